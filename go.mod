@@ -1,0 +1,3 @@
+module github.com/rueidisson/rueidisson
+
+go 1.26
