@@ -1,0 +1,59 @@
+# demo      a flash sale that never oversells; needs only Go
+# test      everything, against real servers (and the real Redisson); installs what is missing on Debian
+# lint      format, vet, staticcheck
+# bench     benchmarks; BENCH='Lock' chooses some
+# fuzz      each fuzz target for a few seconds; FUZZTIME=1m for longer
+# servers   Redis 7.0, Redis 8.0 and Valkey 8.1 into .servers
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+BENCH       = .
+FUZZTIME    = 5s
+TEST        = RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -timeout 10m
+
+# Folders that may be there: a module of its own, and tests behind a build tag.
+bench   = $(wildcard bench/go.mod)
+interop = $(wildcard interop/java/pom.xml)
+
+.PHONY: demo servers test test-go test-bench test-interop lint lint-bench bench fuzz
+
+demo:
+	go run ./examples/flashsale
+
+servers:
+	sh scripts/servers.sh
+
+test: test-go $(if $(bench),test-bench) $(if $(interop),test-interop)
+
+test-go: servers
+	$(TEST) -race ./...
+
+test-bench: servers
+	cd bench && $(TEST) ./...
+
+test-interop: servers
+	sh scripts/java.sh
+	$(TEST) -tags interop ./interop/...
+
+# staticcheck is run at a fixed version without being a dependency: what users of the module resolve stays ours alone.
+lint: $(if $(bench),lint-bench)
+	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './.*')); \
+		test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
+	go vet ./...
+	go vet -tags interop ./...
+	go run $(STATICCHECK) ./...
+	go run $(STATICCHECK) -tags interop ./...
+
+lint-bench:
+	cd bench && go vet ./... && go run $(STATICCHECK) ./...
+
+bench: servers
+	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+# go test takes one fuzz target of one package at a time.
+fuzz:
+	@set -e; for file in $$(grep -rl --include='*_test.go' --exclude-dir=bench '^func Fuzz' .); do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$file); do \
+			echo "fuzz $$(dirname $$file) $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$(dirname $$file); \
+		done; \
+	done

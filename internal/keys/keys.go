@@ -1,0 +1,58 @@
+// Package keys spells every Redis key and channel that rueidisson shares with
+// Redisson, in one place. A name that contains no "{" is wrapped in a hash tag
+// in each key derived from it, so that all keys of one object share a cluster
+// slot; a name that has braces of its own is used as it is.
+package keys
+
+import (
+	"errors"
+	"strings"
+)
+
+// ErrSlot says that a name cannot be used on a cluster: the keys and channels
+// derived from it would hash to different slots.
+var ErrSlot = errors.New("its derived keys would fall into different cluster slots")
+
+// Prefix is Redisson's prefix rule: prefix:{name}, or prefix:name where the
+// name brings its own braces.
+func Prefix(prefix, name string) string {
+	if strings.IndexByte(name, '{') >= 0 {
+		return prefix + ":" + name
+	}
+	return prefix + ":{" + name + "}"
+}
+
+// LockChannel is where the release of a lock is announced, by either library.
+func LockChannel(name string) string { return Prefix("redisson_lock__channel", name) }
+
+// UnlockLatch remembers the answer to one counted unlock, so that a second run
+// of the same request changes nothing. Java reads and writes its own only.
+func UnlockLatch(name, request string) string {
+	return Prefix("redisson_unlock_latch", name) + ":" + request
+}
+
+// JoinLatch remembers the answer to one join; Redisson has no such request.
+func JoinLatch(name, request string) string {
+	return Prefix("rueidisson_join_latch", name) + ":" + request
+}
+
+// Tombstone marks an owner that will never hold the lock again, so that an
+// acquire which reaches the server late takes nothing.
+func Tombstone(name, owner string) string { return Tombstones(name) + owner }
+
+// Tombstones is what the tombstones of all owners begin with.
+func Tombstones(name string) string { return Prefix("rueidisson_gone", name) + ":" }
+
+// OnCluster returns ErrSlot for a name whose derived keys do not share its
+// slot: only names without braces, and names whose first tag is well formed
+// and not empty, keep together.
+func OnCluster(name string) error {
+	open, closing := strings.IndexByte(name, '{'), strings.IndexByte(name, '}')
+	switch {
+	case open < 0 && closing < 0:
+		return nil
+	case open < 0 || closing < open+2:
+		return ErrSlot
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package redistest
+
+import (
+	"net"
+	"strings"
+	"time"
+)
+
+// askTimeout bounds one question. A paused server does not answer, and must not hold up the others.
+const askTimeout = 500 * time.Millisecond
+
+// ask sends one command on a connection of its own, and is therefore good for servers that may be dead, loading or
+// silent, where a client would retry.
+func ask(addr string, args ...string) (any, error) {
+	conn, err := net.DialTimeout("tcp", addr, askTimeout)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(askTimeout)); err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(encode(args...)); err != nil {
+		return nil, err
+	}
+	value, _, err := newDecoder(conn).frame()
+	if err != nil {
+		return nil, err
+	}
+	if e, ok := value.(replyError); ok {
+		return nil, e
+	}
+	return value, nil
+}
+
+// info asks for sections of INFO and returns its fields.
+func info(addr string, sections ...string) (map[string]string, error) {
+	value, err := ask(addr, append([]string{"INFO"}, sections...)...)
+	if err != nil {
+		return nil, err
+	}
+	text, _ := value.(string)
+	return fields(text), nil
+}
+
+// fields reads the lines "name:value" of INFO and CLUSTER INFO.
+func fields(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if ok {
+			out[name] = value
+		}
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+package redistest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Versions are the servers of the test matrix, as [Version] takes them.
+var Versions = []string{"7.0", "8.0", "valkey-8.1"}
+
+type binary struct{ env, file, path string }
+
+var binaries = map[string]binary{
+	"7.0":        {"REDIS_SERVER_7", "redis-server-7", "redis-server"},
+	"8.0":        {"REDIS_SERVER_8", "redis-server-8", ""},
+	"valkey-8.1": {"VALKEY_SERVER_8", "valkey-server-8", ""},
+}
+
+// find returns the path of the server binary, or "" if this machine has none.
+func find(version string) (string, error) {
+	b, ok := binaries[version]
+	if !ok {
+		return "", fmt.Errorf("redistest: unknown version %q, have %q", version, Versions)
+	}
+	if path := os.Getenv(b.env); path != "" {
+		return exec.LookPath(path)
+	}
+	if root, err := moduleRoot(); err == nil {
+		if path, err := exec.LookPath(filepath.Join(root, ".servers", "bin", b.file)); err == nil {
+			return path, nil
+		}
+	}
+	if b.path == "" {
+		return "", nil
+	}
+	path, err := exec.LookPath(b.path)
+	if err != nil {
+		return "", nil
+	}
+	return path, nil
+}
+
+// moduleRoot is the nearest folder above the test's own that has the servers. A nested module (the
+// benchmarks) uses those of the module around it.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if exists(filepath.Join(dir, "go.mod")) && exists(filepath.Join(dir, ".servers")) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("redistest: no module with servers above the working directory")
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// need returns the server binary; without one it skips the test, or fails it where servers are required.
+func need(t testing.TB, version string) string {
+	t.Helper()
+	path, err := find(version)
+	if err != nil {
+		t.Fatal(err)
+		return ""
+	}
+	if path != "" {
+		return path
+	}
+	if os.Getenv("RUEIDISSON_REQUIRE_SERVERS") == "1" {
+		t.Fatalf("redistest: no server %s on this machine: `make servers` installs it", version)
+		return ""
+	}
+	t.Skipf("SKIPPED, NOT TESTED: no server %s on this machine: `make test` installs it", version)
+	return ""
+}

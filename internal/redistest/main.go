@@ -1,0 +1,100 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// shared is the one piece of process-wide state: the servers that live as long as the test process does.
+var shared struct {
+	sync.Mutex
+	ready   bool // Main runs, and will stop what is started
+	servers map[string]*process
+	dirs    []string
+}
+
+// Main runs the tests of a package, stops the shared servers, fails if goroutines are left over, and exits. In a
+// process that [StartChild] started it runs the named child instead.
+func Main(m *testing.M, children ...Children) {
+	runChild(children)
+	shared.Lock()
+	shared.ready = true
+	shared.servers = map[string]*process{}
+	shared.Unlock()
+	code := m.Run()
+	stopShared()
+	if code == 0 {
+		code = leaks()
+	}
+	os.Exit(code)
+}
+
+// leakPatience is for goroutines that end by themselves: rueidis' cluster client leaves one that sleeps for a second.
+const leakPatience = 5 * time.Second
+
+func leaks() int {
+	ctx, cancel := context.WithTimeout(context.Background(), leakPatience)
+	defer cancel()
+	if err := poll(ctx, func() error { return goleak.Find() }); err != nil {
+		fmt.Fprintf(os.Stderr, "redistest: goroutines were left over: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// Shared is the server that all tests of this process share: it is started by the first one, is never flushed, and
+// cannot be killed or paused. Tests keep apart by [Name]. Of the options only [Version] has a meaning here. The
+// package's TestMain must call [Main].
+func Shared(t testing.TB, opts ...Option) *Server {
+	t.Helper()
+	o := resolve(opts)
+	if len(o.settings) != len(resolve(nil).settings) {
+		t.Fatal("redistest: the shared server takes no Config: use Start")
+	}
+	binary := need(t, o.version)
+	p, err := sharedProcess(o, binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Server{t: t, process: p, shared: true}
+}
+
+func sharedProcess(o options, binary string) (*process, error) {
+	shared.Lock()
+	defer shared.Unlock()
+	if !shared.ready {
+		return nil, fmt.Errorf("redistest: a shared server needs a TestMain that calls redistest.Main")
+	}
+	if p := shared.servers[o.version]; p != nil {
+		return p, nil
+	}
+	dir, err := os.MkdirTemp("", "redistest")
+	if err != nil {
+		return nil, err
+	}
+	shared.dirs = append(shared.dirs, dir)
+	p, err := launch(binary, dir, func(int) ([]setting, error) { return o.settings, nil })
+	if err != nil {
+		return nil, err
+	}
+	shared.servers[o.version] = p
+	return p, nil
+}
+
+func stopShared() {
+	shared.Lock()
+	defer shared.Unlock()
+	shared.ready = false
+	for _, p := range shared.servers {
+		p.kill()
+	}
+	for _, dir := range shared.dirs {
+		os.RemoveAll(dir)
+	}
+}

@@ -1,0 +1,35 @@
+package redistest
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	Main(m, Children{"echo": echo, "exit": exitThree, "server": runServer})
+}
+
+func echo(p *Parent) {
+	p.Say("ready %s", os.Getenv("GREETING"))
+	for {
+		line, ok := p.Hear()
+		if !ok {
+			p.Say("bye")
+			return
+		}
+		p.Say("heard %s", line)
+	}
+}
+
+func exitThree(*Parent) { os.Exit(3) }
+
+// runServer starts a server as a test would, and tells where.
+func runServer(p *Parent) {
+	s, err := launch(os.Getenv("BINARY"), os.Getenv("DIR"), func(int) ([]setting, error) { return nil, nil })
+	if err != nil {
+		p.Say("failed %v", err)
+		return
+	}
+	p.Say("%s", s.addr())
+	p.Hear()
+}

@@ -1,0 +1,58 @@
+package redistest
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var scriptCommands = []string{"eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro"}
+
+// CommandCalls is how often the server ran the commands since [Server.ResetStats], by INFO commandstats; without
+// commands, all of them (the INFO calls that asked included). Subcommands are named as the server does: "script|load".
+// What a script calls counts too, so one EVALSHA that publishes is a call of evalsha and one of publish.
+func (s *Server) CommandCalls(t testing.TB, commands ...string) int64 {
+	t.Helper()
+	calls := s.calls(t)
+	var sum int64
+	if len(commands) == 0 {
+		for _, n := range calls {
+			sum += n
+		}
+	}
+	for _, command := range commands {
+		sum += calls[strings.ToLower(command)]
+	}
+	return sum
+}
+
+// ScriptCalls is how often the server was asked to run a script or function since [Server.ResetStats], calls that were
+// answered with NOSCRIPT included.
+func (s *Server) ScriptCalls(t testing.TB) int64 {
+	t.Helper()
+	return s.CommandCalls(t, scriptCommands...)
+}
+
+// ResetStats sets all counters of the server to zero.
+func (s *Server) ResetStats() {
+	_, err := s.ask("CONFIG", "RESETSTAT")
+	s.check(err)
+}
+
+func (s *Server) calls(t testing.TB) map[string]int64 {
+	t.Helper()
+	all, err := info(s.Addr(), "commandstats")
+	if err != nil {
+		t.Fatalf("redistest: commandstats of %s: %v", s.Addr(), err)
+	}
+	out := map[string]int64{}
+	for name, stat := range all {
+		command, isCommand := strings.CutPrefix(name, "cmdstat_")
+		first, _, _ := strings.Cut(stat, ",")
+		n, err := strconv.ParseInt(strings.TrimPrefix(first, "calls="), 10, 64)
+		if isCommand && err == nil {
+			out[command] = n
+		}
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+// Package scripts loads Lua scripts, checks their headers and runs them once:
+// EVALSHA, and EVAL where the server does not know the script yet. It never
+// sends twice by itself: the Replay line of the header says whether the caller
+// may, and the engine owns that loop.
+package scripts
+
+import (
+	"context"
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// Script is one operation on the server. Scripts are immutable.
+type Script struct {
+	Header
+	Name string // the file's name without folder and ending
+	Body string
+	sha  string
+}
+
+// Must reads file from fs. It panics if the file is not there or its header is
+// malformed: both are mistakes of ours that every test run meets at start.
+func Must(fs embed.FS, file string) *Script {
+	body, err := fs.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	header, err := ParseHeader(string(body))
+	if err != nil {
+		panic(file + ": " + err.Error())
+	}
+	sum := sha1.Sum(body)
+	return &Script{
+		Header: header,
+		Name:   strings.TrimSuffix(path.Base(file), ".lua"),
+		Body:   string(body),
+		sha:    hex.EncodeToString(sum[:]),
+	}
+}
+
+// Exec runs the script once through c.
+func (s *Script) Exec(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
+	res := c.Do(ctx, s.build(c, "EVALSHA", s.sha, keys, args, false))
+	if noScript(res) {
+		res = c.Do(ctx, s.build(c, "EVAL", s.Body, keys, args, false))
+	}
+	return res
+}
+
+// ExecFresh runs the script once on a connection of rueidis' blocking pool.
+// Where the connection that everybody shares has fallen silent, this one still
+// gets through.
+func (s *Script) ExecFresh(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
+	res := c.Do(ctx, s.build(c, "EVALSHA", s.sha, keys, args, true))
+	if noScript(res) {
+		res = c.Do(ctx, s.build(c, "EVAL", s.Body, keys, args, true))
+	}
+	return res
+}
+
+// Call is one run of a script within a batch.
+type Call struct {
+	Keys, Args []string
+}
+
+// ExecMulti runs the script for each call in one pipeline, on a fresh
+// connection if asked to. Calls that meet a server without the script are sent
+// again with its text.
+func (s *Script) ExecMulti(ctx context.Context, c rueidis.Client, fresh bool, calls []Call) []rueidis.RedisResult {
+	results := s.pipeline(ctx, c, fresh, "EVALSHA", s.sha, calls)
+	var missing []int
+	for i, res := range results {
+		if noScript(res) {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) == 0 {
+		return results
+	}
+	again := make([]Call, len(missing))
+	for j, i := range missing {
+		again[j] = calls[i]
+	}
+	for j, res := range s.pipeline(ctx, c, fresh, "EVAL", s.Body, again) {
+		results[missing[j]] = res
+	}
+	return results
+}
+
+// ExecAcked runs the script and WAIT behind each other on one connection, as
+// WAIT asks for the writes of its own connection only. The second result is
+// how many replicas had the write in time; it means nothing where the first is
+// an error.
+func (s *Script) ExecAcked(ctx context.Context, c rueidis.Client, keys, args []string, replicas int64, timeoutMs int64) (rueidis.RedisResult, rueidis.RedisResult) {
+	wait := func() rueidis.Completed { return c.B().Wait().Numreplicas(replicas).Timeout(timeoutMs).Build() }
+	res := c.DoMulti(ctx, s.build(c, "EVALSHA", s.sha, keys, args, false), wait())
+	if noScript(res[0]) {
+		res = c.DoMulti(ctx, s.build(c, "EVAL", s.Body, keys, args, false), wait())
+	}
+	return res[0], res[1]
+}
+
+func (s *Script) pipeline(ctx context.Context, c rueidis.Client, fresh bool, verb, what string, calls []Call) []rueidis.RedisResult {
+	cmds := make([]rueidis.Completed, len(calls))
+	for i, call := range calls {
+		cmds[i] = s.build(c, verb, what, call.Keys, call.Args, fresh)
+	}
+	return c.DoMulti(ctx, cmds...)
+}
+
+func (s *Script) build(c rueidis.Client, verb, what string, keys, args []string, fresh bool) rueidis.Completed {
+	cmd := c.B().Arbitrary(verb).Args(what, strconv.Itoa(len(keys))).Keys(keys...).Args(args...)
+	if fresh {
+		return cmd.Blocking()
+	}
+	return cmd.Build()
+}
+
+func noScript(res rueidis.RedisResult) bool {
+	err, ok := rueidis.IsRedisErr(res.Error())
+	return ok && err.IsNoScript()
+}
