@@ -1,0 +1,267 @@
+package pubsub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// fake is a Source without Redis: a few servers that do as they are told and write down what was asked.
+type fake struct {
+	mu      sync.Mutex
+	home    map[string]string // node of a channel, "a" if it has none
+	lost    error             // what Locate answers, if set
+	waits   bool              // Locate answers only when its context ends
+	locates int
+	servers map[string]*fakeServer
+	log     []string // "a CONNECT", "a SUBSCRIBE x", "a RELEASE"
+	calls   int      // exchanges, of however many commands
+}
+
+type fakeServer struct {
+	fake *fake
+	addr string
+
+	down     error         // what Connect answers, if set
+	hangs    bool          // Connect answers only when its context ends
+	silent   bool          // commands are answered only when their context ends
+	lag      time.Duration // before a command has its effect
+	answer   time.Duration // between the effect and the answer
+	hostile  bool          // a connection ends with its first command
+	expels   bool          // every subscription is ended by the server at once
+	moved    map[string]string
+	refuse   map[string]error
+	conns    map[*fakeConn]bool
+	keepSubs error // what Unsubscribe answers, if set
+}
+
+type fakeConn struct {
+	server  *fakeServer
+	handler Handler
+	subs    map[string]bool
+	done    chan error
+	ended   bool
+}
+
+var errEnded = errors.New("connection ended")
+
+func newFake() *fake {
+	return &fake{home: map[string]string{}, servers: map[string]*fakeServer{}}
+}
+
+func (f *fake) server(addr string) *fakeServer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lookup(addr)
+}
+
+func (f *fake) lookup(addr string) *fakeServer {
+	s := f.servers[addr]
+	if s == nil {
+		s = &fakeServer{
+			fake: f, addr: addr, moved: map[string]string{}, refuse: map[string]error{}, conns: map[*fakeConn]bool{},
+		}
+		f.servers[addr] = s
+	}
+	return s
+}
+
+// set changes the behaviour of a server or of the fake itself.
+func (f *fake) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+// takeLog returns what was asked since the last time.
+func (f *fake) takeLog() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	log := f.log
+	f.log = nil
+	return log
+}
+
+func (f *fake) note(format string, args ...any) { f.log = append(f.log, fmt.Sprintf(format, args...)) }
+
+func (f *fake) Locate(ctx context.Context, channel string) (string, error) {
+	f.mu.Lock()
+	f.locates++
+	lost, waits, home := f.lost, f.waits, f.home[channel]
+	f.mu.Unlock()
+	if waits {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	if home == "" {
+		home = "a"
+	}
+	return home, lost
+}
+
+func (f *fake) Connect(ctx context.Context, node string, handler Handler) (Conn, error) {
+	f.mu.Lock()
+	s := f.lookup(node)
+	f.note("%s CONNECT", node)
+	down, hangs, lag := s.down, s.hangs, s.lag
+	f.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	time.Sleep(lag)
+	if down != nil {
+		return nil, down
+	}
+	c := &fakeConn{server: s, handler: handler, subs: map[string]bool{}, done: make(chan error, 1)}
+	f.set(func() { s.conns[c] = true })
+	return c, nil
+}
+
+func (c *fakeConn) Subscribe(ctx context.Context, channels []string) ([]error, error) {
+	return c.exchange(ctx, "SUBSCRIBE", channels, c.subscribe)
+}
+
+func (c *fakeConn) Unsubscribe(ctx context.Context, channels []string) ([]error, error) {
+	return c.exchange(ctx, "UNSUBSCRIBE", channels, c.unsubscribe)
+}
+
+func (c *fakeConn) subscribe(channel string) (report bool, err error) {
+	s := c.server
+	if addr := s.moved[channel]; addr != "" {
+		return false, &MovedError{Addr: addr}
+	}
+	if err := s.refuse[channel]; err != nil {
+		return false, err
+	}
+	c.subs[channel] = !s.expels
+	return s.expels, nil
+}
+
+func (c *fakeConn) unsubscribe(channel string) (report bool, err error) {
+	if c.server.keepSubs != nil {
+		return false, c.server.keepSubs
+	}
+	delete(c.subs, channel)
+	return true, nil
+}
+
+// exchange applies the commands and reports unsubscriptions before it answers, as a connection does.
+func (c *fakeConn) exchange(
+	ctx context.Context, verb string, channels []string, apply func(string) (bool, error),
+) ([]error, error) {
+	s, f := c.server, c.server.fake
+	f.mu.Lock()
+	for _, channel := range channels {
+		f.note("%s %s %s", s.addr, verb, channel)
+	}
+	f.calls++
+	silent, lag, answer, hostile := s.silent, s.lag, s.answer, s.hostile
+	f.mu.Unlock()
+	if silent {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if hostile {
+		c.end(errEnded)
+	}
+	time.Sleep(lag)
+	var reports []string
+	refused := make([]error, len(channels))
+	f.mu.Lock()
+	ended := c.ended
+	for i, channel := range channels {
+		var report bool
+		if report, refused[i] = apply(channel); report && !ended {
+			reports = append(reports, channel)
+		}
+	}
+	f.mu.Unlock()
+	for _, channel := range reports {
+		c.handler.Unsubscribed(channel)
+	}
+	time.Sleep(answer)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c.ended {
+		return nil, errEnded
+	}
+	if !slices.ContainsFunc(refused, func(err error) bool { return err != nil }) {
+		refused = nil
+	}
+	return refused, nil
+}
+
+func (c *fakeConn) Done() <-chan error { return c.done }
+func (c *fakeConn) Release()           { c.leave("RELEASE") }
+func (c *fakeConn) Close()             { c.leave("CLOSE") }
+
+func (c *fakeConn) leave(how string) {
+	c.server.fake.set(func() { c.server.fake.note("%s %s", c.server.addr, how) })
+	c.end(nil)
+}
+
+func (c *fakeConn) end(err error) {
+	f := c.server.fake
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(c.server.conns, c)
+	if !c.ended {
+		c.ended = true
+		c.done <- err
+		close(c.done)
+	}
+}
+
+func (s *fakeServer) all() []*fakeConn {
+	s.fake.mu.Lock()
+	defer s.fake.mu.Unlock()
+	return slices.Collect(maps.Keys(s.conns))
+}
+
+// kill ends all connections, as a crash or CLIENT KILL does.
+func (s *fakeServer) kill() {
+	for _, c := range s.all() {
+		c.end(errEnded)
+	}
+}
+
+// subscribers counts the connections that have the channel.
+func (s *fakeServer) subscribers(channel string) (n int) {
+	s.fake.mu.Lock()
+	defer s.fake.mu.Unlock()
+	for c := range s.conns {
+		if c.subs[channel] {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *fakeServer) publish(channel, payload string) {
+	for _, c := range s.all() {
+		s.fake.mu.Lock()
+		has := c.subs[channel]
+		s.fake.mu.Unlock()
+		if has {
+			c.handler.Message(channel, payload)
+		}
+	}
+}
+
+// expel ends a subscription, as a slot migration does.
+func (s *fakeServer) expel(channel string) {
+	for _, c := range s.all() {
+		s.fake.mu.Lock()
+		had := c.subs[channel]
+		delete(c.subs, channel)
+		s.fake.mu.Unlock()
+		if had {
+			c.handler.Unsubscribed(channel)
+		}
+	}
+}

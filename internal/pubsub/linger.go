@@ -1,0 +1,34 @@
+package pubsub
+
+import "time"
+
+// linger keeps a deserted channel subscribed for a while. A node's lingering channels are in the order of
+// their deadlines, since all linger equally long and each joins at the end. The worker is woken only if it
+// sleeps past the deadline, so that a hot channel, joined and left all the time, does not keep it busy.
+func (c *channel) linger() {
+	n := c.seat.node
+	c.idleUntil = time.Now().Add(c.hub.opts.Linger)
+	c.idle = n.idle.PushBack(c)
+	if c.idleUntil.Before(n.alarm) {
+		n.nudge()
+	}
+}
+
+func (c *channel) stopLingering() {
+	if c.idle != nil {
+		c.seat.node.idle.Remove(c.idle)
+		c.idle = nil
+	}
+}
+
+// expire ends the linger of the channels whose time has come.
+func (n *node) expire(now time.Time) {
+	for e := n.idle.Front(); e != nil; e = n.idle.Front() {
+		c := e.Value.(*channel)
+		if c.idleUntil.After(now) {
+			return
+		}
+		c.stopLingering()
+		c.seat.settle()
+	}
+}

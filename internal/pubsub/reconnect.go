@@ -1,0 +1,94 @@
+package pubsub
+
+import (
+	"context"
+	"time"
+)
+
+// maxLosses is how many connections may end under a waiting Subscribe before it is told.
+const maxLosses = 3
+
+// connect opens the connection and has everything subscribed that is wanted.
+func (n *node) connect() {
+	f := &feed{node: n}
+	n.hear(f)
+	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
+	defer cancel()
+	conn, err := n.hub.src.Connect(ctx, n.addr, f)
+	if err != nil {
+		n.unreachable(err)
+		return
+	}
+	n.conn, n.since, n.tainted = conn, time.Now(), false
+	n.checkAt = n.since.Add(n.hub.opts.Check)
+}
+
+func (n *node) hear(f *feed) {
+	n.hub.mu.Lock()
+	defer n.hub.mu.Unlock()
+	n.feed = f
+}
+
+// unreachable fails those who wait, and lets the others wait for the next attempt.
+func (n *node) unreachable(err error) {
+	n.pause = n.redial.next()
+	n.displace(err, func(*Subscription) bool { return true })
+}
+
+// lost gives the connection up. A Subscribe that was waiting may go on, since it is not known to be hopeless.
+func (n *node) lost(err error) {
+	conn := n.conn
+	n.conn = nil
+	n.hub.workers.Go(conn.Close) // takes a while if the server is silent; the new connection need not wait
+	n.pause = 0
+	if time.Since(n.since) < n.hub.opts.RetryMax {
+		n.pause = n.redial.next()
+	} else {
+		n.redial.reset()
+	}
+	n.displace(err, func(s *Subscription) bool {
+		s.tries++
+		return s.tries >= maxLosses
+	})
+}
+
+// displace takes back what the old connection stood for. Channels that nobody listens to are forgotten.
+func (n *node) displace(err error, give func(*Subscription) bool) {
+	n.hub.opts.Logger.Debug("subscriptions interrupted", "node", n.addr, "err", err, "pause", n.pause)
+	n.displaced = true
+	n.hub.mu.Lock()
+	defer n.hub.mu.Unlock()
+	n.feed = nil
+	n.retryAt = time.Time{}
+	for _, s := range n.seats {
+		s.reset()
+		if s.channel.seat == s {
+			s.channel.fail(err, give)
+		}
+		s.settle()
+	}
+}
+
+// recover pauses, and then asks where the channels belong now: after a failover it is another node.
+func (n *node) recover() {
+	n.rest()
+	n.displaced = false
+	n.relocate(func(*seat) bool { return true })
+}
+
+// rest waits out the pause, as long as anybody wants anything.
+func (n *node) rest() {
+	n.timer.Reset(n.pause)
+	for {
+		select {
+		case <-n.timer.C:
+			return
+		case <-n.hub.ctx.Done():
+			return
+		case <-n.wake:
+			if len(n.pick(func(*seat) bool { return true })) == 0 {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package pubsub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// ErrUnknownNode says that the client does not know the node: a topology that one side has not yet heard of.
+var ErrUnknownNode = errors.New("pubsub: unknown node")
+
+const (
+	// dialGrace is how long an abandoned dial is waited for. rueidis gives no way to end one.
+	dialGrace = time.Second
+	// releaseGrace is how long a silent server may take to unsubscribe a connection that is given back.
+	releaseGrace = time.Second
+	// maxStale is how many dead connections in a row are taken out of the client's pool. It learns of a death
+	// only when it uses the connection.
+	maxStale = 8
+	// probeChannel is unsubscribed from, to find out whether a connection lives. Nobody subscribes to it.
+	probeChannel = "rueidisson:probe"
+)
+
+type redis struct {
+	client  rueidis.Client
+	sharded bool
+	locate  func(ctx context.Context, channel string) (string, error)
+}
+
+// NewRedis returns the source of a rueidis client. Sharded selects SSUBSCRIBE over SUBSCRIBE. Locate names
+// the node of a channel by its key in client.Nodes(): for a single server or Sentinel the present master, on
+// a cluster the master of the channel's slot, or for plain channels any node. See Source.Locate.
+func NewRedis(client rueidis.Client, sharded bool, locate func(ctx context.Context, channel string) (string, error)) Source {
+	return &redis{client: client, sharded: sharded, locate: locate}
+}
+
+func (r *redis) Locate(ctx context.Context, channel string) (string, error) {
+	return r.locate(ctx, channel)
+}
+
+// Connect takes a connection for ourselves. It comes from the node's own client: a cluster client's Dedicate
+// panics as soon as channels of two slots are used.
+func (r *redis) Connect(ctx context.Context, addr string, handler Handler) (Conn, error) {
+	client, ok := r.client.Nodes()[addr]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrUnknownNode, addr)
+	}
+	conn, err := abandonable(ctx, func() (*redisConn, error) {
+		return open(ctx, func() *redisConn { return r.dedicate(client, addr, handler) })
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pubsub: connect to %s: %w", addr, err)
+	}
+	return conn, nil
+}
+
+// abandonable runs dial, which cannot be interrupted, and stops waiting for it some time after ctx. What
+// comes later is closed.
+func abandonable(ctx context.Context, dial func() (*redisConn, error)) (*redisConn, error) {
+	type result struct {
+		conn *redisConn
+		err  error
+	}
+	dialed := make(chan result)
+	abandoned := make(chan struct{})
+	go func() { // ends with the client's dial timeout
+		conn, err := dial()
+		select {
+		case dialed <- result{conn, err}:
+		case <-abandoned:
+			conn.discard()
+		}
+	}()
+	select {
+	case r := <-dialed:
+		return r.conn, r.err
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-dialed:
+		r.conn.discard()
+	case <-time.After(dialGrace):
+		close(abandoned)
+	}
+	return nil, ended(ctx)
+}
+
+// open takes connections until one answers.
+func open(ctx context.Context, dedicate func() *redisConn) (*redisConn, error) {
+	for stale := 0; ; stale++ {
+		conn := dedicate()
+		err := conn.probe(ctx)
+		if err == nil {
+			return conn, nil
+		}
+		conn.Close()
+		if stale == maxStale || ctx.Err() != nil || !isStale(err) {
+			return nil, err
+		}
+	}
+}
+
+// isStale tells a connection that has died in the pool from one that could not be opened.
+func isStale(err error) bool {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return false
+	}
+	return !errors.As(err, new(*rueidis.RedisError)) && !errors.Is(err, rueidis.ErrClosing)
+}
+
+func (r *redis) dedicate(client rueidis.Client, addr string, handler Handler) *redisConn {
+	c := &redisConn{addr: addr, sharded: r.sharded}
+	c.client, c.release = client.Dedicate()
+	c.done = c.client.SetPubSubHooks(rueidis.PubSubHooks{
+		OnMessage: func(m rueidis.PubSubMessage) { handler.Message(m.Channel, m.Message) },
+		OnSubscription: func(s rueidis.PubSubSubscription) {
+			if strings.HasSuffix(s.Kind, "unsubscribe") {
+				handler.Unsubscribed(s.Channel)
+			}
+		},
+	})
+	return c
+}
+
+// redisConn is a dedicated connection whose hooks tell a Handler.
+type redisConn struct {
+	client  rueidis.DedicatedClient
+	release func()
+	done    <-chan error
+	addr    string
+	sharded bool
+}
+
+// probe finds out whether the connection lives. The command is one that rueidis sends where the subscriptions
+// go: with RESP2 they have a connection of their own. If opening that one failed only done says so: a later
+// command would open another, without our hooks.
+func (c *redisConn) probe(ctx context.Context) error {
+	select {
+	case err := <-c.done:
+		return orClosing(err)
+	default:
+	}
+	err := c.client.Do(ctx, c.client.B().Unsubscribe().Channel(probeChannel).Build()).Error()
+	if _, refused := rueidis.IsRedisErr(err); refused {
+		return nil // it answers
+	}
+	return err
+}
+
+func orClosing(err error) error {
+	if err == nil {
+		return rueidis.ErrClosing
+	}
+	return err
+}
+
+func (c *redisConn) Subscribe(ctx context.Context, channels []string) ([]error, error) {
+	return c.do(ctx, channels, func(b rueidis.Builder, channel string) rueidis.Completed {
+		if c.sharded {
+			return b.Ssubscribe().Channel(channel).Build()
+		}
+		return b.Subscribe().Channel(channel).Build()
+	})
+}
+
+func (c *redisConn) Unsubscribe(ctx context.Context, channels []string) ([]error, error) {
+	return c.do(ctx, channels, func(b rueidis.Builder, channel string) rueidis.Completed {
+		if c.sharded {
+			return b.Sunsubscribe().Channel(channel).Build()
+		}
+		return b.Unsubscribe().Channel(channel).Build()
+	})
+}
+
+// do sends one command per channel in one pipeline. One command for all would be answered as a whole, and
+// rueidis returns at the first of its confirmations.
+func (c *redisConn) do(
+	ctx context.Context, channels []string, command func(rueidis.Builder, string) rueidis.Completed,
+) (refused []error, err error) {
+	commands := make(rueidis.Commands, len(channels))
+	for i, channel := range channels {
+		commands[i] = command(c.client.B(), channel)
+	}
+	for i, result := range c.client.DoMulti(ctx, commands...) {
+		err := result.Error()
+		if err == nil {
+			continue
+		}
+		refusal, answered := rueidis.IsRedisErr(err)
+		if !answered {
+			return nil, err
+		}
+		if refused == nil {
+			refused = make([]error, len(channels))
+		}
+		refused[i] = c.refusal(refusal)
+	}
+	return refused, nil
+}
+
+// refusal translates MOVED.
+func (c *redisConn) refusal(err *rueidis.RedisError) error {
+	if addr, moved := err.IsMoved(); moved {
+		return &MovedError{Addr: absolute(addr, c.addr)}
+	}
+	return err
+}
+
+// absolute completes an address whose host the server left out because it does not know it: it is the host
+// that we asked.
+func absolute(addr, asked string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || host != "" && host != "?" {
+		return addr
+	}
+	own, _, err := net.SplitHostPort(asked)
+	if err != nil {
+		return addr
+	}
+	return net.JoinHostPort(own, port)
+}
+
+func (c *redisConn) Done() <-chan error { return c.done }
+
+// Release gives the connection back to the client's pool. That takes a round trip, under no deadline: a
+// server that is silent by now must not hold us up.
+func (c *redisConn) Release() {
+	escaped := make(chan struct{})
+	escape := time.AfterFunc(releaseGrace, func() {
+		defer close(escaped)
+		c.client.Close()
+	})
+	c.release()
+	if !escape.Stop() {
+		<-escaped
+	}
+}
+
+// Close ends the connection. It takes a second if the server is silent.
+func (c *redisConn) Close() { c.client.Close() }
+
+func (c *redisConn) discard() {
+	if c != nil {
+		c.Close()
+	}
+}

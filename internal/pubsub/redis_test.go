@@ -1,0 +1,426 @@
+//go:build unix
+
+package pubsub
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+)
+
+const patience = 10 * time.Second
+
+// server is a real redis-server on a port of its own.
+type server struct {
+	testing.TB
+	addr string
+	args []string
+	cmd  *exec.Cmd
+	rdb  rueidis.Client
+}
+
+// startServer starts a redis-server, or skips the test if the machine has none.
+func startServer(tb testing.TB, args ...string) *server {
+	tb.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		tb.Skip("SKIPPED: needs a redis-server on PATH")
+	}
+	s := &server{TB: tb, addr: freeAddr(tb)}
+	_, port, _ := net.SplitHostPort(s.addr)
+	s.args = append([]string{path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", tb.TempDir()}, args...)
+	s.start()
+	tb.Cleanup(s.kill)
+	s.rdb = dial(tb, rueidis.ClientOption{InitAddress: []string{s.addr}, ForceSingleClient: true, DisableCache: true})
+	return s
+}
+
+// freeAddr finds a port whose cluster bus port, 10000 above, exists too.
+func freeAddr(tb testing.TB) string {
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(tb, err)
+		addr := l.Addr().(*net.TCPAddr)
+		require.NoError(tb, l.Close())
+		if addr.Port < 55000 {
+			return addr.String()
+		}
+	}
+}
+
+func (s *server) start() {
+	s.cmd = exec.Command(s.args[0], s.args[1:]...)
+	require.NoError(s, s.cmd.Start())
+	s.eventually(func() bool {
+		c, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		_, _ = fmt.Fprint(c, "PING\r\n")
+		answer := make([]byte, 5)
+		_, err = c.Read(answer)
+		return err == nil && string(answer) == "+PONG"
+	})
+}
+
+func (s *server) kill() {
+	_ = s.cmd.Process.Signal(os.Kill)
+	_ = s.cmd.Wait()
+}
+
+func (s *server) eventually(what func() bool) {
+	s.Helper()
+	require.Eventually(s, what, patience, 5*time.Millisecond)
+}
+
+func (s *server) do(args ...string) rueidis.RedisResult {
+	return s.rdb.Do(context.Background(), s.rdb.B().Arbitrary(args...).Build())
+}
+
+func (s *server) subscribers(count, channel string) int64 {
+	answer, err := s.do("PUBSUB", count, channel).ToArray()
+	require.NoError(s, err)
+	n, err := answer[1].AsInt64()
+	require.NoError(s, err)
+	return n
+}
+
+func dial(tb testing.TB, opt rueidis.ClientOption) rueidis.Client {
+	c, err := rueidis.NewClient(opt)
+	require.NoError(tb, err)
+	tb.Cleanup(c.Close)
+	return c
+}
+
+func onlyNode(c rueidis.Client) func(context.Context, string) (string, error) {
+	return func(context.Context, string) (string, error) {
+		for addr := range c.Nodes() {
+			return addr, nil
+		}
+		return "", ErrUnknownNode
+	}
+}
+
+func newRedisHub(tb testing.TB, c rueidis.Client, sharded bool) *Hub {
+	h := New(NewRedis(c, sharded, onlyNode(c)), Options{Linger: 100 * time.Millisecond})
+	tb.Cleanup(h.Close)
+	return h
+}
+
+// listening subscribes and returns what is heard.
+func listening(tb testing.TB, h *Hub, channel string) (<-chan Event, *Subscription) {
+	tb.Helper()
+	events := make(chan Event, 1000)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	s, err := h.Subscribe(ctx, channel, func(ev Event) { events <- ev })
+	require.NoError(tb, err)
+	return events, s
+}
+
+func next(tb testing.TB, events <-chan Event) Event {
+	tb.Helper()
+	select {
+	case ev := <-events:
+		return ev
+	case <-time.After(patience):
+		require.Fail(tb, "nothing heard")
+		return Event{}
+	}
+}
+
+// flavour is a way to connect: both protocols, plain and sharded.
+type flavour struct {
+	resp2, sharded bool
+}
+
+var flavours = map[string]flavour{
+	"plain, RESP3":   {},
+	"plain, RESP2":   {resp2: true},
+	"sharded, RESP3": {sharded: true},
+	"sharded, RESP2": {resp2: true, sharded: true},
+}
+
+func (f flavour) start(t *testing.T) (*server, rueidis.Client) {
+	var args []string
+	if f.sharded {
+		args = []string{"--cluster-enabled", "yes"}
+	}
+	s := startServer(t, args...)
+	if f.sharded {
+		require.NoError(t, s.do("CLUSTER", "ADDSLOTSRANGE", "0", "16383").Error())
+		s.eventually(func() bool { return s.do("SET", "k", "v").Error() == nil })
+	}
+	return s, dial(t, rueidis.ClientOption{
+		InitAddress: []string{s.addr}, AlwaysRESP2: f.resp2, DisableCache: f.resp2,
+	})
+}
+
+func (f flavour) verbs() (publish, numsub string) {
+	if f.sharded {
+		return "SPUBLISH", "SHARDNUMSUB"
+	}
+	return "PUBLISH", "NUMSUB"
+}
+
+func eachFlavour(t *testing.T, test func(t *testing.T, f flavour, s *server, c rueidis.Client)) {
+	t.Parallel()
+	for name, f := range flavours {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, c := f.start(t)
+			test(t, f, s, c)
+		})
+	}
+}
+
+func TestRealServerMessagesAndLinger(t *testing.T) {
+	eachFlavour(t, func(t *testing.T, f flavour, s *server, c rueidis.Client) {
+		publish, numsub := f.verbs()
+		h := newRedisHub(t, c, f.sharded)
+		for range 3 { // the connection is given back and taken again
+			x, sx := listening(t, h, "x")
+			y, sy := listening(t, h, "{other}y")
+			require.EqualValues(t, 1, s.subscribers(numsub, "x"))
+			require.NoError(t, s.do(publish, "x", "1").Error())
+			require.NoError(t, s.do(publish, "{other}y", "2").Error())
+			require.Equal(t, Event{Message, "1"}, next(t, x))
+			require.Equal(t, Event{Message, "2"}, next(t, y))
+			sx.Close()
+			sy.Close()
+			s.eventually(func() bool { return s.subscribers(numsub, "x") == 0 && s.subscribers(numsub, "{other}y") == 0 })
+			require.False(t, h.Subscribed("x"))
+			require.Empty(t, x)
+			require.Empty(t, y)
+		}
+		h.Close()
+	})
+}
+
+func TestRealServerKillsTheConnection(t *testing.T) {
+	eachFlavour(t, func(t *testing.T, f flavour, s *server, c rueidis.Client) {
+		publish, _ := f.verbs()
+		h := newRedisHub(t, c, f.sharded)
+		x, _ := listening(t, h, "x")
+		for range 3 {
+			killed, err := s.do("CLIENT", "KILL", "TYPE", "pubsub").AsInt64()
+			require.NoError(t, err)
+			require.EqualValues(t, 1, killed)
+			require.Equal(t, Resumed, next(t, x).Kind)
+			require.NoError(t, s.do(publish, "x", "0").Error())
+			require.Equal(t, Event{Message, "0"}, next(t, x))
+		}
+		require.Empty(t, x)
+	})
+}
+
+func TestRealServerCrashesAndComesBack(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"plain, RESP3", "plain, RESP2"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, c := flavours[name].start(t)
+			h := newRedisHub(t, c, false)
+			x, _ := listening(t, h, "x")
+			y, _ := listening(t, h, "y")
+			s.kill()
+			s.eventually(func() bool { return !h.Subscribed("x") })
+			_, err := h.Subscribe(t.Context(), "z", func(Event) {})
+			require.Error(t, err)
+			s.start()
+			require.Equal(t, Resumed, next(t, x).Kind)
+			require.Equal(t, Resumed, next(t, y).Kind)
+			s.eventually(func() bool { return s.do("PUBLISH", "x", "0").Error() == nil })
+			require.Equal(t, Event{Message, "0"}, next(t, x))
+		})
+	}
+}
+
+func TestRealServerThatStopsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s, c := flavour{}.start(t)
+	h := New(NewRedis(c, false, onlyNode(c)), Options{Check: 50 * time.Millisecond, Timeout: 200 * time.Millisecond})
+	defer h.Close()
+	x, _ := listening(t, h, "x")
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	s.eventually(func() bool { return !h.Subscribed("x") })
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGCONT))
+	require.Equal(t, Resumed, next(t, x).Kind)
+}
+
+func TestClosingOnASilentServerEnds(t *testing.T) {
+	t.Parallel()
+	s, c := flavour{}.start(t)
+	h := newRedisHub(t, c, false)
+	listening(t, h, "x")
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	closed := make(chan struct{})
+	go func() {
+		h.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(patience):
+		require.Fail(t, "Close hangs")
+	}
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGCONT))
+}
+
+func TestRealServerMigratesTheSlot(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"sharded, RESP3", "sharded, RESP2"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := flavours[name]
+			s, c := f.start(t)
+			h := newRedisHub(t, c, true)
+			x, _ := listening(t, h, "x")
+			y, _ := listening(t, h, "y")
+			slot, err := s.do("CLUSTER", "KEYSLOT", "x").AsInt64()
+			require.NoError(t, err)
+			// The server ends its subscriptions of a slot that it no longer serves, and takes them again
+			// once it does.
+			require.NoError(t, s.do("CLUSTER", "DELSLOTS", fmt.Sprint(slot)).Error())
+			s.eventually(func() bool { return !h.Subscribed("x") })
+			require.NoError(t, s.do("CLUSTER", "ADDSLOTS", fmt.Sprint(slot)).Error())
+			require.Equal(t, Resumed, next(t, x).Kind)
+			s.eventually(func() bool { return s.do("SPUBLISH", "x", "0").Error() == nil })
+			require.Equal(t, Event{Message, "0"}, next(t, x))
+			require.True(t, h.Subscribed("y"))
+			require.Empty(t, y)
+		})
+	}
+}
+
+func TestRealServerSendsTheChannelElsewhere(t *testing.T) {
+	t.Parallel()
+	f := flavours["sharded, RESP3"]
+	a, ca := f.start(t)
+	b, cb := f.start(t)
+	h := New(&twoNodes{ca: ca, cb: cb, a: a.addr, b: b.addr}, Options{})
+	t.Cleanup(h.Close)
+	x, _ := listening(t, h, "x")
+	slot, err := a.do("CLUSTER", "KEYSLOT", "x").AsInt64()
+	require.NoError(t, err)
+	idB, err := b.do("CLUSTER", "MYID").ToString()
+	require.NoError(t, err)
+	host, port, _ := net.SplitHostPort(b.addr)
+	require.NoError(t, a.do("CLUSTER", "MEET", host, port).Error())
+	a.eventually(func() bool { return a.do("CLUSTER", "SETSLOT", fmt.Sprint(slot), "NODE", idB).Error() == nil })
+	require.Equal(t, Resumed, next(t, x).Kind)
+	require.EqualValues(t, 1, b.subscribers("SHARDNUMSUB", "x"))
+	require.EqualValues(t, 0, a.subscribers("SHARDNUMSUB", "x"))
+}
+
+// twoNodes is a cluster whose locating side has not heard of a migration yet.
+type twoNodes struct {
+	ca, cb rueidis.Client
+	a, b   string
+}
+
+func (n *twoNodes) Locate(context.Context, string) (string, error) { return n.a, nil }
+
+func (n *twoNodes) Connect(ctx context.Context, node string, handler Handler) (Conn, error) {
+	client := n.ca
+	if node == n.b {
+		client = n.cb
+	}
+	return NewRedis(client, true, nil).Connect(ctx, node, handler)
+}
+
+func TestRealServerRefusesTheChannel(t *testing.T) {
+	t.Parallel()
+	s, _ := flavour{}.start(t)
+	require.NoError(t, s.do("ACL", "SETUSER", "limited", "on", ">pw", "+@all", "resetchannels", "&allowed").Error())
+	c := dial(t, rueidis.ClientOption{InitAddress: []string{s.addr}, Username: "limited", Password: "pw"})
+	h := newRedisHub(t, c, false)
+	x, _ := listening(t, h, "allowed")
+	_, err := h.Subscribe(t.Context(), "denied", func(Event) {})
+	var refusal *rueidis.RedisError
+	require.ErrorAs(t, err, &refusal)
+	require.ErrorContains(t, err, "NOPERM")
+	require.NoError(t, s.do("PUBLISH", "allowed", "0").Error())
+	require.Equal(t, Event{Message, "0"}, next(t, x))
+}
+
+func TestUnknownNodeAndDeadServerAreErrors(t *testing.T) {
+	t.Parallel()
+	s, c := flavour{}.start(t)
+	src := NewRedis(c, false, func(context.Context, string) (string, error) { return "127.0.0.1:1", nil })
+	h := New(src, Options{})
+	defer h.Close()
+	_, err := h.Subscribe(t.Context(), "x", func(Event) {})
+	require.ErrorIs(t, err, ErrUnknownNode)
+
+	s.kill()
+	dead := newRedisHub(t, c, false)
+	_, err = dead.Subscribe(t.Context(), "x", func(Event) {})
+	require.ErrorContains(t, err, s.addr)
+}
+
+func TestConnectionsThatDiedInThePoolAreSkipped(t *testing.T) {
+	t.Parallel()
+	s, c := flavour{}.start(t)
+	var release []func()
+	for range 5 {
+		dc, cancel := c.Dedicate()
+		require.NoError(t, dc.Do(t.Context(), dc.B().Ping().Build()).Error())
+		release = append(release, cancel)
+	}
+	for _, cancel := range release {
+		cancel()
+	}
+	require.NoError(t, s.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Error())
+	h := newRedisHub(t, c, false)
+	listening(t, h, "x")
+}
+
+func TestMiniredis(t *testing.T) {
+	t.Parallel()
+	m := miniredis.RunT(t)
+	c := dial(t, rueidis.ClientOption{InitAddress: []string{m.Addr()}, AlwaysRESP2: true, DisableCache: true})
+	h := newRedisHub(t, c, false)
+	for range 2 {
+		x, sx := listening(t, h, "x")
+		_, sy := listening(t, h, "y")
+		m.Publish("x", "0")
+		require.Equal(t, Event{Message, "0"}, next(t, x))
+		sx.Close()
+		sy.Close()
+		require.Eventually(t, func() bool {
+			n := m.PubSubNumSub("x", "y")
+			return n["x"]+n["y"] == 0
+		}, patience, 5*time.Millisecond)
+	}
+	x, _ := listening(t, h, "x")
+	m.Close()
+	require.NoError(t, m.Restart())
+	require.Equal(t, Resumed, next(t, x).Kind)
+	m.Publish("x", "1")
+	require.Equal(t, Event{Message, "1"}, next(t, x))
+}
+
+func TestMovedWithoutAHostMeansTheHostThatWasAsked(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"10.0.0.1:7000": "10.0.0.1:7000",
+		"[::1]:7000":    "[::1]:7000",
+		":7000":         "10.9.9.9:7000",
+		"?:7000":        "10.9.9.9:7000",
+		"nonsense":      "nonsense",
+	} {
+		require.Equal(t, want, absolute(addr, "10.9.9.9:6379"))
+	}
+	require.Equal(t, ":7000", absolute(":7000", "socket"))
+}

@@ -1,0 +1,112 @@
+package pubsub
+
+import (
+	"context"
+	"time"
+)
+
+// follow moves a channel to the node that the server names. It reports false if that leads nowhere.
+func (n *node) follow(s *seat, addr string) bool {
+	s.had, s.dropped = false, false
+	c := s.channel
+	if c.seat != s {
+		return true // it has left already
+	}
+	if addr == n.addr || c.hops >= maxHops {
+		return false
+	}
+	c.hops++
+	n.move(c, addr, n.addr)
+	return true
+}
+
+// move takes a channel to another node. The old seat, if it stands, is given up by the old worker.
+func (n *node) move(c *channel, addr, movedFrom string) {
+	old := c.seat
+	if len(c.listeners) == 0 || n.hub.closed {
+		c.stopLingering() // nobody would notice the difference
+		old.settle()
+		return
+	}
+	s := n.hub.take(c, addr)
+	s.movedFrom = movedFrom
+	if s.had {
+		n.stands(c) // it was here before, and had not been given up yet
+	}
+	old.settle()
+	s.settle()
+}
+
+// relocate asks for each picked seat whether its channel still belongs here. Channels that cannot be located
+// stay.
+func (n *node) relocate(want func(*seat) bool) {
+	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
+	defer cancel()
+	for _, s := range n.pick(want) {
+		addr, err := n.hub.src.Locate(ctx, s.name)
+		if err == nil {
+			n.reseat(s, addr)
+			continue
+		}
+		n.hub.opts.Logger.Debug("channel not located", "channel", s.name, "err", err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	n.announce()
+}
+
+func (n *node) reseat(s *seat, addr string) {
+	n.hub.mu.Lock()
+	defer n.hub.mu.Unlock()
+	if s.gone() || s.channel.seat != s || addr == n.addr || addr == s.movedFrom {
+		return
+	}
+	n.move(s.channel, addr, "")
+}
+
+func (n *node) retryDue() bool {
+	n.hub.mu.RLock()
+	defer n.hub.mu.RUnlock()
+	return !n.retryAt.IsZero() && !time.Now().Before(n.retryAt)
+}
+
+// retryDelayed tries again what was refused.
+func (n *node) retryDelayed() {
+	n.relocate(func(s *seat) bool { return s.delayed })
+	n.hub.mu.Lock()
+	defer n.hub.mu.Unlock()
+	n.retryAt = time.Time{}
+	for _, s := range n.seats {
+		if s.delayed {
+			s.delayed = false
+			s.settle()
+		}
+	}
+}
+
+func (n *node) checkDue() bool { return !time.Now().Before(n.checkAt) }
+
+// check looks for what no connection reports: channels that belong elsewhere now (a failover whose old master
+// still answers), and a server that has fallen silent.
+func (n *node) check() {
+	n.checkAt = time.Now().Add(n.hub.opts.Check)
+	n.relocate(func(s *seat) bool { return s.had })
+	if s := n.probe(); s != nil {
+		n.join([]*seat{s})
+	}
+}
+
+// probe picks any seat that stands, to be subscribed once more. A PING would not do: with RESP2 it goes to
+// another connection than the subscriptions.
+func (n *node) probe() *seat {
+	n.hub.mu.Lock()
+	defer n.hub.mu.Unlock()
+	for _, s := range n.seats {
+		if s.had && s.busy == none && s.wanted() {
+			s.busy = joining
+			return s
+		}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package pubsub
+
+import "context"
+
+// Source is what a Hub needs of Redis.
+type Source interface {
+	// Locate names the node on which channel has to be subscribed now. It is asked by every caller that
+	// brings a new channel and for each channel at every check, so it should answer from memory.
+	Locate(ctx context.Context, channel string) (node string, err error)
+	// Connect opens a subscriber connection to node. Handler is told of its messages, one after another.
+	Connect(ctx context.Context, node string, handler Handler) (Conn, error)
+}
+
+// Handler is told what a connection receives, in the order in which it arrives and before the answer to any
+// later command is given. It must not block.
+type Handler interface {
+	// Message reports a message.
+	Message(channel, payload string)
+	// Unsubscribed reports that the server ended a subscription, whether it was asked to or not.
+	Unsubscribed(channel string)
+}
+
+// Conn is a subscriber connection. Only one of its methods is called at a time.
+//
+// Subscribe and Unsubscribe return when the server has answered for every channel. An error means that the
+// connection is of no further use. Otherwise refused is nil if all were confirmed, or holds an error for each
+// channel that was not, at its index: a *MovedError when another node serves it.
+type Conn interface {
+	Subscribe(ctx context.Context, channels []string) (refused []error, err error)
+	Unsubscribe(ctx context.Context, channels []string) (refused []error, err error)
+	// Done yields the reason, or is closed, when the connection has ended.
+	Done() <-chan error
+	// Release gives back a connection that works and has no subscription.
+	Release()
+	// Close ends the connection, whatever state it is in.
+	Close()
+}
+
+// MovedError is the refusal of a node that does not serve a channel.
+type MovedError struct {
+	Addr string // the node that does
+}
+
+func (e *MovedError) Error() string { return "moved to " + e.Addr }

@@ -1,0 +1,50 @@
+package pubsub
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// Subscription is one listener's part in a channel.
+type Subscription struct {
+	channel *channel
+	listen  func(Event)
+	ready   chan error // gets the outcome, if the channel did not stand when we joined
+	closed  atomic.Bool
+
+	// Guarded by Hub.mu.
+	pending bool // has no outcome yet
+	tries   int  // connections that were lost under it while pending
+}
+
+// Close leaves the channel, which stays subscribed for Options.Linger after its last listener. It never waits,
+// so it may be called from within listen. A call of listen that is under way may end after Close has
+// returned; none begins later. Close is idempotent.
+func (s *Subscription) Close() {
+	if s.closed.Swap(true) {
+		return
+	}
+	s.channel.hub.mu.Lock()
+	defer s.channel.hub.mu.Unlock()
+	s.channel.remove(s)
+}
+
+func (s *Subscription) await(ctx context.Context) error {
+	if s.ready == nil {
+		return nil
+	}
+	select {
+	case err := <-s.ready:
+		return err
+	case <-ctx.Done():
+		return ended(ctx)
+	case <-s.channel.hub.ctx.Done():
+		return ErrClosed
+	}
+}
+
+// resolve ends the wait of a pending subscription.
+func (s *Subscription) resolve(err error) {
+	s.pending = false
+	s.ready <- err
+}
