@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// maxAckWaits bounds the WAITs in flight: rueidis gives each a connection of
+// its own.
+const maxAckWaits = 32
+
+// RunAcked is Run followed by WAIT on the same connection. acks is how many
+// replicas confirmed in time; it means something only if the script wrote.
+func (e *Engine) RunAcked(ctx context.Context, s *scripts.Script, keys, args []string) (answer Answer, acks int64, err error) {
+	select {
+	case e.acks <- struct{}{}:
+		defer func() { <-e.acks }()
+	case <-e.closing:
+		return Answer{}, 0, ErrClosed
+	}
+	answer, err = e.loop(ctx, s, func(context.Context, bool) (rueidis.RedisResult, error) {
+		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.sendTimeout()+e.AckTimeout)
+		defer cancel()
+		res, wait := s.ExecAcked(bound, e.Redis, keys, args, int64(e.ReplicaAcks), Millis(e.AckTimeout))
+		if res.Error() != nil && !rueidis.IsRedisNil(res.Error()) {
+			return res, nil
+		}
+		n, err := wait.AsInt64()
+		acks = n
+		return res, err
+	})
+	return answer, acks, err
+}

@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/handover"
+)
+
+// longestSleep caps every sleep of a waiter, since a message is a hint and may
+// be lost. It is jittered, so that the waiters of a fleet spread.
+const longestSleep = 5 * time.Second
+
+// errWaitOver is the cause of a wait that WithWait ended.
+var errWaitOver = errors.New("the wait is over")
+
+// Acquire waits for p's lock and gives it to seat. At most one goroutine of
+// the process talks to the server about a key; the others queue behind it.
+// ctx bounds the wait, and nothing else.
+func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*Held, error) {
+	if err := e.Open(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, ContextError(ctx)
+	}
+	if ask.Try && ask.Wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, ask.Wait, errWaitOver)
+		defer cancel()
+	}
+	key := p.Key()
+	c := contender{e: e, p: p, ask: ask, key: key, local: e.locals.get(key)}
+	held, err := c.acquire(ctx, seat)
+	if err != nil {
+		if c.turn {
+			e.passTurn(c.local)
+		}
+		e.locals.put(key, c.local)
+		if ask.Try && errors.Is(err, errWaitOver) {
+			err = ErrNotAcquired
+		}
+		return nil, err
+	}
+	return held, nil
+}
+
+// contender is one goroutine that wants the lock.
+type contender struct {
+	e     *Engine
+	p     Protocol
+	ask   Ask
+	key   Key
+	local *local
+	turn  bool // this goroutine has the turn in the local queue, and must give it on
+}
+
+func (c *contender) acquire(ctx context.Context, seat Seat) (*Held, error) {
+	if c.turn = c.local.queue.TryEnter(); c.turn {
+		return c.asHead(ctx, seat)
+	}
+	if c.atOnce() {
+		return nil, ErrNotAcquired // another of this process holds it, or is ahead
+	}
+	began := c.observeWait(ctx)
+	held, err := c.queued(ctx, seat)
+	c.observeWaited(ctx, began, err)
+	return held, err
+}
+
+// atOnce reports whether the caller does not wait at all.
+func (c *contender) atOnce() bool { return c.ask.Try && c.ask.Wait == 0 }
+
+func (c *contender) observeWait(ctx context.Context) time.Duration {
+	if c.e.Observer == nil {
+		return 0
+	}
+	c.e.Observer.WaitStarted(ctx, c.key.Kind, c.key.Name)
+	return c.e.Now().Mono
+}
+
+func (c *contender) observeWaited(ctx context.Context, began time.Duration, err error) {
+	if c.e.Observer != nil {
+		c.e.Observer.WaitEnded(ctx, c.key.Kind, c.key.Name, c.e.Now().Mono-began, err)
+	}
+}
+
+var waiters = sync.Pool{New: func() any { return handover.NewWaiter[*Held](false) }}
+
+// queued waits for this goroutine's turn in the local order.
+func (c *contender) queued(ctx context.Context, seat Seat) (*Held, error) {
+	w := waiters.Get().(*handover.Waiter[*Held])
+	defer waiters.Put(w) // its channel is empty on every path
+	w.Takes = c.ask.Lease == 0
+	if c.turn = c.local.queue.Enter(w); c.turn {
+		return c.asHead(ctx, seat)
+	}
+	select {
+	case turn := <-w.Turn():
+		c.turn = true
+		return c.take(ctx, turn, seat)
+	case <-ctx.Done():
+	case <-c.e.closing:
+	}
+	if turn, came := c.local.queue.Leave(w); came {
+		c.turn = true
+		c.giveOn(turn)
+	}
+	return nil, c.whyNot(ctx)
+}
+
+// take accepts a turn: a hold, or the role of head.
+func (c *contender) take(ctx context.Context, turn handover.Turn[*Held], seat Seat) (*Held, error) {
+	if !turn.Handed {
+		return c.asHead(ctx, seat)
+	}
+	switch err := turn.Hold.attach(seat); {
+	case err == nil:
+		c.observeAcquired(ctx, true)
+		return turn.Hold, nil
+	case errors.Is(err, ErrClosed):
+		c.discard(turn.Hold)
+		return nil, err
+	}
+	return c.asHead(ctx, seat) // it ended on its way
+}
+
+func (c *contender) observeAcquired(ctx context.Context, handed bool) {
+	if c.e.Observer != nil {
+		c.e.Observer.Acquired(ctx, c.key.Kind, c.key.Name, handed)
+	}
+}
+
+// giveOn passes on a turn that came to a goroutine which had just left.
+func (c *contender) giveOn(turn handover.Turn[*Held]) {
+	if turn.Handed {
+		c.discard(turn.Hold)
+	}
+}
+
+// discard gives a hold that has no seat, and the turn with it, to the next
+// waiter, or back. The release does not keep the caller, who is on its way out.
+func (c *contender) discard(h *Held) {
+	c.turn = false
+	if h.Err() == nil && h.mayPass(c.e.Now()) && c.local.queue.Hand(h) {
+		return
+	}
+	c.e.locals.get(c.key) // the caller's own reference goes before the release has ended
+	release := func() {
+		_ = h.giveUp(context.Background()) // a failure is said again by its own errand
+		h.leave()
+	}
+	if !c.e.spawn(release) {
+		h.leave() // closed: left to its lease
+	}
+}
+
+// whyNot is why a wait ended without the lock. A holder of this very client is
+// named: a nested call that was not given the hold's context waits for itself.
+func (c *contender) whyNot(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w (this client holds it, or was ahead in its queue: a nested call needs the context of the hold)", ContextError(ctx))
+}
+
+// tooSlow is how many times in a row a lock may be won with an answer that took
+// longer than its lease.
+const tooSlow = 3
+
+// asHead contends with other processes.
+func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
+	for try := 1; ; try++ {
+		held, err := c.compete(ctx)
+		if err != nil {
+			return nil, err
+		}
+		err = held.attach(seat)
+		switch {
+		case err == nil:
+			c.observeAcquired(ctx, false)
+			return held, nil
+		case errors.Is(err, ErrClosed):
+			c.discard(held)
+			return nil, err
+		}
+		c.e.giveBackLater(c.p, held.Owner())
+		if try == tooSlow {
+			return nil, fmt.Errorf("the answers take longer than the lease: %w", err)
+		}
+	}
+}
+
+// passTurn makes the next waiter head. With nobody waiting, the subscription
+// is given up; the hub lets it linger.
+func (e *Engine) passTurn(l *local) {
+	if l.queue.Waiting() == 0 {
+		l.quiet()
+	}
+	l.queue.Pass()
+}
+
+// quiet leaves the channel.
+func (l *local) quiet() {
+	l.mu.Lock()
+	sub := l.sub
+	l.sub = nil
+	l.mu.Unlock()
+	if sub != nil {
+		sub.Close()
+	}
+}
+
+// jittered is d, up to a tenth less.
+func jittered(d time.Duration) time.Duration { return d - rand.N(d/10+1) }

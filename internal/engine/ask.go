@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// ShortestLease leaves room for the margin and a round trip.
+	ShortestLease = 10 * time.Millisecond
+	// LongestLease keeps deadlines inside time.Duration, which counts 292
+	// years; the server's 2^53 ms lie far beyond.
+	LongestLease = 100 * 365 * 24 * time.Hour
+)
+
+// Ask is what a caller wants of an acquire, options resolved.
+type Ask struct {
+	Lease time.Duration // 0: the watchdog's, renewed
+	Wait  time.Duration // how long a try may wait
+	Try   bool          // give up when Wait is over, at once if it is 0
+}
+
+// CheckLease refuses leases that the margin would eat or that no clock counts.
+func CheckLease(d time.Duration) error {
+	if d < ShortestLease {
+		return fmt.Errorf("%w: lease %v is below %v", ErrOption, d, ShortestLease)
+	}
+	if d > LongestLease {
+		return fmt.Errorf("%w: lease %v is above %v", ErrOption, d, LongestLease)
+	}
+	return nil
+}
+
+// Millis is d in whole milliseconds, rounded up.
+func Millis(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// Close ends the engine: new calls fail, waiters wake and the contexts of
+// holds end, all with ErrClosed; renewals stop. Then it waits for the holders
+// to unlock, for as long as ctx and their leases last. What they leave is not
+// released under them but left to its lease, and named in the error. Calls
+// after the first return the first one's result.
+func (e *Engine) Close(ctx context.Context) error {
+	e.once.Do(func() { e.closed = e.shut(ctx) })
+	return e.closed
+}
+
+func (e *Engine) shut(ctx context.Context) error {
+	e.shutting.Store(true)
+	close(e.closing)
+	e.dog.Close()
+	e.dog.Each(func(l *watchdog.Lease) { l.Value.(*Held).closing() })
+	left := e.awaitHolders(ctx)
+	e.hub.Close()
+	e.stop()
+	e.tasks.Wait()
+	e.endShared()
+	if e.Owned {
+		e.Redis.Close()
+	}
+	return left
+}
+
+// stop refuses goroutines from now on, so that those at work can be waited for.
+func (e *Engine) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stopped = true
+}
+
+// awaitHolders returns when no hold is left that could still be trusted.
+func (e *Engine) awaitHolders(ctx context.Context) error {
+	for {
+		longest := e.longestLease()
+		if longest == 0 {
+			return e.leftOver(nil)
+		}
+		timer := time.NewTimer(longest)
+		select {
+		case <-e.freed:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return e.leftOver(ContextError(ctx))
+		}
+		timer.Stop()
+	}
+}
+
+// longestLease is how long the last of the holds can still be trusted.
+func (e *Engine) longestLease() (longest time.Duration) {
+	e.dog.Each(func(l *watchdog.Lease) { longest = max(longest, l.Left(e.Now())) })
+	return longest
+}
+
+func (e *Engine) leftOver(why error) error {
+	var names []string
+	e.dog.Each(func(l *watchdog.Lease) { names = append(names, fmt.Sprintf("%q", l.Value.(*Held).key.Name)) })
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	const most = 10
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+	}
+	left := errors.New("closed with holds that were not unlocked, left to their leases: " + strings.Join(names, ", "))
+	if why == nil {
+		return left
+	}
+	return fmt.Errorf("%w (%w)", left, why)
+}

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// deadline is a context that many calls share, so that bounding a call costs
+// no timer of its own. It is replaced when it is a tenth used up.
+type deadline struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	until  time.Time // stop handing it out then
+}
+
+// sendTimeout bounds one send of a script: short enough to leave room for
+// another one inside a lease.
+func (e *Engine) sendTimeout() time.Duration {
+	return min(max(e.WatchdogTimeout/6, 250*time.Millisecond), 3*time.Second)
+}
+
+// bounded returns a context with the values of ctx and the bound of one send,
+// and nothing else of ctx: a send is not abandoned because its caller is.
+func (e *Engine) bounded(ctx context.Context) context.Context {
+	if ctx == context.Background() {
+		return e.shared() // it has no values
+	}
+	return &sendContext{Context: e.shared(), values: ctx}
+}
+
+func (e *Engine) shared() context.Context {
+	now := time.Now()
+	if d := e.soon.Load(); d != nil && now.Before(d.until) {
+		return d.ctx
+	}
+	timeout := e.sendTimeout()
+	next := &deadline{until: now.Add(timeout / 10)}
+	next.ctx, next.cancel = context.WithDeadline(context.Background(), now.Add(timeout))
+	// The one that is replaced ends by its own timer: calls still use it.
+	e.soon.Store(next)
+	return next.ctx
+}
+
+// endShared stops the last timer.
+func (e *Engine) endShared() {
+	if d := e.soon.Load(); d != nil {
+		d.cancel()
+	}
+}
+
+type sendContext struct {
+	context.Context
+	values context.Context
+}
+
+func (c *sendContext) Value(key any) any { return c.values.Value(key) }

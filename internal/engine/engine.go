@@ -1,0 +1,150 @@
+// Package engine is what every object of one client shares: the connection to
+// Redis, the scripts' retry loop, the pub/sub hub, the watchdog, the queues of
+// local waiters, and the order in which all of it ends. Objects get an engine
+// and a name, and contain only their own logic.
+package engine
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// Config is a client's settings, resolved and checked.
+type Config struct {
+	ClientID        string
+	WatchdogTimeout time.Duration
+	Handovers       int           // per server-side acquisition
+	HandoverTime    time.Duration // likewise
+	Sharded         Sharding
+	ReplicaAcks     int
+	AckTimeout      time.Duration
+	MapName         func(string) string
+	Logger          *slog.Logger
+	Observer        Observer
+	Linger          time.Duration // of a subscription that nobody uses
+	Owned           bool          // Close closes the Redis client too
+}
+
+// Sharding says which publish command the releases go out with.
+type Sharding int
+
+const (
+	// ShardedAuto is sharded on a cluster, plain elsewhere: Redisson's rule.
+	ShardedAuto Sharding = iota
+	// ShardedOn is sharded on a cluster, whatever it answers.
+	ShardedOn
+	// ShardedOff is plain everywhere.
+	ShardedOff
+)
+
+// Engine is the shared part of one client.
+type Engine struct {
+	Config
+	Redis rueidis.Client
+	IDs   *owner.Issuer
+	Now   watchdog.Clock
+
+	cluster bool
+	publish string // the command that scripts announce releases with
+	topo    *topology
+	hub     *pubsub.Hub
+	dog     *watchdog.Watchdog
+	locals  locals
+	lanes   lanes
+	acks    chan struct{} // bounds WAIT, which costs a connection each
+	soon    atomic.Pointer[deadline]
+
+	closing  chan struct{}
+	shutting atomic.Bool // before closing is closed
+	once     sync.Once
+	closed   error
+	freed    chan struct{} // poked when a hold leaves the watchdog's care
+	mu       sync.Mutex    // orders spawn against Close
+	stopped  bool
+	tasks    sync.WaitGroup
+}
+
+// New puts an engine on top of a Redis client, after asking the server whether
+// it can serve one.
+func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error) {
+	e := &Engine{
+		Config: cfg, Redis: client,
+		IDs: owner.NewIssuer(cfg.ClientID), Now: watchdog.NewClock(),
+		cluster: client.Mode() == rueidis.ClientModeCluster,
+		acks:    make(chan struct{}, maxAckWaits),
+		closing: make(chan struct{}), freed: make(chan struct{}, 1),
+	}
+	if e.Logger == nil {
+		e.Logger = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.Level(127)}))
+	}
+	if err := e.probe(ctx); err != nil {
+		return nil, err
+	}
+	e.topo = newTopology(client, e.cluster)
+	e.publish = "publish"
+	if e.sharded(ctx) {
+		e.publish = "spublish"
+	}
+	e.hub = pubsub.New(pubsub.NewRedis(client, e.publish == "spublish", e.topo.channelNode), pubsub.Options{
+		Linger: cfg.Linger, Logger: e.Logger,
+	})
+	e.dog = watchdog.Start(e.Now, renewer{e})
+	return e, nil
+}
+
+// Cluster reports whether the server is a cluster.
+func (e *Engine) Cluster() bool { return e.cluster }
+
+// Publish is the command that scripts announce releases with.
+func (e *Engine) Publish() string { return e.publish }
+
+// Map applies the name mapper.
+func (e *Engine) Map(name string) string {
+	if e.MapName == nil {
+		return name
+	}
+	return e.MapName(name)
+}
+
+// Open returns ErrClosed once Close has been called.
+func (e *Engine) Open() error {
+	if e.shutting.Load() {
+		return ErrClosed
+	}
+	return nil
+}
+
+// spawn runs f on a goroutine that Close waits for, unless Close has already
+// stopped waiting. f ends by itself: it is one bounded exchange with the server.
+func (e *Engine) spawn(f func()) bool {
+	if !e.begin() {
+		return false
+	}
+	go func() {
+		defer e.tasks.Done()
+		f()
+	}()
+	return true
+}
+
+// begin makes Close wait for a tasks.Done, unless it has already stopped
+// waiting.
+func (e *Engine) begin() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stopped {
+		return false
+	}
+	e.tasks.Add(1)
+	return true
+}

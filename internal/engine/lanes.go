@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// errand is something that has to be said to the server until it has answered:
+// to give back an owner of which nobody knows whether it holds the lock.
+type errand struct {
+	key   string
+	until time.Time // by then the server has forgotten it by itself
+	run   func(ctx context.Context) error
+}
+
+// lanes carry errands, one lane and one goroutine per node while there is
+// something to do, so that a silent node holds up nobody else's.
+type lanes struct {
+	mu    sync.Mutex
+	queue map[string][]errand
+}
+
+const (
+	firstBackoff = 50 * time.Millisecond
+	mostBackoff  = time.Second
+)
+
+// Later runs an errand on key until it succeeds, the server has answered that
+// it never will, or until has passed.
+func (e *Engine) Later(key string, until time.Time, run func(ctx context.Context) error) {
+	node := e.topo.known(e.topo.slot(key))
+	e.lanes.mu.Lock()
+	defer e.lanes.mu.Unlock()
+	if e.lanes.queue == nil {
+		e.lanes.queue = make(map[string][]errand)
+	}
+	todo, running := e.lanes.queue[node]
+	e.lanes.queue[node] = append(todo, errand{key, until, run})
+	if !running && !e.spawn(func() { e.serve(node) }) {
+		delete(e.lanes.queue, node)
+	}
+}
+
+// serve ends when its lane is empty, or one round after the client closed.
+func (e *Engine) serve(node string) {
+	backoff := firstBackoff
+	for {
+		todo := e.takeLane(node)
+		if todo == nil {
+			return
+		}
+		left := e.runAll(todo)
+		e.putBack(node, left)
+		if len(left) == 0 {
+			backoff = firstBackoff
+			continue
+		}
+		if !e.sleepOpen(backoff) {
+			e.dropLane(node)
+			return
+		}
+		backoff = min(2*backoff, mostBackoff)
+	}
+}
+
+func (e *Engine) takeLane(node string) []errand {
+	e.lanes.mu.Lock()
+	defer e.lanes.mu.Unlock()
+	todo := e.lanes.queue[node]
+	if len(todo) == 0 {
+		delete(e.lanes.queue, node)
+		return nil
+	}
+	e.lanes.queue[node] = []errand{}
+	return todo
+}
+
+func (e *Engine) putBack(node string, left []errand) {
+	e.lanes.mu.Lock()
+	defer e.lanes.mu.Unlock()
+	e.lanes.queue[node] = append(left, e.lanes.queue[node]...)
+}
+
+func (e *Engine) dropLane(node string) {
+	e.lanes.mu.Lock()
+	defer e.lanes.mu.Unlock()
+	delete(e.lanes.queue, node)
+}
+
+// runAll returns what has to be tried again. The first failure ends the round:
+// the others would meet the same silence.
+func (e *Engine) runAll(todo []errand) (left []errand) {
+	for i, it := range todo {
+		if time.Now().After(it.until) {
+			continue
+		}
+		if err := it.run(e.bounded(context.Background())); Passing(err) {
+			return append(left, todo[i:]...)
+		}
+	}
+	return left
+}
+
+// sleepOpen sleeps d; it is false if the client closes meanwhile.
+func (e *Engine) sleepOpen(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-e.closing:
+		return false
+	}
+}

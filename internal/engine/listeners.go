@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// Margin is what trust takes off a lease.
+var Margin = watchdog.Margin
+
+// Listeners counts the subscribers of a channel on the node that serves it.
+func (e *Engine) Listeners(ctx context.Context, channel string) (int, error) {
+	verb := "NUMSUB"
+	if e.publish == "spublish" {
+		verb = "SHARDNUMSUB"
+	}
+	node, err := e.topo.channelNode(ctx, channel)
+	if err != nil {
+		return 0, err
+	}
+	on := e.topo.reach(node)
+	reply, err := on.Do(e.bounded(ctx), on.B().Arbitrary("PUBSUB", verb).Args(channel).Build()).ToArray()
+	if err != nil || len(reply) < 2 {
+		return 0, err
+	}
+	n, err := reply[1].AsInt64()
+	return int(n), err
+}
+
+// Hurry makes the next renewal of this client's hold on key due at once.
+func (e *Engine) Hurry(key Key) {
+	e.dog.Each(func(l *watchdog.Lease) {
+		if l.Value.(*Held).key == key {
+			e.dog.Hurry(l)
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// probe refuses servers that cannot serve: too old, or without scripting.
+func (e *Engine) probe(ctx context.Context) error {
+	info, err := e.Redis.Do(ctx, e.Redis.B().Info().Section("server").Build()).ToString()
+	if _, replied := rueidis.IsRedisErr(err); replied {
+		// An ACL that denies INFO, or an in-process server that has no such
+		// section: the version stays unknown, which is no reason to refuse.
+		e.Logger.Debug("server version not known", "err", err)
+	} else if err != nil {
+		return fmt.Errorf("asking the server for its version: %w", err)
+	} else if err := checkVersion(info); err != nil {
+		return err
+	}
+	return e.probeScripting(ctx)
+}
+
+func (e *Engine) probeScripting(ctx context.Context) error {
+	one, err := e.Redis.Do(ctx, e.Redis.B().Eval().Script("return 1").Numkeys(0).Build()).AsInt64()
+	if err != nil {
+		return fmt.Errorf("the server does not run scripts (EVAL), which every object needs: %w", err)
+	}
+	if one != 1 {
+		return errors.New("the server does not run scripts (EVAL), which every object needs")
+	}
+	return nil
+}
+
+type version struct{ major, minor int }
+
+func (v version) below(w version) bool {
+	return v.major < w.major || v.major == w.major && v.minor < w.minor
+}
+
+var oldest = map[string]version{"Redis": {7, 0}, "Valkey": {7, 2}}
+
+// checkVersion reads INFO. Valkey names a redis_version too, for clients that
+// know no other field.
+func checkVersion(info string) error {
+	product, text := "Redis", ""
+	for lines := bufio.NewScanner(strings.NewReader(info)); lines.Scan(); {
+		if v, ok := strings.CutPrefix(lines.Text(), "valkey_version:"); ok {
+			product, text = "Valkey", v
+			break
+		}
+		if v, ok := strings.CutPrefix(lines.Text(), "redis_version:"); ok {
+			text = v
+		}
+	}
+	text = strings.TrimSpace(text)
+	v, ok := parseVersion(text)
+	if need := oldest[product]; ok && v.below(need) {
+		return fmt.Errorf("the server is %s %s, and rueidisson needs Redis 7.0 or Valkey 7.2 or later", product, text)
+	}
+	return nil
+}
+
+func parseVersion(text string) (version, bool) {
+	parts := strings.SplitN(text, ".", 3)
+	if len(parts) < 2 {
+		return version{}, false
+	}
+	major, err1 := strconv.Atoi(parts[0])
+	minor, err2 := strconv.Atoi(parts[1])
+	return version{major, minor}, err1 == nil && err2 == nil
+}
+
+// sharded resolves the rule for the publish command: Redisson's, fixed at
+// start-up, since the two kinds of channel are deaf to each other.
+func (e *Engine) sharded(ctx context.Context) bool {
+	switch {
+	case !e.cluster || e.Sharded == ShardedOff:
+		return false
+	case e.Sharded == ShardedOn:
+		return true
+	}
+	err := e.Redis.Do(ctx, e.Redis.B().Arbitrary("PUBSUB", "SHARDNUMSUB").Build()).Error()
+	return err == nil
+}

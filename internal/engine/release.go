@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// Release ends a hold from its seat: it goes to the next waiter of this
+// process where the rules allow that, and back to the server else. It returns
+// why the hold had ended before, if it had. ctx lends its values only.
+func (h *Held) Release(ctx context.Context) error {
+	if !h.e.begin() {
+		return ErrClosed // left to its lease
+	}
+	defer h.e.tasks.Done()
+	if ctx.Done() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	now := h.e.Now()
+	err := h.errAt(now)
+	if !h.detach() {
+		h.afterLoss()
+		return h.Err()
+	}
+	if err != nil { // ended in this very moment; the seat is ours to clean up
+		h.afterLoss()
+		h.leave()
+		return err
+	}
+	if h.local != nil && h.handOver(ctx, now) {
+		h.observeRelease(ctx, true)
+		h.e.locals.put(h.key, h.local)
+		return nil
+	}
+	err = h.giveUp(ctx)
+	h.observeRelease(ctx, false)
+	h.leave()
+	return err
+}
+
+func (h *Held) observeRelease(ctx context.Context, handed bool) {
+	if h.e.Observer != nil {
+		h.e.Observer.Released(ctx, h.key.Kind, h.key.Name, handed)
+	}
+}
+
+// handOver gives the hold to the next local waiter, without a round trip.
+func (h *Held) handOver(ctx context.Context, now watchdog.Instant) bool {
+	if !h.mayPass(now) || h.local.queue.Waiting() == 0 {
+		return false
+	}
+	if h.lease.Left(now) < h.lease.Length()/2 {
+		// Too little trust to give away: ask the server first.
+		if h.renew(ctx, h.lease.Length()) != nil {
+			return false
+		}
+	}
+	h.mu.Lock()
+	h.passes++
+	h.mu.Unlock()
+	return h.local.queue.Hand(h)
+}
+
+// mayPass checks the bounds: other processes must get their turn.
+func (h *Held) mayPass(now watchdog.Instant) bool {
+	if !h.lease.Kept() || h.e.Open() != nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.shared && h.passes < h.e.Handovers && now.Mono-h.since < h.e.HandoverTime
+}
+
+// giveUp takes the hold from the watchdog and releases it on the server.
+func (h *Held) giveUp(ctx context.Context) error {
+	if !h.lease.Finish(ErrReleased) {
+		h.afterLoss()
+		return h.Err()
+	}
+	h.e.forget(h)
+	if h.Shared() {
+		return h.unlockShared(ctx)
+	}
+	return h.releasePrivate(ctx)
+}
+
+func (h *Held) releasePrivate(ctx context.Context) error {
+	subscribed, before := h.listening()
+	release := h.p.Release
+	if h.late {
+		release = h.p.GiveBack
+	}
+	released, err := release(ctx, h.owner)
+	switch {
+	case err != nil:
+		h.e.giveBackLater(h.p, h.owner)
+		return err
+	case released.Held:
+		h.local.courtesy.Released(released.Reached, subscribed, before)
+		return nil
+	case released.Replayed && h.lease.Trusted(h.e.Now()):
+		return nil // the first send did it, and its reply was lost
+	}
+	return lossOf(watchdog.ErrGone)
+}
+
+// listening says whether our own release message will come back to us.
+func (h *Held) listening() (subscribed bool, before uint64) {
+	return h.e.hub.Subscribed(h.p.Channel()), h.local.courtesy.Heard()
+}
+
+// unlockShared gives back this process' level of a hold that others may have
+// levels of. One that is not answered is said again later, under the same
+// request, so that it counts once.
+func (h *Held) unlockShared(ctx context.Context) error {
+	request := newRequest()
+	unlock := func(ctx context.Context) error {
+		if err := h.settleExport(ctx); err != nil {
+			return err
+		}
+		held, err := h.p.Unlock(ctx, h.Owner(), request, h.lease.Length())
+		if err == nil && !held {
+			err = lossOf(watchdog.ErrGone)
+		}
+		return err
+	}
+	err := unlock(ctx)
+	if Passing(err) {
+		h.e.Later(h.key.Name, time.Now().Add(h.lease.Length()), unlock)
+	}
+	return err
+}
+
+// afterLoss gives back what a lost hold may have left on the server: a renewal
+// of which no answer came may have lengthened its lease. Only now, since the
+// holder has just said that it is done.
+func (h *Held) afterLoss() {
+	if cause, _ := h.lease.Ended(); h.Shared() || errors.Is(cause, watchdog.ErrGone) {
+		return
+	}
+	h.e.giveBackLater(h.p, h.Owner())
+}
+
+// giveBackLater keeps saying that owner is given back until the server has
+// answered, or has forgotten it: nothing renews it any more.
+func (e *Engine) giveBackLater(p Protocol, owner string) {
+	e.Later(p.Key().Name, time.Now().Add(2*e.WatchdogTimeout), func(ctx context.Context) error {
+		_, err := p.GiveBack(ctx, owner)
+		return err
+	})
+}
+
+// forget takes a hold out of the watchdog's care.
+func (e *Engine) forget(h *Held) {
+	e.dog.Remove(&h.lease)
+	if e.Open() == nil {
+		return
+	}
+	select { // Close waits for the last one
+	case e.freed <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+const maxSends = 4
+
+// Answer is what the server said to a script.
+type Answer struct {
+	rueidis.RedisMessage
+	Started  watchdog.Instant // before the send that was answered
+	Replayed bool             // the reply to an earlier send was lost: that one may have run, or may still arrive
+	Nil      bool             // the script returned nil
+}
+
+// Run sends a script and returns its answer. A script whose Replay is safe is
+// sent again when its reply is lost, each time on another connection; any
+// script is sent again when the server refused it for a passing reason: up to
+// maxSends times, but no more once a silent server has cost the time of two. ctx ends the
+// re-sending, and lends its values; it does not abandon a send, which has a
+// bound of its own.
+//
+// An error wraps ErrUnknown if the script may have run.
+func (e *Engine) Run(ctx context.Context, s *scripts.Script, keys, args []string) (Answer, error) {
+	return e.loop(ctx, s, func(ctx context.Context, fresh bool) (rueidis.RedisResult, error) {
+		if fresh {
+			return s.ExecFresh(ctx, e.Redis, keys, args), nil
+		}
+		return s.Exec(ctx, e.Redis, keys, args), nil
+	})
+}
+
+type send func(ctx context.Context, fresh bool) (rueidis.RedisResult, error)
+
+func (e *Engine) loop(ctx context.Context, s *scripts.Script, once send) (Answer, error) {
+	began := e.Now()
+	started, unknown := began, false
+	for sends := 1; ; sends++ {
+		if sends > 1 {
+			started = e.Now()
+		}
+		res, err := once(e.bounded(ctx), sends > 1)
+		if err == nil {
+			err = res.Error()
+		}
+		if err == nil || rueidis.IsRedisNil(err) {
+			e.ran(ctx, s, began, sends, nil)
+			msg, _ := res.ToMessage()
+			return Answer{RedisMessage: msg, Started: started, Replayed: unknown, Nil: err != nil}, nil
+		}
+		what := judge(err)
+		unknown = unknown || what == lost
+		if what == final || (what == lost && s.Replay == scripts.Unsafe) || e.enough(ctx, began, sends) || !e.pause(ctx, sends) {
+			err = ended(ctx, err, unknown)
+			e.ran(ctx, s, began, sends, err)
+			return Answer{}, err
+		}
+	}
+}
+
+// ended is the error of a loop that gave up.
+func ended(ctx context.Context, err error, unknown bool) error {
+	if ctx.Err() != nil {
+		err = fmt.Errorf("%w (last answer: %w)", ContextError(ctx), err)
+	}
+	if unknown {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return err
+}
+
+func (e *Engine) enough(ctx context.Context, began watchdog.Instant, sends int) bool {
+	return sends >= maxSends || ctx.Err() != nil || e.Now().Mono-began.Mono > e.sendTimeout()*3/2
+}
+
+// pause backs off before the next send. It is false if ctx ended meanwhile.
+func (e *Engine) pause(ctx context.Context, sends int) bool {
+	base := 10 * time.Millisecond << sends
+	timer := time.NewTimer(base/2 + rand.N(base))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (e *Engine) ran(ctx context.Context, s *scripts.Script, began watchdog.Instant, sends int, err error) {
+	if e.Observer != nil {
+		e.Observer.ScriptRan(ctx, s.Name, e.Now().Mono-began.Mono, sends, err)
+	}
+}
+
+// grace is how long an acquire in flight may still answer after its caller has
+// gone, so that what it won can be passed on.
+const grace = 50 * time.Millisecond
+
+// Await runs call and returns its result. If ctx ends or the client closes
+// first, call gets patience more time; then Await returns without it, and
+// answered is false: call runs on by itself, and the caller must see to it
+// that what it may still do is undone.
+func Await[T any](e *Engine, ctx context.Context, patience time.Duration, call func() (T, error)) (result T, err error, answered bool) {
+	if ctx.Done() == nil {
+		result, err = call()
+		return result, err, true
+	}
+	type outcome struct {
+		result T
+		err    error
+	}
+	done := make(chan outcome, 1)
+	if !e.spawn(func() {
+		r, err := call()
+		done <- outcome{r, err}
+	}) {
+		return result, ErrClosed, true
+	}
+	select {
+	case o := <-done:
+		return o.result, o.err, true
+	case <-ctx.Done():
+	case <-e.closing:
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case o := <-done:
+		return o.result, o.err, true
+	case <-timer.C:
+		return result, e.whyEnded(ctx), false
+	}
+}
+
+// whyEnded is why a call that was left alone ended.
+func (e *Engine) whyEnded(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ContextError(ctx)
+	}
+	return ErrClosed
+}
+
+// Drop deletes a key that nobody will ask for again, and that goes by itself
+// if this does not get through.
+func (e *Engine) Drop(ctx context.Context, key string) {
+	e.Redis.Do(e.bounded(ctx), e.Redis.B().Del().Key(key).Build())
+}

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// topology knows which node serves a slot, so that a batch can go out per node.
+// rueidis knows it too, but does not tell.
+type topology struct {
+	client  rueidis.Client
+	cluster bool
+
+	mu    sync.Mutex
+	slots []slotRange
+	asked time.Time
+	stale bool
+}
+
+type slotRange struct {
+	from, to uint16
+	node     string
+}
+
+// refreshAfter bounds how old the map may grow, refreshEvery how often a map
+// that proved wrong is asked for again.
+const (
+	refreshAfter = 30 * time.Second
+	refreshEvery = 100 * time.Millisecond
+)
+
+func newTopology(client rueidis.Client, cluster bool) *topology {
+	return &topology{client: client, cluster: cluster}
+}
+
+// slot is the cluster slot of key; 0 where there is no cluster.
+func (t *topology) slot(key string) uint16 {
+	if !t.cluster {
+		return 0
+	}
+	cmd := t.client.B().Arbitrary("GET").Keys(key).Build()
+	return cmd.Slot()
+}
+
+// node is the address of the master that serves slot, "" where that is unknown
+// or where there is one node only.
+func (t *topology) node(ctx context.Context, slot uint16) string {
+	if !t.cluster {
+		return ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refresh(ctx)
+	return t.find(slot)
+}
+
+// known is node without asking anybody.
+func (t *topology) known(slot uint16) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.find(slot)
+}
+
+func (t *topology) find(slot uint16) string {
+	for _, r := range t.slots {
+		if r.from <= slot && slot <= r.to {
+			return r.node
+		}
+	}
+	return ""
+}
+
+// reach returns the client of one node: all of it for "", and for a node that
+// rueidis has not met yet, or has already forgotten.
+func (t *topology) reach(node string) rueidis.Client {
+	if node == "" {
+		return t.client
+	}
+	if c, ok := t.client.Nodes()[node]; ok {
+		return c
+	}
+	return t.client
+}
+
+// doubt says that the map proved wrong.
+func (t *topology) doubt() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stale = true
+}
+
+func (t *topology) refresh(ctx context.Context) {
+	age := time.Since(t.asked)
+	if age < refreshEvery || (age < refreshAfter && !t.stale && len(t.slots) > 0) {
+		return
+	}
+	t.asked = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	reply, err := t.client.Do(ctx, t.client.B().ClusterSlots().Build()).ToArray()
+	if err != nil {
+		return // the map at hand serves on; a wrong entry costs a retry
+	}
+	if slots := parseSlots(reply); len(slots) > 0 {
+		t.slots, t.stale = slots, false
+	}
+}
+
+func parseSlots(reply []rueidis.RedisMessage) (slots []slotRange) {
+	for _, entry := range reply {
+		fields, err := entry.ToArray()
+		if err != nil || len(fields) < 3 {
+			continue
+		}
+		from, err1 := fields[0].AsInt64()
+		to, err2 := fields[1].AsInt64()
+		master, err3 := fields[2].ToArray()
+		if errors.Join(err1, err2, err3) != nil || len(master) < 2 {
+			continue
+		}
+		host, _ := master[0].ToString()
+		port, _ := master[1].AsInt64()
+		slots = append(slots, slotRange{uint16(from), uint16(to), net.JoinHostPort(host, strconv.FormatInt(port, 10))})
+	}
+	return slots
+}
+
+// channelNode is where channel has to be subscribed. Without a cluster that is
+// the master; where rueidis also knows replicas, the one that says it is.
+func (t *topology) channelNode(ctx context.Context, channel string) (string, error) {
+	if t.cluster {
+		if node := t.node(ctx, t.slot(channel)); node != "" {
+			return node, nil
+		}
+		return "", fmt.Errorf("no node is known to serve channel %q", channel)
+	}
+	nodes := t.client.Nodes()
+	for addr, c := range nodes {
+		if len(nodes) == 1 || isMaster(ctx, c) {
+			return addr, nil
+		}
+	}
+	return "", errors.New("no node says that it is the master")
+}
+
+func isMaster(ctx context.Context, c rueidis.Client) bool {
+	role, err := c.Do(ctx, c.B().Role().Build()).ToArray()
+	if err != nil || len(role) == 0 {
+		return false
+	}
+	name, _ := role[0].ToString()
+	return name == "master"
+}
