@@ -1,0 +1,150 @@
+package rueidisson
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// Client hands out every object. It is safe for concurrent use, and one is
+// enough for a process: its watchdog, its subscriptions and the hand-over of
+// locks between goroutines are shared by all that comes from it.
+type Client struct {
+	e *engine.Engine
+}
+
+// New connects to the Redis or Valkey that option describes: one server, a
+// cluster, or a master behind sentinels. Timeouts that option leaves at 0 are
+// derived from the watchdog timeout, so that a connection which has fallen
+// silent is given up while there is time to renew a hold on another one.
+//
+// Errors: [ErrOption]; one that names the address if nobody answers there
+// within the dial timeout; one that names the version of a server older than
+// Redis 7.0 or Valkey 7.2, or says that it runs no scripts.
+func New(option rueidis.ClientOption, opts ...Option) (*Client, error) {
+	cfg, err := resolve(opts)
+	if err != nil {
+		return nil, err
+	}
+	if len(option.InitAddress) == 0 {
+		return nil, fmt.Errorf("%w: rueidis.ClientOption.InitAddress is empty", ErrOption)
+	}
+	derive(&option, cfg.WatchdogTimeout)
+	cfg.Owned = true
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		if client != nil {
+			client.Close()
+		}
+		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), err)
+	}
+	return open(client, cfg, option)
+}
+
+// derive sets the timeouts by which rueidis gives a silent connection up:
+// together a third of the watchdog timeout, its own defaults at the most.
+func derive(option *rueidis.ClientOption, watchdog time.Duration) {
+	sixth := max(watchdog/6, 100*time.Millisecond)
+	if option.Dialer.Timeout == 0 {
+		option.Dialer.Timeout = min(sixth, 5*time.Second)
+	}
+	if option.Dialer.KeepAlive == 0 {
+		option.Dialer.KeepAlive = min(sixth, time.Second)
+	}
+	if option.ConnWriteTimeout == 0 {
+		option.ConnWriteTimeout = min(sixth, 10*time.Second)
+	}
+}
+
+func open(client rueidis.Client, cfg engine.Config, option rueidis.ClientOption) (*Client, error) {
+	timeout := option.Dialer.Timeout
+	if timeout == 0 {
+		timeout = 5 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	e, err := engine.New(ctx, client, cfg)
+	if err == nil {
+		return &Client{e}, nil
+	}
+	if cfg.Owned {
+		client.Close()
+		err = fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), err)
+	}
+	return nil, err
+}
+
+// Open is [New] with a URL of the forms that rueidis.ParseURL takes, such as
+// redis://user:password@127.0.0.1:6379/0, rediss:// for TLS, or
+// redis://sentinel:26379?master_set=mymaster.
+func Open(redisURL string, opts ...Option) (*Client, error) {
+	option, err := rueidis.ParseURL(redisURL)
+	if err != nil {
+		return nil, fmt.Errorf("%w: url: %w", ErrOption, withoutURL(err))
+	}
+	return New(option, opts...)
+}
+
+// withoutURL is what is wrong with a URL, without the URL: it has a password.
+func withoutURL(err error) error {
+	var parse *url.Error
+	if errors.As(err, &parse) {
+		return parse.Err
+	}
+	return err
+}
+
+// Wrap builds on a client that the program has already. Close leaves that
+// open. Its timeouts are the program's: to renew holds past a connection that
+// fell silent, Dialer.KeepAlive and ConnWriteTimeout together should be at most
+// a third of the watchdog timeout.
+func Wrap(client rueidis.Client, opts ...Option) (*Client, error) {
+	cfg, err := resolve(opts)
+	if err != nil {
+		return nil, err
+	}
+	if client == nil || (reflect.ValueOf(client).Kind() == reflect.Pointer && reflect.ValueOf(client).IsNil()) {
+		return nil, fmt.Errorf("%w: nil client", ErrOption)
+	}
+	return open(client, cfg, rueidis.ClientOption{})
+}
+
+// ID is the client's part of the owners that it writes to Redis.
+func (c *Client) ID() string { return c.e.ClientID }
+
+// String shows the client's settings.
+func (c *Client) String() string {
+	return fmt.Sprintf("rueidisson client %s (watchdog %v, handover %d or %v, publish %q, cluster %t, replica acks %d)",
+		c.e.ClientID, c.e.WatchdogTimeout, c.e.Handovers, c.e.HandoverTime, c.e.Publish(), c.e.Cluster(), c.e.ReplicaAcks)
+}
+
+// Lock returns a handle on the reentrant lock of that name; see [lock.Lock].
+// It asks nobody: a name that cannot be used is the error of its operations.
+func (c *Client) Lock(name string) *lock.Lock { return lock.New(c.e, name) }
+
+// Close ends the client. New calls fail with [ErrClosed], waiters wake with
+// it, and the contexts of holds end with it as their cause; renewals stop.
+// Then Close waits for the holders to unlock, for as long as ctx and their
+// leases last. A lock that is not unlocked by then is not released under its
+// holder but left to its lease, and named in the returned error.
+//
+// Exchanges with the server that are under way end by their own bound: if the
+// server is silent, Close may take a few seconds more than ctx gives it. When
+// it returns, no goroutine of the client is left. It closes the Redis client,
+// unless that came by [Wrap]. Calls after the first return what the
+// first returned.
+func (c *Client) Close(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("close: %w: nil context", ErrOption)
+	}
+	return c.e.Close(ctx)
+}

@@ -1,0 +1,19 @@
+package rueidisson
+
+import (
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+var (
+	// ErrClosed is returned by every operation after [Client.Close], and is
+	// the cause of the contexts of the holds that were live then.
+	ErrClosed = engine.ErrClosed
+
+	// ErrOption is wrapped by the error for an argument or option that cannot
+	// be used. Nothing was sent to the server.
+	ErrOption = engine.ErrOption
+
+	// ErrUnknown is wrapped by the error of an operation whose reply was lost:
+	// it may or may not have been done.
+	ErrUnknown = engine.ErrUnknown
+)

@@ -1,0 +1,73 @@
+package locktest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+var exclusion = map[string]func(*testing.T, Suite){
+	"a free lock is taken at once": func(t *testing.T, s Suite) {
+		hold := take(t, s.one(t, long))
+		require.NoError(t, hold.Err())
+		unlock(t, hold)
+	},
+	"a held lock is busy for another process": func(t *testing.T, s Suite) {
+		here, there := s.pair(t, long)
+		hold := take(t, here)
+		requireBusy(t, there)
+		unlock(t, hold)
+		requireFree(t, there)
+	},
+	"a held lock is busy for another goroutine of the same process": func(t *testing.T, s Suite) {
+		l := s.one(t, long)
+		hold := take(t, l)
+		requireBusy(t, l)
+		unlock(t, hold)
+		requireFree(t, l)
+	},
+	"locks of different names do not meet": func(t *testing.T, s Suite) {
+		p := s.Start(t, long)
+		one, two := take(t, p.Locker(s.Name(t))), take(t, p.Locker(s.Name(t)))
+		unlock(t, one)
+		unlock(t, two)
+	},
+	"a counter loses no update under two processes of eight goroutines": func(t *testing.T, s Suite) {
+		here, there := s.pair(t, long)
+		const goroutines, rounds = 8, 25
+		var inside atomic.Int32
+		counter := 0 // guarded by the lock, and by nothing else
+		var wg sync.WaitGroup
+		for i := range 2 * goroutines {
+			l := here
+			if i%2 == 1 {
+				l = there
+			}
+			wg.Go(func() {
+				for range rounds {
+					err := lock.Do(bounded(t), l, func(context.Context) error {
+						assert.EqualValues(t, 1, inside.Add(1), "another is inside")
+						counter++
+						inside.Add(-1)
+						return nil
+					})
+					assert.NoError(t, err)
+				}
+			})
+		}
+		wg.Wait()
+		require.Equal(t, 2*goroutines*rounds, counter)
+	},
+	"an unlocked hold frees the lock for every process": func(t *testing.T, s Suite) {
+		here, there := s.pair(t, long)
+		for _, l := range []lock.Locker{here, there, there, here} {
+			unlock(t, take(t, l))
+		}
+	},
+}

@@ -1,0 +1,94 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+type ctxKey struct{}
+
+var holding = map[string]func(*testing.T, Suite){
+	"a hold outlives the context that acquired it": func(t *testing.T, s Suite) {
+		here, there := s.pair(t, long)
+		ctx, cancel := context.WithCancel(context.Background())
+		hold, err := here.Lock(ctx)
+		require.NoError(t, err)
+		cancel()
+		require.NoError(t, hold.Err())
+		requireBusy(t, there)
+		unlock(t, hold)
+	},
+	"unlock works on a cancelled context": func(t *testing.T, s Suite) {
+		here, there := s.pair(t, long)
+		hold := take(t, here)
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		require.NoError(t, hold.Unlock(ctx))
+		requireFree(t, there)
+	},
+	"unlock twice is an error and harms nobody": func(t *testing.T, s Suite) {
+		here, there := s.pair(t, long)
+		hold := take(t, here)
+		unlock(t, hold)
+		second := take(t, there)
+		require.ErrorIs(t, hold.Unlock(context.Background()), lock.ErrReleased)
+		require.ErrorIs(t, hold.Err(), lock.ErrReleased)
+		requireBusy(t, here)
+		unlock(t, second)
+	},
+	"the hold's context ends with the unlock": func(t *testing.T, s Suite) {
+		hold := take(t, s.one(t, long))
+		ctx := hold.Context(context.Background())
+		derived, cancel := context.WithCancel(ctx)
+		defer cancel()
+		require.NoError(t, ctx.Err())
+		unlock(t, hold)
+		require.ErrorIs(t, ctx.Err(), context.Canceled)
+		require.ErrorIs(t, context.Cause(ctx), lock.ErrReleased)
+		await(t, derived.Done(), "the end of a derived context")
+		require.ErrorIs(t, context.Cause(derived), lock.ErrReleased)
+		late := hold.Context(context.Background())
+		require.ErrorIs(t, late.Err(), context.Canceled)
+		require.ErrorIs(t, context.Cause(late), lock.ErrReleased)
+	},
+	"the hold's context is a child of its parent": func(t *testing.T, s Suite) {
+		hold := take(t, s.one(t, long))
+		defer unlock(t, hold)
+		because := errors.New("because")
+		parent, cancel := context.WithCancelCause(context.WithValue(context.Background(), ctxKey{}, "value"))
+		ctx := hold.Context(parent)
+		require.Equal(t, "value", ctx.Value(ctxKey{}))
+		cancel(because)
+		await(t, ctx.Done(), "the end with the parent")
+		require.ErrorIs(t, context.Cause(ctx), because)
+		require.NoError(t, hold.Err(), "the parent's end is not the hold's")
+	},
+	"do returns the error of the work and frees the lock": func(t *testing.T, s Suite) {
+		l := s.one(t, long)
+		because := errors.New("because")
+		err := lock.Do(bounded(t), l, func(ctx context.Context) error {
+			requireBusy(t, l)
+			return because
+		})
+		require.ErrorIs(t, err, because)
+		requireFree(t, l)
+	},
+	"a hold that is not lost says nothing of loss": func(t *testing.T, s Suite) {
+		hold := take(t, s.one(t, long))
+		select {
+		case <-hold.Lost():
+			require.Fail(t, "lost")
+		case <-hold.Expiring():
+			require.Fail(t, "expiring")
+		default:
+		}
+		require.Greater(t, time.Until(hold.Deadline()), long/2)
+		unlock(t, hold)
+	},
+}

@@ -1,0 +1,114 @@
+package locktest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+var reentry = map[string]func(*testing.T, Suite){
+	"the hold's context re-enters, and the lock is free after the last level": func(t *testing.T, s Suite) {
+		here, there := s.pair(t, long)
+		outer := take(t, here)
+		inner, err := here.Lock(outer.Context(bounded(t)))
+		require.NoError(t, err)
+		unlock(t, inner)
+		requireBusy(t, there)
+		require.NoError(t, outer.Err())
+		unlock(t, outer)
+		requireFree(t, there)
+	},
+	"levels may be unlocked in any order": func(t *testing.T, s Suite) {
+		here, there := s.pair(t, long)
+		outer := take(t, here)
+		inner, err := here.TryLock(outer.Context(bounded(t)))
+		require.NoError(t, err)
+		unlock(t, outer)
+		require.NoError(t, inner.Err())
+		require.ErrorIs(t, outer.Err(), lock.ErrReleased)
+		requireBusy(t, there)
+		unlock(t, inner)
+		requireFree(t, there)
+	},
+	"a plain context does not re-enter": func(t *testing.T, s Suite) {
+		l := s.one(t, long)
+		defer unlock(t, take(t, l))
+		requireBusy(t, l)
+	},
+	"a hold carries nobody into another lock": func(t *testing.T, s Suite) {
+		p := s.Start(t, long)
+		one, two := p.Locker(s.Name(t)), p.Locker(s.Name(t))
+		outer, other := take(t, one), take(t, two)
+		_, err := two.TryLock(outer.Context(bounded(t)))
+		require.ErrorIs(t, err, lock.ErrNotAcquired)
+		unlock(t, other)
+		unlock(t, outer)
+	},
+	"a hold carries nobody into the same lock of another process": func(t *testing.T, s Suite) {
+		here, there := s.pair(t, long)
+		outer := take(t, here)
+		_, err := there.TryLock(outer.Context(bounded(t)))
+		require.ErrorIs(t, err, lock.ErrNotAcquired)
+		unlock(t, outer)
+	},
+	"a carried hold that has ended is as if it were not there": func(t *testing.T, s Suite) {
+		here, there := s.pair(t, long)
+		outer := take(t, here)
+		ctx := outer.Context(context.Background())
+		unlock(t, outer)
+		_, err := here.Lock(ctx)
+		require.ErrorIs(t, err, context.Canceled, "the context has ended with the hold")
+		values := context.WithoutCancel(ctx)
+		hold, err := here.Lock(values)
+		require.NoError(t, err)
+		requireBusy(t, there)
+		unlock(t, hold)
+	},
+	"an inner hold that has ended leaves the outer one to re-enter": func(t *testing.T, s Suite) {
+		l := s.one(t, long)
+		outer := take(t, l)
+		inner, err := l.Lock(outer.Context(context.Background()))
+		require.NoError(t, err)
+		ctx := context.WithoutCancel(inner.Context(outer.Context(context.Background())))
+		unlock(t, inner)
+		again, err := l.TryLock(ctx)
+		require.NoError(t, err)
+		unlock(t, again)
+		unlock(t, outer)
+	},
+	"many goroutines re-enter and leave": func(t *testing.T, s Suite) {
+		here, there := s.pair(t, long)
+		outer := take(t, here)
+		ctx := outer.Context(bounded(t))
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				assert.NoError(t, lock.Do(ctx, here, func(context.Context) error { return nil }))
+			})
+		}
+		wg.Wait()
+		requireBusy(t, there)
+		unlock(t, outer)
+		requireFree(t, there)
+	},
+	"a re-entry with a longer lease lengthens, one with a shorter lease does not shorten": func(t *testing.T, s Suite) {
+		l := s.one(t, long)
+		outer := take(t, l, lock.WithLease(5*time.Second))
+		ctx := outer.Context(bounded(t))
+		inner, err := l.Lock(ctx, lock.WithLease(time.Minute))
+		require.NoError(t, err)
+		require.Greater(t, time.Until(outer.Deadline()), 30*time.Second)
+		unlock(t, inner)
+		inner, err = l.Lock(ctx, lock.WithLease(time.Second))
+		require.NoError(t, err)
+		require.Greater(t, time.Until(outer.Deadline()), 30*time.Second)
+		unlock(t, inner)
+		unlock(t, outer)
+	},
+}

@@ -1,0 +1,251 @@
+package rueidisson_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/rueidisson/rueidisson"
+
+// layer is where a package stands. Arrows point down: programs use the root,
+// the root uses the objects, and the objects use the internal packages.
+type layer int
+
+const (
+	program  layer = iota // what one runs
+	harness               // for users' tests: a client on a server in the process, which knows the wire format
+	root                  // the client
+	adapter               // what builds on the root, each for one library that the root does not link
+	object                // one kind of object for each package
+	base                  // public, and below the objects: no package of ours under it
+	core                  // internal/engine
+	part                  // the other internal packages: each on its own
+	testHelp              // internal packages that only tests, programs and each other use
+)
+
+// layers says where packages stand that are not objects: a folder that is not
+// listed holds an object. The longest match counts.
+var layers = map[string]layer{
+	"":                   root,
+	"bench":              program,
+	"cmd":                program,
+	"examples":           program,
+	"interop":            program,
+	"rueidissontest":     harness,
+	"otel":               adapter,
+	"codec":              base,
+	"internal":           part,
+	"internal/engine":    core,
+	"internal/embedded":  testHelp,
+	"internal/locktest":  testHelp,
+	"internal/redistest": testHelp,
+}
+
+// family may share the types of the reentrant lock.
+var family = []string{"fairlock", "rwlock", "multilock"}
+
+// may says which layers a layer may import.
+var may = map[layer][]layer{
+	program:  {program, root, adapter, object, base, testHelp, harness},
+	harness:  {root, object, base, part, testHelp},
+	root:     {object, base, core, part},
+	adapter:  {root, object, base},
+	object:   {base, core, part},
+	base:     {},
+	core:     {part},
+	part:     {},
+	testHelp: {root, object, base, core, part, testHelp},
+}
+
+// never is what no program that uses the library must link by it.
+var never = []string{
+	"testing",
+	"github.com/stretchr/testify",
+	"github.com/alicebob/miniredis",
+	"go.opentelemetry.io",
+	"go.uber.org/goleak",
+}
+
+func layerOf(path string) layer {
+	for dir := path; dir != "."; dir = filepath.ToSlash(filepath.Dir(dir)) {
+		if l, listed := layers[dir]; listed {
+			return l
+		}
+	}
+	return object
+}
+
+// forbidden says why from must not import to, "" if it may. Both are relative
+// to the module.
+func forbidden(from, to string) string {
+	below, above := layerOf(to), layerOf(from)
+	switch {
+	case from == to || strings.HasPrefix(to, from+"/internal/"):
+		return ""
+	case above == object && below == object && to == "lock" && slices.Contains(family, from):
+		return ""
+	case above == object && below == object:
+		return "objects import no sibling"
+	case !slices.Contains(may[above], below):
+		return "that arrow points up or sideways"
+	}
+	return ""
+}
+
+type listed struct {
+	ImportPath, Dir, Name string
+	GoFiles               []string
+	Imports, Deps         []string
+}
+
+func (p listed) path() string { return relative(p.ImportPath) }
+
+// relative is the path inside of the module, "" for the root.
+func relative(importPath string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
+}
+
+func ours(importPath string) bool {
+	return importPath == module || strings.HasPrefix(importPath, module+"/")
+}
+
+// packages is every package of the module that has code beside its tests.
+func packages(t *testing.T) (all []listed) {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "list", "-tags", "interop", "-json=ImportPath,Dir,Name,GoFiles,Imports,Deps", "./...")
+	out, err := list.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+	}
+	require.NoError(t, err)
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		err := dec.Decode(&p)
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		if len(p.GoFiles) > 0 {
+			all = append(all, p)
+		}
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+func TestArrowsPointDown(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		for _, imported := range p.Imports {
+			if !ours(imported) {
+				continue
+			}
+			if why := forbidden(p.path(), relative(imported)); why != "" {
+				t.Errorf("%s imports %s: %s", p.ImportPath, imported, why)
+			}
+		}
+	}
+}
+
+func TestUsersLinkNoTestLibrary(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		if l := layerOf(p.path()); l != root && l != object && l != base {
+			continue
+		}
+		for _, dep := range p.Deps {
+			for _, bad := range never {
+				if dep == bad || strings.HasPrefix(dep, bad+"/") {
+					t.Errorf("%s links %s", p.ImportPath, dep)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryPackageHasOnePackageComment(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		var with []string
+		for _, file := range p.GoFiles {
+			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.PackageClauseOnly|parser.ParseComments)
+			require.NoError(t, err)
+			if parsed.Doc == nil {
+				continue
+			}
+			with = append(with, file)
+			begins := fmt.Sprintf("Package %s ", p.Name)
+			if p.Name != "main" && !strings.HasPrefix(parsed.Doc.Text(), begins) {
+				t.Errorf("%s: the comment in %s does not begin with %q", p.ImportPath, file, begins)
+			}
+		}
+		if len(with) != 1 {
+			t.Errorf("%s has %d package comments %v, and should have one", p.ImportPath, len(with), with)
+		}
+	}
+}
+
+// TestTheLayersForbid shows that the rules can fail.
+func TestTheLayersForbid(t *testing.T) {
+	t.Parallel()
+	for _, arrow := range []struct {
+		from, to string
+		ok       bool
+	}{
+		{"", "lock", true},
+		{"", "internal/engine", true},
+		{"", "internal/redistest", false},
+		{"", "cmd/rueidisson", false},
+		{"", "rueidissontest", false},
+		{"", "otel", false},
+		{"lock", "internal/engine", true},
+		{"lock", "internal/keys", true},
+		{"lock", "", false},
+		{"lock", "fairlock", false},
+		{"lock", "internal/locktest", false},
+		{"fairlock", "lock", true},
+		{"multilock", "lock", true},
+		{"fairlock", "rwlock", false},
+		{"semaphore", "lock", false},
+		{"queue", "semaphore", false},
+		{"rmap", "codec", true},
+		{"codec", "internal/keys", false},
+		{"codec", "rmap", false},
+		{"otel", "", true},
+		{"otel", "internal/engine", false},
+		{"internal/engine", "internal/watchdog", true},
+		{"internal/engine", "lock", false},
+		{"internal/engine", "", false},
+		{"internal/watchdog", "internal/engine", false},
+		{"internal/watchdog", "internal/keys", false},
+		{"internal/pubsub", "internal/redistest", false},
+		{"internal/locktest", "lock", true},
+		{"internal/redistest", "internal/embedded", true},
+		{"rueidissontest", "internal/embedded", true},
+		{"rueidissontest", "", true},
+		{"rueidissontest", "internal/keys", true},
+		{"rueidissontest", "internal/engine", false},
+		{"rueidissontest", "cmd/rueidisson", false},
+		{"cmd/rueidisson", "lock", true},
+		{"cmd/rueidisson", "internal/engine", false},
+		{"cmd/rueidisson", "cmd/rueidisson/internal/run", true},
+		{"examples/flashsale", "", true},
+		{"interop", "interop/peer", true},
+	} {
+		why := forbidden(arrow.from, arrow.to)
+		assert.Equal(t, arrow.ok, why == "", "%q imports %q: %s", arrow.from, arrow.to, why)
+	}
+}

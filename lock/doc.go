@@ -1,0 +1,89 @@
+// Package lock is the reentrant lock: one holder at a time over all processes
+// of a fleet, Go and Java. It is Redisson's RLock, on the same keys.
+//
+// # The hold
+//
+// [Lock.Lock] returns a [Hold], the unit of ownership. It belongs to whoever
+// has it; nothing is tied to a goroutine or to the handle. The context given to
+// Lock bounds the wait. The context that the work needs is made with
+// [Hold.Context]: it ends with the hold, and it carries it, so that locking the
+// same name under it re-enters instead of waiting for itself.
+//
+// # What it guarantees
+//
+// The server is the authority: the lock is held by the owner that stands in its
+// hash, until the key's time to live ends. A hold is trusted until
+//
+//	trustedUntil = attemptStarted + lease - margin
+//
+// where attemptStarted is taken before the request left, and margin is a
+// twentieth of the lease, at least 2 ms. At that moment the hold is lost,
+// whatever the network is doing: [Hold.Lost] closes, its contexts end with
+// cause [ErrLost]. The monotonic clock counts, and the wall clock is looked at
+// too, since the first stands still in a suspended machine. [Hold.Err], and
+// Err of the hold's contexts, compare the clocks at each call; contexts derived
+// from them end a timer's delay later, or up to 100 ms after a suspended
+// machine woke.
+//
+// While a hold is renewed by the watchdog, at a third of the lease, it lasts as
+// long as its process and one connection to the server. Renewals that fail are
+// tried again within the lease, on another connection.
+//
+// Requests may be sent twice, and arrive late, without harm: an acquire of an
+// owner that stands already changes nothing but a shorter lease; one that was
+// given back is refused by a tombstone; a release finds its owner gone. What a
+// cancelled wait may have won goes to the next waiter of its process, or back.
+//
+// # What it does not guarantee
+//
+// A failover, or a restart that loses data, may forget a hold; its holder is
+// told at the next renewal, and until then another may hold the lock too. A
+// process that is paused may, when it goes on, start another operation under a
+// derived context before that ends. Only what is written to can keep such a
+// writer out.
+//
+// The margin covers clocks that run at slightly different rates, and the time
+// that it takes to stop. It does not cover a server whose clock jumps.
+//
+// Order is that of arrival within a process. Between processes there is none,
+// but they take turns: whoever releases stands back for a moment for the others
+// that listen.
+//
+// Latches and tombstones are kept for 45 s. A request that arrives later than
+// that, which takes a network that holds on to it for longer, is not
+// recognised.
+//
+// # Hand-over inside the process
+//
+// Goroutines of one client that wait for one name queue locally, and only the
+// first talks to the server. At an unlock the hold goes to the next of them
+// without a round trip, a bounded number of times and for a bounded time per
+// acquisition on the server (rueidisson.WithHandover); then it is released, so
+// that other processes get their turn. All holds of such a chain have one owner
+// on the server. It follows that
+//
+//   - after a force unlock, the holders of the chain learn it at the next
+//     renewal or release on the server, not at a hand-over;
+//   - a hold with a fixed lease is neither handed over nor given by hand-over;
+//   - a hold that was made joinable with [Hold.Token], or joined, is not either;
+//   - a hold is handed over only while it is trusted, and with less than half
+//     of its lease left only after a renewal was answered.
+//
+// # Between processes
+//
+// [Hold.Token] makes a hold joinable, and [Lock.Join] takes part in it, also in
+// a hold of a Java thread. A joined Java hold stands outside of the first
+// guarantee: Redisson replaces the lease when its thread re-enters or unlocks.
+//
+// # In Redis
+//
+//	{name}                                    hash: owner -> hold count, with the lease as its time to live
+//	redisson_lock__channel:{name}             channel: 0 when the lock becomes free
+//	redisson_unlock_latch:{name}:<request>    string: the answer to one unlock of a shared hold
+//	rueidisson_join_latch:{name}:<request>    string: the answer to one join
+//	rueidisson_gone:{name}:<owner>            string: an owner that was given back
+//
+// A name with braces of its own is not wrapped in others. The owner is
+// "<client id>:<decimal>"; decimals from 2^62 are private holds, from 2^61 those
+// that were made joinable, and below are Java threads.
+package lock

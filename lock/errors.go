@@ -1,0 +1,46 @@
+package lock
+
+import "github.com/rueidisson/rueidisson/internal/engine"
+
+// What a program branches on. Every error of this package names the operation
+// and the lock, and wraps one of these, the context's error and its cause, or
+// the error of Redis.
+var (
+	// ErrNotAcquired is returned by [Lock.TryLock] when the lock was busy for
+	// as long as the caller wanted to wait. It is an answer, not a fault.
+	ErrNotAcquired = engine.ErrNotAcquired
+
+	// ErrLost says that a hold ended without its holder's doing: the lease ran
+	// out before a renewal was answered, or the server no longer knew it. It
+	// is the cause of the hold's context then, and what [Hold.Err],
+	// [Hold.Unlock], [Hold.Extend], [Hold.Token] and [Lock.Join] return.
+	ErrLost = engine.ErrLost
+
+	// ErrReleased is the cause of a hold's context after [Hold.Unlock], and
+	// what the hold's operations return from then on.
+	ErrReleased = engine.ErrReleased
+
+	// ErrOption says that an argument cannot be used. Nothing was sent.
+	ErrOption = engine.ErrOption
+
+	// ErrToken says that a text is no token, or one that must not be joined.
+	// It wraps ErrOption. Nothing was sent.
+	ErrToken = tokenError{}
+
+	// ErrUnknown says that a reply was lost, and that the operation may or may
+	// not have been done.
+	ErrUnknown = engine.ErrUnknown
+
+	// ErrNotReplicated is returned by an acquire that too few replicas
+	// acknowledged in time; the acquire was undone.
+	ErrNotReplicated = engine.ErrNotReplicated
+
+	// ErrClosed is returned after the client was closed, and is the cause of
+	// the contexts of the holds that it had then.
+	ErrClosed = engine.ErrClosed
+)
+
+type tokenError struct{}
+
+func (tokenError) Error() string { return "not a token that can be joined" }
+func (tokenError) Unwrap() error { return ErrOption }

@@ -1,0 +1,131 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// Hold is one level of holding a lock: what [Lock.Lock] returns and
+// [Hold.Unlock] ends. It belongs to whoever has it, not to a goroutine; all
+// methods may be called from any goroutine.
+type Hold struct {
+	seat *seat
+
+	// Guarded by the seat's mutex.
+	released bool
+	contexts []*holdContext
+	lost     chan struct{}
+}
+
+// Err is nil while the hold may be trusted, and else why it ended: ErrLost,
+// [ErrReleased] or [ErrClosed]. It compares the clocks at each call, so it
+// says so at once in a process that was paused past its lease. It asks nobody.
+func (h *Hold) Err() error {
+	if err := h.seat.ended(h); err != nil {
+		return err
+	}
+	if err := h.seat.held.Err(); err != nil {
+		return err
+	}
+	return h.seat.ended(h) // closed, perhaps
+}
+
+// Lost is closed when the hold ends without having been unlocked: it was lost,
+// or its client was closed. [Hold.Err] then says which.
+func (h *Hold) Lost() <-chan struct{} {
+	s := h.seat
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.lost == nil {
+		h.lost = make(chan struct{})
+		if s.cause != nil {
+			close(h.lost)
+		}
+	}
+	return h.lost
+}
+
+// Expiring returns a channel that is closed when renewals have failed for half
+// of the lease: time to finish, or to hurry. If they get through again after
+// that, the next call returns a new channel. With a fixed lease it never is.
+func (h *Hold) Expiring() <-chan struct{} { return h.seat.held.Expiring() }
+
+// Deadline is until when the hold may be trusted if no renewal gets through
+// any more. On a watchdog hold it moves on.
+func (h *Hold) Deadline() time.Time { return h.seat.held.Deadline() }
+
+// Extend makes the lease last for at least d from now; it never shortens one.
+// A watchdog hold goes on being renewed, a fixed one is still fixed.
+//
+// Cost: one script call. Errors: [ErrLost], [ErrReleased]; [ErrOption] for a
+// lease that [WithLease] would refuse; ctx's, which bounds the round trip;
+// [ErrUnknown] if the reply was lost, when the lease may have grown without
+// this side trusting it.
+func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
+	err := h.usable(ctx)
+	if err == nil {
+		err = engine.CheckLease(d)
+	}
+	if err == nil {
+		err = h.seat.held.Grow(ctx, d)
+	}
+	return h.seat.lock.failed("extend", err)
+}
+
+// Token makes the hold joinable and returns what [Lock.Join] needs, here or in
+// another process, Go or Java. Called again it returns the same token. The
+// hold and its re-entries stay one level on the server. From then on the hold
+// is not handed over inside the process.
+//
+// Cost: one script call, the first time; unlocking takes two instead of one.
+// Wire: the owner field is renamed to one that shows that it may be joined.
+// Errors: as [Hold.Extend]; after [ErrUnknown] the next call settles it.
+func (h *Hold) Token(ctx context.Context) (Token, error) {
+	err := h.usable(ctx)
+	if err != nil {
+		return Token{}, h.seat.lock.failed("token of", err)
+	}
+	owner, err := h.seat.held.Export(ctx)
+	if err != nil {
+		return Token{}, h.seat.lock.failed("token of", err)
+	}
+	return ParseToken(owner)
+}
+
+// Unlock gives this level back. It runs to its end on a cancelled ctx, of
+// which it takes the values only, and for as long as sending takes: a few
+// seconds at most if the server is silent. With the last level of a hold the
+// lock is free: it is handed to the next waiter of this client, or released on
+// the server. The hold's contexts end with [ErrReleased] first.
+//
+// Cost: one script call for the last level, none for a hand-over or for an
+// inner level; two for a hold that was exported or joined.
+// Wire: DEL {name} and the message 0 on redisson_lock__channel:{name}; shared
+// holds as RLock.unlock, with an unlock latch.
+// Errors: [ErrReleased] if it was called before; [ErrLost] if the hold had
+// ended, so that the work may have overlapped with another holder's;
+// [ErrUnknown] if no answer came (the client goes on giving the lock back
+// until the server answers or the lease ends); [ErrClosed] if the client was
+// closed before, when the lock is left to its lease.
+func (h *Hold) Unlock(ctx context.Context) error {
+	if ctx == nil {
+		return h.seat.lock.failed("unlock", fmt.Errorf("%w: nil context", ErrOption))
+	}
+	last, err := h.seat.leave(h)
+	if err == nil && last {
+		err = h.seat.held.Release(ctx)
+	} else if err == nil {
+		err = h.seat.held.Err()
+	}
+	return h.seat.lock.failed("unlock", err)
+}
+
+func (h *Hold) usable(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("%w: nil context", ErrOption)
+	}
+	return h.Err()
+}

@@ -1,0 +1,231 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+)
+
+// Locker is what every lock of the family does.
+type Locker interface {
+	Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
+	TryLock(ctx context.Context, opts ...TryOption) (*Hold, error)
+}
+
+var _ Locker = (*Lock)(nil)
+
+// Lock is a handle on the reentrant lock of one name. It holds nothing of any
+// acquisition, so it may be used by any number of goroutines, and any number
+// of handles on one name are the same lock.
+type Lock struct {
+	e     *engine.Engine
+	name  string // as the caller wrote it
+	p     *protocol
+	carry any   // carriedKey, boxed once
+	bad   error // what every operation returns, if the name cannot be used
+}
+
+// New returns a handle. Programs outside of this module call
+// rueidisson.Client.Lock.
+func New(e *engine.Engine, name string) *Lock {
+	l := &Lock{e: e, name: name, p: newProtocol(e, e.Map(name))}
+	l.carry = carriedKey{e, l.p.Key()}
+	switch {
+	case l.p.name == "":
+		l.bad = fmt.Errorf("%w: empty name", ErrOption)
+	case e.Cluster():
+		if err := keys.OnCluster(l.p.name); err != nil {
+			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, l.p.name, err)
+		}
+	}
+	return l
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (l *Lock) Name() string { return l.name }
+
+// Lock waits until the lock is free and takes it. ctx bounds the wait and
+// nothing else: the hold outlives it. The hold is renewed by the watchdog
+// until [Hold.Unlock], unless [WithLease] fixes its lease.
+//
+// Under a context that carries a hold of this very lock, see [Hold.Context],
+// Lock re-enters: it returns at once with a level of its own.
+//
+// A waiter sleeps until the lock is released, until the holder's lease ends,
+// or for 5 s at most; goroutines of one process queue in arrival order, and
+// one of them talks to the server for all.
+//
+// Cost: one script call if the lock is free; none if a goroutine of this
+// client hands it over, or on re-entry. A process that waits has one
+// subscription per name, and makes one call per release.
+// Wire: hash {name}, field owner, value hold count; PEXPIRE = lease in ms.
+// Errors: ctx's error and cause; [ErrClosed]; [ErrOption]; [ErrNotReplicated];
+// an error of Redis or of the network, wrapping [ErrUnknown] if the acquire
+// may have been done (it is undone as soon as the server answers again).
+// Source: the reentrant lock of Redisson, RLock.lock.
+func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	ask, err := resolveLock(opts)
+	return l.acquire(ctx, "lock", ask, err)
+}
+
+// TryLock takes the lock if it is free now, or becomes free within
+// [WithWait]. It returns [ErrNotAcquired] if it does not. If a goroutine of
+// this client holds the lock or waits for it, the answer comes without asking
+// the server.
+//
+// Cost, wire and other errors: as [Lock.Lock]. Source: RLock.tryLock.
+func (l *Lock) TryLock(ctx context.Context, opts ...TryOption) (*Hold, error) {
+	ask, err := resolveTry(opts)
+	return l.acquire(ctx, "try lock", ask, err)
+}
+
+func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error) (*Hold, error) {
+	if err == nil {
+		err = l.usable(ctx)
+	}
+	if err != nil {
+		return nil, l.failed(op, err)
+	}
+	if outer := l.carried(ctx); outer != nil {
+		hold, err := outer.reenter(ctx, ask)
+		if !errors.Is(err, errOuterEnded) {
+			return hold, l.failed(op, err)
+		}
+	}
+	s := newSeat(l)
+	held, err := l.e.Acquire(ctx, l.p, ask, s)
+	if err != nil {
+		return nil, l.failed(op, err)
+	}
+	return s.take(held), nil
+}
+
+// Join takes part in a hold that its holder has made joinable with
+// [Hold.Token], or in a Java hold, with a level of its own. The lock stays
+// held until every level is unlocked, in any order. The level is renewed by
+// the watchdog unless [WithLease] is given. A joined Java hold is renewed more
+// often, but Redisson replaces the lease when its own thread re-enters or
+// unlocks, so it may be lost earlier than this side can know.
+//
+// Cost: one script call; unlocking takes two.
+// Wire: HINCRBY {name} owner 1; string rueidisson_join_latch:{name}:<request>
+// with 45 s to live.
+// Errors: [ErrLost] if the hold has ended; [ErrToken]; else as [Lock.Lock].
+func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, error) {
+	ask, err := resolveLock(opts)
+	if err == nil {
+		err = t.check()
+	}
+	if err == nil {
+		err = l.usable(ctx)
+	}
+	if err != nil {
+		return nil, l.failed("join", err)
+	}
+	s := newSeat(l)
+	held, err := l.e.Join(ctx, l.p, t.String(), t.foreign(), ask, s)
+	if err != nil {
+		return nil, l.failed("join", err)
+	}
+	return s.take(held), nil
+}
+
+// ForceUnlock takes the lock away from whoever holds it, and reports whether
+// somebody did. A holder of this library learns it at its next renewal, a
+// third of the watchdog timeout away, or when it unlocks; until then it works
+// on, next to the lock's new holder. It is sent once: after [ErrUnknown] it
+// may have been done.
+//
+// Cost: one script call. Wire: DEL {name}, and the release message.
+// Source: RLock.forceUnlock.
+func (l *Lock) ForceUnlock(ctx context.Context) (held bool, err error) {
+	held, err = ask(ctx, l, func() (bool, error) { return l.p.force(ctx) })
+	if held {
+		l.e.Hurry(l.p.Key()) // our own holder, if it was one, need not wait for its renewal
+	}
+	return held, l.failed("force unlock", err)
+}
+
+// Locked reports whether somebody holds the lock. Cost: one script call.
+func (l *Lock) Locked(ctx context.Context) (bool, error) {
+	h, err := l.Holder(ctx)
+	return h.Held(), err
+}
+
+// Remaining is how much of the present holder's lease is left: 0 if nobody
+// holds the lock, -1 if it has no end. Cost: one script call.
+func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
+	h, err := l.Holder(ctx)
+	return h.Remaining, err
+}
+
+// Holder is who holds the lock at this moment, as the master sees it; its
+// Owner is empty if nobody does. Cost: one script call. Errors: ctx's,
+// [ErrClosed], [ErrOption], and those of Redis.
+func (l *Lock) Holder(ctx context.Context) (Holder, error) {
+	h, err := ask(ctx, l, func() (Holder, error) { return l.p.inspect(ctx) })
+	return h, l.failed("inspect", err)
+}
+
+// Waiting is how many processes listen for the lock's release, about as many
+// as wait for it: a listener stays for a moment after its last waiter. On a
+// cluster with plain channels only the listeners of one node are counted.
+//
+// Cost: one command, PUBSUB NUMSUB or SHARDNUMSUB.
+func (l *Lock) Waiting(ctx context.Context) (int, error) {
+	n, err := ask(ctx, l, func() (int, error) { return l.e.Listeners(ctx, l.p.channel) })
+	return n, l.failed("count waiters of", err)
+}
+
+// ask is a one-shot call: ctx bounds the round trip.
+func ask[T any](ctx context.Context, l *Lock, call func() (T, error)) (result T, err error) {
+	if err := l.usable(ctx); err != nil {
+		return result, err
+	}
+	result, err, answered := engine.Await(l.e, ctx, 0, call)
+	if !answered {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return result, err
+}
+
+// usable checks what every operation needs.
+func (l *Lock) usable(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("%w: nil context", ErrOption)
+	case l.bad != nil:
+		return l.bad
+	}
+	if err := l.e.Open(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	return nil
+}
+
+// failed names the operation and the lock.
+func (l *Lock) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %q: %w", op, l.name, err)
+}
+
+// Do locks l, runs fn under the hold's context, and unlocks. It returns the
+// errors of fn and of the unlock, joined: an ErrLost beside fn's success means
+// that the work may have overlapped with another holder's.
+func Do(ctx context.Context, l Locker, fn func(ctx context.Context) error, opts ...LockOption) (err error) {
+	hold, err := l.Lock(ctx, opts...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, hold.Unlock(ctx)) }()
+	return fn(hold.Context(ctx))
+}

@@ -1,0 +1,26 @@
+-- acquire.lua: take the lock, if nobody holds it.
+--
+-- KEYS[1]  lock hash {name}: field = owner, value = hold count
+-- KEYS[2]  tombstone of this owner: there only if the owner was given back
+-- ARGV[1]  lease, ms
+-- ARGV[2]  owner, fresh for this acquisition
+--
+-- Returns  nil      acquired
+--          integer  remaining lease of the present holder, ms; -1: it has none;
+--                   -2: refused by the tombstone
+-- Replay   safe: an owner that is there keeps its count, its lease only grows; one that was given back is refused
+if redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+	redis.call('hset', KEYS[1], ARGV[2], 1)
+	redis.call('pexpire', KEYS[1], ARGV[1])
+	return nil
+end
+local left = redis.call('pttl', KEYS[1])
+if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
+	-- <=, so that a replay in the same millisecond writes too: a WAIT behind a
+	-- script that wrote nothing answers at once.
+	if left <= tonumber(ARGV[1]) then
+		redis.call('pexpire', KEYS[1], ARGV[1])
+	end
+	return nil
+end
+return left

@@ -1,0 +1,13 @@
+-- inspect.lua: who holds the lock. A script, since commands that only read may
+-- be routed to a replica.
+--
+-- KEYS[1]  lock hash {name}
+--
+-- Returns  nil    nobody
+--          array  {owner, hold count, remaining lease in ms or -1 where it has none}
+-- Replay   safe: it writes nothing
+local fields = redis.call('hgetall', KEYS[1])
+if #fields == 0 then
+	return nil
+end
+return {fields[1], tonumber(fields[2]), redis.call('pttl', KEYS[1])}

@@ -1,0 +1,38 @@
+package lock_test
+
+import (
+	"context"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func TestMain(m *testing.M) {
+	children := redistest.Children{}
+	for _, of := range []redistest.Children{failClosedChildren, waitingChildren} {
+		maps.Copy(children, of)
+	}
+	redistest.Main(m, children)
+}
+
+// open connects a client to addr and closes it when the test ends.
+func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {
+	t.Helper()
+	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { closeClient(c) })
+	return c
+}
+
+// closeClient waits a moment for holders and leaves the rest to their leases.
+func closeClient(c *rueidisson.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	_ = c.Close(ctx)
+}

@@ -1,0 +1,78 @@
+package lock
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// A TryOption changes one [Lock.TryLock].
+type TryOption interface{ applyTry(*engine.Ask) error }
+
+// A LockOption changes one [Lock.Lock], [Lock.TryLock] or [Lock.Join].
+type LockOption interface {
+	TryOption
+	applyLock(*engine.Ask) error
+}
+
+// WithWait lets TryLock wait up to d for the lock. Without it, or with 0,
+// TryLock answers after one round trip. A negative d is an ErrOption.
+func WithWait(d time.Duration) TryOption { return waitOption(d) }
+
+// WithLease gives the hold a fixed lease: the watchdog does not renew it, and
+// it is lost when d has passed, less a margin of d/20 (at least 2 ms). On a
+// re-entry it asks that the hold lasts for at least d from now on; it never
+// shortens one. A lease below 10 ms or above 100 years is an ErrOption.
+func WithLease(d time.Duration) LockOption { return leaseOption(d) }
+
+type waitOption time.Duration
+
+func (o waitOption) applyTry(ask *engine.Ask) error {
+	if o < 0 {
+		return fmt.Errorf("%w: wait %v is negative", ErrOption, time.Duration(o))
+	}
+	ask.Wait = time.Duration(o)
+	return nil
+}
+
+type leaseOption time.Duration
+
+func (o leaseOption) applyTry(ask *engine.Ask) error { return o.applyLock(ask) }
+
+func (o leaseOption) applyLock(ask *engine.Ask) error {
+	ask.Lease = time.Duration(o)
+	return engine.CheckLease(ask.Lease)
+}
+
+func resolveLock(opts []LockOption) (ask engine.Ask, err error) {
+	if len(opts) == 0 {
+		return engine.Ask{}, nil // and no Ask on the heap
+	}
+	return applyLocks(opts)
+}
+
+func resolveTry(opts []TryOption) (ask engine.Ask, err error) {
+	ask.Try = true
+	for _, o := range opts {
+		if o == nil {
+			return ask, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := o.applyTry(&ask); err != nil {
+			return ask, err
+		}
+	}
+	return ask, nil
+}
+
+func applyLocks(opts []LockOption) (ask engine.Ask, err error) {
+	for _, o := range opts {
+		if o == nil {
+			return ask, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := o.applyLock(&ask); err != nil {
+			return ask, err
+		}
+	}
+	return ask, nil
+}

@@ -1,0 +1,174 @@
+package lock
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+var (
+	acquireScript  = scripts.Must(lua, "lua/acquire.lua")
+	releaseScript  = scripts.Must(lua, "lua/release.lua")
+	giveBackScript = scripts.Must(lua, "lua/giveback.lua")
+	unlockScript   = scripts.Must(lua, "lua/unlock.lua")
+	exportScript   = scripts.Must(lua, "lua/export.lua")
+	joinScript     = scripts.Must(lua, "lua/join.lua")
+	leaveScript    = scripts.Must(lua, "lua/leave.lua")
+	forceScript    = scripts.Must(lua, "lua/force.lua")
+	inspectScript  = scripts.Must(lua, "lua/inspect.lua")
+)
+
+// latchTTL is how long the server remembers a request, so that a send of it
+// that arrives late changes nothing. Longer than rueidis or the kernel keep a
+// connection that has fallen silent, and below the minute after which nothing
+// of ours is left on the server.
+const latchTTL = 45 * time.Second
+
+var latchMillis = millis(latchTTL)
+
+func millis(d time.Duration) string { return strconv.FormatInt(engine.Millis(d), 10) }
+
+// protocol is the reentrant lock of one name, as the server sees it.
+type protocol struct {
+	e       *engine.Engine
+	name    string // mapped
+	channel string
+	gone    string // with an owner behind it, its tombstone
+}
+
+func newProtocol(e *engine.Engine, mapped string) *protocol {
+	return &protocol{e: e, name: mapped, channel: keys.LockChannel(mapped), gone: keys.Tombstones(mapped)}
+}
+
+func (p *protocol) Key() engine.Key { return engine.Key{Kind: "lock", Name: p.name} }
+
+func (p *protocol) Channel() string { return p.channel }
+
+func (p *protocol) Acquire(ctx context.Context, owner string, lease time.Duration) (engine.Tried, error) {
+	on, args := []string{p.name, p.gone + owner}, []string{millis(lease), owner}
+	if p.e.ReplicaAcks > 0 {
+		return p.acquireAcked(ctx, owner, on, args)
+	}
+	answer, err := p.e.Run(ctx, acquireScript, on, args)
+	if err != nil {
+		return engine.Tried{}, err
+	}
+	return tried(answer)
+}
+
+// acquireAcked undoes an acquire that too few replicas confirmed.
+func (p *protocol) acquireAcked(ctx context.Context, owner string, on, args []string) (engine.Tried, error) {
+	answer, acks, err := p.e.RunAcked(ctx, acquireScript, on, args)
+	if err != nil {
+		return engine.Tried{}, err
+	}
+	if !answer.Nil || acks >= int64(p.e.ReplicaAcks) {
+		return tried(answer)
+	}
+	err = fmt.Errorf("%w: %d of %d within %v", ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
+	if _, undo := p.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
+		err = fmt.Errorf("%w: %w: undoing the acquire: %w", engine.ErrUnknown, err, undo)
+	}
+	return engine.Tried{}, err
+}
+
+func tried(answer engine.Answer) (engine.Tried, error) {
+	t := engine.Tried{Free: answer.Nil, Started: answer.Started, Replayed: answer.Replayed}
+	if t.Free {
+		return t, nil
+	}
+	left, err := answer.AsInt64()
+	t.Left = time.Duration(left) * time.Millisecond
+	return t, err
+}
+
+func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, error) {
+	return p.released(p.e.Run(ctx, releaseScript,
+		[]string{p.name, p.channel},
+		[]string{owner, p.e.Publish()}))
+}
+
+func (p *protocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
+	return p.released(p.e.Run(ctx, giveBackScript,
+		[]string{p.name, p.channel, p.gone + owner},
+		[]string{owner, p.e.Publish(), latchMillis}))
+}
+
+func (p *protocol) released(answer engine.Answer, err error) (engine.Released, error) {
+	if err != nil {
+		return engine.Released{}, err
+	}
+	reached, err := answer.AsInt64()
+	return engine.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
+}
+
+func (p *protocol) Unlock(ctx context.Context, owner, request string, lease time.Duration) (held bool, err error) {
+	latch := keys.UnlockLatch(p.name, request)
+	answer, err := p.e.Run(ctx, unlockScript,
+		[]string{p.name, p.channel, latch},
+		[]string{owner, p.e.Publish(), millis(lease), latchMillis})
+	if err != nil {
+		return false, err
+	}
+	if !answer.Nil && !answer.Replayed {
+		p.e.Drop(ctx, latch) // sent once and answered: nobody will ask for it
+	}
+	return !answer.Nil, nil
+}
+
+func (p *protocol) Export(ctx context.Context, private, exported string) (bool, error) {
+	return p.truth(p.e.Run(ctx, exportScript, []string{p.name}, []string{private, exported}))
+}
+
+func (p *protocol) Join(ctx context.Context, owner, request string, lease time.Duration) (engine.Tried, error) {
+	answer, err := p.e.Run(ctx, joinScript,
+		[]string{p.name, keys.JoinLatch(p.name, request)},
+		[]string{owner, millis(lease), latchMillis})
+	joined, err := p.truth(answer, err)
+	return engine.Tried{Free: joined, Started: answer.Started, Replayed: answer.Replayed}, err
+}
+
+func (p *protocol) Leave(ctx context.Context, owner, request string) error {
+	_, err := p.e.Run(ctx, leaveScript,
+		[]string{p.name, p.channel, keys.JoinLatch(p.name, request)},
+		[]string{owner, p.e.Publish(), latchMillis})
+	return err
+}
+
+func (p *protocol) truth(answer engine.Answer, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	n, err := answer.AsInt64()
+	return n == 1, err
+}
+
+// force takes the lock away. It is sent once.
+func (p *protocol) force(ctx context.Context) (bool, error) {
+	return p.truth(p.e.Run(ctx, forceScript, []string{p.name, p.channel}, []string{p.e.Publish()}))
+}
+
+// inspect returns the present holder; its owner is empty if there is none.
+func (p *protocol) inspect(ctx context.Context) (Holder, error) {
+	answer, err := p.e.Run(ctx, inspectScript, []string{p.name}, nil)
+	if err != nil || answer.Nil {
+		return Holder{}, err
+	}
+	fields, err := answer.ToArray()
+	if err != nil || len(fields) != 3 {
+		return Holder{}, fmt.Errorf("inspect.lua answered %v: %w", fields, err)
+	}
+	owner, _ := fields[0].ToString()
+	count, _ := fields[1].AsInt64()
+	left, err := fields[2].AsInt64()
+	return newHolder(p.e, owner, count, left), err
+}

@@ -1,0 +1,116 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// seat is one acquisition and the levels in it. The engine tells it when the
+// acquisition ends; it tells the levels.
+type seat struct {
+	lock *Lock
+	held *engine.Held // set before any hold is given out
+
+	mu     sync.Mutex
+	levels []*Hold // not yet unlocked
+	cause  error   // why it ended without our doing
+	first  Hold
+	one    [1]*Hold // the room for levels without re-entry
+}
+
+func newSeat(l *Lock) *seat { return &seat{lock: l} }
+
+// take starts the first level.
+func (s *seat) take(held *engine.Held) *Hold {
+	s.held = held
+	s.first.seat = s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.one[0] = &s.first
+	s.levels = s.one[:]
+	return &s.first
+}
+
+// Ended is the engine's word that the acquisition is gone, or the client
+// closed. It ends what hangs on every level.
+func (s *seat) Ended(cause error) {
+	s.mu.Lock()
+	if s.cause == nil {
+		s.cause = cause
+	}
+	var contexts []*holdContext
+	for _, h := range s.levels {
+		contexts = append(contexts, h.contexts...)
+		h.contexts = nil
+		if h.lost != nil && !isClosed(h.lost) {
+			close(h.lost)
+		}
+	}
+	s.mu.Unlock()
+	endAll(contexts, cause)
+}
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// ended is why a level has ended, as far as the seat was told.
+func (s *seat) ended(h *Hold) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.released {
+		return ErrReleased
+	}
+	return s.cause
+}
+
+// leave ends one level and reports whether it was the last.
+func (s *seat) leave(h *Hold) (last bool, err error) {
+	s.mu.Lock()
+	if h.released {
+		s.mu.Unlock()
+		return false, ErrReleased
+	}
+	h.released = true
+	contexts := h.contexts
+	h.contexts = nil
+	s.levels = slices.DeleteFunc(s.levels, func(level *Hold) bool { return level == h })
+	last = len(s.levels) == 0
+	s.mu.Unlock()
+	endAll(contexts, ErrReleased)
+	return last, nil
+}
+
+// errOuterEnded says that a carried hold is as if it were not there.
+var errOuterEnded = errors.New("the carried hold has ended")
+
+// reenter adds a level to the seat of h. It asks nobody, unless the caller
+// wants a longer lease than is left.
+func (h *Hold) reenter(ctx context.Context, ask engine.Ask) (*Hold, error) {
+	s := h.seat
+	inner := &Hold{seat: s}
+	s.mu.Lock()
+	if len(s.levels) == 0 || s.cause != nil {
+		s.mu.Unlock()
+		return nil, errOuterEnded
+	}
+	s.levels = append(s.levels, inner)
+	s.mu.Unlock()
+	if ask.Lease == 0 || time.Until(s.held.Deadline()) >= ask.Lease-engine.Margin(ask.Lease) {
+		return inner, nil
+	}
+	if err := s.held.Grow(ctx, ask.Lease); err != nil {
+		return nil, errors.Join(err, inner.Unlock(ctx))
+	}
+	return inner, nil
+}

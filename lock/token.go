@@ -1,0 +1,48 @@
+package lock
+
+import (
+	"fmt"
+
+	"github.com/rueidisson/rueidisson/internal/owner"
+)
+
+// Token names a hold that others may take part in. It is no secret: whoever
+// reaches the Redis reaches the lock. Its text is the owner that stands in
+// Redis, so that of a Java hold is a token too.
+type Token struct{ id owner.ID }
+
+// ParseToken reads the text of a token, as [Token.String] or Redisson writes
+// it: "<uuid>:<decimal>". It returns ErrToken for anything else, and for the
+// owner of a hold of this library that was not made joinable with [Hold.Token].
+func ParseToken(text string) (Token, error) {
+	id, err := owner.Parse(text)
+	if err != nil {
+		return Token{}, fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	t := Token{id}
+	if err := t.check(); err != nil {
+		return Token{}, err
+	}
+	return t, nil
+}
+
+// String is the text of the token, "" for the zero Token.
+func (t Token) String() string {
+	if t.id == (owner.ID{}) {
+		return ""
+	}
+	return t.id.String()
+}
+
+// check refuses what must not be joined.
+func (t Token) check() error {
+	switch {
+	case t.id == (owner.ID{}):
+		return fmt.Errorf("%w: the zero token", ErrToken)
+	case t.id.Class() == owner.Private:
+		return fmt.Errorf("%w: %q is a private hold; its holder has to ask for a token first", ErrToken, t)
+	}
+	return nil
+}
+
+func (t Token) foreign() bool { return t.id.Class() == owner.Foreign }

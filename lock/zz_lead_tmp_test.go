@@ -1,0 +1,5 @@
+package lock_test
+
+import "github.com/rueidisson/rueidisson/internal/redistest"
+
+var failClosedChildren, waitingChildren redistest.Children

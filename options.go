@@ -1,0 +1,162 @@
+package rueidisson
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/owner"
+)
+
+// Option configures a client. A value that cannot be used is an [ErrOption]
+// from the constructor that it was given to.
+type Option interface{ apply(*engine.Config) error }
+
+type option func(*engine.Config) error
+
+func (o option) apply(c *engine.Config) error { return o(c) }
+
+// defaults are the settings of a client without options. Handovers and
+// HandoverTime are where throughput on a hot key stops growing faster than
+// the turns of other processes get longer; see the benchmarks.
+func defaults() engine.Config {
+	return engine.Config{
+		WatchdogTimeout: 30 * time.Second, // Redisson's lockWatchdogTimeout
+		Handovers:       256,
+		HandoverTime:    10 * time.Millisecond,
+		Linger:          time.Second,
+	}
+}
+
+// WithWatchdogTimeout sets the lease of holds without one of their own, which
+// are renewed at a third of it. The default is 30 s, as Redisson's. It must be
+// at least 100 ms; a hold cannot outlast a silence of the server for longer.
+func WithWatchdogTimeout(d time.Duration) Option {
+	return option(func(c *engine.Config) error {
+		if d < 100*time.Millisecond || d > engine.LongestLease {
+			return fmt.Errorf("%w: watchdog timeout %v is outside of 100ms to %v", ErrOption, d, engine.LongestLease)
+		}
+		c.WatchdogTimeout = d
+		return nil
+	})
+}
+
+// WithHandover bounds how often, and for how long, a lock may go from
+// goroutine to goroutine of this client before other processes get their turn.
+// The default is 256 times or 10 ms, whichever comes first. With 0, 0 every
+// unlock is a release on the server.
+func WithHandover(n int, d time.Duration) Option {
+	return option(func(c *engine.Config) error {
+		if n < 0 || d < 0 {
+			return fmt.Errorf("%w: handover %d, %v is negative", ErrOption, n, d)
+		}
+		c.Handovers, c.HandoverTime = n, d
+		return nil
+	})
+}
+
+// WithClientID sets the client's part of the owners that it writes to Redis, a
+// lower-case uuid. The default is a new one. Two live clients must not share one.
+func WithClientID(id string) Option {
+	return option(func(c *engine.Config) error {
+		if err := owner.ParseClient(id); err != nil {
+			return fmt.Errorf("%w: client id: %w", ErrOption, err)
+		}
+		c.ClientID = id
+		return nil
+	})
+}
+
+// WithNameMapper maps the name of every object to the one in Redis, as
+// Redisson's NameMapper does. It must always give the same answer.
+func WithNameMapper(mapName func(name string) string) Option {
+	return option(func(c *engine.Config) error {
+		if mapName == nil {
+			return fmt.Errorf("%w: nil name mapper", ErrOption)
+		}
+		c.MapName = mapName
+		return nil
+	})
+}
+
+// WithLogger sets where the client logs: Warn when a hold is lost, Debug for
+// retries. Without it nothing is logged.
+func WithLogger(l *slog.Logger) Option {
+	return option(func(c *engine.Config) error {
+		if l == nil {
+			return fmt.Errorf("%w: nil logger", ErrOption)
+		}
+		c.Logger = l
+		return nil
+	})
+}
+
+// WithObserver sets who is told what the client does.
+func WithObserver(o Observer) Option {
+	return option(func(c *engine.Config) error {
+		if o == nil {
+			return fmt.Errorf("%w: nil observer", ErrOption)
+		}
+		c.Observer = o
+		return nil
+	})
+}
+
+// Sharding says on which kind of channel releases are announced on a cluster.
+// Everybody who shares a lock must use the same, Java included: the two kinds
+// are deaf to each other. Without a cluster channels are always plain.
+type Sharding int
+
+const (
+	// Auto uses sharded channels if the cluster has them, as Redisson's
+	// default does.
+	Auto Sharding = iota
+	// On always uses sharded channels (SPUBLISH, SSUBSCRIBE).
+	On
+	// Off always uses plain channels (PUBLISH, SUBSCRIBE), as Redisson before
+	// 3.22 did.
+	Off
+)
+
+// WithShardedPubSub sets Redisson's shardedSubscriptionMode. The default is Auto.
+func WithShardedPubSub(s Sharding) Option {
+	return option(func(c *engine.Config) error {
+		if s < Auto || s > Off {
+			return fmt.Errorf("%w: sharding %d is none of Auto, On, Off", ErrOption, s)
+		}
+		c.Sharded = engine.Sharding(s)
+		return nil
+	})
+}
+
+// WithReplicaAcks makes an acquire succeed only when n replicas have confirmed
+// it within timeout; with fewer it is undone, and fails with
+// lock.ErrNotReplicated. It lowers the risk that a failover forgets a hold; it
+// does not remove it. Each acquire then takes a connection of its own for its
+// WAIT; of those up to 32 are under way at once.
+func WithReplicaAcks(n int, timeout time.Duration) Option {
+	return option(func(c *engine.Config) error {
+		if n < 1 || timeout < time.Millisecond {
+			return fmt.Errorf("%w: replica acks %d within %v: at least 1 within 1ms", ErrOption, n, timeout)
+		}
+		c.ReplicaAcks, c.AckTimeout = n, timeout
+		return nil
+	})
+}
+
+func resolve(opts []Option) (engine.Config, error) {
+	c := defaults()
+	for _, o := range opts {
+		if o == nil {
+			return c, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := o.apply(&c); err != nil {
+			return c, err
+		}
+	}
+	if c.ClientID == "" {
+		c.ClientID = owner.NewClient()
+	}
+	return c, nil
+}
