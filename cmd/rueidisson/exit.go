@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// The exit codes besides those of the command that lock runs: sysexits(3) where
+// it has one that fits, the shells' for what became of a command.
+const (
+	exitUsage         = 64  // EX_USAGE
+	exitUnavailable   = 69  // EX_UNAVAILABLE
+	exitNotAcquired   = 75  // EX_TEMPFAIL: try again later
+	exitLost          = 76  // EX_PROTOCOL, by number the one behind
+	exitNotExecutable = 126 // as env(1), timeout(1) and the shells
+	exitNotFound      = 127
+	exitSignal        = 128 // plus the signal's number
+)
+
+// ending is an end of the program with another code than 0.
+type ending struct {
+	code   int
+	err    error // nil: there is nothing to say
+	report any   // what --json says; nil: the error
+}
+
+func (e *ending) Error() string { return fmt.Sprintf("exit code %d: %v", e.code, e.err) }
+func (e *ending) Unwrap() error { return e.err }
+
+func (e *ending) json() any {
+	if e.report != nil {
+		return e.report
+	}
+	return struct {
+		Error string `json:"error"`
+		Exit  int    `json:"exit"`
+	}{e.err.Error(), e.code}
+}
+
+func usage(format string, args ...any) error {
+	return &ending{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// failed is the ending for an error of the library.
+func failed(err error) error {
+	code := exitUnavailable
+	switch {
+	case errors.Is(err, lock.ErrNotAcquired):
+		code = exitNotAcquired
+	case errors.Is(err, lock.ErrLost):
+		code = exitLost
+	case errors.Is(err, rueidisson.ErrOption):
+		code = exitUsage
+	}
+	return &ending{code: code, err: err}
+}
+
+func (t *tool) sayJSON(w io.Writer, v any) {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // plain structs; where the pipe is closed nobody listens
+}

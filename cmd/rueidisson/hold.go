@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/embedded"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// result is what became of a job.
+type result struct {
+	Name     string `json:"name"`
+	Outcome  string `json:"outcome"`
+	Exit     int    `json:"exit"`
+	WaitedMS int64  `json:"waited_ms"`
+	HeldMS   int64  `json:"held_ms"`
+	Error    string `json:"error,omitempty"`
+
+	err error
+}
+
+const (
+	outcomeDone        = "done"
+	outcomeNotAcquired = "not_acquired"
+	outcomeLost        = "lost"
+	outcomeInterrupted = "interrupted"
+	outcomeFailed      = "failed"
+)
+
+// run does the job. CMD is looked for first: nobody should wait for an hour to
+// learn that its name was misspelt.
+func (j *job) run(ctx context.Context) error {
+	path, err := exec.LookPath(j.argv[0])
+	if err != nil {
+		return j.ended(result{Outcome: outcomeFailed, Exit: notRunnable(err), err: err})
+	}
+	if j.embedded {
+		server, err := embedded.Start()
+		if err != nil {
+			return failed(err)
+		}
+		defer server.Close()
+		j.url = server.URL()
+	}
+	client, err := connect(j.url, j.options()...)
+	if err != nil {
+		return j.ended(failure(err))
+	}
+	// Signals are the tool's business from here on. Before, there is nothing to
+	// clean up, and they may end the process as they like.
+	waiting, interrupt := context.WithCancelCause(ctx)
+	defer interrupt(nil)
+	relay := startRelay(func(sig os.Signal) { interruptBy(interrupt, sig) })
+	defer relay.stop()
+	res := j.lockAndRun(ctx, waiting, client, relay, path)
+	bounded, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := client.Close(bounded); err != nil && res.err == nil {
+		res.err = err
+	}
+	return j.ended(res)
+}
+
+func notRunnable(err error) int {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return exitNotFound
+	}
+	return exitNotExecutable
+}
+
+// failure is the result for an error of the library.
+func failure(err error) result {
+	var end *ending
+	if !errors.As(err, &end) {
+		errors.As(failed(err), &end)
+	}
+	outcome := outcomeFailed
+	switch end.code {
+	case exitNotAcquired:
+		outcome = outcomeNotAcquired
+	case exitLost:
+		outcome = outcomeLost
+	}
+	return result{Outcome: outcome, Exit: end.code, err: end.err}
+}
+
+// ended is the end of the program for a result.
+func (j *job) ended(res result) error {
+	res.Name = j.name
+	if res.err != nil {
+		res.Error = res.err.Error()
+	}
+	if res.Exit != 0 {
+		return &ending{code: res.Exit, err: res.err, report: res}
+	}
+	switch {
+	case j.json:
+		j.sayJSON(j.stderr, res)
+	case res.err != nil:
+		j.say("%v", res.err)
+	}
+	return nil
+}
+
+// interrupted is why a wait was ended by a signal.
+type interrupted struct{ sig os.Signal }
+
+func (i interrupted) Error() string { return "interrupted: " + i.sig.String() }
+
+func interruptBy(interrupt context.CancelCauseFunc, sig os.Signal) {
+	if slices.Contains(endingSignals, sig) {
+		interrupt(interrupted{sig})
+	}
+}
+
+// lockAndRun ends a wait with waiting, and a command with ctx.
+func (j *job) lockAndRun(ctx, waiting context.Context, client *rueidisson.Client, relay *relay, path string) (res result) {
+	began := time.Now()
+	hold, err := j.acquire(waiting, client.Lock(j.name))
+	acquired := time.Now()
+	defer func() { res.WaitedMS = acquired.Sub(began).Milliseconds() }()
+	if err != nil {
+		return whyNot(waiting, err)
+	}
+	res = j.runUnder(ctx, waiting, hold, relay, path)
+	res.HeldMS = time.Since(acquired).Milliseconds()
+	return res
+}
+
+func (j *job) acquire(ctx context.Context, l *lock.Lock) (*lock.Hold, error) {
+	var lease []lock.LockOption
+	if j.lease > 0 {
+		lease = append(lease, lock.WithLease(j.lease))
+	}
+	if !j.try {
+		return l.Lock(ctx, lease...)
+	}
+	opts := []lock.TryOption{lock.WithWait(j.wait)}
+	for _, o := range lease {
+		opts = append(opts, o)
+	}
+	return l.TryLock(ctx, opts...)
+}
+
+// whyNot is the result of a wait that ended without the lock.
+func whyNot(waiting context.Context, err error) result {
+	if sig, ok := interruptedBy(waiting); ok {
+		return result{Outcome: outcomeInterrupted, Exit: signalCode(sig), err: context.Cause(waiting)}
+	}
+	return failure(err)
+}
+
+func interruptedBy(waiting context.Context) (os.Signal, bool) {
+	var i interrupted
+	if !errors.As(context.Cause(waiting), &i) {
+		return nil, false
+	}
+	return i.sig, true
+}
+
+func signalCode(sig os.Signal) int {
+	if n, ok := sig.(syscall.Signal); ok {
+		return exitSignal + int(n)
+	}
+	return exitSignal
+}
+
+// runUnder runs CMD and gives the lock back.
+func (j *job) runUnder(ctx, waiting context.Context, hold *lock.Hold, relay *relay, path string) result {
+	res := j.startAndWatch(ctx, waiting, hold, relay, path)
+	err := hold.Unlock(ctx)
+	switch {
+	case res.Outcome == outcomeLost || err == nil:
+	case errors.Is(err, lock.ErrLost):
+		res.Outcome, res.Exit, res.err = outcomeLost, exitLost, err
+	default: // the work is done, and the lock is left to its lease
+		res.err = errors.Join(res.err, err)
+	}
+	return res
+}
+
+func (j *job) startAndWatch(ctx, waiting context.Context, hold *lock.Hold, relay *relay, path string) (res result) {
+	env, err := j.childEnv(ctx, hold)
+	if err != nil {
+		return failure(err)
+	}
+	var c *child
+	relay.to(func() func(os.Signal) {
+		if err = waiting.Err(); err != nil {
+			res = whyNot(waiting, err) // a signal came together with the lock
+			return nil
+		}
+		if c, err = startChild(j.command(path, env)); err != nil {
+			res = result{Outcome: outcomeFailed, Exit: notRunnable(err), err: err}
+			return nil
+		}
+		return c.pass
+	})
+	if err != nil {
+		return res
+	}
+	return j.watch(hold.Context(ctx), c)
+}
+
+func (j *job) command(path string, env []string) *exec.Cmd {
+	return &exec.Cmd{
+		Path: path, Args: j.argv, Env: env,
+		Stdin: j.stdin, Stdout: j.stdout, Stderr: j.stderr,
+	}
+}
+
+// childEnv is the environment of CMD. A token that the tool itself was given is
+// for another hold.
+func (j *job) childEnv(ctx context.Context, hold *lock.Hold) ([]string, error) {
+	own := []string{envLock, envRedis, envToken}
+	env := slices.DeleteFunc(slices.Clone(j.env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(own, name)
+	})
+	env = append(env, envLock+"="+j.name, envRedis+"="+j.url)
+	if !j.export {
+		return env, nil
+	}
+	token, err := hold.Token(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return append(env, envToken+"="+token.String()), nil
+}
+
+// watch waits for CMD, and ends it if the hold ends first.
+func (j *job) watch(work context.Context, c *child) result {
+	select {
+	case <-c.done:
+		return result{Outcome: outcomeDone, Exit: c.code()}
+	case <-work.Done():
+	}
+	cause := context.Cause(work)
+	if !errors.Is(cause, lock.ErrLost) {
+		c.end(j.grace)
+		return result{Outcome: outcomeInterrupted, Exit: c.code(), err: cause}
+	}
+	if !j.json {
+		j.say("lock %q: %v: ending %s", j.name, cause, j.argv[0])
+	}
+	c.end(j.grace)
+	return result{Outcome: outcomeLost, Exit: exitLost, err: fmt.Errorf("lock %q: %w", j.name, cause)}
+}

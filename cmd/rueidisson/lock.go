@@ -1,0 +1,130 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+)
+
+const lockLong = `lock waits for the lock NAME, runs CMD while holding it, and releases it when CMD
+ends. Everything behind -- belongs to CMD, as do standard input, output and error;
+what the tool itself has to say goes to standard error.
+
+Without --wait it waits until the lock is free; with --wait 0 it tries once. The
+hold is renewed for as long as CMD runs. --lease D fixes it instead: a CMD that
+takes longer loses the lock after D.
+
+Losing the lock. The server may go away, or somebody may use force-unlock. At the
+moment when the hold can no longer be trusted, which is before the server gives
+the lock to another, CMD gets SIGTERM, and SIGKILL if it is still there after
+--grace. The server waits for neither: choose --grace 0 for a CMD that must not
+run a moment longer. A force-unlock is noticed at the next renewal, after a third
+of --watchdog.
+
+Signals (INT, TERM, HUP, QUIT, USR1, USR2) end the wait, USR1 and USR2 apart, and
+are passed on to CMD while it runs. Without a controlling terminal CMD gets a
+process group of its own, and signals go to all of it. On a terminal it stays in
+the terminal's, so that Ctrl-C, Ctrl-Z and reading work as usual: a Ctrl-C has
+reached it already and is not passed on again, and SIGTERM and SIGKILL go to CMD
+alone. On Linux CMD is killed if the tool is; on other systems, and while the tool
+is stopped (SIGSTOP, Ctrl-Z stops both), nobody watches over it. What CMD has left
+in the background is not waited for.
+
+The lock is not passed down: inside CMD another "rueidisson lock NAME" of the same
+name waits for this one, for ever unless --wait says otherwise.
+
+Environment of CMD:
+  RUEIDISSON_LOCK   NAME
+  RUEIDISSON_REDIS  the server's URL, so that rueidisson inside CMD reaches it
+  RUEIDISSON_TOKEN  with --export: lets a program join the hold (lock.ParseToken,
+                    Lock.Join); what it has not unlocked when CMD ends stays locked
+
+With --json one object follows on standard error when all is over: {"name",
+"outcome" (done, not_acquired, lost, interrupted, failed), "exit", "waited_ms",
+"held_ms", "error"}.
+
+Exit codes:
+  CMD's own; 128+N if signal N ended it, or ended the wait
+  64   the command line cannot be understood
+  69   the server cannot be reached, or refuses
+  75   not acquired within --wait
+  76   the lock was lost while CMD ran, whatever became of CMD
+  126  CMD cannot be executed
+  127  CMD was not found`
+
+const lockExample = `  rueidisson lock nightly-report -- ./report.sh --all
+  rueidisson lock orders --wait 0 -- ./import || [ $? = 75 ] && echo "runs elsewhere"
+  rueidisson --redis redis://10.0.0.5:6379 lock orders --wait 1m --grace 30s -- ./job
+  rueidisson lock demo --embedded -- sh -c 'rueidisson inspect demo'`
+
+// job is what lock was asked to do.
+type job struct {
+	*tool
+	name     string
+	argv     []string
+	try      bool // --wait was given
+	wait     time.Duration
+	lease    time.Duration // 0: renewed
+	watchdog time.Duration // 0: the library's default
+	grace    time.Duration
+	embedded bool
+	export   bool
+}
+
+func (t *tool) lockCommand() *cobra.Command {
+	j := &job{tool: t}
+	cmd := &cobra.Command{
+		Use:                   "lock NAME [flags] -- CMD [ARG]...",
+		DisableFlagsInUseLine: true,
+		Short:                 "Run a command while holding a lock",
+		Long:                  lockLong,
+		Example:               lockExample,
+		Args:                  j.takeArgs,
+		RunE:                  j.checkAndRun,
+	}
+	f := cmd.Flags()
+	f.DurationVar(&j.wait, "wait", 0, "give up after `D`, at once with 0 (default: wait until it is free)")
+	f.DurationVar(&j.lease, "lease", 0, "hold for `D` at most, without renewal (default: as long as CMD runs)")
+	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na crashed holder keeps the lock")
+	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the lock is lost, wait for `D` between SIGTERM and SIGKILL")
+	f.BoolVar(&j.embedded, "embedded", false, "use a server inside this process, which CMD can reach and which ends with it")
+	f.BoolVar(&j.export, "export", false, "let CMD join the hold: sets RUEIDISSON_TOKEN")
+	return cmd
+}
+
+// takeArgs splits the arguments at the dashes. They are required, since flags of
+// CMD would be taken for ours without them.
+func (j *job) takeArgs(cmd *cobra.Command, args []string) error {
+	switch dash := cmd.ArgsLenAtDash(); {
+	case dash < 0:
+		return usage("-- is needed between NAME and CMD")
+	case dash != 1:
+		return usage("one NAME is needed before --, not %d", dash)
+	case len(args) < 2 || args[1] == "":
+		return usage("a CMD is needed behind --")
+	}
+	j.name, j.argv = args[0], args[1:]
+	return nil
+}
+
+func (j *job) checkAndRun(cmd *cobra.Command, _ []string) error {
+	f := cmd.Flags()
+	j.try = f.Changed("wait")
+	switch {
+	case j.wait < 0:
+		return usage("--wait %v is negative", j.wait)
+	case f.Changed("lease") && j.lease <= 0:
+		return usage("--lease %v is not positive", j.lease)
+	case j.grace < 0:
+		return usage("--grace %v is negative", j.grace)
+	case j.embedded && f.Changed("redis"):
+		return usage("--embedded and --redis exclude each other")
+	}
+	return j.run(cmd.Context())
+}
+
+func (j *job) options() []rueidisson.Option {
+	return []rueidisson.Option{rueidisson.WithWatchdogTimeout(j.watchdog)}
+}

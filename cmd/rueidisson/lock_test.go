@@ -1,0 +1,394 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// world is a server, a name that nobody else uses, and a plain client.
+type world struct {
+	t      *testing.T
+	server *redistest.Server
+	plain  rueidis.Client
+	name   string
+	url    string
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	t.Parallel()
+	return worldOn(t, redistest.Shared(t))
+}
+
+func worldOn(t *testing.T, s *redistest.Server) world {
+	return world{t: t, server: s, plain: s.Client(t), name: redistest.Name(t), url: "redis://" + s.Addr()}
+}
+
+// sh runs a script under the lock.
+func (w world) sh(script string, flags ...string) *process {
+	w.t.Helper()
+	return start(w.t, w.url, append(append([]string{"lock", w.name}, flags...), "--", "sh", "-c", script)...)
+}
+
+func (w world) number(command ...string) int64 {
+	w.t.Helper()
+	n, err := w.plain.Do(w.t.Context(), w.plain.B().Arbitrary(command[0]).Args(command[1:]...).Build()).AsInt64()
+	require.NoError(w.t, err)
+	return n
+}
+
+func (w world) locked() bool { return w.number("EXISTS", w.name) == 1 }
+
+func (w world) waiting() int64 {
+	w.t.Helper()
+	channel := keys.LockChannel(w.name)
+	n, err := w.plain.Do(w.t.Context(), w.plain.B().PubsubNumsub().Channel(channel).Build()).AsMap()
+	require.NoError(w.t, err)
+	count := n[channel]
+	waiting, err := count.AsInt64()
+	require.NoError(w.t, err)
+	return waiting
+}
+
+func (w world) awaitWaiting(n int64) {
+	w.t.Helper()
+	require.Eventually(w.t, func() bool { return w.waiting() == n }, patience, 5*time.Millisecond)
+}
+
+// hold locks the name from here.
+func (w world) hold(opts ...lock.LockOption) *lock.Hold {
+	w.t.Helper()
+	hold, err := w.client().Lock(w.name).Lock(w.t.Context(), opts...)
+	require.NoError(w.t, err)
+	return hold
+}
+
+func (w world) client() *rueidisson.Client {
+	w.t.Helper()
+	c, err := rueidisson.Open(w.url)
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() {
+		if err := c.Close(w.t.Context()); err != nil { // what a test leaves held stays so
+			w.t.Log(err)
+		}
+	})
+	return c
+}
+
+func TestCommandRunsWhileTheLockIsHeldAndItsExitCodeIsTheTools(t *testing.T) {
+	w := newWorld(t)
+	p := w.sh(`echo "$RUEIDISSON_LOCK $RUEIDISSON_REDIS [$RUEIDISSON_TOKEN]"; echo ready; read line; echo "got $line"; exit 7`)
+	p.await(w.name + " " + w.url + " []")
+	p.await("ready")
+	assert.True(t, w.locked())
+	assert.Equal(t, 7, p.code()) // its input is empty
+	assert.False(t, w.locked())
+	assert.Equal(t, "got ", p.said()[2])
+	assert.Empty(t, p.errors())
+}
+
+func TestStandardInputIsTheCommands(t *testing.T) {
+	w := newWorld(t)
+	cmd := exec.Command(toolPath(), "lock", w.name, "--", "cat")
+	cmd.Stdin = strings.NewReader("one\ntwo\n")
+	p := startCommand(t, w.url, cmd)
+	assert.Zero(t, p.code())
+	p.await("two")
+}
+
+func TestADeathBySignalIsReportedAsShellsDo(t *testing.T) {
+	w := newWorld(t)
+	assert.Equal(t, 128+9, w.sh(`kill -9 $$`).code())
+	assert.False(t, w.locked())
+}
+
+func TestWhatIsBehindTheDashesBelongsToTheCommand(t *testing.T) {
+	w := newWorld(t)
+	p := start(t, w.url, "lock", w.name, "--", "echo", "--wait", "--", "-x", "lock")
+	assert.Zero(t, p.code())
+	p.await("--wait -- -x lock")
+}
+
+func TestABusyLockIs75AndNothingIsLeftBehind(t *testing.T) {
+	w := newWorld(t)
+	hold := w.hold()
+	for _, wait := range []string{"0", "50ms"} {
+		p := w.sh(`echo ran`, "--wait", wait)
+		assert.Equal(t, 75, p.code())
+		assert.Contains(t, p.errors(), "not acquired")
+		assert.Empty(t, p.said())
+	}
+	assert.Zero(t, w.waiting())
+	require.NoError(t, hold.Unlock(t.Context()))
+	assert.Zero(t, w.sh(`true`, "--wait", "0").code())
+}
+
+func TestWithoutWaitItWaitsUntilTheLockIsFree(t *testing.T) {
+	w := newWorld(t)
+	hold := w.hold()
+	p := w.sh(`echo ran`)
+	w.awaitWaiting(1)
+	require.NoError(t, hold.Unlock(t.Context()))
+	assert.Zero(t, p.code())
+	p.await("ran")
+}
+
+func TestASignalEndsTheWaitAndLeavesNothingBehind(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			w := newWorld(t)
+			hold := w.hold()
+			p := w.sh(`echo ran`)
+			w.awaitWaiting(1)
+			p.signal(syscall.SIGUSR1) // this one is only for CMD
+			p.signal(sig)
+			assert.Equal(t, 128+int(sig), p.code())
+			assert.Empty(t, p.said())
+			assert.Zero(t, w.waiting())
+			require.NoError(t, hold.Unlock(t.Context()))
+			assert.False(t, w.locked())
+		})
+	}
+}
+
+func TestSignalsArePassedOnToTheCommand(t *testing.T) {
+	for name, sig := range map[string]syscall.Signal{
+		"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP,
+		"QUIT": syscall.SIGQUIT, "USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			p := w.sh(waiter(`trap "exit 9" ` + name))
+			p.await("ready")
+			assert.True(t, w.locked())
+			p.signal(sig)
+			assert.Equal(t, 9, p.code())
+			assert.False(t, w.locked())
+		})
+	}
+}
+
+func TestSignalsReachWhatTheCommandHasStarted(t *testing.T) {
+	w := newWorld(t)
+	inner := waiter(`trap "echo heard; exit 0" TERM`)
+	p := w.sh(`trap : TERM; sh -c '` + inner + `' & wait; wait; exit 5`)
+	p.await("ready")
+	p.signal(syscall.SIGTERM)
+	p.await("heard")
+	assert.Equal(t, 5, p.code())
+}
+
+func TestAnIgnoredSignalStaysIgnored(t *testing.T) {
+	w := newWorld(t)
+	cmd := exec.Command("sh", "-c", `trap "" HUP; exec "$TOOL" lock "$0" -- sh -c "$1"`, w.name, waiter(`trap "exit 9" USR1`))
+	p := startCommand(t, w.url, cmd)
+	p.await("ready")
+	p.signal(syscall.SIGHUP)
+	p.signal(syscall.SIGUSR1)
+	assert.Equal(t, 9, p.code())
+}
+
+func TestALostLockEndsTheCommand(t *testing.T) {
+	w := newWorld(t)
+	p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--watchdog", "300ms")
+	p.await("ready")
+	w.number("DEL", w.name)
+	p.await("term")
+	assert.Equal(t, 76, p.code(), "although CMD ended well")
+	assert.Contains(t, p.errors(), "hold was lost")
+}
+
+func TestALostLockEndsWhatTheCommandHasStarted(t *testing.T) {
+	w := newWorld(t)
+	inner := waiter(`trap "echo heard; exit 0" TERM`)
+	p := w.sh(`trap : TERM; sh -c '`+inner+`' & wait; wait; exit 5`, "--watchdog", "300ms")
+	p.await("ready")
+	w.number("DEL", w.name)
+	p.await("heard")
+	assert.Equal(t, 76, p.code())
+}
+
+func TestTheCommandIsEndedBeforeASilentServerGivesTheLockAway(t *testing.T) {
+	t.Parallel()
+	w := worldOn(t, redistest.Start(t))
+	const watchdog = 2 * time.Second
+	before := time.Now()
+	p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--watchdog", watchdog.String())
+	p.await("ready")
+	w.server.Pause()
+	paused := time.Now()
+	p.await("term")
+	// The last renewal was sent before the pause: the key outlives it by the
+	// lease at least, less the time that has passed since that renewal.
+	assert.Less(t, time.Since(paused), watchdog)
+	assert.Less(t, time.Since(before), patience)
+	assert.Equal(t, 76, p.code(), "with the server still silent")
+	w.server.Resume()
+}
+
+func TestADeadServerLosesTheLock(t *testing.T) {
+	t.Parallel()
+	w := worldOn(t, redistest.Start(t))
+	p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--watchdog", "500ms")
+	p.await("ready")
+	w.server.Kill()
+	p.await("term")
+	assert.Equal(t, 76, p.code())
+}
+
+func TestACommandThatDoesNotEndIsKilledAfterTheGrace(t *testing.T) {
+	w := newWorld(t)
+	p := w.sh(waiter(`trap "echo term" TERM`), "--watchdog", "300ms", "--grace", "200ms")
+	p.await("ready")
+	w.number("DEL", w.name)
+	p.await("term")
+	assert.Equal(t, 76, p.code())
+}
+
+func TestWithoutGraceTheCommandIsKilledAtOnce(t *testing.T) {
+	w := newWorld(t)
+	p := w.sh(waiter(`trap "" TERM`), "--watchdog", "300ms", "--grace", "0")
+	p.await("ready")
+	w.number("DEL", w.name)
+	assert.Equal(t, 76, p.code())
+}
+
+func TestAStoppedCommandHearsThatItHasToEnd(t *testing.T) {
+	w := newWorld(t)
+	p := w.sh(`trap "echo term; exit 0" TERM; kill -STOP $$; sleep 0`, "--watchdog", "300ms")
+	require.Eventually(t, w.locked, patience, 5*time.Millisecond)
+	w.number("DEL", w.name)
+	p.await("term")
+	assert.Equal(t, 76, p.code())
+}
+
+func TestAFixedLeaseIsNotRenewed(t *testing.T) {
+	w := newWorld(t)
+	p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--lease", "300ms")
+	p.await("term")
+	assert.Equal(t, 76, p.code())
+}
+
+func TestALossThatShowsOnlyWhenUnlockingIs76(t *testing.T) {
+	w := newWorld(t)
+	p := w.sh(`"$TOOL" force-unlock "$RUEIDISSON_LOCK"`)
+	assert.Equal(t, 76, p.code())
+	p.await(w.name + ": taken from its holder")
+}
+
+func TestTheSameNameInsideTheCommandWaits(t *testing.T) {
+	w := newWorld(t)
+	p := w.sh(`"$TOOL" lock "$RUEIDISSON_LOCK" --wait 50ms -- echo inside; exit $?`)
+	assert.Equal(t, 75, p.code())
+	assert.Empty(t, p.said())
+	p = w.sh(`"$TOOL" lock "$RUEIDISSON_LOCK-other" --wait 0 -- echo inside; exit $?`)
+	assert.Zero(t, p.code())
+	p.await("inside")
+}
+
+func TestAnExportedHoldCanBeJoined(t *testing.T) {
+	w := newWorld(t)
+	p := w.sh(waiter(`echo "$RUEIDISSON_TOKEN"; trap "exit 0" USR1`), "--export")
+	p.await("ready")
+	token, err := lock.ParseToken(p.said()[0])
+	require.NoError(t, err)
+	hold, err := w.client().Lock(w.name).Join(t.Context(), token)
+	require.NoError(t, err)
+	p.signal(syscall.SIGUSR1)
+	assert.Zero(t, p.code())
+	assert.True(t, w.locked(), "a level stands")
+	require.NoError(t, hold.Unlock(t.Context()))
+	assert.False(t, w.locked())
+}
+
+func TestATokenOfAnotherHoldIsNotHandedDown(t *testing.T) {
+	w := newWorld(t)
+	p := w.sh(`"$TOOL" lock "$RUEIDISSON_LOCK-other" -- sh -c 'echo "[$RUEIDISSON_TOKEN]"'`, "--export")
+	assert.Zero(t, p.code())
+	p.await("[]")
+}
+
+func TestAKilledToolLeavesTheLockToItsLease(t *testing.T) {
+	w := newWorld(t)
+	p := w.sh(waiter(`echo $$`), "--watchdog", "1s")
+	p.await("ready")
+	p.signal(syscall.SIGKILL)
+	p.code()
+	left := w.number("PTTL", w.name)
+	assert.True(t, left > 0 && left <= 1000, "%d ms", left)
+	assert.Zero(t, w.sh(`true`, "--wait", "20s").code())
+}
+
+func TestTheEmbeddedServerIsThereForTheCommand(t *testing.T) {
+	t.Parallel()
+	p := start(t, "redis://127.0.0.1:1", "lock", "demo", "--embedded", "--", "sh", "-c",
+		`"$TOOL" inspect demo --json; "$TOOL" lock demo --wait 0 -- true; exit $?`)
+	assert.Equal(t, 75, p.code())
+	var f found
+	require.NoError(t, json.Unmarshal([]byte(p.said()[0]), &f))
+	assert.True(t, f.Held)
+}
+
+func TestTheResultIsOneObjectOnStandardError(t *testing.T) {
+	w := newWorld(t)
+	done := w.sh(`exit 3`, "--json")
+	assert.Equal(t, 3, done.code())
+	res := lastResult(t, done)
+	assert.GreaterOrEqual(t, res.HeldMS, int64(0))
+	res.HeldMS, res.WaitedMS = 0, 0
+	assert.Equal(t, result{Name: w.name, Outcome: "done", Exit: 3}, res)
+
+	hold := w.hold()
+	busy := w.sh(`true`, "--json", "--wait", "30ms")
+	assert.Equal(t, 75, busy.code())
+	res = lastResult(t, busy)
+	assert.Equal(t, "not_acquired", res.Outcome)
+	assert.GreaterOrEqual(t, res.WaitedMS, int64(30))
+
+	waiting := w.sh(`true`, "--json")
+	w.awaitWaiting(1)
+	waiting.signal(syscall.SIGINT)
+	assert.Equal(t, 130, waiting.code())
+	assert.Equal(t, "interrupted", lastResult(t, waiting).Outcome)
+	require.NoError(t, hold.Unlock(t.Context()))
+
+	lost := w.sh(waiter(`trap "exit 0" TERM`), "--json", "--watchdog", "300ms")
+	lost.await("ready")
+	w.number("DEL", w.name)
+	assert.Equal(t, 76, lost.code())
+	assert.Equal(t, "lost", lastResult(t, lost).Outcome)
+}
+
+// lastResult waits for the object. The shell may have said before it what became
+// of its own commands, the tool has not.
+func lastResult(t *testing.T, p *process) (res result) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.HasSuffix(p.errors(), "}\n") }, patience, time.Millisecond)
+	require.NotContains(t, p.errors(), "rueidisson: ")
+	lines := strings.Split(strings.TrimSpace(p.errors()), "\n")
+	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &res))
+	return res
+}
+
+func pid(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	return n
+}

@@ -1,0 +1,52 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+var (
+	// endingSignals end a wait for the lock.
+	endingSignals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+	// passedSignals are passed on to CMD.
+	passedSignals = append(endingSignals[:len(endingSignals):len(endingSignals)], syscall.SIGUSR1, syscall.SIGUSR2)
+)
+
+// signalGroup signals all processes of a group; they may have just ended.
+func signalGroup(leader int, sig os.Signal) {
+	if n, ok := sig.(syscall.Signal); ok {
+		_ = syscall.Kill(-leader, n)
+	}
+}
+
+// wake continues a child that is stopped.
+func wake(c *child) { c.signal(syscall.SIGCONT) }
+
+// hasTerminal reports whether the process has a controlling terminal.
+func hasTerminal() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	tty.Close()
+	return true
+}
+
+// fromTerminal reports whether sig is one that a terminal sends to all of its
+// foreground group, and we are of that. Who really sent it cannot be learned.
+func fromTerminal(sig os.Signal) bool {
+	if sig != syscall.SIGINT && sig != syscall.SIGQUIT {
+		return false
+	}
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	foreground, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && foreground == unix.Getpgrp()
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+)
+
+const (
+	envRedis = "RUEIDISSON_REDIS"
+	envLock  = "RUEIDISSON_LOCK"
+	envToken = "RUEIDISSON_TOKEN"
+
+	defaultURL = "redis://127.0.0.1:6379"
+)
+
+// tool is one run of the program.
+type tool struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            []string
+
+	url  string
+	json bool
+}
+
+// run does what args say and returns the exit code. ctx ends it: a wait at
+// once, a command that runs under a lock as if the lock were lost.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	t := &tool{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	root := t.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	at, err := root.ExecuteContextC(ctx)
+	return t.finish(at, err)
+}
+
+// finish says what went wrong and returns the exit code.
+func (t *tool) finish(at *cobra.Command, err error) int {
+	if err == nil {
+		return 0
+	}
+	var end *ending
+	if !errors.As(err, &end) { // cobra's own: what was typed cannot be understood
+		end = &ending{code: exitUsage, err: err}
+	}
+	switch {
+	case t.json:
+		t.sayJSON(t.stderr, end.json())
+	case end.err != nil:
+		t.say("%v", end.err)
+	}
+	if end.code == exitUsage && !t.json {
+		t.say("try: %s --help", at.CommandPath())
+	}
+	return end.code
+}
+
+// say writes a message of the tool's own, which goes to standard error: standard
+// output is the command's.
+func (t *tool) say(format string, args ...any) {
+	fmt.Fprintf(t.stderr, "rueidisson: "+format+"\n", args...)
+}
+
+const rootLong = `rueidisson works with the locks that Go services share through rueidisson, and
+Java services through Redisson, on one Redis or Valkey.
+
+Flags may stand before the command or behind NAME.
+
+Environment:
+  RUEIDISSON_REDIS  the server, where --redis is not given
+
+Exit codes:
+  0    done
+  64   the command line cannot be understood
+  69   the server cannot be reached, or refuses
+  see "rueidisson lock --help" for those of lock`
+
+func (t *tool) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "rueidisson",
+		Short:         "Locks that a fleet shares, from the shell",
+		Long:          rootLong,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(*cobra.Command, []string) error { return usage("a command is needed") },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.PersistentFlags().StringVar(&t.url, "redis", t.defaultURL(), "`URL` of the server")
+	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
+	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
+	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand())
+	letFlagsStandFirst(root)
+	return root
+}
+
+// letFlagsStandFirst tells root which flags of its commands take no value. It
+// would otherwise take the command for one, in "rueidisson --embedded lock".
+func letFlagsStandFirst(root *cobra.Command) {
+	for _, name := range []string{"embedded", "export"} {
+		root.Flags().Bool(name, false, "")
+		_ = root.Flags().MarkHidden(name)
+	}
+}
+
+func (t *tool) defaultURL() string {
+	for i := len(t.env) - 1; i >= 0; i-- { // the last one rules, as for exec
+		if url, ok := strings.CutPrefix(t.env[i], envRedis+"="); ok && url != "" {
+			return url
+		}
+	}
+	return defaultURL
+}
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
+
+// connect opens a client on the server at url.
+func connect(url string, opts ...rueidisson.Option) (*rueidisson.Client, error) {
+	c, err := rueidisson.Open(url, opts...)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return c, nil
+}
+
+// closeTimeout bounds how long an errand of the client's, such as giving back
+// what a cancelled wait has won, may take at the end.
+const closeTimeout = 5 * time.Second

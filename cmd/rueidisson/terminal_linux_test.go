@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// zombie reports whether a process has ended and nobody has asked about it yet,
+// as in a container whose first process does not.
+func zombie(t *testing.T, pid int) bool {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, fields, _ := bytes.Cut(stat, []byte(") "))
+	return fields[0] == 'Z'
+}
+
+// openTerminal returns the two ends of a new terminal.
+func openTerminal(t *testing.T) (keyboard, tty *os.File) {
+	t.Helper()
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { keyboard.Close() })
+	require.NoError(t, unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
+	require.NoError(t, err)
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { tty.Close() })
+	return keyboard, tty
+}
+
+// onTerminal runs a script under the lock, in the foreground of a terminal.
+func (w world) onTerminal(script string) (p *process, keyboard *os.File) {
+	w.t.Helper()
+	keyboard, tty := openTerminal(w.t)
+	cmd := exec.Command(os.Args[0], "lock", w.name, "--watchdog", "1s", "--", "sh", "-c", script)
+	cmd.Stdin = tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	return startCommand(w.t, w.url, cmd), keyboard
+}
+
+func TestOnATerminalCtrlCReachesTheCommandOnce(t *testing.T) {
+	w := newWorld(t)
+	p, keyboard := w.onTerminal(waiter(`n=0; trap 'n=$((n+1)); echo "int $n"' INT; trap "exit 9" USR1`))
+	p.await("ready")
+	_, err := keyboard.WriteString("\x03")
+	require.NoError(t, err)
+	p.await("int 1")
+	p.signal(syscall.SIGUSR1) // behind the Ctrl-C in the tool's line
+	assert.Equal(t, 9, p.code())
+	assert.NotContains(t, p.said(), "int 2")
+}
+
+func TestOnATerminalTheCommandReadsWhatIsTyped(t *testing.T) {
+	w := newWorld(t)
+	p, keyboard := w.onTerminal(`echo ready; read line; echo "read $line"`)
+	p.await("ready")
+	_, err := keyboard.WriteString("hello\n")
+	require.NoError(t, err)
+	p.await("read hello")
+	assert.Zero(t, p.code())
+}
+
+func TestOnATerminalALostLockEndsTheCommandAlone(t *testing.T) {
+	w := newWorld(t)
+	p, _ := w.onTerminal(waiter(`trap "echo term; exit 0" TERM`))
+	p.await("ready")
+	w.number("DEL", w.name)
+	p.await("term")
+	assert.Equal(t, 76, p.code())
+}

@@ -1,0 +1,64 @@
+// Package rueidissontest gives unit tests a client of rueidisson without a
+// server at hand: it talks to one that runs inside the test process, starts
+// empty, and is gone when the test ends.
+//
+//	func TestOrders(t *testing.T) {
+//		c := rueidissontest.NewClient(t)
+//		svc := orders.New(c)
+//		...
+//	}
+//
+// The code under test cannot tell it from another client. It speaks over TCP on
+// 127.0.0.1 and runs the same scripts as everywhere; several clients of one
+// [Server] are to each other what several processes are.
+//
+// # Time
+//
+// Two clocks matter to a hold. The server's decides when a key expires; the
+// machine's decides how long a client trusts what it holds, when it renews, and
+// how long it sleeps while it waits.
+//
+// By default the server's clock is the machine's, and a lease of 200 ms is over
+// after 200 ms. [Server.Forward] jumps ahead. With [WithManualClock] the
+// server's clock does nothing else: it stands until it is moved.
+//
+// Only the server can be moved. What that can show:
+//
+//   - What the next one finds after a holder has crashed: Forward past the lease,
+//     and the lock is free. Those who wait for it are woken and take it.
+//   - How code takes the loss of a hold: Forward past the lease, and the server no
+//     longer knows it. The holder learns that when it unlocks, and else at its next
+//     renewal, which comes in the machine's time: within a third of the watchdog
+//     timeout, so give such a test a short one,
+//     rueidisson.WithWatchdogTimeout(300*time.Millisecond). A hold with a fixed
+//     lease is not renewed, and learns it when it unlocks.
+//   - Rules in server time, such as a rate limit's: a second passes in no time.
+//
+// What it cannot show: that a hold's context ends before the server gives the
+// lock away. That promise compares the two clocks, and Forward sets them apart
+// on purpose: between it and the next renewal the old holder still trusts what
+// another may have. Nor does time that stands still on the server stop the
+// client: a fixed lease of 50 ms ends for its holder after 50 ms, though the key
+// stays until the clock is moved or the hold is unlocked. Tests of the promise
+// itself need a real server, or the default clock and real waiting.
+//
+// A client does not work inside a bubble of testing/synctest, because it waits
+// for the network there.
+//
+// # What the server cannot do
+//
+// It is miniredis, a reimplementation for tests, not Redis:
+//
+//   - no Cluster and no Sentinel: names that break slots are accepted, and
+//     [github.com/rueidisson/rueidisson.WithShardedPubSub] changes nothing;
+//   - no replicas: with [github.com/rueidisson/rueidisson.WithReplicaAcks] every
+//     acquire fails with lock.ErrNotReplicated, as it should;
+//   - no version: that a server is too old is not noticed, because it does not say;
+//   - no persistence, eviction or ACL: a failover, a restart that forgets, or a
+//     denied command are to be tested elsewhere;
+//   - keys expire when a command comes by, and the clock moves by 1 ms at least;
+//   - it looks at every key once per millisecond of use, and scripts run in an
+//     interpreter: it says nothing about speed, and ten thousand keys are too many;
+//   - no sharded channels, no field expiry by HPEXPIRE, no struct or cmsgpack in
+//     scripts, which matters only to code that talks to it past rueidisson.
+package rueidissontest
