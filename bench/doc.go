@@ -1,0 +1,35 @@
+// Package bench measures rueidisson beside floors that were measured in the
+// same run: a machine's noise then hits both.
+//
+// # Floors
+//
+// floor is the least that the same lock can cost: two Lua scripts for the same
+// hash, the same time to live and the same message, sent through rueidis with
+// the same options, without watchdog, trust, replay guard, or local queue. Its
+// owner is a text that is made once. Where goroutines of one process compete,
+// floor has them queue on a Go channel, in order, so that each turn costs one
+// acquire and one release that nobody competes with: one script call of each
+// kind per hand-over, and not one try that fails.
+//
+// rueidislock is the lock of the rueidis project with KeyMajority 1 and
+// NoLoopTracking, its fastest settings. PING is what a round trip costs.
+//
+// # Running
+//
+//	go test -run '^$' -bench .                                 # everything, for benchstat
+//	go test -run TestRatios -v -args -ratios                   # the ratios, as a table; a few minutes
+//	go test -run TestRatios -v -args -ratios -only wake        # some of its rows
+//	go test -run TestRatios -v -args -ratios -rounds 101 -slice 100ms -only 'own keys'
+//
+// The table interleaves the two sides in short slices (ours, floor, floor,
+// ours, …). A ratio is the median of the ratios of neighbouring slices, so that
+// a machine which gets slower for a while slows both; the middle half of them
+// beside it shows how much noise there was. The table never fails: a number
+// that a busy machine decides is no assertion. The CPU time of a pair hardly
+// depends on the machine's other work, and says whether a difference in time is
+// real. Benchmarks report cmds/op, the script calls that the server counted.
+//
+// A slice on own keys or on a hot key runs under context.Background, where
+// neither side needs to watch for an end; the cancelable rows run under a
+// context that can be cancelled, as that of a request can.
+package bench

@@ -1,0 +1,17 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func TestMain(m *testing.M) {
+	redistest.Main(m, redistest.Children{
+		"contender":         contender,
+		"waiter-rueidisson": waiterOurs,
+		"waiter-floor":      waiterFloor,
+		"crowd":             crowded,
+		"holder":            holder,
+	})
+}
