@@ -1,0 +1,24 @@
+// Package interop proves that Go and Java share the same objects: its tests drive this library and the
+// real Redisson against one server and look at both sides and at the keys.
+//
+// The tests have the build tag interop, since they need a JDK, Maven and a redis-server:
+//
+//	go test -tags interop ./interop/...
+//
+// Without a JDK or Maven they skip with one line; with RUEIDISSON_REQUIRE_SERVERS=1 they fail instead.
+// The Java program is in the folder java, package peer builds, starts and drives it.
+//
+// # Names of the tests
+//
+// The README's table of what is proven is written from the names, by the command in the folder table:
+//
+//	TestInterop[...]/<object>/<operation>/<direction>[/<variant>...]
+//
+//	object, operation   a row, such as lock/exclusion; an underscore is shown as a space
+//	direction           go-java: what Go does is seen and obeyed by Java
+//	                    java-go: what Java does is seen and obeyed by Go
+//	                    both: they do it to each other; counts for both columns
+//	variant             where it ran, such as single, cluster, redisson-3.52.0; optional
+//
+// A test that does not fit is not part of the table, and the command says so.
+package interop

@@ -1,0 +1,87 @@
+package rueidisson.interop;
+
+import java.io.PrintStream;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.redisson.api.RLock;
+import org.redisson.api.RRateLimiter;
+import org.redisson.api.RedissonClient;
+
+/** Runs requests against one Redisson client. */
+final class Peer {
+    private final RedissonClient redisson;
+    private final Options options;
+    private final PrintStream out;
+    private final Threads threads = new Threads();
+    private final ConcurrentHashMap<String, Object> objects = new ConcurrentHashMap<>();
+
+    Peer(RedissonClient redisson, Options options, PrintStream out) {
+        this.redisson = redisson;
+        this.options = options;
+        this.out = out;
+    }
+
+    void accept(String line) {
+        Request request;
+        try {
+            request = Request.parse(line);
+        } catch (RuntimeException e) {
+            Answers.write(out, line.split(" ", 2)[0], Answers.err(e));
+            return;
+        }
+        if (request.object().equals("peer")) {
+            answer(request); // about the thread, which may be waiting just now: not on it
+        } else {
+            threads.run(request.thread(), () -> answer(request));
+        }
+    }
+
+    private void answer(Request request) {
+        String words;
+        try {
+            words = Answers.ok(run(request));
+        } catch (Throwable e) {
+            words = Answers.err(e);
+        }
+        Answers.write(out, request.id(), words);
+    }
+
+    /** A new object is one new arm. */
+    private Object run(Request r) throws Exception {
+        return switch (r.object()) {
+            case "peer" -> aboutPeer(r);
+            case "lock" -> lock(r, redisson::getLock);
+            case "fairlock" -> lock(r, redisson::getFairLock);
+            case "spinlock" -> lock(r, redisson::getSpinLock);
+            case "fencedlock" -> lock(r, redisson::getFencedLock);
+            case "readlock" -> lock(r, name -> redisson.getReadWriteLock(name).readLock());
+            case "writelock" -> lock(r, name -> redisson.getReadWriteLock(name).writeLock());
+            case "ratelimiter" -> RateLimiters.run(r, object(r, RRateLimiter.class, redisson::getRateLimiter));
+            default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
+        };
+    }
+
+    private Object lock(Request r, Function<String, RLock> maker) throws Exception {
+        return new Locks(redisson, threads).run(r, object(r, RLock.class, maker));
+    }
+
+    /**
+     * One Java object per kind and name, as in a program that keeps it in a field. It matters: a lock
+     * object remembers the last lease asked of it, and its unlock writes that to Redis.
+     */
+    private <T> T object(Request r, Class<T> type, Function<String, T> maker) {
+        return type.cast(objects.computeIfAbsent(r.object() + " " + r.name(), key -> maker.apply(r.name())));
+    }
+
+    private Object aboutPeer(Request r) {
+        return switch (r.operation()) {
+            case "owner" -> redisson.getId() + ":" + threads.id(r.thread());
+            case "threadId" -> threads.id(r.thread());
+            case "interrupt" -> threads.interrupt(r.thread());
+            case "echo" -> IntStream.range(0, r.count()).mapToObj(r::bytes).toList();
+            case "codec" -> options.config().getCodec().getClass().getName();
+            default -> throw r.unknown();
+        };
+    }
+}

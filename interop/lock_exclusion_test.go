@@ -1,0 +1,193 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/interop/peer"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+const (
+	contenders = 8 // threads or goroutines of each process
+	lastTurn   = 10 * time.Second
+)
+
+// contest is what a process takes part in: its goroutines read the counter under the lock, add one and
+// write it back until the time is over.
+type contest struct {
+	Addrs         []string
+	Sharded       rueidisson.Sharding
+	Lock, Counter string
+	For           time.Duration
+}
+
+// party is a process that contends. It returns the count of each thread.
+type party struct {
+	name string
+	run  func(ctx context.Context) ([]int64, error)
+}
+
+// exclusion lets two JVMs and two Go processes contend. A moment with two holders loses an update, and
+// the counter is less than the sum. In the world of an older Redisson the second JVM runs the current one.
+func exclusion(t *testing.T, w *world) {
+	ctx := within(t)
+	c := contest{Addrs: w.addrs, Sharded: w.sharded, Lock: redistest.Name(t), Counter: redistest.Name(t), For: w.contend}
+	// One JVM with leases and one with Redisson's own watchdog: that of the tests is so short that a busy
+	// machine could make a holder miss it.
+	second := w.jvm
+	second.Version, second.Watchdog = peer.Current, 0
+	total := compete(ctx, t,
+		javaParty(w.java, c, longLease), javaParty(peer.Start(t, second), c, 0),
+		goParty(t, c), goParty(t, c))
+
+	counted, err := w.redis.Do(ctx, w.redis.B().Get().Key(c.Counter).Build()).AsInt64()
+	require.NoError(t, err)
+	require.Equal(t, total, counted, "updates were lost")
+	require.False(t, w.exists(ctx, t, c.Lock))
+	require.NoError(t, w.redis.Do(ctx, w.redis.B().Del().Key(c.Counter).Build()).Error())
+}
+
+// compete runs all at once and returns what they added. Nobody may go away empty-handed.
+func compete(ctx context.Context, t *testing.T, parties ...party) (total int64) {
+	t.Helper()
+	counts := make([][]int64, len(parties))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, p := range parties {
+		group.Go(func() (err error) {
+			counts[i], err = p.run(ctx)
+			return err
+		})
+	}
+	require.NoError(t, group.Wait())
+	for i, p := range parties {
+		share := sum(counts[i])
+		t.Logf("%s: %d %v", p.name, share, counts[i])
+		require.Positive(t, share, p.name)
+		total += share
+	}
+	return total
+}
+
+func sum(counts []int64) (total int64) {
+	for _, n := range counts {
+		total += n
+	}
+	return total
+}
+
+func javaParty(java *peer.Peer, c contest, lease time.Duration) party {
+	run := func(ctx context.Context) ([]int64, error) {
+		done, err := java.Lock("contest", c.Lock).Contend(ctx, c.Counter, contenders, c.For, lease)
+		return done.Threads, err
+	}
+	return party{"Redisson " + java.Version(), run}
+}
+
+// goParty starts the process, and has it contend when the others do.
+func goParty(t *testing.T, c contest) party {
+	child := startChild(t, "contender", c)
+	run := func(context.Context) (counts []int64, err error) {
+		child.Send("go")
+		said, ok := child.AwaitFor("", c.For+lastTurn)
+		if !ok {
+			return nil, errors.New("the Go process did not answer")
+		}
+		return counts, json.Unmarshal([]byte(said), &counts)
+	}
+	return party{"Go", run}
+}
+
+// startChild tells a child what to do and returns when it is ready.
+func startChild(t *testing.T, name string, c contest) *redistest.Child {
+	t.Helper()
+	line, err := json.Marshal(c)
+	require.NoError(t, err)
+	child := redistest.StartChild(t, name)
+	child.Send("%s", line)
+	require.Equal(t, "ready", child.Next())
+	return child
+}
+
+// contender is the Go process of a contest. What it says last is its counts, or else its error.
+func contender(p *redistest.Parent) {
+	inContest(p, func(ctx context.Context, c contest, client *rueidisson.Client, redis rueidis.Client) error {
+		p.Say("ready")
+		p.Hear()
+		counts, err := addTogether(ctx, client.Lock(c.Lock), redis, c)
+		if err != nil {
+			return err
+		}
+		said, err := json.Marshal(counts)
+		p.Say("%s", said)
+		return err
+	})
+}
+
+// inContest connects a child process as the test says in its first line.
+func inContest(p *redistest.Parent, do func(context.Context, contest, *rueidisson.Client, rueidis.Client) error) {
+	err := func() error {
+		line, _ := p.Hear()
+		var c contest
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		redis, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: c.Addrs, DisableCache: true})
+		if err != nil {
+			return err
+		}
+		defer redis.Close()
+		client, err := rueidisson.New(rueidis.ClientOption{InitAddress: c.Addrs}, rueidisson.WithShardedPubSub(c.Sharded))
+		if err != nil {
+			return err
+		}
+		return errors.Join(do(ctx, c, client, redis), client.Close(ctx))
+	}()
+	if err != nil {
+		p.Say("failed: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+}
+
+func addTogether(ctx context.Context, l *lock.Lock, redis rueidis.Client, c contest) ([]int64, error) {
+	counts, end := make([]int64, contenders), time.Now().Add(c.For)
+	ctx, cancel := context.WithDeadline(ctx, end.Add(lastTurn))
+	defer cancel()
+	var group errgroup.Group
+	for i := range counts {
+		group.Go(func() error {
+			for time.Now().Before(end) {
+				err := lock.Do(ctx, l, func(ctx context.Context) error { return addOne(ctx, redis, c.Counter) })
+				if err != nil {
+					return fmt.Errorf("turn %d: %w", counts[i], err)
+				}
+				counts[i]++
+			}
+			return nil
+		})
+	}
+	return counts, group.Wait()
+}
+
+func addOne(ctx context.Context, redis rueidis.Client, key string) error {
+	n, err := redis.Do(ctx, redis.B().Get().Key(key).Build()).AsInt64()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		return err
+	}
+	return redis.Do(ctx, redis.B().Set().Key(key).Value(strconv.FormatInt(n+1, 10)).Build()).Error()
+}
