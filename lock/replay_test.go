@@ -246,7 +246,13 @@ func TestALateSecondRunChangesNothing(t *testing.T) {
 			func(b *bench) { require.Equal(b.t, "0", b.leave("A", "r")) },
 		},
 		"leave, after another's acquire": {
-			func(b *bench) { b.acquire("A"); b.join("A", "r"); b.leave("A", "r"); b.unlock("A", "u"); b.acquire("b") },
+			func(b *bench) {
+				b.acquire("A")
+				b.join("A", "r")
+				b.leave("A", "r")
+				b.unlock("A", "u")
+				b.acquire("b")
+			},
 			func(b *bench) { b.leave("A", "r") },
 		},
 		"renew, after a longer extend": {

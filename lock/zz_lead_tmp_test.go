@@ -2,4 +2,4 @@ package lock_test
 
 import "github.com/rueidisson/rueidisson/internal/redistest"
 
-var failClosedChildren, waitingChildren redistest.Children
+var failClosedChildren redistest.Children

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/handover"
@@ -44,9 +43,9 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*
 		if ask.Try && errors.Is(err, errWaitOver) {
 			err = ErrNotAcquired
 		}
-		return nil, err
 	}
-	return held, nil
+	c.observeWaited(ctx, err)
+	return held, err
 }
 
 // contender is one goroutine that wants the lock.
@@ -57,6 +56,9 @@ type contender struct {
 	key   Key
 	local *local
 	turn  bool // this goroutine has the turn in the local queue, and must give it on
+
+	waits bool          // the observer was told that it waits, in the queue or as head
+	began time.Duration // since when
 }
 
 func (c *contender) acquire(ctx context.Context, seat Seat) (*Held, error) {
@@ -66,35 +68,34 @@ func (c *contender) acquire(ctx context.Context, seat Seat) (*Held, error) {
 	if c.atOnce() {
 		return nil, ErrNotAcquired // another of this process holds it, or is ahead
 	}
-	began := c.observeWait(ctx)
-	held, err := c.queued(ctx, seat)
-	c.observeWaited(ctx, began, err)
-	return held, err
+	c.observeWait(ctx)
+	return c.queued(ctx, seat)
 }
 
 // atOnce reports whether the caller does not wait at all.
 func (c *contender) atOnce() bool { return c.ask.Try && c.ask.Wait == 0 }
 
-func (c *contender) observeWait(ctx context.Context) time.Duration {
-	if c.e.Observer == nil {
-		return 0
-	}
-	c.e.Observer.WaitStarted(ctx, c.key.Kind, c.key.Name)
-	return c.e.Now().Mono
-}
-
-func (c *contender) observeWaited(ctx context.Context, began time.Duration, err error) {
-	if c.e.Observer != nil {
-		c.e.Observer.WaitEnded(ctx, c.key.Kind, c.key.Name, c.e.Now().Mono-began, err)
+// observeWait tells of a wait once, also of one that goes on as head.
+func (c *contender) observeWait(ctx context.Context) {
+	if c.e.Observer != nil && !c.waits {
+		c.waits, c.began = true, c.e.Now().Mono
+		c.e.Observer.WaitStarted(ctx, c.key.Kind, c.key.Name)
 	}
 }
 
-var waiters = sync.Pool{New: func() any { return handover.NewWaiter[*Held](false) }}
+func (c *contender) observeWaited(ctx context.Context, err error) {
+	if c.waits {
+		c.e.Observer.WaitEnded(ctx, c.key.Kind, c.key.Name, c.e.Now().Mono-c.began, err)
+	}
+}
 
 // queued waits for this goroutine's turn in the local order.
 func (c *contender) queued(ctx context.Context, seat Seat) (*Held, error) {
-	w := waiters.Get().(*handover.Waiter[*Held])
-	defer waiters.Put(w) // its channel is empty on every path
+	w, _ := c.e.waiters.Get().(*handover.Waiter[*Held])
+	if w == nil {
+		w = handover.NewWaiter[*Held](false)
+	}
+	defer c.e.waiters.Put(w) // its channel is empty on every path
 	w.Takes = c.ask.Lease == 0
 	if c.turn = c.local.queue.Enter(w); c.turn {
 		return c.asHead(ctx, seat)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -81,8 +82,9 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 		return nil, tried.Left, c.over(ctx)
 	}
 	held := c.e.newHeld(c.p, c.local, owner, tried, lease, every)
-	if err := c.over(ctx); err != nil {
-		c.discard(held) // won after the caller had gone
+	// Won after the caller had gone; one whose WithWait has just ended is still there.
+	if err := c.over(ctx); err != nil && !errors.Is(err, errWaitOver) {
+		c.discard(held)
 		return nil, 0, err
 	}
 	return held, 0, nil
@@ -134,8 +136,7 @@ type wait struct {
 }
 
 func (w *wait) run(ctx context.Context, left time.Duration) (held *Held, err error) {
-	began := w.observeWait(ctx)
-	defer func() { w.observeWaited(ctx, began, err) }()
+	w.observeWait(ctx)
 	for {
 		if w.listening {
 			err = w.sleep(ctx, w.nap(left), w.local.poke)

@@ -61,6 +61,7 @@ type Engine struct {
 	dog     *watchdog.Watchdog
 	locals  locals
 	lanes   lanes
+	waiters sync.Pool     // places in local queues, to be used again
 	acks    chan struct{} // bounds WAIT, which costs a connection each
 	soon    atomic.Pointer[deadline]
 

@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// fakeServer is a lock and its channel without Redis: what it is asked, and
+// when, is written down.
+type fakeServer struct {
+	e       *Engine
+	clock   watchdog.Clock
+	started time.Time
+
+	mu        sync.Mutex
+	holder    string
+	until     time.Time // the lease of the holder; zero: it has none
+	gone      map[string]bool
+	down      error         // what scripts answer
+	deaf      error         // what subscribing answers
+	requests  time.Duration // how long a script takes to arrive
+	replies   time.Duration // how long its answer takes to come back
+	listeners int           // who else is subscribed
+	handlers  []pubsub.Handler
+	tries     []time.Duration // when acquires arrived
+	releases  int
+	givebacks []time.Duration // when they arrived
+}
+
+// newFake returns an engine whose only lock is the fake. It is closed when
+// the test ends.
+func newFake(t *testing.T, change ...func(*Config)) *fakeServer {
+	cfg := Config{
+		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Handovers: 64, HandoverTime: time.Hour, Linger: time.Second,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	s := &fakeServer{clock: watchdog.NewClock(), started: time.Now(), gone: map[string]bool{}}
+	s.e = &Engine{
+		Config: cfg, IDs: owner.NewIssuer(cfg.ClientID), Now: s.clock, topo: newTopology(nil, false),
+		acks: make(chan struct{}, 1), closing: make(chan struct{}), freed: make(chan struct{}, 1),
+		hub: pubsub.New(s, pubsub.Options{Linger: cfg.Linger}),
+	}
+	s.e.dog = watchdog.Start(s.clock, s)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = s.e.Close(ctx)
+	})
+	return s
+}
+
+func (s *fakeServer) Key() Key        { return Key{Kind: "lock", Name: "fake"} }
+func (s *fakeServer) Channel() string { return "released:fake" }
+
+// set changes the server.
+func (s *fakeServer) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+// travel is one script call: there, do, and back.
+func (s *fakeServer) travel(do func()) error {
+	s.mu.Lock()
+	there := s.requests
+	s.mu.Unlock()
+	time.Sleep(there)
+	s.mu.Lock()
+	back, err := s.replies, s.down
+	if err == nil {
+		if !s.until.IsZero() && !time.Now().Before(s.until) {
+			s.holder, s.until = "", time.Time{}
+		}
+		do()
+	}
+	s.mu.Unlock()
+	time.Sleep(back)
+	return err
+}
+
+func (s *fakeServer) Acquire(_ context.Context, who string, lease time.Duration) (tried Tried, err error) {
+	tried.Started = s.clock()
+	s.set(func() { s.tries = append(s.tries, time.Since(s.started)) })
+	err = s.travel(func() {
+		switch {
+		case s.gone[who]:
+			tried.Left = -2
+		case s.holder == "" || s.holder == who:
+			s.holder, s.until, tried.Free = who, time.Now().Add(lease), true
+		case s.until.IsZero():
+			tried.Left = -1
+		default:
+			tried.Left = time.Until(s.until)
+		}
+	})
+	return tried, err
+}
+
+func (s *fakeServer) Release(_ context.Context, who string) (r Released, err error) {
+	err = s.travel(func() {
+		s.releases++
+		r = s.free(who)
+	})
+	return r, err
+}
+
+func (s *fakeServer) GiveBack(_ context.Context, who string) (r Released, err error) {
+	s.set(func() { s.givebacks = append(s.givebacks, time.Since(s.started)) })
+	err = s.travel(func() {
+		s.gone[who] = true
+		r = s.free(who)
+	})
+	return r, err
+}
+
+// free is called under the mutex.
+func (s *fakeServer) free(who string) Released {
+	if s.holder != who {
+		return Released{}
+	}
+	s.holder, s.until = "", time.Time{}
+	handlers := s.handlers
+	go func() { // ends at once: the listeners do not block
+		for _, h := range handlers {
+			h.Message(s.Channel(), "0")
+		}
+	}()
+	return Released{Held: true, Reached: s.listeners + len(handlers)}
+}
+
+func (s *fakeServer) Export(context.Context, string, string) (bool, error) { return false, errUnused }
+func (s *fakeServer) Join(context.Context, string, string, time.Duration) (Tried, error) {
+	return Tried{}, errUnused
+}
+func (s *fakeServer) Leave(context.Context, string, string) error { return errUnused }
+func (s *fakeServer) Unlock(context.Context, string, string, time.Duration) (bool, error) {
+	return false, errUnused
+}
+
+var errUnused = errors.New("not part of these tests")
+
+// Renew answers every renewal at once.
+func (s *fakeServer) Renew(batch []watchdog.Attempt, _ time.Duration) {
+	for _, a := range batch {
+		go s.e.dog.Renewed(a, s.clock()) // ends at once
+	}
+}
+
+func (s *fakeServer) Locate(context.Context, string) (string, error) { return "node", nil }
+
+func (s *fakeServer) Connect(_ context.Context, _ string, h pubsub.Handler) (pubsub.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deaf != nil {
+		return nil, s.deaf
+	}
+	return &fakeConn{s, h, make(chan error)}, nil
+}
+
+type fakeConn struct {
+	s    *fakeServer
+	h    pubsub.Handler
+	done chan error
+}
+
+func (c *fakeConn) Subscribe(context.Context, []string) ([]error, error) {
+	c.s.set(func() { c.s.handlers = []pubsub.Handler{c.h} })
+	return nil, nil
+}
+
+func (c *fakeConn) Unsubscribe(context.Context, []string) ([]error, error) {
+	c.s.set(func() { c.s.handlers = nil })
+	return nil, nil
+}
+
+func (c *fakeConn) Done() <-chan error { return c.done }
+func (c *fakeConn) Release()           {}
+func (c *fakeConn) Close()             { c.s.set(func() { c.s.handlers = nil }) }
+
+// seated is a seat that remembers how its hold ended.
+type seated struct {
+	mu    sync.Mutex
+	cause error
+}
+
+func (s *seated) Ended(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cause = cause
+}
+
+// outcome is how an acquire ended, and when.
+type outcome struct {
+	held *Held
+	err  error
+	at   time.Duration
+}
+
+// acquire runs one; it ends with the lock or with ctx.
+func (s *fakeServer) acquire(ctx context.Context, ask Ask) <-chan outcome {
+	out := make(chan outcome, 1)
+	go func() {
+		held, err := s.e.Acquire(ctx, s, ask, new(seated))
+		out <- outcome{held, err, time.Since(s.started)}
+	}()
+	return out
+}
+
+// take acquires at once.
+func (s *fakeServer) take(t *testing.T) *Held {
+	t.Helper()
+	o := <-s.acquire(context.Background(), Ask{})
+	require.NoError(t, o.err)
+	return o.held
+}
+
+// occupy makes another process hold the lock.
+func (s *fakeServer) occupy(lease time.Duration) {
+	s.set(func() {
+		s.holder, s.until = "another", time.Time{}
+		if lease > 0 {
+			s.until = time.Now().Add(lease)
+		}
+	})
+}
+
+// vacate makes it release the lock.
+func (s *fakeServer) vacate() { s.set(func() { s.free("another") }) }
+
+func (s *fakeServer) mustBeFree(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	require.Empty(t, s.holder, "the lock is held by nobody")
+}
+
+// said is how often the lock was released and given back.
+func (s *fakeServer) said() (releases, givebacks int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.releases, len(s.givebacks)
+}
