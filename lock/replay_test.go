@@ -41,7 +41,7 @@ const leaseMs = 30_000
 
 // The scripts as the library calls them. Owners and requests are short names.
 func (b *bench) acquire(owner string) string {
-	return b.run("acquire", []string{b.name, b.key("rueidisson_gone", owner)}, strconv.Itoa(leaseMs), owner)
+	return b.run("acquire", []string{b.name, b.gone()}, strconv.Itoa(leaseMs), owner)
 }
 
 func (b *bench) release(owner string) string {
@@ -49,7 +49,7 @@ func (b *bench) release(owner string) string {
 }
 
 func (b *bench) giveBack(owner string) string {
-	return b.run("giveback", []string{b.name, b.channel(), b.key("rueidisson_gone", owner)}, owner, "publish", "45000")
+	return b.run("giveback", []string{b.name, b.channel(), b.gone()}, owner, "publish", "45000")
 }
 
 func (b *bench) unlock(owner, request string) string {
@@ -73,6 +73,7 @@ func (b *bench) renew(owner string, ms int) string {
 }
 
 func (b *bench) key(prefix, tail string) string { return prefix + ":{" + b.name + "}:" + tail }
+func (b *bench) gone() string                   { return "rueidisson_gone:{" + b.name + "}" }
 func (b *bench) channel() string                { return "redisson_lock__channel:{" + b.name + "}" }
 
 func (b *bench) run(script string, keys []string, args ...string) string {

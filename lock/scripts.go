@@ -42,7 +42,7 @@ type protocol struct {
 	e       *engine.Engine
 	name    string // mapped
 	channel string
-	gone    string // with an owner behind it, its tombstone
+	gone    string // where the tombstones are
 }
 
 func newProtocol(e *engine.Engine, mapped string) *protocol {
@@ -54,7 +54,7 @@ func (p *protocol) Key() engine.Key { return engine.Key{Kind: "lock", Name: p.na
 func (p *protocol) Channel() string { return p.channel }
 
 func (p *protocol) Acquire(ctx context.Context, owner string, lease time.Duration) (engine.Tried, error) {
-	on, args := []string{p.name, p.gone + owner}, []string{millis(lease), owner}
+	on, args := []string{p.name, p.gone}, []string{millis(lease), owner}
 	if p.e.ReplicaAcks > 0 {
 		return p.acquireAcked(ctx, owner, on, args)
 	}
@@ -92,14 +92,16 @@ func tried(answer engine.Answer) (engine.Tried, error) {
 }
 
 func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, error) {
-	return p.released(p.e.Run(ctx, releaseScript,
-		[]string{p.name, p.channel},
-		[]string{owner, p.e.Publish()}))
+	args := []string{owner}
+	if publish := p.e.Publish(); publish != "publish" {
+		args = append(args, publish)
+	}
+	return p.released(p.e.Run(ctx, releaseScript, []string{p.name, p.channel}, args))
 }
 
 func (p *protocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
 	return p.released(p.e.Run(ctx, giveBackScript,
-		[]string{p.name, p.channel, p.gone + owner},
+		[]string{p.name, p.channel, p.gone},
 		[]string{owner, p.e.Publish(), latchMillis}))
 }
 

@@ -36,12 +36,9 @@ func JoinLatch(name, request string) string {
 	return Prefix("rueidisson_join_latch", name) + ":" + request
 }
 
-// Tombstone marks an owner that will never hold the lock again, so that an
+// Tombstones are the owners that will never hold the lock again, so that an
 // acquire which reaches the server late takes nothing.
-func Tombstone(name, owner string) string { return Tombstones(name) + owner }
-
-// Tombstones is what the tombstones of all owners begin with.
-func Tombstones(name string) string { return Prefix("rueidisson_gone", name) + ":" }
+func Tombstones(name string) string { return Prefix("rueidisson_gone", name) }
 
 // OnCluster returns ErrSlot for a name whose derived keys do not share its
 // slot: only names without braces, and names whose first tag is well formed

@@ -61,8 +61,8 @@ func TestDerivedKeysAreSpelledAsRedissonSpellsThem(t *testing.T) {
 		{UnlockLatch("a{b}c", aRequest), "redisson_unlock_latch:a{b}c:" + aRequest},
 		{JoinLatch("orders", aRequest), "rueidisson_join_latch:{orders}:" + aRequest},
 		{JoinLatch("a{b}c", aRequest), "rueidisson_join_latch:a{b}c:" + aRequest},
-		{Tombstone("orders", anOwner), "rueidisson_gone:{orders}:" + anOwner},
-		{Tombstone("a{b}c", anOwner), "rueidisson_gone:a{b}c:" + anOwner},
+		{Tombstones("orders"), "rueidisson_gone:{orders}"},
+		{Tombstones("a{b}c"), "rueidisson_gone:a{b}c"},
 	} {
 		assert.Equal(t, c.want, c.got)
 	}
@@ -82,7 +82,7 @@ func TestSlotIsTheClusterSpecifications(t *testing.T) {
 
 // derived is every key and channel of one object.
 func derived(name string) []string {
-	return []string{LockChannel(name), UnlockLatch(name, aRequest), JoinLatch(name, aRequest), Tombstone(name, anOwner)}
+	return []string{LockChannel(name), UnlockLatch(name, aRequest), JoinLatch(name, aRequest), Tombstones(name)}
 }
 
 func together(name string) bool {

@@ -1,7 +1,7 @@
 -- acquire.lua: take the lock, if nobody holds it.
 --
 -- KEYS[1]  lock hash {name}: field = owner, value = hold count
--- KEYS[2]  tombstone of this owner: there only if the owner was given back
+-- KEYS[2]  tombstones: zset of owners that were given back; missing as a rule
 -- ARGV[1]  lease, ms
 -- ARGV[2]  owner, fresh for this acquisition
 --
@@ -9,7 +9,9 @@
 --          integer  remaining lease of the present holder, ms; -1: it has none;
 --                   -2: refused by the tombstone
 -- Replay   safe: an owner that is there keeps its count, its lease only grows; one that was given back is refused
-if redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+-- One look at both keys, since the second is nearly always missing.
+if redis.call('exists', KEYS[1], KEYS[2]) == 0
+	or (redis.call('exists', KEYS[1]) == 0 and not redis.call('zscore', KEYS[2], ARGV[2])) then
 	redis.call('hset', KEYS[1], ARGV[2], 1)
 	redis.call('pexpire', KEYS[1], ARGV[1])
 	return nil

@@ -2,14 +2,18 @@
 --
 -- KEYS[1]  lock hash {name}
 -- KEYS[2]  channel of releases
--- KEYS[3]  tombstone of this owner
+-- KEYS[3]  tombstones: zset of owners that were given back, score = when, ms
 -- ARGV[1]  owner
 -- ARGV[2]  publish or spublish
--- ARGV[3]  how long the tombstone stands, ms
+-- ARGV[3]  how long a tombstone stands, ms
 --
 -- Returns  integer  how many subscribers the message reached; -1: this owner does not hold the lock
 -- Replay   safe: the owner is fresh, so a second run finds it gone and changes nothing
-redis.call('set', KEYS[3], '1', 'PX', ARGV[3])
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('zremrangebyscore', KEYS[3], '-inf', string.format('%.0f', now - ARGV[3]))
+redis.call('zadd', KEYS[3], string.format('%.0f', now), ARGV[1])
+redis.call('pexpire', KEYS[3], ARGV[3])
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
 	return -1
 end

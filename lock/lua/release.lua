@@ -3,14 +3,14 @@
 -- KEYS[1]  lock hash {name}
 -- KEYS[2]  channel of releases
 -- ARGV[1]  owner
--- ARGV[2]  publish or spublish
+-- ARGV[2…]  spublish, if channels are sharded
 --
 -- Returns  integer  how many subscribers the message reached; -1: this owner does not hold the lock
 -- Replay   safe: the owner is fresh, so a second run finds it gone and changes nothing
--- The only field: without it the key is gone.
+-- It is the only field: with it goes the key.
 if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
 	return -1
 end
 -- pcall: an ACL that denies the channel must not turn a release into an error.
-local reached = redis.pcall(ARGV[2], KEYS[2], '0')
+local reached = redis.pcall(ARGV[2] or 'publish', KEYS[2], '0')
 return type(reached) == 'number' and reached or 0
