@@ -89,7 +89,9 @@ func (s *seat) register(c *holdContext) bool {
 	if c.hold.released || s.cause != nil {
 		return false
 	}
-	c.hold.contexts = append(c.hold.contexts, c)
+	if c.Context.Err() == nil { // else its parent has ended, and nobody would unregister it
+		c.hold.contexts = append(c.hold.contexts, c)
+	}
 	return true
 }
 

@@ -41,7 +41,7 @@ func (h *Hold) Lost() <-chan struct{} {
 	defer s.mu.Unlock()
 	if h.lost == nil {
 		h.lost = make(chan struct{})
-		if s.cause != nil {
+		if s.cause != nil && !h.released {
 			close(h.lost)
 		}
 	}
@@ -50,12 +50,24 @@ func (h *Hold) Lost() <-chan struct{} {
 
 // Expiring returns a channel that is closed when renewals have failed for half
 // of the lease: time to finish, or to hurry. If they get through again after
-// that, the next call returns a new channel. With a fixed lease it never is.
-func (h *Hold) Expiring() <-chan struct{} { return h.seat.held.Expiring() }
+// that, the next call returns a new channel. With a fixed lease it never is;
+// for a hold that was unlocked it is nil.
+func (h *Hold) Expiring() <-chan struct{} {
+	if h.seat.ended(h) == ErrReleased {
+		return nil
+	}
+	return h.seat.held.Expiring()
+}
 
 // Deadline is until when the hold may be trusted if no renewal gets through
-// any more. On a watchdog hold it moves on.
-func (h *Hold) Deadline() time.Time { return h.seat.held.Deadline() }
+// any more. On a watchdog hold it moves on. For a hold that was unlocked it is
+// the zero time.
+func (h *Hold) Deadline() time.Time {
+	if h.seat.ended(h) == ErrReleased {
+		return time.Time{}
+	}
+	return h.seat.held.Deadline()
+}
 
 // Extend makes the lease last for at least d from now; it never shortens one.
 // A watchdog hold goes on being renewed, a fixed one is still fixed.
@@ -70,7 +82,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		err = engine.CheckLease(d)
 	}
 	if err == nil {
-		err = h.seat.held.Grow(ctx, d)
+		err = h.seat.held.Grow(ctx, d, h.seat)
 	}
 	return h.seat.lock.failed("extend", err)
 }
@@ -88,7 +100,7 @@ func (h *Hold) Token(ctx context.Context) (Token, error) {
 	if err != nil {
 		return Token{}, h.seat.lock.failed("token of", err)
 	}
-	owner, err := h.seat.held.Export(ctx)
+	owner, err := h.seat.held.Export(ctx, h.seat)
 	if err != nil {
 		return Token{}, h.seat.lock.failed("token of", err)
 	}
@@ -114,11 +126,12 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	if ctx == nil {
 		return h.seat.lock.failed("unlock", fmt.Errorf("%w: nil context", ErrOption))
 	}
+	before := h.seat.held.Err() // behind leave, the hold may be another's already
 	last, err := h.seat.leave(h)
 	if err == nil && last {
 		err = h.seat.held.Release(ctx)
 	} else if err == nil {
-		err = h.seat.held.Err()
+		err = before
 	}
 	return h.seat.lock.failed("unlock", err)
 }

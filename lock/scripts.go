@@ -27,13 +27,8 @@ var (
 	inspectScript  = scripts.Must(lua, "lua/inspect.lua")
 )
 
-// latchTTL is how long the server remembers a request, so that a send of it
-// that arrives late changes nothing. Longer than rueidis or the kernel keep a
-// connection that has fallen silent, and below the minute after which nothing
-// of ours is left on the server.
-const latchTTL = 45 * time.Second
-
-var latchMillis = millis(latchTTL)
+// latchMillis is how long latches and tombstones stand.
+var latchMillis = millis(engine.RequestMemory)
 
 func millis(d time.Duration) string { return strconv.FormatInt(engine.Millis(d), 10) }
 
@@ -122,7 +117,7 @@ func (p *protocol) Unlock(ctx context.Context, owner, request string, lease time
 		return false, err
 	}
 	if !answer.Nil && !answer.Replayed {
-		p.e.Drop(ctx, latch) // sent once and answered: nobody will ask for it
+		p.e.Drop(latch) // sent once and answered: nobody will ask for it
 	}
 	return !answer.Nil, nil
 }

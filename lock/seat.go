@@ -109,7 +109,7 @@ func (h *Hold) reenter(ctx context.Context, ask engine.Ask) (*Hold, error) {
 	if ask.Lease == 0 || time.Until(s.held.Deadline()) >= ask.Lease-engine.Margin(ask.Lease) {
 		return inner, nil
 	}
-	if err := s.held.Grow(ctx, ask.Lease); err != nil {
+	if err := s.held.Grow(ctx, ask.Lease, s); err != nil {
 		return nil, errors.Join(err, inner.Unlock(ctx))
 	}
 	return inner, nil

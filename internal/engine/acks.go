@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redis/rueidis"
 
@@ -28,8 +29,9 @@ func (e *Engine) RunAcked(ctx context.Context, s *scripts.Script, keys, args []s
 		if res.Error() != nil && !rueidis.IsRedisNil(res.Error()) {
 			return res, nil
 		}
-		n, err := wait.AsInt64()
-		acks = n
+		if acks, err = wait.AsInt64(); err != nil {
+			err = fmt.Errorf("%w: WAIT: %w", ErrUnknown, err) // the script has run
+		}
 		return res, err
 	})
 	return answer, acks, err

@@ -21,9 +21,10 @@ var errWaitOver = errors.New("the wait is over")
 // the process talks to the server about a key; the others queue behind it.
 // ctx bounds the wait, and nothing else.
 func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*Held, error) {
-	if err := e.Open(); err != nil {
-		return nil, err
+	if e.Open() != nil || !e.begin() {
+		return nil, ErrClosed
 	}
+	defer e.tasks.Done() // Close waits for what may yet be won, and given back
 	if err := ctx.Err(); err != nil {
 		return nil, ContextError(ctx)
 	}
@@ -40,7 +41,7 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*
 			e.passTurn(c.local)
 		}
 		e.locals.put(key, c.local)
-		if ask.Try && errors.Is(err, errWaitOver) {
+		if c.busy && errors.Is(err, errWaitOver) {
 			err = ErrNotAcquired
 		}
 	}
@@ -56,6 +57,7 @@ type contender struct {
 	key   Key
 	local *local
 	turn  bool // this goroutine has the turn in the local queue, and must give it on
+	busy  bool // the lock was seen to be held: a wait that ends is an answer, not a fault
 
 	waits bool          // the observer was told that it waits, in the queue or as head
 	began time.Duration // since when
@@ -68,6 +70,7 @@ func (c *contender) acquire(ctx context.Context, seat Seat) (*Held, error) {
 	if c.atOnce() {
 		return nil, ErrNotAcquired // another of this process holds it, or is ahead
 	}
+	c.busy = true
 	c.observeWait(ctx)
 	return c.queued(ctx, seat)
 }
@@ -127,7 +130,8 @@ func (c *contender) take(ctx context.Context, turn handover.Turn[*Held], seat Se
 		c.discard(turn.Hold)
 		return nil, err
 	}
-	return c.asHead(ctx, seat) // it ended on its way
+	turn.Hold.afterLoss() // it ended on its way
+	return c.asHead(ctx, seat)
 }
 
 func (c *contender) observeAcquired(ctx context.Context, handed bool) {
@@ -147,17 +151,17 @@ func (c *contender) giveOn(turn handover.Turn[*Held]) {
 // waiter, or back. The release does not keep the caller, who is on its way out.
 func (c *contender) discard(h *Held) {
 	c.turn = false
-	if h.Err() == nil && h.mayPass(c.e.Now()) && c.local.queue.Hand(h) {
+	now := c.e.Now()
+	if h.errAt(now) == nil && h.mayPass(now) && h.trustedEnough(now) && h.pass() {
 		return
 	}
 	c.e.locals.get(c.key) // the caller's own reference goes before the release has ended
-	release := func() {
+	// Not spawn: Close may have stopped others, but it waits for this caller,
+	// and so for what the caller leaves behind.
+	c.e.tasks.Go(func() { // ends with the release, which has its own bound
 		_ = h.giveUp(context.Background()) // a failure is said again by its own errand
 		h.leave()
-	}
-	if !c.e.spawn(release) {
-		h.leave() // closed: left to its lease
-	}
+	})
 }
 
 // whyNot is why a wait ended without the lock. A holder of this very client is
@@ -184,12 +188,13 @@ func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
 		switch {
 		case err == nil:
 			c.observeAcquired(ctx, false)
+			c.local.quietIfAlone()
 			return held, nil
 		case errors.Is(err, ErrClosed):
 			c.discard(held)
 			return nil, err
 		}
-		c.e.giveBackLater(c.p, held.Owner())
+		held.giveBackLater()
 		if try == tooSlow {
 			return nil, fmt.Errorf("the answers take longer than the lease: %w", err)
 		}
@@ -199,10 +204,16 @@ func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
 // passTurn makes the next waiter head. With nobody waiting, the subscription
 // is given up; the hub lets it linger.
 func (e *Engine) passTurn(l *local) {
+	l.quietIfAlone()
+	l.queue.Pass()
+}
+
+// quietIfAlone leaves the channel if nobody waits. A waiter that leaves in this
+// very moment is seen to by the last reference.
+func (l *local) quietIfAlone() {
 	if l.queue.Waiting() == 0 {
 		l.quiet()
 	}
-	l.queue.Pass()
 }
 
 // quiet leaves the channel.

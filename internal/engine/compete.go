@@ -66,19 +66,24 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 	if err := c.standBack(ctx); err != nil {
 		return nil, 0, err
 	}
+	c.local.hush()
 	owner := c.e.IDs.Private()
 	lease, every := c.lease()
 	tried, err, answered := c.await(ctx, owner, lease)
 	switch {
 	case !answered:
-		c.e.giveBackLater(c.p, owner)
+		c.e.giveBackLater(c.p, owner, lease)
 		return nil, 0, err
 	case err != nil:
 		if mayHaveRun(err) {
-			c.e.giveBackLater(c.p, owner)
+			c.e.giveBackLater(c.p, owner, lease)
 		}
 		return nil, 0, err
 	case !tried.Free:
+		c.busy = true
+		if tried.Replayed { // the first send may find the lock free when it arrives
+			c.e.giveBackLater(c.p, owner, lease)
+		}
 		return nil, tried.Left, c.over(ctx)
 	}
 	held := c.e.newHeld(c.p, c.local, owner, tried, lease, every)
@@ -132,7 +137,27 @@ func (c *contender) sleep(ctx context.Context, d time.Duration, poke <-chan stru
 type wait struct {
 	*contender
 	listening bool
-	outage    time.Duration // since when the server has not answered; 0: it does
+	outage    outage // of the server
+	deaf      outage // of the subscription
+}
+
+// outage is how long something has failed, and how often.
+type outage struct {
+	since time.Duration
+	times int
+}
+
+// lasts counts a failure, and reports how long they have gone on.
+func (o *outage) lasts(now time.Duration) time.Duration {
+	if o.times++; o.times == 1 {
+		o.since = now
+	}
+	return now - o.since
+}
+
+// backoff doubles with each failure, up to a second.
+func (o *outage) backoff() time.Duration {
+	return jittered(min(50*time.Millisecond<<min(o.times, 10), time.Second))
 }
 
 func (w *wait) run(ctx context.Context, left time.Duration) (held *Held, err error) {
@@ -150,7 +175,9 @@ func (w *wait) run(ctx context.Context, left time.Duration) (held *Held, err err
 		if held != nil {
 			return held, nil
 		}
-		if err = w.bear(ctx, err); err != nil {
+		if err == nil {
+			w.outage = outage{}
+		} else if err = w.bear(ctx, &w.outage, err); err != nil {
 			return nil, err
 		}
 	}
@@ -171,35 +198,27 @@ func (w *wait) subscribe(ctx context.Context) error {
 	defer cancel()
 	err := w.listen(bounded)
 	if err == nil {
-		w.listening = true
+		w.listening, w.deaf = true, outage{}
 		return nil
 	}
 	if over := w.over(ctx); over != nil {
 		return over
 	}
-	return w.bear(ctx, fmt.Errorf("subscribing to %q: %w", w.p.Channel(), err))
+	return w.bear(ctx, &w.deaf, fmt.Errorf("subscribing to %q: %w", w.p.Channel(), err))
 }
 
 // bear lets a wait outlast a server that is away for a moment: it has been
 // there, and ctx says how long the caller is ready to wait. After a watchdog
-// timeout without an answer it is the caller's business.
-func (w *wait) bear(ctx context.Context, err error) error {
-	if err == nil {
-		w.outage = 0
-		return nil
-	}
+// timeout it is the caller's business.
+func (w *wait) bear(ctx context.Context, o *outage, err error) error {
 	if over := w.over(ctx); over != nil || !Passing(err) {
 		return err
 	}
-	now := w.e.Now().Mono
-	if w.outage == 0 {
-		w.outage = now
-	}
-	if now-w.outage > w.e.WatchdogTimeout {
+	if o.lasts(w.e.Now().Mono) > w.e.WatchdogTimeout {
 		return err
 	}
 	w.e.Logger.Debug("waiting for the server", "name", w.key.Name, "err", err)
-	return w.sleep(ctx, jittered(200*time.Millisecond), w.local.poke)
+	return w.sleep(ctx, o.backoff(), w.local.poke)
 }
 
 // await lets the acquire outlive its caller where the caller may go. Without

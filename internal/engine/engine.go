@@ -91,9 +91,14 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 	if err := e.probe(ctx); err != nil {
 		return nil, err
 	}
-	e.topo = newTopology(client, e.cluster)
+	e.topo = newTopology(client, e.cluster, e.spawn)
+	e.topo.ask(ctx)
+	sharded, err := e.sharded(ctx)
+	if err != nil {
+		return nil, err
+	}
 	e.publish = "publish"
-	if e.sharded(ctx) {
+	if sharded {
 		e.publish = "spublish"
 	}
 	e.hub = pubsub.New(pubsub.NewRedis(client, e.publish == "spublish", e.topo.channelNode), pubsub.Options{

@@ -49,13 +49,12 @@ const (
 	lost                   // it may have been done
 )
 
-// judge tells which. A context's error is the caller's business only if the
+// judge tells which. rueidis says "closing" also of a single connection, to a
+// node that was demoted or has fallen silent, so that is a lost reply: whether
+// the client itself was closed, the engine knows. A context's error is the caller's business only if the
 // caller's context has ended: rueidis also gives one caller's error to others
 // that waited for the same connection.
 func judge(err error) verdict {
-	if errors.Is(err, rueidis.ErrClosing) {
-		return final
-	}
 	var reply *rueidis.RedisError
 	if errors.As(err, &reply) {
 		return judgeReply(reply.Error())

@@ -69,7 +69,7 @@ type Held struct {
 	key   Key
 	local *local // nil for a hold that was joined
 	lease watchdog.Lease
-	late  bool // a send of the acquire may still arrive
+	late  string // the owner of which a send of the acquire may still arrive, if one may
 
 	mu      sync.Mutex
 	seat    Seat // nil: released, ended, or on its way to the next
@@ -77,13 +77,18 @@ type Held struct {
 	pending string // the owner under which an unanswered export may have put it
 	serial  int    // counts changes of the two
 	shared  bool   // exported or joined: others may have levels of their own
+	foreign bool   // joined from another library, whose levels are its own business
 	since   time.Duration
-	passes  int // hand-overs so far
+	passes  int           // hand-overs so far
+	asked   time.Duration // the longest lease that the server may have given
 }
 
 // newHeld puts an acquisition under the watchdog's care.
 func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, lease, every time.Duration) *Held {
-	h := &Held{e: e, p: p, key: p.Key(), local: l, owner: owner, late: tried.Replayed, since: tried.Started.Mono}
+	h := &Held{e: e, p: p, key: p.Key(), local: l, owner: owner, since: tried.Started.Mono, asked: lease}
+	if tried.Replayed && l != nil {
+		h.late = owner
+	}
 	h.lease.Init(h, tried.Started, lease, every, h)
 	e.dog.Add(&h.lease)
 	return h
@@ -153,7 +158,7 @@ func (h *Held) LeaseEnded(cause error) {
 
 // lossOf wraps a reason of the watchdog's into ErrLost.
 func lossOf(cause error) error {
-	if errors.Is(cause, ErrClosed) || errors.Is(cause, ErrLost) {
+	if errors.Is(cause, ErrClosed) || errors.Is(cause, ErrLost) || errors.Is(cause, ErrReleased) {
 		return cause
 	}
 	return fmt.Errorf("%w: %w", ErrLost, cause)
@@ -214,10 +219,14 @@ func (h *Held) Shared() bool {
 }
 
 // Grow asks for a lease of d from now on, if that is longer than the present
-// one. A fixed hold stays fixed.
-func (h *Held) Grow(ctx context.Context, d time.Duration) error {
+// one. A fixed hold stays fixed. It is for the seat that has the hold: after a
+// hand-over it is another's.
+func (h *Held) Grow(ctx context.Context, d time.Duration, seat Seat) error {
 	if err := h.Err(); err != nil {
 		return err
+	}
+	if !h.isOf(seat) {
+		return ErrReleased
 	}
 	_, err, answered := Await(h.e, ctx, 0, func() (struct{}, error) { return struct{}{}, h.renew(ctx, d) })
 	if !answered {
@@ -226,8 +235,23 @@ func (h *Held) Grow(ctx context.Context, d time.Duration) error {
 	return err
 }
 
+func (h *Held) isOf(seat Seat) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seat == seat
+}
+
+// asking remembers the longest lease that was asked for, and returns it.
+func (h *Held) asking(d time.Duration) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked = max(h.asked, d)
+	return h.asked
+}
+
 // renew asks for a lease of d now, on the caller's goroutine.
 func (h *Held) renew(ctx context.Context, d time.Duration) error {
+	h.asking(d)
 	owners, serial := h.owners()
 	keys, args := make([]string, 0, 2), make([]string, 0, 4)
 	for _, owner := range owners {

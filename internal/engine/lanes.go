@@ -29,7 +29,7 @@ const (
 // Later runs an errand on key until it succeeds, the server has answered that
 // it never will, or until has passed.
 func (e *Engine) Later(key string, until time.Time, run func(ctx context.Context) error) {
-	node := e.topo.known(e.topo.slot(key))
+	node := e.topo.node(e.topo.slot(key))
 	e.lanes.mu.Lock()
 	defer e.lanes.mu.Unlock()
 	if e.lanes.queue == nil {
@@ -57,6 +57,7 @@ func (e *Engine) serve(node string) {
 			continue
 		}
 		if !e.sleepOpen(backoff) {
+			e.runAll(e.takeLane(node)) // once more, and no more
 			e.dropLane(node)
 			return
 		}
@@ -88,16 +89,22 @@ func (e *Engine) dropLane(node string) {
 	delete(e.lanes.queue, node)
 }
 
-// runAll returns what has to be tried again. The first failure ends the round:
-// the others would meet the same silence.
+// runAll returns what has to be tried again. A node that does not answer ends
+// the round, since the others would meet the same silence; one that refuses
+// one key may serve the next.
 func (e *Engine) runAll(todo []errand) (left []errand) {
 	for i, it := range todo {
 		if time.Now().After(it.until) {
 			continue
 		}
-		if err := it.run(e.bounded(context.Background())); Passing(err) {
+		err := it.run(e.bounded(context.Background()))
+		if !Passing(err) {
+			continue
+		}
+		if judge(err) == lost || isDial(err) {
 			return append(left, todo[i:]...)
 		}
+		left = append(left, it)
 	}
 	return left
 }

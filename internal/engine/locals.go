@@ -79,6 +79,7 @@ func (ls *locals) put(key Key, l *local) {
 	if l.refs--; l.refs > 0 {
 		return
 	}
+	l.quiet()
 	if l.kept {
 		return // the sweep will come to it
 	}
@@ -119,6 +120,14 @@ func (l *local) listener() func(pubsub.Event) {
 			return
 		}
 		l.wake()
+	}
+}
+
+// hush forgets a release that was heard before a try: the try comes after it.
+func (l *local) hush() {
+	select {
+	case <-l.poke:
+	default:
 	}
 }
 

@@ -28,6 +28,9 @@ func (e *Engine) probe(ctx context.Context) error {
 
 func (e *Engine) probeScripting(ctx context.Context) error {
 	one, err := e.Redis.Do(ctx, e.Redis.B().Eval().Script("return 1").Numkeys(0).Build()).AsInt64()
+	if err != nil && judge(err) != final {
+		return fmt.Errorf("asking the server to run a script: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("the server does not run scripts (EVAL), which every object needs: %w", err)
 	}
@@ -78,13 +81,19 @@ func parseVersion(text string) (version, bool) {
 
 // sharded resolves the rule for the publish command: Redisson's, fixed at
 // start-up, since the two kinds of channel are deaf to each other.
-func (e *Engine) sharded(ctx context.Context) bool {
+func (e *Engine) sharded(ctx context.Context) (bool, error) {
 	switch {
 	case !e.cluster || e.Sharded == ShardedOff:
-		return false
+		return false, nil
 	case e.Sharded == ShardedOn:
-		return true
+		return true, nil
 	}
 	err := e.Redis.Do(ctx, e.Redis.B().Arbitrary("PUBSUB", "SHARDNUMSUB").Build()).Error()
-	return err == nil
+	switch {
+	case err == nil, err != nil && strings.HasPrefix(err.Error(), "NOPERM"): // denied, so it is there
+		return true, nil
+	case judge(err) == final:
+		return false, nil
+	}
+	return false, fmt.Errorf("asking the cluster for sharded channels: %w", err)
 }

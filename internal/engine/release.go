@@ -30,12 +30,17 @@ func (h *Held) Release(ctx context.Context) error {
 		h.leave()
 		return err
 	}
-	if h.local != nil && h.handOver(ctx, now) {
+	handed, err := h.handOver(ctx, now)
+	if handed {
 		h.observeRelease(ctx, true)
 		h.e.locals.put(h.key, h.local)
 		return nil
 	}
-	err = h.giveUp(ctx)
+	if mayHaveRun(err) {
+		err = h.leaveSilent(err)
+	} else {
+		err = h.giveUp(ctx)
+	}
 	h.observeRelease(ctx, false)
 	h.leave()
 	return err
@@ -47,17 +52,27 @@ func (h *Held) observeRelease(ctx context.Context, handed bool) {
 	}
 }
 
-// handOver gives the hold to the next local waiter, without a round trip.
-func (h *Held) handOver(ctx context.Context, now watchdog.Instant) bool {
-	if !h.mayPass(now) || h.local.queue.Waiting() == 0 {
-		return false
+// handOver gives the hold to the next local waiter, without a round trip. With
+// too little trust to give away it asks the server first; err is that answer.
+func (h *Held) handOver(ctx context.Context, now watchdog.Instant) (handed bool, err error) {
+	if h.local == nil || !h.mayPass(now) || h.local.queue.Waiting() == 0 {
+		return false, nil
 	}
-	if h.lease.Left(now) < h.lease.Length()/2 {
-		// Too little trust to give away: ask the server first.
-		if h.renew(ctx, h.lease.Length()) != nil {
-			return false
+	if !h.trustedEnough(now) {
+		if err := h.renew(ctx, h.lease.Length()); err != nil {
+			return false, err
 		}
 	}
+	return h.pass(), nil
+}
+
+// trustedEnough reports whether there is enough trust to give away.
+func (h *Held) trustedEnough(now watchdog.Instant) bool {
+	return h.lease.Left(now) >= h.lease.Length()/2
+}
+
+// pass gives the hold to the next local waiter, if there is one that takes it.
+func (h *Held) pass() bool {
 	h.mu.Lock()
 	h.passes++
 	h.mu.Unlock()
@@ -87,16 +102,26 @@ func (h *Held) giveUp(ctx context.Context) error {
 	return h.releasePrivate(ctx)
 }
 
+// leaveSilent gives up a hold while the server does not answer: there is no
+// point in making the caller wait for that twice.
+func (h *Held) leaveSilent(err error) error {
+	if h.lease.Finish(ErrReleased) {
+		h.e.forget(h)
+	}
+	h.giveBackLater()
+	return err
+}
+
 func (h *Held) releasePrivate(ctx context.Context) error {
 	subscribed, before := h.listening()
 	release := h.p.Release
-	if h.late {
+	if h.late != "" {
 		release = h.p.GiveBack
 	}
 	released, err := release(ctx, h.owner)
 	switch {
 	case err != nil:
-		h.e.giveBackLater(h.p, h.owner)
+		h.giveBackLater()
 		return err
 	case released.Held:
 		h.local.courtesy.Released(released.Reached, subscribed, before)
@@ -113,11 +138,26 @@ func (h *Held) listening() (subscribed bool, before uint64) {
 }
 
 // unlockShared gives back this process' level of a hold that others may have
-// levels of. One that is not answered is said again later, under the same
-// request, so that it counts once.
+// levels of. One that is not answered is said again later.
 func (h *Held) unlockShared(ctx context.Context) error {
+	unlock, until := h.unlocking()
+	if h.late != "" {
+		// The export has renamed this owner; its late acquire must find a tombstone.
+		h.e.giveBackLater(h.p, h.late, h.asking(0))
+	}
+	err := unlock(ctx)
+	if Passing(err) {
+		h.e.Later(h.key.Name, until, unlock)
+	}
+	return err
+}
+
+// unlocking is one counted unlock, to be said as often as needed until then:
+// it is one request, which counts once for as long as the server remembers it.
+func (h *Held) unlocking() (unlock func(ctx context.Context) error, until time.Time) {
 	request := newRequest()
-	unlock := func(ctx context.Context) error {
+	until = time.Now().Add(min(h.e.remembered(), h.asking(0)))
+	return func(ctx context.Context) error {
 		if err := h.settleExport(ctx); err != nil {
 			return err
 		}
@@ -126,28 +166,33 @@ func (h *Held) unlockShared(ctx context.Context) error {
 			err = lossOf(watchdog.ErrGone)
 		}
 		return err
-	}
-	err := unlock(ctx)
-	if Passing(err) {
-		h.e.Later(h.key.Name, time.Now().Add(h.lease.Length()), unlock)
-	}
-	return err
+	}, until
 }
 
 // afterLoss gives back what a lost hold may have left on the server: a renewal
 // of which no answer came may have lengthened its lease. Only now, since the
-// holder has just said that it is done.
+// holder has just said that it is done. A level of a foreign hold is left: its
+// owner's library has taken it for its own by now.
 func (h *Held) afterLoss() {
-	if cause, _ := h.lease.Ended(); h.Shared() || errors.Is(cause, watchdog.ErrGone) {
-		return
+	cause, _ := h.lease.Ended()
+	gone := errors.Is(cause, watchdog.ErrGone)
+	switch {
+	case h.Shared() && !gone && !h.foreign:
+		unlock, until := h.unlocking()
+		h.e.Later(h.key.Name, until, unlock)
+	case !h.Shared() && (!gone || h.late != ""):
+		h.giveBackLater()
 	}
-	h.e.giveBackLater(h.p, h.Owner())
 }
 
+func (h *Held) giveBackLater() { h.e.giveBackLater(h.p, h.Owner(), h.asking(0)) }
+
 // giveBackLater keeps saying that owner is given back until the server has
-// answered, or has forgotten it: nothing renews it any more.
-func (e *Engine) giveBackLater(p Protocol, owner string) {
-	e.Later(p.Key().Name, time.Now().Add(2*e.WatchdogTimeout), func(ctx context.Context) error {
+// answered, or has forgotten it: nothing renews it any more, and lease is the
+// longest that it was asked for.
+func (e *Engine) giveBackLater(p Protocol, owner string, lease time.Duration) {
+	until := time.Now().Add(max(lease, RequestMemory) + 2*e.sendTimeout())
+	e.Later(p.Key().Name, until, func(ctx context.Context) error {
 		_, err := p.GiveBack(ctx, owner)
 		return err
 	})

@@ -40,7 +40,7 @@ func (r renewer) Renew(batch []watchdog.Attempt, timeout time.Duration) {
 		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
 		done := make(chan struct{})
-		routes := r.split(ctx, batch)
+		routes := r.split(batch)
 		for to, part := range routes {
 			go func() { // ended by ctx; waited for below
 				defer func() { done <- struct{}{} }()
@@ -53,11 +53,11 @@ func (r renewer) Renew(batch []watchdog.Attempt, timeout time.Duration) {
 	})
 }
 
-func (r renewer) split(ctx context.Context, batch []watchdog.Attempt) map[route]map[uint16][]watchdog.Attempt {
+func (r renewer) split(batch []watchdog.Attempt) map[route]map[uint16][]watchdog.Attempt {
 	routes := make(map[route]map[uint16][]watchdog.Attempt)
 	for _, a := range batch {
 		slot := r.e.topo.slot(a.Value.(*Held).key.Name)
-		to := route{node: r.e.topo.node(ctx, slot), fresh: a.Misses > 0}
+		to := route{node: r.e.topo.node(slot), fresh: a.Misses > 0}
 		if routes[to] == nil {
 			routes[to] = make(map[uint16][]watchdog.Attempt)
 		}

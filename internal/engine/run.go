@@ -151,6 +151,8 @@ func (e *Engine) whyEnded(ctx context.Context) error {
 
 // Drop deletes a key that nobody will ask for again, and that goes by itself
 // if this does not get through.
-func (e *Engine) Drop(ctx context.Context, key string) {
-	e.Redis.Do(e.bounded(ctx), e.Redis.B().Del().Key(key).Build())
+func (e *Engine) Drop(key string) {
+	e.spawn(func() {
+		e.Redis.Do(e.bounded(context.Background()), e.Redis.B().Del().Key(key).Build())
+	})
 }

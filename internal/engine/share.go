@@ -14,11 +14,11 @@ import (
 // Export puts the hold under an owner that others may join, and returns that.
 // An export whose answer is lost leaves the hold under one of two owners:
 // renewals then ask for both, and the next use settles which.
-func (h *Held) Export(ctx context.Context) (string, error) {
+func (h *Held) Export(ctx context.Context, seat Seat) (string, error) {
 	if err := h.Err(); err != nil {
 		return "", err
 	}
-	if err := h.startExport(); err != nil {
+	if err := h.startExport(seat); err != nil {
 		return "", err
 	}
 	_, err, answered := Await(h.e, ctx, 0, func() (struct{}, error) {
@@ -35,11 +35,11 @@ func (h *Held) Export(ctx context.Context) (string, error) {
 
 // startExport marks the hold as shared before the server knows: from now on it
 // is neither handed over nor released as a private one.
-func (h *Held) startExport() error {
+func (h *Held) startExport(seat Seat) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.seat == nil {
-		return ErrReleased
+	if h.seat != seat {
+		return ErrReleased // unlocked meanwhile, and perhaps handed over
 	}
 	if !h.shared {
 		h.shared, h.pending = true, h.e.IDs.Exported()
@@ -81,19 +81,20 @@ func (h *Held) exported(owner string) {
 // foreign owner's lease is renewed more often, since its own library may
 // shorten it.
 func (e *Engine) Join(ctx context.Context, p Protocol, owner string, foreign bool, ask Ask, seat Seat) (*Held, error) {
-	if err := e.Open(); err != nil {
-		return nil, err
+	if e.Open() != nil || !e.begin() {
+		return nil, ErrClosed
 	}
+	defer e.tasks.Done()
 	lease, every := (&contender{e: e, ask: ask}).lease()
 	if foreign && every > 0 {
 		every = lease / 10
 	}
-	request := newRequest()
+	request, began := newRequest(), time.Now()
 	tried, err, answered := Await(e, ctx, grace, func() (Tried, error) {
 		return p.Join(ctx, owner, request, lease)
 	})
-	if !answered || mayHaveRun(err) {
-		e.Later(p.Key().Name, time.Now().Add(2*lease), func(ctx context.Context) error {
+	if !answered || mayHaveRun(err) || (err == nil && !tried.Free && tried.Replayed) {
+		e.Later(p.Key().Name, began.Add(e.remembered()), func(ctx context.Context) error {
 			return p.Leave(ctx, owner, request)
 		})
 	}
@@ -103,21 +104,25 @@ func (e *Engine) Join(ctx context.Context, p Protocol, owner string, foreign boo
 	case !tried.Free:
 		return nil, lossOf(watchdog.ErrGone)
 	}
-	return e.seatJoined(p, owner, tried, lease, every, seat)
-}
-
-func (e *Engine) seatJoined(p Protocol, owner string, tried Tried, lease, every time.Duration, seat Seat) (*Held, error) {
 	held := e.newHeld(p, nil, owner, tried, lease, every)
-	held.shared = true
+	held.shared, held.foreign = true, foreign
 	if err := held.attach(seat); err != nil {
-		if e.begin() {
-			_ = held.giveUp(context.Background()) // its level; a failure is said again by its own errand
-			e.tasks.Done()
+		if held.giveUp(context.WithoutCancel(ctx)) != nil { // its level
+			held.afterLoss()
 		}
 		return nil, err
 	}
 	return held, nil
 }
+
+// RequestMemory is how long the server remembers a request, so that a send of
+// it that arrives late changes nothing: longer than rueidis or the kernel keep
+// a connection that has fallen silent, and below the minute after which nothing
+// of ours is left on the server.
+const RequestMemory = 45 * time.Second
+
+// remembered is how long after its first send a request may be said again.
+func (e *Engine) remembered() time.Duration { return RequestMemory - 2*e.sendTimeout() }
 
 // newRequest is a fresh request id, 32 hex digits as Redisson writes them.
 func newRequest() string {

@@ -18,10 +18,13 @@ type topology struct {
 	client  rueidis.Client
 	cluster bool
 
-	mu    sync.Mutex
-	slots []slotRange
-	asked time.Time
-	stale bool
+	spawn func(func()) bool
+
+	mu     sync.Mutex
+	slots  []slotRange
+	asked  time.Time
+	asking bool
+	stale  bool
 }
 
 type slotRange struct {
@@ -36,8 +39,8 @@ const (
 	refreshEvery = 100 * time.Millisecond
 )
 
-func newTopology(client rueidis.Client, cluster bool) *topology {
-	return &topology{client: client, cluster: cluster}
+func newTopology(client rueidis.Client, cluster bool, spawn func(func()) bool) *topology {
+	return &topology{client: client, cluster: cluster, spawn: spawn, stale: true}
 }
 
 // slot is the cluster slot of key; 0 where there is no cluster.
@@ -49,23 +52,28 @@ func (t *topology) slot(key string) uint16 {
 	return cmd.Slot()
 }
 
-// node is the address of the master that serves slot, "" where that is unknown
-// or where there is one node only.
-func (t *topology) node(ctx context.Context, slot uint16) string {
+// node is the address of the master that serves slot, as far as it is known:
+// "" where it is not, or where there is one node only. A map that is old, or
+// proved wrong, is asked for again in the background: whoever wants to know is
+// in a hurry, and a wrong answer costs a retry.
+func (t *topology) node(slot uint16) string {
 	if !t.cluster {
 		return ""
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.refresh(ctx)
+	if t.due() {
+		t.asking, t.asked = true, time.Now()
+		if !t.spawn(func() { t.ask(context.Background()) }) {
+			t.asking = false
+		}
+	}
 	return t.find(slot)
 }
 
-// known is node without asking anybody.
-func (t *topology) known(slot uint16) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.find(slot)
+func (t *topology) due() bool {
+	age := time.Since(t.asked)
+	return !t.asking && (age > refreshAfter || (t.stale && age > refreshEvery))
 }
 
 func (t *topology) find(slot uint16) string {
@@ -96,20 +104,20 @@ func (t *topology) doubt() {
 	t.stale = true
 }
 
-func (t *topology) refresh(ctx context.Context) {
-	age := time.Since(t.asked)
-	if age < refreshEvery || (age < refreshAfter && !t.stale && len(t.slots) > 0) {
+// ask asks the cluster for the map.
+func (t *topology) ask(ctx context.Context) {
+	if !t.cluster {
 		return
 	}
-	t.asked = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	reply, err := t.client.Do(ctx, t.client.B().ClusterSlots().Build()).ToArray()
-	if err != nil {
-		return // the map at hand serves on; a wrong entry costs a retry
-	}
-	if slots := parseSlots(reply); len(slots) > 0 {
-		t.slots, t.stale = slots, false
+	slots := parseSlots(reply)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asking = false
+	if err == nil && len(slots) > 0 {
+		t.slots, t.stale, t.asked = slots, false, time.Now()
 	}
 }
 
@@ -136,7 +144,7 @@ func parseSlots(reply []rueidis.RedisMessage) (slots []slotRange) {
 // the master; where rueidis also knows replicas, the one that says it is.
 func (t *topology) channelNode(ctx context.Context, channel string) (string, error) {
 	if t.cluster {
-		if node := t.node(ctx, t.slot(channel)); node != "" {
+		if node := t.node(t.slot(channel)); node != "" {
 			return node, nil
 		}
 		return "", fmt.Errorf("no node is known to serve channel %q", channel)

@@ -1,0 +1,139 @@
+package lock_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// openCluster connects a client to the cluster and closes it when the test ends.
+func openCluster(t testing.TB, cluster *redistest.Cluster, opts ...rueidisson.Option) *rueidisson.Client {
+	t.Helper()
+	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { closeClient(c) })
+	return c
+}
+
+// namesOn are n names whose keys the node serves.
+func namesOn(t testing.TB, cluster *redistest.Cluster, node *redistest.Server, n int) (names []string) {
+	t.Helper()
+	for len(names) < n {
+		if name := redistest.Name(t); cluster.Master(name) == node {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// kept is a hold, and the first thing that went wrong with it.
+type kept struct {
+	*lock.Hold
+	name    string
+	work    context.Context
+	warning <-chan struct{}
+}
+
+func keep(t testing.TB, c *rueidisson.Client, names []string) (all []kept) {
+	t.Helper()
+	for _, name := range names {
+		hold := acquire(t, c.Lock(name))
+		all = append(all, kept{hold, name, hold.Context(t.Context()), hold.Expiring()})
+	}
+	return all
+}
+
+// party is a client and its holds on either side of an outage.
+type party struct {
+	*rueidisson.Client
+	lease     time.Duration
+	bad, good []kept
+}
+
+// A node that has neither crashed nor answers is the worst there is: nobody
+// takes over from it, and whoever asks it waits.
+func TestASilentNodeCostsTheHoldsOfOthersNothing(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t,
+		redistest.Config("cluster-require-full-coverage", "no"), redistest.Config("cluster-replica-no-failover", "yes"))
+	silent, second, third := cluster.Nodes()[0], cluster.Nodes()[1], cluster.Nodes()[2]
+	onReplica := readsReplica(t, cluster.Nodes()[3])
+	parties := []*party{{lease: 3 * time.Second}, {lease: 4 * time.Second}, {lease: 3 * time.Second}, {lease: 4 * time.Second}}
+	for _, p := range parties {
+		p.Client = openCluster(t, cluster, rueidisson.WithWatchdogTimeout(p.lease))
+		p.bad = keep(t, p.Client, namesOn(t, cluster, silent, 2))
+		p.good = keep(t, p.Client, append(namesOn(t, cluster, second, 2), namesOn(t, cluster, third, 2)...))
+	}
+	fresh := namesOn(t, cluster, second, 1)[0]
+
+	silent.Pause()
+	defer silent.Resume()
+	var bad []kept
+	for _, p := range parties {
+		bad = append(bad, p.bad...)
+	}
+	for _, left := range endsBefore(t, onReplica, bad) {
+		require.Positive(t, left, "the server may have given a lock away already")
+		t.Logf("a hold ended %v before its key", left)
+	}
+	for _, hold := range bad {
+		require.ErrorIs(t, context.Cause(hold.work), watchdog.ErrRanOut)
+		require.True(t, isDone(hold.warning))
+	}
+	for _, p := range parties {
+		require.NoError(t, acquire(t, p.Lock(fresh)).Unlock(t.Context()), "new holds elsewhere come and go")
+	}
+	stays(t, parties[0].good[0].Hold, parties[0].good[0].work, 5*time.Second)
+	for _, p := range parties {
+		p.keepsTheGood(t)
+	}
+}
+
+// endsBefore waits for the end of each hold and notes by how much it preceded
+// that of its key.
+func endsBefore(t testing.TB, onReplica rueidis.CoreClient, holds []kept) []time.Duration {
+	t.Helper()
+	var wg sync.WaitGroup
+	var mu sync.Mutex // of the connection, too
+	var lefts []time.Duration
+	for _, hold := range holds {
+		wg.Go(func() { // ended by the loss
+			<-hold.work.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			at, err := onReplica.Do(context.Background(), onReplica.B().Pexpiretime().Key(hold.name).Build()).AsInt64()
+			assert.NoError(t, err)
+			lefts = append(lefts, time.Until(time.UnixMilli(at)))
+		})
+	}
+	wg.Wait()
+	return lefts
+}
+
+func (p *party) keepsTheGood(t testing.TB) {
+	t.Helper()
+	for _, hold := range p.good {
+		require.False(t, isDone(hold.warning), "lease %v: a renewal on a node that answers was late", p.lease)
+		require.NoError(t, hold.Err())
+		require.NoError(t, hold.Unlock(t.Context()))
+	}
+}
+
+// readsReplica is a connection that is told what a replica has.
+func readsReplica(t testing.TB, replica *redistest.Server) rueidis.CoreClient {
+	t.Helper()
+	conn, release := replica.Client(t).Dedicate()
+	t.Cleanup(release)
+	_ = conn.Do(t.Context(), conn.B().Readonly().Build()).Error() // refused without a cluster, where it is not needed
+	return conn
+}

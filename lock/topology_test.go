@@ -1,0 +1,260 @@
+package lock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// outlasts is a watchdog timeout that a failover fits into.
+const outlasts = 20 * time.Second
+
+// longestWait is what a waiter sleeps at least, if no message wakes it.
+const longestWait = 4500 * time.Millisecond
+
+func TestLocksOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	t.Run("a release wakes a waiter", func(t *testing.T) { wakesOnCluster(t, cluster) })
+	t.Run("a name that breaks slots is refused", func(t *testing.T) { refusesBrokenNames(t, cluster) })
+	t.Run("an acquire is confirmed by the replica", func(t *testing.T) { confirms(t, clusterShard{cluster}) })
+	t.Run("a failover", func(t *testing.T) { failsOver(t, clusterShard{cluster}) })
+}
+
+func wakesOnCluster(t *testing.T, cluster *redistest.Cluster) {
+	for name, of := range map[string]struct {
+		sharding rueidisson.Sharding
+		command  string
+	}{
+		"Auto is sharded": {rueidisson.Auto, "spublish"},
+		"On is sharded":   {rueidisson.On, "spublish"},
+		"Off is plain":    {rueidisson.Off, "publish"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			holder := openCluster(t, cluster, rueidisson.WithShardedPubSub(of.sharding))
+			waiter := openCluster(t, cluster, rueidisson.WithShardedPubSub(of.sharding))
+			for _, node := range cluster.Nodes()[:3] {
+				lockName := namesOn(t, cluster, node, 1)[0]
+				node.ResetStats()
+				t.Logf("woken after %v", wakes(t, holder.Lock(lockName), waiter.Lock(lockName)))
+				require.EqualValues(t, 2, node.CommandCalls(t, of.command), "the holder's release and the waiter's")
+			}
+		})
+	}
+}
+
+// wakes is how long a release took to reach a waiter: far less than the lease
+// of 30 s, or than the longest sleep.
+func wakes(t testing.TB, holder, waiter *lock.Lock) time.Duration {
+	t.Helper()
+	hold := acquire(t, holder)
+	waiting := lockLater(t, waiter)
+	awaitWaiters(t, holder, 1)
+	released := time.Now()
+	require.NoError(t, hold.Unlock(t.Context()))
+	next, err := waiting.result(t)
+	require.NoError(t, err)
+	took := waiting.at.Sub(released)
+	require.Less(t, took, longestWait/2, "no message came; the waiter woke by itself")
+	require.NoError(t, next.Unlock(t.Context()))
+	return took
+}
+
+func refusesBrokenNames(t *testing.T, cluster *redistest.Cluster) {
+	c := openCluster(t, cluster)
+	for _, node := range cluster.Nodes() {
+		node.ResetStats()
+	}
+	for _, name := range []string{"{}order", "order}42", "order{42", "}{", "a{}b{c}"} {
+		for op, err := range everyOperation(t.Context(), c.Lock(name), javaToken(t)) {
+			require.ErrorIs(t, err, lock.ErrOption, op)
+			require.ErrorIs(t, err, keys.ErrSlot, op)
+			require.ErrorContains(t, err, name, op)
+		}
+	}
+	for _, node := range cluster.Nodes() {
+		require.Zero(t, node.ScriptCalls(t), "nothing was sent")
+	}
+	for _, name := range []string{"{order}42", "order{42}", "a{b}c{d"} {
+		tail := redistest.Name(t)
+		require.NoError(t, acquire(t, c.Lock(name+tail)).Unlock(t.Context()), name)
+	}
+}
+
+// shard is a master with a replica that takes over from it.
+type shard interface {
+	open(t testing.TB, opts ...rueidisson.Option) *rueidisson.Client
+	// name is a fresh one of the shard that all tests share.
+	name(t testing.TB) string
+	master(t testing.TB) *redistest.Server
+	replica(t testing.TB) *redistest.Server
+	awaitMaster(t testing.TB, not string) *redistest.Server
+	awaitComplete(t testing.TB)
+}
+
+const shardTag = "{topology}"
+
+type clusterShard struct{ *redistest.Cluster }
+
+func (s clusterShard) open(t testing.TB, opts ...rueidisson.Option) *rueidisson.Client {
+	return openCluster(t, s.Cluster, opts...)
+}
+func (s clusterShard) name(t testing.TB) string               { return redistest.Name(t) + shardTag }
+func (s clusterShard) master(testing.TB) *redistest.Server    { return s.Master(shardTag) }
+func (s clusterShard) replica(t testing.TB) *redistest.Server { return s.Replica(shardTag) }
+func (s clusterShard) awaitComplete(t testing.TB)             { s.AwaitComplete(t) }
+func (s clusterShard) awaitMaster(t testing.TB, not string) *redistest.Server {
+	return s.AwaitMaster(t, shardTag, not)
+}
+
+type sentinelShard struct{ *redistest.Sentinel }
+
+func (s sentinelShard) open(t testing.TB, opts ...rueidisson.Option) *rueidisson.Client {
+	t.Helper()
+	c, err := rueidisson.New(rueidis.ClientOption{
+		InitAddress: s.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: s.MasterName()}, DisableCache: true,
+	}, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { closeClient(c) })
+	return c
+}
+func (s sentinelShard) name(t testing.TB) string             { return redistest.Name(t) }
+func (s sentinelShard) master(testing.TB) *redistest.Server  { return s.Master() }
+func (s sentinelShard) replica(testing.TB) *redistest.Server { return s.Replica() }
+func (s sentinelShard) awaitMaster(t testing.TB, not string) *redistest.Server {
+	return s.AwaitMaster(t, not)
+}
+
+// awaitComplete waits until the replica has what the master writes.
+func (s sentinelShard) awaitComplete(t testing.TB) { awaitReplica(t, s) }
+
+func TestLocksBehindSentinels(t *testing.T) {
+	t.Parallel()
+	s := sentinelShard{redistest.StartSentinel(t)}
+	t.Run("the forms of a URL", func(t *testing.T) {
+		c, err := rueidisson.Open("redis://" + s.Addrs()[0] + "?master_set=" + s.MasterName() +
+			"&addr=" + s.Addrs()[1] + "&client_cache=0")
+		require.NoError(t, err)
+		defer closeClient(c)
+		require.NoError(t, acquire(t, c.Lock(s.name(t))).Unlock(t.Context()))
+	})
+	t.Run("a release wakes a waiter", func(t *testing.T) {
+		name := s.name(t)
+		t.Logf("woken after %v", wakes(t, s.open(t).Lock(name), s.open(t).Lock(name)))
+	})
+	t.Run("an acquire is confirmed by the replica", func(t *testing.T) { confirms(t, s) })
+	t.Run("a failover", func(t *testing.T) { failsOver(t, s) })
+}
+
+// confirms shows what WithReplicaAcks promises: the replica has the hold, or
+// there is none.
+func confirms(t *testing.T, s shard) {
+	awaitReplica(t, s)
+	master, replica := s.master(t).Client(t), s.replica(t)
+	c := s.open(t, rueidisson.WithReplicaAcks(1, 300*time.Millisecond))
+	l := c.Lock(s.name(t))
+	hold := acquire(t, l)
+	require.Positive(t, keyLeft(t, readsReplica(t, replica), l.Name()), "the replica has it as soon as Lock returns")
+	require.NoError(t, hold.Unlock(t.Context()))
+
+	replica.Pause()
+	_, err := l.Lock(t.Context())
+	require.ErrorIs(t, err, lock.ErrNotReplicated)
+	require.ErrorContains(t, err, l.Name())
+	require.NotErrorIs(t, err, lock.ErrUnknown)
+	require.Empty(t, ownersOf(t, master, l.Name()), "the acquire was undone")
+	_, err = l.TryLock(t.Context(), lock.WithWait(soon))
+	require.ErrorIs(t, err, lock.ErrNotReplicated, "it is not waited for")
+	replica.Resume()
+
+	s.awaitComplete(t)
+	require.NoError(t, acquire(t, l).Unlock(t.Context()))
+}
+
+// awaitReplica waits until the replica confirms what the master writes.
+func awaitReplica(t testing.TB, s shard) {
+	t.Helper()
+	conn, release := s.master(t).Client(t).Dedicate()
+	defer release()
+	require.Eventually(t, func() bool {
+		set := conn.B().Set().Key("in step" + shardTag).Value("1").Build()
+		acks, err := conn.DoMulti(context.Background(), set, conn.B().Wait().Numreplicas(1).Timeout(500).Build())[1].AsInt64()
+		return err == nil && acks == 1
+	}, soon, 10*time.Millisecond)
+}
+
+// failsOver kills the master while locks are held and waited for: first with
+// holds that the replica knows, then with one that it does not.
+func failsOver(t *testing.T, s shard) {
+	holder, waiter := s.open(t, rueidisson.WithWatchdogTimeout(outlasts)), s.open(t, rueidisson.WithWatchdogTimeout(outlasts))
+	name := s.name(t)
+	hold := acquire(t, holder.Lock(name))
+	work := hold.Context(t.Context())
+	waiting := lockLater(t, waiter.Lock(name))
+	awaitWaiters(t, holder.Lock(name), 1)
+	awaitReplica(t, s)
+
+	old := s.master(t)
+	old.Kill()
+	s.awaitMaster(t, old.Addr())
+	require.Eventually(t, func() bool {
+		return hold.Extend(t.Context(), 2*outlasts) == nil
+	}, soon, 50*time.Millisecond, "the new master knows the hold, and the client the new master")
+	stays(t, hold, work, 0)
+	require.False(t, isDone(waiting.done), "the lock is held, also on the new master")
+	moved := time.Now()
+	require.Eventually(t, func() bool {
+		n, err := holder.Lock(name).Waiting(t.Context())
+		return err == nil && n == 1
+	}, 15*time.Second, 10*time.Millisecond, "the waiter listens on the new master, without waiting for its own map to age")
+	t.Logf("after the failover the waiter listened on the new master within %v", time.Since(moved))
+	released := time.Now()
+	require.NoError(t, hold.Unlock(t.Context()))
+	next, err := waiting.result(t)
+	require.NoError(t, err)
+	t.Logf("after the failover the waiter had the lock %v after its release", waiting.at.Sub(released))
+	require.NoError(t, next.Unlock(t.Context()))
+
+	old.Restart()
+	s.awaitComplete(t)
+	forgets(t, s, holder, waiter)
+}
+
+// forgets shows what asynchronous replication costs: a hold that the replica
+// had not heard of is gone with the master, and its holder learns it at the
+// next renewal; until then another may hold the lock too.
+func forgets(t *testing.T, s shard, holder, other *rueidisson.Client) {
+	name := s.name(t)
+	replica, old := s.replica(t), s.master(t)
+	replica.Pause()
+	cut := old.Client(t) // else the hold would wait in the replica's socket
+	require.NoError(t, cut.Do(t.Context(), cut.B().ClientKill().TypeReplica().Build()).Error())
+	hold := acquire(t, holder.Lock(name))
+	work := hold.Context(t.Context())
+	old.Kill()
+	replica.Resume()
+	s.awaitMaster(t, old.Addr())
+
+	var second *lock.Hold
+	require.Eventually(t, func() (free bool) {
+		var err error
+		second, err = other.Lock(name).TryLock(t.Context())
+		return err == nil
+	}, soon, 50*time.Millisecond, "the new master does not know the hold")
+	ended(t, "the loss", work.Done())
+	require.ErrorIs(t, context.Cause(work), lock.ErrLost)
+	require.ErrorIs(t, context.Cause(work), watchdog.ErrGone)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
+	require.NoError(t, second.Err(), "the late unlock left the second owner alone")
+	require.NoError(t, second.Extend(t.Context(), outlasts))
+	require.NoError(t, second.Unlock(t.Context()))
+}
