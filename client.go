@@ -55,7 +55,7 @@ func New(option rueidis.ClientOption, opts ...Option) (*Client, error) {
 func derive(option *rueidis.ClientOption, watchdog time.Duration) {
 	sixth := max(watchdog/6, 100*time.Millisecond)
 	if option.Dialer.Timeout == 0 {
-		option.Dialer.Timeout = min(sixth, 5*time.Second)
+		option.Dialer.Timeout = min(max(sixth, time.Second), 5*time.Second)
 	}
 	if option.Dialer.KeepAlive == 0 {
 		option.Dialer.KeepAlive = min(sixth, time.Second)

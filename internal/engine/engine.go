@@ -101,7 +101,7 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 	if sharded {
 		e.publish = "spublish"
 	}
-	e.hub = pubsub.New(pubsub.NewRedis(client, e.publish == "spublish", e.topo.channelNode), pubsub.Options{
+	e.hub = pubsub.New(doubting{pubsub.NewRedis(client, e.publish == "spublish", e.topo.channelNode), e.topo}, pubsub.Options{
 		Linger: cfg.Linger, Logger: e.Logger,
 	})
 	e.dog = watchdog.Start(e.Now, renewer{e})

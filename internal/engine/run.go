@@ -12,7 +12,13 @@ import (
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
-const maxSends = 4
+// maxLost bounds the sends whose reply is lost, and refusedFor how long a
+// script is sent again that the server, or nobody, took: rueidis needs about a
+// second to learn of a failover.
+const (
+	maxLost    = 4
+	refusedFor = 3 * time.Second
+)
 
 // Answer is what the server said to a script.
 type Answer struct {
@@ -24,8 +30,9 @@ type Answer struct {
 
 // Run sends a script and returns its answer. A script whose Replay is safe is
 // sent again when its reply is lost, each time on another connection; any
-// script is sent again when the server refused it for a passing reason: up to
-// maxSends times, but no more once a silent server has cost the time of two. ctx ends the
+// script is sent again when the server refused it for a passing reason, or
+// nobody was there to take it. Up to maxLost replies may be lost, but no more
+// once a silent server has cost the time of two. ctx ends the
 // re-sending, and lends its values; it does not abandon a send, which has a
 // bound of its own.
 //
@@ -43,7 +50,7 @@ type send func(ctx context.Context, fresh bool) (rueidis.RedisResult, error)
 
 func (e *Engine) loop(ctx context.Context, s *scripts.Script, once send) (Answer, error) {
 	began := e.Now()
-	started, unknown := began, false
+	started, losses := began, 0
 	for sends := 1; ; sends++ {
 		if sends > 1 {
 			started = e.Now()
@@ -55,12 +62,17 @@ func (e *Engine) loop(ctx context.Context, s *scripts.Script, once send) (Answer
 		if err == nil || rueidis.IsRedisNil(err) {
 			e.ran(ctx, s, began, sends, nil)
 			msg, _ := res.ToMessage()
-			return Answer{RedisMessage: msg, Started: started, Replayed: unknown, Nil: err != nil}, nil
+			return Answer{RedisMessage: msg, Started: started, Replayed: losses > 0, Nil: err != nil}, nil
 		}
 		what := judge(err)
-		unknown = unknown || what == lost
-		if what == final || (what == lost && s.Replay == scripts.Unsafe) || e.enough(ctx, began, sends) || !e.pause(ctx, sends) {
-			err = ended(ctx, err, unknown)
+		if what == lost {
+			losses++
+		}
+		if what != final {
+			e.topo.doubt()
+		}
+		if what == final || (what == lost && s.Replay == scripts.Unsafe) || e.enough(ctx, began, losses) || !e.pause(ctx, sends) {
+			err = ended(ctx, err, losses > 0)
 			e.ran(ctx, s, began, sends, err)
 			return Answer{}, err
 		}
@@ -78,13 +90,17 @@ func ended(ctx context.Context, err error, unknown bool) error {
 	return err
 }
 
-func (e *Engine) enough(ctx context.Context, began watchdog.Instant, sends int) bool {
-	return sends >= maxSends || ctx.Err() != nil || e.Now().Mono-began.Mono > e.sendTimeout()*3/2
+func (e *Engine) enough(ctx context.Context, began watchdog.Instant, losses int) bool {
+	took := e.Now().Mono - began.Mono
+	if losses > 0 && (losses >= maxLost || took > e.sendTimeout()*3/2) {
+		return true
+	}
+	return ctx.Err() != nil || took > min(e.WatchdogTimeout/3, refusedFor)
 }
 
 // pause backs off before the next send. It is false if ctx ended meanwhile.
 func (e *Engine) pause(ctx context.Context, sends int) bool {
-	base := 10 * time.Millisecond << sends
+	base := 10 * time.Millisecond << min(sends, 4)
 	timer := time.NewTimer(base/2 + rand.N(base))
 	defer timer.Stop()
 	select {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
 // topology knows which node serves a slot, so that a batch can go out per node.
@@ -165,4 +167,19 @@ func isMaster(ctx context.Context, c rueidis.Client) bool {
 	}
 	name, _ := role[0].ToString()
 	return name == "master"
+}
+
+// doubting tells the topology of nodes that cannot be reached: a client that
+// only waits has no renewals that would find out.
+type doubting struct {
+	pubsub.Source
+	topo *topology
+}
+
+func (d doubting) Connect(ctx context.Context, node string, handler pubsub.Handler) (pubsub.Conn, error) {
+	conn, err := d.Source.Connect(ctx, node, handler)
+	if err != nil {
+		d.topo.doubt()
+	}
+	return conn, err
 }

@@ -1,0 +1,108 @@
+package rueidisson_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/embedded"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// exampleServer stands for the Redis or Valkey that a program has.
+func exampleServer() (url string, stop func()) {
+	s, err := embedded.Start()
+	if err != nil {
+		panic(err)
+	}
+	return s.URL(), s.Close
+}
+
+// bill is the work that needs the lock.
+func bill(ctx context.Context, order string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // the lock was lost
+	}
+	fmt.Println("billed", order)
+	return nil
+}
+
+// charge bills an order, and nobody else bills it at the same time.
+func charge(ctx context.Context, c *rueidisson.Client, order string) error {
+	return lock.Do(ctx, c.Lock("order:"+order), func(ctx context.Context) error {
+		return bill(ctx, order) // ctx ends before the server gives the lock away
+	})
+}
+
+func Example() {
+	url, stop := exampleServer() // such as "redis://127.0.0.1:6379"
+	defer stop()
+	ctx := context.Background()
+
+	c, err := rueidisson.Open(url)
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close(ctx)
+
+	fmt.Println(charge(ctx, c, "42"))
+	// Output:
+	// billed 42
+	// <nil>
+}
+
+// chargeByHand is charge with the steps of lock.Do, for when that does not fit.
+func chargeByHand(ctx context.Context, c *rueidisson.Client, order string) error {
+	hold, err := c.Lock("order:" + order).Lock(ctx) // ctx bounds the wait, not the hold
+	if err != nil {
+		return err
+	}
+	defer hold.Unlock(ctx) // runs to its end on a cancelled ctx
+	return bill(hold.Context(ctx), order)
+}
+
+func ExampleClient_Lock() {
+	url, stop := exampleServer()
+	defer stop()
+	ctx := context.Background()
+	c, err := rueidisson.Open(url)
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close(ctx)
+
+	fmt.Println(chargeByHand(ctx, c, "42"))
+	// Output:
+	// billed 42
+	// <nil>
+}
+
+// Another process is faster. That is an answer, not a fault.
+func ExampleClient_Lock_busy() {
+	url, stop := exampleServer()
+	defer stop()
+	ctx := context.Background()
+	ours, err := rueidisson.Open(url)
+	if err != nil {
+		panic(err)
+	}
+	defer ours.Close(ctx)
+	theirs, err := rueidisson.Open(url)
+	if err != nil {
+		panic(err)
+	}
+	defer theirs.Close(ctx)
+
+	hold, err := theirs.Lock("order:42").Lock(ctx)
+	if err != nil {
+		panic(err)
+	}
+	_, err = ours.Lock("order:42").TryLock(ctx, lock.WithWait(20*time.Millisecond))
+	fmt.Println("busy:", errors.Is(err, lock.ErrNotAcquired))
+	fmt.Println(hold.Unlock(ctx))
+	// Output:
+	// busy: true
+	// <nil>
+}

@@ -1,0 +1,79 @@
+// Package otel reports what a client of rueidisson does to OpenTelemetry, as
+// metrics and spans:
+//
+//	o, err := otel.New()
+//	if err != nil {
+//		return err
+//	}
+//	c, err := rueidisson.Open(url, rueidisson.WithObserver(o))
+//
+// It uses the global providers, or those given with [WithMeterProvider] and
+// [WithTracerProvider]. One observer may serve several clients, which are then
+// counted together. It starts no goroutine, and there is nothing to close:
+// whoever made the providers flushes them.
+//
+// # Metrics
+//
+//	rueidisson.wait.duration     s          histogram      kind, error.type    waits that are over
+//	rueidisson.waiting           {waiter}   up/down        kind                callers that wait now
+//	rueidisson.acquired          {hold}     counter        kind, handed        holds, without re-entries
+//	rueidisson.released          {hold}     counter        kind, handed        holds that were unlocked
+//	rueidisson.lost              {hold}     counter        kind                holds that ended without their holder's doing
+//	rueidisson.renewal.duration  s          histogram      error.type          batches of renewals
+//	rueidisson.renewal.holds     {hold}     histogram      error.type          holds in a batch
+//	rueidisson.script.duration   s          histogram      script, error.type  script calls, with their re-sends
+//	rueidisson.script.sends      {send}     counter        script              requests for scripts; above the number of calls: re-sends
+//
+// kind, handed and script stand for rueidisson.kind ("lock"), rueidisson.handed
+// (whether the hold came from, or went to, another goroutine of the client
+// without a round trip) and rueidisson.script ("acquire").
+//
+// The names of objects are not attributes of metrics. There may be one lock
+// for each order or user, and every name would be a time series of its own,
+// for ever. Spans have them.
+//
+// error.type is absent where there was no error, and else one of
+//
+//	unknown            the reply was lost; it may have been done
+//	canceled           the caller's context was canceled
+//	timeout            the caller's deadline, or its wait, was over
+//	closed             the client was closed
+//	lost               the hold was lost
+//	not_acquired       the lock was busy: an answer, not a fault
+//	not_replicated     too few replicas acknowledged
+//	_OTHER             anything else, such as an error of Redis
+//
+// the first of these that the error wraps.
+//
+// # Spans
+//
+//	rueidisson.wait              rueidisson.kind, rueidisson.name, error.type
+//	rueidisson.script            rueidisson.script, rueidisson.sends, error.type
+//
+// Both are internal spans, made when what they describe is over, and begin
+// where that began. They are children of the sampled span in the context that
+// the operation was given. Without one there are none: what a client does by
+// itself, such as renewals, would else litter the backend with traces of a
+// single span. The status is Error if there was an error other than
+// not_acquired. A span carries its error's text, and with it, and with
+// rueidisson.name, the name of the object.
+//
+// # What is not promised
+//
+// The start of a span is reckoned backwards on the wall clock from when the
+// observer was told, and may be off by what lies between.
+//
+// Spans that the Redis client makes for its commands are made under the same
+// context, and so are siblings of rueidisson.script and not its children.
+//
+// A script call may outlive the call that caused it, for instance the undoing
+// of an acquire that was cancelled; its span then ends after its parent's.
+//
+// The counters are not a ledger. Holds that Close leaves to their leases are
+// never released or lost in them, those of a process that died neither, and a
+// hold that was handed over is acquired and released once by each goroutine. A
+// hold that is lost while it is unlocked may be counted as both.
+//
+// Where no span is made, and nothing failed, the observer allocates nothing of
+// its own; what the providers do with a measurement is theirs.
+package otel

@@ -1,0 +1,72 @@
+package otel
+
+import (
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Boundaries of the histograms. OpenTelemetry's default ones are made for
+// milliseconds; a script takes a fraction of one, and a wait may take minutes.
+var (
+	seconds = metric.WithExplicitBucketBoundaries(
+		.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60)
+	batches = metric.WithExplicitBucketBoundaries(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+)
+
+type instruments struct {
+	waitDuration, renewalDuration, scriptDuration metric.Float64Histogram
+	renewalHolds                                  metric.Int64Histogram
+	waiting                                       metric.Int64UpDownCounter
+	acquired, released, lost, scriptSends         metric.Int64Counter
+}
+
+func newInstruments(m metric.Meter) (instruments, error) {
+	b := builder{Meter: m}
+	i := instruments{
+		waitDuration:    b.duration("rueidisson.wait.duration", "Duration of waits for an object that was held."),
+		renewalDuration: b.duration("rueidisson.renewal.duration", "Duration of batches of renewals."),
+		scriptDuration:  b.duration("rueidisson.script.duration", "Duration of script calls, with their re-sends."),
+		renewalHolds:    b.batch("rueidisson.renewal.holds", "Number of holds in a batch of renewals."),
+		waiting:         b.level("rueidisson.waiting", "{waiter}", "Number of callers that are waiting."),
+		acquired:        b.counter("rueidisson.acquired", "{hold}", "Number of holds that were acquired, without re-entries."),
+		released:        b.counter("rueidisson.released", "{hold}", "Number of holds that were unlocked."),
+		lost:            b.counter("rueidisson.lost", "{hold}", "Number of holds that ended without their holder's doing."),
+		scriptSends:     b.counter("rueidisson.script.sends", "{send}", "Number of times that scripts were sent."),
+	}
+	if b.err != nil {
+		return i, fmt.Errorf("rueidisson metrics: %w", b.err)
+	}
+	return i, nil
+}
+
+// builder makes instruments and collects their errors.
+type builder struct {
+	metric.Meter
+	err error
+}
+
+func (b *builder) duration(name, description string) metric.Float64Histogram {
+	h, err := b.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description), seconds)
+	b.err = errors.Join(b.err, err)
+	return h
+}
+
+func (b *builder) batch(name, description string) metric.Int64Histogram {
+	h, err := b.Int64Histogram(name, metric.WithUnit("{hold}"), metric.WithDescription(description), batches)
+	b.err = errors.Join(b.err, err)
+	return h
+}
+
+func (b *builder) level(name, unit, description string) metric.Int64UpDownCounter {
+	c, err := b.Int64UpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
+	b.err = errors.Join(b.err, err)
+	return c
+}
+
+func (b *builder) counter(name, unit, description string) metric.Int64Counter {
+	c, err := b.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
+	b.err = errors.Join(b.err, err)
+	return c
+}

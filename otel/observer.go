@@ -1,0 +1,76 @@
+package otel
+
+import (
+	"context"
+	"time"
+
+	global "go.opentelemetry.io/otel"
+
+	"github.com/rueidisson/rueidisson"
+)
+
+const scope = "github.com/rueidisson/rueidisson/otel"
+
+// New returns an observer for [rueidisson.WithObserver].
+//
+// Errors: [rueidisson.ErrOption]; that of a meter provider which refuses an
+// instrument.
+func New(opts ...Option) (rueidisson.Observer, error) {
+	c := config{meters: global.GetMeterProvider(), tracers: global.GetTracerProvider()}
+	if err := c.resolve(opts); err != nil {
+		return nil, err
+	}
+	m, err := newInstruments(c.meters.Meter(scope))
+	if err != nil {
+		return nil, err
+	}
+	return &observer{instruments: m, spans: spans{c.tracers.Tracer(scope)}}, nil
+}
+
+type observer struct {
+	instruments
+	spans   spans
+	kinds   memo[kindSets]
+	scripts memo[scriptSets]
+	renewal outcomes
+}
+
+func (o *observer) WaitStarted(ctx context.Context, kind, _ string) {
+	o.waiting.Add(ctx, 1, o.kinds.of(kind, newKindSets).plain...)
+}
+
+func (o *observer) WaitEnded(ctx context.Context, kind, name string, waited time.Duration, err error) {
+	sets, errorType := o.kinds.of(kind, newKindSets), typeOf(err)
+	o.waiting.Add(ctx, -1, sets.plain...)
+	o.waitDuration.Record(ctx, waited.Seconds(), sets.waited.of(errorType)...)
+	if traced(ctx) {
+		o.spans.wait(ctx, kind, name, waited, err)
+	}
+}
+
+func (o *observer) Acquired(ctx context.Context, kind, _ string, handed bool) {
+	o.acquired.Add(ctx, 1, o.kinds.of(kind, newKindSets).by(handed)...)
+}
+
+func (o *observer) Released(ctx context.Context, kind, _ string, handed bool) {
+	o.released.Add(ctx, 1, o.kinds.of(kind, newKindSets).by(handed)...)
+}
+
+func (o *observer) Lost(kind, _ string, _ error) {
+	o.lost.Add(context.Background(), 1, o.kinds.of(kind, newKindSets).plain...)
+}
+
+func (o *observer) Renewed(holds int, took time.Duration, err error) {
+	ctx, set := context.Background(), o.renewal.of(typeOf(err))
+	o.renewalDuration.Record(ctx, took.Seconds(), set...)
+	o.renewalHolds.Record(ctx, int64(holds), set...)
+}
+
+func (o *observer) ScriptRan(ctx context.Context, script string, took time.Duration, sends int, err error) {
+	sets := o.scripts.of(script, newScriptSets)
+	o.scriptDuration.Record(ctx, took.Seconds(), sets.ran.of(typeOf(err))...)
+	o.scriptSends.Add(ctx, int64(sends), sets.plain...)
+	if traced(ctx) {
+		o.spans.script(ctx, script, took, sends, err)
+	}
+}

@@ -1,0 +1,59 @@
+package otel
+
+import (
+	"fmt"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/rueidisson/rueidisson"
+)
+
+// Option configures an observer. A value that cannot be used is a
+// [rueidisson.ErrOption] from [New].
+type Option interface{ apply(*config) error }
+
+type config struct {
+	meters  metric.MeterProvider
+	tracers trace.TracerProvider
+}
+
+type option func(*config) error
+
+func (o option) apply(c *config) error { return o(c) }
+
+// WithMeterProvider sets where the metrics go. The default is the global
+// provider, also one that is set later.
+func WithMeterProvider(p metric.MeterProvider) Option {
+	return option(func(c *config) error {
+		if p == nil {
+			return fmt.Errorf("%w: nil meter provider", rueidisson.ErrOption)
+		}
+		c.meters = p
+		return nil
+	})
+}
+
+// WithTracerProvider sets where the spans go. The default is the global
+// provider, also one that is set later.
+func WithTracerProvider(p trace.TracerProvider) Option {
+	return option(func(c *config) error {
+		if p == nil {
+			return fmt.Errorf("%w: nil tracer provider", rueidisson.ErrOption)
+		}
+		c.tracers = p
+		return nil
+	})
+}
+
+func (c *config) resolve(opts []Option) error {
+	for _, o := range opts {
+		if o == nil {
+			return fmt.Errorf("%w: a nil option", rueidisson.ErrOption)
+		}
+		if err := o.apply(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
