@@ -77,13 +77,14 @@
 //
 // # In Redis
 //
-//	{name}                                    hash: owner -> hold count, with the lease as its time to live
+//	name                                      hash: owner -> hold count, with the lease as its time to live
 //	redisson_lock__channel:{name}             channel: 0 when the lock becomes free
 //	redisson_unlock_latch:{name}:<request>    string: the answer to one unlock of a shared hold
 //	rueidisson_join_latch:{name}:<request>    string: the answer to one join
 //	rueidisson_gone:{name}                    zset: owners that were given back, by time
 //
-// A name with braces of its own is not wrapped in others. The owner is
+// The braces in derived keys are there in Redis: a hash tag. A name with braces
+// of its own is not wrapped in others. The owner is
 // "<client id>:<decimal>"; decimals from 2^62 are private holds, from 2^61 those
 // that were made joinable, and below are Java threads.
 package lock

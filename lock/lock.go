@@ -62,10 +62,11 @@ func (l *Lock) Name() string { return l.name }
 // Cost: one script call if the lock is free; none if a goroutine of this
 // client hands it over, or on re-entry. A process that waits has one
 // subscription per name, and makes one call per release.
-// Wire: hash {name}, field owner, value hold count; PEXPIRE = lease in ms.
+// Wire: hash name, field owner, value hold count; PEXPIRE = lease in ms.
 // Errors: ctx's error and cause; [ErrClosed]; [ErrOption]; [ErrNotReplicated];
 // an error of Redis or of the network, wrapping [ErrUnknown] if the acquire
-// may have been done (it is undone as soon as the server answers again).
+// may have been done (it is undone as soon as the server answers again);
+// [ErrLost] if the answers take longer than the lease.
 // Source: the reentrant lock of Redisson, RLock.lock.
 func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	ask, err := resolveLock(opts)
@@ -74,8 +75,8 @@ func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 
 // TryLock takes the lock if it is free now, or becomes free within
 // [WithWait]. It returns [ErrNotAcquired] if it does not. If a goroutine of
-// this client holds the lock or waits for it, the answer comes without asking
-// the server.
+// this client holds the lock, waits for it, or is about to release it, the
+// answer comes without asking the server.
 //
 // Cost, wire and other errors: as [Lock.Lock]. Source: RLock.tryLock.
 func (l *Lock) TryLock(ctx context.Context, opts ...TryOption) (*Hold, error) {
@@ -112,7 +113,7 @@ func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error
 // unlocks, so it may be lost earlier than this side can know.
 //
 // Cost: one script call; unlocking takes two.
-// Wire: HINCRBY {name} owner 1; string rueidisson_join_latch:{name}:<request>
+// Wire: HINCRBY name owner 1; string rueidisson_join_latch:{name}:<request>
 // with 45 s to live.
 // Errors: [ErrLost] if the hold has ended; [ErrToken]; else as [Lock.Lock].
 func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, error) {
@@ -140,7 +141,7 @@ func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, er
 // on, next to the lock's new holder. It is sent once: after [ErrUnknown] it
 // may have been done.
 //
-// Cost: one script call. Wire: DEL {name}, and the release message.
+// Cost: one script call. Wire: DEL name, and the release message.
 // Source: RLock.forceUnlock.
 func (l *Lock) ForceUnlock(ctx context.Context) (held bool, err error) {
 	held, err = ask(ctx, l, func() (bool, error) { return l.p.force(ctx) })

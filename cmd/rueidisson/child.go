@@ -23,8 +23,10 @@ func startChild(cmd *exec.Cmd) (*child, error) {
 	// Ends with CMD.
 	go func() {
 		// Linux kills CMD when the thread that started it ends, not the process.
-		// This one is kept for as long as CMD runs, and ends with its goroutine.
+		// This one is kept for as long as CMD runs. It goes on after that: it may
+		// have started others before.
 		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err
 		if err == nil {

@@ -1,6 +1,6 @@
 -- acquire.lua: take the lock, if nobody holds it.
 --
--- KEYS[1]  lock hash {name}: field = owner, value = hold count
+-- KEYS[1]  lock hash, the name itself: field = owner, value = hold count
 -- KEYS[2]  tombstones: zset of owners that were given back; missing as a rule
 -- ARGV[1]  lease, ms
 -- ARGV[2]  owner, fresh for this acquisition

@@ -1,6 +1,6 @@
 -- export.lua: rename the owner of a private hold to one that others may join.
 --
--- KEYS[1]  lock hash {name}
+-- KEYS[1]  lock hash, the name itself
 -- ARGV[1]  private owner
 -- ARGV[2]  exported owner, fresh for this request
 --

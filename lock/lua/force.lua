@@ -1,6 +1,6 @@
 -- force.lua: take the lock away from whoever holds it.
 --
--- KEYS[1]  lock hash {name}
+-- KEYS[1]  lock hash, the name itself
 -- KEYS[2]  channel of releases
 -- ARGV[1]  publish or spublish
 --

@@ -1,6 +1,6 @@
 -- giveback.lua: release an owner of which an acquire may still be on its way.
 --
--- KEYS[1]  lock hash {name}
+-- KEYS[1]  lock hash, the name itself
 -- KEYS[2]  channel of releases
 -- KEYS[3]  tombstones: zset of owners that were given back, score = when, ms
 -- ARGV[1]  owner

@@ -1,7 +1,7 @@
 -- inspect.lua: who holds the lock. A script, since commands that only read may
 -- be routed to a replica.
 --
--- KEYS[1]  lock hash {name}
+-- KEYS[1]  lock hash, the name itself
 --
 -- Returns  nil    nobody
 --          array  {owner, hold count, remaining lease in ms or -1 where it has none}

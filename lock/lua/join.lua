@@ -1,6 +1,6 @@
 -- join.lua: take part in somebody's hold, with a level of its own.
 --
--- KEYS[1]  lock hash {name}
+-- KEYS[1]  lock hash, the name itself
 -- KEYS[2]  join latch of this request
 -- ARGV[1]  owner
 -- ARGV[2]  lease, ms

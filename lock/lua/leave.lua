@@ -1,6 +1,6 @@
 -- leave.lua: undo a join whose answer nobody waited for, or refuse it if it comes later.
 --
--- KEYS[1]  lock hash {name}
+-- KEYS[1]  lock hash, the name itself
 -- KEYS[2]  channel of releases
 -- KEYS[3]  join latch of the request
 -- ARGV[1]  owner

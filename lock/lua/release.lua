@@ -1,6 +1,6 @@
 -- release.lua: give back a private hold, whose count is always 1.
 --
--- KEYS[1]  lock hash {name}
+-- KEYS[1]  lock hash, the name itself
 -- KEYS[2]  channel of releases
 -- ARGV[1]  owner
 -- ARGV[2…]  spublish, if channels are sharded

@@ -1,6 +1,6 @@
 -- unlock.lua: give back one level of a hold that others may take part in.
 --
--- KEYS[1]  lock hash {name}
+-- KEYS[1]  lock hash, the name itself
 -- KEYS[2]  channel of releases
 -- KEYS[3]  unlock latch of this request
 -- ARGV[1]  owner
