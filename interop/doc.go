@@ -21,4 +21,12 @@
 //	variant             where it ran, such as single, cluster, redisson-3.52.0; optional
 //
 // A test that does not fit is not part of the table, and the command says so.
+//
+// # Where they run
+//
+// TestInteropSingle and TestInteropCluster each start a world: servers, and a JVM that the tests share. In
+// it they run the proofs of every object, one after the other, with the current Redisson, and the
+// essential ones again with older ones and, on a cluster, with plain channels. A new object adds its
+// proofs to those two lists, and its keys to what is looked through at the end: whatever any test has
+// left must be gone within a minute.
 package interop

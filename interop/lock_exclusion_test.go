@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -25,6 +25,7 @@ import (
 const (
 	contenders = 8 // threads or goroutines of each process
 	lastTurn   = 10 * time.Second
+	inside     = ":inside" // behind the counter's key: how many are inside the lock
 )
 
 // contest is what a process takes part in: its goroutines read the counter under the lock, add one and
@@ -34,6 +35,8 @@ type contest struct {
 	Sharded       rueidisson.Sharding
 	Lock, Counter string
 	For           time.Duration
+	Watchdog      time.Duration
+	Alone         bool // every unlock is a release on the server, as it is in Java
 }
 
 // party is a process that contends. It returns the count of each thread.
@@ -46,34 +49,46 @@ type party struct {
 // the counter is less than the sum. In the world of an older Redisson the second JVM runs the current one.
 func exclusion(t *testing.T, w *world) {
 	ctx := within(t)
-	c := contest{Addrs: w.addrs, Sharded: w.sharded, Lock: redistest.Name(t), Counter: redistest.Name(t), For: w.contend}
-	// One JVM with leases and one with Redisson's own watchdog: that of the tests is so short that a busy
-	// machine could make a holder miss it.
+	c := contest{Addrs: w.addrs, Sharded: w.sharded, Lock: redistest.Name(t), Counter: redistest.Name(t)}
+	c.For, c.Watchdog = w.contend, longLease
+	// Long leases, and Redisson's own watchdog for the second JVM: that of the other tests is so short that
+	// a holder on a busy machine could miss it.
 	second := w.jvm
 	second.Version, second.Watchdog = peer.Current, 0
-	total := compete(ctx, t,
-		javaParty(w.java, c, longLease), javaParty(peer.Start(t, second), c, 0),
-		goParty(t, c), goParty(t, c))
+	jvms := []*peer.Peer{w.java, peer.Start(t, second)}
+	w.warmUp(ctx, t, jvms)
+	alone := c
+	alone.Alone = true
+	total := compete(ctx, t, javaParty(jvms[0], c, longLease), javaParty(jvms[1], c, 0), goParty(t, c), goParty(t, alone))
 
 	counted, err := w.redis.Do(ctx, w.redis.B().Get().Key(c.Counter).Build()).AsInt64()
 	require.NoError(t, err)
 	require.Equal(t, total, counted, "updates were lost")
 	require.False(t, w.exists(ctx, t, c.Lock))
-	require.NoError(t, w.redis.Do(ctx, w.redis.B().Del().Key(c.Counter).Build()).Error())
+	w.del(ctx, t, c.Counter)
+	w.del(ctx, t, c.Counter+inside)
+}
+
+// warmUp has the JVMs contend with each other, so that they do not spend the contest loading classes.
+func (w *world) warmUp(ctx context.Context, t *testing.T, jvms []*peer.Peer) {
+	t.Helper()
+	c := contest{Lock: redistest.Name(t), Counter: redistest.Name(t), For: 500 * time.Millisecond}
+	require.NoError(t, together(len(jvms), func(i int) error {
+		_, err := javaParty(jvms[i], c, longLease).run(ctx)
+		return err
+	}))
+	w.del(ctx, t, c.Counter)
+	w.del(ctx, t, c.Counter+inside)
 }
 
 // compete runs all at once and returns what they added. Nobody may go away empty-handed.
 func compete(ctx context.Context, t *testing.T, parties ...party) (total int64) {
 	t.Helper()
 	counts := make([][]int64, len(parties))
-	group, ctx := errgroup.WithContext(ctx)
-	for i, p := range parties {
-		group.Go(func() (err error) {
-			counts[i], err = p.run(ctx)
-			return err
-		})
-	}
-	require.NoError(t, group.Wait())
+	require.NoError(t, together(len(parties), func(i int) (err error) {
+		counts[i], err = parties[i].run(ctx)
+		return err
+	}))
 	for i, p := range parties {
 		share := sum(counts[i])
 		t.Logf("%s: %d %v", p.name, share, counts[i])
@@ -81,6 +96,17 @@ func compete(ctx context.Context, t *testing.T, parties ...party) (total int64) 
 		total += share
 	}
 	return total
+}
+
+// together runs do for 0 to n-1 at once.
+func together(n int, do func(i int) error) error {
+	var group sync.WaitGroup
+	failed := make([]error, n)
+	for i := range n {
+		group.Go(func() { failed[i] = do(i) })
+	}
+	group.Wait()
+	return errors.Join(failed...)
 }
 
 func sum(counts []int64) (total int64) {
@@ -103,13 +129,13 @@ func goParty(t *testing.T, c contest) party {
 	child := startChild(t, "contender", c)
 	run := func(context.Context) (counts []int64, err error) {
 		child.Send("go")
-		said, ok := child.AwaitFor("", c.For+lastTurn)
-		if !ok {
-			return nil, errors.New("the Go process did not answer")
+		said, _ := child.AwaitFor("", c.For+lastTurn)
+		if err := json.Unmarshal([]byte(said), &counts); err != nil {
+			return nil, fmt.Errorf("the Go process says %q", said)
 		}
-		return counts, json.Unmarshal([]byte(said), &counts)
+		return counts, nil
 	}
-	return party{"Go", run}
+	return party{fmt.Sprintf("Go (alone: %t)", c.Alone), run}
 }
 
 // startChild tells a child what to do and returns when it is ready.
@@ -153,7 +179,7 @@ func inContest(p *redistest.Parent, do func(context.Context, contest, *rueidisso
 			return err
 		}
 		defer redis.Close()
-		client, err := rueidisson.New(rueidis.ClientOption{InitAddress: c.Addrs}, rueidisson.WithShardedPubSub(c.Sharded))
+		client, err := rueidisson.New(rueidis.ClientOption{InitAddress: c.Addrs}, c.options()...)
 		if err != nil {
 			return err
 		}
@@ -164,30 +190,42 @@ func inContest(p *redistest.Parent, do func(context.Context, contest, *rueidisso
 	}
 }
 
+func (c contest) options() []rueidisson.Option {
+	opts := []rueidisson.Option{rueidisson.WithShardedPubSub(c.Sharded), rueidisson.WithWatchdogTimeout(c.Watchdog)}
+	if c.Alone {
+		opts = append(opts, rueidisson.WithHandover(0, 0))
+	}
+	return opts
+}
+
 func addTogether(ctx context.Context, l *lock.Lock, redis rueidis.Client, c contest) ([]int64, error) {
 	counts, end := make([]int64, contenders), time.Now().Add(c.For)
 	ctx, cancel := context.WithDeadline(ctx, end.Add(lastTurn))
 	defer cancel()
-	var group errgroup.Group
-	for i := range counts {
-		group.Go(func() error {
-			for time.Now().Before(end) {
-				err := lock.Do(ctx, l, func(ctx context.Context) error { return addOne(ctx, redis, c.Counter) })
-				if err != nil {
-					return fmt.Errorf("turn %d: %w", counts[i], err)
-				}
-				counts[i]++
+	err := together(contenders, func(i int) error {
+		for time.Now().Before(end) {
+			err := lock.Do(ctx, l, func(ctx context.Context) error { return addOne(ctx, redis, c.Counter) })
+			if err != nil {
+				return fmt.Errorf("turn %d: %w", counts[i], err)
 			}
-			return nil
-		})
-	}
-	return counts, group.Wait()
+			counts[i]++
+		}
+		return nil
+	})
+	return counts, err
 }
 
+// addOne counts itself in and out as the Java side does: nobody else may be inside.
 func addOne(ctx context.Context, redis rueidis.Client, key string) error {
+	if now, err := redis.Do(ctx, redis.B().Incr().Key(key+inside).Build()).AsInt64(); err != nil || now != 1 {
+		return errors.Join(err, fmt.Errorf("%d holders at once", now))
+	}
 	n, err := redis.Do(ctx, redis.B().Get().Key(key).Build()).AsInt64()
 	if err != nil && !rueidis.IsRedisNil(err) {
 		return err
 	}
-	return redis.Do(ctx, redis.B().Set().Key(key).Value(strconv.FormatInt(n+1, 10)).Build()).Error()
+	if err := redis.Do(ctx, redis.B().Set().Key(key).Value(strconv.FormatInt(n+1, 10)).Build()).Error(); err != nil {
+		return err
+	}
+	return redis.Do(ctx, redis.B().Decr().Key(key+inside).Build()).Error()
 }

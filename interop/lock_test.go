@@ -27,6 +27,7 @@ var lockProofs = []proof{
 	{"lock/re-entry/java-go", javaReenters},
 	{"lock/joined_hold/go-java", goHoldIsJoined},
 	{"lock/joined_hold/java-go", goJoinsJava},
+	{"lock/joined_hold_alone/java-go", goKeepsWhatItJoined},
 	{"lock/inspection/go-java", javaLooksAtGo},
 	{"lock/inspection/java-go", goLooksAtJava},
 	{"lock/killed_holder/go-java", goIsKilled},

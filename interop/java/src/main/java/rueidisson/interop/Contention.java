@@ -8,6 +8,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.redisson.api.RAtomicLong;
 import org.redisson.api.RBucket;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
@@ -15,7 +16,8 @@ import org.redisson.client.codec.StringCodec;
 
 /**
  * Many threads add to one counter under one lock. The counter is read, incremented here and written
- * back, so a single moment with two holders loses an update and the sum shows it.
+ * back, so a single moment with two holders loses an update and the sum shows it. And each holder counts
+ * itself in, so that a second one at the same time is seen at once.
  */
 final class Contention {
     /** How long after the end a waiter may still be waiting for somebody else's release. */
@@ -23,10 +25,12 @@ final class Contention {
 
     private final RLock lock;
     private final RBucket<String> counter;
+    private final RAtomicLong inside;
 
     Contention(RedissonClient redisson, RLock lock, String counterKey) {
         this.lock = lock;
         this.counter = redisson.getBucket(counterKey, StringCodec.INSTANCE);
+        this.inside = redisson.getAtomicLong(counterKey + ":inside");
     }
 
     /** The total, then the count of each thread. A negative lease leaves the lock to the watchdog. */
@@ -60,9 +64,15 @@ final class Contention {
         return added;
     }
 
+    /** Counts itself in and out on the master, which does not depend on what a read returns. */
     private void addOne() {
+        long now = inside.incrementAndGet();
+        if (now != 1) {
+            throw new IllegalStateException(now + " holders at once");
+        }
         String before = counter.get();
         counter.set(Long.toString(before == null ? 1 : Long.parseLong(before) + 1));
+        inside.decrementAndGet();
     }
 
     private static List<Long> collect(List<Future<Long>> counts, long end)

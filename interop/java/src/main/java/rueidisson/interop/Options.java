@@ -4,6 +4,7 @@ import java.util.List;
 import org.redisson.config.BaseMasterSlaveServersConfig;
 import org.redisson.config.ClusterServersConfig;
 import org.redisson.config.Config;
+import org.redisson.config.ReadMode;
 
 /** The command line, as a Redisson configuration. */
 final class Options {
@@ -60,6 +61,9 @@ final class Options {
 
     private void cluster(ClusterServersConfig servers) {
         servers.addNodeAddress(cluster.split(","));
+        // By default Redisson reads from replicas, which may be behind: a counter that is read under a lock
+        // would seem to lose updates, and isLocked to be wrong.
+        servers.setReadMode(ReadMode.MASTER);
         fewIdle(servers);
         if (sharded != null) {
             Class<?> mode = Since.type("org.redisson.config.ShardedSubscriptionMode");

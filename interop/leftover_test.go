@@ -1,0 +1,42 @@
+//go:build interop
+
+package interop
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	// leftoversLive is how long a key may outlive the work that it was written for.
+	leftoversLive = time.Minute
+	// waitedFor is the longest life of a leftover whose end is waited for.
+	waitedFor = 15 * time.Second
+)
+
+// nothingIsLeft comes last. What the other tests have left in this world, on either side, must have an end
+// within a minute, and nobody may put that end off. Those that end soon are seen to be gone.
+func nothingIsLeft(t *testing.T, w *world) {
+	ctx := within(t)
+	keys := w.keys(ctx, t, "")
+	ends, began := map[string]time.Duration{}, time.Now()
+	for _, key := range keys {
+		left := w.pttl(ctx, t, key)
+		require.NotEqual(t, noEnd, left, key)
+		require.LessOrEqual(t, left, leftoversLive, key)
+		ends[key] = time.Since(began) + left
+		t.Logf("%v %s", left, key)
+	}
+	for key, end := range ends {
+		if end < waitedFor {
+			eventually(ctx, t, key+" is gone", func() bool { return !w.exists(ctx, t, key) })
+			continue
+		}
+		require.LessOrEqual(t, time.Since(began)+w.pttl(ctx, t, key), end+rounding, key)
+	}
+	for _, key := range w.keys(ctx, t, "") {
+		require.Contains(t, ends, key, "came later")
+	}
+}
