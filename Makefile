@@ -2,6 +2,7 @@
 # test      everything, against real servers (and the real Redisson); installs what is missing on Debian
 # lint      format, vet, staticcheck
 # bench     benchmarks; BENCH='Lock' chooses some
+# ratios    this library beside its floors and peers, as a table; takes a minute or two
 # fuzz      each fuzz target for a few seconds; FUZZTIME=1m for longer
 # servers   Redis 7.0, Redis 8.0 and Valkey 8.1 into .servers
 
@@ -14,7 +15,7 @@ TEST        = RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -timeout 10m
 bench   = $(wildcard bench/go.mod)
 interop = $(wildcard interop/java/pom.xml)
 
-.PHONY: demo servers test test-go test-bench test-interop lint lint-bench bench fuzz
+.PHONY: demo servers test test-go test-bench test-interop lint lint-bench bench ratios fuzz
 
 demo:
 	go run ./examples/flashsale
@@ -48,6 +49,9 @@ lint-bench:
 
 bench: servers
 	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+ratios: servers
+	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -run TestRatios -v . -args -ratios -rounds 11 -slice 150ms
 
 # go test takes one fuzz target of one package at a time.
 fuzz:
