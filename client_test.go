@@ -385,7 +385,8 @@ func TestCloseRefusesANilContext(t *testing.T) {
 	t.Parallel()
 	c, err := rueidisson.Wrap(rueidisClient(t, redistest.Shared(t).Addr()))
 	require.NoError(t, err)
-	require.ErrorIs(t, c.Close(nil), rueidisson.ErrOption) //nolint:staticcheck // nil is what is tested
+	//lint:ignore SA1012 nil is what is tested
+	require.ErrorIs(t, c.Close(nil), rueidisson.ErrOption)
 	locked, err := c.Lock(redistest.Name(t)).Locked(t.Context())
 	require.NoError(t, err, "it was not closed by that")
 	require.False(t, locked)

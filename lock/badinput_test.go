@@ -79,7 +79,8 @@ func TestANilContextIsRefusedByEveryOperation(t *testing.T) {
 	t.Parallel()
 	c, proxy := watched(t)
 	l := c.Lock(redistest.Name(t))
-	for op, err := range everyOperation(nil, l, javaToken(t)) { //nolint:staticcheck // nil is what is tested
+	//lint:ignore SA1012 nil is what is tested
+	for op, err := range everyOperation(nil, l, javaToken(t)) {
 		t.Run(op, func(t *testing.T) { refused(t, proxy, err, "nil context", l.Name()) })
 	}
 }
@@ -98,7 +99,8 @@ func TestANilContextIsRefusedByAHold(t *testing.T) {
 			refused(t, proxy, call(nil), "nil context", op)
 		})
 	}
-	require.Panics(t, func() { hold.Context(nil) }) //nolint:staticcheck // as the context package does
+	//lint:ignore SA1012 it panics as the context package does
+	require.Panics(t, func() { hold.Context(nil) })
 	require.NoError(t, hold.Unlock(t.Context()), "the refused unlock ended nothing")
 }
 
