@@ -4,7 +4,9 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -93,10 +95,13 @@ func (w world) client() *rueidisson.Client {
 
 func TestCommandRunsWhileTheLockIsHeldAndItsExitCodeIsTheTools(t *testing.T) {
 	w := newWorld(t)
-	p := w.sh(`echo "$RUEIDISSON_LOCK $RUEIDISSON_REDIS [$RUEIDISSON_TOKEN]"; echo ready; read line; echo "got $line"; exit 7`)
+	gate := filepath.Join(t.TempDir(), "gate") // keeps CMD until the test has looked
+	require.NoError(t, syscall.Mkfifo(gate, 0o600))
+	p := w.sh(`echo "$RUEIDISSON_LOCK $RUEIDISSON_REDIS [$RUEIDISSON_TOKEN]"; echo ready; read open < '` + gate + `'; read line; echo "got $line"; exit 7`)
 	p.await(w.name + " " + w.url + " []")
 	p.await("ready")
 	assert.True(t, w.locked())
+	require.NoError(t, os.WriteFile(gate, []byte("open\n"), 0))
 	assert.Equal(t, 7, p.code()) // its input is empty
 	assert.False(t, w.locked())
 	assert.Equal(t, "got ", p.said()[2])
