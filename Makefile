@@ -33,7 +33,7 @@ test-bench: servers
 
 test-interop: servers
 	sh scripts/java.sh
-	$(TEST) -tags interop ./interop/...
+	$(TEST) -p 1 -tags interop ./interop/...
 
 # staticcheck is run at a fixed version without being a dependency: what users of the module resolve stays ours alone.
 lint: $(if $(bench),lint-bench)

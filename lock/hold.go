@@ -115,7 +115,7 @@ func (h *Hold) Token(ctx context.Context) (Token, error) {
 //
 // Cost: one script call for the last level, none for a hand-over or for an
 // inner level; two for a hold that was exported or joined.
-// Wire: DEL name and the message 0 on redisson_lock__channel:{name}; shared
+// Wire: HDEL name owner, its only field, and the message 0 on redisson_lock__channel:{name}; shared
 // holds as RLock.unlock, with an unlock latch.
 // Errors: [ErrReleased] if it was called before; [ErrLost] if the hold had
 // ended, so that the work may have overlapped with another holder's;

@@ -37,12 +37,16 @@ func TestCloseGivesBackWhatAnAcquireInFlightWins(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	raw := server.Client(t)
+	cancellable := func() (context.Context, context.CancelFunc) { return context.WithCancel(context.Background()) }
+	endless := func() (context.Context, context.CancelFunc) { return context.Background(), func() {} }
 	for _, of := range []struct {
 		title string
 		ctx   func() (context.Context, context.CancelFunc)
+		delay time.Duration
 	}{
-		{"that can be cancelled", func() (context.Context, context.CancelFunc) { return context.WithCancel(context.Background()) }},
-		{"that cannot", func() (context.Context, context.CancelFunc) { return context.Background(), func() {} }},
+		{"that can be cancelled", cancellable, 30 * time.Millisecond},
+		{"that outlasts the grace", cancellable, 200 * time.Millisecond},
+		{"that cannot be cancelled", endless, 30 * time.Millisecond},
 	} {
 		t.Run(of.title, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +55,7 @@ func TestCloseGivesBackWhatAnAcquireInFlightWins(t *testing.T) {
 			warm, err := c.Lock(name + "warm").Lock(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, warm.Unlock(t.Context()))
-			proxy.Delay(0, 30*time.Millisecond)
+			proxy.Delay(0, of.delay)
 			ctx, cancel := of.ctx()
 			defer cancel()
 			failed := make(chan error, 1)
@@ -160,4 +164,25 @@ func TestAnAcquireWhoseAcknowledgementCannotBeAskedForIsUndone(t *testing.T) {
 		n, err := raw.Do(t.Context(), raw.B().Exists().Key("x").Build()).AsInt64()
 		return err == nil && n == 0
 	}, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestAWaiterBehindALocalHolderOutlastsAnOutage(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, rueidisson.WithWatchdogTimeout(6*time.Second)) // sends time out after a second
+	_, err := f.lock.Lock(t.Context(), lock.WithLease(500*time.Millisecond))
+	require.NoError(t, err)
+	got := make(chan error, 1)
+	go func() { // ends with the lock, or with the client
+		hold, err := f.lock.Lock(context.Background())
+		if err == nil {
+			err = hold.Unlock(context.Background())
+		}
+		got <- err
+	}()
+	f.proxy.BlackHole()
+	f.proxy.ResetLog()
+	f.proxy.AwaitCount(t, f.script("acquire"), 1)
+	f.proxy.AwaitCount(t, redistest.Command("HELLO"), 5) // two sends have failed, and new connections are tried
+	f.proxy.Restore()
+	require.NoError(t, <-got)
 }

@@ -19,6 +19,8 @@ func (e *Engine) RunAcked(ctx context.Context, s *scripts.Script, keys, args []s
 	select {
 	case e.acks <- struct{}{}:
 		defer func() { <-e.acks }()
+	case <-ctx.Done():
+		return Answer{}, 0, ContextError(ctx)
 	case <-e.closing:
 		return Answer{}, 0, ErrClosed
 	}

@@ -12,13 +12,19 @@ import (
 func (c *contender) compete(ctx context.Context) (*Held, error) {
 	listening := c.listenIfStanding(ctx)
 	held, left, err := c.try(ctx)
-	if held != nil || err != nil {
-		return held, err
-	}
-	if c.atOnce() {
+	w := wait{contender: c, listening: listening}
+	switch {
+	case held != nil:
+		return held, nil
+	case err != nil && c.busy && !c.atOnce(): // it waits already, behind a holder of this process
+		if err := w.bear(ctx, &w.outage, err); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	case c.atOnce():
 		return nil, ErrNotAcquired
 	}
-	w := wait{contender: c, listening: listening}
 	return w.run(ctx, left)
 }
 
@@ -31,7 +37,9 @@ func (c *contender) listenIfStanding(ctx context.Context) bool {
 	if !c.e.hub.Subscribed(c.p.Channel()) {
 		return false
 	}
-	return c.listen(ctx) == nil
+	bounded, cancel := context.WithTimeout(ctx, c.e.sendTimeout())
+	defer cancel()
+	return c.listen(bounded) == nil
 }
 
 func (l *local) subscribed() bool {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -37,8 +38,9 @@ func (e *Engine) Later(key string, until time.Time, run func(ctx context.Context
 	}
 	todo, running := e.lanes.queue[node]
 	e.lanes.queue[node] = append(todo, errand{key, until, run})
-	if !running && !e.spawn(func() { e.serve(node) }) {
-		delete(e.lanes.queue, node)
+	if !running {
+		// Not spawn: whoever has an errand is itself a task that Close waits for.
+		e.tasks.Go(func() { e.serve(node) })
 	}
 }
 
@@ -99,14 +101,23 @@ func (e *Engine) runAll(todo []errand) (left []errand) {
 		}
 		err := it.run(e.bounded(context.Background()))
 		if !Passing(err) {
+			e.failedErrand(it, err)
 			continue
 		}
-		if judge(err) == lost || isDial(err) {
+		if judge(err) == lost || isDial(err) || e.Open() != nil {
 			return append(left, todo[i:]...)
 		}
 		left = append(left, it)
 	}
 	return left
+}
+
+// failedErrand tells of one that will never succeed, such as for an ACL: what
+// it was to give back stays until its lease ends. A loss needs no telling.
+func (e *Engine) failedErrand(it errand, err error) {
+	if err != nil && !errors.Is(err, ErrLost) {
+		e.Logger.Warn("giving back failed", "name", it.key, "err", err)
+	}
 }
 
 // sleepOpen sleeps d; it is false if the client closes meanwhile.

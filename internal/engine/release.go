@@ -141,15 +141,21 @@ func (h *Held) listening() (subscribed bool, before uint64) {
 // levels of. One that is not answered is said again later.
 func (h *Held) unlockShared(ctx context.Context) error {
 	unlock, until := h.unlocking()
-	if h.late != "" {
-		// The export has renamed this owner; its late acquire must find a tombstone.
-		h.e.giveBackLater(h.p, h.late, h.asking(0))
-	}
 	err := unlock(ctx)
 	if Passing(err) {
 		h.e.Later(h.key.Name, until, unlock)
 	}
+	h.buryLate()
 	return err
+}
+
+// buryLate sees to it that a late acquire of an owner which an export has
+// renamed since finds a tombstone. It comes behind the unlock, which may still
+// have that export to settle.
+func (h *Held) buryLate() {
+	if h.late != "" {
+		h.e.giveBackLater(h.p, h.late, h.asking(0))
+	}
 }
 
 // unlocking is one counted unlock, to be said as often as needed until then:
@@ -180,6 +186,7 @@ func (h *Held) afterLoss() {
 	case h.Shared() && !gone && !h.foreign:
 		unlock, until := h.unlocking()
 		h.e.Later(h.key.Name, until, unlock)
+		h.buryLate()
 	case !h.Shared() && (!gone || h.late != ""):
 		h.giveBackLater()
 	}

@@ -138,7 +138,7 @@ func contention(t *testing.T, s *server, java *Peer) {
 	require.Len(t, done.Threads, threads)
 	require.Positive(t, done.Total)
 	require.Equal(t, done.Total, s.int(t, "GET", "counter"))
-	s.do(t, "DEL", "counter")
+	s.do(t, "DEL", "counter", "counter:inside")
 }
 
 func interruption(t *testing.T, s *server, java *Peer) {
