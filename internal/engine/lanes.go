@@ -59,8 +59,7 @@ func (e *Engine) serve(node string) {
 			continue
 		}
 		if !e.sleepOpen(backoff) {
-			e.runAll(e.takeLane(node)) // once more, and no more
-			e.dropLane(node)
+			e.lastRound(node)
 			return
 		}
 		backoff = min(2*backoff, mostBackoff)
@@ -85,10 +84,12 @@ func (e *Engine) putBack(node string, left []errand) {
 	e.lanes.queue[node] = append(left, e.lanes.queue[node]...)
 }
 
-func (e *Engine) dropLane(node string) {
-	e.lanes.mu.Lock()
-	defer e.lanes.mu.Unlock()
-	delete(e.lanes.queue, node)
+// lastRound says everything once more, and no more: also what comes meanwhile
+// from calls that Close still waits for.
+func (e *Engine) lastRound(node string) {
+	for todo := e.takeLane(node); todo != nil; todo = e.takeLane(node) {
+		e.runAll(todo)
+	}
 }
 
 // runAll returns what has to be tried again. A node that does not answer ends
