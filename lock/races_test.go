@@ -179,10 +179,11 @@ func TestAWaiterBehindALocalHolderOutlastsAnOutage(t *testing.T) {
 		}
 		got <- err
 	}()
-	f.proxy.BlackHole()
+	// The waiter may have asked once already: no acquire needs to follow, a
+	// send that fails ends its connection and the next one begins with HELLO.
 	f.proxy.ResetLog()
-	f.proxy.AwaitCount(t, f.script("acquire"), 1)
-	f.proxy.AwaitCount(t, redistest.Command("HELLO"), 5) // two sends have failed, and new connections are tried
+	f.proxy.BlackHole()
+	f.proxy.AwaitCount(t, redistest.Command("HELLO"), 5)
 	f.proxy.Restore()
 	require.NoError(t, <-got)
 }
