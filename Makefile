@@ -5,17 +5,19 @@
 # ratios    this library beside its floors and peers, as a table; takes a minute or two
 # fuzz      each fuzz target for a few seconds; FUZZTIME=1m for longer
 # servers   Redis 7.0, Redis 8.0 and Valkey 8.1 into .servers
+# interop-table   what the last test-interop has proven, into the README
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCH       = .
 FUZZTIME    = 5s
+proven      = .cache/interop.json
 TEST        = RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -timeout 10m
 
 # Folders that may be there: a module of its own, and tests behind a build tag.
 bench   = $(wildcard bench/go.mod)
 interop = $(wildcard interop/java/pom.xml)
 
-.PHONY: demo servers test test-go test-bench test-interop lint lint-bench bench ratios fuzz
+.PHONY: demo servers test test-go test-bench test-interop interop-table lint lint-bench bench ratios fuzz
 
 demo:
 	go run ./examples/flashsale
@@ -31,9 +33,17 @@ test-go: servers
 test-bench: servers
 	cd bench && $(TEST) ./...
 
+# The jars are built first, so that Maven takes none of the five minutes. table prints what go test would, and
+# fails where that would, and where the README claims something else than what has just been proven.
 test-interop: servers
 	sh scripts/java.sh
-	$(TEST) -p 1 -tags interop ./interop/...
+	go run ./interop/jars
+	@mkdir -p $(dir $(proven))
+	RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -timeout 5m -p 1 -json -tags interop ./interop/... | tee $(proven) | \
+		go run ./interop/table -summary -within 5m -check README.md
+
+interop-table:
+	go run ./interop/table -readme README.md $(proven)
 
 # staticcheck is run at a fixed version without being a dependency: what users of the module resolve stays ours alone.
 lint: $(if $(bench),lint-bench)

@@ -20,13 +20,18 @@
 //	                    both: they do it to each other; counts for both columns
 //	variant             where it ran, such as single, cluster, redisson-3.52.0; optional
 //
-// A test that does not fit is not part of the table, and the command says so.
+// A test that does not fit is not part of the table, and the command says so. What a reader must know of a
+// test that passed stands under the table if the test says it with t.Attr("footnote", "Like this.").
+//
+// make test-interop fails if the README's table is not what it has just proven, or if a test was skipped, and
+// make interop-table writes what it has proven.
 //
 // # Where they run
 //
 // TestInteropSingle and TestInteropCluster each start a world: servers, and a JVM that the tests share. In
 // it they run the proofs of every object, one after the other, with the current Redisson, and the
-// essential ones again with older ones and, on a cluster, with plain channels. A new object adds its
-// proofs to those two lists, and its keys to what is looked through at the end: whatever any test has
-// left must be gone within a minute.
+// essential ones again with older ones and, on a cluster, with plain channels. Proofs that do next to
+// nothing but wait for leases are in a list of their own, and run at the same time: the whole suite has five
+// minutes. A new object adds its proofs to those lists, and its keys to what is looked through at the end:
+// whatever any test has left must be gone within a minute.
 package interop

@@ -28,8 +28,8 @@ func goIsKilled(t *testing.T, w *world) {
 }
 
 func javaIsKilled(t *testing.T, w *world) {
-	ctx, c, name := within(t), w.client(t), redistest.Name(t)
 	java := peer.Start(t, w.jvm)
+	ctx, c, name := within(t), w.client(t), redistest.Name(t)
 	require.NoError(t, java.Lock("holder", name).Lock(ctx))
 	got := w.goWaits(ctx, t, c.Lock(name))
 	java.Kill()
@@ -46,12 +46,6 @@ func (w *world) leaseEnds(ctx context.Context, t *testing.T, name string) time.T
 	left := w.pttl(ctx, t, name)
 	require.Positive(t, left, "nobody holds the lock any more")
 	return asked.Add(left)
-}
-
-func requireFreedBy(t *testing.T, leaseEnds, got time.Time) {
-	t.Helper()
-	require.Greater(t, got, leaseEnds.Add(-rounding))
-	t.Logf("got it %v after the end of the lease", got.Sub(leaseEnds))
 }
 
 // holder is a Go process that holds a lock until it is killed.

@@ -24,7 +24,7 @@ import (
 
 const (
 	contenders = 8 // threads or goroutines of each process
-	lastTurn   = 10 * time.Second
+	lastTurn   = 30 * time.Second
 	inside     = ":inside" // behind the counter's key: how many are inside the lock
 )
 
@@ -48,20 +48,37 @@ type party struct {
 // exclusion lets two JVMs and two Go processes contend. A moment with two holders loses an update, and
 // the counter is less than the sum. In the world of an older Redisson the second JVM runs the current one.
 func exclusion(t *testing.T, w *world) {
+	c := w.contest(t, w.contend)
+	jvms := []*peer.Peer{w.java, w.startSecond(t)}
 	ctx := within(t)
-	c := contest{Addrs: w.addrs, Sharded: w.sharded, Lock: redistest.Name(t), Counter: redistest.Name(t)}
-	c.For, c.Watchdog = w.contend, longLease
-	// Long leases, and Redisson's own watchdog for the second JVM: that of the other tests is so short that
-	// a holder on a busy machine could miss it.
+	w.warmUp(ctx, t, jvms)
+	total := compete(ctx, t, parties(t, c, jvms)...)
+	w.requireNoneLost(ctx, t, c, total)
+}
+
+func (w *world) contest(t *testing.T, d time.Duration) contest {
+	return contest{Addrs: w.addrs, Sharded: w.sharded, Lock: redistest.Name(t), Counter: redistest.Name(t), For: d, Watchdog: longLease}
+}
+
+// startSecond starts a JVM with Redisson's own watchdog: that of the other tests is so short that a holder on
+// a busy machine could miss it.
+func (w *world) startSecond(t *testing.T) *peer.Peer {
 	second := w.jvm
 	second.Version, second.Watchdog = peer.Current, 0
-	jvms := []*peer.Peer{w.java, peer.Start(t, second)}
-	w.warmUp(ctx, t, jvms)
+	return peer.Start(t, second)
+}
+
+// parties are two JVMs and two Go processes. Who has a short watchdog takes the lock for a long lease.
+func parties(t *testing.T, c contest, jvms []*peer.Peer) []party {
 	alone := c
 	alone.Alone = true
-	total := compete(ctx, t, javaParty(jvms[0], c, longLease), javaParty(jvms[1], c, 0), goParty(t, c), goParty(t, alone))
+	return []party{javaParty(jvms[0], c, longLease), javaParty(jvms[1], c, 0), goParty(t, c), goParty(t, alone)}
+}
 
-	counted, err := w.redis.Do(ctx, w.redis.B().Get().Key(c.Counter).Build()).AsInt64()
+// requireNoneLost looks at what a contest has left, and takes it away.
+func (w *world) requireNoneLost(ctx context.Context, t *testing.T, c contest, total int64) {
+	t.Helper()
+	counted, err := count(ctx, w.redis, c.Counter)
 	require.NoError(t, err)
 	require.Equal(t, total, counted, "updates were lost")
 	require.False(t, w.exists(ctx, t, c.Lock))
@@ -220,12 +237,21 @@ func addOne(ctx context.Context, redis rueidis.Client, key string) error {
 	if now, err := redis.Do(ctx, redis.B().Incr().Key(key+inside).Build()).AsInt64(); err != nil || now != 1 {
 		return errors.Join(err, fmt.Errorf("%d holders at once", now))
 	}
-	n, err := redis.Do(ctx, redis.B().Get().Key(key).Build()).AsInt64()
-	if err != nil && !rueidis.IsRedisNil(err) {
+	n, err := count(ctx, redis, key)
+	if err != nil {
 		return err
 	}
 	if err := redis.Do(ctx, redis.B().Set().Key(key).Value(strconv.FormatInt(n+1, 10)).Build()).Error(); err != nil {
 		return err
 	}
 	return redis.Do(ctx, redis.B().Decr().Key(key+inside).Build()).Error()
+}
+
+// count is zero before the first turn.
+func count(ctx context.Context, redis rueidis.Client, key string) (int64, error) {
+	n, err := redis.Do(ctx, redis.B().Get().Key(key).Build()).AsInt64()
+	if rueidis.IsRedisNil(err) {
+		return 0, nil
+	}
+	return n, err
 }

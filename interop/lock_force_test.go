@@ -21,8 +21,9 @@ func goForces(t *testing.T, w *world) {
 	require.NoError(t, robbed.LockFor(ctx, longLease))
 	require.NoError(t, robbed.LockFor(ctx, longLease))
 	got := w.javaWaits(ctx, t, next, name)
+	forced := time.Now()
 	requireTruth(ctx, t, true, c.Lock(name).ForceUnlock)
-	javaHas(t, got)
+	requireWoken(t, forced, javaHas(t, got))
 
 	requireHolds(ctx, t, 0, robbed)
 	requireNotHeld(t, robbed.Unlock(ctx))
@@ -31,9 +32,15 @@ func goForces(t *testing.T, w *world) {
 	requireTruth(ctx, t, false, c.Lock(name).ForceUnlock)
 }
 
-// javaForces takes a lock away from Go, which learns it at its next renewal: long before its lease, the
-// only other thing that could tell it, is over.
+// javaForces takes a lock away from Go, and wakes a goroutine that waits for it.
 func javaForces(t *testing.T, w *world) {
+	w.javaTellsTheRobbed(t)
+	w.javaWakesTheNext(t)
+}
+
+// javaTellsTheRobbed: it learns of its loss at its next renewal, long before its lease, the only other thing
+// that could tell it, is over.
+func (w *world) javaTellsTheRobbed(t *testing.T) {
 	ctx, name := within(t), redistest.Name(t)
 	renewed := make(renewals, 100)
 	c := w.client(t, rueidisson.WithObserver(renewed), rueidisson.WithWatchdogTimeout(2*watchdog))
@@ -43,7 +50,7 @@ func javaForces(t *testing.T, w *world) {
 	next := w.thread(t, name)
 	requireTruth(ctx, t, true, next.ForceUnlock)
 	requireTruth(ctx, t, true, next.TryLock)
-	<-mine.Lost()
+	awaitLost(ctx, t, mine)
 
 	require.ErrorIs(t, mine.Err(), lock.ErrLost)
 	require.Less(t, time.Now(), trusted, "the end of the lease was quicker")
@@ -51,6 +58,31 @@ func javaForces(t *testing.T, w *world) {
 	require.ErrorIs(t, mine.Unlock(ctx), lock.ErrLost)
 	requireHolds(ctx, t, 1, next)
 	require.NoError(t, next.Unlock(ctx))
+}
+
+// javaWakesTheNext: the lease outlives the test, so without the message the waiter would sleep on.
+func (w *world) javaWakesTheNext(t *testing.T) {
+	ctx, c, name := within(t), w.client(t), redistest.Name(t)
+	robbed := mustLock(ctx, t, c.Lock(name), lock.WithLease(longLease))
+	got := w.goWaits(ctx, t, w.client(t).Lock(name))
+	forced := time.Now()
+	requireTruth(ctx, t, true, w.thread(t, name).ForceUnlock)
+	next, at := goHas(t, got)
+	requireWoken(t, forced, at)
+
+	require.ErrorIs(t, robbed.Unlock(ctx), lock.ErrLost)
+	require.NoError(t, next.Err())
+	require.NoError(t, next.Unlock(ctx))
+	requireTruth(ctx, t, false, w.thread(t, name).ForceUnlock)
+}
+
+func awaitLost(ctx context.Context, t *testing.T, mine *lock.Hold) {
+	t.Helper()
+	select {
+	case <-mine.Lost():
+	case <-ctx.Done():
+		t.Fatal("the hold was not told that it is lost")
+	}
 }
 
 // renewals notes each renewal of a client.

@@ -59,6 +59,7 @@ func javaLeavesNothing(t *testing.T, w *world) {
 		eventually(ctx, t, "no key is left", func() bool { return len(w.keys(ctx, t, name)) == 0 })
 		return
 	}
+	t.Attr("footnote", "Redisson "+peer.Last3+" deletes a wrong key after an unlock, so each leaves its unlock latch to the end of its time, within a minute.")
 	latches := w.keys(ctx, t, name)
 	require.Len(t, latches, 2)
 	for _, latch := range latches {

@@ -77,6 +77,7 @@ func goJoinsJava(t *testing.T, w *world) {
 	token, err := lock.ParseToken(owner)
 	require.NoError(t, err)
 	for _, goFirst := range []bool{true, false} {
+		w.requireHeldBy(ctx, t, false, thread, name)
 		require.NoError(t, theirs.Lock(ctx))
 		require.NoError(t, theirs.Lock(ctx))
 		requireHolder(ctx, t, c.Lock(name), owner, 2)
@@ -92,6 +93,7 @@ func goJoinsJava(t *testing.T, w *world) {
 		}
 		for i, unlock := range unlocks {
 			requireHolder(ctx, t, c.Lock(name), owner, 3-i)
+			w.requireHeldBy(ctx, t, true, thread, name) // at last by Go's level alone
 			require.NoError(t, unlock(ctx))
 		}
 		requireFree(ctx, t, c.Lock(name))
@@ -101,18 +103,21 @@ func goJoinsJava(t *testing.T, w *world) {
 	}
 }
 
-// goKeepsWhatItJoined: Java stops renewing with its own last level, so the one that Go has left keeps
-// the lock by Go's renewals alone.
+// goKeepsWhatItJoined: the level that Go has left keeps the lock by Go's renewals alone. The JVM that held it
+// first is dead, so it cannot be the one that renews.
 func goKeepsWhatItJoined(t *testing.T, w *world) {
+	java := peer.Start(t, w.jvm)
 	ctx, c, name := within(t), w.client(t), redistest.Name(t)
-	thread := redistest.Name(t)
-	theirs, owner := w.java.Lock(thread, name), w.owner(ctx, t, thread)
+	theirs := java.Lock("holder", name)
+	owner, err := java.Owner(ctx, "holder")
+	require.NoError(t, err)
 	require.NoError(t, theirs.Lock(ctx))
 	token, err := lock.ParseToken(owner)
 	require.NoError(t, err)
 	mine, err := c.Lock(name).Join(ctx, token)
 	require.NoError(t, err)
 	require.NoError(t, theirs.Unlock(ctx))
+	java.Kill()
 
 	got, err := w.thread(t, name).TryLockWait(ctx, 3*watchdog)
 	require.NoError(t, err)
@@ -126,10 +131,12 @@ func goKeepsWhatItJoined(t *testing.T, w *world) {
 // javaLooksAtGo asks Java everything that it knows to say about a hold of Go.
 func javaLooksAtGo(t *testing.T, w *world) {
 	ctx, c, name := within(t), w.client(t), redistest.Name(t)
-	theirs := w.thread(t, name)
+	thread := redistest.Name(t)
+	theirs := w.java.Lock(thread, name)
 	requireJavaSeesFree(ctx, t, theirs)
 	mine := mustLock(ctx, t, c.Lock(name), lock.WithLease(longLease))
 	requireJavaSeesHeld(ctx, t, theirs)
+	w.requireHeldBy(ctx, t, false, thread, name)
 
 	token, err := mine.Token(ctx)
 	require.NoError(t, err)
@@ -156,11 +163,6 @@ func requireJavaSeesHeld(ctx context.Context, t *testing.T, theirs peer.Lock) {
 	requireHolds(ctx, t, 0, theirs)
 	requireTruth(ctx, t, false, theirs.TryLock)
 	requireNotHeld(t, theirs.Unlock(ctx))
-	for id := range int64(100) { // no thread of this JVM
-		held, err := theirs.IsHeldByThread(ctx, id)
-		require.NoError(t, err)
-		require.False(t, held)
-	}
 	left, err := theirs.RemainTimeToLive(ctx)
 	require.NoError(t, err)
 	require.Greater(t, left, (longLease - patience).Milliseconds())
@@ -189,6 +191,16 @@ func (w *world) owner(ctx context.Context, t *testing.T, thread string) string {
 	owner, err := w.java.Owner(ctx, thread)
 	require.NoError(t, err)
 	return owner
+}
+
+// requireHeldBy has another Java thread ask whether that one holds the lock.
+func (w *world) requireHeldBy(ctx context.Context, t *testing.T, want bool, thread, name string) {
+	t.Helper()
+	id, err := w.java.ThreadID(ctx, thread)
+	require.NoError(t, err)
+	held, err := w.thread(t, name).IsHeldByThread(ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, want, held)
 }
 
 func requireHolder(ctx context.Context, t *testing.T, l *lock.Lock, owner string, count int) {

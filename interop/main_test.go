@@ -3,6 +3,7 @@
 package interop
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -20,22 +21,23 @@ type proof struct {
 	test func(t *testing.T, w *world)
 }
 
-// A new object adds its proofs here. Those of all go with the current Redisson, on a server and on a
+// A new object adds its proofs here. Those of all and waits go with the current Redisson, on a server and on a
 // cluster; of the others, the few that tell whether two sides understand each other at all.
+//
+// The tests run one after the other, since those that measure or contend would suffer from company. Only the
+// waits of an object run at the same time.
 var (
 	all       = lockProofs
+	waits     = [][]proof{lockWaits}
 	essential = lockEssentials
 )
-
-// The tests run one after the other: those that measure or contend would suffer from company.
 
 func TestInteropSingle(t *testing.T) {
 	w := startSingle(t)
 	for _, version := range []string{peer.Last3, peer.Oldest} {
 		proveRelative(t, w.withVersion(version), essential)
 	}
-	prove(t, w, all)
-	prove(t, w, []proof{{"lock/no_key_left_behind/both", nothingIsLeft}})
+	proveAll(t, w)
 }
 
 func TestInteropCluster(t *testing.T) {
@@ -44,14 +46,36 @@ func TestInteropCluster(t *testing.T) {
 		proveRelative(t, w.withVersion(version), essential)
 	}
 	proveRelative(t, w.withPlainChannels(), essential)
+	proveAll(t, w)
+}
+
+func proveAll(t *testing.T, w *world) {
 	prove(t, w, all)
-	prove(t, w, []proof{{"lock/no_key_left_behind/both", nothingIsLeft}})
+	for _, proofs := range waits {
+		proveAtOnce(t, w, proofs)
+	}
+	if !t.Failed() { // a test that was cut short has left what it has left
+		prove(t, w, []proof{{"lock/no_key_left_behind/both", nothingIsLeft}})
+	}
 }
 
 func prove(t *testing.T, w *world, proofs []proof) {
 	for _, p := range proofs {
 		t.Run(p.row+"/"+w.name, func(t *testing.T) { p.test(t, w) })
 	}
+}
+
+// proveAtOnce is prove for those of one object. It returns when the last one is done.
+func proveAtOnce(t *testing.T, w *world, proofs []proof) {
+	object, _, _ := strings.Cut(proofs[0].row, "/")
+	t.Run(object, func(t *testing.T) {
+		for _, p := range proofs {
+			t.Run(strings.TrimPrefix(p.row, object+"/")+"/"+w.name, func(t *testing.T) {
+				t.Parallel()
+				p.test(t, w)
+			})
+		}
+	})
 }
 
 // proveRelative is prove for a world that shares its servers with another one.

@@ -26,7 +26,9 @@ const (
 	// patience is for what has to happen; nothing waits for its end when all is well.
 	patience = 60 * time.Second
 
-	contention      = 10 * time.Second
+	contention         = 10 * time.Second
+	casualtyContention = 6 * time.Second
+	// shortContention is for a cluster that differs from another one by its channels alone.
 	shortContention = 4 * time.Second
 )
 
@@ -61,7 +63,7 @@ func startCluster(t *testing.T) *world {
 // withVersion is the same world with an older Redisson beside the current one.
 func (w *world) withVersion(version string) *world {
 	other := *w
-	other.name, other.jvm.Version, other.contend = w.name+"_redisson-"+version, version, shortContention
+	other.name, other.jvm.Version = w.name+"_redisson-"+version, version
 	return &other
 }
 
@@ -83,11 +85,21 @@ func (w *world) client(t *testing.T, opts ...rueidisson.Option) *rueidisson.Clie
 	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: w.addrs}, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), watchdog)
+		if t.Failed() { // it may hold what nobody will unlock
+			c.Close(canceled())
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		assert.NoError(t, c.Close(ctx))
 	})
 	return c
+}
+
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
 }
 
 // thread is a lock as a Java thread of its own uses it: one that a failed test has left waiting does not

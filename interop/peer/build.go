@@ -21,6 +21,17 @@ const (
 	digestFile = "sources.sha256"
 )
 
+// Build makes the program ready for a version of Redisson, as [Start] would: with Maven, and only if the
+// last build is missing or out of date. The error says what is missing on this machine, or what Maven said.
+func Build(ctx context.Context, version string) error {
+	folder, err := project()
+	if err != nil {
+		return err
+	}
+	_, err = build(ctx, folder, version)
+	return err
+}
+
 // build returns the jar for a version of Redisson, and runs Maven only if it is missing or out of date.
 func build(ctx context.Context, folder, version string) (jar string, err error) {
 	target := filepath.Join(folder, "target")
@@ -81,7 +92,7 @@ func digestOf(folder string) (string, error) {
 
 // mavenPackage tries without the network first: after the first time everything is in the local repository.
 func mavenPackage(ctx context.Context, folder, version string) error {
-	if _, err := javaTool("javac"); err != nil {
+	if _, err := javaTool(ctx, "javac"); err != nil {
 		return err
 	}
 	mvn, err := tool("mvn")

@@ -26,7 +26,7 @@ func fakeMaven(t *testing.T, offline bool) (folder, log string) {
 	script := "#!/bin/sh\necho \"$*\" >>'" + log + "'\n" + refuse + "\n" +
 		`case "$*" in *version=bad*) echo no such version; exit 1;; esac` + "\nmkdir -p target/1.0 && : >target/1.0/peer.jar\n"
 	write(t, filepath.Join(bin, "mvn"), script)
-	write(t, filepath.Join(bin, "javac"), "#!/bin/sh\n")
+	write(t, filepath.Join(bin, "javac"), "#!/bin/sh\necho javac 17.0.1\n")
 	write(t, filepath.Join(folder, "pom.xml"), "<project/>")
 	write(t, filepath.Join(folder, "src", "Main.java"), "class Main {}")
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -95,6 +95,41 @@ func TestAMissingToolIsTold(t *testing.T) {
 	require.ErrorIs(t, err, errNoTools)
 	require.ErrorContains(t, err, "java")
 	require.NotContains(t, err.Error(), "\n")
+}
+
+// TestAnOldJDKIsTold has java and javac say what those of several versions say.
+func TestAnOldJDKIsTold(t *testing.T) {
+	for said, old := range map[string]string{
+		"openjdk version \"17.0.15\" 2025-04-15\nOpenJDK Runtime Environment (build 17.0.15+6-1)": "",
+		"Picked up JAVA_TOOL_OPTIONS: -Dx=11\nopenjdk version \"21\" 2023-09-19":                  "",
+		"javac 25-ea":                  "",
+		"openjdk version \"11.0.2\" 1": "11",
+		"java version \"1.8.0_292\"":   "1",
+		"javac 1.8.0_292":              "1",
+	} {
+		home := t.TempDir()
+		path := filepath.Join(home, "bin", "javac")
+		write(t, path, "#!/bin/sh\ncat >&2 <<'END'\n"+said+"\nEND\n")
+		t.Setenv("JAVA_HOME", home)
+		_, err := javaTool(t.Context(), "javac")
+		if old == "" {
+			require.NoError(t, err, said)
+			continue
+		}
+		require.ErrorIs(t, err, errNoTools, said)
+		require.EqualError(t, err, "needs a JDK 17 or later and Maven: "+path+" is of version "+old)
+	}
+}
+
+func TestAToolThatSaysNothingOfUseIsNoMissingOne(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("JAVA_HOME", home)
+	for script, says := range map[string]string{"echo hello": `says "hello`, "echo broken; exit 3": "exit status 3\nbroken"} {
+		write(t, filepath.Join(home, "bin", "java"), "#!/bin/sh\n"+script+"\n")
+		_, err := javaTool(t.Context(), "java")
+		require.ErrorContains(t, err, says)
+		require.NotErrorIs(t, err, errNoTools)
+	}
 }
 
 // TestAMissingToolSkipsOrFails looks at the decision through a testing.TB that notes it.

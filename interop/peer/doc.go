@@ -9,5 +9,5 @@
 // threads at the same time. A call that waits in Java does not hold up the calls of other threads.
 //
 // The JVM is built from interop/java: once for each version of Redisson, again when the sources have
-// changed, with Maven offline if that suffices. It dies with the test process, whatever ends that.
+// changed, with Maven offline if that suffices; the command in interop/jars does it before the tests. It dies with the test process, whatever ends that.
 package peer

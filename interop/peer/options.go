@@ -16,6 +16,9 @@ const (
 	closesIn = 10 * time.Second
 )
 
+// Versions are all of them.
+func Versions() []string { return []string{Current, Last3, Oldest} }
+
 // Options say which Redisson runs and where it connects. Addr or Cluster is needed, not both.
 type Options struct {
 	Version  string        // of Redisson; [Current] if empty

@@ -46,7 +46,7 @@ func Start(t testing.TB, o Options) *Peer {
 }
 
 func start(ctx context.Context, o Options) (*Peer, error) {
-	java, err := javaTool("java")
+	java, err := javaTool(ctx, "java")
 	if err != nil {
 		return nil, err
 	}

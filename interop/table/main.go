@@ -1,19 +1,26 @@
-// Command table writes the README's table of what the interop tests have proven.
+// Command table keeps the README's table of what the interop tests have proven.
 //
 //	go test -json -tags interop ./interop/... | go run ./interop/table
 //	go run ./interop/table -readme README.md results.json
+//	go run ./interop/table -check README.md results.json
 //
-// It reads what go test -json prints, from a file or from standard input, and writes one row for each
+// It reads what go test -json prints, from a file or from standard input, and makes one row for each
 // operation of each object, with a column for each direction. Package interop says how a test is named
 // to be part of it. A cell is green only where a test ran and passed:
 //
 //	✅ passed    ❌ failed, or was cut short    – skipped, or no such test
 //
-// Without -readme the table goes to standard output. With it, it takes the place of what is between the
-// lines <!-- interop:begin --> and <!-- interop:end --> of that file.
+// What a test says of itself with t.Attr("footnote", text) is told under the table.
 //
-// The exit code is 1 if a test of the run failed or if there was none for the table, so that a pipe does
-// not hide what go test found.
+// The table goes to standard output. With -readme it takes the place of what is between the lines
+// <!-- interop:begin --> and <!-- interop:end --> of that file, unless something is wrong with the run. With
+// -check it is compared with what stands there: a test that is new, gone, or was left out is a difference.
+//
+// With -summary it also prints what go test prints without -json, as it comes, and why tests were skipped: for
+// a pipe between the two.
+//
+// The exit code is 1 if the table differs, if a test of the run failed or was skipped, if there was none for
+// the table, or if the run took longer than -within. So a pipe does not hide what go test found.
 package main
 
 import (
@@ -22,55 +29,65 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 )
 
+// options are the command line.
+type options struct {
+	results       string // file of events; standard input if empty
+	readme, check string
+	summary       bool
+	within        time.Duration // no limit if zero
+}
+
 func main() {
-	readme := flag.String("readme", "", "file to write the table into; standard output if empty")
+	var o options
+	flag.StringVar(&o.readme, "readme", "", "file to write the table into")
+	flag.StringVar(&o.check, "check", "", "file to compare the table with")
+	flag.BoolVar(&o.summary, "summary", false, "print what go test prints without -json")
+	flag.DurationVar(&o.within, "within", 0, "how long the run may have taken")
 	flag.Parse()
-	if err := run(flag.Arg(0), *readme, os.Stdin, os.Stdout); err != nil {
+	o.results = flag.Arg(0)
+	if err := run(o, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "table:", err)
 		os.Exit(1)
 	}
 }
 
-func run(results, readme string, stdin io.Reader, stdout io.Writer) error {
-	report, err := readResults(results, stdin)
+func run(o options, stdin io.Reader, stdout io.Writer) error {
+	report, err := readResults(o, stdin, stdout)
 	if err != nil {
 		return err
 	}
 	if len(report.rows()) == 0 {
-		return errors.New("no test named TestInterop.../<object>/<operation>/<direction> in the results")
+		return errors.Join(errors.New("no test named TestInterop.../<object>/<operation>/<direction> in the results"), report.problem())
 	}
-	if err := publish(report.table(), readme, stdout); err != nil {
-		return err
+	problem := errors.Join(report.problem(), report.late(o.within))
+	switch {
+	case o.check == "" && o.readme == "":
+		_, err := io.WriteString(stdout, report.table())
+		return errors.Join(problem, err)
+	case problem != nil: // such a run has not proven what a page may claim
+		return problem
+	case o.check != "":
+		return checkPage(o.check, report.table())
+	default:
+		return writePage(o.readme, report.table())
 	}
-	return report.problem()
 }
 
-func readResults(path string, stdin io.Reader) (*report, error) {
-	if path == "" {
-		return read(stdin)
+func readResults(o options, stdin io.Reader, stdout io.Writer) (*report, error) {
+	told := &summary{out: io.Discard}
+	if o.summary {
+		told.out = stdout
 	}
-	file, err := os.Open(path)
+	if o.results == "" {
+		return read(stdin, told)
+	}
+	file, err := os.Open(o.results)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return read(file)
-}
-
-func publish(table, readme string, stdout io.Writer) error {
-	if readme == "" {
-		_, err := io.WriteString(stdout, table)
-		return err
-	}
-	before, err := os.ReadFile(readme)
-	if err != nil {
-		return err
-	}
-	after, err := replace(string(before), table)
-	if err != nil {
-		return fmt.Errorf("%s: %w", readme, err)
-	}
-	return os.WriteFile(readme, []byte(after), 0o644)
+	return read(file, told)
 }

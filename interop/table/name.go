@@ -18,6 +18,12 @@ type testName struct {
 
 func isInterop(name string) bool { return strings.HasPrefix(name, "TestInterop") }
 
+// fits says whether a test can be part of the table.
+func fits(name string) bool {
+	_, ok := parseName(name)
+	return ok
+}
+
 func parseName(name string) (testName, bool) {
 	parts := strings.SplitN(name, "/", 5)
 	if !isInterop(name) || len(parts) < 4 {

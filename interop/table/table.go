@@ -2,36 +2,37 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
-const (
-	beginMark = "<!-- interop:begin -->"
-	endMark   = "<!-- interop:end -->"
-)
-
 type rowKey struct{ object, operation string }
 
-// cell has a status for each variant of one row and direction; a test without variants is the variant "".
-type cell map[string]status
+// result is what became of a test, and what it says of itself.
+type result struct {
+	status   status
+	footnote string
+}
+
+// cell has a result for each variant of one row and direction; a test without variants is the variant "".
+type cell map[string]result
 
 type row map[string]cell // by direction
 
 type rowSet map[rowKey]row
 
 // add keeps the worst status where two packages have a test of the same name.
-func (rows rowSet) add(name testName, s status) {
+func (rows rowSet) add(name testName, r result) {
 	key := rowKey{name.object, name.operation}
 	if rows[key] == nil {
 		rows[key] = row{goJava: {}, javaGo: {}}
 	}
 	for _, direction := range name.directions {
 		c := rows[key][direction]
-		c[name.variant] = max(c[name.variant], s)
+		before := c[name.variant]
+		c[name.variant] = result{max(before.status, r.status), cmp.Or(before.footnote, r.footnote)}
 	}
 }
 
@@ -44,7 +45,7 @@ func (rep *report) rows() rowSet {
 		if !ok || s < cutShort && rep.isParent(key) {
 			continue
 		}
-		rows.add(name, s)
+		rows.add(name, result{s, rep.footnotes[key]})
 	}
 	return rows
 }
@@ -55,16 +56,18 @@ func (rep *report) table() string {
 		return cmp.Or(strings.Compare(a.object, b.object), strings.Compare(a.operation, b.operation))
 	})
 	var out strings.Builder
+	var notes footnotes
 	out.WriteString("| Object | Operation | Go → Java | Java → Go |\n|---|---|---|---|\n")
 	for _, key := range keys {
 		r := rows[key]
-		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", shown(key.object), shown(key.operation), r[goJava], r[javaGo])
+		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", shown(key.object), shown(key.operation),
+			r[goJava].show(&notes), r[javaGo].show(&notes))
 	}
-	return out.String()
+	return out.String() + notes.String()
 }
 
-// String lists the variants behind each symbol, the bad news first.
-func (c cell) String() string {
+// show lists the variants behind each symbol, the bad news first.
+func (c cell) show(notes *footnotes) string {
 	var groups []string
 	for _, group := range []struct {
 		symbol string
@@ -74,39 +77,27 @@ func (c cell) String() string {
 		{"✅", func(s status) bool { return s == passed }},
 		{"–", func(s status) bool { return s == skipped }},
 	} {
-		if names, any := c.variants(group.has); any {
-			groups = append(groups, strings.TrimSpace(group.symbol+" "+names))
+		if names := c.variants(group.has, notes); len(names) > 0 {
+			groups = append(groups, strings.TrimSpace(group.symbol+" "+strings.Join(names, ", ")))
 		}
 	}
 	return cmp.Or(strings.Join(groups, " "), "–")
 }
 
-func (c cell) variants(has func(status) bool) (names string, any bool) {
-	var all []string
-	for variant, s := range c {
-		if !has(s) {
-			continue
-		}
-		any = true
-		if variant != "" {
-			all = append(all, shown(variant))
+// variants are as they are shown. That of a test without any is an empty text, if it is alone.
+func (c cell) variants(has func(status) bool, notes *footnotes) (names []string) {
+	for _, variant := range slices.Sorted(maps.Keys(c)) {
+		if r := c[variant]; has(r.status) {
+			names = append(names, shown(variant)+notes.mark(r.footnote))
 		}
 	}
-	slices.Sort(all)
-	return strings.Join(all, ", "), any
+	if len(names) > 1 && names[0] == "" {
+		return names[1:]
+	}
+	return names
 }
 
 // shown is a part of a name as a reader sees it: go test writes a space as an underscore.
 func shown(part string) string {
 	return strings.NewReplacer("_", " ", "|", `\|`).Replace(part)
-}
-
-// replace puts the table between the two marks of a page.
-func replace(page, table string) (string, error) {
-	before, rest, found := strings.Cut(page, beginMark)
-	_, after, ended := strings.Cut(rest, endMark)
-	if !found || !ended {
-		return "", errors.New("no lines " + beginMark + " and " + endMark)
-	}
-	return before + beginMark + "\n" + table + endMark + after, nil
 }

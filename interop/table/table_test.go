@@ -2,8 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
+	"io"
 	"strings"
 	"testing"
 
@@ -29,7 +28,7 @@ func events(lines ...string) string {
 
 func tableOf(t *testing.T, input string) string {
 	t.Helper()
-	rep, err := read(strings.NewReader(input))
+	rep, err := read(strings.NewReader(input), &summary{out: io.Discard})
 	require.NoError(t, err)
 	return strings.TrimPrefix(rep.table(), "| Object | Operation | Go → Java | Java → Go |\n|---|---|---|---|\n")
 }
@@ -88,17 +87,22 @@ func TestProblem(t *testing.T) {
 		events []string
 		says   string
 	}{
-		"all is well":             {[]string{"pass " + good, "pass TestInterop/lock/exclusion", "pass TestInterop", "pass TestElse", "pass"}, ""},
-		"a test failed":           {[]string{"fail " + good}, "failed: p " + good},
-		"a test outside it":       {[]string{"pass " + good, "fail TestElse"}, "failed: p TestElse"},
-		"a test without an end":   {[]string{"run " + good}, "failed: p " + good},
-		"a package did not build": {[]string{"pass " + good, "fail"}, "failed: p"},
+		"all is well":               {[]string{"pass " + good, "pass TestInterop/lock/exclusion", "pass TestInterop", "pass TestElse", "pass"}, ""},
+		"a test failed":             {[]string{"fail " + good}, "failed: p " + good},
+		"a test outside it":         {[]string{"pass " + good, "fail TestElse"}, "failed: p TestElse"},
+		"a test without an end":     {[]string{"run " + good}, "failed: p " + good},
+		"a package did not build":   {[]string{"pass " + good, "fail"}, "failed: p"},
+		"a package without an end":  {[]string{"start", "pass " + good}, "failed: p"},
+		"a package without tests":   {[]string{"pass " + good, "start", "skip"}, ""},
+		"a skipped test":            {[]string{"run " + good, "skip " + good}, "skipped: p " + good},
+		"a skipped world":           {[]string{"pass " + good, "skip TestInteropMore"}, "skipped: p TestInteropMore"},
+		"a skipped test outside it": {[]string{"pass " + good, "skip TestElse"}, "skipped: p TestElse"},
 		"a name that does not fit": {[]string{"pass " + good, "pass TestInterop/lock/exclusion/sideways"},
 			"not named for the table: p TestInterop/lock/exclusion/sideways"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rep, err := read(strings.NewReader(events(c.events...)))
+			rep, err := read(strings.NewReader(events(c.events...)), &summary{out: io.Discard})
 			require.NoError(t, err)
 			if c.says == "" {
 				require.NoError(t, rep.problem())
@@ -109,26 +113,25 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-func TestRun(t *testing.T) {
+func TestFootnotes(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	readme, results := filepath.Join(dir, "README.md"), filepath.Join(dir, "results.json")
-	page := "# Top\n" + beginMark + "\nold\n" + endMark + "\nend\n"
-	require.NoError(t, os.WriteFile(readme, []byte(page), 0o644))
-	require.NoError(t, os.WriteFile(results, []byte(events("pass TestInterop/lock/exclusion/both")), 0o644))
-
-	for range 2 { // the second time changes nothing
-		require.NoError(t, run(results, readme, nil, nil))
-		got, err := os.ReadFile(readme)
-		require.NoError(t, err)
-		require.Equal(t, "# Top\n"+beginMark+"\n| Object | Operation | Go → Java | Java → Go |\n|---|---|---|---|\n"+
-			"| lock | exclusion | ✅ | ✅ |\n"+endMark+"\nend\n", string(got))
+	attr := func(test, text string) string {
+		return strings.Replace(events("attr "+test), `"Action"`, `"Key":"footnote","Value":"`+text+`","Action"`, 1)
 	}
+	const a, b, c = "TestInterop/lock/a/both/single", "TestInterop/lock/b/java-go", "TestInterop/lock/c/go-java"
+	got := tableOf(t, attr(c, "Once.")+attr(b, "Two.")+attr(a, "Once.")+events("pass "+a, "pass "+b, "pass "+c))
+	require.Equal(t, "| lock | a | ✅ single¹ | ✅ single¹ |\n| lock | b | – | ✅ ² |\n| lock | c | ✅ ¹ | – |\n"+
+		"\n¹ Once.\n\n² Two.\n", got)
+	other := strings.ReplaceAll(attr(a, "x"), `"footnote"`, `"else"`)
+	require.Equal(t, "| lock | a | ✅ single | ✅ single |\n", tableOf(t, other+events("pass "+a)))
+}
 
-	var out strings.Builder
-	require.ErrorContains(t, run("", "", strings.NewReader(events("fail TestInterop/lock/exclusion/both")), &out), "failed")
-	require.Contains(t, out.String(), "❌", "the table is written all the same")
-	require.ErrorContains(t, run("", "", strings.NewReader("no events\n"), &out), "no test named")
-	require.NoError(t, os.WriteFile(readme, []byte(beginMark), 0o644))
-	require.ErrorContains(t, run(results, readme, nil, nil), "README.md: no lines")
+func TestTheTenthFootnote(t *testing.T) {
+	t.Parallel()
+	var notes footnotes
+	for i := range 12 {
+		notes.mark(string(rune('a' + i)))
+	}
+	require.Equal(t, "¹⁰", notes.mark("j"))
+	require.Contains(t, notes.String(), "\n¹² l\n")
 }

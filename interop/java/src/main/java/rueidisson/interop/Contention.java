@@ -21,7 +21,7 @@ import org.redisson.client.codec.StringCodec;
  */
 final class Contention {
     /** How long after the end a waiter may still be waiting for somebody else's release. */
-    private static final long GRACE_MS = 10_000;
+    private static final long GRACE_MS = 30_000;
 
     private final RLock lock;
     private final RBucket<String> counter;

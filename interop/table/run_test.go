@@ -1,0 +1,166 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	exclusion = "TestInterop/lock/exclusion/both"
+	head      = "| Object | Operation | Go → Java | Java → Go |\n|---|---|---|---|\n"
+	proven    = head + "| lock | exclusion | ✅ | ✅ |\n"
+)
+
+// files are a page and results of a run, in a folder of the test's own.
+func files(t *testing.T, table, results string) options {
+	t.Helper()
+	dir := t.TempDir()
+	page := "# Top\n" + beginMark + "\n" + table + endMark + "\nend\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "README.md"), []byte(page), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "results.json"), []byte(results), 0o644))
+	return options{results: filepath.Join(dir, "results.json"), readme: filepath.Join(dir, "README.md")}
+}
+
+// checking is the same for a run that looks instead of writing.
+func checking(t *testing.T, table, results string) options {
+	t.Helper()
+	o := files(t, table, results)
+	o.readme, o.check = "", o.readme
+	return o
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(got)
+}
+
+func TestThePageIsWritten(t *testing.T) {
+	t.Parallel()
+	o := files(t, "old\n", events("pass "+exclusion))
+	for range 2 { // the second time changes nothing
+		require.NoError(t, run(o, nil, nil))
+		require.Equal(t, "# Top\n"+beginMark+"\n"+proven+endMark+"\nend\n", content(t, o.readme))
+	}
+}
+
+func TestARunWithAProblemLeavesThePageAlone(t *testing.T) {
+	t.Parallel()
+	o := files(t, "old\n", events("fail "+exclusion))
+	require.ErrorContains(t, run(o, nil, nil), "failed: p "+exclusion)
+	require.Contains(t, content(t, o.readme), "old")
+}
+
+func TestTheTableIsPrintedAllTheSame(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	require.ErrorContains(t, run(options{}, strings.NewReader(events("fail "+exclusion)), &out), "failed")
+	require.Contains(t, out.String(), "❌")
+}
+
+func TestAPageThatIsTrue(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, run(checking(t, proven, events("pass "+exclusion)), nil, nil))
+}
+
+func TestAPageThatIsNot(t *testing.T) {
+	t.Parallel()
+	const names, waking = "TestInterop/lock/names/both", "TestInterop/lock/waking/go-java"
+	for name, c := range map[string]struct {
+		stands string
+		events []string
+		says   string
+	}{
+		"a test is missing": {proven + "| lock | names | ✅ | ✅ |\n", []string{"pass " + exclusion},
+			"\n- | lock | names | ✅ | ✅ |"},
+		"a test is new": {proven, []string{"pass " + exclusion, "pass " + names},
+			"\n+ | lock | names | ✅ | ✅ |"},
+		"rows change": {head + "| lock | exclusion | ✅ a | ✅ a |\n| lock | waking | ✅ | ✅ |\n", []string{"pass " + exclusion, "pass " + waking},
+			"\n- | lock | exclusion | ✅ a | ✅ a |\n+ | lock | exclusion | ✅ | ✅ |\n- | lock | waking | ✅ | ✅ |\n+ | lock | waking | ✅ | – |"},
+		"rows change places": {head + "| lock | names | ✅ | ✅ |\n| lock | exclusion | ✅ | ✅ |\n", []string{"pass " + exclusion, "pass " + names},
+			"\nthe same lines in another order"},
+		"something was added by hand": {proven + "\nAnd more.\n", []string{"pass " + exclusion}, "\n- And more."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := checking(t, c.stands, events(c.events...))
+			before := content(t, o.check)
+			require.EqualError(t, run(o, nil, nil), o.check+
+				" does not say what the tests have proven (- as it stands there, + as they ran):"+c.says)
+			require.Equal(t, before, content(t, o.check))
+		})
+	}
+}
+
+func TestASkippedTestIsNoProof(t *testing.T) {
+	t.Parallel()
+	for _, stands := range []string{proven, head + "| lock | exclusion | – | – |\n"} { // not even where the page says so
+		o := checking(t, stands, events("run "+exclusion, "skip "+exclusion))
+		require.EqualError(t, run(o, nil, nil), "skipped: p "+exclusion)
+		o.readme, o.check = o.check, ""
+		require.EqualError(t, run(o, nil, nil), "skipped: p "+exclusion)
+		require.Contains(t, content(t, o.readme), stands)
+	}
+}
+
+func TestAPageThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	o := files(t, "", events("pass "+exclusion))
+	require.NoError(t, os.WriteFile(o.readme, []byte(beginMark+"\n"), 0o644))
+	require.ErrorContains(t, run(o, nil, nil), "README.md: no lines")
+	require.ErrorContains(t, run(options{results: o.results, check: o.readme}, nil, nil), "README.md: no lines")
+	require.ErrorIs(t, run(options{results: o.results, check: o.readme + "x"}, nil, nil), os.ErrNotExist)
+}
+
+func TestResultsWithoutTests(t *testing.T) {
+	t.Parallel()
+	require.ErrorContains(t, run(options{}, strings.NewReader("no events\n"), nil), "no test named")
+	require.ErrorContains(t, run(options{}, strings.NewReader(events("start", "fail")), nil), "failed: p")
+}
+
+func TestALongRun(t *testing.T) {
+	t.Parallel()
+	results := strings.ReplaceAll(events("run "+exclusion), "00:00Z", "00:10Z") +
+		`{"Action":"build-output","Output":"without a time"}` + "\n" +
+		strings.ReplaceAll(events("pass "+exclusion, "pass"), "00:00Z", "05:10Z")
+	for limit, says := range map[time.Duration]string{0: "", 5 * time.Minute: "", 299 * time.Second: "the run took 5m0s, which is more than 4m59s"} {
+		o := checking(t, proven, results)
+		o.within = limit
+		if err := run(o, nil, nil); says == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, says)
+		}
+	}
+}
+
+// said is an event with something that the test, or with an empty name the package, prints.
+func said(test, text string) string {
+	return fmt.Sprintf(`{"Action":"output","Package":"p","Test":%q,"Output":%q}`+"\n", test, text)
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	const bad, cut, off = "TestInterop/lock/names/both", "TestInterop/lock/waking/both", "TestInterop/lock/levels/both"
+	input := "a tool prints\n" +
+		`{"Action":"build-output","ImportPath":"q","Output":"q.go:1: undefined\n"}` + "\n" +
+		events("run "+exclusion) + said(exclusion, "=== RUN   good\n") + said(exclusion, "    log of the good\n") + events("pass "+exclusion) +
+		events("run "+bad) + said(bad, "=== RUN   bad\n") + said(bad, "    log of the bad\n") + said(bad, "--- FAIL: bad\n") + events("fail "+bad) +
+		events("run "+off) + said(off, "=== RUN   off\n") + said(off, "    why it is off\n") + events("skip "+off) +
+		events("run "+cut) + said(cut, "panic: timed out\n") +
+		said("", "PASS\n") + said("", "FAIL\tp\t1.0s\n") + events("fail")
+	var out strings.Builder
+	require.Error(t, run(options{results: files(t, "", input).results, check: "none", summary: true}, nil, &out))
+	require.Equal(t, "a tool prints\nq.go:1: undefined\n    log of the bad\n--- FAIL: bad\n    why it is off\nFAIL\tp\t1.0s\npanic: timed out\n", out.String())
+
+	out.Reset()
+	require.Error(t, run(options{results: files(t, "", input).results, check: "none"}, nil, &out))
+	require.Empty(t, out.String(), "not asked for")
+}
