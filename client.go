@@ -13,6 +13,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
 // Client hands out every object. It is safe for concurrent use, and one is
@@ -130,6 +131,20 @@ func (c *Client) String() string {
 // Lock returns a handle on the reentrant lock of that name; see [lock.Lock].
 // It asks nobody: a name that cannot be used is the error of its operations.
 func (c *Client) Lock(name string) *lock.Lock { return lock.New(c.e, name) }
+
+// RateLimiter returns a handle on the token bucket of that name; see
+// [ratelimiter.Limiter]. It asks nobody: a name or an option that cannot be
+// used is the error of its operations.
+func (c *Client) RateLimiter(name string, opts ...ratelimiter.Option) *ratelimiter.Limiter {
+	return ratelimiter.New(c.e, name, opts...)
+}
+
+// RedissonRateLimiter returns a handle on the rate limiter of that name which
+// Redisson's RRateLimiter shares, on its keys; see [ratelimiter.Redisson]. It
+// asks nobody: a name that cannot be used is the error of its operations.
+func (c *Client) RedissonRateLimiter(name string) *ratelimiter.Redisson {
+	return ratelimiter.NewRedisson(c.e, name)
+}
 
 // Close ends the client. New calls fail with [ErrClosed], waiters wake with
 // it, and the contexts of holds end with it as their cause; renewals stop.

@@ -206,6 +206,17 @@ func TestAServerWithoutScriptingIsRefused(t *testing.T) {
 	}
 }
 
+func TestAServerThatHidesItsClockFromScriptsIsRefused(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	admin := s.Client(t)
+	require.NoError(t, admin.Do(t.Context(), admin.B().AclSetuser().Username("default").Rule("-time").Build()).Error())
+	for name, constructor := range connect {
+		_, err := constructor(t, s.Addr())
+		require.ErrorContains(t, err, "refuses TIME to scripts", name)
+	}
+}
+
 func TestAServerThatIsRefusedByWrapLeavesTheClientOpen(t *testing.T) {
 	t.Parallel()
 	inner, err := rueidis.NewClient(rueidis.ClientOption{

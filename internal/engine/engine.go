@@ -64,6 +64,7 @@ type Engine struct {
 	waiters sync.Pool     // places in local queues, to be used again
 	acks    chan struct{} // bounds WAIT, which costs a connection each
 	soon    atomic.Pointer[deadline]
+	common  sync.Map // see Shared
 
 	closing  chan struct{}
 	shutting atomic.Bool // before closing is closed

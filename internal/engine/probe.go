@@ -3,7 +3,6 @@ package engine
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -26,18 +25,21 @@ func (e *Engine) probe(ctx context.Context) error {
 	return e.probeScripting(ctx)
 }
 
+// probeScript says 1, or why a script is refused the clock.
+const probeScript = `local clock = redis.pcall('TIME')
+return clock.err or 1`
+
 func (e *Engine) probeScripting(ctx context.Context) error {
-	one, err := e.Redis.Do(ctx, e.Redis.B().Eval().Script("return 1").Numkeys(0).Build()).AsInt64()
-	if err != nil && judge(err) != final {
+	reply, err := e.Redis.Do(ctx, e.Redis.B().Eval().Script(probeScript).Numkeys(0).Build()).ToAny()
+	switch {
+	case err != nil && judge(err) != final:
 		return fmt.Errorf("asking the server to run a script: %w", err)
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("the server does not run scripts (EVAL), which every object needs: %w", err)
+	case reply == int64(1):
+		return nil
 	}
-	if one != 1 {
-		return errors.New("the server does not run scripts (EVAL), which every object needs")
-	}
-	return nil
+	return fmt.Errorf("the server refuses TIME to scripts, which every object needs: %v", reply)
 }
 
 type version struct{ major, minor int }

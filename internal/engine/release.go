@@ -161,7 +161,7 @@ func (h *Held) buryLate() {
 // unlocking is one counted unlock, to be said as often as needed until then:
 // it is one request, which counts once for as long as the server remembers it.
 func (h *Held) unlocking() (unlock func(ctx context.Context) error, until time.Time) {
-	request := newRequest()
+	request := NewRequest()
 	until = time.Now().Add(min(h.e.remembered(), h.asking(0)))
 	return func(ctx context.Context) error {
 		if err := h.settleExport(ctx); err != nil {

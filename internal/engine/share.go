@@ -89,7 +89,7 @@ func (e *Engine) Join(ctx context.Context, p Protocol, owner string, foreign boo
 	if foreign && every > 0 {
 		every = lease / 10
 	}
-	request, began := newRequest(), time.Now()
+	request, began := NewRequest(), time.Now()
 	tried, err, answered := Await(e, ctx, grace, func() (Tried, error) {
 		return p.Join(ctx, owner, request, lease)
 	})
@@ -124,8 +124,8 @@ const RequestMemory = 45 * time.Second
 // remembered is how long after its first send a request may be said again.
 func (e *Engine) remembered() time.Duration { return RequestMemory - 2*e.sendTimeout() }
 
-// newRequest is a fresh request id, 32 hex digits as Redisson writes them.
-func newRequest() string {
+// NewRequest is a fresh request id, 32 hex digits as Redisson writes them.
+func NewRequest() string {
 	id := uuid.New()
 	return fmt.Sprintf("%x", id[:])
 }

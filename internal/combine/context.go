@@ -1,0 +1,19 @@
+package combine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// contextError is how ctx ended: its error, and its cause where that says more.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	switch {
+	case cause == nil:
+		return err
+	case errors.Is(cause, err):
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}

@@ -1,0 +1,30 @@
+package engine
+
+// Shared returns what all handles on one object have in common: the value that
+// create returned when key was asked for first. Keys are comparable, and of a
+// type of the object's own package. Values stay as long as the engine.
+func (e *Engine) Shared(key any, create func() any) any {
+	if there, ok := e.common.Load(key); ok {
+		return there
+	}
+	value, _ := e.common.LoadOrStore(key, create())
+	return value
+}
+
+// Spawn runs f on a goroutine that Close waits for, so f is bounded by itself.
+// It is false, and f does not run, once Close has stopped waiting.
+func (e *Engine) Spawn(f func()) bool { return e.spawn(f) }
+
+// Closing is closed when Close begins.
+func (e *Engine) Closing() <-chan struct{} { return e.closing }
+
+// SameSlot reports whether a script may touch all the keys: always, without a
+// cluster.
+func (e *Engine) SameSlot(keys ...string) bool {
+	for _, key := range keys {
+		if e.topo.slot(key) != e.topo.slot(keys[0]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,310 @@
+package ratelimiter
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// Bucket is a handle on one bucket: that of a key, see [Limiter.For], or the
+// one of a limiter that is used without keys. It holds nothing, so it may be
+// used by any number of goroutines.
+//
+// Unless a method says otherwise: ctx ends the wait for the answer, and what
+// was granted after the caller had gone is given back. It costs one round
+// trip; calls of one process on one bucket that come while another is on its
+// way go out together, up to 32 runs of equal ones at a time. Once a second a
+// process asks for the rate, too. The first call waits for that.
+//
+// Errors of all: [ErrNoRate]; [ErrOtherAlgorithm]; [ErrOtherRate];
+// [ErrOption], for a request of 0 tokens or fewer and a handle that was made
+// with one that cannot be used; [ErrUnknown], if the reply was lost: the
+// request is not sent again, and what it may have taken stays taken; ctx's
+// error and cause; [ErrClosed]; Redis' and the network's.
+type Bucket struct {
+	core    *core
+	limiter string // its name, as the caller wrote it
+	key     string // likewise, "" without
+	state   string // where it is kept
+	own     *rule  // that travels with the call
+	bad     error  // what every operation returns
+	*options
+}
+
+// String names the bucket.
+func (b *Bucket) String() string {
+	if b.key == "" {
+		return fmt.Sprintf("rate limiter %q", b.limiter)
+	}
+	return fmt.Sprintf("rate limiter %q for %q", b.limiter, b.key)
+}
+
+// Allow reports whether one token is there now, and takes it. See [Bucket.Take].
+func (b *Bucket) Allow(ctx context.Context) (bool, error) { return b.AllowN(ctx, 1) }
+
+// AllowN reports whether n tokens are there now, and takes them if all are.
+// See [Bucket.Take].
+func (b *Bucket) AllowN(ctx context.Context, n int64) (bool, error) {
+	d, err := b.take(ctx, "allow", n)
+	return d.Allowed, err
+}
+
+// Take takes n tokens if all are there now, and nothing otherwise. It never
+// waits for tokens. The decision says what is left, or when it would have been
+// allowed.
+//
+// Cost and errors: see [Bucket]; [ErrExceedsBurst] if n is more than a full
+// bucket holds. Wire: string {name}:bucket, or name:{key}; absent while full,
+// and with a TTL until then. Source: the token bucket, in whole numbers and by
+// the server's clock; RRateLimiter.tryAcquire.
+func (b *Bucket) Take(ctx context.Context, n int64) (Decision, error) { return b.take(ctx, "take", n) }
+
+func (b *Bucket) take(ctx context.Context, op string, n int64) (Decision, error) {
+	d, err := b.tryTake(ctx, n)
+	if err != nil {
+		return d, b.failed(op, err)
+	}
+	return d, nil
+}
+
+func (b *Bucket) tryTake(ctx context.Context, n int64) (Decision, error) {
+	if b.fallback != nil {
+		return b.orFallBack(ctx, n)
+	}
+	return b.decide(ctx, n)
+}
+
+// decide is what the rule says of a request of n tokens, here or on the server.
+func (b *Bucket) decide(ctx context.Context, n int64) (Decision, error) {
+	r, err := b.ruleFor(ctx, n)
+	switch {
+	case err != nil:
+		return Decision{}, err
+	case n > r.Burst:
+		return Decision{}, exceedsBurst(n, r)
+	case r.paused:
+		return pausedDecision(r), nil
+	}
+	a, err := b.answer(ctx, ask{r: r, n: n, kind: take})
+	switch {
+	case err != nil:
+		return Decision{}, err
+	case !a.ok && n > a.r.Burst: // by a rule that came meanwhile
+		return Decision{}, exceedsBurst(n, a.r)
+	}
+	return a.decision(n), nil
+}
+
+func exceedsBurst(n int64, r *rule) error {
+	return fmt.Errorf("%w: %d tokens of %v", ErrExceedsBurst, n, r.Rate)
+}
+
+// askAgain is what a refusal by a paused limiter suggests: as long as it may
+// take until the end of the pause is known.
+const askAgain = staleAfter
+
+func pausedDecision(r *rule) Decision {
+	return Decision{Paused: true, Limit: r.Burst, Rate: r.Rate, RetryAfter: askAgain, ResetAfter: askAgain}
+}
+
+// answer decides in the process where it can, and asks the server otherwise.
+func (b *Bucket) answer(ctx context.Context, a ask) (answer, error) {
+	switch {
+	case a.r.Type == PerClient:
+		return b.core.meters.answer(b.state, a, b.core.e.Now().Mono), nil
+	case a.kind == take && b.prefetch > 0:
+		return b.fromStock(ctx, a)
+	}
+	return b.askServer(ctx, a)
+}
+
+// askServer asks, unless the answer is known.
+func (b *Bucket) askServer(ctx context.Context, a ask) (answer, error) {
+	if a.kind == take && b.denial {
+		return b.unlessDenied(ctx, a)
+	}
+	return b.do(ctx, a)
+}
+
+// do asks the server.
+func (b *Bucket) do(ctx context.Context, a ask) (answer, error) {
+	got, err := b.core.table.Do(ctx, b.state, a)
+	if err == nil && got.r != a.r && b.expected != nil && got.r.Rate != *b.expected {
+		b.core.left(b.state, a, got) // it was decided by a rate that came meanwhile
+		err = b.otherRate(got.r)
+	}
+	return got, err
+}
+
+func (b *Bucket) otherRate(r *rule) error {
+	return fmt.Errorf("%w: %v, not %v", ErrOtherRate, r.Rate, *b.expected)
+}
+
+// ruleFor is the rule in force, after the checks that all requests share.
+func (b *Bucket) ruleFor(ctx context.Context, n int64) (*rule, error) {
+	if err := b.usable(ctx); err != nil {
+		return nil, err
+	}
+	if n <= 0 {
+		return nil, fmt.Errorf("%w: %d tokens: at least 1", ErrOption, n)
+	}
+	if b.own != nil {
+		return b.own, nil
+	}
+	r, err := b.core.rule(ctx)
+	if err == nil && b.expected != nil && r.Rate != *b.expected {
+		return nil, b.otherRate(r)
+	}
+	return r, err
+}
+
+// Peek looks without taking anything: the decision that a request of one token
+// would get.
+func (b *Bucket) Peek(ctx context.Context) (Decision, error) {
+	r, err := b.ruleFor(ctx, 1)
+	if err != nil {
+		return Decision{}, b.failed("peek", err)
+	}
+	a, err := b.answer(ctx, ask{r: r, n: 1, kind: peek})
+	if err != nil {
+		return Decision{}, b.failed("peek", err)
+	}
+	d := a.decision(1)
+	if r.paused {
+		d.Paused, d.Allowed, d.RetryAfter = true, false, max(d.RetryAfter, askAgain)
+	}
+	return d, nil
+}
+
+// Charge takes n tokens that were used already, whether they are there or not:
+// the bucket goes into debt, and requests are refused until that is paid. n
+// may be more than the burst. The decision is always allowed, and its
+// RetryAfter says when a token is there again. Once the answer would be more debt than
+// [WithMaxDebt] allows, nothing is taken and the error is [ErrExceedsDebt].
+// The charge stands when ctx ends before its answer comes. A pause or a block
+// does not keep it out.
+//
+// Cost, wire and errors: as [Bucket.Take], without ErrExceedsBurst.
+func (b *Bucket) Charge(ctx context.Context, n int64) (Decision, error) {
+	r, err := b.ruleFor(ctx, n)
+	if err != nil {
+		return Decision{}, b.failed("charge", err)
+	}
+	a, err := b.answer(ctx, ask{r: r, n: n, kind: charge, debt: b.debt(r)})
+	if err == nil && !a.ok {
+		err = exceedsDebt(n, b.debt(a.r))
+	}
+	if err != nil {
+		return Decision{}, b.failed("charge", err)
+	}
+	d := a.decision(1)
+	d.RetryAfter = a.enough(1)
+	return d, nil
+}
+
+func exceedsDebt(n, most int64) error {
+	return fmt.Errorf("%w: %d tokens on top of what is owed, of %d at the most", ErrExceedsDebt, n, most)
+}
+
+// Settle corrects what was taken beforehand for something whose size was not
+// known yet: it charges what actual is above reserved, or refunds what it is
+// below. Equal numbers cost nothing. Errors: as [Bucket.Charge].
+func (b *Bucket) Settle(ctx context.Context, reserved, actual int64) error {
+	switch {
+	case reserved < 0 || actual < 0:
+		return b.failed("settle", fmt.Errorf("%w: %d reserved, %d used: neither below 0", ErrOption, reserved, actual))
+	case actual > reserved:
+		_, err := b.Charge(ctx, actual-reserved)
+		return err
+	case actual < reserved:
+		return b.Refund(ctx, reserved-actual)
+	}
+	return b.failed("settle", b.usable(ctx))
+}
+
+// Refund gives n tokens back, up to a full bucket. It is sent once: after
+// [ErrUnknown] it may or may not have been done.
+//
+// Cost, wire and errors: see [Bucket]. Source: RRateLimiter.release.
+func (b *Bucket) Refund(ctx context.Context, n int64) error {
+	r, err := b.ruleFor(ctx, n)
+	if err == nil {
+		_, err = b.answer(ctx, ask{r: r, n: n, kind: refund})
+	}
+	return b.failed("refund", err)
+}
+
+// Reset fills the bucket, and lifts a block. Reservations that were granted
+// stay granted; one that is cancelled afterwards gives its tokens back all the
+// same, up to a full bucket. It is sent once.
+//
+// Cost and errors: see [Bucket]. It needs no rate.
+func (b *Bucket) Reset(ctx context.Context) error {
+	err := b.usable(ctx)
+	if err == nil {
+		b.core.meters.reset(b.state)
+		defer b.core.dropStock(b.state)
+		defer b.core.forgetDenial(b.state)
+		_, err, _ = engine.Await(b.core.e, ctx, 0, func() (struct{}, error) {
+			_, err := b.core.e.Run(ctx, resetScript, []string{b.state}, nil)
+			return struct{}{}, told(err)
+		})
+	}
+	return b.failed("reset", err)
+}
+
+// Block grants nothing for the next d, whatever is there; [Bucket.Reset] ends
+// it early. The bucket fills meanwhile. A second block replaces the first,
+// but does not end before what was reserved under that. Waits that were granted
+// before keep their time. Of a rate per client, it blocks this one. Tokens that
+// other processes have prefetched still pass. It is sent once.
+//
+// Cost and errors: see [Bucket]; a call while blocked may cost a second round
+// trip.
+func (b *Bucket) Block(ctx context.Context, d time.Duration) error {
+	r, err := b.ruleFor(ctx, 1)
+	if err == nil && (d < time.Microsecond || d > engine.LongestLease) {
+		err = fmt.Errorf("%w: block for %v: from 1µs to %v", ErrOption, d, engine.LongestLease)
+	}
+	if err == nil {
+		err = b.block(ctx, r, d)
+		b.core.dropStock(b.state)
+		b.core.forgetDenial(b.state) // by a block that this one replaces
+	}
+	return b.failed("block", err)
+}
+
+func (b *Bucket) block(ctx context.Context, r *rule, d time.Duration) error {
+	if r.Type == PerClient {
+		b.core.meters.setBlock(b.state, r, b.core.e.Now().Mono, d)
+		return nil
+	}
+	_, err, _ := engine.Await(b.core.e, ctx, 0, func() (struct{}, error) {
+		_, err := b.core.e.Run(ctx, blockScript, []string{b.state}, []string{r.texts.generation, decimal(int64(d / time.Microsecond))})
+		return struct{}{}, told(err)
+	})
+	return err
+}
+
+// usable checks what every operation checks first.
+func (b *Bucket) usable(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("%w: nil context", ErrOption)
+	case b.bad != nil:
+		return b.bad
+	case ctx.Err() != nil:
+		return engine.ContextError(ctx)
+	}
+	return b.core.e.Open()
+}
+
+// failed names the operation and the bucket.
+func (b *Bucket) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%v: %s: %w", b, op, err)
+}

@@ -1,0 +1,89 @@
+package ratelimiter
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/rueidisson/rueidisson/internal/combine"
+)
+
+// cancellation is a reservation that is given back.
+type cancellation struct {
+	state  string
+	n      int64
+	a      answer // to the reservation
+	unused bool   // also if its time has come
+}
+
+type (
+	cancelTable = combine.Table[string, cancellation, struct{}]
+	cancelCall  = combine.Call[cancellation, struct{}]
+)
+
+func (c *core) newCancelTable() *cancelTable {
+	return combine.New(combine.Config[string, cancellation, struct{}]{
+		Send: c.sendCancels, Cut: cutCancels, Spawn: c.e.Spawn, Closed: ErrClosed,
+	})
+}
+
+// cancel gives back what a reservation still holds.
+func (c *core) cancel(ctx context.Context, x cancellation) error {
+	if x.a.r.Type == PerClient {
+		c.meters.cancel(x, c.e.Now().Mono)
+		return nil
+	}
+	_, err := c.cancels.Do(ctx, x.state, x)
+	return err
+}
+
+// giveBack cancels a reservation that nobody waits for. What cannot be given
+// back is forfeited.
+func (c *core) giveBack(state string, n int64, a answer) {
+	x := cancellation{state, n, a, true}
+	if a.r.Type == PerClient {
+		c.meters.cancel(x, c.e.Now().Mono)
+		return
+	}
+	c.cancels.Post(state, x)
+}
+
+// cutCancels lets those go out together that were reserved by one rule.
+func cutCancels(waiting []*cancelCall) int {
+	for i, c := range waiting {
+		if i == maxRuns || c.Ask.a.r.generation != waiting[0].Ask.a.r.generation {
+			return i
+		}
+	}
+	return len(waiting)
+}
+
+// sendCancels is one exchange. The latest go first: who reserved early gets back
+// only what nobody behind needs, so those behind have to be gone by then.
+func (c *core) sendCancels(state string, b []*cancelCall) error {
+	all := make([]cancellation, len(b))
+	for i, one := range b {
+		all[i] = one.Ask
+	}
+	slices.SortStableFunc(all, func(x, y cancellation) int { return cmp.Compare(y.due(), x.due()) })
+	r := all[0].a.r
+	args := []string{r.texts.generation, r.texts.gain, r.texts.perToken, r.texts.full, r.texts.unit}
+	for _, x := range all {
+		unused := "0"
+		if x.unused {
+			unused = "1"
+		}
+		args = append(args, decimal(r.ticks(x.n)), decimal(x.waits()), decimal(x.a.t), unused)
+	}
+	_, err := c.e.Run(context.Background(), cancelScript, []string{state}, args)
+	c.forgetDenial(state)
+	return told(err)
+}
+
+// waits is the ticks that the reservation had to wait for.
+func (x cancellation) waits() int64 { return max(0, x.a.q-x.a.r.full) }
+
+// due orders reservations by when they may be used.
+func (x cancellation) due() int64 {
+	return x.a.t + x.waits()/x.a.r.gain*x.a.r.unit
+}

@@ -1,0 +1,87 @@
+package ratelimiter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+func TestAfterCloseEverythingIsClosed(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]ratelimiter.Option{
+		"plain":         nil,
+		"with denial":   {ratelimiter.WithLocalDenial()},
+		"with stock":    {ratelimiter.WithPrefetch(5)},
+		"with fallback": {ratelimiter.WithFallback(time.Second, ratelimiter.Open)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			both(t, ratelimiter.PerHour(10), func(t *testing.T, rate ratelimiter.Rate) {
+				c := open(t, redistest.Shared(t).Addr())
+				l := limited(t, c, rate, opts...)
+				all := ratelimiter.All(l)
+				gets(t, &l.Bucket, 1)
+				r, err := l.Reserve(t.Context())
+				require.NoError(t, err)
+				require.NoError(t, c.Close(t.Context()))
+				for _, ctx := range []context.Context{t.Context(), context.Background()} {
+					allAre(t, everything(ctx, l), ratelimiter.ErrClosed, l.Name())
+					allAre(t, everything(ctx, c.RateLimiter("new")), ratelimiter.ErrClosed, "new")
+					assert.ErrorIs(t, r.Cancel(ctx), ratelimiter.ErrClosed)
+					_, err = all.Take(ctx, 1)
+					assert.ErrorIs(t, err, ratelimiter.ErrClosed)
+					assert.ErrorIs(t, all.Wait(ctx), ratelimiter.ErrClosed)
+				}
+				assert.Zero(t, r.Delay())
+			})
+		})
+	}
+}
+
+// Whatever is under way when the client closes, ends.
+func TestCloseEndsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []bool{true, false} {
+		t.Run(fmt.Sprintf("context that can end %t", ends), func(t *testing.T) {
+			t.Parallel()
+			c, p := proxied(t)
+			l := limited(t, c, ratelimiter.PerHour(10))
+			gets(t, &l.Bucket, 1)
+			p.BlackHole()
+			ctx := context.Background()
+			if ends {
+				ctx = t.Context()
+			}
+			var running []<-chan error
+			for _, do := range ofBucket {
+				for range 3 {
+					running = append(running, begun(func() error { return do(ctx, &l.Bucket, 1) }))
+				}
+			}
+			for _, do := range ofState {
+				running = append(running, begun(func() error { return do(ctx, l.For("a")) }))
+			}
+			running = append(running, begun(func() error { return ratelimiter.All(l).Wait(ctx) }))
+			p.AwaitCount(t, redistest.AnyScript(), 4)
+			require.NoError(t, c.Close(t.Context()))
+			for _, one := range running {
+				err := outcome(t, one)
+				if err != nil { // one that costs nothing may have ended before
+					assert.True(t, isClosedOrUnknown(err), "%v", err)
+				}
+			}
+		})
+	}
+}
+
+func isClosedOrUnknown(err error) bool {
+	return errors.Is(err, ratelimiter.ErrClosed) || errors.Is(err, ratelimiter.ErrUnknown)
+}

@@ -1,0 +1,217 @@
+package ratelimiter
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func ruleOf(t testing.TB, r Rate, generation int64) *rule {
+	t.Helper()
+	out, err := resolve(r)
+	require.NoError(t, err)
+	return out.identify(generation, generation)
+}
+
+func batchOf(asks ...ask) (b batch) {
+	for _, a := range asks {
+		b = append(b, &call{Ask: a})
+	}
+	return b
+}
+
+func TestWhatGoesOutTogether(t *testing.T) {
+	t.Parallel()
+	r, other := ruleOf(t, PerHour(10), 1), ruleOf(t, PerHour(20), 2)
+	one := func(n int64) ask { return ask{r: r, n: n} }
+	distinct := func(n int) (asks []ask) {
+		for i := range n {
+			asks = append(asks, one(int64(i+1)))
+		}
+		return asks
+	}
+	same := func(n int, a ask) (asks []ask) {
+		for range n {
+			asks = append(asks, a)
+		}
+		return asks
+	}
+	for name, of := range map[string]struct {
+		asks []ask
+		want int
+	}{
+		"one":                          {[]ask{one(1)}, 1},
+		"a thousand equal ones":        {same(1000, one(1)), 1000},
+		"32 different ones":            {distinct(32), 32},
+		"33 different ones":            {distinct(33), 32},
+		"the 33rd is like the 32nd":    {append(distinct(32), same(5, one(32))...), 37},
+		"the 33rd is like the first":   {append(distinct(32), one(1)), 32},
+		"another rule":                 {[]ask{one(1), one(1), {r: other, n: 1}, one(1)}, 2},
+		"another rule, to look":        {[]ask{one(1), {r: other, n: 1, kind: peek}}, 1},
+		"refunds and looks are no run": {append(append(distinct(32), same(9, ask{r: r, n: 7, kind: refund})...), same(9, ask{r: r, n: 1, kind: peek})...), 50},
+		"refunds alone":                {same(100, ask{r: r, n: 7, kind: refund}), 100},
+		"a look between equal ones":    {append(distinct(31), one(32), ask{r: r, n: 1, kind: peek}, one(32)), 34},
+		"one bound of debt":            {[]ask{one(1), {r: r, n: 1, kind: charge, debt: 5}, one(2), {r: r, n: 1, kind: reserve, debt: 5}}, 4},
+		"two bounds of debt":           {[]ask{one(1), {r: r, n: 1, kind: charge, debt: 5}, one(2), {r: r, n: 1, kind: charge, debt: 6}}, 3},
+		"different kinds":              {[]ask{one(1), {r: r, n: 1, kind: charge, debt: 5}, {r: r, n: 1, kind: reserve, debt: 5, until: 3}, {r: r, n: 1, kind: reserve, debt: 5, until: 4}}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := batchOf(of.asks...)
+			got := cut(b)
+			require.Equal(t, of.want, got)
+			require.LessOrEqual(t, len(newExchange(r, b[:got], 0).runs), maxRuns)
+		})
+	}
+}
+
+func TestRunsAreNeighboursThatWantTheSame(t *testing.T) {
+	t.Parallel()
+	r := ruleOf(t, PerHour(10), 1)
+	x := newExchange(r, batchOf(
+		ask{r: r, n: 5}, ask{r: r, n: 1}, ask{r: r, n: 3, kind: refund}, ask{r: r, n: 1}, ask{r: r, n: 1, kind: peek},
+		ask{r: r, n: 1}, ask{r: r, n: 5}, ask{r: r, n: 5, kind: charge, debt: 9}, ask{r: r, n: 2, kind: refund},
+		ask{r: r, n: 5, kind: reserve, debt: 9, until: forever}, ask{r: r, n: 5, kind: reserve, debt: 9, until: 7 * time.Microsecond},
+	), 3*time.Microsecond)
+	type seen struct {
+		n, calls, wait int64
+		kind           kind
+	}
+	var got []seen
+	for _, one := range x.runs {
+		got = append(got, seen{one.n, one.calls, one.wait, one.kind})
+	}
+	assert.Equal(t, []seen{
+		{5, 1, 0, take}, {1, 3, 0, take}, {5, 1, 0, take}, {5, 1, -1, charge}, {5, 1, exact - 1, reserve}, {5, 1, 4, reserve},
+	}, got)
+	assert.Equal(t, 5*r.perToken, x.credit)
+	assert.EqualValues(t, 9, x.owed)
+	assert.False(t, x.lean())
+	assert.True(t, newExchange(r, batchOf(ask{r: r, n: 1}, ask{r: r, n: 1}), 0).lean())
+	assert.False(t, newExchange(r, batchOf(ask{r: r, n: 1}, ask{r: r, n: 1, kind: refund}), 0).lean())
+	assert.False(t, newExchange(r, batchOf(ask{r: r, n: 1, kind: peek}), 0).lean())
+	assert.False(t, newExchange(r, batchOf(ask{r: r, n: 1, extra: 2}), 0).lean())
+}
+
+// serve is the server: what decide.lua does to a bucket that nothing refills.
+func serve(x *exchange, q int64, now int64) (after int64) {
+	q = max(0, q-x.credit)
+	refused := false
+	for i := range x.runs {
+		one := &x.runs[i]
+		ahead := int64(0)
+		if one.kind == charge {
+			ahead = min(x.owed, x.debt) * x.perToken
+		} else {
+			units := max(0, one.wait) / x.unit
+			ahead = min(x.owed, x.debt) * x.perToken
+			if units < ahead/x.gain {
+				ahead = units * x.gain
+			}
+		}
+		one.k = min(one.calls, max(0, (x.full+ahead-q)/x.ticks(one.n)))
+		if one.wait == ifNoneRefused && refused {
+			one.k = 0
+		}
+		refused = refused || one.k < one.calls
+		q += one.k * x.ticks(one.n)
+	}
+	x.q, x.t, x.now = q, now, now
+	return q
+}
+
+// 5, 1, 1 with 3 left grants the two ones: not the sum, and not what came
+// first only.
+func TestABatchIsDecidedAsOneByOne(t *testing.T) {
+	t.Parallel()
+	r := ruleOf(t, PerHour(10), 1)
+	b := batchOf(ask{r: r, n: 5}, ask{r: r, n: 1}, ask{r: r, n: 1})
+	x := newExchange(r, b, 0)
+	serve(x, r.ticks(7), 0)
+	x.deal(b)
+	var allowed []bool
+	var remaining []int64
+	for _, c := range b {
+		d := c.Answer.decision(c.Ask.n)
+		allowed, remaining = append(allowed, d.Allowed), append(remaining, d.Remaining)
+	}
+	assert.Equal(t, []bool{false, true, true}, allowed)
+	assert.Equal(t, []int64{3, 2, 1}, remaining)
+	assert.Equal(t, 2*r.after(r.perToken), b[0].Answer.decision(5).RetryAfter)
+}
+
+// Whatever is in a batch, each call has the answer that it would have had
+// alone, in the order of arrival, when what is refunded came first.
+func TestRandomBatchesAreDecidedAsOneByOne(t *testing.T) {
+	t.Parallel()
+	r := ruleOf(t, PerHour(20), 1)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		q := r.ticks(rnd.Int64N(30))
+		b := randomBatch(rnd, r)
+		b = b[:cut(b)]
+		x := newExchange(r, b, 0)
+		after := serve(x, q, 0)
+		x.deal(b)
+		check := max(0, q-x.credit)
+		for i, c := range b {
+			want := answerOne(r, c.Ask, &check)
+			require.Equal(t, want, c.Answer.ok, "call %d of %d: %+v", i, len(b), c.Ask)
+			require.Equal(t, check, c.Answer.q, "call %d of %d: %+v", i, len(b), c.Ask)
+		}
+		require.Equal(t, after, check, "the last call knows the bucket as it was left")
+	}
+}
+
+func randomBatch(rnd *rand.Rand, r *rule) batch {
+	var asks []ask
+	for range 1 + rnd.IntN(50) {
+		a := ask{r: r, n: 1 + rnd.Int64N(4), kind: kind(rnd.IntN(5))}
+		if a.kind == reserve {
+			a.until = time.Duration(rnd.IntN(3)) * 3 * time.Minute
+		}
+		if a.kind == reserve || a.kind == charge {
+			a.debt = 8
+		}
+		for range 1 + rnd.IntN(3) {
+			asks = append(asks, a)
+		}
+	}
+	return batchOf(asks...)
+}
+
+// answerOne is one call alone, of which q is the bucket.
+func answerOne(r *rule, a ask, q *int64) bool {
+	alone := newExchange(r, batchOf(a), 0)
+	switch a.kind {
+	case refund:
+		return true
+	case peek:
+		return *q+r.ticks(a.n) <= r.full
+	case reserve, charge:
+		alone.owed = a.debt
+	}
+	*q = serve(alone, *q, 0)
+	return alone.runs[0].k == 1
+}
+
+// What is taken along beforehand comes last, and to one call only.
+func TestSpareTokensComeAfterEverybody(t *testing.T) {
+	t.Parallel()
+	r := ruleOf(t, PerHour(10), 1)
+	b := batchOf(ask{r: r, n: 1}, ask{r: r, n: 2, extra: 6}, ask{r: r, n: 3, extra: 6})
+	x := newExchange(r, b, 0)
+	require.EqualValues(t, 10, serve(x, 0, 0)/r.perToken)
+	x.deal(b)
+	extras, granted := []int64{}, int64(0)
+	for _, c := range b {
+		require.True(t, c.Answer.ok)
+		extras, granted = append(extras, c.Answer.extra), granted+c.Ask.n+c.Answer.extra
+	}
+	assert.Equal(t, []int64{0, 4, 0}, extras)
+	assert.EqualValues(t, 10, granted)
+	assert.EqualValues(t, 6*r.perToken, b[2].Answer.q, "of the three calls, without what came along")
+}

@@ -1,0 +1,131 @@
+package ratelimiter
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// slowly is so slow that nothing comes back during a test.
+func slowly(burst int64) Rate { return Rate{N: 1, Per: 30 * 24 * time.Hour, Burst: burst} }
+
+// coreOn is a limiter whose batches the test makes itself.
+func coreOn(t *testing.T, c rueidis.Client, r Rate) (*core, *rule) {
+	t.Helper()
+	e, err := engine.New(t.Context(), c, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	l := New(e, redistest.Name(t))
+	_, _, err = l.TrySetRate(t.Context(), r)
+	require.NoError(t, err)
+	stored, err := l.core.rule(t.Context())
+	require.NoError(t, err)
+	return l.core, stored
+}
+
+// What a batch is told by the server is what its calls would have been told
+// one by one: on one bucket all goes out together, on another each call alone.
+func TestABatchGetsTheAnswersOfItsCalls(t *testing.T) {
+	t.Parallel()
+	c, r := coreOn(t, redistest.Shared(t).Client(t), slowly(20))
+	rnd := rand.New(rand.NewPCG(3, 4))
+	one, many := keys.BucketOf(c.name, "together"), keys.BucketOf(c.name, "alone")
+	granted, refused := 0, 0
+	for round := range 150 {
+		b := waitingAtTheFront(c, randomBatch(rnd, r))
+		b = b[:cut(b)]
+		require.NoError(t, c.send(one, b))
+		for _, mine := range b { // what is given back comes first in a batch
+			if mine.Ask.kind == refund {
+				require.NoError(t, c.send(many, batchOf(mine.Ask)))
+			}
+		}
+		for i, mine := range b {
+			if mine.Ask.kind == refund {
+				continue
+			}
+			alone := batchOf(mine.Ask)
+			require.NoError(t, c.send(many, alone))
+			require.Equal(t, alone[0].Answer.ok, mine.Answer.ok, "round %d, call %d of %d: %+v", round, i, len(b), mine.Ask)
+			require.Equal(t, alone[0].Answer.decision(1).Remaining, mine.Answer.decision(1).Remaining, "round %d, call %d of %d: %+v", round, i, len(b), mine.Ask)
+			if mine.Answer.ok {
+				granted++
+			} else {
+				refused++
+			}
+		}
+	}
+	t.Logf("%d granted, %d refused", granted, refused)
+	require.Greater(t, min(granted, refused), 500)
+}
+
+// waitingAtTheFront lets reservations wait for nothing or for ever: a wait in
+// between would depend on when it is sent.
+func waitingAtTheFront(c *core, b batch) batch {
+	for _, one := range b {
+		if one.Ask.kind == reserve && one.Ask.until > 0 {
+			one.Ask.until = forever
+		}
+	}
+	return b
+}
+
+func TestFiveOneOneWithThreeLeft(t *testing.T) {
+	t.Parallel()
+	for name, client := range map[string]func(t *testing.T) rueidis.Client{
+		"server": func(t *testing.T) rueidis.Client { return redistest.Shared(t).Client(t) },
+		"miniredis": func(t *testing.T) rueidis.Client {
+			c, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
+			require.NoError(t, err)
+			t.Cleanup(c.Close)
+			return c
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, r := coreOn(t, client(t), slowly(10))
+			key := keys.BucketOf(c.name, "u")
+			require.NoError(t, c.send(key, batchOf(ask{r: r, n: 7})))
+			b := batchOf(ask{r: r, n: 5}, ask{r: r, n: 1}, ask{r: r, n: 1})
+			require.NoError(t, c.send(key, b))
+			var allowed []bool
+			var remaining []int64
+			for _, one := range b {
+				d := one.Answer.decision(one.Ask.n)
+				allowed, remaining = append(allowed, d.Allowed), append(remaining, d.Remaining)
+			}
+			assert.Equal(t, []bool{false, true, true}, allowed)
+			assert.Equal(t, []int64{3, 2, 1}, remaining)
+		})
+	}
+}
+
+// A batch by a rule that has changed is decided by the new one, all of it.
+func TestABatchOfAnOldRuleIsDecidedByTheNewOne(t *testing.T) {
+	t.Parallel()
+	c, old := coreOn(t, redistest.Shared(t).Client(t), slowly(10))
+	key := keys.BucketOf(c.name, "u")
+	l := New(c.e, c.name)
+	require.NoError(t, l.SetRate(t.Context(), slowly(4)))
+	fresh, err := c.rule(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, c.send(key, batchOf(ask{r: fresh, n: 1})))
+	b := batchOf(ask{r: old, n: 2}, ask{r: old, n: 2}, ask{r: old, n: 1}, ask{r: old, n: 5, kind: reserve, until: forever, debt: old.debt})
+	require.NoError(t, c.send(key, b))
+	var allowed []bool
+	for _, one := range b {
+		require.Equal(t, fresh.Rate, one.Answer.r.Rate)
+		allowed = append(allowed, one.Answer.ok)
+	}
+	assert.Equal(t, []bool{true, false, true, false}, allowed, "the last asks for more than the new burst")
+}

@@ -1,0 +1,97 @@
+package ratelimiter
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// denials are the refusals that are known to last.
+type denials struct {
+	mu      sync.Mutex
+	by      map[string]denial
+	outdone time.Duration // what was sent before may have been refused for want of what was given back since
+}
+
+// denial is a bucket that refused. As of sent it held no more than the answer
+// says, as that was given later.
+type denial struct {
+	answer
+	sent time.Duration
+}
+
+const (
+	denialAge  = time.Second
+	maxDenials = 4096
+)
+
+// unlessDenied asks the server unless it is known to refuse.
+func (b *Bucket) unlessDenied(ctx context.Context, a ask) (answer, error) {
+	now := b.core.e.Now().Mono
+	if got, refused := b.core.denials.refuse(b.state, a, now); refused {
+		return got, nil
+	}
+	got, err := b.do(ctx, a)
+	if err == nil && !got.ok {
+		b.core.denials.learn(b.state, denial{got, now})
+	}
+	return got, err
+}
+
+// refuse answers from memory if even the most that can be there is too little.
+func (d *denials) refuse(state string, a ask, now time.Duration) (answer, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known, ok := d.by[state]
+	if !ok {
+		return answer{}, false
+	}
+	if now-known.sent > denialAge || known.r.generation != a.r.generation {
+		delete(d.by, state)
+		return answer{}, false
+	}
+	got := known.at(now)
+	return got, got.block > 0 || got.q+a.r.ticks(a.n) > a.r.full
+}
+
+// at is the fullest that the bucket can be now.
+func (d denial) at(now time.Duration) answer {
+	got := d.answer
+	passed := micros(now-d.sent) + 1 // never too little
+	got.block = max(0, got.block-passed)
+	gaining := passed - d.late
+	if gaining <= 0 {
+		got.late = -gaining
+		return got
+	}
+	got.late = 0
+	got.q = max(0, got.q-up(gaining, got.r.unit)/got.r.unit*got.r.gain)
+	return got
+}
+
+func (d *denials) learn(state string, what denial) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if what.sent <= d.outdone {
+		return
+	}
+	if d.by == nil {
+		d.by = make(map[string]denial)
+	}
+	if _, there := d.by[state]; !there && len(d.by) >= maxDenials {
+		for some := range d.by {
+			delete(d.by, some)
+			break
+		}
+	}
+	d.by[state] = what
+}
+
+// forgetDenial is for what has made a bucket fuller.
+func (c *core) forgetDenial(state string) {
+	now := c.e.Now().Mono
+	c.denials.mu.Lock()
+	defer c.denials.mu.Unlock()
+	c.denials.outdone = now
+	delete(c.denials.by, state)
+}

@@ -1,0 +1,62 @@
+package ratelimiter
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// What a program branches on. Every error of this package names the operation
+// and the limiter, and wraps one of these, the context's error and its cause,
+// or the error of Redis. A refusal is no error: it is a [Decision].
+var (
+	// ErrNoRate says that nobody has set a rate for this limiter.
+	ErrNoRate = errors.New("no rate was set")
+
+	// ErrOtherRate is returned by a limiter made with [WithExpectedRate] when
+	// another rate is stored. Its text shows both.
+	ErrOtherRate = errors.New("another rate is stored")
+
+	// ErrOtherAlgorithm says that the name belongs to something else: a
+	// limiter of another algorithm, or an object that is no limiter.
+	ErrOtherAlgorithm = errors.New("the name is used by another algorithm or object")
+
+	// ErrExceedsBurst says that the request asks for more than the bucket
+	// holds when it is full: it could never be allowed. Nothing was taken.
+	ErrExceedsBurst = errors.New("more than the burst")
+
+	// ErrExceedsDeadline is returned at once by a wait that would outlast the
+	// deadline of its context. Nothing was taken. It wraps
+	// context.DeadlineExceeded.
+	ErrExceedsDeadline error = deadlineError{}
+
+	// ErrExceedsDebt says that more is owed or reserved already than
+	// [WithMaxDebt] allows. Nothing was taken.
+	ErrExceedsDebt = errors.New("more than the maximum debt")
+
+	// ErrCrossSlot says that the members of an [All] lie in different slots of
+	// a cluster, so that no script can decide about all of them. Nothing was
+	// sent. It wraps ErrOption.
+	ErrCrossSlot error = crossSlotError{}
+
+	// ErrOption says that an argument cannot be used. Nothing was sent.
+	ErrOption = engine.ErrOption
+
+	// ErrUnknown says that a reply was lost: the tokens may or may not have
+	// been taken. Nothing was sent a second time.
+	ErrUnknown = engine.ErrUnknown
+
+	// ErrClosed is returned after the client was closed.
+	ErrClosed = engine.ErrClosed
+)
+
+type deadlineError struct{}
+
+func (deadlineError) Error() string { return "the wait would outlast the context's deadline" }
+func (deadlineError) Unwrap() error { return context.DeadlineExceeded }
+
+type crossSlotError struct{}
+
+func (crossSlotError) Error() string { return "the limits lie in different cluster slots" }
+func (crossSlotError) Unwrap() error { return ErrOption }

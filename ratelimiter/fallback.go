@@ -1,0 +1,161 @@
+package ratelimiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// Fallback is what decides while the server cannot be asked: [Open], [Closed]
+// or [Local].
+type Fallback interface {
+	check() error
+	decide(b *Bucket, n int64) (Decision, error)
+}
+
+// Open allows everything.
+var Open Fallback = openFallback{}
+
+// Closed refuses everything.
+var Closed Fallback = closedFallback{}
+
+// Local applies a rate in the process: with N processes, up to N times that
+// rate is let through.
+func Local(r Rate) Fallback {
+	own, err := travelling(r)
+	return localFallback{own, err}
+}
+
+type openFallback struct{}
+
+func (openFallback) check() error { return nil }
+
+func (openFallback) decide(*Bucket, int64) (Decision, error) {
+	return Decision{Allowed: true, Fallback: true}, nil
+}
+
+type closedFallback struct{}
+
+func (closedFallback) check() error { return nil }
+
+func (closedFallback) decide(*Bucket, int64) (Decision, error) {
+	return Decision{Fallback: true, RetryAfter: restFor}, nil
+}
+
+type localFallback struct {
+	r   *rule
+	bad error
+}
+
+func (f localFallback) check() error { return f.bad }
+
+func (f localFallback) decide(b *Bucket, n int64) (Decision, error) {
+	if n > f.r.Burst {
+		return Decision{}, exceedsBurst(n, f.r)
+	}
+	a := b.core.standIns.answer(b.state, ask{r: f.r, n: n, kind: take}, b.core.e.Now().Mono)
+	d := a.decision(n)
+	d.Fallback = true
+	return d, nil
+}
+
+// fallback is the setting of a handle.
+type fallback struct {
+	within time.Duration
+	to     Fallback
+}
+
+// breaker keeps requests from waiting for a server that does not answer.
+type breaker struct {
+	until   atomic.Int64 // nobody asks before; monotonic, 0 while all is well
+	probing atomic.Bool
+}
+
+// restFor is how long nobody asks after a failure.
+const restFor = time.Second
+
+// admit reports whether the server is asked. A probe is the only one that does.
+func (k *breaker) admit(now time.Duration) (ask, probe bool) {
+	until := time.Duration(k.until.Load())
+	switch {
+	case until == 0:
+		return true, false
+	case now < until:
+		return false, false
+	}
+	probe = k.probing.CompareAndSwap(false, true)
+	return probe, probe
+}
+
+// ended takes note of what a request has found out. One whose caller left has
+// found out nothing.
+func (k *breaker) ended(now time.Duration, what finding, probe bool) {
+	switch {
+	case what == silent:
+		k.until.Store(int64(now + restFor))
+	case what == answered && k.until.Load() != 0:
+		k.until.Store(0)
+	}
+	if probe {
+		k.probing.Store(false)
+	}
+}
+
+type finding int
+
+const (
+	answered finding = iota
+	silent
+	nothing
+)
+
+// orFallBack asks the server, for as long as the fallback says.
+func (b *Bucket) orFallBack(ctx context.Context, n int64) (Decision, error) {
+	if err := b.usable(ctx); err != nil {
+		return Decision{}, err
+	}
+	if n <= 0 {
+		return Decision{}, fmt.Errorf("%w: %d tokens: at least 1", ErrOption, n)
+	}
+	now := b.core.e.Now
+	asked, probe := b.core.breaker.admit(now().Mono)
+	if !asked {
+		return b.fallback.to.decide(b, n)
+	}
+	limited, cancel := context.WithTimeout(ctx, b.fallback.within)
+	defer cancel()
+	d, err := b.decide(limited, n)
+	what := found(ctx, limited, err)
+	b.core.breaker.ended(now().Mono, what, probe)
+	if what != silent {
+		return d, err
+	}
+	return b.fallback.to.decide(b, n)
+}
+
+// found is what the end of a request says about the server.
+func found(ctx, limited context.Context, err error) finding {
+	switch {
+	case err == nil:
+		return answered
+	case ctx.Err() != nil:
+		return nothing
+	case limited.Err() != nil || unreachable(err):
+		return silent
+	}
+	return answered
+}
+
+// unreachable reports whether err says that the server could not decide.
+func unreachable(err error) bool {
+	for _, own := range []error{ErrNoRate, ErrOtherAlgorithm, ErrOtherRate, ErrExceedsBurst} {
+		if errors.Is(err, own) {
+			return false
+		}
+	}
+	return engine.Passing(err)
+}

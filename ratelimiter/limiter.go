@@ -1,0 +1,201 @@
+package ratelimiter
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// Limiter is a handle on the token bucket of one name. It holds nothing, so it
+// may be used by any number of goroutines, and any number of handles on one
+// name are the same limiter.
+//
+// The methods that take tokens are those of [Bucket]: on the limiter itself
+// they are about the one bucket that has no key; [Limiter.For] gives each key
+// a bucket of its own.
+type Limiter struct {
+	Bucket
+}
+
+// New returns a handle. Programs outside of this module call
+// rueidisson.Client.RateLimiter.
+func New(e *engine.Engine, name string, opts ...Option) *Limiter {
+	c := coreOf(e, e.Map(name))
+	l := &Limiter{Bucket{core: c, limiter: name, state: keys.Bucket(c.name), options: &options{}}}
+	l.bad = l.configure(opts)
+	switch {
+	case l.bad != nil:
+	case c.name == "":
+		l.bad = fmt.Errorf("%w: empty name", ErrOption)
+	case e.Cluster():
+		if err := keys.OnCluster(c.name); err != nil {
+			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, c.name, err)
+		}
+	}
+	return l
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (l *Limiter) Name() string { return l.limiter }
+
+// For returns a handle on the bucket of one key, such as a user or an address:
+// each key has the whole rate for itself. It asks nobody, and a key that is not
+// used costs nothing, in the process or on the server.
+//
+// Any text is a key but the empty one, which is an ErrOption of the handle's
+// operations. Wire: string name:{key}. Of a key above 64 bytes a hash stands
+// there, and braces and "%" are escaped, so that who chooses keys chooses
+// neither a cluster slot nor how much is stored.
+func (l *Limiter) For(key string, opts ...KeyOption) *Bucket {
+	b := l.Bucket
+	b.key, b.state = key, keys.BucketOf(l.core.name, key)
+	if key == "" && b.bad == nil {
+		b.bad = fmt.Errorf("%w: empty key", ErrOption)
+	}
+	for _, o := range opts {
+		if b.bad == nil {
+			b.bad = applyKey(&b, o)
+		}
+	}
+	return &b
+}
+
+// TrySetRate stores the rate unless one is stored already. It returns the one
+// that is stored then, and whether it is this call's. A new rate starts with
+// full buckets.
+//
+// ctx ends the wait for the answer; the call may still take effect then.
+// Cost: one round trip. Wire: string name. Errors: ctx's; [ErrOption] for a
+// rate of nothing, or one that 2^53 cannot hold exactly (the text names the
+// largest burst that fits); [ErrOtherAlgorithm]; [ErrClosed]; Redis' and the
+// network's. Source: RRateLimiter.trySetRate.
+func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (stored Rate, created bool, err error) {
+	defer func() { err = l.failed("try set rate", err) }()
+	want, err := l.settable(ctx, r)
+	if err != nil {
+		return Rate{}, false, err
+	}
+	nonce := engine.NewRequest()
+	got, err := l.core.change(ctx, ruleCreateScript, want.parameters(), nonce)
+	if err != nil {
+		return Rate{}, false, err
+	}
+	return got.Rate, strings.HasSuffix(got.stored, " "+nonce), nil
+}
+
+// SetRate stores the rate for everybody, whatever is stored. Processes that
+// use the limiter follow within a second. What was taken stays taken, in whole
+// tokens and up to the new burst, unless [WithReset] makes all buckets full.
+// It also ends a pause.
+//
+// A wait that was already granted keeps its time. ctx ends the wait for the
+// answer; the call may still take effect then. It is sent once.
+// Cost: one round trip. Wire: string name. Errors: as
+// [Limiter.TrySetRate], and [ErrUnknown]. Source: RRateLimiter.setRate.
+func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error {
+	reset, err := resolveSet(opts)
+	if err == nil {
+		var want *rule
+		if want, err = l.settable(ctx, r); err == nil {
+			_, err = l.core.change(ctx, ruleSetScript, want.parameters(), reset, engine.NewRequest())
+		}
+	}
+	return l.failed("set rate", err)
+}
+
+// settable checks what is common to setting a rate.
+func (l *Limiter) settable(ctx context.Context, r Rate) (*rule, error) {
+	if err := l.usable(ctx); err != nil {
+		return nil, err
+	}
+	return resolve(r)
+}
+
+// Rate is the rate that is stored now.
+//
+// Cost: one round trip. Errors: [ErrNoRate]; [ErrOtherAlgorithm]; ctx's;
+// [ErrClosed]; Redis' and the network's. Source: RRateLimiter.getConfig.
+func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
+	if err := l.usable(ctx); err != nil {
+		return Rate{}, l.failed("rate", err)
+	}
+	r, err, _ := engine.Await(l.core.e, ctx, 0, func() (Rate, error) {
+		r, err := l.core.refresh() // not one that was under way
+		if err != nil {
+			return Rate{}, err
+		}
+		return r.(*rule).Rate, nil
+	})
+	return r, l.failed("rate", err)
+}
+
+// Pause stops granting, for all keys, until [Limiter.Resume] or
+// [Limiter.SetRate]: requests are refused with a RetryAfter of a second, as
+// nobody knows when it ends, and waits wait. Buckets fill meanwhile. Other
+// processes follow within a second. It is sent once.
+//
+// Cost: one round trip. Errors: [ErrNoRate]; [ErrOtherAlgorithm];
+// [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the network's.
+func (l *Limiter) Pause(ctx context.Context) error { return l.pause(ctx, "pause", "1") }
+
+// Resume ends a pause. Cost and errors: as [Limiter.Pause].
+func (l *Limiter) Resume(ctx context.Context) error { return l.pause(ctx, "resume", "0") }
+
+func (l *Limiter) pause(ctx context.Context, op, paused string) error {
+	err := l.usable(ctx)
+	if err == nil {
+		_, err = l.core.change(ctx, rulePauseScript, paused)
+	}
+	return l.failed(op, err)
+}
+
+// Delete forgets the rate and the bucket without a key, and reports whether
+// there was one. Requests fail with [ErrNoRate] from then on, in other
+// processes within a second. What is kept for keys goes by itself, and a rate
+// that is set later starts with full buckets. It is sent once.
+//
+// Cost: one round trip. Errors: [ErrOtherAlgorithm]; [ErrUnknown]; ctx's;
+// [ErrClosed]; Redis' and the network's. Source: RRateLimiter.delete.
+func (l *Limiter) Delete(ctx context.Context) (bool, error) {
+	if err := l.usable(ctx); err != nil {
+		return false, l.failed("delete", err)
+	}
+	n, err, _ := engine.Await(l.core.e, ctx, 0, func() (int64, error) {
+		asked := l.core.e.Now().Mono
+		answer, err := l.core.e.Run(ctx, ruleDeleteScript, []string{l.core.name, l.state}, nil)
+		if err != nil {
+			return 0, told(err)
+		}
+		l.core.remember(nil, asked, l.core.e.Now().Mono)
+		return answer.AsInt64()
+	})
+	return n == 1, l.failed("delete", err)
+}
+
+// change runs a script that returns the stored rule, and remembers that.
+func (c *core) change(ctx context.Context, s *scripts.Script, args ...string) (*rule, error) {
+	r, err, _ := engine.Await(c.e, ctx, 0, func() (*rule, error) {
+		asked := c.e.Now().Mono
+		answer, err := c.e.Run(ctx, s, []string{c.name}, args)
+		if err == nil && answer.Nil {
+			err = ErrNoRate
+		}
+		if err != nil {
+			return nil, told(err)
+		}
+		text, err := answer.ToString()
+		if err != nil {
+			return nil, err
+		}
+		r, err := parseRule(text)
+		if err == nil {
+			c.remember(r, asked, c.e.Now().Mono)
+		}
+		return r, err
+	})
+	return r, err
+}

@@ -1,0 +1,31 @@
+-- block.lua: grant nothing for a while. It replaces an earlier block, but what was reserved for the end of that keeps it.
+--
+-- KEYS[1]  state of the bucket, see decide.lua
+-- ARGV[1]  generation of the rule, for a bucket that is full
+-- ARGV[2]  for how long from now, µs
+--
+-- Returns  number  until when, server time in µs
+-- Replay   unsafe: a second run that comes late blocks again
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local till = now + ARGV[2]
+local text, left = ARGV[1] .. ' 0 0 0', 0
+local state = redis.call('GET', KEYS[1])
+if state then
+	local t, earlier
+	text, t, earlier = string.match(state, '^(%-?%d+ (%d+) %d+ %d+) ?(%d*)$')
+	if not text then
+		return redis.error_reply('WRONGTYPE ' .. KEYS[1] .. ' is not the state of a rate limiter')
+	end
+	t, earlier = tonumber(t), tonumber(earlier) or 0
+	if t > till and t <= earlier then
+		till = earlier
+	end
+	left = redis.call('PTTL', KEYS[1])
+end
+local px = math.ceil((till - now) / 1000) + 1
+if px < left then
+	px = left
+end
+redis.call('SET', KEYS[1], text .. string.format(' %.0f', till), 'PX', string.format('%.0f', px))
+return till

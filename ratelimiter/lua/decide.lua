@@ -1,0 +1,193 @@
+-- decide.lua: any number of requests, in the order of their arrival, on one bucket or on several at once.
+--
+-- KEYS[i]  state of bucket i: "generation t w f" or "generation t w f b": w tokens and f ticks are missing as of server
+--          time t, µs; nothing is granted before b, µs; full and not blocked means absent
+-- ARGV[1…] for each bucket eight numbers: generation of the rule; generation of its last reset, or -1 if it is adopted by
+--          a state of a newer rule, too; ticks gained per unit of
+--          time; ticks per token; ticks when full; unit of time, µs; the most ticks of debt; ticks to give back first.
+--          Then for each run of equal requests: how many there are; how long one may wait, µs, or -1 if it is not to
+--          wait and may go into debt, or -2 if it takes what is there but only if nobody before it was refused; and
+--          for each bucket the ticks that one takes
+--
+-- Returns  array  {-1} a bucket's state is of a newer rule: nothing was done
+--          array  {server time now, then for each bucket ticks missing afterwards, t and when its block ends or 0, then
+--                 for each run how many requests are granted}
+-- Replay   unsafe: a second run takes again
+local FIELDS = 8
+local count = #KEYS
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+
+-- up is the first multiple of the unit at or after x.
+local function up(x, unit)
+	return x + (unit - x % unit) % unit
+end
+
+local function min(x, y)
+	return x < y and x or y
+end
+
+-- adopt converts a state that another rule left. Whole tokens that are missing stay missing, up to the burst, and the
+-- fraction of one counts as one. Time before the rule was set refills nothing. Rules that travel with the call may take
+-- turns on one key, so among them debt stays, too. It is nil if the state's rule is the newer one.
+local function adopt(b, g, w, f)
+	local theirs, mine = tonumber(g), tonumber(b.g)
+	if mine > 0 and theirs > mine and b.reset >= 0 then
+		return nil
+	end
+	if mine > 0 and theirs > 0 and theirs < b.reset then
+		b.t = b.now
+		return 0
+	end
+	if mine > 0 and theirs > 0 and b.t < mine then
+		b.t = mine
+	end
+	b.t = up(b.t, b.u)
+	if f > 0 then
+		w = w + 1
+	end
+	local most = b.k / b.c
+	if mine < 0 or theirs < 0 then
+		most = math.floor((9007199254740991 - b.a) / b.c) - 1
+	end
+	return min(w, most) * b.c
+end
+
+-- later is the ticks that will be missing at a time ahead of t.
+local function later(b, at)
+	local q = b.q - (at - b.t) / b.u * b.a
+	return q > 0 and q or 0
+end
+
+local function fill(b, to)
+	if b.t < to then
+		b.q = later(b, to)
+		b.t = to
+	end
+end
+
+local function load(i)
+	local at = (i - 1) * FIELDS
+	local b = {
+		g = ARGV[at + 1], reset = tonumber(ARGV[at + 2]), a = tonumber(ARGV[at + 3]), c = tonumber(ARGV[at + 4]),
+		k = tonumber(ARGV[at + 5]), u = tonumber(ARGV[at + 6]), debt = tonumber(ARGV[at + 7]), q = 0, block = 0,
+	}
+	b.now = now - now % b.u
+	b.t = b.now
+	local state = redis.call('GET', KEYS[i])
+	if state then
+		local g, t, w, f, block = string.match(state, '^(%-?%d+) (%d+) (%d+) (%d+) ?(%d*)$')
+		if not g then
+			return nil, redis.error_reply('WRONGTYPE ' .. KEYS[i] .. ' is not the state of a rate limiter')
+		end
+		b.t = tonumber(t)
+		if block ~= '' and tonumber(block) > now then
+			b.block = up(tonumber(block), b.u)
+		end
+		if g == b.g then
+			b.q = w * b.c + f
+		else
+			b.q = adopt(b, g, tonumber(w), tonumber(f))
+			if not b.q then
+				return nil
+			end
+		end
+	end
+	-- The state is of the future: for up to a second the clock may have been set back, and in a block it is meant. Beyond,
+	-- there was a failover, or a clock was wrong.
+	if b.t > b.now + 1000000 and b.t > b.block then
+		b.t = b.now
+	end
+	fill(b, b.now)
+	local credit = tonumber(ARGV[at + 8])
+	if credit > 0 and b.q > 0 then
+		b.q = b.q > credit and b.q - credit or 0
+		b.changed = true
+	end
+	return b
+end
+
+local function save(i, b)
+	local blocked = b.block > now
+	if b.q == 0 and not blocked then
+		return redis.call('DEL', KEYS[i])
+	end
+	local w = math.floor(b.q / b.c)
+	local text = string.format('%s %.0f %.0f %.0f', b.g, b.t, w, b.q - w * b.c)
+	local px = (math.ceil(b.q / b.a) * b.u + b.t - now) / 1000
+	if blocked then
+		text = text .. string.format(' %.0f', b.block)
+		if px < (b.block - now) / 1000 then
+			px = (b.block - now) / 1000
+		end
+	end
+	redis.call('SET', KEYS[i], text, 'PX', string.format('%.0f', min(math.ceil(px) + 1, 100000000000000)))
+end
+
+local buckets = {}
+for i = 1, count do
+	local b, err = load(i)
+	if err then
+		return err
+	elseif not b then
+		return {-1}
+	end
+	buckets[i] = b
+end
+
+-- most is how many requests of a run bucket b alone could grant. Under a block that means from its end on.
+local function most(b, wait, cost)
+	if wait < 0 then
+		return math.floor((b.k + b.debt - b.q) / cost)
+	end
+	if cost > b.k or b.block > now + wait then
+		return 0
+	end
+	local q, from = b.q, b.t
+	if from < b.block then
+		q, from = later(b, b.block), b.block
+	end
+	local left = now + wait - from
+	local ahead = left > 0 and min(math.floor(left / b.u) * b.a, b.debt) or 0
+	return math.floor((b.k + ahead - q) / cost)
+end
+
+local granted, refused = {}, false
+for at = count * FIELDS + 1, #ARGV, count + 2 do
+	local asked, wait = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+	local n = asked
+	if wait == -2 then
+		n, wait = refused and 0 or asked, 0
+	end
+	for i = 1, count do
+		n = min(n, most(buckets[i], wait, tonumber(ARGV[at + 1 + i])))
+	end
+	if n > 0 then
+		for i = 1, count do
+			if wait >= 0 then
+				fill(buckets[i], buckets[i].block)
+			end
+			buckets[i].q = buckets[i].q + n * tonumber(ARGV[at + 1 + i])
+			buckets[i].changed = true
+		end
+	else
+		n = 0
+	end
+	refused = refused or n < asked
+	granted[#granted + 1] = n
+end
+
+local reply = {now}
+for i = 1, count do
+	local b = buckets[i]
+	if b.changed then
+		save(i, b)
+	end
+	reply[#reply + 1] = b.q
+	reply[#reply + 1] = b.t
+	reply[#reply + 1] = b.block > b.now and b.block or 0
+end
+for i = 1, #granted do
+	reply[#reply + 1] = granted[i]
+end
+return reply

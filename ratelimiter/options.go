@@ -1,0 +1,164 @@
+package ratelimiter
+
+import (
+	"fmt"
+	"time"
+)
+
+// An Option is about one handle, and those that [Limiter.For] makes of it.
+// Nothing of it is stored. A value that cannot be used is an [ErrOption] of
+// every operation of the handle.
+type Option interface{ apply(*options) error }
+
+// A KeyOption is about the bucket of one key.
+type KeyOption interface{ applyKey(*Bucket) error }
+
+// A SetOption changes one [Limiter.SetRate].
+type SetOption interface {
+	applySet() (reset string, err error)
+}
+
+// options are those of a handle. All are off by default.
+type options struct {
+	expected *Rate
+	maxDebt  int64
+	denial   bool
+	prefetch int64
+	fallback *fallback
+}
+
+type option func(*options) error
+
+func (o option) apply(to *options) error { return o(to) }
+
+// WithExpectedRate makes every request fail with [ErrOtherRate] while another
+// rate than this is stored. Without it a handle follows what is stored.
+func WithExpectedRate(r Rate) Option {
+	return option(func(o *options) error {
+		o.expected = &r
+		return r.check()
+	})
+}
+
+// WithMaxDebt bounds how many tokens may be owed beyond a bucket that is
+// empty, by reservations, waits and charges of this handle. The default, and
+// the most, is what can be counted exactly, which is at least another burst.
+func WithMaxDebt(tokens int64) Option {
+	return option(func(o *options) error {
+		if tokens < 1 {
+			return fmt.Errorf("%w: a maximum debt of %d tokens: at least 1", ErrOption, tokens)
+		}
+		o.maxDebt = tokens
+		return nil
+	})
+}
+
+// WithLocalDenial refuses requests in the process while it knows that the
+// server would: for up to a second after a refusal, it remembers the most that
+// can be there since. Tokens that another process gives back in that second
+// are not seen; everything else is as if the server had been asked. It makes
+// the refusals of a hot key free.
+func WithLocalDenial() Option {
+	return option(func(o *options) error {
+		o.denial = true
+		return nil
+	})
+}
+
+// WithPrefetch takes up to n tokens more than a request needs, and answers the
+// next requests from them in the process. It relaxes the limit: in any window
+// up to n tokens for each process may be granted on top of it. A process that
+// dies takes its n tokens along. What is not used within the time in which an
+// empty bucket gets full is dropped.
+func WithPrefetch(n int64) Option {
+	return option(func(o *options) error {
+		if n < 1 {
+			return fmt.Errorf("%w: prefetch of %d tokens: at least 1", ErrOption, n)
+		}
+		o.prefetch = n
+		return nil
+	})
+}
+
+// WithFallback decides about [Bucket.Take] and [Bucket.Allow] by itself when
+// the server has not answered within that time: because it cannot be reached,
+// is loading, has failed over or is part of a cluster that is down. After a
+// failure it does not ask again for a second, and then by one request at a
+// time. A server that answers, with an error too, is not fallen back from.
+// Such decisions have Fallback set. Waits, reservations and charges have no
+// fallback.
+func WithFallback(within time.Duration, f Fallback) Option {
+	return option(func(o *options) error {
+		if within <= 0 {
+			return fmt.Errorf("%w: a fallback after %v: the time must be positive", ErrOption, within)
+		}
+		if f == nil {
+			return fmt.Errorf("%w: a nil fallback", ErrOption)
+		}
+		o.fallback = &fallback{within: within, to: f}
+		return f.check()
+	})
+}
+
+func (o *options) configure(opts []Option) error {
+	for _, opt := range opts {
+		if opt == nil {
+			return fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := opt.apply(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// debt is the most tokens that may be owed.
+func (o *options) debt(r *rule) int64 {
+	if o.maxDebt > 0 {
+		return min(o.maxDebt, r.debt)
+	}
+	return r.debt
+}
+
+type keyOption func(*Bucket) error
+
+func (o keyOption) applyKey(b *Bucket) error { return o(b) }
+
+// WithRule gives the key a rate of its own, such as that of the user's plan,
+// in place of the stored one. It travels with the call and is stored nowhere,
+// so all who use the key should name the same; the key's bucket stays the same
+// one when the rate changes, with what was taken. A pause of the limiter does
+// not touch it.
+func WithRule(r Rate) KeyOption {
+	return keyOption(func(b *Bucket) (err error) {
+		b.own, err = travelling(r)
+		return err
+	})
+}
+
+func applyKey(b *Bucket, o KeyOption) error {
+	if o == nil {
+		return fmt.Errorf("%w: a nil option", ErrOption)
+	}
+	return o.applyKey(b)
+}
+
+type setOption string
+
+func (o setOption) applySet() (string, error) { return string(o), nil }
+
+// WithReset makes all buckets of the limiter full.
+func WithReset() SetOption { return setOption("1") }
+
+func resolveSet(opts []SetOption) (reset string, err error) {
+	reset = "0"
+	for _, o := range opts {
+		if o == nil {
+			return "", fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if reset, err = o.applySet(); err != nil {
+			return "", err
+		}
+	}
+	return reset, nil
+}

@@ -1,0 +1,64 @@
+package ratelimiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Reservation is tokens that will be there. They are taken already: who does
+// not use them cancels.
+type Reservation struct {
+	b    *Bucket
+	n    int64
+	got  answer
+	due  time.Duration // monotonic
+	used atomic.Bool
+}
+
+// Reserve reserves one token. See [Bucket.ReserveN].
+func (b *Bucket) Reserve(ctx context.Context) (*Reservation, error) { return b.ReserveN(ctx, 1) }
+
+// ReserveN takes n tokens, those of the future if need be, and says when they
+// may be used. ctx ends the wait for the answer, not the one for the tokens:
+// its deadline has no meaning here.
+//
+// Cost and errors: see [Bucket]; [ErrExceedsBurst]; [ErrExceedsDebt], also
+// while the limiter is paused. Source: x/time/rate.
+func (b *Bucket) ReserveN(ctx context.Context, n int64) (*Reservation, error) {
+	a, err := b.reserve(ctx, n, forever)
+	if errors.Is(err, errPaused) {
+		err = fmt.Errorf("%w: %w", ErrExceedsDebt, err)
+	}
+	if err != nil {
+		return nil, b.failed("reserve", err)
+	}
+	return &Reservation{b: b, n: n, got: a, due: b.core.e.Now().Mono + a.delay()}, nil
+}
+
+// Tokens is how many were reserved.
+func (r *Reservation) Tokens() int64 { return r.n }
+
+// Delay is how long it is from now until the tokens may be used, 0 if they may
+// be used already.
+func (r *Reservation) Delay() time.Duration { return max(0, r.due-r.b.core.e.Now().Mono) }
+
+// Cancel gives the tokens back as far as that takes nothing from those who
+// reserved later: what they are to wait for stays as it is. Once the tokens
+// may be used, nothing comes back; nor after the rate has changed, or when it
+// is called again. It is sent once: after [ErrUnknown] it may or may not have
+// been done.
+//
+// Cost: one round trip. Errors: ctx's; [ErrUnknown]; [ErrClosed]; Redis' and
+// the network's. Source: x/time/rate.
+func (r *Reservation) Cancel(ctx context.Context) error {
+	b := r.b
+	err := b.usable(ctx)
+	if err == nil && r.used.CompareAndSwap(false, true) {
+		err = b.core.cancel(ctx, cancellation{b.state, r.n, r.got, false})
+		r.used.Store(err == nil || errors.Is(err, ErrUnknown))
+	}
+	return b.failed("cancel", err)
+}

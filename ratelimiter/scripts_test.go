@@ -1,0 +1,311 @@
+package ratelimiter
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// scriptCall is one EVAL or EVALSHA as it went out.
+type scriptCall struct {
+	script     string // the file's name, from the first line of its text
+	header     scripts.Header
+	keys, args []string
+}
+
+// scriptRecorder notes the script calls of a client. It learns the text behind
+// a hash from the EVAL that follows a NOSCRIPT, so it needs a server of its own.
+type scriptRecorder struct {
+	rueidis.Client
+	t testing.TB
+
+	mu     sync.Mutex
+	texts  map[string]string
+	calls  []scriptCall
+	before func(script string) // called before a script is sent, if set
+	after  func(script string) // called when it was answered, if set
+}
+
+func (r *scriptRecorder) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	name := r.note(cmd)
+	r.mu.Lock()
+	before, after := r.before, r.after
+	r.mu.Unlock()
+	if before != nil {
+		before(name)
+	}
+	res := r.Client.Do(ctx, cmd)
+	if after != nil {
+		after(name)
+	}
+	return res
+}
+
+// note returns the script that a command calls, "" if none. It copies: rueidis
+// reuses a command once it was sent.
+func (r *scriptRecorder) note(cmd rueidis.Completed) (name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch args := slices.Clone(cmd.Commands()); args[0] {
+	case "EVAL":
+		sum := sha1.Sum([]byte(args[1]))
+		r.texts[hex.EncodeToString(sum[:])] = args[1]
+		name = r.add(args[1], args[2:])
+	case "EVALSHA":
+		if text, known := r.texts[args[1]]; known {
+			name = r.add(text, args[2:])
+		}
+	}
+	return name
+}
+
+func (r *scriptRecorder) add(text string, rest []string) (name string) {
+	header, err := scripts.ParseHeader(text)
+	if err != nil {
+		return "" // the probe at start-up
+	}
+	name, _, _ = strings.Cut(strings.TrimPrefix(text, "-- "), ":")
+	n, err := strconv.Atoi(rest[0])
+	if !assert.NoError(r.t, err) {
+		return ""
+	}
+	r.calls = append(r.calls, scriptCall{script: name, header: header, keys: rest[1 : 1+n], args: rest[1+n:]})
+	return name
+}
+
+// take returns what was called since the last time.
+func (r *scriptRecorder) take() []scriptCall {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	calls := r.calls
+	r.calls = nil
+	return calls
+}
+
+// around sets what happens before and after each script from now on.
+func (r *scriptRecorder) around(before, after func(script string)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.before, r.after = before, after
+}
+
+func scriptNames(calls []scriptCall) (names []string) {
+	for _, c := range calls {
+		names = append(names, c.script)
+	}
+	return names
+}
+
+// recorded returns an engine on a server that knows no script yet.
+func recorded(t *testing.T) (*engine.Engine, *scriptRecorder) {
+	t.Helper()
+	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
+	require.NoError(t, err)
+	r := &scriptRecorder{Client: client, t: t, texts: map[string]string{}}
+	e, err := engine.New(t.Context(), r, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	return e, r
+}
+
+// right checks one call: as many keys and arguments as the header names, all
+// keys in one slot, and of decide.lua as many numbers as its buckets and runs
+// are made of.
+func right(t *testing.T, c scriptCall) {
+	t.Helper()
+	assert.NoError(t, c.header.Check(len(c.keys), len(c.args)), c.script)
+	for _, key := range c.keys {
+		assert.Equal(t, redistest.Slot(c.keys[0]), redistest.Slot(key), "%s: %q are of several slots", c.script, c.keys)
+	}
+	for _, arg := range append(slices.Clone(c.keys), c.args...) {
+		assert.NotEmpty(t, arg, c.script)
+	}
+	if c.script == "decide.lua" {
+		runs := len(c.args) - 8*len(c.keys)
+		assert.GreaterOrEqual(t, runs, 0)
+		assert.Zero(t, runs%(2+len(c.keys)), "decide.lua takes runs of %d numbers, and got %d", 2+len(c.keys), runs)
+	}
+}
+
+// operation is what a user does, and the scripts that it sends then.
+type operation struct {
+	name    string
+	do      func(ctx context.Context, l *Limiter) error
+	scripts []string
+}
+
+var operations = []operation{
+	{"rate", func(ctx context.Context, l *Limiter) error { _, err := l.Rate(ctx); return err }, []string{"rule_read.lua"}},
+	{"try set rate", func(ctx context.Context, l *Limiter) error {
+		_, _, err := l.TrySetRate(ctx, PerHour(5))
+		return err
+	}, []string{"rule_create.lua"}},
+	{"set rate", func(ctx context.Context, l *Limiter) error { return l.SetRate(ctx, PerHour(5)) }, []string{"rule_set.lua"}},
+	{"pause", func(ctx context.Context, l *Limiter) error { return l.Pause(ctx) }, []string{"rule_pause.lua"}},
+	{"resume", func(ctx context.Context, l *Limiter) error { return l.Resume(ctx) }, []string{"rule_pause.lua"}},
+	{"take", func(ctx context.Context, l *Limiter) error { _, err := l.Take(ctx, 1); return err }, []string{"take.lua"}},
+	{"peek", func(ctx context.Context, l *Limiter) error { _, err := l.Peek(ctx); return err }, []string{"decide.lua"}},
+	{"wait", func(ctx context.Context, l *Limiter) error { return l.Wait(ctx) }, []string{"decide.lua"}},
+	{"charge", func(ctx context.Context, l *Limiter) error { _, err := l.Charge(ctx, 7); return err }, []string{"decide.lua"}},
+	{"reserve and cancel", func(ctx context.Context, l *Limiter) error {
+		r, err := l.Reserve(ctx)
+		if err != nil {
+			return err
+		}
+		return r.Cancel(ctx)
+	}, []string{"decide.lua", "cancel.lua"}},
+	{"refund", func(ctx context.Context, l *Limiter) error { return l.Refund(ctx, 2) }, []string{"decide.lua"}},
+	{"all", func(ctx context.Context, l *Limiter) error {
+		_, err := All(l.For("v"), New(l.core.e, l.Name()+"2").For("v", WithRule(PerHour(3)))).Take(ctx, 1)
+		return err
+	}, []string{"decide.lua"}},
+	{"reset", func(ctx context.Context, l *Limiter) error { return l.Reset(ctx) }, []string{"reset.lua"}},
+	{"prefetch", func(ctx context.Context, l *Limiter) error {
+		_, err := New(l.core.e, l.Name(), WithPrefetch(2)).Take(ctx, 1)
+		return err
+	}, []string{"decide.lua"}},
+	{"block", func(ctx context.Context, l *Limiter) error { return l.Block(ctx, time.Millisecond) }, []string{"block.lua"}},
+	{"delete", func(ctx context.Context, l *Limiter) error { _, err := l.Delete(ctx); return err }, []string{"rule_delete.lua"}},
+}
+
+func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
+	t.Parallel()
+	e, r := recorded(t)
+	for _, name := range []string{"api", "{u1}:api", "a{b}c"} {
+		l := New(e, name)
+		_, _, err := l.TrySetRate(t.Context(), PerHour(5))
+		require.NoError(t, err)
+		for _, op := range operations {
+			r.take()
+			require.NoError(t, op.do(t.Context(), l), op.name)
+			calls := r.take()
+			require.Equal(t, op.scripts, scriptNames(calls), op.name)
+			for _, c := range calls {
+				right(t, c)
+				if strings.HasPrefix(c.script, "rule_") {
+					assert.Equal(t, name, c.keys[0], "KEYS[1] is the rule")
+				} else {
+					assert.Contains(t, []string{keys.Bucket(name), keys.BucketOf(name, "v")}, c.keys[0], "KEYS[1] is a bucket")
+				}
+			}
+		}
+	}
+}
+
+// The scripts of the sliding log are of another algorithm.
+func TestEveryScriptIsCalled(t *testing.T) {
+	t.Parallel()
+	files, err := lua.ReadDir("lua")
+	require.NoError(t, err)
+	var there, called []string
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), "log_") {
+			there = append(there, f.Name())
+		}
+	}
+	for _, op := range operations {
+		called = append(called, op.scripts...)
+	}
+	slices.Sort(called)
+	assert.ElementsMatch(t, there, slices.Compact(called), "scripts, and those that the test above calls")
+}
+
+// Only what a second run does not harm may be sent again.
+func TestWhichScriptsAreSentAgain(t *testing.T) {
+	t.Parallel()
+	for _, s := range []*scripts.Script{takeScript, decideScript, cancelScript, resetScript, ruleSetScript, rulePauseScript, ruleDeleteScript} {
+		assert.Equal(t, scripts.Unsafe, s.Replay, s.Name)
+	}
+	for _, s := range []*scripts.Script{ruleReadScript, ruleCreateScript} {
+		assert.Equal(t, scripts.Safe, s.Replay, s.Name)
+	}
+}
+
+// A rate that was read before it was changed here, and whose answer comes
+// later, must not hide the change from the client that made it.
+func TestAnAnswerFromBeforeAChangeDoesNotHideIt(t *testing.T) {
+	t.Parallel()
+	e, r := recorded(t)
+	l := New(e, "api")
+	require.NoError(t, l.SetRate(t.Context(), PerHour(5)))
+	_, err := l.Rate(t.Context())
+	require.NoError(t, err)
+	var once sync.Once
+	asking := make(chan error, 1)
+	r.around(func(script string) {
+		if script != "rule_set.lua" {
+			return
+		}
+		once.Do(func() { // the rate is read while its change is on its way
+			_, err := l.Rate(context.Background())
+			asking <- err
+		})
+	}, nil)
+	require.NoError(t, l.SetRate(t.Context(), PerHour(3)))
+	require.NoError(t, <-asking)
+	d, err := l.Take(t.Context(), 1)
+	require.NoError(t, err)
+	assert.Equal(t, PerHour(3), d.Rate, "the rate that SetRate had just set")
+}
+
+// Who asks for the rate is not told what was read before it asked, and changed
+// since.
+func TestTheRateIsNotThatOfAnEarlierQuestion(t *testing.T) {
+	t.Parallel()
+	e, r := recorded(t)
+	l := New(e, "api")
+	require.NoError(t, l.SetRate(t.Context(), PerHour(5)))
+	_, err := l.Rate(t.Context()) // the script is known now
+	require.NoError(t, err)
+	var once sync.Once
+	read, goOn := make(chan struct{}), make(chan struct{})
+	r.around(nil, func(script string) {
+		if script == "rule_read.lua" {
+			once.Do(func() { close(read); <-goOn }) // its answer takes long
+		}
+	})
+	first := make(chan error, 1)
+	go func() { // ends when the answer may go on
+		_, err := l.Rate(context.Background())
+		first <- err
+	}()
+	<-read
+	require.NoError(t, l.SetRate(t.Context(), PerHour(3)))
+	type outcome struct {
+		rate Rate
+		err  error
+	}
+	second := make(chan outcome, 1)
+	go func() { // likewise
+		rate, err := l.Rate(context.Background())
+		second <- outcome{rate, err}
+	}()
+	var got outcome
+	select {
+	case got = <-second:
+	case <-time.After(200 * time.Millisecond): // it waits for the first one's answer
+	}
+	close(goOn)
+	require.NoError(t, <-first)
+	if got == (outcome{}) {
+		got = <-second
+	}
+	require.NoError(t, got.err)
+	assert.Equal(t, PerHour(3), got.rate)
+}

@@ -1,0 +1,115 @@
+package ratelimiter
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// stocks are the tokens that were taken beforehand, for each bucket.
+type stocks struct {
+	mu      sync.Mutex
+	by      map[string]stock
+	dropped time.Duration // what was asked for before that is not kept
+}
+
+type stock struct {
+	tokens int64
+	last   answer // the bucket when they were taken; they are missing in it
+	until  time.Duration
+}
+
+// fromStock serves a request from tokens that are here already, or takes some
+// more along.
+func (b *Bucket) fromStock(ctx context.Context, a ask) (answer, error) {
+	now := b.core.e.Now().Mono
+	if got, ok := b.core.stocks.serve(b.state, a, now); ok {
+		return got, nil
+	}
+	a.extra = max(0, b.prefetch-b.core.stocks.tokens(b.state))
+	got, err := b.askServer(ctx, a)
+	if err == nil && got.r == a.r { // what is in stock is not missing
+		got.q = max(0, got.q-got.r.ticks(b.core.stocks.tokens(b.state)))
+	}
+	if err == nil && got.extra > 0 {
+		if back := b.core.stocks.add(b.state, got, b.prefetch, now); back > 0 {
+			b.core.table.Post(b.state, ask{r: got.r, n: back, kind: refund, debt: a.debt})
+		}
+	}
+	return got, err
+}
+
+// tokens is how many are there.
+func (s *stocks) tokens(state string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.by[state].tokens
+}
+
+func (s *stocks) serve(state string, a ask, now time.Duration) (answer, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	have, ok := s.by[state]
+	if !ok {
+		return answer{}, false
+	}
+	if now >= have.until || have.last.r.generation != a.r.generation {
+		delete(s.by, state)
+		return answer{}, false
+	}
+	if have.tokens < a.n {
+		return answer{}, false
+	}
+	have.tokens -= a.n
+	s.put(state, have)
+	return have.answer(), true
+}
+
+// answer is the bucket as the process sees it: what it has in stock is not
+// missing.
+func (have stock) answer() answer {
+	got := have.last
+	got.ok, got.extra = true, 0
+	got.q = max(0, got.q-have.last.r.ticks(have.tokens))
+	return got
+}
+
+func (s *stocks) put(state string, have stock) {
+	if have.tokens == 0 {
+		delete(s.by, state)
+		return
+	}
+	if s.by == nil {
+		s.by = make(map[string]stock)
+	}
+	s.by[state] = have
+}
+
+// add puts what an answer brought along into stock, and returns what is more
+// than that may hold, since others brought some, too. What was asked for before
+// a block or a reset goes nowhere.
+func (s *stocks) add(state string, got answer, most int64, asked time.Duration) (back int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if asked <= s.dropped {
+		return 0
+	}
+	have := s.by[state]
+	if have.last.r == nil || have.last.r.generation != got.r.generation || asked >= have.until {
+		have = stock{}
+	}
+	kept := min(got.extra, max(0, most-have.tokens))
+	back = got.extra - kept
+	got.q += got.r.ticks(have.tokens + kept)
+	s.put(state, stock{have.tokens + kept, got, asked + got.r.after(got.r.full)})
+	return back
+}
+
+// dropStock forgets what was taken beforehand.
+func (c *core) dropStock(state string) {
+	now := c.e.Now().Mono
+	c.stocks.mu.Lock()
+	defer c.stocks.mu.Unlock()
+	c.stocks.dropped = now
+	delete(c.stocks.by, state)
+}

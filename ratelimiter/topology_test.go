@@ -1,0 +1,218 @@
+package ratelimiter_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+func openCluster(t testing.TB, cluster *redistest.Cluster) *rueidisson.Client {
+	t.Helper()
+	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, rueidisson.WithWatchdogTimeout(6*time.Second))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = c.Close(ctx)
+	})
+	return c
+}
+
+func TestKeysSpreadOverTheSlots(t *testing.T) {
+	t.Parallel()
+	const n, slots, nodes = 10_000, 16384, 3
+	perSlot, perNode := map[int]int{}, [nodes]int{}
+	for i := range n {
+		slot := redistest.Slot(keys.BucketOf("logins", fmt.Sprintf("user:%d", i)))
+		perSlot[slot]++
+		perNode[slot*nodes/slots]++
+	}
+	most := 0
+	for _, count := range perSlot {
+		most = max(most, count)
+	}
+	t.Logf("%d keys in %d slots, at most %d in one; nodes have %v", n, len(perSlot), most, perNode)
+	assert.Greater(t, len(perSlot), 7000, "7,500 is what chance gives")
+	assert.Less(t, most, 10)
+	for _, count := range perNode {
+		assert.InDelta(t, n/nodes, count, 0.06*n/nodes)
+	}
+}
+
+func TestLimitersOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	t.Run("keys spread over the nodes", func(t *testing.T) { spread(t, cluster) })
+	t.Run("all limits of one key", func(t *testing.T) { allOfOneKey(t, cluster) })
+	t.Run("limits of several slots", func(t *testing.T) { acrossSlots(t, cluster) })
+	t.Run("names with braces", func(t *testing.T) { namesWithBraces(t, cluster) })
+	t.Run("two clients share a limit", func(t *testing.T) { sharedByTwo(t, cluster) })
+	t.Run("a changed rate", func(t *testing.T) { followsWithinASecond(t, openCluster(t, cluster), openCluster(t, cluster)) })
+	t.Run("a failover", func(t *testing.T) { clusterFailover(t, cluster) }) // the last: it leaves a dead node behind
+}
+
+// spread uses many keys of one limiter from two clients: each key has the
+// whole rate for itself, and every node keeps some of them.
+func spread(t *testing.T, cluster *redistest.Cluster) {
+	c, name := openCluster(t, cluster), redistest.Name(t)
+	l := c.RateLimiter(name)
+	_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(2))
+	require.NoError(t, err)
+	for _, node := range cluster.Nodes()[:3] {
+		node.ResetStats()
+	}
+	var granted atomic.Int64
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Go(func() {
+			for i := range 400 {
+				key := l.For(fmt.Sprintf("user:%d", (i+g*50)%400))
+				if ok, err := key.Allow(t.Context()); assert.NoError(t, err) && ok {
+					granted.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 2*400, granted.Load())
+	for _, node := range cluster.Nodes()[:3] {
+		require.Greater(t, node.ScriptCalls(t), int64(8*400/3/2))
+	}
+}
+
+func allOfOneKey(t *testing.T, cluster *redistest.Cluster) {
+	c, tail := openCluster(t, cluster), redistest.Name(t)
+	second, day := c.RateLimiter("second-"+tail), c.RateLimiter("day-"+tail)
+	for _, l := range []*ratelimiter.Limiter{second, day} {
+		_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(3))
+		require.NoError(t, err)
+	}
+	for i := range 5 {
+		all := ratelimiter.All(second, day).For(fmt.Sprintf("user:%d", i))
+		d, err := all.Take(t.Context(), 2)
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+		require.Len(t, d.Members, 2)
+		d, err = all.Take(t.Context(), 2)
+		require.NoError(t, err)
+		require.False(t, d.Allowed)
+		require.EqualValues(t, 1, d.Remaining)
+	}
+	tagged := ratelimiter.All(c.RateLimiter("{"+tail+"}a"), c.RateLimiter("{"+tail+"}b"))
+	_, err := tagged.Take(t.Context(), 1)
+	require.ErrorIs(t, err, ratelimiter.ErrNoRate, "their slot is no problem")
+}
+
+// acrossSlots sends nothing, not even a question for the rule.
+func acrossSlots(t *testing.T, cluster *redistest.Cluster) {
+	c, tail := openCluster(t, cluster), redistest.Name(t)
+	one, other := c.RateLimiter("one-"+tail), c.RateLimiter("other-"+tail)
+	require.NotEqual(t, redistest.Slot(keys.Bucket(one.Name())), redistest.Slot(keys.Bucket(other.Name())))
+	for _, node := range cluster.Nodes() {
+		node.ResetStats()
+	}
+	for name, all := range map[string]*ratelimiter.Combined{
+		"without keys":      ratelimiter.All(one, other),
+		"one with a key":    ratelimiter.All(one, other.For("u")),
+		"of different keys": ratelimiter.All(one.For("u"), other.For("v")),
+	} {
+		_, err := all.Take(t.Context(), 1)
+		require.ErrorIs(t, err, ratelimiter.ErrCrossSlot, name)
+		require.ErrorIs(t, err, ratelimiter.ErrOption, name)
+		require.ErrorIs(t, all.Wait(t.Context()), ratelimiter.ErrCrossSlot, name)
+	}
+	for _, node := range cluster.Nodes() {
+		require.Zero(t, node.ScriptCalls(t), "something was sent")
+	}
+}
+
+func namesWithBraces(t *testing.T, cluster *redistest.Cluster) {
+	c, tail := openCluster(t, cluster), redistest.Name(t)
+	for _, name := range []string{"{}limit", "limit}42", "limit{42", "}{", "a{}b{c}"} {
+		l := c.RateLimiter(name + tail)
+		_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(1))
+		require.ErrorIs(t, err, ratelimiter.ErrOption, name)
+		require.ErrorIs(t, err, keys.ErrSlot, name)
+		_, err = l.For("u").Take(t.Context(), 1)
+		require.ErrorIs(t, err, keys.ErrSlot, name)
+		_, err = ratelimiter.All(l.For("u")).Take(t.Context(), 1)
+		require.ErrorIs(t, err, keys.ErrSlot, name)
+	}
+	for _, name := range []string{"{limit}42", "limit{42}", "a{b}c{d"} {
+		l := c.RateLimiter(name + tail)
+		_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(1))
+		require.NoError(t, err, name)
+		for _, key := range []string{"u", "{u}", "}{", "%7B", "u}v{w", "a very long key that is longer than sixty-four bytes, and so hashed"} {
+			ok, err := l.For(key).Allow(t.Context())
+			require.NoError(t, err, name+" "+key)
+			require.True(t, ok, name+" "+key)
+		}
+		there, err := l.Delete(t.Context())
+		require.NoError(t, err, name)
+		require.True(t, there, name)
+	}
+}
+
+func sharedByTwo(t *testing.T, cluster *redistest.Cluster) {
+	name := redistest.Name(t)
+	var granted atomic.Int64
+	var all sync.WaitGroup
+	for i := range 2 {
+		l := openCluster(t, cluster).RateLimiter(name)
+		_, created, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(100))
+		require.NoError(t, err)
+		require.Equal(t, i == 0, created)
+		for range 16 {
+			all.Go(func() {
+				for range 10 {
+					if ok, err := l.Allow(t.Context()); assert.NoError(t, err) && ok {
+						granted.Add(1)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	require.EqualValues(t, 100, granted.Load())
+}
+
+// clusterFailover kills the node that has the rule and the bucket without a key.
+func clusterFailover(t *testing.T, cluster *redistest.Cluster) {
+	l := openCluster(t, cluster).RateLimiter(redistest.Name(t))
+	_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(10))
+	require.NoError(t, err)
+	ok, err := l.AllowN(t.Context(), 6)
+	require.NoError(t, err)
+	require.True(t, ok)
+	old := cluster.Master(l.Name())
+	conn, release := old.Client(t).Dedicate()
+	require.Eventually(t, func() bool {
+		set := conn.B().Set().Key("{" + l.Name() + "}in step").Value("1").Build()
+		n, err := conn.DoMulti(t.Context(), set, conn.B().Wait().Numreplicas(1).Timeout(500).Build())[1].AsInt64()
+		return err == nil && n == 1
+	}, soon, time.Millisecond)
+	release()
+	old.Kill()
+	cluster.AwaitMaster(t, l.Name(), old.Addr())
+	began := time.Now()
+	var d ratelimiter.Decision
+	require.Eventually(t, func() bool {
+		d, err = l.Take(t.Context(), 5)
+		return err == nil
+	}, 15*time.Second, 10*time.Millisecond, "calls never went on: %v", err)
+	t.Logf("calls went on %v after the failover", time.Since(began))
+	require.False(t, d.Allowed, "of 10 tokens 6 were taken")
+	require.EqualValues(t, 4, d.Remaining)
+}
