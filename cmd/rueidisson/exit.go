@@ -8,15 +8,18 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
 // The exit codes besides those of the command that lock runs: sysexits(3) where
 // it has one that fits, the shells' for what became of a command.
 const (
+	exitRefused       = 1   // by a rate limit: an answer, as grep(1) and test(1) give it
 	exitUsage         = 64  // EX_USAGE
 	exitUnavailable   = 69  // EX_UNAVAILABLE
 	exitNotAcquired   = 75  // EX_TEMPFAIL: try again later
 	exitLost          = 76  // EX_PROTOCOL, by number the one behind
+	exitNoRate        = 78  // EX_CONFIG
 	exitNotExecutable = 126 // as env(1), timeout(1) and the shells
 	exitNotFound      = 127
 	exitSignal        = 128 // plus the signal's number
@@ -54,7 +57,9 @@ func failed(err error) error {
 		code = exitNotAcquired
 	case errors.Is(err, lock.ErrLost):
 		code = exitLost
-	case errors.Is(err, rueidisson.ErrOption):
+	case errors.Is(err, ratelimiter.ErrNoRate):
+		code = exitNoRate
+	case errors.Is(err, rueidisson.ErrOption), errors.Is(err, ratelimiter.ErrExceedsBurst):
 		code = exitUsage
 	}
 	return &ending{code: code, err: err}

@@ -55,7 +55,7 @@ Exit codes:
   127  CMD was not found`
 
 const lockExample = `  rueidisson lock nightly-report -- ./report.sh --all
-  rueidisson lock orders --wait 0 -- ./import || [ $? = 75 ] && echo "runs elsewhere"
+  rueidisson lock orders --wait 0 -- ./import || { [ $? = 75 ] && echo "runs elsewhere"; }
   rueidisson --redis redis://10.0.0.5:6379 lock orders --wait 1m --grace 30s -- ./job
   rueidisson lock demo --embedded -- sh -c 'rueidisson inspect demo'`
 

@@ -1,6 +1,7 @@
-// Command rueidisson works with the locks of rueidisson and Redisson from a
-// shell: it runs a command while holding a lock, shows who holds one, and takes
-// one away. See rueidisson help.
+// Command rueidisson works with the locks of rueidisson and Redisson, and with
+// the rate limiters of rueidisson, from a shell: it runs a command while holding
+// a lock, shows who holds one, and takes one away; it sets rates, takes tokens
+// and watches buckets. See rueidisson help.
 package main
 
 import (

@@ -55,6 +55,7 @@ func (t *tool) finish(at *cobra.Command, err error) int {
 		end = &ending{code: exitUsage, err: err}
 	}
 	switch {
+	case end.err == nil && end.report == nil: // all was said
 	case t.json:
 		t.sayJSON(t.stderr, end.json())
 	case end.err != nil:
@@ -73,7 +74,8 @@ func (t *tool) say(format string, args ...any) {
 }
 
 const rootLong = `rueidisson works with the locks that Go services share through rueidisson, and
-Java services through Redisson, on one Redis or Valkey.
+Java services through Redisson, on one Redis or Valkey; and with the rate limits of
+Go services.
 
 Flags may stand before the command or behind NAME.
 
@@ -84,12 +86,12 @@ Exit codes:
   0    done
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses
-  see "rueidisson lock --help" for those of lock`
+  see "rueidisson lock --help" and "rueidisson limit --help" for those of theirs`
 
 func (t *tool) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "rueidisson",
-		Short:         "Locks that a fleet shares, from the shell",
+		Short:         "Locks and rate limits that a fleet shares, from the shell",
 		Long:          rootLong,
 		Version:       version(),
 		SilenceErrors: true,
@@ -101,17 +103,18 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.PersistentFlags().StringVar(&t.url, "redis", t.defaultURL(), "`URL` of the server")
 	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
-	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand())
-	letFlagsStandFirst(root)
+	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.limitCommand())
+	letSwitchesStandFirst(root, append([]string{"embedded", "export"}, limitSwitches...))
 	return root
 }
 
-// letFlagsStandFirst tells root which flags of its commands take no value. It
-// would otherwise take the command for one, in "rueidisson --embedded lock".
-func letFlagsStandFirst(root *cobra.Command) {
-	for _, name := range []string{"embedded", "export"} {
-		root.Flags().Bool(name, false, "")
-		_ = root.Flags().MarkHidden(name)
+// letSwitchesStandFirst tells a command which flags of those under it take no
+// value. It would otherwise take the command for one, in "rueidisson --embedded
+// lock".
+func letSwitchesStandFirst(above *cobra.Command, switches []string) {
+	for _, name := range switches {
+		above.Flags().Bool(name, false, "")
+		_ = above.Flags().MarkHidden(name)
 	}
 }
 

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+const limitLong = `limit works with the rate limiters of rueidisson's package ratelimiter: token
+buckets that a fleet shares. "limit set" stores the rate of NAME for all who use
+it, and programs follow within a second.
+
+NAME alone has one bucket. With --key K it is that of one key, such as a user or
+an address: each key has the whole rate for itself. A key that a program gives a
+rate of its own (WithRule) is counted by the stored one here.
+
+A rate that is per client is counted in each process by itself: it can be set,
+shown, paused and deleted from here, and nothing can be seen or taken.
+
+Exit codes of all:
+  0    done
+  64   the command line cannot be understood, or asks for what no bucket can hold
+  69   the server cannot be reached, or refuses; NAME is no token bucket
+  78   no rate was set for NAME, or it is per client
+  see "rueidisson limit take --help" for that of a refusal`
+
+const limitExample = `  rueidisson limit set mails --rate 5/s --burst 10
+  rueidisson limit take mails --key user:42 && ./send-mail
+  rueidisson limit watch mails --key user:42`
+
+// limitSwitches are the flags of limit's commands that take no value.
+var limitSwitches = []string{"per-client", "reset", "if-absent"}
+
+func (t *tool) limitCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "limit",
+		Short:   "Set rate limits, take from them and watch them",
+		Long:    limitLong,
+		Example: limitExample,
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind limit") },
+	}
+	cmd.AddCommand(t.limitSetCommand(), t.limitShowCommand(), t.limitTakeCommand(), t.limitPeekCommand(),
+		t.limitWatchCommand(), t.limitResetCommand(), t.limitBlockCommand(), t.limitPauseCommand(),
+		t.limitResumeCommand(), t.limitDeleteCommand())
+	letSwitchesStandFirst(cmd, limitSwitches)
+	return cmd
+}
+
+// withLimiter runs do on a client of its own.
+func (t *tool) withLimiter(name string, do func(l *ratelimiter.Limiter) error) error {
+	c, err := connect(t.url)
+	if err != nil {
+		return err
+	}
+	err = limitFailed(do(c.RateLimiter(name)))
+	bounded, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	_ = c.Close(bounded) // it holds nothing; what it could not give back in time is forfeited
+	return err
+}
+
+// limitFailed is failed, with what to do about it.
+func limitFailed(err error) error {
+	var end *ending
+	switch {
+	case err == nil || errors.As(err, &end):
+		return err
+	case errors.Is(err, ratelimiter.ErrNoRate):
+		err = fmt.Errorf(`%w; see "rueidisson limit set --help"`, err)
+	}
+	return failed(err)
+}
+
+// bucketFlag is --key.
+type bucketFlag struct {
+	cmd *cobra.Command
+	key string
+}
+
+func (b *bucketFlag) add(cmd *cobra.Command) {
+	b.cmd = cmd
+	cmd.Flags().StringVar(&b.key, "key", "", "the bucket of the key `K` (default: the one of NAME itself)")
+}
+
+// of is the bucket that is meant. A key that was given and is empty is not the
+// same as none: it is what a script makes of a variable that is not set.
+func (b *bucketFlag) of(l *ratelimiter.Limiter) *ratelimiter.Bucket {
+	if b.cmd.Flags().Changed("key") {
+		return l.For(b.key)
+	}
+	return &l.Bucket
+}
+
+// shared makes sure that the bucket is on the server. Of a rate that is per
+// client this process would ask a full bucket of its own.
+func shared(ctx context.Context, l *ratelimiter.Limiter) error {
+	r, err := l.Rate(ctx)
+	if err == nil && r.Type == ratelimiter.PerClient {
+		return &ending{code: exitNoRate, err: fmt.Errorf("rate limiter %q: its rate, %v, is counted in each process by itself, and not here", l.Name(), r)}
+	}
+	return err
+}
+
+// rateTold is a rate in JSON.
+type rateTold struct {
+	Text      string `json:"text"`
+	N         int64  `json:"n"`
+	PerNS     int64  `json:"per_ns"`
+	Burst     int64  `json:"burst"`
+	PerClient bool   `json:"per_client"`
+}
+
+func newRateTold(r ratelimiter.Rate) rateTold {
+	return rateTold{r.String(), r.N, int64(r.Per), r.Burst, r.Type == ratelimiter.PerClient}
+}
+
+// millis is d in whole milliseconds, rounded up: who waits that long has waited
+// long enough.
+func millis(d time.Duration) int64 {
+	ms := d.Milliseconds()
+	if d%time.Millisecond > 0 {
+		ms++
+	}
+	return ms
+}
+
+// toTheMilli is d as people read it, rounded up likewise.
+func toTheMilli(d time.Duration) string {
+	if rest := d % time.Millisecond; rest > 0 && d < 1<<63-1-time.Millisecond {
+		d += time.Millisecond - rest
+	}
+	return d.String()
+}
+
+// interruptible is a context that a signal ends, too; see interruptedBy.
+func interruptible(ctx context.Context) (waiting context.Context, stop func()) {
+	waiting, interrupt := context.WithCancelCause(ctx)
+	relay := startRelay(func(sig os.Signal) { interruptBy(interrupt, sig) })
+	return waiting, func() {
+		relay.stop()
+		interrupt(nil)
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// admitted is the most that a bucket grants in any window of that length.
+type admitted struct {
+	Window   string   `json:"window"`
+	WindowNS int64    `json:"window_ns"`
+	AtMost   *big.Int `json:"at_most"`
+}
+
+const day = 24 * time.Hour
+
+// windows are the lengths of time that people think in.
+var windows = []struct {
+	word string
+	d    time.Duration
+}{{"second", time.Second}, {"minute", time.Minute}, {"hour", time.Hour}, {"day", day}}
+
+// admits says what the rate comes to in windows that people think in, and in its
+// own: a full bucket may be emptied at the beginning of one.
+func admits(r ratelimiter.Rate) []admitted {
+	all := []admitted{admitsIn(r, perWord(r), r.Per)}
+	for _, w := range windows {
+		if w.d != r.Per {
+			all = append(all, admitsIn(r, w.word, w.d))
+		}
+	}
+	slices.SortFunc(all, func(a, b admitted) int { return cmp.Compare(a.WindowNS, b.WindowNS) })
+	return all
+}
+
+// admitsIn is burst + N*d/Per, in numbers that do not overflow.
+func admitsIn(r ratelimiter.Rate, word string, d time.Duration) admitted {
+	n := new(big.Int).Mul(big.NewInt(r.N), big.NewInt(int64(d)))
+	n.Quo(n, big.NewInt(int64(r.Per)))
+	return admitted{word, int64(d), n.Add(n, big.NewInt(r.Burst))}
+}
+
+// perWord is what a rate's N is per: "second", or "3s".
+func perWord(r ratelimiter.Rate) string {
+	for _, w := range windows {
+		if w.d == r.Per {
+			return w.word
+		}
+	}
+	text, _, _ := strings.Cut(r.String(), " ")
+	_, per, _ := strings.Cut(text, "/")
+	return per
+}
+
+// admitsLine is admits in words.
+func admitsLine(r ratelimiter.Rate) string {
+	var in []string
+	for _, a := range admits(r) {
+		in = append(in, fmt.Sprintf("%s in any %s", grouped(a.AtMost.String()), a.Window))
+	}
+	of := ""
+	if r.Type == ratelimiter.PerClient {
+		of = " of each process"
+	}
+	return fmt.Sprintf("at most %s + %s per %s%s: %s",
+		grouped(fmt.Sprint(r.Burst)), grouped(fmt.Sprint(r.N)), perWord(r), of, strings.Join(in, ", "))
+}
+
+// grouped puts commas between the thousands of a number without a sign.
+func grouped(digits string) string {
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}

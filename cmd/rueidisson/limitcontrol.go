@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+const limitResetLong = `reset makes a bucket full, and lifts a block. Waits that were granted before keep
+their time. All buckets of NAME at once: "limit set --reset".
+
+With --json: {"name", "key", "reset"}.`
+
+func (t *tool) limitResetCommand() *cobra.Command {
+	var bucket bucketFlag
+	cmd := &cobra.Command{
+		Use:   "reset NAME",
+		Short: "Make a bucket full",
+		Long:  limitResetLong,
+		Example: `  rueidisson limit reset mails
+  rueidisson limit reset mails --key user:42`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.withLimiter(args[0], func(l *ratelimiter.Limiter) error {
+				return t.limitReset(cmd.Context(), l, &bucket)
+			})
+		},
+	}
+	bucket.add(cmd)
+	return cmd
+}
+
+func (t *tool) limitReset(ctx context.Context, l *ratelimiter.Limiter, which *bucketFlag) error {
+	if err := shared(ctx, l); err != nil {
+		return err
+	}
+	if err := which.of(l).Reset(ctx); err != nil {
+		return err
+	}
+	return t.tellDone(struct {
+		Name  string `json:"name"`
+		Key   string `json:"key,omitempty"`
+		Reset bool   `json:"reset"`
+	}{l.Name(), which.key, true}, "%s: full\n", bucketName(l, which))
+}
+
+// bucketName is how a bucket is called in the output.
+func bucketName(l *ratelimiter.Limiter, which *bucketFlag) string {
+	if which.key == "" {
+		return l.Name()
+	}
+	return l.Name() + " for " + which.key
+}
+
+// tellDone says what was done, in JSON or in words.
+func (t *tool) tellDone(report any, format string, args ...any) error {
+	if t.json {
+		t.sayJSON(t.stdout, report)
+		return nil
+	}
+	fmt.Fprintf(t.stdout, format, args...)
+	return nil
+}
+
+const limitBlockLong = `block grants nothing of a bucket for the time that --for says, whatever is there.
+It fills meanwhile. A second block replaces the first, and "limit reset" ends it.
+Waits that were granted before keep their time.
+
+With --json: {"name", "key", "blocked_ms"}.`
+
+// blocking is what limit block was asked to do.
+type blocking struct {
+	*tool
+	bucket bucketFlag
+	d      time.Duration
+}
+
+func (t *tool) limitBlockCommand() *cobra.Command {
+	b := &blocking{tool: t}
+	cmd := &cobra.Command{
+		Use:   "block NAME --for D",
+		Short: "Grant nothing of a bucket for some time",
+		Long:  limitBlockLong,
+		Example: `  rueidisson limit block mails --key user:42 --for 10m
+  rueidisson limit block mails --for 1h`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("for") {
+				return usage("--for is needed, as in --for 10m")
+			}
+			return b.withLimiter(args[0], func(l *ratelimiter.Limiter) error { return b.block(cmd.Context(), l) })
+		},
+	}
+	b.bucket.add(cmd)
+	cmd.Flags().DurationVar(&b.d, "for", 0, "for how long, `D`")
+	return cmd
+}
+
+func (b *blocking) block(ctx context.Context, l *ratelimiter.Limiter) error {
+	if err := shared(ctx, l); err != nil {
+		return err
+	}
+	if err := b.bucket.of(l).Block(ctx, b.d); err != nil {
+		return err
+	}
+	return b.tellDone(struct {
+		Name      string `json:"name"`
+		Key       string `json:"key,omitempty"`
+		BlockedMS int64  `json:"blocked_ms"`
+	}{l.Name(), b.bucket.key, millis(b.d)}, "%s: blocked for %v\n", bucketName(l, &b.bucket), b.d)
+}
+
+const limitPauseLong = `pause stops granting, for all keys of NAME, until "limit resume" or "limit set".
+Buckets fill meanwhile, requests are refused, and those that wait go on waiting.
+Programs follow within a second.
+
+With --json: {"name", "paused"}.`
+
+func (t *tool) limitPauseCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "pause NAME",
+		Short:   "Stop granting, for all keys",
+		Long:    limitPauseLong,
+		Example: `  rueidisson limit pause mails`,
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.limitPause(args[0], true, func(l *ratelimiter.Limiter) error { return l.Pause(cmd.Context()) })
+		},
+	}
+}
+
+const limitResumeLong = `resume ends a pause. Programs follow within a second. It does nothing to a limiter
+that is not paused.
+
+With --json: {"name", "paused"}.`
+
+func (t *tool) limitResumeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "resume NAME",
+		Short:   "End a pause",
+		Long:    limitResumeLong,
+		Example: `  rueidisson limit resume mails`,
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.limitPause(args[0], false, func(l *ratelimiter.Limiter) error { return l.Resume(cmd.Context()) })
+		},
+	}
+}
+
+func (t *tool) limitPause(name string, paused bool, do func(*ratelimiter.Limiter) error) error {
+	return t.withLimiter(name, func(l *ratelimiter.Limiter) error {
+		if err := do(l); err != nil {
+			return err
+		}
+		word := "not paused"
+		if paused {
+			word = "paused"
+		}
+		return t.tellDone(struct {
+			Name   string `json:"name"`
+			Paused bool   `json:"paused"`
+		}{l.Name(), paused}, "%s: %s\n", l.Name(), word)
+	})
+}
+
+const limitDeleteLong = `delete forgets the rate of NAME, and with it what was taken. Programs that ask for
+tokens get an error from then on, "no rate was set", and not a refusal.
+
+With --json: {"name", "deleted"}, where deleted says whether there was one. The
+exit code is 0 in both cases.`
+
+func (t *tool) limitDeleteCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete NAME",
+		Short: "Forget the rate of a limiter",
+		Long:  limitDeleteLong,
+		Example: `  rueidisson limit delete mails
+  rueidisson limit delete mails --json`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.withLimiter(args[0], func(l *ratelimiter.Limiter) error { return t.limitDelete(cmd.Context(), l) })
+		},
+	}
+}
+
+func (t *tool) limitDelete(ctx context.Context, l *ratelimiter.Limiter) error {
+	there, err := l.Delete(ctx)
+	if err != nil {
+		return err
+	}
+	word := "no rate was set"
+	if there {
+		word = "deleted"
+	}
+	return t.tellDone(struct {
+		Name    string `json:"name"`
+		Deleted bool   `json:"deleted"`
+	}{l.Name(), there}, "%s: %s\n", l.Name(), word)
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+const limitPeekLong = `peek shows what is left of a bucket, without taking anything: the tokens that are
+there; whether a request of one would be granted, or how long that takes; and when
+the bucket is full again if nobody asks.
+
+With --json: {"name", "key", "allowed", "limit" (the burst), "remaining",
+"retry_after_ms", "reset_after_ms" (until it is full), "rate": {"text", "n",
+"per_ns", "burst", "per_client"}}. The exit code is 0 whether or not a request
+would be granted.`
+
+func (t *tool) limitPeekCommand() *cobra.Command {
+	var bucket bucketFlag
+	cmd := &cobra.Command{
+		Use:   "peek NAME",
+		Short: "Show what is left of a bucket",
+		Long:  limitPeekLong,
+		Example: `  rueidisson limit peek mails
+  rueidisson limit peek mails --key user:42 --json`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.withLimiter(args[0], func(l *ratelimiter.Limiter) error {
+				return t.limitPeek(cmd.Context(), l, &bucket)
+			})
+		},
+	}
+	bucket.add(cmd)
+	return cmd
+}
+
+func (t *tool) limitPeek(ctx context.Context, l *ratelimiter.Limiter, which *bucketFlag) error {
+	if err := shared(ctx, l); err != nil {
+		return err
+	}
+	d, err := which.of(l).Peek(ctx)
+	if err != nil {
+		return err
+	}
+	if t.json {
+		t.sayJSON(t.stdout, newDecided(l.Name(), which.key, d))
+		return nil
+	}
+	return t.printPeek(l.Name(), which.key, d)
+}
+
+func (t *tool) printPeek(name, key string, d ratelimiter.Decision) error {
+	w := tabwriter.NewWriter(t.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "name\t%s\n", name)
+	if key != "" {
+		fmt.Fprintf(w, "key\t%s\n", key)
+	}
+	fmt.Fprintf(w, "rate\t%v\nremaining\t%d of %d\ngranted\t%s\nfull\t%s\n",
+		d.Rate, d.Remaining, d.Limit, granted(d), full(d))
+	return w.Flush()
+}
+
+// granted says whether a request of one token would be.
+func granted(d ratelimiter.Decision) string {
+	switch {
+	case d.Allowed:
+		return "yes"
+	case d.Paused:
+		return "not while paused"
+	}
+	return "in " + toTheMilli(d.RetryAfter)
+}
+
+func full(d ratelimiter.Decision) string {
+	if d.ResetAfter == 0 {
+		return "yes"
+	}
+	return "in " + toTheMilli(d.ResetAfter)
+}
+
+// decided is a decision in JSON.
+type decided struct {
+	Name         string   `json:"name"`
+	Key          string   `json:"key,omitempty"`
+	Allowed      bool     `json:"allowed"`
+	Limit        int64    `json:"limit"`
+	Remaining    int64    `json:"remaining"`
+	RetryAfterMS int64    `json:"retry_after_ms"`
+	ResetAfterMS int64    `json:"reset_after_ms"`
+	Rate         rateTold `json:"rate"`
+}
+
+func newDecided(name, key string, d ratelimiter.Decision) decided {
+	return decided{
+		Name: name, Key: key, Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining,
+		RetryAfterMS: millis(d.RetryAfter), ResetAfterMS: millis(d.ResetAfter), Rate: newRateTold(d.Rate),
+	}
+}

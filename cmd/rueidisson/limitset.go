@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+const limitSetLong = `set stores the rate of NAME for everybody, whatever was stored, and ends a pause.
+Programs that use it follow within a second. What was taken stays taken, up to the
+new burst; --reset makes all buckets full.
+
+A rate is a number of tokens and the time in which they come: 5/s, 100/m, 1000/d,
+1/3s, 10/1h30m. --burst is how many may be taken at once, by default that number.
+The output says what this admits: a bucket that is full may be emptied at once and
+goes on at the rate, so that 1000/d with a burst of 1000 admits 2,000 within a
+day. Each key has that for itself.
+
+--per-client has each process count for itself, without asking the server: N
+processes together get N times the rate, and one that restarts starts full.
+
+With --json: {"name", "set" (false: --if-absent found one), "rate": {"text", "n",
+"per_ns", "burst", "per_client"}, "admits": [{"window", "window_ns", "at_most"}]},
+where rate is the one that is stored now. The exit code is 0 whether or not
+--if-absent found one.`
+
+// rateSetting is what limit set was asked to do.
+type rateSetting struct {
+	*tool
+	rate      string
+	burst     int64
+	perClient bool
+	reset     bool
+	ifAbsent  bool
+}
+
+func (t *tool) limitSetCommand() *cobra.Command {
+	s := &rateSetting{tool: t}
+	cmd := &cobra.Command{
+		Use:   "set NAME --rate N/D",
+		Short: "Store the rate of a limiter",
+		Long:  limitSetLong,
+		Example: `  rueidisson limit set mails --rate 5/s --burst 10
+  rueidisson limit set imports --rate 1/3s --burst 1 --if-absent
+  rueidisson limit set api --rate 1000/d --reset --json`,
+		Args: oneName,
+		RunE: s.checkAndSet,
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.rate, "rate", "", "`N/D` tokens, as in 5/s, 100/m or 1/3s")
+	f.Int64Var(&s.burst, "burst", 0, "at most `N` at once (default: the N of --rate)")
+	f.BoolVar(&s.perClient, "per-client", false, "each process counts for itself")
+	f.BoolVar(&s.reset, "reset", false, "make all buckets full")
+	f.BoolVar(&s.ifAbsent, "if-absent", false, "leave a rate that is stored as it is")
+	return cmd
+}
+
+func (s *rateSetting) checkAndSet(cmd *cobra.Command, args []string) error {
+	switch {
+	case s.rate == "":
+		return usage("--rate is needed, as in --rate 5/s")
+	case s.reset && s.ifAbsent:
+		return usage("--reset and --if-absent exclude each other")
+	}
+	r, err := ratelimiter.ParseRate(s.rate)
+	if err != nil {
+		return failed(err)
+	}
+	if cmd.Flags().Changed("burst") {
+		r = r.WithBurst(s.burst)
+	}
+	if s.perClient {
+		r = r.PerClient()
+	}
+	return s.withLimiter(args[0], func(l *ratelimiter.Limiter) error { return s.store(cmd.Context(), l, r) })
+}
+
+func (s *rateSetting) store(ctx context.Context, l *ratelimiter.Limiter, r ratelimiter.Rate) error {
+	set := true
+	var err error
+	switch {
+	case s.ifAbsent:
+		r, set, err = l.TrySetRate(ctx, r)
+	case s.reset:
+		err = l.SetRate(ctx, r, ratelimiter.WithReset())
+	default:
+		err = l.SetRate(ctx, r)
+	}
+	if err != nil {
+		return err
+	}
+	s.tellRate(l.Name(), r, &set)
+	return nil
+}
+
+// ruleTold is what limit set and limit show tell.
+type ruleTold struct {
+	Name   string     `json:"name"`
+	Set    *bool      `json:"set,omitempty"`
+	Rate   rateTold   `json:"rate"`
+	Admits []admitted `json:"admits"`
+}
+
+// tellRate says what is stored, and whether it was set just now, if that is the
+// question.
+func (t *tool) tellRate(name string, r ratelimiter.Rate, set *bool) {
+	if t.json {
+		t.sayJSON(t.stdout, ruleTold{name, set, newRateTold(r), admits(r)})
+		return
+	}
+	kept := ""
+	if set != nil && !*set {
+		kept = " was stored already"
+	}
+	fmt.Fprintf(t.stdout, "%s: %v%s\n%s\n", name, r, kept, admitsLine(r))
+}
+
+const limitShowLong = `show tells the rate that is stored for NAME, and what it admits. What is left of a
+bucket is shown by "limit peek".
+
+With --json: as that of "limit set", without "set".`
+
+func (t *tool) limitShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show the rate of a limiter",
+		Long:  limitShowLong,
+		Example: `  rueidisson limit show mails
+  rueidisson limit show mails --json`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.withLimiter(args[0], func(l *ratelimiter.Limiter) error { return t.limitShow(cmd.Context(), l) })
+		},
+	}
+}
+
+func (t *tool) limitShow(ctx context.Context, l *ratelimiter.Limiter) error {
+	r, err := l.Rate(ctx)
+	if err != nil {
+		return err
+	}
+	t.tellRate(l.Name(), r, nil)
+	return nil
+}
