@@ -41,6 +41,14 @@ var impls = map[string]func(addr string) (impl, error){
 	"rueidisson":  newOurs,
 	"floor":       newFloor,
 	"rueidislock": newPeer,
+
+	"limiter":       newLimiterOurs,
+	"bucket script": newBucketFloor,
+	"window script": newWindowFloor,
+	"redis_rate":    newGCRAPeer,
+
+	"steady limiter":    newSteadyOurs,
+	"steady redis_rate": newSteadyGCRA,
 }
 
 func connect(t testing.TB, name, addr string) impl {
