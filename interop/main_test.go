@@ -3,6 +3,7 @@
 package interop
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,9 +28,9 @@ type proof struct {
 // The tests run one after the other, since those that measure or contend would suffer from company. Only the
 // waits of an object run at the same time.
 var (
-	all       = lockProofs
-	waits     = [][]proof{lockWaits}
-	essential = lockEssentials
+	all       = slices.Concat(lockProofs, rateLimiterProofs)
+	waits     = [][]proof{lockWaits, rateLimiterWaits}
+	essential = slices.Concat(lockEssentials, rateLimiterEssentials)
 )
 
 func TestInteropSingle(t *testing.T) {
@@ -45,7 +46,7 @@ func TestInteropCluster(t *testing.T) {
 	for _, version := range []string{peer.Last3, peer.Oldest} {
 		proveRelative(t, w.withVersion(version), essential)
 	}
-	proveRelative(t, w.withPlainChannels(), essential)
+	proveRelative(t, w.withPlainChannels(), lockEssentials) // limiters have no channels
 	proveAll(t, w)
 }
 
