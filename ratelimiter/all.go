@@ -31,7 +31,8 @@ type AllDecision struct {
 	Decision
 
 	// Members are the limits in the order in which they were given. Allowed
-	// says there whether this one alone would have granted.
+	// says there whether this one alone would have granted; while a member is
+	// paused, nobody is asked, and it is false for all.
 	Members []Decision
 }
 

@@ -27,7 +27,9 @@
 // a bucket is no calendar quota. There are no floats: N and Per are divided by
 // what they have in common, and counted in ticks of which a token and what a
 // unit of time brings are multiples. What cannot be counted exactly below 2^53
-// is an error when the rate is set, never a rounding at a request.
+// is an error when the rate is set, never a rounding at a request. Rates with a
+// very large burst are counted by a coarser clock, of milliseconds or seconds;
+// what comes in one unit of it may then come at once.
 //
 // The store decides about the rate. [Limiter.SetRate] changes it for everybody
 // within a second, because that is how old the copy may be that a process

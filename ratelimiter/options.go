@@ -69,7 +69,8 @@ func WithLocalDenial() Option {
 // next requests from them in the process. It relaxes the limit: in any window
 // up to n tokens for each process may be granted on top of it. A process that
 // dies takes its n tokens along. What is not used within the time in which an
-// empty bucket gets full is dropped.
+// empty bucket gets full is dropped. A request that is refused takes nothing
+// along.
 func WithPrefetch(n int64) Option {
 	return option(func(o *options) error {
 		if n < 1 {
@@ -127,8 +128,8 @@ func (o keyOption) applyKey(b *Bucket) error { return o(b) }
 // WithRule gives the key a rate of its own, such as that of the user's plan,
 // in place of the stored one. It travels with the call and is stored nowhere,
 // so all who use the key should name the same; the key's bucket stays the same
-// one when the rate changes, with what was taken. A pause of the limiter does
-// not touch it.
+// one when the rate changes, with what was taken, in whole tokens: the fraction
+// of one counts as one. A pause of the limiter does not touch it.
 func WithRule(r Rate) KeyOption {
 	return keyOption(func(b *Bucket) (err error) {
 		b.own, err = travelling(r)

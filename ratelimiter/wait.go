@@ -20,7 +20,7 @@ func (b *Bucket) Wait(ctx context.Context) error { return b.failed("wait", b.wai
 // back as by [Reservation.Cancel]; at once, and without taking anything, by
 // [ErrExceedsDeadline] if the tokens come later than ctx's deadline; or when
 // the client closes. While the limiter is paused, it asks for the rate again
-// once a second. It never returns nil before its tokens are there, also if a
+// once a second, and fails like that if ctx's deadline is sooner. It never returns nil before its tokens are there, also if a
 // clock is set: it sleeps as long as the server said, from when that came.
 //
 // Cost and errors: see [Bucket]; [ErrExceedsBurst]; [ErrExceedsDeadline];

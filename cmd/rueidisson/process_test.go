@@ -30,6 +30,7 @@ type process struct {
 	more   chan struct{}
 	stderr strings.Builder
 	ended  chan struct{}
+	heard  chan struct{} // all that it will ever say was read
 }
 
 // start runs the tool without a controlling terminal.
@@ -40,7 +41,7 @@ func start(t *testing.T, url string, args ...string) *process {
 
 func startCommand(t *testing.T, url string, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{t: t, cmd: cmd, more: make(chan struct{}, 1), ended: make(chan struct{})}
+	p := &process{t: t, cmd: cmd, more: make(chan struct{}, 1), ended: make(chan struct{}), heard: make(chan struct{})}
 	cmd.Env = append(os.Environ(), asTool+"=1", "TOOL="+os.Args[0], envRedis+"="+url)
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -53,6 +54,10 @@ func startCommand(t *testing.T, url string, cmd *exec.Cmd) *process {
 	var reading sync.WaitGroup
 	reading.Go(func() { p.readLines(stdout.read) })
 	reading.Go(func() { p.readErrors(stderr.read) })
+	go func() { // ends with the pipes, to whose reading the cleanup sets an end
+		reading.Wait()
+		close(p.heard)
+	}()
 	go func() { // ends with the process, which the cleanup kills
 		_ = cmd.Wait()
 		close(p.ended)
@@ -62,7 +67,7 @@ func startCommand(t *testing.T, url string, cmd *exec.Cmd) *process {
 		<-p.ended
 		stdout.read.SetReadDeadline(time.Now().Add(patience)) // CMD dies with the tool
 		stderr.read.SetReadDeadline(time.Now().Add(patience))
-		reading.Wait()
+		<-p.heard
 		stdout.read.Close()
 		stderr.read.Close()
 		if t.Failed() {
@@ -137,6 +142,10 @@ func (p *process) code() int {
 	case <-p.ended:
 	case <-time.After(patience):
 		p.t.Fatal("the tool has not ended")
+	}
+	select { // what it said last may still be on its way; a CMD that lives on may keep the pipes open
+	case <-p.heard:
+	case <-time.After(time.Second):
 	}
 	return p.cmd.ProcessState.ExitCode()
 }

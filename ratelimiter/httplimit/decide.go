@@ -1,0 +1,122 @@
+package httplimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// ticket is the decision about one request, and what it was made of.
+type ticket struct {
+	Report
+	buckets []*ratelimiter.Bucket
+}
+
+// ask gets a decision about the request.
+func (m *middleware) ask(r *http.Request, cost int64) *ticket {
+	t := &ticket{Report: Report{Cost: cost, Shadow: m.shadow}}
+	key, err := m.key.Of(r)
+	if err != nil && m.sharedKey != "" {
+		key, err = m.sharedKey, nil
+	}
+	if err != nil {
+		t.Outcome, t.Err = NoKey, err
+		return t
+	}
+	t.Key, t.buckets = key, m.bucketsOf(r, key)
+	ctx, cancel := context.WithTimeout(r.Context(), m.timeout)
+	defer cancel()
+	decisions, granted, err := take(ctx, t.buckets, cost)
+	if errors.Is(err, ratelimiter.ErrExceedsBurst) {
+		decisions, err = tooLarge(ctx, t.buckets, cost)
+		t.Never = err == nil
+	}
+	t.Limits, t.Err = m.limitsOf(decisions), err
+	switch {
+	case err == nil && granted:
+		t.Outcome = Allowed
+	case err == nil:
+		t.Outcome = Refused
+	case r.Context().Err() != nil:
+		t.Outcome = Gone
+	default:
+		t.Outcome = Undecided
+	}
+	return t
+}
+
+// bucketsOf are the key's buckets, one of each limit.
+func (m *middleware) bucketsOf(r *http.Request, key string) []*ratelimiter.Bucket {
+	buckets := make([]*ratelimiter.Bucket, len(m.limits))
+	for i, l := range m.limits {
+		var opts []ratelimiter.KeyOption
+		if m.rule != nil {
+			if rate, ok := m.rule(r, l); ok {
+				opts = append(opts, ratelimiter.WithRule(rate))
+			}
+		}
+		buckets[i] = l.For(key, opts...)
+	}
+	return buckets
+}
+
+// take asks about one bucket or about several at once.
+func take(ctx context.Context, buckets []*ratelimiter.Bucket, cost int64) ([]ratelimiter.Decision, bool, error) {
+	if len(buckets) == 1 { // alone it has its options for fallback, denial and prefetch
+		d, err := buckets[0].Take(ctx, cost)
+		return []ratelimiter.Decision{d}, d.Allowed, err
+	}
+	members := make([]ratelimiter.Member, len(buckets))
+	for i, b := range buckets {
+		members[i] = b
+	}
+	all, err := ratelimiter.All(members...).Take(ctx, cost)
+	return all.Members, all.Allowed, err
+}
+
+// tooLarge finds out which limits a request exceeds that not even full buckets
+// have enough for.
+func tooLarge(ctx context.Context, buckets []*ratelimiter.Bucket, cost int64) ([]ratelimiter.Decision, error) {
+	found, decisions := false, make([]ratelimiter.Decision, len(buckets))
+	for i, b := range buckets {
+		d, err := b.Peek(ctx)
+		if err != nil {
+			return nil, err
+		}
+		d.Allowed = cost <= d.Limit
+		found = found || !d.Allowed
+		decisions[i] = d
+	}
+	if !found { // the rate was changed since
+		return nil, fmt.Errorf("%w, by a rate that has changed", ratelimiter.ErrExceedsBurst)
+	}
+	return decisions, nil
+}
+
+func (m *middleware) limitsOf(decisions []ratelimiter.Decision) []Limit {
+	limits := make([]Limit, len(decisions))
+	for i, d := range decisions {
+		limits[i] = Limit{Name: m.names[i], Decision: d}
+	}
+	return limits
+}
+
+// refundable reports whether something was taken from the server's buckets.
+func (t *ticket) refundable() bool { return t.Outcome == Allowed && !t.Limits[0].Fallback }
+
+// refund gives back what the request took. The client may be gone by then, and
+// is owed it all the same.
+func (m *middleware) refund(r *http.Request, t *ticket) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), m.timeout)
+	defer cancel()
+	var errs []error
+	for _, b := range t.buckets {
+		errs = append(errs, b.Refund(ctx, t.Cost))
+	}
+	done := t.Report
+	done.Outcome, done.Err = Refunded, errors.Join(errs...)
+	m.observe(r, done)
+}

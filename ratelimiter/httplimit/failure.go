@@ -1,0 +1,46 @@
+package httplimit
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// Failure is what happens to a request about which no decision could be made:
+// [FailOpen], [FailClosed] or [FailWith].
+type Failure interface {
+	check() error
+	serve(w http.ResponseWriter, r *http.Request, next http.Handler, err error)
+}
+
+var (
+	// FailOpen passes the request on as if there were no limit.
+	FailOpen Failure = failure(func(w http.ResponseWriter, r *http.Request, next http.Handler, _ error) {
+		next.ServeHTTP(w, r)
+	})
+
+	// FailClosed answers with status 503 and a Retry-After of a second.
+	FailClosed Failure = failure(func(w http.ResponseWriter, _ *http.Request, _ http.Handler, _ error) {
+		unavailable.write(w)
+	})
+)
+
+// FailWith answers the request, or passes it on to next. err is the limiter's
+// error, such as [ratelimiter.ErrNoRate], ctx's deadline or the network's.
+func FailWith(serve func(w http.ResponseWriter, r *http.Request, next http.Handler, err error)) Failure {
+	return failure(serve)
+}
+
+type failure func(http.ResponseWriter, *http.Request, http.Handler, error)
+
+func (f failure) check() error {
+	if f == nil {
+		return fmt.Errorf("%w: FailWith of nil", ratelimiter.ErrOption)
+	}
+	return nil
+}
+
+func (f failure) serve(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
+	f(w, r, next, err)
+}

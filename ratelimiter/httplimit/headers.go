@@ -1,0 +1,123 @@
+package httplimit
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// HeaderFormat says which headers a response has.
+type HeaderFormat int
+
+const (
+	// Draft11 is RateLimit-Policy and RateLimit of
+	// draft-ietf-httpapi-ratelimit-headers-11.
+	Draft11 HeaderFormat = iota
+	// Legacy is X-RateLimit-Limit, the burst; X-RateLimit-Remaining; and
+	// X-RateLimit-Reset, the seconds until the bucket is full again. Of
+	// several limits they tell the one that has the fewest tokens left, in
+	// relation to its burst.
+	Legacy
+	// None is no header but the Retry-After of a refusal.
+	None
+)
+
+func (f HeaderFormat) String() string {
+	switch f {
+	case Draft11:
+		return "Draft11"
+	case Legacy:
+		return "Legacy"
+	case None:
+		return "None"
+	}
+	return fmt.Sprintf("HeaderFormat(%d)", int(f))
+}
+
+func (f HeaderFormat) check() error {
+	if f < Draft11 || f > None {
+		return fmt.Errorf("%w: %v is none of Draft11, Legacy, None", ratelimiter.ErrOption, f)
+	}
+	return nil
+}
+
+// set tells about the limits of which something is known.
+func (f HeaderFormat) set(h http.Header, r *http.Request, decided Report) {
+	known := make([]Limit, 0, len(decided.Limits))
+	for _, l := range decided.Limits {
+		if l.known() && !decided.unasked(l) {
+			known = append(known, l)
+		}
+	}
+	exposed := []string{"Retry-After"}
+	switch {
+	case len(known) == 0 || f == None:
+	case f == Draft11:
+		exposed = append(exposed, setDraft11(h, known, decided.Cost)...)
+	case f == Legacy:
+		exposed = append(exposed, setLegacy(h, known)...)
+	}
+	if r.Header.Get("Origin") != "" { // others may read any header
+		h.Add("Access-Control-Expose-Headers", strings.Join(exposed, ", "))
+	}
+}
+
+// setDraft11 writes the fields of draft-ietf-httpapi-ratelimit-headers-11: lists
+// of strings with parameters, see RFC 9651.
+func setDraft11(h http.Header, limits []Limit, cost int64) (fields []string) {
+	var policy, limit []byte
+	for i, l := range limits {
+		if i > 0 {
+			policy, limit = append(policy, ", "...), append(limit, ", "...)
+		}
+		q := quotaOf(l, cost)
+		policy = fmt.Appendf(policy, `%s;q=%d;w=%d`, quoted(q.name), q.most, q.window)
+		limit = fmt.Appendf(limit, `%s;r=%d;t=%d`, quoted(q.name), q.remaining, q.wait)
+	}
+	h.Set("RateLimit-Policy", string(policy))
+	h.Set("RateLimit", string(limit))
+	return []string{"RateLimit-Policy", "RateLimit"}
+}
+
+// setLegacy writes what many services had before there was a draft.
+func setLegacy(h http.Header, limits []Limit) (fields []string) {
+	l := tightest(limits)
+	h.Set("X-RateLimit-Limit", decimal(l.Rate.Burst))
+	h.Set("X-RateLimit-Remaining", decimal(max(0, l.Remaining)))
+	h.Set("X-RateLimit-Reset", decimal(seconds(l.ResetAfter)))
+	return []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+}
+
+// tightest is the limit that is used up first.
+func tightest(limits []Limit) Limit {
+	least := limits[0]
+	for _, l := range limits[1:] {
+		if product(l.Remaining, least.Rate.Burst).less(product(least.Remaining, l.Rate.Burst)) {
+			least = l
+		}
+	}
+	return least
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// printable is a name as far as a string of Structured Fields can carry it.
+func printable(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		if c := name[i]; c < ' ' || c > '~' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// quoted is a printable name as a string of Structured Fields.
+func quoted(name string) string { return `"` + quoting.Replace(name) + `"` }

@@ -1,0 +1,145 @@
+package httplimit
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// New returns middleware that asks lim about each request, under the key that
+// key finds for it. failure says what happens to requests about which nobody
+// can decide. See the package's documentation for what is sent when.
+//
+// It asks nobody, so a limiter without a rate shows with the first request.
+// What it returns may be used for any number of handlers, which share the
+// limit. Errors: [ratelimiter.ErrOption], for a nil limiter, a zero or unusable
+// key, a nil failure and options that cannot be used.
+func New(lim *ratelimiter.Limiter, key Key, failure Failure, opts ...Option) (func(http.Handler) http.Handler, error) {
+	m := &middleware{limits: []*ratelimiter.Limiter{lim}, key: key, failure: failure, settings: defaults()}
+	err := m.configure(opts)
+	if err == nil {
+		err = m.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("httplimit: %w", err)
+	}
+	m.names = m.policies()
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
+	}, nil
+}
+
+// middleware is what all handlers have in common that one New was for.
+type middleware struct {
+	limits  []*ratelimiter.Limiter
+	names   []string // of the limits, as clients see them
+	key     Key
+	failure Failure
+	log     quiet
+	settings
+}
+
+func (m *middleware) check() error {
+	m.limits = append(m.limits, m.more...)
+	switch {
+	case slices.Contains(m.limits, nil):
+		return fmt.Errorf("%w: a nil limiter", ratelimiter.ErrOption)
+	case m.key.bad != nil:
+		return m.key.bad
+	case m.key.of == nil:
+		return fmt.Errorf("%w: no key: use ByIP, ByHeader or By", ratelimiter.ErrOption)
+	case m.failure == nil:
+		return fmt.Errorf("%w: no failure: use FailOpen, FailClosed or FailWith", ratelimiter.ErrOption)
+	case m.shadow && len(m.observers) == 0:
+		return fmt.Errorf("%w: Shadow without Observe would show nothing", ratelimiter.ErrOption)
+	case m.aliases != nil && len(m.aliases) != len(m.limits):
+		return fmt.Errorf("%w: %d policy names for %d limits", ratelimiter.ErrOption, len(m.aliases), len(m.limits))
+	}
+	return m.failure.check()
+}
+
+// policies are the names of the limits in headers and bodies.
+func (m *middleware) policies() []string {
+	names := make([]string, len(m.limits))
+	for i, l := range m.limits {
+		names[i] = l.Name()
+		if m.aliases != nil {
+			names[i] = m.aliases[i]
+		}
+		names[i] = printable(names[i])
+	}
+	return names
+}
+
+// serve is one request, from its cost to its refund.
+func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	cost := m.cost(r)
+	if cost == 0 {
+		next.ServeHTTP(w, r)
+		return
+	}
+	t := m.ask(r, cost)
+	if m.shadow {
+		m.observe(r, t.Report)
+		m.pass(w, r, next, t)
+		return
+	}
+	m.settle(w, r, next, t)
+}
+
+// settle does what the decision says.
+func (m *middleware) settle(w http.ResponseWriter, r *http.Request, next http.Handler, t *ticket) {
+	if t.Outcome != Gone {
+		m.observe(r, t.Report)
+	}
+	switch t.Outcome {
+	case Allowed:
+		m.headers.set(w.Header(), r, t.Report)
+		m.pass(w, r, next, t)
+	case Refused:
+		m.refuse(w, r, t.Report)
+	case NoKey:
+		badRequest.write(w)
+	case Gone:
+		// An empty response would be a 200 to whoever still listens.
+		unavailable.write(w)
+	case Undecided:
+		m.failure.serve(w, r, next, t.Err)
+	}
+}
+
+// refuse answers in place of the handler.
+func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, refused Report) {
+	if refused.closed() {
+		unavailable.write(w)
+		return
+	}
+	m.headers.set(w.Header(), r, refused)
+	if wait := retryAfter(refused); wait > 0 {
+		w.Header().Set("Retry-After", decimal(wait))
+	}
+	m.refusal(w, r, refused)
+}
+
+// pass hands the request on, and gives back what the response says.
+func (m *middleware) pass(w http.ResponseWriter, r *http.Request, next http.Handler, t *ticket) {
+	if m.refundIf == nil || !t.refundable() {
+		next.ServeHTTP(w, r)
+		return
+	}
+	rec := &recorder{ResponseWriter: w}
+	defer func() {
+		if m.refundIf(rec.response(r)) {
+			m.refund(r, t)
+		}
+	}()
+	next.ServeHTTP(rec.asCapableAs(w), r)
+	rec.returned = true
+}
+
+// ErrNoKey is what a key function returns, on its own or wrapped, if a request
+// has no key. Any other error of a key function means the same.
+var ErrNoKey = errors.New("the request has no key")

@@ -1,0 +1,124 @@
+package httplimit
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// Report is what became of a request.
+type Report struct {
+	Outcome Outcome
+
+	// Key is whose request it is, "" if that is not known.
+	Key string
+
+	// Cost is how many tokens it took or wanted.
+	Cost int64
+
+	// Limits are the decisions, in the order of the limits. There are none if
+	// nobody could decide.
+	Limits []Limit
+
+	// Never says that it was refused for a cost that no full bucket has.
+	Never bool
+
+	// Shadow says that nothing of this was done; see the option of that name.
+	Shadow bool
+
+	// Err is why there is no key or no decision, or why tokens could not be
+	// given back.
+	Err error
+}
+
+// Limit is the decision of one limit. If there are several, Allowed says whether
+// this one alone would have granted.
+type Limit struct {
+	Name string // as clients see it
+	ratelimiter.Decision
+}
+
+// Outcome is what became of a request.
+type Outcome int
+
+const (
+	// Allowed requests are passed on.
+	Allowed Outcome = iota
+	// Refused requests are answered with 429.
+	Refused
+	// NoKey is a request without a key, answered with 400.
+	NoKey
+	// Undecided is what the [Failure] is for.
+	Undecided
+	// Refunded comes after Allowed, by [RefundIf].
+	Refunded
+	// Gone is a client that did not wait for the decision. Only under [Shadow]
+	// it is reported, as the request is passed on there.
+	Gone
+)
+
+func (o Outcome) String() string {
+	names := [...]string{"allowed", "refused", "no key", "undecided", "refunded", "gone"}
+	if o < 0 || int(o) >= len(names) {
+		return fmt.Sprintf("Outcome(%d)", int(o))
+	}
+	return names[o]
+}
+
+// Violated are the names of the limits that did not grant.
+func (p Report) Violated() (names []string) {
+	for _, l := range p.Limits {
+		if !l.Allowed && !p.unasked(l) {
+			names = append(names, l.Name)
+		}
+	}
+	return names
+}
+
+// unasked reports whether nothing is known of the limit but its rate: it stands
+// beside one that is paused, so that nobody was asked. A limit that refuses says
+// for how long.
+func (p Report) unasked(l Limit) bool { return !l.Allowed && l.RetryAfter == 0 && !p.Never }
+
+// closed reports whether it was refused because nobody could be asked.
+func (p Report) closed() bool {
+	return p.Outcome == Refused && len(p.Limits) == 1 && p.Limits[0].Fallback && !p.Limits[0].known()
+}
+
+func (m *middleware) observe(r *http.Request, p Report) {
+	for _, observe := range m.observers {
+		observe(r, p)
+	}
+	if m.logger == nil || p.Err == nil || p.Outcome == NoKey || p.Outcome == Gone {
+		return
+	}
+	if more, ok := m.log.speak(time.Now()); ok {
+		m.logger.WarnContext(r.Context(), "rate limiter failed",
+			slog.String("name", m.limits[0].Name()), slog.String("outcome", p.Outcome.String()),
+			slog.Int("unlogged", more), slog.Any("err", p.Err))
+	}
+}
+
+// quiet keeps a server that is gone from filling the log with every request.
+type quiet struct {
+	mu    sync.Mutex
+	until time.Time
+	held  int
+}
+
+// speak reports whether a line may be written now, and how many were not since
+// the last one.
+func (q *quiet) speak(now time.Time) (unlogged int, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if now.Before(q.until) {
+		q.held++
+		return 0, false
+	}
+	unlogged, q.held, q.until = q.held, 0, now.Add(time.Second)
+	return unlogged, true
+}

@@ -1,0 +1,124 @@
+package httplimit
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+)
+
+// Response is what a handler answered.
+type Response struct {
+	Request *http.Request
+
+	// Status is 200 if the handler did not name one, 101 if it took over the
+	// connection, and 500 if it panicked before it answered.
+	Status int
+
+	// Header is the response's, not to be changed.
+	Header http.Header
+}
+
+// Succeeded is a predicate for [RefundIf]: statuses below 400 are refunded, so
+// that only failures count.
+func Succeeded(r Response) bool { return r.Status < 400 }
+
+// Failed is a predicate for [RefundIf]: statuses from 400 on are refunded, so
+// that only successes count.
+func Failed(r Response) bool { return r.Status >= 400 }
+
+// recorder notes the status of a response. http.ResponseController finds what
+// it does not know by Unwrap.
+type recorder struct {
+	http.ResponseWriter
+	status   int
+	returned bool // the handler has
+}
+
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// note keeps the first status that is not followed by another one.
+func (w *recorder) note(status int) {
+	if w.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
+		w.status = status
+	}
+}
+
+func (w *recorder) WriteHeader(status int) {
+	w.note(status)
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(p []byte) (int, error) {
+	w.note(http.StatusOK)
+	return w.ResponseWriter.Write(p)
+}
+
+// ReadFrom lets net/http send files by the kernel, where it can.
+func (w *recorder) ReadFrom(from io.Reader) (int64, error) {
+	w.note(http.StatusOK)
+	return io.Copy(w.ResponseWriter, from)
+}
+
+func (w *recorder) response(r *http.Request) Response {
+	if !w.returned {
+		w.note(http.StatusInternalServerError)
+	}
+	w.note(http.StatusOK)
+	return Response{Request: r, Status: w.status, Header: w.Header()}
+}
+
+// asCapableAs is the recorder as a writer that can be flushed and taken over if
+// its own can: some handlers ask for that by a type assertion.
+func (w *recorder) asCapableAs(own http.ResponseWriter) http.ResponseWriter {
+	f, flushes := own.(http.Flusher)
+	h, hijacks := own.(http.Hijacker)
+	switch {
+	case flushes && hijacks:
+		return struct {
+			*recorder
+			flusher
+			hijacker
+		}{w, flusher{w, f}, hijacker{w, h}}
+	case flushes:
+		return struct {
+			*recorder
+			flusher
+		}{w, flusher{w, f}}
+	case hijacks:
+		return struct {
+			*recorder
+			hijacker
+		}{w, hijacker{w, h}}
+	}
+	return w
+}
+
+type flusher struct {
+	rec *recorder
+	own http.Flusher
+}
+
+func (f flusher) Flush() { _ = f.FlushError() }
+
+func (f flusher) FlushError() error {
+	f.rec.note(http.StatusOK)
+	if own, ok := f.own.(interface{ FlushError() error }); ok {
+		return own.FlushError()
+	}
+	f.own.Flush()
+	return nil
+}
+
+type hijacker struct {
+	rec *recorder
+	own http.Hijacker
+}
+
+func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := h.own.Hijack()
+	if err == nil {
+		h.rec.note(http.StatusSwitchingProtocols)
+	}
+	return conn, buffered, err
+}
