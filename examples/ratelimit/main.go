@@ -121,8 +121,9 @@ func show(ctx context.Context, s settings, stdout, stderr io.Writer) (_ []*clien
 	}
 	defer func() { err = errors.Join(err, soon(forget(limit))) }()
 	var urls []string
+	said := &lockedWriter{out: stderr}
 	for range servers {
-		p, err := startProcess(ctx, order{URL: url, Limiter: limit.Name()}, stderr)
+		p, err := startProcess(ctx, order{URL: url, Limiter: limit.Name()}, said)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"time"
 )
 
@@ -82,4 +83,16 @@ func (p *process) await(ctx context.Context, in io.Writer, out io.Reader, o orde
 func (p *process) end() {
 	p.cancel()
 	_ = p.cmd.Wait() // it has said itself what was wrong
+}
+
+// lockedWriter lets several processes write to one standard error.
+type lockedWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (w *lockedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(p)
 }
