@@ -131,7 +131,8 @@ func (b *Bucket) askServer(ctx context.Context, a ask) (answer, error) {
 // do asks the server.
 func (b *Bucket) do(ctx context.Context, a ask) (answer, error) {
 	got, err := b.core.table.Do(ctx, b.state, a)
-	if err == nil && got.r != a.r && b.expected != nil && got.r.Rate != *b.expected {
+	undoable := a.kind == take || a.kind == reserve
+	if err == nil && undoable && b.own == nil && b.expected != nil && got.r.Rate != *b.expected {
 		b.core.left(b.state, a, got) // it was decided by a rate that came meanwhile
 		err = b.otherRate(got.r)
 	}

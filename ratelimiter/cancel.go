@@ -65,7 +65,9 @@ func (c *core) sendCancels(state string, b []*cancelCall) error {
 	for i, one := range b {
 		all[i] = one.Ask
 	}
-	slices.SortStableFunc(all, func(x, y cancellation) int { return cmp.Compare(y.due(), x.due()) })
+	slices.SortStableFunc(all, func(x, y cancellation) int {
+		return cmp.Or(cmp.Compare(y.due(), x.due()), cmp.Compare(y.waits()%y.a.r.gain, x.waits()%x.a.r.gain))
+	})
 	r := all[0].a.r
 	args := []string{r.texts.generation, r.texts.gain, r.texts.perToken, r.texts.full, r.texts.unit}
 	for _, x := range all {

@@ -39,7 +39,9 @@
 //
 // Requests that take tokens are sent once. If the reply is lost, the tokens may
 // be gone, and the error is [ErrUnknown]; nothing is ever granted twice. What
-// was granted to a caller that had gone is given back.
+// was granted to a caller that had gone is given back when the answer comes. Until
+// then it counts as taken; in a window that begins later it may come on top, with
+// no more than what the rate brings in that time.
 //
 // Calls of one process on one bucket that come while another is on its way go
 // out together, in the order in which they came, and are decided about one by

@@ -3,6 +3,7 @@ package ratelimiter_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestARateThatComesMeanwhileIsNotTheExpectedOne(t *testing.T) {
 	gets(t, &mine.Bucket, 1)
 	d, err := strict.Take(t.Context(), 1)
 	require.ErrorIs(t, err, ratelimiter.ErrOtherRate, "%+v", d)
-	holds(t, &mine.Bucket, 48)
+	willHold(t, &mine.Bucket, 48) // what it took goes back
 }
 
 func TestSetRateKeepsWhatWasTaken(t *testing.T) {
@@ -310,4 +311,25 @@ func TestOddKeysAreBucketsOfTheirOwn(t *testing.T) {
 	gets(t, &l.Bucket, 2)
 	_, err := l.For("").Take(t.Context(), 1)
 	require.ErrorIs(t, err, ratelimiter.ErrOption)
+}
+
+// Handles with a rate of their own are not held to the stored one, also where
+// several of them go out together.
+func TestARuleOfOnesOwnIsNotTheExpectedOne(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Shared(t).Addr())
+	l := limited(t, c, ratelimiter.PerHour(5))
+	strict := c.RateLimiter(l.Name(), ratelimiter.WithExpectedRate(ratelimiter.PerHour(5)))
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() {
+			for range 20 {
+				_, err := strict.For("k", ratelimiter.WithRule(ratelimiter.PerHour(1_000_000))).Take(t.Context(), 1)
+				if !assert.NoError(t, err) {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/combine"
 )
 
 // Reservation is tokens that will be there. They are taken already: who does
@@ -48,8 +50,8 @@ func (r *Reservation) Delay() time.Duration { return max(0, r.due-r.b.core.e.Now
 // Cancel gives the tokens back as far as that takes nothing from those who
 // reserved later: what they are to wait for stays as it is. Once the tokens
 // may be used, nothing comes back; nor after the rate has changed, or when it
-// is called again. It is sent once: after [ErrUnknown] it may or may not have
-// been done.
+// is called again. It is sent once: after [ErrUnknown] or ctx's error it may or
+// may not have been done.
 //
 // Cost: one round trip. Errors: ctx's; [ErrUnknown]; [ErrClosed]; Redis' and
 // the network's. Source: x/time/rate.
@@ -58,7 +60,8 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	err := b.usable(ctx)
 	if err == nil && r.used.CompareAndSwap(false, true) {
 		err = b.core.cancel(ctx, cancellation{b.state, r.n, r.got, false})
-		r.used.Store(err == nil || errors.Is(err, ErrUnknown))
+		// Who did not hear the answer does not know whether it was done.
+		r.used.Store(err == nil || ctx.Err() != nil || errors.Is(err, ErrUnknown) || errors.Is(err, combine.ErrAborted))
 	}
 	return b.failed("cancel", err)
 }

@@ -231,3 +231,27 @@ func TestAReservationOfTheFarFutureIsNotDue(t *testing.T) {
 		})
 	}
 }
+
+// A cancel of which the answer was not heard is not done once more.
+func TestACancelWhoseCallerLeavesIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	c, p := proxied(t)
+	l := limited(t, c, ratelimiter.PerHour(1).WithBurst(10))
+	gets(t, &l.Bucket, 10)
+	r, err := l.ReserveN(t.Context(), 5)
+	require.NoError(t, err)
+	held := p.HoldRequest(luaOf(t, "cancel"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	gone := begun(func() error { return r.Cancel(ctx) })
+	held.Await(t)
+	cancel()
+	require.ErrorIs(t, outcome(t, gone), context.Canceled)
+	held.Release()
+	require.NoError(t, r.Cancel(t.Context()))
+	p.AwaitCount(t, luaOf(t, "cancel"), 1)
+	d, err := l.Peek(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, d.Remaining, "%+v", d)
+	require.Equal(t, 1, p.Count(luaOf(t, "cancel")))
+}
