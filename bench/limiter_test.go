@@ -54,14 +54,14 @@ func limiterWith(addr, name string, r ratelimiter.Rate) (impl, error) {
 	}
 	l := c.RateLimiter(name)
 	_, _, err = l.TrySetRate(context.Background(), r)
-	return limiterOurs{c, l}, err
+	return &limiterOurs{c, l}, err
 }
 
-func (o limiterOurs) locker(name string) locker {
+func (o *limiterOurs) locker(name string) locker {
 	return func(ctx context.Context) (unlock, error) { return decided(o.l.For(name).Allow(ctx)) }
 }
 
-func (o limiterOurs) close() { _ = o.c.Close(context.Background()) } // nothing is held
+func (o *limiterOurs) close() { _ = o.c.Close(context.Background()) } // nothing is held
 
 // bucketFloor is the script of the common case for each decision, with nothing
 // around it.

@@ -46,17 +46,21 @@ func (a *ask) wait(now time.Duration) int64 {
 
 // answer is a bucket as one ask left it.
 type answer struct {
-	ok    bool
-	r     *rule // that decided
-	q     int64 // ticks that are missing
-	t     int64 // as of when, server time in µs
-	late  int64 // how far t lies ahead of the server's clock, µs
-	block int64 // for how long nothing is granted, µs
-	extra int64 // single tokens that came along
+	ok     bool
+	paused bool  // nobody was asked
+	r      *rule // that decided
+	q      int64 // ticks that are missing
+	t      int64 // as of when, server time in µs
+	late   int64 // how far t lies ahead of the server's clock, µs
+	block  int64 // for how long nothing is granted, µs
+	extra  int64 // single tokens that came along
 }
 
 // decision is the answer to a request of n tokens.
 func (a answer) decision(n int64) Decision {
+	if a.paused {
+		return pausedDecision(a.r)
+	}
 	d := Decision{
 		Allowed: a.ok, Limit: a.r.Burst, Rate: a.r.Rate,
 		Remaining:  max(0, (a.r.full-a.q)/a.r.perToken),

@@ -138,7 +138,7 @@ func (c *core) newer(r *rule) (now *rule, adopt bool, err error) {
 
 // attempt is one exchange by one rule.
 func (c *core) attempt(key string, r *rule, adopt bool, b batch) error {
-	x := newExchange(r, b, c.e.Now().Mono)
+	x := newExchange(r, b, c.e.Mono())
 	x.adopt = adopt
 	defer x.free()
 	err := c.exchange(key, x)

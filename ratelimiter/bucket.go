@@ -24,13 +24,18 @@ import (
 // request is not sent again, and what it may have taken stays taken; ctx's
 // error and cause; [ErrClosed]; Redis' and the network's.
 type Bucket struct {
+	*handle
+	key   string // as the caller wrote it, "" without
+	state string // where it is kept
+	own   *rule  // that travels with the call
+	bad   error  // what every operation returns
+}
+
+// handle is what the buckets of one handle on a limiter have in common.
+type handle struct {
 	core    *core
 	limiter string // its name, as the caller wrote it
-	key     string // likewise, "" without
-	state   string // where it is kept
-	own     *rule  // that travels with the call
-	bad     error  // what every operation returns
-	*options
+	options
 }
 
 // String names the bucket.
@@ -47,8 +52,12 @@ func (b *Bucket) Allow(ctx context.Context) (bool, error) { return b.AllowN(ctx,
 // AllowN reports whether n tokens are there now, and takes them if all are.
 // See [Bucket.Take].
 func (b *Bucket) AllowN(ctx context.Context, n int64) (bool, error) {
-	d, err := b.take(ctx, "allow", n)
-	return d.Allowed, err
+	if b.fallback == nil { // then the rest of a decision need not be worked out
+		a, err := b.decide(ctx, n)
+		return a.ok, b.failed("allow", err)
+	}
+	d, err := b.orFallBack(ctx, n)
+	return d.Allowed, b.failed("allow", err)
 }
 
 // Take takes n tokens if all are there now, and nothing otherwise. It never
@@ -59,42 +68,43 @@ func (b *Bucket) AllowN(ctx context.Context, n int64) (bool, error) {
 // bucket holds. Wire: string {name}:bucket, or name:{key}; absent while full,
 // and with a TTL until then. Source: the token bucket, in whole numbers and by
 // the server's clock; RRateLimiter.tryAcquire.
-func (b *Bucket) Take(ctx context.Context, n int64) (Decision, error) { return b.take(ctx, "take", n) }
-
-func (b *Bucket) take(ctx context.Context, op string, n int64) (Decision, error) {
-	d, err := b.tryTake(ctx, n)
-	if err != nil {
-		return d, b.failed(op, err)
+func (b *Bucket) Take(ctx context.Context, n int64) (Decision, error) {
+	if b.fallback == nil {
+		d, err := b.decision(ctx, n)
+		return d, b.failed("take", err)
 	}
-	return d, nil
+	d, err := b.orFallBack(ctx, n)
+	return d, b.failed("take", err)
 }
 
-func (b *Bucket) tryTake(ctx context.Context, n int64) (Decision, error) {
-	if b.fallback != nil {
-		return b.orFallBack(ctx, n)
+// decision is all that decide says.
+func (b *Bucket) decision(ctx context.Context, n int64) (Decision, error) {
+	a, err := b.decide(ctx, n)
+	if err != nil {
+		return Decision{}, err
 	}
-	return b.decide(ctx, n)
+	return a.decision(n), nil
 }
 
 // decide is what the rule says of a request of n tokens, here or on the server.
-func (b *Bucket) decide(ctx context.Context, n int64) (Decision, error) {
+func (b *Bucket) decide(ctx context.Context, n int64) (answer, error) {
 	r, err := b.ruleFor(ctx, n)
 	switch {
 	case err != nil:
-		return Decision{}, err
+		return answer{}, err
 	case n > r.Burst:
-		return Decision{}, exceedsBurst(n, r)
+		return answer{}, exceedsBurst(n, r)
 	case r.paused:
-		return pausedDecision(r), nil
+		return answer{r: r, paused: true}, nil
 	}
 	a, err := b.answer(ctx, ask{r: r, n: n, kind: take})
 	switch {
 	case err != nil:
-		return Decision{}, err
+		return answer{}, err
 	case !a.ok && n > a.r.Burst: // by a rule that came meanwhile
-		return Decision{}, exceedsBurst(n, a.r)
+		return answer{}, exceedsBurst(n, a.r)
 	}
-	return a.decision(n), nil
+	return a, nil
 }
 
 func exceedsBurst(n int64, r *rule) error {
@@ -307,5 +317,5 @@ func (b *Bucket) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%v: %s: %w", b, op, err)
+	return fmt.Errorf("%s: %s: %w", b.String(), op, err) // not b, which would let no Bucket stay on its caller's stack
 }

@@ -68,7 +68,7 @@ func (c *core) rule(ctx context.Context) (*rule, error) {
 	if known == nil || known.rule == nil {
 		return c.ask(ctx)
 	}
-	switch age := c.e.Now().Mono - known.asked; {
+	switch age := c.e.Mono() - known.asked; {
 	case age < freshFor:
 		return known.rule, nil
 	case age < staleAfter:

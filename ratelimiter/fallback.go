@@ -14,7 +14,7 @@ import (
 // or [Local].
 type Fallback interface {
 	check() error
-	decide(b *Bucket, n int64) (Decision, error)
+	decide(c *core, state string, n int64) (Decision, error)
 }
 
 // Open allows everything.
@@ -34,7 +34,7 @@ type openFallback struct{}
 
 func (openFallback) check() error { return nil }
 
-func (openFallback) decide(*Bucket, int64) (Decision, error) {
+func (openFallback) decide(*core, string, int64) (Decision, error) {
 	return Decision{Allowed: true, Fallback: true}, nil
 }
 
@@ -42,7 +42,7 @@ type closedFallback struct{}
 
 func (closedFallback) check() error { return nil }
 
-func (closedFallback) decide(*Bucket, int64) (Decision, error) {
+func (closedFallback) decide(*core, string, int64) (Decision, error) {
 	return Decision{Fallback: true, RetryAfter: restFor}, nil
 }
 
@@ -53,11 +53,11 @@ type localFallback struct {
 
 func (f localFallback) check() error { return f.bad }
 
-func (f localFallback) decide(b *Bucket, n int64) (Decision, error) {
+func (f localFallback) decide(c *core, state string, n int64) (Decision, error) {
 	if n > f.r.Burst {
 		return Decision{}, exceedsBurst(n, f.r)
 	}
-	a := b.core.standIns.answer(b.state, ask{r: f.r, n: n, kind: take}, b.core.e.Now().Mono)
+	a := c.standIns.answer(state, ask{r: f.r, n: n, kind: take}, c.e.Now().Mono)
 	d := a.decision(n)
 	d.Fallback = true
 	return d, nil
@@ -124,17 +124,17 @@ func (b *Bucket) orFallBack(ctx context.Context, n int64) (Decision, error) {
 	now := b.core.e.Now
 	asked, probe := b.core.breaker.admit(now().Mono)
 	if !asked {
-		return b.fallback.to.decide(b, n)
+		return b.fallback.to.decide(b.core, b.state, n)
 	}
 	limited, cancel := context.WithTimeout(ctx, b.fallback.within)
 	defer cancel()
-	d, err := b.decide(limited, n)
+	d, err := b.decision(limited, n)
 	what := found(ctx, limited, err)
 	b.core.breaker.ended(now().Mono, what, probe)
 	if what != silent {
 		return d, err
 	}
-	return b.fallback.to.decide(b, n)
+	return b.fallback.to.decide(b.core, b.state, n)
 }
 
 // found is what the end of a request says about the server.

@@ -25,7 +25,7 @@ type Limiter struct {
 // rueidisson.Client.RateLimiter.
 func New(e *engine.Engine, name string, opts ...Option) *Limiter {
 	c := coreOf(e, e.Map(name))
-	l := &Limiter{Bucket{core: c, limiter: name, state: keys.Bucket(c.name), options: &options{}}}
+	l := &Limiter{Bucket{handle: &handle{core: c, limiter: name}, state: keys.Bucket(c.name)}}
 	l.bad = l.configure(opts)
 	switch {
 	case l.bad != nil:
@@ -51,17 +51,21 @@ func (l *Limiter) Name() string { return l.limiter }
 // there, and braces and "%" are escaped, so that who chooses keys chooses
 // neither a cluster slot nor how much is stored.
 func (l *Limiter) For(key string, opts ...KeyOption) *Bucket {
-	b := l.Bucket
-	b.key, b.state = key, keys.BucketOf(l.core.name, key)
+	return new(Bucket).of(l, key, opts) // small enough to be inlined, so that the Bucket may stay on the caller's stack
+}
+
+// of makes b the bucket of a key.
+func (b *Bucket) of(l *Limiter, key string, opts []KeyOption) *Bucket {
+	*b = Bucket{handle: l.handle, key: key, state: keys.BucketOf(l.core.name, key), bad: l.bad}
 	if key == "" && b.bad == nil {
 		b.bad = fmt.Errorf("%w: empty key", ErrOption)
 	}
 	for _, o := range opts {
 		if b.bad == nil {
-			b.bad = applyKey(&b, o)
+			b.own, b.bad = travellingOf(o)
 		}
 	}
-	return &b
+	return b
 }
 
 // TrySetRate stores the rate unless one is stored already. It returns the one

@@ -11,7 +11,7 @@ import (
 type Option interface{ apply(*options) error }
 
 // A KeyOption is about the bucket of one key.
-type KeyOption interface{ applyKey(*Bucket) error }
+type KeyOption interface{ travelling() (*rule, error) }
 
 // A SetOption changes one [Limiter.SetRate].
 type SetOption interface {
@@ -121,27 +121,22 @@ func (o *options) debt(r *rule) int64 {
 	return r.debt
 }
 
-type keyOption func(*Bucket) error
+type ruleOption Rate
 
-func (o keyOption) applyKey(b *Bucket) error { return o(b) }
+func (o ruleOption) travelling() (*rule, error) { return travelling(Rate(o)) }
 
 // WithRule gives the key a rate of its own, such as that of the user's plan,
 // in place of the stored one. It travels with the call and is stored nowhere,
 // so all who use the key should name the same; the key's bucket stays the same
 // one when the rate changes, with what was taken, in whole tokens: the fraction
 // of one counts as one. A pause of the limiter does not touch it.
-func WithRule(r Rate) KeyOption {
-	return keyOption(func(b *Bucket) (err error) {
-		b.own, err = travelling(r)
-		return err
-	})
-}
+func WithRule(r Rate) KeyOption { return ruleOption(r) }
 
-func applyKey(b *Bucket, o KeyOption) error {
+func travellingOf(o KeyOption) (*rule, error) {
 	if o == nil {
-		return fmt.Errorf("%w: a nil option", ErrOption)
+		return nil, fmt.Errorf("%w: a nil option", ErrOption)
 	}
-	return o.applyKey(b)
+	return o.travelling()
 }
 
 type setOption string

@@ -54,6 +54,7 @@ type Engine struct {
 	IDs   *owner.Issuer
 	Now   watchdog.Clock
 
+	born    time.Time
 	cluster bool
 	publish string // the command that scripts announce releases with
 	topo    *topology
@@ -79,9 +80,10 @@ type Engine struct {
 // New puts an engine on top of a Redis client, after asking the server whether
 // it can serve one.
 func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error) {
+	born := time.Now()
 	e := &Engine{
-		Config: cfg, Redis: client,
-		IDs: owner.NewIssuer(cfg.ClientID), Now: watchdog.NewClock(),
+		Config: cfg, Redis: client, born: born,
+		IDs: owner.NewIssuer(cfg.ClientID), Now: watchdog.NewClock(born),
 		cluster: client.Mode() == rueidis.ClientModeCluster,
 		acks:    make(chan struct{}, maxAckWaits),
 		closing: make(chan struct{}), freed: make(chan struct{}, 1),
@@ -108,6 +110,9 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 	e.dog = watchdog.Start(e.Now, renewer{e})
 	return e, nil
 }
+
+// Mono is Now().Mono at half the price, for what looks at the clock in every call.
+func (e *Engine) Mono() time.Duration { return time.Since(e.born) }
 
 // Cluster reports whether the server is a cluster.
 func (e *Engine) Cluster() bool { return e.cluster }

@@ -48,7 +48,7 @@ func newFake(t *testing.T, change ...func(*Config)) *fakeServer {
 	for _, c := range change {
 		c(&cfg)
 	}
-	s := &fakeServer{clock: watchdog.NewClock(), started: time.Now(), gone: map[string]bool{}}
+	s := &fakeServer{clock: watchdog.NewClock(time.Now()), started: time.Now(), gone: map[string]bool{}}
 	s.e = &Engine{
 		Config: cfg, IDs: owner.NewIssuer(cfg.ClientID), Now: s.clock, topo: newTopology(nil, false, nil),
 		acks: make(chan struct{}, 1), closing: make(chan struct{}), freed: make(chan struct{}, 1),

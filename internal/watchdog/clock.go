@@ -6,7 +6,7 @@ import "time"
 // cannot be set, but it stands still while the machine is suspended. The wall
 // clock goes on then, so it is looked at too, and the stricter of them rules.
 type Instant struct {
-	Mono time.Duration // since the clock was made
+	Mono time.Duration // since the clock's base
 	Wall time.Duration // since the Unix epoch
 }
 
@@ -23,9 +23,8 @@ func (i Instant) Reached(now Instant) bool {
 // Clock tells the present moment.
 type Clock func() Instant
 
-// NewClock returns the machine's clock.
-func NewClock() Clock {
-	base := time.Now()
+// NewClock returns the machine's clock, which counts from base.
+func NewClock(base time.Time) Clock {
 	return func() Instant {
 		now := time.Now()
 		return Instant{Mono: now.Sub(base), Wall: time.Duration(now.UnixNano())}

@@ -34,7 +34,7 @@ func TestTheMachinesClockCountsBothTimes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		now := NewClock()
+		now := NewClock(time.Now())
 		time.Sleep(time.Minute)
 		assert.Equal(t, Instant{Mono: time.Minute, Wall: time.Duration(start.UnixNano()) + time.Minute}, now())
 	})
