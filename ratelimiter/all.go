@@ -14,6 +14,13 @@ type Member interface{ member() *Bucket }
 
 func (b *Bucket) member() *Bucket { return b }
 
+func (l *Limiter) member() *Bucket {
+	if l == nil {
+		return nil
+	}
+	return &l.Bucket
+}
+
 // Combined is several limits of which all have to grant, or nothing is taken
 // from any of them.
 type Combined struct {
@@ -32,28 +39,36 @@ type AllDecision struct {
 
 	// Members are the limits in the order in which they were given. Allowed
 	// says there whether this one alone would have granted; while a member is
-	// paused, nobody is asked, and it is false for all.
+	// paused, a request asks nobody, and it is false for all.
 	Members []Decision
 }
 
 // All makes one limit of several, such as one for a second and one for a day:
-// one script decides about all of them, and takes from all or from none. Their
-// options for denial, prefetch and fallback do not count here.
+// one script decides about all of them, and takes from all or from none.
+//
+// Of the members' options those for the expected rate and the debt count here.
+// [WithFallback] does if all members have it: the shortest of their times
+// counts, and then each asks its own, of which all have to grant, too; it is
+// without one if any member is. [WithLocalDenial] and [WithPrefetch] do not
+// count: each request asks the server.
 //
 // On a cluster the members have to share a slot. Buckets of the same key do,
 // whatever the limiters are called, unless a limiter's name has braces of its
 // own. Limiters without keys do if their names have a hash tag in common.
 // What cannot be decided together is an error of every operation:
-// [ErrCrossSlot]; [ErrOption] for no members, a member twice, members of
-// several clients, and for a rate per client.
+// [ErrCrossSlot]; [ErrOption] for no members, a nil one, a member twice,
+// members of several clients, and for a rate per client.
 func All(members ...Member) *Combined {
 	a := &Combined{}
 	for _, m := range members {
-		if m == nil {
-			a.bad = fmt.Errorf("%w: a nil member", ErrOption)
+		var b *Bucket
+		if m != nil {
+			b = m.member()
+		}
+		if b == nil || b.core == nil {
+			a.bad = fmt.Errorf("%w: a member that is nil, or was not made by a client", ErrOption)
 			return a
 		}
-		b := m.member()
 		a.members, a.states = append(a.members, b), append(a.states, b.state)
 	}
 	a.bad = a.check()
@@ -63,7 +78,10 @@ func All(members ...Member) *Combined {
 	return a
 }
 
-// For is the same limits for one key.
+// For is the same limits for one key, whatever keys the members have. Where one
+// of them is to follow a rate of the key's own, name the members one by one:
+//
+//	ratelimiter.All(perSecond.For(key), perDay.For(key, ratelimiter.WithRule(plan)))
 func (a *Combined) For(key string) *Combined {
 	if a.bad != nil && !errors.Is(a.bad, ErrCrossSlot) { // that is cured by a key
 		return a
@@ -126,28 +144,63 @@ func (a *Combined) Take(ctx context.Context, n int64) (AllDecision, error) {
 // TakeEach is Take with a number of tokens for each member, such as one
 // request and 2,000 model tokens.
 func (a *Combined) TakeEach(ctx context.Context, n ...int64) (AllDecision, error) {
-	if a.bad == nil && len(n) != len(a.members) {
-		return AllDecision{}, a.failed("take", fmt.Errorf("%w: %d numbers for %d members", ErrOption, len(n), len(a.members)))
+	if err := a.each(n); err != nil {
+		return AllDecision{}, a.failed("take", err)
 	}
 	return a.take(ctx, "take", n)
 }
 
+// each checks that there is a number for each member.
+func (a *Combined) each(n []int64) error {
+	if a.bad == nil && len(n) != len(a.members) {
+		return fmt.Errorf("%w: %d numbers for %d members", ErrOption, len(n), len(a.members))
+	}
+	return a.bad
+}
+
 func (a *Combined) take(ctx context.Context, op string, n []int64) (AllDecision, error) {
-	q, err := a.ask(ctx, n, take)
+	d, err := a.tryTake(ctx, n)
 	if err != nil {
 		return AllDecision{}, a.failed(op, err)
+	}
+	return d, nil
+}
+
+func (a *Combined) tryTake(ctx context.Context, n []int64) (AllDecision, error) {
+	if within, ok := a.patience(); ok {
+		return a.orFallBack(ctx, n, within)
+	}
+	return a.decide(ctx, n)
+}
+
+// decide is what the rules say.
+func (a *Combined) decide(ctx context.Context, n []int64) (AllDecision, error) {
+	q, err := a.ask(ctx, n, take)
+	if err != nil {
+		return AllDecision{}, err
 	}
 	if d, paused := q.paused(); paused {
 		return d, nil
 	}
-	answers, err := a.table.Do(ctx, a.key(), q)
+	answers, err := a.do(ctx, q)
 	if err == nil && !answers.ok() {
-		err = answers.exceed(q.n)
+		err = answers.exceed(&q)
 	}
 	if err != nil {
-		return AllDecision{}, a.failed(op, err)
+		return AllDecision{}, err
 	}
 	return answers.decision(q.n), nil
+}
+
+// do asks the server.
+func (a *Combined) do(ctx context.Context, q allAsk) (allAnswer, error) {
+	answers, err := a.table.Do(ctx, a.key(), q)
+	if err == nil && q.undoable() {
+		if err = answers.unexpected(&q); err != nil { // decided by a rate that came meanwhile
+			answers.undo(&q)
+		}
+	}
+	return answers, err
 }
 
 // Wait waits for one token of each member. See [Combined.WaitN].
@@ -181,16 +234,16 @@ func (a *Combined) waitN(ctx context.Context, n []int64) error {
 }
 
 func (a *Combined) reserveAndSleep(ctx context.Context, c *core, q allAsk) error {
-	answers, err := a.table.Do(ctx, a.key(), q)
+	answers, err := a.do(ctx, q)
 	if err != nil {
 		return err
 	}
 	if !answers.ok() {
-		return answers.refused(q, c.e.Now().Mono)
+		return answers.refused(&q, c.e.Now().Mono)
 	}
 	err = c.sleep(ctx, answers.delay())
 	if err != nil {
-		answers.giveBack(q)
+		answers.giveBack(&q)
 	}
 	return err
 }
@@ -205,20 +258,23 @@ func (a *Combined) ask(ctx context.Context, n []int64, k kind) (allAsk, error) {
 		return allAsk{}, err
 	}
 	for i, b := range a.members {
-		want := n[min(i, len(n)-1)]
+		want := of(n, i)
 		r, err := b.ruleFor(ctx, want)
 		switch {
 		case err != nil:
-			return allAsk{}, err
+			return allAsk{}, fmt.Errorf("%v: %w", b, err)
 		case r.Type == PerClient:
 			return allAsk{}, fmt.Errorf("%w: %v has a rate per client", ErrOption, b)
-		case want > r.Burst:
+		case want > r.Burst && q.undoable():
 			return allAsk{}, fmt.Errorf("%v: %w", b, exceedsBurst(want, r))
 		}
 		q.rules, q.n, q.debts = append(q.rules, r), append(q.n, want), append(q.debts, b.debt(r))
 	}
 	return q, nil
 }
+
+// of is the number for a member, where one number may stand for all.
+func of(n []int64, member int) int64 { return n[min(member, len(n)-1)] }
 
 // key is what calls on the same limits have in common.
 func (a *Combined) key() string { return strings.Join(a.states, "\x00") }

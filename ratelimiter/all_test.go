@@ -272,7 +272,48 @@ func TestAllFollowsARateThatAnotherSet(t *testing.T) {
 	gets(t, &other.Bucket, 1)
 	_, err = all.Take(t.Context(), 4)
 	require.ErrorIs(t, err, ratelimiter.ErrExceedsBurst)
+	require.ErrorContains(t, err, ": take: "+two.String()+": ", "which of them")
 	holds(t, &one.Bucket, 6)
+}
+
+// The member that can never grant is the reason, also where another has a
+// longer queue.
+func TestAWaitForAllNamesTheMemberWhoseBurstIsTooSmall(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	_, two, all := pair(t, open(t, s.Addr()), ratelimiter.Every(10, 1000*time.Hour), ratelimiter.PerSecond(10))
+	require.NoError(t, all.Wait(t.Context()))
+	other := open(t, s.Addr()).RateLimiter(two.Name())
+	require.NoError(t, other.SetRate(t.Context(), ratelimiter.PerSecond(3)))
+	gets(t, &other.Bucket, 1)
+	err := all.WaitN(withTimeout(t, time.Hour), 10) // it learns by the state
+	require.ErrorIs(t, err, ratelimiter.ErrExceedsBurst)
+	require.ErrorContains(t, err, ": wait: "+two.String()+": ")
+}
+
+// Handles may expect different rates, and be asked about together.
+func TestARateThatComesMeanwhileIsNotTheExpectedOneOfAMember(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	for op, do := range map[string]func(a *ratelimiter.Combined) error{
+		"take": func(a *ratelimiter.Combined) error { _, err := a.Take(t.Context(), 1); return err },
+		"wait": func(a *ratelimiter.Combined) error { return a.Wait(t.Context()) },
+	} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			c := open(t, s.Addr())
+			one, mine := limited(t, c, ratelimiter.PerHour(10)), limited(t, open(t, s.Addr()), ratelimiter.PerHour(5))
+			strict := ratelimiter.All(one, c.RateLimiter(mine.Name(), ratelimiter.WithExpectedRate(ratelimiter.PerHour(5))))
+			require.NoError(t, do(strict)) // it knows the rate for half a second
+			require.NoError(t, mine.SetRate(t.Context(), ratelimiter.PerHour(50)))
+			gets(t, &mine.Bucket, 1)
+			err := do(strict)
+			require.ErrorIs(t, err, ratelimiter.ErrOtherRate)
+			require.ErrorContains(t, err, mine.String())
+			willHold(t, &mine.Bucket, 48) // what it took goes back
+			willHold(t, &one.Bucket, 9)
+		})
+	}
 }
 
 func TestWhatCannotBeDecidedTogether(t *testing.T) {
@@ -293,6 +334,11 @@ func TestWhatCannotBeDecidedTogether(t *testing.T) {
 		"no members":          {ratelimiter.All(), ratelimiter.ErrOption},
 		"a nil member":        {ratelimiter.All(one, nil), ratelimiter.ErrOption},
 		"a nil member's keys": {ratelimiter.All(one, nil).For("a"), ratelimiter.ErrOption},
+		"a nil limiter":       {ratelimiter.All(one, (*ratelimiter.Limiter)(nil)), ratelimiter.ErrOption},
+		"a nil limiter's key": {ratelimiter.All((*ratelimiter.Limiter)(nil), one).For("a"), ratelimiter.ErrOption},
+		"a nil bucket":        {ratelimiter.All((*ratelimiter.Bucket)(nil)), ratelimiter.ErrOption},
+		"a zero limiter":      {ratelimiter.All(one, new(ratelimiter.Limiter)), ratelimiter.ErrOption},
+		"a zero bucket":       {ratelimiter.All(new(ratelimiter.Bucket), one), ratelimiter.ErrOption},
 		"a member twice":      {ratelimiter.All(one, two, c.RateLimiter(one.Name())), ratelimiter.ErrOption},
 		"two clients":         {ratelimiter.All(one, open(t, s.Addr()).RateLimiter(two.Name())), ratelimiter.ErrOption},
 		"a rate per client":   {ratelimiter.All(one, perClient), ratelimiter.ErrOption},

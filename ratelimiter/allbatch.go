@@ -34,6 +34,9 @@ func (q *allAsk) alike(p *allAsk) bool {
 
 func sameRule(r, s *rule) bool { return r.generation == s.generation }
 
+// undoable reports whether what is granted is taken back if its caller has gone.
+func (q *allAsk) undoable() bool { return q.kind == take || q.kind == reserve }
+
 // paused is the answer while a member is paused.
 func (q *allAsk) paused() (AllDecision, bool) {
 	if !slices.ContainsFunc(q.rules, func(r *rule) bool { return r.paused }) {
@@ -58,21 +61,43 @@ type allAnswer []answer
 func (as allAnswer) ok() bool { return as[0].ok }
 
 // exceed is the error of a refusal that no wait would end.
-func (as allAnswer) exceed(n []int64) error {
+func (as allAnswer) exceed(q *allAsk) error {
 	for i, a := range as {
-		if n[i] > a.r.Burst {
-			return exceedsBurst(n[i], a.r)
+		if q.n[i] > a.r.Burst {
+			return fmt.Errorf("%v: %w", q.members[i], exceedsBurst(q.n[i], a.r))
 		}
 	}
 	return nil
 }
 
+// unexpected is the error of a member whose rate has become another than it
+// expects.
+func (as allAnswer) unexpected(q *allAsk) error {
+	for i, b := range q.members {
+		if b.own == nil && b.expected != nil && as[i].r.Rate != *b.expected {
+			return fmt.Errorf("%v: %w", b, b.otherRate(as[i].r))
+		}
+	}
+	return nil
+}
+
+// couldGrant reports whether the bucket has n tokens, as the answer left it.
+func (a answer) couldGrant(n int64) bool { return a.block == 0 && a.q+a.r.ticks(n) <= a.r.full }
+
+// couldGrant reports whether all have what was asked for.
+func (as allAnswer) couldGrant(n []int64) bool {
+	for i, a := range as {
+		if !a.couldGrant(n[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 func (as allAnswer) decision(n []int64) AllDecision {
 	d := AllDecision{Members: make([]Decision, len(as))}
 	for i, a := range as {
-		if !a.ok { // the whole was not granted, this one alone might have been
-			a.ok = a.block == 0 && a.q+a.r.ticks(n[i]) <= a.r.full
-		}
+		a.ok = a.ok || a.couldGrant(n[i]) // the whole was not granted, this one alone might have been
 		d.Members[i] = a.decision(n[i])
 	}
 	d.Decision = tightest(d.Members, as.ok())
@@ -83,7 +108,7 @@ func (as allAnswer) decision(n []int64) AllDecision {
 func tightest(all []Decision, allowed bool) Decision {
 	d := all[0]
 	for _, one := range all[1:] {
-		if one.Remaining < d.Remaining {
+		if d.boundless() || !one.boundless() && one.Remaining < d.Remaining {
 			d.Remaining, d.Limit, d.Rate = one.Remaining, one.Limit, one.Rate
 		}
 		d.Paused = d.Paused || one.Paused
@@ -92,6 +117,10 @@ func tightest(all []Decision, allowed bool) Decision {
 	d.Allowed = allowed
 	return d
 }
+
+// boundless reports whether the decision is that of [Open], which counts
+// nothing.
+func (d *Decision) boundless() bool { return d.Allowed && d.Limit == 0 }
 
 // delay is how long the longest of the reservations has to wait.
 func (as allAnswer) delay() (longest time.Duration) {
@@ -102,7 +131,10 @@ func (as allAnswer) delay() (longest time.Duration) {
 }
 
 // refused is why the reservations were.
-func (as allAnswer) refused(q allAsk, now time.Duration) error {
+func (as allAnswer) refused(q *allAsk, now time.Duration) error {
+	if err := as.exceed(q); err != nil {
+		return err
+	}
 	worst, latest := 0, time.Duration(-1)
 	for i, a := range as {
 		if delay := a.enough(q.n[i]); delay > latest {
@@ -113,9 +145,24 @@ func (as allAnswer) refused(q allAsk, now time.Duration) error {
 }
 
 // giveBack cancels the reservations.
-func (as allAnswer) giveBack(q allAsk) {
+func (as allAnswer) giveBack(q *allAsk) {
 	for i, b := range q.members {
 		b.core.giveBack(b.state, q.n[i], as[i])
+	}
+}
+
+// undo gives back what was granted.
+func (as allAnswer) undo(q *allAsk) {
+	if !as.ok() {
+		return
+	}
+	if q.kind == reserve {
+		as.giveBack(q)
+		return
+	}
+	for i, b := range q.members {
+		b.core.forgetDenial(b.state)
+		b.core.table.Post(b.state, ask{r: as[i].r, n: q.n[i], kind: refund})
 	}
 }
 
@@ -148,6 +195,9 @@ func (s allSender) send(_ string, b []*allCall) error {
 		return err
 	}
 	q, adopt := b[0].Ask, false
+	if q.kind == refund {
+		defer q.forgetDenials() // also if the reply was lost
+	}
 	for {
 		numbers, err := s.decide(&q, adopt, len(b))
 		if err == nil {
@@ -180,18 +230,15 @@ func (q *allAsk) newer() (rules []*rule, adopt bool, err error) {
 	return rules, adopt, nil
 }
 
+func (q *allAsk) forgetDenials() {
+	for _, b := range q.members {
+		b.core.forgetDenial(b.state)
+	}
+}
+
 // decide asks for calls equal requests.
 func (s allSender) decide(q *allAsk, adopt bool, calls int) ([]int64, error) {
-	var args []string
-	for i, r := range q.rules {
-		x := exchange{rule: r, owed: q.debts[i], adopt: adopt}
-		args = append(args, x.member()...)
-	}
-	first := ask{kind: q.kind, until: q.until}
-	args = append(args, decimal(int64(calls)), decimal(first.wait(s.e.Now().Mono)))
-	for i, r := range q.rules {
-		args = append(args, r.cost(q.kind, q.n[i]))
-	}
+	args := q.args(int64(calls), adopt, s.e.Now().Mono)
 	got, err := s.e.Run(context.Background(), decideScript, q.states, args)
 	if err != nil {
 		return nil, told(err)
@@ -200,39 +247,84 @@ func (s allSender) decide(q *allAsk, adopt bool, calls int) ([]int64, error) {
 	switch {
 	case err == nil && len(numbers) == 1:
 		return nil, errStale
-	case err != nil || len(numbers) != 2+3*len(q.rules):
+	case err != nil || len(numbers) != 1+3*len(q.rules)+q.runs():
 		return nil, fmt.Errorf("decide.lua said %v: %w", numbers, errors.Join(err, ErrUnknown))
 	}
 	return numbers, nil
 }
 
-// deal gives the calls their answers, in order: the first k were granted.
-func (q *allAsk) deal(b []*allCall, numbers []int64) {
-	now, granted := numbers[0], numbers[len(numbers)-1]
-	for i, c := range b {
-		as := make(allAnswer, len(q.rules))
-		ahead := max(0, granted-int64(i)-1) // calls behind this one that were granted, too
-		for j, r := range q.rules {
-			missing, t, block := numbers[1+3*j], numbers[2+3*j], numbers[3+3*j]
-			as[j] = answer{
-				ok: int64(i) < granted, r: r, q: missing - ahead*r.ticks(q.n[j]), t: t, late: t - now, block: max(0, block-now),
-			}
-		}
-		c.Answer = as
+// runs is how many runs of requests decide.lua gets: what takes nothing stands
+// in none.
+func (q *allAsk) runs() int {
+	if q.undoable() {
+		return 1
 	}
+	return 0
+}
+
+func (q *allAsk) args(calls int64, adopt bool, now time.Duration) (args []string) {
+	for i, r := range q.rules {
+		x := exchange{rule: r, owed: q.debts[i], adopt: adopt}
+		if q.kind == refund {
+			x.credit = times(r.ticks(q.n[i]), calls)
+		}
+		args = append(args, x.member()...)
+	}
+	if q.runs() == 0 {
+		return args
+	}
+	first := ask{kind: q.kind, until: q.until}
+	args = append(args, decimal(calls), decimal(first.wait(now)))
+	for i, r := range q.rules {
+		args = append(args, r.cost(q.kind, q.n[i]))
+	}
+	return args
+}
+
+// times is the ticks of so many calls, or what counts as infinitely many.
+func times(ticks, calls int64) int64 {
+	if ticks >= exact/calls {
+		return exact - 1
+	}
+	return ticks * calls
+}
+
+// deal gives the calls their answers, in order: the first of them were granted
+// what they asked for, as many as decide.lua says.
+func (q *allAsk) deal(b []*allCall, numbers []int64) {
+	granted := int64(0)
+	if q.undoable() {
+		granted = numbers[len(numbers)-1]
+	}
+	for i, c := range b {
+		c.Answer = q.answer(numbers, granted-int64(i)-1)
+	}
+}
+
+// answer is that of one call. behind is how many calls behind it were granted,
+// too; below 0 it was not granted itself.
+func (q *allAsk) answer(numbers []int64, behind int64) allAnswer {
+	as, now := make(allAnswer, len(q.rules)), numbers[0]
+	for i, r := range q.rules {
+		missing, t, block := numbers[1+3*i], numbers[2+3*i], numbers[3+3*i]
+		as[i] = answer{r: r, q: missing - max(0, behind)*r.ticks(q.n[i]), t: t, late: t - now, block: max(0, block-now)}
+	}
+	ok := behind >= 0
+	switch q.kind {
+	case refund:
+		ok = true
+	case peek:
+		ok = as.couldGrant(q.n)
+	}
+	for i := range as {
+		as[i].ok = ok
+	}
+	return as
 }
 
 // left gives back what was granted to a caller that did not wait for it.
 func (s allSender) left(_ string, q allAsk, as allAnswer) {
-	if !as.ok() {
-		return
-	}
-	if q.kind == reserve {
-		as.giveBack(q)
-		return
-	}
-	for i, b := range q.members {
-		b.core.forgetDenial(b.state)
-		b.core.table.Post(b.state, ask{r: as[i].r, n: q.n[i], kind: refund})
+	if q.undoable() {
+		as.undo(&q)
 	}
 }

@@ -126,3 +126,29 @@ func ExampleAll() {
 	// true 3/d burst 3 0 <nil>
 	// false 3/d burst 3 0 <nil>
 }
+
+// A plan of the user's own in one of several limits, and what was not needed
+// given back to all.
+func ExampleCombined_RefundEach() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	requests, tokens := c.RateLimiter("requests"), c.RateLimiter("tokens")
+	if err := requests.SetRate(ctx, ratelimiter.PerHour(100)); err != nil {
+		panic(err)
+	}
+	const user, guess = "user:42", 2_000
+	plan := ratelimiter.WithRule(ratelimiter.PerHour(10_000))
+	both := ratelimiter.All(requests.For(user), tokens.For(user, plan))
+	d, err := both.TakeEach(ctx, 1, guess)
+	fmt.Println(d.Allowed, d.Members[0].Remaining, d.Members[1].Remaining, err)
+
+	fmt.Println(both.RefundEach(ctx, 1, guess)) // the request was not made
+	d, err = both.Peek(ctx)
+	fmt.Println(d.Allowed, d.Members[0].Remaining, d.Members[1].Remaining, err)
+	// Output:
+	// true 99 8000 <nil>
+	// <nil>
+	// true 100 10000 <nil>
+}

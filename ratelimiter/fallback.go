@@ -15,6 +15,7 @@ import (
 type Fallback interface {
 	check() error
 	decide(c *core, state string, n int64) (Decision, error)
+	undo(c *core, state string, n int64) Decision // of what it allowed
 }
 
 // Open allows everything.
@@ -35,16 +36,24 @@ type openFallback struct{}
 func (openFallback) check() error { return nil }
 
 func (openFallback) decide(*core, string, int64) (Decision, error) {
-	return Decision{Allowed: true, Fallback: true}, nil
+	return letThrough, nil
 }
+
+func (openFallback) undo(*core, string, int64) Decision { return letThrough }
+
+var letThrough = Decision{Allowed: true, Fallback: true}
 
 type closedFallback struct{}
 
 func (closedFallback) check() error { return nil }
 
 func (closedFallback) decide(*core, string, int64) (Decision, error) {
-	return Decision{Fallback: true, RetryAfter: restFor}, nil
+	return heldBack, nil
 }
+
+func (closedFallback) undo(*core, string, int64) Decision { return heldBack }
+
+var heldBack = Decision{Fallback: true, RetryAfter: restFor}
 
 type localFallback struct {
 	r   *rule
@@ -57,10 +66,16 @@ func (f localFallback) decide(c *core, state string, n int64) (Decision, error) 
 	if n > f.r.Burst {
 		return Decision{}, exceedsBurst(n, f.r)
 	}
-	a := c.standIns.answer(state, ask{r: f.r, n: n, kind: take}, c.e.Now().Mono)
+	return f.answer(c, state, n, take), nil
+}
+
+func (f localFallback) undo(c *core, state string, n int64) Decision { return f.answer(c, state, n, refund) }
+
+func (f localFallback) answer(c *core, state string, n int64, k kind) Decision {
+	a := c.standIns.answer(state, ask{r: f.r, n: n, kind: k}, c.e.Now().Mono)
 	d := a.decision(n)
 	d.Fallback = true
-	return d, nil
+	return d
 }
 
 // fallback is the setting of a handle.
@@ -115,26 +130,40 @@ const (
 
 // orFallBack asks the server, for as long as the fallback says.
 func (b *Bucket) orFallBack(ctx context.Context, n int64) (Decision, error) {
-	if err := b.usable(ctx); err != nil {
+	if err := b.askable(ctx, n); err != nil {
 		return Decision{}, err
 	}
-	if n <= 0 {
-		return Decision{}, fmt.Errorf("%w: %d tokens: at least 1", ErrOption, n)
+	return unlessSilent(ctx, b.core, b.fallback.within,
+		func(ctx context.Context) (Decision, error) { return b.decision(ctx, n) },
+		func() (Decision, error) { return b.fallback.to.decide(b.core, b.state, n) })
+}
+
+// askable checks what can be checked without a rule.
+func (b *Bucket) askable(ctx context.Context, n int64) error {
+	err := b.usable(ctx)
+	if err == nil && n <= 0 {
+		err = fmt.Errorf("%w: %d tokens: at least 1", ErrOption, n)
 	}
-	now := b.core.e.Now
-	asked, probe := b.core.breaker.admit(now().Mono)
+	return err
+}
+
+// unlessSilent asks the server, and decides instead if that is silent for a
+// time, or is known to be.
+func unlessSilent[D any](ctx context.Context, c *core, within time.Duration, ask func(context.Context) (D, error), instead func() (D, error)) (D, error) {
+	now := c.e.Now
+	asked, probe := c.breaker.admit(now().Mono)
 	if !asked {
-		return b.fallback.to.decide(b.core, b.state, n)
+		return instead()
 	}
-	limited, cancel := context.WithTimeout(ctx, b.fallback.within)
+	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	d, err := b.decision(limited, n)
+	d, err := ask(limited)
 	what := found(ctx, limited, err)
-	b.core.breaker.ended(now().Mono, what, probe)
+	c.breaker.ended(now().Mono, what, probe)
 	if what != silent {
 		return d, err
 	}
-	return b.fallback.to.decide(b.core, b.state, n)
+	return instead()
 }
 
 // found is what the end of a request says about the server.

@@ -135,6 +135,9 @@ func TestALostReplyIsUnknownAndNotRepeated(t *testing.T) {
 			_, err := ratelimiter.All(f.b).Take(ctx, 3)
 			return err
 		}, 7},
+		"refund to all": {"decide", func(f *faulty) { f.took(5) }, func(ctx context.Context, f *faulty) error {
+			return ratelimiter.All(f.b).Refund(ctx, 3)
+		}, 8},
 		"wait for all": {"decide", nil, func(ctx context.Context, f *faulty) error { return ratelimiter.All(f.b).WaitN(ctx, 3) }, 7},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -87,7 +87,7 @@ func WithPrefetch(n int64) Option {
 // failure it does not ask again for a second, and then by one request at a
 // time. A server that answers, with an error too, is not fallen back from.
 // Such decisions have Fallback set. Waits, reservations and charges have no
-// fallback.
+// fallback. Several limits have one together if each does, see [All].
 func WithFallback(within time.Duration, f Fallback) Option {
 	return option(func(o *options) error {
 		if within <= 0 {
