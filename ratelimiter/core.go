@@ -38,10 +38,12 @@ type core struct {
 	breaker  breaker
 }
 
+// cachedRule is what the server said of the rule, between two times of the
+// monotonic clock. Nil says that there is none, or that it has to be asked for.
 type cachedRule struct {
 	*rule
-	asked time.Duration // monotonic, before it was asked for
-	order time.Duration // an answer to a question from before that time says nothing new
+	asked, answered time.Duration
+	change          bool // this process changed it
 }
 
 type coreKey struct{ name string }
@@ -128,7 +130,7 @@ func (c *core) refresh() (any, error) {
 func (c *core) forget(err error, asked time.Duration) (any, error) {
 	err = told(err)
 	if errors.Is(err, ErrNoRate) || errors.Is(err, ErrOtherAlgorithm) {
-		c.remember(nil, asked, asked)
+		c.remember(nil, asked, c.e.Now().Mono)
 	}
 	return nil, err
 }
@@ -137,32 +139,73 @@ func (c *core) forget(err error, asked time.Duration) (any, error) {
 // that calls made by it are of one kind.
 func (c *core) keep(text string, asked time.Duration) (any, error) {
 	if old := c.cached.Load(); old != nil && old.rule != nil && old.stored == text {
-		c.remember(old.rule, asked, asked)
+		c.remember(old.rule, asked, c.e.Now().Mono)
 		return old.rule, nil
 	}
 	r, err := parseRule(text)
 	if err != nil {
 		return c.forget(err, asked)
 	}
-	c.remember(r, asked, asked)
+	c.remember(r, asked, c.e.Now().Mono)
 	return r, nil
 }
 
-// remember keeps what was asked for last, whatever was answered last. No rule
-// is remembered as nil, so that an answer from before it does not come back.
-// A change is ordered by when its answer came: what was asked for while it was
-// under way may have been answered before it.
-func (c *core) remember(r *rule, asked, order time.Duration) {
-	next := &cachedRule{r, asked, order}
+// remember keeps a rule that was read, unless a newer one is known.
+func (c *core) remember(r *rule, asked, answered time.Duration) {
+	c.heard(&cachedRule{r, asked, answered, false})
+}
+
+// changed keeps a rule that this process has set, as remember does.
+func (c *core) changed(r *rule, asked, answered time.Duration) {
+	c.heard(&cachedRule{r, asked, answered, true})
+}
+
+func (c *core) heard(next *cachedRule) {
 	for {
 		old := c.cached.Load()
-		if old != nil && old.order > order {
-			return
-		}
-		if c.cached.CompareAndSwap(old, next) {
+		if c.cached.CompareAndSwap(old, old.or(next)) {
 			return
 		}
 	}
+}
+
+// or is the later one of two things that the server said. The order in which
+// they were heard tells nothing: where one was asked for after the other was
+// answered, that decides, as a failover may have made an older generation the
+// rule again. Where both were under way together, the generation does.
+func (old *cachedRule) or(next *cachedRule) *cachedRule {
+	switch {
+	case old == nil || next.asked >= old.answered:
+		return next
+	case next.answered <= old.asked:
+		return old
+	case old.rule != nil && next.rule != nil && old.generation != next.generation:
+		if old.generation > next.generation {
+			return old
+		}
+		return next
+	case old.change && next.change && !old.same(next):
+		return &cachedRule{nil, max(old.asked, next.asked), max(old.answered, next.answered), true}
+	case old.order() > next.order():
+		return old
+	}
+	return next
+}
+
+// same reports whether both say the same. Else nobody knows which of two changes
+// was the last, such as a pause and its end.
+func (old *cachedRule) same(next *cachedRule) bool {
+	return old.rule != nil && next.rule != nil && old.stored == next.stored
+}
+
+// order is the time by which it is compared with what says nothing of its own
+// age. A change counts from its answer: what was asked for while it was under
+// way may have been answered before it.
+func (old *cachedRule) order() time.Duration {
+	if old.change {
+		return old.answered
+	}
+	return old.asked
 }
 
 // told is the server's error in words of this package.

@@ -175,7 +175,7 @@ func (l *Limiter) Delete(ctx context.Context) (bool, error) {
 		if err != nil {
 			return 0, told(err)
 		}
-		l.core.remember(nil, asked, l.core.e.Now().Mono)
+		l.core.changed(nil, asked, l.core.e.Now().Mono)
 		return answer.AsInt64()
 	})
 	return n == 1, l.failed("delete", err)
@@ -198,7 +198,7 @@ func (c *core) change(ctx context.Context, s *scripts.Script, args ...string) (*
 		}
 		r, err := parseRule(text)
 		if err == nil {
-			c.remember(r, asked, c.e.Now().Mono)
+			c.changed(r, asked, c.e.Now().Mono)
 		}
 		return r, err
 	})
