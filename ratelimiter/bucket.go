@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // Bucket is a handle on one bucket: that of a key, see [Limiter.For], or the
@@ -256,12 +257,7 @@ func (b *Bucket) Reset(ctx context.Context) error {
 	err := b.usable(ctx)
 	if err == nil {
 		b.core.meters.reset(b.state)
-		defer b.core.dropStock(b.state)
-		defer b.core.forgetDenial(b.state)
-		_, err, _ = engine.Await(b.core.e, ctx, 0, func() (struct{}, error) {
-			_, err := b.core.e.Run(ctx, resetScript, []string{b.state}, nil)
-			return struct{}{}, told(err)
-		})
+		err = b.overturn(ctx, resetScript)
 	}
 	return b.failed("reset", err)
 }
@@ -281,8 +277,6 @@ func (b *Bucket) Block(ctx context.Context, d time.Duration) error {
 	}
 	if err == nil {
 		err = b.block(ctx, r, d)
-		b.core.dropStock(b.state)
-		b.core.forgetDenial(b.state) // by a block that this one replaces
 	}
 	return b.failed("block", err)
 }
@@ -292,8 +286,17 @@ func (b *Bucket) block(ctx context.Context, r *rule, d time.Duration) error {
 		b.core.meters.setBlock(b.state, r, b.core.e.Now().Mono, d)
 		return nil
 	}
+	return b.overturn(ctx, blockScript, r.texts.generation, decimal(int64(d/time.Microsecond)))
+}
+
+// overturn runs a script after which nothing that was learnt of the bucket is
+// true any more. It is forgotten when the answer comes, also if the caller does
+// not wait for that: until then the bucket may be what it was.
+func (b *Bucket) overturn(ctx context.Context, s *scripts.Script, args ...string) error {
 	_, err, _ := engine.Await(b.core.e, ctx, 0, func() (struct{}, error) {
-		_, err := b.core.e.Run(ctx, blockScript, []string{b.state}, []string{r.texts.generation, decimal(int64(d / time.Microsecond))})
+		defer b.core.dropStock(b.state)
+		defer b.core.forgetDenial(b.state)
+		_, err := b.core.e.Run(ctx, s, []string{b.state}, args)
 		return struct{}{}, told(err)
 	})
 	return err

@@ -167,6 +167,30 @@ func TestARefusalFromBeforeIsNotRemembered(t *testing.T) {
 	}
 }
 
+// Who resets and leaves before the answer has reset all the same: a refusal from
+// before that is forgotten when the answer comes. It would be after a second
+// anyway, which a busy machine may lose: then it tries again.
+func TestARefusalFromBeforeAResetWhoseCallerLeftIsForgotten(t *testing.T) {
+	t.Parallel()
+	l, leave := heldBack(t, "reset", ratelimiter.WithLocalDenial())
+	early := false
+	for range 5 {
+		passes(t, l, 10_000_000) // what an earlier try reset is taken again
+		held := leave(func(ctx context.Context) error { return l.Reset(ctx) })
+		began := time.Now()
+		require.False(t, passes(t, l, 10_000_000).Allowed)
+		held.Release()
+		require.Eventually(t, func() bool {
+			d, err := l.Take(t.Context(), 10_000_000)
+			return err == nil && d.Allowed
+		}, soon, time.Millisecond)
+		if early = time.Since(began) < time.Second; early {
+			break
+		}
+	}
+	require.True(t, early, "it was only forgotten after a second")
+}
+
 // What is given back for a caller that has gone ends a denial, too.
 func TestTheTokensOfACallerWhoHasGoneEndADenial(t *testing.T) {
 	t.Parallel()

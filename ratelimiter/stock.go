@@ -101,7 +101,7 @@ func (s *stocks) add(state string, got answer, most int64, asked time.Duration) 
 	kept := min(got.extra, max(0, most-have.tokens))
 	back = got.extra - kept
 	got.q += got.r.ticks(have.tokens + kept)
-	s.put(state, stock{have.tokens + kept, got, asked + got.r.after(got.r.full)})
+	s.put(state, stock{have.tokens + kept, got, asked + min(got.r.after(got.r.full), forever-asked)})
 	return back
 }
 

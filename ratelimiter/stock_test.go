@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -152,6 +154,21 @@ func TestAStockExpiresWithTheTimeToFull(t *testing.T) {
 	assert.Equal(t, 1, p.Count(luaOf(t, "take"))+p.Count(luaOf(t, "decide")))
 }
 
+// A bucket that gets full in more time than a clock can count is one whose
+// stock does not expire.
+func TestAStockOfABucketThatFillsInCenturies(t *testing.T) {
+	t.Parallel()
+	r := ratelimiter.Every(1, 200*365*24*time.Hour).WithBurst(6)
+	l, _, p := stocked(t, r, 5)
+	gets(t, &l.Bucket, 1)
+	p.ResetLog()
+	for range 5 {
+		gets(t, &l.Bucket, 1)
+	}
+	assert.Zero(t, p.Count(luaOf(t, "take"))+p.Count(luaOf(t, "decide")))
+	isRefused(t, &l.Bucket, 1)
+}
+
 func TestAStockIsOfOneRule(t *testing.T) {
 	t.Parallel()
 	l, server, _ := stocked(t, ratelimiter.PerHour(100), 50)
@@ -213,6 +230,56 @@ func TestAStockFromBeforeABlockIsNotUsed(t *testing.T) {
 	require.NoError(t, outcome(t, early))
 	p.Delay(0, 0)
 	isRefused(t, &l.Bucket, 1)
+}
+
+// heldBack calls do, whose request of that script is held back on its way, and
+// leaves it. What is asked next may take another connection.
+func heldBack(t *testing.T, script string, opts ...ratelimiter.Option) (l *ratelimiter.Limiter, leave func(do func(ctx context.Context) error) *redistest.Held) {
+	t.Helper()
+	p := redistest.NewProxy(t, redistest.Shared(t).Addr())
+	c, err := rueidisson.New(rueidis.ClientOption{
+		InitAddress: []string{p.Addr()}, ForceSingleClient: true, DisableCache: true, PipelineMultiplex: 4,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, c.Close(context.Background())) })
+	l = limited(t, c, ratelimiter.PerHour(10_000_000), opts...)
+	return l, func(do func(ctx context.Context) error) *redistest.Held {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		held := p.HoldRequest(luaOf(t, script))
+		gone := begun(func() error { return do(ctx) })
+		held.Await(t)
+		cancel()
+		require.ErrorIs(t, outcome(t, gone), context.Canceled)
+		return held
+	}
+}
+
+// passes asks until a request has found a connection that is not held up.
+func passes(t *testing.T, l *ratelimiter.Limiter, n int64) (d ratelimiter.Decision) {
+	t.Helper()
+	require.Eventually(t, func() (ok bool) {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		var err error
+		d, err = l.Take(ctx, n)
+		return err == nil
+	}, soon, time.Millisecond)
+	return d
+}
+
+// Who blocks and leaves before the answer has blocked all the same: what was
+// prefetched before the block began is not used after it.
+func TestAStockFromBeforeABlockWhoseCallerLeftIsNotUsed(t *testing.T) {
+	t.Parallel()
+	l, leave := heldBack(t, "block", ratelimiter.WithPrefetch(1_000_000))
+	held := leave(func(ctx context.Context) error { return l.Block(ctx, time.Hour) })
+	require.True(t, passes(t, l, 1).Allowed)
+	held.Release()
+	require.Eventually(t, func() bool {
+		d, err := l.Take(t.Context(), 1)
+		return err == nil && !d.Allowed
+	}, soon, 2*time.Millisecond, "the stock outlives the block")
 }
 
 func TestACallerWhoHasGoneLeavesNothingInStock(t *testing.T) {
