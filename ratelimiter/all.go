@@ -141,8 +141,9 @@ func (a *Combined) Take(ctx context.Context, n int64) (AllDecision, error) {
 	return a.take(ctx, "take", []int64{n})
 }
 
-// TakeEach is Take with a number of tokens for each member, such as one
-// request and 2,000 model tokens.
+// TakeEach is Take with a number of tokens for each member, in their order, such
+// as one request and 2,000 model tokens. Another count of numbers than of members
+// is an [ErrOption].
 func (a *Combined) TakeEach(ctx context.Context, n ...int64) (AllDecision, error) {
 	if err := a.each(n); err != nil {
 		return AllDecision{}, a.failed("take", err)
@@ -207,8 +208,12 @@ func (a *Combined) do(ctx context.Context, q allAsk) (allAnswer, error) {
 func (a *Combined) Wait(ctx context.Context) error { return a.WaitN(ctx, 1) }
 
 // WaitN waits until n tokens of each member are its own, and takes them. It is
-// [Bucket.WaitN] for several limits: the longest of their waits counts. While
-// a member is paused it fails with [ErrExceedsDeadline] or waits, as there.
+// [Bucket.WaitN] for several limits: the longest of their waits counts. The
+// other members' tokens are taken when it is asked, too, and count there as of
+// when they would have been there, though they are used later. While a member is
+// paused it fails with [ErrExceedsDeadline] or waits, as there.
+//
+// Cost: one round trip. Errors: as [Bucket.WaitN], and see [All].
 func (a *Combined) WaitN(ctx context.Context, n int64) error {
 	return a.failed("wait", a.waitN(ctx, []int64{n}))
 }

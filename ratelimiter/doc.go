@@ -38,10 +38,13 @@
 // the name is an error on either side, never a second budget.
 //
 // Requests that take tokens are sent once. If the reply is lost, the tokens may
-// be gone, and the error is [ErrUnknown]; nothing is ever granted twice. What
-// was granted to a caller that had gone is given back when the answer comes. Until
-// then it counts as taken; in a window that begins later it may come on top, with
-// no more than what the rate brings in that time.
+// be gone, and the error is [ErrUnknown]; nothing is ever granted twice.
+//
+// What was granted to a caller that had gone is given back when the answer
+// comes. Until then it counts as taken, and the bucket refills as if it were. A
+// window that begins in between may therefore see more than the line above
+// says: at most the tokens that came back, and at most what the rate brings
+// from their grant to their return, which is as long as the answer took.
 //
 // Calls of one process on one bucket that come while another is on its way go
 // out together, in the order in which they came, and are decided about one by

@@ -70,7 +70,7 @@ func (b *Bucket) of(l *Limiter, key string, opts []KeyOption) *Bucket {
 
 // TrySetRate stores the rate unless one is stored already. It returns the one
 // that is stored then, and whether it is this call's. A new rate starts with
-// full buckets.
+// full buckets, as after [Limiter.Delete].
 //
 // ctx ends the wait for the answer; the call may still take effect then.
 // Cost: one round trip. Wire: string name. Errors: ctx's; [ErrOption] for a
@@ -161,7 +161,9 @@ func (l *Limiter) pause(ctx context.Context, op, paused string) error {
 // Delete forgets the rate and the bucket without a key, and reports whether
 // there was one. Requests fail with [ErrNoRate] from then on, in other
 // processes within a second. What is kept for keys goes by itself, and a rate
-// that is set later starts with full buckets. It is sent once.
+// that is set later starts with full buckets, but for those of keys that were
+// last used by a rule of their own, see [WithRule]: they go on by that, also
+// while no rate is stored. It is sent once.
 //
 // Cost: one round trip. Errors: [ErrOtherAlgorithm]; [ErrUnknown]; ctx's;
 // [ErrClosed]; Redis' and the network's. Source: RRateLimiter.delete.

@@ -129,7 +129,8 @@ func (o ruleOption) travelling() (*rule, error) { return travelling(Rate(o)) }
 // in place of the stored one. It travels with the call and is stored nowhere,
 // so all who use the key should name the same; the key's bucket stays the same
 // one when the rate changes, with what was taken, in whole tokens: the fraction
-// of one counts as one. A pause of the limiter does not touch it.
+// of one counts as one. A pause of the limiter does not touch it, nor does
+// [WithReset] or [Limiter.Delete].
 func WithRule(r Rate) KeyOption { return ruleOption(r) }
 
 func travellingOf(o KeyOption) (*rule, error) {
@@ -143,7 +144,9 @@ type setOption string
 
 func (o setOption) applySet() (string, error) { return string(o), nil }
 
-// WithReset makes all buckets of the limiter full.
+// WithReset makes all buckets of the limiter full, but for those of keys that
+// were last used by a rule of their own, see [WithRule]: who goes by that does
+// not ask for the stored one. [Bucket.Reset] fills them.
 func WithReset() SetOption { return setOption("1") }
 
 func resolveSet(opts []SetOption) (reset string, err error) {

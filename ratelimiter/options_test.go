@@ -153,6 +153,28 @@ func TestDeleteForgetsTheRate(t *testing.T) {
 	})
 }
 
+// A key that goes by a rule of its own does so whatever becomes of the stored
+// one.
+func TestDeleteDoesNotTouchAKeyWithARuleOfItsOwn(t *testing.T) {
+	t.Parallel()
+	l := limited(t, open(t, redistest.Shared(t).Addr()), ratelimiter.PerHour(10))
+	own := l.For("a", ratelimiter.WithRule(ratelimiter.PerHour(5)))
+	gets(t, own, 4)
+	gets(t, l.For("b"), 4)
+	there, err := l.Delete(t.Context())
+	require.NoError(t, err)
+	require.True(t, there)
+	holds(t, own, 1)
+	_, created, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(10))
+	require.NoError(t, err)
+	require.True(t, created)
+	holds(t, own, 1)
+	holds(t, l.For("a"), 6)
+	holds(t, l.For("b"), 10)
+	require.NoError(t, own.Reset(t.Context()))
+	holds(t, l.For("a"), 10)
+}
+
 func TestTrySetRateKeepsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
