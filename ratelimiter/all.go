@@ -193,13 +193,15 @@ func (a *Combined) decide(ctx context.Context, n []int64) (AllDecision, error) {
 	return answers.decision(q.n), nil
 }
 
-// do asks the server.
+// do asks the server. An answer by a rate that came meanwhile, and is not the
+// expected one, is an error; a refund was done all the same.
 func (a *Combined) do(ctx context.Context, q allAsk) (allAnswer, error) {
 	answers, err := a.table.Do(ctx, a.key(), q)
-	if err == nil && q.undoable() {
-		if err = answers.unexpected(&q); err != nil { // decided by a rate that came meanwhile
-			answers.undo(&q)
-		}
+	if err == nil && q.kind != refund {
+		err = answers.unexpected(&q)
+	}
+	if answers != nil && err != nil && q.undoable() {
+		answers.undo(&q)
 	}
 	return answers, err
 }

@@ -27,9 +27,10 @@ type allAsk struct {
 	until   time.Duration
 }
 
-// alike reports whether two asks on the same buckets may be one run.
+// alike reports whether two asks may be one run.
 func (q *allAsk) alike(p *allAsk) bool {
-	return q.kind == p.kind && q.until == p.until && slices.Equal(q.n, p.n) && slices.Equal(q.debts, p.debts) && slices.EqualFunc(q.rules, p.rules, sameRule)
+	return q.kind == p.kind && q.until == p.until && slices.Equal(q.n, p.n) && slices.Equal(q.states, p.states) &&
+		slices.Equal(q.debts, p.debts) && slices.EqualFunc(q.rules, p.rules, sameRule)
 }
 
 func sameRule(r, s *rule) bool { return r.generation == s.generation }
@@ -74,8 +75,8 @@ func (as allAnswer) exceed(q *allAsk) error {
 // expects.
 func (as allAnswer) unexpected(q *allAsk) error {
 	for i, b := range q.members {
-		if b.own == nil && b.expected != nil && as[i].r.Rate != *b.expected {
-			return fmt.Errorf("%v: %w", b, b.otherRate(as[i].r))
+		if err := b.unexpected(as[i].r); err != nil {
+			return fmt.Errorf("%v: %w", b, err)
 		}
 	}
 	return nil

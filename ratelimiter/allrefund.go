@@ -32,11 +32,6 @@ func (a *Combined) peek(ctx context.Context) (AllDecision, error) {
 	return d, nil
 }
 
-// pause makes it the decision of a limiter that is paused.
-func (d *Decision) pause() {
-	d.Paused, d.Allowed, d.RetryAfter = true, false, max(d.RetryAfter, askAgain)
-}
-
 // Refund gives n tokens back to each member, up to full buckets. It is
 // [Bucket.Refund] for several limits, and one request for all of them: it is
 // sent once, and after [ErrUnknown] all got theirs or none did.

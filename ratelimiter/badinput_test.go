@@ -99,6 +99,7 @@ func TestHandlesThatCannotBeUsedSayWhy(t *testing.T) {
 	for what, l := range map[string]*ratelimiter.Limiter{
 		"a nil option":         c.RateLimiter(name, nil),
 		"an expected rate":     c.RateLimiter(name, ratelimiter.WithExpectedRate(bad)),
+		"a huge expected rate": c.RateLimiter(name, ratelimiter.WithExpectedRate(ratelimiter.PerHour(1<<60))),
 		"no debt":              c.RateLimiter(name, ratelimiter.WithMaxDebt(0)),
 		"negative debt":        c.RateLimiter(name, ratelimiter.WithMaxDebt(-1)),
 		"no prefetch":          c.RateLimiter(name, ratelimiter.WithPrefetch(0)),

@@ -16,8 +16,8 @@ import (
 // Unless a method says otherwise: ctx ends the wait for the answer, and what
 // was granted after the caller had gone is given back. It costs one round
 // trip; calls of one process on one bucket that come while another is on its
-// way go out together, up to 32 runs of equal ones at a time. Once a second a
-// process asks for the rate, too. The first call waits for that.
+// way go out together, up to 32 runs of equal ones at a time. While it is used, a
+// process asks for the rate twice a second, too. The first call waits for that.
 //
 // Errors of all: [ErrNoRate]; [ErrOtherAlgorithm]; [ErrOtherRate];
 // [ErrOption], for a request of 0 tokens or fewer and a handle that was made
@@ -143,11 +143,21 @@ func (b *Bucket) askServer(ctx context.Context, a ask) (answer, error) {
 func (b *Bucket) do(ctx context.Context, a ask) (answer, error) {
 	got, err := b.core.table.Do(ctx, b.state, a)
 	undoable := a.kind == take || a.kind == reserve
-	if err == nil && undoable && b.own == nil && b.expected != nil && got.r.Rate != *b.expected {
-		b.core.left(b.state, a, got) // it was decided by a rate that came meanwhile
-		err = b.otherRate(got.r)
+	if err == nil && undoable {
+		if err = b.unexpected(got.r); err != nil {
+			b.core.left(b.state, a, got)
+		}
 	}
 	return got, err
+}
+
+// unexpected is the error of an answer by a rate that came meanwhile, and is
+// not the expected one.
+func (b *Bucket) unexpected(r *rule) error {
+	if b.own != nil || b.expected == nil || r.Rate == *b.expected {
+		return nil
+	}
+	return b.otherRate(r)
 }
 
 func (b *Bucket) otherRate(r *rule) error {
@@ -174,20 +184,38 @@ func (b *Bucket) ruleFor(ctx context.Context, n int64) (*rule, error) {
 
 // Peek looks without taking anything: the decision that a request of one token
 // would get.
+//
+// Cost and errors: see [Bucket].
 func (b *Bucket) Peek(ctx context.Context) (Decision, error) {
+	d, err := b.peek(ctx)
+	return d, b.failed("peek", err)
+}
+
+func (b *Bucket) peek(ctx context.Context) (Decision, error) {
 	r, err := b.ruleFor(ctx, 1)
 	if err != nil {
-		return Decision{}, b.failed("peek", err)
+		return Decision{}, err
 	}
 	a, err := b.answer(ctx, ask{r: r, n: 1, kind: peek})
+	if err == nil {
+		err = b.unexpected(a.r)
+	}
 	if err != nil {
-		return Decision{}, b.failed("peek", err)
+		return Decision{}, err
+	}
+	if b.prefetch > 0 {
+		a = b.core.stocks.beside(a, b.state, b.core.e.Now().Mono)
 	}
 	d := a.decision(1)
 	if r.paused {
-		d.Paused, d.Allowed, d.RetryAfter = true, false, max(d.RetryAfter, askAgain)
+		d.pause()
 	}
 	return d, nil
+}
+
+// pause makes it the decision of a limiter that is paused.
+func (d *Decision) pause() {
+	d.Paused, d.Allowed, d.RetryAfter = true, false, max(d.RetryAfter, askAgain)
 }
 
 // Charge takes n tokens that were used already, whether they are there or not:

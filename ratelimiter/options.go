@@ -32,11 +32,14 @@ type option func(*options) error
 func (o option) apply(to *options) error { return o(to) }
 
 // WithExpectedRate makes every request fail with [ErrOtherRate] while another
-// rate than this is stored. Without it a handle follows what is stored.
+// rate than this is stored. Without it a handle follows what is stored. A charge
+// or a refund that learns of the other rate only from its bucket is done all the
+// same. A rate that could not be set is an [ErrOption].
 func WithExpectedRate(r Rate) Option {
 	return option(func(o *options) error {
 		o.expected = &r
-		return r.check()
+		_, err := resolve(r)
+		return err
 	})
 }
 

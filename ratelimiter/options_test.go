@@ -55,6 +55,22 @@ func TestARateThatComesMeanwhileIsNotTheExpectedOne(t *testing.T) {
 	willHold(t, &mine.Bucket, 48) // what it took goes back
 }
 
+func TestPeekingAtARateThatComesMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	for name, peek := range map[string]func(l *ratelimiter.Limiter) error{
+		"one": func(l *ratelimiter.Limiter) error { _, err := l.Peek(t.Context()); return err },
+		"all": func(l *ratelimiter.Limiter) error { _, err := ratelimiter.All(l).Peek(t.Context()); return err },
+	} {
+		mine := limited(t, open(t, s.Addr()), ratelimiter.PerHour(5))
+		strict := open(t, s.Addr()).RateLimiter(mine.Name(), ratelimiter.WithExpectedRate(ratelimiter.PerHour(5)))
+		gets(t, &strict.Bucket, 1) // it knows the rate for half a second
+		require.NoError(t, mine.SetRate(t.Context(), ratelimiter.PerHour(50)))
+		gets(t, &mine.Bucket, 1)
+		require.ErrorIs(t, peek(strict), ratelimiter.ErrOtherRate, name)
+	}
+}
+
 func TestSetRateKeepsWhatWasTaken(t *testing.T) {
 	t.Parallel()
 	both(t, ratelimiter.PerHour(10), func(t *testing.T, r ratelimiter.Rate) {

@@ -10,6 +10,7 @@ import (
 type stocks struct {
 	mu      sync.Mutex
 	by      map[string]stock
+	sweep   int           // how many there may be before the expired ones are looked for
 	dropped time.Duration // what was asked for before that is not kept
 }
 
@@ -80,9 +81,34 @@ func (s *stocks) put(state string, have stock) {
 		return
 	}
 	if s.by == nil {
-		s.by = make(map[string]stock)
+		s.by, s.sweep = make(map[string]stock), minSweep
 	}
 	s.by[state] = have
+}
+
+// tidy makes room where there are many: keys that nobody asks for again would
+// stay otherwise.
+func (s *stocks) tidy(now time.Duration) {
+	if s.by == nil || len(s.by) < s.sweep {
+		return
+	}
+	for state, have := range s.by {
+		if now >= have.until {
+			delete(s.by, state)
+		}
+	}
+	s.sweep = max(minSweep, 2*len(s.by))
+}
+
+// beside is what the process sees of a bucket that the server has looked at: a
+// request would be served from stock first.
+func (s *stocks) beside(a answer, state string, now time.Duration) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := s.by[state]; have.tokens > 0 && now < have.until && have.last.r.generation == a.r.generation {
+		a.ok, a.q = true, max(0, a.q-a.r.ticks(have.tokens))
+	}
+	return a
 }
 
 // add puts what an answer brought along into stock, and returns what is more
@@ -94,6 +120,7 @@ func (s *stocks) add(state string, got answer, most int64, asked time.Duration) 
 	if asked <= s.dropped {
 		return 0
 	}
+	s.tidy(asked)
 	have := s.by[state]
 	if have.last.r == nil || have.last.r.generation != got.r.generation || asked >= have.until {
 		have = stock{}

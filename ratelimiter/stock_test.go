@@ -53,6 +53,30 @@ func TestAProcessSeesItsStock(t *testing.T) {
 	}
 }
 
+// Peek is what a request would get, and that is served from stock.
+func TestPeekSeesTheStock(t *testing.T) {
+	t.Parallel()
+	l, server, _ := stocked(t, ratelimiter.PerHour(10), 6)
+	gets(t, &l.Bucket, 1)
+	holds(t, &l.Bucket, 9)
+	gets(t, &server.Bucket, 3)
+	d, err := l.Peek(t.Context())
+	require.NoError(t, err)
+	assert.True(t, d.Allowed, "the server has none, and six are here: %+v", d)
+	assert.EqualValues(t, 6, d.Remaining)
+	assert.Zero(t, d.RetryAfter)
+	require.NoError(t, server.Block(t.Context(), time.Hour)) // what is here still passes
+	d, err = l.Peek(t.Context())
+	require.NoError(t, err)
+	assert.True(t, d.Allowed)
+	gets(t, &l.Bucket, 6)
+	d, err = l.Peek(t.Context())
+	require.NoError(t, err)
+	assert.False(t, d.Allowed)
+	require.NoError(t, l.Reset(t.Context()))
+	holds(t, &l.Bucket, 10)
+}
+
 // Every token is granted once, also those of the last batch.
 func TestPrefetchGrantsTheBurstAndNoMore(t *testing.T) {
 	t.Parallel()
