@@ -33,8 +33,8 @@ func (a *Combined) peek(ctx context.Context) (AllDecision, error) {
 }
 
 // Refund gives n tokens back to each member, up to full buckets. It is
-// [Bucket.Refund] for several limits, and one request for all of them: it is
-// sent once, and after [ErrUnknown] all got theirs or none did.
+// [Bucket.Refund] for several limits, and one request for all of them: after
+// [ErrUnknown] all got theirs or none did.
 //
 // Cost: one round trip. Errors: see [Bucket] and [All].
 func (a *Combined) Refund(ctx context.Context, n int64) error {

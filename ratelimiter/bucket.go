@@ -133,10 +133,22 @@ func (b *Bucket) answer(ctx context.Context, a ask) (answer, error) {
 
 // askServer asks, unless the answer is known.
 func (b *Bucket) askServer(ctx context.Context, a ask) (answer, error) {
-	if a.kind == take && b.denial {
+	switch {
+	case a.kind == take && b.denial:
 		return b.unlessDenied(ctx, a)
+	case a.kind == charge || a.kind == refund:
+		return b.insist(ctx, a)
 	}
 	return b.do(ctx, a)
+}
+
+// insist asks the server what is to be asked also if the caller leaves: a call
+// that still waits for its turn then is not withdrawn.
+func (b *Bucket) insist(ctx context.Context, a ask) (answer, error) {
+	got, err, _ := engine.Await(b.core.e, ctx, 0, func() (answer, error) {
+		return b.do(context.WithoutCancel(ctx), a)
+	})
+	return got, err
 }
 
 // do asks the server.
@@ -264,8 +276,9 @@ func (b *Bucket) Settle(ctx context.Context, reserved, actual int64) error {
 	return b.failed("settle", b.usable(ctx))
 }
 
-// Refund gives n tokens back, up to a full bucket. It is sent once: after
-// [ErrUnknown] it may or may not have been done.
+// Refund gives n tokens back, up to a full bucket, also when ctx ends before its
+// answer comes. It is sent once: after [ErrUnknown] it may or may not have been
+// done.
 //
 // Cost, wire and errors: see [Bucket]. Source: RRateLimiter.release.
 func (b *Bucket) Refund(ctx context.Context, n int64) error {
@@ -278,7 +291,8 @@ func (b *Bucket) Refund(ctx context.Context, n int64) error {
 
 // Reset fills the bucket, and lifts a block. Reservations that were granted
 // stay granted; one that is cancelled afterwards gives its tokens back all the
-// same, up to a full bucket. It is sent once.
+// same, up to a full bucket. It is sent once: after [ErrUnknown] or ctx's error it
+// may or may not have been done.
 //
 // Cost and errors: see [Bucket]. It needs no rate.
 func (b *Bucket) Reset(ctx context.Context) error {
@@ -294,7 +308,8 @@ func (b *Bucket) Reset(ctx context.Context) error {
 // it early. The bucket fills meanwhile. A second block replaces the first,
 // but does not end before what was reserved under that. Waits that were granted
 // before keep their time. Of a rate per client, it blocks this one. Tokens that
-// other processes have prefetched still pass. It is sent once.
+// other processes have prefetched still pass. It is sent once: after [ErrUnknown]
+// or ctx's error it may or may not have been done.
 //
 // Cost and errors: see [Bucket]; a call while blocked may cost a second round
 // trip.

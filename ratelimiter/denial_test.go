@@ -196,14 +196,7 @@ func TestTheTokensOfACallerWhoHasGoneEndADenial(t *testing.T) {
 	t.Parallel()
 	l, p := denying(t, ratelimiter.PerHour(10))
 	gets(t, &l.Bucket, 1)
-	var wg sync.WaitGroup
-	for i := range 64 { // rueidis pipelines on a connection once it had two calls at once
-		wg.Go(func() {
-			_, err := l.For(strconv.Itoa(i)).Peek(t.Context())
-			assert.NoError(t, err)
-		})
-	}
-	wg.Wait()
+	pipelines(t, l)
 	p.ResetLog()
 	p.Delay(0, 200*time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -224,6 +217,20 @@ func TestTheTokensOfACallerWhoHasGoneEndADenial(t *testing.T) {
 	p.Delay(0, 0)
 	willHold(t, &l.Bucket, 9)
 	gets(t, &l.Bucket, 6)
+}
+
+// pipelines makes the limiter's client send a call while the reply to another
+// is awaited: rueidis does so on a connection once it had two calls at once.
+func pipelines(t testing.TB, l *ratelimiter.Limiter) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			_, err := l.For(strconv.Itoa(i)).Peek(t.Context())
+			assert.NoError(t, err)
+		})
+	}
+	wg.Wait()
 }
 
 func TestACancelledReservationEndsADenial(t *testing.T) {
