@@ -72,8 +72,11 @@
 // refused, t is how long to wait. In any window of w seconds up to the burst on
 // top of q may be allowed: a bucket that was full, and what came meanwhile.
 //
-// All of several limits stand in the same fields. Names are those of the
-// limiters, see [PolicyNames]. Responses to requests with an Origin also list
+// All of several limits stand in the same fields. So do those of a handler that
+// stands behind several middlewares, one around the other, the outermost first.
+// [Also] is better where it can be used: it asks once, and takes of all or none,
+// while what an outer middleware took stays taken when an inner one refuses.
+// Names are those of the limiters, see [PolicyNames]. Responses to requests with an Origin also list
 // the headers in Access-Control-Expose-Headers, so that scripts of other sites
 // may read them. Put a CORS middleware around this one, not inside: preflight
 // requests should not be counted, and it may replace that list.

@@ -3,6 +3,7 @@ package httplimit
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,7 @@ const (
 	// Legacy is X-RateLimit-Limit, the burst; X-RateLimit-Remaining; and
 	// X-RateLimit-Reset, the seconds until the bucket is full again. Of
 	// several limits they tell the one that has the fewest tokens left, in
-	// relation to its burst.
+	// relation to its burst; also of those that stand around each other.
 	Legacy
 	// None is no header but the Retry-After of a refusal.
 	None
@@ -61,7 +62,16 @@ func (f HeaderFormat) set(h http.Header, r *http.Request, decided Report) {
 		exposed = append(exposed, setLegacy(h, known)...)
 	}
 	if r.Header.Get("Origin") != "" { // others may read any header
-		h.Add("Access-Control-Expose-Headers", strings.Join(exposed, ", "))
+		expose(h, strings.Join(exposed, ", "))
+	}
+}
+
+// expose lets scripts of other sites read headers, unless a limit further out
+// has done so.
+func expose(h http.Header, names string) {
+	const field = "Access-Control-Expose-Headers"
+	if !slices.Contains(h[field], names) {
+		h.Add(field, names)
 	}
 }
 
@@ -77,29 +87,52 @@ func setDraft11(h http.Header, limits []Limit, cost int64) (fields []string) {
 		policy = fmt.Appendf(policy, `%s;q=%d;w=%d`, quoted(q.name), q.most, q.window)
 		limit = fmt.Appendf(limit, `%s;r=%d;t=%d`, quoted(q.name), q.remaining, q.wait)
 	}
-	h.Set("RateLimit-Policy", string(policy))
-	h.Set("RateLimit", string(limit))
+	extend(h, "RateLimit-Policy", string(policy))
+	extend(h, "RateLimit", string(limit))
 	return []string{"RateLimit-Policy", "RateLimit"}
+}
+
+// extend adds members to a list, behind those of limits further out. Many
+// clients read the first line of a field and no other, so it stays one.
+func extend(h http.Header, field, members string) {
+	h.Set(field, strings.Join(append(slices.Clone(h.Values(field)), members), ", "))
 }
 
 // setLegacy writes what many services had before there was a draft.
 func setLegacy(h http.Header, limits []Limit) (fields []string) {
+	fields = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
 	l := tightest(limits)
-	h.Set("X-RateLimit-Limit", decimal(l.Rate.Burst))
-	h.Set("X-RateLimit-Remaining", decimal(max(0, l.Remaining)))
-	h.Set("X-RateLimit-Reset", decimal(seconds(l.ResetAfter)))
-	return []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+	if outer, ok := legacyOf(h); ok && !tighter(l, outer) {
+		return fields
+	}
+	h.Set(fields[0], decimal(l.Rate.Burst))
+	h.Set(fields[1], decimal(max(0, l.Remaining)))
+	h.Set(fields[2], decimal(seconds(l.ResetAfter)))
+	return fields
+}
+
+// legacyOf is what a limit further out has told, as far as a comparison needs
+// it.
+func legacyOf(h http.Header) (told Limit, ok bool) {
+	burst, noBurst := strconv.ParseInt(h.Get("X-RateLimit-Limit"), 10, 64)
+	left, noLeft := strconv.ParseInt(h.Get("X-RateLimit-Remaining"), 10, 64)
+	told.Rate.Burst, told.Remaining = burst, left
+	return told, noBurst == nil && noLeft == nil && burst > 0 && left >= 0
 }
 
 // tightest is the limit that is used up first.
 func tightest(limits []Limit) Limit {
 	least := limits[0]
 	for _, l := range limits[1:] {
-		if product(l.Remaining, least.Rate.Burst).less(product(least.Remaining, l.Rate.Burst)) {
+		if tighter(l, least) {
 			least = l
 		}
 	}
 	return least
+}
+
+func tighter(a, b Limit) bool {
+	return product(max(0, a.Remaining), b.Rate.Burst).less(product(max(0, b.Remaining), a.Rate.Burst))
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -90,6 +90,40 @@ func TestLegacyTellsTheTightest(t *testing.T) {
 	}, h)
 }
 
+func TestALimitFurtherOutIsNotOverwritten(t *testing.T) {
+	t.Parallel()
+	second := allowed("second", ratelimiter.PerSecond(10), 4, 600*time.Millisecond)
+	day := allowed("day", ratelimiter.Every(1000, 24*time.Hour), 900, 8640*time.Second)
+	h := http.Header{}
+	setDraft11(h, []Limit{second}, 1)
+	setDraft11(h, []Limit{day}, 1)
+	assert.Equal(t, http.Header{
+		"Ratelimit-Policy": {`"second";q=10;w=1, "day";q=1000;w=86400`},
+		"Ratelimit":        {`"second";r=4;t=1, "day";r=900;t=77760`},
+	}, h)
+
+	for _, c := range []struct {
+		name         string
+		outer, inner Limit
+		limit        string
+	}{
+		{"the outer is tighter", second, day, "10"},
+		{"the inner is tighter", day, second, "10"},
+		{"the inner is in debt", second, refused("debt", ratelimiter.PerHour(5), -3, time.Hour, time.Hour), "5"},
+		{"alike", allowed("a", ratelimiter.PerHour(2), 1, 0), allowed("b", ratelimiter.PerHour(20), 10, 0), "2"},
+	} {
+		h := http.Header{}
+		setLegacy(h, []Limit{c.outer})
+		setLegacy(h, []Limit{c.inner})
+		assert.Equal(t, []string{c.limit}, h["X-Ratelimit-Limit"], c.name)
+	}
+	for _, told := range []string{"", "many", "-1"} { // by something else
+		h := http.Header{"X-Ratelimit-Limit": {"10"}, "X-Ratelimit-Remaining": {told}}
+		setLegacy(h, []Limit{day})
+		assert.Equal(t, "900", h.Get("X-RateLimit-Remaining"), told)
+	}
+}
+
 func TestNamesAreStringsOfStructuredFields(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, `"a \"b\" \\c"`, quoted(printable(`a "b" \c`)))
@@ -111,7 +145,8 @@ func TestHeadersAreExposedToScriptsOfOtherSites(t *testing.T) {
 		r.Header.Set("Origin", "https://example.org")
 		h = http.Header{"Access-Control-Expose-Headers": {"X-Own"}}
 		format.set(h, r, one)
-		assert.Equal(t, []string{"X-Own", want}, h["Access-Control-Expose-Headers"], format)
+		format.set(h, r, one)
+		assert.Equal(t, []string{"X-Own", want}, h["Access-Control-Expose-Headers"], "once, also for two: %v", format)
 	}
 }
 

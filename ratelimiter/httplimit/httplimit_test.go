@@ -89,6 +89,40 @@ func TestSeveralLimitsAreOneDecision(t *testing.T) {
 	assert.EqualValues(t, 8, left(t, day.For("u")), "what one refuses is not taken of the other")
 }
 
+func TestAMiddlewareAroundAnother(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name        string
+		second, day int64
+		allowed     string // RateLimit of the first request
+		refused     string // and of the second
+		policy      string
+		violated    string
+	}{
+		{"the inner refuses", 3, 1, `"second";r=2;t=40, "day";r=0;t=86400`,
+			`"second";r=1;t=20, "day";r=0;t=86400`, `"second";q=3;w=60, "day";q=1;w=86400`, `["day"]`},
+		{"the outer refuses", 1, 3, `"second";r=0;t=60, "day";r=2;t=57600`,
+			`"second";r=0;t=60`, `"second";q=1;w=60`, `["second"]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			client := rueidissontest.NewServer(t, rueidissontest.WithManualClock()).NewClient(t)
+			second := rated(t, client.RateLimiter("second"), ratelimiter.PerMinute(c.second))
+			day := rated(t, client.RateLimiter("day"), ratelimiter.Every(c.day, 24*time.Hour))
+			h := limit(t, second)(limit(t, day)(hello))
+			w := serve(h, request("u"))
+			assert.Equal(t, http.StatusOK, w.Code)
+			assert.Equal(t, []string{c.allowed}, w.Header().Values("RateLimit"))
+			w = serve(h, request("u"))
+			assert.Equal(t, http.StatusTooManyRequests, w.Code)
+			assert.Equal(t, []string{c.refused}, w.Header().Values("RateLimit"))
+			assert.Equal(t, []string{c.policy}, w.Header().Values("RateLimit-Policy"))
+			assert.Contains(t, w.Body.String(), `"violated-policies":`+c.violated)
+			assert.Len(t, w.Header().Values("Retry-After"), 1)
+		})
+	}
+}
+
 func TestAPauseOfOneOfSeveral(t *testing.T) {
 	t.Parallel()
 	c := open(t, redistest.Shared(t).Addr())

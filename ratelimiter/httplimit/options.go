@@ -71,7 +71,8 @@ func given(name string, missing bool, set func(*settings)) Option {
 }
 
 // Also adds limits that have to grant as well, such as one for a day. They are
-// asked together, see [ratelimiter.All]: tokens are taken of all or of none.
+// asked together, see [ratelimiter.All]: tokens are taken of all or of none. Of
+// middlewares one around the other, the outer one takes before the inner refuses.
 func Also(limits ...*ratelimiter.Limiter) Option {
 	return given("Also", slices.Contains(limits, nil), func(s *settings) { s.more = append(s.more, limits...) })
 }
