@@ -18,6 +18,10 @@ type ticket struct {
 // ask gets a decision about the request.
 func (m *middleware) ask(r *http.Request, cost int64) *ticket {
 	t := &ticket{Report: Report{Cost: cost, Shadow: m.shadow}}
+	if cost < 0 {
+		t.Outcome, t.Err = NoCost, fmt.Errorf("%w: %d", ErrNoCost, cost)
+		return t
+	}
 	key, err := m.key.Of(r)
 	if err != nil && m.sharedKey != "" {
 		key, err = m.sharedKey, nil
@@ -31,8 +35,8 @@ func (m *middleware) ask(r *http.Request, cost int64) *ticket {
 	defer cancel()
 	decisions, granted, err := take(ctx, t.buckets, cost)
 	if errors.Is(err, ratelimiter.ErrExceedsBurst) {
-		decisions, err = tooLarge(ctx, t.buckets, cost)
-		t.Never = err == nil
+		decisions, err = tooLarge(ctx, t.buckets, cost), nil
+		t.Never = true
 	}
 	t.Limits, t.Err = m.limitsOf(decisions), err
 	switch {
@@ -78,22 +82,29 @@ func take(ctx context.Context, buckets []*ratelimiter.Bucket, cost int64) ([]rat
 }
 
 // tooLarge finds out which limits a request exceeds that not even full buckets
-// have enough for.
-func tooLarge(ctx context.Context, buckets []*ratelimiter.Bucket, cost int64) ([]ratelimiter.Decision, error) {
+// have enough for. That it exceeds one is known already, and is no failure,
+// which might let it through: where they cannot be asked, or have just been
+// changed, nothing is told but that.
+func tooLarge(ctx context.Context, buckets []*ratelimiter.Bucket, cost int64) []ratelimiter.Decision {
+	if len(buckets) == 1 { // it is this one, be it by a fallback's rate
+		d, _ := buckets[0].Peek(ctx)
+		d.Allowed = false
+		return []ratelimiter.Decision{d}
+	}
 	found, decisions := false, make([]ratelimiter.Decision, len(buckets))
 	for i, b := range buckets {
 		d, err := b.Peek(ctx)
 		if err != nil {
-			return nil, err
+			return nil
 		}
 		d.Allowed = cost <= d.Limit
 		found = found || !d.Allowed
 		decisions[i] = d
 	}
-	if !found { // the rate was changed since
-		return nil, fmt.Errorf("%w, by a rate that has changed", ratelimiter.ErrExceedsBurst)
+	if !found {
+		return nil
 	}
-	return decisions, nil
+	return decisions
 }
 
 func (m *middleware) limitsOf(decisions []ratelimiter.Decision) []Limit {

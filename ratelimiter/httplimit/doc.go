@@ -22,7 +22,8 @@
 //	 "status":429,"violated-policies":["api"]}
 //
 // A request that costs more than a full bucket holds could never be allowed:
-// it is refused like that, without a Retry-After.
+// it is refused like that, without a Retry-After. One whose cost cannot be told,
+// as it is below 0, is answered with 400.
 //
 // # When there is no decision
 //
@@ -45,7 +46,9 @@
 //
 // A request of which no key can be derived, such as one without the header that
 // is the key, or with an address that is none, is answered with 400: it fails
-// closed. With [SharedKey] all of those share one bucket instead.
+// closed. With [SharedKey] all of those share one bucket instead. Neither that
+// nor any cost of a request is a failure of the limiter: what a client sends
+// opens no gate.
 //
 // # Whose address
 //

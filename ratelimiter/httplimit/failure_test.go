@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -91,8 +92,72 @@ func TestALimiterWithoutARateFailsAsChosen(t *testing.T) {
 	h := limit(t, l, httplimit.Observe(seen.observe))(hello)
 	assert.Equal(t, http.StatusServiceUnavailable, serve(h, request("u")).Code)
 	assert.ErrorIs(t, seen.all[0].Err, ratelimiter.ErrNoRate)
-	h = limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailOpen, httplimit.Cost(func(*http.Request) int64 { return -1 }))(hello)
+	h = limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailOpen)(hello)
 	assert.Equal(t, http.StatusOK, serve(h, request("u")).Code)
+}
+
+// What a request costs is the client's to say, and must not pass for a failure.
+func TestACostBelowZeroIsNoFailure(t *testing.T) {
+	t.Parallel()
+	l := limiter(t, ratelimiter.PerHour(10))
+	var seen reports
+	var log bytes.Buffer
+	of := func(cost int64, opts ...httplimit.Option) http.Handler {
+		return limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailOpen, append(opts, httplimit.Observe(seen.observe),
+			httplimit.Logger(slog.New(slog.NewTextHandler(&log, nil))), httplimit.Cost(func(*http.Request) int64 { return cost }))...)(hello)
+	}
+	for _, cost := range []int64{-1, math.MinInt64} {
+		w := serve(of(cost), request("u"))
+		assert.Equal(t, http.StatusBadRequest, w.Code)
+		assert.JSONEq(t, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"It cannot be told what this request costs."}`, w.Body.String())
+	}
+	assert.Equal(t, []httplimit.Outcome{httplimit.NoCost, httplimit.NoCost}, seen.outcomes())
+	assert.ErrorIs(t, seen.all[0].Err, httplimit.ErrNoCost)
+	assert.Equal(t, http.StatusOK, serve(of(-1, httplimit.Shadow()), request("u")).Code)
+	assert.Equal(t, httplimit.NoCost, seen.all[2].Outcome)
+	assert.Empty(t, log.String(), "a client could fill it")
+	assert.EqualValues(t, 10, left(t, l.For("u")))
+}
+
+// What is known of the rate is enough to refuse a request that it never allows,
+// although nobody can be asked about the numbers.
+func TestACostThatNoBucketHoldsIsNoFailure(t *testing.T) {
+	t.Parallel()
+	l, proxy := behindProxy(t)
+	name := redistest.Name(t)
+	c := open(t, proxy.Addr())
+	own := httplimit.Rule(func(*http.Request, *ratelimiter.Limiter) (ratelimiter.Rate, bool) {
+		return ratelimiter.PerHour(5), true
+	})
+	cost := httplimit.Cost(func(*http.Request) int64 { return math.MaxInt64 })
+	var seen reports
+	one := limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailOpen, own, cost, httplimit.PolicyNames("api"), httplimit.Observe(seen.observe))(hello)
+	several := limitBy(t, c.RateLimiter(name+"/1"), httplimit.ByHeader("User"), httplimit.FailOpen, own, cost,
+		httplimit.Also(c.RateLimiter(name+"/2")), httplimit.Observe(seen.observe))(hello)
+	proxy.Refuse()
+	proxy.CutAll()
+	w := serve(one, request("u"))
+	assert.Equal(t, http.StatusTooManyRequests, w.Code)
+	assert.Contains(t, w.Body.String(), `"violated-policies":["api"]`)
+	assert.Empty(t, w.Header().Get("RateLimit"), "they are not known")
+	assert.Empty(t, w.Header().Get("Retry-After"))
+	w = serve(several, request("u"))
+	assert.Equal(t, http.StatusTooManyRequests, w.Code)
+	assert.NotContains(t, w.Body.String(), "violated-policies", "nor is it known whose")
+	assert.Equal(t, []httplimit.Outcome{httplimit.Refused, httplimit.Refused}, seen.outcomes())
+	assert.True(t, seen.all[0].Never)
+	assert.True(t, seen.all[1].Never)
+}
+
+func TestACostAboveThatOfAFallbackIsNoFailure(t *testing.T) {
+	t.Parallel()
+	l, proxy := behindProxy(t, ratelimiter.WithFallback(20*time.Millisecond, ratelimiter.Local(ratelimiter.PerHour(5))))
+	h := limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailOpen, httplimit.Timeout(100*time.Millisecond),
+		httplimit.Cost(func(*http.Request) int64 { return 6 }))(hello)
+	proxy.BlackHole()
+	w := serve(h, request("u"))
+	assert.Equal(t, http.StatusTooManyRequests, w.Code)
+	assert.Contains(t, w.Body.String(), "more than the quota ever holds")
 }
 
 func TestALimitersOwnFallback(t *testing.T) {

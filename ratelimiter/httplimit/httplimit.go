@@ -102,7 +102,9 @@ func (m *middleware) settle(w http.ResponseWriter, r *http.Request, next http.Ha
 	case Refused:
 		m.refuse(w, r, t.Report)
 	case NoKey:
-		badRequest.write(w)
+		noKey.write(w)
+	case NoCost:
+		noCost.write(w)
 	case Gone:
 		// An empty response would be a 200 to whoever still listens.
 		unavailable.write(w)
@@ -140,6 +142,11 @@ func (m *middleware) pass(w http.ResponseWriter, r *http.Request, next http.Hand
 	rec.returned = true
 }
 
-// ErrNoKey is what a key function returns, on its own or wrapped, if a request
-// has no key. Any other error of a key function means the same.
-var ErrNoKey = errors.New("the request has no key")
+var (
+	// ErrNoKey is what a key function returns, on its own or wrapped, if a
+	// request has no key. Any other error of a key function means the same.
+	ErrNoKey = errors.New("the request has no key")
+
+	// ErrNoCost is in the [Report] about a request whose cost is below 0.
+	ErrNoCost = errors.New("the request has no cost")
+)

@@ -302,6 +302,7 @@ func TestWhatNewRefuses(t *testing.T) {
 func TestOutcomesHaveNames(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "undecided", httplimit.Undecided.String())
+	assert.Equal(t, "no cost", httplimit.NoCost.String())
 	assert.Equal(t, "Outcome(9)", httplimit.Outcome(9).String())
 	assert.Equal(t, "Draft11", httplimit.Draft11.String())
 	assert.Equal(t, "HeaderFormat(-1)", httplimit.HeaderFormat(-1).String())

@@ -100,7 +100,11 @@ func Headers(f HeaderFormat) Option {
 }
 
 // Cost says how many tokens a request takes, of each limit. One that costs 0 is
-// not limited and not observed. Below 0, no decision can be made about it.
+// not limited and not observed. One below 0 means that it cannot be told, and
+// the request is answered with 400. So http.Request.ContentLength is no cost as
+// it is: it is -1 for a body that comes in pieces, and 0 for none, which passes
+// without limit. Add something for each request, and for a body of unknown length
+// give the most that the handler reads of it.
 func Cost(cost func(*http.Request) int64) Option {
 	return given("Cost", cost == nil, func(s *settings) { s.cost = cost })
 }

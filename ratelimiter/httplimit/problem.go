@@ -17,9 +17,14 @@ type problem struct {
 const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
 var (
-	badRequest  = problem{Type: "about:blank", Title: "Bad Request", Status: http.StatusBadRequest, Detail: "It cannot be told whose request this is."}
+	noKey       = badRequest("It cannot be told whose request this is.")
+	noCost      = badRequest("It cannot be told what this request costs.")
 	unavailable = problem{Type: "about:blank", Title: "Service Unavailable", Status: http.StatusServiceUnavailable}
 )
+
+func badRequest(detail string) problem {
+	return problem{Type: "about:blank", Title: "Bad Request", Status: http.StatusBadRequest, Detail: detail}
+}
 
 // exceeded is about a refused request.
 func exceeded(refused Report) problem {

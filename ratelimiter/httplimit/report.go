@@ -21,7 +21,8 @@ type Report struct {
 	Cost int64
 
 	// Limits are the decisions, in the order of the limits. There are none if
-	// nobody could decide.
+	// nobody could decide; and there may be none if Never is set and the limits
+	// could not be asked about it.
 	Limits []Limit
 
 	// Never says that it was refused for a cost that no full bucket has.
@@ -30,8 +31,8 @@ type Report struct {
 	// Shadow says that nothing of this was done; see the option of that name.
 	Shadow bool
 
-	// Err is why there is no key or no decision, or why tokens could not be
-	// given back.
+	// Err is why there is no key, no cost or no decision, or why tokens could
+	// not be given back.
 	Err error
 }
 
@@ -52,6 +53,8 @@ const (
 	Refused
 	// NoKey is a request without a key, answered with 400.
 	NoKey
+	// NoCost is a request whose cost is below 0, answered with 400.
+	NoCost
 	// Undecided is what the [Failure] is for.
 	Undecided
 	// Refunded comes after Allowed, by [RefundIf].
@@ -62,12 +65,15 @@ const (
 )
 
 func (o Outcome) String() string {
-	names := [...]string{"allowed", "refused", "no key", "undecided", "refunded", "gone"}
+	names := [...]string{"allowed", "refused", "no key", "no cost", "undecided", "refunded", "gone"}
 	if o < 0 || int(o) >= len(names) {
 		return fmt.Sprintf("Outcome(%d)", int(o))
 	}
 	return names[o]
 }
+
+// clients reports whether it is the client's doing, and not the limiter's.
+func (o Outcome) clients() bool { return o == NoKey || o == NoCost || o == Gone }
 
 // Violated are the names of the limits that did not grant.
 func (p Report) Violated() (names []string) {
@@ -93,7 +99,7 @@ func (m *middleware) observe(r *http.Request, p Report) {
 	for _, observe := range m.observers {
 		observe(r, p)
 	}
-	if m.logger == nil || p.Err == nil || p.Outcome == NoKey || p.Outcome == Gone {
+	if m.logger == nil || p.Err == nil || p.Outcome.clients() {
 		return
 	}
 	if more, ok := m.log.speak(time.Now()); ok {
