@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -23,16 +24,22 @@ rate of its own (WithRule) is counted by the stored one here.
 A rate that is per client is counted in each process by itself: it can be set,
 shown, paused and deleted from here, and nothing can be seen or taken.
 
+With --redisson NAME is an RRateLimiter of Redisson's, shared with Java: a log of
+what was granted, of which never more than N fall into any D of its rate N/D. It
+has no burst, no keys, no blocks and no pauses.
+
 Exit codes of all:
   0    done
   64   the command line cannot be understood, or asks for what no bucket can hold
-  69   the server cannot be reached, or refuses; NAME is no token bucket
+  69   the server cannot be reached, or refuses; NAME is a limiter of the other
+       kind, or none
   78   no rate was set for NAME, or it is per client
   see "rueidisson limit take --help" for that of a refusal`
 
 const limitExample = `  rueidisson limit set mails --rate 5/s --burst 10
   rueidisson limit take mails --key user:42 && ./send-mail
-  rueidisson limit watch mails --key user:42`
+  rueidisson limit watch mails --key user:42
+  rueidisson limit take imports --redisson --wait 10s`
 
 // limitSwitches are the flags of limit's commands that take no value.
 var limitSwitches = []string{"per-client", "reset", "if-absent"}
@@ -44,8 +51,11 @@ func (t *tool) limitCommand() *cobra.Command {
 		Long:    limitLong,
 		Example: limitExample,
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind limit") },
+
+		PersistentPreRunE: t.checkKind,
+		RunE:              func(*cobra.Command, []string) error { return usage("a command is needed behind limit") },
 	}
+	cmd.PersistentFlags().BoolVar(&t.redisson, "redisson", false, "NAME is an RRateLimiter of Redisson's")
 	cmd.AddCommand(t.limitSetCommand(), t.limitShowCommand(), t.limitTakeCommand(), t.limitPeekCommand(),
 		t.limitWatchCommand(), t.limitResetCommand(), t.limitBlockCommand(), t.limitPauseCommand(),
 		t.limitResumeCommand(), t.limitDeleteCommand())
@@ -53,13 +63,28 @@ func (t *tool) limitCommand() *cobra.Command {
 	return cmd
 }
 
-// withLimiter runs do on a client of its own.
-func (t *tool) withLimiter(name string, do func(l *ratelimiter.Limiter) error) error {
+// withLimiter runs do on a limiter of either kind.
+func (t *tool) withLimiter(name string, do func(l limiter) error) error {
+	return t.withClient(func(c *rueidisson.Client) error {
+		if t.redisson {
+			return do(redissonLog{c.RedissonRateLimiter(name)})
+		}
+		return do(buckets{c.RateLimiter(name)})
+	})
+}
+
+// withBuckets runs do where [tool.checkKind] has made sure of the kind.
+func (t *tool) withBuckets(name string, do func(l buckets) error) error {
+	return t.withClient(func(c *rueidisson.Client) error { return do(buckets{c.RateLimiter(name)}) })
+}
+
+// withClient runs do on a client of its own.
+func (t *tool) withClient(do func(c *rueidisson.Client) error) error {
 	c, err := connect(t.url)
 	if err != nil {
 		return err
 	}
-	err = limitFailed(do(c.RateLimiter(name)))
+	err = t.limitFailed(do(c))
 	bounded, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	_ = c.Close(bounded) // it holds nothing; what it could not give back in time is forfeited
@@ -67,13 +92,15 @@ func (t *tool) withLimiter(name string, do func(l *ratelimiter.Limiter) error) e
 }
 
 // limitFailed is failed, with what to do about it.
-func limitFailed(err error) error {
+func (t *tool) limitFailed(err error) error {
 	var end *ending
 	switch {
 	case err == nil || errors.As(err, &end):
 		return err
 	case errors.Is(err, ratelimiter.ErrNoRate):
 		err = fmt.Errorf(`%w; see "rueidisson limit set --help"`, err)
+	case errors.Is(err, ratelimiter.ErrOtherAlgorithm) && !t.redisson:
+		err = fmt.Errorf("%w; for an RRateLimiter of Redisson's there is --redisson", err)
 	}
 	return failed(err)
 }
@@ -100,8 +127,8 @@ func (b *bucketFlag) of(l *ratelimiter.Limiter) *ratelimiter.Bucket {
 
 // shared makes sure that the bucket is on the server. Of a rate that is per
 // client this process would ask a full bucket of its own.
-func shared(ctx context.Context, l *ratelimiter.Limiter) error {
-	r, err := l.Rate(ctx)
+func shared(ctx context.Context, l limiter) error {
+	r, err := l.rate(ctx)
 	if err == nil && r.Type == ratelimiter.PerClient {
 		return &ending{code: exitNoRate, err: fmt.Errorf("rate limiter %q: its rate, %v, is counted in each process by itself, and not here", l.Name(), r)}
 	}
@@ -117,7 +144,7 @@ type rateTold struct {
 	PerClient bool   `json:"per_client"`
 }
 
-func newRateTold(r ratelimiter.Rate) rateTold {
+func newRateTold(r setting) rateTold {
 	return rateTold{r.String(), r.N, int64(r.Per), r.Burst, r.Type == ratelimiter.PerClient}
 }
 

@@ -27,9 +27,9 @@ var windows = []struct {
 }{{"second", time.Second}, {"minute", time.Minute}, {"hour", time.Hour}, {"day", day}}
 
 // admits says what the rate comes to in windows that people think in, and in its
-// own: a full bucket may be emptied at the beginning of one.
-func admits(r ratelimiter.Rate) []admitted {
-	all := []admitted{admitsIn(r, perWord(r), r.Per)}
+// own.
+func admits(r setting) []admitted {
+	all := []admitted{admitsIn(r, perWord(r.Rate), r.Per)}
 	for _, w := range windows {
 		if w.d != r.Per {
 			all = append(all, admitsIn(r, w.word, w.d))
@@ -39,11 +39,25 @@ func admits(r ratelimiter.Rate) []admitted {
 	return all
 }
 
-// admitsIn is burst + N*d/Per, in numbers that do not overflow.
-func admitsIn(r ratelimiter.Rate, word string, d time.Duration) admitted {
-	n := new(big.Int).Mul(big.NewInt(r.N), big.NewInt(int64(d)))
-	n.Quo(n, big.NewInt(int64(r.Per)))
-	return admitted{word, int64(d), n.Add(n, big.NewInt(r.Burst))}
+func admitsIn(r setting, word string, d time.Duration) admitted {
+	if r.log {
+		return admitted{word, int64(d), r.logIn(d)}
+	}
+	return admitted{word, int64(d), r.bucketIn(d)}
+}
+
+// bucketIn is burst + N*d/Per, in numbers that do not overflow: a full bucket
+// may be emptied at the beginning.
+func (s setting) bucketIn(d time.Duration) *big.Int {
+	n := new(big.Int).Mul(big.NewInt(s.N), big.NewInt(int64(d)))
+	n.Quo(n, big.NewInt(int64(s.Per)))
+	return n.Add(n, big.NewInt(s.Burst))
+}
+
+// logIn is N for each Per that d takes to cover.
+func (s setting) logIn(d time.Duration) *big.Int {
+	times := int64((d-1)/max(s.Per, 1)) + 1 // nobody hinders Java from storing 0
+	return new(big.Int).Mul(big.NewInt(s.N), big.NewInt(times))
 }
 
 // perWord is what a rate's N is per: "second", or "3s".
@@ -59,17 +73,19 @@ func perWord(r ratelimiter.Rate) string {
 }
 
 // admitsLine is admits in words.
-func admitsLine(r ratelimiter.Rate) string {
+func admitsLine(r setting) string {
 	var in []string
 	for _, a := range admits(r) {
 		in = append(in, fmt.Sprintf("%s in any %s", grouped(a.AtMost.String()), a.Window))
 	}
-	of := ""
+	most, of := grouped(fmt.Sprint(r.N)), ""
+	if !r.log {
+		most = grouped(fmt.Sprint(r.Burst)) + " + " + most
+	}
 	if r.Type == ratelimiter.PerClient {
 		of = " of each process"
 	}
-	return fmt.Sprintf("at most %s + %s per %s%s: %s",
-		grouped(fmt.Sprint(r.Burst)), grouped(fmt.Sprint(r.N)), perWord(r), of, strings.Join(in, ", "))
+	return fmt.Sprintf("at most %s per %s%s: %s", most, perWord(r.Rate), of, strings.Join(in, ", "))
 }
 
 // grouped puts commas between the thousands of a number without a sign.

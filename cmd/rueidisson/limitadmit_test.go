@@ -21,7 +21,7 @@ func TestAdmitsLine(t *testing.T) {
 		"at most 7 + 7 per 90m of each process: 7 in any second, 7 in any minute, 11 in any hour, 14 in any 90m, 119 in any day":       ratelimiter.Every(7, 90*time.Minute).PerClient(),
 		"at most 5 + 5 per 7d: 5 in any second, 5 in any minute, 5 in any hour, 5 in any day, 10 in any 7d":                            ratelimiter.Every(5, 7*24*time.Hour),
 	} {
-		assert.Equal(t, want, admitsLine(r))
+		assert.Equal(t, want, admitsLine(setting{Rate: r}))
 	}
 }
 
@@ -33,7 +33,7 @@ func TestAdmitsIsExact(t *testing.T) {
 		ratelimiter.Every(1, 3*time.Second), ratelimiter.Every(999_983, time.Second), ratelimiter.PerSecond(10_000_000),
 		ratelimiter.Every(1<<43, time.Nanosecond), ratelimiter.Every(1<<53-1, 30*24*time.Hour), ratelimiter.Every(13, 7*time.Minute+1),
 	} {
-		for _, a := range admits(r) {
+		for _, a := range admits(setting{Rate: r}) {
 			exact := new(big.Rat).SetFrac(big.NewInt(r.N), big.NewInt(int64(r.Per)))
 			exact.Mul(exact, new(big.Rat).SetInt64(a.WindowNS)).Add(exact, new(big.Rat).SetInt64(r.Burst))
 			over := new(big.Rat).Sub(exact, new(big.Rat).SetInt(a.AtMost))

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
 const limitResetLong = `reset makes a bucket full, and lifts a block. Waits that were granted before keep
@@ -25,7 +23,7 @@ func (t *tool) limitResetCommand() *cobra.Command {
   rueidisson limit reset mails --key user:42`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withLimiter(args[0], func(l *ratelimiter.Limiter) error {
+			return t.withBuckets(args[0], func(l buckets) error {
 				return t.limitReset(cmd.Context(), l, &bucket)
 			})
 		},
@@ -34,11 +32,11 @@ func (t *tool) limitResetCommand() *cobra.Command {
 	return cmd
 }
 
-func (t *tool) limitReset(ctx context.Context, l *ratelimiter.Limiter, which *bucketFlag) error {
+func (t *tool) limitReset(ctx context.Context, l buckets, which *bucketFlag) error {
 	if err := shared(ctx, l); err != nil {
 		return err
 	}
-	if err := which.of(l).Reset(ctx); err != nil {
+	if err := which.of(l.Limiter).Reset(ctx); err != nil {
 		return err
 	}
 	return t.tellDone(struct {
@@ -49,7 +47,7 @@ func (t *tool) limitReset(ctx context.Context, l *ratelimiter.Limiter, which *bu
 }
 
 // bucketName is how a bucket is called in the output.
-func bucketName(l *ratelimiter.Limiter, which *bucketFlag) string {
+func bucketName(l limiter, which *bucketFlag) string {
 	if which.key == "" {
 		return l.Name()
 	}
@@ -92,7 +90,7 @@ func (t *tool) limitBlockCommand() *cobra.Command {
 			if !cmd.Flags().Changed("for") {
 				return usage("--for is needed, as in --for 10m")
 			}
-			return b.withLimiter(args[0], func(l *ratelimiter.Limiter) error { return b.block(cmd.Context(), l) })
+			return b.withBuckets(args[0], func(l buckets) error { return b.block(cmd.Context(), l) })
 		},
 	}
 	b.bucket.add(cmd)
@@ -100,11 +98,11 @@ func (t *tool) limitBlockCommand() *cobra.Command {
 	return cmd
 }
 
-func (b *blocking) block(ctx context.Context, l *ratelimiter.Limiter) error {
+func (b *blocking) block(ctx context.Context, l buckets) error {
 	if err := shared(ctx, l); err != nil {
 		return err
 	}
-	if err := b.bucket.of(l).Block(ctx, b.d); err != nil {
+	if err := b.bucket.of(l.Limiter).Block(ctx, b.d); err != nil {
 		return err
 	}
 	return b.tellDone(struct {
@@ -128,7 +126,7 @@ func (t *tool) limitPauseCommand() *cobra.Command {
 		Example: `  rueidisson limit pause mails`,
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.limitPause(args[0], true, func(l *ratelimiter.Limiter) error { return l.Pause(cmd.Context()) })
+			return t.limitPause(args[0], true, func(l buckets) error { return l.Pause(cmd.Context()) })
 		},
 	}
 }
@@ -146,13 +144,13 @@ func (t *tool) limitResumeCommand() *cobra.Command {
 		Example: `  rueidisson limit resume mails`,
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.limitPause(args[0], false, func(l *ratelimiter.Limiter) error { return l.Resume(cmd.Context()) })
+			return t.limitPause(args[0], false, func(l buckets) error { return l.Resume(cmd.Context()) })
 		},
 	}
 }
 
-func (t *tool) limitPause(name string, paused bool, do func(*ratelimiter.Limiter) error) error {
-	return t.withLimiter(name, func(l *ratelimiter.Limiter) error {
+func (t *tool) limitPause(name string, paused bool, do func(buckets) error) error {
+	return t.withBuckets(name, func(l buckets) error {
 		if err := do(l); err != nil {
 			return err
 		}
@@ -182,12 +180,12 @@ func (t *tool) limitDeleteCommand() *cobra.Command {
   rueidisson limit delete mails --json`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withLimiter(args[0], func(l *ratelimiter.Limiter) error { return t.limitDelete(cmd.Context(), l) })
+			return t.withLimiter(args[0], func(l limiter) error { return t.limitDelete(cmd.Context(), l) })
 		},
 	}
 }
 
-func (t *tool) limitDelete(ctx context.Context, l *ratelimiter.Limiter) error {
+func (t *tool) limitDelete(ctx context.Context, l limiter) error {
 	there, err := l.Delete(ctx)
 	if err != nil {
 		return err

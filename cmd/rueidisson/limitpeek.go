@@ -29,7 +29,7 @@ func (t *tool) limitPeekCommand() *cobra.Command {
   rueidisson limit peek mails --key user:42 --json`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withLimiter(args[0], func(l *ratelimiter.Limiter) error {
+			return t.withLimiter(args[0], func(l limiter) error {
 				return t.limitPeek(cmd.Context(), l, &bucket)
 			})
 		},
@@ -38,16 +38,16 @@ func (t *tool) limitPeekCommand() *cobra.Command {
 	return cmd
 }
 
-func (t *tool) limitPeek(ctx context.Context, l *ratelimiter.Limiter, which *bucketFlag) error {
+func (t *tool) limitPeek(ctx context.Context, l limiter, which *bucketFlag) error {
 	if err := shared(ctx, l); err != nil {
 		return err
 	}
-	d, err := which.of(l).Peek(ctx)
+	d, err := l.bucket(which).Peek(ctx)
 	if err != nil {
 		return err
 	}
 	if t.json {
-		t.sayJSON(t.stdout, newDecided(l.Name(), which.key, d))
+		t.sayJSON(t.stdout, t.decided(l.Name(), which.key, d))
 		return nil
 	}
 	return t.printPeek(l.Name(), which.key, d)
@@ -60,7 +60,7 @@ func (t *tool) printPeek(name, key string, d ratelimiter.Decision) error {
 		fmt.Fprintf(w, "key\t%s\n", key)
 	}
 	fmt.Fprintf(w, "rate\t%v\nremaining\t%d of %d\ngranted\t%s\nfull\t%s\n",
-		d.Rate, d.Remaining, d.Limit, granted(d), full(d))
+		t.setting(d.Rate), d.Remaining, d.Limit, granted(d), full(d))
 	return w.Flush()
 }
 
@@ -82,6 +82,9 @@ func full(d ratelimiter.Decision) string {
 	return "in " + toTheMilli(d.ResetAfter)
 }
 
+// setting is the rate of a decision.
+func (t *tool) setting(r ratelimiter.Rate) setting { return setting{Rate: r, log: t.redisson} }
+
 // decided is a decision in JSON.
 type decided struct {
 	Name         string   `json:"name"`
@@ -94,9 +97,9 @@ type decided struct {
 	Rate         rateTold `json:"rate"`
 }
 
-func newDecided(name, key string, d ratelimiter.Decision) decided {
+func (t *tool) decided(name, key string, d ratelimiter.Decision) decided {
 	return decided{
 		Name: name, Key: key, Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining,
-		RetryAfterMS: millis(d.RetryAfter), ResetAfterMS: millis(d.ResetAfter), Rate: newRateTold(d.Rate),
+		RetryAfterMS: millis(d.RetryAfter), ResetAfterMS: millis(d.ResetAfter), Rate: newRateTold(t.setting(d.Rate)),
 	}
 }

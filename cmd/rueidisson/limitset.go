@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,18 +21,24 @@ goes on at the rate, so that 1000/d with a burst of 1000 admits 2,000 within a
 day. Each key has that for itself.
 
 --per-client has each process count for itself, without asking the server: N
-processes together get N times the rate, and one that restarts starts full.
+processes together get N times the rate, and one that restarts starts full. With
+--redisson the server counts for each client.
+
+With --redisson what was taken within the last D of the new rate stays taken, and
+--reset forgets it. --keep-alive D has the limiter forgotten that long after its
+last use.
 
 With --json: {"name", "set" (false: --if-absent found one), "rate": {"text", "n",
-"per_ns", "burst", "per_client"}, "admits": [{"window", "window_ns", "at_most"}]},
-where rate is the one that is stored now. The exit code is 0 whether or not
---if-absent found one.`
+"per_ns", "burst", "per_client"}, "keep_alive_ms" (if there is one), "admits":
+[{"window", "window_ns", "at_most"}]}, where rate is the one that is stored now.
+The exit code is 0 whether or not --if-absent found one.`
 
 // rateSetting is what limit set was asked to do.
 type rateSetting struct {
 	*tool
 	rate      string
 	burst     int64
+	keepAlive time.Duration
 	perClient bool
 	reset     bool
 	ifAbsent  bool
@@ -45,13 +52,15 @@ func (t *tool) limitSetCommand() *cobra.Command {
 		Long:  limitSetLong,
 		Example: `  rueidisson limit set mails --rate 5/s --burst 10
   rueidisson limit set imports --rate 1/3s --burst 1 --if-absent
-  rueidisson limit set api --rate 1000/d --reset --json`,
+  rueidisson limit set api --rate 1000/d --reset --json
+  rueidisson limit set shared-with-java --redisson --rate 100/m`,
 		Args: oneName,
 		RunE: s.checkAndSet,
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.rate, "rate", "", "`N/D` tokens, as in 5/s, 100/m or 1/3s")
 	f.Int64Var(&s.burst, "burst", 0, "at most `N` at once (default: the N of --rate)")
+	f.DurationVar(&s.keepAlive, "keep-alive", 0, "with --redisson: forget it `D` after its last use (default: never)")
 	f.BoolVar(&s.perClient, "per-client", false, "each process counts for itself")
 	f.BoolVar(&s.reset, "reset", false, "make all buckets full")
 	f.BoolVar(&s.ifAbsent, "if-absent", false, "leave a rate that is stored as it is")
@@ -64,6 +73,10 @@ func (s *rateSetting) checkAndSet(cmd *cobra.Command, args []string) error {
 		return usage("--rate is needed, as in --rate 5/s")
 	case s.reset && s.ifAbsent:
 		return usage("--reset and --if-absent exclude each other")
+	case s.redisson && cmd.Flags().Changed("burst"):
+		return usage("a limiter of Redisson's has no burst beside the N of its rate: --redisson and --burst exclude each other")
+	case !s.redisson && cmd.Flags().Changed("keep-alive"):
+		return usage("--keep-alive goes with --redisson")
 	}
 	r, err := ratelimiter.ParseRate(s.rate)
 	if err != nil {
@@ -75,19 +88,17 @@ func (s *rateSetting) checkAndSet(cmd *cobra.Command, args []string) error {
 	if s.perClient {
 		r = r.PerClient()
 	}
-	return s.withLimiter(args[0], func(l *ratelimiter.Limiter) error { return s.store(cmd.Context(), l, r) })
+	wanted := setting{Rate: r, log: s.redisson, keepAlive: s.keepAlive}
+	return s.withLimiter(args[0], func(l limiter) error { return s.store(cmd.Context(), l, wanted) })
 }
 
-func (s *rateSetting) store(ctx context.Context, l *ratelimiter.Limiter, r ratelimiter.Rate) error {
+func (s *rateSetting) store(ctx context.Context, l limiter, r setting) error {
 	set := true
 	var err error
-	switch {
-	case s.ifAbsent:
-		r, set, err = l.TrySetRate(ctx, r)
-	case s.reset:
-		err = l.SetRate(ctx, r, ratelimiter.WithReset())
-	default:
-		err = l.SetRate(ctx, r)
+	if s.ifAbsent {
+		r, set, err = l.trySet(ctx, r)
+	} else {
+		err = l.set(ctx, r, s.reset)
 	}
 	if err != nil {
 		return err
@@ -98,24 +109,25 @@ func (s *rateSetting) store(ctx context.Context, l *ratelimiter.Limiter, r ratel
 
 // ruleTold is what limit set and limit show tell.
 type ruleTold struct {
-	Name   string     `json:"name"`
-	Set    *bool      `json:"set,omitempty"`
-	Rate   rateTold   `json:"rate"`
-	Admits []admitted `json:"admits"`
+	Name        string     `json:"name"`
+	Set         *bool      `json:"set,omitempty"`
+	Rate        rateTold   `json:"rate"`
+	KeepAliveMS int64      `json:"keep_alive_ms,omitempty"`
+	Admits      []admitted `json:"admits"`
 }
 
 // tellRate says what is stored, and whether it was set just now, if that is the
 // question.
-func (t *tool) tellRate(name string, r ratelimiter.Rate, set *bool) {
+func (t *tool) tellRate(name string, r setting, set *bool) {
 	if t.json {
-		t.sayJSON(t.stdout, ruleTold{name, set, newRateTold(r), admits(r)})
+		t.sayJSON(t.stdout, ruleTold{name, set, newRateTold(r), millis(r.keepAlive), admits(r)})
 		return
 	}
 	kept := ""
 	if set != nil && !*set {
 		kept = " was stored already"
 	}
-	fmt.Fprintf(t.stdout, "%s: %v%s\n%s\n", name, r, kept, admitsLine(r))
+	fmt.Fprintf(t.stdout, "%s: %v%s\n%s\n%s", name, r, kept, admitsLine(r), r.kept())
 }
 
 const limitShowLong = `show tells the rate that is stored for NAME, and what it admits. What is left of a
@@ -132,13 +144,13 @@ func (t *tool) limitShowCommand() *cobra.Command {
   rueidisson limit show mails --json`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withLimiter(args[0], func(l *ratelimiter.Limiter) error { return t.limitShow(cmd.Context(), l) })
+			return t.withLimiter(args[0], func(l limiter) error { return t.limitShow(cmd.Context(), l) })
 		},
 	}
 }
 
-func (t *tool) limitShow(ctx context.Context, l *ratelimiter.Limiter) error {
-	r, err := l.Rate(ctx)
+func (t *tool) limitShow(ctx context.Context, l limiter) error {
+	r, err := l.rate(ctx)
 	if err != nil {
 		return err
 	}

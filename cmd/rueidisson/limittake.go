@@ -14,7 +14,8 @@ import (
 
 const limitTakeLong = `take takes N tokens, one by default, if all are there, and nothing otherwise. With
 --wait it waits for them, in the order in which all processes asked, unless they
-come later than that: then it is refused at once.
+come later than that: then it is refused at once. With --redisson there is no
+order among those who wait.
 
 A signal ends the wait, and what was reserved is given back.
 
@@ -73,7 +74,7 @@ func (k *taking) checkAndTake(cmd *cobra.Command, args []string) error {
 	if k.wait < 0 {
 		return usage("--wait %v is negative", k.wait)
 	}
-	return k.withLimiter(args[0], func(l *ratelimiter.Limiter) error {
+	return k.withLimiter(args[0], func(l limiter) error {
 		waiting, stop := interruptible(cmd.Context())
 		defer stop()
 		err := k.take(waiting, l)
@@ -84,12 +85,12 @@ func (k *taking) checkAndTake(cmd *cobra.Command, args []string) error {
 	})
 }
 
-func (k *taking) take(ctx context.Context, l *ratelimiter.Limiter) error {
+func (k *taking) take(ctx context.Context, l limiter) error {
 	if err := shared(ctx, l); err != nil {
 		return err
 	}
 	began := time.Now()
-	d, err := k.ask(ctx, k.bucket.of(l))
+	d, err := k.ask(ctx, l.bucket(&k.bucket))
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (k *taking) take(ctx context.Context, l *ratelimiter.Limiter) error {
 }
 
 // ask takes what is there, or waits for it if it comes in time.
-func (k *taking) ask(ctx context.Context, b *ratelimiter.Bucket) (ratelimiter.Decision, error) {
+func (k *taking) ask(ctx context.Context, b bucket) (ratelimiter.Decision, error) {
 	d, err := b.Take(ctx, k.n)
 	if err != nil || d.Allowed || d.RetryAfter > k.wait {
 		return d, err
@@ -116,7 +117,7 @@ func (k *taking) ask(ctx context.Context, b *ratelimiter.Bucket) (ratelimiter.De
 
 // afterWait is the answer to a wait that was granted, which stands although it
 // may be unknown what is left.
-func afterWait(ctx context.Context, b *ratelimiter.Bucket, refused ratelimiter.Decision) ratelimiter.Decision {
+func afterWait(ctx context.Context, b bucket, refused ratelimiter.Decision) ratelimiter.Decision {
 	d, err := b.Peek(ctx)
 	if err != nil {
 		d = refused
@@ -142,7 +143,7 @@ type taken struct {
 func (k *taking) tell(name string, d ratelimiter.Decision, waited time.Duration) error {
 	switch {
 	case k.json:
-		k.sayJSON(k.stdout, taken{newDecided(name, k.bucket.key, d), k.n, waited.Milliseconds()})
+		k.sayJSON(k.stdout, taken{k.decided(name, k.bucket.key, d), k.n, waited.Milliseconds()})
 	case d.Allowed:
 		fmt.Fprintf(k.stdout, "granted, %d of %d left\n", d.Remaining, d.Limit)
 	default:

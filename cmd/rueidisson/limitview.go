@@ -40,7 +40,7 @@ type seen struct {
 }
 
 func (v jsonView) draw(name, key string, d ratelimiter.Decision) {
-	v.sayJSON(v.stdout, seen{time.Now().UTC(), newDecided(name, key, d)})
+	v.sayJSON(v.stdout, seen{time.Now().UTC(), v.decided(name, key, d)})
 }
 
 func (jsonView) end() {}

@@ -51,7 +51,7 @@ func (w *watching) checkAndWatch(cmd *cobra.Command, args []string) error {
 	case cmd.Flags().Changed("for") && w.length <= 0:
 		return usage("--for %v is not positive", w.length)
 	}
-	return w.withLimiter(args[0], func(l *ratelimiter.Limiter) error {
+	return w.withLimiter(args[0], func(l limiter) error {
 		waiting, stop := interruptible(cmd.Context())
 		defer stop()
 		return w.unlessOver(waiting, w.watch(waiting, l))
@@ -69,7 +69,7 @@ func (w *watching) unlessOver(waiting context.Context, err error) error {
 	return err
 }
 
-func (w *watching) watch(ctx context.Context, l *ratelimiter.Limiter) error {
+func (w *watching) watch(ctx context.Context, l limiter) error {
 	if err := shared(ctx, l); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (w *watching) watch(ctx context.Context, l *ratelimiter.Limiter) error {
 	defer cancel()
 	show := w.view(bucketName(l, &w.bucket))
 	defer show.end()
-	err := w.look(bounded, w.bucket.of(l), func(d ratelimiter.Decision) { show.draw(l.Name(), w.bucket.key, d) })
+	err := w.look(bounded, l.bucket(&w.bucket), func(d ratelimiter.Decision) { show.draw(l.Name(), w.bucket.key, d) })
 	if ctx.Err() == nil && bounded.Err() != nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (w *watching) watch(ctx context.Context, l *ratelimiter.Limiter) error {
 }
 
 // look looks at once and at each interval, until ctx ends.
-func (w *watching) look(ctx context.Context, b *ratelimiter.Bucket, seen func(ratelimiter.Decision)) error {
+func (w *watching) look(ctx context.Context, b bucket, seen func(ratelimiter.Decision)) error {
 	ticker := time.NewTicker(w.interval)
 	defer ticker.Stop()
 	for {

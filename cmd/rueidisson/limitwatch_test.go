@@ -75,6 +75,19 @@ func TestLimitWatchIsALineEachUntilItIsInterrupted(t *testing.T) {
 	assert.Empty(t, p.errors())
 }
 
+func TestLimitWatchOfRedisson(t *testing.T) {
+	w := newWorld(t)
+	l := w.client().RedissonRateLimiter(w.name)
+	require.NoError(t, l.SetRate(t.Context(), ratelimiter.RedissonRate{Permits: 5, Interval: time.Hour}))
+	p := start(t, w.url, "limit", "watch", w.name, "--redisson", "--interval", "20ms")
+	p.awaitLine(0, clock+"5 of 5 left")
+	_, err := l.Take(t.Context(), 5)
+	require.NoError(t, err)
+	p.awaitLine(0, clock+"0 of 5 left, refused for "+some+", full in "+some)
+	p.signal(syscall.SIGINT)
+	assert.Zero(t, p.code())
+}
+
 func TestLimitWatchEndsByOtherSignalsAsTheRest(t *testing.T) {
 	w := newWorld(t)
 	w.limiter()
@@ -99,7 +112,7 @@ func TestLimitWatchEndsWhenItsTimeIsOver(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(line), &told))
 		assert.False(t, told.Time.Before(before), "the times do not go back")
 		before = told.Time
-		assert.Equal(t, newDecided(w.name, "", ratelimiter.Decision{
+		assert.Equal(t, (&tool{}).decided(w.name, "", ratelimiter.Decision{
 			Allowed: true, Limit: 5, Remaining: 5, Rate: ratelimiter.PerHour(5),
 		}), told.decided)
 	}

@@ -28,8 +28,9 @@ type tool struct {
 	stdout, stderr io.Writer
 	env            []string
 
-	url  string
-	json bool
+	url      string
+	json     bool
+	redisson bool // of limit: the name is that of an RRateLimiter
 }
 
 // run does what args say and returns the exit code. ctx ends it: a wait at
@@ -75,7 +76,7 @@ func (t *tool) say(format string, args ...any) {
 
 const rootLong = `rueidisson works with the locks that Go services share through rueidisson, and
 Java services through Redisson, on one Redis or Valkey; and with the rate limits of
-Go services.
+both.
 
 Flags may stand before the command or behind NAME.
 
@@ -104,7 +105,7 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
 	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.limitCommand())
-	letSwitchesStandFirst(root, append([]string{"embedded", "export"}, limitSwitches...))
+	letSwitchesStandFirst(root, append([]string{"embedded", "export", "redisson"}, limitSwitches...))
 	return root
 }
 

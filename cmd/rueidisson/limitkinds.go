@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// limiter is one of either kind: token buckets, or Redisson's log.
+type limiter interface {
+	Name() string
+	rate(ctx context.Context) (setting, error)
+	set(ctx context.Context, s setting, reset bool) error
+	trySet(ctx context.Context, s setting) (stored setting, set bool, err error)
+	bucket(which *bucketFlag) bucket
+	Delete(ctx context.Context) (bool, error)
+}
+
+// bucket is what tokens are taken of.
+type bucket interface {
+	Take(ctx context.Context, n int64) (ratelimiter.Decision, error)
+	WaitN(ctx context.Context, n int64) error
+	Peek(ctx context.Context) (ratelimiter.Decision, error)
+}
+
+// setting is a rate as either kind stores it.
+type setting struct {
+	ratelimiter.Rate
+	log       bool // Redisson's: never more than N in any Per
+	keepAlive time.Duration
+}
+
+func (s setting) String() string {
+	if s.log {
+		return s.redisson().String()
+	}
+	return s.Rate.String()
+}
+
+func (s setting) redisson() ratelimiter.RedissonRate {
+	return ratelimiter.RedissonRate{Permits: s.N, Interval: s.Per, Type: s.Type, KeepAlive: s.keepAlive}
+}
+
+// buckets is the kind that is meant without --redisson.
+type buckets struct{ *ratelimiter.Limiter }
+
+func (l buckets) rate(ctx context.Context) (setting, error) {
+	r, err := l.Rate(ctx)
+	return setting{Rate: r}, err
+}
+
+func (l buckets) set(ctx context.Context, s setting, reset bool) error {
+	if reset {
+		return l.SetRate(ctx, s.Rate, ratelimiter.WithReset())
+	}
+	return l.SetRate(ctx, s.Rate)
+}
+
+func (l buckets) trySet(ctx context.Context, s setting) (setting, bool, error) {
+	r, set, err := l.TrySetRate(ctx, s.Rate)
+	return setting{Rate: r}, set, err
+}
+
+func (l buckets) bucket(which *bucketFlag) bucket { return which.of(l.Limiter) }
+
+// redissonLog is the kind that is meant with --redisson.
+type redissonLog struct{ *ratelimiter.Redisson }
+
+func (l redissonLog) rate(ctx context.Context) (setting, error) {
+	r, err := l.Rate(ctx)
+	own := ratelimiter.Rate{N: r.Permits, Per: r.Interval, Burst: r.Permits, Type: r.Type}
+	return setting{Rate: own, log: true, keepAlive: r.KeepAlive}, err
+}
+
+func (l redissonLog) set(ctx context.Context, s setting, reset bool) error {
+	if reset {
+		return l.SetRate(ctx, s.redisson())
+	}
+	return l.SetRate(ctx, s.redisson(), ratelimiter.WithKeepState())
+}
+
+func (l redissonLog) trySet(ctx context.Context, s setting) (setting, bool, error) {
+	set, err := l.TrySetRate(ctx, s.redisson())
+	if err != nil || set {
+		return s, set, err
+	}
+	s, err = l.rate(ctx)
+	return s, false, err
+}
+
+func (l redissonLog) bucket(*bucketFlag) bucket { return l.Redisson }
+
+// ofRedisson are the commands that Redisson's limiters have.
+var ofRedisson = []string{"set", "show", "take", "peek", "watch", "delete"}
+
+// checkKind refuses what Redisson's limiters do not have.
+func (t *tool) checkKind(cmd *cobra.Command, _ []string) error {
+	switch {
+	case !t.redisson:
+		return nil
+	case cmd.HasParent() && cmd.Parent().Name() == "limit" && !slices.Contains(ofRedisson, cmd.Name()):
+		return usage("a limiter of Redisson's has no %s: --redisson goes with %s", cmd.Name(), strings.Join(ofRedisson, ", "))
+	case cmd.Flags().Changed("key"):
+		return usage("a limiter of Redisson's has no keys: --redisson and --key exclude each other")
+	}
+	return nil
+}
+
+// kept says how long a limiter outlives its last use, if there is an end to it.
+func (s setting) kept() string {
+	if s.keepAlive == 0 {
+		return ""
+	}
+	return fmt.Sprintf("forgotten %v after its last use\n", s.keepAlive)
+}
