@@ -2,13 +2,8 @@ package lock
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"path"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,116 +14,17 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
-	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// scriptCall is one EVAL or EVALSHA as it went out.
-type scriptCall struct {
-	script     string // the file's name, from the first line of its text
-	header     scripts.Header
-	keys, args []string
-}
-
-// scriptRecorder notes the script calls of a client. It learns the text behind
-// a hash from the EVAL that follows a NOSCRIPT, so it needs a server of its own.
-type scriptRecorder struct {
-	rueidis.Client
-	t testing.TB
-
-	mu    sync.Mutex
-	texts map[string]string
-	calls []scriptCall
-	news  chan struct{}
-}
-
-func (r *scriptRecorder) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
-	r.note(cmd)
-	return r.Client.Do(ctx, cmd)
-}
-
-func (r *scriptRecorder) DoMulti(ctx context.Context, cmds ...rueidis.Completed) []rueidis.RedisResult {
-	r.note(cmds...)
-	return r.Client.DoMulti(ctx, cmds...)
-}
-
-// note copies: rueidis reuses a command once it was sent.
-func (r *scriptRecorder) note(cmds ...rueidis.Completed) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, cmd := range cmds {
-		switch args := slices.Clone(cmd.Commands()); args[0] {
-		case "EVAL":
-			sum := sha1.Sum([]byte(args[1]))
-			r.texts[hex.EncodeToString(sum[:])] = args[1]
-			r.add(args[1], args[2:])
-		case "EVALSHA":
-			if text, known := r.texts[args[1]]; known {
-				r.add(text, args[2:])
-			}
-		}
-	}
-	select {
-	case r.news <- struct{}{}:
-	default:
-	}
-}
-
-func (r *scriptRecorder) add(text string, rest []string) {
-	header, err := scripts.ParseHeader(text)
-	if err != nil {
-		return // the probe at start-up
-	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(text, "-- "), ":")
-	n, err := strconv.Atoi(rest[0])
-	if !assert.NoError(r.t, err) {
-		return
-	}
-	r.calls = append(r.calls, scriptCall{script: name, header: header, keys: rest[1 : 1+n], args: rest[1+n:]})
-}
-
-// take returns what was called since the last time.
-func (r *scriptRecorder) take() []scriptCall {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	calls := r.calls
-	r.calls = nil
-	return calls
-}
-
-// await returns what was called up to the first call of script.
-func (r *scriptRecorder) await(script string) (calls []scriptCall) {
-	r.t.Helper()
-	patience := time.NewTimer(10 * time.Second)
-	defer patience.Stop()
-	for {
-		calls = append(calls, r.take()...)
-		if slices.Contains(scriptNames(calls), script) {
-			return calls
-		}
-		select {
-		case <-r.news:
-		case <-patience.C:
-			require.FailNow(r.t, "no call of "+script)
-		}
-	}
-}
-
-func scriptNames(calls []scriptCall) (names []string) {
-	for _, c := range calls {
-		names = append(names, c.script)
-	}
-	return names
-}
-
 // recorded returns an engine on a server that knows no script yet.
-func recorded(t *testing.T, change func(*engine.Config)) (*engine.Engine, *scriptRecorder) {
+func recorded(t *testing.T, change func(*engine.Config)) (*engine.Engine, *redistest.ScriptRecorder) {
 	t.Helper()
 	server := redistest.Miniredis(t)
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{server.Addr()}, DisableCache: true, AlwaysRESP2: true, ForceSingleClient: true,
 	})
 	require.NoError(t, err)
-	r := &scriptRecorder{Client: client, t: t, texts: map[string]string{}, news: make(chan struct{}, 1)}
+	r := redistest.RecordScripts(t, client)
 	cfg := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true}
 	if change != nil {
 		change(&cfg)
@@ -139,17 +35,12 @@ func recorded(t *testing.T, change func(*engine.Config)) (*engine.Engine, *scrip
 	return e, r
 }
 
-// right checks one call: as many keys and arguments as the header names, and
-// all keys in one slot.
-func right(t *testing.T, c scriptCall) {
+// right checks one call, and that scripts which take pairs get them.
+func right(t *testing.T, c redistest.ScriptCall) {
 	t.Helper()
-	assert.NoError(t, c.header.Check(len(c.keys), len(c.args)), c.script)
-	for _, key := range c.keys {
-		assert.Equal(t, redistest.Slot(c.keys[0]), redistest.Slot(key), "%s: %q are of several slots", c.script, c.keys)
-		assert.NotEmpty(t, key, c.script)
-	}
-	if slices.Contains(c.header.Args, "2i") {
-		assert.Len(t, c.args, 2*len(c.keys), "%s takes pairs", c.script)
+	c.Check(t)
+	if slices.Contains(c.Header.Args, "2i") {
+		assert.Len(t, c.Args, 2*len(c.Keys), "%s takes pairs", c.Script)
 	}
 }
 
@@ -184,9 +75,9 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		for _, name := range []string{"orders", "{u1}:orders", "a{b}c"} {
 			t.Run(script+" "+name, func(t *testing.T) {
 				require.NoError(t, send(t.Context(), newProtocol(e, name)))
-				calls := r.take()
-				require.Equal(t, []string{script}, scriptNames(calls))
-				assert.Equal(t, name, calls[0].keys[0], "KEYS[1] is the lock")
+				calls := r.Take()
+				require.Equal(t, []string{script}, redistest.ScriptNames(calls))
+				assert.Equal(t, name, calls[0].Keys[0], "KEYS[1] is the lock")
 				right(t, calls[0])
 			})
 		}
@@ -215,8 +106,8 @@ func TestAnAcquireThatIsNotReplicatedCallsTwoScripts(t *testing.T) {
 	e, r := recorded(t, func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Millisecond })
 	_, err := newProtocol(e, "orders").Acquire(t.Context(), e.IDs.Private(), time.Minute)
 	require.ErrorIs(t, err, ErrNotReplicated)
-	calls := r.take()
-	require.Equal(t, []string{"acquire.lua", "giveback.lua"}, scriptNames(calls))
+	calls := r.Take()
+	require.Equal(t, []string{"acquire.lua", "giveback.lua"}, redistest.ScriptNames(calls))
 	for _, c := range calls {
 		right(t, c)
 	}
@@ -233,13 +124,13 @@ func TestRenewalsPassPairs(t *testing.T) {
 		require.NoError(t, err)
 		holds = append(holds, hold)
 	}
-	calls := r.await("renew.lua")
+	calls := r.Await("renew.lua")
 	require.NoError(t, holds[0].Extend(t.Context(), time.Minute))
-	calls = append(calls, r.await("renew.lua")...)
+	calls = append(calls, r.Await("renew.lua")...)
 	for _, hold := range holds {
 		require.NoError(t, hold.Unlock(t.Context()))
 	}
-	for _, c := range append(calls, r.take()...) {
+	for _, c := range append(calls, r.Take()...) {
 		right(t, c)
 	}
 }

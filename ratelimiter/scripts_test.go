@@ -2,10 +2,7 @@ package ratelimiter
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,124 +19,28 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// scriptCall is one EVAL or EVALSHA as it went out.
-type scriptCall struct {
-	script     string // the file's name, from the first line of its text
-	header     scripts.Header
-	keys, args []string
-}
-
-// scriptRecorder notes the script calls of a client. It learns the text behind
-// a hash from the EVAL that follows a NOSCRIPT, so it needs a server of its own.
-type scriptRecorder struct {
-	rueidis.Client
-	t testing.TB
-
-	mu     sync.Mutex
-	texts  map[string]string
-	calls  []scriptCall
-	before func(script string) // called before a script is sent, if set
-	after  func(script string) // called when it was answered, if set
-}
-
-func (r *scriptRecorder) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
-	name := r.note(cmd)
-	r.mu.Lock()
-	before, after := r.before, r.after
-	r.mu.Unlock()
-	if before != nil {
-		before(name)
-	}
-	res := r.Client.Do(ctx, cmd)
-	if after != nil {
-		after(name)
-	}
-	return res
-}
-
-// note returns the script that a command calls, "" if none. It copies: rueidis
-// reuses a command once it was sent.
-func (r *scriptRecorder) note(cmd rueidis.Completed) (name string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch args := slices.Clone(cmd.Commands()); args[0] {
-	case "EVAL":
-		sum := sha1.Sum([]byte(args[1]))
-		r.texts[hex.EncodeToString(sum[:])] = args[1]
-		name = r.add(args[1], args[2:])
-	case "EVALSHA":
-		if text, known := r.texts[args[1]]; known {
-			name = r.add(text, args[2:])
-		}
-	}
-	return name
-}
-
-func (r *scriptRecorder) add(text string, rest []string) (name string) {
-	header, err := scripts.ParseHeader(text)
-	if err != nil {
-		return "" // the probe at start-up
-	}
-	name, _, _ = strings.Cut(strings.TrimPrefix(text, "-- "), ":")
-	n, err := strconv.Atoi(rest[0])
-	if !assert.NoError(r.t, err) {
-		return ""
-	}
-	r.calls = append(r.calls, scriptCall{script: name, header: header, keys: rest[1 : 1+n], args: rest[1+n:]})
-	return name
-}
-
-// take returns what was called since the last time.
-func (r *scriptRecorder) take() []scriptCall {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	calls := r.calls
-	r.calls = nil
-	return calls
-}
-
-// around sets what happens before and after each script from now on.
-func (r *scriptRecorder) around(before, after func(script string)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.before, r.after = before, after
-}
-
-func scriptNames(calls []scriptCall) (names []string) {
-	for _, c := range calls {
-		names = append(names, c.script)
-	}
-	return names
-}
-
 // recorded returns an engine on a server that knows no script yet.
-func recorded(t *testing.T) (*engine.Engine, *scriptRecorder) {
+func recorded(t *testing.T) (*engine.Engine, *redistest.ScriptRecorder) {
 	t.Helper()
 	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
 	require.NoError(t, err)
-	r := &scriptRecorder{Client: client, t: t, texts: map[string]string{}}
+	r := redistest.RecordScripts(t, client)
 	e, err := engine.New(t.Context(), r, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	return e, r
 }
 
-// right checks one call: as many keys and arguments as the header names, all
-// keys in one slot, and of decide.lua as many numbers as its buckets and runs
-// are made of.
-func right(t *testing.T, c scriptCall) {
+// right checks one call, and that decide.lua gets as many numbers as its buckets
+// and runs are made of.
+func right(t *testing.T, c redistest.ScriptCall) {
 	t.Helper()
-	assert.NoError(t, c.header.Check(len(c.keys), len(c.args)), c.script)
-	for _, key := range c.keys {
-		assert.Equal(t, redistest.Slot(c.keys[0]), redistest.Slot(key), "%s: %q are of several slots", c.script, c.keys)
-	}
-	for _, arg := range append(slices.Clone(c.keys), c.args...) {
-		assert.NotEmpty(t, arg, c.script)
-	}
-	if c.script == "decide.lua" {
-		runs := len(c.args) - 8*len(c.keys)
+	c.Check(t)
+	assert.NotContains(t, c.Args, "", c.Script)
+	if c.Script == "decide.lua" {
+		runs := len(c.Args) - 8*len(c.Keys)
 		assert.GreaterOrEqual(t, runs, 0)
-		assert.Zero(t, runs%(2+len(c.keys)), "decide.lua takes runs of %d numbers, and got %d", 2+len(c.keys), runs)
+		assert.Zero(t, runs%(2+len(c.Keys)), "decide.lua takes runs of %d numbers, and got %d", 2+len(c.Keys), runs)
 	}
 }
 
@@ -192,16 +93,16 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		_, _, err := l.TrySetRate(t.Context(), PerHour(5))
 		require.NoError(t, err)
 		for _, op := range operations {
-			r.take()
+			r.Take()
 			require.NoError(t, op.do(t.Context(), l), op.name)
-			calls := r.take()
-			require.Equal(t, op.scripts, scriptNames(calls), op.name)
+			calls := r.Take()
+			require.Equal(t, op.scripts, redistest.ScriptNames(calls), op.name)
 			for _, c := range calls {
 				right(t, c)
-				if strings.HasPrefix(c.script, "rule_") {
-					assert.Equal(t, name, c.keys[0], "KEYS[1] is the rule")
+				if strings.HasPrefix(c.Script, "rule_") {
+					assert.Equal(t, name, c.Keys[0], "KEYS[1] is the rule")
 				} else {
-					assert.Contains(t, []string{keys.Bucket(name), keys.BucketOf(name, "v")}, c.keys[0], "KEYS[1] is a bucket")
+					assert.Contains(t, []string{keys.Bucket(name), keys.BucketOf(name, "v")}, c.Keys[0], "KEYS[1] is a bucket")
 				}
 			}
 		}
@@ -248,7 +149,7 @@ func TestAnAnswerFromBeforeAChangeDoesNotHideIt(t *testing.T) {
 	require.NoError(t, err)
 	var once sync.Once
 	asking := make(chan error, 1)
-	r.around(func(script string) {
+	r.Around(func(script string) {
 		if script != "rule_set.lua" {
 			return
 		}
@@ -275,7 +176,7 @@ func TestTheRateIsNotThatOfAnEarlierQuestion(t *testing.T) {
 	require.NoError(t, err)
 	var once sync.Once
 	read, goOn := make(chan struct{}), make(chan struct{})
-	r.around(nil, func(script string) {
+	r.Around(nil, func(script string) {
 		if script == "rule_read.lua" {
 			once.Do(func() { close(read); <-goOn }) // its answer takes long
 		}

@@ -33,5 +33,6 @@
 //
 // [NewProxy] stands between a client and a server and understands what they say to each other, so that "the reply to
 // that script is lost" and "that request arrives late" are one line each. For a Cluster or for Sentinels, [Through]
-// leads the client's connections through proxies.
+// leads the client's connections through proxies. [RecordScripts] is a client that notes which scripts it calls, and can
+// hold it up around them.
 package redistest

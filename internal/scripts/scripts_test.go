@@ -1,4 +1,4 @@
-package scripts
+package scripts_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,18 +24,18 @@ var testdata embed.FS
 
 func TestMustReadsAFile(t *testing.T) {
 	t.Parallel()
-	s := Must(testdata, "testdata/append.lua")
+	s := scripts.Must(testdata, "testdata/append.lua")
 	assert.Equal(t, "append", s.Name)
-	assert.Equal(t, Unsafe, s.Replay)
+	assert.Equal(t, scripts.Unsafe, s.Replay)
 	assert.NoError(t, s.Check(1, 1))
 	assert.Contains(t, s.Body, "redis.call")
 }
 
 func TestMustPanicsOnAMistakeOfOurs(t *testing.T) {
 	t.Parallel()
-	assert.Panics(t, func() { Must(testdata, "testdata/missing.lua") })
+	assert.Panics(t, func() { scripts.Must(testdata, "testdata/missing.lua") })
 	assert.PanicsWithValue(t, "testdata/headless.lua: header names no KEYS: a script declares what it touches",
-		func() { Must(testdata, "testdata/headless.lua") })
+		func() { scripts.Must(testdata, "testdata/headless.lua") })
 }
 
 // sent is one command as it went out.
@@ -105,7 +106,7 @@ func newRecorder(t *testing.T) *recorder {
 func TestExecSendsTheTextOnlyToAServerThatDoesNotKnowIt(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
-	s := Must(testdata, "testdata/append.lua")
+	s := scripts.Must(testdata, "testdata/append.lua")
 	got, err := s.Exec(t.Context(), r, []string{"list"}, []string{"a"}).AsInt64()
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, got)
@@ -119,7 +120,7 @@ func TestExecSendsTheTextOnlyToAServerThatDoesNotKnowIt(t *testing.T) {
 func TestExecFreshTakesAConnectionOfItsOwn(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
-	s := Must(testdata, "testdata/append.lua")
+	s := scripts.Must(testdata, "testdata/append.lua")
 	for want := range int64(2) {
 		got, err := s.ExecFresh(t.Context(), r, []string{"list"}, []string{"a"}).AsInt64()
 		require.NoError(t, err)
@@ -132,7 +133,7 @@ func TestExecReturnsAnErrorOfTheScriptWithoutAnotherSend(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
 	require.NoError(t, r.Client.Do(t.Context(), r.B().Set().Key("list").Value("text").Build()).Error())
-	s := Must(testdata, "testdata/append.lua")
+	s := scripts.Must(testdata, "testdata/append.lua")
 	require.NoError(t, s.Exec(t.Context(), r, []string{"other"}, []string{"a"}).Error())
 	r.verbs()
 	assert.ErrorContains(t, s.Exec(t.Context(), r, []string{"list"}, []string{"a"}).Error(), "WRONGTYPE")
@@ -142,8 +143,8 @@ func TestExecReturnsAnErrorOfTheScriptWithoutAnotherSend(t *testing.T) {
 func TestExecMultiAnswersEachCallInItsPlace(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
-	s := Must(testdata, "testdata/append.lua")
-	calls := []Call{
+	s := scripts.Must(testdata, "testdata/append.lua")
+	calls := []scripts.Call{
 		{Keys: []string{"one"}, Args: []string{"a"}},
 		{Keys: []string{"two"}, Args: []string{"a"}},
 		{Keys: []string{"one"}, Args: []string{"b"}},
@@ -168,10 +169,10 @@ func (f forgetful) DoMulti(ctx context.Context, cmds ...rueidis.Completed) []rue
 func TestExecMultiRepeatsOnlyTheCallsThatDidNotRun(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
-	s := Must(testdata, "testdata/append.lua")
+	s := scripts.Must(testdata, "testdata/append.lua")
 	require.NoError(t, s.Exec(t.Context(), r, []string{"warm"}, []string{"a"}).Error())
 	r.verbs()
-	results := s.ExecMulti(t.Context(), forgetful{r}, false, []Call{
+	results := s.ExecMulti(t.Context(), forgetful{r}, false, []scripts.Call{
 		{Keys: []string{"one"}, Args: []string{"a"}},
 		{Keys: []string{"two"}, Args: []string{"a"}},
 		{Keys: []string{"one"}, Args: []string{"b"}},
@@ -195,7 +196,7 @@ func numbers(t *testing.T, results []rueidis.RedisResult) (ns []int64) {
 func TestExecAckedWaitsBehindEachSend(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
-	s := Must(testdata, "testdata/append.lua")
+	s := scripts.Must(testdata, "testdata/append.lua")
 	for want := range int64(2) {
 		res, acks := s.ExecAcked(t.Context(), r, []string{"list"}, []string{"a"}, 3, 250)
 		got, err := res.AsInt64()
