@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,25 +26,14 @@ type counter struct {
 	inside   atomic.Int64
 }
 
-func counterMain() int {
-	// Ctrl-C goes to every process of the terminal. A counter ends in order,
-	// when the one that started it closes its standard input.
-	signal.Ignore(os.Interrupt)
-	if err := serve(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "flashsale: a counter:", err)
-		return exitFailed
-	}
-	return 0
-}
-
 // serve does what the order on in says, and returns when in has ended.
 func serve(in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	lines := bufio.NewScanner(in)
-	o, err := readOrder(lines)
-	if err != nil {
-		return err
+	told := json.NewDecoder(in)
+	var o order
+	if err := told.Decode(&o); err != nil {
+		return fmt.Errorf("no order: %w", err)
 	}
 	c, err := open(o, out)
 	if err != nil {
@@ -56,22 +42,15 @@ func serve(in io.Reader, out io.Writer) error {
 	}
 	c.out.say(event{Kind: ready})
 	var work sync.WaitGroup
-	// Ends when the buyers are served, or when ctx does.
-	if lines.Scan() && lines.Text() == goLine {
+	var word string
+	if told.Decode(&word) == nil && word == goWord {
+		// Ends when the buyers are served, or when ctx does.
 		work.Go(func() { c.serveAll(ctx) })
 	}
-	for lines.Scan() { // nothing more is said: this waits for the end
-	}
+	_, _ = io.Copy(io.Discard, in) // nothing more is said: this waits for the end
 	cancel()
 	work.Wait()
 	return c.close()
-}
-
-func readOrder(lines *bufio.Scanner) (o order, err error) {
-	if !lines.Scan() {
-		return o, errors.New("no order")
-	}
-	return o, json.Unmarshal(lines.Bytes(), &o)
 }
 
 func open(o order, out io.Writer) (*counter, error) {

@@ -45,8 +45,7 @@ func TestACounterEndsWithItsInput(t *testing.T) {
 	}))
 	require.Equal(t, ready, hear(t, heard).Kind)
 	stock(t, s, "p", 5)
-	_, err = io.WriteString(send, goLine+"\n")
-	require.NoError(t, err)
+	require.NoError(t, json.NewEncoder(send).Encode(goWord))
 	require.Equal(t, holding, hear(t, heard).Kind)
 
 	send.Close()

@@ -29,6 +29,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/rueidisson/rueidisson/examples/internal/crew"
 )
 
 const (
@@ -38,9 +40,7 @@ const (
 )
 
 func main() {
-	if os.Getenv(asCounter) != "" {
-		os.Exit(counterMain())
-	}
+	crew.Join(asCounter, "flashsale: a counter", serve)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

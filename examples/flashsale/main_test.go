@@ -5,13 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rueidisson/rueidisson/examples/internal/crew"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asCounter) != "" {
-		os.Exit(counterMain())
-	}
+	crew.Join(asCounter, "flashsale: a counter", serve)
 	redistest.Main(m, redistest.Children{"sale": saleChild})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/rueidisson/rueidisson/examples/internal/crew"
 )
 
 const (
@@ -24,7 +27,7 @@ type sale struct {
 	settings
 	venue     *venue
 	product   product
-	processes []*process
+	processes []*crew.Member
 	events    chan event
 	stop      chan struct{}
 	bar       *progressbar.ProgressBar
@@ -50,7 +53,7 @@ func hold(ctx context.Context, s settings, stderr io.Writer) (_ *result, err err
 		bar: newProgress(s.buyers, stderr), tally: newTally(s.procs),
 	}
 	defer run.end() // before the product is removed
-	if err := run.open(ctx, &lockedWriter{out: stderr}); err != nil {
+	if err := run.open(ctx, crew.OneAtATime(stderr)); err != nil {
 		return nil, err
 	}
 	return run.sell(ctx)
@@ -59,16 +62,36 @@ func hold(ctx context.Context, s settings, stderr io.Writer) (_ *result, err err
 // open starts the processes and returns when all of them are ready.
 func (s *sale) open(ctx context.Context, stderr io.Writer) error {
 	for n := range s.procs {
-		p, err := startProcess(n, s.events, s.stop, stderr)
+		p, err := s.start(n, stderr)
 		if err != nil {
 			return err
 		}
 		s.processes = append(s.processes, p)
-		if err := p.order(s.orderFor(n)); err != nil {
-			return err
+		if err := p.Tell(s.orderFor(n)); err != nil {
+			return fmt.Errorf("process %d: %w", n, err)
 		}
 	}
 	return s.await(ctx, func() bool { return s.tally.ready == s.procs })
+}
+
+// start starts a counter. What it says is an event, and so is its end.
+func (s *sale) start(n int, stderr io.Writer) (*crew.Member, error) {
+	tell := func(e event) {
+		e.Process = n
+		select {
+		case s.events <- e:
+		case <-s.stop:
+		}
+	}
+	return crew.Start(asCounter, stderr, func(said *json.Decoder) {
+		for {
+			var e event
+			if said.Decode(&e) != nil {
+				return
+			}
+			tell(e)
+		}
+	}, func(state string) { tell(event{Kind: ended, Err: state}) })
 }
 
 func (s *sale) orderFor(n int) order {
@@ -92,9 +115,9 @@ func (s *sale) sell(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	s.tally.open()
-	for _, p := range s.processes {
-		if err := p.start(); err != nil {
-			return nil, err
+	for n, p := range s.processes {
+		if err := p.Tell(goWord); err != nil {
+			return nil, fmt.Errorf("process %d: %w", n, err)
 		}
 	}
 	if err := s.await(ctx, s.over); err != nil {
@@ -141,7 +164,7 @@ func (s *sale) heard(e event) error {
 		_ = s.bar.Add(1) // a terminal that is gone stops no sale
 	case holding:
 		s.tally.killed = true
-		return s.processes[e.Process].kill()
+		return s.processes[e.Process].Kill()
 	case ended:
 		return s.lost(e)
 	case failed:
@@ -164,19 +187,7 @@ func (s *sale) end() {
 	close(s.stop)
 	var all sync.WaitGroup
 	for _, p := range s.processes {
-		all.Go(p.end)
+		all.Go(p.End)
 	}
 	all.Wait()
-}
-
-// lockedWriter lets several processes write to one standard error.
-type lockedWriter struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-func (w *lockedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.Write(p)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // order is what a process is told at first, as a line of JSON on standard input.
-// Then comes the line "go". When its standard input ends, so does the process.
+// Then comes "go", likewise. When its standard input ends, so does the process.
 type order struct {
 	URL, Product, Strategy string
 	Process, Buyers        int
@@ -18,12 +18,12 @@ type order struct {
 	FreezeAt int
 }
 
-const goLine = "go"
+const goWord = "go"
 
 type kind string
 
 const (
-	ready   kind = "ready"   // connected, waits for goLine
+	ready   kind = "ready"   // connected, waits for goWord
 	sold    kind = "sold"    // a buyer got a piece
 	refused kind = "refused" // a buyer came too late
 	holding kind = "holding" // a buyer is inside, and stays there

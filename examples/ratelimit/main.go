@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/examples/internal/crew"
 	"github.com/rueidisson/rueidisson/internal/embedded"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -49,9 +50,7 @@ const (
 )
 
 func main() {
-	if os.Getenv(asServer) != "" {
-		os.Exit(serverMain())
-	}
+	crew.Join(asServer, "ratelimit: a server", serve)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -121,14 +120,14 @@ func show(ctx context.Context, s settings, stdout, stderr io.Writer) (_ []*clien
 	}
 	defer func() { err = errors.Join(err, soon(forget(limit))) }()
 	var urls []string
-	said := &lockedWriter{out: stderr}
+	said := crew.OneAtATime(stderr)
 	for range servers {
-		p, err := startProcess(ctx, order{URL: url, Limiter: limit.Name()}, said)
+		server, url, err := startServer(ctx, order{URL: url, Limiter: limit.Name()}, said)
 		if err != nil {
 			return nil, err
 		}
-		defer p.end() // before the limit is deleted
-		urls = append(urls, p.url)
+		defer server.End() // before the limit is deleted
+		urls = append(urls, url)
 	}
 	return load(ctx, s.load, urls, stdout), nil
 }

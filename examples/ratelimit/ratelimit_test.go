@@ -18,15 +18,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/examples/internal/crew"
 	"github.com/rueidisson/rueidisson/internal/embedded"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asServer) != "" {
-		os.Exit(serverMain())
-	}
+	crew.Join(asServer, "ratelimit: a server", serve)
 	redistest.Main(m, redistest.Children{"show": showChild})
 }
 

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"os/signal"
 	"time"
 
 	"github.com/rueidisson/rueidisson"
@@ -32,17 +30,6 @@ type order struct{ URL, Limiter string }
 
 // ready is what it says then, as a line of JSON on standard output.
 type ready struct{ URL, Err string }
-
-func serverMain() int {
-	// Ctrl-C goes to every process of the terminal. A server ends in order, when
-	// the one that started it closes its standard input.
-	signal.Ignore(os.Interrupt)
-	if err := serve(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "ratelimit: a server:", err)
-		return exitFailed
-	}
-	return 0
-}
 
 // serve does what the order on in says, and returns when in has ended.
 func serve(in io.Reader, out io.Writer) (err error) {
