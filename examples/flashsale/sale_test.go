@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -111,10 +110,7 @@ func TestPeopleGetATableAndAChart(t *testing.T) {
 }
 
 func TestAServerThatIsNotThere(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
+	addr := redistest.NobodyThere(t)
 	var out, errs bytes.Buffer
 	assert.Equal(t, exitFailed, run([]string{"-addr", "redis://user:secret@" + addr}, &out, &errs))
 	assert.Empty(t, out.String())
@@ -125,12 +121,7 @@ func TestAServerThatIsNotThere(t *testing.T) {
 func TestNothingOutlivesAKilledSale(t *testing.T) {
 	s := redistest.Start(t)
 	redis := s.Client(t, func(o *rueidis.ClientOption) { o.PipelineMultiplex = -1 })
-	connections := func() int {
-		list, err := redis.Do(t.Context(), redis.B().ClientList().Build()).ToString()
-		require.NoError(t, err)
-		return strings.Count(list, "\n")
-	}
-	alone := connections()
+	alone := s.Connections(t)
 	sale := redistest.StartChild(t, "sale")
 	sale.Send("-addr %s -think 50ms -procs 2", s.Addr())
 	selling := func() bool {
@@ -139,7 +130,7 @@ func TestNothingOutlivesAKilledSale(t *testing.T) {
 		return len(keys) == 1
 	}
 	require.Eventually(t, selling, 30*time.Second, time.Millisecond)
-	require.Greater(t, connections(), alone)
+	require.Greater(t, s.Connections(t), alone)
 	sale.Kill()
-	require.Eventually(t, func() bool { return connections() == alone }, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Connections(t) == alone }, 30*time.Second, 5*time.Millisecond)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -82,10 +81,7 @@ func TestFlagsThatCannotBeUsed(t *testing.T) {
 }
 
 func TestARedisThatIsNotThere(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
+	addr := redistest.NobodyThere(t)
 	var out, errs bytes.Buffer
 	assert.Equal(t, exitFailed, run([]string{"-addr", "redis://user:secret@" + addr}, &out, &errs))
 	assert.Empty(t, out.String())
@@ -148,12 +144,7 @@ func TestAServerSaysThatItCannotConnect(t *testing.T) {
 func TestNothingOutlivesAKilledShow(t *testing.T) {
 	s := redistest.Start(t)
 	redis := s.Client(t, func(o *rueidis.ClientOption) { o.PipelineMultiplex = -1 })
-	connections := func() int {
-		list, err := redis.Do(t.Context(), redis.B().ClientList().Build()).ToString()
-		require.NoError(t, err)
-		return strings.Count(list, "\n")
-	}
-	alone := connections()
+	alone := s.Connections(t)
 	child := redistest.StartChild(t, "show")
 	child.Send("-addr %s -for 1m", s.Addr())
 	decided := func() bool {
@@ -163,7 +154,7 @@ func TestNothingOutlivesAKilledShow(t *testing.T) {
 	}
 	require.Eventually(t, decided, 30*time.Second, time.Millisecond)
 	child.Kill()
-	require.Eventually(t, func() bool { return connections() == alone }, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Connections(t) == alone }, 30*time.Second, 5*time.Millisecond)
 }
 
 // windows is what an audit means, window by window.

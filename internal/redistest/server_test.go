@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,16 @@ func TestLaunchReportsTheLogOfABrokenConfiguration(t *testing.T) {
 		return []setting{{"appendonly", "perhaps"}}, nil
 	})
 	require.ErrorIs(t, err, errExited)
+}
+
+func TestConnectionsAreThoseOfOthers(t *testing.T) {
+	t.Parallel()
+	s := Start(t)
+	require.Zero(t, s.Connections(t))
+	dial(t, s.Addr()).do("PING")
+	require.Equal(t, 1, s.Connections(t))
+	_, err := net.Dial("tcp", NobodyThere(t))
+	require.Error(t, err)
 }
 
 func TestStatsCountCommands(t *testing.T) {

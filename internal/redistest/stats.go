@@ -33,6 +33,20 @@ func (s *Server) ScriptCalls(t testing.TB) int64 {
 	return s.CommandCalls(t, scriptCommands...)
 }
 
+// Connections is how many clients are connected to the server, without the one that asks.
+func (s *Server) Connections(t testing.TB) int {
+	t.Helper()
+	clients, err := info(s.Addr(), "clients")
+	if err != nil {
+		t.Fatalf("redistest: clients of %s: %v", s.Addr(), err)
+	}
+	n, err := strconv.Atoi(clients["connected_clients"])
+	if err != nil {
+		t.Fatalf("redistest: clients of %s: %v", s.Addr(), err)
+	}
+	return n - 1
+}
+
 // ResetStats sets all counters of the server to zero.
 func (s *Server) ResetStats() {
 	_, err := s.ask("CONFIG", "RESETSTAT")
