@@ -119,16 +119,7 @@ Programs follow within a second.
 With --json: {"name", "paused"}.`
 
 func (t *tool) limitPauseCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "pause NAME",
-		Short:   "Stop granting, for all keys",
-		Long:    limitPauseLong,
-		Example: `  rueidisson limit pause mails`,
-		Args:    oneName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.limitPause(args[0], true, func(l buckets) error { return l.Pause(cmd.Context()) })
-		},
-	}
+	return t.pauseOrResume("pause", "Stop granting, for all keys", limitPauseLong, true)
 }
 
 const limitResumeLong = `resume ends a pause. Programs follow within a second. It does nothing to a limiter
@@ -137,32 +128,34 @@ that is not paused.
 With --json: {"name", "paused"}.`
 
 func (t *tool) limitResumeCommand() *cobra.Command {
+	return t.pauseOrResume("resume", "End a pause", limitResumeLong, false)
+}
+
+func (t *tool) pauseOrResume(command, short, long string, paused bool) *cobra.Command {
 	return &cobra.Command{
-		Use:     "resume NAME",
-		Short:   "End a pause",
-		Long:    limitResumeLong,
-		Example: `  rueidisson limit resume mails`,
+		Use:     command + " NAME",
+		Short:   short,
+		Long:    long,
+		Example: "  rueidisson limit " + command + " mails",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.limitPause(args[0], false, func(l buckets) error { return l.Resume(cmd.Context()) })
+			return t.withBuckets(args[0], func(l buckets) error { return t.setPaused(cmd.Context(), l, paused) })
 		},
 	}
 }
 
-func (t *tool) limitPause(name string, paused bool, do func(buckets) error) error {
-	return t.withBuckets(name, func(l buckets) error {
-		if err := do(l); err != nil {
-			return err
-		}
-		word := "not paused"
-		if paused {
-			word = "paused"
-		}
-		return t.tellDone(struct {
-			Name   string `json:"name"`
-			Paused bool   `json:"paused"`
-		}{l.Name(), paused}, "%s: %s\n", l.Name(), word)
-	})
+func (t *tool) setPaused(ctx context.Context, l buckets, paused bool) error {
+	do, word := l.Resume, "not paused"
+	if paused {
+		do, word = l.Pause, "paused"
+	}
+	if err := do(ctx); err != nil {
+		return err
+	}
+	return t.tellDone(struct {
+		Name   string `json:"name"`
+		Paused bool   `json:"paused"`
+	}{l.Name(), paused}, "%s: %s\n", l.Name(), word)
 }
 
 const limitDeleteLong = `delete forgets the rate of NAME, and with it what was taken. Programs that ask for
