@@ -6,7 +6,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, children, fleetChildren) }
+func TestMain(m *testing.M) { redistest.Main(m, children, fleetChildren, arrivalChildren) }
 
 // children are the processes that tests start.
 var children = map[string]func(*redistest.Parent){}
