@@ -1,0 +1,279 @@
+package ratelimiter_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+func TestLimitersWhoseSlotsMove(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	t.Run("a bucket under load", func(t *testing.T) { bucketMoves(t, cluster) })
+	t.Run("several limits under load", func(t *testing.T) { severalMove(t, cluster) })
+	t.Run("several limits, half of them moved", func(t *testing.T) { halfMoved(t, cluster) })
+	t.Run("several limits that are full", func(t *testing.T) { fullMove(t, cluster) })
+}
+
+// otherMaster is a master that does not have the key.
+func otherMaster(t *testing.T, cluster *redistest.Cluster, key string) *redistest.Server {
+	t.Helper()
+	has := cluster.Master(key)
+	for _, node := range cluster.Nodes()[:3] {
+		if node != has {
+			return node
+		}
+	}
+	require.Fail(t, "there is no other master")
+	return nil
+}
+
+// traffic takes tokens and waits for them, from two clients, and looks all the
+// time that the bound holds.
+type traffic struct {
+	t       *testing.T
+	clock   rueidis.Client
+	rate    ratelimiter.Rate
+	from    int64
+	granted atomic.Int64
+	failed  atomic.Int64
+	stop    context.CancelFunc
+	all     sync.WaitGroup
+}
+
+// taker is what both a bucket and several limits are.
+type taker struct {
+	allow func(ctx context.Context) (bool, error)
+	wait  func(ctx context.Context) error
+}
+
+func startTraffic(t *testing.T, cluster *redistest.Cluster, r ratelimiter.Rate, takers ...taker) *traffic {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	tr := &traffic{t: t, clock: cluster.Nodes()[0].Client(t), rate: r, stop: stop}
+	t.Cleanup(tr.end)
+	tr.from = tr.now()
+	for _, each := range takers {
+		for range 4 {
+			tr.all.Go(func() { tr.use(ctx, each.allow) })
+			tr.all.Go(func() {
+				tr.use(ctx, func(ctx context.Context) (bool, error) { err := each.wait(ctx); return err == nil, err })
+			})
+		}
+	}
+	return tr
+}
+
+func (tr *traffic) now() int64 {
+	tr.t.Helper()
+	now, err := serverTime(tr.clock)
+	require.NoError(tr.t, err)
+	return now
+}
+
+// use counts what may be used. A move is no reason for an error: it takes less
+// time than a refused request is repeated for.
+func (tr *traffic) use(ctx context.Context, take func(ctx context.Context) (bool, error)) {
+	for ctx.Err() == nil {
+		ok, err := take(ctx)
+		switch {
+		case ok:
+			tr.granted.Add(1)
+		case ctx.Err() != nil:
+		case !assert.NoError(tr.t, err):
+			tr.failed.Add(1)
+			return
+		}
+	}
+}
+
+// goesOn awaits that so many more are granted, and then compares all that were
+// with the bound.
+func (tr *traffic) goesOn(phase string) {
+	tr.t.Helper()
+	const more = 150
+	before := tr.granted.Load()
+	require.Eventually(tr.t, func() bool { return tr.granted.Load() >= before+more || tr.failed.Load() > 0 },
+		soon, time.Millisecond, "%s: nothing more was granted", phase)
+	granted := tr.granted.Load() // before the time is asked for
+	require.LessOrEqual(tr.t, granted, bound(tr.rate, tr.now()-tr.from), phase)
+	require.Zero(tr.t, tr.failed.Load(), phase)
+}
+
+func (tr *traffic) end() {
+	tr.stop()
+	tr.all.Wait()
+}
+
+// bucketMoves moves the slot of a limiter's rule and of its bucket there and
+// back, and that of a key's bucket, which is another one. At each step requests
+// go on, half of them on nodes that send them elsewhere.
+func bucketMoves(t *testing.T, cluster *redistest.Cluster) {
+	r := ratelimiter.PerSecond(1000).WithBurst(20)
+	name := redistest.Name(t)
+	one, two := openCluster(t, cluster).RateLimiter(name), openCluster(t, cluster).RateLimiter(name)
+	_, _, err := one.TrySetRate(t.Context(), r)
+	require.NoError(t, err)
+	for _, of := range []struct {
+		what    string
+		buckets []*ratelimiter.Bucket
+		order   []string // of the keys
+	}{
+		{"rule first", []*ratelimiter.Bucket{&one.Bucket, &two.Bucket}, []string{name, keys.Bucket(name)}},
+		{"rule last", []*ratelimiter.Bucket{&one.Bucket, &two.Bucket}, []string{keys.Bucket(name), name}},
+		{"of a key", []*ratelimiter.Bucket{one.For("u"), two.For("u")}, []string{keys.BucketOf(name, "u")}},
+	} {
+		var takers []taker
+		for _, b := range of.buckets {
+			takers = append(takers, taker{b.Allow, b.Wait})
+		}
+		tr := startTraffic(t, cluster, r, takers...)
+		tr.goesOn(of.what)
+		m := cluster.StartMigration(t, of.order[0], otherMaster(t, cluster, of.order[0]))
+		tr.goesOn(of.what + ": begun")
+		for i, key := range of.order {
+			m.Move(t, key)
+			tr.goesOn(fmt.Sprintf("%s: %d keys moved", of.what, i+1))
+			for _, l := range []*ratelimiter.Limiter{one, two} { // asks wherever the rule is now
+				stored, err := l.Rate(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, r, stored)
+			}
+		}
+		m.Finish(t)
+		require.Same(t, m.To(), cluster.Master(of.order[0]))
+		tr.goesOn(of.what + ": finished")
+		tr.end()
+		t.Logf("%s: granted %d of %d", of.what, tr.granted.Load(), bound(r, tr.now()-tr.from))
+	}
+}
+
+// several are limits of one key, of a client of their own.
+func several(t *testing.T, cluster *redistest.Cluster, tail string, rates ...ratelimiter.Rate) (*ratelimiter.Combined, []*ratelimiter.Bucket) {
+	t.Helper()
+	c := openCluster(t, cluster)
+	var members []ratelimiter.Member
+	var buckets []*ratelimiter.Bucket
+	for i, r := range rates {
+		l := c.RateLimiter(fmt.Sprintf("%d-%s", i, tail))
+		_, _, err := l.TrySetRate(t.Context(), r)
+		require.NoError(t, err)
+		buckets = append(buckets, l.For(tail))
+		members = append(members, buckets[i])
+	}
+	return ratelimiter.All(members...), buckets
+}
+
+func stateKeys(buckets []*ratelimiter.Bucket, tail string) (all []string) {
+	for i := range buckets {
+		all = append(all, keys.BucketOf(fmt.Sprintf("%d-%s", i, tail), tail))
+	}
+	return all
+}
+
+// severalMove: while some of the keys are there and others are not, nobody can
+// decide, and requests are repeated until the move is over. None is granted by
+// one limit alone. Neither is ever full, since its key would be missing then.
+func severalMove(t *testing.T, cluster *redistest.Cluster) {
+	fast, day := ratelimiter.PerSecond(500).WithBurst(1000), ratelimiter.Every(1_000_000, 30*24*time.Hour)
+	tail := redistest.Name(t)
+	one, buckets := several(t, cluster, tail, fast, day)
+	two, _ := several(t, cluster, tail, fast, day)
+	state := stateKeys(buckets, tail)
+	tr := startTraffic(t, cluster, fast, taker{one.Allow, one.Wait}, taker{two.Allow, two.Wait})
+	tr.goesOn("before")
+	for round := range 3 {
+		m := cluster.StartMigration(t, state[0], otherMaster(t, cluster, state[0]))
+		tr.goesOn("begun")
+		m.From().ResetStats()
+		m.Move(t, state[round%2])
+		require.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
+		m.Finish(t)
+		tr.goesOn("finished")
+	}
+	tr.end()
+	willAgree(t, buckets[1], day, tr.granted.Load())
+}
+
+// willAgree awaits that a bucket which next to nothing refills has given what
+// was granted: those who left meanwhile have given back then.
+func willAgree(t *testing.T, b *ratelimiter.Bucket, r ratelimiter.Rate, granted int64) {
+	t.Helper()
+	const refilled = 20 // of 1 in 2.6 s
+	require.Eventually(t, func() bool {
+		d, err := b.Peek(t.Context())
+		require.NoError(t, err)
+		taken := r.Burst - d.Remaining
+		return taken <= granted && taken >= granted-refilled
+	}, soon, 10*time.Millisecond)
+}
+
+// halfMoved: who asks for longer than requests are repeated is told so. That
+// nothing was taken is certain then. Each limit alone is decided about all the
+// time.
+func halfMoved(t *testing.T, cluster *redistest.Cluster) {
+	r, tail := ratelimiter.PerHour(10), redistest.Name(t)
+	all, buckets := several(t, cluster, tail, r, r)
+	state := stateKeys(buckets, tail)
+	ok, err := all.Allow(t.Context())
+	require.NoError(t, err)
+	require.True(t, ok)
+	m := cluster.StartMigration(t, state[0], otherMaster(t, cluster, state[0]))
+	m.Move(t, state[0])
+
+	_, err = all.Take(t.Context(), 2)
+	require.ErrorContains(t, err, "TRYAGAIN")
+	require.NotErrorIs(t, err, ratelimiter.ErrUnknown)
+	require.ErrorContains(t, all.Wait(t.Context()), "TRYAGAIN")
+	for _, b := range buckets {
+		remains(t, b, 9)
+		require.True(t, decided(t, b, 1).Allowed)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = all.Take(ctx, 2)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	m.From().ResetStats()
+	end := begun(func() error {
+		d, err := all.Take(t.Context(), 3)
+		if err == nil && !d.Allowed {
+			err = fmt.Errorf("refused: %+v", d)
+		}
+		return err
+	})
+	require.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
+	m.Finish(t)
+	require.NoError(t, outcome(t, end))
+	for _, b := range buckets {
+		willHold(t, b, 5) // the one whose deadline had passed takes nothing
+	}
+}
+
+// fullMove: a full bucket has no key, so that the old master sends on to the
+// new one, which has not all keys either, until the move is over.
+func fullMove(t *testing.T, cluster *redistest.Cluster) {
+	r, tail := ratelimiter.PerHour(10), redistest.Name(t)
+	all, buckets := several(t, cluster, tail, r, r)
+	state := stateKeys(buckets, tail)
+	m := cluster.StartMigration(t, state[0], otherMaster(t, cluster, state[0]))
+	m.To().ResetStats()
+	end := begun(func() error { return all.WaitN(t.Context(), 4) })
+	require.Eventually(t, func() bool { return m.To().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
+	require.True(t, decided(t, buckets[0], 1).Allowed, "one limit alone needs one key")
+	m.Finish(t)
+	require.NoError(t, outcome(t, end))
+	remains(t, buckets[0], 5)
+	remains(t, buckets[1], 6)
+}
