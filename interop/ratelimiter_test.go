@@ -26,6 +26,11 @@ var rateLimiterProofs = []proof{
 	{"rate_limiter/never_more_than_the_rate/both", neverMoreThanTheRate},
 	{"rate_limiter/change_of_the_rate/go-java", goChangesRate},
 	{"rate_limiter/change_of_the_rate/java-go", javaChangesRate},
+	{"rate_limiter/change_that_keeps_what_was_taken/go-java", goKeepsState},
+	{"rate_limiter/change_that_keeps_what_was_taken/java-go", javaKeepsState},
+	{"rate_limiter/change_for_each_client/both", keepsStateOfEach},
+	{"rate_limiter/update_of_the_rate/go-java", goUpdatesRate},
+	{"rate_limiter/update_of_the_rate/java-go", javaUpdatesRate},
 	{"rate_limiter/release/go-java", goReleases},
 	{"rate_limiter/release/java-go", javaReleases},
 	{"rate_limiter/keep-alive/go-java", goKeepsAlive},
@@ -41,6 +46,8 @@ var rateLimiterProofs = []proof{
 var rateLimiterWaits = []proof{
 	{"rate_limiter/waiting/go-java", javaWaitsForGo},
 	{"rate_limiter/waiting/java-go", goWaitsForJava},
+	{"rate_limiter/rate_below_what_was_taken/go-java", javaWaitsOutLowerRate},
+	{"rate_limiter/rate_below_what_was_taken/java-go", goWaitsOutLowerRate},
 	{"rate_limiter/released_once/go-java", javaCountsReleaseOnce},
 	{"rate_limiter/permits_lost_by_java/java-go", goFindsPermits},
 }

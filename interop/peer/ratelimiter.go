@@ -16,12 +16,12 @@ type Rate struct {
 	KeepAlive time.Duration // sent only if positive; Redisson 3.38 or later
 }
 
-func (r Rate) args() []any {
+func (r Rate) args(more ...any) []any {
 	kind := "overall"
 	if r.PerClient {
 		kind = "per_client"
 	}
-	args := []any{kind, r.Permits, r.Interval}
+	args := append([]any{kind, r.Permits, r.Interval}, more...)
 	if r.KeepAlive > 0 {
 		args = append(args, r.KeepAlive)
 	}
@@ -41,6 +41,16 @@ func (l RateLimiter) TrySetRate(ctx context.Context, rate Rate) (bool, error) {
 // SetRate sets the rate and forgets what was taken.
 func (l RateLimiter) SetRate(ctx context.Context, rate Rate) error {
 	return l.void(ctx, "setRate", rate.args()...)
+}
+
+// ReplaceRate is setRate with RateLimiterArgs: what was taken may stay taken (Redisson 4.4 or later).
+func (l RateLimiter) ReplaceRate(ctx context.Context, rate Rate, keepState bool) error {
+	return l.void(ctx, "setRateArgs", rate.args(keepState)...)
+}
+
+// UpdateRate is ReplaceRate where there is a rate already; false if there is none (Redisson 4.4 or later).
+func (l RateLimiter) UpdateRate(ctx context.Context, rate Rate, keepState bool) (bool, error) {
+	return l.truth(ctx, "updateRate", rate.args(keepState)...)
 }
 
 // Acquire waits until that many permits were granted.

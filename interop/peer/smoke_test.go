@@ -191,7 +191,25 @@ func rateLimiter(t *testing.T, s *server, java *Peer) {
 		require.NoError(t, err)
 		require.EqualValues(t, 2, s.int(t, "GET", "{limit}:value"))
 	}
+	changesRate(ctx, t, s, java, limiter)
 	requireTruth(t, true, limiter.Delete, ctx)
+}
+
+// changesRate: two permits were taken and one of them given back, which its log does not say.
+func changesRate(ctx context.Context, t *testing.T, s *server, java *Peer, limiter RateLimiter) {
+	rate := Rate{Permits: 5, Interval: time.Hour, KeepAlive: 2 * time.Hour}
+	updated, err := limiter.UpdateRate(ctx, rate, true)
+	if java.Version() != Current {
+		require.Equal(t, "UnsupportedOperationException", Thrown(err))
+		require.Equal(t, "UnsupportedOperationException", Thrown(limiter.ReplaceRate(ctx, rate, true)))
+		return
+	}
+	require.NoError(t, err)
+	require.True(t, updated)
+	require.EqualValues(t, 3, s.int(t, "GET", "{limit}:value"))
+	require.Equal(t, "7200000", s.hash(t, "limit")["keepAliveTime"])
+	require.NoError(t, limiter.ReplaceRate(ctx, rate, false))
+	require.Zero(t, s.int(t, "EXISTS", "{limit}:value"))
 }
 
 // nothingLeft allows Redisson 3.52.0 its unlock latches: it deletes them under a wrong name (the client's

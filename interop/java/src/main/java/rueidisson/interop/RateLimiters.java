@@ -18,6 +18,8 @@ final class RateLimiters {
         return switch (r.operation()) {
             case "trySetRate" -> rate(r, limiter);
             case "setRate" -> rate(r, limiter);
+            case "setRateArgs" -> change(r, limiter, "setRate");
+            case "updateRate" -> change(r, limiter, "updateRate");
             case "acquire" -> acquire(r, limiter);
             case "tryAcquire" -> tryAcquire(r, limiter);
             case "release" -> release(r, limiter);
@@ -46,6 +48,19 @@ final class RateLimiters {
                 List.of(RateType.class, long.class, Duration.class, Duration.class),
                 type, r.number(1), Duration.ofMillis(r.number(2)), Duration.ofMillis(r.number(3)));
         return set == null ? Answers.DONE : set;
+    }
+
+    /** TYPE RATE INTERVAL KEEP-STATE [KEEP-ALIVE] for both ways to change it; only updateRate has a result. */
+    private static Object change(Request r, RRateLimiter limiter, String method) {
+        Class<?> type = Since.type("org.redisson.api.ratelimiter.RateLimiterArgs");
+        Object args = Since.call(type, null, "of", List.of(RateType.class, long.class, Duration.class),
+                RateType.valueOf(r.text(0).toUpperCase(Locale.ROOT)), r.number(1), Duration.ofMillis(r.number(2)));
+        args = Since.call(type, args, "keepState", List.of(boolean.class), Boolean.valueOf(r.text(3)));
+        if (r.has(4)) {
+            args = Since.call(type, args, "keepAliveTime", List.of(Duration.class), Duration.ofMillis(r.number(4)));
+        }
+        Object changed = Since.call(RRateLimiter.class, limiter, method, List.of(type), args);
+        return changed == null ? Answers.DONE : changed;
     }
 
     private static Object acquire(Request r, RRateLimiter limiter) {
