@@ -13,11 +13,9 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-// slack is what a busy machine may add to a second.
-const slack = 2 * time.Second
-
 // Everybody follows a changed rate within a second, also on buckets that nobody
-// has touched by the new one.
+// has touched by the new one. A slow machine adds nothing to that second: what
+// counts is when a request began.
 func TestAChangedRateIsFollowedEverywhereWithinASecond(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
@@ -51,7 +49,7 @@ func followsWithinASecond(t *testing.T, one, other *rueidisson.Client) {
 		default:
 			require.Equal(t, before, d.Rate)
 			require.Zero(t, followed, "it knew the new one already")
-			require.Less(t, asked.Sub(changed), time.Second+slack, "a request of that time was decided by the old rate")
+			require.Less(t, asked.Sub(changed), time.Second, "a request of that time was decided by the old rate")
 		}
 	}
 }
@@ -138,7 +136,7 @@ func TestAPauseIsFollowedEverywhereWithinASecond(t *testing.T) {
 			if ok == of.allowed {
 				break
 			}
-			require.Less(t, asked.Sub(changed), time.Second+slack)
+			require.Less(t, asked.Sub(changed), time.Second)
 		}
 		ok, err := here.Allow(t.Context())
 		require.NoError(t, err)

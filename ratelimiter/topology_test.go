@@ -54,13 +54,66 @@ func TestKeysSpreadOverTheSlots(t *testing.T) {
 func TestLimitersOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
+	t.Run("keys spread over the slots", func(t *testing.T) { spreadOverSlots(t, cluster) })
 	t.Run("keys spread over the nodes", func(t *testing.T) { spread(t, cluster) })
 	t.Run("all limits of one key", func(t *testing.T) { allOfOneKey(t, cluster) })
 	t.Run("limits of several slots", func(t *testing.T) { acrossSlots(t, cluster) })
 	t.Run("names with braces", func(t *testing.T) { namesWithBraces(t, cluster) })
 	t.Run("two clients share a limit", func(t *testing.T) { sharedByTwo(t, cluster) })
 	t.Run("a changed rate", func(t *testing.T) { followsWithinASecond(t, openCluster(t, cluster), openCluster(t, cluster)) })
+	t.Run("a changed rate, in other processes", func(t *testing.T) { followedByProcesses(t, cluster.Addrs(), openCluster(t, cluster)) })
 	t.Run("a failover", func(t *testing.T) { clusterFailover(t, cluster) }) // the last: it leaves a dead node behind
+}
+
+// spreadOverSlots lets the nodes count what 10,000 keys of one limiter leave in
+// each slot.
+func spreadOverSlots(t *testing.T, cluster *redistest.Cluster) {
+	const n, goroutines, slots, nodes = 10_000, 50, 16384, 3
+	l := openCluster(t, cluster).RateLimiter(redistest.Name(t))
+	_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(2))
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for g := range goroutines {
+		all.Go(func() {
+			for i := g; i < n; i += goroutines {
+				ok, err := l.For(fmt.Sprintf("user:%d", i)).Allow(t.Context())
+				if !assert.NoError(t, err) || !assert.True(t, ok, "a key that another one shares a bucket with") {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	sum, used, most := int64(0), 0, int64(0)
+	for i, node := range cluster.Nodes()[:nodes] {
+		here := int64(0)
+		for _, count := range countInSlots(t, node.Client(t), i*slots/nodes, (i+1)*slots/nodes) {
+			if here += count; count > 0 {
+				used++
+			}
+			most = max(most, count)
+		}
+		sum += here
+		assert.InDelta(t, n/nodes, here, 0.06*n/nodes, "node %d", i)
+	}
+	t.Logf("%d keys in %d slots, at most %d in one", sum, used, most)
+	assert.EqualValues(t, n+1, sum, "a bucket for each key, and the rule")
+	assert.Greater(t, used, 7000, "7,500 is what chance gives")
+	assert.Less(t, most, int64(10))
+}
+
+func countInSlots(t *testing.T, node rueidis.Client, from, to int) (counts []int64) {
+	t.Helper()
+	var ask rueidis.Commands
+	for slot := from; slot < to; slot++ {
+		ask = append(ask, node.B().ClusterCountkeysinslot().Slot(int64(slot)).Build())
+	}
+	for _, answer := range node.DoMulti(t.Context(), ask...) {
+		count, err := answer.AsInt64()
+		require.NoError(t, err)
+		counts = append(counts, count)
+	}
+	return counts
 }
 
 // spread uses many keys of one limiter from two clients: each key has the
