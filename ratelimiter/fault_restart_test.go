@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -86,6 +87,30 @@ func TestTheBoundHoldsOverAKillWithAppendOnlyFile(t *testing.T) {
 	require.GreaterOrEqual(t, granted+lost, int64(burst), "only what nobody heard of is lost")
 }
 
+// The same while the bucket is refilled. It is that large that what comes while
+// nobody is there is not lost, and the bound stays close.
+func TestTheBoundHoldsUnderLoadOverKillsWithAppendOnlyFile(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Config("appendonly", "yes"), redistest.Config("appendfsync", "always"))
+	name, r := redistest.Name(t), ratelimiter.PerSecond(500).WithBurst(2000)
+	var takers []taker
+	for range 2 {
+		l := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).RateLimiter(name)
+		_, _, err := l.TrySetRate(t.Context(), r)
+		require.NoError(t, err)
+		takers = append(takers, taker{l.Allow, l.Wait})
+	}
+	tr := startTraffic(t, engine.Passing, r, takers...)
+	for range 3 {
+		tr.emptied("before the kill")
+		server.Restart()
+		tr.goesOn("after the kill")
+		tr.emptied("after the kill")
+	}
+	tr.end()
+	t.Logf("granted %d of %d", tr.granted.Load(), bound(r, tr.now()-tr.from))
+}
+
 // Without persistence a restarted server knows neither rule nor buckets: who
 // asks is told within a second, and whoever sets the rate again starts with
 // full buckets.
@@ -128,6 +153,18 @@ func openSentinel(t testing.TB, s *redistest.Sentinel) *rueidisson.Client {
 	return c
 }
 
+// inStep awaits that a master's replica has heard of all that was done.
+func inStep(t testing.TB, master rueidis.Client, key string) {
+	t.Helper()
+	conn, release := master.Dedicate()
+	defer release()
+	require.Eventually(t, func() bool {
+		set := conn.B().Set().Key(key).Value("1").Build()
+		n, err := conn.DoMulti(t.Context(), set, conn.B().Wait().Numreplicas(1).Timeout(500).Build())[1].AsInt64()
+		return err == nil && n == 1
+	}, soon, time.Millisecond)
+}
+
 // A failover keeps the rule and what the replica has heard of, and calls go on
 // by themselves. What it has not heard of is granted again; nothing can be
 // done about that.
@@ -142,13 +179,7 @@ func TestAFailoverKeepsWhatTheReplicaKnows(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	old := s.Master()
-	conn, release := old.Client(t).Dedicate()
-	require.Eventually(t, func() bool {
-		set := conn.B().Set().Key("in step").Value("1").Build()
-		n, err := conn.DoMulti(t.Context(), set, conn.B().Wait().Numreplicas(1).Timeout(500).Build())[1].AsInt64()
-		return err == nil && n == 1
-	}, soon, time.Millisecond)
-	release()
+	inStep(t, old.Client(t), "in step")
 
 	old.Kill()
 	s.AwaitMaster(t, old.Addr())
@@ -169,6 +200,35 @@ func TestAFailoverKeepsWhatTheReplicaKnows(t *testing.T) {
 	ok, err = waiter.Allow(t.Context())
 	require.NoError(t, err)
 	require.False(t, ok)
+}
+
+// What the replica has not heard of is granted once more, and no more than that.
+func TestAFailoverForgetsWhatTheReplicaDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t)
+	const burst, known, unknown = 100, 10, 60
+	l := openSentinel(t, s).RateLimiter(redistest.Name(t))
+	_, _, err := l.TrySetRate(t.Context(), ratelimiter.Every(burst, 30*24*time.Hour))
+	require.NoError(t, err)
+	gets(t, &l.Bucket, known)
+	old, replica := s.Master(), s.Replica()
+	raw := old.Client(t)
+	inStep(t, raw, "in step")
+
+	replica.Pause() // it still reads later what was sent before the connection ends
+	require.NoError(t, raw.Do(t.Context(), raw.B().Arbitrary("CLIENT", "KILL", "TYPE", "replica").Build()).Error())
+	gets(t, &l.Bucket, unknown)
+	old.Kill()
+	replica.Resume()
+	s.AwaitMaster(t, old.Addr())
+	var d ratelimiter.Decision
+	require.Eventually(t, func() bool {
+		d, err = l.Peek(t.Context())
+		return err == nil
+	}, soon, 10*time.Millisecond, "calls never went on")
+	require.EqualValues(t, burst-known, d.Remaining)
+	gets(t, &l.Bucket, burst-known)
+	isRefused(t, &l.Bucket, 1)
 }
 
 // A promoted replica's clock may be behind the old master's. Up to a second

@@ -3,13 +3,9 @@ package ratelimiter_test
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
@@ -39,83 +35,6 @@ func otherMaster(t *testing.T, cluster *redistest.Cluster, key string) *redistes
 	return nil
 }
 
-// traffic takes tokens and waits for them, from two clients, and looks all the
-// time that the bound holds.
-type traffic struct {
-	t       *testing.T
-	clock   rueidis.Client
-	rate    ratelimiter.Rate
-	from    int64
-	granted atomic.Int64
-	failed  atomic.Int64
-	stop    context.CancelFunc
-	all     sync.WaitGroup
-}
-
-// taker is what both a bucket and several limits are.
-type taker struct {
-	allow func(ctx context.Context) (bool, error)
-	wait  func(ctx context.Context) error
-}
-
-func startTraffic(t *testing.T, cluster *redistest.Cluster, r ratelimiter.Rate, takers ...taker) *traffic {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	tr := &traffic{t: t, clock: cluster.Nodes()[0].Client(t), rate: r, stop: stop}
-	t.Cleanup(tr.end)
-	tr.from = tr.now()
-	for _, each := range takers {
-		for range 4 {
-			tr.all.Go(func() { tr.use(ctx, each.allow) })
-			tr.all.Go(func() {
-				tr.use(ctx, func(ctx context.Context) (bool, error) { err := each.wait(ctx); return err == nil, err })
-			})
-		}
-	}
-	return tr
-}
-
-func (tr *traffic) now() int64 {
-	tr.t.Helper()
-	now, err := serverTime(tr.clock)
-	require.NoError(tr.t, err)
-	return now
-}
-
-// use counts what may be used. A move is no reason for an error: it takes less
-// time than a refused request is repeated for.
-func (tr *traffic) use(ctx context.Context, take func(ctx context.Context) (bool, error)) {
-	for ctx.Err() == nil {
-		ok, err := take(ctx)
-		switch {
-		case ok:
-			tr.granted.Add(1)
-		case ctx.Err() != nil:
-		case !assert.NoError(tr.t, err):
-			tr.failed.Add(1)
-			return
-		}
-	}
-}
-
-// goesOn awaits that so many more are granted, and then compares all that were
-// with the bound.
-func (tr *traffic) goesOn(phase string) {
-	tr.t.Helper()
-	const more = 150
-	before := tr.granted.Load()
-	require.Eventually(tr.t, func() bool { return tr.granted.Load() >= before+more || tr.failed.Load() > 0 },
-		soon, time.Millisecond, "%s: nothing more was granted", phase)
-	granted := tr.granted.Load() // before the time is asked for
-	require.LessOrEqual(tr.t, granted, bound(tr.rate, tr.now()-tr.from), phase)
-	require.Zero(tr.t, tr.failed.Load(), phase)
-}
-
-func (tr *traffic) end() {
-	tr.stop()
-	tr.all.Wait()
-}
-
 // bucketMoves moves the slot of a limiter's rule and of its bucket there and
 // back, and that of a key's bucket, which is another one. At each step requests
 // go on, half of them on nodes that send them elsewhere.
@@ -138,7 +57,7 @@ func bucketMoves(t *testing.T, cluster *redistest.Cluster) {
 		for _, b := range of.buckets {
 			takers = append(takers, taker{b.Allow, b.Wait})
 		}
-		tr := startTraffic(t, cluster, r, takers...)
+		tr := startTraffic(t, nil, r, takers...)
 		tr.goesOn(of.what)
 		m := cluster.StartMigration(t, of.order[0], otherMaster(t, cluster, of.order[0]))
 		tr.goesOn(of.what + ": begun")
@@ -191,7 +110,7 @@ func severalMove(t *testing.T, cluster *redistest.Cluster) {
 	one, buckets := several(t, cluster, tail, fast, day)
 	two, _ := several(t, cluster, tail, fast, day)
 	state := stateKeys(buckets, tail)
-	tr := startTraffic(t, cluster, fast, taker{one.Allow, one.Wait}, taker{two.Allow, two.Wait})
+	tr := startTraffic(t, nil, fast, taker{one.Allow, one.Wait}, taker{two.Allow, two.Wait})
 	tr.goesOn("before")
 	for round := range 3 {
 		m := cluster.StartMigration(t, state[0], otherMaster(t, cluster, state[0]))

@@ -250,13 +250,7 @@ func clusterFailover(t *testing.T, cluster *redistest.Cluster) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	old := cluster.Master(l.Name())
-	conn, release := old.Client(t).Dedicate()
-	require.Eventually(t, func() bool {
-		set := conn.B().Set().Key("{" + l.Name() + "}in step").Value("1").Build()
-		n, err := conn.DoMulti(t.Context(), set, conn.B().Wait().Numreplicas(1).Timeout(500).Build())[1].AsInt64()
-		return err == nil && n == 1
-	}, soon, time.Millisecond)
-	release()
+	inStep(t, old.Client(t), "{"+l.Name()+"}in step")
 	old.Kill()
 	cluster.AwaitMaster(t, l.Name(), old.Addr())
 	began := time.Now()
