@@ -20,6 +20,7 @@ func TestLimitersWhoseSlotsMove(t *testing.T) {
 	t.Run("several limits under load", func(t *testing.T) { severalMove(t, cluster) })
 	t.Run("several limits, half of them moved", func(t *testing.T) { halfMoved(t, cluster) })
 	t.Run("several limits that are full", func(t *testing.T) { fullMove(t, cluster) })
+	t.Run("a sliding log", func(t *testing.T) { slidingLogMoves(t, cluster) })
 }
 
 // otherMaster is a master that does not have the key.
@@ -195,4 +196,31 @@ func fullMove(t *testing.T, cluster *redistest.Cluster) {
 	require.NoError(t, outcome(t, end))
 	remains(t, buckets[0], 5)
 	remains(t, buckets[1], 6)
+}
+
+// slidingLogMoves: the scripts on Redisson's keys name those of each client
+// along with those of all, and some are never there. Requests are repeated
+// until the move is over.
+func slidingLogMoves(t *testing.T, cluster *redistest.Cluster) {
+	name, permits := redistest.Name(t), int64(10)
+	l := openCluster(t, cluster).RedissonRateLimiter(name)
+	created, err := l.TrySetRate(t.Context(), ratelimiter.RedissonRate{Permits: permits, Interval: time.Hour})
+	require.NoError(t, err)
+	require.True(t, created)
+	ok, err := l.AllowN(t.Context(), 3)
+	require.NoError(t, err)
+	require.True(t, ok)
+	m := cluster.StartMigration(t, name, otherMaster(t, cluster, name))
+	m.From().ResetStats()
+	end := begun(func() error { return l.WaitN(t.Context(), 4) })
+	require.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
+	m.Move(t, name, keys.RateLog(name))
+	m.Finish(t)
+	require.NoError(t, outcome(t, end))
+	left, err := l.Available(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, permits-7, left)
+	ok, err = l.AllowN(t.Context(), left+1)
+	require.NoError(t, err)
+	require.False(t, ok)
 }
