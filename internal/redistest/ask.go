@@ -6,18 +6,21 @@ import (
 	"time"
 )
 
-// askTimeout bounds one question. A paused server does not answer, and must not hold up the others.
-const askTimeout = 500 * time.Millisecond
+// glimpse bounds a question to a server that may be paused, which must not hold up the others. Who takes its silence
+// for an answer asks again: a busy machine is silent, too.
+const glimpse = 500 * time.Millisecond
 
-// ask sends one command on a connection of its own, and is therefore good for servers that may be dead, loading or
-// silent, where a client would retry.
-func ask(addr string, args ...string) (any, error) {
-	conn, err := net.DialTimeout("tcp", addr, askTimeout)
+// ask sends one command on a connection of its own, and is therefore good for servers that may be dead or loading,
+// where a client would retry.
+func ask(addr string, args ...string) (any, error) { return askWithin(patience, addr, args...) }
+
+func askWithin(bound time.Duration, addr string, args ...string) (any, error) {
+	conn, err := net.DialTimeout("tcp", addr, bound)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(askTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(bound)); err != nil {
 		return nil, err
 	}
 	if _, err := conn.Write(encode(args...)); err != nil {

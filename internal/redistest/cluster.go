@@ -255,13 +255,14 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// Master is the node that serves the key now. It fails the test if nobody does, or if the nodes that answer disagree.
-func (c *Cluster) Master(key string) *Server {
+// Master is the node that serves the key now. It waits for one while nobody does, or the nodes that answer disagree, and
+// fails the test after half a minute.
+func (c *Cluster) Master(key string) (node *Server) {
 	c.t.Helper()
-	node, err := c.master(Slot(key))
-	if err != nil {
-		c.t.Fatalf("redistest: master of %q: %v", key, err)
-	}
+	await(c.t, fmt.Sprintf("a master of %q", key), func() (err error) {
+		node, err = c.master(Slot(key))
+		return err
+	})
 	return node
 }
 
@@ -351,7 +352,7 @@ func (c *Cluster) eachAnswering(check func(*Server) error) error {
 }
 
 func answers(node *Server) error {
-	_, err := node.ask("PING")
+	_, err := askWithin(glimpse, node.Addr(), "PING")
 	return err
 }
 

@@ -129,13 +129,14 @@ func (s *Sentinel) Sentinels() []*Server { return append([]*Server(nil), s.senti
 // Nodes are the two data servers: the first began as the master.
 func (s *Sentinel) Nodes() []*Server { return append([]*Server(nil), s.nodes...) }
 
-// Master is the data server that the Sentinels name now. It fails the test if they disagree.
-func (s *Sentinel) Master() *Server {
+// Master is the data server that the Sentinels name now. It waits while they disagree, and fails the test after half a
+// minute.
+func (s *Sentinel) Master() (node *Server) {
 	s.t.Helper()
-	node, err := s.master()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	await(s.t, "a master", func() (err error) {
+		node, err = s.master()
+		return err
+	})
 	return node
 }
 

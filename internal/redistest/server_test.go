@@ -94,7 +94,7 @@ func TestLaunchTakesAnotherPortWhenItsOwnIsTaken(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(p.kill)
-	require.Equal(t, 2, tries)
+	require.GreaterOrEqual(t, tries, 2) // somebody may take the next one as well
 }
 
 func TestLaunchReportsTheLogOfABrokenConfiguration(t *testing.T) {
@@ -172,11 +172,13 @@ func TestNamesAreUniqueAndPlain(t *testing.T) {
 func TestMiniredisExpiresInRealTime(t *testing.T) {
 	t.Parallel()
 	m := Miniredis(t)
-	_, err := ask(m.Addr(), "SET", "k", "v", "PX", "60")
+	_, err := ask(m.Addr(), "SET", "k", "v")
 	require.NoError(t, err)
 	value, err := ask(m.Addr(), "GET", "k")
 	require.NoError(t, err)
 	require.Equal(t, "v", value)
+	_, err = ask(m.Addr(), "PEXPIRE", "k", "60") // only now: the answer may take longer than that
+	require.NoError(t, err)
 	await(t, "expiry", func() error {
 		value, err := ask(m.Addr(), "GET", "k")
 		if err == nil && value != nil {
