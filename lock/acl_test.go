@@ -30,7 +30,7 @@ func TestTheReadmesACLDeniesNothingThatIsNeeded(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr())
 	c, err := rueidisson.New(rueidis.ClientOption{
 		InitAddress: []string{proxy.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	}, rueidisson.WithWatchdogTimeout(1500*time.Millisecond))
+	}, rueidisson.WithWatchdogTimeout(6*time.Second))
 	require.NoError(t, err)
 	t.Cleanup(func() { closeClient(c) })
 	l := c.Lock("orders:1")
@@ -42,7 +42,7 @@ func TestTheReadmesACLDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, hold.Unlock(t.Context()))
 	hold, err = l.Lock(t.Context()) // past the tombstone
 	require.NoError(t, err)
-	require.NoError(t, hold.Extend(t.Context(), 2*time.Second))
+	require.NoError(t, hold.Extend(t.Context(), 8*time.Second))
 	waited := make(chan error, 1)
 	other := open(t, server.Addr()).Lock("orders:1")
 	token, err := hold.Token(t.Context())

@@ -82,13 +82,13 @@ func TestCloseReleasesNothingUnderAHolder(t *testing.T) {
 func TestCloseWaitsNoLongerThanTheLeases(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]lock.LockOption{
-		"a fixed lease":    {lock.WithLease(time.Second)},
+		"a fixed lease":    {lock.WithLease(3 * time.Second)},
 		"a watchdog's own": nil, // renewals stop, so it ends as well
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-			c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(time.Second))
+			c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(6*time.Second)) // no renewal is due before Close
 			l := c.Lock(redistest.Name(t))
 			hold := acquire(t, l, opts...)
 			proxy.ResetLog()
@@ -228,7 +228,7 @@ func TestCloseEndsOnASilentServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(time.Second))
+	c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(4*time.Second))
 	name := redistest.Name(t)
 	hold := acquire(t, c.Lock(name))
 	other := acquire(t, open(t, server.Addr()).Lock(name+"2"))
@@ -259,5 +259,5 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	_, err = waiting.result(t)
 	require.ErrorIs(t, err, rueidisson.ErrClosed)
 	require.Error(t, held.Err())
-	require.NoError(t, goleak.Find(before))
+	require.Eventually(t, func() bool { return goleak.Find(before) == nil }, soon, glance, "%v", goleak.Find(before))
 }

@@ -60,7 +60,7 @@ func TestLockConformsWithoutHandOver(t *testing.T) {
 func TestForceUnlockTakesTheLockAwayAndTheHolderLearnsIt(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	here, there := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(time.Second)), open(t, server.Addr())
+	here, there := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(6*time.Second)), open(t, server.Addr())
 	name := redistest.Name(t)
 
 	held, err := there.Lock(name).ForceUnlock(t.Context())

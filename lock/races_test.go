@@ -168,7 +168,7 @@ func TestAnAcquireWhoseAcknowledgementCannotBeAskedForIsUndone(t *testing.T) {
 
 func TestAWaiterBehindALocalHolderOutlastsAnOutage(t *testing.T) {
 	t.Parallel()
-	f := newFaulty(t, rueidisson.WithWatchdogTimeout(6*time.Second)) // sends time out after a second
+	f := newFaulty(t)
 	_, err := f.lock.Lock(t.Context(), lock.WithLease(500*time.Millisecond))
 	require.NoError(t, err)
 	got := make(chan error, 1)

@@ -117,7 +117,7 @@ func TestAnAcquireThatIsNotReplicatedCallsTwoScripts(t *testing.T) {
 // a lease for each key.
 func TestRenewalsPassPairs(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second })
+	e, r := recorded(t, func(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second })
 	var holds []*Hold
 	for _, name := range []string{"{a}one", "{a}two", "{a}three"} { // of one slot, as in any batch of a cluster
 		hold, err := New(e, name).Lock(t.Context())

@@ -24,10 +24,13 @@ var waitingChildren = redistest.Children{
 	"taking-turns":   takeTurns,
 }
 
+// deadLease is the lease of the process that dies.
+const deadLease = 2 * time.Second
+
 // holdForEver takes the lock, says so, and keeps it until it is killed.
 func holdForEver(p *redistest.Parent) {
 	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{os.Getenv("REDIS")}, DisableCache: true},
-		rueidisson.WithWatchdogTimeout(2*time.Second))
+		rueidisson.WithWatchdogTimeout(deadLease))
 	if err == nil {
 		_, err = c.Lock(os.Getenv("NAME")).Lock(context.Background())
 	}
@@ -49,6 +52,10 @@ const (
 	glance   = 5 * time.Millisecond
 )
 
+// naps is how many sleeps may have come to their cap since then: none, unless
+// the machine is slow.
+func naps(since time.Time) int { return int(time.Since(since) / shortestNap) }
+
 // tapped is a client whose words to the server can be counted.
 type tapped struct {
 	*rueidisson.Client
@@ -63,6 +70,7 @@ func tap(t testing.TB, addr string, opts ...rueidisson.Option) tapped {
 	c := tapped{proxy: redistest.NewProxy(t, addr), seen: newRecorder()}
 	c.Client = open(t, c.proxy.Addr(), append(opts, rueidisson.WithObserver(c.seen))...)
 	warmUp(t, c.Client)
+	c.proxy.AwaitCount(t, redistest.Command("DEL"), 1) // the latch of the exported hold goes in the background
 	c.reset()
 	return c
 }
@@ -228,20 +236,23 @@ func del(t testing.TB, raw rueidis.Client, name string) {
 func TestWaitersAskNothingUntilTheReleaseWakesThem(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	holder, name := open(t, server.Addr()), redistest.Name(t)
+	holder, name := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(time.Hour)), redistest.Name(t)
 	hold := mustLock(t, holder.Lock(name))
 	const waiters = 5
 	c := tap(t, server.Addr())
+	began := time.Now()
 	waiting := startMany(t.Context(), c.Lock(name), waiters)
 	awaitAsleep(t, c)
-	require.Equal(t, 2, c.calls(t, "acquire"), "try, subscribe, try again, for all of them")
+	require.LessOrEqual(t, c.calls(t, "acquire"), 2+naps(began), "try, subscribe, try again, for all of them")
 	require.Equal(t, 1, c.proxy.Count(redistest.Command("SUBSCRIBE")))
 
 	server.ResetStats()
-	began := time.Now()
 	<-time.After(3 * time.Second) // what is tested is that nothing happens
-	require.Zero(t, server.ScriptCalls(t), "waiting is not polling")
+	calls := server.ScriptCalls(t)
+	require.LessOrEqual(t, calls, int64(naps(began)), "waiting is not polling")
 
+	began = time.Now() // and the next sleep begins after it
+	c.seen.await(t, "script acquire", c.seen.count("script acquire")+1)
 	mustUnlock(t, hold)
 	for range waiters {
 		r := await(t, waiting)
@@ -265,6 +276,7 @@ func TestOneReleaseCostsOneCallPerWaitingProcess(t *testing.T) {
 			name := redistest.Name(t)
 			hold := mustLock(t, open(t, server.Addr()).Lock(name))
 			const clients, waiters = 3, 10
+			began := time.Now()
 			var taps []tapped
 			got := make(chan result, clients*waiters)
 			var merging sync.WaitGroup
@@ -298,7 +310,7 @@ func TestOneReleaseCostsOneCallPerWaitingProcess(t *testing.T) {
 				tries += c.calls(t, "acquire")
 			}
 			t.Logf("%d acquisitions, %d releases on the server, %d tries", clients*waiters, releases, tries)
-			require.LessOrEqual(t, tries, clients*releases, "one try per release and waiting process")
+			require.LessOrEqual(t, tries, clients*(releases+naps(began)), "one try per release and waiting process")
 		})
 	}
 }
@@ -309,6 +321,7 @@ func TestAReleaseThatEverybodyMissesWakesEachProcessOnce(t *testing.T) {
 	raw, name := server.Client(t), redistest.Name(t)
 	hold := mustLock(t, open(t, server.Addr()).Lock(name))
 	const clients, waiters = 3, 10
+	began := time.Now()
 	var taps []tapped
 	for range clients {
 		c := tap(t, server.Addr())
@@ -333,7 +346,7 @@ func TestAReleaseThatEverybodyMissesWakesEachProcessOnce(t *testing.T) {
 	require.NoError(t, raw.Do(t.Context(), raw.B().Publish().Channel(keys.LockChannel(name)).Message("0").Build()).Error())
 	for _, c := range taps {
 		c.seen.await(t, "script acquire", 2)
-		require.Equal(t, 2, c.calls(t, "acquire"))
+		require.LessOrEqual(t, c.calls(t, "acquire"), 2+naps(began))
 	}
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 }
@@ -344,15 +357,16 @@ func TestALostMessageCostsAtMostTheCap(t *testing.T) {
 	raw, name := server.Client(t), redistest.Name(t)
 	plant(t, raw, name, time.Hour)
 	c := tap(t, server.Addr())
+	began := time.Now()
 	waiting := start(t.Context(), c.Lock(name))
 	awaitAsleep(t, c)
-	began := time.Now()
 	del(t, raw, name) // says nothing
+	before, deleted := naps(began), time.Now()
 	r := await(t, waiting)
 	require.NoError(t, r.err)
 	mustUnlock(t, r.hold)
-	require.Less(t, r.at.Sub(began), longestNap+3*time.Second)
-	require.Equal(t, 3, c.calls(t, "acquire"), "one more try, at the cap")
+	require.Less(t, r.at.Sub(deleted), 2*longestNap)
+	require.LessOrEqual(t, c.calls(t, "acquire"), 3+before, "one more try, at the cap")
 }
 
 func TestAKeyWithoutALeaseDoesNotMakeWaitersSleepForEver(t *testing.T) {
@@ -361,15 +375,16 @@ func TestAKeyWithoutALeaseDoesNotMakeWaitersSleepForEver(t *testing.T) {
 	raw, name := server.Client(t), redistest.Name(t)
 	plant(t, raw, name, 0)
 	c := tap(t, server.Addr())
+	began := time.Now()
 	waiting := start(t.Context(), c.Lock(name))
 	awaitAsleep(t, c)
-	began := time.Now()
 	del(t, raw, name)
+	before, deleted := naps(began), time.Now()
 	r := await(t, waiting)
 	require.NoError(t, r.err)
 	mustUnlock(t, r.hold)
-	require.Less(t, r.at.Sub(began), longestNap+3*time.Second)
-	require.Equal(t, 3, c.calls(t, "acquire"))
+	require.Less(t, r.at.Sub(deleted), 2*longestNap)
+	require.LessOrEqual(t, c.calls(t, "acquire"), 3+before)
 }
 
 func TestASubscriptionThatFellSilentCostsAtMostTheCap(t *testing.T) {
@@ -385,7 +400,7 @@ func TestASubscriptionThatFellSilentCostsAtMostTheCap(t *testing.T) {
 	mustUnlock(t, hold)
 	r := await(t, waiting)
 	require.NoError(t, r.err)
-	require.Less(t, r.at.Sub(began), longestNap+3*time.Second)
+	require.Less(t, r.at.Sub(began), 2*longestNap)
 	mustUnlock(t, r.hold)
 }
 
@@ -430,6 +445,7 @@ func TestAWaiterGetsTheLockOfADeadProcessWhenItsLeaseEnds(t *testing.T) {
 	child := redistest.StartChild(t, "waiting-holder", "REDIS="+server.Addr(), "NAME="+name)
 	child.Await("holding")
 	c := tap(t, server.Addr())
+	began := time.Now()
 	waiting := start(t.Context(), c.Lock(name))
 	awaitAsleep(t, c)
 	child.Kill()
@@ -440,9 +456,9 @@ func TestAWaiterGetsTheLockOfADeadProcessWhenItsLeaseEnds(t *testing.T) {
 	require.NoError(t, r.err)
 	require.Less(t, r.at.Sub(died), shortestNap, "the end of the lease woke it, not the cap; %d ms were left", left)
 	mustUnlock(t, r.hold)
-	// It wakes when the lease that it saw would have ended, and sees the
-	// renewal that came between: once or twice, never periodically.
-	require.LessOrEqual(t, c.calls(t, "acquire"), 5)
+	// It wakes when the lease that it saw would have ended, of which a third at
+	// most had gone, and sees the renewal that came between; never periodically.
+	require.LessOrEqual(t, c.calls(t, "acquire"), 4+int(time.Since(began)/(deadLease*2/3)))
 }
 
 func TestAWaiterSleepsNoLongerThanAFixedLease(t *testing.T) {

@@ -31,7 +31,7 @@ type Suite struct {
 const (
 	long  = 30 * time.Second
 	short = 400 * time.Millisecond
-	kept  = 2 * time.Second
+	kept  = 3 * time.Second
 )
 
 // Run runs the suite.
