@@ -99,7 +99,7 @@ func ExampleClient_Lock_busy() {
 	if err != nil {
 		panic(err)
 	}
-	_, err = ours.Lock("order:42").TryLock(ctx, lock.WithWait(20*time.Millisecond))
+	_, err = ours.Lock("order:42").TryLock(ctx, lock.WithWait(time.Second))
 	fmt.Println("busy:", errors.Is(err, lock.ErrNotAcquired))
 	fmt.Println(hold.Unlock(ctx))
 	// Output:

@@ -14,7 +14,7 @@ import (
 )
 
 // faulty is a client behind a proxy that loses replies, and a lock of it. Its
-// sends time out after a second.
+// sends time out after 1.5 s.
 type faulty struct {
 	t      *testing.T
 	server *redistest.Server
@@ -28,7 +28,7 @@ func newFaulty(t *testing.T, opts ...rueidisson.Option) *faulty {
 	t.Helper()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	opts = append([]rueidisson.Option{rueidisson.WithWatchdogTimeout(6 * time.Second)}, opts...)
+	opts = append([]rueidisson.Option{rueidisson.WithWatchdogTimeout(9 * time.Second)}, opts...)
 	client := open(t, proxy.Addr(), opts...)
 	return &faulty{t, server, proxy, client, client.Lock(redistest.Name(t)), server.Client(t)}
 }

@@ -233,7 +233,7 @@ func TestTheObserverIsToldThatAWaitGaveUp(t *testing.T) {
 	name := redistest.Name(t)
 	mustLock(t, open(t, server.Addr()).Lock(name))
 	c := tap(t, server.Addr())
-	_, err := c.Lock(name).TryLock(t.Context(), lock.WithWait(20*time.Millisecond))
+	_, err := c.Lock(name).TryLock(t.Context(), lock.WithWait(time.Second))
 	require.ErrorIs(t, err, lock.ErrNotAcquired)
 	ended := c.seen.await(t, "wait ended lock", 1)
 	require.ErrorIs(t, ended[0].err, lock.ErrNotAcquired, "as the caller is told")

@@ -118,7 +118,7 @@ func TestAllCombinesCallsThatComeTogether(t *testing.T) {
 	_, err := all.Take(t.Context(), 1)
 	require.NoError(t, err)
 	p.ResetLog()
-	p.Delay(10*time.Millisecond, 10*time.Millisecond)
+	p.Delay(50*time.Millisecond, 50*time.Millisecond)
 	var wg sync.WaitGroup
 	for range 100 {
 		wg.Go(func() {
@@ -202,7 +202,7 @@ func TestAWaitForAllThatIsCancelledGivesBackToAll(t *testing.T) {
 	require.Eventually(t, func() bool {
 		d, err := one.Peek(t.Context())
 		return err == nil && d.Remaining == 10
-	}, 2*time.Second, 5*time.Millisecond, "what was there at once does not come back")
+	}, soon, 5*time.Millisecond, "what was there at once does not come back")
 }
 
 func TestACallerOfAllWhoHasGoneTakesNothing(t *testing.T) {

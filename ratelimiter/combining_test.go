@@ -90,7 +90,7 @@ func TestTokensOfCallersThatLeaveComeBack(t *testing.T) {
 				require.NoError(t, err)
 				have = d.Remaining
 				return have == want
-			}, 3*time.Second, 5*time.Millisecond)
+			}, soon, 5*time.Millisecond)
 			assert.Equal(t, want, have, "%d calls were left; %d tokens are lost", left.Load(), want-have)
 		})
 	}
@@ -153,7 +153,7 @@ func TestAWaitForAllThatEndsEarlyGivesBackFromEach(t *testing.T) {
 		d, err := day.Peek(t.Context())
 		require.NoError(t, err)
 		return d.Remaining == 10
-	}, 3*time.Second, 5*time.Millisecond, "the day's token is gone, and nobody used it")
+	}, soon, 5*time.Millisecond, "the day's token is gone, and nobody used it")
 }
 
 func TestAHotKeyCostsFarFewerScriptsThanCalls(t *testing.T) {

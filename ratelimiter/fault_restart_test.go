@@ -29,7 +29,7 @@ type crowd struct {
 func startCrowd(l *ratelimiter.Limiter, goroutines int) *crowd {
 	c := &crowd{failed: make(chan error, goroutines)}
 	for range goroutines {
-		c.all.Go(func() { // ends with the tokens, or after soon
+		c.all.Go(func() { // ends with the tokens, or some time after soon
 			if err := c.take(l); err != nil {
 				c.failed <- err
 			}
@@ -39,7 +39,7 @@ func startCrowd(l *ratelimiter.Limiter, goroutines int) *crowd {
 }
 
 func (c *crowd) take(l *ratelimiter.Limiter) error {
-	for end := time.Now().Add(soon); time.Now().Before(end); {
+	for end := time.Now().Add(3 * soon); time.Now().Before(end); {
 		ok, err := l.Allow(context.Background())
 		switch {
 		case errors.Is(err, ratelimiter.ErrNoRate), errors.Is(err, ratelimiter.ErrOtherAlgorithm), errors.Is(err, ratelimiter.ErrClosed):
@@ -190,7 +190,7 @@ func TestAFailoverKeepsWhatTheReplicaKnows(t *testing.T) {
 			var err error
 			d, err = each.Take(t.Context(), 5)
 			return err == nil
-		}, 15*time.Second, 10*time.Millisecond, "calls never went on")
+		}, soon, 10*time.Millisecond, "calls never went on")
 		require.False(t, d.Allowed, "of 10 tokens 6 were taken")
 	}
 	t.Logf("calls went on %v after the failover", time.Since(began))
@@ -266,7 +266,7 @@ func TestAStateFromAnotherClock(t *testing.T) {
 				most += of.ahead
 			}
 			require.LessOrEqual(t, d.RetryAfter, most)
-			require.Greater(t, d.RetryAfter, token-time.Second)
+			require.Greater(t, d.RetryAfter, token-30*time.Second)
 		})
 	}
 }
@@ -279,7 +279,7 @@ func TestLostRepliesOnAHotKey(t *testing.T) {
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	const burst, goroutines, times, lost = 5000, 64, 60, 25
-	l := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(1500*time.Millisecond)).RateLimiter(redistest.Name(t))
+	l := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).RateLimiter(redistest.Name(t))
 	_, _, err := l.TrySetRate(t.Context(), ratelimiter.Every(burst, 30*24*time.Hour))
 	require.NoError(t, err)
 	b := l.For("u")

@@ -62,7 +62,7 @@ func TestWhatAPausedLimiterSaysToReservations(t *testing.T) {
 		require.NoError(t, l.Pause(t.Context()))
 		_, err := l.Reserve(t.Context())
 		assert.ErrorIs(t, err, ratelimiter.ErrExceedsDebt)
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		assert.ErrorIs(t, l.Wait(ctx), ratelimiter.ErrExceedsDeadline)
 	})

@@ -22,7 +22,7 @@ func logClientOf(t testing.TB, addr string) rueidis.Client {
 	return c
 }
 
-func shortSends(c *engine.Config) { c.WatchdogTimeout = 1500 * time.Millisecond }
+func shortSends(c *engine.Config) { c.WatchdogTimeout = 9 * time.Second }
 
 // rigCutAndSilent runs a test with a connection that is cut where the reply was,
 // and with one that stays open and silent.
@@ -148,7 +148,7 @@ func TestRedissonCallerWhoLeavesTakesNothing(t *testing.T) {
 			require.NotErrorIs(t, err, ratelimiter.ErrUnknown)
 			held.Release()
 			p.AwaitCount(t, r.script("log_undo"), 1)
-			require.Eventually(t, func() bool { return r.value(r.valueKey()) == 4 }, 10*time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return r.value(r.valueKey()) == 4 }, soon, 5*time.Millisecond)
 			require.Len(t, r.entries(r.logKey()), 1)
 		})
 	}

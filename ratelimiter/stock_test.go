@@ -119,7 +119,7 @@ func hoards(t testing.TB, server *ratelimiter.Limiter, granted, most int64) {
 		d, err := server.Peek(t.Context())
 		kept = d.Limit - d.Remaining - granted
 		return err == nil && kept <= most
-	}, time.Second, 2*time.Millisecond, "too many are kept")
+	}, soon, 2*time.Millisecond, "too many are kept")
 	assert.LessOrEqual(t, kept, most)
 }
 

@@ -258,7 +258,7 @@ func clusterFailover(t *testing.T, cluster *redistest.Cluster) {
 	require.Eventually(t, func() bool {
 		d, err = l.Take(t.Context(), 5)
 		return err == nil
-	}, 15*time.Second, 10*time.Millisecond, "calls never went on: %v", err)
+	}, soon, 10*time.Millisecond, "calls never went on: %v", err)
 	t.Logf("calls went on %v after the failover", time.Since(began))
 	require.False(t, d.Allowed, "of 10 tokens 6 were taken")
 	require.EqualValues(t, 4, d.Remaining)

@@ -77,7 +77,7 @@ func willHold(t testing.TB, b *ratelimiter.Bucket, want int64) {
 	require.Eventually(t, func() bool {
 		d, err := b.Peek(t.Context())
 		return err == nil && d.Remaining == want
-	}, 10*time.Second, 2*time.Millisecond, "%v has not %d tokens", b, want)
+	}, soon, 2*time.Millisecond, "%v has not %d tokens", b, want)
 }
 
 // begun is what do will return.
@@ -93,7 +93,7 @@ func outcome(t testing.TB, done <-chan error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(soon):
 		require.FailNow(t, "a call has not ended")
 		return nil
 	}

@@ -102,7 +102,7 @@ func TestLimitWatchEndsWhenItsTimeIsOver(t *testing.T) {
 	w := newWorld(t)
 	w.limiter()
 	before := time.Now()
-	got := runHere(t, []string{envRedis + "=" + w.url}, "limit", "watch", w.name, "--for", "500ms", "--interval", "10ms", "--json")
+	got := runHere(t, []string{envRedis + "=" + w.url}, "limit", "watch", w.name, "--for", "3s", "--interval", "10ms", "--json")
 	require.Zero(t, got.code, got.errors)
 	assert.Empty(t, got.errors)
 	lines := strings.Split(strings.TrimSuffix(got.out, "\n"), "\n")

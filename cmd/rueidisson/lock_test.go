@@ -133,13 +133,13 @@ func TestWhatIsBehindTheDashesBelongsToTheCommand(t *testing.T) {
 func TestABusyLockIs75AndNothingIsLeftBehind(t *testing.T) {
 	w := newWorld(t)
 	hold := w.hold()
-	for _, wait := range []string{"0", "50ms"} {
+	for _, wait := range []string{"0", "1s"} {
 		p := w.sh(`echo ran`, "--wait", wait)
 		assert.Equal(t, 75, p.code())
 		assert.Contains(t, p.errors(), "not acquired")
 		assert.Empty(t, p.said())
 	}
-	assert.Zero(t, w.waiting())
+	w.awaitWaiting(0) // the server sees the end of the connection a moment later
 	require.NoError(t, hold.Unlock(t.Context()))
 	assert.Zero(t, w.sh(`true`, "--wait", "0").code())
 }
@@ -165,7 +165,7 @@ func TestASignalEndsTheWaitAndLeavesNothingBehind(t *testing.T) {
 			p.signal(sig)
 			assert.Equal(t, 128+int(sig), p.code())
 			assert.Empty(t, p.said())
-			assert.Zero(t, w.waiting())
+			w.awaitWaiting(0)
 			require.NoError(t, hold.Unlock(t.Context()))
 			assert.False(t, w.locked())
 		})
@@ -211,7 +211,7 @@ func TestAnIgnoredSignalStaysIgnored(t *testing.T) {
 
 func TestALostLockEndsTheCommand(t *testing.T) {
 	w := newWorld(t)
-	p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--watchdog", "300ms")
+	p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--watchdog", "3s")
 	p.await("ready")
 	w.number("DEL", w.name)
 	p.await("term")
@@ -222,7 +222,7 @@ func TestALostLockEndsTheCommand(t *testing.T) {
 func TestALostLockEndsWhatTheCommandHasStarted(t *testing.T) {
 	w := newWorld(t)
 	inner := waiter(`trap "echo heard; exit 0" TERM`)
-	p := w.sh(`trap : TERM; sh -c '`+inner+`' & wait; wait; exit 5`, "--watchdog", "300ms")
+	p := w.sh(`trap : TERM; sh -c '`+inner+`' & wait; wait; exit 5`, "--watchdog", "3s")
 	p.await("ready")
 	w.number("DEL", w.name)
 	p.await("heard")
@@ -232,25 +232,28 @@ func TestALostLockEndsWhatTheCommandHasStarted(t *testing.T) {
 func TestTheCommandIsEndedBeforeASilentServerGivesTheLockAway(t *testing.T) {
 	t.Parallel()
 	w := worldOn(t, redistest.Start(t))
-	const watchdog = 2 * time.Second
-	before := time.Now()
-	p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--watchdog", watchdog.String())
-	p.await("ready")
-	w.server.Pause()
-	paused := time.Now()
-	p.await("term")
-	// The last renewal was sent before the pause: the key outlives it by the
-	// lease at least, less the time that has passed since that renewal.
-	assert.Less(t, time.Since(paused), watchdog)
-	assert.Less(t, time.Since(before), patience)
-	assert.Equal(t, 76, p.code(), "with the server still silent")
-	w.server.Resume()
+	early := false
+	for range 3 { // a machine that is busy for a moment may be late, a tool that counts wrongly always is
+		p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--watchdog", "6s")
+		p.await("ready")
+		expiry := time.UnixMilli(w.number("PEXPIRETIME", w.name)) // or later, if it was renewed since
+		w.server.Pause()
+		p.await("term")
+		left := time.Until(expiry)
+		assert.Equal(t, 76, p.code(), "with the server still silent")
+		w.server.Resume()
+		t.Logf("ended %v before the key", left)
+		if early = left > 0; early {
+			break
+		}
+	}
+	assert.True(t, early)
 }
 
 func TestADeadServerLosesTheLock(t *testing.T) {
 	t.Parallel()
 	w := worldOn(t, redistest.Start(t))
-	p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--watchdog", "500ms")
+	p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--watchdog", "3s")
 	p.await("ready")
 	w.server.Kill()
 	p.await("term")
@@ -259,7 +262,7 @@ func TestADeadServerLosesTheLock(t *testing.T) {
 
 func TestACommandThatDoesNotEndIsKilledAfterTheGrace(t *testing.T) {
 	w := newWorld(t)
-	p := w.sh(waiter(`trap "echo term" TERM`), "--watchdog", "300ms", "--grace", "200ms")
+	p := w.sh(waiter(`trap "echo term" TERM`), "--watchdog", "3s", "--grace", "2s")
 	p.await("ready")
 	w.number("DEL", w.name)
 	p.await("term")
@@ -268,7 +271,7 @@ func TestACommandThatDoesNotEndIsKilledAfterTheGrace(t *testing.T) {
 
 func TestWithoutGraceTheCommandIsKilledAtOnce(t *testing.T) {
 	w := newWorld(t)
-	p := w.sh(waiter(`trap "" TERM`), "--watchdog", "300ms", "--grace", "0")
+	p := w.sh(waiter(`trap "" TERM`), "--watchdog", "3s", "--grace", "0")
 	p.await("ready")
 	w.number("DEL", w.name)
 	assert.Equal(t, 76, p.code())
@@ -276,8 +279,8 @@ func TestWithoutGraceTheCommandIsKilledAtOnce(t *testing.T) {
 
 func TestAStoppedCommandHearsThatItHasToEnd(t *testing.T) {
 	w := newWorld(t)
-	p := w.sh(`trap "echo term; exit 0" TERM; kill -STOP $$; sleep 0`, "--watchdog", "300ms")
-	require.Eventually(t, w.locked, patience, 5*time.Millisecond)
+	p := w.sh(`trap "echo term; exit 0" TERM; echo ready; kill -STOP $$; sleep 0`, "--watchdog", "3s")
+	p.await("ready")
 	w.number("DEL", w.name)
 	p.await("term")
 	assert.Equal(t, 76, p.code())
@@ -285,7 +288,7 @@ func TestAStoppedCommandHearsThatItHasToEnd(t *testing.T) {
 
 func TestAFixedLeaseIsNotRenewed(t *testing.T) {
 	w := newWorld(t)
-	p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--lease", "300ms")
+	p := w.sh(waiter(`trap "echo term; exit 0" TERM`), "--lease", "3s")
 	p.await("term")
 	assert.Equal(t, 76, p.code())
 }
@@ -299,7 +302,7 @@ func TestALossThatShowsOnlyWhenUnlockingIs76(t *testing.T) {
 
 func TestTheSameNameInsideTheCommandWaits(t *testing.T) {
 	w := newWorld(t)
-	p := w.sh(`"$TOOL" lock "$RUEIDISSON_LOCK" --wait 50ms -- echo inside; exit $?`)
+	p := w.sh(`"$TOOL" lock "$RUEIDISSON_LOCK" --wait 1s -- echo inside; exit $?`)
 	assert.Equal(t, 75, p.code())
 	assert.Empty(t, p.said())
 	p = w.sh(`"$TOOL" lock "$RUEIDISSON_LOCK-other" --wait 0 -- echo inside; exit $?`)
@@ -331,12 +334,12 @@ func TestATokenOfAnotherHoldIsNotHandedDown(t *testing.T) {
 
 func TestAKilledToolLeavesTheLockToItsLease(t *testing.T) {
 	w := newWorld(t)
-	p := w.sh(waiter(`echo $$`), "--watchdog", "1s")
+	p := w.sh(waiter(`echo $$`), "--watchdog", "5s")
 	p.await("ready")
 	p.signal(syscall.SIGKILL)
 	p.code()
 	left := w.number("PTTL", w.name)
-	assert.True(t, left > 0 && left <= 1000, "%d ms", left)
+	assert.True(t, left > 0 && left <= 5000, "%d ms", left)
 	assert.Zero(t, w.sh(`true`, "--wait", "20s").code())
 }
 
@@ -360,11 +363,11 @@ func TestTheResultIsOneObjectOnStandardError(t *testing.T) {
 	assert.Equal(t, result{Name: w.name, Outcome: "done", Exit: 3}, res)
 
 	hold := w.hold()
-	busy := w.sh(`true`, "--json", "--wait", "30ms")
+	busy := w.sh(`true`, "--json", "--wait", "1s")
 	assert.Equal(t, 75, busy.code())
 	res = lastResult(t, busy)
 	assert.Equal(t, "not_acquired", res.Outcome)
-	assert.GreaterOrEqual(t, res.WaitedMS, int64(30))
+	assert.GreaterOrEqual(t, res.WaitedMS, int64(1000))
 
 	waiting := w.sh(`true`, "--json")
 	w.awaitWaiting(1)
@@ -373,7 +376,7 @@ func TestTheResultIsOneObjectOnStandardError(t *testing.T) {
 	assert.Equal(t, "interrupted", lastResult(t, waiting).Outcome)
 	require.NoError(t, hold.Unlock(t.Context()))
 
-	lost := w.sh(waiter(`trap "exit 0" TERM`), "--json", "--watchdog", "300ms")
+	lost := w.sh(waiter(`trap "exit 0" TERM`), "--json", "--watchdog", "3s")
 	lost.await("ready")
 	w.number("DEL", w.name)
 	assert.Equal(t, 76, lost.code())

@@ -145,7 +145,7 @@ func (p *process) code() int {
 	}
 	select { // what it said last may still be on its way; a CMD that lives on may keep the pipes open
 	case <-p.heard:
-	case <-time.After(time.Second):
+	case <-time.After(5 * time.Second):
 	}
 	return p.cmd.ProcessState.ExitCode()
 }

@@ -44,7 +44,7 @@ func openTerminal(t *testing.T) (keyboard, tty *os.File) {
 func (w world) onTerminal(script string) (p *process, keyboard *os.File) {
 	w.t.Helper()
 	keyboard, tty := openTerminal(w.t)
-	cmd := exec.Command(os.Args[0], "lock", w.name, "--watchdog", "1s", "--", "sh", "-c", script)
+	cmd := exec.Command(os.Args[0], "lock", w.name, "--watchdog", "6s", "--", "sh", "-c", script)
 	cmd.Stdin = tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 	return startCommand(w.t, w.url, cmd), keyboard

@@ -39,7 +39,7 @@ var waiting = map[string]func(*testing.T, Suite){
 		here, there := s.pair(t, long)
 		defer unlock(t, take(t, here))
 		for _, l := range []lock.Locker{here, there} {
-			_, err := l.TryLock(bounded(t), lock.WithWait(80*time.Millisecond))
+			_, err := l.TryLock(bounded(t), lock.WithWait(time.Second))
 			require.ErrorIs(t, err, lock.ErrNotAcquired)
 			require.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's own context has not ended")
 		}
