@@ -6,76 +6,30 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
-// server is a real redis-server on a port of its own.
+// server is a real redis-server of one's own.
 type server struct {
 	testing.TB
+	*redistest.Server
 	addr string
-	args []string
-	cmd  *exec.Cmd
 	rdb  rueidis.Client
 }
 
-// startServer starts a redis-server, or skips the test if the machine has none.
-func startServer(tb testing.TB, args ...string) *server {
+func startServer(tb testing.TB, opts ...redistest.Option) *server {
 	tb.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		tb.Skip("SKIPPED: needs a redis-server on PATH")
-	}
-	s := &server{TB: tb, addr: freeAddr(tb)}
-	_, port, _ := net.SplitHostPort(s.addr)
-	s.args = append([]string{path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", tb.TempDir()}, args...)
-	s.start()
-	tb.Cleanup(s.kill)
-	s.rdb = dial(tb, rueidis.ClientOption{InitAddress: []string{s.addr}, ForceSingleClient: true, DisableCache: true})
-	return s
-}
-
-// freeAddr finds a port whose cluster bus port, 10000 above, exists too.
-func freeAddr(tb testing.TB) string {
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(tb, err)
-		addr := l.Addr().(*net.TCPAddr)
-		require.NoError(tb, l.Close())
-		if addr.Port < 55000 {
-			return addr.String()
-		}
-	}
-}
-
-func (s *server) start() {
-	s.cmd = exec.Command(s.args[0], s.args[1:]...)
-	require.NoError(s, s.cmd.Start())
-	s.eventually(func() bool {
-		c, err := net.Dial("tcp", s.addr)
-		if err != nil {
-			return false
-		}
-		defer c.Close()
-		_, _ = fmt.Fprint(c, "PING\r\n")
-		answer := make([]byte, 5)
-		_, err = c.Read(answer)
-		return err == nil && string(answer) == "+PONG"
-	})
-}
-
-func (s *server) kill() {
-	_ = s.cmd.Process.Signal(os.Kill)
-	_ = s.cmd.Wait()
+	s := redistest.Start(tb, opts...)
+	return &server{tb, s, s.Addr(), s.Client(tb)}
 }
 
 func (s *server) eventually(what func() bool) {
@@ -152,11 +106,11 @@ var flavours = map[string]flavour{
 }
 
 func (f flavour) start(t *testing.T) (*server, rueidis.Client) {
-	var args []string
+	var opts []redistest.Option
 	if f.sharded {
-		args = []string{"--cluster-enabled", "yes"}
+		opts = append(opts, redistest.Config("cluster-enabled", "yes"))
 	}
-	s := startServer(t, args...)
+	s := startServer(t, opts...)
 	if f.sharded {
 		require.NoError(t, s.do("CLUSTER", "ADDSLOTSRANGE", "0", "16383").Error())
 		s.eventually(func() bool { return s.do("SET", "k", "v").Error() == nil })
@@ -233,11 +187,11 @@ func TestRealServerCrashesAndComesBack(t *testing.T) {
 			h := newRedisHub(t, c, false)
 			x, _ := listening(t, h, "x")
 			y, _ := listening(t, h, "y")
-			s.kill()
+			s.Kill()
 			s.eventually(func() bool { return !h.Subscribed("x") })
 			_, err := h.Subscribe(t.Context(), "z", func(Event) {})
 			require.Error(t, err)
-			s.start()
+			s.Restart()
 			require.Equal(t, Resumed, next(t, x).Kind)
 			require.Equal(t, Resumed, next(t, y).Kind)
 			s.eventually(func() bool { return s.do("PUBLISH", "x", "0").Error() == nil })
@@ -252,9 +206,9 @@ func TestRealServerThatStopsIsGivenUp(t *testing.T) {
 	h := New(NewRedis(c, false, onlyNode(c)), Options{Check: 50 * time.Millisecond, Timeout: 200 * time.Millisecond})
 	defer h.Close()
 	x, _ := listening(t, h, "x")
-	require.NoError(t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	s.Pause()
 	s.eventually(func() bool { return !h.Subscribed("x") })
-	require.NoError(t, s.cmd.Process.Signal(syscall.SIGCONT))
+	s.Resume()
 	require.Equal(t, Resumed, next(t, x).Kind)
 }
 
@@ -263,7 +217,7 @@ func TestClosingOnASilentServerEnds(t *testing.T) {
 	s, c := flavour{}.start(t)
 	h := newRedisHub(t, c, false)
 	listening(t, h, "x")
-	require.NoError(t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	s.Pause()
 	closed := make(chan struct{})
 	go func() {
 		h.Close()
@@ -274,7 +228,7 @@ func TestClosingOnASilentServerEnds(t *testing.T) {
 	case <-time.After(patience):
 		require.Fail(t, "Close hangs")
 	}
-	require.NoError(t, s.cmd.Process.Signal(syscall.SIGCONT))
+	s.Resume()
 }
 
 func TestRealServerMigratesTheSlot(t *testing.T) {
@@ -363,7 +317,7 @@ func TestUnknownNodeAndDeadServerAreErrors(t *testing.T) {
 	_, err := h.Subscribe(t.Context(), "x", func(Event) {})
 	require.ErrorIs(t, err, ErrUnknownNode)
 
-	s.kill()
+	s.Kill()
 	dead := newRedisHub(t, c, false)
 	_, err = dead.Subscribe(t.Context(), "x", func(Event) {})
 	require.ErrorContains(t, err, s.addr)
