@@ -69,7 +69,9 @@ func (f localFallback) decide(c *core, state string, n int64) (Decision, error) 
 	return f.answer(c, state, n, take), nil
 }
 
-func (f localFallback) undo(c *core, state string, n int64) Decision { return f.answer(c, state, n, refund) }
+func (f localFallback) undo(c *core, state string, n int64) Decision {
+	return f.answer(c, state, n, refund)
+}
 
 func (f localFallback) answer(c *core, state string, n int64, k kind) Decision {
 	a := c.standIns.answer(state, ask{r: f.r, n: n, kind: k}, c.e.Now().Mono)

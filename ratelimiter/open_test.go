@@ -18,7 +18,7 @@ func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Clie
 	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true}, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		assert.NoError(t, c.Close(ctx))
 	})
