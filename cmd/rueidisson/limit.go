@@ -50,12 +50,12 @@ func (t *tool) limitCommand() *cobra.Command {
 		Short:   "Set rate limits, take from them and watch them",
 		Long:    limitLong,
 		Example: limitExample,
-		Args:    cobra.NoArgs,
+		Args:    noSuchCommand,
 
 		PersistentPreRunE: t.checkKind,
 		RunE:              func(*cobra.Command, []string) error { return usage("a command is needed behind limit") },
 	}
-	cmd.PersistentFlags().BoolVar(&t.redisson, "redisson", false, "NAME is an RRateLimiter of Redisson's")
+	cmd.PersistentFlags().BoolVar(&t.redisson, "redisson", false, "NAME is an RRateLimiter of Redisson's: for "+ofRedissonText)
 	cmd.AddCommand(t.limitSetCommand(), t.limitShowCommand(), t.limitTakeCommand(), t.limitPeekCommand(),
 		t.limitWatchCommand(), t.limitResetCommand(), t.limitBlockCommand(), t.limitPauseCommand(),
 		t.limitResumeCommand(), t.limitDeleteCommand())

@@ -205,11 +205,15 @@ func TestLimitPauseAndResume(t *testing.T) {
 	o := newLimits(t)
 	o.says("set mails --rate 5/h")
 	assert.Equal(t, "mails: paused\n", o.says("pause mails"))
-	assert.Equal(t, said{exitRefused, "refused, retry after 1s\n", ""}, o.run("take mails --key u"))
+	assert.Equal(t, said{exitRefused, "refused while paused, retry after 1s\n", ""}, o.run("take mails --key u"))
+	assert.True(t, strings.HasPrefix(o.says("show mails"), "mails: 5/h burst 5, paused\n"))
+	assert.Contains(t, o.says("show mails --json"), `"paused":true`)
+	assert.Contains(t, o.says("peek mails --json"), `"paused":true`)
 	assert.Contains(t, o.says("peek mails"), "granted    not while paused\n")
-	assert.Equal(t, said{exitRefused, "refused, retry after 1s\n", ""}, o.run("take mails --wait 999ms"))
+	assert.Equal(t, said{exitRefused, "refused while paused, retry after 1s\n", ""}, o.run("take mails --wait 999ms"))
 	assert.Equal(t, "mails: not paused\n", o.says("resume mails"))
 	o.says("take mails --key u")
+	assert.NotContains(t, o.says("show mails")+o.says("show mails --json"), "paused")
 	assert.Equal(t, `{"name":"mails","paused":true}`+"\n", o.says("pause mails --json"))
 	assert.Equal(t, `{"name":"mails","paused":false}`+"\n", o.says("resume mails --json"))
 }
@@ -250,9 +254,11 @@ func TestALimitThatIsPerClientCannotBeTakenFromHere(t *testing.T) {
 		assert.Contains(t, got.errors, "in each process by itself", args)
 		assert.Empty(t, got.out, args)
 	}
-	for _, args := range []string{"show mails", "pause mails", "resume mails", "delete mails"} {
-		o.says(args)
-	}
+	o.says("pause mails")
+	assert.Contains(t, o.says("show mails"), " per client, paused\n")
+	o.says("resume mails")
+	assert.NotContains(t, o.says("show mails"), "paused")
+	o.says("delete mails")
 }
 
 func TestWhatLimitCannotUnderstandIs64(t *testing.T) {
@@ -260,7 +266,8 @@ func TestWhatLimitCannotUnderstandIs64(t *testing.T) {
 	o.says("set x --rate 5/s")
 	for args, says := range map[string]string{
 		"":                           "a command is needed",
-		"x":                          "unknown command",
+		"x":                          `unknown command "x"`,
+		"wacht x":                    `unknown command "wacht", was it watch?`,
 		"set":                        "one NAME",
 		"set x":                      "--rate is needed",
 		"set x --rate":               "argument",

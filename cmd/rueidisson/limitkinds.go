@@ -16,6 +16,7 @@ import (
 type limiter interface {
 	Name() string
 	rate(ctx context.Context) (setting, error)
+	paused(ctx context.Context) (bool, error)
 	set(ctx context.Context, s setting, reset bool) error
 	trySet(ctx context.Context, s setting) (stored setting, set bool, err error)
 	bucket(which *bucketFlag) bucket
@@ -55,6 +56,11 @@ func (l buckets) rate(ctx context.Context) (setting, error) {
 	return setting{Rate: r}, err
 }
 
+func (l buckets) paused(ctx context.Context) (bool, error) {
+	d, err := l.Peek(ctx)
+	return d.Paused, err
+}
+
 func (l buckets) set(ctx context.Context, s setting, reset bool) error {
 	if reset {
 		return l.SetRate(ctx, s.Rate, ratelimiter.WithReset())
@@ -78,6 +84,8 @@ func (l redissonLog) rate(ctx context.Context) (setting, error) {
 	return setting{Rate: own, log: true, keepAlive: r.KeepAlive}, err
 }
 
+func (l redissonLog) paused(context.Context) (bool, error) { return false, nil }
+
 func (l redissonLog) set(ctx context.Context, s setting, reset bool) error {
 	if reset {
 		return l.SetRate(ctx, s.redisson())
@@ -97,7 +105,10 @@ func (l redissonLog) trySet(ctx context.Context, s setting) (setting, bool, erro
 func (l redissonLog) bucket(*bucketFlag) bucket { return l.Redisson }
 
 // ofRedisson are the commands that Redisson's limiters have.
-var ofRedisson = []string{"set", "show", "take", "peek", "watch", "delete"}
+var (
+	ofRedisson     = []string{"set", "show", "take", "peek", "watch", "delete"}
+	ofRedissonText = strings.Join(ofRedisson, ", ")
+)
 
 // checkKind refuses what Redisson's limiters do not have.
 func (t *tool) checkKind(cmd *cobra.Command, _ []string) error {
@@ -105,7 +116,7 @@ func (t *tool) checkKind(cmd *cobra.Command, _ []string) error {
 	case !t.redisson:
 		return nil
 	case cmd.HasParent() && cmd.Parent().Name() == "limit" && !slices.Contains(ofRedisson, cmd.Name()):
-		return usage("a limiter of Redisson's has no %s: --redisson goes with %s", cmd.Name(), strings.Join(ofRedisson, ", "))
+		return usage("a limiter of Redisson's has no %s: --redisson goes with %s", cmd.Name(), ofRedissonText)
 	case cmd.Flags().Changed("key"):
 		return usage("a limiter of Redisson's has no keys: --redisson and --key exclude each other")
 	}

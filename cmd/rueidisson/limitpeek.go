@@ -14,9 +14,9 @@ const limitPeekLong = `peek shows what is left of a bucket, without taking anyth
 there; whether a request of one would be granted, or how long that takes; and when
 the bucket is full again if nobody asks.
 
-With --json: {"name", "key", "allowed", "limit" (the burst), "remaining",
-"retry_after_ms", "reset_after_ms" (until it is full), "rate": {"text", "n",
-"per_ns", "burst", "per_client"}}. The exit code is 0 whether or not a request
+With --json: {"name", "key", "allowed", "paused" (if it is), "limit" (the burst),
+"remaining", "retry_after_ms", "reset_after_ms" (until it is full), "rate":
+{"text", "n", "per_ns", "burst", "per_client"}}. The exit code is 0 whether or not a request
 would be granted.`
 
 func (t *tool) limitPeekCommand() *cobra.Command {
@@ -90,6 +90,7 @@ type decided struct {
 	Name         string   `json:"name"`
 	Key          string   `json:"key,omitempty"`
 	Allowed      bool     `json:"allowed"`
+	Paused       bool     `json:"paused,omitempty"`
 	Limit        int64    `json:"limit"`
 	Remaining    int64    `json:"remaining"`
 	RetryAfterMS int64    `json:"retry_after_ms"`
@@ -99,7 +100,7 @@ type decided struct {
 
 func (t *tool) decided(name, key string, d ratelimiter.Decision) decided {
 	return decided{
-		Name: name, Key: key, Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining,
+		Name: name, Key: key, Allowed: d.Allowed, Paused: d.Paused, Limit: d.Limit, Remaining: d.Remaining,
 		RetryAfterMS: millis(d.RetryAfter), ResetAfterMS: millis(d.ResetAfter), Rate: newRateTold(t.setting(d.Rate)),
 	}
 }

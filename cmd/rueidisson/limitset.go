@@ -103,7 +103,7 @@ func (s *rateSetting) store(ctx context.Context, l limiter, r setting) error {
 	if err != nil {
 		return err
 	}
-	s.tellRate(l.Name(), r, &set)
+	s.tellRate(ruleTold{Name: l.Name(), Set: &set}, r)
 	return nil
 }
 
@@ -111,29 +111,34 @@ func (s *rateSetting) store(ctx context.Context, l limiter, r setting) error {
 type ruleTold struct {
 	Name        string     `json:"name"`
 	Set         *bool      `json:"set,omitempty"`
+	Paused      bool       `json:"paused,omitempty"`
 	Rate        rateTold   `json:"rate"`
 	KeepAliveMS int64      `json:"keep_alive_ms,omitempty"`
 	Admits      []admitted `json:"admits"`
 }
 
-// tellRate says what is stored, and whether it was set just now, if that is the
-// question.
-func (t *tool) tellRate(name string, r setting, set *bool) {
+// tellRate says what is stored, and whether it was set just now or is paused, if
+// that is the question.
+func (t *tool) tellRate(told ruleTold, r setting) {
 	if t.json {
-		t.sayJSON(t.stdout, ruleTold{name, set, newRateTold(r), millis(r.keepAlive), admits(r)})
+		told.Rate, told.KeepAliveMS, told.Admits = newRateTold(r), millis(r.keepAlive), admits(r)
+		t.sayJSON(t.stdout, told)
 		return
 	}
-	kept := ""
-	if set != nil && !*set {
-		kept = " was stored already"
+	more := ""
+	switch {
+	case told.Set != nil && !*told.Set:
+		more = " was stored already"
+	case told.Paused:
+		more = ", paused"
 	}
-	fmt.Fprintf(t.stdout, "%s: %v%s\n%s\n%s", name, r, kept, admitsLine(r), r.kept())
+	fmt.Fprintf(t.stdout, "%s: %v%s\n%s\n%s", told.Name, r, more, admitsLine(r), r.kept())
 }
 
-const limitShowLong = `show tells the rate that is stored for NAME, and what it admits. What is left of a
-bucket is shown by "limit peek".
+const limitShowLong = `show tells the rate that is stored for NAME, what it admits, and whether it is
+paused. What is left of a bucket is shown by "limit peek".
 
-With --json: as that of "limit set", without "set".`
+With --json: as that of "limit set", with "paused" (if it is) in place of "set".`
 
 func (t *tool) limitShowCommand() *cobra.Command {
 	return &cobra.Command{
@@ -154,6 +159,10 @@ func (t *tool) limitShow(ctx context.Context, l limiter) error {
 	if err != nil {
 		return err
 	}
-	t.tellRate(l.Name(), r, nil)
+	paused, err := l.paused(ctx)
+	if err != nil {
+		return err
+	}
+	t.tellRate(ruleTold{Name: l.Name(), Paused: paused}, r)
 	return nil
 }

@@ -146,6 +146,8 @@ func (k *taking) tell(name string, d ratelimiter.Decision, waited time.Duration)
 		k.sayJSON(k.stdout, taken{k.decided(name, k.bucket.key, d), k.n, waited.Milliseconds()})
 	case d.Allowed:
 		fmt.Fprintf(k.stdout, "granted, %d of %d left\n", d.Remaining, d.Limit)
+	case d.Paused:
+		fmt.Fprintf(k.stdout, "refused while paused, retry after %s\n", toTheMilli(d.RetryAfter))
 	default:
 		fmt.Fprintf(k.stdout, "refused, retry after %s\n", toTheMilli(d.RetryAfter))
 	}

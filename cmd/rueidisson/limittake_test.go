@@ -69,7 +69,7 @@ func TestAPauseOutlastsAWaitOfLimitTake(t *testing.T) {
 	require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerHour(5)))
 	require.NoError(t, l.Pause(t.Context()))
 	got := runHere(t, []string{envRedis + "=" + s.URL()}, "limit", "take", "x", "--wait", "1100ms")
-	assert.Equal(t, said{exitRefused, "refused, retry after 1s\n", ""}, got)
+	assert.Equal(t, said{exitRefused, "refused while paused, retry after 1s\n", ""}, got)
 }
 
 func TestAGrantStandsAlthoughNobodyKnowsWhatIsLeft(t *testing.T) {

@@ -97,7 +97,7 @@ func (t *tool) rootCommand() *cobra.Command {
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		RunE:          func(*cobra.Command, []string) error { return usage("a command is needed") },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -107,6 +107,18 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.limitCommand())
 	letSwitchesStandFirst(root, append([]string{"embedded", "export", "redisson"}, limitSwitches...))
 	return root
+}
+
+// noSuchCommand is what is said of a word where a command should stand.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2 // letters that are mistaken
+	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
+		return usage("unknown command %q, was it %s?", args[0], strings.Join(meant, " or "))
+	}
+	return usage("unknown command %q", args[0])
 }
 
 // letSwitchesStandFirst tells a command which flags of those under it take no

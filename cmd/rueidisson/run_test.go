@@ -106,7 +106,8 @@ func TestWhatCannotBeUnderstoodIs64(t *testing.T) {
 	s := rueidissontest.NewServer(t)
 	for args, says := range map[string]string{
 		"":                              "a command is needed",
-		"unlock x":                      "unknown command",
+		"unlock x":                      `unknown command "unlock"`,
+		"limti take x":                  `unknown command "limti", was it limit?`,
 		"lock":                          "-- is needed",
 		"lock x true":                   "-- is needed",
 		"lock x":                        "-- is needed",
