@@ -92,7 +92,7 @@ func TestTheBoundHoldsOverAKillWithAppendOnlyFile(t *testing.T) {
 func TestTheBoundHoldsUnderLoadOverKillsWithAppendOnlyFile(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Config("appendonly", "yes"), redistest.Config("appendfsync", "always"))
-	name, r := redistest.Name(t), ratelimiter.PerSecond(500).WithBurst(2000)
+	name, r := redistest.Name(t), ratelimiter.PerSecond(100).WithBurst(600)
 	var takers []taker
 	for range 2 {
 		l := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).RateLimiter(name)

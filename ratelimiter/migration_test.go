@@ -3,6 +3,7 @@ package ratelimiter_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,17 +24,17 @@ func TestLimitersWhoseSlotsMove(t *testing.T) {
 	t.Run("a sliding log", func(t *testing.T) { slidingLogMoves(t, cluster) })
 }
 
-// otherMaster is a master that does not have the key.
-func otherMaster(t *testing.T, cluster *redistest.Cluster, key string) *redistest.Server {
-	t.Helper()
-	has := cluster.Master(key)
-	for _, node := range cluster.Nodes()[:3] {
-		if node != has {
-			return node
-		}
+// halfThere is what a request ends with that needs several keys, if a move takes
+// longer than it is repeated for. Nothing was taken then.
+func halfThere(err error) bool { return err != nil && strings.Contains(err.Error(), "TRYAGAIN") }
+
+// persist repeats what a move stands in the way of: a slow machine moves slowly.
+func persist(do func() error) error {
+	err := do()
+	for halfThere(err) {
+		err = do()
 	}
-	require.Fail(t, "there is no other master")
-	return nil
+	return err
 }
 
 // bucketMoves moves the slot of a limiter's rule and of its bucket there and
@@ -60,7 +61,7 @@ func bucketMoves(t *testing.T, cluster *redistest.Cluster) {
 		}
 		tr := startTraffic(t, nil, r, takers...)
 		tr.goesOn(of.what)
-		m := cluster.StartMigration(t, of.order[0], otherMaster(t, cluster, of.order[0]))
+		m := cluster.StartMigration(t, of.order[0])
 		tr.goesOn(of.what + ": begun")
 		for i, key := range of.order {
 			m.Move(t, key)
@@ -72,7 +73,6 @@ func bucketMoves(t *testing.T, cluster *redistest.Cluster) {
 			}
 		}
 		m.Finish(t)
-		require.Same(t, m.To(), cluster.Master(of.order[0]))
 		tr.goesOn(of.what + ": finished")
 		tr.end()
 		t.Logf("%s: granted %d of %d", of.what, tr.granted.Load(), bound(r, tr.now()-tr.from))
@@ -106,18 +106,18 @@ func stateKeys(buckets []*ratelimiter.Bucket, tail string) (all []string) {
 // decide, and requests are repeated until the move is over. None is granted by
 // one limit alone. Neither is ever full, since its key would be missing then.
 func severalMove(t *testing.T, cluster *redistest.Cluster) {
-	fast, day := ratelimiter.PerSecond(500).WithBurst(1000), ratelimiter.Every(1_000_000, 30*24*time.Hour)
+	fast, day := ratelimiter.PerSecond(100).WithBurst(500), ratelimiter.Every(1_000_000, 30*24*time.Hour)
 	tail := redistest.Name(t)
 	one, buckets := several(t, cluster, tail, fast, day)
 	two, _ := several(t, cluster, tail, fast, day)
 	state := stateKeys(buckets, tail)
-	tr := startTraffic(t, nil, fast, taker{one.Allow, one.Wait}, taker{two.Allow, two.Wait})
+	tr := startTraffic(t, halfThere, fast, taker{one.Allow, one.Wait}, taker{two.Allow, two.Wait})
 	tr.goesOn("before")
-	for round := range 3 {
-		m := cluster.StartMigration(t, state[0], otherMaster(t, cluster, state[0]))
+	for round := range 2 {
+		m := cluster.StartMigration(t, state[0])
 		tr.goesOn("begun")
 		m.From().ResetStats()
-		m.Move(t, state[round%2])
+		m.Move(t, state[round])
 		require.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
 		m.Finish(t)
 		tr.goesOn("finished")
@@ -149,11 +149,13 @@ func halfMoved(t *testing.T, cluster *redistest.Cluster) {
 	ok, err := all.Allow(t.Context())
 	require.NoError(t, err)
 	require.True(t, ok)
-	m := cluster.StartMigration(t, state[0], otherMaster(t, cluster, state[0]))
+	m := cluster.StartMigration(t, state[0])
 	m.Move(t, state[0])
 
+	m.From().ResetStats()
 	_, err = all.Take(t.Context(), 2)
 	require.ErrorContains(t, err, "TRYAGAIN")
+	require.Greater(t, m.From().Refusals(t, "TRYAGAIN"), int64(1), "it was sent again")
 	require.NotErrorIs(t, err, ratelimiter.ErrUnknown)
 	require.ErrorContains(t, all.Wait(t.Context()), "TRYAGAIN")
 	for _, b := range buckets {
@@ -167,11 +169,13 @@ func halfMoved(t *testing.T, cluster *redistest.Cluster) {
 
 	m.From().ResetStats()
 	end := begun(func() error {
-		d, err := all.Take(t.Context(), 3)
-		if err == nil && !d.Allowed {
-			err = fmt.Errorf("refused: %+v", d)
-		}
-		return err
+		return persist(func() error {
+			d, err := all.Take(t.Context(), 3)
+			if err == nil && !d.Allowed {
+				err = fmt.Errorf("refused: %+v", d)
+			}
+			return err
+		})
 	})
 	require.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
 	m.Finish(t)
@@ -187,9 +191,9 @@ func fullMove(t *testing.T, cluster *redistest.Cluster) {
 	r, tail := ratelimiter.PerHour(10), redistest.Name(t)
 	all, buckets := several(t, cluster, tail, r, r)
 	state := stateKeys(buckets, tail)
-	m := cluster.StartMigration(t, state[0], otherMaster(t, cluster, state[0]))
+	m := cluster.StartMigration(t, state[0])
 	m.To().ResetStats()
-	end := begun(func() error { return all.WaitN(t.Context(), 4) })
+	end := begun(func() error { return persist(func() error { return all.WaitN(t.Context(), 4) }) })
 	require.Eventually(t, func() bool { return m.To().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
 	require.True(t, decided(t, buckets[0], 1).Allowed, "one limit alone needs one key")
 	m.Finish(t)
@@ -210,9 +214,9 @@ func slidingLogMoves(t *testing.T, cluster *redistest.Cluster) {
 	ok, err := l.AllowN(t.Context(), 3)
 	require.NoError(t, err)
 	require.True(t, ok)
-	m := cluster.StartMigration(t, name, otherMaster(t, cluster, name))
+	m := cluster.StartMigration(t, name)
 	m.From().ResetStats()
-	end := begun(func() error { return l.WaitN(t.Context(), 4) })
+	end := begun(func() error { return persist(func() error { return l.WaitN(t.Context(), 4) }) })
 	require.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
 	m.Move(t, name, keys.RateLog(name))
 	m.Finish(t)

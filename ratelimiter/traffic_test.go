@@ -83,7 +83,7 @@ func (tr *traffic) use(ctx context.Context, take func(ctx context.Context) (bool
 // bound.
 func (tr *traffic) goesOn(phase string) {
 	tr.t.Helper()
-	const more = 150
+	const more = 50
 	before := tr.granted.Load()
 	tr.await(phase, func() bool { return tr.granted.Load() >= before+more })
 }

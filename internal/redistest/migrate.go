@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,14 +17,32 @@ type Migration struct {
 	from, to *Server
 }
 
-// StartMigration begins to move the slot of a key, without moving any key, to a master that does not have it. All
-// nodes have to run.
-func (c *Cluster) StartMigration(t testing.TB, key string, to *Server) *Migration {
+// StartMigration begins to move the slot of a key to another master, without moving any key. All nodes have to run.
+func (c *Cluster) StartMigration(t testing.TB, key string) *Migration {
 	t.Helper()
-	m := &Migration{c: c, slot: Slot(key), from: c.Master(key), to: to}
+	m := &Migration{c: c, slot: Slot(key)}
+	await(t, fmt.Sprintf("two masters, one of them of slot %d", m.slot), m.find)
 	m.do(t, m.to, "CLUSTER", "SETSLOT", strconv.Itoa(m.slot), "IMPORTING", c.id(m.from))
 	m.do(t, m.from, "CLUSTER", "SETSLOT", strconv.Itoa(m.slot), "MIGRATING", c.id(m.to))
 	return m
+}
+
+// find chooses the masters.
+func (m *Migration) find() (err error) {
+	if m.from, err = m.c.master(m.slot); err != nil {
+		return err
+	}
+	view, err := nodeView(m.from)
+	if err != nil {
+		return err
+	}
+	for _, n := range view {
+		if node := m.c.at(n.addr); node != m.from && n.has("master") && !n.has("fail") {
+			m.to = node
+			return nil
+		}
+	}
+	return errors.New("there is no other master")
 }
 
 // From is the master that had the slot when it began to move.
@@ -43,8 +62,9 @@ func (m *Migration) Move(t testing.TB, keys ...string) {
 func (m *Migration) Finish(t testing.TB) {
 	t.Helper()
 	await(t, fmt.Sprintf("slot %d to be empty", m.slot), func() error { return m.moveRest(t) })
+	id := m.c.id(m.to)
 	for _, node := range []*Server{m.to, m.from} { // the new one first, so that somebody has the slot at any time
-		m.do(t, node, "CLUSTER", "SETSLOT", strconv.Itoa(m.slot), "NODE", m.c.id(m.to))
+		m.do(t, node, "CLUSTER", "SETSLOT", strconv.Itoa(m.slot), "NODE", id)
 	}
 	await(t, fmt.Sprintf("all nodes to know who has slot %d", m.slot), func() error {
 		node, err := m.c.master(m.slot)
@@ -85,9 +105,24 @@ func (m *Migration) do(t testing.TB, node *Server, args ...string) {
 	})
 }
 
+// at is the node with that address, nil if there is none.
+func (c *Cluster) at(addr string) *Server {
+	for _, node := range c.nodes {
+		if node.Addr() == addr {
+			return node
+		}
+	}
+	return nil
+}
+
 func (c *Cluster) id(node *Server) string {
 	c.t.Helper()
-	id, _ := c.command(node, "CLUSTER", "MYID").(string)
+	var id string
+	await(c.t, "the id of "+node.Addr(), func() error {
+		value, err := node.ask("CLUSTER", "MYID")
+		id, _ = value.(string)
+		return err
+	})
 	return id
 }
 
