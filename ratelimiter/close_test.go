@@ -39,6 +39,9 @@ func TestAfterCloseEverythingIsClosed(t *testing.T) {
 					_, err = all.Take(ctx, 1)
 					assert.ErrorIs(t, err, ratelimiter.ErrClosed)
 					assert.ErrorIs(t, all.Wait(ctx), ratelimiter.ErrClosed)
+					assert.ErrorIs(t, all.Refund(ctx, 1), ratelimiter.ErrClosed)
+					_, err = all.Peek(ctx)
+					assert.ErrorIs(t, err, ratelimiter.ErrClosed)
 				}
 				assert.Zero(t, r.Delay())
 			})
@@ -70,6 +73,8 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 				running = append(running, begun(func() error { return do(ctx, l.For("a")) }))
 			}
 			running = append(running, begun(func() error { return ratelimiter.All(l).Wait(ctx) }))
+			running = append(running, begun(func() error { return ratelimiter.All(l).Refund(ctx, 1) }))
+			running = append(running, begun(func() error { _, err := ratelimiter.All(l).Peek(ctx); return err }))
 			p.AwaitCount(t, redistest.AnyScript(), 4)
 			require.NoError(t, c.Close(t.Context()))
 			for _, one := range running {

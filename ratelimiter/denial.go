@@ -65,7 +65,12 @@ func (d denial) at(now time.Duration) answer {
 		return got
 	}
 	got.late = 0
-	got.q = max(0, got.q-up(gaining, got.r.unit)/got.r.unit*got.r.gain)
+	units := up(gaining, got.r.unit) / got.r.unit
+	if units > exact/got.r.gain { // more than any bucket lacks
+		got.q = 0
+		return got
+	}
+	got.q = max(0, got.q-units*got.r.gain)
 	return got
 }
 

@@ -24,8 +24,9 @@ var Open Fallback = openFallback{}
 // Closed refuses everything.
 var Closed Fallback = closedFallback{}
 
-// Local applies a rate in the process: with N processes, up to N times that
-// rate is let through.
+// Local applies a rate in the process, to each key: with N processes, up to N
+// times that rate is let through. A request for more than its burst is an
+// [ErrExceedsBurst].
 func Local(r Rate) Fallback {
 	own, err := travelling(r)
 	return localFallback{own, err}

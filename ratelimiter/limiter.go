@@ -138,10 +138,11 @@ func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
 	return r, l.failed("rate", err)
 }
 
-// Pause stops granting, for all keys, until [Limiter.Resume] or
-// [Limiter.SetRate]: requests are refused with a RetryAfter of a second, as
-// nobody knows when it ends, and waits wait. Buckets fill meanwhile. Other
-// processes follow within a second. It is sent once.
+// Pause stops granting, for all keys but those that go by a rule of their own,
+// see [WithRule], until [Limiter.Resume] or [Limiter.SetRate]: requests are
+// refused with a RetryAfter of a second, as nobody knows when it ends, and waits
+// wait. Buckets fill meanwhile. Other processes follow within a second. It is
+// sent once.
 //
 // Cost: one round trip. Errors: [ErrNoRate]; [ErrOtherAlgorithm];
 // [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the network's.

@@ -58,9 +58,9 @@ func WithMaxDebt(tokens int64) Option {
 
 // WithLocalDenial refuses requests in the process while it knows that the
 // server would: for up to a second after a refusal, it remembers the most that
-// can be there since. What another process gives back, resets or unblocks
-// in that second is not seen; everything else is as if the server had been asked. It makes
-// the refusals of a hot key free.
+// can be there since. What another process gives back, resets or unblocks in
+// that second is not seen, nor is a rate that it sets; everything else is as if
+// the server had been asked. It makes the refusals of a hot key free.
 func WithLocalDenial() Option {
 	return option(func(o *options) error {
 		o.denial = true

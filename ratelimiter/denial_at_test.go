@@ -1,0 +1,22 @@
+package ratelimiter
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A bucket that is full again long before a denial is too old cannot be known
+// to refuse, however many ticks its rate brings in that time.
+func TestADenialIsNoLongerThanTheTimeToFull(t *testing.T) {
+	t.Parallel()
+	r, err := resolve(Rate{N: 4_999_999_999_999_999, Per: 1_000_000_000 * time.Second, Burst: 1})
+	require.NoError(t, err)
+	r.identify(1, 0)
+	d := denial{answer: answer{r: r, q: r.full}}
+	for age := time.Millisecond; age <= denialAge; age += time.Millisecond {
+		assert.Zero(t, d.at(age).q, "after %v", age)
+	}
+}
