@@ -10,7 +10,7 @@ import (
 type denials struct {
 	mu      sync.Mutex
 	by      map[string]denial
-	outdone time.Duration // what was sent before may have been refused for want of what was given back since
+	outdone marks // what was sent before may have been refused for want of what was given back since
 }
 
 // denial is a bucket that refused. As of sent it held no more than the answer
@@ -77,7 +77,7 @@ func (d denial) at(now time.Duration) answer {
 func (d *denials) learn(state string, what denial) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if what.sent <= d.outdone {
+	if what.sent <= d.outdone.of(state) {
 		return
 	}
 	if d.by == nil {
@@ -97,6 +97,6 @@ func (c *core) forgetDenial(state string) {
 	now := c.e.Now().Mono
 	c.denials.mu.Lock()
 	defer c.denials.mu.Unlock()
-	c.denials.outdone = now
+	c.denials.outdone.set(state, now)
 	delete(c.denials.by, state)
 }

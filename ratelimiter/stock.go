@@ -10,8 +10,8 @@ import (
 type stocks struct {
 	mu      sync.Mutex
 	by      map[string]stock
-	sweep   int           // how many there may be before the expired ones are looked for
-	dropped time.Duration // what was asked for before that is not kept
+	sweep   int   // how many there may be before the expired ones are looked for
+	dropped marks // what was asked for before that is not kept
 }
 
 type stock struct {
@@ -117,7 +117,7 @@ func (s *stocks) beside(a answer, state string, now time.Duration) answer {
 func (s *stocks) add(state string, got answer, most int64, asked time.Duration) (back int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if asked <= s.dropped {
+	if asked <= s.dropped.of(state) {
 		return 0
 	}
 	s.tidy(asked)
@@ -137,6 +137,6 @@ func (c *core) dropStock(state string) {
 	now := c.e.Now().Mono
 	c.stocks.mu.Lock()
 	defer c.stocks.mu.Unlock()
-	c.stocks.dropped = now
+	c.stocks.dropped.set(state, now)
 	delete(c.stocks.by, state)
 }
