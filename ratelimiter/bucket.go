@@ -145,8 +145,9 @@ func (b *Bucket) askServer(ctx context.Context, a ask) (answer, error) {
 // insist asks the server what is to be asked also if the caller leaves: a call
 // that still waits for its turn then is not withdrawn.
 func (b *Bucket) insist(ctx context.Context, a ask) (answer, error) {
-	got, err, _ := engine.Await(b.core.e, ctx, 0, func() (answer, error) {
-		return b.do(context.WithoutCancel(ctx), a)
+	c, state := b.core, b.state // b itself stays on its caller's stack
+	got, err, _ := engine.Await(c.e, ctx, 0, func() (answer, error) {
+		return c.table.Do(context.WithoutCancel(ctx), state, a)
 	})
 	return got, err
 }
