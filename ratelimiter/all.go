@@ -67,7 +67,7 @@ func All(members ...Member) *Combined {
 		if m != nil {
 			b = m.member()
 		}
-		if b == nil || b.core == nil {
+		if b == nil || b.handle == nil {
 			a.bad = fmt.Errorf("%w: a member that is nil, or was not made by a client", ErrOption)
 			return a
 		}

@@ -69,16 +69,20 @@ func (m *middleware) bucketsOf(r *http.Request, key string) []*ratelimiter.Bucke
 
 // take asks about one bucket or about several at once.
 func take(ctx context.Context, buckets []*ratelimiter.Bucket, cost int64) ([]ratelimiter.Decision, bool, error) {
-	if len(buckets) == 1 { // alone it has its options for fallback, denial and prefetch
+	if len(buckets) == 1 { // alone it has its options for denial and prefetch
 		d, err := buckets[0].Take(ctx, cost)
 		return []ratelimiter.Decision{d}, d.Allowed, err
 	}
+	d, err := all(buckets).Take(ctx, cost)
+	return d.Members, d.Allowed, err
+}
+
+func all(buckets []*ratelimiter.Bucket) *ratelimiter.Combined {
 	members := make([]ratelimiter.Member, len(buckets))
 	for i, b := range buckets {
 		members[i] = b
 	}
-	all, err := ratelimiter.All(members...).Take(ctx, cost)
-	return all.Members, all.Allowed, err
+	return ratelimiter.All(members...)
 }
 
 // tooLarge finds out which limits a request exceeds that not even full buckets
@@ -123,11 +127,14 @@ func (t *ticket) refundable() bool { return t.Outcome == Allowed && !t.Limits[0]
 func (m *middleware) refund(r *http.Request, t *ticket) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), m.timeout)
 	defer cancel()
-	var errs []error
-	for _, b := range t.buckets {
-		errs = append(errs, b.Refund(ctx, t.Cost))
-	}
 	done := t.Report
-	done.Outcome, done.Err = Refunded, errors.Join(errs...)
+	done.Outcome, done.Err = Refunded, giveBack(ctx, t.buckets, t.Cost)
 	m.observe(r, done)
+}
+
+func giveBack(ctx context.Context, buckets []*ratelimiter.Bucket, cost int64) error {
+	if len(buckets) == 1 { // All has no rates per client
+		return buckets[0].Refund(ctx, cost)
+	}
+	return all(buckets).Refund(ctx, cost)
 }

@@ -37,7 +37,7 @@
 // decides by itself otherwise. What it decides then is a decision like any
 // other, except that Open and Closed know of no numbers, so that no headers are
 // sent, and that a refusal by Closed, which is nobody's quota, gets 503.
-// Several limits together have no fallback of their own.
+// Several limits together do so if each of them was made with a fallback.
 //
 // Errors go to the functions given to [Observe] and, at most one line a second,
 // to the [Logger]. A client that goes away before the decision is neither: what

@@ -193,6 +193,38 @@ func TestALimitersOwnFallback(t *testing.T) {
 	}
 }
 
+func TestTheFallbacksOfSeveralLimits(t *testing.T) {
+	t.Parallel()
+	const within = 20 * time.Millisecond
+	local := ratelimiter.Local(ratelimiter.PerHour(1))
+	for name, c := range map[string]struct {
+		fallbacks [2]ratelimiter.Fallback
+		codes     []int
+	}{
+		"open":            {[2]ratelimiter.Fallback{ratelimiter.Open, ratelimiter.Open}, []int{200, 200}},
+		"one closed":      {[2]ratelimiter.Fallback{ratelimiter.Open, ratelimiter.Closed}, []int{503, 503}},
+		"both closed":     {[2]ratelimiter.Fallback{ratelimiter.Closed, ratelimiter.Closed}, []int{503, 503}},
+		"one local":       {[2]ratelimiter.Fallback{ratelimiter.Open, local}, []int{200, 429}},
+		"closed or local": {[2]ratelimiter.Fallback{ratelimiter.Closed, local}, []int{503, 503}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := redistest.NewProxy(t, redistest.Shared(t).Addr())
+			client, limits := open(t, p.Addr()), [2]*ratelimiter.Limiter{}
+			for i, f := range c.fallbacks {
+				limits[i] = rated(t, client.RateLimiter(redistest.Name(t), ratelimiter.WithFallback(within, f)), ratelimiter.PerHour(100))
+			}
+			h := limitBy(t, limits[0], httplimit.ByHeader("User"), httplimit.FailWith(func(http.ResponseWriter, *http.Request, http.Handler, error) {
+				t.Error("the fallbacks have decided")
+			}), httplimit.Also(limits[1]))(hello)
+			p.BlackHole()
+			for _, code := range c.codes {
+				assert.Equal(t, code, serve(h, request("u")).Code)
+			}
+		})
+	}
+}
+
 func TestAClientThatIsGone(t *testing.T) {
 	t.Parallel()
 	l, proxy := behindProxy(t)

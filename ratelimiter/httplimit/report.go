@@ -90,9 +90,20 @@ func (p Report) Violated() (names []string) {
 // for how long.
 func (p Report) unasked(l Limit) bool { return !l.Allowed && l.RetryAfter == 0 && !p.Never }
 
-// closed reports whether it was refused because nobody could be asked.
+// closed reports whether it was refused because nobody could be asked, and not
+// for anybody's quota.
 func (p Report) closed() bool {
-	return p.Outcome == Refused && len(p.Limits) == 1 && p.Limits[0].Fallback && !p.Limits[0].known()
+	refusals := 0
+	for _, l := range p.Limits {
+		if l.Allowed {
+			continue
+		}
+		if !l.Fallback || l.known() {
+			return false
+		}
+		refusals++
+	}
+	return p.Outcome == Refused && refusals > 0
 }
 
 func (m *middleware) observe(r *http.Request, p Report) {
