@@ -50,7 +50,7 @@ func (l *line[K, Q, A]) run() {
 // board takes the first batch of a flight that is counted already.
 func (l *line[K, Q, A]) board() (batch []*Call[Q, A], more bool) {
 	l.shard.mu.Lock()
-	defer l.shard.mu.Unlock()
+	defer l.shard.mu.Unlock() // of the shard that it is in now, as in pass
 	if l.waiting() == 0 { // another flight took them, or they left
 		l.descend()
 		return nil, false
@@ -73,9 +73,10 @@ func (l *line[K, Q, A]) land(batch []*Call[Q, A]) (next []*Call[Q, A], more bool
 
 // pass ends a flight, and lets another goroutine make the next one.
 func (l *line[K, Q, A]) pass() {
-	l.shard.mu.Lock()
+	mu := &l.shard.mu // the line may be another key's, in another shard, once it is closed
+	mu.Lock()
 	again := l.again()
-	l.shard.mu.Unlock()
+	mu.Unlock()
 	if again {
 		l.launch(nil)
 	}
@@ -108,8 +109,8 @@ func (l *line[K, Q, A]) descend() {
 // Whoever waits gets its error, except what was posted: that goes with the flights
 // that are under way, or is sent here. It reports false if own was not sent.
 func (l *line[K, Q, A]) refuse(own *Call[Q, A]) (sent bool) {
-	t, key := l.table, l.key
-	l.shard.mu.Lock()
+	t, key, mu := l.table, l.key, &l.shard.mu // as in pass
+	mu.Lock()
 	sent = own == nil || !own.queued
 	if !sent {
 		l.remove(own)
@@ -122,7 +123,7 @@ func (l *line[K, Q, A]) refuse(own *Call[Q, A]) (sent bool) {
 		posts = nil
 	}
 	l.descend()
-	l.shard.mu.Unlock()
+	mu.Unlock()
 	t.settle(key, refused, t.cfg.Closed)
 	t.ship(key, posts)
 	return sent

@@ -160,3 +160,24 @@ func (l *ledger) check(t *testing.T, asks int) {
 	}
 	assert.Positive(t, left)
 }
+
+// A line that is idle goes to another key at once. Whoever closed it must not
+// look at it any more: it would see, and unlock, the other key's mutex.
+func TestALineIsAnotherKeysOnceItIsClosed(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
+	table := New(Config[int, int, int]{
+		Send:  func(int, []*Call[int, int]) error { return nil },
+		Spawn: spawn(&all),
+	})
+	for key := range 8 {
+		all.Go(func() {
+			for ask := range 300 {
+				_, err := table.Do(context.Background(), key, ask)
+				assert.NoError(t, err)
+				runtime.Gosched() // the others get the line
+			}
+		})
+	}
+	all.Wait()
+}
