@@ -51,7 +51,7 @@ func (l *line[K, Q, A]) run() {
 func (l *line[K, Q, A]) board() (batch []*Call[Q, A], more bool) {
 	l.shard.mu.Lock()
 	defer l.shard.mu.Unlock() // of the shard that it is in now, as in pass
-	if l.waiting() == 0 { // another flight took them, or they left
+	if l.waiting() == 0 {     // another flight took them, or they left
 		l.descend()
 		return nil, false
 	}
