@@ -56,8 +56,8 @@ func (s *Sentinel) startSentinel(version string, master *Server) *Server {
 	}}
 	node := start(s.t, watch, func(int) ([]setting, error) { return nil, nil }, "--sentinel")
 	// Sentinels find each other by messages that they publish every two seconds, and replicas by an INFO every ten.
-	// These are the knobs for tests.
-	_, err := node.ask("SENTINEL", "DEBUG", "PUBLISH-PERIOD", "100", "INFO-PERIOD", "500", "ASK-PERIOD", "200", "PING-PERIOD", "200")
+	// After two seconds in which they did not run they do nothing for thirty. These are the knobs for tests.
+	_, err := node.ask("SENTINEL", "DEBUG", "TILT-PERIOD", "1000", "PUBLISH-PERIOD", "100", "INFO-PERIOD", "500", "ASK-PERIOD", "200", "PING-PERIOD", "200")
 	if err != nil {
 		s.t.Fatal(err)
 	}
