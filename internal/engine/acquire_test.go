@@ -332,3 +332,14 @@ func TestCloseWakesHeadsAndQueues(t *testing.T) {
 		require.ErrorIs(t, (<-s.acquire(t.Context(), Ask{})).err, ErrClosed)
 	})
 }
+
+// Close may look between the two steps by which a holder gives its hold up.
+func TestCloseNamesNoHoldThatIsBeingGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFake(t)
+		o := <-s.acquire(t.Context(), Ask{})
+		require.NoError(t, o.err)
+		require.True(t, o.held.lease.Finish(ErrReleased)) // the watchdog has it still
+		require.NoError(t, s.e.Close(t.Context()))
+	})
+}

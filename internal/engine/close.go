@@ -71,7 +71,11 @@ func (e *Engine) longestLease() (longest time.Duration) {
 
 func (e *Engine) leftOver(why error) error {
 	var names []string
-	e.dog.Each(func(l *watchdog.Lease) { names = append(names, fmt.Sprintf("%q", l.Value.(*Held).key.Name)) })
+	e.dog.Each(func(l *watchdog.Lease) {
+		if cause, _ := l.Ended(); !errors.Is(cause, ErrReleased) { // else its holder is just giving it back
+			names = append(names, fmt.Sprintf("%q", l.Value.(*Held).key.Name))
+		}
+	})
 	if len(names) == 0 {
 		return nil
 	}
