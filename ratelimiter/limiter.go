@@ -96,9 +96,10 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (stored Rate, created 
 // tokens and up to the new burst, unless [WithReset] makes all buckets full.
 // It also ends a pause.
 //
-// Debt beyond that is forgiven. A wait that was already granted keeps its time,
-// and a block of a key stays. ctx ends the wait for the
-// answer; the call may still take effect then. It is sent once.
+// A key that nobody asks about until it would have been full by the old rate is
+// full. Debt beyond the burst is forgiven. A wait that was already granted keeps
+// its time, and a block of a key stays. ctx ends the wait for the answer; the
+// call may still take effect then. It is sent once.
 // Cost: one round trip. Wire: string name. Errors: as
 // [Limiter.TrySetRate], and [ErrUnknown]. Source: RRateLimiter.setRate.
 func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error {

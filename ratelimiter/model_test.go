@@ -152,6 +152,7 @@ func (m *model) look(r *modelRule, now int64) (v *view, stale bool) {
 // the state's is the newer.
 func (m *model) adopt(v *view, clock int64) (stale bool) {
 	if v.generation > 0 && m.gen > 0 {
+		v.changed = !m.own // it is kept by the new rule from now on
 		switch {
 		case m.gen > v.generation && v.reset >= 0:
 			return true

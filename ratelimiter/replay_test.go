@@ -251,3 +251,18 @@ func TestARefundOfEverythingLeavesNoState(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, n)
 }
+
+// A bucket that was empty at a change to a slower rate fills by that one, also
+// if it has only refused since.
+func TestARefusalAfterAChangeOutlastsTheOldRate(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	l := limited(t, open(t, s.Addr()), ratelimiter.PerMinute(1))
+	gets(t, &l.Bucket, 1)
+	require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerHour(1)))
+	isRefused(t, &l.Bucket, 1)
+	raw := s.Client(t)
+	ms, err := raw.Do(t.Context(), raw.B().Pttl().Key(keys.Bucket(l.Name())).Build()).AsInt64()
+	require.NoError(t, err)
+	assert.Greater(t, ms, (58 * time.Minute).Milliseconds())
+}

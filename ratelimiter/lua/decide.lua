@@ -91,6 +91,9 @@ local function load(i)
 			if not b.q then
 				return nil
 			end
+			-- A refusal keeps it, too, or the key would expire as the old rule said. Not among rules that take turns: each turn
+			-- rounds up.
+			b.changed = tonumber(g) > 0 and tonumber(b.g) > 0
 		end
 	end
 	-- The state is of the future: for up to a second the clock may have been set back, and in a block it is meant. Beyond,
