@@ -57,6 +57,10 @@ type AllDecision struct {
 // On a cluster the members have to share a slot. Buckets of the same key do,
 // whatever the limiters are called, unless a limiter's name has braces of its
 // own. Limiters without keys do if their names have a hash tag in common.
+// While the cluster moves their slot, requests wait for up to three seconds, and
+// fail with the server's TRYAGAIN after that, as long as a member is full: then
+// it has no key, which is what a key looks like that has been moved.
+//
 // What cannot be decided together is an error of every operation:
 // [ErrCrossSlot]; [ErrOption] for no members, a nil one, a member twice,
 // members of several clients, and for a rate per client.
@@ -230,7 +234,10 @@ func (a *Combined) Wait(ctx context.Context) error { return a.WaitN(ctx, 1) }
 //
 // Cost: one round trip. Errors: as [Bucket.WaitN], and see [All].
 func (a *Combined) WaitN(ctx context.Context, n int64) error {
-	return a.failed("wait", a.waitN(ctx, []int64{n}))
+	if a.bad != nil {
+		return a.failed("wait", a.bad)
+	}
+	return a.failed("wait", a.members[0].core.during(func() error { return a.waitN(ctx, []int64{n}) }))
 }
 
 func (a *Combined) waitN(ctx context.Context, n []int64) error {

@@ -163,7 +163,7 @@ func (as allAnswer) undo(q *allAsk) {
 	}
 	for i, b := range q.members {
 		b.core.forgetDenial(b.state)
-		b.core.table.Post(b.state, ask{r: as[i].r, n: q.n[i], kind: refund})
+		b.core.giveBackTokens(b.state, ask{r: as[i].r, n: q.n[i], kind: refund})
 	}
 }
 

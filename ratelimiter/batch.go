@@ -107,11 +107,30 @@ func (x *exchange) lean() bool {
 	return len(x.runs) == 1 && x.runs[0].kind == take && x.credit == 0 && !x.adopt
 }
 
-// send is one exchange for a batch of one rule.
+// send is one exchange for a batch of one rule. Once the client closes, only what
+// callers that have left were granted still goes back.
 func (c *core) send(key string, b batch) error {
-	if err := c.e.Open(); err != nil {
-		return err
+	err := c.e.Open()
+	if err == nil {
+		return c.follow(key, b)
 	}
+	if back := refunds(b); len(back) > 0 {
+		_ = c.follow(key, back) // nobody hears of it
+	}
+	return err
+}
+
+func refunds(b batch) (back batch) {
+	for _, one := range b {
+		if one.Ask.kind == refund {
+			back = append(back, one)
+		}
+	}
+	return back
+}
+
+// follow is an exchange by the rule in force, also if that has just changed.
+func (c *core) follow(key string, b batch) error {
 	r, adopt := b[0].Ask.r, false
 	for {
 		err := c.attempt(key, r, adopt, b)
@@ -275,6 +294,14 @@ func (x *exchange) deal(b batch) {
 	}
 }
 
+// giveBackTokens makes a refund that nobody waits for. Like giveBack, it is
+// called by tasks that Close waits for.
+func (c *core) giveBackTokens(key string, a ask) {
+	if !c.table.Post(key, a) {
+		_ = c.follow(key, batch{{Ask: a}})
+	}
+}
+
 // left gives back what was granted to a caller that did not wait for it. A
 // charge stands: it is for what was used already.
 func (c *core) left(key string, asked ask, a answer) {
@@ -285,7 +312,7 @@ func (c *core) left(key string, asked ask, a answer) {
 	switch {
 	case n > 0:
 		c.forgetDenial(key)
-		c.table.Post(key, ask{r: a.r, n: n, kind: refund})
+		c.giveBackTokens(key, ask{r: a.r, n: n, kind: refund})
 	case a.ok && asked.kind == reserve:
 		c.giveBack(key, asked.n, a)
 	}

@@ -38,14 +38,17 @@ func (c *core) cancel(ctx context.Context, x cancellation) error {
 }
 
 // giveBack cancels a reservation that nobody waits for. What cannot be given
-// back is forfeited.
+// back is forfeited. Whoever calls it is a task that Close waits for, so that it
+// can be done here if it is too late for another goroutine.
 func (c *core) giveBack(state string, n int64, a answer) {
 	x := cancellation{state, n, a, true}
 	if a.r.Type == PerClient {
 		c.meters.cancel(x, c.e.Now().Mono)
 		return
 	}
-	c.cancels.Post(state, x)
+	if !c.cancels.Post(state, x) {
+		_ = c.sendCancels(state, []*cancelCall{{Ask: x}})
+	}
 }
 
 // cutCancels lets those go out together that were reserved by one rule.

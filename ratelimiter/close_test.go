@@ -90,3 +90,56 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 func isClosedOrUnknown(err error) bool {
 	return errors.Is(err, ratelimiter.ErrClosed) || errors.Is(err, ratelimiter.ErrUnknown)
 }
+
+// What a wait has reserved comes back also if it is the client that ends the
+// wait, and so does what was granted to a caller that had left before.
+func TestCloseGivesBackWhatNobodyUsed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		ask    func(ctx context.Context, l *ratelimiter.Limiter) error
+	}{
+		"a take of one":      {"take", func(ctx context.Context, l *ratelimiter.Limiter) error { _, err := l.Take(ctx, 4); return err }},
+		"a wait of one":      {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { return l.WaitN(ctx, 4) }},
+		"a take of several":  {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { _, err := ratelimiter.All(l).Take(ctx, 4); return err }},
+		"a wait for several": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { return ratelimiter.All(l).WaitN(ctx, 4) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, p := proxied(t)
+			l := limited(t, client, ratelimiter.PerHour(1).WithBurst(10))
+			gets(t, &l.Bucket, 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			held := p.HoldRequest(luaOf(t, c.script))
+			left := begun(func() error { return c.ask(ctx, l) })
+			held.Await(t)
+			cancel()
+			require.ErrorIs(t, outcome(t, left), context.Canceled)
+			closed := begun(func() error { return client.Close(context.Background()) })
+			require.Eventually(t, func() bool { _, err := l.Rate(t.Context()); return errors.Is(err, ratelimiter.ErrClosed) }, soon, time.Millisecond)
+			held.Release()
+			require.NoError(t, outcome(t, closed))
+			holds(t, &open(t, redistest.Shared(t).Addr()).RateLimiter(l.Name()).Bucket, 9)
+		})
+	}
+}
+
+func TestAWaitThatCloseEndsGivesBack(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]func(l *ratelimiter.Limiter) error{
+		"for one":     func(l *ratelimiter.Limiter) error { return l.WaitN(context.Background(), 4) },
+		"for several": func(l *ratelimiter.Limiter) error { return ratelimiter.All(l).WaitN(context.Background(), 4) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := limited(t, open(t, redistest.Shared(t).Addr()), ratelimiter.PerHour(1).WithBurst(10))
+			gets(t, &l.Bucket, 9)
+			client := open(t, redistest.Shared(t).Addr())
+			waiting := begun(func() error { return wait(client.RateLimiter(l.Name())) })
+			require.Eventually(t, func() bool { d, err := l.Peek(t.Context()); return err == nil && d.Remaining == 0 }, soon, time.Millisecond)
+			require.NoError(t, client.Close(context.Background()))
+			require.ErrorIs(t, outcome(t, waiting), ratelimiter.ErrClosed)
+			holds(t, &l.Bucket, 1)
+		})
+	}
+}

@@ -34,7 +34,7 @@ func (b *Bucket) fromStock(ctx context.Context, a ask) (answer, error) {
 	}
 	if err == nil && got.extra > 0 {
 		if back := b.core.stocks.add(b.state, got, b.prefetch, now); back > 0 {
-			b.core.table.Post(b.state, ask{r: got.r, n: back, kind: refund, debt: a.debt})
+			b.core.giveBackTokens(b.state, ask{r: got.r, n: back, kind: refund, debt: a.debt})
 		}
 	}
 	return got, err

@@ -10,24 +10,33 @@ import (
 )
 
 // Wait waits for one token and takes it. See [Bucket.WaitN].
-func (b *Bucket) Wait(ctx context.Context) error { return b.failed("wait", b.waitN(ctx, 1)) }
+func (b *Bucket) Wait(ctx context.Context) error { return b.WaitN(ctx, 1) }
 
 // WaitN waits until n tokens are its own, and takes them. Waiters of all
 // processes are served in the order in which the server heard of them: the
 // tokens are reserved by one call, and the wait is one sleep that asks nobody.
 //
-// The wait ends with the tokens; with ctx, and then the reservation is given
-// back as by [Reservation.Cancel]; at once, and without taking anything, by
-// [ErrExceedsDeadline] if the tokens come later than ctx's deadline; or when
-// the client closes. While the limiter is paused, it asks for the rate again
-// once a second, and fails like that if ctx's deadline is sooner. It never returns nil before its tokens are there, also if a
-// clock is set: it sleeps as long as the server said, from when that came.
+// The wait ends with the tokens; with ctx or when the client closes, and then
+// the reservation is given back as by [Reservation.Cancel]; or at once, and
+// without taking anything, by [ErrExceedsDeadline] if the tokens come later than
+// ctx's deadline. While the limiter is paused, it asks for the rate again once a
+// second, and fails like that if ctx's deadline is sooner. It never returns nil
+// before its tokens are there, also if a clock is set: it sleeps as long as the
+// server said, from when that came.
 //
 // Cost and errors: see [Bucket]; [ErrExceedsBurst]; [ErrExceedsDeadline];
 // [ErrExceedsDebt] when more is reserved already than [WithMaxDebt] allows.
 // Source: x/time/rate; RRateLimiter.acquire, which has no order.
 func (b *Bucket) WaitN(ctx context.Context, n int64) error {
-	return b.failed("wait", b.waitN(ctx, n))
+	return b.failed("wait", b.core.during(func() error { return b.waitN(ctx, n) }))
+}
+
+// during is a wait that Close ends, and waits for: what it has reserved goes
+// back.
+func (c *core) during(wait func() error) error {
+	err := ErrClosed
+	c.e.During(func() { err = wait() })
+	return err
 }
 
 func (b *Bucket) waitN(ctx context.Context, n int64) error {

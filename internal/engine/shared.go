@@ -15,6 +15,18 @@ func (e *Engine) Shared(key any, create func() any) any {
 // It is false, and f does not run, once Close has stopped waiting.
 func (e *Engine) Spawn(f func()) bool { return e.spawn(f) }
 
+// During runs f, which is short once Close has begun, on this goroutine, and
+// Close waits for it. It is false, and f does not run, once Close has stopped
+// waiting.
+func (e *Engine) During(f func()) bool {
+	if !e.begin() {
+		return false
+	}
+	defer e.tasks.Done()
+	f()
+	return true
+}
+
 // Closing is closed when Close begins.
 func (e *Engine) Closing() <-chan struct{} { return e.closing }
 
