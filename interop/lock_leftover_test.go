@@ -20,7 +20,7 @@ func goLeavesNothing(t *testing.T, w *world) {
 	ctx, c, other, name := within(t), w.client(t), w.client(t), redistest.Name(t)
 	hold := mustLock(ctx, t, c.Lock(name))
 	inner := mustLock(hold.Context(ctx), t, c.Lock(name))
-	_, err := other.Lock(name).TryLock(ctx, lock.WithWait(50*time.Millisecond))
+	_, err := other.Lock(name).TryLock(ctx, lock.WithWait(time.Second))
 	require.ErrorIs(t, err, lock.ErrNotAcquired)
 	require.NoError(t, errors.Join(inner.Unlock(ctx), hold.Unlock(ctx)))
 	eventually(ctx, t, "no key of it on any node", func() bool { return len(w.keys(ctx, t, name)) == 0 })
