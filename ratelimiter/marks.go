@@ -21,7 +21,7 @@ func (m *marks) set(state string, now time.Duration) {
 		}
 		clear(m.by)
 	}
-	m.by[state] = now
+	m.by[state] = max(m.by[state], now) // of two at once, the earlier may come last
 }
 
 // of is when it happened to a bucket at the latest, 0 for never.

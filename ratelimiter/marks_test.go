@@ -26,6 +26,15 @@ func TestMarksAreOfOneBucketAndAreFew(t *testing.T) {
 	assert.Less(t, m.of("a"), last)
 }
 
+// Two that look at the clock at once may set their marks in the other order.
+func TestAMarkDoesNotGoBack(t *testing.T) {
+	t.Parallel()
+	var m marks
+	m.set("a", 11)
+	m.set("a", 10)
+	assert.EqualValues(t, 11, m.of("a"))
+}
+
 // A key that is given something back, or reset, says nothing of the others.
 func TestWhatIsForgottenOfOneKeyIsNotForgottenOfOthers(t *testing.T) {
 	t.Parallel()
