@@ -71,7 +71,10 @@ func (m *middleware) bucketsOf(r *http.Request, key string) []*ratelimiter.Bucke
 func take(ctx context.Context, buckets []*ratelimiter.Bucket, cost int64) ([]ratelimiter.Decision, bool, error) {
 	if len(buckets) == 1 { // alone it has its options for denial and prefetch
 		d, err := buckets[0].Take(ctx, cost)
-		return []ratelimiter.Decision{d}, d.Allowed, err
+		if err != nil {
+			return nil, false, err
+		}
+		return []ratelimiter.Decision{d}, d.Allowed, nil
 	}
 	d, err := all(buckets).Take(ctx, cost)
 	return d.Members, d.Allowed, err

@@ -92,6 +92,7 @@ func TestALimiterWithoutARateFailsAsChosen(t *testing.T) {
 	h := limit(t, l, httplimit.Observe(seen.observe))(hello)
 	assert.Equal(t, http.StatusServiceUnavailable, serve(h, request("u")).Code)
 	assert.ErrorIs(t, seen.all[0].Err, ratelimiter.ErrNoRate)
+	assert.Empty(t, seen.all[0].Limits, "nobody could decide")
 	h = limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailOpen)(hello)
 	assert.Equal(t, http.StatusOK, serve(h, request("u")).Code)
 }

@@ -119,8 +119,8 @@ func Rule(rule func(*http.Request, *ratelimiter.Limiter) (ratelimiter.Rate, bool
 
 // RefundIf gives the tokens of a request back if the predicate says so of the
 // response, such as [Succeeded] or [Failed]. That costs those requests another
-// round trip for each limit, after the handler has returned. It is done even if
-// the client is gone. What a limiter's fallback let through is not refunded.
+// round trip, after the handler has returned. It is done even if the client is
+// gone. What a limiter's fallback let through is not refunded.
 func RefundIf(predicate func(Response) bool) Option {
 	return given("RefundIf", predicate == nil, func(s *settings) { s.refundIf = predicate })
 }
