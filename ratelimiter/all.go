@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
 // Member is one of several limits that are decided together: a [Limiter] or a
@@ -203,7 +201,7 @@ func (a *Combined) decide(ctx context.Context, n []int64) (AllDecision, error) {
 // expected one, is an error, but for a refund, which was done.
 func (a *Combined) do(ctx context.Context, q allAsk) (allAnswer, error) {
 	if q.kind == refund {
-		return a.insist(ctx, q)
+		return insist(ctx, a.members[0].core.e, func(ctx context.Context) (allAnswer, error) { return a.table.Do(ctx, a.key(), q) })
 	}
 	answers, err := a.table.Do(ctx, a.key(), q)
 	if err == nil {
@@ -212,14 +210,6 @@ func (a *Combined) do(ctx context.Context, q allAsk) (allAnswer, error) {
 	if answers != nil && err != nil && q.undoable() {
 		answers.undo(&q)
 	}
-	return answers, err
-}
-
-// insist is [Bucket]'s, for all.
-func (a *Combined) insist(ctx context.Context, q allAsk) (allAnswer, error) {
-	answers, err, _ := engine.Await(a.members[0].core.e, ctx, 0, func() (allAnswer, error) {
-		return a.table.Do(context.WithoutCancel(ctx), a.key(), q)
-	})
 	return answers, err
 }
 

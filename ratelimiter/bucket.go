@@ -137,19 +137,10 @@ func (b *Bucket) askServer(ctx context.Context, a ask) (answer, error) {
 	case a.kind == take && b.denial:
 		return b.unlessDenied(ctx, a)
 	case a.kind == charge || a.kind == refund:
-		return b.insist(ctx, a)
+		c, state := b.core, b.state // b itself stays on its caller's stack
+		return insist(ctx, c.e, func(ctx context.Context) (answer, error) { return c.table.Do(ctx, state, a) })
 	}
 	return b.do(ctx, a)
-}
-
-// insist asks the server what is to be asked also if the caller leaves: a call
-// that still waits for its turn then is not withdrawn.
-func (b *Bucket) insist(ctx context.Context, a ask) (answer, error) {
-	c, state := b.core, b.state // b itself stays on its caller's stack
-	got, err, _ := engine.Await(c.e, ctx, 0, func() (answer, error) {
-		return c.table.Do(context.WithoutCancel(ctx), state, a)
-	})
-	return got, err
 }
 
 // do asks the server.
@@ -236,8 +227,8 @@ func (d *Decision) pause() {
 // may be more than the burst. The decision is always allowed, and its
 // RetryAfter says when a token is there again. Once the answer would be more debt than
 // [WithMaxDebt] allows, nothing is taken and the error is [ErrExceedsDebt].
-// The charge stands when ctx ends before its answer comes. A pause or a block
-// does not keep it out.
+// The charge stands when ctx ends before its answer comes, unless the server is
+// silent for seconds then. A pause or a block does not keep it out.
 //
 // Cost, wire and errors: as [Bucket.Take], without ErrExceedsBurst.
 func (b *Bucket) Charge(ctx context.Context, n int64) (Decision, error) {
@@ -337,7 +328,7 @@ func (b *Bucket) block(ctx context.Context, r *rule, d time.Duration) error {
 // true any more. It is forgotten when the answer comes, also if the caller does
 // not wait for that: until then the bucket may be what it was.
 func (b *Bucket) overturn(ctx context.Context, s *scripts.Script, args ...string) error {
-	_, err, _ := engine.Await(b.core.e, ctx, 0, func() (struct{}, error) {
+	_, err := await(ctx, b.core.e, func() (struct{}, error) {
 		defer b.core.dropStock(b.state)
 		defer b.core.forgetDenial(b.state)
 		_, err := b.core.e.Run(ctx, s, []string{b.state}, args)

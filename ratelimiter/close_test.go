@@ -99,9 +99,12 @@ func TestCloseGivesBackWhatNobodyUsed(t *testing.T) {
 		script string
 		ask    func(ctx context.Context, l *ratelimiter.Limiter) error
 	}{
-		"a take of one":      {"take", func(ctx context.Context, l *ratelimiter.Limiter) error { _, err := l.Take(ctx, 4); return err }},
-		"a wait of one":      {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { return l.WaitN(ctx, 4) }},
-		"a take of several":  {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { _, err := ratelimiter.All(l).Take(ctx, 4); return err }},
+		"a take of one": {"take", func(ctx context.Context, l *ratelimiter.Limiter) error { _, err := l.Take(ctx, 4); return err }},
+		"a wait of one": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { return l.WaitN(ctx, 4) }},
+		"a take of several": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error {
+			_, err := ratelimiter.All(l).Take(ctx, 4)
+			return err
+		}},
 		"a wait for several": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { return ratelimiter.All(l).WaitN(ctx, 4) }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,6 +143,45 @@ func TestAWaitThatCloseEndsGivesBack(t *testing.T) {
 			require.NoError(t, client.Close(context.Background()))
 			require.ErrorIs(t, outcome(t, waiting), ratelimiter.ErrClosed)
 			holds(t, &l.Bucket, 1)
+		})
+	}
+}
+
+// What is under way when the client closes may still be done, and its caller is
+// told so.
+func TestWhatIsUnderWayWhenTheClientClosesIsUnknown(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]struct {
+		script string
+		do     func(ctx context.Context, l *ratelimiter.Limiter) error
+	}{
+		"charge": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { _, err := l.Charge(ctx, 7); return err }},
+		"refund": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { return l.Refund(ctx, 7) }},
+		"refund to all": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error {
+			return ratelimiter.All(l).Refund(ctx, 7)
+		}},
+		"reset": {"reset", func(ctx context.Context, l *ratelimiter.Limiter) error { return l.Reset(ctx) }},
+		"block": {"block", func(ctx context.Context, l *ratelimiter.Limiter) error { return l.Block(ctx, time.Minute) }},
+		"pause": {"rule_pause", func(ctx context.Context, l *ratelimiter.Limiter) error { return l.Pause(ctx) }},
+		"set rate": {"rule_set", func(ctx context.Context, l *ratelimiter.Limiter) error {
+			return l.SetRate(ctx, ratelimiter.PerHour(5))
+		}},
+		"delete": {"rule_delete", func(ctx context.Context, l *ratelimiter.Limiter) error { _, err := l.Delete(ctx); return err }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, p := proxied(t)
+			l := limited(t, c, ratelimiter.PerHour(100))
+			gets(t, &l.Bucket, 1)
+			held := p.HoldRequest(luaOf(t, of.script))
+			running := begun(func() error { return of.do(t.Context(), l) })
+			held.Await(t)
+			closing := begun(func() error { return c.Close(t.Context()) })
+			err := outcome(t, running)
+			require.ErrorIs(t, err, ratelimiter.ErrUnknown)
+			require.ErrorIs(t, err, ratelimiter.ErrClosed)
+			held.Release()
+			require.NoError(t, outcome(t, closing))
 		})
 	}
 }

@@ -173,7 +173,7 @@ func (l *Limiter) Delete(ctx context.Context) (bool, error) {
 	if err := l.usable(ctx); err != nil {
 		return false, l.failed("delete", err)
 	}
-	n, err, _ := engine.Await(l.core.e, ctx, 0, func() (int64, error) {
+	n, err := await(ctx, l.core.e, func() (int64, error) {
 		asked := l.core.e.Now().Mono
 		answer, err := l.core.e.Run(ctx, ruleDeleteScript, []string{l.core.name, l.state}, nil)
 		if err != nil {
@@ -187,7 +187,7 @@ func (l *Limiter) Delete(ctx context.Context) (bool, error) {
 
 // change runs a script that returns the stored rule, and remembers that.
 func (c *core) change(ctx context.Context, s *scripts.Script, args ...string) (*rule, error) {
-	r, err, _ := engine.Await(c.e, ctx, 0, func() (*rule, error) {
+	return await(ctx, c.e, func() (*rule, error) {
 		asked := c.e.Now().Mono
 		answer, err := c.e.Run(ctx, s, []string{c.name}, args)
 		if err == nil && answer.Nil {
@@ -206,5 +206,4 @@ func (c *core) change(ctx context.Context, s *scripts.Script, args ...string) (*
 		}
 		return r, err
 	})
-	return r, err
 }

@@ -1,0 +1,40 @@
+package ratelimiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// await waits for a request that may be done although its caller has gone. Who
+// leaves by ctx knows that; whom Close sends away is told.
+func await[A any](ctx context.Context, e *engine.Engine, request func() (A, error)) (A, error) {
+	got, err, answered := engine.Await(e, ctx, 0, request)
+	if !answered && errors.Is(err, ErrClosed) {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return got, err
+}
+
+// turnWithin is how long a request waits for its turn when its caller has gone:
+// longer than an exchange takes. While a server is silent, each that waits is
+// memory, and callers may come faster than exchanges end.
+const turnWithin = 5 * time.Second
+
+// insist makes a request that is to be made also if its caller leaves before its
+// turn has come.
+func insist[A any](ctx context.Context, e *engine.Engine, request func(context.Context) (A, error)) (A, error) {
+	if ctx.Done() == nil {
+		return request(ctx)
+	}
+	kept, drop := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(turnWithin, drop) })
+	return await(ctx, e, func() (A, error) {
+		defer drop()
+		defer stop()
+		return request(kept)
+	})
+}
