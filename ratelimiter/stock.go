@@ -29,7 +29,7 @@ func (b *Bucket) fromStock(ctx context.Context, a ask) (answer, error) {
 	}
 	a.extra = max(0, b.prefetch-b.core.stocks.tokens(b.state))
 	got, err := b.askServer(ctx, a)
-	if err == nil && got.r.generation == a.r.generation { // what is in stock is not missing
+	if err == nil && got.ok && got.r.generation == a.r.generation { // what is in stock is not missing
 		got.q = max(0, got.q-got.r.ticks(b.core.stocks.tokens(b.state)))
 	}
 	if err == nil && got.extra > 0 {

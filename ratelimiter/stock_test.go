@@ -54,6 +54,18 @@ func TestAProcessSeesItsStock(t *testing.T) {
 }
 
 // Peek is what a request would get, and that is served from stock.
+// A request is not served from both, so what is in stock brings one that the
+// server refuses no closer.
+func TestARefusalBesideAStockSaysWhenTheServerWouldGrant(t *testing.T) {
+	t.Parallel()
+	l, server, _ := stocked(t, ratelimiter.PerHour(10), 5)
+	gets(t, &l.Bucket, 2)
+	holds(t, &server.Bucket, 3)
+	d := isRefused(t, &l.Bucket, 8)
+	assert.InDelta(t, 30*time.Minute, d.RetryAfter, float64(time.Minute), "5 tokens of 10 an hour")
+	gets(t, &l.Bucket, 5)
+}
+
 func TestPeekSeesTheStock(t *testing.T) {
 	t.Parallel()
 	l, server, _ := stocked(t, ratelimiter.PerHour(10), 6)
