@@ -88,7 +88,10 @@ func WithPrefetch(n int64) Option {
 // the server has not answered within that time: because it cannot be reached,
 // is loading, has failed over or is part of a cluster that is down. After a
 // failure it does not ask again for a second, and then by one request at a
-// time. A server that answers, with an error too, is not fallen back from.
+// time. A server that answers, with an error too, is not fallen back from. All
+// keys of a limiter have this in common: on a cluster of which one node is
+// silent, keys of the others are now and then decided about by the fallback,
+// too.
 // Such decisions have Fallback set. Waits, reservations and charges have no
 // fallback. Several limits have one together if each does, see [All].
 func WithFallback(within time.Duration, f Fallback) Option {
