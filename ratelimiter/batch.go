@@ -114,10 +114,15 @@ func (c *core) send(key string, b batch) error {
 	if err == nil {
 		return c.follow(key, b)
 	}
-	if back := refunds(b); len(back) > 0 {
-		_ = c.follow(key, back) // nobody hears of it
+	back := refunds(b)
+	if len(back) == 0 {
+		return err
 	}
-	return err
+	lost := c.follow(key, back)
+	if lost == nil && len(back) == len(b) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrUnknown, errors.Join(err, lost)) // whoever refunds must not think that nothing was sent
 }
 
 func refunds(b batch) (back batch) {

@@ -1,0 +1,75 @@
+package ratelimiter
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// Whoever is told ErrClosed alone may ask elsewhere: nothing was sent.
+func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
+	t.Parallel()
+	asks := func(kinds ...kind) func(r *rule) batch {
+		return func(r *rule) (b batch) {
+			for _, k := range kinds {
+				b = append(b, &call{Ask: ask{r: r, n: 1, kind: k}})
+			}
+			return b
+		}
+	}
+	for name, c := range map[string]struct {
+		batch func(*rule) batch
+		sent  []string
+		errs  []error
+	}{
+		"takes":   {asks(take, take), nil, []error{ErrClosed}},
+		"refunds": {asks(refund, refund), []string{"decide.lua"}, nil},
+		"both":    {asks(take, refund), []string{"decide.lua"}, []error{ErrUnknown, ErrClosed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
+			require.NoError(t, err)
+			t.Cleanup(client.Close) // Close leaves it open
+			r := redistest.RecordScripts(t, client)
+			e, err := engine.New(t.Context(), r, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
+			require.NoError(t, err)
+			l := New(e, "orders")
+			_, _, err = l.TrySetRate(t.Context(), PerHour(10))
+			require.NoError(t, err)
+			known, err := l.core.rule(t.Context())
+			require.NoError(t, err)
+			taken, err := l.Take(t.Context(), 5)
+			require.NoError(t, err)
+			require.EqualValues(t, 5, taken.Remaining)
+			busy := make(chan struct{})
+			require.True(t, e.Spawn(func() { <-busy })) // so that Close has begun, and has not ended
+			closed := make(chan error, 1)
+			go func() { closed <- e.Close(context.Background()) }()
+			<-e.Closing()
+			r.Take()
+
+			err = l.core.send(l.state, c.batch(known))
+			for _, want := range c.errs {
+				assert.ErrorIs(t, err, want)
+			}
+			if len(c.errs) < 2 {
+				assert.NotErrorIs(t, err, ErrUnknown)
+			}
+			if c.errs == nil {
+				assert.NoError(t, err)
+			}
+			assert.Equal(t, c.sent, redistest.ScriptNames(r.Take()))
+			close(busy)
+			assert.NoError(t, <-closed)
+		})
+	}
+}
