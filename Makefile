@@ -1,5 +1,6 @@
 # demo      a flash sale that never oversells; needs only Go
 # test      everything, against real servers (and the real Redisson); installs what is missing on Debian
+# soak      every test with its full counts, in at most an hour and a half; says what it ran
 # lint      format, vet, staticcheck
 # bench     benchmarks; BENCH='Lock' chooses some
 # ratios    this library beside its floors and peers, as a table; takes a minute or two
@@ -17,7 +18,7 @@ TEST        = RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -timeout 10m
 bench   = $(wildcard bench/go.mod)
 interop = $(wildcard interop/java/pom.xml)
 
-.PHONY: demo servers test test-go test-bench test-interop interop-table lint lint-bench bench ratios fuzz
+.PHONY: demo servers test test-go test-bench test-interop soak interop-table lint lint-bench bench ratios fuzz
 
 demo:
 	go run ./examples/flashsale
@@ -42,6 +43,10 @@ test-interop: servers
 	@mkdir -p $(dir $(proven))
 	RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -timeout 8m -p 1 -json -tags interop ./interop/... | tee $(proven) | \
 		go run ./interop/table -summary -within 8m -check README.md
+
+# What has a count for every day has its full count here, and -v says which.
+soak: servers
+	RUEIDISSON_SOAK=1 $(TEST) -timeout 30m -race -v ./...
 
 interop-table:
 	go run ./interop/table -readme README.md $(proven)

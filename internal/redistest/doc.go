@@ -35,4 +35,14 @@
 // that script is lost" and "that request arrives late" are one line each. For a Cluster or for Sentinels, [Through]
 // leads the client's connections through proxies. [RecordScripts] is a client that notes which scripts it calls, and can
 // hold it up around them.
+//
+// # Everyday and soak
+//
+// Everything that belongs to one object, tests of its own package and of those that only it uses, takes at most a minute
+// in `make test`, with the race detector. What is worth more than that, statistics, long fleets, a hundred thousand
+// rounds, says both counts, and `make soak` runs every test with the larger one and prints which:
+//
+//	for range redistest.Count(t, 200, 100_000) {
+//
+// Nothing else depends on the switch (RUEIDISSON_SOAK=1): a test does the same in both, and asserts the same.
 package redistest
