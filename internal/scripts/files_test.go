@@ -47,18 +47,32 @@ func foreign(dir string) bool {
 // same KEYS and ARGV.
 func TestEveryScriptOfTheModule(t *testing.T) {
 	t.Parallel()
-	for _, file := range luaFiles(t) {
+	files := luaFiles(t)
+	included := map[string]bool{}
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		require.NoError(t, err)
+		header, _ := cut(string(body))
+		for _, part := range includes(header) {
+			included[filepath.Join(filepath.Dir(file), part)] = true
+		}
+	}
+	for _, file := range files {
 		t.Run(filepath.ToSlash(strings.TrimPrefix(file, root+string(filepath.Separator))), func(t *testing.T) {
 			t.Parallel()
-			body, err := os.ReadFile(file)
+			body, err := Read(os.DirFS(filepath.Dir(file)), filepath.Base(file))
 			require.NoError(t, err)
-			_, err = parse.Parse(strings.NewReader(string(body)), file)
+			_, err = parse.Parse(strings.NewReader(body), file)
 			require.NoError(t, err)
-			header, err := ParseHeader(string(body))
+			assert.True(t, strings.HasPrefix(body, "-- "+filepath.Base(file)+": "), "the first line does not say what the file does")
+			if IsPart(body) {
+				assert.True(t, included[file], "neither a script, as it has no header, nor a part of one")
+				return
+			}
+			header, err := ParseHeader(body)
 			require.NoError(t, err)
-			assert.True(t, strings.HasPrefix(string(body), "-- "+filepath.Base(file)+": "), "the first line does not say what the file does")
-			assert.NoError(t, agrees("KEYS", header.Keys, string(body)))
-			assert.NoError(t, agrees("ARGV", header.Args, string(body)))
+			assert.NoError(t, agrees("KEYS", header.Keys, body))
+			assert.NoError(t, agrees("ARGV", header.Args, body))
 		})
 	}
 }

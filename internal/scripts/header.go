@@ -35,10 +35,8 @@ var (
 func ParseHeader(body string) (Header, error) {
 	var h Header
 	var returns, replays bool
-	for line := range strings.Lines(body) {
-		if !strings.HasPrefix(line, "--") {
-			break
-		}
+	header, _ := cut(body)
+	for line := range strings.Lines(header) {
 		if m := item.FindStringSubmatch(line); m != nil {
 			h.add(m[1], m[2])
 		}

@@ -7,8 +7,8 @@ package scripts
 import (
 	"context"
 	"crypto/sha1"
-	"embed"
 	"encoding/hex"
+	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -20,26 +20,27 @@ import (
 type Script struct {
 	Header
 	Name string // the file's name without folder and ending
-	Body string
+	Body string // with the parts that it includes
 	sha  string
 }
 
-// Must reads file from fs. It panics if the file is not there or its header is
-// malformed: both are mistakes of ours that every test run meets at start.
-func Must(fs embed.FS, file string) *Script {
-	body, err := fs.ReadFile(file)
+// Must reads file from fsys. It panics if the file is not there, its header is
+// malformed, or a part that it includes is missing: all are mistakes of ours
+// that every test run meets at start.
+func Must(fsys fs.FS, file string) *Script {
+	body, err := Read(fsys, file)
 	if err != nil {
-		panic(err)
+		panic(err.Error())
 	}
-	header, err := ParseHeader(string(body))
+	header, err := ParseHeader(body)
 	if err != nil {
 		panic(file + ": " + err.Error())
 	}
-	sum := sha1.Sum(body)
+	sum := sha1.Sum([]byte(body))
 	return &Script{
 		Header: header,
 		Name:   strings.TrimSuffix(path.Base(file), ".lua"),
-		Body:   string(body),
+		Body:   body,
 		sha:    hex.EncodeToString(sum[:]),
 	}
 }

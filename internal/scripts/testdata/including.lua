@@ -1,0 +1,7 @@
+-- including.lua: ask a part for its answer.
+--
+-- Include: part.lua
+-- KEYS[1]  not used
+-- Returns  integer  42
+-- Replay   safe: it writes nothing
+return answer(KEYS[1])
