@@ -46,6 +46,8 @@ func newProtocol(e *engine.Engine, mapped string) *protocol {
 
 func (p *protocol) Key() engine.Key { return engine.Key{Kind: "lock", Name: p.name} }
 
+func (p *protocol) Renewal() *engine.Renewal { return engine.LockRenewal }
+
 func (p *protocol) Channel() string { return p.channel }
 
 func (p *protocol) Acquire(ctx context.Context, owner string, lease time.Duration) (engine.Tried, error) {

@@ -194,7 +194,7 @@ func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
 			c.discard(held)
 			return nil, err
 		}
-		held.giveBackLater()
+		held.GiveBackLater()
 		if try == tooSlow {
 			return nil, fmt.Errorf("the answers take longer than the lease: %w", err)
 		}

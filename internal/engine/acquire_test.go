@@ -296,7 +296,7 @@ func TestAHoldThatEndsOnItsWayMakesTheNextOneHead(t *testing.T) {
 		o := <-next
 		require.NoError(t, o.err)
 		require.NotSame(t, held, o.held)
-		s.e.locals.put(held.key, held.local)
+		s.e.locals.put(held.Key(), held.local)
 		require.NoError(t, o.held.Release(t.Context()))
 	})
 }

@@ -25,7 +25,7 @@ func (e *Engine) shut(ctx context.Context) error {
 	e.shutting.Store(true)
 	close(e.closing)
 	e.dog.Close()
-	e.dog.Each(func(l *watchdog.Lease) { l.Value.(*Held).closing() })
+	e.dog.Each(func(l *watchdog.Lease) { grantOf(l).closing() })
 	left := e.awaitHolders(ctx)
 	e.hub.Close()
 	e.stop()
@@ -73,7 +73,7 @@ func (e *Engine) leftOver(why error) error {
 	var names []string
 	e.dog.Each(func(l *watchdog.Lease) {
 		if cause, _ := l.Ended(); !errors.Is(cause, ErrReleased) { // else its holder is just giving it back
-			names = append(names, fmt.Sprintf("%q", l.Value.(*Held).key.Name))
+			names = append(names, fmt.Sprintf("%q", grantOf(l).grant().Key().Name))
 		}
 	})
 	if len(names) == 0 {

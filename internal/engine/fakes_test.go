@@ -63,8 +63,9 @@ func newFake(t *testing.T, change ...func(*Config)) *fakeServer {
 	return s
 }
 
-func (s *fakeServer) Key() Key        { return Key{Kind: "lock", Name: "fake"} }
-func (s *fakeServer) Channel() string { return "released:fake" }
+func (s *fakeServer) Key() Key          { return Key{Kind: "lock", Name: "fake"} }
+func (s *fakeServer) Renewal() *Renewal { return LockRenewal }
+func (s *fakeServer) Channel() string   { return "released:fake" }
 
 // set changes the server.
 func (s *fakeServer) set(change func()) {

@@ -28,10 +28,10 @@ func (e *Engine) Listeners(ctx context.Context, channel string) (int, error) {
 	return int(n), err
 }
 
-// Hurry makes the next renewal of this client's hold on key due at once.
+// Hurry makes the next renewal of what this client holds of key due at once.
 func (e *Engine) Hurry(key Key) {
 	e.dog.Each(func(l *watchdog.Lease) {
-		if l.Value.(*Held).key == key {
+		if grantOf(l).grant().Key() == key {
 			e.dog.Hurry(l)
 		}
 	})

@@ -33,7 +33,7 @@ func (h *Held) Release(ctx context.Context) error {
 	handed, err := h.handOver(ctx, now)
 	if handed {
 		h.observeRelease(ctx, true)
-		h.e.locals.put(h.key, h.local)
+		h.e.locals.put(h.Key(), h.local)
 		return nil
 	}
 	if mayHaveRun(err) {
@@ -48,7 +48,8 @@ func (h *Held) Release(ctx context.Context) error {
 
 func (h *Held) observeRelease(ctx context.Context, handed bool) {
 	if h.e.Observer != nil {
-		h.e.Observer.Released(ctx, h.key.Kind, h.key.Name, handed)
+		key := h.Key()
+		h.e.Observer.Released(ctx, key.Kind, key.Name, handed)
 	}
 }
 
@@ -91,11 +92,10 @@ func (h *Held) mayPass(now watchdog.Instant) bool {
 
 // giveUp takes the hold from the watchdog and releases it on the server.
 func (h *Held) giveUp(ctx context.Context) error {
-	if !h.lease.Finish(ErrReleased) {
+	if !h.Finish(ErrReleased) {
 		h.afterLoss()
 		return h.Err()
 	}
-	h.e.forget(h)
 	if h.Shared() {
 		return h.unlockShared(ctx)
 	}
@@ -105,23 +105,21 @@ func (h *Held) giveUp(ctx context.Context) error {
 // leaveSilent gives up a hold while the server does not answer: there is no
 // point in making the caller wait for that twice.
 func (h *Held) leaveSilent(err error) error {
-	if h.lease.Finish(ErrReleased) {
-		h.e.forget(h)
-	}
-	h.giveBackLater()
+	h.Finish(ErrReleased)
+	h.GiveBackLater()
 	return err
 }
 
 func (h *Held) releasePrivate(ctx context.Context) error {
 	subscribed, before := h.listening()
-	release := h.p.Release
+	release := h.protocol().Release
 	if h.late != "" {
-		release = h.p.GiveBack
+		release = h.g.GiveBack
 	}
 	released, err := release(ctx, h.owner)
 	switch {
 	case err != nil:
-		h.giveBackLater()
+		h.GiveBackLater()
 		return err
 	case released.Held:
 		h.local.courtesy.Released(released.Reached, subscribed, before)
@@ -134,7 +132,7 @@ func (h *Held) releasePrivate(ctx context.Context) error {
 
 // listening says whether our own release message will come back to us.
 func (h *Held) listening() (subscribed bool, before uint64) {
-	return h.e.hub.Subscribed(h.p.Channel()), h.local.courtesy.Heard()
+	return h.e.hub.Subscribed(h.protocol().Channel()), h.local.courtesy.Heard()
 }
 
 // unlockShared gives back this process' level of a hold that others may have
@@ -143,7 +141,7 @@ func (h *Held) unlockShared(ctx context.Context) error {
 	unlock, until := h.unlocking()
 	err := unlock(ctx)
 	if Passing(err) {
-		h.e.Later(h.key.Name, until, unlock)
+		h.e.Later(h.Key().Name, until, unlock)
 	}
 	h.buryLate()
 	return err
@@ -154,7 +152,7 @@ func (h *Held) unlockShared(ctx context.Context) error {
 // have that export to settle.
 func (h *Held) buryLate() {
 	if h.late != "" {
-		h.e.giveBackLater(h.p, h.late, h.asking(0))
+		h.e.giveBackLater(h.g, h.late, h.asking(0))
 	}
 }
 
@@ -167,7 +165,7 @@ func (h *Held) unlocking() (unlock func(ctx context.Context) error, until time.T
 		if err := h.settleExport(ctx); err != nil {
 			return err
 		}
-		held, err := h.p.Unlock(ctx, h.Owner(), request, h.lease.Length())
+		held, err := h.protocol().Unlock(ctx, h.Owner(), request, h.lease.Length())
 		if err == nil && !held {
 			err = lossOf(watchdog.ErrGone)
 		}
@@ -185,34 +183,20 @@ func (h *Held) afterLoss() {
 	switch {
 	case h.Shared() && !gone && !h.foreign:
 		unlock, until := h.unlocking()
-		h.e.Later(h.key.Name, until, unlock)
+		h.e.Later(h.Key().Name, until, unlock)
 		h.buryLate()
 	case !h.Shared() && (!gone || h.late != ""):
-		h.giveBackLater()
+		h.GiveBackLater()
 	}
 }
-
-func (h *Held) giveBackLater() { h.e.giveBackLater(h.p, h.Owner(), h.asking(0)) }
 
 // giveBackLater keeps saying that owner is given back until the server has
 // answered, or has forgotten it: nothing renews it any more, and lease is the
 // longest that it was asked for.
-func (e *Engine) giveBackLater(p Protocol, owner string, lease time.Duration) {
+func (e *Engine) giveBackLater(g Granter, owner string, lease time.Duration) {
 	until := time.Now().Add(max(lease, RequestMemory) + 2*e.sendTimeout())
-	e.Later(p.Key().Name, until, func(ctx context.Context) error {
-		_, err := p.GiveBack(ctx, owner)
+	e.Later(g.Key().Name, until, func(ctx context.Context) error {
+		_, err := g.GiveBack(ctx, owner)
 		return err
 	})
-}
-
-// forget takes a hold out of the watchdog's care.
-func (e *Engine) forget(h *Held) {
-	e.dog.Remove(&h.lease)
-	if e.Open() == nil {
-		return
-	}
-	select { // Close waits for the last one
-	case e.freed <- struct{}{}:
-	default:
-	}
 }

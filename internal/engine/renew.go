@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -16,20 +15,20 @@ import (
 //go:embed lua/*.lua
 var lua embed.FS
 
-var renewScript = scripts.Must(lua, "lua/renew.lua")
-
-// perScript is how many holds one renewal script serves, Redisson's number: a
+// perScript is how many grants one renewal script serves, Redisson's number: a
 // script blocks the server while it runs.
 const perScript = 100
 
 // renewer sends what the watchdog found due: one pipeline per node, so that a
 // silent node costs nobody else's renewals, and in it one script per slot.
+// Kinds do not mix in a pipeline either: each has a script of its own.
 type renewer struct{ e *Engine }
 
 // route is what a batch is grouped by.
 type route struct {
 	node  string
 	fresh bool // on another connection, as the last attempt was not answered
+	kind  *Renewal
 }
 
 // Renew returns at once: each pipeline has a goroutine of its own until its
@@ -56,8 +55,9 @@ func (r renewer) Renew(batch []watchdog.Attempt, timeout time.Duration) {
 func (r renewer) split(batch []watchdog.Attempt) map[route]map[uint16][]watchdog.Attempt {
 	routes := make(map[route]map[uint16][]watchdog.Attempt)
 	for _, a := range batch {
-		slot := r.e.topo.slot(a.Value.(*Held).key.Name)
-		to := route{node: r.e.topo.node(slot), fresh: a.Misses > 0}
+		held := grantOf(a.Lease).grant()
+		slot := r.e.topo.slot(held.Key().Name)
+		to := route{node: r.e.topo.node(slot), fresh: a.Misses > 0, kind: held.g.Renewal()}
 		if routes[to] == nil {
 			routes[to] = make(map[uint16][]watchdog.Attempt)
 		}
@@ -72,30 +72,33 @@ type asked struct {
 	serial int
 }
 
-func (a asked) held() *Held { return a.Value.(*Held) }
-
 // pack is the scripts of one pipeline, and which attempts each of them serves.
 // A hold whose export is not settled stands under one of two owners and takes
 // two places.
 type pack struct {
+	kind  *Renewal
 	calls []scripts.Call
 	of    [][]asked
 }
 
 func (p *pack) add(a watchdog.Attempt) {
-	lease := strconv.FormatInt(Millis(a.Length()), 10)
-	held := a.Value.(*Held)
-	owners, serial := held.owners()
-	for _, owner := range owners {
-		i := len(p.calls) - 1
-		p.calls[i].Keys = append(p.calls[i].Keys, held.key.Name)
-		p.calls[i].Args = append(p.calls[i].Args, owner, lease)
-		p.of[i] = append(p.of[i], asked{a, serial})
+	held := grantOf(a.Lease).grant()
+	owner, pending, serial := held.owners()
+	p.put(held.Key(), owner, asked{a, serial})
+	if pending != "" {
+		p.put(held.Key(), pending, asked{a, serial})
 	}
 }
 
-func packed(bySlot map[uint16][]watchdog.Attempt) *pack {
-	p := new(pack)
+func (p *pack) put(key Key, owner string, a asked) {
+	i := len(p.calls) - 1
+	call := &p.calls[i]
+	call.Keys, call.Args = p.kind.Add(call.Keys, call.Args, key, owner, a.Ask)
+	p.of[i] = append(p.of[i], a)
+}
+
+func packed(kind *Renewal, bySlot map[uint16][]watchdog.Attempt) *pack {
+	p := &pack{kind: kind}
 	for _, attempts := range bySlot {
 		for i, a := range attempts {
 			if i%perScript == 0 {
@@ -108,9 +111,9 @@ func packed(bySlot map[uint16][]watchdog.Attempt) *pack {
 }
 
 func (r renewer) send(ctx context.Context, to route, bySlot map[uint16][]watchdog.Attempt) {
-	p := packed(bySlot)
+	p := packed(to.kind, bySlot)
 	started := r.e.Now()
-	results := renewScript.ExecMulti(ctx, r.e.topo.reach(to.node), to.fresh, p.calls)
+	results := to.kind.Script.ExecMulti(ctx, r.e.topo.reach(to.node), to.fresh, p.calls)
 	var failed error
 	holds := 0
 	for i, res := range results {
@@ -168,7 +171,7 @@ func (r renewer) answer(a asked, answers []rueidis.RedisMessage, started watchdo
 		}
 	}
 	// An export that ran meanwhile has renamed the owner that was asked for.
-	if _, serial := a.held().owners(); failed != nil || serial != a.serial {
+	if _, _, serial := grantOf(a.Lease).grant().owners(); failed != nil || serial != a.serial {
 		r.e.dog.Missed(a.Attempt)
 		return failed
 	}

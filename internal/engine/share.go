@@ -42,21 +42,18 @@ func (h *Held) startExport(seat Seat) error {
 		return ErrReleased // unlocked meanwhile, and perhaps handed over
 	}
 	if !h.shared {
-		h.shared, h.pending = true, h.e.IDs.Exported()
-		h.serial++
+		h.shared, h.rename = true, &renaming{pending: h.e.IDs.Exported(), serial: 1}
 	}
 	return nil
 }
 
 // settleExport sees an export through, if one is under way.
 func (h *Held) settleExport(ctx context.Context) error {
-	h.mu.Lock()
-	private, exported := h.owner, h.pending
-	h.mu.Unlock()
+	private, exported, _ := h.owners()
 	if exported == "" {
 		return nil
 	}
-	stands, err := h.p.Export(ctx, private, exported)
+	stands, err := h.protocol().Export(ctx, private, exported)
 	if err != nil {
 		return err
 	}
@@ -71,9 +68,9 @@ func (h *Held) settleExport(ctx context.Context) error {
 func (h *Held) exported(owner string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.pending == owner {
-		h.owner, h.pending = owner, ""
-		h.serial++
+	if h.rename.pending == owner {
+		h.owner, h.rename.pending = owner, ""
+		h.rename.serial++
 	}
 }
 

@@ -171,7 +171,7 @@ func (h *held) told() []end {
 // make returns a lease that was won just now and is not in care yet.
 func (w *world) make(length, every time.Duration) *held {
 	h := new(held)
-	h.Lease = newLease(h, w.clock.now(), length, every, func(cause error) {
+	h.Lease = newLease(w.clock.now(), length, every, func(cause error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.ends = append(h.ends, end{cause, w.clock.now().Mono})
@@ -228,9 +228,9 @@ func starts(batches []batch) (at []time.Duration) {
 }
 
 // newLease is a lease of its own, whose end is told to a function.
-func newLease(value any, started Instant, length, every time.Duration, onEnd enderFunc) *Lease {
+func newLease(started Instant, length, every time.Duration, onEnd enderFunc) *Lease {
 	l := new(Lease)
-	l.Init(value, started, length, every, onEnd)
+	l.Init(started, length, every, Instant{}, onEnd)
 	return l
 }
 

@@ -15,9 +15,6 @@ func Margin(lease time.Duration) time.Duration {
 // it. It is live until it ends, once, with a cause. All methods may be called
 // from any goroutine.
 type Lease struct {
-	// Value is what the renewer needs to know; the watchdog does not look at it.
-	Value any
-
 	length time.Duration // what a renewal asks for
 	every  time.Duration // between renewals; 0: the lease is fixed
 	ender  Ender
@@ -25,17 +22,19 @@ type Lease struct {
 	mu       sync.Mutex
 	until    Instant // trusted until then
 	renewed  Instant // start of the last attempt that was answered
-	end      error   // why it ended
-	ended    bool
-	flight   uint64 // counts attempts
-	flying   bool
-	misses   int // attempts since the last one that was answered
-	warned   bool
+	stop     Instant // neither trust nor a renewal goes beyond; zero: no such end
+	cause    error   // why it ended
 	expiring chan struct{}
+	due      time.Duration // when the next renewal starts, or the present attempt counts as failed
+	flight   uint32        // counts attempts
+	misses   uint32        // attempts since the last one that was answered
+	ended    bool
+	flying   bool
+	warned   bool
+	full     bool // what was asked for last reaches stop: there is nothing left to renew
 
-	next  time.Duration // when the watchdog has to look at it again; guarded by the watchdog's mutex
-	due   time.Duration // when the next renewal starts, or the present attempt counts as failed
-	index int           // place in the heap, -1: none; guarded by the watchdog's mutex
+	index int32         // place in the heap, -1: none; guarded by the watchdog's mutex
+	next  time.Duration // when the watchdog has to look at it again; likewise
 }
 
 // Ender is told, once, that a lease has ended by Lose or by running out. It
@@ -43,19 +42,53 @@ type Lease struct {
 type Ender interface{ LeaseEnded(cause error) }
 
 // Init starts a lease that was won by an attempt which started then. With
-// every = 0 it is fixed: never renewed. A Lease is part of what it is the
-// lease of, so that a hold is one allocation; it must not be copied.
-func (l *Lease) Init(value any, started Instant, length, every time.Duration, ender Ender) {
-	l.Value, l.length, l.every, l.ender, l.index = value, length, every, ender, -1
-	l.renewed, l.until = started, started.Add(length-Margin(length))
+// every = 0 it is fixed: never renewed. Stop, unless it is zero, is a hard end:
+// renewals ask for no more than what is left until then, and trust ends by
+// then. A Lease is part of what it is the lease of, so that a hold is one
+// allocation; it must not be copied.
+func (l *Lease) Init(started Instant, length, every time.Duration, stop Instant, ender Ender) {
+	l.length, l.every, l.stop, l.ender, l.index = length, every, stop, ender, -1
+	l.renewed = started
+	l.full = l.reaches(started, length)
+	l.until = l.trust(started, length)
 	l.due = l.firstDue()
 }
 
-// Length is what a renewal asks for.
+// Length is what a renewal asks for, unless the hard end comes first.
 func (l *Lease) Length() time.Duration { return l.length }
 
-// Kept reports whether the watchdog renews the lease.
-func (l *Lease) Kept() bool { return l.every > 0 }
+// Ender is whom the lease is part of.
+func (l *Lease) Ender() Ender { return l.ender }
+
+// Kept reports whether the watchdog renews the lease for as long as it is
+// wanted.
+func (l *Lease) Kept() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.every > 0 && l.stop == Instant{}
+}
+
+// ask is what a renewal that starts now asks for.
+func (l *Lease) ask(now Instant) time.Duration {
+	if l.stop == (Instant{}) {
+		return l.length
+	}
+	return min(l.length, l.stop.Mono-now.Mono, l.stop.Wall-now.Wall)
+}
+
+// reaches reports whether d from started leaves nothing to renew.
+func (l *Lease) reaches(started Instant, d time.Duration) bool {
+	return l.stop != (Instant{}) && l.stop.Reached(started.Add(d))
+}
+
+// trust is until when an answer of d to what started then may be trusted.
+func (l *Lease) trust(started Instant, d time.Duration) Instant {
+	until := started.Add(d)
+	if l.stop != (Instant{}) {
+		until.Mono, until.Wall = min(until.Mono, l.stop.Mono), min(until.Wall, l.stop.Wall)
+	}
+	return until.Add(-Margin(d))
+}
 
 // Left is how long the lease is still trusted, never below zero.
 func (l *Lease) Left(now Instant) time.Duration {
@@ -79,7 +112,7 @@ func (l *Lease) Trusted(now Instant) bool {
 func (l *Lease) Ended() (cause error, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.end, l.ended
+	return l.cause, l.ended
 }
 
 // Check compares the clocks now. A lease whose trust has run out ends here
@@ -89,7 +122,7 @@ func (l *Lease) Check(now Instant, cause error) (error, bool) {
 	l.mu.Lock()
 	if l.ended || !l.until.Reached(now) {
 		defer l.mu.Unlock()
-		return l.end, l.ended
+		return l.cause, l.ended
 	}
 	l.mu.Unlock()
 	l.Lose(cause)
@@ -113,12 +146,12 @@ func (l *Lease) finish(cause error) bool {
 	if l.ended {
 		return false
 	}
-	l.ended, l.end = true, cause
+	l.ended, l.cause = true, cause
 	return true
 }
 
 // Expiring is closed when renewals have failed for half of the lease. On a
-// fixed lease it never is.
+// fixed lease, or one that reaches its hard end, it never is.
 func (l *Lease) Expiring() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,26 +172,45 @@ func (l *Lease) Grown(started Instant, d time.Duration) {
 	l.grow(started, d)
 }
 
+// outlast makes the hard end no earlier than d after now, and returns what to
+// ask the server for: a lease that has a hard end grows in steps of its length,
+// one without grows at once.
+func (l *Lease) outlast(now Instant, d time.Duration) (ask time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stop == (Instant{}) {
+		return d
+	}
+	if stop := now.Add(d); stop.Mono > l.stop.Mono {
+		l.stop, l.full = stop, false
+		if !l.flying {
+			l.due = l.firstDue()
+		}
+	}
+	return min(d, l.length)
+}
+
 // grow never takes trust away: answers may arrive out of order.
 func (l *Lease) grow(started Instant, d time.Duration) {
-	if until := started.Add(d - Margin(d)); until.Mono > l.until.Mono {
+	if until := l.trust(started, d); until.Mono > l.until.Mono {
 		l.until = until
 	}
 	if started.Mono < l.renewed.Mono {
 		return
 	}
-	l.renewed = started
+	l.renewed, l.full = started, l.reaches(started, d)
 	if l.warned { // the trouble is over; the next one closes a channel of its own
 		l.warned, l.expiring = false, nil
 	}
 }
 
-// answered takes the good answer to an attempt. Flying ends only with the
-// present attempt: a late answer to an earlier one still counts as trust.
-func (l *Lease) answered(flight uint64, started Instant) {
+// answered takes the good answer to an attempt that asked for d. Flying ends
+// only with the present attempt: a late answer to an earlier one still counts
+// as trust.
+func (l *Lease) answered(flight uint32, started Instant, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.grow(started, l.length)
+	l.grow(started, d)
 	l.misses = 0
 	if flight == l.flight {
 		l.flying = false
@@ -167,7 +219,7 @@ func (l *Lease) answered(flight uint64, started Instant) {
 }
 
 // missed ends an attempt without an answer; the next one starts at retry.
-func (l *Lease) missed(flight uint64, retry time.Duration) {
+func (l *Lease) missed(flight uint32, retry time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if flight == l.flight && l.flying {
@@ -177,19 +229,19 @@ func (l *Lease) missed(flight uint64, retry time.Duration) {
 }
 
 // launch starts an attempt that counts as failed at deadline.
-func (l *Lease) launch(deadline time.Duration) (flight uint64, misses int) {
+func (l *Lease) launch(deadline time.Duration) (flight uint32, misses int) {
 	if l.flying {
 		l.misses++ // the attempt before was never answered
 	}
 	l.flight++
 	l.flying, l.due = true, deadline
-	return l.flight, l.misses
+	return l.flight, int(l.misses)
 }
 
 // firstDue is a period after the last answered attempt, rounded up to a grid
 // of a tenth of the period, so that leases of one time fall due together.
 func (l *Lease) firstDue() time.Duration {
-	if l.every == 0 {
+	if !l.renews() {
 		return never
 	}
 	grid := max(l.every/10, time.Millisecond)
@@ -197,11 +249,14 @@ func (l *Lease) firstDue() time.Duration {
 	return due + (grid-due%grid)%grid
 }
 
+// renews reports whether there is a renewal to come.
+func (l *Lease) renews() bool { return l.every > 0 && !l.full }
+
 // hurry makes the next renewal due.
 func (l *Lease) hurry() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.every > 0 && !l.flying {
+	if l.renews() && !l.flying {
 		l.due = 0
 	}
 }
@@ -218,7 +273,7 @@ func (l *Lease) place(now Instant) {
 // clock reaches until first.
 func (l *Lease) wake(now Instant) time.Duration {
 	at := min(l.due, l.until.Mono, now.Mono+l.until.Wall-now.Wall)
-	if l.every > 0 && !l.warned {
+	if l.renews() && !l.warned {
 		at = min(at, l.warning())
 	}
 	return at
@@ -228,7 +283,7 @@ func (l *Lease) warning() time.Duration { return l.renewed.Mono + l.length/2 }
 
 // warn fires the early warning once its time has come.
 func (l *Lease) warn(now time.Duration) {
-	if l.every == 0 || l.warned || now < l.warning() {
+	if !l.renews() || l.warned || now < l.warning() {
 		return
 	}
 	l.warned = true

@@ -48,7 +48,7 @@ func TestALeaseEndsExactlyWhenItsTrustRunsOut(t *testing.T) {
 				started := w.clock.now()
 				time.Sleep(5 * time.Millisecond) // the round trip: it does not count
 				h := new(held)
-				h.Lease = newLease(nil, started, length, 0, func(cause error) {
+				h.Lease = newLease(started, length, 0, func(cause error) {
 					h.ends = append(h.ends, end{cause, w.clock.now().Mono})
 				})
 				w.dog.Add(h.Lease)

@@ -36,8 +36,9 @@ const never = time.Duration(1<<63 - 1)
 // Attempt is one renewal that was asked for.
 type Attempt struct {
 	*Lease
-	Misses int // attempts before this one that were not answered; from the first on, use another connection
-	flight uint64
+	Ask    time.Duration // the time to live to ask for
+	Misses int           // attempts before this one that were not answered; from the first on, use another connection
+	flight uint32
 }
 
 // Renewer sends renewals. Renew returns at once; each attempt is answered by
@@ -93,7 +94,7 @@ func (w *Watchdog) Remove(l *Lease) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if l.index >= 0 {
-		heap.Remove(&w.leases, l.index)
+		heap.Remove(&w.leases, int(l.index))
 	}
 }
 
@@ -116,7 +117,7 @@ func (w *Watchdog) Each(f func(*Lease)) {
 
 // Renewed answers an attempt whose request left at started.
 func (w *Watchdog) Renewed(a Attempt, started Instant) {
-	a.answered(a.flight, started)
+	a.answered(a.flight, started, a.Ask)
 	w.reschedule(a.Lease)
 }
 
@@ -144,6 +145,15 @@ func (w *Watchdog) Grown(l *Lease, started Instant, d time.Duration) {
 	w.reschedule(l)
 }
 
+// Outlast makes a hard end no earlier than d after now, and returns what to ask
+// the server for: a lease that has such an end grows in steps of its length,
+// any other at once.
+func (w *Watchdog) Outlast(l *Lease, now Instant, d time.Duration) (ask time.Duration) {
+	ask = l.outlast(now, d)
+	w.reschedule(l)
+	return ask
+}
+
 func (w *Watchdog) reschedule(l *Lease) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,7 +166,7 @@ func (w *Watchdog) reschedule(l *Lease) {
 
 func (w *Watchdog) place(l *Lease, now Instant) {
 	l.place(now)
-	heap.Fix(&w.leases, l.index)
+	heap.Fix(&w.leases, int(l.index))
 }
 
 // arm wakes the loop only if it would sleep past at: in steady state adding a
@@ -264,7 +274,7 @@ func (w *Watchdog) lookAt(l *Lease, now Instant, batches *map[time.Duration][]At
 	if *batches == nil {
 		*batches = make(map[time.Duration][]Attempt)
 	}
-	(*batches)[timeout] = append((*batches)[timeout], Attempt{Lease: l, Misses: misses, flight: flight})
+	(*batches)[timeout] = append((*batches)[timeout], Attempt{Lease: l, Ask: l.ask(now), Misses: misses, flight: flight})
 	return false
 }
 
@@ -302,12 +312,12 @@ func (h leaseHeap) Len() int           { return len(h) }
 func (h leaseHeap) Less(i, j int) bool { return h[i].next < h[j].next }
 func (h leaseHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
+	h[i].index, h[j].index = int32(i), int32(j)
 }
 
 func (h *leaseHeap) Push(x any) {
 	l := x.(*Lease)
-	l.index = len(*h)
+	l.index = int32(len(*h))
 	*h = append(*h, l)
 }
 

@@ -1,0 +1,29 @@
+package engine
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// Renewal is how the leases of one kind are lengthened: one script for each
+// route, slot and kind serves many owners at once.
+type Renewal struct {
+	// Script answers for each owner in order: 1 renewed, 0 gone, or the text of
+	// an error that says neither. It only lengthens leases, so that its replay
+	// is safe.
+	Script *scripts.Script
+	// Add appends what the script has to know of one owner. Its keys are in one
+	// slot.
+	Add func(keys, args []string, key Key, owner string, lease time.Duration) (k, a []string)
+}
+
+// LockRenewal is that of every lock whose owners are fields of the hash that
+// its name is, under one time to live.
+var LockRenewal = &Renewal{
+	Script: scripts.Must(lua, "lua/renew.lua"),
+	Add: func(keys, args []string, key Key, owner string, lease time.Duration) (k, a []string) {
+		return append(keys, key.Name), append(args, owner, strconv.FormatInt(Millis(lease), 10))
+	},
+}
