@@ -97,7 +97,7 @@ func (a *Combined) For(key string) *Combined {
 	return All(keyed...)
 }
 
-// String names the members.
+// String names the members, as [Bucket.String] does.
 func (a *Combined) String() string {
 	var names []string
 	for _, b := range a.members {
@@ -122,7 +122,7 @@ func (a *Combined) check() error {
 		}
 	}
 	if !e.SameSlot(a.states...) {
-		return fmt.Errorf("%w: keys %q", ErrCrossSlot, a.states)
+		return ErrCrossSlot
 	}
 	return nil
 }

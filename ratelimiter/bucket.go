@@ -2,6 +2,7 @@ package ratelimiter
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -39,12 +40,14 @@ type handle struct {
 	options
 }
 
-// String names the bucket.
+// String names the bucket, as errors do. Of the key, which may be a secret, it
+// has a hash: the first 8 hexadecimal digits of its SHA-256.
 func (b *Bucket) String() string {
 	if b.key == "" {
 		return fmt.Sprintf("rate limiter %q", b.limiter)
 	}
-	return fmt.Sprintf("rate limiter %q for %q", b.limiter, b.key)
+	sum := sha256.Sum256([]byte(b.key))
+	return fmt.Sprintf("rate limiter %q for key #%x", b.limiter, sum[:4])
 }
 
 // Allow reports whether one token is there now, and takes it. See [Bucket.Take].

@@ -8,8 +8,8 @@ import (
 )
 
 // What a program branches on. Every error of this package names the operation
-// and the limiter, and wraps one of these, the context's error and its cause,
-// or the error of Redis. A refusal is no error: it is a [Decision].
+// and the limiter, of a key only a hash, see [Bucket.String], and wraps one of
+// these, the context's error and its cause, or the error of Redis. A refusal is no error: it is a [Decision].
 var (
 	// ErrNoRate says that nobody has set a rate for this limiter.
 	ErrNoRate = errors.New("no rate was set")

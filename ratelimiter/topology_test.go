@@ -184,6 +184,7 @@ func acrossSlots(t *testing.T, cluster *redistest.Cluster) {
 		_, err := all.Take(t.Context(), 1)
 		require.ErrorIs(t, err, ratelimiter.ErrCrossSlot, name)
 		require.ErrorIs(t, err, ratelimiter.ErrOption, name)
+		require.NotContains(t, err.Error(), "{u}", "a key's text: %s", name)
 		require.ErrorIs(t, all.Wait(t.Context()), ratelimiter.ErrCrossSlot, name)
 	}
 	for _, node := range cluster.Nodes() {

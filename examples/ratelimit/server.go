@@ -70,7 +70,7 @@ func serve(in io.Reader, out io.Writer) (err error) {
 
 // limited is the handler behind the limit.
 func limited(c *rueidisson.Client, limiter string) (http.Handler, error) {
-	limit, err := httplimit.New(c.RateLimiter(limiter), httplimit.ByHeader(clientHeader), httplimit.FailClosed,
+	limit, err := httplimit.New(c.RateLimiter(limiter), httplimit.ByHeader(clientHeader, httplimit.Plain()), httplimit.FailClosed,
 		httplimit.PolicyNames("api"), httplimit.Timeout(decisionTimeout))
 	if err != nil {
 		return nil, err

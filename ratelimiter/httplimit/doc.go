@@ -59,6 +59,15 @@
 // left and is never reached. Behind a proxy that was not named, all clients are
 // one. A client of IPv6 is its /64, see [IPv6Prefix].
 //
+// # Keys that are secrets
+//
+// What lets somebody in, such as an API key, stands neither in Redis nor in a
+// log. [ByHeader] makes a hash of the header's value the key, unless it is told
+// [Plain]; a function given to [By] has to do that by itself. Errors and log
+// lines call a key by its kind and the first 8 hexadecimal digits of its
+// SHA-256, as in "header Authorization #0dff0beb". Addresses stay readable in
+// Redis and in the log lines of this package.
+//
 // # Headers
 //
 // [Draft11] is draft-ietf-httpapi-ratelimit-headers-11, which is not a standard

@@ -45,7 +45,7 @@ func TestAServerThatIsGone(t *testing.T) {
 	}
 	by := map[string]http.Handler{}
 	for name, f := range failures {
-		by[name] = limitBy(t, l, httplimit.ByHeader("User"), f, httplimit.Observe(seen.observe),
+		by[name] = limitBy(t, l, httplimit.ByHeader("User", httplimit.Plain()), f, httplimit.Observe(seen.observe),
 			httplimit.Logger(slog.New(slog.NewTextHandler(&log, nil))))(hello)
 		assert.Equal(t, http.StatusOK, serve(by[name], request("u")).Code)
 	}
@@ -77,7 +77,7 @@ func TestAServerThatIsGone(t *testing.T) {
 func TestASilentServerIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	l, proxy := behindProxy(t)
-	h := limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailWith(func(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
+	h := limitBy(t, l, httplimit.ByHeader("User", httplimit.Plain()), httplimit.FailWith(func(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		w.WriteHeader(http.StatusTeapot)
 	}), httplimit.Timeout(20*time.Millisecond))(hello)
@@ -93,7 +93,7 @@ func TestALimiterWithoutARateFailsAsChosen(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, serve(h, request("u")).Code)
 	assert.ErrorIs(t, seen.all[0].Err, ratelimiter.ErrNoRate)
 	assert.Empty(t, seen.all[0].Limits, "nobody could decide")
-	h = limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailOpen)(hello)
+	h = limitBy(t, l, httplimit.ByHeader("User", httplimit.Plain()), httplimit.FailOpen)(hello)
 	assert.Equal(t, http.StatusOK, serve(h, request("u")).Code)
 }
 
@@ -104,7 +104,7 @@ func TestACostBelowZeroIsNoFailure(t *testing.T) {
 	var seen reports
 	var log bytes.Buffer
 	of := func(cost int64, opts ...httplimit.Option) http.Handler {
-		return limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailOpen, append(opts, httplimit.Observe(seen.observe),
+		return limitBy(t, l, httplimit.ByHeader("User", httplimit.Plain()), httplimit.FailOpen, append(opts, httplimit.Observe(seen.observe),
 			httplimit.Logger(slog.New(slog.NewTextHandler(&log, nil))), httplimit.Cost(func(*http.Request) int64 { return cost }))...)(hello)
 	}
 	for _, cost := range []int64{-1, math.MinInt64} {
@@ -132,8 +132,8 @@ func TestACostThatNoBucketHoldsIsNoFailure(t *testing.T) {
 	})
 	cost := httplimit.Cost(func(*http.Request) int64 { return math.MaxInt64 })
 	var seen reports
-	one := limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailOpen, own, cost, httplimit.PolicyNames("api"), httplimit.Observe(seen.observe))(hello)
-	several := limitBy(t, c.RateLimiter(name+"/1"), httplimit.ByHeader("User"), httplimit.FailOpen, own, cost,
+	one := limitBy(t, l, httplimit.ByHeader("User", httplimit.Plain()), httplimit.FailOpen, own, cost, httplimit.PolicyNames("api"), httplimit.Observe(seen.observe))(hello)
+	several := limitBy(t, c.RateLimiter(name+"/1"), httplimit.ByHeader("User", httplimit.Plain()), httplimit.FailOpen, own, cost,
 		httplimit.Also(c.RateLimiter(name+"/2")), httplimit.Observe(seen.observe))(hello)
 	proxy.Refuse()
 	proxy.CutAll()
@@ -153,7 +153,7 @@ func TestACostThatNoBucketHoldsIsNoFailure(t *testing.T) {
 func TestACostAboveThatOfAFallbackIsNoFailure(t *testing.T) {
 	t.Parallel()
 	l, proxy := behindProxy(t, ratelimiter.WithFallback(20*time.Millisecond, ratelimiter.Local(ratelimiter.PerHour(5))))
-	h := limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailOpen, httplimit.Timeout(100*time.Millisecond),
+	h := limitBy(t, l, httplimit.ByHeader("User", httplimit.Plain()), httplimit.FailOpen, httplimit.Timeout(100*time.Millisecond),
 		httplimit.Cost(func(*http.Request) int64 { return 6 }))(hello)
 	proxy.BlackHole()
 	w := serve(h, request("u"))
@@ -177,7 +177,7 @@ func TestALimitersOwnFallback(t *testing.T) {
 			t.Parallel()
 			l, proxy := behindProxy(t, ratelimiter.WithFallback(within, c.fallback))
 			var seen reports
-			h := limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailWith(func(http.ResponseWriter, *http.Request, http.Handler, error) {
+			h := limitBy(t, l, httplimit.ByHeader("User", httplimit.Plain()), httplimit.FailWith(func(http.ResponseWriter, *http.Request, http.Handler, error) {
 				t.Error("the fallback has decided")
 			}), httplimit.Observe(seen.observe), httplimit.RefundIf(func(httplimit.Response) bool { return true }))(hello)
 			proxy.BlackHole()
@@ -215,7 +215,7 @@ func TestTheFallbacksOfSeveralLimits(t *testing.T) {
 			for i, f := range c.fallbacks {
 				limits[i] = rated(t, client.RateLimiter(redistest.Name(t), ratelimiter.WithFallback(within, f)), ratelimiter.PerHour(100))
 			}
-			h := limitBy(t, limits[0], httplimit.ByHeader("User"), httplimit.FailWith(func(http.ResponseWriter, *http.Request, http.Handler, error) {
+			h := limitBy(t, limits[0], httplimit.ByHeader("User", httplimit.Plain()), httplimit.FailWith(func(http.ResponseWriter, *http.Request, http.Handler, error) {
 				t.Error("the fallbacks have decided")
 			}), httplimit.Also(limits[1]))(hello)
 			p.BlackHole()
@@ -231,7 +231,7 @@ func TestAClientThatIsGone(t *testing.T) {
 	l, proxy := behindProxy(t)
 	var seen reports
 	reached := false
-	h := limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailOpen, httplimit.Observe(seen.observe))(
+	h := limitBy(t, l, httplimit.ByHeader("User", httplimit.Plain()), httplimit.FailOpen, httplimit.Observe(seen.observe))(
 		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 	proxy.BlackHole()
 	ctx, cancel := context.WithCancel(t.Context())

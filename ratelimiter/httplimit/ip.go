@@ -29,7 +29,7 @@ func ByIP(opts ...IPOption) Key {
 			return Key{bad: err}
 		}
 	}
-	return Key{of: p.of}
+	return Key{of: p.of, kind: "address", open: true}
 }
 
 // An IPOption changes how [ByIP] finds the client's address.

@@ -1,6 +1,8 @@
 package httplimit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,8 +13,10 @@ import (
 // Key finds out whose request it is: [ByIP], [ByHeader], or [By] a function of
 // your own. The zero value is not usable.
 type Key struct {
-	of  func(*http.Request) (string, error)
-	bad error // what New returns
+	of   func(*http.Request) (string, error)
+	kind string
+	open bool  // its text may stand in logs
+	bad  error // what New returns
 }
 
 // Of is the key of a request. Functions given to [By] can use it to fall back
@@ -34,27 +38,79 @@ func (k Key) Of(r *http.Request) (string, error) {
 	return key, err
 }
 
-// By is a key function of your own. An empty key is none.
+// told is how logs call a key: by its kind and a hash, as the text may be a
+// secret. An address is none. The hash is the one in the limiter's own errors.
+func (k Key) told(key string) string {
+	if k.open {
+		return k.kind + " " + key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return k.kind + " #" + hex.EncodeToString(sum[:4])
+}
+
+// By is a key function of your own. An empty key is none. What it returns
+// stands in Redis as it is, unless it is longer than 64 bytes: a secret is to
+// be hashed before.
 func By(of func(*http.Request) (string, error)) Key {
 	if of == nil {
 		return Key{bad: fmt.Errorf("%w: By of nil", ratelimiter.ErrOption)}
 	}
-	return Key{of: of}
+	return Key{of: of, kind: "own"}
 }
 
-// ByHeader is the value of a header, such as X-Api-Key. A request without it, or
-// with several, has no key. A client that may write what it likes there gets a
-// full bucket for each value that it invents: use it behind something that
-// knows the values.
-func ByHeader(name string) Key {
+// ByHeader is the value of a header, such as X-Api-Key or Authorization. As
+// that may be a secret, its hash is the key: the first 128 bits of its SHA-256,
+// in hexadecimal digits. With [Plain] it is the value itself. A request without
+// the header, or with several, has no key. A client that may write what it likes
+// there gets a full bucket for each value that it invents: use it behind
+// something that knows the values.
+func ByHeader(name string, opts ...HeaderOption) Key {
 	if name == "" {
 		return Key{bad: fmt.Errorf("%w: ByHeader of an empty name", ratelimiter.ErrOption)}
 	}
-	return Key{of: func(r *http.Request) (string, error) {
-		values := r.Header.Values(name)
-		if len(values) != 1 {
-			return "", fmt.Errorf("%w: %d headers %s", ErrNoKey, len(values), http.CanonicalHeaderKey(name))
+	h := headerKey{name: http.CanonicalHeaderKey(name), spell: hashOf}
+	for _, o := range opts {
+		if o == nil {
+			return Key{bad: fmt.Errorf("%w: a nil option", ratelimiter.ErrOption)}
 		}
-		return strings.TrimSpace(values[0]), nil
-	}}
+		o.applyHeader(&h)
+	}
+	return Key{of: h.of, kind: "header " + h.name}
+}
+
+// A HeaderOption changes what [ByHeader] makes of a header.
+type HeaderOption interface{ applyHeader(*headerKey) }
+
+type headerOption func(*headerKey)
+
+func (o headerOption) applyHeader(h *headerKey) { o(h) }
+
+// Plain makes the header's value the key as it is, so that it can be read in
+// Redis: for names of users and tenants, not for what lets somebody in.
+func Plain() HeaderOption {
+	return headerOption(func(h *headerKey) { h.spell = func(value string) string { return value } })
+}
+
+// headerKey reads keys from a header.
+type headerKey struct {
+	name  string
+	spell func(value string) string
+}
+
+func (h headerKey) of(r *http.Request) (string, error) {
+	values := r.Header[h.name]
+	if len(values) != 1 {
+		return "", fmt.Errorf("%w: %d headers %s", ErrNoKey, len(values), h.name)
+	}
+	value := strings.TrimSpace(values[0])
+	if value == "" {
+		return "", fmt.Errorf("%w: an empty header %s", ErrNoKey, h.name)
+	}
+	return h.spell(value), nil
+}
+
+// hashOf is as long as nobody finds two values of one hash.
+func hashOf(value string) string {
+	sum := sha256.Sum256([]byte(value))
+	return hex.EncodeToString(sum[:16])
 }

@@ -14,7 +14,8 @@ import (
 type Report struct {
 	Outcome Outcome
 
-	// Key is whose request it is, "" if that is not known.
+	// Key is whose request it is, "" if that is not known. Unless it was
+	// made by [ByIP], or by [ByHeader] without [Plain], it may be a secret.
 	Key string
 
 	// Cost is how many tokens it took or wanted.
@@ -115,9 +116,17 @@ func (m *middleware) observe(r *http.Request, p Report) {
 	}
 	if more, ok := m.log.speak(time.Now()); ok {
 		m.logger.WarnContext(r.Context(), "rate limiter failed",
-			slog.String("name", m.limits[0].Name()), slog.String("outcome", p.Outcome.String()),
-			slog.Int("unlogged", more), slog.Any("err", p.Err))
+			slog.String("name", m.limits[0].Name()), slog.String("key", m.told(p.Key)),
+			slog.String("outcome", p.Outcome.String()), slog.Int("unlogged", more), slog.Any("err", p.Err))
 	}
+}
+
+// told is how the log calls a key.
+func (m *middleware) told(key string) string {
+	if m.sharedKey != "" && key == m.sharedKey {
+		return "shared"
+	}
+	return m.key.told(key)
 }
 
 // quiet keeps a server that is gone from filling the log with every request.

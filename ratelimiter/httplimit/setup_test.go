@@ -51,7 +51,7 @@ var patient = httplimit.Timeout(30 * time.Second)
 
 func limit(t testing.TB, l *ratelimiter.Limiter, opts ...httplimit.Option) func(http.Handler) http.Handler {
 	t.Helper()
-	return limitBy(t, l, httplimit.ByHeader("User"), httplimit.FailClosed, opts...)
+	return limitBy(t, l, httplimit.ByHeader("User", httplimit.Plain()), httplimit.FailClosed, opts...)
 }
 
 func limitBy(t testing.TB, l *ratelimiter.Limiter, k httplimit.Key, f httplimit.Failure, opts ...httplimit.Option) func(http.Handler) http.Handler {
