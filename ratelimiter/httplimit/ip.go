@@ -13,8 +13,8 @@ import (
 
 // ByIP is the client's address: that of the connection, or what trusted proxies
 // say of it, see [TrustProxies]. Addresses of IPv6 count by their prefix, see
-// [IPv6Prefix]; those that carry one of IPv4 (::ffff:192.0.2.1) are that one;
-// zones and ports do not matter. Keys look like "192.0.2.1" and
+// [IPv6Prefix]; those that carry one of IPv4 (::ffff:192.0.2.1, and
+// 64:ff9b::192.0.2.1 of a NAT64) are that one; zones and ports do not matter. Keys look like "192.0.2.1" and
 // "2001:db8:1:2::/64".
 //
 // If the address cannot be read, or a trusted proxy wrote something that is no
@@ -145,9 +145,23 @@ func (p *ipKey) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(p.proxies, func(trusted netip.Prefix) bool { return trusted.Contains(a) })
 }
 
+// nat64 is the well-known prefix of RFC 6052: clients of IPv4 whom a translator
+// makes into clients of IPv6.
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// translated is the address of IPv4 that stands in one of a NAT64. Who is
+// trusted is told by the address before that.
+func translated(a netip.Addr) netip.Addr {
+	if !nat64.Contains(a) {
+		return a
+	}
+	bytes := a.As16()
+	return netip.AddrFrom4([4]byte(bytes[12:]))
+}
+
 // text is the key of an address.
 func (p *ipKey) text(a netip.Addr) string {
-	if a.Is4() || p.v6 == 128 {
+	if a = translated(a); a.Is4() || p.v6 == 128 {
 		return a.String()
 	}
 	return netip.PrefixFrom(a, p.v6).Masked().String()

@@ -58,6 +58,11 @@ func TestWhoseAddress(t *testing.T) {
 		{"IPv4 in IPv6", from("[::ffff:192.0.2.1]:1", xff), nil, "192.0.2.1"},
 		{"a proxy by IPv4 in IPv6", from("[::ffff:10.0.0.1]:1", xff, "::ffff:192.0.2.1"), []IPOption{behind}, "192.0.2.1"},
 		{"a proxy named by IPv4 in IPv6", from("10.0.0.1:1", xff, "192.0.2.1"), []IPOption{TrustProxies("::ffff:10.0.0.0/104")}, "192.0.2.1"},
+		{"NAT64", from("[64:ff9b::c000:201]:1", xff), nil, "192.0.2.1"},
+		{"NAT64, another client of the same", from("[64:ff9b::c000:202]:1", xff), []IPOption{IPv6Prefix(48)}, "192.0.2.2"},
+		{"NAT64 behind a proxy", from("10.1.2.3:80", xff, "64:ff9b::192.0.2.1"), []IPOption{behind}, "192.0.2.1"},
+		{"NAT64 of a proxy is no proxy by IPv4", from("[64:ff9b::a01:203]:1", xff, "6.6.6.6"), []IPOption{behind}, "10.1.2.3"},
+		{"what is beside NAT64's prefix", from("[64:ff9b:1::c000:201]:1", xff), nil, "64:ff9b:1::/64"},
 		{"without a port, as other middleware leaves it", from("192.0.2.1", xff), nil, "192.0.2.1"},
 
 		{"no address", from("pipe", xff), nil, ""},

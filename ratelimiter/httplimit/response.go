@@ -68,11 +68,14 @@ func (w *recorder) response(r *http.Request) Response {
 	return Response{Request: r, Status: w.status, Header: w.Header()}
 }
 
-// asCapableAs is the recorder as a writer that can be flushed and taken over if
-// its own can: some handlers ask for that by a type assertion.
+// asCapableAs is the recorder as a writer that can be flushed, taken over and
+// asked to push if its own can: some handlers ask for that by a type assertion.
 func (w *recorder) asCapableAs(own http.ResponseWriter) http.ResponseWriter {
 	f, flushes := own.(http.Flusher)
 	h, hijacks := own.(http.Hijacker)
+	if p, pushes := own.(http.Pusher); pushes {
+		return w.pushing(p, flushes, flusher{w, f}, hijacks, hijacker{w, h})
+	}
 	switch {
 	case flushes && hijacks:
 		return struct {
@@ -92,6 +95,36 @@ func (w *recorder) asCapableAs(own http.ResponseWriter) http.ResponseWriter {
 		}{w, hijacker{w, h}}
 	}
 	return w
+}
+
+// pushing is asCapableAs for writers of HTTP/2. What is pushed is a request of
+// its own, which comes by the limit again.
+func (w *recorder) pushing(p http.Pusher, flushes bool, f flusher, hijacks bool, h hijacker) http.ResponseWriter {
+	switch {
+	case flushes && hijacks:
+		return struct {
+			*recorder
+			flusher
+			hijacker
+			http.Pusher
+		}{w, f, h, p}
+	case flushes:
+		return struct {
+			*recorder
+			flusher
+			http.Pusher
+		}{w, f, p}
+	case hijacks:
+		return struct {
+			*recorder
+			hijacker
+			http.Pusher
+		}{w, h, p}
+	}
+	return struct {
+		*recorder
+		http.Pusher
+	}{w, p}
 }
 
 type flusher struct {

@@ -140,23 +140,82 @@ type hijackable struct{ bare }
 
 func (hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, nil }
 
+type pushable struct{ http.ResponseWriter }
+
+func (pushable) Push(string, *http.PushOptions) error { return nil }
+
+type flushable struct {
+	bare
+	http.Flusher
+}
+
 func TestAWriterIsGivenNoAbilitiesItHasNot(t *testing.T) {
 	t.Parallel()
 	l := limiter(t, ratelimiter.PerHour(100))
-	for name, c := range map[string]struct {
-		writer           http.ResponseWriter
-		flushes, hijacks bool
-	}{
-		"neither":    {bare{httptest.NewRecorder()}, false, false},
-		"flushes":    {httptest.NewRecorder(), true, false},
-		"taken over": {hijackable{bare{httptest.NewRecorder()}}, false, true},
+	plain := bare{httptest.NewRecorder()}
+	flushes, takesOver := flushable{plain, httptest.NewRecorder()}, hijackable{plain}
+	both := struct {
+		bare
+		http.Flusher
+		http.Hijacker
+	}{plain, flushes, takesOver}
+	for name, own := range map[string]http.ResponseWriter{
+		"neither": plain, "flushes": flushes, "taken over": takesOver, "both": both,
+		"pushes": pushable{plain}, "pushes and flushes, as HTTP/2 does": struct {
+			flushable
+			http.Pusher
+		}{flushes, pushable{}},
+		"pushes and is taken over": struct {
+			hijackable
+			http.Pusher
+		}{takesOver, pushable{}},
+		"all three": struct {
+			flushable
+			http.Hijacker
+			http.Pusher
+		}{flushes, takesOver, pushable{}},
 	} {
+		called := false
 		h := limit(t, l, httplimit.RefundIf(httplimit.Failed))(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, flushes := w.(http.Flusher)
-			_, hijacks := w.(http.Hijacker)
-			assert.Equal(t, c.flushes, flushes, name)
-			assert.Equal(t, c.hijacks, hijacks, name)
+			called = true
+			assert.Equal(t, abilities(own), abilities(w), name)
 		}))
-		h.ServeHTTP(c.writer, request("u"))
+		h.ServeHTTP(own, request("u"))
+		assert.True(t, called, name)
 	}
+}
+
+// abilities are what handlers ask a writer for by a type assertion.
+func abilities(w http.ResponseWriter) (all [3]bool) {
+	_, all[0] = w.(http.Flusher)
+	_, all[1] = w.(http.Hijacker)
+	_, all[2] = w.(http.Pusher)
+	return all
+}
+
+// A push is one of the server's own.
+func TestAHandlerBehindARefundPushesOverHTTP2(t *testing.T) {
+	t.Parallel()
+	pushed := make(chan error, 1)
+	h := limit(t, limiter(t, ratelimiter.PerHour(100)), httplimit.RefundIf(httplimit.Failed))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, ok := w.(http.Pusher)
+		if !assert.True(t, ok, r.Proto) {
+			pushed <- nil
+			return
+		}
+		pushed <- p.Push("/style.css", nil)
+	}))
+	s := httptest.NewUnstartedServer(h)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+	require.NoError(t, err)
+	r.Header.Set("User", "u")
+	response, err := s.Client().Do(r)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, 2, response.ProtoMajor)
+	// Go's client has switched pushes off, and the server says so.
+	assert.ErrorIs(t, <-pushed, http.ErrNotSupported)
 }
