@@ -2,7 +2,7 @@ package lock
 
 import (
 	"context"
-	"slices"
+	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
@@ -21,53 +21,78 @@ import (
 //
 // It panics if parent is nil, as the context package does.
 func (h *Hold) Context(parent context.Context) context.Context {
-	inner, cancel := context.WithCancelCause(parent)
-	c := &holdContext{Context: inner, cancel: cancel, hold: h}
-	if parent.Done() != nil {
-		c.forget = context.AfterFunc(inner, func() { h.seat.unregister(c) })
+	if parent == nil {
+		panic("lock: cannot create a context from a nil parent")
 	}
-	if h.Err() != nil || !h.seat.register(c) {
-		c.end(h.Err())
+	c := &holdContext{hold: h}
+	if parent.Done() == nil {
+		c.ending, c.values = h.seat.lasting(h), parent
+	} else {
+		h.seat.list(c, parent)
 	}
+	_ = c.Err() // a hold that has ended ends it at once
 	return c
 }
 
+// holdContext is one level's context. It stays with the hold until its parent
+// ends. As many as are made of parents that cannot end, such as Background,
+// share one ending, and nothing stays of each.
 type holdContext struct {
-	context.Context // cancelled by the parent or by the hold
-	cancel          context.CancelCauseFunc
-	hold            *Hold
-	forget          func() bool // stops the watch on the parent, if there is one
+	ending
+	values context.Context // the parent, if the ending is not derived from it
+	hold   *Hold
+
+	// Guarded by the seat's mutex: its place in the level's list, if it has one.
+	prev, next *holdContext
+	forget     func() bool // stops the watch on the parent
+}
+
+// ending is a context of the context package, so that deriving from a hold's
+// context costs no goroutine.
+type ending struct {
+	context.Context
+	cancel context.CancelCauseFunc
+}
+
+func newEnding(parent context.Context) ending {
+	ctx, cancel := context.WithCancelCause(parent)
+	return ending{ctx, cancel}
 }
 
 // Err looks at the clocks before it says that all is well.
 func (c *holdContext) Err() error {
-	if c.Context.Err() == nil {
+	if c.ending.Err() == nil {
 		if cause := c.hold.Err(); cause != nil {
 			c.cancel(cause)
 		}
 	}
-	return c.Context.Err()
+	return c.ending.Err()
 }
 
 // Value finds the hold for its own lock. A hold that has ended is as if it
-// were not there: the one around it may still stand.
+// were not there: the one around it may still stand. A shared ending has one
+// value: itself, for which context.Cause asks.
 func (c *holdContext) Value(key any) any {
 	if k, ok := key.(carriedKey); ok && c.carries(k) {
 		return c.hold
 	}
-	return c.Context.Value(key)
+	if v := c.ending.Value(key); v != nil || c.values == nil {
+		return v
+	}
+	return c.values.Value(key)
+}
+
+// Deadline is the parent's.
+func (c *holdContext) Deadline() (time.Time, bool) {
+	if c.values != nil {
+		return c.values.Deadline()
+	}
+	return c.ending.Deadline()
 }
 
 func (c *holdContext) carries(k carriedKey) bool {
 	l := c.hold.seat.lock
 	return k.engine == l.e && k.key == l.p.Key() && c.hold.Err() == nil
-}
-
-func (c *holdContext) end(cause error) {
-	if c.forget != nil {
-		c.forget()
-	}
-	c.cancel(cause)
 }
 
 // carriedKey asks a context for the hold of one lock of one client.
@@ -82,28 +107,76 @@ func (l *Lock) carried(ctx context.Context) *Hold {
 	return hold
 }
 
-// register makes the context end with its hold. It fails if that has ended.
-func (s *seat) register(c *holdContext) bool {
+// contexts are what ends with one level.
+type contexts struct {
+	shared *ending      // of those whose parents cannot end; made with the first
+	listed *holdContext // the others: a list, so that one whose parent has ended leaves it at once
+}
+
+// end is called with what was taken from the level under the seat's mutex:
+// nobody else changes the list any more.
+func (cs contexts) end(cause error) {
+	if cs.shared != nil {
+		cs.shared.cancel(cause)
+	}
+	for c := cs.listed; c != nil; {
+		next := c.next
+		c.prev, c.next = nil, nil // whoever keeps one keeps no others
+		c.forget()
+		c.cancel(cause)
+		c = next
+	}
+}
+
+// take hands the contexts to whoever ends them.
+func (cs *contexts) take() contexts {
+	taken := *cs
+	*cs = contexts{}
+	return taken
+}
+
+// lasting is the ending that all contexts of h share whose parents cannot end.
+func (s *seat) lasting(h *Hold) ending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.contexts.shared == nil {
+		shared := newEnding(context.Background())
+		h.contexts.shared = &shared
+	}
+	return *h.contexts.shared
+}
+
+// list makes c end with its hold and with parent, and leave the list with the
+// latter.
+func (s *seat) list(c *holdContext, parent context.Context) {
+	c.ending = newEnding(parent)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.hold.released || s.cause != nil {
-		return false
+		return
 	}
-	if c.Context.Err() == nil { // else its parent has ended, and nobody would unregister it
-		c.hold.contexts = append(c.hold.contexts, c)
+	c.forget = context.AfterFunc(c.ending.Context, func() { s.unlist(c) }) // on a goroutine of its own: after this
+	c.next = c.hold.contexts.listed
+	if c.next != nil {
+		c.next.prev = c
 	}
-	return true
+	c.hold.contexts.listed = c
 }
 
-// unregister forgets a context whose parent has ended.
-func (s *seat) unregister(c *holdContext) {
+// unlist forgets a context that has ended. A list that was taken is left alone.
+func (s *seat) unlist(c *holdContext) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.hold.contexts = slices.DeleteFunc(c.hold.contexts, func(other *holdContext) bool { return other == c })
-}
-
-func endAll(contexts []*holdContext, cause error) {
-	for _, c := range contexts {
-		c.end(cause)
+	if c.hold.released || s.cause != nil {
+		return
 	}
+	if c.next != nil {
+		c.next.prev = c.prev
+	}
+	if c.prev != nil {
+		c.prev.next = c.next
+	} else {
+		c.hold.contexts.listed = c.next
+	}
+	c.prev, c.next = nil, nil
 }

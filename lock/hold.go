@@ -16,7 +16,7 @@ type Hold struct {
 
 	// Guarded by the seat's mutex.
 	released bool
-	contexts []*holdContext
+	contexts contexts
 	lost     chan struct{}
 }
 

@@ -43,16 +43,17 @@ func (s *seat) Ended(cause error) {
 	if s.cause == nil {
 		s.cause = cause
 	}
-	var contexts []*holdContext
+	ended := make([]contexts, 0, len(s.levels))
 	for _, h := range s.levels {
-		contexts = append(contexts, h.contexts...)
-		h.contexts = nil
+		ended = append(ended, h.contexts.take())
 		if h.lost != nil && !isClosed(h.lost) {
 			close(h.lost)
 		}
 	}
 	s.mu.Unlock()
-	endAll(contexts, cause)
+	for _, contexts := range ended {
+		contexts.end(cause)
+	}
 }
 
 func isClosed(ch <-chan struct{}) bool {
@@ -82,12 +83,11 @@ func (s *seat) leave(h *Hold) (last bool, err error) {
 		return false, ErrReleased
 	}
 	h.released = true
-	contexts := h.contexts
-	h.contexts = nil
+	contexts := h.contexts.take()
 	s.levels = slices.DeleteFunc(s.levels, func(level *Hold) bool { return level == h })
 	last = len(s.levels) == 0
 	s.mu.Unlock()
-	endAll(contexts, ErrReleased)
+	contexts.end(ErrReleased)
 	return last, nil
 }
 
