@@ -251,3 +251,35 @@ func TestTravellingRulesShareABucket(t *testing.T) {
 	assert.True(t, a.ok)
 	assert.EqualValues(t, 8*stored.perToken, a.q)
 }
+
+// takes asks as a client does: the lean script, and where that says nothing the
+// general one.
+func (c *bucketCase) takes(n int64) bool {
+	c.t.Helper()
+	if got := c.lean(n).numbers; len(got) > 0 {
+		return got[3] == 1
+	}
+	return c.take(n).ok
+}
+
+// A clock that was set back costs what it goes back by once, in refill, and does
+// not stop a bucket until it has caught up.
+func TestABucketFillsOnAfterAClockThatWentBack(t *testing.T) {
+	t.Parallel()
+	for _, back := range []time.Duration{1100 * time.Millisecond, 12 * time.Second, time.Hour, 10_000 * time.Hour} {
+		t.Run(back.String(), func(t *testing.T) {
+			t.Parallel()
+			c := newCase(t, PerSecond(100).WithBurst(10))
+			require.True(t, c.takes(10))
+			c.pass(-back)
+			granted := 0
+			for range 300 {
+				for c.takes(1) {
+					granted++
+				}
+				c.pass(10 * time.Millisecond)
+			}
+			assert.InDelta(t, 300, granted, 1, "in three seconds of 100/s")
+		})
+	}
+}

@@ -142,7 +142,7 @@ func (m *model) look(r *modelRule, now int64) (v *view, stale bool) {
 		}
 	}
 	if !m.own && v.t > clock+1_000_000 && v.t > v.block {
-		v.t = clock
+		v.t, v.changed = clock, true // a refusal keeps it, too
 	}
 	v.refill(clock)
 	return v, false

@@ -97,9 +97,11 @@ local function load(i)
 		end
 	end
 	-- The state is of the future: for up to a second the clock may have been set back, and in a block it is meant. Beyond,
-	-- there was a failover, or a clock was wrong.
+	-- there was a failover, or a clock was wrong. A refusal keeps that, too: unwritten, nothing would refill until the clock
+	-- has caught up.
 	if b.t > b.now + 1000000 and b.t > b.block then
 		b.t = b.now
+		b.changed = true
 	end
 	fill(b, b.now)
 	local credit = tonumber(ARGV[at + 8])

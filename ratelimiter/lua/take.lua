@@ -9,7 +9,8 @@
 -- ARGV[6]  ticks that one request takes
 -- ARGV[7]  how many such requests there are
 --
--- Returns  nil    the state is of another generation, or blocked: decide.lua has to be asked; nothing was done
+-- Returns  nil    the state is of another generation, blocked, or of the future: decide.lua has to be asked; nothing was
+--                 done
 --          array  {ticks missing afterwards, t, server time now, how many requests are granted}
 -- Replay   unsafe: a second run takes again
 local clock = redis.call('TIME')
@@ -31,7 +32,7 @@ if state then
 		end
 		t = now
 	elseif t > now + 1000000 then
-		t = now
+		return nil
 	end
 end
 local cost, m = tonumber(ARGV[6]), tonumber(ARGV[7])
