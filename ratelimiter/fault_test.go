@@ -299,6 +299,7 @@ func TestEveryOperationSurvivesAScriptFlush(t *testing.T) {
 		},
 	} {
 		require.NoError(t, f.limiter.SetRate(ctx, ratelimiter.PerHour(faultyBurst), ratelimiter.WithReset()), name)
+		require.NoError(t, f.limiter.Resume(ctx), name)
 		f.server.FlushScripts()
 		require.NoError(t, do(), name)
 	}

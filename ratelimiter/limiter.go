@@ -93,8 +93,10 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (stored Rate, created 
 
 // SetRate stores the rate for everybody, whatever is stored. Processes that
 // use the limiter follow within a second. What was taken stays taken, in whole
-// tokens and up to the new burst, unless [WithReset] makes all buckets full.
-// It also ends a pause.
+// tokens and up to the new burst, unless [WithReset] makes all buckets full. The
+// very rate that is stored, without WithReset, changes nothing, so that a program
+// may set its rate at each start. A paused limiter stays paused, whatever is set:
+// only [Limiter.Resume] ends a pause.
 //
 // A key that nobody asks about until it would have been full by the old rate is
 // full. Debt beyond the burst is forgiven. A wait that was already granted keeps
@@ -140,7 +142,7 @@ func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
 }
 
 // Pause stops granting, for all keys but those that go by a rule of their own,
-// see [WithRule], until [Limiter.Resume] or [Limiter.SetRate]: requests are
+// see [WithRule], until [Limiter.Resume]: requests are
 // refused with a RetryAfter of a second, as nobody knows when it ends, and waits
 // wait. Buckets fill meanwhile. Other processes follow within a second. It is
 // sent once.

@@ -177,6 +177,9 @@ type served struct {
 func (w *served) next() []request {
 	w.tick()
 	if w.happens(40) { // the server has no occasion to drop the key
+		if w.happens(4) {
+			return w.setRate(w.rule.code.Rate, w.happens(2))
+		}
 		return w.setRate(w.otherRate(), w.happens(4))
 	}
 	w.m.expire(w.now)
@@ -360,7 +363,10 @@ func (w *served) blockFor(µs int64) []request {
 
 func (w *served) setRate(rate Rate, reset bool) []request {
 	w.note("set rate %v, reset %v", rate, reset)
-	p := w.change(rate, reset)
+	p := w.rule
+	if rate != p.code.Rate || reset {
+		p = w.change(rate, reset)
+	}
 	flag := "0"
 	if reset {
 		flag = "1"

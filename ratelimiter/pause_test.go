@@ -68,12 +68,51 @@ func TestWhatAPausedLimiterSaysToReservations(t *testing.T) {
 	})
 }
 
-func TestSetRateEndsAPause(t *testing.T) {
+// Only Resume ends a pause: who sets a rate at each start must not open what an
+// operator has closed.
+func TestSetRateKeepsAPause(t *testing.T) {
 	t.Parallel()
-	l := limited(t, open(t, redistest.Shared(t).Addr()), ratelimiter.PerHour(10))
-	require.NoError(t, l.Pause(t.Context()))
-	require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerHour(5)))
-	gets(t, &l.Bucket, 5)
+	both(t, ratelimiter.PerHour(10), func(t *testing.T, r ratelimiter.Rate) {
+		l := limited(t, open(t, redistest.Shared(t).Addr()), r)
+		require.NoError(t, l.Pause(t.Context()))
+		other := r.WithBurst(5)
+		for name, set := range map[string]func() error{
+			"the same":              func() error { return l.SetRate(t.Context(), r) },
+			"the same, with reset":  func() error { return l.SetRate(t.Context(), r, ratelimiter.WithReset()) },
+			"another":               func() error { return l.SetRate(t.Context(), other) },
+			"another, with a reset": func() error { return l.SetRate(t.Context(), other, ratelimiter.WithReset()) },
+		} {
+			require.NoError(t, set(), name)
+			assert.True(t, isRefused(t, &l.Bucket, 1).Paused, name)
+		}
+		require.NoError(t, l.SetRate(t.Context(), other))
+		require.NoError(t, l.Resume(t.Context()))
+		gets(t, &l.Bucket, 5)
+	})
+}
+
+// A program that sets its rate at each start, or a reconciler, changes nothing.
+func TestTheSameRateAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	l := limited(t, open(t, redistest.Shared(t).Addr()), ratelimiter.PerSecond(100).WithBurst(1))
+	raw := redistest.Shared(t).Client(t)
+	stored := func() string {
+		text, err := raw.Do(t.Context(), raw.B().Get().Key(l.Name()).Build()).ToString()
+		require.NoError(t, err)
+		return text
+	}
+	before := stored()
+	for granted := 0; granted < 10; {
+		require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerSecond(100).WithBurst(1)))
+		ok, err := l.Allow(t.Context())
+		require.NoError(t, err)
+		if ok {
+			granted++
+		}
+	}
+	require.Equal(t, before, stored())
+	require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerSecond(100).WithBurst(1), ratelimiter.WithReset()))
+	require.NotEqual(t, before, stored())
 }
 
 func TestAPauseWantsARate(t *testing.T) {

@@ -193,10 +193,10 @@ func TestAGenerationNeverGoesBack(t *testing.T) {
 	h.create("n")
 	future := strconv.FormatInt(time.Now().Add(time.Hour).UnixMicro(), 10)
 	require.NoError(t, h.raw.Do(t.Context(), h.raw.B().Set().Key(h.rule).Value("tb1 "+future+" "+future+" "+handRule+" 0 n").Build()).Error())
-	for _, reset := range []string{"0", "1", "0"} {
+	for i, reset := range []string{"0", "1", "0"} {
 		before, err := strconv.ParseInt(h.generation(), 10, 64)
 		require.NoError(t, err)
-		h.set(handRule, reset, "m")
+		h.set(fmt.Sprintf("%d 3600000000000 10 0", 20+i), reset, "m")
 		fields := strings.Fields(h.read())
 		after, err := strconv.ParseInt(fields[1], 10, 64)
 		require.NoError(t, err)

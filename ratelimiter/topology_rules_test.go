@@ -123,7 +123,7 @@ func TestAPauseIsFollowedEverywhereWithinASecond(t *testing.T) {
 		{func() error { return here.Pause(t.Context()) }, false},
 		{func() error { return here.Resume(t.Context()) }, true},
 		{func() error { return here.Pause(t.Context()) }, false},
-		{func() error { return here.SetRate(t.Context(), ratelimiter.PerHour(1_000_001)) }, true},
+		{func() error { return here.Resume(t.Context()) }, true},
 	} {
 		_, err := there.Rate(t.Context())
 		require.NoError(t, err)

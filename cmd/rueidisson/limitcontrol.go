@@ -112,7 +112,7 @@ func (b *blocking) block(ctx context.Context, l buckets) error {
 	}{l.Name(), b.bucket.key, millis(b.d)}, "%s: blocked for %v\n", bucketName(l, &b.bucket), b.d)
 }
 
-const limitPauseLong = `pause stops granting, for all keys of NAME, until "limit resume" or "limit set".
+const limitPauseLong = `pause stops granting, for all keys of NAME, until "limit resume".
 Buckets fill meanwhile, requests are refused, and those that wait go on waiting.
 Programs follow within a second.
 

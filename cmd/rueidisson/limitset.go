@@ -10,7 +10,8 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-const limitSetLong = `set stores the rate of NAME for everybody, whatever was stored, and ends a pause.
+const limitSetLong = `set stores the rate of NAME for everybody, whatever was stored. The rate that is
+stored already changes nothing, and a paused limiter stays paused.
 Programs that use it follow within a second. What was taken stays taken, up to the
 new burst; --reset makes all buckets full.
 
