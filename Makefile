@@ -1,6 +1,6 @@
 # demo      a flash sale that never oversells; needs only Go
 # test      everything, against real servers (and the real Redisson); installs what is missing on Debian
-# soak      every test with its full counts, in at most an hour and a half; says what it ran
+# soak      the same tests with their full counts, in at most an hour for each of the three parts; says what it ran
 # lint      format, vet, staticcheck
 # bench     benchmarks; BENCH='Lock' chooses some
 # ratios    this library beside its floors and peers, as a table; takes a minute or two
@@ -12,7 +12,12 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCH       = .
 FUZZTIME    = 5s
 proven      = .cache/interop.json
-TEST        = RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -timeout 10m
+timeout     = 10m
+within      = 20m
+
+# testrun prints what go test would and then the slowest packages and tests, and ends what takes too long.
+TESTRUN     = RUEIDISSON_REQUIRE_SERVERS=1 go run ./internal/testrun -within $(within)
+TEST        = test -json -count=1 -timeout $(timeout)
 
 # Folders that may be there: a module of its own, and tests behind a build tag.
 bench   = $(wildcard bench/go.mod)
@@ -29,24 +34,25 @@ servers:
 test: test-go $(if $(bench),test-bench) $(if $(interop),test-interop)
 
 test-go: servers
-	$(TEST) -race ./...
+	$(TESTRUN) go $(TEST) -race ./...
 
 test-bench: servers
-	cd bench && $(TEST) ./...
+	$(TESTRUN) go -C bench $(TEST) ./...
 
-# The jars are built first, so that Maven takes none of the time. It is meant to be less than five minutes; a machine
-# that is busy gets more. table prints what go test would, and
-# fails where that would, and where the README claims something else than what has just been proven.
+# The jars are built first, so that Maven takes none of the time. table fails where a test was skipped, and where the
+# README claims something else than what has just been proven.
 test-interop: servers
 	sh scripts/java.sh
 	go run ./interop/jars
 	@mkdir -p $(dir $(proven))
-	RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -timeout 8m -p 1 -json -tags interop ./interop/... | tee $(proven) | \
-		go run ./interop/table -summary -within 8m -check README.md
+	$(TESTRUN) -keep $(proven) go $(TEST) -p 1 -tags interop ./interop/...
+	go run ./interop/table -check README.md $(proven)
 
-# What has a count for every day has its full count here, and -v says which.
-soak: servers
-	RUEIDISSON_SOAK=1 $(TEST) -timeout 30m -race -v ./...
+# What has a count for every day has its full count here, see package redistest.
+soak: export RUEIDISSON_SOAK = 1
+soak: timeout = 30m
+soak: within = 1h
+soak: test
 
 interop-table:
 	go run ./interop/table -readme README.md $(proven)

@@ -52,6 +52,7 @@ var layers = map[string]layer{
 	"internal/embedded":     testHelp,
 	"internal/locktest":     testHelp,
 	"internal/redistest":    testHelp,
+	"internal/testrun":      testHelp,
 }
 
 // family may share the types of the reentrant lock.

@@ -16,11 +16,8 @@
 // <!-- interop:begin --> and <!-- interop:end --> of that file, unless something is wrong with the run. With
 // -check it is compared with what stands there: a test that is new, gone, or was left out is a difference.
 //
-// With -summary it also prints what go test prints without -json, as it comes, and why tests were skipped: for
-// a pipe between the two.
-//
-// The exit code is 1 if the table differs, if a test of the run failed or was skipped, if there was none for
-// the table, or if the run took longer than -within. So a pipe does not hide what go test found.
+// The exit code is 1 if the table differs, if a test of the run failed or was skipped, or if there was none for
+// the table. So a pipe does not hide what go test found.
 package main
 
 import (
@@ -29,23 +26,18 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 )
 
 // options are the command line.
 type options struct {
 	results       string // file of events; standard input if empty
 	readme, check string
-	summary       bool
-	within        time.Duration // no limit if zero
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.readme, "readme", "", "file to write the table into")
 	flag.StringVar(&o.check, "check", "", "file to compare the table with")
-	flag.BoolVar(&o.summary, "summary", false, "print what go test prints without -json")
-	flag.DurationVar(&o.within, "within", 0, "how long the run may have taken")
 	flag.Parse()
 	o.results = flag.Arg(0)
 	if err := run(o, os.Stdin, os.Stdout); err != nil {
@@ -55,14 +47,14 @@ func main() {
 }
 
 func run(o options, stdin io.Reader, stdout io.Writer) error {
-	report, err := readResults(o, stdin, stdout)
+	report, err := readResults(o.results, stdin)
 	if err != nil {
 		return err
 	}
 	if len(report.rows()) == 0 {
 		return errors.Join(errors.New("no test named TestInterop.../<object>/<operation>/<direction> in the results"), report.problem())
 	}
-	problem := errors.Join(report.problem(), report.late(o.within))
+	problem := report.problem()
 	switch {
 	case o.check == "" && o.readme == "":
 		_, err := io.WriteString(stdout, report.table())
@@ -76,18 +68,14 @@ func run(o options, stdin io.Reader, stdout io.Writer) error {
 	}
 }
 
-func readResults(o options, stdin io.Reader, stdout io.Writer) (*report, error) {
-	told := &summary{out: io.Discard}
-	if o.summary {
-		told.out = stdout
+func readResults(name string, stdin io.Reader) (*report, error) {
+	if name == "" {
+		return read(stdin)
 	}
-	if o.results == "" {
-		return read(stdin, told)
-	}
-	file, err := os.Open(o.results)
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return read(file, told)
+	return read(file)
 }

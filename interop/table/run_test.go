@@ -1,12 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -123,44 +121,4 @@ func TestResultsWithoutTests(t *testing.T) {
 	t.Parallel()
 	require.ErrorContains(t, run(options{}, strings.NewReader("no events\n"), nil), "no test named")
 	require.ErrorContains(t, run(options{}, strings.NewReader(events("start", "fail")), nil), "failed: p")
-}
-
-func TestALongRun(t *testing.T) {
-	t.Parallel()
-	results := strings.ReplaceAll(events("run "+exclusion), "00:00Z", "00:10Z") +
-		`{"Action":"build-output","Output":"without a time"}` + "\n" +
-		strings.ReplaceAll(events("pass "+exclusion, "pass"), "00:00Z", "05:10Z")
-	for limit, says := range map[time.Duration]string{0: "", 5 * time.Minute: "", 299 * time.Second: "the run took 5m0s, which is more than 4m59s"} {
-		o := checking(t, proven, results)
-		o.within = limit
-		if err := run(o, nil, nil); says == "" {
-			require.NoError(t, err)
-		} else {
-			require.EqualError(t, err, says)
-		}
-	}
-}
-
-// said is an event with something that the test, or with an empty name the package, prints.
-func said(test, text string) string {
-	return fmt.Sprintf(`{"Action":"output","Package":"p","Test":%q,"Output":%q}`+"\n", test, text)
-}
-
-func TestSummary(t *testing.T) {
-	t.Parallel()
-	const bad, cut, off = "TestInterop/lock/names/both", "TestInterop/lock/waking/both", "TestInterop/lock/levels/both"
-	input := "a tool prints\n" +
-		`{"Action":"build-output","ImportPath":"q","Output":"q.go:1: undefined\n"}` + "\n" +
-		events("run "+exclusion) + said(exclusion, "=== RUN   good\n") + said(exclusion, "    log of the good\n") + events("pass "+exclusion) +
-		events("run "+bad) + said(bad, "=== RUN   bad\n") + said(bad, "    log of the bad\n") + said(bad, "--- FAIL: bad\n") + events("fail "+bad) +
-		events("run "+off) + said(off, "=== RUN   off\n") + said(off, "    why it is off\n") + events("skip "+off) +
-		events("run "+cut) + said(cut, "panic: timed out\n") +
-		said("", "PASS\n") + said("", "FAIL\tp\t1.0s\n") + events("fail")
-	var out strings.Builder
-	require.Error(t, run(options{results: files(t, "", input).results, check: "none", summary: true}, nil, &out))
-	require.Equal(t, "a tool prints\nq.go:1: undefined\n    log of the bad\n--- FAIL: bad\n    why it is off\nFAIL\tp\t1.0s\npanic: timed out\n", out.String())
-
-	out.Reset()
-	require.Error(t, run(options{results: files(t, "", input).results, check: "none"}, nil, &out))
-	require.Empty(t, out.String(), "not asked for")
 }

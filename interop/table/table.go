@@ -41,7 +41,7 @@ func (rows rowSet) add(name testName, r result) {
 func (rep *report) rows() rowSet {
 	rows := make(rowSet)
 	for key, s := range rep.tests {
-		name, ok := parseName(key.name)
+		name, ok := parseName(key.Name)
 		if !ok || s < cutShort && rep.isParent(key) {
 			continue
 		}

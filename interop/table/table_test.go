@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"strings"
 	"testing"
 
@@ -28,7 +27,7 @@ func events(lines ...string) string {
 
 func tableOf(t *testing.T, input string) string {
 	t.Helper()
-	rep, err := read(strings.NewReader(input), &summary{out: io.Discard})
+	rep, err := read(strings.NewReader(input))
 	require.NoError(t, err)
 	return strings.TrimPrefix(rep.table(), "| Object | Operation | Go → Java | Java → Go |\n|---|---|---|---|\n")
 }
@@ -102,7 +101,7 @@ func TestProblem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rep, err := read(strings.NewReader(events(c.events...)), &summary{out: io.Discard})
+			rep, err := read(strings.NewReader(events(c.events...)))
 			require.NoError(t, err)
 			if c.says == "" {
 				require.NoError(t, rep.problem())

@@ -1,0 +1,49 @@
+// Package gotest reads what go test -json prints.
+package gotest
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+)
+
+// Event is a line of go test -json, without the fields that nobody here asks for. See go doc test2json.
+type Event struct {
+	Time       time.Time // zero for what the compiler says
+	Action     string
+	Package    string
+	Test       string // empty for what is said of the whole package
+	Elapsed    float64
+	Output     string
+	Key, Value string // of an attribute
+}
+
+// Test is a test of a package: two packages may have tests of the same name. A package itself is the test without a
+// name.
+type Test struct{ Package, Name string }
+
+// Of is the test, or the package, that the event is about.
+func (e Event) Of() Test { return Test{e.Package, e.Test} }
+
+// Read hands over each event, and each line that is none, since tools print beside them. It returns at the end of r, or
+// with the error that ended it.
+func Read(r io.Reader, event func(Event), other func(line string)) error {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		var e Event
+		if json.Unmarshal(line, &e) == nil {
+			event(e)
+		} else if len(line) > 0 {
+			other(string(line))
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
