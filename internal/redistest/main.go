@@ -2,8 +2,13 @@ package redistest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,10 +24,11 @@ var shared struct {
 	dirs    []string
 }
 
-// Main runs the tests of a package, stops the shared servers, fails if goroutines are left over, and exits. In a
-// process that [StartChild] started it runs the named child instead.
+// Main runs the tests of a package, many parallel ones at once since they mostly wait, stops the shared servers, fails if
+// goroutines are left over, and exits. In a process that [StartChild] started it runs the named child instead.
 func Main(m *testing.M, children ...Children) {
 	runChild(children)
+	runBeside()
 	shared.Lock()
 	shared.ready = true
 	shared.servers = map[string]*process{}
@@ -33,6 +39,24 @@ func Main(m *testing.M, children ...Children) {
 		code = leaks()
 	}
 	os.Exit(code)
+}
+
+// beside is how many parallel tests run at once, unless -parallel says it: they wait for servers, leases and each other
+// for most of their time, so that as many as there are CPUs leave these idle.
+const beside = 16
+
+func runBeside() {
+	flag.Parse()
+	if !parallelSaid() {
+		_ = flag.Set(parallel, strconv.Itoa(max(beside, runtime.GOMAXPROCS(0)))) // fails only for what is no number
+	}
+}
+
+const parallel = "test.parallel"
+
+// parallelSaid asks for what is in the arguments: Set makes a flag look as if it had been said.
+func parallelSaid() bool {
+	return slices.ContainsFunc(os.Args[1:], func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), parallel) })
 }
 
 // leakPatience is for goroutines that end by themselves: rueidis' cluster client leaves one that sleeps for a second.

@@ -2,7 +2,9 @@ package redistest
 
 import (
 	"os"
+	"sync"
 	"testing"
+	"time"
 )
 
 func TestMain(m *testing.M) {
@@ -32,4 +34,29 @@ func runServer(p *Parent) {
 	}
 	p.Say("%s", s.addr())
 	p.Hear()
+}
+
+// TestParallelTestsWaitBesideEachOther is not parallel itself, so that nobody else takes their places.
+func TestParallelTestsWaitBesideEachOther(t *testing.T) {
+	if parallelSaid() {
+		t.Skip("-parallel says otherwise")
+	}
+	var others sync.WaitGroup
+	others.Add(beside)
+	all := make(chan struct{})
+	go func() { // ends when all have begun
+		others.Wait()
+		close(all)
+	}()
+	for range beside {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			others.Done()
+			select {
+			case <-all:
+			case <-time.After(patience):
+				t.Error("the others have not begun")
+			}
+		})
+	}
 }
