@@ -34,13 +34,13 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*
 		defer cancel()
 	}
 	key := p.Key()
-	c := contender{e: e, p: p, ask: ask, key: key, local: e.locals.get(key)}
+	c := contender{e: e, p: p, ask: ask, key: key, local: e.locals.Get(key)}
 	held, err := c.acquire(ctx, seat)
 	if err != nil {
 		if c.turn {
 			e.passTurn(c.local)
 		}
-		e.locals.put(key, c.local)
+		e.locals.Put(key, c.local)
 		if c.busy && errors.Is(err, errWaitOver) {
 			err = ErrNotAcquired
 		}
@@ -155,7 +155,7 @@ func (c *contender) discard(h *Held) {
 	if h.errAt(now) == nil && h.mayPass(now) && h.trustedEnough(now) && h.pass() {
 		return
 	}
-	c.e.locals.get(c.key) // the caller's own reference goes before the release has ended
+	c.e.locals.Get(c.key) // the caller's own reference goes before the release has ended
 	// Not spawn: Close may have stopped others, but it waits for this caller,
 	// and so for what the caller leaves behind.
 	c.e.tasks.Go(func() { // ends with the release, which has its own bound

@@ -296,7 +296,7 @@ func TestAHoldThatEndsOnItsWayMakesTheNextOneHead(t *testing.T) {
 		o := <-next
 		require.NoError(t, o.err)
 		require.NotSame(t, held, o.held)
-		s.e.locals.put(held.Key(), held.local)
+		s.e.locals.Put(held.Key(), held.local)
 		require.NoError(t, o.held.Release(t.Context()))
 	})
 }
@@ -311,10 +311,7 @@ func TestNothingIsRememberedOfAKeyThatNobodyUses(t *testing.T) {
 			waiting := s.acquire(ctx, Ask{})
 			require.ErrorIs(t, (<-waiting).err, context.DeadlineExceeded)
 		}
-		sh := s.e.locals.shard(s.Key())
-		sh.mu.Lock()
-		defer sh.mu.Unlock()
-		require.Empty(t, sh.m)
+		require.Zero(t, s.e.locals.Len())
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
@@ -60,7 +61,7 @@ type Engine struct {
 	topo    *topology
 	hub     *pubsub.Hub
 	dog     *watchdog.Watchdog
-	locals  locals
+	locals  *places.Places[Key, *local]
 	lanes   lanes
 	waiters sync.Pool     // places in local queues, to be used again
 	acks    chan struct{} // bounds WAIT, which costs a connection each
@@ -85,7 +86,7 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 		Config: cfg, Redis: client, born: born,
 		IDs: owner.NewIssuer(cfg.ClientID), Now: watchdog.NewClock(born),
 		cluster: client.Mode() == rueidis.ClientModeCluster,
-		acks:    make(chan struct{}, maxAckWaits),
+		acks:    make(chan struct{}, maxAckWaits), locals: newLocals(),
 		closing: make(chan struct{}), freed: make(chan struct{}, 1),
 	}
 	if e.Logger == nil {

@@ -52,7 +52,7 @@ func newFake(t *testing.T, change ...func(*Config)) *fakeServer {
 	s.e = &Engine{
 		Config: cfg, IDs: owner.NewIssuer(cfg.ClientID), Now: s.clock, topo: newTopology(nil, false, nil),
 		acks: make(chan struct{}, 1), closing: make(chan struct{}), freed: make(chan struct{}, 1),
-		hub: pubsub.New(s, pubsub.Options{Linger: cfg.Linger}),
+		hub: pubsub.New(s, pubsub.Options{Linger: cfg.Linger}), locals: newLocals(),
 	}
 	s.e.dog = watchdog.Start(s.clock, s)
 	t.Cleanup(func() {

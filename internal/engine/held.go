@@ -120,7 +120,7 @@ func (h *Held) leave() {
 		return
 	}
 	h.e.passTurn(h.local)
-	h.e.locals.put(h.Key(), h.local)
+	h.e.locals.Put(h.Key(), h.local)
 }
 
 // Shared reports whether others may take part in the hold.

@@ -33,7 +33,7 @@ func (h *Held) Release(ctx context.Context) error {
 	handed, err := h.handOver(ctx, now)
 	if handed {
 		h.observeRelease(ctx, true)
-		h.e.locals.put(h.Key(), h.local)
+		h.e.locals.Put(h.Key(), h.local)
 		return nil
 	}
 	if mayHaveRun(err) {

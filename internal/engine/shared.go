@@ -1,8 +1,10 @@
 package engine
 
-// Shared returns what all handles on one object have in common: the value that
-// create returned when key was asked for first. Keys are comparable, and of a
-// type of the object's own package. Values stay as long as the engine.
+// Shared returns what all objects of one kind have in common, such as the
+// places.Places of what they share per name: the value that create returned
+// when key was asked for first. Keys are comparable, and of a type of the
+// object's own package. Values stay as long as the engine, so there is none per
+// name.
 func (e *Engine) Shared(key any, create func() any) any {
 	if there, ok := e.common.Load(key); ok {
 		return there
