@@ -12,12 +12,15 @@ import (
 // ticket is the decision about one request, and what it was made of.
 type ticket struct {
 	Report
+	m       *middleware
+	request *http.Request // as the handler was given it
 	buckets []*ratelimiter.Bucket
+	bill    bill
 }
 
 // ask gets a decision about the request.
 func (m *middleware) ask(r *http.Request, cost int64) *ticket {
-	t := &ticket{Report: Report{Cost: cost, Shadow: m.shadow}}
+	t := &ticket{Report: Report{Cost: cost, Shadow: m.shadow}, m: m}
 	if cost < 0 {
 		t.Outcome, t.Err = NoCost, fmt.Errorf("%w: %d", ErrNoCost, cost)
 		return t
@@ -123,7 +126,9 @@ func (m *middleware) limitsOf(decisions []ratelimiter.Decision) []Limit {
 }
 
 // refundable reports whether something was taken from the server's buckets.
-func (t *ticket) refundable() bool { return t.Outcome == Allowed && !t.Limits[0].Fallback }
+func (t *ticket) refundable() bool {
+	return t.Outcome == Allowed && len(t.Limits) > 0 && !t.Limits[0].Fallback
+}
 
 // refund gives back what the request took. The client may be gone by then, and
 // is owed it all the same.
@@ -131,13 +136,6 @@ func (m *middleware) refund(r *http.Request, t *ticket) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), m.timeout)
 	defer cancel()
 	done := t.Report
-	done.Outcome, done.Err = Refunded, giveBack(ctx, t.buckets, t.Cost)
+	done.Outcome, done.Err = Refunded, t.giveBack(ctx)
 	m.observe(r, done)
-}
-
-func giveBack(ctx context.Context, buckets []*ratelimiter.Bucket, cost int64) error {
-	if len(buckets) == 1 { // All has no rates per client
-		return buckets[0].Refund(ctx, cost)
-	}
-	return all(buckets).Refund(ctx, cost)
 }

@@ -105,4 +105,15 @@
 // successes count. They are taken before, so that many requests at once get no
 // further than the limit either; the headers tell the count before the refund.
 // A handler that panics without having answered counts as status 500.
+//
+// # What is known afterwards
+//
+// The decision travels in the context of the request that the handler gets.
+// Where the cost is only known once the response is written, such as its bytes
+// or a model's tokens, [Charge] tells it: 1 token, or what [Cost] estimates, is
+// taken before, and the difference then. What exceeds the bucket becomes debt,
+// which the client's next requests are refused for. Such a limit's burst is what
+// a client may spend at once, and its rate what it may spend in the long run; a
+// client that has nothing left gets no further response, but one that it has
+// begun is not cut off.
 package httplimit

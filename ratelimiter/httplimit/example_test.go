@@ -3,6 +3,8 @@ package httplimit_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -117,6 +119,53 @@ func ExampleRefundIf() {
 	// 200 "api";r=0;t=60
 	// 401 "api";r=0;t=60
 	// 429 "api";r=0;t=60 60
+}
+
+// A model's answer is streamed, and what it has cost is known when it ends. The
+// first one costs more than there was: the next is refused until that is paid.
+func ExampleCharge() {
+	lim, stop := exampleLimiter(ratelimiter.PerMinute(60).WithBurst(10))
+	defer stop()
+
+	limit, err := httplimit.New(lim, httplimit.ByHeader("Authorization"), httplimit.FailClosed)
+	if err != nil {
+		panic(err)
+	}
+	server := httptest.NewServer(limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		spent := int64(0)
+		defer func() {
+			if err := httplimit.Charge(r.Context(), spent); err != nil { // also if the client has gone
+				log.Print(err)
+			}
+		}()
+		for _, word := range strings.Fields("the quick brown fox jumps over the lazy dog and runs away") {
+			if _, err := fmt.Fprintln(w, word); err != nil {
+				return
+			}
+			spent++
+			_ = http.NewResponseController(w).Flush()
+		}
+	})))
+	defer server.Close()
+
+	for range 2 {
+		r, _ := http.NewRequest(http.MethodGet, server.URL, nil)
+		r.Header.Set("Authorization", "Bearer secret")
+		response, err := server.Client().Do(r)
+		if err != nil {
+			panic(err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		if response.StatusCode == http.StatusOK {
+			fmt.Println(response.Status, "with", strings.Count(string(body), "\n"), "words")
+		} else {
+			fmt.Println(response.Status, "for", response.Header.Get("Retry-After"), "s")
+		}
+	}
+	// Output:
+	// 200 OK with 12 words
+	// 429 Too Many Requests for 3 s
 }
 
 // Users count by their plan, visitors by their address.

@@ -78,7 +78,7 @@ func (m *middleware) policies() []string {
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	cost := m.cost(r)
 	if cost == 0 {
-		next.ServeHTTP(w, r)
+		m.pass(w, r, next, &ticket{m: m})
 		return
 	}
 	t := m.ask(r, cost)
@@ -109,7 +109,9 @@ func (m *middleware) settle(w http.ResponseWriter, r *http.Request, next http.Ha
 		// An empty response would be a 200 to whoever still listens.
 		unavailable.write(w)
 	case Undecided:
-		m.failure.serve(w, r, next, t.Err)
+		with, served := t.carry(r)
+		defer served()
+		m.failure.serve(w, with, next, t.Err)
 	}
 }
 
@@ -128,17 +130,19 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, refused Repo
 
 // pass hands the request on, and gives back what the response says.
 func (m *middleware) pass(w http.ResponseWriter, r *http.Request, next http.Handler, t *ticket) {
+	with, served := t.carry(r)
+	defer served()
 	if m.refundIf == nil || !t.refundable() {
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, with)
 		return
 	}
 	rec := &recorder{ResponseWriter: w}
 	defer func() {
-		if m.refundIf(rec.response(r)) {
-			m.refund(r, t)
+		if m.refundIf(rec.response(with)) {
+			m.refund(with, t)
 		}
 	}()
-	next.ServeHTTP(rec.asCapableAs(w), r)
+	next.ServeHTTP(rec.asCapableAs(w), with)
 	rec.returned = true
 }
 

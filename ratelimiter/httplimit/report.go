@@ -63,10 +63,12 @@ const (
 	// Gone is a client that did not wait for the decision. Only under [Shadow]
 	// it is reported, as the request is passed on there.
 	Gone
+	// Charged comes after Allowed, by [Charge]; Cost is the whole then.
+	Charged
 )
 
 func (o Outcome) String() string {
-	names := [...]string{"allowed", "refused", "no key", "no cost", "undecided", "refunded", "gone"}
+	names := [...]string{"allowed", "refused", "no key", "no cost", "undecided", "refunded", "gone", "charged"}
 	if o < 0 || int(o) >= len(names) {
 		return fmt.Sprintf("Outcome(%d)", int(o))
 	}

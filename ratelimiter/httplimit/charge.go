@@ -1,0 +1,117 @@
+package httplimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// Charge says what the request of ctx has cost in all, once that is known, such
+// as the bytes or the model tokens of its response. What is above the [Cost]
+// that was taken before is charged, into debt if need be, so that the same
+// client's next requests are refused until that is paid; what is below it is
+// refunded. Of several limits ([Also]) each is.
+//
+// It may be called more than once, such as for each part of a long stream: n is
+// always the whole, and only what is new is sent. Each call is one round trip,
+// for each limit at the same time; it is bounded by [Timeout] and made also if
+// ctx has ended, as the client is gone. A charge of which no answer comes counts
+// as made, and is not made twice.
+//
+// ctx is that of the request that the handler was given, or made of it. Of
+// middlewares one around the other it is the innermost that hears of it. It does
+// nothing about a request that no limit on the server has decided about: one
+// whose Cost was 0, one that a limiter's fallback or [FailOpen] let through, one
+// that is only served because of [Shadow].
+//
+// Errors: [ErrNoDecision]; [ratelimiter.ErrOption] for n below 0;
+// [ratelimiter.ErrExceedsDebt]; those of [ratelimiter.Bucket.Charge].
+func Charge(ctx context.Context, n int64) error {
+	t, ok := ctx.Value(ticketKey{}).(*ticket)
+	switch {
+	case !ok:
+		return fmt.Errorf("httplimit: charge: %w", ErrNoDecision)
+	case n < 0:
+		return fmt.Errorf("httplimit: charge: %w: %d tokens", ratelimiter.ErrOption, n)
+	case !t.refundable():
+		return nil
+	}
+	if err := t.m.charge(ctx, t, n); err != nil {
+		return fmt.Errorf("httplimit: charge: %w", err)
+	}
+	return nil
+}
+
+// ErrNoDecision is returned by [Charge] for a context of no request that came
+// through a middleware of this package.
+var ErrNoDecision = errors.New("no limit has decided about this request")
+
+type ticketKey struct{}
+
+// carry is the request with the decision about it, and what copies back from
+// that what the server and the handlers further out read of a request that has
+// been served: net/http removes the files of a form, and logs tell patterns.
+func (t *ticket) carry(r *http.Request) (with *http.Request, served func()) {
+	with = r.WithContext(context.WithValue(r.Context(), ticketKey{}, t))
+	t.request = with
+	return with, func() { r.Pattern, r.MultipartForm = with.Pattern, with.MultipartForm }
+}
+
+// bill is what a request has paid so far.
+type bill struct {
+	mu   sync.Mutex
+	paid []int64 // tokens of each limit; nil: what the decision took
+}
+
+func (m *middleware) charge(ctx context.Context, t *ticket, n int64) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.timeout)
+	defer cancel()
+	done := t.Report
+	done.Outcome, done.Cost, done.Err = Charged, n, t.settle(ctx, n)
+	m.observe(t.request, done)
+	return done.Err
+}
+
+// settle makes n what the request has paid, of all limits at the same time.
+func (t *ticket) settle(ctx context.Context, n int64) error {
+	t.bill.mu.Lock()
+	defer t.bill.mu.Unlock()
+	if t.bill.paid == nil {
+		for range t.buckets {
+			t.bill.paid = append(t.bill.paid, t.Cost)
+		}
+	}
+	var all sync.WaitGroup
+	errs := make([]error, len(t.buckets))
+	for i := range t.buckets {
+		all.Go(func() { errs[i] = t.settleOne(ctx, i, n) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (t *ticket) settleOne(ctx context.Context, i int, n int64) error {
+	err := t.buckets[i].Settle(ctx, t.bill.paid[i], n)
+	if err == nil || errors.Is(err, ratelimiter.ErrUnknown) || ctx.Err() != nil {
+		t.bill.paid[i] = n
+	}
+	return err
+}
+
+// giveBack refunds what was paid.
+func (t *ticket) giveBack(ctx context.Context) error {
+	t.bill.mu.Lock()
+	charged := t.bill.paid != nil
+	t.bill.mu.Unlock()
+	switch {
+	case charged:
+		return t.settle(ctx, 0)
+	case len(t.buckets) == 1: // All has no rates per client
+		return t.buckets[0].Refund(ctx, t.Cost)
+	}
+	return all(t.buckets).Refund(ctx, t.Cost)
+}
