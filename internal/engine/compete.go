@@ -34,7 +34,7 @@ func (c *contender) listenIfStanding(ctx context.Context) bool {
 	if c.local.subscribed() {
 		return true
 	}
-	if !c.e.hub.Subscribed(c.p.Channel()) {
+	if !c.e.hub.Subscribed(c.e.channel(c.p.Channel())) {
 		return false
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.e.sendTimeout())
@@ -56,7 +56,7 @@ func (c *contender) listen(ctx context.Context) error {
 		l.poke = make(chan struct{}, 1)
 	}
 	l.courtesy.Reset()
-	sub, err := c.e.hub.Subscribe(ctx, c.p.Channel(), l.listener())
+	sub, err := c.e.hub.Subscribe(ctx, c.e.channel(c.p.Channel()), l.listener())
 	if err != nil {
 		return err
 	}

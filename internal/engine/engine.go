@@ -105,7 +105,7 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 	if sharded {
 		e.publish = "spublish"
 	}
-	e.hub = pubsub.New(doubting{pubsub.NewRedis(client, e.publish == "spublish", e.topo.channelNode), e.topo}, pubsub.Options{
+	e.hub = pubsub.New(doubting{pubsub.NewRedis(client, e.topo.where), e.topo}, pubsub.Options{
 		Linger: cfg.Linger, Logger: e.Logger,
 	})
 	e.dog = watchdog.Start(e.Now, renewer{e})
@@ -120,6 +120,14 @@ func (e *Engine) Cluster() bool { return e.cluster }
 
 // Publish is the command that scripts announce releases with.
 func (e *Engine) Publish() string { return e.publish }
+
+// channel is the channel of that name which Publish reaches.
+func (e *Engine) channel(name string) pubsub.Channel {
+	if e.publish == "spublish" {
+		return pubsub.Channel{Kind: pubsub.Sharded, Name: name}
+	}
+	return pubsub.Channel{Kind: pubsub.Plain, Name: name}
+}
 
 // Map applies the name mapper.
 func (e *Engine) Map(name string) string {

@@ -137,7 +137,7 @@ func (s *fakeServer) free(who string) Released {
 	handlers := s.handlers
 	go func() { // ends at once: the listeners do not block
 		for _, h := range handlers {
-			h.Message(s.Channel(), "0")
+			h.Message(s.e.channel(s.Channel()), s.Channel(), "0")
 		}
 	}()
 	return Released{Held: true, Reached: s.listeners + len(handlers)}
@@ -161,9 +161,11 @@ func (s *fakeServer) Renew(batch []watchdog.Attempt, _ time.Duration) {
 	}
 }
 
-func (s *fakeServer) Locate(context.Context, string) (string, error) { return "node", nil }
+func (s *fakeServer) Locate(context.Context) (pubsub.Where, error) {
+	return func(pubsub.Channel) (string, error) { return "node", nil }, nil
+}
 
-func (s *fakeServer) Connect(_ context.Context, _ string, h pubsub.Handler) (pubsub.Conn, error) {
+func (s *fakeServer) Connect(_ context.Context, _ pubsub.Line, h pubsub.Handler) (pubsub.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.deaf != nil {
@@ -178,12 +180,12 @@ type fakeConn struct {
 	done chan error
 }
 
-func (c *fakeConn) Subscribe(context.Context, []string) ([]error, error) {
+func (c *fakeConn) Subscribe(context.Context, []pubsub.Channel) ([]error, error) {
 	c.s.set(func() { c.s.handlers = []pubsub.Handler{c.h} })
 	return nil, nil
 }
 
-func (c *fakeConn) Unsubscribe(context.Context, []string) ([]error, error) {
+func (c *fakeConn) Unsubscribe(context.Context, []pubsub.Channel) ([]error, error) {
 	c.s.set(func() { c.s.handlers = nil })
 	return nil, nil
 }

@@ -15,7 +15,11 @@ func (e *Engine) Listeners(ctx context.Context, channel string) (int, error) {
 	if e.publish == "spublish" {
 		verb = "SHARDNUMSUB"
 	}
-	node, err := e.topo.channelNode(ctx, channel)
+	where, err := e.topo.where(ctx)
+	if err != nil {
+		return 0, err
+	}
+	node, err := where(e.channel(channel))
 	if err != nil {
 		return 0, err
 	}

@@ -132,7 +132,7 @@ func (h *Held) releasePrivate(ctx context.Context) error {
 
 // listening says whether our own release message will come back to us.
 func (h *Held) listening() (subscribed bool, before uint64) {
-	return h.e.hub.Subscribed(h.protocol().Channel()), h.local.courtesy.Heard()
+	return h.e.hub.Subscribed(h.e.channel(h.protocol().Channel())), h.local.courtesy.Heard()
 }
 
 // unlockShared gives back this process' level of a hold that others may have

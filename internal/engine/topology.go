@@ -27,6 +27,7 @@ type topology struct {
 	asked  time.Time
 	asking bool
 	stale  bool
+	master string // the node that said so last
 }
 
 type slotRange struct {
@@ -142,22 +143,56 @@ func parseSlots(reply []rueidis.RedisMessage) (slots []slotRange) {
 	return slots
 }
 
-// channelNode is where channel has to be subscribed. Without a cluster that is
-// the master; where rueidis also knows replicas, the one that says it is.
-func (t *topology) channelNode(ctx context.Context, channel string) (string, error) {
+// where looks at what channels' nodes depend on: the map of the cluster, or
+// who the master is.
+func (t *topology) where(ctx context.Context) (pubsub.Where, error) {
 	if t.cluster {
-		if node := t.node(t.slot(channel)); node != "" {
-			return node, nil
-		}
-		return "", fmt.Errorf("no node is known to serve channel %q", channel)
+		return t.serving, nil
 	}
+	master, err := t.findMaster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(pubsub.Channel) (string, error) { return master, nil }, nil
+}
+
+// serving is the node of the channel's slot, also for plain channels: a message
+// reaches those on every node, so that they are spread over all of them.
+func (t *topology) serving(channel pubsub.Channel) (string, error) {
+	if node := t.node(t.slot(channel.Name)); node != "" {
+		return node, nil
+	}
+	return "", fmt.Errorf("no node is known to serve channel %q", channel.Name)
+}
+
+// findMaster is the node that the client has, or where rueidis also knows
+// replicas, the one that says that it is the master: most likely still the one
+// that was.
+func (t *topology) findMaster(ctx context.Context) (string, error) {
 	nodes := t.client.Nodes()
+	last := t.lastMaster()
+	if c, ok := nodes[last]; ok && len(nodes) > 1 && isMaster(ctx, c) {
+		return last, nil
+	}
 	for addr, c := range nodes {
 		if len(nodes) == 1 || isMaster(ctx, c) {
+			t.setMaster(addr)
 			return addr, nil
 		}
 	}
 	return "", errors.New("no node says that it is the master")
+}
+
+func (t *topology) lastMaster() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.master
+}
+
+func (t *topology) setMaster(addr string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.master = addr
 }
 
 func isMaster(ctx context.Context, c rueidis.Client) bool {
@@ -176,8 +211,8 @@ type doubting struct {
 	topo *topology
 }
 
-func (d doubting) Connect(ctx context.Context, node string, handler pubsub.Handler) (pubsub.Conn, error) {
-	conn, err := d.Source.Connect(ctx, node, handler)
+func (d doubting) Connect(ctx context.Context, line pubsub.Line, handler pubsub.Handler) (pubsub.Conn, error) {
+	conn, err := d.Source.Connect(ctx, line, handler)
 	if err != nil {
 		d.topo.doubt()
 	}

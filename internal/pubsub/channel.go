@@ -10,8 +10,8 @@ import (
 // channel is what listeners join. It exists while it has listeners or a seat. Its fields are guarded by
 // Hub.mu, except telling.
 type channel struct {
+	Channel
 	hub  *Hub
-	name string
 	seat *seat // where it belongs; nil until it is located
 
 	// listeners is replaced, never changed in place: a message goes to those who were there when it arrived,
@@ -62,8 +62,8 @@ func (c *channel) deserted() {
 
 // forget drops a channel that has neither listeners nor a seat.
 func (h *Hub) forget(c *channel) {
-	if h.channels[c.name] == c {
-		delete(h.channels, c.name)
+	if h.channels[c.Channel] == c {
+		delete(h.channels, c.Channel)
 	}
 }
 

@@ -29,7 +29,7 @@ type chaos struct {
 	held map[*Subscription]*ear
 }
 
-var chaosChannels = []string{"u", "v", "w", "x"}
+var chaosChannels = []Channel{plain("u"), {Sharded, "u"}, plain("w"), {Pattern, "x"}}
 
 func newChaos(r *rig, seed uint64) *chaos {
 	c := &chaos{rig: r, rng: rand.New(rand.NewPCG(seed, 7)), held: map[*Subscription]*ear{}}
@@ -79,7 +79,7 @@ func (c *chaos) step() {
 }
 
 // migrate makes one server the owner, which the other one says and Locate does not know yet.
-func (c *chaos) migrate(channel string, to *fakeServer) {
+func (c *chaos) migrate(channel Channel, to *fakeServer) {
 	from := c.a
 	if to == c.a {
 		from = c.b
@@ -91,7 +91,9 @@ func (c *chaos) migrate(channel string, to *fakeServer) {
 	from.expel(channel)
 }
 
-func (c *chaos) enter(channel string, patience time.Duration) {
+func hello(channel Channel) string { return fmt.Sprint("hello ", channel) }
+
+func (c *chaos) enter(channel Channel, patience time.Duration) {
 	c.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(c.Context(), patience)
 		defer cancel()
@@ -117,9 +119,9 @@ func (c *chaos) leave() {
 }
 
 func (c *chaos) verify() {
-	wanted := map[string]bool{}
+	wanted := map[Channel]bool{}
 	for s, e := range c.held {
-		wanted[s.channel.name] = true
+		wanted[s.channel.Channel] = true
 		e.take()
 	}
 	for _, channel := range chaosChannels {
@@ -131,10 +133,10 @@ func (c *chaos) verify() {
 		}
 		require.Equal(c, 1, standing, channel)
 		require.True(c, c.hub.Subscribed(channel))
-		c.a.publish(channel, "hello "+channel)
-		c.b.publish(channel, "hello "+channel)
+		c.a.publish(channel, hello(channel))
+		c.b.publish(channel, hello(channel))
 	}
 	for s, e := range c.held {
-		require.Equal(c, []string{"hello " + s.channel.name}, e.take())
+		require.Equal(c, []string{hello(s.channel.Channel)}, e.take())
 	}
 }

@@ -1,5 +1,7 @@
 // Package pubsub lets any number of waiters share a few subscriber connections: one dedicated connection
-// per Redis node, one subscription per channel, one goroutine per node.
+// per Redis node, one subscription per channel, one goroutine per node. A channel is a name and its kind: plain,
+// sharded or a pattern. Who uses sharded channels beside the others has a second connection, and goroutine, for
+// them on each node; see [Line].
 //
 // # What stands, and who decides
 //

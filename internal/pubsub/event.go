@@ -1,17 +1,18 @@
 package pubsub
 
-// Kind says what happened to a subscription.
-type Kind uint8
+// EventKind says what happened to a subscription.
+type EventKind uint8
 
 const (
 	// Message is a message published to the channel.
-	Message Kind = iota + 1
+	Message EventKind = iota + 1
 	// Resumed says that the subscription was interrupted and stands again. Messages may have been missed.
 	Resumed
 )
 
 // Event is what a listener is told.
 type Event struct {
-	Kind    Kind
+	Kind    EventKind
 	Payload string // of a Message
+	Name    string // of the channel that a Message was published to: what matched, if a pattern is subscribed
 }

@@ -76,21 +76,21 @@ func (n *node) part(seats []*seat) {
 	for i, s := range seats {
 		if err := at(refused, i); err != nil && !errors.As(err, new(*MovedError)) {
 			n.tainted = true
-			n.hub.opts.Logger.Debug("unsubscribe refused", "channel", s.name, "node", n.addr, "err", err)
+			n.hub.opts.Logger.Debug("unsubscribe refused", "channel", s.of.Name, "node", n.line.Node, "err", err)
 		}
 		s.busy = none
 		s.settle()
 	}
 }
 
-func (n *node) send(verb func(context.Context, []string) ([]error, error), seats []*seat) ([]error, error) {
+func (n *node) send(verb func(context.Context, []Channel) ([]error, error), seats []*seat) ([]error, error) {
 	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
 	defer cancel()
-	names := make([]string, len(seats))
+	channels := make([]Channel, len(seats))
 	for i, s := range seats {
-		names[i] = s.name
+		channels[i] = s.of
 	}
-	return verb(ctx, names)
+	return verb(ctx, channels)
 }
 
 // joined takes the answer to one subscribe.
@@ -147,7 +147,7 @@ func (n *node) refused(s *seat, err error) {
 	}
 	s.channel.fail(err, func(*Subscription) bool { return true })
 	if s.wanted() {
-		n.hub.opts.Logger.Debug("subscribe refused", "channel", s.name, "node", n.addr, "err", err)
+		n.hub.opts.Logger.Debug("subscribe refused", "channel", s.of.Name, "node", n.line.Node, "err", err)
 		n.delay(s)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -13,9 +14,9 @@ import (
 // fake is a Source without Redis: a few servers that do as they are told and write down what was asked.
 type fake struct {
 	mu      sync.Mutex
-	home    map[string]string // node of a channel, "a" if it has none
-	lost    error             // what Locate answers, if set
-	waits   bool              // Locate answers only when its context ends
+	home    map[Channel]string // node of a channel, "a" if it has none
+	lost    error              // what Locate answers, if set
+	waits   bool               // Locate answers only when its context ends
 	locates int
 	servers map[string]*fakeServer
 	log     []string // "a CONNECT", "a SUBSCRIBE x", "a RELEASE"
@@ -33,8 +34,8 @@ type fakeServer struct {
 	answer   time.Duration // between the effect and the answer
 	hostile  bool          // a connection ends with its first command
 	expels   bool          // every subscription is ended by the server at once
-	moved    map[string]string
-	refuse   map[string]error
+	moved    map[Channel]string
+	refuse   map[Channel]error
 	conns    map[*fakeConn]bool
 	keepSubs error // what Unsubscribe answers, if set
 }
@@ -42,7 +43,8 @@ type fakeServer struct {
 type fakeConn struct {
 	server  *fakeServer
 	handler Handler
-	subs    map[string]bool
+	line    Line
+	subs    map[Channel]bool
 	done    chan error
 	ended   bool
 }
@@ -50,7 +52,7 @@ type fakeConn struct {
 var errEnded = errors.New("connection ended")
 
 func newFake() *fake {
-	return &fake{home: map[string]string{}, servers: map[string]*fakeServer{}}
+	return &fake{home: map[Channel]string{}, servers: map[string]*fakeServer{}}
 }
 
 func (f *fake) server(addr string) *fakeServer {
@@ -63,7 +65,7 @@ func (f *fake) lookup(addr string) *fakeServer {
 	s := f.servers[addr]
 	if s == nil {
 		s = &fakeServer{
-			fake: f, addr: addr, moved: map[string]string{}, refuse: map[string]error{}, conns: map[*fakeConn]bool{},
+			fake: f, addr: addr, moved: map[Channel]string{}, refuse: map[Channel]error{}, conns: map[*fakeConn]bool{},
 		}
 		f.servers[addr] = s
 	}
@@ -88,25 +90,31 @@ func (f *fake) takeLog() []string {
 
 func (f *fake) note(format string, args ...any) { f.log = append(f.log, fmt.Sprintf(format, args...)) }
 
-func (f *fake) Locate(ctx context.Context, channel string) (string, error) {
+func (f *fake) Locate(ctx context.Context) (Where, error) {
 	f.mu.Lock()
 	f.locates++
-	lost, waits, home := f.lost, f.waits, f.home[channel]
+	waits := f.waits
 	f.mu.Unlock()
 	if waits {
 		<-ctx.Done()
-		return "", ctx.Err()
+		return nil, ctx.Err()
 	}
-	if home == "" {
-		home = "a"
-	}
-	return home, lost
+	return f.where, nil
 }
 
-func (f *fake) Connect(ctx context.Context, node string, handler Handler) (Conn, error) {
+func (f *fake) where(channel Channel) (string, error) {
 	f.mu.Lock()
-	s := f.lookup(node)
-	f.note("%s CONNECT", node)
+	defer f.mu.Unlock()
+	if home := f.home[channel]; home != "" {
+		return home, f.lost
+	}
+	return "a", f.lost
+}
+
+func (f *fake) Connect(ctx context.Context, line Line, handler Handler) (Conn, error) {
+	f.mu.Lock()
+	s := f.lookup(line.Node)
+	f.note("%s %sCONNECT", line.Node, prefixed[line.Sharded])
 	down, hangs, lag := s.down, s.hangs, s.lag
 	f.mu.Unlock()
 	if hangs {
@@ -117,20 +125,23 @@ func (f *fake) Connect(ctx context.Context, node string, handler Handler) (Conn,
 	if down != nil {
 		return nil, down
 	}
-	c := &fakeConn{server: s, handler: handler, subs: map[string]bool{}, done: make(chan error, 1)}
+	c := &fakeConn{server: s, line: line, handler: handler, subs: map[Channel]bool{}, done: make(chan error, 1)}
 	f.set(func() { s.conns[c] = true })
 	return c, nil
 }
 
-func (c *fakeConn) Subscribe(ctx context.Context, channels []string) ([]error, error) {
+// prefixed marks what is done to the line of the sharded channels.
+var prefixed = map[bool]string{true: "S"}
+
+func (c *fakeConn) Subscribe(ctx context.Context, channels []Channel) ([]error, error) {
 	return c.exchange(ctx, "SUBSCRIBE", channels, c.subscribe)
 }
 
-func (c *fakeConn) Unsubscribe(ctx context.Context, channels []string) ([]error, error) {
+func (c *fakeConn) Unsubscribe(ctx context.Context, channels []Channel) ([]error, error) {
 	return c.exchange(ctx, "UNSUBSCRIBE", channels, c.unsubscribe)
 }
 
-func (c *fakeConn) subscribe(channel string) (report bool, err error) {
+func (c *fakeConn) subscribe(channel Channel) (report bool, err error) {
 	s := c.server
 	if addr := s.moved[channel]; addr != "" {
 		return false, &MovedError{Addr: addr}
@@ -142,7 +153,7 @@ func (c *fakeConn) subscribe(channel string) (report bool, err error) {
 	return s.expels, nil
 }
 
-func (c *fakeConn) unsubscribe(channel string) (report bool, err error) {
+func (c *fakeConn) unsubscribe(channel Channel) (report bool, err error) {
 	if c.server.keepSubs != nil {
 		return false, c.server.keepSubs
 	}
@@ -152,12 +163,15 @@ func (c *fakeConn) unsubscribe(channel string) (report bool, err error) {
 
 // exchange applies the commands and reports unsubscriptions before it answers, as a connection does.
 func (c *fakeConn) exchange(
-	ctx context.Context, verb string, channels []string, apply func(string) (bool, error),
+	ctx context.Context, verb string, channels []Channel, apply func(Channel) (bool, error),
 ) ([]error, error) {
 	s, f := c.server, c.server.fake
 	f.mu.Lock()
 	for _, channel := range channels {
-		f.note("%s %s %s", s.addr, verb, channel)
+		if (channel.Kind == Sharded) != c.line.Sharded {
+			panic("a channel on the line of others")
+		}
+		f.note("%s %s%s %s", s.addr, strings.ToUpper(channel.Kind.prefix()), verb, channel.Name)
 	}
 	f.calls++
 	silent, lag, answer, hostile := s.silent, s.lag, s.answer, s.hostile
@@ -170,7 +184,7 @@ func (c *fakeConn) exchange(
 		c.end(errEnded)
 	}
 	time.Sleep(lag)
-	var reports []string
+	var reports []Channel
 	refused := make([]error, len(channels))
 	f.mu.Lock()
 	ended := c.ended
@@ -201,7 +215,7 @@ func (c *fakeConn) Release()           { c.leave("RELEASE") }
 func (c *fakeConn) Close()             { c.leave("CLOSE") }
 
 func (c *fakeConn) leave(how string) {
-	c.server.fake.set(func() { c.server.fake.note("%s %s", c.server.addr, how) })
+	c.server.fake.set(func() { c.server.fake.note("%s %s%s", c.server.addr, prefixed[c.line.Sharded], how) })
 	c.end(nil)
 }
 
@@ -231,7 +245,7 @@ func (s *fakeServer) kill() {
 }
 
 // subscribers counts the connections that have the channel.
-func (s *fakeServer) subscribers(channel string) (n int) {
+func (s *fakeServer) subscribers(channel Channel) (n int) {
 	s.fake.mu.Lock()
 	defer s.fake.mu.Unlock()
 	for c := range s.conns {
@@ -242,19 +256,20 @@ func (s *fakeServer) subscribers(channel string) (n int) {
 	return n
 }
 
-func (s *fakeServer) publish(channel, payload string) {
+// publish sends a message to those who have the channel.
+func (s *fakeServer) publish(channel Channel, payload string) {
 	for _, c := range s.all() {
 		s.fake.mu.Lock()
 		has := c.subs[channel]
 		s.fake.mu.Unlock()
 		if has {
-			c.handler.Message(channel, payload)
+			c.handler.Message(channel, channel.Name, payload)
 		}
 	}
 }
 
 // expel ends a subscription, as a slot migration does.
-func (s *fakeServer) expel(channel string) {
+func (s *fakeServer) expel(channel Channel) {
 	for _, c := range s.all() {
 		s.fake.mu.Lock()
 		had := c.subs[channel]

@@ -5,11 +5,11 @@ import "time"
 // feed hears one connection of a node.
 type feed struct{ node *node }
 
-func (f *feed) Message(channel, payload string) { f.node.hub.message(channel, payload) }
+func (f *feed) Message(of Channel, name, payload string) { f.node.hub.message(of, name, payload) }
 
 // Unsubscribed sorts our own unsubscriptions from those of the server. Ours are reported before the answer
 // that the worker waits for, so the seat is still parting.
-func (f *feed) Unsubscribed(channel string) {
+func (f *feed) Unsubscribed(channel Channel) {
 	n := f.node
 	n.hub.mu.Lock()
 	defer n.hub.mu.Unlock()

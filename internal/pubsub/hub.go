@@ -21,8 +21,8 @@ type Hub struct {
 	// mu guards everything below, the channels and seats, and the marked part of the nodes. Nothing is
 	// called under it that could block: no Source, no Conn, no listener.
 	mu       sync.RWMutex
-	channels map[string]*channel
-	nodes    map[string]*node
+	channels map[Channel]*channel
+	nodes    map[Line]*node
 	closed   bool
 }
 
@@ -31,8 +31,8 @@ func New(src Source, opts Options) *Hub {
 	h := &Hub{
 		src:      src,
 		opts:     opts.withDefaults(),
-		channels: make(map[string]*channel),
-		nodes:    make(map[string]*node),
+		channels: make(map[Channel]*channel),
+		nodes:    make(map[Line]*node),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
@@ -48,7 +48,7 @@ func New(src Source, opts Options) *Hub {
 // The wait ends with ctx, with Close (ErrClosed), or with an error: the channel cannot be located, its node
 // cannot be reached, or the server refuses the subscription. A channel that has moved is followed, and a
 // connection that ends in between is replaced. An abandoned Subscribe leaves nothing behind beyond the linger.
-func (h *Hub) Subscribe(ctx context.Context, channel string, listen func(Event)) (*Subscription, error) {
+func (h *Hub) Subscribe(ctx context.Context, channel Channel, listen func(Event)) (*Subscription, error) {
 	if ctx.Err() != nil {
 		return nil, failure(channel, ended(ctx))
 	}
@@ -73,7 +73,7 @@ func (h *Hub) Subscribe(ctx context.Context, channel string, listen func(Event))
 
 // Subscribed reports whether the server counts this process as a subscriber of channel, as far as is known
 // here. A channel that lingers is subscribed.
-func (h *Hub) Subscribed(channel string) bool {
+func (h *Hub) Subscribed(channel Channel) bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	c := h.channels[channel]
@@ -92,16 +92,16 @@ func (h *Hub) Close() {
 }
 
 // join adds a listener; placed is false if its channel has no node yet.
-func (h *Hub) join(name string, listen func(Event)) (s *Subscription, placed bool, err error) {
+func (h *Hub) join(of Channel, listen func(Event)) (s *Subscription, placed bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return nil, false, ErrClosed
 	}
-	c := h.channels[name]
+	c := h.channels[of]
 	if c == nil {
-		c = &channel{hub: h, name: name}
-		h.channels[name] = c
+		c = &channel{Channel: of, hub: h}
+		h.channels[of] = c
 	}
 	s = &Subscription{channel: c, listen: listen}
 	if !c.stands() {
@@ -118,7 +118,11 @@ func (h *Hub) locate(ctx context.Context, c *channel) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.ctx, cancel)()
-	addr, err := h.src.Locate(ctx, c.name)
+	where, err := h.src.Locate(ctx)
+	if err != nil {
+		return err
+	}
+	addr, err := where(c.Channel)
 	if err != nil {
 		return err
 	}
@@ -138,16 +142,17 @@ func (h *Hub) locate(ctx context.Context, c *channel) error {
 // channel left a moment ago and that still stands: nobody will confirm it then, so the caller has to look.
 // The caller also settles it.
 func (h *Hub) take(c *channel, addr string) *seat {
-	n := h.nodes[addr]
+	line := c.line(addr)
+	n := h.nodes[line]
 	if n == nil {
-		n = newNode(h, addr)
-		h.nodes[addr] = n
+		n = newNode(h, line)
+		h.nodes[line] = n
 		h.workers.Go(n.run) // ends when the node has no seat left, or with Close
 	}
-	s := n.seats[c.name]
+	s := n.seats[c.Channel]
 	if s == nil {
-		s = &seat{node: n, name: c.name}
-		n.seats[c.name] = s
+		s = &seat{node: n, of: c.Channel}
+		n.seats[c.Channel] = s
 	}
 	s.channel, c.seat = c, s
 	return s
@@ -155,21 +160,21 @@ func (h *Hub) take(c *channel, addr string) *seat {
 
 // message hands a message to the channel's listeners. It is on the path of every hand-over between processes:
 // no goroutine in between, nothing allocated.
-func (h *Hub) message(name, payload string) {
+func (h *Hub) message(of Channel, name, payload string) {
 	h.mu.RLock()
-	c := h.channels[name]
+	c := h.channels[of]
 	var listeners []*Subscription
 	if c != nil && !h.closed {
 		listeners = c.listeners
 	}
 	h.mu.RUnlock()
 	if len(listeners) > 0 {
-		c.tell(listeners, Event{Kind: Message, Payload: payload})
+		c.tell(listeners, Event{Kind: Message, Payload: payload, Name: name})
 	}
 }
 
-func failure(channel string, err error) error {
-	return fmt.Errorf("pubsub: subscribe %q: %w", channel, err)
+func failure(channel Channel, err error) error {
+	return fmt.Errorf("pubsub: %ssubscribe %q: %w", channel.Kind.prefix(), channel.Name, err)
 }
 
 // ended is the error of a context that has ended: both what ended it and why, where these differ.

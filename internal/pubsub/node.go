@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// node is the worker of one Redis node: it owns the connection and is the only one to use it.
+// node is the worker of one line to a Redis node: it owns the connection and is the only one to use it.
 type node struct {
 	hub  *Hub
-	addr string
+	line Line
 	wake chan struct{} // one nudge is enough, however much has changed
 
 	// Guarded by Hub.mu.
-	seats   map[string]*seat
+	seats   map[Channel]*seat
 	queue   []*seat   // seats to look at
 	idle    list.List // lingering channels, the first to expire in front
 	alarm   time.Time // until when the worker sleeps, at most
@@ -38,12 +38,12 @@ type resumption struct {
 	listeners []*Subscription
 }
 
-func newNode(h *Hub, addr string) *node {
+func newNode(h *Hub, line Line) *node {
 	return &node{
 		hub:    h,
-		addr:   addr,
+		line:   line,
 		wake:   make(chan struct{}, 1),
-		seats:  make(map[string]*seat),
+		seats:  make(map[Channel]*seat),
 		redial: backoff{min: h.opts.RetryMin, max: h.opts.RetryMax},
 		retry:  backoff{min: h.opts.RetryMin, max: h.opts.RetryMax},
 		timer:  time.NewTimer(h.opts.Check),
@@ -82,7 +82,7 @@ func (n *node) over() bool {
 		return false
 	}
 	n.feed = nil
-	delete(n.hub.nodes, n.addr)
+	delete(n.hub.nodes, n.line)
 	return true
 }
 

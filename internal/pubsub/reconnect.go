@@ -14,7 +14,7 @@ func (n *node) connect() {
 	n.hear(f)
 	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
 	defer cancel()
-	conn, err := n.hub.src.Connect(ctx, n.addr, f)
+	conn, err := n.hub.src.Connect(ctx, n.line, f)
 	if err != nil {
 		n.unreachable(err)
 		return
@@ -54,7 +54,7 @@ func (n *node) lost(err error) {
 
 // displace takes back what the old connection stood for. Channels that nobody listens to are forgotten.
 func (n *node) displace(err error, give func(*Subscription) bool) {
-	n.hub.opts.Logger.Debug("subscriptions interrupted", "node", n.addr, "err", err, "pause", n.pause)
+	n.hub.opts.Logger.Debug("subscriptions interrupted", "node", n.line.Node, "sharded", n.line.Sharded, "err", err, "pause", n.pause)
 	n.displaced = true
 	n.hub.mu.Lock()
 	defer n.hub.mu.Unlock()

@@ -27,34 +27,31 @@ const (
 )
 
 type redis struct {
-	client  rueidis.Client
-	sharded bool
-	locate  func(ctx context.Context, channel string) (string, error)
+	client rueidis.Client
+	locate func(context.Context) (Where, error)
 }
 
-// NewRedis returns the source of a rueidis client. Sharded selects SSUBSCRIBE over SUBSCRIBE. Locate names
-// the node of a channel by its key in client.Nodes(): for a single server or Sentinel the present master, on
-// a cluster the master of the channel's slot, or for plain channels any node. See Source.Locate.
-func NewRedis(client rueidis.Client, sharded bool, locate func(ctx context.Context, channel string) (string, error)) Source {
-	return &redis{client: client, sharded: sharded, locate: locate}
+// NewRedis returns the source of a rueidis client. Locate is Source.Locate, whose nodes are keys of
+// client.Nodes(): for a single server or Sentinel the present master, on a cluster the master of the channel's
+// slot, or for plain channels and patterns any node.
+func NewRedis(client rueidis.Client, locate func(context.Context) (Where, error)) Source {
+	return &redis{client: client, locate: locate}
 }
 
-func (r *redis) Locate(ctx context.Context, channel string) (string, error) {
-	return r.locate(ctx, channel)
-}
+func (r *redis) Locate(ctx context.Context) (Where, error) { return r.locate(ctx) }
 
 // Connect takes a connection for ourselves. It comes from the node's own client: a cluster client's Dedicate
 // panics as soon as channels of two slots are used.
-func (r *redis) Connect(ctx context.Context, addr string, handler Handler) (Conn, error) {
-	client, ok := r.client.Nodes()[addr]
+func (r *redis) Connect(ctx context.Context, line Line, handler Handler) (Conn, error) {
+	client, ok := r.client.Nodes()[line.Node]
 	if !ok {
-		return nil, fmt.Errorf("%w: %s", ErrUnknownNode, addr)
+		return nil, fmt.Errorf("%w: %s", ErrUnknownNode, line.Node)
 	}
 	conn, err := abandonable(ctx, func() (*redisConn, error) {
-		return open(ctx, func() *redisConn { return r.dedicate(client, addr, handler) })
+		return open(ctx, func() *redisConn { return dedicate(client, line, handler) })
 	})
 	if err != nil {
-		return nil, fmt.Errorf("pubsub: connect to %s: %w", addr, err)
+		return nil, fmt.Errorf("pubsub: connect to %s: %w", line.Node, err)
 	}
 	return conn, nil
 }
@@ -114,18 +111,39 @@ func isStale(err error) bool {
 	return !errors.As(err, new(*rueidis.RedisError)) && !errors.Is(err, rueidis.ErrClosing)
 }
 
-func (r *redis) dedicate(client rueidis.Client, addr string, handler Handler) *redisConn {
-	c := &redisConn{addr: addr, sharded: r.sharded}
+func dedicate(client rueidis.Client, line Line, handler Handler) *redisConn {
+	c := &redisConn{line: line}
 	c.client, c.release = client.Dedicate()
 	c.done = c.client.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(m rueidis.PubSubMessage) { handler.Message(m.Channel, m.Message) },
+		OnMessage: func(m rueidis.PubSubMessage) { handler.Message(line.heard(m), m.Channel, m.Message) },
 		OnSubscription: func(s rueidis.PubSubSubscription) {
-			if strings.HasSuffix(s.Kind, "unsubscribe") {
-				handler.Unsubscribed(s.Channel)
+			if kind, ended := strings.CutSuffix(s.Kind, "unsubscribe"); ended {
+				handler.Unsubscribed(Channel{Kind: kindOf(kind), Name: s.Channel})
 			}
 		},
 	})
 	return c
+}
+
+// heard is the channel that a message came by.
+func (l Line) heard(m rueidis.PubSubMessage) Channel {
+	switch {
+	case l.Sharded:
+		return Channel{Kind: Sharded, Name: m.Channel}
+	case m.Pattern != "":
+		return Channel{Kind: Pattern, Name: m.Pattern}
+	}
+	return Channel{Name: m.Channel}
+}
+
+// kindOf is the kind whose confirmations have that prefix.
+func kindOf(prefix string) Kind {
+	for _, kind := range []Kind{Sharded, Pattern} {
+		if kind.prefix() == prefix {
+			return kind
+		}
+	}
+	return Plain
 }
 
 // redisConn is a dedicated connection whose hooks tell a Handler.
@@ -133,8 +151,7 @@ type redisConn struct {
 	client  rueidis.DedicatedClient
 	release func()
 	done    <-chan error
-	addr    string
-	sharded bool
+	line    Line
 }
 
 // probe finds out whether the connection lives. The command is one that rueidis sends where the subscriptions
@@ -160,28 +177,34 @@ func orClosing(err error) error {
 	return err
 }
 
-func (c *redisConn) Subscribe(ctx context.Context, channels []string) ([]error, error) {
-	return c.do(ctx, channels, func(b rueidis.Builder, channel string) rueidis.Completed {
-		if c.sharded {
-			return b.Ssubscribe().Channel(channel).Build()
+func (c *redisConn) Subscribe(ctx context.Context, channels []Channel) ([]error, error) {
+	return c.do(ctx, channels, func(b rueidis.Builder, of Channel) rueidis.Completed {
+		switch of.Kind {
+		case Sharded:
+			return b.Ssubscribe().Channel(of.Name).Build()
+		case Pattern:
+			return b.Psubscribe().Pattern(of.Name).Build()
 		}
-		return b.Subscribe().Channel(channel).Build()
+		return b.Subscribe().Channel(of.Name).Build()
 	})
 }
 
-func (c *redisConn) Unsubscribe(ctx context.Context, channels []string) ([]error, error) {
-	return c.do(ctx, channels, func(b rueidis.Builder, channel string) rueidis.Completed {
-		if c.sharded {
-			return b.Sunsubscribe().Channel(channel).Build()
+func (c *redisConn) Unsubscribe(ctx context.Context, channels []Channel) ([]error, error) {
+	return c.do(ctx, channels, func(b rueidis.Builder, of Channel) rueidis.Completed {
+		switch of.Kind {
+		case Sharded:
+			return b.Sunsubscribe().Channel(of.Name).Build()
+		case Pattern:
+			return b.Punsubscribe().Pattern(of.Name).Build()
 		}
-		return b.Unsubscribe().Channel(channel).Build()
+		return b.Unsubscribe().Channel(of.Name).Build()
 	})
 }
 
 // do sends one command per channel in one pipeline. One command for all would be answered as a whole, and
 // rueidis returns at the first of its confirmations.
 func (c *redisConn) do(
-	ctx context.Context, channels []string, command func(rueidis.Builder, string) rueidis.Completed,
+	ctx context.Context, channels []Channel, command func(rueidis.Builder, Channel) rueidis.Completed,
 ) (refused []error, err error) {
 	commands := make(rueidis.Commands, len(channels))
 	for i, channel := range channels {
@@ -207,7 +230,7 @@ func (c *redisConn) do(
 // refusal translates MOVED.
 func (c *redisConn) refusal(err *rueidis.RedisError) error {
 	if addr, moved := err.IsMoved(); moved {
-		return &MovedError{Addr: absolute(addr, c.addr)}
+		return &MovedError{Addr: absolute(addr, c.line.Node)}
 	}
 	return err
 }

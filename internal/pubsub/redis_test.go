@@ -56,23 +56,26 @@ func dial(tb testing.TB, opt rueidis.ClientOption) rueidis.Client {
 	return c
 }
 
-func onlyNode(c rueidis.Client) func(context.Context, string) (string, error) {
-	return func(context.Context, string) (string, error) {
+// onlyNode locates every channel on the one node that the client has.
+func onlyNode(c rueidis.Client) func(context.Context) (Where, error) {
+	return func(context.Context) (Where, error) {
 		for addr := range c.Nodes() {
-			return addr, nil
+			return allAt(addr), nil
 		}
-		return "", ErrUnknownNode
+		return nil, ErrUnknownNode
 	}
 }
 
-func newRedisHub(tb testing.TB, c rueidis.Client, sharded bool) *Hub {
-	h := New(NewRedis(c, sharded, onlyNode(c)), Options{Linger: 100 * time.Millisecond})
+func allAt(addr string) Where { return func(Channel) (string, error) { return addr, nil } }
+
+func newRedisHub(tb testing.TB, c rueidis.Client) *Hub {
+	h := New(NewRedis(c, onlyNode(c)), Options{Linger: 100 * time.Millisecond})
 	tb.Cleanup(h.Close)
 	return h
 }
 
 // listening subscribes and returns what is heard.
-func listening(tb testing.TB, h *Hub, channel string) (<-chan Event, *Subscription) {
+func listening(tb testing.TB, h *Hub, channel Channel) (<-chan Event, *Subscription) {
 	tb.Helper()
 	events := make(chan Event, 1000)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -96,6 +99,14 @@ func next(tb testing.TB, events <-chan Event) Event {
 // flavour is a way to connect: both protocols, plain and sharded.
 type flavour struct {
 	resp2, sharded bool
+}
+
+// of is a channel of the flavour.
+func (f flavour) of(name string) Channel {
+	if f.sharded {
+		return Channel{Sharded, name}
+	}
+	return plain(name)
 }
 
 var flavours = map[string]flavour{
@@ -141,19 +152,19 @@ func eachFlavour(t *testing.T, test func(t *testing.T, f flavour, s *server, c r
 func TestRealServerMessagesAndLinger(t *testing.T) {
 	eachFlavour(t, func(t *testing.T, f flavour, s *server, c rueidis.Client) {
 		publish, numsub := f.verbs()
-		h := newRedisHub(t, c, f.sharded)
+		h := newRedisHub(t, c)
 		for range 3 { // the connection is given back and taken again
-			x, sx := listening(t, h, "x")
-			y, sy := listening(t, h, "{other}y")
+			x, sx := listening(t, h, f.of("x"))
+			y, sy := listening(t, h, f.of("{other}y"))
 			require.EqualValues(t, 1, s.subscribers(numsub, "x"))
 			require.NoError(t, s.do(publish, "x", "1").Error())
 			require.NoError(t, s.do(publish, "{other}y", "2").Error())
-			require.Equal(t, Event{Message, "1"}, next(t, x))
-			require.Equal(t, Event{Message, "2"}, next(t, y))
+			require.Equal(t, Event{Message, "1", "x"}, next(t, x))
+			require.Equal(t, Event{Message, "2", "{other}y"}, next(t, y))
 			sx.Close()
 			sy.Close()
 			s.eventually(func() bool { return s.subscribers(numsub, "x") == 0 && s.subscribers(numsub, "{other}y") == 0 })
-			require.False(t, h.Subscribed("x"))
+			require.False(t, h.Subscribed(f.of("x")))
 			require.Empty(t, x)
 			require.Empty(t, y)
 		}
@@ -164,18 +175,66 @@ func TestRealServerMessagesAndLinger(t *testing.T) {
 func TestRealServerKillsTheConnection(t *testing.T) {
 	eachFlavour(t, func(t *testing.T, f flavour, s *server, c rueidis.Client) {
 		publish, _ := f.verbs()
-		h := newRedisHub(t, c, f.sharded)
-		x, _ := listening(t, h, "x")
+		h := newRedisHub(t, c)
+		x, _ := listening(t, h, f.of("x"))
 		for range 3 {
 			killed, err := s.do("CLIENT", "KILL", "TYPE", "pubsub").AsInt64()
 			require.NoError(t, err)
 			require.EqualValues(t, 1, killed)
 			require.Equal(t, Resumed, next(t, x).Kind)
 			require.NoError(t, s.do(publish, "x", "0").Error())
-			require.Equal(t, Event{Message, "0"}, next(t, x))
+			require.Equal(t, Event{Message, "0", "x"}, next(t, x))
 		}
 		require.Empty(t, x)
 	})
+}
+
+// TestEachKindHearsItsOwn has channels of one name and all kinds in one hub.
+func TestEachKindHearsItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"sharded, RESP3", "sharded, RESP2"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, c := flavours[name].start(t)
+			h := newRedisHub(t, c)
+			word, _ := listening(t, h, plain("x"))
+			shard, shards := listening(t, h, Channel{Sharded, "x"})
+			match, matches := listening(t, h, Channel{Pattern, "x*"})
+			say := func(verb, channel, payload string) { require.NoError(t, s.do(verb, channel, payload).Error()) }
+			silence := func() {
+				for _, events := range []<-chan Event{word, shard, match} {
+					require.Empty(t, events)
+				}
+			}
+
+			say("SPUBLISH", "x", "to the shard")
+			require.Equal(t, Event{Message, "to the shard", "x"}, next(t, shard))
+			say("PUBLISH", "x", "to all")
+			require.Equal(t, Event{Message, "to all", "x"}, next(t, word))
+			require.Equal(t, Event{Message, "to all", "x"}, next(t, match))
+			say("PUBLISH", "xy", "to the pattern")
+			require.Equal(t, Event{Message, "to the pattern", "xy"}, next(t, match))
+			silence()
+
+			killed, err := s.do("CLIENT", "KILL", "TYPE", "pubsub").AsInt64()
+			require.NoError(t, err)
+			require.EqualValues(t, 2, killed, "a connection for the sharded channels, and one for the others")
+			for _, events := range []<-chan Event{word, shard, match} {
+				require.Equal(t, Resumed, next(t, events).Kind)
+			}
+
+			shards.Close()
+			matches.Close()
+			s.eventually(func() bool {
+				n, err := s.do("PUBSUB", "NUMPAT").AsInt64()
+				return err == nil && n == 0 && s.subscribers("SHARDNUMSUB", "x") == 0
+			})
+			require.EqualValues(t, 1, s.subscribers("NUMSUB", "x"))
+			say("PUBLISH", "x", "still")
+			require.Equal(t, Event{Message, "still", "x"}, next(t, word))
+			silence()
+		})
+	}
 }
 
 func TestRealServerCrashesAndComesBack(t *testing.T) {
@@ -184,18 +243,18 @@ func TestRealServerCrashesAndComesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, c := flavours[name].start(t)
-			h := newRedisHub(t, c, false)
-			x, _ := listening(t, h, "x")
-			y, _ := listening(t, h, "y")
+			h := newRedisHub(t, c)
+			x, _ := listening(t, h, plain("x"))
+			y, _ := listening(t, h, plain("y"))
 			s.Kill()
-			s.eventually(func() bool { return !h.Subscribed("x") })
-			_, err := h.Subscribe(t.Context(), "z", func(Event) {})
+			s.eventually(func() bool { return !h.Subscribed(plain("x")) })
+			_, err := h.Subscribe(t.Context(), plain("z"), func(Event) {})
 			require.Error(t, err)
 			s.Restart()
 			require.Equal(t, Resumed, next(t, x).Kind)
 			require.Equal(t, Resumed, next(t, y).Kind)
 			s.eventually(func() bool { return s.do("PUBLISH", "x", "0").Error() == nil })
-			require.Equal(t, Event{Message, "0"}, next(t, x))
+			require.Equal(t, Event{Message, "0", "x"}, next(t, x))
 		})
 	}
 }
@@ -203,11 +262,11 @@ func TestRealServerCrashesAndComesBack(t *testing.T) {
 func TestRealServerThatStopsIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s, c := flavour{}.start(t)
-	h := New(NewRedis(c, false, onlyNode(c)), Options{Check: 50 * time.Millisecond, Timeout: 2 * time.Second})
+	h := New(NewRedis(c, onlyNode(c)), Options{Check: 50 * time.Millisecond, Timeout: 2 * time.Second})
 	defer h.Close()
-	x, _ := listening(t, h, "x")
+	x, _ := listening(t, h, plain("x"))
 	s.Pause()
-	s.eventually(func() bool { return !h.Subscribed("x") })
+	s.eventually(func() bool { return !h.Subscribed(plain("x")) })
 	s.Resume()
 	require.Equal(t, Resumed, next(t, x).Kind)
 }
@@ -215,8 +274,8 @@ func TestRealServerThatStopsIsGivenUp(t *testing.T) {
 func TestClosingOnASilentServerEnds(t *testing.T) {
 	t.Parallel()
 	s, c := flavour{}.start(t)
-	h := newRedisHub(t, c, false)
-	listening(t, h, "x")
+	h := newRedisHub(t, c)
+	listening(t, h, plain("x"))
 	s.Pause()
 	closed := make(chan struct{})
 	go func() {
@@ -238,20 +297,20 @@ func TestRealServerMigratesTheSlot(t *testing.T) {
 			t.Parallel()
 			f := flavours[name]
 			s, c := f.start(t)
-			h := newRedisHub(t, c, true)
-			x, _ := listening(t, h, "x")
-			y, _ := listening(t, h, "y")
+			h := newRedisHub(t, c)
+			x, _ := listening(t, h, f.of("x"))
+			y, _ := listening(t, h, f.of("y"))
 			slot, err := s.do("CLUSTER", "KEYSLOT", "x").AsInt64()
 			require.NoError(t, err)
 			// The server ends its subscriptions of a slot that it no longer serves, and takes them again
 			// once it does.
 			require.NoError(t, s.do("CLUSTER", "DELSLOTS", fmt.Sprint(slot)).Error())
-			s.eventually(func() bool { return !h.Subscribed("x") })
+			s.eventually(func() bool { return !h.Subscribed(f.of("x")) })
 			require.NoError(t, s.do("CLUSTER", "ADDSLOTS", fmt.Sprint(slot)).Error())
 			require.Equal(t, Resumed, next(t, x).Kind)
 			s.eventually(func() bool { return s.do("SPUBLISH", "x", "0").Error() == nil })
-			require.Equal(t, Event{Message, "0"}, next(t, x))
-			require.True(t, h.Subscribed("y"))
+			require.Equal(t, Event{Message, "0", "x"}, next(t, x))
+			require.True(t, h.Subscribed(f.of("y")))
 			require.Empty(t, y)
 		})
 	}
@@ -264,7 +323,7 @@ func TestRealServerSendsTheChannelElsewhere(t *testing.T) {
 	b, cb := f.start(t)
 	h := New(&twoNodes{ca: ca, cb: cb, a: a.addr, b: b.addr}, Options{})
 	t.Cleanup(h.Close)
-	x, _ := listening(t, h, "x")
+	x, _ := listening(t, h, f.of("x"))
 	slot, err := a.do("CLUSTER", "KEYSLOT", "x").AsInt64()
 	require.NoError(t, err)
 	idB, err := b.do("CLUSTER", "MYID").ToString()
@@ -283,14 +342,14 @@ type twoNodes struct {
 	a, b   string
 }
 
-func (n *twoNodes) Locate(context.Context, string) (string, error) { return n.a, nil }
+func (n *twoNodes) Locate(context.Context) (Where, error) { return allAt(n.a), nil }
 
-func (n *twoNodes) Connect(ctx context.Context, node string, handler Handler) (Conn, error) {
+func (n *twoNodes) Connect(ctx context.Context, line Line, handler Handler) (Conn, error) {
 	client := n.ca
-	if node == n.b {
+	if line.Node == n.b {
 		client = n.cb
 	}
-	return NewRedis(client, true, nil).Connect(ctx, node, handler)
+	return NewRedis(client, nil).Connect(ctx, line, handler)
 }
 
 func TestRealServerRefusesTheChannel(t *testing.T) {
@@ -298,28 +357,28 @@ func TestRealServerRefusesTheChannel(t *testing.T) {
 	s, _ := flavour{}.start(t)
 	require.NoError(t, s.do("ACL", "SETUSER", "limited", "on", ">pw", "+@all", "resetchannels", "&allowed").Error())
 	c := dial(t, rueidis.ClientOption{InitAddress: []string{s.addr}, Username: "limited", Password: "pw"})
-	h := newRedisHub(t, c, false)
-	x, _ := listening(t, h, "allowed")
-	_, err := h.Subscribe(t.Context(), "denied", func(Event) {})
+	h := newRedisHub(t, c)
+	x, _ := listening(t, h, plain("allowed"))
+	_, err := h.Subscribe(t.Context(), plain("denied"), func(Event) {})
 	var refusal *rueidis.RedisError
 	require.ErrorAs(t, err, &refusal)
 	require.ErrorContains(t, err, "NOPERM")
 	require.NoError(t, s.do("PUBLISH", "allowed", "0").Error())
-	require.Equal(t, Event{Message, "0"}, next(t, x))
+	require.Equal(t, Event{Message, "0", "allowed"}, next(t, x))
 }
 
 func TestUnknownNodeAndDeadServerAreErrors(t *testing.T) {
 	t.Parallel()
 	s, c := flavour{}.start(t)
-	src := NewRedis(c, false, func(context.Context, string) (string, error) { return "127.0.0.1:1", nil })
+	src := NewRedis(c, func(context.Context) (Where, error) { return allAt("127.0.0.1:1"), nil })
 	h := New(src, Options{})
 	defer h.Close()
-	_, err := h.Subscribe(t.Context(), "x", func(Event) {})
+	_, err := h.Subscribe(t.Context(), plain("x"), func(Event) {})
 	require.ErrorIs(t, err, ErrUnknownNode)
 
 	s.Kill()
-	dead := newRedisHub(t, c, false)
-	_, err = dead.Subscribe(t.Context(), "x", func(Event) {})
+	dead := newRedisHub(t, c)
+	_, err = dead.Subscribe(t.Context(), plain("x"), func(Event) {})
 	require.ErrorContains(t, err, s.addr)
 }
 
@@ -336,20 +395,20 @@ func TestConnectionsThatDiedInThePoolAreSkipped(t *testing.T) {
 		cancel()
 	}
 	require.NoError(t, s.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Error())
-	h := newRedisHub(t, c, false)
-	listening(t, h, "x")
+	h := newRedisHub(t, c)
+	listening(t, h, plain("x"))
 }
 
 func TestMiniredis(t *testing.T) {
 	t.Parallel()
 	m := miniredis.RunT(t)
 	c := dial(t, rueidis.ClientOption{InitAddress: []string{m.Addr()}, AlwaysRESP2: true, DisableCache: true})
-	h := newRedisHub(t, c, false)
+	h := newRedisHub(t, c)
 	for range 2 {
-		x, sx := listening(t, h, "x")
-		_, sy := listening(t, h, "y")
+		x, sx := listening(t, h, plain("x"))
+		_, sy := listening(t, h, plain("y"))
 		m.Publish("x", "0")
-		require.Equal(t, Event{Message, "0"}, next(t, x))
+		require.Equal(t, Event{Message, "0", "x"}, next(t, x))
 		sx.Close()
 		sy.Close()
 		require.Eventually(t, func() bool {
@@ -357,13 +416,13 @@ func TestMiniredis(t *testing.T) {
 			return n["x"]+n["y"] == 0
 		}, patience, 5*time.Millisecond)
 	}
-	x, _ := listening(t, h, "x")
+	x, _ := listening(t, h, plain("x"))
 	m.Close()
 	// Meanwhile its port may be that of somebody's outgoing connection.
 	require.Eventually(t, func() bool { return m.Restart() == nil }, patience, 5*time.Millisecond)
 	require.Equal(t, Resumed, next(t, x).Kind)
 	m.Publish("x", "1")
-	require.Equal(t, Event{Message, "1"}, next(t, x))
+	require.Equal(t, Event{Message, "1", "x"}, next(t, x))
 }
 
 func TestMovedWithoutAHostMeansTheHostThatWasAsked(t *testing.T) {

@@ -12,11 +12,11 @@ func (n *node) follow(s *seat, addr string) bool {
 	if c.seat != s {
 		return true // it has left already
 	}
-	if addr == n.addr || c.hops >= maxHops {
+	if addr == n.line.Node || c.hops >= maxHops {
 		return false
 	}
 	c.hops++
-	n.move(c, addr, n.addr)
+	n.move(c, addr, n.line.Node)
 	return true
 }
 
@@ -37,20 +37,21 @@ func (n *node) move(c *channel, addr, movedFrom string) {
 	s.settle()
 }
 
-// relocate asks for each picked seat whether its channel still belongs here. Channels that cannot be located
-// stay.
+// relocate looks whether the channels of the picked seats still belong here: once for all of them, since others
+// wait for this worker meanwhile. Channels that cannot be located stay.
 func (n *node) relocate(want func(*seat) bool) {
 	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
 	defer cancel()
+	where, err := n.hub.src.Locate(ctx)
+	if err != nil {
+		n.hub.opts.Logger.Debug("channels not located", "node", n.line.Node, "err", err)
+		return
+	}
 	for _, s := range n.pick(want) {
-		addr, err := n.hub.src.Locate(ctx, s.name)
-		if err == nil {
+		if addr, err := where(s.of); err == nil {
 			n.reseat(s, addr)
-			continue
-		}
-		n.hub.opts.Logger.Debug("channel not located", "channel", s.name, "err", err)
-		if ctx.Err() != nil {
-			break
+		} else {
+			n.hub.opts.Logger.Debug("channel not located", "channel", s.of.Name, "err", err)
 		}
 	}
 	n.announce()
@@ -59,7 +60,7 @@ func (n *node) relocate(want func(*seat) bool) {
 func (n *node) reseat(s *seat, addr string) {
 	n.hub.mu.Lock()
 	defer n.hub.mu.Unlock()
-	if s.gone() || s.channel.seat != s || addr == n.addr || addr == s.movedFrom {
+	if s.gone() || s.channel.seat != s || addr == n.line.Node || addr == s.movedFrom {
 		return
 	}
 	n.move(s.channel, addr, "")

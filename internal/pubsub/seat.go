@@ -15,7 +15,7 @@ const (
 // node's worker only, except that a server-sent unsubscription takes had away.
 type seat struct {
 	node    *node
-	name    string
+	of      Channel
 	channel *channel // the latest that belonged here; it may belong elsewhere by now
 
 	had     bool // the server has confirmed it and was not asked to end it
@@ -51,7 +51,7 @@ func (s *seat) settle() {
 // remove ends the seat, and with it a channel that has nobody left.
 func (s *seat) remove() {
 	c := s.channel
-	delete(s.node.seats, s.name)
+	delete(s.node.seats, s.of)
 	if c.seat == s {
 		c.seat = nil
 		c.hub.forget(c)
@@ -62,7 +62,7 @@ func (s *seat) remove() {
 }
 
 // gone reports whether the seat was removed since it was queued.
-func (s *seat) gone() bool { return s.node.seats[s.name] != s }
+func (s *seat) gone() bool { return s.node.seats[s.of] != s }
 
 // reset takes back everything that held for a connection that has ended.
 func (s *seat) reset() {

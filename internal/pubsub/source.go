@@ -4,20 +4,24 @@ import "context"
 
 // Source is what a Hub needs of Redis.
 type Source interface {
-	// Locate names the node on which channel has to be subscribed now. It is asked by every caller that
-	// brings a new channel and for each channel at every check, so it should answer from memory.
-	Locate(ctx context.Context, channel string) (node string, err error)
-	// Connect opens a subscriber connection to node. Handler is told of its messages, one after another.
-	Connect(ctx context.Context, node string, handler Handler) (Conn, error)
+	// Locate finds out where channels have to be subscribed now. It is asked once by every caller that brings a
+	// new channel, and once for all channels of a line at every check.
+	Locate(ctx context.Context) (Where, error)
+	// Connect opens a subscriber connection. Handler is told of its messages, one after another.
+	Connect(ctx context.Context, line Line, handler Handler) (Conn, error)
 }
+
+// Where names the node on which a channel has to be subscribed. It answers from memory.
+type Where func(Channel) (node string, err error)
 
 // Handler is told what a connection receives, in the order in which it arrives and before the answer to any
 // later command is given. It must not block.
 type Handler interface {
-	// Message reports a message.
-	Message(channel, payload string)
+	// Message reports a message to a channel that is subscribed. Name is that of the channel which it was published
+	// to: for a pattern, one that matches.
+	Message(of Channel, name, payload string)
 	// Unsubscribed reports that the server ended a subscription, whether it was asked to or not.
-	Unsubscribed(channel string)
+	Unsubscribed(channel Channel)
 }
 
 // Conn is a subscriber connection. Only one of its methods is called at a time.
@@ -26,8 +30,8 @@ type Handler interface {
 // connection is of no further use. Otherwise refused is nil if all were confirmed, or holds an error for each
 // channel that was not, at its index: a *MovedError when another node serves it.
 type Conn interface {
-	Subscribe(ctx context.Context, channels []string) (refused []error, err error)
-	Unsubscribe(ctx context.Context, channels []string) (refused []error, err error)
+	Subscribe(ctx context.Context, channels []Channel) (refused []error, err error)
+	Unsubscribe(ctx context.Context, channels []Channel) (refused []error, err error)
 	// Done yields the reason, or is closed, when the connection has ended.
 	Done() <-chan error
 	// Release gives back a connection that works and has no subscription.
