@@ -7,15 +7,29 @@
 //	}
 //	defer c.Close(ctx)
 //
-//	hold, err := c.Lock("order:42").Lock(ctx) // ctx bounds the wait, not the hold
-//	if err != nil {
-//		return err
-//	}
-//	defer hold.Unlock(ctx)
-//	return bill(hold.Context(ctx)) // ends before the server gives the lock away
+//	return lock.Do(ctx, c.Lock("order:42"), func(ctx context.Context) error {
+//		return bill(ctx) // ctx ends before the server gives the lock away
+//	})
 //
-// Today that is the reentrant lock, see package lock. Objects stand on the same
-// keys as those of Redisson 4.x, so that Go and Java can share them.
+// One client is enough for a process: objects of one name work together inside
+// of it, and save round trips by that.
+//
+// # Objects
+//
+//	Client.Lock                 one holder at a time, re-entered through the context   package lock
+//	Client.RateLimiter          so much in a time, for each key, with a burst          package ratelimiter
+//	Client.RedissonRateLimiter  the same on the keys of Redisson's RRateLimiter        package ratelimiter
+//
+// A lock is for work that must not be done by two at once, a rate limiter for
+// work that must not be done too often: lock what is changed, limit who asks.
+// What can be shared stands on the same keys as Redisson 4.x, so that Go and
+// Java take part in the same objects. A handle, such as what Client.Lock
+// returns, asks nobody and holds nothing: make it where it is needed. What was
+// acquired is a value of its own, a [lock.Hold], and a context that ends with it.
+//
+// Beside them there are ratelimiter/httplimit (middleware for net/http), otel
+// (metrics and spans, by way of [WithObserver]), rueidissontest (unit tests
+// without a server) and the command cmd/rueidisson.
 //
 // # What can be relied on
 //
@@ -31,6 +45,12 @@
 // later. [WithReplicaAcks] makes that less likely, not impossible. The same
 // goes for a server that restarts without having saved its data. Where two
 // holders at once would do harm, let what they write to refuse the older one.
+//
+// A server that evicts keys when its memory is full breaks all of it: a hold is
+// a key with a time to live, and once it is evicted the next one who asks gets
+// the lock. Use maxmemory-policy noeviction; where a cache beside it needs
+// another, give the objects a database of their own, in the sense of a server:
+// the numbered databases of one server share its memory and its policy.
 //
 // # Topologies
 //

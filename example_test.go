@@ -54,12 +54,12 @@ func Example() {
 }
 
 // chargeByHand is charge with the steps of lock.Do, for when that does not fit.
-func chargeByHand(ctx context.Context, c *rueidisson.Client, order string) error {
+func chargeByHand(ctx context.Context, c *rueidisson.Client, order string) (err error) {
 	hold, err := c.Lock("order:" + order).Lock(ctx) // ctx bounds the wait, not the hold
 	if err != nil {
 		return err
 	}
-	defer hold.Unlock(ctx) // runs to its end on a cancelled ctx
+	defer func() { err = errors.Join(err, hold.Unlock(ctx)) }() // lock.ErrLost: the work may have overlapped
 	return bill(hold.Context(ctx), order)
 }
 

@@ -12,7 +12,8 @@ import (
 // before the server may give the lock away; its Err compares the clocks at
 // each call, as [Hold.Err] does. And it carries the hold: locking the same
 // name of the same client under it re-enters, from every goroutine that has
-// it, so within the critical section use a sync.Mutex.
+// it, so within the critical section use a sync.Mutex, or give workers a
+// [Detach] of it.
 //
 // Contexts derived from it end when its Done channel does: a timer's delay
 // after the end of trust, and after up to 100 ms more if the whole machine was

@@ -7,7 +7,24 @@
 // has it; nothing is tied to a goroutine or to the handle. The context given to
 // Lock bounds the wait. The context that the work needs is made with
 // [Hold.Context]: it ends with the hold, and it carries it, so that locking the
-// same name under it re-enters instead of waiting for itself.
+// same name under it re-enters instead of waiting for itself. Workers that must
+// not get in beside their holder are given [Detach] of it.
+//
+// [Do] is all of that in one call, and joins the error of the unlock to that of
+// the work. By hand, the unlock's error is as much worth having: [ErrLost] there
+// is the one that says that the work may have overlapped with another's.
+//
+//	func charge(ctx context.Context, l *lock.Lock) (err error) {
+//		hold, err := l.Lock(ctx)
+//		if err != nil {
+//			return err
+//		}
+//		defer func() { err = errors.Join(err, hold.Unlock(ctx)) }()
+//		return bill(hold.Context(ctx))
+//	}
+//
+// A nested call that is given another context than the hold's waits for itself:
+// after a watchdog timeout it is named in the log (rueidisson.WithLogger), once.
 //
 // # What it guarantees
 //
@@ -41,6 +58,9 @@
 // process that is paused may, when it goes on, start another operation under a
 // derived context before that ends. Only what is written to can keep such a
 // writer out.
+//
+// A server that evicts keys with a time to live (maxmemory-policy volatile-* or
+// allkeys-*) may give the lock to a second holder while the first is healthy.
 //
 // The margin covers clocks that run at slightly different rates, and the time
 // that it takes to stop. It does not cover a server whose clock jumps.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,23 +29,34 @@ func (e *Engine) bounded(ctx context.Context) context.Context {
 	return &sendContext{Context: e.shared(), values: ctx}
 }
 
-func (e *Engine) shared() context.Context {
+func (e *Engine) shared() context.Context { return share(&e.soon, e.sendTimeout()) }
+
+// patience ends when a wait that begins now has lasted for a watchdog timeout,
+// or up to a tenth more.
+func (e *Engine) patience() <-chan struct{} {
+	return share(&e.late, e.WatchdogTimeout+e.WatchdogTimeout/10).Done()
+}
+
+// share returns the deadline that calls which begin now have in common. It is
+// timeout away, or up to a tenth less.
+func share(in *atomic.Pointer[deadline], timeout time.Duration) context.Context {
 	now := time.Now()
-	if d := e.soon.Load(); d != nil && now.Before(d.until) {
+	if d := in.Load(); d != nil && now.Before(d.until) {
 		return d.ctx
 	}
-	timeout := e.sendTimeout()
 	next := &deadline{until: now.Add(timeout / 10)}
 	next.ctx, next.cancel = context.WithDeadline(context.Background(), now.Add(timeout))
 	// The one that is replaced ends by its own timer: calls still use it.
-	e.soon.Store(next)
+	in.Store(next)
 	return next.ctx
 }
 
-// endShared stops the last timer.
+// endShared stops the last timers.
 func (e *Engine) endShared() {
-	if d := e.soon.Load(); d != nil {
-		d.cancel()
+	for _, last := range []*atomic.Pointer[deadline]{&e.soon, &e.late} {
+		if d := last.Load(); d != nil {
+			d.cancel()
+		}
 	}
 }
 

@@ -157,6 +157,7 @@ var errUnused = errors.New("not part of these tests")
 // Renew answers every renewal at once.
 func (s *fakeServer) Renew(batch []watchdog.Attempt, _ time.Duration) {
 	for _, a := range batch {
+		s.set(func() { s.until = time.Now().Add(a.Length()) })
 		go s.e.dog.Renewed(a, s.clock()) // ends at once
 	}
 }

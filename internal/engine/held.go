@@ -49,10 +49,11 @@ type Held struct {
 	late  string // the owner of which a send of the acquire may still arrive, if one may
 
 	// Guarded by the grant's mutex.
-	shared  bool // exported or joined: others may have levels of their own
-	foreign bool // joined from another library, whose levels are its own business
-	since   time.Duration
-	passes  int // hand-overs so far
+	shared    bool // exported or joined: others may have levels of their own
+	foreign   bool // joined from another library, whose levels are its own business
+	suspected bool // the log has said that a nested call may wait for it
+	since     time.Duration
+	passes    int // hand-overs so far
 }
 
 // newHeld puts an acquisition under the watchdog's care.

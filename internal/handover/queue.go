@@ -106,6 +106,13 @@ func (q *Queue[T]) Pass() {
 	q.give(Turn[T]{})
 }
 
+// Leads reports whether w is the next one.
+func (q *Queue[T]) Leads(w *Waiter[T]) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.front == w
+}
+
 // Waiting is how many are queued behind the one that has the turn.
 func (q *Queue[T]) Waiting() int {
 	q.mu.Lock()
