@@ -13,5 +13,6 @@ func TestMain(m *testing.M) {
 		"waiter-floor":      waiterFloor,
 		"crowd":             crowded,
 		"holder":            holder,
+		"visitor":           visitor,
 	})
 }

@@ -72,7 +72,7 @@ func TestRatios(t *testing.T) {
 	var out bytes.Buffer
 	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "what\tunit\tours\tbase\tratio\tmiddle half\tgoal\tmet\tnote")
-	for _, r := range slices.Concat(rows, limiterRows) {
+	for _, r := range slices.Concat(rows, courtesyRows, limiterRows) {
 		if !strings.Contains(r.name, *only) {
 			continue
 		}

@@ -55,7 +55,7 @@ func (c *contender) listen(ctx context.Context) error {
 	if l.poke == nil {
 		l.poke = make(chan struct{}, 1)
 	}
-	l.courtesy.Reset()
+	l.courtesy.Listens()
 	sub, err := c.e.hub.Subscribe(ctx, c.e.channel(c.p.Channel()), l.listener())
 	if err != nil {
 		return err
@@ -89,6 +89,7 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 		return nil, 0, err
 	case !tried.Free:
 		c.busy = true
+		c.local.courtesy.Refused()
 		if tried.Replayed { // the first send may find the lock free when it arrives
 			c.e.giveBackLater(c.p, owner, lease)
 		}
@@ -125,7 +126,11 @@ func (c *contender) standBack(ctx context.Context) error {
 	if pause == 0 {
 		return nil
 	}
-	return c.sleep(ctx, pause, nil)
+	if err := c.sleep(ctx, pause, nil); err != nil {
+		return err
+	}
+	c.local.courtesy.Paused()
+	return nil
 }
 
 // sleep waits for d, a poke, or the end.

@@ -7,11 +7,17 @@ import (
 
 const (
 	// perOther is how long a releaser stands back for each other process that
-	// listens and has not had its turn: about the time to be woken and to try.
+	// is expected and has not had its turn: about the time to be woken and to try.
 	perOther = 300 * time.Microsecond
 	// mostPause bounds the pause: the count is an upper one, since dead
 	// subscribers count, and on a cluster a plain PUBLISH sees one node only.
 	mostPause = 3 * time.Millisecond
+	// bought is how many times its length a pause in which nobody came goes
+	// without another one: at most a tenth of the time is given away in vain,
+	// and a newcomer waits for ten pauses at most.
+	bought = 9
+	// lately is the weight of the last release in the mean of those who came.
+	lately = 0.25
 	// ownAfter bounds how long our own message may take to come back; one that
 	// comes later is taken for another's, which costs a try and nothing else.
 	ownAfter = 50 * time.Millisecond
@@ -23,13 +29,22 @@ const (
 // Courtesy lets processes take turns on a name. Whoever released would win its
 // own lock again nearly always, since the others have to be woken first; so it
 // counts who listened to its release, and stands back until their own releases
-// were heard. Its zero value is ready.
+// were heard. Most who listen need not want the lock: so it waits for one more
+// than came lately, and after a pause for nobody it goes without for a while.
+// Its zero value is ready.
 type Courtesy struct {
 	mu     sync.Mutex
 	others int       // listeners of our last release, without ourselves
 	seen   int       // releases of others since then
+	met    bool      // another was seen to hold it since then
+	paused bool      // we have stood back since then
+	began  time.Time // the last time that we did
+	mark   int       // seen at that moment
+	came   float64   // the moving mean of how many came between two releases of ours
 	heard  uint64    // all messages
 	own    time.Time // until then the next message is taken for ours
+	maybe  bool      // ours may have come already, when nobody listened
+	free   time.Time // until then no pause is due: one was for nobody
 	until  time.Time // until then our last release counts
 }
 
@@ -45,7 +60,8 @@ func (c *Courtesy) Heard() uint64 {
 func (c *Courtesy) Released(reached int, subscribed bool, before uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.others, c.seen, c.own = reached, 0, time.Time{}
+	c.learn()
+	c.others, c.seen, c.met, c.paused, c.own = reached, 0, false, false, time.Time{}
 	if reached == 0 {
 		return
 	}
@@ -55,7 +71,19 @@ func (c *Courtesy) Released(reached int, subscribed bool, before uint64) {
 	}
 	c.others--
 	if c.heard == before { // our own message usually comes after the reply
-		c.own = time.Now().Add(ownAfter)
+		c.own, c.maybe = time.Now().Add(ownAfter), false
+	}
+}
+
+// learn ends the time since our last release. One in which nobody came, and
+// nobody was waited for, says nothing: they had no chance to.
+func (c *Courtesy) learn() {
+	came := c.seen
+	if c.met {
+		came = max(came, 1)
+	}
+	if came > 0 || c.paused {
+		c.came += (float64(came) - c.came) * lately
 	}
 }
 
@@ -69,11 +97,27 @@ func (c *Courtesy) Message() (others bool) {
 		late := time.Now().After(c.own)
 		c.own = time.Time{}
 		if !late {
-			return false
+			return c.maybe // which costs a try, and counts as nobody
 		}
 	}
 	c.seen++
+	c.free = time.Time{}
 	return true
+}
+
+// Refused says that another holds the lock: somebody does come.
+func (c *Courtesy) Refused() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.met, c.free = true, time.Time{}
+}
+
+// Listens says that somebody listens again. A message of ours that is on its way
+// may have come before that.
+func (c *Courtesy) Listens() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.maybe = true
 }
 
 // Reset forgets that a message of ours is on its way: the connection that it
@@ -84,15 +128,38 @@ func (c *Courtesy) Reset() {
 	c.own = time.Time{}
 }
 
-// Pause is how long to stand back before the next try.
+// Pause is how long to stand back before the next try. Whoever has done so says
+// it with Paused; one goroutine at a time stands back.
 func (c *Courtesy) Pause() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.others <= c.seen || time.Now().After(c.until) {
+	now := time.Now()
+	if c.others <= c.seen || now.After(c.until) || now.Before(c.free) {
 		return 0
 	}
-	return min(time.Duration(c.others-c.seen)*perOther, mostPause)
+	missing := min(float64(c.others), c.came+1) - float64(c.seen)
+	pause := min(time.Duration(missing*float64(perOther)), mostPause)
+	if pause <= 0 {
+		return 0
+	}
+	c.paused, c.began, c.mark = true, now, c.seen
+	return pause
 }
 
-// Idle reports whether nothing would be lost by forgetting c.
-func (c *Courtesy) Idle() bool { return c.Pause() == 0 }
+// Paused says that the last Pause is over. It counts for as long as it took,
+// since timers are late; in vain only until somebody is met or heard.
+func (c *Courtesy) Paused() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); c.seen == c.mark {
+		c.free = now.Add(bought * now.Sub(c.began))
+	}
+}
+
+// Idle reports whether nothing would be lost by forgetting c: nobody listened to
+// our last release, or it was long ago.
+func (c *Courtesy) Idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.others == 0 || time.Now().After(c.until)
+}
