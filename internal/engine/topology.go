@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,10 +37,13 @@ type slotRange struct {
 }
 
 // refreshAfter bounds how old the map may grow, refreshEvery how often a map
-// that proved wrong is asked for again.
+// that proved wrong is asked for again, askTimeout how long all of asking may
+// take, and nodeTimeout how long one node is waited for.
 const (
 	refreshAfter = 30 * time.Second
 	refreshEvery = 100 * time.Millisecond
+	askTimeout   = 2 * time.Second
+	nodeTimeout  = 500 * time.Millisecond
 )
 
 func newTopology(client rueidis.Client, cluster bool, spawn func(func()) bool) *topology {
@@ -112,19 +116,39 @@ func (t *topology) ask(ctx context.Context) {
 	if !t.cluster {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	reply, err := t.client.Do(ctx, t.client.B().ClusterSlots().Build()).ToArray()
-	slots := parseSlots(reply)
+	slots := t.survey(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asking = false
-	if err == nil && len(slots) > 0 {
+	if len(slots) > 0 {
 		t.slots, t.stale, t.asked = slots, false, time.Now()
 	}
 }
 
-func parseSlots(reply []rueidis.RedisMessage) (slots []slotRange) {
+// survey is the map of the first node that has one. Nodes are asked one by one,
+// as the answer may leave out hosts: which then are that node's.
+func (t *topology) survey(ctx context.Context) []slotRange {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	for addr, c := range t.client.Nodes() {
+		if strings.HasPrefix(addr, ":") {
+			continue // rueidis has it from a redirection without a host
+		}
+		if slots := askNode(ctx, addr, c); len(slots) > 0 || ctx.Err() != nil {
+			return slots
+		}
+	}
+	return nil
+}
+
+func askNode(ctx context.Context, addr string, c rueidis.Client) []slotRange {
+	ctx, cancel := context.WithTimeout(ctx, nodeTimeout)
+	defer cancel()
+	reply, _ := c.Do(ctx, c.B().ClusterSlots().Build()).ToArray() // without a reply there are no slots
+	return parseSlots(reply, addr)
+}
+
+func parseSlots(reply []rueidis.RedisMessage, asked string) (slots []slotRange) {
 	for _, entry := range reply {
 		fields, err := entry.ToArray()
 		if err != nil || len(fields) < 3 {
@@ -136,9 +160,10 @@ func parseSlots(reply []rueidis.RedisMessage) (slots []slotRange) {
 		if errors.Join(err1, err2, err3) != nil || len(master) < 2 {
 			continue
 		}
-		host, _ := master[0].ToString()
+		host, _ := master[0].ToString() // may be null
 		port, _ := master[1].AsInt64()
-		slots = append(slots, slotRange{uint16(from), uint16(to), net.JoinHostPort(host, strconv.FormatInt(port, 10))})
+		node := pubsub.Absolute(net.JoinHostPort(host, strconv.FormatInt(port, 10)), asked)
+		slots = append(slots, slotRange{uint16(from), uint16(to), node})
 	}
 	return slots
 }

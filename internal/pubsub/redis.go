@@ -230,14 +230,14 @@ func (c *redisConn) do(
 // refusal translates MOVED.
 func (c *redisConn) refusal(err *rueidis.RedisError) error {
 	if addr, moved := err.IsMoved(); moved {
-		return &MovedError{Addr: absolute(addr, c.line.Node)}
+		return &MovedError{Addr: Absolute(addr, c.line.Node)}
 	}
 	return err
 }
 
-// absolute completes an address whose host the server left out because it does not know it: it is the host
-// that we asked.
-func absolute(addr, asked string) string {
+// Absolute completes an address whose host a node of a cluster left out, or gave as "?", because it does not know
+// it or is not to tell: it is the host of the node that was asked.
+func Absolute(addr, asked string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || host != "" && host != "?" {
 		return addr

@@ -434,7 +434,7 @@ func TestMovedWithoutAHostMeansTheHostThatWasAsked(t *testing.T) {
 		"?:7000":        "10.9.9.9:7000",
 		"nonsense":      "nonsense",
 	} {
-		require.Equal(t, want, absolute(addr, "10.9.9.9:6379"))
+		require.Equal(t, want, Absolute(addr, "10.9.9.9:6379"))
 	}
-	require.Equal(t, ":7000", absolute(":7000", "socket"))
+	require.Equal(t, ":7000", Absolute(":7000", "socket"))
 }
