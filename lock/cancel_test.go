@@ -139,7 +139,7 @@ func cancelOne(parent context.Context, l *lock.Lock, late *lateness) error {
 
 func TestCancelledAcquiresLeaveNoLockBehind(t *testing.T) {
 	t.Parallel()
-	const calls = 25_600
+	calls := redistest.Count(t, 6_400, 102_400)
 	for _, of := range []struct {
 		title string
 		names int
@@ -175,9 +175,10 @@ func TestCancelledWaitersOfSeveralClientsLeaveNothingBehind(t *testing.T) {
 	server := redistest.Shared(t)
 	raw, name := server.Client(t), redistest.Name(t)
 	var all sync.WaitGroup
+	calls := redistest.Count(t, 2_560, 102_400)
 	for range 3 {
 		c := open(t, server.Addr())
-		all.Go(func() { storm(t, c, 5_120, func(int) string { return name }) })
+		all.Go(func() { storm(t, c, calls, func(int) string { return name }) })
 	}
 	all.Wait()
 	awaitFree(t, raw, name)
@@ -201,7 +202,7 @@ func TestCancelledAcquiresOverASlowConnectionAreGivenBack(t *testing.T) {
 			raw, c := server.Client(t), tap(t, server.Addr())
 			names := []string{redistest.Name(t), redistest.Name(t), redistest.Name(t)}
 			c.proxy.Delay(slow.requests, slow.replies)
-			late := storm(t, c.Client, 128*10, func(g int) string { return names[g%len(names)] })
+			late := storm(t, c.Client, redistest.Count(t, 128*10, 128*100), func(g int) string { return names[g%len(names)] })
 			late.check(t)
 			c.proxy.Delay(0, 0)
 			awaitFree(t, raw, names...)

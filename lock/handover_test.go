@@ -459,7 +459,7 @@ func TestAHoldHandedToACancelledWaiterGoesToTheNext(t *testing.T) {
 	c := tap(t, server.Addr(), generous)
 	raw, name := server.Client(t), redistest.Name(t)
 	l := c.Lock(name)
-	const rounds = 300
+	rounds := redistest.Count(t, 300, 30_000)
 	cancelled := 0
 	for range rounds {
 		hold := mustLock(t, l)
@@ -501,7 +501,7 @@ func TestAHoldHandedToACancelledWaiterGoesBackIfNobodyWaits(t *testing.T) {
 	c := open(t, server.Addr(), generous)
 	raw, name := server.Client(t), redistest.Name(t)
 	l := c.Lock(name)
-	for range 300 {
+	for range redistest.Count(t, 300, 30_000) {
 		hold := mustLock(t, l)
 		ctx, cancel := context.WithCancel(t.Context())
 		first := queue(ctx, l)
@@ -626,7 +626,7 @@ func TestOnlyOneHoldsTheLock(t *testing.T) {
 			for range 4 {
 				clients = append(clients, open(t, server.Addr(), opts...))
 			}
-			crowd(t, clients, 100, func(error) bool { return false })
+			crowd(t, clients, redistest.Count(t, 100, 5_000), func(error) bool { return false })
 		})
 	}
 }
@@ -642,12 +642,13 @@ func TestOnlyOneHoldsTheLockWhileConnectionsAreCut(t *testing.T) {
 		c := tap(t, server.Addr())
 		clients, proxies = append(clients, c.Client), append(proxies, c.proxy)
 	}
+	rounds, cuts := redistest.Count(t, 40, 1_000), redistest.Count(t, 50, 1_250)
 	done := make(chan struct{})
 	var cutting sync.WaitGroup
 	cutting.Go(func() {
 		tick := time.NewTicker(40 * time.Millisecond)
 		defer tick.Stop()
-		for range 50 {
+		for range cuts {
 			select {
 			case <-tick.C:
 				proxies[rand.N(len(proxies))].CutAll()
@@ -656,7 +657,7 @@ func TestOnlyOneHoldsTheLockWhileConnectionsAreCut(t *testing.T) {
 			}
 		}
 	})
-	crowd(t, clients, 40, func(err error) bool {
+	crowd(t, clients, rounds, func(err error) bool {
 		return !errors.Is(err, lock.ErrLost) && !errors.Is(err, lock.ErrReleased) && errors.Is(err, lock.ErrUnknown)
 	})
 	close(done)

@@ -18,7 +18,7 @@ import (
 func TestLevelsThatAreUnlockedAtOnceAreNoLoss(t *testing.T) {
 	t.Parallel()
 	l := open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t))
-	for range 500 {
+	for range redistest.Count(t, 500, 20_000) {
 		outer, err := l.Lock(t.Context())
 		require.NoError(t, err)
 		inner, err := l.Lock(outer.Context(t.Context()))

@@ -128,25 +128,20 @@ func smallest(shares []float64) float64 {
 // not how the machine does.
 
 func TestProcessesTakeTurns(t *testing.T) {
-	span := 10 * time.Second
-	if testing.Short() {
-		span = 3 * time.Second
-	}
+	span := redistest.Span(t, 3*time.Second, 30*time.Second)
 	got := shares(t, []string{redistest.Shared(t).Addr()}, time.Millisecond, span)
 	require.GreaterOrEqual(t, smallest(got), 0.8)
 }
 
 func TestProcessesTakeTurnsWithoutHoldTime(t *testing.T) {
-	got := shares(t, []string{redistest.Shared(t).Addr()}, 0, 3*time.Second)
+	span := redistest.Span(t, 2*time.Second, 30*time.Second)
+	got := shares(t, []string{redistest.Shared(t).Addr()}, 0, span)
 	require.GreaterOrEqual(t, smallest(got), 0.5)
 }
 
 func TestProcessesTakeTurnsOnACluster(t *testing.T) {
 	cluster := redistest.StartCluster(t)
-	span := 6 * time.Second
-	if testing.Short() {
-		span = 3 * time.Second
-	}
+	span := redistest.Span(t, 3*time.Second, 30*time.Second)
 	got := shares(t, cluster.Addrs(), time.Millisecond, span)
 	require.GreaterOrEqual(t, smallest(got), 0.5)
 }
