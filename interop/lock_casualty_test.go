@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/interop/peer"
 )
 
@@ -29,9 +30,9 @@ type casualty struct {
 // contenderIsKilled: nobody gets the lock while the lease of the dead lasts, then the others go on, and no
 // update of anybody is lost.
 func contenderIsKilled(t *testing.T, w *world) {
-	c := w.contest(t, casualtyContention)
+	c := w.contest(t, redistest.Span(t, 4*time.Second, 12*time.Second))
 	k := &casualty{world: w, contest: c, java: peer.Start(t, w.jvm), counts: make([]int64, contenders)}
-	jvms := []*peer.Peer{w.java, w.startSecond(t), k.java}
+	jvms := []*peer.Peer{w.java, w.second, k.java}
 	ctx := within(t)
 	w.warmUp(ctx, t, jvms)
 	total := compete(ctx, t, append(parties(t, c, jvms), party{"Redisson " + k.java.Version() + ", killed", k.run})...)

@@ -48,8 +48,8 @@ type party struct {
 // exclusion lets two JVMs and two Go processes contend. A moment with two holders loses an update, and
 // the counter is less than the sum. In the world of an older Redisson the second JVM runs the current one.
 func exclusion(t *testing.T, w *world) {
-	c := w.contest(t, w.contend)
-	jvms := []*peer.Peer{w.java, w.startSecond(t)}
+	c := w.contest(t, redistest.Span(t, 2*time.Second, 20*time.Second))
+	jvms := []*peer.Peer{w.java, w.second}
 	ctx := within(t)
 	w.warmUp(ctx, t, jvms)
 	total := compete(ctx, t, parties(t, c, jvms)...)
@@ -58,14 +58,6 @@ func exclusion(t *testing.T, w *world) {
 
 func (w *world) contest(t *testing.T, d time.Duration) contest {
 	return contest{Addrs: w.addrs, Sharded: w.sharded, Lock: redistest.Name(t), Counter: redistest.Name(t), For: d, Watchdog: longLease}
-}
-
-// startSecond starts a JVM with Redisson's own watchdog: that of the other tests is so short that a holder on
-// a busy machine could miss it.
-func (w *world) startSecond(t *testing.T) *peer.Peer {
-	second := w.jvm
-	second.Version, second.Watchdog = peer.Current, 0
-	return peer.Start(t, second)
 }
 
 // parties are two JVMs and two Go processes. Who has a short watchdog takes the lock for a long lease.

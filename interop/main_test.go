@@ -25,35 +25,43 @@ type proof struct {
 // A new object adds its proofs here. Those of all and waits go with the current Redisson, on a server and on a
 // cluster; of the others, the few that tell whether two sides understand each other at all.
 //
-// The tests run one after the other, since those that measure or contend would suffer from company. Only the
-// waits of an object run at the same time.
+// The tests of a world run one after the other, since those that measure or contend would suffer from much
+// company. Only the waits of an object run at the same time, those of all versions; and the two worlds do.
 var (
-	all       = slices.Concat(lockProofs, rateLimiterProofs)
-	waits     = [][]proof{lockWaits, rateLimiterWaits}
-	essential = slices.Concat(lockEssentials, rateLimiterEssentials)
+	all            = slices.Concat(lockProofs, rateLimiterProofs)
+	waits          = map[string][]proof{"lock": lockWaits, "rate_limiter": rateLimiterWaits}
+	essential      = slices.Concat(lockEssentials, rateLimiterEssentials)
+	essentialWaits = map[string][]proof{"rate_limiter": rateLimiterEssentialWaits}
 )
 
 func TestInteropSingle(t *testing.T) {
-	w := startSingle(t)
-	for _, version := range []string{peer.Last3, peer.Oldest} {
-		proveRelative(t, w.withVersion(version), essential)
-	}
-	proveAll(t, w)
+	t.Parallel()
+	proveAll(t, startSingle(t))
 }
 
 func TestInteropCluster(t *testing.T) {
+	t.Parallel()
 	w := startCluster(t)
-	for _, version := range []string{peer.Last3, peer.Oldest} {
-		proveRelative(t, w.withVersion(version), essential)
-	}
-	proveRelative(t, w.withPlainChannels(), lockEssentials) // limiters have no channels
+	plain := w.withPlainChannels(t)
+	prove(t, plain, lockEssentials) // limiters have no channels
+	plain.java.Close()
+	plain.second.Close()
 	proveAll(t, w)
 }
 
 func proveAll(t *testing.T, w *world) {
+	older := []*world{w.withVersion(t, peer.Last3), w.withVersion(t, peer.Oldest)}
+	for _, old := range older {
+		prove(t, old, essential)
+	}
 	prove(t, w, all)
-	for _, proofs := range waits {
-		proveAtOnce(t, w, proofs)
+	for object := range waits {
+		t.Run(object, func(t *testing.T) {
+			proveAtOnce(t, w, waits[object])
+			for _, old := range older {
+				proveAtOnce(t, old, essentialWaits[object])
+			}
+		})
 	}
 	if !t.Failed() { // a test that was cut short has left what it has left
 		prove(t, w, []proof{{"lock/no_key_left_behind/both", nothingIsLeft}})
@@ -66,22 +74,13 @@ func prove(t *testing.T, w *world, proofs []proof) {
 	}
 }
 
-// proveAtOnce is prove for those of one object. It returns when the last one is done.
+// proveAtOnce is prove inside of the test of an object, and returns when the proofs have begun.
 func proveAtOnce(t *testing.T, w *world, proofs []proof) {
-	object, _, _ := strings.Cut(proofs[0].row, "/")
-	t.Run(object, func(t *testing.T) {
-		for _, p := range proofs {
-			t.Run(strings.TrimPrefix(p.row, object+"/")+"/"+w.name, func(t *testing.T) {
-				t.Parallel()
-				p.test(t, w)
-			})
-		}
-	})
-}
-
-// proveRelative is prove for a world that shares its servers with another one.
-func proveRelative(t *testing.T, w *world, proofs []proof) {
-	w.java = peer.Start(t, w.jvm)
-	defer w.java.Close() // the JVMs of all worlds together would be too many
-	prove(t, w, proofs)
+	for _, p := range proofs {
+		_, row, _ := strings.Cut(p.row, "/")
+		t.Run(row+"/"+w.name, func(t *testing.T) {
+			t.Parallel()
+			p.test(t, w)
+		})
+	}
 }

@@ -56,6 +56,9 @@ var rateLimiterEssentials = []proof{
 	{"rate_limiter/permits/go-java", goTakesPermits},
 	{"rate_limiter/permits/java-go", javaTakesPermits},
 	{"rate_limiter/permits_of_each_client/both", permitsOfEachClient},
+}
+
+var rateLimiterEssentialWaits = []proof{
 	{"rate_limiter/waiting/go-java", javaWaitsForGo},
 	{"rate_limiter/waiting/java-go", goWaitsForJava},
 }

@@ -25,14 +25,9 @@ const (
 	longLease = 5 * time.Minute
 	// patience is for what has to happen; nothing waits for its end when all is well.
 	patience = 60 * time.Second
-
-	contention         = 10 * time.Second
-	casualtyContention = 6 * time.Second
-	// shortContention is for a cluster that differs from another one by its channels alone.
-	shortContention = 4 * time.Second
 )
 
-// world is where Go and Java meet: the servers, how both connect, and a JVM that the tests share.
+// world is where Go and Java meet: the servers, how both connect, and JVMs that the tests share.
 type world struct {
 	name    string
 	redis   rueidis.Client // looks at the keys
@@ -41,37 +36,44 @@ type world struct {
 	sharded rueidisson.Sharding // of Go
 	jvm     peer.Options
 	java    *peer.Peer
-	contend time.Duration
+	second  *peer.Peer // of the current Redisson, and with its watchdog: the other one is so short that a busy machine misses it
 }
 
 func startSingle(t *testing.T) *world {
 	server := redistest.Start(t)
-	w := &world{name: "single", redis: server.Client(t), addrs: []string{server.Addr()}, contend: contention}
+	w := &world{name: "single", redis: server.Client(t), addrs: []string{server.Addr()}}
 	w.jvm = peer.Options{Addr: server.Addr(), Watchdog: watchdog}
-	w.java = peer.Start(t, w.jvm)
+	w.startBoth(t)
 	return w
 }
 
 func startCluster(t *testing.T) *world {
 	cluster := redistest.StartCluster(t)
-	w := &world{name: "cluster", redis: cluster.Client(t), addrs: cluster.Addrs(), cluster: true, contend: contention}
+	w := &world{name: "cluster", redis: cluster.Client(t), addrs: cluster.Addrs(), cluster: true}
 	w.jvm = peer.Options{Cluster: cluster.Addrs(), Watchdog: watchdog}
-	w.java = peer.Start(t, w.jvm)
+	w.startBoth(t)
 	return w
 }
 
+func (w *world) startBoth(t *testing.T) {
+	second := w.jvm
+	second.Watchdog = 0
+	w.java, w.second = peer.Start(t, w.jvm), peer.Start(t, second)
+}
+
 // withVersion is the same world with an older Redisson beside the current one.
-func (w *world) withVersion(version string) *world {
+func (w *world) withVersion(t *testing.T, version string) *world {
 	other := *w
 	other.name, other.jvm.Version = w.name+"_redisson-"+version, version
+	other.java = peer.Start(t, other.jvm)
 	return &other
 }
 
 // withPlainChannels is a cluster on which both sides are told to use PUBLISH.
-func (w *world) withPlainChannels() *world {
+func (w *world) withPlainChannels(t *testing.T) *world {
 	other := *w
 	other.name, other.jvm.Sharded, other.sharded = w.name+"_plain_channels", "OFF", rueidisson.Off
-	other.contend = shortContention
+	other.startBoth(t)
 	return &other
 }
 

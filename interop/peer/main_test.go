@@ -3,7 +3,7 @@ package peer
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { redistest.Main(m) }

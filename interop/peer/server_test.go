@@ -5,65 +5,33 @@ package peer
 import (
 	"context"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// server is a redis-server of its own for a test, and a connection to it.
+// server is a server of its own for a test, and a connection to it.
 type server struct {
 	rueidis.Client
 	addr string
 }
 
-func startServer(t *testing.T, args ...string) *server {
-	binary, err := exec.LookPath("redis-server")
-	if err != nil {
-		skip(t, os.Getenv("RUEIDISSON_REQUIRE_SERVERS") == "1", err)
-	}
-	port := freePort(t)
-	cmd := exec.Command(binary, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir()}, args...)...)
-	dieWithParent(cmd)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	return connect(t, net.JoinHostPort("127.0.0.1", port))
+func startServer(t *testing.T, opts ...redistest.Option) *server {
+	t.Helper()
+	s := redistest.Start(t, opts...)
+	return &server{Client: s.Client(t), addr: s.Addr()}
 }
 
 // startCluster is a cluster of one node: enough for the other way to connect and the other messages.
 func startCluster(t *testing.T) *server {
-	s := startServer(t, "--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1")
+	s := startServer(t, redistest.Config("cluster-enabled", "yes"), redistest.Config("cluster-announce-ip", "127.0.0.1"))
 	s.do(t, "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
 	eventually(t, "the cluster serves", func() bool { return s.Do(t.Context(), s.B().Get().Key("x").Build()).Error() == rueidis.Nil })
 	return s
-}
-
-func freePort(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	require.NoError(t, err)
-	return port
-}
-
-func connect(t *testing.T, addr string) *server {
-	option := rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true}
-	var client rueidis.Client
-	eventually(t, "the server answers", func() (ok bool) {
-		c, err := rueidis.NewClient(option)
-		client = c
-		return err == nil
-	})
-	t.Cleanup(client.Close)
-	return &server{Client: client, addr: addr}
 }
 
 func (s *server) do(t *testing.T, command ...string) rueidis.RedisResult {
