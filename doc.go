@@ -50,7 +50,8 @@
 // a key with a time to live, and once it is evicted the next one who asks gets
 // the lock. Use maxmemory-policy noeviction; where a cache beside it needs
 // another, give the objects a database of their own, in the sense of a server:
-// the numbered databases of one server share its memory and its policy.
+// the numbered databases of one server share its memory and its policy. The
+// log warns of a policy that evicts, and the loss of a hold names it.
 //
 // # Topologies
 //

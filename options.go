@@ -80,7 +80,9 @@ func WithNameMapper(mapName func(name string) string) Option {
 	})
 }
 
-// WithLogger sets where the client logs: Warn when a hold is lost, Debug for
+// WithLogger sets where the client logs. Warn is for a hold that was lost, for
+// a server that evicts keys with a time to live, and for a call that waits for
+// a hold of its own client for longer than the watchdog timeout; Debug is for
 // retries. Without it nothing is logged.
 func WithLogger(l *slog.Logger) Option {
 	return option(func(c *engine.Config) error {

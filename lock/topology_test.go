@@ -27,6 +27,7 @@ func TestLocksOnACluster(t *testing.T) {
 	t.Run("a release wakes a waiter", func(t *testing.T) { wakesOnCluster(t, cluster) })
 	t.Run("a name that breaks slots is refused", func(t *testing.T) { refusesBrokenNames(t, cluster) })
 	t.Run("an acquire is confirmed by the replica", func(t *testing.T) { confirms(t, clusterShard{cluster}) })
+	t.Run("a master that evicts is warned of", func(t *testing.T) { warnsOfEveryMaster(t, cluster) })
 	t.Run("a failover", func(t *testing.T) { failsOver(t, clusterShard{cluster}) })
 }
 

@@ -69,6 +69,8 @@ type Engine struct {
 	late    atomic.Pointer[deadline] // for those who wait behind a holder of this client
 	common  sync.Map                 // see Shared
 
+	evictions evictions
+
 	closing  chan struct{}
 	shutting atomic.Bool // before closing is closed
 	once     sync.Once
@@ -93,7 +95,8 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 	if e.Logger == nil {
 		e.Logger = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.Level(127)}))
 	}
-	if err := e.probe(ctx); err != nil {
+	info, err := e.probe(ctx)
+	if err != nil {
 		return nil, err
 	}
 	e.topo = newTopology(client, e.cluster, e.spawn)
@@ -110,6 +113,7 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 		Linger: cfg.Linger, Logger: e.Logger,
 	})
 	e.dog = watchdog.Start(e.Now, renewer{e})
+	e.learnEvictions(ctx, info)
 	return e, nil
 }
 

@@ -121,7 +121,7 @@ func (t *Grant) errAt(now watchdog.Instant) error {
 	if !ended {
 		return nil
 	}
-	return lossOf(cause)
+	return t.lossOf(cause)
 }
 
 // Deadline is until when the grant is trusted without another renewal.
@@ -160,7 +160,7 @@ func (t *Grant) LeaseEnded(cause error) {
 // lost does what every loss asks for, and returns how the seats are told.
 func (t *Grant) lost(cause error) error {
 	t.e.forget(t)
-	cause = lossOf(cause)
+	cause = t.lossOf(cause)
 	key := t.Key()
 	if t.e.Observer != nil {
 		t.e.Observer.Lost(key.Kind, key.Name, cause)

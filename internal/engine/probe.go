@@ -10,19 +10,20 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// probe refuses servers that cannot serve: too old, or without scripting.
-func (e *Engine) probe(ctx context.Context) error {
-	info, err := e.Redis.Do(ctx, e.Redis.B().Info().Section("server").Build()).ToString()
+// probe refuses servers that cannot serve: too old, or without scripting. It
+// returns what INFO says, as far as the server tells.
+func (e *Engine) probe(ctx context.Context) (info string, err error) {
+	info, err = e.Redis.Do(ctx, e.Redis.B().Info().Build()).ToString()
 	if _, replied := rueidis.IsRedisErr(err); replied {
 		// An ACL that denies INFO, or an in-process server that has no such
 		// section: the version stays unknown, which is no reason to refuse.
 		e.Logger.Debug("server version not known", "err", err)
 	} else if err != nil {
-		return fmt.Errorf("asking the server for its version: %w", err)
+		return "", fmt.Errorf("asking the server for its version: %w", err)
 	} else if err := checkVersion(info); err != nil {
-		return err
+		return "", err
 	}
-	return e.probeScripting(ctx)
+	return info, e.probeScripting(ctx)
 }
 
 // probeScript says 1, or why a script is refused the clock.

@@ -127,7 +127,7 @@ func (h *Held) releasePrivate(ctx context.Context) error {
 	case released.Replayed && h.lease.Trusted(h.e.Now()):
 		return nil // the first send did it, and its reply was lost
 	}
-	return lossOf(watchdog.ErrGone)
+	return h.lossOf(watchdog.ErrGone)
 }
 
 // listening says whether our own release message will come back to us.

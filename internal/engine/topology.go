@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,6 +91,18 @@ func (t *topology) find(slot uint16) string {
 		}
 	}
 	return ""
+}
+
+// masters is the addresses of a cluster's masters, as far as they are known.
+func (t *topology) masters() (nodes []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.slots {
+		if !slices.Contains(nodes, r.node) {
+			nodes = append(nodes, r.node)
+		}
+	}
+	return nodes
 }
 
 // reach returns the client of one node: all of it for "", and for a node that
