@@ -26,7 +26,8 @@ type result struct {
 	HeldMS   int64  `json:"held_ms"`
 	Error    string `json:"error,omitempty"`
 
-	err error
+	err  error
+	over time.Time // when CMD had ended, or could not be run under the lock
 }
 
 const (
@@ -63,9 +64,9 @@ func (j *job) run(ctx context.Context) error {
 	relay := startRelay(func(sig os.Signal) { interruptBy(interrupt, sig) })
 	defer relay.stop()
 	res := j.lockAndRun(ctx, waiting, client, relay, path)
-	bounded, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	leaving, cancel := res.leaving()
 	defer cancel()
-	if err := client.Close(bounded); err != nil && res.err == nil {
+	if err := within(leaving, func() error { return client.Close(leaving) }); err != nil && res.err == nil {
 		res.err = err
 	}
 	return j.ended(res)
@@ -178,7 +179,10 @@ func signalCode(sig os.Signal) int {
 // runUnder runs CMD and gives the lock back.
 func (j *job) runUnder(ctx, waiting context.Context, hold *lock.Hold, relay *relay, path string) result {
 	res := j.startAndWatch(ctx, waiting, hold, relay, path)
-	err := hold.Unlock(ctx)
+	res.over = time.Now()
+	leaving, cancel := res.leaving()
+	defer cancel()
+	err := within(leaving, func() error { return hold.Unlock(ctx) })
 	switch {
 	case res.Outcome == outcomeLost || err == nil:
 	case errors.Is(err, lock.ErrLost):

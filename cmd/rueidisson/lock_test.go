@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -248,6 +249,51 @@ func TestTheCommandIsEndedBeforeASilentServerGivesTheLockAway(t *testing.T) {
 		}
 	}
 	assert.True(t, early)
+}
+
+// soonAfter is what a busy machine may make of the second within which the
+// tool follows its command. Waiting for the server took it six and more.
+const soonAfter = 3 * time.Second
+
+// awaitGone returns when the process has ended.
+func awaitGone(t *testing.T, pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }, patience, 5*time.Millisecond)
+}
+
+func TestTheToolEndsWithItsCommandAlthoughTheServerIsSilent(t *testing.T) {
+	t.Parallel()
+	for title, of := range map[string]struct {
+		script string
+		flags  []string
+		code   int
+		says   string
+	}{
+		"the command ends by itself": {`echo $$; read line; exit 7`, nil, 7, "left to its lease"},
+		"the lock is lost":           {`trap "exit 0" TERM; echo $$; while :; do sleep 0.02; done`, []string{"--watchdog", "3s"}, 76, "hold was lost"},
+		"an exported hold":           {`echo $$; read line; exit 0`, []string{"--export"}, 0, "left to its lease"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			w := worldOn(t, redistest.Start(t))
+			in, stdin, err := os.Pipe()
+			require.NoError(t, err)
+			defer in.Close()
+			cmd := exec.Command(os.Args[0], append(append([]string{"lock", w.name}, of.flags...), "--", "sh", "-c", of.script)...)
+			cmd.Stdin = in
+			p := startCommand(t, w.url, cmd)
+			require.Eventually(t, func() bool { return len(p.said()) > 0 }, patience, 5*time.Millisecond)
+			w.server.Pause()
+			require.NoError(t, stdin.Close()) // the end of its input
+			awaitGone(t, pid(t, p.said()[0]))
+			began := time.Now()
+			assert.Equal(t, of.code, p.code())
+			took := time.Since(began)
+			t.Logf("the tool followed %v later", took)
+			assert.Less(t, took, soonAfter)
+			assert.Contains(t, p.errors(), of.says)
+		})
+	}
 }
 
 func TestADeadServerLosesTheLock(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -156,7 +155,3 @@ func connect(url string, opts ...rueidisson.Option) (*rueidisson.Client, error) 
 	}
 	return c, nil
 }
-
-// closeTimeout bounds how long an errand of the client's, such as giving back
-// what a cancelled wait has won, may take at the end.
-const closeTimeout = 5 * time.Second
