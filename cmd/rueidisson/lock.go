@@ -30,7 +30,8 @@ the terminal's, so that Ctrl-C, Ctrl-Z and reading work as usual: a Ctrl-C has
 reached it already and is not passed on again, and SIGTERM and SIGKILL go to CMD
 alone. On Linux CMD is killed if the tool is; on other systems, and while the tool
 is stopped (SIGSTOP, Ctrl-Z stops both), nobody watches over it. What CMD has left
-in the background is not waited for.
+in the background is not waited for. The tool ends within a second of CMD: if the
+server is silent, it leaves the lock to its lease.
 
 The lock is not passed down: inside CMD another "rueidisson lock NAME" of the same
 name waits for this one, for ever unless --wait says otherwise.
