@@ -45,6 +45,12 @@ func Must(fsys fs.FS, file string) *Script {
 	}
 }
 
+// Label is the script's name.
+func (s *Script) Label() string { return s.Name }
+
+// Repeatable says that a second run of the same call does no harm.
+func (s *Script) Repeatable() bool { return s.Replay == Safe }
+
 // Exec runs the script once through c.
 func (s *Script) Exec(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
 	res := c.Do(ctx, s.build(c, "EVALSHA", s.sha, keys, args, false))

@@ -1,0 +1,38 @@
+package scripts
+
+import (
+	"context"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// Command is a plain command, for what needs no script. It goes to the master,
+// as scripts do.
+type Command struct {
+	words  []string
+	replay Replay
+}
+
+// NewCommand is the command of that name, such as "DEL" or "XGROUP CREATE",
+// with what a second run of the same call does. Its keys come before its
+// arguments.
+func NewCommand(name string, replay Replay) *Command {
+	return &Command{strings.Fields(name), replay}
+}
+
+// Label is the command's name.
+func (c *Command) Label() string { return strings.Join(c.words, " ") }
+
+// Repeatable says that a second run of the same call does no harm.
+func (c *Command) Repeatable() bool { return c.replay == Safe }
+
+// Exec sends the command once.
+func (c *Command) Exec(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
+	return client.Do(ctx, client.B().Arbitrary(c.words...).Keys(keys...).Args(args...).Build())
+}
+
+// ExecFresh sends the command once, on a connection of rueidis' blocking pool.
+func (c *Command) ExecFresh(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
+	return client.Do(ctx, client.B().Arbitrary(c.words...).Keys(keys...).Args(args...).Blocking())
+}
