@@ -266,7 +266,7 @@ func TestAnAcquireThatArrivesAfterItsCancelTakesNothing(t *testing.T) {
 	r := await(t, waiting)
 	require.ErrorIs(t, r.err, context.Canceled)
 	c.proxy.CutAll() // the connection that the request is stuck on, as the client sees it
-	c.seen.await(t, "script giveback", 1)
+	c.seen.await(t, "script bury", 1)
 	held.Release()
 	require.False(t, exists(t, raw, name))
 	mustUnlock(t, mustLock(t, c.Lock(name)))

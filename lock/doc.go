@@ -51,6 +51,19 @@
 // given back is refused by a tombstone; a release finds its owner gone. What a
 // cancelled wait may have won goes to the next waiter of its process, or back.
 //
+// A server that is full, whose disk fails or whose ACL is being reloaded takes
+// nothing for a while. One without memory still renews, extends, exports and
+// unlocks, and refuses only who wants a lock. What else it refuses is said
+// again: for up to three seconds by the call itself, and if that was to give a
+// hold back, by the client until the lease ends.
+//
+// A cluster may move a name's slot to another node for as long as it likes, and
+// back: holds live on, waiters wait on, the lock is taken and unlocked as ever.
+// Only what has to be remembered in a second key waits for the end of the move:
+// a join, the unlock of a hold that was exported or joined, which says so after
+// three seconds at most and goes on by itself, and an acquire that replicas have
+// to confirm.
+//
 // # What it does not guarantee
 //
 // A failover, or a restart that loses data, may forget a hold; its holder is
@@ -71,7 +84,8 @@
 //
 // Latches and tombstones are kept for 45 s. A request that arrives later than
 // that, which takes a network that holds on to it for longer, is not
-// recognised.
+// recognised. While a slot moves, tombstones are not seen: an acquire that
+// arrives so late then takes the lock for nobody, for three seconds.
 //
 // # Hand-over inside the process
 //

@@ -119,8 +119,9 @@ func (h *Hold) Token(ctx context.Context) (Token, error) {
 // holds as RLock.unlock, with an unlock latch.
 // Errors: [ErrReleased] if it was called before; [ErrLost] if the hold had
 // ended, so that the work may have overlapped with another holder's;
-// [ErrUnknown] if no answer came (the client goes on giving the lock back
-// until the server answers or the lease ends); [ErrClosed] if the client was
+// [ErrUnknown] if no answer came, or the server's own error if it refused (the
+// client goes on giving the lock back until the server takes it or the lease
+// ends); [ErrClosed] if the client was
 // closed before, when the lock is left to its lease.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if ctx == nil {

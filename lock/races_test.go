@@ -82,7 +82,7 @@ func TestAnAcquireThatFoundTheLockHeldTakesNothingLater(t *testing.T) {
 	_, err = f.lock.TryLock(t.Context()) // its second send says: held
 	require.ErrorIs(t, err, lock.ErrNotAcquired)
 	late.Await(t)
-	f.proxy.AwaitCount(t, f.script("giveback"), 1)
+	f.proxy.AwaitCount(t, f.script("bury"), 1)
 	require.False(t, f.holder().Mine)
 	require.NoError(t, other.Unlock(t.Context()))
 	late.Release()

@@ -45,15 +45,16 @@ func (b *bench) acquire(owner string) string {
 }
 
 func (b *bench) release(owner string) string {
-	return b.run("release", []string{b.name, b.channel()}, owner, "publish")
+	return b.run("release", []string{b.name}, owner, b.channel())
 }
 
 func (b *bench) giveBack(owner string) string {
-	return b.run("giveback", []string{b.name, b.channel(), b.gone()}, owner, "publish", "45000")
+	b.run("bury", []string{b.gone()}, owner, "45000")
+	return b.release(owner)
 }
 
 func (b *bench) unlock(owner, request string) string {
-	return b.run("unlock", []string{b.name, b.channel(), b.key("redisson_unlock_latch", request)}, owner, "publish", strconv.Itoa(leaseMs), "45000")
+	return b.run("unlock", []string{b.name, b.key("redisson_unlock_latch", request)}, owner, b.channel(), "publish", strconv.Itoa(leaseMs), "45000")
 }
 
 func (b *bench) export(private, exported string) string {
@@ -65,7 +66,7 @@ func (b *bench) join(owner, request string) string {
 }
 
 func (b *bench) leave(owner, request string) string {
-	return b.run("leave", []string{b.name, b.channel(), b.key("rueidisson_join_latch", request)}, owner, "publish", "45000")
+	return b.run("leave", []string{b.name, b.key("rueidisson_join_latch", request)}, owner, b.channel(), "publish", "45000")
 }
 
 func (b *bench) renew(owner string, ms int) string {

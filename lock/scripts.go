@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -16,16 +17,24 @@ import (
 var lua embed.FS
 
 var (
-	acquireScript  = scripts.Must(lua, "lua/acquire.lua")
-	releaseScript  = scripts.Must(lua, "lua/release.lua")
-	giveBackScript = scripts.Must(lua, "lua/giveback.lua")
-	unlockScript   = scripts.Must(lua, "lua/unlock.lua")
-	exportScript   = scripts.Must(lua, "lua/export.lua")
-	joinScript     = scripts.Must(lua, "lua/join.lua")
-	leaveScript    = scripts.Must(lua, "lua/leave.lua")
-	forceScript    = scripts.Must(lua, "lua/force.lua")
-	inspectScript  = scripts.Must(lua, "lua/inspect.lua")
+	acquireScript = scripts.Must(lua, "lua/acquire.lua")
+	releaseScript = scripts.Must(lua, "lua/release.lua")
+	buryScript    = scripts.Must(lua, "lua/bury.lua")
+	movingScript  = scripts.Must(lua, "lua/acquire_moving.lua")
+	unlockScript  = scripts.Must(lua, "lua/unlock.lua")
+	exportScript  = scripts.Must(lua, "lua/export.lua")
+	joinScript    = scripts.Must(lua, "lua/join.lua")
+	leaveScript   = scripts.Must(lua, "lua/leave.lua")
+	forceScript   = scripts.Must(lua, "lua/force.lua")
+	inspectScript = scripts.Must(lua, "lua/inspect.lua")
 )
+
+// acquiring is acquireScript where there is movingScript beside it.
+var acquiring = engine.UnlessMoving(acquireScript)
+
+// movingLease is what movingScript takes a lock for: more than the next round
+// trip, and short for a lock that nobody holds.
+const movingLease = 3 * time.Second
 
 // latchMillis is how long latches and tombstones stand.
 var latchMillis = millis(engine.RequestMemory)
@@ -55,11 +64,40 @@ func (p *protocol) Acquire(ctx context.Context, owner string, lease time.Duratio
 	if p.e.ReplicaAcks > 0 {
 		return p.acquireAcked(ctx, owner, on, args)
 	}
-	answer, err := p.e.Run(ctx, acquireScript, on, args)
+	answer, err := p.e.Run(ctx, acquiring, on, args)
+	if engine.Moving(err) {
+		t, moving := p.acquireMoving(ctx, owner, lease)
+		t.Replayed = t.Replayed || errors.Is(err, engine.ErrUnknown)
+		return t, moving
+	}
 	if err != nil {
 		return engine.Tried{}, err
 	}
 	return tried(answer)
+}
+
+// acquireMoving is Acquire while the slot is on the move: two scripts of one
+// key each.
+func (p *protocol) acquireMoving(ctx context.Context, owner string, lease time.Duration) (engine.Tried, error) {
+	answer, err := p.e.Run(ctx, movingScript, []string{p.name}, []string{millis(min(lease, movingLease)), owner})
+	if err != nil {
+		return engine.Tried{}, err
+	}
+	won, err := tried(answer)
+	if !won.Free {
+		return won, err
+	}
+	keys, args := engine.LockRenewal.Add(nil, nil, p.Key(), owner, lease)
+	answer, err = p.e.Run(ctx, engine.LockRenewal.Script, keys, args)
+	if err != nil {
+		return engine.Tried{}, fmt.Errorf("%w: %w", engine.ErrUnknown, err) // it holds, for a moment
+	}
+	renewed, err := answer.AsIntSlice()
+	return engine.Tried{
+		Free:     len(renewed) == 1 && renewed[0] == 1, // else the moment was over
+		Started:  answer.Started,
+		Replayed: won.Replayed || answer.Replayed,
+	}, err
 }
 
 // acquireAcked undoes an acquire that too few replicas confirmed.
@@ -89,17 +127,21 @@ func tried(answer engine.Answer) (engine.Tried, error) {
 }
 
 func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, error) {
-	args := []string{owner}
+	args := []string{owner, p.channel}
 	if publish := p.e.Publish(); publish != "publish" {
 		args = append(args, publish)
 	}
-	return p.released(p.e.Run(ctx, releaseScript, []string{p.name, p.channel}, args))
+	return p.released(p.e.Run(ctx, releaseScript, []string{p.name}, args))
 }
 
+// GiveBack is two scripts of one key each, and not one of both, so that it
+// works while the slot moves. The tombstone comes first: whatever arrives after
+// it takes nothing, and what has arrived before is released.
 func (p *protocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
-	return p.released(p.e.Run(ctx, giveBackScript,
-		[]string{p.name, p.channel, p.gone},
-		[]string{owner, p.e.Publish(), latchMillis}))
+	if _, err := p.e.Run(ctx, buryScript, []string{p.gone}, []string{owner, latchMillis}); err != nil {
+		return engine.Released{}, err
+	}
+	return p.Release(ctx, owner)
 }
 
 func (p *protocol) released(answer engine.Answer, err error) (engine.Released, error) {
@@ -113,8 +155,8 @@ func (p *protocol) released(answer engine.Answer, err error) (engine.Released, e
 func (p *protocol) Unlock(ctx context.Context, owner, request string, lease time.Duration) (held bool, err error) {
 	latch := keys.UnlockLatch(p.name, request)
 	answer, err := p.e.Run(ctx, unlockScript,
-		[]string{p.name, p.channel, latch},
-		[]string{owner, p.e.Publish(), millis(lease), latchMillis})
+		[]string{p.name, latch},
+		[]string{owner, p.channel, p.e.Publish(), millis(lease), latchMillis})
 	if err != nil {
 		return false, err
 	}
@@ -129,17 +171,18 @@ func (p *protocol) Export(ctx context.Context, private, exported string) (bool, 
 }
 
 func (p *protocol) Join(ctx context.Context, owner, request string, lease time.Duration) (engine.Tried, error) {
+	latch := keys.JoinLatch(p.name, request)
 	answer, err := p.e.Run(ctx, joinScript,
-		[]string{p.name, keys.JoinLatch(p.name, request)},
+		[]string{p.name, latch},
 		[]string{owner, millis(lease), latchMillis})
 	joined, err := p.truth(answer, err)
-	return engine.Tried{Free: joined, Started: answer.Started, Replayed: answer.Replayed}, err
+	return engine.Tried{Free: joined, Started: answer.Started, Replayed: answer.Replayed, Latch: latch}, err
 }
 
 func (p *protocol) Leave(ctx context.Context, owner, request string) error {
 	_, err := p.e.Run(ctx, leaveScript,
-		[]string{p.name, p.channel, keys.JoinLatch(p.name, request)},
-		[]string{owner, p.e.Publish(), latchMillis})
+		[]string{p.name, keys.JoinLatch(p.name, request)},
+		[]string{owner, p.channel, p.e.Publish(), latchMillis})
 	return err
 }
 
@@ -153,7 +196,7 @@ func (p *protocol) truth(answer engine.Answer, err error) (bool, error) {
 
 // force takes the lock away. It is sent once.
 func (p *protocol) force(ctx context.Context) (bool, error) {
-	return p.truth(p.e.Run(ctx, forceScript, []string{p.name, p.channel}, []string{p.e.Publish()}))
+	return p.truth(p.e.Run(ctx, forceScript, []string{p.name}, []string{p.channel, p.e.Publish()}))
 }
 
 // inspect returns the present holder; its owner is empty if there is none.

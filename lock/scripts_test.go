@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -50,10 +51,14 @@ func methods(e *engine.Engine) map[string]func(ctx context.Context, p *protocol)
 	private, shared := e.IDs.Private(), e.IDs.Exported()
 	const request, lease = "0123456789abcdef0123456789abcdef", time.Minute
 	return map[string]func(ctx context.Context, p *protocol) error{
-		"acquire.lua":  func(ctx context.Context, p *protocol) error { _, err := p.Acquire(ctx, private, lease); return err },
-		"release.lua":  func(ctx context.Context, p *protocol) error { _, err := p.Release(ctx, private); return err },
-		"giveback.lua": func(ctx context.Context, p *protocol) error { _, err := p.GiveBack(ctx, private); return err },
-		"export.lua":   func(ctx context.Context, p *protocol) error { _, err := p.Export(ctx, private, shared); return err },
+		"acquire.lua": func(ctx context.Context, p *protocol) error { _, err := p.Acquire(ctx, private, lease); return err },
+		"acquire_moving.lua": func(ctx context.Context, p *protocol) error {
+			_, err := p.acquireMoving(ctx, private, lease)
+			return err
+		},
+		"release.lua": func(ctx context.Context, p *protocol) error { _, err := p.Release(ctx, private); return err },
+		"bury.lua":    func(ctx context.Context, p *protocol) error { _, err := p.GiveBack(ctx, private); return err },
+		"export.lua":  func(ctx context.Context, p *protocol) error { _, err := p.Export(ctx, private, shared); return err },
 		"join.lua": func(ctx context.Context, p *protocol) error {
 			_, err := p.Join(ctx, shared, request, lease)
 			return err
@@ -68,6 +73,10 @@ func methods(e *engine.Engine) map[string]func(ctx context.Context, p *protocol)
 	}
 }
 
+// followed is what is sent behind a script by the same method, since each of
+// the two has one key.
+var followed = map[string][]string{"bury.lua": {"release.lua"}, "acquire_moving.lua": {"renew.lua"}}
+
 func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
 	e, r := recorded(t, nil)
@@ -76,9 +85,15 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 			t.Run(script+" "+name, func(t *testing.T) {
 				require.NoError(t, send(t.Context(), newProtocol(e, name)))
 				calls := r.Take()
-				require.Equal(t, []string{script}, redistest.ScriptNames(calls))
-				assert.Equal(t, name, calls[0].Keys[0], "KEYS[1] is the lock")
-				right(t, calls[0])
+				key := name
+				if script == "bury.lua" {
+					key = keys.Tombstones(name)
+				}
+				require.Equal(t, append([]string{script}, followed[script]...), redistest.ScriptNames(calls))
+				assert.Equal(t, key, calls[0].Keys[0])
+				for _, c := range calls {
+					right(t, c)
+				}
 			})
 		}
 	}
@@ -107,7 +122,7 @@ func TestAnAcquireThatIsNotReplicatedCallsTwoScripts(t *testing.T) {
 	_, err := newProtocol(e, "orders").Acquire(t.Context(), e.IDs.Private(), time.Minute)
 	require.ErrorIs(t, err, ErrNotReplicated)
 	calls := r.Take()
-	require.Equal(t, []string{"acquire.lua", "giveback.lua"}, redistest.ScriptNames(calls))
+	require.Equal(t, []string{"acquire.lua", "bury.lua", "release.lua"}, redistest.ScriptNames(calls))
 	for _, c := range calls {
 		right(t, c)
 	}

@@ -62,7 +62,7 @@ type Engine struct {
 	hub     *pubsub.Hub
 	dog     *watchdog.Watchdog
 	locals  *places.Places[Key, *local]
-	lanes   lanes
+	errands errands
 	waiters sync.Pool                // places in local queues, to be used again
 	acks    chan struct{}            // bounds WAIT, which costs a connection each
 	soon    atomic.Pointer[deadline] // for sends

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -37,8 +38,17 @@ func cmpErr(cause, err error) error {
 }
 
 // passing lists the server's answers that say "not now, not here": nothing was
-// done, and another try may find things in order.
-var passing = []string{"LOADING", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "MOVED", "ASK", "BUSY ", "NOREPLICAS"}
+// done, and another try may find things in order. A script that is refused for
+// one of them has not written: a server checks its state before the first write
+// of a script, and not again.
+var passing = []string{
+	"LOADING", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "MOVED", "ASK", "BUSY ", "NOREPLICAS",
+	"MISCONF", "OOM ", "ERR max number of clients",
+}
+
+// nonLocal is what ends a script in the middle whose slot is on the move: it
+// came to a key that is not there, after what it had written.
+const nonLocal = "attempted to access a non local key"
 
 // verdict is what an error says about the request that met it.
 type verdict int
@@ -66,6 +76,9 @@ func judge(err error) verdict {
 }
 
 func judgeReply(text string) verdict {
+	if strings.Contains(text, nonLocal) {
+		return lost
+	}
 	for _, prefix := range passing {
 		if strings.HasPrefix(text, prefix) {
 			return refused
@@ -75,12 +88,31 @@ func judgeReply(text string) verdict {
 }
 
 // Passing reports whether err may be over soon: the server was not reached, or
-// said that it cannot answer now.
-func Passing(err error) bool {
-	for _, own := range []error{ErrClosed, ErrOption, ErrNotReplicated, ErrLost} {
-		if errors.Is(err, own) {
-			return false
-		}
+// said that it cannot answer now, such as for want of memory or disk.
+func Passing(err error) bool { return err != nil && !ours(err) && judge(err) != final }
+
+// Moving reports whether err says that the slot of the keys is on its way to
+// another node, so that a request for several of them has to wait.
+func Moving(err error) bool {
+	var reply *rueidis.RedisError
+	if !errors.As(err, &reply) {
+		return false
 	}
-	return err != nil && judge(err) != final
+	_, ask := reply.IsAsk()
+	return ask || reply.IsTryAgain()
+}
+
+// ours reports an outcome that is not the server's word, and stands.
+func ours(err error) bool {
+	return slices.ContainsFunc([]error{ErrClosed, ErrOption, ErrNotReplicated, ErrLost}, func(own error) bool {
+		return errors.Is(err, own)
+	})
+}
+
+// hopeless reports whether an errand that met err need not be said again. A
+// server may take any refusal back, such as that of an ACL which is being
+// reloaded, but one: a key of another type is not what was left there.
+func hopeless(err error) bool {
+	var reply *rueidis.RedisError
+	return ours(err) || errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "WRONGTYPE")
 }

@@ -54,6 +54,8 @@ type Grant struct {
 type renaming struct {
 	pending string // the owner under which an unanswered one may have put it
 	serial  int    // counts changes
+	asking  int    // how many have asked the server for it and wait
+	unknown bool   // one of them will never know whether it was done
 }
 
 // granted is a Grant, or what a Grant is part of.

@@ -37,6 +37,7 @@ type Tried struct {
 	Left     time.Duration    // else: the present holder's lease, negative if it has none
 	Started  watchdog.Instant // before the send that was answered
 	Replayed bool             // an earlier send, whose reply was lost, may still arrive
+	Latch    string           // of a join: the key that remembers it
 }
 
 // Held is one acquisition on the server, as far as this process is concerned:

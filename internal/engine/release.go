@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/watchdog"
@@ -140,7 +141,7 @@ func (h *Held) listening() (subscribed bool, before uint64) {
 func (h *Held) unlockShared(ctx context.Context) error {
 	unlock, until := h.unlocking()
 	err := unlock(ctx)
-	if Passing(err) {
+	if err != nil && !hopeless(err) {
 		h.e.Later(h.Key().Name, until, unlock)
 	}
 	h.buryLate()
@@ -156,21 +157,33 @@ func (h *Held) buryLate() {
 	}
 }
 
+// errForgotten says that an unlock may have run, so long ago that the server
+// would not know it again.
+var errForgotten = fmt.Errorf("%w: the unlock was not answered for too long", ErrLost)
+
 // unlocking is one counted unlock, to be said as often as needed until then:
 // it is one request, which counts once for as long as the server remembers it.
+// That time begins with the first send that may have arrived.
 func (h *Held) unlocking() (unlock func(ctx context.Context) error, until time.Time) {
 	request := NewRequest()
-	until = time.Now().Add(min(h.e.remembered(), h.asking(0)))
+	var arrived time.Time
 	return func(ctx context.Context) error {
+		if !arrived.IsZero() && time.Since(arrived) > h.e.remembered() {
+			return errForgotten
+		}
 		if err := h.settleExport(ctx); err != nil {
 			return err
 		}
+		began := time.Now()
 		held, err := h.protocol().Unlock(ctx, h.Owner(), request, h.lease.Length())
-		if err == nil && !held {
+		switch {
+		case mayHaveRun(err) && arrived.IsZero():
+			arrived = began
+		case err == nil && !held:
 			err = lossOf(watchdog.ErrGone)
 		}
 		return err
-	}, until
+	}, time.Now().Add(h.asking(0))
 }
 
 // afterLoss gives back what a lost hold may have left on the server: a renewal

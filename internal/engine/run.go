@@ -8,47 +8,64 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
-// maxLost bounds the sends whose reply is lost, and refusedFor how long a
-// script is sent again that the server, or nobody, took: rueidis needs about a
+// maxLost bounds the sends whose reply is lost, and refusedFor how long an
+// operation is sent again that the server, or nobody, took: rueidis needs about a
 // second to learn of a failover.
 const (
 	maxLost    = 4
 	refusedFor = 3 * time.Second
 )
 
-// Answer is what the server said to a script.
+// Answer is what the server said to an operation.
 type Answer struct {
 	rueidis.RedisMessage
 	Started  watchdog.Instant // before the send that was answered
 	Replayed bool             // the reply to an earlier send was lost: that one may have run, or may still arrive
-	Nil      bool             // the script returned nil
+	Nil      bool             // the answer is nil
 }
 
-// Run sends a script and returns its answer. A script whose Replay is safe is
-// sent again when its reply is lost, each time on another connection; any
-// script is sent again when the server refused it for a passing reason, or
-// nobody was there to take it. Up to maxLost replies may be lost, but no more
-// once a silent server has cost the time of two. ctx ends the
+// Operation is what [Engine.Run] sends: a script, or a plain command.
+type Operation interface {
+	Exec(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult
+	ExecFresh(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult
+	// Label names it to the observer.
+	Label() string
+	// Repeatable says that a second run does no harm.
+	Repeatable() bool
+}
+
+// steady is an operation that has another one beside it for a moving slot.
+type steady struct{ Operation }
+
+// UnlessMoving is op for callers that know what to do while the slot of its
+// keys moves: Run then says so at once.
+func UnlessMoving(op Operation) Operation { return steady{op} }
+
+// Run sends a script, or a plain command, and returns its answer. One whose
+// Replay is safe is sent again when its reply is lost, each time on another
+// connection; any is sent again when the server refused it for a passing
+// reason, or nobody was there to take it. Up to maxLost replies may be lost,
+// but no more once a silent server has cost the time of two. ctx ends the
 // re-sending, and lends its values; it does not abandon a send, which has a
-// bound of its own.
+// bound of its own. Of an errand, what was refused is not sent again: an errand
+// is repeated as a whole.
 //
-// An error wraps ErrUnknown if the script may have run.
-func (e *Engine) Run(ctx context.Context, s *scripts.Script, keys, args []string) (Answer, error) {
-	return e.loop(ctx, s, func(ctx context.Context, fresh bool) (rueidis.RedisResult, error) {
+// An error wraps ErrUnknown if the operation may have run.
+func (e *Engine) Run(ctx context.Context, op Operation, keys, args []string) (Answer, error) {
+	return e.loop(ctx, op, func(ctx context.Context, fresh bool) (rueidis.RedisResult, error) {
 		if fresh {
-			return s.ExecFresh(ctx, e.Redis, keys, args), nil
+			return op.ExecFresh(ctx, e.Redis, keys, args), nil
 		}
-		return s.Exec(ctx, e.Redis, keys, args), nil
+		return op.Exec(ctx, e.Redis, keys, args), nil
 	})
 }
 
 type send func(ctx context.Context, fresh bool) (rueidis.RedisResult, error)
 
-func (e *Engine) loop(ctx context.Context, s *scripts.Script, once send) (Answer, error) {
+func (e *Engine) loop(ctx context.Context, op Operation, once send) (Answer, error) {
 	began := e.Now()
 	started, losses := began, 0
 	for sends := 1; ; sends++ {
@@ -60,7 +77,7 @@ func (e *Engine) loop(ctx context.Context, s *scripts.Script, once send) (Answer
 			err = res.Error()
 		}
 		if err == nil || rueidis.IsRedisNil(err) {
-			e.ran(ctx, s, began, sends, nil)
+			e.ran(ctx, op, began, sends, nil)
 			msg, _ := res.ToMessage()
 			return Answer{RedisMessage: msg, Started: started, Replayed: losses > 0, Nil: err != nil}, nil
 		}
@@ -71,12 +88,25 @@ func (e *Engine) loop(ctx context.Context, s *scripts.Script, once send) (Answer
 		if what != final {
 			e.topo.doubt()
 		}
-		if what == final || (what == lost && s.Replay == scripts.Unsafe) || e.enough(ctx, began, losses) || !e.pause(ctx, sends) {
+		if !again(ctx, op, what, err) || e.enough(ctx, began, losses) || !e.pause(ctx, sends) {
 			err = ended(ctx, err, losses > 0)
-			e.ran(ctx, s, began, sends, err)
+			e.ran(ctx, op, began, sends, err)
 			return Answer{}, err
 		}
 	}
+}
+
+// again reports whether what was answered, or not, lets the operation be sent
+// once more.
+func again(ctx context.Context, op Operation, what verdict, err error) bool {
+	switch what {
+	case refused:
+		_, steady := op.(steady)
+		return !onErrand(ctx) && !(steady && Moving(err))
+	case lost:
+		return op.Repeatable()
+	}
+	return false
 }
 
 // ended is the error of a loop that gave up.
@@ -111,9 +141,9 @@ func (e *Engine) pause(ctx context.Context, sends int) bool {
 	}
 }
 
-func (e *Engine) ran(ctx context.Context, s *scripts.Script, began watchdog.Instant, sends int, err error) {
+func (e *Engine) ran(ctx context.Context, op Operation, began watchdog.Instant, sends int, err error) {
 	if e.Observer != nil {
-		e.Observer.ScriptRan(ctx, s.Name, e.Now().Mono-began.Mono, sends, err)
+		e.Observer.ScriptRan(ctx, op.Label(), e.Now().Mono-began.Mono, sends, err)
 	}
 }
 

@@ -42,18 +42,23 @@ func (h *Held) startExport(seat Seat) error {
 		return ErrReleased // unlocked meanwhile, and perhaps handed over
 	}
 	if !h.shared {
-		h.shared, h.rename = true, &renaming{pending: h.e.IDs.Exported(), serial: 1}
+		if h.rename == nil {
+			h.rename = &renaming{}
+		}
+		h.shared, h.rename.pending = true, h.e.IDs.Exported()
+		h.rename.serial++
 	}
 	return nil
 }
 
 // settleExport sees an export through, if one is under way.
 func (h *Held) settleExport(ctx context.Context) error {
-	private, exported, _ := h.owners()
+	private, exported := h.askingExport()
 	if exported == "" {
 		return nil
 	}
 	stands, err := h.protocol().Export(ctx, private, exported)
+	h.askedExport(err)
 	if err != nil {
 		return err
 	}
@@ -65,11 +70,37 @@ func (h *Held) settleExport(ctx context.Context) error {
 	return nil
 }
 
+// askingExport is the owner and the one that it is to be renamed to; that is
+// empty if there is nothing to settle.
+func (h *Held) askingExport() (private, exported string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rename == nil || h.rename.pending == "" {
+		return h.owner, ""
+	}
+	h.rename.asking++
+	return h.owner, h.rename.pending
+}
+
+// askedExport takes back what startExport marked if the server has refused all
+// who asked: the hold is a private one as before.
+func (h *Held) askedExport(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.rename
+	r.asking--
+	r.unknown = r.unknown || mayHaveRun(err)
+	if err != nil && r.asking == 0 && !r.unknown && r.pending != "" {
+		h.shared, r.pending = false, ""
+		r.serial++
+	}
+}
+
 func (h *Held) exported(owner string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.rename.pending == owner {
-		h.owner, h.rename.pending = owner, ""
+		h.owner, h.rename.pending, h.rename.unknown = owner, "", false
 		h.rename.serial++
 	}
 }
@@ -100,6 +131,9 @@ func (e *Engine) Join(ctx context.Context, p Protocol, owner string, foreign boo
 		return nil, err
 	case !tried.Free:
 		return nil, lossOf(watchdog.ErrGone)
+	}
+	if answered && !tried.Replayed && tried.Latch != "" {
+		e.Drop(tried.Latch) // sent once and answered: nobody will ask for it
 	}
 	held := e.newHeld(p, nil, owner, tried, lease, every)
 	held.shared, held.foreign = true, foreign

