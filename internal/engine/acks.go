@@ -27,7 +27,7 @@ func (e *Engine) RunAcked(ctx context.Context, s *scripts.Script, keys, args []s
 	answer, err = e.loop(ctx, s, func(context.Context, bool) (rueidis.RedisResult, error) {
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.sendTimeout()+e.AckTimeout)
 		defer cancel()
-		res, wait := s.ExecAcked(bound, e.Redis, keys, args, int64(e.ReplicaAcks), Millis(e.AckTimeout))
+		res, wait := e.execAcked(bound, s, keys, args)
 		if res.Error() != nil && !rueidis.IsRedisNil(res.Error()) {
 			return res, nil
 		}
@@ -37,4 +37,19 @@ func (e *Engine) RunAcked(ctx context.Context, s *scripts.Script, keys, args []s
 		return res, err
 	})
 	return answer, acks, err
+}
+
+// execAcked goes to the node's own client and follows the slot by itself: the
+// client of the whole cluster would send the script on to another node and
+// leave the WAIT behind, where nothing was written that a replica could miss.
+func (e *Engine) execAcked(ctx context.Context, s *scripts.Script, keys, args []string) (res, wait rueidis.RedisResult) {
+	client := e.topo.reach(e.topo.node(e.topo.slot(keys[0])))
+	res, wait = s.ExecAcked(ctx, client, keys, args, int64(e.ReplicaAcks), Millis(e.AckTimeout))
+	if reply, ok := rueidis.IsRedisErr(res.Error()); ok {
+		if node, moved := reply.IsMoved(); moved {
+			e.topo.doubt()
+			return s.ExecAcked(ctx, e.topo.reach(node), keys, args, int64(e.ReplicaAcks), Millis(e.AckTimeout))
+		}
+	}
+	return res, wait
 }

@@ -16,7 +16,7 @@ func (c *contender) compete(ctx context.Context) (*Held, error) {
 	switch {
 	case held != nil:
 		return held, nil
-	case err != nil && c.busy && !c.atOnce(): // it waits already, behind a holder of this process
+	case err != nil && (c.busy || Moving(err)) && !c.atOnce(): // it waits already, behind a holder of this process, or the slot moves
 		if err := w.bear(ctx, &w.outage, err); err != nil {
 			return nil, err
 		}
@@ -222,12 +222,13 @@ func (w *wait) subscribe(ctx context.Context) error {
 
 // bear lets a wait outlast a server that is away for a moment: it has been
 // there, and ctx says how long the caller is ready to wait. After a watchdog
-// timeout it is the caller's business.
+// timeout it is the caller's business, but not while a slot moves, which takes
+// as long as it takes.
 func (w *wait) bear(ctx context.Context, o *outage, err error) error {
 	if over := w.over(ctx); over != nil || !Passing(err) {
 		return err
 	}
-	if o.lasts(w.e.Now().Mono) > w.e.WatchdogTimeout {
+	if o.lasts(w.e.Now().Mono) > w.e.WatchdogTimeout && !Moving(err) {
 		return err
 	}
 	w.e.Logger.Debug("waiting for the server", "name", w.key.Name, "err", err)

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -66,11 +68,14 @@ func (r renewer) split(batch []watchdog.Attempt) map[route]map[uint16][]watchdog
 	return routes
 }
 
-// asked is one attempt and the serial of the owners that it was sent with.
+// asked is one attempt, the owner that it was sent with, and the serial of that.
 type asked struct {
 	watchdog.Attempt
+	owner  string
 	serial int
 }
+
+func (a asked) key() Key { return grantOf(a.Lease).grant().Key() }
 
 // pack is the scripts of one pipeline, and which attempts each of them serves.
 // A hold whose export is not settled stands under one of two owners and takes
@@ -84,16 +89,16 @@ type pack struct {
 func (p *pack) add(a watchdog.Attempt) {
 	held := grantOf(a.Lease).grant()
 	owner, pending, serial := held.owners()
-	p.put(held.Key(), owner, asked{a, serial})
+	p.put(held.Key(), asked{a, owner, serial})
 	if pending != "" {
-		p.put(held.Key(), pending, asked{a, serial})
+		p.put(held.Key(), asked{a, pending, serial})
 	}
 }
 
-func (p *pack) put(key Key, owner string, a asked) {
+func (p *pack) put(key Key, a asked) {
 	i := len(p.calls) - 1
 	call := &p.calls[i]
-	call.Keys, call.Args = p.kind.Add(call.Keys, call.Args, key, owner, a.Ask)
+	call.Keys, call.Args = p.kind.Add(call.Keys, call.Args, key, a.owner, a.Ask)
 	p.of[i] = append(p.of[i], a)
 }
 
@@ -114,14 +119,20 @@ func (r renewer) send(ctx context.Context, to route, bySlot map[uint16][]watchdo
 	p := packed(to.kind, bySlot)
 	started := r.e.Now()
 	results := to.kind.Script.ExecMulti(ctx, r.e.topo.reach(to.node), to.fresh, p.calls)
-	var failed error
+	failures := make([]error, len(results))
+	var strays sync.WaitGroup
 	holds := 0
 	for i, res := range results {
 		holds += len(p.of[i])
-		if err := r.settle(p.of[i], res, started); err != nil {
-			failed = err
+		if strayed(res.Error()) {
+			r.e.topo.doubt()
+			strays.Go(func() { failures[i] = r.oneByOne(ctx, to, p.of[i]) }) // ended by ctx
+			continue
 		}
+		failures[i] = r.settle(p.of[i], said(res, len(p.of[i])), started)
 	}
+	strays.Wait()
+	failed := errors.Join(failures...)
 	if failed != nil {
 		r.e.topo.doubt()
 		r.e.Logger.Debug("renewal failed", "holds", holds, "err", failed)
@@ -131,44 +142,88 @@ func (r renewer) send(ctx context.Context, to route, bySlot map[uint16][]watchdo
 	}
 }
 
-// settle deals the answers of one script out.
-func (r renewer) settle(attempts []asked, res rueidis.RedisResult, started watchdog.Instant) error {
+// strayed reports that a node's own client asked a node which does not serve
+// the slot, or not all of it.
+func strayed(err error) bool {
+	var reply *rueidis.RedisError
+	if !errors.As(err, &reply) {
+		return false
+	}
+	_, moved := reply.IsMoved()
+	return moved || Moving(err)
+}
+
+// oneByOne asks for each owner by itself, through the client that follows
+// redirections: of a slot on the move some keys are here and some there.
+func (r renewer) oneByOne(ctx context.Context, to route, attempts []asked) error {
+	calls := make([]scripts.Call, len(attempts))
+	for i, a := range attempts {
+		calls[i].Keys, calls[i].Args = to.kind.Add(nil, nil, a.key(), a.owner, a.Ask)
+	}
+	started := r.e.Now()
+	var words []word
+	for _, res := range to.kind.Script.ExecMulti(ctx, r.e.Redis, to.fresh, calls) {
+		words = append(words, said(res, 1)...)
+	}
+	return r.settle(attempts, words, started)
+}
+
+// word is what the server said of one owner.
+type word struct {
+	stands bool
+	err    error // it said neither yes nor no
+}
+
+// said is what one script said of that many owners.
+func said(res rueidis.RedisResult, owners int) []word {
 	answers, err := res.ToArray()
-	if err == nil && len(answers) != len(attempts) {
+	if err == nil && len(answers) != owners {
 		err = errors.New("renewal script answered for another number of holds")
 	}
-	if err != nil {
-		for _, a := range attempts {
-			r.e.dog.Missed(a.Attempt)
+	words := make([]word, owners)
+	for i := range words {
+		if err != nil {
+			words[i].err = err
+		} else {
+			words[i] = wordOf(answers[i])
 		}
-		return err
 	}
+	return words
+}
+
+func wordOf(answer rueidis.RedisMessage) word {
+	n, err := answer.AsInt64()
+	if err != nil {
+		text, _ := answer.ToString()
+		err = errors.New(text)
+	}
+	return word{n == 1, err}
+}
+
+// settle deals words out, one for each attempt.
+func (r renewer) settle(attempts []asked, words []word, started watchdog.Instant) (failed error) {
 	for i := 0; i < len(attempts); {
 		n := i + 1
 		for n < len(attempts) && attempts[n].Lease == attempts[i].Lease {
 			n++
 		}
-		if e := r.answer(attempts[i], answers[i:n], started); e != nil {
-			err = e
+		if err := r.answer(attempts[i], words[i:n], started); err != nil {
+			failed = err
 		}
 		i = n
 	}
-	return err
+	return failed
 }
 
-// answer takes what the script said of one hold, under each owner that it may
-// stand under.
-func (r renewer) answer(a asked, answers []rueidis.RedisMessage, started watchdog.Instant) (failed error) {
-	for _, answer := range answers {
-		n, err := answer.AsInt64()
-		switch {
-		case err != nil:
-			text, _ := answer.ToString()
-			failed = errors.New(text)
-		case n == 1:
+// answer takes what was said of one hold, under each owner that it may stand
+// under.
+func (r renewer) answer(a asked, words []word, started watchdog.Instant) (failed error) {
+	for _, w := range words {
+		if w.stands {
 			r.e.dog.Renewed(a.Attempt, started)
 			return nil
 		}
+		failed = cmp.Or(failed, w.err)
 	}
 	// An export that ran meanwhile has renamed the owner that was asked for.
 	if _, _, serial := grantOf(a.Lease).grant().owners(); failed != nil || serial != a.serial {
