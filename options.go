@@ -94,13 +94,17 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// WithObserver sets who is told what the client does.
+// WithObserver sets who is told what the client does. It is also told what the
+// optional interfaces of an observer say that it implements: [DecisionObserver].
 func WithObserver(o Observer) Option {
 	return option(func(c *engine.Config) error {
 		if o == nil {
 			return fmt.Errorf("%w: nil observer", ErrOption)
 		}
-		c.Observer = o
+		c.Observer, c.Decisions = o, nil
+		if d, ok := o.(DecisionObserver); ok {
+			c.Decisions = decisions{d}
+		}
 		return nil
 	})
 }

@@ -23,14 +23,26 @@
 //	rueidisson.renewal.holds     {hold}     histogram      error.type          holds in a batch
 //	rueidisson.script.duration   s          histogram      script, error.type  script calls, with their re-sends
 //	rueidisson.script.sends      {send}     counter        script              requests for scripts; above the number of calls: re-sends
+//	rueidisson.limiter.decisions {decision} counter        limiter, outcome, by, shadow, error.type
+//	                                                                           requests for tokens, also waits and reservations
+//	rueidisson.limiter.together  {request}  histogram      limiter             requests that one call asked the server about, for each of them
 //
 // kind, handed and script stand for rueidisson.kind ("lock"), rueidisson.handed
 // (whether the hold came from, or went to, another goroutine of the client
 // without a round trip) and rueidisson.script ("acquire").
 //
-// The names of objects are not attributes of metrics. There may be one lock
+// limiter is rueidisson.limiter, the name of a rate limiter; outcome is
+// rueidisson.outcome: "allowed", "refused" or "failed", where there is no
+// decision and error.type says why; by is rueidisson.by: "server", "process" (by
+// what that knows, without asking) or "fallback"; shadow is rueidisson.shadow:
+// true where nothing is done because of the decision. Of several limits that
+// are decided together each is counted by itself. A wait or a reservation is
+// allowed once its tokens are reserved.
+//
+// The names of other objects are not attributes of metrics. There may be one lock
 // for each order or user, and every name would be a time series of its own,
-// for ever. Spans have them.
+// for ever. Spans have them. Of rate limiters the first 100 that are heard of
+// have their name, and all others "_OTHER". The keys of limiters are nowhere.
 //
 // error.type is absent where there was no error, and else one of
 //
@@ -41,6 +53,9 @@
 //	lost               the hold was lost
 //	not_acquired       the lock was busy: an answer, not a fault
 //	not_replicated     too few replicas acknowledged
+//	no_rate            nobody has set a rate for the limiter
+//	exceeds_burst      more tokens than the limiter ever has
+//	option             an argument that cannot be used
 //	_OTHER             anything else, such as an error of Redis
 //
 // the first of these that the error wraps.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
 const notAcquired = "not_acquired"
@@ -24,6 +25,9 @@ var types = []struct {
 	{lock.ErrLost, "lost"},
 	{lock.ErrNotAcquired, notAcquired},
 	{lock.ErrNotReplicated, "not_replicated"},
+	{ratelimiter.ErrNoRate, "no_rate"},
+	{ratelimiter.ErrExceedsBurst, "exceeds_burst"},
+	{rueidisson.ErrOption, "option"},
 }
 
 // typeOf is the error.type of err, "" for nil. There must be few of them, so

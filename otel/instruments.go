@@ -17,9 +17,10 @@ var (
 
 type instruments struct {
 	waitDuration, renewalDuration, scriptDuration metric.Float64Histogram
-	renewalHolds                                  metric.Int64Histogram
+	renewalHolds, together                        metric.Int64Histogram
 	waiting                                       metric.Int64UpDownCounter
 	acquired, released, lost, scriptSends         metric.Int64Counter
+	decisions                                     metric.Int64Counter
 }
 
 func newInstruments(m metric.Meter) (instruments, error) {
@@ -28,11 +29,13 @@ func newInstruments(m metric.Meter) (instruments, error) {
 		waitDuration:    b.duration("rueidisson.wait.duration", "Duration of waits for an object that was held."),
 		renewalDuration: b.duration("rueidisson.renewal.duration", "Duration of batches of renewals."),
 		scriptDuration:  b.duration("rueidisson.script.duration", "Duration of script calls, with their re-sends."),
-		renewalHolds:    b.batch("rueidisson.renewal.holds", "Number of holds in a batch of renewals."),
+		renewalHolds:    b.batch("rueidisson.renewal.holds", "{hold}", "Number of holds in a batch of renewals."),
+		together:        b.batch("rueidisson.limiter.together", "{request}", "Number of requests that went out with a request for tokens, and itself."),
 		waiting:         b.level("rueidisson.waiting", "{waiter}", "Number of callers that are waiting."),
 		acquired:        b.counter("rueidisson.acquired", "{hold}", "Number of holds that were acquired, without re-entries."),
 		released:        b.counter("rueidisson.released", "{hold}", "Number of holds that were unlocked."),
 		lost:            b.counter("rueidisson.lost", "{hold}", "Number of holds that ended without their holder's doing."),
+		decisions:       b.counter("rueidisson.limiter.decisions", "{decision}", "Number of requests for tokens that rate limiters decided about."),
 		scriptSends:     b.counter("rueidisson.script.sends", "{send}", "Number of times that scripts were sent."),
 	}
 	if b.err != nil {
@@ -53,8 +56,8 @@ func (b *builder) duration(name, description string) metric.Float64Histogram {
 	return h
 }
 
-func (b *builder) batch(name, description string) metric.Int64Histogram {
-	h, err := b.Int64Histogram(name, metric.WithUnit("{hold}"), metric.WithDescription(description), batches)
+func (b *builder) batch(name, unit, description string) metric.Int64Histogram {
+	h, err := b.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(description), batches)
 	b.err = errors.Join(b.err, err)
 	return h
 }

@@ -11,7 +11,8 @@ import (
 
 const scope = "github.com/rueidisson/rueidisson/otel"
 
-// New returns an observer for [rueidisson.WithObserver].
+// New returns an observer for [rueidisson.WithObserver]. It is a
+// [rueidisson.DecisionObserver], too.
 //
 // Errors: [rueidisson.ErrOption]; that of a meter provider which refuses an
 // instrument.
@@ -33,7 +34,11 @@ type observer struct {
 	kinds   memo[kindSets]
 	scripts memo[scriptSets]
 	renewal outcomes
+
+	limiters limiterSets
 }
+
+var _ rueidisson.DecisionObserver = (*observer)(nil)
 
 func (o *observer) WaitStarted(ctx context.Context, kind, _ string) {
 	o.waiting.Add(ctx, 1, o.kinds.of(kind, newKindSets).plain...)
@@ -72,5 +77,13 @@ func (o *observer) ScriptRan(ctx context.Context, script string, took time.Durat
 	o.scriptSends.Add(ctx, int64(sends), sets.plain...)
 	if traced(ctx) {
 		o.spans.script(ctx, script, took, sends, err)
+	}
+}
+
+func (o *observer) Decided(ctx context.Context, d rueidisson.Decision) {
+	sets := o.limiters.of(d.Limiter)
+	o.decisions.Add(ctx, 1, sets.decided(d)...)
+	if d.Together > 0 {
+		o.together.Record(ctx, int64(d.Together), sets.plain...)
 	}
 }

@@ -36,15 +36,17 @@ func TestMetricsHaveUnitsDescriptionsAndNoNames(t *testing.T) {
 		assert.NotContains(t, fmt.Sprintf("%+v", m.Data), "secret", name)
 	}
 	assert.Equal(t, map[string]string{
-		"rueidisson.wait.duration":    "s",
-		"rueidisson.waiting":          "{waiter}",
-		"rueidisson.acquired":         "{hold}",
-		"rueidisson.released":         "{hold}",
-		"rueidisson.lost":             "{hold}",
-		"rueidisson.renewal.duration": "s",
-		"rueidisson.renewal.holds":    "{hold}",
-		"rueidisson.script.duration":  "s",
-		"rueidisson.script.sends":     "{send}",
+		"rueidisson.wait.duration":     "s",
+		"rueidisson.waiting":           "{waiter}",
+		"rueidisson.acquired":          "{hold}",
+		"rueidisson.released":          "{hold}",
+		"rueidisson.lost":              "{hold}",
+		"rueidisson.renewal.duration":  "s",
+		"rueidisson.renewal.holds":     "{hold}",
+		"rueidisson.script.duration":   "s",
+		"rueidisson.script.sends":      "{send}",
+		"rueidisson.limiter.decisions": "{decision}",
+		"rueidisson.limiter.together":  "{request}",
 	}, units)
 }
 
@@ -57,6 +59,15 @@ func everything(o rueidisson.Observer, ctx context.Context) {
 	o.Lost("lock", "secret", errors.New("secret"))
 	o.Renewed(3, time.Second, nil)
 	o.ScriptRan(ctx, "acquire", time.Second, 2, nil)
+	decider(o).Decided(ctx, rueidisson.Decision{Limiter: "api", Tokens: 1, Allowed: true, Together: 3})
+}
+
+// decider is the observer in what tests wrap around it.
+func decider(o rueidisson.Observer) rueidisson.DecisionObserver {
+	if r, ok := o.(*recorder); ok {
+		o = r.Observer
+	}
+	return o.(rueidisson.DecisionObserver)
 }
 
 func TestCountersTellKindsAndHandOversApart(t *testing.T) {
@@ -264,6 +275,8 @@ func everythingFine(o rueidisson.Observer, ctx context.Context) {
 	o.Released(ctx, "lock", "k", true)
 	o.Renewed(3, time.Second, nil)
 	o.ScriptRan(ctx, "acquire", time.Second, 1, nil)
+	decider(o).Decided(ctx, rueidisson.Decision{Limiter: "api", Tokens: 1, Allowed: true, Together: 3})
+	decider(o).Decided(ctx, rueidisson.Decision{Limiter: "api", Tokens: 1, Fallback: true, Shadow: true})
 }
 
 func TestOnlyTheLevelMayFall(t *testing.T) {

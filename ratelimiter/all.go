@@ -166,7 +166,7 @@ func (a *Combined) each(n []int64) error {
 func (a *Combined) take(ctx context.Context, op string, n []int64) (AllDecision, error) {
 	d, err := a.tryTake(ctx, n)
 	if err != nil {
-		return AllDecision{}, a.failed(op, err)
+		return AllDecision{}, a.undecided(ctx, op, n, err)
 	}
 	return d, nil
 }
@@ -185,6 +185,7 @@ func (a *Combined) decide(ctx context.Context, n []int64) (AllDecision, error) {
 		return AllDecision{}, err
 	}
 	if d, paused := q.paused(); paused {
+		a.decided(ctx, n, d, 0)
 		return d, nil
 	}
 	answers, err := a.do(ctx, q)
@@ -194,7 +195,9 @@ func (a *Combined) decide(ctx context.Context, n []int64) (AllDecision, error) {
 	if err != nil {
 		return AllDecision{}, err
 	}
-	return answers.decision(q.n), nil
+	d := answers.decision(q.n)
+	a.decided(ctx, n, d, answers[0].together)
+	return d, nil
 }
 
 // do asks the server. An answer by a rate that came meanwhile, and is not the
@@ -234,14 +237,17 @@ func (a *Combined) waitN(ctx context.Context, n []int64) error {
 	for {
 		q, err := a.ask(ctx, n, reserve)
 		if err != nil {
+			a.reserved(ctx, n, nil, err)
 			return err
 		}
 		c := a.members[0].core
 		q.until = c.until(ctx)
-		if _, paused := q.paused(); !paused {
+		d, paused := q.paused()
+		if !paused {
 			return a.reserveAndSleep(ctx, c, q)
 		}
 		if q.until != forever && q.until < c.e.Now().Mono+askAgain {
+			a.decided(ctx, n, d, 0)
 			return fmt.Errorf("%w: %w", ErrExceedsDeadline, errPaused)
 		}
 		if err := c.sleep(ctx, askAgain); err != nil {
@@ -252,11 +258,12 @@ func (a *Combined) waitN(ctx context.Context, n []int64) error {
 
 func (a *Combined) reserveAndSleep(ctx context.Context, c *core, q allAsk) error {
 	answers, err := a.do(ctx, q)
+	if err == nil && !answers.ok() {
+		err = answers.refused(&q, c.e.Now().Mono)
+	}
+	a.reserved(ctx, q.n, answers, err)
 	if err != nil {
 		return err
-	}
-	if !answers.ok() {
-		return answers.refused(&q, c.e.Now().Mono)
 	}
 	err = c.sleep(ctx, answers.delay())
 	if err != nil {

@@ -298,17 +298,17 @@ func (q *allAsk) deal(b []*allCall, numbers []int64) {
 		granted = numbers[len(numbers)-1]
 	}
 	for i, c := range b {
-		c.Answer = q.answer(numbers, granted-int64(i)-1)
+		c.Answer = q.answer(numbers, granted-int64(i)-1, len(b))
 	}
 }
 
 // answer is that of one call. behind is how many calls behind it were granted,
 // too; below 0 it was not granted itself.
-func (q *allAsk) answer(numbers []int64, behind int64) allAnswer {
+func (q *allAsk) answer(numbers []int64, behind int64, calls int) allAnswer {
 	as, now := make(allAnswer, len(q.rules)), numbers[0]
 	for i, r := range q.rules {
 		missing, t, block := numbers[1+3*i], numbers[2+3*i], numbers[3+3*i]
-		as[i] = answer{r: r, q: missing - max(0, behind)*r.ticks(q.n[i]), t: t, late: t - now, block: max(0, block-now)}
+		as[i] = answer{r: r, q: missing - max(0, behind)*r.ticks(q.n[i]), t: t, late: t - now, block: max(0, block-now), together: calls}
 	}
 	ok := behind >= 0
 	switch q.kind {

@@ -32,7 +32,13 @@ func (a *Combined) orFallBack(ctx context.Context, n []int64, within time.Durati
 	}
 	return unlessSilent(ctx, a.members[0].core, within,
 		func(ctx context.Context) (AllDecision, error) { return a.decide(ctx, n) },
-		func() (AllDecision, error) { return a.fallBack(n) })
+		func() (AllDecision, error) {
+			d, err := a.fallBack(n)
+			if err == nil {
+				a.decided(ctx, n, d, 0)
+			}
+			return d, err
+		})
 }
 
 // fallBack asks each member's fallback. If one refuses, the others take nothing:

@@ -54,6 +54,8 @@ type answer struct {
 	late   int64 // how far t lies ahead of the server's clock, µs
 	block  int64 // for how long nothing is granted, µs
 	extra  int64 // single tokens that came along
+
+	together int // how many calls went out with it, 0 if nobody was asked
 }
 
 // decision is the answer to a request of n tokens.

@@ -276,7 +276,7 @@ func (x *exchange) deal(b batch) {
 	}
 	at, served := -1, int64(0)
 	for _, c := range b {
-		a := answer{r: x.rule, t: x.t, late: x.t - x.now, block: max(0, x.block-x.now)}
+		a := answer{r: x.rule, t: x.t, late: x.t - x.now, block: max(0, x.block-x.now), together: len(b)}
 		if c.Ask.extra > 0 {
 			a.extra, extra = extra, 0
 		}

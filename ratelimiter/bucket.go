@@ -58,10 +58,11 @@ func (b *Bucket) Allow(ctx context.Context) (bool, error) { return b.AllowN(ctx,
 func (b *Bucket) AllowN(ctx context.Context, n int64) (bool, error) {
 	if b.fallback == nil { // then the rest of a decision need not be worked out
 		a, err := b.decide(ctx, n)
-		return a.ok, b.failed("allow", err)
+		b.decided(ctx, n, a, err)
+		return a.ok, b.undecided(ctx, "allow", n, err)
 	}
 	d, err := b.orFallBack(ctx, n)
-	return d.Allowed, b.failed("allow", err)
+	return d.Allowed, b.undecided(ctx, "allow", n, err)
 }
 
 // Take takes n tokens if all are there now, and nothing otherwise. It never
@@ -75,15 +76,16 @@ func (b *Bucket) AllowN(ctx context.Context, n int64) (bool, error) {
 func (b *Bucket) Take(ctx context.Context, n int64) (Decision, error) {
 	if b.fallback == nil {
 		d, err := b.decision(ctx, n)
-		return d, b.failed("take", err)
+		return d, b.undecided(ctx, "take", n, err)
 	}
 	d, err := b.orFallBack(ctx, n)
-	return d, b.failed("take", err)
+	return d, b.undecided(ctx, "take", n, err)
 }
 
 // decision is all that decide says.
 func (b *Bucket) decision(ctx context.Context, n int64) (Decision, error) {
 	a, err := b.decide(ctx, n)
+	b.decided(ctx, n, a, err)
 	if err != nil {
 		return Decision{}, err
 	}

@@ -57,6 +57,7 @@ func (d *denials) refuse(state string, a ask, now time.Duration) (answer, bool) 
 // at is the fullest that the bucket can be now.
 func (d denial) at(now time.Duration) answer {
 	got := d.answer
+	got.together = 0
 	passed := micros(now-d.sent) + 1 // never too little
 	got.block = max(0, got.block-passed)
 	gaining := passed - d.late

@@ -71,6 +71,13 @@
 // Calendar quotas ("1,000 a month, from the 1st, in a time zone") are not part
 // of this.
 //
+// # What it tells
+//
+// A client's observer that is a rueidisson.DecisionObserver hears each decision:
+// of which limiter, allowed or refused, by whom, and how many requests the server
+// was asked about in one call. It never hears a key. Without such an observer
+// that costs nothing. Package otel counts them.
+//
 // # In Redis
 //
 //	name              string: "tb1 generation reset N per burst type paused nonce", per in ns

@@ -138,7 +138,10 @@ func (b *Bucket) orFallBack(ctx context.Context, n int64) (Decision, error) {
 	}
 	return unlessSilent(ctx, b.core, b.fallback.within,
 		func(ctx context.Context) (Decision, error) { return b.decision(ctx, n) },
-		func() (Decision, error) { return b.fallback.to.decide(b.core, b.state, n) })
+		func() (Decision, error) {
+			d, err := b.fallback.to.decide(b.core, b.state, n)
+			return b.fellBack(ctx, n, d, err)
+		})
 }
 
 // askable checks what can be checked without a rule.

@@ -127,6 +127,7 @@ func (l *Redisson) Allow(ctx context.Context) (bool, error) { return l.AllowN(ct
 // See [Redisson.Take].
 func (l *Redisson) AllowN(ctx context.Context, n int64) (bool, error) {
 	d, err := l.take(ctx, n)
+	l.decided(ctx, n, d, err)
 	return d.Allowed, l.failed("allow", err)
 }
 
@@ -147,6 +148,7 @@ func (l *Redisson) AllowN(ctx context.Context, n int64) (bool, error) {
 // permits; [ErrOption] if it is above 2^32-1. Source: RRateLimiter.tryAcquire.
 func (l *Redisson) Take(ctx context.Context, n int64) (Decision, error) {
 	d, err := l.take(ctx, n)
+	l.decided(ctx, n, d, err)
 	return d, l.failed("take", err)
 }
 
@@ -171,6 +173,18 @@ func (l *Redisson) take(ctx context.Context, n int64) (Decision, error) {
 		return Decision{}, left
 	}
 	return d, err
+}
+
+// decided tells the client's observer. Each request is a call of its own.
+func (l *Redisson) decided(ctx context.Context, n int64, d Decision, err error) {
+	if l.e.Decisions == nil {
+		return
+	}
+	told := engine.Decision{Limiter: l.e.Map(l.name), Tokens: n, Allowed: d.Allowed, Together: 1}
+	if err != nil && !errors.Is(err, ErrExceedsDeadline) {
+		told.Together, told.Err = 0, err
+	}
+	l.e.Decided(ctx, told)
 }
 
 // Peek looks without taking anything: the decision that a request of one
@@ -216,6 +230,7 @@ func (l *Redisson) WaitN(ctx context.Context, n int64) error {
 			err = l.nap(ctx, d.RetryAfter)
 		}
 		if err != nil || d.Allowed {
+			l.decided(ctx, n, d, err)
 			return l.failed("wait", err)
 		}
 	}

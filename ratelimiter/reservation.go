@@ -34,6 +34,7 @@ func (b *Bucket) ReserveN(ctx context.Context, n int64) (*Reservation, error) {
 	if errors.Is(err, errPaused) {
 		err = fmt.Errorf("%w: %w", ErrExceedsDebt, err)
 	}
+	b.reserved(ctx, n, a, err)
 	if err != nil {
 		return nil, b.failed("reserve", err)
 	}

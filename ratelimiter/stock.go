@@ -70,7 +70,7 @@ func (s *stocks) serve(state string, a ask, now time.Duration) (answer, bool) {
 // missing.
 func (have stock) answer() answer {
 	got := have.last
-	got.ok, got.extra = true, 0
+	got.ok, got.extra, got.together = true, 0, 0
 	got.q = max(0, got.q-have.last.r.ticks(have.tokens))
 	return got
 }

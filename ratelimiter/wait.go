@@ -45,6 +45,7 @@ func (b *Bucket) waitN(ctx context.Context, n int64) error {
 	}
 	for {
 		a, err := b.reserve(ctx, n, b.core.until(ctx))
+		b.reserved(ctx, n, a, err)
 		if err == nil {
 			return b.sleepOut(ctx, n, a)
 		}

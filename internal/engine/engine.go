@@ -32,8 +32,9 @@ type Config struct {
 	MapName         func(string) string
 	Logger          *slog.Logger
 	Observer        Observer
-	Linger          time.Duration // of a subscription that nobody uses
-	Owned           bool          // Close closes the Redis client too
+	Decisions       DecisionObserver // nil if the observer is none
+	Linger          time.Duration    // of a subscription that nobody uses
+	Owned           bool             // Close closes the Redis client too
 }
 
 // Sharding says which publish command the releases go out with.

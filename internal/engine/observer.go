@@ -17,3 +17,33 @@ type Observer interface {
 	Renewed(holds int, took time.Duration, err error)
 	ScriptRan(ctx context.Context, script string, took time.Duration, sends int, err error)
 }
+
+// DecisionObserver is told what rate limiters decide, as the root package says.
+type DecisionObserver interface {
+	Decided(ctx context.Context, d Decision)
+}
+
+// Decision is what a rate limiter made of one request.
+type Decision struct {
+	Limiter  string
+	Tokens   int64
+	Allowed  bool
+	Together int
+	Fallback bool
+	Shadow   bool
+	Err      error
+}
+
+// Decided tells of a decision, if there is an observer who wants to hear of them.
+func (e *Engine) Decided(ctx context.Context, d Decision) {
+	if e.Decisions == nil {
+		return
+	}
+	d.Shadow = ctx != nil && ctx.Value(shadowed{}) != nil
+	e.Decisions.Decided(ctx, d)
+}
+
+// InShadow marks decisions that are only looked at.
+func InShadow(ctx context.Context) context.Context { return context.WithValue(ctx, shadowed{}, true) }
+
+type shadowed struct{}

@@ -36,6 +36,9 @@ func (m *middleware) ask(r *http.Request, cost int64) *ticket {
 	t.Key, t.buckets = key, m.bucketsOf(r, key)
 	ctx, cancel := context.WithTimeout(r.Context(), m.timeout)
 	defer cancel()
+	if m.shadow {
+		ctx = ratelimiter.InShadow(ctx)
+	}
 	decisions, granted, err := take(ctx, t.buckets, cost)
 	if errors.Is(err, ratelimiter.ErrExceedsBurst) {
 		decisions, err = tooLarge(ctx, t.buckets, cost), nil

@@ -1,6 +1,7 @@
 package httplimit_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,7 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/otel"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/httplimit"
 	"github.com/rueidisson/rueidisson/rueidissontest"
@@ -202,6 +205,30 @@ func TestRequestsWithoutAKey(t *testing.T) {
 	assert.Equal(t, http.StatusOK, serve(shared, request("")).Code)
 	assert.Equal(t, http.StatusTooManyRequests, serve(shared, request("")).Code)
 	assert.Equal(t, http.StatusOK, serve(shared, request("u")).Code)
+}
+
+// decisions notes those of a client, and whether they were in earnest.
+type decisions struct {
+	rueidisson.Observer
+	mu      sync.Mutex
+	shadows []bool
+}
+
+func (o *decisions) Decided(_ context.Context, d rueidisson.Decision) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.shadows = append(o.shadows, d.Shadow)
+}
+
+func TestTheClientsObserverHearsOfShadows(t *testing.T) {
+	t.Parallel()
+	var told decisions
+	told.Observer, _ = otel.New()
+	l := rated(t, open(t, redistest.Shared(t).Addr(), rueidisson.WithObserver(&told)).RateLimiter(redistest.Name(t)), ratelimiter.PerHour(2))
+	var seen reports
+	serve(limit(t, l)(hello), request("u"))
+	serve(limit(t, l, httplimit.Shadow(), httplimit.Observe(seen.observe))(hello), request("u"))
+	assert.Equal(t, []bool{false, true}, told.shadows)
 }
 
 func TestShadowChangesNothing(t *testing.T) {

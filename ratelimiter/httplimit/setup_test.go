@@ -20,9 +20,9 @@ import (
 )
 
 // open returns a client that is closed with the test.
-func open(t testing.TB, addr string) *rueidisson.Client {
+func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {
 	t.Helper()
-	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true})
+	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true}, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

@@ -1,0 +1,82 @@
+package otel
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/rueidisson/rueidisson"
+)
+
+const (
+	limiterKey = attribute.Key("rueidisson.limiter")
+	outcomeKey = attribute.Key("rueidisson.outcome")
+	byKey      = attribute.Key("rueidisson.by")
+	shadowKey  = attribute.Key("rueidisson.shadow")
+)
+
+// maxLimiters is how many limiters have attributes of their own: some programs
+// have one for each customer, and each would be several time series for ever.
+const maxLimiters = 100
+
+// others stands for all limiters beyond that.
+const others = "_OTHER"
+
+// limiterSets are the attributes of the first limiters that were heard of.
+type limiterSets struct{ memo memo[decisionSets] }
+
+func (s *limiterSets) of(limiter string) *decisionSets {
+	if made := s.memo.made.Load(); made != nil && (*made)[limiter] == nil && len(*made) >= maxLimiters {
+		limiter = others
+	}
+	return s.memo.of(limiter, newDecisionSets)
+}
+
+// decisionSets are the attributes of one limiter's decisions.
+type decisionSets struct {
+	limiter attribute.KeyValue
+	plain   recording
+	made    [2][3][2]adding // refused or allowed, by whom, in earnest or not
+}
+
+var (
+	outcomeNames = [...]string{"refused", "allowed"}
+	byNames      = [...]string{"server", "process", "fallback"}
+)
+
+func newDecisionSets(limiter string) *decisionSets {
+	s := &decisionSets{limiter: limiterKey.String(limiter)}
+	s.plain = recording{set(s.limiter)}
+	for outcome, o := range outcomeNames {
+		for by, b := range byNames {
+			for shadow := range 2 {
+				s.made[outcome][by][shadow] = adding{set(s.limiter, outcomeKey.String(o), byKey.String(b), shadowKey.Bool(shadow == 1))}
+			}
+		}
+	}
+	return s
+}
+
+// decided are those of one decision. Failures are rare enough for theirs to be
+// put together each time.
+func (s *decisionSets) decided(d rueidisson.Decision) adding {
+	if d.Err != nil {
+		return adding{set(s.limiter, outcomeKey.String("failed"), shadowKey.Bool(d.Shadow), errorTypeKey.String(typeOf(d.Err)))}
+	}
+	return s.made[index(d.Allowed)][by(d)][index(d.Shadow)]
+}
+
+func by(d rueidisson.Decision) int {
+	switch {
+	case d.Fallback:
+		return 2
+	case d.Together == 0:
+		return 1
+	}
+	return 0
+}
+
+func index(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,92 @@
+package ratelimiter
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// InShadow is a context under which requests are decided as always, tokens are
+// taken, and the client's observer is told that nothing is done because of it.
+// It is for what asks a limiter only to see what it would say.
+func InShadow(ctx context.Context) context.Context { return engine.InShadow(ctx) }
+
+// tell tells the observer, if there is one who wants to hear of decisions.
+func (c *core) tell(ctx context.Context, d engine.Decision) {
+	d.Limiter = c.name
+	c.e.Decided(ctx, d)
+}
+
+// decided tells of an answer.
+func (b *Bucket) decided(ctx context.Context, n int64, a answer, err error) {
+	if err == nil {
+		b.core.tell(ctx, engine.Decision{Tokens: n, Allowed: a.ok, Together: a.together})
+	}
+}
+
+// undecided names the operation and the bucket in an error, and tells of it.
+func (b *Bucket) undecided(ctx context.Context, op string, n int64, err error) error {
+	if err == nil {
+		return nil
+	}
+	b.core.tell(ctx, engine.Decision{Tokens: n, Err: err})
+	return b.failed(op, err)
+}
+
+// reserved tells what became of a reservation. Of one that will be asked for
+// again, as the limiter is paused, it tells nothing.
+func (b *Bucket) reserved(ctx context.Context, n int64, a answer, err error) {
+	switch {
+	case refusal(err):
+		b.decided(ctx, n, a, nil)
+	case err != nil && !errors.Is(err, errPaused):
+		b.core.tell(ctx, engine.Decision{Tokens: n, Err: err})
+	default:
+		b.decided(ctx, n, a, err)
+	}
+}
+
+// refusal reports whether err is how a wait is refused.
+func refusal(err error) bool {
+	return errors.Is(err, ErrExceedsDeadline) || errors.Is(err, ErrExceedsDebt)
+}
+
+// fellBack tells of what was decided in place of an answer.
+func (b *Bucket) fellBack(ctx context.Context, n int64, d Decision, err error) (Decision, error) {
+	if err == nil {
+		b.core.tell(ctx, engine.Decision{Tokens: n, Allowed: d.Allowed, Fallback: true})
+	}
+	return d, err
+}
+
+// decided tells of what several limits said. Of one that nobody asked, as
+// another is paused, it tells nothing.
+func (a *Combined) decided(ctx context.Context, n []int64, d AllDecision, together int) {
+	for i, b := range a.members {
+		if one := d.Members[i]; one.Allowed || one.RetryAfter > 0 {
+			b.core.tell(ctx, engine.Decision{Tokens: of(n, i), Allowed: one.Allowed, Fallback: one.Fallback, Together: together})
+		}
+	}
+}
+
+// undecided names the operation and the limits in an error, and tells of it.
+func (a *Combined) undecided(ctx context.Context, op string, n []int64, err error) error {
+	for i, b := range a.members {
+		if err != nil {
+			b.core.tell(ctx, engine.Decision{Tokens: of(n, i), Err: err})
+		}
+	}
+	return a.failed(op, err)
+}
+
+// reserved tells what became of the reservations.
+func (a *Combined) reserved(ctx context.Context, n []int64, answers allAnswer, err error) {
+	switch {
+	case a.members[0].core.e.Decisions == nil:
+	case err != nil && !refusal(err):
+		_ = a.undecided(ctx, "wait", n, err)
+	default:
+		a.decided(ctx, n, answers.decision(n), answers[0].together)
+	}
+}
