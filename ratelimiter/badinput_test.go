@@ -159,7 +159,7 @@ func TestNumbersOfTokens(t *testing.T) {
 			for _, op := range []string{"allow", "take", "wait", "reserve"} {
 				err := ofBucket[op](t.Context(), l.For("a"), n)
 				assert.ErrorIs(t, err, ratelimiter.ErrExceedsBurst, "%s %d", op, n)
-				assert.ErrorContains(t, err, `"a": `+op+": ")
+				assert.ErrorContains(t, err, "for key #ca978112: "+op+": ")
 				assert.ErrorContains(t, err, strconv.FormatInt(n, 10))
 			}
 		}
