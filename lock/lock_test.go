@@ -32,6 +32,7 @@ func suite(option rueidis.ClientOption) locktest.Suite {
 }
 
 func TestLockConformsOnEveryServer(t *testing.T) {
+	t.Parallel()
 	for _, version := range redistest.Versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

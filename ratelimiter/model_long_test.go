@@ -1,7 +1,6 @@
 package ratelimiter
 
 import (
-	flags "flag"
 	"fmt"
 	"math/big"
 	"testing"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
-
-var longRun = flags.Int64("long", 333_000, "how many decisions of each rule run inside of the server")
 
 // marathon is take.lua, as it is shipped, in a loop inside of the server: its
 // clock and its state are variables. Times between decisions and the sizes of
@@ -107,8 +104,8 @@ func runLong(t *testing.T, c rueidis.Client, rate Rate, longest time.Duration) {
 	r.identify(1, 1)
 	const began = 1_700_000_000_000_000
 	now, state, seed, total, granted, calls := int64(began), "", "4711", new(big.Int), int64(0), int64(0)
-	for done := int64(0); done < *longRun; {
-		steps := min(longChunk, *longRun-done)
+	for done, last := int64(0), int64(redistest.Count(t, 3*longChunk, 100*longChunk)); done < last; {
+		steps := min(longChunk, last-done)
 		got, err := c.Do(t.Context(), c.B().Eval().Script(marathon).Numkeys(1).Key(seed).Arg(
 			decimal(steps), decimal(now), state, decimal(int64(longest/time.Microsecond)),
 			r.texts.generation, r.texts.gain, r.texts.perToken, r.texts.full, r.texts.unit,
@@ -120,7 +117,7 @@ func runLong(t *testing.T, c rueidis.Client, rate Rate, longest time.Duration) {
 		state, seed, granted = got[1], got[3], granted+calls
 		total.Add(total, big.NewInt(tokens))
 		exactly(t, r, began, now, total, state)
-		if done += steps; done == *longRun || done%(100*longChunk) == 0 {
+		if done += steps; done == last || done%(100*longChunk) == 0 {
 			t.Logf("%v: %d decisions over %v, %d of them granted %v tokens", rate, done, time.Duration(now-began)*time.Microsecond, granted, total)
 		}
 	}

@@ -100,18 +100,19 @@ func (w *kept) same() {
 func TestMetersAgreeWithTheExactModel(t *testing.T) {
 	t.Parallel()
 	const seed, worlds = 20261122, 52
-	t.Logf("seed %d, %d steps", seed, *modelSteps/2)
+	steps := modelSteps(t) / 2
+	t.Logf("seed %d, %d steps", seed, steps)
 	var n tally
 	for i := range worlds {
 		w := &kept{world: newWorld(t, seed, uint64(i), modelRates)}
 		w.m.own = true
-		for range *modelSteps/2/worlds + 1 {
+		for range steps/worlds + 1 {
 			w.step()
 		}
 		n.add(w.tally)
 	}
 	t.Logf("%+v", n)
 	for _, count := range []int{n.granted, n.refused, n.blocked, n.cancelled * 50, n.changed} {
-		require.Greater(t, count, *modelSteps/200)
+		require.Greater(t, count, steps/100)
 	}
 }

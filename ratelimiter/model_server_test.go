@@ -1,7 +1,6 @@
 package ratelimiter
 
 import (
-	flags "flag"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -15,7 +14,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-var modelSteps = flags.Int("model", 50_000, "how many random steps are compared with the exact model")
+// modelSteps is how many random steps are compared with the exact model.
+func modelSteps(t testing.TB) int { return redistest.Count(t, 15_000, 500_000) }
 
 // virtual is the shipped text of a script on a clock of ours. Keys go by that
 // clock, too: PX is given to the server, read back by PTTL, and then kept beside
@@ -426,7 +426,8 @@ func TestScriptsAgreeWithTheExactModel(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	const seed, worlds = 20261121, 104
-	t.Logf("seed %d, %d steps", seed, *modelSteps)
+	steps := modelSteps(t)
+	t.Logf("seed %d, %d steps", seed, steps)
 	all := make([]*served, worlds)
 	for i := range all {
 		w := newWorld(t, seed, uint64(i), modelRates)
@@ -434,7 +435,7 @@ func TestScriptsAgreeWithTheExactModel(t *testing.T) {
 		all[i] = &served{world: w, key: fmt.Sprintf("%s:{%d}", redistest.Name(t), i)}
 	}
 	l.round(t, all, (*served).create)
-	for range *modelSteps/worlds + 1 {
+	for range steps/worlds + 1 {
 		l.round(t, all, (*served).next)
 	}
 	var n tally
@@ -443,6 +444,6 @@ func TestScriptsAgreeWithTheExactModel(t *testing.T) {
 	}
 	t.Logf("%+v", n)
 	for _, count := range []int{n.granted, n.refused, n.stale * 50, n.blocked, n.cancelled * 50, n.back, n.changed} {
-		require.Greater(t, count, *modelSteps/100)
+		require.Greater(t, count, steps/100)
 	}
 }
