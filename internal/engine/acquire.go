@@ -4,15 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/handover"
 )
-
-// longestSleep caps every sleep of a waiter, since a message is a hint and may
-// be lost. It is jittered, so that the waiters of a fleet spread.
-const longestSleep = 5 * time.Second
 
 // errWaitOver is the cause of a wait that WithWait ended.
 var errWaitOver = errors.New("the wait is over")
@@ -189,11 +184,13 @@ func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Before the attach: with the hold's end, which may come at any moment
+		// from then on, the turn is another's, and so is the subscription.
+		c.local.quietIfAlone()
 		err = held.attach(seat)
 		switch {
 		case err == nil:
 			c.observeAcquired(ctx, false)
-			c.local.quietIfAlone()
 			return held, nil
 		case errors.Is(err, ErrClosed):
 			c.discard(held)
@@ -217,20 +214,6 @@ func (e *Engine) passTurn(l *local) {
 // very moment is seen to by the last reference.
 func (l *local) quietIfAlone() {
 	if l.queue.Waiting() == 0 {
-		l.quiet()
+		l.ear.close()
 	}
 }
-
-// quiet leaves the channel.
-func (l *local) quiet() {
-	l.mu.Lock()
-	sub := l.sub
-	l.sub = nil
-	l.mu.Unlock()
-	if sub != nil {
-		sub.Close()
-	}
-}
-
-// jittered is d, up to a tenth less.
-func jittered(d time.Duration) time.Duration { return d - rand.N(d/10+1) }

@@ -3,67 +3,50 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
-// compete tries until the lock is won: try, subscribe, try again, and then
-// sleep until a message, the end of the holder's lease, or the cap.
+// compete tries until the lock is won. The first try is on its own, since most
+// need no other.
 func (c *contender) compete(ctx context.Context) (*Held, error) {
-	listening := c.listenIfStanding(ctx)
+	c.listenIfStanding(ctx)
 	held, left, err := c.try(ctx)
-	w := wait{contender: c, listening: listening}
 	switch {
 	case held != nil:
 		return held, nil
-	case err != nil && (c.busy || Moving(err)) && !c.atOnce(): // it waits already, behind a holder of this process, or the slot moves
-		if err := w.bear(ctx, &w.outage, err); err != nil {
-			return nil, err
-		}
-	case err != nil:
-		return nil, err
-	case c.atOnce():
+	case c.atOnce() && err == nil:
 		return nil, ErrNotAcquired
+	case c.atOnce():
+		return nil, err
 	}
-	return w.run(ctx, left)
+	return c.wait(ctx, left, err)
 }
 
-// listenIfStanding joins the channel's subscription if the process has one, so
-// that the first try already counts as the one behind the subscription.
-func (c *contender) listenIfStanding(ctx context.Context) bool {
-	if c.local.subscribed() {
-		return true
-	}
-	if !c.e.hub.Subscribed(c.e.channel(c.p.Channel())) {
-		return false
-	}
-	bounded, cancel := context.WithTimeout(ctx, c.e.sendTimeout())
-	defer cancel()
-	return c.listen(bounded) == nil
+// wait goes on behind a first try, as a Watch whose look is a try.
+func (c *contender) wait(ctx context.Context, left time.Duration, err error) (held *Held, _ error) {
+	c.observeWait(ctx)
+	w := watch{e: c.e, ear: c.local.listener(), Watch: Watch{
+		Key: c.key, Channels: c.channels(),
+		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
+			held, left, err = c.try(ctx)
+			return left, held != nil, err
+		},
+	}}
+	err = w.after(ctx, left, err)
+	return held, err
 }
 
-func (l *local) subscribed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sub != nil
+func (c *contender) channels() []pubsub.Channel {
+	return []pubsub.Channel{c.e.channel(c.p.Channel())}
 }
 
-// listen subscribes to the releases. Only the head does, so that a process
-// costs one waiter, however many of its goroutines wait.
-func (c *contender) listen(ctx context.Context) error {
-	l := c.local
-	if l.poke == nil {
-		l.poke = make(chan struct{}, 1)
+// listenIfStanding listens if the process is subscribed already.
+func (c *contender) listenIfStanding(ctx context.Context) {
+	if !c.local.ear.listens() && c.e.hub.Subscribed(c.e.channel(c.p.Channel())) {
+		c.e.listenIfStanding(ctx, c.local.listener(), c.channels())
 	}
-	l.courtesy.Listens()
-	sub, err := c.e.hub.Subscribe(ctx, c.e.channel(c.p.Channel()), l.listener())
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	l.sub = sub
-	l.mu.Unlock()
-	return nil
 }
 
 // try asks the server once for the lock, after standing back for others. When
@@ -74,7 +57,7 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 	if err := c.standBack(ctx); err != nil {
 		return nil, 0, err
 	}
-	c.local.hush()
+	c.local.ear.hush() // what was heard while it stood back
 	owner := c.e.IDs.Private()
 	lease, every := c.lease()
 	tried, err, answered := c.await(ctx, owner, lease)
@@ -93,11 +76,11 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 		if tried.Replayed { // the first send may find the lock free when it arrives
 			c.e.giveBackLater(c.p, owner, lease)
 		}
-		return nil, tried.Left, c.over(ctx)
+		return nil, tried.Left, c.e.over(ctx)
 	}
 	held := c.e.newHeld(c.p, c.local, owner, tried, lease, every)
 	// Won after the caller had gone; one whose WithWait has just ended is still there.
-	if err := c.over(ctx); err != nil && !errors.Is(err, errWaitOver) {
+	if err := c.e.over(ctx); err != nil && !errors.Is(err, errWaitOver) {
 		c.discard(held)
 		return nil, 0, err
 	}
@@ -112,127 +95,17 @@ func (c *contender) lease() (lease, every time.Duration) {
 	return c.e.WatchdogTimeout, c.e.WatchdogTimeout / 3
 }
 
-// over is why the wait has ended, if it has.
-func (c *contender) over(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return ContextError(ctx)
-	}
-	return c.e.Open()
-}
-
 // standBack lets other processes go first, see handover.Courtesy.
 func (c *contender) standBack(ctx context.Context) error {
 	pause := c.local.courtesy.Pause()
 	if pause == 0 {
 		return nil
 	}
-	if err := c.sleep(ctx, pause, nil); err != nil {
+	if err := c.e.sleep(ctx, pause, nil); err != nil {
 		return err
 	}
 	c.local.courtesy.Paused()
 	return nil
-}
-
-// sleep waits for d, a poke, or the end.
-func (c *contender) sleep(ctx context.Context, d time.Duration, poke <-chan struct{}) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-poke:
-	case <-ctx.Done():
-	case <-c.e.closing:
-	}
-	return c.over(ctx)
-}
-
-// wait is a head that has been told to wait.
-type wait struct {
-	*contender
-	listening bool
-	outage    outage // of the server
-	deaf      outage // of the subscription
-}
-
-// outage is how long something has failed, and how often.
-type outage struct {
-	since time.Duration
-	times int
-}
-
-// lasts counts a failure, and reports how long they have gone on.
-func (o *outage) lasts(now time.Duration) time.Duration {
-	if o.times++; o.times == 1 {
-		o.since = now
-	}
-	return now - o.since
-}
-
-// backoff doubles with each failure, up to a second.
-func (o *outage) backoff() time.Duration {
-	return jittered(min(50*time.Millisecond<<min(o.times, 10), time.Second))
-}
-
-func (w *wait) run(ctx context.Context, left time.Duration) (held *Held, err error) {
-	w.observeWait(ctx)
-	for {
-		if w.listening {
-			err = w.sleep(ctx, w.nap(left), w.local.poke)
-		} else {
-			err = w.subscribe(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
-		held, left, err = w.try(ctx)
-		if held != nil {
-			return held, nil
-		}
-		if err == nil {
-			w.outage = outage{}
-		} else if err = w.bear(ctx, &w.outage, err); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// nap is how long to sleep for a holder whose lease has so much left.
-func (w *wait) nap(left time.Duration) time.Duration {
-	if left < 0 || left >= longestSleep {
-		return jittered(longestSleep)
-	}
-	return left + time.Millisecond // the server expires at the next millisecond
-}
-
-// subscribe listens for releases. A subscription that does not come about for
-// a passing reason is tried again at the next turn of the loop.
-func (w *wait) subscribe(ctx context.Context) error {
-	bounded, cancel := context.WithTimeout(ctx, w.e.sendTimeout())
-	defer cancel()
-	err := w.listen(bounded)
-	if err == nil {
-		w.listening, w.deaf = true, outage{}
-		return nil
-	}
-	if over := w.over(ctx); over != nil {
-		return over
-	}
-	return w.bear(ctx, &w.deaf, fmt.Errorf("subscribing to %q: %w", w.p.Channel(), err))
-}
-
-// bear lets a wait outlast a server that is away for a moment: it has been
-// there, and ctx says how long the caller is ready to wait. After a watchdog
-// timeout it is the caller's business, but not while a slot moves, which takes
-// as long as it takes.
-func (w *wait) bear(ctx context.Context, o *outage, err error) error {
-	if over := w.over(ctx); over != nil || !Passing(err) {
-		return err
-	}
-	if o.lasts(w.e.Now().Mono) > w.e.WatchdogTimeout && !Moving(err) {
-		return err
-	}
-	w.e.Logger.Debug("waiting for the server", "name", w.key.Name, "err", err)
-	return w.sleep(ctx, o.backoff(), w.local.poke)
 }
 
 // await lets the acquire outlive its caller where the caller may go. Without

@@ -1,11 +1,8 @@
 package engine
 
 import (
-	"sync"
-
 	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/places"
-	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
 // Key says which holds are the same lock to this process: its kind, as locks
@@ -20,16 +17,13 @@ type local struct {
 	places.Entry
 	queue    handover.Queue[*Held]
 	courtesy handover.Courtesy
-	poke     chan struct{} // another's release was heard, or the subscription stands again; made by the first head that listens
-
-	mu  sync.Mutex
-	sub *pubsub.Subscription // kept while somebody waits
+	ear      *ear // of whoever has the turn, and open while somebody waits; made by the first head that listens
 }
 
 func newLocals() *places.Places[Key, *local] {
 	return &places.Places[Key, *local]{
 		Make:  func(Key) *local { return new(local) },
-		Left:  (*local).quiet,
+		Left:  func(l *local) { l.ear.close() },
 		Idle:  func(l *local) bool { return l.courtesy.Idle() }, // it remembers whom to stand back for
 		Reuse: (*local).reuse,
 	}
@@ -38,36 +32,31 @@ func newLocals() *places.Places[Key, *local] {
 // reuse makes a local ready for another key, if nobody has listened with it:
 // then nobody else knows it.
 func (l *local) reuse() bool {
-	if l.poke != nil {
+	if l.ear != nil {
 		return false
 	}
 	l.courtesy = handover.Courtesy{}
 	return true
 }
 
-// listener is how the hub tells a local about its channel.
-func (l *local) listener() func(pubsub.Event) {
-	return func(ev pubsub.Event) {
-		if ev.Kind == pubsub.Resumed {
-			l.courtesy.Reset()
-		} else if !l.courtesy.Message() {
-			return
-		}
-		l.wake()
+// listener is the ear for releases. A process has one for each key, however
+// many of its goroutines wait.
+func (l *local) listener() *ear {
+	if l.ear == nil {
+		l.ear = newEar(l.heard, l.courtesy.Reset)
 	}
+	if !l.ear.listens() {
+		l.courtesy.Listens()
+	}
+	return l.ear
 }
 
-// hush forgets a release that was heard before a try: the try comes after it.
-func (l *local) hush() {
-	select {
-	case <-l.poke:
-	default:
-	}
+// heard reports whether a message tells of another's release.
+func (l *local) heard(payload string) bool {
+	return released(payload) && l.courtesy.Message()
 }
 
-func (l *local) wake() {
-	select {
-	case l.poke <- struct{}{}:
-	default: // one is enough: the head tries again after it
-	}
-}
+// released reports whether a message is one of those that Redisson's locks
+// announce releases with: 0 of a lock, 1 of the write side of a read-write lock.
+// Whatever else comes is somebody else's business.
+func released(payload string) bool { return payload == "0" || payload == "1" }

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// ear hears channels for whoever waits. It belongs to one goroutine at a time.
+type ear struct {
+	poke    chan struct{} // something was heard, or a subscription stands again
+	heard   func(payload string) bool
+	resumed func()
+	subs    []*pubsub.Subscription
+}
+
+// newEar returns an ear that is woken by the payloads that heard is true for;
+// nil: by all. Resumed, unless it is nil, is called when messages may have been
+// missed.
+func newEar(heard func(payload string) bool, resumed func()) *ear {
+	return &ear{poke: make(chan struct{}, 1), heard: heard, resumed: resumed}
+}
+
+// listens reports whether the ear is open.
+func (r *ear) listens() bool { return r != nil && len(r.subs) > 0 }
+
+// open subscribes to the channels: all of them, or none.
+func (r *ear) open(ctx context.Context, hub *pubsub.Hub, channels []pubsub.Channel) error {
+	for _, channel := range channels {
+		sub, err := hub.Subscribe(ctx, channel, r.event)
+		if err != nil {
+			r.close()
+			return fmt.Errorf("subscribing to %q: %w", channel.Name, err)
+		}
+		r.subs = append(r.subs, sub)
+	}
+	return nil
+}
+
+// close leaves the channels; the hub lets them linger.
+func (r *ear) close() {
+	if r == nil {
+		return
+	}
+	for _, sub := range r.subs {
+		sub.Close()
+	}
+	r.subs = nil
+}
+
+func (r *ear) event(ev pubsub.Event) {
+	switch {
+	case ev.Kind == pubsub.Resumed:
+		if r.resumed != nil {
+			r.resumed()
+		}
+	case r.heard != nil && !r.heard(ev.Payload):
+		return
+	}
+	select {
+	case r.poke <- struct{}{}:
+	default: // one is enough: whoever waits looks again after it
+	}
+}
+
+// hush forgets what was heard before a look: the look comes after it.
+func (r *ear) hush() {
+	if r == nil {
+		return
+	}
+	select {
+	case <-r.poke:
+	default:
+	}
+}
+
+// pokes is nil without an ear: nothing comes then.
+func (r *ear) pokes() <-chan struct{} {
+	if r == nil {
+		return nil
+	}
+	return r.poke
+}

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// longestSleep caps every sleep of a waiter, since a message is a hint and may
+// be lost. It is jittered, so that the waiters of a fleet spread.
+const longestSleep = 5 * time.Second
+
+// Watch is a wait for something that the server tells of on channels, and that
+// one finds out by looking.
+type Watch struct {
+	// Key names what is waited for.
+	Key Key
+	// Channels are where it is announced; the kinds may differ.
+	Channels []pubsub.Channel
+	// Heard reports whether a message is a reason to look; nil: each is. It is
+	// called on the hub's goroutine, and must not block.
+	Heard func(payload string) bool
+	// Look asks the server. If the wait is not over, left is how long until it
+	// may be without a message, negative if nobody knows.
+	Look func(ctx context.Context) (left time.Duration, done bool, err error)
+}
+
+// Watch looks, subscribes, looks again, and then whenever something is heard,
+// when what the last look said was left is over, and every few seconds in any
+// case. It ends when a look is done, with ctx, or when the client closes. A
+// server that does not answer, or refuses for a passing reason, is borne for a
+// watchdog timeout; other errors end the wait at once.
+func (e *Engine) Watch(ctx context.Context, w Watch) error {
+	if e.Open() != nil || !e.begin() {
+		return ErrClosed
+	}
+	defer e.tasks.Done()
+	if ctx.Err() != nil {
+		return ContextError(ctx)
+	}
+	watching := &watch{Watch: w, e: e, ear: newEar(w.Heard, nil)}
+	defer watching.ear.close()
+	return watching.run(ctx)
+}
+
+// watch is a Watch under way.
+type watch struct {
+	Watch
+	e      *Engine
+	ear    *ear
+	outage outage // of the server
+	deaf   outage // of the subscriptions
+}
+
+func (w *watch) run(ctx context.Context) error {
+	w.e.listenIfStanding(ctx, w.ear, w.Channels)
+	left, done, err := w.Look(ctx)
+	if done {
+		return nil
+	}
+	return w.after(ctx, left, err)
+}
+
+// listenIfStanding joins subscriptions that the process has anyway, so that the
+// first look already counts as the one behind them.
+func (e *Engine) listenIfStanding(ctx context.Context, r *ear, channels []pubsub.Channel) {
+	for _, channel := range channels {
+		if !e.hub.Subscribed(channel) {
+			return
+		}
+	}
+	bounded, cancel := context.WithTimeout(ctx, e.sendTimeout())
+	defer cancel()
+	_ = r.open(bounded, e.hub, channels) // else the wait will
+}
+
+// after goes on behind a look.
+func (w *watch) after(ctx context.Context, left time.Duration, err error) error {
+	for {
+		if err == nil {
+			w.outage = outage{}
+		} else if err := w.bear(ctx, &w.outage, err); err != nil {
+			return err
+		}
+		if w.ear.listens() {
+			err = w.e.sleep(ctx, nap(left), w.ear.pokes())
+		} else {
+			err = w.listen(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		w.ear.hush()
+		var done bool
+		if left, done, err = w.Look(ctx); done {
+			return nil
+		}
+	}
+}
+
+// listen subscribes. What does not come about for a passing reason is tried
+// again at the next turn of the loop.
+func (w *watch) listen(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, w.e.sendTimeout())
+	defer cancel()
+	err := w.ear.open(bounded, w.e.hub, w.Channels)
+	if err == nil {
+		w.deaf = outage{}
+		return nil
+	}
+	if over := w.e.over(ctx); over != nil {
+		return over
+	}
+	return w.bear(ctx, &w.deaf, err)
+}
+
+// bear lets a wait outlast a server that is away for a moment: ctx says how
+// long the caller is ready to wait. After a watchdog timeout it is the caller's
+// business, but not while a slot moves, which takes as long as it takes.
+func (w *watch) bear(ctx context.Context, o *outage, err error) error {
+	if !Passing(err) || o.lasts(w.e.Now().Mono) > w.e.WatchdogTimeout && !Moving(err) {
+		return err
+	}
+	w.e.Logger.Debug("waiting for the server", "name", w.Key.Name, "err", err)
+	over := w.e.sleep(ctx, o.backoff(), w.ear.pokes())
+	switch {
+	case over == nil:
+		return nil
+	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
+		return fmt.Errorf("%w (last answer: %w)", over, err)
+	case ctx.Err() != nil:
+		return err
+	}
+	return over
+}
+
+// outage is how long something has failed, and how often.
+type outage struct {
+	since time.Duration
+	times int
+}
+
+// lasts counts a failure, and reports how long they have gone on.
+func (o *outage) lasts(now time.Duration) time.Duration {
+	if o.times++; o.times == 1 {
+		o.since = now
+	}
+	return now - o.since
+}
+
+// backoff doubles with each failure, up to a second.
+func (o *outage) backoff() time.Duration {
+	return jittered(min(50*time.Millisecond<<min(o.times, 10), time.Second))
+}
+
+// nap is how long to sleep when so much is left.
+func nap(left time.Duration) time.Duration {
+	if left < 0 || left >= longestSleep {
+		return jittered(longestSleep)
+	}
+	return left + time.Millisecond // the server expires at the next millisecond
+}
+
+// jittered is d, up to a tenth less.
+func jittered(d time.Duration) time.Duration { return d - rand.N(d/10+1) }
+
+// sleep waits for d, a poke, or the end.
+func (e *Engine) sleep(ctx context.Context, d time.Duration, poke <-chan struct{}) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-poke:
+	case <-ctx.Done():
+	case <-e.closing:
+	}
+	return e.over(ctx)
+}
+
+// over is why a wait has ended, if it has.
+func (e *Engine) over(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ContextError(ctx)
+	}
+	return e.Open()
+}
