@@ -4,6 +4,10 @@
 // server on behalf of all, or a holder. Whoever has the turn gives it on, with
 // Hand (the hold itself goes to the next waiter, without a round trip) or with
 // Pass (the next waiter becomes head). Turns go round in arrival order.
+//
+// Several may have parts of one turn, that of a shared hold: those who waited
+// for one next to each other, and those who Join while nobody is queued. Each
+// gives its part on with Pass, and the last of them gives on the turn.
 package handover
 
 import "sync"
@@ -18,6 +22,11 @@ type Turn[T any] struct {
 type Waiter[T any] struct {
 	// Takes says whether this waiter accepts a hold that is handed over.
 	Takes bool
+	// Shared says that it wants a hold that others may have at the same time.
+	Shared bool
+	// Size is how much it wants, of what can be had in several sizes. The queue
+	// does not look at it.
+	Size int64
 
 	turn       chan Turn[T]
 	prev, next *Waiter[T]
@@ -35,28 +44,42 @@ func (w *Waiter[T]) Turn() <-chan Turn[T] { return w.turn }
 // Queue is the order of waiters. Its zero value is an idle queue.
 type Queue[T any] struct {
 	mu          sync.Mutex
-	taken       bool // somebody has the turn
 	front, back *Waiter[T]
-	waiting     int
+	shared      T     // the hold of the present turn, if it is open
+	open        bool  // newcomers may join it
+	parts       int32 // of the present turn; 0: nobody has it
+	waiting     int32
 }
 
 // TryEnter takes the turn if nobody has it.
 func (q *Queue[T]) TryEnter() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.taken {
+	if q.parts > 0 {
 		return false
 	}
-	q.taken = true
+	q.parts = 1
 	return true
+}
+
+// Join takes a part in the shared hold of the present turn, if there is one and
+// nobody is queued: a newcomer does not overtake.
+func (q *Queue[T]) Join() (hold T, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.open || q.front != nil {
+		return hold, false
+	}
+	q.parts++
+	return q.shared, true
 }
 
 // Enter takes the turn if nobody has it, and else queues w behind the others.
 func (q *Queue[T]) Enter(w *Waiter[T]) (head bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.taken {
-		q.taken = true
+	if q.parts == 0 {
+		q.parts = 1
 		return true
 	}
 	w.prev, w.queued = q.back, true
@@ -83,27 +106,69 @@ func (q *Queue[T]) Leave(w *Waiter[T]) (turn Turn[T], came bool) {
 }
 
 // Hand gives the turn to the next waiter together with hold. It does nothing
-// and returns false if nobody waits, or if the next one does not take holds:
-// nobody behind it may overtake it.
+// and returns false if nobody waits, or if the next one does not take holds, or
+// not of this kind: nobody behind it may overtake it.
 func (q *Queue[T]) Hand(hold T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.front == nil || !q.front.Takes {
+	if q.front == nil || !q.front.Takes || q.front.Shared {
 		return false
 	}
-	q.give(Turn[T]{Hold: hold, Handed: true})
+	q.give(q.front, Turn[T]{Hold: hold, Handed: true})
 	return true
 }
 
-// Pass makes the next waiter head, or leaves the queue idle.
+// Share opens the turn for a shared hold: all waiters at the front who want one
+// get a part of the turn and the hold, up to the first who does not, and from
+// then on others may Join. It returns how many there were. Whoever shares keeps
+// its own part.
+func (q *Queue[T]) Share(hold T) (given int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.shared, q.open = hold, true
+	for ; q.front != nil && q.front.Takes && q.front.Shared; given++ {
+		q.give(q.front, Turn[T]{Hold: hold, Handed: true})
+	}
+	q.parts += int32(given)
+	return given
+}
+
+// HandTo gives hold to w, wherever it stands, without the turn, which whoever
+// calls it has and keeps. It does nothing and returns false if w has left, or
+// has been given something already.
+func (q *Queue[T]) HandTo(w *Waiter[T], hold T) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !w.queued {
+		return false
+	}
+	q.give(w, Turn[T]{Hold: hold, Handed: true})
+	return true
+}
+
+// Next shows those who wait, in their order, until f returns false. F is called
+// with the queue locked: it is quick and calls nothing of it.
+func (q *Queue[T]) Next(f func(w *Waiter[T]) bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for w := q.front; w != nil && f(w); w = w.next {
+	}
+}
+
+// Pass gives a part of the turn on. With the last one, the next waiter becomes
+// head, or the queue idle.
 func (q *Queue[T]) Pass() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.front == nil {
-		q.taken = false
+	if q.parts--; q.parts > 0 {
 		return
 	}
-	q.give(Turn[T]{})
+	var none T
+	q.shared, q.open = none, false
+	if q.front != nil {
+		q.parts = 1
+		q.give(q.front, Turn[T]{})
+	}
 }
 
 // Leads reports whether w is the next one.
@@ -117,11 +182,10 @@ func (q *Queue[T]) Leads(w *Waiter[T]) bool {
 func (q *Queue[T]) Waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.waiting
+	return int(q.waiting)
 }
 
-func (q *Queue[T]) give(turn Turn[T]) {
-	w := q.front
+func (q *Queue[T]) give(w *Waiter[T], turn Turn[T]) {
 	q.unlink(w)
 	w.turn <- turn
 }
