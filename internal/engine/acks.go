@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -36,6 +37,9 @@ func (e *Engine) RunAcked(ctx context.Context, s *scripts.Script, keys, args []s
 		}
 		return res, err
 	})
+	if err != nil {
+		err = pubsub.Crowded(e.topo.reach(e.topo.node(e.topo.slot(keys[0]))), err)
+	}
 	return answer, acks, err
 }
 

@@ -20,6 +20,12 @@ func (e *Engine) sendTimeout() time.Duration {
 	return min(max(e.WatchdogTimeout/6, 250*time.Millisecond), 3*time.Second)
 }
 
+// hubTimeout bounds one exchange of the hub: a waiter, who bears it for a
+// watchdog timeout, learns why it is not heard. It may have to connect first.
+func (e *Engine) hubTimeout() time.Duration {
+	return min(max(e.WatchdogTimeout/2, time.Second), 5*time.Second)
+}
+
 // bounded returns a context with the values of ctx and the bound of one send,
 // and nothing else of ctx: a send is not abandoned because its caller is.
 func (e *Engine) bounded(ctx context.Context) context.Context {

@@ -111,7 +111,7 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 		e.publish = "spublish"
 	}
 	e.hub = pubsub.New(doubting{pubsub.NewRedis(client, e.topo.where), e.topo}, pubsub.Options{
-		Linger: cfg.Linger, Logger: e.Logger,
+		Linger: cfg.Linger, Logger: e.Logger, Timeout: e.hubTimeout(),
 	})
 	e.dog = watchdog.Start(e.Now, renewer{e})
 	e.learnEvictions(ctx, info)

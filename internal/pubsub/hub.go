@@ -23,6 +23,7 @@ type Hub struct {
 	mu       sync.RWMutex
 	channels map[Channel]*channel
 	nodes    map[Line]*node
+	trouble  map[Line]error // why the line did not come about, until it does
 	closed   bool
 }
 
@@ -33,6 +34,7 @@ func New(src Source, opts Options) *Hub {
 		opts:     opts.withDefaults(),
 		channels: make(map[Channel]*channel),
 		nodes:    make(map[Line]*node),
+		trouble:  make(map[Line]error),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h

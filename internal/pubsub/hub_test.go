@@ -770,6 +770,29 @@ func TestCancelBeforeAnythingWasSentSendsNothing(t *testing.T) {
 	})
 }
 
+func TestWhoLeavesIsToldWhatWasInTheWay(t *testing.T) {
+	bubble(t, func(r *rig) {
+		r.a.down = errEnded
+		_, err := r.hub.Subscribe(r.Context(), plain("x"), func(Event) {})
+		require.ErrorIs(r, err, errEnded)
+		r.set(func() { r.a.lag = 5 * time.Second })
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		_, err = r.hub.Subscribe(ctx, plain("x"), func(Event) {})
+		require.ErrorIs(r, err, context.DeadlineExceeded)
+		require.ErrorIs(r, err, errEnded)
+		r.pass(10 * time.Second)
+		r.set(func() { r.a.down = nil })
+		r.join(plain("y"))
+		r.set(func() { r.a.silent = true })
+		ctx, cancel = context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		_, err = r.hub.Subscribe(ctx, plain("x"), func(Event) {})
+		require.ErrorIs(r, err, context.DeadlineExceeded)
+		require.NotErrorIs(r, err, errEnded, "that is over")
+	})
+}
+
 func TestOneCancelledSubscribeDoesNotHarmAnother(t *testing.T) {
 	bubble(t, func(r *rig) {
 		r.a.lag = 5 * time.Millisecond

@@ -21,6 +21,13 @@ func (n *node) connect() {
 	}
 	n.conn, n.since, n.tainted = conn, time.Now(), false
 	n.checkAt = n.since.Add(n.hub.opts.Check)
+	n.connected()
+}
+
+func (n *node) connected() {
+	n.hub.mu.Lock()
+	defer n.hub.mu.Unlock()
+	delete(n.hub.trouble, n.line)
 }
 
 func (n *node) hear(f *feed) {
@@ -59,6 +66,7 @@ func (n *node) displace(err error, give func(*Subscription) bool) {
 	n.hub.mu.Lock()
 	defer n.hub.mu.Unlock()
 	n.feed = nil
+	n.hub.trouble[n.line] = err
 	n.retryAt = time.Time{}
 	for _, s := range n.seats {
 		s.reset()

@@ -15,7 +15,7 @@ import (
 var ErrUnknownNode = errors.New("pubsub: unknown node")
 
 const (
-	// dialGrace is how long an abandoned dial is waited for. rueidis gives no way to end one.
+	// dialGrace is how long an abandoned dial is waited for.
 	dialGrace = time.Second
 	// releaseGrace is how long a silent server may take to unsubscribe a connection that is given back.
 	releaseGrace = time.Second
@@ -48,7 +48,7 @@ func (r *redis) Connect(ctx context.Context, line Line, handler Handler) (Conn, 
 		return nil, fmt.Errorf("%w: %s", ErrUnknownNode, line.Node)
 	}
 	conn, err := abandonable(ctx, func() (*redisConn, error) {
-		return open(ctx, func() *redisConn { return dedicate(client, line, handler) })
+		return open(ctx, client, func() *redisConn { return dedicate(client, line, handler) })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("pubsub: connect to %s: %w", line.Node, err)
@@ -56,8 +56,8 @@ func (r *redis) Connect(ctx context.Context, line Line, handler Handler) (Conn, 
 	return conn, nil
 }
 
-// abandonable runs dial, which cannot be interrupted, and stops waiting for it some time after ctx. What
-// comes later is closed.
+// abandonable runs dial, which somebody who takes the connection that was free a moment ago can make
+// uninterruptible, and stops waiting for it some time after ctx. What comes later is closed.
 func abandonable(ctx context.Context, dial func() (*redisConn, error)) (*redisConn, error) {
 	type result struct {
 		conn *redisConn
@@ -65,7 +65,7 @@ func abandonable(ctx context.Context, dial func() (*redisConn, error)) (*redisCo
 	}
 	dialed := make(chan result)
 	abandoned := make(chan struct{})
-	go func() { // ends with the client's dial timeout
+	go func() { // ends with ctx, else once the pool has a connection again, or its client is closed
 		conn, err := dial()
 		select {
 		case dialed <- result{conn, err}:
@@ -80,6 +80,9 @@ func abandonable(ctx context.Context, dial func() (*redisConn, error)) (*redisCo
 	}
 	select {
 	case r := <-dialed:
+		if r.err != nil {
+			return nil, r.err // says more than that the time is over
+		}
 		r.conn.discard()
 	case <-time.After(dialGrace):
 		close(abandoned)
@@ -88,18 +91,28 @@ func abandonable(ctx context.Context, dial func() (*redisConn, error)) (*redisCo
 }
 
 // open takes connections until one answers.
-func open(ctx context.Context, dedicate func() *redisConn) (*redisConn, error) {
+func open(ctx context.Context, client rueidis.Client, dedicate func() *redisConn) (*redisConn, error) {
 	for stale := 0; ; stale++ {
-		conn := dedicate()
-		err := conn.probe(ctx)
+		conn, err := try(ctx, client, dedicate)
 		if err == nil {
 			return conn, nil
 		}
-		conn.Close()
 		if stale == maxStale || ctx.Err() != nil || !isStale(err) {
 			return nil, err
 		}
 	}
+}
+
+func try(ctx context.Context, client rueidis.Client, dedicate func() *redisConn) (*redisConn, error) {
+	if err := vacancy(ctx, client); err != nil {
+		return nil, err
+	}
+	conn := dedicate()
+	if err := conn.probe(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // isStale tells a connection that has died in the pool from one that could not be opened.

@@ -12,6 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -397,6 +398,32 @@ func TestConnectionsThatDiedInThePoolAreSkipped(t *testing.T) {
 	require.NoError(t, s.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Error())
 	h := newRedisHub(t, c)
 	listening(t, h, plain("x"))
+}
+
+// TestAUsedUpPoolIsAnErrorThatSaysSo runs beside no other test, for the sake of the goroutines that it counts.
+func TestAUsedUpPoolIsAnErrorThatSaysSo(t *testing.T) {
+	s := startServer(t)
+	c := dial(t, rueidis.ClientOption{InitAddress: []string{s.addr}, BlockingPoolSize: 2, DisableCache: true})
+	taken, giveBack := c.Dedicate()
+	_, giveBackToo := c.Dedicate()
+	require.NoError(t, taken.Do(t.Context(), taken.B().Ping().Build()).Error())
+	before := goleak.IgnoreCurrent()
+	h := New(NewRedis(c, onlyNode(c)), Options{Timeout: 100 * time.Millisecond})
+	_, err := h.Subscribe(t.Context(), plain("x"), func(Event) {})
+	require.ErrorContains(t, err, "BlockingPoolSize")
+	require.ErrorContains(t, err, s.addr)
+	// rueidis takes a connection that it did not give for one that came back, so that the next attempt may well get one
+	// beyond the limit.
+	for range 5 {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		_, _ = h.Subscribe(ctx, plain("x"), func(Event) {})
+		cancel()
+	}
+	h.Close()
+	require.NoError(t, goleak.Find(before))
+	giveBack()
+	giveBackToo()
+	listening(t, newRedisHub(t, c), plain("x"))
 }
 
 func TestMiniredis(t *testing.T) {

@@ -2,6 +2,7 @@ package pubsub
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 )
 
@@ -37,10 +38,21 @@ func (s *Subscription) await(ctx context.Context) error {
 	case err := <-s.ready:
 		return err
 	case <-ctx.Done():
-		return ended(ctx)
+		return s.gaveUp(ctx)
 	case <-s.channel.hub.ctx.Done():
 		return ErrClosed
 	}
+}
+
+// gaveUp is the error of a caller who has left, with what was in the way.
+func (s *Subscription) gaveUp(ctx context.Context) error {
+	h := s.channel.hub
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if at := s.channel.seat; at != nil && h.trouble[at.node.line] != nil {
+		return fmt.Errorf("%w (before that: %w)", ended(ctx), h.trouble[at.node.line])
+	}
+	return ended(ctx)
 }
 
 // resolve ends the wait of a pending subscription.
