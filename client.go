@@ -108,6 +108,23 @@ func withoutURL(err error) error {
 // open. Its timeouts are the program's: to renew holds past a connection that
 // fell silent, Dialer.KeepAlive and ConnWriteTimeout together should be at most
 // a third of the watchdog timeout.
+//
+// Its connections are shared with the program, too. Commands go by those that
+// rueidis shares anyway. Beside them the client takes from the pool of each
+// node, of which rueidis.ClientOption.BlockingPoolSize is the size:
+//
+//   - one for subscriptions, from the first wait for an object of that node
+//     until a second after the last;
+//   - one for each acquire that waits for replicas, up to 32 at once, with
+//     [WithReplicaAcks];
+//   - one for each call or batch of renewals that is sent again because a
+//     connection fell silent, until that is answered.
+//
+// So a program whose own blocking commands can use the pool up makes it larger
+// by two, and by 32 with acknowledgements. While there is no connection to be
+// had, releases are not heard: a wait that goes on like that for a watchdog
+// timeout, or an acquire that replicas should confirm, fails with an error that
+// names BlockingPoolSize.
 func Wrap(client rueidis.Client, opts ...Option) (*Client, error) {
 	cfg, err := resolve(opts)
 	if err != nil {

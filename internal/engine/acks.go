@@ -47,12 +47,12 @@ func (e *Engine) RunAcked(ctx context.Context, s *scripts.Script, keys, args []s
 // client of the whole cluster would send the script on to another node and
 // leave the WAIT behind, where nothing was written that a replica could miss.
 func (e *Engine) execAcked(ctx context.Context, s *scripts.Script, keys, args []string) (res, wait rueidis.RedisResult) {
-	client := e.topo.reach(e.topo.node(e.topo.slot(keys[0])))
-	res, wait = s.ExecAcked(ctx, client, keys, args, int64(e.ReplicaAcks), Millis(e.AckTimeout))
+	asked := e.topo.node(e.topo.slot(keys[0]))
+	res, wait = s.ExecAcked(ctx, e.topo.reach(asked), keys, args, int64(e.ReplicaAcks), Millis(e.AckTimeout))
 	if reply, ok := rueidis.IsRedisErr(res.Error()); ok {
 		if node, moved := reply.IsMoved(); moved {
 			e.topo.doubt()
-			return s.ExecAcked(ctx, e.topo.reach(node), keys, args, int64(e.ReplicaAcks), Millis(e.AckTimeout))
+			return s.ExecAcked(ctx, e.topo.reach(pubsub.Absolute(node, asked)), keys, args, int64(e.ReplicaAcks), Millis(e.AckTimeout))
 		}
 	}
 	return res, wait
