@@ -3,10 +3,10 @@
 # soak      the same tests with their full counts, in at most an hour for each of the three parts; says what it ran
 # lint      format, vet, staticcheck
 # bench     benchmarks; BENCH='Lock' chooses some
-# ratios    this library beside its floors and peers, as a table; takes a minute or two
+# ratios    this library beside its floors and peers, as a table, into docs/speed.md; takes some minutes
 # fuzz      each fuzz target for a few seconds; FUZZTIME=1m for longer
 # servers   Redis 7.0, Redis 8.0 and Valkey 8.1 into .servers
-# interop-table   what the last test-interop has proven, into the README
+# interop-table   what the last test-interop has proven, into docs/interop.md
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCH       = .
@@ -40,13 +40,13 @@ test-bench: servers
 	$(TESTRUN) go -C bench $(TEST) ./...
 
 # The jars are built first, so that Maven takes none of the time. table fails where a test was skipped, and where the
-# README claims something else than what has just been proven.
+# page claims something else than what has just been proven.
 test-interop: servers
 	sh scripts/java.sh
 	go run ./interop/jars
 	@mkdir -p $(dir $(proven))
 	$(TESTRUN) -keep $(proven) go $(TEST) -p 1 -tags interop ./interop/...
-	go run ./interop/table -check README.md $(proven)
+	go run ./interop/table -check docs/interop.md $(proven)
 
 # What has a count for every day has its full count here, see package redistest.
 soak: export RUEIDISSON_SOAK = 1
@@ -55,7 +55,7 @@ soak: within = 1h
 soak: test
 
 interop-table:
-	go run ./interop/table -readme README.md $(proven)
+	go run ./interop/table -write docs/interop.md $(proven)
 
 # staticcheck is run at a fixed version without being a dependency: what users of the module resolve stays ours alone.
 lint: $(if $(bench),lint-bench)
@@ -73,7 +73,7 @@ bench: servers
 	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 ratios: servers
-	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -run TestRatios -v . -args -ratios -rounds 11 -slice 150ms
+	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -count=1 -run TestRatios -v . -args -ratios -rounds 11 -slice 150ms -page ../docs/speed.md
 
 # go test takes one fuzz target of one package at a time.
 fuzz:

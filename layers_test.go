@@ -51,6 +51,7 @@ var layers = map[string]layer{
 	"internal/engine":       core,
 	"internal/embedded":     testHelp,
 	"internal/locktest":     testHelp,
+	"internal/page":         testHelp,
 	"internal/redistest":    testHelp,
 	"internal/testrun":      testHelp,
 }

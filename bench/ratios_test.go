@@ -1,16 +1,15 @@
 package bench
 
 import (
-	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"text/tabwriter"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/page"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -19,6 +18,7 @@ var (
 	rounds = flag.Int("rounds", 31, "TestRatios: slices of each side")
 	slice  = flag.Duration("slice", 150*time.Millisecond, "TestRatios: length of a slice")
 	only   = flag.String("only", "", "TestRatios: only rows whose name contains this")
+	into   = flag.String("page", "", "TestRatios: file to write the table into")
 )
 
 // measure runs for about d and returns one number.
@@ -69,38 +69,47 @@ func TestRatios(t *testing.T) {
 	if !*full {
 		*rounds, *slice = 1, 50*time.Millisecond
 	}
-	var out bytes.Buffer
-	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "what\tunit\tours\tbase\tratio\tmiddle half\tgoal\tmet\tnote")
-	for _, r := range slices.Concat(rows, courtesyRows, limiterRows) {
+	table := [][]string{columns}
+	for _, r := range allRows() {
 		if !strings.Contains(r.name, *only) {
 			continue
 		}
 		t.Run(r.name, func(t *testing.T) {
-			fmt.Fprintln(table, r.run(t, redistest.Start(t)))
+			table = append(table, r.run(t, redistest.Start(t)))
 		})
 	}
-	table.Flush()
-	t.Log("ours and base: medians of all slices; ratio: the median of those of neighbouring slices, and their middle half\n" + out.String())
+	t.Log("ours and base: medians of all slices; ratio: the median of those of neighbouring slices, and their middle half\n" + aligned(table))
+	if *into != "" && !t.Failed() {
+		if err := page.Write(*into, part, markdown(table)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
-func (r row) run(t *testing.T, s *redistest.Server) string {
+func allRows() []row { return slices.Concat(rows, courtesyRows, limiterRows) }
+
+// columns are the heads of what run returns.
+var columns = []string{"what", "unit", "ours", "base", "ratio", "middle half", "goal", "met", "note"}
+
+func (r row) run(t *testing.T, s *redistest.Server) (cells []string) {
 	two := r.prepare(t, s)
-	var line string
 	if two.base == nil {
 		x := median(take(t, *rounds, two.ours))
-		line = fmt.Sprintf("%s\t%s\t%.4g\t\t\t\t%v\t%s", r.name, r.unit, x, r.goal, r.goal.met(x))
+		cells = []string{r.name, r.unit, digits(x), "", "", "", r.goal.String(), r.goal.met(x), ""}
 	} else {
 		a, b := two.interleave(t)
 		ratios := neighbours(a, b)
-		line = fmt.Sprintf("%s\t%s\t%.4g\t%.4g\t%.3g\t%s\t%v\t%s", r.name, r.unit,
-			median(a), median(b), median(ratios), middleHalf(ratios), r.goal, r.goal.met(median(ratios)))
+		ratio := median(ratios)
+		cells = []string{r.name, r.unit, digits(median(a)), digits(median(b)), fmt.Sprintf("%.3g", ratio),
+			middleHalf(ratios), r.goal.String(), r.goal.met(ratio), ""}
 	}
 	if two.note != nil {
-		line += "\t" + two.note()
+		cells[len(cells)-1] = two.note()
 	}
-	return line
+	return cells
 }
+
+func digits(x float64) string { return fmt.Sprintf("%.4g", x) }
 
 // neighbours are the ratios of slices that were measured next to each other: a
 // machine that gets slower for a while slows both.

@@ -10,7 +10,7 @@
 //
 // # Names of the tests
 //
-// The README's table of what is proven is written from the names, by the command in the folder table:
+// The table of what is proven, in docs/interop.md, is written from the names, by the command in the folder table:
 //
 //	TestInterop[...]/<object>/<operation>/<direction>[/<variant>...]
 //
@@ -23,7 +23,7 @@
 // A test that does not fit is not part of the table, and the command says so. What a reader must know of a
 // test that passed stands under the table if the test says it with t.Attr("footnote", "Like this.").
 //
-// make test-interop fails if the README's table is not what it has just proven, or if a test was skipped, and
+// make test-interop fails if that table is not what it has just proven, or if a test was skipped, and
 // make interop-table writes what it has proven.
 //
 // # Where they run

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	redistest.Main(m, redistest.Children{"contender": contender, "holder": holder})
 }
 
-// proof is a test of one row and direction of the README's table: "lock/wake-up/go-java". It is run in
+// proof is a test of one row and direction of the table in docs/interop.md: "lock/wake-up/go-java". It is run in
 // several worlds, whose name is the variant.
 type proof struct {
 	row  string

@@ -14,13 +14,13 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestTheReadmesACLDeniesNothingThatIsNeeded runs what a client does under the
-// user that the README sets up, and asks the server what it denied.
-func TestTheReadmesACLDeniesNothingThatIsNeeded(t *testing.T) {
+// TestTheACLOfTheDocsDeniesNothingThatIsNeeded runs what a client does under the
+// user that docs/redis.md sets up, and asks the server what it denied.
+func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
+	page, err := os.ReadFile("../docs/redis.md")
 	require.NoError(t, err)
-	rule := regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```").FindSubmatch(readme)
+	rule := regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```").FindSubmatch(page)
 	require.NotNil(t, rule)
 	server := redistest.Start(t)
 	admin := server.Client(t)

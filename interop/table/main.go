@@ -1,8 +1,8 @@
-// Command table keeps the README's table of what the interop tests have proven.
+// Command table keeps the table of docs/interop.md, of what the interop tests have proven.
 //
 //	go test -json -tags interop ./interop/... | go run ./interop/table
-//	go run ./interop/table -readme README.md results.json
-//	go run ./interop/table -check README.md results.json
+//	go run ./interop/table -write docs/interop.md results.json
+//	go run ./interop/table -check docs/interop.md results.json
 //
 // It reads what go test -json prints, from a file or from standard input, and makes one row for each
 // operation of each object, with a column for each direction. Package interop says how a test is named
@@ -12,7 +12,7 @@
 //
 // What a test says of itself with t.Attr("footnote", text) is told under the table.
 //
-// The table goes to standard output. With -readme it takes the place of what is between the lines
+// The table goes to standard output. With -write it takes the place of what is between the lines
 // <!-- interop:begin --> and <!-- interop:end --> of that file, unless something is wrong with the run. With
 // -check it is compared with what stands there: a test that is new, gone, or was left out is a difference.
 //
@@ -26,17 +26,22 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/rueidisson/rueidisson/internal/page"
 )
+
+// part is the table's name in the page.
+const part = "interop"
 
 // options are the command line.
 type options struct {
-	results       string // file of events; standard input if empty
-	readme, check string
+	results      string // file of events; standard input if empty
+	write, check string
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.readme, "readme", "", "file to write the table into")
+	flag.StringVar(&o.write, "write", "", "file to write the table into")
 	flag.StringVar(&o.check, "check", "", "file to compare the table with")
 	flag.Parse()
 	o.results = flag.Arg(0)
@@ -56,15 +61,15 @@ func run(o options, stdin io.Reader, stdout io.Writer) error {
 	}
 	problem := report.problem()
 	switch {
-	case o.check == "" && o.readme == "":
+	case o.check == "" && o.write == "":
 		_, err := io.WriteString(stdout, report.table())
 		return errors.Join(problem, err)
 	case problem != nil: // such a run has not proven what a page may claim
 		return problem
 	case o.check != "":
-		return checkPage(o.check, report.table())
+		return page.Check(o.check, part, report.table(), "what the tests have proven (- as it stands there, + as they ran)")
 	default:
-		return writePage(o.readme, report.table())
+		return page.Write(o.write, part, report.table())
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 const (
 	exclusion = "TestInterop/lock/exclusion/both"
 	head      = "| Object | Operation | Go → Java | Java → Go |\n|---|---|---|---|\n"
+	beginMark = "<!-- interop:begin -->"
+	endMark   = "<!-- interop:end -->"
 	proven    = head + "| lock | exclusion | ✅ | ✅ |\n"
 )
 
@@ -20,16 +22,16 @@ func files(t *testing.T, table, results string) options {
 	t.Helper()
 	dir := t.TempDir()
 	page := "# Top\n" + beginMark + "\n" + table + endMark + "\nend\n"
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "README.md"), []byte(page), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "interop.md"), []byte(page), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "results.json"), []byte(results), 0o644))
-	return options{results: filepath.Join(dir, "results.json"), readme: filepath.Join(dir, "README.md")}
+	return options{results: filepath.Join(dir, "results.json"), write: filepath.Join(dir, "interop.md")}
 }
 
 // checking is the same for a run that looks instead of writing.
 func checking(t *testing.T, table, results string) options {
 	t.Helper()
 	o := files(t, table, results)
-	o.readme, o.check = "", o.readme
+	o.write, o.check = "", o.write
 	return o
 }
 
@@ -45,7 +47,7 @@ func TestThePageIsWritten(t *testing.T) {
 	o := files(t, "old\n", events("pass "+exclusion))
 	for range 2 { // the second time changes nothing
 		require.NoError(t, run(o, nil, nil))
-		require.Equal(t, "# Top\n"+beginMark+"\n"+proven+endMark+"\nend\n", content(t, o.readme))
+		require.Equal(t, "# Top\n"+beginMark+"\n"+proven+endMark+"\nend\n", content(t, o.write))
 	}
 }
 
@@ -53,7 +55,7 @@ func TestARunWithAProblemLeavesThePageAlone(t *testing.T) {
 	t.Parallel()
 	o := files(t, "old\n", events("fail "+exclusion))
 	require.ErrorContains(t, run(o, nil, nil), "failed: p "+exclusion)
-	require.Contains(t, content(t, o.readme), "old")
+	require.Contains(t, content(t, o.write), "old")
 }
 
 func TestTheTableIsPrintedAllTheSame(t *testing.T) {
@@ -102,19 +104,19 @@ func TestASkippedTestIsNoProof(t *testing.T) {
 	for _, stands := range []string{proven, head + "| lock | exclusion | – | – |\n"} { // not even where the page says so
 		o := checking(t, stands, events("run "+exclusion, "skip "+exclusion))
 		require.EqualError(t, run(o, nil, nil), "skipped: p "+exclusion)
-		o.readme, o.check = o.check, ""
+		o.write, o.check = o.check, ""
 		require.EqualError(t, run(o, nil, nil), "skipped: p "+exclusion)
-		require.Contains(t, content(t, o.readme), stands)
+		require.Contains(t, content(t, o.write), stands)
 	}
 }
 
 func TestAPageThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	o := files(t, "", events("pass "+exclusion))
-	require.NoError(t, os.WriteFile(o.readme, []byte(beginMark+"\n"), 0o644))
-	require.ErrorContains(t, run(o, nil, nil), "README.md: no lines")
-	require.ErrorContains(t, run(options{results: o.results, check: o.readme}, nil, nil), "README.md: no lines")
-	require.ErrorIs(t, run(options{results: o.results, check: o.readme + "x"}, nil, nil), os.ErrNotExist)
+	require.NoError(t, os.WriteFile(o.write, []byte(beginMark+"\n"), 0o644))
+	require.ErrorContains(t, run(o, nil, nil), "interop.md: no lines")
+	require.ErrorContains(t, run(options{results: o.results, check: o.write}, nil, nil), "interop.md: no lines")
+	require.ErrorIs(t, run(options{results: o.results, check: o.write + "x"}, nil, nil), os.ErrNotExist)
 }
 
 func TestResultsWithoutTests(t *testing.T) {

@@ -1,0 +1,62 @@
+package ratelimiter_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// TestTheACLOfTheDocsLetsLimitersWork runs what limiters do under the user that
+// docs/redis.md sets up, and asks the server what it denied.
+func TestTheACLOfTheDocsLetsLimitersWork(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/redis.md")
+	require.NoError(t, err)
+	rule := regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```").FindSubmatch(page)
+	require.NotNil(t, rule)
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(strings.Fields(string(rule[1]))...).Build()).Error())
+	c, err := rueidisson.New(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close(t.Context())) })
+	ctx := t.Context()
+
+	limit := c.RateLimiter("orders:api")
+	require.NoError(t, limit.SetRate(ctx, ratelimiter.PerSecond(5)))
+	for title, one := range map[string]*ratelimiter.Bucket{"without a key": &limit.Bucket, "for a key": limit.For("user")} {
+		_, err = one.Take(ctx, 3)
+		require.NoError(t, err, title)
+		require.NoError(t, one.Wait(ctx), title)
+		_, err = one.Peek(ctx)
+		require.NoError(t, err, title)
+		require.NoError(t, one.Block(ctx, time.Minute), title)
+		require.NoError(t, one.Reset(ctx), title)
+	}
+	require.NoError(t, limit.Pause(ctx))
+	require.NoError(t, limit.Resume(ctx))
+	_, err = limit.Delete(ctx)
+	require.NoError(t, err)
+
+	shared := c.RedissonRateLimiter("orders:java")
+	require.NoError(t, shared.SetRate(ctx, ratelimiter.RedissonRate{Permits: 5, Interval: time.Second}))
+	_, err = shared.Take(ctx, 3)
+	require.NoError(t, err)
+	_, err = shared.Delete(ctx)
+	require.NoError(t, err)
+
+	denied, err := admin.Do(ctx, admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	require.Empty(t, denied)
+}
