@@ -19,11 +19,12 @@ within      = 20m
 TESTRUN     = RUEIDISSON_REQUIRE_SERVERS=1 go run ./internal/testrun -within $(within)
 TEST        = test -json -count=1 -timeout $(timeout)
 
-# Folders that may be there: a module of its own, and tests behind a build tag.
+# Folders that may be there: modules of their own, and tests behind a build tag.
 bench   = $(wildcard bench/go.mod)
+grpc    = $(wildcard ratelimiter/grpclimit/go.mod)
 interop = $(wildcard interop/java/pom.xml)
 
-.PHONY: demo servers test test-go test-bench test-interop soak interop-table lint lint-bench bench ratios fuzz
+.PHONY: demo servers test test-go test-bench test-grpc test-interop soak interop-table lint lint-bench lint-grpc bench ratios fuzz
 
 demo:
 	go run ./examples/flashsale
@@ -31,13 +32,16 @@ demo:
 servers:
 	sh scripts/servers.sh
 
-test: test-go $(if $(bench),test-bench) $(if $(interop),test-interop)
+test: test-go $(if $(bench),test-bench) $(if $(grpc),test-grpc) $(if $(interop),test-interop)
 
 test-go: servers
 	$(TESTRUN) go $(TEST) -race ./...
 
 test-bench: servers
 	$(TESTRUN) go -C bench $(TEST) ./...
+
+test-grpc: servers
+	$(TESTRUN) go -C ratelimiter/grpclimit $(TEST) -race ./...
 
 # The jars are built first, so that Maven takes none of the time. table fails where a test was skipped, and where the
 # page claims something else than what has just been proven.
@@ -58,7 +62,7 @@ interop-table:
 	go run ./interop/table -write docs/interop.md $(proven)
 
 # staticcheck is run at a fixed version without being a dependency: what users of the module resolve stays ours alone.
-lint: $(if $(bench),lint-bench)
+lint: $(if $(bench),lint-bench) $(if $(grpc),lint-grpc)
 	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './.*')); \
 		test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...
@@ -68,6 +72,9 @@ lint: $(if $(bench),lint-bench)
 
 lint-bench:
 	cd bench && go vet ./... && go run $(STATICCHECK) ./...
+
+lint-grpc:
+	cd ratelimiter/grpclimit && go vet ./... && go run $(STATICCHECK) ./...
 
 bench: servers
 	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -run '^$$' -bench '$(BENCH)' -benchmem ./...

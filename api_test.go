@@ -15,16 +15,16 @@ import (
 var update = flag.Bool("update", false, "write the API listings instead of comparing them")
 
 // public is every package that programs outside of this module can import.
-func public(t *testing.T) (paths []string) {
+func public(t *testing.T) (all []listed) {
 	t.Helper()
 	for _, p := range packages(t) {
 		path := p.path()
 		demo := strings.HasPrefix(path, "interop") || strings.HasPrefix(path, "examples") || strings.HasPrefix(path, "bench")
 		if p.Name != "main" && !demo && !strings.Contains("/"+path+"/", "/internal/") {
-			paths = append(paths, path)
+			all = append(all, p)
 		}
 	}
-	return paths
+	return all
 }
 
 // listing is the file that holds the API of a package.
@@ -43,11 +43,11 @@ func listing(path string) string {
 func TestAPI(t *testing.T) {
 	t.Parallel()
 	want := map[string]bool{}
-	for _, path := range public(t) {
-		file := listing(path)
+	for _, p := range public(t) {
+		file := listing(p.path())
 		want[file] = true
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			api := exported(t, path)
+			api := exported(t, p)
 			if *update {
 				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 				require.NoError(t, os.WriteFile(file, []byte(api), 0o644))
@@ -67,10 +67,11 @@ func TestAPI(t *testing.T) {
 
 // exported is the documentation of a package, the same from any folder and on
 // any system.
-func exported(t *testing.T, path string) string {
+func exported(t *testing.T, p listed) string {
 	t.Helper()
-	importPath := strings.TrimSuffix(module+"/"+path, "/")
-	doc, err := exec.CommandContext(t.Context(), "go", "doc", "-all", importPath).CombinedOutput()
+	show := exec.CommandContext(t.Context(), "go", "doc", "-all", p.ImportPath)
+	show.Dir = p.Dir // its module need not be this one
+	doc, err := show.CombinedOutput()
 	require.NoError(t, err, string(doc))
 	return clean(string(doc))
 }

@@ -46,6 +46,7 @@ var layers = map[string]layer{
 	"rueidissontest":        harness,
 	"otel":                  adapter,
 	"ratelimiter/httplimit": adapter,
+	"ratelimiter/grpclimit": adapter,
 	"codec":                 base,
 	"internal":              part,
 	"internal/engine":       core,
@@ -79,7 +80,12 @@ var never = []string{
 	"github.com/alicebob/miniredis",
 	"go.opentelemetry.io",
 	"go.uber.org/goleak",
+	"google.golang.org/grpc",
 }
+
+// modules are the folders of our modules that programs import: this one, and
+// those which link what it must not.
+var modules = []string{".", "ratelimiter/grpclimit"}
 
 func layerOf(path string) layer {
 	for dir := path; dir != "."; dir = filepath.ToSlash(filepath.Dir(dir)) {
@@ -98,6 +104,8 @@ func forbidden(from, to string) string {
 	case from == to || strings.HasPrefix(to, from+"/internal/"):
 		return ""
 	case above == object && below == object && to == "lock" && slices.Contains(family, from):
+		return ""
+	case from == "ratelimiter/grpclimit" && to == "ratelimiter/httplimit": // a call is a request of HTTP
 		return ""
 	case above == object && below == object:
 		return "objects import no sibling"
@@ -124,10 +132,19 @@ func ours(importPath string) bool {
 	return importPath == module || strings.HasPrefix(importPath, module+"/")
 }
 
-// packages is every package of the module that has code beside its tests.
+// packages is every package of the modules that has code beside its tests.
 func packages(t *testing.T) (all []listed) {
 	t.Helper()
+	for _, module := range modules {
+		all = append(all, packagesOf(t, module)...)
+	}
+	return all
+}
+
+func packagesOf(t *testing.T, module string) (all []listed) {
+	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-tags", "interop", "-json=ImportPath,Dir,Name,GoFiles,Imports,Deps", "./...")
+	list.Dir = module
 	out, err := list.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -233,6 +250,9 @@ func TestTheLayersForbid(t *testing.T) {
 		{"ratelimiter", "lock", false},
 		{"ratelimiter/httplimit", "ratelimiter", true},
 		{"ratelimiter/httplimit", "internal/engine", false},
+		{"ratelimiter/grpclimit", "ratelimiter/httplimit", true},
+		{"ratelimiter/grpclimit", "internal/engine", false},
+		{"ratelimiter/httplimit", "ratelimiter/grpclimit", false},
 		{"internal/engine", "internal/watchdog", true},
 		{"internal/engine", "lock", false},
 		{"internal/engine", "", false},

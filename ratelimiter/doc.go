@@ -13,7 +13,7 @@
 // [Bucket.Allow] and [Bucket.Take] answer at once, [Bucket.Wait] sleeps until
 // its tokens are there, [Bucket.Reserve] says when they will be, and
 // [Bucket.Charge] takes what was used already. net/http is served by
-// ratelimiter/httplimit.
+// ratelimiter/httplimit, gRPC by the module ratelimiter/grpclimit.
 //
 // # What it guarantees
 //

@@ -1,0 +1,137 @@
+package grpclimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/httplimit"
+)
+
+// Limit is limits in front of a server. Its methods are interceptors, for
+// grpc.UnaryInterceptor, grpc.StreamInterceptor and their chains. It may be used
+// by any number of servers, which share the limits.
+type Limit struct {
+	limits  []*ratelimiter.Limiter
+	key     httplimit.Key
+	failure Failure
+	settings
+}
+
+// New returns interceptors that ask lim about each call, under the key that key
+// finds for it. failure says what happens to calls about which nobody can
+// decide. It asks nobody, so a limiter without a rate shows with the first call.
+//
+// Errors: [ratelimiter.ErrOption], for a nil limiter, a nil failure and options
+// that cannot be used. A key that cannot be used is an ErrOption of each call.
+func New(lim *ratelimiter.Limiter, key httplimit.Key, failure Failure, opts ...Option) (*Limit, error) {
+	l := &Limit{key: key, failure: failure, settings: defaults()}
+	for _, o := range opts {
+		if o == nil {
+			return nil, fmt.Errorf("grpclimit: %w: a nil option", ratelimiter.ErrOption)
+		}
+		if err := o.apply(&l.settings); err != nil {
+			return nil, fmt.Errorf("grpclimit: %w", err)
+		}
+	}
+	l.limits = append([]*ratelimiter.Limiter{lim}, l.more...)
+	switch {
+	case slices.Contains(l.limits, nil):
+		return nil, fmt.Errorf("grpclimit: %w: a nil limiter", ratelimiter.ErrOption)
+	case failure == nil:
+		return nil, fmt.Errorf("grpclimit: %w: no failure: use FailOpen or FailClosed", ratelimiter.ErrOption)
+	}
+	return l, nil
+}
+
+var (
+	_ grpc.UnaryServerInterceptor  = (*Limit)(nil).Unary
+	_ grpc.StreamServerInterceptor = (*Limit)(nil).Stream
+)
+
+// Unary is the interceptor of calls with one answer.
+func (l *Limit) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if err := l.admit(ctx, info.FullMethod); err != nil {
+		return nil, err
+	}
+	return handler(ctx, req)
+}
+
+// Stream is the interceptor of streams, each of which counts once.
+func (l *Limit) Stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if err := l.admit(s.Context(), info.FullMethod); err != nil {
+		return err
+	}
+	return handler(srv, s)
+}
+
+// Failure is what happens to a call about which no decision could be made: what
+// it returns ends the call, and nil passes it on. err is the limiter's error,
+// such as [ratelimiter.ErrNoRate], a deadline or the network's; it has nothing of
+// the key but a hash.
+type Failure func(ctx context.Context, method string, err error) error
+
+// FailOpen passes the call on as if there were no limit.
+func FailOpen(context.Context, string, error) error { return nil }
+
+// FailClosed ends the call with status Unavailable, and RetryInfo of a second.
+func FailClosed(context.Context, string, error) error { return unavailable() }
+
+// admit is the status that ends a call, nil if it goes on.
+func (l *Limit) admit(ctx context.Context, method string) error {
+	cost := l.cost(ctx, method)
+	switch {
+	case cost == 0:
+		return nil
+	case cost < 0:
+		return status.Error(codes.InvalidArgument, "it cannot be told what this call costs")
+	}
+	key, err := l.key.Of(request(ctx, method))
+	switch {
+	case errors.Is(err, ratelimiter.ErrOption):
+		return misused()
+	case err != nil:
+		return status.Error(codes.InvalidArgument, "it cannot be told whose call this is")
+	}
+	bounded, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	decisions, granted, err := l.take(bounded, key, cost)
+	return l.outcome(ctx, method, decisions, granted, err)
+}
+
+// take asks about one limit or about several at once.
+func (l *Limit) take(ctx context.Context, key string, cost int64) ([]ratelimiter.Decision, bool, error) {
+	if len(l.limits) == 1 { // alone it has its options for denial and prefetch
+		d, err := l.limits[0].For(key).Take(ctx, cost)
+		return []ratelimiter.Decision{d}, d.Allowed, err
+	}
+	members := make([]ratelimiter.Member, len(l.limits))
+	for i, one := range l.limits {
+		members[i] = one.For(key)
+	}
+	d, err := ratelimiter.All(members...).Take(ctx, cost)
+	return d.Members, d.Allowed, err
+}
+
+// outcome is what a decision, or the want of one, says to the caller.
+func (l *Limit) outcome(ctx context.Context, method string, decisions []ratelimiter.Decision, granted bool, err error) error {
+	switch {
+	case err == nil && granted:
+		return nil
+	case err == nil:
+		return l.refused(decisions)
+	case errors.Is(err, ratelimiter.ErrExceedsBurst):
+		return exceeded(nil, 0)
+	case ctx.Err() != nil:
+		return status.FromContextError(ctx.Err()).Err()
+	case errors.Is(err, ratelimiter.ErrOption):
+		return misused()
+	}
+	return l.failure(ctx, method, err)
+}
