@@ -130,7 +130,7 @@ func TestAllWithAMemberWithoutAFallbackFails(t *testing.T) {
 
 func TestTheServerDecidesAboutAllAgainOnceItIsBack(t *testing.T) {
 	t.Parallel()
-	all, limiters, p := silenced(t, bothShortly, ratelimiter.Open, ratelimiter.Closed)
+	all, limiters, p := silenced(t, []time.Duration{roomily, roomily}, ratelimiter.Open, ratelimiter.Closed)
 	require.False(t, fellBack(t, all, 1).Allowed)
 	p.Restore()
 	require.Eventually(t, func() bool {

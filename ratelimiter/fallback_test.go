@@ -18,6 +18,7 @@ import (
 
 const (
 	shortly = 40 * time.Millisecond // after which a fallback decides
+	roomily = time.Second           // in which a busy machine answers, too: it is asked but once a second whether it is back
 	never   = 30 * time.Second      // longer than any of these tests lasts
 )
 
@@ -323,7 +324,8 @@ func TestAProbeThatIsLeftDoesNotMeanThatAllIsWell(t *testing.T) {
 
 func TestTheServerDecidesAgainOnceItIsBack(t *testing.T) {
 	t.Parallel()
-	l, _, p := fallingBack(t, ratelimiter.PerHour(1_000_000), ratelimiter.Open)
+	c, p := proxied(t)
+	l := limited(t, c, ratelimiter.PerHour(1_000_000), ratelimiter.WithFallback(roomily, ratelimiter.Open))
 	p.Refuse()
 	p.CutAll()
 	breaks(t, &l.Bucket)

@@ -98,7 +98,6 @@ func (w *kept) same() {
 
 // What a process decides by itself is what the server would.
 func TestMetersAgreeWithTheExactModel(t *testing.T) {
-	t.Parallel()
 	const seed, worlds = 20261122, 52
 	steps := modelSteps(t) / 2
 	t.Logf("seed %d, %d steps", seed, steps)

@@ -48,7 +48,6 @@ func (w *world) excess(r *rule) *big.Int {
 // units of the rule's clock, mostly µs, so a window may be one longer than it
 // seems.
 func TestNoWindowHoldsMoreThanTheRule(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	const seed, worlds = 20261123, 104
 	steps := modelSteps(t) / 2
