@@ -30,6 +30,7 @@ func (e *Engine) shut(ctx context.Context) error {
 	e.hub.Close()
 	e.stop()
 	e.tasks.Wait()
+	e.crew.End()
 	e.endShared()
 	if e.Owned {
 		e.Redis.Close()

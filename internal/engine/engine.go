@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/crew"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
@@ -80,6 +81,7 @@ type Engine struct {
 	mu       sync.Mutex    // orders spawn against Close
 	stopped  bool
 	tasks    sync.WaitGroup
+	crew     crew.Crew // the goroutines of spawn
 }
 
 // New puts an engine on top of a Redis client, after asking the server whether
@@ -100,6 +102,7 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 	if err != nil {
 		return nil, err
 	}
+	e.crew.After = e.tasks.Done
 	e.topo = newTopology(client, e.cluster, e.spawn)
 	e.topo.ask(ctx)
 	sharded, err := e.sharded(ctx)
@@ -157,10 +160,7 @@ func (e *Engine) spawn(f func()) bool {
 	if !e.begin() {
 		return false
 	}
-	go func() {
-		defer e.tasks.Done()
-		f()
-	}()
+	e.crew.Go(f)
 	return true
 }
 
