@@ -30,7 +30,7 @@ func besideSubscribers(n int) func(*testing.T, *redistest.Server) sides {
 		}
 		side := func(name string) measure {
 			i := connect(t, name, s.Addr())
-			return kept(alone(t, i, "watched"), alone(t, i, name+", unwatched"))
+			return kept(alone(i, "watched"), alone(i, name+", unwatched"))
 		}
 		return sides{ours: side("rueidisson"), base: side("floor"), long: true}
 	}
@@ -55,8 +55,8 @@ func kept(one, other measure) measure {
 }
 
 // alone is the rate of one goroutine.
-func alone(t *testing.T, i impl, name string) measure {
-	return (&workers{lockers: []locker{i.locker(name)}, ctx: t.Context()}).rate
+func alone(i impl, name string) measure {
+	return onOneKey(i, name, 1).rate
 }
 
 // subscribe is a bare connection that listens: a client library's would take
@@ -95,8 +95,8 @@ func besideVisitors(t *testing.T, s *redistest.Server) sides {
 	var waits []time.Duration
 	return sides{
 		long: true,
-		ours: visited(children, &waits, alone(t, c, "visited")),
-		base: visited(children, new([]time.Duration), alone(t, c, "unvisited")),
+		ours: visited(children, &waits, alone(c, "visited")),
+		base: visited(children, new([]time.Duration), alone(c, "unvisited")),
 		note: func() string {
 			slices.Sort(waits)
 			n := len(waits)
@@ -146,7 +146,9 @@ func visitor(p *redistest.Parent) {
 }
 
 func visits(c *rueidisson.Client, name string, until time.Time) (waits string, err error) {
-	ctx, l := context.Background(), c.Lock(name)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	l := c.Lock(name)
 	for pause := rand.N(visitsEvery); time.Now().Add(pause).Before(until); pause = visitsEvery {
 		time.Sleep(pause)
 		began := time.Now()

@@ -29,7 +29,5 @@
 // depends on the machine's other work, and says whether a difference in time is
 // real. Benchmarks report cmds/op, the script calls that the server counted.
 //
-// A slice on own keys or on a hot key runs under context.Background, where
-// neither side needs to watch for an end; the cancelable rows run under a
-// context that can be cancelled, as that of a request can.
+// Everything runs under a context that can end, as every request has one.
 package bench

@@ -90,12 +90,14 @@ var holders = map[string]func(addr string) (impl, error){
 // acquireMany takes n locks and leaves them held, but the few of the warm-up.
 func acquireMany(i impl, n int) error {
 	const hands = 64
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	var group sync.WaitGroup
 	errs := make(chan error, hands)
 	for hand := range hands {
 		group.Go(func() {
 			for k := hand; k < n; k += hands {
-				release, err := i.locker("held-" + strconv.Itoa(k))(context.Background())
+				release, err := i.locker("held-" + strconv.Itoa(k))(ctx)
 				if err == nil && n <= hands {
 					err = release()
 				}

@@ -90,10 +90,10 @@ func (w *workers) p99(d time.Duration) (float64, error) {
 	var mu sync.Mutex
 	var all []time.Duration
 	ends := time.Now().Add(d)
-	err := w.each(func(l locker) error {
+	err := w.each(func(ctx context.Context, l locker) error {
 		var took []time.Duration
 		for began := time.Now(); began.Before(ends); began = time.Now() {
-			if err := l.pair(w.ctx, 0); err != nil {
+			if err := l.pair(ctx, 0); err != nil {
 				return err
 			}
 			took = append(took, time.Since(began))

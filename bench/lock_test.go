@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -21,23 +20,6 @@ func BenchmarkLock(b *testing.B) {
 		for _, goroutines := range []int{16, 128} {
 			b.Run(fmt.Sprintf("impl=%s/mode=hot/goroutines=%d", name, goroutines), func(b *testing.B) {
 				onOneKey(connect(b, name, s.Addr()), redistest.Name(b), goroutines).bench(b, s)
-			})
-		}
-	}
-}
-
-// BenchmarkLockCancelable is the uncontended pair under a context that can be
-// cancelled, as that of a request.
-func BenchmarkLockCancelable(b *testing.B) {
-	s := redistest.Shared(b)
-	for _, name := range []string{"rueidisson", "floor"} {
-		for _, goroutines := range []int{1, 256} {
-			b.Run(fmt.Sprintf("impl=%s/mode=own/goroutines=%d", name, goroutines), func(b *testing.B) {
-				w := onOwnKeys(connect(b, name, s.Addr()), redistest.Name(b), goroutines)
-				ctx, cancel := context.WithCancel(context.Background())
-				defer cancel()
-				w.ctx = ctx
-				w.bench(b, s)
 			})
 		}
 	}

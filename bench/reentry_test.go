@@ -18,7 +18,9 @@ type reentry struct {
 func startReentry(t testing.TB, s *redistest.Server) reentry {
 	t.Helper()
 	l := connect(t, "rueidisson", s.Addr()).(ours).c.Lock(redistest.Name(t))
-	hold, err := l.Lock(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	hold, err := l.Lock(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +29,7 @@ func startReentry(t testing.TB, s *redistest.Server) reentry {
 			t.Error(err)
 		}
 	})
-	return reentry{l, hold.Context(context.Background())}
+	return reentry{l, hold.Context(ctx)}
 }
 
 // once enters and leaves.

@@ -12,11 +12,9 @@ import (
 )
 
 var rows = []row{
-	{"own keys, 1 goroutine", "us/pair", goal{atMost: 1.10}, ownKeys(1, false, microseconds)},
-	{"own keys, 1 goroutine, cancelable", "us/pair", goal{}, ownKeys(1, true, microseconds)},
-	{"own keys, 64 goroutines", "pairs/s", goal{}, ownKeys(64, false, asIs)},
-	{"own keys, 256 goroutines", "pairs/s", goal{atLeast: 0.9}, ownKeys(256, false, asIs)},
-	{"own keys, 256 goroutines, cancelable", "pairs/s", goal{}, ownKeys(256, true, asIs)},
+	{"own keys, 1 goroutine", "us/pair", goal{atMost: 1.10}, ownKeys(1, microseconds)},
+	{"own keys, 64 goroutines", "pairs/s", goal{}, ownKeys(64, asIs)},
+	{"own keys, 256 goroutines", "pairs/s", goal{atLeast: 0.9}, ownKeys(256, asIs)},
 	{"own keys, 256 goroutines, CPU of the client", "us/pair", goal{}, cpuOnOwnKeys(256, clientCPU)},
 	{"own keys, 256 goroutines, CPU of the server", "us/pair", goal{}, cpuOnOwnKeys(256, serverCPU)},
 	{"hot key, 16 goroutines", "pairs/s", goal{}, hotKey(16)},
@@ -37,16 +35,10 @@ var rows = []row{
 func asIs(m measure) measure { return m }
 
 // ownKeys compares pairs on keys of each goroutine's own.
-func ownKeys(goroutines int, cancelable bool, as func(measure) measure) func(*testing.T, *redistest.Server) sides {
+func ownKeys(goroutines int, as func(measure) measure) func(*testing.T, *redistest.Server) sides {
 	return func(t *testing.T, s *redistest.Server) sides {
-		ctx := context.Background()
-		if cancelable {
-			ctx = t.Context()
-		}
 		side := func(name string) measure {
-			w := onOwnKeys(connect(t, name, s.Addr()), name, goroutines)
-			w.ctx = ctx
-			return as(w.rate)
+			return as(onOwnKeys(connect(t, name, s.Addr()), name, goroutines).rate)
 		}
 		return sides{ours: side("rueidisson"), base: side("floor")}
 	}
@@ -134,8 +126,8 @@ func reenterCommands(t *testing.T, s *redistest.Server) sides {
 // allocations is what a pair allocates, in all goroutines of the process, less
 // what the floor's does.
 func allocations(t *testing.T, s *redistest.Server) sides {
-	ours := mallocs(connect(t, "rueidisson", s.Addr()).locker("allocations"))
-	base := mallocs(connect(t, "floor", s.Addr()).locker("allocations"))
+	ours := mallocs(t.Context(), connect(t, "rueidisson", s.Addr()).locker("allocations"))
+	base := mallocs(t.Context(), connect(t, "floor", s.Addr()).locker("allocations"))
 	return sides{ours: func(d time.Duration) (float64, error) {
 		a, err := ours(d)
 		if err != nil {
@@ -146,13 +138,13 @@ func allocations(t *testing.T, s *redistest.Server) sides {
 	}}
 }
 
-func mallocs(l locker) measure {
+func mallocs(ctx context.Context, l locker) measure {
 	return func(d time.Duration) (float64, error) {
 		var before, after runtime.MemStats
 		n := 0
 		runtime.ReadMemStats(&before)
 		for began := time.Now(); time.Since(began) < d; n++ {
-			if err := l.pair(context.Background(), 0); err != nil {
+			if err := l.pair(ctx, 0); err != nil {
 				return 0, err
 			}
 		}

@@ -42,7 +42,9 @@ func startWaker(t testing.TB, name, addr string) *waker {
 
 // once is one wake-up.
 func (w *waker) once() (time.Duration, error) {
-	release, err := w.l(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	release, err := w.l(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -103,12 +105,14 @@ func waiterOurs(p *redistest.Parent) {
 }
 
 func waitOnce(p *redistest.Parent, l *lock.Lock) error {
-	hold, err := l.Lock(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	hold, err := l.Lock(ctx)
 	owned := time.Now()
 	if err != nil {
 		return err
 	}
-	if err := hold.Unlock(context.Background()); err != nil {
+	if err := hold.Unlock(ctx); err != nil {
 		return err
 	}
 	p.Say("owned %d", owned.UnixNano())

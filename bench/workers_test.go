@@ -11,7 +11,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// workers are goroutines that lock and unlock, each with its locker.
+// workers are goroutines that lock and unlock, each with its locker, under a
+// context that can end.
 type workers struct {
 	lockers []locker
 	hold    time.Duration
@@ -37,12 +38,14 @@ func onOneKey(i impl, name string, goroutines int) *workers {
 }
 
 // each runs f once per locker, on goroutines, and returns the first error.
-func (w *workers) each(f func(locker) error) error {
+func (w *workers) each(f func(context.Context, locker) error) error {
+	ctx, cancel := context.WithCancel(w.ctx) // as every request has one
+	defer cancel()
 	var group sync.WaitGroup
 	errs := make(chan error, len(w.lockers))
 	for _, l := range w.lockers {
 		group.Go(func() {
-			if err := f(l); err != nil {
+			if err := f(ctx, l); err != nil {
 				errs <- err
 			}
 		})
@@ -65,11 +68,11 @@ func (w *workers) runFor(d time.Duration) (pairs int64, err error) {
 // the end of a wait.
 func (w *workers) runUntil(over func() bool) (pairs int64, err error) {
 	var sum atomic.Int64
-	err = w.each(func(l locker) error {
+	err = w.each(func(ctx context.Context, l locker) error {
 		n := int64(0)
 		defer func() { sum.Add(n) }()
 		for {
-			err := l.pair(w.ctx, w.hold)
+			err := l.pair(ctx, w.hold)
 			if over() {
 				return nil
 			}
@@ -92,9 +95,9 @@ func (w *workers) rate(d time.Duration) (perSecond float64, err error) {
 func (w *workers) runTimes(n int) error {
 	left := atomic.Int64{}
 	left.Store(int64(n))
-	return w.each(func(l locker) error {
+	return w.each(func(ctx context.Context, l locker) error {
 		for left.Add(-1) >= 0 {
-			if err := l.pair(w.ctx, w.hold); err != nil {
+			if err := l.pair(ctx, w.hold); err != nil {
 				return err
 			}
 		}
@@ -122,8 +125,10 @@ func (w *workers) loop(b *testing.B) error {
 	if len(w.lockers) > 1 {
 		return w.runTimes(b.N)
 	}
+	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
 	for b.Loop() {
-		if err := w.lockers[0].pair(w.ctx, w.hold); err != nil {
+		if err := w.lockers[0].pair(ctx, w.hold); err != nil {
 			return err
 		}
 	}

@@ -4,37 +4,50 @@
 // server: measured, that is half of what a task on one of its own costs.
 package crew
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
-// most bounds the goroutines that wait for work. Beyond it they come and go
-// with their tasks.
-const most = 16
+const (
+	// most bounds the goroutines that wait for work. Beyond it they come and go
+	// with their tasks.
+	most = 16
+	// idleFor is how often those go that have had nothing to do since.
+	idleFor = time.Second
+)
 
-// Crew is a set of goroutines. Its zero value is ready, and has none.
+// Crew is a set of goroutines. Its zero value is ready, and has none; so has
+// one that has had no work for a while.
 type Crew struct {
-	// After is called after each task, whichever way it ended; nil: nothing.
-	// It is set before the first task.
-	After func()
-
-	mu    sync.Mutex
-	idle  []*hand // whoever worked last is the first to work again
-	ended bool
-	gone  sync.WaitGroup
+	mu      sync.Mutex
+	idle    []*hand // whoever worked last is the first to work again
+	spared  int     // so many have had no work since the last look
+	looking bool    // at those who are idle, in a while
+	ended   bool
+	gone    sync.WaitGroup
 }
 
 // hand is one goroutine.
 type hand struct {
-	next chan func() // with one place: whoever gives work does not wait; closed: go
+	next chan task // with one place: whoever gives work does not wait; closed: go
 }
 
-// Go runs f on a goroutine.
-func (c *Crew) Go(f func()) {
+type task struct {
+	run  func()
+	done *sync.WaitGroup
+}
+
+// Go runs f on a goroutine, and counts it out of tasks afterwards, whichever
+// way it ends.
+func (c *Crew) Go(tasks *sync.WaitGroup, f func()) {
+	t := task{f, tasks}
 	if h := c.take(); h != nil {
-		h.next <- f
+		h.next <- t
 		return
 	}
 	c.gone.Add(1)
-	go c.work(f) // ends when it is one too many, or with End
+	go c.work(t) // ends when it has nothing to do for a while
 }
 
 func (c *Crew) take() *hand {
@@ -46,25 +59,24 @@ func (c *Crew) take() *hand {
 	}
 	h := c.idle[last]
 	c.idle[last], c.idle = nil, c.idle[:last]
+	c.spared = min(c.spared, last)
 	return h
 }
 
-func (c *Crew) work(f func()) {
+func (c *Crew) work(t task) {
 	defer c.gone.Done() // also when a task ends its goroutine
-	h := &hand{next: make(chan func(), 1)}
-	for ; f != nil; f = <-h.next {
-		c.do(f)
+	h := &hand{next: make(chan task, 1)}
+	for more := true; more; t, more = <-h.next {
+		t.do()
 		if !c.rest(h) {
 			return
 		}
 	}
 }
 
-func (c *Crew) do(f func()) {
-	if c.After != nil {
-		defer c.After()
-	}
-	f()
+func (t task) do() {
+	defer t.done.Done()
+	t.run()
 }
 
 // rest reports whether h may wait for more.
@@ -75,18 +87,39 @@ func (c *Crew) rest(h *hand) bool {
 		return false
 	}
 	c.idle = append(c.idle, h)
+	if !c.looking {
+		c.look()
+	}
 	return true
+}
+
+// look sees to it that those who get no work go.
+func (c *Crew) look() {
+	c.looking, c.spared = true, len(c.idle)
+	time.AfterFunc(idleFor, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.dismiss(c.spared)
+		if c.looking = false; len(c.idle) > 0 {
+			c.look()
+		}
+	})
+}
+
+// dismiss lets the n go that have been idle for longest.
+func (c *Crew) dismiss(n int) {
+	for _, h := range c.idle[:n] {
+		close(h.next)
+	}
+	c.idle = append(c.idle[:0], c.idle[n:]...)
 }
 
 // End lets the goroutines go, and waits until they have. It is called once no
 // task is begun any more.
 func (c *Crew) End() {
 	c.mu.Lock()
-	c.ended = true
-	for _, h := range c.idle {
-		close(h.next)
-	}
-	c.idle = nil
+	c.ended, c.spared = true, 0
+	c.dismiss(len(c.idle))
 	c.mu.Unlock()
 	c.gone.Wait()
 }

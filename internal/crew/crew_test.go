@@ -6,28 +6,51 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
 
+// crew counts its tasks itself.
+type crew struct {
+	Crew
+	tasks sync.WaitGroup
+}
+
+func newCrew() *crew { return new(crew) }
+
+func (c *crew) Go(f func()) {
+	c.tasks.Add(1)
+	c.Crew.Go(&c.tasks, f)
+}
+
+// together makes n tasks at once.
+func (c *crew) together(n int) {
+	release := make(chan struct{})
+	for range n {
+		c.Go(func() { <-release })
+	}
+	close(release)
+	synctest.Wait()
+}
+
 func TestTasksBehindEachOtherRunOnOneGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c Crew
+		c := newCrew()
 		defer c.End()
-		before := runtime.NumGoroutine()
 		for range 100 {
 			ran := false
 			c.Go(func() { ran = true })
 			synctest.Wait()
 			assert.True(t, ran)
 		}
-		assert.Equal(t, 1, runtime.NumGoroutine()-before)
+		assert.Len(t, c.idle, 1)
 	})
 }
 
 func TestTasksThatWaitForEachOtherAllRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c Crew
+		c := newCrew()
 		defer c.End()
 		for range 3 { // new goroutines first, then those that are there
 			var running atomic.Int64
@@ -47,21 +70,36 @@ func TestTasksThatWaitForEachOtherAllRun(t *testing.T) {
 	})
 }
 
-func TestAfterIsCalledWhicheverWayATaskEnds(t *testing.T) {
+func TestATaskIsCountedOutWhicheverWayItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var after atomic.Int64
-		c := Crew{After: func() { after.Add(1) }}
+		c := newCrew()
 		defer c.End()
 		c.Go(func() {})
 		c.Go(runtime.Goexit)
-		synctest.Wait()
-		assert.EqualValues(t, 2, after.Load())
+		c.tasks.Wait()
 	})
+}
+
+func TestWhoeverHasNothingToDoGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew()
+		c.together(5)
+		for range 4 { // the first look may be too early to know
+			assert.GreaterOrEqual(t, len(c.idle), 2)
+			time.Sleep(idleFor / 2)
+			c.together(2)
+		}
+		assert.Len(t, c.idle, 2, "as many as there was work for")
+		time.Sleep(3 * idleFor)
+		assert.Empty(t, c.idle)
+		c.together(1)
+		assert.Len(t, c.idle, 1, "and there is more work")
+	}) // the bubble ends when the last one has gone
 }
 
 func TestEndWaitsForWhoeverWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c Crew
+		c := newCrew()
 		release, ended := make(chan struct{}), make(chan struct{})
 		c.Go(func() { <-release })
 		go func() { c.End(); close(ended) }()
@@ -78,7 +116,7 @@ func TestEndWaitsForWhoeverWorks(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
-	var c Crew
+	c := newCrew()
 	var ran atomic.Int64
 	var givers sync.WaitGroup
 	for range 8 {

@@ -102,7 +102,6 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 	if err != nil {
 		return nil, err
 	}
-	e.crew.After = e.tasks.Done
 	e.topo = newTopology(client, e.cluster, e.spawn)
 	e.topo.ask(ctx)
 	sharded, err := e.sharded(ctx)
@@ -160,7 +159,7 @@ func (e *Engine) spawn(f func()) bool {
 	if !e.begin() {
 		return false
 	}
-	e.crew.Go(f)
+	e.crew.Go(&e.tasks, f)
 	return true
 }
 

@@ -54,7 +54,6 @@ func newFake(t *testing.T, change ...func(*Config)) *fakeServer {
 		acks: make(chan struct{}, 1), closing: make(chan struct{}), freed: make(chan struct{}, 1),
 		hub: pubsub.New(s, pubsub.Options{Linger: cfg.Linger}), locals: newLocals(),
 	}
-	s.e.crew.After = s.e.tasks.Done
 	s.e.dog = watchdog.Start(s.clock, s)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
