@@ -5,6 +5,7 @@
 package crew
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -111,7 +112,7 @@ func (c *Crew) dismiss(n int) {
 	for _, h := range c.idle[:n] {
 		close(h.next)
 	}
-	c.idle = append(c.idle[:0], c.idle[n:]...)
+	c.idle = slices.Delete(c.idle, 0, n)
 }
 
 // End lets the goroutines go, and waits until they have. It is called once no
