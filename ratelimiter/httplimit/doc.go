@@ -21,6 +21,8 @@
 //	 "title":"Request cannot be satisfied as assigned quota has been exceeded",
 //	 "status":429,"violated-policies":["api"]}
 //
+// [WithRetryJitter] lets clients that were refused together come back apart.
+//
 // A request that costs more than a full bucket holds could never be allowed:
 // it is refused like that, without a Retry-After. One whose cost cannot be told,
 // as it is below 0, is answered with 400.

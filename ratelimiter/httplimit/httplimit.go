@@ -123,7 +123,7 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, refused Repo
 	}
 	m.headers.set(w.Header(), r, refused)
 	if wait := retryAfter(refused); wait > 0 {
-		w.Header().Set("Retry-After", decimal(wait))
+		w.Header().Set("Retry-After", decimal(m.spread(wait)))
 	}
 	m.refusal(w, r, refused)
 }

@@ -320,6 +320,7 @@ func TestWhatNewRefuses(t *testing.T) {
 		"Rule": httplimit.Rule(nil), "RefundIf": httplimit.RefundIf(nil), "RefuseWith": httplimit.RefuseWith(nil),
 		"Observe": httplimit.Observe(nil), "Logger": httplimit.Logger(nil), "SharedKey": httplimit.SharedKey(""),
 		"Shadow alone": httplimit.Shadow(), "Timeout": httplimit.Timeout(0),
+		"jitter of less than a second": httplimit.WithRetryJitter(time.Second - 1),
 	} {
 		_, err := httplimit.New(l, key, open, o)
 		assert.ErrorIs(t, err, ratelimiter.ErrOption, name)

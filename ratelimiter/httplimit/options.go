@@ -3,6 +3,7 @@ package httplimit
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
@@ -28,6 +29,7 @@ type settings struct {
 	sharedKey string
 	shadow    bool
 	timeout   time.Duration
+	jitter    time.Duration
 }
 
 // defaultTimeout is far above what a decision takes, and what a visitor may
@@ -164,4 +166,24 @@ func Timeout(d time.Duration) Option {
 		s.timeout = d
 		return nil
 	})
+}
+
+// WithRetryJitter adds a random number of whole seconds, up to d, to the
+// Retry-After of each refusal, so that many clients who are refused at once do
+// not all come back at once. A client that heeds it waits longer than it had to,
+// by half of d in the mean. The t of [Draft11] stays as it is. Without it nothing
+// is added.
+func WithRetryJitter(d time.Duration) Option {
+	return option(func(s *settings) error {
+		if d < time.Second {
+			return fmt.Errorf("%w: a jitter of %v: Retry-After is in seconds", ratelimiter.ErrOption, d)
+		}
+		s.jitter = d
+		return nil
+	})
+}
+
+// spread is a time to wait in seconds, with the jitter.
+func (s *settings) spread(wait int64) int64 {
+	return min(wait+rand.Int64N(int64(s.jitter/time.Second)+1), largest)
 }
