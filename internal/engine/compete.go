@@ -16,6 +16,8 @@ func (c *contender) compete(ctx context.Context) (*Held, error) {
 	switch {
 	case held != nil:
 		return held, nil
+	case !c.turn: // it was won after the caller had gone, and the turn went with it
+		return nil, err
 	case c.atOnce() && err == nil:
 		return nil, ErrNotAcquired
 	case c.atOnce():
