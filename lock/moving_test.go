@@ -94,10 +94,18 @@ func TestAnAcquireIsConfirmedWhereItsSlotHasGone(t *testing.T) {
 	patient := openCluster(t, cluster, rueidisson.WithReplicaAcks(1, 10*time.Second)).Lock(name)
 	require.NoError(t, acquire(t, l).Unlock(t.Context()))
 	require.NoError(t, acquire(t, patient).Unlock(t.Context()))
+	moves := cluster.StartMigration(t, name)
+	waiting := lockLater(t, patient)
+	_, err := l.TryLock(t.Context())
+	require.ErrorContains(t, err, "the slot is on the move")
+	moves.Finish(t)
+	hold, err := waiting.result(t)
+	require.NoError(t, err, "who waits bears the move")
+	require.NoError(t, hold.Unlock(t.Context()))
 	cluster.StartMigration(t, name).Finish(t)
 	replica := cluster.Replica(name)
 	replica.Pause()
-	_, err := l.Lock(t.Context())
+	_, err = l.Lock(t.Context())
 	require.ErrorIs(t, err, lock.ErrNotReplicated)
 	replica.Resume()
 	require.NoError(t, acquire(t, patient).Unlock(t.Context()))
@@ -139,7 +147,7 @@ func (m *moving) leaves(holds ...kept) {
 func (m *moving) leavesExported(hold *lock.Hold) {
 	m.t.Helper()
 	require.NoError(m.t, hold.Err())
-	require.ErrorContains(m.t, hold.Unlock(m.t.Context()), "TRYAGAIN")
+	require.ErrorContains(m.t, hold.Unlock(m.t.Context()), "the slot is on the move: TRYAGAIN")
 }
 
 func (m *moving) gone(name string) {

@@ -111,6 +111,9 @@ func again(ctx context.Context, op Operation, what verdict, err error) bool {
 
 // ended is the error of a loop that gave up.
 func ended(ctx context.Context, err error, unknown bool) error {
+	if Moving(err) {
+		err = fmt.Errorf("the slot is on the move: %w", err)
+	}
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w (last answer: %w)", ContextError(ctx), err)
 	}
