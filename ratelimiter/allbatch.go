@@ -176,7 +176,8 @@ func allTableOf(e *engine.Engine) *allTable {
 	s := allSender{e}
 	return e.Shared(allKey{}, func() any {
 		return combine.New(combine.Config[string, allAsk, allAnswer]{
-			Send: s.send, Cut: cutAll, Left: s.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+			Send: func(key string, _ int, b []*allCall) error { return s.send(key, b) },
+			Cut:  cutAll, Left: s.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 		})
 	}).(*allTable)
 }

@@ -23,7 +23,8 @@ type (
 
 func (c *core) newCancelTable() *cancelTable {
 	return combine.New(combine.Config[string, cancellation, struct{}]{
-		Send: c.sendCancels, Cut: cutCancels, Spawn: c.e.Spawn, Closed: ErrClosed,
+		Send: func(state string, _ int, b []*cancelCall) error { return c.sendCancels(state, b) },
+		Cut:  cutCancels, Spawn: c.e.Spawn, Closed: ErrClosed,
 	})
 }
 

@@ -58,7 +58,8 @@ const flights = 4
 func newCore(e *engine.Engine, mapped string) *core {
 	c := &core{e: e, name: mapped}
 	c.table = combine.New(combine.Config[string, ask, answer]{
-		Send: c.send, Cut: cut, Left: c.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+		Send: func(state string, _ int, b batch) error { return c.send(state, b) },
+		Cut:  cut, Left: c.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
 	c.cancels = c.newCancelTable()
 	return c

@@ -58,7 +58,7 @@ func BenchmarkManyKeys(b *testing.B) {
 			contexts(b, func(b *testing.B, ctx context.Context) {
 				var all sync.WaitGroup
 				table := New(Config[string, int, int]{
-					Send:    func(string, []*Call[int, int]) error { return nil },
+					Send:    func(string, int, []*Call[int, int]) error { return nil },
 					Spawn:   spawn(&all),
 					Flights: 4,
 				})

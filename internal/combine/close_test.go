@@ -190,10 +190,10 @@ func TestAnIdleLineKeepsNoRoomForACrowd(t *testing.T) {
 			}
 		}
 		crowd()
-		batch, _ := l.board()
+		flight, batch, _ := l.board()
 		crowd()
-		batch, _ = l.land(batch)
-		_, more := l.land(batch)
+		batch, _ = l.land(flight, batch)
+		_, more := l.land(flight, batch)
 		assert.False(t, more)
 		assert.LessOrEqual(t, cap(l.queue), mostKept)
 		assert.LessOrEqual(t, cap(l.spare), mostKept)

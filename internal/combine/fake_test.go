@@ -30,12 +30,13 @@ type world struct {
 	spawned atomic.Int64
 	closed  atomic.Bool
 
-	mu     sync.Mutex
-	sent   [][]int
-	leaves []time.Duration // when they were sent
-	under  int             // exchanges under way
-	most   int
-	left   [][2]int
+	mu      sync.Mutex
+	sent    [][]int
+	flights []int           // their numbers
+	leaves  []time.Duration // when they were sent
+	under   int             // exchanges under way
+	most    int
+	left    [][2]int
 }
 
 // inWorld runs test with a table of so many flights.
@@ -66,8 +67,8 @@ func (w *world) spawn(f func()) bool {
 	return true
 }
 
-func (w *world) send(_ string, batch []*Call[int, int]) error {
-	asks := w.depart(batch)
+func (w *world) send(_ string, flight int, batch []*Call[int, int]) error {
+	asks := w.depart(flight, batch)
 	time.Sleep(w.trip)
 	w.mu.Lock()
 	w.under--
@@ -83,12 +84,13 @@ func (w *world) send(_ string, batch []*Call[int, int]) error {
 	return nil
 }
 
-func (w *world) depart(batch []*Call[int, int]) (asks []int) {
+func (w *world) depart(flight int, batch []*Call[int, int]) (asks []int) {
 	for _, c := range batch {
 		asks = append(asks, c.Ask)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.flights = append(w.flights, flight)
 	w.sent = append(w.sent, asks)
 	w.leaves = append(w.leaves, w.now())
 	w.under++

@@ -7,10 +7,10 @@ import "runtime"
 const mostRounds = 64
 
 // alone is the flight of a caller that found its line idle, on its own goroutine.
-func (l *line[K, Q, A]) alone(c *Call[Q, A]) (A, error) {
-	defer l.pass() // also on a panic, which is the caller's
+func (l *line[K, Q, A]) alone(flight int, c *Call[Q, A]) (A, error) {
+	defer l.pass(flight) // also on a panic, which is the caller's
 	l.solo[0] = c
-	c.err = l.table.timed(l.key, l.solo[:])
+	c.err = l.table.timed(l.key, flight, l.solo[:])
 	l.solo[0] = nil
 	return l.table.answer(c)
 }
@@ -23,58 +23,62 @@ func (l *line[K, Q, A]) launch(own *Call[Q, A]) bool {
 
 // run flies for as long as somebody waits.
 func (l *line[K, Q, A]) run() {
-	flying := true
+	flying, flight := true, unnumbered
 	defer func() {
 		if flying { // on a panic
-			l.pass()
+			l.pass(flight)
 		}
 	}()
-	batch, more := l.board()
+	flight, batch, more := l.board()
 	for round := 1; more; round++ {
 		crowd := len(batch) > 1
-		l.table.exchange(l.key, batch)
+		l.table.exchange(l.key, flight, batch)
 		if crowd {
 			runtime.Gosched()
 		}
 		if round == mostRounds {
 			break
 		}
-		batch, more = l.land(batch)
+		batch, more = l.land(flight, batch)
 	}
 	flying = false
 	if more {
-		l.pass()
+		l.pass(flight)
 	}
 }
 
-// board takes the first batch of a flight that is counted already.
-func (l *line[K, Q, A]) board() (batch []*Call[Q, A], more bool) {
+// board takes the number and the first batch of a flight that is counted already.
+func (l *line[K, Q, A]) board() (flight int, batch []*Call[Q, A], more bool) {
 	l.shard.mu.Lock()
 	defer l.shard.mu.Unlock() // of the shard that it is in now, as in pass
 	if l.waiting() == 0 {     // another flight took them, or they left
 		l.descend()
-		return nil, false
+		return unnumbered, nil, false
 	}
 	batch, l.spare = l.spare, nil
-	return l.take(batch), true
+	batch = l.take(batch)
+	return l.number(), batch, true
 }
 
 // land ends a flight, and takes the next batch if it may leave now.
-func (l *line[K, Q, A]) land(batch []*Call[Q, A]) (next []*Call[Q, A], more bool) {
+func (l *line[K, Q, A]) land(flight int, batch []*Call[Q, A]) (next []*Call[Q, A], more bool) {
 	l.shard.mu.Lock()
 	defer l.shard.mu.Unlock()
 	l.spare = batch[:0]
+	l.unnumber(flight)
 	if !l.again() {
 		return nil, false
 	}
+	l.numbers |= 1 << flight // its own again
 	l.spare = nil
 	return l.take(batch), true
 }
 
 // pass ends a flight, and lets another goroutine make the next one.
-func (l *line[K, Q, A]) pass() {
+func (l *line[K, Q, A]) pass(flight int) {
 	mu := &l.shard.mu // the line may be another key's, in another shard, once it is closed
 	mu.Lock()
+	l.unnumber(flight)
 	again := l.again()
 	mu.Unlock()
 	if again {
@@ -147,35 +151,40 @@ func (l *line[K, Q, A]) clear() (callers, posts []*Call[Q, A]) {
 	return callers, posts
 }
 
-// ship sends posts that no flight of a line will take.
+// ship sends posts that no flight of a line will take. Flights of another line
+// about the key may be under way meanwhile.
 func (t *Table[K, Q, A]) ship(key K, posts []*Call[Q, A]) {
+	if len(posts) == 0 {
+		return
+	}
+	flight := t.cfg.Flights + int(t.shipped.Add(1)) - 1
 	for len(posts) > 0 {
 		n := t.cut(posts)
-		t.exchange(key, posts[:n:n])
+		t.exchange(key, flight, posts[:n:n])
 		posts = posts[n:]
 	}
 }
 
 // exchange sends batch, and tells everyone in it.
-func (t *Table[K, Q, A]) exchange(key K, batch []*Call[Q, A]) {
+func (t *Table[K, Q, A]) exchange(key K, flight int, batch []*Call[Q, A]) {
 	returned := false
 	defer func() {
 		if !returned { // on a panic
 			t.settle(key, batch, ErrAborted)
 		}
 	}()
-	err := t.timed(key, batch)
+	err := t.timed(key, flight, batch)
 	returned = true
 	t.settle(key, batch, err)
 }
 
 // timed is Send, and how long it took, where that is of use.
-func (t *Table[K, Q, A]) timed(key K, batch []*Call[Q, A]) error {
+func (t *Table[K, Q, A]) timed(key K, flight int, batch []*Call[Q, A]) error {
 	if t.cfg.Flights == 1 {
-		return t.cfg.Send(key, batch)
+		return t.cfg.Send(key, flight, batch)
 	}
 	start := t.now()
-	err := t.cfg.Send(key, batch)
+	err := t.cfg.Send(key, flight, batch)
 	t.measure(t.now() - start)
 	return err
 }

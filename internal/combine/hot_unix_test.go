@@ -81,7 +81,7 @@ func BenchmarkHotKey(b *testing.B) {
 				var all sync.WaitGroup
 				var sent atomic.Int64
 				table := New(Config[string, int, int]{
-					Send: func(_ string, batch []*Call[int, int]) error {
+					Send: func(_ string, _ int, batch []*Call[int, int]) error {
 						sent.Add(1)
 						return w.exchange()
 					},

@@ -31,7 +31,7 @@ func BenchmarkLatency(b *testing.B) {
 				b.Run(fmt.Sprintf("flights=%d", flights), func(b *testing.B) {
 					var all sync.WaitGroup
 					table := New(Config[string, int, int]{
-						Send:    func(string, []*Call[int, int]) error { return exchange() },
+						Send:    func(string, int, []*Call[int, int]) error { return exchange() },
 						Spawn:   spawn(&all),
 						Flights: flights,
 					})

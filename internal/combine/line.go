@@ -1,6 +1,9 @@
 package combine
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 // line is one key on which calls are under way. It is in its shard's map exactly
 // while a flight is counted in flying, and calls wait in it only then. All of it
@@ -14,8 +17,9 @@ type line[K comparable, Q, A any] struct {
 	base  uint64        // the place of queue[0]
 	holes int           // nils in queue
 
-	flying int           // flights under way, or about to start
-	last   time.Duration // when the last of them left
+	flying  int           // flights under way, or about to start
+	numbers uint64        // of those under way, a bit each
+	last    time.Duration // when the last of them left
 
 	alarm alarm
 	spare []*Call[Q, A]  // an empty batch, for the next flight
@@ -40,6 +44,27 @@ func (l *line[K, Q, A]) add(c *Call[Q, A]) {
 func (l *line[K, Q, A]) push(c *Call[Q, A]) (launch bool) {
 	l.add(c)
 	return !l.alarm.set && l.flying < l.table.cfg.Flights && l.depart()
+}
+
+// mostFlights is how many numbers there are.
+const mostFlights = 64
+
+// unnumbered is what a flight has that has not taken off.
+const unnumbered = -1
+
+// number gives a flight that takes off the least number that is free. It counts
+// already, so there is one.
+func (l *line[K, Q, A]) number() int {
+	n := bits.TrailingZeros64(^l.numbers)
+	l.numbers |= 1 << n
+	return n
+}
+
+// unnumber takes the number of a flight that has landed.
+func (l *line[K, Q, A]) unnumber(flight int) {
+	if flight != unnumbered {
+		l.numbers &^= 1 << flight
+	}
 }
 
 // waiting is how many calls are queued.

@@ -40,8 +40,11 @@ func stress(t *testing.T, flights int) {
 	l := &ledger{sent: map[int]int{}, ok: map[int]bool{}, left: map[int]int{}}
 	var spawned, all sync.WaitGroup
 	var under, most atomic.Int64
+	var aloft numbers
 	table := New(Config[int, int, int]{
-		Send: func(_ int, batch []*Call[int, int]) error {
+		Send: func(key, flight int, batch []*Call[int, int]) error {
+			assert.Less(t, flight, flights)
+			defer aloft.takeOff(t, key, flight)()
 			if now := under.Add(1); now > most.Load() {
 				most.Store(now)
 			}
@@ -167,7 +170,7 @@ func TestALineIsAnotherKeysOnceItIsClosed(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
 	table := New(Config[int, int, int]{
-		Send:  func(int, []*Call[int, int]) error { return nil },
+		Send:  func(int, int, []*Call[int, int]) error { return nil },
 		Spawn: spawn(&all),
 	})
 	for key := range 8 {

@@ -16,10 +16,12 @@ var ErrAborted = errors.New("the exchange was aborted")
 // Config is what a table combines.
 type Config[K comparable, Q, A any] struct {
 	// Send is one exchange about key for batch: one call or more, in arrival order.
-	// It fills in each Answer; its error is every caller's. It bounds itself, since
-	// it serves several callers and gets nobody's context. It must not keep the
-	// batch or its calls.
-	Send func(key K, batch []*Call[Q, A]) error
+	// No other exchange about key has the number flight at that moment; it is below
+	// Flights, except for what is sent when the owner closes, which has numbers of
+	// its own. Send fills in each Answer; its error is every caller's. It bounds
+	// itself, since it serves several callers and gets nobody's context. It must not
+	// keep the batch or its calls.
+	Send func(key K, flight int, batch []*Call[Q, A]) error
 	// Cut says how many of the waiting calls, from the front, may go out as one:
 	// 1 to len(waiting). The others go next. Nil means all. It is called under a
 	// mutex, so it must be quick, and must not call the table.
@@ -34,8 +36,8 @@ type Config[K comparable, Q, A any] struct {
 	Spawn func(f func()) bool
 	// Closed is what callers get when Spawn refuses.
 	Closed error
-	// Flights is how many exchanges about one key may be under way at once. Less
-	// than one means one.
+	// Flights is how many exchanges about one key may be under way at once, at most
+	// 64. Less than one means one.
 	Flights int
 }
 
@@ -48,6 +50,8 @@ type Table[K comparable, Q, A any] struct {
 	seed  maphash.Seed
 	epoch time.Time
 	trip  atomic.Int64 // smoothed round trip, of all keys
+
+	shipped atomic.Int64 // how often ship has numbered an exchange
 
 	lines  sync.Pool
 	calls  sync.Pool
@@ -62,7 +66,7 @@ type shard[K comparable, Q, A any] struct {
 
 // New returns a table without calls.
 func New[K comparable, Q, A any](cfg Config[K, Q, A]) *Table[K, Q, A] {
-	cfg.Flights = max(cfg.Flights, 1)
+	cfg.Flights = min(max(cfg.Flights, 1), mostFlights)
 	t := &Table[K, Q, A]{cfg: cfg, seed: maphash.MakeSeed(), epoch: time.Now()}
 	t.lines.New = func() any { return newLine(t) }
 	t.calls.New = func() any { return &Call[Q, A]{done: make(chan struct{}, 1)} }
@@ -106,8 +110,9 @@ func (t *Table[K, Q, A]) stay(key K, ask Q) (A, error) {
 	l := s.lines[key]
 	if l == nil {
 		l = t.open(s, key)
+		flight := l.number()
 		s.mu.Unlock()
-		return l.alone(c)
+		return l.alone(flight, c)
 	}
 	launch := l.push(c)
 	s.mu.Unlock()
