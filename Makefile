@@ -1,6 +1,6 @@
 # demo      a flash sale that never oversells; needs only Go
 # test      everything, against real servers (and the real Redisson); installs what is missing on Debian
-# soak      the same tests with their full counts, in at most an hour for each of the three parts; says what it ran
+# soak      the same tests with their full counts, in at most an hour for each part; says what it ran
 # lint      format, vet, staticcheck
 # bench     benchmarks; BENCH='Lock' chooses some
 # ratios    this library beside its floors and peers, as a table, into docs/speed.md; takes some minutes

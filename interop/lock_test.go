@@ -14,39 +14,39 @@ import (
 )
 
 var lockProofs = []proof{
-	{"lock/mutual_exclusion/both", exclusion},
-	{"lock/killed_contender/both", contenderIsKilled},
-	{"lock/wake-up/go-java", goWakesJava},
-	{"lock/wake-up/java-go", javaWakesGo},
-	{"lock/force_unlock/go-java", goForces},
-	{"lock/force_unlock/java-go", javaForces},
-	{"lock/re-entry/go-java", goReenters},
-	{"lock/re-entry/java-go", javaReenters},
-	{"lock/joined_hold/go-java", goHoldIsJoined},
-	{"lock/joined_hold/java-go", goJoinsJava},
-	{"lock/inspection/go-java", javaLooksAtGo},
-	{"lock/inspection/java-go", goLooksAtJava},
-	{"lock/names/both", names},
-	{"lock/no_key_left_behind/go-java", goLeavesNothing},
-	{"lock/no_key_left_behind/java-go", javaLeavesNothing},
+	{row: "lock/mutual_exclusion/both", test: exclusion, alone: true},
+	{row: "lock/killed_contender/both", test: contenderIsKilled, alone: true},
+	{row: "lock/wake-up/go-java", test: goWakesJava},
+	{row: "lock/wake-up/java-go", test: javaWakesGo},
+	{row: "lock/force_unlock/go-java", test: goForces},
+	{row: "lock/force_unlock/java-go", test: javaForces},
+	{row: "lock/re-entry/go-java", test: goReenters},
+	{row: "lock/re-entry/java-go", test: javaReenters},
+	{row: "lock/joined_hold/go-java", test: goHoldIsJoined},
+	{row: "lock/joined_hold/java-go", test: goJoinsJava},
+	{row: "lock/inspection/go-java", test: javaLooksAtGo},
+	{row: "lock/inspection/java-go", test: goLooksAtJava},
+	{row: "lock/names/both", test: names},
+	{row: "lock/no_key_left_behind/go-java", test: goLeavesNothing},
+	{row: "lock/no_key_left_behind/java-go", test: javaLeavesNothing},
 }
 
 // lockWaits do next to nothing but wait for a lease.
 var lockWaits = []proof{
-	{"lock/lease_expiry/go-java", goLeaseEnds},
-	{"lock/lease_expiry/java-go", javaLeaseEnds},
-	{"lock/watchdog/go-java", goRenews},
-	{"lock/watchdog/java-go", javaRenews},
-	{"lock/joined_hold_alone/java-go", goKeepsWhatItJoined},
-	{"lock/killed_holder/go-java", goIsKilled},
-	{"lock/killed_holder/java-go", javaIsKilled},
+	{row: "lock/lease_expiry/go-java", test: goLeaseEnds},
+	{row: "lock/lease_expiry/java-go", test: javaLeaseEnds},
+	{row: "lock/watchdog/go-java", test: goRenews},
+	{row: "lock/watchdog/java-go", test: javaRenews},
+	{row: "lock/joined_hold_alone/java-go", test: goKeepsWhatItJoined},
+	{row: "lock/killed_holder/go-java", test: goIsKilled},
+	{row: "lock/killed_holder/java-go", test: javaIsKilled},
 }
 
 var lockEssentials = []proof{
-	{"lock/mutual_exclusion/both", exclusion},
-	{"lock/wake-up/go-java", goWakesJava},
-	{"lock/wake-up/java-go", javaWakesGo},
-	{"lock/no_key_left_behind/java-go", javaLeavesNothing},
+	{row: "lock/mutual_exclusion/both", test: exclusion, alone: true},
+	{row: "lock/wake-up/go-java", test: goWakesJava},
+	{row: "lock/wake-up/java-go", test: javaWakesGo},
+	{row: "lock/no_key_left_behind/java-go", test: javaLeavesNothing},
 }
 
 func mustLock(ctx context.Context, t *testing.T, l *lock.Lock, opts ...lock.LockOption) *lock.Hold {

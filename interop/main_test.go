@@ -5,6 +5,7 @@ package interop
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -18,15 +19,30 @@ func TestMain(m *testing.M) {
 // proof is a test of one row and direction of the table in docs/interop.md: "lock/wake-up/go-java". It is run in
 // several worlds, whose name is the variant.
 type proof struct {
-	row  string
-	test func(t *testing.T, w *world)
+	row   string
+	test  func(t *testing.T, w *world)
+	alone bool // it contends for all it is worth, and nobody else should do anything meanwhile
+}
+
+// machine is had by each proof together with others, or alone.
+var machine sync.RWMutex
+
+func (p proof) run(t *testing.T, w *world) {
+	if p.alone {
+		machine.Lock()
+		defer machine.Unlock()
+	} else {
+		machine.RLock()
+		defer machine.RUnlock()
+	}
+	p.test(t, w)
 }
 
 // A new object adds its proofs here. Those of all and waits go with the current Redisson, on a server and on a
 // cluster; of the others, the few that tell whether two sides understand each other at all.
 //
-// The tests of a world run one after the other, since those that measure or contend would suffer from much
-// company. Only the waits of an object run at the same time, those of all versions; and the two worlds do.
+// The two worlds run beside each other, but for the proofs that contend. Those of a world run one after the other;
+// only the waits of an object run at the same time, those of all versions.
 var (
 	all            = slices.Concat(lockProofs, rateLimiterProofs)
 	waits          = map[string][]proof{"lock": lockWaits, "rate_limiter": rateLimiterWaits}
@@ -64,13 +80,13 @@ func proveAll(t *testing.T, w *world) {
 		})
 	}
 	if !t.Failed() { // a test that was cut short has left what it has left
-		prove(t, w, []proof{{"lock/no_key_left_behind/both", nothingIsLeft}})
+		prove(t, w, []proof{{row: "lock/no_key_left_behind/both", test: nothingIsLeft}})
 	}
 }
 
 func prove(t *testing.T, w *world, proofs []proof) {
 	for _, p := range proofs {
-		t.Run(p.row+"/"+w.name, func(t *testing.T) { p.test(t, w) })
+		t.Run(p.row+"/"+w.name, func(t *testing.T) { p.run(t, w) })
 	}
 }
 
@@ -80,7 +96,7 @@ func proveAtOnce(t *testing.T, w *world, proofs []proof) {
 		_, row, _ := strings.Cut(p.row, "/")
 		t.Run(row+"/"+w.name, func(t *testing.T) {
 			t.Parallel()
-			p.test(t, w)
+			p.run(t, w)
 		})
 	}
 }
