@@ -289,23 +289,26 @@ var badOptions = map[string]struct {
 	option rueidisson.Option
 	says   string
 }{
-	"a watchdog timeout below 100 ms":   {rueidisson.WithWatchdogTimeout(100*time.Millisecond - 1), "watchdog timeout 99.999999ms"},
-	"no watchdog timeout":               {rueidisson.WithWatchdogTimeout(0), "watchdog timeout 0s"},
-	"a watchdog timeout beyond clocks":  {rueidisson.WithWatchdogTimeout(math.MaxInt64), "watchdog timeout"},
-	"a negative number of hand-overs":   {rueidisson.WithHandover(-1, time.Second), "handover -1"},
-	"a negative time of hand-overs":     {rueidisson.WithHandover(1, -time.Second), "handover 1, -1s"},
-	"a client id that is no uuid":       {rueidisson.WithClientID("me"), `client id`},
-	"a client id in upper case":         {rueidisson.WithClientID("6F5C2AE5-5A3C-4D6E-9D36-0A4A0B2D8F11"), "client id"},
-	"an empty client id":                {rueidisson.WithClientID(""), "client id"},
-	"a nil name mapper":                 {rueidisson.WithNameMapper(nil), "name mapper"},
-	"a nil logger":                      {rueidisson.WithLogger(nil), "logger"},
-	"a nil observer":                    {rueidisson.WithObserver(nil), "observer"},
-	"a sharding that there is not":      {rueidisson.WithShardedPubSub(rueidisson.Off + 1), "sharding 3"},
-	"a negative sharding":               {rueidisson.WithShardedPubSub(-1), "sharding -1"},
-	"no replica to acknowledge":         {rueidisson.WithReplicaAcks(0, time.Second), "replica acks 0"},
-	"no time for replicas":              {rueidisson.WithReplicaAcks(1, 0), "replica acks 1 within 0s"},
-	"less than a millisecond for those": {rueidisson.WithReplicaAcks(1, time.Millisecond-1), "replica acks 1"},
-	"a nil option":                      {nil, "nil option"},
+	"a watchdog timeout below 100 ms":    {rueidisson.WithWatchdogTimeout(100*time.Millisecond - 1), "watchdog timeout 99.999999ms"},
+	"no watchdog timeout":                {rueidisson.WithWatchdogTimeout(0), "watchdog timeout 0s"},
+	"a watchdog timeout beyond clocks":   {rueidisson.WithWatchdogTimeout(math.MaxInt64), "watchdog timeout"},
+	"a negative number of hand-overs":    {rueidisson.WithHandover(-1, time.Second), "handover -1"},
+	"a negative time of hand-overs":      {rueidisson.WithHandover(1, -time.Second), "handover 1, -1s"},
+	"more hand-overs than are fair":      {rueidisson.WithHandover(100_001, time.Millisecond), "handover 100001, 1ms is above 100000, 100ms"},
+	"hand-overs for longer than is fair": {rueidisson.WithHandover(1, 100*time.Millisecond+1), "handover 1, 100.000001ms is above"},
+	"a nil configuration":                {rueidisson.Configured(nil), "nil configuration"},
+	"a client id that is no uuid":        {rueidisson.WithClientID("me"), `client id`},
+	"a client id in upper case":          {rueidisson.WithClientID("6F5C2AE5-5A3C-4D6E-9D36-0A4A0B2D8F11"), "client id"},
+	"an empty client id":                 {rueidisson.WithClientID(""), "client id"},
+	"a nil name mapper":                  {rueidisson.WithNameMapper(nil), "name mapper"},
+	"a nil logger":                       {rueidisson.WithLogger(nil), "logger"},
+	"a nil observer":                     {rueidisson.WithObserver(nil), "observer"},
+	"a sharding that there is not":       {rueidisson.WithShardedPubSub(rueidisson.Off + 1), "sharding 3"},
+	"a negative sharding":                {rueidisson.WithShardedPubSub(-1), "sharding -1"},
+	"no replica to acknowledge":          {rueidisson.WithReplicaAcks(0, time.Second), "replica acks 0"},
+	"no time for replicas":               {rueidisson.WithReplicaAcks(1, 0), "replica acks 1 within 0s"},
+	"less than a millisecond for those":  {rueidisson.WithReplicaAcks(1, time.Millisecond-1), "replica acks 1"},
+	"a nil option":                       {nil, "nil option"},
 }
 
 func TestBadOptionsAreRefusedByEveryConstructor(t *testing.T) {
@@ -369,10 +372,11 @@ func TestAClientHasAnIDOfItsOwn(t *testing.T) {
 func TestAClientShowsItsSettings(t *testing.T) {
 	t.Parallel()
 	c, err := rueidisson.Wrap(rueidisClient(t, redistest.Shared(t).Addr()),
-		rueidisson.WithWatchdogTimeout(7*time.Second), rueidisson.WithHandover(5, 6*time.Millisecond), rueidisson.WithReplicaAcks(2, time.Second))
+		rueidisson.WithWatchdogTimeout(7*time.Second), rueidisson.WithReplicaAcks(2, time.Second),
+		rueidisson.WithHandover(100_000, 100*time.Millisecond)) // and no more than that
 	require.NoError(t, err)
 	defer shut(t, c)
-	for _, setting := range []string{c.ID(), "watchdog 7s", "handover 5 or 6ms", "replica acks 2", `"publish"`} {
+	for _, setting := range []string{c.ID(), "watchdog 7s", "handover 100000 or 100ms", "replica acks 2", `"publish"`} {
 		require.Contains(t, c.String(), setting)
 	}
 }

@@ -12,12 +12,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// generous bounds hand-overs by their number only, however slow the machine.
-var generous = rueidisson.WithHandover(1_000, time.Hour)
+// chains bounds hand-overs by their number only, however slow the machine. No
+// program may: other processes would starve.
+func chains(of int) rueidisson.Option {
+	return rueidisson.Configured(func(c *engine.Config) { c.Handovers, c.HandoverTime = of, time.Hour })
+}
+
+var generous = chains(1_000)
 
 // ownerOf is the owner on the server.
 func ownerOf(t testing.TB, l *lock.Lock) string {
@@ -62,7 +68,7 @@ func TestTheNextWaiterGetsTheHoldWithoutARoundTrip(t *testing.T) {
 func TestHandOversAreBoundedInNumber(t *testing.T) {
 	t.Parallel()
 	const bound = 3
-	c := tap(t, redistest.Shared(t).Addr(), rueidisson.WithHandover(bound, time.Hour))
+	c := tap(t, redistest.Shared(t).Addr(), chains(bound))
 	l := c.Lock(redistest.Name(t))
 	hold := mustLock(t, l)
 	const waiters = 2*(bound+1) + 1
@@ -109,7 +115,7 @@ func TestHandOverCanBeTurnedOff(t *testing.T) {
 	t.Parallel()
 	for title, off := range map[string]rueidisson.Option{
 		"0, 0":           rueidisson.WithHandover(0, 0),
-		"no number":      rueidisson.WithHandover(0, time.Hour),
+		"no number":      rueidisson.WithHandover(0, 100*time.Millisecond),
 		"no time at all": rueidisson.WithHandover(1_000, 0),
 	} {
 		t.Run(title, func(t *testing.T) {
@@ -136,8 +142,8 @@ func TestHandOverCanBeTurnedOff(t *testing.T) {
 func TestOtherProcessesGetTheirTurnAfterTheBound(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	here := tap(t, server.Addr(), rueidisson.WithHandover(2, time.Hour))
-	there := tap(t, server.Addr(), rueidisson.WithHandover(2, time.Hour))
+	here := tap(t, server.Addr(), chains(2))
+	there := tap(t, server.Addr(), chains(2))
 	name := redistest.Name(t)
 	hold := mustLock(t, here.Lock(name))
 	theirs := start(t.Context(), there.Lock(name))

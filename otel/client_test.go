@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -41,7 +42,7 @@ func TestAHandOverBetweenGoroutines(t *testing.T) {
 	t.Parallel()
 	r := newSignalling(t)
 	// However slow the machine is, the hold is young enough to be handed over.
-	c := rueidissontest.NewClient(t, rueidisson.WithObserver(r), rueidisson.WithHandover(10, time.Hour))
+	c := rueidissontest.NewClient(t, rueidisson.WithObserver(r), rueidisson.Configured(func(c *engine.Config) { c.HandoverTime = time.Hour }))
 	hold, err := c.Lock("k").Lock(t.Context())
 	require.NoError(t, err)
 
