@@ -98,17 +98,15 @@ func (c *contender) queued(ctx context.Context, seat Seat) (*Held, error) {
 	if c.turn = c.local.queue.Enter(w); c.turn {
 		return c.asHead(ctx, seat)
 	}
-	for late := c.e.patience(); ; late = c.suspect(w) {
-		select {
-		case turn := <-w.Turn():
-			c.turn = true
-			return c.take(ctx, turn, seat)
-		case <-late:
-			continue
-		case <-ctx.Done():
-		case <-c.e.closing:
-		}
-		break
+	if w.Watch {
+		c.e.watch(c.local, w)
+	}
+	select {
+	case turn := <-w.Turn():
+		c.turn = true
+		return c.take(ctx, turn, seat)
+	case <-ctx.Done():
+	case <-c.e.closing:
 	}
 	if turn, came := c.local.queue.Leave(w); came {
 		c.turn = true

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 )
 
@@ -35,34 +34,23 @@ func (e *Engine) bounded(ctx context.Context) context.Context {
 	return &sendContext{Context: e.shared(), values: ctx}
 }
 
-func (e *Engine) shared() context.Context { return share(&e.soon, e.sendTimeout()) }
-
-// patience ends when a wait that begins now has lasted for a watchdog timeout,
-// or up to a tenth more.
-func (e *Engine) patience() <-chan struct{} {
-	return share(&e.late, e.WatchdogTimeout+e.WatchdogTimeout/10).Done()
-}
-
-// share returns the deadline that calls which begin now have in common. It is
-// timeout away, or up to a tenth less.
-func share(in *atomic.Pointer[deadline], timeout time.Duration) context.Context {
+func (e *Engine) shared() context.Context {
 	now := time.Now()
-	if d := in.Load(); d != nil && now.Before(d.until) {
+	if d := e.soon.Load(); d != nil && now.Before(d.until) {
 		return d.ctx
 	}
+	timeout := e.sendTimeout()
 	next := &deadline{until: now.Add(timeout / 10)}
 	next.ctx, next.cancel = context.WithDeadline(context.Background(), now.Add(timeout))
 	// The one that is replaced ends by its own timer: calls still use it.
-	in.Store(next)
+	e.soon.Store(next)
 	return next.ctx
 }
 
-// endShared stops the last timers.
+// endShared stops the last timer.
 func (e *Engine) endShared() {
-	for _, last := range []*atomic.Pointer[deadline]{&e.soon, &e.late} {
-		if d := last.Load(); d != nil {
-			d.cancel()
-		}
+	if d := e.soon.Load(); d != nil {
+		d.cancel()
 	}
 }
 

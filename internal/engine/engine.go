@@ -65,11 +65,10 @@ type Engine struct {
 	dog     *watchdog.Watchdog
 	locals  *places.Places[Key, *local]
 	errands errands
-	waiters sync.Pool                // places in local queues, to be used again
-	acks    chan struct{}            // bounds WAIT, which costs a connection each
-	soon    atomic.Pointer[deadline] // for sends
-	late    atomic.Pointer[deadline] // for those who wait behind a holder of this client
-	common  sync.Map                 // see Shared
+	waiters sync.Pool     // places in local queues, to be used again
+	acks    chan struct{} // bounds WAIT, which costs a connection each
+	soon    atomic.Pointer[deadline]
+	common  sync.Map // see Shared
 
 	evictions evictions
 

@@ -7,29 +7,45 @@ import (
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
-// suspect is for a wait that has lasted for a watchdog timeout. If one hold of
-// this client has stood in its way for as long, the holder may well be the one
-// who waits, in a nested call: the log names the way out, once for each hold.
-// It returns when to look again.
-func (c *contender) suspect(w *handover.Waiter[*Held]) (again <-chan struct{}) {
-	if !c.local.queue.Leads(w) {
-		return c.e.patience() // the one ahead of it says so
-	}
-	h := c.e.holder(c.key)
-	if h == nil || !h.suspicious() {
-		return c.e.patience()
-	}
-	c.e.Logger.Warn("a lock is waited for that this client holds itself: "+
-		"a nested call re-enters only if it is given the context of the hold (Hold.Context, or lock.Do's)",
-		"name", c.key.Name, "owner", h.Owner(), "held", (c.e.Now().Mono - h.since).Round(time.Millisecond))
-	return nil
+// watch looks after those who wait for a key inside of this process, of whom
+// first is the next one: a nested call that was not given the context of the
+// hold waits for itself, in silence. One timer does for all of them, so that
+// waiting costs none.
+func (e *Engine) watch(l *local, first *handover.Waiter[*Held]) {
+	time.AfterFunc(e.WatchdogTimeout, func() {
+		if !e.begin() {
+			return
+		}
+		defer e.tasks.Done()
+		next := l.queue.Front()
+		if next == nil || e.Open() != nil {
+			return
+		}
+		if next == first { // all the time
+			e.suspect(l)
+		}
+		e.watch(l, next)
+	})
 }
 
-// holder is the hold of this client that has the turn of key, or nil. It looks
-// at all holds, which is cheap for once in a watchdog timeout.
-func (e *Engine) holder(key Key) (found *Held) {
-	e.dog.Each(func(l *watchdog.Lease) {
-		if h, ok := grantOf(l).(*Held); ok && h.local != nil && h.Key() == key {
+// suspect is for a wait that has lasted for a watchdog timeout. If one hold has
+// stood in its way for as long, its holder may well be the one who waits: the
+// log names the way out, once for each hold.
+func (e *Engine) suspect(l *local) {
+	h := e.holder(l)
+	if h == nil || !h.suspicious() {
+		return
+	}
+	e.Logger.Warn("a lock is waited for that this client holds itself: "+
+		"a nested call re-enters only if it is given the context of the hold (Hold.Context, or lock.Do's)",
+		"name", h.Key().Name, "owner", h.Owner(), "held", (e.Now().Mono - h.since).Round(time.Millisecond))
+}
+
+// holder is the hold of this client that has the turn, or nil. It looks at all
+// holds, which is cheap for once in a watchdog timeout.
+func (e *Engine) holder(l *local) (found *Held) {
+	e.dog.Each(func(lease *watchdog.Lease) {
+		if h, ok := grantOf(lease).(*Held); ok && h.local == l {
 			found = h
 		}
 	})

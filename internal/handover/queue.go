@@ -27,6 +27,9 @@ type Waiter[T any] struct {
 	// Size is how much it wants, of what can be had in several sizes. The queue
 	// does not look at it.
 	Size int64
+	// Watch is set by Enter if nobody watches over those who wait: the waiter
+	// sees to it, see Queue.Front.
+	Watch bool
 
 	turn       chan Turn[T]
 	prev, next *Waiter[T]
@@ -47,6 +50,7 @@ type Queue[T any] struct {
 	front, back *Waiter[T]
 	shared      T     // the hold of the present turn, if it is open
 	open        bool  // newcomers may join it
+	watched     bool  // somebody will ask for the front
 	parts       int32 // of the present turn; 0: nobody has it
 	waiting     int32
 }
@@ -83,6 +87,7 @@ func (q *Queue[T]) Enter(w *Waiter[T]) (head bool) {
 		return true
 	}
 	w.prev, w.queued = q.back, true
+	w.Watch, q.watched = !q.watched, true
 	if q.back == nil {
 		q.front = w
 	} else {
@@ -171,11 +176,13 @@ func (q *Queue[T]) Pass() {
 	}
 }
 
-// Leads reports whether w is the next one.
-func (q *Queue[T]) Leads(w *Waiter[T]) bool {
+// Front is the next one, for whoever watches over the queue. If it is nil, then
+// nobody waits, and nobody watches any more.
+func (q *Queue[T]) Front() *Waiter[T] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.front == w
+	q.watched = q.front != nil
+	return q.front
 }
 
 // Waiting is how many are queued behind the one that has the turn.
