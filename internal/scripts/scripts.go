@@ -12,6 +12,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/redis/rueidis"
 )
@@ -118,7 +119,23 @@ func (s *Script) pipeline(ctx context.Context, c rueidis.Client, fresh bool, ver
 	for i, call := range calls {
 		cmds[i] = s.build(c, verb, what, call.Keys, call.Args, fresh)
 	}
+	if fresh && c.Mode() == rueidis.ClientModeCluster {
+		return apart(ctx, c, cmds)
+	}
 	return c.DoMulti(ctx, cmds...)
+}
+
+// apart sends each command by itself, all at once. The cluster client takes its
+// own ASKING for an answer, and panics, where it follows a slot that moves with
+// a pipeline that asks for a connection of its own (rueidis 1.0.79).
+func apart(ctx context.Context, c rueidis.Client, cmds []rueidis.Completed) []rueidis.RedisResult {
+	results := make([]rueidis.RedisResult, len(cmds))
+	var sending sync.WaitGroup
+	for i, cmd := range cmds {
+		sending.Go(func() { results[i] = c.Do(ctx, cmd) }) // ended by ctx
+	}
+	sending.Wait()
+	return results
 }
 
 func (s *Script) build(c rueidis.Client, verb, what string, keys, args []string, fresh bool) rueidis.Completed {
