@@ -15,6 +15,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/crew"
+	"github.com/rueidisson/rueidisson/internal/due"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
@@ -81,6 +82,8 @@ type Engine struct {
 	stopped  bool
 	tasks    sync.WaitGroup
 	crew     crew.Crew // the goroutines of spawn
+	due      due.Loop[Key]
+	dueOnce  sync.Once
 }
 
 // New puts an engine on top of a Redis client, after asking the server whether
