@@ -58,7 +58,7 @@ func (t *tool) limitCommand() *cobra.Command {
 	cmd.PersistentFlags().BoolVar(&t.redisson, "redisson", false, "NAME is an RRateLimiter of Redisson's: for "+ofRedissonText)
 	cmd.AddCommand(t.limitSetCommand(), t.limitShowCommand(), t.limitTakeCommand(), t.limitPeekCommand(),
 		t.limitWatchCommand(), t.limitResetCommand(), t.limitBlockCommand(), t.limitPauseCommand(),
-		t.limitResumeCommand(), t.limitDeleteCommand())
+		t.limitResumeCommand(), t.limitDeleteCommand(), t.limitListCommand(), t.limitTopCommand())
 	letSwitchesStandFirst(cmd, limitSwitches)
 	return cmd
 }

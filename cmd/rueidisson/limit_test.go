@@ -20,6 +20,7 @@ import (
 var limitCommands = map[string]string{
 	"set": "--rate 5/s", "show": "", "take": "", "peek": "", "watch": "--for 1ms", "reset": "",
 	"block": "--for 1m", "pause": "", "resume": "", "delete": "",
+	"top": "",
 }
 
 // onLimits runs limit's commands on a server whose clock stands.
@@ -50,7 +51,7 @@ func (o onLimits) says(args string) string {
 
 func TestHelpOfLimit(t *testing.T) {
 	t.Parallel()
-	files := map[string][]string{"limit": {"limit", "--help"}}
+	files := map[string][]string{"limit": {"limit", "--help"}, "limit-list": {"limit", "list", "--help"}}
 	for command := range limitCommands {
 		files["limit-"+command] = []string{"limit", command, "--help"}
 	}

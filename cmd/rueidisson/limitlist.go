@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+)
+
+const limitListLong = `list shows the limiters whose rate is stored, one a line, by name: all of them, or
+those whose names match PATTERN (*, ? and [abc] as in a shell; quote it).
+
+It looks through the keys of Redis, of all masters of a cluster, by SCAN, and says
+so on standard error if there are more than --scan allows. Limiters of Redisson's
+and rates that travel with the call are not stored like that.
+
+With --json an object in each line: {"name", "paused", "rate": {"text", "n",
+"per_ns", "burst", "per_client"}}. The exit code is 0 also if there are none.`
+
+func (t *tool) limitListCommand() *cobra.Command {
+	s := &scanning{tool: t}
+	cmd := &cobra.Command{
+		Use:   "list [PATTERN]",
+		Short: "Show the limiters whose rate is stored",
+		Long:  limitListLong,
+		Example: `  rueidisson limit list
+  rueidisson limit list 'tenant:*' --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("one PATTERN at the most, not %d: quote it", len(args))
+			}
+			return s.check()
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pattern := "*"
+			if len(args) == 1 {
+				pattern = args[0]
+			}
+			return s.withRedis(func(*rueidisson.Client) error { return s.list(cmd.Context(), pattern) })
+		},
+	}
+	s.add(cmd)
+	return cmd
+}
+
+func (s *scanning) list(ctx context.Context, pattern string) error {
+	rules := map[string]storedRule{}
+	err := s.each(ctx, pattern, func(_ int64, texts map[string]string) {
+		for name, text := range texts {
+			if r, ok := parseStored(text); ok {
+				rules[name] = r
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		r := rules[name]
+		if s.json {
+			s.sayJSON(s.stdout, struct {
+				Name   string   `json:"name"`
+				Paused bool     `json:"paused"`
+				Rate   rateTold `json:"rate"`
+			}{name, r.paused, newRateTold(setting{Rate: r.Rate})})
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%v%s\n", name, r.Rate, suffixIf(r.paused, ", paused"))
+	}
+	return w.Flush()
+}
+
+func suffixIf(yes bool, text string) string {
+	if yes {
+		return text
+	}
+	return ""
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// scanning looks through the keys of all masters, up to a bound.
+type scanning struct {
+	*tool
+	redis rueidis.Client
+	most  int64
+	more  bool // there are keys that were not looked at
+}
+
+// scanBatch is how many keys a server looks at in one call, which keeps others
+// waiting for less than a millisecond.
+const scanBatch = 1000
+
+// longestState is more than any rule or bucket takes: of other strings no more
+// is read.
+const longestState = 512
+
+func (s *scanning) add(cmd *cobra.Command) {
+	cmd.Flags().Int64Var(&s.most, "scan", 1_000_000, "look at no more than about `N` keys of Redis")
+}
+
+func (s *scanning) check() error {
+	if s.most < 1 {
+		return usage("--scan %d: at least 1", s.most)
+	}
+	return nil
+}
+
+// withRedis runs do on a connection of its own beside the client's.
+func (s *scanning) withRedis(do func(c *rueidisson.Client) error) error {
+	return s.withClient(func(c *rueidisson.Client) error {
+		option, err := rueidis.ParseURL(s.url)
+		if err != nil {
+			return err
+		}
+		option.DisableCache = true
+		if s.redis, err = rueidis.NewClient(option); err != nil {
+			return err
+		}
+		defer s.redis.Close()
+		return do(c)
+	})
+}
+
+// each hands on the strings whose keys match, a part of them at a time, with
+// their server's clock in µs. A key may come twice.
+func (s *scanning) each(ctx context.Context, pattern string, do func(now int64, texts map[string]string)) error {
+	masters, err := s.masters(ctx)
+	if err != nil {
+		return err
+	}
+	for _, node := range masters {
+		if err := s.node(ctx, node, pattern, max(1, s.most/int64(len(masters))), do); err != nil {
+			return err
+		}
+	}
+	if s.more {
+		s.tellMore()
+	}
+	return nil
+}
+
+func (s *scanning) tellMore() {
+	text := fmt.Sprintf("there are more keys than the %d that were looked at: --scan N looks at more", s.most)
+	if s.json {
+		s.sayJSON(s.stderr, struct {
+			Message string `json:"message"`
+		}{text})
+		return
+	}
+	fmt.Fprintln(s.stderr, text)
+}
+
+// masters are the servers that have keys of their own.
+func (s *scanning) masters(ctx context.Context) (all []rueidis.Client, err error) {
+	nodes := s.redis.Nodes()
+	for _, node := range nodes {
+		if len(nodes) == 1 {
+			return []rueidis.Client{node}, nil
+		}
+		role, err := node.Do(ctx, node.B().Role().Build()).ToArray()
+		if err != nil {
+			return nil, err
+		}
+		if is, _ := role[0].ToString(); is == "master" {
+			all = append(all, node)
+		}
+	}
+	return all, nil
+}
+
+func (s *scanning) node(ctx context.Context, node rueidis.Client, pattern string, most int64, do func(int64, map[string]string)) error {
+	cursor := uint64(0)
+	for looked := int64(0); ; {
+		batch := min(scanBatch, most-looked)
+		found, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(pattern).Count(batch).Type("string").Build()).AsScanEntry()
+		if err != nil {
+			return err
+		}
+		now, texts, err := read(ctx, node, found.Elements)
+		if err != nil {
+			return err
+		}
+		do(now, texts)
+		looked, cursor = looked+batch, found.Cursor
+		if cursor == 0 {
+			return nil
+		}
+		if looked >= most {
+			s.more = true
+			return nil
+		}
+	}
+}
+
+// read asks for the strings of keys, and for the time. What another server has
+// by now, or has ended, is left out.
+func read(ctx context.Context, node rueidis.Client, keys []string) (now int64, texts map[string]string, err error) {
+	cmds := rueidis.Commands{node.B().Time().Build()}
+	for _, key := range keys {
+		cmds = append(cmds, node.B().Getrange().Key(key).Start(0).End(longestState).Build())
+	}
+	answers := node.DoMulti(ctx, cmds...)
+	clock, err := answers[0].AsIntSlice()
+	if err != nil || len(clock) != 2 {
+		return 0, nil, fmt.Errorf("TIME said %v: %w", clock, err)
+	}
+	texts = make(map[string]string, len(keys))
+	for i, key := range keys {
+		text, err := answers[i+1].ToString()
+		if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
+			return 0, nil, err
+		}
+		texts[key] = text
+	}
+	return clock[0]*1_000_000 + clock[1], texts, nil
+}
+
+// storedRule is a rule as it stands in Redis, see package ratelimiter.
+type storedRule struct {
+	ratelimiter.Rate
+	reset  int64 // buckets of an older generation are full
+	paused bool
+}
+
+func parseStored(text string) (r storedRule, ok bool) {
+	fields := strings.Fields(text)
+	if len(fields) != 9 || fields[0] != "tb1" {
+		return r, false
+	}
+	numbers, ok := numbersOf(fields[1:8])
+	if !ok {
+		return r, false
+	}
+	r.Rate = ratelimiter.Rate{N: numbers[2], Per: time.Duration(numbers[3]), Burst: numbers[4], Type: ratelimiter.RateType(numbers[5])}
+	r.reset, r.paused = numbers[1], numbers[6] != 0
+	return r, r.N >= 0 && r.Per > 0
+}
+
+func numbersOf(fields []string) (numbers []int64, ok bool) {
+	for _, field := range fields {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return nil, false
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, true
+}

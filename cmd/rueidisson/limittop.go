@@ -1,0 +1,173 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+const limitTopLong = `top shows the keys of NAME that have the least left, one a line, the emptiest first:
+10 of them, or N. Keys whose buckets are full are not in Redis, and not shown.
+
+What is left is rounded down, and may be a token less than "limit peek" says;
+below 0 it is debt, and what is reserved. Of a key above 64 bytes its hash is
+shown, as it stands in Redis, behind "%#". Keys that go by a rate of their own are
+counted by the stored one.
+
+It looks through the keys of Redis, of all masters of a cluster, by SCAN, and says
+so on standard error if there are more than --scan allows: then others may have
+less.
+
+With --json an object in each line: {"name", "key", "hashed" (if it is),
+"remaining", "limit" (the burst), "blocked_ms" (0: not blocked)}. The exit code is
+0 also if there are none.`
+
+// topping is what limit top was asked for.
+type topping struct {
+	scanning
+	n int
+}
+
+func (t *tool) limitTopCommand() *cobra.Command {
+	p := &topping{scanning: scanning{tool: t}}
+	cmd := &cobra.Command{
+		Use:                   "top NAME [N] [flags]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Show the keys that have the least left",
+		Long:                  limitTopLong,
+		Example: `  rueidisson limit top mails
+  rueidisson limit top mails 100 --json`,
+		Args: p.topArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withRedis(func(c *rueidisson.Client) error { return p.top(cmd.Context(), buckets{c.RateLimiter(args[0])}) })
+		},
+	}
+	p.add(cmd)
+	return cmd
+}
+
+func (p *topping) topArgs(_ *cobra.Command, args []string) (err error) {
+	p.n = 10
+	switch len(args) {
+	case 1:
+	case 2:
+		if p.n, err = strconv.Atoi(args[1]); err != nil || p.n < 1 {
+			return usage("N %q is not a number of keys", args[1])
+		}
+	default:
+		return usage("one NAME is needed, and N at the most, not %d arguments", len(args))
+	}
+	return p.check()
+}
+
+// scarce is a key that has less than all.
+type scarce struct {
+	Name      string `json:"name"`
+	Key       string `json:"key"`
+	Hashed    bool   `json:"hashed,omitempty"`
+	Remaining int64  `json:"remaining"`
+	Limit     int64  `json:"limit"`
+	BlockedMS int64  `json:"blocked_ms"`
+}
+
+func (p *topping) top(ctx context.Context, l buckets) error {
+	if err := shared(ctx, l); err != nil {
+		return err
+	}
+	text, err := p.redis.Do(ctx, p.redis.B().Getrange().Key(l.Name()).Start(0).End(longestState).Build()).ToString()
+	r, ok := parseStored(text)
+	if err != nil || !ok { // it went since
+		return cmp.Or(err, ratelimiter.ErrNoRate)
+	}
+	var least []scarce
+	err = p.each(ctx, literally(l.Name())+":{*}", func(now int64, texts map[string]string) {
+		for key, state := range texts {
+			if one, ok := r.scarce(l.Name(), key, state, now); ok {
+				least = append(least, one)
+			}
+		}
+		least = p.emptiest(least)
+	})
+	if err != nil {
+		return err
+	}
+	return p.print(least)
+}
+
+// emptiest are the first of them, each once.
+func (p *topping) emptiest(all []scarce) []scarce {
+	slices.SortFunc(all, func(a, b scarce) int { return cmp.Or(cmp.Compare(a.Remaining, b.Remaining), cmp.Compare(a.Key, b.Key)) })
+	seen := make(map[string]bool, len(all))
+	all = slices.DeleteFunc(all, func(one scarce) bool {
+		before := seen[one.Key]
+		seen[one.Key] = true
+		return before
+	})
+	return all[:min(len(all), p.n)]
+}
+
+func (p *topping) print(least []scarce) error {
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, one := range least {
+		if p.json {
+			p.sayJSON(p.stdout, one)
+			continue
+		}
+		blocked := time.Duration(one.BlockedMS) * time.Millisecond
+		fmt.Fprintf(w, "%s\t%d of %d left%s\n", one.Key, one.Remaining, one.Limit, suffixIf(blocked > 0, ", blocked for "+blocked.String()))
+	}
+	return w.Flush()
+}
+
+// scarce is the bucket of a key at server time now, by its state "generation t w
+// f b": w tokens and a part of one were missing as of t. It is none if it is
+// full and not blocked.
+func (r storedRule) scarce(name, redisKey, state string, now int64) (one scarce, ok bool) {
+	numbers, ok := numbersOf(strings.Fields(state))
+	if !ok || len(numbers) < 4 || len(numbers) > 5 {
+		return one, false
+	}
+	one = scarce{Name: name, Limit: r.Burst}
+	one.Key, one.Hashed = bucketKey(redisKey[len(name):])
+	if len(numbers) == 5 && numbers[4] > now {
+		one.BlockedMS = (numbers[4]-now-1)/1000 + 1
+	}
+	one.Remaining = r.Burst
+	if reset := numbers[0] > 0 && numbers[0] < r.reset; !reset {
+		one.Remaining -= r.missing(numbers[2], numbers[3], now-numbers[1])
+	}
+	return one, one.Remaining < r.Burst || one.BlockedMS > 0
+}
+
+// missing is how many of w tokens and a part of one still are after some µs.
+func (r storedRule) missing(w, part, after int64) int64 {
+	gained := float64(max(0, after)) * 1000 / float64(r.Per) * float64(r.N)
+	return max(0, int64(math.Ceil(float64(w+min(part, 1))-gained)))
+}
+
+var unescape = strings.NewReplacer("%7B", "{", "%7D", "}", "%25", "%")
+
+// bucketKey is the key of ":{key}".
+func bucketKey(tail string) (key string, hashed bool) {
+	key = strings.TrimSuffix(strings.TrimPrefix(tail, ":{"), "}")
+	if strings.HasPrefix(key, "%#") {
+		return key, true
+	}
+	return unescape.Replace(key), false
+}
+
+var escapeGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
+
+// literally is a pattern that matches nothing but the text.
+func literally(text string) string { return escapeGlob.Replace(text) }
