@@ -37,7 +37,7 @@ func newFull(t *testing.T, version string) *full {
 func (f *full) fill() {
 	f.t.Helper()
 	require.NoError(f.t, f.raw.Do(f.t.Context(), f.raw.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", "1").Build()).Error())
-	_, err := newProtocol(f.e, "new").Acquire(f.t.Context(), f.e.IDs.Private(), time.Minute)
+	_, err := newProtocol(f.e, "new").Acquire(f.t.Context(), engine.Try{Owner: f.e.IDs.Private(), Lease: time.Minute})
 	require.ErrorContains(f.t, err, "OOM", "or this test shows nothing")
 }
 
@@ -45,7 +45,7 @@ func (f *full) fill() {
 func (f *full) hold(name, owner string, joined ...string) *protocol {
 	f.t.Helper()
 	p := newProtocol(f.e, name)
-	tried, err := p.Acquire(f.t.Context(), owner, time.Minute)
+	tried, err := p.Acquire(f.t.Context(), engine.Try{Owner: owner, Lease: time.Minute})
 	require.NoError(f.t, err)
 	require.True(f.t, tried.Free)
 	for _, request := range joined {

@@ -130,7 +130,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	before := h.seat.held.Err() // behind leave, the hold may be another's already
 	last, err := h.seat.leave(h)
 	if err == nil && last {
-		err = h.seat.held.Release(ctx)
+		err = h.seat.held.Release(ctx, h.seat)
 	} else if err == nil {
 		err = before
 	}

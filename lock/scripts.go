@@ -57,9 +57,12 @@ func (p *protocol) Key() engine.Key { return engine.Key{Kind: "lock", Name: p.na
 
 func (p *protocol) Renewal() *engine.Renewal { return engine.LockRenewal }
 
+func (p *protocol) Label() string { return "lock" }
+
 func (p *protocol) Channel() string { return p.channel }
 
-func (p *protocol) Acquire(ctx context.Context, owner string, lease time.Duration) (engine.Tried, error) {
+func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+	owner, lease := a.Owner, a.Lease
 	on, args := []string{p.name, p.gone}, []string{millis(lease), owner}
 	if p.e.ReplicaAcks > 0 {
 		return p.acquireAcked(ctx, owner, on, args)

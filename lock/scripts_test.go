@@ -51,7 +51,10 @@ func methods(e *engine.Engine) map[string]func(ctx context.Context, p *protocol)
 	private, shared := e.IDs.Private(), e.IDs.Exported()
 	const request, lease = "0123456789abcdef0123456789abcdef", time.Minute
 	return map[string]func(ctx context.Context, p *protocol) error{
-		"acquire.lua": func(ctx context.Context, p *protocol) error { _, err := p.Acquire(ctx, private, lease); return err },
+		"acquire.lua": func(ctx context.Context, p *protocol) error {
+			_, err := p.Acquire(ctx, engine.Try{Owner: private, Lease: lease})
+			return err
+		},
 		"acquire_moving.lua": func(ctx context.Context, p *protocol) error {
 			_, err := p.acquireMoving(ctx, private, lease)
 			return err
@@ -119,7 +122,7 @@ func TestEveryScriptIsCalled(t *testing.T) {
 func TestAnAcquireThatIsNotReplicatedCallsTwoScripts(t *testing.T) {
 	t.Parallel()
 	e, r := recorded(t, func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Millisecond })
-	_, err := newProtocol(e, "orders").Acquire(t.Context(), e.IDs.Private(), time.Minute)
+	_, err := newProtocol(e, "orders").Acquire(t.Context(), engine.Try{Owner: e.IDs.Private(), Lease: time.Minute})
 	require.ErrorIs(t, err, ErrNotReplicated)
 	calls := r.Take()
 	require.Equal(t, []string{"acquire.lua", "bury.lua", "release.lua"}, redistest.ScriptNames(calls))

@@ -53,6 +53,7 @@ type contender struct {
 	local *local
 	turn  bool // this goroutine has the turn in the local queue, and must give it on
 	busy  bool // the lock was seen to be held: a wait that ends is an answer, not a fault
+	asked bool // the server was asked for it
 
 	waits bool          // the observer was told that it waits, in the queue or as head
 	began time.Duration // since when
@@ -62,12 +63,32 @@ func (c *contender) acquire(ctx context.Context, seat Seat) (*Held, error) {
 	if c.turn = c.local.queue.TryEnter(); c.turn {
 		return c.asHead(ctx, seat)
 	}
+	if held := c.join(ctx, seat); held != nil {
+		return held, nil
+	}
 	if c.atOnce() {
 		return nil, ErrNotAcquired // another of this process holds it, or is ahead
 	}
 	c.busy = true
 	c.observeWait(ctx)
 	return c.queued(ctx, seat)
+}
+
+// join takes part in a hold that goroutines of this process share already.
+func (c *contender) join(ctx context.Context, seat Seat) *Held {
+	if !c.ask.Shared || c.ask.Lease > 0 {
+		return nil
+	}
+	held, ok := c.local.queue.Join()
+	if !ok {
+		return nil
+	}
+	if held.join(seat, c.e.Now()) != nil {
+		c.e.passTurn(c.local) // the part that came with it
+		return nil
+	}
+	c.observeAcquired(ctx, true)
+	return held
 }
 
 // atOnce reports whether the caller does not wait at all.
@@ -77,13 +98,13 @@ func (c *contender) atOnce() bool { return c.ask.Try && c.ask.Wait == 0 }
 func (c *contender) observeWait(ctx context.Context) {
 	if c.e.Observer != nil && !c.waits {
 		c.waits, c.began = true, c.e.Now().Mono
-		c.e.Observer.WaitStarted(ctx, c.key.Kind, c.key.Name)
+		c.e.Observer.WaitStarted(ctx, c.p.Label(), c.key.Name)
 	}
 }
 
 func (c *contender) observeWaited(ctx context.Context, err error) {
 	if c.waits {
-		c.e.Observer.WaitEnded(ctx, c.key.Kind, c.key.Name, c.e.Now().Mono-c.began, err)
+		c.e.Observer.WaitEnded(ctx, c.p.Label(), c.key.Name, c.e.Now().Mono-c.began, err)
 	}
 }
 
@@ -94,7 +115,7 @@ func (c *contender) queued(ctx context.Context, seat Seat) (*Held, error) {
 		w = handover.NewWaiter[*Held](false)
 	}
 	defer c.e.waiters.Put(w) // its channel is empty on every path
-	w.Takes = c.ask.Lease == 0
+	w.Takes, w.Shared = c.ask.Lease == 0, c.ask.Shared
 	if c.turn = c.local.queue.Enter(w); c.turn {
 		return c.asHead(ctx, seat)
 	}
@@ -129,12 +150,17 @@ func (c *contender) take(ctx context.Context, turn handover.Turn[*Held], seat Se
 		return nil, err
 	}
 	turn.Hold.afterLoss() // it ended on its way
+	if turn.Hold.shared { // others may still have parts of the turn
+		c.turn = false
+		c.e.passTurn(c.local)
+		return c.acquire(ctx, seat)
+	}
 	return c.asHead(ctx, seat)
 }
 
 func (c *contender) observeAcquired(ctx context.Context, handed bool) {
 	if c.e.Observer != nil {
-		c.e.Observer.Acquired(ctx, c.key.Kind, c.key.Name, handed)
+		c.e.Observer.Acquired(ctx, c.p.Label(), c.key.Name, handed)
 	}
 }
 
@@ -149,8 +175,15 @@ func (c *contender) giveOn(turn handover.Turn[*Held]) {
 // waiter, or back. The release does not keep the caller, who is on its way out.
 func (c *contender) discard(h *Held) {
 	c.turn = false
-	now := c.e.Now()
+	last, now := h.forgo(), c.e.Now()
+	if !last {
+		c.e.passTurn(c.local)
+		return
+	}
 	if h.errAt(now) == nil && h.mayPass(now) && h.trustedEnough(now) && h.pass() {
+		if h.shared {
+			c.e.passTurn(c.local)
+		}
 		return
 	}
 	c.e.locals.Get(c.key) // the caller's own reference goes before the release has ended
@@ -188,6 +221,9 @@ func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
 		err = held.attach(seat)
 		switch {
 		case err == nil:
+			if held.shared {
+				held.open(seat)
+			}
 			c.observeAcquired(ctx, false)
 			return held, nil
 		case errors.Is(err, ErrClosed):
@@ -201,10 +237,13 @@ func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
 	}
 }
 
-// passTurn makes the next waiter head. With nobody waiting, the subscription
-// is given up; the hub lets it linger.
+// passTurn gives a part of the turn on. With the last one, the next waiter
+// becomes head; with nobody waiting, the subscription is given up, and the hub
+// lets it linger.
 func (e *Engine) passTurn(l *local) {
-	l.quietIfAlone()
+	if l.queue.Last() {
+		l.quietIfAlone()
+	}
 	l.queue.Pass()
 }
 

@@ -289,13 +289,14 @@ func TestAHoldThatEndsOnItsWayMakesTheNextOneHead(t *testing.T) {
 		held := s.take(t)
 		next := s.acquire(t.Context(), Ask{})
 		synctest.Wait()
-		require.True(t, held.detach())
+		last, ok := held.detach(held.seat)
+		require.True(t, last && ok)
 		held.lease.Lose(errUnused) // after it was let go of, before the next one could attach
-		require.True(t, held.local.queue.Hand(held))
+		require.True(t, held.local.queue.Hand(held.Held))
 		s.set(func() { s.free(held.Owner()) })
 		o := <-next
 		require.NoError(t, o.err)
-		require.NotSame(t, held, o.held)
+		require.NotSame(t, held.Held, o.held.Held)
 		s.e.locals.Put(held.Key(), held.local)
 		require.NoError(t, o.held.Release(t.Context()))
 	})

@@ -15,9 +15,10 @@ const (
 
 // Ask is what a caller wants of an acquire, options resolved.
 type Ask struct {
-	Lease time.Duration // 0: the watchdog's, renewed
-	Wait  time.Duration // how long a try may wait
-	Try   bool          // give up when Wait is over, at once if it is 0
+	Lease  time.Duration // 0: the watchdog's, renewed
+	Wait   time.Duration // how long a try may wait
+	Try    bool          // give up when Wait is over, at once if it is 0
+	Shared bool          // others may hold it at the same time, such as readers
 }
 
 // CheckLease refuses leases that the margin would eat or that no clock counts.

@@ -20,7 +20,7 @@ func (c *contender) compete(ctx context.Context) (*Held, error) {
 		return nil, err
 	case c.atOnce() && err == nil:
 		return nil, ErrNotAcquired
-	case c.atOnce():
+	case c.atOnce(), c.e.over(ctx) != nil: // and the turn may have gone with what was won too late
 		return nil, err
 	}
 	return c.wait(ctx, left, err)
@@ -62,7 +62,8 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 	c.local.ear.hush() // what was heard while it stood back
 	owner := c.e.IDs.Private()
 	lease, every := c.lease()
-	tried, err, answered := c.await(ctx, owner, lease)
+	tried, err, answered := c.await(ctx, Try{Owner: owner, Lease: lease, Again: c.asked, Queue: !c.atOnce()})
+	c.asked = true
 	switch {
 	case !answered:
 		c.e.giveBackLater(c.p, owner, lease)
@@ -80,7 +81,7 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 		}
 		return nil, tried.Left, c.e.over(ctx)
 	}
-	held := c.e.newHeld(c.p, c.local, owner, tried, lease, every)
+	held := c.e.newHeld(c.p, c.local, owner, tried, lease, every, c.ask.Shared)
 	// Won after the caller had gone; one whose WithWait has just ended is still there.
 	if err := c.e.over(ctx); err != nil && !errors.Is(err, errWaitOver) {
 		c.discard(held)
@@ -112,14 +113,14 @@ func (c *contender) standBack(ctx context.Context) error {
 
 // await lets the acquire outlive its caller where the caller may go. Without
 // that, it stays on this goroutine, and nothing of it on the heap.
-func (c *contender) await(ctx context.Context, owner string, lease time.Duration) (Tried, error, bool) {
+func (c *contender) await(ctx context.Context, a Try) (Tried, error, bool) {
 	if ctx.Done() == nil {
-		tried, err := c.p.Acquire(ctx, owner, lease)
+		tried, err := c.p.Acquire(ctx, a)
 		return tried, err, true
 	}
-	return outliving(c.e, ctx, c.p, owner, lease)
+	return outliving(c.e, ctx, c.p, a)
 }
 
-func outliving(e *Engine, ctx context.Context, p Protocol, owner string, lease time.Duration) (Tried, error, bool) {
-	return Await(e, ctx, grace, func() (Tried, error) { return p.Acquire(ctx, owner, lease) })
+func outliving(e *Engine, ctx context.Context, p Protocol, a Try) (Tried, error, bool) {
+	return Await(e, ctx, grace, func() (Tried, error) { return p.Acquire(ctx, a) })
 }

@@ -34,6 +34,8 @@ type fakeServer struct {
 	listeners int           // who else is subscribed
 	handlers  []pubsub.Handler
 	tries     []time.Duration // when acquires arrived
+	asked     []Try
+	fence     int64 // of the last acquisition; 0: there are none
 	releases  int
 	givebacks []time.Duration // when they arrived
 }
@@ -93,7 +95,11 @@ func (s *fakeServer) travel(do func()) error {
 	return err
 }
 
-func (s *fakeServer) Acquire(_ context.Context, who string, lease time.Duration) (tried Tried, err error) {
+func (s *fakeServer) Label() string { return "fake" }
+
+func (s *fakeServer) Acquire(_ context.Context, a Try) (tried Tried, err error) {
+	who, lease := a.Owner, a.Lease
+	s.set(func() { s.asked = append(s.asked, a) })
 	tried.Started = s.clock()
 	s.set(func() { s.tries = append(s.tries, time.Since(s.started)) })
 	err = s.travel(func() {
@@ -102,6 +108,10 @@ func (s *fakeServer) Acquire(_ context.Context, who string, lease time.Duration)
 			tried.Left = -2
 		case s.holder == "" || s.holder == who:
 			s.holder, s.until, tried.Free = who, time.Now().Add(lease), true
+			if s.fence > 0 {
+				s.fence++
+			}
+			tried.Fence = s.fence
 		case s.until.IsZero():
 			tried.Left = -1
 		default:
@@ -209,23 +219,32 @@ func (s *seated) Ended(cause error) {
 
 // outcome is how an acquire ended, and when.
 type outcome struct {
-	held *Held
+	held *taken
 	err  error
 	at   time.Duration
 }
+
+// taken is a hold and the seat that has it.
+type taken struct {
+	*Held
+	seat *seated
+}
+
+func (h *taken) Release(ctx context.Context) error { return h.Held.Release(ctx, h.seat) }
 
 // acquire runs one; it ends with the lock or with ctx.
 func (s *fakeServer) acquire(ctx context.Context, ask Ask) <-chan outcome {
 	out := make(chan outcome, 1)
 	go func() {
-		held, err := s.e.Acquire(ctx, s, ask, new(seated))
-		out <- outcome{held, err, time.Since(s.started)}
+		seat := new(seated)
+		held, err := s.e.Acquire(ctx, s, ask, seat)
+		out <- outcome{&taken{held, seat}, err, time.Since(s.started)}
 	}()
 	return out
 }
 
 // take acquires at once.
-func (s *fakeServer) take(t *testing.T) *Held {
+func (s *fakeServer) take(t *testing.T) *taken {
 	t.Helper()
 	o := <-s.acquire(context.Background(), Ask{})
 	require.NoError(t, o.err)

@@ -152,7 +152,7 @@ func (t *Grant) GiveBackLater() { t.e.giveBackLater(t.g, t.Owner(), t.asking(0))
 
 // LeaseEnded is the lease's end: by time, or by the server's word.
 func (t *Grant) LeaseEnded(cause error) {
-	cause = t.lost(cause)
+	cause = t.lost(t.Key().Kind, cause)
 	t.mu.Lock()
 	seat := t.seat
 	t.mu.Unlock()
@@ -160,12 +160,12 @@ func (t *Grant) LeaseEnded(cause error) {
 }
 
 // lost does what every loss asks for, and returns how the seats are told.
-func (t *Grant) lost(cause error) error {
+func (t *Grant) lost(kind string, cause error) error {
 	t.e.forget(t)
 	cause = t.lossOf(cause)
 	key := t.Key()
 	if t.e.Observer != nil {
-		t.e.Observer.Lost(key.Kind, key.Name, cause)
+		t.e.Observer.Lost(kind, key.Name, cause)
 	}
 	t.e.Logger.Warn("hold lost", "name", key.Name, "owner", t.Owner(), "err", cause)
 	return cause

@@ -165,12 +165,12 @@ func (r *renewals) count() (sum int) {
 
 func TestAGrantThatIsNoLockIsRenewedUntilItIsFinished(t *testing.T) {
 	t.Parallel()
-	const lease = 600 * time.Millisecond
+	const lease, every = 20 * time.Second, 50 * time.Millisecond
 	e, seen := watching(t, lease)
 	p := &passes{t, e, redistest.Name(t)}
 	grants := make([]*Grant, 250) // several scripts of one pipeline
 	for i := range grants {
-		grants[i], _ = p.take(lease, lease/3, 0)
+		grants[i], _ = p.take(lease, every, 0)
 	}
 	seen.await(t, 5*len(grants))
 	for _, g := range grants {
@@ -187,12 +187,12 @@ func TestAGrantThatIsNoLockIsRenewedUntilItIsFinished(t *testing.T) {
 
 func TestKindsOfOneNameAreRenewedEachInItsOwnWay(t *testing.T) {
 	t.Parallel()
-	const lease = 600 * time.Millisecond
+	const lease, every = 20 * time.Second, 50 * time.Millisecond
 	e, seen := watching(t, lease)
 	p := &passes{t, e, redistest.Name(t)}
 	lock := &hashes{passes: *p}
-	pass, _ := p.take(lease, lease/3, 0)
-	held, _ := lock.take(lease, lease/3)
+	pass, _ := p.take(lease, every, 0)
+	held, _ := lock.take(lease, every)
 	seen.await(t, 10)
 	require.NoError(t, pass.Err())
 	require.NoError(t, held.Err())
@@ -223,11 +223,11 @@ func (p *hashes) take(lease, every time.Duration) (*Grant, *ending) {
 
 func TestASeatIsToldThatItsGrantIsGone(t *testing.T) {
 	t.Parallel()
-	const lease = 600 * time.Millisecond
+	const lease, every = 20 * time.Second, 50 * time.Millisecond
 	e, seen := watching(t, lease)
 	p := &passes{t, e, redistest.Name(t)}
-	gone, told := p.take(lease, lease/3, 0)
-	stays, _ := p.take(lease, lease/3, 0)
+	gone, told := p.take(lease, every, 0)
+	stays, _ := p.take(lease, every, 0)
 	_, err := p.GiveBack(t.Context(), gone.Owner())
 	require.NoError(t, err)
 	e.Hurry(p.Key())
@@ -242,19 +242,15 @@ func TestASeatIsToldThatItsGrantIsGone(t *testing.T) {
 
 func TestAGrantEndsAtItsHardEndOnTheServerToo(t *testing.T) {
 	t.Parallel()
-	const lease, end = 600 * time.Millisecond, 1400 * time.Millisecond
+	const lease, every, end = 3 * time.Second, 100 * time.Millisecond, 3200 * time.Millisecond
 	e, seen := watching(t, lease)
 	p := &passes{t, e, redistest.Name(t)}
-	began := time.Now()
-	g, told := p.take(lease, lease/3, end)
-	seen.await(t, 3)
-	if took := time.Since(began); took < end-lease { // else the machine was too slow to see it
-		require.NoError(t, g.Err())
-	}
+	g, told := p.take(lease, every, end)
+	seen.await(t, 1)
 	require.LessOrEqual(t, g.Deadline(), time.Now().Add(end))
 	require.ErrorIs(t, told.await(t), watchdog.ErrRanOut)
 	require.Less(t, p.left(g.Owner()), lease/3, "renewals asked for no more than what was left")
-	require.LessOrEqual(t, seen.count(), 6)
+	require.LessOrEqual(t, seen.count(), 4, "behind the last there is nothing to renew")
 }
 
 func TestAGrantGrows(t *testing.T) {

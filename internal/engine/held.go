@@ -7,59 +7,54 @@ import (
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
-// Protocol is what one kind of lock says to the server about one name. Its
-// methods send scripts through Engine.Run and read their answers; waiting,
-// order, trust and give-back are the engine's.
-type Protocol interface {
-	Granter
-	// Channel is where releases are announced.
-	Channel() string
-	// Acquire tries once to take the lock for a fresh owner.
-	Acquire(ctx context.Context, owner string, lease time.Duration) (Tried, error)
-	// Release gives back a private owner.
-	Release(ctx context.Context, owner string) (Released, error)
-	// Export renames a private owner to one that others may join. It is false
-	// if neither of the two holds the lock.
-	Export(ctx context.Context, private, exported string) (bool, error)
-	// Join adds a level to a shared owner. It is false if that does not hold
-	// the lock.
-	Join(ctx context.Context, owner, request string, lease time.Duration) (Tried, error)
-	// Leave undoes a join, whether or not it has arrived yet.
-	Leave(ctx context.Context, owner, request string) error
-	// Unlock gives back one level of a shared owner. It is false if that does
-	// not hold the lock.
-	Unlock(ctx context.Context, owner, request string, lease time.Duration) (bool, error)
+// Holding is what a hold of the public kind stands on: a Held, or what several
+// of them make up.
+type Holding interface {
+	// Err is nil while the holding may be trusted.
+	Err() error
+	// Deadline is until when, without another renewal.
+	Deadline() time.Time
+	// Expiring is closed when renewals have failed for half of the lease.
+	Expiring() <-chan struct{}
+	// Grow asks for a lease of d from now on, for a seat that is in it.
+	Grow(ctx context.Context, d time.Duration, seat Seat) error
+	// Release ends a seat's part.
+	Release(ctx context.Context, seat Seat) error
+	// Fence is the fencing token of that seat's own turn, 0 if there is none, or
+	// if the turn is over: a successor's must not be shown.
+	Fence(seat Seat) int64
 }
 
-// Tried is the answer to an acquire.
-type Tried struct {
-	Free     bool             // it was free and is ours now
-	Left     time.Duration    // else: the present holder's lease, negative if it has none
-	Started  watchdog.Instant // before the send that was answered
-	Replayed bool             // an earlier send, whose reply was lost, may still arrive
-	Latch    string           // of a join: the key that remembers it
-}
+var _ Holding = (*Held)(nil)
 
 // Held is one acquisition on the server, as far as this process is concerned:
-// an owner, its lease, and the seat that has it at present. Handed over inside
-// the process, it changes its seat and nothing else.
+// an owner, its lease, and the seats that have it at present: one, unless it is
+// shared. Handed over inside the process, it changes its seat and nothing else.
 type Held struct {
-	Grant // its seat is nil: released, ended, or on its way to the next
+	Grant // its seat is the first of its seats; nil: released, ended, or on its way to the next
 
 	local *local // nil for a hold that was joined
 	late  string // the owner of which a send of the acquire may still arrive, if one may
 
-	// Guarded by the grant's mutex.
-	shared    bool // exported or joined: others may have levels of their own
-	foreign   bool // joined from another library, whose levels are its own business
-	suspected bool // the log has said that a nested call may wait for it
+	// Guarded by the grant's mutex, but shared and fence, which stay.
+	others    []Seat // beside the first
+	fence     int64
 	since     time.Duration
-	passes    int // hand-overs so far
+	passes    int32 // hand-overs so far
+	promised  int32 // seats of a shared hold that are on their way to it
+	shared    bool  // several seats of this process may have it
+	empty     bool  // the last of them has gone: nobody joins any more
+	joint     bool  // exported or joined: other processes may have levels of their own
+	foreign   bool  // joined from another library, whose levels are its own business
+	suspected bool  // the log has said that a nested call may wait for it
 }
 
 // newHeld puts an acquisition under the watchdog's care.
-func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, lease, every time.Duration) *Held {
-	h := &Held{Grant: Grant{e: e, g: p, owner: owner}, local: l, since: tried.Started.Mono}
+func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, lease, every time.Duration, shared bool) *Held {
+	h := &Held{Grant: Grant{e: e, g: p, owner: owner}, local: l, since: tried.Started.Mono, fence: tried.Fence, shared: shared}
+	if shared {
+		h.promised = 1 // to whoever acquired it
+	}
 	if tried.Replayed && l != nil {
 		h.late = owner
 	}
@@ -70,53 +65,20 @@ func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, lease,
 // protocol is the kind of lock that it is a hold of.
 func (h *Held) protocol() Protocol { return h.g.(Protocol) }
 
-// attach gives the hold to a seat. It fails with the cause if the hold has
-// ended on its way; the caller then still has the turn.
-func (h *Held) attach(seat Seat) error {
-	if err := h.Err(); err != nil {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if cause, ended := h.lease.Ended(); ended {
-		return lossOf(cause)
-	}
-	// Close marks the client closed first and tells every seat then: this hold
-	// is either refused here or told there.
-	if err := h.e.Open(); err != nil {
-		return err
-	}
-	h.seat = seat
-	return nil
-}
-
-// detach takes the seat away. Whoever succeeds has the turn in the local
-// queue, and must give it on.
-func (h *Held) detach() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.seat == nil {
-		return false
-	}
-	h.seat = nil
-	return true
-}
-
-// LeaseEnded is the lease's end: by time, or by the server's word.
+// LeaseEnded is the lease's end: by time, or by the server's word. Whoever is on
+// the way to a seat finds out, and has its part of the turn.
 func (h *Held) LeaseEnded(cause error) {
-	cause = h.lost(cause)
-	h.mu.Lock()
-	seat := h.seat
-	h.seat = nil
-	h.mu.Unlock()
-	if seat == nil {
-		return // on its way to the next seat, which will find out and has the turn
+	cause = h.lost(h.protocol().Label(), cause)
+	seats := h.clear()
+	for _, seat := range seats {
+		seat.Ended(cause)
 	}
-	seat.Ended(cause)
-	h.leave()
+	for range seats {
+		h.leave()
+	}
 }
 
-// leave gives on the turn of a hold that has gone, and its reference.
+// leave gives on a seat's part of the turn, and its reference.
 func (h *Held) leave() {
 	if h.local == nil {
 		return
@@ -125,11 +87,11 @@ func (h *Held) leave() {
 	h.e.locals.Put(h.Key(), h.local)
 }
 
-// Shared reports whether others may take part in the hold.
-func (h *Held) Shared() bool {
+// Joint reports whether other processes may take part in the hold.
+func (h *Held) Joint() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.shared
+	return h.joint
 }
 
 // Grow asks for a lease of d from now on, if that is longer than the present
@@ -139,14 +101,22 @@ func (h *Held) Grow(ctx context.Context, d time.Duration, seat Seat) error {
 	if err := h.Err(); err != nil {
 		return err
 	}
-	if !h.isOf(seat) {
+	if !h.has(seat) {
 		return ErrReleased
 	}
 	return h.Grant.Grow(ctx, d)
 }
 
-func (h *Held) isOf(seat Seat) bool {
+// Fence is the fencing token of the acquisition, for the seat that has it.
+func (h *Held) Fence(seat Seat) int64 {
+	if !h.has(seat) {
+		return 0
+	}
+	return h.fence
+}
+
+func (h *Held) has(seat Seat) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.seat == seat
+	return h.find(seat) >= 0
 }

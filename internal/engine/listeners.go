@@ -32,6 +32,11 @@ func (e *Engine) Listeners(ctx context.Context, channel string) (int, error) {
 	return int(n), err
 }
 
+// CountsAll reports whether a message that reached nobody proves that nobody
+// listens: everywhere but on a cluster with plain channels, where the server
+// counts the subscribers of one node.
+func (e *Engine) CountsAll() bool { return !e.cluster || e.publish == "spublish" }
+
 // Hurry makes the next renewal of what this client holds of key due at once.
 func (e *Engine) Hurry(key Key) {
 	e.dog.Each(func(l *watchdog.Lease) {

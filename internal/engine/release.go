@@ -12,7 +12,7 @@ import (
 // Release ends a hold from its seat: it goes to the next waiter of this
 // process where the rules allow that, and back to the server else. It returns
 // why the hold had ended before, if it had. ctx lends its values only.
-func (h *Held) Release(ctx context.Context) error {
+func (h *Held) Release(ctx context.Context, seat Seat) error {
 	if !h.e.begin() {
 		return ErrClosed // left to its lease
 	}
@@ -22,19 +22,26 @@ func (h *Held) Release(ctx context.Context) error {
 	}
 	now := h.e.Now()
 	err := h.errAt(now)
-	if !h.detach() {
+	last, ok := h.detach(seat)
+	switch {
+	case !ok && h.Err() == nil:
+		return ErrReleased // it is another's
+	case !ok:
 		h.afterLoss()
 		return h.Err()
-	}
-	if err != nil { // ended in this very moment; the seat is ours to clean up
+	case err != nil: // ended in this very moment; the seat is ours to clean up
 		h.afterLoss()
 		h.leave()
 		return err
+	case !last:
+		h.observeRelease(ctx, true)
+		h.leave()
+		return nil
 	}
 	handed, err := h.handOver(ctx, now)
 	if handed {
 		h.observeRelease(ctx, true)
-		h.e.locals.Put(h.Key(), h.local)
+		h.handedOn()
 		return nil
 	}
 	if mayHaveRun(err) {
@@ -49,8 +56,7 @@ func (h *Held) Release(ctx context.Context) error {
 
 func (h *Held) observeRelease(ctx context.Context, handed bool) {
 	if h.e.Observer != nil {
-		key := h.Key()
-		h.e.Observer.Released(ctx, key.Kind, key.Name, handed)
+		h.e.Observer.Released(ctx, h.protocol().Label(), h.Key().Name, handed)
 	}
 }
 
@@ -73,12 +79,26 @@ func (h *Held) trustedEnough(now watchdog.Instant) bool {
 	return h.lease.Left(now) >= h.lease.Length()/2
 }
 
-// pass gives the hold to the next local waiter, if there is one that takes it.
+// pass gives the hold to the next local waiter, if there is one that takes it:
+// a shared one to all who want to share it next.
 func (h *Held) pass() bool {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.passes++
-	h.mu.Unlock()
+	if h.shared {
+		return h.share() > 0
+	}
 	return h.local.queue.Hand(h)
+}
+
+// handedOn gives the reference on of a seat whose hold has gone to another. The
+// turn went with the hold; of a shared one, it has a part still.
+func (h *Held) handedOn() {
+	if h.shared {
+		h.leave()
+	} else {
+		h.e.locals.Put(h.Key(), h.local)
+	}
 }
 
 // mayPass checks the bounds: other processes must get their turn.
@@ -88,7 +108,7 @@ func (h *Held) mayPass(now watchdog.Instant) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.shared && h.passes < h.e.Handovers && now.Mono-h.since < h.e.HandoverTime
+	return !h.joint && int(h.passes) < h.e.Handovers && now.Mono-h.since < h.e.HandoverTime
 }
 
 // giveUp takes the hold from the watchdog and releases it on the server.
@@ -97,8 +117,8 @@ func (h *Held) giveUp(ctx context.Context) error {
 		h.afterLoss()
 		return h.Err()
 	}
-	if h.Shared() {
-		return h.unlockShared(ctx)
+	if h.Joint() {
+		return h.unlockJoint(ctx)
 	}
 	return h.releasePrivate(ctx)
 }
@@ -136,9 +156,9 @@ func (h *Held) listening() (subscribed bool, before uint64) {
 	return h.e.hub.Subscribed(h.e.channel(h.protocol().Channel())), h.local.courtesy.Heard()
 }
 
-// unlockShared gives back this process' level of a hold that others may have
+// unlockJoint gives back this process' level of a hold that others may have
 // levels of. One that is not answered is said again later.
-func (h *Held) unlockShared(ctx context.Context) error {
+func (h *Held) unlockJoint(ctx context.Context) error {
 	unlock, until := h.unlocking()
 	err := unlock(ctx)
 	if err != nil && !hopeless(err) {
@@ -175,7 +195,7 @@ func (h *Held) unlocking() (unlock func(ctx context.Context) error, until time.T
 			return err
 		}
 		began := time.Now()
-		held, err := h.protocol().Unlock(ctx, h.Owner(), request, h.lease.Length())
+		held, err := h.g.(Joinable).Unlock(ctx, h.Owner(), request, h.lease.Length())
 		switch {
 		case mayHaveRun(err) && arrived.IsZero():
 			arrived = began
@@ -194,11 +214,11 @@ func (h *Held) afterLoss() {
 	cause, _ := h.lease.Ended()
 	gone := errors.Is(cause, watchdog.ErrGone)
 	switch {
-	case h.Shared() && !gone && !h.foreign:
+	case h.Joint() && !gone && !h.foreign:
 		unlock, until := h.unlocking()
 		h.e.Later(h.Key().Name, until, unlock)
 		h.buryLate()
-	case !h.Shared() && (!gone || h.late != ""):
+	case !h.Joint() && (!gone || h.late != ""):
 		h.GiveBackLater()
 	}
 }

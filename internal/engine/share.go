@@ -38,14 +38,14 @@ func (h *Held) Export(ctx context.Context, seat Seat) (string, error) {
 func (h *Held) startExport(seat Seat) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.seat != seat {
+	if h.find(seat) < 0 {
 		return ErrReleased // unlocked meanwhile, and perhaps handed over
 	}
-	if !h.shared {
+	if !h.joint {
 		if h.rename == nil {
 			h.rename = &renaming{}
 		}
-		h.shared, h.rename.pending = true, h.e.IDs.Exported()
+		h.joint, h.rename.pending = true, h.e.IDs.Exported()
 		h.rename.serial++
 	}
 	return nil
@@ -57,7 +57,7 @@ func (h *Held) settleExport(ctx context.Context) error {
 	if exported == "" {
 		return nil
 	}
-	stands, err := h.protocol().Export(ctx, private, exported)
+	stands, err := h.g.(Joinable).Export(ctx, private, exported)
 	h.askedExport(err)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (h *Held) askedExport(err error) {
 	r.asking--
 	r.unknown = r.unknown || mayHaveRun(err)
 	if err != nil && r.asking == 0 && !r.unknown && r.pending != "" {
-		h.shared, r.pending = false, ""
+		h.joint, r.pending = false, ""
 		r.serial++
 	}
 }
@@ -108,7 +108,7 @@ func (h *Held) exported(owner string) {
 // Join takes part in the hold of a shared owner, with a level of its own. A
 // foreign owner's lease is renewed more often, since its own library may
 // shorten it.
-func (e *Engine) Join(ctx context.Context, p Protocol, owner string, foreign bool, ask Ask, seat Seat) (*Held, error) {
+func (e *Engine) Join(ctx context.Context, p Joinable, owner string, foreign bool, ask Ask, seat Seat) (*Held, error) {
 	if e.Open() != nil || !e.begin() {
 		return nil, ErrClosed
 	}
@@ -135,8 +135,8 @@ func (e *Engine) Join(ctx context.Context, p Protocol, owner string, foreign boo
 	if answered && !tried.Replayed && tried.Latch != "" {
 		e.Drop(tried.Latch) // sent once and answered: nobody will ask for it
 	}
-	held := e.newHeld(p, nil, owner, tried, lease, every)
-	held.shared, held.foreign = true, foreign
+	held := e.newHeld(p, nil, owner, tried, lease, every, false)
+	held.joint, held.foreign = true, foreign
 	if err := held.attach(seat); err != nil {
 		if held.giveUp(context.WithoutCancel(ctx)) != nil { // its level
 			held.afterLoss()

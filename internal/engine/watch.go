@@ -125,17 +125,18 @@ func (w *watch) bear(ctx context.Context, o *outage, err error) error {
 	if !Passing(err) || o.lasts(w.e.Now().Mono) > w.e.WatchdogTimeout && !Moving(err) {
 		return err
 	}
-	w.e.Logger.Debug("waiting for the server", "name", w.Key.Name, "err", err)
-	over := w.e.sleep(ctx, o.backoff(), w.ear.pokes())
+	over := w.e.over(ctx)
+	if over == nil { // else what is heard is another's already
+		w.e.Logger.Debug("waiting for the server", "name", w.Key.Name, "err", err)
+		over = w.e.sleep(ctx, o.backoff(), w.ear.pokes())
+	}
 	switch {
-	case over == nil:
-		return nil
-	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
-		return fmt.Errorf("%w (last answer: %w)", over, err)
-	case ctx.Err() != nil:
+	case ctx.Err() == nil:
+		return over // nil, or the client closes
+	case errors.Is(err, ctx.Err()):
 		return err
 	}
-	return over
+	return fmt.Errorf("%w (last answer: %w)", over, err)
 }
 
 // outage is how long something has failed, and how often.

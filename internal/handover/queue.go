@@ -176,6 +176,14 @@ func (q *Queue[T]) Pass() {
 	}
 }
 
+// Last reports whether nobody else has a part of the turn. It is for who has
+// one.
+func (q *Queue[T]) Last() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.parts == 1
+}
+
 // Front is the next one, for whoever watches over the queue. If it is nil, then
 // nobody waits, and nobody watches any more.
 func (q *Queue[T]) Front() *Waiter[T] {

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// attach gives the hold to a seat that it is on the way to. It fails with the
+// cause if the hold has ended meanwhile; the caller still has its part of the
+// turn then.
+func (h *Held) attach(seat Seat) error {
+	if err := h.Err(); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.sit(seat); err != nil {
+		return err
+	}
+	if h.shared {
+		h.promised--
+	}
+	return nil
+}
+
+// errFull says that a shared hold takes no newcomers.
+var errFull = errors.New("the shared hold takes no newcomers")
+
+// join is attach for a newcomer to a shared hold, which takes them as long as
+// it might be handed over: others must get their turn, and have some trust.
+func (h *Held) join(seat Seat, now watchdog.Instant) error {
+	if err := h.errAt(now); err != nil {
+		return err
+	}
+	if !h.mayPass(now) || !h.trustedEnough(now) {
+		return errFull
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.empty {
+		return errFull
+	}
+	return h.sit(seat)
+}
+
+// sit is called under the mutex.
+func (h *Held) sit(seat Seat) error {
+	if cause, ended := h.lease.Ended(); ended {
+		return lossOf(cause)
+	}
+	// Close marks the client closed first and tells every seat then: this hold
+	// is either refused here or told there.
+	if err := h.e.Open(); err != nil {
+		return err
+	}
+	if h.seat == nil {
+		h.seat = seat
+	} else {
+		h.others = append(h.others, seat)
+	}
+	return nil
+}
+
+// open lets others of this process take part in a shared hold that its first
+// seat has just got: those who wait next, and those who come.
+func (h *Held) open(seat Seat) {
+	if !h.mayPass(h.e.Now()) {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.find(seat) >= 0 { // else it was lost meanwhile, and the turn with it
+		h.share()
+	}
+}
+
+// share is called under the mutex, so that nobody who gets the hold by it is
+// missed by those who look whether it is empty.
+func (h *Held) share() (given int) {
+	given = h.local.queue.Share(h)
+	h.promised += int32(given)
+	if given > 0 {
+		h.empty = false
+	}
+	return given
+}
+
+// detach takes a seat away. Whoever succeeds has a part of the turn in the
+// local queue, and must give it on; the last one has the hold to release.
+func (h *Held) detach(seat Seat) (last, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch i := h.find(seat); {
+	case i < 0:
+		return false, false
+	case i > 0:
+		h.others = slices.Delete(h.others, i-1, i)
+	case len(h.others) > 0:
+		h.seat = h.others[0]
+		h.others = slices.Delete(h.others, 0, 1)
+	default:
+		h.seat = nil
+	}
+	return h.emptied(), true
+}
+
+// forgo gives up a seat that the hold was on the way to. It reports whether it
+// was the last, as detach does.
+func (h *Held) forgo() (last bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.shared {
+		h.promised--
+	}
+	return h.emptied()
+}
+
+func (h *Held) emptied() bool {
+	if h.seat != nil || h.promised > 0 {
+		return false
+	}
+	h.empty = true
+	return true
+}
+
+// find is the place of a seat, -1 if it has none: 0 is the first, and those
+// behind it the others'.
+func (h *Held) find(seat Seat) int {
+	switch h.seat {
+	case nil:
+		return -1
+	case seat:
+		return 0
+	}
+	if i := slices.Index(h.others, seat); i >= 0 {
+		return i + 1
+	}
+	return -1
+}
+
+// all is every seat.
+func (h *Held) all() (seats []Seat) {
+	if h.seat != nil {
+		seats = append(append(seats, h.seat), h.others...)
+	}
+	return seats
+}
+
+// clear takes all seats away.
+func (h *Held) clear() []Seat {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	seats := h.all()
+	h.seat, h.others, h.empty = nil, nil, true
+	return seats
+}
+
+// closing tells the seats that their client is being closed. The hold stays
+// theirs to release.
+func (h *Held) closing() {
+	h.mu.Lock()
+	seats := h.all()
+	h.mu.Unlock()
+	for _, seat := range seats {
+		seat.Ended(ErrClosed)
+	}
+}
