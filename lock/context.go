@@ -3,8 +3,6 @@ package lock
 import (
 	"context"
 	"time"
-
-	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
 // Context returns a child of parent for the work that needs the lock. It ends
@@ -92,20 +90,8 @@ func (c *holdContext) Deadline() (time.Time, bool) {
 }
 
 func (c *holdContext) carries(k carriedKey) bool {
-	l := c.hold.seat.lock
-	return k.engine == l.e && k.key == l.p.Key() && c.hold.Err() == nil
-}
-
-// carriedKey asks a context for the hold of one lock of one client.
-type carriedKey struct {
-	engine *engine.Engine
-	key    engine.Key
-}
-
-// carried is the innermost live hold of this lock that ctx carries, or nil.
-func (l *Lock) carried(ctx context.Context) *Hold {
-	hold, _ := ctx.Value(l.carry).(*Hold)
-	return hold
+	_, there := c.hold.seat.kind(k)
+	return there && c.hold.Err() == nil
 }
 
 // contexts are what ends with one level.

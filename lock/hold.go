@@ -84,7 +84,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if err == nil {
 		err = h.seat.held.Grow(ctx, d, h.seat)
 	}
-	return h.seat.lock.failed("extend", err)
+	return h.seat.failed("extend", err)
 }
 
 // Token makes the hold joinable and returns what [Lock.Join] needs, here or in
@@ -98,13 +98,22 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 func (h *Hold) Token(ctx context.Context) (Token, error) {
 	err := h.usable(ctx)
 	if err != nil {
-		return Token{}, h.seat.lock.failed("token of", err)
+		return Token{}, h.seat.failed("token of", err)
 	}
-	owner, err := h.seat.held.Export(ctx, h.seat)
+	exporter, ok := h.seat.held.(exporter)
+	if !ok {
+		return Token{}, h.seat.failed("token of", fmt.Errorf("%w: nobody can take part in a hold of several locks", ErrOption))
+	}
+	owner, err := exporter.Export(ctx, h.seat)
 	if err != nil {
-		return Token{}, h.seat.lock.failed("token of", err)
+		return Token{}, h.seat.failed("token of", err)
 	}
 	return ParseToken(owner)
+}
+
+// exporter is a holding that others may take part in.
+type exporter interface {
+	Export(ctx context.Context, seat engine.Seat) (string, error)
 }
 
 // Unlock gives this level back. It runs to its end on a cancelled ctx, of
@@ -125,7 +134,7 @@ func (h *Hold) Token(ctx context.Context) (Token, error) {
 // closed before, when the lock is left to its lease.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if ctx == nil {
-		return h.seat.lock.failed("unlock", fmt.Errorf("%w: nil context", ErrOption))
+		return h.seat.failed("unlock", fmt.Errorf("%w: nil context", ErrOption))
 	}
 	before := h.seat.held.Err() // behind leave, the hold may be another's already
 	last, err := h.seat.leave(h)
@@ -134,7 +143,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	} else if err == nil {
 		err = before
 	}
-	return h.seat.lock.failed("unlock", err)
+	return h.seat.failed("unlock", err)
 }
 
 func (h *Hold) usable(ctx context.Context) error {

@@ -12,6 +12,8 @@ import (
 
 // Locker is what every lock of the family does.
 type Locker interface {
+	// Name is the name that the handle was made with.
+	Name() string
 	Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 	TryLock(ctx context.Context, opts ...TryOption) (*Hold, error)
 }
@@ -25,15 +27,17 @@ type Lock struct {
 	e     *engine.Engine
 	name  string // as the caller wrote it
 	p     *protocol
-	carry any   // carriedKey, boxed once
-	bad   error // what every operation returns, if the name cannot be used
+	of    []Handle // itself
+	carry any      // carriedKey, boxed once
+	bad   error    // what every operation returns, if the name cannot be used
 }
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Lock.
 func New(e *engine.Engine, name string) *Lock {
 	l := &Lock{e: e, name: name, p: newProtocol(e, e.Map(name))}
-	l.carry = carriedKey{e, l.p.Key()}
+	l.of = []Handle{{e, l.p.Key(), name}}
+	l.carry = carriedKey{engine: e, name: l.p.name}
 	switch {
 	case l.p.name == "":
 		l.bad = fmt.Errorf("%w: empty name", ErrOption)
@@ -47,6 +51,10 @@ func New(e *engine.Engine, name string) *Lock {
 
 // Name is the name that the handle was made with, before any mapping.
 func (l *Lock) Name() string { return l.name }
+
+// Identity is which lock of which client this is. It is for the other packages
+// of the family.
+func (l *Lock) Identity() (*engine.Engine, engine.Key) { return l.e, l.p.Key() }
 
 // Lock waits until the lock is free and takes it. ctx bounds the wait and
 // nothing else: the hold outlives it. The hold is renewed by the watchdog
@@ -69,7 +77,7 @@ func (l *Lock) Name() string { return l.name }
 // [ErrLost] if the answers take longer than the lease.
 // Source: the reentrant lock of Redisson, RLock.lock.
 func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	ask, err := resolveLock(opts)
+	ask, err := Resolve(opts)
 	return l.acquire(ctx, "lock", ask, err)
 }
 
@@ -80,7 +88,7 @@ func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 //
 // Cost, wire and other errors: as [Lock.Lock]. Source: RLock.tryLock.
 func (l *Lock) TryLock(ctx context.Context, opts ...TryOption) (*Hold, error) {
-	ask, err := resolveTry(opts)
+	ask, err := ResolveTry(opts)
 	return l.acquire(ctx, "try lock", ask, err)
 }
 
@@ -91,18 +99,24 @@ func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error
 	if err != nil {
 		return nil, l.failed(op, err)
 	}
-	if outer := l.carried(ctx); outer != nil {
-		hold, err := outer.reenter(ctx, ask)
+	if kind, outer := carried(ctx, l.carry); outer != nil {
+		hold, err := l.reenter(ctx, kind, outer, ask)
 		if !errors.Is(err, errOuterEnded) {
 			return hold, l.failed(op, err)
 		}
 	}
-	s := newSeat(l)
-	held, err := l.e.Acquire(ctx, l.p, ask, s)
-	if err != nil {
-		return nil, l.failed(op, err)
+	hold, err := NewHold(func(seat engine.Seat) (engine.Holding, error) {
+		return l.e.Acquire(ctx, l.p, ask, seat)
+	}, l.of...)
+	return hold, l.failed(op, err)
+}
+
+// reenter refuses a hold of another kind: the caller would wait for itself.
+func (l *Lock) reenter(ctx context.Context, kind string, outer *Hold, ask engine.Ask) (*Hold, error) {
+	if own := l.p.Key().Kind; kind != own {
+		return nil, fmt.Errorf("%w: the context carries a hold of this name of kind %q, not %q", ErrOption, kind, own)
 	}
-	return s.take(held), nil
+	return outer.reenter(ctx, ask)
 }
 
 // Join takes part in a hold that its holder has made joinable with
@@ -117,7 +131,7 @@ func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error
 // with 45 s to live.
 // Errors: [ErrLost] if the hold has ended; [ErrToken]; else as [Lock.Lock].
 func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, error) {
-	ask, err := resolveLock(opts)
+	ask, err := Resolve(opts)
 	if err == nil {
 		err = t.check()
 	}
@@ -127,12 +141,10 @@ func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, er
 	if err != nil {
 		return nil, l.failed("join", err)
 	}
-	s := newSeat(l)
-	held, err := l.e.Join(ctx, l.p, t.String(), t.foreign(), ask, s)
-	if err != nil {
-		return nil, l.failed("join", err)
-	}
-	return s.take(held), nil
+	hold, err := NewHold(func(seat engine.Seat) (engine.Holding, error) {
+		return l.e.Join(ctx, l.p, t.String(), t.foreign(), ask, seat)
+	}, l.of...)
+	return hold, l.failed("join", err)
 }
 
 // ForceUnlock takes the lock away from whoever holds it, and reports whether

@@ -45,14 +45,17 @@ func (o leaseOption) applyLock(ask *engine.Ask) error {
 	return engine.CheckLease(ask.Lease)
 }
 
-func resolveLock(opts []LockOption) (ask engine.Ask, err error) {
+// Resolve is what the options of a Lock ask for. It is for the other packages of
+// the family, as is ResolveTry.
+func Resolve(opts []LockOption) (ask engine.Ask, err error) {
 	if len(opts) == 0 {
 		return engine.Ask{}, nil // and no Ask on the heap
 	}
 	return applyLocks(opts)
 }
 
-func resolveTry(opts []TryOption) (ask engine.Ask, err error) {
+// ResolveTry is what the options of a TryLock ask for.
+func ResolveTry(opts []TryOption) (ask engine.Ask, err error) {
 	ask.Try = true
 	for _, o := range opts {
 		if o == nil {

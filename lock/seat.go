@@ -13,8 +13,8 @@ import (
 // seat is one acquisition and the levels in it. The engine tells it when the
 // acquisition ends; it tells the levels.
 type seat struct {
-	lock *Lock
-	held *engine.Held // set before any hold is given out
+	of   []Handle
+	held engine.Holding // set before any hold is given out
 
 	mu     sync.Mutex
 	levels []*Hold // not yet unlocked
@@ -23,10 +23,8 @@ type seat struct {
 	one    [1]*Hold // the room for levels without re-entry
 }
 
-func newSeat(l *Lock) *seat { return &seat{lock: l} }
-
 // take starts the first level.
-func (s *seat) take(held *engine.Held) *Hold {
+func (s *seat) take(held engine.Holding) *Hold {
 	s.held = held
 	s.first.seat = s
 	s.mu.Lock()

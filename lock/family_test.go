@@ -1,0 +1,130 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// pair is two locks as one holding, as a sibling would make them up.
+type pair struct {
+	*engine.Held
+	second *engine.Held
+}
+
+func (p *pair) Err() error { return errors.Join(p.Held.Err(), p.second.Err()) }
+
+func (p *pair) Release(ctx context.Context, seat engine.Seat) error {
+	return errors.Join(p.Held.Release(ctx, seat), p.second.Release(ctx, seat))
+}
+
+// holding hides what a Held can do beyond a Holding.
+type holding struct{ engine.Holding }
+
+// both acquires two locks for one hold; the second is said to be of another kind.
+func both(t *testing.T, first, second *Lock) *Hold {
+	t.Helper()
+	e, key := second.Identity()
+	hold, err := NewHold(func(seat engine.Seat) (engine.Holding, error) {
+		one, err := first.e.Acquire(t.Context(), first.p, engine.Ask{}, seat)
+		require.NoError(t, err)
+		two, err := second.e.Acquire(t.Context(), second.p, engine.Ask{}, seat)
+		require.NoError(t, err)
+		return holding{&pair{one, two}}, nil
+	}, first.of[0], Handle{e, engine.Key{Kind: "read", Name: key.Name}, second.Name()})
+	require.NoError(t, err)
+	return hold
+}
+
+func TestAHoldOfSeveralLocksIsCarriedForEach(t *testing.T) {
+	t.Parallel()
+	e, _ := recorded(t, nil)
+	first, second, third := New(e, redistest.Name(t)), New(e, redistest.Name(t)), New(e, redistest.Name(t))
+	hold := both(t, first, second)
+	ctx := hold.Context(t.Context())
+
+	for _, of := range []struct {
+		lock       *Lock
+		kind, want string
+	}{
+		{first, "", "lock"}, {first, "lock", "lock"}, {first, "read", ""},
+		{second, "", "read"}, {second, "read", "read"}, {second, "lock", ""},
+		{third, "", ""},
+	} {
+		kind, carried := Carried(ctx, e, of.lock.p.name, of.kind)
+		require.Equal(t, of.want, kind)
+		require.Equal(t, of.want != "", carried == hold)
+	}
+
+	inner, err := first.Lock(ctx)
+	require.NoError(t, err, "it re-enters")
+	require.NoError(t, inner.Unlock(ctx))
+	_, err = second.Lock(ctx)
+	require.ErrorIs(t, err, ErrOption, "of another kind: it would wait for itself")
+	require.ErrorContains(t, err, `"read"`)
+
+	_, err = hold.Token(t.Context())
+	require.ErrorIs(t, err, ErrOption)
+	require.ErrorContains(t, err, first.Name())
+	require.ErrorContains(t, err, second.Name())
+
+	require.NoError(t, hold.Unlock(t.Context()))
+	_, carried := Carried(ctx, e, first.p.name, "")
+	require.Nil(t, carried, "a hold that has ended is as if it were not there")
+	for _, l := range []*Lock{first, second} {
+		held, err := l.Locked(t.Context())
+		require.NoError(t, err)
+		require.False(t, held)
+	}
+}
+
+// A hold of one kind around one of another is found by whoever asks for that.
+func TestAHoldIsFoundBehindOneOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	e, _ := recorded(t, nil)
+	name := redistest.Name(t)
+	write, read := &seat{of: []Handle{{e, engine.Key{Kind: "write", Name: name}, name}}}, &seat{of: []Handle{{e, engine.Key{Kind: "read", Name: name}, name}}}
+	l := New(e, redistest.Name(t))
+	acquire := func(s *seat) *Hold {
+		held, err := e.Acquire(t.Context(), New(e, redistest.Name(t)).p, engine.Ask{}, s)
+		require.NoError(t, err)
+		return s.take(held)
+	}
+	outer, inner := acquire(write), acquire(read)
+	ctx := inner.Context(outer.Context(t.Context()))
+	_, found := Carried(ctx, e, name, "")
+	require.Same(t, inner, found)
+	_, found = Carried(ctx, e, name, "write")
+	require.Same(t, outer, found)
+	_, found = Carried(ctx, e, l.p.name, "")
+	require.Nil(t, found)
+	_, found = Carried(Detach(ctx), e, name, "write")
+	require.Nil(t, found)
+	require.NoError(t, inner.Unlock(ctx))
+	require.NoError(t, outer.Unlock(ctx))
+}
+
+func TestAHoldThatIsNotAcquiredIsNone(t *testing.T) {
+	t.Parallel()
+	hold, err := NewHold(func(engine.Seat) (engine.Holding, error) { return nil, ErrNotAcquired })
+	require.ErrorIs(t, err, ErrNotAcquired)
+	require.Nil(t, hold)
+}
+
+func TestWhatOptionsAskFor(t *testing.T) {
+	t.Parallel()
+	ask, err := Resolve([]LockOption{WithLease(time.Second)})
+	require.NoError(t, err)
+	require.Equal(t, engine.Ask{Lease: time.Second}, ask)
+	ask, err = ResolveTry([]TryOption{WithLease(time.Second), WithWait(time.Minute)})
+	require.NoError(t, err)
+	require.Equal(t, engine.Ask{Lease: time.Second, Wait: time.Minute, Try: true}, ask)
+	_, err = Resolve([]LockOption{nil})
+	require.ErrorIs(t, err, ErrOption)
+}
