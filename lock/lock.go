@@ -65,7 +65,9 @@ func (l *Lock) Identity() (*engine.Engine, engine.Key) { return l.e, l.p.Key() }
 //
 // A waiter sleeps until the lock is released, until the holder's lease ends,
 // or for 5 s at most; goroutines of one process queue in arrival order, and
-// one of them talks to the server for all.
+// one of them talks to the server for all. A server that does not answer, or
+// that refuses for want of memory or disk, is waited for up to a watchdog
+// timeout, and while the slot moves for as long as ctx lasts.
 //
 // Cost: one script call if the lock is free; none if a goroutine of this
 // client hands it over, or on re-entry. A process that waits has one

@@ -20,7 +20,7 @@ func (c *contender) compete(ctx context.Context) (*Held, error) {
 		return nil, err
 	case c.atOnce() && err == nil:
 		return nil, ErrNotAcquired
-	case c.atOnce(), c.e.over(ctx) != nil: // and the turn may have gone with what was won too late
+	case c.atOnce():
 		return nil, err
 	}
 	return c.wait(ctx, left, err)
