@@ -28,10 +28,11 @@
 //
 // # Where they run
 //
-// TestInteropSingle and TestInteropCluster run beside each other, and each starts a world: servers, and JVMs that the tests share. In
-// it they run the proofs of every object, one after the other, with the current Redisson, and the
-// essential ones again with older ones and, on a cluster, with plain channels. Proofs that do next to
-// nothing but wait for leases are in a list of their own, and run at the same time: each object has half a
-// minute, and contests are longer in a soak. A new object adds its proofs to those lists, and its keys to what
-// is looked through at the end: whatever any test has left must be gone within a minute.
+// TestInteropSingle and TestInteropCluster each start a world: servers, and JVMs that the tests share. In it
+// they run the proofs of every object, one after the other, with the current Redisson, and the essential ones
+// again with older ones and, on a cluster, with plain channels. The worlds run beside each other, but for the
+// proofs that contend: each of those has the machine alone. Proofs that do next to nothing but wait for leases
+// are in a list of their own, and run at the same time. Each object has half a minute, and contests are longer
+// in a soak. A new object adds its proofs to those lists, and its keys to what is looked through at the end:
+// whatever any test has left must be gone within a minute.
 package interop

@@ -48,7 +48,7 @@ func main() {
 
 func run(ctx context.Context, o options, stdout io.Writer) error {
 	if len(o.command) == 0 {
-		return errors.New("no command: go run ./internal/testrun go test -json ./...")
+		return errors.New("no command, which is go test -json with what it is to test")
 	}
 	kept, err := keep(o.keep)
 	if err != nil {
