@@ -154,8 +154,8 @@ func read(ctx context.Context, node rueidis.Client, keys []string) (now int64, t
 // storedRule is a rule as it stands in Redis, see package ratelimiter.
 type storedRule struct {
 	ratelimiter.Rate
-	reset  int64 // buckets of an older generation are full
-	paused bool
+	generation, reset int64 // when it was set, µs; buckets of before the reset are full
+	paused            bool
 }
 
 func parseStored(text string) (r storedRule, ok bool) {
@@ -168,7 +168,7 @@ func parseStored(text string) (r storedRule, ok bool) {
 		return r, false
 	}
 	r.Rate = ratelimiter.Rate{N: numbers[2], Per: time.Duration(numbers[3]), Burst: numbers[4], Type: ratelimiter.RateType(numbers[5])}
-	r.reset, r.paused = numbers[1], numbers[6] != 0
+	r.generation, r.reset, r.paused = numbers[0], numbers[1], numbers[6] != 0
 	return r, r.N >= 0 && r.Per > 0
 }
 

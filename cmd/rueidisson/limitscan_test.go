@@ -118,13 +118,13 @@ func TestLimitTop(t *testing.T) {
 // Buckets fill while nobody asks for them.
 func TestLimitTopKnowsWhatHasComeSince(t *testing.T) {
 	t.Parallel()
-	r := storedRule{Rate: ratelimiter.PerSecond(2).WithBurst(10)}
-	for state, want := range map[string]int64{"5 1000000 6 0": 6, "5 1000000 6 1": 5, "5 1000000 20 0": -8, "5 9000000 6 0": 4, "-7 1000000 6 0": 6} {
+	r := storedRule{Rate: ratelimiter.PerSecond(2).WithBurst(10), generation: 5, reset: 3}
+	for state, want := range map[string]int64{"5 1000000 6 0": 6, "5 1000000 6 1": 5, "5 1000000 20 0": -8, "5 9000000 6 0": 4, "-7 1000000 6 0": 6, "4 1000000 20 0": 2} {
 		one, ok := r.scarce("api", "api:{u}", state, 2_000_000)
 		assert.True(t, ok, state)
 		assert.Equal(t, want, one.Remaining, state)
 	}
-	for _, state := range []string{"5 1000000 2 0", "", "5 1 2", "a b c d", "1 2 3 4 5 6"} {
+	for _, state := range []string{"5 1000000 2 0", "2 1000000 9 0", "", "5 1 2", "a b c d", "1 2 3 4 5 6"} {
 		_, ok := r.scarce("api", "api:{u}", state, 2_000_000)
 		assert.False(t, ok, state)
 	}

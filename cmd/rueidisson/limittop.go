@@ -144,16 +144,20 @@ func (r storedRule) scarce(name, redisKey, state string, now int64) (one scarce,
 		one.BlockedMS = (numbers[4]-now-1)/1000 + 1
 	}
 	one.Remaining = r.Burst
-	if reset := numbers[0] > 0 && numbers[0] < r.reset; !reset {
-		one.Remaining -= r.missing(numbers[2], numbers[3], now-numbers[1])
+	switch g, t, w := numbers[0], numbers[1], numbers[2]+min(numbers[3], 1); {
+	case g > 0 && g < r.reset:
+	case g > 0 && g < r.generation: // of an older rate: what that was owed more is forgiven
+		one.Remaining -= r.missing(min(w, r.Burst), now-max(t, r.generation))
+	default:
+		one.Remaining -= r.missing(w, now-t)
 	}
 	return one, one.Remaining < r.Burst || one.BlockedMS > 0
 }
 
-// missing is how many of w tokens and a part of one still are after some µs.
-func (r storedRule) missing(w, part, after int64) int64 {
+// missing is how many of w tokens still are after some µs.
+func (r storedRule) missing(w, after int64) int64 {
 	gained := float64(max(0, after)) * 1000 / float64(r.Per) * float64(r.N)
-	return max(0, int64(math.Ceil(float64(w+min(part, 1))-gained)))
+	return max(0, int64(math.Ceil(float64(w)-gained)))
 }
 
 var unescape = strings.NewReplacer("%7B", "{", "%7D", "}", "%25", "%")
