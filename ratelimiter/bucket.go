@@ -101,9 +101,9 @@ func (b *Bucket) decide(ctx context.Context, n int64) (answer, error) {
 	case n > r.Burst:
 		return answer{}, exceedsBurst(n, r)
 	case r.paused:
-		return answer{r: r, paused: true}, nil
+		return answer{bucket: bucket{r: r}, paused: true}, nil
 	}
-	a, err := b.answer(ctx, ask{r: r, n: n, kind: take})
+	a, err := b.answer(ctx, b.wants(r, n, take))
 	switch {
 	case err != nil:
 		return answer{}, err
@@ -123,6 +123,15 @@ const askAgain = staleAfter
 
 func pausedDecision(r *rule) Decision {
 	return Decision{Paused: true, Limit: r.Burst, Rate: r.Rate, RetryAfter: askAgain, ResetAfter: askAgain}
+}
+
+// wants is an ask of the bucket.
+func (b *Bucket) wants(r *rule, n int64, k kind) ask {
+	a := ask{core: b.core, state: b.state, r: r, n: n, kind: k}
+	if k == reserve || k == charge {
+		a.debt = b.debt(r)
+	}
+	return a
 }
 
 // answer decides in the process where it can, and asks the server otherwise.
@@ -151,8 +160,7 @@ func (b *Bucket) askServer(ctx context.Context, a ask) (answer, error) {
 // do asks the server.
 func (b *Bucket) do(ctx context.Context, a ask) (answer, error) {
 	got, err := b.core.table.Do(ctx, b.state, a)
-	undoable := a.kind == take || a.kind == reserve
-	if err == nil && undoable {
+	if err == nil && a.kind.undoable() {
 		if err = b.unexpected(got.r); err != nil {
 			b.core.left(b.state, a, got)
 		}
@@ -205,7 +213,7 @@ func (b *Bucket) peek(ctx context.Context) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	a, err := b.answer(ctx, ask{r: r, n: 1, kind: peek})
+	a, err := b.answer(ctx, b.wants(r, 1, peek))
 	if err == nil {
 		err = b.unexpected(a.r)
 	}
@@ -241,7 +249,7 @@ func (b *Bucket) Charge(ctx context.Context, n int64) (Decision, error) {
 	if err != nil {
 		return Decision{}, b.failed("charge", err)
 	}
-	a, err := b.answer(ctx, ask{r: r, n: n, kind: charge, debt: b.debt(r)})
+	a, err := b.answer(ctx, b.wants(r, n, charge))
 	if err == nil && !a.ok {
 		err = exceedsDebt(n, b.debt(a.r))
 	}
@@ -281,7 +289,7 @@ func (b *Bucket) Settle(ctx context.Context, reserved, actual int64) error {
 func (b *Bucket) Refund(ctx context.Context, n int64) error {
 	r, err := b.ruleFor(ctx, n)
 	if err == nil {
-		_, err = b.answer(ctx, ask{r: r, n: n, kind: refund})
+		_, err = b.answer(ctx, b.wants(r, n, refund))
 	}
 	return b.failed("refund", err)
 }

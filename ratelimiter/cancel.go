@@ -12,7 +12,7 @@ import (
 type cancellation struct {
 	state  string
 	n      int64
-	a      answer // to the reservation
+	a      bucket // as the reservation left it
 	unused bool   // also if its time has come
 }
 
@@ -21,34 +21,34 @@ type (
 	cancelCall  = combine.Call[cancellation, struct{}]
 )
 
-func (c *core) newCancelTable() *cancelTable {
+func (h *hub) newCancelTable() *cancelTable {
 	return combine.New(combine.Config[string, cancellation, struct{}]{
-		Send: func(state string, _ int, b []*cancelCall) error { return c.sendCancels(state, b) },
-		Cut:  cutCancels, Spawn: c.e.Spawn, Closed: ErrClosed,
+		Send: func(state string, _ int, b []*cancelCall) error { return h.sendCancels(state, b) },
+		Cut:  cutCancels, Spawn: h.e.Spawn, Closed: ErrClosed,
 	})
 }
 
 // cancel gives back what a reservation still holds.
-func (c *core) cancel(ctx context.Context, x cancellation) error {
+func (h *hub) cancel(ctx context.Context, x cancellation) error {
 	if x.a.r.Type == PerClient {
-		c.meters.cancel(x, c.e.Now().Mono)
+		h.meters.cancel(x, h.e.Now().Mono)
 		return nil
 	}
-	_, err := c.cancels.Do(ctx, x.state, x)
+	_, err := h.cancels.Do(ctx, x.state, x)
 	return err
 }
 
 // giveBack cancels a reservation that nobody waits for. What cannot be given
 // back is forfeited. Whoever calls it is a task that Close waits for, so that it
 // can be done here if it is too late for another goroutine.
-func (c *core) giveBack(state string, n int64, a answer) {
+func (h *hub) giveBack(state string, n int64, a bucket) {
 	x := cancellation{state, n, a, true}
 	if a.r.Type == PerClient {
-		c.meters.cancel(x, c.e.Now().Mono)
+		h.meters.cancel(x, h.e.Now().Mono)
 		return
 	}
-	if !c.cancels.Post(state, x) {
-		_ = c.sendCancels(state, []*cancelCall{{Ask: x}})
+	if !h.cancels.Post(state, x) {
+		_ = h.sendCancels(state, []*cancelCall{{Ask: x}})
 	}
 }
 
@@ -64,7 +64,7 @@ func cutCancels(waiting []*cancelCall) int {
 
 // sendCancels is one exchange. The latest go first: who reserved early gets back
 // only what nobody behind needs, so those behind have to be gone by then.
-func (c *core) sendCancels(state string, b []*cancelCall) error {
+func (h *hub) sendCancels(state string, b []*cancelCall) error {
 	all := make([]cancellation, len(b))
 	for i, one := range b {
 		all[i] = one.Ask
@@ -81,8 +81,8 @@ func (c *core) sendCancels(state string, b []*cancelCall) error {
 		}
 		args = append(args, decimal(r.ticks(x.n)), decimal(x.waits()), decimal(x.a.t), unused)
 	}
-	_, err := c.e.Run(context.Background(), cancelScript, []string{state}, args)
-	c.forgetDenial(state)
+	_, err := h.e.Run(context.Background(), cancelScript, []string{state}, args)
+	h.forgetDenial(state)
 	return told(err)
 }
 

@@ -102,10 +102,10 @@ func TestCloseGivesBackWhatNobodyUsed(t *testing.T) {
 		"a take of one": {"take", func(ctx context.Context, l *ratelimiter.Limiter) error { _, err := l.Take(ctx, 4); return err }},
 		"a wait of one": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { return l.WaitN(ctx, 4) }},
 		"a take of several": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error {
-			_, err := ratelimiter.All(l).Take(ctx, 4)
+			_, err := ratelimiter.All(l, l.For("another")).Take(ctx, 4)
 			return err
 		}},
-		"a wait for several": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { return ratelimiter.All(l).WaitN(ctx, 4) }},
+		"a wait for several": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { return ratelimiter.All(l, l.For("another")).WaitN(ctx, 4) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

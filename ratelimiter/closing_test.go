@@ -57,7 +57,7 @@ func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 			<-e.Closing()
 			r.Take()
 
-			err = l.core.send(l.state, c.batch(known))
+			err = l.core.send(l.state, on(l.core, l.state, c.batch(known)))
 			for _, want := range c.errs {
 				assert.ErrorIs(t, err, want)
 			}

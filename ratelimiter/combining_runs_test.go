@@ -23,6 +23,15 @@ func batchOf(asks ...ask) (b batch) {
 	return b
 }
 
+// exchangeOf is what is sent for a batch by a rule.
+func exchangeOf(r *rule, b batch, now time.Duration) *exchange {
+	first := b[0].Ask
+	first.r = r
+	x := newExchange(&first)
+	x.load(b, now)
+	return x
+}
+
 func TestWhatGoesOutTogether(t *testing.T) {
 	t.Parallel()
 	r, other := ruleOf(t, PerHour(10), 1), ruleOf(t, PerHour(20), 2)
@@ -63,7 +72,7 @@ func TestWhatGoesOutTogether(t *testing.T) {
 			b := batchOf(of.asks...)
 			got := cut(b)
 			require.Equal(t, of.want, got)
-			require.LessOrEqual(t, len(newExchange(r, b[:got], 0).runs), maxRuns)
+			require.LessOrEqual(t, len(exchangeOf(r, b[:got], 0).runs), maxRuns)
 		})
 	}
 }
@@ -71,7 +80,7 @@ func TestWhatGoesOutTogether(t *testing.T) {
 func TestRunsAreNeighboursThatWantTheSame(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
-	x := newExchange(r, batchOf(
+	x := exchangeOf(r, batchOf(
 		ask{r: r, n: 5}, ask{r: r, n: 1}, ask{r: r, n: 3, kind: refund}, ask{r: r, n: 1}, ask{r: r, n: 1, kind: peek},
 		ask{r: r, n: 1}, ask{r: r, n: 5}, ask{r: r, n: 5, kind: charge, debt: 9}, ask{r: r, n: 2, kind: refund},
 		ask{r: r, n: 5, kind: reserve, debt: 9, until: forever}, ask{r: r, n: 5, kind: reserve, debt: 9, until: 7 * time.Microsecond},
@@ -87,39 +96,40 @@ func TestRunsAreNeighboursThatWantTheSame(t *testing.T) {
 	assert.Equal(t, []seen{
 		{5, 1, 0, take}, {1, 3, 0, take}, {5, 1, 0, take}, {5, 1, -1, charge}, {5, 1, exact - 1, reserve}, {5, 1, 4, reserve},
 	}, got)
-	assert.Equal(t, 5*r.perToken, x.credit)
-	assert.EqualValues(t, 9, x.owed)
+	assert.Equal(t, 5*r.perToken, x.members[0].credit)
+	assert.EqualValues(t, 9, x.members[0].owed)
 	assert.False(t, x.lean())
-	assert.True(t, newExchange(r, batchOf(ask{r: r, n: 1}, ask{r: r, n: 1}), 0).lean())
-	assert.False(t, newExchange(r, batchOf(ask{r: r, n: 1}, ask{r: r, n: 1, kind: refund}), 0).lean())
-	assert.False(t, newExchange(r, batchOf(ask{r: r, n: 1, kind: peek}), 0).lean())
-	assert.False(t, newExchange(r, batchOf(ask{r: r, n: 1, extra: 2}), 0).lean())
+	assert.True(t, exchangeOf(r, batchOf(ask{r: r, n: 1}, ask{r: r, n: 1}), 0).lean())
+	assert.False(t, exchangeOf(r, batchOf(ask{r: r, n: 1}, ask{r: r, n: 1, kind: refund}), 0).lean())
+	assert.False(t, exchangeOf(r, batchOf(ask{r: r, n: 1, kind: peek}), 0).lean())
+	assert.False(t, exchangeOf(r, batchOf(ask{r: r, n: 1, extra: 2}), 0).lean())
 }
 
 // serve is the server: what decide.lua does to a bucket that nothing refills.
 func serve(x *exchange, q int64, now int64) (after int64) {
-	q = max(0, q-x.credit)
+	m := &x.members[0]
+	q = max(0, q-m.credit)
 	refused := false
 	for i := range x.runs {
 		one := &x.runs[i]
 		ahead := int64(0)
 		if one.kind == charge {
-			ahead = min(x.owed, x.debt) * x.perToken
+			ahead = min(m.owed, m.debt) * m.perToken
 		} else {
-			units := max(0, one.wait) / x.unit
-			ahead = min(x.owed, x.debt) * x.perToken
-			if units < ahead/x.gain {
-				ahead = units * x.gain
+			units := max(0, one.wait) / m.unit
+			ahead = min(m.owed, m.debt) * m.perToken
+			if units < ahead/m.gain {
+				ahead = units * m.gain
 			}
 		}
-		one.k = min(one.calls, max(0, (x.full+ahead-q)/x.ticks(one.n)))
+		one.k = min(one.calls, max(0, (m.full+ahead-q)/m.ticks(one.n)))
 		if one.wait == ifNoneRefused && refused {
 			one.k = 0
 		}
 		refused = refused || one.k < one.calls
-		q += one.k * x.ticks(one.n)
+		q += one.k * m.ticks(one.n)
 	}
-	x.q, x.t, x.now = q, now, now
+	m.q, m.t, x.now = q, now, now
 	return q
 }
 
@@ -129,7 +139,7 @@ func TestABatchIsDecidedAsOneByOne(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
 	b := batchOf(ask{r: r, n: 5}, ask{r: r, n: 1}, ask{r: r, n: 1})
-	x := newExchange(r, b, 0)
+	x := exchangeOf(r, b, 0)
 	serve(x, r.ticks(7), 0)
 	x.deal(b)
 	var allowed []bool
@@ -153,10 +163,10 @@ func TestRandomBatchesAreDecidedAsOneByOne(t *testing.T) {
 		q := r.ticks(rnd.Int64N(30))
 		b := randomBatch(rnd, r)
 		b = b[:cut(b)]
-		x := newExchange(r, b, 0)
+		x := exchangeOf(r, b, 0)
 		after := serve(x, q, 0)
 		x.deal(b)
-		check := max(0, q-x.credit)
+		check := max(0, q-x.members[0].credit)
 		for i, c := range b {
 			want := answerOne(r, c.Ask, &check)
 			require.Equal(t, want, c.Answer.ok, "call %d of %d: %+v", i, len(b), c.Ask)
@@ -185,14 +195,14 @@ func randomBatch(rnd *rand.Rand, r *rule) batch {
 
 // answerOne is one call alone, of which q is the bucket.
 func answerOne(r *rule, a ask, q *int64) bool {
-	alone := newExchange(r, batchOf(a), 0)
+	alone := exchangeOf(r, batchOf(a), 0)
 	switch a.kind {
 	case refund:
 		return true
 	case peek:
 		return *q+r.ticks(a.n) <= r.full
 	case reserve, charge:
-		alone.owed = a.debt
+		alone.members[0].owed = a.debt
 	}
 	*q = serve(alone, *q, 0)
 	return alone.runs[0].k == 1
@@ -203,7 +213,7 @@ func TestSpareTokensComeAfterEverybody(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
 	b := batchOf(ask{r: r, n: 1}, ask{r: r, n: 2, extra: 6}, ask{r: r, n: 3, extra: 6})
-	x := newExchange(r, b, 0)
+	x := exchangeOf(r, b, 0)
 	require.EqualValues(t, 10, serve(x, 0, 0)/r.perToken)
 	x.deal(b)
 	extras, granted := []int64{}, int64(0)
@@ -214,4 +224,51 @@ func TestSpareTokensComeAfterEverybody(t *testing.T) {
 	assert.Equal(t, []int64{0, 4, 0}, extras)
 	assert.EqualValues(t, 10, granted)
 	assert.EqualValues(t, 6*r.perToken, b[2].Answer.q, "of the three calls, without what came along")
+}
+
+// What goes out together is about the same buckets, whatever they are called.
+func TestRequestsOfOtherBucketsDoNotGoOutTogether(t *testing.T) {
+	t.Parallel()
+	r := ruleOf(t, PerHour(10), 1)
+	about := func(states ...string) ask {
+		q := ask{r: r, n: 1, state: states[0]}
+		for _, state := range states {
+			q.all = append(q.all, part{state: state, r: r, n: 1})
+		}
+		return q
+	}
+	one := about("a\x00b", "c")
+	assert.Equal(t, 2, cut(batchOf(one, about("a\x00b", "c"))))
+	assert.Equal(t, 1, cut(batchOf(one, about("a", "b\x00c"))), "they stand in one line")
+	assert.Equal(t, 1, cut(batchOf(one, ask{r: r, n: 1, state: "a\x00b\x00c"})))
+}
+
+// Requests of several sizes about several buckets are runs of one exchange.
+func TestRunsOfSeveralBuckets(t *testing.T) {
+	t.Parallel()
+	r, s := ruleOf(t, PerHour(10), 1), ruleOf(t, PerHour(1000), 2)
+	want := func(n, m int64) ask {
+		return ask{r: r, n: n, all: []part{{state: "a", r: r, n: n}, {state: "b", r: s, n: m}}}
+	}
+	b := batchOf(want(1, 300), want(1, 300), want(1, 500), want(3, 500), want(1, 100))
+	require.Equal(t, 5, cut(b))
+	x := newExchange(&b[0].Ask)
+	x.load(b, 0)
+	require.Len(t, x.runs, 4)
+	x.now, x.members[0].q, x.members[1].q = 7, r.ticks(4), s.ticks(900)
+	for i, k := range []int64{2, 0, 0, 1} {
+		x.runs[i].k = k
+	}
+	x.members[0].q, x.members[1].q = r.ticks(1+3), s.ticks(200+700)
+	x.deal(b)
+	for i, of := range []struct {
+		ok   bool
+		left [2]int64
+	}{
+		{true, [2]int64{8, 500}}, {true, [2]int64{7, 200}}, {false, [2]int64{7, 200}}, {false, [2]int64{7, 200}}, {true, [2]int64{6, 100}},
+	} {
+		d := b[i].Answer.decisions(&b[i].Ask)
+		assert.Equal(t, of.ok, d.Allowed, "call %d", i)
+		assert.Equal(t, of.left, [2]int64{d.Members[0].Remaining, d.Members[1].Remaining}, "call %d", i)
+	}
 }

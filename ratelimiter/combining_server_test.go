@@ -33,6 +33,14 @@ func coreOn(t *testing.T, c rueidis.Client, r Rate) (*core, *rule) {
 	return l.core, stored
 }
 
+// on is a batch about a bucket.
+func on(c *core, state string, b batch) batch {
+	for _, one := range b {
+		one.Ask.core, one.Ask.state = c, state
+	}
+	return b
+}
+
 // What a batch is told by the server is what its calls would have been told
 // one by one: on one bucket all goes out together, on another each call alone.
 func TestABatchGetsTheAnswersOfItsCalls(t *testing.T) {
@@ -45,10 +53,10 @@ func TestABatchGetsTheAnswersOfItsCalls(t *testing.T) {
 	for round := range rounds {
 		b := waitingAtTheFront(c, randomBatch(rnd, r))
 		b = b[:cut(b)]
-		require.NoError(t, c.send(one, b))
+		require.NoError(t, c.send(one, on(c, one, b)))
 		for _, mine := range b { // what is given back comes first in a batch
 			if mine.Ask.kind == refund {
-				require.NoError(t, c.send(many, batchOf(mine.Ask)))
+				require.NoError(t, c.send(many, on(c, many, batchOf(mine.Ask))))
 			}
 		}
 		for i, mine := range b {
@@ -56,7 +64,7 @@ func TestABatchGetsTheAnswersOfItsCalls(t *testing.T) {
 				continue
 			}
 			alone := batchOf(mine.Ask)
-			require.NoError(t, c.send(many, alone))
+			require.NoError(t, c.send(many, on(c, many, alone)))
 			require.Equal(t, alone[0].Answer.ok, mine.Answer.ok, "round %d, call %d of %d: %+v", round, i, len(b), mine.Ask)
 			require.Equal(t, alone[0].Answer.decision(1).Remaining, mine.Answer.decision(1).Remaining, "round %d, call %d of %d: %+v", round, i, len(b), mine.Ask)
 			if mine.Answer.ok {
@@ -96,9 +104,9 @@ func TestFiveOneOneWithThreeLeft(t *testing.T) {
 			t.Parallel()
 			c, r := coreOn(t, client(t), slowly(10))
 			key := keys.BucketOf(c.name, "u")
-			require.NoError(t, c.send(key, batchOf(ask{r: r, n: 7})))
+			require.NoError(t, c.send(key, on(c, key, batchOf(ask{r: r, n: 7}))))
 			b := batchOf(ask{r: r, n: 5}, ask{r: r, n: 1}, ask{r: r, n: 1})
-			require.NoError(t, c.send(key, b))
+			require.NoError(t, c.send(key, on(c, key, b)))
 			var allowed []bool
 			var remaining []int64
 			for _, one := range b {
@@ -120,9 +128,9 @@ func TestABatchOfAnOldRuleIsDecidedByTheNewOne(t *testing.T) {
 	require.NoError(t, l.SetRate(t.Context(), slowly(4)))
 	fresh, err := c.rule(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, c.send(key, batchOf(ask{r: fresh, n: 1})))
+	require.NoError(t, c.send(key, on(c, key, batchOf(ask{r: fresh, n: 1}))))
 	b := batchOf(ask{r: old, n: 2}, ask{r: old, n: 2}, ask{r: old, n: 1}, ask{r: old, n: 5, kind: reserve, until: forever, debt: old.debt})
-	require.NoError(t, c.send(key, b))
+	require.NoError(t, c.send(key, on(c, key, b)))
 	var allowed []bool
 	for _, one := range b {
 		require.Equal(t, fresh.Rate, one.Answer.r.Rate)

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
@@ -23,19 +22,13 @@ const (
 
 // core is what all handles on one limiter share.
 type core struct {
-	e       *engine.Engine
-	name    string // mapped
-	table   *combine.Table[string, ask, answer]
-	cancels *cancelTable
-	cached  atomic.Pointer[cachedRule]
-	asking  singleflight.Group
-	early   atomic.Bool // somebody asks again before the rule is too old
+	*hub
+	name   string // mapped
+	cached atomic.Pointer[cachedRule]
+	asking singleflight.Group
+	early  atomic.Bool // somebody asks again before the rule is too old
 
-	meters   meters // of a PerClient rate
-	standIns meters // while the server cannot be asked
-	denials  denials
-	stocks   stocks
-	breaker  breaker
+	breaker breaker
 }
 
 // cachedRule is what the server said of the rule, between two times of the
@@ -44,25 +37,6 @@ type cachedRule struct {
 	*rule
 	asked, answered time.Duration
 	change          bool // this process changed it
-}
-
-type coreKey struct{ name string }
-
-func coreOf(e *engine.Engine, mapped string) *core {
-	return e.Shared(coreKey{mapped}, func() any { return newCore(e, mapped) }).(*core)
-}
-
-// flights is how many exchanges about one bucket may be under way.
-const flights = 4
-
-func newCore(e *engine.Engine, mapped string) *core {
-	c := &core{e: e, name: mapped}
-	c.table = combine.New(combine.Config[string, ask, answer]{
-		Send: func(state string, _ int, b batch) error { return c.send(state, b) },
-		Cut:  cut, Left: c.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
-	})
-	c.cancels = c.newCancelTable()
-	return c
 }
 
 // rule is the rule in force, as of a second ago at the most.

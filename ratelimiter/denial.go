@@ -94,10 +94,10 @@ func (d *denials) learn(state string, what denial) {
 }
 
 // forgetDenial is for what has made a bucket fuller.
-func (c *core) forgetDenial(state string) {
-	now := c.e.Now().Mono
-	c.denials.mu.Lock()
-	defer c.denials.mu.Unlock()
-	c.denials.outdone.set(state, now)
-	delete(c.denials.by, state)
+func (h *hub) forgetDenial(state string) {
+	now := h.e.Now().Mono
+	h.denials.mu.Lock()
+	defer h.denials.mu.Unlock()
+	h.denials.outdone.set(state, now)
+	delete(h.denials.by, state)
 }

@@ -15,7 +15,7 @@ func TestADenialIsNoLongerThanTheTimeToFull(t *testing.T) {
 	r, err := resolve(Rate{N: 4_999_999_999_999_999, Per: 1_000_000_000 * time.Second, Burst: 1})
 	require.NoError(t, err)
 	r.identify(1, 0)
-	d := denial{answer: answer{r: r, q: r.full}}
+	d := denial{answer: answer{bucket: bucket{r: r, q: r.full}}}
 	for age := time.Millisecond; age <= denialAge; age += time.Millisecond {
 		assert.Zero(t, d.at(age).q, "after %v", age)
 	}

@@ -201,7 +201,7 @@ func TestTheTokensOfACallerWhoHasGoneEndADenial(t *testing.T) {
 	p.Delay(0, 200*time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	gone := begun(func() error { _, err := ratelimiter.All(l).Take(ctx, 5); return err }) // has a line of its own
+	gone := begun(func() error { _, err := ratelimiter.All(l, l.For("another")).Take(ctx, 5); return err }) // has a line of its own
 	p.AwaitCount(t, luaOf(t, "decide"), 1)
 	refused := begun(func() error {
 		d, err := l.Take(t.Context(), 6)

@@ -132,13 +132,13 @@ func TestALostReplyIsUnknownAndNotRepeated(t *testing.T) {
 		"reset":  {"reset", func(f *faulty) { f.took(5) }, func(ctx context.Context, f *faulty) error { return f.b.Reset(ctx) }, 10},
 		"block":  {"block", func(f *faulty) { f.took(5) }, func(ctx context.Context, f *faulty) error { return f.b.Block(ctx, time.Microsecond) }, 5},
 		"all": {"decide", nil, func(ctx context.Context, f *faulty) error {
-			_, err := ratelimiter.All(f.b).Take(ctx, 3)
+			_, err := ratelimiter.All(f.b, f.limiter).Take(ctx, 3)
 			return err
 		}, 7},
 		"refund to all": {"decide", func(f *faulty) { f.took(5) }, func(ctx context.Context, f *faulty) error {
-			return ratelimiter.All(f.b).Refund(ctx, 3)
+			return ratelimiter.All(f.b, f.limiter).Refund(ctx, 3)
 		}, 8},
-		"wait for all": {"decide", nil, func(ctx context.Context, f *faulty) error { return ratelimiter.All(f.b).WaitN(ctx, 3) }, 7},
+		"wait for all": {"decide", nil, func(ctx context.Context, f *faulty) error { return ratelimiter.All(f.b, f.limiter).WaitN(ctx, 3) }, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -289,7 +289,7 @@ func TestEveryOperationSurvivesAScriptFlush(t *testing.T) {
 		"set":     func() error { return f.limiter.SetRate(ctx, ratelimiter.PerHour(faultyBurst)) },
 		"pause":   func() error { return f.limiter.Pause(ctx) },
 		"resume":  func() error { return f.limiter.Resume(ctx) },
-		"all":     func() error { _, err := ratelimiter.All(f.b).Take(ctx, 1); return err },
+		"all":     func() error { _, err := ratelimiter.All(f.b, f.limiter).Take(ctx, 1); return err },
 		"reserve": func() (err error) { r, err = f.b.ReserveN(ctx, faultyBurst); return err },
 		"cancel": func() error {
 			if r == nil {

@@ -24,7 +24,7 @@ type Limiter struct {
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.RateLimiter.
 func New(e *engine.Engine, name string, opts ...Option) *Limiter {
-	c := coreOf(e, e.Map(name))
+	c := hubOf(e).core(e.Map(name))
 	l := &Limiter{Bucket{handle: &handle{core: c, limiter: name}, state: keys.Bucket(c.name)}}
 	l.bad = l.configure(opts)
 	switch {

@@ -47,10 +47,10 @@ func TestWhatIsForgottenOfOneKeyIsNotForgottenOfOthers(t *testing.T) {
 	s.dropped.set("a", 7)
 	const before = 5 // when what is answered now was asked for
 	for state, want := range map[string]bool{"a": false, "b": true} {
-		d.learn(state, denial{answer{r: r, q: r.full}, before})
+		d.learn(state, denial{answer{bucket: bucket{r: r, q: r.full}}, before})
 		_, known := d.by[state]
 		assert.Equal(t, want, known, "the refusal of %s", state)
-		s.add(state, answer{r: r, extra: 3}, 3, before)
+		s.add(state, answer{bucket: bucket{r: r}, extra: 3}, 3, before)
 		assert.Equal(t, want, s.tokens(state) == 3, "the stock of %s", state)
 	}
 }

@@ -28,7 +28,8 @@ func (m *meters) answer(state string, a ask, now time.Duration) answer {
 	defer m.mu.Unlock()
 	b := m.load(state, a.r, micros(now))
 	before := b
-	got := answer{r: b.r, ok: b.serve(&a, now)}
+	got := answer{ok: b.serve(&a, now)}
+	got.r = b.r
 	got.q, got.t, got.late, got.block = b.q, b.t, b.t-micros(now), max(0, b.block-micros(now))
 	if b.q != before.q || b.t != before.t {
 		m.store(state, b, micros(now))

@@ -53,7 +53,7 @@ func (c *bucketCase) decide(a ask) answer {
 	c.t.Helper()
 	a.r = c.r
 	b := batch{{Ask: a}}
-	x := newExchange(c.r, b, 0)
+	x := exchangeOf(c.r, b, 0)
 	defer x.free()
 	fill(c.t, x, c.run(request{script: decideScript, args: decideArgs(x)}).numbers)
 	x.deal(b)
@@ -64,10 +64,7 @@ func (c *bucketCase) decide(a ask) answer {
 func fill(t testing.TB, x *exchange, numbers []int64) {
 	t.Helper()
 	require.Len(t, numbers, 4+len(x.runs))
-	x.now, x.q, x.t, x.block = numbers[0], numbers[1], numbers[2], numbers[3]
-	for i := range x.runs {
-		x.runs[i].k = numbers[4+i]
-	}
+	x.read(numbers)
 }
 
 func (c *bucketCase) take(n int64) answer { return c.decide(ask{n: n, kind: take}) }

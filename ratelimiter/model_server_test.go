@@ -3,6 +3,7 @@ package ratelimiter
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -201,7 +202,7 @@ func (w *served) next() []request {
 // decide is a batch. What the lean script can do, both have to do alike.
 func (w *served) decide(r pair, b batch) []request {
 	w.note("%v gen %d: %s", r.code.Rate, r.code.generation, wish{b, w.mono()})
-	x := newExchange(r.code, b, w.mono())
+	x := exchangeOf(r.code, b, w.mono())
 	args := decideArgs(x)
 	general := request{script: decideScript, key: w.key, args: args, check: func(got reply) { w.decided(r, b, x, got) }}
 	if !x.lean() {
@@ -211,7 +212,7 @@ func (w *served) decide(r pair, b batch) []request {
 	first := request{decideScript, w.key + ":twin", w.key, args, func(got reply) { twin = got }}
 	s := &r.code.texts
 	lean := request{script: takeScript, key: w.key, args: []string{
-		s.generation, s.gain, s.perToken, s.full, s.unit, decimal(x.ticks(x.runs[0].n)), decimal(x.runs[0].calls),
+		s.generation, s.gain, s.perToken, s.full, s.unit, decimal(x.members[0].ticks(x.runs[0].n)), decimal(x.runs[0].calls),
 	}}
 	lean.check = func(got reply) {
 		if len(got.numbers) == 0 {
@@ -234,19 +235,16 @@ func (w *served) adopting(r pair, b batch) request {
 	older := *r.model
 	older.reset = -1
 	r.model = &older
-	x := newExchange(r.code, b, w.mono())
+	x := exchangeOf(r.code, b, w.mono())
 	x.adopt = true
 	w.note("the same, adopting")
 	return request{script: decideScript, key: w.key, args: decideArgs(x), check: func(got reply) { w.decided(r, b, x, got) }}
 }
 
-// decideArgs is what core.decide sends.
+// decideArgs is what an exchange sends.
 func decideArgs(x *exchange) []string {
-	args := x.member()
-	for i := range x.runs {
-		args = append(args, decimal(x.runs[i].calls), decimal(x.runs[i].wait), decimal(x.ticks(x.runs[i].n)))
-	}
-	return args
+	x.argue()
+	return slices.Clone(x.args)
 }
 
 // decided compares one exchange with the model.

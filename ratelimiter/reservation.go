@@ -60,7 +60,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	b := r.b
 	err := b.usable(ctx)
 	if err == nil && r.used.CompareAndSwap(false, true) {
-		err = b.core.cancel(ctx, cancellation{b.state, r.n, r.got, false})
+		err = b.core.cancel(ctx, cancellation{b.state, r.n, r.got.bucket, false})
 		// Who did not hear the answer does not know whether it was done.
 		r.used.Store(err == nil || ctx.Err() != nil || errors.Is(err, ErrUnknown) || errors.Is(err, combine.ErrAborted))
 	}

@@ -135,7 +135,7 @@ func TestDecisionsOfExtremeRules(t *testing.T) {
 		for _, q := range []int64{0, 1, r.perToken, r.full, deepest} {
 			for _, late := range []int64{0, 1, -r.unit + 1, 1_000_000, 1 << 60 / 1000} {
 				for _, n := range []int64{1, r.Burst, r.Burst + 1, math.MaxInt64} {
-					a := answer{r: r, q: q, late: late, block: max(0, late-1_000_000)}
+					a := answer{bucket: bucket{r: r, q: q, late: late, block: max(0, late-1_000_000)}}
 					d := a.decision(n)
 					sane(t, d, a)
 					a.ok = true

@@ -34,7 +34,7 @@ func (b *Bucket) fromStock(ctx context.Context, a ask) (answer, error) {
 	}
 	if err == nil && got.extra > 0 {
 		if back := b.core.stocks.add(b.state, got, b.prefetch, now); back > 0 {
-			b.core.giveBackTokens(b.state, ask{r: got.r, n: back, kind: refund, debt: a.debt})
+			b.core.giveBackTokens(part{b.core, b.state, got.r, back, 0})
 		}
 	}
 	return got, err
@@ -133,10 +133,10 @@ func (s *stocks) add(state string, got answer, most int64, asked time.Duration) 
 }
 
 // dropStock forgets what was taken beforehand.
-func (c *core) dropStock(state string) {
-	now := c.e.Now().Mono
-	c.stocks.mu.Lock()
-	defer c.stocks.mu.Unlock()
-	c.stocks.dropped.set(state, now)
-	delete(c.stocks.by, state)
+func (h *hub) dropStock(state string) {
+	now := h.e.Now().Mono
+	h.stocks.mu.Lock()
+	defer h.stocks.mu.Unlock()
+	h.stocks.dropped.set(state, now)
+	delete(h.stocks.by, state)
 }

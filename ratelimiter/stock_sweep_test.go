@@ -20,7 +20,7 @@ func TestStocksThatHaveExpiredAreForgotten(t *testing.T) {
 	const keys, inUse = 100_000, 1000 // one each millisecond, and full in a second
 	for i := range keys {
 		now := time.Second + time.Duration(i)*time.Millisecond
-		require.Zero(t, s.add("key "+strconv.Itoa(i), answer{r: r, q: r.perToken, extra: 1}, 1, now))
+		require.Zero(t, s.add("key "+strconv.Itoa(i), answer{bucket: bucket{r: r, q: r.perToken}, extra: 1}, 1, now))
 	}
 	assert.GreaterOrEqual(t, len(s.by), inUse)
 	assert.LessOrEqual(t, len(s.by), 3*inUse)

@@ -81,12 +81,12 @@ func (a *Combined) undecided(ctx context.Context, op string, n []int64, err erro
 }
 
 // reserved tells what became of the reservations.
-func (a *Combined) reserved(ctx context.Context, n []int64, answers allAnswer, err error) {
+func (a *Combined) reserved(ctx context.Context, n []int64, q *ask, got *answer, err error) {
 	switch {
 	case a.members[0].core.e.Decisions == nil:
 	case err != nil && !refusal(err):
 		_ = a.undecided(ctx, "wait", n, err)
 	default:
-		a.decided(ctx, n, answers.decision(n), answers[0].together)
+		a.decided(ctx, n, got.decisions(q), got.together)
 	}
 }

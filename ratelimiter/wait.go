@@ -74,7 +74,9 @@ func (b *Bucket) reserve(ctx context.Context, n int64, until time.Duration) (ans
 	case r.paused:
 		return answer{}, errPaused
 	}
-	a, err := b.answer(ctx, ask{r: r, n: n, kind: reserve, until: until, debt: b.debt(r)})
+	want := b.wants(r, n, reserve)
+	want.until = until
+	a, err := b.answer(ctx, want)
 	if err == nil && !a.ok {
 		err = a.refused(n, until, b.core.e.Now().Mono)
 	}
@@ -83,7 +85,7 @@ func (b *Bucket) reserve(ctx context.Context, n int64, until time.Duration) (ans
 
 // refused is why a reservation was: the deadline comes first, or too much is
 // owed.
-func (a answer) refused(n int64, until, now time.Duration) error {
+func (a *bucket) refused(n int64, until, now time.Duration) error {
 	switch delay := a.enough(n); {
 	case n > a.r.Burst:
 		return exceedsBurst(n, a.r)
@@ -98,7 +100,7 @@ func (a answer) refused(n int64, until, now time.Duration) error {
 func (b *Bucket) sleepOut(ctx context.Context, n int64, a answer) error {
 	err := b.core.sleep(ctx, a.delay())
 	if err != nil {
-		b.core.giveBack(b.state, n, a)
+		b.core.giveBack(b.state, n, a.bucket)
 	}
 	return err
 }

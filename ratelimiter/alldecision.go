@@ -1,0 +1,58 @@
+package ratelimiter
+
+// AllDecision is the answer about several limits.
+type AllDecision struct {
+	// Allowed says whether all members granted. Remaining is the smallest of
+	// theirs, with that member's Limit and Rate; RetryAfter and ResetAfter are
+	// the longest.
+	Decision
+
+	// Members are the limits in the order in which they were given. Allowed
+	// says there whether this one alone would have granted; while a member is
+	// paused, a request asks nobody, and it is false for all.
+	Members []Decision
+}
+
+// decisions is what several buckets say. Where the whole was not granted, one alone
+// might have been.
+func (a *answer) decisions(q *ask) AllDecision {
+	d := AllDecision{Members: make([]Decision, q.members())}
+	for i := range d.Members {
+		b, n := a.of(i), q.of(i).n
+		d.Members[i] = b.decision(a.ok || b.has(n), n)
+	}
+	d.Decision = tightest(d.Members, a.ok)
+	return d
+}
+
+// paused is the answer while a member is paused.
+func (a *ask) paused() (d AllDecision, paused bool) {
+	for i := range a.members() {
+		r := a.of(i).r
+		one := Decision{Limit: r.Burst, Rate: r.Rate}
+		if r.paused {
+			one, paused = pausedDecision(r), true
+		}
+		d.Members = append(d.Members, one)
+	}
+	d.Decision = tightest(d.Members, false)
+	return d, paused
+}
+
+// tightest is what several decisions say together.
+func tightest(all []Decision, allowed bool) Decision {
+	d := all[0]
+	for _, one := range all[1:] {
+		if d.boundless() || !one.boundless() && one.Remaining < d.Remaining {
+			d.Remaining, d.Limit, d.Rate = one.Remaining, one.Limit, one.Rate
+		}
+		d.Paused = d.Paused || one.Paused
+		d.RetryAfter, d.ResetAfter = max(d.RetryAfter, one.RetryAfter), max(d.ResetAfter, one.ResetAfter)
+	}
+	d.Allowed = allowed
+	return d
+}
+
+// boundless reports whether the decision is that of [Open], which counts
+// nothing.
+func (d *Decision) boundless() bool { return d.Allowed && d.Limit == 0 }

@@ -1,0 +1,198 @@
+package ratelimiter
+
+import (
+	"context"
+	"fmt"
+)
+
+// Allow reports whether each member has a token now, and takes them.
+func (a *Combined) Allow(ctx context.Context) (bool, error) { return a.AllowN(ctx, 1) }
+
+// AllowN reports whether each member has n tokens now, and takes them.
+func (a *Combined) AllowN(ctx context.Context, n int64) (bool, error) {
+	d, err := a.take(ctx, "allow", []int64{n})
+	return d.Allowed, err
+}
+
+// Take takes n tokens of each member if all have them now.
+//
+// Cost: one round trip; on a hot key, calls of one process for as many tokens
+// go out together. Errors: see [Bucket] and [All]; [ErrExceedsBurst] if n is
+// more than a member holds.
+func (a *Combined) Take(ctx context.Context, n int64) (AllDecision, error) {
+	return a.take(ctx, "take", []int64{n})
+}
+
+// TakeEach is Take with a number of tokens for each member, in their order, such
+// as one request and 2,000 model tokens. Another count of numbers than of members
+// is an [ErrOption].
+func (a *Combined) TakeEach(ctx context.Context, n ...int64) (AllDecision, error) {
+	if err := a.each(n); err != nil {
+		return AllDecision{}, a.failed("take", err)
+	}
+	return a.take(ctx, "take", n)
+}
+
+// each checks that there is a number for each member.
+func (a *Combined) each(n []int64) error {
+	if a.bad == nil && len(n) != len(a.members) {
+		return fmt.Errorf("%w: %d numbers for %d members", ErrOption, len(n), len(a.members))
+	}
+	return a.bad
+}
+
+func (a *Combined) take(ctx context.Context, op string, n []int64) (AllDecision, error) {
+	d, err := a.tryTake(ctx, n)
+	if err != nil {
+		return AllDecision{}, a.undecided(ctx, op, n, err)
+	}
+	return d, nil
+}
+
+func (a *Combined) tryTake(ctx context.Context, n []int64) (AllDecision, error) {
+	if within, ok := a.patience(); ok {
+		return a.orFallBack(ctx, n, within)
+	}
+	return a.decide(ctx, n)
+}
+
+// decide is what the rules say.
+func (a *Combined) decide(ctx context.Context, n []int64) (AllDecision, error) {
+	q, err := a.ask(ctx, n, take)
+	if err != nil {
+		return AllDecision{}, err
+	}
+	if d, paused := q.paused(); paused {
+		a.decided(ctx, n, d, 0)
+		return d, nil
+	}
+	got, err := a.do(ctx, q)
+	if err == nil && !got.ok {
+		err = a.exceed(&q, &got)
+	}
+	if err != nil {
+		return AllDecision{}, err
+	}
+	d := got.decisions(&q)
+	a.decided(ctx, n, d, got.together)
+	return d, nil
+}
+
+// ask checks a request, and knows the rules by which it is made.
+func (a *Combined) ask(ctx context.Context, n []int64, k kind) (ask, error) {
+	if a.bad != nil {
+		return ask{}, a.bad
+	}
+	if err := a.members[0].usable(ctx); err != nil {
+		return ask{}, err
+	}
+	parts := make([]part, len(a.members))
+	for i, b := range a.members {
+		want := of(n, i)
+		r, err := b.ruleFor(ctx, want)
+		switch {
+		case err != nil:
+			return ask{}, fmt.Errorf("%v: %w", b, err)
+		case r.Type == PerClient:
+			return ask{}, fmt.Errorf("%w: %v has a rate per client", ErrOption, b)
+		case want > r.Burst && k.undoable():
+			return ask{}, fmt.Errorf("%v: %w", b, exceedsBurst(want, r))
+		}
+		one := b.wants(r, want, k)
+		parts[i] = one.of(0)
+	}
+	q := parts[0].alone(k)
+	if len(parts) > 1 {
+		q.all = parts
+	}
+	return q, nil
+}
+
+// of is the number for a member, where one number may stand for all.
+func of(n []int64, member int) int64 { return n[min(member, len(n)-1)] }
+
+// do asks the server. An answer by a rate that came meanwhile, and is not the
+// expected one, is an error, but for a refund, which was done.
+func (a *Combined) do(ctx context.Context, q ask) (answer, error) {
+	c := a.members[0].core
+	if q.kind == refund {
+		return insist(ctx, c.e, func(ctx context.Context) (answer, error) { return c.table.Do(ctx, a.key, q) })
+	}
+	got, err := c.table.Do(ctx, a.key, q)
+	if err != nil {
+		return answer{}, err
+	}
+	for i, b := range a.members {
+		if err := b.unexpected(got.of(i).r); err != nil {
+			c.left(a.key, q, got)
+			return answer{}, fmt.Errorf("%v: %w", b, err)
+		}
+	}
+	return got, nil
+}
+
+// exceed is the error of a refusal that no wait would end.
+func (a *Combined) exceed(q *ask, got *answer) error {
+	for i, b := range a.members {
+		if r, n := got.of(i).r, q.of(i).n; n > r.Burst {
+			return fmt.Errorf("%v: %w", b, exceedsBurst(n, r))
+		}
+	}
+	return nil
+}
+
+// Peek looks without taking anything: the decision that a request of one token
+// of each member would get. Each member's is there also while another is
+// paused.
+//
+// Cost: one round trip. Errors: see [Bucket] and [All].
+func (a *Combined) Peek(ctx context.Context) (AllDecision, error) {
+	d, err := a.peek(ctx)
+	return d, a.failed("peek", err)
+}
+
+func (a *Combined) peek(ctx context.Context) (AllDecision, error) {
+	q, err := a.ask(ctx, []int64{1}, peek)
+	if err != nil {
+		return AllDecision{}, err
+	}
+	got, err := a.do(ctx, q)
+	if err != nil {
+		return AllDecision{}, err
+	}
+	d, allowed := got.decisions(&q), got.ok
+	for i := range d.Members {
+		if q.of(i).r.paused {
+			d.Members[i].pause()
+			allowed = false
+		}
+	}
+	d.Decision = tightest(d.Members, allowed)
+	return d, nil
+}
+
+// Refund gives n tokens back to each member, up to full buckets. It is
+// [Bucket.Refund] for several limits, and one request for all of them: after
+// [ErrUnknown] all got theirs or none did.
+//
+// Cost: one round trip. Errors: see [Bucket] and [All].
+func (a *Combined) Refund(ctx context.Context, n int64) error {
+	return a.refund(ctx, []int64{n})
+}
+
+// RefundEach is Refund with a number of tokens for each member, as
+// [Combined.TakeEach] took them.
+func (a *Combined) RefundEach(ctx context.Context, n ...int64) error {
+	if err := a.each(n); err != nil {
+		return a.failed("refund", err)
+	}
+	return a.refund(ctx, n)
+}
+
+func (a *Combined) refund(ctx context.Context, n []int64) error {
+	q, err := a.ask(ctx, n, refund)
+	if err == nil {
+		_, err = a.do(ctx, q)
+	}
+	return a.failed("refund", err)
+}

@@ -1,0 +1,77 @@
+package ratelimiter
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Wait waits for one token of each member. See [Combined.WaitN].
+func (a *Combined) Wait(ctx context.Context) error { return a.WaitN(ctx, 1) }
+
+// WaitN waits until n tokens of each member are its own, and takes them. It is
+// [Bucket.WaitN] for several limits: the longest of their waits counts. The
+// other members' tokens are taken when it is asked, too, and count there as of
+// when they would have been there, though they are used later. While a member is
+// paused it fails with [ErrExceedsDeadline] or waits, as there.
+//
+// Cost: one round trip. Errors: as [Bucket.WaitN], and see [All].
+func (a *Combined) WaitN(ctx context.Context, n int64) error {
+	if a.bad != nil {
+		return a.failed("wait", a.bad)
+	}
+	return a.failed("wait", a.members[0].core.during(func() error { return a.waitN(ctx, []int64{n}) }))
+}
+
+func (a *Combined) waitN(ctx context.Context, n []int64) error {
+	for {
+		q, err := a.ask(ctx, n, reserve)
+		if err != nil {
+			a.reserved(ctx, n, nil, nil, err)
+			return err
+		}
+		c := a.members[0].core
+		q.until = c.until(ctx)
+		d, paused := q.paused()
+		if !paused {
+			return a.reserveAndSleep(ctx, c, n, q)
+		}
+		if q.until != forever && q.until < c.e.Now().Mono+askAgain {
+			a.decided(ctx, n, d, 0)
+			return fmt.Errorf("%w: %w", ErrExceedsDeadline, errPaused)
+		}
+		if err := c.sleep(ctx, askAgain); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *Combined) reserveAndSleep(ctx context.Context, c *core, n []int64, q ask) error {
+	got, err := a.do(ctx, q)
+	if err == nil && !got.ok {
+		err = a.refused(&q, &got)
+	}
+	a.reserved(ctx, n, &q, &got, err)
+	if err != nil {
+		return err
+	}
+	err = c.sleep(ctx, got.delay())
+	if err != nil {
+		c.left(a.key, q, got)
+	}
+	return err
+}
+
+// refused is why the reservations were.
+func (a *Combined) refused(q *ask, got *answer) error {
+	if err := a.exceed(q, got); err != nil {
+		return err
+	}
+	worst, latest := 0, time.Duration(-1)
+	for i := range a.members {
+		if delay := got.of(i).enough(q.of(i).n); delay > latest {
+			worst, latest = i, delay
+		}
+	}
+	return fmt.Errorf("%v: %w", a.members[worst], got.of(worst).refused(q.of(worst).n, q.until, q.core.e.Now().Mono))
+}

@@ -1,0 +1,269 @@
+package ratelimiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// exchange is one script call: what a batch asks of one bucket, or of several at
+// once. Exchanges are used again, since a call is cheap enough for its memory to
+// count.
+type exchange struct {
+	members []member
+	runs    []run
+	keys    []string
+	args    []string
+	extra   int64 // single tokens to take along: the last run, which is no call's
+	adopt   bool  // also states of newer rules
+	now     int64 // the answer's time
+}
+
+// member is one of the buckets of an exchange.
+type member struct {
+	*rule
+	core   *core
+	credit int64 // ticks
+	owed   int64 // the most tokens of debt, 0 if nothing may be owed
+
+	q, t  int64 // the answer
+	block int64 // until when, 0 if not blocked
+}
+
+// run is neighbours in a batch that want the same.
+type run struct {
+	*ask
+	calls int64
+	wait  int64 // µs
+	k     int64 // how many were granted
+}
+
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
+
+// newExchange is about the buckets of an ask, by its rules.
+func newExchange(first *ask) *exchange {
+	x := exchanges.Get().(*exchange)
+	for i := range first.members() {
+		p := first.of(i)
+		x.members = append(x.members, member{rule: p.r, core: p.core})
+		x.keys = append(x.keys, p.state)
+	}
+	return x
+}
+
+// free keeps the exchange for the next one.
+func (x *exchange) free() {
+	clear(x.members)
+	clear(x.runs)
+	*x = exchange{members: x.members[:0], runs: x.runs[:0], keys: x.keys[:0], args: x.args[:0]}
+	exchanges.Put(x)
+}
+
+// load puts the batch into runs, by the rules of now.
+func (x *exchange) load(b batch, now time.Duration) {
+	x.runs, x.extra = x.runs[:0], 0
+	for i := range x.members {
+		x.members[i].credit, x.members[i].owed = 0, 0
+	}
+	for _, c := range b {
+		x.add(&c.Ask, now)
+	}
+	if x.extra > 0 {
+		x.runs = append(x.runs, run{ask: &oneMore, calls: x.extra, wait: ifNoneRefused})
+	}
+}
+
+var oneMore = ask{n: 1}
+
+// ifNoneRefused is the wait of tokens that are only to be taken along.
+const ifNoneRefused = -2
+
+func (x *exchange) add(a *ask, now time.Duration) {
+	for i := range x.members {
+		m, p := &x.members[i], a.of(i)
+		if a.kind == refund {
+			m.credit = min(exact-1, m.credit+m.ticks(p.n))
+		}
+		m.owed = max(m.owed, p.debt)
+	}
+	x.extra = max(x.extra, a.extra)
+	switch last := len(x.runs) - 1; {
+	case !a.counts():
+	case last >= 0 && x.runs[last].alike(a):
+		x.runs[last].calls++
+	default:
+		x.runs = append(x.runs, run{ask: a, calls: 1, wait: a.wait(now)})
+	}
+}
+
+// errStale says that somebody decided by a newer rule already.
+var errStale = errors.New("the rule has changed")
+
+// lean reports whether take.lua will do.
+func (x *exchange) lean() bool {
+	return len(x.members) == 1 && len(x.runs) == 1 && x.runs[0].kind == take && x.members[0].credit == 0 && !x.adopt
+}
+
+func (x *exchange) run(e *engine.Engine) error {
+	if x.lean() {
+		done, err := x.take(e)
+		if done || err != nil {
+			return err
+		}
+	}
+	return x.decide(e)
+}
+
+// take tries the lean script. It is not done if that does not know the state.
+func (x *exchange) take(e *engine.Engine) (done bool, err error) {
+	m, only := &x.members[0], &x.runs[0]
+	s := &m.texts
+	x.args = append(x.args[:0], s.generation, s.gain, s.perToken, s.full, s.unit, m.cost(take, only.n), decimal(only.calls))
+	answer, err := x.send(e, takeScript)
+	if err != nil || answer.Nil {
+		return false, told(err)
+	}
+	numbers, err := answer.AsIntSlice()
+	if err != nil || len(numbers) != 4 {
+		return false, fmt.Errorf("take.lua said %v: %w", numbers, errors.Join(err, ErrUnknown))
+	}
+	m.q, m.t, x.now, only.k = numbers[0], numbers[1], numbers[2], numbers[3]
+	return true, nil
+}
+
+// decide asks the script that can all.
+func (x *exchange) decide(e *engine.Engine) error {
+	x.argue()
+	answer, err := x.send(e, decideScript)
+	if err != nil {
+		return told(err)
+	}
+	numbers, err := answer.AsIntSlice()
+	switch {
+	case err == nil && len(numbers) == 1:
+		return errStale
+	case err != nil || len(numbers) != 1+3*len(x.members)+len(x.runs):
+		return fmt.Errorf("decide.lua said %v: %w", numbers, errors.Join(err, ErrUnknown))
+	}
+	x.read(numbers)
+	return nil
+}
+
+// argue writes the arguments of decide.lua.
+func (x *exchange) argue() {
+	x.args = x.args[:0]
+	for i := range x.members {
+		x.args = x.members[i].argue(x.args, x.adopt)
+	}
+	for i := range x.runs {
+		one := &x.runs[i]
+		x.args = append(x.args, decimal(one.calls), decimal(one.wait))
+		for j := range x.members {
+			x.args = append(x.args, x.members[j].cost(one.kind, one.of(j).n))
+		}
+	}
+}
+
+// argue writes the eight numbers by which decide.lua knows a bucket.
+func (m *member) argue(args []string, adopt bool) []string {
+	s := &m.texts
+	reset, owed := s.reset, min(m.owed, m.debt)
+	if adopt {
+		reset = "-1"
+	}
+	if owed == 0 { // what is owed already stays
+		owed = m.debt
+	}
+	return append(args, s.generation, reset, s.gain, s.perToken, s.full, s.unit, decimal(m.ticks(owed)), decimal(m.credit))
+}
+
+// read takes what decide.lua said.
+func (x *exchange) read(numbers []int64) {
+	x.now = numbers[0]
+	for i := range x.members {
+		m := &x.members[i]
+		m.q, m.t, m.block = numbers[1+3*i], numbers[2+3*i], numbers[3+3*i]
+	}
+	for i := range x.runs {
+		x.runs[i].k = numbers[1+3*len(x.members)+i]
+	}
+}
+
+func (x *exchange) send(e *engine.Engine, s *scripts.Script) (engine.Answer, error) {
+	return e.Run(context.Background(), s, x.keys, x.args)
+}
+
+// cost is the ticks of n tokens, as a script gets them.
+func (r *rule) cost(k kind, n int64) string {
+	switch {
+	case n == 1:
+		return r.texts.perToken
+	case n > r.Burst && k != charge: // the burst was larger when it was asked for
+		return never
+	}
+	return decimal(r.ticks(n))
+}
+
+// never is more ticks than are ever there.
+var never = decimal(exact)
+
+// deal gives the calls their answers, in order: the first k of a run were
+// granted, each on top of those before it.
+func (x *exchange) deal(b batch) {
+	x.rewind()
+	extra := int64(0)
+	if x.extra > 0 {
+		extra = x.runs[len(x.runs)-1].k
+	}
+	at, served := -1, int64(0)
+	for _, c := range b {
+		granted := false
+		if c.Ask.counts() {
+			if at < 0 || served == x.runs[at].calls {
+				at, served = at+1, 0
+			}
+			served++
+			granted = served <= x.runs[at].k
+		}
+		c.Answer = x.answer(&c.Ask, granted)
+		c.Answer.together = len(b)
+		if c.Ask.extra > 0 {
+			c.Answer.extra, extra = extra, 0
+		}
+	}
+}
+
+// rewind turns the buckets back to before the runs.
+func (x *exchange) rewind() {
+	for i := range x.members {
+		m := &x.members[i]
+		for j := range x.runs {
+			m.q -= x.runs[j].k * m.ticks(x.runs[j].of(i).n)
+		}
+	}
+}
+
+// answer is that of one call, after those before it.
+func (x *exchange) answer(a *ask, granted bool) (got answer) {
+	if a.all != nil {
+		got.all = make([]bucket, len(a.all))
+	}
+	there := true
+	for i := range x.members {
+		m, b, n := &x.members[i], got.of(i), a.of(i).n
+		if granted {
+			m.q += m.ticks(n)
+		}
+		// Before a reservation under a block moved the bucket on, it was another count.
+		*b = bucket{r: m.rule, q: max(0, m.q), t: m.t, late: m.t - x.now, block: max(0, m.block-x.now)}
+		there = there && m.q+m.ticks(n) <= m.full && b.block == 0
+	}
+	got.bucket = *got.of(0)
+	got.ok = granted || a.kind == refund || a.kind == peek && there
+	return got
+}

@@ -1,0 +1,86 @@
+package ratelimiter
+
+import (
+	"runtime"
+	"sync"
+	"weak"
+
+	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// hub is what the limiters of one client have in common. Names and keys are
+// without number, and many are used once: whatever is kept for one goes when it
+// says no more than its absence, and is bounded until then.
+type hub struct {
+	e       *engine.Engine
+	table   *combine.Table[string, ask, answer]
+	cancels *cancelTable
+
+	meters   meters // of PerClient rates
+	standIns meters // while the server cannot be asked
+	denials  denials
+	stocks   stocks
+
+	cores sync.Map // name: weak.Pointer[core]
+	mu    sync.Mutex
+	kept  [keptCores]*core // the latest
+	next  int
+}
+
+// keptCores is how many limiters that nobody has a handle on are remembered: who
+// makes one for each request would ask for the rate each time otherwise.
+const keptCores = 1024
+
+type hubKey struct{}
+
+func hubOf(e *engine.Engine) *hub {
+	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
+}
+
+// flights is how many exchanges about one bucket may be under way.
+const flights = 4
+
+func newHub(e *engine.Engine) *hub {
+	h := &hub{e: e}
+	h.table = combine.New(combine.Config[string, ask, answer]{
+		Send: func(key string, _ int, b batch) error { return h.send(key, b) },
+		Cut:  cut, Left: h.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+	})
+	h.cancels = h.newCancelTable()
+	return h
+}
+
+// core is the one of a name: all handles on it have the same, for as long as
+// there is one.
+func (h *hub) core(name string) *core {
+	for {
+		if there, ok := h.cores.Load(name); ok {
+			if c := there.(weak.Pointer[core]).Value(); c != nil {
+				return c
+			}
+			h.cores.CompareAndDelete(name, there)
+		}
+		c := &core{hub: h, name: name}
+		if _, there := h.cores.LoadOrStore(name, weak.Make(c)); !there {
+			h.keep(c)
+			return c
+		}
+	}
+}
+
+// keep remembers a new core for a while.
+func (h *hub) keep(c *core) {
+	runtime.AddCleanup(c, func(gone forgotten) { gone.from.cores.CompareAndDelete(gone.name, gone.core) }, forgotten{h, c.name, weak.Make(c)})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.kept[h.next%keptCores] = c
+	h.next++
+}
+
+// forgotten is a core that nobody uses any more.
+type forgotten struct {
+	from *hub
+	name string
+	core weak.Pointer[core]
+}
