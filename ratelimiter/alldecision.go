@@ -25,18 +25,32 @@ func (a *answer) decisions(q *ask) AllDecision {
 	return d
 }
 
-// paused is the answer while a member is paused.
-func (a *ask) paused() (d AllDecision, paused bool) {
+// refusedAtOnce is the answer while a member is paused, or has a rate of 0: nobody
+// is asked, and of the others only the rate is known.
+func (a *ask) refusedAtOnce() (d AllDecision, at bool) {
 	for i := range a.members() {
 		r := a.of(i).r
 		one := Decision{Limit: r.Burst, Rate: r.Rate}
-		if r.paused {
-			one, paused = pausedDecision(r), true
+		switch {
+		case r.paused:
+			one, at = pausedDecision(r), true
+		case r.settled():
+			one, at = r.decision(), at || r.none()
 		}
 		d.Members = append(d.Members, one)
 	}
 	d.Decision = tightest(d.Members, false)
-	return d, paused
+	return d, at
+}
+
+// paused reports whether a member is.
+func (a *ask) paused() bool {
+	for i := range a.members() {
+		if a.of(i).r.paused {
+			return true
+		}
+	}
+	return false
 }
 
 // tightest is what several decisions say together.

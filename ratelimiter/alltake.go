@@ -62,7 +62,7 @@ func (a *Combined) decide(ctx context.Context, n []int64) (AllDecision, error) {
 	if err != nil {
 		return AllDecision{}, err
 	}
-	if d, paused := q.paused(); paused {
+	if d, at := q.refusedAtOnce(); at {
 		a.decided(ctx, n, d, 0)
 		return d, nil
 	}
@@ -93,9 +93,9 @@ func (a *Combined) ask(ctx context.Context, n []int64, k kind) (ask, error) {
 		switch {
 		case err != nil:
 			return ask{}, fmt.Errorf("%v: %w", b, err)
-		case r.Type == PerClient:
+		case r.Type == PerClient && !r.settled():
 			return ask{}, fmt.Errorf("%w: %v has a rate per client", ErrOption, b)
-		case want > r.Burst && k.undoable():
+		case k == take && want > r.Burst && !r.none(), k == reserve && r.exceeds(want):
 			return ask{}, fmt.Errorf("%v: %w", b, exceedsBurst(want, r))
 		}
 		one := b.wants(r, want, k)
@@ -134,7 +134,7 @@ func (a *Combined) do(ctx context.Context, q ask) (answer, error) {
 // exceed is the error of a refusal that no wait would end.
 func (a *Combined) exceed(q *ask, got *answer) error {
 	for i, b := range a.members {
-		if r, n := got.of(i).r, q.of(i).n; n > r.Burst {
+		if r, n := got.of(i).r, q.of(i).n; n > r.Burst && !r.none() || q.kind == reserve && r.none() {
 			return fmt.Errorf("%v: %w", b, exceedsBurst(n, r))
 		}
 	}

@@ -32,11 +32,11 @@ func (a *Combined) waitN(ctx context.Context, n []int64) error {
 		}
 		c := a.members[0].core
 		q.until = c.until(ctx)
-		d, paused := q.paused()
-		if !paused {
+		if !q.paused() {
 			return a.reserveAndSleep(ctx, c, n, q)
 		}
 		if q.until != forever && q.until < c.e.Now().Mono+askAgain {
+			d, _ := q.refusedAtOnce()
 			a.decided(ctx, n, d, 0)
 			return fmt.Errorf("%w: %w", ErrExceedsDeadline, errPaused)
 		}

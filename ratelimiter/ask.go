@@ -120,6 +120,9 @@ func (a answer) decision(n int64) Decision {
 }
 
 func (b *bucket) decision(ok bool, n int64) Decision {
+	if b.r.settled() {
+		return b.r.decision()
+	}
 	d := Decision{
 		Allowed: ok, Limit: b.r.Burst, Rate: b.r.Rate,
 		Remaining:  max(0, (b.r.full-b.q)/b.r.perToken),
@@ -135,10 +138,15 @@ func (b *bucket) decision(ok bool, n int64) Decision {
 }
 
 // has reports whether n tokens are there.
-func (b *bucket) has(n int64) bool { return b.block == 0 && b.q+b.r.ticks(n) <= b.r.full }
+func (b *bucket) has(n int64) bool {
+	if b.r.settled() {
+		return b.r.unlimited()
+	}
+	return b.block == 0 && b.q+b.r.ticks(n) <= b.r.full
+}
 
 // enough is how long it takes until n tokens are there.
-func (b *bucket) enough(n int64) time.Duration { return b.ahead(b.q + b.r.ticks(n) - b.r.full) }
+func (b *bucket) enough(n int64) time.Duration { return b.ahead(b.q + b.r.ticks(n) - b.r.full) } // 0 of a settled one
 
 // ahead is how long it takes from the server's clock until that many ticks are
 // gained, and nothing is blocked.

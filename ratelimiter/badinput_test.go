@@ -180,7 +180,6 @@ func TestRatesThatCannotBeUsed(t *testing.T) {
 	l := c.RateLimiter(redistest.Name(t))
 	for name, r := range map[string]ratelimiter.Rate{
 		"nothing":             {},
-		"no tokens":           ratelimiter.Every(0, time.Second).WithBurst(1),
 		"negative tokens":     ratelimiter.Every(-1, time.Second).WithBurst(1),
 		"no time":             ratelimiter.Every(1, 0),
 		"negative time":       ratelimiter.Every(1, -time.Second),

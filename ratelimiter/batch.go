@@ -118,7 +118,7 @@ func (h *hub) follow(b batch) error {
 func (x *exchange) forgetDenials() {
 	for i := range x.members {
 		if x.members[i].credit > 0 {
-			x.members[i].core.forgetDenial(x.keys[i])
+			x.members[i].core.forgetDenial(x.members[i].state)
 		}
 	}
 }

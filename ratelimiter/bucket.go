@@ -98,7 +98,7 @@ func (b *Bucket) decide(ctx context.Context, n int64) (answer, error) {
 	switch {
 	case err != nil:
 		return answer{}, err
-	case n > r.Burst:
+	case n > r.Burst && !r.none():
 		return answer{}, exceedsBurst(n, r)
 	case r.paused:
 		return answer{bucket: bucket{r: r}, paused: true}, nil
@@ -107,7 +107,7 @@ func (b *Bucket) decide(ctx context.Context, n int64) (answer, error) {
 	switch {
 	case err != nil:
 		return answer{}, err
-	case !a.ok && n > a.r.Burst: // by a rule that came meanwhile
+	case !a.ok && n > a.r.Burst && !a.r.none(): // by a rule that came meanwhile
 		return answer{}, exceedsBurst(n, a.r)
 	}
 	return a, nil
@@ -137,6 +137,8 @@ func (b *Bucket) wants(r *rule, n int64, k kind) ask {
 // answer decides in the process where it can, and asks the server otherwise.
 func (b *Bucket) answer(ctx context.Context, a ask) (answer, error) {
 	switch {
+	case a.r.settled():
+		return a.settle(), nil
 	case a.r.Type == PerClient:
 		return b.core.meters.answer(b.state, a, b.core.e.Now().Mono), nil
 	case a.kind == take && b.prefetch > 0:
@@ -257,7 +259,7 @@ func (b *Bucket) Charge(ctx context.Context, n int64) (Decision, error) {
 		return Decision{}, b.failed("charge", err)
 	}
 	d := a.decision(1)
-	d.RetryAfter = a.enough(1)
+	d.Allowed, d.RetryAfter = true, a.enough(1)
 	return d, nil
 }
 
@@ -330,7 +332,10 @@ func (b *Bucket) Block(ctx context.Context, d time.Duration) error {
 }
 
 func (b *Bucket) block(ctx context.Context, r *rule, d time.Duration) error {
-	if r.Type == PerClient {
+	switch {
+	case r.Type == PerClient && r.settled():
+		return nil
+	case r.Type == PerClient:
 		b.core.meters.setBlock(b.state, r, b.core.e.Now().Mono, d)
 		return nil
 	}

@@ -30,7 +30,10 @@ func (h *hub) newCancelTable() *cancelTable {
 
 // cancel gives back what a reservation still holds.
 func (h *hub) cancel(ctx context.Context, x cancellation) error {
-	if x.a.r.Type == PerClient {
+	switch {
+	case x.a.r.settled():
+		return nil
+	case x.a.r.Type == PerClient:
 		h.meters.cancel(x, h.e.Now().Mono)
 		return nil
 	}
@@ -43,7 +46,10 @@ func (h *hub) cancel(ctx context.Context, x cancellation) error {
 // can be done here if it is too late for another goroutine.
 func (h *hub) giveBack(state string, n int64, a bucket) {
 	x := cancellation{state, n, a, true}
-	if a.r.Type == PerClient {
+	switch {
+	case a.r.settled():
+		return
+	case a.r.Type == PerClient:
 		h.meters.cancel(x, h.e.Now().Mono)
 		return
 	}

@@ -105,7 +105,9 @@ func TestCloseGivesBackWhatNobodyUsed(t *testing.T) {
 			_, err := ratelimiter.All(l, l.For("another")).Take(ctx, 4)
 			return err
 		}},
-		"a wait for several": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error { return ratelimiter.All(l, l.For("another")).WaitN(ctx, 4) }},
+		"a wait for several": {"decide", func(ctx context.Context, l *ratelimiter.Limiter) error {
+			return ratelimiter.All(l, l.For("another")).WaitN(ctx, 4)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,6 +28,7 @@ type exchange struct {
 type member struct {
 	*rule
 	core   *core
+	state  string
 	credit int64 // ticks
 	owed   int64 // the most tokens of debt, 0 if nothing may be owed
 
@@ -50,8 +51,7 @@ func newExchange(first *ask) *exchange {
 	x := exchanges.Get().(*exchange)
 	for i := range first.members() {
 		p := first.of(i)
-		x.members = append(x.members, member{rule: p.r, core: p.core})
-		x.keys = append(x.keys, p.state)
+		x.members = append(x.members, member{rule: p.r, core: p.core, state: p.state})
 	}
 	return x
 }
@@ -66,14 +66,19 @@ func (x *exchange) free() {
 
 // load puts the batch into runs, by the rules of now.
 func (x *exchange) load(b batch, now time.Duration) {
-	x.runs, x.extra = x.runs[:0], 0
+	x.runs, x.keys, x.extra = x.runs[:0], x.keys[:0], 0
 	for i := range x.members {
-		x.members[i].credit, x.members[i].owed = 0, 0
+		m := &x.members[i]
+		m.credit, m.owed = 0, 0
+		if !m.settled() {
+			x.keys = append(x.keys, m.state)
+		}
 	}
+	barred := x.barred()
 	for _, c := range b {
-		x.add(&c.Ask, now)
+		x.add(&c.Ask, now, barred)
 	}
-	if x.extra > 0 {
+	if x.extra > 0 && !barred {
 		x.runs = append(x.runs, run{ask: &oneMore, calls: x.extra, wait: ifNoneRefused})
 	}
 }
@@ -83,7 +88,7 @@ var oneMore = ask{n: 1}
 // ifNoneRefused is the wait of tokens that are only to be taken along.
 const ifNoneRefused = -2
 
-func (x *exchange) add(a *ask, now time.Duration) {
+func (x *exchange) add(a *ask, now time.Duration, barred bool) {
 	for i := range x.members {
 		m, p := &x.members[i], a.of(i)
 		if a.kind == refund {
@@ -93,7 +98,7 @@ func (x *exchange) add(a *ask, now time.Duration) {
 	}
 	x.extra = max(x.extra, a.extra)
 	switch last := len(x.runs) - 1; {
-	case !a.counts():
+	case !a.counts() || barred:
 	case last >= 0 && x.runs[last].alike(a):
 		x.runs[last].calls++
 	default:
@@ -106,10 +111,14 @@ var errStale = errors.New("the rule has changed")
 
 // lean reports whether take.lua will do.
 func (x *exchange) lean() bool {
-	return len(x.members) == 1 && len(x.runs) == 1 && x.runs[0].kind == take && x.members[0].credit == 0 && !x.adopt
+	return len(x.members) == 1 && len(x.keys) == 1 && len(x.runs) == 1 && x.runs[0].kind == take && x.members[0].credit == 0 && !x.adopt
 }
 
 func (x *exchange) run(e *engine.Engine) error {
+	if len(x.keys) == 0 {
+		x.grantAll()
+		return nil
+	}
 	if x.lean() {
 		done, err := x.take(e)
 		if done || err != nil {
@@ -147,7 +156,7 @@ func (x *exchange) decide(e *engine.Engine) error {
 	switch {
 	case err == nil && len(numbers) == 1:
 		return errStale
-	case err != nil || len(numbers) != 1+3*len(x.members)+len(x.runs):
+	case err != nil || len(numbers) != 1+3*len(x.keys)+len(x.runs):
 		return fmt.Errorf("decide.lua said %v: %w", numbers, errors.Join(err, ErrUnknown))
 	}
 	x.read(numbers)
@@ -158,13 +167,17 @@ func (x *exchange) decide(e *engine.Engine) error {
 func (x *exchange) argue() {
 	x.args = x.args[:0]
 	for i := range x.members {
-		x.args = x.members[i].argue(x.args, x.adopt)
+		if m := &x.members[i]; !m.settled() {
+			x.args = m.argue(x.args, x.adopt)
+		}
 	}
 	for i := range x.runs {
 		one := &x.runs[i]
 		x.args = append(x.args, decimal(one.calls), decimal(one.wait))
 		for j := range x.members {
-			x.args = append(x.args, x.members[j].cost(one.kind, one.of(j).n))
+			if m := &x.members[j]; !m.settled() {
+				x.args = append(x.args, m.cost(one.kind, one.of(j).n))
+			}
 		}
 	}
 }
@@ -184,13 +197,14 @@ func (m *member) argue(args []string, adopt bool) []string {
 
 // read takes what decide.lua said.
 func (x *exchange) read(numbers []int64) {
-	x.now = numbers[0]
+	x.now, numbers = numbers[0], numbers[1:]
 	for i := range x.members {
-		m := &x.members[i]
-		m.q, m.t, m.block = numbers[1+3*i], numbers[2+3*i], numbers[3+3*i]
+		if m := &x.members[i]; !m.settled() {
+			m.q, m.t, m.block, numbers = numbers[0], numbers[1], numbers[2], numbers[3:]
+		}
 	}
 	for i := range x.runs {
-		x.runs[i].k = numbers[1+3*len(x.members)+i]
+		x.runs[i].k = numbers[i]
 	}
 }
 
@@ -216,14 +230,14 @@ var never = decimal(exact)
 // granted, each on top of those before it.
 func (x *exchange) deal(b batch) {
 	x.rewind()
-	extra := int64(0)
-	if x.extra > 0 {
+	extra, barred := int64(0), x.barred()
+	if x.extra > 0 && !barred {
 		extra = x.runs[len(x.runs)-1].k
 	}
 	at, served := -1, int64(0)
 	for _, c := range b {
-		granted := false
-		if c.Ask.counts() {
+		granted := barred && c.Ask.kind == charge
+		if c.Ask.counts() && !barred {
 			if at < 0 || served == x.runs[at].calls {
 				at, served = at+1, 0
 			}
@@ -256,6 +270,10 @@ func (x *exchange) answer(a *ask, granted bool) (got answer) {
 	there := true
 	for i := range x.members {
 		m, b, n := &x.members[i], got.of(i), a.of(i).n
+		if m.settled() {
+			*b, there = bucket{r: m.rule}, there && m.unlimited()
+			continue
+		}
 		if granted {
 			m.q += m.ticks(n)
 		}

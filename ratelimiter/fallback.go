@@ -64,7 +64,7 @@ type localFallback struct {
 func (f localFallback) check() error { return f.bad }
 
 func (f localFallback) decide(c *core, state string, n int64) (Decision, error) {
-	if n > f.r.Burst {
+	if n > f.r.Burst && !f.r.none() {
 		return Decision{}, exceedsBurst(n, f.r)
 	}
 	return f.answer(c, state, n, take), nil
@@ -75,7 +75,11 @@ func (f localFallback) undo(c *core, state string, n int64) Decision {
 }
 
 func (f localFallback) answer(c *core, state string, n int64, k kind) Decision {
-	a := c.standIns.answer(state, ask{r: f.r, n: n, kind: k}, c.e.Now().Mono)
+	want := ask{r: f.r, n: n, kind: k}
+	a := want.settle()
+	if !f.r.settled() {
+		a = c.standIns.answer(state, want, c.e.Now().Mono)
+	}
 	d := a.decision(n)
 	d.Fallback = true
 	return d
@@ -136,6 +140,9 @@ func (b *Bucket) orFallBack(ctx context.Context, n int64) (Decision, error) {
 	if err := b.askable(ctx, n); err != nil {
 		return Decision{}, err
 	}
+	if b.own != nil && (b.own.settled() || n > b.own.Burst) { // what is known without the server
+		return b.decision(ctx, n)
+	}
 	return unlessSilent(ctx, b.core, b.fallback.within,
 		func(ctx context.Context) (Decision, error) { return b.decision(ctx, n) },
 		func() (Decision, error) {
@@ -179,18 +186,21 @@ func found(ctx, limited context.Context, err error) finding {
 		return answered
 	case ctx.Err() != nil:
 		return nothing
-	case limited.Err() != nil || unreachable(err):
+	case isSaid(err):
+		return answered
+	case limited.Err() != nil || engine.Passing(err):
 		return silent
 	}
 	return answered
 }
 
-// unreachable reports whether err says that the server could not decide.
-func unreachable(err error) bool {
-	for _, own := range []error{ErrNoRate, ErrOtherAlgorithm, ErrOtherRate, ErrExceedsBurst} {
+// isSaid reports whether err is something that the server has said, or that is
+// wrong with the request: no outage, however long it took.
+func isSaid(err error) bool {
+	for _, own := range []error{ErrNoRate, ErrOtherAlgorithm, ErrOtherRate, ErrExceedsBurst, ErrOption} {
 		if errors.Is(err, own) {
-			return false
+			return true
 		}
 	}
-	return engine.Passing(err)
+	return false
 }

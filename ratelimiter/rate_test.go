@@ -2,6 +2,7 @@ package ratelimiter
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func TestParseRate(t *testing.T) {
 func TestParseRateRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "/", "5", "5/", "/s", "s/5", "five/s", "5/5", "5/x", "5/s/s", "5.5/s", "-5/s", "0/s", "5/0s", "5/-3s", "5/0d",
+		"", "/", "5", "5/", "/s", "s/5", "five/s", "5/5", "5/x", "5/s/s", "5.5/s", "-5/s", "0/0s", "unlimited/s", "5/0s", "5/-3s", "5/0d",
 		"5/106752d", "5/9223372036854775808ns", "9223372036854775808/s", "1e3/s", "5 s", "5//s", "5/s burst 3", "5/1x", "∞/s",
 		"5/d h", "5/3 s", "NaN/s", "5/nans", "5/infs",
 	} {
@@ -61,6 +62,9 @@ func TestRatesAsText(t *testing.T) {
 		"7/1000000007ns burst 7":          Every(7, 1_000_000_007),
 		"1/us burst 1":                    Every(1, time.Microsecond),
 		"0/0s burst 0":                    {},
+		"0/s burst 0":                     PerSecond(0),
+		"unlimited":                       Unlimited,
+		"unlimited per client":            Unlimited.PerClient(),
 		"1/-1s burst 1":                   Every(1, -time.Second),
 		"1/s burst 1 RateType(7)":         {N: 1, Per: time.Second, Burst: 1, Type: 7},
 		"1/9223372036854775807ns burst 1": Every(1, math.MaxInt64),
@@ -72,7 +76,7 @@ func TestRatesAsText(t *testing.T) {
 func TestRatesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, r := range []Rate{
-		{}, PerSecond(0), PerSecond(-1), Every(1, 0), Every(1, -1), PerSecond(5).WithBurst(0), PerSecond(5).WithBurst(-1),
+		{}, PerSecond(-1), PerSecond(0).WithBurst(-1), {N: Unlimited.N, Burst: 1}, {Burst: Unlimited.Burst}, Every(1, 0), Every(1, -1), PerSecond(5).WithBurst(0), PerSecond(5).WithBurst(-1),
 		PerSecond(5).WithBurst(math.MinInt64), {N: 1, Per: 1, Burst: 1, Type: 2}, {N: 1, Per: 1, Burst: 1, Type: -1},
 		Every(math.MinInt64, math.MinInt64),
 	} {
@@ -88,7 +92,7 @@ func TestRatesThatCannotBe(t *testing.T) {
 // What ParseRate takes, String writes so that it is taken again, as the same
 // rate.
 func FuzzParseRate(f *testing.F) {
-	for _, text := range []string{"5/s", "1/3s", "10/1h30m", "1/-3s", "2/5ms", "1/106752d", "+5/+3s", "1/1.5ns", "5/ms", "0/s", "1/1e3s"} {
+	for _, text := range []string{"5/s", "1/3s", "10/1h30m", "1/-3s", "2/5ms", "1/106752d", "+5/+3s", "1/1.5ns", "5/ms", "0/s", "1/1e3s", "unlimited"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -100,7 +104,7 @@ func FuzzParseRate(f *testing.F) {
 		require.NoError(t, r.check())
 		require.Equal(t, r.N, r.Burst)
 		written := r.String()
-		short := written[:len(written)-len(" burst "+decimal(r.Burst))]
+		short, _, _ := strings.Cut(written, " burst ")
 		again, err := ParseRate(short)
 		require.NoError(t, err, "%q", short)
 		require.Equal(t, r, again)

@@ -46,6 +46,9 @@ func resolve(r Rate) (*rule, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
+	if r.settled() { // there is nothing to count
+		return &rule{Rate: r}, nil
+	}
 	largest := int64(0)
 	for _, unit := range ruleUnits {
 		out, most, ok := r.inUnit(unit)
@@ -146,6 +149,9 @@ func parseRule(text string) (*rule, error) {
 
 // ticks is n tokens, or what counts as infinitely many.
 func (r *rule) ticks(n int64) int64 {
+	if r.settled() {
+		return 0
+	}
 	if n > exact/r.perToken {
 		return exact
 	}

@@ -197,7 +197,7 @@ func TestWhatIsNoRule(t *testing.T) {
 		assert.ErrorIs(t, err, ErrOtherAlgorithm, "%q", text)
 	}
 	for _, text := range []string{
-		strings.Replace(good, " 5 ", " 0 ", 1), strings.Replace(good, " 1000000000 ", " -1 ", 1), strings.Replace(good, " 0 0 ", " 9 0 ", 1),
+		strings.Replace(good, " 5 ", " -1 ", 1), strings.Replace(good, " 1000000000 ", " -1 ", 1), strings.Replace(good, " 0 0 ", " 9 0 ", 1),
 		strings.Replace(good, " 5 0 ", " 9007199254740993 0 ", 1),
 	} {
 		_, err := parseRule(text)

@@ -67,7 +67,7 @@ func (b *Bucket) reserve(ctx context.Context, n int64, until time.Duration) (ans
 	switch {
 	case err != nil:
 		return answer{}, err
-	case n > r.Burst:
+	case r.exceeds(n):
 		return answer{}, exceedsBurst(n, r)
 	case r.paused && until != forever && until < b.core.e.Now().Mono+askAgain:
 		return answer{}, fmt.Errorf("%w: %w", ErrExceedsDeadline, errPaused)
@@ -87,7 +87,7 @@ func (b *Bucket) reserve(ctx context.Context, n int64, until time.Duration) (ans
 // owed.
 func (a *bucket) refused(n int64, until, now time.Duration) error {
 	switch delay := a.enough(n); {
-	case n > a.r.Burst:
+	case a.r.exceeds(n):
 		return exceedsBurst(n, a.r)
 	case until != forever && delay >= until-now:
 		return fmt.Errorf("%w: the tokens come in %v", ErrExceedsDeadline, delay)

@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -15,8 +16,16 @@ type Failure interface {
 }
 
 var (
-	// FailOpen passes the request on as if there were no limit.
-	FailOpen Failure = failure(func(w http.ResponseWriter, r *http.Request, next http.Handler, _ error) {
+	// FailOpen passes the request on as if there were no limit, if the limiter could
+	// not be asked. What is wrong with the limiter itself is no outage, and does not
+	// open it: a rate that cannot be used or that is not the expected one, and a
+	// name that is used by something else, are answered as by FailClosed. A limiter
+	// whose rate nobody has set has no limit.
+	FailOpen Failure = failure(func(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
+		if misconfigured(err) {
+			unavailable.write(w)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 
@@ -30,6 +39,15 @@ var (
 // error, such as [ratelimiter.ErrNoRate], ctx's deadline or the network's.
 func FailWith(serve func(w http.ResponseWriter, r *http.Request, next http.Handler, err error)) Failure {
 	return failure(serve)
+}
+
+func misconfigured(err error) bool {
+	for _, own := range []error{ratelimiter.ErrOption, ratelimiter.ErrOtherRate, ratelimiter.ErrOtherAlgorithm} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
 }
 
 type failure func(http.ResponseWriter, *http.Request, http.Handler, error)

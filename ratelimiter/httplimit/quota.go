@@ -83,6 +83,9 @@ func retryAfter(refused Report) int64 {
 		if l.Allowed || refused.unasked(l) {
 			continue
 		}
+		if l.banned() { // no time ends that
+			return 0
+		}
 		wait = max(wait, seconds(l.RetryAfter))
 		if l.known() {
 			wait = max(wait, l.wait(refused.Cost))

@@ -91,7 +91,12 @@ func (p Report) Violated() (names []string) {
 // unasked reports whether nothing is known of the limit but its rate: it stands
 // beside one that is paused, so that nobody was asked. A limit that refuses says
 // for how long.
-func (p Report) unasked(l Limit) bool { return !l.Allowed && l.RetryAfter == 0 && !p.Never }
+func (p Report) unasked(l Limit) bool {
+	return !l.Allowed && l.RetryAfter == 0 && !p.Never && !l.banned()
+}
+
+// banned reports whether the limit's rate grants nothing, ever.
+func (l Limit) banned() bool { return l.Rate.N == 0 && l.Rate.Per > 0 }
 
 // closed reports whether it was refused because nobody could be asked, and not
 // for anybody's quota.
