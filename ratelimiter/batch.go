@@ -134,11 +134,10 @@ func (x *exchange) renew() error {
 		if m.generation < 0 {
 			continue
 		}
-		read, err := m.core.refresh() // not one that was under way
+		now, err := m.core.refresh() // not one that was under way
 		if err != nil {
 			return err
 		}
-		now := read.(*rule)
 		x.adopt = x.adopt && now.generation <= m.generation
 		m.rule = now
 	}

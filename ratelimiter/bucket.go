@@ -19,6 +19,8 @@ import (
 // trip; calls of one process on one bucket that come while another is on its
 // way go out together, up to 32 runs of equal ones at a time. While it is used, a
 // process asks for the rate twice a second, too. The first call waits for that.
+// While nobody answers, the rate that is known goes on; a bucket that others have
+// asked by a newer one says so itself.
 //
 // Errors of all: [ErrNoRate]; [ErrOtherAlgorithm]; [ErrOtherRate];
 // [ErrOption], for a request of 0 tokens or fewer and a handle that was made

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/singleflight"
-
-	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
 // A rule that was asked for less than freshFor ago is used as it is; up to
@@ -25,8 +22,11 @@ type core struct {
 	*hub
 	name   string // mapped
 	cached atomic.Pointer[cachedRule]
-	asking singleflight.Group
 	early  atomic.Bool // somebody asks again before the rule is too old
+	mute   atomic.Bool // nobody answered who was asked for it
+
+	mu      sync.Mutex
+	reading *reading // under way
 
 	breaker breaker
 }
@@ -39,7 +39,8 @@ type cachedRule struct {
 	change          bool // this process changed it
 }
 
-// rule is the rule in force, as of a second ago at the most.
+// rule is the rule in force, as of a second ago at the most, or for as long as
+// nobody answers who is asked for it.
 func (c *core) rule(ctx context.Context) (*rule, error) {
 	known := c.cached.Load()
 	if known == nil || known.rule == nil {
@@ -51,7 +52,7 @@ func (c *core) rule(ctx context.Context) (*rule, error) {
 	case age < staleAfter:
 		return c.renewed(ctx, known.rule), nil
 	}
-	return c.ask(ctx)
+	return c.orKnown(ctx, known.rule)
 }
 
 // renewed has one caller ask again, before its own request and not beside it:
@@ -62,29 +63,14 @@ func (c *core) renewed(ctx context.Context, known *rule) *rule {
 		return known
 	}
 	defer c.early.Store(false)
-	if r, err := c.ask(ctx); err == nil {
+	if r, err := c.orKnown(ctx, known); err == nil {
 		return r
 	}
 	return known
 }
 
-// ask waits for the rule as it is stored from now on, or for ctx.
-func (c *core) ask(ctx context.Context) (*rule, error) {
-	if err := c.e.Open(); err != nil {
-		return nil, err
-	}
-	r, err, _ := engine.Await(c.e, ctx, 0, func() (*rule, error) {
-		r, err, _ := c.asking.Do("", c.refresh)
-		if err != nil {
-			return nil, err
-		}
-		return r.(*rule), nil
-	})
-	return r, err
-}
-
 // refresh reads the rule, in one bounded exchange.
-func (c *core) refresh() (any, error) {
+func (c *core) refresh() (*rule, error) {
 	asked := c.e.Now().Mono
 	answer, err := c.e.Run(context.Background(), ruleReadScript, []string{c.name}, nil)
 	if err == nil && answer.Nil {
@@ -102,7 +88,7 @@ func (c *core) refresh() (any, error) {
 
 // forget drops the rule if the server said that it is no longer there. While
 // nobody answers, it is used until it is too old.
-func (c *core) forget(err error, asked time.Duration) (any, error) {
+func (c *core) forget(err error, asked time.Duration) (*rule, error) {
 	err = told(err)
 	if errors.Is(err, ErrNoRate) || errors.Is(err, ErrOtherAlgorithm) {
 		c.remember(nil, asked, c.e.Now().Mono)
@@ -112,7 +98,7 @@ func (c *core) forget(err error, asked time.Duration) (any, error) {
 
 // keep remembers a rule. One that has not changed stays the same pointer, so
 // that calls made by it are of one kind.
-func (c *core) keep(text string, asked time.Duration) (any, error) {
+func (c *core) keep(text string, asked time.Duration) (*rule, error) {
 	if old := c.cached.Load(); old != nil && old.rule != nil && old.stored == text {
 		c.remember(old.rule, asked, c.e.Now().Mono)
 		return old.rule, nil

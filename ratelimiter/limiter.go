@@ -136,7 +136,7 @@ func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
 		if err != nil {
 			return Rate{}, err
 		}
-		return r.(*rule).Rate, nil
+		return r.Rate, nil
 	})
 	return r, l.failed("rate", err)
 }

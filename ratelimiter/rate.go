@@ -17,7 +17,7 @@ const (
 	// PerClient is a bucket for each client (a [rueidisson.Client], normally
 	// one for a process), kept in its memory: no request leaves the process,
 	// and a client that restarts starts full. Only the rate is asked for, as of
-	// any limiter: once that is a second old and cannot be read, requests fail.
+	// any limiter.
 	PerClient
 )
 

@@ -62,7 +62,45 @@ func TestLimitersOnACluster(t *testing.T) {
 	t.Run("two clients share a limit", func(t *testing.T) { sharedByTwo(t, cluster) })
 	t.Run("a changed rate", func(t *testing.T) { followsWithinASecond(t, openCluster(t, cluster), openCluster(t, cluster)) })
 	t.Run("a changed rate, in other processes", func(t *testing.T) { followedByProcesses(t, cluster.Addrs(), openCluster(t, cluster)) })
+	t.Run("the node of the rule is silent", func(t *testing.T) { ruleIsSilent(t, cluster) })
 	t.Run("a failover", func(t *testing.T) { clusterFailover(t, cluster) }) // the last: it leaves a dead node behind
+}
+
+// ruleIsSilent decides about keys of other nodes while the one of the rule does
+// not answer.
+func ruleIsSilent(t *testing.T, cluster *redistest.Cluster) {
+	l := openCluster(t, cluster).RateLimiter(redistest.Name(t))
+	_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(1000))
+	require.NoError(t, err)
+	node := cluster.Master(l.Name())
+	var elsewhere []*ratelimiter.Bucket
+	for i := 0; len(elsewhere) < 20; i++ {
+		key := fmt.Sprintf("user:%d", i)
+		if cluster.Master(keys.BucketOf(l.Name(), key)).Addr() != node.Addr() {
+			elsewhere = append(elsewhere, l.For(key))
+			gets(t, l.For(key), 1)
+		}
+	}
+	node.Pause()
+	defer node.Resume()
+	silent := time.Now()
+	for time.Since(silent) < 1200*time.Millisecond { // the rule is too old by then
+		decidedWithin(t, elsewhere, 600*time.Millisecond) // of which a quarter of a second is for the rule, once
+	}
+	began := time.Now()
+	decidedWithin(t, elsewhere, time.Second)
+	assert.Less(t, time.Since(began), 2*time.Second, "the first one waits for the rule, at the most")
+}
+
+func decidedWithin(t *testing.T, buckets []*ratelimiter.Bucket, within time.Duration) {
+	t.Helper()
+	for _, b := range buckets {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		ok, err := b.Allow(ctx)
+		cancel()
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
 }
 
 // spreadOverSlots lets the nodes count what 10,000 keys of one limiter leave in

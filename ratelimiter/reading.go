@@ -1,0 +1,90 @@
+package ratelimiter
+
+import (
+	"context"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// reading is one exchange that asks for the rule, for all who wait for it.
+type reading struct {
+	began time.Duration
+	done  chan struct{}
+	r     *rule // once done is closed
+	err   error
+}
+
+// read begins a reading, unless one is under way.
+func (c *core) read() *reading {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reading != nil {
+		return c.reading
+	}
+	r := &reading{began: c.e.Mono(), done: make(chan struct{}), err: ErrClosed}
+	if !c.e.Spawn(func() { c.finish(r) }) { // ends with the exchange
+		close(r.done)
+		return r
+	}
+	c.reading = r
+	return r
+}
+
+func (c *core) finish(r *reading) {
+	r.r, r.err = c.refresh()
+	c.mu.Lock()
+	c.reading = nil
+	c.mu.Unlock()
+	c.mute.Store(r.err != nil && !isSaid(r.err))
+	close(r.done)
+}
+
+// patience is how long a caller that knows a rule waits for a newer one.
+const patience = 250 * time.Millisecond
+
+// ask waits for the rule as it is stored from now on.
+func (c *core) ask(ctx context.Context) (*rule, error) { return c.await(ctx, nil, nil) }
+
+// orKnown asks, too, but goes on by the rule that is known while nobody answers:
+// on a cluster the rule's node may be silent while those of the keys are not.
+// Whether a bucket knows a newer rule, it says itself.
+func (c *core) orKnown(ctx context.Context, known *rule) (*rule, error) {
+	read := c.read()
+	left := read.began + patience - c.e.Mono()
+	if deadline, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(deadline)/2) // the rest is for the bucket
+	}
+	if c.mute.Load() {
+		left = 0
+	}
+	enough := time.NewTimer(max(0, left))
+	defer enough.Stop()
+	return c.await(ctx, known, enough.C)
+}
+
+// await waits for a reading, or until it has been enough for who knows a rule.
+func (c *core) await(ctx context.Context, known *rule, enough <-chan time.Time) (*rule, error) {
+	if err := c.e.Open(); err != nil {
+		return nil, err
+	}
+	for start := c.e.Mono(); ; {
+		read := c.read()
+		select {
+		case <-read.done:
+		case <-enough:
+			return known, nil
+		case <-ctx.Done():
+			return nil, engine.ContextError(ctx)
+		case <-c.e.Closing():
+			return nil, ErrClosed
+		}
+		switch {
+		case read.err == nil && read.began < start-freshFor: // it was under way for too long
+		case read.err != nil && known != nil && !isSaid(read.err) && c.e.Open() == nil:
+			return known, nil
+		default:
+			return read.r, read.err
+		}
+	}
+}
