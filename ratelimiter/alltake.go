@@ -86,6 +86,11 @@ func (a *Combined) ask(ctx context.Context, n []int64, k kind) (ask, error) {
 	if err := a.members[0].usable(ctx); err != nil {
 		return ask{}, err
 	}
+	for _, b := range a.members {
+		if b.own == nil {
+			b.core.readAhead()
+		}
+	}
 	parts := make([]part, len(a.members))
 	for i, b := range a.members {
 		want := of(n, i)

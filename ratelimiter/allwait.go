@@ -24,26 +24,38 @@ func (a *Combined) WaitN(ctx context.Context, n int64) error {
 }
 
 func (a *Combined) waitN(ctx context.Context, n []int64) error {
-	for {
+	c := a.members[0].core
+	for began := c.e.Mono(); ; {
 		q, err := a.ask(ctx, n, reserve)
 		if err != nil {
 			a.reserved(ctx, n, nil, nil, err)
 			return err
 		}
-		c := a.members[0].core
-		q.until = c.until(ctx)
+		p := a.patienceOf(ctx, began)
 		if !q.paused() {
+			p.bound(&q)
 			return a.reserveAndSleep(ctx, c, n, q)
 		}
-		if q.until != forever && q.until < c.e.Now().Mono+askAgain {
+		if err := p.paused(c.e.Mono()); err != errPaused {
 			d, _ := q.refusedAtOnce()
 			a.decided(ctx, n, d, 0)
-			return fmt.Errorf("%w: %w", ErrExceedsDeadline, errPaused)
+			return err
 		}
 		if err := c.sleep(ctx, askAgain); err != nil {
 			return err
 		}
 	}
+}
+
+// patienceOf is the shortest of the members' patiences.
+func (a *Combined) patienceOf(ctx context.Context, began time.Duration) patience {
+	least := a.members[0].patience(ctx, began)
+	for _, b := range a.members[1:] {
+		if p := b.patience(ctx, began); p.most > 0 && (least.most <= 0 || p.most < least.most) {
+			least.most = p.most
+		}
+	}
+	return least
 }
 
 func (a *Combined) reserveAndSleep(ctx context.Context, c *core, n []int64, q ask) error {
@@ -55,11 +67,7 @@ func (a *Combined) reserveAndSleep(ctx context.Context, c *core, n []int64, q as
 	if err != nil {
 		return err
 	}
-	err = c.sleep(ctx, got.delay())
-	if err != nil {
-		c.left(a.key, q, got)
-	}
-	return err
+	return c.sleepOut(ctx, &q, &got)
 }
 
 // refused is why the reservations were.
@@ -73,5 +81,5 @@ func (a *Combined) refused(q *ask, got *answer) error {
 			worst, latest = i, delay
 		}
 	}
-	return fmt.Errorf("%v: %w", a.members[worst], got.of(worst).refused(q.of(worst).n, q.until, q.core.e.Now().Mono))
+	return fmt.Errorf("%v: %w", a.members[worst], got.of(worst).refused(q, q.of(worst).n))
 }

@@ -14,6 +14,7 @@ type ask struct {
 	n     int64 // tokens
 	kind  kind
 	until time.Duration // for a reservation: when its wait has to be over, monotonic; or forever
+	most  time.Duration // the longest wait, or 0
 	debt  int64         // the most tokens that may be owed afterwards, for reserve and charge
 	extra int64         // single tokens to take along, as far as they are there
 	all   []part        // nil for one
@@ -58,7 +59,7 @@ const forever = time.Duration(1<<63 - 1)
 
 // alike reports whether two asks are answered as two of one kind.
 func (a *ask) alike(b *ask) bool {
-	return a.n == b.n && a.kind == b.kind && a.until == b.until && slices.EqualFunc(a.all, b.all, sameNumber)
+	return a.n == b.n && a.kind == b.kind && a.until == b.until && a.most == b.most && slices.EqualFunc(a.all, b.all, sameNumber)
 }
 
 func sameNumber(a, b part) bool { return a.n == b.n }
@@ -77,10 +78,15 @@ func (a *ask) wait(now time.Duration) int64 {
 		return -1
 	case a.kind == take:
 		return 0
-	case a.until == forever:
-		return exact - 1
 	}
-	return max(0, int64((a.until-now)/time.Microsecond))
+	wait := int64(exact - 1)
+	if a.until != forever {
+		wait = max(0, int64((a.until-now)/time.Microsecond))
+	}
+	if a.most > 0 {
+		wait = min(wait, int64(a.most/time.Microsecond))
+	}
+	return wait
 }
 
 // answer is a bucket as one ask left it.
@@ -165,8 +171,9 @@ func (b *bucket) ahead(ticks int64) time.Duration {
 // delay is how long a reservation has to wait: the longest of its waits.
 func (a answer) delay() (longest time.Duration) {
 	for i := range max(1, len(a.all)) {
-		b := a.of(i)
-		longest = max(longest, b.ahead(b.q-b.r.full))
+		longest = max(longest, a.of(i).delay())
 	}
 	return longest
 }
+
+func (b *bucket) delay() time.Duration { return b.ahead(b.q - b.r.full) }

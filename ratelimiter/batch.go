@@ -3,6 +3,7 @@ package ratelimiter
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 )
@@ -155,11 +156,14 @@ func (h *hub) giveBackTokens(p part) {
 
 // left gives back what was granted to a caller that did not wait for it. A
 // charge stands: it is for what was used already.
-func (h *hub) left(_ string, a ask, got answer) {
+func (h *hub) left(_ string, a ask, got answer) { h.undo(&a, &got, h.e.Mono()) }
+
+// undo gives back what was answered at a time.
+func (h *hub) undo(a *ask, got *answer, answered time.Duration) {
 	for i := range a.members() {
 		p := a.of(i)
 		if got.ok && a.kind == reserve {
-			h.giveBack(p.state, p.n, *got.of(i))
+			h.giveBack(p, *got.of(i), after(answered, got.of(i).delay()))
 			continue
 		}
 		if !got.ok || a.kind != take {
@@ -172,3 +176,6 @@ func (h *hub) left(_ string, a ask, got answer) {
 		}
 	}
 }
+
+// after is a time by so much later.
+func after(t, d time.Duration) time.Duration { return t + min(d, forever-t) }

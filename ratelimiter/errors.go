@@ -31,6 +31,10 @@ var (
 	// context.DeadlineExceeded.
 	ErrExceedsDeadline error = deadlineError{}
 
+	// ErrExceedsWait is returned at once by a wait that would be longer than the
+	// longest, see [WithMaxWait]. Nothing was taken.
+	ErrExceedsWait = errors.New("longer than the longest wait")
+
 	// ErrExceedsDebt says that more is owed or reserved already than
 	// [WithMaxDebt] allows. Nothing was taken.
 	ErrExceedsDebt = errors.New("more than the maximum debt")

@@ -21,6 +21,7 @@ type hub struct {
 	standIns meters // while the server cannot be asked
 	denials  denials
 	stocks   stocks
+	sleepers sleepers
 
 	cores sync.Map // name: weak.Pointer[core]
 	mu    sync.Mutex

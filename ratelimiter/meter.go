@@ -207,20 +207,22 @@ func (m *meters) reset(state string) {
 }
 
 // cancel is what cancel.lua does.
-func (m *meters) cancel(x cancellation, now time.Duration) {
+func (m *meters) cancel(x cancellation, now time.Duration) (back int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b, there := m.by[x.state]
 	if !there || b.r.generation != x.a.r.generation {
-		return
+		return 0
 	}
 	b.fill(micros(now))
 	if !x.unused && b.due(x, micros(now)-micros(now)%b.r.unit) == 0 {
-		return
+		return 0
 	}
 	behind := b.q - b.r.full - b.due(x, b.t)
-	b.q -= max(0, min(b.q, b.r.ticks(x.n)-max(0, behind)))
+	back = max(0, min(b.q, x.ticks-max(0, behind)))
+	b.q -= back
 	m.store(x.state, b, micros(now))
+	return back
 }
 
 // due is how many ticks lie between a time and the moment at which a

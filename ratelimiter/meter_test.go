@@ -160,7 +160,7 @@ func TestAMeterForgetsAnOldReservation(t *testing.T) {
 	require.True(t, a.ok)
 	c.now += 200 * 24 * time.Hour
 	require.True(t, c.take(10))
-	c.m.cancel(cancellation{state: meterState, n: 5, a: a.bucket}, c.now)
+	c.m.cancel(cancellation{state: meterState, ticks: a.r.ticks(5), a: a.bucket}, c.now)
 	assert.False(t, c.take(1), "what could be used long ago came back")
 	c.now = math.MaxInt64
 	assert.True(t, c.take(10))

@@ -60,7 +60,7 @@ func (w *kept) serve() {
 func (w *kept) cancel(h held) {
 	w.note("cancel %d of %v at %d", h.n, h.rule.Rate, h.t)
 	w.gave(w.m.cancel(h, w.now))
-	w.meters.cancel(cancellation{state: meterState, n: h.n, a: h.got.bucket}, w.mono())
+	w.meters.cancel(cancellation{state: meterState, ticks: h.got.r.ticks(h.n), a: h.got.bucket}, w.mono())
 }
 
 func (w *kept) blockFor(µs int64) {

@@ -22,6 +22,7 @@ type SetOption interface {
 type options struct {
 	expected *Rate
 	maxDebt  int64
+	maxWait  time.Duration
 	denial   bool
 	prefetch int64
 	fallback *fallback
@@ -52,6 +53,21 @@ func WithMaxDebt(tokens int64) Option {
 			return fmt.Errorf("%w: a maximum debt of %d tokens: at least 1", ErrOption, tokens)
 		}
 		o.maxDebt = tokens
+		return nil
+	})
+}
+
+// WithMaxWait is the longest that [Bucket.WaitN] and [Combined.WaitN] wait: where
+// the tokens come later, they fail at once with [ErrExceedsWait] and take nothing.
+// A context's deadline that comes sooner counts as well. The default is the
+// context's deadline alone; and without one the larger of 30 s and of what the
+// request itself needs from an empty bucket, but for the time of a pause.
+func WithMaxWait(d time.Duration) Option {
+	return option(func(o *options) error {
+		if d <= 0 {
+			return fmt.Errorf("%w: a longest wait of %v: it must be positive", ErrOption, d)
+		}
+		o.maxWait = d
 		return nil
 	})
 }

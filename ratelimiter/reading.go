@@ -40,8 +40,8 @@ func (c *core) finish(r *reading) {
 	close(r.done)
 }
 
-// patience is how long a caller that knows a rule waits for a newer one.
-const patience = 250 * time.Millisecond
+// ruleWithin is how long a caller that knows a rule waits for a newer one.
+const ruleWithin = 250 * time.Millisecond
 
 // ask waits for the rule as it is stored from now on.
 func (c *core) ask(ctx context.Context) (*rule, error) { return c.await(ctx, nil, nil) }
@@ -51,7 +51,7 @@ func (c *core) ask(ctx context.Context) (*rule, error) { return c.await(ctx, nil
 // Whether a bucket knows a newer rule, it says itself.
 func (c *core) orKnown(ctx context.Context, known *rule) (*rule, error) {
 	read := c.read()
-	left := read.began + patience - c.e.Mono()
+	left := read.began + ruleWithin - c.e.Mono()
 	if deadline, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(deadline)/2) // the rest is for the bucket
 	}
@@ -61,6 +61,14 @@ func (c *core) orKnown(ctx context.Context, known *rule) (*rule, error) {
 	enough := time.NewTimer(max(0, left))
 	defer enough.Stop()
 	return c.await(ctx, known, enough.C)
+}
+
+// readAhead begins to ask for a rule that is too old, so that those of several
+// limits come at once.
+func (c *core) readAhead() {
+	if known := c.cached.Load(); known == nil || c.e.Mono()-known.asked >= staleAfter {
+		c.read()
+	}
 }
 
 // await waits for a reading, or until it has been enough for who knows a rule.

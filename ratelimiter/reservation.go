@@ -30,7 +30,7 @@ func (b *Bucket) Reserve(ctx context.Context) (*Reservation, error) { return b.R
 // Cost and errors: see [Bucket]; [ErrExceedsBurst]; [ErrExceedsDebt], also
 // while the limiter is paused. Source: x/time/rate.
 func (b *Bucket) ReserveN(ctx context.Context, n int64) (*Reservation, error) {
-	a, err := b.reserve(ctx, n, forever)
+	_, a, err := b.reserve(ctx, n, unbounded)
 	if errors.Is(err, errPaused) {
 		err = fmt.Errorf("%w: %w", ErrExceedsDebt, err)
 	}
@@ -60,7 +60,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	b := r.b
 	err := b.usable(ctx)
 	if err == nil && r.used.CompareAndSwap(false, true) {
-		err = b.core.cancel(ctx, cancellation{b.state, r.n, r.got.bucket, false})
+		err = b.core.cancel(ctx, cancellation{b.state, r.got.r.ticks(r.n), r.got.bucket, false, r.due})
 		// Who did not hear the answer does not know whether it was done.
 		r.used.Store(err == nil || ctx.Err() != nil || errors.Is(err, ErrUnknown) || errors.Is(err, combine.ErrAborted))
 	}

@@ -158,6 +158,14 @@ func (r *rule) ticks(n int64) int64 {
 	return n * r.perToken
 }
 
+// needs is how long it takes until n tokens have come to an empty bucket.
+func (r *rule) needs(n int64) time.Duration {
+	if r.settled() {
+		return 0
+	}
+	return r.after(r.ticks(n))
+}
+
 // after is how long it takes to gain that many ticks.
 func (r *rule) after(ticks int64) time.Duration {
 	if ticks <= 0 {

@@ -49,7 +49,7 @@ func (b *Bucket) reserved(ctx context.Context, n int64, a answer, err error) {
 
 // refusal reports whether err is how a wait is refused.
 func refusal(err error) bool {
-	return errors.Is(err, ErrExceedsDeadline) || errors.Is(err, ErrExceedsDebt)
+	return errors.Is(err, ErrExceedsDeadline) || errors.Is(err, ErrExceedsWait) || errors.Is(err, ErrExceedsDebt)
 }
 
 // fellBack tells of what was decided in place of an answer.

@@ -16,15 +16,25 @@ func (b *Bucket) Wait(ctx context.Context) error { return b.WaitN(ctx, 1) }
 // processes are served in the order in which the server heard of them: the
 // tokens are reserved by one call, and the wait is one sleep that asks nobody.
 //
-// The wait ends with the tokens; with ctx or when the client closes, and then
-// the reservation is given back as by [Reservation.Cancel]; or at once, and
-// without taking anything, by [ErrExceedsDeadline] if the tokens come later than
-// ctx's deadline. While the limiter is paused, it asks for the rate again once a
-// second, and fails like that if ctx's deadline is sooner. It never returns nil
+// The wait ends with the tokens; with ctx or when the client closes; or at once,
+// and without taking anything, by [ErrExceedsDeadline] if the tokens come later
+// than ctx's deadline, and by [ErrExceedsWait] if they come later than
+// [WithMaxWait] says, which without a deadline is never more than 30 s or what
+// the request itself needs. While the limiter is paused, it asks for the rate
+// again once a second, and fails like that if it would have to wait for longer.
+//
+// Who leaves gives its place back: at once if nobody waits behind it, and else
+// when those of this process who do have left, too. x/time/rate keeps what was
+// reserved by one who leaves while others wait behind it, so that a crowd that
+// waits and goes away locks everybody out for as long as it would have waited.
+// So does this for the places before waiters of other processes, as these keep
+// their times.
+//
+// It never returns nil
 // before its tokens are there, also if a clock is set: it sleeps as long as the
 // server said, from when that came.
 //
-// Cost and errors: see [Bucket]; [ErrExceedsBurst]; [ErrExceedsDeadline];
+// Cost and errors: see [Bucket]; [ErrExceedsBurst]; [ErrExceedsDeadline]; [ErrExceedsWait];
 // [ErrExceedsDebt] when more is reserved already than [WithMaxDebt] allows.
 // Source: x/time/rate; RRateLimiter.acquire, which has no order.
 func (b *Bucket) WaitN(ctx context.Context, n int64) error {
@@ -43,13 +53,13 @@ func (b *Bucket) waitN(ctx context.Context, n int64) error {
 	if err := b.usable(ctx); err != nil {
 		return err
 	}
-	for {
-		a, err := b.reserve(ctx, n, b.core.until(ctx))
+	for began := b.core.e.Mono(); ; {
+		want, a, err := b.reserve(ctx, n, b.patience(ctx, began))
 		b.reserved(ctx, n, a, err)
 		if err == nil {
-			return b.sleepOut(ctx, n, a)
+			return b.core.sleepOut(ctx, &want, &a)
 		}
-		if !errors.Is(err, errPaused) || errors.Is(err, ErrExceedsDeadline) {
+		if err != errPaused {
 			return err
 		}
 		if err := b.core.sleep(ctx, askAgain); err != nil {
@@ -61,46 +71,46 @@ func (b *Bucket) waitN(ctx context.Context, n int64) error {
 // errPaused says that nothing can be reserved now.
 var errPaused = errors.New("the limiter is paused")
 
-// reserve takes n tokens that are there by until.
-func (b *Bucket) reserve(ctx context.Context, n int64, until time.Duration) (answer, error) {
+// reserve takes n tokens that are there in time.
+func (b *Bucket) reserve(ctx context.Context, n int64, p patience) (want ask, a answer, err error) {
 	r, err := b.ruleFor(ctx, n)
 	switch {
 	case err != nil:
-		return answer{}, err
+		return want, a, err
 	case r.exceeds(n):
-		return answer{}, exceedsBurst(n, r)
-	case r.paused && until != forever && until < b.core.e.Now().Mono+askAgain:
-		return answer{}, fmt.Errorf("%w: %w", ErrExceedsDeadline, errPaused)
+		return want, a, exceedsBurst(n, r)
 	case r.paused:
-		return answer{}, errPaused
+		return want, a, p.paused(b.core.e.Mono())
 	}
-	want := b.wants(r, n, reserve)
-	want.until = until
-	a, err := b.answer(ctx, want)
+	want = b.wants(r, n, reserve)
+	p.bound(&want)
+	a, err = b.answer(ctx, want)
 	if err == nil && !a.ok {
-		err = a.refused(n, until, b.core.e.Now().Mono)
+		err = a.refused(&want, n)
 	}
-	return a, err
+	return want, a, err
 }
 
-// refused is why a reservation was: the deadline comes first, or too much is
-// owed.
-func (a *bucket) refused(n int64, until, now time.Duration) error {
-	switch delay := a.enough(n); {
-	case a.r.exceeds(n):
-		return exceedsBurst(n, a.r)
-	case until != forever && delay >= until-now:
-		return fmt.Errorf("%w: the tokens come in %v", ErrExceedsDeadline, delay)
-	default:
-		return fmt.Errorf("%w: the tokens come in %v", ErrExceedsDebt, delay)
+// refused is why a reservation of n tokens was: they come too late, or too much
+// is owed.
+func (b *bucket) refused(want *ask, n int64) error {
+	if b.r.exceeds(n) {
+		return exceedsBurst(n, b.r)
 	}
+	delay := b.enough(n)
+	why := want.exceeded(delay, want.core.e.Mono())
+	if why == nil {
+		why = ErrExceedsDebt
+	}
+	return fmt.Errorf("%w: the tokens come in %v", why, delay)
 }
 
 // sleepOut sleeps until a reservation is due, or gives it back.
-func (b *Bucket) sleepOut(ctx context.Context, n int64, a answer) error {
-	err := b.core.sleep(ctx, a.delay())
+func (c *core) sleepOut(ctx context.Context, want *ask, got *answer) error {
+	answered := c.e.Mono()
+	err := c.sleep(ctx, got.delay())
 	if err != nil {
-		b.core.giveBack(b.state, n, a.bucket)
+		c.undo(want, got, answered)
 	}
 	return err
 }

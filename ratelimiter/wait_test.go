@@ -238,7 +238,7 @@ func TestADeadlineFarAwayIsNoneThatIsOver(t *testing.T) {
 func TestAWaitWithoutRoomForDebtIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
-	l := limited(t, open(t, s.Addr()), ratelimiter.PerHour(1), ratelimiter.WithMaxDebt(1))
+	l := limited(t, open(t, s.Addr()), ratelimiter.PerHour(1), ratelimiter.WithMaxDebt(1), ratelimiter.WithMaxWait(24*time.Hour))
 	gets(t, &l.Bucket, 1)
 	r, err := l.Reserve(t.Context())
 	require.NoError(t, err)
@@ -436,4 +436,106 @@ func TestAWaitOutlastsABlock(t *testing.T) {
 			gets(t, &l.Bucket, 5)
 		})
 	}
+}
+
+// A crowd that waits and goes away locks nobody out, in whatever order it leaves.
+func TestPlacesOfWaitersWhoLeaveComeBack(t *testing.T) {
+	t.Parallel()
+	both(t, ratelimiter.PerHour(10), func(t *testing.T, r ratelimiter.Rate) {
+		for name, order := range map[string]func(i, n int) int{
+			"first first": func(i, _ int) int { return i },
+			"last first":  func(i, n int) int { return n - 1 - i },
+			"any":         func(i, n int) int { return i * 7 % n },
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				const waiters = 100 // ten hours
+				l := limited(t, open(t, redistest.Shared(t).Addr()), r, ratelimiter.WithMaxWait(24*time.Hour))
+				gets(t, &l.Bucket, 10)
+				var leave []context.CancelFunc
+				var ends []<-chan error
+				for i := range waiters {
+					ctx, cancel := context.WithCancel(t.Context())
+					leave = append(leave, cancel)
+					ends = append(ends, begun(func() error { return l.Wait(ctx) }))
+					require.Eventually(t, func() bool {
+						d, err := l.Peek(t.Context())
+						return err == nil && d.ResetAfter > time.Hour+time.Duration(i)*6*time.Minute
+					}, soon, time.Millisecond)
+				}
+				for i := range waiters {
+					leave[order(i, waiters)]()
+					require.ErrorIs(t, outcome(t, ends[order(i, waiters)]), context.Canceled)
+				}
+				require.Eventually(t, func() bool {
+					d, err := l.Peek(t.Context())
+					return err == nil && d.ResetAfter <= time.Hour
+				}, soon, time.Millisecond, "what is missing is the burst, and no more")
+			})
+		}
+	})
+}
+
+// Who waits keeps its time, whoever leaves before it.
+func TestAPlaceBeforeAWaiterStays(t *testing.T) {
+	t.Parallel()
+	both(t, ratelimiter.PerHour(10), func(t *testing.T, r ratelimiter.Rate) {
+		l := limited(t, open(t, redistest.Shared(t).Addr()), r, ratelimiter.WithMaxWait(24*time.Hour))
+		gets(t, &l.Bucket, 10)
+		begin := func(n int64) (context.CancelFunc, <-chan error) {
+			before, err := l.Peek(t.Context())
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			end := begun(func() error { return l.WaitN(ctx, n) })
+			require.Eventually(t, func() bool {
+				d, err := l.Peek(t.Context())
+				return err == nil && d.ResetAfter > before.ResetAfter+time.Minute
+			}, soon, time.Millisecond)
+			return cancel, end
+		}
+		leave, left := begin(5)
+		stay, stays := begin(2)
+		leave()
+		require.ErrorIs(t, outcome(t, left), context.Canceled)
+		missing := func(tokens int) {
+			t.Helper()
+			require.Eventually(t, func() bool {
+				d, err := l.Peek(t.Context())
+				return err == nil && (d.ResetAfter+time.Minute).Truncate(6*time.Minute) == time.Duration(tokens)*6*time.Minute
+			}, soon, time.Millisecond)
+		}
+		missing(10 + 2 + 2) // of the 5, as many as are behind them stay
+		stay()
+		require.ErrorIs(t, outcome(t, stays), context.Canceled)
+		missing(10)
+	})
+}
+
+func TestALongestWait(t *testing.T) {
+	t.Parallel()
+	both(t, ratelimiter.PerMinute(1), func(t *testing.T, r ratelimiter.Rate) {
+		c := open(t, redistest.Shared(t).Addr())
+		l := limited(t, c, r.WithBurst(2))
+		gets(t, &l.Bucket, 2)
+		short := c.RateLimiter(l.Name(), ratelimiter.WithMaxWait(59*time.Second))
+		require.ErrorIs(t, short.Wait(t.Context()), ratelimiter.ErrExceedsWait)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		require.ErrorIs(t, short.Wait(ctx), ratelimiter.ErrExceedsDeadline, "the deadline comes first")
+		if r.Type == ratelimiter.Overall {
+			require.ErrorIs(t, ratelimiter.All(short, l.For("u")).Wait(t.Context()), ratelimiter.ErrExceedsWait)
+		}
+		for range 2 { // two minutes, which is what two tokens need
+			_, err := l.Reserve(t.Context())
+			require.NoError(t, err, "a reservation does not wait")
+		}
+		require.ErrorIs(t, l.Wait(t.Context()), ratelimiter.ErrExceedsWait, "one needs a minute")
+		require.NoError(t, l.Pause(t.Context()))
+		began := time.Now()
+		paused := c.RateLimiter(l.Name(), ratelimiter.WithMaxWait(500*time.Millisecond))
+		require.ErrorIs(t, paused.Wait(t.Context()), ratelimiter.ErrExceedsWait, "a pause, too")
+		require.Less(t, time.Since(began), soon)
+		_, err := c.RateLimiter(l.Name(), ratelimiter.WithMaxWait(0)).Take(t.Context(), 1)
+		require.ErrorIs(t, err, ratelimiter.ErrOption)
+	})
 }

@@ -9,15 +9,15 @@
 -- ARGV[i…] for each reservation, the latest first: ticks that were reserved; ticks that it had to wait for; t of the
 --          reservation, µs; 1 if it was surely not used, 0 if it counts as used once its time has come
 --
--- Returns  number  ticks given back in all
+-- Returns  array  ticks given back, for each reservation; empty if the bucket is full or of another rule
 -- Replay   unsafe: a second run gives back again
 local state = redis.call('GET', KEYS[1])
 if not state then
-	return 0
+	return {}
 end
 local g, at, w, f, block = string.match(state, '^(%-?%d+) (%d+) (%d+) (%d+) ?(%d*)$')
 if g ~= ARGV[1] then
-	return 0
+	return {}
 end
 local clock = redis.call('TIME')
 local exact = clock[1] * 1000000 + clock[2]
@@ -42,27 +42,28 @@ local function due(wait, reserved, from)
 	return left > 0 and left or 0
 end
 
-local all = 0
+local all, given = 0, {}
 for i = 6, #ARGV, 4 do
-	local wait, reserved = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
+	local wait, reserved, back = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), 0
 	if ARGV[i + 3] == '1' or due(wait, reserved, now) > 0 then
 		local behind = (q - full) - due(wait, reserved, t)
-		local back = ARGV[i] - (behind > 0 and behind or 0)
+		back = ARGV[i] - (behind > 0 and behind or 0)
 		if back > q then
 			back = q
+		elseif back < 0 then
+			back = 0
 		end
-		if back > 0 then
-			q = q - back
-			all = all + back
-		end
+		q = q - back
+		all = all + back
 	end
+	given[#given + 1] = back
 end
 if all == 0 then
-	return 0
+	return given
 end
 if q == 0 and b <= exact then
 	redis.call('DEL', KEYS[1])
-	return all
+	return given
 end
 w = math.floor(q / per)
 local text = string.format('%s %.0f %.0f %.0f', g, t, w, q - w * per)
@@ -78,4 +79,4 @@ if px > 100000000000000 then
 	px = 100000000000000
 end
 redis.call('SET', KEYS[1], text, 'PX', string.format('%.0f', px))
-return all
+return given

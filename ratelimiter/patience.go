@@ -1,0 +1,67 @@
+package ratelimiter
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// patience is how long a caller waits for its tokens.
+type patience struct {
+	until time.Duration // monotonic; or forever
+	most  time.Duration // 0: as the request needs; below 0: any
+}
+
+// unbounded is that of a reservation, which does not wait itself.
+var unbounded = patience{until: forever, most: -1}
+
+// longestWait is where nobody says otherwise.
+const longestWait = 30 * time.Second
+
+// patience is what is left of a wait that began then.
+func (b *Bucket) patience(ctx context.Context, began time.Duration) patience {
+	p := patience{until: b.core.until(ctx)}
+	switch {
+	case b.maxWait > 0:
+		p.most = max(1, b.maxWait-(b.core.e.Mono()-began))
+	case p.until != forever:
+		p.most = -1
+	}
+	return p
+}
+
+// bound puts the patience into an ask.
+func (p patience) bound(a *ask) {
+	a.until = p.until
+	if p.most != 0 {
+		a.most = max(0, p.most)
+		return
+	}
+	a.most = longestWait
+	for i := range a.members() {
+		one := a.of(i)
+		a.most = max(a.most, one.r.needs(one.n))
+	}
+}
+
+// paused is what a pause means to who has it: nobody knows when it ends.
+func (p patience) paused(now time.Duration) error {
+	switch {
+	case p.until != forever && p.until < now+askAgain:
+		return fmt.Errorf("%w: %w", ErrExceedsDeadline, errPaused)
+	case p.most > 0 && p.most < askAgain:
+		return fmt.Errorf("%w: %w", ErrExceedsWait, errPaused)
+	}
+	return errPaused
+}
+
+// exceeded is why a delay is too long for an ask, nil if it is not.
+func (a *ask) exceeded(delay, now time.Duration) error {
+	switch {
+	case a.until != forever && delay >= a.until-now:
+		return ErrExceedsDeadline
+	case a.most > 0 && delay > a.most:
+		return ErrExceedsWait
+	}
+	return nil
+}
