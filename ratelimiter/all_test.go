@@ -135,8 +135,8 @@ func TestAllCombinesCallsThatComeTogether(t *testing.T) {
 func TestAllKeepsBoundsOfDebtApart(t *testing.T) {
 	t.Parallel()
 	c, p := proxied(t)
-	free := limited(t, c, ratelimiter.PerHour(1))
-	bounded := c.RateLimiter(free.Name(), ratelimiter.WithMaxDebt(1))
+	free := limited(t, c, ratelimiter.PerHour(1), ratelimiter.WithMaxWait(24*time.Hour))
+	bounded := c.RateLimiter(free.Name(), ratelimiter.WithMaxWait(24*time.Hour), ratelimiter.WithMaxDebt(1))
 	gets(t, &free.Bucket, 1)
 	p.Delay(40*time.Millisecond, 40*time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())

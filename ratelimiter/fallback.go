@@ -25,8 +25,9 @@ var Open Fallback = openFallback{}
 var Closed Fallback = closedFallback{}
 
 // Local applies a rate in the process, to each key: with N processes, up to N
-// times that rate is let through. A request for more than its burst is an
-// [ErrExceedsBurst].
+// times that rate is let through, and more while more than 65,536 keys of one
+// process are not full: then the fullest of them start full. A request for more
+// than its burst is an [ErrExceedsBurst].
 func Local(r Rate) Fallback {
 	own, err := travelling(r)
 	return localFallback{own, err}

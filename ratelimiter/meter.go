@@ -1,6 +1,8 @@
 package ratelimiter
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 )
@@ -167,14 +169,51 @@ func (m *meters) store(state string, b meter, now int64) {
 		m.by, m.sweep = make(map[string]meter), minSweep
 	}
 	if _, there := m.by[state]; !there && len(m.by) >= m.sweep {
-		for state, b := range m.by {
-			if b.fill(now); b.idle() {
-				delete(m.by, state)
-			}
-		}
-		m.sweep = max(minSweep, 2*len(m.by))
+		m.tidy(now)
 	}
 	m.by[state] = b
+}
+
+// maxMeters bounds the memory for keys that are not full.
+const maxMeters = 1 << 16
+
+// tidy drops the buckets that are as if they had never been used, and if there
+// are too many others an eighth of those, the fullest first: what is dropped is
+// full, so it is to be as little as can be.
+func (m *meters) tidy(now int64) {
+	for state, b := range m.by {
+		if b.fill(now); b.idle() {
+			delete(m.by, state)
+		}
+	}
+	if len(m.by) >= maxMeters {
+		for _, state := range m.fullest(len(m.by) - maxMeters*7/8) {
+			delete(m.by, state)
+		}
+	}
+	m.sweep = min(maxMeters, max(minSweep, 2*len(m.by)))
+}
+
+// fullest are so many buckets that are full and not blocked first.
+func (m *meters) fullest(n int) (states []string) {
+	type one struct {
+		state string
+		lasts int64
+	}
+	all := make([]one, 0, len(m.by))
+	for state, b := range m.by {
+		all = append(all, one{state, b.lasts()})
+	}
+	slices.SortFunc(all, func(x, y one) int { return cmp.Compare(x.lasts, y.lasts) })
+	for _, x := range all[:n] {
+		states = append(states, x.state)
+	}
+	return states
+}
+
+// lasts is when the bucket will be as if it had never been used, µs.
+func (b meter) lasts() int64 {
+	return max(b.block, micros(after(time.Duration(b.t)*time.Microsecond, b.r.after(b.q))))
 }
 
 const minSweep = 1024

@@ -182,3 +182,26 @@ func TestAMeterConvertsTravellingRules(t *testing.T) {
 	assert.True(t, c.take(3))
 	assert.False(t, c.take(1))
 }
+
+// Who uses a key once and never again leaves it behind: there is a bound, and what
+// is dropped for it is what is nearest to full.
+func TestMetersAreBounded(t *testing.T) {
+	t.Parallel()
+	var m meters
+	r := ruleOf(t, PerHour(1000), 1)
+	for i := range maxMeters + 20_000 {
+		want := ask{r: r, n: 1, kind: take}
+		if i%100 == 0 {
+			want.n = 1000
+		}
+		require.True(t, m.answer(decimal(int64(i)), want, time.Duration(i)*time.Microsecond).ok)
+		require.LessOrEqual(t, len(m.by), maxMeters)
+	}
+	require.Greater(t, len(m.by), maxMeters*3/4)
+	for i := 0; i < maxMeters+20_000; i += 100 {
+		_, kept := m.by[decimal(int64(i))]
+		require.True(t, kept, "an empty one is kept")
+	}
+	_, kept := m.by["1"]
+	assert.False(t, kept, "the oldest of those that miss as much goes first")
+}

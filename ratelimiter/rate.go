@@ -16,8 +16,9 @@ const (
 	Overall RateType = iota
 	// PerClient is a bucket for each client (a [rueidisson.Client], normally
 	// one for a process), kept in its memory: no request leaves the process,
-	// and a client that restarts starts full. Only the rate is asked for, as of
-	// any limiter.
+	// and a client that restarts starts full. It remembers 65,536 buckets that are
+	// not full, of all its limiters; beyond that, those that are the fullest start
+	// full. Only the rate is asked for, as of any limiter.
 	PerClient
 )
 
