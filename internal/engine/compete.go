@@ -29,14 +29,16 @@ func (c *contender) compete(ctx context.Context) (*Held, error) {
 // wait goes on behind a first try, as a Watch whose look is a try.
 func (c *contender) wait(ctx context.Context, left time.Duration, err error) (held *Held, _ error) {
 	c.observeWait(ctx)
+	waiting := *c // the look would put c on the heap, for those who need not wait as well
 	w := watch{e: c.e, ear: c.local.listener(), Watch: Watch{
 		Key: c.key, Channels: c.channels(),
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
-			held, left, err = c.try(ctx)
+			held, left, err = waiting.try(ctx)
 			return left, held != nil, err
 		},
 	}}
 	err = w.after(ctx, left, err)
+	*c = waiting
 	return held, err
 }
 

@@ -94,6 +94,9 @@ func Passing(err error) bool { return err != nil && !ours(err) && judge(err) != 
 // Moving reports whether err says that the slot of the keys is on its way to
 // another node, so that a request for several of them has to wait.
 func Moving(err error) bool {
+	if err == nil {
+		return false
+	}
 	var reply *rueidis.RedisError
 	if !errors.As(err, &reply) {
 		return false
