@@ -1,7 +1,6 @@
 package redistest
 
 import (
-	"net"
 	"strings"
 	"time"
 )
@@ -15,7 +14,7 @@ const glimpse = 500 * time.Millisecond
 func ask(addr string, args ...string) (any, error) { return askWithin(patience, addr, args...) }
 
 func askWithin(bound time.Duration, addr string, args ...string) (any, error) {
-	conn, err := net.DialTimeout("tcp", addr, bound)
+	conn, err := connect(addr, bound)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -52,10 +53,11 @@ func (c *Cluster) launch(o options) error {
 }
 
 func (c *Cluster) launchNode(i int, binary, dir string, o options) error {
-	p, err := launch(binary, dir, func(int) ([]setting, error) {
+	p, err := launch(binary, dir, func(port int) ([]setting, error) {
 		bus, err := freePort()
 		c.buses[i] = bus
-		return append(clusterSettings(bus), o.settings...), err
+		own, err2 := o.lines(dir, port)
+		return append(clusterSettings(bus), own...), errors.Join(err, err2)
 	})
 	if err != nil {
 		return err

@@ -42,14 +42,14 @@ func StartSentinel(t testing.TB, opts ...Option) *Sentinel {
 		return errors.Join(replicating(master), replicating(replica))
 	})
 	for range sentinelCount {
-		s.sentinels = append(s.sentinels, s.startSentinel(o.version, master))
+		s.sentinels = append(s.sentinels, s.startSentinel(o, master))
 	}
 	await(t, "the Sentinels to know each other", s.known)
 	return s
 }
 
-func (s *Sentinel) startSentinel(version string, master *Server) *Server {
-	watch := options{version: version, settings: []setting{
+func (s *Sentinel) startSentinel(o options, master *Server) *Server {
+	watch := options{version: o.version, tls: o.tls, settings: []setting{
 		{"sentinel", "monitor", sentinelMaster, "127.0.0.1", strconv.Itoa(master.Port()), sentinelQuorum},
 		{"sentinel", "down-after-milliseconds", sentinelMaster, sentinelDown},
 		{"sentinel", "failover-timeout", sentinelMaster, sentinelTimeout},

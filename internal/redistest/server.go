@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"errors"
 	"fmt"
 	"syscall"
 	"testing"
@@ -14,6 +15,7 @@ type Option func(*options)
 type options struct {
 	version  string
 	settings []setting
+	tls      tlsOptions
 }
 
 // Version chooses the server: one of [Versions]. Without it, 7.0 is started.
@@ -57,9 +59,11 @@ func Start(t testing.TB, opts ...Option) *Server {
 // start runs a server whose configuration depends on its port.
 func start(t testing.TB, o options, more func(port int) ([]setting, error), args ...string) *Server {
 	t.Helper()
-	p, err := launch(need(t, o.version), t.TempDir(), func(port int) ([]setting, error) {
+	dir := t.TempDir()
+	p, err := launch(need(t, o.version), dir, func(port int) ([]setting, error) {
 		extra, err := more(port)
-		return append(extra, o.settings...), err
+		own, err2 := o.lines(dir, port)
+		return append(extra, own...), errors.Join(err, err2)
 	}, args...)
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +89,9 @@ func (s *Server) Client(t testing.TB, change ...func(*rueidis.ClientOption)) rue
 
 func client(t testing.TB, o rueidis.ClientOption, change []func(*rueidis.ClientOption)) rueidis.Client {
 	t.Helper()
+	if _, ok := secured.Load(o.InitAddress[0]); ok {
+		o.TLSConfig, o.Sentinel.TLSConfig = TLSConfig(t), TLSConfig(t)
+	}
 	for _, c := range change {
 		c(&o)
 	}
