@@ -28,9 +28,13 @@ type Client struct {
 // derived from the watchdog timeout, so that a connection which has fallen
 // silent is given up while there is time to renew a hold on another one.
 //
+// With option.TLSConfig all of the client's connections are TLS; those to
+// Sentinels need option.Sentinel.TLSConfig as well.
+//
 // Errors: [ErrOption]; one that names the address if nobody answers there
-// within the dial timeout; one that names the version of a server older than
-// Redis 7.0 or Valkey 7.2, or says that it runs no scripts.
+// within the dial timeout, or why TLS did not come about, such as a certificate
+// that has expired; one that names the version of a server older than Redis 7.0
+// or Valkey 7.2, or says that it runs no scripts.
 func New(option rueidis.ClientOption, opts ...Option) (*Client, error) {
 	cfg, err := resolve(opts)
 	if err != nil {
@@ -46,7 +50,7 @@ func New(option rueidis.ClientOption, opts ...Option) (*Client, error) {
 		if client != nil {
 			client.Close()
 		}
-		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), err)
+		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), withExpired(err, option))
 	}
 	return open(client, cfg, option)
 }
@@ -86,11 +90,17 @@ func open(client rueidis.Client, cfg engine.Config, option rueidis.ClientOption)
 
 // Open is [New] with a URL of the forms that rueidis.ParseURL takes, such as
 // redis://user:password@127.0.0.1:6379/0, rediss:// for TLS, or
-// redis://sentinel:26379?master_set=mymaster.
+// redis://sentinel:26379?master_set=mymaster. With rediss:// the Sentinels are
+// spoken to by TLS as well, without the user and the password of the URL, and
+// each of the servers behind them shows a certificate for its own address.
 func Open(redisURL string, opts ...Option) (*Client, error) {
 	option, err := rueidis.ParseURL(redisURL)
 	if err != nil {
 		return nil, fmt.Errorf("%w: url: %w", ErrOption, withoutURL(err))
+	}
+	if option.TLSConfig != nil && option.Sentinel.MasterSet != "" {
+		option.TLSConfig.ServerName = "" // the host of the URL is that of a Sentinel
+		option.Sentinel.TLSConfig = option.TLSConfig
 	}
 	return New(option, opts...)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 )
@@ -8,5 +9,8 @@ import (
 // isDial reports an error from before anything was sent.
 func isDial(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	if errors.As(err, &op) && op.Op == "dial" {
+		return true
+	}
+	return errors.As(err, new(*tls.CertificateVerificationError)) // rueidis dials and shakes hands in one step
 }
