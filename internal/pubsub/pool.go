@@ -20,7 +20,7 @@ func vacancy(ctx context.Context, client rueidis.Client) error {
 }
 
 // crowdedWithin is how long a node may take to show that it is not the silent one.
-const crowdedWithin = 250 * time.Millisecond
+const crowdedWithin = time.Second
 
 // Crowded explains why what needs a connection of the client's pool got no answer in time. If the node answers on the
 // connection that everything else goes by, the pool had none to give. Every other error is returned as it is.

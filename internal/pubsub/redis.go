@@ -16,7 +16,7 @@ var ErrUnknownNode = errors.New("pubsub: unknown node")
 
 const (
 	// dialGrace is how long an abandoned dial is waited for.
-	dialGrace = time.Second
+	dialGrace = 2 * time.Second
 	// releaseGrace is how long a silent server may take to unsubscribe a connection that is given back.
 	releaseGrace = time.Second
 	// maxStale is how many dead connections in a row are taken out of the client's pool. It learns of a death
