@@ -42,12 +42,13 @@ func Main(m *testing.M, children ...Children) {
 }
 
 // beside is how many parallel tests run at once, unless -parallel says it: they wait for servers, leases and each other
-// for most of their time, so that as many as there are CPUs leave these idle.
+// for most of their time, so that as many as there are CPUs leave these idle. In a soak they compute, and so many of them
+// would starve each other.
 const beside = 16
 
 func runBeside() {
 	flag.Parse()
-	if !parallelSaid() {
+	if !parallelSaid() && !soaking() {
 		_ = flag.Set(parallel, strconv.Itoa(max(beside, runtime.GOMAXPROCS(0)))) // fails only for what is no number
 	}
 }

@@ -38,8 +38,8 @@ func runServer(p *Parent) {
 
 // TestParallelTestsWaitBesideEachOther is not parallel itself, so that nobody else takes their places.
 func TestParallelTestsWaitBesideEachOther(t *testing.T) {
-	if parallelSaid() {
-		t.Skip("-parallel says otherwise")
+	if parallelSaid() || soaking() {
+		t.Skip("-parallel says otherwise, or this is a soak")
 	}
 	var others sync.WaitGroup
 	others.Add(beside)
