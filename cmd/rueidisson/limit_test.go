@@ -136,6 +136,29 @@ func TestLimitTake(t *testing.T) {
 	assert.Equal(t, "granted, 0 of 3 left\n", o.says("take mails --key user:42 3"))
 }
 
+// A rate that decides by itself has no times and no numbers to tell.
+func TestLimitOfAllAndOfNothing(t *testing.T) {
+	o := newLimits(t)
+	assert.Equal(t, "mails: unlimited\nall that is asked for\n", o.says("set mails --rate unlimited"))
+	assert.Equal(t, "mails: unlimited\nall that is asked for\n", o.says("show mails"))
+	assert.Contains(t, o.says("show mails --json"), `"admits":[]`)
+	assert.Equal(t, said{0, "", ""}, o.run("top mails"))
+	o.says("take mails 1000000 --key user:42")
+	assert.Contains(t, o.says("list"), "mails  unlimited\n")
+	assert.Contains(t, o.says("set own --rate unlimited --per-client"), "own: unlimited per client\n")
+	assert.Contains(t, o.says("list"), "own    unlimited per client\n")
+
+	for _, rate := range []string{"0/s", "0/s --burst 3"} {
+		assert.Contains(t, o.says("set mails --rate "+rate), "\nnothing\n")
+		refusal := said{exitRefused, "refused, at this rate nothing is granted\n", ""}
+		assert.Equal(t, refusal, o.run("take mails"))
+		assert.Equal(t, refusal, o.run("take mails --wait 1h"), "no wait brings it")
+		assert.Contains(t, o.says("peek mails"), "granted    never\n")
+		assert.Contains(t, o.says("watch mails --for 1ms"), "0 of 0 left, nothing is granted\n")
+		assert.NotContains(t, o.says("show mails --json"), `"at_most":3`)
+	}
+}
+
 func TestLimitTakeInJSON(t *testing.T) {
 	o := newLimits(t)
 	o.says("set mails --rate 2/3s --burst 3")

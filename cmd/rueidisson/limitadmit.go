@@ -27,8 +27,11 @@ var windows = []struct {
 }{{"second", time.Second}, {"minute", time.Minute}, {"hour", time.Hour}, {"day", day}}
 
 // admits says what the rate comes to in windows that people think in, and in its
-// own.
+// own. One without a limit comes to no number.
 func admits(r setting) []admitted {
+	if unlimited(r.Rate) {
+		return []admitted{}
+	}
 	all := []admitted{admitsIn(r, perWord(r.Rate), r.Per)}
 	for _, w := range windows {
 		if w.d != r.Per {
@@ -47,8 +50,11 @@ func admitsIn(r setting, word string, d time.Duration) admitted {
 }
 
 // bucketIn is burst + N*d/Per, in numbers that do not overflow: a full bucket
-// may be emptied at the beginning.
+// may be emptied at the beginning. A rate of 0 grants nothing, whatever its burst.
 func (s setting) bucketIn(d time.Duration) *big.Int {
+	if s.N == 0 {
+		return new(big.Int)
+	}
 	n := new(big.Int).Mul(big.NewInt(s.N), big.NewInt(int64(d)))
 	n.Quo(n, big.NewInt(int64(s.Per)))
 	return n.Add(n, big.NewInt(s.Burst))
@@ -74,6 +80,12 @@ func perWord(r ratelimiter.Rate) string {
 
 // admitsLine is admits in words.
 func admitsLine(r setting) string {
+	switch {
+	case unlimited(r.Rate):
+		return "all that is asked for"
+	case r.N == 0 && !r.log:
+		return "nothing"
+	}
 	var in []string
 	for _, a := range admits(r) {
 		in = append(in, fmt.Sprintf("%s in any %s", grouped(a.AtMost.String()), a.Window))

@@ -60,6 +60,7 @@ func TestTheBarIsEmptyAndFullOnlyWhereTheBucketIs(t *testing.T) {
 	}{
 		{0, 10, 0}, {1, 10, 3}, {10, 10, barWidth}, {5, 10, barWidth / 2}, {1, 1_000_000, 1}, {999_999, 1_000_000, barWidth - 1},
 		{0, 1, 0}, {1, 1, barWidth}, {most - 1, most, barWidth - 1}, {most, most, barWidth}, {12, 10, barWidth},
+		{0, 0, 0},
 	} {
 		assert.Equal(t, c.filled, strings.Count(bar(c.n, c.of), "█"), "%d of %d", c.n, c.of)
 		assert.Len(t, []rune(bar(c.n, c.of)), barWidth)

@@ -71,6 +71,8 @@ func granted(d ratelimiter.Decision) string {
 		return "yes"
 	case d.Paused:
 		return "not while paused"
+	case never(d):
+		return "never"
 	}
 	return "in " + toTheMilli(d.RetryAfter)
 }

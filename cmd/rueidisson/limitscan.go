@@ -169,7 +169,7 @@ func parseStored(text string) (r storedRule, ok bool) {
 	}
 	r.Rate = ratelimiter.Rate{N: numbers[2], Per: time.Duration(numbers[3]), Burst: numbers[4], Type: ratelimiter.RateType(numbers[5])}
 	r.generation, r.reset, r.paused = numbers[0], numbers[1], numbers[6] != 0
-	return r, r.N >= 0 && r.Per > 0
+	return r, r.N >= 0 && r.Per > 0 || unlimited(r.Rate)
 }
 
 func numbersOf(fields []string) (numbers []int64, ok bool) {

@@ -17,6 +17,7 @@ new burst; --reset makes all buckets full.
 
 A rate is a number of tokens and the time in which they come: 5/s, 100/m, 1000/d,
 1/3s, 10/1h30m. --burst is how many may be taken at once, by default that number.
+0/s grants nothing, and "unlimited" grants all.
 The output says what this admits: a bucket that is full may be emptied at once and
 goes on at the rate, so that 1000/d with a burst of 1000 admits 2,000 within a
 day. Each key has that for itself.
@@ -31,7 +32,8 @@ last use.
 
 With --json: {"name", "set" (false: --if-absent found one), "rate": {"text", "n",
 "per_ns", "burst", "per_client"}, "keep_alive_ms" (if there is one), "admits":
-[{"window", "window_ns", "at_most"}]}, where rate is the one that is stored now.
+[{"window", "window_ns", "at_most"}] (empty: all)}, where rate is the one that is
+stored now.
 The exit code is 0 whether or not --if-absent found one.`
 
 // rateSetting is what limit set was asked to do.

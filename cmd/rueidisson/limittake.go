@@ -24,7 +24,7 @@ With --json: as "limit peek", and "n" and "waited_ms".
 Exit codes:
   0      granted
   1      refused; the output says after how long it would be granted if nobody
-         else asked
+         else asked (in JSON 0: never, at this rate)
   128+N  signal N ended the wait
   see "rueidisson limit --help" for the others`
 
@@ -100,7 +100,7 @@ func (k *taking) take(ctx context.Context, l limiter) error {
 // ask takes what is there, or waits for it if it comes in time.
 func (k *taking) ask(ctx context.Context, b bucket) (ratelimiter.Decision, error) {
 	d, err := b.Take(ctx, k.n)
-	if err != nil || d.Allowed || d.RetryAfter > k.wait {
+	if err != nil || d.Allowed || d.RetryAfter > k.wait || never(d) {
 		return d, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, k.wait)
@@ -147,9 +147,9 @@ func (k *taking) tell(name string, d ratelimiter.Decision, waited time.Duration)
 	case d.Allowed:
 		fmt.Fprintf(k.stdout, "granted, %d of %d left\n", d.Remaining, d.Limit)
 	case d.Paused:
-		fmt.Fprintf(k.stdout, "refused while paused, retry after %s\n", toTheMilli(d.RetryAfter))
+		fmt.Fprintf(k.stdout, "refused while paused, %s\n", refused(d))
 	default:
-		fmt.Fprintf(k.stdout, "refused, retry after %s\n", toTheMilli(d.RetryAfter))
+		fmt.Fprintf(k.stdout, "refused, %s\n", refused(d))
 	}
 	if !d.Allowed {
 		return &ending{code: exitRefused}

@@ -132,10 +132,10 @@ func (p *topping) print(least []scarce) error {
 
 // scarce is the bucket of a key at server time now, by its state "generation t w
 // f b": w tokens and a part of one were missing as of t. It is none if it is
-// full and not blocked.
+// full and not blocked, or left over from before the rate was lifted.
 func (r storedRule) scarce(name, redisKey, state string, now int64) (one scarce, ok bool) {
 	numbers, ok := numbersOf(strings.Fields(state))
-	if !ok || len(numbers) < 4 || len(numbers) > 5 {
+	if !ok || len(numbers) < 4 || len(numbers) > 5 || unlimited(r.Rate) {
 		return one, false
 	}
 	one = scarce{Name: name, Limit: r.Burst}

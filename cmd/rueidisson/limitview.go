@@ -61,6 +61,8 @@ func left(d ratelimiter.Decision) string {
 	case d.Allowed:
 	case d.Paused:
 		said = append(said, "paused")
+	case never(d):
+		said = append(said, "nothing is granted")
 	default:
 		said = append(said, "refused for "+toTheMilli(d.RetryAfter))
 	}
@@ -96,8 +98,9 @@ func (v barView) end() { fmt.Fprintln(v.screen) }
 
 // bar is empty only if nothing is there, and full only if all is.
 func bar(n, of int64) string {
-	filled := int(float64(n) / float64(of) * barWidth)
+	filled := int(float64(n) / float64(max(of, 1)) * barWidth)
 	switch {
+	case of == 0: // nothing is ever there
 	case n >= of:
 		filled = barWidth
 	case n > 0:
