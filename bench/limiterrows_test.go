@@ -16,6 +16,7 @@ var limiterRows = []row{
 	{"limiter, hot key, 256 goroutines, by script", "decisions/s", goal{atLeast: 8}, decisions(256, "bucket script", asIs)},
 	{"limiter, hot key, 256 goroutines, by redis_rate", "decisions/s", goal{atLeast: 15}, decisions(256, "redis_rate", asIs)},
 	{"limiter, hot key, 256 goroutines, by window script", "decisions/s", goal{atLeast: 7}, decisions(256, "window script", asIs)},
+	{"two limits of a hot key, 1 and 1 to 1,000 tokens, 256 goroutines, by script", "decisions/s", goal{atLeast: 5}, limits(256)},
 	{"limiter, 10,000 keys, 64 goroutines", "decisions/s", goal{atLeast: 0.9}, spreadDecisions("bucket script", nil)},
 	{"limiter, 10,000 keys, CPU of the server, by redis_rate", "us/decision", goal{atMost: 1}, spreadDecisions("redis_rate", serverCPU)},
 	{"limiter, 10,000 keys, CPU of the client, by script", "us/decision", goal{}, spreadDecisions("bucket script", clientCPU)},
@@ -46,6 +47,15 @@ func spreadDecisions(base string, cpu func(*testing.T, *redistest.Server, *worke
 			return cpu(t, s, w)
 		}
 		return sides{ours: side("limiter"), base: side(base)}
+	}
+}
+
+// limits compares decisions of goroutines about two limits of one key, each of
+// another number of tokens.
+func limits(goroutines int) func(*testing.T, *redistest.Server) sides {
+	return func(t *testing.T, s *redistest.Server) sides {
+		side := func(name string) measure { return onOneKey(connect(t, name, s.Addr()), "hot", goroutines).rate }
+		return sides{ours: side("limits"), base: side("limits script")}
 	}
 }
 

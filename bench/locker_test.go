@@ -47,6 +47,9 @@ var impls = map[string]func(addr string) (impl, error){
 	"window script": newWindowFloor,
 	"redis_rate":    newGCRAPeer,
 
+	"limits":        newLimitsOurs,
+	"limits script": newLimitsFloor,
+
 	"steady limiter":    newSteadyOurs,
 	"steady redis_rate": newSteadyGCRA,
 }

@@ -17,7 +17,7 @@ import (
 // Unless a method says otherwise: ctx ends the wait for the answer, and what
 // was granted after the caller had gone is given back. It costs one round
 // trip; calls of one process on one bucket that come while another is on its
-// way go out together, up to 32 runs of equal ones at a time. While it is used, a
+// way go out together, up to 128 runs of equal ones at a time. While it is used, a
 // process asks for the rate twice a second, too. The first call waits for that.
 // While nobody answers, the rate that is known goes on; a bucket that others have
 // asked by a newer one says so itself.
