@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,7 +21,8 @@ type channel struct {
 
 	idle      *list.Element // its place among the node's lingering channels
 	idleUntil time.Time
-	hops      int // MOVED answers since it last stood
+	unheard   atomic.Int32 // messages since it lingers
+	hops      int          // MOVED answers since it last stood
 
 	telling sync.Mutex // one listener call at a time, whichever connection it comes from
 }

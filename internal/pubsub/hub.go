@@ -170,8 +170,11 @@ func (h *Hub) message(of Channel, name, payload string) {
 		listeners = c.listeners
 	}
 	h.mu.RUnlock()
-	if len(listeners) > 0 {
+	switch {
+	case len(listeners) > 0:
 		c.tell(listeners, Event{Kind: Message, Payload: payload, Name: name})
+	case c != nil:
+		c.ignored()
 	}
 }
 

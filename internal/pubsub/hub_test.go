@@ -199,6 +199,38 @@ func TestLingerThatIsInterruptedSendsNothing(t *testing.T) {
 	})
 }
 
+func TestMessagesThatNobodyHearsEndTheLinger(t *testing.T) {
+	bubble(t, func(r *rig) {
+		publish := func(n int) {
+			for range n {
+				r.a.publish(plain("x"), "0")
+			}
+			synctest.Wait()
+		}
+		heard, s := r.join(plain("x"))
+		publish(10 * mostUnheard)
+		require.Len(r, heard.take(), 10*mostUnheard, "somebody listens")
+		r.takeLog()
+		s.Close()
+		publish(mostUnheard - 1)
+		_, s = r.join(plain("x")) // in time
+		publish(mostUnheard)
+		s.Close()
+		publish(mostUnheard - 1)
+		require.Empty(r, r.takeLog(), "they are counted from the last leave")
+		publish(1)
+		require.Equal(r, []string{"a UNSUBSCRIBE x", "a RELEASE"}, r.takeLog())
+		require.False(r, r.hub.Subscribed(plain("x")))
+		require.Equal(r, [2]int{}, r.state())
+		publish(mostUnheard)
+		_, s = r.join(plain("x"))
+		require.Equal(r, []string{"a CONNECT", "a SUBSCRIBE x"}, r.takeLog())
+		s.Close()
+		r.pass(time.Second)
+		require.Equal(r, []string{"a UNSUBSCRIBE x", "a RELEASE"}, r.takeLog())
+	})
+}
+
 func TestLingerIsCountedPerChannel(t *testing.T) {
 	bubble(t, func(r *rig) {
 		_, x := r.join(plain("x"))

@@ -7,8 +7,8 @@ import (
 
 // Options tune a Hub. A zero field means its default.
 type Options struct {
-	// Linger is how long a channel stays subscribed after its last listener left. The default is 1s; a
-	// negative value means not at all.
+	// Linger is how long a channel stays subscribed after its last listener left, unless too many messages come
+	// that nobody hears. The default is 1s; a negative value means not at all.
 	Linger time.Duration
 	// RetryMin and RetryMax bound the jittered back-off between failing attempts. The defaults are 50ms and 1s.
 	RetryMin, RetryMax time.Duration
