@@ -235,6 +235,36 @@ func TestAnUnlockThatArrivesLateTakesNobodysLevel(t *testing.T) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
+// An unlock that was said again by an errand was sent more than once, so a
+// first send of it may still arrive: the server has to know it then.
+func TestAnUnlockThatArrivesAfterItsErrandTakesNobodysLevel(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t)
+	owner := open(t, f.server.Addr()).Lock(f.lock.Name())
+	hold, err := owner.Lock(t.Context())
+	require.NoError(t, err)
+	token, err := hold.Token(t.Context())
+	require.NoError(t, err)
+	joined, err := f.lock.Join(t.Context(), token)
+	require.NoError(t, err)
+	known, err := f.lock.Join(t.Context(), token)
+	require.NoError(t, err)
+	require.NoError(t, known.Unlock(t.Context())) // the server knows the script now
+	f.proxy.ResetLog()
+	late := f.proxy.HoldRequest(f.script("unlock"))
+	f.proxy.DropReply(f.script("unlock"), 3)
+	require.ErrorIs(t, joined.Unlock(t.Context()), lock.ErrUnknown)
+	late.Await(t)
+	require.Eventually(t, func() bool { return f.proxy.Count(f.script("unlock")) == 5 }, 10*time.Second, time.Millisecond)
+	require.Equal(t, 1, f.holder().Count)
+	require.Equal(t, 1, f.holder().Count) // what followed the errand has been sent
+	late.Release()
+	left, err := owner.Holder(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, 1, left.Count)
+	require.NoError(t, hold.Unlock(t.Context()))
+}
+
 func TestAJoinThatWasGivenUpLeavesNoLevel(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, rueidisson.WithWatchdogTimeout(20*time.Second))

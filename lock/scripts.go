@@ -163,7 +163,7 @@ func (p *protocol) Unlock(ctx context.Context, owner, request string, lease time
 	if err != nil {
 		return false, err
 	}
-	if !answer.Nil && !answer.Replayed {
+	if !answer.Nil && !answer.Replayed && !engine.OnErrand(ctx) {
 		p.e.Drop(latch) // sent once and answered: nobody will ask for it
 	}
 	return !answer.Nil, nil

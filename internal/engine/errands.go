@@ -196,8 +196,9 @@ func (c errandContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// onErrand reports whether ctx is that of an errand.
-func onErrand(ctx context.Context) bool { return ctx.Value(errandKey{}) != nil }
+// OnErrand reports whether ctx is that of an errand: what is said then may have
+// been said before.
+func OnErrand(ctx context.Context) bool { return ctx.Value(errandKey{}) != nil }
 
 // sleepOpen sleeps d, or until there is news; it is false if the client closes
 // meanwhile.

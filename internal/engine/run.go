@@ -102,7 +102,7 @@ func again(ctx context.Context, op Operation, what verdict, err error) bool {
 	switch what {
 	case refused:
 		_, steady := op.(steady)
-		return !onErrand(ctx) && !(steady && Moving(err))
+		return !OnErrand(ctx) && !(steady && Moving(err))
 	case lost:
 		return op.Repeatable()
 	}
