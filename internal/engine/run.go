@@ -72,7 +72,9 @@ func (e *Engine) loop(ctx context.Context, op Operation, once send) (Answer, err
 		if sends > 1 {
 			started = e.Now()
 		}
-		res, err := once(e.bounded(ctx), sends > 1)
+		// A refusal is an answer, and no reason for another connection: a server
+		// that is full has no room for one of each caller.
+		res, err := once(e.bounded(ctx), losses > 0)
 		if err == nil {
 			err = res.Error()
 		}

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// A server that refuses has answered: the connection that everybody shares is
+// not the one to blame, and a server that is full has no room for others.
+func TestARefusalIsSentAgainOnTheSameConnection(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Config("maxmemory-policy", "noeviction"))
+	c := server.Client(t)
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true})
+	require.NoError(t, err)
+	e, err := New(t.Context(), client, Config{ClientID: "c", WatchdogTimeout: 1500 * time.Millisecond, Owned: true})
+	require.NoError(t, err)
+	defer e.Close(context.Background())
+	require.NoError(t, c.Do(t.Context(), c.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", "1").Build()).Error())
+	before := server.Connections(t)
+	set := scripts.NewCommand("SET", scripts.Safe)
+	var calls sync.WaitGroup
+	for range 50 {
+		calls.Go(func() {
+			_, err := e.Run(t.Context(), set, []string{"k"}, []string{"v"})
+			assert.ErrorContains(t, err, "OOM")
+		})
+	}
+	calls.Wait()
+	require.Less(t, server.Connections(t), before+25)
+}
