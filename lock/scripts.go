@@ -68,15 +68,36 @@ func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, err
 		return p.acquireAcked(ctx, owner, on, args)
 	}
 	answer, err := p.e.Run(ctx, acquiring, on, args)
-	if engine.Moving(err) {
+	if engine.Moving(err) && p.left(ctx) == nil {
 		t, moving := p.acquireMoving(ctx, owner, lease)
-		t.Replayed = t.Replayed || errors.Is(err, engine.ErrUnknown)
+		if errors.Is(err, engine.ErrUnknown) {
+			return doubted(t, moving)
+		}
 		return t, moving
 	}
 	if err != nil {
 		return engine.Tried{}, err
 	}
 	return tried(answer)
+}
+
+// left is why nobody waits for an acquire any more. What it may have taken is
+// then given back beside it: one that does not see the tombstone goes no further.
+func (p *protocol) left(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	return p.e.Open()
+}
+
+// doubted is an answer behind a send whose reply was lost, and which may arrive
+// yet.
+func doubted(t engine.Tried, err error) (engine.Tried, error) {
+	t.Replayed = true
+	if err != nil && !errors.Is(err, engine.ErrUnknown) {
+		err = fmt.Errorf("%w: %w", engine.ErrUnknown, err)
+	}
+	return t, err
 }
 
 // acquireMoving is Acquire while the slot is on the move: two scripts of one
@@ -90,10 +111,13 @@ func (p *protocol) acquireMoving(ctx context.Context, owner string, lease time.D
 	if !won.Free {
 		return won, err
 	}
+	if err := p.left(ctx); err != nil {
+		return engine.Tried{}, fmt.Errorf("%w: %w", engine.ErrUnknown, err) // it holds, for a moment
+	}
 	keys, args := engine.LockRenewal.Add(nil, nil, p.Key(), owner, lease)
 	answer, err = p.e.Run(ctx, engine.LockRenewal.Script, keys, args)
 	if err != nil {
-		return engine.Tried{}, fmt.Errorf("%w: %w", engine.ErrUnknown, err) // it holds, for a moment
+		return engine.Tried{}, fmt.Errorf("%w: %w", engine.ErrUnknown, err) // likewise
 	}
 	renewed, err := answer.AsIntSlice()
 	return engine.Tried{
