@@ -58,7 +58,7 @@ func (h *Held) settleExport(ctx context.Context) error {
 		return nil
 	}
 	stands, err := h.g.(Joinable).Export(ctx, private, exported)
-	h.askedExport(err)
+	h.askedExport(exported, stands, err)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,6 @@ func (h *Held) settleExport(ctx context.Context) error {
 		h.lease.Lose(watchdog.ErrGone)
 		return lossOf(watchdog.ErrGone)
 	}
-	h.exported(exported)
 	return nil
 }
 
@@ -82,26 +81,23 @@ func (h *Held) askingExport() (private, exported string) {
 	return h.owner, h.rename.pending
 }
 
-// askedExport takes back what startExport marked if the server has refused all
-// who asked: the hold is a private one as before.
-func (h *Held) askedExport(err error) {
+// askedExport takes the answer to one who asked. If the server has refused all
+// of them, what startExport marked is taken back: the hold is a private one as
+// before.
+func (h *Held) askedExport(exported string, stands bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := h.rename
 	r.asking--
 	r.unknown = r.unknown || mayHaveRun(err)
-	if err != nil && r.asking == 0 && !r.unknown && r.pending != "" {
+	switch {
+	case r.pending != exported: // another's answer has settled it
+	case stands:
+		h.owner, r.pending, r.unknown = exported, "", false
+		r.serial++
+	case err != nil && r.asking == 0 && !r.unknown:
 		h.joint, r.pending = false, ""
 		r.serial++
-	}
-}
-
-func (h *Held) exported(owner string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.rename.pending == owner {
-		h.owner, h.rename.pending, h.rename.unknown = owner, "", false
-		h.rename.serial++
 	}
 }
 
