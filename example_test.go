@@ -9,6 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/embedded"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
 // exampleServer stands for the Redis or Valkey that a program has.
@@ -77,6 +78,31 @@ func ExampleClient_Lock() {
 	// Output:
 	// billed 42
 	// <nil>
+}
+
+// allow is five requests a second for each user, in a whole fleet.
+func allow(ctx context.Context, c *rueidisson.Client, user string) (bool, error) {
+	return c.RateLimiter("api").For(user).Allow(ctx) // the rate is stored: SetRate(ctx, ratelimiter.PerSecond(5))
+}
+
+func ExampleClient_RateLimiter() {
+	url, stop := exampleServer()
+	defer stop()
+	ctx := context.Background()
+	c, err := rueidisson.Open(url)
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close(ctx)
+
+	_, err = allow(ctx, c, "ann")
+	fmt.Println("without a rate:", errors.Is(err, ratelimiter.ErrNoRate))
+	fmt.Println(c.RateLimiter("api").SetRate(ctx, ratelimiter.PerSecond(5)))
+	fmt.Println(allow(ctx, c, "ann"))
+	// Output:
+	// without a rate: true
+	// <nil>
+	// true <nil>
 }
 
 // Another process is faster. That is an answer, not a fault.
