@@ -296,7 +296,6 @@ var badOptions = map[string]struct {
 	"a negative time of hand-overs":      {rueidisson.WithHandover(1, -time.Second), "handover 1, -1s"},
 	"more hand-overs than are fair":      {rueidisson.WithHandover(100_001, time.Millisecond), "handover 100001, 1ms is above 100000, 100ms"},
 	"hand-overs for longer than is fair": {rueidisson.WithHandover(1, 100*time.Millisecond+1), "handover 1, 100.000001ms is above"},
-	"a nil configuration":                {rueidisson.Configured(nil), "nil configuration"},
 	"a client id that is no uuid":        {rueidisson.WithClientID("me"), `client id`},
 	"a client id in upper case":          {rueidisson.WithClientID("6F5C2AE5-5A3C-4D6E-9D36-0A4A0B2D8F11"), "client id"},
 	"an empty client id":                 {rueidisson.WithClientID(""), "client id"},

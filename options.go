@@ -10,12 +10,13 @@ import (
 )
 
 // Option configures a client. A value that cannot be used is an [ErrOption]
-// from the constructor that it was given to.
-type Option interface{ apply(*engine.Config) error }
+// from the constructor that it was given to. Only this module makes options:
+// what they change is internal.
+type Option interface{ Apply(*engine.Config) error }
 
 type option func(*engine.Config) error
 
-func (o option) apply(c *engine.Config) error { return o(c) }
+func (o option) Apply(c *engine.Config) error { return o(c) }
 
 // defaults are the settings of a client without options. Handovers and
 // HandoverTime are where throughput on a hot key stops growing faster than
@@ -163,25 +164,13 @@ func WithReplicaAcks(n int, timeout time.Duration) Option {
 	})
 }
 
-// Configured changes settings as this module's own tests need them, beyond what
-// a program should set. Nobody outside of it can call it.
-func Configured(change func(*engine.Config)) Option {
-	return option(func(c *engine.Config) error {
-		if change == nil {
-			return fmt.Errorf("%w: nil configuration", ErrOption)
-		}
-		change(c)
-		return nil
-	})
-}
-
 func resolve(opts []Option) (engine.Config, error) {
 	c := defaults()
 	for _, o := range opts {
 		if o == nil {
 			return c, fmt.Errorf("%w: a nil option", ErrOption)
 		}
-		if err := o.apply(&c); err != nil {
+		if err := o.Apply(&c); err != nil {
 			return c, err
 		}
 	}

@@ -19,11 +19,14 @@ import (
 
 // chains bounds hand-overs by their number only, however slow the machine. No
 // program may: other processes would starve.
-func chains(of int) rueidisson.Option {
-	return rueidisson.Configured(func(c *engine.Config) { c.Handovers, c.HandoverTime = of, time.Hour })
+type chains int
+
+func (n chains) Apply(c *engine.Config) error {
+	c.Handovers, c.HandoverTime = int(n), time.Hour
+	return nil
 }
 
-var generous = chains(1_000)
+const generous = chains(1_000)
 
 // ownerOf is the owner on the server.
 func ownerOf(t testing.TB, l *lock.Lock) string {

@@ -38,11 +38,19 @@ func (s signalling) Renewed(holds int, took time.Duration, err error) {
 	}
 }
 
+// youngForAnHour has a hold young enough to be handed over however slow the
+// machine is.
+type youngForAnHour struct{}
+
+func (youngForAnHour) Apply(c *engine.Config) error {
+	c.HandoverTime = time.Hour
+	return nil
+}
+
 func TestAHandOverBetweenGoroutines(t *testing.T) {
 	t.Parallel()
 	r := newSignalling(t)
-	// However slow the machine is, the hold is young enough to be handed over.
-	c := rueidissontest.NewClient(t, rueidisson.WithObserver(r), rueidisson.Configured(func(c *engine.Config) { c.HandoverTime = time.Hour }))
+	c := rueidissontest.NewClient(t, rueidisson.WithObserver(r), youngForAnHour{})
 	hold, err := c.Lock("k").Lock(t.Context())
 	require.NoError(t, err)
 
