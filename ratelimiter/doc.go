@@ -58,7 +58,9 @@
 // policy that evicts no keys with a TTL, or a database of its own. The clock of
 // the new master counts from then on: where it is behind by up to a second,
 // nothing refills until it has caught up; where it is behind by more, time goes
-// on from there; where it is ahead, the difference refills.
+// on from there, for a bucket in debt or blocked after a second, as those who
+// wait for it may have been told a time that was later by that; where it is
+// ahead, the difference refills.
 //
 // [WithLocalDenial], [WithPrefetch] and [WithFallback] each relax the limit as
 // they say. [Limiter.Reset], [Bucket.Refund] and [WithReset] give more than the

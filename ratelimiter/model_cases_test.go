@@ -280,3 +280,32 @@ func TestABucketFillsOnAfterAClockThatWentBack(t *testing.T) {
 		})
 	}
 }
+
+// Who waits was told when, by a bucket of the future. If the clock goes back once
+// more, the time until then does not refill the bucket as well.
+func TestAClockThatGoesBackTwiceGrantsNothingTwice(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		taken, reserved int64
+		block           time.Duration
+	}{
+		"in debt": {10, 10, 0},
+		"blocked": {1, 9, 800 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCase(t, PerSecond(10))
+			require.True(t, c.takes(one.taken))
+			c.pass(-900 * time.Millisecond)
+			if one.block > 0 {
+				c.block(one.block)
+			}
+			a := c.reserve(one.reserved, forever)
+			require.True(t, a.ok)
+			c.pass(-200 * time.Millisecond)
+			require.False(t, c.takes(10), "moves the bucket to the clock")
+			c.pass(a.delay() + 200*time.Millisecond)
+			assert.False(t, c.takes(10+2-one.reserved+1), "more than the burst and 200 ms within 200 ms")
+		})
+	}
+}

@@ -141,8 +141,8 @@ func (m *model) look(r *modelRule, now int64) (v *view, stale bool) {
 			v.block = r.ceil(m.block)
 		}
 	}
-	if !m.own && v.t > clock+1_000_000 && v.t > v.block {
-		v.t, v.changed = clock, true // a refusal keeps it, too
+	if !m.own && v.rebase(clock) {
+		v.changed = true // a refusal keeps it, too
 	}
 	v.refill(clock)
 	return v, false
@@ -171,6 +171,21 @@ func (m *model) adopt(v *view, clock int64) (stale bool) {
 	}
 	v.missing = atMost(new(big.Rat).SetInt(ceilRat(m.missing)), most)
 	return false
+}
+
+// rebase brings a state of the future back, after the clock was set back. A
+// reservation may have to be waited for up to a second longer than its debt
+// takes; until then nothing comes.
+func (v *view) rebase(clock int64) bool {
+	switch {
+	case v.t <= clock+1_000_000 || v.t <= v.block:
+		return false
+	case v.missing.Cmp(whole(v.Burst)) > 0 || v.block > 0:
+		v.t = clock + 1_000_000
+	default:
+		v.t = clock
+	}
+	return true
 }
 
 // refill gains what comes until a time.
@@ -268,8 +283,8 @@ func (m *model) cancel(h held, now int64) *big.Rat {
 		return none
 	}
 	v := &view{modelRule: h.rule, now: now, missing: m.missing, t: m.t, block: m.block}
-	if !m.own && v.t > clock+1_000_000 && v.t > v.block {
-		v.t = clock
+	if !m.own {
+		v.rebase(clock)
 	}
 	v.refill(clock)
 	left := atLeast(minus(wait, v.gained(v.t-h.t)), none)

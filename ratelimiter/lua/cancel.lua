@@ -25,8 +25,8 @@ local gain, per, full, unit = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARG
 local now = exact - exact % unit
 local q, t = w * per + f, tonumber(at)
 local b = tonumber(block) or 0
-if t > now + 1000000 and t > b then
-	t = now
+if t > now + 1000000 and t > b then -- as in decide.lua
+	t = (q > full or b > exact) and now + 1000000 or now
 end
 if t < now then
 	q = q - (now - t) / unit * gain

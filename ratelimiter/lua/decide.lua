@@ -98,9 +98,13 @@ local function load(i)
 	end
 	-- The state is of the future: for up to a second the clock may have been set back, and in a block it is meant. Beyond,
 	-- there was a failover, or a clock was wrong. A refusal keeps that, too: unwritten, nothing would refill until the clock
-	-- has caught up.
+	-- has caught up. Who waits may have been told a time that counts from a t up to a second ahead, or from the end of a
+	-- block; what refilled until then would be granted twice.
 	if b.t > b.now + 1000000 and b.t > b.block then
 		b.t = b.now
+		if b.q > b.k or b.block > 0 then
+			b.t = b.now + 1000000
+		end
 		b.changed = true
 	end
 	fill(b, b.now)
