@@ -37,9 +37,7 @@ var acquiring = engine.UnlessMoving(acquireScript)
 const movingLease = 3 * time.Second
 
 // latchMillis is how long latches and tombstones stand.
-var latchMillis = millis(engine.RequestMemory)
-
-func millis(d time.Duration) string { return strconv.FormatInt(engine.Millis(d), 10) }
+var latchMillis = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
 
 // protocol is the reentrant lock of one name, as the server sees it.
 type protocol struct {
@@ -63,7 +61,7 @@ func (p *protocol) Channel() string { return p.channel }
 
 func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
 	owner, lease := a.Owner, a.Lease
-	on, args := []string{p.name, p.gone}, []string{millis(lease), owner}
+	on, args := []string{p.name, p.gone}, []string{p.e.Millis(lease), owner}
 	if p.e.ReplicaAcks > 0 {
 		return p.acquireAcked(ctx, owner, on, args)
 	}
@@ -103,7 +101,7 @@ func doubted(t engine.Tried, err error) (engine.Tried, error) {
 // acquireMoving is Acquire while the slot is on the move: two scripts of one
 // key each.
 func (p *protocol) acquireMoving(ctx context.Context, owner string, lease time.Duration) (engine.Tried, error) {
-	answer, err := p.e.Run(ctx, movingScript, []string{p.name}, []string{millis(min(lease, movingLease)), owner})
+	answer, err := p.e.Run(ctx, movingScript, []string{p.name}, []string{p.e.Millis(min(lease, movingLease)), owner})
 	if err != nil {
 		return engine.Tried{}, err
 	}
@@ -183,7 +181,7 @@ func (p *protocol) Unlock(ctx context.Context, owner, request string, lease time
 	latch := keys.UnlockLatch(p.name, request)
 	answer, err := p.e.Run(ctx, unlockScript,
 		[]string{p.name, latch},
-		[]string{owner, p.channel, p.e.Publish(), millis(lease), latchMillis})
+		[]string{owner, p.channel, p.e.Publish(), p.e.Millis(lease), latchMillis})
 	if err != nil {
 		return false, err
 	}
@@ -201,7 +199,7 @@ func (p *protocol) Join(ctx context.Context, owner, request string, lease time.D
 	latch := keys.JoinLatch(p.name, request)
 	answer, err := p.e.Run(ctx, joinScript,
 		[]string{p.name, latch},
-		[]string{owner, millis(lease), latchMillis})
+		[]string{owner, p.e.Millis(lease), latchMillis})
 	joined, err := p.truth(answer, err)
 	return engine.Tried{Free: joined, Started: answer.Started, Replayed: answer.Replayed, Latch: latch}, err
 }

@@ -18,28 +18,41 @@ func Await[T any](e *Engine, ctx context.Context, patience time.Duration, call f
 		result, err = call()
 		return result, err, true
 	}
-	type outcome struct {
-		result T
-		err    error
-	}
-	done := make(chan outcome, 1)
-	if !e.spawn(func() {
-		r, err := call()
-		done <- outcome{r, err}
-	}) {
+	f := &flight[T]{call: call, landed: make(chan struct{}, 1)}
+	return f.await(e, ctx, patience, f.run)
+}
+
+// flight is a call that may outlive its caller. It may be used again once it
+// has answered, and not before.
+type flight[T any] struct {
+	call   func() (T, error)
+	landed chan struct{} // with one place: the call does not wait for who has gone
+	result T             // the call's until it has landed
+	err    error
+}
+
+func (f *flight[T]) run() {
+	f.result, f.err = f.call()
+	f.landed <- struct{}{}
+}
+
+// await is Await; run is f.run, which costs an allocation each time that it is
+// made a value.
+func (f *flight[T]) await(e *Engine, ctx context.Context, patience time.Duration, run func()) (result T, err error, answered bool) {
+	if !e.spawn(run) {
 		return result, ErrClosed, true
 	}
 	select {
-	case o := <-done:
-		return o.result, o.err, true
+	case <-f.landed:
+		return f.result, f.err, true
 	case <-ctx.Done():
 	case <-e.closing:
 	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
-	case o := <-done:
-		return o.result, o.err, true
+	case <-f.landed:
+		return f.result, f.err, true
 	case <-timer.C:
 		return result, e.whyEnded(ctx), false
 	}

@@ -120,9 +120,5 @@ func (c *contender) await(ctx context.Context, a Try) (Tried, error, bool) {
 		tried, err := c.p.Acquire(ctx, a)
 		return tried, err, true
 	}
-	return outliving(c.e, ctx, c.p, a)
-}
-
-func outliving(e *Engine, ctx context.Context, p Protocol, a Try) (Tried, error, bool) {
-	return Await(e, ctx, grace, func() (Tried, error) { return p.Acquire(ctx, a) })
+	return acquireOutliving(c.e, ctx, c.p, a)
 }

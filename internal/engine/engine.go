@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,18 +59,20 @@ type Engine struct {
 	IDs   *owner.Issuer
 	Now   watchdog.Clock
 
-	born    time.Time
-	cluster bool
-	publish string // the command that scripts announce releases with
-	topo    *topology
-	hub     *pubsub.Hub
-	dog     *watchdog.Watchdog
-	locals  *places.Places[Key, *local]
-	errands errands
-	waiters sync.Pool     // places in local queues, to be used again
-	acks    chan struct{} // bounds WAIT, which costs a connection each
-	soon    atomic.Pointer[deadline]
-	common  sync.Map // see Shared
+	born     time.Time
+	kept     string // the lease that the watchdog keeps, for scripts
+	cluster  bool
+	publish  string // the command that scripts announce releases with
+	topo     *topology
+	hub      *pubsub.Hub
+	dog      *watchdog.Watchdog
+	locals   *places.Places[Key, *local]
+	errands  errands
+	waiters  sync.Pool     // places in local queues, to be used again
+	attempts sync.Pool     // likewise
+	acks     chan struct{} // bounds WAIT, which costs a connection each
+	soon     atomic.Pointer[deadline]
+	common   sync.Map // see Shared
 
 	evictions evictions
 
@@ -91,7 +94,7 @@ type Engine struct {
 func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error) {
 	born := time.Now()
 	e := &Engine{
-		Config: cfg, Redis: client, born: born,
+		Config: cfg, Redis: client, born: born, kept: millis(cfg.WatchdogTimeout),
 		IDs: owner.NewIssuer(cfg.ClientID), Now: watchdog.NewClock(born),
 		cluster: client.Mode() == rueidis.ClientModeCluster,
 		acks:    make(chan struct{}, maxAckWaits), locals: newLocals(),
@@ -124,6 +127,17 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 
 // Mono is Now().Mono at half the price, for what looks at the clock in every call.
 func (e *Engine) Mono() time.Duration { return time.Since(e.born) }
+
+// Millis is a lease as scripts read it. The one that most holds have is written
+// once.
+func (e *Engine) Millis(lease time.Duration) string {
+	if lease == e.WatchdogTimeout && e.kept != "" {
+		return e.kept
+	}
+	return millis(lease)
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(Millis(d), 10) }
 
 // Cluster reports whether the server is a cluster.
 func (e *Engine) Cluster() bool { return e.cluster }

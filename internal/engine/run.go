@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -57,10 +59,25 @@ func UnlessMoving(op Operation) Operation { return steady{op} }
 func (e *Engine) Run(ctx context.Context, op Operation, keys, args []string) (Answer, error) {
 	return e.loop(ctx, op, func(ctx context.Context, fresh bool) (rueidis.RedisResult, error) {
 		if fresh {
-			return op.ExecFresh(ctx, e.Redis, keys, args), nil
+			return op.ExecFresh(ctx, e.Redis, slices.Clone(keys), slices.Clone(args)), nil
 		}
-		return op.Exec(ctx, e.Redis, keys, args), nil
+		return exec(ctx, e.Redis, op, keys, args), nil
 	})
+}
+
+// exec calls the operations that there are by their types: what goes through
+// the interface goes to the heap, which costs each caller its keys and arguments.
+func exec(ctx context.Context, c rueidis.Client, op Operation, keys, args []string) rueidis.RedisResult {
+	if s, ok := op.(steady); ok {
+		op = s.Operation
+	}
+	switch op := op.(type) {
+	case *scripts.Script:
+		return op.Exec(ctx, c, keys, args)
+	case *scripts.Command:
+		return op.Exec(ctx, c, keys, args)
+	}
+	return op.Exec(ctx, c, slices.Clone(keys), slices.Clone(args))
 }
 
 type send func(ctx context.Context, fresh bool) (rueidis.RedisResult, error)
