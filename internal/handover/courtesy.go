@@ -31,9 +31,15 @@ const (
 // counts who listened to its release, and stands back until their own releases
 // were heard. Most who listen need not want the lock: so it waits for one more
 // than came lately, and after a pause for nobody it goes without for a while.
-// Its zero value is ready.
+// Its zero value is ready, and small: most names never meet another process.
 type Courtesy struct {
-	mu     sync.Mutex
+	mu    sync.Mutex
+	known *known // of others; nil: nothing
+}
+
+// known is what a name remembers of other processes. Its zero value is as good
+// as none.
+type known struct {
 	others int       // listeners of our last release, without ourselves
 	seen   int       // releases of others since then
 	met    bool      // another was seen to hold it since then
@@ -48,11 +54,22 @@ type Courtesy struct {
 	until  time.Time // until then our last release counts
 }
 
+// learned is what is known, from now on. It is called under the mutex.
+func (c *Courtesy) learned() *known {
+	if c.known == nil {
+		c.known = new(known)
+	}
+	return c.known
+}
+
 // Heard is a mark to be given to Released: how many messages have come so far.
 func (c *Courtesy) Heard() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.heard
+	if c.known == nil {
+		return 0
+	}
+	return c.known.heard
 }
 
 // Released takes the answer to our release: its message reached so many, and
@@ -60,30 +77,36 @@ func (c *Courtesy) Heard() uint64 {
 func (c *Courtesy) Released(reached int, subscribed bool, before uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.learn()
-	c.others, c.seen, c.met, c.paused, c.own = reached, 0, false, false, time.Time{}
+	if reached > 0 || c.known != nil {
+		c.learned().released(reached, subscribed, before)
+	}
+}
+
+func (k *known) released(reached int, subscribed bool, before uint64) {
+	k.learn()
+	k.others, k.seen, k.met, k.paused, k.own = reached, 0, false, false, time.Time{}
 	if reached == 0 {
 		return
 	}
-	c.until = time.Now().Add(forgotten)
+	k.until = time.Now().Add(forgotten)
 	if !subscribed {
 		return
 	}
-	c.others--
-	if c.heard == before { // our own message usually comes after the reply
-		c.own, c.maybe = time.Now().Add(ownAfter), false
+	k.others--
+	if k.heard == before { // our own message usually comes after the reply
+		k.own, k.maybe = time.Now().Add(ownAfter), false
 	}
 }
 
 // learn ends the time since our last release. One in which nobody came, and
 // nobody was waited for, says nothing: they had no chance to.
-func (c *Courtesy) learn() {
-	came := c.seen
-	if c.met {
+func (k *known) learn() {
+	came := k.seen
+	if k.met {
 		came = max(came, 1)
 	}
-	if came > 0 || c.paused {
-		c.came += (float64(came) - c.came) * lately
+	if came > 0 || k.paused {
+		k.came += (float64(came) - k.came) * lately
 	}
 }
 
@@ -92,16 +115,17 @@ func (c *Courtesy) learn() {
 func (c *Courtesy) Message() (others bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heard++
-	if !c.own.IsZero() {
-		late := time.Now().After(c.own)
-		c.own = time.Time{}
+	k := c.learned()
+	k.heard++
+	if !k.own.IsZero() {
+		late := time.Now().After(k.own)
+		k.own = time.Time{}
 		if !late {
-			return c.maybe // which costs a try, and counts as nobody
+			return k.maybe // which costs a try, and counts as nobody
 		}
 	}
-	c.seen++
-	c.free = time.Time{}
+	k.seen++
+	k.free = time.Time{}
 	return true
 }
 
@@ -109,7 +133,8 @@ func (c *Courtesy) Message() (others bool) {
 func (c *Courtesy) Refused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.met, c.free = true, time.Time{}
+	k := c.learned()
+	k.met, k.free = true, time.Time{}
 }
 
 // Listens says that somebody listens again. A message of ours that is on its way
@@ -117,7 +142,9 @@ func (c *Courtesy) Refused() {
 func (c *Courtesy) Listens() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.maybe = true
+	if c.known != nil {
+		c.known.maybe = true
+	}
 }
 
 // Reset forgets that a message of ours is on its way: the connection that it
@@ -125,7 +152,9 @@ func (c *Courtesy) Listens() {
 func (c *Courtesy) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.own = time.Time{}
+	if c.known != nil {
+		c.known.own = time.Time{}
+	}
 }
 
 // Pause is how long to stand back before the next try. Whoever has done so says
@@ -133,16 +162,22 @@ func (c *Courtesy) Reset() {
 func (c *Courtesy) Pause() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
-	if c.others <= c.seen || now.After(c.until) || now.Before(c.free) {
+	if c.known == nil {
 		return 0
 	}
-	missing := min(float64(c.others), c.came+1) - float64(c.seen)
+	return c.known.pause(time.Now())
+}
+
+func (k *known) pause(now time.Time) time.Duration {
+	if k.others <= k.seen || now.After(k.until) || now.Before(k.free) {
+		return 0
+	}
+	missing := min(float64(k.others), k.came+1) - float64(k.seen)
 	pause := min(time.Duration(missing*float64(perOther)), mostPause)
 	if pause <= 0 {
 		return 0
 	}
-	c.paused, c.began, c.mark = true, now, c.seen
+	k.paused, k.began, k.mark = true, now, k.seen
 	return pause
 }
 
@@ -151,8 +186,9 @@ func (c *Courtesy) Pause() time.Duration {
 func (c *Courtesy) Paused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); c.seen == c.mark {
-		c.free = now.Add(bought * now.Sub(c.began))
+	k := c.learned()
+	if now := time.Now(); k.seen == k.mark {
+		k.free = now.Add(bought * now.Sub(k.began))
 	}
 }
 
@@ -161,5 +197,5 @@ func (c *Courtesy) Paused() {
 func (c *Courtesy) Idle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.others == 0 || time.Now().After(c.until)
+	return c.known == nil || c.known.others == 0 || time.Now().After(c.known.until)
 }
