@@ -2,12 +2,15 @@ package lock_test
 
 import (
 	"context"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
 )
 
 // Not parallel: the allocations of other tests would be counted.
@@ -37,4 +40,38 @@ func TestAPairLeavesLittleOnTheHeap(t *testing.T) {
 			assert.LessOrEqual(t, allocs, c.most)
 		})
 	}
+}
+
+// Not parallel: the heap of other tests would be counted.
+func TestAHeldLockTakesLittleOfTheHeap(t *testing.T) {
+	const many = 5000
+	c := open(t, redistest.Start(t).Addr())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	holds := make([]*lock.Hold, many)
+	hold := func(of []*lock.Hold) {
+		for i := range of {
+			var err error
+			of[i], err = c.Lock("held-" + strconv.Itoa(i)).Lock(ctx)
+			require.NoError(t, err)
+		}
+	}
+	hold(holds[:10])
+	for _, h := range holds[:10] {
+		require.NoError(t, h.Unlock(ctx))
+	}
+	before := heap()
+	hold(holds)
+	each := float64(heap()-before) / many
+	runtime.KeepAlive(holds)
+	assert.Less(t, each, 960.0)
+}
+
+// heap is how many bytes of the heap are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // what pools still had
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

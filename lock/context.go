@@ -72,7 +72,7 @@ func (c *holdContext) Err() error {
 // were not there: the one around it may still stand. A shared ending has one
 // value: itself, for which context.Cause asks.
 func (c *holdContext) Value(key any) any {
-	if k, ok := key.(carriedKey); ok && c.carries(k) {
+	if k, ours := asked(key); ours && c.carries(k) {
 		return c.hold
 	}
 	if v := c.ending.Value(key); v != nil || c.values == nil {

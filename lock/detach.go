@@ -14,7 +14,7 @@ func Detach(ctx context.Context) context.Context { return detached{ctx} }
 type detached struct{ context.Context }
 
 func (d detached) Value(key any) any {
-	if _, ok := key.(carriedKey); ok {
+	if _, ours := asked(key); ours {
 		return nil
 	}
 	return d.Context.Value(key)

@@ -36,10 +36,11 @@ func Carried(ctx context.Context, e *engine.Engine, name, kind string) (string, 
 	return carried(ctx, carriedKey{e, name, kind})
 }
 
-// carried takes its key boxed, so that a handle can have it ready.
+// carried takes a key that asked knows.
 func carried(ctx context.Context, key any) (kind string, h *Hold) {
 	if h, _ = ctx.Value(key).(*Hold); h != nil {
-		kind, _ = h.seat.kind(key.(carriedKey))
+		k, _ := asked(key)
+		kind, _ = h.seat.kind(k)
 	}
 	return kind, h
 }
@@ -49,6 +50,21 @@ type carriedKey struct {
 	engine *engine.Engine
 	name   string // mapped
 	kind   string // "": any
+}
+
+// itself is a handle that asks for the hold of its own name, of any kind: a key
+// that is there already.
+type itself Handle
+
+// asked is what a context is asked for by key, if that is of ours.
+func asked(key any) (k carriedKey, is bool) {
+	switch key := key.(type) {
+	case carriedKey:
+		return key, true
+	case *itself:
+		return carriedKey{engine: key.Engine, name: key.Key.Name}, true
+	}
+	return carriedKey{}, false
 }
 
 // kind is the kind of the handle that k asks for, if the seat has one.

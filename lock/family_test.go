@@ -32,9 +32,9 @@ func both(t *testing.T, first, second *Lock) *Hold {
 	t.Helper()
 	e, key := second.Identity()
 	hold, err := NewHold(func(seat engine.Seat) (engine.Holding, error) {
-		one, err := first.e.Acquire(t.Context(), first.p, engine.Ask{}, seat)
+		one, err := first.p.e.Acquire(t.Context(), &first.p, engine.Ask{}, seat)
 		require.NoError(t, err)
-		two, err := second.e.Acquire(t.Context(), second.p, engine.Ask{}, seat)
+		two, err := second.p.e.Acquire(t.Context(), &second.p, engine.Ask{}, seat)
 		require.NoError(t, err)
 		return holding{&pair{one, two}}, nil
 	}, first.of[0], Handle{e, engine.Key{Kind: "read", Name: key.Name}, second.Name()})
@@ -92,7 +92,7 @@ func TestAHoldIsFoundBehindOneOfAnotherKind(t *testing.T) {
 	write, read := &seat{of: []Handle{{e, engine.Key{Kind: "write", Name: name}, name}}}, &seat{of: []Handle{{e, engine.Key{Kind: "read", Name: name}, name}}}
 	l := New(e, redistest.Name(t))
 	acquire := func(s *seat) *Hold {
-		held, err := e.Acquire(t.Context(), New(e, redistest.Name(t)).p, engine.Ask{}, s)
+		held, err := e.Acquire(t.Context(), &New(e, redistest.Name(t)).p, engine.Ask{}, s)
 		require.NoError(t, err)
 		return s.take(held)
 	}

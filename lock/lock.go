@@ -24,20 +24,16 @@ var _ Locker = (*Lock)(nil)
 // acquisition, so it may be used by any number of goroutines, and any number
 // of handles on one name are the same lock.
 type Lock struct {
-	e     *engine.Engine
-	name  string // as the caller wrote it
-	p     *protocol
-	of    []Handle // itself
-	carry any      // carriedKey, boxed once
-	bad   error    // what every operation returns, if the name cannot be used
+	p   protocol
+	of  [1]Handle // itself
+	bad error     // what every operation returns, if the name cannot be used
 }
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Lock.
 func New(e *engine.Engine, name string) *Lock {
-	l := &Lock{e: e, name: name, p: newProtocol(e, e.Map(name))}
-	l.of = []Handle{{e, l.p.Key(), name}}
-	l.carry = carriedKey{engine: e, name: l.p.name}
+	l := &Lock{p: *newProtocol(e, e.Map(name))}
+	l.of[0] = Handle{e, l.p.Key(), name}
 	switch {
 	case l.p.name == "":
 		l.bad = fmt.Errorf("%w: empty name", ErrOption)
@@ -50,11 +46,11 @@ func New(e *engine.Engine, name string) *Lock {
 }
 
 // Name is the name that the handle was made with, before any mapping.
-func (l *Lock) Name() string { return l.name }
+func (l *Lock) Name() string { return l.of[0].Name }
 
 // Identity is which lock of which client this is. It is for the other packages
 // of the family.
-func (l *Lock) Identity() (*engine.Engine, engine.Key) { return l.e, l.p.Key() }
+func (l *Lock) Identity() (*engine.Engine, engine.Key) { return l.p.e, l.p.Key() }
 
 // Lock waits until the lock is free and takes it. ctx bounds the wait and
 // nothing else: the hold outlives it. The hold is renewed by the watchdog
@@ -101,15 +97,15 @@ func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error
 	if err != nil {
 		return nil, l.failed(op, err)
 	}
-	if kind, outer := carried(ctx, l.carry); outer != nil {
+	if kind, outer := carried(ctx, (*itself)(&l.of[0])); outer != nil {
 		hold, err := l.reenter(ctx, kind, outer, ask)
 		if !errors.Is(err, errOuterEnded) {
 			return hold, l.failed(op, err)
 		}
 	}
 	hold, err := NewHold(func(seat engine.Seat) (engine.Holding, error) {
-		return l.e.Acquire(ctx, l.p, ask, seat)
-	}, l.of...)
+		return l.p.e.Acquire(ctx, &l.p, ask, seat)
+	}, l.of[:]...)
 	return hold, l.failed(op, err)
 }
 
@@ -144,8 +140,8 @@ func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, er
 		return nil, l.failed("join", err)
 	}
 	hold, err := NewHold(func(seat engine.Seat) (engine.Holding, error) {
-		return l.e.Join(ctx, l.p, t.String(), t.foreign(), ask, seat)
-	}, l.of...)
+		return l.p.e.Join(ctx, &l.p, t.String(), t.foreign(), ask, seat)
+	}, l.of[:]...)
 	return hold, l.failed("join", err)
 }
 
@@ -160,7 +156,7 @@ func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, er
 func (l *Lock) ForceUnlock(ctx context.Context) (held bool, err error) {
 	held, err = ask(ctx, l, func() (bool, error) { return l.p.force(ctx) })
 	if held {
-		l.e.Hurry(l.p.Key()) // our own holder, if it was one, need not wait for its renewal
+		l.p.e.Hurry(l.p.Key()) // our own holder, if it was one, need not wait for its renewal
 	}
 	return held, l.failed("force unlock", err)
 }
@@ -192,7 +188,7 @@ func (l *Lock) Holder(ctx context.Context) (Holder, error) {
 //
 // Cost: one command, PUBSUB NUMSUB or SHARDNUMSUB.
 func (l *Lock) Waiting(ctx context.Context) (int, error) {
-	n, err := ask(ctx, l, func() (int, error) { return l.e.Listeners(ctx, l.p.channel) })
+	n, err := ask(ctx, l, func() (int, error) { return l.p.e.Listeners(ctx, l.p.channel) })
 	return n, l.failed("count waiters of", err)
 }
 
@@ -201,7 +197,7 @@ func ask[T any](ctx context.Context, l *Lock, call func() (T, error)) (result T,
 	if err := l.usable(ctx); err != nil {
 		return result, err
 	}
-	result, err, answered := engine.Await(l.e, ctx, 0, call)
+	result, err, answered := engine.Await(l.p.e, ctx, 0, call)
 	if !answered {
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -216,7 +212,7 @@ func (l *Lock) usable(ctx context.Context) error {
 	case l.bad != nil:
 		return l.bad
 	}
-	if err := l.e.Open(); err != nil {
+	if err := l.p.e.Open(); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -230,7 +226,7 @@ func (l *Lock) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %q: %w", op, l.name, err)
+	return fmt.Errorf("%s %q: %w", op, l.Name(), err)
 }
 
 // Do locks l, runs fn under the hold's context, and unlocks. It returns the
