@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// TestTheToolWorksForTheUserOfTheDocs runs commands as the user that
+// docs/redis.md sets up, and asks the server what it denied.
+func TestTheToolWorksForTheUserOfTheDocs(t *testing.T) {
+	t.Parallel()
+	const addition = "+scan +getrange"
+	page, err := os.ReadFile("../../docs/redis.md")
+	require.NoError(t, err)
+	rule := regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```").FindSubmatch(page)
+	require.NotNil(t, rule)
+	require.Contains(t, string(page), "`"+addition+"`")
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	words := strings.Fields(string(rule[1]) + " " + addition)
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	newOnServer(t, server.Addr()).rated("another's", ratelimiter.PerSecond(1))
+
+	run := func(args ...string) said {
+		return runHere(t, []string{envRedis + "=redis://orders:password@" + server.Addr()}, args...)
+	}
+	for _, args := range []string{
+		"lock orders:1 -- true", "inspect orders:1", "force-unlock orders:1",
+		"limit set orders:api --rate 5/s", "limit take orders:api 2 --key u", "limit peek orders:api", "limit pause orders:api",
+		"limit resume orders:api", "limit top orders:api",
+	} {
+		assert.Zero(t, run(strings.Fields(args)...).code, args)
+	}
+	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	for _, entry := range denied {
+		said, err := entry.AsStrMap()
+		require.NoError(t, err)
+		assert.Equal(t, "cluster|slots", said["object"], "that is rueidis, which asks whether this is a cluster")
+	}
+	assert.Equal(t, said{0, "orders:api  5/s burst 5\n", ""}, run("limit", "list"), "what others have is passed over")
+}
