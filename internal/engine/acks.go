@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/rueidis"
@@ -28,7 +29,10 @@ func (e *Engine) RunAcked(ctx context.Context, s *scripts.Script, keys, args []s
 	answer, err = e.loop(ctx, s, func(context.Context, bool) (rueidis.RedisResult, error) {
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.sendTimeout()+e.AckTimeout)
 		defer cancel()
-		res, wait := e.execAcked(bound, s, keys, args)
+		res, wait, err := e.execAcked(bound, s, keys, args)
+		if err != nil {
+			return res, err
+		}
 		if res.Error() != nil && !rueidis.IsRedisNil(res.Error()) {
 			return res, nil
 		}
@@ -46,14 +50,38 @@ func (e *Engine) RunAcked(ctx context.Context, s *scripts.Script, keys, args []s
 // execAcked goes to the node's own client and follows the slot by itself: the
 // client of the whole cluster would send the script on to another node and
 // leave the WAIT behind, where nothing was written that a replica could miss.
-func (e *Engine) execAcked(ctx context.Context, s *scripts.Script, keys, args []string) (res, wait rueidis.RedisResult) {
+func (e *Engine) execAcked(ctx context.Context, s *scripts.Script, keys, args []string) (res, wait rueidis.RedisResult, err error) {
 	asked := e.topo.node(e.topo.slot(keys[0]))
-	res, wait = s.ExecAcked(ctx, e.topo.reach(asked), keys, args, int64(e.ReplicaAcks), Millis(e.AckTimeout))
+	exec := func(node string) {
+		var on rueidis.Client
+		if on, err = e.meet(ctx, node, keys[0]); err == nil {
+			res, wait = s.ExecAcked(ctx, on, keys, args, int64(e.ReplicaAcks), Millis(e.AckTimeout))
+		}
+	}
+	if exec(asked); err != nil {
+		return res, wait, err
+	}
 	if reply, ok := rueidis.IsRedisErr(res.Error()); ok {
 		if node, moved := reply.IsMoved(); moved {
 			e.topo.doubt()
-			return s.ExecAcked(ctx, e.topo.reach(pubsub.Absolute(node, asked)), keys, args, int64(e.ReplicaAcks), Millis(e.AckTimeout))
+			exec(pubsub.Absolute(node, asked))
 		}
 	}
-	return res, wait
+	return res, wait, err
+}
+
+// errUnmet says that nothing was sent, as rueidis has no client of the node.
+var errUnmet = errors.New("the client has not met the node")
+
+// meet returns the client of the node that serves key. If rueidis has none yet,
+// it makes one when it follows a command there.
+func (e *Engine) meet(ctx context.Context, node, key string) (rueidis.Client, error) {
+	if c, met := e.topo.met(node); met {
+		return c, nil
+	}
+	e.Redis.Do(ctx, e.Redis.B().Arbitrary("EXISTS").Keys(key).Build())
+	if c, met := e.topo.met(node); met {
+		return c, nil
+	}
+	return nil, fmt.Errorf("%w %q", errUnmet, node)
 }

@@ -69,7 +69,7 @@ func judge(err error) verdict {
 	if errors.As(err, &reply) {
 		return judgeReply(reply.Error())
 	}
-	if isDial(err) {
+	if isDial(err) || errors.Is(err, errUnmet) {
 		return refused
 	}
 	return lost

@@ -117,6 +117,15 @@ func (t *topology) reach(node string) rueidis.Client {
 	return t.client
 }
 
+// met is the client of that node and no other, if rueidis has one.
+func (t *topology) met(node string) (rueidis.Client, bool) {
+	if !t.cluster {
+		return t.client, true
+	}
+	c, ok := t.client.Nodes()[node]
+	return c, ok
+}
+
 // doubt says that the map proved wrong.
 func (t *topology) doubt() {
 	t.mu.Lock()
