@@ -22,16 +22,18 @@ func TestARefusalIsSentAgainOnTheSameConnection(t *testing.T) {
 	c := server.Client(t)
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true})
 	require.NoError(t, err)
-	e, err := New(t.Context(), client, Config{ClientID: "c", WatchdogTimeout: 1500 * time.Millisecond, Owned: true})
+	e, err := New(t.Context(), client, Config{ClientID: "c", WatchdogTimeout: 30 * time.Second, Owned: true})
 	require.NoError(t, err)
 	defer e.Close(context.Background())
 	require.NoError(t, c.Do(t.Context(), c.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", "1").Build()).Error())
 	before := server.Connections(t)
 	set := scripts.NewCommand("SET", scripts.Safe)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // long before a reply counts as lost
+	defer cancel()
 	var calls sync.WaitGroup
-	for range 50 {
+	for range 300 {
 		calls.Go(func() {
-			_, err := e.Run(t.Context(), set, []string{"k"}, []string{"v"})
+			_, err := e.Run(ctx, set, []string{"k"}, []string{"v"})
 			assert.ErrorContains(t, err, "OOM")
 		})
 	}
