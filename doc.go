@@ -27,7 +27,8 @@
 // returns, asks nobody and holds nothing: make it where it is needed. What was
 // acquired is a value of its own, a [lock.Hold], and a context that ends with it.
 //
-// Beside them there are ratelimiter/httplimit (middleware for net/http), otel
+// Beside them there are ratelimiter/httplimit (middleware for net/http),
+// ratelimiter/grpclimit (interceptors for gRPC, a module of its own), otel
 // (metrics and spans, by way of [WithObserver]), rueidissontest (unit tests
 // without a server) and the command cmd/rueidisson.
 //

@@ -5,8 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -73,15 +71,7 @@ func TestTLSOnACluster(t *testing.T) {
 // nodes.
 func newFortress(t testing.TB, nodes []*redistest.Server, additions ...string) *fortress {
 	t.Helper()
-	page, err := os.ReadFile("docs/redis.md")
-	require.NoError(t, err)
-	rule := regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```").FindSubmatch(page)
-	require.NotNil(t, rule)
-	words := strings.Fields(string(rule[1]))
-	for _, addition := range additions {
-		require.Contains(t, string(page), "`"+addition+"`")
-		words = append(words, strings.Fields(addition)...)
-	}
+	words := redistest.UserOfThePage(t, "docs/redis.md", additions...)
 	for _, node := range nodes {
 		command(t, node, words...)
 	}

@@ -1,9 +1,6 @@
 package lock_test
 
 import (
-	"os"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,13 +15,9 @@ import (
 // user that docs/redis.md sets up, and asks the server what it denied.
 func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/redis.md")
-	require.NoError(t, err)
-	rule := regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```").FindSubmatch(page)
-	require.NotNil(t, rule)
 	server := redistest.Start(t)
 	admin := server.Client(t)
-	words := strings.Fields(string(rule[1]))
+	words := redistest.UserOfThePage(t, "../docs/redis.md")
 	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
 
 	proxy := redistest.NewProxy(t, server.Addr())

@@ -1,9 +1,6 @@
 package ratelimiter_test
 
 import (
-	"os"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,13 +16,10 @@ import (
 // docs/redis.md sets up, and asks the server what it denied.
 func TestTheACLOfTheDocsLetsLimitersWork(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/redis.md")
-	require.NoError(t, err)
-	rule := regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```").FindSubmatch(page)
-	require.NotNil(t, rule)
 	server := redistest.Start(t)
 	admin := server.Client(t)
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(strings.Fields(string(rule[1]))...).Build()).Error())
+	words := redistest.UserOfThePage(t, "../docs/redis.md")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
 	c, err := rueidisson.New(rueidis.ClientOption{
 		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
 	})

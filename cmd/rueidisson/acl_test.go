@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -17,15 +15,9 @@ import (
 // docs/redis.md sets up, and asks the server what it denied.
 func TestTheToolWorksForTheUserOfTheDocs(t *testing.T) {
 	t.Parallel()
-	const addition = "+scan +getrange"
-	page, err := os.ReadFile("../../docs/redis.md")
-	require.NoError(t, err)
-	rule := regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```").FindSubmatch(page)
-	require.NotNil(t, rule)
-	require.Contains(t, string(page), "`"+addition+"`")
 	server := redistest.Start(t)
 	admin := server.Client(t)
-	words := strings.Fields(string(rule[1]) + " " + addition)
+	words := redistest.UserOfThePage(t, "../../docs/redis.md", "+scan +getrange")
 	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
 	newOnServer(t, server.Addr()).rated("another's", ratelimiter.PerSecond(1))
 

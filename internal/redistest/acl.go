@@ -1,0 +1,33 @@
+package redistest
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var aclRule = regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```")
+
+// UserOfThePage is the command by which the page, docs/redis.md as it is seen from the test, sets up the user "orders",
+// whose password is "password". With additions that the page names for a topology or an option, such as "+wait".
+func UserOfThePage(t testing.TB, page string, additions ...string) (command []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := aclRule.FindSubmatch(text)
+	if rule == nil {
+		t.Fatalf("redistest: there is no ACL in %s", page)
+	}
+	command = strings.Fields(string(rule[1]))
+	for _, addition := range additions {
+		if !bytes.Contains(text, []byte("`"+addition+"`")) {
+			t.Fatalf("redistest: %s does not name `%s`", page, addition)
+		}
+		command = append(command, strings.Fields(addition)...)
+	}
+	return command
+}
