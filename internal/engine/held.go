@@ -33,11 +33,10 @@ var _ Holding = (*Held)(nil)
 type Held struct {
 	Grant // its seat is the first of its seats; nil: released, ended, or on its way to the next
 
-	local *local // nil for a hold that was joined
-	late  string // the owner of which a send of the acquire may still arrive, if one may
+	local  *local  // nil for a hold that was joined
+	seldom *seldom // nil for most
 
 	// Guarded by the grant's mutex, but shared and fence, which stay.
-	others    []Seat // beside the first
 	fence     int64
 	since     time.Duration
 	passes    int32 // hand-overs so far
@@ -49,14 +48,32 @@ type Held struct {
 	suspected bool  // the log has said that a nested call may wait for it
 }
 
+// seldom is what few holds have. A process may have very many of the others.
+type seldom struct {
+	late   string // the owner of which a send of the acquire may still arrive, if one may; it stays
+	others []Seat // beside the first; guarded by the grant's mutex
+}
+
+// late is the owner of which a send of the acquire may still arrive, if one may.
+func (h *Held) late() string {
+	if h.seldom == nil {
+		return ""
+	}
+	return h.seldom.late
+}
+
 // newHeld puts an acquisition under the watchdog's care.
 func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, lease, every time.Duration, shared bool) *Held {
 	h := &Held{Grant: Grant{e: e, g: p, owner: owner}, local: l, since: tried.Started.Mono, fence: tried.Fence, shared: shared}
+	late := tried.Replayed && l != nil
+	if shared || late {
+		h.seldom = new(seldom)
+	}
 	if shared {
 		h.promised = 1 // to whoever acquired it
 	}
-	if tried.Replayed && l != nil {
-		h.late = owner
+	if late {
+		h.seldom.late = owner
 	}
 	h.care(tried.Started, lease, every, watchdog.Instant{}, h)
 	return h

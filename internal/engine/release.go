@@ -134,7 +134,7 @@ func (h *Held) leaveSilent(err error) error {
 func (h *Held) releasePrivate(ctx context.Context) error {
 	subscribed, before := h.listening()
 	release := h.protocol().Release
-	if h.late != "" {
+	if h.late() != "" {
 		release = h.g.GiveBack
 	}
 	released, err := release(ctx, h.owner)
@@ -172,8 +172,8 @@ func (h *Held) unlockJoint(ctx context.Context) error {
 // renamed since finds a tombstone. It comes behind the unlock, which may still
 // have that export to settle.
 func (h *Held) buryLate() {
-	if h.late != "" {
-		h.e.giveBackLater(h.g, h.late, h.asking(0))
+	if h.late() != "" {
+		h.e.giveBackLater(h.g, h.late(), h.asking(0))
 	}
 }
 
@@ -218,7 +218,7 @@ func (h *Held) afterLoss() {
 		unlock, until := h.unlocking()
 		h.e.Later(h.Key().Name, until, unlock)
 		h.buryLate()
-	case !h.Joint() && (!gone || h.late != ""):
+	case !h.Joint() && (!gone || h.late() != ""):
 		h.GiveBackLater()
 	}
 }

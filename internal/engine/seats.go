@@ -58,7 +58,7 @@ func (h *Held) sit(seat Seat) error {
 	if h.seat == nil {
 		h.seat = seat
 	} else {
-		h.others = append(h.others, seat)
+		h.seldom.others = append(h.seldom.others, seat) // it is shared
 	}
 	return nil
 }
@@ -96,10 +96,10 @@ func (h *Held) detach(seat Seat) (last, ok bool) {
 	case i < 0:
 		return false, false
 	case i > 0:
-		h.others = slices.Delete(h.others, i-1, i)
-	case len(h.others) > 0:
-		h.seat = h.others[0]
-		h.others = slices.Delete(h.others, 0, 1)
+		h.seldom.others = slices.Delete(h.seldom.others, i-1, i)
+	case len(h.others()) > 0:
+		h.seat = h.seldom.others[0]
+		h.seldom.others = slices.Delete(h.seldom.others, 0, 1)
 	default:
 		h.seat = nil
 	}
@@ -134,7 +134,7 @@ func (h *Held) find(seat Seat) int {
 	case seat:
 		return 0
 	}
-	if i := slices.Index(h.others, seat); i >= 0 {
+	if i := slices.Index(h.others(), seat); i >= 0 {
 		return i + 1
 	}
 	return -1
@@ -143,7 +143,7 @@ func (h *Held) find(seat Seat) int {
 // all is every seat.
 func (h *Held) all() (seats []Seat) {
 	if h.seat != nil {
-		seats = append(append(seats, h.seat), h.others...)
+		seats = append(append(seats, h.seat), h.others()...)
 	}
 	return seats
 }
@@ -153,8 +153,19 @@ func (h *Held) clear() []Seat {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	seats := h.all()
-	h.seat, h.others, h.empty = nil, nil, true
+	h.seat, h.empty = nil, true
+	if h.seldom != nil {
+		h.seldom.others = nil
+	}
 	return seats
+}
+
+// others are the seats beside the first.
+func (h *Held) others() []Seat {
+	if h.seldom == nil {
+		return nil
+	}
+	return h.seldom.others
 }
 
 // closing tells the seats that their client is being closed. The hold stays

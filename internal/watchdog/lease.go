@@ -20,10 +20,10 @@ type Lease struct {
 	ender  Ender
 
 	mu       sync.Mutex
-	until    Instant // trusted until then
-	renewed  Instant // start of the last attempt that was answered
-	stop     Instant // neither trust nor a renewal goes beyond; zero: no such end
-	cause    error   // why it ended
+	until    Instant       // trusted until then
+	renewed  time.Duration // start of the last attempt that was answered, on the monotonic clock
+	stop     *Instant      // neither trust nor a renewal goes beyond; nil: no such end
+	cause    error         // why it ended
 	expiring chan struct{}
 	due      time.Duration // when the next renewal starts, or the present attempt counts as failed
 	flight   uint32        // counts attempts
@@ -47,8 +47,11 @@ type Ender interface{ LeaseEnded(cause error) }
 // then. A Lease is part of what it is the lease of, so that a hold is one
 // allocation; it must not be copied.
 func (l *Lease) Init(started Instant, length, every time.Duration, stop Instant, ender Ender) {
-	l.length, l.every, l.stop, l.ender, l.index = length, every, stop, ender, -1
-	l.renewed = started
+	l.length, l.every, l.ender, l.index = length, every, ender, -1
+	if stop != (Instant{}) {
+		l.stop = &Instant{stop.Mono, stop.Wall}
+	}
+	l.renewed = started.Mono
 	l.full = l.reaches(started, length)
 	l.until = l.trust(started, length)
 	l.due = l.firstDue()
@@ -65,12 +68,12 @@ func (l *Lease) Ender() Ender { return l.ender }
 func (l *Lease) Kept() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.every > 0 && l.stop == Instant{}
+	return l.every > 0 && l.stop == nil
 }
 
 // ask is what a renewal that starts now asks for.
 func (l *Lease) ask(now Instant) time.Duration {
-	if l.stop == (Instant{}) {
+	if l.stop == nil {
 		return l.length
 	}
 	return min(l.length, l.stop.Mono-now.Mono, l.stop.Wall-now.Wall)
@@ -78,13 +81,13 @@ func (l *Lease) ask(now Instant) time.Duration {
 
 // reaches reports whether d from started leaves nothing to renew.
 func (l *Lease) reaches(started Instant, d time.Duration) bool {
-	return l.stop != (Instant{}) && l.stop.Reached(started.Add(d))
+	return l.stop != nil && l.stop.Reached(started.Add(d))
 }
 
 // trust is until when an answer of d to what started then may be trusted.
 func (l *Lease) trust(started Instant, d time.Duration) Instant {
 	until := started.Add(d)
-	if l.stop != (Instant{}) {
+	if l.stop != nil {
 		until.Mono, until.Wall = min(until.Mono, l.stop.Mono), min(until.Wall, l.stop.Wall)
 	}
 	return until.Add(-Margin(d))
@@ -178,11 +181,11 @@ func (l *Lease) Grown(started Instant, d time.Duration) {
 func (l *Lease) outlast(now Instant, d time.Duration) (ask time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stop == (Instant{}) {
+	if l.stop == nil {
 		return d
 	}
 	if stop := now.Add(d); stop.Mono > l.stop.Mono {
-		l.stop, l.full = stop, false
+		*l.stop, l.full = stop, false
 		if !l.flying {
 			l.due = l.firstDue()
 		}
@@ -195,10 +198,10 @@ func (l *Lease) grow(started Instant, d time.Duration) {
 	if until := l.trust(started, d); until.Mono > l.until.Mono {
 		l.until = until
 	}
-	if started.Mono < l.renewed.Mono {
+	if started.Mono < l.renewed {
 		return
 	}
-	l.renewed, l.full = started, l.reaches(started, d)
+	l.renewed, l.full = started.Mono, l.reaches(started, d)
 	if l.warned { // the trouble is over; the next one closes a channel of its own
 		l.warned, l.expiring = false, nil
 	}
@@ -245,7 +248,7 @@ func (l *Lease) firstDue() time.Duration {
 		return never
 	}
 	grid := max(l.every/10, time.Millisecond)
-	due := l.renewed.Mono + l.every
+	due := l.renewed + l.every
 	return due + (grid-due%grid)%grid
 }
 
@@ -279,7 +282,7 @@ func (l *Lease) wake(now Instant) time.Duration {
 	return at
 }
 
-func (l *Lease) warning() time.Duration { return l.renewed.Mono + l.length/2 }
+func (l *Lease) warning() time.Duration { return l.renewed + l.length/2 }
 
 // warn fires the early warning once its time has come.
 func (l *Lease) warn(now time.Duration) {
