@@ -90,7 +90,7 @@ func (c *holdContext) Deadline() (time.Time, bool) {
 }
 
 func (c *holdContext) carries(k carriedKey) bool {
-	_, there := c.hold.seat.kind(k)
+	_, there := c.hold.seat.of.kind(k)
 	return there && c.hold.Err() == nil
 }
 

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -20,6 +21,10 @@ type Handle struct {
 // The contexts of the hold carry it for each of the handles: a lock of that
 // name and client re-enters under them.
 func NewHold(acquire func(seat engine.Seat) (engine.Holding, error), of ...Handle) (*Hold, error) {
+	return newHold(acquire, handles(of))
+}
+
+func newHold(acquire func(seat engine.Seat) (engine.Holding, error), of subject) (*Hold, error) {
 	s := &seat{of: of}
 	held, err := acquire(s)
 	if err != nil {
@@ -40,7 +45,7 @@ func Carried(ctx context.Context, e *engine.Engine, name, kind string) (string, 
 func carried(ctx context.Context, key any) (kind string, h *Hold) {
 	if h, _ = ctx.Value(key).(*Hold); h != nil {
 		k, _ := asked(key)
-		kind, _ = h.seat.kind(k)
+		kind, _ = h.seat.of.kind(k)
 	}
 	return kind, h
 }
@@ -52,9 +57,9 @@ type carriedKey struct {
 	kind   string // "": any
 }
 
-// itself is a handle that asks for the hold of its own name, of any kind: a key
-// that is there already.
-type itself Handle
+// itself is a lock that asks for the hold of its name, of any kind: a key that is
+// there already.
+type itself Lock
 
 // asked is what a context is asked for by key, if that is of ours.
 func asked(key any) (k carriedKey, is bool) {
@@ -62,19 +67,47 @@ func asked(key any) (k carriedKey, is bool) {
 	case carriedKey:
 		return key, true
 	case *itself:
-		return carriedKey{engine: key.Engine, name: key.Key.Name}, true
+		return carriedKey{engine: key.p.e, name: key.p.name}, true
 	}
 	return carriedKey{}, false
 }
 
-// kind is the kind of the handle that k asks for, if the seat has one.
-func (s *seat) kind(k carriedKey) (kind string, there bool) {
-	for _, h := range s.of {
-		if h.Engine == k.engine && h.Key.Name == k.name && (k.kind == "" || k.kind == h.Key.Kind) {
-			return h.Key.Kind, true
-		}
+// subject is what a hold is of: a lock, or several handles.
+type subject interface {
+	// kind is the kind of the handle that k asks for, if there is one.
+	kind(k carriedKey) (kind string, there bool)
+	// names are the names that the caller wrote.
+	names() []string
+}
+
+func (h Handle) kind(k carriedKey) (kind string, there bool) {
+	if h.Engine == k.engine && h.Key.Name == k.name && (k.kind == "" || k.kind == h.Key.Kind) {
+		return h.Key.Kind, true
 	}
 	return "", false
+}
+
+func (l *Lock) kind(k carriedKey) (string, bool) { return Handle{l.p.e, l.p.Key(), l.name}.kind(k) }
+
+func (l *Lock) names() []string { return []string{l.name} }
+
+type handles []Handle
+
+func (hs handles) kind(k carriedKey) (kind string, there bool) {
+	for _, h := range hs {
+		if kind, there = h.kind(k); there {
+			break
+		}
+	}
+	return kind, there
+}
+
+func (hs handles) names() []string {
+	names := make([]string, len(hs))
+	for i, h := range hs {
+		names[i] = h.Name
+	}
+	return names
 }
 
 // failed names the operation, and the locks that the seat is of.
@@ -82,9 +115,9 @@ func (s *seat) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	names := make([]string, len(s.of))
-	for i, h := range s.of {
-		names[i] = fmt.Sprintf("%q", h.Name)
+	names := s.of.names()
+	for i, name := range names {
+		names[i] = strconv.Quote(name)
 	}
 	return fmt.Errorf("%s %s: %w", op, strings.Join(names, ", "), err)
 }

@@ -37,7 +37,7 @@ func both(t *testing.T, first, second *Lock) *Hold {
 		two, err := second.p.e.Acquire(t.Context(), &second.p, engine.Ask{}, seat)
 		require.NoError(t, err)
 		return holding{&pair{one, two}}, nil
-	}, first.of[0], Handle{e, engine.Key{Kind: "read", Name: key.Name}, second.Name()})
+	}, Handle{first.p.e, first.p.Key(), first.Name()}, Handle{e, engine.Key{Kind: "read", Name: key.Name}, second.Name()})
 	require.NoError(t, err)
 	return hold
 }
@@ -89,7 +89,7 @@ func TestAHoldIsFoundBehindOneOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	e, _ := recorded(t, nil)
 	name := redistest.Name(t)
-	write, read := &seat{of: []Handle{{e, engine.Key{Kind: "write", Name: name}, name}}}, &seat{of: []Handle{{e, engine.Key{Kind: "read", Name: name}, name}}}
+	write, read := &seat{of: handles{{e, engine.Key{Kind: "write", Name: name}, name}}}, &seat{of: handles{{e, engine.Key{Kind: "read", Name: name}, name}}}
 	l := New(e, redistest.Name(t))
 	acquire := func(s *seat) *Hold {
 		held, err := e.Acquire(t.Context(), &New(e, redistest.Name(t)).p, engine.Ask{}, s)

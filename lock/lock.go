@@ -24,16 +24,15 @@ var _ Locker = (*Lock)(nil)
 // acquisition, so it may be used by any number of goroutines, and any number
 // of handles on one name are the same lock.
 type Lock struct {
-	p   protocol
-	of  [1]Handle // itself
-	bad error     // what every operation returns, if the name cannot be used
+	p    protocol
+	name string // as the caller wrote it
+	bad  error  // what every operation returns, if the name cannot be used
 }
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Lock.
 func New(e *engine.Engine, name string) *Lock {
-	l := &Lock{p: *newProtocol(e, e.Map(name))}
-	l.of[0] = Handle{e, l.p.Key(), name}
+	l := &Lock{p: *newProtocol(e, e.Map(name)), name: name}
 	switch {
 	case l.p.name == "":
 		l.bad = fmt.Errorf("%w: empty name", ErrOption)
@@ -46,7 +45,7 @@ func New(e *engine.Engine, name string) *Lock {
 }
 
 // Name is the name that the handle was made with, before any mapping.
-func (l *Lock) Name() string { return l.of[0].Name }
+func (l *Lock) Name() string { return l.name }
 
 // Identity is which lock of which client this is. It is for the other packages
 // of the family.
@@ -97,15 +96,15 @@ func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error
 	if err != nil {
 		return nil, l.failed(op, err)
 	}
-	if kind, outer := carried(ctx, (*itself)(&l.of[0])); outer != nil {
+	if kind, outer := carried(ctx, (*itself)(l)); outer != nil {
 		hold, err := l.reenter(ctx, kind, outer, ask)
 		if !errors.Is(err, errOuterEnded) {
 			return hold, l.failed(op, err)
 		}
 	}
-	hold, err := NewHold(func(seat engine.Seat) (engine.Holding, error) {
+	hold, err := newHold(func(seat engine.Seat) (engine.Holding, error) {
 		return l.p.e.Acquire(ctx, &l.p, ask, seat)
-	}, l.of[:]...)
+	}, l)
 	return hold, l.failed(op, err)
 }
 
@@ -139,9 +138,9 @@ func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, er
 	if err != nil {
 		return nil, l.failed("join", err)
 	}
-	hold, err := NewHold(func(seat engine.Seat) (engine.Holding, error) {
+	hold, err := newHold(func(seat engine.Seat) (engine.Holding, error) {
 		return l.p.e.Join(ctx, &l.p, t.String(), t.foreign(), ask, seat)
-	}, l.of[:]...)
+	}, l)
 	return hold, l.failed("join", err)
 }
 
@@ -226,7 +225,7 @@ func (l *Lock) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %q: %w", op, l.Name(), err)
+	return fmt.Errorf("%s %q: %w", op, l.name, err)
 }
 
 // Do locks l, runs fn under the hold's context, and unlocks. It returns the

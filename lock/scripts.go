@@ -48,7 +48,9 @@ type protocol struct {
 }
 
 func newProtocol(e *engine.Engine, mapped string) *protocol {
-	return &protocol{e: e, name: mapped, channel: keys.LockChannel(mapped), gone: keys.Tombstones(mapped)}
+	channel := keys.LockChannel(mapped)
+	both := channel + keys.Tombstones(mapped) // in one piece they take less room
+	return &protocol{e: e, name: mapped, channel: both[:len(channel)], gone: both[len(channel):]}
 }
 
 func (p *protocol) Key() engine.Key { return engine.Key{Kind: "lock", Name: p.name} }

@@ -13,7 +13,7 @@ import (
 // seat is one acquisition and the levels in it. The engine tells it when the
 // acquisition ends; it tells the levels.
 type seat struct {
-	of   []Handle
+	of   subject
 	held engine.Holding // set before any hold is given out
 
 	mu     sync.Mutex
