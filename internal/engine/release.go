@@ -63,7 +63,7 @@ func (h *Held) observeRelease(ctx context.Context, handed bool) {
 // handOver gives the hold to the next local waiter, without a round trip. With
 // too little trust to give away it asks the server first; err is that answer.
 func (h *Held) handOver(ctx context.Context, now watchdog.Instant) (handed bool, err error) {
-	if h.local == nil || !h.mayPass(now) || h.local.queue.Waiting() == 0 {
+	if h.local == nil || h.local.queue.Waiting() == 0 || !h.mayPass(now) {
 		return false, nil
 	}
 	if !h.trustedEnough(now) {
