@@ -20,12 +20,14 @@ type sleepers struct {
 // maxSleepers bounds the memory. What does not fit is forfeited.
 const maxSleepers = 1 << 16
 
-// give gives back what it can of some cancellations of one bucket, and then of
-// the sleepers before them, some at a time for as long as all of it comes back.
+// give gives back what it can of some cancellations of one bucket, and of the
+// sleepers: the latest of them beside the new ones, and then some at a time, from
+// the latest on, for as long as all of it comes back. Where something came back
+// beside new ones that did not, that may be what kept sleepers behind these.
 func (s *sleepers) give(some []cancellation, now time.Duration, give func([]cancellation) ([]int64, error)) error {
 	state, generation := some[0].state, some[0].a.r.generation
 	asleep := s.take(state, generation, now)
-	for {
+	for first := true; ; first = false {
 		some, asleep = mixed(some, asleep)
 		back, err := give(some)
 		if err != nil {
@@ -35,14 +37,19 @@ func (s *sleepers) give(some []cancellation, now time.Duration, give func([]canc
 		if len(back) == 0 { // the bucket is full, or of another rule
 			return nil
 		}
-		left := remaining(some, back)
-		asleep = append(asleep, left...)
-		if len(left) > 0 || len(asleep) == 0 {
+		left, all := remaining(some, back), len(asleep) == 0
+		asleep = inOrder(append(asleep, left...))
+		if all || len(left) > 0 && !(first && came(back)) {
 			s.put(state, asleep, now)
 			return nil
 		}
 		some = nil
 	}
+}
+
+// came reports whether anything came back.
+func came(back []int64) bool {
+	return slices.ContainsFunc(back, func(ticks int64) bool { return ticks > 0 })
 }
 
 // mixed takes the latest of both, no fewer than are new.
@@ -53,14 +60,13 @@ func mixed(some, asleep []cancellation) (next, rest []cancellation) {
 	return next, asleep[:len(asleep)-more]
 }
 
-// remaining is what waits hold still, the latest last. An explicit cancel is not
-// asked again.
+// remaining is what they hold still, the latest last.
 func remaining(some []cancellation, back []int64) (left []cancellation) {
 	for i := range back {
 		x := some[len(back)-1-i]
 		given := back[len(back)-1-i]
 		x.ticks, x.a.q = x.ticks-given, x.a.q-given // what is behind keeps its time by an earlier one
-		if x.unused && x.ticks > 0 {
+		if x.ticks > 0 {
 			left = append(left, x)
 		}
 	}
@@ -75,15 +81,23 @@ func (s *sleepers) take(state string, generation int64, now time.Duration) []can
 	delete(s.by, state)
 	s.count -= len(all)
 	all = slices.DeleteFunc(all, func(x cancellation) bool { return x.due <= now || x.a.r.generation != generation })
-	if !slices.IsSortedFunc(all, earlierFirst) { // several have put some
+	return inOrder(all) // several have put some
+}
+
+// inOrder puts the latest last.
+func inOrder(all []cancellation) []cancellation {
+	if !slices.IsSortedFunc(all, earlierFirst) {
 		slices.SortStableFunc(all, earlierFirst)
 	}
 	return all
 }
 
+// put keeps them for when those behind them leave. Of those that were cancelled
+// by a call of their own none is asked again.
 func (s *sleepers) put(state string, all []cancellation, now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	all = slices.DeleteFunc(all, func(x cancellation) bool { return !x.unused })
 	if s.by == nil {
 		s.by, s.sweep = make(map[string][]cancellation), minSweep
 	}

@@ -449,8 +449,8 @@ func TestPlacesOfWaitersWhoLeaveComeBack(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				const waiters = 100 // ten hours
-				l := limited(t, open(t, redistest.Shared(t).Addr()), r, ratelimiter.WithMaxWait(24*time.Hour))
+				const waiters = 300 // thirty hours, and more than one exchange can give back
+				l := limited(t, open(t, redistest.Shared(t).Addr()), r, ratelimiter.WithMaxWait(48*time.Hour))
 				gets(t, &l.Bucket, 10)
 				var leave []context.CancelFunc
 				var ends []<-chan error
