@@ -130,7 +130,8 @@ func waiterFloor(p *redistest.Parent) {
 	b := newBare(c, env("BENCH_KEY"))
 	var waiting atomic.Bool
 	owned := make(chan time.Time, 1)
-	ctx := context.Background()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	dedicated, release := c.Dedicate()
 	defer release()
 	dedicated.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) {

@@ -125,14 +125,23 @@ func (s *Script) pipeline(ctx context.Context, c rueidis.Client, fresh bool, ver
 	return c.DoMulti(ctx, cmds...)
 }
 
-// apart sends each command by itself, all at once. The cluster client takes its
+// mostApart bounds the connections that one batch takes at once. The pool that
+// they come from is the hub's, too.
+const mostApart = 32
+
+// apart sends each command by itself, some at once. The cluster client takes its
 // own ASKING for an answer, and panics, where it follows a slot that moves with
 // a pipeline that asks for a connection of its own (rueidis 1.0.79).
 func apart(ctx context.Context, c rueidis.Client, cmds []rueidis.Completed) []rueidis.RedisResult {
 	results := make([]rueidis.RedisResult, len(cmds))
 	var sending sync.WaitGroup
+	places := make(chan struct{}, mostApart)
 	for i, cmd := range cmds {
-		sending.Go(func() { results[i] = c.Do(ctx, cmd) }) // ended by ctx
+		places <- struct{}{}
+		sending.Go(func() { // ended by ctx
+			results[i] = c.Do(ctx, cmd)
+			<-places
+		})
 	}
 	sending.Wait()
 	return results
