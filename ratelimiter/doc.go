@@ -60,7 +60,9 @@
 // nothing refills until it has caught up; where it is behind by more, time goes
 // on from there, for a bucket in debt or blocked after a second, as those who
 // wait for it may have been told a time that was later by that; where it is
-// ahead, the difference refills.
+// ahead, the difference refills. A reservation or a wait that is cancelled after
+// the clock went back by more than a second may give back its tokens though those
+// behind it need them: as many may be granted twice, once.
 //
 // [WithLocalDenial], [WithPrefetch] and [WithFallback] each relax the limit as
 // they say. [Limiter.Reset], [Bucket.Refund] and [WithReset] give more than the
