@@ -132,25 +132,45 @@ func TestAllCombinesCallsThatComeTogether(t *testing.T) {
 }
 
 // Calls that wait may go out together only if they are allowed the same debt.
+// Nothing else passes until one has been answered, so that something is owed
+// whichever is heard next: requests go over several connections, and overtake
+// each other.
 func TestAllKeepsBoundsOfDebtApart(t *testing.T) {
 	t.Parallel()
+	const flights = 4 // about one bucket
 	c, p := proxied(t)
 	free := limited(t, c, ratelimiter.PerHour(1), ratelimiter.WithMaxWait(24*time.Hour))
 	bounded := c.RateLimiter(free.Name(), ratelimiter.WithMaxWait(24*time.Hour), ratelimiter.WithMaxDebt(1))
 	gets(t, &free.Bucket, 1)
-	p.Delay(40*time.Millisecond, 40*time.Millisecond)
+	holds(t, &free.Bucket, 0) // and the server knows the script
+	_, err := bounded.Rate(t.Context())
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p.ResetLog()
-	first := begun(func() error { return ratelimiter.All(free).Wait(ctx) })
-	p.AwaitCount(t, luaOf(t, "decide"), 1)
-	second := begun(func() error { return ratelimiter.All(free).Wait(ctx) })
-	pause(t, time.Millisecond)
-	third := begun(func() error { return ratelimiter.All(bounded).Wait(ctx) })
-	assert.ErrorIs(t, outcome(t, third), ratelimiter.ErrExceedsDebt)
+	var ends []<-chan error
+	wait := func(l *ratelimiter.Limiter) {
+		ends = append(ends, begun(func() error { return ratelimiter.All(l).Wait(ctx) }))
+	}
+	var held []*redistest.Held
+	for range flights + 2 {
+		held = append(held, p.HoldRequest(luaOf(t, "decide")))
+	}
+	for range flights {
+		wait(free)
+		pause(t, 5*time.Millisecond) // for it to leave by itself: else less is combined
+	}
+	held[0].Await(t)
+	wait(free)
+	wait(bounded)
+	pause(t, 20*time.Millisecond) // for both to queue
+	for _, h := range held {
+		h.Release()
+	}
+	assert.ErrorIs(t, outcome(t, ends[flights+1]), ratelimiter.ErrExceedsDebt)
 	cancel()
-	require.ErrorIs(t, outcome(t, first), context.Canceled)
-	require.ErrorIs(t, outcome(t, second), context.Canceled)
+	for _, end := range ends[:flights+1] {
+		require.ErrorIs(t, outcome(t, end), context.Canceled)
+	}
 }
 
 func TestAWaitForAllLastsAsLongAsTheLongest(t *testing.T) {

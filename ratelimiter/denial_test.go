@@ -256,8 +256,24 @@ func TestADenialKnowsOfBlocks(t *testing.T) {
 	pause(t, 2*time.Millisecond)
 	gets(t, &l.Bucket, 10)
 
-	full := l.For("full")
-	require.NoError(t, full.Block(t.Context(), 30*time.Millisecond))
-	pause(t, isRefused(t, full, 1).RetryAfter)
+	full, wait := blockedFor(t, l)
+	pause(t, wait)
 	gets(t, full, 10)
+}
+
+// blockedFor is a full bucket of which it is known for how long it is blocked:
+// not for long, but until that is known.
+func blockedFor(t testing.TB, l *ratelimiter.Limiter) (*ratelimiter.Bucket, time.Duration) {
+	t.Helper()
+	for d := 30 * time.Millisecond; ; d *= 2 {
+		b, began := l.For(d.String()), time.Now()
+		require.NoError(t, b.Block(t.Context(), d))
+		got, err := b.Take(t.Context(), 1)
+		require.NoError(t, err)
+		if !got.Allowed {
+			require.Positive(t, got.RetryAfter)
+			return b, got.RetryAfter
+		}
+		require.Greater(t, time.Since(began), d, "a block is over early")
+	}
 }

@@ -128,15 +128,16 @@ func TestWaitersOfTwoProcessesAreServedInTheOrderOfTheirArrival(t *testing.T) {
 	t.Parallel()
 	const per = 40 * time.Millisecond
 	s := redistest.Shared(t)
-	raw := s.Client(t)
-	one := limited(t, open(t, s.Addr()), ratelimiter.Every(1, per))
-	two := open(t, s.Addr()).RateLimiter(one.Name())
+	reserved := tidings{come: make(chan struct{}, 1)}
+	observed := rueidisson.WithObserver(reserved)
+	one := limited(t, open(t, s.Addr(), observed), ratelimiter.Every(1, per))
+	two := open(t, s.Addr(), observed).RateLimiter(one.Name())
 	_, err := two.Rate(t.Context())
 	require.NoError(t, err)
 
 	began := time.Now()
 	gets(t, &one.Bucket, 1)
-	state := stored(t, raw, unkeyed(one))
+	reserved.await(t)
 	var ends []<-chan error
 	var took [6]time.Duration
 	for i := range took {
@@ -146,11 +147,29 @@ func TestWaitersOfTwoProcessesAreServedInTheOrderOfTheirArrival(t *testing.T) {
 			took[i] = time.Since(began)
 			return err
 		}))
-		state = changesFrom(t, raw, unkeyed(one), state)
+		reserved.await(t)
 	}
 	for i, end := range ends {
 		require.NoError(t, outcome(t, end))
 		assert.GreaterOrEqual(t, took[i], time.Duration(i+1)*per, "waiter %d", i)
+	}
+}
+
+// tidings is an observer that says when a decision has come, and before its
+// caller goes on.
+type tidings struct {
+	silentObserver
+	come chan struct{}
+}
+
+func (a tidings) Decided(context.Context, rueidisson.Decision) { a.come <- struct{}{} }
+
+func (a tidings) await(t testing.TB) {
+	t.Helper()
+	select {
+	case <-a.come:
+	case <-time.After(soon):
+		require.FailNow(t, "no decision has come")
 	}
 }
 
