@@ -114,12 +114,12 @@ func TestAnAcquireIsConfirmedWhereItsSlotHasGone(t *testing.T) {
 // hold sees holds through a move that outlasts their leases.
 func (m *moving) hold(holds []kept) {
 	m.t.Helper()
-	before := time.Now()
+	before, span := time.Now(), redistest.Span(m.t, 3500*time.Millisecond, 20*time.Second)
 	require.Eventually(m.t, func() bool {
 		for _, hold := range holds {
 			require.NoError(m.t, hold.Err(), hold.name)
 		}
-		return time.Since(before) > redistest.Span(m.t, 3500*time.Millisecond, 20*time.Second)
+		return time.Since(before) > span
 	}, time.Minute, 20*time.Millisecond)
 }
 

@@ -105,7 +105,8 @@ func shares(t *testing.T, addrs []string, hold, span time.Duration) []float64 {
 	}
 	counts, sum := make([]float64, turnProcesses), 0.0
 	for i, child := range children {
-		_, err := fmt.Sscanf(child.Await("got"), "got %g", &counts[i])
+		got, _ := child.AwaitFor("got", span+30*time.Second)
+		_, err := fmt.Sscanf(got, "got %g", &counts[i])
 		require.NoError(t, err)
 		sum += counts[i]
 	}
