@@ -170,10 +170,15 @@ type traffic struct {
 
 func (m *moving) load() *traffic {
 	load := &traffic{m: m, stop: make(chan struct{})}
+	// A send is bounded by the watchdog's time: theirs is long enough for a machine that stands still for a moment.
+	const patient = 15 * time.Second
+	clients := []*rueidisson.Client{
+		openCluster(m.t, m.cluster, rueidisson.WithWatchdogTimeout(patient)),
+		openCluster(m.t, m.cluster, rueidisson.WithWatchdogTimeout(patient)),
+	}
 	for i := 10; i < 14; i++ {
-		c := []*rueidisson.Client{m.holder, m.other}[i%2]
-		load.wg.Go(func() { load.run(c.Lock(m.name(i))) })
-		load.wg.Go(func() { load.run(m.other.Lock(m.name(i))) })
+		load.wg.Go(func() { load.run(clients[i%2].Lock(m.name(i))) })
+		load.wg.Go(func() { load.run(clients[1].Lock(m.name(i))) })
 	}
 	m.t.Cleanup(load.end) // also where the test has failed
 	return load
