@@ -51,7 +51,32 @@ type Tried struct {
 	Free     bool             // it was free and is ours now
 	Left     time.Duration    // else: the present holder's lease, negative if it has none
 	Fence    int64            // the fencing token of the acquisition; 0: the kind has none
+	Hint     int64            // the kind's own word about what it saw
 	Started  watchdog.Instant // before the send that was answered
 	Replayed bool             // an earlier send, whose reply was lost, may still arrive
 	Latch    string           // of a join: the key that remembers it
+}
+
+// Granting is a kind of lock whose release may give it, in the same step, to
+// one who waits in this process.
+type Granting interface {
+	Protocol
+	// ReleaseTo gives back a private owner, to that one of next whose turn it is
+	// on the server, if there is one. Its replay finds the grant in place.
+	ReleaseTo(ctx context.Context, owner string, next []Candidate) (Granted, error)
+}
+
+// Candidate is a waiter of this process: its owner, which is fresh, and the
+// lease that it asks for.
+type Candidate struct {
+	Owner string
+	Lease time.Duration
+}
+
+// Granted is the answer to a release that may have given the lock on.
+type Granted struct {
+	Released
+	Owner   string           // the candidate that holds the lock now; "": none of them
+	Fence   int64            // its fencing token; 0: the kind has none
+	Started watchdog.Instant // before the send that was answered: its lease counts from there
 }
