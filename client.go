@@ -14,6 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // Client hands out every object. It is safe for concurrent use, and one is
@@ -167,10 +168,10 @@ func (c *Client) RateLimiter(name string, opts ...ratelimiter.Option) *ratelimit
 }
 
 // RedissonRateLimiter returns a handle on the rate limiter of that name which
-// Redisson's RRateLimiter shares, on its keys; see [ratelimiter.Redisson]. It
+// Redisson's RRateLimiter shares, on its keys; see [redissonlimiter.Limiter]. It
 // asks nobody: a name that cannot be used is the error of its operations.
-func (c *Client) RedissonRateLimiter(name string) *ratelimiter.Redisson {
-	return ratelimiter.NewRedisson(c.e, name)
+func (c *Client) RedissonRateLimiter(name string) *redissonlimiter.Limiter {
+	return redissonlimiter.New(c.e, name)
 }
 
 // Close ends the client. New calls fail with [ErrClosed], waiters wake with

@@ -18,7 +18,7 @@
 //
 //	Client.Lock                 one holder at a time, re-entered through the context   package lock
 //	Client.RateLimiter          so much in a time, for each key, with a burst          package ratelimiter
-//	Client.RedissonRateLimiter  the same on the keys of Redisson's RRateLimiter        package ratelimiter
+//	Client.RedissonRateLimiter  the same on the keys of Redisson's RRateLimiter        package ratelimiter/redissonlimiter
 //
 // A lock is for work that must not be done by two at once, a rate limiter for
 // work that must not be done too often: lock what is changed, limit who asks.

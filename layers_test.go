@@ -107,6 +107,8 @@ func forbidden(from, to string) string {
 		return ""
 	case from == "ratelimiter/grpclimit" && to == "ratelimiter/httplimit": // a call is a request of HTTP
 		return ""
+	case from == "ratelimiter/redissonlimiter" && to == "ratelimiter": // the same decisions and errors
+		return ""
 	case above == object && below == object:
 		return "objects import no sibling"
 	case !slices.Contains(may[above], below):
@@ -248,6 +250,9 @@ func TestTheLayersForbid(t *testing.T) {
 		{"otel", "internal/engine", false},
 		{"ratelimiter", "internal/combine", true},
 		{"ratelimiter", "lock", false},
+		{"ratelimiter/redissonlimiter", "ratelimiter", true},
+		{"ratelimiter/redissonlimiter", "internal/engine", true},
+		{"ratelimiter", "ratelimiter/redissonlimiter", false},
 		{"ratelimiter/httplimit", "ratelimiter", true},
 		{"ratelimiter/httplimit", "internal/engine", false},
 		{"ratelimiter/grpclimit", "ratelimiter/httplimit", true},

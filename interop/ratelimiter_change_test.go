@@ -8,25 +8,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // changer is one side's ways to replace a rate.
 type changer struct {
-	set    func(r ratelimiter.RedissonRate, keep bool) error
-	update func(r ratelimiter.RedissonRate, keep bool) (bool, error)
+	set    func(r redissonlimiter.Rate, keep bool) error
+	update func(r redissonlimiter.Rate, keep bool) (bool, error)
 }
 
 func (l *limit) inGo() changer {
-	opts := func(keep bool) (opts []ratelimiter.RedissonSetOption) {
+	opts := func(keep bool) (opts []redissonlimiter.SetOption) {
 		if keep {
-			opts = append(opts, ratelimiter.WithKeepState())
+			opts = append(opts, redissonlimiter.WithKeepState())
 		}
 		return opts
 	}
 	return changer{
-		set: func(r ratelimiter.RedissonRate, keep bool) error { return l.mine.SetRate(l.ctx, r, opts(keep)...) },
-		update: func(r ratelimiter.RedissonRate, keep bool) (bool, error) {
+		set: func(r redissonlimiter.Rate, keep bool) error { return l.mine.SetRate(l.ctx, r, opts(keep)...) },
+		update: func(r redissonlimiter.Rate, keep bool) (bool, error) {
 			return l.mine.UpdateRate(l.ctx, r, opts(keep)...)
 		},
 	}
@@ -34,10 +34,10 @@ func (l *limit) inGo() changer {
 
 func (l *limit) inJava() changer {
 	return changer{
-		set: func(r ratelimiter.RedissonRate, keep bool) error {
+		set: func(r redissonlimiter.Rate, keep bool) error {
 			return l.theirs.ReplaceRate(l.ctx, inJava(r), keep)
 		},
-		update: func(r ratelimiter.RedissonRate, keep bool) (bool, error) {
+		update: func(r redissonlimiter.Rate, keep bool) (bool, error) {
 			return l.theirs.UpdateRate(l.ctx, inJava(r), keep)
 		},
 	}
@@ -77,14 +77,14 @@ func (l *limit) keepsState(by changer) {
 	l.bothSee(3)
 }
 
-func (l *limit) updates(by changer, r ratelimiter.RedissonRate, keep bool) {
+func (l *limit) updates(by changer, r redissonlimiter.Rate, keep bool) {
 	l.t.Helper()
 	updated, err := by.update(r, keep)
 	require.NoError(l.t, err)
 	require.True(l.t, updated)
 }
 
-func (l *limit) bothRead(want ratelimiter.RedissonRate) {
+func (l *limit) bothRead(want redissonlimiter.Rate) {
 	l.t.Helper()
 	mine, err := l.mine.Rate(l.ctx)
 	require.NoError(l.t, err)
@@ -107,7 +107,7 @@ func javaUpdatesRate(t *testing.T, w *world) {
 
 // updatesRate changes nothing where there is no rate. Else it forgets what was taken unless it is told to keep it, and
 // does so also when the type changes; with a rate for each client that concerns who changes it.
-func (l *limit) updatesRate(by changer, set func(*limit, ratelimiter.RedissonRate)) {
+func (l *limit) updatesRate(by changer, set func(*limit, redissonlimiter.Rate)) {
 	l.t.Helper()
 	for _, keep := range []bool{false, true} {
 		updated, err := by.update(overall(5, longInterval), keep)

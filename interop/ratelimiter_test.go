@@ -15,6 +15,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/interop/peer"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 var rateLimiterProofs = []proof{
@@ -82,7 +83,7 @@ type limit struct {
 	name   string
 	client *rueidisson.Client
 	id     string // that mine counts under
-	mine   *ratelimiter.Redisson
+	mine   *redissonlimiter.Limiter
 	theirs peer.RateLimiter
 }
 
@@ -108,7 +109,7 @@ func (w *world) limitNamed(t *testing.T, name string) *limit {
 }
 
 // redisson is a limiter of a client of its own, and that client's id.
-func (w *world) redisson(t *testing.T, name string) (*ratelimiter.Redisson, string) {
+func (w *world) redisson(t *testing.T, name string) (*redissonlimiter.Limiter, string) {
 	t.Helper()
 	c := w.client(t, answersMayTakeLong)
 	return c.RedissonRateLimiter(name), c.ID()
@@ -122,27 +123,27 @@ func (l *limit) key(suffix string) string {
 	return "{" + l.name + "}:" + suffix
 }
 
-func overall(permits int64, interval time.Duration) ratelimiter.RedissonRate {
-	return ratelimiter.RedissonRate{Permits: permits, Interval: interval}
+func overall(permits int64, interval time.Duration) redissonlimiter.Rate {
+	return redissonlimiter.Rate{Permits: permits, Interval: interval}
 }
 
-func ofEach(permits int64, interval time.Duration) ratelimiter.RedissonRate {
-	return ratelimiter.RedissonRate{Permits: permits, Interval: interval, Type: ratelimiter.PerClient}
+func ofEach(permits int64, interval time.Duration) redissonlimiter.Rate {
+	return redissonlimiter.Rate{Permits: permits, Interval: interval, Type: ratelimiter.PerClient}
 }
 
 // inJava is a rate as the peer takes it.
-func inJava(r ratelimiter.RedissonRate) peer.Rate {
+func inJava(r redissonlimiter.Rate) peer.Rate {
 	return peer.Rate{PerClient: r.Type == ratelimiter.PerClient, Permits: r.Permits, Interval: r.Interval, KeepAlive: r.KeepAlive}
 }
 
-func (l *limit) goSets(r ratelimiter.RedissonRate) {
+func (l *limit) goSets(r redissonlimiter.Rate) {
 	l.t.Helper()
 	created, err := l.mine.TrySetRate(l.ctx, r)
 	require.NoError(l.t, err)
 	require.True(l.t, created)
 }
 
-func (l *limit) javaSets(r ratelimiter.RedissonRate) {
+func (l *limit) javaSets(r redissonlimiter.Rate) {
 	l.t.Helper()
 	created, err := l.theirs.TrySetRate(l.ctx, inJava(r))
 	require.NoError(l.t, err)
@@ -210,7 +211,7 @@ func (l *limit) logged(suffix string) (at []int64) {
 }
 
 func goSetsRate(t *testing.T, w *world) {
-	for _, rate := range []ratelimiter.RedissonRate{overall(5, longInterval), ofEach(7, 1234*time.Millisecond)} {
+	for _, rate := range []redissonlimiter.Rate{overall(5, longInterval), ofEach(7, 1234*time.Millisecond)} {
 		l := w.limit(t)
 		l.goSets(rate)
 		created, err := l.theirs.TrySetRate(l.ctx, inJava(overall(99, time.Hour)))
@@ -223,7 +224,7 @@ func goSetsRate(t *testing.T, w *world) {
 }
 
 func javaSetsRate(t *testing.T, w *world) {
-	for _, rate := range []ratelimiter.RedissonRate{overall(5, longInterval), ofEach(7, 1234*time.Millisecond)} {
+	for _, rate := range []redissonlimiter.Rate{overall(5, longInterval), ofEach(7, 1234*time.Millisecond)} {
 		l := w.limit(t)
 		l.javaSets(rate)
 		created, err := l.mine.TrySetRate(l.ctx, overall(99, time.Hour))
@@ -256,7 +257,7 @@ func javaTakesPermits(t *testing.T, w *world) {
 }
 
 func permitsOfEachClient(t *testing.T, w *world) {
-	for _, set := range []func(*limit, ratelimiter.RedissonRate){(*limit).goSets, (*limit).javaSets} {
+	for _, set := range []func(*limit, redissonlimiter.Rate){(*limit).goSets, (*limit).javaSets} {
 		l := w.limit(t)
 		set(l, ofEach(3, longInterval))
 		l.goTakes(3)
@@ -281,10 +282,10 @@ func goChangesRate(t *testing.T, w *world) {
 	require.NoError(t, l.mine.SetRate(l.ctx, overall(3, longInterval)))
 	l.bothSee(3)
 	l.javaTakesSome(2)
-	require.NoError(t, l.mine.SetRate(l.ctx, overall(6, longInterval), ratelimiter.WithKeepState()))
+	require.NoError(t, l.mine.SetRate(l.ctx, overall(6, longInterval), redissonlimiter.WithKeepState()))
 	l.bothSee(4)
 	l.javaTakesSome(3)
-	updated, err := l.mine.UpdateRate(l.ctx, overall(2, longInterval), ratelimiter.WithKeepState())
+	updated, err := l.mine.UpdateRate(l.ctx, overall(2, longInterval), redissonlimiter.WithKeepState())
 	require.NoError(t, err)
 	require.True(t, updated)
 	l.javaTakes(0)

@@ -10,6 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // TestTheACLOfTheDocsLetsLimitersWork runs what limiters do under the user that
@@ -52,14 +53,14 @@ func TestTheACLOfTheDocsLetsLimitersWork(t *testing.T) {
 	require.NoError(t, err)
 
 	shared := c.RedissonRateLimiter("orders:java")
-	require.NoError(t, shared.SetRate(ctx, ratelimiter.RedissonRate{Permits: 5, Interval: time.Second}))
+	require.NoError(t, shared.SetRate(ctx, redissonlimiter.Rate{Permits: 5, Interval: time.Second}))
 	_, err = shared.Take(ctx, 3)
 	require.NoError(t, err)
 	require.NoError(t, shared.Wait(ctx))
 	require.NoError(t, shared.Release(ctx, 2))
 	_, err = shared.Peek(ctx)
 	require.NoError(t, err)
-	_, err = shared.UpdateRate(ctx, ratelimiter.RedissonRate{Permits: 6, Interval: time.Second, KeepAlive: time.Hour}, ratelimiter.WithKeepState())
+	_, err = shared.UpdateRate(ctx, redissonlimiter.Rate{Permits: 6, Interval: time.Second, KeepAlive: time.Hour}, redissonlimiter.WithKeepState())
 	require.NoError(t, err)
 	_, err = shared.Delete(ctx)
 	require.NoError(t, err)

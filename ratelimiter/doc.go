@@ -8,7 +8,7 @@
 //	c.RateLimiter("api").For("user:42")   a bucket for each key, all by the same rate
 //	rate.PerClient()                      a bucket in each process; no request leaves it
 //	ratelimiter.All(perSecond, perDay)    several limits, one decision
-//	c.RedissonRateLimiter("api")          Redisson's sliding log, shared with Java
+//	c.RedissonRateLimiter("api")          Redisson's sliding log, shared with Java: package redissonlimiter
 //
 // [Bucket.Allow] and [Bucket.Take] answer at once, [Bucket.Wait] sleeps until
 // its tokens are there, [Bucket.Reserve] says when they will be, and

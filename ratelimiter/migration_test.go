@@ -12,6 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 func TestLimitersWhoseSlotsMove(t *testing.T) {
@@ -208,7 +209,7 @@ func fullMove(t *testing.T, cluster *redistest.Cluster) {
 func slidingLogMoves(t *testing.T, cluster *redistest.Cluster) {
 	name, permits := redistest.Name(t), int64(10)
 	l := openCluster(t, cluster).RedissonRateLimiter(name)
-	created, err := l.TrySetRate(t.Context(), ratelimiter.RedissonRate{Permits: permits, Interval: time.Hour})
+	created, err := l.TrySetRate(t.Context(), redissonlimiter.Rate{Permits: permits, Interval: time.Hour})
 	require.NoError(t, err)
 	require.True(t, created)
 	ok, err := l.AllowN(t.Context(), 3)

@@ -13,6 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // silentObserver hears of nothing that concerns limiters.
@@ -212,7 +213,7 @@ func TestAnObserverHearsOfRedissonsLimiters(t *testing.T) {
 	l := open(t, redistest.Shared(t).Addr(), rueidisson.WithObserver(&o)).RedissonRateLimiter(redistest.Name(t))
 	_, err := l.Take(t.Context(), 1)
 	require.ErrorIs(t, err, ratelimiter.ErrNoRate)
-	_, err = l.TrySetRate(t.Context(), ratelimiter.RedissonRate{Permits: 2, Interval: time.Hour})
+	_, err = l.TrySetRate(t.Context(), redissonlimiter.Rate{Permits: 2, Interval: time.Hour})
 	require.NoError(t, err)
 	_, err = l.Take(t.Context(), 1)
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // limiter is one of either kind: token buckets, or Redisson's log.
@@ -44,8 +45,8 @@ func (s setting) String() string {
 	return s.Rate.String()
 }
 
-func (s setting) redisson() ratelimiter.RedissonRate {
-	return ratelimiter.RedissonRate{Permits: s.N, Interval: s.Per, Type: s.Type, KeepAlive: s.keepAlive}
+func (s setting) redisson() redissonlimiter.Rate {
+	return redissonlimiter.Rate{Permits: s.N, Interval: s.Per, Type: s.Type, KeepAlive: s.keepAlive}
 }
 
 // buckets is the kind that is meant without --redisson.
@@ -76,7 +77,7 @@ func (l buckets) trySet(ctx context.Context, s setting) (setting, bool, error) {
 func (l buckets) bucket(which *bucketFlag) bucket { return which.of(l.Limiter) }
 
 // redissonLog is the kind that is meant with --redisson.
-type redissonLog struct{ *ratelimiter.Redisson }
+type redissonLog struct{ *redissonlimiter.Limiter }
 
 func (l redissonLog) rate(ctx context.Context) (setting, error) {
 	r, err := l.Rate(ctx)
@@ -90,7 +91,7 @@ func (l redissonLog) set(ctx context.Context, s setting, reset bool) error {
 	if reset {
 		return l.SetRate(ctx, s.redisson())
 	}
-	return l.SetRate(ctx, s.redisson(), ratelimiter.WithKeepState())
+	return l.SetRate(ctx, s.redisson(), redissonlimiter.WithKeepState())
 }
 
 func (l redissonLog) trySet(ctx context.Context, s setting) (setting, bool, error) {
@@ -102,7 +103,7 @@ func (l redissonLog) trySet(ctx context.Context, s setting) (setting, bool, erro
 	return s, false, err
 }
 
-func (l redissonLog) bucket(*bucketFlag) bucket { return l.Redisson }
+func (l redissonLog) bucket(*bucketFlag) bucket { return l.Limiter }
 
 // ofRedisson are the commands that Redisson's limiters have.
 var (

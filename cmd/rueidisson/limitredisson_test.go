@@ -11,10 +11,11 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // perMinute is what "5/m" looks like in Redisson's log.
-var perMinute = ratelimiter.RedissonRate{Permits: 5, Interval: time.Minute}
+var perMinute = redissonlimiter.Rate{Permits: 5, Interval: time.Minute}
 
 func TestLimitOfRedissonOnALogThatProgramsUse(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // limiter stores a rate of 5 an hour under the name.
@@ -78,7 +79,7 @@ func TestLimitWatchIsALineEachUntilItIsInterrupted(t *testing.T) {
 func TestLimitWatchOfRedisson(t *testing.T) {
 	w := newWorld(t)
 	l := w.client().RedissonRateLimiter(w.name)
-	require.NoError(t, l.SetRate(t.Context(), ratelimiter.RedissonRate{Permits: 5, Interval: time.Hour}))
+	require.NoError(t, l.SetRate(t.Context(), redissonlimiter.Rate{Permits: 5, Interval: time.Hour}))
 	p := start(t, w.url, "limit", "watch", w.name, "--redisson", "--interval", "20ms")
 	p.awaitLine(0, clock+"5 of 5 left")
 	_, err := l.Take(t.Context(), 5)

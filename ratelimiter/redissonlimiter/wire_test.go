@@ -1,4 +1,4 @@
-package ratelimiter_test
+package redissonlimiter_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // rigOnEveryServer runs a test on each server that there is, and on the one that
@@ -33,7 +34,7 @@ func rigOnEveryServer(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 }
 
-func TestRedissonRateIsStoredAsJavaStoresIt(t *testing.T) {
+func TestRateIsStoredAsJavaStoresIt(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		created, err := r.TrySetRate(t.Context(), atMost(5, time.Second))
 		require.NoError(t, err)
@@ -48,7 +49,7 @@ func TestRedissonRateIsStoredAsJavaStoresIt(t *testing.T) {
 		require.False(t, created)
 		require.Equal(t, want, r.setting())
 
-		keep := ratelimiter.RedissonRate{Permits: 7, Interval: time.Minute, Type: ratelimiter.PerClient, KeepAlive: time.Hour}
+		keep := redissonlimiter.Rate{Permits: 7, Interval: time.Minute, Type: ratelimiter.PerClient, KeepAlive: time.Hour}
 		r.set(keep)
 		require.Equal(t, map[string]string{"rate": "7", "interval": "60000", "type": "1", "keepAliveTime": "3600000"}, r.setting())
 		require.InDelta(t, time.Hour.Milliseconds(), r.ttl(r.name), 5000)
@@ -58,7 +59,7 @@ func TestRedissonRateIsStoredAsJavaStoresIt(t *testing.T) {
 	})
 }
 
-func TestRedissonTakeWritesValueAndLog(t *testing.T) {
+func TestTakeWritesValueAndLog(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		r.set(atMost(5, time.Hour))
 		before := r.serverMillis()
@@ -98,7 +99,7 @@ func (r *rig) text(key string) string {
 	return text
 }
 
-func TestRedissonEntriesDiffer(t *testing.T) {
+func TestEntriesDiffer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.set(atMost(1_000_000, time.Hour))
@@ -115,7 +116,7 @@ func TestRedissonEntriesDiffer(t *testing.T) {
 	require.EqualValues(t, 1_000_000-sum, r.value(r.valueKey()))
 }
 
-func TestRedissonPermitsComeBackWhenTheirEntriesExpire(t *testing.T) {
+func TestPermitsComeBackWhenTheirEntriesExpire(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		const interval = 2 * time.Second
 		r.set(atMost(3, interval))
@@ -129,7 +130,7 @@ func TestRedissonPermitsComeBackWhenTheirEntriesExpire(t *testing.T) {
 	})
 }
 
-func TestRedissonAvailable(t *testing.T) {
+func TestAvailable(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		r.set(atMost(5, time.Hour))
 		r.available(5)
@@ -149,7 +150,7 @@ func TestRedissonAvailable(t *testing.T) {
 	})
 }
 
-func TestRedissonReleaseLeavesTheLogInStep(t *testing.T) {
+func TestReleaseLeavesTheLogInStep(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		r.set(atMost(5, time.Hour))
 		r.allowed(2)
@@ -168,7 +169,7 @@ func TestRedissonReleaseLeavesTheLogInStep(t *testing.T) {
 	})
 }
 
-func TestRedissonSetRateForgets(t *testing.T) {
+func TestSetRateForgets(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		r.set(atMost(5, time.Hour))
 		r.allowed(5)
@@ -179,29 +180,29 @@ func TestRedissonSetRateForgets(t *testing.T) {
 	})
 }
 
-func TestRedissonSetRateWithKeepState(t *testing.T) {
+func TestSetRateWithKeepState(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		r.set(atMost(5, time.Hour))
 		r.allowed(4)
-		r.set(atMost(7, time.Hour), ratelimiter.WithKeepState())
+		r.set(atMost(7, time.Hour), redissonlimiter.WithKeepState())
 		require.Equal(t, "3", r.text(r.valueKey()))
 		require.Len(t, r.entries(r.logKey()), 1)
-		r.set(atMost(2, time.Hour), ratelimiter.WithKeepState())
+		r.set(atMost(2, time.Hour), redissonlimiter.WithKeepState())
 		r.available(0)
 		r.refused(1)
-		r.set(atMostEach(2, time.Hour), ratelimiter.WithKeepState())
+		r.set(atMostEach(2, time.Hour), redissonlimiter.WithKeepState())
 		require.False(t, r.exists(r.valueKey()), "the type has changed")
 		require.False(t, r.exists(r.logKey()))
 		r.allowed(2)
-		r.set(atMost(2, time.Hour), ratelimiter.WithKeepState())
+		r.set(atMost(2, time.Hour), redissonlimiter.WithKeepState())
 		require.False(t, r.exists(r.ownValueKey()))
 		require.False(t, r.exists(r.ownLogKey()))
-		r.set(atMost(2, time.Hour), ratelimiter.WithKeepState())
+		r.set(atMost(2, time.Hour), redissonlimiter.WithKeepState())
 		r.allowed(2)
 	})
 }
 
-func TestRedissonUpdateRateWantsOne(t *testing.T) {
+func TestUpdateRateWantsOne(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		updated, err := r.UpdateRate(t.Context(), atMost(5, time.Hour))
 		require.NoError(t, err)
@@ -209,19 +210,19 @@ func TestRedissonUpdateRateWantsOne(t *testing.T) {
 		require.False(t, r.exists(r.name))
 		r.set(atMost(5, time.Hour))
 		r.allowed(5)
-		updated, err = r.UpdateRate(t.Context(), atMost(6, time.Hour), ratelimiter.WithKeepState())
+		updated, err = r.UpdateRate(t.Context(), atMost(6, time.Hour), redissonlimiter.WithKeepState())
 		require.NoError(t, err)
 		require.True(t, updated)
 		r.available(1)
 	})
 }
 
-func TestRedissonDelete(t *testing.T) {
+func TestDelete(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		deleted, err := r.Delete(t.Context())
 		require.NoError(t, err)
 		require.False(t, deleted)
-		for _, rate := range []ratelimiter.RedissonRate{atMost(5, time.Hour), atMostEach(5, time.Hour)} {
+		for _, rate := range []redissonlimiter.Rate{atMost(5, time.Hour), atMostEach(5, time.Hour)} {
 			r.set(rate)
 			r.allowed(1)
 			deleted, err = r.Delete(t.Context())
@@ -236,7 +237,7 @@ func TestRedissonDelete(t *testing.T) {
 	})
 }
 
-func TestRedissonPerClient(t *testing.T) {
+func TestPerClient(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		r.set(atMostEach(3, time.Hour))
 		other := r.beside()
@@ -255,9 +256,9 @@ func TestRedissonPerClient(t *testing.T) {
 	})
 }
 
-func TestRedissonKeepAlive(t *testing.T) {
+func TestKeepAlive(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
-		r.set(ratelimiter.RedissonRate{Permits: 3, Interval: time.Second, KeepAlive: time.Hour})
+		r.set(redissonlimiter.Rate{Permits: 3, Interval: time.Second, KeepAlive: time.Hour})
 		near := func(key string, d time.Duration) {
 			t.Helper()
 			require.InDelta(t, d.Milliseconds(), r.ttl(key), 10_000, key)
@@ -285,7 +286,7 @@ func TestRedissonKeepAlive(t *testing.T) {
 	})
 }
 
-func TestRedissonKeysEndWithTheirSetting(t *testing.T) {
+func TestKeysEndWithTheirSetting(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		r.set(atMost(3, time.Second))
 		r.do("PEXPIRE", r.name, "600000")
@@ -296,10 +297,10 @@ func TestRedissonKeysEndWithTheirSetting(t *testing.T) {
 	})
 }
 
-func TestRedissonOfANameWithBraces(t *testing.T) {
+func TestOfANameWithBraces(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		r.name = "a{" + r.name + "}c"
-		r.Redisson = ratelimiter.NewRedisson(r.e, r.name)
+		r.Limiter = redissonlimiter.New(r.e, r.name)
 		r.set(atMost(3, time.Hour))
 		r.allowed(2)
 		require.Equal(t, "1", r.text(r.name+":value"))
@@ -307,7 +308,7 @@ func TestRedissonOfANameWithBraces(t *testing.T) {
 	})
 }
 
-func TestRedissonUsesTheMappedName(t *testing.T) {
+func TestUsesTheMappedName(t *testing.T) {
 	t.Parallel()
 	r := rigOn(t, redistest.Shared(t).Client(t), func(c *engine.Config) {
 		c.MapName = func(name string) string { return "app:" + name }
@@ -321,7 +322,7 @@ func TestRedissonUsesTheMappedName(t *testing.T) {
 }
 
 // Numbers above 10^14 would lose their last digits as Lua writes them.
-func TestRedissonCountsLargeNumbersExactly(t *testing.T) {
+func TestCountsLargeNumbersExactly(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		const most = 1<<53 - 1
 		r.set(atMost(most, time.Hour))

@@ -1,4 +1,4 @@
-package ratelimiter_test
+package redissonlimiter_test
 
 import (
 	"context"
@@ -11,11 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // slidingWindow is the exact model of a sliding log: what was granted when.
 type slidingWindow struct {
-	ratelimiter.RedissonRate
+	redissonlimiter.Rate
 	log []logEntry
 }
 
@@ -72,9 +73,9 @@ func (w *slidingWindow) release(us, n int64) {
 	w.log = live
 }
 
-// TestRedissonAgreesWithTheModel plays random operations at random times
+// TestAgreesWithTheModel plays random operations at random times
 // against the exact window. Deadlines are hit on the microsecond.
-func TestRedissonAgreesWithTheModel(t *testing.T) {
+func TestAgreesWithTheModel(t *testing.T) {
 	t.Parallel()
 	for _, of := range []struct {
 		permits  int64
@@ -91,7 +92,7 @@ func TestRedissonAgreesWithTheModel(t *testing.T) {
 			t.Run(fmt.Sprintf("%d per %v seed %d", of.permits, of.interval, seed), func(t *testing.T) {
 				t.Parallel()
 				g := &logGame{rig: standingRig(t), rnd: rand.New(rand.NewPCG(seed, uint64(of.permits)))}
-				g.change(ratelimiter.RedissonRate{Permits: of.permits, Interval: of.interval, Type: of.kind})
+				g.change(redissonlimiter.Rate{Permits: of.permits, Interval: of.interval, Type: of.kind})
 				for range 300 {
 					g.step()
 				}
@@ -134,13 +135,13 @@ func (g *logGame) step() {
 		require.NoError(g.t, g.Release(context.Background(), n))
 		g.w.release(us, n)
 	case roll < 97:
-		r := g.w.RedissonRate
+		r := g.w.Rate
 		r.Permits = 1 + g.rnd.Int64N(2*r.Permits)
 		r.Interval = time.Duration(1+g.rnd.Int64N(2*r.Interval.Milliseconds())) * time.Millisecond
 		r.Interval = max(r.Interval, 10*time.Minute) // its keys live by the server's own clock
 		g.keep(r)
 	default:
-		g.change(g.w.RedissonRate)
+		g.change(g.w.Rate)
 	}
 	g.inStep()
 }
@@ -176,16 +177,16 @@ func (g *logGame) retry() {
 	g.last = 0
 }
 
-func (g *logGame) change(r ratelimiter.RedissonRate) {
+func (g *logGame) change(r redissonlimiter.Rate) {
 	g.t.Helper()
 	g.set(r)
-	g.w, g.last = slidingWindow{RedissonRate: r}, 0
+	g.w, g.last = slidingWindow{Rate: r}, 0
 }
 
-func (g *logGame) keep(r ratelimiter.RedissonRate) {
+func (g *logGame) keep(r redissonlimiter.Rate) {
 	g.t.Helper()
-	g.set(r, ratelimiter.WithKeepState())
-	g.w.RedissonRate, g.last = r, 0
+	g.set(r, redissonlimiter.WithKeepState())
+	g.w.Rate, g.last = r, 0
 	g.w.log, _ = g.w.live(g.clock.now)
 }
 
@@ -207,9 +208,9 @@ func (g *logGame) inStep() {
 	require.Equal(g.t, g.w.Permits, sum)
 }
 
-// TestRedissonNeverGrantsMoreThanTheRateInAnyInterval lets clients take as they
+// TestNeverGrantsMoreThanTheRateInAnyInterval lets clients take as they
 // like and looks at every window afterwards.
-func TestRedissonNeverGrantsMoreThanTheRateInAnyInterval(t *testing.T) {
+func TestNeverGrantsMoreThanTheRateInAnyInterval(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	const most, interval = 50, 100 * time.Millisecond

@@ -1,4 +1,4 @@
-package ratelimiter_test
+package redissonlimiter_test
 
 import (
 	"testing"
@@ -34,7 +34,7 @@ func TestTheAlgorithmsRefuseEachOther(t *testing.T) {
 		d, err := bucket.Take(ctx, 2)
 		require.NoError(t, err)
 		require.True(t, d.Allowed)
-		for op, err := range everyRedisson(ctx, r.Redisson) {
+		for op, err := range everyOperation(ctx, r.Limiter) {
 			require.ErrorIs(t, err, ratelimiter.ErrOtherAlgorithm, op)
 		}
 		d, err = bucket.Peek(ctx)

@@ -1,18 +1,24 @@
-package ratelimiter
+package redissonlimiter
 
 import (
 	"context"
 	"crypto/rand"
+	"embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/ratelimiter"
 )
+
+//go:embed lua/*.lua
+var lua embed.FS
 
 var (
 	logTakeScript    = scripts.Must(lua, "lua/log_take.lua")
@@ -62,26 +68,26 @@ func newEntry(permits int64) string {
 const look = ""
 
 // take runs the request that entry stands for.
-func (l *slidingLog) take(ctx context.Context, permits int64, entry string) (Decision, error) {
+func (l *slidingLog) take(ctx context.Context, permits int64, entry string) (ratelimiter.Decision, error) {
 	answer, err := l.e.Run(ctx, logTakeScript, l.keys, []string{decimal(permits), entry, decimal(l.seen.Load())})
 	if err != nil {
-		return Decision{}, told(err)
+		return ratelimiter.Decision{}, told(err)
 	}
 	if answer.Nil {
-		return Decision{}, ErrNoRate
+		return ratelimiter.Decision{}, ratelimiter.ErrNoRate
 	}
 	n, err := answer.AsIntSlice()
 	if err != nil || len(n) != 7 {
-		return Decision{}, fmt.Errorf("log_take.lua said %v: %w", n, errors.Join(err, ErrUnknown))
+		return ratelimiter.Decision{}, fmt.Errorf("log_take.lua said %v: %w", n, errors.Join(err, ratelimiter.ErrUnknown))
 	}
 	l.seen.Store(n[1])
-	r := RedissonRate{Permits: n[1], Interval: fromServer(n[2], time.Millisecond), Type: RateType(n[3])}
-	d := Decision{
+	r := Rate{Permits: n[1], Interval: fromServer(n[2], time.Millisecond), Type: ratelimiter.RateType(n[3])}
+	d := ratelimiter.Decision{
 		Allowed: n[0] == 1, Limit: n[1], Rate: r.rate(), Remaining: max(0, n[4]),
 		RetryAfter: fromServer(n[5], time.Microsecond), ResetAfter: fromServer(n[6], time.Microsecond),
 	}
 	if n[0] < 0 {
-		return d, fmt.Errorf("%w: %d permits of %v", ErrExceedsBurst, permits, r)
+		return d, fmt.Errorf("%w: %d permits of %v", ratelimiter.ErrExceedsBurst, permits, r)
 	}
 	return d, nil
 }
@@ -96,32 +102,32 @@ func (l *slidingLog) release(ctx context.Context, permits int64) (int64, error) 
 	return number(l.e.Run(ctx, logReleaseScript, l.keys, []string{decimal(permits)}))
 }
 
-func (l *slidingLog) create(ctx context.Context, r RedissonRate) (bool, error) {
+func (l *slidingLog) create(ctx context.Context, r Rate) (bool, error) {
 	n, err := number(l.e.Run(ctx, logCreateScript, l.keys[:1], r.args()))
 	return n == 1, err
 }
 
 // set stores a rate. With existing it does so only if there is one.
-func (l *slidingLog) set(ctx context.Context, r RedissonRate, keep, existing bool) (bool, error) {
+func (l *slidingLog) set(ctx context.Context, r Rate, keep, existing bool) (bool, error) {
 	n, err := number(l.e.Run(ctx, logSetScript, l.keys, append(r.args(), flag(keep), flag(existing))))
 	return n == 1, err
 }
 
-func (l *slidingLog) read(ctx context.Context) (RedissonRate, error) {
+func (l *slidingLog) read(ctx context.Context) (Rate, error) {
 	answer, err := l.e.Run(ctx, logReadScript, l.keys[:1], nil)
 	if err != nil {
-		return RedissonRate{}, told(err)
+		return Rate{}, told(err)
 	}
 	if answer.Nil {
-		return RedissonRate{}, ErrNoRate
+		return Rate{}, ratelimiter.ErrNoRate
 	}
 	n, err := answer.AsIntSlice()
 	if err != nil || len(n) != 4 {
-		return RedissonRate{}, fmt.Errorf("log_read.lua said %v: %w", n, err)
+		return Rate{}, fmt.Errorf("log_read.lua said %v: %w", n, err)
 	}
-	return RedissonRate{
+	return Rate{
 		Permits: n[0], Interval: fromServer(n[1], time.Millisecond),
-		Type: RateType(n[2]), KeepAlive: fromServer(n[3], time.Millisecond),
+		Type: ratelimiter.RateType(n[2]), KeepAlive: fromServer(n[3], time.Millisecond),
 	}, nil
 }
 
@@ -135,7 +141,7 @@ func number(answer engine.Answer, err error) (int64, error) {
 	case err != nil:
 		return 0, told(err)
 	case answer.Nil:
-		return 0, ErrNoRate
+		return 0, ratelimiter.ErrNoRate
 	}
 	return answer.AsInt64()
 }
@@ -145,4 +151,12 @@ func flag(b bool) string {
 		return "1"
 	}
 	return "0"
+}
+
+// told is the server's error in words of this package.
+func told(err error) error {
+	if err != nil && strings.Contains(err.Error(), "WRONGTYPE") {
+		return fmt.Errorf("%w: %w", ratelimiter.ErrOtherAlgorithm, err)
+	}
+	return err
 }

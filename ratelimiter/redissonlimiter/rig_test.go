@@ -1,4 +1,4 @@
-package ratelimiter_test
+package redissonlimiter_test
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // logText is the text of a script of the sliding log.
@@ -47,7 +48,7 @@ func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *e
 // rig is a limiter and a look at its keys. Its clock, if it has one, stands
 // until it is moved.
 type rig struct {
-	*ratelimiter.Redisson
+	*redissonlimiter.Limiter
 	t     testing.TB
 	raw   rueidis.Client
 	e     *engine.Engine
@@ -61,7 +62,7 @@ func newRig(t testing.TB) *rig { return rigOn(t, redistest.Shared(t).Client(t)) 
 func rigOn(t testing.TB, raw rueidis.Client, change ...func(*engine.Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, raw: raw, e: engineOn(t, raw, change...), name: redistest.Name(t)}
-	r.Redisson = ratelimiter.NewRedisson(r.e, r.name)
+	r.Limiter = redissonlimiter.New(r.e, r.name)
 	return r
 }
 
@@ -74,7 +75,7 @@ func standingRig(t testing.TB) *rig {
 	r.clock.learn()
 	r.clock.set(1_795_206_775_149_000)
 	r.e = engineOn(t, r.clock)
-	r.Redisson = ratelimiter.NewRedisson(r.e, r.name)
+	r.Limiter = redissonlimiter.New(r.e, r.name)
 	return r
 }
 
@@ -87,7 +88,7 @@ func (r *rig) beside() *rig {
 	} else {
 		other.e = engineOn(r.t, r.raw)
 	}
-	other.Redisson = ratelimiter.NewRedisson(other.e, r.name)
+	other.Limiter = redissonlimiter.New(other.e, r.name)
 	return &other
 }
 
@@ -207,7 +208,7 @@ func (r *rig) put(key string, at, permits int64) {
 	r.do("ZADD", key, strconv.FormatInt(at, 10), string(entry))
 }
 
-func (r *rig) set(rate ratelimiter.RedissonRate, opts ...ratelimiter.RedissonSetOption) {
+func (r *rig) set(rate redissonlimiter.Rate, opts ...redissonlimiter.SetOption) {
 	r.t.Helper()
 	require.NoError(r.t, r.SetRate(context.Background(), rate, opts...))
 }
@@ -229,10 +230,13 @@ func (r *rig) available(want int64) {
 	require.Equal(r.t, want, n)
 }
 
-func atMost(n int64, interval time.Duration) ratelimiter.RedissonRate {
-	return ratelimiter.RedissonRate{Permits: n, Interval: interval}
+func atMost(n int64, interval time.Duration) redissonlimiter.Rate {
+	return redissonlimiter.Rate{Permits: n, Interval: interval}
 }
 
-func atMostEach(n int64, interval time.Duration) ratelimiter.RedissonRate {
-	return ratelimiter.RedissonRate{Permits: n, Interval: interval, Type: ratelimiter.PerClient}
+func atMostEach(n int64, interval time.Duration) redissonlimiter.Rate {
+	return redissonlimiter.Rate{Permits: n, Interval: interval, Type: ratelimiter.PerClient}
 }
+
+// soon bounds what has to happen, on a machine however slow.
+const soon = 30 * time.Second

@@ -1,4 +1,4 @@
-package ratelimiter_test
+package redissonlimiter_test
 
 import (
 	"context"
@@ -12,18 +12,19 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
-func TestRedissonCallsPassWhatTheHeadersName(t *testing.T) {
+func TestCallsPassWhatTheHeadersName(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	c := redistest.RecordScripts(t, raw)
 	names := learnLogScripts(t, c)
 	e := engineOn(t, c)
 	for _, form := range []string{"%", "{%}:x", "a{%}c"} {
-		l := ratelimiter.NewRedisson(e, strings.ReplaceAll(form, "%", redistest.Name(t)))
+		l := redissonlimiter.New(e, strings.ReplaceAll(form, "%", redistest.Name(t)))
 		require.NoError(t, l.SetRate(t.Context(), atMost(9, time.Hour)))
-		for op, err := range everyRedisson(t.Context(), l) {
+		for op, err := range everyOperation(t.Context(), l) {
 			if op != "delete" && err != nil { // it comes at any time
 				require.ErrorIs(t, err, ratelimiter.ErrNoRate, op)
 			}
@@ -32,7 +33,7 @@ func TestRedissonCallsPassWhatTheHeadersName(t *testing.T) {
 
 	// The answer to a caller who has left.
 	r := &rig{t: t, raw: raw, e: e, name: redistest.Name(t)}
-	r.Redisson = ratelimiter.NewRedisson(e, r.name)
+	r.Limiter = redissonlimiter.New(e, r.name)
 	r.set(atMost(9, time.Hour))
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan struct{})

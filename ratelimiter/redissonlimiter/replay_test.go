@@ -1,4 +1,4 @@
-package ratelimiter_test
+package redissonlimiter_test
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/redistest"
-	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // entryOf is an entry of the log with a name in place of the random bytes.
@@ -77,9 +77,9 @@ func (r *rig) state() string {
 	return text.String()
 }
 
-// TestRedissonSecondRuns runs each script that may be sent again, lets
+// TestSecondRuns runs each script that may be sent again, lets
 // something happen, and runs it again, as a send does whose reply was lost.
-func TestRedissonSecondRuns(t *testing.T) {
+func TestSecondRuns(t *testing.T) {
 	t.Parallel()
 	const rate, answer0, answer1 = 5, "0", "1"
 	for name, c := range map[string]struct {
@@ -117,17 +117,17 @@ func TestRedissonSecondRuns(t *testing.T) {
 			func(r *rig) { require.Equal(r.t, answer1, r.runTake("a", 2)) }, 3, 1,
 		},
 		"take, after the rate was set with its state": {
-			func(r *rig) { r.runTake("a", 2); r.set(atMost(rate, time.Minute), ratelimiter.WithKeepState()) },
+			func(r *rig) { r.runTake("a", 2); r.set(atMost(rate, time.Minute), redissonlimiter.WithKeepState()) },
 			func(r *rig) { require.Equal(r.t, answer1, r.runTake("a", 2)) }, 3, 1,
 		},
 		"take, after the rate became less than what it took": {
 			func(r *rig) {
 				r.runTake("a", 3)
-				r.set(atMost(2, time.Hour), ratelimiter.WithKeepState())
+				r.set(atMost(2, time.Hour), redissonlimiter.WithKeepState())
 			},
 			func(r *rig) {
 				require.Equal(r.t, answer1, r.runTake("a", 3))
-				r.set(atMost(rate, time.Hour), ratelimiter.WithKeepState())
+				r.set(atMost(rate, time.Hour), redissonlimiter.WithKeepState())
 			}, 2, 1,
 		},
 		"take, after somebody released what it took": {
@@ -183,7 +183,7 @@ func TestRedissonSecondRuns(t *testing.T) {
 	}
 }
 
-func TestRedissonSecondRunAfterADeleteFindsNoRate(t *testing.T) {
+func TestSecondRunAfterADeleteFindsNoRate(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	r.set(atMost(5, time.Hour))
@@ -195,7 +195,7 @@ func TestRedissonSecondRunAfterADeleteFindsNoRate(t *testing.T) {
 	require.Equal(t, "map[]", r.state())
 }
 
-func TestRedissonUndoFindsTheGrantOfAnotherType(t *testing.T) {
+func TestUndoFindsTheGrantOfAnotherType(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	r.set(atMostEach(5, time.Hour))
@@ -205,7 +205,7 @@ func TestRedissonUndoFindsTheGrantOfAnotherType(t *testing.T) {
 	require.EqualValues(t, 5, r.value(r.ownValueKey()))
 }
 
-func TestRedissonLooksChangeNothing(t *testing.T) {
+func TestLooksChangeNothing(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	r.set(atMost(5, time.Hour))
@@ -219,9 +219,9 @@ func TestRedissonLooksChangeNothing(t *testing.T) {
 	}
 }
 
-// TestRedissonScriptsSayWhichMayBeSentAgain: these are the ones that are shown
+// TestScriptsSayWhichMayBeSentAgain: these are the ones that are shown
 // above to bear it.
-func TestRedissonScriptsSayWhichMayBeSentAgain(t *testing.T) {
+func TestScriptsSayWhichMayBeSentAgain(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("lua/log_*.lua")
 	require.NoError(t, err)
@@ -246,7 +246,7 @@ func faultyRig(t *testing.T) (*rig, *redistest.Proxy) {
 	proxy := redistest.NewProxy(t, server.Addr())
 	r := &rig{t: t, raw: server.Client(t), name: redistest.Name(t)}
 	r.e = engineOn(t, logClientOf(t, proxy.Addr()), shortSends)
-	r.Redisson = ratelimiter.NewRedisson(r.e, r.name)
+	r.Limiter = redissonlimiter.New(r.e, r.name)
 	return r, proxy
 }
 

@@ -1,4 +1,4 @@
-package ratelimiter_test
+package redissonlimiter_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 func logClientOf(t testing.TB, addr string) rueidis.Client {
@@ -32,7 +33,7 @@ func rigCutAndSilent(t *testing.T, test func(t *testing.T, r *rig, p *redistest.
 	t.Run("silent", func(t *testing.T) { t.Parallel(); r, p := faultyRig(t); test(t, r, p, redistest.Silent()) })
 }
 
-func TestRedissonLostReplyToTakeTakesOnce(t *testing.T) {
+func TestLostReplyToTakeTakesOnce(t *testing.T) {
 	rigCutAndSilent(t, func(t *testing.T, r *rig, p *redistest.Proxy, how ...redistest.DropOption) {
 		r.set(atMost(5, time.Hour))
 		drop := p.DropReply(r.script("log_take"), 1, how...)
@@ -45,7 +46,7 @@ func TestRedissonLostReplyToTakeTakesOnce(t *testing.T) {
 	})
 }
 
-func TestRedissonLostReplyToALookIsAskedAgain(t *testing.T) {
+func TestLostReplyToALookIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for script, call := range map[string]func(t *testing.T, r *rig){
 		"log_read": func(t *testing.T, r *rig) {
@@ -66,7 +67,7 @@ func TestRedissonLostReplyToALookIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestRedissonLostReplyToAChangeIsUnknownAndNotRepeated(t *testing.T) {
+func TestLostReplyToAChangeIsUnknownAndNotRepeated(t *testing.T) {
 	t.Parallel()
 	for script, c := range map[string]struct {
 		call func(r *rig) error
@@ -107,7 +108,7 @@ func TestRedissonLostReplyToAChangeIsUnknownAndNotRepeated(t *testing.T) {
 	}
 }
 
-func TestRedissonTakeThatArrivesLateTakesNothingMore(t *testing.T) {
+func TestTakeThatArrivesLateTakesNothingMore(t *testing.T) {
 	t.Parallel()
 	r, p := faultyRig(t)
 	r.set(atMost(5, time.Hour))
@@ -119,7 +120,7 @@ func TestRedissonTakeThatArrivesLateTakesNothingMore(t *testing.T) {
 	r.available(3)
 }
 
-func TestRedissonCallerWhoLeavesTakesNothing(t *testing.T) {
+func TestCallerWhoLeavesTakesNothing(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(t *testing.T, r *rig, ctx context.Context) error{
 		"take": func(_ *testing.T, r *rig, ctx context.Context) error { _, err := r.Take(ctx, 2); return err },
@@ -131,7 +132,7 @@ func TestRedissonCallerWhoLeavesTakesNothing(t *testing.T) {
 			p := redistest.NewProxy(t, server.Addr())
 			r := &rig{t: t, raw: server.Client(t), name: redistest.Name(t)}
 			r.e = engineOn(t, logClientOf(t, p.Addr()))
-			r.Redisson = ratelimiter.NewRedisson(r.e, r.name)
+			r.Limiter = redissonlimiter.New(r.e, r.name)
 			r.set(atMost(5, time.Hour))
 			r.allowed(1)
 
@@ -154,7 +155,7 @@ func TestRedissonCallerWhoLeavesTakesNothing(t *testing.T) {
 	}
 }
 
-func TestRedissonCallerWhoLeavesAChangeDoesNotKnow(t *testing.T) {
+func TestCallerWhoLeavesAChangeDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	r, p := faultyRig(t)
 	r.set(atMost(5, time.Hour))

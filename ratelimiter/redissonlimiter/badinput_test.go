@@ -1,4 +1,4 @@
-package ratelimiter_test
+package redissonlimiter_test
 
 import (
 	"context"
@@ -13,10 +13,11 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
-// everyRedisson calls all that a handle can do, and returns the errors.
-func everyRedisson(ctx context.Context, l *ratelimiter.Redisson) map[string]error {
+// everyOperation calls all that a handle can do, and returns the errors.
+func everyOperation(ctx context.Context, l *redissonlimiter.Limiter) map[string]error {
 	errs := map[string]error{}
 	_, errs["try set rate"] = l.TrySetRate(ctx, atMost(5, time.Second))
 	errs["set rate"] = l.SetRate(ctx, atMost(5, time.Second))
@@ -39,7 +40,7 @@ func watchedRig(t *testing.T, change ...func(*engine.Config)) (*rig, *redistest.
 	proxy := redistest.NewProxy(t, server.Addr())
 	r := &rig{t: t, raw: server.Client(t), name: redistest.Name(t)}
 	r.e = engineOn(t, logClientOf(t, proxy.Addr()), change...)
-	r.Redisson = ratelimiter.NewRedisson(r.e, r.name)
+	r.Limiter = redissonlimiter.New(r.e, r.name)
 	proxy.ResetLog()
 	return r, proxy
 }
@@ -51,7 +52,7 @@ func noWordSent(t *testing.T, p *redistest.Proxy) {
 	}
 }
 
-func TestRedissonRefusesAnUnusableNameEverywhere(t *testing.T) {
+func TestRefusesAnUnusableNameEverywhere(t *testing.T) {
 	t.Parallel()
 	nowhere := func(c *engine.Config) { c.MapName = func(string) string { return "" } }
 	for what, c := range map[string]struct {
@@ -64,7 +65,7 @@ func TestRedissonRefusesAnUnusableNameEverywhere(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			r, p := watchedRig(t, c.change)
-			for op, err := range everyRedisson(t.Context(), ratelimiter.NewRedisson(r.e, c.name)) {
+			for op, err := range everyOperation(t.Context(), redissonlimiter.New(r.e, c.name)) {
 				require.ErrorIs(t, err, ratelimiter.ErrOption, op)
 				require.ErrorContains(t, err, op+": ")
 				require.ErrorContains(t, err, `rate limiter "`+c.name+`"`)
@@ -75,18 +76,18 @@ func TestRedissonRefusesAnUnusableNameEverywhere(t *testing.T) {
 	}
 }
 
-func TestRedissonRefusesAContextThatCannotBeUsed(t *testing.T) {
+func TestRefusesAContextThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	r, p := watchedRig(t)
 	//lint:ignore SA1012 nil is what is tested
-	for op, err := range everyRedisson(nil, r.Redisson) {
+	for op, err := range everyOperation(nil, r.Limiter) {
 		require.ErrorIs(t, err, ratelimiter.ErrOption, op)
 		require.ErrorContains(t, err, "nil context", op)
 	}
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(gone)
-	for op, err := range everyRedisson(ctx, r.Redisson) {
+	for op, err := range everyOperation(ctx, r.Limiter) {
 		require.ErrorIs(t, err, context.Canceled, op)
 		require.ErrorIs(t, err, gone, op)
 		require.ErrorContains(t, err, r.name, op)
@@ -94,18 +95,18 @@ func TestRedissonRefusesAContextThatCannotBeUsed(t *testing.T) {
 	noWordSent(t, p)
 }
 
-func TestRedissonAfterClose(t *testing.T) {
+func TestAfterClose(t *testing.T) {
 	t.Parallel()
 	r, p := watchedRig(t)
 	require.NoError(t, r.e.Close(context.Background()))
 	p.ResetLog()
-	for op, err := range everyRedisson(t.Context(), r.Redisson) {
+	for op, err := range everyOperation(t.Context(), r.Limiter) {
 		require.ErrorIs(t, err, ratelimiter.ErrClosed, op)
 	}
 	noWordSent(t, p)
 }
 
-func TestRedissonRefusesNumbersOfPermits(t *testing.T) {
+func TestRefusesNumbersOfPermits(t *testing.T) {
 	t.Parallel()
 	r, p := watchedRig(t)
 	ctx := t.Context()
@@ -122,23 +123,23 @@ func TestRedissonRefusesNumbersOfPermits(t *testing.T) {
 	noWordSent(t, p)
 }
 
-func TestRedissonRefusesRates(t *testing.T) {
+func TestRefusesRates(t *testing.T) {
 	t.Parallel()
 	r, p := watchedRig(t)
 	ctx := t.Context()
 	good := atMost(5, time.Second)
-	for what, change := range map[string]func(*ratelimiter.RedissonRate){
-		"0 permits":               func(r *ratelimiter.RedissonRate) { r.Permits = 0 },
-		"-1 permits":              func(r *ratelimiter.RedissonRate) { r.Permits = -1 },
-		"9007199254740992 permit": func(r *ratelimiter.RedissonRate) { r.Permits = 1 << 53 },
-		"interval 0s":             func(r *ratelimiter.RedissonRate) { r.Interval = 0 },
-		"interval -1s":            func(r *ratelimiter.RedissonRate) { r.Interval = -time.Second },
-		"interval 1.5ms":          func(r *ratelimiter.RedissonRate) { r.Interval = 1500 * time.Microsecond },
-		"interval 2562047h":       func(r *ratelimiter.RedissonRate) { r.Interval = math.MaxInt64 / 1e6 * 1e6 },
-		"keep-alive 999ms":        func(r *ratelimiter.RedissonRate) { r.KeepAlive = 999 * time.Millisecond },
-		"keep-alive -1s":          func(r *ratelimiter.RedissonRate) { r.KeepAlive = -time.Second },
-		"keep-alive 1.0005s":      func(r *ratelimiter.RedissonRate) { r.KeepAlive = 1000500 * time.Microsecond },
-		"RateType(2)":             func(r *ratelimiter.RedissonRate) { r.Type = 2 },
+	for what, change := range map[string]func(*redissonlimiter.Rate){
+		"0 permits":               func(r *redissonlimiter.Rate) { r.Permits = 0 },
+		"-1 permits":              func(r *redissonlimiter.Rate) { r.Permits = -1 },
+		"9007199254740992 permit": func(r *redissonlimiter.Rate) { r.Permits = 1 << 53 },
+		"interval 0s":             func(r *redissonlimiter.Rate) { r.Interval = 0 },
+		"interval -1s":            func(r *redissonlimiter.Rate) { r.Interval = -time.Second },
+		"interval 1.5ms":          func(r *redissonlimiter.Rate) { r.Interval = 1500 * time.Microsecond },
+		"interval 2562047h":       func(r *redissonlimiter.Rate) { r.Interval = math.MaxInt64 / 1e6 * 1e6 },
+		"keep-alive 999ms":        func(r *redissonlimiter.Rate) { r.KeepAlive = 999 * time.Millisecond },
+		"keep-alive -1s":          func(r *redissonlimiter.Rate) { r.KeepAlive = -time.Second },
+		"keep-alive 1.0005s":      func(r *redissonlimiter.Rate) { r.KeepAlive = 1000500 * time.Microsecond },
+		"RateType(2)":             func(r *redissonlimiter.Rate) { r.Type = 2 },
 	} {
 		bad := good
 		change(&bad)
@@ -155,10 +156,10 @@ func TestRedissonRefusesRates(t *testing.T) {
 	noWordSent(t, p)
 }
 
-func TestRedissonWithoutARate(t *testing.T) {
+func TestWithoutARate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	for op, err := range everyRedisson(t.Context(), r.Redisson) {
+	for op, err := range everyOperation(t.Context(), r.Limiter) {
 		switch op {
 		case "try set rate", "set rate", "update rate", "delete":
 			require.NoError(t, err, op)
@@ -183,7 +184,7 @@ func TestRedissonWithoutARate(t *testing.T) {
 	require.Equal(t, "map[]", r.state())
 }
 
-func TestRedissonRefusesMoreThanTheRateAtOnce(t *testing.T) {
+func TestRefusesMoreThanTheRateAtOnce(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		r.set(atMost(5, time.Hour))
 		before := r.state()
@@ -195,9 +196,9 @@ func TestRedissonRefusesMoreThanTheRateAtOnce(t *testing.T) {
 	})
 }
 
-// TestRedissonLeavesOtherObjectsAlone: among them the token bucket's rule, which
+// TestLeavesOtherObjectsAlone: among them the token bucket's rule, which
 // is a string, and a lock, which is a hash as the setting is.
-func TestRedissonLeavesOtherObjectsAlone(t *testing.T) {
+func TestLeavesOtherObjectsAlone(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		for what, c := range map[string]struct {
 			make, show []string
@@ -220,7 +221,7 @@ func TestRedissonLeavesOtherObjectsAlone(t *testing.T) {
 				continue
 			}
 			before := r.do(c.show...)
-			for op, err := range everyRedisson(t.Context(), r.Redisson) {
+			for op, err := range everyOperation(t.Context(), r.Limiter) {
 				require.ErrorIs(t, err, ratelimiter.ErrOtherAlgorithm, "%s: %s", what, op)
 				require.ErrorContains(t, err, r.name)
 			}
@@ -233,7 +234,7 @@ func TestRedissonLeavesOtherObjectsAlone(t *testing.T) {
 	})
 }
 
-func TestRedissonLeavesOtherObjectsUnderItsDerivedNamesAlone(t *testing.T) {
+func TestLeavesOtherObjectsUnderItsDerivedNamesAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.set(atMost(5, time.Hour))
@@ -244,7 +245,7 @@ func TestRedissonLeavesOtherObjectsUnderItsDerivedNamesAlone(t *testing.T) {
 }
 
 // Java does not look at what it is given.
-func TestRedissonBearsSettingsThatNobodyShouldMake(t *testing.T) {
+func TestBearsSettingsThatNobodyShouldMake(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.do("HSET", r.name, "rate", "0", "interval", "9223372036854775807", "type", "0")

@@ -1,4 +1,4 @@
-package ratelimiter_test
+package redissonlimiter_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-func TestRedissonWaitTakesWhatIsThere(t *testing.T) {
+func TestWaitTakesWhatIsThere(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
 		r.set(atMost(5, time.Hour))
 		require.NoError(t, r.Wait(t.Context()))
@@ -22,7 +22,7 @@ func TestRedissonWaitTakesWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestRedissonWaitLastsUntilThePermitsCome(t *testing.T) {
+func TestWaitLastsUntilThePermitsCome(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	const interval = 120 * time.Millisecond
@@ -38,7 +38,7 @@ func TestRedissonWaitLastsUntilThePermitsCome(t *testing.T) {
 	require.LessOrEqual(t, len(r.entries(r.logKey())), 4, "the last interval's")
 }
 
-func TestRedissonWaitRefusesAtOnceWhatComesTooLate(t *testing.T) {
+func TestWaitRefusesAtOnceWhatComesTooLate(t *testing.T) {
 	t.Parallel()
 	r, p := watchedRig(t)
 	r.set(atMost(5, time.Hour))
@@ -66,7 +66,7 @@ func waitingRig(t *testing.T, r *rig, p *redistest.Proxy, ctx context.Context) <
 	return done
 }
 
-func TestRedissonWaitEndsWithItsContext(t *testing.T) {
+func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	r, p := watchedRig(t)
 	r.set(atMost(5, time.Hour))
@@ -82,7 +82,7 @@ func TestRedissonWaitEndsWithItsContext(t *testing.T) {
 	require.Equal(t, before, r.state())
 }
 
-func TestRedissonWaitEndsWithTheClient(t *testing.T) {
+func TestWaitEndsWithTheClient(t *testing.T) {
 	t.Parallel()
 	r, p := watchedRig(t)
 	r.set(atMost(5, time.Hour))
@@ -93,7 +93,7 @@ func TestRedissonWaitEndsWithTheClient(t *testing.T) {
 }
 
 // A release is not announced; who waits asks again within 5 s.
-func TestRedissonWaitSeesWhatWasReleased(t *testing.T) {
+func TestWaitSeesWhatWasReleased(t *testing.T) {
 	t.Parallel()
 	r, p := watchedRig(t)
 	r.set(atMost(5, time.Hour))
@@ -106,7 +106,7 @@ func TestRedissonWaitSeesWhatWasReleased(t *testing.T) {
 	r.available(0)
 }
 
-func TestRedissonWaitSeesThatTheLimiterIsGone(t *testing.T) {
+func TestWaitSeesThatTheLimiterIsGone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.set(atMost(1, 300*time.Millisecond))

@@ -1,4 +1,4 @@
-package ratelimiter_test
+package redissonlimiter_test
 
 import (
 	"fmt"
@@ -10,9 +10,10 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
-func TestRedissonOnACluster(t *testing.T) {
+func TestOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	raw := cluster.Client(t)
@@ -20,9 +21,9 @@ func TestRedissonOnACluster(t *testing.T) {
 	for i := range 12 { // on all nodes
 		for _, form := range []string{"%s%d", "{%s%d}:x", "a{%s%d}c"} {
 			r.name = fmt.Sprintf(form, redistest.Name(t), i)
-			r.Redisson = ratelimiter.NewRedisson(r.e, r.name)
-			for _, rate := range []ratelimiter.RedissonRate{atMost(5, time.Hour), atMostEach(5, time.Hour)} {
-				r.set(rate, ratelimiter.WithKeepState())
+			r.Limiter = redissonlimiter.New(r.e, r.name)
+			for _, rate := range []redissonlimiter.Rate{atMost(5, time.Hour), atMostEach(5, time.Hour)} {
+				r.set(rate, redissonlimiter.WithKeepState())
 				r.allowed(3)
 				r.refused(3)
 				require.NoError(t, r.Release(t.Context(), 1))
@@ -42,7 +43,7 @@ func TestRedissonOnACluster(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a}b", "a{b", "a{}b", "{}x", "a}b{c}"} {
-		for op, err := range everyRedisson(t.Context(), ratelimiter.NewRedisson(r.e, name)) {
+		for op, err := range everyOperation(t.Context(), redissonlimiter.New(r.e, name)) {
 			require.ErrorIs(t, err, ratelimiter.ErrOption, "%s of %s", op, name)
 			require.ErrorIs(t, err, keys.ErrSlot, "%s of %s", op, name)
 		}

@@ -1,4 +1,4 @@
-package ratelimiter_test
+package redissonlimiter_test
 
 import (
 	"strconv"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
 // These are states that Redisson itself brings about and does not cope with.
@@ -19,7 +19,7 @@ func (r *rig) store(value int64) {
 
 func (r *rig) millis() int64 { return r.clock.now / 1000 }
 
-func TestRedissonHealsPermitsThatASecondRunOfJavaTook(t *testing.T) {
+func TestHealsPermitsThatASecondRunOfJavaTook(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	r.set(atMost(5, time.Hour))
@@ -48,7 +48,7 @@ func TestRedissonHealsPermitsThatASecondRunOfJavaTook(t *testing.T) {
 	r.allowed(3)
 }
 
-func TestRedissonBoundsWhatJavaCountedTwice(t *testing.T) {
+func TestBoundsWhatJavaCountedTwice(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	r.set(atMost(5, time.Hour))
@@ -71,7 +71,7 @@ func TestRedissonBoundsWhatJavaCountedTwice(t *testing.T) {
 }
 
 // Java logs a request of no permits, too.
-func TestRedissonPassesOverEntriesOfNothing(t *testing.T) {
+func TestPassesOverEntriesOfNothing(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	r.set(atMost(3, time.Hour))
@@ -87,7 +87,7 @@ func TestRedissonPassesOverEntriesOfNothing(t *testing.T) {
 	r.available(2)
 }
 
-func TestRedissonKeepsWhatJavaReleased(t *testing.T) {
+func TestKeepsWhatJavaReleased(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	r.set(atMost(5, time.Hour))
@@ -100,7 +100,7 @@ func TestRedissonKeepsWhatJavaReleased(t *testing.T) {
 	r.refused(1)
 }
 
-func TestRedissonCountsTheLogWhereTheValueWasEvicted(t *testing.T) {
+func TestCountsTheLogWhereTheValueWasEvicted(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	r.set(atMost(5, time.Hour))
@@ -115,7 +115,7 @@ func TestRedissonCountsTheLogWhereTheValueWasEvicted(t *testing.T) {
 	require.EqualValues(t, 2, r.value(r.valueKey()))
 }
 
-func TestRedissonNamesTheTimeOfAllPermitsThatAreAskedFor(t *testing.T) {
+func TestNamesTheTimeOfAllPermitsThatAreAskedFor(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	r.set(atMost(300, time.Hour))
@@ -131,7 +131,7 @@ func TestRedissonNamesTheTimeOfAllPermitsThatAreAskedFor(t *testing.T) {
 	}
 }
 
-func TestRedissonReadsEntriesOfOlderRedissons(t *testing.T) {
+func TestReadsEntriesOfOlderRedissons(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	r.set(atMost(5, time.Hour))
@@ -144,7 +144,7 @@ func TestRedissonReadsEntriesOfOlderRedissons(t *testing.T) {
 }
 
 // An entry of a machine whose clock is ahead counts until its own time is over.
-func TestRedissonSaysHowLongAnEntryOfTheFutureCounts(t *testing.T) {
+func TestSaysHowLongAnEntryOfTheFutureCounts(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	r.set(atMost(5, time.Minute))
@@ -155,7 +155,7 @@ func TestRedissonSaysHowLongAnEntryOfTheFutureCounts(t *testing.T) {
 	r.allowed(5)
 }
 
-func TestRedissonForgetsManyExpiredEntries(t *testing.T) {
+func TestForgetsManyExpiredEntries(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	const most = 2500
@@ -172,16 +172,16 @@ func TestRedissonForgetsManyExpiredEntries(t *testing.T) {
 	r.refused(1)
 }
 
-func TestRedissonSetRateWithoutKeepAliveLastsForEver(t *testing.T) {
+func TestSetRateWithoutKeepAliveLastsForEver(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string][]ratelimiter.RedissonSetOption{
+	for name, opts := range map[string][]redissonlimiter.SetOption{
 		"state forgotten": nil,
-		"state kept":      {ratelimiter.WithKeepState()},
+		"state kept":      {redissonlimiter.WithKeepState()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			r.set(ratelimiter.RedissonRate{Permits: 5, Interval: time.Second, KeepAlive: time.Hour})
+			r.set(redissonlimiter.Rate{Permits: 5, Interval: time.Second, KeepAlive: time.Hour})
 			r.allowed(2)
 			r.set(atMost(5, time.Hour), opts...)
 			r.allowed(1)
@@ -192,7 +192,7 @@ func TestRedissonSetRateWithoutKeepAliveLastsForEver(t *testing.T) {
 	}
 }
 
-func TestRedissonKeysOfOneClientEndAnIntervalAfterTheirLastUse(t *testing.T) {
+func TestKeysOfOneClientEndAnIntervalAfterTheirLastUse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ keep, setting, want time.Duration }{
 		"no end of the setting's":          {0, 0, time.Hour},
@@ -225,10 +225,10 @@ func TestRedissonKeysOfOneClientEndAnIntervalAfterTheirLastUse(t *testing.T) {
 	}
 }
 
-func TestRedissonLookAndUndoLeaveTheEndOfKeysAsItIs(t *testing.T) {
+func TestLookAndUndoLeaveTheEndOfKeysAsItIs(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
-	r.set(ratelimiter.RedissonRate{Permits: 5, Interval: time.Second, KeepAlive: time.Hour})
+	r.set(redissonlimiter.Rate{Permits: 5, Interval: time.Second, KeepAlive: time.Hour})
 	r.allowed(2)
 	r.do("PEXPIRE", r.valueKey(), "600000")
 	r.pass(time.Second)
@@ -242,7 +242,7 @@ func TestRedissonLookAndUndoLeaveTheEndOfKeysAsItIs(t *testing.T) {
 	require.InDelta(t, 600_000, r.ttl(r.valueKey()), 10_000)
 }
 
-func TestRedissonKeepsTheStateThatIsStillCounted(t *testing.T) {
+func TestKeepsTheStateThatIsStillCounted(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	rate := atMostEach(5, time.Hour)
@@ -250,7 +250,7 @@ func TestRedissonKeepsTheStateThatIsStillCounted(t *testing.T) {
 	r.allowed(2)
 	r.pass(30 * time.Minute)
 	r.allowed(1)
-	r.set(atMostEach(9, 20*time.Minute), ratelimiter.WithKeepState())
+	r.set(atMostEach(9, 20*time.Minute), redissonlimiter.WithKeepState())
 	require.EqualValues(t, 8, r.value(r.ownValueKey()))
 	require.Len(t, r.entries(r.ownLogKey()), 1)
 	for _, key := range []string{r.ownValueKey(), r.ownLogKey()} {
@@ -258,9 +258,9 @@ func TestRedissonKeepsTheStateThatIsStillCounted(t *testing.T) {
 	}
 }
 
-func TestRedissonLookLeavesNoKeyBehind(t *testing.T) {
+func TestLookLeavesNoKeyBehind(t *testing.T) {
 	t.Parallel()
-	for _, rate := range []ratelimiter.RedissonRate{atMost(5, time.Hour), atMostEach(5, time.Hour)} {
+	for _, rate := range []redissonlimiter.Rate{atMost(5, time.Hour), atMostEach(5, time.Hour)} {
 		r := newRig(t)
 		r.set(rate)
 		r.available(5)
@@ -273,7 +273,7 @@ func TestRedissonLookLeavesNoKeyBehind(t *testing.T) {
 }
 
 // Redisson leaves the counts of the other clients as they are.
-func TestRedissonClientsFollowARateThatAnotherOneSet(t *testing.T) {
+func TestClientsFollowARateThatAnotherOneSet(t *testing.T) {
 	t.Parallel()
 	r := standingRig(t)
 	other := r.beside()

@@ -1,0 +1,59 @@
+package redissonlimiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// query is a call that changes nothing: ctx bounds the round trip.
+func query[T any](ctx context.Context, l *Limiter, call func() (T, error)) (result T, err error) {
+	if err := l.ready(ctx, nil); err != nil {
+		return result, err
+	}
+	result, err, _ = engine.Await(l.e, ctx, 0, call)
+	return result, err
+}
+
+// once is a call that changes something and is not known by an entry, so that
+// a caller who left does not know whether it was done. bad is what is wrong
+// with its arguments.
+func once[T any](ctx context.Context, l *Limiter, bad error, call func() (T, error)) (result T, err error) {
+	if err := l.ready(ctx, bad); err != nil {
+		return result, err
+	}
+	result, err, answered := engine.Await(l.e, ctx, 0, call)
+	if !answered {
+		err = fmt.Errorf("%w: %w", ratelimiter.ErrUnknown, err)
+	}
+	return result, err
+}
+
+// ready checks what every operation checks first.
+func (l *Limiter) ready(ctx context.Context, bad error) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("%w: nil context", ratelimiter.ErrOption)
+	case l.bad != nil:
+		return l.bad
+	case bad != nil:
+		return bad
+	case ctx.Err() != nil:
+		return engine.ContextError(ctx)
+	}
+	return l.e.Open()
+}
+
+// failed names the operation and the limiter.
+func (l *Limiter) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, ratelimiter.ErrUnknown) && l.e.Open() != nil {
+		err = fmt.Errorf("%w: %w", ratelimiter.ErrClosed, err) // Close has cut it short
+	}
+	return fmt.Errorf("rate limiter %q: %s: %w", l.name, op, err)
+}

@@ -1,0 +1,105 @@
+package redissonlimiter
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/ratelimiter"
+)
+
+// Limiter is a handle on a rate limiter that Java programs share, as their
+// RRateLimiter of that name. Any number of handles on one name are the same
+// limiter, and any number of goroutines may use one.
+//
+// Unless a method says otherwise: ctx bounds the round trip. It costs one.
+// Wire, and the keys of all: see the package.
+//
+// Errors of all: [ratelimiter.ErrNoRate]; [ratelimiter.ErrOtherAlgorithm], for
+// a name that belongs to a [ratelimiter.Limiter] or to no limiter;
+// [ratelimiter.ErrOption]; [ratelimiter.ErrUnknown], if the reply was lost and
+// the request is not one that can be sent again; ctx's error and cause;
+// [ratelimiter.ErrClosed]; Redis' and the network's.
+type Limiter struct {
+	e    *engine.Engine
+	name string // as the caller wrote it
+	log  *slidingLog
+	bad  error // what every operation returns, if the name cannot be used
+}
+
+// New returns a handle. Programs outside of this module call
+// rueidisson.Client.RedissonRateLimiter.
+func New(e *engine.Engine, name string) *Limiter {
+	mapped := e.Map(name)
+	l := &Limiter{e: e, name: name, log: newSlidingLog(e, mapped)}
+	switch {
+	case mapped == "":
+		l.bad = fmt.Errorf("%w: empty name", ratelimiter.ErrOption)
+	case e.Cluster():
+		if err := keys.OnCluster(mapped); err != nil {
+			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ratelimiter.ErrOption, mapped, err)
+		}
+	}
+	return l
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (l *Limiter) Name() string { return l.name }
+
+// TrySetRate sets the rate if there is none, and reports whether it did. It is
+// sent once.
+//
+// Wire: HSET name, PEXPIRE = keep-alive in ms. Errors: see [Limiter]; not
+// ErrNoRate. Source: RRateLimiter.trySetRate.
+func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (bool, error) {
+	set, err := once(ctx, l, r.check(), func() (bool, error) { return l.log.create(ctx, r) })
+	return set, l.failed("try set rate", err)
+}
+
+// SetRate sets the rate, whatever there is, and forgets what was taken, unless
+// [WithKeepState] is given. With a rate for each client that concerns this
+// client's own permits: what others have taken stays taken. Other clients of
+// this library take the new rate from their next request on; Java keeps its
+// count, and grows into the new rate as its log runs empty. It is sent once.
+//
+// Wire: HSET name; PEXPIRE = keep-alive in ms, or PERSIST without one; DEL of
+// the other keys, or else {name}:value counted anew. Errors: see [Limiter];
+// not ErrNoRate. Source: RRateLimiter.setRate.
+func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error {
+	_, err := l.set(ctx, r, opts, false)
+	return l.failed("set rate", err)
+}
+
+// UpdateRate is [Limiter.SetRate] where there is a rate already. It reports
+// whether there was one, and changes nothing otherwise.
+// Source: RRateLimiter.updateRate.
+func (l *Limiter) UpdateRate(ctx context.Context, r Rate, opts ...SetOption) (bool, error) {
+	set, err := l.set(ctx, r, opts, true)
+	return set, l.failed("update rate", err)
+}
+
+func (l *Limiter) set(ctx context.Context, r Rate, opts []SetOption, existing bool) (bool, error) {
+	resolved, err := resolve(opts)
+	if err == nil {
+		err = r.check()
+	}
+	return once(ctx, l, err, func() (bool, error) { return l.log.set(ctx, r, resolved.keep, existing) })
+}
+
+// Rate is the rate that is set now, whoever set it.
+// Errors: see [Limiter]. Source: RRateLimiter.getConfig.
+func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
+	r, err := query(ctx, l, func() (Rate, error) { return l.log.read(ctx) })
+	return r, l.failed("rate", err)
+}
+
+// Delete forgets the rate and what was taken, and reports whether there was
+// anything. The counts of other clients stay, where each has one. It is sent
+// once.
+//
+// Errors: see [Limiter]; not ErrNoRate. Source: RRateLimiter.delete.
+func (l *Limiter) Delete(ctx context.Context) (bool, error) {
+	deleted, err := once(ctx, l, nil, func() (bool, error) { return l.log.delete(ctx) })
+	return deleted, l.failed("delete", err)
+}
