@@ -16,6 +16,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -63,6 +64,11 @@ func (o *limiterOurs) locker(name string) locker {
 
 func (o *limiterOurs) close() { _ = o.c.Close(context.Background()) } // nothing is held
 
+// limiterScript is the text of a script as it is sent.
+func limiterScript(file string) (string, error) {
+	return scripts.Read(os.DirFS("../ratelimiter/lua"), file)
+}
+
 // bucketFloor is the script of the common case for each decision, with nothing
 // around it.
 type bucketFloor struct {
@@ -71,12 +77,12 @@ type bucketFloor struct {
 }
 
 func newBucketFloor(addr string) (impl, error) {
-	body, err := os.ReadFile("../ratelimiter/lua/take.lua")
+	body, err := limiterScript("take.lua")
 	if err != nil {
 		return nil, err
 	}
 	c, err := rueidis.NewClient(connection(addr))
-	return bucketFloor{c, rueidis.NewLuaScript(string(body))}, err
+	return bucketFloor{c, rueidis.NewLuaScript(body)}, err
 }
 
 func (f bucketFloor) locker(name string) locker {

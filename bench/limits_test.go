@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"math/rand/v2"
-	"os"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -53,12 +52,12 @@ type limitsFloor struct {
 }
 
 func newLimitsFloor(addr string) (impl, error) {
-	body, err := os.ReadFile("../ratelimiter/lua/decide.lua")
+	body, err := limiterScript("decide.lua")
 	if err != nil {
 		return nil, err
 	}
 	c, err := rueidis.NewClient(connection(addr))
-	return limitsFloor{c, rueidis.NewLuaScript(string(body))}, err
+	return limitsFloor{c, rueidis.NewLuaScript(body)}, err
 }
 
 func (f limitsFloor) locker(name string) locker {

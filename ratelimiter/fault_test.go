@@ -16,6 +16,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -25,9 +26,9 @@ const soon = 30 * time.Second
 // scriptText is the text of a script of the token bucket.
 func scriptText(t testing.TB, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("lua/" + name + ".lua")
+	text, err := scripts.Read(os.DirFS("lua"), name+".lua")
 	require.NoError(t, err)
-	return string(text)
+	return text
 }
 
 // faulty is a bucket of ten tokens an hour as two clients see it: one behind a
@@ -74,9 +75,8 @@ func (f *faulty) known() {
 	files, err := os.ReadDir("lua")
 	require.NoError(f.t, err)
 	for _, file := range files {
-		text, err := os.ReadFile("lua/" + file.Name())
-		require.NoError(f.t, err)
-		require.NoError(f.t, f.raw.Do(f.t.Context(), f.raw.B().ScriptLoad().Script(string(text)).Build()).Error())
+		text := scriptText(f.t, strings.TrimSuffix(file.Name(), ".lua"))
+		require.NoError(f.t, f.raw.Do(f.t.Context(), f.raw.B().ScriptLoad().Script(text).Build()).Error())
 	}
 	_, err = f.b.Peek(f.t.Context()) // knows the rule now
 	require.NoError(f.t, err)

@@ -3,7 +3,6 @@ package ratelimiter_test
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -38,9 +37,7 @@ func proxied(t testing.TB, opts ...rueidisson.Option) (*rueidisson.Client, *redi
 // luaOf matches the calls of a script of this package.
 func luaOf(t testing.TB, name string) redistest.Match {
 	t.Helper()
-	body, err := os.ReadFile("lua/" + name + ".lua")
-	require.NoError(t, err)
-	return redistest.MatchScript(string(body))
+	return redistest.MatchScript(scriptText(t, name))
 }
 
 // gets takes n tokens, which are there.

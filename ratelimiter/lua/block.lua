@@ -1,6 +1,6 @@
 -- block.lua: grant nothing for a while. It replaces an earlier block, but what was reserved for the end of that keeps it.
 --
--- KEYS[1]  state of the bucket, see decide.lua
+-- KEYS[1]  state of the bucket, see bucket.lua
 -- ARGV[1]  generation of the rule, for a bucket that is full
 -- ARGV[2]  for how long from now, µs
 --

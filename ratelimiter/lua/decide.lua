@@ -1,7 +1,7 @@
 -- decide.lua: any number of requests, in the order of their arrival, on one bucket or on several at once.
 --
--- KEYS[i]  state of bucket i: "generation t w f" or "generation t w f b": w tokens and f ticks are missing as of server
---          time t, µs; nothing is granted before b, µs; full and not blocked means absent
+-- Include: bucket.lua
+-- KEYS[i]  state of bucket i
 -- ARGV[1…] for each bucket eight numbers: generation of the rule; generation of its last reset, or -1 if it is adopted by
 --          a state of a newer rule, too; ticks gained per unit of
 --          time; ticks per token; ticks when full; unit of time, µs; the most ticks of debt; ticks to give back first.
@@ -15,8 +15,6 @@
 -- Replay   unsafe: a second run takes again
 local FIELDS = 8
 local count = #KEYS
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
 
 -- up is the first multiple of the unit at or after x.
 local function up(x, unit)
@@ -53,20 +51,15 @@ local function adopt(b, g, w, f)
 	return min(w, most) * b.c
 end
 
--- later is the ticks that will be missing at a time ahead of t.
-local function later(b, at)
-	local q = b.q - (at - b.t) / b.u * b.a
-	return q > 0 and q or 0
-end
-
 local function fill(b, to)
 	if b.t < to then
-		b.q = later(b, to)
+		b.q = later(b.q, b.t, to, b.u, b.a)
 		b.t = to
 	end
 end
 
-local function load(i)
+-- open is bucket i as of now, or nil if its rule is newer.
+local function open(i)
 	local at = (i - 1) * FIELDS
 	local b = {
 		g = ARGV[at + 1], reset = tonumber(ARGV[at + 2]), a = tonumber(ARGV[at + 3]), c = tonumber(ARGV[at + 4]),
@@ -76,7 +69,7 @@ local function load(i)
 	b.t = b.now
 	local state = redis.call('GET', KEYS[i])
 	if state then
-		local g, t, w, f, block = string.match(state, '^(%-?%d+) (%d+) (%d+) (%d+) ?(%d*)$')
+		local g, t, w, f, block = load(state)
 		if not g then
 			return nil, redis.error_reply('WRONGTYPE ' .. KEYS[i] .. ' is not the state of a rate limiter')
 		end
@@ -96,16 +89,10 @@ local function load(i)
 			b.changed = tonumber(g) > 0 and tonumber(b.g) > 0
 		end
 	end
-	-- The state is of the future: for up to a second the clock may have been set back, and in a block it is meant. Beyond,
-	-- there was a failover, or a clock was wrong. A refusal keeps that, too: unwritten, nothing would refill until the clock
-	-- has caught up. Who waits may have been told a time that counts from a t up to a second ahead, or from the end of a
-	-- block; what refilled until then would be granted twice.
-	if b.t > b.now + 1000000 and b.t > b.block then
-		b.t = b.now
-		if b.q > b.k or b.block > 0 then
-			b.t = b.now + 1000000
-		end
-		b.changed = true
+	-- A refusal keeps this, too: unwritten, nothing would refill until the clock has caught up.
+	local t = known(b.t, b.now, b.q > b.k, b.block)
+	if t ~= b.t then
+		b.t, b.changed = t, true
 	end
 	fill(b, b.now)
 	local credit = tonumber(ARGV[at + 8])
@@ -116,26 +103,9 @@ local function load(i)
 	return b
 end
 
-local function save(i, b)
-	local blocked = b.block > now
-	if b.q == 0 and not blocked then
-		return redis.call('DEL', KEYS[i])
-	end
-	local w = math.floor(b.q / b.c)
-	local text = string.format('%s %.0f %.0f %.0f', b.g, b.t, w, b.q - w * b.c)
-	local px = (math.ceil(b.q / b.a) * b.u + b.t - now) / 1000
-	if blocked then
-		text = text .. string.format(' %.0f', b.block)
-		if px < (b.block - now) / 1000 then
-			px = (b.block - now) / 1000
-		end
-	end
-	redis.call('SET', KEYS[i], text, 'PX', string.format('%.0f', min(math.ceil(px) + 1, 100000000000000)))
-end
-
 local buckets = {}
 for i = 1, count do
-	local b, err = load(i)
+	local b, err = open(i)
 	if err then
 		return err
 	elseif not b then
@@ -154,7 +124,7 @@ local function most(b, wait, cost)
 	end
 	local q, from = b.q, b.t
 	if from < b.block then
-		q, from = later(b, b.block), b.block
+		q, from = later(q, from, b.block, b.u, b.a), b.block
 	end
 	local left = now + wait - from
 	local ahead = left > 0 and min(math.floor(left / b.u) * b.a, b.debt) or 0
@@ -219,7 +189,7 @@ local reply, at = {now}, 1
 for i = 1, count do
 	local b = buckets[i]
 	if b.changed then
-		save(i, b)
+		save(KEYS[i], b.g, b.t, b.q, b.block, b.a, b.c, b.u)
 	end
 	reply[at + 1], reply[at + 2], reply[at + 3] = b.q, b.t, b.block > b.now and b.block or 0
 	at = at + 3

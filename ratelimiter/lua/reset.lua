@@ -1,6 +1,6 @@
 -- reset.lua: make a bucket full, and lift a block.
 --
--- KEYS[1]  state of the bucket, see decide.lua
+-- KEYS[1]  state of the bucket, see bucket.lua
 --
 -- Returns  number  1, or 0 if it was full and not blocked already
 -- Replay   unsafe: a second run gives what was taken meanwhile again
