@@ -53,7 +53,8 @@ type Decision struct {
 	// Limiter is the limiter's name in Redis.
 	Limiter string
 
-	// Tokens is how many were wanted.
+	// Tokens is how many were wanted. Where up to that many were, and some were
+	// granted, it is how many those are.
 	Tokens int64
 
 	// Allowed says whether they were granted; of one of several limits, whether

@@ -16,6 +16,7 @@ type ask struct {
 	until time.Duration // for a reservation: when its wait has to be over, monotonic; or forever
 	most  time.Duration // the longest wait, or 0
 	debt  int64         // the most tokens that may be owed afterwards, for reserve and charge
+	upTo  int64         // so many requests at once, of which as many are granted as can be; 0 for one
 	extra int64         // single tokens to take along, as far as they are there
 	all   []part        // nil for one
 }
@@ -64,6 +65,9 @@ func (a *ask) alike(b *ask) bool {
 
 func sameNumber(a, b part) bool { return a.n == b.n }
 
+// requests is how many the ask stands for.
+func (a *ask) requests() int64 { return max(1, a.upTo) }
+
 // undoable reports whether what is granted goes back if its caller has gone.
 func (k kind) undoable() bool { return k == take || k == reserve }
 
@@ -94,6 +98,7 @@ type answer struct {
 	bucket
 	ok     bool
 	paused bool     // nobody was asked
+	taken  int64    // how many of the ask's requests were granted
 	extra  int64    // single tokens that came along
 	all    []bucket // each of several, the first of which stands above, too
 

@@ -24,6 +24,10 @@ var ofBucket = map[string]func(ctx context.Context, b *ratelimiter.Bucket, n int
 		return err
 	},
 	"take": func(ctx context.Context, b *ratelimiter.Bucket, n int64) error { _, err := b.Take(ctx, n); return err },
+	"take up to": func(ctx context.Context, b *ratelimiter.Bucket, n int64) error {
+		_, _, err := b.TakeUpTo(ctx, n)
+		return err
+	},
 	"wait": func(ctx context.Context, b *ratelimiter.Bucket, n int64) error { return b.WaitN(ctx, n) },
 	"reserve": func(ctx context.Context, b *ratelimiter.Bucket, n int64) error {
 		_, err := b.ReserveN(ctx, n)

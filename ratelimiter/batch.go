@@ -170,7 +170,7 @@ func (h *hub) undo(a *ask, got *answer, answered time.Duration) {
 		if !got.ok || a.kind != take {
 			p.n = 0
 		}
-		p.r, p.n = got.of(i).r, p.n+got.extra
+		p.r, p.n = got.of(i).r, p.n*got.taken+got.extra
 		if p.n > 0 {
 			h.forgetDenial(p.state)
 			h.giveBackTokens(p)

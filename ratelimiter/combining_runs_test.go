@@ -169,7 +169,10 @@ func TestRandomBatchesAreDecidedAsOneByOne(t *testing.T) {
 		check := max(0, q-x.members[0].credit)
 		for i, c := range b {
 			want := answerOne(r, c.Ask, &check)
-			require.Equal(t, want, c.Answer.ok, "call %d of %d: %+v", i, len(b), c.Ask)
+			if c.Ask.counts() {
+				require.Equal(t, want, c.Answer.taken, "call %d of %d: %+v", i, len(b), c.Ask)
+			}
+			require.Equal(t, want > 0, c.Answer.ok, "call %d of %d: %+v", i, len(b), c.Ask)
 			require.Equal(t, check, c.Answer.q, "call %d of %d: %+v", i, len(b), c.Ask)
 		}
 		require.Equal(t, after, check, "the last call knows the bucket as it was left")
@@ -183,6 +186,9 @@ func randomBatch(rnd *rand.Rand, r *rule) batch {
 		if a.kind == reserve {
 			a.until = time.Duration(rnd.IntN(3)) * 3 * time.Minute
 		}
+		if a.kind == take && rnd.IntN(2) == 0 {
+			a.n, a.upTo = 1, 1+rnd.Int64N(9)
+		}
 		if a.kind == reserve || a.kind == charge {
 			a.debt = 8
 		}
@@ -194,18 +200,55 @@ func randomBatch(rnd *rand.Rand, r *rule) batch {
 }
 
 // answerOne is one call alone, of which q is the bucket.
-func answerOne(r *rule, a ask, q *int64) bool {
+func answerOne(r *rule, a ask, q *int64) int64 {
 	alone := exchangeOf(r, batchOf(a), 0)
 	switch a.kind {
 	case refund:
-		return true
+		return 1
 	case peek:
-		return *q+r.ticks(a.n) <= r.full
+		if *q+r.ticks(a.n) > r.full {
+			return 0
+		}
+		return 1
 	case reserve, charge:
 		alone.members[0].owed = a.debt
 	}
 	*q = serve(alone, *q, 0)
-	return alone.runs[0].k == 1
+	return alone.runs[0].k
+}
+
+// An ask for up to some is so many of one token each, also beside those.
+func TestUpToSomeIsARunOfSingleTokens(t *testing.T) {
+	t.Parallel()
+	r := ruleOf(t, PerHour(10), 1)
+	b := batchOf(ask{r: r, n: 1}, ask{r: r, n: 1, upTo: 4}, ask{r: r, n: 1, upTo: 9}, ask{r: r, n: 1}, ask{r: r, n: 1, upTo: 2})
+	require.Equal(t, len(b), cut(b))
+	x := exchangeOf(r, b, 0)
+	require.Len(t, x.runs, 1)
+	require.True(t, x.lean())
+	serve(x, r.ticks(1), 0)
+	x.deal(b)
+	var taken, left []int64
+	for _, c := range b {
+		taken, left = append(taken, c.Answer.taken), append(left, c.Answer.decision(1).Remaining)
+		assert.Equal(t, c.Answer.taken > 0, c.Answer.ok)
+	}
+	assert.Equal(t, []int64{1, 4, 4, 0, 0}, taken)
+	assert.Equal(t, []int64{8, 4, 0, 0, 0}, left)
+}
+
+// Whatever they want together, it is a number that Lua can hold.
+func TestMoreThanAnyBucketHoldsIsARunOfItsOwn(t *testing.T) {
+	t.Parallel()
+	r := ruleOf(t, PerHour(10), 1)
+	b := batchOf(ask{r: r, n: 1, upTo: mostAtOnce}, ask{r: r, n: 1}, ask{r: r, n: 1, upTo: mostAtOnce})
+	x := exchangeOf(r, b, 0)
+	for i := range x.runs {
+		assert.Less(t, x.runs[i].calls, int64(exact))
+	}
+	serve(x, 0, 0)
+	x.deal(b)
+	assert.Equal(t, []int64{10, 0, 0}, []int64{b[0].Answer.taken, b[1].Answer.taken, b[2].Answer.taken})
 }
 
 // What is taken along beforehand comes last, and to one call only.

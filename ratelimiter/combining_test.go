@@ -29,6 +29,14 @@ func TestTokensOfCallersThatLeaveComeBack(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(ctx context.Context, b *ratelimiter.Bucket, n int64) (bool, error){
 		"take": func(ctx context.Context, b *ratelimiter.Bucket, n int64) (bool, error) { return b.AllowN(ctx, n) },
+		"take up to": func(ctx context.Context, b *ratelimiter.Bucket, n int64) (bool, error) {
+			taken, _, err := b.TakeUpTo(ctx, n)
+			return taken == n, err
+		},
+		"take up to, of all": func(ctx context.Context, b *ratelimiter.Bucket, n int64) (bool, error) {
+			taken, _, err := ratelimiter.All(b).TakeUpTo(ctx, n)
+			return taken == n, err
+		},
 		"wait": func(ctx context.Context, b *ratelimiter.Bucket, n int64) (bool, error) {
 			err := b.WaitN(ctx, n)
 			return err == nil, err

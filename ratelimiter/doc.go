@@ -10,7 +10,8 @@
 //	ratelimiter.All(perSecond, perDay)    several limits, one decision
 //	c.RedissonRateLimiter("api")          Redisson's sliding log, shared with Java: package redissonlimiter
 //
-// [Bucket.Allow] and [Bucket.Take] answer at once, [Bucket.Wait] sleeps until
+// [Bucket.Allow] and [Bucket.Take] answer at once, [Bucket.TakeUpTo] takes as
+// much as is there, [Bucket.Wait] sleeps until
 // its tokens are there, [Bucket.Reserve] says when they will be, and
 // [Bucket.Charge] takes what was used already. net/http is served by
 // ratelimiter/httplimit, gRPC by the module ratelimiter/grpclimit.

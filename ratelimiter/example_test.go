@@ -65,6 +65,28 @@ func ExampleBucket_Take() {
 	// rate limiter "api": take: more than the burst: 11 tokens of 60/h burst 10
 }
 
+func ExampleBucket_TakeUpTo() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	mails := c.RateLimiter("mails")
+	if err := mails.SetRate(ctx, ratelimiter.PerHour(5)); err != nil {
+		panic(err)
+	}
+	for left := int64(8); left > 0; {
+		n, d, err := mails.TakeUpTo(ctx, left) // how many of them may go now
+		if left -= n; err != nil || n == 0 {
+			fmt.Println(left, "wait for", d.RetryAfter.Round(time.Minute), err)
+			break
+		}
+		fmt.Println("sending", n)
+	}
+	// Output:
+	// sending 5
+	// 3 wait for 12m0s <nil>
+}
+
 func ExampleBucket_Wait() {
 	c, stop := exampleClient()
 	defer stop()

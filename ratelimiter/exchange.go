@@ -39,7 +39,7 @@ type member struct {
 // run is neighbours in a batch that want the same.
 type run struct {
 	*ask
-	calls int64
+	calls int64 // or what such a call would be: an ask for up to some counts as so many
 	wait  int64 // µs
 	k     int64 // how many were granted
 }
@@ -99,10 +99,10 @@ func (x *exchange) add(a *ask, now time.Duration, barred bool) {
 	x.extra = max(x.extra, a.extra)
 	switch last := len(x.runs) - 1; {
 	case !a.counts() || barred:
-	case last >= 0 && x.runs[last].alike(a):
-		x.runs[last].calls++
+	case last >= 0 && x.runs[last].alike(a) && x.runs[last].calls+a.requests() < exact:
+		x.runs[last].calls += a.requests()
 	default:
-		x.runs = append(x.runs, run{ask: a, calls: 1, wait: a.wait(now)})
+		x.runs = append(x.runs, run{ask: a, calls: a.requests(), wait: a.wait(now)})
 	}
 }
 
@@ -236,13 +236,16 @@ func (x *exchange) deal(b batch) {
 	}
 	at, served := -1, int64(0)
 	for _, c := range b {
-		granted := barred && c.Ask.kind == charge
+		granted := int64(0)
+		if barred && c.Ask.kind == charge {
+			granted = 1
+		}
 		if c.Ask.counts() && !barred {
 			if at < 0 || served == x.runs[at].calls {
 				at, served = at+1, 0
 			}
-			served++
-			granted = served <= x.runs[at].k
+			granted = min(max(0, x.runs[at].k-served), c.Ask.requests())
+			served += c.Ask.requests()
 		}
 		c.Answer = x.answer(&c.Ask, granted)
 		c.Answer.together = len(b)
@@ -262,8 +265,9 @@ func (x *exchange) rewind() {
 	}
 }
 
-// answer is that of one call, after those before it.
-func (x *exchange) answer(a *ask, granted bool) (got answer) {
+// answer is that of one call, after those before it, of whose requests so many
+// were granted.
+func (x *exchange) answer(a *ask, granted int64) (got answer) {
 	if a.all != nil {
 		got.all = make([]bucket, len(a.all))
 	}
@@ -274,14 +278,13 @@ func (x *exchange) answer(a *ask, granted bool) (got answer) {
 			*b, there = bucket{r: m.rule}, there && m.unlimited()
 			continue
 		}
-		if granted {
-			m.q += m.ticks(n)
-		}
+		m.q += granted * m.ticks(n)
 		// Before a reservation under a block moved the bucket on, it was another count.
 		*b = bucket{r: m.rule, q: max(0, m.q), t: m.t, late: m.t - x.now, block: max(0, m.block-x.now)}
 		there = there && m.q+m.ticks(n) <= m.full && b.block == 0
 	}
 	got.bucket = *got.of(0)
-	got.ok = granted || a.kind == refund || a.kind == peek && there
+	got.taken = granted
+	got.ok = granted > 0 || a.kind == refund || a.kind == peek && there
 	return got
 }

@@ -15,6 +15,7 @@ import (
 type Fallback interface {
 	check() error
 	decide(c *core, state string, n int64) (Decision, error)
+	upTo(c *core, state string, n int64) (int64, Decision)
 	undo(c *core, state string, n int64) Decision // of what it allowed
 }
 
@@ -41,6 +42,8 @@ func (openFallback) decide(*core, string, int64) (Decision, error) {
 	return letThrough, nil
 }
 
+func (openFallback) upTo(_ *core, _ string, n int64) (int64, Decision) { return n, letThrough }
+
 func (openFallback) undo(*core, string, int64) Decision { return letThrough }
 
 var letThrough = Decision{Allowed: true, Fallback: true}
@@ -52,6 +55,8 @@ func (closedFallback) check() error { return nil }
 func (closedFallback) decide(*core, string, int64) (Decision, error) {
 	return heldBack, nil
 }
+
+func (closedFallback) upTo(*core, string, int64) (int64, Decision) { return 0, heldBack }
 
 func (closedFallback) undo(*core, string, int64) Decision { return heldBack }
 
@@ -68,22 +73,28 @@ func (f localFallback) decide(c *core, state string, n int64) (Decision, error) 
 	if n > f.r.Burst && !f.r.none() {
 		return Decision{}, exceedsBurst(n, f.r)
 	}
-	return f.answer(c, state, n, take), nil
+	_, d := f.answer(c, state, ask{n: n, kind: take})
+	return d, nil
+}
+
+func (f localFallback) upTo(c *core, state string, n int64) (int64, Decision) {
+	return f.answer(c, state, ask{n: 1, upTo: n, kind: take})
 }
 
 func (f localFallback) undo(c *core, state string, n int64) Decision {
-	return f.answer(c, state, n, refund)
+	_, d := f.answer(c, state, ask{n: n, kind: refund})
+	return d
 }
 
-func (f localFallback) answer(c *core, state string, n int64, k kind) Decision {
-	want := ask{r: f.r, n: n, kind: k}
+func (f localFallback) answer(c *core, state string, want ask) (taken int64, d Decision) {
+	want.r = f.r
 	a := want.settle()
 	if !f.r.settled() {
 		a = c.standIns.answer(state, want, c.e.Now().Mono)
 	}
-	d := a.decision(n)
+	d = a.decision(want.n)
 	d.Fallback = true
-	return d
+	return a.taken, d
 }
 
 // fallback is the setting of a handle.

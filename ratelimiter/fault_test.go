@@ -120,6 +120,11 @@ func TestALostReplyIsUnknownAndNotRepeated(t *testing.T) {
 			_, err := f.b.Take(context.Background(), 3)
 			return err
 		}, 7},
+		"take up to": {"take", nil, func(ctx context.Context, f *faulty) error { _, _, err := f.b.TakeUpTo(ctx, 3); return err }, 7},
+		"take up to, of all": {"decide", nil, func(ctx context.Context, f *faulty) error {
+			_, _, err := ratelimiter.All(f.b, f.limiter).TakeUpTo(ctx, 3)
+			return err
+		}, 7},
 		"allow": {"take", nil, func(ctx context.Context, f *faulty) error { _, err := f.b.AllowN(ctx, 3); return err }, 7},
 		"wait":  {"decide", nil, func(ctx context.Context, f *faulty) error { return f.b.WaitN(ctx, 3) }, 7},
 		"reserve": {"decide", nil, func(ctx context.Context, f *faulty) error {
@@ -280,6 +285,7 @@ func TestEveryOperationSurvivesAScriptFlush(t *testing.T) {
 	var r *ratelimiter.Reservation
 	for name, do := range map[string]func() error{
 		"take":    func() error { _, err := f.b.Take(ctx, 1); return err },
+		"up to":   func() error { _, _, err := f.b.TakeUpTo(ctx, 2); return err },
 		"charge":  func() error { _, err := f.b.Charge(ctx, 1); return err },
 		"refund":  func() error { return f.b.Refund(ctx, 1) },
 		"block":   func() error { return f.b.Block(ctx, time.Millisecond) },

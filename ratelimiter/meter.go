@@ -30,8 +30,8 @@ func (m *meters) answer(state string, a ask, now time.Duration) answer {
 	defer m.mu.Unlock()
 	b := m.load(state, a.r, micros(now))
 	before := b
-	got := answer{ok: b.serve(&a, now)}
-	got.r = b.r
+	got := answer{taken: b.serve(&a, now)}
+	got.ok, got.r = got.taken > 0, b.r
 	got.q, got.t, got.late, got.block = b.q, b.t, b.t-micros(now), max(0, b.block-micros(now))
 	if b.q != before.q || b.t != before.t {
 		m.store(state, b, micros(now))
@@ -109,8 +109,19 @@ func (b *meter) later(to int64) int64 {
 	return max(0, b.q-units*b.r.gain)
 }
 
-// serve does what one ask wants, and reports whether it was granted.
-func (b *meter) serve(a *ask, now time.Duration) bool {
+// serve does what one ask wants, and says how many of its requests were granted.
+func (b *meter) serve(a *ask, now time.Duration) int64 {
+	switch {
+	case a.upTo > 0:
+		return b.takeUpTo(a.upTo, b.r.ticks(a.n))
+	case b.one(a, now):
+		return 1
+	}
+	return 0
+}
+
+// one reports whether an ask that is one request was granted.
+func (b *meter) one(a *ask, now time.Duration) bool {
 	cost := b.r.ticks(a.n)
 	switch a.kind {
 	case refund:
@@ -130,6 +141,16 @@ func (b *meter) take(cost, ahead int64) bool {
 	}
 	b.q += cost
 	return true
+}
+
+// takeUpTo grants as many requests as it has tokens for.
+func (b *meter) takeUpTo(n, cost int64) int64 {
+	if b.block > 0 || b.q > b.r.full {
+		return 0
+	}
+	n = min(n, (b.r.full-b.q)/cost)
+	b.q += n * cost
+	return n
 }
 
 // wait takes what is there now, or will be in time. Under a block that means

@@ -134,7 +134,7 @@ func (w *world) µs(r *modelRule, tokens int64) int64 {
 }
 
 // tally counts what has happened, so that a test knows that it did.
-type tally struct{ granted, refused, stale, blocked, cancelled, back, changed int }
+type tally struct{ granted, refused, some, stale, blocked, cancelled, back, changed int }
 
 func (n *tally) count(ok, blocked bool) {
 	switch {
@@ -150,6 +150,7 @@ func (n *tally) count(ok, blocked bool) {
 func (n *tally) add(m tally) {
 	n.granted += m.granted
 	n.refused += m.refused
+	n.some += m.some
 	n.stale += m.stale
 	n.blocked += m.blocked
 	n.cancelled += m.cancelled
@@ -229,6 +230,9 @@ func (w *world) stepBack() {
 func (w *world) batch(r pair) batch {
 	if w.happens(2) { // what the lean script is for
 		one := ask{r: r.code, n: w.tokens(r), kind: take}
+		if w.happens(4) {
+			one.n, one.upTo = 1, min(one.n, mostAtOnce)
+		}
 		if w.happens(20) {
 			one.extra = 1 + w.below(10)
 		}
@@ -258,6 +262,10 @@ func (w *world) ask(r pair, debt int64) ask {
 		a.kind = take
 	}
 	switch a.kind {
+	case take:
+		if w.happens(3) {
+			a.n, a.upTo = 1, min(a.n, mostAtOnce)
+		}
 	case peek:
 		a.n = 1
 	case charge:
@@ -396,6 +404,7 @@ func (w *world) String() string {
 // told is what one call has to hear.
 type toldCall struct {
 	ok      bool
+	taken   int64 // of an ask for up to some
 	missing *big.Rat
 	t       int64
 	extra   int64
@@ -421,7 +430,8 @@ func (w *world) play(r pair, b batch) (told []toldCall, stale bool) {
 	}
 	for _, c := range b {
 		told = append(told, w.playOne(v, c.Ask))
-		refused = refused || c.Ask.counts() && !told[len(told)-1].ok
+		one := &told[len(told)-1]
+		refused = refused || c.Ask.counts() && !one.ok || one.taken < c.Ask.upTo
 	}
 	for i := range extra {
 		if refused || !v.grant(ask{n: 1}, w.mono()) {
@@ -439,6 +449,17 @@ func (w *world) playOne(v *view, a ask) toldCall {
 	case refund:
 	case peek:
 		one.ok = v.block == 0 && plus(v.missing, whole(a.n)).Cmp(whole(v.Burst)) <= 0
+	case take:
+		n := a.n
+		if a.upTo > 0 {
+			one.taken = min(a.upTo, v.remaining())
+			n = max(1, one.taken)
+		}
+		one.ok = v.grant(ask{n: n}, w.mono())
+		w.tally.count(one.ok, v.block > 0)
+		if one.taken > 0 && one.taken < a.upTo {
+			w.tally.some++
+		}
 	default:
 		one.ok = v.grant(a, w.mono())
 		w.tally.count(one.ok, v.block > 0)
@@ -458,7 +479,7 @@ func (w *world) compare(r pair, b batch, told []toldCall) {
 			w.remember(r, c, want)
 			continue
 		}
-		same := want.ok == got.ok && want.missing.Cmp(missing) == 0 && (want.t == got.t || w.m.own && got.q == 0) && want.extra == got.extra && r.code.generation == got.r.generation
+		same := want.ok == got.ok && (want.taken == got.taken || c.Ask.upTo == 0) && want.missing.Cmp(missing) == 0 && (want.t == got.t || w.m.own && got.q == 0) && want.extra == got.extra && r.code.generation == got.r.generation
 		decided := got.decision(c.Ask.n)
 		if c.Ask.n > exact/r.code.perToken { // that many cannot be counted, nor ever be there
 			decided.RetryAfter = want.decided.RetryAfter
@@ -480,7 +501,7 @@ func (w *world) remember(r pair, c *call, told toldCall) {
 		w.grants = append(w.grants, granted{told.extra, w.forward})
 	}
 	if told.ok && (c.Ask.kind == take || c.Ask.kind == reserve) {
-		w.grants = append(w.grants, granted{c.Ask.n, w.forward + micros(c.Answer.delay())})
+		w.grants = append(w.grants, granted{max(c.Ask.n, told.taken), w.forward + micros(c.Answer.delay())})
 	}
 	if c.Ask.kind != reserve || !told.ok {
 		return
@@ -523,6 +544,9 @@ func describe(a ask, mono time.Duration) string {
 	}
 	if a.debt > 0 {
 		text += fmt.Sprintf(" debt %d", a.debt)
+	}
+	if a.upTo > 0 {
+		text += fmt.Sprintf(" up to %d", a.upTo)
 	}
 	if a.extra > 0 {
 		text += fmt.Sprintf(" extra %d", a.extra)

@@ -12,7 +12,11 @@ func (r Rate) decision() Decision {
 // settle is the answer of a rule that decides by itself. A charge is for what
 // was used already.
 func (a *ask) settle() answer {
-	return answer{bucket: bucket{r: a.r}, ok: a.r.unlimited() || a.kind == charge || a.kind == refund}
+	got := answer{bucket: bucket{r: a.r}, ok: a.r.unlimited() || a.kind == charge || a.kind == refund}
+	if got.ok {
+		got.taken = a.requests()
+	}
+	return got
 }
 
 // barred reports whether a member grants nothing.

@@ -29,6 +29,10 @@ func (b *Bucket) fromStock(ctx context.Context, a ask) (answer, error) {
 	}
 	a.extra = max(0, b.prefetch-b.core.stocks.tokens(b.state))
 	got, err := b.askServer(ctx, a)
+	if err == nil && got.taken < a.upTo { // the rest is here
+		got.taken += b.core.stocks.some(b.state, got.r, a.upTo-got.taken, now)
+		got.ok = got.taken > 0
+	}
 	if err == nil && got.ok && got.r.generation == a.r.generation { // what is in stock is not missing
 		got.q = max(0, got.q-got.r.ticks(b.core.stocks.tokens(b.state)))
 	}
@@ -58,12 +62,28 @@ func (s *stocks) serve(state string, a ask, now time.Duration) (answer, bool) {
 		delete(s.by, state)
 		return answer{}, false
 	}
-	if have.tokens < a.n {
+	if have.tokens < a.n*a.requests() {
 		return answer{}, false
 	}
-	have.tokens -= a.n
+	have.tokens -= a.n * a.requests()
 	s.put(state, have)
-	return have.answer(), true
+	got := have.answer()
+	got.taken = a.requests()
+	return got, true
+}
+
+// some takes up to n tokens that were taken by that rule.
+func (s *stocks) some(state string, r *rule, n int64, now time.Duration) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	have, ok := s.by[state]
+	if !ok || now >= have.until || have.last.r.generation != r.generation {
+		return 0
+	}
+	n = min(n, have.tokens)
+	have.tokens -= n
+	s.put(state, have)
+	return n
 }
 
 // answer is the bucket as the process sees it: what it has in stock is not

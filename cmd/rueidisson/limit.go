@@ -42,7 +42,7 @@ const limitExample = `  rueidisson limit set mails --rate 5/s --burst 10
   rueidisson limit take imports --redisson --wait 10s`
 
 // limitSwitches are the flags of limit's commands that take no value.
-var limitSwitches = []string{"per-client", "reset", "if-absent"}
+var limitSwitches = []string{"per-client", "reset", "if-absent", "up-to"}
 
 func (t *tool) limitCommand() *cobra.Command {
 	cmd := &cobra.Command{

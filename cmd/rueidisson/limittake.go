@@ -17,9 +17,12 @@ const limitTakeLong = `take takes N tokens, one by default, if all are there, an
 come later than that: then it is refused at once. With --redisson there is no
 order among those who wait.
 
+With --up-to it takes as many as are there, N at the most, and says how many; it is
+refused if there is none.
+
 A signal ends the wait, and what was reserved is given back.
 
-With --json: as "limit peek", and "n" and "waited_ms".
+With --json: as "limit peek", and "n", "waited_ms", and "taken" with --up-to.
 
 Exit codes:
   0      granted
@@ -30,6 +33,7 @@ Exit codes:
 
 const limitTakeExample = `  rueidisson limit take mails && ./send-mail
   rueidisson limit take mails --key user:42 3
+  rueidisson limit take mails --up-to 100 --json
   rueidisson limit take mails --wait 30s || { [ $? = 1 ] && echo "too many mails"; }`
 
 // taking is what limit take was asked to do.
@@ -38,6 +42,7 @@ type taking struct {
 	bucket bucketFlag
 	wait   time.Duration
 	n      int64
+	upTo   bool
 }
 
 func (t *tool) limitTakeCommand() *cobra.Command {
@@ -53,6 +58,7 @@ func (t *tool) limitTakeCommand() *cobra.Command {
 	}
 	k.bucket.add(cmd)
 	cmd.Flags().DurationVar(&k.wait, "wait", 0, "wait for up to `D` until the tokens are there")
+	cmd.Flags().BoolVar(&k.upTo, "up-to", false, "take as many as are there, N at the most")
 	return cmd
 }
 
@@ -71,8 +77,13 @@ func (k *taking) takeArgs(_ *cobra.Command, args []string) (err error) {
 }
 
 func (k *taking) checkAndTake(cmd *cobra.Command, args []string) error {
-	if k.wait < 0 {
+	switch {
+	case k.wait < 0:
 		return usage("--wait %v is negative", k.wait)
+	case k.upTo && k.wait > 0:
+		return usage("--up-to takes what is there: --up-to and --wait exclude each other")
+	case k.upTo && k.redisson:
+		return usage("a limiter of Redisson's takes all or nothing: --redisson and --up-to exclude each other")
 	}
 	return k.withLimiter(args[0], func(l limiter) error {
 		waiting, stop := interruptible(cmd.Context())
@@ -88,6 +99,9 @@ func (k *taking) checkAndTake(cmd *cobra.Command, args []string) error {
 func (k *taking) take(ctx context.Context, l limiter) error {
 	if err := shared(ctx, l); err != nil {
 		return err
+	}
+	if k.upTo {
+		return k.takeUpTo(ctx, l)
 	}
 	began := time.Now()
 	d, err := k.ask(ctx, l.bucket(&k.bucket))
