@@ -13,6 +13,10 @@ var (
 	// be used. Nothing was sent to the server.
 	ErrOption = engine.ErrOption
 
+	// ErrFamily is wrapped by the error for a lock of one family under a name
+	// that a lock of another has; see [lock.ErrFamily].
+	ErrFamily = engine.ErrFamily
+
 	// ErrUnknown is wrapped by the error of an operation whose reply was lost:
 	// it may or may not have been done.
 	ErrUnknown = engine.ErrUnknown

@@ -105,6 +105,20 @@
 //   - a hold is handed over only while it is trusted, and with less than half
 //     of its lease left only after a renewal was answered.
 //
+// # Families
+//
+// A lock and a fenced one are one family: they are the same hash with the same
+// messages, here and for Redisson, so they exclude each other under one name. A
+// fair lock and a read-write lock are families of their own. Under one name they
+// would not exclude or not wake each other, so mixing them is [ErrFamily], which
+// names the family that is there, wherever it can be seen: in a context that
+// carries a hold of it, while this client has a hold or a waiter of it, and on
+// the server by a read-write lock that is held or by somebody who waits for a
+// fair one. It cannot be seen that a lock which another process holds is a fair
+// one for which nobody waits; nor, while the slot moves, that somebody does. Who
+// waited for a fair lock and died is in its queue until another asks for that, or
+// it is forced.
+//
 // # Between processes
 //
 // [Hold.Token] makes a hold joinable, and [Lock.Join] takes part in it, also in
@@ -118,6 +132,7 @@
 //	redisson_unlock_latch:{name}:<request>    string: the answer to one unlock of a shared hold
 //	rueidisson_join_latch:{name}:<request>    string: the answer to one join
 //	rueidisson_gone:{name}                    zset: owners that were given back, by time
+//	redisson_lock_queue:{name}                list: looked at only; the queue of a fair lock of that name
 //
 // The braces in derived keys are there in Redis: a hash tag. A name with braces
 // of its own is not wrapped in others. The owner is

@@ -35,6 +35,12 @@ var (
 	// acknowledged in time; the acquire was undone.
 	ErrNotReplicated = engine.ErrNotReplicated
 
+	// ErrFamily says that the name is that of a lock of another family, such as
+	// a read-write lock: the two would not exclude, or not wake, each other. The
+	// error names that family. It is seen where this client has a hold or a
+	// waiter of it, or the context carries one, and where it shows on the server.
+	ErrFamily = engine.ErrFamily
+
 	// ErrClosed is returned after the client was closed, and is the cause of
 	// the contexts of the holds that it had then.
 	ErrClosed = engine.ErrClosed

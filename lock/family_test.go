@@ -66,7 +66,7 @@ func TestAHoldOfSeveralLocksIsCarriedForEach(t *testing.T) {
 	require.NoError(t, err, "it re-enters")
 	require.NoError(t, inner.Unlock(ctx))
 	_, err = second.Lock(ctx)
-	require.ErrorIs(t, err, ErrOption, "of another kind: it would wait for itself")
+	require.ErrorIs(t, err, ErrFamily, "of another kind: it would wait for itself")
 	require.ErrorContains(t, err, `"read"`)
 
 	_, err = hold.Token(t.Context())

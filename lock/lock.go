@@ -71,7 +71,7 @@ func (l *Lock) Identity() (*engine.Engine, engine.Key) { return l.p.e, l.p.Key()
 // Errors: ctx's error and cause; [ErrClosed]; [ErrOption]; [ErrNotReplicated];
 // an error of Redis or of the network, wrapping [ErrUnknown] if the acquire
 // may have been done (it is undone as soon as the server answers again);
-// [ErrLost] if the answers take longer than the lease.
+// [ErrFamily] if the name is another family's; [ErrLost] if the answers take longer than the lease.
 // Source: the reentrant lock of Redisson, RLock.lock.
 func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	ask, err := Resolve(opts)
@@ -111,7 +111,7 @@ func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error
 // reenter refuses a hold of another kind: the caller would wait for itself.
 func (l *Lock) reenter(ctx context.Context, kind string, outer *Hold, ask engine.Ask) (*Hold, error) {
 	if own := l.p.Key().Kind; kind != own {
-		return nil, fmt.Errorf("%w: the context carries a hold of this name of kind %q, not %q", ErrOption, kind, own)
+		return nil, fmt.Errorf("%w: the context carries a hold of it of kind %q, not %q", ErrFamily, kind, own)
 	}
 	return outer.reenter(ctx, ask)
 }

@@ -41,7 +41,7 @@ const leaseMs = 30_000
 
 // The scripts as the library calls them. Owners and requests are short names.
 func (b *bench) acquire(owner string) string {
-	return b.run("acquire", []string{b.name, b.gone()}, strconv.Itoa(leaseMs), owner)
+	return b.run("acquire", []string{b.name, b.gone(), b.queue()}, strconv.Itoa(leaseMs), owner)
 }
 
 func (b *bench) release(owner string) string {
@@ -65,6 +65,12 @@ func (b *bench) join(owner, request string) string {
 	return b.run("join", []string{b.name, b.key("rueidisson_join_latch", request)}, owner, strconv.Itoa(leaseMs), "45000")
 }
 
+// enqueue lets another wait for a fair lock of that name.
+func (b *bench) enqueue(owner string) {
+	b.t.Helper()
+	require.NoError(b.t, b.raw.Do(context.Background(), b.raw.B().Rpush().Key(b.queue()).Element(owner).Build()).Error())
+}
+
 func (b *bench) leave(owner, request string) string {
 	return b.run("leave", []string{b.name, b.key("rueidisson_join_latch", request)}, owner, b.channel(), "publish", "45000")
 }
@@ -75,6 +81,7 @@ func (b *bench) renew(owner string, ms int) string {
 
 func (b *bench) key(prefix, tail string) string { return prefix + ":{" + b.name + "}:" + tail }
 func (b *bench) gone() string                   { return "rueidisson_gone:{" + b.name + "}" }
+func (b *bench) queue() string                  { return "redisson_lock_queue:{" + b.name + "}" }
 func (b *bench) channel() string                { return "redisson_lock__channel:{" + b.name + "}" }
 
 func (b *bench) run(script string, keys []string, args ...string) string {
@@ -160,6 +167,14 @@ func TestALateSecondRunChangesNothing(t *testing.T) {
 		"acquire, after another's acquire": {
 			func(b *bench) { b.acquire("a"); b.giveBack("a"); b.acquire("b") },
 			func(b *bench) { b.acquire("a") },
+		},
+		"acquire, after somebody queued for a fair lock": {
+			func(b *bench) { b.acquire("a"); b.enqueue("c") },
+			func(b *bench) { require.Equal(b.t, "nil", b.acquire("a")) },
+		},
+		"acquire, after it was given back and somebody queued for a fair lock": {
+			func(b *bench) { b.acquire("a"); b.giveBack("a"); b.enqueue("c") },
+			func(b *bench) { require.Equal(b.t, "-2", b.acquire("a")) },
 		},
 		"release, at once": {
 			func(b *bench) { b.acquire("a"); require.Equal(b.t, "0", b.release("a")) },

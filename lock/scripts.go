@@ -45,12 +45,16 @@ type protocol struct {
 	name    string // mapped
 	channel string
 	gone    string // where the tombstones are
+	queue   string // where waiters of a fair lock would be
 }
 
 func newProtocol(e *engine.Engine, mapped string) *protocol {
-	channel := keys.LockChannel(mapped)
-	both := channel + keys.Tombstones(mapped) // in one piece they take less room
-	return &protocol{e: e, name: mapped, channel: both[:len(channel)], gone: both[len(channel):]}
+	channel, gone := keys.LockChannel(mapped), keys.Tombstones(mapped)
+	all := channel + gone + keys.FairQueue(mapped) // in one piece they take less room
+	p := &protocol{e: e, name: mapped}
+	p.channel, all = all[:len(channel)], all[len(channel):]
+	p.gone, p.queue = all[:len(gone)], all[len(gone):]
+	return p
 }
 
 func (p *protocol) Key() engine.Key { return engine.Key{Kind: "lock", Name: p.name} }
@@ -63,7 +67,7 @@ func (p *protocol) Channel() string { return p.channel }
 
 func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
 	owner, lease := a.Owner, a.Lease
-	on, args := []string{p.name, p.gone}, []string{p.e.Millis(lease), owner}
+	on, args := []string{p.name, p.gone, p.queue}, []string{p.e.Millis(lease), owner}
 	if p.e.ReplicaAcks > 0 {
 		return p.acquireAcked(ctx, owner, on, args)
 	}

@@ -53,6 +53,7 @@
 //	lost               the hold was lost
 //	not_acquired       the lock was busy: an answer, not a fault
 //	not_replicated     too few replicas acknowledged
+//	family             the name is that of a lock of another family
 //	no_rate            nobody has set a rate for the limiter
 //	exceeds_burst      more tokens than the limiter ever has
 //	option             an argument that cannot be used

@@ -25,6 +25,7 @@ var types = []struct {
 	{lock.ErrLost, "lost"},
 	{lock.ErrNotAcquired, notAcquired},
 	{lock.ErrNotReplicated, "not_replicated"},
+	{lock.ErrFamily, "family"},
 	{ratelimiter.ErrNoRate, "no_rate"},
 	{ratelimiter.ErrExceedsBurst, "exceeds_burst"},
 	{rueidisson.ErrOption, "option"},

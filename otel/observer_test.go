@@ -123,6 +123,7 @@ func TestErrorsHaveFewTypes(t *testing.T) {
 		"lost":           fmt.Errorf("lock %q: %w", "secret", lock.ErrLost),
 		"not_acquired":   lock.ErrNotAcquired,
 		"not_replicated": lock.ErrNotReplicated,
+		"family":         lock.ErrFamily,
 		"unknown":        fmt.Errorf("%w: %w", rueidisson.ErrUnknown, context.Canceled),
 		"_OTHER":         errors.New("ERR secret"),
 	} {

@@ -29,13 +29,13 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*
 		defer cancel()
 	}
 	key := p.Key()
-	c := contender{e: e, p: p, ask: ask, key: key, local: e.locals.Get(key)}
-	held, err := c.acquire(ctx, seat)
+	c := contender{e: e, p: p, ask: ask, key: key, local: e.locals.Get(key.Name)}
+	held, err := c.admitted(ctx, seat)
 	if err != nil {
 		if c.turn {
 			e.passTurn(c.local)
 		}
-		e.locals.Put(key, c.local)
+		e.locals.Put(key.Name, c.local)
 		if c.busy && errors.Is(err, errWaitOver) {
 			err = ErrNotAcquired
 		}
@@ -57,6 +57,15 @@ type contender struct {
 
 	waits bool          // the observer was told that it waits, in the queue or as head
 	began time.Duration // since when
+}
+
+// admitted refuses who asks for a lock of another family than those of this
+// process which have the name, or wait for it.
+func (c *contender) admitted(ctx context.Context, seat Seat) (*Held, error) {
+	if err := c.local.claim(c.key); err != nil {
+		return nil, err
+	}
+	return c.acquire(ctx, seat)
 }
 
 func (c *contender) acquire(ctx context.Context, seat Seat) (*Held, error) {
@@ -186,7 +195,7 @@ func (c *contender) discard(h *Held) {
 		}
 		return
 	}
-	c.e.locals.Get(c.key) // the caller's own reference goes before the release has ended
+	c.e.locals.Get(c.key.Name) // the caller's own reference goes before the release has ended
 	// Not spawn: Close may have stopped others, but it waits for this caller,
 	// and so for what the caller leaves behind.
 	c.e.tasks.Go(func() { // ends with the release, which has its own bound

@@ -297,7 +297,7 @@ func TestAHoldThatEndsOnItsWayMakesTheNextOneHead(t *testing.T) {
 		o := <-next
 		require.NoError(t, o.err)
 		require.NotSame(t, held.Held, o.held.Held)
-		s.e.locals.Put(held.Key(), held.local)
+		s.e.locals.Put(held.Key().Name, held.local)
 		require.NoError(t, o.held.Release(t.Context()))
 	})
 }

@@ -66,7 +66,7 @@ type Engine struct {
 	topo     *topology
 	hub      *pubsub.Hub
 	dog      *watchdog.Watchdog
-	locals   *places.Places[Key, *local]
+	locals   *places.Places[string, *local] // by the mapped name
 	errands  errands
 	waiters  sync.Pool     // places in local queues, to be used again
 	attempts sync.Pool     // likewise

@@ -19,6 +19,7 @@ var (
 	ErrLost          = errors.New("hold was lost")
 	ErrReleased      = errors.New("hold was released")
 	ErrNotReplicated = errors.New("too few replicas acknowledged")
+	ErrFamily        = errors.New("the name is that of a lock of another family")
 )
 
 // ContextError is how ctx ended: its error, and its cause where that says more.
@@ -107,7 +108,7 @@ func Moving(err error) bool {
 
 // ours reports an outcome that is not the server's word, and stands.
 func ours(err error) bool {
-	return slices.ContainsFunc([]error{ErrClosed, ErrOption, ErrNotReplicated, ErrLost}, func(own error) bool {
+	return slices.ContainsFunc([]error{ErrClosed, ErrOption, ErrNotReplicated, ErrLost, ErrFamily}, func(own error) bool {
 		return errors.Is(err, own)
 	})
 }

@@ -50,6 +50,7 @@ type Held struct {
 
 // seldom is what few holds have. A process may have very many of the others.
 type seldom struct {
+	claim  *local // of a hold that was joined: it keeps the name for its family
 	late   string // the owner of which a send of the acquire may still arrive, if one may; it stays
 	others []Seat // beside the first; guarded by the grant's mutex
 }
@@ -65,7 +66,7 @@ func (h *Held) late() string {
 // newHeld puts an acquisition under the watchdog's care.
 func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, lease, every time.Duration, shared bool) *Held {
 	h := &Held{Grant: Grant{e: e, g: p, owner: owner}, local: l, since: tried.Started.Mono, fence: tried.Fence, shared: shared}
-	late := tried.Replayed && l != nil
+	late := tried.Replayed
 	if shared || late {
 		h.seldom = new(seldom)
 	}
@@ -98,11 +99,14 @@ func (h *Held) LeaseEnded(cause error) {
 // leave gives on a seat's part of the turn, and its reference.
 func (h *Held) leave() {
 	if h.local == nil {
+		h.unclaim()
 		return
 	}
 	h.e.passTurn(h.local)
-	h.e.locals.Put(h.Key(), h.local)
+	h.e.locals.Put(h.Key().Name, h.local)
 }
+
+func (h *Held) unclaim() { h.e.locals.Put(h.Key().Name, h.seldom.claim) }
 
 // Joint reports whether other processes may take part in the hold.
 func (h *Held) Joint() bool {

@@ -37,10 +37,11 @@ func (e *Engine) Listeners(ctx context.Context, channel string) (int, error) {
 // counts the subscribers of one node.
 func (e *Engine) CountsAll() bool { return !e.cluster || e.publish == "spublish" }
 
-// Hurry makes the next renewal of what this client holds of key due at once.
+// Hurry makes the next renewal of what this client holds of key, or of another
+// kind of its family, due at once.
 func (e *Engine) Hurry(key Key) {
 	e.dog.Each(func(l *watchdog.Lease) {
-		if grantOf(l).grant().Key() == key {
+		if of := grantOf(l).grant().Key(); of.Name == key.Name && Family(of.Kind) == Family(key.Kind) {
 			e.dog.Hurry(l)
 		}
 	})

@@ -1,32 +1,42 @@
 package engine
 
 import (
+	"sync/atomic"
+
 	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/places"
 )
 
-// Key says which holds are the same lock to this process: its kind, as locks
-// of two kinds under one name do not share their protocol, and the mapped name.
+// Key says of what something is: its kind, as locks of two kinds do not share
+// their protocol, and the mapped name.
 type Key struct {
 	Kind string
 	Name string
 }
 
-// local is what the waiters and holders of one process share for one key.
+// local is what the waiters and holders of one process share for one name. All
+// of them are of one family.
 type local struct {
 	places.Entry
+	family   atomic.Uint32 // see claim; 0: nobody is there
 	queue    handover.Queue[*Held]
 	courtesy handover.Courtesy
 	ear      *ear // of whoever has the turn, and open while somebody waits; made by the first head that listens
 }
 
-func newLocals() *places.Places[Key, *local] {
-	return &places.Places[Key, *local]{
-		Make:  func(Key) *local { return new(local) },
-		Left:  func(l *local) { l.ear.close() },
+func newLocals() *places.Places[string, *local] {
+	return &places.Places[string, *local]{
+		Make:  func(string) *local { return new(local) },
+		Left:  (*local).left,
 		Idle:  func(l *local) bool { return l.courtesy.Idle() }, // it remembers whom to stand back for
 		Reuse: (*local).reuse,
 	}
+}
+
+// left is told when nobody is there any more.
+func (l *local) left() {
+	l.family.Store(0)
+	l.ear.close()
 }
 
 // reuse makes a local ready for another key, if nobody has listened with it:

@@ -97,7 +97,7 @@ func (h *Held) handedOn() {
 	if h.shared {
 		h.leave()
 	} else {
-		h.e.locals.Put(h.Key(), h.local)
+		h.e.locals.Put(h.Key().Name, h.local)
 	}
 }
 

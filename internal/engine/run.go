@@ -130,6 +130,9 @@ func again(ctx context.Context, op Operation, what verdict, err error) bool {
 
 // ended is the error of a loop that gave up.
 func ended(ctx context.Context, err error, unknown bool) error {
+	if there, is := mixed(err); is {
+		err = fmt.Errorf("%w (%w)", Mixed(there), err)
+	}
 	if Moving(err) {
 		err = fmt.Errorf("the slot is on the move: %w", err)
 	}

@@ -109,6 +109,27 @@ func (e *Engine) Join(ctx context.Context, p Joinable, owner string, foreign boo
 		return nil, ErrClosed
 	}
 	defer e.tasks.Done()
+	claim := e.locals.Get(p.Key().Name)
+	held, err := e.join(ctx, p, owner, foreign, ask, claim)
+	if err != nil {
+		e.locals.Put(p.Key().Name, claim)
+		return nil, err
+	}
+	if err := held.attach(seat); err != nil {
+		if held.giveUp(context.WithoutCancel(ctx)) != nil { // its level
+			held.afterLoss()
+		}
+		held.unclaim()
+		return nil, err
+	}
+	return held, nil
+}
+
+// join is Join up to the hold, which keeps the claim.
+func (e *Engine) join(ctx context.Context, p Joinable, owner string, foreign bool, ask Ask, claim *local) (*Held, error) {
+	if err := claim.claim(p.Key()); err != nil {
+		return nil, err
+	}
 	lease, every := (&contender{e: e, ask: ask}).lease()
 	if foreign && every > 0 {
 		every = lease / 10
@@ -131,14 +152,9 @@ func (e *Engine) Join(ctx context.Context, p Joinable, owner string, foreign boo
 	if answered && !tried.Replayed && tried.Latch != "" {
 		e.Drop(tried.Latch) // sent once and answered: nobody will ask for it
 	}
-	held := e.newHeld(p, nil, owner, tried, lease, every, false)
-	held.joint, held.foreign = true, foreign
-	if err := held.attach(seat); err != nil {
-		if held.giveUp(context.WithoutCancel(ctx)) != nil { // its level
-			held.afterLoss()
-		}
-		return nil, err
-	}
+	held := &Held{Grant: Grant{e: e, g: p, owner: owner}, since: tried.Started.Mono, fence: tried.Fence, joint: true, foreign: foreign}
+	held.seldom = &seldom{claim: claim}
+	held.care(tried.Started, lease, every, watchdog.Instant{}, held)
 	return held, nil
 }
 

@@ -25,6 +25,9 @@ func Prefix(prefix, name string) string {
 // LockChannel is where the release of a lock is announced, by either library.
 func LockChannel(name string) string { return Prefix("redisson_lock__channel", name) }
 
+// FairQueue is the list of those who wait for a fair lock.
+func FairQueue(name string) string { return Prefix("redisson_lock_queue", name) }
+
 // UnlockLatch remembers the answer to one counted unlock, so that a second run
 // of the same request changes nothing. Java reads and writes its own only.
 func UnlockLatch(name, request string) string {

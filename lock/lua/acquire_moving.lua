@@ -10,6 +10,7 @@
 --
 -- Returns  nil      acquired
 --          integer  remaining lease of the present holder, ms; -1: it has none
+--          error    FAMILY and what else the name is: "rwlock"
 -- Replay   safe: an owner that is there already keeps its count and its lease
 local left = redis.call('pttl', KEYS[1])
 if left == -2 then
@@ -17,7 +18,11 @@ if left == -2 then
 	redis.call('pexpire', KEYS[1], ARGV[1])
 	return nil
 end
-if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
+local field = redis.call('hmget', KEYS[1], ARGV[2], 'mode')
+if field[1] then
 	return nil
+end
+if field[2] then
+	return redis.error_reply('FAMILY rwlock')
 end
 return left
