@@ -72,8 +72,10 @@ func (c *holdContext) Err() error {
 // were not there: the one around it may still stand. A shared ending has one
 // value: itself, for which context.Cause asks.
 func (c *holdContext) Value(key any) any {
-	if k, ours := asked(key); ours && c.carries(k) {
-		return c.hold
+	if k, ours := asked(key); ours {
+		if h := c.carried(k); h != nil {
+			return h
+		}
 	}
 	if v := c.ending.Value(key); v != nil || c.values == nil {
 		return v
@@ -89,9 +91,30 @@ func (c *holdContext) Deadline() (time.Time, bool) {
 	return c.ending.Deadline()
 }
 
-func (c *holdContext) carries(k carriedKey) bool {
-	_, there := c.hold.seat.of.kind(k)
-	return there && c.hold.Err() == nil
+// carried is the hold that k asks for, if it is carried and live: the context's
+// own, or one of those that it is made up of.
+func (c *holdContext) carried(k carriedKey) *Hold {
+	made, several := c.hold.seat.held.(composite)
+	if !several {
+		return c.hold.asked(k)
+	}
+	if c.hold.Err() != nil {
+		return nil
+	}
+	for _, h := range made.Members() {
+		if h := h.asked(k); h != nil {
+			return h
+		}
+	}
+	return nil
+}
+
+// asked is h, if k asks for it and it is live.
+func (h *Hold) asked(k carriedKey) *Hold {
+	if _, there := h.seat.of.kind(k); there && h.Err() == nil {
+		return h
+	}
+	return nil
 }
 
 // contexts are what ends with one level.
@@ -133,6 +156,30 @@ func (s *seat) lasting(h *Hold) ending {
 	return *h.contexts.shared
 }
 
+// tell puts c into the level's list, without a parent. It returns why the level
+// has ended, if it has.
+func (s *seat) tell(c *holdContext) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case c.hold.released:
+		return ErrReleased
+	case s.cause != nil:
+		return s.cause
+	}
+	s.push(c)
+	return nil
+}
+
+// push is called under the mutex.
+func (s *seat) push(c *holdContext) {
+	c.next = c.hold.contexts.listed
+	if c.next != nil {
+		c.next.prev = c
+	}
+	c.hold.contexts.listed = c
+}
+
 // list makes c end with its hold and with parent, and leave the list with the
 // latter.
 func (s *seat) list(c *holdContext, parent context.Context) {
@@ -143,11 +190,7 @@ func (s *seat) list(c *holdContext, parent context.Context) {
 		return
 	}
 	c.forget = context.AfterFunc(c.ending.Context, func() { s.unlist(c) }) // on a goroutine of its own: after this
-	c.next = c.hold.contexts.listed
-	if c.next != nil {
-		c.next.prev = c
-	}
-	c.hold.contexts.listed = c
+	s.push(c)
 }
 
 // unlist forgets a context that has ended. A list that was taken is left alone.

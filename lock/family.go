@@ -19,7 +19,8 @@ type Handle struct {
 
 // NewHold makes a hold of what acquire acquires for the seat that it is given.
 // The contexts of the hold carry it for each of the handles: a lock of that
-// name and client re-enters under them.
+// name and client re-enters under them. Of a holding that has Members, they
+// carry these instead.
 func NewHold(acquire func(seat engine.Seat) (engine.Holding, error), of ...Handle) (*Hold, error) {
 	return newHold(acquire, handles(of))
 }
@@ -31,6 +32,24 @@ func newHold(acquire func(seat engine.Seat) (engine.Holding, error), of subject)
 		return nil, err
 	}
 	return s.take(held), nil
+}
+
+// composite is a holding that is made up of holds of other locks. The contexts
+// of its hold carry those in its place.
+type composite interface {
+	engine.Holding
+	// Members are the holds that it has at present.
+	Members() []*Hold
+}
+
+// Tell has to hear how h ends, be it by its unlock, as soon as h is told; at
+// once if it has ended.
+func Tell(h *Hold, to engine.Seat) {
+	c := &holdContext{hold: h, forget: func() bool { return true }} // nobody sees it as a context
+	c.cancel = to.Ended
+	if cause := h.seat.tell(c); cause != nil {
+		to.Ended(cause)
+	}
 }
 
 // Carried is the innermost live hold of the mapped name that ctx carries, of
