@@ -13,6 +13,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/multilock"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
@@ -159,6 +160,13 @@ func (c *Client) String() string {
 // Lock returns a handle on the reentrant lock of that name; see [lock.Lock].
 // It asks nobody: a name that cannot be used is the error of its operations.
 func (c *Client) Lock(name string) *lock.Lock { return lock.New(c.e, name) }
+
+// MultiLock returns a handle on several locks that are held together or not at
+// all; see [multilock.Multi], which it is. The locks may be of other clients,
+// too.
+func (c *Client) MultiLock(locks ...lock.Locker) *multilock.MultiLock {
+	return multilock.Multi(locks...)
+}
 
 // RateLimiter returns a handle on the token bucket of that name; see
 // [ratelimiter.Limiter]. It asks nobody: a name or an option that cannot be

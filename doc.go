@@ -17,6 +17,7 @@
 // # Objects
 //
 //	Client.Lock                 one holder at a time, re-entered through the context   package lock
+//	Client.MultiLock            several locks at once, or none of them                 package multilock
 //	Client.RateLimiter          so much in a time, for each key, with a burst          package ratelimiter
 //	Client.RedissonRateLimiter  the same on the keys of Redisson's RRateLimiter        package ratelimiter/redissonlimiter
 //

@@ -1,0 +1,253 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// climb takes locks in their order: it waits for one only while it has those
+// before it, and none behind.
+type climb struct {
+	held    *held
+	members []member
+	ask     engine.Ask
+	until   time.Time // the end of WithWait
+
+	holds  []*lock.Hold // of the members; nil: not held
+	busy   []error      // what those said last that are not
+	waited bool         // so the leases may be of different age
+	failed time.Time    // since when the one that it waits for fails; zero: it does not
+}
+
+func newClimb(members []member, ask engine.Ask, seat engine.Seat) *climb {
+	c := &climb{held: newHeld(len(members), seat), members: members, ask: ask}
+	if ask.Wait > 0 {
+		c.until = time.Now().Add(ask.Wait)
+	}
+	c.holds, c.busy = make([]*lock.Hold, len(members)), make([]error, len(members))
+	return c
+}
+
+// run takes them all, or none.
+func (c *climb) run(ctx context.Context) (engine.Holding, error) {
+	if err := c.toTop(ctx); err != nil {
+		c.drop(0)
+		return nil, err
+	}
+	c.held.stand(c.parts(0))
+	return c.held, nil
+}
+
+// parts are what is held from that member on.
+func (c *climb) parts(from int) []part {
+	parts := make([]part, 0, len(c.members)-from)
+	for i := from; i < len(c.members); i++ {
+		if c.holds[i] != nil {
+			parts = append(parts, part{c.members[i], c.holds[i]})
+		}
+	}
+	return parts
+}
+
+func (c *climb) toTop(ctx context.Context) error {
+	for {
+		gap, err := c.tryRest(ctx)
+		if err == nil && gap == len(c.members) {
+			gap, err = c.settle(ctx)
+		}
+		if err != nil || gap == len(c.members) {
+			return err
+		}
+		c.drop(gap)
+		if err := c.waitFor(ctx, gap); err != nil {
+			return err
+		}
+	}
+}
+
+// tryRest asks all that are not held, and returns the first that is not yet.
+func (c *climb) tryRest(ctx context.Context) (gap int, err error) {
+	if err := usable(ctx, c.members); err != nil {
+		return 0, err
+	}
+	r := newRound(len(c.members), func(a answer) { c.giveBack(a) })
+	asked := 0
+	for i, m := range c.members {
+		if c.holds[i] == nil {
+			asked++
+			r.ask(i, m, func() (*lock.Hold, error) { return m.tryOnce(ctx, c.options()...) })
+		}
+	}
+	if !r.all(ctx, asked, c.take) {
+		return 0, engine.ContextError(ctx)
+	}
+	return c.firstGap()
+}
+
+// take notes an answer.
+func (c *climb) take(a answer) {
+	if c.holds[a.i], c.busy[a.i] = a.hold, a.err; a.hold != nil {
+		lock.Tell(a.hold, c.held)
+	}
+}
+
+// giveBack is for an answer that came too late.
+func (c *climb) giveBack(a answer) {
+	if a.hold != nil {
+		_ = a.hold.Unlock(context.Background()) // what fails is said again by its client
+	}
+}
+
+// firstGap is the first that is not held; an error of one that will not be held
+// by waiting for it comes first.
+func (c *climb) firstGap() (gap int, err error) {
+	gap = len(c.members)
+	for i := len(c.members) - 1; i >= 0; i-- {
+		if c.holds[i] != nil {
+			continue
+		}
+		gap = i
+		if err := c.busy[i]; !errors.Is(err, ErrNotAcquired) && (!c.waits() || !engine.Passing(err)) {
+			return i, err
+		}
+	}
+	return gap, nil
+}
+
+func (c *climb) waits() bool { return !c.ask.Try || c.ask.Wait > 0 }
+
+// settle makes leases of different age one, and finds out whether all are
+// trusted.
+func (c *climb) settle(ctx context.Context) (gap int, err error) {
+	if c.ask.Lease > 0 && c.waited {
+		c.extend(ctx, len(c.members))
+	}
+	if err := usable(ctx, c.members); err != nil {
+		return 0, err
+	}
+	return c.firstLost(), nil
+}
+
+func (c *climb) firstLost() int {
+	for i, hold := range c.holds {
+		if hold != nil && hold.Err() != nil {
+			c.busy[i] = hold.Err()
+			return i
+		}
+	}
+	return len(c.members)
+}
+
+// extend gives the first n their whole lease again. One that cannot be is lost
+// in time, and found then.
+func (c *climb) extend(ctx context.Context, n int) {
+	held := make([]member, 0, n)
+	holds := make([]*lock.Hold, 0, n)
+	for i := range n {
+		if c.holds[i] != nil {
+			held, holds = append(held, c.members[i]), append(holds, c.holds[i])
+		}
+	}
+	together(held, func(i int) { _ = holds[i].Extend(ctx, c.ask.Lease) })
+}
+
+// drop gives back what is held from that member on. What is silent goes on by
+// itself.
+func (c *climb) drop(from int) {
+	r := newRound(len(c.members), func(answer) {})
+	parts := c.parts(from)
+	for i, p := range parts {
+		r.ask(i, p.member, func() (*lock.Hold, error) { return nil, p.hold.Unlock(context.Background()) })
+	}
+	r.last(len(parts), func(answer) {})
+	clear(c.holds[from:])
+}
+
+// waitFor waits until member i is held, or one before it is lost.
+func (c *climb) waitFor(ctx context.Context, i int) error {
+	if !c.waits() {
+		return c.busy[i]
+	}
+	c.waited, c.failed = true, time.Time{}
+	held, stop := c.whileHeld(ctx)
+	defer stop()
+	for {
+		hold, err := c.waitOnce(held, i)
+		if err == nil {
+			c.take(answer{i, hold, nil})
+			return nil
+		}
+		if ctx.Err() == nil && held.Err() != nil {
+			c.drop(min(i, c.firstLost()))
+			return nil
+		}
+		if !c.goesOn(ctx, i, err) {
+			return err
+		}
+		c.extend(ctx, i)
+	}
+}
+
+// whileHeld is a context that ends when something that is held is lost.
+func (c *climb) whileHeld(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	c.held.mu.Lock()
+	c.held.wake = cancel
+	c.held.mu.Unlock()
+	if c.firstLost() < len(c.members) {
+		cancel(ErrLost) // before it could be told
+	}
+	return ctx, func() { cancel(nil) }
+}
+
+// keepAlive is how often fixed leases are extended during a wait, at the most.
+const keepAlive = 50 * time.Millisecond
+
+// waitOnce waits for member i. With fixed leases in hand it does so in steps,
+// between which these are extended.
+func (c *climb) waitOnce(ctx context.Context, i int) (*lock.Hold, error) {
+	wait := time.Duration(-1)
+	if !c.until.IsZero() {
+		wait = max(0, time.Until(c.until))
+	}
+	if step := max(c.ask.Lease/3, keepAlive); c.ask.Lease > 0 && i > 0 && (wait < 0 || wait > step) {
+		wait = step
+	}
+	if wait < 0 {
+		return c.members[i].Lock(ctx, c.leases()...)
+	}
+	return c.members[i].TryLock(ctx, append(c.options(), lock.WithWait(wait))...)
+}
+
+// goesOn reports whether the end of one step is not that of the wait.
+func (c *climb) goesOn(ctx context.Context, i int, err error) bool {
+	if ctx.Err() != nil || c.ask.Lease == 0 || !c.until.IsZero() && time.Now().After(c.until) {
+		return false
+	}
+	if errors.Is(err, ErrNotAcquired) {
+		c.failed = time.Time{}
+		return true
+	}
+	if c.failed.IsZero() {
+		c.failed = time.Now()
+	}
+	return engine.Passing(err) && time.Since(c.failed) < c.members[i].e.WatchdogTimeout
+}
+
+func (c *climb) leases() []lock.LockOption {
+	if c.ask.Lease == 0 {
+		return nil
+	}
+	return []lock.LockOption{lock.WithLease(c.ask.Lease)}
+}
+
+func (c *climb) options() (all []lock.TryOption) {
+	for _, o := range c.leases() {
+		all = append(all, o)
+	}
+	return all
+}

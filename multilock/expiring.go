@@ -1,0 +1,102 @@
+package multilock
+
+import (
+	"reflect"
+)
+
+// alarm is one early warning.
+type alarm struct {
+	rung chan struct{}
+	look chan struct{} // poked when a part has come or gone
+}
+
+// Expiring is closed when so many parts warn that the rest is not enough. Who
+// asks for it pays for a goroutine, which ends with the warning or the hold.
+func (h *held) Expiring() <-chan struct{} {
+	quiet := h.quiet()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.alarm != nil && (!isClosed(h.alarm.rung) || quiet < h.need) {
+		return h.alarm.rung // it goes on, or has been given
+	}
+	h.alarm = &alarm{make(chan struct{}), make(chan struct{}, 1)}
+	switch {
+	case quiet < h.need:
+		close(h.alarm.rung)
+	case h.cause == nil:
+		if h.over == nil {
+			h.over = make(chan struct{})
+		}
+		h.watch(h.alarm)
+	}
+	return h.alarm.rung
+}
+
+// quiet is how many parts are trusted and do not warn.
+func (h *held) quiet() (n int) {
+	for _, p := range h.now() {
+		if p.hold.Err() == nil && !isClosed(p.hold.Expiring()) {
+			n++
+		}
+	}
+	return n
+}
+
+// watch has a goroutine of a client that is not closing await the alarm. It is
+// called under the mutex.
+func (h *held) watch(a *alarm) {
+	for _, p := range h.parts {
+		if p.e.Open() == nil && p.e.Spawn(func() { h.await(a, p.e.Closing()) }) {
+			return
+		}
+	}
+}
+
+// await rings when too few are quiet. A client that closes waits for it: then
+// it goes on as another's.
+func (h *held) await(a *alarm, closing <-chan struct{}) {
+	for h.quiet() >= h.need {
+		cases := []reflect.SelectCase{receive(h.over), receive(closing), receive(a.look)}
+		for _, p := range h.now() {
+			if ch := p.hold.Expiring(); p.hold.Err() == nil && !isClosed(ch) {
+				cases = append(cases, receive(ch))
+			}
+		}
+		switch chosen, _, _ := reflect.Select(cases); chosen {
+		case 0:
+			return
+		case 1:
+			h.mu.Lock()
+			h.watch(a)
+			h.mu.Unlock()
+			return
+		}
+	}
+	close(a.rung)
+}
+
+// lookAgain is for the alarm, if there is one.
+func (h *held) lookAgain() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.alarm == nil {
+		return
+	}
+	select {
+	case h.alarm.look <- struct{}{}:
+	default:
+	}
+}
+
+func receive(ch <-chan struct{}) reflect.SelectCase {
+	return reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ch)}
+}
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}

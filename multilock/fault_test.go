@@ -1,0 +1,199 @@
+package multilock_test
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/multilock"
+)
+
+// script matches the calls of a script of the reentrant lock for one name.
+func script(t testing.TB, name, key string) redistest.Match {
+	t.Helper()
+	body, err := os.ReadFile("../lock/lua/" + name + ".lua")
+	require.NoError(t, err)
+	return redistest.All(redistest.MatchScript(string(body)), redistest.Arg(key))
+}
+
+// expiry is when the server expires the key.
+func expiry(t testing.TB, raw rueidis.Client, key string) time.Time {
+	t.Helper()
+	at, err := raw.Do(context.Background(), raw.B().Pexpiretime().Key(key).Build()).AsInt64()
+	require.NoError(t, err)
+	return time.UnixMilli(at)
+}
+
+// lastTrust asks until a hold has ended, and tells when it began to ask for the
+// last time that the hold stood. No machine is so slow that this is after the
+// end of the key.
+func lastTrust(hold *lock.Hold, work context.Context) (when func() time.Time) {
+	last := make(chan time.Time, 1)
+	go func() { // ends with the hold
+		var stood time.Time
+		for {
+			asked := time.Now()
+			if hold.Err() != nil && work.Err() != nil {
+				break
+			}
+			stood = asked
+			time.Sleep(time.Millisecond)
+		}
+		last <- stood
+	}()
+	return func() time.Time { return <-last }
+}
+
+func TestAHoldEndsBeforeTheKeyOfASilentMember(t *testing.T) {
+	t.Parallel()
+	for name, lease := range map[string]time.Duration{"renewed": 0, "fixed": 3 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			near, far := redistest.Shared(t), redistest.Shared(t, redistest.Version("8.0"))
+			proxy := redistest.NewProxy(t, far.Addr())
+			name := redistest.Name(t)
+			one := open(t, near.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
+			two := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
+			var opts []lock.LockOption
+			if lease > 0 {
+				opts = append(opts, lock.WithLease(lease))
+			}
+			hold := take(t, multilock.Multi(one.Lock(name+":a"), two.Lock(name+":b")), opts...)
+			work := hold.Context(t.Context())
+			proxy.BlackHole()
+			trusted := lastTrust(hold, work)
+			until := expiry(t, far.Client(t), name+":b")
+			ended(t, "the end of the hold", work.Done())
+			require.True(t, trusted().Before(until), "it was trusted when the server had given the lock away already")
+			require.ErrorIs(t, context.Cause(work), lock.ErrLost)
+			nothingLeft(t, near.Client(t), name+":a")
+			proxy.Restore()
+			require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
+			nothingLeft(t, far.Client(t), name+":b")
+		})
+	}
+}
+
+// holdAndLook has a lock of two, and says when it asked for the last time that
+// it was told that it has.
+func holdAndLook(p *redistest.Parent) {
+	c, err := connect(os.Getenv("SERVER"), rueidisson.WithWatchdogTimeout(time.Second))
+	if err != nil {
+		p.Say("failed %v", err)
+		return
+	}
+	name := os.Getenv("NAME")
+	hold, err := multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b")).Lock(context.Background())
+	if err != nil {
+		p.Say("failed %v", err)
+		return
+	}
+	p.Say("held")
+	var stood time.Time
+	for {
+		asked := time.Now()
+		if hold.Err() != nil {
+			break
+		}
+		stood = asked
+	}
+	p.Say("stood %d", stood.UnixNano())
+	p.Say("unlock %v", hold.Unlock(context.Background()))
+	_ = c.Close(context.Background())
+}
+
+func TestAPausedHolderLearnsThatItHasLostIt(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	name := redistest.Name(t)
+	child := redistest.StartChild(t, "holder of two", "SERVER="+server.Addr(), "NAME="+name)
+	child.Await("held")
+	child.Stop()
+	c := open(t, server.Addr())
+	hold := take(t, multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b")))
+	taken := time.Now()
+	child.Cont()
+	stood, err := strconv.ParseInt(strings.TrimPrefix(child.Await("stood "), "stood "), 10, 64)
+	require.NoError(t, err)
+	require.Less(t, stood, taken.UnixNano())
+	require.Contains(t, child.Await("unlock "), lock.ErrLost.Error())
+	require.Zero(t, child.Wait())
+	require.NoError(t, hold.Err())
+	require.NoError(t, hold.Unlock(t.Context()), "what the other gave back was not ours")
+}
+
+// Each reply is lost once: the state afterwards is that of one call.
+func TestALostReplyOfAMemberChangesNothing(t *testing.T) {
+	t.Parallel()
+	for how, opts := range map[string][]redistest.DropOption{"cut": nil, "silent": {redistest.Silent()}} {
+		for _, of := range []string{"acquire", "release"} {
+			t.Run(of+" "+how, func(t *testing.T) {
+				t.Parallel()
+				server := redistest.Shared(t)
+				proxy := redistest.NewProxy(t, server.Addr())
+				c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second))
+				name := redistest.Name(t)
+				both := multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b"))
+				drop := proxy.DropReply(script(t, of, name+":b"), 1, opts...)
+				hold := take(t, both)
+				for _, member := range []string{":a", ":b"} {
+					require.Len(t, left(t, server.Client(t), name+member), 1)
+				}
+				require.NoError(t, hold.Unlock(t.Context()))
+				drop.Await(t)
+				nothingLeft(t, server.Client(t), name+":a", name+":b")
+			})
+		}
+	}
+}
+
+// An acquire that arrives when everybody has gone takes nothing.
+func TestALateCopyOfAMembersAcquireTakesNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
+	name := redistest.Name(t)
+	both := multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b"))
+	requireFree(t, both)
+	late := proxy.HoldRequest(script(t, "acquire", name+":b"))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { late.Await(t); cancel() }()
+	_, err := both.Lock(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	nothingLeft(t, server.Client(t), name+":a")
+	other := open(t, server.Addr())
+	proxy.AwaitCount(t, script(t, "bury", "rueidisson_gone:{"+name+":b}"), 1)
+	late.Release()
+	nothingLeft(t, server.Client(t), name+":b")
+	requireFree(t, multilock.Multi(other.Lock(name+":a"), other.Lock(name+":b")))
+}
+
+func TestAMovingSlotOfAMemberLosesNothing(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, rueidisson.WithWatchdogTimeout(3*time.Second))
+	require.NoError(t, err)
+	t.Cleanup(func() { closeClient(c) })
+	name := redistest.Name(t)
+	both := multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b"))
+	hold := take(t, both)
+	moving := cluster.StartMigration(t, name+":b")
+	<-time.After(2 * time.Second) // renewals go past the half of it
+	moving.Move(t, name+":b")
+	<-time.After(2 * time.Second)
+	require.NoError(t, hold.Err())
+	require.NoError(t, hold.Unlock(t.Context()))
+	requireFree(t, both)
+	moving.Finish(t)
+	requireFree(t, both)
+}

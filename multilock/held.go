@@ -1,0 +1,208 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// part is a member that is held.
+type part struct {
+	member
+	hold *lock.Hold
+}
+
+// held is what a hold of several locks stands on: their holds. It is trusted
+// while enough of these are. It counts them at each question, and is told when
+// one of them ends.
+type held struct {
+	need int
+	seat engine.Seat
+
+	mu    sync.Mutex
+	parts []part        // copied when it changes
+	wake  func(error)   // while it is being acquired: told that a part has ended
+	cause error         // why it has ended, or was released
+	over  chan struct{} // closed then; made with the first alarm
+	alarm *alarm        // see Expiring
+}
+
+var _ engine.Holding = (*held)(nil)
+
+// Members are the holds that its contexts carry.
+func (h *held) Members() []*lock.Hold {
+	parts := h.now()
+	all := make([]*lock.Hold, len(parts))
+	for i, p := range parts {
+		all[i] = p.hold
+	}
+	return all
+}
+
+func (h *held) now() []part {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.parts
+}
+
+// newHeld is one that is still being acquired.
+func newHeld(need int, seat engine.Seat) *held {
+	return &held{need: need, seat: seat, wake: func(error) {}}
+}
+
+// stand begins its life, with parts that have been told to tell it.
+func (h *held) stand(parts []part) {
+	h.mu.Lock()
+	h.parts, h.wake = parts, nil
+	h.mu.Unlock()
+	_ = h.Err() // what was told meanwhile
+}
+
+// Ended is a part's word that it has ended.
+func (h *held) Ended(cause error) {
+	if errors.Is(cause, ErrReleased) {
+		return // by us
+	}
+	h.mu.Lock()
+	wake := h.wake
+	h.mu.Unlock()
+	if wake != nil {
+		wake(cause)
+		return
+	}
+	if h.Err() == nil {
+		h.lookAgain()
+	}
+}
+
+// Err is nil while enough parts may be trusted.
+func (h *held) Err() error {
+	h.mu.Lock()
+	parts, cause := h.parts, h.cause
+	h.mu.Unlock()
+	if cause != nil {
+		return cause
+	}
+	why := missing(parts, h.need)
+	if why == nil {
+		return nil
+	}
+	h.end(why)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.cause
+}
+
+// missing is why fewer than need of the parts are trusted, if they are.
+func missing(parts []part, need int) (why error) {
+	for _, p := range parts {
+		switch err := p.hold.Err(); {
+		case err == nil:
+			need--
+		case why == nil || errors.Is(err, ErrLost) && !errors.Is(why, ErrLost):
+			why = err
+		}
+	}
+	if need > 0 && why == nil {
+		return ErrLost
+	}
+	if need > 0 {
+		return why
+	}
+	return nil
+}
+
+// finish ends it, once. It reports whether it was this call that did.
+func (h *held) finish(cause error) (parts []part, first bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cause != nil {
+		return h.parts, false
+	}
+	h.cause = cause
+	if h.over != nil {
+		close(h.over)
+	}
+	return h.parts, true
+}
+
+// end is what happens without the holder's doing. First the holder is told, and
+// what hangs on the hold ends; then what still stands of a hold that was lost is
+// given back. If a client closes, that is the holder's to do, as ever.
+func (h *held) end(cause error) {
+	parts, first := h.finish(cause)
+	if !first {
+		return
+	}
+	h.seat.Ended(cause) // the engine of the lost part has told the log
+	if !errors.Is(cause, ErrClosed) {
+		giveBack(slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.hold.Err() != nil }))
+	}
+}
+
+// giveBack unlocks parts without waiting for it. What fails is said again by the
+// client of the part.
+func giveBack(parts []part) {
+	for _, p := range parts {
+		p.e.Spawn(func() { _ = p.hold.Unlock(context.Background()) }) // else the client has closed
+	}
+}
+
+// Deadline is until when enough of them are trusted without another renewal.
+func (h *held) Deadline() time.Time {
+	parts := h.now()
+	all := make([]time.Time, len(parts))
+	for i, p := range parts {
+		all[i] = p.hold.Deadline()
+	}
+	if len(all) < h.need {
+		return time.Time{}
+	}
+	slices.SortFunc(all, func(a, b time.Time) int { return b.Compare(a) })
+	return all[h.need-1]
+}
+
+// Fence is 0: the members have tokens of their own, if any.
+func (h *held) Fence(engine.Seat) int64 { return 0 }
+
+// Release gives every part back, at once.
+func (h *held) Release(ctx context.Context, _ engine.Seat) error {
+	_ = h.Err() // the clocks may say that it is lost
+	parts, first := h.finish(ErrReleased)
+	errs := unlock(ctx, parts)
+	h.mu.Lock()
+	cause := h.cause
+	h.mu.Unlock()
+	if !first && !errors.Is(cause, ErrClosed) {
+		return cause
+	}
+	return enough(errs, h.need)
+}
+
+// unlock gives back parts at once, and waits for the answers.
+func unlock(ctx context.Context, parts []part) []error {
+	members, errs := make([]member, len(parts)), make([]error, len(parts))
+	for i, p := range parts {
+		members[i] = p.member
+	}
+	together(members, func(i int) { errs[i] = parts[i].hold.Unlock(ctx) })
+	return errs
+}
+
+// enough is nil if need of them are, and else what went wrong.
+func enough(errs []error, need int) error {
+	for _, err := range errs {
+		if err == nil {
+			need--
+		}
+	}
+	if need <= 0 {
+		return nil
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,106 @@
+package multilock_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m, fleetChildren) }
+
+// soon bounds what has to happen, on a machine however slow.
+const soon = 30 * time.Second
+
+// open connects a client to addr and closes it when the test ends.
+func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {
+	t.Helper()
+	c, err := connect(addr, opts...)
+	for range 5 {
+		if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+		c, err = connect(addr, opts...)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { closeClient(c) })
+	return c
+}
+
+func connect(addr string, opts ...rueidisson.Option) (*rueidisson.Client, error) {
+	return rueidisson.New(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}, opts...)
+}
+
+// closeClient waits a moment for holders and leaves the rest to their leases.
+func closeClient(c *rueidisson.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	_ = c.Close(ctx)
+}
+
+func bounded(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func take(t testing.TB, l lock.Locker, opts ...lock.LockOption) *lock.Hold {
+	t.Helper()
+	hold, err := l.Lock(bounded(t), opts...)
+	require.NoError(t, err)
+	return hold
+}
+
+func requireBusy(t testing.TB, l lock.Locker) {
+	t.Helper()
+	_, err := l.TryLock(bounded(t))
+	require.ErrorIs(t, err, lock.ErrNotAcquired)
+}
+
+func requireFree(t testing.TB, l lock.Locker) {
+	t.Helper()
+	hold, err := l.TryLock(bounded(t))
+	require.NoError(t, err)
+	require.NoError(t, hold.Unlock(bounded(t)))
+}
+
+// ended waits for the end of a context or channel.
+func ended(t testing.TB, what string, done <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(soon):
+		t.Fatalf("%s did not come", what)
+	}
+}
+
+// left are the owners of a lock that the server knows.
+func left(t testing.TB, raw rueidis.Client, name string) []string {
+	t.Helper()
+	owners, err := raw.Do(context.Background(), raw.B().Hkeys().Key(name).Build()).AsStrSlice()
+	require.NoError(t, err)
+	return owners
+}
+
+// nothingLeft waits until nobody holds any of them: what a call leaves behind is
+// given back beside it.
+func nothingLeft(t testing.TB, raw rueidis.Client, names ...string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		for _, name := range names {
+			if len(left(t, raw, name)) > 0 {
+				return false
+			}
+		}
+		return true
+	}, soon/2, 5*time.Millisecond, "locks are left behind") // long before their leases end
+}

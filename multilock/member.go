@@ -1,0 +1,128 @@
+package multilock
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// member is one lock of several.
+type member struct {
+	lock.Locker
+	e   *engine.Engine
+	key engine.Key
+}
+
+// identified is a lock of this library: of which client, and under which name
+// in Redis.
+type identified interface {
+	Identity() (*engine.Engine, engine.Key)
+}
+
+// membersOf checks what was given as members. They come back in the order in
+// which everybody takes them: that of their names in Redis. Those of one name,
+// on several servers, stay as they were given.
+func membersOf(lockers []lock.Locker) ([]member, error) {
+	if len(lockers) == 0 {
+		return nil, fmt.Errorf("%w: no locks", ErrOption)
+	}
+	members := make([]member, len(lockers))
+	for i, l := range lockers {
+		m, err := memberOf(l)
+		if err != nil {
+			return nil, fmt.Errorf("%w (lock %d of %d)", err, i+1, len(lockers))
+		}
+		if slices.ContainsFunc(members[:i], m.is) {
+			return nil, fmt.Errorf("%w: %q is given twice", ErrOption, l.Name())
+		}
+		members[i] = m
+	}
+	slices.SortStableFunc(members, func(a, b member) int { return strings.Compare(a.key.Name, b.key.Name) })
+	return members, nil
+}
+
+func memberOf(l lock.Locker) (m member, err error) {
+	if v := reflect.ValueOf(l); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return m, fmt.Errorf("%w: a nil lock", ErrOption)
+	}
+	if _, several := l.(interface{ members() []member }); several {
+		return m, fmt.Errorf("%w: %q is a lock of several already", ErrOption, l.Name())
+	}
+	known, ours := l.(identified)
+	if !ours {
+		return m, fmt.Errorf("%w: %T is not a lock of this library", ErrOption, l)
+	}
+	m.Locker = l
+	m.e, m.key = known.Identity()
+	return m, m.usable()
+}
+
+// usable refuses a name now that the lock itself would refuse when the others
+// have been asked already.
+func (m member) usable() error {
+	if m.key.Name == "" {
+		return fmt.Errorf("%w: empty name", ErrOption)
+	}
+	if m.e.Cluster() {
+		if err := keys.OnCluster(m.key.Name); err != nil {
+			return fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, m.Name(), err)
+		}
+	}
+	return nil
+}
+
+// is reports whether the two are one lock, or two that no hold can have both of.
+func (m member) is(other member) bool { return m.e == other.e && m.key.Name == other.key.Name }
+
+// tryOnce asks for the lock, as it is now. It returns when it has an answer or
+// no hope of one: whoever waits for it may have gone.
+func (m member) tryOnce(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
+	return m.TryLock(context.WithoutCancel(ctx), opts...)
+}
+
+func handles(members []member) []lock.Handle {
+	all := make([]lock.Handle, len(members))
+	for i, m := range members {
+		all[i] = lock.Handle{Engine: m.e, Key: m.key, Name: m.Name()}
+	}
+	return all
+}
+
+func names(members []member) string {
+	all := make([]string, len(members))
+	for i, m := range members {
+		all[i] = m.Name()
+	}
+	return strings.Join(all, ", ")
+}
+
+func quoted(members []member) string {
+	all := make([]string, len(members))
+	for i, m := range members {
+		all[i] = strconv.Quote(m.Name())
+	}
+	return strings.Join(all, ", ")
+}
+
+// usable checks what every operation needs, before anybody is asked.
+func usable(ctx context.Context, members []member) error {
+	if ctx == nil {
+		return fmt.Errorf("%w: nil context", ErrOption)
+	}
+	for _, m := range members {
+		if err := m.e.Open(); err != nil {
+			return fmt.Errorf("%q: %w", m.Name(), err)
+		}
+	}
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	return nil
+}
