@@ -23,7 +23,8 @@ func (l *Limiter) member() *Bucket {
 // Combined is several limits of which all have to grant, or nothing is taken
 // from any of them.
 type Combined struct {
-	members []*Bucket
+	members []*Bucket  // that decide
+	shadows []shadowOf // the others
 	states  []string
 	key     string // what calls on the same limits have in common
 	bad     error
@@ -50,7 +51,7 @@ type Combined struct {
 // members of several clients, and for a rate per client.
 func All(members ...Member) *Combined {
 	a := &Combined{}
-	for _, m := range members {
+	for i, m := range members {
 		var b *Bucket
 		if m != nil {
 			b = m.member()
@@ -58,6 +59,10 @@ func All(members ...Member) *Combined {
 		if b == nil || b.handle == nil {
 			a.bad = fmt.Errorf("%w: a member that is nil, or was not made by a client", ErrOption)
 			return a
+		}
+		if s, in := m.(*Shadowed); in {
+			a.shadows = append(a.shadows, shadowOf{s, i})
+			continue
 		}
 		a.members, a.states = append(a.members, b), append(a.states, b.state)
 	}
@@ -73,12 +78,18 @@ func (a *Combined) For(key string) *Combined {
 	if a.bad != nil && !errors.Is(a.bad, ErrCrossSlot) { // that is cured by a key
 		return a
 	}
-	keyed := make([]Member, len(a.members))
-	for i, b := range a.members {
-		keyed[i] = (&Limiter{*b}).For(key)
+	var keyed []Member
+	for _, b := range a.members {
+		keyed = append(keyed, b.rekeyed(key))
+	}
+	for _, s := range a.shadows { // which are in order
+		keyed = slices.Insert(keyed, s.at, Member(Shadow(s.b.rekeyed(key))))
 	}
 	return All(keyed...)
 }
+
+// rekeyed is the bucket of another key.
+func (b *Bucket) rekeyed(key string) *Bucket { return (&Limiter{*b}).For(key) }
 
 // String names the members, as [Bucket.String] does.
 func (a *Combined) String() string {
@@ -91,9 +102,17 @@ func (a *Combined) String() string {
 
 func (a *Combined) check() error {
 	if len(a.members) == 0 {
-		return fmt.Errorf("%w: no members", ErrOption)
+		return fmt.Errorf("%w: no members, but for any in shadow", ErrOption)
 	}
 	e := a.members[0].core.e
+	for _, s := range a.shadows {
+		switch {
+		case s.b.bad != nil:
+			return s.b.bad
+		case s.b.core.e == e && slices.Contains(a.states, s.b.state):
+			return fmt.Errorf("%w: %v is there twice", ErrOption, s.b)
+		}
+	}
 	for i, b := range a.members {
 		switch {
 		case b.bad != nil:

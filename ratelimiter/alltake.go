@@ -24,8 +24,8 @@ func (a *Combined) Take(ctx context.Context, n int64) (AllDecision, error) {
 }
 
 // TakeEach is Take with a number of tokens for each member, in their order, such
-// as one request and 2,000 model tokens. Another count of numbers than of members
-// is an [ErrOption].
+// as one request and 2,000 model tokens. Another count of numbers than of members,
+// those in shadow among them, is an [ErrOption].
 func (a *Combined) TakeEach(ctx context.Context, n ...int64) (AllDecision, error) {
 	if err := a.each(n); err != nil {
 		return AllDecision{}, a.failed("take", err)
@@ -35,16 +35,20 @@ func (a *Combined) TakeEach(ctx context.Context, n ...int64) (AllDecision, error
 
 // each checks that there is a number for each member.
 func (a *Combined) each(n []int64) error {
-	if a.bad == nil && len(n) != len(a.members) {
-		return fmt.Errorf("%w: %d numbers for %d members", ErrOption, len(n), len(a.members))
+	if all := len(a.members) + len(a.shadows); a.bad == nil && len(n) != all {
+		return fmt.Errorf("%w: %d numbers for %d members", ErrOption, len(n), all)
 	}
 	return a.bad
 }
 
 func (a *Combined) take(ctx context.Context, op string, n []int64) (AllDecision, error) {
-	d, err := a.tryTake(ctx, n)
+	deciding := a.deciding(n)
+	d, err := a.tryTake(ctx, deciding)
 	if err != nil {
-		return AllDecision{}, a.undecided(ctx, op, n, err)
+		return AllDecision{}, a.undecided(ctx, op, deciding, err)
+	}
+	if d.Allowed && !d.Fallback {
+		a.aside(ctx, n)
 	}
 	return d, nil
 }
@@ -195,9 +199,12 @@ func (a *Combined) RefundEach(ctx context.Context, n ...int64) error {
 }
 
 func (a *Combined) refund(ctx context.Context, n []int64) error {
-	q, err := a.ask(ctx, n, refund)
+	q, err := a.ask(ctx, a.deciding(n), refund)
 	if err == nil {
 		_, err = a.do(ctx, q)
+	}
+	if err == nil {
+		a.asideBack(ctx, n)
 	}
 	return a.failed("refund", err)
 }

@@ -67,7 +67,11 @@ func (a *Combined) reserveAndSleep(ctx context.Context, c *core, n []int64, q as
 	if err != nil {
 		return err
 	}
-	return c.sleepOut(ctx, &q, &got)
+	a.aside(ctx, n)
+	if err = c.sleepOut(ctx, &q, &got); err != nil {
+		a.asideBack(ctx, n)
+	}
+	return err
 }
 
 // refused is why the reservations were.

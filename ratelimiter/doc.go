@@ -78,6 +78,8 @@
 //
 // # What it tells
 //
+// A limit can be tried out beside others, which alone decide: see [Shadow].
+//
 // A client's observer that is a rueidisson.DecisionObserver hears each decision:
 // of which limiter, allowed or refused, by whom, and how many requests the server
 // was asked about in one call. It never hears a key. Without such an observer

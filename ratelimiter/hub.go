@@ -22,6 +22,7 @@ type hub struct {
 	denials  denials
 	stocks   stocks
 	sleepers sleepers
+	asides   asides
 
 	cores sync.Map // name: weak.Pointer[core]
 	mu    sync.Mutex

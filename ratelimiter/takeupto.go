@@ -117,6 +117,9 @@ func (a *Combined) upTo(ctx context.Context, n int64) (taken int64, d AllDecisio
 	}
 	d = got.decisions(&q)
 	a.decided(ctx, []int64{given(got.taken, n)}, d, got.together)
+	if d.Allowed {
+		a.aside(ctx, []int64{got.taken})
+	}
 	return got.taken, d, nil
 }
 

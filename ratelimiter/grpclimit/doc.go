@@ -27,7 +27,7 @@
 // retries heed, and google.rpc.QuotaFailure, which names the limits that refused.
 // One that costs more than a full bucket holds gets no RetryInfo, as no wait
 // would help. A call without a key, or with a cost below 0, ends with
-// InvalidArgument.
+// InvalidArgument. Limits given to [AlsoShadow] are tried out beside those.
 //
 // # When there is no decision
 //

@@ -102,6 +102,11 @@ func (l *Limit) admit(ctx context.Context, method string) error {
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	decisions, granted, err := l.take(bounded, key, cost)
+	if err == nil && granted && !decisions[0].Fallback {
+		for _, one := range l.tried {
+			ratelimiter.Shadow(one.For(key)).Take(ctx, cost)
+		}
+	}
 	return l.outcome(ctx, method, decisions, granted, err)
 }
 

@@ -142,6 +142,24 @@ func TestSeveralLimitsAreOneDecision(t *testing.T) {
 	assert.EqualValues(t, 99, d.Remaining, "the refused one took nothing")
 }
 
+func TestOneLimitInShadow(t *testing.T) {
+	t.Parallel()
+	client := open(t, redistest.Shared(t).Addr())
+	live, beta := limiter(t, client, ratelimiter.PerHour(5)), limiter(t, client, ratelimiter.PerHour(3))
+	c := served(t, live, byUser, grpclimit.FailClosed, grpclimit.AlsoShadow(beta))
+	for range 5 {
+		require.NoError(t, check(as(t, "ann"), c))
+	}
+	_, violated := details(t, check(as(t, "ann"), c))
+	assert.Equal(t, []string{live.Name()}, violated)
+	require.Eventually(t, func() bool {
+		d, err := beta.For("ann").Peek(t.Context())
+		return err == nil && d.Remaining == 0
+	}, time.Minute, time.Millisecond)
+	_, err := grpclimit.New(live, byUser, grpclimit.FailOpen, grpclimit.AlsoShadow(nil))
+	require.ErrorIs(t, err, ratelimiter.ErrOption)
+}
+
 func TestWhatACallCosts(t *testing.T) {
 	t.Parallel()
 	l := limiter(t, open(t, redistest.Shared(t).Addr()), ratelimiter.PerHour(10))

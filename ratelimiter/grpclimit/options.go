@@ -3,6 +3,7 @@ package grpclimit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
@@ -15,6 +16,7 @@ type Option interface{ apply(*settings) error }
 // settings are what options set.
 type settings struct {
 	more    []*ratelimiter.Limiter
+	tried   []*ratelimiter.Limiter // in shadow
 	cost    func(ctx context.Context, method string) int64
 	timeout time.Duration
 }
@@ -35,6 +37,19 @@ func (o option) apply(s *settings) error { return o(s) }
 func Also(more ...*ratelimiter.Limiter) Option {
 	return option(func(s *settings) error {
 		s.more = append(s.more, more...)
+		return nil
+	})
+}
+
+// AlsoShadow adds limits that are only tried out, see [ratelimiter.Shadow]: each
+// call that the others let through is counted, and the observer of the limiters'
+// client hears what they say. They refuse nothing, and nobody waits for them.
+func AlsoShadow(more ...*ratelimiter.Limiter) Option {
+	return option(func(s *settings) error {
+		if slices.Contains(more, nil) {
+			return fmt.Errorf("%w: AlsoShadow of nil", ratelimiter.ErrOption)
+		}
+		s.tried = append(s.tried, more...)
 		return nil
 	})
 }

@@ -65,6 +65,7 @@ func (t *ticket) carry(r *http.Request) (with *http.Request, served func()) {
 type bill struct {
 	mu   sync.Mutex
 	paid []int64 // tokens of each limit; nil: what the decision took
+	told int64   // what limits in shadow know of, once paid is not nil
 }
 
 func (m *middleware) charge(ctx context.Context, t *ticket, n int64) error {
@@ -84,7 +85,10 @@ func (t *ticket) settle(ctx context.Context, n int64) error {
 		for range t.buckets {
 			t.bill.paid = append(t.bill.paid, t.Cost)
 		}
+		t.bill.told = t.Cost
 	}
+	t.settleTried(ctx, t.bill.told, n)
+	t.bill.told = n
 	var all sync.WaitGroup
 	errs := make([]error, len(t.buckets))
 	for i := range t.buckets {
@@ -107,10 +111,11 @@ func (t *ticket) giveBack(ctx context.Context) error {
 	t.bill.mu.Lock()
 	charged := t.bill.paid != nil
 	t.bill.mu.Unlock()
-	switch {
-	case charged:
+	if charged {
 		return t.settle(ctx, 0)
-	case len(t.buckets) == 1: // All has no rates per client
+	}
+	t.settleTried(ctx, t.Cost, 0)
+	if len(t.buckets) == 1 { // All has no rates per client
 		return t.buckets[0].Refund(ctx, t.Cost)
 	}
 	return all(t.buckets).Refund(ctx, t.Cost)

@@ -15,6 +15,7 @@ type ticket struct {
 	m       *middleware
 	request *http.Request // as the handler was given it
 	buckets []*ratelimiter.Bucket
+	tried   []*ratelimiter.Shadowed
 	bill    bill
 }
 
@@ -33,7 +34,7 @@ func (m *middleware) ask(r *http.Request, cost int64) *ticket {
 		t.Outcome, t.Err = NoKey, err
 		return t
 	}
-	t.Key, t.buckets = key, m.bucketsOf(r, key)
+	t.Key, t.buckets = key, m.bucketsOf(m.limits, r, key)
 	ctx, cancel := context.WithTimeout(r.Context(), m.timeout)
 	defer cancel()
 	if m.shadow {
@@ -48,6 +49,7 @@ func (m *middleware) ask(r *http.Request, cost int64) *ticket {
 	switch {
 	case err == nil && granted:
 		t.Outcome = Allowed
+		t.tryOut(r)
 	case err == nil:
 		t.Outcome = Refused
 	case r.Context().Err() != nil:
@@ -59,9 +61,9 @@ func (m *middleware) ask(r *http.Request, cost int64) *ticket {
 }
 
 // bucketsOf are the key's buckets, one of each limit.
-func (m *middleware) bucketsOf(r *http.Request, key string) []*ratelimiter.Bucket {
-	buckets := make([]*ratelimiter.Bucket, len(m.limits))
-	for i, l := range m.limits {
+func (m *middleware) bucketsOf(limits []*ratelimiter.Limiter, r *http.Request, key string) []*ratelimiter.Bucket {
+	buckets := make([]*ratelimiter.Bucket, len(limits))
+	for i, l := range limits {
 		var opts []ratelimiter.KeyOption
 		if m.rule != nil {
 			if rate, ok := m.rule(r, l); ok {

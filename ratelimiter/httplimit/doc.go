@@ -98,7 +98,9 @@
 // # Trying it out
 //
 // With [Shadow] tokens are taken and the functions given to Observe hear what
-// would have happened, but no header is sent and every request is passed on.
+// would have happened, but no header is sent and every request is passed on. That
+// is about all limits; with [AlsoShadow] some are tried out beside others that
+// decide.
 //
 // # Refunds
 //

@@ -18,6 +18,7 @@ type Option interface{ apply(*settings) error }
 // settings are what options set.
 type settings struct {
 	more      []*ratelimiter.Limiter
+	tried     []*ratelimiter.Limiter // in shadow
 	aliases   []string
 	headers   HeaderFormat
 	cost      func(*http.Request) int64
@@ -77,6 +78,15 @@ func given(name string, missing bool, set func(*settings)) Option {
 // middlewares one around the other, the outer one takes before the inner refuses.
 func Also(limits ...*ratelimiter.Limiter) Option {
 	return given("Also", slices.Contains(limits, nil), func(s *settings) { s.more = append(s.more, limits...) })
+}
+
+// AlsoShadow adds limits that are only tried out, see [ratelimiter.Shadow]: each
+// request that the others let through is counted, also what [Charge] and
+// [RefundIf] make of it, and the observer of the limiters' client hears what they
+// say. They refuse nothing, nobody waits for them, and they stand in no header, no
+// body and no [Report]. [Shadow] is for all limits at once.
+func AlsoShadow(limits ...*ratelimiter.Limiter) Option {
+	return given("AlsoShadow", slices.Contains(limits, nil), func(s *settings) { s.tried = append(s.tried, limits...) })
 }
 
 // PolicyNames are what clients are told the limits are called, in their order:

@@ -1,0 +1,142 @@
+package ratelimiter
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// Shadowed is a limit that is tried out: it is asked and counts, and the client's
+// observer hears what it says (Shadow is set), but it never refuses nor delays
+// anything. See [Shadow].
+type Shadowed struct{ b *Bucket }
+
+// Shadow is a limit in shadow. As a member of [All] it is asked about the tokens
+// of each request that the others have granted, when they have:
+//
+//	ratelimiter.All(perSecond, ratelimiter.Shadow(perDay)).For(key)
+//
+// Where another refuses, or falls back ([WithFallback]), it is not asked, so its
+// tokens stay. What it refuses itself it does not count. Its tokens are taken as
+// by [Bucket.Take], also for a wait: one that would have had to wait is told as
+// refused. What others are given back it is given, too, whether it had granted
+// or not. It may be of another client, lie in another slot and have a rate per
+// client, and its own options count. It is none of the decision's Members.
+//
+// The caller does not wait for it, and no error of it is heard but by the
+// observer. Of one client, 4,096 such requests may be under way, such as to a
+// server that is silent; those beyond are told with an error and not sent.
+//
+// Cost: one call for each request that is granted, beside it; on a hot key they
+// go out together.
+func Shadow(m Member) *Shadowed {
+	if m == nil {
+		return &Shadowed{}
+	}
+	return &Shadowed{m.member()}
+}
+
+func (s *Shadowed) member() *Bucket {
+	if s == nil {
+		return nil
+	}
+	return s.b
+}
+
+// Take asks about n tokens, and waits for nobody. It is for programs that do not
+// ask by [All]. Nothing but ctx's values is used of ctx.
+func (s *Shadowed) Take(ctx context.Context, n int64) {
+	s.aside(ctx, n, func(ctx context.Context, b *Bucket) { _, _ = b.Take(ctx, n) })
+}
+
+// Settle corrects what Take asked for, as [Bucket.Settle], and waits for nobody.
+// Nobody hears of its errors.
+func (s *Shadowed) Settle(ctx context.Context, reserved, actual int64) {
+	if reserved == actual {
+		return
+	}
+	s.aside(ctx, actual-reserved, func(ctx context.Context, b *Bucket) { _ = b.Settle(ctx, reserved, actual) })
+}
+
+const (
+	mostAside   = 4096
+	asideWithin = 5 * time.Second
+)
+
+var errAside = errors.New("too many requests of limits in shadow are under way")
+
+// asides counts the requests that nobody waits for.
+type asides struct{ underWay atomic.Int64 }
+
+func (a *asides) enter() bool {
+	if a.underWay.Add(1) > mostAside {
+		a.leave()
+		return false
+	}
+	return true
+}
+
+func (a *asides) leave() { a.underWay.Add(-1) }
+
+// aside makes a request for n tokens beside the caller's way.
+func (s *Shadowed) aside(ctx context.Context, n int64, do func(context.Context, *Bucket)) {
+	b := s.member()
+	if b == nil || b.handle == nil {
+		return
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx = InShadow(context.WithoutCancel(ctx))
+	h := b.core.hub
+	if !h.asides.enter() {
+		_ = b.undecided(ctx, "take", n, errAside)
+		return
+	}
+	run := func() {
+		defer h.asides.leave()
+		bounded, cancel := context.WithTimeout(ctx, asideWithin)
+		defer cancel()
+		do(bounded, b)
+	}
+	if !h.e.Spawn(run) { // ends within that time
+		h.asides.leave()
+	}
+}
+
+// shadowOf is a member in shadow, and which of all it is.
+type shadowOf struct {
+	*Shadowed
+	at int
+}
+
+// aside asks the members in shadow about what the others have granted.
+func (a *Combined) aside(ctx context.Context, n []int64) {
+	for _, s := range a.shadows {
+		s.Take(ctx, of(n, s.at))
+	}
+}
+
+// asideBack gives back to them.
+func (a *Combined) asideBack(ctx context.Context, n []int64) {
+	for _, s := range a.shadows {
+		s.Settle(ctx, of(n, s.at), 0)
+	}
+}
+
+// deciding is the numbers of those that are not in shadow.
+func (a *Combined) deciding(n []int64) (left []int64) {
+	if len(n) == 1 || len(a.shadows) == 0 {
+		return n
+	}
+	shadows := a.shadows
+	for i, one := range n {
+		if len(shadows) > 0 && shadows[0].at == i {
+			shadows = shadows[1:]
+			continue
+		}
+		left = append(left, one)
+	}
+	return left
+}
