@@ -148,7 +148,7 @@ func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, er
 // somebody did. A holder of this library learns it at its next renewal, a
 // third of the watchdog timeout away, or when it unlocks; until then it works
 // on, next to the lock's new holder. It is sent once: after [ErrUnknown] it
-// may have been done.
+// may have been done. It does not touch a read-write lock: that is [ErrFamily].
 //
 // Cost: one script call. Wire: DEL name, and the release message.
 // Source: RLock.forceUnlock.
@@ -175,7 +175,7 @@ func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 
 // Holder is who holds the lock at this moment, as the master sees it; its
 // Owner is empty if nobody does. Cost: one script call. Errors: ctx's,
-// [ErrClosed], [ErrOption], and those of Redis.
+// [ErrClosed], [ErrOption], [ErrFamily], and those of Redis.
 func (l *Lock) Holder(ctx context.Context) (Holder, error) {
 	h, err := ask(ctx, l, func() (Holder, error) { return l.p.inspect(ctx) })
 	return h, l.failed("inspect", err)

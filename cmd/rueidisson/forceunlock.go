@@ -5,13 +5,16 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
 )
 
 const forceUnlockLong = `force-unlock takes the lock NAME away from whoever holds it and wakes those who
 wait. The holder is not asked. It learns of it at its next renewal, ten seconds
 later by default, or when it unlocks; until then it works on, next to the lock's
 new holder. So be sure that it is gone: a lock whose holder has crashed comes
-free by itself when the lease is over, see "rueidisson inspect".
+free by itself when the lease is over, see "rueidisson inspect". What kind of lock
+NAME is shows in Redis.
 
 With --json: {"name", "released"}, where released says whether somebody held it.
 The exit code is 0 in both cases.`
@@ -29,14 +32,13 @@ func (t *tool) forceUnlockCommand() *cobra.Command {
 }
 
 func (t *tool) forceUnlock(ctx context.Context, name string) error {
-	c, err := connect(t.url)
+	var held bool
+	err := t.withState(ctx, name, func(c *rueidisson.Client, s *state) (err error) {
+		held, err = force(ctx, c, s)
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	defer c.Close(ctx)
-	held, err := c.Lock(name).ForceUnlock(ctx)
-	if err != nil {
-		return failed(err)
 	}
 	switch {
 	case t.json:
@@ -50,4 +52,15 @@ func (t *tool) forceUnlock(ctx context.Context, name string) error {
 		fmt.Fprintf(t.stdout, "%s: nobody held it\n", name)
 	}
 	return nil
+}
+
+func force(ctx context.Context, c *rueidisson.Client, s *state) (held bool, err error) {
+	kind := s.kind()
+	if kind.force == nil {
+		return false, failed(fmt.Errorf("force unlock %q: %w: %q", s.name, rueidisson.ErrFamily, kind.name))
+	}
+	if held, err = kind.force(ctx, c, s.name); err != nil {
+		return false, failed(err)
+	}
+	return held, nil
 }

@@ -127,7 +127,7 @@ func interruptBy(interrupt context.CancelCauseFunc, sig os.Signal) {
 // lockAndRun ends a wait with waiting, and a command with ctx.
 func (j *job) lockAndRun(ctx, waiting context.Context, client *rueidisson.Client, relay *relay, path string) (res result) {
 	began := time.Now()
-	hold, err := j.acquire(waiting, client.Lock(j.name))
+	hold, err := j.acquire(waiting, j.kind.of(client, j.name))
 	acquired := time.Now()
 	defer func() { res.WaitedMS = acquired.Sub(began).Milliseconds() }()
 	if err != nil {
@@ -138,7 +138,7 @@ func (j *job) lockAndRun(ctx, waiting context.Context, client *rueidisson.Client
 	return res
 }
 
-func (j *job) acquire(ctx context.Context, l *lock.Lock) (*lock.Hold, error) {
+func (j *job) acquire(ctx context.Context, l lock.Locker) (*lock.Hold, error) {
 	var lease []lock.LockOption
 	if j.lease > 0 {
 		lease = append(lease, lock.WithLease(j.lease))

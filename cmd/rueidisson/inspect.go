@@ -4,19 +4,25 @@ import (
 	"context"
 	"fmt"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson"
 )
 
 const inspectLong = `inspect shows who holds the lock NAME at this moment: the owner as it stands in
 Redis, "<client id>:<number>"; how many levels it holds; how much of its lease is
 left, which the holder renews; and how many processes wait, or did a moment ago.
 
-With --json: {"name", "held", "owner", "count", "remaining_ms" (-1: without an
-end), "waiting"}. The exit code is 0 whether or not the lock is held.`
+What kind of lock it is shows in Redis: "lock", "fenced" if it has ever given a
+fencing token, "fair" while somebody waits for it, "rwlock" while it is held. A
+fair lock that nobody waits for looks like a plain one.
+
+With --json: {"name", "kind", "mode" (of rwlock: read, write), "held", "owner",
+"count", "remaining_ms" (-1: without an end), "holders": [{"owner", "count",
+"remaining_ms"}], "queue": [{"owner", "client" (go, java), "own"}], "fence" (the
+last token that was given), "waiting"}; what there is nothing to say of is left
+out. The exit code is 0 whether or not the lock is held.`
 
 func (t *tool) inspectCommand() *cobra.Command {
 	return &cobra.Command{
@@ -37,18 +43,28 @@ func oneName(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// found is what inspect tells.
+// found is what inspect tells. Owner, Count and RemainingMS are those of the
+// first holder.
 type found struct {
-	Name        string `json:"name"`
-	Held        bool   `json:"held"`
-	Owner       string `json:"owner,omitempty"`
-	Count       int    `json:"count"`
-	RemainingMS int64  `json:"remaining_ms"`
-	Waiting     int    `json:"waiting"`
+	Name        string        `json:"name"`
+	Kind        string        `json:"kind,omitempty"` // "": Redis knows no lock of that name
+	Mode        string        `json:"mode,omitempty"`
+	Held        bool          `json:"held"`
+	Owner       string        `json:"owner,omitempty"`
+	Count       int           `json:"count"`
+	RemainingMS int64         `json:"remaining_ms"`
+	Holders     []holderFound `json:"holders,omitempty"`
+	Queue       []waiterFound `json:"queue,omitempty"`
+	Fence       int64         `json:"fence,omitempty"`
+	Waiting     int           `json:"waiting"`
 }
 
 func (t *tool) inspect(ctx context.Context, name string) error {
-	f, err := t.find(ctx, name)
+	var f found
+	err := t.withState(ctx, name, func(c *rueidisson.Client, s *state) (err error) {
+		f, err = find(ctx, c, s)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -59,50 +75,50 @@ func (t *tool) inspect(ctx context.Context, name string) error {
 	return f.print(t)
 }
 
-func (t *tool) find(ctx context.Context, name string) (found, error) {
-	c, err := connect(t.url)
-	if err != nil {
-		return found{}, err
-	}
-	defer c.Close(ctx)
-	l := c.Lock(name)
-	holder, err := l.Holder(ctx)
-	if err != nil {
-		return found{}, failed(err)
-	}
-	waiting, err := l.Waiting(ctx)
-	if err != nil {
-		return found{}, failed(err)
-	}
-	return newFound(name, holder, waiting), nil
-}
-
-func newFound(name string, h lock.Holder, waiting int) found {
+func find(ctx context.Context, c *rueidisson.Client, s *state) (found, error) {
+	kind := s.kind()
 	f := found{
-		Name: name, Held: h.Held(), Owner: h.Owner, Count: h.Count,
-		RemainingMS: h.Remaining.Milliseconds(), Waiting: waiting,
+		Name: s.name, Mode: s.mode(), Holders: s.holders(), Queue: s.waiters(c), Fence: s.fence,
+		Waiting: len(s.queue),
 	}
-	if h.Remaining < 0 {
-		f.RemainingMS = -1
+	if !s.nothing() {
+		f.Kind = kind.name
 	}
-	return f
+	if f.Held = len(f.Holders) > 0; f.Held {
+		f.Owner, f.Count, f.RemainingMS = f.Holders[0].Owner, f.Holders[0].Count, f.Holders[0].RemainingMS
+	}
+	if kind.waiting == nil {
+		return f, nil
+	}
+	waiting, err := kind.waiting(ctx, c, s.name)
+	if err != nil {
+		return found{}, failed(err)
+	}
+	f.Waiting = waiting
+	return f, nil
 }
 
 func (f found) print(t *tool) error {
 	w := tabwriter.NewWriter(t.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "name\t%s\n", f.Name)
-	if f.Held {
-		fmt.Fprintf(w, "owner\t%s\ncount\t%d\nremaining\t%s\n", f.Owner, f.Count, f.remaining())
-	} else {
+	if f.Kind != "" {
+		fmt.Fprintf(w, "kind\t%s\n", f.Kind)
+	}
+	if f.Mode != "" {
+		fmt.Fprintf(w, "mode\t%s\n", f.Mode)
+	}
+	for _, h := range f.Holders {
+		fmt.Fprintf(w, "owner\t%s\ncount\t%d\nremaining\t%s\n", h.Owner, h.Count, h.remaining())
+	}
+	if !f.Held {
 		fmt.Fprintf(w, "owner\tnobody\n")
+	}
+	if f.Fence > 0 {
+		fmt.Fprintf(w, "fence\t%d\n", f.Fence)
+	}
+	for _, q := range f.Queue {
+		fmt.Fprintf(w, "queued\t%s (%s)\n", q.Owner, q.Client)
 	}
 	fmt.Fprintf(w, "waiting\t%d\n", f.Waiting)
 	return w.Flush()
-}
-
-func (f found) remaining() string {
-	if f.RemainingMS < 0 {
-		return "without end"
-	}
-	return (time.Duration(f.RemainingMS) * time.Millisecond).String()
 }

@@ -44,12 +44,8 @@ func (s *scanning) check() error {
 // withRedis runs do on a connection of its own beside the client's.
 func (s *scanning) withRedis(do func(c *rueidisson.Client) error) error {
 	return s.withClient(func(c *rueidisson.Client) error {
-		option, err := rueidis.ParseURL(s.url)
-		if err != nil {
-			return err
-		}
-		option.DisableCache = true
-		if s.redis, err = rueidis.NewClient(option); err != nil {
+		var err error
+		if s.redis, err = s.dial(); err != nil {
 			return err
 		}
 		defer s.redis.Close()

@@ -72,6 +72,7 @@ type job struct {
 	grace    time.Duration
 	embedded bool
 	export   bool
+	kind     lockFlag // which lock of the name
 }
 
 func (t *tool) lockCommand() *cobra.Command {
@@ -91,6 +92,7 @@ func (t *tool) lockCommand() *cobra.Command {
 	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na crashed holder keeps the lock")
 	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the lock is lost, wait for `D` between SIGTERM and SIGKILL")
 	f.BoolVar(&j.embedded, "embedded", false, "use a server inside this process, which CMD can reach and which ends with it")
+	addLockFlags(f)
 	f.BoolVar(&j.export, "export", false, "let CMD join the hold: sets RUEIDISSON_TOKEN")
 	return cmd
 }
@@ -113,7 +115,14 @@ func (j *job) takeArgs(cmd *cobra.Command, args []string) error {
 func (j *job) checkAndRun(cmd *cobra.Command, _ []string) error {
 	f := cmd.Flags()
 	j.try = f.Changed("wait")
+	given := func(name string) bool { is, _ := f.GetBool(name); return is }
+	var err error
+	j.kind, err = chosen(lockFlags, given)
 	switch {
+	case err != nil:
+		return err
+	case j.export && !j.kind.export:
+		return usage("--export and --%s exclude each other: nobody can take part in such a hold", j.kind.name)
 	case j.wait < 0:
 		return usage("--wait %v is negative", j.wait)
 	case f.Changed("lease") && j.lease <= 0:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -104,7 +105,7 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
 	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.limitCommand())
-	letSwitchesStandFirst(root, append([]string{"embedded", "export", "redisson"}, limitSwitches...))
+	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson"}, lockFlagNames(), limitSwitches))
 	return root
 }
 

@@ -207,19 +207,20 @@ func TestInspect(t *testing.T) {
 	endWait := waitFor(t, s.NewClient(t), "orders")
 	defer endWait()
 	owner := ownerOf(t, c, "orders")
-	assert.Equal(t, said{out: "name       orders\nowner      " + owner + "\ncount      1\nremaining  1m0s\nwaiting    1\n"},
+	assert.Equal(t, said{out: "name       orders\nkind       lock\nowner      " + owner + "\ncount      1\nremaining  1m0s\nwaiting    1\n"},
 		runHere(t, env, "inspect", "orders"))
-	assert.Equal(t, said{out: `{"name":"orders","held":true,"owner":"` + owner + `","count":1,"remaining_ms":60000,"waiting":1}` + "\n"},
+	assert.Equal(t, said{out: `{"name":"orders","kind":"lock","held":true,"owner":"` + owner + `","count":1,"remaining_ms":60000,` +
+		`"holders":[{"owner":"` + owner + `","count":1,"remaining_ms":60000}],"waiting":1}` + "\n"},
 		runHere(t, env, "inspect", "orders", "--json"))
 }
 
 func TestInspectOfAHoldWithoutAnEnd(t *testing.T) {
 	t.Parallel()
-	f := newFound("x", lock.Holder{Owner: "o", Count: 2, Remaining: -1}, 0)
-	var out bytes.Buffer
-	require.NoError(t, f.print(&tool{stdout: &out}))
-	assert.Contains(t, out.String(), "remaining  without end\n")
-	assert.EqualValues(t, -1, f.RemainingMS)
+	s := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + s.URL()}
+	redis(t, s, "HSET", "x", "o", "2")
+	assert.Equal(t, said{out: "name       x\nkind       lock\nowner      o\ncount      2\nremaining  without end\nwaiting    0\n"}, runHere(t, env, "inspect", "x"))
+	assert.Contains(t, runHere(t, env, "inspect", "x", "--json").out, `"remaining_ms":-1`)
 }
 
 func ownerOf(t *testing.T, c *rueidisson.Client, name string) string {

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// lockFlag says which lock of NAME is meant: one of them, or the plain one
+// without any.
+type lockFlag struct {
+	name, about string
+	of          func(c *rueidisson.Client, name string) lock.Locker
+	export      bool // --export goes with it
+}
+
+// plain is the lock that is meant without a flag.
+var plain = lockFlag{of: func(c *rueidisson.Client, name string) lock.Locker { return c.Lock(name) }, export: true}
+
+// lockFlags are the kinds of locks that have a flag.
+var lockFlags = []lockFlag{}
+
+// addLockFlags makes the flags known.
+func addLockFlags(f *pflag.FlagSet) {
+	for _, kind := range lockFlags {
+		f.Bool(kind.name, false, kind.about)
+	}
+}
+
+// lockFlagNames are the switches among lock's flags.
+func lockFlagNames() (names []string) {
+	for _, kind := range lockFlags {
+		names = append(names, kind.name)
+	}
+	return names
+}
+
+// chosen is the one of them that was given.
+func chosen(among []lockFlag, given func(name string) bool) (lockFlag, error) {
+	which, names := plain, []string(nil)
+	for _, kind := range among {
+		if given(kind.name) {
+			which, names = kind, append(names, "--"+kind.name)
+		}
+	}
+	if len(names) > 1 {
+		return plain, usage("%s exclude each other", strings.Join(names, " and "))
+	}
+	return which, nil
+}

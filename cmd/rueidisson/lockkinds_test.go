@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rueidissontest"
+)
+
+// redis sends a command to s as another program would.
+func redis(t *testing.T, s *rueidissontest.Server, words ...string) {
+	t.Helper()
+	c, err := rueidis.NewClient(s.ClientOption())
+	require.NoError(t, err)
+	defer c.Close()
+	err = c.Do(t.Context(), c.B().Arbitrary(words...).Build()).Error()
+	require.True(t, err == nil || rueidis.IsRedisNil(err), "%v: %v", words, err)
+}
+
+func TestInspectFindsTheKindOfALock(t *testing.T) {
+	t.Parallel()
+	const java, goes = "6f5c2ae5-5a3c-4d6e-9d36-0a4a0b2d8f11:7", "6f5c2ae5-5a3c-4d6e-9d36-0a4a0b2d8f11:4611686018427387905"
+	for title, of := range map[string]struct {
+		set  []string
+		json string
+	}{
+		"nothing": {nil, `{"name":"x","held":false,"count":0,"remaining_ms":0,"waiting":0}`},
+		"a lock": {[]string{"HSET x " + java + " 2"},
+			`{"name":"x","kind":"lock","held":true,"owner":"` + java + `","count":2,"remaining_ms":-1,"holders":[{"owner":"` + java + `","count":2,"remaining_ms":-1}],"waiting":0}`},
+		"a fenced lock": {[]string{"SET redisson_lock_token:{x} 1790000000000007", "HSET x " + goes + " 1"},
+			`{"name":"x","kind":"fenced","held":true,"owner":"` + goes + `","count":1,"remaining_ms":-1,"holders":[{"owner":"` + goes + `","count":1,"remaining_ms":-1}],"fence":1790000000000007,"waiting":0}`},
+		"a fenced lock that nobody holds": {[]string{"SET redisson_lock_token:{x} 7"},
+			`{"name":"x","kind":"fenced","held":false,"count":0,"remaining_ms":0,"fence":7,"waiting":0}`},
+		"a fair lock": {[]string{"RPUSH redisson_lock_queue:{x} " + java + " " + goes},
+			`{"name":"x","kind":"fair","held":false,"count":0,"remaining_ms":0,"queue":[{"owner":"` + java + `","client":"java","own":false},{"owner":"` + goes + `","client":"go","own":false}],"waiting":2}`},
+		"a read-write lock": {[]string{"HSET x mode read b 1 a 2"},
+			`{"name":"x","kind":"rwlock","mode":"read","held":true,"owner":"a","count":2,"remaining_ms":-1,"holders":[{"owner":"a","count":2,"remaining_ms":-1},{"owner":"b","count":1,"remaining_ms":-1}],"waiting":0}`},
+	} {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			s := rueidissontest.NewServer(t)
+			for _, command := range of.set {
+				redis(t, s, strings.Fields(command)...)
+			}
+			env := []string{envRedis + "=" + s.URL()}
+			assert.Equal(t, said{out: of.json + "\n"}, runHere(t, env, "inspect", "x", "--json"))
+			assert.Zero(t, runHere(t, env, "inspect", "x").code)
+		})
+	}
+}
+
+func TestInspectShowsAllThereIs(t *testing.T) {
+	t.Parallel()
+	s := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + s.URL()}
+	redis(t, s, "HSET", "x", "mode", "write", "a:write", "1")
+	assert.Equal(t, said{out: "name       x\nkind       rwlock\nmode       write\nowner      a:write\ncount      1\nremaining  without end\nwaiting    0\n"},
+		runHere(t, env, "inspect", "x"))
+	redis(t, s, "SET", "redisson_lock_token:{y}", "7")
+	redis(t, s, "RPUSH", "redisson_lock_queue:{y}", "a:1")
+	assert.Equal(t, said{out: "name     y\nkind     fair\nowner    nobody\nfence    7\nqueued   a:1 (java)\nwaiting  1\n"}, runHere(t, env, "inspect", "y"))
+}
+
+func TestWhatLockIsMeantIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	of := func(c *rueidisson.Client, name string) lock.Locker { return c.Lock(name) }
+	among := []lockFlag{{name: "fair", of: of}, {name: "read", of: of}, {name: "write", of: of}}
+	choose := func(given ...string) (lockFlag, error) {
+		return chosen(among, func(name string) bool { return strings.Contains(strings.Join(given, " "), name) })
+	}
+	kind, err := choose()
+	require.NoError(t, err)
+	assert.Empty(t, kind.name)
+	assert.True(t, kind.export)
+	kind, err = choose("read")
+	require.NoError(t, err)
+	assert.Equal(t, "read", kind.name)
+	_, err = choose("write", "fair")
+	assert.ErrorContains(t, err, "--fair and --write exclude each other")
+}
+
+// What this version has no way to take away is left alone.
+func TestForceUnlockLeavesOtherKindsAlone(t *testing.T) {
+	t.Parallel()
+	for _, kind := range lockKinds {
+		if kind.force != nil {
+			continue
+		}
+		c := rueidissontest.NewClient(t)
+		s := &state{name: "x"}
+		switch kind.name {
+		case "rwlock":
+			s.fields = map[string]string{"mode": "read"}
+		case "fair":
+			s.queue = []string{"a:1"}
+		}
+		_, err := force(context.Background(), c, s)
+		assert.ErrorIs(t, err, rueidisson.ErrFamily)
+		assert.ErrorContains(t, err, kind.name)
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson"
+)
+
+// state is what Redis has under the name of a lock, of whatever kind.
+type state struct {
+	name   string
+	fields map[string]string // of the lock's hash
+	left   int64             // ms; -1: no end, -2: no hash
+	queue  []string          // those who wait for a fair lock
+	fence  int64             // the last token of a fenced lock; 0: none
+}
+
+// lockKind is a kind of lock as inspect and force-unlock find it.
+type lockKind struct {
+	name    string
+	is      func(s *state) bool
+	waiting func(ctx context.Context, c *rueidisson.Client, name string) (int, error)
+	force   func(ctx context.Context, c *rueidisson.Client, name string) (bool, error)
+}
+
+// lockKinds are asked in this order. What is nothing else is a plain lock.
+var lockKinds = []lockKind{
+	{"rwlock", func(s *state) bool { return s.fields["mode"] != "" }, nil, nil},
+	{"fair", func(s *state) bool { return len(s.queue) > 0 }, nil, nil},
+	{"fenced", func(s *state) bool { return s.fence > 0 }, plainWaiting, plainForce},
+	{"lock", func(s *state) bool { return true }, plainWaiting, plainForce},
+}
+
+func plainWaiting(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+	return c.Lock(name).Waiting(ctx)
+}
+
+func plainForce(ctx context.Context, c *rueidisson.Client, name string) (bool, error) {
+	return c.Lock(name).ForceUnlock(ctx)
+}
+
+// kind is what s is of.
+func (s *state) kind() lockKind {
+	return lockKinds[slices.IndexFunc(lockKinds, func(k lockKind) bool { return k.is(s) })]
+}
+
+// nothing reports that Redis knows the name as no lock.
+func (s *state) nothing() bool { return len(s.fields) == 0 && len(s.queue) == 0 && s.fence == 0 }
+
+// withState runs do on a client of its own and on what Redis has under name.
+func (t *tool) withState(ctx context.Context, name string, do func(c *rueidisson.Client, s *state) error) error {
+	c, err := connect(t.url)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	redis, err := t.dial()
+	if err != nil {
+		return failed(err)
+	}
+	defer redis.Close()
+	s, err := readState(ctx, redis, name)
+	if err != nil {
+		return failed(fmt.Errorf("inspect %q: %w", name, err))
+	}
+	return do(c, s)
+}
+
+// dial opens a connection of the tool's own beside the client's.
+func (t *tool) dial() (rueidis.Client, error) {
+	option, err := rueidis.ParseURL(t.url)
+	if err != nil {
+		return nil, err
+	}
+	option.DisableCache = true
+	if option.TLSConfig != nil && option.Sentinel.MasterSet != "" { // as rueidisson.Open
+		option.TLSConfig.ServerName = ""
+		option.Sentinel.TLSConfig = option.TLSConfig
+	}
+	return rueidis.NewClient(option)
+}
+
+// beside is a key that belongs to the lock of a name.
+func beside(prefix, name string) string {
+	if strings.Contains(name, "{") {
+		return prefix + ":" + name
+	}
+	return prefix + ":{" + name + "}"
+}
+
+// readState asks for all of it in one exchange.
+func readState(ctx context.Context, redis rueidis.Client, name string) (*state, error) {
+	b := redis.B()
+	answers := redis.DoMulti(ctx,
+		b.Hgetall().Key(name).Build(),
+		b.Pttl().Key(name).Build(),
+		b.Lrange().Key(beside("redisson_lock_queue", name)).Start(0).Stop(-1).Build(),
+		b.Get().Key(beside("redisson_lock_token", name)).Build(),
+	)
+	s := &state{name: name}
+	var errs [4]error
+	s.fields, errs[0] = answers[0].AsStrMap()
+	s.left, errs[1] = answers[1].AsInt64()
+	s.queue, errs[2] = answers[2].AsStrSlice()
+	s.fence, errs[3] = answers[3].AsInt64()
+	if rueidis.IsRedisNil(errs[3]) {
+		errs[3] = nil
+	}
+	return s, errors.Join(errs[:]...)
+}
+
+// mode is of a read-write lock: read or write.
+func (s *state) mode() string { return s.fields["mode"] }
+
+// holders are who holds it, by name.
+func (s *state) holders() (all []holderFound) {
+	for owner, text := range s.fields {
+		if owner == "mode" {
+			continue
+		}
+		count, _ := strconv.Atoi(text)
+		all = append(all, holderFound{owner, count, s.left})
+	}
+	slices.SortFunc(all, func(a, b holderFound) int { return strings.Compare(a.Owner, b.Owner) })
+	return all
+}
+
+// waiters are those who are queued, in their order.
+func (s *state) waiters(c *rueidisson.Client) (all []waiterFound) {
+	for _, owner := range s.queue {
+		client, number, _ := strings.Cut(owner, ":")
+		all = append(all, waiterFound{owner, clientOf(number), client == c.ID()})
+	}
+	return all
+}
+
+// clientOf tells whose an owner is by its number: no Java thread has one of 19
+// digits, and all of ours have.
+func clientOf(number string) string {
+	if len(number) == 19 {
+		return "go"
+	}
+	return "java"
+}
+
+// holderFound is one of those who hold a lock.
+type holderFound struct {
+	Owner       string `json:"owner"`
+	Count       int    `json:"count"`
+	RemainingMS int64  `json:"remaining_ms"`
+}
+
+func (h holderFound) remaining() string {
+	if h.RemainingMS < 0 {
+		return "without end"
+	}
+	return (time.Duration(h.RemainingMS) * time.Millisecond).String()
+}
+
+// waiterFound is one of those who wait in Redis.
+type waiterFound struct {
+	Owner  string `json:"owner"`
+	Client string `json:"client"`
+	Own    bool   `json:"own"`
+}
