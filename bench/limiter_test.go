@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -87,15 +88,24 @@ func newBucketFloor(addr string) (impl, error) {
 
 func (f bucketFloor) locker(name string) locker {
 	// 100,000,000 tokens a second: in a microsecond 100 ticks of one token each.
-	args := []string{"1", "100", "1", strconv.Itoa(ample), "1", "1", "1"}
+	args := []string{packed(1, 100, 1, ample, 1, 1, 1)}
 	key := "floor:{" + name + "}"
 	return func(ctx context.Context) (unlock, error) {
-		reply, err := f.take.Exec(ctx, f.c, []string{key}, args).AsIntSlice()
-		return decided(err == nil && reply[3] == 1, err)
+		reply, err := f.take.Exec(ctx, f.c, []string{key}, args).ToMessage()
+		return decided(err == nil && reply.IsString(), err)
 	}
 }
 
 func (f bucketFloor) close() { f.c.Close() }
+
+// packed is numbers as take.lua gets them: seven bytes each.
+func packed(numbers ...uint64) string {
+	var text []byte
+	for _, n := range numbers {
+		text = append(text, binary.BigEndian.AppendUint64(nil, n)[1:]...)
+	}
+	return string(text)
+}
 
 // windowFloor is a fixed window by the client's clock: a counter and the time
 // at which it ends, in one script. That is what rueidislimiter asks of the

@@ -91,7 +91,8 @@
 //	{name}:bucket     string: the bucket without a key, with the time to full as its time to live
 //	name:{key}        string: the bucket of a key
 //
-// A bucket is "generation t w f": w tokens and f ticks are missing as of server
+// A bucket is four numbers of seven bytes each, the highest first: the
+// generation of the rule, t, w and f. w tokens and f ticks are missing as of server
 // time t in µs; a fifth number is the end of a block. A full one is absent. A
 // name with braces of its own is used as it is; all its keys share its slot
 // then. That the rule is a string makes Java's RRateLimiter fail on the name

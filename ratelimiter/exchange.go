@@ -131,11 +131,19 @@ func (x *exchange) run(e *engine.Engine) error {
 // take tries the lean script. It is not done if that does not know the state.
 func (x *exchange) take(e *engine.Engine) (done bool, err error) {
 	m, only := &x.members[0], &x.runs[0]
-	s := &m.texts
-	x.args = append(x.args[:0], s.generation, s.gain, s.perToken, s.full, s.unit, m.cost(take, only.n), decimal(only.calls))
+	x.args = append(x.args[:0], m.equal(only.n, only.calls))
 	answer, err := x.send(e, takeScript)
-	if err != nil || answer.Nil {
+	switch {
+	case err != nil || answer.Nil:
 		return false, told(err)
+	case answer.IsString():
+		text, err := answer.ToString()
+		if err != nil || len(text) != 4*width {
+			return false, fmt.Errorf("take.lua said %q: %w", text, errors.Join(err, ErrUnknown))
+		}
+		m.q, m.t = unpack(text, 2)*m.perToken+unpack(text, 3), unpack(text, 1)
+		x.now, only.k = m.t, only.calls
+		return true, nil
 	}
 	numbers, err := answer.AsIntSlice()
 	if err != nil || len(numbers) != 4 {
@@ -212,19 +220,32 @@ func (x *exchange) send(e *engine.Engine, s *scripts.Script) (engine.Answer, err
 	return e.Run(context.Background(), s, x.keys, x.args)
 }
 
-// cost is the ticks of n tokens, as a script gets them.
+// equal is the argument of take.lua for calls for n tokens each.
+func (r *rule) equal(n, calls int64) string {
+	if n == 1 && calls == 1 {
+		return r.texts.one
+	}
+	return r.texts.one[:5*width] + pack(r.costs(take, n), calls)
+}
+
+// cost is the ticks of n tokens, as decide.lua gets them.
 func (r *rule) cost(k kind, n int64) string {
-	switch {
-	case n == 1:
+	if n == 1 {
 		return r.texts.perToken
-	case n > r.Burst && k != charge: // the burst was larger when it was asked for
+	}
+	return decimal(r.costs(k, n))
+}
+
+// costs is the ticks of n tokens.
+func (r *rule) costs(k kind, n int64) int64 {
+	if n > r.Burst && k != charge { // the burst was larger when it was asked for
 		return never
 	}
-	return decimal(r.ticks(n))
+	return r.ticks(n)
 }
 
 // never is more ticks than are ever there.
-var never = decimal(exact)
+const never = exact
 
 // deal gives the calls their answers, in order: the first k of a run were
 // granted, each on top of those before it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -579,10 +578,7 @@ func (f *faulty) stateKey() string { return keys.BucketOf(f.name, "u") }
 // moved is a state as of another time.
 func moved(t testing.TB, state string, by time.Duration) string {
 	t.Helper()
-	parts := strings.Fields(state)
-	require.Len(t, parts, 4)
-	at, err := strconv.ParseInt(parts[1], 10, 64)
-	require.NoError(t, err)
-	parts[1] = strconv.FormatInt(at+by.Microseconds(), 10)
-	return strings.Join(parts, " ")
+	of := func(place int) int64 { return ratelimiter.Unpack(state, place) }
+	require.Len(t, state, len(ratelimiter.Pack(0, 0, 0, 0)))
+	return ratelimiter.Pack(of(0), of(1)+by.Microseconds(), of(2), of(3))
 }

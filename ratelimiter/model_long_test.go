@@ -18,11 +18,11 @@ import (
 // last one of a chunk take all that is there.
 //
 // ARGV    how many decisions; time, µs; state, or ”; the longest time between
-// two; then generation, gain, ticks per token, ticks when full and unit
+// two; the argument for one token; ticks per token
 // Returns {time, state, tokens granted, seed, decisions that granted}
 var marathon = `
 local now, state, longest, seed = tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), tonumber(KEYS[1])
-local per, tokens, granted = tonumber(ARGV[7]), 0, 0
+local per, tokens, granted = tonumber(ARGV[6]), 0, 0
 if state == '' then
 	state = false
 end
@@ -47,27 +47,27 @@ local function random(below)
 	seed = (seed * 1103515245 + 12345) % 2147483648
 	return math.floor(seed / 2147483648 * below)
 end
-local keys, args = {'state'}, {ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], '', ''}
-local all, one, three = '1000000000', string.format('%.0f', per), string.format('%.0f', 3 * per)
+local keys, args, rule = {'state'}, {}, string.sub(ARGV[5], 1, 35)
 local last = tonumber(ARGV[1])
 for step = 1, last do
-	local kind, size = random(8), 1
-	args[6], args[7] = one, all
+	local kind, size, most = random(8), 1, 1000000000
 	if state then
 		now = now + random(longest)
 	end
 	if state and step < last and kind < 3 then
-		args[7] = kind == 2 and '7' or '1'
+		most = kind == 2 and 7 or 1
 		if kind == 1 then
-			args[6], size = three, 3
+			size = 3
 		end
 	end
+	args[1] = rule .. struct.pack('>i7i7', size * per, most)
 	local reply = shipped(server, keys, args)
 	if reply == nil then
 		return redis.error_reply('ERR another generation in ' .. state)
 	end
-	if reply[4] > 0 then
-		tokens, granted = tokens + reply[4] * size, granted + 1
+	local k = type(reply) == 'string' and most or reply[4]
+	if k > 0 then
+		tokens, granted = tokens + k * size, granted + 1
 	end
 end
 return {string.format('%.0f', now), state or '', string.format('%.0f', tokens), string.format('%.0f', seed), string.format("%.0f", granted)}
@@ -108,7 +108,7 @@ func runLong(t *testing.T, c rueidis.Client, rate Rate, longest time.Duration) {
 		steps := min(longChunk, last-done)
 		got, err := c.Do(t.Context(), c.B().Eval().Script(marathon).Numkeys(1).Key(seed).Arg(
 			decimal(steps), decimal(now), state, decimal(int64(longest/time.Microsecond)),
-			r.texts.generation, r.texts.gain, r.texts.perToken, r.texts.full, r.texts.unit,
+			r.texts.one, r.texts.perToken,
 		).Build()).AsStrSlice()
 		require.NoError(t, err)
 		var tokens int64
@@ -132,9 +132,7 @@ func exactly(t *testing.T, r *rule, began, now int64, total *big.Int, state stri
 	want := gained(now)
 	want.Add(want, big.NewInt(r.full)).Quo(want, big.NewInt(r.perToken))
 	require.Zero(t, want.Cmp(total), "%v granted from %d to %d, not %v", total, began, now, want)
-	var g, at, w, f int64
-	_, err := fmt.Sscan(state, &g, &at, &w, &f)
-	require.NoError(t, err)
+	at, w, f := unpack(state, 1), unpack(state, 2), unpack(state, 3)
 	taken := new(big.Int).Mul(total, big.NewInt(r.perToken))
 	require.Zero(t, taken.Sub(taken, gained(at)).Cmp(big.NewInt(w*r.perToken+f)), "state %q, not %v", state, taken)
 }

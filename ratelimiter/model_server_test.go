@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -210,14 +209,17 @@ func (w *served) decide(r pair, b batch) []request {
 	}
 	var twin reply
 	first := request{decideScript, w.key + ":twin", w.key, args, func(got reply) { twin = got }}
-	s := &r.code.texts
-	lean := request{script: takeScript, key: w.key, args: []string{
-		s.generation, s.gain, s.perToken, s.full, s.unit, decimal(x.members[0].ticks(x.runs[0].n)), decimal(x.runs[0].calls),
-	}}
+	lean := request{script: takeScript, key: w.key, args: []string{r.code.equal(x.runs[0].n, x.runs[0].calls)}}
 	lean.check = func(got reply) {
-		if len(got.numbers) == 0 {
+		if got.text == "nil" {
 			w.later = append(w.later, general)
 			return
+		}
+		if got.numbers == nil {
+			require.Equal(w.t, got.state, got.text, "%s", w)
+			q, at := unpack(got.text, 2)*r.code.perToken+unpack(got.text, 3), unpack(got.text, 1)
+			got.numbers = []int64{q, at, at, x.runs[0].calls}
+			require.Equal(w.t, at, w.now, "%s", w)
 		}
 		require.Len(w.t, got.numbers, 4)
 		as := got
@@ -292,13 +294,12 @@ func (w *served) dueOf(got reply) int64 {
 
 // readable checks that what is written is what is missing.
 func (w *served) readable(r pair, state string) {
-	fields := strings.Split(state, " ")
-	numbers := make([]int64, len(fields))
-	for i, f := range fields {
-		n, err := strconv.ParseInt(f, 10, 64)
-		require.NoError(w.t, err, "%q\n%s", state, w)
-		numbers[i] = n
+	require.Zero(w.t, len(state)%width, "%q\n%s", state, w)
+	numbers := make([]int64, len(state)/width)
+	for i := range numbers {
+		numbers[i] = unpack(state, i)
 	}
+	require.Contains(w.t, []int{4, 5}, len(numbers), "%q\n%s", state, w)
 	missing := plus(whole(numbers[2]), new(big.Rat).SetFrac64(numbers[3], r.code.perToken))
 	want := []int64{w.m.gen, w.m.t}
 	if w.m.block > 0 {

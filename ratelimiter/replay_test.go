@@ -79,7 +79,7 @@ func (h *hand) reset() string { return h.eval("reset", []string{h.state}) }
 
 func (h *hand) take() string {
 	h.t.Helper()
-	return h.eval("take", []string{h.state}, slices.Concat([]string{h.generation()}, handTicks, []string{"3600", "1"})...)
+	return h.eval("take", []string{h.state}, ratelimiter.Pack(h.number(), 10, 3600, 36000, 1_000_000, 3600, 1))
 }
 
 func (h *hand) charge() string {
@@ -93,7 +93,7 @@ func (h *hand) owe(tokens int) {
 	h.t.Helper()
 	now, err := serverTime(h.raw)
 	require.NoError(h.t, err)
-	state := fmt.Sprintf("%s %d %d 0", h.generation(), now-now%1_000_000, tokens)
+	state := ratelimiter.Pack(h.number(), now-now%1_000_000, int64(tokens), 0)
 	require.NoError(h.t, h.raw.Do(context.Background(), h.raw.B().Set().Key(h.state).Value(state).Build()).Error())
 }
 
@@ -101,12 +101,19 @@ func (h *hand) owe(tokens int) {
 // of which were waited for.
 func (h *hand) cancel() string {
 	h.t.Helper()
-	at := strings.Fields(h.get(h.state))[1]
+	at := strconv.FormatInt(ratelimiter.Unpack(h.get(h.state), 1), 10)
 	return h.eval("cancel", []string{h.state}, slices.Concat([]string{h.generation()}, handTicks, []string{"7200", "18000", at})...)
 }
 
 // generation is that of the stored rule.
 func (h *hand) generation() string { return strings.Fields(h.read())[1] }
+
+func (h *hand) number() int64 {
+	h.t.Helper()
+	n, err := strconv.ParseInt(h.generation(), 10, 64)
+	require.NoError(h.t, err)
+	return n
+}
 
 func (h *hand) get(key string) string {
 	h.t.Helper()

@@ -33,6 +33,8 @@ type rule struct {
 // ruleTexts are the numbers as scripts get them.
 type ruleTexts struct {
 	generation, reset, gain, perToken, full, unit string
+
+	one string // of take.lua: one request for one token
 }
 
 // ruleUnits are the units of time, finest first, in µs. A coarser one does not
@@ -101,6 +103,7 @@ func (r *rule) identify(generation, reset int64) *rule {
 	r.generation, r.reset = generation, reset
 	r.texts = ruleTexts{
 		decimal(generation), decimal(reset), decimal(r.gain), decimal(r.perToken), decimal(r.full), decimal(r.unit),
+		pack(generation, r.gain, r.perToken, r.full, r.unit, r.perToken, 1),
 	}
 	return r
 }

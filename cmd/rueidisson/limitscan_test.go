@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -119,15 +120,29 @@ func TestLimitTop(t *testing.T) {
 func TestLimitTopKnowsWhatHasComeSince(t *testing.T) {
 	t.Parallel()
 	r := storedRule{Rate: ratelimiter.PerSecond(2).WithBurst(10), generation: 5, reset: 3}
-	for state, want := range map[string]int64{"5 1000000 6 0": 6, "5 1000000 6 1": 5, "5 1000000 20 0": -8, "5 9000000 6 0": 4, "-7 1000000 6 0": 6, "4 1000000 20 0": 2} {
+	for state, want := range map[string]int64{
+		packs(5, 1_000_000, 6, 0): 6, packs(5, 1_000_000, 6, 1): 5, packs(5, 1_000_000, 20, 0): -8, packs(5, 9_000_000, 6, 0): 4,
+		packs(-7, 1_000_000, 6, 0): 6, packs(4, 1_000_000, 20, 0): 2,
+	} {
 		one, ok := r.scarce("api", "api:{u}", state, 2_000_000)
 		assert.True(t, ok, state)
 		assert.Equal(t, want, one.Remaining, state)
 	}
-	for _, state := range []string{"5 1000000 2 0", "2 1000000 9 0", "", "5 1 2", "a b c d", "1 2 3 4 5 6"} {
+	for _, state := range []string{
+		packs(5, 1_000_000, 2, 0), packs(2, 1_000_000, 9, 0), "", packs(5, 1, 2), packs(1, 2, 3, 4, 5, 6), "5 1000000 6 0", "something of 28 letters it is",
+	} {
 		_, ok := r.scarce("api", "api:{u}", state, 2_000_000)
 		assert.False(t, ok, state)
 	}
+}
+
+// packs writes numbers as a bucket's state holds them.
+func packs(numbers ...int64) string {
+	var text []byte
+	for _, n := range numbers {
+		text = append(text, binary.BigEndian.AppendUint64(nil, uint64(n))[1:]...)
+	}
+	return string(text)
 }
 
 func TestLimitListAndTopLookAtAllMasters(t *testing.T) {

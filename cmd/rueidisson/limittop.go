@@ -130,12 +130,12 @@ func (p *topping) print(least []scarce) error {
 	return w.Flush()
 }
 
-// scarce is the bucket of a key at server time now, by its state "generation t w
-// f b": w tokens and a part of one were missing as of t. It is none if it is
-// full and not blocked, or left over from before the rate was lifted.
+// scarce is the bucket of a key at server time now, by its state, the numbers
+// generation, t, w, f and b: w tokens and a part of one were missing as of t. It is
+// none if it is full and not blocked, or left over from before the rate was lifted.
 func (r storedRule) scarce(name, redisKey, state string, now int64) (one scarce, ok bool) {
-	numbers, ok := numbersOf(strings.Fields(state))
-	if !ok || len(numbers) < 4 || len(numbers) > 5 || unlimited(r.Rate) {
+	numbers := packed(state)
+	if len(numbers) < 4 || len(numbers) > 5 || unlimited(r.Rate) {
 		return one, false
 	}
 	one = scarce{Name: name, Limit: r.Burst}
@@ -152,6 +152,26 @@ func (r storedRule) scarce(name, redisKey, state string, now int64) (one scarce,
 		one.Remaining -= r.missing(w, now-t)
 	}
 	return one, one.Remaining < r.Burst || one.BlockedMS > 0
+}
+
+// packed is the numbers of a state: seven bytes each, the highest first. It is
+// none if that is another string: what people write would be above 2^53.
+func packed(state string) (numbers []int64) {
+	const width = 7
+	if len(state)%width != 0 {
+		return nil
+	}
+	for at := 0; at < len(state); at += width {
+		n := int64(int8(state[at]))
+		for _, b := range []byte(state[at+1 : at+width]) {
+			n = n<<8 | int64(b)
+		}
+		if n > 1<<53 {
+			return nil
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
 }
 
 // missing is how many of w tokens still are after some µs.

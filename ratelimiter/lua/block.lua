@@ -1,6 +1,7 @@
 -- block.lua: grant nothing for a while. It replaces an earlier block, but what was reserved for the end of that keeps it.
 --
--- KEYS[1]  state of the bucket, see bucket.lua
+-- Include: state.lua
+-- KEYS[1]  state of the bucket
 -- ARGV[1]  generation of the rule, for a bucket that is full
 -- ARGV[2]  for how long from now, µs
 --
@@ -9,15 +10,13 @@
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local till = now + ARGV[2]
-local text, left = ARGV[1] .. ' 0 0 0', 0
+local g, t, w, f, earlier, left = tonumber(ARGV[1]), 0, 0, 0, 0, 0
 local state = redis.call('GET', KEYS[1])
 if state then
-	local t, earlier
-	text, t, earlier = string.match(state, '^(%-?%d+ (%d+) %d+ %d+) ?(%d*)$')
-	if not text then
+	g, t, w, f, earlier = load(state)
+	if not g then
 		return redis.error_reply('WRONGTYPE ' .. KEYS[1] .. ' is not the state of a rate limiter')
 	end
-	t, earlier = tonumber(t), tonumber(earlier) or 0
 	if t > till and t <= earlier then
 		till = earlier
 	end
@@ -27,5 +26,5 @@ local px = math.ceil((till - now) / 1000) + 1
 if px < left then
 	px = left
 end
-redis.call('SET', KEYS[1], text .. string.format(' %.0f', till), 'PX', string.format('%.0f', px))
+redis.call('SET', KEYS[1], struct.pack('>i7i7i7i7i7', g, t, w, f, till), 'PX', px)
 return till

@@ -1,14 +1,8 @@
--- bucket.lua: how a bucket is kept, and what time does to it; the server's clock.
+-- bucket.lua: the server's clock, what time does to a bucket, and how that is written.
 --
--- A state is "generation t w f" or "generation t w f b": w tokens and f ticks are missing as of server time t, µs; nothing
--- is granted before b, µs. Full and not blocked means absent.
+-- Include: state.lua
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
-
--- load is the parts of a state, the last '' where there is no block; nil if the text is none.
-local function load(state)
-	return string.match(state, '^(%-?%d+) (%d+) (%d+) (%d+) ?(%d*)$')
-end
 
 -- later is how many of q ticks that are missing at t still are at a time from t on.
 local function later(q, t, at, unit, gain)
@@ -27,20 +21,23 @@ local function known(t, today, waiting, block)
 	return (waiting or block > now) and today + 1000000 or today
 end
 
--- save writes what is missing.
+-- save writes what is missing, and returns the state.
 local function save(key, g, t, q, block, gain, per, unit)
 	if q == 0 and block <= now then
 		return redis.call('DEL', key)
 	end
-	local w = math.floor(q / per)
-	local text = string.format('%s %.0f %.0f %.0f', g, t, w, q - w * per)
-	local px = (math.ceil(q / gain) * unit + t - now) / 1000
-	if block > now then
-		text = text .. string.format(' %.0f', block)
+	local f = q % per
+	local px = ((q / gain + 1) * unit + t - now) / 1000
+	local state
+	if block <= now then
+		state = struct.pack('>i7i7i7i7', g, t, (q - f) / per, f)
+	else
+		state = struct.pack('>i7i7i7i7i7', g, t, (q - f) / per, f, block)
 		if px < (block - now) / 1000 then
 			px = (block - now) / 1000
 		end
 	end
-	px = math.ceil(px) + 1
-	redis.call('SET', key, text, 'PX', string.format('%.0f', px < 100000000000000 and px or 100000000000000))
+	px = px - px % 1 + 2
+	redis.call('SET', key, state, 'PX', px < 100000000000000 and px or 100000000000000)
+	return state
 end

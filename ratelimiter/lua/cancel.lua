@@ -17,14 +17,13 @@ if not state then
 	return {}
 end
 local g, at, w, f, block = load(state)
-if g ~= ARGV[1] then
+if g ~= tonumber(ARGV[1]) then
 	return {}
 end
 local gain, per, full, unit = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local today = now - now % unit
 local q = w * per + f
-block = tonumber(block) or 0
-local t = known(tonumber(at), today, q > full, block)
+local t = known(at, today, q > full, block)
 if t < today then
 	q, t = later(q, t, today, unit, gain), today
 end

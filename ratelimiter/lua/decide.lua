@@ -29,7 +29,7 @@ end
 -- fraction of one counts as one. Time before the rule was set refills nothing. Rules that travel with the call may take
 -- turns on one key, so among them debt stays, too. It is nil if the state's rule is the newer one.
 local function adopt(b, g, w, f)
-	local theirs, mine = tonumber(g), tonumber(b.g)
+	local theirs, mine = g, b.g
 	if mine > 0 and theirs > mine and b.reset >= 0 then
 		return nil
 	end
@@ -62,7 +62,7 @@ end
 local function open(i)
 	local at = (i - 1) * FIELDS
 	local b = {
-		g = ARGV[at + 1], reset = tonumber(ARGV[at + 2]), a = tonumber(ARGV[at + 3]), c = tonumber(ARGV[at + 4]),
+		g = tonumber(ARGV[at + 1]), reset = tonumber(ARGV[at + 2]), a = tonumber(ARGV[at + 3]), c = tonumber(ARGV[at + 4]),
 		k = tonumber(ARGV[at + 5]), u = tonumber(ARGV[at + 6]), debt = tonumber(ARGV[at + 7]), q = 0, block = 0,
 	}
 	b.now = now - now % b.u
@@ -73,20 +73,20 @@ local function open(i)
 		if not g then
 			return nil, redis.error_reply('WRONGTYPE ' .. KEYS[i] .. ' is not the state of a rate limiter')
 		end
-		b.t = tonumber(t)
-		if block ~= '' and tonumber(block) > now then
-			b.block = up(tonumber(block), b.u)
+		b.t = t
+		if block > now then
+			b.block = up(block, b.u)
 		end
 		if g == b.g then
 			b.q = w * b.c + f
 		else
-			b.q = adopt(b, g, tonumber(w), tonumber(f))
+			b.q = adopt(b, g, w, f)
 			if not b.q then
 				return nil
 			end
 			-- A refusal keeps it, too, or the key would expire as the old rule said. Not among rules that take turns: each turn
 			-- rounds up.
-			b.changed = tonumber(g) > 0 and tonumber(b.g) > 0
+			b.changed = g > 0 and b.g > 0
 		end
 	end
 	-- A refusal keeps this, too: unwritten, nothing would refill until the clock has caught up.

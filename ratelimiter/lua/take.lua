@@ -2,43 +2,39 @@
 --
 -- Include: bucket.lua
 -- KEYS[1]  state of the bucket
--- ARGV[1]  generation of the rule
--- ARGV[2]  ticks gained per unit of time
--- ARGV[3]  ticks per token
--- ARGV[4]  ticks when full
--- ARGV[5]  unit of time, µs
--- ARGV[6]  ticks that one request takes
--- ARGV[7]  how many such requests there are
+-- ARGV[1]  seven numbers of seven bytes: generation of the rule; ticks gained per unit of time; ticks per token; ticks
+--          when full; unit of time, µs; ticks that one request takes; how many such requests there are
 --
--- Returns  nil    the state is of another generation, blocked, or of the future: decide.lua has to be asked; nothing was
---                 done
---          array  {ticks missing afterwards, t, server time now, how many requests are granted}
+-- Returns  nil     the state is of another generation, blocked, or of the future: decide.lua has to be asked; nothing was
+--                  done
+--          string  the state afterwards: all are granted, and t is the server's time
+--          array   {ticks missing afterwards, t, server time now, how many requests are granted}
 -- Replay   unsafe: a second run takes again
-local q, t = 0, now - now % ARGV[5]
+local generation, gain, per, full, unit, cost, m = struct.unpack('>i7i7i7i7i7i7i7', ARGV[1])
+local q, t = 0, now - now % unit
 local state = redis.call('GET', KEYS[1])
 if state then
 	local g, at, w, f, block = load(state)
-	if g ~= ARGV[1] or block ~= '' then
+	if g ~= generation or block > 0 then
 		return nil
 	end
-	q = w * ARGV[3] + f
-	at = tonumber(at)
+	q = w * per + f
 	if at <= t then
-		q = later(q, at, t, ARGV[5], ARGV[2])
+		q = later(q, at, t, unit, gain)
 	elseif at <= t + 1000000 then
 		t = at
 	else
 		return nil
 	end
 end
-local cost, m = tonumber(ARGV[6]), tonumber(ARGV[7])
-local k = math.floor((ARGV[4] - q) / cost)
-if k <= 0 then
+local k = (full - q) / cost
+if k < 1 then
 	return {q, t, now, 0}
 end
-if k > m then
-	k = m
-end
+k = k < m and k - k % 1 or m
 q = q + k * cost
-save(KEYS[1], ARGV[1], t, q, 0, ARGV[2], ARGV[3], ARGV[5])
+state = save(KEYS[1], generation, t, q, 0, gain, per, unit)
+if k == m and t == now then
+	return state
+end
 return {q, t, now, k}
