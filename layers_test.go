@@ -29,7 +29,7 @@ const (
 	root                  // the client
 	adapter               // what builds on the root, each for one library that the root does not link
 	object                // one kind of object for each package
-	base                  // public, and below the objects: no package of ours under it
+	base                  // below the objects, public or what the command line reads, too: no package of ours under it
 	core                  // internal/engine
 	part                  // the other internal packages: each on its own
 	testHelp              // internal packages that only tests, programs and each other use
@@ -49,6 +49,7 @@ var layers = map[string]layer{
 	"ratelimiter/grpclimit": adapter,
 	"codec":                 base,
 	"internal":              part,
+	"internal/bucket":       base,
 	"internal/engine":       core,
 	"internal/embedded":     testHelp,
 	"internal/locktest":     testHelp,
@@ -249,6 +250,9 @@ func TestTheLayersForbid(t *testing.T) {
 		{"otel", "", true},
 		{"otel", "internal/engine", false},
 		{"ratelimiter", "internal/combine", true},
+		{"ratelimiter", "internal/bucket", true},
+		{"cmd/rueidisson", "internal/bucket", true},
+		{"internal/bucket", "internal/keys", false},
 		{"ratelimiter", "lock", false},
 		{"ratelimiter/redissonlimiter", "ratelimiter", true},
 		{"ratelimiter/redissonlimiter", "internal/engine", true},

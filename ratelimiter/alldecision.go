@@ -19,7 +19,7 @@ func (a *answer) decisions(q *ask) AllDecision {
 	d := AllDecision{Members: make([]Decision, q.members())}
 	for i := range d.Members {
 		b, n := a.of(i), q.of(i).n
-		d.Members[i] = b.decision(a.ok || b.has(n), n)
+		d.Members[i] = decisionOf(b, a.ok || b.Has(n), n)
 	}
 	d.Decision = tightest(d.Members, a.ok)
 	return d
@@ -30,12 +30,12 @@ func (a *answer) decisions(q *ask) AllDecision {
 func (a *ask) refusedAtOnce() (d AllDecision, at bool) {
 	for i := range a.members() {
 		r := a.of(i).r
-		one := Decision{Limit: r.Burst, Rate: r.Rate}
+		one := Decision{Limit: r.Burst, Rate: rateOf(r.Rate)}
 		switch {
-		case r.paused:
+		case r.Paused:
 			one, at = pausedDecision(r), true
-		case r.settled():
-			one, at = r.decision(), at || r.none()
+		case r.Settled():
+			one, at = settledDecision(r), at || r.None()
 		}
 		d.Members = append(d.Members, one)
 	}
@@ -46,7 +46,7 @@ func (a *ask) refusedAtOnce() (d AllDecision, at bool) {
 // paused reports whether a member is.
 func (a *ask) paused() bool {
 	for i := range a.members() {
-		if a.of(i).r.paused {
+		if a.of(i).r.Paused {
 			return true
 		}
 	}

@@ -3,6 +3,8 @@ package ratelimiter
 import (
 	"context"
 	"fmt"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // Allow reports whether each member has a token now, and takes them.
@@ -62,7 +64,7 @@ func (a *Combined) tryTake(ctx context.Context, n []int64) (AllDecision, error) 
 
 // decide is what the rules say.
 func (a *Combined) decide(ctx context.Context, n []int64) (AllDecision, error) {
-	q, err := a.ask(ctx, n, take)
+	q, err := a.ask(ctx, n, bucket.Take)
 	if err != nil {
 		return AllDecision{}, err
 	}
@@ -83,7 +85,7 @@ func (a *Combined) decide(ctx context.Context, n []int64) (AllDecision, error) {
 }
 
 // ask checks a request, and knows the rules by which it is made.
-func (a *Combined) ask(ctx context.Context, n []int64, k kind) (ask, error) {
+func (a *Combined) ask(ctx context.Context, n []int64, k bucket.Kind) (ask, error) {
 	if a.bad != nil {
 		return ask{}, a.bad
 	}
@@ -102,9 +104,9 @@ func (a *Combined) ask(ctx context.Context, n []int64, k kind) (ask, error) {
 		switch {
 		case err != nil:
 			return ask{}, fmt.Errorf("%v: %w", b, err)
-		case r.Type == PerClient && !r.settled():
+		case r.Type == bucket.PerClient && !r.Settled():
 			return ask{}, fmt.Errorf("%w: %v has a rate per client", ErrOption, b)
-		case k == take && want > r.Burst && !r.none(), k == reserve && r.exceeds(want):
+		case k == bucket.Take && want > r.Burst && !r.None(), k == bucket.Reserve && r.Exceeds(want):
 			return ask{}, fmt.Errorf("%v: %w", b, exceedsBurst(want, r))
 		}
 		one := b.wants(r, want, k)
@@ -124,7 +126,7 @@ func of(n []int64, member int) int64 { return n[min(member, len(n)-1)] }
 // expected one, is an error, but for a refund, which was done.
 func (a *Combined) do(ctx context.Context, q ask) (answer, error) {
 	c := a.members[0].core
-	if q.kind == refund {
+	if q.Kind == bucket.Refund {
 		return insist(ctx, c.e, func(ctx context.Context) (answer, error) { return c.table.Do(ctx, a.key, q) })
 	}
 	got, err := c.table.Do(ctx, a.key, q)
@@ -132,7 +134,7 @@ func (a *Combined) do(ctx context.Context, q ask) (answer, error) {
 		return answer{}, err
 	}
 	for i, b := range a.members {
-		if err := b.unexpected(got.of(i).r); err != nil {
+		if err := b.unexpected(got.of(i).Rule); err != nil {
 			c.left(a.key, q, got)
 			return answer{}, fmt.Errorf("%v: %w", b, err)
 		}
@@ -143,7 +145,7 @@ func (a *Combined) do(ctx context.Context, q ask) (answer, error) {
 // exceed is the error of a refusal that no wait would end.
 func (a *Combined) exceed(q *ask, got *answer) error {
 	for i, b := range a.members {
-		if r, n := got.of(i).r, q.of(i).n; n > r.Burst && !r.none() || q.kind == reserve && r.none() {
+		if r, n := got.of(i).Rule, q.of(i).n; n > r.Burst && !r.None() || q.Kind == bucket.Reserve && r.None() {
 			return fmt.Errorf("%v: %w", b, exceedsBurst(n, r))
 		}
 	}
@@ -161,7 +163,7 @@ func (a *Combined) Peek(ctx context.Context) (AllDecision, error) {
 }
 
 func (a *Combined) peek(ctx context.Context) (AllDecision, error) {
-	q, err := a.ask(ctx, []int64{1}, peek)
+	q, err := a.ask(ctx, []int64{1}, bucket.Peek)
 	if err != nil {
 		return AllDecision{}, err
 	}
@@ -171,7 +173,7 @@ func (a *Combined) peek(ctx context.Context) (AllDecision, error) {
 	}
 	d, allowed := got.decisions(&q), got.ok
 	for i := range d.Members {
-		if q.of(i).r.paused {
+		if q.of(i).r.Paused {
 			d.Members[i].pause()
 			allowed = false
 		}
@@ -199,7 +201,7 @@ func (a *Combined) RefundEach(ctx context.Context, n ...int64) error {
 }
 
 func (a *Combined) refund(ctx context.Context, n []int64) error {
-	q, err := a.ask(ctx, a.deciding(n), refund)
+	q, err := a.ask(ctx, a.deciding(n), bucket.Refund)
 	if err == nil {
 		_, err = a.do(ctx, q)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // Wait waits for one token of each member. See [Combined.WaitN].
@@ -26,7 +28,7 @@ func (a *Combined) WaitN(ctx context.Context, n int64) error {
 func (a *Combined) waitN(ctx context.Context, n []int64) error {
 	c := a.members[0].core
 	for began := c.e.Mono(); ; {
-		q, err := a.ask(ctx, n, reserve)
+		q, err := a.ask(ctx, n, bucket.Reserve)
 		if err != nil {
 			a.reserved(ctx, n, nil, nil, err)
 			return err
@@ -81,9 +83,9 @@ func (a *Combined) refused(q *ask, got *answer) error {
 	}
 	worst, latest := 0, time.Duration(-1)
 	for i := range a.members {
-		if delay := got.of(i).enough(q.of(i).n); delay > latest {
+		if delay := got.of(i).Enough(q.of(i).n); delay > latest {
 			worst, latest = i, delay
 		}
 	}
-	return fmt.Errorf("%v: %w", a.members[worst], got.of(worst).refused(q, q.of(worst).n))
+	return fmt.Errorf("%v: %w", a.members[worst], refusedBy(got.of(worst), q, q.of(worst).n))
 }

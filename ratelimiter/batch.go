@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/combine"
 )
 
@@ -12,10 +13,6 @@ type (
 	call  = combine.Call[ask, answer]
 	batch = []*call
 )
-
-// maxRuns bounds the work of one script call: as many single requests of two
-// buckets took less than half a millisecond, the round trip included.
-const maxRuns = 128
 
 // cut is how many of the waiting calls go out as one: those by the same rules
 // and bounds of debt, in no more than maxRuns runs.
@@ -27,17 +24,17 @@ func cut(waiting batch) int {
 		if !a.sameBuckets(&waiting[0].Ask) {
 			return i
 		}
-		if !a.counts() {
+		if !a.Counts() {
 			continue
 		}
-		if a.debt > 0 {
+		if a.Debt > 0 {
 			if owing != nil && !a.sameDebts(owing) {
 				return i
 			}
 			owing = a
 		}
 		if last == nil || !a.alike(last) {
-			if runs++; runs > maxRuns {
+			if runs++; runs > bucket.MaxRuns {
 				return i
 			}
 		}
@@ -53,7 +50,7 @@ func (a *ask) sameBuckets(b *ask) bool {
 		return false
 	}
 	for i := range a.members() {
-		if x, y := a.of(i), b.of(i); x.state != y.state || x.r.generation != y.r.generation {
+		if x, y := a.of(i), b.of(i); x.state != y.state || x.r.Generation != y.r.Generation {
 			return false
 		}
 	}
@@ -89,7 +86,7 @@ func (h *hub) send(_ string, b batch) error {
 
 func refunds(b batch) (back batch) {
 	for _, one := range b {
-		if one.Ask.kind == refund {
+		if one.Ask.Kind == bucket.Refund {
 			back = append(back, one)
 		}
 	}
@@ -133,15 +130,15 @@ func (x *exchange) renew() error {
 	x.adopt = true
 	for i := range x.members {
 		m := &x.members[i]
-		if m.generation < 0 {
+		if m.Generation < 0 {
 			continue
 		}
 		now, err := m.core.refresh() // not one that was under way
 		if err != nil {
 			return err
 		}
-		x.adopt = x.adopt && now.generation <= m.generation
-		m.rule = now
+		x.adopt = x.adopt && now.Generation <= m.Generation
+		m.Rule = now
 	}
 	return nil
 }
@@ -149,7 +146,7 @@ func (x *exchange) renew() error {
 // giveBackTokens makes a refund that nobody waits for. Like giveBack, it is
 // called by tasks that Close waits for.
 func (h *hub) giveBackTokens(p part) {
-	a := p.alone(refund)
+	a := p.alone(bucket.Refund)
 	if !h.table.Post(p.state, a) {
 		_ = h.follow(batch{{Ask: a}})
 	}
@@ -163,20 +160,17 @@ func (h *hub) left(_ string, a ask, got answer) { h.undo(&a, &got, h.e.Mono()) }
 func (h *hub) undo(a *ask, got *answer, answered time.Duration) {
 	for i := range a.members() {
 		p := a.of(i)
-		if got.ok && a.kind == reserve {
-			h.giveBack(p, *got.of(i), after(answered, got.of(i).delay()))
+		if got.ok && a.Kind == bucket.Reserve {
+			h.giveBack(p, *got.of(i), bucket.Later(answered, got.of(i).Delay()))
 			continue
 		}
-		if !got.ok || a.kind != take {
+		if !got.ok || a.Kind != bucket.Take {
 			p.n = 0
 		}
-		p.r, p.n = got.of(i).r, p.n*got.taken+got.extra
+		p.r, p.n = got.of(i).Rule, p.n*got.taken+got.extra
 		if p.n > 0 {
 			h.forgetDenial(p.state)
 			h.giveBackTokens(p)
 		}
 	}
 }
-
-// after is a time by so much later.
-func after(t, d time.Duration) time.Duration { return t + min(d, forever-t) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -29,10 +30,10 @@ import (
 // error and cause; [ErrClosed]; Redis' and the network's.
 type Bucket struct {
 	*handle
-	key   string // as the caller wrote it, "" without
-	state string // where it is kept
-	own   *rule  // that travels with the call
-	bad   error  // what every operation returns
+	key   string       // as the caller wrote it, "" without
+	state string       // where it is kept
+	own   *bucket.Rule // that travels with the call
+	bad   error        // what every operation returns
 }
 
 // handle is what the buckets of one handle on a limiter have in common.
@@ -100,22 +101,22 @@ func (b *Bucket) decide(ctx context.Context, n int64) (answer, error) {
 	switch {
 	case err != nil:
 		return answer{}, err
-	case n > r.Burst && !r.none():
+	case n > r.Burst && !r.None():
 		return answer{}, exceedsBurst(n, r)
-	case r.paused:
-		return answer{bucket: bucket{r: r}, paused: true}, nil
+	case r.Paused:
+		return answer{State: bucket.State{Rule: r}, paused: true}, nil
 	}
-	a, err := b.answer(ctx, b.wants(r, n, take))
+	a, err := b.answer(ctx, b.wants(r, n, bucket.Take))
 	switch {
 	case err != nil:
 		return answer{}, err
-	case !a.ok && n > a.r.Burst && !a.r.none(): // by a rule that came meanwhile
-		return answer{}, exceedsBurst(n, a.r)
+	case !a.ok && n > a.Rule.Burst && !a.Rule.None(): // by a rule that came meanwhile
+		return answer{}, exceedsBurst(n, a.Rule)
 	}
 	return a, nil
 }
 
-func exceedsBurst(n int64, r *rule) error {
+func exceedsBurst(n int64, r *bucket.Rule) error {
 	return fmt.Errorf("%w: %d tokens of %v", ErrExceedsBurst, n, r.Rate)
 }
 
@@ -123,15 +124,15 @@ func exceedsBurst(n int64, r *rule) error {
 // take until the end of the pause is known.
 const askAgain = staleAfter
 
-func pausedDecision(r *rule) Decision {
-	return Decision{Paused: true, Limit: r.Burst, Rate: r.Rate, RetryAfter: askAgain, ResetAfter: askAgain}
+func pausedDecision(r *bucket.Rule) Decision {
+	return Decision{Paused: true, Limit: r.Burst, Rate: rateOf(r.Rate), RetryAfter: askAgain, ResetAfter: askAgain}
 }
 
 // wants is an ask of the bucket.
-func (b *Bucket) wants(r *rule, n int64, k kind) ask {
-	a := ask{core: b.core, state: b.state, r: r, n: n, kind: k}
-	if k == reserve || k == charge {
-		a.debt = b.debt(r)
+func (b *Bucket) wants(r *bucket.Rule, n int64, k bucket.Kind) ask {
+	a := ask{core: b.core, state: b.state, Want: bucket.Want{Rule: r, N: n, Kind: k}}
+	if k == bucket.Reserve || k == bucket.Charge {
+		a.Debt = b.debt(r)
 	}
 	return a
 }
@@ -139,11 +140,12 @@ func (b *Bucket) wants(r *rule, n int64, k kind) ask {
 // answer decides in the process where it can, and asks the server otherwise.
 func (b *Bucket) answer(ctx context.Context, a ask) (answer, error) {
 	switch {
-	case a.r.settled():
+	case a.Rule.Settled():
 		return a.settle(), nil
-	case a.r.Type == PerClient:
-		return b.core.meters.answer(b.state, a, b.core.e.Now().Mono), nil
-	case a.kind == take && b.prefetch > 0:
+	case a.Rule.Type == bucket.PerClient:
+		got, taken := b.core.meters.Answer(b.state, a.Want, b.core.e.Now().Mono)
+		return answer{State: got, ok: taken > 0, taken: taken}, nil
+	case a.Kind == bucket.Take && b.prefetch > 0:
 		return b.fromStock(ctx, a)
 	}
 	return b.askServer(ctx, a)
@@ -152,9 +154,9 @@ func (b *Bucket) answer(ctx context.Context, a ask) (answer, error) {
 // askServer asks, unless the answer is known.
 func (b *Bucket) askServer(ctx context.Context, a ask) (answer, error) {
 	switch {
-	case a.kind == take && b.denial:
+	case a.Kind == bucket.Take && b.denial:
 		return b.unlessDenied(ctx, a)
-	case a.kind == charge || a.kind == refund:
+	case a.Kind == bucket.Charge || a.Kind == bucket.Refund:
 		c, state := b.core, b.state // b itself stays on its caller's stack
 		return insist(ctx, c.e, func(ctx context.Context) (answer, error) { return c.table.Do(ctx, state, a) })
 	}
@@ -164,8 +166,8 @@ func (b *Bucket) askServer(ctx context.Context, a ask) (answer, error) {
 // do asks the server.
 func (b *Bucket) do(ctx context.Context, a ask) (answer, error) {
 	got, err := b.core.table.Do(ctx, b.state, a)
-	if err == nil && a.kind.undoable() {
-		if err = b.unexpected(got.r); err != nil {
+	if err == nil && a.Kind.Undoable() {
+		if err = b.unexpected(got.Rule); err != nil {
 			b.core.left(b.state, a, got)
 		}
 	}
@@ -174,19 +176,19 @@ func (b *Bucket) do(ctx context.Context, a ask) (answer, error) {
 
 // unexpected is the error of an answer by a rate that came meanwhile, and is
 // not the expected one.
-func (b *Bucket) unexpected(r *rule) error {
-	if b.own != nil || b.expected == nil || r.Rate == *b.expected {
+func (b *Bucket) unexpected(r *bucket.Rule) error {
+	if b.own != nil || b.expected == nil || rateOf(r.Rate) == *b.expected {
 		return nil
 	}
 	return b.otherRate(r)
 }
 
-func (b *Bucket) otherRate(r *rule) error {
+func (b *Bucket) otherRate(r *bucket.Rule) error {
 	return fmt.Errorf("%w: %v, not %v", ErrOtherRate, r.Rate, *b.expected)
 }
 
 // ruleFor is the rule in force, after the checks that all requests share.
-func (b *Bucket) ruleFor(ctx context.Context, n int64) (*rule, error) {
+func (b *Bucket) ruleFor(ctx context.Context, n int64) (*bucket.Rule, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -197,7 +199,7 @@ func (b *Bucket) ruleFor(ctx context.Context, n int64) (*rule, error) {
 		return b.own, nil
 	}
 	r, err := b.core.rule(ctx)
-	if err == nil && b.expected != nil && r.Rate != *b.expected {
+	if err == nil && b.expected != nil && rateOf(r.Rate) != *b.expected {
 		return nil, b.otherRate(r)
 	}
 	return r, err
@@ -217,9 +219,9 @@ func (b *Bucket) peek(ctx context.Context) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	a, err := b.answer(ctx, b.wants(r, 1, peek))
+	a, err := b.answer(ctx, b.wants(r, 1, bucket.Peek))
 	if err == nil {
-		err = b.unexpected(a.r)
+		err = b.unexpected(a.Rule)
 	}
 	if err != nil {
 		return Decision{}, err
@@ -228,7 +230,7 @@ func (b *Bucket) peek(ctx context.Context) (Decision, error) {
 		a = b.core.stocks.beside(a, b.state, b.core.e.Now().Mono)
 	}
 	d := a.decision(1)
-	if r.paused {
+	if r.Paused {
 		d.pause()
 	}
 	return d, nil
@@ -253,15 +255,15 @@ func (b *Bucket) Charge(ctx context.Context, n int64) (Decision, error) {
 	if err != nil {
 		return Decision{}, b.failed("charge", err)
 	}
-	a, err := b.answer(ctx, b.wants(r, n, charge))
+	a, err := b.answer(ctx, b.wants(r, n, bucket.Charge))
 	if err == nil && !a.ok {
-		err = exceedsDebt(n, b.debt(a.r))
+		err = exceedsDebt(n, b.debt(a.Rule))
 	}
 	if err != nil {
 		return Decision{}, b.failed("charge", err)
 	}
 	d := a.decision(1)
-	d.Allowed, d.RetryAfter = true, a.enough(1)
+	d.Allowed, d.RetryAfter = true, a.Enough(1)
 	return d, nil
 }
 
@@ -293,7 +295,7 @@ func (b *Bucket) Settle(ctx context.Context, reserved, actual int64) error {
 func (b *Bucket) Refund(ctx context.Context, n int64) error {
 	r, err := b.ruleFor(ctx, n)
 	if err == nil {
-		_, err = b.answer(ctx, b.wants(r, n, refund))
+		_, err = b.answer(ctx, b.wants(r, n, bucket.Refund))
 	}
 	return b.failed("refund", err)
 }
@@ -307,7 +309,7 @@ func (b *Bucket) Refund(ctx context.Context, n int64) error {
 func (b *Bucket) Reset(ctx context.Context) error {
 	err := b.usable(ctx)
 	if err == nil {
-		b.core.meters.reset(b.state)
+		b.core.meters.Reset(b.state)
 		err = b.overturn(ctx, resetScript)
 	}
 	return b.failed("reset", err)
@@ -333,15 +335,15 @@ func (b *Bucket) Block(ctx context.Context, d time.Duration) error {
 	return b.failed("block", err)
 }
 
-func (b *Bucket) block(ctx context.Context, r *rule, d time.Duration) error {
+func (b *Bucket) block(ctx context.Context, r *bucket.Rule, d time.Duration) error {
 	switch {
-	case r.Type == PerClient && r.settled():
+	case r.Type == bucket.PerClient && r.Settled():
 		return nil
-	case r.Type == PerClient:
-		b.core.meters.setBlock(b.state, r, b.core.e.Now().Mono, d)
+	case r.Type == bucket.PerClient:
+		b.core.meters.SetBlock(b.state, r, b.core.e.Now().Mono, d)
 		return nil
 	}
-	return b.overturn(ctx, blockScript, r.texts.generation, decimal(int64(d/time.Microsecond)))
+	return b.overturn(ctx, blockScript, r.Texts.Generation, bucket.Decimal(int64(d/time.Microsecond)))
 }
 
 // overturn runs a script after which nothing that was learnt of the bucket is

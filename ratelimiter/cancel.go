@@ -1,47 +1,37 @@
 package ratelimiter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/combine"
 )
 
-// cancellation is a reservation that is given back.
-type cancellation struct {
-	state  string
-	ticks  int64  // that are held still
-	a      bucket // as the reservation left it
-	unused bool   // also if its time has come
-	due    time.Duration
-}
-
 type (
-	cancelTable = combine.Table[string, cancellation, struct{}]
-	cancelCall  = combine.Call[cancellation, struct{}]
+	cancelTable = combine.Table[string, bucket.Cancellation, struct{}]
+	cancelCall  = combine.Call[bucket.Cancellation, struct{}]
 )
 
 func (h *hub) newCancelTable() *cancelTable {
-	return combine.New(combine.Config[string, cancellation, struct{}]{
+	return combine.New(combine.Config[string, bucket.Cancellation, struct{}]{
 		Send: func(state string, _ int, b []*cancelCall) error { return h.sendCancels(state, b) },
 		Cut:  cutCancels, Spawn: h.e.Spawn, Closed: ErrClosed,
 	})
 }
 
 // cancel gives back what a reservation still holds.
-func (h *hub) cancel(ctx context.Context, x cancellation) error {
+func (h *hub) cancel(ctx context.Context, x bucket.Cancellation) error {
 	switch {
-	case x.a.r.settled():
+	case x.Left.Rule.Settled():
 		return nil
-	case x.a.r.Type == PerClient:
-		h.sleepers.give([]cancellation{x}, h.e.Mono(), h.onMeter)
+	case x.Left.Rule.Type == bucket.PerClient:
+		h.sleepers.Give([]bucket.Cancellation{x}, h.e.Mono(), h.onMeter)
 		return nil
 	}
-	_, err := h.cancels.Do(ctx, x.state, x)
+	_, err := h.cancels.Do(ctx, x.State, x)
 	return err
 }
 
@@ -49,12 +39,12 @@ func (h *hub) cancel(ctx context.Context, x cancellation) error {
 // What cannot be given back is forfeited. Whoever calls it is a task that Close
 // waits for, so that it can be done here if it is too late for another
 // goroutine.
-func (h *hub) giveBack(p part, a bucket, due time.Duration) {
-	x := cancellation{p.state, a.r.ticks(p.n), a, true, due}
+func (h *hub) giveBack(p part, a bucket.State, due time.Duration) {
+	x := bucket.Cancellation{State: p.state, Ticks: a.Rule.Ticks(p.n), Left: a, Unused: true, Due: due}
 	switch {
-	case a.r.settled():
-	case a.r.Type == PerClient:
-		h.sleepers.give([]cancellation{x}, h.e.Mono(), h.onMeter)
+	case a.Rule.Settled():
+	case a.Rule.Type == bucket.PerClient:
+		h.sleepers.Give([]bucket.Cancellation{x}, h.e.Mono(), h.onMeter)
 	case !h.cancels.Post(p.state, x):
 		_ = h.sendCancels(p.state, []*cancelCall{{Ask: x}})
 	}
@@ -63,7 +53,7 @@ func (h *hub) giveBack(p part, a bucket, due time.Duration) {
 // cutCancels lets those go out together that were reserved by one rule.
 func cutCancels(waiting []*cancelCall) int {
 	for i, c := range waiting {
-		if i == maxRuns || c.Ask.a.r.generation != waiting[0].Ask.a.r.generation {
+		if i == bucket.MaxRuns || c.Ask.Left.Rule.Generation != waiting[0].Ask.Left.Rule.Generation {
 			return i
 		}
 	}
@@ -73,26 +63,26 @@ func cutCancels(waiting []*cancelCall) int {
 // sendCancels gives back what it can of a batch, and of what those who left
 // earlier still hold.
 func (h *hub) sendCancels(state string, b []*cancelCall) error {
-	all := make([]cancellation, len(b))
+	all := make([]bucket.Cancellation, len(b))
 	for i, one := range b {
 		all[i] = one.Ask
 	}
 	defer h.forgetDenial(state)
-	return h.sleepers.give(all, h.e.Mono(), h.onServer)
+	return h.sleepers.Give(all, h.e.Mono(), h.onServer)
 }
 
 // onServer is one exchange.
-func (h *hub) onServer(all []cancellation) (back []int64, err error) {
-	r := all[0].a.r
-	args := []string{r.texts.generation, r.texts.gain, r.texts.perToken, r.texts.full, r.texts.unit}
+func (h *hub) onServer(all []bucket.Cancellation) (back []int64, err error) {
+	r := all[0].Left.Rule
+	args := []string{r.Texts.Generation, r.Texts.Gain, r.Texts.PerToken, r.Texts.Full, r.Texts.Unit}
 	for _, x := range all {
 		unused := "0"
-		if x.unused {
+		if x.Unused {
 			unused = "1"
 		}
-		args = append(args, decimal(x.ticks), decimal(x.waits()), decimal(x.a.t), unused)
+		args = append(args, bucket.Decimal(x.Ticks), bucket.Decimal(x.Waits()), bucket.Decimal(x.Left.AsOf), unused)
 	}
-	answer, err := h.e.Run(context.Background(), cancelScript, []string{all[0].state}, args)
+	answer, err := h.e.Run(context.Background(), cancelScript, []string{all[0].State}, args)
 	if err != nil {
 		return nil, told(err)
 	}
@@ -104,27 +94,9 @@ func (h *hub) onServer(all []cancellation) (back []int64, err error) {
 }
 
 // onMeter does what cancel.lua does.
-func (h *hub) onMeter(all []cancellation) (back []int64, err error) {
+func (h *hub) onMeter(all []bucket.Cancellation) (back []int64, err error) {
 	for _, x := range all {
-		back = append(back, h.meters.cancel(x, h.e.Now().Mono))
+		back = append(back, h.meters.Cancel(x, h.e.Now().Mono))
 	}
 	return back, nil
-}
-
-// waits is the ticks that the reservation had to wait for.
-func (x cancellation) waits() int64 { return max(0, x.a.q-x.a.r.full) }
-
-// begins is when it may be used, by the clock that counts it.
-func (x cancellation) begins() int64 {
-	return x.a.t + x.waits()/x.a.r.gain*x.a.r.unit
-}
-
-// latestFirst is the order in which reservations go back: who reserved early gets
-// back only what nobody behind needs, so those behind have to be gone by then.
-func latestFirst(all []cancellation) {
-	slices.SortStableFunc(all, func(x, y cancellation) int { return earlierFirst(y, x) })
-}
-
-func earlierFirst(x, y cancellation) int {
-	return cmp.Or(cmp.Compare(x.begins(), y.begins()), cmp.Compare(x.waits()%x.a.r.gain, y.waits()%y.a.r.gain))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -17,22 +18,22 @@ import (
 // Whoever is told ErrClosed alone may ask elsewhere: nothing was sent.
 func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 	t.Parallel()
-	asks := func(kinds ...kind) func(r *rule) batch {
-		return func(r *rule) (b batch) {
+	asks := func(kinds ...bucket.Kind) func(r *bucket.Rule) batch {
+		return func(r *bucket.Rule) (b batch) {
 			for _, k := range kinds {
-				b = append(b, &call{Ask: ask{r: r, n: 1, kind: k}})
+				b = append(b, &call{Ask: ask{Want: bucket.Want{Rule: r, N: 1, Kind: k}}})
 			}
 			return b
 		}
 	}
 	for name, c := range map[string]struct {
-		batch func(*rule) batch
+		batch func(*bucket.Rule) batch
 		sent  []string
 		errs  []error
 	}{
-		"takes":   {asks(take, take), nil, []error{ErrClosed}},
-		"refunds": {asks(refund, refund), []string{"decide.lua"}, nil},
-		"both":    {asks(take, refund), []string{"decide.lua"}, []error{ErrUnknown, ErrClosed}},
+		"takes":   {asks(bucket.Take, bucket.Take), nil, []error{ErrClosed}},
+		"refunds": {asks(bucket.Refund, bucket.Refund), []string{"decide.lua"}, nil},
+		"both":    {asks(bucket.Take, bucket.Refund), []string{"decide.lua"}, []error{ErrUnknown, ErrClosed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

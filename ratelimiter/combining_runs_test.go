@@ -7,13 +7,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
-func ruleOf(t testing.TB, r Rate, generation int64) *rule {
+func ruleOf(t testing.TB, r Rate, generation int64) *bucket.Rule {
 	t.Helper()
 	out, err := resolve(r)
 	require.NoError(t, err)
-	return out.identify(generation, generation)
+	return out.Identify(generation, generation)
 }
 
 func batchOf(asks ...ask) (b batch) {
@@ -24,9 +26,9 @@ func batchOf(asks ...ask) (b batch) {
 }
 
 // exchangeOf is what is sent for a batch by a rule.
-func exchangeOf(r *rule, b batch, now time.Duration) *exchange {
+func exchangeOf(r *bucket.Rule, b batch, now time.Duration) *exchange {
 	first := b[0].Ask
-	first.r = r
+	first.Rule = r
 	x := newExchange(&first)
 	x.load(b, now)
 	return x
@@ -35,7 +37,7 @@ func exchangeOf(r *rule, b batch, now time.Duration) *exchange {
 func TestWhatGoesOutTogether(t *testing.T) {
 	t.Parallel()
 	r, other := ruleOf(t, PerHour(10), 1), ruleOf(t, PerHour(20), 2)
-	one := func(n int64) ask { return ask{r: r, n: n} }
+	one := func(n int64) ask { return ask{Want: bucket.Want{Rule: r, N: n}} }
 	distinct := func(n int) (asks []ask) {
 		for i := range n {
 			asks = append(asks, one(int64(i+1)))
@@ -58,21 +60,21 @@ func TestWhatGoesOutTogether(t *testing.T) {
 		"129 different ones":           {distinct(129), 128},
 		"the 129th is like the 128th":  {append(distinct(128), same(5, one(128))...), 133},
 		"the 129th is like the first":  {append(distinct(128), one(1)), 128},
-		"another rule":                 {[]ask{one(1), one(1), {r: other, n: 1}, one(1)}, 2},
-		"another rule, to look":        {[]ask{one(1), {r: other, n: 1, kind: peek}}, 1},
-		"refunds and looks are no run": {append(append(distinct(128), same(9, ask{r: r, n: 7, kind: refund})...), same(9, ask{r: r, n: 1, kind: peek})...), 146},
-		"refunds alone":                {same(100, ask{r: r, n: 7, kind: refund}), 100},
-		"a look between equal ones":    {append(distinct(127), one(128), ask{r: r, n: 1, kind: peek}, one(128)), 130},
-		"one bound of debt":            {[]ask{one(1), {r: r, n: 1, kind: charge, debt: 5}, one(2), {r: r, n: 1, kind: reserve, debt: 5}}, 4},
-		"two bounds of debt":           {[]ask{one(1), {r: r, n: 1, kind: charge, debt: 5}, one(2), {r: r, n: 1, kind: charge, debt: 6}}, 3},
-		"different kinds":              {[]ask{one(1), {r: r, n: 1, kind: charge, debt: 5}, {r: r, n: 1, kind: reserve, debt: 5, until: 3}, {r: r, n: 1, kind: reserve, debt: 5, until: 4}}, 4},
+		"another rule":                 {[]ask{one(1), one(1), {Want: bucket.Want{Rule: other, N: 1}}, one(1)}, 2},
+		"another rule, to look":        {[]ask{one(1), {Want: bucket.Want{Rule: other, N: 1, Kind: bucket.Peek}}}, 1},
+		"refunds and looks are no run": {append(append(distinct(128), same(9, ask{Want: bucket.Want{Rule: r, N: 7, Kind: bucket.Refund}})...), same(9, ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}})...), 146},
+		"refunds alone":                {same(100, ask{Want: bucket.Want{Rule: r, N: 7, Kind: bucket.Refund}}), 100},
+		"a look between equal ones":    {append(distinct(127), one(128), ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}}, one(128)), 130},
+		"one bound of debt":            {[]ask{one(1), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 5}}, one(2), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Reserve, Debt: 5}}}, 4},
+		"two bounds of debt":           {[]ask{one(1), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 5}}, one(2), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 6}}}, 3},
+		"different kinds":              {[]ask{one(1), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 5}}, {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Reserve, Debt: 5, Until: 3}}, {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Reserve, Debt: 5, Until: 4}}}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := batchOf(of.asks...)
 			got := cut(b)
 			require.Equal(t, of.want, got)
-			require.LessOrEqual(t, len(exchangeOf(r, b[:got], 0).runs), maxRuns)
+			require.LessOrEqual(t, len(exchangeOf(r, b[:got], 0).runs), bucket.MaxRuns)
 		})
 	}
 }
@@ -81,28 +83,28 @@ func TestRunsAreNeighboursThatWantTheSame(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
 	x := exchangeOf(r, batchOf(
-		ask{r: r, n: 5}, ask{r: r, n: 1}, ask{r: r, n: 3, kind: refund}, ask{r: r, n: 1}, ask{r: r, n: 1, kind: peek},
-		ask{r: r, n: 1}, ask{r: r, n: 5}, ask{r: r, n: 5, kind: charge, debt: 9}, ask{r: r, n: 2, kind: refund},
-		ask{r: r, n: 5, kind: reserve, debt: 9, until: forever}, ask{r: r, n: 5, kind: reserve, debt: 9, until: 7 * time.Microsecond},
+		ask{Want: bucket.Want{Rule: r, N: 5}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 3, Kind: bucket.Refund}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}},
+		ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 5}}, ask{Want: bucket.Want{Rule: r, N: 5, Kind: bucket.Charge, Debt: 9}}, ask{Want: bucket.Want{Rule: r, N: 2, Kind: bucket.Refund}},
+		ask{Want: bucket.Want{Rule: r, N: 5, Kind: bucket.Reserve, Debt: 9, Until: forever}}, ask{Want: bucket.Want{Rule: r, N: 5, Kind: bucket.Reserve, Debt: 9, Until: 7 * time.Microsecond}},
 	), 3*time.Microsecond)
 	type seen struct {
 		n, calls, wait int64
-		kind           kind
+		kind           bucket.Kind
 	}
 	var got []seen
 	for _, one := range x.runs {
-		got = append(got, seen{one.n, one.calls, one.wait, one.kind})
+		got = append(got, seen{one.N, one.calls, one.wait, one.Kind})
 	}
 	assert.Equal(t, []seen{
-		{5, 1, 0, take}, {1, 3, 0, take}, {5, 1, 0, take}, {5, 1, -1, charge}, {5, 1, exact - 1, reserve}, {5, 1, 4, reserve},
+		{5, 1, 0, bucket.Take}, {1, 3, 0, bucket.Take}, {5, 1, 0, bucket.Take}, {5, 1, -1, bucket.Charge}, {5, 1, bucket.Exact - 1, bucket.Reserve}, {5, 1, 4, bucket.Reserve},
 	}, got)
-	assert.Equal(t, 5*r.perToken, x.members[0].credit)
+	assert.Equal(t, 5*r.PerToken, x.members[0].credit)
 	assert.EqualValues(t, 9, x.members[0].owed)
 	assert.False(t, x.lean())
-	assert.True(t, exchangeOf(r, batchOf(ask{r: r, n: 1}, ask{r: r, n: 1}), 0).lean())
-	assert.False(t, exchangeOf(r, batchOf(ask{r: r, n: 1}, ask{r: r, n: 1, kind: refund}), 0).lean())
-	assert.False(t, exchangeOf(r, batchOf(ask{r: r, n: 1, kind: peek}), 0).lean())
-	assert.False(t, exchangeOf(r, batchOf(ask{r: r, n: 1, extra: 2}), 0).lean())
+	assert.True(t, exchangeOf(r, batchOf(ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1}}), 0).lean())
+	assert.False(t, exchangeOf(r, batchOf(ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Refund}}), 0).lean())
+	assert.False(t, exchangeOf(r, batchOf(ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}}), 0).lean())
+	assert.False(t, exchangeOf(r, batchOf(ask{Want: bucket.Want{Rule: r, N: 1}, extra: 2}), 0).lean())
 }
 
 // serve is the server: what decide.lua does to a bucket that nothing refills.
@@ -113,21 +115,21 @@ func serve(x *exchange, q int64, now int64) (after int64) {
 	for i := range x.runs {
 		one := &x.runs[i]
 		ahead := int64(0)
-		if one.kind == charge {
-			ahead = min(m.owed, m.debt) * m.perToken
+		if one.Kind == bucket.Charge {
+			ahead = min(m.owed, m.Debt) * m.PerToken
 		} else {
-			units := max(0, one.wait) / m.unit
-			ahead = min(m.owed, m.debt) * m.perToken
-			if units < ahead/m.gain {
-				ahead = units * m.gain
+			units := max(0, one.wait) / m.Unit
+			ahead = min(m.owed, m.Debt) * m.PerToken
+			if units < ahead/m.Gain {
+				ahead = units * m.Gain
 			}
 		}
-		one.k = min(one.calls, max(0, (m.full+ahead-q)/m.ticks(one.n)))
+		one.k = min(one.calls, max(0, (m.Full+ahead-q)/m.Ticks(one.N)))
 		if one.wait == ifNoneRefused && refused {
 			one.k = 0
 		}
 		refused = refused || one.k < one.calls
-		q += one.k * m.ticks(one.n)
+		q += one.k * m.Ticks(one.N)
 	}
 	m.q, m.t, x.now = q, now, now
 	return q
@@ -138,19 +140,19 @@ func serve(x *exchange, q int64, now int64) (after int64) {
 func TestABatchIsDecidedAsOneByOne(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
-	b := batchOf(ask{r: r, n: 5}, ask{r: r, n: 1}, ask{r: r, n: 1})
+	b := batchOf(ask{Want: bucket.Want{Rule: r, N: 5}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1}})
 	x := exchangeOf(r, b, 0)
-	serve(x, r.ticks(7), 0)
+	serve(x, r.Ticks(7), 0)
 	x.deal(b)
 	var allowed []bool
 	var remaining []int64
 	for _, c := range b {
-		d := c.Answer.decision(c.Ask.n)
+		d := c.Answer.decision(c.Ask.N)
 		allowed, remaining = append(allowed, d.Allowed), append(remaining, d.Remaining)
 	}
 	assert.Equal(t, []bool{false, true, true}, allowed)
 	assert.Equal(t, []int64{3, 2, 1}, remaining)
-	assert.Equal(t, 2*r.after(r.perToken), b[0].Answer.decision(5).RetryAfter)
+	assert.Equal(t, 2*r.After(r.PerToken), b[0].Answer.decision(5).RetryAfter)
 }
 
 // Whatever is in a batch, each call has the answer that it would have had
@@ -160,7 +162,7 @@ func TestRandomBatchesAreDecidedAsOneByOne(t *testing.T) {
 	r := ruleOf(t, PerHour(20), 1)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		q := r.ticks(rnd.Int64N(30))
+		q := r.Ticks(rnd.Int64N(30))
 		b := randomBatch(rnd, r)
 		b = b[:cut(b)]
 		x := exchangeOf(r, b, 0)
@@ -169,28 +171,28 @@ func TestRandomBatchesAreDecidedAsOneByOne(t *testing.T) {
 		check := max(0, q-x.members[0].credit)
 		for i, c := range b {
 			want := answerOne(r, c.Ask, &check)
-			if c.Ask.counts() {
+			if c.Ask.Counts() {
 				require.Equal(t, want, c.Answer.taken, "call %d of %d: %+v", i, len(b), c.Ask)
 			}
 			require.Equal(t, want > 0, c.Answer.ok, "call %d of %d: %+v", i, len(b), c.Ask)
-			require.Equal(t, check, c.Answer.q, "call %d of %d: %+v", i, len(b), c.Ask)
+			require.Equal(t, check, c.Answer.Missing, "call %d of %d: %+v", i, len(b), c.Ask)
 		}
 		require.Equal(t, after, check, "the last call knows the bucket as it was left")
 	}
 }
 
-func randomBatch(rnd *rand.Rand, r *rule) batch {
+func randomBatch(rnd *rand.Rand, r *bucket.Rule) batch {
 	var asks []ask
 	for range 1 + rnd.IntN(50) {
-		a := ask{r: r, n: 1 + rnd.Int64N(4), kind: kind(rnd.IntN(5))}
-		if a.kind == reserve {
-			a.until = time.Duration(rnd.IntN(3)) * 3 * time.Minute
+		a := ask{Want: bucket.Want{Rule: r, N: 1 + rnd.Int64N(4), Kind: bucket.Kind(rnd.IntN(5))}}
+		if a.Kind == bucket.Reserve {
+			a.Until = time.Duration(rnd.IntN(3)) * 3 * time.Minute
 		}
-		if a.kind == take && rnd.IntN(2) == 0 {
-			a.n, a.upTo = 1, 1+rnd.Int64N(9)
+		if a.Kind == bucket.Take && rnd.IntN(2) == 0 {
+			a.N, a.UpTo = 1, 1+rnd.Int64N(9)
 		}
-		if a.kind == reserve || a.kind == charge {
-			a.debt = 8
+		if a.Kind == bucket.Reserve || a.Kind == bucket.Charge {
+			a.Debt = 8
 		}
 		for range 1 + rnd.IntN(3) {
 			asks = append(asks, a)
@@ -200,18 +202,18 @@ func randomBatch(rnd *rand.Rand, r *rule) batch {
 }
 
 // answerOne is one call alone, of which q is the bucket.
-func answerOne(r *rule, a ask, q *int64) int64 {
+func answerOne(r *bucket.Rule, a ask, q *int64) int64 {
 	alone := exchangeOf(r, batchOf(a), 0)
-	switch a.kind {
-	case refund:
+	switch a.Kind {
+	case bucket.Refund:
 		return 1
-	case peek:
-		if *q+r.ticks(a.n) > r.full {
+	case bucket.Peek:
+		if *q+r.Ticks(a.N) > r.Full {
 			return 0
 		}
 		return 1
-	case reserve, charge:
-		alone.members[0].owed = a.debt
+	case bucket.Reserve, bucket.Charge:
+		alone.members[0].owed = a.Debt
 	}
 	*q = serve(alone, *q, 0)
 	return alone.runs[0].k
@@ -221,12 +223,12 @@ func answerOne(r *rule, a ask, q *int64) int64 {
 func TestUpToSomeIsARunOfSingleTokens(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
-	b := batchOf(ask{r: r, n: 1}, ask{r: r, n: 1, upTo: 4}, ask{r: r, n: 1, upTo: 9}, ask{r: r, n: 1}, ask{r: r, n: 1, upTo: 2})
+	b := batchOf(ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1, UpTo: 4}}, ask{Want: bucket.Want{Rule: r, N: 1, UpTo: 9}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1, UpTo: 2}})
 	require.Equal(t, len(b), cut(b))
 	x := exchangeOf(r, b, 0)
 	require.Len(t, x.runs, 1)
 	require.True(t, x.lean())
-	serve(x, r.ticks(1), 0)
+	serve(x, r.Ticks(1), 0)
 	x.deal(b)
 	var taken, left []int64
 	for _, c := range b {
@@ -241,10 +243,10 @@ func TestUpToSomeIsARunOfSingleTokens(t *testing.T) {
 func TestMoreThanAnyBucketHoldsIsARunOfItsOwn(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
-	b := batchOf(ask{r: r, n: 1, upTo: mostAtOnce}, ask{r: r, n: 1}, ask{r: r, n: 1, upTo: mostAtOnce})
+	b := batchOf(ask{Want: bucket.Want{Rule: r, N: 1, UpTo: mostAtOnce}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1, UpTo: mostAtOnce}})
 	x := exchangeOf(r, b, 0)
 	for i := range x.runs {
-		assert.Less(t, x.runs[i].calls, int64(exact))
+		assert.Less(t, x.runs[i].calls, int64(bucket.Exact))
 	}
 	serve(x, 0, 0)
 	x.deal(b)
@@ -255,18 +257,18 @@ func TestMoreThanAnyBucketHoldsIsARunOfItsOwn(t *testing.T) {
 func TestSpareTokensComeAfterEverybody(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
-	b := batchOf(ask{r: r, n: 1}, ask{r: r, n: 2, extra: 6}, ask{r: r, n: 3, extra: 6})
+	b := batchOf(ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 2}, extra: 6}, ask{Want: bucket.Want{Rule: r, N: 3}, extra: 6})
 	x := exchangeOf(r, b, 0)
-	require.EqualValues(t, 10, serve(x, 0, 0)/r.perToken)
+	require.EqualValues(t, 10, serve(x, 0, 0)/r.PerToken)
 	x.deal(b)
 	extras, granted := []int64{}, int64(0)
 	for _, c := range b {
 		require.True(t, c.Answer.ok)
-		extras, granted = append(extras, c.Answer.extra), granted+c.Ask.n+c.Answer.extra
+		extras, granted = append(extras, c.Answer.extra), granted+c.Ask.N+c.Answer.extra
 	}
 	assert.Equal(t, []int64{0, 4, 0}, extras)
 	assert.EqualValues(t, 10, granted)
-	assert.EqualValues(t, 6*r.perToken, b[2].Answer.q, "of the three calls, without what came along")
+	assert.EqualValues(t, 6*r.PerToken, b[2].Answer.Missing, "of the three calls, without what came along")
 }
 
 // What goes out together is about the same buckets, whatever they are called.
@@ -274,7 +276,7 @@ func TestRequestsOfOtherBucketsDoNotGoOutTogether(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
 	about := func(states ...string) ask {
-		q := ask{r: r, n: 1, state: states[0]}
+		q := ask{Want: bucket.Want{Rule: r, N: 1}, state: states[0]}
 		for _, state := range states {
 			q.all = append(q.all, part{state: state, r: r, n: 1})
 		}
@@ -283,7 +285,7 @@ func TestRequestsOfOtherBucketsDoNotGoOutTogether(t *testing.T) {
 	one := about("a\x00b", "c")
 	assert.Equal(t, 2, cut(batchOf(one, about("a\x00b", "c"))))
 	assert.Equal(t, 1, cut(batchOf(one, about("a", "b\x00c"))), "they stand in one line")
-	assert.Equal(t, 1, cut(batchOf(one, ask{r: r, n: 1, state: "a\x00b\x00c"})))
+	assert.Equal(t, 1, cut(batchOf(one, ask{Want: bucket.Want{Rule: r, N: 1}, state: "a\x00b\x00c"})))
 }
 
 // Requests of several sizes about several buckets are runs of one exchange.
@@ -291,18 +293,18 @@ func TestRunsOfSeveralBuckets(t *testing.T) {
 	t.Parallel()
 	r, s := ruleOf(t, PerHour(10), 1), ruleOf(t, PerHour(1000), 2)
 	want := func(n, m int64) ask {
-		return ask{r: r, n: n, all: []part{{state: "a", r: r, n: n}, {state: "b", r: s, n: m}}}
+		return ask{Want: bucket.Want{Rule: r, N: n}, all: []part{{state: "a", r: r, n: n}, {state: "b", r: s, n: m}}}
 	}
 	b := batchOf(want(1, 300), want(1, 300), want(1, 500), want(3, 500), want(1, 100))
 	require.Equal(t, 5, cut(b))
 	x := newExchange(&b[0].Ask)
 	x.load(b, 0)
 	require.Len(t, x.runs, 4)
-	x.now, x.members[0].q, x.members[1].q = 7, r.ticks(4), s.ticks(900)
+	x.now, x.members[0].q, x.members[1].q = 7, r.Ticks(4), s.Ticks(900)
 	for i, k := range []int64{2, 0, 0, 1} {
 		x.runs[i].k = k
 	}
-	x.members[0].q, x.members[1].q = r.ticks(1+3), s.ticks(200+700)
+	x.members[0].q, x.members[1].q = r.Ticks(1+3), s.Ticks(200+700)
 	x.deal(b)
 	for i, of := range []struct {
 		ok   bool

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/owner"
@@ -20,7 +21,7 @@ import (
 func slowly(burst int64) Rate { return Rate{N: 1, Per: 30 * 24 * time.Hour, Burst: burst} }
 
 // coreOn is a limiter whose batches the test makes itself.
-func coreOn(t *testing.T, c rueidis.Client, r Rate) (*core, *rule) {
+func coreOn(t *testing.T, c rueidis.Client, r Rate) (*core, *bucket.Rule) {
 	t.Helper()
 	e, err := engine.New(t.Context(), c, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 	require.NoError(t, err)
@@ -55,12 +56,12 @@ func TestABatchGetsTheAnswersOfItsCalls(t *testing.T) {
 		b = b[:cut(b)]
 		require.NoError(t, c.send(one, on(c, one, b)))
 		for _, mine := range b { // what is given back comes first in a batch
-			if mine.Ask.kind == refund {
+			if mine.Ask.Kind == bucket.Refund {
 				require.NoError(t, c.send(many, on(c, many, batchOf(mine.Ask))))
 			}
 		}
 		for i, mine := range b {
-			if mine.Ask.kind == refund {
+			if mine.Ask.Kind == bucket.Refund {
 				continue
 			}
 			alone := batchOf(mine.Ask)
@@ -82,8 +83,8 @@ func TestABatchGetsTheAnswersOfItsCalls(t *testing.T) {
 // between would depend on when it is sent.
 func waitingAtTheFront(c *core, b batch) batch {
 	for _, one := range b {
-		if one.Ask.kind == reserve && one.Ask.until > 0 {
-			one.Ask.until = forever
+		if one.Ask.Kind == bucket.Reserve && one.Ask.Until > 0 {
+			one.Ask.Until = forever
 		}
 	}
 	return b
@@ -104,13 +105,13 @@ func TestFiveOneOneWithThreeLeft(t *testing.T) {
 			t.Parallel()
 			c, r := coreOn(t, client(t), slowly(10))
 			key := keys.BucketOf(c.name, "u")
-			require.NoError(t, c.send(key, on(c, key, batchOf(ask{r: r, n: 7}))))
-			b := batchOf(ask{r: r, n: 5}, ask{r: r, n: 1}, ask{r: r, n: 1})
+			require.NoError(t, c.send(key, on(c, key, batchOf(ask{Want: bucket.Want{Rule: r, N: 7}}))))
+			b := batchOf(ask{Want: bucket.Want{Rule: r, N: 5}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1}})
 			require.NoError(t, c.send(key, on(c, key, b)))
 			var allowed []bool
 			var remaining []int64
 			for _, one := range b {
-				d := one.Answer.decision(one.Ask.n)
+				d := one.Answer.decision(one.Ask.N)
 				allowed, remaining = append(allowed, d.Allowed), append(remaining, d.Remaining)
 			}
 			assert.Equal(t, []bool{false, true, true}, allowed)
@@ -128,12 +129,12 @@ func TestABatchOfAnOldRuleIsDecidedByTheNewOne(t *testing.T) {
 	require.NoError(t, l.SetRate(t.Context(), slowly(4)))
 	fresh, err := c.rule(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, c.send(key, on(c, key, batchOf(ask{r: fresh, n: 1}))))
-	b := batchOf(ask{r: old, n: 2}, ask{r: old, n: 2}, ask{r: old, n: 1}, ask{r: old, n: 5, kind: reserve, until: forever, debt: old.debt})
+	require.NoError(t, c.send(key, on(c, key, batchOf(ask{Want: bucket.Want{Rule: fresh, N: 1}}))))
+	b := batchOf(ask{Want: bucket.Want{Rule: old, N: 2}}, ask{Want: bucket.Want{Rule: old, N: 2}}, ask{Want: bucket.Want{Rule: old, N: 1}}, ask{Want: bucket.Want{Rule: old, N: 5, Kind: bucket.Reserve, Until: forever, Debt: old.Debt}})
 	require.NoError(t, c.send(key, on(c, key, b)))
 	var allowed []bool
 	for _, one := range b {
-		require.Equal(t, fresh.Rate, one.Answer.r.Rate)
+		require.Equal(t, fresh.Rate, one.Answer.Rule.Rate)
 		allowed = append(allowed, one.Answer.ok)
 	}
 	assert.Equal(t, []bool{true, false, true, false}, allowed, "the last asks for more than the new burst")

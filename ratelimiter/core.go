@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // A rule that was asked for less than freshFor ago is used as it is; up to
@@ -34,31 +36,31 @@ type core struct {
 // cachedRule is what the server said of the rule, between two times of the
 // monotonic clock. Nil says that there is none, or that it has to be asked for.
 type cachedRule struct {
-	*rule
+	*bucket.Rule
 	asked, answered time.Duration
 	change          bool // this process changed it
 }
 
 // rule is the rule in force, as of a second ago at the most, or for as long as
 // nobody answers who is asked for it.
-func (c *core) rule(ctx context.Context) (*rule, error) {
+func (c *core) rule(ctx context.Context) (*bucket.Rule, error) {
 	known := c.cached.Load()
-	if known == nil || known.rule == nil {
+	if known == nil || known.Rule == nil {
 		return c.ask(ctx)
 	}
 	switch age := c.e.Mono() - known.asked; {
 	case age < freshFor:
-		return known.rule, nil
+		return known.Rule, nil
 	case age < staleAfter:
-		return c.renewed(ctx, known.rule), nil
+		return c.renewed(ctx, known.Rule), nil
 	}
-	return c.orKnown(ctx, known.rule)
+	return c.orKnown(ctx, known.Rule)
 }
 
 // renewed has one caller ask again, before its own request and not beside it:
 // rueidis serves calls that come one by one at less cost. The others go on by
 // the rule that is known, and so does this one if nobody answers.
-func (c *core) renewed(ctx context.Context, known *rule) *rule {
+func (c *core) renewed(ctx context.Context, known *bucket.Rule) *bucket.Rule {
 	if !c.early.CompareAndSwap(false, true) {
 		return known
 	}
@@ -70,7 +72,7 @@ func (c *core) renewed(ctx context.Context, known *rule) *rule {
 }
 
 // refresh reads the rule, in one bounded exchange.
-func (c *core) refresh() (*rule, error) {
+func (c *core) refresh() (*bucket.Rule, error) {
 	asked := c.e.Now().Mono
 	answer, err := c.e.Run(context.Background(), ruleReadScript, []string{c.name}, nil)
 	if err == nil && answer.Nil {
@@ -88,7 +90,7 @@ func (c *core) refresh() (*rule, error) {
 
 // forget drops the rule if the server said that it is no longer there. While
 // nobody answers, it is used until it is too old.
-func (c *core) forget(err error, asked time.Duration) (*rule, error) {
+func (c *core) forget(err error, asked time.Duration) (*bucket.Rule, error) {
 	err = told(err)
 	if errors.Is(err, ErrNoRate) || errors.Is(err, ErrOtherAlgorithm) {
 		c.remember(nil, asked, c.e.Now().Mono)
@@ -98,10 +100,10 @@ func (c *core) forget(err error, asked time.Duration) (*rule, error) {
 
 // keep remembers a rule. One that has not changed stays the same pointer, so
 // that calls made by it are of one kind.
-func (c *core) keep(text string, asked time.Duration) (*rule, error) {
-	if old := c.cached.Load(); old != nil && old.rule != nil && old.stored == text {
-		c.remember(old.rule, asked, c.e.Now().Mono)
-		return old.rule, nil
+func (c *core) keep(text string, asked time.Duration) (*bucket.Rule, error) {
+	if old := c.cached.Load(); old != nil && old.Rule != nil && old.Stored == text {
+		c.remember(old.Rule, asked, c.e.Now().Mono)
+		return old.Rule, nil
 	}
 	r, err := parseRule(text)
 	if err != nil {
@@ -112,12 +114,12 @@ func (c *core) keep(text string, asked time.Duration) (*rule, error) {
 }
 
 // remember keeps a rule that was read, unless a newer one is known.
-func (c *core) remember(r *rule, asked, answered time.Duration) {
+func (c *core) remember(r *bucket.Rule, asked, answered time.Duration) {
 	c.heard(&cachedRule{r, asked, answered, false})
 }
 
 // changed keeps a rule that this process has set, as remember does.
-func (c *core) changed(r *rule, asked, answered time.Duration) {
+func (c *core) changed(r *bucket.Rule, asked, answered time.Duration) {
 	c.heard(&cachedRule{r, asked, answered, true})
 }
 
@@ -140,8 +142,8 @@ func (old *cachedRule) or(next *cachedRule) *cachedRule {
 		return next
 	case next.answered <= old.asked:
 		return old
-	case old.rule != nil && next.rule != nil && old.generation != next.generation:
-		if old.generation > next.generation {
+	case old.Rule != nil && next.Rule != nil && old.Generation != next.Generation:
+		if old.Generation > next.Generation {
 			return old
 		}
 		return next
@@ -156,7 +158,7 @@ func (old *cachedRule) or(next *cachedRule) *cachedRule {
 // same reports whether both say the same. Else nobody knows which of two changes
 // was the last, such as a pause and its end.
 func (old *cachedRule) same(next *cachedRule) bool {
-	return old.rule != nil && next.rule != nil && old.stored == next.stored
+	return old.Rule != nil && next.Rule != nil && old.Stored == next.Stored
 }
 
 // order is the time by which it is compared with what says nothing of its own
@@ -175,4 +177,16 @@ func told(err error) error {
 		return fmt.Errorf("%w: %w", ErrOtherAlgorithm, err)
 	}
 	return err
+}
+
+// parseRule reads what is stored.
+func parseRule(text string) (*bucket.Rule, error) {
+	r, err := bucket.Parse(text)
+	switch {
+	case errors.Is(err, bucket.ErrFormat):
+		return nil, ErrOtherAlgorithm
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrOption, err)
+	}
+	return r, nil
 }

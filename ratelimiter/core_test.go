@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // said is an answer about the stored rule: of which generation it is, 0 for no
@@ -15,7 +17,7 @@ type said struct {
 	change, paused  bool
 }
 
-func (s said) rule() *rule {
+func (s said) rule() *bucket.Rule {
 	if s.generation == 0 {
 		return nil
 	}
@@ -23,7 +25,7 @@ func (s said) rule() *rule {
 	if s.paused {
 		text = "paused"
 	}
-	return &rule{generation: s.generation, paused: s.paused, stored: text}
+	return &bucket.Rule{Generation: s.generation, Paused: s.paused, Stored: text}
 }
 
 func (s said) to(c *core) {
@@ -83,8 +85,8 @@ func TestWhichRuleIsRemembered(t *testing.T) {
 				s.to(c)
 			}
 			got := int64(0)
-			if r := c.cached.Load().rule; r != nil {
-				got = r.generation
+			if r := c.cached.Load().Rule; r != nil {
+				got = r.Generation
 			}
 			assert.Equal(t, of.want, got)
 		})

@@ -1,6 +1,10 @@
 package ratelimiter
 
-import "time"
+import (
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
+)
 
 // Decision is the answer to one request.
 type Decision struct {
@@ -31,4 +35,25 @@ type Decision struct {
 	// Fallback says that the server could not be asked in time, and that
 	// what [WithFallback] names decided instead.
 	Fallback bool
+}
+
+// decisionOf is what a bucket says to a request of n tokens.
+func decisionOf(b *bucket.State, ok bool, n int64) Decision {
+	if b.Rule.Settled() {
+		return settledDecision(b.Rule)
+	}
+	d := Decision{Allowed: ok, Limit: b.Rule.Burst, Rate: rateOf(b.Rule.Rate), Remaining: b.Remaining(), ResetAfter: b.Full()}
+	if !ok {
+		d.RetryAfter = max(b.Enough(n), time.Microsecond)
+	}
+	return d
+}
+
+// settledDecision is what a rate says that decides by itself. One of 0 names no
+// time after which it would grant.
+func settledDecision(r *bucket.Rule) Decision {
+	if r.Unlimited() {
+		return Decision{Allowed: true, Limit: r.Burst, Remaining: r.Burst, Rate: rateOf(r.Rate)}
+	}
+	return Decision{Rate: rateOf(r.Rate)}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // denials are the refusals that are known to last.
@@ -46,32 +48,32 @@ func (d *denials) refuse(state string, a ask, now time.Duration) (answer, bool) 
 	if !ok {
 		return answer{}, false
 	}
-	if now-known.sent > denialAge || known.r.generation != a.r.generation {
+	if now-known.sent > denialAge || known.Rule.Generation != a.Rule.Generation {
 		delete(d.by, state)
 		return answer{}, false
 	}
 	got := known.at(now)
-	return got, got.block > 0 || got.q+a.r.ticks(a.n) > a.r.full
+	return got, got.Block > 0 || got.Missing+a.Rule.Ticks(a.N) > a.Rule.Full
 }
 
 // at is the fullest that the bucket can be now.
 func (d denial) at(now time.Duration) answer {
 	got := d.answer
 	got.together = 0
-	passed := micros(now-d.sent) + 1 // never too little
-	got.block = max(0, got.block-passed)
-	gaining := passed - d.late
+	passed := bucket.Micros(now-d.sent) + 1 // never too little
+	got.Block = max(0, got.Block-passed)
+	gaining := passed - d.Late
 	if gaining <= 0 {
-		got.late = -gaining
+		got.Late = -gaining
 		return got
 	}
-	got.late = 0
-	units := up(gaining, got.r.unit) / got.r.unit
-	if units > exact/got.r.gain { // more than any bucket lacks
-		got.q = 0
+	got.Late = 0
+	units := bucket.Up(gaining, got.Rule.Unit) / got.Rule.Unit
+	if units > bucket.Exact/got.Rule.Gain { // more than any bucket lacks
+		got.Missing = 0
 		return got
 	}
-	got.q = max(0, got.q-units*got.r.gain)
+	got.Missing = max(0, got.Missing-units*got.Rule.Gain)
 	return got
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // A bucket that is full again long before a denial is too old cannot be known
@@ -14,9 +16,9 @@ func TestADenialIsNoLongerThanTheTimeToFull(t *testing.T) {
 	t.Parallel()
 	r, err := resolve(Rate{N: 4_999_999_999_999_999, Per: 1_000_000_000 * time.Second, Burst: 1})
 	require.NoError(t, err)
-	r.identify(1, 0)
-	d := denial{answer: answer{bucket: bucket{r: r, q: r.full}}}
+	r.Identify(1, 0)
+	d := denial{answer: answer{State: bucket.State{Rule: r, Missing: r.Full}}}
 	for age := time.Millisecond; age <= denialAge; age += time.Millisecond {
-		assert.Zero(t, d.at(age).q, "after %v", age)
+		assert.Zero(t, d.at(age).Missing, "after %v", age)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -26,7 +27,7 @@ type exchange struct {
 
 // member is one of the buckets of an exchange.
 type member struct {
-	*rule
+	*bucket.Rule
 	core   *core
 	state  string
 	credit int64 // ticks
@@ -51,7 +52,7 @@ func newExchange(first *ask) *exchange {
 	x := exchanges.Get().(*exchange)
 	for i := range first.members() {
 		p := first.of(i)
-		x.members = append(x.members, member{rule: p.r, core: p.core, state: p.state})
+		x.members = append(x.members, member{Rule: p.r, core: p.core, state: p.state})
 	}
 	return x
 }
@@ -70,7 +71,7 @@ func (x *exchange) load(b batch, now time.Duration) {
 	for i := range x.members {
 		m := &x.members[i]
 		m.credit, m.owed = 0, 0
-		if !m.settled() {
+		if !m.Settled() {
 			x.keys = append(x.keys, m.state)
 		}
 	}
@@ -83,7 +84,7 @@ func (x *exchange) load(b batch, now time.Duration) {
 	}
 }
 
-var oneMore = ask{n: 1}
+var oneMore = ask{Want: bucket.Want{N: 1}}
 
 // ifNoneRefused is the wait of tokens that are only to be taken along.
 const ifNoneRefused = -2
@@ -91,18 +92,18 @@ const ifNoneRefused = -2
 func (x *exchange) add(a *ask, now time.Duration, barred bool) {
 	for i := range x.members {
 		m, p := &x.members[i], a.of(i)
-		if a.kind == refund {
-			m.credit = min(exact-1, m.credit+m.ticks(p.n))
+		if a.Kind == bucket.Refund {
+			m.credit = min(bucket.Exact-1, m.credit+m.Ticks(p.n))
 		}
 		m.owed = max(m.owed, p.debt)
 	}
 	x.extra = max(x.extra, a.extra)
 	switch last := len(x.runs) - 1; {
-	case !a.counts() || barred:
-	case last >= 0 && x.runs[last].alike(a) && x.runs[last].calls+a.requests() < exact:
-		x.runs[last].calls += a.requests()
+	case !a.Counts() || barred:
+	case last >= 0 && x.runs[last].alike(a) && x.runs[last].calls+a.Requests() < bucket.Exact:
+		x.runs[last].calls += a.Requests()
 	default:
-		x.runs = append(x.runs, run{ask: a, calls: a.requests(), wait: a.wait(now)})
+		x.runs = append(x.runs, run{ask: a, calls: a.Requests(), wait: a.Wait(now)})
 	}
 }
 
@@ -111,7 +112,7 @@ var errStale = errors.New("the rule has changed")
 
 // lean reports whether take.lua will do.
 func (x *exchange) lean() bool {
-	return len(x.members) == 1 && len(x.keys) == 1 && len(x.runs) == 1 && x.runs[0].kind == take && x.members[0].credit == 0 && !x.adopt
+	return len(x.members) == 1 && len(x.keys) == 1 && len(x.runs) == 1 && x.runs[0].Kind == bucket.Take && x.members[0].credit == 0 && !x.adopt
 }
 
 func (x *exchange) run(e *engine.Engine) error {
@@ -131,17 +132,17 @@ func (x *exchange) run(e *engine.Engine) error {
 // take tries the lean script. It is not done if that does not know the state.
 func (x *exchange) take(e *engine.Engine) (done bool, err error) {
 	m, only := &x.members[0], &x.runs[0]
-	x.args = append(x.args[:0], m.equal(only.n, only.calls))
+	x.args = append(x.args[:0], equal(m.Rule, only.N, only.calls))
 	answer, err := x.send(e, takeScript)
 	switch {
 	case err != nil || answer.Nil:
 		return false, told(err)
 	case answer.IsString():
 		text, err := answer.ToString()
-		if err != nil || len(text) != 4*width {
+		if err != nil || len(text) != 4*bucket.Width {
 			return false, fmt.Errorf("take.lua said %q: %w", text, errors.Join(err, ErrUnknown))
 		}
-		m.q, m.t = unpack(text, 2)*m.perToken+unpack(text, 3), unpack(text, 1)
+		m.q, m.t = bucket.Unpack(text, 2)*m.PerToken+bucket.Unpack(text, 3), bucket.Unpack(text, 1)
 		x.now, only.k = m.t, only.calls
 		return true, nil
 	}
@@ -175,16 +176,16 @@ func (x *exchange) decide(e *engine.Engine) error {
 func (x *exchange) argue() {
 	x.args = x.args[:0]
 	for i := range x.members {
-		if m := &x.members[i]; !m.settled() {
+		if m := &x.members[i]; !m.Settled() {
 			x.args = m.argue(x.args, x.adopt)
 		}
 	}
 	for i := range x.runs {
 		one := &x.runs[i]
-		x.args = append(x.args, decimal(one.calls), decimal(one.wait))
+		x.args = append(x.args, bucket.Decimal(one.calls), bucket.Decimal(one.wait))
 		for j := range x.members {
-			if m := &x.members[j]; !m.settled() {
-				x.args = append(x.args, m.cost(one.kind, one.of(j).n))
+			if m := &x.members[j]; !m.Settled() {
+				x.args = append(x.args, cost(m.Rule, one.Kind, one.of(j).n))
 			}
 		}
 	}
@@ -192,22 +193,22 @@ func (x *exchange) argue() {
 
 // argue writes the eight numbers by which decide.lua knows a bucket.
 func (m *member) argue(args []string, adopt bool) []string {
-	s := &m.texts
-	reset, owed := s.reset, min(m.owed, m.debt)
+	s := &m.Texts
+	reset, owed := s.Reset, min(m.owed, m.Debt)
 	if adopt {
 		reset = "-1"
 	}
 	if owed == 0 { // what is owed already stays
-		owed = m.debt
+		owed = m.Debt
 	}
-	return append(args, s.generation, reset, s.gain, s.perToken, s.full, s.unit, decimal(m.ticks(owed)), decimal(m.credit))
+	return append(args, s.Generation, reset, s.Gain, s.PerToken, s.Full, s.Unit, bucket.Decimal(m.Ticks(owed)), bucket.Decimal(m.credit))
 }
 
 // read takes what decide.lua said.
 func (x *exchange) read(numbers []int64) {
 	x.now, numbers = numbers[0], numbers[1:]
 	for i := range x.members {
-		if m := &x.members[i]; !m.settled() {
+		if m := &x.members[i]; !m.Settled() {
 			m.q, m.t, m.block, numbers = numbers[0], numbers[1], numbers[2], numbers[3:]
 		}
 	}
@@ -221,31 +222,31 @@ func (x *exchange) send(e *engine.Engine, s *scripts.Script) (engine.Answer, err
 }
 
 // equal is the argument of take.lua for calls for n tokens each.
-func (r *rule) equal(n, calls int64) string {
+func equal(r *bucket.Rule, n, calls int64) string {
 	if n == 1 && calls == 1 {
-		return r.texts.one
+		return r.Texts.One
 	}
-	return r.texts.one[:5*width] + pack(r.costs(take, n), calls)
+	return r.Texts.One[:5*bucket.Width] + bucket.Pack(costs(r, bucket.Take, n), calls)
 }
 
 // cost is the ticks of n tokens, as decide.lua gets them.
-func (r *rule) cost(k kind, n int64) string {
+func cost(r *bucket.Rule, k bucket.Kind, n int64) string {
 	if n == 1 {
-		return r.texts.perToken
+		return r.Texts.PerToken
 	}
-	return decimal(r.costs(k, n))
+	return bucket.Decimal(costs(r, k, n))
 }
 
 // costs is the ticks of n tokens.
-func (r *rule) costs(k kind, n int64) int64 {
-	if n > r.Burst && k != charge { // the burst was larger when it was asked for
+func costs(r *bucket.Rule, k bucket.Kind, n int64) int64 {
+	if n > r.Burst && k != bucket.Charge { // the burst was larger when it was asked for
 		return never
 	}
-	return r.ticks(n)
+	return r.Ticks(n)
 }
 
 // never is more ticks than are ever there.
-const never = exact
+const never = bucket.Exact
 
 // deal gives the calls their answers, in order: the first k of a run were
 // granted, each on top of those before it.
@@ -258,15 +259,15 @@ func (x *exchange) deal(b batch) {
 	at, served := -1, int64(0)
 	for _, c := range b {
 		granted := int64(0)
-		if barred && c.Ask.kind == charge {
+		if barred && c.Ask.Kind == bucket.Charge {
 			granted = 1
 		}
-		if c.Ask.counts() && !barred {
+		if c.Ask.Counts() && !barred {
 			if at < 0 || served == x.runs[at].calls {
 				at, served = at+1, 0
 			}
-			granted = min(max(0, x.runs[at].k-served), c.Ask.requests())
-			served += c.Ask.requests()
+			granted = min(max(0, x.runs[at].k-served), c.Ask.Requests())
+			served += c.Ask.Requests()
 		}
 		c.Answer = x.answer(&c.Ask, granted)
 		c.Answer.together = len(b)
@@ -281,7 +282,7 @@ func (x *exchange) rewind() {
 	for i := range x.members {
 		m := &x.members[i]
 		for j := range x.runs {
-			m.q -= x.runs[j].k * m.ticks(x.runs[j].of(i).n)
+			m.q -= x.runs[j].k * m.Ticks(x.runs[j].of(i).n)
 		}
 	}
 }
@@ -290,22 +291,22 @@ func (x *exchange) rewind() {
 // were granted.
 func (x *exchange) answer(a *ask, granted int64) (got answer) {
 	if a.all != nil {
-		got.all = make([]bucket, len(a.all))
+		got.all = make([]bucket.State, len(a.all))
 	}
 	there := true
 	for i := range x.members {
 		m, b, n := &x.members[i], got.of(i), a.of(i).n
-		if m.settled() {
-			*b, there = bucket{r: m.rule}, there && m.unlimited()
+		if m.Settled() {
+			*b, there = bucket.State{Rule: m.Rule}, there && m.Unlimited()
 			continue
 		}
-		m.q += granted * m.ticks(n)
+		m.q += granted * m.Ticks(n)
 		// Before a reservation under a block moved the bucket on, it was another count.
-		*b = bucket{r: m.rule, q: max(0, m.q), t: m.t, late: m.t - x.now, block: max(0, m.block-x.now)}
-		there = there && m.q+m.ticks(n) <= m.full && b.block == 0
+		*b = bucket.State{Rule: m.Rule, Missing: max(0, m.q), AsOf: m.t, Late: m.t - x.now, Block: max(0, m.block-x.now)}
+		there = there && m.q+m.Ticks(n) <= m.Full && b.Block == 0
 	}
-	got.bucket = *got.of(0)
+	got.State = *got.of(0)
 	got.taken = granted
-	got.ok = granted > 0 || a.kind == refund || a.kind == peek && there
+	got.ok = granted > 0 || a.Kind == bucket.Refund || a.Kind == bucket.Peek && there
 	return got
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
@@ -63,38 +64,40 @@ func (closedFallback) undo(*core, string, int64) Decision { return heldBack }
 var heldBack = Decision{Fallback: true, RetryAfter: restFor}
 
 type localFallback struct {
-	r   *rule
+	r   *bucket.Rule
 	bad error
 }
 
 func (f localFallback) check() error { return f.bad }
 
 func (f localFallback) decide(c *core, state string, n int64) (Decision, error) {
-	if n > f.r.Burst && !f.r.none() {
+	if n > f.r.Burst && !f.r.None() {
 		return Decision{}, exceedsBurst(n, f.r)
 	}
-	_, d := f.answer(c, state, ask{n: n, kind: take})
+	_, d := f.answer(c, state, bucket.Want{N: n, Kind: bucket.Take})
 	return d, nil
 }
 
 func (f localFallback) upTo(c *core, state string, n int64) (int64, Decision) {
-	return f.answer(c, state, ask{n: 1, upTo: n, kind: take})
+	return f.answer(c, state, bucket.Want{N: 1, UpTo: n, Kind: bucket.Take})
 }
 
 func (f localFallback) undo(c *core, state string, n int64) Decision {
-	_, d := f.answer(c, state, ask{n: n, kind: refund})
+	_, d := f.answer(c, state, bucket.Want{N: n, Kind: bucket.Refund})
 	return d
 }
 
-func (f localFallback) answer(c *core, state string, want ask) (taken int64, d Decision) {
-	want.r = f.r
-	a := want.settle()
-	if !f.r.settled() {
-		a = c.standIns.answer(state, want, c.e.Now().Mono)
+func (f localFallback) answer(c *core, state string, q bucket.Want) (taken int64, d Decision) {
+	q.Rule = f.r
+	if f.r.Settled() {
+		taken, d = q.Settled(), settledDecision(f.r)
+	} else {
+		var got bucket.State
+		got, taken = c.standIns.Answer(state, q, c.e.Now().Mono)
+		d = decisionOf(&got, taken > 0, q.N)
 	}
-	d = a.decision(want.n)
 	d.Fallback = true
-	return a.taken, d
+	return taken, d
 }
 
 // fallback is the setting of a handle.
@@ -152,7 +155,7 @@ func (b *Bucket) orFallBack(ctx context.Context, n int64) (Decision, error) {
 	if err := b.askable(ctx, n); err != nil {
 		return Decision{}, err
 	}
-	if b.own != nil && (b.own.settled() || n > b.own.Burst) { // what is known without the server
+	if b.own != nil && (b.own.Settled() || n > b.own.Burst) { // what is known without the server
 		return b.decision(ctx, n)
 	}
 	return unlessSilent(ctx, b.core, b.fallback.within,

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -578,7 +579,7 @@ func (f *faulty) stateKey() string { return keys.BucketOf(f.name, "u") }
 // moved is a state as of another time.
 func moved(t testing.TB, state string, by time.Duration) string {
 	t.Helper()
-	of := func(place int) int64 { return ratelimiter.Unpack(state, place) }
-	require.Len(t, state, len(ratelimiter.Pack(0, 0, 0, 0)))
-	return ratelimiter.Pack(of(0), of(1)+by.Microseconds(), of(2), of(3))
+	of := func(place int) int64 { return bucket.Unpack(state, place) }
+	require.Len(t, state, len(bucket.Pack(0, 0, 0, 0)))
+	return bucket.Pack(of(0), of(1)+by.Microseconds(), of(2), of(3))
 }

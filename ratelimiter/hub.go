@@ -5,6 +5,7 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
@@ -17,11 +18,11 @@ type hub struct {
 	table   *combine.Table[string, ask, answer]
 	cancels *cancelTable
 
-	meters   meters // of PerClient rates
-	standIns meters // while the server cannot be asked
+	meters   bucket.Meters // of PerClient rates
+	standIns bucket.Meters // while the server cannot be asked
 	denials  denials
 	stocks   stocks
-	sleepers sleepers
+	sleepers bucket.Sleepers
 	asides   asides
 
 	cores sync.Map // name: weak.Pointer[core]

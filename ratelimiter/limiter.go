@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -84,11 +85,11 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (stored Rate, created 
 		return Rate{}, false, err
 	}
 	nonce := engine.NewRequest()
-	got, err := l.core.change(ctx, ruleCreateScript, want.parameters(), nonce)
+	got, err := l.core.change(ctx, ruleCreateScript, want.Parameters(), nonce)
 	if err != nil {
 		return Rate{}, false, err
 	}
-	return got.Rate, strings.HasSuffix(got.stored, " "+nonce), nil
+	return rateOf(got.Rate), strings.HasSuffix(got.Stored, " "+nonce), nil
 }
 
 // SetRate stores the rate for everybody, whatever is stored. Processes that
@@ -107,16 +108,16 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (stored Rate, created 
 func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error {
 	reset, err := resolveSet(opts)
 	if err == nil {
-		var want *rule
+		var want *bucket.Rule
 		if want, err = l.settable(ctx, r); err == nil {
-			_, err = l.core.change(ctx, ruleSetScript, want.parameters(), reset, engine.NewRequest())
+			_, err = l.core.change(ctx, ruleSetScript, want.Parameters(), reset, engine.NewRequest())
 		}
 	}
 	return l.failed("set rate", err)
 }
 
 // settable checks what is common to setting a rate.
-func (l *Limiter) settable(ctx context.Context, r Rate) (*rule, error) {
+func (l *Limiter) settable(ctx context.Context, r Rate) (*bucket.Rule, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
 		if err != nil {
 			return Rate{}, err
 		}
-		return r.Rate, nil
+		return rateOf(r.Rate), nil
 	})
 	return r, l.failed("rate", err)
 }
@@ -188,8 +189,8 @@ func (l *Limiter) Delete(ctx context.Context) (bool, error) {
 }
 
 // change runs a script that returns the stored rule, and remembers that.
-func (c *core) change(ctx context.Context, s *scripts.Script, args ...string) (*rule, error) {
-	return await(ctx, c.e, func() (*rule, error) {
+func (c *core) change(ctx context.Context, s *scripts.Script, args ...string) (*bucket.Rule, error) {
+	return await(ctx, c.e, func() (*bucket.Rule, error) {
 		asked := c.e.Now().Mono
 		answer, err := c.e.Run(ctx, s, []string{c.name}, args)
 		if err == nil && answer.Nil {

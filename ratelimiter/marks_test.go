@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 func TestMarksAreOfOneBucketAndAreFew(t *testing.T) {
@@ -40,17 +42,17 @@ func TestWhatIsForgottenOfOneKeyIsNotForgottenOfOthers(t *testing.T) {
 	t.Parallel()
 	r, err := resolve(PerHour(10))
 	require.NoError(t, err)
-	r.identify(1, 0)
+	r.Identify(1, 0)
 	var d denials
 	var s stocks
 	d.outdone.set("a", 7)
 	s.dropped.set("a", 7)
 	const before = 5 // when what is answered now was asked for
 	for state, want := range map[string]bool{"a": false, "b": true} {
-		d.learn(state, denial{answer{bucket: bucket{r: r, q: r.full}}, before})
+		d.learn(state, denial{answer{State: bucket.State{Rule: r, Missing: r.Full}}, before})
 		_, known := d.by[state]
 		assert.Equal(t, want, known, "the refusal of %s", state)
-		s.add(state, answer{bucket: bucket{r: r}, extra: 3}, 3, before)
+		s.add(state, answer{State: bucket.State{Rule: r}, extra: 3}, 3, before)
 		assert.Equal(t, want, s.tokens(state) == 3, "the stock of %s", state)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -15,7 +16,7 @@ type bucketCase struct {
 	t   *testing.T
 	l   *lab
 	key string
-	r   *rule
+	r   *bucket.Rule
 	now int64
 
 	last reply
@@ -31,15 +32,15 @@ func newCase(t *testing.T, rate Rate) *bucketCase {
 }
 
 // set is a rule that was set just now.
-func (c *bucketCase) set(rate Rate) *rule {
+func (c *bucketCase) set(rate Rate) *bucket.Rule {
 	c.t.Helper()
 	r, err := resolve(rate)
 	require.NoError(c.t, err)
-	c.r = r.identify(c.now, caseBegin)
+	c.r = r.Identify(c.now, caseBegin)
 	return c.r
 }
 
-func (c *bucketCase) pass(d time.Duration) { c.now += micros(d) }
+func (c *bucketCase) pass(d time.Duration) { c.now += bucket.Micros(d) }
 
 func (c *bucketCase) run(r request) reply {
 	c.t.Helper()
@@ -51,7 +52,7 @@ func (c *bucketCase) run(r request) reply {
 // decide asks decide.lua.
 func (c *bucketCase) decide(a ask) answer {
 	c.t.Helper()
-	a.r = c.r
+	a.Rule = c.r
 	b := batch{{Ask: a}}
 	x := exchangeOf(c.r, b, 0)
 	defer x.free()
@@ -67,28 +68,32 @@ func fill(t testing.TB, x *exchange, numbers []int64) {
 	x.read(numbers)
 }
 
-func (c *bucketCase) take(n int64) answer { return c.decide(ask{n: n, kind: take}) }
-
-func (c *bucketCase) reserve(n int64, within time.Duration) answer {
-	return c.decide(ask{n: n, kind: reserve, until: within, debt: c.r.debt})
+func (c *bucketCase) take(n int64) answer {
+	return c.decide(ask{Want: bucket.Want{N: n, Kind: bucket.Take}})
 }
 
-func (c *bucketCase) charge(n int64) answer { return c.decide(ask{n: n, kind: charge, debt: c.r.debt}) }
+func (c *bucketCase) reserve(n int64, within time.Duration) answer {
+	return c.decide(ask{Want: bucket.Want{N: n, Kind: bucket.Reserve, Until: within, Debt: c.r.Debt}})
+}
+
+func (c *bucketCase) charge(n int64) answer {
+	return c.decide(ask{Want: bucket.Want{N: n, Kind: bucket.Charge, Debt: c.r.Debt}})
+}
 
 func (c *bucketCase) block(d time.Duration) {
-	c.run(request{script: blockScript, args: []string{c.r.texts.generation, decimal(micros(d))}})
+	c.run(request{script: blockScript, args: []string{c.r.Texts.Generation, bucket.Decimal(bucket.Micros(d))}})
 }
 
 // lean asks take.lua.
 func (c *bucketCase) lean(n int64) reply {
-	return c.run(request{script: takeScript, args: []string{c.r.equal(n, 1)}})
+	return c.run(request{script: takeScript, args: []string{equal(c.r, n, 1)}})
 }
 
 // One token of such a rule comes in less time than the rule's clock can show.
 func TestATakeByASlowClockIsWritten(t *testing.T) {
 	t.Parallel()
 	c := newCase(t, PerSecond(7).WithBurst(2_000_000_000_000_000))
-	require.EqualValues(t, 1_000_000, c.r.unit)
+	require.EqualValues(t, 1_000_000, c.r.Unit)
 	c.pass(870 * time.Millisecond)
 	assert.True(t, c.take(1).ok)
 }
@@ -113,7 +118,7 @@ func TestASlowClocksKeyStaysUntilTheBucketIsFull(t *testing.T) {
 			c.pass(one.after)
 			one.write(c)
 			require.NotEmpty(t, c.last.state)
-			assert.GreaterOrEqual(t, dueOf(t, c.last)+1, (caseBegin+micros(one.full))/1000, "it goes before it is full")
+			assert.GreaterOrEqual(t, dueOf(t, c.last)+1, (caseBegin+bucket.Micros(one.full))/1000, "it goes before it is full")
 		})
 	}
 }
@@ -135,10 +140,10 @@ func dueOf(t *testing.T, got reply) (due int64) {
 }
 
 func (c *bucketCase) cancel(a answer, n int64) reply {
-	s := c.r.texts
+	s := c.r.Texts
 	return c.run(request{script: cancelScript, args: []string{
-		s.generation, s.gain, s.perToken, s.full, s.unit,
-		decimal(c.r.ticks(n)), decimal(max(0, a.q-c.r.full)), decimal(a.t), "0",
+		s.Generation, s.Gain, s.PerToken, s.Full, s.Unit,
+		bucket.Decimal(c.r.Ticks(n)), bucket.Decimal(max(0, a.Missing-c.r.Full)), bucket.Decimal(a.AsOf), "0",
 	}})
 }
 
@@ -201,7 +206,7 @@ func TestABlockByASlowClockLeavesWholeNumbers(t *testing.T) {
 	c.pass(200*time.Millisecond + 500*time.Microsecond) // over, but the key is still there
 	a := c.take(1)
 	require.True(t, a.ok)
-	assert.Zero(t, a.t%c.r.unit, "as of %d", a.t)
+	assert.Zero(t, a.AsOf%c.r.Unit, "as of %d", a.AsOf)
 }
 
 // A request that was checked against an older rule may be for more than the
@@ -217,12 +222,12 @@ func TestNoReservationOfMoreThanTheBurst(t *testing.T) {
 func TestTheLargestDebt(t *testing.T) {
 	t.Parallel()
 	c := newCase(t, Every(7, 1_000_000_007).WithBurst(4_000_000))
-	require.True(t, c.charge(c.r.Burst+c.r.debt).ok)
+	require.True(t, c.charge(c.r.Burst+c.r.Debt).ok)
 	require.False(t, c.charge(1).ok)
 	a := c.take(1)
-	assert.Equal(t, (c.r.Burst+c.r.debt)*c.r.perToken, a.q)
+	assert.Equal(t, (c.r.Burst+c.r.Debt)*c.r.PerToken, a.Missing)
 	c.pass(time.Microsecond)
-	assert.Equal(t, (c.r.Burst+c.r.debt)*c.r.perToken-c.r.gain, c.take(1).q)
+	assert.Equal(t, (c.r.Burst+c.r.Debt)*c.r.PerToken-c.r.Gain, c.take(1).Missing)
 }
 
 // Two rules that travel convert each other's states in whole tokens; the stored
@@ -237,13 +242,13 @@ func TestTravellingRulesShareABucket(t *testing.T) {
 	require.NoError(t, err)
 	c.r = own
 	c.pass(-200 * time.Millisecond)
-	assert.EqualValues(t, 4*own.perToken, c.decide(ask{n: 1, kind: peek}).q)
+	assert.EqualValues(t, 4*own.PerToken, c.decide(ask{Want: bucket.Want{N: 1, Kind: bucket.Peek}}).Missing)
 	assert.True(t, c.take(3).ok)
 	assert.False(t, c.take(1).ok)
 	c.r = stored
 	a := c.take(1)
 	assert.True(t, a.ok)
-	assert.EqualValues(t, 8*stored.perToken, a.q)
+	assert.EqualValues(t, 8*stored.PerToken, a.Missing)
 }
 
 // takes asks as a client does: the lean script, and where that says nothing the

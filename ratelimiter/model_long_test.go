@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -101,14 +102,14 @@ func runLong(t *testing.T, c rueidis.Client, rate Rate, longest time.Duration) {
 	t.Helper()
 	r, err := resolve(rate)
 	require.NoError(t, err)
-	r.identify(1, 1)
+	r.Identify(1, 1)
 	const began = 1_700_000_000_000_000
 	now, state, seed, total, granted, calls := int64(began), "", "4711", new(big.Int), int64(0), int64(0)
 	for done, last := int64(0), int64(redistest.Count(t, 3*longChunk, 100*longChunk)); done < last; {
 		steps := min(longChunk, last-done)
 		got, err := c.Do(t.Context(), c.B().Eval().Script(marathon).Numkeys(1).Key(seed).Arg(
-			decimal(steps), decimal(now), state, decimal(int64(longest/time.Microsecond)),
-			r.texts.one, r.texts.perToken,
+			bucket.Decimal(steps), bucket.Decimal(now), state, bucket.Decimal(int64(longest/time.Microsecond)),
+			r.Texts.One, r.Texts.PerToken,
 		).Build()).AsStrSlice()
 		require.NoError(t, err)
 		var tokens int64
@@ -124,15 +125,15 @@ func runLong(t *testing.T, c rueidis.Client, rate Rate, longest time.Duration) {
 }
 
 // exactly compares what was granted, and what is missing, with the closed form.
-func exactly(t *testing.T, r *rule, began, now int64, total *big.Int, state string) {
+func exactly(t *testing.T, r *bucket.Rule, began, now int64, total *big.Int, state string) {
 	t.Helper()
 	gained := func(till int64) *big.Int {
-		return new(big.Int).Mul(big.NewInt((till-began)/r.unit), big.NewInt(r.gain))
+		return new(big.Int).Mul(big.NewInt((till-began)/r.Unit), big.NewInt(r.Gain))
 	}
 	want := gained(now)
-	want.Add(want, big.NewInt(r.full)).Quo(want, big.NewInt(r.perToken))
+	want.Add(want, big.NewInt(r.Full)).Quo(want, big.NewInt(r.PerToken))
 	require.Zero(t, want.Cmp(total), "%v granted from %d to %d, not %v", total, began, now, want)
-	at, w, f := unpack(state, 1), unpack(state, 2), unpack(state, 3)
-	taken := new(big.Int).Mul(total, big.NewInt(r.perToken))
-	require.Zero(t, taken.Sub(taken, gained(at)).Cmp(big.NewInt(w*r.perToken+f)), "state %q, not %v", state, taken)
+	at, w, f := bucket.Unpack(state, 1), bucket.Unpack(state, 2), bucket.Unpack(state, 3)
+	taken := new(big.Int).Mul(total, big.NewInt(r.PerToken))
+	require.Zero(t, taken.Sub(taken, gained(at)).Cmp(big.NewInt(w*r.PerToken+f)), "state %q, not %v", state, taken)
 }

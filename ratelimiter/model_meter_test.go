@@ -7,15 +7,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // kept is a world whose bucket the process keeps.
 type kept struct {
 	*world
-	meters meters
+	meters bucket.Meters
 }
 
-const meterState = "state"
+const keptState = "state"
 
 func (w *kept) step() {
 	w.tick()
@@ -29,7 +31,7 @@ func (w *kept) step() {
 	case w.happens(80):
 		w.note("reset")
 		w.m = model{own: true}
-		w.meters.reset(meterState)
+		w.meters.Reset(keptState)
 	case w.happens(40):
 		w.change(w.otherRate(), w.happens(4))
 		w.note("set rate %v, reset at %d", w.rule.code.Rate, w.resets)
@@ -47,11 +49,12 @@ func (w *kept) serve() {
 	}
 	for _, c := range w.batch(r) {
 		c.Ask.extra = 0
-		w.note("%v gen %d: %s", r.code.Rate, r.code.generation, wish{batch{c}, w.mono()})
+		w.note("%v gen %d: %s", r.code.Rate, r.code.Generation, wish{batch{c}, w.mono()})
 		b := batch{c}
 		told, stale := w.play(r, b)
 		require.False(w.t, stale)
-		c.Answer = w.meters.answer(meterState, c.Ask, w.mono())
+		got, taken := w.meters.Answer(keptState, c.Ask.Want, w.mono())
+		c.Answer = answer{State: got, ok: taken > 0, taken: taken}
 		w.compare(r, b, told)
 		w.same()
 	}
@@ -60,7 +63,7 @@ func (w *kept) serve() {
 func (w *kept) cancel(h held) {
 	w.note("cancel %d of %v at %d", h.n, h.rule.Rate, h.t)
 	w.gave(w.m.cancel(h, w.now))
-	w.meters.cancel(cancellation{state: meterState, ticks: h.got.r.ticks(h.n), a: h.got.bucket}, w.mono())
+	w.meters.Cancel(bucket.Cancellation{State: keptState, Ticks: h.got.Rule.Ticks(h.n), Left: h.got.State}, w.mono())
 }
 
 func (w *kept) blockFor(µs int64) {
@@ -68,31 +71,30 @@ func (w *kept) blockFor(µs int64) {
 	_, stale := w.m.look(w.rule.model, w.now) // which makes the rule known
 	require.False(w.t, stale)
 	w.m.setBlock(w.rule.model, w.now, w.now+µs)
-	w.meters.setBlock(meterState, w.rule.code, w.mono(), time.Duration(µs)*time.Microsecond)
+	w.meters.SetBlock(keptState, w.rule.code, w.mono(), time.Duration(µs)*time.Microsecond)
 }
 
 // same compares what is kept.
 func (w *kept) same() {
-	b, there := w.meters.by[meterState]
-	b.r, b.block = cmp.Or(b.r, w.rule.code), max(b.block, 0)
-	b.fill(w.now)
+	b, there := w.meters.At(keptState, w.mono())
+	b.Rule = cmp.Or(b.Rule, w.rule.code)
 	if w.m.there {
 		now := view{modelRule: w.m.by, missing: w.m.missing, t: w.m.t}
 		now.refill(w.m.by.floor(w.now))
 		w.m.missing, w.m.t = now.missing, now.t
 	}
 	if !w.m.there || (w.m.missing.Sign() == 0 && w.m.block <= w.now) {
-		require.True(w.t, !there || b.idle(), "full means absent, or as good as that\n%s", w)
+		require.True(w.t, !there || b.Missing == 0 && b.Block == 0, "full means absent, or as good as that\n%s", w)
 		return
 	}
 	require.True(w.t, there, "something is missing, %v at %d\n%s", w.m.missing, w.m.t, w)
-	missing := new(big.Rat).SetFrac64(b.q, b.r.perToken)
+	missing := new(big.Rat).SetFrac64(b.Missing, b.Rule.PerToken)
 	require.Zero(w.t, missing.Cmp(w.m.missing), "%v missing, not %v\n%s", missing, w.m.missing, w)
-	require.Equal(w.t, w.m.gen, b.r.generation, "%s", w)
+	require.Equal(w.t, w.m.gen, b.Rule.Generation, "%s", w)
 	// A block is rounded up to the unit of each rule that it has met.
-	require.InDelta(w.t, max(w.now, w.m.block), max(w.now, b.block), 1_000_000, "%s", w)
+	require.InDelta(w.t, max(w.now, w.m.block), w.now+b.Block, 1_000_000, "%s", w)
 	if w.m.missing.Sign() > 0 {
-		require.Equal(w.t, w.m.t, b.t, "%s", w)
+		require.Equal(w.t, w.m.t, b.AsOf, "%s", w)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -132,7 +133,7 @@ type reply struct {
 func (l *lab) send(t testing.TB, now []int64, rs []request) []reply {
 	cmds := make([]rueidis.Completed, len(rs))
 	for i, r := range rs {
-		args := append([]string{decimal(now[i]), r.source}, r.args...)
+		args := append([]string{bucket.Decimal(now[i]), r.source}, r.args...)
 		cmds[i] = l.c.B().Arbitrary("EVALSHA").Args(l.shas[r.script], "1").Keys(r.key).Args(args...).Build()
 	}
 	out := make([]reply, len(rs))
@@ -179,7 +180,7 @@ func (w *served) next() []request {
 	w.tick()
 	if w.happens(40) { // the server has no occasion to drop the key
 		if w.happens(4) {
-			return w.setRate(w.rule.code.Rate, w.happens(2))
+			return w.setRate(rateOf(w.rule.code.Rate), w.happens(2))
 		}
 		return w.setRate(w.otherRate(), w.happens(4))
 	}
@@ -200,7 +201,7 @@ func (w *served) next() []request {
 
 // decide is a batch. What the lean script can do, both have to do alike.
 func (w *served) decide(r pair, b batch) []request {
-	w.note("%v gen %d: %s", r.code.Rate, r.code.generation, wish{b, w.mono()})
+	w.note("%v gen %d: %s", r.code.Rate, r.code.Generation, wish{b, w.mono()})
 	x := exchangeOf(r.code, b, w.mono())
 	args := decideArgs(x)
 	general := request{script: decideScript, key: w.key, args: args, check: func(got reply) { w.decided(r, b, x, got) }}
@@ -209,7 +210,7 @@ func (w *served) decide(r pair, b batch) []request {
 	}
 	var twin reply
 	first := request{decideScript, w.key + ":twin", w.key, args, func(got reply) { twin = got }}
-	lean := request{script: takeScript, key: w.key, args: []string{r.code.equal(x.runs[0].n, x.runs[0].calls)}}
+	lean := request{script: takeScript, key: w.key, args: []string{equal(r.code, x.runs[0].N, x.runs[0].calls)}}
 	lean.check = func(got reply) {
 		if got.text == "nil" {
 			w.later = append(w.later, general)
@@ -217,7 +218,7 @@ func (w *served) decide(r pair, b batch) []request {
 		}
 		if got.numbers == nil {
 			require.Equal(w.t, got.state, got.text, "%s", w)
-			q, at := unpack(got.text, 2)*r.code.perToken+unpack(got.text, 3), unpack(got.text, 1)
+			q, at := bucket.Unpack(got.text, 2)*r.code.PerToken+bucket.Unpack(got.text, 3), bucket.Unpack(got.text, 1)
 			got.numbers = []int64{q, at, at, x.runs[0].calls}
 			require.Equal(w.t, at, w.now, "%s", w)
 		}
@@ -294,13 +295,13 @@ func (w *served) dueOf(got reply) int64 {
 
 // readable checks that what is written is what is missing.
 func (w *served) readable(r pair, state string) {
-	require.Zero(w.t, len(state)%width, "%q\n%s", state, w)
-	numbers := make([]int64, len(state)/width)
+	require.Zero(w.t, len(state)%bucket.Width, "%q\n%s", state, w)
+	numbers := make([]int64, len(state)/bucket.Width)
 	for i := range numbers {
-		numbers[i] = unpack(state, i)
+		numbers[i] = bucket.Unpack(state, i)
 	}
 	require.Contains(w.t, []int{4, 5}, len(numbers), "%q\n%s", state, w)
-	missing := plus(whole(numbers[2]), new(big.Rat).SetFrac64(numbers[3], r.code.perToken))
+	missing := plus(whole(numbers[2]), new(big.Rat).SetFrac64(numbers[3], r.code.PerToken))
 	want := []int64{w.m.gen, w.m.t}
 	if w.m.block > 0 {
 		want = append(want, w.m.block)
@@ -310,7 +311,7 @@ func (w *served) readable(r pair, state string) {
 	}
 	require.Equal(w.t, want, append(numbers[:2:2], numbers[4:]...), "%q\n%s", state, w)
 	require.Zero(w.t, missing.Cmp(w.m.missing), "%q: %v, not %v\n%s", state, missing, w.m.missing, w)
-	require.Less(w.t, numbers[3], r.code.perToken, "%q", state)
+	require.Less(w.t, numbers[3], r.code.PerToken, "%q", state)
 }
 
 // longestPX is where the scripts cut.
@@ -332,27 +333,27 @@ func (w *served) lasts(r pair) {
 func (w *served) cancel(h held) []request {
 	w.note("cancel %d of %v at %d", h.n, h.rule.Rate, h.t)
 	a := h.got
-	s := &a.r.texts
+	s := &a.Rule.Texts
 	args := []string{
-		s.generation, s.gain, s.perToken, s.full, s.unit,
-		decimal(a.r.ticks(h.n)), decimal(max(0, a.q-a.r.full)), decimal(a.t), "0",
+		s.Generation, s.Gain, s.PerToken, s.Full, s.Unit,
+		bucket.Decimal(a.Rule.Ticks(h.n)), bucket.Decimal(max(0, a.Missing-a.Rule.Full)), bucket.Decimal(a.AsOf), "0",
 	}
 	return []request{{cancelScript, w.key, "", args, func(got reply) {
 		before := w.m
 		back := w.gave(w.m.cancel(h, w.now))
-		ticks := new(big.Rat).Mul(back, whole(a.r.perToken))
+		ticks := new(big.Rat).Mul(back, whole(a.Rule.PerToken))
 		gave := int64(0)
 		if len(got.numbers) > 0 { // else it is full, or of another rule
 			gave = got.numbers[0]
 		}
 		require.Zero(w.t, ticks.Cmp(whole(gave)), "gave %d ticks back, not %v\n%s", gave, ticks, w)
-		w.stored(before, pair{a.r, h.rule}, got)
+		w.stored(before, pair{a.Rule, h.rule}, got)
 	}}}
 }
 
 func (w *served) blockFor(µs int64) []request {
 	w.note("block %dµs", µs)
-	args := []string{w.rule.code.texts.generation, decimal(µs)}
+	args := []string{w.rule.code.Texts.Generation, bucket.Decimal(µs)}
 	return []request{{blockScript, w.key, "", args, func(got reply) {
 		before := w.m
 		till := w.m.setBlock(w.rule.model, w.now, w.now+µs)
@@ -368,31 +369,31 @@ func (w *served) blockFor(µs int64) []request {
 func (w *served) setRate(rate Rate, reset bool) []request {
 	w.note("set rate %v, reset %v", rate, reset)
 	p := w.rule
-	if rate != p.code.Rate || reset {
+	if rate != rateOf(p.code.Rate) || reset {
 		p = w.change(rate, reset)
 	}
 	flag := "0"
 	if reset {
 		flag = "1"
 	}
-	return []request{{ruleSetScript, w.key + ":rule", "", []string{p.code.parameters(), flag, "nonce"}, func(got reply) {
+	return []request{{ruleSetScript, w.key + ":rule", "", []string{p.code.Parameters(), flag, "nonce"}, func(got reply) {
 		stored, err := parseRule(got.text)
 		require.NoError(w.t, err)
 		require.Equal(w.t, got.text, got.state)
-		require.Equal(w.t, []int64{p.code.generation, p.code.reset}, []int64{stored.generation, stored.reset}, "%s", w)
-		require.Equal(w.t, rate, stored.Rate)
-		require.Equal(w.t, p.code.texts, stored.texts)
+		require.Equal(w.t, []int64{p.code.Generation, p.code.Reset}, []int64{stored.Generation, stored.Reset}, "%s", w)
+		require.Equal(w.t, rate, rateOf(stored.Rate))
+		require.Equal(w.t, p.code.Texts, stored.Texts)
 	}}}
 }
 
 // create stores the first rule.
 func (w *served) create() []request {
-	args := []string{w.rule.code.parameters(), "nonce"}
+	args := []string{w.rule.code.Parameters(), "nonce"}
 	return []request{{ruleCreateScript, w.key + ":rule", "", args, func(got reply) {
 		stored, err := parseRule(got.text)
 		require.NoError(w.t, err)
-		require.Equal(w.t, w.latest, stored.generation)
-		require.Equal(w.t, w.latest, stored.reset)
+		require.Equal(w.t, w.latest, stored.Generation)
+		require.Equal(w.t, w.latest, stored.Reset)
 	}}}
 }
 

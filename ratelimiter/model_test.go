@@ -3,6 +3,8 @@ package ratelimiter
 import (
 	"math/big"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // modelRule is a rule as the documentation has it, in fractions of tokens.
@@ -206,16 +208,16 @@ func (v *view) credit(tokens *big.Rat) {
 
 // grant decides about one call.
 func (v *view) grant(a ask, now time.Duration) bool {
-	at, ahead := *v, whole(a.debt)
-	if a.kind != charge {
-		till := v.now + a.wait(now)
-		if a.n > v.Burst || v.block > till {
+	at, ahead := *v, whole(a.Debt)
+	if a.Kind != bucket.Charge {
+		till := v.now + a.Wait(now)
+		if a.N > v.Burst || v.block > till {
 			return false
 		}
 		at.refill(v.block)
 		ahead = atMost(v.gained(max(0, till-at.t)), ahead)
 	}
-	after := plus(at.missing, whole(a.n))
+	after := plus(at.missing, whole(a.N))
 	if after.Cmp(plus(whole(v.Burst), ahead)) > 0 {
 		return false
 	}

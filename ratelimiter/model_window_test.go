@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -24,19 +25,19 @@ func (w *served) press() []request {
 
 // excess is by how many ticks some window holds more than burst + rate*time, or
 // what is missing to that.
-func (w *world) excess(r *rule) *big.Int {
+func (w *world) excess(r *bucket.Rule) *big.Int {
 	slices.SortStableFunc(w.grants, func(a, b granted) int { return cmp.Compare(a.at, b.at) })
 	ticks := func(x, y int64) *big.Int { return new(big.Int).Mul(big.NewInt(x), big.NewInt(y)) }
 	sum, least, worst := new(big.Int), new(big.Int), big.NewInt(-1<<62)
 	for i, g := range w.grants {
 		// In µs of a unit, so that nothing is rounded.
-		gained := ticks(g.at, r.gain)
+		gained := ticks(g.at, r.Gain)
 		if begins := new(big.Int).Sub(sum, gained); i == 0 || begins.Cmp(least) < 0 {
 			least = begins
 		}
-		sum = new(big.Int).Add(sum, ticks(ticks(g.tokens, r.perToken).Int64(), r.unit))
+		sum = new(big.Int).Add(sum, ticks(ticks(g.tokens, r.PerToken).Int64(), r.Unit))
 		over := new(big.Int).Sub(new(big.Int).Sub(sum, gained), least)
-		if over.Sub(over, ticks(r.full, r.unit)).Cmp(worst) > 0 {
+		if over.Sub(over, ticks(r.Full, r.Unit)).Cmp(worst) > 0 {
 			worst = over
 		}
 	}
@@ -55,7 +56,7 @@ func TestNoWindowHoldsMoreThanTheRule(t *testing.T) {
 	all := make([]*served, worlds)
 	for i := range all {
 		w := newWorld(t, seed, uint64(i), modelRates)
-		w.firm, w.back = true, w.rule.code.unit == 1
+		w.firm, w.back = true, w.rule.code.Unit == 1
 		all[i] = &served{world: w, key: fmt.Sprintf("%s:{%d}", redistest.Name(t), i)}
 	}
 	for range steps/worlds + 1 {
@@ -64,7 +65,7 @@ func TestNoWindowHoldsMoreThanTheRule(t *testing.T) {
 	grants := 0
 	for _, w := range all {
 		r := w.rule.code
-		slack := new(big.Int).Mul(big.NewInt(r.gain), big.NewInt(r.unit))
+		slack := new(big.Int).Mul(big.NewInt(r.Gain), big.NewInt(r.Unit))
 		grants += len(w.grants)
 		require.LessOrEqual(t, w.excess(r).Cmp(slack), 0, "%v more\n%s", w.excess(r), w)
 	}

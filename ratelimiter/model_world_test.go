@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // modelRates have coprime and odd periods, and bursts for each of the units.
@@ -43,7 +45,7 @@ var modelRates = []Rate{
 
 // pair is one rule as the code and as the model have it.
 type pair struct {
-	code  *rule
+	code  *bucket.Rule
 	model *modelRule
 }
 
@@ -51,7 +53,7 @@ func newPair(t testing.TB, rate Rate, generation, reset int64) pair {
 	t.Helper()
 	r, err := resolve(rate)
 	require.NoError(t, err, "%v", rate)
-	p := pair{r.identify(generation, reset), newModelRule(rate, generation, reset)}
+	p := pair{r.Identify(generation, reset), newModelRule(rate, generation, reset)}
 	p.sound(t)
 	return p
 }
@@ -60,7 +62,7 @@ func travellingPair(t testing.TB, rate Rate) pair {
 	t.Helper()
 	r, err := travelling(rate)
 	require.NoError(t, err, "%v", rate)
-	p := pair{r, newModelRule(rate, r.generation, r.reset)}
+	p := pair{r, newModelRule(rate, r.Generation, r.Reset)}
 	p.sound(t)
 	return p
 }
@@ -68,11 +70,11 @@ func travellingPair(t testing.TB, rate Rate) pair {
 func (p pair) sound(t testing.TB) {
 	t.Helper()
 	gain, token := ticksOf(p.model.Rate, p.model.unit)
-	require.Equal(t, []int64{p.model.unit, gain.Int64(), token.Int64()}, []int64{p.code.unit, p.code.gain, p.code.perToken}, "%v", p.code.Rate)
-	require.Equal(t, p.model.Burst*token.Int64(), p.code.full)
-	require.GreaterOrEqual(t, p.code.debt, p.model.Burst)
-	p.model.debt = p.code.debt
-	require.Less(t, (p.model.Burst+p.code.debt+1)*token.Int64()+gain.Int64(), int64(exact))
+	require.Equal(t, []int64{p.model.unit, gain.Int64(), token.Int64()}, []int64{p.code.Unit, p.code.Gain, p.code.PerToken}, "%v", p.code.Rate)
+	require.Equal(t, p.model.Burst*token.Int64(), p.code.Full)
+	require.GreaterOrEqual(t, p.code.Debt, p.model.Burst)
+	p.model.debt = p.code.Debt
+	require.Less(t, (p.model.Burst+p.code.Debt+1)*token.Int64()+gain.Int64(), int64(bucket.Exact))
 }
 
 // world is one bucket, its clock and its history. All that happens follows from
@@ -205,7 +207,7 @@ func (w *world) towards() {
 	}
 	wait := v.from(minus(plus(v.missing, whole(1+w.below(v.Burst))), whole(v.Burst)))
 	if wait < longestStep*1000 {
-		w.now += max(0, micros(wait)+w.rng.Int64N(3)-1)
+		w.now += max(0, bucket.Micros(wait)+w.rng.Int64N(3)-1)
 	}
 }
 
@@ -229,9 +231,9 @@ func (w *world) stepBack() {
 // batch is some calls by one rule.
 func (w *world) batch(r pair) batch {
 	if w.happens(2) { // what the lean script is for
-		one := ask{r: r.code, n: w.tokens(r), kind: take}
+		one := ask{Want: bucket.Want{Rule: r.code, N: w.tokens(r), Kind: bucket.Take}}
 		if w.happens(4) {
-			one.n, one.upTo = 1, min(one.n, mostAtOnce)
+			one.N, one.UpTo = 1, min(one.N, mostAtOnce)
 		}
 		if w.happens(20) {
 			one.extra = 1 + w.below(10)
@@ -257,24 +259,24 @@ func (w *world) calls(one ask, n int) (b batch) {
 func (w *world) mono() time.Duration { return time.Duration(w.now) * time.Microsecond }
 
 func (w *world) ask(r pair, debt int64) ask {
-	a := ask{r: r.code, n: w.tokens(r), kind: kind(w.rng.IntN(5))}
-	if w.firm && a.kind == refund {
-		a.kind = take
+	a := ask{Want: bucket.Want{Rule: r.code, N: w.tokens(r), Kind: bucket.Kind(w.rng.IntN(5))}}
+	if w.firm && a.Kind == bucket.Refund {
+		a.Kind = bucket.Take
 	}
-	switch a.kind {
-	case take:
+	switch a.Kind {
+	case bucket.Take:
 		if w.happens(3) {
-			a.n, a.upTo = 1, min(a.n, mostAtOnce)
+			a.N, a.UpTo = 1, min(a.N, mostAtOnce)
 		}
-	case peek:
-		a.n = 1
-	case charge:
-		a.debt = debt
+	case bucket.Peek:
+		a.N = 1
+	case bucket.Charge:
+		a.Debt = debt
 		if w.happens(3) {
-			a.n = 1 + w.below(2*r.code.Burst)
+			a.N = 1 + w.below(2*r.code.Burst)
 		}
-	case reserve:
-		a.debt, a.until = debt, w.until(r, a.n)
+	case bucket.Reserve:
+		a.Debt, a.Until = debt, w.until(r, a.N)
 	}
 	return a
 }
@@ -284,11 +286,11 @@ func (w *world) debt(r pair) int64 {
 	case 0:
 		return 1
 	case 1:
-		return min(r.code.debt, 1+r.code.Burst/2)
+		return min(r.code.Debt, 1+r.code.Burst/2)
 	case 2:
-		return min(r.code.debt, 3*r.code.Burst)
+		return min(r.code.Debt, 3*r.code.Burst)
 	}
-	return r.code.debt
+	return r.code.Debt
 }
 
 func (w *world) tokens(r pair) int64 {
@@ -351,7 +353,7 @@ func (w *world) change(rate Rate, reset bool) pair {
 
 // otherRate is another rule, or the same one with another burst.
 func (w *world) otherRate() Rate {
-	if other := w.rule.code.Rate.WithBurst(1 + w.below(2*w.rule.code.Burst)); w.happens(2) && newModelRule(other, 0, 0) != nil {
+	if other := rateOf(w.rule.code.Rate).WithBurst(1 + w.below(2*w.rule.code.Burst)); w.happens(2) && newModelRule(other, 0, 0) != nil {
 		return other
 	}
 	return modelRates[w.rng.IntN(len(modelRates))]
@@ -423,18 +425,18 @@ func (w *world) play(r pair, b batch) (told []toldCall, stale bool) {
 	}
 	extra, refused := int64(0), false
 	for _, c := range b {
-		if c.Ask.kind == refund {
-			v.credit(whole(c.Ask.n))
+		if c.Ask.Kind == bucket.Refund {
+			v.credit(whole(c.Ask.N))
 		}
 		extra = max(extra, c.Ask.extra)
 	}
 	for _, c := range b {
 		told = append(told, w.playOne(v, c.Ask))
 		one := &told[len(told)-1]
-		refused = refused || c.Ask.counts() && !one.ok || one.taken < c.Ask.upTo
+		refused = refused || c.Ask.Counts() && !one.ok || one.taken < c.Ask.UpTo
 	}
 	for i := range extra {
-		if refused || !v.grant(ask{n: 1}, w.mono()) {
+		if refused || !v.grant(ask{Want: bucket.Want{N: 1}}, w.mono()) {
 			break
 		}
 		told[0].extra = i + 1
@@ -445,26 +447,26 @@ func (w *world) play(r pair, b batch) (told []toldCall, stale bool) {
 
 func (w *world) playOne(v *view, a ask) toldCall {
 	one := toldCall{ok: true}
-	switch a.kind {
-	case refund:
-	case peek:
-		one.ok = v.block == 0 && plus(v.missing, whole(a.n)).Cmp(whole(v.Burst)) <= 0
-	case take:
-		n := a.n
-		if a.upTo > 0 {
-			one.taken = min(a.upTo, v.remaining())
+	switch a.Kind {
+	case bucket.Refund:
+	case bucket.Peek:
+		one.ok = v.block == 0 && plus(v.missing, whole(a.N)).Cmp(whole(v.Burst)) <= 0
+	case bucket.Take:
+		n := a.N
+		if a.UpTo > 0 {
+			one.taken = min(a.UpTo, v.remaining())
 			n = max(1, one.taken)
 		}
-		one.ok = v.grant(ask{n: n}, w.mono())
+		one.ok = v.grant(ask{Want: bucket.Want{N: n}}, w.mono())
 		w.tally.count(one.ok, v.block > 0)
-		if one.taken > 0 && one.taken < a.upTo {
+		if one.taken > 0 && one.taken < a.UpTo {
 			w.tally.some++
 		}
 	default:
 		one.ok = v.grant(a, w.mono())
 		w.tally.count(one.ok, v.block > 0)
 	}
-	one.missing, one.t, one.decided, one.delay = v.missing, v.t, v.decision(one.ok, a.n), v.delay()
+	one.missing, one.t, one.decided, one.delay = v.missing, v.t, v.decision(one.ok, a.N), v.delay()
 	return one
 }
 
@@ -472,25 +474,25 @@ func (w *world) playOne(v *view, a ask) toldCall {
 func (w *world) compare(r pair, b batch, told []toldCall) {
 	for i, c := range b {
 		want, got := told[i], c.Answer
-		missing := new(big.Rat).SetFrac64(got.q, r.code.perToken)
-		if got.late > 0 && want.t < got.t && want.ok == got.ok && (!got.ok || c.Ask.kind != reserve) {
+		missing := new(big.Rat).SetFrac64(got.Missing, r.code.PerToken)
+		if got.Late > 0 && want.t < got.AsOf && want.ok == got.ok && (!got.ok || c.Ask.Kind != bucket.Reserve) {
 			// A reservation behind it in the batch moved the bucket to the end of a
 			// block: what it said before that is not told.
 			w.remember(r, c, want)
 			continue
 		}
-		same := want.ok == got.ok && (want.taken == got.taken || c.Ask.upTo == 0) && want.missing.Cmp(missing) == 0 && (want.t == got.t || w.m.own && got.q == 0) && want.extra == got.extra && r.code.generation == got.r.generation
-		decided := got.decision(c.Ask.n)
-		if c.Ask.n > exact/r.code.perToken { // that many cannot be counted, nor ever be there
+		same := want.ok == got.ok && (want.taken == got.taken || c.Ask.UpTo == 0) && want.missing.Cmp(missing) == 0 && (want.t == got.AsOf || w.m.own && got.Missing == 0) && want.extra == got.extra && r.code.Generation == got.Rule.Generation
+		decided := got.decision(c.Ask.N)
+		if c.Ask.N > bucket.Exact/r.code.PerToken { // that many cannot be counted, nor ever be there
 			decided.RetryAfter = want.decided.RetryAfter
 		}
-		if same && decided == want.decided && (!got.ok || c.Ask.kind != reserve || got.delay() == want.delay) {
+		if same && decided == want.decided && (!got.ok || c.Ask.Kind != bucket.Reserve || got.delay() == want.delay) {
 			w.remember(r, c, want)
 			continue
 		}
 		require.Failf(w.t, "the model differs", "call %d %s\nmodel %v missing %v at %d extra %d delay %v %+v\ncode  %v missing %v at %d extra %d delay %v late %d %+v\n%s",
 			i, describe(c.Ask, w.mono()), want.ok, want.missing, want.t, want.extra, want.delay, want.decided,
-			got.ok, missing, got.t, got.extra, got.delay(), got.late, got.decision(c.Ask.n), w)
+			got.ok, missing, got.AsOf, got.extra, got.delay(), got.Late, got.decision(c.Ask.N), w)
 	}
 }
 
@@ -500,16 +502,16 @@ func (w *world) remember(r pair, c *call, told toldCall) {
 	if told.extra > 0 {
 		w.grants = append(w.grants, granted{told.extra, w.forward})
 	}
-	if told.ok && (c.Ask.kind == take || c.Ask.kind == reserve) {
-		w.grants = append(w.grants, granted{max(c.Ask.n, told.taken), w.forward + micros(c.Answer.delay())})
+	if told.ok && (c.Ask.Kind == bucket.Take || c.Ask.Kind == bucket.Reserve) {
+		w.grants = append(w.grants, granted{max(c.Ask.N, told.taken), w.forward + bucket.Micros(c.Answer.delay())})
 	}
-	if c.Ask.kind != reserve || !told.ok {
+	if c.Ask.Kind != bucket.Reserve || !told.ok {
 		return
 	}
 	if len(w.held) == 20 {
 		w.held = w.held[1:]
 	}
-	w.held = append(w.held, held{c.Ask.n, r.model, told.missing, told.t, c.Answer})
+	w.held = append(w.held, held{c.Ask.N, r.model, told.missing, told.t, c.Answer})
 }
 
 // release is a reservation that has not been cancelled.
@@ -538,15 +540,15 @@ func (s wish) String() string {
 }
 
 func describe(a ask, mono time.Duration) string {
-	text := fmt.Sprintf("%s %d", []string{"take", "reserve", "charge", "refund", "peek"}[a.kind], a.n)
-	if a.kind == reserve {
-		text += fmt.Sprintf(" wait %dµs", a.wait(mono))
+	text := fmt.Sprintf("%s %d", []string{"take", "reserve", "charge", "refund", "peek"}[a.Kind], a.N)
+	if a.Kind == bucket.Reserve {
+		text += fmt.Sprintf(" wait %dµs", a.Wait(mono))
 	}
-	if a.debt > 0 {
-		text += fmt.Sprintf(" debt %d", a.debt)
+	if a.Debt > 0 {
+		text += fmt.Sprintf(" debt %d", a.Debt)
 	}
-	if a.upTo > 0 {
-		text += fmt.Sprintf(" up to %d", a.upTo)
+	if a.UpTo > 0 {
+		text += fmt.Sprintf(" up to %d", a.UpTo)
 	}
 	if a.extra > 0 {
 		text += fmt.Sprintf(" extra %d", a.extra)

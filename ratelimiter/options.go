@@ -3,6 +3,8 @@ package ratelimiter
 import (
 	"fmt"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // An Option is about one handle, and those that [Limiter.For] makes of it.
@@ -11,7 +13,7 @@ import (
 type Option interface{ apply(*options) error }
 
 // A KeyOption is about the bucket of one key.
-type KeyOption interface{ travelling() (*rule, error) }
+type KeyOption interface{ travelling() (*bucket.Rule, error) }
 
 // A SetOption changes one [Limiter.SetRate].
 type SetOption interface {
@@ -136,16 +138,16 @@ func (o *options) configure(opts []Option) error {
 }
 
 // debt is the most tokens that may be owed.
-func (o *options) debt(r *rule) int64 {
+func (o *options) debt(r *bucket.Rule) int64 {
 	if o.maxDebt > 0 {
-		return min(o.maxDebt, r.debt)
+		return min(o.maxDebt, r.Debt)
 	}
-	return r.debt
+	return r.Debt
 }
 
 type ruleOption Rate
 
-func (o ruleOption) travelling() (*rule, error) { return travelling(Rate(o)) }
+func (o ruleOption) travelling() (*bucket.Rule, error) { return travelling(Rate(o)) }
 
 // WithRule gives the key a rate of its own, such as that of the user's plan,
 // in place of the stored one. It travels with the call and is stored nowhere,
@@ -155,7 +157,7 @@ func (o ruleOption) travelling() (*rule, error) { return travelling(Rate(o)) }
 // [WithReset] or [Limiter.Delete].
 func WithRule(r Rate) KeyOption { return ruleOption(r) }
 
-func travellingOf(o KeyOption) (*rule, error) {
+func travellingOf(o KeyOption) (*bucket.Rule, error) {
 	if o == nil {
 		return nil, fmt.Errorf("%w: a nil option", ErrOption)
 	}

@@ -7,23 +7,24 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // numbersAtTheBounds are such as stand in states and in arguments.
 var numbersAtTheBounds = []int64{
-	0, 1, -1, 127, 128, -128, 255, 256, -256, 1<<31 - 1, -1 << 31, 1_700_000_000_000_001, exact - 1, exact, 1 - exact, -exact,
+	0, 1, -1, 127, 128, -128, 255, 256, -256, 1<<31 - 1, -1 << 31, 1_700_000_000_000_001, bucket.Exact - 1, bucket.Exact, 1 - bucket.Exact, -bucket.Exact,
 }
 
 func TestNumbersAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
-	text := pack(numbersAtTheBounds...)
-	require.Len(t, text, width*len(numbersAtTheBounds))
+	text := bucket.Pack(numbersAtTheBounds...)
+	require.Len(t, text, bucket.Width*len(numbersAtTheBounds))
 	for i, n := range numbersAtTheBounds {
-		assert.Equal(t, n, unpack(text, i))
+		assert.Equal(t, n, bucket.Unpack(text, i))
 	}
-	assert.Equal(t, "\x00\x00\x00\x00\x00\x01\x02\xff\xff\xff\xff\xff\xff\xff", pack(258, -1))
+	assert.Equal(t, "\x00\x00\x00\x00\x00\x01\x02\xff\xff\xff\xff\xff\xff\xff", bucket.Pack(258, -1))
 }
 
 // The lines for a server without the library write what the library does.
@@ -39,10 +40,10 @@ for i = 1, #ARGV[2] / 7 do
 end
 return {struct.pack(ARGV[1], unpack(numbers, 1, #texts)), unpack(texts)}`
 	format := ">"
-	want := []string{pack(numbersAtTheBounds...)}
+	want := []string{bucket.Pack(numbersAtTheBounds...)}
 	for _, n := range numbersAtTheBounds {
 		format += "i7"
-		want = append(want, decimal(n))
+		want = append(want, bucket.Decimal(n))
 	}
 	inProcess, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
 	require.NoError(t, err)

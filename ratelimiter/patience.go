@@ -32,15 +32,15 @@ func (b *Bucket) patience(ctx context.Context, began time.Duration) patience {
 
 // bound puts the patience into an ask.
 func (p patience) bound(a *ask) {
-	a.until = p.until
+	a.Until = p.until
 	if p.most != 0 {
-		a.most = max(0, p.most)
+		a.Most = max(0, p.most)
 		return
 	}
-	a.most = longestWait
+	a.Most = longestWait
 	for i := range a.members() {
 		one := a.of(i)
-		a.most = max(a.most, one.r.needs(one.n))
+		a.Most = max(a.Most, one.r.Needs(one.n))
 	}
 }
 
@@ -58,9 +58,9 @@ func (p patience) paused(now time.Duration) error {
 // exceeded is why a delay is too long for an ask, nil if it is not.
 func (a *ask) exceeded(delay, now time.Duration) error {
 	switch {
-	case a.until != forever && delay >= a.until-now:
+	case a.Until != forever && delay >= a.Until-now:
 		return ErrExceedsDeadline
-	case a.most > 0 && delay > a.most:
+	case a.Most > 0 && delay > a.Most:
 		return ErrExceedsWait
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
@@ -11,7 +12,7 @@ import (
 type reading struct {
 	began time.Duration
 	done  chan struct{}
-	r     *rule // once done is closed
+	r     *bucket.Rule // once done is closed
 	err   error
 }
 
@@ -44,12 +45,12 @@ func (c *core) finish(r *reading) {
 const ruleWithin = 250 * time.Millisecond
 
 // ask waits for the rule as it is stored from now on.
-func (c *core) ask(ctx context.Context) (*rule, error) { return c.await(ctx, nil, nil) }
+func (c *core) ask(ctx context.Context) (*bucket.Rule, error) { return c.await(ctx, nil, nil) }
 
 // orKnown asks, too, but goes on by the rule that is known while nobody answers:
 // on a cluster the rule's node may be silent while those of the keys are not.
 // Whether a bucket knows a newer rule, it says itself.
-func (c *core) orKnown(ctx context.Context, known *rule) (*rule, error) {
+func (c *core) orKnown(ctx context.Context, known *bucket.Rule) (*bucket.Rule, error) {
 	read := c.read()
 	left := read.began + ruleWithin - c.e.Mono()
 	if deadline, ok := ctx.Deadline(); ok {
@@ -72,7 +73,7 @@ func (c *core) readAhead() {
 }
 
 // await waits for a reading, or until it has been enough for who knows a rule.
-func (c *core) await(ctx context.Context, known *rule, enough <-chan time.Time) (*rule, error) {
+func (c *core) await(ctx context.Context, known *bucket.Rule, enough <-chan time.Time) (*bucket.Rule, error) {
 	if err := c.e.Open(); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
@@ -79,7 +80,7 @@ func (h *hand) reset() string { return h.eval("reset", []string{h.state}) }
 
 func (h *hand) take() string {
 	h.t.Helper()
-	return h.eval("take", []string{h.state}, ratelimiter.Pack(h.number(), 10, 3600, 36000, 1_000_000, 3600, 1))
+	return h.eval("take", []string{h.state}, bucket.Pack(h.number(), 10, 3600, 36000, 1_000_000, 3600, 1))
 }
 
 func (h *hand) charge() string {
@@ -93,7 +94,7 @@ func (h *hand) owe(tokens int) {
 	h.t.Helper()
 	now, err := serverTime(h.raw)
 	require.NoError(h.t, err)
-	state := ratelimiter.Pack(h.number(), now-now%1_000_000, int64(tokens), 0)
+	state := bucket.Pack(h.number(), now-now%1_000_000, int64(tokens), 0)
 	require.NoError(h.t, h.raw.Do(context.Background(), h.raw.B().Set().Key(h.state).Value(state).Build()).Error())
 }
 
@@ -101,7 +102,7 @@ func (h *hand) owe(tokens int) {
 // of which were waited for.
 func (h *hand) cancel() string {
 	h.t.Helper()
-	at := strconv.FormatInt(ratelimiter.Unpack(h.get(h.state), 1), 10)
+	at := strconv.FormatInt(bucket.Unpack(h.get(h.state), 1), 10)
 	return h.eval("cancel", []string{h.state}, slices.Concat([]string{h.generation()}, handTicks, []string{"7200", "18000", at})...)
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/combine"
 )
 
@@ -60,7 +61,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	b := r.b
 	err := b.usable(ctx)
 	if err == nil && r.used.CompareAndSwap(false, true) {
-		err = b.core.cancel(ctx, cancellation{b.state, r.got.r.ticks(r.n), r.got.bucket, false, r.due})
+		err = b.core.cancel(ctx, bucket.Cancellation{State: b.state, Ticks: r.got.Rule.Ticks(r.n), Left: r.got.State, Due: r.due})
 		// Who did not hear the answer does not know whether it was done.
 		r.used.Store(err == nil || ctx.Err() != nil || errors.Is(err, ErrUnknown) || errors.Is(err, combine.ErrAborted))
 	}

@@ -14,11 +14,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // gluttons are rates at the edges of what an int64 holds, and ordinary ones.
 func gluttons() (rates []Rate) {
-	edges := []int64{1, 2, 3, 7, 1000, 999_983, 1_000_000_007, exact/2 - 1, exact - 1, exact, exact + 1, math.MaxInt64 / 1000, math.MaxInt64/1000 + 1, math.MaxInt64 - 1, math.MaxInt64}
+	edges := []int64{1, 2, 3, 7, 1000, 999_983, 1_000_000_007, bucket.Exact/2 - 1, bucket.Exact - 1, bucket.Exact, bucket.Exact + 1, math.MaxInt64 / 1000, math.MaxInt64/1000 + 1, math.MaxInt64 - 1, math.MaxInt64}
 	for _, n := range edges {
 		for _, per := range edges {
 			for _, burst := range edges {
@@ -93,12 +95,12 @@ func TestResolveChoosesTheUnit(t *testing.T) {
 		{Every(3, 30*24*time.Hour).WithBurst(5000), 1, 1, 864_000_000_000},
 		{Every(3, 30*24*time.Hour).WithBurst(5300), 1000, 1, 864_000_000},
 		{Every(3, 30*24*time.Hour).WithBurst(1_000_000_000), 1_000_000, 1, 864_000},
-		{PerSecond(1).WithBurst(exact/2 - 2), 1_000_000, 1, 1},
+		{PerSecond(1).WithBurst(bucket.Exact/2 - 2), 1_000_000, 1, 1},
 	} {
 		r, err := resolve(c.rate)
 		require.NoError(t, err, "%v", c.rate)
-		assert.Equal(t, []int64{c.unit, c.gain, c.perToken}, []int64{r.unit, r.gain, r.perToken}, "%v", c.rate)
-		assert.Equal(t, c.rate.Burst*c.perToken, r.full)
+		assert.Equal(t, []int64{c.unit, c.gain, c.perToken}, []int64{r.Unit, r.Gain, r.PerToken}, "%v", c.rate)
+		assert.Equal(t, c.rate.Burst*c.perToken, r.Full)
 	}
 }
 
@@ -111,14 +113,14 @@ func TestAfter(t *testing.T) {
 			continue
 		}
 		m := newModelRule(rate, 0, 0)
-		require.Zero(t, r.after(0)+r.after(-1))
-		for _, ticks := range []int64{1, r.gain, r.gain + 1, r.perToken, r.full, r.full + r.perToken*r.debt, exact - 1, exact} {
-			want := m.instant(0, new(big.Rat).SetFrac64(ticks, r.perToken))
+		require.Zero(t, r.After(0)+r.After(-1))
+		for _, ticks := range []int64{1, r.Gain, r.Gain + 1, r.PerToken, r.Full, r.Full + r.PerToken*r.Debt, bucket.Exact - 1, bucket.Exact} {
+			want := m.instant(0, new(big.Rat).SetFrac64(ticks, r.PerToken))
 			want.Mul(want, big.NewInt(1000))
 			if !want.IsInt64() {
 				want.SetInt64(math.MaxInt64)
 			}
-			require.Equal(t, want.Int64(), int64(r.after(ticks)), "%v: %d ticks", rate, ticks)
+			require.Equal(t, want.Int64(), int64(r.After(ticks)), "%v: %d ticks", rate, ticks)
 		}
 	}
 }
@@ -131,11 +133,11 @@ func TestDecisionsOfExtremeRules(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		deepest := r.full + r.debt*r.perToken
-		for _, q := range []int64{0, 1, r.perToken, r.full, deepest} {
-			for _, late := range []int64{0, 1, -r.unit + 1, 1_000_000, 1 << 60 / 1000} {
+		deepest := r.Full + r.Debt*r.PerToken
+		for _, q := range []int64{0, 1, r.PerToken, r.Full, deepest} {
+			for _, late := range []int64{0, 1, -r.Unit + 1, 1_000_000, 1 << 60 / 1000} {
 				for _, n := range []int64{1, r.Burst, r.Burst + 1, math.MaxInt64} {
-					a := answer{bucket: bucket{r: r, q: q, late: late, block: max(0, late-1_000_000)}}
+					a := answer{State: bucket.State{Rule: r, Missing: q, Late: late, Block: max(0, late-1_000_000)}}
 					d := a.decision(n)
 					sane(t, d, a)
 					a.ok = true
@@ -160,10 +162,10 @@ func TestTicksSaturate(t *testing.T) {
 	t.Parallel()
 	r, err := resolve(Every(7, 1_000_000_007))
 	require.NoError(t, err)
-	assert.EqualValues(t, 5*1_000_000_007, r.ticks(5))
-	assert.EqualValues(t, exact, r.ticks(exact))
-	assert.EqualValues(t, exact, r.ticks(math.MaxInt64))
-	assert.LessOrEqual(t, r.ticks(exact/r.perToken), int64(exact))
+	assert.EqualValues(t, 5*1_000_000_007, r.Ticks(5))
+	assert.EqualValues(t, bucket.Exact, r.Ticks(bucket.Exact))
+	assert.EqualValues(t, bucket.Exact, r.Ticks(math.MaxInt64))
+	assert.LessOrEqual(t, r.Ticks(bucket.Exact/r.PerToken), int64(bucket.Exact))
 }
 
 func TestStoredRules(t *testing.T) {
@@ -173,13 +175,13 @@ func TestStoredRules(t *testing.T) {
 			rate.Type = RateType(paused)
 			r, err := resolve(rate)
 			require.NoError(t, err)
-			text := fmt.Sprintf("tb1 1700000000000001 1600000000000001 %s %d nonce", r.parameters(), paused)
+			text := fmt.Sprintf("tb1 1700000000000001 1600000000000001 %s %d nonce", r.Parameters(), paused)
 			got, err := parseRule(text)
 			require.NoError(t, err, "%q", text)
-			want := *r.identify(1_700_000_000_000_001, 1_600_000_000_000_001)
-			want.stored, want.paused = text, paused == 1
+			want := *r.Identify(1_700_000_000_000_001, 1_600_000_000_000_001)
+			want.Stored, want.Paused = text, paused == 1
 			assert.Equal(t, &want, got)
-			assert.Equal(t, "1700000000000001", got.texts.generation)
+			assert.Equal(t, "1700000000000001", got.Texts.Generation)
 		}
 	}
 }
@@ -216,15 +218,15 @@ func TestTravellingRulesAreKnownByTheirRate(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		require.Negative(t, r.generation)
-		require.Greater(t, r.generation, int64(-exact))
+		require.Negative(t, r.Generation)
+		require.Greater(t, r.Generation, int64(-bucket.Exact))
 		again, err := travelling(rate)
 		require.NoError(t, err)
 		require.Equal(t, r, again)
-		if other, there := seen[r.generation]; there {
+		if other, there := seen[r.Generation]; there {
 			require.Equal(t, other, rate)
 		}
-		seen[r.generation] = rate
+		seen[r.Generation] = rate
 	}
 	require.Greater(t, len(seen), 1000)
 }
@@ -239,7 +241,7 @@ func FuzzParseRule(f *testing.F) {
 			require.True(t, errors.Is(err, ErrOtherAlgorithm) || errors.Is(err, ErrOption), "%v", err)
 			return
 		}
-		require.Equal(t, text, r.stored)
-		pair{r, newModelRule(r.Rate, r.generation, r.reset)}.sound(t)
+		require.Equal(t, text, r.Stored)
+		pair{r, newModelRule(rateOf(r.Rate), r.Generation, r.Reset)}.sound(t)
 	})
 }

@@ -1,28 +1,17 @@
 package ratelimiter
 
-// decision is what a rate says that decides by itself. One of 0 names no time
-// after which it would grant.
-func (r Rate) decision() Decision {
-	if r.unlimited() {
-		return Decision{Allowed: true, Limit: r.Burst, Remaining: r.Burst, Rate: r}
-	}
-	return Decision{Rate: r}
-}
+import "github.com/rueidisson/rueidisson/internal/bucket"
 
-// settle is the answer of a rule that decides by itself. A charge is for what
-// was used already.
+// settle is the answer of a rule that decides by itself.
 func (a *ask) settle() answer {
-	got := answer{bucket: bucket{r: a.r}, ok: a.r.unlimited() || a.kind == charge || a.kind == refund}
-	if got.ok {
-		got.taken = a.requests()
-	}
-	return got
+	taken := a.Settled()
+	return answer{State: bucket.State{Rule: a.Rule}, ok: taken > 0, taken: taken}
 }
 
 // barred reports whether a member grants nothing.
 func (x *exchange) barred() bool {
 	for i := range x.members {
-		if x.members[i].none() {
+		if x.members[i].None() {
 			return true
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // stocks are the tokens that were taken beforehand, for each bucket.
@@ -29,16 +31,16 @@ func (b *Bucket) fromStock(ctx context.Context, a ask) (answer, error) {
 	}
 	a.extra = max(0, b.prefetch-b.core.stocks.tokens(b.state))
 	got, err := b.askServer(ctx, a)
-	if err == nil && got.taken < a.upTo { // the rest is here
-		got.taken += b.core.stocks.some(b.state, got.r, a.upTo-got.taken, now)
+	if err == nil && got.taken < a.UpTo { // the rest is here
+		got.taken += b.core.stocks.some(b.state, got.Rule, a.UpTo-got.taken, now)
 		got.ok = got.taken > 0
 	}
-	if err == nil && got.ok && got.r.generation == a.r.generation { // what is in stock is not missing
-		got.q = max(0, got.q-got.r.ticks(b.core.stocks.tokens(b.state)))
+	if err == nil && got.ok && got.Rule.Generation == a.Rule.Generation { // what is in stock is not missing
+		got.Missing = max(0, got.Missing-got.Rule.Ticks(b.core.stocks.tokens(b.state)))
 	}
 	if err == nil && got.extra > 0 {
 		if back := b.core.stocks.add(b.state, got, b.prefetch, now); back > 0 {
-			b.core.giveBackTokens(part{b.core, b.state, got.r, back, 0})
+			b.core.giveBackTokens(part{b.core, b.state, got.Rule, back, 0})
 		}
 	}
 	return got, err
@@ -58,26 +60,26 @@ func (s *stocks) serve(state string, a ask, now time.Duration) (answer, bool) {
 	if !ok {
 		return answer{}, false
 	}
-	if now >= have.until || have.last.r.generation != a.r.generation {
+	if now >= have.until || have.last.Rule.Generation != a.Rule.Generation {
 		delete(s.by, state)
 		return answer{}, false
 	}
-	if have.tokens < a.n*a.requests() {
+	if have.tokens < a.N*a.Requests() {
 		return answer{}, false
 	}
-	have.tokens -= a.n * a.requests()
+	have.tokens -= a.N * a.Requests()
 	s.put(state, have)
 	got := have.answer()
-	got.taken = a.requests()
+	got.taken = a.Requests()
 	return got, true
 }
 
 // some takes up to n tokens that were taken by that rule.
-func (s *stocks) some(state string, r *rule, n int64, now time.Duration) int64 {
+func (s *stocks) some(state string, r *bucket.Rule, n int64, now time.Duration) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	have, ok := s.by[state]
-	if !ok || now >= have.until || have.last.r.generation != r.generation {
+	if !ok || now >= have.until || have.last.Rule.Generation != r.Generation {
 		return 0
 	}
 	n = min(n, have.tokens)
@@ -91,7 +93,7 @@ func (s *stocks) some(state string, r *rule, n int64, now time.Duration) int64 {
 func (have stock) answer() answer {
 	got := have.last
 	got.ok, got.extra, got.together = true, 0, 0
-	got.q = max(0, got.q-have.last.r.ticks(have.tokens))
+	got.Missing = max(0, got.Missing-have.last.Rule.Ticks(have.tokens))
 	return got
 }
 
@@ -101,7 +103,7 @@ func (s *stocks) put(state string, have stock) {
 		return
 	}
 	if s.by == nil {
-		s.by, s.sweep = make(map[string]stock), minSweep
+		s.by, s.sweep = make(map[string]stock), bucket.MinSweep
 	}
 	s.by[state] = have
 }
@@ -117,7 +119,7 @@ func (s *stocks) tidy(now time.Duration) {
 			delete(s.by, state)
 		}
 	}
-	s.sweep = max(minSweep, 2*len(s.by))
+	s.sweep = max(bucket.MinSweep, 2*len(s.by))
 }
 
 // beside is what the process sees of a bucket that the server has looked at: a
@@ -125,8 +127,8 @@ func (s *stocks) tidy(now time.Duration) {
 func (s *stocks) beside(a answer, state string, now time.Duration) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if have := s.by[state]; have.tokens > 0 && now < have.until && have.last.r.generation == a.r.generation {
-		a.ok, a.q = true, max(0, a.q-a.r.ticks(have.tokens))
+	if have := s.by[state]; have.tokens > 0 && now < have.until && have.last.Rule.Generation == a.Rule.Generation {
+		a.ok, a.Missing = true, max(0, a.Missing-a.Rule.Ticks(have.tokens))
 	}
 	return a
 }
@@ -142,13 +144,13 @@ func (s *stocks) add(state string, got answer, most int64, asked time.Duration) 
 	}
 	s.tidy(asked)
 	have := s.by[state]
-	if have.last.r == nil || have.last.r.generation != got.r.generation || asked >= have.until {
+	if have.last.Rule == nil || have.last.Rule.Generation != got.Rule.Generation || asked >= have.until {
 		have = stock{}
 	}
 	kept := min(got.extra, max(0, most-have.tokens))
 	back = got.extra - kept
-	got.q += got.r.ticks(have.tokens + kept)
-	s.put(state, stock{have.tokens + kept, got, asked + min(got.r.after(got.r.full), forever-asked)})
+	got.Missing += got.Rule.Ticks(have.tokens + kept)
+	s.put(state, stock{have.tokens + kept, got, asked + min(got.Rule.After(got.Rule.Full), forever-asked)})
 	return back
 }
 

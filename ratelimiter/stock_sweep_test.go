@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // A process that serves ever new keys keeps the stocks of those that it may
@@ -15,12 +17,12 @@ func TestStocksThatHaveExpiredAreForgotten(t *testing.T) {
 	t.Parallel()
 	r, err := resolve(PerSecond(10))
 	require.NoError(t, err)
-	r.identify(1, 0)
+	r.Identify(1, 0)
 	var s stocks
 	const keys, inUse = 100_000, 1000 // one each millisecond, and full in a second
 	for i := range keys {
 		now := time.Second + time.Duration(i)*time.Millisecond
-		require.Zero(t, s.add("key "+strconv.Itoa(i), answer{bucket: bucket{r: r, q: r.perToken}, extra: 1}, 1, now))
+		require.Zero(t, s.add("key "+strconv.Itoa(i), answer{State: bucket.State{Rule: r, Missing: r.PerToken}, extra: 1}, 1, now))
 	}
 	assert.GreaterOrEqual(t, len(s.by), inUse)
 	assert.LessOrEqual(t, len(s.by), 3*inUse)

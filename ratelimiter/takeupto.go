@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 // TakeUpTo takes as many tokens as are there now, n at the most, and says how
@@ -39,16 +41,16 @@ func (b *Bucket) someOf(ctx context.Context, n int64) (answer, error) {
 	switch {
 	case err != nil:
 		return answer{}, err
-	case r.paused:
-		return answer{bucket: bucket{r: r}, paused: true}, nil
+	case r.Paused:
+		return answer{State: bucket.State{Rule: r}, paused: true}, nil
 	}
-	want := b.wants(r, 1, take)
-	want.upTo = min(n, mostAtOnce)
+	want := b.wants(r, 1, bucket.Take)
+	want.UpTo = min(n, mostAtOnce)
 	return b.answer(ctx, want)
 }
 
 // mostAtOnce is more than any bucket holds.
-const mostAtOnce = exact - 1
+const mostAtOnce = bucket.Exact - 1
 
 // given is the number of tokens that an observer hears of: those that were taken,
 // or that were wanted in vain.
@@ -69,7 +71,7 @@ func (b *Bucket) upToOrFallBack(ctx context.Context, n int64) (int64, Decision, 
 	if err := b.askable(ctx, n); err != nil {
 		return 0, Decision{}, err
 	}
-	if b.own != nil && b.own.settled() {
+	if b.own != nil && b.own.Settled() {
 		return b.upTo(ctx, n)
 	}
 	got, err := unlessSilent(ctx, b.core, b.fallback.within,
@@ -127,8 +129,8 @@ func (a *Combined) askUpTo(ctx context.Context, n int64) (ask, error) {
 	if a.bad == nil && n <= 0 {
 		return ask{}, fmt.Errorf("%w: %d tokens: at least 1", ErrOption, n)
 	}
-	q, err := a.ask(ctx, []int64{1}, take)
-	q.upTo = min(n, mostAtOnce)
+	q, err := a.ask(ctx, []int64{1}, bucket.Take)
+	q.UpTo = min(n, mostAtOnce)
 	return q, err
 }
 

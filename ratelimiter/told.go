@@ -64,7 +64,7 @@ func (b *Bucket) fellBack(ctx context.Context, n int64, d Decision, err error) (
 // another is paused, it tells nothing.
 func (a *Combined) decided(ctx context.Context, n []int64, d AllDecision, together int) {
 	for i, b := range a.members {
-		if one := d.Members[i]; one.Allowed || one.RetryAfter > 0 || one.Rate.none() {
+		if one := d.Members[i]; one.Allowed || one.RetryAfter > 0 || one.Rate.N == 0 {
 			b.core.tell(ctx, engine.Decision{Tokens: of(n, i), Allowed: one.Allowed, Fallback: one.Fallback, Together: together})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
@@ -77,27 +78,27 @@ func (b *Bucket) reserve(ctx context.Context, n int64, p patience) (want ask, a 
 	switch {
 	case err != nil:
 		return want, a, err
-	case r.exceeds(n):
+	case r.Exceeds(n):
 		return want, a, exceedsBurst(n, r)
-	case r.paused:
+	case r.Paused:
 		return want, a, p.paused(b.core.e.Mono())
 	}
-	want = b.wants(r, n, reserve)
+	want = b.wants(r, n, bucket.Reserve)
 	p.bound(&want)
 	a, err = b.answer(ctx, want)
 	if err == nil && !a.ok {
-		err = a.refused(&want, n)
+		err = refusedBy(&a.State, &want, n)
 	}
 	return want, a, err
 }
 
-// refused is why a reservation of n tokens was: they come too late, or too much
+// refusedBy is why a reservation of n tokens was refused: they come too late, or too much
 // is owed.
-func (b *bucket) refused(want *ask, n int64) error {
-	if b.r.exceeds(n) {
-		return exceedsBurst(n, b.r)
+func refusedBy(b *bucket.State, want *ask, n int64) error {
+	if b.Rule.Exceeds(n) {
+		return exceedsBurst(n, b.Rule)
 	}
-	delay := b.enough(n)
+	delay := b.Enough(n)
 	why := want.exceeded(delay, want.core.e.Mono())
 	if why == nil {
 		why = ErrExceedsDebt

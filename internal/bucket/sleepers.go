@@ -1,4 +1,4 @@
-package ratelimiter
+package bucket
 
 import (
 	"slices"
@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// sleepers are waits that were cancelled while others waited behind them, of
+// Sleepers are waits that were cancelled while others waited behind them, of
 // each bucket: those kept their times by what these held. Once those behind have
 // gone, too, nobody needs it, and it goes back. When its time has come it is
 // refilled, and forgotten here.
-type sleepers struct {
+type Sleepers struct {
 	mu    sync.Mutex
-	by    map[string][]cancellation // the latest last
+	by    map[string][]Cancellation // the latest last
 	count int
 	sweep int // how many there may be before those whose time has come are looked for
 }
@@ -20,12 +20,12 @@ type sleepers struct {
 // maxSleepers bounds the memory. What does not fit is forfeited.
 const maxSleepers = 1 << 16
 
-// give gives back what it can of some cancellations of one bucket, and of the
+// Give gives back what it can of some cancellations of one bucket, and of the
 // sleepers: the latest of them beside the new ones, and then some at a time, from
 // the latest on, for as long as all of it comes back. Where something came back
 // beside new ones that did not, that may be what kept sleepers behind these.
-func (s *sleepers) give(some []cancellation, now time.Duration, give func([]cancellation) ([]int64, error)) error {
-	state, generation := some[0].state, some[0].a.r.generation
+func (s *Sleepers) Give(some []Cancellation, now time.Duration, give func([]Cancellation) ([]int64, error)) error {
+	state, generation := some[0].State, some[0].Left.Rule.Generation
 	asleep := s.take(state, generation, now)
 	for first := true; ; first = false {
 		some, asleep = mixed(some, asleep)
@@ -53,20 +53,20 @@ func came(back []int64) bool {
 }
 
 // mixed takes the latest of both, no fewer than are new.
-func mixed(some, asleep []cancellation) (next, rest []cancellation) {
-	more := min(len(asleep), max(0, maxRuns-len(some)))
+func mixed(some, asleep []Cancellation) (next, rest []Cancellation) {
+	more := min(len(asleep), max(0, MaxRuns-len(some)))
 	next = append(slices.Clone(some), asleep[len(asleep)-more:]...)
 	latestFirst(next)
 	return next, asleep[:len(asleep)-more]
 }
 
 // remaining is what they hold still, the latest last.
-func remaining(some []cancellation, back []int64) (left []cancellation) {
+func remaining(some []Cancellation, back []int64) (left []Cancellation) {
 	for i := range back {
 		x := some[len(back)-1-i]
 		given := back[len(back)-1-i]
-		x.ticks, x.a.q = x.ticks-given, x.a.q-given // what is behind keeps its time by an earlier one
-		if x.ticks > 0 {
+		x.Ticks, x.Left.Missing = x.Ticks-given, x.Left.Missing-given // what is behind keeps its time by an earlier one
+		if x.Ticks > 0 {
 			left = append(left, x)
 		}
 	}
@@ -74,18 +74,18 @@ func remaining(some []cancellation, back []int64) (left []cancellation) {
 }
 
 // take is those of a bucket whose time is still to come.
-func (s *sleepers) take(state string, generation int64, now time.Duration) []cancellation {
+func (s *Sleepers) take(state string, generation int64, now time.Duration) []Cancellation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.by[state]
 	delete(s.by, state)
 	s.count -= len(all)
-	all = slices.DeleteFunc(all, func(x cancellation) bool { return x.due <= now || x.a.r.generation != generation })
+	all = slices.DeleteFunc(all, func(x Cancellation) bool { return x.Due <= now || x.Left.Rule.Generation != generation })
 	return inOrder(all) // several have put some
 }
 
 // inOrder puts the latest last.
-func inOrder(all []cancellation) []cancellation {
+func inOrder(all []Cancellation) []Cancellation {
 	if !slices.IsSortedFunc(all, earlierFirst) {
 		slices.SortStableFunc(all, earlierFirst)
 	}
@@ -94,12 +94,12 @@ func inOrder(all []cancellation) []cancellation {
 
 // put keeps them for when those behind them leave. Of those that were cancelled
 // by a call of their own none is asked again.
-func (s *sleepers) put(state string, all []cancellation, now time.Duration) {
+func (s *Sleepers) put(state string, all []Cancellation, now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all = slices.DeleteFunc(all, func(x cancellation) bool { return !x.unused })
+	all = slices.DeleteFunc(all, func(x Cancellation) bool { return !x.Unused })
 	if s.by == nil {
-		s.by, s.sweep = make(map[string][]cancellation), minSweep
+		s.by, s.sweep = make(map[string][]Cancellation), MinSweep
 	}
 	if s.count+len(all) > s.sweep {
 		s.tidy(now)
@@ -113,12 +113,12 @@ func (s *sleepers) put(state string, all []cancellation, now time.Duration) {
 
 // tidy forgets buckets of which all times have come: nobody may cancel there
 // again.
-func (s *sleepers) tidy(now time.Duration) {
+func (s *Sleepers) tidy(now time.Duration) {
 	for state, all := range s.by {
-		if !slices.ContainsFunc(all, func(x cancellation) bool { return x.due > now }) {
+		if !slices.ContainsFunc(all, func(x Cancellation) bool { return x.Due > now }) {
 			delete(s.by, state)
 			s.count -= len(all)
 		}
 	}
-	s.sweep = max(minSweep, 2*s.count)
+	s.sweep = max(MinSweep, 2*s.count)
 }
