@@ -110,6 +110,8 @@ func forbidden(from, to string) string {
 		return ""
 	case from == "ratelimiter/redissonlimiter" && to == "ratelimiter": // the same decisions and errors
 		return ""
+	case from == "internal/standby" && to == "internal/bucket": // what it knows is of buckets
+		return ""
 	case above == object && below == object:
 		return "objects import no sibling"
 	case !slices.Contains(may[above], below):
@@ -253,6 +255,8 @@ func TestTheLayersForbid(t *testing.T) {
 		{"ratelimiter", "internal/bucket", true},
 		{"cmd/rueidisson", "internal/bucket", true},
 		{"internal/bucket", "internal/keys", false},
+		{"internal/standby", "internal/bucket", true},
+		{"internal/standby", "internal/engine", false},
 		{"ratelimiter", "lock", false},
 		{"ratelimiter/redissonlimiter", "ratelimiter", true},
 		{"ratelimiter/redissonlimiter", "internal/engine", true},

@@ -117,7 +117,7 @@ func (h *hub) follow(b batch) error {
 func (x *exchange) forgetDenials() {
 	for i := range x.members {
 		if x.members[i].credit > 0 {
-			x.members[i].core.forgetDenial(x.members[i].state)
+			x.members[i].core.standby.Refilled(x.members[i].state, x.members[i].core.e.Mono())
 		}
 	}
 }
@@ -169,7 +169,7 @@ func (h *hub) undo(a *ask, got *answer, answered time.Duration) {
 		}
 		p.r, p.n = got.of(i).Rule, p.n*got.taken+got.extra
 		if p.n > 0 {
-			h.forgetDenial(p.state)
+			h.standby.Refilled(p.state, h.e.Mono())
 			h.giveBackTokens(p)
 		}
 	}

@@ -227,7 +227,8 @@ func (b *Bucket) peek(ctx context.Context) (Decision, error) {
 		return Decision{}, err
 	}
 	if b.prefetch > 0 {
-		a = b.core.stocks.beside(a, b.state, b.core.e.Now().Mono)
+		seen, served := b.core.standby.Beside(a.State, b.state, b.core.e.Mono())
+		a.State, a.ok = seen, a.ok || served
 	}
 	d := a.decision(1)
 	if r.Paused {
@@ -351,8 +352,7 @@ func (b *Bucket) block(ctx context.Context, r *bucket.Rule, d time.Duration) err
 // not wait for that: until then the bucket may be what it was.
 func (b *Bucket) overturn(ctx context.Context, s *scripts.Script, args ...string) error {
 	_, err := await(ctx, b.core.e, func() (struct{}, error) {
-		defer b.core.dropStock(b.state)
-		defer b.core.forgetDenial(b.state)
+		defer func() { b.core.standby.Overturned(b.state, b.core.e.Mono()) }()
 		_, err := b.core.e.Run(ctx, s, []string{b.state}, args)
 		return struct{}{}, told(err)
 	})

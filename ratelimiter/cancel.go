@@ -67,7 +67,7 @@ func (h *hub) sendCancels(state string, b []*cancelCall) error {
 	for i, one := range b {
 		all[i] = one.Ask
 	}
-	defer h.forgetDenial(state)
+	defer func() { h.standby.Refilled(state, h.e.Mono()) }()
 	return h.sleepers.Give(all, h.e.Mono(), h.onServer)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
+	"github.com/rueidisson/rueidisson/internal/standby"
 )
 
 // A rule that was asked for less than freshFor ago is used as it is; up to
@@ -30,7 +31,7 @@ type core struct {
 	mu      sync.Mutex
 	reading *reading // under way
 
-	breaker breaker
+	breaker standby.Breaker
 }
 
 // cachedRule is what the server said of the rule, between two times of the

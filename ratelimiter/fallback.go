@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/standby"
 )
 
 // Fallback is what decides while the server cannot be asked: [Open], [Closed]
@@ -61,7 +61,7 @@ func (closedFallback) upTo(*core, string, int64) (int64, Decision) { return 0, h
 
 func (closedFallback) undo(*core, string, int64) Decision { return heldBack }
 
-var heldBack = Decision{Fallback: true, RetryAfter: restFor}
+var heldBack = Decision{Fallback: true, RetryAfter: standby.RestFor}
 
 type localFallback struct {
 	r   *bucket.Rule
@@ -106,50 +106,6 @@ type fallback struct {
 	to     Fallback
 }
 
-// breaker keeps requests from waiting for a server that does not answer.
-type breaker struct {
-	until   atomic.Int64 // nobody asks before; monotonic, 0 while all is well
-	probing atomic.Bool
-}
-
-// restFor is how long nobody asks after a failure.
-const restFor = time.Second
-
-// admit reports whether the server is asked. A probe is the only one that does.
-func (k *breaker) admit(now time.Duration) (ask, probe bool) {
-	until := time.Duration(k.until.Load())
-	switch {
-	case until == 0:
-		return true, false
-	case now < until:
-		return false, false
-	}
-	probe = k.probing.CompareAndSwap(false, true)
-	return probe, probe
-}
-
-// ended takes note of what a request has found out. One whose caller left has
-// found out nothing.
-func (k *breaker) ended(now time.Duration, what finding, probe bool) {
-	switch {
-	case what == silent:
-		k.until.Store(int64(now + restFor))
-	case what == answered && k.until.Load() != 0:
-		k.until.Store(0)
-	}
-	if probe {
-		k.probing.Store(false)
-	}
-}
-
-type finding int
-
-const (
-	answered finding = iota
-	silent
-	nothing
-)
-
 // orFallBack asks the server, for as long as the fallback says.
 func (b *Bucket) orFallBack(ctx context.Context, n int64) (Decision, error) {
 	if err := b.askable(ctx, n); err != nil {
@@ -178,36 +134,12 @@ func (b *Bucket) askable(ctx context.Context, n int64) error {
 // unlessSilent asks the server, and decides instead if that is silent for a
 // time, or is known to be.
 func unlessSilent[D any](ctx context.Context, c *core, within time.Duration, ask func(context.Context) (D, error), instead func() (D, error)) (D, error) {
-	now := c.e.Now
-	asked, probe := c.breaker.admit(now().Mono)
-	if !asked {
-		return instead()
-	}
-	limited, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	d, err := ask(limited)
-	what := found(ctx, limited, err)
-	c.breaker.ended(now().Mono, what, probe)
-	if what != silent {
-		return d, err
-	}
-	return instead()
+	return standby.Instead(ctx, &c.breaker, standby.Patience{Within: within, Now: c.e.Mono, Silent: silent}, ask, instead)
 }
 
-// found is what the end of a request says about the server.
-func found(ctx, limited context.Context, err error) finding {
-	switch {
-	case err == nil:
-		return answered
-	case ctx.Err() != nil:
-		return nothing
-	case isSaid(err):
-		return answered
-	case limited.Err() != nil || engine.Passing(err):
-		return silent
-	}
-	return answered
-}
+// silent reports whether an error of a request shows that the server does not
+// answer.
+func silent(err error, late bool) bool { return !isSaid(err) && (late || engine.Passing(err)) }
 
 // isSaid reports whether err is something that the server has said, or that is
 // wrong with the request: no outage, however long it took.

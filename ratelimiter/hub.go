@@ -8,6 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/standby"
 )
 
 // hub is what the limiters of one client have in common. Names and keys are
@@ -20,8 +21,7 @@ type hub struct {
 
 	meters   bucket.Meters // of PerClient rates
 	standIns bucket.Meters // while the server cannot be asked
-	denials  denials
-	stocks   stocks
+	standby  standby.Standby
 	sleepers bucket.Sleepers
 	asides   asides
 

@@ -1,4 +1,4 @@
-package ratelimiter
+package standby
 
 import (
 	"strconv"
@@ -15,14 +15,14 @@ import (
 // still use, and no others.
 func TestStocksThatHaveExpiredAreForgotten(t *testing.T) {
 	t.Parallel()
-	r, err := resolve(PerSecond(10))
+	r, err := bucket.Resolve(bucket.Rate{N: 10, Per: time.Second, Burst: 10})
 	require.NoError(t, err)
 	r.Identify(1, 0)
 	var s stocks
 	const keys, inUse = 100_000, 1000 // one each millisecond, and full in a second
 	for i := range keys {
 		now := time.Second + time.Duration(i)*time.Millisecond
-		require.Zero(t, s.add("key "+strconv.Itoa(i), answer{State: bucket.State{Rule: r, Missing: r.PerToken}, extra: 1}, 1, now))
+		require.Zero(t, s.add("key "+strconv.Itoa(i), bucket.State{Rule: r, Missing: r.PerToken}, 1, 1, now))
 	}
 	assert.GreaterOrEqual(t, len(s.by), inUse)
 	assert.LessOrEqual(t, len(s.by), 3*inUse)

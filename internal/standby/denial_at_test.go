@@ -1,4 +1,4 @@
-package ratelimiter
+package standby
 
 import (
 	"testing"
@@ -14,10 +14,10 @@ import (
 // to refuse, however many ticks its rate brings in that time.
 func TestADenialIsNoLongerThanTheTimeToFull(t *testing.T) {
 	t.Parallel()
-	r, err := resolve(Rate{N: 4_999_999_999_999_999, Per: 1_000_000_000 * time.Second, Burst: 1})
+	r, err := bucket.Resolve(bucket.Rate{N: 4_999_999_999_999_999, Per: 1_000_000_000 * time.Second, Burst: 1})
 	require.NoError(t, err)
 	r.Identify(1, 0)
-	d := denial{answer: answer{State: bucket.State{Rule: r, Missing: r.Full}}}
+	d := denial{State: bucket.State{Rule: r, Missing: r.Full}}
 	for age := time.Millisecond; age <= denialAge; age += time.Millisecond {
 		assert.Zero(t, d.at(age).Missing, "after %v", age)
 	}

@@ -1,4 +1,4 @@
-package ratelimiter
+package standby
 
 import (
 	"strconv"
@@ -40,7 +40,7 @@ func TestAMarkDoesNotGoBack(t *testing.T) {
 // A key that is given something back, or reset, says nothing of the others.
 func TestWhatIsForgottenOfOneKeyIsNotForgottenOfOthers(t *testing.T) {
 	t.Parallel()
-	r, err := resolve(PerHour(10))
+	r, err := bucket.Resolve(bucket.Rate{N: 10, Per: time.Hour, Burst: 10})
 	require.NoError(t, err)
 	r.Identify(1, 0)
 	var d denials
@@ -49,10 +49,10 @@ func TestWhatIsForgottenOfOneKeyIsNotForgottenOfOthers(t *testing.T) {
 	s.dropped.set("a", 7)
 	const before = 5 // when what is answered now was asked for
 	for state, want := range map[string]bool{"a": false, "b": true} {
-		d.learn(state, denial{answer{State: bucket.State{Rule: r, Missing: r.Full}}, before})
+		d.learn(state, denial{bucket.State{Rule: r, Missing: r.Full}, before})
 		_, known := d.by[state]
 		assert.Equal(t, want, known, "the refusal of %s", state)
-		s.add(state, answer{State: bucket.State{Rule: r}, extra: 3}, 3, before)
+		s.add(state, bucket.State{Rule: r}, 3, 3, before)
 		assert.Equal(t, want, s.tokens(state) == 3, "the stock of %s", state)
 	}
 }

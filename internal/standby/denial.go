@@ -1,7 +1,6 @@
-package ratelimiter
+package standby
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -18,7 +17,7 @@ type denials struct {
 // denial is a bucket that refused. As of sent it held no more than the answer
 // says, as that was given later.
 type denial struct {
-	answer
+	bucket.State
 	sent time.Duration
 }
 
@@ -27,39 +26,26 @@ const (
 	maxDenials = 4096
 )
 
-// unlessDenied asks the server unless it is known to refuse.
-func (b *Bucket) unlessDenied(ctx context.Context, a ask) (answer, error) {
-	now := b.core.e.Now().Mono
-	if got, refused := b.core.denials.refuse(b.state, a, now); refused {
-		return got, nil
-	}
-	got, err := b.do(ctx, a)
-	if err == nil && !got.ok {
-		b.core.denials.learn(b.state, denial{got, now})
-	}
-	return got, err
-}
-
-// refuse answers from memory if even the most that can be there is too little.
-func (d *denials) refuse(state string, a ask, now time.Duration) (answer, bool) {
+// Refuses answers from memory if even the most that can be there is too little.
+func (s *Standby) Refuses(state string, want *bucket.Want, now time.Duration) (bucket.State, bool) {
+	d := &s.denials
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	known, ok := d.by[state]
 	if !ok {
-		return answer{}, false
+		return bucket.State{}, false
 	}
-	if now-known.sent > denialAge || known.Rule.Generation != a.Rule.Generation {
+	if now-known.sent > denialAge || known.Rule.Generation != want.Rule.Generation {
 		delete(d.by, state)
-		return answer{}, false
+		return bucket.State{}, false
 	}
 	got := known.at(now)
-	return got, got.Block > 0 || got.Missing+a.Rule.Ticks(a.N) > a.Rule.Full
+	return got, got.Block > 0 || got.Missing+want.Rule.Ticks(want.N) > want.Rule.Full
 }
 
 // at is the fullest that the bucket can be now.
-func (d denial) at(now time.Duration) answer {
-	got := d.answer
-	got.together = 0
+func (d denial) at(now time.Duration) bucket.State {
+	got := d.State
 	passed := bucket.Micros(now-d.sent) + 1 // never too little
 	got.Block = max(0, got.Block-passed)
 	gaining := passed - d.Late
@@ -75,6 +61,11 @@ func (d denial) at(now time.Duration) answer {
 	}
 	got.Missing = max(0, got.Missing-units*got.Rule.Gain)
 	return got
+}
+
+// Refused takes note of a refusal, and of when it was asked for.
+func (s *Standby) Refused(state string, got bucket.State, sent time.Duration) {
+	s.denials.learn(state, denial{got, sent})
 }
 
 func (d *denials) learn(state string, what denial) {
@@ -95,11 +86,11 @@ func (d *denials) learn(state string, what denial) {
 	d.by[state] = what
 }
 
-// forgetDenial is for what has made a bucket fuller.
-func (h *hub) forgetDenial(state string) {
-	now := h.e.Now().Mono
-	h.denials.mu.Lock()
-	defer h.denials.mu.Unlock()
-	h.denials.outdone.set(state, now)
-	delete(h.denials.by, state)
+// Refilled forgets the refusal of a bucket that has been made fuller.
+func (s *Standby) Refilled(state string, now time.Duration) {
+	d := &s.denials
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.outdone.set(state, now)
+	delete(d.by, state)
 }
