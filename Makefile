@@ -22,9 +22,10 @@ TEST        = test -json -count=1 -timeout $(timeout)
 # Folders that may be there: modules of their own, and tests behind a build tag.
 bench   = $(wildcard bench/go.mod)
 grpc    = $(wildcard ratelimiter/grpclimit/go.mod)
+sql     = $(wildcard fence/sqltest/go.mod)
 interop = $(wildcard interop/java/pom.xml)
 
-.PHONY: demo servers test test-go test-bench test-grpc test-interop soak interop-table lint lint-bench lint-grpc bench ratios fuzz
+.PHONY: demo servers test test-go test-bench test-grpc test-sql test-interop soak interop-table lint lint-bench lint-grpc lint-sql bench ratios fuzz
 
 demo:
 	go run ./examples/flashsale
@@ -32,16 +33,22 @@ demo:
 servers:
 	sh scripts/servers.sh
 
-test: test-go $(if $(bench),test-bench) $(if $(grpc),test-grpc) $(if $(interop),test-interop)
+test: test-go $(if $(bench),test-bench) $(if $(grpc),test-grpc) $(if $(sql),test-sql) $(if $(interop),test-interop)
 
 test-go: servers
 	$(TESTRUN) go $(TEST) -race ./...
 
-test-bench: servers
+test-lint-sql:
+	cd fence/sqltest && go vet ./... && go run $(STATICCHECK) ./...
+
+bench: servers
 	$(TESTRUN) go -C bench $(TEST) ./...
 
 test-grpc: servers
 	$(TESTRUN) go -C ratelimiter/grpclimit $(TEST) -race ./...
+
+test-sql:
+	$(TESTRUN) go -C fence/sqltest $(TEST) ./...
 
 # The jars are built first, so that Maven takes none of the time. table fails where a test was skipped, and where the
 # page claims something else than what has just been proven.
@@ -62,7 +69,7 @@ interop-table:
 	go run ./interop/table -write docs/interop.md $(proven)
 
 # staticcheck is run at a fixed version without being a dependency: what users of the module resolve stays ours alone.
-lint: $(if $(bench),lint-bench) $(if $(grpc),lint-grpc)
+lint: $(if $(bench),lint-bench) $(if $(grpc),lint-grpc) $(if $(sql),lint-sql)
 	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './.*')); \
 		test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...

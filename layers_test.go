@@ -48,6 +48,8 @@ var layers = map[string]layer{
 	"ratelimiter/httplimit": adapter,
 	"ratelimiter/grpclimit": adapter,
 	"codec":                 base,
+	"fence":                 base,
+	"fence/fencehttp":       adapter,
 	"internal":              part,
 	"internal/bucket":       base,
 	"internal/engine":       core,
@@ -82,6 +84,7 @@ var never = []string{
 	"go.opentelemetry.io",
 	"go.uber.org/goleak",
 	"google.golang.org/grpc",
+	"modernc.org",
 }
 
 // modules are the folders of our modules that programs import: this one, and
@@ -249,6 +252,11 @@ func TestTheLayersForbid(t *testing.T) {
 		{"rmap", "codec", true},
 		{"codec", "internal/keys", false},
 		{"codec", "rmap", false},
+		{"lock", "fence", true},
+		{"fence", "internal/keys", false},
+		{"fence", "lock", false},
+		{"fence/fencehttp", "fence", true},
+		{"fence/fencehttp", "internal/engine", false},
 		{"otel", "", true},
 		{"otel", "internal/engine", false},
 		{"ratelimiter", "internal/combine", true},

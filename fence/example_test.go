@@ -1,0 +1,32 @@
+package fence_test
+
+import (
+	"fmt"
+
+	"github.com/rueidisson/rueidisson/fence"
+)
+
+func ExampleSQL() {
+	token, _ := fence.New("order:42", 1790000000000007) // of a hold: hold.Fence(), or fence.FromContext
+	q := fence.SQL(token, fence.Question)
+	fmt.Println("UPDATE orders SET total = ?, " + q.Set + " WHERE id = ? AND " + q.Where)
+	fmt.Println(q.Arg)
+	fmt.Println(fence.SQL(token, fence.Dollar(2)).Where)
+	// Output:
+	// UPDATE orders SET total = ?, fence = ? WHERE id = ? AND fence <= ?
+	// 1790000000000007
+	// fence <= $2
+}
+
+func ExampleToken_Compare() {
+	older, _ := fence.New("order:42", 7)
+	newer, _ := fence.New("order:42", 9)
+	other, _ := fence.New("order:43", 8)
+	order, _ := older.Compare(newer)
+	fmt.Println(order)
+	_, err := older.Compare(other)
+	fmt.Println(err)
+	// Output:
+	// -1
+	// the fencing token is of another lock: "order:42" and "order:43"
+}

@@ -1,0 +1,116 @@
+package fencehttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/rueidisson/rueidisson/fence"
+)
+
+// ErrStale is what a Store says of a token that is older than one it has seen, or
+// equal to one of another owner.
+var ErrStale = errors.New("stale fencing token")
+
+// Store remembers the newest token of each lock.
+type Store interface {
+	// Admit remembers t, unless a newer one is known: then it returns ErrStale. It
+	// does both in one step.
+	Admit(ctx context.Context, t fence.Token) error
+}
+
+// Gate refuses requests with old tokens, see the package.
+type Gate struct {
+	lock  func(r *http.Request) string
+	store Store
+}
+
+// NewGate is a gate for what the lock guards that is named by lock, which is
+// asked for each request: an empty name lets it pass without a token, such as
+// one that only reads. Names are not taken from the requests' tokens, so the
+// store remembers as many as the program has. Store may be nil: the memory of
+// this process. It panics if lock is nil.
+func NewGate(lock func(r *http.Request) string, store Store) *Gate {
+	if lock == nil {
+		panic("fencehttp: nil lock function")
+	}
+	if store == nil {
+		store = &memory{newest: map[string]fence.Token{}}
+	}
+	return &Gate{lock, store}
+}
+
+// Wrap puts the gate before next, whose requests' contexts carry the token.
+func (g *Gate) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lock := g.lock(r)
+		if lock == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		token, status, err := g.check(r, lock)
+		if err != nil {
+			http.Error(w, err.Error(), status)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(fence.NewContext(r.Context(), token)))
+	})
+}
+
+// check is the token of a request, or why it does not pass.
+func (g *Gate) check(r *http.Request, lock string) (token fence.Token, status int, err error) {
+	values := r.Header.Values(Header)
+	if len(values) == 0 {
+		return token, http.StatusPreconditionRequired, errors.New("a fencing token is needed in " + Header)
+	}
+	token, err = only(values, lock)
+	if err != nil {
+		return token, http.StatusBadRequest, err
+	}
+	switch err = g.store.Admit(r.Context(), token); {
+	case errors.Is(err, ErrStale):
+		return token, http.StatusPreconditionFailed, ErrStale // no more: what is stored is nobody's business
+	case err != nil:
+		return token, http.StatusServiceUnavailable, errors.New("the fencing token cannot be checked now")
+	}
+	return token, 0, nil
+}
+
+// only is the one token that a request must have.
+func only(values []string, lock string) (fence.Token, error) {
+	if len(values) > 1 {
+		return fence.Token{}, errors.New("more than one " + Header)
+	}
+	token, err := fence.Parse(values[0])
+	if err != nil {
+		return token, fence.ErrMalformed
+	}
+	if token.Lock() != lock {
+		return token, fence.ErrOtherLock
+	}
+	return token, nil
+}
+
+// memory is the store of one process.
+type memory struct {
+	mu     sync.Mutex
+	newest map[string]fence.Token
+}
+
+func (m *memory) Admit(_ context.Context, t fence.Token) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	newest := m.newest[t.Lock()]
+	if t.Number() < newest.Number() || t.Number() == newest.Number() && anothers(t, newest) {
+		return fmt.Errorf("%w: %d, and %d has passed", ErrStale, t.Number(), newest.Number())
+	}
+	m.newest[t.Lock()] = t
+	return nil
+}
+
+// anothers reports that two tokens of one number are known to have two owners.
+func anothers(t, u fence.Token) bool {
+	return t.Owner() != "" && u.Owner() != "" && t.Owner() != u.Owner()
+}
