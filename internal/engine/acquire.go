@@ -33,6 +33,7 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*
 	held, err := c.admitted(ctx, seat)
 	if err != nil {
 		if c.turn {
+			c.local.queue.Settle()
 			e.passTurn(c.local)
 		}
 		e.locals.Put(key.Name, c.local)
@@ -54,6 +55,9 @@ type contender struct {
 	turn  bool // this goroutine has the turn in the local queue, and must give it on
 	busy  bool // the lock was seen to be held: a wait that ends is an answer, not a fault
 	asked bool // the server was asked for it
+	slow  int  // how many times it was won, and lost before the answer came
+
+	thorough time.Duration // when the server was last asked for what takes more, see Try
 
 	waits bool          // the observer was told that it waits, in the queue or as head
 	began time.Duration // since when
@@ -75,11 +79,9 @@ func (c *contender) acquire(ctx context.Context, seat Seat) (*Held, error) {
 	if held := c.join(ctx, seat); held != nil {
 		return held, nil
 	}
-	if c.atOnce() {
-		return nil, ErrNotAcquired // another of this process holds it, or is ahead
+	if c.turn = c.ask.Shared && c.local.queue.Lead(); c.turn {
+		return c.asHead(ctx, seat)
 	}
-	c.busy = true
-	c.observeWait(ctx)
 	return c.queued(ctx, seat)
 }
 
@@ -93,6 +95,7 @@ func (c *contender) join(ctx context.Context, seat Seat) *Held {
 		return nil
 	}
 	if held.join(seat, c.e.Now()) != nil {
+		c.local.queue.Full(held)
 		c.e.passTurn(c.local) // the part that came with it
 		return nil
 	}
@@ -124,21 +127,45 @@ func (c *contender) queued(ctx context.Context, seat Seat) (*Held, error) {
 		w = handover.NewWaiter[*Held](false)
 	}
 	defer c.e.waiters.Put(w) // its channel is empty on every path
-	w.Takes, w.Shared = c.ask.Lease == 0, c.ask.Shared
-	if c.turn = c.local.queue.Enter(w); c.turn {
+	w.Takes, w.Shared, w.Once = c.ask.Lease == 0, c.ask.Shared, c.atOnce()
+	ok := true
+	switch {
+	case !w.Once:
+		c.turn = c.local.queue.Enter(w)
+	case w.Shared:
+		c.turn, ok = c.local.queue.EnterOnce(w)
+	default:
+		c.turn, ok = false, false
+	}
+	switch {
+	case !ok:
+		return nil, ErrNotAcquired // another of this process holds it, or is ahead
+	case c.turn:
 		return c.asHead(ctx, seat)
+	}
+	return c.waitsBehind(ctx, w, seat)
+}
+
+// waitsBehind waits for the turn of w.
+func (c *contender) waitsBehind(ctx context.Context, w *handover.Waiter[*Held], seat Seat) (*Held, error) {
+	if !w.Once {
+		c.busy = true
+		c.observeWait(ctx)
 	}
 	if w.Watch {
 		c.e.watch(c.local, w)
 	}
 	select {
 	case turn := <-w.Turn():
+		if turn.Refused {
+			return nil, ErrNotAcquired
+		}
 		c.turn = true
 		return c.take(ctx, turn, seat)
 	case <-ctx.Done():
 	case <-c.e.closing:
 	}
-	if turn, came := c.local.queue.Leave(w); came {
+	if turn, came := c.local.queue.Leave(w); came && !turn.Refused {
 		c.turn = true
 		c.giveOn(turn)
 	}
@@ -159,12 +186,18 @@ func (c *contender) take(ctx context.Context, turn handover.Turn[*Held], seat Se
 		return nil, err
 	}
 	turn.Hold.afterLoss() // it ended on its way
-	if turn.Hold.shared { // others may still have parts of the turn
-		c.turn = false
-		c.e.passTurn(c.local)
-		return c.acquire(ctx, seat)
+	return c.again(ctx, turn.Hold, seat)
+}
+
+// again goes on behind a hold that ended on its way. Of the turn of a shared
+// one, others may still have parts, and one of them may ask the server.
+func (c *contender) again(ctx context.Context, h *Held, seat Seat) (*Held, error) {
+	if !h.shared {
+		return c.asHead(ctx, seat)
 	}
-	return c.asHead(ctx, seat)
+	c.turn = false
+	c.e.passTurn(c.local)
+	return c.acquire(ctx, seat)
 }
 
 func (c *contender) observeAcquired(ctx context.Context, handed bool) {
@@ -219,31 +252,33 @@ const tooSlow = 3
 
 // asHead contends with other processes.
 func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
-	for try := 1; ; try++ {
-		held, err := c.compete(ctx)
-		if err != nil {
-			return nil, err
-		}
-		// Before the attach: with the hold's end, which may come at any moment
-		// from then on, the turn is another's, and so is the subscription.
-		c.local.quietIfAlone()
-		err = held.attach(seat)
-		switch {
-		case err == nil:
-			if held.shared {
-				held.open(seat)
-			}
-			c.observeAcquired(ctx, false)
-			return held, nil
-		case errors.Is(err, ErrClosed):
-			c.discard(held)
-			return nil, err
-		}
-		held.GiveBackLater()
-		if try == tooSlow {
-			return nil, fmt.Errorf("the answers take longer than the lease: %w", err)
-		}
+	held, err := c.compete(ctx)
+	if err != nil {
+		return nil, err
 	}
+	// Before the attach: with the hold's end, which may come at any moment
+	// from then on, the turn is another's, and so is the subscription.
+	if !held.shared {
+		c.local.quietIfAlone()
+	}
+	err = held.attach(seat)
+	switch {
+	case err == nil:
+		c.observeAcquired(ctx, false)
+		return held, nil
+	case errors.Is(err, ErrClosed):
+		c.discard(held)
+		return nil, err
+	}
+	held.GiveBackLater()
+	if c.slow++; c.slow == tooSlow {
+		if held.shared {
+			c.turn = false
+			c.e.passTurn(c.local)
+		}
+		return nil, fmt.Errorf("the answers take longer than the lease: %w", err)
+	}
+	return c.again(ctx, held, seat)
 }
 
 // passTurn gives a part of the turn on. With the last one, the next waiter

@@ -12,7 +12,13 @@ import (
 // need no other.
 func (c *contender) compete(ctx context.Context) (*Held, error) {
 	c.listenIfStanding(ctx)
+	if c.ask.Shared {
+		c.local.queue.Hope()
+	}
 	held, left, err := c.try(ctx)
+	if c.ask.Shared && held == nil && c.turn {
+		c.local.queue.Refuse()
+	}
 	switch {
 	case held != nil:
 		return held, nil
@@ -63,27 +69,27 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 	}
 	c.local.ear.hush() // what was heard while it stood back
 	owner := c.e.IDs.Private()
-	lease, every := c.lease()
-	tried, err, answered := c.await(ctx, Try{Owner: owner, Lease: lease, Again: c.asked, Queue: !c.atOnce()})
+	lease := c.leased()
+	tried, err, answered := c.await(ctx, Try{Owner: owner, Lease: lease, Again: c.asked, Queue: !c.atOnce(), Thorough: c.thoroughly()})
 	c.asked = true
 	switch {
 	case !answered:
-		c.e.giveBackLater(c.p, owner, lease)
+		c.e.GiveBackLater(c.p, owner, lease)
 		return nil, 0, err
 	case err != nil:
 		if mayHaveRun(err) {
-			c.e.giveBackLater(c.p, owner, lease)
+			c.e.GiveBackLater(c.p, owner, lease)
 		}
 		return nil, 0, err
 	case !tried.Free:
 		c.busy = true
 		c.local.courtesy.Refused()
 		if tried.Replayed { // the first send may find the lock free when it arrives
-			c.e.giveBackLater(c.p, owner, lease)
+			c.e.GiveBackLater(c.p, owner, lease)
 		}
 		return nil, tried.Left, c.e.over(ctx)
 	}
-	held := c.e.newHeld(c.p, c.local, owner, tried, lease, every, c.ask.Shared)
+	held := c.won(owner, tried, lease)
 	// Won after the caller had gone; one whose WithWait has just ended is still there.
 	if err := c.e.over(ctx); err != nil && !errors.Is(err, errWaitOver) {
 		c.discard(held)
@@ -92,16 +98,52 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 	return held, 0, nil
 }
 
-// lease is what this caller asks for, and how often it is renewed.
-func (c *contender) lease() (lease, every time.Duration) {
-	if c.ask.Lease > 0 {
-		return c.ask.Lease, 0
+// won puts what was won in the watchdog's care. A shared hold is anybody's who
+// waits for one next, whether or not the caller is still there; whoever asked
+// for it asks no more.
+func (c *contender) won(owner string, tried Tried, lease time.Duration) *Held {
+	held := c.e.newHeld(c.p, c.local, owner, tried, c.ask.terms(c.e, tried.Started, lease), c.ask.Shared)
+	if held.shared {
+		c.local.quietIfAlone()
+		held.open()
 	}
-	return c.e.WatchdogTimeout, c.e.WatchdogTimeout / 3
+	return held
 }
 
-// standBack lets other processes go first, see handover.Courtesy.
+// leased is what the server is asked for: shared holds have leases in steps.
+func (c *contender) leased() time.Duration {
+	switch {
+	case c.ask.Lease == 0:
+		return c.e.WatchdogTimeout
+	case c.ask.Shared:
+		return min(c.ask.Lease, c.e.WatchdogTimeout)
+	}
+	return c.ask.Lease
+}
+
+// thoroughEvery is how often a wait asks for what takes the server more.
+const thoroughEvery = time.Second
+
+// thoroughly reports whether it is time for that. The first try of a wait never
+// is one.
+func (c *contender) thoroughly() bool {
+	now := c.e.Now().Mono
+	if !c.asked {
+		c.thorough = now
+	}
+	if now-c.thorough < thoroughEvery {
+		return false
+	}
+	c.thorough = now
+	return true
+}
+
+// standBack lets other processes go first, see handover.Courtesy. Those who
+// share stand in nobody's way.
 func (c *contender) standBack(ctx context.Context) error {
+	if c.ask.Shared {
+		return nil
+	}
 	pause := c.local.courtesy.Pause()
 	if pause == 0 {
 		return nil

@@ -43,7 +43,7 @@ func TestARefusedExportBesideOneThatWasDone(t *testing.T) {
 		x := &exporting{fakeServer: s}
 		x.both.Add(2)
 		seat := new(seated)
-		h := s.e.newHeld(x, nil, s.e.IDs.Private(), Tried{Started: s.clock()}, time.Minute, 0, false)
+		h := s.e.newHeld(x, nil, s.e.IDs.Private(), Tried{Started: s.clock()}, terms{lease: time.Minute}, false)
 		require.NoError(t, h.attach(seat))
 		private := h.Owner()
 		var calls sync.WaitGroup

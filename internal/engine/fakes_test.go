@@ -23,21 +23,24 @@ type fakeServer struct {
 	clock   watchdog.Clock
 	started time.Time
 
-	mu        sync.Mutex
-	holder    string
-	until     time.Time // the lease of the holder; zero: it has none
-	gone      map[string]bool
-	down      error         // what scripts answer
-	deaf      error         // what subscribing answers
-	requests  time.Duration // how long a script takes to arrive
-	replies   time.Duration // how long its answer takes to come back
-	listeners int           // who else is subscribed
-	handlers  []pubsub.Handler
-	tries     []time.Duration // when acquires arrived
-	asked     []Try
-	fence     int64 // of the last acquisition; 0: there are none
-	releases  int
-	givebacks []time.Duration // when they arrived
+	mu         sync.Mutex
+	holder     string
+	until      time.Time       // the lease of the holder; zero: it has none
+	reading    map[string]bool // they hold it together then, and the holder is "readers"
+	hint       int64           // what readers are told
+	gone       map[string]bool
+	down       error         // what scripts answer
+	deaf       error         // what subscribing answers
+	requests   time.Duration // how long a script takes to arrive
+	replies    time.Duration // how long its answer takes to come back
+	listeners  int           // who else is subscribed
+	handlers   []pubsub.Handler
+	tries      []time.Duration // when acquires arrived
+	asked      []Try
+	fence      int64 // of the last acquisition; 0: there are none
+	releases   int
+	downgrades int
+	givebacks  []time.Duration // when they arrived
 }
 
 // newFake returns an engine whose only lock is the fake. It is closed when
@@ -138,8 +141,61 @@ func (s *fakeServer) GiveBack(_ context.Context, who string) (r Released, err er
 	return r, err
 }
 
+// fakeReader is the side of the fake whose holds are shared.
+type fakeReader struct{ *fakeServer }
+
+func (r fakeReader) Label() string { return "fake read" }
+
+func (r fakeReader) Acquire(_ context.Context, a Try) (tried Tried, err error) {
+	r.set(func() { r.asked = append(r.asked, a) })
+	tried.Started = r.clock()
+	r.set(func() { r.tries = append(r.tries, time.Since(r.started)) })
+	err = r.travel(func() {
+		switch {
+		case r.gone[a.Owner]:
+			tried.Left = -2
+		case r.holder == "" || len(r.reading) > 0:
+			r.read(a.Owner)
+			tried.Free, tried.Hint = true, r.hint
+		case r.until.IsZero():
+			tried.Left = -1
+		default:
+			tried.Left = time.Until(r.until)
+		}
+	})
+	return tried, err
+}
+
+// read is called under the mutex.
+func (s *fakeServer) read(who string) {
+	if s.reading == nil {
+		s.reading = map[string]bool{}
+	}
+	s.reading[who], s.holder, s.until = true, "readers", time.Time{}
+}
+
+func (s *fakeServer) Readers() Protocol { return fakeReader{s} }
+
+func (s *fakeServer) ReleaseTo(_ context.Context, who string, next []Candidate) (g Granted, err error) {
+	g.Started = s.clock()
+	err = s.travel(func() {
+		s.downgrades++
+		if s.holder == who {
+			s.read(next[0].Owner)
+			g.Held, g.Owner = true, next[0].Owner
+		}
+	})
+	return g, err
+}
+
 // free is called under the mutex.
 func (s *fakeServer) free(who string) Released {
+	if s.reading[who] {
+		if delete(s.reading, who); len(s.reading) > 0 {
+			return Released{Held: true}
+		}
+		who = s.holder
+	}
 	if s.holder != who {
 		return Released{}
 	}
@@ -167,7 +223,11 @@ var errUnused = errors.New("not part of these tests")
 // Renew answers every renewal at once.
 func (s *fakeServer) Renew(batch []watchdog.Attempt, _ time.Duration) {
 	for _, a := range batch {
-		s.set(func() { s.until = time.Now().Add(a.Length()) })
+		s.set(func() {
+			if len(s.reading) == 0 {
+				s.until = time.Now().Add(a.Length())
+			}
+		})
 		go s.e.dog.Renewed(a, s.clock()) // ends at once
 	}
 }
@@ -237,10 +297,18 @@ func (s *fakeServer) acquire(ctx context.Context, ask Ask) <-chan outcome {
 	out := make(chan outcome, 1)
 	go func() {
 		seat := new(seated)
-		held, err := s.e.Acquire(ctx, s, ask, seat)
+		held, err := s.e.Acquire(ctx, s.side(ask), ask, seat)
 		out <- outcome{&taken{held, seat}, err, time.Since(s.started)}
 	}()
 	return out
+}
+
+// side is the one that is asked for that.
+func (s *fakeServer) side(ask Ask) Protocol {
+	if ask.Shared {
+		return fakeReader{s}
+	}
+	return s
 }
 
 // take acquires at once.

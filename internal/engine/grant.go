@@ -148,7 +148,7 @@ func (t *Grant) Finish(cause error) bool {
 
 // GiveBackLater keeps saying that the owner is given back until the server has
 // answered, or has forgotten it. It is for a grant that has ended.
-func (t *Grant) GiveBackLater() { t.e.giveBackLater(t.g, t.Owner(), t.asking(0)) }
+func (t *Grant) GiveBackLater() { t.e.GiveBackLater(t.g, t.Owner(), t.asking(0)) }
 
 // LeaseEnded is the lease's end: by time, or by the server's word.
 func (t *Grant) LeaseEnded(cause error) {

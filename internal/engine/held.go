@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"time"
-
-	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
 // Holding is what a hold of the public kind stands on: a Held, or what several
@@ -53,6 +51,7 @@ type seldom struct {
 	claim  *local // of a hold that was joined: it keeps the name for its family
 	late   string // the owner of which a send of the acquire may still arrive, if one may; it stays
 	others []Seat // beside the first; guarded by the grant's mutex
+	brief  bool   // it takes newcomers for a moment only, since others wait for it to end; it stays
 }
 
 // late is the owner of which a send of the acquire may still arrive, if one may.
@@ -64,7 +63,7 @@ func (h *Held) late() string {
 }
 
 // newHeld puts an acquisition under the watchdog's care.
-func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, lease, every time.Duration, shared bool) *Held {
+func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, t terms, shared bool) *Held {
 	h := &Held{Grant: Grant{e: e, g: p, owner: owner}, local: l, since: tried.Started.Mono, fence: tried.Fence, shared: shared}
 	late := tried.Replayed
 	if shared || late {
@@ -76,7 +75,10 @@ func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, lease,
 	if late {
 		h.seldom.late = owner
 	}
-	h.care(tried.Started, lease, every, watchdog.Instant{}, h)
+	if shared && tried.Hint > 0 {
+		h.seldom.brief = true
+	}
+	h.care(tried.Started, t.lease, t.every, t.end, h)
 	return h
 }
 
@@ -125,7 +127,19 @@ func (h *Held) Grow(ctx context.Context, d time.Duration, seat Seat) error {
 	if !h.has(seat) {
 		return ErrReleased
 	}
+	if h.shared {
+		d = h.step(d)
+	}
 	return h.Grant.Grow(ctx, d)
+}
+
+// step is how much of d a shared hold asks for: one that is kept goes on in steps
+// anyway, and one that is fixed has an end to move.
+func (h *Held) step(d time.Duration) time.Duration {
+	if h.lease.Kept() {
+		return min(d, h.e.WatchdogTimeout)
+	}
+	return d
 }
 
 // Fence is the fencing token of the acquisition, for the seat that has it.

@@ -44,6 +44,9 @@ type Try struct {
 	Lease time.Duration
 	Again bool // whoever asks has asked before, in the same wait
 	Queue bool // it waits if it is refused
+	// Thorough is set about once a second of a wait: time for what the server
+	// need not do at each try.
+	Thorough bool
 }
 
 // Tried is the answer.

@@ -44,12 +44,15 @@ func (h *Held) Release(ctx context.Context, seat Seat) error {
 		h.handedOn()
 		return nil
 	}
-	if mayHaveRun(err) {
+	switch {
+	case mayHaveRun(err):
 		err = h.leaveSilent(err)
-	} else {
+	case h.sharedNext():
+		handed, err = h.releaseToShared(ctx)
+	default:
 		err = h.giveUp(ctx)
 	}
-	h.observeRelease(ctx, false)
+	h.observeRelease(ctx, handed)
 	h.leave()
 	return err
 }
@@ -108,7 +111,18 @@ func (h *Held) mayPass(now watchdog.Instant) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.joint && int(h.passes) < h.e.Handovers && now.Mono-h.since < h.e.HandoverTime
+	return !h.joint && int(h.passes) < h.e.Handovers && now.Mono-h.since < h.passTime()
+}
+
+// briefly is how long a shared hold takes newcomers while others wait for it.
+const briefly = time.Millisecond
+
+// passTime is for how long after its acquisition the hold goes on to others.
+func (h *Held) passTime() time.Duration {
+	if h.seldom != nil && h.seldom.brief {
+		return min(briefly, h.e.HandoverTime)
+	}
+	return h.e.HandoverTime
 }
 
 // giveUp takes the hold from the watchdog and releases it on the server.
@@ -173,7 +187,7 @@ func (h *Held) unlockJoint(ctx context.Context) error {
 // have that export to settle.
 func (h *Held) buryLate() {
 	if h.late() != "" {
-		h.e.giveBackLater(h.g, h.late(), h.asking(0))
+		h.e.GiveBackLater(h.g, h.late(), h.asking(0))
 	}
 }
 
@@ -223,10 +237,10 @@ func (h *Held) afterLoss() {
 	}
 }
 
-// giveBackLater keeps saying that owner is given back until the server has
+// GiveBackLater keeps saying that owner is given back until the server has
 // answered, or has forgotten it: nothing renews it any more, and lease is the
 // longest that it was asked for.
-func (e *Engine) giveBackLater(g Granter, owner string, lease time.Duration) {
+func (e *Engine) GiveBackLater(g Granter, owner string, lease time.Duration) {
 	until := time.Now().Add(max(lease, RequestMemory) + 2*e.sendTimeout())
 	e.Later(g.Key().Name, until, func(ctx context.Context) error {
 		_, err := g.GiveBack(ctx, owner)

@@ -63,17 +63,18 @@ func (h *Held) sit(seat Seat) error {
 	return nil
 }
 
-// open lets others of this process take part in a shared hold that its first
-// seat has just got: those who wait next, and those who come.
-func (h *Held) open(seat Seat) {
-	if !h.mayPass(h.e.Now()) {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.find(seat) >= 0 { // else it was lost meanwhile, and the turn with it
+// open lets others of this process take part in a shared hold that was just won:
+// those who wait next, and those who come. From then on somebody else may ask
+// for another one beside it.
+func (h *Held) open() {
+	if h.mayPass(h.e.Now()) {
+		h.mu.Lock()
 		h.share()
+		h.mu.Unlock()
+	} else {
+		h.local.queue.Apart()
 	}
+	h.local.queue.Settle()
 }
 
 // share is called under the mutex, so that nobody who gets the hold by it is

@@ -51,10 +51,11 @@ func TestThoseWhoWaitNextToEachOtherShareToo(t *testing.T) {
 			waiting = append(waiting, s.acquire(t.Context(), ask))
 			synctest.Wait()
 		}
-		require.NoError(t, writer.Release(t.Context()), "a hold for one goes to no reader: it is released")
+		require.NoError(t, writer.Release(t.Context()), "a hold for one goes to no reader: another takes its place")
 		first, second := <-waiting[0], <-waiting[1]
 		require.Same(t, first.held.Held, second.held.Held)
-		require.Len(t, s.triesSince(0), 2)
+		require.Equal(t, 1, s.downgrades)
+		require.Len(t, s.triesSince(0), 1)
 		synctest.Wait()
 		require.Empty(t, waiting[2])
 		late := s.acquire(t.Context(), shares)
@@ -76,14 +77,15 @@ func TestASharedHoldTakesNewcomersForTheTimeOfAHandover(t *testing.T) {
 		s := newFake(t, func(c *Config) { c.HandoverTime = 10 * time.Millisecond })
 		first := s.readers(t, 1)[0]
 		time.Sleep(10 * time.Millisecond)
-		_, err := s.e.Acquire(t.Context(), s, Ask{Try: true, Shared: true}, new(seated))
-		require.ErrorIs(t, err, ErrNotAcquired)
-		next := s.acquire(t.Context(), shares)
-		synctest.Wait()
-		require.Empty(t, next)
-		require.NoError(t, first.Release(t.Context()))
-		require.NoError(t, (<-next).held.Release(t.Context()))
+		next := s.readers(t, 2)
+		require.NotSame(t, first.Held, next[0].Held, "another acquisition beside the first")
+		require.Same(t, next[0].Held, next[1].Held)
 		require.Len(t, s.triesSince(0), 2)
+		require.NoError(t, first.Release(t.Context()))
+		require.NoError(t, next[0].Release(t.Context()))
+		require.NoError(t, next[1].Release(t.Context()))
+		s.mustBeFree(t)
+		require.Zero(t, s.e.locals.Len())
 	})
 }
 
@@ -91,11 +93,16 @@ func TestAFixedLeaseIsNotShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(t)
 		fixed := <-s.acquire(t.Context(), Ask{Shared: true, Lease: time.Minute})
-		next := s.acquire(t.Context(), shares)
-		synctest.Wait()
-		require.Empty(t, next)
-		require.NoError(t, fixed.held.Release(t.Context()))
-		require.NoError(t, (<-next).held.Release(t.Context()))
+		next := <-s.acquire(t.Context(), shares)
+		again := <-s.acquire(t.Context(), Ask{Shared: true, Lease: time.Minute})
+		last := <-s.acquire(t.Context(), shares)
+		require.Same(t, next.held.Held, last.held.Held, "one with a fixed lease does not end what others share")
+		require.Len(t, s.triesSince(0), 3)
+		for _, o := range []outcome{fixed, next, again, last} {
+			require.NoError(t, o.held.Release(t.Context()))
+		}
+		s.mustBeFree(t)
+		require.Zero(t, s.e.locals.Len())
 	})
 }
 
@@ -217,9 +224,12 @@ func TestSeatsRaceWithLeaving(t *testing.T) {
 	var all sync.WaitGroup
 	for g := range 12 {
 		all.Go(func() {
-			ask, weight := Ask{Shared: true}, int32(1)
-			if g%4 == 0 {
+			ask, weight := Ask{Shared: true, Try: g%4 == 2}, int32(1)
+			switch g % 4 {
+			case 0:
 				ask, weight = Ask{}, 1000
+			case 1:
+				ask.Lease = time.Minute
 			}
 			for i := range 300 {
 				ctx, cancel := context.WithCancel(context.Background())
@@ -227,7 +237,7 @@ func TestSeatsRaceWithLeaving(t *testing.T) {
 					go cancel() // at any moment
 				}
 				seat := new(seated)
-				held, err := s.e.Acquire(ctx, s, ask, seat)
+				held, err := s.e.Acquire(ctx, s.side(ask), ask, seat)
 				cancel()
 				if err != nil {
 					continue
@@ -244,6 +254,7 @@ func TestSeatsRaceWithLeaving(t *testing.T) {
 		})
 	}
 	all.Wait()
+	require.Eventually(t, func() bool { return s.e.locals.Len() == 0 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, s.e.Close(t.Context()))
 	require.Positive(t, turns.Load())
 	s.mustBeFree(t)

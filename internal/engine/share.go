@@ -130,10 +130,7 @@ func (e *Engine) join(ctx context.Context, p Joinable, owner string, foreign boo
 	if err := claim.claim(p.Key()); err != nil {
 		return nil, err
 	}
-	lease, every := (&contender{e: e, ask: ask}).lease()
-	if foreign && every > 0 {
-		every = lease / 10
-	}
+	lease := (&contender{e: e, ask: ask}).leased()
 	request, began := NewRequest(), time.Now()
 	tried, err, answered := Await(e, ctx, grace, func() (Tried, error) {
 		return p.Join(ctx, owner, request, lease)
@@ -154,7 +151,11 @@ func (e *Engine) join(ctx context.Context, p Joinable, owner string, foreign boo
 	}
 	held := &Held{Grant: Grant{e: e, g: p, owner: owner}, since: tried.Started.Mono, fence: tried.Fence, joint: true, foreign: foreign}
 	held.seldom = &seldom{claim: claim}
-	held.care(tried.Started, lease, every, watchdog.Instant{}, held)
+	t := ask.terms(e, tried.Started, lease)
+	if foreign && t.every > 0 {
+		t.every = lease / 10
+	}
+	held.care(tried.Started, t.lease, t.every, t.end, held)
 	return held, nil
 }
 

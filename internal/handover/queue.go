@@ -7,15 +7,18 @@
 //
 // Several may have parts of one turn, that of a shared hold: those who waited
 // for one next to each other, and those who Join while nobody is queued. Each
-// gives its part on with Pass, and the last of them gives on the turn.
+// gives its part on with Pass, and the last of them gives on the turn. One of
+// them at a time may ask the server for another shared hold beside the first,
+// which takes no more: it Leads, until it Settles.
 package handover
 
 import "sync"
 
 // Turn is what a waiter waits for: a hold, or the role of head.
 type Turn[T any] struct {
-	Hold   T
-	Handed bool // false: head
+	Hold    T
+	Handed  bool // false: head
+	Refused bool // neither, and no part of the turn: there is nothing to be had at once
 }
 
 // Waiter is one place in a queue. It serves one Enter at a time.
@@ -24,6 +27,8 @@ type Waiter[T any] struct {
 	Takes bool
 	// Shared says that it wants a hold that others may have at the same time.
 	Shared bool
+	// Once says that it waits for no more than the answer which is under way.
+	Once bool
 	// Size is how much it wants, of what can be had in several sizes. The queue
 	// does not look at it.
 	Size int64
@@ -45,14 +50,19 @@ func NewWaiter[T any](takes bool) *Waiter[T] {
 func (w *Waiter[T]) Turn() <-chan Turn[T] { return w.turn }
 
 // Queue is the order of waiters. Its zero value is an idle queue.
-type Queue[T any] struct {
+type Queue[T comparable] struct {
 	mu          sync.Mutex
 	front, back *Waiter[T]
 	shared      T     // the hold of the present turn, if it is open
 	open        bool  // newcomers may join it
+	sharing     bool  // the turn is that of shared holds
+	leading     bool  // somebody with a part of the turn asks the server
+	hopeful     bool  // for a shared hold, and was not refused yet
+	ending      bool  // the only part is being given on
 	watched     bool  // somebody will ask for the front
 	parts       int32 // of the present turn; 0: nobody has it
 	waiting     int32
+	alone       int32 // those of them who want a hold for themselves
 }
 
 // TryEnter takes the turn if nobody has it.
@@ -62,9 +72,12 @@ func (q *Queue[T]) TryEnter() bool {
 	if q.parts > 0 {
 		return false
 	}
-	q.parts = 1
+	q.begin()
 	return true
 }
+
+// begin starts a turn.
+func (q *Queue[T]) begin() { q.parts, q.leading = 1, true }
 
 // Join takes a part in the shared hold of the present turn, if there is one and
 // nobody is queued: a newcomer does not overtake.
@@ -78,14 +91,58 @@ func (q *Queue[T]) Join() (hold T, ok bool) {
 	return q.shared, true
 }
 
+// Full says that hold takes no newcomers any more.
+func (q *Queue[T]) Full(hold T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.open && q.shared == hold {
+		q.open = false
+	}
+}
+
+// Lead takes a part of the turn of shared holds, in order to ask the server for
+// another one beside them, if nobody does so or is queued.
+func (q *Queue[T]) Lead() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.sharing || q.leading || q.ending || q.front != nil {
+		return false
+	}
+	q.parts++
+	q.leading = true
+	return true
+}
+
 // Enter takes the turn if nobody has it, and else queues w behind the others.
 func (q *Queue[T]) Enter(w *Waiter[T]) (head bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.parts == 0 {
-		q.parts = 1
+		q.begin()
 		return true
 	}
+	q.link(w)
+	return false
+}
+
+// EnterOnce is Enter for one that waits for no more than an answer which is
+// under way. It does nothing, and ok is false, if nobody asks for a shared hold
+// with some hope, or somebody who wants one for itself alone would be overtaken.
+func (q *Queue[T]) EnterOnce(w *Waiter[T]) (head, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.parts == 0:
+		q.begin()
+		return true, true
+	case !q.hopeful || q.alone > 0:
+		return false, false
+	}
+	q.link(w)
+	return false, true
+}
+
+func (q *Queue[T]) link(w *Waiter[T]) {
 	w.prev, w.queued = q.back, true
 	w.Watch, q.watched = !q.watched, true
 	if q.back == nil {
@@ -95,7 +152,52 @@ func (q *Queue[T]) Enter(w *Waiter[T]) (head bool) {
 	}
 	q.back = w
 	q.waiting++
-	return false
+	if !w.Shared {
+		q.alone++
+	}
+	q.advance()
+}
+
+// advance lets the next one in the order ask for another shared hold beside
+// those that there are, if it wants one and nobody asks.
+func (q *Queue[T]) advance() {
+	if q.sharing && !q.leading && !q.ending && q.front != nil && q.front.Shared {
+		q.parts++
+		q.leading = true
+		q.give(q.front, Turn[T]{})
+	}
+}
+
+// Hope says that whoever leads asks for a shared hold, and that there may be
+// one at once.
+func (q *Queue[T]) Hope() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.hopeful = true
+}
+
+// Refuse says that there is none, to those who wait for that answer and no
+// longer.
+func (q *Queue[T]) Refuse() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.hopeful = false
+	for w := q.front; w != nil; {
+		next := w.next
+		if w.Once {
+			q.give(w, Turn[T]{Refused: true})
+		}
+		w = next
+	}
+}
+
+// Settle says that whoever leads asks no more: it has a hold, or gives up. It
+// keeps its part of the turn.
+func (q *Queue[T]) Settle() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.leading, q.hopeful = false, false
+	q.advance()
 }
 
 // Leave takes w out of the queue. If its turn had come already, w has it, and
@@ -105,6 +207,7 @@ func (q *Queue[T]) Leave(w *Waiter[T]) (turn Turn[T], came bool) {
 	defer q.mu.Unlock()
 	if w.queued {
 		q.unlink(w)
+		q.advance()
 		return turn, false
 	}
 	return <-w.turn, true // buffered, and sent under the mutex
@@ -130,12 +233,26 @@ func (q *Queue[T]) Hand(hold T) bool {
 func (q *Queue[T]) Share(hold T) (given int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.shared, q.open = hold, true
+	q.shared, q.open, q.sharing = hold, true, true
 	for ; q.front != nil && q.front.Takes && q.front.Shared; given++ {
 		q.give(q.front, Turn[T]{Hold: hold, Handed: true})
 	}
 	q.parts += int32(given)
 	return given
+}
+
+// Apart says that the hold of the turn is shared, but takes nobody else.
+func (q *Queue[T]) Apart() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.sharing = true
+}
+
+// Shares reports whether the next one is one that takes a shared hold.
+func (q *Queue[T]) Shares() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.front != nil && q.front.Takes && q.front.Shared
 }
 
 // HandTo gives hold to w, wherever it stands, without the turn, which whoever
@@ -165,23 +282,29 @@ func (q *Queue[T]) Next(f func(w *Waiter[T]) bool) {
 func (q *Queue[T]) Pass() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.ending = false
 	if q.parts--; q.parts > 0 {
+		q.advance()
 		return
 	}
 	var none T
-	q.shared, q.open = none, false
+	q.shared, q.open, q.sharing, q.leading, q.hopeful = none, false, false, false, false
 	if q.front != nil {
-		q.parts = 1
+		q.begin()
 		q.give(q.front, Turn[T]{})
 	}
 }
 
 // Last reports whether nobody else has a part of the turn. It is for who has
-// one.
+// one and is about to Pass it on: nobody gets another part before that.
 func (q *Queue[T]) Last() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.parts == 1
+	if q.parts > 1 {
+		return false
+	}
+	q.ending, q.open = true, false
+	return true
 }
 
 // Front is the next one, for whoever watches over the queue. If it is nil, then
@@ -218,4 +341,7 @@ func (q *Queue[T]) unlink(w *Waiter[T]) {
 	}
 	w.prev, w.next, w.queued = nil, nil, false
 	q.waiting--
+	if !w.Shared {
+		q.alone--
+	}
 }

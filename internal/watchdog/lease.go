@@ -84,13 +84,13 @@ func (l *Lease) reaches(started Instant, d time.Duration) bool {
 	return l.stop != nil && l.stop.Reached(started.Add(d))
 }
 
-// trust is until when an answer of d to what started then may be trusted.
+// trust is until when an answer of d to what started then may be trusted. Where
+// the hard end comes first, no more than what is left until then was asked for.
 func (l *Lease) trust(started Instant, d time.Duration) Instant {
-	until := started.Add(d)
 	if l.stop != nil {
-		until.Mono, until.Wall = min(until.Mono, l.stop.Mono), min(until.Wall, l.stop.Wall)
+		d = min(d, l.stop.Mono-started.Mono, l.stop.Wall-started.Wall)
 	}
-	return until.Add(-Margin(d))
+	return started.Add(d - Margin(d))
 }
 
 // Left is how long the lease is still trusted, never below zero.

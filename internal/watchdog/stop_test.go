@@ -52,7 +52,7 @@ func TestAHardEndWithinTheFirstLeaseIsNotRenewedAtAll(t *testing.T) {
 		w.dog.Hurry(h.Lease)
 		w.till(time.Hour)
 		assert.Empty(t, w.take())
-		endedAt(t, h, 20*time.Second-Margin(length), ErrRanOut)
+		endedAt(t, h, 20*time.Second-Margin(20*time.Second), ErrRanOut) // no more was to be had
 	})
 }
 
