@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -58,6 +59,34 @@ func Tell(h *Hold, to engine.Seat) {
 // that.
 func Carried(ctx context.Context, e *engine.Engine, name, kind string) (string, *Hold) {
 	return carried(ctx, carriedKey{e, name, kind})
+}
+
+// Reenter adds a level to the hold of this lock that ctx carries; there is false
+// if it carries none that stands. It refuses one of another kind under the name,
+// since the caller would wait for itself.
+func Reenter(ctx context.Context, of Handle, ask engine.Ask) (hold *Hold, there bool, err error) {
+	kind, outer := Carried(ctx, of.Engine, of.Key.Name, "")
+	switch {
+	case outer == nil:
+		return nil, false, nil
+	case kind != of.Key.Kind:
+		return nil, true, otherKind(kind, of.Key.Kind)
+	}
+	hold, err = outer.reenter(ctx, ask)
+	if errors.Is(err, errOuterEnded) {
+		return nil, false, nil
+	}
+	return hold, true, err
+}
+
+func otherKind(carried, own string) error {
+	return fmt.Errorf("%w: the context carries a hold of it of kind %q, not %q", ErrFamily, carried, own)
+}
+
+// Inspect is who holds the lock of the mapped name, if it is a hash with one
+// owner.
+func Inspect(ctx context.Context, e *engine.Engine, name string) (Holder, error) {
+	return (&protocol{e: e, name: name}).inspect(ctx)
 }
 
 // carried takes a key that asked knows.

@@ -111,7 +111,7 @@ func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error
 // reenter refuses a hold of another kind: the caller would wait for itself.
 func (l *Lock) reenter(ctx context.Context, kind string, outer *Hold, ask engine.Ask) (*Hold, error) {
 	if own := l.p.Key().Kind; kind != own {
-		return nil, fmt.Errorf("%w: the context carries a hold of it of kind %q, not %q", ErrFamily, kind, own)
+		return nil, otherKind(kind, own)
 	}
 	return outer.reenter(ctx, ask)
 }

@@ -69,6 +69,9 @@ func (c *contender) admitted(ctx context.Context, seat Seat) (*Held, error) {
 	if err := c.local.claim(c.key); err != nil {
 		return nil, err
 	}
+	if p, is := c.p.(Queued); is {
+		return c.inLine(ctx, p, seat)
+	}
 	return c.acquire(ctx, seat)
 }
 
@@ -250,6 +253,10 @@ func (c *contender) whyNot(ctx context.Context) error {
 // longer than its lease.
 const tooSlow = 3
 
+func tooSlowError(err error) error {
+	return fmt.Errorf("the answers take longer than the lease: %w", err)
+}
+
 // asHead contends with other processes.
 func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
 	held, err := c.compete(ctx)
@@ -276,7 +283,7 @@ func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
 			c.turn = false
 			c.e.passTurn(c.local)
 		}
-		return nil, fmt.Errorf("the answers take longer than the lease: %w", err)
+		return nil, tooSlowError(err)
 	}
 	return c.again(ctx, held, seat)
 }

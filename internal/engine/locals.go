@@ -21,7 +21,8 @@ type local struct {
 	family   atomic.Uint32 // see claim; 0: nobody is there
 	queue    handover.Queue[*Held]
 	courtesy handover.Courtesy
-	ear      *ear // of whoever has the turn, and open while somebody waits; made by the first head that listens
+	ear      *ear                 // of whoever has the turn, and open while somebody waits; made by the first head that listens
+	line     atomic.Pointer[line] // of a lock that is Queued; made by the first who waits
 }
 
 func newLocals() *places.Places[string, *local] {
@@ -42,7 +43,7 @@ func (l *local) left() {
 // reuse makes a local ready for another key, if nobody has listened with it:
 // then nobody else knows it.
 func (l *local) reuse() bool {
-	if l.ear != nil {
+	if l.ear != nil || l.line.Load() != nil {
 		return false
 	}
 	l.courtesy = handover.Courtesy{}

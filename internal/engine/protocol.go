@@ -47,6 +47,7 @@ type Try struct {
 	// Thorough is set about once a second of a wait: time for what the server
 	// need not do at each try.
 	Thorough bool
+	Slack    time.Duration // see Keeping
 }
 
 // Tried is the answer.
@@ -82,4 +83,58 @@ type Granted struct {
 	Owner   string           // the candidate that holds the lock now; "": none of them
 	Fence   int64            // its fencing token; 0: the kind has none
 	Started watchdog.Instant // before the send that was answered: its lease counts from there
+}
+
+// Alive is for how long a process counts as alive that has said so to a lock
+// that is Queued.
+const Alive = 1400 * time.Millisecond
+
+// Queued is a kind of lock whose order is the server's, over all processes: each
+// waiter has a place of its own there. A process says again and again that it is
+// alive, and so keeps the places of its waiters.
+type Queued interface {
+	Granting
+	// Turns is the channel on which this client is told whose turn it is.
+	Turns() string
+	// Told is the channel on which one waiter is told that it is its turn by
+	// another library, if a try's Hint says so.
+	Told(owner string) string
+	// Wake is the waiter that a message on Turns is for; "": none of this client.
+	Wake(payload string) (owner string)
+	// Keep says that this process is alive, and asks whose turn it is.
+	Keep(ctx context.Context, k Keeping) (Kept, error)
+	// Quit takes out a waiter of which no send is under way, and gives back what
+	// it may have been granted. GiveBack does so for any other.
+	Quit(ctx context.Context, owner string) error
+	// Skip takes out a waiter that is no longer there, and nothing else.
+	Skip(ctx context.Context, owner string) error
+}
+
+// Keeping is what a process has to say of its waiters.
+type Keeping struct {
+	Slack time.Duration // of deadlines that another library's clock decides about
+	Walk  Walk
+	Lost  []string // waiters that have lost their places, in order
+}
+
+// Walk is what a Keep does for the places of the process.
+type Walk int
+
+const (
+	// WalkNot does nothing for them.
+	WalkNot Walk = iota
+	// WalkCount lengthens their deadlines, and counts them.
+	WalkCount
+	// WalkList lists them as well.
+	WalkList
+)
+
+// Kept is the answer to a Keep.
+type Kept struct {
+	Free   bool
+	Left   time.Duration // else: of the holder's lease, negative if it has none
+	Owner  string        // that of this client whose turn it is, or that holds the lock; "": none
+	Soon   time.Duration // until somebody may be passed over; negative: nobody
+	Found  int           // places of this process, if they were counted
+	Places []string      // if they were listed
 }

@@ -134,6 +134,9 @@ func (h *Held) giveUp(ctx context.Context) error {
 	if h.Joint() {
 		return h.unlockJoint(ctx)
 	}
+	if p, is := h.g.(Queued); is {
+		return h.releaseInLine(ctx, p)
+	}
 	return h.releasePrivate(ctx)
 }
 

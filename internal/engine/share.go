@@ -18,6 +18,9 @@ func (h *Held) Export(ctx context.Context, seat Seat) (string, error) {
 	if err := h.Err(); err != nil {
 		return "", err
 	}
+	if _, can := h.g.(Joinable); !can {
+		return "", fmt.Errorf("%w: nobody can take part in a hold of kind %q", ErrOption, h.protocol().Label())
+	}
 	if err := h.startExport(seat); err != nil {
 		return "", err
 	}

@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// keepEvery is how often a process with waiters says that it is alive, and
+	// looks whose turn it is.
+	keepEvery = 500 * time.Millisecond
+	// firstSlack is how far the clocks of another library's processes may be
+	// ahead, at first; mostSlack is where it stops growing.
+	firstSlack = 10 * time.Second
+	mostSlack  = 320 * time.Second
+)
+
+// keeping is what a line remembers of the places that it keeps. The line's
+// mutex guards it.
+type keeping struct {
+	due    time.Duration // when to say something next
+	said   time.Duration // when something was said last that was answered
+	walked time.Duration // when the deadlines were written last
+	slack  time.Duration // of deadlines
+	doubts bool          // places may have been lost: they are to be listed
+	early  bool          // though the process has said in time that it is alive
+	silent outage        // of the server
+}
+
+// begin is told of a place that the server has just given, at now.
+func (k *keeping) begin(now time.Duration) {
+	if k.due == 0 {
+		*k = keeping{due: now + keepEvery, said: now, walked: now, slack: firstSlack, doubts: k.doubts}
+	}
+}
+
+// doubt has the places looked after at once.
+func (k *keeping) doubt() { k.due, k.doubts = min(k.due, 1), true } // 0: nobody has a place
+
+// walk is what is to be done for the places at now.
+func (k *keeping) walk(now time.Duration) Walk {
+	switch {
+	case k.doubts || now-k.said >= Alive:
+		k.doubts = false
+		return WalkList
+	case now-k.walked >= k.slack/3:
+		return WalkCount
+	}
+	return WalkNot
+}
+
+// answered notes what was said at that time.
+func (k *keeping) answered(at time.Duration, walk Walk, kept Kept) {
+	pause := keepEvery
+	if !kept.Free && kept.Left >= 0 {
+		pause = min(pause, kept.Left+time.Millisecond)
+	}
+	if kept.Soon >= 0 {
+		pause = min(pause, kept.Soon+time.Millisecond)
+	}
+	k.said, k.due = at, at+max(pause, 10*time.Millisecond)
+	if walk != WalkNot {
+		k.walked = at
+	}
+	k.silent = outage{}
+}
+
+// missing notes that there are fewer places than there should be, which waiters
+// that leave may account for.
+func (k *keeping) missing() {
+	k.doubt()
+	k.early = true
+}
+
+// lost gives more slack to the deadlines by which places were lost that were
+// kept in time.
+func (k *keeping) lost() {
+	if k.early {
+		k.slack = min(2*k.slack, mostSlack)
+	}
+}
+
+// keeps reports how long w has to wait before it says something for the line:
+// the front does, and else it is negative.
+func (l *line) keeps(w *place) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.front != w || l.keeping.due == 0 {
+		return -1
+	}
+	return max(0, l.keeping.due-l.e.Now().Mono)
+}
+
+// keep says that the process is alive, and tells whose turn it is.
+func (l *line) keep(ctx context.Context) error {
+	began := l.e.Now().Mono
+	k, expected := l.saying(began)
+	kept, err := l.say(ctx, k)
+	switch {
+	case err != nil:
+		return err
+	case k.Walk == WalkList:
+		return l.bringBack(ctx, began, k, kept)
+	case k.Walk == WalkCount && kept.Found < expected:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.keeping.missing()
+	}
+	return nil
+}
+
+func (l *line) saying(now time.Duration) (k Keeping, expected int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Keeping{Slack: l.keeping.slack, Walk: l.keeping.walk(now)}, l.queued
+}
+
+// say outlives its caller, who may go.
+func (l *line) say(ctx context.Context, k Keeping) (Kept, error) {
+	began := l.e.Now().Mono
+	kept, err, _ := Await(l.e, ctx, 0, func() (Kept, error) { return l.p.Keep(ctx, k) })
+	if err == nil {
+		l.heard(began, k.Walk, kept)
+		return kept, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keeping.doubts = l.keeping.doubts || k.Walk == WalkList
+	return kept, err
+}
+
+// heard wakes whose turn it is. One that is not there any more is not waited
+// for; one that holds the lock may not know it yet.
+func (l *line) heard(at time.Duration, walk Walk, kept Kept) {
+	l.mu.Lock()
+	l.keeping.answered(at, walk, kept)
+	l.mu.Unlock()
+	if kept.Owner != "" && !l.tell(kept.Owner) && kept.Free {
+		l.skip(kept.Owner)
+	}
+}
+
+// bringBack puts waiters back to the front whose places were lost, by a silence
+// of this process or by the clock of another library's: then they get more
+// slack from now on.
+func (l *line) bringBack(ctx context.Context, began time.Duration, k Keeping, kept Kept) error {
+	k.Lost, k.Slack = l.lost(began, kept)
+	if len(k.Lost) == 0 {
+		return nil
+	}
+	k.Walk = WalkCount
+	_, err := l.say(ctx, k)
+	return err
+}
+
+// lost are the waiters that had a place before and are not among those listed,
+// and the slack that they get now.
+func (l *line) lost(began time.Duration, kept Kept) (owners []string, slack time.Duration) {
+	there := make(map[string]bool, len(kept.Places))
+	for _, owner := range kept.Places {
+		there[owner] = true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for w := l.front; w != nil; w = w.next {
+		if w.queued && w.since < began && !w.asking && !w.told && w.held == nil && !there[w.owner] && w.owner != kept.Owner {
+			owners = append(owners, w.owner)
+		}
+	}
+	if len(owners) > 0 {
+		l.keeping.lost()
+	}
+	l.keeping.early = false
+	return owners, l.keeping.slack
+}
+
+// outage bears that the server does not answer, for as long as one waiter would.
+func (l *line) outage() (lasted, pause time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.keeping.silent.lasts(l.e.Now().Mono), l.keeping.silent.backoff()
+}

@@ -1,0 +1,265 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// line is the waiters of one process for one Queued lock. Each has a place of
+// its own in the server's queue; what they share is a channel, and what has to
+// be said for all of them.
+type line struct {
+	e       *Engine
+	p       Queued
+	opening chan struct{} // with one place: whoever has it subscribes
+
+	mu          sync.Mutex
+	sub         *pubsub.Subscription // while somebody waits
+	byOwner     map[string]*place
+	front, back *place // in the order of their arrival; the front keeps the places of all
+	queued      int    // of them have a place on the server
+	keeping     keeping
+}
+
+func newLine(e *Engine, p Queued) *line {
+	return &line{e: e, p: p, opening: make(chan struct{}, 1), byOwner: make(map[string]*place)}
+}
+
+// lineOf is the line of l's name; there is none before somebody waits.
+func (l *local) lineOf(e *Engine, p Queued) *line {
+	if there := l.line.Load(); there != nil {
+		return there
+	}
+	l.line.CompareAndSwap(nil, newLine(e, p))
+	return l.line.Load()
+}
+
+// place is one waiter of a line.
+type place struct {
+	owner string
+	lease time.Duration
+	every time.Duration
+	poke  chan struct{}
+	late  bool // a send may still arrive; its waiter's own
+	java  *pubsub.Subscription
+
+	// Guarded by the line's mutex.
+	prev, next *place
+	in         bool          // in the line
+	queued     bool          // the server has said that it has a place
+	since      time.Duration // since when
+	told       bool          // to ask again
+	asking     bool
+	held       *Held // granted by a release of this process
+}
+
+// join puts w into the line, behind the others.
+func (l *line) join(w *place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w.in, w.prev = true, l.back
+	l.byOwner[w.owner] = w
+	if l.back == nil {
+		l.front = w
+	} else {
+		l.back.next = w
+	}
+	l.back = w
+}
+
+// part takes w out of the line, and returns what it was granted meanwhile.
+func (l *line) part(w *place) *Held {
+	l.mu.Lock()
+	held := w.held
+	w.held = nil
+	l.unlink(w)
+	var sub *pubsub.Subscription
+	if l.front == nil {
+		sub, l.sub, l.keeping = l.sub, nil, keeping{}
+	}
+	l.mu.Unlock()
+	if sub != nil {
+		sub.Close()
+	}
+	return held
+}
+
+func (l *line) unlink(w *place) {
+	if !w.in {
+		return
+	}
+	w.in = false
+	delete(l.byOwner, w.owner)
+	if w.queued {
+		l.queued--
+	}
+	if w.next == nil {
+		l.back = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	if w.prev == nil {
+		l.front = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.prev == nil && l.front != nil {
+		nudge(l.front.poke) // it keeps the places from now on
+	}
+	w.prev, w.next = nil, nil
+}
+
+func nudge(poke chan struct{}) {
+	select {
+	case poke <- struct{}{}:
+	default:
+	}
+}
+
+// listens reports whether the process hears whose turn it is.
+func (l *line) listens() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sub != nil
+}
+
+// listen subscribes, if nobody has. It is called by a place in the line.
+func (l *line) listen(ctx context.Context) error {
+	if l.listens() {
+		return nil
+	}
+	select {
+	case l.opening <- struct{}{}:
+		defer func() { <-l.opening }()
+	case <-ctx.Done():
+		return ContextError(ctx)
+	}
+	if l.listens() {
+		return nil
+	}
+	sub, err := l.e.hub.Subscribe(ctx, l.e.channel(l.p.Turns()), l.event)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sub = sub
+	return nil
+}
+
+// event is called by the hub.
+func (l *line) event(ev pubsub.Event) {
+	if ev.Kind == pubsub.Resumed { // messages were missed, and places perhaps lost
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.keeping.doubt()
+		if l.front != nil {
+			nudge(l.front.poke)
+		}
+		return
+	}
+	if owner := l.p.Wake(ev.Payload); owner != "" && !l.tell(owner) {
+		l.skip(owner)
+	}
+}
+
+// tell lets the waiter ask again; it is false if there is none.
+func (l *line) tell(owner string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.byOwner[owner]
+	if w == nil {
+		return false
+	}
+	w.told = true
+	nudge(w.poke)
+	return true
+}
+
+// skip takes a waiter out of the queue that is not there any more, so that it
+// is not waited for.
+func (l *line) skip(owner string) {
+	l.e.spawn(func() {
+		l.e.Later(l.p.Key().Name, time.Now().Add(RequestMemory), func(ctx context.Context) error {
+			return l.p.Skip(ctx, owner)
+		})
+	})
+}
+
+// asks is whether w is to ask the server, or what it was granted.
+func (l *line) asks(w *place) (ask bool, held *Held) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ask, w.told = w.told, false
+	w.asking = ask && w.held == nil
+	return w.asking, w.held
+}
+
+// refused notes that w has a place on the server.
+func (l *line) refused(w *place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keeping.silent = outage{}
+	if !w.queued {
+		w.queued, w.since = true, l.e.Now().Mono
+		l.queued++
+		l.keeping.begin(w.since)
+	}
+}
+
+// mostCandidates is how many waiters a release offers the lock to: those that
+// stand first here stand first there, but for some who came at the same time.
+const mostCandidates = 3
+
+// candidates are who may be granted the lock by a release of this process. With
+// replicas to wait for, a lock is acquired.
+func (l *line) candidates() (waiters []*place, next []Candidate) {
+	if l == nil || l.e.ReplicaAcks > 0 {
+		return nil, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for w := l.front; w != nil && len(next) < mostCandidates; w = w.next {
+		if w.queued && w.every > 0 && w.held == nil {
+			waiters, next = append(waiters, w), append(next, Candidate{Owner: w.owner, Lease: w.lease})
+		}
+	}
+	return waiters, next
+}
+
+// deliver gives w what it was granted. It is false if w has gone, or has taken
+// the lock by itself.
+func (l *line) deliver(w *place, held *Held) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !w.in || w.held != nil {
+		return false
+	}
+	w.held = held
+	nudge(w.poke)
+	return true
+}
+
+// askAll lets waiters ask again that may have been granted the lock.
+func (l *line) askAll(waiters []*place) {
+	for _, w := range waiters {
+		l.tell(w.owner)
+	}
+}
+
+// given is what w was granted, and has not taken; it asks the server no more.
+func (l *line) given(w *place) *Held {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w.asking = false
+	return w.held
+}
+
+func (l *line) slack() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(l.keeping.slack, firstSlack)
+}

@@ -1,0 +1,378 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// inLine acquires a lock whose order is the server's.
+func (c *contender) inLine(ctx context.Context, p Queued, seat Seat) (*Held, error) {
+	for try := 1; ; try++ {
+		q := queuing{c: c, p: p}
+		held, err := q.acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		switch err = held.attach(seat); {
+		case err == nil:
+			c.observeAcquired(ctx, q.granted)
+			return held, nil
+		case errors.Is(err, ErrClosed):
+			c.e.giveOn(held)
+			return nil, err
+		}
+		held.GiveBackLater()
+		if try == tooSlow {
+			return nil, tooSlowError(err)
+		}
+	}
+}
+
+// queuing is one owner of a contender's that asks for a Queued lock, and that
+// has a place in its line if it waits.
+type queuing struct {
+	c       *contender
+	p       Queued
+	w       place
+	line    *line // nil until it waits
+	granted bool  // by a release of this process
+}
+
+// acquire returns a hold that has no seat yet. Without one, it leaves nothing
+// behind.
+func (q *queuing) acquire(ctx context.Context) (*Held, error) {
+	q.w.owner = q.c.e.IDs.Private()
+	q.w.lease = q.c.leased()
+	q.w.every = q.c.ask.terms(q.c.e, watchdog.Instant{}, q.w.lease).every
+	held, err := q.first(ctx)
+	if held == nil && err == nil {
+		q.c.observeWait(ctx)
+		held, err = q.wait(ctx)
+	}
+	if err != nil {
+		q.leave()
+		return nil, err
+	}
+	if left := q.part(); left != nil {
+		held = left
+	}
+	// Won after the caller had gone; one whose WithWait has just ended is still there.
+	if err := q.c.e.over(ctx); err != nil && !errors.Is(err, errWaitOver) {
+		q.c.e.giveOn(held)
+		return nil, err
+	}
+	return held, nil
+}
+
+// first asks without a place: most need none. If the process hears already
+// whose turn it is, it asks for one at once.
+func (q *queuing) first(ctx context.Context) (*Held, error) {
+	waits := !q.c.atOnce()
+	held, err := q.try(ctx, waits && q.hears(ctx))
+	switch {
+	case held != nil:
+		return held, nil
+	case !waits && err == nil:
+		return nil, ErrNotAcquired
+	case waits && err != nil:
+		q.join()
+		return nil, q.bear(ctx, err)
+	}
+	return nil, err
+}
+
+// hears joins the line if the process listens anyway.
+func (q *queuing) hears(ctx context.Context) bool {
+	if there := q.c.local.line.Load(); there == nil || !there.listens() {
+		if !q.c.e.hub.Subscribed(q.c.e.channel(q.p.Turns())) {
+			return false
+		}
+	}
+	q.join()
+	return q.listen(ctx) == nil
+}
+
+func (q *queuing) join() {
+	if q.line == nil {
+		q.w.poke = make(chan struct{}, 1)
+		q.line = q.c.local.lineOf(q.c.e, q.p)
+		q.line.join(&q.w)
+	}
+}
+
+func (q *queuing) listen(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, q.c.e.sendTimeout())
+	defer cancel()
+	return q.line.listen(bounded)
+}
+
+// wait queues, and waits until it is granted the lock or told to ask again. A
+// process listens before it queues: the server passes over those that nobody
+// hears of.
+func (q *queuing) wait(ctx context.Context) (*Held, error) {
+	q.join()
+	for {
+		if err := q.listen(ctx); err != nil {
+			if over := q.c.e.over(ctx); over != nil {
+				return nil, over
+			}
+			if err := q.bear(ctx, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		held, err := q.turn(ctx)
+		if held != nil {
+			return held, nil
+		}
+		if err == nil {
+			err = q.sleep(ctx)
+		} else {
+			err = q.bear(ctx, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// turn does what is to be done: takes what was granted, asks, or keeps the
+// places of the process.
+func (q *queuing) turn(ctx context.Context) (*Held, error) {
+	ask, held := q.line.asks(&q.w)
+	switch {
+	case held != nil:
+		return q.taken(held), nil
+	case ask || !q.w.queued:
+		return q.try(ctx, true)
+	case q.line.keeps(&q.w) == 0:
+		return nil, q.line.keep(ctx)
+	}
+	return nil, nil
+}
+
+// try asks the server once.
+func (q *queuing) try(ctx context.Context, queue bool) (*Held, error) {
+	tried, err, answered := q.c.await(ctx, Try{
+		Owner: q.w.owner, Lease: q.w.lease, Queue: queue, Again: q.w.queued, Slack: q.slack(),
+	})
+	q.w.late = q.w.late || !answered || mayHaveRun(err) || tried.Replayed
+	if held := q.grant(); held != nil {
+		return held, nil
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case tried.Free:
+		return q.won(tried), nil
+	}
+	q.c.busy = true
+	if queue {
+		q.line.refused(&q.w)
+		q.hearJava(ctx, tried.Hint)
+	}
+	return nil, q.c.e.over(ctx)
+}
+
+func (q *queuing) slack() time.Duration {
+	if q.line == nil {
+		return firstSlack
+	}
+	return q.line.slack()
+}
+
+// grant is what was granted while the server was asked.
+func (q *queuing) grant() *Held {
+	if q.line == nil {
+		return nil
+	}
+	return q.taken(q.line.given(&q.w))
+}
+
+// taken notes that a release of this process has granted held.
+func (q *queuing) taken(held *Held) *Held {
+	if held != nil {
+		q.granted = true
+		if q.w.late {
+			held.seldom.late = q.w.owner
+		}
+	}
+	return held
+}
+
+// won makes a hold of what the server has given. From now on a release of this
+// process has nothing to deliver.
+func (q *queuing) won(tried Tried) *Held {
+	if held := q.part(); held != nil {
+		return held
+	}
+	held := q.c.e.holdInLine(q.p, q.c.local, &q.w, tried)
+	if q.w.late {
+		held.seldom.late = q.w.owner
+	}
+	return held
+}
+
+// hearJava listens where another library tells this waiter that it is its turn,
+// and asks again: it may have been told meanwhile. Without, the line finds out
+// later.
+func (q *queuing) hearJava(ctx context.Context, hint int64) {
+	if hint == 0 || q.w.java != nil {
+		return
+	}
+	bounded, cancel := context.WithTimeout(ctx, q.c.e.sendTimeout())
+	defer cancel()
+	line, owner := q.line, q.w.owner
+	sub, err := q.c.e.hub.Subscribe(bounded, q.c.e.channel(q.p.Told(owner)), func(pubsub.Event) { line.tell(owner) })
+	if err != nil {
+		return
+	}
+	q.w.java = sub
+	line.tell(owner)
+}
+
+// sleep waits for news of this waiter, and for its turn to keep the line.
+func (q *queuing) sleep(ctx context.Context) error {
+	due := q.line.keeps(&q.w)
+	if due >= 0 {
+		return q.c.e.sleep(ctx, due, q.w.poke)
+	}
+	select {
+	case <-q.w.poke:
+	case <-ctx.Done():
+	case <-q.c.e.closing:
+	}
+	return q.c.e.over(ctx)
+}
+
+// bear lets a wait outlast a server that is away for a moment, as that of a
+// Watch. All who wait in a line bear the same outage.
+func (q *queuing) bear(ctx context.Context, err error) error {
+	lasted, pause := q.line.outage()
+	if !Passing(err) || lasted > q.c.e.WatchdogTimeout && !Moving(err) {
+		return err
+	}
+	over := q.c.e.over(ctx)
+	if over == nil {
+		q.c.e.Logger.Debug("waiting for the server", "name", q.c.key.Name, "err", err)
+		over = q.c.e.sleep(ctx, pause, q.w.poke)
+	}
+	switch {
+	case ctx.Err() == nil:
+		return over // nil, or the client closes
+	case errors.Is(err, ctx.Err()):
+		return err
+	}
+	return fmt.Errorf("%w (last answer: %w)", over, err)
+}
+
+// part leaves the line, and returns what was granted meanwhile.
+func (q *queuing) part() (held *Held) {
+	if q.line != nil {
+		held = q.taken(q.line.part(&q.w))
+	}
+	if q.w.java != nil {
+		q.w.java.Close()
+		q.w.java = nil
+	}
+	return held
+}
+
+// leave takes the place back, and what it may have been granted. That does not
+// keep the caller for long, who is on its way out.
+func (q *queuing) leave() {
+	if held := q.part(); held != nil {
+		q.c.e.giveOn(held)
+		return
+	}
+	owner, late, lease, e, p := q.w.owner, q.w.late, q.w.lease, q.c.e, q.p
+	if !late && !q.w.queued {
+		return // it was refused, and has nothing there
+	}
+	quit := func() (struct{}, error) {
+		var err error
+		if late {
+			_, err = p.GiveBack(context.Background(), owner)
+		} else {
+			err = p.Quit(context.Background(), owner)
+		}
+		if err != nil {
+			e.GiveBackLater(p, owner, lease)
+		}
+		return struct{}{}, err
+	}
+	_, _, _ = Await(e, gone, grace, quit)
+}
+
+// gone is the context of a caller that has gone: what is awaited under it gets a
+// moment.
+var gone = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// holdInLine puts what w has won under the watchdog's care. It keeps the name
+// for its family. Whether a send of w may still arrive is w's to say.
+func (e *Engine) holdInLine(p Queued, l *local, w *place, tried Tried) *Held {
+	h := &Held{Grant: Grant{e: e, g: p, owner: w.owner}, since: tried.Started.Mono, fence: tried.Fence}
+	h.seldom = &seldom{claim: l}
+	h.care(tried.Started, w.lease, w.every, watchdog.Instant{}, h)
+	return h
+}
+
+// releaseInLine gives a hold back, to the next waiter if that is of this
+// process.
+func (h *Held) releaseInLine(ctx context.Context, p Queued) error {
+	l := h.seldom.claim
+	waiters, next := l.line.Load().candidates()
+	granted, err := h.releaseTo(ctx, p, next)
+	if err != nil {
+		h.GiveBackLater()
+		l.line.Load().askAll(waiters)
+		return err
+	}
+	for _, w := range waiters {
+		if w.owner == granted.Owner {
+			l.grant(h.e, p, w, granted)
+		}
+	}
+	if granted.Held || granted.Replayed && h.lease.Trusted(h.e.Now()) {
+		return nil
+	}
+	return h.lossOf(watchdog.ErrGone)
+}
+
+func (h *Held) releaseTo(ctx context.Context, p Queued, next []Candidate) (Granted, error) {
+	if h.late() == "" {
+		return p.ReleaseTo(ctx, h.owner, next)
+	}
+	released, err := h.g.GiveBack(ctx, h.owner)
+	return Granted{Released: released}, err
+}
+
+// grant gives w the lock that the server has given it. One that has left has
+// given it back by that, and one that has taken it has it.
+func (l *local) grant(e *Engine, p Queued, w *place, granted Granted) {
+	held := e.holdInLine(p, l, w, Tried{Started: granted.Started, Fence: granted.Fence})
+	if !l.line.Load().deliver(w, held) {
+		held.Finish(ErrReleased)
+	}
+}
+
+// giveOn gives back a hold that has no seat, and that keeps its caller from
+// nothing.
+func (e *Engine) giveOn(h *Held) {
+	e.locals.Get(h.Key().Name) // the caller's own reference goes before the release has ended
+	// Not spawn: Close may have stopped others, but it waits for this caller,
+	// and so for what the caller leaves behind.
+	e.tasks.Go(func() { // ends with the release, which has its own bound
+		_ = h.giveUp(context.Background()) // a failure is said again by its own errand
+		h.unclaim()
+	})
+}
