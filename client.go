@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -160,6 +161,10 @@ func (c *Client) String() string {
 // Lock returns a handle on the reentrant lock of that name; see [lock.Lock].
 // It asks nobody: a name that cannot be used is the error of its operations.
 func (c *Client) Lock(name string) *lock.Lock { return lock.New(c.e, name) }
+
+// FairLock returns a handle on the fair lock of that name; see
+// [fairlock.Lock.Lock].
+func (c *Client) FairLock(name string) *fairlock.Lock { return fairlock.New(c.e, name) }
 
 // MultiLock returns a handle on several locks that are held together or not at
 // all; see [multilock.Multi], which it is. The locks may be of other clients,

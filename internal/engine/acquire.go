@@ -302,6 +302,6 @@ func (e *Engine) passTurn(l *local) {
 // very moment is seen to by the last reference.
 func (l *local) quietIfAlone() {
 	if l.queue.Waiting() == 0 {
-		l.ear.close()
+		l.ear.Load().close()
 	}
 }

@@ -54,7 +54,7 @@ func (c *contender) channels() []pubsub.Channel {
 
 // listenIfStanding listens if the process is subscribed already.
 func (c *contender) listenIfStanding(ctx context.Context) {
-	if !c.local.ear.listens() && c.e.hub.Subscribed(c.e.channel(c.p.Channel())) {
+	if !c.local.ear.Load().listens() && c.e.hub.Subscribed(c.e.channel(c.p.Channel())) {
 		c.e.listenIfStanding(ctx, c.local.listener(), c.channels())
 	}
 }
@@ -67,7 +67,7 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 	if err := c.standBack(ctx); err != nil {
 		return nil, 0, err
 	}
-	c.local.ear.hush() // what was heard while it stood back
+	c.local.ear.Load().hush() // what was heard while it stood back
 	owner := c.e.IDs.Private()
 	lease := c.leased()
 	tried, err, answered := c.await(ctx, Try{Owner: owner, Lease: lease, Again: c.asked, Queue: !c.atOnce(), Thorough: c.thoroughly()})

@@ -13,6 +13,7 @@ type ear struct {
 	heard   func(payload string) bool
 	resumed func()
 	subs    []*pubsub.Subscription
+	line    *line // of a lock that is Queued, which uses nothing else of it
 }
 
 // newEar returns an ear that is woken by the payloads that heard is true for;

@@ -28,13 +28,20 @@ func newLine(e *Engine, p Queued) *line {
 	return &line{e: e, p: p, opening: make(chan struct{}, 1), byOwner: make(map[string]*place)}
 }
 
-// lineOf is the line of l's name; there is none before somebody waits.
+// lineOf is the line of l's name, which the first who waits makes.
 func (l *local) lineOf(e *Engine, p Queued) *line {
-	if there := l.line.Load(); there != nil {
-		return there
+	if l.ear.Load() == nil {
+		l.ear.CompareAndSwap(nil, &ear{line: newLine(e, p)})
 	}
-	l.line.CompareAndSwap(nil, newLine(e, p))
-	return l.line.Load()
+	return l.line()
+}
+
+// line is that of the waiters of l's name, nil if there were none.
+func (l *local) line() *line {
+	if r := l.ear.Load(); r != nil {
+		return r.line
+	}
+	return nil
 }
 
 // place is one waiter of a line.

@@ -21,8 +21,7 @@ type local struct {
 	family   atomic.Uint32 // see claim; 0: nobody is there
 	queue    handover.Queue[*Held]
 	courtesy handover.Courtesy
-	ear      *ear                 // of whoever has the turn, and open while somebody waits; made by the first head that listens
-	line     atomic.Pointer[line] // of a lock that is Queued; made by the first who waits
+	ear      atomic.Pointer[ear] // of whoever has the turn, and open while somebody waits; made by the first who listens
 }
 
 func newLocals() *places.Places[string, *local] {
@@ -37,13 +36,13 @@ func newLocals() *places.Places[string, *local] {
 // left is told when nobody is there any more.
 func (l *local) left() {
 	l.family.Store(0)
-	l.ear.close()
+	l.ear.Load().close()
 }
 
 // reuse makes a local ready for another key, if nobody has listened with it:
 // then nobody else knows it.
 func (l *local) reuse() bool {
-	if l.ear != nil || l.line.Load() != nil {
+	if l.ear.Load() != nil {
 		return false
 	}
 	l.courtesy = handover.Courtesy{}
@@ -53,13 +52,15 @@ func (l *local) reuse() bool {
 // listener is the ear for releases. A process has one for each key, however
 // many of its goroutines wait.
 func (l *local) listener() *ear {
-	if l.ear == nil {
-		l.ear = newEar(l.heard, l.courtesy.Reset)
+	r := l.ear.Load()
+	if r == nil {
+		r = newEar(l.heard, l.courtesy.Reset)
+		l.ear.Store(r)
 	}
-	if !l.ear.listens() {
+	if !r.listens() {
 		l.courtesy.Listens()
 	}
-	return l.ear
+	return r
 }
 
 // heard reports whether a message tells of another's release.

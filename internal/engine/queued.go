@@ -88,7 +88,7 @@ func (q *queuing) first(ctx context.Context) (*Held, error) {
 
 // hears joins the line if the process listens anyway.
 func (q *queuing) hears(ctx context.Context) bool {
-	if there := q.c.local.line.Load(); there == nil || !there.listens() {
+	if there := q.c.local.line(); there == nil || !there.listens() {
 		if !q.c.e.hub.Subscribed(q.c.e.channel(q.p.Turns())) {
 			return false
 		}
@@ -330,11 +330,11 @@ func (e *Engine) holdInLine(p Queued, l *local, w *place, tried Tried) *Held {
 // process.
 func (h *Held) releaseInLine(ctx context.Context, p Queued) error {
 	l := h.seldom.claim
-	waiters, next := l.line.Load().candidates()
+	waiters, next := l.line().candidates()
 	granted, err := h.releaseTo(ctx, p, next)
 	if err != nil {
 		h.GiveBackLater()
-		l.line.Load().askAll(waiters)
+		l.line().askAll(waiters)
 		return err
 	}
 	for _, w := range waiters {
@@ -360,7 +360,7 @@ func (h *Held) releaseTo(ctx context.Context, p Queued, next []Candidate) (Grant
 // given it back by that, and one that has taken it has it.
 func (l *local) grant(e *Engine, p Queued, w *place, granted Granted) {
 	held := e.holdInLine(p, l, w, Tried{Started: granted.Started, Fence: granted.Fence})
-	if !l.line.Load().deliver(w, held) {
+	if !l.line().deliver(w, held) {
 		held.Finish(ErrReleased)
 	}
 }

@@ -1,0 +1,73 @@
+package fairlock_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// body is the text of a script as it is sent.
+func body(t testing.TB, name string) string {
+	t.Helper()
+	text, err := scripts.Read(os.DirFS("lua"), name+".lua")
+	require.NoError(t, err)
+	return text
+}
+
+// TestTheACLOfTheDocsDeniesNothingThatIsNeeded runs what a client does under the
+// user that docs/redis.md sets up, and asks the server what it denied.
+func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	words := redistest.UserOfThePage(t, "../docs/redis.md")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	c, err := rueidisson.New(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	}, rueidisson.WithWatchdogTimeout(6*time.Second))
+	require.NoError(t, err)
+	t.Cleanup(func() { closeClient(c) })
+	l, other := c.FairLock("orders:1"), open(t, server.Addr()).FairLock("orders:1")
+	const dead = "99999999-9999-4999-8999-999999999999:1" // a Java thread
+
+	held, err := other.Lock(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	gone, waited := lockLater(ctx, l), lockLater(t.Context(), l)
+	awaitQueue(t, l, 2)
+	cancel()
+	require.ErrorIs(t, (<-gone).err, context.Canceled)
+	awaitQueue(t, l, 1)
+	for _, step := range [][]string{
+		{"LPUSH", "redisson_lock_queue:{orders:1}", dead},
+		{"ZADD", "redisson_lock_timeout:{orders:1}", "9999999999999", dead},
+		{"PUBLISH", "rueidisson_fair:{orders:1}:" + c.ID(), c.ID() + ":4611686018427387999"}, // nobody there
+	} {
+		require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(step[0]).Args(step[1:]...).Build()).Error())
+	}
+	require.NoError(t, held.Unlock(t.Context()))
+	got := <-waited // past the dead thread
+	require.NoError(t, got.err)
+	again := lockLater(t.Context(), l)
+	awaitQueue(t, l, 1)
+	require.NoError(t, got.hold.Unlock(t.Context()))
+	got = <-again
+	require.NoError(t, got.err)
+	_, err = l.Holder(t.Context())
+	require.NoError(t, err)
+	forced, err := l.ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.True(t, forced)
+
+	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	require.Empty(t, denied)
+}

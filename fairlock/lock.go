@@ -1,0 +1,215 @@
+package fairlock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+var _ lock.Locker = (*Lock)(nil)
+
+// Lock is a handle on the fair lock of one name. It holds nothing of any
+// acquisition, so it may be used by any number of goroutines, and any number
+// of handles on one name are the same lock.
+type Lock struct {
+	p    *protocol
+	name string // as the caller wrote it
+	bad  error  // what every operation returns, if the name cannot be used
+}
+
+// New returns a handle. Programs outside of this module call
+// rueidisson.Client.FairLock.
+func New(e *engine.Engine, name string) *Lock {
+	l := &Lock{p: newProtocol(e, e.Map(name)), name: name}
+	switch {
+	case l.p.name == "":
+		l.bad = fmt.Errorf("%w: empty name", lock.ErrOption)
+	case e.Cluster():
+		if err := keys.OnCluster(l.p.name); err != nil {
+			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", lock.ErrOption, l.p.name, err)
+		}
+	}
+	return l
+}
+
+// NewFenced returns a handle whose holds have a fencing token. It is for the
+// other packages of the family.
+func NewFenced(e *engine.Engine, name string) *Lock {
+	l := New(e, name)
+	l.p.token = keys.LockToken(l.p.name)
+	return l
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (l *Lock) Name() string { return l.name }
+
+// Identity is which lock of which client this is. It is for the other packages
+// of the family.
+func (l *Lock) Identity() (*engine.Engine, engine.Key) { return l.p.e, l.p.Key() }
+
+func (l *Lock) handle() lock.Handle {
+	return lock.Handle{Engine: l.p.e, Key: l.p.Key(), Name: l.name}
+}
+
+// Lock waits for its turn and takes the lock. Whoever was queued before, in any
+// process, has it first; a waiter is queued when the server has answered that.
+// ctx bounds the wait and nothing else: the hold outlives it. The hold is
+// renewed by the watchdog until [lock.Hold.Unlock], unless [lock.WithLease]
+// fixes its lease.
+//
+// Under a context that carries a hold of this very lock, see
+// [lock.Hold.Context], Lock re-enters: it returns at once with a level of its
+// own.
+//
+// A waiter whose ctx ends leaves the queue at once, and if the lock is free the
+// next one is told. A server that does not answer, or that refuses for want of
+// memory or disk, is waited for up to a watchdog timeout, and while the slot
+// moves for as long as ctx lasts.
+//
+// Cost: one script call if the lock is free; at most three for each waiter, one
+// of them the unlock before it. A process with waiters has one subscription per
+// name, and makes at most two calls a second while nothing changes.
+// Wire: list redisson_lock_queue:{name}, zset redisson_lock_timeout:{name};
+// then hash name, field owner, value hold count; PEXPIRE = lease in ms.
+// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrOption];
+// [lock.ErrNotReplicated]; an error of Redis or of the network, wrapping
+// [lock.ErrUnknown] if the acquire may have been done (it is undone as soon as
+// the server answers again); [lock.ErrFamily] if the name is another family's;
+// [lock.ErrLost] if the answers take longer than the lease.
+// Source: Redisson's fair lock, RedissonFairLock.lock.
+func (l *Lock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
+	ask, err := lock.Resolve(opts)
+	return l.acquire(ctx, "lock", ask, err)
+}
+
+// TryLock takes the lock if it is free now and nobody waits for it, or if its
+// turn comes within [lock.WithWait]. It returns [lock.ErrNotAcquired] if not.
+// Without a wait it is never queued.
+//
+// Cost, wire and other errors: as [Lock.Lock]. Source: RedissonFairLock.tryLock.
+func (l *Lock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
+	ask, err := lock.ResolveTry(opts)
+	return l.acquire(ctx, "try lock", ask, err)
+}
+
+func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error) (*lock.Hold, error) {
+	if err == nil {
+		err = l.usable(ctx)
+	}
+	if err != nil {
+		return nil, l.failed(op, err)
+	}
+	if hold, there, err := lock.Reenter(ctx, l.handle(), ask); there {
+		return hold, l.failed(op, err)
+	}
+	hold, err := lock.NewHold(func(seat engine.Seat) (engine.Holding, error) {
+		return l.p.e.Acquire(ctx, l.p, ask, seat)
+	}, l.handle())
+	return hold, l.failed(op, err)
+}
+
+// ForceUnlock takes the lock away from whoever holds it, tells the next one,
+// and reports whether somebody held it. The queue stays. A holder of this
+// library learns it at its next renewal, a third of the watchdog timeout away,
+// or when it unlocks; until then it works on, next to the lock's new holder. It
+// is sent once: after [lock.ErrUnknown] it may have been done.
+//
+// Cost: one script call. Wire: DEL name, and a message to the next one.
+// Errors: ctx's, [lock.ErrClosed], [lock.ErrOption], [lock.ErrFamily], and
+// those of Redis. Source: RedissonFairLock.forceUnlock.
+func (l *Lock) ForceUnlock(ctx context.Context) (held bool, err error) {
+	held, err = ask(ctx, l, func() (bool, error) { return l.p.force(ctx) })
+	if held {
+		l.p.e.Hurry(l.p.Key()) // our own holder, if it was one, need not wait for its renewal
+	}
+	return held, l.failed("force unlock", err)
+}
+
+// Locked reports whether somebody holds the lock. Cost: one script call.
+func (l *Lock) Locked(ctx context.Context) (bool, error) {
+	h, err := l.Holder(ctx)
+	return h.Held(), err
+}
+
+// Remaining is how much of the present holder's lease is left: 0 if nobody
+// holds the lock, -1 if it has no end. Cost: one script call.
+func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
+	h, err := l.Holder(ctx)
+	return h.Remaining, err
+}
+
+// Holder is who holds the lock at this moment, as the master sees it; its
+// Owner is empty if nobody does. Cost: one script call. Errors: ctx's,
+// [lock.ErrClosed], [lock.ErrOption], and those of Redis.
+func (l *Lock) Holder(ctx context.Context) (lock.Holder, error) {
+	h, err := ask(ctx, l, func() (lock.Holder, error) { return lock.Inspect(ctx, l.p.e, l.p.name) })
+	return h, l.failed("inspect", err)
+}
+
+// Waiter is who stands in the queue.
+type Waiter struct {
+	// Owner is the text in Redis, "<client id>:<decimal>".
+	Owner string
+	// Java says that it is a thread of Redisson's.
+	Java bool
+	// Mine says that it belongs to this client.
+	Mine bool
+}
+
+// Queue is who waits for the lock at this moment, the next one first, as the
+// master sees it. Some may have died: they are passed over when their turn
+// comes.
+//
+// Cost: one script call, which reads the whole queue. Errors: as [Lock.Holder].
+func (l *Lock) Queue(ctx context.Context) ([]Waiter, error) {
+	owners, err := ask(ctx, l, func() ([]string, error) { return l.p.waiting(ctx) })
+	if err != nil {
+		return nil, l.failed("inspect", err)
+	}
+	queue := make([]Waiter, len(owners))
+	for i, owner := range owners {
+		queue[i] = Waiter{Owner: owner, Java: !ours(owner), Mine: l.p.Wake(owner) != ""}
+	}
+	return queue, nil
+}
+
+// ask is a one-shot call: ctx bounds the round trip.
+func ask[T any](ctx context.Context, l *Lock, call func() (T, error)) (result T, err error) {
+	if err := l.usable(ctx); err != nil {
+		return result, err
+	}
+	result, err, answered := engine.Await(l.p.e, ctx, 0, call)
+	if !answered {
+		err = fmt.Errorf("%w: %w", lock.ErrUnknown, err)
+	}
+	return result, err
+}
+
+// usable checks what every operation needs.
+func (l *Lock) usable(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("%w: nil context", lock.ErrOption)
+	case l.bad != nil:
+		return l.bad
+	}
+	if err := l.p.e.Open(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	return nil
+}
+
+// failed names the operation and the lock.
+func (l *Lock) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %q: %w", op, l.name, err)
+}

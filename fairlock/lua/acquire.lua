@@ -1,0 +1,89 @@
+-- acquire.lua: take the lock, if it is free and nobody alive is ahead, or queue for it.
+-- Include: queue.lua
+-- Include: token.lua
+--
+-- KEYS[1]  lock hash, the name itself: field = owner, value = hold count
+-- KEYS[2]  queue: list of owners, the next one first
+-- KEYS[3]  deadlines: zset of the queued owners, ms; Redisson drops a front whose deadline has passed
+-- KEYS[4]  processes of ours that are alive: zset client -> until, ms
+-- KEYS[5]  tombstones: zset of owners that were given back; missing as a rule
+-- KEYS[6…]  counter of fencing tokens, if the caller wants one
+-- ARGV[1]  lease, ms
+-- ARGV[2]  owner, fresh for this acquisition
+-- ARGV[3]  0 do not queue; 1 queue; 2 it was queued before, and keeps its place
+-- ARGV[4]  how long a process is alive, ms
+-- ARGV[5]  slack of a deadline, ms
+--
+-- Returns  integer  acquired; the fencing token, or 0
+--          array    {remaining lease of the present holder in ms, -1: it has none, -2: nobody holds it, or refused by
+--                   the tombstone; 1 if a waiter or the holder is Redisson's, which tells us on its own channel, else 0}
+--          error    FAMILY rwlock: that is what the name is
+-- Replay   safe: an owner that is there keeps its count, its lease only grows; one that is queued keeps its place; one that was given back is refused
+local own = ARGV[2]
+me = client(own)
+
+-- The place at the tail, and the deadline: behind one of Redisson's, whose
+-- grant takes 300 s off every deadline, it is later by so much.
+local function line()
+	local tail, deadline = call('lindex', Q, -1), now() + ARGV[5]
+	if tail then
+		local last = tonumber(call('zscore', T, tail) or 0)
+		deadline = client(tail) and math.max(deadline, last) or math.max(now() + 300000, last) + ARGV[5]
+	end
+	call('rpush', Q, own)
+	return deadline
+end
+
+-- Whoever was queued before and has no place any more was the front when it
+-- was dropped, and is it again. It may also have lost its deadline only.
+local again = ARGV[3] == '2'
+local function back()
+	if again and not call('zscore', T, own) and not call('lpos', Q, own) then
+		call('lpush', Q, own)
+		return own
+	end
+end
+
+local function queue()
+	local deadline = tonumber(call('zscore', T, own) or nil)
+	if not deadline then
+		deadline = again and now() + ARGV[5] or line()
+		call('zadd', T, ms(deadline), own)
+		call('zadd', A, ms(now() + ARGV[4]), me)
+		call('pexpire', A, ARGV[4])
+	end
+	return deadline > now() + ARGV[5]
+end
+
+if call('exists', N, Q, KEYS[5]) > 0 then
+	local left, field = call('pttl', N), call('hmget', N, own, 'mode')
+	if field[1] then
+		-- <=, so that a replay in the same millisecond writes too: a WAIT behind a
+		-- script that wrote nothing answers at once.
+		if left <= tonumber(ARGV[1]) then
+			call('pexpire', N, ARGV[1])
+		end
+		return KEYS[6] and tonumber(call('get', KEYS[6]) or 0) or 0
+	end
+	if field[2] then
+		return redis.error_reply('FAMILY rwlock')
+	end
+	if call('zscore', KEYS[5], own) then
+		return {-2, 0}
+	end
+	local h = front(ARGV[4], own)
+	h = back() or h
+	if left ~= -2 or h and h ~= own then
+		if ARGV[3] == '0' then
+			return {left, 0}
+		end
+		local java = queue() or left ~= -2 and not client(call('hkeys', N)[1])
+		return {left, java and 1 or 0}
+	end
+	if h then
+		drop(own)
+	end
+end
+call('hset', N, own, 1)
+call('pexpire', N, ARGV[1])
+return KEYS[6] and raise(KEYS[6]) or 0

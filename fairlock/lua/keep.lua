@@ -1,0 +1,125 @@
+-- keep.lua: say that a process which waits is alive, keep its waiters' places, and see whose turn it is.
+-- Include: queue.lua
+--
+-- KEYS[1]  lock hash, the name itself
+-- KEYS[2]  queue
+-- KEYS[3]  deadlines
+-- KEYS[4]  processes of ours that are alive
+-- KEYS[5]  tombstones
+-- KEYS[6]  idle: a front of Redisson's that was told in vain, and since when
+-- ARGV[1]  client
+-- ARGV[2]  how long a process is alive, ms
+-- ARGV[3]  slack of a deadline, ms
+-- ARGV[4]  publish or spublish
+-- ARGV[5]  1 if what it answers can be trusted, else 0
+-- ARGV[6]  channel of releases, to Redisson's waiters
+-- ARGV[7]  channel of turns, to ours
+-- ARGV[8]  0; 1 to write all deadlines of this client anew, and count its places; 2 to list them as well
+-- ARGV[9…]  waiters that have lost their places, in order: they come back at the front
+--
+-- Returns  {remaining lease of the holder in ms, -1: it has none, -2: nobody holds it;
+--           the owner of this client that holds the lock or whose turn it is, or "";
+--           ms until somebody may be passed over, -1: nobody;
+--           how many places this client has, -1: not counted; then each of them, if asked for}
+-- Replay   safe: what it writes depends on the state alone
+me = ARGV[1]
+local alive, slack = tonumber(ARGV[2]), tonumber(ARGV[3])
+
+-- How long a front of Redisson's is told in vain before it counts as gone.
+local patience = 900
+
+-- First a write that a full server does not refuse.
+call('pexpire', A, alive)
+if call('exists', A) == 0 then
+	census(alive)
+end
+call('zadd', A, ms(now() + alive), me)
+call('zremrangebyscore', A, '-inf', ms(now()))
+call('pexpire', A, alive)
+
+local function bring_back(places)
+	for i = #ARGV, 9, -1 do
+		local own = ARGV[i]
+		if not places[own] and call('hexists', N, own) == 0 and not call('zscore', KEYS[5], own) then
+			call('lpush', Q, own)
+			call('zadd', T, ms(now() + slack), own)
+		end
+	end
+end
+
+-- A front of Redisson's that nobody hears of while the lock is free: gone, if
+-- that lasts.
+local function vain(h)
+	local told, since = string.match(call('get', KEYS[6]) or '', '^(.*) (%d+)$')
+	if told ~= h or tonumber(since) > now() then
+		call('set', KEYS[6], h .. ' ' .. ms(now()), 'px', 5000)
+		return patience
+	end
+	return since + patience - now()
+end
+
+-- Tells the front, and passes over those that have gone.
+local function turn(h)
+	local reached
+	while true do
+		if not h or client(h) == me then
+			return h or '', -1
+		end
+		reached, h = tell(h, ARGV[4], ARGV[5], ARGV[6], ARGV[7])
+		if not h then
+			return '', -1
+		end
+		if client(h) == me then
+			return h, -1
+		end
+		if client(h) then
+			return '', tonumber(call('zscore', A, client(h)) or now()) - now()
+		end
+		if reached ~= 0 or ARGV[5] == '0' then
+			call('del', KEYS[6])
+			return '', -1
+		end
+		local rest = vain(h)
+		if rest > 0 then
+			return '', rest
+		end
+		call('del', KEYS[6])
+		h = living(drop(h))
+	end
+end
+
+local function walk(places)
+	local found, java = 0, 0
+	for _, own in ipairs(call('lrange', Q, 0, -1)) do
+		local c = client(own)
+		if not c then
+			java = java + 1
+		elseif c == me then
+			found = found + 1
+			places[own] = true
+			call('zadd', T, ms(now() + slack + java * 300000), own)
+		end
+	end
+	return found
+end
+
+front(alive) -- whoever is dead there counts for nobody's deadline
+local found, places = -1, {}
+if ARGV[8] ~= '0' or #ARGV > 8 then
+	found = walk(places)
+	bring_back(places)
+end
+local left, who, soon = call('pttl', N), '', -1
+if left == -2 then
+	who, soon = turn(front(alive))
+else
+	local holder = call('hkeys', N)[1]
+	who = client(holder) == me and holder or ''
+end
+local reply = {left, who, math.floor(soon), found}
+if ARGV[8] == '2' then
+	for own in pairs(places) do
+		reply[#reply + 1] = own
+	end
+end
+return reply

@@ -1,0 +1,299 @@
+package fairlock
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+var (
+	acquireScript = scripts.Must(lua, "lua/acquire.lua")
+	releaseScript = scripts.Must(lua, "lua/release.lua")
+	leaveScript   = scripts.Must(lua, "lua/leave.lua")
+	keepScript    = scripts.Must(lua, "lua/keep.lua")
+	forceScript   = scripts.Must(lua, "lua/force.lua")
+	waitersScript = scripts.Must(lua, "lua/waiters.lua")
+)
+
+// aliveMillis is for how long a process counts as alive that has said so.
+var aliveMillis = strconv.FormatInt(engine.Millis(engine.Alive), 10)
+
+// tombstoneMillis is how long a tombstone stands.
+var tombstoneMillis = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
+
+// kind is the kind of its holds.
+const kind = "fair"
+
+// protocol is the fair lock of one name, as the server sees it.
+type protocol struct {
+	e     *engine.Engine
+	name  string   // mapped
+	on    []string // the keys of most scripts: the lock, its queue, deadlines and processes; then the tombstones
+	told  string   // channel of Redisson's waiters, without the owner
+	turns string   // channel of ours, without the client
+	own   string   // that of this client
+	token string   // key of the fencing counter; "": no tokens are wanted
+}
+
+var _ engine.Queued = (*protocol)(nil)
+
+func newProtocol(e *engine.Engine, mapped string) *protocol {
+	turns := keys.FairTurns(mapped)
+	return &protocol{
+		e: e, name: mapped,
+		on: []string{
+			mapped, keys.FairQueue(mapped), keys.FairDeadlines(mapped), keys.FairAlive(mapped), keys.Tombstones(mapped),
+		},
+		told: keys.LockChannel(mapped), turns: turns, own: turns + ":" + e.IDs.Client(),
+	}
+}
+
+// four are the keys of what does not look at tombstones, with more behind them.
+func (p *protocol) four(more ...string) []string { return append(p.on[:4:4], more...) }
+
+func (p *protocol) Key() engine.Key { return engine.Key{Kind: kind, Name: p.name} }
+
+func (p *protocol) Renewal() *engine.Renewal { return engine.LockRenewal }
+
+func (p *protocol) Label() string { return kind }
+
+func (p *protocol) Channel() string { return p.Turns() }
+
+func (p *protocol) Turns() string { return p.own }
+
+func (p *protocol) Told(owner string) string { return p.told + ":" + owner }
+
+// Wake trusts nobody: what is published on a channel may be anything.
+func (p *protocol) Wake(payload string) string {
+	if !strings.HasPrefix(payload, p.e.IDs.Client()+":") || !ours(payload) {
+		return ""
+	}
+	return payload
+}
+
+// ours tells an owner of this library from one of Redisson's, as queue.lua does.
+func ours(owner string) bool {
+	if len(owner) != ownerLength {
+		return false
+	}
+	return strings.Trim(owner[clientLength+1:], "0123456789") == ""
+}
+
+const (
+	clientLength = 36
+	ownerLength  = clientLength + 1 + 19 // the decimals of ours have 19 digits
+)
+
+// modes of acquire.lua
+const (
+	once  = "0"
+	queue = "1"
+	again = "2"
+)
+
+func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+	mode := once
+	if a.Queue && a.Again {
+		mode = again
+	} else if a.Queue {
+		mode = queue
+	}
+	on := p.on
+	if p.token != "" {
+		on = append(on[:5:5], p.token)
+	}
+	args := []string{p.e.Millis(a.Lease), a.Owner, mode, aliveMillis, p.slack(a.Slack)}
+	if p.e.ReplicaAcks > 0 {
+		return p.acquireAcked(ctx, a.Owner, on, args)
+	}
+	answer, err := p.e.Run(ctx, acquireScript, on, args)
+	if err != nil {
+		return engine.Tried{}, err
+	}
+	return tried(answer)
+}
+
+// leastSlack is how much later than Redisson's clocks need a deadline is, at
+// first.
+const leastSlack = 10 * time.Second
+
+func (p *protocol) slack(d time.Duration) string {
+	return strconv.FormatInt(engine.Millis(max(d, leastSlack)), 10)
+}
+
+// acquireAcked undoes an acquire that too few replicas confirmed.
+func (p *protocol) acquireAcked(ctx context.Context, owner string, on, args []string) (engine.Tried, error) {
+	answer, acks, err := p.e.RunAcked(ctx, acquireScript, on, args)
+	if err != nil {
+		return engine.Tried{}, err
+	}
+	t, err := tried(answer)
+	if err != nil || !t.Free || acks >= int64(p.e.ReplicaAcks) {
+		return t, err
+	}
+	err = fmt.Errorf("%w: %d of %d within %v", engine.ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
+	if _, undo := p.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
+		err = fmt.Errorf("%w: %w: undoing the acquire: %w", engine.ErrUnknown, err, undo)
+	}
+	return engine.Tried{}, err
+}
+
+func tried(answer engine.Answer) (engine.Tried, error) {
+	t := engine.Tried{Started: answer.Started, Replayed: answer.Replayed}
+	if token, err := answer.AsInt64(); err == nil {
+		t.Free, t.Fence = true, token
+		return t, nil
+	}
+	refusal, err := answer.AsIntSlice()
+	if err != nil || len(refusal) != 2 {
+		return t, fmt.Errorf("acquire.lua answered %v: %w", refusal, err)
+	}
+	t.Left, t.Hint = time.Duration(refusal[0])*time.Millisecond, refusal[1]
+	return t, nil
+}
+
+// telling are the arguments of what tells the front of the queue.
+func (p *protocol) telling() []string {
+	counts := "0"
+	if p.e.CountsAll() {
+		counts = "1"
+	}
+	return []string{p.e.Publish(), counts, p.told, p.turns}
+}
+
+func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, error) {
+	granted, err := p.ReleaseTo(ctx, owner, nil)
+	return granted.Released, err
+}
+
+func (p *protocol) ReleaseTo(ctx context.Context, owner string, next []engine.Candidate) (engine.Granted, error) {
+	on := p.four()
+	if p.token != "" {
+		on = p.four(p.token)
+	}
+	args := append(append([]string{owner}, p.telling()...), aliveMillis)
+	for _, c := range next {
+		args = append(args, c.Owner, p.e.Millis(c.Lease))
+	}
+	answer, err := p.e.Run(ctx, releaseScript, on, args)
+	if err != nil {
+		return engine.Granted{}, err
+	}
+	return granted(answer)
+}
+
+func granted(answer engine.Answer) (engine.Granted, error) {
+	g := engine.Granted{Started: answer.Started}
+	g.Held, g.Replayed = true, answer.Replayed
+	if reached, err := answer.AsInt64(); err == nil {
+		g.Held, g.Reached = reached >= 0, int(max(0, reached))
+		return g, nil
+	}
+	grant, err := answer.ToArray()
+	if err != nil || len(grant) != 3 {
+		return g, fmt.Errorf("release.lua answered %v: %w", grant, err)
+	}
+	if g.Owner, err = grant[0].ToString(); err != nil {
+		return g, err
+	}
+	if g.Fence, err = grant[1].AsInt64(); err != nil {
+		return g, err
+	}
+	by, err := grant[2].AsInt64()
+	g.Held = by == 1
+	return g, err
+}
+
+// ways to leave, see leave.lua
+const (
+	place  = "queue"
+	quit   = "quit"
+	buried = "bury"
+)
+
+func (p *protocol) Quit(ctx context.Context, owner string) error {
+	_, err := p.leave(ctx, owner, quit)
+	return err
+}
+
+func (p *protocol) Skip(ctx context.Context, owner string) error {
+	_, err := p.leave(ctx, owner, place)
+	return err
+}
+
+func (p *protocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
+	return p.leave(ctx, owner, buried)
+}
+
+func (p *protocol) leave(ctx context.Context, owner, way string) (engine.Released, error) {
+	args := append(append([]string{owner, way}, p.telling()...), aliveMillis, tombstoneMillis)
+	answer, err := p.e.Run(ctx, leaveScript, p.on, args)
+	if err != nil {
+		return engine.Released{}, err
+	}
+	was, err := answer.AsInt64()
+	return engine.Released{Held: was == 2, Replayed: answer.Replayed}, err
+}
+
+func (p *protocol) Keep(ctx context.Context, k engine.Keeping) (engine.Kept, error) {
+	args := append([]string{p.e.IDs.Client(), aliveMillis, p.slack(k.Slack)}, p.telling()...)
+	args = append(append(args, strconv.Itoa(int(k.Walk))), k.Lost...)
+	answer, err := p.e.Run(ctx, keepScript, append(p.on[:5:5], keys.FairIdle(p.name)), args)
+	if err != nil {
+		return engine.Kept{}, err
+	}
+	return kept(answer)
+}
+
+func kept(answer engine.Answer) (k engine.Kept, err error) {
+	fields, err := answer.ToArray()
+	if err != nil || len(fields) < 4 {
+		return k, fmt.Errorf("keep.lua answered %v: %w", fields, err)
+	}
+	var numbers [4]int64
+	for _, i := range []int{0, 2, 3} {
+		if numbers[i], err = fields[i].AsInt64(); err != nil {
+			return k, err
+		}
+	}
+	k.Owner, _ = fields[1].ToString()
+	k.Free, k.Left = numbers[0] == -2, millis(numbers[0])
+	k.Soon, k.Found = millis(numbers[2]), int(numbers[3])
+	for _, place := range fields[4:] {
+		owner, _ := place.ToString()
+		k.Places = append(k.Places, owner)
+	}
+	return k, nil
+}
+
+func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// force takes the lock away. It is sent once.
+func (p *protocol) force(ctx context.Context) (bool, error) {
+	args := append(append([]string{p.e.IDs.Client()}, p.telling()...), aliveMillis)
+	answer, err := p.e.Run(ctx, forceScript, p.four(), args)
+	if err != nil {
+		return false, err
+	}
+	n, err := answer.AsInt64()
+	return n == 1, err
+}
+
+// waiting is the queue, the next one first.
+func (p *protocol) waiting(ctx context.Context) ([]string, error) {
+	answer, err := p.e.Run(ctx, waitersScript, p.on[1:2], nil)
+	if err != nil {
+		return nil, err
+	}
+	return answer.AsStrSlice()
+}
