@@ -98,6 +98,12 @@ func (tr *traffic) emptied(phase string) {
 func (tr *traffic) await(phase string, ready func() bool) {
 	tr.t.Helper()
 	require.Eventually(tr.t, func() bool { return ready() || tr.failed.Load() > 0 }, soon, time.Millisecond, phase)
+	tr.holds(phase)
+}
+
+// holds compares all that was granted with the bound.
+func (tr *traffic) holds(phase string) {
+	tr.t.Helper()
 	granted := tr.granted.Load() // before the time is asked for
 	require.LessOrEqual(tr.t, granted, bound(tr.rate, tr.now()-tr.from), phase)
 	require.Zero(tr.t, tr.failed.Load(), phase)

@@ -15,7 +15,7 @@ local state = redis.call('GET', KEYS[1])
 if state then
 	g, t, w, f, earlier = load(state)
 	if not g then
-		return redis.error_reply('WRONGTYPE ' .. KEYS[1] .. ' is not the state of a rate limiter')
+		return redis.error_reply('WRONGTYPE this is not the state of a rate limiter')
 	end
 	if t > till and t <= earlier then
 		till = earlier

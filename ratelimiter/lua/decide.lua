@@ -72,7 +72,7 @@ local function open(i)
 	if state then
 		local g, t, w, f, block = load(state)
 		if not g then
-			return nil, redis.error_reply('WRONGTYPE ' .. KEYS[i] .. ' is not the state of a rate limiter')
+			return nil, redis.error_reply('WRONGTYPE this is not the state of a rate limiter')
 		end
 		b.t = t
 		if block > now then

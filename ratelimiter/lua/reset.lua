@@ -7,6 +7,6 @@
 -- Replay   unsafe: a second run gives what was taken meanwhile again
 local state = redis.call('GET', KEYS[1])
 if state and not load(state) then
-	return redis.error_reply('WRONGTYPE ' .. KEYS[1] .. ' is not the state of a rate limiter')
+	return redis.error_reply('WRONGTYPE this is not the state of a rate limiter')
 end
 return redis.call('DEL', KEYS[1])
