@@ -57,6 +57,9 @@ func UnlessMoving(op Operation) Operation { return steady{op} }
 //
 // An error wraps ErrUnknown if the operation may have run.
 func (e *Engine) Run(ctx context.Context, op Operation, keys, args []string) (Answer, error) {
+	if f, _ := ctx.Value(followerKey{}).(*Follower); f != nil {
+		return e.followed(ctx, op, slices.Clone(keys), slices.Clone(args), f)
+	}
 	return e.loop(ctx, op, func(ctx context.Context, fresh bool) (rueidis.RedisResult, error) {
 		if fresh {
 			return op.ExecFresh(ctx, e.Redis, slices.Clone(keys), slices.Clone(args)), nil

@@ -93,6 +93,21 @@ func (t *topology) find(slot uint16) string {
 	return ""
 }
 
+// Node is the address of the server that has key, as far as the client knows it.
+func (e *Engine) Node(key string) string {
+	if node := e.topo.node(e.topo.slot(key)); node != "" {
+		return node
+	}
+	nodes := e.Redis.Nodes()
+	if master := e.topo.lastMaster(); master != "" || len(nodes) != 1 {
+		return master
+	}
+	for node := range nodes {
+		return node
+	}
+	return ""
+}
+
 // masters is the addresses of a cluster's masters, as far as they are known.
 func (t *topology) masters() (nodes []string) {
 	t.mu.Lock()

@@ -114,6 +114,21 @@ func (s *Script) ExecAcked(ctx context.Context, c rueidis.Client, keys, args []s
 	return res[0], res[1]
 }
 
+// ExecFollowed runs the script, and another one behind it in the same pipeline,
+// for the first of its keys. The second result means nothing where the first is
+// an error.
+func (s *Script) ExecFollowed(ctx context.Context, c rueidis.Client, keys, args []string, next *Script) (first, second rueidis.RedisResult) {
+	behind := func(verb, what string) rueidis.Completed { return next.build(c, verb, what, keys[:1], nil, false) }
+	res := c.DoMulti(ctx, s.build(c, "EVALSHA", s.sha, keys, args, false), behind("EVALSHA", next.sha))
+	if noScript(res[0]) {
+		res = c.DoMulti(ctx, s.build(c, "EVAL", s.Body, keys, args, false), behind("EVALSHA", next.sha))
+	}
+	if first, second = res[0], res[1]; noScript(second) {
+		second = c.Do(ctx, behind("EVAL", next.Body))
+	}
+	return first, second
+}
+
 func (s *Script) pipeline(ctx context.Context, c rueidis.Client, fresh bool, verb, what string, calls []Call) []rueidis.RedisResult {
 	cmds := make([]rueidis.Completed, len(calls))
 	for i, call := range calls {
