@@ -47,7 +47,7 @@ func (c *climb) parts(from int) []part {
 	parts := make([]part, 0, len(c.members)-from)
 	for i := from; i < len(c.members); i++ {
 		if c.holds[i] != nil {
-			parts = append(parts, part{c.members[i], c.holds[i]})
+			parts = append(parts, part{c.members[i], i, c.holds[i]})
 		}
 	}
 	return parts

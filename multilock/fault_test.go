@@ -161,7 +161,7 @@ func TestALateCopyOfAMembersAcquireTakesNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second))
+	c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second))
 	name := redistest.Name(t)
 	both := multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b"))
 	requireFree(t, both)

@@ -20,7 +20,7 @@ import (
 	"github.com/rueidisson/rueidisson/multilock"
 )
 
-var fleetChildren = redistest.Children{"taker of subsets": takeSubsets, "holder of two": holdAndLook}
+var fleetChildren = redistest.Children{"taker of subsets": takeSubsets, "holder of two": holdAndLook, "holder of a red lock": holdRedAndLook}
 
 const (
 	fleetNames      = 6

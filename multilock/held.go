@@ -14,6 +14,7 @@ import (
 // part is a member that is held.
 type part struct {
 	member
+	i    int // of the member
 	hold *lock.Hold
 }
 

@@ -87,28 +87,35 @@ func (m member) tryOnce(ctx context.Context, opts ...lock.TryOption) (*lock.Hold
 	return m.TryLock(context.WithoutCancel(ctx), opts...)
 }
 
-func handles(members []member) []lock.Handle {
-	all := make([]lock.Handle, len(members))
-	for i, m := range members {
-		all[i] = lock.Handle{Engine: m.e, Key: m.key, Name: m.Name()}
+// handles are what a hold names in its errors: each name once.
+func handles(members []member) (all []lock.Handle) {
+	for _, m := range members {
+		if !slices.ContainsFunc(all, func(h lock.Handle) bool { return h.Name == m.Name() }) {
+			all = append(all, lock.Handle{Engine: m.e, Key: m.key, Name: m.Name()})
+		}
 	}
 	return all
 }
 
-func names(members []member) string {
-	all := make([]string, len(members))
-	for i, m := range members {
-		all[i] = m.Name()
+// names are the names of the members, each once: those of a red lock have one
+// as a rule.
+func names(members []member) string { return strings.Join(distinct(members), ", ") }
+
+func quoted(members []member) string {
+	all := distinct(members)
+	for i, name := range all {
+		all[i] = strconv.Quote(name)
 	}
 	return strings.Join(all, ", ")
 }
 
-func quoted(members []member) string {
-	all := make([]string, len(members))
-	for i, m := range members {
-		all[i] = strconv.Quote(m.Name())
+func distinct(members []member) (all []string) {
+	for _, m := range members {
+		if name := m.Name(); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
 	}
-	return strings.Join(all, ", ")
+	return all
 }
 
 // usable checks what every operation needs, before anybody is asked.

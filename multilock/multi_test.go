@@ -38,12 +38,21 @@ func TestWhatIsFreeIsAskedForOnce(t *testing.T) {
 	require.NoError(t, take(t, all).Unlock(t.Context())) // the scripts are known then
 
 	proxy.ResetLog()
-	proxy.Delay(0, 100*time.Millisecond) // what is sent behind a reply is sent late
-	began := time.Now()
-	hold := take(t, all)
-	took := time.Since(began)
+	first := proxy.HoldRequest(script(t, "acquire", a.Name()))
+	got := make(chan *lock.Hold, 1)
+	go func() { // ends when the first is answered
+		hold, err := all.Lock(bounded(t))
+		if err != nil {
+			t.Error(err)
+		}
+		got <- hold
+	}()
+	first.Await(t)
+	proxy.AwaitCount(t, script(t, "acquire", b.Name()), 1) // nobody waits for the answer of another
+	proxy.AwaitCount(t, script(t, "acquire", c.Name()), 1)
+	first.Release()
+	hold := <-got
 	require.Equal(t, 3, scripts(proxy))
-	require.Less(t, took, 200*time.Millisecond+took/10, "all in one round trip")
 	require.NoError(t, hold.Unlock(t.Context()))
 	require.Equal(t, 6, scripts(proxy))
 }

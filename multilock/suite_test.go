@@ -3,6 +3,8 @@ package multilock_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,10 +27,12 @@ type process struct {
 func (p process) Locker(name string) lock.Locker { return p.lock(p.clients, name) }
 
 func (p process) Close(ctx context.Context) error {
-	var errs []error
-	for _, c := range p.clients {
-		errs = append(errs, c.Close(ctx))
+	errs := make([]error, len(p.clients))
+	var all sync.WaitGroup
+	for i, c := range p.clients { // at once, as the first one waits for the unlock of a hold that the others are in
+		all.Go(func() { errs[i] = c.Close(ctx) })
 	}
+	all.Wait()
 	return errors.Join(errs...)
 }
 
@@ -64,4 +68,33 @@ func TestMultiConforms(t *testing.T) {
 func TestMultiConformsOnMiniredis(t *testing.T) {
 	t.Parallel()
 	suite([]rueidis.ClientOption{redistest.Miniredis(t).ClientOption()}, several).Run(t)
+}
+
+// red is a red lock on all servers, each of which has a name of its own for it.
+func red(clients []*rueidisson.Client, name string) lock.Locker {
+	var all []lock.Locker
+	for i, c := range clients {
+		all = append(all, c.Lock(fmt.Sprintf("%s:%d", name, i)))
+	}
+	// A machine that is busy is no reason to do without a member here.
+	return multilock.Red(all...).With(multilock.WithRestartGuard(0), multilock.WithMemberTimeout(soon))
+}
+
+func TestRedConforms(t *testing.T) {
+	t.Parallel()
+	var servers []rueidis.ClientOption
+	for i := range 5 {
+		s := redistest.Start(t, redistest.Version(redistest.Versions[i%len(redistest.Versions)]))
+		servers = append(servers, rueidis.ClientOption{InitAddress: []string{s.Addr()}})
+	}
+	suite(servers, red).Run(t)
+}
+
+func TestRedConformsOnMiniredis(t *testing.T) {
+	t.Parallel()
+	var servers []rueidis.ClientOption
+	for range 3 {
+		servers = append(servers, redistest.Miniredis(t).ClientOption())
+	}
+	suite(servers, red).Run(t)
 }

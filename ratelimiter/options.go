@@ -16,12 +16,8 @@ type Option interface{ apply(*options) error }
 type KeyOption interface{ travelling() (*bucket.Rule, error) }
 
 // A SetOption changes one [Limiter.SetRate].
-type SetOption interface{ applySet(*setting) error }
-
-// A TrySetOption changes one [Limiter.TrySetRate] or [Limiter.SetRate].
-type TrySetOption interface {
-	SetOption
-	applyTrySet()
+type SetOption interface {
+	applySet() (reset string, err error)
 }
 
 // options are those of a handle. All are off by default.
@@ -168,40 +164,24 @@ func travellingOf(o KeyOption) (*bucket.Rule, error) {
 	return o.travelling()
 }
 
-// setting is how a rate is set.
-type setting struct {
-	rule  *bucket.Rule
-	reset string // 1 if all buckets get full
-	ttl   string // as rule_set.lua wants it
-}
+type setOption string
 
-type setOption func(*setting) error
-
-func (o setOption) applySet(to *setting) error { return o(to) }
-
-type trySetOption struct{ setOption }
-
-func (trySetOption) applyTrySet() {}
+func (o setOption) applySet() (string, error) { return string(o), nil }
 
 // WithReset makes all buckets of the limiter full, but for those of keys that
 // were last used by a rule of their own, see [WithRule]: who goes by that does
 // not ask for the stored one. [Bucket.Reset] fills them.
-func WithReset() SetOption {
-	return setOption(func(s *setting) error {
-		s.reset = "1"
-		return nil
-	})
-}
+func WithReset() SetOption { return setOption("1") }
 
-func resolveSet[O SetOption](want *bucket.Rule, opts []O) (setting, error) {
-	s := setting{rule: want, reset: "0", ttl: "-1"}
+func resolveSet(opts []SetOption) (reset string, err error) {
+	reset = "0"
 	for _, o := range opts {
-		if any(o) == nil {
-			return s, fmt.Errorf("%w: a nil option", ErrOption)
+		if o == nil {
+			return "", fmt.Errorf("%w: a nil option", ErrOption)
 		}
-		if err := o.applySet(&s); err != nil {
-			return s, err
+		if reset, err = o.applySet(); err != nil {
+			return "", err
 		}
 	}
-	return s, nil
+	return reset, nil
 }

@@ -1,7 +1,6 @@
 -- rule_pause.lua: stop granting, or go on.
 --
--- Include: rule.lua
--- KEYS[1]  the rule
+-- KEYS[1]  the rule, see rule_read.lua
 -- ARGV[1]  1 to stop, 0 to go on
 --
 -- Returns  nil     there is no rule
@@ -11,8 +10,10 @@ local there = redis.call('GET', KEYS[1])
 if not there then
 	return nil
 end
-local head, nonce, ttl = string.match(there, '^(tb1 %d+ %d+ %d+ %d+ %d+ %d+ )%d+( %S+) ?(%d*)$')
+local head, nonce = string.match(there, '^(tb1 %d+ %d+ %d+ %d+ %d+ %d+ )%d+( %S+)$')
 if not head then
 	return redis.error_reply('WRONGTYPE ' .. KEYS[1] .. ' is not the rule of a token bucket')
 end
-return keep(KEYS[1], head .. ARGV[1] .. nonce, ARGV[1], ttl)
+there = head .. ARGV[1] .. nonce
+redis.call('SET', KEYS[1], there)
+return there

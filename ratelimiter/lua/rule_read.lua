@@ -1,10 +1,8 @@
--- rule_read.lua: what is stored, which lives on.
+-- rule_read.lua: what is stored.
 --
--- Include: rule.lua
--- KEYS[1]  the rule, the name itself
+-- KEYS[1]  the rule, the name itself: "tb1 generation reset n per burst type paused nonce", per in ns
 --
 -- Returns  nil     there is none
 --          string  the rule
--- Replay   safe: it changes nothing but when a rule goes that nobody uses
-local there = redis.call('GET', KEYS[1])
-return there and used(KEYS[1], there)
+-- Replay   safe: it changes nothing
+return redis.call('GET', KEYS[1])

@@ -1,0 +1,165 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// bid is one attempt at a quorum.
+type bid struct {
+	*campaign
+	held *redHeld
+	r    *round
+
+	parts   []part
+	errs    []error // what members said that did not grant; nil: granted, or not answered
+	open    map[int]bool
+	began   time.Time
+	slowest time.Duration // of the answers
+	over    bool          // the time of those that are open is over
+}
+
+// bid asks all members at once but the one that was waited for, which is held.
+func (c *campaign) bid(ctx context.Context, mine *answer) *bid {
+	n := len(c.all)
+	b := &bid{campaign: c, errs: make([]error, n), open: make(map[int]bool, n), began: time.Now(), parts: make([]part, 0, n)}
+	b.held = newRedHeld(c.RedLock, c.ask, c.seat)
+	b.r = newRound(n, b.late)
+	patience := c.patience
+	for i, m := range c.all {
+		if mine != nil && mine.i == i {
+			b.take(*mine)
+			continue
+		}
+		b.open[i] = true
+		b.r.ask(i, m, func() (*lock.Hold, error) { return c.one(ctx, i, patience) })
+	}
+	b.count(ctx)
+	return b
+}
+
+// count takes answers until there is a quorum, or no hope of one.
+func (b *bid) count(ctx context.Context) {
+	timer := time.NewTimer(b.limit)
+	defer timer.Stop()
+	for len(b.parts) < b.quorum() && len(b.parts)+len(b.open) >= b.quorum() {
+		select {
+		case a := <-b.r.answers:
+			b.take(a)
+			continue
+		default:
+		}
+		select {
+		case a := <-b.r.answers:
+			b.take(a)
+		case <-timer.C:
+			b.over = true
+			b.fallSilent(b.open)
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (b *bid) take(a answer) {
+	delete(b.open, a.i)
+	b.slowest = max(b.slowest, min(time.Since(b.began), b.limit))
+	if b.errs[a.i] = a.err; a.hold == nil {
+		return
+	}
+	b.voices[a.i].heard()
+	lock.Tell(a.hold, b.held)
+	b.parts = append(b.parts, part{b.all[a.i], a.i, a.hold})
+}
+
+// won makes it a hold, if enough are held. The answers that are still to come
+// join it.
+func (b *bid) won() bool {
+	if len(b.parts) < b.quorum() || missing(b.parts, b.quorum()) != nil {
+		return false
+	}
+	b.held.expect(b.open)
+	b.held.stand(b.parts)
+	for i, err := range b.errs {
+		if err != nil {
+			b.held.again(i, b.limit)
+		}
+	}
+	b.r.leave()
+	return true
+}
+
+// lose gives everything back, also what is still to come.
+func (b *bid) lose(ctx context.Context) {
+	b.held.finish(ErrReleased)
+	b.r.leave()
+	r := newRound(len(b.parts), func(answer) {})
+	for i, p := range b.parts {
+		r.ask(i, p.member, func() (*lock.Hold, error) { return nil, p.hold.Unlock(context.WithoutCancel(ctx)) })
+	}
+	r.last(len(b.parts), func(answer) {})
+}
+
+// late is for an answer after the quorum, or after the end of the bid.
+func (b *bid) late(a answer) {
+	if a.hold != nil {
+		b.voices[a.i].heard()
+		b.held.join(part{b.all[a.i], a.i, a.hold})
+	} else {
+		b.held.again(a.i, b.limit)
+	}
+	b.held.came(a.i)
+}
+
+// busy reports whether those who hold members, or may do, are why there is no
+// quorum: that is an answer and no fault.
+func (b *bid) busy() bool {
+	n := len(b.parts)
+	for _, err := range b.errs {
+		if errors.Is(err, ErrNotAcquired) {
+			n++
+		}
+	}
+	return n >= b.quorum()
+}
+
+// why is why there is no quorum.
+func (b *bid) why() error {
+	all := []error{fmt.Errorf("%d of %d", len(b.parts), len(b.all))}
+	busy := b.busy()
+	if busy {
+		all[0] = fmt.Errorf("%w: %w", ErrNotAcquired, all[0])
+	}
+	for i, err := range b.errs {
+		if b.open[i] && b.over {
+			err = errSilent
+		}
+		if err != nil && (!busy || errors.Is(err, ErrNotAcquired)) {
+			all = append(all, fmt.Errorf("%s: %w", b.all[i].e.Node(b.all[i].key.Name), err))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// passing reports whether a member may answer otherwise soon.
+func passing(err error) bool {
+	return errors.Is(err, ErrNotAcquired) || errors.Is(err, errSilent) || engine.Passing(err) && !errors.Is(err, errNoUptime)
+}
+
+// hopeless reports whether so many members fail for good that waiting is of no
+// use.
+func (b *bid) hopeless() bool {
+	n := len(b.all)
+	for _, err := range b.errs {
+		if err != nil && !passing(err) {
+			n--
+		}
+	}
+	return n < b.quorum()
+}

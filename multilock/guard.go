@@ -1,0 +1,99 @@
+package multilock
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+var uptimeScript = scripts.Must(lua, "lua/uptime.lua")
+
+// RestartedError says that a member of a red lock would be given by a server
+// that restarted lately. It may have forgotten a hold whose lease is not over,
+// so the grant does not count, and was given back. It wraps [ErrNotAcquired].
+type RestartedError struct {
+	Member    string    // its name
+	Server    string    // its address, as far as the client knows it
+	Restarted time.Time // when it did, to the second, by the clock here
+	Counts    time.Time // from when on it counts
+}
+
+func (e *RestartedError) Error() string {
+	return fmt.Sprintf("%q: the server %s restarted at %s and counts from %s on, as it may have forgotten who holds the lock",
+		e.Member, e.Server, e.Restarted.Format(time.RFC3339), e.Counts.Format(time.RFC3339))
+}
+
+// Unwrap is ErrNotAcquired: others may hold what the server has forgotten.
+func (e *RestartedError) Unwrap() error { return ErrNotAcquired }
+
+// guarded asks for a member, and for how long its server has been up then. The
+// second question follows the first, so a server that restarts between the two
+// is young.
+func (m member) guarded(ctx context.Context, mustBeUp time.Duration, ask func(context.Context) (*lock.Hold, error)) (*lock.Hold, error) {
+	if mustBeUp == 0 {
+		return ask(ctx)
+	}
+	follower := &engine.Follower{Script: uptimeScript}
+	hold, err := ask(follower.Under(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if err := m.oldEnough(ctx, follower, mustBeUp); err != nil {
+		_ = hold.Unlock(ctx) // what fails is said again by its client
+		return nil, err
+	}
+	return hold, nil
+}
+
+func (m member) oldEnough(ctx context.Context, follower *engine.Follower, mustBeUp time.Duration) error {
+	up, err := m.uptime(ctx, follower)
+	if err != nil {
+		return fmt.Errorf("%q: how long its server has been up (see WithRestartGuard): %w", m.Name(), err)
+	}
+	if up >= mustBeUp {
+		return nil
+	}
+	restarted := time.Now().Add(-up)
+	return &RestartedError{m.Name(), m.e.Node(m.key.Name), restarted, restarted.Add(mustBeUp)}
+}
+
+// uptime is what followed, or a question of its own.
+func (m member) uptime(ctx context.Context, follower *engine.Follower) (time.Duration, error) {
+	if answer, followed := follower.Answer(); followed && !lost(answer.Error()) {
+		return seconds(answer.AsInt64())
+	}
+	answer, err := m.e.Run(context.WithoutCancel(ctx), uptimeScript, []string{m.key.Name}, nil)
+	if err != nil {
+		return 0, err
+	}
+	if answer.Nil {
+		return 0, errNoUptime
+	}
+	return seconds(answer.AsInt64())
+}
+
+// lost reports whether err is not the server's word.
+func lost(err error) bool {
+	_, said := rueidis.IsRedisErr(err)
+	return err != nil && !said
+}
+
+var errNoUptime = errors.New("INFO does not tell it")
+
+func seconds(n int64, err error) (time.Duration, error) {
+	if rueidis.IsRedisNil(err) {
+		return 0, errNoUptime
+	}
+	return time.Duration(n) * time.Second, err
+}

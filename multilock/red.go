@@ -1,0 +1,204 @@
+package multilock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+const (
+	fewest        = 3
+	shortestLease = 50 * time.Millisecond // below, a twentieth of it is no margin for the drift of many clocks
+
+	defaultMemberTimeout = 50 * time.Millisecond
+	defaultRestartGuard  = 30 * time.Second // at least
+)
+
+var _ lock.Locker = (*RedLock)(nil)
+
+// RedLock is a handle on one lock that stands on several servers, of which more
+// than half have to agree. It may be used by any number of goroutines.
+type RedLock struct {
+	all   []member
+	bad   error // what every operation returns
+	limit time.Duration
+	guard time.Duration // negative: the larger of the lease and 30 s
+
+	voices []*voice // of the members; all copies share them
+}
+
+// A RedOption changes a [RedLock].
+type RedOption interface{ applyRed(*RedLock) error }
+
+type redOption func(*RedLock) error
+
+func (o redOption) applyRed(r *RedLock) error { return o(r) }
+
+// WithMemberTimeout sets how long one member may take to answer before the
+// others decide without it. The default is 50 ms. A grant that comes later joins
+// the hold, or is given back. At least 1 ms.
+func WithMemberTimeout(d time.Duration) RedOption {
+	return redOption(func(r *RedLock) error {
+		if d < time.Millisecond {
+			return fmt.Errorf("%w: member timeout %v is below 1ms", ErrOption, d)
+		}
+		r.limit = d
+		return nil
+	})
+}
+
+// WithRestartGuard sets how long a server has to be up before its grant counts
+// towards a new quorum: at least the longest lease that any client of these
+// locks uses, as a server that restarted within it may have forgotten who holds
+// the lock. The default is the larger of this hold's own lease and 30 s. With 0
+// there is no guard, and INFO is not called.
+func WithRestartGuard(d time.Duration) RedOption {
+	return redOption(func(r *RedLock) error {
+		if d < 0 {
+			return fmt.Errorf("%w: restart guard %v is negative", ErrOption, d)
+		}
+		r.guard = d
+		return nil
+	})
+}
+
+// Red returns a handle on a lock of which more than half of the given ones have
+// to be held: at least three, on servers that are independent of each other,
+// each by a client of its own.
+//
+// It asks nobody. What cannot be used is the [ErrOption] of its operations: what
+// [Multi] refuses, fewer than three, two of one client.
+func Red(locks ...lock.Locker) *RedLock {
+	members, err := membersOf(locks)
+	if err == nil {
+		err = independent(members)
+	}
+	r := &RedLock{all: members, bad: err, limit: defaultMemberTimeout, guard: -1}
+	for range members {
+		r.voices = append(r.voices, new(voice))
+	}
+	return r
+}
+
+func independent(members []member) error {
+	if len(members) < fewest {
+		return fmt.Errorf("%w: a red lock of %d, which needs %d at least", ErrOption, len(members), fewest)
+	}
+	for i, m := range members {
+		if j := slices.IndexFunc(members[:i], func(other member) bool { return other.e == m.e }); j >= 0 {
+			return fmt.Errorf("%w: %q and %q of a red lock are of one client", ErrOption, members[j].Name(), m.Name())
+		}
+	}
+	return nil
+}
+
+// With returns a handle on the same lock with other settings. A value that
+// cannot be used is the [ErrOption] of its operations.
+func (r *RedLock) With(opts ...RedOption) *RedLock {
+	with := *r
+	for _, o := range opts {
+		var err error
+		if o == nil {
+			err = fmt.Errorf("%w: a nil option", ErrOption)
+		} else {
+			err = o.applyRed(&with)
+		}
+		if with.bad == nil {
+			with.bad = err
+		}
+	}
+	return &with
+}
+
+func (r *RedLock) members() []member { return r.all }
+
+// Name is the names of the members.
+func (r *RedLock) Name() string { return names(r.all) }
+
+// quorum is more than half.
+func (r *RedLock) quorum() int { return len(r.all)/2 + 1 }
+
+// Lock waits until more than half of the members are held. ctx bounds the wait
+// and nothing else.
+//
+// All are asked at once, each for as long as [WithMemberTimeout] says, and Lock
+// returns with the quorum. Later grants join the hold; members that are missing
+// are asked again while it is held. Without a quorum everything goes back, and
+// Lock waits for the first member that refused, so that those who wait come one
+// after the other; those who took a part each pause for a moment by chance.
+//
+// The hold is trusted while a quorum of its members is, by their own leases,
+// which their own clients renew. When that ends the hold is lost, and what is
+// left of it is given back. Its contexts carry the holds of the members that are
+// held: locking one of them under it re-enters.
+//
+// With [lock.WithLease] members that join later have what is left of it. At
+// least 50 ms.
+//
+// Cost: one script call for each member, all in one round trip, with the one
+// that reads the server's uptime behind it (a round trip of its own on a
+// cluster). Unlocking: one for each, all at once.
+// Wire: that of the members, and no more.
+// Errors: ctx's error and cause; [ErrClosed] if the client of any member is
+// closed; [ErrOption]; those of the members, if they stand in the way of a
+// quorum for longer than a watchdog timeout. What restarted lately is a
+// [*RestartedError].
+// Source: the idea is that of RedissonRedLock, and of the page on distributed
+// locks of Redis; the rules are those of this library.
+func (r *RedLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
+	ask, err := lock.Resolve(opts)
+	return r.acquire(ctx, "lock", ask, err)
+}
+
+// TryLock takes the lock if a quorum of the members is free now, or becomes free
+// within [lock.WithWait]. It returns [ErrNotAcquired] if so many are held by
+// others, or restarted lately, that there is none, and the members' errors if
+// these are why. Cost, wire and other errors: as [RedLock.Lock].
+func (r *RedLock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
+	ask, err := lock.ResolveTry(opts)
+	return r.acquire(ctx, "try lock", ask, err)
+}
+
+func (r *RedLock) acquire(ctx context.Context, op string, ask engine.Ask, err error) (hold *lock.Hold, _ error) {
+	if err == nil {
+		err = r.bad
+	}
+	if err == nil && ask.Lease > 0 && ask.Lease < shortestLease {
+		err = fmt.Errorf("%w: lease %v of a red lock is below %v", ErrOption, ask.Lease, shortestLease)
+	}
+	if err == nil {
+		err = usable(ctx, r.all)
+	}
+	if err == nil {
+		hold, err = lock.NewHold(func(seat engine.Seat) (engine.Holding, error) {
+			return newCampaign(r, ask, seat).run(ctx)
+		}, handles(r.all)...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", op, quoted(r.all), err)
+	}
+	return hold, nil
+}
+
+// lease is what a member gives.
+func (r *RedLock) lease(m member, ask engine.Ask) time.Duration {
+	if ask.Lease > 0 {
+		return ask.Lease
+	}
+	return m.e.WatchdogTimeout
+}
+
+// mustBeUp is how long the server of a member has to be up.
+func (r *RedLock) mustBeUp(ask engine.Ask) (d time.Duration) {
+	if r.guard >= 0 {
+		return r.guard
+	}
+	for _, m := range r.all {
+		d = max(d, r.lease(m, ask))
+	}
+	return max(d, defaultRestartGuard)
+}

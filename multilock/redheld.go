@@ -1,0 +1,280 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// redHeld is a held of which members may come later, and whose missing ones are
+// asked again.
+type redHeld struct {
+	*held
+	red *RedLock
+	ask engine.Ask
+	id  uint64
+
+	mu      sync.Mutex
+	until   time.Time        // the end of a fixed lease
+	strays  map[int]bool     // members that have not answered yet
+	arrived chan struct{}    // poked when one has
+	due     map[int]struct{} // members that are to be asked again
+}
+
+var redHolds atomic.Uint64
+
+func newRedHeld(r *RedLock, ask engine.Ask, seat engine.Seat) *redHeld {
+	return &redHeld{held: newHeld(r.quorum(), seat), red: r, ask: ask, until: time.Now().Add(ask.Lease), id: redHolds.Add(1)}
+}
+
+// expect notes whose answers are still to come.
+func (h *redHeld) expect(open map[int]bool) {
+	h.strays, h.arrived = open, make(chan struct{}, 1)
+}
+
+// came notes that one has.
+func (h *redHeld) came(i int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.strays == nil {
+		return // the bid was lost
+	}
+	delete(h.strays, i)
+	select {
+	case h.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// join takes a later grant in, or gives it back.
+func (h *redHeld) join(p part) {
+	if h.add(p) {
+		lock.Tell(p.hold, h)
+		h.lookAgain()
+		return
+	}
+	_ = p.hold.Unlock(context.Background()) // what fails is said again by its client
+}
+
+// Ended is a part's word that it has ended. One that is lost is asked for again,
+// if the others are enough.
+func (h *redHeld) Ended(cause error) {
+	h.held.Ended(cause)
+	if errors.Is(cause, ErrLost) && h.standing() {
+		for _, p := range h.drop() {
+			p.e.Spawn(func() { _ = p.hold.Unlock(context.Background()) }) // what it may have left on the server
+			h.again(p.i, h.red.limit)
+		}
+	}
+}
+
+// drop takes out the parts that are lost.
+func (h *held) drop() (lost []part) {
+	gone := map[*lock.Hold]bool{}
+	for _, p := range h.now() { // not under the mutex: one may be lost by the question
+		gone[p.hold] = errors.Is(p.hold.Err(), ErrLost)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cause != nil || h.wake != nil {
+		return nil
+	}
+	var kept []part
+	for _, p := range h.parts {
+		if gone[p.hold] {
+			lost = append(lost, p)
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	h.parts = kept
+	return lost
+}
+
+// add takes a part in. It is false if the whole has ended.
+func (h *held) add(p part) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cause != nil {
+		return false
+	}
+	h.parts = append(slices.Clip(h.parts), p)
+	return true
+}
+
+func (h *held) standing() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.cause == nil
+}
+
+const mostPause = 5 * time.Second
+
+// again asks a missing member in a while, and then ever less often, for as long
+// as the hold stands.
+func (h *redHeld) again(i int, pause time.Duration) {
+	if !h.standing() {
+		return
+	}
+	m := h.red.all[i]
+	h.mu.Lock()
+	if h.due == nil {
+		h.due = make(map[int]struct{})
+	}
+	h.due[i] = struct{}{}
+	h.mu.Unlock()
+	m.e.Due(h.key(i), pause, func() time.Duration {
+		m.e.Spawn(func() { h.askAgain(i, min(2*pause, mostPause)) }) // else the client has closed
+		return -1
+	})
+	if !h.standing() {
+		m.e.NotDue(h.key(i)) // it ended meanwhile
+	}
+}
+
+func (h *redHeld) key(i int) engine.Key {
+	return engine.Key{Kind: "red", Name: fmt.Sprint(h.id, "/", i)}
+}
+
+// askAgain needs no guard: the quorum stands without this member.
+func (h *redHeld) askAgain(i int, pause time.Duration) {
+	opts, worth := h.options()
+	if !worth || !h.standing() {
+		return
+	}
+	m := h.red.all[i]
+	hold, err := m.tryOnce(context.Background(), opts...)
+	if err != nil {
+		h.again(i, pause)
+		return
+	}
+	h.red.voices[i].heard()
+	h.join(part{m, i, hold})
+}
+
+// options are those of a member that joins now: it gets what is left of a fixed
+// lease, if that is worth it.
+func (h *redHeld) options() (opts []lock.TryOption, worth bool) {
+	if h.ask.Lease == 0 {
+		return nil, true
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	left := time.Until(h.until)
+	return []lock.TryOption{lock.WithLease(left)}, left >= shortestLease
+}
+
+// Grow is that of its parts; those that join later have the longer lease, too.
+func (h *redHeld) Grow(ctx context.Context, d time.Duration, seat engine.Seat) error {
+	until := time.Now().Add(d)
+	if err := h.held.Grow(ctx, d, seat); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if until.After(h.until) {
+		h.until = until
+	}
+	return nil
+}
+
+// Release gives every part back, and those that are still on their way. It is
+// content with a quorum of answers, and waits for the rest no longer than for
+// one member.
+func (h *redHeld) Release(ctx context.Context, _ engine.Seat) error {
+	_ = h.Err() // the clocks may say that it is lost
+	parts, first := h.finish(ErrReleased)
+	h.noMore()
+	err := h.unlock(ctx, parts)
+	h.held.mu.Lock()
+	cause := h.cause
+	h.held.mu.Unlock()
+	if !first && !errors.Is(cause, ErrClosed) {
+		return cause
+	}
+	return err
+}
+
+// noMore asks no missing members any more.
+func (h *redHeld) noMore() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.due {
+		h.red.all[i].e.NotDue(h.key(i))
+	}
+}
+
+func (h *redHeld) unlock(ctx context.Context, parts []part) error {
+	timer := time.NewTimer(h.red.limit)
+	defer timer.Stop()
+	r := newRound(len(parts), func(answer) {})
+	defer r.leave()
+	open := make(map[int]bool, len(parts))
+	for _, p := range parts {
+		open[p.i] = true
+		r.ask(p.i, p.member, func() (*lock.Hold, error) { return nil, p.hold.Unlock(ctx) })
+	}
+	var failed []error
+	given, late := 0, false
+	for len(open) > 0 && (!late || given < h.need) {
+		select {
+		case a := <-r.answers:
+			if delete(open, a.i); a.err == nil {
+				given++
+			} else {
+				failed = append(failed, a.err)
+			}
+		case <-timer.C:
+			late = true
+			h.red.fallSilent(open)
+		}
+	}
+	h.awaitStrays(timer.C, late)
+	if given >= h.need {
+		return nil
+	}
+	return fmt.Errorf("%d of %d given back: %w", given, len(parts), errors.Join(failed...))
+}
+
+// awaitStrays waits until the members that have not answered yet have given back
+// what they granted, so that the next call finds them free. Those that were
+// silent before are left.
+func (h *redHeld) awaitStrays(over <-chan time.Time, late bool) {
+	for !late && h.hopes() > 0 {
+		select {
+		case <-h.arrived:
+		case <-over:
+			late = true
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if late {
+		h.red.fallSilent(h.strays)
+	}
+}
+
+// fallSilent is for members that did not answer in time.
+func (r *RedLock) fallSilent(members map[int]bool) {
+	for i := range members {
+		r.voices[i].silent.Store(true)
+	}
+}
+
+func (h *redHeld) hopes() (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.strays {
+		if !h.red.voices[i].silent.Load() {
+			n++
+		}
+	}
+	return n
+}
