@@ -29,7 +29,13 @@ func TestTheACLOfTheDocsLetsLimitersWork(t *testing.T) {
 	ctx := t.Context()
 
 	limit := c.RateLimiter("orders:api")
-	require.NoError(t, limit.SetRate(ctx, ratelimiter.PerSecond(5)))
+	require.NoError(t, limit.SetRate(ctx, ratelimiter.PerSecond(5), ratelimiter.WithRuleTTL(time.Hour)))
+	require.NoError(t, admin.Do(ctx, admin.B().Expire().Key("orders:api").Seconds(60).Build()).Error())
+	_, err = limit.Rate(ctx)
+	require.NoError(t, err)
+	left, err := admin.Do(ctx, admin.B().Ttl().Key("orders:api").Build()).AsInt64()
+	require.NoError(t, err)
+	require.Greater(t, left, int64(3500), "it was prolonged")
 	for title, one := range map[string]*ratelimiter.Bucket{"without a key": &limit.Bucket, "for a key": limit.For("user")} {
 		_, err = one.Take(ctx, 3)
 		require.NoError(t, err, title)

@@ -87,7 +87,8 @@
 //
 // # In Redis
 //
-//	name              string: "tb1 generation reset N per burst type paused nonce", per in ns
+//	name              string: "tb1 generation reset N per burst type paused nonce", per in ns; and the time after
+//	                  which it goes if nobody uses it, in ms, if it does
 //	{name}:bucket     string: the bucket without a key, with the time to full as its time to live
 //	name:{key}        string: the bucket of a key
 //

@@ -87,6 +87,21 @@ func ExampleBucket_TakeUpTo() {
 	// 3 wait for 12m0s <nil>
 }
 
+func ExampleWithRuleTTL() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	tenant := c.RateLimiter("tenant:7")
+	_, created, err := tenant.TrySetRate(ctx, ratelimiter.PerSecond(5), ratelimiter.WithRuleTTL(30*24*time.Hour))
+	fmt.Println(created, err)
+	ttl, err := tenant.RuleTTL(ctx)
+	fmt.Println(ttl, err)
+	// Output:
+	// true <nil>
+	// 720h0m0s <nil>
+}
+
 func ExampleBucket_Wait() {
 	c, stop := exampleClient()
 	defer stop()

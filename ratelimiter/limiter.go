@@ -71,25 +71,29 @@ func (b *Bucket) of(l *Limiter, key string, opts []KeyOption) *Bucket {
 
 // TrySetRate stores the rate unless one is stored already. It returns the one
 // that is stored then, and whether it is this call's. A new rate starts with
-// full buckets, as after [Limiter.Delete].
+// full buckets, as after [Limiter.Delete]; but see [WithRuleTTL].
 //
 // ctx ends the wait for the answer; the call may still take effect then.
 // Cost: one round trip. Wire: string name. Errors: ctx's; [ErrOption] for a
 // rate of nothing, or one that 2^53 cannot hold exactly (the text names the
 // largest burst that fits); [ErrOtherAlgorithm]; [ErrClosed]; Redis' and the
 // network's. Source: RRateLimiter.trySetRate.
-func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (stored Rate, created bool, err error) {
+func (l *Limiter) TrySetRate(ctx context.Context, r Rate, opts ...TrySetOption) (stored Rate, created bool, err error) {
 	defer func() { err = l.failed("try set rate", err) }()
 	want, err := l.settable(ctx, r)
 	if err != nil {
 		return Rate{}, false, err
 	}
-	nonce := engine.NewRequest()
-	got, err := l.core.change(ctx, ruleCreateScript, want.Parameters(), nonce)
+	how, err := resolveSet(want, opts)
 	if err != nil {
 		return Rate{}, false, err
 	}
-	return rateOf(got.Rate), strings.HasSuffix(got.Stored, " "+nonce), nil
+	nonce := engine.NewRequest()
+	got, err := l.core.change(ctx, ruleCreateScript, want.Parameters(), nonce, how.createTTL())
+	if err != nil {
+		return Rate{}, false, err
+	}
+	return rateOf(got.Rate), strings.Contains(got.Stored, " "+nonce), nil
 }
 
 // SetRate stores the rate for everybody, whatever is stored. Processes that
@@ -106,14 +110,20 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate) (stored Rate, created 
 // Cost: one round trip. Wire: string name. Errors: as
 // [Limiter.TrySetRate], and [ErrUnknown]. Source: RRateLimiter.setRate.
 func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error {
-	reset, err := resolveSet(opts)
-	if err == nil {
-		var want *bucket.Rule
-		if want, err = l.settable(ctx, r); err == nil {
-			_, err = l.core.change(ctx, ruleSetScript, want.Parameters(), reset, engine.NewRequest())
-		}
+	return l.failed("set rate", l.setRate(ctx, r, opts))
+}
+
+func (l *Limiter) setRate(ctx context.Context, r Rate, opts []SetOption) error {
+	want, err := l.settable(ctx, r)
+	if err != nil {
+		return err
 	}
-	return l.failed("set rate", err)
+	how, err := resolveSet(want, opts)
+	if err != nil {
+		return err
+	}
+	_, err = l.core.change(ctx, ruleSetScript, want.Parameters(), how.reset, engine.NewRequest(), how.ttl, bucket.Decimal(leastTTL(want).Milliseconds()))
+	return err
 }
 
 // settable checks what is common to setting a rate.
@@ -129,17 +139,20 @@ func (l *Limiter) settable(ctx context.Context, r Rate) (*bucket.Rule, error) {
 // Cost: one round trip. Errors: [ErrNoRate]; [ErrOtherAlgorithm]; ctx's;
 // [ErrClosed]; Redis' and the network's. Source: RRateLimiter.getConfig.
 func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
-	if err := l.usable(ctx); err != nil {
+	r, err := l.stored(ctx)
+	if err != nil {
 		return Rate{}, l.failed("rate", err)
 	}
-	r, err, _ := engine.Await(l.core.e, ctx, 0, func() (Rate, error) {
-		r, err := l.core.refresh() // not one that was under way
-		if err != nil {
-			return Rate{}, err
-		}
-		return rateOf(r.Rate), nil
-	})
-	return r, l.failed("rate", err)
+	return rateOf(r.Rate), nil
+}
+
+// stored is the rule as it is stored now.
+func (l *Limiter) stored(ctx context.Context) (*bucket.Rule, error) {
+	if err := l.usable(ctx); err != nil {
+		return nil, err
+	}
+	r, err, _ := engine.Await(l.core.e, ctx, 0, l.core.refresh) // not one that was under way
+	return r, err
 }
 
 // Pause stops granting, for all keys but those that go by a rule of their own,
@@ -168,7 +181,8 @@ func (l *Limiter) pause(ctx context.Context, op, paused string) error {
 // processes within a second. What is kept for keys goes by itself, and a rate
 // that is set later starts with full buckets, but for those of keys that were
 // last used by a rule of their own, see [WithRule]: they go on by that, also
-// while no rate is stored. It is sent once.
+// while no rate is stored; and unless the new rate goes, too, see [WithRuleTTL].
+// It is sent once.
 //
 // Cost: one round trip. Errors: [ErrOtherAlgorithm]; [ErrUnknown]; ctx's;
 // [ErrClosed]; Redis' and the network's. Source: RRateLimiter.delete.

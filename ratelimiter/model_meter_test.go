@@ -32,6 +32,9 @@ func (w *kept) step() {
 		w.note("reset")
 		w.m = model{own: true}
 		w.meters.Reset(keptState)
+	case w.happens(160) && w.now > w.latest:
+		w.anew(w.otherRate())
+		w.note("anew %v", w.rule.code.Rate)
 	case w.happens(40):
 		w.change(w.otherRate(), w.happens(4))
 		w.note("set rate %v, reset at %d", w.rule.code.Rate, w.resets)

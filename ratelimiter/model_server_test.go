@@ -80,6 +80,11 @@ function clock.call(command, key, ...)
 	end
 	error('a command that the tests do not know: ' .. command)
 end
+function clock.pcall(command, key, px)
+	assert(command == 'PEXPIRE' and real.call('EXISTS', key) == 1, command)
+	real.call('SET', key .. ':due', string.format('%.0f', ms + px))
+	return 1
+end
 if ARGV[2] ~= '' then
 	forget(KEYS[1])
 	local text, due = real.call('GET', ARGV[2]), real.call('GET', ARGV[2] .. ':due')
@@ -171,6 +176,7 @@ func readReply(t testing.TB, parts []rueidis.RedisMessage) (r reply) {
 type served struct {
 	*world
 	key   string
+	lives int       // how many rules there were of which each had gone
 	later []request // what take.lua left to decide.lua
 }
 
@@ -179,6 +185,9 @@ type served struct {
 func (w *served) next() []request {
 	w.tick()
 	if w.happens(40) { // the server has no occasion to drop the key
+		if w.happens(4) && w.now > w.latest {
+			return w.goes()
+		}
 		if w.happens(4) {
 			return w.setRate(rateOf(w.rule.code.Rate), w.happens(2))
 		}
@@ -376,7 +385,7 @@ func (w *served) setRate(rate Rate, reset bool) []request {
 	if reset {
 		flag = "1"
 	}
-	return []request{{ruleSetScript, w.key + ":rule", "", []string{p.code.Parameters(), flag, "nonce"}, func(got reply) {
+	return []request{{ruleSetScript, w.ruleKey(), "", []string{p.code.Parameters(), flag, "nonce", "-1", "0"}, func(got reply) {
 		stored, err := parseRule(got.text)
 		require.NoError(w.t, err)
 		require.Equal(w.t, got.text, got.state)
@@ -386,10 +395,26 @@ func (w *served) setRate(rate Rate, reset bool) []request {
 	}}}
 }
 
+func (w *served) ruleKey() string { return fmt.Sprintf("%s:rule%d", w.key, w.lives) }
+
+// goes has the rule gone, and another one created in its place.
+func (w *served) goes() []request {
+	rate := w.otherRate()
+	w.note("the rule goes, and %v comes", rate)
+	w.lives++
+	p := w.anew(rate)
+	const longer = "9000000000000" // ms, than any world lasts
+	return []request{{ruleCreateScript, w.ruleKey(), "", []string{p.code.Parameters(), "nonce", longer}, func(got reply) {
+		stored, err := parseRule(got.text)
+		require.NoError(w.t, err)
+		require.Equal(w.t, []int64{w.latest, 0}, []int64{stored.Generation, stored.Reset})
+	}}}
+}
+
 // create stores the first rule.
 func (w *served) create() []request {
-	args := []string{w.rule.code.Parameters(), "nonce"}
-	return []request{{ruleCreateScript, w.key + ":rule", "", args, func(got reply) {
+	args := []string{w.rule.code.Parameters(), "nonce", "0"}
+	return []request{{ruleCreateScript, w.ruleKey(), "", args, func(got reply) {
 		stored, err := parseRule(got.text)
 		require.NoError(w.t, err)
 		require.Equal(w.t, w.latest, stored.Generation)

@@ -168,7 +168,7 @@ func (m *model) adopt(v *view, clock int64) (stale bool) {
 	}
 	v.t = v.ceil(v.t)
 	most := whole(v.Burst)
-	if v.generation < 0 || m.gen < 0 { // rules that take turns on one key: debt stays
+	if v.generation < 0 || m.gen < 0 || v.reset == 0 { // rules that take turns on one key, or one that may have gone: debt stays
 		most = whole(v.Burst + v.debt)
 	}
 	v.missing = atMost(new(big.Rat).SetInt(ceilRat(m.missing)), most)

@@ -344,9 +344,21 @@ func (w *world) change(rate Rate, reset bool) pair {
 	w.tally.changed++
 	w.older = append(w.older, w.rule)
 	w.latest = max(w.now, w.latest+1)
-	if reset {
+	switch {
+	case reset:
 		w.resets = w.latest
+	case w.resets == 0: // what is set anew forgives debt
+		w.resets = 1
 	}
+	w.rule = newPair(w.t, rate, w.latest, w.resets)
+	return w.rule
+}
+
+// anew replaces the stored rule by one that knows of none before.
+func (w *world) anew(rate Rate) pair {
+	w.tally.changed++
+	w.older = append(w.older, w.rule)
+	w.latest, w.resets = w.now, 0
 	w.rule = newPair(w.t, rate, w.latest, w.resets)
 	return w.rule
 }

@@ -16,8 +16,12 @@ type Option interface{ apply(*options) error }
 type KeyOption interface{ travelling() (*bucket.Rule, error) }
 
 // A SetOption changes one [Limiter.SetRate].
-type SetOption interface {
-	applySet() (reset string, err error)
+type SetOption interface{ applySet(*setting) error }
+
+// A TrySetOption changes one [Limiter.TrySetRate] or [Limiter.SetRate].
+type TrySetOption interface {
+	SetOption
+	applyTrySet()
 }
 
 // options are those of a handle. All are off by default.
@@ -164,24 +168,40 @@ func travellingOf(o KeyOption) (*bucket.Rule, error) {
 	return o.travelling()
 }
 
-type setOption string
+// setting is how a rate is set.
+type setting struct {
+	rule  *bucket.Rule
+	reset string // 1 if all buckets get full
+	ttl   string // as rule_set.lua wants it
+}
 
-func (o setOption) applySet() (string, error) { return string(o), nil }
+type setOption func(*setting) error
+
+func (o setOption) applySet(to *setting) error { return o(to) }
+
+type trySetOption struct{ setOption }
+
+func (trySetOption) applyTrySet() {}
 
 // WithReset makes all buckets of the limiter full, but for those of keys that
 // were last used by a rule of their own, see [WithRule]: who goes by that does
 // not ask for the stored one. [Bucket.Reset] fills them.
-func WithReset() SetOption { return setOption("1") }
+func WithReset() SetOption {
+	return setOption(func(s *setting) error {
+		s.reset = "1"
+		return nil
+	})
+}
 
-func resolveSet(opts []SetOption) (reset string, err error) {
-	reset = "0"
+func resolveSet[O SetOption](want *bucket.Rule, opts []O) (setting, error) {
+	s := setting{rule: want, reset: "0", ttl: "-1"}
 	for _, o := range opts {
-		if o == nil {
-			return "", fmt.Errorf("%w: a nil option", ErrOption)
+		if any(o) == nil {
+			return s, fmt.Errorf("%w: a nil option", ErrOption)
 		}
-		if reset, err = o.applySet(); err != nil {
-			return "", err
+		if err := o.applySet(&s); err != nil {
+			return s, err
 		}
 	}
-	return reset, nil
+	return s, nil
 }

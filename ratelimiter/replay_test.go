@@ -67,10 +67,10 @@ func (h *hand) eval(script string, on []string, args ...string) string {
 }
 
 func (h *hand) create(nonce string) string {
-	return h.eval("rule_create", []string{h.rule}, handRule, nonce)
+	return h.eval("rule_create", []string{h.rule}, handRule, nonce, "0")
 }
 func (h *hand) set(rule, reset, nonce string) string {
-	return h.eval("rule_set", []string{h.rule}, rule, reset, nonce)
+	return h.eval("rule_set", []string{h.rule}, rule, reset, nonce, "-1", "10000")
 }
 func (h *hand) read() string           { return h.eval("rule_read", []string{h.rule}) }
 func (h *hand) pause(on string) string { return h.eval("rule_pause", []string{h.rule}, on) }

@@ -18,7 +18,7 @@ type limiter interface {
 	Name() string
 	rate(ctx context.Context) (setting, error)
 	paused(ctx context.Context) (bool, error)
-	set(ctx context.Context, s setting, reset bool) error
+	set(ctx context.Context, s setting, reset bool) (stored setting, err error)
 	trySet(ctx context.Context, s setting) (stored setting, set bool, err error)
 	bucket(which *bucketFlag) bucket
 	Delete(ctx context.Context) (bool, error)
@@ -36,6 +36,7 @@ type setting struct {
 	ratelimiter.Rate
 	log       bool // Redisson's: never more than N in any Per
 	keepAlive time.Duration
+	given     bool // keepAlive is to be stored, also 0
 }
 
 func (s setting) String() string {
@@ -54,7 +55,16 @@ type buckets struct{ *ratelimiter.Limiter }
 
 func (l buckets) rate(ctx context.Context) (setting, error) {
 	r, err := l.Rate(ctx)
-	return setting{Rate: r}, err
+	if err != nil {
+		return setting{}, err
+	}
+	return l.ofStored(ctx, r)
+}
+
+// ofStored is a rate that is stored, and how long it stays.
+func (l buckets) ofStored(ctx context.Context, r ratelimiter.Rate) (setting, error) {
+	ttl, err := l.RuleTTL(ctx)
+	return setting{Rate: r, keepAlive: ttl}, err
 }
 
 func (l buckets) paused(ctx context.Context) (bool, error) {
@@ -62,16 +72,27 @@ func (l buckets) paused(ctx context.Context) (bool, error) {
 	return d.Paused, err
 }
 
-func (l buckets) set(ctx context.Context, s setting, reset bool) error {
+func (l buckets) set(ctx context.Context, s setting, reset bool) (setting, error) {
+	var opts []ratelimiter.SetOption
 	if reset {
-		return l.SetRate(ctx, s.Rate, ratelimiter.WithReset())
+		opts = append(opts, ratelimiter.WithReset())
 	}
-	return l.SetRate(ctx, s.Rate)
+	if s.given {
+		return s, l.SetRate(ctx, s.Rate, append(opts, ratelimiter.WithRuleTTL(s.keepAlive))...)
+	}
+	if err := l.SetRate(ctx, s.Rate, opts...); err != nil {
+		return setting{}, err
+	}
+	return l.ofStored(ctx, s.Rate)
 }
 
 func (l buckets) trySet(ctx context.Context, s setting) (setting, bool, error) {
-	r, set, err := l.TrySetRate(ctx, s.Rate)
-	return setting{Rate: r}, set, err
+	r, set, err := l.TrySetRate(ctx, s.Rate, ratelimiter.WithRuleTTL(s.keepAlive))
+	if err != nil {
+		return setting{}, false, err
+	}
+	s, err = l.ofStored(ctx, r)
+	return s, set, err
 }
 
 func (l buckets) bucket(which *bucketFlag) bucket { return which.of(l.Limiter) }
@@ -87,11 +108,11 @@ func (l redissonLog) rate(ctx context.Context) (setting, error) {
 
 func (l redissonLog) paused(context.Context) (bool, error) { return false, nil }
 
-func (l redissonLog) set(ctx context.Context, s setting, reset bool) error {
+func (l redissonLog) set(ctx context.Context, s setting, reset bool) (setting, error) {
 	if reset {
-		return l.SetRate(ctx, s.redisson())
+		return s, l.SetRate(ctx, s.redisson())
 	}
-	return l.SetRate(ctx, s.redisson(), redissonlimiter.WithKeepState())
+	return s, l.SetRate(ctx, s.redisson(), redissonlimiter.WithKeepState())
 }
 
 func (l redissonLog) trySet(ctx context.Context, s setting) (setting, bool, error) {

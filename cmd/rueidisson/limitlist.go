@@ -20,7 +20,8 @@ so on standard error if there are more than --scan allows. Limiters of Redisson'
 and rates that travel with the call are not stored like that.
 
 With --json an object in each line: {"name", "paused", "rate": {"text", "n",
-"per_ns", "burst", "per_client"}}. The exit code is 0 also if there are none.`
+"per_ns", "burst", "per_client"}, "keep_alive_ms" (if the rate goes when nobody has
+used it for that time; to be listed is no use)}. The exit code is 0 also if there are none.`
 
 func (t *tool) limitListCommand() *cobra.Command {
 	s := &scanning{tool: t}
@@ -68,10 +69,12 @@ func (s *scanning) list(ctx context.Context, pattern string) error {
 				Name   string   `json:"name"`
 				Paused bool     `json:"paused"`
 				Rate   rateTold `json:"rate"`
-			}{name, r.paused, newRateTold(setting{Rate: r.Rate})})
+				TTL    int64    `json:"keep_alive_ms,omitempty"`
+			}{name, r.paused, newRateTold(setting{Rate: r.Rate}), millis(r.ttl)})
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%v%s\n", name, r.Rate, suffixIf(r.paused, ", paused"))
+		fmt.Fprintf(w, "%s\t%v%s%s\n", name, r.Rate, suffixIf(r.paused, ", paused"),
+			suffixIf(r.ttl > 0, fmt.Sprintf(", forgotten %v after its last use", r.ttl)))
 	}
 	return w.Flush()
 }

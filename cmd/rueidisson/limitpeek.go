@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,8 @@ the bucket is full again if nobody asks.
 
 With --json: {"name", "key", "allowed", "paused" (if it is), "limit" (the burst),
 "remaining", "retry_after_ms", "reset_after_ms" (until it is full), "rate":
-{"text", "n", "per_ns", "burst", "per_client"}}. The exit code is 0 whether or not a request
+{"text", "n", "per_ns", "burst", "per_client"}, "keep_alive_ms" (how long a rate
+stays that nobody uses, if it does not stay for ever)}. The exit code is 0 whether or not a request
 would be granted.`
 
 func (t *tool) limitPeekCommand() *cobra.Command {
@@ -46,14 +48,20 @@ func (t *tool) limitPeek(ctx context.Context, l limiter, which *bucketFlag) erro
 	if err != nil {
 		return err
 	}
+	stored, err := l.rate(ctx)
+	if err != nil {
+		return err
+	}
 	if t.json {
-		t.sayJSON(t.stdout, t.decided(l.Name(), which.key, d))
+		told := t.decided(l.Name(), which.key, d)
+		told.KeepAliveMS = millis(stored.keepAlive)
+		t.sayJSON(t.stdout, told)
 		return nil
 	}
-	return t.printPeek(l.Name(), which.key, d)
+	return t.printPeek(l.Name(), which.key, d, stored.keepAlive)
 }
 
-func (t *tool) printPeek(name, key string, d ratelimiter.Decision) error {
+func (t *tool) printPeek(name, key string, d ratelimiter.Decision, keepAlive time.Duration) error {
 	w := tabwriter.NewWriter(t.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "name\t%s\n", name)
 	if key != "" {
@@ -61,6 +69,9 @@ func (t *tool) printPeek(name, key string, d ratelimiter.Decision) error {
 	}
 	fmt.Fprintf(w, "rate\t%v\nremaining\t%d of %d\ngranted\t%s\nfull\t%s\n",
 		t.setting(d.Rate), d.Remaining, d.Limit, granted(d), full(d))
+	if keepAlive > 0 {
+		fmt.Fprintf(w, "forgotten\t%v after its last use\n", keepAlive)
+	}
 	return w.Flush()
 }
 
@@ -98,6 +109,7 @@ type decided struct {
 	RetryAfterMS int64    `json:"retry_after_ms"`
 	ResetAfterMS int64    `json:"reset_after_ms"`
 	Rate         rateTold `json:"rate"`
+	KeepAliveMS  int64    `json:"keep_alive_ms,omitempty"`
 }
 
 func (t *tool) decided(name, key string, d ratelimiter.Decision) decided {

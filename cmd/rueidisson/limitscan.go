@@ -152,19 +152,23 @@ type storedRule struct {
 	ratelimiter.Rate
 	generation, reset int64 // when it was set, µs; buckets of before the reset are full
 	paused            bool
+	ttl               time.Duration // without use, 0: for ever
 }
 
 func parseStored(text string) (r storedRule, ok bool) {
 	fields := strings.Fields(text)
-	if len(fields) != 9 || fields[0] != "tb1" {
+	if len(fields) < 9 || len(fields) > 10 || fields[0] != "tb1" {
 		return r, false
 	}
-	numbers, ok := numbersOf(fields[1:8])
+	numbers, ok := numbersOf(append(fields[1:8:8], fields[9:]...))
 	if !ok {
 		return r, false
 	}
 	r.Rate = ratelimiter.Rate{N: numbers[2], Per: time.Duration(numbers[3]), Burst: numbers[4], Type: ratelimiter.RateType(numbers[5])}
 	r.generation, r.reset, r.paused = numbers[0], numbers[1], numbers[6] != 0
+	if len(numbers) == 8 {
+		r.ttl = time.Duration(numbers[7]) * time.Millisecond
+	}
 	return r, r.N >= 0 && r.Per > 0 || unlimited(r.Rate)
 }
 

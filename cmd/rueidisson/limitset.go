@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -22,6 +23,9 @@ The output says what this admits: a bucket that is full may be emptied at once a
 goes on at the rate, so that 1000/d with a burst of 1000 admits 2,000 within a
 day. Each key has that for itself.
 
+--ttl D has the rate forgotten D after it was last used, for names without number,
+such as tenants. A rate that is stored already keeps its time without it.
+
 --per-client has each process count for itself, without asking the server: N
 processes together get N times the rate, and one that restarts starts full. With
 --redisson the server counts for each client.
@@ -42,6 +46,7 @@ type rateSetting struct {
 	rate      string
 	burst     int64
 	keepAlive time.Duration
+	ttl       time.Duration
 	perClient bool
 	reset     bool
 	ifAbsent  bool
@@ -56,6 +61,7 @@ func (t *tool) limitSetCommand() *cobra.Command {
 		Example: `  rueidisson limit set mails --rate 5/s --burst 10
   rueidisson limit set imports --rate 1/3s --burst 1 --if-absent
   rueidisson limit set api --rate 1000/d --reset --json
+  rueidisson limit set tenant:7 --rate 5/s --ttl 720h
   rueidisson limit set shared-with-java --redisson --rate 100/m`,
 		Args: oneName,
 		RunE: s.checkAndSet,
@@ -64,6 +70,7 @@ func (t *tool) limitSetCommand() *cobra.Command {
 	f.StringVar(&s.rate, "rate", "", "`N/D` tokens, as in 5/s, 100/m or 1/3s")
 	f.Int64Var(&s.burst, "burst", 0, "at most `N` at once (default: the N of --rate)")
 	f.DurationVar(&s.keepAlive, "keep-alive", 0, "with --redisson: forget it `D` after its last use (default: never)")
+	f.DurationVar(&s.ttl, "ttl", 0, "forget it `D` after its last use; 0: never (default: as it is stored)")
 	f.BoolVar(&s.perClient, "per-client", false, "each process counts for itself")
 	f.BoolVar(&s.reset, "reset", false, "make all buckets full")
 	f.BoolVar(&s.ifAbsent, "if-absent", false, "leave a rate that is stored as it is")
@@ -79,7 +86,9 @@ func (s *rateSetting) checkAndSet(cmd *cobra.Command, args []string) error {
 	case s.redisson && cmd.Flags().Changed("burst"):
 		return usage("a limiter of Redisson's has no burst beside the N of its rate: --redisson and --burst exclude each other")
 	case !s.redisson && cmd.Flags().Changed("keep-alive"):
-		return usage("--keep-alive goes with --redisson")
+		return usage("--keep-alive goes with --redisson: here it is --ttl")
+	case s.redisson && cmd.Flags().Changed("ttl"):
+		return usage("with --redisson --ttl is --keep-alive")
 	}
 	r, err := ratelimiter.ParseRate(s.rate)
 	if err != nil {
@@ -91,7 +100,7 @@ func (s *rateSetting) checkAndSet(cmd *cobra.Command, args []string) error {
 	if s.perClient {
 		r = r.PerClient()
 	}
-	wanted := setting{Rate: r, log: s.redisson, keepAlive: s.keepAlive}
+	wanted := setting{Rate: r, log: s.redisson, keepAlive: cmp.Or(s.keepAlive, s.ttl), given: cmd.Flags().Changed("ttl")}
 	return s.withLimiter(args[0], func(l limiter) error { return s.store(cmd.Context(), l, wanted) })
 }
 
@@ -101,7 +110,7 @@ func (s *rateSetting) store(ctx context.Context, l limiter, r setting) error {
 	if s.ifAbsent {
 		r, set, err = l.trySet(ctx, r)
 	} else {
-		err = l.set(ctx, r, s.reset)
+		r, err = l.set(ctx, r, s.reset)
 	}
 	if err != nil {
 		return err

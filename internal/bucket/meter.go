@@ -73,7 +73,7 @@ func (m *Meters) converted(state string, r *Rule, now int64) meter {
 // missing.
 func (b *meter) adopt(r *Rule, now int64) {
 	most := r.Burst
-	if r.Generation < 0 || b.rule.Generation < 0 {
+	if r.Generation < 0 || b.rule.Generation < 0 || r.Reset == 0 {
 		most += r.Debt // rules that take turns forgive no debt
 	}
 	tokens := (b.missing + b.rule.PerToken - 1) / b.rule.PerToken
@@ -288,11 +288,14 @@ func (m *Meters) Cancel(x Cancellation, now time.Duration) (back int64) {
 // due is how many ticks lie between a time and the moment at which a
 // reservation may be used.
 func (b *meter) due(x Cancellation, from int64) int64 {
-	units := (from - x.Left.AsOf) / b.rule.Unit
-	if units > Exact/b.rule.Gain {
+	switch units := (from - x.Left.AsOf) / b.rule.Unit; {
+	case units > Exact/b.rule.Gain:
 		return 0
+	case units < -Exact/b.rule.Gain: // it was reserved for the end of a long block
+		return Exact
+	default:
+		return max(0, x.Waits()-units*b.rule.Gain)
 	}
-	return max(0, x.Waits()-units*b.rule.Gain)
 }
 
 // At is a bucket as it is kept.

@@ -27,7 +27,8 @@ type Rule struct {
 	Generation int64 // when the rule was set, server time in µs; negative for one that travels with the call
 	Reset      int64 // states of an older generation are full
 	Paused     bool
-	Stored     string // as it stands in Redis
+	TTL        time.Duration // after which it goes if nobody uses it, 0 for never
+	Stored     string        // as it stands in Redis
 	Texts      Texts
 }
 
@@ -134,8 +135,15 @@ var ErrFormat = errors.New("not the rule of a token bucket")
 // Parse reads what is stored.
 func Parse(text string) (*Rule, error) {
 	fields := strings.Fields(text)
-	if len(fields) != 9 || fields[0] != ruleFormat {
+	if len(fields) < 9 || len(fields) > 10 || fields[0] != ruleFormat {
 		return nil, ErrFormat
+	}
+	ttl := int64(0)
+	if len(fields) == 10 {
+		var err error
+		if ttl, err = strconv.ParseInt(fields[9], 10, 64); err != nil || ttl <= 0 || ttl > math.MaxInt64/int64(time.Millisecond) {
+			return nil, ErrFormat
+		}
 	}
 	var numbers [7]int64
 	for i := range numbers {
@@ -150,7 +158,7 @@ func Parse(text string) (*Rule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the stored rule %q: %w", text, err)
 	}
-	r.Paused, r.Stored = numbers[6] != 0, text
+	r.Paused, r.TTL, r.Stored = numbers[6] != 0, time.Duration(ttl)*time.Millisecond, text
 	return r.Identify(numbers[0], numbers[1]), nil
 }
 

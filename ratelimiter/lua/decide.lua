@@ -27,7 +27,8 @@ end
 
 -- adopt converts a state that another rule left. Whole tokens that are missing stay missing, up to the burst, and the
 -- fraction of one counts as one. Time before the rule was set refills nothing. Rules that travel with the call may take
--- turns on one key, so among them debt stays, too. It is nil if the state's rule is the newer one.
+-- turns on one key, so among them debt stays, too; so does that of a rule which may have been the same and have gone
+-- meanwhile. It is nil if the state's rule is the newer one.
 local function adopt(b, g, w, f)
 	local theirs, mine = g, b.g
 	if mine > 0 and theirs > mine and b.reset >= 0 then
@@ -45,7 +46,7 @@ local function adopt(b, g, w, f)
 		w = w + 1
 	end
 	local most = b.k / b.c
-	if mine < 0 or theirs < 0 then
+	if mine < 0 or theirs < 0 or b.reset == 0 then
 		most = math.floor((9007199254740991 - b.a) / b.c) - 1
 	end
 	return min(w, most) * b.c

@@ -1,6 +1,7 @@
 -- rule_pause.lua: stop granting, or go on.
 --
--- KEYS[1]  the rule, see rule_read.lua
+-- Include: rule.lua
+-- KEYS[1]  the rule
 -- ARGV[1]  1 to stop, 0 to go on
 --
 -- Returns  nil     there is no rule
@@ -10,10 +11,8 @@ local there = redis.call('GET', KEYS[1])
 if not there then
 	return nil
 end
-local head, nonce = string.match(there, '^(tb1 %d+ %d+ %d+ %d+ %d+ %d+ )%d+( %S+)$')
+local head, nonce, ttl = string.match(there, '^(tb1 %d+ %d+ %d+ %d+ %d+ %d+ )%d+( %S+) ?(%d*)$')
 if not head then
 	return redis.error_reply('WRONGTYPE ' .. KEYS[1] .. ' is not the rule of a token bucket')
 end
-there = head .. ARGV[1] .. nonce
-redis.call('SET', KEYS[1], there)
-return there
+return keep(KEYS[1], head .. ARGV[1] .. nonce, ARGV[1], ttl)

@@ -1,8 +1,10 @@
--- rule_read.lua: what is stored.
+-- rule_read.lua: what is stored, which lives on.
 --
--- KEYS[1]  the rule, the name itself: "tb1 generation reset n per burst type paused nonce", per in ns
+-- Include: rule.lua
+-- KEYS[1]  the rule, the name itself
 --
 -- Returns  nil     there is none
 --          string  the rule
--- Replay   safe: it changes nothing
-return redis.call('GET', KEYS[1])
+-- Replay   safe: it changes nothing but when a rule goes that nobody uses
+local there = redis.call('GET', KEYS[1])
+return there and used(KEYS[1], there)
