@@ -104,9 +104,12 @@ func layerOf(path string) layer {
 // to the module.
 func forbidden(from, to string) string {
 	below, above := layerOf(to), layerOf(from)
+	owner, _, inner := strings.Cut(to, "/internal/")
 	switch {
-	case from == to || strings.HasPrefix(to, from+"/internal/"):
+	case from == to || inner && from == owner:
 		return ""
+	case inner && above == adapter:
+		return "that is inside of another package"
 	case above == object && below == object && to == "lock" && slices.Contains(family, from):
 		return ""
 	case from == "ratelimiter/grpclimit" && to == "ratelimiter/httplimit": // a call is a request of HTTP
@@ -260,6 +263,10 @@ func TestTheLayersForbid(t *testing.T) {
 		{"otel", "", true},
 		{"otel", "internal/engine", false},
 		{"ratelimiter", "internal/combine", true},
+		{"ratelimiter", "ratelimiter/internal/exchange", true},
+		{"ratelimiter/httplimit", "ratelimiter/internal/exchange", false},
+		{"ratelimiter/internal/exchange", "internal/engine", true},
+		{"ratelimiter/internal/exchange", "ratelimiter", false},
 		{"ratelimiter", "internal/bucket", true},
 		{"cmd/rueidisson", "internal/bucket", true},
 		{"internal/bucket", "internal/keys", false},

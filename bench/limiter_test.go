@@ -67,7 +67,7 @@ func (o *limiterOurs) close() { _ = o.c.Close(context.Background()) } // nothing
 
 // limiterScript is the text of a script as it is sent.
 func limiterScript(file string) (string, error) {
-	return scripts.Read(os.DirFS("../ratelimiter/lua"), file)
+	return scripts.Read(os.DirFS("../ratelimiter/internal/exchange/lua"), file)
 }
 
 // bucketFloor is the script of the common case for each decision, with nothing

@@ -104,12 +104,12 @@ func (a *Combined) check() error {
 	if len(a.members) == 0 {
 		return fmt.Errorf("%w: no members, but for any in shadow", ErrOption)
 	}
-	e := a.members[0].core.e
+	e := a.members[0].core.Engine
 	for _, s := range a.shadows {
 		switch {
 		case s.b.bad != nil:
 			return s.b.bad
-		case s.b.core.e == e && slices.Contains(a.states, s.b.state):
+		case s.b.core.Engine == e && slices.Contains(a.states, s.b.state):
 			return fmt.Errorf("%w: %v is there twice", ErrOption, s.b)
 		}
 	}
@@ -117,7 +117,7 @@ func (a *Combined) check() error {
 		switch {
 		case b.bad != nil:
 			return b.bad
-		case b.core.e != e:
+		case b.core.Engine != e:
 			return fmt.Errorf("%w: members of several clients", ErrOption)
 		case slices.Contains(a.states[:i], b.state):
 			return fmt.Errorf("%w: %v is there twice", ErrOption, b)

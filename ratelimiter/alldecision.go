@@ -1,5 +1,7 @@
 package ratelimiter
 
+import "github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
+
 // AllDecision is the answer about several limits.
 type AllDecision struct {
 	// Allowed says whether all members granted. Remaining is the smallest of
@@ -13,23 +15,23 @@ type AllDecision struct {
 	Members []Decision
 }
 
-// decisions is what several buckets say. Where the whole was not granted, one alone
+// decisionsOf is what several buckets say. Where the whole was not granted, one alone
 // might have been.
-func (a *answer) decisions(q *ask) AllDecision {
-	d := AllDecision{Members: make([]Decision, q.members())}
+func decisionsOf(a *exchange.Answer, q *exchange.Ask) AllDecision {
+	d := AllDecision{Members: make([]Decision, q.Members())}
 	for i := range d.Members {
-		b, n := a.of(i), q.of(i).n
-		d.Members[i] = decisionOf(b, a.ok || b.Has(n), n)
+		b, n := a.Of(i), q.Of(i).N
+		d.Members[i] = decisionOf(b, a.OK || b.Has(n), n)
 	}
-	d.Decision = tightest(d.Members, a.ok)
+	d.Decision = tightest(d.Members, a.OK)
 	return d
 }
 
 // refusedAtOnce is the answer while a member is paused, or has a rate of 0: nobody
 // is asked, and of the others only the rate is known.
-func (a *ask) refusedAtOnce() (d AllDecision, at bool) {
-	for i := range a.members() {
-		r := a.of(i).r
+func refusedAtOnce(a *exchange.Ask) (d AllDecision, at bool) {
+	for i := range a.Members() {
+		r := a.Of(i).Rule
 		one := Decision{Limit: r.Burst, Rate: rateOf(r.Rate)}
 		switch {
 		case r.Paused:
@@ -41,16 +43,6 @@ func (a *ask) refusedAtOnce() (d AllDecision, at bool) {
 	}
 	d.Decision = tightest(d.Members, false)
 	return d, at
-}
-
-// paused reports whether a member is.
-func (a *ask) paused() bool {
-	for i := range a.members() {
-		if a.of(i).r.Paused {
-			return true
-		}
-	}
-	return false
 }
 
 // tightest is what several decisions say together.

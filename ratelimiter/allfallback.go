@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // patience is how long the server may take until the fallbacks decide: the
@@ -12,7 +14,7 @@ func (a *Combined) patience() (within time.Duration, ok bool) {
 	if a.bad != nil {
 		return 0, false
 	}
-	within = forever
+	within = exchange.Forever
 	for _, b := range a.members {
 		if b.fallback == nil {
 			return 0, false

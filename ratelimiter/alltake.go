@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // Allow reports whether each member has a token now, and takes them.
@@ -68,53 +69,53 @@ func (a *Combined) decide(ctx context.Context, n []int64) (AllDecision, error) {
 	if err != nil {
 		return AllDecision{}, err
 	}
-	if d, at := q.refusedAtOnce(); at {
+	if d, at := refusedAtOnce(&q); at {
 		a.decided(ctx, n, d, 0)
 		return d, nil
 	}
 	got, err := a.do(ctx, q)
-	if err == nil && !got.ok {
+	if err == nil && !got.OK {
 		err = a.exceed(&q, &got)
 	}
 	if err != nil {
 		return AllDecision{}, err
 	}
-	d := got.decisions(&q)
-	a.decided(ctx, n, d, got.together)
+	d := decisionsOf(&got, &q)
+	a.decided(ctx, n, d, got.Together)
 	return d, nil
 }
 
 // ask checks a request, and knows the rules by which it is made.
-func (a *Combined) ask(ctx context.Context, n []int64, k bucket.Kind) (ask, error) {
+func (a *Combined) ask(ctx context.Context, n []int64, k bucket.Kind) (exchange.Ask, error) {
 	if a.bad != nil {
-		return ask{}, a.bad
+		return exchange.Ask{}, a.bad
 	}
 	if err := a.members[0].usable(ctx); err != nil {
-		return ask{}, err
+		return exchange.Ask{}, err
 	}
 	for _, b := range a.members {
 		if b.own == nil {
-			b.core.readAhead()
+			b.core.ReadAhead()
 		}
 	}
-	parts := make([]part, len(a.members))
+	parts := make([]exchange.Part, len(a.members))
 	for i, b := range a.members {
 		want := of(n, i)
 		r, err := b.ruleFor(ctx, want)
 		switch {
 		case err != nil:
-			return ask{}, fmt.Errorf("%v: %w", b, err)
+			return exchange.Ask{}, fmt.Errorf("%v: %w", b, err)
 		case r.Type == bucket.PerClient && !r.Settled():
-			return ask{}, fmt.Errorf("%w: %v has a rate per client", ErrOption, b)
+			return exchange.Ask{}, fmt.Errorf("%w: %v has a rate per client", ErrOption, b)
 		case k == bucket.Take && want > r.Burst && !r.None(), k == bucket.Reserve && r.Exceeds(want):
-			return ask{}, fmt.Errorf("%v: %w", b, exceedsBurst(want, r))
+			return exchange.Ask{}, fmt.Errorf("%v: %w", b, exceedsBurst(want, r))
 		}
 		one := b.wants(r, want, k)
-		parts[i] = one.of(0)
+		parts[i] = one.Of(0)
 	}
-	q := parts[0].alone(k)
+	q := parts[0].Alone(k)
 	if len(parts) > 1 {
-		q.all = parts
+		q.All = parts
 	}
 	return q, nil
 }
@@ -124,28 +125,28 @@ func of(n []int64, member int) int64 { return n[min(member, len(n)-1)] }
 
 // do asks the server. An answer by a rate that came meanwhile, and is not the
 // expected one, is an error, but for a refund, which was done.
-func (a *Combined) do(ctx context.Context, q ask) (answer, error) {
+func (a *Combined) do(ctx context.Context, q exchange.Ask) (exchange.Answer, error) {
 	c := a.members[0].core
 	if q.Kind == bucket.Refund {
-		return insist(ctx, c.e, func(ctx context.Context) (answer, error) { return c.table.Do(ctx, a.key, q) })
+		return exchange.Insist(ctx, c.Engine, func(ctx context.Context) (exchange.Answer, error) { return c.Table.Do(ctx, a.key, q) })
 	}
-	got, err := c.table.Do(ctx, a.key, q)
+	got, err := c.Table.Do(ctx, a.key, q)
 	if err != nil {
-		return answer{}, err
+		return exchange.Answer{}, err
 	}
 	for i, b := range a.members {
-		if err := b.unexpected(got.of(i).Rule); err != nil {
-			c.left(a.key, q, got)
-			return answer{}, fmt.Errorf("%v: %w", b, err)
+		if err := b.unexpected(got.Of(i).Rule); err != nil {
+			c.Left(a.key, q, got)
+			return exchange.Answer{}, fmt.Errorf("%v: %w", b, err)
 		}
 	}
 	return got, nil
 }
 
 // exceed is the error of a refusal that no wait would end.
-func (a *Combined) exceed(q *ask, got *answer) error {
+func (a *Combined) exceed(q *exchange.Ask, got *exchange.Answer) error {
 	for i, b := range a.members {
-		if r, n := got.of(i).Rule, q.of(i).n; n > r.Burst && !r.None() || q.Kind == bucket.Reserve && r.None() {
+		if r, n := got.Of(i).Rule, q.Of(i).N; n > r.Burst && !r.None() || q.Kind == bucket.Reserve && r.None() {
 			return fmt.Errorf("%v: %w", b, exceedsBurst(n, r))
 		}
 	}
@@ -171,9 +172,9 @@ func (a *Combined) peek(ctx context.Context) (AllDecision, error) {
 	if err != nil {
 		return AllDecision{}, err
 	}
-	d, allowed := got.decisions(&q), got.ok
+	d, allowed := decisionsOf(&got, &q), got.OK
 	for i := range d.Members {
-		if q.of(i).r.Paused {
+		if q.Of(i).Rule.Paused {
 			d.Members[i].pause()
 			allowed = false
 		}

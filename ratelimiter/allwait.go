@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // Wait waits for one token of each member. See [Combined.WaitN].
@@ -22,28 +23,28 @@ func (a *Combined) WaitN(ctx context.Context, n int64) error {
 	if a.bad != nil {
 		return a.failed("wait", a.bad)
 	}
-	return a.failed("wait", a.members[0].core.during(func() error { return a.waitN(ctx, []int64{n}) }))
+	return a.failed("wait", a.members[0].core.During(func() error { return a.waitN(ctx, []int64{n}) }))
 }
 
 func (a *Combined) waitN(ctx context.Context, n []int64) error {
 	c := a.members[0].core
-	for began := c.e.Mono(); ; {
+	for began := c.Engine.Mono(); ; {
 		q, err := a.ask(ctx, n, bucket.Reserve)
 		if err != nil {
 			a.reserved(ctx, n, nil, nil, err)
 			return err
 		}
 		p := a.patienceOf(ctx, began)
-		if !q.paused() {
+		if !q.Paused() {
 			p.bound(&q)
 			return a.reserveAndSleep(ctx, c, n, q)
 		}
-		if err := p.paused(c.e.Mono()); err != errPaused {
-			d, _ := q.refusedAtOnce()
+		if err := p.paused(c.Engine.Mono()); err != errPaused {
+			d, _ := refusedAtOnce(&q)
 			a.decided(ctx, n, d, 0)
 			return err
 		}
-		if err := c.sleep(ctx, askAgain); err != nil {
+		if err := c.Sleep(ctx, askAgain); err != nil {
 			return err
 		}
 	}
@@ -60,9 +61,9 @@ func (a *Combined) patienceOf(ctx context.Context, began time.Duration) patience
 	return least
 }
 
-func (a *Combined) reserveAndSleep(ctx context.Context, c *core, n []int64, q ask) error {
+func (a *Combined) reserveAndSleep(ctx context.Context, c *exchange.Core, n []int64, q exchange.Ask) error {
 	got, err := a.do(ctx, q)
-	if err == nil && !got.ok {
+	if err == nil && !got.OK {
 		err = a.refused(&q, &got)
 	}
 	a.reserved(ctx, n, &q, &got, err)
@@ -70,22 +71,22 @@ func (a *Combined) reserveAndSleep(ctx context.Context, c *core, n []int64, q as
 		return err
 	}
 	a.aside(ctx, n)
-	if err = c.sleepOut(ctx, &q, &got); err != nil {
+	if err = c.SleepOut(ctx, &q, &got); err != nil {
 		a.asideBack(ctx, n)
 	}
 	return err
 }
 
 // refused is why the reservations were.
-func (a *Combined) refused(q *ask, got *answer) error {
+func (a *Combined) refused(q *exchange.Ask, got *exchange.Answer) error {
 	if err := a.exceed(q, got); err != nil {
 		return err
 	}
 	worst, latest := 0, time.Duration(-1)
 	for i := range a.members {
-		if delay := got.of(i).Enough(q.of(i).n); delay > latest {
+		if delay := got.Of(i).Enough(q.Of(i).N); delay > latest {
 			worst, latest = i, delay
 		}
 	}
-	return fmt.Errorf("%v: %w", a.members[worst], refusedBy(got.of(worst), q, q.of(worst).n))
+	return fmt.Errorf("%v: %w", a.members[worst], refusedBy(got.Of(worst), q, q.Of(worst).N))
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // Bucket is a handle on one bucket: that of a key, see [Limiter.For], or the
@@ -38,7 +38,7 @@ type Bucket struct {
 
 // handle is what the buckets of one handle on a limiter have in common.
 type handle struct {
-	core    *core
+	core    *exchange.Core
 	limiter string // its name, as the caller wrote it
 	options
 }
@@ -62,7 +62,7 @@ func (b *Bucket) AllowN(ctx context.Context, n int64) (bool, error) {
 	if b.fallback == nil { // then the rest of a decision need not be worked out
 		a, err := b.decide(ctx, n)
 		b.decided(ctx, n, a, err)
-		return a.ok, b.undecided(ctx, "allow", n, err)
+		return a.OK, b.undecided(ctx, "allow", n, err)
 	}
 	d, err := b.orFallBack(ctx, n)
 	return d.Allowed, b.undecided(ctx, "allow", n, err)
@@ -92,26 +92,26 @@ func (b *Bucket) decision(ctx context.Context, n int64) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	return a.decision(n), nil
+	return decision(&a, n), nil
 }
 
 // decide is what the rule says of a request of n tokens, here or on the server.
-func (b *Bucket) decide(ctx context.Context, n int64) (answer, error) {
+func (b *Bucket) decide(ctx context.Context, n int64) (exchange.Answer, error) {
 	r, err := b.ruleFor(ctx, n)
 	switch {
 	case err != nil:
-		return answer{}, err
+		return exchange.Answer{}, err
 	case n > r.Burst && !r.None():
-		return answer{}, exceedsBurst(n, r)
+		return exchange.Answer{}, exceedsBurst(n, r)
 	case r.Paused:
-		return answer{State: bucket.State{Rule: r}, paused: true}, nil
+		return exchange.Answer{State: bucket.State{Rule: r}, Paused: true}, nil
 	}
 	a, err := b.answer(ctx, b.wants(r, n, bucket.Take))
 	switch {
 	case err != nil:
-		return answer{}, err
-	case !a.ok && n > a.Rule.Burst && !a.Rule.None(): // by a rule that came meanwhile
-		return answer{}, exceedsBurst(n, a.Rule)
+		return exchange.Answer{}, err
+	case !a.OK && n > a.Rule.Burst && !a.Rule.None(): // by a rule that came meanwhile
+		return exchange.Answer{}, exceedsBurst(n, a.Rule)
 	}
 	return a, nil
 }
@@ -122,15 +122,15 @@ func exceedsBurst(n int64, r *bucket.Rule) error {
 
 // askAgain is what a refusal by a paused limiter suggests: as long as it may
 // take until the end of the pause is known.
-const askAgain = staleAfter
+const askAgain = exchange.StaleAfter
 
 func pausedDecision(r *bucket.Rule) Decision {
 	return Decision{Paused: true, Limit: r.Burst, Rate: rateOf(r.Rate), RetryAfter: askAgain, ResetAfter: askAgain}
 }
 
 // wants is an ask of the bucket.
-func (b *Bucket) wants(r *bucket.Rule, n int64, k bucket.Kind) ask {
-	a := ask{core: b.core, state: b.state, Want: bucket.Want{Rule: r, N: n, Kind: k}}
+func (b *Bucket) wants(r *bucket.Rule, n int64, k bucket.Kind) exchange.Ask {
+	a := exchange.Ask{Core: b.core, State: b.state, Want: bucket.Want{Rule: r, N: n, Kind: k}}
 	if k == bucket.Reserve || k == bucket.Charge {
 		a.Debt = b.debt(r)
 	}
@@ -138,13 +138,13 @@ func (b *Bucket) wants(r *bucket.Rule, n int64, k bucket.Kind) ask {
 }
 
 // answer decides in the process where it can, and asks the server otherwise.
-func (b *Bucket) answer(ctx context.Context, a ask) (answer, error) {
+func (b *Bucket) answer(ctx context.Context, a exchange.Ask) (exchange.Answer, error) {
 	switch {
 	case a.Rule.Settled():
-		return a.settle(), nil
+		return a.Settle(), nil
 	case a.Rule.Type == bucket.PerClient:
-		got, taken := b.core.meters.Answer(b.state, a.Want, b.core.e.Now().Mono)
-		return answer{State: got, ok: taken > 0, taken: taken}, nil
+		got, taken := b.core.Meters.Answer(b.state, a.Want, b.core.Engine.Now().Mono)
+		return exchange.Answer{State: got, OK: taken > 0, Taken: taken}, nil
 	case a.Kind == bucket.Take && b.prefetch > 0:
 		return b.fromStock(ctx, a)
 	}
@@ -152,23 +152,23 @@ func (b *Bucket) answer(ctx context.Context, a ask) (answer, error) {
 }
 
 // askServer asks, unless the answer is known.
-func (b *Bucket) askServer(ctx context.Context, a ask) (answer, error) {
+func (b *Bucket) askServer(ctx context.Context, a exchange.Ask) (exchange.Answer, error) {
 	switch {
 	case a.Kind == bucket.Take && b.denial:
 		return b.unlessDenied(ctx, a)
 	case a.Kind == bucket.Charge || a.Kind == bucket.Refund:
 		c, state := b.core, b.state // b itself stays on its caller's stack
-		return insist(ctx, c.e, func(ctx context.Context) (answer, error) { return c.table.Do(ctx, state, a) })
+		return exchange.Insist(ctx, c.Engine, func(ctx context.Context) (exchange.Answer, error) { return c.Table.Do(ctx, state, a) })
 	}
 	return b.do(ctx, a)
 }
 
 // do asks the server.
-func (b *Bucket) do(ctx context.Context, a ask) (answer, error) {
-	got, err := b.core.table.Do(ctx, b.state, a)
+func (b *Bucket) do(ctx context.Context, a exchange.Ask) (exchange.Answer, error) {
+	got, err := b.core.Table.Do(ctx, b.state, a)
 	if err == nil && a.Kind.Undoable() {
 		if err = b.unexpected(got.Rule); err != nil {
-			b.core.left(b.state, a, got)
+			b.core.Left(b.state, a, got)
 		}
 	}
 	return got, err
@@ -198,7 +198,7 @@ func (b *Bucket) ruleFor(ctx context.Context, n int64) (*bucket.Rule, error) {
 	if b.own != nil {
 		return b.own, nil
 	}
-	r, err := b.core.rule(ctx)
+	r, err := b.core.Rule(ctx)
 	if err == nil && b.expected != nil && rateOf(r.Rate) != *b.expected {
 		return nil, b.otherRate(r)
 	}
@@ -227,10 +227,10 @@ func (b *Bucket) peek(ctx context.Context) (Decision, error) {
 		return Decision{}, err
 	}
 	if b.prefetch > 0 {
-		seen, served := b.core.standby.Beside(a.State, b.state, b.core.e.Mono())
-		a.State, a.ok = seen, a.ok || served
+		seen, served := b.core.Standby.Beside(a.State, b.state, b.core.Engine.Mono())
+		a.State, a.OK = seen, a.OK || served
 	}
-	d := a.decision(1)
+	d := decision(&a, 1)
 	if r.Paused {
 		d.pause()
 	}
@@ -257,13 +257,13 @@ func (b *Bucket) Charge(ctx context.Context, n int64) (Decision, error) {
 		return Decision{}, b.failed("charge", err)
 	}
 	a, err := b.answer(ctx, b.wants(r, n, bucket.Charge))
-	if err == nil && !a.ok {
+	if err == nil && !a.OK {
 		err = exceedsDebt(n, b.debt(a.Rule))
 	}
 	if err != nil {
 		return Decision{}, b.failed("charge", err)
 	}
-	d := a.decision(1)
+	d := decision(&a, 1)
 	d.Allowed, d.RetryAfter = true, a.Enough(1)
 	return d, nil
 }
@@ -310,8 +310,7 @@ func (b *Bucket) Refund(ctx context.Context, n int64) error {
 func (b *Bucket) Reset(ctx context.Context) error {
 	err := b.usable(ctx)
 	if err == nil {
-		b.core.meters.Reset(b.state)
-		err = b.overturn(ctx, resetScript)
+		err = b.core.Reset(ctx, b.state)
 	}
 	return b.failed("reset", err)
 }
@@ -331,32 +330,9 @@ func (b *Bucket) Block(ctx context.Context, d time.Duration) error {
 		err = fmt.Errorf("%w: block for %v: from 1µs to %v", ErrOption, d, engine.LongestLease)
 	}
 	if err == nil {
-		err = b.block(ctx, r, d)
+		err = b.core.Block(ctx, b.state, r, d)
 	}
 	return b.failed("block", err)
-}
-
-func (b *Bucket) block(ctx context.Context, r *bucket.Rule, d time.Duration) error {
-	switch {
-	case r.Type == bucket.PerClient && r.Settled():
-		return nil
-	case r.Type == bucket.PerClient:
-		b.core.meters.SetBlock(b.state, r, b.core.e.Now().Mono, d)
-		return nil
-	}
-	return b.overturn(ctx, blockScript, r.Texts.Generation, bucket.Decimal(int64(d/time.Microsecond)))
-}
-
-// overturn runs a script after which nothing that was learnt of the bucket is
-// true any more. It is forgotten when the answer comes, also if the caller does
-// not wait for that: until then the bucket may be what it was.
-func (b *Bucket) overturn(ctx context.Context, s *scripts.Script, args ...string) error {
-	_, err := await(ctx, b.core.e, func() (struct{}, error) {
-		defer func() { b.core.standby.Overturned(b.state, b.core.e.Mono()) }()
-		_, err := b.core.e.Run(ctx, s, []string{b.state}, args)
-		return struct{}{}, told(err)
-	})
-	return err
 }
 
 // usable checks what every operation checks first.
@@ -369,7 +345,7 @@ func (b *Bucket) usable(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return engine.ContextError(ctx)
 	}
-	return b.core.e.Open()
+	return b.core.Engine.Open()
 }
 
 // failed names the operation and the bucket.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // Decision is the answer to one request.
@@ -35,6 +36,14 @@ type Decision struct {
 	// Fallback says that the server could not be asked in time, and that
 	// what [WithFallback] names decided instead.
 	Fallback bool
+}
+
+// decision is what an answer says to a request of n tokens.
+func decision(a *exchange.Answer, n int64) Decision {
+	if a.Paused {
+		return pausedDecision(a.Rule)
+	}
+	return decisionOf(&a.State, a.OK, n)
 }
 
 // decisionOf is what a bucket says to a request of n tokens.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // What a program branches on. Every error of this package names the operation
@@ -12,7 +13,7 @@ import (
 // these, the context's error and its cause, or the error of Redis. A refusal is no error: it is a [Decision].
 var (
 	// ErrNoRate says that nobody has set a rate for this limiter.
-	ErrNoRate = errors.New("no rate was set")
+	ErrNoRate = exchange.ErrNoRate
 
 	// ErrOtherRate is returned by a limiter made with [WithExpectedRate] when
 	// another rate is stored. Its text shows both.
@@ -20,7 +21,7 @@ var (
 
 	// ErrOtherAlgorithm says that the name belongs to something else: a
 	// limiter of another algorithm, or an object that is no limiter.
-	ErrOtherAlgorithm = errors.New("the name is used by another algorithm or object")
+	ErrOtherAlgorithm = exchange.ErrOtherAlgorithm
 
 	// ErrExceedsBurst says that the request asks for more than the bucket
 	// holds when it is full: it could never be allowed. Nothing was taken.

@@ -9,15 +9,16 @@ import (
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/standby"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // Fallback is what decides while the server cannot be asked: [Open], [Closed]
 // or [Local].
 type Fallback interface {
 	check() error
-	decide(c *core, state string, n int64) (Decision, error)
-	upTo(c *core, state string, n int64) (int64, Decision)
-	undo(c *core, state string, n int64) Decision // of what it allowed
+	decide(c *exchange.Core, state string, n int64) (Decision, error)
+	upTo(c *exchange.Core, state string, n int64) (int64, Decision)
+	undo(c *exchange.Core, state string, n int64) Decision // of what it allowed
 }
 
 // Open allows everything.
@@ -39,13 +40,13 @@ type openFallback struct{}
 
 func (openFallback) check() error { return nil }
 
-func (openFallback) decide(*core, string, int64) (Decision, error) {
+func (openFallback) decide(*exchange.Core, string, int64) (Decision, error) {
 	return letThrough, nil
 }
 
-func (openFallback) upTo(_ *core, _ string, n int64) (int64, Decision) { return n, letThrough }
+func (openFallback) upTo(_ *exchange.Core, _ string, n int64) (int64, Decision) { return n, letThrough }
 
-func (openFallback) undo(*core, string, int64) Decision { return letThrough }
+func (openFallback) undo(*exchange.Core, string, int64) Decision { return letThrough }
 
 var letThrough = Decision{Allowed: true, Fallback: true}
 
@@ -53,13 +54,13 @@ type closedFallback struct{}
 
 func (closedFallback) check() error { return nil }
 
-func (closedFallback) decide(*core, string, int64) (Decision, error) {
+func (closedFallback) decide(*exchange.Core, string, int64) (Decision, error) {
 	return heldBack, nil
 }
 
-func (closedFallback) upTo(*core, string, int64) (int64, Decision) { return 0, heldBack }
+func (closedFallback) upTo(*exchange.Core, string, int64) (int64, Decision) { return 0, heldBack }
 
-func (closedFallback) undo(*core, string, int64) Decision { return heldBack }
+func (closedFallback) undo(*exchange.Core, string, int64) Decision { return heldBack }
 
 var heldBack = Decision{Fallback: true, RetryAfter: standby.RestFor}
 
@@ -70,7 +71,7 @@ type localFallback struct {
 
 func (f localFallback) check() error { return f.bad }
 
-func (f localFallback) decide(c *core, state string, n int64) (Decision, error) {
+func (f localFallback) decide(c *exchange.Core, state string, n int64) (Decision, error) {
 	if n > f.r.Burst && !f.r.None() {
 		return Decision{}, exceedsBurst(n, f.r)
 	}
@@ -78,22 +79,22 @@ func (f localFallback) decide(c *core, state string, n int64) (Decision, error) 
 	return d, nil
 }
 
-func (f localFallback) upTo(c *core, state string, n int64) (int64, Decision) {
+func (f localFallback) upTo(c *exchange.Core, state string, n int64) (int64, Decision) {
 	return f.answer(c, state, bucket.Want{N: 1, UpTo: n, Kind: bucket.Take})
 }
 
-func (f localFallback) undo(c *core, state string, n int64) Decision {
+func (f localFallback) undo(c *exchange.Core, state string, n int64) Decision {
 	_, d := f.answer(c, state, bucket.Want{N: n, Kind: bucket.Refund})
 	return d
 }
 
-func (f localFallback) answer(c *core, state string, q bucket.Want) (taken int64, d Decision) {
+func (f localFallback) answer(c *exchange.Core, state string, q bucket.Want) (taken int64, d Decision) {
 	q.Rule = f.r
 	if f.r.Settled() {
 		taken, d = q.Settled(), settledDecision(f.r)
 	} else {
 		var got bucket.State
-		got, taken = c.standIns.Answer(state, q, c.e.Now().Mono)
+		got, taken = c.StandIns.Answer(state, q, c.Engine.Now().Mono)
 		d = decisionOf(&got, taken > 0, q.N)
 	}
 	d.Fallback = true
@@ -133,8 +134,8 @@ func (b *Bucket) askable(ctx context.Context, n int64) error {
 
 // unlessSilent asks the server, and decides instead if that is silent for a
 // time, or is known to be.
-func unlessSilent[D any](ctx context.Context, c *core, within time.Duration, ask func(context.Context) (D, error), instead func() (D, error)) (D, error) {
-	return standby.Instead(ctx, &c.breaker, standby.Patience{Within: within, Now: c.e.Mono, Silent: silent}, ask, instead)
+func unlessSilent[D any](ctx context.Context, c *exchange.Core, within time.Duration, ask func(context.Context) (D, error), instead func() (D, error)) (D, error) {
+	return standby.Instead(ctx, &c.Breaker, standby.Patience{Within: within, Now: c.Engine.Mono, Silent: silent}, ask, instead)
 }
 
 // silent reports whether an error of a request shows that the server does not
@@ -144,10 +145,5 @@ func silent(err error, late bool) bool { return !isSaid(err) && (late || engine.
 // isSaid reports whether err is something that the server has said, or that is
 // wrong with the request: no outage, however long it took.
 func isSaid(err error) bool {
-	for _, own := range []error{ErrNoRate, ErrOtherAlgorithm, ErrOtherRate, ErrExceedsBurst, ErrOption} {
-		if errors.Is(err, own) {
-			return true
-		}
-	}
-	return false
+	return exchange.Said(err) || errors.Is(err, ErrOtherRate) || errors.Is(err, ErrExceedsBurst)
 }

@@ -26,7 +26,7 @@ const soon = 30 * time.Second
 // scriptText is the text of a script of the token bucket.
 func scriptText(t testing.TB, name string) string {
 	t.Helper()
-	text, err := scripts.Read(os.DirFS("lua"), name+".lua")
+	text, err := scripts.Read(os.DirFS("internal/exchange/lua"), name+".lua")
 	require.NoError(t, err)
 	return text
 }
@@ -72,7 +72,7 @@ func (f *faulty) script(name string) redistest.Match {
 // known makes the server know all scripts, so that each call is one command.
 func (f *faulty) known() {
 	f.t.Helper()
-	files, err := os.ReadDir("lua")
+	files, err := os.ReadDir("internal/exchange/lua")
 	require.NoError(f.t, err)
 	for _, file := range files {
 		text := scriptText(f.t, strings.TrimSuffix(file.Name(), ".lua"))

@@ -3,12 +3,11 @@ package ratelimiter
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // Limiter is a handle on the token bucket of one name. It holds nothing, so it
@@ -25,16 +24,16 @@ type Limiter struct {
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.RateLimiter.
 func New(e *engine.Engine, name string, opts ...Option) *Limiter {
-	c := hubOf(e).core(e.Map(name))
-	l := &Limiter{Bucket{handle: &handle{core: c, limiter: name}, state: keys.Bucket(c.name)}}
+	c := exchange.HubOf(e).Core(e.Map(name))
+	l := &Limiter{Bucket{handle: &handle{core: c, limiter: name}, state: keys.Bucket(c.Name)}}
 	l.bad = l.configure(opts)
 	switch {
 	case l.bad != nil:
-	case c.name == "":
+	case c.Name == "":
 		l.bad = fmt.Errorf("%w: empty name", ErrOption)
 	case e.Cluster():
-		if err := keys.OnCluster(c.name); err != nil {
-			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, c.name, err)
+		if err := keys.OnCluster(c.Name); err != nil {
+			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, c.Name, err)
 		}
 	}
 	return l
@@ -57,7 +56,7 @@ func (l *Limiter) For(key string, opts ...KeyOption) *Bucket {
 
 // of makes b the bucket of a key.
 func (b *Bucket) of(l *Limiter, key string, opts []KeyOption) *Bucket {
-	*b = Bucket{handle: l.handle, key: key, state: keys.BucketOf(l.core.name, key), bad: l.bad}
+	*b = Bucket{handle: l.handle, key: key, state: keys.BucketOf(l.core.Name, key), bad: l.bad}
 	if key == "" && b.bad == nil {
 		b.bad = fmt.Errorf("%w: empty key", ErrOption)
 	}
@@ -88,12 +87,11 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate, opts ...TrySetOption) 
 	if err != nil {
 		return Rate{}, false, err
 	}
-	nonce := engine.NewRequest()
-	got, err := l.core.change(ctx, ruleCreateScript, want.Parameters(), nonce, how.createTTL())
+	got, created, err := l.core.Create(ctx, how)
 	if err != nil {
 		return Rate{}, false, err
 	}
-	return rateOf(got.Rate), strings.Contains(got.Stored, " "+nonce), nil
+	return rateOf(got.Rate), created, nil
 }
 
 // SetRate stores the rate for everybody, whatever is stored. Processes that
@@ -122,8 +120,7 @@ func (l *Limiter) setRate(ctx context.Context, r Rate, opts []SetOption) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.core.change(ctx, ruleSetScript, want.Parameters(), how.reset, engine.NewRequest(), how.ttl, bucket.Decimal(leastTTL(want).Milliseconds()))
-	return err
+	return l.core.Set(ctx, how)
 }
 
 // settable checks what is common to setting a rate.
@@ -151,7 +148,7 @@ func (l *Limiter) stored(ctx context.Context) (*bucket.Rule, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, err
 	}
-	r, err, _ := engine.Await(l.core.e, ctx, 0, l.core.refresh) // not one that was under way
+	r, err, _ := engine.Await(l.core.Engine, ctx, 0, l.core.Refresh) // not one that was under way
 	return r, err
 }
 
@@ -163,15 +160,15 @@ func (l *Limiter) stored(ctx context.Context) (*bucket.Rule, error) {
 //
 // Cost: one round trip. Errors: [ErrNoRate]; [ErrOtherAlgorithm];
 // [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the network's.
-func (l *Limiter) Pause(ctx context.Context) error { return l.pause(ctx, "pause", "1") }
+func (l *Limiter) Pause(ctx context.Context) error { return l.pause(ctx, "pause", true) }
 
 // Resume ends a pause. Cost and errors: as [Limiter.Pause].
-func (l *Limiter) Resume(ctx context.Context) error { return l.pause(ctx, "resume", "0") }
+func (l *Limiter) Resume(ctx context.Context) error { return l.pause(ctx, "resume", false) }
 
-func (l *Limiter) pause(ctx context.Context, op, paused string) error {
+func (l *Limiter) pause(ctx context.Context, op string, stop bool) error {
 	err := l.usable(ctx)
 	if err == nil {
-		_, err = l.core.change(ctx, rulePauseScript, paused)
+		err = l.core.Pause(ctx, stop)
 	}
 	return l.failed(op, err)
 }
@@ -190,37 +187,6 @@ func (l *Limiter) Delete(ctx context.Context) (bool, error) {
 	if err := l.usable(ctx); err != nil {
 		return false, l.failed("delete", err)
 	}
-	n, err := await(ctx, l.core.e, func() (int64, error) {
-		asked := l.core.e.Now().Mono
-		answer, err := l.core.e.Run(ctx, ruleDeleteScript, []string{l.core.name, l.state}, nil)
-		if err != nil {
-			return 0, told(err)
-		}
-		l.core.changed(nil, asked, l.core.e.Now().Mono)
-		return answer.AsInt64()
-	})
-	return n == 1, l.failed("delete", err)
-}
-
-// change runs a script that returns the stored rule, and remembers that.
-func (c *core) change(ctx context.Context, s *scripts.Script, args ...string) (*bucket.Rule, error) {
-	return await(ctx, c.e, func() (*bucket.Rule, error) {
-		asked := c.e.Now().Mono
-		answer, err := c.e.Run(ctx, s, []string{c.name}, args)
-		if err == nil && answer.Nil {
-			err = ErrNoRate
-		}
-		if err != nil {
-			return nil, told(err)
-		}
-		text, err := answer.ToString()
-		if err != nil {
-			return nil, err
-		}
-		r, err := parseRule(text)
-		if err == nil {
-			c.changed(r, asked, c.e.Now().Mono)
-		}
-		return r, err
-	})
+	deleted, err := l.core.Delete(ctx, l.state)
+	return deleted, l.failed("delete", err)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // An Option is about one handle, and those that [Limiter.For] makes of it.
@@ -16,7 +17,7 @@ type Option interface{ apply(*options) error }
 type KeyOption interface{ travelling() (*bucket.Rule, error) }
 
 // A SetOption changes one [Limiter.SetRate].
-type SetOption interface{ applySet(*setting) error }
+type SetOption interface{ applySet(*exchange.Setting) error }
 
 // A TrySetOption changes one [Limiter.TrySetRate] or [Limiter.SetRate].
 type TrySetOption interface {
@@ -168,16 +169,9 @@ func travellingOf(o KeyOption) (*bucket.Rule, error) {
 	return o.travelling()
 }
 
-// setting is how a rate is set.
-type setting struct {
-	rule  *bucket.Rule
-	reset string // 1 if all buckets get full
-	ttl   string // as rule_set.lua wants it
-}
+type setOption func(*exchange.Setting) error
 
-type setOption func(*setting) error
-
-func (o setOption) applySet(to *setting) error { return o(to) }
+func (o setOption) applySet(to *exchange.Setting) error { return o(to) }
 
 type trySetOption struct{ setOption }
 
@@ -187,14 +181,14 @@ func (trySetOption) applyTrySet() {}
 // were last used by a rule of their own, see [WithRule]: who goes by that does
 // not ask for the stored one. [Bucket.Reset] fills them.
 func WithReset() SetOption {
-	return setOption(func(s *setting) error {
-		s.reset = "1"
+	return setOption(func(s *exchange.Setting) error {
+		s.Reset = true
 		return nil
 	})
 }
 
-func resolveSet[O SetOption](want *bucket.Rule, opts []O) (setting, error) {
-	s := setting{rule: want, reset: "0", ttl: "-1"}
+func resolveSet[O SetOption](want *bucket.Rule, opts []O) (exchange.Setting, error) {
+	s := exchange.Setting{Rule: want, TTL: exchange.KeepTTL}
 	for _, o := range opts {
 		if any(o) == nil {
 			return s, fmt.Errorf("%w: a nil option", ErrOption)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // patience is how long a caller waits for its tokens.
@@ -13,41 +15,41 @@ type patience struct {
 }
 
 // unbounded is that of a reservation, which does not wait itself.
-var unbounded = patience{until: forever, most: -1}
+var unbounded = patience{until: exchange.Forever, most: -1}
 
 // longestWait is where nobody says otherwise.
 const longestWait = 30 * time.Second
 
 // patience is what is left of a wait that began then.
 func (b *Bucket) patience(ctx context.Context, began time.Duration) patience {
-	p := patience{until: b.core.until(ctx)}
+	p := patience{until: b.core.Until(ctx)}
 	switch {
 	case b.maxWait > 0:
-		p.most = max(1, b.maxWait-(b.core.e.Mono()-began))
-	case p.until != forever:
+		p.most = max(1, b.maxWait-(b.core.Engine.Mono()-began))
+	case p.until != exchange.Forever:
 		p.most = -1
 	}
 	return p
 }
 
 // bound puts the patience into an ask.
-func (p patience) bound(a *ask) {
+func (p patience) bound(a *exchange.Ask) {
 	a.Until = p.until
 	if p.most != 0 {
 		a.Most = max(0, p.most)
 		return
 	}
 	a.Most = longestWait
-	for i := range a.members() {
-		one := a.of(i)
-		a.Most = max(a.Most, one.r.Needs(one.n))
+	for i := range a.Members() {
+		one := a.Of(i)
+		a.Most = max(a.Most, one.Rule.Needs(one.N))
 	}
 }
 
 // paused is what a pause means to who has it: nobody knows when it ends.
 func (p patience) paused(now time.Duration) error {
 	switch {
-	case p.until != forever && p.until < now+askAgain:
+	case p.until != exchange.Forever && p.until < now+askAgain:
 		return fmt.Errorf("%w: %w", ErrExceedsDeadline, errPaused)
 	case p.most > 0 && p.most < askAgain:
 		return fmt.Errorf("%w: %w", ErrExceedsWait, errPaused)
@@ -56,9 +58,9 @@ func (p patience) paused(now time.Duration) error {
 }
 
 // exceeded is why a delay is too long for an ask, nil if it is not.
-func (a *ask) exceeded(delay, now time.Duration) error {
+func exceeded(a *exchange.Ask, delay, now time.Duration) error {
 	switch {
-	case a.Until != forever && delay >= a.Until-now:
+	case a.Until != exchange.Forever && delay >= a.Until-now:
 		return ErrExceedsDeadline
 	case a.Most > 0 && delay > a.Most:
 		return ErrExceedsWait

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // Reservation is tokens that will be there. They are taken already: who does
@@ -16,7 +17,7 @@ import (
 type Reservation struct {
 	b    *Bucket
 	n    int64
-	got  answer
+	got  exchange.Answer
 	due  time.Duration // monotonic
 	used atomic.Bool
 }
@@ -39,7 +40,7 @@ func (b *Bucket) ReserveN(ctx context.Context, n int64) (*Reservation, error) {
 	if err != nil {
 		return nil, b.failed("reserve", err)
 	}
-	return &Reservation{b: b, n: n, got: a, due: b.core.e.Now().Mono + a.delay()}, nil
+	return &Reservation{b: b, n: n, got: a, due: b.core.Engine.Now().Mono + a.Delay()}, nil
 }
 
 // Tokens is how many were reserved.
@@ -47,7 +48,7 @@ func (r *Reservation) Tokens() int64 { return r.n }
 
 // Delay is how long it is from now until the tokens may be used, 0 if they may
 // be used already.
-func (r *Reservation) Delay() time.Duration { return max(0, r.due-r.b.core.e.Now().Mono) }
+func (r *Reservation) Delay() time.Duration { return max(0, r.due-r.b.core.Engine.Now().Mono) }
 
 // Cancel gives the tokens back as far as that takes nothing from those who
 // reserved later: what they are to wait for stays as it is. Once the tokens
@@ -61,7 +62,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	b := r.b
 	err := b.usable(ctx)
 	if err == nil && r.used.CompareAndSwap(false, true) {
-		err = b.core.cancel(ctx, bucket.Cancellation{State: b.state, Ticks: r.got.Rule.Ticks(r.n), Left: r.got.State, Due: r.due})
+		err = b.core.Cancel(ctx, bucket.Cancellation{State: b.state, Ticks: r.got.Rule.Ticks(r.n), Left: r.got.State, Due: r.due})
 		// Who did not hear the answer does not know whether it was done.
 		r.used.Store(err == nil || ctx.Err() != nil || errors.Is(err, ErrUnknown) || errors.Is(err, combine.ErrAborted))
 	}

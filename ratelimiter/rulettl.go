@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // WithRuleTTL has the stored rate go when nobody has used it for d: requests fail
@@ -29,29 +29,13 @@ import (
 // and if it is set ahead: choose days. With a rate that goes, an eviction policy
 // of volatile keys may evict the rate.
 func WithRuleTTL(d time.Duration) TrySetOption {
-	return trySetOption{func(s *setting) error {
-		if least := leastTTL(s.rule); d != 0 && (d < least || d > engine.LongestLease) {
-			return fmt.Errorf("%w: a rule of %v that goes after %v: from %v to %v", ErrOption, rateOf(s.rule.Rate), d, least, engine.LongestLease)
+	return trySetOption{func(s *exchange.Setting) error {
+		if least := exchange.LeastTTL(s.Rule); d != 0 && (d < least || d > engine.LongestLease) {
+			return fmt.Errorf("%w: a rule of %v that goes after %v: from %v to %v", ErrOption, rateOf(s.Rule.Rate), d, least, engine.LongestLease)
 		}
-		s.ttl = bucket.Decimal(d.Milliseconds())
+		s.TTL = d
 		return nil
 	}}
-}
-
-const shortestTTL = 10 * time.Second
-
-// leastTTL is as long as a rule has to stay.
-func leastTTL(r *bucket.Rule) time.Duration {
-	full := min(r.Needs(r.Burst), engine.LongestLease/2)
-	return max(shortestTTL, (2*full).Round(time.Millisecond)+time.Millisecond)
-}
-
-// createTTL is the time as rule_create.lua wants it.
-func (s *setting) createTTL() string {
-	if s.ttl == "-1" {
-		return "0"
-	}
-	return s.ttl
 }
 
 // RuleTTL is how long the stored rate stays when nobody uses it, 0 for ever; see

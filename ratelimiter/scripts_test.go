@@ -2,6 +2,8 @@ package ratelimiter
 
 import (
 	"context"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -73,12 +75,12 @@ var operations = []operation{
 	}, []string{"decide.lua", "cancel.lua"}},
 	{"refund", func(ctx context.Context, l *Limiter) error { return l.Refund(ctx, 2) }, []string{"decide.lua"}},
 	{"all", func(ctx context.Context, l *Limiter) error {
-		_, err := All(l.For("v"), New(l.core.e, l.Name()+"2").For("v", WithRule(PerHour(3)))).Take(ctx, 1)
+		_, err := All(l.For("v"), New(l.core.Engine, l.Name()+"2").For("v", WithRule(PerHour(3)))).Take(ctx, 1)
 		return err
 	}, []string{"decide.lua"}},
 	{"reset", func(ctx context.Context, l *Limiter) error { return l.Reset(ctx) }, []string{"reset.lua"}},
 	{"prefetch", func(ctx context.Context, l *Limiter) error {
-		_, err := New(l.core.e, l.Name(), WithPrefetch(2)).Take(ctx, 1)
+		_, err := New(l.core.Engine, l.Name(), WithPrefetch(2)).Take(ctx, 1)
 		return err
 	}, []string{"decide.lua"}},
 	{"block", func(ctx context.Context, l *Limiter) error { return l.Block(ctx, time.Millisecond) }, []string{"block.lua"}},
@@ -122,7 +124,8 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 // A part is called where it is included.
 func TestEveryScriptIsCalled(t *testing.T) {
 	t.Parallel()
-	files, err := lua.ReadDir("lua")
+	lua := os.DirFS("internal/exchange")
+	files, err := fs.ReadDir(lua, "lua")
 	require.NoError(t, err)
 	var there, called []string
 	for _, f := range files {
@@ -137,17 +140,6 @@ func TestEveryScriptIsCalled(t *testing.T) {
 	}
 	slices.Sort(called)
 	assert.ElementsMatch(t, there, slices.Compact(called), "scripts, and those that the test above calls")
-}
-
-// Only what a second run does not harm may be sent again.
-func TestWhichScriptsAreSentAgain(t *testing.T) {
-	t.Parallel()
-	for _, s := range []*scripts.Script{takeScript, decideScript, cancelScript, resetScript, ruleSetScript, rulePauseScript, ruleDeleteScript} {
-		assert.Equal(t, scripts.Unsafe, s.Replay, s.Name)
-	}
-	for _, s := range []*scripts.Script{ruleReadScript, ruleCreateScript} {
-		assert.Equal(t, scripts.Safe, s.Replay, s.Name)
-	}
 }
 
 // A rate that was read before it was changed here, and whose answer comes

@@ -3,7 +3,6 @@ package ratelimiter
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 )
 
@@ -59,25 +58,9 @@ func (s *Shadowed) Settle(ctx context.Context, reserved, actual int64) {
 	s.aside(ctx, actual-reserved, func(ctx context.Context, b *Bucket) { _ = b.Settle(ctx, reserved, actual) })
 }
 
-const (
-	mostAside   = 4096
-	asideWithin = 5 * time.Second
-)
+const asideWithin = 5 * time.Second
 
 var errAside = errors.New("too many requests of limits in shadow are under way")
-
-// asides counts the requests that nobody waits for.
-type asides struct{ underWay atomic.Int64 }
-
-func (a *asides) enter() bool {
-	if a.underWay.Add(1) > mostAside {
-		a.leave()
-		return false
-	}
-	return true
-}
-
-func (a *asides) leave() { a.underWay.Add(-1) }
 
 // aside makes a request for n tokens beside the caller's way.
 func (s *Shadowed) aside(ctx context.Context, n int64, do func(context.Context, *Bucket)) {
@@ -89,19 +72,19 @@ func (s *Shadowed) aside(ctx context.Context, n int64, do func(context.Context, 
 		ctx = context.Background()
 	}
 	ctx = InShadow(context.WithoutCancel(ctx))
-	h := b.core.hub
-	if !h.asides.enter() {
+	c := b.core
+	if !c.Asides.Enter() {
 		_ = b.undecided(ctx, "take", n, errAside)
 		return
 	}
 	run := func() {
-		defer h.asides.leave()
+		defer c.Asides.Leave()
 		bounded, cancel := context.WithTimeout(ctx, asideWithin)
 		defer cancel()
 		do(bounded, b)
 	}
-	if !h.e.Spawn(run) { // ends within that time
-		h.asides.leave()
+	if !c.Engine.Spawn(run) { // ends within that time
+		c.Asides.Leave()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // TakeUpTo takes as many tokens as are there now, n at the most, and says how
@@ -31,18 +32,18 @@ func (b *Bucket) upTo(ctx context.Context, n int64) (taken int64, d Decision, er
 	if err != nil {
 		return 0, Decision{}, err
 	}
-	b.decided(ctx, given(a.taken, n), a, nil)
-	return a.taken, a.decision(1), nil
+	b.decided(ctx, given(a.Taken, n), a, nil)
+	return a.Taken, decision(&a, 1), nil
 }
 
 // someOf is what the rule says.
-func (b *Bucket) someOf(ctx context.Context, n int64) (answer, error) {
+func (b *Bucket) someOf(ctx context.Context, n int64) (exchange.Answer, error) {
 	r, err := b.ruleFor(ctx, n)
 	switch {
 	case err != nil:
-		return answer{}, err
+		return exchange.Answer{}, err
 	case r.Paused:
-		return answer{State: bucket.State{Rule: r}, paused: true}, nil
+		return exchange.Answer{State: bucket.State{Rule: r}, Paused: true}, nil
 	}
 	want := b.wants(r, 1, bucket.Take)
 	want.UpTo = min(n, mostAtOnce)
@@ -109,7 +110,7 @@ func (a *Combined) upTo(ctx context.Context, n int64) (taken int64, d AllDecisio
 	if err != nil {
 		return 0, AllDecision{}, err
 	}
-	if d, at := q.refusedAtOnce(); at {
+	if d, at := refusedAtOnce(&q); at {
 		a.decided(ctx, []int64{n}, d, 0)
 		return 0, d, nil
 	}
@@ -117,17 +118,17 @@ func (a *Combined) upTo(ctx context.Context, n int64) (taken int64, d AllDecisio
 	if err != nil {
 		return 0, AllDecision{}, err
 	}
-	d = got.decisions(&q)
-	a.decided(ctx, []int64{given(got.taken, n)}, d, got.together)
+	d = decisionsOf(&got, &q)
+	a.decided(ctx, []int64{given(got.Taken, n)}, d, got.Together)
 	if d.Allowed {
-		a.aside(ctx, []int64{got.taken})
+		a.aside(ctx, []int64{got.Taken})
 	}
-	return got.taken, d, nil
+	return got.Taken, d, nil
 }
 
-func (a *Combined) askUpTo(ctx context.Context, n int64) (ask, error) {
+func (a *Combined) askUpTo(ctx context.Context, n int64) (exchange.Ask, error) {
 	if a.bad == nil && n <= 0 {
-		return ask{}, fmt.Errorf("%w: %d tokens: at least 1", ErrOption, n)
+		return exchange.Ask{}, fmt.Errorf("%w: %d tokens: at least 1", ErrOption, n)
 	}
 	q, err := a.ask(ctx, []int64{1}, bucket.Take)
 	q.UpTo = min(n, mostAtOnce)

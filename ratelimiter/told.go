@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // InShadow is a context under which requests are decided as always, tokens are
@@ -12,16 +13,10 @@ import (
 // It is for what asks a limiter only to see what it would say.
 func InShadow(ctx context.Context) context.Context { return engine.InShadow(ctx) }
 
-// tell tells the observer, if there is one who wants to hear of decisions.
-func (c *core) tell(ctx context.Context, d engine.Decision) {
-	d.Limiter = c.name
-	c.e.Decided(ctx, d)
-}
-
 // decided tells of an answer.
-func (b *Bucket) decided(ctx context.Context, n int64, a answer, err error) {
+func (b *Bucket) decided(ctx context.Context, n int64, a exchange.Answer, err error) {
 	if err == nil {
-		b.core.tell(ctx, engine.Decision{Tokens: n, Allowed: a.ok, Together: a.together})
+		b.core.Tell(ctx, engine.Decision{Tokens: n, Allowed: a.OK, Together: a.Together})
 	}
 }
 
@@ -30,18 +25,18 @@ func (b *Bucket) undecided(ctx context.Context, op string, n int64, err error) e
 	if err == nil {
 		return nil
 	}
-	b.core.tell(ctx, engine.Decision{Tokens: n, Err: err})
+	b.core.Tell(ctx, engine.Decision{Tokens: n, Err: err})
 	return b.failed(op, err)
 }
 
 // reserved tells what became of a reservation. Of one that will be asked for
 // again, as the limiter is paused, it tells nothing.
-func (b *Bucket) reserved(ctx context.Context, n int64, a answer, err error) {
+func (b *Bucket) reserved(ctx context.Context, n int64, a exchange.Answer, err error) {
 	switch {
 	case refusal(err):
 		b.decided(ctx, n, a, nil)
 	case err != nil && !errors.Is(err, errPaused):
-		b.core.tell(ctx, engine.Decision{Tokens: n, Err: err})
+		b.core.Tell(ctx, engine.Decision{Tokens: n, Err: err})
 	default:
 		b.decided(ctx, n, a, err)
 	}
@@ -55,7 +50,7 @@ func refusal(err error) bool {
 // fellBack tells of what was decided in place of an answer.
 func (b *Bucket) fellBack(ctx context.Context, n int64, d Decision, err error) (Decision, error) {
 	if err == nil {
-		b.core.tell(ctx, engine.Decision{Tokens: n, Allowed: d.Allowed, Fallback: true})
+		b.core.Tell(ctx, engine.Decision{Tokens: n, Allowed: d.Allowed, Fallback: true})
 	}
 	return d, err
 }
@@ -65,7 +60,7 @@ func (b *Bucket) fellBack(ctx context.Context, n int64, d Decision, err error) (
 func (a *Combined) decided(ctx context.Context, n []int64, d AllDecision, together int) {
 	for i, b := range a.members {
 		if one := d.Members[i]; one.Allowed || one.RetryAfter > 0 || one.Rate.N == 0 {
-			b.core.tell(ctx, engine.Decision{Tokens: of(n, i), Allowed: one.Allowed, Fallback: one.Fallback, Together: together})
+			b.core.Tell(ctx, engine.Decision{Tokens: of(n, i), Allowed: one.Allowed, Fallback: one.Fallback, Together: together})
 		}
 	}
 }
@@ -74,19 +69,19 @@ func (a *Combined) decided(ctx context.Context, n []int64, d AllDecision, togeth
 func (a *Combined) undecided(ctx context.Context, op string, n []int64, err error) error {
 	for i, b := range a.members {
 		if err != nil {
-			b.core.tell(ctx, engine.Decision{Tokens: of(n, i), Err: err})
+			b.core.Tell(ctx, engine.Decision{Tokens: of(n, i), Err: err})
 		}
 	}
 	return a.failed(op, err)
 }
 
 // reserved tells what became of the reservations.
-func (a *Combined) reserved(ctx context.Context, n []int64, q *ask, got *answer, err error) {
+func (a *Combined) reserved(ctx context.Context, n []int64, q *exchange.Ask, got *exchange.Answer, err error) {
 	switch {
-	case a.members[0].core.e.Decisions == nil:
+	case a.members[0].core.Engine.Decisions == nil:
 	case err != nil && !refusal(err):
 		_ = a.undecided(ctx, "wait", n, err)
 	default:
-		a.decided(ctx, n, got.decisions(q), got.together)
+		a.decided(ctx, n, decisionsOf(got, q), got.Together)
 	}
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // Wait waits for one token and takes it. See [Bucket.WaitN].
@@ -39,31 +38,23 @@ func (b *Bucket) Wait(ctx context.Context) error { return b.WaitN(ctx, 1) }
 // [ErrExceedsDebt] when more is reserved already than [WithMaxDebt] allows.
 // Source: x/time/rate; RRateLimiter.acquire, which has no order.
 func (b *Bucket) WaitN(ctx context.Context, n int64) error {
-	return b.failed("wait", b.core.during(func() error { return b.waitN(ctx, n) }))
-}
-
-// during is a wait that Close ends, and waits for: what it has reserved goes
-// back.
-func (c *core) during(wait func() error) error {
-	err := ErrClosed
-	c.e.During(func() { err = wait() })
-	return err
+	return b.failed("wait", b.core.During(func() error { return b.waitN(ctx, n) }))
 }
 
 func (b *Bucket) waitN(ctx context.Context, n int64) error {
 	if err := b.usable(ctx); err != nil {
 		return err
 	}
-	for began := b.core.e.Mono(); ; {
+	for began := b.core.Engine.Mono(); ; {
 		want, a, err := b.reserve(ctx, n, b.patience(ctx, began))
 		b.reserved(ctx, n, a, err)
 		if err == nil {
-			return b.core.sleepOut(ctx, &want, &a)
+			return b.core.SleepOut(ctx, &want, &a)
 		}
 		if err != errPaused {
 			return err
 		}
-		if err := b.core.sleep(ctx, askAgain); err != nil {
+		if err := b.core.Sleep(ctx, askAgain); err != nil {
 			return err
 		}
 	}
@@ -73,7 +64,7 @@ func (b *Bucket) waitN(ctx context.Context, n int64) error {
 var errPaused = errors.New("the limiter is paused")
 
 // reserve takes n tokens that are there in time.
-func (b *Bucket) reserve(ctx context.Context, n int64, p patience) (want ask, a answer, err error) {
+func (b *Bucket) reserve(ctx context.Context, n int64, p patience) (want exchange.Ask, a exchange.Answer, err error) {
 	r, err := b.ruleFor(ctx, n)
 	switch {
 	case err != nil:
@@ -81,12 +72,12 @@ func (b *Bucket) reserve(ctx context.Context, n int64, p patience) (want ask, a 
 	case r.Exceeds(n):
 		return want, a, exceedsBurst(n, r)
 	case r.Paused:
-		return want, a, p.paused(b.core.e.Mono())
+		return want, a, p.paused(b.core.Engine.Mono())
 	}
 	want = b.wants(r, n, bucket.Reserve)
 	p.bound(&want)
 	a, err = b.answer(ctx, want)
-	if err == nil && !a.ok {
+	if err == nil && !a.OK {
 		err = refusedBy(&a.State, &want, n)
 	}
 	return want, a, err
@@ -94,58 +85,14 @@ func (b *Bucket) reserve(ctx context.Context, n int64, p patience) (want ask, a 
 
 // refusedBy is why a reservation of n tokens was refused: they come too late, or too much
 // is owed.
-func refusedBy(b *bucket.State, want *ask, n int64) error {
+func refusedBy(b *bucket.State, want *exchange.Ask, n int64) error {
 	if b.Rule.Exceeds(n) {
 		return exceedsBurst(n, b.Rule)
 	}
 	delay := b.Enough(n)
-	why := want.exceeded(delay, want.core.e.Mono())
+	why := exceeded(want, delay, want.Core.Engine.Mono())
 	if why == nil {
 		why = ErrExceedsDebt
 	}
 	return fmt.Errorf("%w: the tokens come in %v", why, delay)
 }
-
-// sleepOut sleeps until a reservation is due, or gives it back.
-func (c *core) sleepOut(ctx context.Context, want *ask, got *answer) error {
-	answered := c.e.Mono()
-	err := c.sleep(ctx, got.delay())
-	if err != nil {
-		c.undo(want, got, answered)
-	}
-	return err
-}
-
-// sleep sleeps for d.
-func (c *core) sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return engine.ContextError(ctx)
-	case <-c.e.Closing():
-		return ErrClosed
-	}
-}
-
-// until is ctx's deadline on the engine's clock.
-func (c *core) until(ctx context.Context) time.Duration {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return forever
-	}
-	left := time.Until(deadline).Truncate(quantum)
-	if now := c.e.Now().Mono.Truncate(quantum); left < forever-now {
-		return now + left
-	}
-	return forever
-}
-
-// quantum is how exactly deadlines are told apart: calls under one deadline are
-// to be of one kind.
-const quantum = 100 * time.Microsecond

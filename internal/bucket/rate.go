@@ -49,6 +49,12 @@ func (r Rate) Settled() bool { return r.None() || r.Unlimited() }
 // Exceeds reports whether n tokens are more than can ever be there.
 func (r Rate) Exceeds(n int64) bool { return n > r.Burst || r.None() }
 
+// WithBurst is the same rate with another burst.
+func (r Rate) WithBurst(burst int64) Rate {
+	r.Burst = burst
+	return r
+}
+
 // units are the words for a Per of exactly one, longest first.
 var units = []struct {
 	word string

@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
 type (
@@ -18,17 +19,17 @@ type (
 func (h *hub) newCancelTable() *cancelTable {
 	return combine.New(combine.Config[string, bucket.Cancellation, struct{}]{
 		Send: func(state string, _ int, b []*cancelCall) error { return h.sendCancels(state, b) },
-		Cut:  cutCancels, Spawn: h.e.Spawn, Closed: ErrClosed,
+		Cut:  cutCancels, Spawn: h.Engine.Spawn, Closed: engine.ErrClosed,
 	})
 }
 
-// cancel gives back what a reservation still holds.
-func (h *hub) cancel(ctx context.Context, x bucket.Cancellation) error {
+// Cancel gives back what a reservation still holds.
+func (h *hub) Cancel(ctx context.Context, x bucket.Cancellation) error {
 	switch {
 	case x.Left.Rule.Settled():
 		return nil
 	case x.Left.Rule.Type == bucket.PerClient:
-		h.sleepers.Give([]bucket.Cancellation{x}, h.e.Mono(), h.onMeter)
+		h.sleepers.Give([]bucket.Cancellation{x}, h.Engine.Mono(), h.onMeter)
 		return nil
 	}
 	_, err := h.cancels.Do(ctx, x.State, x)
@@ -39,12 +40,12 @@ func (h *hub) cancel(ctx context.Context, x bucket.Cancellation) error {
 // What cannot be given back is forfeited. Whoever calls it is a task that Close
 // waits for, so that it can be done here if it is too late for another
 // goroutine.
-func (h *hub) giveBack(p part, a bucket.State, due time.Duration) {
-	x := bucket.Cancellation{State: p.state, Ticks: a.Rule.Ticks(p.n), Left: a, Unused: true, Due: due}
+func (h *hub) giveBack(p Part, a bucket.State, due time.Duration) {
+	x := bucket.Cancellation{State: p.state, Ticks: a.Rule.Ticks(p.N), Left: a, Unused: true, Due: due}
 	switch {
 	case a.Rule.Settled():
 	case a.Rule.Type == bucket.PerClient:
-		h.sleepers.Give([]bucket.Cancellation{x}, h.e.Mono(), h.onMeter)
+		h.sleepers.Give([]bucket.Cancellation{x}, h.Engine.Mono(), h.onMeter)
 	case !h.cancels.Post(p.state, x):
 		_ = h.sendCancels(p.state, []*cancelCall{{Ask: x}})
 	}
@@ -67,8 +68,8 @@ func (h *hub) sendCancels(state string, b []*cancelCall) error {
 	for i, one := range b {
 		all[i] = one.Ask
 	}
-	defer func() { h.standby.Refilled(state, h.e.Mono()) }()
-	return h.sleepers.Give(all, h.e.Mono(), h.onServer)
+	defer func() { h.Standby.Refilled(state, h.Engine.Mono()) }()
+	return h.sleepers.Give(all, h.Engine.Mono(), h.onServer)
 }
 
 // onServer is one exchange.
@@ -82,13 +83,13 @@ func (h *hub) onServer(all []bucket.Cancellation) (back []int64, err error) {
 		}
 		args = append(args, bucket.Decimal(x.Ticks), bucket.Decimal(x.Waits()), bucket.Decimal(x.Left.AsOf), unused)
 	}
-	answer, err := h.e.Run(context.Background(), cancelScript, []string{all[0].State}, args)
+	answer, err := h.Engine.Run(context.Background(), cancelScript, []string{all[0].State}, args)
 	if err != nil {
 		return nil, told(err)
 	}
 	back, err = answer.AsIntSlice()
 	if err != nil || len(back) != len(all) && len(back) > 0 {
-		return nil, fmt.Errorf("cancel.lua said %v: %w", back, errors.Join(err, ErrUnknown))
+		return nil, fmt.Errorf("cancel.lua said %v: %w", back, errors.Join(err, engine.ErrUnknown))
 	}
 	return back, nil
 }
@@ -96,7 +97,7 @@ func (h *hub) onServer(all []bucket.Cancellation) (back []int64, err error) {
 // onMeter does what cancel.lua does.
 func (h *hub) onMeter(all []bucket.Cancellation) (back []int64, err error) {
 	for _, x := range all {
-		back = append(back, h.meters.Cancel(x, h.e.Now().Mono))
+		back = append(back, h.Meters.Cancel(x, h.Engine.Now().Mono))
 	}
 	return back, nil
 }

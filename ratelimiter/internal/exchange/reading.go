@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"context"
@@ -17,14 +17,14 @@ type reading struct {
 }
 
 // read begins a reading, unless one is under way.
-func (c *core) read() *reading {
+func (c *Core) read() *reading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reading != nil {
 		return c.reading
 	}
-	r := &reading{began: c.e.Mono(), done: make(chan struct{}), err: ErrClosed}
-	if !c.e.Spawn(func() { c.finish(r) }) { // ends with the exchange
+	r := &reading{began: c.Engine.Mono(), done: make(chan struct{}), err: engine.ErrClosed}
+	if !c.Engine.Spawn(func() { c.finish(r) }) { // ends with the exchange
 		close(r.done)
 		return r
 	}
@@ -32,12 +32,12 @@ func (c *core) read() *reading {
 	return r
 }
 
-func (c *core) finish(r *reading) {
-	r.r, r.err = c.refresh()
+func (c *Core) finish(r *reading) {
+	r.r, r.err = c.Refresh()
 	c.mu.Lock()
 	c.reading = nil
 	c.mu.Unlock()
-	c.mute.Store(r.err != nil && !isSaid(r.err))
+	c.mute.Store(r.err != nil && !Said(r.err))
 	close(r.done)
 }
 
@@ -45,14 +45,14 @@ func (c *core) finish(r *reading) {
 const ruleWithin = 250 * time.Millisecond
 
 // ask waits for the rule as it is stored from now on.
-func (c *core) ask(ctx context.Context) (*bucket.Rule, error) { return c.await(ctx, nil, nil) }
+func (c *Core) ask(ctx context.Context) (*bucket.Rule, error) { return c.await(ctx, nil, nil) }
 
 // orKnown asks, too, but goes on by the rule that is known while nobody answers:
 // on a cluster the rule's node may be silent while those of the keys are not.
 // Whether a bucket knows a newer rule, it says itself.
-func (c *core) orKnown(ctx context.Context, known *bucket.Rule) (*bucket.Rule, error) {
+func (c *Core) orKnown(ctx context.Context, known *bucket.Rule) (*bucket.Rule, error) {
 	read := c.read()
-	left := read.began + ruleWithin - c.e.Mono()
+	left := read.began + ruleWithin - c.Engine.Mono()
 	if deadline, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(deadline)/2) // the rest is for the bucket
 	}
@@ -64,20 +64,20 @@ func (c *core) orKnown(ctx context.Context, known *bucket.Rule) (*bucket.Rule, e
 	return c.await(ctx, known, enough.C)
 }
 
-// readAhead begins to ask for a rule that is too old, so that those of several
+// ReadAhead begins to ask for a rule that is too old, so that those of several
 // limits come at once.
-func (c *core) readAhead() {
-	if known := c.cached.Load(); known == nil || c.e.Mono()-known.asked >= staleAfter {
+func (c *Core) ReadAhead() {
+	if known := c.cached.Load(); known == nil || c.Engine.Mono()-known.asked >= StaleAfter {
 		c.read()
 	}
 }
 
 // await waits for a reading, or until it has been enough for who knows a rule.
-func (c *core) await(ctx context.Context, known *bucket.Rule, enough <-chan time.Time) (*bucket.Rule, error) {
-	if err := c.e.Open(); err != nil {
+func (c *Core) await(ctx context.Context, known *bucket.Rule, enough <-chan time.Time) (*bucket.Rule, error) {
+	if err := c.Engine.Open(); err != nil {
 		return nil, err
 	}
-	for start := c.e.Mono(); ; {
+	for start := c.Engine.Mono(); ; {
 		read := c.read()
 		select {
 		case <-read.done:
@@ -85,12 +85,12 @@ func (c *core) await(ctx context.Context, known *bucket.Rule, enough <-chan time
 			return known, nil
 		case <-ctx.Done():
 			return nil, engine.ContextError(ctx)
-		case <-c.e.Closing():
-			return nil, ErrClosed
+		case <-c.Engine.Closing():
+			return nil, engine.ErrClosed
 		}
 		switch {
 		case read.err == nil && read.began < start-freshFor: // it was under way for too long
-		case read.err != nil && known != nil && !isSaid(read.err) && c.e.Open() == nil:
+		case read.err != nil && known != nil && !Said(read.err) && c.Engine.Open() == nil:
 			return known, nil
 		default:
 			return read.r, read.err

@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"testing"
@@ -28,10 +28,10 @@ func (s said) rule() *bucket.Rule {
 	return &bucket.Rule{Generation: s.generation, Paused: s.paused, Stored: text}
 }
 
-func (s said) to(c *core) {
+func (s said) to(c *Core) {
 	at := func(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
 	if s.change {
-		c.changed(s.rule(), at(s.asked), at(s.answered))
+		c.Changed(s.rule(), at(s.asked), at(s.answered))
 		return
 	}
 	c.remember(s.rule(), at(s.asked), at(s.answered))
@@ -80,7 +80,7 @@ func TestWhichRuleIsRemembered(t *testing.T) {
 		"a pause of an older rule":                    {[]said{set(7, 10, 30), suspend(5, 12, 40)}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &core{}
+			c := &Core{}
 			for _, s := range of.heard {
 				s.to(c)
 			}
@@ -96,7 +96,7 @@ func TestWhichRuleIsRemembered(t *testing.T) {
 // An answer that is not remembered makes what is remembered no fresher.
 func TestARuleIsAsFreshAsItsQuestion(t *testing.T) {
 	t.Parallel()
-	c := &core{}
+	c := &Core{}
 	set(7, 12, 20).to(c)
 	set(5, 10, 30).to(c)
 	assert.Equal(t, 12*time.Millisecond, c.cached.Load().asked)

@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"errors"
@@ -7,10 +7,11 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
 type (
-	call  = combine.Call[ask, answer]
+	call  = combine.Call[Ask, Answer]
 	batch = []*call
 )
 
@@ -18,7 +19,7 @@ type (
 // and bounds of debt, in no more than maxRuns runs.
 func cut(waiting batch) int {
 	runs := 0
-	var last, owing *ask
+	var last, owing *Ask
 	for i, c := range waiting {
 		a := &c.Ask
 		if !a.sameBuckets(&waiting[0].Ask) {
@@ -45,21 +46,21 @@ func cut(waiting batch) int {
 
 // sameBuckets reports whether both are about the same ones, whatever they are
 // called, by the same rules.
-func (a *ask) sameBuckets(b *ask) bool {
-	if len(a.all) != len(b.all) {
+func (a *Ask) sameBuckets(b *Ask) bool {
+	if len(a.All) != len(b.All) {
 		return false
 	}
-	for i := range a.members() {
-		if x, y := a.of(i), b.of(i); x.state != y.state || x.r.Generation != y.r.Generation {
+	for i := range a.Members() {
+		if x, y := a.Of(i), b.Of(i); x.state != y.state || x.Rule.Generation != y.Rule.Generation {
 			return false
 		}
 	}
 	return true
 }
 
-func (a *ask) sameDebts(b *ask) bool {
-	for i := range a.members() {
-		if a.of(i).debt != b.of(i).debt {
+func (a *Ask) sameDebts(b *Ask) bool {
+	for i := range a.Members() {
+		if a.Of(i).debt != b.Of(i).debt {
 			return false
 		}
 	}
@@ -69,7 +70,7 @@ func (a *ask) sameDebts(b *ask) bool {
 // send is one exchange for a batch of one rule. Once the client closes, only what
 // callers that have left were granted still goes back.
 func (h *hub) send(_ string, b batch) error {
-	err := h.e.Open()
+	err := h.Engine.Open()
 	if err == nil {
 		return h.follow(b)
 	}
@@ -81,7 +82,7 @@ func (h *hub) send(_ string, b batch) error {
 	if lost == nil && len(back) == len(b) {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", ErrUnknown, errors.Join(err, lost)) // whoever refunds must not think that nothing was sent
+	return fmt.Errorf("%w: %w", engine.ErrUnknown, errors.Join(err, lost)) // whoever refunds must not think that nothing was sent
 }
 
 func refunds(b batch) (back batch) {
@@ -98,8 +99,8 @@ func (h *hub) follow(b batch) error {
 	x := newExchange(&b[0].Ask)
 	defer x.free()
 	for {
-		x.load(b, h.e.Mono())
-		err := x.run(h.e)
+		x.load(b, h.Engine.Mono())
+		err := x.run(h.Engine)
 		x.forgetDenials() // also if the reply was lost
 		if err == nil {
 			x.deal(b)
@@ -117,7 +118,7 @@ func (h *hub) follow(b batch) error {
 func (x *exchange) forgetDenials() {
 	for i := range x.members {
 		if x.members[i].credit > 0 {
-			x.members[i].core.standby.Refilled(x.members[i].state, x.members[i].core.e.Mono())
+			x.members[i].core.Standby.Refilled(x.members[i].state, x.members[i].core.Engine.Mono())
 		}
 	}
 }
@@ -133,7 +134,7 @@ func (x *exchange) renew() error {
 		if m.Generation < 0 {
 			continue
 		}
-		now, err := m.core.refresh() // not one that was under way
+		now, err := m.core.Refresh() // not one that was under way
 		if err != nil {
 			return err
 		}
@@ -145,31 +146,36 @@ func (x *exchange) renew() error {
 
 // giveBackTokens makes a refund that nobody waits for. Like giveBack, it is
 // called by tasks that Close waits for.
-func (h *hub) giveBackTokens(p part) {
-	a := p.alone(bucket.Refund)
-	if !h.table.Post(p.state, a) {
+func (h *hub) giveBackTokens(p Part) {
+	a := p.Alone(bucket.Refund)
+	if !h.Table.Post(p.state, a) {
 		_ = h.follow(batch{{Ask: a}})
 	}
 }
 
-// left gives back what was granted to a caller that did not wait for it. A
+// Return gives tokens of a bucket back, and nobody waits for it.
+func (c *Core) Return(state string, r *bucket.Rule, n int64) {
+	c.giveBackTokens(Part{core: c, state: state, Rule: r, N: n})
+}
+
+// Left gives back what was granted to a caller that did not wait for it. A
 // charge stands: it is for what was used already.
-func (h *hub) left(_ string, a ask, got answer) { h.undo(&a, &got, h.e.Mono()) }
+func (h *hub) Left(_ string, a Ask, got Answer) { h.undo(&a, &got, h.Engine.Mono()) }
 
 // undo gives back what was answered at a time.
-func (h *hub) undo(a *ask, got *answer, answered time.Duration) {
-	for i := range a.members() {
-		p := a.of(i)
-		if got.ok && a.Kind == bucket.Reserve {
-			h.giveBack(p, *got.of(i), bucket.Later(answered, got.of(i).Delay()))
+func (h *hub) undo(a *Ask, got *Answer, answered time.Duration) {
+	for i := range a.Members() {
+		p := a.Of(i)
+		if got.OK && a.Kind == bucket.Reserve {
+			h.giveBack(p, *got.Of(i), bucket.Later(answered, got.Of(i).Delay()))
 			continue
 		}
-		if !got.ok || a.Kind != bucket.Take {
-			p.n = 0
+		if !got.OK || a.Kind != bucket.Take {
+			p.N = 0
 		}
-		p.r, p.n = got.of(i).Rule, p.n*got.taken+got.extra
-		if p.n > 0 {
-			h.standby.Refilled(p.state, h.e.Mono())
+		p.Rule, p.N = got.Of(i).Rule, p.N*got.Taken+got.Extra
+		if p.N > 0 {
+			h.Standby.Refilled(p.state, h.Engine.Mono())
 			h.giveBackTokens(p)
 		}
 	}

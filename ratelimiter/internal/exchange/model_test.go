@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"math/big"
@@ -207,7 +207,7 @@ func (v *view) credit(tokens *big.Rat) {
 }
 
 // grant decides about one call.
-func (v *view) grant(a ask, now time.Duration) bool {
+func (v *view) grant(a Ask, now time.Duration) bool {
 	at, ahead := *v, whole(a.Debt)
 	if a.Kind != bucket.Charge {
 		till := v.now + a.Wait(now)
@@ -269,7 +269,7 @@ type held struct {
 	rule    *modelRule
 	missing *big.Rat // after it
 	t       int64
-	got     answer // what the code under test said
+	got     Answer // what the code under test said
 }
 
 // cancel gives back what a reservation still holds, less what was reserved
@@ -322,7 +322,7 @@ func (v *view) from(tokens *big.Rat) time.Duration {
 	}
 	at.Sub(at, big.NewInt(v.now)).Mul(at, big.NewInt(1000))
 	if !at.IsInt64() {
-		return forever
+		return Forever
 	}
 	return max(0, time.Duration(at.Int64()))
 }

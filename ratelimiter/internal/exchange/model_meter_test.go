@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"cmp"
@@ -51,13 +51,13 @@ func (w *kept) serve() {
 		r = w.own[w.rng.IntN(len(w.own))]
 	}
 	for _, c := range w.batch(r) {
-		c.Ask.extra = 0
+		c.Ask.Extra = 0
 		w.note("%v gen %d: %s", r.code.Rate, r.code.Generation, wish{batch{c}, w.mono()})
 		b := batch{c}
 		told, stale := w.play(r, b)
 		require.False(w.t, stale)
 		got, taken := w.meters.Answer(keptState, c.Ask.Want, w.mono())
-		c.Answer = answer{State: got, ok: taken > 0, taken: taken}
+		c.Answer = Answer{State: got, OK: taken > 0, Taken: taken}
 		w.compare(r, b, told)
 		w.same()
 	}

@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"testing"
@@ -50,7 +50,7 @@ func (c *bucketCase) run(r request) reply {
 }
 
 // decide asks decide.lua.
-func (c *bucketCase) decide(a ask) answer {
+func (c *bucketCase) decide(a Ask) Answer {
 	c.t.Helper()
 	a.Rule = c.r
 	b := batch{{Ask: a}}
@@ -68,16 +68,16 @@ func fill(t testing.TB, x *exchange, numbers []int64) {
 	x.read(numbers)
 }
 
-func (c *bucketCase) take(n int64) answer {
-	return c.decide(ask{Want: bucket.Want{N: n, Kind: bucket.Take}})
+func (c *bucketCase) take(n int64) Answer {
+	return c.decide(Ask{Want: bucket.Want{N: n, Kind: bucket.Take}})
 }
 
-func (c *bucketCase) reserve(n int64, within time.Duration) answer {
-	return c.decide(ask{Want: bucket.Want{N: n, Kind: bucket.Reserve, Until: within, Debt: c.r.Debt}})
+func (c *bucketCase) reserve(n int64, within time.Duration) Answer {
+	return c.decide(Ask{Want: bucket.Want{N: n, Kind: bucket.Reserve, Until: within, Debt: c.r.Debt}})
 }
 
-func (c *bucketCase) charge(n int64) answer {
-	return c.decide(ask{Want: bucket.Want{N: n, Kind: bucket.Charge, Debt: c.r.Debt}})
+func (c *bucketCase) charge(n int64) Answer {
+	return c.decide(Ask{Want: bucket.Want{N: n, Kind: bucket.Charge, Debt: c.r.Debt}})
 }
 
 func (c *bucketCase) block(d time.Duration) {
@@ -95,7 +95,7 @@ func TestATakeByASlowClockIsWritten(t *testing.T) {
 	c := newCase(t, PerSecond(7).WithBurst(2_000_000_000_000_000))
 	require.EqualValues(t, 1_000_000, c.r.Unit)
 	c.pass(870 * time.Millisecond)
-	assert.True(t, c.take(1).ok)
+	assert.True(t, c.take(1).OK)
 }
 
 // The key stays as long as the rule's clock shows that something is missing.
@@ -126,7 +126,7 @@ func TestASlowClocksKeyStaysUntilTheBucketIsFull(t *testing.T) {
 // cancelMost leaves two ticks missing.
 func cancelMost(c *bucketCase) {
 	c.take(2)
-	a := c.reserve(c.r.Burst, forever)
+	a := c.reserve(c.r.Burst, Forever)
 	c.cancel(a, c.r.Burst)
 }
 
@@ -139,7 +139,7 @@ func dueOf(t *testing.T, got reply) (due int64) {
 	return due
 }
 
-func (c *bucketCase) cancel(a answer, n int64) reply {
+func (c *bucketCase) cancel(a Answer, n int64) reply {
 	s := c.r.Texts
 	return c.run(request{script: cancelScript, args: []string{
 		s.Generation, s.Gain, s.PerToken, s.Full, s.Unit,
@@ -152,18 +152,18 @@ func (c *bucketCase) cancel(a answer, n int64) reply {
 func TestAClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	c := newCase(t, PerSecond(10).WithBurst(1))
-	require.True(t, c.take(1).ok)
+	require.True(t, c.take(1).OK)
 	c.pass(-900 * time.Millisecond)
 	a := c.reserve(1, 500*time.Millisecond) // it comes in 900 ms + 100 ms
-	assert.False(t, a.ok, "a wait that outlasts its deadline: %v", a.delay())
+	assert.False(t, a.OK, "a wait that outlasts its deadline: %v", a.Delay())
 	assert.Equal(t, time.Second, a.decision(1).RetryAfter)
 
 	c = newCase(t, PerSecond(10).WithBurst(5))
-	require.True(t, c.take(1).ok)
+	require.True(t, c.take(1).OK)
 	c.pass(-900 * time.Millisecond)
 	a = c.reserve(1, 0)
-	assert.True(t, a.ok)
-	assert.Zero(t, a.delay(), "the token is there")
+	assert.True(t, a.OK)
+	assert.Zero(t, a.Delay(), "the token is there")
 	assert.EqualValues(t, 3, a.decision(1).Remaining)
 }
 
@@ -172,11 +172,11 @@ func TestAClockThatWasSetBack(t *testing.T) {
 func TestAWaitByASlowClockIsAsLongAsItHasToBe(t *testing.T) {
 	t.Parallel()
 	c := newCase(t, PerSecond(7).WithBurst(2_000_000_000_000_000))
-	require.True(t, c.take(c.r.Burst).ok)
+	require.True(t, c.take(c.r.Burst).OK)
 	c.pass(900 * time.Millisecond)
 	a := c.reserve(7, 100*time.Millisecond)
-	require.True(t, a.ok, "they come with the second that begins in 100 ms")
-	assert.Equal(t, 100*time.Millisecond, a.delay())
+	require.True(t, a.OK, "they come with the second that begins in 100 ms")
+	assert.Equal(t, 100*time.Millisecond, a.Delay())
 
 	got := c.lean(1)
 	require.Len(t, got.numbers, 4)
@@ -188,13 +188,13 @@ func TestAWaitByASlowClockIsAsLongAsItHasToBe(t *testing.T) {
 func TestASecondBlockMakesNoTokens(t *testing.T) {
 	t.Parallel()
 	c := newCase(t, PerSecond(1).WithBurst(10))
-	require.True(t, c.take(10).ok)
+	require.True(t, c.take(10).OK)
 	c.block(100 * time.Second)
-	require.True(t, c.charge(1).ok) // the bucket as of the block's end: 1 is missing
+	require.True(t, c.charge(1).OK) // the bucket as of the block's end: 1 is missing
 	c.block(2 * time.Second)
 	c.pass(3 * time.Second)
 	assert.LessOrEqual(t, c.take(1).decision(1).Remaining, int64(2), "3 s have brought 3 tokens, of which one was charged")
-	assert.False(t, c.take(4).ok)
+	assert.False(t, c.take(4).OK)
 }
 
 // A block of a full bucket leaves no fraction of a unit in its state.
@@ -205,7 +205,7 @@ func TestABlockByASlowClockLeavesWholeNumbers(t *testing.T) {
 	c.block(200 * time.Millisecond)
 	c.pass(200*time.Millisecond + 500*time.Microsecond) // over, but the key is still there
 	a := c.take(1)
-	require.True(t, a.ok)
+	require.True(t, a.OK)
 	assert.Zero(t, a.AsOf%c.r.Unit, "as of %d", a.AsOf)
 }
 
@@ -214,16 +214,16 @@ func TestABlockByASlowClockLeavesWholeNumbers(t *testing.T) {
 func TestNoReservationOfMoreThanTheBurst(t *testing.T) {
 	t.Parallel()
 	c := newCase(t, PerSecond(1).WithBurst(5))
-	assert.False(t, c.reserve(6, forever).ok)
-	assert.True(t, c.charge(6).ok, "a charge is for what was used already")
+	assert.False(t, c.reserve(6, Forever).OK)
+	assert.True(t, c.charge(6).OK, "a charge is for what was used already")
 }
 
 // A debt that is as large as it can be is still counted exactly.
 func TestTheLargestDebt(t *testing.T) {
 	t.Parallel()
 	c := newCase(t, Every(7, 1_000_000_007).WithBurst(4_000_000))
-	require.True(t, c.charge(c.r.Burst+c.r.Debt).ok)
-	require.False(t, c.charge(1).ok)
+	require.True(t, c.charge(c.r.Burst+c.r.Debt).OK)
+	require.False(t, c.charge(1).OK)
 	a := c.take(1)
 	assert.Equal(t, (c.r.Burst+c.r.Debt)*c.r.PerToken, a.Missing)
 	c.pass(time.Microsecond)
@@ -236,18 +236,18 @@ func TestTravellingRulesShareABucket(t *testing.T) {
 	t.Parallel()
 	c := newCase(t, PerSecond(2).WithBurst(10))
 	stored := c.r
-	require.True(t, c.take(4).ok)
+	require.True(t, c.take(4).OK)
 	c.pass(200 * time.Millisecond) // 3.6 are missing
 	own, err := travelling(PerMinute(7))
 	require.NoError(t, err)
 	c.r = own
 	c.pass(-200 * time.Millisecond)
-	assert.EqualValues(t, 4*own.PerToken, c.decide(ask{Want: bucket.Want{N: 1, Kind: bucket.Peek}}).Missing)
-	assert.True(t, c.take(3).ok)
-	assert.False(t, c.take(1).ok)
+	assert.EqualValues(t, 4*own.PerToken, c.decide(Ask{Want: bucket.Want{N: 1, Kind: bucket.Peek}}).Missing)
+	assert.True(t, c.take(3).OK)
+	assert.False(t, c.take(1).OK)
 	c.r = stored
 	a := c.take(1)
-	assert.True(t, a.ok)
+	assert.True(t, a.OK)
 	assert.EqualValues(t, 8*stored.PerToken, a.Missing)
 }
 
@@ -258,7 +258,7 @@ func (c *bucketCase) takes(n int64) bool {
 	got := c.lean(n)
 	switch {
 	case got.text == "nil":
-		return c.take(n).ok
+		return c.take(n).OK
 	case got.numbers == nil: // the state
 		return true
 	}
@@ -306,11 +306,11 @@ func TestAClockThatGoesBackTwiceGrantsNothingTwice(t *testing.T) {
 			if one.block > 0 {
 				c.block(one.block)
 			}
-			a := c.reserve(one.reserved, forever)
-			require.True(t, a.ok)
+			a := c.reserve(one.reserved, Forever)
+			require.True(t, a.OK)
 			c.pass(-200 * time.Millisecond)
 			require.False(t, c.takes(10), "moves the bucket to the clock")
-			c.pass(a.delay() + 200*time.Millisecond)
+			c.pass(a.Delay() + 200*time.Millisecond)
 			assert.False(t, c.takes(10+2-one.reserved+1), "more than the burst and 200 ms within 200 ms")
 		})
 	}

@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type exchange struct {
 // member is one of the buckets of an exchange.
 type member struct {
 	*bucket.Rule
-	core   *core
+	core   *Core
 	state  string
 	credit int64 // ticks
 	owed   int64 // the most tokens of debt, 0 if nothing may be owed
@@ -39,7 +39,7 @@ type member struct {
 
 // run is neighbours in a batch that want the same.
 type run struct {
-	*ask
+	*Ask
 	calls int64 // or what such a call would be: an ask for up to some counts as so many
 	wait  int64 // µs
 	k     int64 // how many were granted
@@ -48,11 +48,11 @@ type run struct {
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 // newExchange is about the buckets of an ask, by its rules.
-func newExchange(first *ask) *exchange {
+func newExchange(first *Ask) *exchange {
 	x := exchanges.Get().(*exchange)
-	for i := range first.members() {
-		p := first.of(i)
-		x.members = append(x.members, member{Rule: p.r, core: p.core, state: p.state})
+	for i := range first.Members() {
+		p := first.Of(i)
+		x.members = append(x.members, member{Rule: p.Rule, core: p.core, state: p.state})
 	}
 	return x
 }
@@ -80,30 +80,30 @@ func (x *exchange) load(b batch, now time.Duration) {
 		x.add(&c.Ask, now, barred)
 	}
 	if x.extra > 0 && !barred {
-		x.runs = append(x.runs, run{ask: &oneMore, calls: x.extra, wait: ifNoneRefused})
+		x.runs = append(x.runs, run{Ask: &oneMore, calls: x.extra, wait: ifNoneRefused})
 	}
 }
 
-var oneMore = ask{Want: bucket.Want{N: 1}}
+var oneMore = Ask{Want: bucket.Want{N: 1}}
 
 // ifNoneRefused is the wait of tokens that are only to be taken along.
 const ifNoneRefused = -2
 
-func (x *exchange) add(a *ask, now time.Duration, barred bool) {
+func (x *exchange) add(a *Ask, now time.Duration, barred bool) {
 	for i := range x.members {
-		m, p := &x.members[i], a.of(i)
+		m, p := &x.members[i], a.Of(i)
 		if a.Kind == bucket.Refund {
-			m.credit = min(bucket.Exact-1, m.credit+m.Ticks(p.n))
+			m.credit = min(bucket.Exact-1, m.credit+m.Ticks(p.N))
 		}
 		m.owed = max(m.owed, p.debt)
 	}
-	x.extra = max(x.extra, a.extra)
+	x.extra = max(x.extra, a.Extra)
 	switch last := len(x.runs) - 1; {
 	case !a.Counts() || barred:
 	case last >= 0 && x.runs[last].alike(a) && x.runs[last].calls+a.Requests() < bucket.Exact:
 		x.runs[last].calls += a.Requests()
 	default:
-		x.runs = append(x.runs, run{ask: a, calls: a.Requests(), wait: a.Wait(now)})
+		x.runs = append(x.runs, run{Ask: a, calls: a.Requests(), wait: a.Wait(now)})
 	}
 }
 
@@ -140,7 +140,7 @@ func (x *exchange) take(e *engine.Engine) (done bool, err error) {
 	case answer.IsString():
 		text, err := answer.ToString()
 		if err != nil || len(text) != 4*bucket.Width {
-			return false, fmt.Errorf("take.lua said %q: %w", text, errors.Join(err, ErrUnknown))
+			return false, fmt.Errorf("take.lua said %q: %w", text, errors.Join(err, engine.ErrUnknown))
 		}
 		m.q, m.t = bucket.Unpack(text, 2)*m.PerToken+bucket.Unpack(text, 3), bucket.Unpack(text, 1)
 		x.now, only.k = m.t, only.calls
@@ -148,7 +148,7 @@ func (x *exchange) take(e *engine.Engine) (done bool, err error) {
 	}
 	numbers, err := answer.AsIntSlice()
 	if err != nil || len(numbers) != 4 {
-		return false, fmt.Errorf("take.lua said %v: %w", numbers, errors.Join(err, ErrUnknown))
+		return false, fmt.Errorf("take.lua said %v: %w", numbers, errors.Join(err, engine.ErrUnknown))
 	}
 	m.q, m.t, x.now, only.k = numbers[0], numbers[1], numbers[2], numbers[3]
 	return true, nil
@@ -166,7 +166,7 @@ func (x *exchange) decide(e *engine.Engine) error {
 	case err == nil && len(numbers) == 1:
 		return errStale
 	case err != nil || len(numbers) != 1+3*len(x.keys)+len(x.runs):
-		return fmt.Errorf("decide.lua said %v: %w", numbers, errors.Join(err, ErrUnknown))
+		return fmt.Errorf("decide.lua said %v: %w", numbers, errors.Join(err, engine.ErrUnknown))
 	}
 	x.read(numbers)
 	return nil
@@ -185,7 +185,7 @@ func (x *exchange) argue() {
 		x.args = append(x.args, bucket.Decimal(one.calls), bucket.Decimal(one.wait))
 		for j := range x.members {
 			if m := &x.members[j]; !m.Settled() {
-				x.args = append(x.args, cost(m.Rule, one.Kind, one.of(j).n))
+				x.args = append(x.args, cost(m.Rule, one.Kind, one.Of(j).N))
 			}
 		}
 	}
@@ -270,9 +270,9 @@ func (x *exchange) deal(b batch) {
 			served += c.Ask.Requests()
 		}
 		c.Answer = x.answer(&c.Ask, granted)
-		c.Answer.together = len(b)
-		if c.Ask.extra > 0 {
-			c.Answer.extra, extra = extra, 0
+		c.Answer.Together = len(b)
+		if c.Ask.Extra > 0 {
+			c.Answer.Extra, extra = extra, 0
 		}
 	}
 }
@@ -282,20 +282,20 @@ func (x *exchange) rewind() {
 	for i := range x.members {
 		m := &x.members[i]
 		for j := range x.runs {
-			m.q -= x.runs[j].k * m.Ticks(x.runs[j].of(i).n)
+			m.q -= x.runs[j].k * m.Ticks(x.runs[j].Of(i).N)
 		}
 	}
 }
 
 // answer is that of one call, after those before it, of whose requests so many
 // were granted.
-func (x *exchange) answer(a *ask, granted int64) (got answer) {
-	if a.all != nil {
-		got.all = make([]bucket.State, len(a.all))
+func (x *exchange) answer(a *Ask, granted int64) (got Answer) {
+	if a.All != nil {
+		got.all = make([]bucket.State, len(a.All))
 	}
 	there := true
 	for i := range x.members {
-		m, b, n := &x.members[i], got.of(i), a.of(i).n
+		m, b, n := &x.members[i], got.Of(i), a.Of(i).N
 		if m.Settled() {
 			*b, there = bucket.State{Rule: m.Rule}, there && m.Unlimited()
 			continue
@@ -305,8 +305,8 @@ func (x *exchange) answer(a *ask, granted int64) (got answer) {
 		*b = bucket.State{Rule: m.Rule, Missing: max(0, m.q), AsOf: m.t, Late: m.t - x.now, Block: max(0, m.block-x.now)}
 		there = there && m.q+m.Ticks(n) <= m.Full && b.Block == 0
 	}
-	got.State = *got.of(0)
-	got.taken = granted
-	got.ok = granted > 0 || a.Kind == bucket.Refund || a.Kind == bucket.Peek && there
+	got.State = *got.Of(0)
+	got.Taken = granted
+	got.OK = granted > 0 || a.Kind == bucket.Refund || a.Kind == bucket.Peek && there
 	return got
 }

@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/standby"
 )
 
@@ -17,13 +18,13 @@ import (
 // staleAfter it is used while it is asked for again.
 const (
 	freshFor   = 500 * time.Millisecond
-	staleAfter = time.Second
+	StaleAfter = time.Second
 )
 
-// core is what all handles on one limiter share.
-type core struct {
+// Core is what all handles on one limiter share.
+type Core struct {
 	*hub
-	name   string // mapped
+	Name   string // mapped
 	cached atomic.Pointer[cachedRule]
 	early  atomic.Bool // somebody asks again before the rule is too old
 	mute   atomic.Bool // nobody answered who was asked for it
@@ -31,7 +32,7 @@ type core struct {
 	mu      sync.Mutex
 	reading *reading // under way
 
-	breaker standby.Breaker
+	Breaker standby.Breaker
 }
 
 // cachedRule is what the server said of the rule, between two times of the
@@ -42,17 +43,17 @@ type cachedRule struct {
 	change          bool // this process changed it
 }
 
-// rule is the rule in force, as of a second ago at the most, or for as long as
+// Rule is the rule in force, as of a second ago at the most, or for as long as
 // nobody answers who is asked for it.
-func (c *core) rule(ctx context.Context) (*bucket.Rule, error) {
+func (c *Core) Rule(ctx context.Context) (*bucket.Rule, error) {
 	known := c.cached.Load()
 	if known == nil || known.Rule == nil {
 		return c.ask(ctx)
 	}
-	switch age := c.e.Mono() - known.asked; {
+	switch age := c.Engine.Mono() - known.asked; {
 	case age < freshFor:
 		return known.Rule, nil
-	case age < staleAfter:
+	case age < StaleAfter:
 		return c.renewed(ctx, known.Rule), nil
 	}
 	return c.orKnown(ctx, known.Rule)
@@ -61,7 +62,7 @@ func (c *core) rule(ctx context.Context) (*bucket.Rule, error) {
 // renewed has one caller ask again, before its own request and not beside it:
 // rueidis serves calls that come one by one at less cost. The others go on by
 // the rule that is known, and so does this one if nobody answers.
-func (c *core) renewed(ctx context.Context, known *bucket.Rule) *bucket.Rule {
+func (c *Core) renewed(ctx context.Context, known *bucket.Rule) *bucket.Rule {
 	if !c.early.CompareAndSwap(false, true) {
 		return known
 	}
@@ -72,10 +73,10 @@ func (c *core) renewed(ctx context.Context, known *bucket.Rule) *bucket.Rule {
 	return known
 }
 
-// refresh reads the rule, in one bounded exchange.
-func (c *core) refresh() (*bucket.Rule, error) {
-	asked := c.e.Now().Mono
-	answer, err := c.e.Run(context.Background(), ruleReadScript, []string{c.name}, nil)
+// Refresh reads the rule, in one bounded exchange.
+func (c *Core) Refresh() (*bucket.Rule, error) {
+	asked := c.Engine.Now().Mono
+	answer, err := c.Engine.Run(context.Background(), ruleReadScript, []string{c.Name}, nil)
 	if err == nil && answer.Nil {
 		err = ErrNoRate
 	}
@@ -91,40 +92,40 @@ func (c *core) refresh() (*bucket.Rule, error) {
 
 // forget drops the rule if the server said that it is no longer there. While
 // nobody answers, it is used until it is too old.
-func (c *core) forget(err error, asked time.Duration) (*bucket.Rule, error) {
+func (c *Core) forget(err error, asked time.Duration) (*bucket.Rule, error) {
 	err = told(err)
 	if errors.Is(err, ErrNoRate) || errors.Is(err, ErrOtherAlgorithm) {
-		c.remember(nil, asked, c.e.Now().Mono)
+		c.remember(nil, asked, c.Engine.Now().Mono)
 	}
 	return nil, err
 }
 
 // keep remembers a rule. One that has not changed stays the same pointer, so
 // that calls made by it are of one kind.
-func (c *core) keep(text string, asked time.Duration) (*bucket.Rule, error) {
+func (c *Core) keep(text string, asked time.Duration) (*bucket.Rule, error) {
 	if old := c.cached.Load(); old != nil && old.Rule != nil && old.Stored == text {
-		c.remember(old.Rule, asked, c.e.Now().Mono)
+		c.remember(old.Rule, asked, c.Engine.Now().Mono)
 		return old.Rule, nil
 	}
 	r, err := parseRule(text)
 	if err != nil {
 		return c.forget(err, asked)
 	}
-	c.remember(r, asked, c.e.Now().Mono)
+	c.remember(r, asked, c.Engine.Now().Mono)
 	return r, nil
 }
 
 // remember keeps a rule that was read, unless a newer one is known.
-func (c *core) remember(r *bucket.Rule, asked, answered time.Duration) {
+func (c *Core) remember(r *bucket.Rule, asked, answered time.Duration) {
 	c.heard(&cachedRule{r, asked, answered, false})
 }
 
-// changed keeps a rule that this process has set, as remember does.
-func (c *core) changed(r *bucket.Rule, asked, answered time.Duration) {
+// Changed keeps a rule that this process has set, as remember does.
+func (c *Core) Changed(r *bucket.Rule, asked, answered time.Duration) {
 	c.heard(&cachedRule{r, asked, answered, true})
 }
 
-func (c *core) heard(next *cachedRule) {
+func (c *Core) heard(next *cachedRule) {
 	for {
 		old := c.cached.Load()
 		if c.cached.CompareAndSwap(old, old.or(next)) {
@@ -172,6 +173,23 @@ func (old *cachedRule) order() time.Duration {
 	return old.asked
 }
 
+// Tell tells the observer, if there is one who wants to hear of decisions.
+func (c *Core) Tell(ctx context.Context, d engine.Decision) {
+	d.Limiter = c.Name
+	c.Engine.Decided(ctx, d)
+}
+
+// What the server says about a name.
+var (
+	ErrNoRate         = errors.New("no rate was set")
+	ErrOtherAlgorithm = errors.New("the name is used by another algorithm or object")
+)
+
+// Said reports whether err is something that the server has said about a rule.
+func Said(err error) bool {
+	return errors.Is(err, ErrNoRate) || errors.Is(err, ErrOtherAlgorithm) || errors.Is(err, engine.ErrOption)
+}
+
 // told is the server's error in words of this package.
 func told(err error) error {
 	if err != nil && strings.Contains(err.Error(), "WRONGTYPE") {
@@ -187,7 +205,7 @@ func parseRule(text string) (*bucket.Rule, error) {
 	case errors.Is(err, bucket.ErrFormat):
 		return nil, ErrOtherAlgorithm
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrOption, err)
+		return nil, fmt.Errorf("%w: %w", engine.ErrOption, err)
 	}
 	return r, nil
 }

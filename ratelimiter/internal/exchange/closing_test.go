@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"context"
@@ -11,17 +11,18 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// Whoever is told ErrClosed alone may ask elsewhere: nothing was sent.
+// Whoever is told engine.ErrClosed alone may ask elsewhere: nothing was sent.
 func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 	t.Parallel()
 	asks := func(kinds ...bucket.Kind) func(r *bucket.Rule) batch {
 		return func(r *bucket.Rule) (b batch) {
 			for _, k := range kinds {
-				b = append(b, &call{Ask: ask{Want: bucket.Want{Rule: r, N: 1, Kind: k}}})
+				b = append(b, &call{Ask: Ask{Want: bucket.Want{Rule: r, N: 1, Kind: k}}})
 			}
 			return b
 		}
@@ -31,9 +32,9 @@ func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 		sent  []string
 		errs  []error
 	}{
-		"takes":   {asks(bucket.Take, bucket.Take), nil, []error{ErrClosed}},
+		"takes":   {asks(bucket.Take, bucket.Take), nil, []error{engine.ErrClosed}},
 		"refunds": {asks(bucket.Refund, bucket.Refund), []string{"decide.lua"}, nil},
-		"both":    {asks(bucket.Take, bucket.Refund), []string{"decide.lua"}, []error{ErrUnknown, ErrClosed}},
+		"both":    {asks(bucket.Take, bucket.Refund), []string{"decide.lua"}, []error{engine.ErrUnknown, engine.ErrClosed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,14 +44,12 @@ func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 			r := redistest.RecordScripts(t, client)
 			e, err := engine.New(t.Context(), r, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 			require.NoError(t, err)
-			l := New(e, "orders")
-			_, _, err = l.TrySetRate(t.Context(), PerHour(10))
-			require.NoError(t, err)
-			known, err := l.core.rule(t.Context())
-			require.NoError(t, err)
-			taken, err := l.Take(t.Context(), 5)
-			require.NoError(t, err)
-			require.EqualValues(t, 5, taken.Remaining)
+			limiter := HubOf(e).Core("orders")
+			state := keys.Bucket("orders")
+			known := limiter.rated(t, PerHour(10))
+			taken := batchOf(Ask{Want: bucket.Want{Rule: known, N: 5}})
+			require.NoError(t, limiter.send(state, on(limiter, state, taken)))
+			require.EqualValues(t, 5, taken[0].Answer.Remaining())
 			busy := make(chan struct{})
 			require.True(t, e.Spawn(func() { <-busy })) // so that Close has begun, and has not ended
 			closed := make(chan error, 1)
@@ -58,12 +57,12 @@ func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 			<-e.Closing()
 			r.Take()
 
-			err = l.core.send(l.state, on(l.core, l.state, c.batch(known)))
+			err = limiter.send(state, on(limiter, state, c.batch(known)))
 			for _, want := range c.errs {
 				assert.ErrorIs(t, err, want)
 			}
 			if len(c.errs) < 2 {
-				assert.NotErrorIs(t, err, ErrUnknown)
+				assert.NotErrorIs(t, err, engine.ErrUnknown)
 			}
 			if c.errs == nil {
 				assert.NoError(t, err)

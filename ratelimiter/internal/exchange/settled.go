@@ -1,11 +1,11 @@
-package ratelimiter
+package exchange
 
 import "github.com/rueidisson/rueidisson/internal/bucket"
 
-// settle is the answer of a rule that decides by itself.
-func (a *ask) settle() answer {
+// Settle is the answer of a rule that decides by itself.
+func (a *Ask) Settle() Answer {
 	taken := a.Settled()
-	return answer{State: bucket.State{Rule: a.Rule}, ok: taken > 0, taken: taken}
+	return Answer{State: bucket.State{Rule: a.Rule}, OK: taken > 0, Taken: taken}
 }
 
 // barred reports whether a member grants nothing.

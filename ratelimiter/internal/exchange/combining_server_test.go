@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"context"
@@ -21,23 +21,30 @@ import (
 func slowly(burst int64) Rate { return Rate{N: 1, Per: 30 * 24 * time.Hour, Burst: burst} }
 
 // coreOn is a limiter whose batches the test makes itself.
-func coreOn(t *testing.T, c rueidis.Client, r Rate) (*core, *bucket.Rule) {
+func coreOn(t *testing.T, c rueidis.Client, r Rate) (*Core, *bucket.Rule) {
 	t.Helper()
 	e, err := engine.New(t.Context(), c, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	l := New(e, redistest.Name(t))
-	_, _, err = l.TrySetRate(t.Context(), r)
+	limiter := HubOf(e).Core(redistest.Name(t))
+	return limiter, limiter.rated(t, r)
+}
+
+// rated stores a rate.
+func (c *Core) rated(t testing.TB, rate Rate) *bucket.Rule {
+	t.Helper()
+	r, err := resolve(rate)
 	require.NoError(t, err)
-	stored, err := l.core.rule(t.Context())
+	require.NoError(t, c.Set(t.Context(), Setting{Rule: r}))
+	stored, err := c.Rule(t.Context())
 	require.NoError(t, err)
-	return l.core, stored
+	return stored
 }
 
 // on is a batch about a bucket.
-func on(c *core, state string, b batch) batch {
+func on(c *Core, state string, b batch) batch {
 	for _, one := range b {
-		one.Ask.core, one.Ask.state = c, state
+		one.Ask.Core, one.Ask.State = c, state
 	}
 	return b
 }
@@ -48,7 +55,7 @@ func TestABatchGetsTheAnswersOfItsCalls(t *testing.T) {
 	t.Parallel()
 	c, r := coreOn(t, redistest.Shared(t).Client(t), slowly(20))
 	rnd := rand.New(rand.NewPCG(3, 4))
-	one, many := keys.BucketOf(c.name, "together"), keys.BucketOf(c.name, "alone")
+	one, many := keys.BucketOf(c.Name, "together"), keys.BucketOf(c.Name, "alone")
 	granted, refused := 0, 0
 	rounds := redistest.Count(t, 45, 1_500)
 	for round := range rounds {
@@ -66,9 +73,9 @@ func TestABatchGetsTheAnswersOfItsCalls(t *testing.T) {
 			}
 			alone := batchOf(mine.Ask)
 			require.NoError(t, c.send(many, on(c, many, alone)))
-			require.Equal(t, alone[0].Answer.ok, mine.Answer.ok, "round %d, call %d of %d: %+v", round, i, len(b), mine.Ask)
+			require.Equal(t, alone[0].Answer.OK, mine.Answer.OK, "round %d, call %d of %d: %+v", round, i, len(b), mine.Ask)
 			require.Equal(t, alone[0].Answer.decision(1).Remaining, mine.Answer.decision(1).Remaining, "round %d, call %d of %d: %+v", round, i, len(b), mine.Ask)
-			if mine.Answer.ok {
+			if mine.Answer.OK {
 				granted++
 			} else {
 				refused++
@@ -81,10 +88,10 @@ func TestABatchGetsTheAnswersOfItsCalls(t *testing.T) {
 
 // waitingAtTheFront lets reservations wait for nothing or for ever: a wait in
 // between would depend on when it is sent.
-func waitingAtTheFront(c *core, b batch) batch {
+func waitingAtTheFront(c *Core, b batch) batch {
 	for _, one := range b {
 		if one.Ask.Kind == bucket.Reserve && one.Ask.Until > 0 {
-			one.Ask.Until = forever
+			one.Ask.Until = Forever
 		}
 	}
 	return b
@@ -104,9 +111,9 @@ func TestFiveOneOneWithThreeLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, r := coreOn(t, client(t), slowly(10))
-			key := keys.BucketOf(c.name, "u")
-			require.NoError(t, c.send(key, on(c, key, batchOf(ask{Want: bucket.Want{Rule: r, N: 7}}))))
-			b := batchOf(ask{Want: bucket.Want{Rule: r, N: 5}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1}})
+			key := keys.BucketOf(c.Name, "u")
+			require.NoError(t, c.send(key, on(c, key, batchOf(Ask{Want: bucket.Want{Rule: r, N: 7}}))))
+			b := batchOf(Ask{Want: bucket.Want{Rule: r, N: 5}}, Ask{Want: bucket.Want{Rule: r, N: 1}}, Ask{Want: bucket.Want{Rule: r, N: 1}})
 			require.NoError(t, c.send(key, on(c, key, b)))
 			var allowed []bool
 			var remaining []int64
@@ -124,18 +131,17 @@ func TestFiveOneOneWithThreeLeft(t *testing.T) {
 func TestABatchOfAnOldRuleIsDecidedByTheNewOne(t *testing.T) {
 	t.Parallel()
 	c, old := coreOn(t, redistest.Shared(t).Client(t), slowly(10))
-	key := keys.BucketOf(c.name, "u")
-	l := New(c.e, c.name)
-	require.NoError(t, l.SetRate(t.Context(), slowly(4)))
-	fresh, err := c.rule(t.Context())
+	key := keys.BucketOf(c.Name, "u")
+	c.rated(t, slowly(4))
+	fresh, err := c.Rule(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, c.send(key, on(c, key, batchOf(ask{Want: bucket.Want{Rule: fresh, N: 1}}))))
-	b := batchOf(ask{Want: bucket.Want{Rule: old, N: 2}}, ask{Want: bucket.Want{Rule: old, N: 2}}, ask{Want: bucket.Want{Rule: old, N: 1}}, ask{Want: bucket.Want{Rule: old, N: 5, Kind: bucket.Reserve, Until: forever, Debt: old.Debt}})
+	require.NoError(t, c.send(key, on(c, key, batchOf(Ask{Want: bucket.Want{Rule: fresh, N: 1}}))))
+	b := batchOf(Ask{Want: bucket.Want{Rule: old, N: 2}}, Ask{Want: bucket.Want{Rule: old, N: 2}}, Ask{Want: bucket.Want{Rule: old, N: 1}}, Ask{Want: bucket.Want{Rule: old, N: 5, Kind: bucket.Reserve, Until: Forever, Debt: old.Debt}})
 	require.NoError(t, c.send(key, on(c, key, b)))
 	var allowed []bool
 	for _, one := range b {
 		require.Equal(t, fresh.Rate, one.Answer.Rule.Rate)
-		allowed = append(allowed, one.Answer.ok)
+		allowed = append(allowed, one.Answer.OK)
 	}
 	assert.Equal(t, []bool{true, false, true, false}, allowed, "the last asks for more than the new burst")
 }

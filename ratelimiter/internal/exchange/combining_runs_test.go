@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"math/rand/v2"
@@ -18,7 +18,7 @@ func ruleOf(t testing.TB, r Rate, generation int64) *bucket.Rule {
 	return out.Identify(generation, generation)
 }
 
-func batchOf(asks ...ask) (b batch) {
+func batchOf(asks ...Ask) (b batch) {
 	for _, a := range asks {
 		b = append(b, &call{Ask: a})
 	}
@@ -37,37 +37,37 @@ func exchangeOf(r *bucket.Rule, b batch, now time.Duration) *exchange {
 func TestWhatGoesOutTogether(t *testing.T) {
 	t.Parallel()
 	r, other := ruleOf(t, PerHour(10), 1), ruleOf(t, PerHour(20), 2)
-	one := func(n int64) ask { return ask{Want: bucket.Want{Rule: r, N: n}} }
-	distinct := func(n int) (asks []ask) {
+	one := func(n int64) Ask { return Ask{Want: bucket.Want{Rule: r, N: n}} }
+	distinct := func(n int) (asks []Ask) {
 		for i := range n {
 			asks = append(asks, one(int64(i+1)))
 		}
 		return asks
 	}
-	same := func(n int, a ask) (asks []ask) {
+	same := func(n int, a Ask) (asks []Ask) {
 		for range n {
 			asks = append(asks, a)
 		}
 		return asks
 	}
 	for name, of := range map[string]struct {
-		asks []ask
+		asks []Ask
 		want int
 	}{
-		"one":                          {[]ask{one(1)}, 1},
+		"one":                          {[]Ask{one(1)}, 1},
 		"a thousand equal ones":        {same(1000, one(1)), 1000},
 		"128 different ones":           {distinct(128), 128},
 		"129 different ones":           {distinct(129), 128},
 		"the 129th is like the 128th":  {append(distinct(128), same(5, one(128))...), 133},
 		"the 129th is like the first":  {append(distinct(128), one(1)), 128},
-		"another rule":                 {[]ask{one(1), one(1), {Want: bucket.Want{Rule: other, N: 1}}, one(1)}, 2},
-		"another rule, to look":        {[]ask{one(1), {Want: bucket.Want{Rule: other, N: 1, Kind: bucket.Peek}}}, 1},
-		"refunds and looks are no run": {append(append(distinct(128), same(9, ask{Want: bucket.Want{Rule: r, N: 7, Kind: bucket.Refund}})...), same(9, ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}})...), 146},
-		"refunds alone":                {same(100, ask{Want: bucket.Want{Rule: r, N: 7, Kind: bucket.Refund}}), 100},
-		"a look between equal ones":    {append(distinct(127), one(128), ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}}, one(128)), 130},
-		"one bound of debt":            {[]ask{one(1), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 5}}, one(2), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Reserve, Debt: 5}}}, 4},
-		"two bounds of debt":           {[]ask{one(1), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 5}}, one(2), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 6}}}, 3},
-		"different kinds":              {[]ask{one(1), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 5}}, {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Reserve, Debt: 5, Until: 3}}, {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Reserve, Debt: 5, Until: 4}}}, 4},
+		"another rule":                 {[]Ask{one(1), one(1), {Want: bucket.Want{Rule: other, N: 1}}, one(1)}, 2},
+		"another rule, to look":        {[]Ask{one(1), {Want: bucket.Want{Rule: other, N: 1, Kind: bucket.Peek}}}, 1},
+		"refunds and looks are no run": {append(append(distinct(128), same(9, Ask{Want: bucket.Want{Rule: r, N: 7, Kind: bucket.Refund}})...), same(9, Ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}})...), 146},
+		"refunds alone":                {same(100, Ask{Want: bucket.Want{Rule: r, N: 7, Kind: bucket.Refund}}), 100},
+		"a look between equal ones":    {append(distinct(127), one(128), Ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}}, one(128)), 130},
+		"one bound of debt":            {[]Ask{one(1), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 5}}, one(2), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Reserve, Debt: 5}}}, 4},
+		"two bounds of debt":           {[]Ask{one(1), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 5}}, one(2), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 6}}}, 3},
+		"different kinds":              {[]Ask{one(1), {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Charge, Debt: 5}}, {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Reserve, Debt: 5, Until: 3}}, {Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Reserve, Debt: 5, Until: 4}}}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,9 +83,9 @@ func TestRunsAreNeighboursThatWantTheSame(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
 	x := exchangeOf(r, batchOf(
-		ask{Want: bucket.Want{Rule: r, N: 5}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 3, Kind: bucket.Refund}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}},
-		ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 5}}, ask{Want: bucket.Want{Rule: r, N: 5, Kind: bucket.Charge, Debt: 9}}, ask{Want: bucket.Want{Rule: r, N: 2, Kind: bucket.Refund}},
-		ask{Want: bucket.Want{Rule: r, N: 5, Kind: bucket.Reserve, Debt: 9, Until: forever}}, ask{Want: bucket.Want{Rule: r, N: 5, Kind: bucket.Reserve, Debt: 9, Until: 7 * time.Microsecond}},
+		Ask{Want: bucket.Want{Rule: r, N: 5}}, Ask{Want: bucket.Want{Rule: r, N: 1}}, Ask{Want: bucket.Want{Rule: r, N: 3, Kind: bucket.Refund}}, Ask{Want: bucket.Want{Rule: r, N: 1}}, Ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}},
+		Ask{Want: bucket.Want{Rule: r, N: 1}}, Ask{Want: bucket.Want{Rule: r, N: 5}}, Ask{Want: bucket.Want{Rule: r, N: 5, Kind: bucket.Charge, Debt: 9}}, Ask{Want: bucket.Want{Rule: r, N: 2, Kind: bucket.Refund}},
+		Ask{Want: bucket.Want{Rule: r, N: 5, Kind: bucket.Reserve, Debt: 9, Until: Forever}}, Ask{Want: bucket.Want{Rule: r, N: 5, Kind: bucket.Reserve, Debt: 9, Until: 7 * time.Microsecond}},
 	), 3*time.Microsecond)
 	type seen struct {
 		n, calls, wait int64
@@ -101,10 +101,10 @@ func TestRunsAreNeighboursThatWantTheSame(t *testing.T) {
 	assert.Equal(t, 5*r.PerToken, x.members[0].credit)
 	assert.EqualValues(t, 9, x.members[0].owed)
 	assert.False(t, x.lean())
-	assert.True(t, exchangeOf(r, batchOf(ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1}}), 0).lean())
-	assert.False(t, exchangeOf(r, batchOf(ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Refund}}), 0).lean())
-	assert.False(t, exchangeOf(r, batchOf(ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}}), 0).lean())
-	assert.False(t, exchangeOf(r, batchOf(ask{Want: bucket.Want{Rule: r, N: 1}, extra: 2}), 0).lean())
+	assert.True(t, exchangeOf(r, batchOf(Ask{Want: bucket.Want{Rule: r, N: 1}}, Ask{Want: bucket.Want{Rule: r, N: 1}}), 0).lean())
+	assert.False(t, exchangeOf(r, batchOf(Ask{Want: bucket.Want{Rule: r, N: 1}}, Ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Refund}}), 0).lean())
+	assert.False(t, exchangeOf(r, batchOf(Ask{Want: bucket.Want{Rule: r, N: 1, Kind: bucket.Peek}}), 0).lean())
+	assert.False(t, exchangeOf(r, batchOf(Ask{Want: bucket.Want{Rule: r, N: 1}, Extra: 2}), 0).lean())
 }
 
 // serve is the server: what decide.lua does to a bucket that nothing refills.
@@ -140,7 +140,7 @@ func serve(x *exchange, q int64, now int64) (after int64) {
 func TestABatchIsDecidedAsOneByOne(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
-	b := batchOf(ask{Want: bucket.Want{Rule: r, N: 5}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1}})
+	b := batchOf(Ask{Want: bucket.Want{Rule: r, N: 5}}, Ask{Want: bucket.Want{Rule: r, N: 1}}, Ask{Want: bucket.Want{Rule: r, N: 1}})
 	x := exchangeOf(r, b, 0)
 	serve(x, r.Ticks(7), 0)
 	x.deal(b)
@@ -172,9 +172,9 @@ func TestRandomBatchesAreDecidedAsOneByOne(t *testing.T) {
 		for i, c := range b {
 			want := answerOne(r, c.Ask, &check)
 			if c.Ask.Counts() {
-				require.Equal(t, want, c.Answer.taken, "call %d of %d: %+v", i, len(b), c.Ask)
+				require.Equal(t, want, c.Answer.Taken, "call %d of %d: %+v", i, len(b), c.Ask)
 			}
-			require.Equal(t, want > 0, c.Answer.ok, "call %d of %d: %+v", i, len(b), c.Ask)
+			require.Equal(t, want > 0, c.Answer.OK, "call %d of %d: %+v", i, len(b), c.Ask)
 			require.Equal(t, check, c.Answer.Missing, "call %d of %d: %+v", i, len(b), c.Ask)
 		}
 		require.Equal(t, after, check, "the last call knows the bucket as it was left")
@@ -182,9 +182,9 @@ func TestRandomBatchesAreDecidedAsOneByOne(t *testing.T) {
 }
 
 func randomBatch(rnd *rand.Rand, r *bucket.Rule) batch {
-	var asks []ask
+	var asks []Ask
 	for range 1 + rnd.IntN(50) {
-		a := ask{Want: bucket.Want{Rule: r, N: 1 + rnd.Int64N(4), Kind: bucket.Kind(rnd.IntN(5))}}
+		a := Ask{Want: bucket.Want{Rule: r, N: 1 + rnd.Int64N(4), Kind: bucket.Kind(rnd.IntN(5))}}
 		if a.Kind == bucket.Reserve {
 			a.Until = time.Duration(rnd.IntN(3)) * 3 * time.Minute
 		}
@@ -202,7 +202,7 @@ func randomBatch(rnd *rand.Rand, r *bucket.Rule) batch {
 }
 
 // answerOne is one call alone, of which q is the bucket.
-func answerOne(r *bucket.Rule, a ask, q *int64) int64 {
+func answerOne(r *bucket.Rule, a Ask, q *int64) int64 {
 	alone := exchangeOf(r, batchOf(a), 0)
 	switch a.Kind {
 	case bucket.Refund:
@@ -223,7 +223,7 @@ func answerOne(r *bucket.Rule, a ask, q *int64) int64 {
 func TestUpToSomeIsARunOfSingleTokens(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
-	b := batchOf(ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1, UpTo: 4}}, ask{Want: bucket.Want{Rule: r, N: 1, UpTo: 9}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1, UpTo: 2}})
+	b := batchOf(Ask{Want: bucket.Want{Rule: r, N: 1}}, Ask{Want: bucket.Want{Rule: r, N: 1, UpTo: 4}}, Ask{Want: bucket.Want{Rule: r, N: 1, UpTo: 9}}, Ask{Want: bucket.Want{Rule: r, N: 1}}, Ask{Want: bucket.Want{Rule: r, N: 1, UpTo: 2}})
 	require.Equal(t, len(b), cut(b))
 	x := exchangeOf(r, b, 0)
 	require.Len(t, x.runs, 1)
@@ -232,8 +232,8 @@ func TestUpToSomeIsARunOfSingleTokens(t *testing.T) {
 	x.deal(b)
 	var taken, left []int64
 	for _, c := range b {
-		taken, left = append(taken, c.Answer.taken), append(left, c.Answer.decision(1).Remaining)
-		assert.Equal(t, c.Answer.taken > 0, c.Answer.ok)
+		taken, left = append(taken, c.Answer.Taken), append(left, c.Answer.decision(1).Remaining)
+		assert.Equal(t, c.Answer.Taken > 0, c.Answer.OK)
 	}
 	assert.Equal(t, []int64{1, 4, 4, 0, 0}, taken)
 	assert.Equal(t, []int64{8, 4, 0, 0, 0}, left)
@@ -243,28 +243,28 @@ func TestUpToSomeIsARunOfSingleTokens(t *testing.T) {
 func TestMoreThanAnyBucketHoldsIsARunOfItsOwn(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
-	b := batchOf(ask{Want: bucket.Want{Rule: r, N: 1, UpTo: mostAtOnce}}, ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 1, UpTo: mostAtOnce}})
+	b := batchOf(Ask{Want: bucket.Want{Rule: r, N: 1, UpTo: (bucket.Exact - 1)}}, Ask{Want: bucket.Want{Rule: r, N: 1}}, Ask{Want: bucket.Want{Rule: r, N: 1, UpTo: (bucket.Exact - 1)}})
 	x := exchangeOf(r, b, 0)
 	for i := range x.runs {
 		assert.Less(t, x.runs[i].calls, int64(bucket.Exact))
 	}
 	serve(x, 0, 0)
 	x.deal(b)
-	assert.Equal(t, []int64{10, 0, 0}, []int64{b[0].Answer.taken, b[1].Answer.taken, b[2].Answer.taken})
+	assert.Equal(t, []int64{10, 0, 0}, []int64{b[0].Answer.Taken, b[1].Answer.Taken, b[2].Answer.Taken})
 }
 
 // What is taken along beforehand comes last, and to one call only.
 func TestSpareTokensComeAfterEverybody(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
-	b := batchOf(ask{Want: bucket.Want{Rule: r, N: 1}}, ask{Want: bucket.Want{Rule: r, N: 2}, extra: 6}, ask{Want: bucket.Want{Rule: r, N: 3}, extra: 6})
+	b := batchOf(Ask{Want: bucket.Want{Rule: r, N: 1}}, Ask{Want: bucket.Want{Rule: r, N: 2}, Extra: 6}, Ask{Want: bucket.Want{Rule: r, N: 3}, Extra: 6})
 	x := exchangeOf(r, b, 0)
 	require.EqualValues(t, 10, serve(x, 0, 0)/r.PerToken)
 	x.deal(b)
 	extras, granted := []int64{}, int64(0)
 	for _, c := range b {
-		require.True(t, c.Answer.ok)
-		extras, granted = append(extras, c.Answer.extra), granted+c.Ask.N+c.Answer.extra
+		require.True(t, c.Answer.OK)
+		extras, granted = append(extras, c.Answer.Extra), granted+c.Ask.N+c.Answer.Extra
 	}
 	assert.Equal(t, []int64{0, 4, 0}, extras)
 	assert.EqualValues(t, 10, granted)
@@ -275,25 +275,25 @@ func TestSpareTokensComeAfterEverybody(t *testing.T) {
 func TestRequestsOfOtherBucketsDoNotGoOutTogether(t *testing.T) {
 	t.Parallel()
 	r := ruleOf(t, PerHour(10), 1)
-	about := func(states ...string) ask {
-		q := ask{Want: bucket.Want{Rule: r, N: 1}, state: states[0]}
+	about := func(states ...string) Ask {
+		q := Ask{Want: bucket.Want{Rule: r, N: 1}, State: states[0]}
 		for _, state := range states {
-			q.all = append(q.all, part{state: state, r: r, n: 1})
+			q.All = append(q.All, Part{state: state, Rule: r, N: 1})
 		}
 		return q
 	}
 	one := about("a\x00b", "c")
 	assert.Equal(t, 2, cut(batchOf(one, about("a\x00b", "c"))))
 	assert.Equal(t, 1, cut(batchOf(one, about("a", "b\x00c"))), "they stand in one line")
-	assert.Equal(t, 1, cut(batchOf(one, ask{Want: bucket.Want{Rule: r, N: 1}, state: "a\x00b\x00c"})))
+	assert.Equal(t, 1, cut(batchOf(one, Ask{Want: bucket.Want{Rule: r, N: 1}, State: "a\x00b\x00c"})))
 }
 
 // Requests of several sizes about several buckets are runs of one exchange.
 func TestRunsOfSeveralBuckets(t *testing.T) {
 	t.Parallel()
 	r, s := ruleOf(t, PerHour(10), 1), ruleOf(t, PerHour(1000), 2)
-	want := func(n, m int64) ask {
-		return ask{Want: bucket.Want{Rule: r, N: n}, all: []part{{state: "a", r: r, n: n}, {state: "b", r: s, n: m}}}
+	want := func(n, m int64) Ask {
+		return Ask{Want: bucket.Want{Rule: r, N: n}, All: []Part{{state: "a", Rule: r, N: n}, {state: "b", Rule: s, N: m}}}
 	}
 	b := batchOf(want(1, 300), want(1, 300), want(1, 500), want(3, 500), want(1, 100))
 	require.Equal(t, 5, cut(b))
@@ -312,8 +312,8 @@ func TestRunsOfSeveralBuckets(t *testing.T) {
 	}{
 		{true, [2]int64{8, 500}}, {true, [2]int64{7, 200}}, {false, [2]int64{7, 200}}, {false, [2]int64{7, 200}}, {true, [2]int64{6, 100}},
 	} {
-		d := b[i].Answer.decisions(&b[i].Ask)
-		assert.Equal(t, of.ok, d.Allowed, "call %d", i)
-		assert.Equal(t, of.left, [2]int64{d.Members[0].Remaining, d.Members[1].Remaining}, "call %d", i)
+		a := b[i].Answer
+		assert.Equal(t, of.ok, a.OK, "call %d", i)
+		assert.Equal(t, of.left, [2]int64{a.Of(0).Remaining(), a.Of(1).Remaining()}, "call %d", i)
 	}
 }

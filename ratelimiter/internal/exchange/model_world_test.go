@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"fmt"
@@ -231,12 +231,12 @@ func (w *world) stepBack() {
 // batch is some calls by one rule.
 func (w *world) batch(r pair) batch {
 	if w.happens(2) { // what the lean script is for
-		one := ask{Want: bucket.Want{Rule: r.code, N: w.tokens(r), Kind: bucket.Take}}
+		one := Ask{Want: bucket.Want{Rule: r.code, N: w.tokens(r), Kind: bucket.Take}}
 		if w.happens(4) {
-			one.N, one.UpTo = 1, min(one.N, mostAtOnce)
+			one.N, one.UpTo = 1, min(one.N, (bucket.Exact-1))
 		}
 		if w.happens(20) {
-			one.extra = 1 + w.below(10)
+			one.Extra = 1 + w.below(10)
 		}
 		return w.calls(one, 1+w.rng.IntN(4))
 	}
@@ -248,7 +248,7 @@ func (w *world) batch(r pair) batch {
 	return b[:cut(b)]
 }
 
-func (w *world) calls(one ask, n int) (b batch) {
+func (w *world) calls(one Ask, n int) (b batch) {
 	for range n {
 		b = append(b, &call{Ask: one})
 	}
@@ -258,15 +258,15 @@ func (w *world) calls(one ask, n int) (b batch) {
 // mono is the process' clock.
 func (w *world) mono() time.Duration { return time.Duration(w.now) * time.Microsecond }
 
-func (w *world) ask(r pair, debt int64) ask {
-	a := ask{Want: bucket.Want{Rule: r.code, N: w.tokens(r), Kind: bucket.Kind(w.rng.IntN(5))}}
+func (w *world) ask(r pair, debt int64) Ask {
+	a := Ask{Want: bucket.Want{Rule: r.code, N: w.tokens(r), Kind: bucket.Kind(w.rng.IntN(5))}}
 	if w.firm && a.Kind == bucket.Refund {
 		a.Kind = bucket.Take
 	}
 	switch a.Kind {
 	case bucket.Take:
 		if w.happens(3) {
-			a.N, a.UpTo = 1, min(a.N, mostAtOnce)
+			a.N, a.UpTo = 1, min(a.N, (bucket.Exact-1))
 		}
 	case bucket.Peek:
 		a.N = 1
@@ -321,7 +321,7 @@ func (w *world) tokens(r pair) int64 {
 func (w *world) until(r pair, n int64) time.Duration {
 	switch w.rng.IntN(6) {
 	case 0, 1:
-		return forever
+		return Forever
 	case 2:
 		return w.mono() + time.Duration(w.below(w.µs(r.model, 5)))*time.Microsecond
 	case 3:
@@ -330,11 +330,11 @@ func (w *world) until(r pair, n int64) time.Duration {
 	m := w.m
 	v, stale := m.look(r.model, w.now)
 	if stale {
-		return forever
+		return Forever
 	}
 	wait := v.from(minus(plus(v.missing, whole(n)), whole(v.Burst)))
-	if wait > forever/2 {
-		return forever
+	if wait > Forever/2 {
+		return Forever
 	}
 	return w.mono() + max(0, wait+time.Duration(w.rng.IntN(3)-1)*time.Microsecond)
 }
@@ -365,7 +365,7 @@ func (w *world) anew(rate Rate) pair {
 
 // otherRate is another rule, or the same one with another burst.
 func (w *world) otherRate() Rate {
-	if other := rateOf(w.rule.code.Rate).WithBurst(1 + w.below(2*w.rule.code.Burst)); w.happens(2) && newModelRule(other, 0, 0) != nil {
+	if other := w.rule.code.Rate.WithBurst(1 + w.below(2*w.rule.code.Burst)); w.happens(2) && newModelRule(other, 0, 0) != nil {
 		return other
 	}
 	return modelRates[w.rng.IntN(len(modelRates))]
@@ -440,7 +440,7 @@ func (w *world) play(r pair, b batch) (told []toldCall, stale bool) {
 		if c.Ask.Kind == bucket.Refund {
 			v.credit(whole(c.Ask.N))
 		}
-		extra = max(extra, c.Ask.extra)
+		extra = max(extra, c.Ask.Extra)
 	}
 	for _, c := range b {
 		told = append(told, w.playOne(v, c.Ask))
@@ -448,7 +448,7 @@ func (w *world) play(r pair, b batch) (told []toldCall, stale bool) {
 		refused = refused || c.Ask.Counts() && !one.ok || one.taken < c.Ask.UpTo
 	}
 	for i := range extra {
-		if refused || !v.grant(ask{Want: bucket.Want{N: 1}}, w.mono()) {
+		if refused || !v.grant(Ask{Want: bucket.Want{N: 1}}, w.mono()) {
 			break
 		}
 		told[0].extra = i + 1
@@ -457,7 +457,7 @@ func (w *world) play(r pair, b batch) (told []toldCall, stale bool) {
 	return told, false
 }
 
-func (w *world) playOne(v *view, a ask) toldCall {
+func (w *world) playOne(v *view, a Ask) toldCall {
 	one := toldCall{ok: true}
 	switch a.Kind {
 	case bucket.Refund:
@@ -469,7 +469,7 @@ func (w *world) playOne(v *view, a ask) toldCall {
 			one.taken = min(a.UpTo, v.remaining())
 			n = max(1, one.taken)
 		}
-		one.ok = v.grant(ask{Want: bucket.Want{N: n}}, w.mono())
+		one.ok = v.grant(Ask{Want: bucket.Want{N: n}}, w.mono())
 		w.tally.count(one.ok, v.block > 0)
 		if one.taken > 0 && one.taken < a.UpTo {
 			w.tally.some++
@@ -487,24 +487,24 @@ func (w *world) compare(r pair, b batch, told []toldCall) {
 	for i, c := range b {
 		want, got := told[i], c.Answer
 		missing := new(big.Rat).SetFrac64(got.Missing, r.code.PerToken)
-		if got.Late > 0 && want.t < got.AsOf && want.ok == got.ok && (!got.ok || c.Ask.Kind != bucket.Reserve) {
+		if got.Late > 0 && want.t < got.AsOf && want.ok == got.OK && (!got.OK || c.Ask.Kind != bucket.Reserve) {
 			// A reservation behind it in the batch moved the bucket to the end of a
 			// block: what it said before that is not told.
 			w.remember(r, c, want)
 			continue
 		}
-		same := want.ok == got.ok && (want.taken == got.taken || c.Ask.UpTo == 0) && want.missing.Cmp(missing) == 0 && (want.t == got.AsOf || w.m.own && got.Missing == 0) && want.extra == got.extra && r.code.Generation == got.Rule.Generation
+		same := want.ok == got.OK && (want.taken == got.Taken || c.Ask.UpTo == 0) && want.missing.Cmp(missing) == 0 && (want.t == got.AsOf || w.m.own && got.Missing == 0) && want.extra == got.Extra && r.code.Generation == got.Rule.Generation
 		decided := got.decision(c.Ask.N)
 		if c.Ask.N > bucket.Exact/r.code.PerToken { // that many cannot be counted, nor ever be there
 			decided.RetryAfter = want.decided.RetryAfter
 		}
-		if same && decided == want.decided && (!got.ok || c.Ask.Kind != bucket.Reserve || got.delay() == want.delay) {
+		if same && decided == want.decided && (!got.OK || c.Ask.Kind != bucket.Reserve || got.Delay() == want.delay) {
 			w.remember(r, c, want)
 			continue
 		}
 		require.Failf(w.t, "the model differs", "call %d %s\nmodel %v missing %v at %d extra %d delay %v %+v\ncode  %v missing %v at %d extra %d delay %v late %d %+v\n%s",
 			i, describe(c.Ask, w.mono()), want.ok, want.missing, want.t, want.extra, want.delay, want.decided,
-			got.ok, missing, got.AsOf, got.extra, got.delay(), got.Late, got.decision(c.Ask.N), w)
+			got.OK, missing, got.AsOf, got.Extra, got.Delay(), got.Late, got.decision(c.Ask.N), w)
 	}
 }
 
@@ -515,7 +515,7 @@ func (w *world) remember(r pair, c *call, told toldCall) {
 		w.grants = append(w.grants, granted{told.extra, w.forward})
 	}
 	if told.ok && (c.Ask.Kind == bucket.Take || c.Ask.Kind == bucket.Reserve) {
-		w.grants = append(w.grants, granted{max(c.Ask.N, told.taken), w.forward + bucket.Micros(c.Answer.delay())})
+		w.grants = append(w.grants, granted{max(c.Ask.N, told.taken), w.forward + bucket.Micros(c.Answer.Delay())})
 	}
 	if c.Ask.Kind != bucket.Reserve || !told.ok {
 		return
@@ -551,7 +551,7 @@ func (s wish) String() string {
 	return strings.Join(all, "; ")
 }
 
-func describe(a ask, mono time.Duration) string {
+func describe(a Ask, mono time.Duration) string {
 	text := fmt.Sprintf("%s %d", []string{"take", "reserve", "charge", "refund", "peek"}[a.Kind], a.N)
 	if a.Kind == bucket.Reserve {
 		text += fmt.Sprintf(" wait %dµs", a.Wait(mono))
@@ -562,8 +562,8 @@ func describe(a ask, mono time.Duration) string {
 	if a.UpTo > 0 {
 		text += fmt.Sprintf(" up to %d", a.UpTo)
 	}
-	if a.extra > 0 {
-		text += fmt.Sprintf(" extra %d", a.extra)
+	if a.Extra > 0 {
+		text += fmt.Sprintf(" extra %d", a.Extra)
 	}
 	return text
 }

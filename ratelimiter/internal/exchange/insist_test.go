@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 func insisted(ctx context.Context) (done <-chan error, dropped <-chan time.Duration) {
 	ended, gaveUp, began := make(chan error, 1), make(chan time.Duration, 1), time.Now()
 	go func() {
-		_, err := insist(ctx, new(engine.Engine), func(kept context.Context) (struct{}, error) {
+		_, err := Insist(ctx, new(engine.Engine), func(kept context.Context) (struct{}, error) {
 			<-kept.Done()
 			gaveUp <- time.Since(began)
 			return struct{}{}, kept.Err()
@@ -47,7 +47,7 @@ func TestARequestThatIsMadeLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var kept context.Context
-		got, err := insist(ctx, new(engine.Engine), func(ctx context.Context) (int, error) { kept = ctx; return 7, nil })
+		got, err := Insist(ctx, new(engine.Engine), func(ctx context.Context) (int, error) { kept = ctx; return 7, nil })
 		require.NoError(t, err)
 		assert.Equal(t, 7, got)
 		require.Error(t, kept.Err())

@@ -1,4 +1,4 @@
-package ratelimiter
+package exchange
 
 import (
 	"fmt"
@@ -189,7 +189,7 @@ func (w *served) next() []request {
 			return w.goes()
 		}
 		if w.happens(4) {
-			return w.setRate(rateOf(w.rule.code.Rate), w.happens(2))
+			return w.setRate(w.rule.code.Rate, w.happens(2))
 		}
 		return w.setRate(w.otherRate(), w.happens(4))
 	}
@@ -378,7 +378,7 @@ func (w *served) blockFor(µs int64) []request {
 func (w *served) setRate(rate Rate, reset bool) []request {
 	w.note("set rate %v, reset %v", rate, reset)
 	p := w.rule
-	if rate != rateOf(p.code.Rate) || reset {
+	if rate != p.code.Rate || reset {
 		p = w.change(rate, reset)
 	}
 	flag := "0"
@@ -390,7 +390,7 @@ func (w *served) setRate(rate Rate, reset bool) []request {
 		require.NoError(w.t, err)
 		require.Equal(w.t, got.text, got.state)
 		require.Equal(w.t, []int64{p.code.Generation, p.code.Reset}, []int64{stored.Generation, stored.Reset}, "%s", w)
-		require.Equal(w.t, rate, rateOf(stored.Rate))
+		require.Equal(w.t, rate, stored.Rate)
 		require.Equal(w.t, p.code.Texts, stored.Texts)
 	}}}
 }
