@@ -25,6 +25,10 @@ import (
 // forgives nothing that was taken by an earlier one of the name, also after a
 // Delete. One without it does.
 //
+// Whoever serves a name sets its rate ([Limiter.TrySetRate]) when it hears
+// ErrNoRate. Until then it is for the program to say what happens: httplimit's
+// FailOpen passes requests on.
+//
 // The server's clock ends the time, also while it is down or nobody can reach it,
 // and if it is set ahead: choose days. With a rate that goes, an eviction policy
 // of volatile keys may evict the rate.

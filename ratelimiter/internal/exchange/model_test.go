@@ -256,11 +256,19 @@ func (m *model) setBlock(r *modelRule, now, till int64) int64 {
 		if m.own {
 			m.t = r.floor(now)
 		}
-	} else if m.t > till && m.t <= m.block {
-		till = m.block
+	} else if earlier := m.blockAsKept(); m.t > till && m.t <= earlier {
+		till = earlier
 	}
 	m.block = till
 	return till
+}
+
+// blockAsKept is when the block ends by the clock that t is counted by.
+func (m *model) blockAsKept() int64 {
+	if m.own {
+		return m.by.ceil(m.block)
+	}
+	return m.block
 }
 
 // held is a reservation.
