@@ -3,6 +3,7 @@ package ratelimiter_test
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -262,4 +263,45 @@ func TestUpToSomeOnAHotKeyAddsUp(t *testing.T) {
 		assert.EqualValues(t, burst, granted.Load(), name)
 		assert.Less(t, server.ScriptCalls(t), calls.Load()/3, name)
 	}
+}
+
+// Beside a stock nothing is lost and nothing granted twice, whoever leaves.
+func TestUpToSomeBesideAStockAddsUp(t *testing.T) {
+	t.Parallel()
+	const burst = 20_000
+	l := limited(t, open(t, redistest.Shared(t).Addr()), slowly(burst), ratelimiter.WithPrefetch(50), ratelimiter.WithLocalDenial())
+	var granted atomic.Int64
+	var all sync.WaitGroup
+	for g := range 32 {
+		rnd := rand.New(rand.NewPCG(uint64(g), 3))
+		all.Go(func() {
+			for {
+				ctx, cancel := context.WithCancel(t.Context())
+				if rnd.IntN(4) == 0 {
+					time.AfterFunc(time.Duration(rnd.IntN(200))*time.Microsecond, cancel)
+				}
+				n, d, err := l.TakeUpTo(ctx, 1+rnd.Int64N(20))
+				left := ctx.Err() != nil
+				cancel()
+				if err != nil {
+					assert.True(t, left, "%v", err)
+					continue
+				}
+				assert.Equal(t, n > 0, d.Allowed)
+				if granted.Add(n); n == 0 {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Eventually(t, func() bool {
+		n, _, err := l.TakeUpTo(t.Context(), burst)
+		require.NoError(t, err)
+		return granted.Add(n) == burst
+	}, soon, 5*time.Millisecond, "what those who left were granted comes back")
+	time.Sleep(20 * time.Millisecond)
+	n, _, err := l.TakeUpTo(t.Context(), burst)
+	require.NoError(t, err)
+	require.Zero(t, n)
 }
