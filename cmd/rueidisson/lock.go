@@ -16,6 +16,9 @@ Without --wait it waits until the lock is free; with --wait 0 it tries once. The
 hold is renewed for as long as CMD runs. --lease D fixes it instead: a CMD that
 takes longer loses the lock after D.
 
+Which lock. NAME is a plain lock, or with --fair a fair one, which all who share it
+have to say: whoever was queued first has it first, in any process, Java included.
+
 Losing the lock. The server may go away, or somebody may use force-unlock. At the
 moment when the hold can no longer be trusted, which is before the server gives
 the lock to another, CMD gets SIGTERM, and SIGKILL if it is still there after
@@ -57,6 +60,7 @@ Exit codes:
 
 const lockExample = `  rueidisson lock nightly-report -- ./report.sh --all
   rueidisson lock orders --wait 0 -- ./import || { [ $? = 75 ] && echo "runs elsewhere"; }
+  rueidisson lock --fair deploy -- ./deploy.sh
   rueidisson --redis redis://10.0.0.5:6379 lock orders --wait 1m --grace 30s -- ./job
   rueidisson lock demo --embedded -- sh -c 'rueidisson inspect demo'`
 

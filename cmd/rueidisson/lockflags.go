@@ -21,7 +21,12 @@ type lockFlag struct {
 var plain = lockFlag{of: func(c *rueidisson.Client, name string) lock.Locker { return c.Lock(name) }, export: true}
 
 // lockFlags are the kinds of locks that have a flag.
-var lockFlags = []lockFlag{}
+var lockFlags = []lockFlag{
+	{
+		name: "fair", about: "take the fair lock NAME: first come, first served over all processes",
+		of: func(c *rueidisson.Client, name string) lock.Locker { return c.FairLock(name) },
+	},
+}
 
 // addLockFlags makes the flags known.
 func addLockFlags(f *pflag.FlagSet) {

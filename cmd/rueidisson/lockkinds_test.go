@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
@@ -98,11 +99,33 @@ func TestForceUnlockLeavesOtherKindsAlone(t *testing.T) {
 		switch kind.name {
 		case "rwlock":
 			s.fields = map[string]string{"mode": "read"}
-		case "fair":
-			s.queue = []string{"a:1"}
 		}
 		_, err := force(context.Background(), c, s)
 		assert.ErrorIs(t, err, rueidisson.ErrFamily)
 		assert.ErrorContains(t, err, kind.name)
 	}
+}
+
+// A fair lock is forced as one: who waits for it is told, and stays in order.
+func TestAFairLockIsQueuedForShownAndForced(t *testing.T) {
+	t.Parallel()
+	s := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + s.URL()}
+	c, err := rueidisson.New(s.ClientOption())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	hold, err := c.FairLock("x").Lock(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, exitNotAcquired, runHere(t, env, "lock", "--fair", "x", "--wait", "0", "--", "true").code)
+	assert.Equal(t, exitUsage, runHere(t, env, "lock", "--fair", "--export", "x", "--", "true").code)
+	ran := make(chan said, 1)
+	go func() { ran <- runHere(t, env, "lock", "--fair", "x", "--", "true") }() // ends with the force
+	require.Eventually(t, func() bool {
+		out := runHere(t, env, "inspect", "x").out
+		return strings.Contains(out, "kind       fair") && strings.Contains(out, " (go)")
+	}, 10*time.Second, 10*time.Millisecond)
+	assert.Equal(t, "x: taken from its holder\n", runHere(t, env, "force-unlock", "x").out)
+	assert.Zero(t, (<-ran).code)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
+	assert.Zero(t, runHere(t, env, "lock", "--fair", "x", "--", "true").code)
 }

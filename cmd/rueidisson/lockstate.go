@@ -34,7 +34,7 @@ type lockKind struct {
 // lockKinds are asked in this order. What is nothing else is a plain lock.
 var lockKinds = []lockKind{
 	{"rwlock", func(s *state) bool { return s.fields["mode"] != "" }, nil, nil},
-	{"fair", func(s *state) bool { return len(s.queue) > 0 }, nil, nil},
+	{"fair", func(s *state) bool { return len(s.queue) > 0 }, nil, fairForce},
 	{"fenced", func(s *state) bool { return s.fence > 0 }, plainWaiting, plainForce},
 	{"lock", func(s *state) bool { return true }, plainWaiting, plainForce},
 }
@@ -45,6 +45,10 @@ func plainWaiting(ctx context.Context, c *rueidisson.Client, name string) (int, 
 
 func plainForce(ctx context.Context, c *rueidisson.Client, name string) (bool, error) {
 	return c.Lock(name).ForceUnlock(ctx)
+}
+
+func fairForce(ctx context.Context, c *rueidisson.Client, name string) (bool, error) {
+	return c.FairLock(name).ForceUnlock(ctx)
 }
 
 // kind is what s is of.
