@@ -1,5 +1,6 @@
 -- cancel.lua: give back what reservations still hold, less what was reserved behind each.
 --
+-- Include: state.lua
 -- Include: bucket.lua
 -- KEYS[1]  state of the bucket
 -- ARGV[1]  generation of the rule that the reservations were made by
@@ -23,7 +24,7 @@ end
 local gain, per, full, unit = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local today = now - now % unit
 local q = w * per + f
-local t = known(at, today, q > full, block)
+local t = known(at, now, today, q > full, block)
 if t < today then
 	q, t = later(q, t, today, unit, gain), today
 end
@@ -51,6 +52,6 @@ for i = 6, #ARGV, 4 do
 	given[#given + 1] = back
 end
 if all > 0 then
-	save(KEYS[1], g, t, q, block, gain, per, unit)
+	save(KEYS[1], now, g, t, q, block, gain, per, unit)
 end
 return given

@@ -1,5 +1,6 @@
 -- decide.lua: any number of requests, in the order of their arrival, on one bucket or on several at once.
 --
+-- Include: state.lua
 -- Include: bucket.lua
 -- KEYS[i]  state of bucket i
 -- ARGV[1…] for each bucket eight numbers: generation of the rule; generation of its last reset, or -1 if it is adopted by
@@ -91,7 +92,7 @@ local function open(i)
 		end
 	end
 	-- A refusal keeps this, too: unwritten, nothing would refill until the clock has caught up.
-	local t = known(b.t, b.now, b.q > b.k, b.block)
+	local t = known(b.t, now, b.now, b.q > b.k, b.block)
 	if t ~= b.t then
 		b.t, b.changed = t, true
 	end
@@ -190,7 +191,7 @@ local reply, at = {now}, 1
 for i = 1, count do
 	local b = buckets[i]
 	if b.changed then
-		save(KEYS[i], b.g, b.t, b.q, b.block, b.a, b.c, b.u)
+		save(KEYS[i], now, b.g, b.t, b.q, b.block, b.a, b.c, b.u)
 	end
 	reply[at + 1], reply[at + 2], reply[at + 3] = b.q, b.t, b.block > b.now and b.block or 0
 	at = at + 3

@@ -14,8 +14,11 @@ local generation, gain, per, full, unit, cost, m = struct.unpack('>i7i7i7i7i7i7i
 local q, t = 0, now - now % unit
 local state = redis.call('GET', KEYS[1])
 if state then
-	local g, at, w, f, block = load(state)
-	if g ~= generation or block > 0 then
+	if #state ~= 28 then
+		return nil
+	end
+	local g, at, w, f = struct.unpack('>i7i7i7i7', state)
+	if g ~= generation then
 		return nil
 	end
 	q = w * per + f
@@ -33,7 +36,7 @@ if k < 1 then
 end
 k = k < m and k - k % 1 or m
 q = q + k * cost
-state = save(KEYS[1], generation, t, q, 0, gain, per, unit)
+state = save(KEYS[1], now, generation, t, q, 0, gain, per, unit)
 if k == m and t == now then
 	return state
 end
