@@ -2,6 +2,8 @@ package ratelimiter_test
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -344,4 +346,34 @@ func TestALostReplyToTheCreateOfARuleThatGoes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, ruleTTL, got)
 	})
+}
+
+// ruleGoes has a rule go on a cluster, where its keys are elsewhere.
+func ruleGoes(t *testing.T, cluster *redistest.Cluster) {
+	one, other := openCluster(t, cluster), openCluster(t, cluster)
+	l := &leased{t, one, cluster.Client(t), one.RateLimiter(redistest.Name(t))}
+	_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerMinute(5), ratelimiter.WithRuleTTL(ruleTTL))
+	require.NoError(t, err)
+	far := other.RateLimiter(l.Name())
+	for i := range 20 {
+		gets(t, far.For(strconv.Itoa(i)), 5)
+	}
+	l.unused(ruleTTL / 2)
+	require.Eventually(t, func() bool {
+		isRefused(t, far.For("7"), 1)
+		return l.left() > ruleTTL*99/100
+	}, soon, 20*time.Millisecond, "who knows the rule uses it")
+	l.goes()
+	require.Eventually(t, func() bool {
+		_, err := far.For("7").Allow(t.Context())
+		return errors.Is(err, ratelimiter.ErrNoRate)
+	}, soon, 20*time.Millisecond)
+	_, created, err := l.TrySetRate(t.Context(), ratelimiter.PerMinute(5), ratelimiter.WithRuleTTL(ruleTTL))
+	require.NoError(t, err)
+	require.True(t, created)
+	for i := range 20 {
+		d, err := far.For(strconv.Itoa(i)).Take(t.Context(), 4)
+		require.NoError(t, err)
+		require.False(t, d.Allowed, "it is no second burst: %+v", d)
+	}
 }

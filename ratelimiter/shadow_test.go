@@ -266,3 +266,20 @@ func TestCloseWaitsForWhatIsTriedOut(t *testing.T) {
 	all.Allow(t.Context())
 	ratelimiter.Shadow(beta).Take(t.Context(), 1)
 }
+
+// shadowElsewhere tries a limit out that lies in another slot, which no member
+// that decides may.
+func shadowElsewhere(t *testing.T, cluster *redistest.Cluster) {
+	c, name := openCluster(t, cluster), redistest.Name(t)
+	live, beta := c.RateLimiter(name+"{a}"), c.RateLimiter(name+"{b}")
+	for _, l := range []*ratelimiter.Limiter{live, beta} {
+		require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerHour(10)))
+	}
+	_, err := ratelimiter.All(live, beta).Take(t.Context(), 1)
+	require.ErrorIs(t, err, ratelimiter.ErrCrossSlot)
+	d, err := ratelimiter.All(live, ratelimiter.Shadow(beta)).Take(t.Context(), 3)
+	require.NoError(t, err)
+	require.True(t, d.Allowed)
+	willHold(t, &beta.Bucket, 7)
+	holds(t, &live.Bucket, 7)
+}

@@ -63,6 +63,8 @@ func TestLimitersOnACluster(t *testing.T) {
 	t.Run("a changed rate", func(t *testing.T) { followsWithinASecond(t, openCluster(t, cluster), openCluster(t, cluster)) })
 	t.Run("a changed rate, in other processes", func(t *testing.T) { followedByProcesses(t, cluster.Addrs(), openCluster(t, cluster)) })
 	t.Run("the node of the rule is silent", func(t *testing.T) { ruleIsSilent(t, cluster) })
+	t.Run("a rule that goes", func(t *testing.T) { ruleGoes(t, cluster) })
+	t.Run("a limit in shadow", func(t *testing.T) { shadowElsewhere(t, cluster) })
 	t.Run("a failover", func(t *testing.T) { clusterFailover(t, cluster) }) // the last: it leaves a dead node behind
 }
 
