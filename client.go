@@ -17,6 +17,7 @@ import (
 	"github.com/rueidisson/rueidisson/multilock"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
+	"github.com/rueidisson/rueidisson/rwlock"
 )
 
 // Client hands out every object. It is safe for concurrent use, and one is
@@ -171,6 +172,13 @@ func (c *Client) FairLock(name string) *fairlock.Lock { return fairlock.New(c.e,
 // too.
 func (c *Client) MultiLock(locks ...lock.Locker) *multilock.MultiLock {
 	return multilock.Multi(locks...)
+}
+
+// RWLock returns a handle on the read-write lock of that name, one lock with two
+// sides; see [rwlock.Lock]. It asks nobody: a name or an option that cannot be
+// used is the error of its operations.
+func (c *Client) RWLock(name string, opts ...rwlock.Option) *rwlock.Lock {
+	return rwlock.New(c.e, name, opts...)
 }
 
 // RateLimiter returns a handle on the token bucket of that name; see

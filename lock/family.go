@@ -35,6 +35,26 @@ func newHold(acquire func(seat engine.Seat) (engine.Holding, error), of subject)
 	return s.take(held), nil
 }
 
+// Standing is what h stands on. It is for the package that made h.
+func Standing(h *Hold) engine.Holding { return h.seat.held }
+
+// Nest adds a level to h, as Reenter does to the hold that a context carries. It is
+// false if h has ended: then h is as if it were not there.
+func Nest(ctx context.Context, h *Hold, ask engine.Ask) (hold *Hold, live bool, err error) {
+	hold, err = h.reenter(ctx, ask)
+	if errors.Is(err, errOuterEnded) {
+		return nil, false, nil
+	}
+	return hold, true, err
+}
+
+// Bury leaves a tombstone for owner, so that an acquire of it which arrives later
+// is refused. Gone is where the tombstones of the lock are.
+func Bury(ctx context.Context, e *engine.Engine, gone, owner string) error {
+	_, err := e.Run(ctx, buryScript, []string{gone}, []string{owner, latchMillis})
+	return err
+}
+
 // composite is a holding that is made up of holds of other locks. The contexts
 // of its hold carry those in its place.
 type composite interface {

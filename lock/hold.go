@@ -102,7 +102,7 @@ func (h *Hold) Token(ctx context.Context) (Token, error) {
 	}
 	exporter, ok := h.seat.held.(exporter)
 	if !ok {
-		return Token{}, h.seat.failed("token of", fmt.Errorf("%w: nobody can take part in a hold of several locks", ErrOption))
+		return Token{}, h.seat.failed("token of", fmt.Errorf("%w: only a hold of a lock or of a fenced lock can be made joinable", ErrToken))
 	}
 	owner, err := exporter.Export(ctx, h.seat)
 	if err != nil {

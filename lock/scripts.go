@@ -169,7 +169,7 @@ func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, 
 // works while the slot moves. The tombstone comes first: whatever arrives after
 // it takes nothing, and what has arrived before is released.
 func (p *protocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
-	if _, err := p.e.Run(ctx, buryScript, []string{p.gone}, []string{owner, latchMillis}); err != nil {
+	if err := Bury(ctx, p.e, p.gone, owner); err != nil {
 		return engine.Released{}, err
 	}
 	return p.Release(ctx, owner)

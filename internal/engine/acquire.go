@@ -32,6 +32,7 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*
 	c := contender{e: e, p: p, ask: ask, key: key, local: e.locals.Get(key.Name)}
 	held, err := c.admitted(ctx, seat)
 	if err != nil {
+		c.quit()
 		if c.turn {
 			c.local.queue.Settle()
 			e.passTurn(c.local)
@@ -43,6 +44,13 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*
 	}
 	c.observeWaited(ctx, err)
 	return held, err
+}
+
+// quit takes back what a wait has left on the server. Nobody waits for it.
+func (c *contender) quit() {
+	if kind, leaves := c.p.(Quitting); leaves && c.asked && !c.atOnce() {
+		c.e.spawn(func() { _ = kind.Quit(context.Background()) }) // it goes by itself
+	}
 }
 
 // contender is one goroutine that wants the lock.

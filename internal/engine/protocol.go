@@ -61,6 +61,15 @@ type Tried struct {
 	Latch    string           // of a join: the key that remembers it
 }
 
+// Quitting is a kind of lock that leaves something on the server while one waits
+// for it.
+type Quitting interface {
+	Protocol
+	// Quit takes that back. It is called behind a wait that ended without the
+	// lock.
+	Quit(ctx context.Context) error
+}
+
 // Granting is a kind of lock whose release may give it, in the same step, to
 // one who waits in this process.
 type Granting interface {

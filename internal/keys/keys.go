@@ -6,6 +6,7 @@ package keys
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -42,6 +43,25 @@ func JoinLatch(name, request string) string {
 // Tombstones are the owners that will never hold the lock again, so that an
 // acquire which reaches the server late takes nothing.
 func Tombstones(name string) string { return Prefix("rueidisson_gone", name) }
+
+// RWChannel is where the release of a read-write lock is announced, by either
+// library: 0 by its last reader, 1 by its writer.
+func RWChannel(name string) string { return Prefix("redisson_rwlock", name) }
+
+// ReaderMark is the key of one level of a reader of a read-write lock, which
+// stands for as long as the lease of that level, for either library.
+func ReaderMark(name, owner string, level int) string {
+	return Suffix(name, owner) + ":rwlock_timeout:" + strconv.Itoa(level)
+}
+
+// RWClaims are the clients whose writers wait for a read-write lock and go first.
+func RWClaims(name string) string { return Prefix("rueidisson_rw_writers", name) }
+
+// RWReaders are the clients whose readers wait for it.
+func RWReaders(name string) string { return Prefix("rueidisson_rw_readers", name) }
+
+// RWTurn are those of them who go first at present.
+func RWTurn(name string) string { return Prefix("rueidisson_rw_turn", name) }
 
 // OnCluster returns ErrSlot for a name whose derived keys do not share its
 // slot: only names without braces, and names whose first tag is well formed

@@ -24,7 +24,7 @@ var ending = map[string]func(*testing.T, Suite){
 	"close wakes waiters": func(t *testing.T, s Suite) {
 		name := s.Name(t)
 		there := s.Start(t, long)
-		defer unlock(t, take(t, there.Locker(name)))
+		defer unlock(t, take(t, rival(there, name)))
 		p := s.Start(t, long)
 		woken := make(chan error, 2)
 		for range 2 {
@@ -48,10 +48,10 @@ var ending = map[string]func(*testing.T, Suite){
 		await(t, ctx.Done(), "the end of the hold's context")
 		require.ErrorIs(t, context.Cause(ctx), lock.ErrClosed)
 		require.ErrorIs(t, hold.Err(), lock.ErrClosed)
-		requireBusy(t, there.Locker(name))
+		requireBusy(t, rival(there, name))
 		unlock(t, hold)
 		require.NoError(t, <-closed)
-		requireFree(t, there.Locker(name))
+		requireFree(t, rival(there, name))
 	},
 	"close leaves a lock that is not unlocked to its lease and names it": func(t *testing.T, s Suite) {
 		name := s.Name(t)
@@ -62,8 +62,8 @@ var ending = map[string]func(*testing.T, Suite){
 		err := p.Close(ctx)
 		require.ErrorContains(t, err, name)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		requireBusy(t, there.Locker(name))
+		requireBusy(t, rival(there, name))
 		require.ErrorIs(t, hold.Unlock(context.Background()), lock.ErrClosed)
-		requireBusy(t, there.Locker(name))
+		requireBusy(t, rival(there, name))
 	},
 }

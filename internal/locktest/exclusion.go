@@ -26,11 +26,11 @@ var exclusion = map[string]func(*testing.T, Suite){
 		requireFree(t, there)
 	},
 	"a held lock is busy for another goroutine of the same process": func(t *testing.T, s Suite) {
-		l := s.one(t, long)
+		l, other := s.within(t, long)
 		hold := take(t, l)
-		requireBusy(t, l)
+		requireBusy(t, other)
 		unlock(t, hold)
-		requireFree(t, l)
+		requireFree(t, other)
 	},
 	"locks of different names do not meet": func(t *testing.T, s Suite) {
 		p := s.Start(t, long)
@@ -39,22 +39,33 @@ var exclusion = map[string]func(*testing.T, Suite){
 		unlock(t, two)
 	},
 	"a counter loses no update under two processes of eight goroutines": func(t *testing.T, s Suite) {
-		here, there := s.pair(t, long)
-		const goroutines, rounds = 8, 25
+		name := s.Name(t)
+		here, there := s.Start(t, long), s.Start(t, long)
+		const goroutines, rounds, alone = 8, 25, 1000
 		var inside atomic.Int32
-		counter := 0 // guarded by the lock, and by nothing else
+		counter, updates := 0, 0 // guarded by the lock, and by nothing else
 		var wg sync.WaitGroup
 		for i := range 2 * goroutines {
-			l := here
+			l, weight := rival(here, name), int32(alone)
 			if i%2 == 1 {
-				l = there
+				l = there.Locker(name)
+				if shares(there) {
+					weight = 1 // several of these may be inside
+				}
+			}
+			if weight == alone {
+				updates += rounds
 			}
 			wg.Go(func() {
 				for range rounds {
 					err := lock.Do(bounded(t), l, func(context.Context) error {
-						assert.EqualValues(t, 1, inside.Add(1), "another is inside")
-						counter++
-						inside.Add(-1)
+						if now := inside.Add(weight); weight == alone {
+							assert.EqualValues(t, alone, now, "another is inside")
+							counter++
+						} else {
+							assert.Less(t, now, int32(alone), "one is inside that excludes it")
+						}
+						inside.Add(-weight)
 						return nil
 					})
 					assert.NoError(t, err)
@@ -62,7 +73,7 @@ var exclusion = map[string]func(*testing.T, Suite){
 			})
 		}
 		wg.Wait()
-		require.Equal(t, 2*goroutines*rounds, counter)
+		require.Equal(t, updates, counter)
 	},
 	"an unlocked hold frees the lock for every process": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)

@@ -70,14 +70,14 @@ var holding = map[string]func(*testing.T, Suite){
 		require.NoError(t, hold.Err(), "the parent's end is not the hold's")
 	},
 	"do returns the error of the work and frees the lock": func(t *testing.T, s Suite) {
-		l := s.one(t, long)
+		l, other := s.within(t, long)
 		because := errors.New("because")
 		err := lock.Do(bounded(t), l, func(ctx context.Context) error {
-			requireBusy(t, l)
+			requireBusy(t, other)
 			return because
 		})
 		require.ErrorIs(t, err, because)
-		requireFree(t, l)
+		requireFree(t, other)
 	},
 	"a hold that is not lost says nothing of loss": func(t *testing.T, s Suite) {
 		hold := take(t, s.one(t, long))

@@ -27,7 +27,7 @@ var leases = map[string]func(*testing.T, Suite){
 	},
 	"the watchdog keeps a hold for many leases": func(t *testing.T, s Suite) {
 		name := s.Name(t)
-		here, there := s.Start(t, kept).Locker(name), s.Start(t, long).Locker(name)
+		here, there := s.Start(t, kept).Locker(name), rival(s.Start(t, long), name)
 		hold := take(t, here)
 		until := time.Now().Add(3 * kept)
 		for time.Now().Before(until) {
@@ -39,7 +39,7 @@ var leases = map[string]func(*testing.T, Suite){
 		requireFree(t, there)
 	},
 	"extend lengthens a fixed lease and never shortens one": func(t *testing.T, s Suite) {
-		hold := take(t, s.one(t, long), lock.WithLease(5*time.Second))
+		hold := take(t, s.one(t, ample), lock.WithLease(5*time.Second))
 		require.NoError(t, hold.Extend(bounded(t), time.Minute))
 		require.Greater(t, time.Until(hold.Deadline()), 30*time.Second)
 		require.NoError(t, hold.Extend(bounded(t), time.Second))

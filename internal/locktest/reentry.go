@@ -37,14 +37,15 @@ var reentry = map[string]func(*testing.T, Suite){
 		requireFree(t, there)
 	},
 	"a plain context does not re-enter": func(t *testing.T, s Suite) {
-		l := s.one(t, long)
+		l, other := s.within(t, long)
 		defer unlock(t, take(t, l))
-		requireBusy(t, l)
+		requireBusy(t, other)
 	},
 	"a hold carries nobody into another lock": func(t *testing.T, s Suite) {
 		p := s.Start(t, long)
-		one, two := p.Locker(s.Name(t)), p.Locker(s.Name(t))
-		outer, other := take(t, one), take(t, two)
+		one, name := p.Locker(s.Name(t)), s.Name(t)
+		two := p.Locker(name)
+		outer, other := take(t, one), take(t, rival(p, name))
 		_, err := two.TryLock(outer.Context(bounded(t)))
 		require.ErrorIs(t, err, lock.ErrNotAcquired)
 		unlock(t, other)
@@ -98,7 +99,7 @@ var reentry = map[string]func(*testing.T, Suite){
 		requireFree(t, there)
 	},
 	"a re-entry with a longer lease lengthens, one with a shorter lease does not shorten": func(t *testing.T, s Suite) {
-		l := s.one(t, long)
+		l := s.one(t, ample)
 		outer := take(t, l, lock.WithLease(5*time.Second))
 		ctx := outer.Context(bounded(t))
 		inner, err := l.Lock(ctx, lock.WithLease(time.Minute))

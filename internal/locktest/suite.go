@@ -17,6 +17,28 @@ type Process interface {
 	Close(ctx context.Context) error
 }
 
+// Rivalled is a Process whose Lockers do not exclude each other: it says which
+// Locker of a name excludes them.
+type Rivalled interface {
+	Process
+	Rival(name string) lock.Locker
+}
+
+// rival is the Locker that p's of that name excludes, and is excluded by: itself
+// as a rule.
+func rival(p Process, name string) lock.Locker {
+	if r, shares := p.(Rivalled); shares {
+		return r.Rival(name)
+	}
+	return p.Locker(name)
+}
+
+// shares reports whether several may have the lock at once.
+func shares(p Process) bool {
+	_, shares := p.(Rivalled)
+	return shares
+}
+
 // Suite says how to reach what is tested.
 type Suite struct {
 	// Start returns a fresh Process whose watchdog has that timeout. It is
@@ -55,11 +77,29 @@ func (s Suite) Run(t *testing.T) {
 	}
 }
 
-// pair is one lock as two processes see it.
+// ample is a lease that is long for those, too, whose leases stand on the server
+// in steps of the watchdog's.
+const ample = 3 * time.Minute
+
+// pair is one lock as two processes see it: what one has, the other cannot.
 func (s Suite) pair(t *testing.T, watchdog time.Duration) (here, there lock.Locker) {
 	t.Helper()
 	name := s.Name(t)
-	return s.Start(t, watchdog).Locker(name), s.Start(t, watchdog).Locker(name)
+	return s.Start(t, watchdog).Locker(name), rival(s.Start(t, watchdog), name)
+}
+
+// within is pair for one process.
+func (s Suite) within(t *testing.T, watchdog time.Duration) (l, other lock.Locker) {
+	t.Helper()
+	p, name := s.Start(t, watchdog), s.Name(t)
+	return p.Locker(name), rival(p, name)
+}
+
+// rivals is what excludes a lock, in its own process and in another one.
+func (s Suite) rivals(t *testing.T, watchdog time.Duration) (l lock.Locker, others []lock.Locker) {
+	t.Helper()
+	here, name := s.Start(t, watchdog), s.Name(t)
+	return here.Locker(name), []lock.Locker{rival(here, name), rival(s.Start(t, watchdog), name)}
 }
 
 func (s Suite) one(t *testing.T, watchdog time.Duration) lock.Locker {

@@ -18,8 +18,8 @@ var waiting = map[string]func(*testing.T, Suite){
 		wakes(t, take(t, here), there)
 	},
 	"a waiter of the same process is woken by the unlock": func(t *testing.T, s Suite) {
-		l := s.one(t, long)
-		wakes(t, take(t, l), l)
+		l, other := s.within(t, long)
+		wakes(t, take(t, l), other)
 	},
 	"a try that waits gets a lock that is freed in time": func(t *testing.T, s Suite) {
 		here, there := s.pair(t, long)
@@ -36,19 +36,19 @@ var waiting = map[string]func(*testing.T, Suite){
 		require.NoError(t, <-got)
 	},
 	"a try that waits in vain is not acquired": func(t *testing.T, s Suite) {
-		here, there := s.pair(t, long)
-		defer unlock(t, take(t, here))
-		for _, l := range []lock.Locker{here, there} {
+		held, others := s.rivals(t, long)
+		defer unlock(t, take(t, held))
+		for _, l := range others {
 			_, err := l.TryLock(bounded(t), lock.WithWait(time.Second))
 			require.ErrorIs(t, err, lock.ErrNotAcquired)
 			require.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's own context has not ended")
 		}
 	},
 	"a context that ends the wait is returned with its cause": func(t *testing.T, s Suite) {
-		here, there := s.pair(t, long)
-		defer unlock(t, take(t, here))
+		held, others := s.rivals(t, long)
+		defer unlock(t, take(t, held))
 		because := errors.New("because")
-		for _, l := range []lock.Locker{here, there} {
+		for _, l := range others {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			time.AfterFunc(60*time.Millisecond, func() { cancel(because) })
 			_, err := l.Lock(ctx)

@@ -1,0 +1,83 @@
+package rwlock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rwlock"
+)
+
+// What a client does under the user that docs/redis.md sets up is denied nothing.
+func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	words := redistest.UserOfThePage(t, "../docs/redis.md")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	c, err := rueidisson.New(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	}, rueidisson.WithWatchdogTimeout(6*time.Second))
+	require.NoError(t, err)
+	t.Cleanup(func() { closeClient(c) })
+	l := c.RWLock("orders:1", rwlock.WithWriterPreference())
+	other := open(t, server.Addr()).RWLock("orders:1")
+
+	read := take(t, l.Read())
+	require.NoError(t, read.Extend(t.Context(), time.Second))
+	take(t, other.Read(), lock.WithLease(20*time.Second))
+	owner := another(t, l)
+	require.NoError(t, admin.Do(t.Context(), admin.B().Del().Key("{orders:1}:"+owner+":rwlock_timeout:1").Build()).Error())
+	got := make(chan *lock.Hold, 1)
+	go func() { // ends with the hold: dead readers are dropped after a second
+		hold, err := l.Write().Lock(context.Background())
+		assert.NoError(t, err)
+		got <- hold
+	}()
+	time.Sleep(1500 * time.Millisecond)
+	unlock(t, read)
+	write := <-got
+	_, err = other.Read().TryLock(t.Context(), lock.WithWait(10*time.Millisecond)) // it notes itself
+	require.ErrorIs(t, err, lock.ErrNotAcquired)
+	nested, err := under(t, l.Read(), write)
+	require.NoError(t, err)
+	unlock(t, write)
+	_, err = l.Readers(t.Context())
+	require.NoError(t, err)
+	unlock(t, nested)
+	hold := take(t, l.Write())
+	_, err = other.Read().TryLock(t.Context(), lock.WithWait(10*time.Millisecond))
+	require.ErrorIs(t, err, lock.ErrNotAcquired)
+	unlock(t, hold)
+	again := take(t, other.Read())
+	_, err = l.Write().TryLock(t.Context(), lock.WithWait(50*time.Millisecond)) // it takes its claim back
+	require.ErrorIs(t, err, lock.ErrNotAcquired)
+	_, err = l.Read().ForceUnlock(t.Context())
+	require.NoError(t, err)
+	_ = again.Unlock(context.Background())
+
+	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	require.Empty(t, denied)
+}
+
+// another is a reader that is of another client.
+func another(t testing.TB, l *rwlock.Lock) string {
+	t.Helper()
+	readers, err := l.Readers(t.Context())
+	require.NoError(t, err)
+	for _, r := range readers {
+		if !r.Mine {
+			return r.Owner
+		}
+	}
+	t.Fatalf("%q has no other reader", l.Name())
+	return ""
+}

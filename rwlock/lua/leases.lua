@@ -1,0 +1,11 @@
+-- leases.lua: how long readers' own keys stand.
+--
+-- KEYS[i]  the i-th key
+--
+-- Returns  array  for each key its time to live, ms; -1: it has none; -2: it is gone
+-- Replay   safe: it writes nothing
+local left = {}
+for i, key in ipairs(KEYS) do
+	left[i] = redis.call('pttl', key)
+end
+return left

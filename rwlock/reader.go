@@ -1,0 +1,51 @@
+package rwlock
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// reader is the read side as the server sees it.
+type reader struct{ *server }
+
+var _ engine.Protocol = reader{}
+
+// readRenewal lengthens the name's time to live and the reader's own.
+var readRenewal = &engine.Renewal{
+	Script: renewScript,
+	Add: func(on, args []string, key engine.Key, owner string, lease time.Duration) (k, a []string) {
+		return append(on, key.Name, keys.ReaderMark(key.Name, owner, 1)),
+			append(args, owner, strconv.FormatInt(engine.Millis(lease), 10))
+	},
+}
+
+func (r reader) Renewal() *engine.Renewal { return readRenewal }
+
+func (r reader) Label() string { return readKind }
+
+func (r reader) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+	waits := "0"
+	if a.Queue {
+		waits = "1"
+	}
+	return r.acquire(ctx, r, a.Owner, readAcquireScript,
+		[]string{r.name, r.gone, r.claims, r.mark(a.Owner), r.waiting, r.turn},
+		[]string{r.e.Millis(a.Lease), a.Owner, r.client(), waits})
+}
+
+func (r reader) Release(ctx context.Context, owner string) (engine.Released, error) {
+	return released(r.e.Run(ctx, readReleaseScript,
+		[]string{r.name, r.mark(owner)}, []string{owner, r.channel, r.e.Publish()}))
+}
+
+func (r reader) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
+	if err := lock.Bury(ctx, r.e, r.gone, owner); err != nil {
+		return engine.Released{}, err
+	}
+	return r.Release(ctx, owner)
+}

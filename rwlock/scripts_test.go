@@ -1,0 +1,194 @@
+package rwlock
+
+import (
+	"context"
+	"path"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// recorded returns an engine on a server that knows no script yet.
+func recorded(t *testing.T, change func(*engine.Config)) (*engine.Engine, *redistest.ScriptRecorder) {
+	t.Helper()
+	server := redistest.Miniredis(t)
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, DisableCache: true, AlwaysRESP2: true, ForceSingleClient: true,
+	})
+	require.NoError(t, err)
+	r := redistest.RecordScripts(t, client)
+	cfg := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true}
+	if change != nil {
+		change(&cfg)
+	}
+	e, err := engine.New(t.Context(), r, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	return e, r
+}
+
+// methods is every method that sends a script, and what it sends.
+// TestEveryScriptIsCalled keeps it complete.
+func methods(e *engine.Engine) map[string]func(ctx context.Context, l *Lock) error {
+	private, lease := e.IDs.Private(), time.Minute
+	reads := func(ctx context.Context, l *Lock) error {
+		_, err := l.reader.Acquire(ctx, engine.Try{Owner: private, Lease: lease})
+		return err
+	}
+	return map[string]func(ctx context.Context, l *Lock) error{
+		"read_acquire.lua": reads,
+		"read_release.lua": func(ctx context.Context, l *Lock) error { _, err := l.reader.Release(ctx, private); return err },
+		"write_acquire.lua": func(ctx context.Context, l *Lock) error {
+			_, err := l.writer.Acquire(ctx, engine.Try{Owner: private, Lease: lease})
+			return err
+		},
+		"write_release.lua": func(ctx context.Context, l *Lock) error { _, err := l.writer.Release(ctx, private); return err },
+		"downgrade.lua": func(ctx context.Context, l *Lock) error {
+			_, err := l.writer.ReleaseTo(ctx, private, []engine.Candidate{{Owner: e.IDs.Private(), Lease: lease}})
+			return err
+		},
+		"renew.lua": func(ctx context.Context, l *Lock) error {
+			keys, args := readRenewal.Add(nil, nil, l.Key(), private, lease)
+			_, err := e.Run(ctx, readRenewal.Script, keys, args)
+			return err
+		},
+		"force.lua":   func(ctx context.Context, l *Lock) error { _, err := l.force(ctx, "read", "0"); return err },
+		"inspect.lua": func(ctx context.Context, l *Lock) error { _, err := l.inspect(ctx); return err },
+		"leases.lua": func(ctx context.Context, l *Lock) error {
+			_, err := l.leases(ctx, []holder{{private, 1}})
+			return err
+		},
+		"clear.lua": func(ctx context.Context, l *Lock) error {
+			if err := reads(ctx, l); err != nil {
+				return err
+			}
+			l.clear(ctx)
+			return nil
+		},
+		"withdraw.lua": func(ctx context.Context, l *Lock) error {
+			return writer{&l.server, true}.Quit(ctx)
+		},
+	}
+}
+
+// before is what is sent before a script by the same method.
+var before = map[string][]string{"clear.lua": {"read_acquire.lua", "inspect.lua"}}
+
+func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
+	t.Parallel()
+	e, r := recorded(t, nil)
+	for script, send := range methods(e) {
+		for _, name := range []string{"orders", "{u1}:orders", "a{b}c"} {
+			t.Run(script+" "+name, func(t *testing.T) {
+				require.NoError(t, send(t.Context(), New(e, name+script)))
+				calls := r.Take()
+				require.Equal(t, append(before[script], script), redistest.ScriptNames(calls))
+				for _, c := range calls {
+					c.Check(t)
+				}
+			})
+		}
+	}
+}
+
+func TestEveryScriptIsCalled(t *testing.T) {
+	t.Parallel()
+	e, _ := recorded(t, nil)
+	files, err := lua.ReadDir("lua")
+	require.NoError(t, err)
+	var there, called []string
+	for _, f := range files {
+		there = append(there, path.Base(f.Name()))
+	}
+	for script := range methods(e) {
+		called = append(called, script)
+	}
+	assert.ElementsMatch(t, there, called, "scripts, and those that the test above calls")
+}
+
+func TestAnAcquireThatIsNotReplicatedIsUndone(t *testing.T) {
+	t.Parallel()
+	e, r := recorded(t, func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Millisecond })
+	l := New(e, "orders")
+	for script, p := range map[string]engine.Protocol{"read": l.reader, "write": &l.writer} {
+		_, err := p.Acquire(t.Context(), engine.Try{Owner: e.IDs.Private(), Lease: time.Minute})
+		require.ErrorIs(t, err, engine.ErrNotReplicated)
+		require.Equal(t, []string{script + "_acquire.lua", "bury.lua", script + "_release.lua"}, redistest.ScriptNames(r.Take()))
+		st, err := l.inspect(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, st.mode)
+		r.Take()
+	}
+}
+
+// Whatever gives back or renews works on a server without memory: how else would
+// it get some.
+func TestWhatGivesBackOrRenewsWorksOnAFullServer(t *testing.T) {
+	t.Parallel()
+	for _, version := range redistest.Versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Version(version))
+			raw, ctx := server.Client(t), t.Context()
+			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true, ForceSingleClient: true})
+			require.NoError(t, err)
+			e, err := engine.New(ctx, client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Second, Owned: true})
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+			own, to := e.IDs.Private(), e.IDs.Private()
+			hold := func(name string, side func(l *Lock) engine.Protocol) *Lock {
+				l := New(e, name)
+				tried, err := side(l).Acquire(ctx, engine.Try{Owner: own, Lease: time.Minute})
+				require.NoError(t, err)
+				require.True(t, tried.Free)
+				return l
+			}
+			reads := func(l *Lock) engine.Protocol { return l.reader }
+			writes := func(l *Lock) engine.Protocol { return l.writer }
+			left, given, renewed, evicted := hold("left", reads), hold("given", reads), hold("renewed", reads), hold("evicted", reads)
+			written, writtenBack, turned, forced := hold("written", writes), hold("back", writes), hold("turned", writes), hold("forced", writes)
+			_, err = turned.reader.Acquire(ctx, engine.Try{Owner: to, Lease: time.Minute, Queue: true}) // it waits
+			require.NoError(t, err)
+			require.NoError(t, raw.Do(ctx, raw.B().Del().Key(evicted.mark(own)).Build()).Error())
+			require.NoError(t, raw.Do(ctx, raw.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", "1").Build()).Error())
+			_, err = New(e, "new").reader.Acquire(ctx, engine.Try{Owner: own, Lease: time.Minute})
+			require.ErrorContains(t, err, "OOM", "or this test shows nothing")
+
+			for what, release := range map[string]func() (engine.Released, error){
+				"read release":    func() (engine.Released, error) { return left.reader.Release(ctx, own) },
+				"read give-back":  func() (engine.Released, error) { return given.reader.GiveBack(ctx, own) },
+				"write release":   func() (engine.Released, error) { return written.writer.Release(ctx, own) },
+				"write give-back": func() (engine.Released, error) { return writtenBack.writer.GiveBack(ctx, own) },
+				"downgrade": func() (engine.Released, error) {
+					g, err := turned.writer.ReleaseTo(ctx, own, []engine.Candidate{{Owner: to, Lease: time.Minute}})
+					return g.Released, err
+				},
+			} {
+				r, err := release()
+				require.NoError(t, err, what)
+				require.True(t, r.Held, what)
+			}
+			for _, l := range []*Lock{renewed, evicted} {
+				keys, args := readRenewal.Add(nil, nil, l.Key(), own, time.Hour)
+				answer, err := e.Run(ctx, readRenewal.Script, keys, args)
+				require.NoError(t, err)
+				stands, err := answer.AsIntSlice()
+				require.NoError(t, err)
+				require.Equal(t, []int64{1}, stands)
+				leases, err := l.leases(ctx, []holder{{own, 1}})
+				require.NoError(t, err)
+				require.Greater(t, leases[0], time.Minute)
+			}
+			was, err := forced.force(ctx, "write", "1")
+			require.NoError(t, err)
+			require.True(t, was)
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package rwlock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// The kinds of holds, as contexts carry them and the observer is told. They
+// share one queue of local waiters, whose key has the family's kind.
+const (
+	family    = "rwlock"
+	readKind  = "read"
+	writeKind = "write"
+)
+
+// server is one read-write lock as the server sees it: what both sides share.
+type server struct {
+	e       *engine.Engine
+	name    string // mapped
+	channel string
+	gone    string // where the tombstones are
+	claims  string
+	waiting string // where the clients of waiting readers are
+	turn    string
+}
+
+func newServer(e *engine.Engine, mapped string) server {
+	return server{
+		e: e, name: mapped, channel: keys.RWChannel(mapped), gone: keys.Tombstones(mapped),
+		claims: keys.RWClaims(mapped), waiting: keys.RWReaders(mapped), turn: keys.RWTurn(mapped),
+	}
+}
+
+// Key is that of the lock, for both sides.
+func (s *server) Key() engine.Key { return engine.Key{Kind: family, Name: s.name} }
+
+// Channel is where releases are announced.
+func (s *server) Channel() string { return s.channel }
+
+func (s *server) client() string { return s.e.ClientID }
+
+// mark is the own key of a reader.
+func (s *server) mark(owner string) string { return keys.ReaderMark(s.name, owner, 1) }
+
+// acquire sends the acquire of a side. One that too few replicas confirmed is
+// undone.
+func (s *server) acquire(ctx context.Context, side engine.Granter, owner string, script *scripts.Script, on, args []string) (engine.Tried, error) {
+	if s.e.ReplicaAcks == 0 {
+		answer, err := s.e.Run(ctx, script, on, args)
+		if err != nil {
+			return engine.Tried{}, err
+		}
+		return tried(answer)
+	}
+	answer, acks, err := s.e.RunAcked(ctx, script, on, args)
+	if err != nil {
+		return engine.Tried{}, err
+	}
+	t, err := tried(answer)
+	if err != nil || !t.Free || acks >= int64(s.e.ReplicaAcks) {
+		return t, err
+	}
+	err = fmt.Errorf("%w: %d of %d within %v", lock.ErrNotReplicated, acks, s.e.ReplicaAcks, s.e.AckTimeout)
+	if _, undo := side.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
+		err = fmt.Errorf("%w: %w: undoing the acquire: %w", lock.ErrUnknown, err, undo)
+	}
+	return engine.Tried{}, err
+}
+
+// writerWaits is what a reader is told who got the lock before a writer that
+// waits for it.
+const writerWaits = -3
+
+func tried(answer engine.Answer) (engine.Tried, error) {
+	t := engine.Tried{Free: answer.Nil, Started: answer.Started, Replayed: answer.Replayed}
+	if t.Free {
+		return t, nil
+	}
+	left, err := answer.AsInt64()
+	if left == writerWaits {
+		t.Free, t.Hint = true, 1
+		return t, err
+	}
+	t.Left = time.Duration(left) * time.Millisecond
+	return t, err
+}
+
+func released(answer engine.Answer, err error) (engine.Released, error) {
+	if err != nil {
+		return engine.Released{}, err
+	}
+	reached, err := answer.AsInt64()
+	return engine.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
+}
+
+// sooner is the smaller of two times until the next look; a negative one is none.
+func sooner(left, most time.Duration) time.Duration {
+	if left < 0 {
+		return most
+	}
+	return min(left, most)
+}

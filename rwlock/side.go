@@ -1,0 +1,147 @@
+package rwlock
+
+import (
+	"context"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// Side is the read side or the write side of a lock. It is a [lock.Locker], and
+// its holds are [lock.Hold]s.
+type Side struct {
+	l    *Lock
+	kind string
+}
+
+var _ lock.Locker = (*Side)(nil)
+
+// Name is the name of the lock that it is a side of.
+func (s *Side) Name() string { return s.l.label }
+
+// Identity is which lock of which client this is a side of. It is for the other
+// packages of the family.
+func (s *Side) Identity() (*engine.Engine, engine.Key) { return s.l.e, s.l.Key() }
+
+// Lock waits until the side is free and takes it: the read side while nobody
+// writes, the write side while nobody reads or writes. ctx bounds the wait and
+// nothing else: the hold outlives it. The hold is renewed by the watchdog until
+// [lock.Hold.Unlock], unless [lock.WithLease] fixes its lease.
+//
+// Under a context that carries a hold of this lock:
+//
+//   - a side re-enters its own, at once;
+//   - the read side joins a write hold, at once; if the write hold is unlocked
+//     first, that unlock puts a read hold in its place, and lets all readers in;
+//   - the write side under a read hold is [ErrUpgrade], unless a write hold stands
+//     further out: then it re-enters that.
+//
+// A waiter sleeps as [lock.Lock.Lock] says. Goroutines of one process queue in
+// arrival order, and readers that stand next to each other go together.
+//
+// Cost: one script call if the side is free; none on re-entry, for a reader whose
+// process has had the read side for less than rueidisson.WithHandover's time, and
+// for a writer that another one of this client hands it over to. A writer that
+// waits makes a call each second, or two with [WithWriterPreference], and two
+// more to see whether readers are still alive.
+// Wire: hash name, field mode = read or write, field owner (a writer's ends in
+// ":write"), value hold count; string {name}:<owner>:rwlock_timeout:1 for each
+// reader. A read hold's lease stands there in steps of at most the watchdog
+// timeout, which are renewed until it ends.
+// Errors: as [lock.Lock.Lock], and [ErrUpgrade].
+// Source: RReadWriteLock.
+func (s *Side) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
+	ask, err := lock.Resolve(opts)
+	return s.acquire(ctx, s.kind+" lock", ask, err)
+}
+
+// TryLock takes the side if it is free now, or becomes free within
+// [lock.WithWait]. It returns [lock.ErrNotAcquired] if it does not. If goroutines
+// of this client have the other side, or wait for it, the answer comes without
+// asking the server.
+//
+// Cost, wire and other errors: as [Side.Lock].
+func (s *Side) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
+	ask, err := lock.ResolveTry(opts)
+	return s.acquire(ctx, "try "+s.kind+" lock", ask, err)
+}
+
+// ForceUnlock takes the side away from whoever holds it, and reports whether
+// somebody did: the write side from its writer, the read side from all readers.
+// Holders of this library learn it as [lock.Lock.ForceUnlock] says. It is sent
+// once: after [lock.ErrUnknown] it may have been done.
+//
+// Cost: one script call. Wire: DEL name, and the release message.
+// Source: RLock.forceUnlock.
+func (s *Side) ForceUnlock(ctx context.Context) (held bool, err error) {
+	message := "0"
+	if s.kind == writeKind {
+		message = "1"
+	}
+	held, err = ask(ctx, s.l, func() (bool, error) { return s.l.force(ctx, s.kind, message) })
+	if held {
+		s.l.e.Hurry(s.l.Key()) // our own holders need not wait for their renewals
+	}
+	return held, s.l.failed("force unlock "+s.kind+" of", err)
+}
+
+func (s *server) force(ctx context.Context, mode, message string) (bool, error) {
+	answer, err := s.e.Run(ctx, forceScript, []string{s.name}, []string{mode, s.channel, s.e.Publish(), message})
+	if err != nil {
+		return false, err
+	}
+	n, err := answer.AsInt64()
+	return n == 1, err
+}
+
+func (s *Side) acquire(ctx context.Context, op string, ask engine.Ask, err error) (*lock.Hold, error) {
+	if err == nil {
+		err = s.l.usable(ctx)
+	}
+	if err != nil {
+		return nil, s.l.failed(op, err)
+	}
+	hold, live, err := s.nested(ctx, ask)
+	if !live {
+		hold, err = s.fresh(ctx, ask)
+	}
+	return hold, s.l.failed(op, err)
+}
+
+// handle is what the contexts of its holds carry them for.
+func (s *Side) handle() lock.Handle {
+	return lock.Handle{Engine: s.l.e, Key: engine.Key{Kind: s.kind, Name: s.l.server.name}, Name: s.l.label}
+}
+
+func (s *Side) fresh(ctx context.Context, ask engine.Ask) (*lock.Hold, error) {
+	if s.kind == writeKind {
+		return lock.NewHold(func(seat engine.Seat) (engine.Holding, error) {
+			return s.l.newWriting(ctx, ask, seat)
+		}, s.handle())
+	}
+	ask.Shared = true
+	return lock.NewHold(func(seat engine.Seat) (engine.Holding, error) {
+		held, err := s.l.e.Acquire(ctx, s.l.reader, ask, seat)
+		return (*reading)(held), err
+	}, s.handle())
+}
+
+// nested is what a context that carries a hold of this lock asks for. It is not
+// live if there is none.
+func (s *Side) nested(ctx context.Context, ask engine.Ask) (hold *lock.Hold, live bool, err error) {
+	kind, outer := lock.Carried(ctx, s.l.e, s.l.server.name, "")
+	switch {
+	case outer == nil:
+		return nil, false, nil
+	case engine.Family(kind) != family:
+		return nil, true, engine.Mixed(engine.Family(kind))
+	case kind == s.kind:
+		return lock.Nest(ctx, outer, ask)
+	case s.kind == readKind:
+		return s.under(ctx, outer, ask)
+	}
+	if _, further := lock.Carried(ctx, s.l.e, s.l.server.name, writeKind); further != nil {
+		return lock.Nest(ctx, further, ask)
+	}
+	return nil, true, ErrUpgrade
+}

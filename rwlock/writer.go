@@ -1,0 +1,104 @@
+package rwlock
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// writer is the write side as the server sees it. Its owners have a suffix
+// there, as Redisson's have.
+type writer struct {
+	*server
+	first bool // those who wait hold readers back
+}
+
+var _ engine.Downgrading = writer{}
+
+const (
+	// claimFor is how long a claim counts that is not made again: so long a
+	// writer that waits may be dead and still hold readers back.
+	claimFor = time.Second
+	// claimEvery is how often it is made.
+	claimEvery = claimFor / 2
+	// clearEvery is how often a writer that waits looks for readers whose leases
+	// have ended; Try.Thorough says so.
+	clearEvery = time.Second
+	// turnFor is how long those readers go first who waited during a write.
+	turnFor = 20 * time.Millisecond
+)
+
+var turnMillis = strconv.FormatInt(engine.Millis(turnFor), 10)
+
+func writeOwner(owner string) string { return owner + ":write" }
+
+// writeRenewal is that of every lock, with the owner as it stands there.
+var writeRenewal = &engine.Renewal{
+	Script: engine.LockRenewal.Script,
+	Add: func(on, args []string, key engine.Key, owner string, lease time.Duration) (k, a []string) {
+		return engine.LockRenewal.Add(on, args, key, writeOwner(owner), lease)
+	},
+}
+
+func (w writer) Renewal() *engine.Renewal { return writeRenewal }
+
+func (w writer) Label() string { return writeKind }
+
+// Readers is the other side.
+func (w writer) Readers() engine.Protocol { return reader{w.server} }
+
+// Acquire has a look, once a second of a wait, whether readers stand there that
+// nobody keeps alive: Redisson's last reader would, and ours does not.
+func (w writer) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+	if a.Thorough {
+		w.clear(ctx)
+	}
+	claim, look := "0", clearEvery
+	if w.first && a.Queue {
+		claim, look = strconv.FormatInt(engine.Millis(claimFor), 10), claimEvery
+	}
+	t, err := w.acquire(ctx, w, a.Owner, writeAcquireScript,
+		[]string{w.name, w.gone, w.claims, w.turn},
+		[]string{w.e.Millis(a.Lease), writeOwner(a.Owner), w.client(), claim})
+	t.Left = sooner(t.Left, look)
+	return t, err
+}
+
+func (w writer) Release(ctx context.Context, owner string) (engine.Released, error) {
+	return released(w.e.Run(ctx, writeReleaseScript,
+		[]string{w.name, w.waiting, w.turn},
+		[]string{writeOwner(owner), w.channel, w.e.Publish(), turnMillis}))
+}
+
+func (w writer) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
+	if err := lock.Bury(ctx, w.e, w.gone, writeOwner(owner)); err != nil {
+		return engine.Released{}, err
+	}
+	return w.Release(ctx, owner)
+}
+
+// ReleaseTo is the downgrade: the first candidate reads from then on.
+func (w writer) ReleaseTo(ctx context.Context, owner string, next []engine.Candidate) (engine.Granted, error) {
+	to := next[0]
+	answer, err := w.e.Run(ctx, downgradeScript,
+		[]string{w.name, w.mark(to.Owner), w.waiting, w.turn},
+		[]string{writeOwner(owner), to.Owner, w.e.Millis(to.Lease), w.channel, w.e.Publish(), turnMillis})
+	r, err := released(answer, err)
+	g := engine.Granted{Released: r, Started: answer.Started}
+	if r.Held {
+		g.Owner = to.Owner
+	}
+	return g, err
+}
+
+// Quit takes the claim back of a client that waits no more.
+func (w writer) Quit(ctx context.Context) error {
+	if !w.first {
+		return nil
+	}
+	_, err := w.e.Run(ctx, withdrawScript, []string{w.claims}, []string{w.client(), w.channel, w.e.Publish()})
+	return err
+}

@@ -1,0 +1,201 @@
+package rwlock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// writing is what a write hold stands on, and the read holds that were taken
+// under its context. When the write hold goes first, a read hold takes its place
+// on the server, for those that are left.
+//
+// To the engine it is the one seat of both.
+type writing struct {
+	l    *Lock
+	seat engine.Seat // of the write hold
+
+	change sync.Mutex // is locked while the read hold takes the write hold's place
+
+	mu      sync.Mutex
+	held    *engine.Held // the write hold, and later the read hold
+	readers []*under
+	left    bool   // the write hold has gone
+	changes bool   // the read hold is taking its place
+	doubted string // the owner of a read hold of which nobody knows whether it did
+	cause   error  // why both ended
+}
+
+var _ engine.Holding = (*writing)(nil)
+
+func (l *Lock) newWriting(ctx context.Context, ask engine.Ask, seat engine.Seat) (*writing, error) {
+	w := &writing{l: l, seat: seat}
+	held, err := l.e.Acquire(ctx, &l.writer, ask, w)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = held
+	return w, nil
+}
+
+// Ended is the engine's word that the acquisition is gone, or the client closed.
+func (w *writing) Ended(cause error) {
+	w.mu.Lock()
+	if w.cause == nil {
+		w.cause = cause
+	}
+	readers := slices.Clone(w.readers)
+	left := w.left
+	w.mu.Unlock()
+	if !left {
+		w.seat.Ended(cause)
+	}
+	for _, r := range readers {
+		r.seat.Ended(cause)
+	}
+}
+
+// standing is the acquisition that counts at present.
+func (w *writing) standing() *engine.Held {
+	w.mu.Lock()
+	held, changes := w.held, w.changes
+	w.mu.Unlock()
+	if !changes || !errors.Is(held.Err(), lock.ErrReleased) {
+		return held
+	}
+	w.change.Lock() // the other one stands already, and is about to be told
+	defer w.change.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.held
+}
+
+func (w *writing) Err() error                { return w.standing().Err() }
+func (w *writing) Deadline() time.Time       { return w.standing().Deadline() }
+func (w *writing) Expiring() <-chan struct{} { return w.standing().Expiring() }
+
+func (w *writing) Grow(ctx context.Context, d time.Duration, _ engine.Seat) error {
+	return w.standing().Grow(ctx, d, w)
+}
+
+// Fence is 0: the format has no tokens for this lock.
+func (w *writing) Fence(engine.Seat) int64 { return 0 }
+
+// Release ends the write hold. Without read holds under it, the lock is free.
+func (w *writing) Release(ctx context.Context, _ engine.Seat) error {
+	w.mu.Lock()
+	w.left = true
+	alone := len(w.readers) == 0
+	w.changes = !alone
+	w.mu.Unlock()
+	if alone {
+		return w.held.Release(ctx, w)
+	}
+	err := w.downgrade(ctx)
+	w.mu.Lock()
+	w.changes = false
+	alone = len(w.readers) == 0 // they have left meanwhile
+	w.mu.Unlock()
+	if alone {
+		return errors.Join(err, w.free(ctx))
+	}
+	return err
+}
+
+// downgrade puts a read hold in the place of the write hold. If that fails, the
+// readers stand under the write hold for as long as they last: it keeps out
+// whoever must not get in. After an answer that was lost, a renewal may find it
+// gone, and then they end.
+func (w *writing) downgrade(ctx context.Context) error {
+	w.change.Lock()
+	defer w.change.Unlock()
+	owner := w.l.e.IDs.Private()
+	shared, err := w.held.Downgrade(ctx, w, owner, w)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err == nil:
+		w.held = shared
+	case errors.Is(err, lock.ErrUnknown):
+		w.doubted = owner
+	case errors.Is(err, lock.ErrClosed):
+		return nil // left to the readers
+	}
+	return err
+}
+
+// free releases what stands, when nobody is left.
+func (w *writing) free(ctx context.Context) error {
+	w.mu.Lock()
+	held, doubted := w.held, w.doubted
+	w.mu.Unlock()
+	if doubted == "" {
+		return held.Release(ctx, w)
+	}
+	stood := held.Err()
+	err := held.Release(ctx, w)
+	w.l.e.GiveBackLater(w.l.reader, doubted, w.l.e.WatchdogTimeout)
+	if stood == nil && errors.Is(err, lock.ErrLost) {
+		return nil // the read hold has taken its place, and stood
+	}
+	return err
+}
+
+// under is what a read hold stands on that was taken under a write hold.
+type under struct {
+	*writing
+	seat engine.Seat
+}
+
+// under takes the read side under a write hold. It is not live if that has ended
+// meanwhile.
+func (s *Side) under(ctx context.Context, outer *lock.Hold, ask engine.Ask) (hold *lock.Hold, live bool, err error) {
+	w, known := lock.Standing(outer).(*writing)
+	if !known {
+		return nil, false, nil
+	}
+	hold, err = lock.NewHold(func(seat engine.Seat) (engine.Holding, error) { return w.enter(seat) }, s.handle())
+	if err != nil {
+		return nil, false, nil
+	}
+	if ask.Lease == 0 || time.Until(hold.Deadline()) >= ask.Lease-engine.Margin(ask.Lease) {
+		return hold, true, nil
+	}
+	if err := hold.Extend(ctx, ask.Lease); err != nil {
+		return nil, true, errors.Join(err, hold.Unlock(ctx))
+	}
+	return hold, true, nil
+}
+
+// enter adds a read hold, unless there is nothing to be under any more.
+func (w *writing) enter(seat engine.Seat) (engine.Holding, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cause != nil || w.left && len(w.readers) == 0 {
+		return nil, lock.ErrReleased
+	}
+	u := &under{w, seat}
+	w.readers = append(w.readers, u)
+	return u, nil
+}
+
+// Release ends the read hold. The last one behind the write hold frees the lock.
+func (u *under) Release(ctx context.Context, _ engine.Seat) error {
+	err := u.Err()
+	w := u.writing
+	w.mu.Lock()
+	w.readers = slices.DeleteFunc(w.readers, func(r *under) bool { return r == u })
+	last := w.left && !w.changes && len(w.readers) == 0
+	w.mu.Unlock()
+	if last {
+		return w.free(ctx)
+	}
+	return err
+}
