@@ -22,6 +22,15 @@ var readRenewal = &engine.Renewal{
 		return append(on, key.Name, keys.ReaderMark(key.Name, owner, 1)),
 			append(args, owner, strconv.FormatInt(engine.Millis(lease), 10))
 	},
+	Apart: []*engine.Renewal{engine.LockRenewal, markRenewal},
+}
+
+// markRenewal lengthens the reader's own key alone.
+var markRenewal = &engine.Renewal{
+	Script: markScript,
+	Add: func(on, args []string, key engine.Key, owner string, lease time.Duration) (k, a []string) {
+		return append(on, keys.ReaderMark(key.Name, owner, 1)), append(args, strconv.FormatInt(engine.Millis(lease), 10))
+	},
 }
 
 func (r reader) Renewal() *engine.Renewal { return readRenewal }

@@ -79,6 +79,10 @@ func (b *bench) renew(owner string, ms int) string {
 	return b.run("renew", []string{b.name, b.mark(owner, 1)}, owner, strconv.Itoa(ms))
 }
 
+func (b *bench) renewMark(owner string, ms int) string {
+	return b.run("mark", []string{b.mark(owner, 1)}, strconv.Itoa(ms))
+}
+
 func (b *bench) force(side, message string) string {
 	return b.run("force", []string{b.name}, side, b.channel(), "publish", message)
 }
@@ -278,6 +282,10 @@ func TestALateSecondRunChangesNothing(t *testing.T) {
 		"renew, after the release, beside others": {
 			func(b *bench) { b.read("b"); b.read("a"); b.leave("a") },
 			func(b *bench) { require.Equal(b.t, "0", b.renew("a", 10*leaseMs)) },
+		},
+		"mark, after a longer one": {
+			func(b *bench) { b.read("a"); b.renew("a", 10*leaseMs) },
+			func(b *bench) { require.Equal(b.t, "1", b.renewMark("a", leaseMs)) },
 		},
 		"clear, after the reader is gone": {
 			func(b *bench) { b.read("a"); b.leave("a"); b.read("b") },

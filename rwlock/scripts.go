@@ -16,6 +16,7 @@ var (
 	writeReleaseScript = scripts.Must(lua, "lua/write_release.lua")
 	downgradeScript    = scripts.Must(lua, "lua/downgrade.lua")
 	renewScript        = scripts.Must(lua, "lua/renew.lua")
+	markScript         = scripts.Must(lua, "lua/mark.lua")
 	forceScript        = scripts.Must(lua, "lua/force.lua")
 	inspectScript      = scripts.Must(lua, "lua/inspect.lua")
 	leasesScript       = scripts.Must(lua, "lua/leases.lua")

@@ -59,6 +59,11 @@ func methods(e *engine.Engine) map[string]func(ctx context.Context, l *Lock) err
 			_, err := e.Run(ctx, readRenewal.Script, keys, args)
 			return err
 		},
+		"mark.lua": func(ctx context.Context, l *Lock) error {
+			keys, args := markRenewal.Add(nil, nil, l.Key(), private, lease)
+			_, err := e.Run(ctx, markRenewal.Script, keys, args)
+			return err
+		},
 		"force.lua":   func(ctx context.Context, l *Lock) error { _, err := l.force(ctx, "read", "0"); return err },
 		"inspect.lua": func(ctx context.Context, l *Lock) error { _, err := l.inspect(ctx); return err },
 		"leases.lua": func(ctx context.Context, l *Lock) error {

@@ -162,10 +162,26 @@ func (r renewer) oneByOne(ctx context.Context, to route, attempts []asked) error
 	}
 	started := r.e.Now()
 	var words []word
-	for _, res := range to.kind.Script.ExecMulti(ctx, r.e.Redis, to.fresh, calls) {
-		words = append(words, said(res, 1)...)
+	for i, res := range to.kind.Script.ExecMulti(ctx, r.e.Redis, to.fresh, calls) {
+		if strayed(res.Error()) && to.kind.Apart != nil {
+			words = append(words, r.apart(ctx, to, attempts[i]))
+		} else {
+			words = append(words, said(res, 1)...)
+		}
 	}
 	return r.settle(attempts, words, started)
+}
+
+// apart asks for each key of an owner by itself.
+func (r renewer) apart(ctx context.Context, to route, a asked) (w word) {
+	for _, part := range to.kind.Apart {
+		keys, args := part.Add(nil, nil, a.key(), a.owner, a.Ask)
+		res := part.Script.ExecMulti(ctx, r.e.Redis, to.fresh, []scripts.Call{{Keys: keys, Args: args}})[0]
+		if w = said(res, 1)[0]; !w.stands {
+			break
+		}
+	}
+	return w
 }
 
 // word is what the server said of one owner.

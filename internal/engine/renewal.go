@@ -17,6 +17,10 @@ type Renewal struct {
 	// Add appends what the script has to know of one owner. Its keys are in one
 	// slot.
 	Add func(keys, args []string, key Key, owner string, lease time.Duration) (k, a []string)
+	// Apart serves instead while the slot moves, if an owner needs several keys,
+	// of which some are here and some there: each of these needs one. An owner
+	// stands if all of them say so, in this order.
+	Apart []*Renewal
 }
 
 // LockRenewal is that of every lock whose owners are fields of the hash that
