@@ -14,7 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, nil) }
+func TestMain(m *testing.M) { redistest.Main(m, redistest.Children{"spinner": spinner}) }
 
 // open connects a client to addr and closes it when the test ends. It has a
 // second for that if the watchdog timeout is short, which a busy machine may
