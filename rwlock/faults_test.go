@@ -27,11 +27,11 @@ type faulty struct {
 	other *rwlock.Lock
 }
 
-func newFaulty(t *testing.T) *faulty {
+func newFaulty(t *testing.T, opts ...rueidisson.Option) *faulty {
 	t.Helper()
 	server, name := redistest.Shared(t), redistest.Name(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	client := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second))
+	client := open(t, proxy.Addr(), append([]rueidisson.Option{rueidisson.WithWatchdogTimeout(9 * time.Second)}, opts...)...)
 	return &faulty{t, proxy, client.RWLock(name), server.Client(t), open(t, server.Addr()).RWLock(name)}
 }
 
@@ -137,7 +137,7 @@ func TestALostReplyToADowngradeKeepsTheReader(t *testing.T) {
 // as one of them is trusted, and nothing is left of both.
 func TestADowngradeThatIsNotAnsweredLeavesNothing(t *testing.T) {
 	t.Parallel()
-	f := newFaulty(t)
+	f := newFaulty(t, rueidisson.WithWatchdogTimeout(5*time.Minute)) // a renewal would find the write hold gone
 	write := take(t, f.lock.Write())
 	read, err := under(t, f.lock.Read(), write)
 	require.NoError(t, err)

@@ -125,8 +125,8 @@ func TestReadersAndPreferringWritersTakeTurns(t *testing.T) {
 	}
 	all.Wait()
 	t.Logf("%d reads, %d writes", reads.Load(), writes.Load())
-	require.Greater(t, reads.Load(), int64(20), "readers starve")
-	require.Greater(t, writes.Load(), int64(20), "writers starve")
+	require.Greater(t, reads.Load(), int64(3), "readers starve")
+	require.Greater(t, writes.Load(), int64(3), "writers starve")
 }
 
 // A reader that died does not keep a writer for as long as others live.

@@ -144,7 +144,7 @@ func TestWhatGivesBackOrRenewsWorksOnAFullServer(t *testing.T) {
 			raw, ctx := server.Client(t), t.Context()
 			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true, ForceSingleClient: true})
 			require.NoError(t, err)
-			e, err := engine.New(ctx, client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Second, Owned: true})
+			e, err := engine.New(ctx, client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Owned: true})
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 			own, to := e.IDs.Private(), e.IDs.Private()
