@@ -20,12 +20,12 @@ type limiter interface {
 	paused(ctx context.Context) (bool, error)
 	set(ctx context.Context, s setting, reset bool) (stored setting, err error)
 	trySet(ctx context.Context, s setting) (stored setting, set bool, err error)
-	bucket(which *bucketFlag) bucket
+	bucket(which *bucketFlag) source
 	Delete(ctx context.Context) (bool, error)
 }
 
-// bucket is what tokens are taken of.
-type bucket interface {
+// source is what tokens are taken of.
+type source interface {
 	Take(ctx context.Context, n int64) (ratelimiter.Decision, error)
 	WaitN(ctx context.Context, n int64) error
 	Peek(ctx context.Context) (ratelimiter.Decision, error)
@@ -95,7 +95,7 @@ func (l buckets) trySet(ctx context.Context, s setting) (setting, bool, error) {
 	return s, set, err
 }
 
-func (l buckets) bucket(which *bucketFlag) bucket { return which.of(l.Limiter) }
+func (l buckets) bucket(which *bucketFlag) source { return which.of(l.Limiter) }
 
 // redissonLog is the kind that is meant with --redisson.
 type redissonLog struct{ *redissonlimiter.Limiter }
@@ -124,7 +124,7 @@ func (l redissonLog) trySet(ctx context.Context, s setting) (setting, bool, erro
 	return s, false, err
 }
 
-func (l redissonLog) bucket(*bucketFlag) bucket { return l.Limiter }
+func (l redissonLog) bucket(*bucketFlag) source { return l.Limiter }
 
 // ofRedisson are the commands that Redisson's limiters have.
 var (

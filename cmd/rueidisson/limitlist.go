@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/bucket"
 )
 
 const limitListLong = `list shows the limiters whose rate is stored, one a line, by name: all of them, or
@@ -50,10 +51,10 @@ func (t *tool) limitListCommand() *cobra.Command {
 }
 
 func (s *scanning) list(ctx context.Context, pattern string) error {
-	rules := map[string]storedRule{}
+	rules := map[string]*bucket.Rule{}
 	err := s.each(ctx, pattern, func(_ int64, texts map[string]string) {
 		for name, text := range texts {
-			if r, ok := parseStored(text); ok {
+			if r, err := bucket.Parse(text); err == nil {
 				rules[name] = r
 			}
 		}
@@ -70,11 +71,11 @@ func (s *scanning) list(ctx context.Context, pattern string) error {
 				Paused bool     `json:"paused"`
 				Rate   rateTold `json:"rate"`
 				TTL    int64    `json:"keep_alive_ms,omitempty"`
-			}{name, r.paused, newRateTold(setting{Rate: r.Rate}), millis(r.ttl)})
+			}{name, r.Paused, newRateTold(setting{Rate: rateOf(r)}), millis(r.TTL)})
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%v%s%s\n", name, r.Rate, suffixIf(r.paused, ", paused"),
-			suffixIf(r.ttl > 0, fmt.Sprintf(", forgotten %v after its last use", r.ttl)))
+		fmt.Fprintf(w, "%s\t%v%s%s\n", name, r.Rate, suffixIf(r.Paused, ", paused"),
+			suffixIf(r.TTL > 0, fmt.Sprintf(", forgotten %v after its last use", r.TTL)))
 	}
 	return w.Flush()
 }

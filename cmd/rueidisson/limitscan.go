@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -147,38 +145,7 @@ func read(ctx context.Context, node rueidis.Client, keys []string) (now int64, t
 	return clock[0]*1_000_000 + clock[1], texts, nil
 }
 
-// storedRule is a rule as it stands in Redis, see package ratelimiter.
-type storedRule struct {
-	ratelimiter.Rate
-	generation, reset int64 // when it was set, µs; buckets of before the reset are full
-	paused            bool
-	ttl               time.Duration // without use, 0: for ever
-}
-
-func parseStored(text string) (r storedRule, ok bool) {
-	fields := strings.Fields(text)
-	if len(fields) < 9 || len(fields) > 10 || fields[0] != "tb1" {
-		return r, false
-	}
-	numbers, ok := numbersOf(append(fields[1:8:8], fields[9:]...))
-	if !ok {
-		return r, false
-	}
-	r.Rate = ratelimiter.Rate{N: numbers[2], Per: time.Duration(numbers[3]), Burst: numbers[4], Type: ratelimiter.RateType(numbers[5])}
-	r.generation, r.reset, r.paused = numbers[0], numbers[1], numbers[6] != 0
-	if len(numbers) == 8 {
-		r.ttl = time.Duration(numbers[7]) * time.Millisecond
-	}
-	return r, r.N >= 0 && r.Per > 0 || unlimited(r.Rate)
-}
-
-func numbersOf(fields []string) (numbers []int64, ok bool) {
-	for _, field := range fields {
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return nil, false
-		}
-		numbers = append(numbers, n)
-	}
-	return numbers, true
+// rateOf is the rate of a rule that is stored.
+func rateOf(r *bucket.Rule) ratelimiter.Rate {
+	return ratelimiter.Rate{N: r.N, Per: r.Per, Burst: r.Burst, Type: ratelimiter.RateType(r.Type)}
 }

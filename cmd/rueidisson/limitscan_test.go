@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -116,33 +116,20 @@ func TestLimitTop(t *testing.T) {
 	assert.Regexp(t, `^blocked  10 of 10 left, blocked for 59m[^ ]*\n$`, got.out, "a block stays")
 }
 
-// Buckets fill while nobody asks for them.
-func TestLimitTopKnowsWhatHasComeSince(t *testing.T) {
+// A full bucket is not shown, nor one that is left over.
+func TestLimitTopShowsWhatIsScarce(t *testing.T) {
 	t.Parallel()
-	r := storedRule{Rate: ratelimiter.PerSecond(2).WithBurst(10), generation: 5, reset: 3}
-	for state, want := range map[string]int64{
-		packs(5, 1_000_000, 6, 0): 6, packs(5, 1_000_000, 6, 1): 5, packs(5, 1_000_000, 20, 0): -8, packs(5, 9_000_000, 6, 0): 4,
-		packs(-7, 1_000_000, 6, 0): 6, packs(4, 1_000_000, 20, 0): 2,
-	} {
-		one, ok := r.scarce("api", "api:{u}", state, 2_000_000)
-		assert.True(t, ok, state)
-		assert.Equal(t, want, one.Remaining, state)
+	r, err := bucket.Parse("tb1 5 3 2 1000000000 10 0 0 nonce")
+	require.NoError(t, err)
+	one, ok := scarceOf(r, "api", "api:{%7Bu%7D}", bucket.Pack(5, 1_000_000, 6, 0, 2_000_001), 2_000_000)
+	assert.True(t, ok)
+	assert.Equal(t, scarce{Name: "api", Key: "{u}", Remaining: 6, Limit: 10, BlockedMS: 1}, one)
+	lifted, err := bucket.Parse("tb1 5 3 9223372036854775807 0 9223372036854775807 0 0 nonce")
+	require.NoError(t, err)
+	for r, state := range map[*bucket.Rule]string{r: bucket.Pack(5, 1_000_000, 2, 0), lifted: bucket.Pack(4, 1_000_000, 9, 0)} {
+		_, ok := scarceOf(r, "api", "api:{u}", state, 2_000_000)
+		assert.False(t, ok, "%v", r.Rate)
 	}
-	for _, state := range []string{
-		packs(5, 1_000_000, 2, 0), packs(2, 1_000_000, 9, 0), "", packs(5, 1, 2), packs(1, 2, 3, 4, 5, 6), "5 1000000 6 0", "something of 28 letters it is",
-	} {
-		_, ok := r.scarce("api", "api:{u}", state, 2_000_000)
-		assert.False(t, ok, state)
-	}
-}
-
-// packs writes numbers as a bucket's state holds them.
-func packs(numbers ...int64) string {
-	var text []byte
-	for _, n := range numbers {
-		text = append(text, binary.BigEndian.AppendUint64(nil, uint64(n))[1:]...)
-	}
-	return string(text)
 }
 
 func TestLimitListAndTopLookAtAllMasters(t *testing.T) {

@@ -112,7 +112,7 @@ func (k *taking) take(ctx context.Context, l limiter) error {
 }
 
 // ask takes what is there, or waits for it if it comes in time.
-func (k *taking) ask(ctx context.Context, b bucket) (ratelimiter.Decision, error) {
+func (k *taking) ask(ctx context.Context, b source) (ratelimiter.Decision, error) {
 	d, err := b.Take(ctx, k.n)
 	if err != nil || d.Allowed || d.RetryAfter > k.wait || never(d) {
 		return d, err
@@ -131,7 +131,7 @@ func (k *taking) ask(ctx context.Context, b bucket) (ratelimiter.Decision, error
 
 // afterWait is the answer to a wait that was granted, which stands although it
 // may be unknown what is left.
-func afterWait(ctx context.Context, b bucket, refused ratelimiter.Decision) ratelimiter.Decision {
+func afterWait(ctx context.Context, b source, refused ratelimiter.Decision) ratelimiter.Decision {
 	d, err := b.Peek(ctx)
 	if err != nil {
 		d = refused

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -86,14 +86,14 @@ func (p *topping) top(ctx context.Context, l buckets) error {
 		return err
 	}
 	text, err := p.redis.Do(ctx, p.redis.B().Getrange().Key(l.Name()).Start(0).End(longestState).Build()).ToString()
-	r, ok := parseStored(text)
-	if err != nil || !ok { // it went since
+	r, notOne := bucket.Parse(text)
+	if err != nil || notOne != nil { // it went since
 		return cmp.Or(err, ratelimiter.ErrNoRate)
 	}
 	var least []scarce
 	err = p.each(ctx, literally(l.Name())+":{*}", func(now int64, texts map[string]string) {
 		for key, state := range texts {
-			if one, ok := r.scarce(l.Name(), key, state, now); ok {
+			if one, ok := scarceOf(r, l.Name(), key, state, now); ok {
 				least = append(least, one)
 			}
 		}
@@ -130,54 +130,16 @@ func (p *topping) print(least []scarce) error {
 	return w.Flush()
 }
 
-// scarce is the bucket of a key at server time now, by its state, the numbers
-// generation, t, w, f and b: w tokens and a part of one were missing as of t. It is
-// none if it is full and not blocked, or left over from before the rate was lifted.
-func (r storedRule) scarce(name, redisKey, state string, now int64) (one scarce, ok bool) {
-	numbers := packed(state)
-	if len(numbers) < 4 || len(numbers) > 5 || unlimited(r.Rate) {
+// scarceOf is the bucket of a key at server time now. It is none if it is full and
+// not blocked, or left over from before the rate was lifted.
+func scarceOf(r *bucket.Rule, name, redisKey, state string, now int64) (one scarce, ok bool) {
+	b, ok := r.Read(state, now)
+	if !ok || r.Settled() {
 		return one, false
 	}
-	one = scarce{Name: name, Limit: r.Burst}
+	one = scarce{Name: name, Limit: r.Burst, Remaining: b.Left(), BlockedMS: (b.Block + 999) / 1000}
 	one.Key, one.Hashed = bucketKey(redisKey[len(name):])
-	if len(numbers) == 5 && numbers[4] > now {
-		one.BlockedMS = (numbers[4]-now-1)/1000 + 1
-	}
-	one.Remaining = r.Burst
-	switch g, t, w := numbers[0], numbers[1], numbers[2]+min(numbers[3], 1); {
-	case g > 0 && g < r.reset:
-	case g > 0 && g < r.generation: // of an older rate: what that was owed more is forgiven
-		one.Remaining -= r.missing(min(w, r.Burst), now-max(t, r.generation))
-	default:
-		one.Remaining -= r.missing(w, now-t)
-	}
-	return one, one.Remaining < r.Burst || one.BlockedMS > 0
-}
-
-// packed is the numbers of a state: seven bytes each, the highest first. It is
-// none if that is another string: what people write would be above 2^53.
-func packed(state string) (numbers []int64) {
-	const width = 7
-	if len(state)%width != 0 {
-		return nil
-	}
-	for at := 0; at < len(state); at += width {
-		n := int64(int8(state[at]))
-		for _, b := range []byte(state[at+1 : at+width]) {
-			n = n<<8 | int64(b)
-		}
-		if n > 1<<53 {
-			return nil
-		}
-		numbers = append(numbers, n)
-	}
-	return numbers
-}
-
-// missing is how many of w tokens still are after some µs.
-func (r storedRule) missing(w, after int64) int64 {
-	gained := float64(max(0, after)) * 1000 / float64(r.Per) * float64(r.N)
-	return max(0, int64(math.Ceil(float64(w)-gained)))
+	return one, one.Remaining < r.Burst || b.Block > 0
 }
 
 var unescape = strings.NewReplacer("%7B", "{", "%7D", "}", "%25", "%")

@@ -88,7 +88,7 @@ func (w *watching) watch(ctx context.Context, l limiter) error {
 }
 
 // look looks at once and at each interval, until ctx ends.
-func (w *watching) look(ctx context.Context, b bucket, seen func(ratelimiter.Decision)) error {
+func (w *watching) look(ctx context.Context, b source, seen func(ratelimiter.Decision)) error {
 	ticker := time.NewTicker(w.interval)
 	defer ticker.Stop()
 	for {

@@ -311,6 +311,10 @@ func (w *served) readable(r pair, state string) {
 	}
 	require.Contains(w.t, []int{4, 5}, len(numbers), "%q\n%s", state, w)
 	missing := plus(whole(numbers[2]), new(big.Rat).SetFrac64(numbers[3], r.code.PerToken))
+	if read, ok := r.code.Read(state, w.m.t); numbers[0] == r.code.Generation {
+		require.True(w.t, ok, "%s", w)
+		require.Zero(w.t, missing.Cmp(new(big.Rat).SetFrac64(read.Missing, r.code.PerToken)), "%s", w)
+	}
 	want := []int64{w.m.gen, w.m.t}
 	if w.m.block > 0 {
 		want = append(want, w.m.block)
