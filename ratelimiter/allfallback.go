@@ -3,8 +3,10 @@ package ratelimiter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
@@ -26,48 +28,49 @@ func (a *Combined) patience() (within time.Duration, ok bool) {
 
 // orFallBack asks the server, for as long as that. All members are on one
 // server, so one breaker tells of it: that of the first.
-func (a *Combined) orFallBack(ctx context.Context, n []int64, within time.Duration) (AllDecision, error) {
+func (a *Combined) orFallBack(ctx context.Context, n []int64, upTo int64, within time.Duration) (taken int64, d AllDecision, err error) {
 	for i, b := range a.members {
 		if err := b.askable(ctx, of(n, i)); err != nil {
-			return AllDecision{}, err
+			return 0, AllDecision{}, err
 		}
 	}
-	return unlessSilent(ctx, a.members[0].core, within,
-		func(ctx context.Context) (AllDecision, error) { return a.decide(ctx, n) },
-		func() (AllDecision, error) {
-			d, err := a.fallBack(n)
-			if err == nil {
-				a.decided(ctx, n, d, 0)
+	err = unlessSilent(ctx, a.members[0].core, within,
+		func(ctx context.Context) (err error) {
+			taken, d, err = a.decide(ctx, n, upTo)
+			return err
+		},
+		func() (err error) {
+			if taken, d, err = a.fallBack(n, upTo); err == nil {
+				a.decided(ctx, a.given(taken, n, upTo), d, 0)
 			}
-			return d, err
+			return err
 		})
+	return taken, d, err
 }
 
-// fallBack asks each member's fallback. If one refuses, the others take nothing:
-// what they granted is given back, and meanwhile others may have been refused
-// for want of it.
-func (a *Combined) fallBack(n []int64) (AllDecision, error) {
-	d, allowed := AllDecision{}, true
+// fallBack asks each member's fallback. What one granted beyond what all did is
+// given back, and meanwhile others may have been refused for want of it.
+func (a *Combined) fallBack(n []int64, upTo int64) (least int64, d AllDecision, err error) {
+	var granted []int64
 	for i, b := range a.members {
-		one, err := b.fallback.to.decide(b.core, b.state, of(n, i))
+		taken, one, err := b.fallback.to.decide(b.core, b.state, bucket.Want{N: of(n, i), UpTo: upTo, Kind: bucket.Take})
 		if err != nil {
-			a.unfall(d.Members, n)
-			return AllDecision{}, fmt.Errorf("%v: %w", b, err)
+			a.unfall(d.Members, granted, n, 0)
+			return 0, AllDecision{}, fmt.Errorf("%v: %w", b, err)
 		}
-		d.Members, allowed = append(d.Members, one), allowed && one.Allowed
+		d.Members, granted = append(d.Members, one), append(granted, taken)
 	}
-	if !allowed {
-		a.unfall(d.Members, n)
-	}
-	d.Decision = tightest(d.Members, allowed)
-	return d, nil
+	least = slices.Min(granted)
+	a.unfall(d.Members, granted, n, least)
+	d.Decision = tightest(d.Members, least > 0)
+	return least, d, nil
 }
 
-// unfall gives back what fallbacks have granted.
-func (a *Combined) unfall(granted []Decision, n []int64) {
-	for i, one := range granted {
-		if b := a.members[i]; one.Allowed {
-			granted[i] = b.fallback.to.undo(b.core, b.state, of(n, i))
+// unfall gives back what fallbacks have granted beyond the least of them.
+func (a *Combined) unfall(told []Decision, granted, n []int64, least int64) {
+	for i, taken := range granted {
+		if b, over := a.members[i], taken-least; over > 0 {
+			_, told[i], _ = b.fallback.to.decide(b.core, b.state, bucket.Want{N: over * of(n, i), Kind: bucket.Refund})
 		}
 	}
 }

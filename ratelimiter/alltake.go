@@ -46,7 +46,7 @@ func (a *Combined) each(n []int64) error {
 
 func (a *Combined) take(ctx context.Context, op string, n []int64) (AllDecision, error) {
 	deciding := a.deciding(n)
-	d, err := a.tryTake(ctx, deciding)
+	_, d, err := a.tryTake(ctx, deciding, 0)
 	if err != nil {
 		return AllDecision{}, a.undecided(ctx, op, deciding, err)
 	}
@@ -56,33 +56,35 @@ func (a *Combined) take(ctx context.Context, op string, n []int64) (AllDecision,
 	return d, nil
 }
 
-func (a *Combined) tryTake(ctx context.Context, n []int64) (AllDecision, error) {
+func (a *Combined) tryTake(ctx context.Context, n []int64, upTo int64) (int64, AllDecision, error) {
 	if within, ok := a.patience(); ok {
-		return a.orFallBack(ctx, n, within)
+		return a.orFallBack(ctx, n, upTo, within)
 	}
-	return a.decide(ctx, n)
+	return a.decide(ctx, n, upTo)
 }
 
-// decide is what the rules say.
-func (a *Combined) decide(ctx context.Context, n []int64) (AllDecision, error) {
+// decide is what the rules say of requests of so many tokens, or of up to so many
+// such requests.
+func (a *Combined) decide(ctx context.Context, n []int64, upTo int64) (int64, AllDecision, error) {
 	q, err := a.ask(ctx, n, bucket.Take)
 	if err != nil {
-		return AllDecision{}, err
+		return 0, AllDecision{}, err
 	}
 	if d, at := refusedAtOnce(&q); at {
-		a.decided(ctx, n, d, 0)
-		return d, nil
+		a.decided(ctx, a.given(0, n, upTo), d, 0)
+		return 0, d, nil
 	}
+	q.UpTo = upTo
 	got, err := a.do(ctx, q)
 	if err == nil && !got.OK {
 		err = a.exceed(&q, &got)
 	}
 	if err != nil {
-		return AllDecision{}, err
+		return 0, AllDecision{}, err
 	}
 	d := decisionsOf(&got, &q)
-	a.decided(ctx, n, d, got.Together)
-	return d, nil
+	a.decided(ctx, a.given(got.Taken, n, upTo), d, got.Together)
+	return got.Taken, d, nil
 }
 
 // ask checks a request, and knows the rules by which it is made.

@@ -60,11 +60,11 @@ func (b *Bucket) Allow(ctx context.Context) (bool, error) { return b.AllowN(ctx,
 // See [Bucket.Take].
 func (b *Bucket) AllowN(ctx context.Context, n int64) (bool, error) {
 	if b.fallback == nil { // then the rest of a decision need not be worked out
-		a, err := b.decide(ctx, n)
+		a, err := b.decide(ctx, n, 0)
 		b.decided(ctx, n, a, err)
 		return a.OK, b.undecided(ctx, "allow", n, err)
 	}
-	d, err := b.orFallBack(ctx, n)
+	d, err := b.takeOrFallBack(ctx, n)
 	return d.Allowed, b.undecided(ctx, "allow", n, err)
 }
 
@@ -81,13 +81,21 @@ func (b *Bucket) Take(ctx context.Context, n int64) (Decision, error) {
 		d, err := b.decision(ctx, n)
 		return d, b.undecided(ctx, "take", n, err)
 	}
-	d, err := b.orFallBack(ctx, n)
+	d, err := b.takeOrFallBack(ctx, n)
 	return d, b.undecided(ctx, "take", n, err)
+}
+
+func (b *Bucket) takeOrFallBack(ctx context.Context, n int64) (d Decision, err error) {
+	_, d, err = b.orFallBack(ctx, bucket.Want{N: n}, func(ctx context.Context) (int64, Decision, error) {
+		d, err := b.decision(ctx, n)
+		return 0, d, err
+	})
+	return d, err
 }
 
 // decision is all that decide says.
 func (b *Bucket) decision(ctx context.Context, n int64) (Decision, error) {
-	a, err := b.decide(ctx, n)
+	a, err := b.decide(ctx, n, 0)
 	b.decided(ctx, n, a, err)
 	if err != nil {
 		return Decision{}, err
@@ -95,8 +103,9 @@ func (b *Bucket) decision(ctx context.Context, n int64) (Decision, error) {
 	return decision(&a, n), nil
 }
 
-// decide is what the rule says of a request of n tokens, here or on the server.
-func (b *Bucket) decide(ctx context.Context, n int64) (exchange.Answer, error) {
+// decide is what the rule says of a request of n tokens, or of up to so many of
+// them, here or on the server.
+func (b *Bucket) decide(ctx context.Context, n, upTo int64) (exchange.Answer, error) {
 	r, err := b.ruleFor(ctx, n)
 	switch {
 	case err != nil:
@@ -106,7 +115,9 @@ func (b *Bucket) decide(ctx context.Context, n int64) (exchange.Answer, error) {
 	case r.Paused:
 		return exchange.Answer{State: bucket.State{Rule: r}, Paused: true}, nil
 	}
-	a, err := b.answer(ctx, b.wants(r, n, bucket.Take))
+	q := b.wants(r, n, bucket.Take)
+	q.UpTo = upTo
+	a, err := b.answer(ctx, q)
 	switch {
 	case err != nil:
 		return exchange.Answer{}, err

@@ -16,9 +16,8 @@ import (
 // or [Local].
 type Fallback interface {
 	check() error
-	decide(c *exchange.Core, state string, n int64) (Decision, error)
-	upTo(c *exchange.Core, state string, n int64) (int64, Decision)
-	undo(c *exchange.Core, state string, n int64) Decision // of what it allowed
+	// decide takes tokens, or gives back what was taken.
+	decide(c *exchange.Core, state string, q bucket.Want) (taken int64, d Decision, err error)
 }
 
 // Open allows everything.
@@ -40,29 +39,17 @@ type openFallback struct{}
 
 func (openFallback) check() error { return nil }
 
-func (openFallback) decide(*exchange.Core, string, int64) (Decision, error) {
-	return letThrough, nil
+func (openFallback) decide(_ *exchange.Core, _ string, q bucket.Want) (int64, Decision, error) {
+	return q.Requests(), Decision{Allowed: true, Fallback: true}, nil
 }
-
-func (openFallback) upTo(_ *exchange.Core, _ string, n int64) (int64, Decision) { return n, letThrough }
-
-func (openFallback) undo(*exchange.Core, string, int64) Decision { return letThrough }
-
-var letThrough = Decision{Allowed: true, Fallback: true}
 
 type closedFallback struct{}
 
 func (closedFallback) check() error { return nil }
 
-func (closedFallback) decide(*exchange.Core, string, int64) (Decision, error) {
-	return heldBack, nil
+func (closedFallback) decide(*exchange.Core, string, bucket.Want) (int64, Decision, error) {
+	return 0, Decision{Fallback: true, RetryAfter: standby.RestFor}, nil
 }
-
-func (closedFallback) upTo(*exchange.Core, string, int64) (int64, Decision) { return 0, heldBack }
-
-func (closedFallback) undo(*exchange.Core, string, int64) Decision { return heldBack }
-
-var heldBack = Decision{Fallback: true, RetryAfter: standby.RestFor}
 
 type localFallback struct {
 	r   *bucket.Rule
@@ -71,34 +58,20 @@ type localFallback struct {
 
 func (f localFallback) check() error { return f.bad }
 
-func (f localFallback) decide(c *exchange.Core, state string, n int64) (Decision, error) {
-	if n > f.r.Burst && !f.r.None() {
-		return Decision{}, exceedsBurst(n, f.r)
-	}
-	_, d := f.answer(c, state, bucket.Want{N: n, Kind: bucket.Take})
-	return d, nil
-}
-
-func (f localFallback) upTo(c *exchange.Core, state string, n int64) (int64, Decision) {
-	return f.answer(c, state, bucket.Want{N: 1, UpTo: n, Kind: bucket.Take})
-}
-
-func (f localFallback) undo(c *exchange.Core, state string, n int64) Decision {
-	_, d := f.answer(c, state, bucket.Want{N: n, Kind: bucket.Refund})
-	return d
-}
-
-func (f localFallback) answer(c *exchange.Core, state string, q bucket.Want) (taken int64, d Decision) {
+func (f localFallback) decide(c *exchange.Core, state string, q bucket.Want) (taken int64, d Decision, err error) {
 	q.Rule = f.r
-	if f.r.Settled() {
+	switch {
+	case f.r.Settled():
 		taken, d = q.Settled(), settledDecision(f.r)
-	} else {
+	case q.Kind == bucket.Take && q.N > f.r.Burst:
+		return 0, Decision{}, exceedsBurst(q.N, f.r)
+	default:
 		var got bucket.State
-		got, taken = c.StandIns.Answer(state, q, c.Engine.Now().Mono)
+		got, taken = c.StandIns.Answer(state, q, c.Engine.Mono())
 		d = decisionOf(&got, taken > 0, q.N)
 	}
 	d.Fallback = true
-	return taken, d
+	return taken, d, nil
 }
 
 // fallback is the setting of a handle.
@@ -108,19 +81,25 @@ type fallback struct {
 }
 
 // orFallBack asks the server, for as long as the fallback says.
-func (b *Bucket) orFallBack(ctx context.Context, n int64) (Decision, error) {
-	if err := b.askable(ctx, n); err != nil {
-		return Decision{}, err
+func (b *Bucket) orFallBack(ctx context.Context, q bucket.Want, ask func(context.Context) (int64, Decision, error)) (taken int64, d Decision, err error) {
+	if err := b.askable(ctx, q.N); err != nil {
+		return 0, Decision{}, err
 	}
-	if b.own != nil && (b.own.Settled() || n > b.own.Burst) { // what is known without the server
-		return b.decision(ctx, n)
+	if b.own != nil && (b.own.Settled() || q.N > b.own.Burst) { // what is known without the server
+		return ask(ctx)
 	}
-	return unlessSilent(ctx, b.core, b.fallback.within,
-		func(ctx context.Context) (Decision, error) { return b.decision(ctx, n) },
-		func() (Decision, error) {
-			d, err := b.fallback.to.decide(b.core, b.state, n)
-			return b.fellBack(ctx, n, d, err)
+	err = unlessSilent(ctx, b.core, b.fallback.within,
+		func(ctx context.Context) (err error) {
+			taken, d, err = ask(ctx)
+			return err
+		},
+		func() (err error) {
+			if taken, d, err = b.fallback.to.decide(b.core, b.state, q); err == nil {
+				b.core.Tell(ctx, engine.Decision{Tokens: given(taken, q), Allowed: d.Allowed, Fallback: true})
+			}
+			return err
 		})
+	return taken, d, err
 }
 
 // askable checks what can be checked without a rule.
@@ -134,7 +113,7 @@ func (b *Bucket) askable(ctx context.Context, n int64) error {
 
 // unlessSilent asks the server, and decides instead if that is silent for a
 // time, or is known to be.
-func unlessSilent[D any](ctx context.Context, c *exchange.Core, within time.Duration, ask func(context.Context) (D, error), instead func() (D, error)) (D, error) {
+func unlessSilent(ctx context.Context, c *exchange.Core, within time.Duration, ask func(context.Context) error, instead func() error) error {
 	return standby.Instead(ctx, &c.Breaker, standby.Patience{Within: within, Now: c.Engine.Mono, Silent: silent}, ask, instead)
 }
 

@@ -47,14 +47,6 @@ func refusal(err error) bool {
 	return errors.Is(err, ErrExceedsDeadline) || errors.Is(err, ErrExceedsWait) || errors.Is(err, ErrExceedsDebt)
 }
 
-// fellBack tells of what was decided in place of an answer.
-func (b *Bucket) fellBack(ctx context.Context, n int64, d Decision, err error) (Decision, error) {
-	if err == nil {
-		b.core.Tell(ctx, engine.Decision{Tokens: n, Allowed: d.Allowed, Fallback: true})
-	}
-	return d, err
-}
-
 // decided tells of what several limits said. Of one that nobody asked, as
 // another is paused, it tells nothing.
 func (a *Combined) decided(ctx context.Context, n []int64, d AllDecision, together int) {

@@ -61,18 +61,18 @@ type Patience struct {
 
 // Instead asks the server, and decides instead if that is silent for a time, or
 // is known to be.
-func Instead[D any](ctx context.Context, k *Breaker, p Patience, ask func(context.Context) (D, error), instead func() (D, error)) (D, error) {
+func Instead(ctx context.Context, k *Breaker, p Patience, ask func(context.Context) error, instead func() error) error {
 	asked, probe := k.admit(p.Now())
 	if !asked {
 		return instead()
 	}
 	limited, cancel := context.WithTimeout(ctx, p.Within)
 	defer cancel()
-	d, err := ask(limited)
+	err := ask(limited)
 	what := p.found(ctx, limited, err)
 	k.ended(p.Now(), what, probe)
 	if what != silent {
-		return d, err
+		return err
 	}
 	return instead()
 }
