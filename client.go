@@ -181,6 +181,11 @@ func (c *Client) RWLock(name string, opts ...rwlock.Option) *rwlock.Lock {
 	return rwlock.New(c.e, name, opts...)
 }
 
+// LockGroup returns a handle on the locks of any number of values under that
+// name; see [multilock.Group]. It asks nobody: a name that cannot be used is the
+// error of its operations.
+func (c *Client) LockGroup(name string) *multilock.Group { return multilock.NewGroup(c.e, name) }
+
 // RateLimiter returns a handle on the token bucket of that name; see
 // [ratelimiter.Limiter]. It asks nobody: a name or an option that cannot be
 // used is the error of its operations.

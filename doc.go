@@ -18,6 +18,7 @@
 //
 //	Client.Lock                 one holder at a time, re-entered through the context   package lock
 //	Client.MultiLock            several locks at once, or none of them                 package multilock
+//	Client.LockGroup            many locks under one name, several at once             package multilock
 //	multilock.Red               one lock on several servers, of which more than half agree   package multilock
 //	Client.RateLimiter          so much in a time, for each key, with a burst          package ratelimiter
 //	Client.RedissonRateLimiter  the same on the keys of Redisson's RRateLimiter        package ratelimiter/redissonlimiter

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,6 +93,11 @@ func Reenter(ctx context.Context, of Handle, ask engine.Ask) (hold *Hold, there 
 	case kind != of.Key.Kind:
 		return nil, true, otherKind(kind, of.Key.Kind)
 	}
+	return ReenterOf(ctx, outer, ask)
+}
+
+// ReenterOf is Reenter where it is known which hold is meant.
+func ReenterOf(ctx context.Context, outer *Hold, ask engine.Ask) (hold *Hold, there bool, err error) {
 	hold, err = outer.reenter(ctx, ask)
 	if errors.Is(err, errOuterEnded) {
 		return nil, false, nil
@@ -170,10 +176,12 @@ func (hs handles) kind(k carriedKey) (kind string, there bool) {
 	return kind, there
 }
 
-func (hs handles) names() []string {
-	names := make([]string, len(hs))
-	for i, h := range hs {
-		names[i] = h.Name
+// names are those of the handles, each once.
+func (hs handles) names() (names []string) {
+	for _, h := range hs {
+		if !slices.Contains(names, h.Name) {
+			names = append(names, h.Name)
+		}
 	}
 	return names
 }

@@ -45,7 +45,7 @@ func (c *campaign) bid(ctx context.Context, mine *answer) *bid {
 
 // count takes answers until there is a quorum, or no hope of one.
 func (b *bid) count(ctx context.Context) {
-	timer := time.NewTimer(b.limit)
+	timer := time.NewTimer(b.limit + b.patience)
 	defer timer.Stop()
 	for len(b.parts) < b.quorum() && len(b.parts)+len(b.open) >= b.quorum() {
 		select {

@@ -76,7 +76,7 @@ func (c *campaign) one(ctx context.Context, i int, wait time.Duration) (*lock.Ho
 	case err == nil:
 		return hold, nil
 	case wait > 0 && errors.Is(err, context.DeadlineExceeded):
-		err = errSilent // the wait was ours, not the caller's
+		return c.one(ctx, i, 0) // it had no time to say whether the member is held
 	}
 	return nil, c.voices[i].refused(ctx, c.all[i], err)
 }
@@ -105,7 +105,7 @@ func (c *campaign) next(ctx context.Context, b *bid) (*answer, error) {
 		return nil, c.bear(ctx, b)
 	}
 	c.failed, c.failures = time.Time{}, 0
-	c.patience = min(max(3*b.slowest, time.Millisecond), c.limit)
+	c.patience = min(max(3*b.slowest, 2*time.Millisecond), c.limit)
 	if len(b.parts) > 0 { // another has the others: both begin anew, not at once
 		if err := c.sleep(ctx, rand.N(3*b.slowest+1)); err != nil {
 			return nil, err

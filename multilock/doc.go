@@ -2,7 +2,7 @@
 //
 // [Multi] is all or nothing: Redisson's RedissonMultiLock over locks of any kind
 // and client of this library. [Red] is one lock on several servers, of which more
-// than half have to agree. Both are a [lock.Locker], and what they return is a
+// than half have to agree. [Group] is many locks under one name. What they return is a
 // [lock.Hold] with all that such a hold can do, but [lock.Hold.Token]: nobody can
 // take part in a hold of several.
 //
@@ -88,8 +88,34 @@
 // If one of the clients closes, its member is lost to the hold, which goes on; its
 // Close waits for the unlock as for any hold.
 //
+// # Groups of values
+//
+// [Group] is any number of locks under one name, of which several are taken at
+// once by one script: Redisson's lock of getMultiLock(group, values), on its keys.
+// A value stands there as a hash of its UTF-8 bytes; to share a group with Java,
+// give the Java client a codec for strings. [Group.Of] is a [lock.Locker], and
+// what it returns is a hold as any, with all that is promised for one: nothing is
+// taken by half, and a release that finds one value taken over by somebody else
+// gives the others back and is [ErrLost]. Redisson leaves them, and renews only
+// the first holder of each of its processes: here each is.
+//
+// The format has the time of the clients in it. A client whose clock is ahead by
+// more than what is left of a lease takes over what another holds, and one whose
+// clock is behind waits for longer: keep the clocks of all who share a group
+// together, to less than a twentieth of the shortest lease. Where Java does not
+// take part, [Multi] does not depend on clocks.
+//
+// A name is that of a group, or of a lock, and not of both. A lock of the same
+// name that is held is seen ([lock.ErrFamily]); whoever locks the name of a group
+// waits until nobody holds any value of it.
+//
 // # In Redis
 //
 // What the members write, see package lock, and nothing else. The restart guard
-// reads INFO server, in a script.
+// reads INFO server, in a script. Of a group:
+//
+//	name                            hash: for each value its field -> owner, field:owner:expire_time -> ms,
+//	                                field:owner:lock_count -> 1; with the longest lease as its time to live
+//	redisson_lock__channel:{name}   channel: 0 when values become free
+//	rueidisson_gone:{name}          zset: owners that were given back, by time
 package multilock

@@ -187,13 +187,26 @@ func TestAMovingSlotOfAMemberLosesNothing(t *testing.T) {
 	name := redistest.Name(t)
 	both := multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b"))
 	hold := take(t, both)
+	group := "{" + name + ":b}:g" // in the same slot
+	values := take(t, c.LockGroup(group).Of("a", "b"))
 	moving := cluster.StartMigration(t, name+":b")
 	<-time.After(2 * time.Second) // renewals go past the half of it
-	moving.Move(t, name+":b")
+	moving.Move(t, name+":b", group)
 	<-time.After(2 * time.Second)
 	require.NoError(t, hold.Err())
+	require.NoError(t, values.Err())
 	require.NoError(t, hold.Unlock(t.Context()))
+	require.NoError(t, values.Unlock(t.Context()), "one key is enough for that")
 	requireFree(t, both)
+	got := make(chan error, 1)
+	go func() { // ends behind the end of the move
+		hold, err := c.LockGroup(group).Lock(bounded(t), "a")
+		if err == nil {
+			err = hold.Unlock(bounded(t))
+		}
+		got <- err
+	}()
 	moving.Finish(t)
 	requireFree(t, both)
+	require.NoError(t, <-got)
 }

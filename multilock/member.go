@@ -87,12 +87,10 @@ func (m member) tryOnce(ctx context.Context, opts ...lock.TryOption) (*lock.Hold
 	return m.TryLock(context.WithoutCancel(ctx), opts...)
 }
 
-// handles are what a hold names in its errors: each name once.
-func handles(members []member) (all []lock.Handle) {
-	for _, m := range members {
-		if !slices.ContainsFunc(all, func(h lock.Handle) bool { return h.Name == m.Name() }) {
-			all = append(all, lock.Handle{Engine: m.e, Key: m.key, Name: m.Name()})
-		}
+func handles(members []member) []lock.Handle {
+	all := make([]lock.Handle, len(members))
+	for i, m := range members {
+		all[i] = lock.Handle{Engine: m.e, Key: m.key, Name: m.Name()}
 	}
 	return all
 }

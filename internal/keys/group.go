@@ -1,0 +1,27 @@
+package keys
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+
+	"github.com/minio/highwayhash"
+)
+
+// groupKey is the key of the hash that stands for a value of a group of locks.
+var groupKey = func() (key []byte) {
+	for _, word := range []uint64{0x9e3779b97f4a7c15, 0xf39cc0605cedc834, 0x1082276bf3a27251, 0xf86c6a11d0c18e95} {
+		key = binary.LittleEndian.AppendUint64(key, word)
+	}
+	return key
+}()
+
+// GroupField is the field of a group's hash that stands for an encoded value:
+// its HighwayHash-128, the two words of it big-endian.
+func GroupField(value string) string {
+	sum := highwayhash.Sum128([]byte(value), groupKey)
+	var swapped [highwayhash.Size128]byte
+	for half := 0; half < len(sum); half += 8 {
+		binary.BigEndian.PutUint64(swapped[half:], binary.LittleEndian.Uint64(sum[half:]))
+	}
+	return base64.RawStdEncoding.EncodeToString(swapped[:])
+}

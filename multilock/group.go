@@ -1,0 +1,161 @@
+package multilock
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// Group is a handle on the locks of any number of values under one name, of
+// which several are taken at once by one script. It may be used by any number of
+// goroutines.
+type Group struct {
+	e      *engine.Engine
+	mapped string
+	name   string // as the caller wrote it
+	bad    error  // what every operation returns, if the name cannot be used
+}
+
+// NewGroup returns a handle. Programs outside of this module call
+// rueidisson.Client.LockGroup.
+func NewGroup(e *engine.Engine, name string) *Group {
+	g := &Group{e: e, mapped: e.Map(name), name: name}
+	switch {
+	case g.mapped == "":
+		g.bad = fmt.Errorf("%w: empty name", ErrOption)
+	case e.Cluster():
+		if err := keys.OnCluster(g.mapped); err != nil {
+			g.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, g.mapped, err)
+		}
+	}
+	return g
+}
+
+// Name is the name that the handle was made with.
+func (g *Group) Name() string { return g.name }
+
+// Lock waits until none of the values is held, and takes them all: it is
+// [Values.Lock] of [Group.Of].
+func (g *Group) Lock(ctx context.Context, values ...string) (*lock.Hold, error) {
+	return g.Of(values...).Lock(ctx)
+}
+
+// TryLock takes the values if none of them is held now: it is [Values.TryLock]
+// of [Group.Of].
+func (g *Group) TryLock(ctx context.Context, values ...string) (*lock.Hold, error) {
+	return g.Of(values...).TryLock(ctx)
+}
+
+// Of returns a handle on the lock of these values: a [lock.Locker]. It asks
+// nobody. No values are the [ErrOption] of its operations; one that is given
+// twice counts once.
+func (g *Group) Of(values ...string) *Values {
+	v := &Values{g: g, p: newGroupProtocol(g.e, g.mapped, fieldsOf(values)), bad: g.bad}
+	if v.bad == nil && len(values) == 0 {
+		v.bad = fmt.Errorf("%w: no values", ErrOption)
+	}
+	return v
+}
+
+var _ lock.Locker = (*Values)(nil)
+
+// Values is a handle on some values of a [Group], which are held together or not
+// at all.
+type Values struct {
+	g   *Group
+	p   *groupProtocol
+	bad error
+}
+
+// Name is that of the group.
+func (v *Values) Name() string { return v.g.name }
+
+// handles are one for each value, so that each is carried.
+func (v *Values) handles() []lock.Handle {
+	all := make([]lock.Handle, len(v.p.fields))
+	for i, field := range v.p.fields {
+		all[i] = lock.Handle{Engine: v.g.e, Key: engine.Key{Kind: "group " + field, Name: v.g.mapped}, Name: v.g.name}
+	}
+	return all
+}
+
+// Lock waits until none of the values is held by another, and takes them all.
+// ctx bounds the wait and nothing else; what it returns is a hold as that of any
+// lock, renewed until it is unlocked unless [lock.WithLease] is given.
+//
+// Under a context that carries a hold of all of the values, Lock re-enters that
+// hold; of some of them only, it is an [ErrOption], since it would wait for
+// itself.
+//
+// Those who wait for the same values queue in their process. Beside others they
+// are woken by each release of the group, and look.
+//
+// Cost: as of a lock, for any number of values; the script is linear in them.
+// Wire: hash name; for each value the field f, the HighwayHash-128 of its UTF-8
+// bytes in base64, with the owner, f:<owner>:expire_time with the end of the
+// lease in ms by the clock of the client, and f:<owner>:lock_count.
+// Errors: as [lock.Lock.Lock]; [lock.ErrFamily] if the name is that of a lock.
+// Source: Redisson's RLock of getMultiLock(group, values), with a string codec.
+func (v *Values) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
+	ask, err := lock.Resolve(opts)
+	return v.acquire(ctx, "lock", ask, err)
+}
+
+// TryLock takes the values if none of them is held now, or within
+// [lock.WithWait]. It returns [ErrNotAcquired] if not. Cost, wire and other
+// errors: as [Values.Lock].
+func (v *Values) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
+	ask, err := lock.ResolveTry(opts)
+	return v.acquire(ctx, "try lock", ask, err)
+}
+
+func (v *Values) acquire(ctx context.Context, op string, ask engine.Ask, err error) (hold *lock.Hold, _ error) {
+	if err == nil {
+		err = v.bad
+	}
+	if err == nil {
+		err = usable(ctx, []member{{Locker: v, e: v.g.e}})
+	}
+	if err == nil {
+		hold, err = v.take(ctx, ask)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: %w", op, v.g.name, err)
+	}
+	return hold, nil
+}
+
+func (v *Values) take(ctx context.Context, ask engine.Ask) (*lock.Hold, error) {
+	if outer, err := v.carried(ctx); outer != nil || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		if hold, there, err := lock.ReenterOf(ctx, outer, ask); there {
+			return hold, err
+		}
+	}
+	return lock.NewHold(func(seat engine.Seat) (engine.Holding, error) {
+		return v.g.e.Acquire(ctx, v.p, ask, seat)
+	}, v.handles()...)
+}
+
+// carried is the hold of all the values that ctx carries, if it does.
+func (v *Values) carried(ctx context.Context) (outer *lock.Hold, err error) {
+	for i, h := range v.handles() {
+		kind, hold := lock.Carried(ctx, h.Engine, h.Key.Name, h.Key.Kind)
+		if hold == nil && i == 0 {
+			if kind, _ = lock.Carried(ctx, h.Engine, h.Key.Name, ""); kind != "" && !strings.HasPrefix(kind, "group ") {
+				return nil, fmt.Errorf("%w: the context carries a hold of it of kind %q", lock.ErrFamily, kind)
+			}
+		}
+		if i > 0 && hold != outer {
+			return nil, fmt.Errorf("%w: the context carries a hold of some of the values", ErrOption)
+		}
+		outer = hold
+	}
+	return outer, nil
+}

@@ -1,0 +1,146 @@
+package multilock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+var (
+	groupAcquireScript = scripts.Must(lua, "lua/group_acquire.lua")
+	groupReleaseScript = scripts.Must(lua, "lua/group_release.lua")
+	buryScript         = scripts.Must(lua, "lua/bury.lua")
+)
+
+// groupRenewal is that of every hold of values.
+var groupRenewal = &engine.Renewal{Script: scripts.Must(lua, "lua/group_renew.lua"), Add: addGroup}
+
+func addGroup(on, args []string, key engine.Key, owner string, lease time.Duration) (k, a []string) {
+	name, fields := ofGroup(key)
+	args = append(args, owner, millis(lease), nowMillis(), strconv.Itoa(len(fields)))
+	return append(on, name), append(args, fields...)
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(engine.Millis(d), 10) }
+
+// nowMillis is the time of the client, as the format has it.
+func nowMillis() string { return strconv.FormatInt(time.Now().UnixMilli(), 10) }
+
+// groupKey names values of a group, in the slot of the group: those who want the
+// same ones queue in their process, others do not know of them.
+func groupKey(name string, fields []string) engine.Key {
+	return engine.Key{Kind: "group", Name: keys.Suffix(name, strconv.Itoa(len(name))+":"+strings.Join(fields, ","))}
+}
+
+// ofGroup undoes groupKey. The length says whether braces are the name's own.
+func ofGroup(key engine.Key) (name string, fields []string) {
+	rest, list := cutLast(key.Name)
+	name, length := cutLast(rest)
+	if strconv.Itoa(len(name)) != length {
+		name = name[1 : len(name)-1]
+	}
+	return name, strings.Split(list, ",")
+}
+
+func cutLast(s string) (before, after string) {
+	i := strings.LastIndexByte(s, ':')
+	return s[:i], s[i+1:]
+}
+
+// fieldsOf are the fields of values, each once and in order.
+func fieldsOf(values []string) []string {
+	fields := make([]string, len(values))
+	for i, value := range values {
+		fields[i] = keys.GroupField(value)
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+// groupProtocol is some values of a group, as the server sees them.
+type groupProtocol struct {
+	e       *engine.Engine
+	name    string // mapped
+	fields  []string
+	key     engine.Key
+	channel string
+	gone    string // where the tombstones are
+}
+
+var _ engine.Protocol = (*groupProtocol)(nil)
+
+func newGroupProtocol(e *engine.Engine, mapped string, fields []string) *groupProtocol {
+	return &groupProtocol{e, mapped, fields, groupKey(mapped, fields), keys.LockChannel(mapped), keys.Tombstones(mapped)}
+}
+
+func (p *groupProtocol) Key() engine.Key { return p.key }
+
+func (p *groupProtocol) Renewal() *engine.Renewal { return groupRenewal }
+
+func (p *groupProtocol) Label() string { return "group" }
+
+func (p *groupProtocol) Channel() string { return p.channel }
+
+func (p *groupProtocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+	on := []string{p.name, p.gone}
+	args := append([]string{p.e.Millis(a.Lease), a.Owner, nowMillis()}, p.fields...)
+	if p.e.ReplicaAcks > 0 {
+		return p.acquireAcked(ctx, a.Owner, on, args)
+	}
+	answer, err := p.e.Run(ctx, groupAcquireScript, on, args)
+	if err != nil {
+		return engine.Tried{}, err
+	}
+	return triedGroup(answer)
+}
+
+// acquireAcked undoes an acquire that too few replicas confirmed.
+func (p *groupProtocol) acquireAcked(ctx context.Context, owner string, on, args []string) (engine.Tried, error) {
+	answer, acks, err := p.e.RunAcked(ctx, groupAcquireScript, on, args)
+	if err != nil {
+		return engine.Tried{}, err
+	}
+	if !answer.Nil || acks >= int64(p.e.ReplicaAcks) {
+		return triedGroup(answer)
+	}
+	err = fmt.Errorf("%w: %d of %d within %v", engine.ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
+	if _, undo := p.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
+		err = fmt.Errorf("%w: %w: undoing the acquire: %w", engine.ErrUnknown, err, undo)
+	}
+	return engine.Tried{}, err
+}
+
+func triedGroup(answer engine.Answer) (engine.Tried, error) {
+	t := engine.Tried{Free: answer.Nil, Started: answer.Started, Replayed: answer.Replayed}
+	if t.Free {
+		return t, nil
+	}
+	left, err := answer.AsInt64()
+	t.Left = time.Duration(left) * time.Millisecond
+	return t, err
+}
+
+func (p *groupProtocol) Release(ctx context.Context, owner string) (engine.Released, error) {
+	answer, err := p.e.Run(ctx, groupReleaseScript, []string{p.name}, append([]string{owner, p.channel, p.e.Publish()}, p.fields...))
+	if err != nil {
+		return engine.Released{}, err
+	}
+	reached, err := answer.AsInt64()
+	return engine.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
+}
+
+// GiveBack is two scripts of one key each, so that it works while the slot
+// moves. The tombstone comes first: whatever arrives after it takes nothing.
+func (p *groupProtocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
+	if _, err := p.e.Run(ctx, buryScript, []string{p.gone}, []string{owner, millis(engine.RequestMemory)}); err != nil {
+		return engine.Released{}, err
+	}
+	return p.Release(ctx, owner)
+}
