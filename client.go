@@ -18,6 +18,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 	"github.com/rueidisson/rueidisson/rwlock"
+	"github.com/rueidisson/rueidisson/semaphore"
 )
 
 // Client hands out every object. It is safe for concurrent use, and one is
@@ -199,6 +200,11 @@ func (c *Client) RateLimiter(name string, opts ...ratelimiter.Option) *ratelimit
 func (c *Client) RedissonRateLimiter(name string) *redissonlimiter.Limiter {
 	return redissonlimiter.New(c.e, name)
 }
+
+// Semaphore returns a handle on the semaphore of that name, which Redisson's
+// RSemaphore shares; see [semaphore.Semaphore]. It asks nobody: a name that
+// cannot be used is the error of its operations.
+func (c *Client) Semaphore(name string) *semaphore.Semaphore { return semaphore.New(c.e, name) }
 
 // Close ends the client. New calls fail with [ErrClosed], waiters wake with
 // it, and the contexts of holds end with it as their cause; renewals stop.

@@ -59,6 +59,10 @@ func (r *ear) event(ev pubsub.Event) {
 	case r.heard != nil && !r.heard(ev.Payload):
 		return
 	}
+	r.wake()
+}
+
+func (r *ear) wake() {
 	select {
 	case r.poke <- struct{}{}:
 	default: // one is enough: whoever waits looks again after it

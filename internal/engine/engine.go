@@ -68,6 +68,7 @@ type Engine struct {
 	dog      *watchdog.Watchdog
 	locals   *places.Places[string, *local] // by the mapped name
 	errands  errands
+	lanes    lanes
 	waiters  sync.Pool     // places in local queues, to be used again
 	attempts sync.Pool     // likewise
 	acks     chan struct{} // bounds WAIT, which costs a connection each
@@ -100,6 +101,7 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 		acks:    make(chan struct{}, maxAckWaits), locals: newLocals(),
 		closing: make(chan struct{}), freed: make(chan struct{}, 1),
 	}
+	e.lanes.last.Store(born.UnixMicro()) // above those of an earlier process with this client id
 	if e.Logger == nil {
 		e.Logger = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.Level(127)}))
 	}

@@ -27,6 +27,12 @@ type Watch struct {
 	// Look asks the server. If the wait is not over, left is how long until it
 	// may be without a message, negative if nobody knows.
 	Look func(ctx context.Context) (left time.Duration, done bool, err error)
+	// By, unless it is nil, hears in the place of a listener of this wait's own, and
+	// with its own Heard. It stays open when the wait ends.
+	By *Listener
+	// Looked says that the last look of another who waited by the same listener
+	// counts for this wait too: there is no need to look before something is heard.
+	Looked bool
 }
 
 // Watch looks, subscribes, looks again, and then whenever something is heard,
@@ -41,6 +47,9 @@ func (e *Engine) Watch(ctx context.Context, w Watch) error {
 	defer e.tasks.Done()
 	if ctx.Err() != nil {
 		return ContextError(ctx)
+	}
+	if w.By != nil {
+		return (&watch{Watch: w, e: e, ear: &w.By.ear}).run(ctx)
 	}
 	watching := &watch{Watch: w, e: e, ear: newEar(w.Heard, nil)}
 	defer watching.ear.close()
@@ -57,7 +66,14 @@ type watch struct {
 }
 
 func (w *watch) run(ctx context.Context) error {
-	w.e.listenIfStanding(ctx, w.ear, w.Channels)
+	if w.ear.listens() {
+		if w.Looked {
+			return w.after(ctx, -1, nil)
+		}
+		w.ear.hush()
+	} else {
+		w.e.listenIfStanding(ctx, w.ear, w.Channels)
+	}
 	left, done, err := w.Look(ctx)
 	if done {
 		return nil

@@ -63,6 +63,10 @@ func TestDerivedKeysAreSpelledAsRedissonSpellsThem(t *testing.T) {
 		{JoinLatch("a{b}c", aRequest), "rueidisson_join_latch:a{b}c:" + aRequest},
 		{Tombstones("orders"), "rueidisson_gone:{orders}"},
 		{Tombstones("a{b}c"), "rueidisson_gone:a{b}c"},
+		{SemaphoreChannel("orders"), "redisson_sc:{orders}"},
+		{SemaphoreChannel("a{b}c"), "redisson_sc:a{b}c"},
+		{Lane("orders", "c"), "rueidisson_lane:{orders}:c"},
+		{Lane("a{b}c", "c"), "rueidisson_lane:a{b}c:c"},
 	} {
 		assert.Equal(t, c.want, c.got)
 	}
@@ -82,7 +86,7 @@ func TestSlotIsTheClusterSpecifications(t *testing.T) {
 
 // derived is every key and channel of one object.
 func derived(name string) []string {
-	return []string{LockChannel(name), UnlockLatch(name, aRequest), JoinLatch(name, aRequest), Tombstones(name)}
+	return []string{LockChannel(name), UnlockLatch(name, aRequest), JoinLatch(name, aRequest), Tombstones(name), SemaphoreChannel(name), Lane(name, aRequest)}
 }
 
 func together(name string) bool {

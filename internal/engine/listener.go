@@ -1,0 +1,33 @@
+package engine
+
+import "github.com/rueidisson/rueidisson/internal/pubsub"
+
+// Listener hears channels for several waits behind each other, see [Watch]. It
+// belongs to one goroutine at a time, but for Poke.
+type Listener struct{ ear ear }
+
+// NewListener returns a listener that is woken by the payloads that heard is
+// true for. Resumed is called when messages may have been missed.
+func (e *Engine) NewListener(heard func(payload string) bool, resumed func()) *Listener {
+	return &Listener{*newEar(heard, resumed)}
+}
+
+// Listens reports whether the listener is subscribed.
+func (l *Listener) Listens() bool { return l.ear.listens() }
+
+// Poke is a reason to look, for who waits or will.
+func (l *Listener) Poke() { l.ear.wake() }
+
+// Close leaves the channels.
+func (l *Listener) Close() { l.ear.close() }
+
+// Channel is the channel of that name which scripts reach with Publish.
+func (e *Engine) Channel(name string) pubsub.Channel { return e.channel(name) }
+
+// Subscribed reports whether messages on the channel of that name come to this
+// client.
+func (e *Engine) Subscribed(name string) bool { return e.hub.Subscribed(e.channel(name)) }
+
+// Hopeless reports whether saying again what met err would be in vain: a key is
+// of another type, or the error is no server's.
+func Hopeless(err error) bool { return hopeless(err) }

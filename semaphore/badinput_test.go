@@ -1,0 +1,77 @@
+package semaphore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// operations is every operation, with n permits where it takes a number.
+var operations = map[string]func(ctx context.Context, s *Semaphore, n int64) error{
+	"acquire":         func(ctx context.Context, s *Semaphore, n int64) error { return s.Acquire(ctx, n) },
+	"try acquire":     func(ctx context.Context, s *Semaphore, n int64) error { return s.TryAcquire(ctx, n) },
+	"release":         func(ctx context.Context, s *Semaphore, n int64) error { return s.Release(ctx, n) },
+	"set permits":     func(ctx context.Context, s *Semaphore, n int64) error { return s.SetPermits(ctx, n) },
+	"try set permits": func(ctx context.Context, s *Semaphore, n int64) error { _, err := s.TrySetPermits(ctx, n); return err },
+	"add permits":     func(ctx context.Context, s *Semaphore, n int64) error { return s.AddPermits(ctx, n) },
+	"drain":           func(ctx context.Context, s *Semaphore, _ int64) error { _, err := s.Drain(ctx); return err },
+	"available":       func(ctx context.Context, s *Semaphore, _ int64) error { _, err := s.Available(ctx); return err },
+	"delete":          func(ctx context.Context, s *Semaphore, _ int64) error { _, err := s.Delete(ctx); return err },
+}
+
+var withoutNumber = map[string]bool{"drain": true, "available": true, "delete": true}
+
+func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	r := rigOn(t, raw, redistest.Name(t))
+	for name, op := range operations {
+		t.Run(name, func(t *testing.T) {
+			var none context.Context
+			require.ErrorIs(t, op(none, r.Semaphore, 1), ErrOption)
+			require.ErrorIs(t, op(t.Context(), New(r.e, ""), 1), ErrOption)
+			if withoutNumber[name] {
+				return
+			}
+			for _, n := range []int64{0, -1, most + 1, -most - 1, 1 << 40, -1 << 63} {
+				if name != "add permits" || n != -1 {
+					require.ErrorIs(t, op(t.Context(), r.Semaphore, n), ErrOption, "%d", n)
+				}
+			}
+		})
+	}
+	require.ErrorIs(t, r.TryAcquire(t.Context(), 1, WithWait(-1)), ErrOption)
+	require.ErrorIs(t, r.TryAcquire(t.Context(), 1, nil), ErrOption)
+	for _, d := range []time.Duration{0, -1, time.Microsecond, engine.LongestLease + 1} {
+		_, err := r.TrySetPermits(t.Context(), 1, WithTTL(d))
+		require.ErrorIs(t, err, ErrOption)
+	}
+	_, err := r.TrySetPermits(t.Context(), 1, nil)
+	require.ErrorIs(t, err, ErrOption)
+	msg := r.do("EXISTS", r.of.key)
+	n, err := msg.AsInt64()
+	require.NoError(t, err)
+	require.Zero(t, n)
+}
+
+func TestAContextThatHasEndedSendsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t).set(2)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(assert.AnError)
+	for name, op := range operations {
+		if name == "release" {
+			continue
+		}
+		err := op(ctx, r.Semaphore, 1)
+		require.ErrorIs(t, err, context.Canceled, name)
+		require.ErrorIs(t, err, assert.AnError, name)
+	}
+	require.EqualValues(t, 2, r.free())
+}

@@ -1,0 +1,34 @@
+package semaphore
+
+import "github.com/rueidisson/rueidisson/internal/engine"
+
+// What a program branches on. Every error of this package names the operation
+// and the semaphore, and wraps one of these, the context's error and its cause,
+// or the error of Redis.
+var (
+	// ErrNotAcquired is returned by [Semaphore.TryAcquire] when there were too
+	// few permits for as long as the caller wanted to wait. It is an answer, not a
+	// fault.
+	ErrNotAcquired = engine.ErrNotAcquired
+
+	// ErrNotSet says that nobody has set how many permits there are, or that the
+	// semaphore was deleted or has outlived its time. That of a TryAcquire wraps
+	// [ErrNotAcquired], too.
+	ErrNotSet = errNotSet
+
+	// ErrOption says that an argument cannot be used, or that there would be more
+	// than 2^31-1 permits. Nothing was changed.
+	ErrOption = engine.ErrOption
+
+	// ErrUnknown says that a reply was lost, and that the operation may or may not
+	// have been done. What a take may have taken goes back as soon as the server
+	// answers again, and a release counts once: do not call it again.
+	ErrUnknown = engine.ErrUnknown
+
+	// ErrNotReplicated is returned by an acquire that too few replicas
+	// acknowledged in time; what it took was given back.
+	ErrNotReplicated = engine.ErrNotReplicated
+
+	// ErrClosed is returned after the client was closed.
+	ErrClosed = engine.ErrClosed
+)

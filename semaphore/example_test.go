@@ -1,0 +1,96 @@
+package semaphore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/embedded"
+	"github.com/rueidisson/rueidisson/semaphore"
+)
+
+// exampleClient is a client of the Redis or Valkey that a program has.
+func exampleClient() (c *rueidisson.Client, stop func()) {
+	s, err := embedded.Start()
+	if err != nil {
+		panic(err)
+	}
+	if c, err = rueidisson.New(s.ClientOption()); err != nil {
+		panic(err)
+	}
+	return c, func() {
+		c.Close(context.Background())
+		s.Close()
+	}
+}
+
+// No more than three reports are made at the same time in a whole fleet.
+func Example() {
+	c, stop := exampleClient() // such as rueidisson.Open("redis://127.0.0.1:6379")
+	defer stop()
+	ctx := context.Background()
+
+	reports := c.Semaphore("reports")
+	if _, err := reports.TrySetPermits(ctx, 3); err != nil { // whoever comes first
+		panic(err)
+	}
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			if err := reports.Acquire(ctx, 1); err != nil {
+				panic(err)
+			}
+			defer reports.Release(ctx, 1)
+			time.Sleep(time.Millisecond)
+		})
+	}
+	all.Wait()
+	fmt.Println(reports.Available(ctx))
+	// Output:
+	// 3 <nil>
+}
+
+// A stock of two pieces, and three who want one.
+func ExampleSemaphore_TryAcquire() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	stock := c.Semaphore("stock:42")
+	if err := stock.SetPermits(ctx, 2); err != nil {
+		panic(err)
+	}
+	for range 3 {
+		switch err := stock.TryAcquire(ctx, 1); {
+		case errors.Is(err, semaphore.ErrNotAcquired):
+			fmt.Println("sold out")
+		case err != nil:
+			panic(err)
+		default:
+			fmt.Println("sold")
+		}
+	}
+	// Output:
+	// sold
+	// sold
+	// sold out
+}
+
+// A semaphore for a day: it goes by itself.
+func ExampleSemaphore_TrySetPermits() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	tickets := c.Semaphore("tickets:monday")
+	fmt.Println(tickets.TrySetPermits(ctx, 100, semaphore.WithTTL(24*time.Hour)))
+	fmt.Println(tickets.TrySetPermits(ctx, 500))
+	fmt.Println(tickets.Available(ctx))
+	// Output:
+	// true <nil>
+	// false <nil>
+	// 100 <nil>
+}

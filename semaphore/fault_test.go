@@ -1,0 +1,357 @@
+package semaphore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// shortSends has a send time out after a second.
+func shortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
+
+// faulty is a rig behind a proxy that loses replies.
+func faulty(t *testing.T, change ...func(*engine.Config)) (*rig, *redistest.Proxy) {
+	t.Helper()
+	server := redistest.Shared(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	through, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
+		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
+	})
+	require.NoError(t, err)
+	t.Cleanup(through.Close)
+	r := rigOn(t, through, redistest.Name(t), change...)
+	r.raw = server.Client(t)
+	return r, proxy
+}
+
+func (r *rig) sent(s *scripts.Script) redistest.Match {
+	return redistest.All(redistest.MatchScript(s.Body), redistest.Arg(r.of.key))
+}
+
+// TestALostReplyCountsOnce drops the reply to each script once: it is sent again
+// and finds its answer.
+func TestALostReplyCountsOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script *scripts.Script
+		do     func(ctx context.Context, r *rig) error
+		left   int64
+	}{
+		"take": {takeScript, func(ctx context.Context, r *rig) error { return r.TryAcquire(ctx, 3) }, 7},
+		"wait": {moveScript, func(ctx context.Context, r *rig) error { return r.Acquire(ctx, 3) }, 7},
+		"give": {moveScript, func(ctx context.Context, r *rig) error { return r.Release(ctx, 3) }, 13},
+		"set":  {alone[set], func(ctx context.Context, r *rig) error { return r.SetPermits(ctx, 4) }, 4},
+		"add":  {alone[add], func(ctx context.Context, r *rig) error { return r.AddPermits(ctx, -4) }, 6},
+		"drain": {alone[drain], func(ctx context.Context, r *rig) error {
+			n, err := r.Drain(ctx)
+			assert.EqualValues(r.t, 10, n)
+			return err
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, proxy := faulty(t)
+			r.set(10)
+			lost := proxy.DropReply(r.sent(c.script), 1)
+			require.NoError(t, c.do(t.Context(), r))
+			lost.Await(t)
+			require.Equal(t, c.left, r.free())
+		})
+	}
+}
+
+func TestALostReplyToTheFirstOfTwoOrders(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script *scripts.Script
+		do     func(ctx context.Context, r *rig) (bool, error)
+	}{
+		"try set": {alone[trySet], func(ctx context.Context, r *rig) (bool, error) { return r.TrySetPermits(ctx, 4) }},
+		"delete":  {alone[remove], func(ctx context.Context, r *rig) (bool, error) { return r.Delete(ctx) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, proxy := faulty(t)
+			if name == "delete" {
+				r.set(10)
+			}
+			lost := proxy.DropReply(r.sent(c.script), 1)
+			did, err := c.do(t.Context(), r)
+			require.NoError(t, err)
+			require.True(t, did, "it was this call")
+			lost.Await(t)
+			did, err = c.do(t.Context(), r)
+			require.NoError(t, err)
+			require.False(t, did)
+		})
+	}
+}
+
+// TestARefusalWhoseFirstSendComesLateTakesNothing: a sold-out sale writes
+// nothing, so a send of which nobody heard might find permits later.
+func TestARefusalWhoseFirstSendComesLateTakesNothing(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]*scripts.Script{"take": takeScript, "wait": moveScript} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, proxy := faulty(t)
+			r.set(3)
+			r.do("SET", r.of.key, "0")
+			settled := proxy.Count(r.sent(settleScript))
+			held := proxy.HoldRequest(r.sent(s))
+			ctx, leave := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { // ends with ctx
+				if name == "take" {
+					done <- r.TryAcquire(ctx, 2)
+				} else {
+					done <- r.Acquire(ctx, 2)
+				}
+			}()
+			proxy.AwaitCount(t, r.sent(settleScript), settled+1)
+			require.Eventually(t, r.settledAll, soon, time.Millisecond)
+			leave()
+			require.Error(t, <-done)
+			r.do("SET", r.of.key, "5")
+			held.Release()
+			r.awaitFree(5) // at once, but for a look that was under way behind it
+		})
+	}
+}
+
+// settledAll reports whether a lane of this client says that its request is
+// settled.
+func (r *rig) settledAll() bool {
+	r.t.Helper()
+	keys, err := r.raw.Do(context.Background(), r.raw.B().Keys().Pattern(r.of.lane+"*").Build()).AsStrSlice()
+	require.NoError(r.t, err)
+	for _, key := range keys {
+		msg := r.do("GET", key)
+		if text, _ := msg.ToString(); len(text) > 8 && text[len(text)-7:] == "settled" {
+			return true
+		}
+	}
+	return false
+}
+
+// TestASilentServerGivesBackWhatItTook: nobody knows what became of a take, or
+// of a release, until the server answers again.
+func TestASilentServerGivesBackWhatItTook(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script *scripts.Script
+		do     func(ctx context.Context, r *rig) error
+		left   int64
+	}{
+		"take": {takeScript, func(ctx context.Context, r *rig) error { return r.TryAcquire(ctx, 3) }, 10},
+		"drain": {alone[drain], func(ctx context.Context, r *rig) error {
+			_, err := r.Drain(ctx)
+			return err
+		}, 10},
+		"give": {moveScript, func(ctx context.Context, r *rig) error { return r.Release(ctx, 3) }, 13},
+	} {
+		for _, ran := range []bool{true, false} {
+			t.Run(name+map[bool]string{true: ", that ran", false: ", that did not run"}[ran], func(t *testing.T) {
+				t.Parallel()
+				r, proxy := faulty(t, shortSends)
+				r.set(10)
+				var lost *redistest.Drop
+				if ran {
+					lost = proxy.DropReply(r.sent(c.script), 100, redistest.Silent())
+				} else {
+					proxy.BlackHole()
+				}
+				require.ErrorIs(t, c.do(t.Context(), r), ErrUnknown)
+				if ran {
+					lost.Cancel()
+				}
+				proxy.Restore()
+				if name != "give" || !ran {
+					r.awaitFree(c.left)
+				}
+				require.Eventually(t, r.settledAll, soon, time.Millisecond)
+				require.EqualValues(t, c.left, r.free())
+				r.take(2) // and its flight goes on
+				require.EqualValues(t, c.left-2, r.free())
+			})
+		}
+	}
+}
+
+// TestAReleaseThatIsRefusedForNowIsDoneLater: by a server that may not write.
+func TestAReleaseThatIsRefusedForNowIsDoneLater(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := rigOn(t, server.Client(t), redistest.Name(t), shortSends).set(5)
+	r.take(2)
+	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
+	require.ErrorIs(t, r.Release(t.Context(), 2), ErrUnknown)
+	r.do("CONFIG", "SET", "min-replicas-to-write", "0")
+	r.awaitFree(5)
+}
+
+// TestAFullServerTakesReleases and refuses who wants permits.
+func TestAFullServerTakesReleases(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := rigOn(t, server.Client(t), redistest.Name(t), shortSends).set(5)
+	r.take(2)
+	r.do("CONFIG", "SET", "maxmemory", "1")
+	require.ErrorContains(t, r.TryAcquire(t.Context(), 1), "OOM")
+	r.give(2)
+	require.EqualValues(t, 5, r.free())
+	did, err := r.Delete(t.Context())
+	require.NoError(t, err)
+	require.True(t, did)
+}
+
+func TestAReleaseRunsToItsEndOnAContextThatHasEnded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t).set(5)
+	r.take(2)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, r.Release(ctx, 2))
+	require.EqualValues(t, 5, r.free())
+}
+
+// TestALostMessage: the subscription is cut in the moment of the release, so that
+// the waiter looks when it stands again.
+func TestALostMessage(t *testing.T) {
+	t.Parallel()
+	r, proxy := faulty(t)
+	r.set(1)
+	r.take(1)
+	done := r.acquiring(t.Context(), 1)
+	r.waiting(1)
+	other := rigOn(t, r.raw, r.of.key)
+	proxy.Refuse()
+	proxy.CutAll()
+	other.give(1)
+	proxy.Accept()
+	got(t, done)
+}
+
+// TestAMessageThatNeverCameCostsAtMostTheCap.
+func TestAMessageThatNeverCameCostsAtMostTheCap(t *testing.T) {
+	t.Parallel()
+	r := newRig(t).set(1)
+	r.take(1)
+	done := r.acquiring(t.Context(), 1)
+	r.waiting(1)
+	r.do("SET", r.of.key, "1") // and nobody is told
+	got(t, done)
+}
+
+func TestAWaitOutlastsARestartOfTheServer(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Config("appendonly", "yes"), redistest.Config("appendfsync", "always"))
+	r := rigOn(t, server.Client(t), redistest.Name(t)).set(1)
+	r.take(1)
+	done := r.acquiring(t.Context(), 1)
+	r.waiting(1)
+	server.Restart()
+	require.Eventually(t, func() bool { return r.Release(t.Context(), 1) == nil }, soon, 50*time.Millisecond)
+	got(t, done)
+}
+
+// chaos is a client whose scripts lose replies, arrive late or twice.
+type chaos struct {
+	rueidis.Client
+	on   atomic.Bool
+	mu   sync.Mutex
+	late []func()
+}
+
+var errCut = errors.New("the connection was cut")
+
+func (c *chaos) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	if words := cmd.Commands(); !c.on.Load() || words[0] != "EVALSHA" || rand.IntN(8) > 0 {
+		return c.Client.Do(ctx, cmd)
+	} else {
+		words = append([]string(nil), words...)
+		again := func() {
+			c.Client.Do(context.Background(), c.Client.B().Arbitrary(words[0]).Args(words[1:3]...).Keys(words[3], words[4]).Args(words[5:]...).Build())
+		}
+		how := rand.IntN(3)
+		if how > 0 {
+			again()
+		}
+		if how < 2 {
+			c.mu.Lock()
+			c.late = append(c.late, again)
+			c.mu.Unlock()
+		}
+	}
+	return rueidis.NewErrorResult(errCut)
+}
+
+// deliver has late sends arrive, in any order.
+func (c *chaos) deliver() {
+	c.mu.Lock()
+	late := c.late
+	c.late = nil
+	c.mu.Unlock()
+	rand.Shuffle(len(late), func(i, j int) { late[i], late[j] = late[j], late[i] })
+	for _, f := range late {
+		f()
+	}
+}
+
+// TestTheSumStays: whatever happens between clients and server, permits that are
+// free and permits that are taken are as many as before.
+func TestTheSumStays(t *testing.T) {
+	t.Parallel()
+	const total, workers = 30, 24
+	rounds := redistest.Count(t, 40, 2_000)
+	server := redistest.Shared(t)
+	through := &chaos{Client: server.Client(t)}
+	r := rigOn(t, through, redistest.Name(t)).set(total)
+	r.raw = server.Client(t)
+	require.NoError(t, r.TryAcquire(t.Context(), 1)) // the scripts are known
+	r.take(1)
+	r.give(1)
+	r.give(1)
+	through.on.Store(true)
+	var has atomic.Int64
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for range rounds {
+				n := 1 + rand.Int64N(3)
+				err := r.TryAcquire(context.Background(), n, WithWait(rand.N(2*time.Millisecond)))
+				if rand.IntN(8) == 0 {
+					through.deliver()
+				}
+				if err != nil {
+					continue
+				}
+				has.Add(n)
+				if rand.IntN(10) > 0 {
+					_ = r.Release(context.Background(), n) // of unknown outcome, it goes on by itself
+					has.Add(-n)
+				}
+			}
+		})
+	}
+	all.Wait()
+	through.on.Store(false)
+	through.deliver()
+	r.awaitFree(total - has.Load())
+	through.deliver()
+	require.EqualValues(t, total-has.Load(), r.free())
+}

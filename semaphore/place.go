@@ -1,0 +1,206 @@
+package semaphore
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/handover"
+	"github.com/rueidisson/rueidisson/internal/places"
+)
+
+// place is what those who wait in one process for one semaphore share. The head
+// of their queue talks to the server for all.
+type place struct {
+	places.Entry
+	h        *hub
+	courtesy handover.Courtesy
+
+	mu      sync.Mutex
+	queue   handover.Queue[struct{}] // used under mu only, so that what is known of its head stays true
+	head    head
+	refused bool // somebody who waits was refused, so that nobody may overtake
+	looked  bool // and nothing has been asked for since that the listener would not have heard of; the head's
+	ear     *engine.Listener
+	passes  int           // hand-overs since the server was asked
+	since   time.Duration // when that was
+}
+
+// head is whoever has the turn, or gets it next.
+type head struct {
+	there  bool
+	n      int64
+	served bool // it has its permits
+}
+
+// left is told when nobody is there any more.
+func (p *place) left() {
+	if p.ear != nil {
+		p.ear.Close()
+	}
+}
+
+// reuse makes p ready for another semaphore, if nobody has listened with it.
+func (p *place) reuse() bool {
+	if p.ear != nil {
+		return false
+	}
+	*p = place{h: p.h}
+	return true
+}
+
+// listener is made by the first who waits.
+func (p *place) listener() *engine.Listener {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ear == nil {
+		p.ear = p.h.e.NewListener(p.heard, p.courtesy.Reset)
+	}
+	if !p.ear.Listens() {
+		p.courtesy.Listens()
+	}
+	return p.ear
+}
+
+// heard reports whether a message tells of permits that another gave. What is
+// below 1 is none of them: Java announces reductions, too.
+func (p *place) heard(payload string) bool {
+	n, err := strconv.ParseInt(payload, 10, 64)
+	return err == nil && n > 0 && p.courtesy.Message()
+}
+
+// gave has the head look, after this process gave permits to the server.
+func (p *place) gave(woken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked()
+	if p.ear != nil && !woken {
+		p.ear.Poke()
+	}
+}
+
+// asked begins the bounds of hand-overs anew.
+func (p *place) asked() { p.passes, p.since = 0, p.h.e.Mono() }
+
+// enter takes the turn if nobody has it, and queues w else.
+func (p *place) enter(w *handover.Waiter[struct{}]) (turn bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if turn = p.queue.Enter(w); turn {
+		p.head, p.refused, p.looked = head{there: true, n: w.Size}, false, false
+	}
+	return turn
+}
+
+// leave takes w out of the queue, unless something has come to it.
+func (p *place) leave(w *handover.Waiter[struct{}]) (turn handover.Turn[struct{}], came bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.queue.Leave(w)
+}
+
+// front is the first of those who wait behind the head.
+func (p *place) front() (front *handover.Waiter[struct{}]) {
+	p.queue.Next(func(w *handover.Waiter[struct{}]) bool {
+		front = w
+		return false
+	})
+	return front
+}
+
+// pass gives the turn on. It reports whether the head that goes was served.
+func (p *place) pass() (served bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	served = p.head.served
+	if next := p.front(); next != nil {
+		p.head = head{there: true, n: next.Size}
+	} else {
+		p.head, p.refused, p.looked = head{}, false, false
+		if p.ear != nil {
+			p.ear.Close() // the hub lets it linger
+		}
+	}
+	p.queue.Pass()
+	return served
+}
+
+// served reports whether the head has its permits.
+func (p *place) served() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.head.served
+}
+
+// starved reports whether somebody waits whom nobody may overtake.
+func (p *place) starved() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refused && (p.head.there && !p.head.served || p.front() != nil)
+}
+
+// handOn gives n permits to the next who waits for so many, without a call: on
+// the server they stay taken. Nobody is passed over, and others get their turn.
+func (p *place) handOn(n int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.passes >= p.h.e.Handovers || p.h.e.Mono()-p.since >= p.h.e.HandoverTime || p.h.e.Open() != nil {
+		return false
+	}
+	if p.head.there && !p.head.served {
+		if p.head.n != n {
+			return false
+		}
+		p.head.served = true
+		if p.ear != nil {
+			p.ear.Poke()
+		}
+	} else if w := p.front(); w == nil || w.Size != n || !p.queue.HandTo(w, struct{}{}) {
+		return false
+	}
+	p.passes++
+	return true
+}
+
+// crowd is who is to be asked for: the head, and those behind it.
+func (p *place) crowd() (runs []run, behind []*handover.Waiter[struct{}]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	runs = append(runs, run{kind: wait, size: p.head.n, count: 1})
+	p.queue.Next(func(w *handover.Waiter[struct{}]) bool {
+		if last := &runs[len(runs)-1]; last.size == w.Size {
+			last.count++
+		} else if len(runs) == mostRuns {
+			return false
+		} else {
+			runs = append(runs, run{kind: wait, size: w.Size, count: 1})
+		}
+		behind = append(behind, w)
+		return true
+	})
+	return runs, behind
+}
+
+// deal gives what the server granted to the head and the first of those behind
+// it. It returns what is left, of those who have gone or had got theirs.
+func (p *place) deal(granted int64, behind []*handover.Waiter[struct{}], heard bool) (left []int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused = granted < int64(len(behind)+1)
+	p.looked = p.refused && heard
+	if granted == 0 {
+		return nil
+	}
+	p.asked()
+	if p.head.served {
+		left = append(left, p.head.n)
+	}
+	p.head.served = true
+	for _, w := range behind[:granted-1] {
+		if !p.queue.HandTo(w, struct{}{}) {
+			left = append(left, w.Size)
+		}
+	}
+	return left
+}

@@ -1,0 +1,33 @@
+package semaphore
+
+import (
+	"embed"
+	"strconv"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+var (
+	takeScript   = scripts.Must(lua, "lua/take.lua")
+	moveScript   = scripts.Must(lua, "lua/move.lua")
+	settleScript = scripts.Must(lua, "lua/settle.lua")
+	lookScript   = scripts.Must(lua, "lua/look.lua")
+
+	// alone is what sends each request that does not go with others.
+	alone = map[kind]*scripts.Script{
+		set:    scripts.Must(lua, "lua/set.lua"),
+		trySet: scripts.Must(lua, "lua/try_set.lua"),
+		add:    scripts.Must(lua, "lua/add.lua"),
+		drain:  scripts.Must(lua, "lua/drain.lua"),
+		remove: scripts.Must(lua, "lua/delete.lua"),
+	}
+)
+
+// memory is how long the server remembers a request, ms.
+var memory = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,67 @@
+package semaphore
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// recorded returns an engine on a server that knows no script yet.
+func recorded(t *testing.T) (*engine.Engine, *redistest.ScriptRecorder) {
+	t.Helper()
+	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
+	require.NoError(t, err)
+	r := redistest.RecordScripts(t, client)
+	e, err := engine.New(t.Context(), r, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	return e, r
+}
+
+// sends is what each operation sends.
+var sends = map[string]string{
+	"acquire": "move.lua", "try acquire": "take.lua", "release": "move.lua", "set permits": "set.lua",
+	"try set permits": "try_set.lua", "add permits": "add.lua", "drain": "drain.lua", "available": "look.lua", "delete": "delete.lua",
+}
+
+func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
+	t.Parallel()
+	e, r := recorded(t)
+	seen := []string{"settle.lua"} // an errand, which fault_test.go looks at
+	for _, name := range []string{"api", "{u1}:api", "a{b}c"} {
+		s := New(e, name)
+		for op, do := range operations {
+			require.NoError(t, s.SetPermits(t.Context(), 5))
+			r.Take()
+			require.NoError(t, do(t.Context(), s, 1), op)
+			calls := r.Take()
+			require.Equal(t, []string{sends[op]}, redistest.ScriptNames(calls), op)
+			calls[0].Check(t)
+			assert.Equal(t, name, calls[0].Keys[0], "KEYS[1] is the number of permits")
+			for _, key := range calls[0].Keys[1:] {
+				assert.True(t, strings.HasPrefix(key, s.of.lane+":"), "KEYS[2] is a lane: %q", key)
+				assert.True(t, e.SameSlot(name, key))
+			}
+			seen = append(seen, calls[0].Script)
+		}
+	}
+	files, err := lua.ReadDir("lua")
+	require.NoError(t, err)
+	for _, file := range files {
+		body, err := scripts.Read(lua, path.Join("lua", file.Name()))
+		require.NoError(t, err)
+		assert.True(t, scripts.IsPart(body) || slices.Contains(seen, file.Name()), "nobody calls %s", file.Name())
+	}
+}

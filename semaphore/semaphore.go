@@ -1,0 +1,328 @@
+package semaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+)
+
+// most is how many permits there can be: Java reads them as 32 bits.
+const most = math.MaxInt32
+
+var errNotSet = errors.New("no permits are set")
+
+// Semaphore is a handle on the semaphore of one name. It holds nothing, so it
+// may be used by any number of goroutines, and any number of handles on one name
+// are the same semaphore.
+type Semaphore struct {
+	h    *hub
+	of   *names
+	name string // as the caller wrote it
+	bad  error  // what every operation returns, if the name cannot be used
+}
+
+// New returns a handle. Programs outside of this module call
+// rueidisson.Client.Semaphore.
+func New(e *engine.Engine, name string) *Semaphore {
+	s := &Semaphore{h: hubOf(e), of: newNames(e, e.Map(name)), name: name}
+	switch {
+	case s.of.key == "":
+		s.bad = fmt.Errorf("%w: empty name", ErrOption)
+	case e.Cluster():
+		if err := keys.OnCluster(s.of.key); err != nil {
+			s.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, s.of.key, err)
+		}
+	}
+	return s
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (s *Semaphore) Name() string { return s.name }
+
+// Acquire waits until n permits are free and takes them: all, or none. ctx
+// bounds the wait, and nothing else. Permits that nobody has set yet are waited
+// for.
+//
+// A waiter sleeps until permits are announced, or for 5 s at most. Goroutines of
+// one process queue in arrival order, whatever they ask for, and one of them
+// talks to the server for all; processes take turns. A server that does not
+// answer, or that refuses for want of memory or disk, is waited for up to a
+// watchdog timeout, and while the slot moves for as long as ctx lasts.
+//
+// Cost: one script call if the permits are free, for all who wait at that
+// moment; none if a goroutine of this client hands them over. A process that
+// waits has one subscription per name, and makes one call per announcement.
+// Wire: DECRBY name n; string rueidisson_lane:{name}:<client>:<n> with 45 s to live.
+// Errors: ctx's error and cause; [ErrClosed]; [ErrOption]; [ErrNotReplicated];
+// an error of Redis or of the network, wrapping [ErrUnknown] if permits may have
+// been taken, which then go back by themselves.
+// Source: RSemaphore.acquire.
+func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
+	err := s.usable(ctx, n)
+	if err == nil {
+		err = s.h.acquire(ctx, s.of, n)
+	}
+	return s.failed("acquire", err)
+}
+
+// TryAcquire takes n permits if they are free now, or become free within
+// [WithWait]: all, or none. It returns [ErrNotAcquired] if they are not. If a
+// goroutine of this client waits for permits, that is the answer without asking
+// the server: nobody of a process overtakes those who wait in it.
+//
+// Calls of one process on one name that come while another is on its way go out
+// together, decided one by one in their order. One whose caller leaves before
+// the answer takes nothing.
+//
+// Cost, wire and other errors: as [Semaphore.Acquire]; [ErrNotSet], which wraps
+// ErrNotAcquired. A refusal writes nothing. Source: RSemaphore.tryAcquire.
+func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...TryOption) error {
+	c, err := resolveTry(opts)
+	if err == nil {
+		err = s.usable(ctx, n)
+	}
+	switch {
+	case err != nil:
+	case c.wait > 0:
+		ctx, cancel := context.WithTimeoutCause(ctx, c.wait, errWaitOver)
+		defer cancel()
+		err = s.h.acquire(ctx, s.of, n)
+	default:
+		err = s.h.try(ctx, s.of, n)
+	}
+	return s.failed("try acquire", err)
+}
+
+// try asks once.
+func (h *hub) try(ctx context.Context, of *names, n int64) error {
+	if h.starved(of) {
+		return ErrNotAcquired
+	}
+	got, err := h.table.Do(ctx, of.key, ask{of: of, kind: take, n: n})
+	switch {
+	case err != nil:
+		return err
+	case errors.Is(got.err, errNotSet):
+		return fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
+	case got.err != nil:
+		return got.err
+	case got.n == 0:
+		return ErrNotAcquired
+	}
+	if h.e.Observer != nil {
+		h.e.Observer.Acquired(ctx, label, of.key, false)
+	}
+	return nil
+}
+
+// starved reports whether somebody of this process waits.
+func (h *hub) starved(of *names) bool {
+	if h.waiting.Load() == 0 {
+		return false
+	}
+	p := h.places.Get(of.key)
+	defer h.places.Put(of.key, p)
+	return p.starved()
+}
+
+// Release gives n permits back, or mints them: nobody owns permits, and nothing
+// checks whose they were. It runs to its end also if ctx ends, whose values it
+// keeps. If a goroutine of this client waits for exactly n permits and is the
+// next, it gets them, a bounded number of times (rueidisson.WithHandover).
+//
+// After [ErrUnknown], which is also what a server that refuses for the moment
+// brings (a full one, a slot that moves), the client goes on until the release
+// is done, once, for up to 45 s: do not call again.
+//
+// Cost: one script call, shared with other calls of this process on the name;
+// none if they are handed over.
+// Wire: INCRBY name n; the number of free permits on redisson_sc:{name}.
+// Errors: [ErrNotSet], and nothing is created; [ErrOption] if there would be more
+// than 2^31-1; [ErrUnknown]; [ErrClosed]; Redis' and the network's.
+// Source: RSemaphore.release; releaseIfExists, since Redisson 4.0.
+func (s *Semaphore) Release(ctx context.Context, n int64) error {
+	err := s.checked(ctx, n)
+	if err == nil && !s.h.e.During(func() { err = s.h.release(ctx, s.of, n) }) {
+		err = ErrClosed
+	}
+	return s.failed("release", err)
+}
+
+func (h *hub) release(ctx context.Context, of *names, n int64) error {
+	p := h.places.Get(of.key)
+	defer h.places.Put(of.key, p)
+	handed := p.handOn(n)
+	var err error
+	if !handed {
+		var got answer
+		got, err = h.table.Do(context.Background(), of.key, ask{of: of, kind: give, n: n, from: p})
+		err = errors.Join(err, got.err)
+		p.gave(got.woken)
+	}
+	if err == nil && h.e.Observer != nil {
+		h.e.Observer.Released(context.WithoutCancel(ctx), label, of.key, handed)
+	}
+	return err
+}
+
+// SetPermits makes n permits free, whatever there was: those that are taken are
+// not counted. A time to live ends. Who waits is told.
+//
+// ctx ends the wait for the answer; the call may still take effect then.
+// Cost: one script call. Wire: SET name n; n on redisson_sc:{name}. Errors:
+// [ErrOption]; [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the network's.
+// Source: ours; RSemaphore has trySetPermits and addPermits.
+func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
+	err := s.usable(ctx, n)
+	if err == nil {
+		_, err = s.ask(ctx, ask{of: s.of, kind: set, n: n})
+	}
+	return s.failed("set permits of", err)
+}
+
+// TrySetPermits sets how many permits there are, unless they are set already,
+// and reports whether it did. With [WithTTL] the semaphore goes by itself.
+//
+// Cost, wire and errors: as [Semaphore.SetPermits]. Source:
+// RSemaphore.trySetPermits.
+func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...SetOption) (bool, error) {
+	c, err := resolveSet(opts)
+	if err == nil {
+		err = s.usable(ctx, n)
+	}
+	var did int64
+	if err == nil {
+		did, err = s.ask(ctx, ask{of: s.of, kind: trySet, n: n, ttl: c.ttl})
+	}
+	return did == 1, s.failed("try set permits of", err)
+}
+
+// AddPermits adds permits, or with a negative n takes so many away, also if they
+// are taken: the number of free ones then is below 0 until enough were
+// released, and nothing is granted meanwhile. Permits that this process hands
+// over to itself stay in use until that is over, see rueidisson.WithHandover. If
+// none are set, it sets them. A time to live stays.
+//
+// Cost and errors: as [Semaphore.SetPermits]. Wire: INCRBY name n; the number of
+// free permits on redisson_sc:{name} if it grew and is above 0. Source:
+// RSemaphore.addPermits, which ends a time to live.
+func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
+	err := s.usable(ctx, max(n, -n))
+	if err == nil {
+		var did int64
+		if did, err = s.ask(ctx, ask{of: s.of, kind: add, n: n}); err == nil && did == 0 {
+			err = fmt.Errorf("%w: there would be more than %d permits, or fewer than -%[2]d", ErrOption, most)
+		}
+	}
+	return s.failed("add permits to", err)
+}
+
+// Drain takes all permits that are free, and returns how many. If its caller
+// leaves before the answer, or the reply is lost, they go back.
+//
+// Cost: one script call. Wire: DECRBY name n. Errors: as
+// [Semaphore.SetPermits]. Source: RSemaphore.drainPermits, which ends a time to
+// live.
+func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
+	err := s.usable(ctx, 1)
+	var got answer
+	if err == nil {
+		if got, err = s.h.table.Do(ctx, s.of.key, ask{of: s.of, kind: drain}); err == nil {
+			err = got.err
+		}
+	}
+	return got.n, s.failed("drain", err)
+}
+
+// Available is how many permits are free: 0 also if none are set, or if they
+// were reduced by more than are free.
+//
+// Cost: one script call, which only reads. Errors: ctx's; [ErrOption];
+// [ErrClosed]; Redis' and the network's. Source: RSemaphore.availablePermits.
+func (s *Semaphore) Available(ctx context.Context) (int64, error) {
+	n, err := s.available(ctx)
+	return max(n, 0), s.failed("look at", err)
+}
+
+func (s *Semaphore) available(ctx context.Context) (int64, error) {
+	if err := s.usable(ctx, 1); err != nil {
+		return 0, err
+	}
+	n, err, _ := engine.Await(s.h.e, ctx, 0, func() (int64, error) {
+		got, err := s.h.e.Run(ctx, lookScript, []string{s.of.key}, nil)
+		if err != nil || got.Nil {
+			return 0, err
+		}
+		return got.AsInt64()
+	})
+	return n, err
+}
+
+// Delete forgets the semaphore, and reports whether there was one. Who waits
+// goes on waiting, until permits are set anew.
+//
+// Cost and errors: as [Semaphore.SetPermits]. Wire: DEL name. Source:
+// RSemaphore.delete.
+func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
+	err := s.usable(ctx, 1)
+	var did int64
+	if err == nil {
+		did, err = s.ask(ctx, ask{of: s.of, kind: remove})
+	}
+	return did == 1, s.failed("delete", err)
+}
+
+// ask is a call that goes by itself. ctx bounds the wait for its answer.
+func (s *Semaphore) ask(ctx context.Context, a ask) (int64, error) {
+	got, err, answered := engine.Await(s.h.e, ctx, 0, func() (answer, error) {
+		return s.h.table.Do(context.Background(), a.of.key, a)
+	})
+	if !answered {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return got.n, errors.Join(err, got.err)
+}
+
+// usable checks what every operation needs that ctx may end.
+func (s *Semaphore) usable(ctx context.Context, n int64) error {
+	if err := s.checked(ctx, n); err != nil {
+		return err
+	}
+	if err := s.h.e.Open(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	return nil
+}
+
+// checked is what nothing is sent for.
+func (s *Semaphore) checked(ctx context.Context, n int64) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("%w: nil context", ErrOption)
+	case s.bad != nil:
+		return s.bad
+	case n < 1 || n > most:
+		return fmt.Errorf("%w: %d permits: from 1 to %d", ErrOption, n, most)
+	}
+	return nil
+}
+
+// failed names the operation and the semaphore, and the key where that is the
+// trouble.
+func (s *Semaphore) failed(op string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), "WRONGTYPE"):
+		err = fmt.Errorf("key %q: %w", s.of.key, err)
+	}
+	return fmt.Errorf("%s semaphore %q: %w", op, s.name, err)
+}

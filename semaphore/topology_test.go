@@ -1,0 +1,145 @@
+package semaphore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func TestOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	t.Run("names that break slots are refused", func(t *testing.T) {
+		r := rigOn(t, cluster.Client(t), "{}stock")
+		for name, op := range operations {
+			require.ErrorIs(t, op(t.Context(), r.Semaphore, 1), ErrOption, name)
+		}
+	})
+	t.Run("the suite", func(t *testing.T) {
+		for name, test := range suite {
+			if name != "not set" { // which asks one node for its keys
+				t.Run(name, func(t *testing.T) { test(t, rigOn(t, cluster.Client(t), redistest.Name(t))) })
+			}
+		}
+	})
+	t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
+	t.Run("replicas confirm", func(t *testing.T) {
+		r := rigOn(t, cluster.Client(t), redistest.Name(t), acked(1)).set(3)
+		r.take(2)
+		require.NoError(t, r.Acquire(t.Context(), 1))
+		r.refused(1)
+		r.give(3)
+	})
+	t.Run("a failover", func(t *testing.T) {
+		r := rigOn(t, cluster.Client(t), redistest.Name(t))
+		failsOver(t, r, cluster.Master(r.of.key), func(addr string) { cluster.AwaitMaster(t, r.of.key, addr) })
+	})
+}
+
+func acked(n int) func(*engine.Config) {
+	return func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = n, 2*time.Second }
+}
+
+// aSlotMoves moves a name with the permits that are taken of it under somebody
+// who waits.
+func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
+	r := rigOn(t, cluster.Client(t), redistest.Name(t)).set(2)
+	r.take(2)
+	done := r.acquiring(t.Context(), 1)
+	r.waiting(1)
+	m := cluster.StartMigration(t, r.of.key)
+	m.Move(t, r.of.key)
+	require.ErrorIs(t, r.Release(t.Context(), 2), ErrUnknown, "its lane is elsewhere: the server answers when the move is over")
+	still(t, done)
+	m.Finish(t)
+	got(t, done)
+	r.awaitFree(1)
+	r.give(1)
+	r.awaitFree(2)
+}
+
+// failsOver has the master die under somebody who waits.
+func failsOver(t *testing.T, r *rig, master *redistest.Server, await func(addr string)) {
+	r.set(1)
+	r.take(1)
+	done := r.acquiring(t.Context(), 1)
+	r.waiting(1)
+	time.Sleep(500 * time.Millisecond) // for the replica to have it
+	master.Kill()
+	await(master.Addr())
+	require.Eventually(t, func() bool {
+		err := r.AddPermits(t.Context(), 1)
+		return err == nil
+	}, soon, 100*time.Millisecond)
+	got(t, done)
+}
+
+func TestBehindSentinels(t *testing.T) {
+	t.Parallel()
+	sentinel := redistest.StartSentinel(t)
+	r := rigOn(t, sentinel.Client(t), redistest.Name(t))
+	failsOver(t, r, sentinel.Master(), func(addr string) { sentinel.AwaitMaster(t, addr) })
+}
+
+// TestTooFewReplicas: what they did not confirm goes back.
+func TestTooFewReplicas(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = 1, 20*time.Millisecond })
+	r.set(5)
+	require.ErrorIs(t, r.TryAcquire(t.Context(), 2), ErrNotReplicated)
+	require.EqualValues(t, 5, r.free())
+	require.ErrorIs(t, r.Acquire(t.Context(), 2), ErrNotReplicated)
+	require.EqualValues(t, 5, r.free())
+	r.refused(6)
+	r.give(1)
+	require.EqualValues(t, 6, r.free())
+}
+
+// TestTheACLOfTheDocsDeniesNothingThatIsNeeded runs what a client does under the
+// user that docs/redis.md sets up, and asks the server what it denied.
+func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	words := redistest.UserOfThePage(t, "../docs/redis.md")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	proxy := redistest.NewProxy(t, server.Addr())
+	user, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{proxy.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(user.Close)
+	r := rigOn(t, user, "orders:1", shortSends)
+	r.raw = admin
+	for name, op := range operations {
+		r.set(3)
+		require.NoError(t, op(t.Context(), r.Semaphore, 1), name)
+	}
+	other := rigOn(t, admin, "orders:1")
+	other.set(5)
+	lost := proxy.DropReply(r.sent(takeScript), 100, redistest.Silent())
+	require.ErrorIs(t, r.TryAcquire(t.Context(), 1), ErrUnknown)
+	lost.Cancel()
+	proxy.Restore()
+	require.Eventually(t, r.settledAll, soon, time.Millisecond)
+	require.EqualValues(t, 5, r.free())
+	r.do("SET", "orders:2", "many")
+	require.ErrorContains(t, New(r.e, "orders:2").TryAcquire(t.Context(), 1), "string")
+	r.set(1)
+	r.take(1)
+	done := r.acquiring(t.Context(), 1)
+	r.waiting(1)
+	other.give(1)
+	got(t, done)
+
+	denied, err := admin.Do(context.Background(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	require.Empty(t, denied)
+}

@@ -1,0 +1,207 @@
+package semaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/handover"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// errWaitOver is the cause of a wait that WithWait ended.
+var errWaitOver = errors.New("the wait is over")
+
+// contender is one goroutine that waits for permits.
+type contender struct {
+	h  *hub
+	of *names
+	p  *place
+	n  int64
+
+	busy   bool // too few permits were seen: a wait that ends is an answer, not a fault
+	notSet bool // none were set when the server was asked last
+	handed bool // they came from another goroutine of this process
+
+	waits bool          // the observer was told that it waits
+	began time.Duration // since when
+}
+
+// acquire waits for n permits. Close waits for it, and for what it may leave
+// behind.
+func (h *hub) acquire(ctx context.Context, of *names, n int64) (err error) {
+	if !h.e.During(func() { err = h.waitFor(ctx, of, n) }) {
+		return ErrClosed
+	}
+	return err
+}
+
+func (h *hub) waitFor(ctx context.Context, of *names, n int64) error {
+	h.waiting.Add(1)
+	defer h.waiting.Add(-1)
+	c := &contender{h: h, of: of, p: h.places.Get(of.key), n: n}
+	defer h.places.Put(of.key, c.p)
+	err := c.contend(ctx)
+	c.observe(ctx, err)
+	if errors.Is(err, errWaitOver) && c.busy {
+		return ErrNotAcquired
+	} else if errors.Is(err, errWaitOver) && c.notSet {
+		return fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
+	}
+	return err
+}
+
+func (c *contender) contend(ctx context.Context) error {
+	w := handover.NewWaiter[struct{}](true)
+	w.Size = c.n
+	if c.p.enter(w) {
+		return c.asHead(ctx, false)
+	}
+	c.busy = true
+	c.observeWait(ctx)
+	select {
+	case turn := <-w.Turn():
+		return c.take(ctx, turn)
+	case <-ctx.Done():
+	case <-c.h.e.Closing():
+	}
+	turn, came := c.p.leave(w)
+	switch {
+	case !came:
+	case !turn.Handed:
+		c.passTurn()
+	case stillThere(ctx):
+		c.handed = true
+		return nil
+	default:
+		c.giveOn(c.n)
+	}
+	return c.whyNot(ctx)
+}
+
+// take accepts a turn: permits, or the role of head.
+func (c *contender) take(ctx context.Context, turn handover.Turn[struct{}]) error {
+	if turn.Handed {
+		c.handed = true
+		return nil
+	}
+	return c.asHead(ctx, true)
+}
+
+// stillThere reports whether the caller takes what came in the moment in which
+// its wait ended: one whose WithWait has just ended does.
+func stillThere(ctx context.Context) bool {
+	return ctx.Err() != nil && errors.Is(context.Cause(ctx), errWaitOver)
+}
+
+func (c *contender) whyNot(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return ErrClosed
+	}
+	return engine.ContextError(ctx)
+}
+
+// asHead contends with other processes, for itself and for those behind it.
+// Heir says that the turn came from another.
+func (c *contender) asHead(ctx context.Context, heir bool) error {
+	err := c.h.e.Watch(ctx, engine.Watch{
+		Key:      engine.Key{Kind: label, Name: c.of.key},
+		Channels: []pubsub.Channel{c.h.e.Channel(c.of.channel)},
+		Look:     c.look, By: c.p.listener(), Looked: heir && c.p.looked && !c.p.served(),
+	})
+	switch served := c.p.pass(); {
+	case served && (err == nil || stillThere(ctx)):
+		return nil
+	case served:
+		c.giveOn(c.n)
+	}
+	return err
+}
+
+// passTurn gives on a turn that came to who was leaving.
+func (c *contender) passTurn() {
+	if c.p.pass() {
+		c.giveOn(c.n)
+	}
+}
+
+// giveOn gives permits on that came to who had gone: to the next who waits, or
+// to the server.
+func (c *contender) giveOn(n int64) {
+	if !c.p.handOn(n) {
+		c.h.giveBack(c.of, n)
+	}
+}
+
+// look asks the server once, after standing back for others.
+func (c *contender) look(ctx context.Context) (left time.Duration, done bool, err error) {
+	if c.p.served() {
+		c.handed = true
+		return 0, true, nil
+	}
+	if err := c.standBack(ctx); err != nil {
+		return -1, false, err
+	}
+	heard := c.p.listener().Listens()
+	runs, behind := c.p.crowd()
+	got, err := c.h.table.Do(ctx, c.of.key, ask{of: c.of, kind: wait, queue: runs})
+	if err == nil {
+		err = got.err
+	}
+	c.notSet = errors.Is(err, errNotSet)
+	if err != nil && !c.notSet {
+		return -1, false, err
+	}
+	c.busy = !c.notSet
+	if err == nil {
+		for _, n := range c.p.deal(got.n, behind, heard) {
+			c.giveOn(n)
+		}
+	}
+	if done = c.p.served(); !done {
+		c.observeWait(ctx)
+	}
+	return -1, done, nil
+}
+
+// standBack lets other processes go first, see handover.Courtesy.
+func (c *contender) standBack(ctx context.Context) error {
+	pause := c.p.courtesy.Pause()
+	if pause == 0 {
+		return nil
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return engine.ContextError(ctx)
+	case <-c.h.e.Closing():
+		return ErrClosed
+	}
+	c.p.courtesy.Paused()
+	return nil
+}
+
+// label is what the observer calls a semaphore.
+const label = "semaphore"
+
+// observeWait tells of a wait once.
+func (c *contender) observeWait(ctx context.Context) {
+	if c.h.e.Observer != nil && !c.waits {
+		c.waits, c.began = true, c.h.e.Mono()
+		c.h.e.Observer.WaitStarted(ctx, label, c.of.key)
+	}
+}
+
+// observe tells how it ended.
+func (c *contender) observe(ctx context.Context, err error) {
+	if c.waits {
+		c.h.e.Observer.WaitEnded(ctx, label, c.of.key, c.h.e.Mono()-c.began, err)
+	}
+	if err == nil && c.h.e.Observer != nil {
+		c.h.e.Observer.Acquired(ctx, label, c.of.key, c.handed)
+	}
+}
