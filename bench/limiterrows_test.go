@@ -20,7 +20,12 @@ var limiterRows = []row{
 	{"limiter, 10,000 keys, 64 goroutines", "decisions/s", goal{atLeast: 0.9}, spreadDecisions("bucket script", nil)},
 	{"limiter, 10,000 keys, CPU of the server, by redis_rate", "us/decision", goal{atMost: 1}, spreadDecisions("redis_rate", serverCPU)},
 	{"limiter, 10,000 keys, CPU of the client, by script", "us/decision", goal{}, spreadDecisions("bucket script", clientCPU)},
-	{"limiter, memory of a key above redis_rate's", "bytes", goal{atMost: 32}, bucketMemory},
+	{"limiter, 10,000 keys, 64 goroutines, by GCRA script", "decisions/s", goal{atLeast: 0.9}, besideGCRA(perSecond)},
+	{"limiter, 10,000 keys, CPU of the server, by GCRA script", "us/decision", goal{atMost: 1.1}, besideGCRA(serverCPU)},
+	{"limiter, 10,000 keys, time in scripts, by GCRA script", "us/decision", goal{atMost: 1.1}, besideGCRA(inScripts)},
+	{"limiter, 10,000 keys, CPU of the client, by GCRA script", "us/decision", goal{}, besideGCRA(clientCPU)},
+	{"limiter, memory of a key above redis_rate's", "bytes", goal{atMost: 32}, bucketMemory("user:42")},
+	{"limiter, memory of a key of 18 characters above redis_rate's", "bytes", goal{atMost: 32}, bucketMemory("user:4711081500042")},
 	{"limiter, hot key, 64 goroutines, round trip + 1 ms, p99", "ms", goal{atMost: 1.5}, distantDecisions(64)},
 	{"limiter, hot key, 256 goroutines, round trip + 1 ms, p99", "ms", goal{}, distantDecisions(256)},
 }
@@ -60,25 +65,27 @@ func limits(goroutines int) func(*testing.T, *redistest.Server) sides {
 }
 
 // bucketMemory is what a key of ours takes beyond one of redis_rate's.
-func bucketMemory(t *testing.T, s *redistest.Server) sides {
-	c := s.Client(t)
-	usage := func(impl, key string) (float64, error) {
-		if _, err := connect(t, impl, s.Addr()).locker("user:42")(context.Background()); err != nil {
-			return 0, err
-		}
-		n, err := c.Do(context.Background(), c.B().MemoryUsage().Key(key).Build()).AsInt64()
-		return float64(n), err
-	}
-	var ours, theirs float64
-	return sides{
-		ours: once(func(time.Duration) (_ float64, err error) {
-			if ours, err = usage("steady limiter", "rate:{user:42}"); err != nil {
+func bucketMemory(user string) func(*testing.T, *redistest.Server) sides {
+	return func(t *testing.T, s *redistest.Server) sides {
+		c := s.Client(t)
+		usage := func(impl, key string) (float64, error) {
+			if _, err := connect(t, impl, s.Addr()).locker(user)(context.Background()); err != nil {
 				return 0, err
 			}
-			theirs, err = usage("steady redis_rate", "rate:user:42")
-			return ours - theirs, err
-		}),
-		note: func() string { return fmt.Sprintf("%.0f and %.0f, both at 10 an hour", ours, theirs) },
+			n, err := c.Do(context.Background(), c.B().MemoryUsage().Key(key).Build()).AsInt64()
+			return float64(n), err
+		}
+		var ours, theirs float64
+		return sides{
+			ours: once(func(time.Duration) (_ float64, err error) {
+				if ours, err = usage("steady limiter", "rate:{"+user+"}"); err != nil {
+					return 0, err
+				}
+				theirs, err = usage("steady redis_rate", "rate:"+user)
+				return ours - theirs, err
+			}),
+			note: func() string { return fmt.Sprintf("%.0f and %.0f, both at 10 an hour", ours, theirs) },
+		}
 	}
 }
 

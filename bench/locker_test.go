@@ -50,6 +50,9 @@ var impls = map[string]func(addr string) (impl, error){
 	"limits":        newLimitsOurs,
 	"limits script": newLimitsFloor,
 
+	"patient limiter": newPatientOurs,
+	"GCRA script":     newGCRAFloor,
+
 	"steady limiter":    newSteadyOurs,
 	"steady redis_rate": newSteadyGCRA,
 }
