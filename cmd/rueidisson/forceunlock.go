@@ -14,27 +14,40 @@ wait. The holder is not asked. It learns of it at its next renewal, ten seconds
 later by default, or when it unlocks; until then it works on, next to the lock's
 new holder. So be sure that it is gone: a lock whose holder has crashed comes
 free by itself when the lease is over, see "rueidisson inspect". What kind of lock
-NAME is shows in Redis.
+NAME is shows in Redis. Of a read-write lock, --read takes it away from all of its
+readers and --write from its writer: one of the two is needed.
 
 With --json: {"name", "released"}, where released says whether somebody held it.
 The exit code is 0 in both cases.`
 
 func (t *tool) forceUnlockCommand() *cobra.Command {
-	return &cobra.Command{
+	var read, write bool
+	cmd := &cobra.Command{
 		Use:   "force-unlock NAME",
 		Short: "Take a lock away from its holder",
 		Long:  forceUnlockLong,
 		Example: `  rueidisson force-unlock orders
   rueidisson force-unlock orders --json`,
 		Args: oneName,
-		RunE: func(cmd *cobra.Command, args []string) error { return t.forceUnlock(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			given := map[string]bool{readSide.name: read, writeSide.name: write}
+			side, err := chosen([]lockFlag{readSide, writeSide}, func(name string) bool { return given[name] })
+			if err != nil {
+				return err
+			}
+			return t.forceUnlock(cmd.Context(), args[0], side.name)
+		},
 	}
+	cmd.Flags().BoolVar(&read, readSide.name, false, "take the read side of a read-write lock away from all of its readers")
+	cmd.Flags().BoolVar(&write, writeSide.name, false, "take the write side of a read-write lock away from its writer")
+	return cmd
 }
 
-func (t *tool) forceUnlock(ctx context.Context, name string) error {
+// forceUnlock takes name away; side is that of a read-write lock, or "".
+func (t *tool) forceUnlock(ctx context.Context, name, side string) error {
 	var held bool
 	err := t.withState(ctx, name, func(c *rueidisson.Client, s *state) (err error) {
-		held, err = force(ctx, c, s)
+		held, err = force(ctx, c, s, side)
 		return err
 	})
 	if err != nil {
@@ -54,8 +67,19 @@ func (t *tool) forceUnlock(ctx context.Context, name string) error {
 	return nil
 }
 
-func force(ctx context.Context, c *rueidisson.Client, s *state) (held bool, err error) {
+func force(ctx context.Context, c *rueidisson.Client, s *state, side string) (held bool, err error) {
 	kind := s.kind()
+	switch isRW := s.mode() != ""; {
+	case isRW && side == "":
+		return false, usage("%q is a read-write lock: --read or --write says from whom it is taken", s.name)
+	case side != "" && (isRW || s.nothing()):
+		if held, err = forceSide(ctx, c, s.name, side); err != nil {
+			err = failed(err)
+		}
+		return held, err
+	case side != "":
+		return false, failed(fmt.Errorf("force unlock %q: %w: %q", s.name, rueidisson.ErrFamily, kind.name))
+	}
 	if kind.force == nil {
 		return false, failed(fmt.Errorf("force unlock %q: %w: %q", s.name, rueidisson.ErrFamily, kind.name))
 	}
@@ -63,4 +87,11 @@ func force(ctx context.Context, c *rueidisson.Client, s *state) (held bool, err 
 		return false, failed(err)
 	}
 	return held, nil
+}
+
+func forceSide(ctx context.Context, c *rueidisson.Client, name, side string) (held bool, err error) {
+	if side == readSide.name {
+		return c.RWLock(name).Read().ForceUnlock(ctx)
+	}
+	return c.RWLock(name).Write().ForceUnlock(ctx)
 }

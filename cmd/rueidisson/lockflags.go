@@ -26,7 +26,20 @@ var lockFlags = []lockFlag{
 		name: "fair", about: "take the fair lock NAME: first come, first served over all processes",
 		of: func(c *rueidisson.Client, name string) lock.Locker { return c.FairLock(name) },
 	},
+	readSide, writeSide,
 }
+
+// The sides of a read-write lock.
+var (
+	readSide = lockFlag{
+		name: "read", about: "take the read side of the read-write lock NAME, as others may at the same time",
+		of: func(c *rueidisson.Client, name string) lock.Locker { return c.RWLock(name).Read() },
+	}
+	writeSide = lockFlag{
+		name: "write", about: "take the write side of the read-write lock NAME",
+		of: func(c *rueidisson.Client, name string) lock.Locker { return c.RWLock(name).Write() },
+	}
+)
 
 // addLockFlags makes the flags known.
 func addLockFlags(f *pflag.FlagSet) {

@@ -87,23 +87,47 @@ func TestWhatLockIsMeantIsSaidOnce(t *testing.T) {
 	assert.ErrorContains(t, err, "--fair and --write exclude each other")
 }
 
-// What this version has no way to take away is left alone.
-func TestForceUnlockLeavesOtherKindsAlone(t *testing.T) {
+// A side of a read-write lock is taken by name, and nothing else is.
+func TestTheSidesOfAReadWriteLockAreTakenAndForced(t *testing.T) {
 	t.Parallel()
-	for _, kind := range lockKinds {
-		if kind.force != nil {
-			continue
-		}
-		c := rueidissontest.NewClient(t)
-		s := &state{name: "x"}
-		switch kind.name {
-		case "rwlock":
-			s.fields = map[string]string{"mode": "read"}
-		}
-		_, err := force(context.Background(), c, s)
-		assert.ErrorIs(t, err, rueidisson.ErrFamily)
-		assert.ErrorContains(t, err, kind.name)
+	s := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + s.URL()}
+	c, err := rueidisson.New(s.ClientOption())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	run := func(args ...string) said { return runHere(t, env, args...) }
+	hold, err := c.RWLock("x").Read().Lock(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, run("lock", "--read", "x", "--wait", "0", "--", "true").code, "others may read")
+	assert.Equal(t, exitNotAcquired, run("lock", "--write", "x", "--wait", "0", "--", "true").code)
+	for _, args := range [][]string{
+		{"lock", "--read", "--write", "x", "--", "true"}, {"lock", "--read", "--export", "x", "--", "true"},
+		{"force-unlock", "--read", "--write", "x"}, {"force-unlock", "x"},
+	} {
+		assert.Equal(t, exitUsage, run(args...).code, "%v", args)
 	}
+	assert.Equal(t, "x: nobody held it\n", run("force-unlock", "--write", "x").out)
+	assert.Equal(t, "x: taken from its holder\n", run("force-unlock", "--read", "x").out)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
+
+	hold, err = c.RWLock("x").Write().Lock(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, exitNotAcquired, run("lock", "--read", "x", "--wait", "0", "--", "true").code)
+	assert.Contains(t, run("inspect", "x").out, "mode       write")
+	assert.Equal(t, "x: nobody held it\n", run("force-unlock", "--read", "x").out)
+	assert.Equal(t, "x: taken from its holder\n", run("force-unlock", "--write", "x").out)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
+	assert.Equal(t, "x: nobody held it\n", run("force-unlock", "--write", "x").out)
+
+	plain, err := c.Lock("x").Lock(t.Context())
+	require.NoError(t, err)
+	for _, side := range []string{"--read", "--write"} {
+		refused := run("force-unlock", side, "x")
+		assert.NotZero(t, refused.code)
+		assert.Contains(t, refused.errors, "another family")
+		assert.NotZero(t, run("lock", side, "x", "--wait", "0", "--", "true").code)
+	}
+	require.NoError(t, plain.Unlock(t.Context()))
 }
 
 // A fair lock is forced as one: who waits for it is told, and stays in order.

@@ -33,10 +33,14 @@ type lockKind struct {
 
 // lockKinds are asked in this order. What is nothing else is a plain lock.
 var lockKinds = []lockKind{
-	{"rwlock", func(s *state) bool { return s.fields["mode"] != "" }, nil, nil},
+	{"rwlock", func(s *state) bool { return s.fields["mode"] != "" }, rwWaiting, nil},
 	{"fair", func(s *state) bool { return len(s.queue) > 0 }, nil, fairForce},
 	{"fenced", func(s *state) bool { return s.fence > 0 }, plainWaiting, plainForce},
 	{"lock", func(s *state) bool { return true }, plainWaiting, plainForce},
+}
+
+func rwWaiting(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+	return c.RWLock(name).Waiting(ctx)
 }
 
 func plainWaiting(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
