@@ -36,7 +36,7 @@ func (a *Combined) waitN(ctx context.Context, n []int64) error {
 		}
 		p := a.patienceOf(ctx, began)
 		if !q.Paused() {
-			p.bound(&q)
+			q.Bound(p.until, p.most)
 			return a.reserveAndSleep(ctx, c, n, q)
 		}
 		if err := p.paused(c.Engine.Mono()); err != errPaused {

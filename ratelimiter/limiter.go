@@ -61,8 +61,12 @@ func (b *Bucket) of(l *Limiter, key string, opts []KeyOption) *Bucket {
 		b.bad = fmt.Errorf("%w: empty key", ErrOption)
 	}
 	for _, o := range opts {
-		if b.bad == nil {
-			b.own, b.bad = travellingOf(o)
+		switch {
+		case b.bad != nil:
+		case o == nil:
+			b.bad = fmt.Errorf("%w: a nil option", ErrOption)
+		default:
+			b.own, b.bad = o.travelling()
 		}
 	}
 	return b
@@ -79,11 +83,7 @@ func (b *Bucket) of(l *Limiter, key string, opts []KeyOption) *Bucket {
 // network's. Source: RRateLimiter.trySetRate.
 func (l *Limiter) TrySetRate(ctx context.Context, r Rate, opts ...TrySetOption) (stored Rate, created bool, err error) {
 	defer func() { err = l.failed("try set rate", err) }()
-	want, err := l.settable(ctx, r)
-	if err != nil {
-		return Rate{}, false, err
-	}
-	how, err := resolveSet(want, opts)
+	how, err := settingOf(ctx, l, r, opts)
 	if err != nil {
 		return Rate{}, false, err
 	}
@@ -108,27 +108,11 @@ func (l *Limiter) TrySetRate(ctx context.Context, r Rate, opts ...TrySetOption) 
 // Cost: one round trip. Wire: string name. Errors: as
 // [Limiter.TrySetRate], and [ErrUnknown]. Source: RRateLimiter.setRate.
 func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error {
-	return l.failed("set rate", l.setRate(ctx, r, opts))
-}
-
-func (l *Limiter) setRate(ctx context.Context, r Rate, opts []SetOption) error {
-	want, err := l.settable(ctx, r)
-	if err != nil {
-		return err
+	how, err := settingOf(ctx, l, r, opts)
+	if err == nil {
+		err = l.core.Set(ctx, how)
 	}
-	how, err := resolveSet(want, opts)
-	if err != nil {
-		return err
-	}
-	return l.core.Set(ctx, how)
-}
-
-// settable checks what is common to setting a rate.
-func (l *Limiter) settable(ctx context.Context, r Rate) (*bucket.Rule, error) {
-	if err := l.usable(ctx); err != nil {
-		return nil, err
-	}
-	return resolve(r)
+	return l.failed("set rate", err)
 }
 
 // Rate is the rate that is stored now.

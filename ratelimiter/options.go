@@ -1,6 +1,7 @@
 package ratelimiter
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -162,13 +163,6 @@ func (o ruleOption) travelling() (*bucket.Rule, error) { return travelling(Rate(
 // [WithReset] or [Limiter.Delete].
 func WithRule(r Rate) KeyOption { return ruleOption(r) }
 
-func travellingOf(o KeyOption) (*bucket.Rule, error) {
-	if o == nil {
-		return nil, fmt.Errorf("%w: a nil option", ErrOption)
-	}
-	return o.travelling()
-}
-
 type setOption func(*exchange.Setting) error
 
 func (o setOption) applySet(to *exchange.Setting) error { return o(to) }
@@ -187,8 +181,15 @@ func WithReset() SetOption {
 	})
 }
 
-func resolveSet[O SetOption](want *bucket.Rule, opts []O) (exchange.Setting, error) {
-	s := exchange.Setting{Rule: want, TTL: exchange.KeepTTL}
+// settingOf is how a rate is to be set.
+func settingOf[O SetOption](ctx context.Context, l *Limiter, r Rate, opts []O) (s exchange.Setting, err error) {
+	if err := l.usable(ctx); err != nil {
+		return s, err
+	}
+	s.TTL = exchange.KeepTTL
+	if s.Rule, err = resolve(r); err != nil {
+		return s, err
+	}
 	for _, o := range opts {
 		if any(o) == nil {
 			return s, fmt.Errorf("%w: a nil option", ErrOption)

@@ -17,9 +17,6 @@ type patience struct {
 // unbounded is that of a reservation, which does not wait itself.
 var unbounded = patience{until: exchange.Forever, most: -1}
 
-// longestWait is where nobody says otherwise.
-const longestWait = 30 * time.Second
-
 // patience is what is left of a wait that began then.
 func (b *Bucket) patience(ctx context.Context, began time.Duration) patience {
 	p := patience{until: b.core.Until(ctx)}
@@ -30,20 +27,6 @@ func (b *Bucket) patience(ctx context.Context, began time.Duration) patience {
 		p.most = -1
 	}
 	return p
-}
-
-// bound puts the patience into an ask.
-func (p patience) bound(a *exchange.Ask) {
-	a.Until = p.until
-	if p.most != 0 {
-		a.Most = max(0, p.most)
-		return
-	}
-	a.Most = longestWait
-	for i := range a.Members() {
-		one := a.Of(i)
-		a.Most = max(a.Most, one.Rule.Needs(one.N))
-	}
 }
 
 // paused is what a pause means to who has it: nobody knows when it ends.

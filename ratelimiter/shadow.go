@@ -3,7 +3,6 @@ package ratelimiter
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // Shadowed is a limit that is tried out: it is asked and counts, and the client's
@@ -58,8 +57,6 @@ func (s *Shadowed) Settle(ctx context.Context, reserved, actual int64) {
 	s.aside(ctx, actual-reserved, func(ctx context.Context, b *Bucket) { _ = b.Settle(ctx, reserved, actual) })
 }
 
-const asideWithin = 5 * time.Second
-
 var errAside = errors.New("too many requests of limits in shadow are under way")
 
 // aside makes a request for n tokens beside the caller's way.
@@ -72,19 +69,8 @@ func (s *Shadowed) aside(ctx context.Context, n int64, do func(context.Context, 
 		ctx = context.Background()
 	}
 	ctx = InShadow(context.WithoutCancel(ctx))
-	c := b.core
-	if !c.Asides.Enter() {
+	if !b.core.Aside(ctx, func(ctx context.Context) { do(ctx, b) }) {
 		_ = b.undecided(ctx, "take", n, errAside)
-		return
-	}
-	run := func() {
-		defer c.Asides.Leave()
-		bounded, cancel := context.WithTimeout(ctx, asideWithin)
-		defer cancel()
-		do(bounded, b)
-	}
-	if !c.Engine.Spawn(run) { // ends within that time
-		c.Asides.Leave()
 	}
 }
 

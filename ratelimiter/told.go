@@ -33,12 +33,10 @@ func (b *Bucket) undecided(ctx context.Context, op string, n int64, err error) e
 // again, as the limiter is paused, it tells nothing.
 func (b *Bucket) reserved(ctx context.Context, n int64, a exchange.Answer, err error) {
 	switch {
-	case refusal(err):
+	case err == nil || refusal(err):
 		b.decided(ctx, n, a, nil)
-	case err != nil && !errors.Is(err, errPaused):
+	case !errors.Is(err, errPaused):
 		b.core.Tell(ctx, engine.Decision{Tokens: n, Err: err})
-	default:
-		b.decided(ctx, n, a, err)
 	}
 }
 

@@ -75,7 +75,7 @@ func (b *Bucket) reserve(ctx context.Context, n int64, p patience) (want exchang
 		return want, a, p.paused(b.core.Engine.Mono())
 	}
 	want = b.wants(r, n, bucket.Reserve)
-	p.bound(&want)
+	want.Bound(p.until, p.most)
 	a, err = b.answer(ctx, want)
 	if err == nil && !a.OK {
 		err = refusedBy(&a.State, &want, n)

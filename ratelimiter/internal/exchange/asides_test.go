@@ -10,11 +10,11 @@ func TestWhatNobodyWaitsForIsBounded(t *testing.T) {
 	t.Parallel()
 	var a asides
 	for range mostAside {
-		require.True(t, a.Enter())
+		require.True(t, a.enter())
 	}
-	require.False(t, a.Enter())
-	require.False(t, a.Enter())
-	a.Leave()
-	require.True(t, a.Enter())
-	require.False(t, a.Enter())
+	require.False(t, a.enter())
+	require.False(t, a.enter())
+	a.leave()
+	require.True(t, a.enter())
+	require.False(t, a.enter())
 }

@@ -88,3 +88,21 @@ func (a *Ask) Paused() bool {
 	}
 	return false
 }
+
+// longestWait is where nobody says otherwise.
+const longestWait = 30 * time.Second
+
+// Bound says by when the ask's wait has to be over, and how long it may be: 0 for
+// what the request needs itself, below 0 for any.
+func (a *Ask) Bound(until, most time.Duration) {
+	a.Until = until
+	if most != 0 {
+		a.Most = max(0, most)
+		return
+	}
+	a.Most = longestWait
+	for i := range a.Members() {
+		one := a.Of(i)
+		a.Most = max(a.Most, one.Rule.Needs(one.N))
+	}
+}

@@ -16,7 +16,7 @@ type (
 )
 
 // cut is how many of the waiting calls go out as one: those by the same rules
-// and bounds of debt, in no more than maxRuns runs.
+// and bounds of debt, in no more than bucket.MaxRuns runs.
 func cut(waiting batch) int {
 	runs := 0
 	var last, owing *Ask

@@ -23,7 +23,7 @@ type hub struct {
 	StandIns bucket.Meters // while the server cannot be asked
 	Standby  standby.Standby
 	sleepers bucket.Sleepers
-	Asides   asides
+	asides   asides
 
 	cores sync.Map // name: weak.Pointer[core]
 	mu    sync.Mutex
