@@ -207,7 +207,7 @@ func (c contest) options() []rueidisson.Option {
 	return opts
 }
 
-func addTogether(ctx context.Context, l *lock.Lock, redis rueidis.Client, c contest) ([]int64, error) {
+func addTogether(ctx context.Context, l lock.Locker, redis rueidis.Client, c contest) ([]int64, error) {
 	counts, end := make([]int64, contenders), time.Now().Add(c.For)
 	ctx, cancel := context.WithDeadline(ctx, end.Add(lastTurn))
 	defer cancel()

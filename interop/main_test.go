@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	redistest.Main(m, redistest.Children{"contender": contender, "holder": holder})
+	redistest.Main(m, redistest.Children{"contender": contender, "holder": holder, "fair waiter": fairWaiter})
 }
 
 // proof is a test of one row and direction of the table in docs/interop.md: "lock/wake-up/go-java". It is run in
@@ -44,8 +44,8 @@ func (p proof) run(t *testing.T, w *world) {
 // The two worlds run beside each other, but for the proofs that contend. Those of a world run one after the other;
 // only the waits of an object run at the same time, those of all versions.
 var (
-	all            = slices.Concat(lockProofs, rwLockProofs, rateLimiterProofs)
-	waits          = map[string][]proof{"lock": lockWaits, "read-write_lock": rwLockWaits, "rate_limiter": rateLimiterWaits}
+	all            = slices.Concat(lockProofs, fairLockProofs, rwLockProofs, rateLimiterProofs)
+	waits          = map[string][]proof{"lock": lockWaits, "fair_lock": fairLockWaits, "read-write_lock": rwLockWaits, "rate_limiter": rateLimiterWaits}
 	essential      = slices.Concat(lockEssentials, rateLimiterEssentials)
 	essentialWaits = map[string][]proof{"rate_limiter": rateLimiterEssentialWaits}
 )
