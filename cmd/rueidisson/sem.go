@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/semaphore"
+)
+
+const semLong = `sem works with semaphores: a number of permits under NAME, which a fleet shares,
+Java too (RSemaphore). Permits have no owner: what "sem acquire" takes stays taken
+when the tool ends, until somebody releases as many.
+
+Exit codes of all:
+  0    done
+  64   the command line cannot be understood, or there would be too many permits
+  69   the server cannot be reached, or refuses; NAME is something else
+  75   not acquired, at once or in time
+  78   no permits are set under NAME`
+
+const semExample = `  rueidisson sem set reports 3
+  rueidisson sem acquire reports --wait 1m && { ./report; rueidisson sem release reports; }
+  rueidisson sem try stock:42 2 || echo "sold out"
+  rueidisson sem info reports --json`
+
+func (t *tool) semCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "sem",
+		Short:   "Set, take and release the permits of a semaphore",
+		Long:    semLong,
+		Example: semExample,
+		Args:    noSuchCommand,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind sem") },
+	}
+	cmd.AddCommand(t.semSetCommand(), t.semAcquireCommand(), t.semTryCommand(), t.semReleaseCommand(), t.semInfoCommand())
+	return cmd
+}
+
+// semCall is one command of sem: NAME, and a number of permits where it takes
+// one.
+type semCall struct {
+	*tool
+	n int64
+}
+
+// numbered are the arguments NAME and N, which may be left out unless it is
+// needed.
+func (s *semCall) numbered(needed bool) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) (err error) {
+		s.n = 1
+		switch {
+		case len(args) == 1 && !needed:
+		case len(args) == 2:
+			if s.n, err = strconv.ParseInt(args[1], 10, 64); err != nil {
+				return usage("N %q is not a number of permits", args[1])
+			}
+		case needed:
+			return usage("NAME and N are needed, not %d arguments", len(args))
+		default:
+			return usage("one NAME is needed, and N at the most, not %d arguments", len(args))
+		}
+		return nil
+	}
+}
+
+// with runs do on the semaphore.
+func (s *semCall) with(name string, do func(*semaphore.Semaphore) error) error {
+	return s.withClient(func(c *rueidisson.Client) error {
+		err := do(c.Semaphore(name))
+		if errors.Is(err, semaphore.ErrNotSet) {
+			return &ending{code: exitNoRate, err: fmt.Errorf(`%w; see "rueidisson sem set --help"`, err)}
+		}
+		return err
+	})
+}
+
+const semSetLong = `set makes N permits of NAME free, whatever there was: those that are taken are not
+counted. Who waits is told.
+
+With --json: {"name", "available"}.`
+
+func (t *tool) semSetCommand() *cobra.Command {
+	s := &semCall{tool: t}
+	return &cobra.Command{
+		Use:     "set NAME N",
+		Short:   "Make N permits free",
+		Long:    semSetLong,
+		Example: "  rueidisson sem set reports 3",
+		Args:    s.numbered(true),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.with(args[0], func(of *semaphore.Semaphore) error {
+				if err := of.SetPermits(cmd.Context(), s.n); err != nil {
+					return err
+				}
+				return s.tellFree(args[0], s.n)
+			})
+		},
+	}
+}
+
+const semAcquireLong = `acquire waits until N permits are free, one by default, and takes them: all, or
+none. Without --wait it waits until a signal; --wait D gives up after D, and
+--wait 0 tries once. A wait that a signal ends has taken nothing.
+
+With --json: {"name", "taken"}.
+
+Exit codes:
+  75     not acquired in time
+  128+N  signal N ended the wait
+  see "rueidisson sem --help" for the others`
+
+func (t *tool) semAcquireCommand() *cobra.Command {
+	s := &semCall{tool: t}
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:                   "acquire NAME [N] [flags]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Take permits, or wait for them",
+		Long:                  semAcquireLong,
+		Example: `  rueidisson sem acquire reports
+  rueidisson sem acquire reports 2 --wait 30s`,
+		Args: s.numbered(false),
+	}
+	cmd.Flags().DurationVar(&wait, "wait", 0, "give up after `D`; 0: at once (default: never)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		limited := cmd.Flags().Changed("wait")
+		if wait < 0 {
+			return usage("--wait %v is negative", wait)
+		}
+		return s.with(args[0], func(of *semaphore.Semaphore) error {
+			waiting, stop := interruptible(cmd.Context())
+			defer stop()
+			err := s.acquire(waiting, of, limited, wait)
+			if sig, ok := interruptedBy(waiting); ok && err != nil {
+				return &ending{code: signalCode(sig), err: context.Cause(waiting)}
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+func (s *semCall) acquire(ctx context.Context, of *semaphore.Semaphore, limited bool, wait time.Duration) error {
+	var err error
+	if limited {
+		err = of.TryAcquire(ctx, s.n, semaphore.WithWait(wait))
+	} else {
+		err = of.Acquire(ctx, s.n)
+	}
+	if err != nil {
+		return err
+	}
+	return s.tellTaken(of.Name())
+}
+
+const semTryLong = `try takes N permits, one by default, if they are free now: all, or none.
+
+With --json: {"name", "taken"}.`
+
+func (t *tool) semTryCommand() *cobra.Command {
+	s := &semCall{tool: t}
+	return &cobra.Command{
+		Use:     "try NAME [N]",
+		Short:   "Take permits if they are free",
+		Long:    semTryLong,
+		Example: `  rueidisson sem try stock:42 || echo "sold out"`,
+		Args:    s.numbered(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.with(args[0], func(of *semaphore.Semaphore) error {
+				return s.acquire(cmd.Context(), of, true, 0)
+			})
+		},
+	}
+}
+
+const semReleaseLong = `release gives N permits back, one by default. Nothing checks that they were taken.
+
+With --json: {"name", "released"}.`
+
+func (t *tool) semReleaseCommand() *cobra.Command {
+	s := &semCall{tool: t}
+	return &cobra.Command{
+		Use:     "release NAME [N]",
+		Short:   "Give permits back",
+		Long:    semReleaseLong,
+		Example: "  rueidisson sem release reports",
+		Args:    s.numbered(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.with(args[0], func(of *semaphore.Semaphore) error {
+				if err := of.Release(cmd.Context(), s.n); err != nil {
+					return err
+				}
+				return s.tellDone(struct {
+					Name     string `json:"name"`
+					Released int64  `json:"released"`
+				}{args[0], s.n}, "%s: released %d\n", args[0], s.n)
+			})
+		},
+	}
+}
+
+const semInfoLong = `info prints how many permits are free: 0 also if none are set.
+
+With --json: {"name", "available"}.`
+
+func (t *tool) semInfoCommand() *cobra.Command {
+	s := &semCall{tool: t}
+	return &cobra.Command{
+		Use:     "info NAME",
+		Short:   "Show how many permits are free",
+		Long:    semInfoLong,
+		Example: "  rueidisson sem info reports --json",
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.with(args[0], func(of *semaphore.Semaphore) error {
+				n, err := of.Available(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return s.tellFree(args[0], n)
+			})
+		},
+	}
+}
+
+func (s *semCall) tellFree(name string, n int64) error {
+	return s.tellDone(struct {
+		Name      string `json:"name"`
+		Available int64  `json:"available"`
+	}{name, n}, "%d\n", n)
+}
+
+func (s *semCall) tellTaken(name string) error {
+	return s.tellDone(struct {
+		Name  string `json:"name"`
+		Taken int64  `json:"taken"`
+	}{name, s.n}, "%s: took %d\n", name, s.n)
+}
