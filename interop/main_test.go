@@ -44,9 +44,9 @@ func (p proof) run(t *testing.T, w *world) {
 // The two worlds run beside each other, but for the proofs that contend. Those of a world run one after the other;
 // only the waits of an object run at the same time, those of all versions.
 var (
-	all            = slices.Concat(lockProofs, fairLockProofs, rwLockProofs, rateLimiterProofs)
+	all            = slices.Concat(lockProofs, fairLockProofs, rwLockProofs, rateLimiterProofs, semaphoreProofs)
 	waits          = map[string][]proof{"lock": lockWaits, "fair_lock": fairLockWaits, "read-write_lock": rwLockWaits, "rate_limiter": rateLimiterWaits}
-	essential      = slices.Concat(lockEssentials, rateLimiterEssentials)
+	essential      = slices.Concat(lockEssentials, rateLimiterEssentials, semaphoreEssentials)
 	essentialWaits = map[string][]proof{"rate_limiter": rateLimiterEssentialWaits}
 )
 
@@ -59,7 +59,7 @@ func TestInteropCluster(t *testing.T) {
 	t.Parallel()
 	w := startCluster(t)
 	plain := w.withPlainChannels(t)
-	prove(t, plain, lockEssentials) // limiters have no channels
+	prove(t, plain, slices.Concat(lockEssentials, semaphoreEssentials)) // limiters have no channels
 	plain.java.Close()
 	plain.second.Close()
 	proveAll(t, w)

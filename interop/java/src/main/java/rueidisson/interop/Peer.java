@@ -6,6 +6,7 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.redisson.api.RLock;
 import org.redisson.api.RRateLimiter;
+import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 
 /** Runs requests against one Redisson client. */
@@ -58,6 +59,7 @@ final class Peer {
             case "readlock" -> lock(r, name -> redisson.getReadWriteLock(name).readLock());
             case "writelock" -> lock(r, name -> redisson.getReadWriteLock(name).writeLock());
             case "ratelimiter" -> RateLimiters.run(r, object(r, RRateLimiter.class, redisson::getRateLimiter));
+            case "semaphore" -> Semaphores.run(r, object(r, RSemaphore.class, redisson::getSemaphore));
             default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
         };
     }
