@@ -95,6 +95,16 @@ func (c *counter) serveAll(ctx context.Context) {
 func (c *counter) attend(ctx context.Context, buyer int) event {
 	came := time.Now()
 	e := event{Kind: refused}
+	if c.strategy.stock != nil {
+		got, err := c.take(ctx, buyer)
+		switch e.Wait = time.Since(came); {
+		case err != nil:
+			return event{Kind: failed, Err: err.Error()}
+		case got:
+			e.Kind = sold
+		}
+		return e
+	}
 	err := c.strategy.enter(ctx, c.client, c.Product, func(ctx context.Context) error {
 		e.Wait = time.Since(came)
 		got, err := c.buy(ctx, buyer)
@@ -107,6 +117,17 @@ func (c *counter) attend(ctx context.Context, buyer int) event {
 		return event{Kind: failed, Err: err.Error()}
 	}
 	return e
+}
+
+// take takes a piece, if one is left, thinks, and records the buyer.
+func (c *counter) take(ctx context.Context, buyer int) (got bool, err error) {
+	if got, err = c.strategy.stock(c.client, c.Product).sell(ctx); !got || err != nil {
+		return false, err
+	}
+	if err := pause(ctx, c.Think); err != nil {
+		return false, err
+	}
+	return true, c.product.record(ctx, buyerField(c.Process, buyer))
 }
 
 // buy reads the stock, thinks, and writes it back. It has to be alone with it.

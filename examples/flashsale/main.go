@@ -3,13 +3,16 @@
 //
 //	go run ./examples/flashsale
 //	go run ./examples/flashsale -strategy none
+//	go run ./examples/flashsale -strategy semaphore
 //	go run ./examples/flashsale -kill
 //	go run ./examples/flashsale -addr 127.0.0.1:6379 -json
 //
 // The stock is a number in Redis. Each buyer reads it, thinks for a moment, and
 // writes it back, one lower. With -strategy none the buyers do so all at once,
 // read the same number, and are sold the same piece. With -strategy lock they do
-// it inside of a lock that all processes share.
+// it inside of a lock that all processes share. With -strategy semaphore the
+// pieces are permits of a semaphore, which each buyer takes one of, and nobody
+// waits; the lock is run beside it.
 //
 // It needs no server: without -addr one runs inside of this process, and the
 // processes that serve the buyers reach it over TCP. Those are real ones, this
@@ -44,7 +47,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run holds the sale that args ask for and returns the exit code.
+// run holds the sales that args ask for and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	s, err := parse(args, stderr)
 	switch {
@@ -55,29 +58,34 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	r, err := hold(ctx, s, stderr)
-	if err != nil {
-		fmt.Fprintln(stderr, "flashsale:", err)
-		return exitFailed
+	var all []*result
+	for _, s.strategy = range s.runs {
+		r, err := hold(ctx, s, stderr)
+		if err != nil {
+			fmt.Fprintln(stderr, "flashsale:", err)
+			return exitFailed
+		}
+		all = append(all, r)
 	}
-	return show(r, s.json, stdout, stderr)
+	return show(all, s.json, stdout, stderr)
 }
 
-// show prints the result and says whether the sale went as it should.
-func show(r *result, asJSON bool, stdout, stderr io.Writer) int {
+// show prints the results and says whether the sales went as they should.
+func show(all []*result, asJSON bool, stdout, stderr io.Writer) int {
 	print := report
 	if asJSON {
 		print = reportJSON
 	}
-	if err := print(stdout, r); err != nil {
+	if err := print(stdout, all); err != nil {
 		fmt.Fprintln(stderr, "flashsale:", err)
 		return exitFailed
 	}
-	for _, problem := range r.Problems {
-		fmt.Fprintln(stderr, "flashsale:", problem)
+	code := 0
+	for _, r := range all {
+		for _, problem := range r.Problems {
+			fmt.Fprintln(stderr, "flashsale:", problem)
+			code = exitWrong
+		}
 	}
-	if len(r.Problems) > 0 {
-		return exitWrong
-	}
-	return 0
+	return code
 }

@@ -47,6 +47,11 @@ func (p product) sell(ctx context.Context, left int, buyer string) error {
 		FieldValue(stockField, n).FieldValue(buyer, n).Build()).Error()
 }
 
+// record is for pieces that are counted elsewhere.
+func (p product) record(ctx context.Context, buyer string) error {
+	return p.redis.Do(ctx, p.redis.B().Hset().Key(p.key).FieldValue().FieldValue(buyer, "0").Build()).Error()
+}
+
 // books is what Redis says about the sale.
 type books struct {
 	left int

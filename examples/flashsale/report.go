@@ -11,11 +11,20 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-func reportJSON(out io.Writer, r *result) error { return json.NewEncoder(out).Encode(r) }
+func reportJSON(out io.Writer, all []*result) error {
+	enc := json.NewEncoder(out)
+	for _, r := range all {
+		if err := enc.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-// report prints the result for people.
-func report(out io.Writer, r *result) error {
-	parts := []string{opening(r), figures(r), moral(r), chart(r)}
+// report prints the results for people; what is about one sale, of the last.
+func report(out io.Writer, all []*result) error {
+	r := all[len(all)-1]
+	parts := []string{opening(r), figures(all), moral(r), chart(r)}
 	_, err := io.WriteString(out, strings.Join(parts, "\n\n")+"\n")
 	return err
 }
@@ -25,19 +34,21 @@ func opening(r *result) string {
 		r.Stock, r.Buyers, r.Procs, r.Server, r.Seconds)
 }
 
-func figures(r *result) string {
+func figures(all []*result) string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
 	t.Style().Format.HeaderAlign = text.AlignRight
 	t.Style().Format.RowAlign = text.AlignRight
 	t.AppendHeader(table.Row{"strategy", "sold", "left", "oversold", "sales/s", "p50 wait", "p99 wait", "commands/sale"})
-	t.AppendRow(table.Row{
-		r.Strategy, r.Sold, r.Left, r.Oversold,
-		fmt.Sprintf("%.0f", r.SalesPerSecond),
-		fmt.Sprintf("%.0f ms", r.WaitP50), fmt.Sprintf("%.0f ms", r.WaitP99),
-		fmt.Sprintf("%.1f", r.CommandsPerSale),
-	})
+	for _, r := range all {
+		t.AppendRow(table.Row{
+			r.Strategy, r.Sold, r.Left, r.Oversold,
+			fmt.Sprintf("%.0f", r.SalesPerSecond),
+			fmt.Sprintf("%.0f ms", r.WaitP50), fmt.Sprintf("%.0f ms", r.WaitP99),
+			fmt.Sprintf("%.1f", r.CommandsPerSale),
+		})
+	}
 	return t.Render()
 }
 

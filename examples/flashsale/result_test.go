@@ -31,7 +31,7 @@ func TestOverselling(t *testing.T) {
 		var out, errs bytes.Buffer
 		r := past(named(t, name)).result(oversold, 10)
 		assert.Equal(t, 1, r.Oversold)
-		assert.Equal(t, code, show(r, false, &out, &errs), name)
+		assert.Equal(t, code, show([]*result{r}, false, &out, &errs), name)
 		assert.Contains(t, out.String(), "OVERSOLD: 2 sold and 1 left, of 2")
 		assert.Equal(t, code != 0, bytes.Contains(errs.Bytes(), []byte("under a lock")))
 	}

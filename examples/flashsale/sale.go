@@ -12,6 +12,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
 )
 
@@ -27,6 +28,7 @@ type sale struct {
 	settings
 	venue     *venue
 	product   product
+	shelf     supply // nil: the product's own number
 	processes []*crew.Member
 	events    chan event
 	stop      chan struct{}
@@ -47,8 +49,13 @@ func hold(ctx context.Context, s settings, stderr io.Writer) (_ *result, err err
 		return nil, fmt.Errorf("the server at %s: %w", v.name, err)
 	}
 	defer func() { err = errors.Join(err, p.remove(context.WithoutCancel(ctx))) }()
+	shelf, empty, err := s.shelf(ctx, v, p)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, empty()) }()
 	run := &sale{
-		settings: s, venue: v, product: p,
+		settings: s, venue: v, product: p, shelf: shelf,
 		events: make(chan event), stop: make(chan struct{}),
 		bar: newProgress(s.buyers, stderr), tally: newTally(s.procs),
 	}
@@ -57,6 +64,26 @@ func hold(ctx context.Context, s settings, stderr io.Writer) (_ *result, err err
 		return nil, err
 	}
 	return run.sell(ctx)
+}
+
+// shelf puts the pieces where the strategy has them, if that is elsewhere.
+func (s *settings) shelf(ctx context.Context, v *venue, p product) (_ supply, empty func() error, err error) {
+	if s.strategy.stock == nil {
+		return nil, func() error { return nil }, nil
+	}
+	c, err := rueidisson.Open(v.url)
+	if err != nil {
+		return nil, nil, err
+	}
+	shelf := s.strategy.stock(c, p.key)
+	empty = func() error {
+		ctx := context.WithoutCancel(ctx)
+		return errors.Join(shelf.remove(ctx), c.Close(ctx))
+	}
+	if err := shelf.offer(ctx, s.stock); err != nil {
+		return nil, nil, errors.Join(err, empty())
+	}
+	return shelf, empty, nil
 }
 
 // open starts the processes and returns when all of them are ready.
@@ -129,6 +156,9 @@ func (s *sale) sell(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	b, err := s.product.books(ctx)
+	if err == nil && s.shelf != nil {
+		b.left, err = s.shelf.left(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

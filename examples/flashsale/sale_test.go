@@ -55,6 +55,33 @@ func TestUnderALockNothingIsOversold(t *testing.T) {
 	})
 }
 
+func TestThePermitsOfASemaphoreAreSold(t *testing.T) {
+	onEachServer(t, func(t *testing.T, flags ...string) {
+		code, r := held(t, append(flags, "-strategy", "semaphore", "-stock", "150", "-buyers", "200", "-procs", "3")...)
+		assert.Equal(t, 0, code)
+		assert.Empty(t, r.Problems)
+		assert.Equal(t, "semaphore", r.Strategy)
+		assert.Equal(t, 150, r.Sold)
+		assert.Zero(t, r.Left)
+		assert.Zero(t, r.Oversold)
+		assert.Equal(t, 200, r.Served)
+	})
+}
+
+func TestPermitsThatNobodyBuysAreLeft(t *testing.T) {
+	_, r := held(t, "-strategy", "semaphore", "-stock", "50", "-buyers", "20", "-procs", "2", "-think", "0s")
+	assert.Equal(t, 20, r.Sold)
+	assert.Equal(t, 30, r.Left)
+}
+
+func TestTheTableHasEveryStrategyThatWasRun(t *testing.T) {
+	var out, errs bytes.Buffer
+	code := run([]string{"-strategy", "semaphore", "-stock", "30", "-buyers", "40", "-procs", "2"}, &out, &errs)
+	assert.Equal(t, 0, code)
+	assert.Contains(t, out.String(), "│      lock │   30 │    0 │        0 │")
+	assert.Contains(t, out.String(), "│ semaphore │   30 │    0 │        0 │")
+}
+
 func TestWhatNobodyBuysIsLeft(t *testing.T) {
 	code, r := held(t, "-stock", "50", "-buyers", "20", "-procs", "2", "-think", "0s")
 	assert.Equal(t, 0, code)

@@ -12,7 +12,8 @@ import (
 // settings are the flags.
 type settings struct {
 	stock, buyers, procs int
-	strategy             strategy
+	runs                 []strategy
+	strategy             strategy // of the sale that is held
 	addr                 string
 	think                time.Duration
 	kill, json           bool
@@ -32,7 +33,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.IntVar(&s.stock, "stock", 1500, "pieces for sale")
 	f.IntVar(&s.buyers, "buyers", 2000, "buyers, who come all at once")
 	f.IntVar(&s.procs, "procs", 4, "processes that serve them")
-	f.StringVar(&name, "strategy", "lock", "what keeps buyers apart:\n"+strategyHelp())
+	f.StringVar(&name, "strategy", "lock", "what keeps buyers apart, or several, with commas:\n"+strategyHelp())
 	f.StringVar(&s.addr, "addr", "", "host:port or URL of a real server (default: one inside of this process)")
 	f.DurationVar(&s.think, "think", time.Millisecond, "how long a buyer thinks between reading the stock and writing it back")
 	f.BoolVar(&s.kill, "kill", false, "kill one process with SIGKILL while it holds the lock")
@@ -52,7 +53,9 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 }
 
 func (s *settings) choose(name string) (err error) {
-	s.strategy, err = strategyNamed(name)
+	if s.runs, err = strategiesNamed(name); err == nil {
+		s.strategy = s.runs[0]
+	}
 	return err
 }
 
@@ -68,8 +71,8 @@ func (s *settings) check(rest []string) error {
 		return fmt.Errorf("-procs %d is not between 1 and %d", s.procs, maxProcs)
 	case s.think < 0:
 		return fmt.Errorf("-think %v is negative", s.think)
-	case s.kill && !s.strategy.excludes:
-		return fmt.Errorf("-kill needs a lock that the process can die with, not -strategy %s", s.strategy.name)
+	case s.kill && (len(s.runs) > 1 || !s.strategy.held):
+		return fmt.Errorf("-kill needs a lock that the process can die with, not -strategy %s", s.runs[len(s.runs)-1].name)
 	case s.kill && s.procs < 2:
 		return errors.New("-kill needs a process that goes on: at least -procs 2")
 	}

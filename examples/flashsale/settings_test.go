@@ -23,6 +23,7 @@ func TestFlagsThatCannotBeUsed(t *testing.T) {
 		{`invalid value "soon"`, []string{"-think", "soon"}},
 		{`there is no -strategy "hope"`, []string{"-strategy", "hope"}},
 		{"not -strategy none", []string{"-strategy", "none", "-kill"}},
+		{"not -strategy semaphore", []string{"-strategy", "semaphore", "-kill"}},
 		{"at least -procs 2", []string{"-procs", "1", "-kill"}},
 		{`what is "lock"?`, []string{"lock"}},
 		{"not defined: -sell", []string{"-sell"}},
