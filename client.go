@@ -187,6 +187,18 @@ func (c *Client) RWLock(name string, opts ...rwlock.Option) *rwlock.Lock {
 // error of its operations.
 func (c *Client) LockGroup(name string) *multilock.Group { return multilock.NewGroup(c.e, name) }
 
+// FencedLock returns a handle on the fenced lock of that name, whose holds have
+// tokens that keep late writers out; see [lock.Fenced]. It asks nobody: a name
+// that cannot be used is the error of its operations.
+func (c *Client) FencedLock(name string) *lock.Fenced { return lock.NewFenced(c.e, name) }
+
+// FenceGuard returns a guard of one key of Redis, which is written only for
+// holders of the fenced lock of that name and refuses the late ones; see
+// [lock.Guard]. A name mapper maps both.
+func (c *Client) FenceGuard(key, lockName string) *lock.Guard {
+	return lock.NewGuard(c.e, key, lockName)
+}
+
 // RateLimiter returns a handle on the token bucket of that name; see
 // [ratelimiter.Limiter]. It asks nobody: a name or an option that cannot be
 // used is the error of its operations.

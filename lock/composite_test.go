@@ -19,6 +19,8 @@ type made struct {
 
 func (m made) Members() []*Hold { return m.members }
 
+func (m made) Fence(engine.Seat) int64 { return 0 }
+
 func (m made) Err() error {
 	var errs []error
 	for _, h := range m.members {

@@ -3,6 +3,8 @@ package lock
 import (
 	"context"
 	"time"
+
+	"github.com/rueidisson/rueidisson/fence"
 )
 
 // Context returns a child of parent for the work that needs the lock. It ends
@@ -18,10 +20,15 @@ import (
 // suspended. A paused process may therefore start another operation or two
 // under a derived context; only a fencing token keeps these out.
 //
+// Of a fenced lock it carries the token, too: see fence.FromContext.
+//
 // It panics if parent is nil, as the context package does.
 func (h *Hold) Context(parent context.Context) context.Context {
 	if parent == nil {
 		panic("lock: cannot create a context from a nil parent")
+	}
+	if token, fenced := h.Fence(); fenced {
+		parent = fence.NewContext(parent, token)
 	}
 	c := &holdContext{hold: h}
 	if parent.Done() == nil {

@@ -1,6 +1,10 @@
 package lock
 
-import "github.com/rueidisson/rueidisson/internal/engine"
+import (
+	"errors"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
 
 // What a program branches on. Every error of this package names the operation
 // and the lock, and wraps one of these, the context's error and its cause, or
@@ -40,6 +44,11 @@ var (
 	// error names that family. It is seen where this client has a hold or a
 	// waiter of it, or the context carries one, and where it shows on the server.
 	ErrFamily = engine.ErrFamily
+
+	// ErrStale says that a [Guard] refused a write, since a newer holder of the
+	// lock has written, or one with the same number that is another. See
+	// [StaleError].
+	ErrStale = errors.New("fencing token is stale")
 
 	// ErrClosed is returned after the client was closed, and is the cause of
 	// the contexts of the holds that it had then.

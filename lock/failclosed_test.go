@@ -70,7 +70,7 @@ func ownersOf(t testing.TB, c rueidis.CoreClient, key string) []string {
 }
 
 // acquire takes a free lock.
-func acquire(t testing.TB, l *lock.Lock, opts ...lock.LockOption) *lock.Hold {
+func acquire(t testing.TB, l lock.Locker, opts ...lock.LockOption) *lock.Hold {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
@@ -92,8 +92,10 @@ func TestAHoldEndsBeforeItsKeyWhenTheServerFallsSilent(t *testing.T) {
 	for name, of := range map[string]struct {
 		watchdog time.Duration
 		lease    time.Duration // 0: watchdog
+		kind     string
 	}{
 		"watchdog of 3 s":    {watchdog: 3 * time.Second},
+		"fenced":             {watchdog: 3 * time.Second, kind: "fenced"},
 		"watchdog of 5 s":    {watchdog: 5 * time.Second},
 		"fixed lease of 3 s": {watchdog: 30 * time.Second, lease: 3 * time.Second},
 		"fixed lease of 4 s": {watchdog: 3 * time.Second, lease: 4 * time.Second},
@@ -103,7 +105,7 @@ func TestAHoldEndsBeforeItsKeyWhenTheServerFallsSilent(t *testing.T) {
 			server := redistest.Shared(t)
 			direct, proxy := server.Client(t), redistest.NewProxy(t, server.Addr())
 			c := open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(of.watchdog))
-			l := c.Lock(redistest.Name(t))
+			l := kinds[cmp.Or(of.kind, "lock")](c, redistest.Name(t))
 			hold := lockFor(t, l, of.lease)
 			if of.lease == 0 {
 				proxy.AwaitCount(t, renewals(t), 1)
@@ -152,7 +154,7 @@ func lastTrust(hold *lock.Hold, work context.Context) (when func() time.Time) {
 }
 
 // lockFor takes the lock with a fixed lease, or with the watchdog's for 0.
-func lockFor(t testing.TB, l *lock.Lock, lease time.Duration) *lock.Hold {
+func lockFor(t testing.TB, l lock.Locker, lease time.Duration) *lock.Hold {
 	t.Helper()
 	if lease == 0 {
 		return acquire(t, l)
@@ -271,6 +273,12 @@ func stays(t testing.TB, hold *lock.Hold, work context.Context, d time.Duration)
 	require.NoError(t, work.Err())
 }
 
+// kinds are the locks of this package.
+var kinds = map[string]func(c *rueidisson.Client, name string) lock.Locker{
+	"lock":   func(c *rueidisson.Client, name string) lock.Locker { return c.Lock(name) },
+	"fenced": func(c *rueidisson.Client, name string) lock.Locker { return c.FencedLock(name) },
+}
+
 // spinner holds a lock and asks one check, over and over, whether it still
 // does. It reports what it saw around the longest gap between two of them.
 func spinner(p *redistest.Parent) {
@@ -294,7 +302,7 @@ func spinnerHold(p *redistest.Parent) (*lock.Hold, func() error) {
 		p.Say("failed: %v", err)
 		os.Exit(1)
 	}
-	hold, err := c.Lock(os.Getenv("SPIN_NAME")).Lock(context.Background())
+	hold, err := kinds[cmp.Or(os.Getenv("SPIN_KIND"), "lock")](c, os.Getenv("SPIN_NAME")).Lock(context.Background())
 	if err != nil {
 		p.Say("failed: %v", err)
 		os.Exit(1)
@@ -343,13 +351,18 @@ func TestAPausedProcessFindsItsHoldLost(t *testing.T) {
 		"Hold.Err":    lock.ErrLost.Error(),
 		"Context.Err": context.Canceled.Error(),
 		"derived.Err": context.Canceled.Error(),
+		"fenced":      lock.ErrLost.Error(),
 	} {
 		t.Run(check, func(t *testing.T) {
 			t.Parallel()
+			kind := "lock"
+			if check == "fenced" {
+				kind, check = "fenced", "Hold.Err"
+			}
 			server, name := redistest.Shared(t), redistest.Name(t)
-			child := redistest.StartChild(t, "spinner", "SPIN_ADDR="+server.Addr(), "SPIN_NAME="+name, "SPIN_CHECK="+check)
+			child := redistest.StartChild(t, "spinner", "SPIN_ADDR="+server.Addr(), "SPIN_NAME="+name, "SPIN_CHECK="+check, "SPIN_KIND="+kind)
 			child.Await("held")
-			second := open(t, server.Addr()).Lock(name)
+			second := kinds[kind](open(t, server.Addr()), name)
 			child.Send("spin")
 			child.Await("spinning")
 
@@ -517,7 +530,7 @@ type later struct {
 	at   time.Time // when it returned
 }
 
-func lockLater(t testing.TB, l *lock.Lock, opts ...lock.LockOption) *later {
+func lockLater(t testing.TB, l lock.Locker, opts ...lock.LockOption) *later {
 	w := &later{done: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { // ended by the cleanup

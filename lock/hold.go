@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
@@ -85,6 +86,21 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		err = h.seat.held.Grow(ctx, d, h.seat)
 	}
 	return h.seat.failed("extend", err)
+}
+
+// Fence is the fencing token of the hold, which its re-entries share: see
+// [Fenced]. There is none of other locks' holds, of a Java hold that was joined,
+// and of a hold that has ended. It asks nobody.
+func (h *Hold) Fence() (fence.Token, bool) {
+	number := h.seat.held.Fence(h.seat)
+	if number == 0 || h.seat.ended(h) != nil {
+		return fence.Token{}, false
+	}
+	token, err := fence.New(h.seat.of.names()[0], number)
+	if client, of := h.seat.held.(interface{ Client() string }); of {
+		token = token.By(client.Client())
+	}
+	return token, err == nil
 }
 
 // Token makes the hold joinable and returns what [Lock.Join] needs, here or in

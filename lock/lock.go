@@ -32,8 +32,14 @@ type Lock struct {
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Lock.
 func New(e *engine.Engine, name string) *Lock {
-	l := &Lock{p: *newProtocol(e, e.Map(name)), name: name}
-	switch {
+	l := of(newProtocol(e, e.Map(name)), name)
+	return &l
+}
+
+// of is the handle of a protocol on what name is mapped to.
+func of(p *protocol, name string) Lock {
+	l := Lock{p: *p, name: name}
+	switch e := p.e; {
 	case l.p.name == "":
 		l.bad = fmt.Errorf("%w: empty name", ErrOption)
 	case e.Cluster():
@@ -108,9 +114,10 @@ func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error
 	return hold, l.failed(op, err)
 }
 
-// reenter refuses a hold of another kind: the caller would wait for itself.
+// reenter refuses a hold of another kind: the caller would wait for itself. A
+// fenced hold is one of the lock, too; not the reverse, as it has a token.
 func (l *Lock) reenter(ctx context.Context, kind string, outer *Hold, ask engine.Ask) (*Hold, error) {
-	if own := l.p.Key().Kind; kind != own {
+	if own := l.p.Label(); kind != own && (kind != "fenced" || own != "lock") {
 		return nil, otherKind(kind, own)
 	}
 	return outer.reenter(ctx, ask)

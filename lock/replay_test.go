@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // body is the text of a script of this package, or of the engine's renewal.
@@ -21,9 +23,9 @@ func body(t testing.TB, name string) string {
 	if name == "renew" {
 		file = "../internal/engine/lua/renew.lua"
 	}
-	text, err := os.ReadFile(file)
+	text, err := scripts.Read(os.DirFS(".."), path.Join("lock", file))
 	require.NoError(t, err)
-	return string(text)
+	return text
 }
 
 // bench is one lock name on a server, to which the scripts are sent by hand.

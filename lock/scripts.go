@@ -21,12 +21,16 @@ var (
 	releaseScript = scripts.Must(lua, "lua/release.lua")
 	buryScript    = scripts.Must(lua, "lua/bury.lua")
 	movingScript  = scripts.Must(lua, "lua/acquire_moving.lua")
+	fencedScript  = scripts.Must(lua, "lua/acquire_fenced.lua")
+	reserveScript = scripts.Must(lua, "lua/reserve.lua")
 	unlockScript  = scripts.Must(lua, "lua/unlock.lua")
 	exportScript  = scripts.Must(lua, "lua/export.lua")
 	joinScript    = scripts.Must(lua, "lua/join.lua")
 	leaveScript   = scripts.Must(lua, "lua/leave.lua")
 	forceScript   = scripts.Must(lua, "lua/force.lua")
 	inspectScript = scripts.Must(lua, "lua/inspect.lua")
+	setScript     = scripts.Must(lua, "lua/guard_set.lua")
+	hsetScript    = scripts.Must(lua, "lua/guard_hset.lua")
 )
 
 // acquiring is acquireScript where there is movingScript beside it.
@@ -39,13 +43,15 @@ const movingLease = 3 * time.Second
 // latchMillis is how long latches and tombstones stand.
 var latchMillis = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
 
-// protocol is the reentrant lock of one name, as the server sees it.
+// protocol is the reentrant lock of one name, as the server sees it, or the
+// fenced one.
 type protocol struct {
 	e       *engine.Engine
 	name    string // mapped
 	channel string
 	gone    string // where the tombstones are
 	queue   string // where waiters of a fair lock would be
+	token   string // where the last fencing token stands; "": it is a lock without
 }
 
 func newProtocol(e *engine.Engine, mapped string) *protocol {
@@ -57,19 +63,27 @@ func newProtocol(e *engine.Engine, mapped string) *protocol {
 	return p
 }
 
-func (p *protocol) Key() engine.Key { return engine.Key{Kind: "lock", Name: p.name} }
+func (p *protocol) Key() engine.Key { return engine.Key{Kind: p.Label(), Name: p.name} }
 
 func (p *protocol) Renewal() *engine.Renewal { return engine.LockRenewal }
 
-func (p *protocol) Label() string { return "lock" }
+func (p *protocol) Label() string {
+	if p.Fences() {
+		return "fenced"
+	}
+	return "lock"
+}
 
 func (p *protocol) Channel() string { return p.channel }
 
 func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+	if p.Fences() {
+		return p.acquireFenced(ctx, a)
+	}
 	owner, lease := a.Owner, a.Lease
 	on, args := []string{p.name, p.gone, p.queue}, []string{p.e.Millis(lease), owner}
 	if p.e.ReplicaAcks > 0 {
-		return p.acquireAcked(ctx, owner, on, args)
+		return p.acquireAcked(ctx, owner, acquireScript, on, args, tried)
 	}
 	answer, err := p.e.Run(ctx, acquiring, on, args)
 	if engine.Moving(err) && p.left(ctx) == nil {
@@ -132,13 +146,14 @@ func (p *protocol) acquireMoving(ctx context.Context, owner string, lease time.D
 }
 
 // acquireAcked undoes an acquire that too few replicas confirmed.
-func (p *protocol) acquireAcked(ctx context.Context, owner string, on, args []string) (engine.Tried, error) {
-	answer, acks, err := p.e.RunAcked(ctx, acquireScript, on, args)
+func (p *protocol) acquireAcked(ctx context.Context, owner string, by *scripts.Script, on, args []string, read func(engine.Answer) (engine.Tried, error)) (engine.Tried, error) {
+	answer, acks, err := p.e.RunAcked(ctx, by, on, args)
 	if err != nil {
 		return engine.Tried{}, err
 	}
-	if !answer.Nil || acks >= int64(p.e.ReplicaAcks) {
-		return tried(answer)
+	t, err := read(answer)
+	if err != nil || !t.Free || acks >= int64(p.e.ReplicaAcks) {
+		return t, err
 	}
 	err = fmt.Errorf("%w: %d of %d within %v", ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
 	if _, undo := p.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
@@ -207,7 +222,7 @@ func (p *protocol) Join(ctx context.Context, owner, request string, lease time.D
 		[]string{p.name, latch},
 		[]string{owner, p.e.Millis(lease), latchMillis})
 	joined, err := p.truth(answer, err)
-	return engine.Tried{Free: joined, Started: answer.Started, Replayed: answer.Replayed, Latch: latch}, err
+	return engine.Tried{Free: joined, Fence: fenceOf(owner), Started: answer.Started, Replayed: answer.Replayed, Latch: latch}, err
 }
 
 func (p *protocol) Leave(ctx context.Context, owner, request string) error {

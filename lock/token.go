@@ -45,4 +45,12 @@ func (t Token) check() error {
 	return nil
 }
 
+// checkFenced refuses a plain hold of this library, which has no fencing token.
+func (t Token) checkFenced() error {
+	if t.id.Class() == owner.Exported && t.id.Fence() == 0 {
+		return fmt.Errorf("%w: %q is a hold without a fencing token", ErrToken, t)
+	}
+	return nil
+}
+
 func (t Token) foreign() bool { return t.id.Class() == owner.Foreign }

@@ -232,14 +232,21 @@ func failsOver(t *testing.T, s shard) {
 
 // forgets shows what asynchronous replication costs: a hold that the replica
 // had not heard of is gone with the master, and its holder learns it at the
-// next renewal; until then another may hold the lock too.
+// next renewal; until then another may hold the lock too. It has the higher
+// token, also than one that was given before the failover, and what is written to
+// refuses the other.
 func forgets(t *testing.T, s shard, holder, other *rueidisson.Client) {
 	name := s.name(t)
+	for range 5 { // the counter of before stands on the replica
+		require.NoError(t, acquire(t, holder.FencedLock(name)).Unlock(t.Context()))
+	}
+	s.awaitComplete(t)
+	awaitReplica(t, s)
 	replica, old := s.replica(t), s.master(t)
 	replica.Pause()
 	cut := old.Client(t) // else the hold would wait in the replica's socket
 	require.NoError(t, cut.Do(t.Context(), cut.B().ClientKill().TypeReplica().Build()).Error())
-	hold := acquire(t, holder.Lock(name))
+	hold := acquire(t, holder.FencedLock(name))
 	work := hold.Context(t.Context())
 	old.Kill()
 	replica.Resume()
@@ -248,9 +255,10 @@ func forgets(t *testing.T, s shard, holder, other *rueidisson.Client) {
 	var second *lock.Hold
 	require.Eventually(t, func() (free bool) {
 		var err error
-		second, err = other.Lock(name).TryLock(t.Context())
+		second, err = other.FencedLock(name).TryLock(t.Context())
 		return err == nil
 	}, soon, 50*time.Millisecond, "the new master does not know the hold")
+	guards(t, other, name, work, second)
 	ended(t, "the loss", work.Done())
 	require.ErrorIs(t, context.Cause(work), lock.ErrLost)
 	require.ErrorIs(t, context.Cause(work), watchdog.ErrGone)

@@ -138,7 +138,7 @@ func (c *contender) queued(ctx context.Context, seat Seat) (*Held, error) {
 		w = handover.NewWaiter[*Held](false)
 	}
 	defer c.e.waiters.Put(w) // its channel is empty on every path
-	w.Takes, w.Shared, w.Once = c.ask.Lease == 0, c.ask.Shared, c.atOnce()
+	w.Takes, w.Shared, w.Once, w.Kind = c.ask.Lease == 0, c.ask.Shared, c.atOnce(), c.key.Kind
 	ok := true
 	switch {
 	case !w.Once:
@@ -165,6 +165,9 @@ func (c *contender) waitsBehind(ctx context.Context, w *handover.Waiter[*Held], 
 	}
 	if w.Watch {
 		c.e.watch(c.local, w)
+	}
+	if fenced := c.local.fenced.Load(); fenced != nil && w.Takes {
+		fenced.stock()
 	}
 	select {
 	case turn := <-w.Turn():
@@ -279,6 +282,9 @@ func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
 	err = held.attach(seat)
 	switch {
 	case err == nil:
+		if held.fence > 0 {
+			c.local.fenced.Store(held)
+		}
 		c.observeAcquired(ctx, false)
 		return held, nil
 	case errors.Is(err, ErrClosed):

@@ -292,7 +292,7 @@ func TestAHoldThatEndsOnItsWayMakesTheNextOneHead(t *testing.T) {
 		last, ok := held.detach(held.seat)
 		require.True(t, last && ok)
 		held.lease.Lose(errUnused) // after it was let go of, before the next one could attach
-		require.True(t, held.local.queue.Hand(held.Held))
+		require.True(t, held.local.queue.HandKind("lock", held.Held))
 		s.set(func() { s.free(held.Owner()) })
 		o := <-next
 		require.NoError(t, o.err)

@@ -70,7 +70,7 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 	c.local.ear.Load().hush() // what was heard while it stood back
 	owner := c.e.IDs.Private()
 	lease := c.leased()
-	tried, err, answered := c.await(ctx, Try{Owner: owner, Lease: lease, Again: c.asked, Queue: !c.atOnce(), Thorough: c.thoroughly()})
+	tried, err, answered := c.await(ctx, Try{Owner: owner, Lease: lease, Again: c.asked, Queue: !c.atOnce(), Thorough: c.thoroughly(), Block: c.block()})
 	c.asked = true
 	switch {
 	case !answered:

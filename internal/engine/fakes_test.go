@@ -38,6 +38,7 @@ type fakeServer struct {
 	tries      []time.Duration // when acquires arrived
 	asked      []Try
 	fence      int64 // of the last acquisition; 0: there are none
+	reserves   []int // how many tokens were asked for, beside those of acquires
 	releases   int
 	downgrades int
 	givebacks  []time.Duration // when they arrived
@@ -112,9 +113,9 @@ func (s *fakeServer) Acquire(_ context.Context, a Try) (tried Tried, err error) 
 		case s.holder == "" || s.holder == who:
 			s.holder, s.until, tried.Free = who, time.Now().Add(lease), true
 			if s.fence > 0 {
-				s.fence++
+				s.fence += int64(1 + a.Block)
+				tried.Fence, tried.Block = s.fence-int64(a.Block), a.Block
 			}
-			tried.Fence = s.fence
 		case s.until.IsZero():
 			tried.Left = -1
 		default:
@@ -122,6 +123,23 @@ func (s *fakeServer) Acquire(_ context.Context, a Try) (tried Tried, err error) 
 		}
 	})
 	return tried, err
+}
+
+func (s *fakeServer) Fences() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fence > 0
+}
+
+func (s *fakeServer) Reserve(_ context.Context, who string, n int) (last int64, err error) {
+	err = s.travel(func() {
+		s.reserves = append(s.reserves, n)
+		if s.holder == who {
+			s.fence += int64(n)
+			last = s.fence
+		}
+	})
+	return last, err
 }
 
 func (s *fakeServer) Release(_ context.Context, who string) (r Released, err error) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -34,8 +35,9 @@ type Held struct {
 	local  *local  // nil for a hold that was joined
 	seldom *seldom // nil for most
 
-	// Guarded by the grant's mutex, but shared and fence, which stay.
-	fence     int64
+	// Guarded by the grant's mutex, but shared, which stays, and whether there is a
+	// fence.
+	fence     int64 // the token of the present turn
 	since     time.Duration
 	passes    int32 // hand-overs so far
 	promised  int32 // seats of a shared hold that are on their way to it
@@ -52,6 +54,7 @@ type seldom struct {
 	late   string // the owner of which a send of the acquire may still arrive, if one may; it stays
 	others []Seat // beside the first; guarded by the grant's mutex
 	brief  bool   // it takes newcomers for a moment only, since others wait for it to end; it stays
+	tokens tokens // likewise; of a chain of fenced holds
 }
 
 // late is the owner of which a send of the acquire may still arrive, if one may.
@@ -66,8 +69,11 @@ func (h *Held) late() string {
 func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, t terms, shared bool) *Held {
 	h := &Held{Grant: Grant{e: e, g: p, owner: owner}, local: l, since: tried.Started.Mono, fence: tried.Fence, shared: shared}
 	late := tried.Replayed
-	if shared || late {
+	if shared || late || tried.Fence > 0 {
 		h.seldom = new(seldom)
+	}
+	if tried.Fence > 0 {
+		h.seldom.tokens.add(tried.Fence+int64(tried.Block), tried.Block)
 	}
 	if shared {
 		h.promised = 1 // to whoever acquired it
@@ -142,9 +148,17 @@ func (h *Held) step(d time.Duration) time.Duration {
 	return d
 }
 
-// Fence is the fencing token of the acquisition, for the seat that has it.
+// Client is the id of the client that acquired it.
+func (h *Held) Client() string {
+	client, _, _ := strings.Cut(h.Owner(), ":")
+	return client
+}
+
+// Fence is the fencing token of a seat's turn.
 func (h *Held) Fence(seat Seat) int64 {
-	if !h.has(seat) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.find(seat) < 0 {
 		return 0
 	}
 	return h.fence

@@ -38,12 +38,24 @@ type Joinable interface {
 	Unlock(ctx context.Context, owner, request string, lease time.Duration) (bool, error)
 }
 
+// Fencing is a kind of lock whose holds may have fencing tokens.
+type Fencing interface {
+	Protocol
+	// Fences reports whether they have.
+	Fences() bool
+	// Reserve raises the counter of tokens by n for an owner, and returns the last
+	// of the n numbers that are its own then. It is 0 if the owner does not hold
+	// the lock.
+	Reserve(ctx context.Context, owner string, n int) (last int64, err error)
+}
+
 // Try is one question for a lock.
 type Try struct {
 	Owner string // fresh
 	Lease time.Duration
 	Again bool // whoever asks has asked before, in the same wait
 	Queue bool // it waits if it is refused
+	Block int  // how many fencing tokens it wants beside its own, for those it may hand the lock to
 	// Thorough is set about once a second of a wait: time for what the server
 	// need not do at each try.
 	Thorough bool
@@ -55,6 +67,7 @@ type Tried struct {
 	Free     bool             // it was free and is ours now
 	Left     time.Duration    // else: the present holder's lease, negative if it has none
 	Fence    int64            // the fencing token of the acquisition; 0: the kind has none
+	Block    int              // how many behind that one are reserved for it
 	Hint     int64            // the kind's own word about what it saw
 	Started  watchdog.Instant // before the send that was answered
 	Replayed bool             // an earlier send, whose reply was lost, may still arrive

@@ -88,10 +88,13 @@ func (h *Held) pass() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.passes++
-	if h.shared {
+	switch {
+	case h.shared:
 		return h.share() > 0
+	case h.fence > 0:
+		return h.passFenced()
 	}
-	return h.local.queue.Hand(h)
+	return h.local.queue.HandKind(h.Key().Kind, h)
 }
 
 // handedOn gives the reference on of a seat whose hold has gone to another. The

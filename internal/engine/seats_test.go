@@ -170,25 +170,6 @@ func TestASeatOnlyEndsItsOwnPart(t *testing.T) {
 	})
 }
 
-func TestAFenceIsShownToTheSeatThatHasTheTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFake(t)
-		s.set(func() { s.fence = 41 })
-		first := s.take(t)
-		require.EqualValues(t, 42, first.Fence(first.seat))
-		next := s.acquire(t.Context(), Ask{})
-		synctest.Wait()
-		require.NoError(t, first.Release(t.Context()))
-		o := <-next
-		require.Zero(t, first.Fence(first.seat), "the turn is over")
-		require.EqualValues(t, 42, o.held.Fence(o.held.seat))
-		require.NoError(t, o.held.Release(t.Context()))
-		again := s.take(t)
-		require.EqualValues(t, 43, again.Fence(again.seat))
-		require.NoError(t, again.Release(t.Context()))
-	})
-}
-
 func TestATrySaysWhetherItAsksAgainAndWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(t)

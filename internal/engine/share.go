@@ -48,10 +48,18 @@ func (h *Held) startExport(seat Seat) error {
 		if h.rename == nil {
 			h.rename = &renaming{}
 		}
-		h.joint, h.rename.pending = true, h.e.IDs.Exported()
+		h.joint, h.rename.pending = true, h.exported()
 		h.rename.serial++
 	}
 	return nil
+}
+
+// exported is an owner that others may join the hold by.
+func (h *Held) exported() string {
+	if h.fence > 0 {
+		return h.e.IDs.ExportedFenced(h.fence)
+	}
+	return h.e.IDs.Exported()
 }
 
 // settleExport sees an export through, if one is under way.
@@ -176,6 +184,10 @@ func NewRequest() string {
 	id := uuid.New()
 	return fmt.Sprintf("%x", id[:])
 }
+
+// MayHaveRun reports that err leaves it open whether the server has done what it
+// was asked.
+func MayHaveRun(err error) bool { return mayHaveRun(err) }
 
 // mayHaveRun reports that the server may have done what it was asked.
 func mayHaveRun(err error) bool { return errors.Is(err, ErrUnknown) }

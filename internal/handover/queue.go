@@ -25,6 +25,9 @@ type Turn[T any] struct {
 type Waiter[T any] struct {
 	// Takes says whether this waiter accepts a hold that is handed over.
 	Takes bool
+	// Kind is what it waits for, where a queue is for several kinds: a hold of
+	// another is not handed to it.
+	Kind string
 	// Shared says that it wants a hold that others may have at the same time.
 	Shared bool
 	// Once says that it waits for no more than the answer which is under way.
@@ -216,10 +219,13 @@ func (q *Queue[T]) Leave(w *Waiter[T]) (turn Turn[T], came bool) {
 // Hand gives the turn to the next waiter together with hold. It does nothing
 // and returns false if nobody waits, or if the next one does not take holds, or
 // not of this kind: nobody behind it may overtake it.
-func (q *Queue[T]) Hand(hold T) bool {
+func (q *Queue[T]) Hand(hold T) bool { return q.HandKind("", hold) }
+
+// HandKind is Hand of a hold of that kind.
+func (q *Queue[T]) HandKind(kind string, hold T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.front == nil || !q.front.Takes || q.front.Shared {
+	if q.front == nil || !q.front.Takes || q.front.Shared || q.front.Kind != kind {
 		return false
 	}
 	q.give(q.front, Turn[T]{Hold: hold, Handed: true})

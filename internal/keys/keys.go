@@ -29,6 +29,13 @@ func LockChannel(name string) string { return Prefix("redisson_lock__channel", n
 // FairQueue is the list of those who wait for a fair lock.
 func FairQueue(name string) string { return Prefix("redisson_lock_queue", name) }
 
+// FenceToken is the counter of a lock's fencing tokens.
+func FenceToken(name string) string { return Prefix("redisson_lock_token", name) }
+
+// FenceGuard is what a guarded key has seen: the highest fencing token of each
+// lock.
+func FenceGuard(key string) string { return Suffix(key, "rueidisson_fence") }
+
 // UnlockLatch remembers the answer to one counted unlock, so that a second run
 // of the same request changes nothing. Java reads and writes its own only.
 func UnlockLatch(name, request string) string {

@@ -22,6 +22,7 @@ var ErrMalformed = errors.New("not an owner text")
 
 const (
 	exportedFrom = int64(1) << 61
+	fencedFrom   = exportedFrom + exportedFrom/2 // exported, with a fencing token
 	privateFrom  = int64(1) << 62
 )
 
@@ -52,6 +53,15 @@ func (id ID) Class() Class {
 		return Exported
 	}
 	return Foreign
+}
+
+// Fence is the fencing token of an exported hold that has one, else 0: whoever
+// joins it has the same.
+func (id ID) Fence() int64 {
+	if id.Class() != Exported || id.Number < fencedFrom {
+		return 0
+	}
+	return id.Number - fencedFrom
 }
 
 // String is the text as it stands in Redis.
@@ -106,14 +116,20 @@ func NewIssuer(client string) *Issuer {
 func (i *Issuer) Client() string { return i.client }
 
 // Private returns a fresh owner that nobody may join.
-func (i *Issuer) Private() string { return i.issue(privateFrom) }
+func (i *Issuer) Private() string { return i.issue(privateFrom, privateFrom) }
 
 // Exported returns a fresh owner that others may join.
-func (i *Issuer) Exported() string { return i.issue(exportedFrom) }
+func (i *Issuer) Exported() string { return i.issue(exportedFrom, fencedFrom-exportedFrom) }
 
-// issue counts within [from, 2*from).
-func (i *Issuer) issue(from int64) string {
-	return format(i.client, from|int64(i.next.Add(1))&(from-1))
+// ExportedFenced returns the owner that others may join of the hold that has a
+// fencing token: the only one of its lock with that.
+func (i *Issuer) ExportedFenced(token int64) string {
+	return format(i.client, fencedFrom+token&(privateFrom-fencedFrom-1))
+}
+
+// issue counts within [from, from+room); room is a power of two.
+func (i *Issuer) issue(from, room int64) string {
+	return format(i.client, from|int64(i.next.Add(1))&(room-1))
 }
 
 func format(client string, n int64) string {

@@ -1,0 +1,115 @@
+package engine
+
+import "context"
+
+// tokens are the numbers that are reserved for the next holds of a chain: two
+// blocks at most, of which the second was asked for while the first was used.
+type tokens struct {
+	blocks [2]block
+	asking bool
+}
+
+// block is so many numbers from next on.
+type block struct {
+	next int64
+	left int
+}
+
+func (t *tokens) left() int { return t.blocks[0].left + t.blocks[1].left }
+
+// add puts the n numbers up to last behind those that are there, of which one
+// block at most is not used up.
+func (t *tokens) add(last int64, n int) {
+	next := block{last - int64(n) + 1, n}
+	if t.blocks[0].left == 0 {
+		t.blocks = [2]block{t.blocks[1]}
+	}
+	if t.blocks[0].left == 0 {
+		t.blocks[0] = next
+	} else {
+		t.blocks[1] = next
+	}
+}
+
+// take is the next number. There is one left.
+func (t *tokens) take() int64 {
+	if t.blocks[0].left == 0 {
+		t.blocks = [2]block{t.blocks[1]}
+	}
+	first := &t.blocks[0]
+	first.next, first.left = first.next+1, first.left-1
+	return first.next - 1
+}
+
+// block is how many tokens an acquire asks for beside its own: one for each who
+// waits already and may be handed the lock.
+func (c *contender) block() int {
+	if f, is := c.p.(Fencing); !is || !f.Fences() || c.ask.Lease > 0 || c.e.HandoverTime <= 0 {
+		return 0
+	}
+	return min(c.local.queue.Waiting(), c.e.Handovers)
+}
+
+// passFenced gives the hold to the next local waiter together with a token of its
+// own. It is called under the mutex.
+func (h *Held) passFenced() bool {
+	t := &h.seldom.tokens
+	if t.left() == 0 || !h.local.queue.HandKind(h.Key().Kind, h) {
+		return false
+	}
+	h.fence = t.take()
+	return true
+}
+
+// stock asks for more tokens, if those who wait would have used up soon what
+// there is. It is called when one of them comes, and does not keep it.
+func (h *Held) stock() {
+	by, fences := h.g.(Fencing)
+	waiting := h.local.queue.Waiting()
+	if !fences || !h.mayPass(h.e.Now()) {
+		return
+	}
+	n := h.missing(waiting)
+	if n == 0 {
+		return
+	}
+	asked := h.e.spawn(func() { // ends with the script, which has its own bound
+		last, err := by.Reserve(context.Background(), h.Owner(), n)
+		if err != nil {
+			last = 0
+		}
+		h.reserved(last, n)
+	})
+	if !asked {
+		h.reserved(0, n)
+	}
+}
+
+// missing is how many tokens to ask for: one for each who waits, and at least as
+// many as were used, so that a long chain asks seldom.
+func (h *Held) missing(waiting int) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t, used := &h.seldom.tokens, int(h.passes)
+	if _, ended := h.lease.Ended(); ended || t.asking {
+		return 0
+	}
+	room, left := h.e.Handovers-used, t.left()
+	if 2*left >= min(waiting, room) {
+		return 0
+	}
+	n := min(max(waiting, used), room-left)
+	t.asking = n > 0
+	return n
+}
+
+// reserved takes the answer: the last of n numbers, or 0.
+func (h *Held) reserved(last int64, n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := &h.seldom.tokens
+	t.asking = false
+	if last > 0 {
+		t.add(last, n)
+	}
+}

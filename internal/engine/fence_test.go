@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fencing returns a fake whose holds have tokens, from 42 on.
+func fencing(t *testing.T, change ...func(*Config)) *fakeServer {
+	s := newFake(t, change...)
+	s.set(func() { s.fence = 41 })
+	return s
+}
+
+func TestAFenceIsShownToTheSeatThatHasTheTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := fencing(t)
+		first := s.take(t)
+		require.EqualValues(t, 42, first.Fence(first.seat))
+		next := s.acquire(t.Context(), Ask{})
+		synctest.Wait()
+		require.NoError(t, first.Release(t.Context()))
+		o := <-next
+		require.Same(t, first.Held, o.held.Held, "it was handed over")
+		require.Zero(t, first.Fence(first.seat), "the turn is over")
+		require.EqualValues(t, 43, o.held.Fence(o.held.seat), "with a token of its own")
+		require.NoError(t, o.held.Release(t.Context()))
+		again := s.take(t)
+		require.EqualValues(t, 44, again.Fence(again.seat))
+		require.NoError(t, again.Release(t.Context()))
+		s.mustBeFree(t)
+	})
+}
+
+// Of those who wait, all but a few get the lock by hand-over, each with a token
+// that is higher than any before.
+func TestTokensRiseAlongChains(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := fencing(t, func(c *Config) { c.Handovers = 100 })
+		s.set(func() { s.requests, s.replies = time.Millisecond, time.Millisecond })
+		const holds = 300
+		waiting := []<-chan outcome{s.acquire(t.Context(), Ask{})}
+		for range holds - 1 {
+			synctest.Wait()
+			waiting = append(waiting, s.acquire(t.Context(), Ask{}))
+		}
+		last := int64(41)
+		for _, w := range waiting {
+			o := <-w
+			require.NoError(t, o.err)
+			number := o.held.Fence(o.held.seat)
+			require.Greater(t, number, last)
+			last = number
+			time.Sleep(100 * time.Microsecond)
+			require.NoError(t, o.held.Release(t.Context()))
+		}
+		releases, _ := s.said()
+		require.LessOrEqual(t, releases, 4, "at least a hundred hold it in turn")
+		require.LessOrEqual(t, len(s.reserves), 2*releases, "a chain asks seldom")
+		require.LessOrEqual(t, s.fence, int64(41+2*holds), "and not for many more than it uses")
+		s.mustBeFree(t)
+	})
+}
+
+func TestWhoFindsNoTokenIsNotHandedTheLock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := fencing(t)
+		first := s.take(t)
+		s.set(func() { s.down = errUnused })
+		next := s.acquire(t.Context(), Ask{})
+		synctest.Wait() // it has asked for a token, and was refused
+		s.set(func() { s.down = nil })
+		require.NoError(t, first.Release(t.Context()))
+		o := <-next
+		require.NoError(t, o.err)
+		require.NotSame(t, first.Held, o.held.Held)
+		require.EqualValues(t, 43, o.held.Fence(o.held.seat))
+		require.NoError(t, o.held.Release(t.Context()))
+		releases, _ := s.said()
+		require.Equal(t, 2, releases)
+	})
+}
+
+func TestAHoldOfAnotherKindIsNotHandedOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newFake(t)
+		first := s.take(t) // a plain one, without a token
+		seat, done := new(seated), make(chan *Held, 1)
+		go func() {
+			held, err := s.e.Acquire(context.Background(), otherKind{s, "fenced"}, Ask{}, seat)
+			if err == nil {
+				done <- held
+			}
+		}()
+		synctest.Wait()
+		require.NoError(t, first.Release(t.Context()))
+		held := <-done
+		require.NotSame(t, first.Held, held)
+		require.NoError(t, held.Release(t.Context(), seat))
+		s.mustBeFree(t)
+	})
+}
+
+func TestAFixedHoldAsksForNoOthersTokens(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := fencing(t)
+		o := <-s.acquire(t.Context(), Ask{Lease: time.Minute})
+		require.NoError(t, o.err)
+		next := s.acquire(t.Context(), Ask{})
+		synctest.Wait()
+		require.Empty(t, s.reserves)
+		require.NoError(t, o.held.Release(t.Context()))
+		require.NoError(t, (<-next).held.Release(t.Context()))
+	})
+}
+
+func TestTokensOfTwoBlocks(t *testing.T) {
+	t.Parallel()
+	var of tokens
+	of.add(4, 0)
+	require.Zero(t, of.left())
+	of.add(6, 2)
+	of.add(11, 2)
+	require.Equal(t, 4, of.left())
+	var got []int64
+	for of.left() > 0 {
+		got = append(got, of.take())
+	}
+	require.Equal(t, []int64{5, 6, 10, 11}, got)
+	of.add(20, 1)
+	require.EqualValues(t, 20, of.take())
+	require.Zero(t, of.left())
+}

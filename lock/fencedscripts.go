@@ -1,0 +1,71 @@
+package lock
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/owner"
+)
+
+// newFencedProtocol is the fenced lock of a name.
+func newFencedProtocol(e *engine.Engine, mapped string) *protocol {
+	p := newProtocol(e, mapped)
+	p.token = keys.FenceToken(mapped)
+	return p
+}
+
+// Fences reports whether the holds have fencing tokens.
+func (p *protocol) Fences() bool { return p.token != "" }
+
+// acquireFenced takes as many tokens more as a chain is going to need. While the
+// slot moves it waits: the counter is a second key.
+func (p *protocol) acquireFenced(ctx context.Context, a engine.Try) (engine.Tried, error) {
+	on := []string{p.name, p.gone, p.queue, p.token}
+	args := []string{p.e.Millis(a.Lease), a.Owner, strconv.Itoa(1 + a.Block)}
+	read := func(answer engine.Answer) (engine.Tried, error) { return triedFenced(answer, a.Block) }
+	if p.e.ReplicaAcks > 0 {
+		return p.acquireAcked(ctx, a.Owner, fencedScript, on, args, read)
+	}
+	answer, err := p.e.Run(ctx, fencedScript, on, args)
+	if err != nil {
+		return engine.Tried{}, err
+	}
+	return read(answer)
+}
+
+// triedFenced reads the answer of acquire_fenced.lua to who wanted block tokens
+// beside one.
+func triedFenced(answer engine.Answer, block int) (engine.Tried, error) {
+	t := engine.Tried{Started: answer.Started, Replayed: answer.Replayed}
+	last, err := answer.AsInt64()
+	if err != nil {
+		return t, err
+	}
+	if t.Free = last > 0; t.Free {
+		t.Fence, t.Block = last-int64(block), block
+		return t, nil
+	}
+	t.Left = time.Duration(-2-last) * time.Millisecond
+	return t, nil
+}
+
+// Reserve takes n tokens for those that an owner hands the lock to.
+func (p *protocol) Reserve(ctx context.Context, owner string, n int) (last int64, err error) {
+	answer, err := p.e.Run(ctx, reserveScript, []string{p.name, p.token}, []string{owner, strconv.Itoa(n)})
+	if err != nil {
+		return 0, err
+	}
+	return answer.AsInt64()
+}
+
+// fenceOf is the fencing token of an exported owner, 0 if it has none.
+func fenceOf(text string) int64 {
+	id, err := owner.Parse(text)
+	if err != nil {
+		return 0
+	}
+	return id.Fence()
+}
