@@ -70,7 +70,7 @@
 // told at the next renewal, and until then another may hold the lock too. A
 // process that is paused may, when it goes on, start another operation under a
 // derived context before that ends. Only what is written to can keep such a
-// writer out.
+// writer out: see [Fenced], [Guard] and package fence.
 //
 // A server that evicts keys with a time to live (maxmemory-policy volatile-* or
 // allkeys-*) may give the lock to a second holder while the first is healthy.
@@ -132,6 +132,7 @@
 //	redisson_unlock_latch:{name}:<request>    string: the answer to one unlock of a shared hold
 //	rueidisson_join_latch:{name}:<request>    string: the answer to one join
 //	rueidisson_gone:{name}                    zset: owners that were given back, by time
+//	redisson_lock_token:{name}                string: of a fenced lock, the last token
 //	redisson_lock_queue:{name}                list: looked at only; the queue of a fair lock of that name
 //
 // The braces in derived keys are there in Redis: a hash tag. A name with braces

@@ -13,17 +13,21 @@ import (
 // newFencedProtocol is the fenced lock of a name.
 func newFencedProtocol(e *engine.Engine, mapped string) *protocol {
 	p := newProtocol(e, mapped)
-	p.token = keys.FenceToken(mapped)
+	p.fenced = true
 	return p
 }
 
 // Fences reports whether the holds have fencing tokens.
-func (p *protocol) Fences() bool { return p.token != "" }
+func (p *protocol) Fences() bool { return p.fenced }
+
+// counter is where the last fencing token stands. It is put together when it is
+// needed: most locks have none, and a process may hold very many of them.
+func (p *protocol) counter() string { return keys.FenceToken(p.name) }
 
 // acquireFenced takes as many tokens more as a chain is going to need. While the
 // slot moves it waits: the counter is a second key.
 func (p *protocol) acquireFenced(ctx context.Context, a engine.Try) (engine.Tried, error) {
-	on := []string{p.name, p.gone, p.queue, p.token}
+	on := []string{p.name, p.gone, p.queue, p.counter()}
 	args := []string{p.e.Millis(a.Lease), a.Owner, strconv.Itoa(1 + a.Block)}
 	read := func(answer engine.Answer) (engine.Tried, error) { return triedFenced(answer, a.Block) }
 	if p.e.ReplicaAcks > 0 {
@@ -54,7 +58,7 @@ func triedFenced(answer engine.Answer, block int) (engine.Tried, error) {
 
 // Reserve takes n tokens for those that an owner hands the lock to.
 func (p *protocol) Reserve(ctx context.Context, owner string, n int) (last int64, err error) {
-	answer, err := p.e.Run(ctx, reserveScript, []string{p.name, p.token}, []string{owner, strconv.Itoa(n)})
+	answer, err := p.e.Run(ctx, reserveScript, []string{p.name, p.counter()}, []string{owner, strconv.Itoa(n)})
 	if err != nil {
 		return 0, err
 	}

@@ -51,7 +51,7 @@ type protocol struct {
 	channel string
 	gone    string // where the tombstones are
 	queue   string // where waiters of a fair lock would be
-	token   string // where the last fencing token stands; "": it is a lock without
+	fenced  bool   // its holds have fencing tokens
 }
 
 func newProtocol(e *engine.Engine, mapped string) *protocol {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -223,15 +224,18 @@ func (j *job) command(path string, env []string) *exec.Cmd {
 	}
 }
 
-// childEnv is the environment of CMD. A token that the tool itself was given is
-// for another hold.
+// childEnv is the environment of CMD. Tokens that the tool itself was given
+// are another hold's.
 func (j *job) childEnv(ctx context.Context, hold *lock.Hold) ([]string, error) {
-	own := []string{envLock, envRedis, envToken}
+	own := []string{envLock, envRedis, envToken, envFence}
 	env := slices.DeleteFunc(slices.Clone(j.env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(own, name)
 	})
 	env = append(env, envLock+"="+j.name, envRedis+"="+j.url)
+	if token, fenced := hold.Fence(); fenced {
+		env = append(env, envFence+"="+strconv.FormatInt(token.Number(), 10))
+	}
 	if !j.export {
 		return env, nil
 	}

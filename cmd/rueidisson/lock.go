@@ -39,11 +39,15 @@ server is silent, it leaves the lock to its lease.
 The lock is not passed down: inside CMD another "rueidisson lock NAME" of the same
 name waits for this one, for ever unless --wait says otherwise.
 
+--fenced takes the fenced lock of NAME: each hold has a number that is higher than
+those of all before, and what CMD writes to can refuse lower ones.
+
 Environment of CMD:
   RUEIDISSON_LOCK   NAME
   RUEIDISSON_REDIS  the server's URL, so that rueidisson inside CMD reaches it
   RUEIDISSON_TOKEN  with --export: lets a program join the hold (lock.ParseToken,
                     Lock.Join); what it has not unlocked when CMD ends stays locked
+  RUEIDISSON_FENCE  with --fenced: the number, decimal
 
 With --json one object follows on standard error when all is over: {"name",
 "outcome" (done, not_acquired, lost, interrupted, failed), "exit", "waited_ms",
@@ -62,6 +66,7 @@ const lockExample = `  rueidisson lock nightly-report -- ./report.sh --all
   rueidisson lock orders --wait 0 -- ./import || { [ $? = 75 ] && echo "runs elsewhere"; }
   rueidisson lock --fair deploy -- ./deploy.sh
   rueidisson --redis redis://10.0.0.5:6379 lock orders --wait 1m --grace 30s -- ./job
+  rueidisson lock orders --fenced -- sh -c 'psql -v fence=$RUEIDISSON_FENCE -f bill.sql'
   rueidisson lock demo --embedded -- sh -c 'rueidisson inspect demo'`
 
 // job is what lock was asked to do.

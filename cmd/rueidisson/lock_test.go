@@ -389,6 +389,28 @@ func TestAKilledToolLeavesTheLockToItsLease(t *testing.T) {
 	assert.Zero(t, w.sh(`true`, "--wait", "20s").code())
 }
 
+func TestAFencedLockGivesTheCommandItsToken(t *testing.T) {
+	w := newWorld(t)
+	last := int64(0)
+	for range 3 {
+		p := w.sh(`echo "$RUEIDISSON_FENCE ${RUEIDISSON_TOKEN:-none}"`, "--fenced")
+		require.Zero(t, p.code())
+		number, token, ok := strings.Cut(p.said()[0], " ")
+		require.True(t, ok)
+		fence, err := strconv.ParseInt(number, 10, 64)
+		require.NoError(t, err)
+		require.Greater(t, fence, last)
+		require.Equal(t, "none", token)
+		last = fence
+	}
+	p := w.sh(`echo "$RUEIDISSON_FENCE $RUEIDISSON_TOKEN"`, "--fenced", "--export")
+	require.Zero(t, p.code())
+	require.Regexp(t, `^[0-9]{16} [0-9a-f-]{36}:[0-9]{19}$`, p.said()[0])
+	p = w.sh(`echo "${RUEIDISSON_FENCE:-none}"`)
+	require.Zero(t, p.code())
+	require.Equal(t, "none", p.said()[0], "a plain lock has none, also inside of a fenced one")
+}
+
 func TestTheEmbeddedServerIsThereForTheCommand(t *testing.T) {
 	t.Parallel()
 	p := start(t, "redis://127.0.0.1:1", "lock", "demo", "--embedded", "--", "sh", "-c",

@@ -27,6 +27,10 @@ var lockFlags = []lockFlag{
 		of: func(c *rueidisson.Client, name string) lock.Locker { return c.FairLock(name) },
 	},
 	readSide, writeSide,
+	{
+		name: "fenced", about: "give CMD a fencing token, RUEIDISSON_FENCE", export: true,
+		of: func(c *rueidisson.Client, name string) lock.Locker { return c.FencedLock(name) },
+	},
 }
 
 // The sides of a read-write lock.

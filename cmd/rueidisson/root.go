@@ -18,6 +18,7 @@ const (
 	envRedis = "RUEIDISSON_REDIS"
 	envLock  = "RUEIDISSON_LOCK"
 	envToken = "RUEIDISSON_TOKEN"
+	envFence = "RUEIDISSON_FENCE"
 
 	defaultURL = "redis://127.0.0.1:6379"
 )

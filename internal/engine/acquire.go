@@ -166,9 +166,7 @@ func (c *contender) waitsBehind(ctx context.Context, w *handover.Waiter[*Held], 
 	if w.Watch {
 		c.e.watch(c.local, w)
 	}
-	if fenced := c.local.fenced.Load(); fenced != nil && w.Takes {
-		fenced.stock()
-	}
+	c.stock()
 	select {
 	case turn := <-w.Turn():
 		if turn.Refused {
@@ -283,7 +281,7 @@ func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
 	switch {
 	case err == nil:
 		if held.fence > 0 {
-			c.local.fenced.Store(held)
+			c.e.chains.Store(c.key.Name, held)
 		}
 		c.observeAcquired(ctx, false)
 		return held, nil

@@ -74,6 +74,7 @@ type Engine struct {
 	acks     chan struct{} // bounds WAIT, which costs a connection each
 	soon     atomic.Pointer[deadline]
 	common   sync.Map // see Shared
+	chains   sync.Map // mapped name -> *Held, the last acquisition with fencing tokens
 
 	evictions evictions
 

@@ -5,6 +5,7 @@ import "context"
 // tokens are the numbers that are reserved for the next holds of a chain: two
 // blocks at most, of which the second was asked for while the first was used.
 type tokens struct {
+	first  int64 // that of the acquisition; it stays
 	blocks [2]block
 	asking bool
 }
@@ -59,6 +60,16 @@ func (h *Held) passFenced() bool {
 	}
 	h.fence = t.take()
 	return true
+}
+
+// stock sees to it that there are tokens for this waiter and those before it.
+func (c *contender) stock() {
+	if f, is := c.p.(Fencing); !is || !f.Fences() || c.ask.Lease > 0 {
+		return
+	}
+	if held, there := c.e.chains.Load(c.key.Name); there {
+		held.(*Held).stock()
+	}
 }
 
 // stock asks for more tokens, if those who wait would have used up soon what

@@ -73,6 +73,7 @@ func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, t term
 		h.seldom = new(seldom)
 	}
 	if tried.Fence > 0 {
+		h.seldom.tokens.first = tried.Fence
 		h.seldom.tokens.add(tried.Fence+int64(tried.Block), tried.Block)
 	}
 	if shared {
@@ -109,6 +110,9 @@ func (h *Held) leave() {
 	if h.local == nil {
 		h.unclaim()
 		return
+	}
+	if h.seldom != nil && h.seldom.tokens.first > 0 {
+		h.e.chains.CompareAndDelete(h.Key().Name, h)
 	}
 	h.e.passTurn(h.local)
 	h.e.locals.Put(h.Key().Name, h.local)

@@ -21,8 +21,7 @@ type local struct {
 	family   atomic.Uint32 // see claim; 0: nobody is there
 	queue    handover.Queue[*Held]
 	courtesy handover.Courtesy
-	fenced   atomic.Pointer[Held] // the last acquisition with fencing tokens; it may have ended
-	ear      atomic.Pointer[ear]  // of whoever has the turn, and open while somebody waits; made by the first who listens
+	ear      atomic.Pointer[ear] // of whoever has the turn, and open while somebody waits; made by the first who listens
 }
 
 func newLocals() *places.Places[string, *local] {
@@ -37,9 +36,6 @@ func newLocals() *places.Places[string, *local] {
 // left is told when nobody is there any more.
 func (l *local) left() {
 	l.family.Store(0)
-	if l.fenced.Load() != nil {
-		l.fenced.Store(nil)
-	}
 	l.ear.Load().close()
 }
 
