@@ -74,6 +74,12 @@ type Values struct {
 // Name is that of the group.
 func (v *Values) Name() string { return v.g.name }
 
+// Identity is which group of which client this is: two of one group cannot be
+// members of one lock, as their values could be given at once.
+func (v *Values) Identity() (*engine.Engine, engine.Key) {
+	return v.g.e, engine.Key{Kind: "group", Name: v.g.mapped}
+}
+
 // handles are one for each value, so that each is carried.
 func (v *Values) handles() []lock.Handle {
 	all := make([]lock.Handle, len(v.p.fields))

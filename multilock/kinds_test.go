@@ -1,0 +1,92 @@
+package multilock_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/multilock"
+)
+
+// everyKind is a member of each kind of lock.
+func everyKind(c *rueidisson.Client, name string) map[string]lock.Locker {
+	return map[string]lock.Locker{
+		"reentrant": c.Lock(name + ":lock"),
+		"fair":      c.FairLock(name + ":fair"),
+		"write":     c.RWLock(name + ":write").Write(),
+		"read":      c.RWLock(name + ":read").Read(),
+		"values":    c.LockGroup(name+":group").Of("a", "b"),
+	}
+}
+
+func all(kinds map[string]lock.Locker) (locks []lock.Locker) {
+	for _, l := range kinds {
+		locks = append(locks, l)
+	}
+	return locks
+}
+
+func TestMembersMayBeOfAnyKind(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	name := redistest.Name(t)
+	mine, theirs := everyKind(open(t, server.Addr()), name), everyKind(open(t, server.Addr()), name)
+	here, there := multilock.Multi(all(mine)...), multilock.Multi(all(theirs)...)
+	for kind, l := range theirs {
+		busy := take(t, l)
+		if kind == "read" {
+			requireFree(t, here) // readers share
+		} else {
+			requireBusy(t, here)
+		}
+		require.NoError(t, busy.Unlock(t.Context()))
+	}
+	hold := take(t, here)
+	requireBusy(t, there)
+	for kind, l := range mine {
+		inner, err := l.TryLock(hold.Context(t.Context()))
+		require.NoError(t, err, "%s is re-entered", kind)
+		require.NoError(t, inner.Unlock(t.Context()))
+	}
+	for kind, l := range theirs {
+		if kind == "read" {
+			requireFree(t, l)
+		} else {
+			requireBusy(t, l)
+		}
+	}
+	require.NoError(t, hold.Unlock(t.Context()))
+	requireFree(t, there)
+	_, err := multilock.Multi(mine["read"], open(t, server.Addr()).Lock("other"), mine["write"], mine["read"]).Lock(t.Context())
+	require.ErrorIs(t, err, lock.ErrOption)
+}
+
+// Both sides of a read-write lock are one lock: no hold could have both.
+func TestBothSidesOfOneLockAreTheSameTwice(t *testing.T) {
+	t.Parallel()
+	rw := open(t, redistest.Shared(t).Addr()).RWLock(redistest.Name(t))
+	_, err := multilock.Multi(rw.Read(), rw.Write()).Lock(t.Context())
+	require.ErrorIs(t, err, lock.ErrOption)
+	require.ErrorContains(t, err, "twice")
+}
+
+func TestARedLockOfFairLocks(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	fair := func() *multilock.RedLock {
+		p := f.direct()
+		for i, c := range p.clients {
+			p.locks[i] = c.FairLock(f.name)
+		}
+		return p.red()
+	}
+	here, there := fair(), fair()
+	hold := take(t, here)
+	requireBusy(t, there)
+	require.NoError(t, hold.Unlock(t.Context()))
+	require.NoError(t, take(t, there).Unlock(t.Context()))
+	f.heldOn(0, everyServer...)
+}
