@@ -135,7 +135,7 @@ func redWithASilentOne(t *testing.T, _ *redistest.Server) sides {
 	guard := multilock.WithRestartGuard(time.Second)
 	l := redLock(t, "silent", silenced, guard)
 	proxy.BlackHole()
-	t.Cleanup(proxy.Restore) // the client could not say goodbye
+	t.Cleanup(proxy.Restore)                                 // the client could not say goodbye
 	if err := l.pair(t.Context(), time.Second); err != nil { // the first one waits for it
 		t.Fatal(err)
 	}

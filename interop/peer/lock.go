@@ -13,7 +13,8 @@ type Lock struct{ object }
 // Lock is the reentrant lock of that name, used by the thread.
 func (p *Peer) Lock(thread, name string) Lock { return p.LockOf("lock", thread, name) }
 
-// LockOf is a lock of another kind: fairlock, spinlock, fencedlock, readlock or writelock.
+// LockOf is a lock of another kind: fairlock, spinlock, fencedlock, readlock or writelock; multilock, whose name is
+// those of its members, and lockgroup, whose name is that of the group and the values, with bars between.
 func (p *Peer) LockOf(kind, thread, name string) Lock {
 	return Lock{object{peer: p, thread: thread, kind: kind, name: name}}
 }

@@ -1,9 +1,12 @@
 package rueidisson.interop;
 
 import java.io.PrintStream;
+import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.redisson.api.RLock;
 import org.redisson.api.RRateLimiter;
 import org.redisson.api.RSemaphore;
@@ -56,12 +59,26 @@ final class Peer {
             case "fairlock" -> lock(r, redisson::getFairLock);
             case "spinlock" -> lock(r, redisson::getSpinLock);
             case "fencedlock" -> lock(r, redisson::getFencedLock);
+            case "multilock" -> lock(r, this::multiLock);
+            case "lockgroup" -> lock(r, this::lockGroup);
             case "readlock" -> lock(r, name -> redisson.getReadWriteLock(name).readLock());
             case "writelock" -> lock(r, name -> redisson.getReadWriteLock(name).writeLock());
             case "ratelimiter" -> RateLimiters.run(r, object(r, RRateLimiter.class, redisson::getRateLimiter));
             case "semaphore" -> Semaphores.run(r, object(r, RSemaphore.class, redisson::getSemaphore));
             default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
         };
+    }
+
+    /** The name is those of the members, with bars between. */
+    private RLock multiLock(String names) {
+        return redisson.getMultiLock(Stream.of(names.split("\\|")).map(redisson::getLock).toArray(RLock[]::new));
+    }
+
+    /** The name is that of the group and the values, with bars between. */
+    private RLock lockGroup(String nameAndValues) {
+        List<String> words = List.of(nameAndValues.split("\\|"));
+        return (RLock) Since.call(RedissonClient.class, redisson, "getMultiLock", List.of(String.class, Collection.class),
+                words.get(0), words.subList(1, words.size()));
     }
 
     private Object lock(Request r, Function<String, RLock> maker) throws Exception {
