@@ -42,6 +42,10 @@ var impls = map[string]func(addr string) (impl, error){
 	"floor":       newFloor,
 	"rueidislock": newPeer,
 
+	"fair":         newFairOurs,
+	"fair scripts": newFairScripts,
+	"fair queue":   newFairFloor,
+
 	"limiter":       newLimiterOurs,
 	"bucket script": newBucketFloor,
 	"window script": newWindowFloor,

@@ -86,7 +86,7 @@ func TestRatios(t *testing.T) {
 	}
 }
 
-func allRows() []row { return slices.Concat(rows, courtesyRows, severalRows, limiterRows) }
+func allRows() []row { return slices.Concat(rows, courtesyRows, severalRows, fairRows, limiterRows) }
 
 // columns are the heads of what run returns.
 var columns = []string{"what", "unit", "ours", "base", "ratio", "middle half", "goal", "met", "note"}
