@@ -38,6 +38,10 @@
 // context ends. Locking a member under the context of another hold, outside of
 // the order of names, can deadlock as with any locks.
 //
+// A hold of several has no fencing token of its own. Where a member is a fenced
+// lock, locking that under the hold's context re-enters it, without a command, and
+// gives its token.
+//
 // RedissonMultiLock takes its members in the order in which they were given and
 // gives up and begins anew after a while, so it deadlocks with nobody either; but
 // it may have to begin anew often beside holders that keep to an order.

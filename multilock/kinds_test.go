@@ -16,6 +16,7 @@ func everyKind(c *rueidisson.Client, name string) map[string]lock.Locker {
 	return map[string]lock.Locker{
 		"reentrant": c.Lock(name + ":lock"),
 		"fair":      c.FairLock(name + ":fair"),
+		"fenced":    c.FencedLock(name + ":fenced"),
 		"write":     c.RWLock(name + ":write").Write(),
 		"read":      c.RWLock(name + ":read").Read(),
 		"values":    c.LockGroup(name+":group").Of("a", "b"),
@@ -45,10 +46,14 @@ func TestMembersMayBeOfAnyKind(t *testing.T) {
 		require.NoError(t, busy.Unlock(t.Context()))
 	}
 	hold := take(t, here)
+	_, fenced := hold.Fence()
+	require.False(t, fenced)
 	requireBusy(t, there)
 	for kind, l := range mine {
 		inner, err := l.TryLock(hold.Context(t.Context()))
 		require.NoError(t, err, "%s is re-entered", kind)
+		_, fenced := inner.Fence()
+		require.Equal(t, kind == "fenced", fenced, "%s: the token is the member's", kind)
 		require.NoError(t, inner.Unlock(t.Context()))
 	}
 	for kind, l := range theirs {
