@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/rwlock"
 )
 
 // unlock ends what a pair's first half began.
@@ -42,9 +43,13 @@ var impls = map[string]func(addr string) (impl, error){
 	"floor":       newFloor,
 	"rueidislock": newPeer,
 
-	"fair":         newFairOurs,
-	"fair scripts": newFairScripts,
-	"fair queue":   newFairFloor,
+	"fair":          newFairOurs,
+	"fair scripts":  newFairScripts,
+	"fair queue":    newFairFloor,
+	"read":          newRW((*rwlock.Lock).Read),
+	"read scripts":  newRWFloor("read"),
+	"write":         newRW((*rwlock.Lock).Write),
+	"write scripts": newRWFloor("write"),
 
 	"limiter":       newLimiterOurs,
 	"bucket script": newBucketFloor,

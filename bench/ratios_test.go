@@ -86,7 +86,9 @@ func TestRatios(t *testing.T) {
 	}
 }
 
-func allRows() []row { return slices.Concat(rows, courtesyRows, severalRows, fairRows, limiterRows) }
+func allRows() []row {
+	return slices.Concat(rows, courtesyRows, severalRows, fairRows, rwRows, limiterRows)
+}
 
 // columns are the heads of what run returns.
 var columns = []string{"what", "unit", "ours", "base", "ratio", "middle half", "goal", "met", "note"}
