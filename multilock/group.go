@@ -152,11 +152,9 @@ func (v *Values) take(ctx context.Context, ask engine.Ask) (*lock.Hold, error) {
 // carried is the hold of all the values that ctx carries, if it does.
 func (v *Values) carried(ctx context.Context) (outer *lock.Hold, err error) {
 	for i, h := range v.handles() {
-		kind, hold := lock.Carried(ctx, h.Engine, h.Key.Name, h.Key.Kind)
-		if hold == nil && i == 0 {
-			if kind, _ = lock.Carried(ctx, h.Engine, h.Key.Name, ""); kind != "" && !strings.HasPrefix(kind, "group ") {
-				return nil, fmt.Errorf("%w: the context carries a hold of it of kind %q", lock.ErrFamily, kind)
-			}
+		_, hold := lock.Carried(ctx, h.Engine, h.Key.Name, h.Key.Kind)
+		if kind, _ := lock.Carried(ctx, h.Engine, h.Key.Name, ""); hold == nil && kind != "" && !strings.HasPrefix(kind, "group ") {
+			return nil, fmt.Errorf("%w: the context carries a hold of it of kind %q", lock.ErrFamily, kind)
 		}
 		if i > 0 && hold != outer {
 			return nil, fmt.Errorf("%w: the context carries a hold of some of the values", ErrOption)
