@@ -1,0 +1,59 @@
+package fairlock_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+func TestANameThatCannotBeUsedIsRefusedByEachCall(t *testing.T) {
+	t.Parallel()
+	l := open(t, redistest.Shared(t).Addr()).FairLock("")
+	_, err := l.Lock(t.Context())
+	require.ErrorIs(t, err, lock.ErrOption)
+	_, err = l.TryLock(t.Context())
+	require.ErrorIs(t, err, lock.ErrOption)
+	_, err = l.ForceUnlock(t.Context())
+	require.ErrorIs(t, err, lock.ErrOption)
+	_, err = l.Queue(t.Context())
+	require.ErrorIs(t, err, lock.ErrOption)
+	_, err = l.Lock(nil) //nolint:staticcheck // that is the point
+	require.ErrorIs(t, err, lock.ErrOption)
+}
+
+func TestNobodyTakesPartInAFairHold(t *testing.T) {
+	t.Parallel()
+	l := open(t, redistest.Shared(t).Addr()).FairLock(redistest.Name(t))
+	hold := take(t, l)
+	_, err := hold.Token(t.Context())
+	require.ErrorIs(t, err, lock.ErrOption)
+	require.NoError(t, hold.Err())
+	unlock(t, hold)
+}
+
+func TestAnotherFamilyUnderTheNameIsSeen(t *testing.T) {
+	t.Parallel()
+	server, name := redistest.Shared(t), redistest.Name(t)
+	here, there := open(t, server.Addr()), open(t, server.Addr())
+	hold := take(t, here.FairLock(name))
+	_, err := here.Lock(name).TryLock(t.Context())
+	require.ErrorIs(t, err, rueidisson.ErrFamily, "in the process")
+	_, err = here.Lock(name).TryLock(hold.Context(context.Background()))
+	require.ErrorIs(t, err, rueidisson.ErrFamily, "under its own context")
+	waited := lockLater(t.Context(), here.FairLock(name))
+	awaitQueue(t, here.FairLock(name), 1)
+	_, err = there.Lock(name).TryLock(t.Context())
+	require.ErrorIs(t, err, rueidisson.ErrFamily, "by its queue")
+	unlock(t, hold)
+	unlock(t, got(t, waited))
+	plain, err := here.Lock(name).Lock(t.Context())
+	require.NoError(t, err)
+	_, err = here.FairLock(name).TryLock(t.Context())
+	require.ErrorIs(t, err, lock.ErrFamily)
+	require.NoError(t, plain.Unlock(t.Context()))
+}
