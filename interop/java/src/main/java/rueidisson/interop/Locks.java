@@ -2,6 +2,7 @@ package rueidisson.interop;
 
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
@@ -28,8 +29,14 @@ final class Locks {
             case "getHoldCount" -> lock.getHoldCount();
             case "remainTimeToLive" -> lock.remainTimeToLive();
             case "contend" -> contend(r, lock);
+            case "lockAndGetToken" -> fenced(lock).lockAndGetToken();
+            case "getToken" -> fenced(lock).getToken();
             default -> throw r.unknown();
         };
+    }
+
+    private static RFencedLock fenced(RLock lock) {
+        return (RFencedLock) lock;
     }
 
     private static Object lock(Request r, RLock lock) {
