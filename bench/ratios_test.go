@@ -87,7 +87,7 @@ func TestRatios(t *testing.T) {
 }
 
 func allRows() []row {
-	return slices.Concat(rows, courtesyRows, severalRows, fairRows, rwRows, limiterRows)
+	return slices.Concat(rows, courtesyRows, severalRows, fairRows, rwRows, limiterRows, semaphoreRows)
 }
 
 // columns are the heads of what run returns.

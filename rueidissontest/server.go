@@ -60,9 +60,9 @@ func (s *Server) ClientOption() rueidis.ClientOption { return s.embedded.ClientO
 func (s *Server) URL() string { return s.embedded.URL() }
 
 // Forward moves the server's clock on by d, at once. Keys whose time is over
-// then have expired for every later command. Whoever waits for a lock, in the
-// machine's time, is woken to look again, without waiting for the try to be
-// over. The clients' own clocks do not move; see the package's documentation.
+// then have expired for every later command. Whoever waits for a lock or for
+// permits, in the machine's time, is woken to look again, without waiting for the
+// try to be over. The clients' own clocks do not move; see the package's documentation.
 //
 // It panics if d is negative: Redis has no way back either.
 func (s *Server) Forward(d time.Duration) {
@@ -73,7 +73,12 @@ func (s *Server) Forward(d time.Duration) {
 	// A key that expires announces nothing, and a waiter sleeps by a clock that
 	// has not moved. A message is no more than a hint, so a false one is harmless.
 	s.embedded.Announce(lockChannels, "0")
+	s.embedded.Announce(semaphoreChannels, "1")
 }
 
-// lockChannels matches the channels of all locks, whatever their names.
-var lockChannels = strings.TrimSuffix(keys.LockChannel("{"), "{") + "*"
+// lockChannels matches the channels of all locks, whatever their names, and
+// semaphoreChannels those of semaphores, which ignore a 0.
+var (
+	lockChannels      = strings.TrimSuffix(keys.LockChannel("{"), "{") + "*"
+	semaphoreChannels = strings.TrimSuffix(keys.SemaphoreChannel("{"), "{") + "*"
+)

@@ -14,8 +14,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rueidissontest"
+	"github.com/rueidisson/rueidisson/semaphore"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -132,6 +134,34 @@ func TestForwardWakesThoseWhoWait(t *testing.T) {
 				n, err := crashed.Lock(name).Waiting(t.Context())
 				return err == nil && n == 1
 			}, 3*time.Second, time.Millisecond)
+			s.Forward(time.Hour)
+			require.NoError(t, <-got)
+		})
+	}
+}
+
+// Permits that somebody has set without a word are found at the next look.
+func TestForwardWakesThoseWhoWaitForPermits(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"orders", "{tag}:orders", "a{tag}b"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := rueidissontest.NewServer(t, rueidissontest.WithManualClock())
+			waiter := s.NewClient(t).Semaphore(name)
+			require.NoError(t, waiter.SetPermits(t.Context(), 1))
+			require.NoError(t, waiter.TryAcquire(t.Context(), 1))
+			raw, err := rueidis.NewClient(s.ClientOption())
+			require.NoError(t, err)
+			defer raw.Close()
+			got := make(chan error, 1)
+			go func() { got <- waiter.TryAcquire(t.Context(), 2, semaphore.WithWait(4*time.Second)) }() // less than a waiter sleeps
+			require.Eventually(t, func() bool {
+				answer, err := raw.Do(t.Context(), raw.B().PubsubNumsub().Channel(keys.SemaphoreChannel(name)).Build()).ToArray()
+				require.NoError(t, err)
+				n, err := answer[1].AsInt64()
+				return err == nil && n == 1
+			}, 3*time.Second, time.Millisecond)
+			require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(name).Value("2").Build()).Error())
 			s.Forward(time.Hour)
 			require.NoError(t, <-got)
 		})
