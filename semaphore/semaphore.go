@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
+
+	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
@@ -24,6 +27,8 @@ type Semaphore struct {
 	of   *names
 	name string // as the caller wrote it
 	bad  error  // what every operation returns, if the name cannot be used
+
+	refusal atomic.Pointer[error] // what a sold-out sale says again and again
 }
 
 // New returns a handle. Programs outside of this module call
@@ -94,6 +99,9 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...TryOption) 
 		err = s.h.acquire(ctx, s.of, n)
 	default:
 		err = s.h.try(ctx, s.of, n)
+	}
+	if err == ErrNotAcquired {
+		return s.refused()
 	}
 	return s.failed("try acquire", err)
 }
@@ -318,11 +326,22 @@ func (s *Semaphore) checked(ctx context.Context, n int64) error {
 // failed names the operation and the semaphore, and the key where that is the
 // trouble.
 func (s *Semaphore) failed(op string, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case strings.Contains(err.Error(), "WRONGTYPE"):
+	}
+	var reply *rueidis.RedisError
+	if errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
 		err = fmt.Errorf("key %q: %w", s.of.key, err)
 	}
 	return fmt.Errorf("%s semaphore %q: %w", op, s.name, err)
+}
+
+// refused is the error of a TryAcquire that found too few permits.
+func (s *Semaphore) refused() error {
+	if there := s.refusal.Load(); there != nil {
+		return *there
+	}
+	err := s.failed("try acquire", ErrNotAcquired)
+	s.refusal.Store(&err)
+	return err
 }
