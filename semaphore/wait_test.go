@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -251,4 +252,46 @@ func TestNothingOfANameStaysBehind(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Zero(t, r.h.places.Len())
+}
+
+// TestNeverMoreAreHeldThanThereAre: from the return of an acquire to the call of
+// its release, over four clients, with hand-overs and without.
+func TestNeverMoreAreHeldThanThereAre(t *testing.T) {
+	t.Parallel()
+	const there, clients, each = 5, 4, 8
+	rounds := redistest.Count(t, 100, 5_000)
+	for name, change := range map[string]func(*engine.Config){"by the server": withoutHandOver, "by hand-over": forEver} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, name := redistest.Shared(t), redistest.Name(t)
+			var held, most atomic.Int64
+			var all sync.WaitGroup
+			first := rigOn(t, server.Client(t), name, change).set(there)
+			for i := range clients {
+				r := first
+				if i > 0 {
+					r = rigOn(t, server.Client(t), name, change)
+				}
+				for range each {
+					all.Go(func() {
+						for range rounds {
+							n := 1 + rand.Int64N(3)
+							if !assert.NoError(t, r.Acquire(context.Background(), n)) {
+								return
+							}
+							now := held.Add(n)
+							for was := most.Load(); now > was && !most.CompareAndSwap(was, now); was = most.Load() {
+							}
+							held.Add(-n)
+							assert.NoError(t, r.Release(context.Background(), n))
+						}
+					})
+				}
+			}
+			all.Wait()
+			require.LessOrEqual(t, most.Load(), int64(there))
+			require.Greater(t, most.Load(), int64(1), "they were held at the same time")
+			first.awaitFree(there)
+		})
+	}
 }
