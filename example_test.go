@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/embedded"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/ratelimiter"
@@ -131,4 +132,30 @@ func ExampleClient_Lock_busy() {
 	// Output:
 	// busy: true
 	// <nil>
+}
+
+func ExampleClient_FencedLock() {
+	url, stop := exampleServer()
+	defer stop()
+	ctx := context.Background()
+	c, err := rueidisson.Open(url)
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close(ctx)
+
+	total := c.FenceGuard("total:42", "order:42") // a key that only holders of the lock write
+	var late fence.Token
+	write := func(ctx context.Context) error {
+		late, _ = fence.FromContext(ctx)
+		return total.Set(ctx, late, "10")
+	}
+	fmt.Println(lock.Do(ctx, c.FencedLock("order:42"), write))
+	first := late
+	fmt.Println(lock.Do(ctx, c.FencedLock("order:42"), write))
+	fmt.Println(errors.Is(total.Set(ctx, first, "11"), lock.ErrStale)) // the first holder, as it wakes from a pause
+	// Output:
+	// <nil>
+	// <nil>
+	// true
 }
