@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -26,14 +27,17 @@ func TestRequestsOfAFlightShareALane(t *testing.T) {
 func TestAFlightGoesOnUnderAFreshLaneUntilItsRequestIsSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(t)
+		var mu sync.Mutex
 		var settled []Request
-		silent := errors.New("silence")
-		down := silent
+		silent := true
 		settle := func(_ context.Context, r Request) error {
-			if down == nil {
-				settled = append(settled, r)
+			mu.Lock()
+			defer mu.Unlock()
+			if silent {
+				return errors.New("silence")
 			}
-			return down
+			settled = append(settled, r)
+			return nil
 		}
 		first := s.e.Request("l", 1)
 		s.e.Settle(first, "fake", settle)
@@ -45,9 +49,13 @@ func TestAFlightGoesOnUnderAFreshLaneUntilItsRequestIsSettled(t *testing.T) {
 		third := s.e.Request("l", 1)
 		require.NotContains(t, []string{first.Lane, second.Lane}, third.Lane)
 		synctest.Wait()
-		down = nil
+		mu.Lock()
+		silent = false
+		mu.Unlock()
 		time.Sleep(10 * time.Second)
+		mu.Lock()
 		require.ElementsMatch(t, []Request{first, second}, settled)
+		mu.Unlock()
 		require.Equal(t, first.Lane, s.e.Request("l", 1).Lane)
 		require.Zero(t, s.e.lanes.few.Load())
 		s.e.Settle(third, "fake", settle) // an exchange that began before
