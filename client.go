@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/election"
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/lock"
@@ -167,6 +168,13 @@ func (c *Client) Lock(name string) *lock.Lock { return lock.New(c.e, name) }
 // FairLock returns a handle on the fair lock of that name; see
 // [fairlock.Lock.Lock].
 func (c *Client) FairLock(name string) *fairlock.Lock { return fairlock.New(c.e, name) }
+
+// Election returns a handle on the election of that name; see
+// [election.Election.Campaign]. It asks nobody: a name or an option that cannot be
+// used is the error of its operations.
+func (c *Client) Election(name string, opts ...election.Option) *election.Election {
+	return election.New(c.e, name, opts...)
+}
 
 // MultiLock returns a handle on several locks that are held together or not at
 // all; see [multilock.Multi], which it is. The locks may be of other clients,

@@ -61,7 +61,7 @@ var layers = map[string]layer{
 }
 
 // family may share the types of the reentrant lock.
-var family = []string{"fairlock", "rwlock", "multilock"}
+var family = []string{"fairlock", "rwlock", "multilock", "election"}
 
 // may says which layers a layer may import.
 var may = map[layer][]layer{
@@ -110,6 +110,8 @@ func forbidden(from, to string) string {
 		return ""
 	case inner && above == adapter:
 		return "that is inside of another package"
+	case from == "election" && to == "fairlock": // which it is made of
+		return ""
 	case above == object && below == object && to == "lock" && slices.Contains(family, from):
 		return ""
 	case from == "ratelimiter/grpclimit" && to == "ratelimiter/httplimit": // a call is a request of HTTP
@@ -250,6 +252,9 @@ func TestTheLayersForbid(t *testing.T) {
 		{"fairlock", "lock", true},
 		{"multilock", "lock", true},
 		{"fairlock", "rwlock", false},
+		{"election", "fairlock", true},
+		{"election", "rwlock", false},
+		{"fairlock", "election", false},
 		{"semaphore", "lock", false},
 		{"queue", "semaphore", false},
 		{"rmap", "codec", true},

@@ -36,13 +36,17 @@ func New(e *engine.Engine, name string) *Lock {
 	return l
 }
 
-// NewFenced returns a handle whose holds have a fencing token. It is for the
-// other packages of the family.
-func NewFenced(e *engine.Engine, name string) *Lock {
+// NewFenced returns a handle whose holds have a fencing token, and are of a kind
+// of their own. It is for the other packages of the family.
+func NewFenced(e *engine.Engine, name, kind string) *Lock {
 	l := New(e, name)
-	l.p.token = keys.LockToken(l.p.name)
+	l.p.kind, l.p.token = kind, keys.LockToken(l.p.name)
 	return l
 }
+
+// Unusable is why no operation of the lock can be done, nil as a rule. It is for
+// the other packages of the family.
+func (l *Lock) Unusable() error { return l.bad }
 
 // Name is the name that the handle was made with, before any mapping.
 func (l *Lock) Name() string { return l.name }

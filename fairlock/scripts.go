@@ -31,12 +31,13 @@ var aliveMillis = strconv.FormatInt(engine.Millis(engine.Alive), 10)
 // tombstoneMillis is how long a tombstone stands.
 var tombstoneMillis = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
 
-// kind is the kind of its holds.
-const kind = "fair"
+// kindFair is the kind of its holds, unless another object is made of them.
+const kindFair = "fair"
 
 // protocol is the fair lock of one name, as the server sees it.
 type protocol struct {
 	e     *engine.Engine
+	kind  string
 	name  string   // mapped
 	on    []string // the keys of most scripts: the lock, its queue, deadlines and processes; then the tombstones
 	told  string   // channel of Redisson's waiters, without the owner
@@ -50,7 +51,7 @@ var _ engine.Queued = (*protocol)(nil)
 func newProtocol(e *engine.Engine, mapped string) *protocol {
 	turns := keys.FairTurns(mapped)
 	return &protocol{
-		e: e, name: mapped,
+		e: e, kind: kindFair, name: mapped,
 		on: []string{
 			mapped, keys.FairQueue(mapped), keys.FairDeadlines(mapped), keys.FairAlive(mapped), keys.Tombstones(mapped),
 		},
@@ -61,11 +62,11 @@ func newProtocol(e *engine.Engine, mapped string) *protocol {
 // four are the keys of what does not look at tombstones, with more behind them.
 func (p *protocol) four(more ...string) []string { return append(p.on[:4:4], more...) }
 
-func (p *protocol) Key() engine.Key { return engine.Key{Kind: kind, Name: p.name} }
+func (p *protocol) Key() engine.Key { return engine.Key{Kind: p.kind, Name: p.name} }
 
 func (p *protocol) Renewal() *engine.Renewal { return engine.LockRenewal }
 
-func (p *protocol) Label() string { return kind }
+func (p *protocol) Label() string { return p.kind }
 
 func (p *protocol) Channel() string { return p.Turns() }
 

@@ -13,7 +13,7 @@ import (
 // since they are the same hash with the same messages. Those of another take no
 // notice of each other, or do not wake each other.
 var families = []struct{ kind, family string }{
-	{"lock", "lock"}, {"fenced", "lock"}, {"fair", "fair"}, {"rwlock", "rwlock"}, {"read", "rwlock"}, {"write", "rwlock"},
+	{"lock", "lock"}, {"fenced", "lock"}, {"fair", "fair"}, {"election", "election"}, {"rwlock", "rwlock"}, {"read", "rwlock"}, {"write", "rwlock"},
 }
 
 // Family is the family of a kind of lock: what may share a name.

@@ -20,3 +20,7 @@ func FairIdle(name string) string { return Prefix("rueidisson_fair_idle", name) 
 
 // LockToken is the last fencing token of a lock, for either library.
 func LockToken(name string) string { return Prefix("redisson_lock_token", name) }
+
+// Term is what the leader of an election says of itself, and the channel on which
+// it tells that there is news of it.
+func Term(name string) string { return Prefix("rueidisson_term", name) }

@@ -1,0 +1,134 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/fairlock"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// MaxValue is how many bytes the value of a leader may have.
+const MaxValue = 64 << 10
+
+// kind is the kind of its holds: a fair lock that is taken by another way would
+// be a term of which nobody is told.
+const kind = "election"
+
+// Election is a handle on the election of one name. It holds nothing of any
+// term, so it may be used by any number of goroutines, and any number of handles
+// on one name are the same election.
+type Election struct {
+	p    *protocol
+	line *fairlock.Lock
+	ask  config
+	bad  error // what every operation returns, if the name or an option cannot be used
+}
+
+// New returns a handle. Programs outside of this module call
+// rueidisson.Client.Election.
+func New(e *engine.Engine, name string, opts ...Option) *Election {
+	el := &Election{p: newProtocol(e, e.Map(name)), line: fairlock.NewFenced(e, name, kind)}
+	if el.bad = el.line.Unusable(); el.bad == nil {
+		el.bad = el.ask.take(opts)
+	}
+	return el
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (el *Election) Name() string { return el.line.Name() }
+
+// Campaign waits until this candidate is elected, and says so with value, of up to
+// [MaxValue] bytes, which [Election.Observe] tells to all: an address, as a rule.
+// Who campaigns first, in any process, leads first. ctx bounds the wait and
+// nothing else: the term outlives it. It is renewed by the watchdog until
+// [Term.Resign], unless [WithLease] fixes it. With [WithWait] it gives up:
+// [lock.ErrNotAcquired].
+//
+// A candidate whose ctx ends leaves at once; a term that it had won in that
+// moment goes on to the next. A server that does not answer, or that refuses for
+// want of memory or disk, is waited for up to a watchdog timeout, and while the
+// slot moves for as long as ctx lasts.
+//
+// Cost: those of [fairlock.Lock.Lock], and one script call when elected.
+// Wire: as of the fair lock; string redisson_lock_token:{name}; hash
+// rueidisson_term:{name}, and the token on the channel of that name.
+// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrOption], also for a
+// value that is too long, and under the context of a term of this election, which
+// would wait for itself; [lock.ErrNotReplicated]; [lock.ErrFamily] if the name is
+// that of a lock; an error of Redis or of the network, wrapping [lock.ErrUnknown]
+// if the term may have begun (it is given back as soon as the server answers);
+// [lock.ErrLost] if the answers take longer than the lease.
+// Source: no object of Redisson's; the order is that of its fair lock.
+func (el *Election) Campaign(ctx context.Context, value string) (*Term, error) {
+	t, err := el.campaign(ctx, value)
+	return t, el.failed("campaign", err)
+}
+
+func (el *Election) campaign(ctx context.Context, value string) (*Term, error) {
+	if err := el.usable(ctx, value); err != nil {
+		return nil, err
+	}
+	if of, _ := lock.Carried(ctx, el.p.e, el.p.name, kind); of != "" {
+		return nil, fmt.Errorf("%w: the context carries a term of it", lock.ErrOption)
+	}
+	hold, err := el.elect(ctx)
+	if err != nil {
+		return nil, within(err)
+	}
+	t := newTerm(el, hold, value)
+	if err = t.begin(ctx); err == nil {
+		return t, nil
+	}
+	t.giveUp(ctx)
+	return nil, err
+}
+
+// elect waits for the turn of this candidate.
+func (el *Election) elect(ctx context.Context) (*lock.Hold, error) {
+	if el.ask.try {
+		return el.line.TryLock(ctx, el.ask.trying()...)
+	}
+	return el.line.Lock(ctx, el.ask.locking()...)
+}
+
+// usable checks what every operation needs.
+func (el *Election) usable(ctx context.Context, value string) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("%w: nil context", lock.ErrOption)
+	case el.bad != nil:
+		return el.bad
+	}
+	return fits(value)
+}
+
+func fits(value string) error {
+	if len(value) > MaxValue {
+		return fmt.Errorf("%w: a value of %d bytes is longer than %d", lock.ErrOption, len(value), MaxValue)
+	}
+	return nil
+}
+
+// failed names the operation and the election.
+func (el *Election) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %q: %w", op, el.Name(), err)
+}
+
+// within is an error of the lock without the lock's operation and name, which
+// this election's take the place of.
+func within(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
+	}
+	return err
+}
+
+// grace is how long a candidate that goes waits for what it gives back.
+const grace = 50 * time.Millisecond

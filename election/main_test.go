@@ -1,0 +1,148 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/election"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// soon bounds what has to happen, on a machine however slow.
+const soon = 60 * time.Second
+
+// open connects a client to addr and closes it when the test ends.
+func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {
+	t.Helper()
+	return connect(t, rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}, opts...)
+}
+
+func connect(t testing.TB, option rueidis.ClientOption, opts ...rueidisson.Option) *rueidisson.Client {
+	t.Helper()
+	c, err := rueidisson.New(option, opts...)
+	for range 5 { // a busy machine
+		if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+		c, err = rueidisson.New(option, opts...)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { closeClient(c) })
+	return c
+}
+
+// closeClient waits a moment for leaders and leaves the rest to their leases.
+func closeClient(c *rueidisson.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	_ = c.Close(ctx)
+}
+
+// campaign is elected, in time.
+func campaign(t testing.TB, el *election.Election, value string) *election.Term {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	term, err := el.Campaign(ctx, value)
+	require.NoError(t, err)
+	return term
+}
+
+func resign(t testing.TB, term *election.Term) {
+	t.Helper()
+	require.NoError(t, term.Resign(context.Background()))
+}
+
+// campaignLater campaigns meanwhile.
+func campaignLater(ctx context.Context, el *election.Election, value string) <-chan result {
+	won := make(chan result, 1)
+	go func() { // ends with the term, or with ctx
+		term, err := el.Campaign(ctx, value)
+		won <- result{term, err}
+	}()
+	return won
+}
+
+type result struct {
+	term *election.Term
+	err  error
+}
+
+func elected(t testing.TB, won <-chan result) *election.Term {
+	t.Helper()
+	select {
+	case r := <-won:
+		require.NoError(t, r.err)
+		return r.term
+	case <-time.After(soon):
+		require.FailNow(t, "it was never elected")
+		return nil
+	}
+}
+
+// watcher is an observer that keeps what it was told.
+type watcher struct {
+	t    testing.TB
+	told chan election.Leader
+	end  chan error
+	stop context.CancelFunc
+}
+
+func observe(t testing.TB, el *election.Election) *watcher {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &watcher{t: t, told: make(chan election.Leader, 10_000), end: make(chan error, 1), stop: cancel}
+	go func() { // ends with ctx, or with the client
+		for leader, err := range el.Observe(ctx) {
+			if err != nil {
+				w.end <- err
+				return
+			}
+			w.told <- leader
+		}
+	}()
+	t.Cleanup(cancel)
+	return w
+}
+
+func (w *watcher) next() election.Leader {
+	w.t.Helper()
+	select {
+	case leader := <-w.told:
+		return leader
+	case err := <-w.end:
+		require.NoError(w.t, err)
+	case <-time.After(soon):
+		require.FailNow(w.t, "the observer was told nothing")
+	}
+	return election.Leader{}
+}
+
+// until is the first that ok is true for.
+func (w *watcher) until(ok func(election.Leader) bool) election.Leader {
+	w.t.Helper()
+	for {
+		if leader := w.next(); ok(leader) {
+			return leader
+		}
+	}
+}
+
+func (w *watcher) value(value string) election.Leader {
+	w.t.Helper()
+	return w.until(func(l election.Leader) bool { return l.Value == value })
+}
+
+func (w *watcher) none() {
+	w.t.Helper()
+	w.until(election.Leader.None)
+}

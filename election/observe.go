@@ -1,0 +1,132 @@
+package election
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/rueidisson/rueidisson/fence"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// Leader is who leads, as an observer sees it.
+type Leader struct {
+	// Value is what the leader says of itself.
+	Value string
+	// Fence is the fencing token of its term, whose owner is the leader's client;
+	// the zero Token if nobody leads.
+	Fence fence.Token
+	// Mine says that it is of this client.
+	Mine bool
+	// Gap says that there were other leaders before it, of which this observer was
+	// not told: they were gone when it looked.
+	Gap bool
+}
+
+// None reports whether nobody leads.
+func (l Leader) None() bool { return l.Fence.IsZero() }
+
+// Observe tells who leads: the present leader first, then every change, of the
+// leader and of its value, also to none. Leaders come in the order of their terms;
+// one that was not seen is a [Leader.Gap] at the next. A loop that takes long is
+// told the last of what happened meanwhile.
+//
+// It goes on until the loop ends or an error has been told, which is the last of
+// it: ctx's end, for one. A server that does not answer is borne for a watchdog
+// timeout. The term of a leader that an observer was told may have ended
+// meanwhile; only the leader knows, by [Term.Context].
+//
+// Cost: one script call for each message, change and end of a lease, and every 5 s;
+// a client has one subscription per name.
+// Wire: hash rueidisson_term:{name}, read together with the lock, and the channel
+// of that name. A change is told there, and else found by looking: when a leader
+// was killed, at the end of its lease.
+// Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrOption];
+// [lock.ErrFamily]; those of Redis.
+// Source: no object of Redisson's.
+func (el *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
+	return func(yield func(Leader, error) bool) {
+		if err := el.usable(ctx, ""); err != nil {
+			yield(Leader{}, el.failed("observe", err))
+			return
+		}
+		o := &observer{of: el, ear: el.p.e.NewListener(nil, nil)}
+		defer o.ear.Close()
+		for {
+			leader, err := o.next(ctx)
+			if !yield(leader, el.failed("observe", err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// observer is one Observe.
+type observer struct {
+	of    *Election
+	ear   *engine.Listener
+	began bool
+	told  Leader
+	last  int64 // token of the last leader that it knows of
+}
+
+// next waits until there is something to tell.
+func (o *observer) next(ctx context.Context) (Leader, error) {
+	p := o.of.p
+	err := p.e.Watch(ctx, engine.Watch{
+		Key: p.key(), Channels: []pubsub.Channel{p.e.Channel(p.term)}, By: o.ear, Look: o.look,
+	})
+	if err != nil {
+		return Leader{}, err
+	}
+	return o.told, nil
+}
+
+// look asks the server, and is done if there is news.
+func (o *observer) look(ctx context.Context) (time.Duration, bool, error) {
+	p := o.of.p
+	s, err, _ := engine.Await(p.e, ctx, 0, func() (sight, error) { return p.leader(ctx) })
+	if err != nil {
+		return 0, false, err
+	}
+	leader, err := o.of.leader(s)
+	if err != nil {
+		return 0, false, err
+	}
+	return s.left, o.news(leader, s), nil
+}
+
+// news takes in what was seen, and reports whether it is to be told.
+func (o *observer) news(leader Leader, s sight) bool {
+	switch {
+	case !o.began:
+		o.began, o.last = true, s.last
+	case leader.again(o.told):
+		return false
+	case !leader.None():
+		leader.Gap = s.last != o.last && s.after != o.last
+		o.last = s.last
+	}
+	o.told = leader
+	return true
+}
+
+// again reports whether l is what was told already, with the same value.
+func (l Leader) again(told Leader) bool {
+	l.Gap = told.Gap
+	return l == told
+}
+
+// leader is what a sight shows.
+func (el *Election) leader(s sight) (Leader, error) {
+	if s.owner == "" {
+		return Leader{}, nil
+	}
+	token, err := fence.New(el.Name(), s.last)
+	if err != nil {
+		return Leader{}, err
+	}
+	client := s.client()
+	return Leader{Value: s.value, Fence: token.By(client), Mine: client == el.p.e.IDs.Client()}, nil
+}

@@ -1,0 +1,72 @@
+package election
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// An Option changes a handle; see rueidisson.Client.Election.
+type Option interface{ apply(*config) error }
+
+// WithWait lets Campaign give up when it was not elected within d, at once with 0:
+// then it does not even queue. A negative d is a lock.ErrOption.
+func WithWait(d time.Duration) Option { return waitOption(d) }
+
+// WithLease gives the terms of this handle a fixed length: the watchdog does not
+// renew them, and they end when d has passed, less a margin of d/20 (at least
+// 2 ms). A length below 10 ms or above 100 years is a lock.ErrOption.
+func WithLease(d time.Duration) Option { return leaseOption(d) }
+
+// config is what the options of a handle ask for.
+type config struct {
+	try   bool
+	wait  time.Duration
+	lease time.Duration // 0: the watchdog's
+}
+
+func (c *config) take(opts []Option) error {
+	for _, o := range opts {
+		if o == nil {
+			return fmt.Errorf("%w: a nil option", lock.ErrOption)
+		}
+		if err := o.apply(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *config) locking() (opts []lock.LockOption) {
+	if c.lease > 0 {
+		opts = append(opts, lock.WithLease(c.lease))
+	}
+	return opts
+}
+
+func (c *config) trying() []lock.TryOption {
+	opts := []lock.TryOption{lock.WithWait(c.wait)}
+	for _, o := range c.locking() {
+		opts = append(opts, o)
+	}
+	return opts
+}
+
+type waitOption time.Duration
+
+func (o waitOption) apply(c *config) error {
+	if o < 0 {
+		return fmt.Errorf("%w: wait %v is negative", lock.ErrOption, time.Duration(o))
+	}
+	c.try, c.wait = true, time.Duration(o)
+	return nil
+}
+
+type leaseOption time.Duration
+
+func (o leaseOption) apply(c *config) error {
+	c.lease = time.Duration(o)
+	return engine.CheckLease(c.lease)
+}

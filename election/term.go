@@ -1,0 +1,210 @@
+package election
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/fence"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// Term is the time of one leader: what [Election.Campaign] returns and
+// [Term.Resign] ends. It belongs to whoever has it, not to a goroutine; all
+// methods may be called from any goroutine.
+type Term struct {
+	of    *Election
+	hold  *lock.Hold
+	owner string
+	token fence.Token
+
+	setting chan struct{} // with one place: one value is told at a time
+
+	mu      sync.Mutex
+	value   string // the last one that the server has taken
+	version int64  // of the last one that was sent
+}
+
+func newTerm(el *Election, hold *lock.Hold, value string) *Term {
+	t := &Term{of: el, hold: hold, value: value, version: 1, setting: make(chan struct{}, 1)}
+	t.token, _ = hold.Fence() // zero, if it has been lost already: then it cannot begin
+	t.owner = lock.Standing(hold).(*engine.Held).Owner()
+	return t
+}
+
+// Context returns a child of parent for the leader's work. It ends with the term,
+// with cause [lock.ErrLost], [lock.ErrReleased] or [lock.ErrClosed], always before
+// a successor can be elected, also if this process was paused; and it carries the
+// fencing token, see fence.FromContext. Of what it cannot keep out see
+// [lock.Hold.Context]. It panics if parent is nil, as the context package does.
+func (t *Term) Context(parent context.Context) context.Context { return t.hold.Context(parent) }
+
+// Err is nil while this candidate leads, and else why its term ended:
+// [lock.ErrLost], [lock.ErrReleased] or [lock.ErrClosed]. It compares the clocks at
+// each call, and asks nobody.
+func (t *Term) Err() error { return t.hold.Err() }
+
+// Lost is closed when the term ends without Resign; [Term.Err] then says why.
+func (t *Term) Lost() <-chan struct{} { return t.hold.Lost() }
+
+// Expiring returns a channel that is closed when renewals have failed for half of
+// the lease; see [lock.Hold.Expiring].
+func (t *Term) Expiring() <-chan struct{} { return t.hold.Expiring() }
+
+// Deadline is until when this candidate leads if no renewal gets through any
+// more; see [lock.Hold.Deadline].
+func (t *Term) Deadline() time.Time { return t.hold.Deadline() }
+
+// Fence is the fencing token of the term. Its number is higher than those of all
+// terms before, and stays when the term has ended: what is written late must be
+// refused for it.
+func (t *Term) Fence() fence.Token { return t.token }
+
+// Value is what the leader says of itself: what Campaign or the last [Term.SetValue]
+// without an error was given.
+func (t *Term) Value() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.value
+}
+
+// SetValue changes what the leader says of itself, and tells the observers. Calls
+// take effect in their order, also if one arrives late; of several behind each
+// other an observer may see the last one only.
+//
+// Cost: one script call. Wire: hash rueidisson_term:{name}, and the token on the
+// channel of that name. Errors: [lock.ErrOption] if value is longer than
+// [MaxValue]; [lock.ErrLost], [lock.ErrReleased], [lock.ErrClosed] if the term has
+// ended; ctx's, which bounds the round trip; those of Redis; with [lock.ErrUnknown]
+// the value may have changed, or may still do so until the next SetValue.
+func (t *Term) SetValue(ctx context.Context, value string) error {
+	return t.of.failed("set value", t.setValue(ctx, value))
+}
+
+func (t *Term) setValue(ctx context.Context, value string) error {
+	if err := t.of.usable(ctx, value); err != nil {
+		return err
+	}
+	select {
+	case t.setting <- struct{}{}:
+		defer func() { <-t.setting }()
+	case <-ctx.Done():
+		return engine.ContextError(ctx)
+	}
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	if err := t.tell(ctx, t.next(), value); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.value = value
+	return nil
+}
+
+// next is the version of another value. Whether it arrives or not, none has it
+// after that.
+func (t *Term) next() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.version++
+	return t.version
+}
+
+// Resign ends the term: its contexts end with [lock.ErrReleased], the next
+// candidate is elected, and the observers are told. It runs to its end on a
+// cancelled ctx, of which it takes the values only, and for as long as sending
+// takes: a few seconds at most if the server is silent.
+//
+// Cost: two script calls, of which the successor waits for the first only.
+// Wire: as of the fair lock; HDEL of what the term has written, but for its token,
+// and a message on the channel rueidisson_term:{name}.
+// Errors: [lock.ErrReleased] if it was called before; [lock.ErrLost] if the term
+// had ended, so that the work may have overlapped with a successor's;
+// [lock.ErrUnknown] if no answer came, or the server's own error if it refused (the
+// client goes on resigning until the server takes it or the lease ends);
+// [lock.ErrClosed] if the client was closed before.
+func (t *Term) Resign(ctx context.Context) error {
+	return t.of.failed("resign", t.resign(ctx))
+}
+
+func (t *Term) resign(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("%w: nil context", lock.ErrOption)
+	}
+	t.of.p.e.NotDue(t.due())
+	if err := t.hold.Unlock(ctx); err != nil {
+		return within(err)
+	}
+	// The observers of a silent server find out by themselves.
+	_ = t.of.p.depart(context.WithoutCancel(ctx), t.owner)
+	return nil
+}
+
+// begin tells that the term has begun. As an acquire, it bears a server that is
+// away for a moment; but not for longer than the lease.
+func (t *Term) begin(ctx context.Context) error {
+	e := t.of.p.e
+	err := e.Watch(ctx, engine.Watch{Key: t.of.p.key(), Look: func(ctx context.Context) (time.Duration, bool, error) {
+		err := t.tell(ctx, 1, t.value)
+		return 0, err == nil, err
+	}})
+	if err == nil {
+		err = t.hold.Err()
+	}
+	if err == nil {
+		e.Due(t.due(), refresh, t.again)
+	}
+	return err
+}
+
+// giveUp gives back a term that has not begun. A caller that is on its way out is
+// not kept for long.
+func (t *Term) giveUp(ctx context.Context) {
+	_, _, _ = engine.Await(t.of.p.e, ctx, grace, func() (struct{}, error) {
+		return struct{}{}, t.resign(ctx) // a failure is said again by its own errand
+	})
+}
+
+// tell says who leads and with which value, for no longer than the caller is
+// there.
+func (t *Term) tell(ctx context.Context, version int64, value string) error {
+	if err := t.hold.Err(); err != nil {
+		return err
+	}
+	p := t.of.p
+	stands, err, answered := engine.Await(p.e, ctx, 0, func() (bool, error) {
+		return p.announce(ctx, t.owner, t.token.Number(), version, value)
+	})
+	switch {
+	case !answered:
+		return fmt.Errorf("%w: %w", lock.ErrUnknown, err)
+	case err == nil && !stands:
+		p.e.Hurry(p.key()) // the renewal finds out, and ends the contexts
+		return lock.ErrLost
+	}
+	return err
+}
+
+// refresh is how often a leader says again what it has said, for a server that
+// has forgotten it.
+const refresh = time.Minute
+
+// due is the leader's name among the work that is due later.
+func (t *Term) due() engine.Key { return engine.Key{Kind: kind, Name: t.owner} }
+
+// again says again what was said. What is being told at this moment is not held
+// up.
+func (t *Term) again() time.Duration {
+	if t.hold.Err() != nil {
+		return -1
+	}
+	t.mu.Lock()
+	version, value := t.version, t.value
+	t.mu.Unlock()
+	_, _ = t.of.p.announce(context.Background(), t.owner, t.token.Number(), version, value) // else the next time
+	return refresh
+}
