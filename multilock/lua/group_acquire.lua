@@ -43,8 +43,9 @@ for i = 4, #ARGV do
 	local ends = math.max(number(mine .. ':expire_time'), now + lease)
 	redis.call('hset', KEYS[1], ARGV[i], own, mine .. ':expire_time', string.format('%.0f', ends), mine .. ':lock_count', 1)
 end
-if #past > 0 then -- of holders whose time is over: behind the new ones, so that the key never goes
-	redis.call('hdel', KEYS[1], unpack(past))
+-- Of holders whose time is over: behind the new ones, so that the key never goes.
+for i = 1, #past, 1000 do -- as many as can be passed on at once
+	redis.call('hdel', KEYS[1], unpack(past, i, math.min(i + 999, #past)))
 end
 if left == -2 or (left >= 0 and left <= lease) then
 	redis.call('pexpire', KEYS[1], ARGV[1])

@@ -20,7 +20,10 @@ end
 if #mine == 0 then
 	return -1
 end
-redis.call('hdel', KEYS[1], unpack(mine)) -- with the last field goes the key: nothing is asked of it any more
+for i = 1, #mine, 1000 do -- as many as can be passed on at once
+	redis.call('hdel', KEYS[1], unpack(mine, i, math.min(i + 999, #mine)))
+end
+-- With the last field goes the key: nothing is asked of it any more.
 -- pcall: an ACL that denies the channel must not turn a release into an error.
 local reached = redis.pcall(ARGV[3], ARGV[2], '0')
 if #mine < 3 * (#ARGV - 3) then
