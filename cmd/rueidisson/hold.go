@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/embedded"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -38,6 +39,13 @@ const (
 	outcomeInterrupted = "interrupted"
 	outcomeFailed      = "failed"
 )
+
+// holding is what CMD runs under: the hold of a lock, or a term.
+type holding interface {
+	Context(parent context.Context) context.Context
+	Fence() (fence.Token, bool)
+	Unlock(ctx context.Context) error
+}
 
 // run does the job. CMD is looked for first: nobody should wait for an hour to
 // learn that its name was misspelt.
@@ -128,7 +136,7 @@ func interruptBy(interrupt context.CancelCauseFunc, sig os.Signal) {
 // lockAndRun ends a wait with waiting, and a command with ctx.
 func (j *job) lockAndRun(ctx, waiting context.Context, client *rueidisson.Client, relay *relay, path string) (res result) {
 	began := time.Now()
-	hold, err := j.acquire(waiting, j.kind.of(client, j.name))
+	hold, err := j.take(waiting, client)
 	acquired := time.Now()
 	defer func() { res.WaitedMS = acquired.Sub(began).Milliseconds() }()
 	if err != nil {
@@ -137,21 +145,6 @@ func (j *job) lockAndRun(ctx, waiting context.Context, client *rueidisson.Client
 	res = j.runUnder(ctx, waiting, hold, relay, path)
 	res.HeldMS = time.Since(acquired).Milliseconds()
 	return res
-}
-
-func (j *job) acquire(ctx context.Context, l lock.Locker) (*lock.Hold, error) {
-	var lease []lock.LockOption
-	if j.lease > 0 {
-		lease = append(lease, lock.WithLease(j.lease))
-	}
-	if !j.try {
-		return l.Lock(ctx, lease...)
-	}
-	opts := []lock.TryOption{lock.WithWait(j.wait)}
-	for _, o := range lease {
-		opts = append(opts, o)
-	}
-	return l.TryLock(ctx, opts...)
 }
 
 // whyNot is the result of a wait that ended without the lock.
@@ -178,7 +171,7 @@ func signalCode(sig os.Signal) int {
 }
 
 // runUnder runs CMD and gives the lock back.
-func (j *job) runUnder(ctx, waiting context.Context, hold *lock.Hold, relay *relay, path string) result {
+func (j *job) runUnder(ctx, waiting context.Context, hold holding, relay *relay, path string) result {
 	res := j.startAndWatch(ctx, waiting, hold, relay, path)
 	res.over = time.Now()
 	leaving, cancel := res.leaving()
@@ -194,7 +187,7 @@ func (j *job) runUnder(ctx, waiting context.Context, hold *lock.Hold, relay *rel
 	return res
 }
 
-func (j *job) startAndWatch(ctx, waiting context.Context, hold *lock.Hold, relay *relay, path string) (res result) {
+func (j *job) startAndWatch(ctx, waiting context.Context, hold holding, relay *relay, path string) (res result) {
 	env, err := j.childEnv(ctx, hold)
 	if err != nil {
 		return failure(err)
@@ -226,20 +219,23 @@ func (j *job) command(path string, env []string) *exec.Cmd {
 
 // childEnv is the environment of CMD. Tokens that the tool itself was given
 // are another hold's.
-func (j *job) childEnv(ctx context.Context, hold *lock.Hold) ([]string, error) {
+func (j *job) childEnv(ctx context.Context, hold holding) ([]string, error) {
 	own := []string{envLock, envRedis, envToken, envFence}
 	env := slices.DeleteFunc(slices.Clone(j.env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(own, name)
 	})
-	env = append(env, envLock+"="+j.name, envRedis+"="+j.url)
+	env = append(env, envRedis+"="+j.url)
+	if j.noun == nounLock {
+		env = append(env, envLock+"="+j.name)
+	}
 	if token, fenced := hold.Fence(); fenced {
 		env = append(env, envFence+"="+strconv.FormatInt(token.Number(), 10))
 	}
 	if !j.export {
 		return env, nil
 	}
-	token, err := hold.Token(ctx)
+	token, err := hold.(*lock.Hold).Token(ctx) // nothing else has --export
 	if err != nil {
 		return nil, err
 	}
@@ -259,8 +255,8 @@ func (j *job) watch(work context.Context, c *child) result {
 		return result{Outcome: outcomeInterrupted, Exit: c.code(), err: cause}
 	}
 	if !j.json {
-		j.say("lock %q: %v: ending %s", j.name, cause, j.argv[0])
+		j.say("%s %q: %v: ending %s", j.noun, j.name, cause, j.argv[0])
 	}
 	c.end(j.grace)
-	return result{Outcome: outcomeLost, Exit: exitLost, err: fmt.Errorf("lock %q: %w", j.name, cause)}
+	return result{Outcome: outcomeLost, Exit: exitLost, err: fmt.Errorf("%s %q: %w", j.noun, j.name, cause)}
 }

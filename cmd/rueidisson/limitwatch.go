@@ -54,12 +54,12 @@ func (w *watching) checkAndWatch(cmd *cobra.Command, args []string) error {
 	return w.withLimiter(args[0], func(l limiter) error {
 		waiting, stop := interruptible(cmd.Context())
 		defer stop()
-		return w.unlessOver(waiting, w.watch(waiting, l))
+		return unlessOver(waiting, w.watch(waiting, l))
 	})
 }
 
 // unlessOver is err, unless it came of an end that was asked for.
-func (w *watching) unlessOver(waiting context.Context, err error) error {
+func unlessOver(waiting context.Context, err error) error {
 	switch sig, ok := interruptedBy(waiting); {
 	case ok && sig == os.Interrupt:
 		return nil

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/lock"
 )
 
 const lockLong = `lock waits for the lock NAME, runs CMD while holding it, and releases it when CMD
@@ -69,9 +72,17 @@ const lockExample = `  rueidisson lock nightly-report -- ./report.sh --all
   rueidisson lock orders --fenced -- sh -c 'psql -v fence=$RUEIDISSON_FENCE -f bill.sql'
   rueidisson lock demo --embedded -- sh -c 'rueidisson inspect demo'`
 
-// job is what lock was asked to do.
+// what CMD may run under
+const (
+	nounLock     = "lock"
+	nounElection = "election"
+)
+
+// job is what lock was asked to do, or elect.
 type job struct {
 	*tool
+	noun     string
+	take     func(ctx context.Context, c *rueidisson.Client) (holding, error)
 	name     string
 	argv     []string
 	try      bool // --wait was given
@@ -85,7 +96,8 @@ type job struct {
 }
 
 func (t *tool) lockCommand() *cobra.Command {
-	j := &job{tool: t}
+	j := &job{tool: t, noun: nounLock}
+	j.take = j.lock
 	cmd := &cobra.Command{
 		Use:                   "lock NAME [flags] -- CMD [ARG]...",
 		DisableFlagsInUseLine: true,
@@ -123,7 +135,6 @@ func (j *job) takeArgs(cmd *cobra.Command, args []string) error {
 
 func (j *job) checkAndRun(cmd *cobra.Command, _ []string) error {
 	f := cmd.Flags()
-	j.try = f.Changed("wait")
 	given := func(name string) bool { is, _ := f.GetBool(name); return is }
 	var err error
 	j.kind, err = chosen(lockFlags, given)
@@ -132,6 +143,14 @@ func (j *job) checkAndRun(cmd *cobra.Command, _ []string) error {
 		return err
 	case j.export && !j.kind.export:
 		return usage("--export and --%s exclude each other: nobody can take part in such a hold", j.kind.name)
+	}
+	return j.checkRest(cmd.Context(), f)
+}
+
+// checkRest checks the flags that lock and elect have in common, and goes on.
+func (j *job) checkRest(ctx context.Context, f *pflag.FlagSet) error {
+	j.try = f.Changed("wait")
+	switch {
 	case j.wait < 0:
 		return usage("--wait %v is negative", j.wait)
 	case f.Changed("lease") && j.lease <= 0:
@@ -141,7 +160,24 @@ func (j *job) checkAndRun(cmd *cobra.Command, _ []string) error {
 	case j.embedded && f.Changed("redis"):
 		return usage("--embedded and --redis exclude each other")
 	}
-	return j.run(cmd.Context())
+	return j.run(ctx)
+}
+
+// lock takes the lock that is meant.
+func (j *job) lock(ctx context.Context, c *rueidisson.Client) (holding, error) {
+	var lease []lock.LockOption
+	if j.lease > 0 {
+		lease = append(lease, lock.WithLease(j.lease))
+	}
+	l := j.kind.of(c, j.name)
+	if !j.try {
+		return l.Lock(ctx, lease...)
+	}
+	opts := []lock.TryOption{lock.WithWait(j.wait)}
+	for _, o := range lease {
+		opts = append(opts, o)
+	}
+	return l.TryLock(ctx, opts...)
 }
 
 func (j *job) options() []rueidisson.Option {

@@ -76,8 +76,8 @@ func (t *tool) say(format string, args ...any) {
 }
 
 const rootLong = `rueidisson works with the locks that Go services share through rueidisson, and
-Java services through Redisson, on one Redis or Valkey; and with the rate limits and
-the semaphores of both.
+Java services through Redisson, on one Redis or Valkey; with the rate limits and the
+semaphores of both; and with elections of a leader.
 
 Flags may stand before the command or behind NAME.
 
@@ -105,7 +105,7 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.PersistentFlags().StringVar(&t.url, "redis", t.defaultURL(), "`URL` of the server")
 	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
-	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.limitCommand(), t.semCommand())
+	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand())
 	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson"}, lockFlagNames(), limitSwitches))
 	return root
 }

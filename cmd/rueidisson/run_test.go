@@ -43,6 +43,8 @@ func TestHelp(t *testing.T) {
 		"lock":         {"lock", "--help"},
 		"inspect":      {"help", "inspect"},
 		"force-unlock": {"force-unlock", "-h"},
+		"elect":        {"elect", "--help"},
+		"observe":      {"observe", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

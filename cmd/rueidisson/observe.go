@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/election"
+)
+
+const observeLong = `observe shows who leads NAME: a line with the value of the leader, the present one
+first, then one for each change; an empty line is for none. Ctrl-C ends it, or
+--for, both with exit code 0; so does an error, with its code.
+
+With --json an object in each line: {"time", "value", "fence", "owner", "gap"}. The
+fencing token "fence" is 0 if nobody leads; "owner" is the id of the leader's client;
+"gap" says that there were others before it, who were gone when this one looked. A
+value that is no UTF-8 is in base64, with "base64":true.`
+
+const observeExample = `  rueidisson observe scheduler
+  rueidisson observe scheduler --for 1m --json >> leaders.jsonl`
+
+// observing is what observe was asked to do.
+type observing struct {
+	*tool
+	length time.Duration // 0: until it is interrupted
+}
+
+func (t *tool) observeCommand() *cobra.Command {
+	o := &observing{tool: t}
+	cmd := &cobra.Command{
+		Use:     "observe NAME",
+		Short:   "Show who leads, and each change",
+		Long:    observeLong,
+		Example: observeExample,
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("for") && o.length <= 0 {
+				return usage("--for %v is not positive", o.length)
+			}
+			return o.withClient(func(c *rueidisson.Client) error {
+				waiting, stop := interruptible(cmd.Context())
+				defer stop()
+				return unlessOver(waiting, o.observe(waiting, c.Election(args[0])))
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&o.length, "for", 0, "end after `D` (default: go on until Ctrl-C)")
+	return cmd
+}
+
+var errObserved = errors.New("it was observed for as long as was asked")
+
+func (o *observing) observe(ctx context.Context, el *election.Election) error {
+	if o.length > 0 {
+		bounded, cancel := context.WithTimeoutCause(ctx, o.length, errObserved)
+		defer cancel()
+		ctx = bounded
+	}
+	for leader, err := range el.Observe(ctx) {
+		switch {
+		case errors.Is(err, errObserved):
+			return nil
+		case err != nil:
+			return err
+		}
+		o.show(leader)
+	}
+	return nil
+}
+
+// shown is a leader in JSON.
+type shown struct {
+	Time   time.Time `json:"time"`
+	Value  string    `json:"value"`
+	Base64 bool      `json:"base64,omitempty"`
+	Fence  int64     `json:"fence"`
+	Owner  string    `json:"owner"`
+	Gap    bool      `json:"gap"`
+}
+
+func (o *observing) show(l election.Leader) {
+	s := shown{Time: time.Now().UTC(), Value: l.Value, Fence: l.Fence.Number(), Owner: l.Fence.Owner(), Gap: l.Gap}
+	if !utf8.ValidString(l.Value) {
+		s.Value, s.Base64 = base64.StdEncoding.EncodeToString([]byte(l.Value)), true
+	}
+	if o.json {
+		o.sayJSON(o.stdout, s)
+		return
+	}
+	fmt.Fprintln(o.stdout, s.Value)
+}
