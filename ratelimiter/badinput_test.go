@@ -6,12 +6,14 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -299,7 +301,13 @@ func TestABucketThatBelongsToSomethingElse(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
 	raw, c := s.Client(t), open(t, s.Addr())
-	for name, foreign := range map[string][]string{"a list": {"RPUSH", "", "x"}, "a hash": {"HSET", "", "x", "y"}, "a text": {"SET", "", "hello"}} {
+	for name, foreign := range map[string][]string{
+		"a list": {"RPUSH", "", "x"}, "a hash": {"HSET", "", "x", "y"}, "a text": {"SET", "", "hello"},
+		"a text of its length":       {"SET", "", strings.Repeat("ж", 14)},
+		"a text of a block's length": {"SET", "", strings.Repeat("ж", 17) + "!"},
+		"tokens below 0":             {"SET", "", bucket.Pack(1, 2, -3, 0)},
+		"a part of a token below 0":  {"SET", "", bucket.Pack(1, 2, 3, -4)},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := limited(t, c, ratelimiter.PerHour(10))

@@ -11,16 +11,17 @@ func (r *Rule) Read(text string, now int64) (s State, ok bool) {
 		return s, false
 	}
 	g, t, w, f := Unpack(text, 0), Unpack(text, 1), Unpack(text, 2), Unpack(text, 3)
-	if t < 0 || t >= Exact { // seven bytes of what people write
+	block := int64(0)
+	if len(text) == 5*Width {
+		block = Unpack(text, 4)
+	}
+	if t >= Exact || min(t, w, f, block) < 0 { // seven bytes of what people write
 		return s, false
 	}
 	if r.Settled() {
 		return State{Rule: r}, true
 	}
-	b := meter{rule: r, missing: w*r.PerToken + f, asOf: t}
-	if len(text) == 5*Width {
-		b.block = Up(Unpack(text, 4), r.Unit)
-	}
+	b := meter{rule: r, missing: w*r.PerToken + f, asOf: t, block: Up(block, r.Unit)}
 	if g != r.Generation {
 		b.rule, b.missing = &Rule{Generation: g, PerToken: 1}, w+min(f, 1)
 		if g > 0 && r.Generation > 0 {

@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func TestWhatIsNoState(t *testing.T) {
 	t.Parallel()
 	r, err := Resolve(perSecond(2, 10))
 	require.NoError(t, err)
-	for _, text := range []string{"", Pack(5, 1, 2), Pack(1, 2, 3, 4, 5, 6), "5 1000000 6 0", "something of 28 letters it is", Pack(5, -1, 2, 0)} {
+	for _, text := range []string{"", Pack(5, 1, 2), Pack(1, 2, 3, 4, 5, 6), "5 1000000 6 0", "something of 28 letters it is", Pack(5, -1, 2, 0), Pack(5, 1, -2, 0), Pack(5, 1, 2, -1), Pack(5, 1, 2, 0, -1), strings.Repeat("ж", 14)} {
 		_, ok := r.Read(text, 2_000_000)
 		assert.False(t, ok, "%q", text)
 	}

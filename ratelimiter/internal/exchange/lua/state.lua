@@ -5,7 +5,7 @@
 -- is granted before b, µs. Full and not blocked means absent.
 
 -- load is the numbers of a state, the last 0 where there is none; nil if the text is no state. Seven bytes of what people
--- write are a number above 2^53.
+-- write are a number above 2^53, or below 0 where they do not begin with a letter of ASCII.
 local function load(state)
 	local g, t, w, f, b
 	if #state == 28 then
@@ -15,8 +15,9 @@ local function load(state)
 	else
 		return nil
 	end
-	if t < 9007199254740992 then
-		return g, t, w, f, b or 0
+	b = b or 0
+	if t >= 0 and t < 9007199254740992 and w >= 0 and f >= 0 and b >= 0 then
+		return g, t, w, f, b
 	end
 end
 
