@@ -137,10 +137,9 @@ func (l *Limiter) stored(ctx context.Context) (*bucket.Rule, error) {
 }
 
 // Pause stops granting, for all keys but those that go by a rule of their own,
-// see [WithRule], until [Limiter.Resume]: requests are
-// refused with a RetryAfter of a second, as nobody knows when it ends, and waits
-// wait. Buckets fill meanwhile. Other processes follow within a second. It is
-// sent once.
+// see [WithRule], until [Limiter.Resume]: requests are refused with a RetryAfter of
+// a second, as nobody knows when it ends, and waits wait. Buckets fill meanwhile.
+// Other processes follow within a second. It is sent once.
 //
 // Cost: one round trip. Errors: [ErrNoRate]; [ErrOtherAlgorithm];
 // [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the network's.

@@ -3,6 +3,8 @@ package ratelimiter
 import (
 	"context"
 	"errors"
+
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // Shadowed is a limit that is tried out: it is asked and counts, and the client's
@@ -45,22 +47,22 @@ func (s *Shadowed) member() *Bucket {
 // Take asks about n tokens, and waits for nobody. It is for programs that do not
 // ask by [All]. Nothing but ctx's values is used of ctx.
 func (s *Shadowed) Take(ctx context.Context, n int64) {
-	s.aside(ctx, n, func(ctx context.Context, b *Bucket) { _, _ = b.Take(ctx, n) })
+	s.aside(ctx, n, (*exchange.Core).Aside, func(ctx context.Context, b *Bucket) { _, _ = b.Take(ctx, n) })
 }
 
-// Settle corrects what Take asked for, as [Bucket.Settle], and waits for nobody.
-// Nobody hears of its errors.
+// Settle corrects what Take asked for, as [Bucket.Settle] and behind it, and waits
+// for nobody. Nobody hears of its errors.
 func (s *Shadowed) Settle(ctx context.Context, reserved, actual int64) {
 	if reserved == actual {
 		return
 	}
-	s.aside(ctx, actual-reserved, func(ctx context.Context, b *Bucket) { _ = b.Settle(ctx, reserved, actual) })
+	s.aside(ctx, actual-reserved, (*exchange.Core).AsideBehind, func(ctx context.Context, b *Bucket) { _ = b.Settle(ctx, reserved, actual) })
 }
 
 var errAside = errors.New("too many requests of limits in shadow are under way")
 
 // aside makes a request for n tokens beside the caller's way.
-func (s *Shadowed) aside(ctx context.Context, n int64, do func(context.Context, *Bucket)) {
+func (s *Shadowed) aside(ctx context.Context, n int64, run func(*exchange.Core, context.Context, string, func(context.Context)) bool, do func(context.Context, *Bucket)) {
 	b := s.member()
 	if b == nil || b.handle == nil {
 		return
@@ -69,7 +71,7 @@ func (s *Shadowed) aside(ctx context.Context, n int64, do func(context.Context, 
 		ctx = context.Background()
 	}
 	ctx = InShadow(context.WithoutCancel(ctx))
-	if !b.core.Aside(ctx, func(ctx context.Context) { do(ctx, b) }) {
+	if !run(b.core, ctx, b.state, func(ctx context.Context) { do(ctx, b) }) {
 		_ = b.undecided(ctx, "take", n, errAside)
 	}
 }

@@ -3,6 +3,7 @@ package ratelimiter_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -282,4 +283,20 @@ func shadowElsewhere(t *testing.T, cluster *redistest.Cluster) {
 	require.True(t, d.Allowed)
 	willHold(t, &beta.Bucket, 7)
 	holds(t, &live.Bucket, 7)
+}
+
+// What is given back was taken before, however soon that is.
+func TestWhatIsTriedOutIsGivenBackBehindItsTake(t *testing.T) {
+	t.Parallel()
+	s := newTried(t, ratelimiter.PerHour(1_000_000), ratelimiter.PerHour(100))
+	for i := range 200 {
+		key := strconv.Itoa(i)
+		beta := ratelimiter.Shadow(s.beta.For(key))
+		beta.Take(t.Context(), 3)
+		beta.Settle(t.Context(), 3, 0)
+	}
+	s.ofBeta(200)
+	for i := range 200 {
+		willHold(t, s.beta.For(strconv.Itoa(i)), 100)
+	}
 }

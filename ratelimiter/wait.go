@@ -30,13 +30,12 @@ func (b *Bucket) Wait(ctx context.Context) error { return b.WaitN(ctx, 1) }
 // So does this for the places before waiters of other processes, as these keep
 // their times.
 //
-// It never returns nil
-// before its tokens are there, also if a clock is set: it sleeps as long as the
-// server said, from when that came.
+// It never returns nil before its tokens are there, also if a clock is set: it
+// sleeps as long as the server said, from when that came.
 //
-// Cost and errors: see [Bucket]; [ErrExceedsBurst]; [ErrExceedsDeadline]; [ErrExceedsWait];
-// [ErrExceedsDebt] when more is reserved already than [WithMaxDebt] allows.
-// Source: x/time/rate; RRateLimiter.acquire, which has no order.
+// Cost and errors: see [Bucket]; [ErrExceedsBurst]; [ErrExceedsDeadline];
+// [ErrExceedsWait]; [ErrExceedsDebt] when more is reserved already than
+// [WithMaxDebt] allows. Source: x/time/rate; RRateLimiter.acquire, which has no order.
 func (b *Bucket) WaitN(ctx context.Context, n int64) error {
 	return b.failed("wait", b.core.During(func() error { return b.waitN(ctx, n) }))
 }

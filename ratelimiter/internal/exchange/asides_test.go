@@ -18,3 +18,18 @@ func TestWhatNobodyWaitsForIsBounded(t *testing.T) {
 	require.True(t, a.enter())
 	require.False(t, a.enter())
 }
+
+func TestOfWhatNobodyWaitsForNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	var a asides
+	one, other := a.taking("x"), a.taking("x")
+	require.Len(t, a.before("x"), 2)
+	require.Empty(t, a.before("y"))
+	one()
+	left := a.before("x")
+	require.Len(t, left, 1)
+	a.taking("y")()
+	other()
+	<-left[0]
+	require.Empty(t, a.takes)
+}
