@@ -39,6 +39,7 @@ type bench struct {
 	raw    rueidis.Client
 	name   string
 	counts string // whether a message that nobody hears proves something
+	deaf   bool   // whether those that say they are alive do not listen
 }
 
 func newBench(t *testing.T) *bench {
@@ -86,7 +87,7 @@ func (b *bench) leave(owner, way string) string {
 }
 
 func (b *bench) keep(client, walk string, lost ...string) string {
-	args := append(append([]string{client, strconv.Itoa(aliveMs), strconv.Itoa(slackMs)}, b.telling()...), walk)
+	args := append(append([]string{client, strconv.Itoa(aliveMs), strconv.Itoa(slackMs)}, b.telling()...), flag(!b.deaf), walk)
 	return b.run(keepScript, append(b.keys(5), keys.FairIdle(b.name)), append(args, lost...)...)
 }
 

@@ -266,6 +266,33 @@ func TestAFrontThatNobodyHearsIsPassedOverWhereCountsCanBeTrusted(t *testing.T) 
 	}
 }
 
+// A process that does not hear again yet, after a failover say, has the time to.
+func TestAFrontThatMayNotListenYetIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, silence := range map[string]func(b *bench){
+		"as it says itself":                                 func(b *bench) { b.keep(there, "0") },
+		"for all that anybody said":                         func(b *bench) { b.do("DEL", keys.FairAlive(b.name)) },
+		"as it says, with another waiter of its own behind": func(b *bench) { b.keep(there, "0"); b.acquire(own(there, 2), queue) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.counts, b.deaf = "1", true
+			b.acquire(own(here, 9), once)
+			b.acquire(x, queue)
+			silence(b)
+			require.Equal(t, "0", b.release(own(here, 9)))
+			require.Equal(t, x, b.queue()[0])
+			b.keep(here, "0")
+			require.Equal(t, x, b.queue()[0])
+			b.deaf = false
+			b.keep(there, "0") // now it hears, or should
+			b.keep(here, "0")
+			require.Empty(t, b.queue())
+		})
+	}
+}
+
 func TestAFrontOfRedissonsThatNobodyHearsForAWhileIsPassedOver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -165,11 +165,14 @@ func tried(answer engine.Answer) (engine.Tried, error) {
 
 // telling are the arguments of what tells the front of the queue.
 func (p *protocol) telling() []string {
-	counts := "0"
-	if p.e.CountsAll() {
-		counts = "1"
+	return []string{p.e.Publish(), flag(p.e.CountsAll()), p.told, p.turns}
+}
+
+func flag(is bool) string {
+	if is {
+		return "1"
 	}
-	return []string{p.e.Publish(), counts, p.told, p.turns}
+	return "0"
 }
 
 func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, error) {
@@ -248,7 +251,7 @@ func (p *protocol) leave(ctx context.Context, owner, way string) (engine.Release
 
 func (p *protocol) Keep(ctx context.Context, k engine.Keeping) (engine.Kept, error) {
 	args := append([]string{p.e.IDs.Client(), aliveMillis, p.slack(k.Slack)}, p.telling()...)
-	args = append(append(args, strconv.Itoa(int(k.Walk))), k.Lost...)
+	args = append(append(args, flag(p.e.Subscribed(p.own)), strconv.Itoa(int(k.Walk))), k.Lost...)
 	answer, err := p.e.Run(ctx, keepScript, append(p.on[:5:5], keys.FairIdle(p.name)), args)
 	if err != nil {
 		return engine.Kept{}, err

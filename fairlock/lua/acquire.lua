@@ -49,7 +49,7 @@ local function queue()
 	if not deadline then
 		deadline = again and now() + ARGV[5] or line()
 		call('zadd', T, ms(deadline), own)
-		call('zadd', A, ms(now() + ARGV[4]), me)
+		say(me, ARGV[4], hears(me)) -- it listens before it queues, if it has not said otherwise
 		call('pexpire', A, ARGV[4])
 	end
 	return deadline > now() + ARGV[5]

@@ -14,8 +14,9 @@
 -- ARGV[5]  1 if what it answers can be trusted, else 0
 -- ARGV[6]  channel of releases, to Redisson's waiters
 -- ARGV[7]  channel of turns, to ours
--- ARGV[8]  0; 1 to write all deadlines of this client anew, and count its places; 2 to list them as well
--- ARGV[9…]  waiters that have lost their places, in order: they come back at the front
+-- ARGV[8]  1 if this client listens on its channel of turns, else 0
+-- ARGV[9]  0; 1 to write all deadlines of this client anew, and count its places; 2 to list them as well
+-- ARGV[10…]  waiters that have lost their places, in order: they come back at the front
 --
 -- Returns  {remaining lease of the holder in ms, -1: it has none, -2: nobody holds it;
 --           the owner of this client that holds the lock or whose turn it is, or "";
@@ -33,12 +34,12 @@ call('pexpire', A, alive)
 if call('exists', A) == 0 then
 	census(alive)
 end
-call('zadd', A, ms(now() + alive), me)
+say(me, alive, ARGV[8] == '1')
 call('zremrangebyscore', A, '-inf', ms(now()))
 call('pexpire', A, alive)
 
 local function bring_back(places)
-	for i = #ARGV, 9, -1 do
+	for i = #ARGV, 10, -1 do
 		local own = ARGV[i]
 		if not places[own] and call('hexists', N, own) == 0 and not call('zscore', KEYS[5], own) then
 			call('lpush', Q, own)
@@ -105,7 +106,7 @@ end
 
 front(alive) -- whoever is dead there counts for nobody's deadline
 local found, places = -1, {}
-if ARGV[8] ~= '0' or #ARGV > 8 then
+if ARGV[9] ~= '0' or #ARGV > 9 then
 	found = walk(places)
 	bring_back(places)
 end
@@ -117,7 +118,7 @@ else
 	who = client(holder) == me and holder or ''
 end
 local reply = {left, who, math.floor(soon), found}
-if ARGV[8] == '2' then
+if ARGV[9] == '2' then
 	for own in pairs(places) do
 		reply[#reply + 1] = own
 	end

@@ -28,13 +28,24 @@ end
 -- The process that asks, which is alive; set by the script.
 local me
 
+-- Says that a process is alive. Whether it hears what it is told is the fraction
+-- of its time: half a millisecond less is one that may not listen yet.
+local function say(c, alive, hears)
+	call('zadd', A, ms(now() + alive - (hears and 0 or 1)) .. (hears and '' or '.5'), c)
+end
+
+local function hears(c)
+	return not string.find(call('zscore', A, c) or '', '.', 1, true)
+end
+
 -- Nobody has said for as long as that that it is alive, so the server itself
--- may have been away: each process gets the time to say it again.
+-- may have been away: each process gets the time to say it again, and to listen
+-- again, which another may have had before.
 local function census(alive)
 	for _, own in ipairs(call('lrange', Q, 0, -1)) do
 		local c = client(own)
 		if c then
-			call('zadd', A, ms(now() + alive), c)
+			say(c, alive, false)
 		end
 	end
 	call('pexpire', A, alive)
@@ -79,13 +90,13 @@ end
 
 -- Tells the front h that it is its turn, and returns how many heard it, and
 -- who it was. One of ours that nobody hears of has gone, where the count can be
--- trusted: a process listens before it queues.
+-- trusted: a process listens before it queues, and says so when it does not.
 local function tell(h, publish, counts, java, go)
 	while h do
 		local c = client(h)
 		-- pcall: an ACL that denies the channel must not turn a release into an error.
 		local reached = redis.pcall(publish, c and go .. ':' .. c or java .. ':' .. h, c and h or '0')
-		if reached ~= 0 or not c or counts == '0' then
+		if reached ~= 0 or not c or counts == '0' or not hears(c) then
 			return type(reached) == 'number' and reached or -1, h
 		end
 		h = living(drop(h))

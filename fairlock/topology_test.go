@@ -1,0 +1,173 @@
+package fairlock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// outlasts is a lease that no failover takes longer than.
+const outlasts = 2 * time.Minute
+
+// shard is a master with a replica that takes over from it.
+type shard struct {
+	option          rueidis.ClientOption
+	tag             string // of names that it serves
+	master, replica func() *redistest.Server
+	awaitMaster     func(t testing.TB, not string) *redistest.Server
+}
+
+func clusterShard(t testing.TB) shard {
+	const tag = "{fair topology}"
+	c := redistest.StartCluster(t)
+	return shard{
+		option: rueidis.ClientOption{InitAddress: c.Addrs(), DisableCache: true}, tag: tag,
+		master:      func() *redistest.Server { return c.Master(tag) },
+		replica:     func() *redistest.Server { return c.Replica(tag) },
+		awaitMaster: func(t testing.TB, not string) *redistest.Server { return c.AwaitMaster(t, tag, not) },
+	}
+}
+
+func sentinelShard(t testing.TB) shard {
+	s := redistest.StartSentinel(t)
+	return shard{
+		option: rueidis.ClientOption{
+			InitAddress: s.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: s.MasterName()}, DisableCache: true,
+		},
+		master: s.Master, replica: s.Replica, awaitMaster: s.AwaitMaster,
+	}
+}
+
+func (s shard) open(t testing.TB, opts ...rueidisson.Option) *rueidisson.Client {
+	t.Helper()
+	c, err := rueidisson.New(s.option, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { closeClient(c) })
+	return c
+}
+
+func (s shard) name(t testing.TB) string { return redistest.Name(t) + s.tag }
+
+// awaitReplica waits until the replica confirms what the master writes.
+func (s shard) awaitReplica(t testing.TB) {
+	t.Helper()
+	conn, release := s.master().Client(t).Dedicate()
+	defer release()
+	require.Eventually(t, func() bool {
+		set := conn.B().Set().Key("in step" + s.tag).Value("1").Build()
+		acks, err := conn.DoMulti(context.Background(), set, conn.B().Wait().Numreplicas(1).Timeout(500).Build())[1].AsInt64()
+		return err == nil && acks == 1
+	}, soon, 10*time.Millisecond)
+}
+
+func TestFairLocksOnACluster(t *testing.T) {
+	t.Parallel()
+	overAReplica(t, clusterShard(t))
+}
+
+func TestFairLocksBehindSentinels(t *testing.T) {
+	t.Parallel()
+	overAReplica(t, sentinelShard(t))
+}
+
+func overAReplica(t *testing.T, s shard) {
+	t.Run("an acquire is confirmed by the replica", func(t *testing.T) { confirms(t, s) })
+	t.Run("so is a waiter's", func(t *testing.T) { confirmsWaiters(t, s) })
+	t.Run("a failover", func(t *testing.T) { failsOver(t, s) })
+}
+
+// confirms shows what WithReplicaAcks promises: the replica has the hold, or
+// there is none.
+func confirms(t *testing.T, s shard) {
+	s.awaitReplica(t)
+	patient := s.open(t, rueidisson.WithReplicaAcks(1, 10*time.Second)).FairLock(s.name(t))
+	hasty := s.open(t, rueidisson.WithReplicaAcks(1, 300*time.Millisecond)).FairLock(patient.Name())
+	hold := take(t, patient)
+	onReplica, release := s.replica().Client(t).Dedicate()
+	defer release()
+	_ = onReplica.Do(t.Context(), onReplica.B().Readonly().Build()).Error() // refused without a cluster, where it is not needed
+	left, err := onReplica.Do(t.Context(), onReplica.B().Pttl().Key(patient.Name()).Build()).AsInt64()
+	require.NoError(t, err)
+	require.Positive(t, left, "the replica has it as soon as Lock returns")
+	unlock(t, hold)
+
+	s.replica().Pause()
+	_, err = hasty.Lock(t.Context())
+	require.ErrorIs(t, err, lock.ErrNotReplicated)
+	require.NotErrorIs(t, err, lock.ErrUnknown)
+	mustBeFree(t, hasty)
+	_, err = hasty.TryLock(t.Context(), lock.WithWait(soon))
+	require.ErrorIs(t, err, lock.ErrNotReplicated, "it is not waited for")
+	mustBeFree(t, hasty)
+	s.replica().Resume()
+	s.awaitReplica(t)
+	unlock(t, take(t, patient))
+	mustBeFree(t, patient)
+}
+
+// confirmsWaiters lets a waiter's turn come while the replica is silent: the
+// lock goes on to the next, who is more patient.
+func confirmsWaiters(t *testing.T, s shard) {
+	s.awaitReplica(t)
+	hasty := s.open(t, rueidisson.WithReplicaAcks(1, 300*time.Millisecond)).FairLock(s.name(t))
+	other := s.open(t).FairLock(hasty.Name())
+	held := take(t, hasty)
+	first := lockLater(t.Context(), hasty)
+	awaitQueue(t, other, 1)
+	second := lockLater(t.Context(), other)
+	awaitQueue(t, other, 2)
+	s.replica().Pause()
+	unlock(t, held)
+	require.ErrorIs(t, (<-first).err, lock.ErrNotReplicated)
+	unlock(t, got(t, second))
+	s.replica().Resume()
+	mustBeFree(t, other)
+}
+
+// failsOver kills the master while a lock is held and waited for: hold and
+// order outlast it.
+func failsOver(t *testing.T, s shard) {
+	name := s.name(t)
+	here, there := s.open(t, rueidisson.WithWatchdogTimeout(outlasts)), s.open(t, rueidisson.WithWatchdogTimeout(outlasts))
+	held := take(t, here.FairLock(name))
+	var waited []<-chan result
+	for i, c := range []*rueidisson.Client{there, here, there, there} {
+		waited = append(waited, lockLater(t.Context(), c.FairLock(name)))
+		awaitQueue(t, here.FairLock(name), i+1)
+	}
+	before := awaitQueue(t, here.FairLock(name), len(waited))
+	s.awaitReplica(t)
+
+	old := s.master()
+	old.Kill()
+	s.awaitMaster(t, old.Addr())
+	require.Eventually(t, func() bool {
+		return held.Extend(t.Context(), 2*outlasts) == nil
+	}, soon, 50*time.Millisecond, "the new master knows the hold, and the client the new master")
+	require.Equal(t, before, awaitQueue(t, here.FairLock(name), len(before)), "and the queue")
+	unlock(t, held)
+	inOrder(t, waited)
+	old.Restart()
+	s.awaitReplica(t)
+	mustBeFree(t, there.FairLock(name))
+}
+
+// inOrder takes the turns of the waiters, none of which has its own before the
+// one ahead has had it.
+func inOrder(t testing.TB, waited []<-chan result) {
+	t.Helper()
+	for i, w := range waited {
+		hold := got(t, w)
+		for _, later := range waited[i+1:] {
+			require.Empty(t, later, "the order is kept")
+		}
+		unlock(t, hold)
+	}
+}
