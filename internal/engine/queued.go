@@ -294,7 +294,7 @@ func (q *queuing) leave() {
 	if !late && !q.w.queued {
 		return // it was refused, and has nothing there
 	}
-	quit := func() (struct{}, error) {
+	e.briefly(func() {
 		var err error
 		if late {
 			_, err = p.GiveBack(context.Background(), owner)
@@ -304,18 +304,26 @@ func (q *queuing) leave() {
 		if err != nil {
 			e.GiveBackLater(p, owner, lease)
 		}
-		return struct{}{}, err
-	}
-	_, _, _ = Await(e, gone, grace, quit)
+	})
 }
 
-// gone is the context of a caller that has gone: what is awaited under it gets a
-// moment.
-var gone = func() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}()
+// briefly runs what a caller leaves behind, and keeps it for a moment at most.
+// Not spawn: Close may have stopped others, but it waits for this caller, and so
+// for what the caller leaves behind.
+func (e *Engine) briefly(f func()) {
+	done := make(chan struct{})
+	e.tasks.Add(1)
+	e.crew.Go(&e.tasks, func() {
+		defer close(done)
+		f()
+	})
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
 
 // holdInLine puts what w has won under the watchdog's care. It keeps the name
 // for its family. Whether a send of w may still arrive is w's to say.
