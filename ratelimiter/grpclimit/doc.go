@@ -25,8 +25,8 @@
 // one round trip, also about several limits ([Also]). A call that is refused ends
 // with status ResourceExhausted, with google.rpc.RetryInfo, which clients'
 // retries heed, and google.rpc.QuotaFailure, which names the limits that refused.
-// One that costs more than a full bucket holds gets no RetryInfo, as no wait
-// would help. A call without a key, or with a cost below 0, ends with
+// One that costs more than a full bucket holds, or is of a rate of 0, gets no
+// RetryInfo, as no wait would help. A call without a key, or with a cost below 0, ends with
 // InvalidArgument. Limits given to [AlsoShadow] are tried out beside those.
 //
 // # When there is no decision
@@ -37,6 +37,7 @@
 // limiter made with ratelimiter.WithFallback decides by itself then; a refusal by
 // ratelimiter.Closed, which is nobody's quota, is Unavailable, too. An argument
 // that cannot be used (ratelimiter.ErrOption) is no outage: it ends the call with
-// Internal, whatever was chosen. A client that goes away before the decision
+// Internal, whatever was chosen; nor is a limiter that is not the expected one,
+// which FailOpen lets nobody through for. A client that goes away before the decision
 // takes nothing.
 package grpclimit

@@ -77,8 +77,16 @@ func (l *Limit) Stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo
 // the key but a hash.
 type Failure func(ctx context.Context, method string, err error) error
 
-// FailOpen passes the call on as if there were no limit.
-func FailOpen(context.Context, string, error) error { return nil }
+// FailOpen passes the call on as if there were no limit, if the limiter could not
+// be asked. What is wrong with the limiter itself is no outage: while another rate
+// than the expected one is stored, or the name is used by something else, calls
+// end with status Internal. A limiter whose rate nobody has set has no limit.
+func FailOpen(_ context.Context, _ string, err error) error {
+	if errors.Is(err, ratelimiter.ErrOtherRate) || errors.Is(err, ratelimiter.ErrOtherAlgorithm) {
+		return misused()
+	}
+	return nil
+}
 
 // FailClosed ends the call with status Unavailable, and RetryInfo of a second.
 func FailClosed(context.Context, string, error) error { return unavailable() }

@@ -142,6 +142,46 @@ func TestSeveralLimitsAreOneDecision(t *testing.T) {
 	assert.EqualValues(t, 99, d.Remaining, "the refused one took nothing")
 }
 
+// A plan of 0 is a refusal, which no wait ends, and no outage.
+func TestARateOfNothingRefuses(t *testing.T) {
+	t.Parallel()
+	client := open(t, redistest.Shared(t).Addr())
+	none, some := limiter(t, client, ratelimiter.PerSecond(0)), limiter(t, client, ratelimiter.PerHour(1))
+	for name, c := range map[string]healthpb.HealthClient{
+		"alone":          served(t, none, byUser, grpclimit.FailOpen),
+		"beside another": served(t, some, byUser, grpclimit.FailClosed, grpclimit.Also(none)),
+		"before it":      served(t, none, byUser, grpclimit.FailClosed, grpclimit.Also(some)),
+	} {
+		for range 2 {
+			err := check(as(t, "ann"), c)
+			require.Equal(t, codes.ResourceExhausted, status.Code(err), "%s: %v", name, err)
+			retry, _ := details(t, err)
+			assert.Zero(t, retry, name)
+		}
+	}
+	d, err := some.For("ann").Peek(t.Context())
+	require.NoError(t, err)
+	assert.True(t, d.Allowed)
+}
+
+// What is wrong with the limiter itself is no outage.
+func TestNoMistakeFailsOpen(t *testing.T) {
+	t.Parallel()
+	client := open(t, redistest.Shared(t).Addr())
+	hour := limiter(t, client, ratelimiter.PerHour(5))
+	raw := redistest.Shared(t).Client(t)
+	taken := redistest.Name(t)
+	require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(taken).Value("another program's").Build()).Error())
+	for name, l := range map[string]*ratelimiter.Limiter{
+		"another rate":   client.RateLimiter(hour.Name(), ratelimiter.WithExpectedRate(ratelimiter.PerHour(6))),
+		"another object": client.RateLimiter(taken),
+		"an option":      client.RateLimiter(hour.Name(), ratelimiter.WithMaxDebt(-1)),
+	} {
+		err := check(as(t, "ann"), served(t, l, byUser, grpclimit.FailOpen))
+		require.Equal(t, codes.Internal, status.Code(err), "%s: %v", name, err)
+	}
+}
+
 func TestOneLimitInShadow(t *testing.T) {
 	t.Parallel()
 	client := open(t, redistest.Shared(t).Addr())

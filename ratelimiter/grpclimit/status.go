@@ -13,11 +13,15 @@ import (
 )
 
 // refused is the status of a refusal: of those limits that did not grant, and
-// know when they would. One that stands beside a paused one was not asked.
+// know when they would. One that stands beside a paused one was not asked; where
+// one has a rate of 0, no time ends the refusal.
 func (l *Limit) refused(decisions []ratelimiter.Decision) error {
 	var names []string
 	wait, closed := time.Duration(0), true
 	for i, d := range decisions {
+		if banned(d) {
+			return exceeded(nil, 0)
+		}
 		if d.Allowed || d.RetryAfter == 0 {
 			continue
 		}
@@ -29,6 +33,9 @@ func (l *Limit) refused(decisions []ratelimiter.Decision) error {
 	}
 	return exceeded(names, wait)
 }
+
+// banned reports whether the rate that decided grants nothing, ever.
+func banned(d ratelimiter.Decision) bool { return !d.Allowed && d.Rate.N == 0 && d.Rate.Per > 0 }
 
 // exceeded is ResourceExhausted, with how long to wait if that would help.
 func exceeded(names []string, wait time.Duration) error {
