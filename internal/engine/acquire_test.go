@@ -265,9 +265,10 @@ func TestTheBoundsOfAChain(t *testing.T) {
 				s := newFake(t, of.change)
 				const holds = 30
 				waiting := []<-chan outcome{s.acquire(t.Context(), Ask{})}
+				synctest.Wait()
 				for range holds - 1 {
-					synctest.Wait()
 					waiting = append(waiting, s.acquire(t.Context(), Ask{}))
+					synctest.Wait() // also the last: one that comes later finds the chain at its end
 				}
 				for _, w := range waiting {
 					o := <-w
