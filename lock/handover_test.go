@@ -296,6 +296,16 @@ func TestASharedHoldIsNotHandedOver(t *testing.T) {
 
 // With less than half of a lease of trust left, the successor gets the hold
 // only behind the reply to a renewal.
+// warned waits until renewals have been failing for half of the lease.
+func warned(t *testing.T, hold *lock.Hold, expiring <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-expiring:
+	case <-hold.Lost():
+		t.Fatalf("lost without a warning: %v", hold.Err())
+	}
+}
+
 func TestAHoldOfLittleTrustIsRenewedBeforeItIsHandedOver(t *testing.T) {
 	t.Parallel()
 	const lease = 9 * time.Second
@@ -306,7 +316,7 @@ func TestAHoldOfLittleTrustIsRenewedBeforeItIsHandedOver(t *testing.T) {
 	waiting := queue(t.Context(), l)
 	expiring := hold.Expiring()
 	drop := c.proxy.DropReply(scriptNamed(t, "renew"), 1<<20)
-	<-expiring // renewals have been failing for half of the lease
+	warned(t, hold, expiring)
 	require.Less(t, time.Until(hold.Deadline()), lease/2)
 	drop.Cancel()
 	unlocked := make(chan error, 1)
@@ -330,7 +340,7 @@ func TestAHoldOfLittleTrustIsNotHandedOverWithoutARenewal(t *testing.T) {
 	waiting := queue(t.Context(), l)
 	expiring := hold.Expiring()
 	drop := c.proxy.DropReply(scriptNamed(t, "renew"), 1<<20)
-	<-expiring
+	warned(t, hold, expiring)
 	_ = hold.Unlock(t.Context()) // it may have been lost meanwhile
 	r := await(t, waiting)
 	drop.Cancel()

@@ -127,6 +127,7 @@ func (l *Lease) Check(now Instant, cause error) (error, bool) {
 		defer l.mu.Unlock()
 		return l.cause, l.ended
 	}
+	l.warn(now) // the watchdog has not come to it
 	l.mu.Unlock()
 	l.Lose(cause)
 	return l.Ended()
@@ -284,9 +285,9 @@ func (l *Lease) wake(now Instant) time.Duration {
 
 func (l *Lease) warning() time.Duration { return l.renewed + l.length/2 }
 
-// warn fires the early warning once its time has come.
-func (l *Lease) warn(now time.Duration) {
-	if !l.renews() || l.warned || now < l.warning() {
+// warn fires the early warning once its time has come, or all time is over.
+func (l *Lease) warn(now Instant) {
+	if !l.renews() || l.warned || now.Mono < l.warning() && !l.until.Reached(now) {
 		return
 	}
 	l.warned = true

@@ -296,6 +296,26 @@ func TestExpiringWarnsAtHalfALeaseWithoutAnAnswer(t *testing.T) {
 	})
 }
 
+// Whoever waits for the warning is not left waiting by a loss that came first.
+func TestExpiringWarnsAlsoIfThePauseWasLongerThanTheLease(t *testing.T) {
+	for title, pause := range map[string]func(c *fakeClock){
+		"stopped":   func(c *fakeClock) { c.stop(2 * length) },
+		"suspended": func(c *fakeClock) { c.suspend(2 * length) },
+	} {
+		t.Run(title, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				h := w.keep(length, every)
+				warning := h.Expiring()
+				pause(w.clock)
+				w.till(length / 2)
+				assert.True(t, closed(warning))
+				_, ended := h.Ended()
+				assert.True(t, ended)
+			})
+		})
+	}
+}
+
 func TestExpiringOfOneThatAsksOnlyAfterTheWarning(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		h := w.keep(length, every)

@@ -262,10 +262,13 @@ func (w *Watchdog) collect(now Instant) (lost []*Lease, batches map[time.Duratio
 func (w *Watchdog) lookAt(l *Lease, now Instant, batches *map[time.Duration][]Attempt) (ranOut bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended || l.until.Reached(now) {
+	if l.ended {
 		return true
 	}
-	l.warn(now.Mono)
+	l.warn(now) // also if it has run out: a process may have been paused over both
+	if l.until.Reached(now) {
+		return true
+	}
 	if l.due > now.Mono {
 		return false
 	}
