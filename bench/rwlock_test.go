@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -26,8 +27,8 @@ var rwRows = []row{
 	{"reads of one key, 64 goroutines", "reads/s", goal{atLeast: 15}, against("read", "read scripts", sharedBy(64))},
 	{"reads of one key, 4 processes x 16", "reads/s", goal{atLeast: 3}, readsOfProcesses},
 	{"server's time of a read unlock, 1,000 readers by 10", "us", goal{atMost: 1.5}, readUnlocks},
-	{"1 preferring writer among 64 readers of 1 ms in 4 clients, median wait", "ms", goal{atMost: 10}, writerAmongReaders},
-	{"64 readers and 8 preferring writers of 1 ms in 4 clients, longest read wait", "ms", goal{atMost: 100}, readersAmongWriters},
+	{"1 preferring writer among 64 readers of 1 ms in 4 processes, median wait", "ms", goal{atMost: 10}, writerAmongReaders},
+	{"64 readers and 8 preferring writers of 1 ms in 4 processes, longest read wait", "ms", goal{atMost: 100}, readersAmongWriters},
 }
 
 // rwOurs is one side of our lock.
@@ -87,7 +88,7 @@ func (f rwFloor) locker(name string) locker {
 	take, taken := []string{name, gone, claims, mark, waiting, turn}, []string{lease, owner, client, "1"}
 	give, given := []string{name, mark}, []string{owner, channel, "publish"}
 	if f.write {
-		take, taken = []string{name, gone, claims, turn}, []string{lease, owner + ":write", client, "0"}
+		take, taken = []string{name, gone, claims, turn, waiting}, []string{lease, owner + ":write", client, "0", "0"}
 		give, given = []string{name, waiting, turn}, []string{owner + ":write", channel, "publish", "20"}
 	}
 	return func(ctx context.Context) (unlock, error) {
@@ -181,7 +182,7 @@ func evalTime(t *testing.T, s *redistest.Server) (float64, error) {
 	return strconv.ParseFloat(number, 64)
 }
 
-// waits are those of one kind, in order.
+// waits are those of one kind.
 type waits struct {
 	mu  sync.Mutex
 	all []time.Duration
@@ -193,80 +194,132 @@ func (w *waits) add(d time.Duration) {
 	w.all = append(w.all, d)
 }
 
-// at is a quantile.
-func (w *waits) at(q float64) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.all) == 0 {
-		return time.Hour
-	}
-	slices.Sort(w.all)
-	return w.all[min(len(w.all)-1, int(q*float64(len(w.all))))]
+// waited are waits as a process tells of them, in milliseconds.
+type waited struct {
+	N                    int
+	Median, P99, Longest float64
 }
 
-func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// crowdOf has readers, and preferring writers that begin every pause, take turns
-// through four clients.
-func crowdOf(t *testing.T, s *redistest.Server, readers, writers int, pause time.Duration) func(d time.Duration) (reads, writes *waits, err error) {
-	var locks []*rwlock.Lock
-	for range 4 {
-		c, err := rueidisson.New(connection(s.Addr()))
-		if err != nil {
-			t.Fatal(err)
+func (w *waits) waited() waited {
+	slices.Sort(w.all)
+	at := func(q float64) float64 {
+		if len(w.all) == 0 {
+			return 0
 		}
-		t.Cleanup(func() { ours{c}.close() })
-		locks = append(locks, c.RWLock("crowd", rwlock.WithWriterPreference()))
+		return float64(w.all[min(len(w.all)-1, int(q*float64(len(w.all))))]) / float64(time.Millisecond)
 	}
-	return func(d time.Duration) (*waits, *waits, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), d)
-		defer cancel()
-		reads, writes := new(waits), new(waits)
-		var all sync.WaitGroup
-		run := func(side lock.Locker, w *waits, pause time.Duration) {
-			for ctx.Err() == nil {
-				began := time.Now()
-				hold, err := side.Lock(ctx)
-				if err != nil {
-					return
-				}
-				w.add(time.Since(began))
-				time.Sleep(time.Millisecond)
-				_ = hold.Unlock(ctx)
-				time.Sleep(pause)
+	return waited{len(w.all), at(0.5), at(0.99), at(1)}
+}
+
+// among is the waits of several processes as one: of the medians that of the
+// process that had most.
+func among(all []waited) (sum waited) {
+	most := 0
+	for _, w := range all {
+		sum.N += w.N
+		sum.P99, sum.Longest = max(sum.P99, w.P99), max(sum.Longest, w.Longest)
+		if w.N > most {
+			most, sum.Median = w.N, w.Median
+		}
+	}
+	return sum
+}
+
+// turnTaker is a process whose readers, and preferring writers, take turns on one
+// lock, all for a millisecond; a writer rests for a pause behind its turn. It does so for
+// each duration that it hears.
+func turnTaker(p *redistest.Parent) {
+	c, err := rueidisson.New(connection(env("BENCH_ADDR")))
+	if err != nil {
+		p.Say("%v", err)
+		return
+	}
+	l := c.RWLock(env("BENCH_KEY"), rwlock.WithWriterPreference())
+	pause, _ := time.ParseDuration(env("BENCH_PAUSE"))
+	p.Say("ready")
+	for line, ok := p.Hear(); ok; line, ok = p.Hear() {
+		d, _ := time.ParseDuration(line)
+		reads, writes := takeTurns(l, d, pause)
+		text, _ := json.Marshal([]waited{reads.waited(), writes.waited()})
+		p.Say("waits %s", text)
+	}
+}
+
+func takeTurns(l *rwlock.Lock, d, pause time.Duration) (reads, writes *waits) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	reads, writes = new(waits), new(waits)
+	var all sync.WaitGroup
+	run := func(side lock.Locker, w *waits, pause time.Duration) {
+		for ctx.Err() == nil {
+			began := time.Now()
+			hold, err := side.Lock(ctx)
+			if err != nil {
+				return
 			}
+			w.add(time.Since(began))
+			time.Sleep(time.Millisecond)
+			_ = hold.Unlock(ctx)
+			time.Sleep(pause)
 		}
-		for g := range readers {
-			all.Go(func() { run(locks[g%4].Read(), reads, 0) })
+	}
+	for range number("BENCH_READERS") {
+		all.Go(func() { run(l.Read(), reads, 0) })
+	}
+	for range number("BENCH_WRITERS") {
+		all.Go(func() { run(l.Write(), writes, pause) })
+	}
+	all.Wait()
+	return reads, writes
+}
+
+// crowdOf is four processes of 16 readers each, and of writers as many as it says.
+func crowdOf(t *testing.T, s *redistest.Server, writers [4]int, pause time.Duration) func(d time.Duration) (reads, writes waited, err error) {
+	var all []*redistest.Child
+	for _, n := range writers {
+		all = append(all, redistest.StartChild(t, "turns", "BENCH_ADDR="+s.Addr(), "BENCH_KEY=crowd",
+			"BENCH_READERS=16", "BENCH_WRITERS="+strconv.Itoa(n), "BENCH_PAUSE="+pause.String()))
+	}
+	for _, c := range all {
+		c.Await("ready")
+	}
+	return func(d time.Duration) (reads, writes waited, err error) {
+		for _, c := range all {
+			c.Send("%v", d)
 		}
-		for g := range writers {
-			all.Go(func() { run(locks[g%4].Write(), writes, pause) })
+		var r, w []waited
+		for _, c := range all {
+			var of [2]waited
+			text := strings.TrimPrefix(c.Await("waits"), "waits ")
+			if err := json.Unmarshal([]byte(text), &of); err != nil {
+				return reads, writes, fmt.Errorf("%w: %q", err, text)
+			}
+			r, w = append(r, of[0]), append(w, of[1])
 		}
-		all.Wait()
-		return reads, writes, nil
+		return among(r), among(w), nil
 	}
 }
 
 func writerAmongReaders(t *testing.T, s *redistest.Server) sides {
-	crowd, note := crowdOf(t, s, 64, 1, 20*time.Millisecond), ""
+	crowd, note := crowdOf(t, s, [4]int{1}, 20*time.Millisecond), ""
 	return sides{
 		ours: once(func(d time.Duration) (float64, error) {
 			reads, writes, err := crowd(longer(d))
-			note = fmt.Sprintf("its longest wait %.1f ms, %d writes; %d reads", millis(writes.at(1)), len(writes.all), len(reads.all))
-			return millis(writes.at(0.5)), err
+			note = fmt.Sprintf("its longest wait %.1f ms (bound 100), %d writes; %d reads", writes.Longest, writes.N, reads.N)
+			return writes.Median, err
 		}),
 		note: func() string { return note },
 	}
 }
 
 func readersAmongWriters(t *testing.T, s *redistest.Server) sides {
-	crowd, note := crowdOf(t, s, 64, 8, 0), ""
+	crowd, note := crowdOf(t, s, [4]int{2, 2, 2, 2}, 0), ""
 	return sides{
 		ours: once(func(d time.Duration) (float64, error) {
 			reads, writes, err := crowd(longer(d))
 			note = fmt.Sprintf("p99 %.1f ms of %d reads; %d writes, median %.1f ms, longest %.1f ms (bound 1000)",
-				millis(reads.at(0.99)), len(reads.all), len(writes.all), millis(writes.at(0.5)), millis(writes.at(1)))
-			return millis(reads.at(1)), err
+				reads.P99, reads.N, writes.N, writes.Median, writes.Longest)
+			return reads.Longest, err
 		}),
 		note: func() string { return note },
 	}

@@ -56,8 +56,12 @@
 // Between processes readers go past writers that wait, and under a steady load of
 // readers a writer may starve, as with Redisson. [WithWriterPreference] on the
 // handle that writes makes every reader of this library stand back, however its
-// handle was made; those who waited during a write go first after it. Redisson's
-// readers are not held back by anything that Redis keeps.
+// handle was made. For a second after that was said to a process, newcomers share
+// its readers' acquisitions for a millisecond only.
+//
+// Those who waited during a write go first after it, for 20 ms, also past writers
+// of their own process that came before them. Redisson's readers are not held
+// back by anything that Redis keeps.
 //
 // # What it does not guarantee
 //

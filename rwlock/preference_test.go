@@ -89,6 +89,45 @@ func TestAWriterThatLeavesOrDiesHoldsNobodyBack(t *testing.T) {
 	}
 }
 
+// A reader that is behind a writer of its own process does not wait for as long as that.
+func TestReadersBehindAWaitingWriterGoFirstAfterAWrite(t *testing.T) {
+	t.Parallel()
+	server, name := redistest.Shared(t), redistest.Name(t)
+	here, raw := open(t, server.Addr()).RWLock(name), server.Client(t)
+	there := open(t, server.Addr()).RWLock(name)
+	take(t, there.Write())
+	begin := func(side *rwlock.Side) chan *lock.Hold {
+		got := make(chan *lock.Hold, 1)
+		go func() { // ends with the hold
+			hold, err := side.Lock(context.Background())
+			assert.NoError(t, err)
+			got <- hold
+		}()
+		return got
+	}
+	writer := begin(here.Write())
+	require.Eventually(t, func() bool {
+		n, err := here.Waiting(t.Context())
+		return err == nil && n == 1
+	}, 20*time.Second, time.Millisecond)
+	reader := begin(here.Read())
+	var waiting []string
+	require.Eventually(t, func() bool {
+		var err error
+		waiting, err = raw.Do(context.Background(), raw.B().Zrange().Key("rueidisson_rw_readers:{"+name+"}").Min("0").Max("-1").Build()).AsStrSlice()
+		return err == nil && len(waiting) == 1
+	}, 20*time.Second, time.Millisecond, "the writer says so for the reader")
+	// A turn that does not end by itself: a release gives 20 ms, which this machine may miss.
+	require.NoError(t, raw.Do(t.Context(), raw.B().Zadd().Key("rueidisson_rw_turn:{"+name+"}").ScoreMember().ScoreMember(0, waiting[0]).Build()).Error())
+	_, err := there.Write().ForceUnlock(t.Context())
+	require.NoError(t, err)
+	read := <-reader
+	require.Empty(t, writer)
+	unlock(t, read)
+	unlock(t, <-writer)
+	unlock(t, take(t, here.Write()))
+}
+
 // Preferring writers and readers of several processes take turns: neither
 // starves, and no writer has the lock beside anybody.
 func TestReadersAndPreferringWritersTakeTurns(t *testing.T) {

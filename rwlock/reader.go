@@ -38,13 +38,9 @@ func (r reader) Renewal() *engine.Renewal { return readRenewal }
 func (r reader) Label() string { return readKind }
 
 func (r reader) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
-	waits := "0"
-	if a.Queue {
-		waits = "1"
-	}
 	return r.acquire(ctx, r, a.Owner, readAcquireScript,
 		[]string{r.name, r.gone, r.claims, r.mark(a.Owner), r.waiting, r.turn},
-		[]string{r.e.Millis(a.Lease), a.Owner, r.client(), waits})
+		[]string{r.e.Millis(a.Lease), a.Owner, r.client(), digit(a.Queue)})
 }
 
 func (r reader) Release(ctx context.Context, owner string) (engine.Released, error) {

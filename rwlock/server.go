@@ -82,6 +82,10 @@ func tried(answer engine.Answer) (engine.Tried, error) {
 	if t.Free {
 		return t, nil
 	}
+	if rest, err := answer.AsIntSlice(); err == nil && len(rest) == 1 {
+		t.Left, t.Hint = time.Duration(rest[0])*time.Millisecond, 1
+		return t, nil
+	}
 	left, err := answer.AsInt64()
 	if left == writerWaits {
 		t.Free, t.Hint = true, 1

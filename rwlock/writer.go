@@ -33,6 +33,13 @@ const (
 
 var turnMillis = strconv.FormatInt(engine.Millis(turnFor), 10)
 
+func digit(yes bool) string {
+	if yes {
+		return "1"
+	}
+	return "0"
+}
+
 func writeOwner(owner string) string { return owner + ":write" }
 
 // writeRenewal is that of every lock, with the owner as it stands there.
@@ -61,8 +68,8 @@ func (w writer) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error)
 		claim, look = strconv.FormatInt(engine.Millis(claimFor), 10), claimEvery
 	}
 	t, err := w.acquire(ctx, w, a.Owner, writeAcquireScript,
-		[]string{w.name, w.gone, w.claims, w.turn},
-		[]string{w.e.Millis(a.Lease), writeOwner(a.Owner), w.client(), claim})
+		[]string{w.name, w.gone, w.claims, w.turn, w.waiting},
+		[]string{w.e.Millis(a.Lease), writeOwner(a.Owner), w.client(), claim, digit(a.Sharers)})
 	t.Left = sooner(t.Left, look)
 	return t, err
 }

@@ -63,6 +63,7 @@ type contender struct {
 	turn  bool // this goroutine has the turn in the local queue, and must give it on
 	busy  bool // the lock was seen to be held: a wait that ends is an answer, not a fault
 	asked bool // the server was asked for it
+	gives bool // those of this process who want to share it go first, see giveWay
 	slow  int  // how many times it was won, and lost before the answer came
 
 	thorough time.Duration // when the server was last asked for what takes more, see Try
@@ -133,12 +134,8 @@ func (c *contender) observeWaited(ctx context.Context, err error) {
 
 // queued waits for this goroutine's turn in the local order.
 func (c *contender) queued(ctx context.Context, seat Seat) (*Held, error) {
-	w, _ := c.e.waiters.Get().(*handover.Waiter[*Held])
-	if w == nil {
-		w = handover.NewWaiter[*Held](false)
-	}
+	w := c.waiter()
 	defer c.e.waiters.Put(w) // its channel is empty on every path
-	w.Takes, w.Shared, w.Once, w.Kind = c.ask.Lease == 0, c.ask.Shared, c.atOnce(), c.key.Kind
 	ok := true
 	switch {
 	case !w.Once:
@@ -157,23 +154,42 @@ func (c *contender) queued(ctx context.Context, seat Seat) (*Held, error) {
 	return c.waitsBehind(ctx, w, seat)
 }
 
-// waitsBehind waits for the turn of w.
+// waiter is a place in the local order for what this goroutine wants.
+func (c *contender) waiter() *handover.Waiter[*Held] {
+	w, _ := c.e.waiters.Get().(*handover.Waiter[*Held])
+	if w == nil {
+		w = handover.NewWaiter[*Held](false)
+	}
+	w.Takes, w.Shared, w.Once, w.Kind = c.ask.Lease == 0, c.ask.Shared, c.atOnce(), c.key.Kind
+	return w
+}
+
+// waitsBehind waits for the turn of w, and takes it.
 func (c *contender) waitsBehind(ctx context.Context, w *handover.Waiter[*Held], seat Seat) (*Held, error) {
 	if !w.Once {
 		c.busy = true
 		c.observeWait(ctx)
 	}
+	c.stock()
+	turn, err := c.behind(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return c.take(ctx, turn, seat)
+}
+
+// behind waits for the turn of w.
+func (c *contender) behind(ctx context.Context, w *handover.Waiter[*Held]) (turn handover.Turn[*Held], err error) {
 	if w.Watch {
 		c.e.watch(c.local, w)
 	}
-	c.stock()
 	select {
-	case turn := <-w.Turn():
+	case turn = <-w.Turn():
 		if turn.Refused {
-			return nil, ErrNotAcquired
+			return turn, ErrNotAcquired
 		}
 		c.turn = true
-		return c.take(ctx, turn, seat)
+		return turn, nil
 	case <-ctx.Done():
 	case <-c.e.closing:
 	}
@@ -181,7 +197,7 @@ func (c *contender) waitsBehind(ctx context.Context, w *handover.Waiter[*Held], 
 		c.turn = true
 		c.giveOn(turn)
 	}
-	return nil, c.whyNot(ctx)
+	return handover.Turn[*Held]{}, c.whyNot(ctx)
 }
 
 // take accepts a turn: a hold, or the role of head.
@@ -269,6 +285,15 @@ func tooSlowError(err error) error {
 // asHead contends with other processes.
 func (c *contender) asHead(ctx context.Context, seat Seat) (*Held, error) {
 	held, err := c.compete(ctx)
+	for err == nil && c.gives {
+		var turn handover.Turn[*Held]
+		if turn, err = c.giveWay(ctx); turn.Handed {
+			return c.take(ctx, turn, seat)
+		}
+		if err == nil {
+			held, err = c.compete(ctx)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

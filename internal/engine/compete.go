@@ -26,7 +26,7 @@ func (c *contender) compete(ctx context.Context) (*Held, error) {
 		return nil, err
 	case c.atOnce() && err == nil:
 		return nil, ErrNotAcquired
-	case c.atOnce():
+	case c.atOnce(), c.gives:
 		return nil, err
 	}
 	return c.wait(ctx, left, err)
@@ -40,7 +40,7 @@ func (c *contender) wait(ctx context.Context, left time.Duration, err error) (he
 		Key: c.key, Channels: c.channels(),
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
 			held, left, err = waiting.try(ctx)
-			return left, held != nil, err
+			return left, held != nil || waiting.gives, err
 		},
 	}}
 	err = w.after(ctx, left, err)
@@ -70,8 +70,9 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 	c.local.ear.Load().hush() // what was heard while it stood back
 	owner := c.e.IDs.Private()
 	lease := c.leased()
-	tried, err, answered := c.await(ctx, Try{Owner: owner, Lease: lease, Again: c.asked, Queue: !c.atOnce(), Thorough: c.thoroughly(), Block: c.block()})
+	tried, err, answered := c.await(ctx, Try{Owner: owner, Lease: lease, Again: c.asked, Queue: !c.atOnce(), Thorough: c.thoroughly(), Block: c.block(), Sharers: c.sharers()})
 	c.asked = true
+	c.hinted(tried)
 	switch {
 	case !answered:
 		c.e.GiveBackLater(c.p, owner, lease)

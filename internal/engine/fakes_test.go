@@ -28,6 +28,8 @@ type fakeServer struct {
 	until      time.Time       // the lease of the holder; zero: it has none
 	reading    map[string]bool // they hold it together then, and the holder is "readers"
 	hint       int64           // what readers are told
+	claimed    bool            // somebody waits to have it alone, who goes before readers
+	turn       bool            // it is the readers' turn
 	gone       map[string]bool
 	down       error         // what scripts answer
 	deaf       error         // what subscribing answers
@@ -110,6 +112,8 @@ func (s *fakeServer) Acquire(_ context.Context, a Try) (tried Tried, err error) 
 		switch {
 		case s.gone[who]:
 			tried.Left = -2
+		case s.turn && a.Sharers:
+			tried.Left, tried.Hint = time.Second, 1
 		case s.holder == "" || s.holder == who:
 			s.holder, s.until, tried.Free = who, time.Now().Add(lease), true
 			if s.fence > 0 {
@@ -172,6 +176,8 @@ func (r fakeReader) Acquire(_ context.Context, a Try) (tried Tried, err error) {
 		switch {
 		case r.gone[a.Owner]:
 			tried.Left = -2
+		case r.claimed:
+			tried.Left, tried.Hint = -1, r.hint
 		case r.holder == "" || len(r.reading) > 0:
 			r.read(a.Owner)
 			tried.Free, tried.Hint = true, r.hint

@@ -82,8 +82,8 @@ func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, t term
 	if late {
 		h.seldom.late = owner
 	}
-	if shared && tried.Hint > 0 {
-		h.seldom.brief = true
+	if shared {
+		h.seldom.brief = tried.Hint > 0 || l.isBrief(tried.Started)
 	}
 	h.care(tried.Started, t.lease, t.every, t.end, h)
 	return h

@@ -21,6 +21,7 @@ type local struct {
 	family   atomic.Uint32 // see claim; 0: nobody is there
 	queue    handover.Queue[*Held]
 	courtesy handover.Courtesy
+	brief    atomic.Int64        // until when shared holds are brief, see briefFor
 	ear      atomic.Pointer[ear] // of whoever has the turn, and open while somebody waits; made by the first who listens
 }
 
@@ -46,6 +47,7 @@ func (l *local) reuse() bool {
 		return false
 	}
 	l.courtesy = handover.Courtesy{}
+	l.brief.Store(0)
 	return true
 }
 

@@ -55,7 +55,11 @@ type Try struct {
 	Lease time.Duration
 	Again bool // whoever asks has asked before, in the same wait
 	Queue bool // it waits if it is refused
-	Block int  // how many fencing tokens it wants beside its own, for those it may hand the lock to
+	// Sharers is set if others of this process wait behind it, for a hold that they
+	// share. One who does not want to share it lets them go first if Tried.Hint says
+	// that it is their turn.
+	Sharers bool
+	Block   int // how many fencing tokens it wants beside its own, for those it may hand the lock to
 	// Thorough is set about once a second of a wait: time for what the server
 	// need not do at each try.
 	Thorough bool
@@ -68,7 +72,7 @@ type Tried struct {
 	Left     time.Duration    // else: the present holder's lease, negative if it has none
 	Fence    int64            // the fencing token of the acquisition; 0: the kind has none
 	Block    int              // how many behind that one are reserved for it
-	Hint     int64            // the kind's own word about what it saw
+	Hint     int64            // the kind's own word about what it saw; to who shares, that somebody waits to have it alone
 	Started  watchdog.Instant // before the send that was answered
 	Replayed bool             // an earlier send, whose reply was lost, may still arrive
 	Latch    string           // of a join: the key that remembers it

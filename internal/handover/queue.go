@@ -146,8 +146,14 @@ func (q *Queue[T]) EnterOnce(w *Waiter[T]) (head, ok bool) {
 }
 
 func (q *Queue[T]) link(w *Waiter[T]) {
-	w.prev, w.queued = q.back, true
 	w.Watch, q.watched = !q.watched, true
+	q.add(w)
+	q.advance()
+}
+
+// add puts w at the back.
+func (q *Queue[T]) add(w *Waiter[T]) {
+	w.prev, w.queued = q.back, true
 	if q.back == nil {
 		q.front = w
 	} else {
@@ -158,7 +164,6 @@ func (q *Queue[T]) link(w *Waiter[T]) {
 	if !w.Shared {
 		q.alone++
 	}
-	q.advance()
 }
 
 // advance lets the next one in the order ask for another shared hold beside
@@ -259,6 +264,39 @@ func (q *Queue[T]) Shares() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.front != nil && q.front.Takes && q.front.Shared
+}
+
+// Sharers reports whether anybody waits for a shared hold.
+func (q *Queue[T]) Sharers() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.waiting > q.alone
+}
+
+// Yield lets all who wait for a shared hold go before everybody else, and puts w
+// behind them, whose the turn is alone: the first of them becomes head. It does
+// nothing and returns false if there are none.
+func (q *Queue[T]) Yield(w *Waiter[T]) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waiting == q.alone {
+		return false
+	}
+	var others []*Waiter[T]
+	for x := q.front; x != nil; {
+		next := x.next
+		if !x.Shared {
+			q.unlink(x)
+			others = append(others, x)
+		}
+		x = next
+	}
+	q.link(w)
+	for _, x := range others {
+		q.add(x)
+	}
+	q.give(q.front, Turn[T]{})
+	return true
 }
 
 // HandTo gives hold to w, wherever it stands, without the turn, which whoever

@@ -209,3 +209,40 @@ func TestPartsOfATurnRaceWithLeaving(t *testing.T) {
 	assert.Zero(t, q.Waiting())
 	assert.True(t, q.TryEnter(), "idle")
 }
+
+// Those who share go before all others, in their order, and whoever let them go
+// comes next.
+func TestYieldLetsThoseGoFirstWhoShare(t *testing.T) {
+	t.Parallel()
+	q, waiters := line(t, "xrxr")
+	me := NewWaiter[hold](true)
+	require.True(t, q.Sharers())
+	require.True(t, q.Yield(me))
+	turn, ok := came(waiters[1])
+	require.True(t, ok && !turn.Handed, "it is head")
+	require.Equal(t, 4, q.Waiting())
+	require.Equal(t, 1, q.Share(7))
+	require.Equal(t, []int{3}, got(waiters))
+	_, joined := q.Join()
+	require.False(t, joined, "a newcomer overtakes nobody")
+	require.False(t, q.Lead())
+	q.Pass()
+	q.Pass()
+	for _, w := range []*Waiter[hold]{me, waiters[0], waiters[2]} {
+		_, ok := came(w)
+		require.True(t, ok)
+		q.Pass()
+	}
+	require.True(t, q.TryEnter(), "nobody has it")
+}
+
+func TestYieldToNobodyChangesNothing(t *testing.T) {
+	t.Parallel()
+	q, waiters := line(t, "xx")
+	require.False(t, q.Sharers())
+	require.False(t, q.Yield(NewWaiter[hold](true)))
+	require.Equal(t, 2, q.Waiting())
+	q.Pass()
+	_, ok := came(waiters[0])
+	require.True(t, ok)
+}

@@ -12,8 +12,9 @@
 -- ARGV[4]  1 if it waits when it is refused
 --
 -- Returns  nil      acquired
---          integer  how long it may take, ms: the rest of a writer's lease or of a claim; -1: no end is known;
---                   -2: refused by the tombstone; -3: acquired, and a writer waits
+--          integer  how long it may take, ms: the rest of a writer's lease; -1: no end is known; -2: refused by the
+--                   tombstone; -3: acquired, and a writer waits
+--          array    {the rest of a claim, ms}: refused, since a writer waits
 --          error    FAMILY and what else the name is: "lock"
 -- Replay   safe: an owner that is there keeps its count, its leases only grow; one that was given back is refused
 local name, own, lease = KEYS[1], ARGV[2], tonumber(ARGV[1])
@@ -65,7 +66,7 @@ end
 local claim = redis.call('zrange', KEYS[3], -1, -1, 'withscores')
 local rest = claim[2] and tonumber(claim[2]) - now or 0
 if rest > 0 and not redis.call('zscore', KEYS[6], ARGV[3]) then
-	return refused(rest)
+	return {refused(rest)}
 end
 take()
 redis.call('zrem', KEYS[5], ARGV[3])
