@@ -35,6 +35,7 @@ func conforms(t *testing.T, option rueidis.ClientOption) {
 	t.Cleanup(func() { assert.NoError(t, c.Close(context.Background())) })
 	for name, test := range map[string]func(t *testing.T, c *rueidisson.Client){
 		"take": conformTake, "wait": conformWait, "reserve": conformReserve, "charge": conformCharge, "block": conformBlock, "rules": conformRules, "all": conformAll,
+		"up to": conformUpTo, "a rule that goes": conformRuleTTL,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, c) })
 	}
@@ -185,4 +186,32 @@ func conformAll(t *testing.T, c *rueidisson.Client) {
 	require.Equal(t, []bool{false, true}, []bool{d.Members[0].Allowed, d.Members[1].Allowed})
 	require.Greater(t, d.RetryAfter, 29*time.Minute)
 	remains(t, many, 7)
+}
+
+func conformUpTo(t *testing.T, c *rueidisson.Client) {
+	b := withRate(t, c, ratelimiter.PerHour(10)).For("u")
+	takes(t, b, 7, 7)
+	assert.Zero(t, takes(t, b, 1_000_000, 3).Remaining)
+	assert.Greater(t, takes(t, b, 1, 0).RetryAfter, 5*time.Minute)
+	few, many := withRate(t, c, ratelimiter.PerHour(2)).For("u"), withRate(t, c, ratelimiter.PerMinute(9)).For("u")
+	takesOfAll(t, ratelimiter.All(few, many), 5, 2)
+	remains(t, many, 7)
+}
+
+func conformRuleTTL(t *testing.T, c *rueidisson.Client) {
+	l, ttl := c.RateLimiter(redistest.Name(t)), ratelimiter.WithRuleTTL(time.Hour)
+	_, created, err := l.TrySetRate(t.Context(), ratelimiter.PerMinute(5), ttl)
+	require.NoError(t, err)
+	require.True(t, created)
+	require.True(t, decided(t, l.For("u"), 2).Allowed)
+	require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerMinute(5), ratelimiter.WithRuleTTL(2*time.Hour)))
+	remains(t, l.For("u"), 3)
+	require.NoError(t, l.Pause(t.Context()))
+	require.NoError(t, l.SetRate(t.Context(), ratelimiter.PerMinute(4)))
+	require.True(t, decided(t, l.For("u"), 1).Paused)
+	require.NoError(t, l.Resume(t.Context()))
+	stays, err := l.RuleTTL(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2*time.Hour, stays)
+	remains(t, l.For("u"), 2)
 }
