@@ -61,7 +61,9 @@
 //
 // Those who waited during a write go first after it, for 20 ms, also past writers
 // of their own process that came before them. Redisson's readers are not held
-// back by anything that Redis keeps.
+// back by anything that Redis keeps: beside two of its threads that read in a
+// loop, on two cores, such a writer waited 9 ms at the median, beside four 0.3 s
+// and once 2 s, and beside sixteen it did not get in within 4 s.
 //
 // # What it does not guarantee
 //
