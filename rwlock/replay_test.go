@@ -58,8 +58,13 @@ func (b *bench) leave(owner string) string {
 func (b *bench) write(owner string) string { return b.writeOf("c", owner, "0") }
 
 func (b *bench) writeOf(client, owner, claim string) string {
-	return b.run("write_acquire", []string{b.name, b.gone(), b.claims(), b.turn()},
-		strconv.Itoa(leaseMs), owner+":write", client, claim)
+	return b.writeFor(client, owner, claim, "0")
+}
+
+// writeFor is that of a client whose readers wait behind the writer, or do not.
+func (b *bench) writeFor(client, owner, claim, readers string) string {
+	return b.run("write_acquire", []string{b.name, b.gone(), b.claims(), b.turn(), b.waiting()},
+		strconv.Itoa(leaseMs), owner+":write", client, claim, readers)
 }
 
 func (b *bench) done(owner string) string {
@@ -391,6 +396,32 @@ func TestReadersThatWaitedGoFirst(t *testing.T) {
 	require.Equal(t, "0", b.leave("a"))
 	require.Equal(t, "nil", b.writeOf("d", "w", "10000"))
 	require.Equal(t, "0", b.cmd("EXISTS", b.claims()), "with the lock the claim is gone")
+}
+
+// A writer speaks for the readers of its process that are behind it, and lets
+// them go first if the turn is theirs. If they have gone, the turn is over.
+func TestAWriterSpeaksForReadersBehindIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.write("v")
+	require.NotEqual(t, "nil", b.writeFor("d", "w", "0", "1"))
+	require.Equal(t, "d", b.cmd("ZRANGE", b.waiting(), "0", "-1"))
+	require.Equal(t, "0", b.done("v"))
+	b.cmd("PEXPIRE", b.turn(), "10000") // a machine may stand still
+	for range 2 {
+		require.NotEqual(t, "nil", b.writeFor("d", "w", "0", "1"), "its readers have their turn")
+	}
+	require.Equal(t, "0", b.cmd("EXISTS", b.name))
+	require.Equal(t, "0", b.cmd("EXISTS", b.waiting()), "they are told so, and need not say it again")
+	require.NotEqual(t, "nil", b.writeFor("e", "x", "0", "1"), "another's writer waits, and speaks for its own")
+	require.Equal(t, "e", b.cmd("ZRANGE", b.waiting(), "0", "-1"))
+	require.Equal(t, "nil", b.readOf("d", "a", "1", leaseMs))
+	require.Equal(t, "0", b.cmd("EXISTS", b.turn()))
+	b.leave("a")
+
+	b.cmd("ZADD", b.turn(), "0", "d")
+	require.Equal(t, "nil", b.writeFor("d", "w", "0", "0"), "they have gone")
+	require.Equal(t, "0", b.cmd("EXISTS", b.turn()))
 }
 
 func TestEveryKeyThatScriptsLeaveBehindEndsWithinAMinute(t *testing.T) {

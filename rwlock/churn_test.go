@@ -1,0 +1,95 @@
+package rwlock_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rwlock"
+)
+
+// Waits end at any moment, also while those of the process go first or a
+// generation ends: nobody is in beside a writer, nobody is forgotten, and nothing
+// is left.
+func TestWaitsThatEndAtAnyMomentLeaveNothing(t *testing.T) {
+	t.Parallel()
+	addr, name := redistest.Shared(t).Addr(), redistest.Name(t)
+	span := redistest.Span(t, 3*time.Second, time.Minute)
+	var inside, writing atomic.Int64
+	var reads, writes, left atomic.Int64
+	var all sync.WaitGroup
+	var locks []*rwlock.Lock
+	for p := range 3 {
+		var opts []rwlock.Option
+		if p > 0 {
+			opts = append(opts, rwlock.WithWriterPreference())
+		}
+		locks = append(locks, open(t, addr, rueidisson.WithHandover(8, 2*time.Millisecond)).RWLock(name, opts...))
+	}
+	end := time.Now().Add(span)
+	turn := func(l *rwlock.Lock) {
+		ctx, cancel := context.WithTimeout(context.Background(), rand.N(12*time.Millisecond))
+		defer cancel()
+		if rand.N(4) > 0 {
+			hold, err := l.Read().Lock(ctx)
+			if err != nil {
+				left.Add(1)
+				return
+			}
+			reads.Add(1)
+			inside.Add(1)
+			assert.Zero(t, writing.Load())
+			time.Sleep(rand.N(time.Millisecond))
+			assert.Zero(t, writing.Load())
+			inside.Add(-1)
+			assert.NoError(t, hold.Unlock(context.Background()))
+			return
+		}
+		hold, err := l.Write().Lock(ctx)
+		if err != nil {
+			left.Add(1)
+			return
+		}
+		writes.Add(1)
+		assert.EqualValues(t, 1, writing.Add(1))
+		assert.Zero(t, inside.Load())
+		time.Sleep(rand.N(time.Millisecond))
+		var read *lock.Hold
+		if rand.N(3) == 0 {
+			read, err = l.Read().Lock(hold.Context(context.Background()))
+			assert.NoError(t, err)
+		}
+		assert.Zero(t, inside.Load())
+		writing.Add(-1)
+		assert.NoError(t, hold.Unlock(context.Background()))
+		if read != nil {
+			assert.Zero(t, writing.Load(), "a writer is in beside the downgraded hold")
+			assert.NoError(t, read.Unlock(context.Background()))
+		}
+	}
+	for _, l := range locks {
+		for range 12 {
+			all.Go(func() {
+				for time.Now().Before(end) {
+					turn(l)
+				}
+			})
+		}
+	}
+	all.Wait()
+	t.Logf("%d reads, %d writes, %d left", reads.Load(), writes.Load(), left.Load())
+	for _, n := range []*atomic.Int64{&reads, &writes, &left} {
+		require.Positive(t, n.Load())
+	}
+	unlock(t, take(t, locks[0].Write()))
+	unlock(t, take(t, locks[1].Read()))
+}

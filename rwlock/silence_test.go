@@ -1,0 +1,172 @@
+package rwlock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rwlock"
+)
+
+// A force unlock is sent once: a second one would take the lock from the next
+// holder.
+func TestALostReplyToAForceUnlockIsUnknown(t *testing.T) {
+	for name, of := range sides {
+		t.Run(name, func(t *testing.T) {
+			bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
+				_, err := of.side(f.lock).ForceUnlock(t.Context()) // nobody holds it; the server has the script from now on
+				require.NoError(t, err)
+				sent := f.proxy.Count(f.script("force"))
+				hold := take(t, of.side(f.other))
+				drop := f.proxy.DropReply(f.script("force"), 1, how...)
+				_, err = of.side(f.lock).ForceUnlock(t.Context())
+				require.ErrorIs(t, err, lock.ErrUnknown)
+				drop.Await(t)
+				f.free()
+				next := take(t, of.side(f.other))
+				require.Equal(t, sent+1, f.proxy.Count(f.script("force")))
+				require.NoError(t, next.Err())
+				unlock(t, next)
+				require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
+			})
+		})
+	}
+}
+
+func TestALostReplyToALookIsAskedForAgain(t *testing.T) {
+	bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
+		hold := take(t, f.other.Read())
+		inspect := f.proxy.DropReply(f.script("inspect"), 1, how...)
+		leases := f.proxy.DropReply(redistest.MatchScript(body(t, "leases")), 1, how...)
+		readers, err := f.lock.Readers(t.Context())
+		require.NoError(t, err)
+		require.Len(t, readers, 1)
+		require.Positive(t, readers[0].Remaining)
+		inspect.Await(t)
+		leases.Await(t)
+		unlock(t, hold)
+	})
+}
+
+// waits begins a Lock, and returns what ends with its hold.
+func waits(ctx context.Context, t *testing.T, side *rwlock.Side) chan *lock.Hold {
+	got := make(chan *lock.Hold, 1)
+	go func() { // ends with the hold or ctx
+		hold, err := side.Lock(ctx)
+		if ctx.Err() == nil {
+			assert.NoError(t, err)
+		}
+		got <- hold
+	}()
+	return got
+}
+
+func TestALostReplyToADroppingOfDeadReadersDropsThem(t *testing.T) {
+	bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
+		dead := take(t, f.other.Read())
+		readers, err := f.other.Readers(t.Context())
+		require.NoError(t, err)
+		mark := "{" + f.lock.Name() + "}:" + readers[0].Owner + ":rwlock_timeout:1"
+		require.NoError(t, f.raw.Do(t.Context(), f.raw.B().Del().Key(mark).Build()).Error())
+		drop := f.proxy.DropReply(f.script("clear"), 1, how...)
+		got := waits(t.Context(), t, f.lock.Write())
+		drop.Await(t)
+		hold := <-got
+		require.NotNil(t, hold)
+		unlock(t, hold)
+		require.ErrorIs(t, dead.Unlock(t.Context()), lock.ErrLost)
+		f.free()
+	})
+}
+
+func TestALostReplyToAWithdrawalLetsReadersIn(t *testing.T) {
+	bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
+		first := take(t, f.other.Read())
+		ctx, cancel := context.WithCancel(t.Context())
+		client := open(t, f.proxy.Addr())
+		got := waits(ctx, t, client.RWLock(f.lock.Name(), rwlock.WithWriterPreference()).Write())
+		claimed(t, f.lock.Name())
+		drop := f.proxy.DropReply(redistest.MatchScript(body(t, "withdraw")), 1, how...)
+		cancel()
+		require.Nil(t, <-got)
+		drop.Await(t)
+		unlock(t, take(t, f.other.Read()))
+		unlock(t, first)
+		f.free()
+	})
+}
+
+// A server that stands still keeps the leases running: they are trusted no longer
+// than their keys would stand.
+func TestAHoldEndsBeforeItsKeysWhenTheServerStandsStill(t *testing.T) {
+	t.Parallel()
+	for name, of := range sides {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, key := redistest.Start(t), redistest.Name(t)
+			direct := server.Client(t)
+			l := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(3*time.Second)).RWLock(key)
+			other := open(t, server.Addr()).RWLock(key)
+			hold := take(t, of.side(l))
+			work := hold.Context(t.Context())
+			at, err := direct.Do(t.Context(), direct.B().Pexpiretime().Key(key).Build()).AsInt64()
+			require.NoError(t, err)
+			server.Pause()
+			var stood time.Time
+			for asked := time.Now(); hold.Err() == nil; asked = time.Now() {
+				stood = asked
+				time.Sleep(time.Millisecond)
+			}
+			server.Resume()
+			require.True(t, stood.Before(time.UnixMilli(at)), "it was trusted when the server had given the lock away already")
+			require.ErrorIs(t, context.Cause(work), lock.ErrLost)
+			next := take(t, other.Write())
+			require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
+			require.NoError(t, next.Err())
+			requireBusy(t, other.Read())
+			unlock(t, next)
+		})
+	}
+}
+
+// Behind Sentinels: a new master keeps what it has heard of, and who waits goes on.
+func TestHoldsBehindSentinels(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t)
+	sentinels := func(opts ...rueidisson.Option) *rueidisson.Client {
+		c, err := rueidisson.New(rueidis.ClientOption{
+			InitAddress: s.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: s.MasterName()}, DisableCache: true,
+		}, opts...)
+		require.NoError(t, err)
+		t.Cleanup(func() { closeClient(c) })
+		return c
+	}
+	patient := []rueidisson.Option{rueidisson.WithWatchdogTimeout(20 * time.Second), rueidisson.WithReplicaAcks(1, 10*time.Second)}
+	c, other, name := sentinels(patient...), sentinels(patient[:1]...), redistest.Name(t)
+	read, write := take(t, c.RWLock(name+"r").Read()), take(t, c.RWLock(name+"w").Write())
+	writer, reader := waits(t.Context(), t, other.RWLock(name+"r").Write()), waits(t.Context(), t, other.RWLock(name+"w").Read())
+	old := s.Master()
+	old.Kill()
+	s.AwaitMaster(t, old.Addr())
+	for _, hold := range []*lock.Hold{read, write} {
+		require.Eventually(t, func() bool { return hold.Extend(t.Context(), time.Minute) == nil }, 30*time.Second, 50*time.Millisecond)
+		require.NoError(t, hold.Err())
+	}
+	require.Empty(t, writer)
+	require.Empty(t, reader)
+	old.Restart() // else nothing confirms
+	unlock(t, read)
+	unlock(t, write)
+	for _, got := range []chan *lock.Hold{writer, reader} {
+		hold := <-got
+		require.NotNil(t, hold)
+		unlock(t, hold)
+	}
+}
