@@ -70,11 +70,16 @@ func TestWaitsThatEndAtAnyMomentLeaveNothing(t *testing.T) {
 		}
 		assert.Zero(t, inside.Load())
 		writing.Add(-1)
-		assert.NoError(t, hold.Unlock(context.Background()))
-		if read != nil {
-			assert.Zero(t, writing.Load(), "a writer is in beside the downgraded hold")
-			assert.NoError(t, read.Unlock(context.Background()))
+		if read == nil {
+			assert.NoError(t, hold.Unlock(context.Background()))
+			return
 		}
+		inside.Add(1)
+		assert.NoError(t, hold.Unlock(context.Background()))
+		time.Sleep(rand.N(time.Millisecond))
+		assert.Zero(t, writing.Load(), "a writer is in beside the hold that took the writer's place")
+		inside.Add(-1)
+		assert.NoError(t, read.Unlock(context.Background()))
 	}
 	for _, l := range locks {
 		for range 12 {
