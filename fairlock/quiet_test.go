@@ -122,3 +122,23 @@ func TestAClockThatIsAheadCostsAPlaceOnce(t *testing.T) {
 	}
 	mustBeFree(t, holder)
 }
+
+// Places that are lost again and again, by an eviction say, are missed as soon
+// each time, though their deadlines get more slack.
+func TestPlacesThatAreLostOftenComeBackAsSoon(t *testing.T) {
+	t.Parallel()
+	server, name := redistest.Shared(t), redistest.Name(t)
+	holder, l := open(t, server.Addr()).FairLock(name), open(t, server.Addr()).FairLock(name)
+	held := take(t, holder)
+	waited := lockLater(t.Context(), l)
+	awaitQueue(t, holder, 1)
+	raw := server.Client(t)
+	for range 5 {
+		queue, deadlines := "redisson_lock_queue:{"+name+"}", "redisson_lock_timeout:{"+name+"}"
+		require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(queue, deadlines).Build()).Error())
+		awaitQueue(t, holder, 1)
+	}
+	unlock(t, held)
+	unlock(t, got(t, waited))
+	mustBeFree(t, holder)
+}

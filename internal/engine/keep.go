@@ -43,7 +43,7 @@ func (k *keeping) walk(now time.Duration) Walk {
 	case k.doubts || now-k.said >= Alive:
 		k.doubts = false
 		return WalkList
-	case now-k.walked >= k.slack/3:
+	case now-k.walked >= firstSlack/3: // also with more slack: it is how a loss is found
 		return WalkCount
 	}
 	return WalkNot

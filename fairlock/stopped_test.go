@@ -1,0 +1,74 @@
+package fairlock_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// A process that stands still while it waits, for longer than any lease, keeps
+// nobody from the lock, and is at the front again when it goes on.
+func TestAStoppedWaiterComesBackAtTheFront(t *testing.T) {
+	t.Parallel()
+	server, name := redistest.Shared(t), redistest.Name(t)
+	short := rueidisson.WithWatchdogTimeout(2 * time.Second)
+	here, there := open(t, server.Addr(), short).FairLock(name), open(t, server.Addr(), short).FairLock(name)
+	held := take(t, here)
+	child := redistest.StartChild(t, "holder", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name)
+	awaitQueue(t, here, 1)
+	second := lockLater(t.Context(), there)
+	awaitQueue(t, here, 2)
+	third := lockLater(t.Context(), here)
+	awaitQueue(t, here, 3)
+	child.Stop()
+	unlock(t, held)
+	next := got(t, second)
+	time.Sleep(3 * time.Second) // it was told, and its lease would be over
+	require.NoError(t, next.Err())
+	child.Cont()
+	queue := awaitQueue(t, here, 2)
+	require.False(t, queue[0].Mine, "the one that stood still")
+	unlock(t, next)
+	require.Equal(t, "held: <nil>", child.Next())
+	require.Empty(t, third)
+	child.Send("unlock")
+	require.Equal(t, "trusts: <nil>, <nil>", child.Next())
+	require.Equal(t, "unlocked: <nil>", child.Next())
+	unlock(t, got(t, third))
+	mustBeFree(t, here)
+}
+
+// A server that stands still past the lease ends the hold first, and then goes
+// on with its queue as it was.
+func TestAServerThatStoodStillGoesOnWithItsQueue(t *testing.T) {
+	t.Parallel()
+	server, name := redistest.Start(t), redistest.Name(t)
+	short := rueidisson.WithWatchdogTimeout(2 * time.Second)
+	here, there := open(t, server.Addr(), short).FairLock(name), open(t, server.Addr(), short).FairLock(name)
+	held := take(t, here)
+	var waited []<-chan result
+	for i, on := range []int{1, 0, 1, 0} {
+		l := here
+		if on == 1 {
+			l = there
+		}
+		waited = append(waited, lockLater(t.Context(), l))
+		awaitQueue(t, here, i+1)
+	}
+	server.Pause()
+	require.Eventually(t, func() bool { return held.Err() != nil }, soon, time.Millisecond)
+	require.ErrorIs(t, held.Err(), lock.ErrLost)
+	for _, w := range waited {
+		require.Empty(t, w, "nobody has what the server cannot give")
+	}
+	time.Sleep(time.Second)
+	server.Resume()
+	inOrder(t, waited)
+	require.ErrorIs(t, held.Unlock(t.Context()), lock.ErrLost)
+	mustBeFree(t, there)
+}
