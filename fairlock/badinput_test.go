@@ -22,7 +22,7 @@ func TestANameThatCannotBeUsedIsRefusedByEachCall(t *testing.T) {
 	require.ErrorIs(t, err, lock.ErrOption)
 	_, err = l.Queue(t.Context())
 	require.ErrorIs(t, err, lock.ErrOption)
-	_, err = l.Lock(nil) //nolint:staticcheck // that is the point
+	_, err = l.Lock(nil) //lint:ignore SA1012 nil is what is tested
 	require.ErrorIs(t, err, lock.ErrOption)
 }
 

@@ -23,6 +23,10 @@ var fairLockProofs = []proof{
 	{row: "fair_lock/wake-up/go-java", test: goWakesJavaFairly},
 	{row: "fair_lock/wake-up/java-go", test: javaWakesGoFairly},
 	{row: "fair_lock/queue/both", test: fairQueue},
+	{row: "fair_lock/re-entry/go-java", test: goReentersFairly},
+	{row: "fair_lock/re-entry/java-go", test: javaReentersFairly},
+	{row: "fair_lock/force_unlock/go-java", test: goForcesFairly},
+	{row: "fair_lock/force_unlock/java-go", test: javaForcesFairly},
 }
 
 // fairLockWaits do next to nothing but wait for somebody to be passed over.
@@ -31,6 +35,9 @@ var fairLockWaits = []proof{
 	{row: "fair_lock/killed_front/go-java", test: goFrontIsKilled},
 	{row: "fair_lock/killed_front/java-go", test: javaFrontIsKilled},
 	{row: "fair_lock/stopped_front/go-java", test: goFrontIsStopped},
+	{row: "fair_lock/stopped_among_many/go-java", test: goStopsAmongMany},
+	{row: "fair_lock/lease_expiry/go-java", test: goFairLeaseEnds},
+	{row: "fair_lock/lease_expiry/java-go", test: javaFairLeaseEnds},
 }
 
 // fairThread is a fair lock as a Java thread of its own uses it.

@@ -21,6 +21,7 @@ type keeping struct {
 	due    time.Duration // when to say something next
 	said   time.Duration // when something was said last that was answered
 	walked time.Duration // when the deadlines were written last
+	looked time.Duration // when a hold of this process was last looked at that is in the way
 	slack  time.Duration // of deadlines
 	doubts bool          // places may have been lost: they are to be listed
 	early  bool          // though the process has said in time that it is alive
@@ -30,7 +31,7 @@ type keeping struct {
 // begin is told of a place that the server has just given, at now.
 func (k *keeping) begin(now time.Duration) {
 	if k.due == 0 {
-		*k = keeping{due: now + keepEvery, said: now, walked: now, slack: firstSlack, doubts: k.doubts}
+		*k = keeping{due: now + keepEvery, said: now, walked: now, looked: now, slack: firstSlack, doubts: k.doubts}
 	}
 }
 
@@ -63,6 +64,15 @@ func (k *keeping) answered(at time.Duration, walk Walk, kept Kept) {
 		k.walked = at
 	}
 	k.silent = outage{}
+}
+
+// looks reports whether it is time to look for a hold of this process.
+func (k *keeping) looks(now, every time.Duration) bool {
+	if now-k.looked < every {
+		return false
+	}
+	k.looked = now
+	return true
 }
 
 // missing notes that there are fewer places than there should be, which waiters
@@ -134,9 +144,14 @@ func (l *line) say(ctx context.Context, k Keeping) (Kept, error) {
 func (l *line) heard(at time.Duration, walk Walk, kept Kept) {
 	l.mu.Lock()
 	l.keeping.answered(at, walk, kept)
+	look := kept.Owner != "" && l.keeping.looks(at, l.e.WatchdogTimeout)
 	l.mu.Unlock()
-	if kept.Owner != "" && !l.tell(kept.Owner) && kept.Free {
+	switch told := kept.Owner != "" && l.tell(kept.Owner); {
+	case told || kept.Owner == "":
+	case kept.Free:
 		l.skip(kept.Owner)
+	case look:
+		l.e.suspect(l.e.holder(func(h *Held) bool { return h.Key() == l.p.Key() && h.Owner() == kept.Owner }))
 	}
 }
 

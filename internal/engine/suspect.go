@@ -22,7 +22,7 @@ func (e *Engine) watch(l *local, first *handover.Waiter[*Held]) {
 			return
 		}
 		if next == first { // all the time
-			e.suspect(l)
+			e.suspect(e.holder(func(h *Held) bool { return h.local == l }))
 		}
 		e.watch(l, next)
 	})
@@ -31,8 +31,7 @@ func (e *Engine) watch(l *local, first *handover.Waiter[*Held]) {
 // suspect is for a wait that has lasted for a watchdog timeout. If one hold has
 // stood in its way for as long, its holder may well be the one who waits: the
 // log names the way out, once for each hold.
-func (e *Engine) suspect(l *local) {
-	h := e.holder(l)
+func (e *Engine) suspect(h *Held) {
 	if h == nil || !h.suspicious() {
 		return
 	}
@@ -41,11 +40,11 @@ func (e *Engine) suspect(l *local) {
 		"name", h.Key().Name, "owner", h.Owner(), "held", (e.Now().Mono - h.since).Round(time.Millisecond))
 }
 
-// holder is the hold of this client that has the turn, or nil. It looks at all
-// holds, which is cheap for once in a watchdog timeout.
-func (e *Engine) holder(l *local) (found *Held) {
+// holder is the hold of this client that stands in the way, or nil. It looks at
+// all holds, which is cheap for once in a watchdog timeout.
+func (e *Engine) holder(is func(*Held) bool) (found *Held) {
 	e.dog.Each(func(lease *watchdog.Lease) {
-		if h, ok := grantOf(lease).(*Held); ok && h.local == l {
+		if h, ok := grantOf(lease).(*Held); ok && is(h) {
 			found = h
 		}
 	})
