@@ -79,7 +79,10 @@ func (c *contender) admitted(ctx context.Context, seat Seat) (*Held, error) {
 		return nil, err
 	}
 	if p, is := c.p.(Queued); is {
-		return c.inLine(ctx, p, seat)
+		line := *c // it would put c on the heap, for those of other kinds as well
+		held, err := line.inLine(ctx, p, seat)
+		*c = line
+		return held, err
 	}
 	return c.acquire(ctx, seat)
 }

@@ -60,3 +60,13 @@ type sendContext struct {
 }
 
 func (c *sendContext) Value(key any) any { return c.values.Value(key) }
+
+// valuesOf is a context that never ends, with the values of another: what
+// context.WithoutCancel returns, but for an allocation at each value that is
+// asked for.
+type valuesOf struct{ values context.Context }
+
+func (*valuesOf) Deadline() (end time.Time, has bool) { return end, false }
+func (*valuesOf) Done() <-chan struct{}               { return nil }
+func (*valuesOf) Err() error                          { return nil }
+func (v *valuesOf) Value(key any) any                 { return v.values.Value(key) }

@@ -18,7 +18,7 @@ func (h *Held) Release(ctx context.Context, seat Seat) error {
 	}
 	defer h.e.tasks.Done()
 	if ctx.Done() != nil {
-		ctx = context.WithoutCancel(ctx)
+		ctx = &valuesOf{ctx}
 	}
 	now := h.e.Now()
 	err := h.errAt(now)
