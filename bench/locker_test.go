@@ -51,6 +51,9 @@ var impls = map[string]func(addr string) (impl, error){
 	"write":         newRW((*rwlock.Lock).Write),
 	"write scripts": newRWFloor("write"),
 
+	"fenced":         newFencedOurs,
+	"fenced scripts": newFencedFloor,
+
 	"limiter":       newLimiterOurs,
 	"bucket script": newBucketFloor,
 	"window script": newWindowFloor,
