@@ -1,6 +1,9 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // tokens are the numbers that are reserved for the next holds of a chain: two
 // blocks at most, of which the second was asked for while the first was used.
@@ -48,7 +51,14 @@ func (c *contender) block() int {
 	if f, is := c.p.(Fencing); !is || !f.Fences() || c.ask.Lease > 0 || c.e.HandoverTime <= 0 {
 		return 0
 	}
-	return min(c.local.queue.Waiting(), c.e.Handovers)
+	return min(c.local.queue.Waiting(), c.e.chainTokens())
+}
+
+// chainTokens is how many tokens a chain takes at most: not more than it lasts
+// microseconds, so that the counter, which is at least the server's time in µs,
+// does not run ahead of that.
+func (e *Engine) chainTokens() int {
+	return min(e.Handovers, int(e.HandoverTime/time.Microsecond))
 }
 
 // passFenced gives the hold to the next local waiter together with a token of its
@@ -105,7 +115,7 @@ func (h *Held) missing(waiting int) int {
 	if _, ended := h.lease.Ended(); ended || t.asking {
 		return 0
 	}
-	room, left := h.e.Handovers-used, t.left()
+	room, left := h.e.chainTokens()-used, t.left()
 	if 2*left >= min(waiting, room) {
 		return 0
 	}

@@ -123,6 +123,34 @@ func TestAFixedHoldAsksForNoOthersTokens(t *testing.T) {
 	})
 }
 
+// Numbers that nobody will need would have the counter run ahead of the clock,
+// which it falls back to when it is lost.
+func TestAChainTakesNoMoreTokensThanItsTimeHasMicroseconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := fencing(t, func(c *Config) { c.Handovers, c.HandoverTime = 1000, 20*time.Microsecond })
+		first := s.take(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var waiting []<-chan outcome
+		for range 100 {
+			waiting = append(waiting, s.acquire(ctx, Ask{}))
+			synctest.Wait()
+		}
+		require.NotEmpty(t, s.reserves)
+		require.LessOrEqual(t, s.fence, int64(42+20))
+		time.Sleep(time.Millisecond) // its time is over, so the next one acquires for itself
+		require.NoError(t, first.Release(t.Context()))
+		require.NoError(t, (<-waiting[0]).held.Release(t.Context()))
+		require.LessOrEqual(t, s.fence, int64(42+20+21+21))
+		cancel()
+		for _, w := range waiting[1:] {
+			if o := <-w; o.err == nil {
+				require.NoError(t, o.held.Release(context.Background()))
+			}
+		}
+	})
+}
+
 func TestTokensOfTwoBlocks(t *testing.T) {
 	t.Parallel()
 	var of tokens
