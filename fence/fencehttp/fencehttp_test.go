@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -94,6 +95,7 @@ func TestWhatIsNoTokenDoesNotPass(t *testing.T) {
 		"two of them":    {[]string{"7;lock=order%3A42", "8;lock=order%3A42"}, 400},
 		"two in one":     {[]string{"7;lock=order%3A42, 8;lock=order%3A42"}, 400},
 		"a huge one":     {[]string{strings.Repeat("9", 10000) + ";lock=order%3A42"}, 400},
+		"a huge owner":   {[]string{"7;lock=order%3A42;owner=" + strings.Repeat("x", 10000)}, 400},
 	} {
 		status, body := ask(t.Context(), t, s.URL, of.headers...)
 		assert.Equal(t, of.status, status, title)
@@ -107,6 +109,51 @@ func TestAGateMayLetSomePassWithoutAToken(t *testing.T) {
 	status, _ := ask(t.Context(), t, s.URL)
 	assert.Equal(t, 200, status)
 	require.Panics(t, func() { fencehttp.NewGate(nil, nil) })
+}
+
+// Whatever comes at the same time: behind the newest that has passed, none that is
+// older does.
+func TestAGateAmongManyLetsNoOlderOnePassBehindANewer(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	passed := map[string]int64{}
+	locks := []string{"order:1", "order:2"}
+	gate := fencehttp.NewGate(func(r *http.Request) string { return r.URL.Path[1:] }, nil).Wrap(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			got, _ := fence.FromContext(r.Context())
+			mu.Lock()
+			defer mu.Unlock()
+			passed[got.Lock()] = max(passed[got.Lock()], got.Number())
+		}))
+	send := func(lock string, number int64) int {
+		req, res := httptest.NewRequest(http.MethodPut, "/"+lock, nil), httptest.NewRecorder()
+		req.Header.Set(fencehttp.Header, token(t, lock, number).String())
+		gate.ServeHTTP(res, req)
+		return res.Code
+	}
+	var group sync.WaitGroup
+	var next atomic.Int64
+	for range 16 {
+		group.Go(func() {
+			for range 500 {
+				number := next.Add(1)
+				for _, lock := range locks {
+					mu.Lock()
+					newest := passed[lock]
+					mu.Unlock()
+					if status := send(lock, number); number < newest {
+						assert.Equal(t, 412, status)
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, lock := range locks {
+		assert.EqualValues(t, 8000, passed[lock])
+		assert.Equal(t, 412, send(lock, 7999))
+		assert.Equal(t, 200, send(lock, 8000))
+	}
 }
 
 type broken struct{}

@@ -30,8 +30,9 @@ type Gate struct {
 // NewGate is a gate for what the lock guards that is named by lock, which is
 // asked for each request: an empty name lets it pass without a token, such as
 // one that only reads. Names are not taken from the requests' tokens, so the
-// store remembers as many as the program has. Store may be nil: the memory of
-// this process. It panics if lock is nil.
+// store remembers as many as lock returns: one that makes them from a request's
+// path looks first whether there is such a thing. Store may be nil: the memory of
+// this process, some 200 bytes for each name. It panics if lock is nil.
 func NewGate(lock func(r *http.Request) string, store Store) *Gate {
 	if lock == nil {
 		panic("fencehttp: nil lock function")
@@ -78,10 +79,17 @@ func (g *Gate) check(r *http.Request, lock string) (token fence.Token, status in
 	return token, 0, nil
 }
 
+// longestRest is how long a token's text may be beside the name of its lock, of
+// which an escape makes three times as much: the store remembers the owner.
+const longestRest = 512
+
 // only is the one token that a request must have.
 func only(values []string, lock string) (fence.Token, error) {
 	if len(values) > 1 {
 		return fence.Token{}, errors.New("more than one " + Header)
+	}
+	if len(values[0]) > 3*len(lock)+longestRest {
+		return fence.Token{}, fence.ErrMalformed
 	}
 	token, err := fence.Parse(values[0])
 	if err != nil {
