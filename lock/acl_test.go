@@ -1,31 +1,46 @@
 package lock_test
 
 import (
+	"context"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
 )
 
-// TestTheACLOfTheDocsDeniesNothingThatIsNeeded runs what a client does under the
-// user that docs/redis.md sets up, and asks the server what it denied.
-func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
+// ruled is a client under the user that docs/redis.md sets up, behind a proxy. It
+// asks the server at the end of the test what that was denied.
+func ruled(t *testing.T) (c *rueidisson.Client, server *redistest.Server, proxy *redistest.Proxy) {
+	t.Helper()
+	server = redistest.Start(t)
 	admin := server.Client(t)
 	words := redistest.UserOfThePage(t, "../docs/redis.md")
 	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
 
-	proxy := redistest.NewProxy(t, server.Addr())
+	proxy = redistest.NewProxy(t, server.Addr())
 	c, err := rueidisson.New(rueidis.ClientOption{
 		InitAddress: []string{proxy.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
 	}, rueidisson.WithWatchdogTimeout(6*time.Second))
 	require.NoError(t, err)
+	t.Cleanup(func() {
+		denied, err := admin.Do(context.Background(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+		assert.NoError(t, err)
+		assert.Empty(t, denied)
+	})
 	t.Cleanup(func() { closeClient(c) })
+	return c, server, proxy
+}
+
+func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	c, server, proxy := ruled(t)
 	l := c.Lock("orders:1")
 
 	lost := proxy.DropReply(redistest.MatchScript(body(t, "acquire")), 1)
@@ -64,8 +79,39 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, <-waited)
 	_, err = l.ForceUnlock(t.Context())
 	require.NoError(t, err)
+}
 
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
+func TestTheACLOfTheDocsDeniesNothingThatFencesNeed(t *testing.T) {
+	t.Parallel()
+	c, server, proxy := ruled(t)
+	for i, script := range []string{"acquire_fenced", "reserve", "guard_set", "guard_hset", "release"} {
+		name := "orders:" + strconv.Itoa(i)
+		l, g, h := c.FencedLock(name), c.FenceGuard("orders:value:"+name, name), c.FenceGuard("orders:hash:"+name, name)
+		lost := proxy.DropReply(redistest.MatchScript(body(t, script)), 1)
+		hold := acquire(t, l)
+		waiting := lockLater(t, l) // for which the hold takes a token more
+		token, ok := hold.Fence()
+		require.True(t, ok)
+		require.NoError(t, g.Set(t.Context(), token, "v"))
+		require.NoError(t, h.HSet(t.Context(), token, map[string]string{"f": "v"}))
+		proxy.AwaitCount(t, redistest.All(redistest.MatchScript(body(t, "reserve")), redistest.Arg(name)), 1)
+		require.NoError(t, hold.Unlock(t.Context()))
+		next, err := waiting.result(t)
+		require.NoError(t, err)
+		require.ErrorIs(t, g.Set(t.Context(), tokenOf(t, name, 1), "v"), lock.ErrStale)
+		exported, err := next.Token(t.Context())
+		require.NoError(t, err)
+		joined, err := l.Join(t.Context(), exported)
+		require.NoError(t, err)
+		mustUnlock(t, joined)
+		mustUnlock(t, next)
+		held := acquire(t, open(t, server.Addr()).FencedLock(name))
+		_, err = l.TryLock(t.Context())
+		require.ErrorIs(t, err, lock.ErrNotAcquired)
+		_, err = l.ForceUnlock(t.Context())
+		require.NoError(t, err)
+		_ = held.Unlock(t.Context())
+		mustUnlock(t, acquire(t, l)) // past a tombstone, if the acquire's reply was lost
+		lost.Await(t)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
@@ -180,6 +181,56 @@ func TestALostReplyToAGuardedWriteIsSuccess(t *testing.T) {
 				require.Equal(t, "second", of.read(t, f.raw, f.lock.Name()))
 			})
 		})
+	}
+}
+
+// A server without memory refuses a write as a whole, and takes it when it has some.
+func TestAGuardOnAFullServerWritesNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	raw, c := server.Client(t), open(t, server.Addr())
+	for kind, of := range writes {
+		key := redistest.Name(t)
+		g := c.FenceGuard(key, "x")
+		require.NoError(t, of.write(t.Context(), g, tokenOf(t, "x", 7), "old"), kind)
+		do(t, raw, "CONFIG", "SET", "maxmemory", "1")
+		err := of.write(t.Context(), g, tokenOf(t, "x", 9), "new")
+		require.ErrorContains(t, err, "OOM", kind)
+		require.NotErrorIs(t, err, lock.ErrUnknown, kind)
+		require.NotErrorIs(t, err, lock.ErrStale, kind)
+		full := make(chan error, 1)
+		go func() { full <- of.write(context.Background(), g, tokenOf(t, "x", 8), "of a full moment") }()
+		time.Sleep(200 * time.Millisecond)
+		do(t, raw, "CONFIG", "SET", "maxmemory", "0")
+		require.NoError(t, <-full, "the refused one has raised nothing, and a moment is borne")
+		require.Equal(t, "of a full moment", of.read(t, raw, key))
+	}
+}
+
+// While the slot moves, a write waits for three seconds, and says so; it is done
+// whole or not at all. The highest token moves with the value.
+func TestASlotMovesUnderAGuard(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	c, tag := openCluster(t, cluster), "{"+redistest.Name(t)+"}"
+	raw, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{cluster.Nodes()[0].Addr()}, DisableCache: true})
+	require.NoError(t, err)
+	t.Cleanup(raw.Close)
+	for kind, of := range writes {
+		key := tag + kind
+		g := c.FenceGuard(key, "x")
+		require.NoError(t, of.write(t.Context(), g, tokenOf(t, "x", 7), "old"), kind)
+		moves := cluster.StartMigration(t, tag)
+		moves.Move(t, key) // and not the number beside it
+		err := of.write(t.Context(), g, tokenOf(t, "x", 9), "new")
+		require.ErrorContains(t, err, "the slot is on the move", kind)
+		require.NotErrorIs(t, err, lock.ErrUnknown, kind)
+		done := make(chan error, 1)
+		go func() { done <- of.write(context.Background(), g, tokenOf(t, "x", 8), "newer") }()
+		moves.Finish(t)
+		require.NoError(t, <-done, "%s: what was refused has raised nothing", kind)
+		require.Equal(t, "newer", of.read(t, raw, key))
+		require.ErrorIs(t, of.write(t.Context(), g, tokenOf(t, "x", 7), "late"), lock.ErrStale, kind)
 	}
 }
 
