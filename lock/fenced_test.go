@@ -31,9 +31,11 @@ func fencedSuite(option rueidis.ClientOption, opts ...rueidisson.Option) locktes
 	}
 }
 
+// Every day on one of them: what is the fenced lock's own is tried on all by
+// TestEveryHoldHasAHigherTokenThanThoseBefore, and the rest by the lock's suite.
 func TestFencedConformsOnEveryServer(t *testing.T) {
 	t.Parallel()
-	for _, version := range redistest.Versions {
+	for _, version := range redistest.Versions[:redistest.Count(t, 1, len(redistest.Versions))] {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t, redistest.Version(version))

@@ -29,6 +29,7 @@ type fenceModel struct {
 	*bench
 	holder  string
 	levels  int                // of a holder in Java
+	ahead   bool               // of the server's time
 	forgot  bool               // the counter was lost, as by a failover
 	left    map[string][]int64 // the numbers that an owner of ours may still give to those behind it
 	used    map[int64]bool
@@ -158,7 +159,14 @@ func (m *fenceModel) steps() map[string]func(*rapid.T) {
 				m.holder = ""
 			}
 		},
+		"the clock goes back": func(*rapid.T) {
+			do(m.t, m.raw, "INCRBY", counter(m.name), "3600000000") // the counter is ahead of it
+			m.ahead = true
+		},
 		"the server forgets": func(t *rapid.T) {
+			if m.ahead {
+				t.Skip("both at once cost order")
+			}
 			do(m.t, m.raw, "DEL", counter(m.name))
 			m.forgot = true
 		},

@@ -27,7 +27,7 @@ func newFull(t *testing.T, version string) *full {
 	// The client is closed by its engine.
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true, ForceSingleClient: true})
 	require.NoError(t, err)
-	e, err := engine.New(t.Context(), client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Second, Owned: true})
+	e, err := engine.New(t.Context(), client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 12 * time.Second, Owned: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	return &full{t, server.Client(t), e}
