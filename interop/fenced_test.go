@@ -4,11 +4,15 @@ package interop
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/interop/peer"
 	"github.com/rueidisson/rueidisson/lock"
@@ -22,6 +26,7 @@ var fencedProofs = []proof{
 	{row: "fenced_lock/wake-up/java-go", test: fencedJavaWakesGo},
 	{row: "fenced_lock/block_of_a_chain/go-java", test: javaGoesOnBehindABlock},
 	{row: "fenced_lock/joined_hold/java-go", test: goJoinsFencedJava},
+	{row: "fenced_lock/contest/both", test: fencedContest, alone: true},
 }
 
 // fencedThread is a fenced lock as a Java thread of its own uses it.
@@ -190,4 +195,68 @@ func goJoinsFencedJava(t *testing.T, w *world) {
 	require.NoError(t, h.Unlock(ctx))
 	requireTruth(ctx, t, false, theirs.IsLocked)
 	w.forget(ctx, t, name)
+}
+
+// fencedContest has threads of two JVMs, and goroutines of two clients of which one hands the lock on, contend:
+// each holder's token is above those of all holders before.
+func fencedContest(t *testing.T, w *world) {
+	ctx, name := within(t), redistest.Name(t)
+	var book tokenBook
+	end := time.Now().Add(redistest.Span(t, 2*time.Second, 20*time.Second))
+	var parties []func() error
+	for _, java := range []*peer.Peer{w.java, w.second} {
+		for range 3 {
+			theirs := java.FencedLock(redistest.Name(t), name)
+			parties = append(parties, func() error {
+				number, err := theirs.LockAndGetToken(ctx)
+				return errors.Join(err, book.enter("Java", number), theirs.Unlock(ctx))
+			})
+		}
+	}
+	for _, mine := range []*lock.Fenced{w.client(t).FencedLock(name), w.client(t, rueidisson.WithHandover(0, 0)).FencedLock(name)} {
+		for range 4 {
+			parties = append(parties, func() error {
+				h, err := mine.Lock(ctx)
+				if err != nil {
+					return err
+				}
+				token, _ := h.Fence()
+				return errors.Join(book.enter("Go", token.Number()), h.Unlock(ctx))
+			})
+		}
+	}
+	require.NoError(t, together(len(parties), func(i int) error {
+		for time.Now().Before(end) {
+			if err := parties[i](); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	t.Logf("holds: %v", book.holds)
+	require.Positive(t, book.holds["Java"])
+	require.Positive(t, book.holds["Go"])
+	w.awaitSilence(ctx, t, name)
+	w.forget(ctx, t, name)
+}
+
+// tokenBook is what the lock guards: who enters has a token above all before.
+type tokenBook struct {
+	mu      sync.Mutex
+	highest int64
+	holds   map[string]int
+}
+
+func (b *tokenBook) enter(side string, number int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if number <= b.highest {
+		return fmt.Errorf("%s has token %d behind %d", side, number, b.highest)
+	}
+	if b.holds == nil {
+		b.holds = map[string]int{}
+	}
+	b.highest = number
+	b.holds[side]++
+	return nil
 }
