@@ -108,6 +108,19 @@ func TestAForcedHoldHasTheLowerToken(t *testing.T) {
 	token, ok := hold.Fence()
 	require.True(t, ok, "it does not know yet")
 	require.Greater(t, number(t, second), token.Number())
+	inner, err := here.FencedLock(name).Lock(hold.Context(context.Background()))
+	require.NoError(t, err)
+	require.Equal(t, token.Number(), number(t, inner))
+	work := inner.Context(t.Context())
+	require.ErrorIs(t, hold.Extend(t.Context(), time.Minute), lock.ErrLost)
+	for _, level := range []*lock.Hold{hold, inner} {
+		_, ok = level.Fence()
+		require.False(t, ok, "now it does")
+	}
+	late, ok := fence.FromContext(work)
+	require.True(t, ok)
+	require.Equal(t, token, late, "what is written late is refused for its number")
+	require.ErrorIs(t, inner.Unlock(t.Context()), lock.ErrLost)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 	mustUnlock(t, second)
 }

@@ -22,7 +22,8 @@ import (
 // beside the key, in its slot, and never in the value: the key is read, and by
 // others written, as any. It stays when the value is deleted or expires, since a
 // late writer may come after that. Keys that are guarded by several locks have a
-// number for each.
+// number for each. A server that evicts keys without a time to live (allkeys-*)
+// may forget it, and the next token passes, whichever it is.
 //
 // Who holds the lock may write as often as it likes, and for each write that is
 // answered there is one: a request that the network brings late, up to 45 s after
@@ -62,7 +63,8 @@ func (g *Guard) Key() string { return g.key }
 //
 // Cost: one script call. Wire: SET key; hash {key}:rueidisson_fence, lock ->
 // token and owner.
-// Errors: [ErrStale], as a [StaleError] with both numbers; [ErrOption] for the
+// Errors: [ErrStale], as a [StaleError] with both numbers, also if the reply was
+// lost and a newer holder wrote before this was sent again; [ErrOption] for the
 // zero token and one of another lock; ctx's, which bounds the round trip;
 // [ErrUnknown] if the reply was lost, when it may have been written; [ErrClosed];
 // those of Redis.

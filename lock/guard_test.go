@@ -184,6 +184,41 @@ func TestALostReplyToAGuardedWriteIsSuccess(t *testing.T) {
 	}
 }
 
+func TestAGuardedValueStaysAsLongAsOneThatIsSet(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	raw, c := server.Client(t), open(t, server.Addr())
+	for kind, ends := range map[string]bool{"Set": false, "HSet": true} {
+		key := redistest.Name(t)
+		g := c.FenceGuard(key, "x")
+		require.NoError(t, writes[kind].write(t.Context(), g, tokenOf(t, "x", 7), "v"))
+		do(t, raw, "PEXPIRE", key, "60000")
+		require.NoError(t, writes[kind].write(t.Context(), g, tokenOf(t, "x", 7), "w"))
+		left, err := do(t, raw, "PTTL", key).AsInt64()
+		require.NoError(t, err)
+		require.Equal(t, ends, left > 0, kind)
+		left, err = do(t, raw, "PTTL", "{"+key+"}:rueidisson_fence").AsInt64()
+		require.NoError(t, err)
+		require.EqualValues(t, -1, left, "the number has no end")
+	}
+}
+
+// A write whose reply was lost, and behind which a newer one came before it was
+// sent again, is refused then, and changes nothing.
+func TestAGuardedWriteThatIsSentAgainBehindANewerOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	write := func(number, request, value string) string {
+		return b.run("guard_set", []string{b.name, "{" + b.name + "}:rueidisson_fence", b.gone()}, "x", number, "", request, value)
+	}
+	require.Equal(t, "nil", write("7", "first", "old"))
+	require.Equal(t, "nil", write("8", "second", "new"))
+	require.Equal(t, "8,", write("7", "first", "old"), "the newer one, and no owner")
+	text, err := do(t, b.raw, "GET", b.name).ToString()
+	require.NoError(t, err)
+	require.Equal(t, "new", text)
+}
+
 // A server without memory refuses a write as a whole, and takes it when it has some.
 func TestAGuardOnAFullServerWritesNothing(t *testing.T) {
 	t.Parallel()
