@@ -113,7 +113,7 @@
 // would not exclude or not wake each other, so mixing them is [ErrFamily], which
 // names the family that is there, wherever it can be seen: in a context that
 // carries a hold of it, while this client has a hold or a waiter of it, and on
-// the server by a read-write lock that is held or by somebody who waits for a
+// the server by a read-write lock or a group that is held or by somebody who waits for a
 // fair one. It cannot be seen that a lock which another process holds is a fair
 // one for which nobody waits; nor, while the slot moves, that somebody does. Who
 // waited for a fair lock and died is in its queue until another asks for that, or

@@ -24,6 +24,12 @@ var families = map[string]struct {
 	"a read-write lock that somebody writes": {"rwlock", func(ctx context.Context, raw rueidis.Client, name string) error {
 		return raw.Do(ctx, raw.B().Hset().Key(name).FieldValue().FieldValue("mode", "write").FieldValue(foreign+":write", "1").Build()).Error()
 	}},
+	"a group of values, one of which somebody holds": {"group", func(ctx context.Context, raw rueidis.Client, name string) error {
+		field := "qwvAS12pR0CgRitaypEjUw"
+		fields := raw.B().Hset().Key(name).FieldValue().FieldValue(field, foreign).
+			FieldValue(field+":"+foreign+":expire_time", "9999999999999").FieldValue(field+":"+foreign+":lock_count", "1")
+		return raw.Do(ctx, fields.Build()).Error()
+	}},
 	"a free fair lock that somebody waits for": {"fair", waitFairly},
 	"a fair lock that is held and waited for": {"fair", func(ctx context.Context, raw rueidis.Client, name string) error {
 		_ = raw.Do(ctx, raw.B().Hset().Key(name).FieldValue().FieldValue(foreign, "1").Build()).Error()

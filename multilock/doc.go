@@ -109,9 +109,9 @@
 // together, to less than a twentieth of the shortest lease. Where Java does not
 // take part, [Multi] does not depend on clocks.
 //
-// A name is that of a group, or of a lock, and not of both. A lock of the same
-// name that is held is seen ([lock.ErrFamily]); whoever locks the name of a group
-// waits until nobody holds any value of it.
+// A name is that of a group, or of a lock, and not of both: a lock of the name of
+// a group that is held is [lock.ErrFamily], and so is the group of a lock that is.
+// Those who only wait are not seen.
 //
 // # In Redis
 //

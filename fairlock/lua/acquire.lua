@@ -17,7 +17,7 @@
 -- Returns  integer  acquired; the fencing token, or 0
 --          array    {remaining lease of the present holder in ms, -1: it has none, -2: nobody holds it, or refused by
 --                   the tombstone; 1 if a waiter or the holder is Redisson's, which tells us on its own channel, else 0}
---          error    FAMILY rwlock: that is what the name is
+--          error    FAMILY and what else the name is: "rwlock", "group"
 -- Replay   safe: an owner that is there keeps its count, its lease only grows; one that is queued keeps its place; one that was given back is refused
 local own = ARGV[2]
 me = client(own)
@@ -67,6 +67,9 @@ if call('exists', N, Q, KEYS[5]) > 0 then
 	end
 	if field[2] then
 		return redis.error_reply('FAMILY rwlock')
+	end
+	if left ~= -2 and call('hlen', N) > 1 then
+		return redis.error_reply('FAMILY group')
 	end
 	if call('zscore', KEYS[5], own) then
 		return {-2, 0}

@@ -13,7 +13,7 @@
 -- ARGV[6]  how long a process is alive, ms
 --
 -- Returns  1  somebody held it; 0  nobody did; or an error: FAMILY and what else
---          the name is, "rwlock"
+--          the name is, "rwlock" or "group"
 -- Replay   unsafe: a second run would take the lock from the next holder
 if call('exists', N) == 0 then
 	return 0
@@ -21,6 +21,8 @@ end
 me = ARGV[1]
 if call('hexists', N, 'mode') == 1 then -- or WRONGTYPE: rather than the loss of somebody's data
 	return redis.error_reply('FAMILY rwlock')
+elseif call('hlen', N) > 1 then
+	return redis.error_reply('FAMILY group')
 end
 local h = front(ARGV[6])
 call('del', N)

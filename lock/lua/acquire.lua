@@ -9,7 +9,7 @@
 -- Returns  nil      acquired
 --          integer  remaining lease of the present holder, ms; -1: it has none;
 --                   -2: refused by the tombstone
---          error    FAMILY and what else the name is: "fair", "rwlock"
+--          error    FAMILY and what else the name is: "fair", "rwlock", "group"
 -- Replay   safe: an owner that is there keeps its count, its lease only grows; one that was given back is refused
 -- One look at all keys, since the others are nearly always missing.
 local there = redis.call('exists', KEYS[1], KEYS[2], KEYS[3])
@@ -38,6 +38,9 @@ if field[1] then
 end
 if field[2] then
 	return redis.error_reply('FAMILY rwlock')
+end
+if redis.call('hlen', KEYS[1]) > 1 then
+	return redis.error_reply('FAMILY group')
 end
 if redis.call('exists', KEYS[3]) == 1 then
 	return redis.error_reply('FAMILY fair')

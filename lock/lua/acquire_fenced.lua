@@ -11,7 +11,7 @@
 --
 -- Returns  integer  acquired: the last of the tokens; 0: refused by the tombstone;
 --                   negative: -2 less the remaining lease of the present holder in ms, -1 if that has none
---          error    FAMILY and what else the name is: "fair", "rwlock"
+--          error    FAMILY and what else the name is: "fair", "rwlock", "group"
 -- Replay   safe: an owner that is there keeps its count and its tokens, since nobody raises the counter while
 --          it holds and has no answer; its lease only grows; one that was given back is refused
 local there = redis.call('exists', KEYS[1], KEYS[2], KEYS[3])
@@ -48,6 +48,9 @@ if field[1] then
 end
 if field[2] then
 	return redis.error_reply('FAMILY rwlock')
+end
+if redis.call('hlen', KEYS[1]) > 1 then
+	return redis.error_reply('FAMILY group')
 end
 if redis.call('exists', KEYS[3]) == 1 then
 	return redis.error_reply('FAMILY fair')

@@ -10,7 +10,7 @@
 --
 -- Returns  nil      acquired
 --          integer  remaining lease of the present holder, ms; -1: it has none
---          error    FAMILY and what else the name is: "rwlock"
+--          error    FAMILY and what else the name is: "rwlock", "group"
 -- Replay   safe: an owner that is there already keeps its count and its lease
 local left = redis.call('pttl', KEYS[1])
 if left == -2 then
@@ -24,5 +24,8 @@ if field[1] then
 end
 if field[2] then
 	return redis.error_reply('FAMILY rwlock')
+end
+if redis.call('hlen', KEYS[1]) > 1 then
+	return redis.error_reply('FAMILY group')
 end
 return left

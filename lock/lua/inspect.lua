@@ -5,7 +5,7 @@
 --
 -- Returns  nil    nobody
 --          array  {owner, hold count, remaining lease in ms or -1 where it has none}
---          error  FAMILY and what else the name is: "rwlock"
+--          error  FAMILY and what else the name is: "rwlock", "group"
 -- Replay   safe: it writes nothing
 local fields = redis.call('hgetall', KEYS[1])
 if #fields == 0 then
@@ -15,5 +15,8 @@ for i = 1, #fields, 2 do
 	if fields[i] == 'mode' then
 		return redis.error_reply('FAMILY rwlock')
 	end
+end
+if #fields > 2 then
+	return redis.error_reply('FAMILY group')
 end
 return {fields[1], tonumber(fields[2]), redis.call('pttl', KEYS[1])}
