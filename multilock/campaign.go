@@ -131,7 +131,10 @@ func (c *campaign) await(ctx context.Context, i int, b *bid) (*answer, error) {
 	if wait <= 0 {
 		return nil, b.why()
 	}
-	hold, err := c.all[i].guarded(ctx, c.mustBeUp(c.ask), func(ctx context.Context) (*lock.Hold, error) {
+	open, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	wakeAtClose(open, c.all, cancel)
+	hold, err := c.all[i].guarded(open, c.mustBeUp(c.ask), func(ctx context.Context) (*lock.Hold, error) {
 		return c.all[i].TryLock(ctx, c.options(wait)...)
 	})
 	switch {

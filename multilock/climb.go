@@ -201,6 +201,7 @@ func (c *climb) whileHeld(ctx context.Context) (context.Context, func()) {
 	if c.firstLost() < len(c.members) {
 		cancel(ErrLost) // before it could be told
 	}
+	wakeAtClose(ctx, c.members, cancel)
 	return ctx, func() { cancel(nil) }
 }
 

@@ -70,7 +70,7 @@
 // Therefore a server has to be up for as long as the longest lease before its
 // grant counts towards a new quorum, see [WithRestartGuard]. Its own word is
 // taken for that, INFO's uptime_in_seconds: it sees restarts, and neither FLUSHALL
-// and DEL, nor a failover to a replica that has missed the grant, nor data that
+// and DEL, a clock of the server that is set forward while it runs, nor a failover to a replica that has missed the grant, nor data that
 // was lost while the server ran on. Servers that have all just been started grant
 // nothing for that time. [RestartedError] says which server is meant and from when
 // it counts. A member that joins a hold which has its quorum is not asked: it is

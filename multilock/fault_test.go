@@ -83,6 +83,14 @@ func TestAHoldEndsBeforeTheKeyOfASilentMember(t *testing.T) {
 	}
 }
 
+// two are of one client: two locks, or two values of a group.
+func two(c *rueidisson.Client, kind, name string) lock.Locker {
+	if kind == "group" {
+		return c.LockGroup(name).Of("a", "b")
+	}
+	return multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b"))
+}
+
 // holdAndLook has a lock of two, and says when it asked for the last time that
 // it was told that it has.
 func holdAndLook(p *redistest.Parent) {
@@ -91,8 +99,7 @@ func holdAndLook(p *redistest.Parent) {
 		p.Say("failed %v", err)
 		return
 	}
-	name := os.Getenv("NAME")
-	hold, err := multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b")).Lock(context.Background())
+	hold, err := two(c, os.Getenv("KIND"), os.Getenv("NAME")).Lock(context.Background())
 	if err != nil {
 		p.Say("failed %v", err)
 		return
@@ -113,22 +120,26 @@ func holdAndLook(p *redistest.Parent) {
 
 func TestAPausedHolderLearnsThatItHasLostIt(t *testing.T) {
 	t.Parallel()
-	server := redistest.Shared(t)
-	name := redistest.Name(t)
-	child := redistest.StartChild(t, "holder of two", "SERVER="+server.Addr(), "NAME="+name)
-	child.Await("held")
-	child.Stop()
-	c := open(t, server.Addr())
-	hold := take(t, multilock.Multi(c.Lock(name+":a"), c.Lock(name+":b")))
-	taken := time.Now()
-	child.Cont()
-	stood, err := strconv.ParseInt(strings.TrimPrefix(child.Await("stood "), "stood "), 10, 64)
-	require.NoError(t, err)
-	require.Less(t, stood, taken.UnixNano())
-	require.Contains(t, child.Await("unlock "), lock.ErrLost.Error())
-	require.Zero(t, child.Wait())
-	require.NoError(t, hold.Err())
-	require.NoError(t, hold.Unlock(t.Context()), "what the other gave back was not ours")
+	for _, kind := range []string{"multi", "group"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Shared(t)
+			name := redistest.Name(t)
+			child := redistest.StartChild(t, "holder of two", "SERVER="+server.Addr(), "NAME="+name, "KIND="+kind)
+			child.Await("held")
+			child.Stop()
+			hold := take(t, two(open(t, server.Addr()), kind, name))
+			taken := time.Now()
+			child.Cont()
+			stood, err := strconv.ParseInt(strings.TrimPrefix(child.Await("stood "), "stood "), 10, 64)
+			require.NoError(t, err)
+			require.Less(t, stood, taken.UnixNano())
+			require.Contains(t, child.Await("unlock "), lock.ErrLost.Error())
+			require.Zero(t, child.Wait())
+			require.NoError(t, hold.Err())
+			require.NoError(t, hold.Unlock(t.Context()), "what the other gave back was not ours")
+		})
+	}
 }
 
 // Each reply is lost once: the state afterwards is that of one call.

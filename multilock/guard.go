@@ -25,7 +25,7 @@ var uptimeScript = scripts.Must(lua, "lua/uptime.lua")
 type RestartedError struct {
 	Member    string    // its name
 	Server    string    // its address, as far as the client knows it
-	Restarted time.Time // when it did, to the second, by the clock here
+	Restarted time.Time // when it did at the latest, by the clock here; at most two seconds earlier
 	Counts    time.Time // from when on it counts
 }
 
@@ -91,9 +91,12 @@ func lost(err error) bool {
 
 var errNoUptime = errors.New("INFO does not tell it")
 
+// seconds is how long the server has been up at least. It takes one whole second
+// from another, so that it may have been up for nearly one less than it says. It
+// says less than none if its clock has been set back.
 func seconds(n int64, err error) (time.Duration, error) {
 	if rueidis.IsRedisNil(err) {
 		return 0, errNoUptime
 	}
-	return time.Duration(n) * time.Second, err
+	return max(0, time.Duration(n-1)*time.Second), err
 }

@@ -167,6 +167,46 @@ func TestAClosedClientWakesWhoWaitsForAnother(t *testing.T) {
 	nothingLeft(t, server.Client(t), name+":b")
 }
 
+// Nor does a close of a client leave who waits for another member and has none
+// of that client.
+func TestAClosedClientWakesWhoWaitsForAMemberBeforeItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"multi", "red"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Shared(t)
+			name := redistest.Name(t)
+			one, two, third, other := open(t, server.Addr()), open(t, server.Addr()), open(t, server.Addr()), open(t, server.Addr())
+			busy := []*lock.Hold{take(t, other.Lock(name+":a")), take(t, other.Lock(name+":b"))}
+			members := []lock.Locker{one.Lock(name + ":a"), two.Lock(name + ":b"), third.Lock(name + ":c")}
+			var all lock.Locker = multilock.Multi(members...)
+			if kind == "red" {
+				all = multilock.Red(members...).With(multilock.WithRestartGuard(0), multilock.WithMemberTimeout(time.Second))
+			}
+			woken := make(chan error, 1)
+			go func() { // ends with the close
+				_, err := all.Lock(context.Background())
+				woken <- err
+			}()
+			require.Eventually(t, func() bool {
+				n, err := other.Lock(name + ":a").Waiting(t.Context())
+				return err == nil && n == 1
+			}, soon, time.Millisecond)
+			require.NoError(t, third.Close(bounded(t)))
+			select {
+			case err := <-woken:
+				require.ErrorIs(t, err, lock.ErrClosed)
+			case <-time.After(soon / 3):
+				t.Error("it waits on")
+			}
+			for _, hold := range busy {
+				require.NoError(t, hold.Unlock(t.Context()))
+			}
+			nothingLeft(t, server.Client(t), name+":a", name+":b", name+":c")
+		})
+	}
+}
+
 // Whoever waits for a long time with a short lease has the whole of it in the end.
 func TestAFixedLeaseCountsFromTheLastMember(t *testing.T) {
 	t.Parallel()

@@ -54,8 +54,9 @@ func WithMemberTimeout(d time.Duration) RedOption {
 // WithRestartGuard sets how long a server has to be up before its grant counts
 // towards a new quorum: at least the longest lease that any client of these
 // locks uses, as a server that restarted within it may have forgotten who holds
-// the lock. The default is the larger of this hold's own lease and 30 s. With 0
-// there is no guard, and INFO is not called.
+// the lock. The default is the larger of this hold's own lease and 30 s. Servers
+// tell whole seconds, so one may count up to two seconds later than that, and
+// never sooner. With 0 there is no guard, and INFO is not called.
 func WithRestartGuard(d time.Duration) RedOption {
 	return redOption(func(r *RedLock) error {
 		if d < 0 {

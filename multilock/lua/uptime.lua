@@ -2,8 +2,9 @@
 --
 -- KEYS[1]  the lock: it says which server is asked
 --
--- Returns  integer  whole seconds, rounded down
+-- Returns  integer  the whole second that it is now less the one of the start: nearly one too many, or too few; negative
+--                   if its clock was set back
 --          nil      the server does not tell
 -- Replay   safe: it reads
-local seconds = string.match(redis.call('info', 'server'), 'uptime_in_seconds:(%d+)')
+local seconds = string.match(redis.call('info', 'server'), 'uptime_in_seconds:(-?%d+)')
 return KEYS[1] and seconds and tonumber(seconds)
