@@ -15,7 +15,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) { redistest.Main(m, candidateChildren) }
 
 // soon bounds what has to happen, on a machine however slow.
 const soon = 60 * time.Second
