@@ -15,5 +15,6 @@ func TestMain(m *testing.M) {
 		"turns":             turnTaker,
 		"holder":            holder,
 		"visitor":           visitor,
+		"leader":            leader,
 	})
 }

@@ -87,7 +87,7 @@ func TestRatios(t *testing.T) {
 }
 
 func allRows() []row {
-	return slices.Concat(rows, courtesyRows, severalRows, fencedRows, fairRows, rwRows, limiterRows, semaphoreRows)
+	return slices.Concat(rows, courtesyRows, severalRows, fencedRows, fairRows, electionRows, rwRows, limiterRows, semaphoreRows)
 }
 
 // columns are the heads of what run returns.
