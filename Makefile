@@ -38,10 +38,7 @@ test: test-go $(if $(bench),test-bench) $(if $(grpc),test-grpc) $(if $(sql),test
 test-go: servers
 	$(TESTRUN) go $(TEST) -race ./...
 
-test-lint-sql:
-	cd fence/sqltest && go vet ./... && go run $(STATICCHECK) ./...
-
-bench: servers
+test-bench: servers
 	$(TESTRUN) go -C bench $(TEST) ./...
 
 test-grpc: servers
@@ -82,6 +79,9 @@ lint-bench:
 
 lint-grpc:
 	cd ratelimiter/grpclimit && go vet ./... && go run $(STATICCHECK) ./...
+
+lint-sql:
+	cd fence/sqltest && go vet ./... && go run $(STATICCHECK) ./...
 
 bench: servers
 	cd bench && RUEIDISSON_REQUIRE_SERVERS=1 go test -run '^$$' -bench '$(BENCH)' -benchmem ./...

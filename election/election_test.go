@@ -158,7 +158,7 @@ func TestWhatCannotBeUsedIsRefused(t *testing.T) {
 		}
 	}
 	el := c.Election(name)
-	_, err := el.Campaign(nil, "") //nolint:staticcheck // that is the point
+	_, err := el.Campaign(nil, "") //lint:ignore SA1012 nil is what is tested
 	require.ErrorIs(t, err, lock.ErrOption)
 	_, err = el.Campaign(t.Context(), strings.Repeat("x", election.MaxValue+1))
 	require.ErrorIs(t, err, lock.ErrOption)
@@ -169,8 +169,8 @@ func TestWhatCannotBeUsedIsRefused(t *testing.T) {
 	term := campaign(t, el, longest)
 	require.True(t, w.next().Value == longest)
 	require.ErrorIs(t, term.SetValue(t.Context(), longest+"x"), lock.ErrOption)
-	require.ErrorIs(t, term.SetValue(nil, ""), lock.ErrOption) //nolint:staticcheck // likewise
-	require.ErrorIs(t, term.Resign(nil), lock.ErrOption)       //nolint:staticcheck // likewise
+	require.ErrorIs(t, term.SetValue(nil, ""), lock.ErrOption) //lint:ignore SA1012 likewise
+	require.ErrorIs(t, term.Resign(nil), lock.ErrOption)       //lint:ignore SA1012 likewise
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, term.SetValue(ended, "x"), context.Canceled)

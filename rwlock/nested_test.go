@@ -296,6 +296,6 @@ func TestBadNamesAndOptionsAreTheErrorOfEachOperation(t *testing.T) {
 		_, err = l.Write().ForceUnlock(t.Context())
 		require.ErrorIs(t, err, lock.ErrOption)
 	}
-	_, err := c.RWLock("x").Read().Lock(nil) //nolint:staticcheck // a nil context is a mistake of a caller
+	_, err := c.RWLock("x").Read().Lock(nil) //lint:ignore SA1012 nil is what is tested
 	require.ErrorIs(t, err, lock.ErrOption)
 }

@@ -54,9 +54,6 @@ func lease(millis int64) time.Duration {
 	return time.Duration(millis) * time.Millisecond
 }
 
-// reads reports whether somebody reads.
-func (st state) reads() bool { return len(st.readers()) > 0 }
-
 // readers are those of the holders who read: beside a writer, its own owner may.
 func (st state) readers() (all []holder) {
 	for _, h := range st.holders {
