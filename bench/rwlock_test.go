@@ -60,12 +60,16 @@ type rwFloor struct {
 	c                rueidis.Client
 	acquire, release *rueidis.Lua
 	write            bool
+	open             context.Context // of releases: one that a window leaves behind could come after the next acquire
+	end              context.CancelFunc
 }
 
 func newRWFloor(side string) func(addr string) (impl, error) {
 	return func(addr string) (impl, error) {
 		c, err := rueidis.NewClient(connection(addr))
-		return rwFloor{c, rueidis.NewLuaScript(rwScript(side + "_acquire")), rueidis.NewLuaScript(rwScript(side + "_release")), side == "write"}, err
+		open, end := context.WithCancel(context.Background())
+		acquire, release := rueidis.NewLuaScript(rwScript(side+"_acquire")), rueidis.NewLuaScript(rwScript(side+"_release"))
+		return rwFloor{c, acquire, release, side == "write", open, end}, err
 	}
 }
 
@@ -77,7 +81,10 @@ func rwScript(name string) string {
 	return string(text)
 }
 
-func (f rwFloor) close() { f.c.Close() }
+func (f rwFloor) close() {
+	f.end()
+	f.c.Close()
+}
 
 func (f rwFloor) locker(name string) locker {
 	client := uuid.NewString()
@@ -96,7 +103,7 @@ func (f rwFloor) locker(name string) locker {
 			return nil, fmt.Errorf("%w: %v", errBusy, err)
 		}
 		return func() error {
-			n, err := f.release.Exec(ctx, f.c, give, given).AsInt64()
+			n, err := f.release.Exec(f.open, f.c, give, given).AsInt64()
 			if err == nil && n < 0 {
 				err = errNotHeld
 			}
