@@ -27,7 +27,7 @@ func (p *protocol) counter() string { return keys.FenceToken(p.name) }
 // acquireFenced takes as many tokens more as a chain is going to need. While the
 // slot moves it waits: the counter is a second key.
 func (p *protocol) acquireFenced(ctx context.Context, a engine.Try) (engine.Tried, error) {
-	on := []string{p.name, p.gone, p.queue, p.counter()}
+	on := []string{p.name, p.tombstones(), p.fairQueue(), p.counter()}
 	args := []string{p.e.Millis(a.Lease), a.Owner, strconv.Itoa(1 + a.Block)}
 	read := func(answer engine.Answer) (engine.Tried, error) { return triedFenced(answer, a.Block) }
 	if p.e.ReplicaAcks > 0 {

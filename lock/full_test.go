@@ -86,7 +86,7 @@ func TestWhatGivesBackOrRenewsWorksOnAFullServer(t *testing.T) {
 			answer, err = given.GiveBack(ctx, private)
 			require.NoError(t, err)
 			require.True(t, answer.Held)
-			score, err := f.raw.Do(ctx, f.raw.B().Zscore().Key(given.gone).Member(private).Build()).AsFloat64()
+			score, err := f.raw.Do(ctx, f.raw.B().Zscore().Key(given.tombstones()).Member(private).Build()).AsFloat64()
 			require.NoError(t, err)
 			require.Positive(t, score, "the tombstone stands")
 

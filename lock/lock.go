@@ -194,7 +194,7 @@ func (l *Lock) Holder(ctx context.Context) (Holder, error) {
 //
 // Cost: one command, PUBSUB NUMSUB or SHARDNUMSUB.
 func (l *Lock) Waiting(ctx context.Context) (int, error) {
-	n, err := ask(ctx, l, func() (int, error) { return l.p.e.Listeners(ctx, l.p.channel) })
+	n, err := ask(ctx, l, func() (int, error) { return l.p.e.Listeners(ctx, l.p.Channel()) })
 	return n, l.failed("count waiters of", err)
 }
 

@@ -46,22 +46,27 @@ var latchMillis = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
 // protocol is the reentrant lock of one name, as the server sees it, or the
 // fenced one.
 type protocol struct {
-	e       *engine.Engine
-	name    string // mapped
-	channel string
-	gone    string // where the tombstones are
-	queue   string // where waiters of a fair lock would be
-	fenced  bool   // its holds have fencing tokens
+	e      *engine.Engine
+	name   string // mapped
+	others string // the names that follow from it, in one piece: each hold keeps them
+	fenced bool   // its holds have fencing tokens
+
+	gone, queue uint32 // where they begin in others
 }
 
 func newProtocol(e *engine.Engine, mapped string) *protocol {
 	channel, gone := keys.LockChannel(mapped), keys.Tombstones(mapped)
-	all := channel + gone + keys.FairQueue(mapped) // in one piece they take less room
-	p := &protocol{e: e, name: mapped}
-	p.channel, all = all[:len(channel)], all[len(channel):]
-	p.gone, p.queue = all[:len(gone)], all[len(gone):]
-	return p
+	return &protocol{
+		e: e, name: mapped, others: channel + gone + keys.FairQueue(mapped),
+		gone: uint32(len(channel)), queue: uint32(len(channel) + len(gone)),
+	}
 }
+
+// tombstones are where owners that were given back are.
+func (p *protocol) tombstones() string { return p.others[p.gone:p.queue] }
+
+// fairQueue is where waiters of a fair lock would be.
+func (p *protocol) fairQueue() string { return p.others[p.queue:] }
 
 func (p *protocol) Key() engine.Key { return engine.Key{Kind: p.Label(), Name: p.name} }
 
@@ -74,14 +79,14 @@ func (p *protocol) Label() string {
 	return "lock"
 }
 
-func (p *protocol) Channel() string { return p.channel }
+func (p *protocol) Channel() string { return p.others[:p.gone] }
 
 func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
 	if p.Fences() {
 		return p.acquireFenced(ctx, a)
 	}
 	owner, lease := a.Owner, a.Lease
-	on, args := []string{p.name, p.gone, p.queue}, []string{p.e.Millis(lease), owner}
+	on, args := []string{p.name, p.tombstones(), p.fairQueue()}, []string{p.e.Millis(lease), owner}
 	if p.e.ReplicaAcks > 0 {
 		return p.acquireAcked(ctx, owner, acquireScript, on, args, tried)
 	}
@@ -173,7 +178,7 @@ func tried(answer engine.Answer) (engine.Tried, error) {
 }
 
 func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, error) {
-	args := []string{owner, p.channel}
+	args := []string{owner, p.Channel()}
 	if publish := p.e.Publish(); publish != "publish" {
 		args = append(args, publish)
 	}
@@ -184,7 +189,7 @@ func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, 
 // works while the slot moves. The tombstone comes first: whatever arrives after
 // it takes nothing, and what has arrived before is released.
 func (p *protocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
-	if err := Bury(ctx, p.e, p.gone, owner); err != nil {
+	if err := Bury(ctx, p.e, p.tombstones(), owner); err != nil {
 		return engine.Released{}, err
 	}
 	return p.Release(ctx, owner)
@@ -202,7 +207,7 @@ func (p *protocol) Unlock(ctx context.Context, owner, request string, lease time
 	latch := keys.UnlockLatch(p.name, request)
 	answer, err := p.e.Run(ctx, unlockScript,
 		[]string{p.name, latch},
-		[]string{owner, p.channel, p.e.Publish(), p.e.Millis(lease), latchMillis})
+		[]string{owner, p.Channel(), p.e.Publish(), p.e.Millis(lease), latchMillis})
 	if err != nil {
 		return false, err
 	}
@@ -228,7 +233,7 @@ func (p *protocol) Join(ctx context.Context, owner, request string, lease time.D
 func (p *protocol) Leave(ctx context.Context, owner, request string) error {
 	_, err := p.e.Run(ctx, leaveScript,
 		[]string{p.name, keys.JoinLatch(p.name, request)},
-		[]string{owner, p.channel, p.e.Publish(), latchMillis})
+		[]string{owner, p.Channel(), p.e.Publish(), latchMillis})
 	return err
 }
 
@@ -242,7 +247,7 @@ func (p *protocol) truth(answer engine.Answer, err error) (bool, error) {
 
 // force takes the lock away. It is sent once.
 func (p *protocol) force(ctx context.Context) (bool, error) {
-	return p.truth(p.e.Run(ctx, forceScript, []string{p.name}, []string{p.channel, p.e.Publish()}))
+	return p.truth(p.e.Run(ctx, forceScript, []string{p.name}, []string{p.Channel(), p.e.Publish()}))
 }
 
 // inspect returns the present holder; its owner is empty if there is none.
