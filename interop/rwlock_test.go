@@ -302,6 +302,9 @@ func rwExclusion(t *testing.T, w *world) {
 	require.NoError(t, java.err)
 	sum, err := w.redis.Do(ctx, w.redis.B().Get().Key(counter).Build()).AsInt64()
 	require.NoError(t, err)
+	for _, key := range []string{counter, counter + inside} {
+		require.NoError(t, w.redis.Do(ctx, w.redis.B().Del().Key(key).Build()).Error())
+	}
 	t.Logf("%d of Go, %d of Java", mine, java.value.Total)
 	require.Equal(t, mine+java.value.Total, sum, "an update was lost")
 	require.Positive(t, mine)
