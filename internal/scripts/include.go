@@ -1,6 +1,8 @@
 package scripts
 
 import (
+	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -9,15 +11,21 @@ import (
 	"strings"
 )
 
+// common are the parts that scripts of several packages include.
+//
+//go:embed parts/*.lua
+var common embed.FS
+
 var include = regexp.MustCompile(`^-- Include: (\S+)$`)
 
 // Read returns the text of a script as it is sent. A header line
 //
 //	-- Include: queue.lua
 //
-// takes in a part of the same folder: it comes between the header and the code
-// of the script, so that the functions which it defines are known there. A part
-// may include others; whatever several of them include comes once.
+// takes in a part of the same folder, or else one of those that packages share:
+// it comes between the header and the code of the script, so that the functions
+// which it defines are known there. A part may include others; whatever several
+// of them include comes once.
 func Read(fsys fs.FS, file string) (string, error) {
 	header, code, err := halves(fsys, file)
 	if err != nil {
@@ -74,7 +82,7 @@ func (r *reader) take(part string, within []string) error {
 	case path.Base(part) != part:
 		return fmt.Errorf("%s of another folder", part)
 	}
-	header, code, err := halves(r.fsys, path.Join(r.dir, part))
+	header, code, err := r.halves(part)
 	if err != nil {
 		return err
 	}
@@ -86,6 +94,18 @@ func (r *reader) take(part string, within []string) error {
 	}
 	r.taken, r.parts = append(r.taken, part), append(r.parts, header+code)
 	return nil
+}
+
+// halves reads a part of the folder, or else a common one.
+func (r *reader) halves(part string) (header, code string, err error) {
+	header, code, err = halves(r.fsys, path.Join(r.dir, part))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return header, code, err
+	}
+	if header, code, none := halves(common, path.Join("parts", part)); none == nil {
+		return header, code, nil
+	}
+	return "", "", err
 }
 
 // includes is what the header names, in order.

@@ -41,6 +41,17 @@ func TestAPartComesBetweenHeaderAndCode(t *testing.T) {
 	assert.Equal(t, head+"return 1\n", got, "no byte more than the file")
 }
 
+func TestAPartThatPackagesShareIsTakenUnlessTheFolderHasItsOwn(t *testing.T) {
+	t.Parallel()
+	got, err := scripts.Read(folder(map[string]string{"a.lua": "-- Include: lane.lua\n" + head}), "lua/a.lua")
+	require.NoError(t, err)
+	assert.Contains(t, got, "local function remember(")
+	got, err = scripts.Read(folder(map[string]string{"a.lua": "-- Include: lane.lua\n" + head, "lane.lua": "local own\n"}), "lua/a.lua")
+	require.NoError(t, err)
+	assert.NotContains(t, got, "local function remember(")
+	assert.Contains(t, got, "local own\n")
+}
+
 func TestAScriptRunsWithItsPart(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
