@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -308,6 +309,8 @@ var badOptions = map[string]struct {
 	"no time for replicas":               {rueidisson.WithReplicaAcks(1, 0), "replica acks 1 within 0s"},
 	"less than a millisecond for those":  {rueidisson.WithReplicaAcks(1, time.Millisecond-1), "replica acks 1"},
 	"a nil option":                       {nil, "nil option"},
+	"no codec":                           {rueidisson.WithCodec(codec.Family{}), "codec"},
+	"no values":                          {rueidisson.WithMaxValue(0), "at most 0 bytes"},
 }
 
 func TestBadOptionsAreRefusedByEveryConstructor(t *testing.T) {

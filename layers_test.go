@@ -118,6 +118,8 @@ func forbidden(from, to string) string {
 		return ""
 	case from == "ratelimiter/redissonlimiter" && to == "ratelimiter": // the same decisions and errors
 		return ""
+	case from == "internal/engine" && to == "codec": // a setting of the client, and what it refuses
+		return ""
 	case from == "internal/standby" && to == "internal/bucket": // what it knows is of buckets
 		return ""
 	case above == object && below == object:
@@ -287,6 +289,8 @@ func TestTheLayersForbid(t *testing.T) {
 		{"ratelimiter/grpclimit", "internal/engine", false},
 		{"ratelimiter/httplimit", "ratelimiter/grpclimit", false},
 		{"internal/engine", "internal/watchdog", true},
+		{"internal/engine", "codec", true},
+		{"internal/engine", "fence", false},
 		{"internal/engine", "lock", false},
 		{"internal/engine", "", false},
 		{"internal/watchdog", "internal/engine", false},

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/owner"
 )
@@ -27,6 +28,8 @@ func defaults() engine.Config {
 		Handovers:       256,
 		HandoverTime:    10 * time.Millisecond,
 		Linger:          time.Second,
+		Values:          codec.Msgpack,
+		MaxValue:        engine.LargestValue,
 	}
 }
 
@@ -160,6 +163,34 @@ func WithReplicaAcks(n int, timeout time.Duration) Option {
 			return fmt.Errorf("%w: replica acks %d within %v: at least 1 within 1ms", ErrOption, n, timeout)
 		}
 		c.ReplicaAcks, c.AckTimeout = n, timeout
+		return nil
+	})
+}
+
+// WithCodec sets what values are written with by maps, queues and topics that are
+// given no codec of their own. The default is [codec.Msgpack]. Everybody who
+// shares an object must use the same, Java included: nothing in Redis names it.
+// Keys are not values: a map's are [codec.Text] unless it is told otherwise.
+func WithCodec(f codec.Family) Option {
+	return option(func(c *engine.Config) error {
+		if f == (codec.Family{}) {
+			return fmt.Errorf("%w: no codec family", ErrOption)
+		}
+		c.Values = f
+		return nil
+	})
+}
+
+// WithMaxValue bounds how many bytes a key or a value may have; a longer one is
+// an [ErrOption] before it is sent. The default is 512 MB, what a server takes
+// unless its proto-max-bulk-len says otherwise: it ends the connection on which
+// more comes.
+func WithMaxValue(n int) Option {
+	return option(func(c *engine.Config) error {
+		if n < 1 {
+			return fmt.Errorf("%w: values of at most %d bytes", ErrOption, n)
+		}
+		c.MaxValue = n
 		return nil
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/crew"
 	"github.com/rueidisson/rueidisson/internal/due"
 	"github.com/rueidisson/rueidisson/internal/owner"
@@ -38,6 +39,8 @@ type Config struct {
 	Decisions       DecisionObserver // nil if the observer is none
 	Linger          time.Duration    // of a subscription that nobody uses
 	Owned           bool             // Close closes the Redis client too
+	Values          codec.Family     // of the values of objects that are given no codec
+	MaxValue        int              // bytes of a key or a value; see Fits
 }
 
 // Sharding says which publish command the releases go out with.

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/codec"
 )
 
 // The outcomes that programs branch on. The public packages alias them.
 var (
 	ErrClosed        = errors.New("client is closed")
-	ErrOption        = errors.New("invalid argument")
+	ErrOption        = codec.ErrOption // so that what a codec refuses is one, too
 	ErrUnknown       = errors.New("outcome unknown: the reply was lost")
 	ErrNotAcquired   = errors.New("not acquired")
 	ErrLost          = errors.New("hold was lost")

@@ -1,0 +1,141 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// jsonFormat is plain JSON as Java's TypedJsonJacksonCodec writes it.
+type jsonFormat struct{}
+
+func (jsonFormat) takes(t reflect.Type, s shape) (form, error) {
+	if s.unwritable() {
+		return other, optionf("%v has no JSON", t)
+	}
+	if reflect.PointerTo(t).Implements(jsonMarshaler) {
+		return other, nil
+	}
+	return s.orText(), nil
+}
+
+var jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+
+func (jsonFormat) appendString(dst []byte, s string) ([]byte, error) { return appendSpelled(dst, s) }
+
+func (jsonFormat) appendInt(dst []byte, n int64) ([]byte, error) {
+	return strconv.AppendInt(dst, n, 10), nil
+}
+
+func (jsonFormat) appendUint(dst []byte, n uint64) ([]byte, error) {
+	return strconv.AppendUint(dst, n, 10), nil
+}
+
+func (jsonFormat) appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return dst, optionf("JSON has no %v", f)
+	}
+	return strconv.AppendFloat(dst, f, 'g', -1, bits), nil
+}
+
+func (jsonFormat) appendBool(dst []byte, b bool) ([]byte, error) {
+	return strconv.AppendBool(dst, b), nil
+}
+
+func (jsonFormat) appendBytes(dst []byte, b []byte) ([]byte, error) {
+	dst = slices.Grow(dst, base64.StdEncoding.EncodedLen(len(b))+2)
+	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), b), '"'), nil
+}
+
+func (jsonFormat) appendOther(dst []byte, from any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(from); err != nil {
+		return dst, optionf("%w", err)
+	}
+	return respell(dst, bytes.TrimSuffix(out.Bytes(), []byte("\n")))
+}
+
+func (jsonFormat) readString(in string) (s string, err error) {
+	if plain(in) {
+		return in[1 : len(in)-1], nil
+	}
+	if err := token(in, '"', "string"); err != nil {
+		return "", err
+	}
+	if _, err := checked(in); err != nil {
+		return "", err
+	}
+	return s, json.Unmarshal(bytesOf(in), &s)
+}
+
+// token refuses JSON of another type, and what stands around a value.
+func token(in string, first byte, what string) error {
+	if in == "" || in[0] != first {
+		return notA("JSON "+what, in)
+	}
+	return nil
+}
+
+func (jsonFormat) readInt(in string) (n int64, err error) {
+	if n, err = strconv.ParseInt(in, 10, 64); err != nil || !number(in) {
+		return 0, notA("JSON integer", in)
+	}
+	return n, nil
+}
+
+func (jsonFormat) readUint(in string) (n uint64, err error) {
+	if n, err = strconv.ParseUint(in, 10, 64); err != nil || !number(in) {
+		return 0, notA("JSON integer without a sign", in)
+	}
+	return n, nil
+}
+
+func number(in string) bool {
+	return in != "" && in[0] != '+' && in[0] != '"' && json.Valid(bytesOf(in))
+}
+
+func (jsonFormat) readFloat(in string, bits int) (float64, error) {
+	f, err := strconv.ParseFloat(in, bits)
+	if err != nil || !number(in) {
+		return 0, notA("JSON number", in)
+	}
+	return f, nil
+}
+
+func (jsonFormat) readBool(in string) (bool, error) { return textFormat{}.readBool(in) }
+
+func (f jsonFormat) readBytes(in string) ([]byte, error) {
+	s, err := f.readString(in)
+	if err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.AppendDecode(nil, bytesOf(s))
+}
+
+var errNull = errors.New("null")
+
+func (jsonFormat) readOther(in string, to any) error {
+	if _, err := checked(in); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(bytesOf(in)))
+	if err := dec.Decode(to); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return fmt.Errorf("more behind the JSON value")
+	}
+	if in == "null" {
+		return errNull
+	}
+	return nil
+}
