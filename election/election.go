@@ -59,7 +59,8 @@ func (el *Election) Name() string { return el.line.Name() }
 // Errors: ctx's error and cause; [lock.ErrClosed]; [lock.ErrOption], also for a
 // value that is too long, and under the context of a term of this election, which
 // would wait for itself; [lock.ErrNotReplicated]; [lock.ErrFamily] if the name is
-// that of a lock; an error of Redis or of the network, wrapping [lock.ErrUnknown]
+// that of a lock; that the counter is no number names its key, and takes nothing;
+// an error of Redis or of the network, wrapping [lock.ErrUnknown]
 // if the term may have begun (it is given back as soon as the server answers);
 // [lock.ErrLost] if the answers take longer than the lease.
 // Source: no object of Redisson's; the order is that of its fair lock.

@@ -17,10 +17,10 @@ local own, term = ARGV[1], KEYS[2]
 if call('hexists', KEYS[1], own) == 0 then
 	return 0
 end
+local there = call('hmget', term, 'owner', 'version', 'token') -- or WRONGTYPE, before anything is written
 -- First a write that a full server does not refuse.
 call('pexpire', term, ARGV[5])
-local there = call('hmget', term, 'owner', 'version', 'token')
-if there[1] == own and tonumber(there[2]) >= tonumber(ARGV[3]) then
+if there[1] == own and (tonumber(there[2]) or 0) >= tonumber(ARGV[3]) then
 	return 1
 end
 if there[1] ~= own then

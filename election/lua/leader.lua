@@ -14,8 +14,8 @@ if call('hexists', KEYS[1], 'mode') == 1 then
 end
 local left = call('pttl', KEYS[1])
 local there = call('hmget', KEYS[2], 'token', 'owner', 'after', 'value')
-local last = tonumber(there[1] or 0)
+local last = tonumber(there[1] or 0) or 0
 if not there[2] or call('hexists', KEYS[1], there[2]) == 0 then
 	return {left, last}
 end
-return {left, last, there[2], tonumber(there[3] or 0), there[4]}
+return {left, last, there[2], tonumber(there[3] or 0) or 0, there[4] or ''}

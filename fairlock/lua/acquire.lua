@@ -17,10 +17,24 @@
 -- Returns  integer  acquired; the fencing token, or 0
 --          array    {remaining lease of the present holder in ms, -1: it has none, -2: nobody holds it, or refused by
 --                   the tombstone; 1 if a waiter or the holder is Redisson's, which tells us on its own channel, else 0}
---          error    FAMILY and what else the name is: "rwlock", "group"
+--          error    FAMILY and what else the name is: "rwlock", "group"; or that the counter is none
 -- Replay   safe: an owner that is there keeps its count, its lease only grows; one that is queued keeps its place; one that was given back is refused
 local own = ARGV[2]
 me = client(own)
+
+-- Before anything is written: a hold without a number would stand for a lease.
+local was = 0
+if KEYS[6] then
+	local number, bad = known(KEYS[6])
+	if bad then
+		return redis.error_reply(bad)
+	end
+	was = number
+end
+
+local function token()
+	return KEYS[6] and raise(KEYS[6], was, 1) or 0
+end
 
 -- The place at the tail, and the deadline: behind one of Redisson's, whose
 -- grant takes 300 s off every deadline, it is later by so much.
@@ -63,7 +77,7 @@ if call('exists', N, Q, KEYS[5]) > 0 then
 		if left <= tonumber(ARGV[1]) then
 			call('pexpire', N, ARGV[1])
 		end
-		return KEYS[6] and tonumber(call('get', KEYS[6]) or 0) or 0
+		return was > 0 and was or token() -- nobody else raises it meanwhile, but it may have been evicted
 	end
 	if field[2] then
 		return redis.error_reply('FAMILY rwlock')
@@ -89,4 +103,4 @@ if call('exists', N, Q, KEYS[5]) > 0 then
 end
 call('hset', N, own, 1)
 call('pexpire', N, ARGV[1])
-return KEYS[6] and raise(KEYS[6]) or 0
+return token()

@@ -29,6 +29,16 @@ local function lease(waiter)
 	end
 end
 
+-- A counter that is none grants nothing, and keeps nobody from going.
+local was, bad = 0, nil
+if KEYS[5] and #ARGV > 6 then
+	was, bad = known(KEYS[5])
+end
+
+local function token()
+	return KEYS[5] and raise(KEYS[5], was, 1) or 0
+end
+
 local h = front(ARGV[6])
 if not h and call('hdel', N, own) == 1 then
 	return 0
@@ -36,15 +46,15 @@ end
 if call('hexists', N, own) == 0 then
 	local holder = call('hkeys', N)[1]
 	local wanted = holder and lease(holder)
-	if not wanted then
+	if not wanted or bad then
 		return -1
 	end
 	if call('pttl', N) <= tonumber(wanted) then
 		call('pexpire', N, wanted)
 	end
-	return {holder, KEYS[5] and tonumber(call('get', KEYS[5]) or 0) or 0, 0}
+	return {holder, was > 0 and was or token(), 0}
 end
-local wanted = lease(h)
+local wanted = not bad and lease(h)
 if wanted then
 	-- First a write that a full server does not refuse. The new field before the
 	-- old one goes: a hash that loses its last field is gone.
@@ -52,7 +62,7 @@ if wanted then
 	call('hset', N, h, 1)
 	call('hdel', N, own)
 	drop(h)
-	return {h, KEYS[5] and raise(KEYS[5]) or 0, 1}
+	return {h, token(), 1}
 end
 call('hdel', N, own)
 return math.max(0, (tell(h, ARGV[2], ARGV[3], ARGV[4], ARGV[5])))
