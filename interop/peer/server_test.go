@@ -17,13 +17,14 @@ import (
 // server is a server of its own for a test, and a connection to it.
 type server struct {
 	rueidis.Client
-	addr string
+	addr    string
+	process *redistest.Server
 }
 
 func startServer(t *testing.T, opts ...redistest.Option) *server {
 	t.Helper()
 	s := redistest.Start(t, opts...)
-	return &server{Client: s.Client(t), addr: s.Addr()}
+	return &server{Client: s.Client(t), addr: s.Addr(), process: s}
 }
 
 // startCluster is a cluster of one node: enough for the other way to connect and the other messages.
@@ -64,6 +65,25 @@ func (s *server) keys(t *testing.T) []string {
 	return keys
 }
 
+// leftover is a key and what it has left, in milliseconds; -1 is no end.
+type leftover struct {
+	key, kind string
+	left      int64
+}
+
+func (s *server) leftovers(t *testing.T) []leftover {
+	t.Helper()
+	var all []leftover
+	for _, key := range s.keys(t) {
+		kind, err := s.do(t, "TYPE", key).ToString()
+		require.NoError(t, err)
+		if left := s.int(t, "PTTL", key); left != -2 { // gone since
+			all = append(all, leftover{key, kind, left})
+		}
+	}
+	return all
+}
+
 // subscribers counts those of a channel, so that a test knows when a Java waiter listens.
 func (s *server) subscribers(t *testing.T, command, channel string) int64 {
 	t.Helper()
@@ -94,11 +114,18 @@ func (s *server) listen(t *testing.T, channel string) <-chan string {
 // eventually asks again and again for a state that no message announces.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
+	if !inTime(is) {
+		t.Fatalf("not in time: %s", what)
+	}
+}
+
+func inTime(is func() bool) bool {
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not in time: %s", what)
+			return false
 		}
 	}
+	return true
 }
 
 func within(t *testing.T) context.Context {
