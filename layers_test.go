@@ -110,6 +110,8 @@ func forbidden(from, to string) string {
 		return ""
 	case inner && above == adapter:
 		return "that is inside of another package"
+	case from == "rmap" && to == "lock": // of its entries
+		return ""
 	case from == "election" && to == "fairlock": // which it is made of
 		return ""
 	case above == object && below == object && to == "lock" && slices.Contains(family, from):
@@ -260,6 +262,9 @@ func TestTheLayersForbid(t *testing.T) {
 		{"semaphore", "lock", false},
 		{"queue", "semaphore", false},
 		{"rmap", "codec", true},
+		{"rmap", "lock", true},
+		{"rmap", "fairlock", false},
+		{"lock", "rmap", false},
 		{"codec", "internal/keys", false},
 		{"codec", "rmap", false},
 		{"lock", "fence", true},

@@ -36,6 +36,12 @@ func New(e *engine.Engine, name string) *Lock {
 	return &l
 }
 
+// Unusable is a handle whose every operation fails with err. It is for the
+// other packages that hand out locks.
+func Unusable(e *engine.Engine, name string, err error) *Lock {
+	return &Lock{p: *newProtocol(e, name), name: name, bad: err}
+}
+
 // of is the handle of a protocol on what name is mapped to.
 func of(p *protocol, name string) Lock {
 	l := Lock{p: *p, name: name}

@@ -1,0 +1,12 @@
+package rueidisson
+
+import "github.com/rueidisson/rueidisson/rmap"
+
+// Methods have no type parameters, so what has typed values comes from functions
+// that take the client.
+
+// Map returns a handle on the map of that name; see [rmap.Map]. It asks nobody: a
+// name or an option that cannot be used is the error of its operations.
+func Map[K comparable, V any](c *Client, name string, opts ...rmap.Option) *rmap.Map[K, V] {
+	return rmap.New[K, V](c.e, name, opts...)
+}

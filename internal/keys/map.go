@@ -1,0 +1,10 @@
+package keys
+
+// EntryLock is the lock of one entry of a map, of which key is the encoded key,
+// by either library. It has braces of its own, so that what is derived from it
+// keeps them.
+func EntryLock(name, key string) string { return Suffix(name, GroupField(key)+":lock") }
+
+// MapDone remembers the answer to one request about a map, so that a second run
+// of it changes nothing; Redisson has none.
+func MapDone(name, request string) string { return Prefix("rueidisson_map_done", name) + ":" + request }

@@ -1,0 +1,93 @@
+package rmap
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+
+	"github.com/rueidisson/rueidisson/codec"
+)
+
+// Number is what can be added to.
+type Number interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+}
+
+// numbers is a map to whose values numbers are added: of any kind.
+type numbers[K comparable, N Number] interface {
+	add(ctx context.Context, k K, delta N) (N, error)
+}
+
+// addend is a number as the server adds it.
+type addend struct {
+	text        string
+	float       bool
+	least, most string // of the sum, where the type is narrower than what the server adds
+}
+
+// Add adds delta to the value of k in one step on the server, and returns the
+// sum. No value is 0. The map's values are text: [WithCodec] or
+// rueidisson.WithCodec with [codec.Text], or [WithValueCodec] with a codec of
+// it. Integers are those of 64 bits; a sum that N cannot hold is an [ErrOption],
+// and nothing was changed.
+//
+// Cost: one command, HINCRBY or HINCRBYFLOAT; a script for narrow types and
+// with [WithRequestIDs]. Errors: [ErrOption]; [ErrUnknown], since it is sent
+// once; [ErrDecode] if what is there is no number; ctx's; [ErrClosed]; Redis'
+// and the network's. Source: RMap.addAndGet.
+func Add[K comparable, N Number](ctx context.Context, m numbers[K, N], k K, delta N) (N, error) {
+	return m.add(ctx, k, delta)
+}
+
+func (m *handle[K, V]) addTo(ctx context.Context, k K, delta V) (sum V, err error) {
+	key, err := m.encodeKey(ctx, k)
+	var by addend
+	if err == nil {
+		by, err = m.addend(delta)
+	}
+	var got value
+	if err == nil {
+		got, err = writing(ctx, m.h, func() (value, error) { return m.store.add(ctx, key, by, m.cfg.entries) })
+	}
+	switch {
+	case err != nil:
+	case !got.there:
+		err = fmt.Errorf("%w: the sum would be out of the range of %v", ErrOption, reflect.TypeFor[V]())
+	default:
+		sum, _, err = m.decode(key, got)
+	}
+	return sum, m.failedAt("add to", key, err)
+}
+
+// addend is delta as the server adds it.
+func (m *handle[K, V]) addend(delta V) (by addend, err error) {
+	if !codec.IsText(m.values) {
+		return by, fmt.Errorf("%w: only text can be added to, and the values of this map are written otherwise: see codec.Text", ErrOption)
+	}
+	v := reflect.ValueOf(delta)
+	switch {
+	case v.CanInt():
+		by.text = strconv.FormatInt(v.Int(), 10)
+		if bits := v.Type().Bits(); bits < 64 {
+			by.least, by.most = decimal(-1<<(bits-1)), decimal(1<<(bits-1)-1)
+		}
+	case v.CanUint():
+		if v.Uint() > math.MaxInt64 {
+			return by, fmt.Errorf("%w: %d is more than the server adds", ErrOption, v.Uint())
+		}
+		by.text, by.least = strconv.FormatUint(v.Uint(), 10), "0"
+		if bits := v.Type().Bits(); bits < 64 {
+			by.most = strconv.FormatUint(1<<bits-1, 10)
+		}
+	case v.CanFloat():
+		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
+			return by, fmt.Errorf("%w: %v cannot be added", ErrOption, v.Float())
+		}
+		by.text, by.float = strconv.FormatFloat(v.Float(), 'f', -1, v.Type().Bits()), true
+	default:
+		return by, fmt.Errorf("%w: %v is no number", ErrOption, v.Type())
+	}
+	return by, nil
+}

@@ -1,0 +1,164 @@
+package rmap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/rueidisson/rueidisson/internal/combine"
+)
+
+// Verdict is what a function of Compute wants done.
+type Verdict int
+
+const (
+	// Keep changes nothing.
+	Keep Verdict = iota
+	// Store writes the value that the function returned.
+	Store
+	// Delete removes the entry.
+	Delete
+)
+
+// entry is what Computes queue for. Handles that write in other ways do not
+// share a queue.
+type entry struct {
+	kind, name, key string
+	ids, lock       bool
+	entries         lifetime
+}
+
+// change is one Compute.
+type change struct {
+	ctx   context.Context
+	store store
+	apply func(old value) (now value, writes bool, err error)
+
+	fate   atomic.Int32
+	now    value // what the entry is to be after it
+	writes bool
+	err    error
+}
+
+// The fates of a change: its caller may go before its function was called, or
+// when it has been.
+const (
+	waiting int32 = iota
+	running
+	gone    // and the function was not called
+	goneTwo // and the function was called, so that it may still come about
+)
+
+// begin reports whether the function is still to be called.
+func (c *change) begin() bool { return c.fate.CompareAndSwap(waiting, running) }
+
+// again is when what the function made of the entry came to nothing.
+func (c *change) again() { c.fate.CompareAndSwap(running, waiting) }
+
+// leave reports whether the caller goes without its function having been called,
+// or before it was called again.
+func (c *change) leave() bool {
+	for {
+		if c.fate.CompareAndSwap(waiting, gone) {
+			return true
+		}
+		if c.fate.CompareAndSwap(running, goneTwo) {
+			return false
+		}
+	}
+}
+
+// errPanic carries the panic of a function from the goroutine that called it to
+// that of its caller.
+type errPanic struct {
+	value any
+	stack []byte
+}
+
+func (e *errPanic) Error() string { return fmt.Sprintf("%v\n\n%s", e.value, e.stack) }
+
+// Unwrap is the error that the function panicked with, if it was one.
+func (e *errPanic) Unwrap() error {
+	err, _ := e.value.(error)
+	return err
+}
+
+// run calls the function. Its error and its panic are its caller's alone.
+func (c *change) run(old value) value {
+	defer func() {
+		if r := recover(); r != nil {
+			c.now, c.writes, c.err = old, false, &errPanic{r, debug.Stack()}
+		}
+	}()
+	if c.now, c.writes, c.err = c.apply(old); c.err != nil {
+		c.now, c.writes = old, false
+	}
+	return c.now
+}
+
+// compute waits for its turn at the entry, and for what came of it.
+func (m *handle[K, V]) compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
+	key, err := m.encodeKey(ctx, k)
+	if err == nil && f == nil {
+		err = fmt.Errorf("%w: nil function", ErrOption)
+	}
+	if err != nil {
+		return v, false, m.failedAt("compute", key, err)
+	}
+	var result V
+	c := &change{ctx: ctx, store: m.store}
+	c.apply = func(old value) (now value, writes bool, err error) {
+		now, writes, result, err = m.apply(key, old, f)
+		return now, writes, err
+	}
+	if err = m.h.turn(ctx, m.entryOf(key), c); err == nil {
+		v, there = result, c.now.there
+	}
+	return v, there, m.failedAt("compute", key, err)
+}
+
+func (m *handle[K, V]) entryOf(key string) entry {
+	return entry{m.kind, m.key, key, m.cfg.requestIDs, m.cfg.entryLock, m.cfg.entries}
+}
+
+// apply is f on bytes.
+func (m *handle[K, V]) apply(key string, old value, f func(V, bool) (V, Verdict, error)) (now value, writes bool, v V, err error) {
+	was, had, err := m.decode(key, old)
+	if err != nil {
+		return old, false, v, err
+	}
+	v, verdict, err := f(was, had)
+	switch {
+	case err != nil:
+		return old, false, v, err
+	case verdict == Keep:
+		return old, false, was, nil
+	case verdict == Delete:
+		var none V
+		return value{}, had, none, nil
+	case verdict == Store:
+		text, err := m.encodeValue(v)
+		return value{text, true}, true, v, err
+	}
+	return old, false, v, fmt.Errorf("%w: verdict %d is none of Keep, Store, Delete", ErrOption, verdict)
+}
+
+// turn has c take part in the next turn of the entry.
+func (h *hub) turn(ctx context.Context, e entry, c *change) error {
+	_, err := h.turns.Do(ctx, e, c)
+	switch {
+	case err == nil:
+		err = c.err
+	case errors.Is(err, combine.ErrAborted):
+		err = errors.New("nothing was written: a function ended the goroutine that it was called on")
+	case ctx.Err() != nil && !c.leave():
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	var panicked *errPanic
+	if errors.As(err, &panicked) {
+		panic(panicked)
+	}
+	return err
+}

@@ -1,0 +1,28 @@
+package rmap
+
+import (
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// What a program branches on. Every error of this package names the operation,
+// the map and, where there is one, the key, and wraps one of these, the
+// context's error and its cause, or the error of Redis.
+var (
+	// ErrOption says that an argument cannot be used: a name, a key, a value, an
+	// option. Nothing was sent.
+	ErrOption = engine.ErrOption
+
+	// ErrUnknown says that a reply was lost, and that the write may or may not
+	// have been done, or may be done still. Without [WithRequestIDs] a write is
+	// sent once: repeat it where doing it twice does no harm. Reads are sent again
+	// by themselves, and never fail by this.
+	ErrUnknown = engine.ErrUnknown
+
+	// ErrDecode says that what is in Redis is none of the map's type: another
+	// codec wrote it. It is wrapped by a *[codec.DecodeError], which has the bytes.
+	ErrDecode = codec.ErrDecode
+
+	// ErrClosed is returned after the client was closed.
+	ErrClosed = engine.ErrClosed
+)

@@ -1,0 +1,226 @@
+package rmap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+)
+
+// handle is what every kind of map is made of: a store, and codecs for what is
+// in it. It holds nothing, so any number of goroutines may use it.
+type handle[K comparable, V any] struct {
+	h     *hub
+	store store
+	kind  string // "map", for errors
+	name  string // as the caller wrote it
+	key   string // as it is mapped
+	cfg   config
+	bad   error // what every operation returns, if the handle cannot be used
+
+	// can refuses lifetimes of entries that this kind of map has none of.
+	can func(lifetime) error
+
+	keys   codec.Codec[K]
+	values codec.Codec[V]
+}
+
+// newHandle checks what a handle is made with, and asks nobody. The store is
+// made of what it then knows.
+func newHandle[K comparable, V any](e *engine.Engine, kind, name string, can func(lifetime) error, opts []Option) *handle[K, V] {
+	m := &handle[K, V]{h: hubOf(e), kind: kind, name: name, key: e.Map(name), can: can}
+	if m.cfg, m.bad = resolve(opts); m.bad == nil {
+		m.bad = can(m.cfg.entries)
+	}
+	if m.bad == nil {
+		m.bad = m.chooseCodecs()
+	}
+	switch {
+	case m.bad != nil:
+	case m.key == "":
+		m.bad = fmt.Errorf("%w: empty name", ErrOption)
+	case e.Cluster():
+		if err := keys.OnCluster(m.key); err != nil {
+			m.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, m.key, err)
+		}
+	}
+	return m
+}
+
+// sender is what a store sends with.
+func (m *handle[K, V]) sender() sender { return sender{m.h, m.key, m.cfg.requestIDs} }
+
+func (m *handle[K, V]) chooseCodecs() error {
+	m.keys, m.values = codec.Key[K](), codec.For[V](m.h.family())
+	if f := m.cfg.keyFamily; f != nil {
+		m.keys = codec.KeyOf[K](*f)
+	}
+	if f := m.cfg.valueFamily; f != nil {
+		m.values = codec.For[V](*f)
+	}
+	var err error
+	if m.keys, err = given(m.cfg.keyCodec, m.keys); err != nil {
+		return err
+	}
+	if m.values, err = given(m.cfg.valueCodec, m.values); err != nil {
+		return err
+	}
+	return errors.Join(codec.Check(m.keys), codec.Check(m.values))
+}
+
+// given is the codec of an option, if there is one, or else another.
+func given[T any](option any, other codec.Codec[T]) (codec.Codec[T], error) {
+	if option == nil {
+		return other, nil
+	}
+	c, fits := option.(codec.Codec[T])
+	if !fits {
+		return other, fmt.Errorf("%w: %T is no codec of %v", ErrOption, option, reflect.TypeFor[T]())
+	}
+	return c, nil
+}
+
+// usable checks what every operation needs.
+func (m *handle[K, V]) usable(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("%w: nil context", ErrOption)
+	case m.bad != nil:
+		return m.bad
+	}
+	if err := m.h.e.Open(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	return nil
+}
+
+// encodeKey is k as it is in Redis, if the handle can be used.
+func (m *handle[K, V]) encodeKey(ctx context.Context, k K) (string, error) {
+	if err := m.usable(ctx); err != nil {
+		return "", err
+	}
+	return m.keyText(k)
+}
+
+func (m *handle[K, V]) keyText(k K) (string, error) {
+	text, err := codec.Encode(m.keys, k)
+	if err == nil {
+		err = m.h.e.Fits(len(text))
+	}
+	if err != nil {
+		return "", fmt.Errorf("key: %w", err)
+	}
+	return text, nil
+}
+
+func (m *handle[K, V]) encodeValue(v V) (string, error) {
+	text, err := codec.Encode(m.values, v)
+	if err == nil {
+		err = m.h.e.Fits(len(text))
+	}
+	if err != nil {
+		return "", fmt.Errorf("value: %w", err)
+	}
+	return text, nil
+}
+
+// lifetime is how long what a write writes lives.
+func (m *handle[K, V]) lifetime(opts []PutOption) (lifetime, error) {
+	if len(opts) == 0 {
+		return m.cfg.entries, nil
+	}
+	l, err := m.cfg.entries.with(opts)
+	if err == nil {
+		err = m.can(l)
+	}
+	return l, err
+}
+
+// encode is an entry as it is in Redis.
+func (m *handle[K, V]) encode(ctx context.Context, k K, v V) (key, text string, err error) {
+	if key, err = m.encodeKey(ctx, k); err == nil {
+		text, err = m.encodeValue(v)
+	}
+	return key, text, err
+}
+
+// decode is what stands under a key, if anything does.
+func (m *handle[K, V]) decode(key string, got value) (v V, there bool, err error) {
+	if !got.there {
+		return v, false, nil
+	}
+	v, err = codec.Decode(m.values, got.text)
+	if err != nil {
+		return v, true, m.undecoded(key, got.text, err)
+	}
+	return v, true, nil
+}
+
+func (m *handle[K, V]) undecoded(key, text string, cause error) error {
+	return &codec.DecodeError{Name: m.name, Key: key, Bytes: []byte(text), Cause: cause}
+}
+
+// failed names the operation and the map.
+func (m *handle[K, V]) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var undecoded *codec.DecodeError
+	if errors.As(err, &undecoded) {
+		return fmt.Errorf("%s %s %w", op, m.kind, err) // which names it
+	}
+	var reply *rueidis.RedisError
+	if errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
+		err = fmt.Errorf("key %q is no hash: %w", m.key, err)
+	}
+	return fmt.Errorf("%s %s %q: %w", op, m.kind, m.name, err)
+}
+
+// failedAt names the entry, too.
+func (m *handle[K, V]) failedAt(op, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var undecoded *codec.DecodeError
+	if key == "" || errors.As(err, &undecoded) {
+		return m.failed(op, err)
+	}
+	return m.failed(op+" "+quoted(key)+" of", err)
+}
+
+// longestQuote is how much of a key an error shows.
+const longestQuote = 64
+
+func quoted(key string) string {
+	if len(key) > longestQuote {
+		return strconv.Quote(key[:longestQuote]) + "…"
+	}
+	return strconv.Quote(key)
+}
+
+// reading is one exchange that changes nothing. ctx bounds the wait for it.
+func reading[T any](ctx context.Context, h *hub, call func() (T, error)) (T, error) {
+	result, err, _ := engine.Await(h.e, ctx, 0, call)
+	return result, err
+}
+
+// writing is one exchange that changes something. ctx bounds the wait for it;
+// it may be done still when that has ended.
+func writing[T any](ctx context.Context, h *hub, call func() (T, error)) (T, error) {
+	result, err, answered := engine.Await(h.e, ctx, 0, call)
+	if !answered {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return result, err
+}

@@ -1,0 +1,20 @@
+package rmap
+
+import (
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// lockOf is the lock of an entry. A name mapper maps its name once more, as in
+// Java.
+func (m *handle[K, V]) lockOf(k K) *lock.Lock {
+	err := m.bad
+	var key string
+	if err == nil {
+		key, err = m.keyText(k)
+	}
+	if err != nil {
+		return lock.Unusable(m.h.e, m.name, m.failed("lock of", err))
+	}
+	return lock.New(m.h.e, keys.EntryLock(m.key, key))
+}

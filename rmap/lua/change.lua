@@ -1,0 +1,30 @@
+-- change.lua: write or remove an entry if it is what the caller has seen.
+--
+-- Include: done.lua
+-- KEYS[1]   map
+-- KEYS[2…]  what remembers the answer, of a request with an id
+-- ARGV[1]   how long it is remembered, ms; 0 without an id
+-- ARGV[2]   field
+-- ARGV[3]   1 if the caller has seen an entry, 0 if none
+-- ARGV[4]   what it has seen
+-- ARGV[5]   1 to write, 0 to remove
+-- ARGV[6]   what is written
+--
+-- Returns  integer  1 it was done
+--          text     what is there instead
+--          nil      nothing is there, where the caller has seen an entry
+-- Replay   unsafe: a second run finds what the first has written; with an id it is safe
+local was, answer = known()
+if was then
+	return answer
+end
+local there = redis.call('hget', KEYS[1], ARGV[2])
+if ARGV[3] == '1' and there ~= ARGV[4] or ARGV[3] == '0' and there then
+	return done(there)
+end
+if ARGV[5] == '1' then
+	redis.call('hset', KEYS[1], ARGV[2], ARGV[6])
+elseif there then
+	redis.call('hdel', KEYS[1], ARGV[2])
+end
+return done(1)

@@ -1,0 +1,21 @@
+-- put_if_absent.lua: write an entry if there is none.
+--
+-- Include: done.lua
+-- KEYS[1]   map
+-- KEYS[2…]  what remembers the answer, of a request with an id
+-- ARGV[1]   how long it is remembered, ms; 0 without an id
+-- ARGV[2]   field
+-- ARGV[3]   value
+--
+-- Returns  text  what is there, and stays
+--          nil   it was written
+-- Replay   unsafe: a second run finds what the first has written; with an id it is safe
+local was, answer = known()
+if was then
+	return answer
+end
+local there = redis.call('hget', KEYS[1], ARGV[2])
+if not there then
+	redis.call('hset', KEYS[1], ARGV[2], ARGV[3])
+end
+return done(there)

@@ -1,0 +1,24 @@
+-- rename.lua: rename the keys of a map, over what is there.
+--
+-- Include: done.lua
+-- KEYS[i…]  each key of the map and its new name behind it; what remembers the answer, of a request with an id
+-- ARGV[1]   how long it is remembered, ms; 0 without an id
+-- ARGV[2]   how many keys the map has
+--
+-- Returns  integer  1 it was done, 0 there is no such map, and nothing was changed
+-- Replay   unsafe: a second run finds nothing; with an id it is safe
+local was, answer = known()
+if was then
+	return answer
+end
+if redis.call('exists', KEYS[1]) == 0 then
+	return done(0)
+end
+for i = 1, 2 * tonumber(ARGV[2]), 2 do
+	if redis.call('exists', KEYS[i]) == 1 then
+		redis.call('rename', KEYS[i], KEYS[i + 1])
+	else
+		redis.call('del', KEYS[i + 1])
+	end
+end
+return done(1)

@@ -1,0 +1,20 @@
+-- replace.lua: write an entry if there is one.
+--
+-- Include: done.lua
+-- KEYS[1]   map
+-- KEYS[2…]  what remembers the answer, of a request with an id
+-- ARGV[1]   how long it is remembered, ms; 0 without an id
+-- ARGV[2]   field
+-- ARGV[3]   value
+--
+-- Returns  integer  1 it was written, 0 there is none
+-- Replay   unsafe: somebody else may have written in between; with an id it is safe
+local was, answer = known()
+if was then
+	return answer
+end
+local there = redis.call('hexists', KEYS[1], ARGV[2])
+if there == 1 then
+	redis.call('hset', KEYS[1], ARGV[2], ARGV[3])
+end
+return done(there)

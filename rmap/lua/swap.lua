@@ -1,0 +1,19 @@
+-- swap.lua: write an entry and return what was there.
+--
+-- Include: done.lua
+-- KEYS[1]   map
+-- KEYS[2…]  what remembers the answer, of a request with an id
+-- ARGV[1]   how long it is remembered, ms; 0 without an id
+-- ARGV[2]   field
+-- ARGV[3]   value
+--
+-- Returns  text  what was there
+--          nil   nothing was
+-- Replay   unsafe: a second run returns what the first has written; with an id it is safe
+local was, answer = known()
+if was then
+	return answer
+end
+local old = redis.call('hget', KEYS[1], ARGV[2])
+redis.call('hset', KEYS[1], ARGV[2], ARGV[3])
+return done(old)

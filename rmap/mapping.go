@@ -1,0 +1,39 @@
+package rmap
+
+import (
+	"context"
+	"iter"
+
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// mapping is what every kind of map does, for what is built on any of them.
+type mapping[K comparable, V any] interface {
+	Name() string
+
+	Get(ctx context.Context, k K) (V, bool, error)
+	GetMany(ctx context.Context, ks ...K) (map[K]V, error)
+	Has(ctx context.Context, k K) (bool, error)
+	Len(ctx context.Context) (int64, error)
+
+	Put(ctx context.Context, k K, v V, opts ...PutOption) error
+	PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error
+	Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error)
+	Remove(ctx context.Context, ks ...K) (int64, error)
+	Clear(ctx context.Context) error
+
+	PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error)
+	Replace(ctx context.Context, k K, v V, opts ...PutOption) (bool, error)
+	Take(ctx context.Context, k K) (v V, had bool, err error)
+	CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (bool, error)
+	CompareAndRemove(ctx context.Context, k K, old V) (bool, error)
+	Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error)
+
+	All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error]
+	Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error]
+
+	Lock(k K) *lock.Lock
+	add(ctx context.Context, k K, delta V) (V, error)
+}
+
+var _ mapping[string, int] = (*Map[string, int])(nil)

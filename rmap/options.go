@@ -1,0 +1,152 @@
+package rmap
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// An Option changes a handle. What cannot be used, such as a codec of another
+// type, is an [ErrOption] of each of its operations.
+type Option interface{ applyHandle(*config) error }
+
+// A PutOption changes one write.
+type PutOption interface{ applyPut(*lifetime) error }
+
+// An EntryOption changes one write, or as an option of the handle all of them.
+type EntryOption interface {
+	Option
+	PutOption
+}
+
+// config is what the options of a handle say.
+type config struct {
+	keyCodec, valueCodec   any           // a codec.Codec[K] and a codec.Codec[V]; nil: of the families
+	keyFamily, valueFamily *codec.Family // nil: the defaults
+
+	requestIDs bool
+	entryLock  bool
+	entries    lifetime
+}
+
+// lifetime is how long an entry lives, and what it takes to say so.
+type lifetime struct {
+	ttl  time.Duration // 0: for ever
+	keep bool          // what it has
+}
+
+// WithCodec sets the codec of keys and values, for a map that Java uses with
+// one codec for both. Without it keys are text, and values as
+// rueidisson.WithCodec says.
+func WithCodec(f codec.Family) Option {
+	return option(func(c *config) error {
+		c.keyFamily, c.valueFamily = &f, &f
+		c.keyCodec, c.valueCodec = nil, nil
+		return nil
+	})
+}
+
+// WithKeyCodec sets the codec of the keys. Two keys are one key when their
+// bytes are the same, and only then: equal keys have to give equal bytes, on
+// every version of the program.
+func WithKeyCodec[K comparable](c codec.Codec[K]) Option {
+	return option(func(cfg *config) error {
+		cfg.keyCodec = c
+		return codec.Check(c)
+	})
+}
+
+// WithValueCodec sets the codec of the values.
+func WithValueCodec[V any](c codec.Codec[V]) Option {
+	return option(func(cfg *config) error {
+		cfg.valueCodec = c
+		return codec.Check(c)
+	})
+}
+
+// WithRequestIDs makes every write safe to send again, so that a lost reply is
+// no [ErrUnknown] as long as the server answers again within the time that an
+// operation is sent again for: the server keeps the answer to a write until the
+// caller has it, 45 s at most, and gives it to a second send. A write is a
+// script call then, and a further command forgets its answer. While the slot of
+// the map moves, writes wait for its end.
+func WithRequestIDs() Option {
+	return option(func(c *config) error {
+		c.requestIDs = true
+		return nil
+	})
+}
+
+// WithEntryLock has Compute take the lock of the entry, see [Map.Lock], as
+// Redisson's compute does. It is for maps on which Java computes: its compute
+// reads, and writes what came of it, whatever was written meanwhile.
+func WithEntryLock() Option {
+	return option(func(c *config) error {
+		c.entryLock = true
+		return nil
+	})
+}
+
+// WithTTL lets what is written go by itself when d has passed: one entry, or as
+// an option of the handle every entry that it writes. A plain map cannot do
+// that: see [Native]. It is counted in whole milliseconds, rounded up; one
+// below a millisecond or above 100 years is an [ErrOption].
+func WithTTL(d time.Duration) EntryOption {
+	return entryOption(func(l *lifetime) error {
+		l.ttl, l.keep = d, false
+		return checkTTL("time to live", d)
+	})
+}
+
+func checkTTL(what string, d time.Duration) error {
+	if d < time.Millisecond || d > engine.LongestLease {
+		return fmt.Errorf("%w: %s %v is outside of 1ms to %v", ErrOption, what, d, engine.LongestLease)
+	}
+	return nil
+}
+
+type option func(*config) error
+
+func (o option) applyHandle(c *config) error { return o(c) }
+
+type entryOption func(*lifetime) error
+
+func (o entryOption) applyHandle(c *config) error { return o(&c.entries) }
+
+func (o entryOption) applyPut(l *lifetime) error { return o(l) }
+
+func resolve(opts []Option) (config, error) {
+	var c config
+	for _, o := range opts {
+		if o == nil {
+			return c, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := o.applyHandle(&c); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// with is l, as changed by the options of one write.
+func (l lifetime) with(opts []PutOption) (lifetime, error) {
+	for _, o := range opts {
+		if o == nil {
+			return l, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := o.applyPut(&l); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+// none refuses what a plain map cannot do.
+func (l lifetime) none() error {
+	if l != (lifetime{}) {
+		return fmt.Errorf("%w: the entries of a plain map stay: Native and Cache have entries that go", ErrOption)
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package rmap
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/rueidisson/rueidisson/codec"
+)
+
+// Entry is one entry of a map.
+type Entry[K comparable, V any] struct {
+	Key   K
+	Value V
+}
+
+// A ScanOption changes one iteration.
+type ScanOption interface{ applyScan(*scanConfig) error }
+
+type scanConfig struct {
+	match string
+	page  int
+}
+
+// WithMatch leaves out entries whose keys do not match a glob, as the server
+// does. It is for maps with text as keys, see [codec.Text]; of others it is an
+// [ErrOption].
+func WithMatch(glob string) ScanOption {
+	return scanOption(func(c *scanConfig) error { c.match = glob; return nil })
+}
+
+// mostPage bounds how long the server is busy with one page.
+const mostPage = 100_000
+
+// WithPage sets about how many entries the server is asked for at once, from 1
+// to 100,000. The default is 1000. All that one call of the server brings is in
+// memory at a time: take fewer where values are large.
+func WithPage(n int) ScanOption {
+	return scanOption(func(c *scanConfig) error {
+		if n < 1 || n > mostPage {
+			return fmt.Errorf("%w: a page of %d entries: from 1 to %d", ErrOption, n, mostPage)
+		}
+		c.page = n
+		return nil
+	})
+}
+
+type scanOption func(*scanConfig) error
+
+func (o scanOption) applyScan(c *scanConfig) error { return o(c) }
+
+// all yields entries. One that does not decode is an error of its own, with the
+// key if that does.
+func (m *handle[K, V]) all(ctx context.Context, opts []ScanOption) iter.Seq2[Entry[K, V], error] {
+	return func(yield func(Entry[K, V], error) bool) {
+		for pair, err := range m.scan(ctx, opts) {
+			var e Entry[K, V]
+			if err == nil {
+				e, err = m.decodeEntry(pair)
+			}
+			if !yield(e, m.failed("walk", err)) {
+				return
+			}
+		}
+	}
+}
+
+func (m *handle[K, V]) allKeys(ctx context.Context, opts []ScanOption) iter.Seq2[K, error] {
+	return func(yield func(K, error) bool) {
+		for pair, err := range m.scan(ctx, opts) {
+			var k K
+			if err == nil {
+				k, err = m.decodeKey(pair[0])
+			}
+			if !yield(k, m.failed("walk", err)) {
+				return
+			}
+		}
+	}
+}
+
+func (m *handle[K, V]) decodeEntry(pair [2]string) (e Entry[K, V], err error) {
+	if e.Key, err = m.decodeKey(pair[0]); err == nil {
+		e.Value, _, err = m.decode(pair[0], value{pair[1], true})
+	}
+	return e, err
+}
+
+func (m *handle[K, V]) decodeKey(key string) (K, error) {
+	k, err := codec.Decode(m.keys, key)
+	if err != nil {
+		return k, m.undecoded(key, key, fmt.Errorf("as a key: %w", err))
+	}
+	return k, nil
+}
+
+// scan yields keys with their values, page by page. An error of the server is
+// the last.
+func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption) iter.Seq2[[2]string, error] {
+	return func(yield func([2]string, error) bool) {
+		c, err := m.scanning(ctx, opts)
+		for cursor := "0"; err == nil; {
+			var pairs []string
+			if cursor, pairs, err = m.page(ctx, cursor, c); err != nil {
+				break
+			}
+			for i := 0; i+1 < len(pairs); i += 2 {
+				if !yield([2]string(pairs[i:i+2]), nil) {
+					return
+				}
+			}
+			if cursor == "0" {
+				return
+			}
+		}
+		yield([2]string{}, err)
+	}
+}
+
+func (m *handle[K, V]) scanning(ctx context.Context, opts []ScanOption) (scanConfig, error) {
+	c := scanConfig{page: 1000}
+	if err := m.usable(ctx); err != nil {
+		return c, err
+	}
+	for _, o := range opts {
+		if o == nil {
+			return c, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := o.applyScan(&c); err != nil {
+			return c, err
+		}
+	}
+	if c.match != "" && !codec.IsText(m.keys) {
+		return c, fmt.Errorf("%w: WithMatch is for keys of codec.Text", ErrOption)
+	}
+	return c, nil
+}
+
+func (m *handle[K, V]) page(ctx context.Context, cursor string, c scanConfig) (next string, pairs []string, err error) {
+	if err := m.usable(ctx); err != nil {
+		return "", nil, err
+	}
+	type page struct {
+		next  string
+		pairs []string
+	}
+	got, err := reading(ctx, m.h, func() (p page, err error) {
+		p.next, p.pairs, err = m.store.scan(ctx, cursor, c.match, c.page)
+		return p, err
+	})
+	return got.next, got.pairs, err
+}

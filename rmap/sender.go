@@ -1,0 +1,56 @@
+package rmap
+
+import (
+	"context"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// sender sends what is about one map.
+type sender struct {
+	h   *hub
+	key string // the mapped name
+	ids bool   // writes have request ids
+}
+
+// identified is a write that the server knows when it comes again.
+type identified struct{ engine.Operation }
+
+func (identified) Repeatable() bool { return true }
+
+// read sends what changes nothing.
+func (s *sender) read(ctx context.Context, cmd *scripts.Command, args ...string) (engine.Answer, error) {
+	return s.h.e.Run(ctx, cmd, []string{s.key}, args)
+}
+
+// command sends a command that changes the map.
+func (s *sender) command(ctx context.Context, cmd *scripts.Command, args ...string) (engine.Answer, error) {
+	if s.ids {
+		return s.write(ctx, commandScript, []string{s.key}, append([]string{cmd.Label()}, args...)...)
+	}
+	return s.h.e.Run(ctx, cmd, []string{s.key}, args)
+}
+
+// write sends a script that changes the map. It includes done.lua, whose key
+// and argument come by themselves.
+func (s *sender) write(ctx context.Context, script *scripts.Script, on []string, args ...string) (engine.Answer, error) {
+	if !s.ids {
+		return s.h.e.Run(ctx, script, on, append([]string{"0"}, args...))
+	}
+	request := keys.MapDone(s.key, s.h.request())
+	got, err := s.h.e.Run(ctx, identified{script}, append(on, request), append([]string{memory}, args...))
+	if err == nil && !got.Replayed {
+		s.h.forget(s.key, request) // there is no copy of it that may come late
+	}
+	return got, err
+}
+
+// delete drops all keys of a map.
+func (s *sender) delete(ctx context.Context, all []string) (engine.Answer, error) {
+	if s.ids {
+		return s.write(ctx, deleteScript, all)
+	}
+	return s.h.e.Run(ctx, unlink, all, nil)
+}

@@ -1,0 +1,115 @@
+package rmap
+
+import (
+	"context"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// store is a map as the server has it: keys and values are bytes. Each kind of
+// map has its own. A context lends its values, and ends the sending again; the
+// wait for an answer it ends only of get. The keys of one call fit into one
+// command.
+type store interface {
+	get(ctx context.Context, key string) (value, error)
+	getMany(ctx context.Context, keys []string) ([]value, error)
+	has(ctx context.Context, key string) (bool, error)
+	length(ctx context.Context) (int64, error)
+
+	put(ctx context.Context, pairs []string, l lifetime) error
+	remove(ctx context.Context, keys []string) (int64, error)
+	clear(ctx context.Context) error
+
+	swap(ctx context.Context, key, text string, l lifetime) (old value, err error)
+	take(ctx context.Context, key string) (value, error)
+	// putIfAbsent returns what is there instead.
+	putIfAbsent(ctx context.Context, key, text string, l lifetime) (value, error)
+	replace(ctx context.Context, key, text string, l lifetime) (bool, error)
+	// change writes to, or removes the entry if to is none, if it is old. Else it
+	// returns what is there.
+	change(ctx context.Context, key string, old, to value, l lifetime) (there value, done bool, err error)
+	// add adds to an integer, or to a float. Without a sum it would be out of
+	// bounds, and nothing was changed.
+	add(ctx context.Context, key string, by addend, l lifetime) (sum value, err error)
+
+	// scan is one page: keys and their values by turns. The cursor is "0" at the
+	// beginning and at the end.
+	scan(ctx context.Context, cursor, match string, page int) (next string, pairs []string, err error)
+
+	// object is the keys that the map has in Redis, the name first.
+	object() []string
+}
+
+// plain is a hash with one field for each entry.
+type plain struct{ sender }
+
+func (p *plain) object() []string { return []string{p.key} }
+
+func (p *plain) get(ctx context.Context, key string) (value, error) {
+	return p.h.gets.Do(ctx, p.key, getAsk{key, p.h.sizeOf(p.key)})
+}
+
+func (p *plain) getMany(ctx context.Context, keys []string) ([]value, error) {
+	return values(p.h.e.Run(ctx, hmget, []string{p.key}, keys))
+}
+
+func (p *plain) has(ctx context.Context, key string) (bool, error) {
+	return yes(p.read(ctx, hexists, key))
+}
+
+func (p *plain) length(ctx context.Context) (int64, error) { return number(p.read(ctx, hlen)) }
+
+func (p *plain) put(ctx context.Context, pairs []string, _ lifetime) error {
+	_, err := p.command(ctx, hset, pairs...)
+	return err
+}
+
+func (p *plain) remove(ctx context.Context, keys []string) (int64, error) {
+	return number(p.command(ctx, hdel, keys...))
+}
+
+func (p *plain) clear(ctx context.Context) error {
+	_, err := p.delete(ctx, p.object())
+	return err
+}
+
+func (p *plain) swap(ctx context.Context, key, text string, _ lifetime) (value, error) {
+	return found(p.on(ctx, swapScript, key, text))
+}
+
+func (p *plain) take(ctx context.Context, key string) (value, error) {
+	return found(p.on(ctx, takeScript, key))
+}
+
+func (p *plain) putIfAbsent(ctx context.Context, key, text string, _ lifetime) (value, error) {
+	return found(p.on(ctx, putIfAbsentScript, key, text))
+}
+
+func (p *plain) replace(ctx context.Context, key, text string, _ lifetime) (bool, error) {
+	return yes(p.on(ctx, replaceScript, key, text))
+}
+
+func (p *plain) change(ctx context.Context, key string, old, to value, _ lifetime) (value, bool, error) {
+	return changed(p.on(ctx, changeScript, changeArgs(key, old, to)...))
+}
+
+func (p *plain) add(ctx context.Context, key string, by addend, _ lifetime) (value, error) {
+	switch {
+	case by.float:
+		return found(p.command(ctx, hincrbyfloat, key, by.text))
+	case p.ids || by.least != "" || by.most != "":
+		return found(p.on(ctx, addScript, key, by.text, by.least, by.most))
+	}
+	n, err := number(p.command(ctx, hincrby, key, by.text))
+	return value{decimal(n), true}, err
+}
+
+func (p *plain) scan(ctx context.Context, cursor, match string, page int) (string, []string, error) {
+	return scanned(p.read(ctx, hscan, scanArgs(cursor, match, page)...))
+}
+
+// on sends a script whose only key of the map is the hash.
+func (p *plain) on(ctx context.Context, script *scripts.Script, args ...string) (engine.Answer, error) {
+	return p.write(ctx, script, []string{p.key}, args...)
+}

@@ -1,0 +1,103 @@
+package rmap
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/combine"
+)
+
+// sendTurn is one turn of an entry: it is read once, all functions that wait are
+// applied in their order, each to what the one before it has made, and what
+// comes of it is written if the entry still is what was read. If it is not, all
+// of it is done again.
+func (h *hub) sendTurn(e entry, _ int, batch []*combine.Call[*change, struct{}]) error {
+	changes := make([]*change, len(batch))
+	for i, c := range batch {
+		changes[i] = c.Ask
+	}
+	t := turn{h, e, changes[0].store, changes}
+	t.settle(t.run(context.Background()))
+	return nil
+}
+
+type turn struct {
+	h       *hub
+	e       entry
+	store   store
+	changes []*change
+}
+
+func (t *turn) run(ctx context.Context) error {
+	old, err := t.read(ctx)
+	for try := 0; err == nil; try++ {
+		now, writes := t.apply(old)
+		if !writes {
+			return nil
+		}
+		done := false
+		if old, done, err = t.store.change(ctx, t.e.key, old, now, t.e.entries); done {
+			return nil
+		}
+		if err == nil {
+			t.again()
+			pause(try)
+		}
+	}
+	return err
+}
+
+// read goes by itself: the flight of a turn is one of its own already.
+func (t *turn) read(ctx context.Context) (value, error) {
+	if err := t.h.e.Open(); err != nil {
+		return value{}, err
+	}
+	return t.store.get(ctx, t.e.key)
+}
+
+// apply calls the functions of those who are there, and reports whether one of
+// them writes.
+func (t *turn) apply(old value) (now value, writes bool) {
+	now = old
+	for _, c := range t.changes {
+		if c.begin() {
+			now = c.run(now)
+			writes = writes || c.writes
+		}
+	}
+	return now, writes
+}
+
+func (t *turn) again() {
+	for _, c := range t.changes {
+		c.again()
+	}
+}
+
+// settle tells everyone what became of the turn. A panic whose caller has gone
+// is told to the log.
+func (t *turn) settle(err error) {
+	for _, c := range t.changes {
+		var panicked *errPanic
+		if errors.As(c.err, &panicked) && c.fate.Load() == goneTwo {
+			t.h.e.Logger.Error("a function of Compute panicked when its caller had gone", "name", t.e.name, "err", c.err)
+		}
+		if c.err == nil {
+			c.err = err
+		}
+	}
+}
+
+// longestPause bounds how long a turn waits that others of the fleet were
+// faster than.
+const longestPause = 5 * time.Millisecond
+
+// pause lets the others finish that are at the same entry.
+func pause(try int) {
+	if try == 0 {
+		return
+	}
+	time.Sleep(rand.N(min(50*time.Microsecond<<min(try, 10), longestPause)))
+}
