@@ -24,7 +24,7 @@ type Options struct {
 	Version  string        // of Redisson; [Current] if empty
 	Addr     string        // host:port of a single server
 	Cluster  []string      // host:port of some nodes of a cluster
-	Codec    string        // String (the default), ByteArray, JsonJackson, TypedJson[:class] or MsgPackJackson
+	Codec    string        // String (the default), Long, Integer, Double, ByteArray, JsonJackson, TypedJson[:class[/class]], MsgPackJackson or Kryo5; or two with a comma between, for keys and values
 	Watchdog time.Duration // lockWatchdogTimeout; Redisson's own default, 30 s, if zero
 	Sharded  string        // shardedSubscriptionMode of a cluster: AUTO, ON or OFF (Redisson 3.29 or later)
 }

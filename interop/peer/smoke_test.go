@@ -34,6 +34,7 @@ func TestEveryVersion(t *testing.T) {
 			t.Run("a waiter can be interrupted", func(t *testing.T) { interruption(t, s, java) })
 			t.Run("the other kinds of lock", func(t *testing.T) { otherKinds(t, s, java) })
 			t.Run("rate limiter", func(t *testing.T) { rateLimiter(t, s, java) })
+			t.Run("maps", func(t *testing.T) { maps(t, s, java) })
 			t.Run("nothing is left behind", func(t *testing.T) { nothingLeft(t, s, java) })
 		})
 	}
@@ -264,6 +265,8 @@ func TestEveryCodec(t *testing.T) {
 		"JsonJackson":              "org.redisson.codec.JsonJacksonCodec",
 		"TypedJson:java.lang.Long": "org.redisson.codec.TypedJsonJacksonCodec",
 		"MsgPackJackson":           "org.redisson.codec.MsgPackJacksonCodec",
+		"Kryo5":                    "org.redisson.codec.Kryo5Codec",
+		"String,Kryo5":             "org.redisson.codec.CompositeCodec",
 	} {
 		t.Run(codec, func(t *testing.T) {
 			java := Start(t, Options{Addr: s.addr, Codec: codec})

@@ -8,9 +8,12 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.redisson.api.RLock;
+import org.redisson.api.RMap;
+import org.redisson.api.RMapCache;
 import org.redisson.api.RRateLimiter;
 import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
+import org.redisson.client.codec.Codec;
 
 /** Runs requests against one Redisson client. */
 final class Peer {
@@ -19,6 +22,7 @@ final class Peer {
     private final PrintStream out;
     private final Threads threads = new Threads();
     private final ConcurrentHashMap<String, Object> objects = new ConcurrentHashMap<>();
+    private final MapCaches caches = new MapCaches(new MapEvents());
 
     Peer(RedissonClient redisson, Options options, PrintStream out) {
         this.redisson = redisson;
@@ -53,7 +57,7 @@ final class Peer {
 
     /** A new object is one new arm. */
     private Object run(Request r) throws Exception {
-        return switch (r.object()) {
+        return switch (r.kind()) {
             case "peer" -> aboutPeer(r);
             case "lock" -> lock(r, redisson::getLock);
             case "fairlock" -> lock(r, redisson::getFairLock);
@@ -65,6 +69,9 @@ final class Peer {
             case "writelock" -> lock(r, name -> redisson.getReadWriteLock(name).writeLock());
             case "ratelimiter" -> RateLimiters.run(r, object(r, RRateLimiter.class, redisson::getRateLimiter));
             case "semaphore" -> Semaphores.run(r, object(r, RSemaphore.class, redisson::getSemaphore));
+            case "map" -> Maps.run(r, map(r));
+            case "mapcache" -> caches.run(r, cache(r));
+            case "mapcachenative" -> NativeMaps.run(r, nativeMap(r));
             default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
         };
     }
@@ -79,6 +86,25 @@ final class Peer {
         List<String> words = List.of(nameAndValues.split("\\|"));
         return (RLock) Since.call(RedissonClient.class, redisson, "getMultiLock", List.of(String.class, Collection.class),
                 words.get(0), words.subList(1, words.size()));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RMap<Object, Object> map(Request r) {
+        return object(r, RMap.class, name -> redisson.getMap(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RMapCache<Object, Object> cache(Request r) {
+        return object(r, RMapCache.class, name -> redisson.getMapCache(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RMap<Object, Object> nativeMap(Request r) {
+        return object(r, RMap.class, name -> NativeMaps.of(redisson, name, codec(r)));
+    }
+
+    private Codec codec(Request r) {
+        return r.codec() == null ? options.config().getCodec() : Codecs.named(r.codec());
     }
 
     private Object lock(Request r, Function<String, RLock> maker) throws Exception {

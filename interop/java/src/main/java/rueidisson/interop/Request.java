@@ -14,6 +14,17 @@ record Request(String id, String thread, String object, String operation, String
         return new Request(words[0], text(words[1]), text(words[2]), text(words[3]), words);
     }
 
+    /** What comes before the @ of an object that is given a codec: {@code map@Kryo5}. */
+    String kind() {
+        return object.split("@", 2)[0];
+    }
+
+    /** What comes behind it, null for none. */
+    String codec() {
+        String[] parts = object.split("@", 2);
+        return parts.length == 1 ? null : parts[1];
+    }
+
     String name() {
         return text(word(HEAD, "the name of the object"));
     }
