@@ -226,6 +226,14 @@ func (c *Client) RedissonRateLimiter(name string) *redissonlimiter.Limiter {
 // cannot be used is the error of its operations.
 func (c *Client) Semaphore(name string) *semaphore.Semaphore { return semaphore.New(c.e, name) }
 
+// PermitSemaphore returns a handle on the semaphore of that name whose permits
+// have leases, which Redisson's RPermitExpirableSemaphore shares; see
+// [semaphore.PermitSemaphore]. It asks nobody: a name that cannot be used is the
+// error of its operations.
+func (c *Client) PermitSemaphore(name string) *semaphore.PermitSemaphore {
+	return semaphore.NewPermits(c.e, name)
+}
+
 // Close ends the client. New calls fail with [ErrClosed], waiters wake with
 // it, and the contexts of holds end with it as their cause; renewals stop.
 // Then Close waits for the holders to unlock, for as long as ctx and their

@@ -31,6 +31,9 @@ const (
 	add
 	drain
 	remove
+	setHeld // of permits with leases, from here on
+	addHeld
+	removeHeld
 )
 
 // word is what move.lua calls it.
@@ -43,6 +46,7 @@ type ask struct {
 	n     int64         // permits
 	queue []run         // of a wait: who waits
 	ttl   time.Duration // of a trySet
+	held  string        // of an order about permits with leases: the key of those
 	from  *place        // of a give, if it is that of somebody who has a place
 }
 

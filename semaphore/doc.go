@@ -1,6 +1,10 @@
 // Package semaphore is the counting semaphore of a fleet, Go and Java: a number
-// of permits under a name, of which processes take some and give them back. It
-// is Redisson's RSemaphore, on the same key.
+// of permits under a name, of which processes take some and give them back.
+//
+// There are two kinds, on the keys of Redisson's. [Semaphore] is RSemaphore: its
+// permits are mere numbers, such as a stock. [PermitSemaphore] is
+// RPermitExpirableSemaphore: each permit has an id, a lease, and a holder who is
+// told when it is lost, so that a process which dies gives its permits back.
 //
 //	stock := c.Semaphore("stock:42")
 //	if _, err := stock.TrySetPermits(ctx, 500); err != nil {
@@ -15,8 +19,8 @@
 //
 // # Whom it trusts
 //
-// Permits have no owner. Whoever reaches the name can give back what it never
-// took, which mints permits, and set, reduce or delete them: Release,
+// Permits of a [Semaphore] have no owner. Whoever reaches the name can give back
+// what it never took, which mints permits, and set, reduce or delete them: Release,
 // SetPermits, AddPermits, Drain and Delete are for programs that are trusted with
 // it. And nobody gives back what a process that died had taken.
 //
@@ -49,8 +53,8 @@
 // may be off by that for ever. rueidisson.WithReplicaAcks lowers the risk for
 // what is taken. A server that evicts keys may forget the semaphore.
 //
-// Nothing knows that a name is that of another object which keeps a number, such
-// as Redisson's permit semaphore or latch: one name, one kind.
+// Nothing knows that a name is that of another object which keeps a number: a
+// semaphore of the other kind, or a latch. One name, one kind.
 //
 // # Hand-over inside the process
 //
@@ -61,9 +65,53 @@
 // away with AddPermits, or deleted, or whose time to live ends, may be handed on
 // for that long.
 //
+// # Permits with leases
+//
+//	p, err := c.PermitSemaphore("reports").Acquire(ctx)
+//	if err != nil {
+//		return err
+//	}
+//	defer func() { err = errors.Join(err, p.Release(ctx)) }()
+//	return report(p.Context(ctx))
+//
+// A [Permit] is to its work what a hold is to that of a lock. It is trusted until
+//
+//	trustedUntil = attemptStarted + lease - margin
+//
+// where attemptStarted is taken before the request left, and margin is a twentieth
+// of the lease, at least 2 ms. At that moment it is lost, whatever the network is
+// doing: its contexts end with cause [ErrLost], before the server gives the permit
+// to another. Unless it was acquired [WithLease], it is renewed at a third of the
+// watchdog timeout, for as long as its process and one connection to the server
+// last. What a process that died held comes back after one lease, as soon as
+// somebody asks; until then it harms nobody.
+//
+// Nobody can mint a permit: each id is given back once. Requests may be sent twice,
+// and arrive late: an acquire of an id that is there changes nothing but a shorter
+// lease, and one that was given back is refused by a tombstone for 45 s. But nobody
+// is asked who he is: whoever reaches the name can release what is not his by
+// [PermitSemaphore.ReleaseID], and set, reduce or delete permits. A holder learns
+// of it at the next renewal.
+//
+// The end of a lease is counted by the server's clock. Redisson compares it with the
+// clock of its own machine: a JVM that is ahead takes permits early, by as much as
+// it is ahead. One that is renewed has at least two thirds of the watchdog timeout
+// left, 20 s by default, as long as renewals get through; one with a fixed lease has
+// no such room.
+//
+// A failover, or a restart that loses data, may forget the last permits, and then
+// more are granted than there are, until their holders are told at their next
+// renewals: for a lease at most. rueidisson.WithReplicaAcks lowers the risk.
+//
+// A permit is not handed over inside the process, since its id may be known
+// elsewhere; but a release and the next acquire of its process go out in one call,
+// as often and as long as rueidisson.WithHandover allows.
+//
 // # In Redis
 //
 //	name                                      string: how many permits are free, below 0 after a reduction
+//	{name}:timeout                            zset: ids of permits with leases, 16 bytes each -> end of the lease, ms
+//	rueidisson_gone:{name}                    zset: ids that were given back before their acquire was answered
 //	redisson_sc:{name}                        channel: how many are free, when some were given
 //	rueidisson_lane:{name}:<client id>:<n>    string: the last request of an exchange, 45 s
 //

@@ -6,7 +6,8 @@ import "github.com/rueidisson/rueidisson/internal/engine"
 // and the semaphore, and wraps one of these, the context's error and its cause,
 // or the error of Redis.
 var (
-	// ErrNotAcquired is returned by [Semaphore.TryAcquire] when there were too
+	// ErrNotAcquired is returned by [Semaphore.TryAcquire] and
+	// [PermitSemaphore.TryAcquire] when there were too
 	// few permits for as long as the caller wanted to wait. It is an answer, not a
 	// fault.
 	ErrNotAcquired = engine.ErrNotAcquired
@@ -28,6 +29,15 @@ var (
 	// ErrNotReplicated is returned by an acquire that too few replicas
 	// acknowledged in time; what it took was given back.
 	ErrNotReplicated = engine.ErrNotReplicated
+
+	// ErrLost says that a permit had ended before it was released: its lease ran
+	// out, or somebody else released it. The work may have overlapped with that of
+	// the next who has it.
+	ErrLost = engine.ErrLost
+
+	// ErrReleased is returned by the second Release of a [Permit], and is the
+	// cause of its contexts after the first.
+	ErrReleased = engine.ErrReleased
 
 	// ErrClosed is returned after the client was closed.
 	ErrClosed = engine.ErrClosed

@@ -47,16 +47,17 @@ type request struct {
 	h  *hub
 	of *names
 	engine.Request
-	gives int64 // in all
+	gives int64    // in all
+	also  []string // further keys, if the script has some
 }
 
 func (h *hub) request(of *names, flight int, gives int64) request {
-	return request{h, of, h.e.Request(of.lane, flight), gives}
+	return request{h: h, of: of, Request: h.e.Request(of.lane, flight), gives: gives}
 }
 
 // run sends it. Takes wait for replicas, if the client does.
 func (r *request) run(s *scripts.Script, args []string, takes bool) (got engine.Answer, acked bool, err error) {
-	on := []string{r.of.key, r.Lane}
+	on := append([]string{r.of.key, r.Lane}, r.also...)
 	if takes && r.h.e.ReplicaAcks > 0 {
 		var acks int64
 		got, acks, err = r.h.e.RunAcked(context.Background(), s, on, args)
@@ -140,6 +141,9 @@ func (h *hub) unacked(of *names, flight int, n int64) error {
 func (h *hub) single(flight int, a *ask) answer {
 	for again := true; ; again = false {
 		r := h.request(a.of, flight, 0)
+		if a.held != "" {
+			r.also = []string{a.held}
+		}
 		got, _, err := r.run(alone[a.kind], h.argue(&r, a), false)
 		var said []int64
 		if err == nil {
@@ -167,7 +171,7 @@ func (h *hub) argue(r *request, a *ask) []string {
 	switch a.kind {
 	case trySet:
 		return append(args, decimal(engine.Millis(a.ttl)))
-	case drain, remove:
+	case drain, remove, removeHeld:
 		return args[:2]
 	}
 	return args

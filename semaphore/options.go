@@ -10,16 +10,43 @@ import (
 // A TryOption changes one [Semaphore.TryAcquire].
 type TryOption interface{ applyTry(*tryConfig) error }
 
-// A SetOption changes one [Semaphore.TrySetPermits].
+// A WaitOption is a TryOption, and one of [PermitSemaphore.TryAcquire].
+type WaitOption interface {
+	TryOption
+	TryPermitOption
+}
+
+// A TryPermitOption changes one [PermitSemaphore.TryAcquire].
+type TryPermitOption interface{ applyTryPermit(*permitConfig) error }
+
+// A PermitOption changes one [PermitSemaphore.Acquire] or
+// [PermitSemaphore.TryAcquire].
+type PermitOption interface {
+	TryPermitOption
+	applyPermit(*permitConfig) error
+}
+
+// A SetOption changes one [Semaphore.TrySetPermits] or
+// [PermitSemaphore.TrySetPermits].
 type SetOption interface{ applySet(*setConfig) error }
 
 type tryConfig struct{ wait time.Duration }
 
+type permitConfig struct {
+	tryConfig
+	lease time.Duration // 0: the watchdog's, renewed
+}
+
 type setConfig struct{ ttl time.Duration }
 
-// WithWait lets TryAcquire wait up to d for the permits. Without it, or with 0,
-// TryAcquire answers after one round trip. A negative d is an ErrOption.
-func WithWait(d time.Duration) TryOption { return waitOption(d) }
+// WithWait lets a TryAcquire wait up to d for permits. Without it, or with 0, it
+// answers after one round trip. A negative d is an ErrOption.
+func WithWait(d time.Duration) WaitOption { return waitOption(d) }
+
+// WithLease lets a permit end by itself when d has passed, whoever holds it
+// then: it is not renewed. Without it, the client renews the permit for as long
+// as it is held. A d below 10 ms or above 100 years is an ErrOption.
+func WithLease(d time.Duration) PermitOption { return leaseOption(d) }
 
 // WithTTL lets the semaphore go by itself when d has passed, with all of its
 // permits. It is counted in whole milliseconds, rounded up. One below a
@@ -36,6 +63,17 @@ func (o waitOption) applyTry(c *tryConfig) error {
 	return nil
 }
 
+func (o waitOption) applyTryPermit(c *permitConfig) error { return o.applyTry(&c.tryConfig) }
+
+type leaseOption time.Duration
+
+func (o leaseOption) applyTryPermit(c *permitConfig) error { return o.applyPermit(c) }
+
+func (o leaseOption) applyPermit(c *permitConfig) error {
+	c.lease = time.Duration(o)
+	return engine.CheckLease(c.lease)
+}
+
 type ttlOption time.Duration
 
 func (o ttlOption) applySet(c *setConfig) error {
@@ -46,26 +84,34 @@ func (o ttlOption) applySet(c *setConfig) error {
 	return nil
 }
 
-func resolveTry(opts []TryOption) (c tryConfig, err error) {
+var errNilOption = fmt.Errorf("%w: a nil option", ErrOption)
+
+// resolve applies each option to c.
+func resolve[O comparable, C any](c C, opts []O, apply func(O, *C) error) (C, error) {
+	var none O
 	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
+		if o == none {
+			return c, errNilOption
 		}
-		if err := o.applyTry(&c); err != nil {
+		if err := apply(o, &c); err != nil {
 			return c, err
 		}
 	}
 	return c, nil
 }
 
-func resolveSet(opts []SetOption) (c setConfig, err error) {
-	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applySet(&c); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+func resolveTry(opts []TryOption) (tryConfig, error) {
+	return resolve(tryConfig{}, opts, TryOption.applyTry)
+}
+
+func resolveSet(opts []SetOption) (setConfig, error) {
+	return resolve(setConfig{}, opts, SetOption.applySet)
+}
+
+func resolvePermit(opts []PermitOption) (permitConfig, error) {
+	return resolve(permitConfig{}, opts, PermitOption.applyPermit)
+}
+
+func resolveTryPermit(opts []TryPermitOption) (permitConfig, error) {
+	return resolve(permitConfig{}, opts, TryPermitOption.applyTryPermit)
 }

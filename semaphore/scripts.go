@@ -17,6 +17,13 @@ var (
 	settleScript = scripts.Must(lua, "lua/settle.lua")
 	lookScript   = scripts.Must(lua, "lua/look.lua")
 
+	acquireScript  = scripts.Must(lua, "lua/permit_acquire.lua")
+	releaseScript  = scripts.Must(lua, "lua/permit_release.lua")
+	exchangeScript = scripts.Must(lua, "lua/permit_exchange.lua")
+	buryScript     = scripts.Must(lua, "lua/permit_bury.lua")
+	countScript    = scripts.Must(lua, "lua/permit_look.lua")
+	listScript     = scripts.Must(lua, "lua/permit_list.lua")
+
 	// alone is what sends each request that does not go with others.
 	alone = map[kind]*scripts.Script{
 		set:    scripts.Must(lua, "lua/set.lua"),
@@ -24,6 +31,10 @@ var (
 		add:    scripts.Must(lua, "lua/add.lua"),
 		drain:  scripts.Must(lua, "lua/drain.lua"),
 		remove: scripts.Must(lua, "lua/delete.lua"),
+
+		setHeld:    scripts.Must(lua, "lua/permit_set.lua"),
+		addHeld:    scripts.Must(lua, "lua/permit_add.lua"),
+		removeHeld: scripts.Must(lua, "lua/permit_delete.lua"),
 	}
 )
 

@@ -141,7 +141,7 @@ func (c *contender) look(ctx context.Context) (left time.Duration, done bool, er
 		c.handed = true
 		return 0, true, nil
 	}
-	if err := c.standBack(ctx); err != nil {
+	if err := standBack(ctx, c.h.e, &c.p.courtesy); err != nil {
 		return -1, false, err
 	}
 	heard := c.p.listener().Listens()
@@ -167,8 +167,8 @@ func (c *contender) look(ctx context.Context) (left time.Duration, done bool, er
 }
 
 // standBack lets other processes go first, see handover.Courtesy.
-func (c *contender) standBack(ctx context.Context) error {
-	pause := c.p.courtesy.Pause()
+func standBack(ctx context.Context, e *engine.Engine, courtesy *handover.Courtesy) error {
+	pause := courtesy.Pause()
 	if pause == 0 {
 		return nil
 	}
@@ -178,10 +178,10 @@ func (c *contender) standBack(ctx context.Context) error {
 	case <-timer.C:
 	case <-ctx.Done():
 		return engine.ContextError(ctx)
-	case <-c.h.e.Closing():
+	case <-e.Closing():
 		return ErrClosed
 	}
-	c.p.courtesy.Paused()
+	courtesy.Paused()
 	return nil
 }
 

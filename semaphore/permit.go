@@ -1,0 +1,243 @@
+package semaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// Permit is one permit that is held: what [PermitSemaphore.Acquire] returns and
+// [Permit.Release] ends. It belongs to whoever has it, not to a goroutine; all
+// methods may be called from any goroutine.
+type Permit struct {
+	of    *permitNames
+	grant *engine.Grant
+	want  want
+	late  bool // an earlier send of the acquire may still arrive
+
+	mu       sync.Mutex
+	released bool
+	cause    error // why it ended without our doing
+	lost     chan struct{}
+	contexts permitContexts
+}
+
+// permit puts what was taken under the watchdog's care.
+func (of *permitNames) permit(w want, answer engine.Answer) *Permit {
+	p := &Permit{of: of, want: w, late: answer.Replayed}
+	every := time.Duration(0)
+	if w.kept {
+		every = of.i.e.WatchdogTimeout / 3
+	}
+	p.grant = of.i.e.NewGrant(of, text(w.id), answer.Started, w.lease, every, watchdog.Instant{}, (*permitSeat)(p))
+	return p
+}
+
+// ID is what the permit is known by on the server: 32 hex digits. Whoever has it
+// can give the permit back, from any process, Go or Java.
+func (p *Permit) ID() string { return text(p.want.id) }
+
+// Err is nil while the permit may be trusted, and else why it ended: [ErrLost],
+// [ErrReleased] or [ErrClosed]. It compares the clocks at each call, so it says so
+// at once in a process that was paused past its lease. It asks nobody.
+func (p *Permit) Err() error {
+	if err := p.ended(); err != nil {
+		return err
+	}
+	if err := p.grant.Err(); err != nil {
+		return err
+	}
+	return p.ended() // closed, perhaps
+}
+
+// ended is why it has ended, as far as it was told.
+func (p *Permit) ended() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.released {
+		return ErrReleased
+	}
+	return p.cause
+}
+
+// Lost is closed when the permit ends without having been released by Release: it
+// was lost, or its client was closed. [Permit.Err] then says which.
+func (p *Permit) Lost() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lost == nil {
+		p.lost = make(chan struct{})
+		if p.cause != nil && !p.released {
+			close(p.lost)
+		}
+	}
+	return p.lost
+}
+
+// Expiring returns a channel that is closed when renewals have failed for half of
+// the lease: time to finish, or to hurry. If they get through again after that,
+// the next call returns a new channel. With a fixed lease it never is; for a
+// permit that was released it is nil.
+func (p *Permit) Expiring() <-chan struct{} {
+	if p.ended() == ErrReleased {
+		return nil
+	}
+	return p.grant.Expiring()
+}
+
+// Deadline is until when the permit may be trusted if no renewal gets through any
+// more. Of a renewed permit it moves on. For one that was released it is the zero
+// time.
+func (p *Permit) Deadline() time.Time {
+	if p.ended() == ErrReleased {
+		return time.Time{}
+	}
+	return p.grant.Deadline()
+}
+
+// Extend makes the lease last for at least d from now; it never shortens one. A
+// renewed permit goes on being renewed, a fixed lease is still fixed.
+//
+// Cost: one script call. Wire: ZADD {name}:timeout XX GT. Errors: [ErrLost],
+// [ErrReleased]; [ErrOption] for a lease that [WithLease] would refuse; ctx's,
+// which bounds the round trip; [ErrUnknown] if the reply was lost, when the lease
+// may have grown without this side trusting it.
+// Source: RPermitExpirableSemaphore.updateLeaseTime, which shortens, too.
+func (p *Permit) Extend(ctx context.Context, d time.Duration) error {
+	err := p.Err()
+	switch {
+	case ctx == nil:
+		err = errNilContext
+	case err == nil:
+		if err = engine.CheckLease(d); err == nil {
+			err = p.grant.Grow(ctx, d)
+		}
+	}
+	return p.failed("extend", err)
+}
+
+// Release gives the permit back. It runs to its end on a cancelled ctx, of which
+// it takes the values only, and for as long as sending takes: a few seconds at
+// most if the server is silent. The permit's contexts end with [ErrReleased]
+// first.
+//
+// Cost: one script call, shared with other calls of this process on the name, such
+// as the acquire of the next who waits.
+// Wire: ZREM {name}:timeout id, INCRBY name 1; how many are free on
+// redisson_sc:{name}.
+// Errors: [ErrReleased] if it was called before; [ErrLost] if the permit had
+// ended, so that the work may have overlapped with that of another who has it now;
+// [ErrUnknown] if no answer came, or the server's own error if it refused (the
+// client goes on giving the permit back until the server takes it or the lease
+// ends); [ErrClosed] if the client was closed before, when the permit is left to
+// its lease.
+// Source: RPermitExpirableSemaphore.release.
+func (p *Permit) Release(ctx context.Context) error {
+	if ctx == nil {
+		return p.failed("release", errNilContext)
+	}
+	err := p.leave()
+	if err == nil && !p.of.i.e.During(func() { err = p.giveUp(ctx) }) {
+		err = ErrClosed
+	}
+	return p.failed("release", err)
+}
+
+// giveUp takes the permit from the watchdog and gives it back.
+func (p *Permit) giveUp(ctx context.Context) error {
+	until := p.grant.Deadline()
+	if !p.grant.Finish(ErrReleased) {
+		err := p.grant.Err()
+		if !errors.Is(err, watchdog.ErrGone) { // a renewal without an answer may have lengthened it
+			p.grant.GiveBackLater()
+		}
+		return err
+	}
+	held, replayed, err := p.of.i.giveBack(ctx, p)
+	switch {
+	case errors.Is(err, errNotSet):
+		err = fmt.Errorf("%w: %w", ErrLost, err)
+	case err != nil:
+		p.grant.GiveBackLater()
+	case !held && !(replayed && time.Now().Before(until)): // else the first send did it, and its reply was lost
+		err = fmt.Errorf("%w: %w", ErrLost, watchdog.ErrGone)
+	}
+	if err == nil && p.of.i.e.Observer != nil {
+		p.of.i.e.Observer.Released(context.WithoutCancel(ctx), permitLabel, p.of.key, false)
+	}
+	return err
+}
+
+// giveBack gives a permit back, and in the same call has those who wait ask for
+// the next.
+func (i *issuer) giveBack(ctx context.Context, p *Permit) (held, replayed bool, err error) {
+	if p.late {
+		released, err := p.of.GiveBack(context.WithoutCancel(ctx), p.ID())
+		return released.Held, released.Replayed, err
+	}
+	r := i.rooms.Get(p.of.key)
+	defer i.rooms.Put(p.of.key, r)
+	c := r.enlist(true)
+	got, err := i.table.Do(context.Background(), p.of.key, permitAsk{of: p.of, gives: p.want.id, wants: c.wants, from: r})
+	if len(c.wants) == 0 {
+		r.gave(got.woken)
+	} else {
+		for _, spare := range r.deal(p.of, c, got) {
+			spare.discard()
+		}
+	}
+	return got.gave, got.Replayed, errors.Join(err, got.err)
+}
+
+// discard gives back a permit that came to somebody who had gone.
+func (p *Permit) discard() {
+	if p.leave() == nil && p.grant.Finish(ErrReleased) {
+		p.of.undo([]want{p.want}, p.late)
+	}
+}
+
+// leave ends the permit for those who work with it.
+func (p *Permit) leave() error {
+	p.mu.Lock()
+	if p.released {
+		p.mu.Unlock()
+		return ErrReleased
+	}
+	p.released = true
+	contexts := p.contexts.take()
+	p.mu.Unlock()
+	contexts.end(ErrReleased)
+	return nil
+}
+
+// Ended is the engine's word that the permit is gone, or the client closed.
+func (p *permitSeat) Ended(cause error) {
+	p.mu.Lock()
+	if p.cause == nil {
+		p.cause = cause
+		if p.lost != nil && !p.released {
+			close(p.lost)
+		}
+	}
+	contexts := p.contexts.take()
+	p.mu.Unlock()
+	contexts.end(cause)
+}
+
+// permitSeat is a permit as the engine sees it.
+type permitSeat Permit
+
+var errNilContext = fmt.Errorf("%w: nil context", ErrOption)
+
+// failed names the operation and the permit.
+func (p *Permit) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s permit of semaphore %q: %w", op, p.of.name, err)
+}

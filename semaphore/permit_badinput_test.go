@@ -1,0 +1,82 @@
+package semaphore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
+	t.Parallel()
+	r := newPermitRig(t)
+	for name, op := range permitOperations {
+		var none context.Context
+		require.ErrorIs(t, op(none, r.PermitSemaphore, 1), ErrOption, name)
+		require.ErrorIs(t, op(t.Context(), NewPermits(r.e, ""), 1), ErrOption, name)
+	}
+	for _, name := range []string{"set permits", "try set permits", "add permits"} {
+		for _, n := range []int64{0, -1, most + 1, -most - 1, 1 << 40, -1 << 63} {
+			if name != "add permits" || n != -1 {
+				require.ErrorIs(t, permitOperations[name](t.Context(), r.PermitSemaphore, n), ErrOption, "%s %d", name, n)
+			}
+		}
+	}
+	for _, id := range []string{
+		"", "1", "00112233445566778899aabbccddeef", "00112233445566778899aabbccddeeff0", "00112233445566778899AABBCCDDEEFF",
+		"0011223344556677-899aabbccddeeff", "00112233-4455-6677-8899-aabbccddeeff", "ñ0112233445566778899aabbccddeef",
+	} {
+		err := r.ReleaseID(t.Context(), id)
+		require.ErrorIs(t, err, ErrOption, id)
+		require.NotErrorIs(t, err, ErrLost)
+	}
+	for _, d := range []time.Duration{0, -1, engine.ShortestLease - 1, engine.LongestLease + 1} {
+		_, err := r.Acquire(t.Context(), WithLease(d))
+		require.ErrorIs(t, err, ErrOption)
+		_, err = r.TryAcquire(t.Context(), WithLease(d))
+		require.ErrorIs(t, err, ErrOption)
+	}
+	_, err := r.TryAcquire(t.Context(), WithWait(-1))
+	require.ErrorIs(t, err, ErrOption)
+	_, err = r.TryAcquire(t.Context(), nil)
+	require.ErrorIs(t, err, ErrOption)
+	_, err = r.Acquire(t.Context(), nil)
+	require.ErrorIs(t, err, ErrOption)
+	_, err = r.TrySetPermits(t.Context(), 1, WithTTL(0))
+	require.ErrorIs(t, err, ErrOption)
+	msg := r.do("EXISTS", r.of.key, r.of.leases)
+	n, err := msg.AsInt64()
+	require.NoError(t, err)
+	require.Zero(t, n)
+
+	p := r.set(1).take()
+	var none context.Context
+	require.ErrorIs(t, p.Release(none), ErrOption)
+	require.ErrorIs(t, p.Extend(none, time.Hour), ErrOption)
+	require.ErrorIs(t, p.Extend(t.Context(), time.Millisecond), ErrOption)
+	require.Panics(t, func() { p.Context(none) })
+	r.give(p)
+}
+
+func TestAContextThatHasEndedTakesNoPermit(t *testing.T) {
+	t.Parallel()
+	r := newPermitRig(t).set(2)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(assert.AnError)
+	for name, op := range permitOperations {
+		if name == "release by id" {
+			continue
+		}
+		err := op(ctx, r.PermitSemaphore, 1)
+		require.ErrorIs(t, err, context.Canceled, name)
+		require.ErrorIs(t, err, assert.AnError, name)
+	}
+	r.stands(2, 0)
+	p := r.take()
+	require.NoError(t, p.Release(ctx), "it runs to its end")
+	r.stands(2, 0)
+}

@@ -1,0 +1,304 @@
+package semaphore
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// permitSuite is what every server must do.
+var permitSuite = map[string]func(t *testing.T, r *permitRig){
+	"takes and gives": func(t *testing.T, r *permitRig) {
+		r.set(2)
+		a, b := r.take(), r.take()
+		r.stands(0, 2)
+		r.refused()
+		require.NotEqual(t, a.ID(), b.ID())
+		require.NoError(t, a.Err())
+		r.give(a)
+		r.stands(1, 1)
+		err := a.Release(t.Context())
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, a.Err(), ErrReleased)
+		r.stands(1, 1)
+		c := r.take()
+		r.give(b)
+		r.give(c)
+		r.stands(2, 0)
+		n, err := r.Available(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, 2, n)
+	},
+	"set, try to set, add, delete": func(t *testing.T, r *permitRig) {
+		did, err := r.TrySetPermits(t.Context(), 3)
+		require.NoError(t, err)
+		require.True(t, did)
+		did, err = r.TrySetPermits(t.Context(), 4)
+		require.NoError(t, err)
+		require.False(t, did)
+		a := r.take()
+		r.set(5)
+		r.stands(4, 1)
+		r.set(5)
+		r.stands(4, 1)
+		require.NoError(t, r.AddPermits(t.Context(), 2))
+		r.stands(6, 1)
+		require.NoError(t, r.AddPermits(t.Context(), -7))
+		r.stands(-1, 1)
+		n, err := r.Available(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n)
+		r.refused()
+		r.give(a)
+		r.stands(0, 0)
+		r.refused()
+		require.ErrorIs(t, r.AddPermits(t.Context(), most), nil)
+		require.ErrorIs(t, r.AddPermits(t.Context(), 1), ErrOption)
+		r.set(2)
+		b := r.take()
+		require.ErrorIs(t, r.AddPermits(t.Context(), most-1), ErrOption, "those that are held count")
+		did, err = r.Delete(t.Context())
+		require.NoError(t, err)
+		require.True(t, did)
+		did, err = r.Delete(t.Context())
+		require.NoError(t, err)
+		require.False(t, did)
+		err = b.Release(t.Context())
+		require.ErrorIs(t, err, ErrLost)
+		require.ErrorIs(t, err, ErrNotSet)
+	},
+	"not set": func(t *testing.T, r *permitRig) {
+		_, err := r.TryAcquire(t.Context())
+		require.ErrorIs(t, err, ErrNotSet)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		_, err = r.TryAcquire(t.Context(), WithWait(time.Second))
+		require.ErrorIs(t, err, ErrNotSet)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		err = r.ReleaseID(t.Context(), "00112233445566778899aabbccddeeff")
+		require.ErrorIs(t, err, ErrNotSet)
+		require.ErrorIs(t, err, ErrLost)
+		n, err := r.Available(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n)
+		require.Empty(t, r.list())
+		done := r.acquiring(t.Context())
+		stillWaits(t, done)
+		keys, err := r.raw.Do(t.Context(), r.raw.B().Keys().Pattern("*"+r.of.key+"*").Build()).AsStrSlice()
+		require.NoError(t, err)
+		require.Empty(t, keys)
+		r.set(2)
+		gotPermit(t, done)
+	},
+	"ids": func(t *testing.T, r *permitRig) {
+		other := r.beside()
+		r.set(3)
+		mine, theirs := r.take(), other.take(WithLease(time.Hour))
+		for id, one := range r.list() {
+			require.Contains(t, []string{mine.ID(), theirs.ID()}, id)
+			require.Equal(t, id == mine.ID(), one.Own)
+			require.Greater(t, one.Remaining, 20*time.Second)
+			require.LessOrEqual(t, one.Remaining, time.Hour)
+		}
+		require.Len(t, r.list(), 2)
+		require.NoError(t, other.ReleaseID(t.Context(), mine.ID()))
+		r.stands(2, 1)
+		require.ErrorIs(t, other.ReleaseID(t.Context(), mine.ID()), ErrLost)
+		require.ErrorIs(t, mine.Release(t.Context()), ErrLost)
+		r.stands(2, 1)
+		r.do("ZADD", r.of.leases, "922337203685477", "0123456789abcdef")
+		require.EqualValues(t, -1, r.list()["30313233343536373839616263646566"].Remaining, "it has no end")
+	},
+	"a fixed lease ends": func(t *testing.T, r *permitRig) {
+		r.set(1)
+		p := r.take(WithLease(300 * time.Millisecond))
+		work := p.Context(t.Context())
+		<-work.Done()
+		require.ErrorIs(t, context.Cause(work), ErrLost)
+		<-p.Lost()
+		require.ErrorIs(t, p.Err(), ErrLost)
+		q := gotPermit(t, r.acquiring(t.Context()))
+		require.ErrorIs(t, p.Release(t.Context()), ErrLost)
+		require.NoError(t, q.Err())
+		r.stands(0, 1)
+		r.give(q)
+		r.stands(1, 0)
+	},
+	"extend": func(t *testing.T, r *permitRig) {
+		r.set(1)
+		p := r.take(WithLease(time.Minute))
+		require.NoError(t, p.Extend(t.Context(), time.Hour))
+		require.Greater(t, r.list()[p.ID()].Remaining, 50*time.Minute)
+		require.Greater(t, time.Until(p.Deadline()), 50*time.Minute)
+		require.NoError(t, p.Extend(t.Context(), time.Minute))
+		require.Greater(t, r.list()[p.ID()].Remaining, 50*time.Minute, "it never shortens")
+		require.NoError(t, r.ReleaseID(t.Context(), p.ID()))
+		require.ErrorIs(t, p.Extend(t.Context(), time.Hour), ErrLost)
+	},
+	"a time to live": func(t *testing.T, r *permitRig) {
+		did, err := r.TrySetPermits(t.Context(), 3, WithTTL(time.Hour))
+		require.NoError(t, err)
+		require.True(t, did)
+		a := r.take()
+		for _, key := range []string{r.of.key, r.of.leases} {
+			msg := r.do("PTTL", key)
+			ttl, err := msg.AsInt64()
+			require.NoError(t, err)
+			assert.Greater(t, ttl, int64(3_000_000), key)
+		}
+		r.set(5)
+		r.give(a)
+		require.NoError(t, r.AddPermits(t.Context(), 1))
+		r.take()
+		msg := r.do("PTTL", r.of.key)
+		ttl, err := msg.AsInt64()
+		require.NoError(t, err)
+		assert.Greater(t, ttl, int64(3_000_000))
+		r.do("PERSIST", r.of.key)
+		r.take()
+		msg = r.do("PTTL", r.of.leases)
+		ttl, err = msg.AsInt64()
+		require.NoError(t, err)
+		assert.EqualValues(t, -1, ttl, "leases follow the number")
+	},
+	"waiting": func(t *testing.T, r *permitRig) {
+		other := r.beside()
+		r.set(1)
+		p := r.take()
+		done := other.acquiring(t.Context())
+		other.waiting(1)
+		r.give(p)
+		q := gotPermit(t, done)
+		_, err := r.TryAcquire(t.Context(), WithWait(time.Second))
+		require.ErrorIs(t, err, ErrNotAcquired)
+		ctx, cancel := context.WithCancel(t.Context())
+		done = r.acquiring(ctx)
+		r.waiting(1)
+		cancel()
+		require.ErrorIs(t, (<-done).err, context.Canceled)
+		other.give(q)
+		r.awaitStands(1, 0)
+	},
+	"many": func(t *testing.T, r *permitRig) {
+		r.set(3)
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				for range 5 {
+					p, err := r.Acquire(context.Background())
+					if assert.NoError(t, err) {
+						assert.NoError(t, p.Release(context.Background()))
+					}
+				}
+			})
+		}
+		all.Wait()
+		r.stands(3, 0)
+	},
+	"a key of another kind": func(t *testing.T, r *permitRig) {
+		for kind, make := range map[string][]string{"hash": {"HSET", "a", "b"}, "string": {"SET", "many"}, "list": {"RPUSH", "a"}} {
+			r.do("DEL", r.of.key)
+			r.do(append([]string{make[0], r.of.key}, make[1:]...)...)
+			r.wrongType(r.of.key, kind)
+		}
+		r.do("DEL", r.of.key)
+		r.set(3)
+		r.do("SET", r.of.leases, "x")
+		r.wrongType(r.of.leases, "string")
+		r.do("SET", r.of.key, "0")
+		r.wrongType(r.of.leases, "string")
+	},
+}
+
+// permitOperations is every operation, with n permits where it takes a number.
+var permitOperations = map[string]func(ctx context.Context, s *PermitSemaphore, n int64) error{
+	"acquire": func(ctx context.Context, s *PermitSemaphore, _ int64) error {
+		p, err := s.Acquire(ctx)
+		return released(p, err)
+	},
+	"try acquire": func(ctx context.Context, s *PermitSemaphore, _ int64) error {
+		p, err := s.TryAcquire(ctx)
+		return released(p, err)
+	},
+	"release by id": func(ctx context.Context, s *PermitSemaphore, _ int64) error {
+		return s.ReleaseID(ctx, "00112233445566778899aabbccddeeff")
+	},
+	"set permits": func(ctx context.Context, s *PermitSemaphore, n int64) error { return s.SetPermits(ctx, n) },
+	"try set permits": func(ctx context.Context, s *PermitSemaphore, n int64) error {
+		_, err := s.TrySetPermits(ctx, n)
+		return err
+	},
+	"add permits": func(ctx context.Context, s *PermitSemaphore, n int64) error { return s.AddPermits(ctx, n) },
+	"available":   func(ctx context.Context, s *PermitSemaphore, _ int64) error { _, err := s.Available(ctx); return err },
+	"delete":      func(ctx context.Context, s *PermitSemaphore, _ int64) error { _, err := s.Delete(ctx); return err },
+	"permits": func(ctx context.Context, s *PermitSemaphore, _ int64) error {
+		for _, err := range s.Permits(ctx) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+}
+
+func released(p *Permit, err error) error {
+	if err == nil {
+		err = p.Release(context.Background())
+	}
+	return err
+}
+
+// wrongType checks that whatever is asked for names the key and its type, and
+// changes nothing.
+func (r *permitRig) wrongType(key, kind string) {
+	r.t.Helper()
+	before := r.do("TYPE", r.of.key)
+	for name, op := range permitOperations {
+		if key == r.of.leases && name == "try set permits" || key == r.of.key && name == "permits" {
+			continue // which does not look at it
+		}
+		err := op(context.Background(), r.PermitSemaphore, 1)
+		require.ErrorContains(r.t, err, "WRONGTYPE", name)
+		require.ErrorContains(r.t, err, key, name)
+		require.ErrorContains(r.t, err, kind, name)
+	}
+	after := r.do("TYPE", r.of.key)
+	require.Equal(r.t, before.String(), after.String())
+}
+
+func TestPermitSuite(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, client func(t *testing.T) rueidis.Client) {
+		for name, test := range permitSuite {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, permitRigOn(t, client(t), redistest.Name(t)))
+			})
+		}
+	})
+}
+
+// everywhere runs a suite on each kind of server.
+func everywhere(t *testing.T, suite func(t *testing.T, client func(t *testing.T) rueidis.Client)) {
+	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			suite(t, func(t *testing.T) rueidis.Client { return redistest.Shared(t, redistest.Version(version)).Client(t) })
+		})
+	}
+	t.Run("miniredis", func(t *testing.T) {
+		t.Parallel()
+		suite(t, func(t *testing.T) rueidis.Client {
+			client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
+			require.NoError(t, err)
+			t.Cleanup(client.Close)
+			return client
+		})
+	})
+}

@@ -1,0 +1,124 @@
+package semaphore
+
+import (
+	"context"
+	"time"
+)
+
+// Context returns a child of parent for the work that needs the permit. It ends
+// with the permit, with cause [ErrLost], [ErrReleased] or [ErrClosed], always
+// before the server may give the permit to another; its Err compares the clocks at
+// each call, as [Permit.Err] does.
+//
+// Contexts derived from it end when its Done channel does: a timer's delay after
+// the end of trust, and after up to 100 ms more if the whole machine was
+// suspended.
+//
+// It panics if parent is nil, as the context package does.
+func (p *Permit) Context(parent context.Context) context.Context {
+	if parent == nil {
+		panic("semaphore: cannot create a context from a nil parent")
+	}
+	c := &permitContext{permit: p}
+	if parent.Done() == nil {
+		c.Context, c.cancel, c.values = p.lasting(parent)
+	} else {
+		c.Context, c.cancel = context.WithCancelCause(parent)
+		p.list(c)
+	}
+	_ = c.Err() // a permit that has ended ends it at once
+	return c
+}
+
+// permitContext is one of a permit's contexts. Those whose parents cannot end
+// share one ending, so that nothing stays of each.
+type permitContext struct {
+	context.Context // of the context package, so that deriving from it costs no goroutine
+	cancel          context.CancelCauseFunc
+	values          context.Context // the parent, if Context is not derived from it
+	permit          *Permit
+	forget          func() bool // stops the watch on the parent
+}
+
+// Err looks at the clocks before it says that all is well.
+func (c *permitContext) Err() error {
+	if c.Context.Err() == nil {
+		if cause := c.permit.Err(); cause != nil {
+			c.cancel(cause)
+		}
+	}
+	return c.Context.Err()
+}
+
+// Value is the parent's; a shared ending has one, for which context.Cause asks.
+func (c *permitContext) Value(key any) any {
+	if v := c.Context.Value(key); v != nil || c.values == nil {
+		return v
+	}
+	return c.values.Value(key)
+}
+
+// Deadline is the parent's.
+func (c *permitContext) Deadline() (time.Time, bool) {
+	if c.values != nil {
+		return c.values.Deadline()
+	}
+	return c.Context.Deadline()
+}
+
+// permitContexts are what ends with a permit.
+type permitContexts struct {
+	shared *permitContext              // the ending of those whose parents cannot end
+	listed map[*permitContext]struct{} // the others, until their parents end
+}
+
+// take hands the contexts to whoever ends them.
+func (cs *permitContexts) take() permitContexts {
+	taken := *cs
+	*cs = permitContexts{}
+	return taken
+}
+
+// end is called with what was taken.
+func (cs permitContexts) end(cause error) {
+	if cs.shared != nil {
+		cs.shared.cancel(cause)
+	}
+	for c := range cs.listed {
+		c.forget()
+		c.cancel(cause)
+	}
+}
+
+// lasting is the ending that all contexts share whose parents cannot end.
+func (p *Permit) lasting(parent context.Context) (context.Context, context.CancelCauseFunc, context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.contexts.shared == nil {
+		shared := &permitContext{}
+		shared.Context, shared.cancel = context.WithCancelCause(context.Background())
+		p.contexts.shared = shared
+	}
+	return p.contexts.shared.Context, p.contexts.shared.cancel, parent
+}
+
+// list makes c end with its permit.
+func (p *Permit) list(c *permitContext) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.released || p.cause != nil {
+		return
+	}
+	if p.contexts.listed == nil {
+		p.contexts.listed = make(map[*permitContext]struct{})
+	}
+	c.forget = context.AfterFunc(c.Context, func() { p.unlist(c) }) // on a goroutine of its own: after this
+	p.contexts.listed[c] = struct{}{}
+}
+
+// unlist forgets a context that has ended.
+func (p *Permit) unlist(c *permitContext) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.contexts.listed, c)
+}

@@ -1,0 +1,256 @@
+package semaphore
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/handover"
+	"github.com/rueidisson/rueidisson/internal/places"
+)
+
+// room is what those who wait in one process for permits of one semaphore share.
+// One call at a time asks the server for all: that of the head of their queue, or
+// that of somebody who gives a permit back.
+type room struct {
+	places.Entry
+	i        *issuer
+	courtesy handover.Courtesy
+
+	mu      sync.Mutex
+	queue   handover.Queue[*Permit] // used under mu only, so that what is known of its head stays true
+	head    *first
+	asking  bool          // a call is under way
+	missed  bool          // the head wanted to make one meanwhile
+	refused bool          // the last one did not serve all, so that nobody may overtake
+	looked  bool          // and nothing has been asked for since that the listener would not have heard of; the head's
+	ends    time.Duration // when the first lease ends, as that one said; 0: none does
+	reach   int           // how many the next one asks for
+	ear     *engine.Listener
+	passes  int           // permits that went from one of this process to the next since another could have them
+	since   time.Duration // when that was
+}
+
+// first is whoever has the turn, or gets it next.
+type first struct {
+	lease  time.Duration
+	permit *Permit // once it is served
+}
+
+// leastReach is how many are asked for at least, if so many wait.
+const leastReach = 4
+
+// left is told when nobody is there any more.
+func (r *room) left() {
+	if r.ear != nil {
+		r.ear.Close()
+	}
+}
+
+// reuse makes r ready for another semaphore, if nobody has listened with it.
+func (r *room) reuse() bool {
+	if r.ear != nil {
+		return false
+	}
+	*r = room{i: r.i}
+	return true
+}
+
+// listener is made by the first who waits.
+func (r *room) listener() *engine.Listener {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ear == nil {
+		r.ear = r.i.e.NewListener(r.heard, r.courtesy.Reset)
+	}
+	if !r.ear.Listens() {
+		r.courtesy.Listens()
+	}
+	return r.ear
+}
+
+// heard reports whether a message tells of permits that another gave.
+func (r *room) heard(payload string) bool {
+	n, err := strconv.ParseInt(payload, 10, 64)
+	return err == nil && n > 0 && r.courtesy.Message()
+}
+
+// enter takes the turn if nobody has it, and queues w else.
+func (r *room) enter(w *handover.Waiter[*Permit]) (turn bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if turn = r.queue.Enter(w); turn {
+		r.head, r.refused, r.looked = &first{lease: time.Duration(w.Size)}, false, false
+	}
+	return turn
+}
+
+// leave takes w out of the queue, unless something has come to it.
+func (r *room) leave(w *handover.Waiter[*Permit]) (turn handover.Turn[*Permit], came bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.queue.Leave(w)
+}
+
+// next is the first of those who wait behind the head.
+func (r *room) next() (next *handover.Waiter[*Permit]) {
+	r.queue.Next(func(w *handover.Waiter[*Permit]) bool {
+		next = w
+		return false
+	})
+	return next
+}
+
+// pass gives the turn on. It returns the permit that the head had come to.
+func (r *room) pass() *Permit {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	served := r.head.permit
+	if next := r.next(); next != nil {
+		r.head = &first{lease: time.Duration(next.Size)}
+	} else {
+		r.head, r.refused, r.looked = nil, false, false
+		if r.ear != nil {
+			r.ear.Close() // the hub lets it linger
+		}
+	}
+	r.queue.Pass()
+	return served
+}
+
+// served reports whether the head has its permit.
+func (r *room) served() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.head.permit != nil
+}
+
+// mayRest reports whether a new head need not look before it hears of something.
+func (r *room) mayRest() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	soon := r.ends > 0 && r.ends-r.i.e.Mono() < 2*restless
+	return r.looked && r.head.permit == nil && !soon
+}
+
+// restless is how long a wait sleeps at most.
+const restless = 5 * time.Second
+
+// starved reports whether somebody waits whom nobody may overtake.
+func (r *room) starved() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refused && (r.head != nil && r.head.permit == nil || r.next() != nil)
+}
+
+// crowd is those whom one call asks for.
+type crowd struct {
+	head   *first
+	behind []*handover.Waiter[*Permit]
+	wants  []want
+	heard  bool // the listener listened before
+	giver  bool // by somebody who gives a permit back
+}
+
+// enlist begins a call for those who wait, unless nobody does or one is under
+// way. A giver's permit goes to the next of this process by it, so that it is
+// bounded as hand-overs are: others get their turn.
+func (r *room) enlist(giver bool) (c crowd) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asking || r.head == nil || r.head.permit != nil || giver && !r.mayGoOn() {
+		r.missed = r.missed || r.asking && !giver
+		return c
+	}
+	r.asking, r.missed = true, false
+	c.giver, c.head, c.heard = giver, r.head, r.ear != nil && r.ear.Listens()
+	c.wants = append(c.wants, r.i.want(r.head.lease))
+	r.queue.Next(func(w *handover.Waiter[*Permit]) bool {
+		if len(c.wants) >= max(r.reach, leastReach) {
+			return false
+		}
+		c.behind = append(c.behind, w)
+		c.wants = append(c.wants, r.i.want(time.Duration(w.Size)))
+		return true
+	})
+	return c
+}
+
+// mayGoOn counts a permit that goes to the next of this process.
+func (r *room) mayGoOn() bool {
+	e := r.i.e
+	if r.passes >= e.Handovers || e.Mono()-r.since >= e.HandoverTime || e.Open() != nil {
+		return false
+	}
+	r.passes++
+	return true
+}
+
+// want is a permit for who waits with that lease; 0: the watchdog's.
+func (i *issuer) want(lease time.Duration) want {
+	if lease == 0 {
+		return want{i.newID(), i.e.WatchdogTimeout, true}
+	}
+	return want{i.newID(), lease, false}
+}
+
+// deal ends a call: what was taken goes to those it was taken for. It returns the
+// permits of who has gone.
+func (r *room) deal(of *permitNames, c crowd, got permitAnswer) (spare []*Permit) {
+	permits := make([]*Permit, len(c.wants))
+	for n, w := range c.wants {
+		if n < len(got.took) && got.took[n] == 1 {
+			permits[n] = of.permit(w, got.Answer)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := 0
+	for n, p := range permits {
+		switch {
+		case p == nil:
+			continue
+		case n == 0 && r.head == c.head && r.head.permit == nil:
+			r.head.permit = p
+		case n == 0, !r.queue.HandTo(c.behind[n-1], p):
+			spare = append(spare, p)
+		}
+		taken++
+	}
+	r.dealt(c, got, taken)
+	return spare
+}
+
+// dealt takes notice of how a call went.
+func (r *room) dealt(c crowd, got permitAnswer, taken int) {
+	r.asking = false
+	if r.ear != nil && (r.missed || c.giver && (taken == 0 || r.head != nil && r.head.permit != nil)) {
+		r.ear.Poke()
+	}
+	if taken > 0 && !c.giver {
+		r.passes, r.since = 0, r.i.e.Mono()
+	}
+	if got.err != nil || got.short != nil || got.took == nil {
+		r.looked = false
+		return
+	}
+	r.refused = taken < len(c.wants)
+	r.looked, r.ends = r.refused && c.heard, 0
+	if got.left >= 0 {
+		r.ends = r.i.e.Mono() + time.Duration(got.left)*time.Millisecond
+	}
+	if r.reach = taken + 1; !r.refused {
+		r.reach = min(2*taken, mostIDs)
+	}
+}
+
+// gave has the head look, after this process gave a permit to the server alone.
+func (r *room) gave(woken bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.passes, r.since = 0, r.i.e.Mono()
+	if r.ear != nil && !woken {
+		r.ear.Poke()
+	}
+}

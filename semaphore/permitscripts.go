@@ -1,0 +1,154 @@
+package semaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// permitRenewal is how the leases of permits are lengthened.
+var permitRenewal = &engine.Renewal{
+	Script: scripts.Must(lua, "lua/permit_renew.lua"),
+	Add: func(on, args []string, key engine.Key, id string, lease time.Duration) (k, a []string) {
+		return append(on, keys.PermitLeases(key.Name)), append(args, raw(id), decimal(engine.Millis(lease)))
+	},
+}
+
+// Renewal is that of all permits.
+func (of *permitNames) Renewal() *engine.Renewal { return permitRenewal }
+
+// GiveBack releases a permit of which an acquire may still arrive.
+func (of *permitNames) GiveBack(ctx context.Context, id string) (engine.Released, error) {
+	if err := of.bury(ctx, raw(id)); err != nil {
+		return engine.Released{}, err
+	}
+	released, err := of.release(ctx, raw(id))
+	if errors.Is(err, errNotSet) { // nor any permit of it
+		err = nil
+	}
+	return released, err
+}
+
+// bury leaves tombstones: whatever arrives after them takes nothing.
+func (of *permitNames) bury(ctx context.Context, ids ...string) error {
+	_, err := of.i.e.Run(ctx, buryScript, []string{of.gone}, append([]string{memory}, ids...))
+	return err
+}
+
+// release gives one permit back.
+func (of *permitNames) release(ctx context.Context, id string) (engine.Released, error) {
+	answer, err := of.i.e.Run(ctx, releaseScript, []string{of.key, of.leases}, []string{id, of.channel, of.i.e.Publish()})
+	if err == nil && answer.Nil {
+		err = errNotSet
+	}
+	if err != nil {
+		return engine.Released{}, err
+	}
+	reached, err := answer.AsInt64()
+	return engine.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
+}
+
+// undo gives back, for as long as it takes, what requests have taken for nobody.
+// Late says that one of them may still arrive.
+func (of *permitNames) undo(wants []want, late bool) {
+	if len(wants) == 0 {
+		return
+	}
+	ids, lease := rawIDs(wants), time.Duration(0)
+	for _, w := range wants {
+		lease = max(lease, w.lease)
+	}
+	until := time.Now().Add(max(lease, engine.RequestMemory) + engine.RequestMemory)
+	of.i.e.Later(of.key, until, func(ctx context.Context) error {
+		if late {
+			if err := of.bury(ctx, ids...); err != nil {
+				return err
+			}
+		}
+		if err := of.exchange(ctx, &trade{gives: ids}); !errors.Is(err, errNotSet) {
+			return err
+		}
+		return nil
+	})
+}
+
+// want is one permit to be taken.
+type want struct {
+	id    string
+	lease time.Duration
+	kept  bool // renewed by the watchdog
+}
+
+// trade is what is given back and what is wanted, in one call, and what became
+// of it.
+type trade struct {
+	gives []string // ids
+	wants []want
+
+	engine.Answer
+	acked   bool // by as many replicas as the client wants
+	reached int
+	left    time.Duration // until the first lease ends; negative: none does
+	gave    []int64       // of each: 1 done, 0 it was gone
+	took    []int64       // of each: 1 taken, 0 refused
+}
+
+// one takes the only permit that is wanted.
+func (of *permitNames) one(ctx context.Context, x *trade) error {
+	w := x.wants[0]
+	err := of.send(ctx, acquireScript, x, []string{w.id, of.i.e.Millis(w.lease), of.channel, of.i.e.Publish()})
+	if err != nil {
+		return err
+	}
+	n, err := x.AsInt64()
+	x.took, x.left = []int64{0}, -1
+	switch {
+	case n == 0:
+		x.took[0] = 1
+	case n > 0:
+		x.left = time.Duration(n) * time.Millisecond
+	}
+	return err
+}
+
+// exchange gives back and takes all of x.
+func (of *permitNames) exchange(ctx context.Context, x *trade) error {
+	args := append(make([]string, 0, 3+len(x.gives)+2*len(x.wants)), of.channel, of.i.e.Publish(), decimal(int64(len(x.gives))))
+	args = append(args, x.gives...)
+	for _, w := range x.wants {
+		args = append(args, w.id, of.i.e.Millis(w.lease))
+	}
+	if err := of.send(ctx, exchangeScript, x, args); err != nil {
+		return err
+	}
+	said, err := x.AsIntSlice()
+	if err == nil && len(said) != 2+len(x.gives)+len(x.wants) {
+		err = errors.New("permit_exchange.lua answered for another number of permits")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	x.reached, x.left = int(said[0]), time.Duration(said[1])*time.Millisecond
+	x.gave, x.took = said[2:2+len(x.gives)], said[2+len(x.gives):]
+	return nil
+}
+
+// send makes one call. What takes waits for replicas, if the client does.
+func (of *permitNames) send(ctx context.Context, s *scripts.Script, x *trade, args []string) (err error) {
+	on, e, acks := []string{of.key, of.leases, of.gone}, of.i.e, int64(0)
+	if len(x.wants) > 0 && e.ReplicaAcks > 0 {
+		x.Answer, acks, err = e.RunAcked(ctx, s, on, args)
+	} else {
+		x.Answer, err = e.Run(ctx, s, on, args)
+	}
+	x.acked = acks >= int64(e.ReplicaAcks)
+	if err == nil && x.Nil {
+		return errNotSet
+	}
+	return err
+}

@@ -1,0 +1,204 @@
+package semaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/handover"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// applicant is one goroutine that waits for a permit.
+type applicant struct {
+	i     *issuer
+	of    *permitNames
+	r     *room
+	lease time.Duration // 0: the watchdog's
+
+	permit *Permit
+	busy   bool // no permit was free: a wait that ends is an answer, not a fault
+	notSet bool // none were set when the server was asked last
+
+	waits bool          // the observer was told that it waits
+	began time.Duration // since when
+}
+
+// acquire waits for a permit. Close waits for it, and for what it may leave
+// behind.
+func (i *issuer) acquire(ctx context.Context, of *permitNames, lease time.Duration) (p *Permit, err error) {
+	if !i.e.During(func() { p, err = i.waitFor(ctx, of, lease) }) {
+		return nil, ErrClosed
+	}
+	return p, err
+}
+
+func (i *issuer) waitFor(ctx context.Context, of *permitNames, lease time.Duration) (*Permit, error) {
+	i.waiting.Add(1)
+	defer i.waiting.Add(-1)
+	a := &applicant{i: i, of: of, r: i.rooms.Get(of.key), lease: lease}
+	defer i.rooms.Put(of.key, a.r)
+	err := a.contend(ctx)
+	a.observe(ctx, err)
+	switch {
+	case err == nil:
+		return a.permit, nil
+	case errors.Is(err, errWaitOver) && a.busy:
+		return nil, ErrNotAcquired
+	case errors.Is(err, errWaitOver) && a.notSet:
+		return nil, fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
+	}
+	return nil, err
+}
+
+// try asks once.
+func (i *issuer) try(ctx context.Context, of *permitNames, lease time.Duration) (*Permit, error) {
+	if i.starved(of) {
+		return nil, ErrNotAcquired
+	}
+	ask := permitAsk{of: of, wants: []want{i.want(lease)}}
+	got, err := i.table.Do(ctx, of.key, ask)
+	if err == nil {
+		err = errors.Join(got.err, got.short)
+	}
+	switch {
+	case errors.Is(err, errNotSet):
+		return nil, fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
+	case err != nil:
+		return nil, err
+	case got.took[0] == 0:
+		return nil, ErrNotAcquired
+	}
+	if i.e.Observer != nil {
+		i.e.Observer.Acquired(ctx, permitLabel, of.key, false)
+	}
+	return of.permit(ask.wants[0], got.Answer), nil
+}
+
+// starved reports whether somebody of this process waits.
+func (i *issuer) starved(of *permitNames) bool {
+	if i.waiting.Load() == 0 {
+		return false
+	}
+	r := i.rooms.Get(of.key)
+	defer i.rooms.Put(of.key, r)
+	return r.starved()
+}
+
+func (a *applicant) contend(ctx context.Context) error {
+	w := handover.NewWaiter[*Permit](true)
+	w.Size = int64(a.lease)
+	if a.r.enter(w) {
+		return a.asHead(ctx, false)
+	}
+	a.busy = true
+	a.observeWait(ctx)
+	select {
+	case turn := <-w.Turn():
+		return a.take(ctx, turn)
+	case <-ctx.Done():
+	case <-a.i.e.Closing():
+	}
+	turn, came := a.r.leave(w)
+	switch {
+	case !came:
+	case !turn.Handed:
+		a.passTurn()
+	case stillThere(ctx):
+		a.permit = turn.Hold
+		return nil
+	default:
+		turn.Hold.discard()
+	}
+	if ctx.Err() == nil {
+		return ErrClosed
+	}
+	return engine.ContextError(ctx)
+}
+
+// take accepts a turn: a permit, or the role of head.
+func (a *applicant) take(ctx context.Context, turn handover.Turn[*Permit]) error {
+	if turn.Handed {
+		a.permit = turn.Hold
+		return nil
+	}
+	return a.asHead(ctx, true)
+}
+
+// asHead contends with other processes, for itself and for those behind it.
+// Heir says that the turn came from another.
+func (a *applicant) asHead(ctx context.Context, heir bool) error {
+	err := a.i.e.Watch(ctx, engine.Watch{
+		Key:      a.of.Key(),
+		Channels: []pubsub.Channel{a.i.e.Channel(a.of.channel)},
+		Look:     a.look, By: a.r.listener(), Looked: heir && a.r.mayRest(),
+	})
+	switch p := a.r.pass(); {
+	case p != nil && (err == nil || stillThere(ctx)):
+		a.permit = p
+		return nil
+	case p != nil:
+		p.discard()
+	}
+	return err
+}
+
+// passTurn gives on a turn that came to who was leaving.
+func (a *applicant) passTurn() {
+	if p := a.r.pass(); p != nil {
+		p.discard()
+	}
+}
+
+// look asks the server once, after standing back for others.
+func (a *applicant) look(ctx context.Context) (left time.Duration, done bool, err error) {
+	if a.r.served() {
+		return 0, true, nil
+	}
+	if err := standBack(ctx, a.i.e, &a.r.courtesy); err != nil {
+		return -1, false, err
+	}
+	c := a.r.enlist(false)
+	if len(c.wants) == 0 { // another asks for us, and will poke
+		return -1, a.r.served(), nil
+	}
+	got, err := a.i.table.Do(ctx, a.of.key, permitAsk{of: a.of, wants: c.wants})
+	if err == nil {
+		err = errors.Join(got.err, got.short)
+	}
+	for _, p := range a.r.deal(a.of, c, got) {
+		p.discard()
+	}
+	a.notSet = errors.Is(err, errNotSet)
+	if err != nil && !a.notSet {
+		return -1, false, err
+	}
+	a.busy = !a.notSet
+	if done = a.r.served(); !done {
+		a.observeWait(ctx)
+	}
+	if got.left < 0 || a.notSet {
+		return -1, done, nil
+	}
+	return time.Duration(got.left) * time.Millisecond, done, nil
+}
+
+// observeWait tells of a wait once.
+func (a *applicant) observeWait(ctx context.Context) {
+	if a.i.e.Observer != nil && !a.waits {
+		a.waits, a.began = true, a.i.e.Mono()
+		a.i.e.Observer.WaitStarted(ctx, permitLabel, a.of.key)
+	}
+}
+
+// observe tells how it ended.
+func (a *applicant) observe(ctx context.Context, err error) {
+	if a.waits {
+		a.i.e.Observer.WaitEnded(ctx, permitLabel, a.of.key, a.i.e.Mono()-a.began, err)
+	}
+	if err == nil && a.i.e.Observer != nil {
+		a.i.e.Observer.Acquired(ctx, permitLabel, a.of.key, false)
+	}
+}
