@@ -14,6 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/election"
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
 	"github.com/rueidisson/rueidisson/ratelimiter"
@@ -233,6 +234,11 @@ func (c *Client) Semaphore(name string) *semaphore.Semaphore { return semaphore.
 func (c *Client) PermitSemaphore(name string) *semaphore.PermitSemaphore {
 	return semaphore.NewPermits(c.e, name)
 }
+
+// Latch returns a handle on the countdown latch of that name, which Redisson's
+// RCountDownLatch shares; see [latch.Latch]. It asks nobody: a name that cannot be
+// used is the error of its operations.
+func (c *Client) Latch(name string) *latch.Latch { return latch.New(c.e, name) }
 
 // Close ends the client. New calls fail with [ErrClosed], waiters wake with
 // it, and the contexts of holds end with it as their cause; renewals stop.

@@ -22,6 +22,7 @@
 //	multilock.Red               one lock on several servers, of which more than half agree   package multilock
 //	Client.Semaphore            at most so many at the same time, or a stock          package semaphore
 //	Client.PermitSemaphore      the same, and a process that dies gives its part back  package semaphore
+//	Client.Latch                to go on when all of several have reported            package latch
 //	Client.RateLimiter          so much in a time, for each key, with a burst          package ratelimiter
 //	Client.RedissonRateLimiter  the same on the keys of Redisson's RRateLimiter        package ratelimiter/redissonlimiter
 //

@@ -60,8 +60,8 @@ func (s *Server) ClientOption() rueidis.ClientOption { return s.embedded.ClientO
 func (s *Server) URL() string { return s.embedded.URL() }
 
 // Forward moves the server's clock on by d, at once. Keys whose time is over
-// then have expired for every later command. Whoever waits for a lock or for
-// permits, in the machine's time, is woken to look again, without waiting for the
+// then have expired for every later command. Whoever waits for a lock, for
+// permits or at a latch, in the machine's time, is woken to look again, without waiting for the
 // try to be over. The clients' own clocks do not move; see the package's documentation.
 //
 // It panics if d is negative: Redis has no way back either.
@@ -74,11 +74,14 @@ func (s *Server) Forward(d time.Duration) {
 	// has not moved. A message is no more than a hint, so a false one is harmless.
 	s.embedded.Announce(lockChannels, "0")
 	s.embedded.Announce(semaphoreChannels, "1")
+	s.embedded.Announce(latchChannels, "0")
 }
 
 // lockChannels matches the channels of all locks, whatever their names, and
-// semaphoreChannels those of semaphores, which ignore a 0.
+// semaphoreChannels those of semaphores, which ignore a 0, latchChannels those of
+// latches.
 var (
 	lockChannels      = strings.TrimSuffix(keys.LockChannel("{"), "{") + "*"
 	semaphoreChannels = strings.TrimSuffix(keys.SemaphoreChannel("{"), "{") + "*"
+	latchChannels     = strings.TrimSuffix(keys.LatchChannel(""), "{}") + "*"
 )

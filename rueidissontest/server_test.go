@@ -168,6 +168,38 @@ func TestForwardWakesThoseWhoWaitForPermits(t *testing.T) {
 	}
 }
 
+// What opened a latch without a word is found at the next look.
+func TestForwardWakesThoseWhoWaitAtALatch(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ready", "{tag}:ready"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := rueidissontest.NewServer(t, rueidissontest.WithManualClock())
+			waiter := s.NewClient(t).Latch(name)
+			_, err := waiter.TrySetCount(t.Context(), 1)
+			require.NoError(t, err)
+			raw, err := rueidis.NewClient(s.ClientOption())
+			require.NoError(t, err)
+			defer raw.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less than a waiter sleeps
+			defer cancel()
+			got := make(chan error, 1)
+			go func() { got <- waiter.Await(ctx) }()
+			require.Eventually(t, func() bool {
+				answer, err := raw.Do(t.Context(), raw.B().PubsubNumsub().Channel(keys.LatchChannel(name)).Build()).ToArray()
+				if err != nil {
+					return false
+				}
+				n, err := answer[1].AsInt64()
+				return err == nil && n == 1
+			}, 3*time.Second, time.Millisecond)
+			require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(name).Build()).Error())
+			s.Forward(time.Hour)
+			require.NoError(t, <-got)
+		})
+	}
+}
+
 func TestUnlockTellsThatTheServerHasForgottenTheHold(t *testing.T) {
 	t.Parallel()
 	s := rueidissontest.NewServer(t, rueidissontest.WithManualClock())

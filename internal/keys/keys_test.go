@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -67,6 +68,10 @@ func TestDerivedKeysAreSpelledAsRedissonSpellsThem(t *testing.T) {
 		{SemaphoreChannel("a{b}c"), "redisson_sc:a{b}c"},
 		{Lane("orders", "c"), "rueidisson_lane:{orders}:c"},
 		{Lane("a{b}c", "c"), "rueidisson_lane:a{b}c:c"},
+		{LatchChannel("ready"), "redisson_countdownlatch__channel__{ready}"},
+		{LatchChannel("a{b}c"), "redisson_countdownlatch__channel__{a{b}c}"},
+		{LatchOpened("ready"), "rueidisson_opened:{ready}"},
+		{LatchParties("ready"), "rueidisson_parties:{ready}"},
 	} {
 		assert.Equal(t, c.want, c.got)
 	}
@@ -143,4 +148,17 @@ func FuzzOnCluster(f *testing.F) {
 			t.Fatalf("%q is refused: %v", name, err)
 		}
 	})
+}
+
+func TestNamesOfLatchesOnACluster(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ready", "a b", "é"} {
+		require.NoError(t, LatchOnCluster(name), name)
+		for _, key := range []string{LatchChannel(name), LatchOpened(name), LatchParties(name), Lane(name, "c")} {
+			assert.Equal(t, slot(name), slot(key), key)
+		}
+	}
+	for _, name := range []string{"{u1}:ready", "a{b}c", "a}b", "a{b", "{}x"} {
+		require.ErrorIs(t, LatchOnCluster(name), ErrBraces, name)
+	}
 }

@@ -1,0 +1,29 @@
+package keys
+
+import (
+	"errors"
+	"strings"
+)
+
+// LatchChannel is where a latch is armed and opened, for either library: it
+// wraps a name in braces also if that has some of its own. The count is the name
+// itself.
+func LatchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }
+
+// LatchOpened is when a latch opened last; Redisson has no such key.
+func LatchOpened(name string) string { return Prefix("rueidisson_opened", name) }
+
+// LatchParties are those who have counted a latch down once.
+func LatchParties(name string) string { return Prefix("rueidisson_parties", name) }
+
+// ErrBraces says that a latch cannot have that name on a cluster.
+var ErrBraces = errors.New("it has braces, and Redisson wraps the name of a latch in others: " +
+	"the channel would be in another slot than the count")
+
+// LatchOnCluster returns ErrBraces for a name that a latch cannot have there.
+func LatchOnCluster(name string) error {
+	if strings.ContainsAny(name, "{}") {
+		return ErrBraces
+	}
+	return nil
+}

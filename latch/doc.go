@@ -1,0 +1,64 @@
+// Package latch is the countdown latch of a fleet, Go and Java: a count under a
+// name, which some count down and others wait for. It is Redisson's
+// RCountDownLatch, on the same key.
+//
+//	ready := c.Latch("ready")
+//	if _, err := ready.TrySetCount(ctx, 12); err != nil { // the coordinator
+//		return err
+//	}
+//	if _, err := ready.CountDownOnce(ctx, "shard 7"); err != nil { // each shard
+//		return err
+//	}
+//	if err := ready.Await(ctx); err != nil { // whoever waits for all of them
+//		return err
+//	}
+//
+// A latch that was never armed is open, which is Redisson's rule: arm it before
+// those are started who wait. One that has opened can be armed again.
+//
+// # What it guarantees
+//
+// A count down counts once, whatever happens between the client and the server:
+// a request may be sent twice and arrive late. The server remembers the last
+// request of each of the few exchanges that a client may have under way about a
+// name, for 45 s after it; a second run of that changes nothing, and an older one
+// is refused. If the answer stays out, the client asks on until the count down is
+// done. A party that counts down by CountDownOnce counts once for each arming,
+// also from a process that was started again.
+//
+// Nobody passes before the latch has opened, and who waited when it did passes,
+// also if it is armed again at once: a message may be late, of an earlier round or
+// lost, and what counts is what the server says then. Without a message a waiter
+// looks after 5 s at most, and as soon as a subscription that was cut stands again.
+//
+// # What it does not guarantee
+//
+// Nobody owns a latch: whoever reaches the name may count it down, arm and delete
+// it. A process that dies before its count down leaves the latch closed: give Await
+// a context that ends. A count down that is not answered, by a server that then
+// stays silent for 45 s, may be missing.
+//
+// A failover may forget the last moments: an arming, or a count down, which is
+// missing then. No count down waits for replicas. A server that evicts keys may
+// forget a latch, which opens it; a latch has no time to live, so only policies
+// allkeys-* do that.
+//
+// An opening by Java that is followed at once by an arming can be missed by those
+// who wait, in Java and here. An arming by Java leaves the parties of CountDownOnce
+// as they are: arm with this library where that is used.
+//
+// Nothing knows that a name is that of another object which keeps a number, such
+// as a semaphore: one name, one kind.
+//
+// # In Redis
+//
+//	name                                             string: what is left to count down; none: open
+//	redisson_countdownlatch__channel__{name}         channel: 1 armed, 0 open
+//	rueidisson_lane:{name}:<client id>:<n>           string: the last request of an exchange, 45 s
+//	rueidisson_opened:{name}                         string: when it opened last, µs of the server's clock, 45 s
+//	rueidisson_parties:{name}                        hash: who has counted down once, until it opens
+//
+// The braces in derived keys are there in Redis: a hash tag. A name with braces
+// of its own is not wrapped in others, but in the channel, as Redisson does it:
+// on a cluster such a name is refused.
+package latch

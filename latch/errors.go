@@ -1,0 +1,19 @@
+package latch
+
+import "github.com/rueidisson/rueidisson/internal/engine"
+
+// What a program branches on. Every error of this package names the operation
+// and the latch, and wraps one of these, the context's error and its cause, or
+// the error of Redis.
+var (
+	// ErrOption says that an argument cannot be used. Nothing was changed.
+	ErrOption = engine.ErrOption
+
+	// ErrUnknown says that a reply was lost, and that the operation may or may not
+	// have been done. The client goes on with a count down until it is done, once: do
+	// not call it again.
+	ErrUnknown = engine.ErrUnknown
+
+	// ErrClosed is returned after the client was closed.
+	ErrClosed = engine.ErrClosed
+)

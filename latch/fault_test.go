@@ -1,0 +1,258 @@
+package latch
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// shortSends has a send time out after a second.
+func shortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
+
+// throughProxy is a client behind a proxy that loses replies.
+func throughProxy(t *testing.T, server *redistest.Server) (rueidis.Client, *redistest.Proxy) {
+	t.Helper()
+	proxy := redistest.NewProxy(t, server.Addr())
+	through, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
+		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
+	})
+	require.NoError(t, err)
+	t.Cleanup(through.Close)
+	return through, proxy
+}
+
+func faulty(t *testing.T, change ...func(*engine.Config)) (*rig, *redistest.Proxy) {
+	t.Helper()
+	server := redistest.Shared(t)
+	through, proxy := throughProxy(t, server)
+	r := rigOn(t, through, redistest.Name(t), change...)
+	r.raw = server.Client(t)
+	return r, proxy
+}
+
+// TestALostReplyCountsOnce drops the reply to each script once: it is sent again
+// and finds its answer.
+func TestALostReplyCountsOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script *scripts.Script
+		do     func(t *testing.T, r *rig)
+		left   string
+	}{
+		"down":  {downScript, func(_ *testing.T, r *rig) { r.down(2) }, "2"},
+		"once":  {downScript, func(_ *testing.T, r *rig) { r.once("p", 2); r.once("p", 2) }, "2"},
+		"opens": {downScript, func(_ *testing.T, r *rig) { r.do("SET", r.of.key, "1"); r.down(0); r.arm(5) }, "5"},
+		"await": {lookScript, func(t *testing.T, r *rig) { r.do("DEL", r.of.key); require.NoError(t, r.Await(t.Context())) }, ""},
+		"arm":   {trySetScript, func(_ *testing.T, r *rig) { r.do("DEL", r.of.key); r.arm(4) }, "4"},
+		"delete": {deleteScript, func(t *testing.T, r *rig) {
+			did, err := r.Delete(t.Context())
+			require.NoError(t, err)
+			require.True(t, did)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, proxy := faulty(t)
+			r.arm(3)
+			lost := proxy.DropReply(r.sent(c.script), 1)
+			c.do(t, r)
+			lost.Await(t)
+			require.Equal(t, c.left, r.stored())
+		})
+	}
+}
+
+// TestASendThatComesLateCountsNothing: the one of which nobody heard arrives
+// behind the one that was answered, and behind later requests.
+func TestASendThatComesLateCountsNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script *scripts.Script
+		do     func(r *rig)
+	}{
+		"down":   {downScript, func(r *rig) { r.arm(9); r.down(8) }},
+		"once":   {downScript, func(r *rig) { r.arm(9); r.once("p", 8) }},
+		"arm":    {trySetScript, func(r *rig) { r.arm(9) }},
+		"delete": {deleteScript, func(r *rig) { _, _ = r.arm(9).Delete(context.Background()) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, proxy := faulty(t, shortSends)
+			held := proxy.HoldRequest(r.sent(c.script))
+			c.do(r)
+			_, err := r.Delete(t.Context())
+			require.NoError(t, err)
+			r.arm(5)
+			held.Release()
+			proxy.AwaitCount(t, r.sent(c.script), 2)
+			r.once("q", 4)
+			require.Equal(t, "4", r.stored())
+		})
+	}
+}
+
+// settled reports whether a lane of this client holds what a settled request
+// leaves.
+func (r *rig) settled(ending string) bool {
+	r.t.Helper()
+	keys, err := r.raw.Do(context.Background(), r.raw.B().Keys().Pattern(r.of.lane+"*").Build()).AsStrSlice()
+	require.NoError(r.t, err)
+	for _, key := range keys {
+		msg := r.do("GET", key)
+		if text, _ := msg.ToString(); strings.HasSuffix(text, ending) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestASilentServer: nobody knows what became of a request until it answers
+// again; a count down is done once, others are not done any more.
+func TestASilentServer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script   *scripts.Script
+		do       func(ctx context.Context, r *rig) error
+		ran, not string
+	}{
+		"down":   {downScript, func(ctx context.Context, r *rig) error { _, err := r.CountDown(ctx); return err }, "9", "9"},
+		"once":   {downScript, func(ctx context.Context, r *rig) error { _, err := r.CountDownOnce(ctx, "p"); return err }, "9", "9"},
+		"delete": {deleteScript, func(ctx context.Context, r *rig) error { _, err := r.Delete(ctx); return err }, "", "10"},
+	} {
+		for _, ran := range []bool{true, false} {
+			t.Run(name+map[bool]string{true: ", that ran", false: ", that did not run"}[ran], func(t *testing.T) {
+				t.Parallel()
+				r, proxy := faulty(t, shortSends)
+				r.arm(10)
+				var lost *redistest.Drop
+				if ran {
+					lost = proxy.DropReply(r.sent(c.script), 100, redistest.Silent())
+				} else {
+					proxy.BlackHole()
+				}
+				require.ErrorIs(t, c.do(t.Context(), r), ErrUnknown)
+				if ran {
+					lost.Cancel()
+				}
+				proxy.Restore()
+				want := c.not
+				if ran {
+					want = c.ran
+				}
+				r.awaitStored(want)
+				if c.script == deleteScript && !ran {
+					require.Eventually(t, func() bool { return r.settled(" void") }, soon, 5*time.Millisecond)
+				}
+				require.Equal(t, want, r.stored())
+				require.Eventually(t, func() bool { return r.e.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond, "its flight is back")
+				require.Equal(t, want, r.stored())
+			})
+		}
+	}
+}
+
+// TestACountDownThatIsRefusedForNowIsDoneLater: by a server that may not write.
+func TestACountDownThatIsRefusedForNowIsDoneLater(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := rigOn(t, server.Client(t), redistest.Name(t), shortSends).arm(5)
+	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
+	_, err := r.CountDown(t.Context())
+	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorContains(t, err, "NOREPLICAS")
+	r.do("CONFIG", "SET", "min-replicas-to-write", "0")
+	r.awaitStored("4")
+}
+
+// TestAFullServerCountsDown and refuses who wants to arm.
+func TestAFullServerCountsDown(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := rigOn(t, server.Client(t), redistest.Name(t), shortSends).arm(3)
+	r.do("CONFIG", "SET", "maxmemory", "1")
+	_, err := New(r.e, redistest.Name(t)).TrySetCount(t.Context(), 1)
+	require.ErrorContains(t, err, "OOM")
+	r.down(2)
+	r.once("p", 1)
+	r.once("p", 1)
+	r.once("q", 0)
+	r.do("CONFIG", "SET", "maxmemory", "0")
+	r.arm(3)
+	r.do("CONFIG", "SET", "maxmemory", "1")
+	did, err := r.Delete(t.Context())
+	require.NoError(t, err)
+	require.True(t, did)
+}
+
+// TestALostMessage: the subscription is cut in the moment of the opening, so that
+// the waiter looks when it stands again.
+func TestALostMessage(t *testing.T) {
+	t.Parallel()
+	r, proxy := faulty(t)
+	r.arm(1)
+	done := r.awaiting(t.Context())
+	r.waiting(1)
+	other := rigOn(t, r.raw, r.of.key)
+	proxy.Refuse()
+	proxy.CutAll()
+	other.down(0)
+	other.arm(3)
+	cut := time.Now()
+	proxy.Accept()
+	got(t, done)
+	t.Log("after", time.Since(cut))
+}
+
+// TestAMessageThatNeverCameCostsAtMostTheCap.
+func TestAMessageThatNeverCameCostsAtMostTheCap(t *testing.T) {
+	t.Parallel()
+	r := newRig(t).arm(1)
+	done := r.awaiting(t.Context())
+	r.waiting(1)
+	r.do("DEL", r.of.key) // and nobody is told
+	began := time.Now()
+	got(t, done)
+	require.Less(t, time.Since(began), 10*time.Second)
+}
+
+func TestAWaitOutlastsARestartOfTheServer(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Config("appendonly", "yes"), redistest.Config("appendfsync", "always"))
+	r := rigOn(t, server.Client(t), redistest.Name(t)).arm(1)
+	done := r.awaiting(t.Context())
+	r.waiting(1)
+	server.Restart()
+	require.Eventually(t, func() bool { _, err := r.CountDown(t.Context()); return err == nil }, soon, 50*time.Millisecond)
+	got(t, done)
+}
+
+// TestASilentServerIsBorneForAWatchdogTimeout: then all who wait learn it, and
+// not one after another.
+func TestASilentServerIsBorneForAWatchdogTimeout(t *testing.T) {
+	t.Parallel()
+	r, proxy := faulty(t, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second })
+	r.arm(1)
+	var all []<-chan error
+	for range 20 {
+		all = append(all, r.awaiting(t.Context()))
+	}
+	r.waiting(20)
+	proxy.Refuse()
+	proxy.CutAll()
+	began := time.Now()
+	for _, done := range all {
+		require.Error(t, <-done)
+	}
+	require.Less(t, time.Since(began), soon)
+	proxy.Accept()
+}

@@ -1,0 +1,109 @@
+package latch
+
+import (
+	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/places"
+)
+
+// hub is what the latches of one client have in common.
+type hub struct {
+	e     *engine.Engine
+	table *combine.Table[string, ask, answer]
+	gates places.Places[string, *gate]
+}
+
+type hubKey struct{}
+
+func hubOf(e *engine.Engine) *hub {
+	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
+}
+
+// flights is how many exchanges about one latch may be under way.
+const flights = 4
+
+func newHub(e *engine.Engine) *hub {
+	h := &hub{e: e}
+	h.table = combine.New(combine.Config[string, ask, answer]{
+		Send: h.send, Cut: cut, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+	})
+	h.gates.Make = func(name string) *gate { return newGate(e, &opening{h, newNames(e, name)}) }
+	h.gates.Left = (*gate).left
+	return h
+}
+
+// names is one latch as the server sees it.
+type names struct {
+	key     string // the mapped name
+	channel string
+	lane    string // what its lanes begin with
+	opened  string
+	parties string
+}
+
+func newNames(e *engine.Engine, mapped string) *names {
+	return &names{
+		mapped, keys.LatchChannel(mapped), keys.Lane(mapped, e.ClientID), keys.LatchOpened(mapped), keys.LatchParties(mapped),
+	}
+}
+
+// kind is what is asked. Count downs go out together.
+type kind uint8
+
+const (
+	down kind = iota
+	trySet
+	remove
+)
+
+// ask is one request.
+type ask struct {
+	of    *names
+	kind  kind
+	party string // that counts down once; "": a count down of nobody
+	n     int64  // of a trySet
+}
+
+// answer is what became of it.
+type answer struct {
+	n   int64 // what is left behind a count down, or what the script said
+	err error
+
+	at     int   // the run that it is in
+	before int64 // how many of that run are another's
+}
+
+type (
+	call  = combine.Call[ask, answer]
+	batch = []*call
+)
+
+// run is neighbours who count down, or one party that does.
+type run struct {
+	party string
+	count int64
+}
+
+// mostRuns bounds how long one script call keeps the server.
+const mostRuns = 64
+
+// cut is how many of the waiting calls go out as one.
+func cut(waiting batch) int {
+	runs := 0
+	for i, c := range waiting {
+		if c.Ask.kind != down {
+			return max(i, 1)
+		}
+		if i == 0 || !alike(&waiting[i-1].Ask, &c.Ask) {
+			runs++
+		}
+		if runs > mostRuns {
+			return i
+		}
+	}
+	return len(waiting)
+}
+
+// alike reports whether two count downs need not be told apart.
+func alike(a, b *ask) bool { return a.party == "" && b.party == "" }

@@ -1,0 +1,217 @@
+package latch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+)
+
+// most is what a latch can be armed with.
+const most = math.MaxInt32
+
+// Latch is a handle on the latch of one name. It holds nothing, so it may be
+// used by any number of goroutines, and any number of handles on one name are the
+// same latch.
+type Latch struct {
+	h    *hub
+	of   *names
+	name string // as the caller wrote it
+	bad  error  // what every operation returns, if the name cannot be used
+}
+
+// New returns a handle. Programs outside of this module call
+// rueidisson.Client.Latch.
+func New(e *engine.Engine, name string) *Latch {
+	l := &Latch{h: hubOf(e), of: newNames(e, e.Map(name)), name: name}
+	switch {
+	case l.of.key == "":
+		l.bad = fmt.Errorf("%w: empty name", ErrOption)
+	case e.Cluster():
+		if err := keys.LatchOnCluster(l.of.key); err != nil {
+			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, l.of.key, err)
+		}
+	}
+	return l
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (l *Latch) Name() string { return l.name }
+
+// TrySetCount arms the latch with n count downs, unless it is armed already, and
+// reports whether it did. Parties that have counted down once may do so again.
+//
+// ctx ends the wait for the answer; the call may still take effect then.
+// Cost: one script call. Wire: SET name n; 1 on the latch's channel; DEL
+// rueidisson_parties:{name}; string rueidisson_lane:{name}:<client>:<n> with 45 s
+// to live. Errors: [ErrOption]; [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the
+// network's. Source: RCountDownLatch.trySetCount.
+func (l *Latch) TrySetCount(ctx context.Context, n int64) (bool, error) {
+	err := l.usable(ctx)
+	if err == nil && (n < 1 || n > most) {
+		err = fmt.Errorf("%w: count %d: from 1 to %d", ErrOption, n, most)
+	}
+	var did int64
+	if err == nil {
+		did, err = l.ask(ctx, ask{of: l.of, kind: trySet, n: n})
+	}
+	return did == 1, l.failed("arm", err)
+}
+
+// CountDown counts down, and returns what is left. At 0 those who wait pass; one
+// that finds the latch open changes nothing. It runs to its end also if ctx ends,
+// whose values it keeps.
+//
+// After [ErrUnknown], which is also what a server that refuses for the moment
+// brings (a full one, a slot that moves), the client goes on until the count down
+// is done, once, for up to 45 s: do not call again.
+//
+// Cost: one script call, shared with other count downs of this process on the
+// name.
+// Wire: DECRBY name k; at 0 DEL name, 0 on the latch's channel, and when in
+// rueidisson_opened:{name}, with 45 s to live; the lane of TrySetCount.
+// Errors: [ErrOption]; [ErrUnknown]; [ErrClosed]; Redis' and the network's.
+// Source: RCountDownLatch.countDown.
+func (l *Latch) CountDown(ctx context.Context) (left int64, err error) {
+	left, err = l.countDown(ctx, "")
+	return left, l.failed("count down", err)
+}
+
+// CountDownOnce is CountDown for a party, which counts once for each arming of
+// the latch: if it has counted already, it only learns what is left. So a party
+// whose process was started again does not count for another one. The latch is to
+// be armed by [Latch.TrySetCount]: an arming by Java does not make the parties
+// count anew, unless it is seen by a count that is above what it can be.
+//
+// Cost, errors and what an ErrUnknown means: as [Latch.CountDown]; an empty
+// party is an [ErrOption]. Wire: also hash rueidisson_parties:{name}, which goes
+// when the latch opens. Source: ours.
+func (l *Latch) CountDownOnce(ctx context.Context, party string) (left int64, err error) {
+	if party == "" {
+		return 0, l.failed("count down", fmt.Errorf("%w: empty party", ErrOption))
+	}
+	left, err = l.countDown(ctx, party)
+	return left, l.failed("count down", err)
+}
+
+func (l *Latch) countDown(ctx context.Context, party string) (left int64, err error) {
+	if err := l.checked(ctx); err != nil {
+		return 0, err
+	}
+	var got answer
+	open := l.h.e.During(func() {
+		got, err = l.h.table.Do(context.Background(), l.of.key, ask{of: l.of, kind: down, party: party})
+	})
+	if !open {
+		return 0, ErrClosed
+	}
+	return got.n, errors.Join(err, got.err)
+}
+
+// Count is what is left to count down: 0 if the latch is open, which is also
+// what one that was never armed is.
+//
+// Cost: one script call, which only reads. Errors: ctx's; [ErrOption];
+// [ErrClosed]; Redis' and the network's. Source: RCountDownLatch.getCount.
+func (l *Latch) Count(ctx context.Context) (int64, error) {
+	err := l.usable(ctx)
+	var now state
+	if err == nil {
+		now, err, _ = engine.Await(l.h.e, ctx, 0, func() (state, error) { return l.h.state(ctx, l.of) })
+	}
+	return now.count, l.failed("look at", err)
+}
+
+// Await waits until the latch is open: at once, if nothing is left to count
+// down, or it was never armed. ctx bounds the wait. Who waits passes also if the
+// latch is armed again in the moment in which it opens, however late the message
+// comes, if it was opened by this library; an opening by Java that is followed at
+// once by an arming can be missed.
+//
+// A waiter sleeps until the opening is announced, or for 5 s at most. A server
+// that does not answer, or that refuses for the moment, is waited for up to a
+// watchdog timeout, and while the slot moves for as long as ctx lasts.
+//
+// Cost: one script call, which only reads, for all of a process that begin to
+// wait at that moment; one for all of a process when the latch opens. A process
+// that waits has one subscription per name.
+// Errors: ctx's error and cause; [ErrOption]; [ErrClosed]; Redis' and the
+// network's. Source: RCountDownLatch.await.
+func (l *Latch) Await(ctx context.Context) error {
+	err := l.usable(ctx)
+	if err == nil && !l.h.e.During(func() { err = l.h.await(ctx, l.of) }) {
+		err = ErrClosed
+	}
+	return l.failed("await", err)
+}
+
+// Delete forgets the latch, and reports whether it was armed. Who waits passes,
+// in Go and in Java.
+//
+// Cost and errors: as [Latch.TrySetCount]. Wire: DEL name; 1, then 0 on the
+// latch's channel. Source: RCountDownLatch.delete, which releases nobody.
+func (l *Latch) Delete(ctx context.Context) (bool, error) {
+	err := l.usable(ctx)
+	var did int64
+	if err == nil {
+		did, err = l.ask(ctx, ask{of: l.of, kind: remove})
+	}
+	return did == 1, l.failed("delete", err)
+}
+
+// ask is a call that goes by itself. ctx bounds the wait for its answer.
+func (l *Latch) ask(ctx context.Context, a ask) (int64, error) {
+	got, err, answered := engine.Await(l.h.e, ctx, 0, func() (answer, error) {
+		return l.h.table.Do(context.Background(), a.of.key, a)
+	})
+	if !answered {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return got.n, errors.Join(err, got.err)
+}
+
+// usable checks what every operation needs that ctx may end.
+func (l *Latch) usable(ctx context.Context) error {
+	if err := l.checked(ctx); err != nil {
+		return err
+	}
+	if err := l.h.e.Open(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	return nil
+}
+
+// checked is what nothing is sent for.
+func (l *Latch) checked(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("%w: nil context", ErrOption)
+	}
+	return l.bad
+}
+
+// failed names the operation and the latch, and the key where that is the
+// trouble.
+func (l *Latch) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s latch %q: %w", op, l.name, typed(err, l.of.key))
+}
+
+// typed names the key, if it is of another type.
+func typed(err error, key string) error {
+	var reply *rueidis.RedisError
+	if errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
+		return fmt.Errorf("key %q: %w", key, err)
+	}
+	return err
+}

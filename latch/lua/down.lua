@@ -1,0 +1,73 @@
+-- down.lua: count down, for several callers at once.
+--
+-- Include: lane.lua
+-- Include: count.lua
+-- Include: open.lua
+-- KEYS[1]  count, the name itself: decimal
+-- KEYS[2]  lane of the request
+-- KEYS[3]  when it opened last, µs
+-- KEYS[4]  who has counted down since it was armed: hash of parties; under the empty one the count at the first of them
+-- ARGV[1]  number of the request
+-- ARGV[2]  how long a lane and an opening are remembered, ms
+-- ARGV[3]  channel of the latch
+-- ARGV[4]  publish or spublish
+-- ARGV[n…]  in turn: how often, and for which party, which counts once; none: the empty one
+--
+-- Returns  array  of each of these the count before it, or for a party behind it; {-1}: an older request that comes late,
+--                 and changes nothing
+-- Replay   safe: the lane knows the request
+local answer = known()
+if answer then
+	return answer
+end
+-- First a write that a full server does not refuse: it lets those behind it pass.
+redis.call('pexpire', KEYS[2], ARGV[2])
+local was, wrong = left()
+if wrong then
+	return wrong
+end
+local now, checked = math.max(was or 0, 0), false
+
+-- once reports whether a party counts.
+local function once(party)
+	if not checked then
+		checked = true
+		local armed = tonumber(redis.call('hget', KEYS[4], '') or '-1')
+		if armed < 0 or now + redis.call('hlen', KEYS[4]) - 1 > armed then
+			-- They are of an earlier arming, or there are none.
+			redis.call('hset', KEYS[4], '', string.format('%.0f', now))
+			for _, old in ipairs(redis.call('hkeys', KEYS[4])) do
+				if old ~= '' then
+					redis.call('hdel', KEYS[4], old)
+				end
+			end
+		end
+	end
+	return redis.call('hset', KEYS[4], party, '1') == 1
+end
+
+answer = {}
+for i = 5, #ARGV, 2 do
+	if ARGV[i + 1] == '' then
+		answer[#answer + 1] = now
+		now = math.max(now - tonumber(ARGV[i]), 0)
+	else
+		if now > 0 and once(ARGV[i + 1]) then
+			now = now - 1
+		end
+		answer[#answer + 1] = now
+	end
+end
+local text = {}
+for i, n in ipairs(answer) do
+	text[i] = string.format('%.0f', n)
+end
+remember(0, text)
+if now > 0 then
+	redis.call('decrby', KEYS[1], string.format('%.0f', was - now))
+elseif was and was > 0 then
+	open()
+elseif was then
+	redis.call('del', KEYS[1])
+end
+return answer

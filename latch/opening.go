@@ -1,0 +1,65 @@
+package latch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// state is what a look found.
+type state struct {
+	count  int64
+	opened int64 // when it opened last, µs of the server's clock; 0: nobody remembers
+}
+
+func (h *hub) state(ctx context.Context, of *names) (state, error) {
+	got, err := h.e.Run(ctx, lookScript, []string{of.key, of.opened}, nil)
+	if err != nil {
+		return state{}, err
+	}
+	said, err := got.AsIntSlice()
+	switch {
+	case err != nil:
+		return state{}, err
+	case len(said) != 2:
+		return state{}, fmt.Errorf("look.lua said %v", said)
+	}
+	return state{max(said[0], 0), said[1]}, nil
+}
+
+// opening is what is waited for at a latch.
+type opening struct {
+	h  *hub
+	of *names
+}
+
+// label is what the observer calls a latch.
+const label = "latch"
+
+func (o *opening) key() engine.Key { return engine.Key{Kind: label, Name: o.of.key} }
+
+func (o *opening) channel() string { return o.of.channel }
+
+// look lets those pass who see that nothing is left, or that the latch has opened
+// since their first look, though it is armed again.
+func (o *opening) look(ctx context.Context, _ *gate) (verdict, time.Duration, error) {
+	now, err := o.h.state(ctx, o.of)
+	if err != nil {
+		return nil, -1, err
+	}
+	return func(w *waiter) (over bool, err error) {
+		if !w.looked {
+			w.opened = now.opened
+		}
+		return now.count == 0 || now.opened > w.opened, nil
+	}, -1, nil
+}
+
+// await waits until the latch is open.
+func (h *hub) await(ctx context.Context, of *names) error {
+	g := h.gates.Get(of.key)
+	defer h.gates.Put(of.key, g)
+	return g.await(ctx, newWaiter())
+}

@@ -1,0 +1,158 @@
+package latch
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// soon bounds what has to happen, on a machine however slow.
+const soon = 30 * time.Second
+
+// engineOn is an engine on a client that somebody else closes.
+func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
+	t.Helper()
+	cfg := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second}
+	for _, f := range change {
+		f(&cfg)
+	}
+	e, err := engine.New(t.Context(), c, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	return e
+}
+
+// rig is a latch, and a look at its keys.
+type rig struct {
+	*Latch
+	t   testing.TB
+	raw rueidis.Client
+	e   *engine.Engine
+}
+
+func newRig(t testing.TB, change ...func(*engine.Config)) *rig {
+	t.Helper()
+	return rigOn(t, redistest.Shared(t).Client(t), redistest.Name(t), change...)
+}
+
+func rigOn(t testing.TB, raw rueidis.Client, name string, change ...func(*engine.Config)) *rig {
+	t.Helper()
+	e := engineOn(t, raw, change...)
+	return &rig{New(e, name), t, raw, e}
+}
+
+// beside is another client on the same latch.
+func (r *rig) beside(change ...func(*engine.Config)) *rig {
+	r.t.Helper()
+	return rigOn(r.t, r.raw, r.of.key, change...)
+}
+
+func (r *rig) arm(n int64) *rig {
+	r.t.Helper()
+	did, err := r.TrySetCount(context.Background(), n)
+	require.NoError(r.t, err)
+	require.True(r.t, did)
+	return r
+}
+
+// down counts down to left.
+func (r *rig) down(left int64) {
+	r.t.Helper()
+	n, err := r.CountDown(context.Background())
+	require.NoError(r.t, err)
+	require.Equal(r.t, left, n)
+}
+
+func (r *rig) once(party string, left int64) {
+	r.t.Helper()
+	n, err := r.CountDownOnce(context.Background(), party)
+	require.NoError(r.t, err)
+	require.Equal(r.t, left, n, party)
+}
+
+// stored is what stands in Redis, "" if there is nothing.
+func (r *rig) stored() string {
+	r.t.Helper()
+	msg := r.do("GET", r.of.key)
+	text, _ := msg.ToString()
+	return text
+}
+
+func (r *rig) awaitStored(text string) {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool { return r.stored() == text }, soon, 5*time.Millisecond, "never %q", text)
+}
+
+func (r *rig) do(args ...string) rueidis.RedisMessage {
+	r.t.Helper()
+	msg, err := r.raw.Do(context.Background(), r.raw.B().Arbitrary(args[0]).Keys(args[1]).Args(args[2:]...).Build()).ToMessage()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		require.NoError(r.t, err, args)
+	}
+	return msg
+}
+
+func (r *rig) exists(key string) bool {
+	r.t.Helper()
+	msg := r.do("EXISTS", key)
+	n, err := msg.AsInt64()
+	require.NoError(r.t, err)
+	return n == 1
+}
+
+// awaiting is an Await on a goroutine of its own.
+func (r *rig) awaiting(ctx context.Context) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- r.Await(ctx) }() // ends with ctx, or when the client closes
+	return done
+}
+
+// waiting blocks until so many wait in this process, and have looked and listen.
+func (r *rig) waiting(n int) {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool {
+		g := r.h.gates.Get(r.of.key)
+		defer r.h.gates.Put(r.of.key, g)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		looked := 0
+		for _, w := range g.all {
+			if w.looked {
+				looked++
+			}
+		}
+		return looked == n && len(g.all) == n && (n == 0 || g.calm)
+	}, soon, time.Millisecond)
+}
+
+func (r *rig) sent(s *scripts.Script) redistest.Match {
+	return redistest.All(redistest.MatchScript(s.Body), redistest.Arg(r.of.key))
+}
+
+func got(t testing.TB, done <-chan error) {
+	t.Helper()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(soon):
+		t.Fatal("it waits still")
+	}
+}
+
+func still(t testing.TB, done <-chan error) {
+	t.Helper()
+	select {
+	case err := <-done:
+		t.Fatal("it waits no longer: ", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+}

@@ -1,0 +1,25 @@
+package latch
+
+import (
+	"embed"
+	"strconv"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+var (
+	downScript   = scripts.Must(lua, "lua/down.lua")
+	trySetScript = scripts.Must(lua, "lua/try_set.lua")
+	deleteScript = scripts.Must(lua, "lua/delete.lua")
+	voidScript   = scripts.Must(lua, "lua/void.lua")
+	lookScript   = scripts.Must(lua, "lua/look.lua")
+)
+
+// memory is how long the server remembers a request and an opening, ms.
+var memory = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

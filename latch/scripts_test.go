@@ -1,0 +1,66 @@
+package latch
+
+import (
+	"context"
+	"path"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// recorded returns an engine on a server that knows no script yet.
+func recorded(t *testing.T) (*engine.Engine, *redistest.ScriptRecorder) {
+	t.Helper()
+	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
+	require.NoError(t, err)
+	r := redistest.RecordScripts(t, client)
+	e, err := engine.New(t.Context(), r, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	return e, r
+}
+
+// sends is what each operation sends.
+var sends = map[string]string{
+	"try set count": "try_set.lua", "count down": "down.lua", "count down once": "down.lua", "count": "look.lua", "await": "look.lua",
+	"delete": "delete.lua",
+}
+
+func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
+	t.Parallel()
+	e, r := recorded(t)
+	seen := []string{"void.lua"} // an errand, which fault_test.go looks at
+	for _, name := range []string{"ready", "all shards"} {
+		l := New(e, name)
+		lane := keys.Lane(name, e.ClientID) + ":0"
+		for op, do := range operations {
+			require.NoError(t, do(t.Context(), l), op)
+			calls := r.Take()
+			require.Equal(t, []string{sends[op]}, redistest.ScriptNames(calls), op)
+			calls[0].Check(t)
+			assert.Equal(t, map[string][]string{
+				"down.lua": {name, lane, l.of.opened, l.of.parties}, "delete.lua": {name, lane, l.of.opened, l.of.parties},
+				"try_set.lua": {name, lane, l.of.parties}, "look.lua": {name, l.of.opened},
+			}[sends[op]], calls[0].Keys)
+			assert.True(t, e.SameSlot(append(calls[0].Keys, l.of.channel)...))
+			seen = append(seen, calls[0].Script)
+		}
+	}
+	files, err := lua.ReadDir("lua")
+	require.NoError(t, err)
+	for _, file := range files {
+		body, err := scripts.Read(lua, path.Join("lua", file.Name()))
+		require.NoError(t, err)
+		assert.True(t, scripts.IsPart(body) || slices.Contains(seen, file.Name()), "nobody calls %s", file.Name())
+	}
+}

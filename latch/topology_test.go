@@ -1,0 +1,123 @@
+package latch
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func TestOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	t.Run("names with braces are refused", func(t *testing.T) {
+		for _, name := range []string{"{u1}:ready", "a}b", "{}"} {
+			r := rigOn(t, cluster.Client(t), name)
+			for op, do := range operations {
+				err := do(t.Context(), r.Latch)
+				require.ErrorIs(t, err, ErrOption, op)
+				require.ErrorContains(t, err, "it has braces, and Redisson wraps the name of a latch in others", op)
+			}
+		}
+	})
+	t.Run("the suite", func(t *testing.T) {
+		for name, test := range suite {
+			t.Run(name, func(t *testing.T) { test(t, rigOn(t, cluster.Client(t), redistest.Name(t))) })
+		}
+	})
+	t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
+	t.Run("a failover", func(t *testing.T) {
+		r := rigOn(t, cluster.Client(t), redistest.Name(t))
+		failsOver(t, r, cluster.Master(r.of.key), func(addr string) { cluster.AwaitMaster(t, r.of.key, addr) })
+	})
+}
+
+// aSlotMoves moves an armed latch under somebody who waits.
+func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
+	r := rigOn(t, cluster.Client(t), redistest.Name(t)).arm(2)
+	done := r.awaiting(t.Context())
+	r.waiting(1)
+	m := cluster.StartMigration(t, r.of.key)
+	m.Move(t, r.of.key)
+	_, err := r.CountDown(t.Context())
+	require.ErrorIs(t, err, ErrUnknown, "its lane is elsewhere: it is done when the move is over")
+	still(t, done)
+	m.Finish(t)
+	r.awaitStored("1")
+	r.down(0)
+	got(t, done)
+}
+
+// failsOver has the master die under somebody who waits.
+func failsOver(t *testing.T, r *rig, master *redistest.Server, await func(addr string)) {
+	r.arm(2)
+	done := r.awaiting(t.Context())
+	r.waiting(1)
+	time.Sleep(500 * time.Millisecond) // for the replica to have it
+	master.Kill()
+	await(master.Addr())
+	require.Eventually(t, func() bool {
+		_, err := r.CountDownOnce(t.Context(), "a")
+		return err == nil
+	}, soon, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		_, err := r.CountDownOnce(t.Context(), "b")
+		return err == nil
+	}, soon, 100*time.Millisecond)
+	got(t, done)
+}
+
+func TestBehindSentinels(t *testing.T) {
+	t.Parallel()
+	sentinel := redistest.StartSentinel(t)
+	r := rigOn(t, sentinel.Client(t), redistest.Name(t))
+	failsOver(t, r, sentinel.Master(), func(addr string) { sentinel.AwaitMaster(t, addr) })
+}
+
+// TestTheACLOfTheDocsDeniesNothingThatIsNeeded runs what a client does under the
+// user that docs/redis.md sets up, and asks the server what it denied.
+func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	words := redistest.UserOfThePage(t, "../docs/redis.md")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	proxy := redistest.NewProxy(t, server.Addr())
+	user, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{proxy.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(user.Close)
+	r := rigOn(t, user, "orders:1", shortSends)
+	r.raw = admin
+	for name, test := range suite {
+		if name != "another type" {
+			t.Run(name, func(t *testing.T) { test(t, r.with(t, user, "orders:"+name)) })
+		}
+	}
+	r.arm(3)
+	lost := proxy.DropReply(r.sent(deleteScript), 100, redistest.Silent())
+	_, err = r.Delete(t.Context())
+	require.ErrorIs(t, err, ErrUnknown)
+	lost.Cancel()
+	proxy.Restore()
+	require.Eventually(t, func() bool { return r.e.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond)
+	r.do("SET", "orders:2", "many")
+	require.ErrorContains(t, New(r.e, "orders:2").Await(t.Context()), "string")
+
+	denied, err := admin.Do(context.Background(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	require.Empty(t, denied)
+}
+
+// with is a rig on another client and name, whose keys are looked at by r's.
+func (r *rig) with(t *testing.T, c rueidis.Client, name string) *rig {
+	t.Helper()
+	other := rigOn(t, c, name)
+	other.raw = r.raw
+	return other
+}
