@@ -39,6 +39,7 @@ type Config struct {
 	Decisions       DecisionObserver // nil if the observer is none
 	Linger          time.Duration    // of a subscription that nobody uses
 	Owned           bool             // Close closes the Redis client too
+	Clock           Clock            // nil: the machine's
 	Values          codec.Family     // of the values of objects that are given no codec
 	MaxValue        int              // bytes of a key or a value; see Fits
 }

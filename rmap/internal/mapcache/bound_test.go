@@ -1,0 +1,180 @@
+package mapcache
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func (r *rig) bound(n int, mode string) {
+	r.t.Helper()
+	r.run(SetBound, []string{r.n.Options, r.n.Accesses}, strconv.Itoa(n), mode)
+}
+
+func (r *rig) fields() []string {
+	r.t.Helper()
+	msg := r.do("HKEYS", r.n.Hash)
+	names, err := msg.AsStrSlice()
+	require.NoError(r.t, err)
+	slices.Sort(names)
+	return names
+}
+
+func (r *rig) members(key string) []string {
+	r.t.Helper()
+	msg := r.do("ZRANGE", key, "0", "-1")
+	names, err := msg.AsStrSlice()
+	require.NoError(r.t, err)
+	return names
+}
+
+func (r *rig) used(key, mode string) { r.t.Helper(); r.run(Get, r.n.All()[:4], r.now(), key, mode) }
+
+func TestABoundedCacheLosesWhatWasNotUsedForLongest(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, raw rueidis.Client) {
+		r := rigOn(t, raw, redistest.Name(t))
+		r.bound(3, "LRU")
+		for _, key := range []string{"a", "b", "c"} {
+			assert.Zero(t, r.put(key, key, Life{TTL: time.Hour, Idle: time.Hour}))
+			r.clock.forward(time.Millisecond)
+		}
+		heard := r.listen()
+		r.used("a", "LRU")
+		r.clock.forward(time.Millisecond)
+		assert.Zero(t, r.put("d", "d", Life{TTL: time.Hour}))
+		assert.Equal(t, []string{"a", "c", "d"}, r.fields())
+		assert.Equal(t, []string{"c", "a", "d"}, r.members(r.n.Accesses))
+		assert.ElementsMatch(t, []string{"a", "c", "d"}, r.members(r.n.Times))
+		assert.ElementsMatch(t, []string{"a", "c"}, r.members(r.n.Rests))
+		heard.expect(Event{Removed, "b", "b", ""}, Event{Created, "d", "d", ""})
+		r.clock.forward(time.Millisecond)
+		r.put("c", "C", Life{TTL: time.Minute})
+		assert.Equal(t, []string{"a", "c", "d"}, r.fields(), "D5: what was there takes no room")
+		assert.Equal(t, []string{"a", "d", "c"}, r.members(r.n.Accesses))
+	})
+}
+
+// Redisson may leave a key in the order of which it has removed the entry.
+func TestWhatHasJustComeIsNotEvictedByItsOwnPast(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.bound(2, "LRU")
+	r.put("a", "v", Life{})
+	r.put("b", "v", Life{})
+	r.do("ZADD", r.n.Accesses, "1", "c")
+	assert.EqualValues(t, 1, r.put("c", "v", Life{}), "the sweeper has to see to it")
+	assert.Equal(t, []string{"a", "b", "c"}, r.fields())
+	NewSweeper(r.e, nil).Expect(&r.n, r.e.Wall())
+	require.Eventually(t, func() bool { return r.count("HLEN", r.n.Hash) == 2 }, soon, time.Millisecond)
+	assert.Contains(t, r.fields(), "c")
+}
+
+func TestABoundedCacheLosesWhatWasUsedLeast(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, raw rueidis.Client) {
+		r := rigOn(t, raw, redistest.Name(t))
+		r.bound(2, "LFU")
+		r.put("a", "1", Life{})
+		r.put("b", "1", Life{})
+		r.used("a", "LFU")
+		r.used("b", "LFU")
+		r.used("b", "LFU")
+		r.put("c", "1", Life{})
+		assert.Equal(t, []string{"b", "c"}, r.fields(), "never the one that has just come")
+		r.put("d", "1", Life{})
+		assert.Equal(t, []string{"b", "d"}, r.fields())
+		assert.EqualValues(t, 3, r.count("ZSCORE", r.n.Accesses, "b"))
+	})
+}
+
+// D23: where a bound comes to a filled cache, Redisson never evicts what was there, and each new entry pushes out the one
+// before it.
+func TestEntriesFromBeforeTheBoundAreLeftToTheSweeperToPutInOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i := range 20 {
+		r.put(fmt.Sprint("old", i), "v", Life{})
+	}
+	r.do("HSET", r.n.Options, "max-size", "5", "mode", "LRU") // as Java does
+	for i := range 10 {
+		assert.EqualValues(t, 1, r.put(fmt.Sprint("new", i), "v", Life{}), "the sweeper is asked for")
+		r.clock.forward(time.Millisecond)
+	}
+	assert.Len(t, r.fields(), 30, "none that is new has gone meanwhile")
+	s := NewSweeper(r.e, nil)
+	s.Expect(&r.n, r.e.Wall())
+	require.Eventually(t, func() bool { return r.count("HLEN", r.n.Hash) == 5 }, soon, 5*time.Millisecond)
+	assert.Equal(t, []string{"new5", "new6", "new7", "new8", "new9"}, r.fields())
+	require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond, "and the cache is left alone")
+}
+
+func TestAFarTooLargeCacheGoesAPageAtATime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	heard := r.listen()
+	r.bound(100_000, "LRU")
+	for i := range 2000 {
+		r.put(fmt.Sprint(i), "v", Life{})
+	}
+	r.do("HSET", r.n.Options, "max-size", "10")
+	assert.EqualValues(t, 1, r.put("new", "v", Life{}))
+	assert.EqualValues(t, 2001-100, r.count("HLEN", r.n.Hash), "one write does not do the work of a sweeper")
+	seen := make(chan Swept, 1000)
+	s := NewSweeper(r.e, func(v Swept) { seen <- v })
+	s.Expect(&r.n, r.e.Wall())
+	require.Eventually(t, func() bool { return r.count("HLEN", r.n.Hash) == 10 }, soon, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond)
+	close(seen)
+	evicted := int64(0)
+	for v := range seen {
+		assert.LessOrEqual(t, v.Evicted, int64(batch))
+		evicted += v.Evicted
+	}
+	assert.EqualValues(t, 2001-100-10, evicted)
+	assert.Contains(t, r.fields(), "new")
+	require.Eventually(t, func() bool { heard.mu.Lock(); defer heard.mu.Unlock(); return len(heard.events) == 2001+1991 }, soon, 5*time.Millisecond)
+}
+
+func TestOptionsThatNobodyUnderstandsAreNone(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, raw rueidis.Client) {
+		r := rigOn(t, raw, redistest.Name(t))
+		for _, most := range []string{"", "-5", "many", "nan", "inf", "1e300", "0x", "9223372036854775808000"} {
+			for _, mode := range []string{"", "FIFO", "lfu"} {
+				r.do("HSET", r.n.Options, "max-size", most, "mode", mode, "has-listeners", "yes", "other", "x")
+				for i := range 3 {
+					assert.Zero(t, r.put(fmt.Sprint(i), "v", Life{}), most)
+				}
+				assert.Len(t, r.fields(), 3, most)
+				assert.Zero(t, r.count("EXISTS", r.n.Accesses), most)
+			}
+		}
+		r.do("HSET", r.n.Options, "max-size", "2.9", "mode", "FIFO")
+		s := NewSweeper(r.e, nil)
+		s.Expect(&r.n, r.e.Wall())
+		require.Eventually(t, func() bool { return r.count("HLEN", r.n.Hash) == 2 }, soon, 5*time.Millisecond)
+	})
+}
+
+func TestAnotherOrderStartsAnew(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.bound(5, "LRU")
+	r.put("a", "v", Life{})
+	r.bound(5, "LFU")
+	assert.Zero(t, r.count("EXISTS", r.n.Accesses), "times are no counts")
+	r.put("a", "v", Life{})
+	r.bound(6, "LFU")
+	assert.EqualValues(t, 1, r.count("ZCARD", r.n.Accesses))
+	r.bound(0, "LFU")
+	assert.Zero(t, r.count("EXISTS", r.n.Accesses))
+}

@@ -1,0 +1,47 @@
+package mapcache
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// Life is how long an entry lives.
+type Life struct {
+	TTL  time.Duration // 0: for ever
+	Idle time.Duration // 0: used or not
+	Keep bool          // as long as the one that is there
+}
+
+// Ends is when an entry that is written now ends, as scripts take it.
+func (l Life) Ends(now int64) string {
+	if l.Keep {
+		return "="
+	}
+	return after(now, l.TTL)
+}
+
+// Rests is when an entry ends that is written now and not used.
+func (l Life) Rests(now int64) string {
+	if l.Keep {
+		return "="
+	}
+	return after(now, l.Idle)
+}
+
+// First is the earlier of the two, ms; false: there is none, or nobody knows.
+func (l Life) First(now int64) (at int64, known bool) {
+	first := l.TTL
+	if first == 0 || l.Idle > 0 && l.Idle < first {
+		first = l.Idle
+	}
+	return now + engine.Millis(first), first > 0
+}
+
+func after(now int64, d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return strconv.FormatInt(now+engine.Millis(d), 10)
+}

@@ -1,0 +1,45 @@
+-- change.lua: write or remove an entry if it is what the caller has seen.
+--
+-- Include: store.lua
+-- Include: done.lua
+-- KEYS[1]   hash
+-- KEYS[2]   times to live
+-- KEYS[3]   idle times
+-- KEYS[4]   accesses
+-- KEYS[5]   options
+-- KEYS[6]   lease of who loads the entry
+-- KEYS[7…]  what remembers the answer, of a request with an id
+-- ARGV[1]   how long it is remembered, ms; 0 without an id
+-- ARGV[2]   the caller's clock, ms
+-- ARGV[3]   publish or spublish
+-- ARGV[4]   key
+-- ARGV[5]   what the caller has seen: = and the value; empty: nothing that lives
+-- ARGV[6]   what is to be there then: the entry as the hash has it; empty: nothing
+-- ARGV[7]   when it ends, ms; empty: when the one that was there does, or never
+-- ARGV[8]   when it has rested for too long, ms; empty: by the idle time of the one that was there, or never
+--
+-- Returns  array  {1 if the bound needs the sweeper, else 0; 1: it was done; else the living entry that is there, or nil}
+-- Replay   unsafe: a second run finds what the first has written; with an id it changes nothing
+local was, answer = known()
+if was then
+	return {0, answer}
+end
+local old, rest = live(ARGV[4])
+if (old and '=' .. string.sub(old, 17) or '') ~= ARGV[5] then
+	return {0, done(old or false)}
+end
+local left = 0
+if ARGV[6] == '' then
+	if old then
+		forget({ARGV[4]})
+		if told then
+			tell('removed', ARGV[4], old)
+		end
+	end
+elseif old then
+	left = replace(ARGV[4], ARGV[6], ARGV[7], ARGV[8], old, rest)
+else
+	left = write(ARGV[4], ARGV[6], ARGV[7], ARGV[8])
+end
+redis.call('del', KEYS[6])
+return {left, done(1)}

@@ -1,0 +1,29 @@
+-- swap.lua: write an entry and return the one from before.
+--
+-- Include: store.lua
+-- Include: done.lua
+-- KEYS[1]   hash
+-- KEYS[2]   times to live
+-- KEYS[3]   idle times
+-- KEYS[4]   accesses
+-- KEYS[5]   options
+-- KEYS[6]   lease of who loads the entry
+-- KEYS[7…]  what remembers the answer, of a request with an id
+-- ARGV[1]   how long it is remembered, ms; 0 without an id
+-- ARGV[2]   the caller's clock, ms
+-- ARGV[3]   publish or spublish
+-- ARGV[4]   key
+-- ARGV[5]   entry as the hash has it
+-- ARGV[6]   when it ends, ms; empty: never; =: its times are those of the one that is there
+-- ARGV[7]   when it has rested for too long, ms; empty: never
+--
+-- Returns  array  {1 if the bound needs the sweeper, else 0; the living entry that was there, or nil}
+-- Replay   unsafe: a second run returns what the first has written; with an id it changes nothing
+local was, answer = known()
+if was then
+	return {0, answer}
+end
+local old, rest = live(ARGV[4])
+local left = put(ARGV[4], ARGV[5], ARGV[6], ARGV[7], old, rest)
+redis.call('del', KEYS[6])
+return {left, done(old or false)}

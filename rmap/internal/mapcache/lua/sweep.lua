@@ -1,0 +1,103 @@
+-- sweep.lua: drop entries that have expired, a batch at a time and one process of the fleet at a time. An entry whose
+-- header names no idle time is none of the idle times' business, whoever left it there.
+--
+-- Include: bound.lua
+-- KEYS[1]  hash
+-- KEYS[2]  times to live
+-- KEYS[3]  idle times
+-- KEYS[4]  accesses
+-- KEYS[5]  options
+-- KEYS[6]  latch of who sweeps
+-- ARGV[1]  who sweeps
+-- ARGV[2]  the caller's clock, ms
+-- ARGV[3]  publish or spublish
+-- ARGV[4]  how long the latch is the sweeper's, ms
+-- ARGV[5]  how many at most
+-- ARGV[6]  1: that nobody heard an event of this proves nothing
+--
+-- Returns  array  {how many have gone; 1 if there may be more, else 0; when the next is due, as text, empty: none is;
+--                 1 if the cache is too large or 2 if its order is not complete, else 0}
+--                 {-1, ms until another's latch ends}
+-- Replay   safe: what has gone is gone
+
+-- A server that is full lets a script go on that has begun with a write which takes no memory.
+redis.call('pexpire', KEYS[6], ARGV[4], 'NX')
+if not redis.call('set', KEYS[6], ARGV[1], 'NX', 'PX', ARGV[4]) then
+	if redis.call('get', KEYS[6]) ~= ARGV[1] then
+		return {-1, redis.call('pttl', KEYS[6])}
+	end
+	redis.call('pexpire', KEYS[6], ARGV[4])
+end
+
+local batch, bytes, gone = tonumber(ARGV[5]), 0, 0
+local heard = true
+
+-- read is an entry of the batch, whose values must not take long.
+local function read(name)
+	local packed = redis.call('hget', KEYS[1], name)
+	bytes = bytes + (packed and #packed or 0)
+	return packed
+end
+
+local function tellOf(name, packed)
+	heard = tell('expired', name, packed) > 0 or ARGV[6] == '1'
+end
+
+local due = redis.call('zrangebyscore', KEYS[2], '-inf', ARGV[2], 'LIMIT', 0, batch)
+local taken = #due
+if taken > 0 then
+	for i, name in ipairs(due) do
+		local packed = heard and bytes < 262144 and read(name)
+		if packed then
+			tellOf(name, packed)
+		elseif heard and bytes >= 262144 then
+			due, taken = {unpack(due, 1, i - 1)}, batch
+			break
+		end
+	end
+	gone = forget(due)
+end
+
+local resting = taken < batch and redis.call('zrangebyscore', KEYS[3], '-inf', ARGV[2], 'LIMIT', 0, batch - taken) or {}
+if #resting > 0 then
+	local ended, seen = {}, {}
+	for _, name in ipairs(resting) do
+		if bytes >= 262144 then
+			taken = batch
+			break
+		end
+		local packed = read(name)
+		if packed and idle(packed) > 0 then
+			ended[#ended + 1] = name
+			if heard then
+				tellOf(name, packed)
+			end
+		else
+			seen[#seen + 1] = name
+		end
+	end
+	if #seen > 0 then
+		redis.call('zrem', KEYS[3], unpack(seen))
+	end
+	if #ended > 0 then
+		gone = gone + forget(ended)
+	end
+end
+
+local coming = ''
+for i = 2, 3 do
+	local first = redis.call('zrange', KEYS[i], 0, 0, 'WITHSCORES')
+	if first[2] and tonumber(first[2]) < 9e15 and (coming == '' or tonumber(first[2]) < tonumber(coming)) then
+		coming = first[2]
+	end
+end
+local order = 0
+if bounded then
+	local there = redis.call('hlen', KEYS[1])
+	if redis.call('zcard', KEYS[4]) - (redis.call('zscore', KEYS[4], tag) and 1 or 0) < there then
+		order = 2
+	elseif there > most then
+		order = 1
+	end
+end
+return {gone, taken + #resting >= batch and 1 or 0, coming, order}

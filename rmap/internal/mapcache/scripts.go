@@ -1,0 +1,63 @@
+package mapcache
+
+import (
+	"embed"
+
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+// The scripts of a cache. Those that change something take how long their answer
+// is to be remembered first, and the key that remembers it last.
+var (
+	Get         = scripts.Must(lua, "lua/get.lua")
+	GetMany     = scripts.Must(lua, "lua/get_many.lua")
+	Has         = scripts.Must(lua, "lua/has.lua")
+	TTL         = scripts.Must(lua, "lua/ttl.lua")
+	Scan        = scripts.Must(lua, "lua/scan.lua")
+	Put         = scripts.Must(lua, "lua/put.lua") // of those that change something the one which remembers no answer
+	PutFull     = scripts.Must(lua, "lua/put_full.lua")
+	PutMany     = scripts.Must(lua, "lua/put_many.lua")
+	Swap        = scripts.Must(lua, "lua/swap.lua")
+	PutIfAbsent = scripts.Must(lua, "lua/put_if_absent.lua")
+	Replace     = scripts.Must(lua, "lua/replace.lua")
+	Change      = scripts.Must(lua, "lua/change.lua")
+	Add         = scripts.Must(lua, "lua/add.lua")
+	Take        = scripts.Must(lua, "lua/take.lua")
+	Remove      = scripts.Must(lua, "lua/remove.lua")
+	Touch       = scripts.Must(lua, "lua/touch.lua")
+	Clear       = scripts.Must(lua, "lua/clear.lua")
+	Expire      = scripts.Must(lua, "lua/expire.lua")
+	Persist     = scripts.Must(lua, "lua/persist.lua")
+	SetBound    = scripts.Must(lua, "lua/bound_set.lua")
+
+	sweepScript = scripts.Must(lua, "lua/sweep.lua")
+	seedScript  = scripts.Must(lua, "lua/seed.lua")
+	evictScript = scripts.Must(lua, "lua/evict.lua")
+)
+
+// Names are the keys of a cache.
+type Names struct {
+	Hash, Times, Rests, Accesses, Options string
+
+	lease, latch string
+}
+
+// NamesOf is the keys of the cache of that name, as it is mapped.
+func NamesOf(name string) Names {
+	return Names{
+		Hash: name, Times: keys.MapTimes(name), Rests: keys.MapRests(name), Accesses: keys.MapAccesses(name),
+		Options: keys.MapOptions(name), lease: keys.MapLease(name), latch: keys.MapLatch(name),
+	}
+}
+
+// All is the keys that a cache is made of, the hash first.
+func (n *Names) All() []string {
+	return []string{n.Hash, n.Times, n.Rests, n.Accesses, n.Options}
+}
+
+// Lease is the key of who loads the entry of that key.
+func (n *Names) Lease(key string) string { return n.lease + key }

@@ -1,0 +1,353 @@
+package mapcache
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+const (
+	// period is how long the latch is a sweeper's after a batch, and how long it
+	// rests at least when it has swept all that was due. What expires meanwhile
+	// goes at the end of that.
+	period = 800 * time.Millisecond
+
+	// batch is how many entries go at once: the server does nothing else meanwhile.
+	batch = 200
+
+	// share is how many times as long as a batch took the next one waits.
+	share = 4
+
+	// longestRest is how long a map is left alone of which the next to end is
+	// further away: another process may have written what ends earlier, and be gone.
+	longestRest = 30 * time.Minute
+
+	// listening is longestRest where somebody listens: what ends may be written by
+	// processes that sweep seldom.
+	listening = time.Second
+
+	// workers is how many maps are swept at once, and one more of those that could
+	// not be swept the last time.
+	workers = 4
+
+	longestBackoff = time.Minute
+)
+
+// never is when a map is due that has no reason to.
+const never = math.MaxInt64
+
+// Swept is what became of one visit to a map.
+type Swept struct {
+	Name    string // as it is mapped
+	Expired int64  // entries that have gone since their time was over
+	Evicted int64  // those that have gone since there were too many
+	Busy    bool   // another process sweeps the map
+	Took    time.Duration
+	Err     error
+}
+
+// Sweeper sees to it that what has expired goes, in the maps that this client
+// has written such entries to, or listens to. A map enters it with the first of
+// them and leaves when there are none, so names that were used once leave
+// nothing behind.
+type Sweeper struct {
+	e    *engine.Engine
+	tell func(Swept)
+
+	maps sync.Map // mapped name -> *visited
+
+	mu      sync.Mutex
+	healthy line
+	ailing  line // of maps that could not be swept the last time
+}
+
+// line is maps that wait for a worker.
+type line struct {
+	waiting []*visited
+	workers int
+	most    int
+}
+
+// visited is one map. Its fields are guarded by the sweeper's mutex; those of a
+// visit are its worker's.
+type visited struct {
+	names     Names
+	at        atomic.Int64 // when it is due, ms; written with the mutex
+	away      bool         // it waits for a worker, or is with one
+	listeners int
+
+	cursor   string // of putting entries in order
+	failures int
+}
+
+// NewSweeper returns the sweeper of a client, of which there is one. Told,
+// unless it is nil, is called after each visit.
+func NewSweeper(e *engine.Engine, told func(Swept)) *Sweeper {
+	if told == nil {
+		told = func(Swept) {}
+	}
+	s := &Sweeper{e: e, tell: told, healthy: line{most: workers}, ailing: line{most: 1}}
+	if e.Clock != nil {
+		e.Clock.Moved(s.hurry)
+	}
+	return s
+}
+
+// Expect says that something of the map ends at that time, ms. It is said behind
+// the write, or a visit that comes before it would forget it.
+func (s *Sweeper) Expect(names *Names, at int64) {
+	if there, ok := s.maps.Load(names.Hash); ok && there.(*visited).at.Load() <= at {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expect(s.visited(names), at)
+}
+
+// Listen keeps the map visited until stop is called.
+func (s *Sweeper) Listen(names *Names) (stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.visited(names)
+	v.listeners++
+	s.expect(v, s.e.Wall())
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		v.listeners--
+	})
+}
+
+// Len is how many maps there are.
+func (s *Sweeper) Len() (n int) {
+	s.maps.Range(func(any, any) bool { n++; return true })
+	return n
+}
+
+func (s *Sweeper) visited(names *Names) *visited {
+	there, ok := s.maps.Load(names.Hash)
+	if !ok {
+		v := &visited{names: *names}
+		v.at.Store(never)
+		s.maps.Store(names.Hash, v)
+		return v
+	}
+	return there.(*visited)
+}
+
+func (s *Sweeper) expect(v *visited, at int64) {
+	if at < v.at.Load() {
+		v.at.Store(at)
+		s.schedule(v)
+	}
+}
+
+// schedule has v visited when it is due; one that is being visited is when that
+// is over.
+func (s *Sweeper) schedule(v *visited) {
+	if !v.away {
+		left := time.Duration(v.at.Load()-s.e.Wall()) * time.Millisecond
+		s.e.Due(v.due(), max(left, 0), func() time.Duration { s.send(v); return -1 })
+	}
+}
+
+func (v *visited) due() engine.Key { return engine.Key{Kind: "map cache", Name: v.names.Hash} }
+
+// hurry makes all that is known due at once.
+func (s *Sweeper) hurry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.maps.Range(func(_, there any) bool {
+		s.expect(there.(*visited), s.e.Wall())
+		return true
+	})
+}
+
+// send gives v to a worker, as an exchange with a silent server must not hold up
+// what else the client does later.
+func (s *Sweeper) send(v *visited) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := &s.healthy
+	if v.failures > 0 {
+		l = &s.ailing
+	}
+	v.away = true
+	l.waiting = append(l.waiting, v)
+	if l.workers < l.most && s.e.Spawn(func() { s.work(l) }) { // ends when nobody waits
+		l.workers++
+	}
+}
+
+func (s *Sweeper) work(l *line) {
+	for {
+		s.mu.Lock()
+		if len(l.waiting) == 0 || s.e.Open() != nil {
+			l.waiting = nil
+			l.workers--
+			s.mu.Unlock()
+			return
+		}
+		v := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		v.at.Store(never) // who writes from now on says so anew
+		s.mu.Unlock()
+		s.back(v, s.visit(v))
+	}
+}
+
+// back puts v where it is due next; negative: nobody needs it.
+func (s *Sweeper) back(v *visited, next time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v.away = false
+	if v.listeners > 0 && (next < 0 || next > listening) {
+		next = listening
+	}
+	if next >= 0 {
+		v.at.Store(min(v.at.Load(), s.e.Wall()+int64((next+time.Millisecond-1)/time.Millisecond)))
+	}
+	if v.at.Load() == never {
+		s.maps.Delete(v.names.Hash)
+		return
+	}
+	s.schedule(v)
+}
+
+// visit sweeps a batch, and works on the bound if it is wanted. It says when the
+// map is due next.
+func (s *Sweeper) visit(v *visited) (next time.Duration) {
+	began := time.Now()
+	got, err := s.sweep(v)
+	swept := Swept{Name: v.names.Hash, Expired: max(got.gone, 0), Busy: got.gone < 0, Err: err}
+	if err == nil && !swept.Busy && got.order != 0 {
+		swept.Evicted, swept.Err = s.order(v, got.order)
+	}
+	swept.Took = time.Since(began)
+	s.tell(swept)
+	switch {
+	case swept.Err != nil:
+		return s.failed(v, swept.Err)
+	case swept.Busy:
+		v.failures = 0
+		return got.busy + rand.N(period/8)
+	case got.more || got.order != 0:
+		v.failures = 0
+		return share * swept.Took
+	}
+	v.failures = 0
+	return s.rest(got.next)
+}
+
+// rest is how long a map is left alone whose next entry ends at that time, ms.
+func (s *Sweeper) rest(at int64) time.Duration {
+	if at == never {
+		return -1
+	}
+	return min(max(time.Duration(min(at-s.e.Wall(), longestRest.Milliseconds()))*time.Millisecond, period), longestRest)
+}
+
+// failed is how long a map is left alone that could not be swept. A key of
+// another type is not what was left there.
+func (s *Sweeper) failed(v *visited, err error) time.Duration {
+	s.e.Logger.Debug("sweeping", "name", v.names.Hash, "err", err)
+	if engine.Hopeless(err) {
+		return -1
+	}
+	v.failures++
+	d := min(period<<min(v.failures, 10), longestBackoff)
+	return d - rand.N(d/4)
+}
+
+// answer is what sweep.lua says.
+type answer struct {
+	gone  int64         // negative: another process sweeps
+	busy  time.Duration // for so long
+	more  bool
+	next  int64 // ms; never
+	order int64
+}
+
+// latched is period as the script takes it.
+var latched = strconv.FormatInt(period.Milliseconds(), 10)
+
+func (s *Sweeper) sweep(v *visited) (a answer, err error) {
+	n := &v.names
+	proves := "0"
+	if !s.e.CountsAll() {
+		proves = "1"
+	}
+	keys := []string{n.Hash, n.Times, n.Rests, n.Accesses, n.Options, n.latch}
+	got, err := s.e.Run(context.Background(), sweepScript, keys,
+		[]string{s.e.ClientID, s.clock(), s.e.Publish(), latched, strconv.Itoa(batch), proves})
+	if err != nil {
+		return a, err
+	}
+	parts, err := got.ToArray()
+	if err != nil {
+		return a, err
+	}
+	if a.gone, err = parts[0].AsInt64(); err != nil {
+		return a, err
+	}
+	rest, err := parts[1].AsInt64()
+	if err != nil || a.gone < 0 {
+		a.busy = time.Duration(max(rest, 0)) * time.Millisecond
+		return a, err
+	}
+	a.more = rest == 1
+	if a.order, err = parts[3].AsInt64(); err != nil {
+		return a, err
+	}
+	text, err := parts[2].ToString()
+	if err == nil {
+		a.next, err = score(text)
+	}
+	return a, err
+}
+
+// score is a time, ms, as it is written in a sorted set.
+func score(text string) (int64, error) {
+	if text == "" {
+		return never, nil
+	}
+	at, err := strconv.ParseFloat(text, 64)
+	return int64(min(max(at, 0), 9e15)), err
+}
+
+func (s *Sweeper) clock() string { return strconv.FormatInt(s.e.Wall(), 10) }
+
+// order works on the bound: entries that are in no order are put into it, or
+// some that are too many go.
+func (s *Sweeper) order(v *visited, what int64) (evicted int64, err error) {
+	n := &v.names
+	if what == unordered {
+		if v.cursor == "" {
+			v.cursor = "0"
+		}
+		got, err := s.e.Run(context.Background(), seedScript, []string{n.Hash, n.Accesses}, []string{v.cursor, strconv.Itoa(batch)})
+		if err == nil {
+			v.cursor, err = got.ToString()
+		}
+		return 0, err
+	}
+	got, err := s.e.Run(context.Background(), evictScript, n.All(), []string{strconv.Itoa(batch), s.clock(), s.e.Publish()})
+	if err != nil {
+		return 0, err
+	}
+	parts, err := got.AsIntSlice()
+	if err != nil {
+		return 0, err
+	}
+	return parts[0], nil
+}
+
+// unordered is the answer of sweep.lua for a bounded map that has entries in no
+// order.
+const unordered = 2
