@@ -46,12 +46,32 @@ func (t *tokens) take() int64 {
 }
 
 // block is how many tokens an acquire asks for beside its own: one for each who
-// waits already and may be handed the lock.
+// waits already and may be handed the lock, or as many as the last chain had use
+// for, since on a busy machine the answer for more may come when it is over.
 func (c *contender) block() int {
 	if f, is := c.p.(Fencing); !is || !f.Fences() || c.ask.Lease > 0 || c.e.HandoverTime <= 0 {
 		return 0
 	}
-	return min(c.local.queue.Waiting(), c.e.chainTokens())
+	waiting := c.local.queue.Waiting()
+	if waiting == 0 {
+		return 0
+	}
+	return min(max(waiting, int(c.local.tokens.Load())), c.e.chainTokens())
+}
+
+// learn keeps how many tokens the chain that ends had use for: as many as holds
+// it was handed to, and twice that if there were none left.
+func (h *Held) learn() {
+	if h.local == nil || h.seldom == nil || h.seldom.tokens.first == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	use := uint32(h.passes)
+	if h.seldom.tokens.left() == 0 {
+		use *= 2
+	}
+	h.local.tokens.Store(use)
 }
 
 // chainTokens is how many tokens a chain takes at most: not more than it lasts

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -120,6 +122,39 @@ func TestAFixedHoldAsksForNoOthersTokens(t *testing.T) {
 		require.Empty(t, s.reserves)
 		require.NoError(t, o.held.Release(t.Context()))
 		require.NoError(t, (<-next).held.Release(t.Context()))
+	})
+}
+
+// On a machine that is busy, an answer takes as long as many hand-overs: a chain
+// that had to ask on its way would end before it came.
+func TestAChainBeginsWithAsManyTokensAsTheLastHadUseFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := fencing(t, func(c *Config) { c.Handovers = 100 })
+		s.set(func() { s.requests, s.replies = 10*time.Millisecond, 10*time.Millisecond })
+		const goroutines, each = 10, 100
+		var all sync.WaitGroup
+		for range goroutines {
+			all.Go(func() {
+				for range each {
+					o := <-s.acquire(context.Background(), Ask{})
+					if !assert.NoError(t, o.err) {
+						return
+					}
+					time.Sleep(100 * time.Microsecond)
+					assert.NoError(t, o.held.Release(context.Background()))
+				}
+			})
+		}
+		all.Wait()
+		releases, _ := s.said()
+		require.LessOrEqual(t, releases, 2*goroutines*each/100, "the first ones learn")
+		require.LessOrEqual(t, s.fence, int64(41+2*goroutines*each), "and few more numbers than are used")
+		for range 3 { // nobody waits any more
+			require.NoError(t, s.take(t).Release(t.Context()))
+		}
+		require.Equal(t, 0, s.asked[len(s.asked)-1].Block)
+		s.mustBeFree(t)
 	})
 }
 

@@ -19,6 +19,7 @@ type Key struct {
 type local struct {
 	places.Entry
 	family   atomic.Uint32 // see claim; 0: nobody is there
+	tokens   atomic.Uint32 // how many the last chain had use for
 	queue    handover.Queue[*Held]
 	courtesy handover.Courtesy
 	brief    atomic.Int64        // until when shared holds are brief, see briefFor
@@ -48,6 +49,7 @@ func (l *local) reuse() bool {
 	}
 	l.courtesy = handover.Courtesy{}
 	l.brief.Store(0)
+	l.tokens.Store(0)
 	return true
 }
 

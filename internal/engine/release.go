@@ -134,6 +134,7 @@ func (h *Held) giveUp(ctx context.Context) error {
 		h.afterLoss()
 		return h.Err()
 	}
+	h.learn()
 	if h.Joint() {
 		return h.unlockJoint(ctx)
 	}
