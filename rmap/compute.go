@@ -113,7 +113,13 @@ func (m *handle[K, V]) compute(ctx context.Context, k K, f func(old V, had bool)
 		now, writes, result, err = m.apply(key, old, f)
 		return now, writes, err
 	}
-	if err = m.h.turn(ctx, m.entryOf(key), c); err == nil {
+	if m.within(ctx, key) {
+		m.h.takeTurn(ctx, m.entryOf(key), []*change{c})
+		err = c.outcome()
+	} else {
+		err = m.h.turn(ctx, m.entryOf(key), c)
+	}
+	if err == nil {
 		v, there = result, c.now.there
 	}
 	return v, there, m.failedAt("compute", key, err)
@@ -150,15 +156,19 @@ func (h *hub) turn(ctx context.Context, e entry, c *change) error {
 	_, err := h.turns.Do(ctx, e, c)
 	switch {
 	case err == nil:
-		err = c.err
+		err = c.outcome()
 	case errors.Is(err, combine.ErrAborted):
 		err = errors.New("nothing was written: a function ended the goroutine that it was called on")
 	case ctx.Err() != nil && !c.leave():
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	var panicked *errPanic
-	if errors.As(err, &panicked) {
+	return err
+}
+
+// outcome is what became of a change whose caller is there. A panic goes on.
+func (c *change) outcome() error {
+	if panicked, did := c.err.(*errPanic); did {
 		panic(panicked)
 	}
-	return err
+	return c.err
 }

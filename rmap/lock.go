@@ -1,9 +1,6 @@
 package rmap
 
-import (
-	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/lock"
-)
+import "github.com/rueidisson/rueidisson/lock"
 
 // lockOf is the lock of an entry. A name mapper maps its name once more, as in
 // Java.
@@ -16,5 +13,5 @@ func (m *handle[K, V]) lockOf(k K) *lock.Lock {
 	if err != nil {
 		return lock.Unusable(m.h.e, m.name, m.failed("lock of", err))
 	}
-	return lock.New(m.h.e, keys.EntryLock(m.key, key))
+	return lock.New(m.h.e, m.lockName(key))
 }

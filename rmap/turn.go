@@ -18,9 +18,19 @@ func (h *hub) sendTurn(e entry, _ int, batch []*combine.Call[*change, struct{}])
 	for i, c := range batch {
 		changes[i] = c.Ask
 	}
-	t := turn{h, e, changes[0].store, changes}
-	t.settle(t.run(context.Background()))
+	h.takeTurn(context.Background(), e, changes)
 	return nil
+}
+
+// takeTurn gives each change its outcome.
+func (h *hub) takeTurn(ctx context.Context, e entry, changes []*change) {
+	t := turn{h, e, changes[0].store, changes}
+	if e.lock {
+		t.settle(t.locked(ctx))
+		return
+	}
+	_, err := t.run(ctx, func() error { return nil })
+	t.settle(err)
 }
 
 type turn struct {
@@ -30,23 +40,27 @@ type turn struct {
 	changes []*change
 }
 
-func (t *turn) run(ctx context.Context) error {
+// run goes on until nobody was faster. Why is a reason to write nothing.
+func (t *turn) run(ctx context.Context, why func() error) (wrote bool, err error) {
 	old, err := t.read(ctx)
 	for try := 0; err == nil; try++ {
 		now, writes := t.apply(old)
 		if !writes {
-			return nil
+			return false, nil
+		}
+		if err = why(); err != nil {
+			break
 		}
 		done := false
 		if old, done, err = t.store.change(ctx, t.e.key, old, now, t.e.entries); done {
-			return nil
+			return true, nil
 		}
 		if err == nil {
 			t.again()
 			pause(try)
 		}
 	}
-	return err
+	return false, err
 }
 
 // read goes by itself: the flight of a turn is one of its own already.
