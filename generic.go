@@ -10,3 +10,10 @@ import "github.com/rueidisson/rueidisson/rmap"
 func Map[K comparable, V any](c *Client, name string, opts ...rmap.Option) *rmap.Map[K, V] {
 	return rmap.New[K, V](c.e, name, opts...)
 }
+
+// Native returns a handle on the map of that name whose entries may have times to
+// live that the server keeps; see [rmap.Native]. It asks nobody: a name or an
+// option that cannot be used is the error of its operations.
+func Native[K comparable, V any](c *Client, name string, opts ...rmap.Option) *rmap.Native[K, V] {
+	return rmap.NewNative[K, V](c.e, name, opts...)
+}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // Number is what can be added to.
@@ -25,6 +26,13 @@ type addend struct {
 	text        string
 	float       bool
 	least, most string // of the sum, where the type is narrower than what the server adds
+}
+
+func (a addend) command() *scripts.Command {
+	if a.float {
+		return hincrbyfloat
+	}
+	return hincrby
 }
 
 // Add adds delta to the value of k in one step on the server, and returns the

@@ -2,6 +2,7 @@ package rmap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -42,18 +43,24 @@ func (t *turn) once(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	defer func() { _ = hold.Unlock(context.WithoutCancel(ctx)) }()
-	wrote, err := t.run(ctx, hold.Err)
-	switch lost := hold.Err(); {
-	case lost == nil || err == nil && !wrote:
-		return false, err
-	case err == lost:
+	wrote, err := t.run(ctx, func() error {
+		if hold.Err() != nil {
+			return errOutrun
+		}
+		return nil
+	})
+	if err == errOutrun {
 		return true, nil
-	case err == nil:
+	}
+	if lost := hold.Err(); lost != nil && wrote {
 		// Who has the lock now may have read before this was written.
 		err = fmt.Errorf("%w: it was written, but may be overwritten: the lock of the entry was lost: %w", ErrUnknown, lost)
 	}
 	return false, err
 }
+
+// errOutrun is why a turn under a hold that was lost writes nothing.
+var errOutrun = errors.New("the hold is lost")
 
 // whileAnybodyWaits is a context that ends when all callers have gone.
 func (t *turn) whileAnybodyWaits(parent context.Context) (ctx context.Context, stop func()) {

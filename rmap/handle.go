@@ -26,6 +26,8 @@ type handle[K comparable, V any] struct {
 	cfg   config
 	bad   error // what every operation returns, if the handle cannot be used
 
+	// ready asks what the server can do, where the kind of map needs to know.
+	ready func(ctx context.Context) error
 	// can refuses lifetimes of entries that this kind of map has none of.
 	can func(lifetime) error
 
@@ -102,6 +104,9 @@ func (m *handle[K, V]) usable(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return engine.ContextError(ctx)
 	}
+	if m.ready != nil {
+		return m.ready(ctx)
+	}
 	return nil
 }
 
@@ -175,6 +180,10 @@ func (m *handle[K, V]) undecoded(key, text string, cause error) error {
 func (m *handle[K, V]) failed(op string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if m.ready != nil && unknownCommand(err) && !errors.Is(err, errors.ErrUnsupported) {
+		m.h.expiring.Store(false) // it has failed over to an older one
+		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	var undecoded *codec.DecodeError
 	if errors.As(err, &undecoded) {

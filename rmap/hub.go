@@ -21,6 +21,8 @@ type hub struct {
 	born      string       // what all requests of this client begin with
 	requests  atomic.Int64 // so many were numbered
 
+	expiring atomic.Bool // the server has times to live of fields
+
 	seed  maphash.Seed
 	sizes [sizes]atomic.Int64 // of values, see getAsk
 }

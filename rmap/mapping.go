@@ -36,4 +36,7 @@ type mapping[K comparable, V any] interface {
 	add(ctx context.Context, k K, delta V) (V, error)
 }
 
-var _ mapping[string, int] = (*Map[string, int])(nil)
+var (
+	_ mapping[string, int] = (*Map[string, int])(nil)
+	_ mapping[string, int] = (*Native[string, int])(nil)
+)

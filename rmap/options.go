@@ -100,6 +100,16 @@ func WithTTL(d time.Duration) EntryOption {
 	})
 }
 
+// WithKeepTTL lets what is written go when the entry that was there would have
+// gone: one write, or as an option of the handle every one. Without it a write
+// without [WithTTL] makes the entry permanent. It is for [Native].
+func WithKeepTTL() EntryOption {
+	return entryOption(func(l *lifetime) error {
+		l.ttl, l.keep = 0, true
+		return nil
+	})
+}
+
 func checkTTL(what string, d time.Duration) error {
 	if d < time.Millisecond || d > engine.LongestLease {
 		return fmt.Errorf("%w: %s %v is outside of 1ms to %v", ErrOption, what, d, engine.LongestLease)
@@ -141,6 +151,25 @@ func (l lifetime) with(opts []PutOption) (lifetime, error) {
 		}
 	}
 	return l, nil
+}
+
+// text is how long an entry lives, for scripts.
+func (l lifetime) text() string {
+	switch {
+	case l.keep:
+		return "keep"
+	case l.ttl > 0:
+		return decimal(engine.Millis(l.ttl))
+	}
+	return ""
+}
+
+// added is how long an entry lives that was added to, which else keeps its time.
+func (l lifetime) added() string {
+	if l.keep {
+		return ""
+	}
+	return l.text()
 }
 
 // none refuses what a plain map cannot do.

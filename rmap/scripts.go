@@ -13,6 +13,8 @@ var lua embed.FS
 
 var (
 	commandScript     = scripts.Must(lua, "lua/command.lua")
+	putScript         = scripts.Must(lua, "lua/put.lua")
+	touchScript       = scripts.Must(lua, "lua/touch.lua")
 	swapScript        = scripts.Must(lua, "lua/swap.lua")
 	takeScript        = scripts.Must(lua, "lua/take.lua")
 	putIfAbsentScript = scripts.Must(lua, "lua/put_if_absent.lua")
@@ -33,12 +35,14 @@ var (
 	hlen    = scripts.NewCommand("HLEN", scripts.Safe)
 	hscan   = scripts.NewCommand("HSCAN", scripts.Safe)
 	exists  = scripts.NewCommand("EXISTS", scripts.Safe)
+	hpttl   = scripts.NewCommand("HPTTL", scripts.Safe)
 	pttl    = scripts.NewCommand("PTTL", scripts.Safe)
 
 	hset         = scripts.NewCommand("HSET", scripts.Unsafe)
 	hdel         = scripts.NewCommand("HDEL", scripts.Unsafe)
 	hincrby      = scripts.NewCommand("HINCRBY", scripts.Unsafe)
 	hincrbyfloat = scripts.NewCommand("HINCRBYFLOAT", scripts.Unsafe)
+	hpexpire     = scripts.NewCommand("HPEXPIRE", scripts.Safe) // of a field that is not there
 	unlink       = scripts.NewCommand("UNLINK", scripts.Unsafe)
 )
 

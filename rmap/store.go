@@ -41,7 +41,8 @@ type store interface {
 	object() []string
 }
 
-// plain is a hash with one field for each entry.
+// plain is a hash with one field for each entry. Where the server has them, and
+// the kind of map allows it, fields have times to live.
 type plain struct{ sender }
 
 func (p *plain) object() []string { return []string{p.key} }
@@ -60,8 +61,12 @@ func (p *plain) has(ctx context.Context, key string) (bool, error) {
 
 func (p *plain) length(ctx context.Context) (int64, error) { return number(p.read(ctx, hlen)) }
 
-func (p *plain) put(ctx context.Context, pairs []string, _ lifetime) error {
-	_, err := p.command(ctx, hset, pairs...)
+func (p *plain) put(ctx context.Context, pairs []string, l lifetime) (err error) {
+	if l == (lifetime{}) {
+		_, err = p.command(ctx, hset, pairs...)
+	} else {
+		_, err = p.on(ctx, putScript, append([]string{l.text()}, pairs...)...)
+	}
 	return err
 }
 
@@ -74,32 +79,32 @@ func (p *plain) clear(ctx context.Context) error {
 	return err
 }
 
-func (p *plain) swap(ctx context.Context, key, text string, _ lifetime) (value, error) {
-	return found(p.on(ctx, swapScript, key, text))
+func (p *plain) swap(ctx context.Context, key, text string, l lifetime) (value, error) {
+	return found(p.on(ctx, swapScript, key, text, l.text()))
 }
 
 func (p *plain) take(ctx context.Context, key string) (value, error) {
 	return found(p.on(ctx, takeScript, key))
 }
 
-func (p *plain) putIfAbsent(ctx context.Context, key, text string, _ lifetime) (value, error) {
-	return found(p.on(ctx, putIfAbsentScript, key, text))
+func (p *plain) putIfAbsent(ctx context.Context, key, text string, l lifetime) (value, error) {
+	return found(p.on(ctx, putIfAbsentScript, key, text, l.text()))
 }
 
-func (p *plain) replace(ctx context.Context, key, text string, _ lifetime) (bool, error) {
-	return yes(p.on(ctx, replaceScript, key, text))
+func (p *plain) replace(ctx context.Context, key, text string, l lifetime) (bool, error) {
+	return yes(p.on(ctx, replaceScript, key, text, l.text()))
 }
 
-func (p *plain) change(ctx context.Context, key string, old, to value, _ lifetime) (value, bool, error) {
-	return changed(p.on(ctx, changeScript, changeArgs(key, old, to)...))
+func (p *plain) change(ctx context.Context, key string, old, to value, l lifetime) (value, bool, error) {
+	return changed(p.on(ctx, changeScript, append(changeArgs(key, old, to), l.text())...))
 }
 
-func (p *plain) add(ctx context.Context, key string, by addend, _ lifetime) (value, error) {
+func (p *plain) add(ctx context.Context, key string, by addend, l lifetime) (value, error) {
 	switch {
+	case p.ids || by.least != "" || by.most != "" || l.ttl > 0:
+		return found(p.on(ctx, addScript, key, by.text, by.command().Label(), by.least, by.most, l.added()))
 	case by.float:
 		return found(p.command(ctx, hincrbyfloat, key, by.text))
-	case p.ids || by.least != "" || by.most != "":
-		return found(p.on(ctx, addScript, key, by.text, by.least, by.most))
 	}
 	n, err := number(p.command(ctx, hincrby, key, by.text))
 	return value{decimal(n), true}, err

@@ -51,20 +51,23 @@ func (v version) below(w version) bool {
 
 var oldest = map[string]version{"Redis": {7, 0}, "Valkey": {7, 2}}
 
-// checkVersion reads INFO. Valkey names a redis_version too, for clients that
-// know no other field.
-func checkVersion(info string) error {
-	product, text := "Redis", ""
+// Product is what server INFO is of, and its version, "" if it does not say.
+// Valkey names a redis_version too, for clients that know no other field.
+func Product(info string) (product, version string) {
+	product = "Redis"
 	for lines := bufio.NewScanner(strings.NewReader(info)); lines.Scan(); {
 		if v, ok := strings.CutPrefix(lines.Text(), "valkey_version:"); ok {
-			product, text = "Valkey", v
-			break
+			return "Valkey", strings.TrimSpace(v)
 		}
 		if v, ok := strings.CutPrefix(lines.Text(), "redis_version:"); ok {
-			text = v
+			version = strings.TrimSpace(v)
 		}
 	}
-	text = strings.TrimSpace(text)
+	return product, version
+}
+
+func checkVersion(info string) error {
+	product, text := Product(info)
 	v, ok := parseVersion(text)
 	if need := oldest[product]; ok && v.below(need) {
 		return fmt.Errorf("the server is %s %s, and rueidisson needs Redis 7.0 or Valkey 7.2 or later", product, text)

@@ -1,4 +1,4 @@
--- add.lua: add to an integer entry, within bounds.
+-- add.lua: add to an entry.
 --
 -- Include: done.lua
 -- KEYS[1]   map
@@ -6,8 +6,10 @@
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   field
 -- ARGV[3]   what is added
--- ARGV[4]   least result, at most 15 digits; none if empty
--- ARGV[5]   most, likewise
+-- ARGV[4]   hincrby or hincrbyfloat
+-- ARGV[5]   least result, at most 15 digits; none if empty
+-- ARGV[6]   most, likewise
+-- ARGV[7]   time to live, ms; empty: what the entry has
 --
 -- Returns  text  the sum
 --          nil   it would be out of bounds, and nothing was changed
@@ -16,13 +18,20 @@ local was, answer = known()
 if was then
 	return answer
 end
+if ARGV[7] ~= '' then
+	-- Before anything is changed, as this server may not know it.
+	redis.call('hpexpire', KEYS[1], ARGV[7], 'FIELDS', 1, ARGV[2])
+end
 -- The sum is read as text: as a number of Lua it loses digits.
-redis.call('hincrby', KEYS[1], ARGV[2], ARGV[3])
+redis.call(ARGV[4], KEYS[1], ARGV[2], ARGV[3])
 local sum = redis.call('hget', KEYS[1], ARGV[2])
 local n = tonumber(sum)
-if ARGV[4] ~= '' and n < tonumber(ARGV[4]) or ARGV[5] ~= '' and n > tonumber(ARGV[5]) then
+if ARGV[5] ~= '' and n < tonumber(ARGV[5]) or ARGV[6] ~= '' and n > tonumber(ARGV[6]) then
 	local back = string.sub(ARGV[3], 1, 1) == '-' and string.sub(ARGV[3], 2) or '-' .. ARGV[3]
-	redis.call('hincrby', KEYS[1], ARGV[2], back)
+	redis.call(ARGV[4], KEYS[1], ARGV[2], back)
 	return done(false)
+end
+if ARGV[7] ~= '' then
+	redis.call('hpexpire', KEYS[1], ARGV[7], 'FIELDS', 1, ARGV[2])
 end
 return done(sum)

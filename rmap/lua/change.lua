@@ -1,6 +1,7 @@
 -- change.lua: write or remove an entry if it is what the caller has seen.
 --
 -- Include: done.lua
+-- Include: write.lua
 -- KEYS[1]   map
 -- KEYS[2…]  what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
@@ -9,6 +10,7 @@
 -- ARGV[4]   what it has seen
 -- ARGV[5]   1 to write, 0 to remove
 -- ARGV[6]   what is written
+-- ARGV[7]   time to live: ms, or keep for what the entry has; empty: for ever
 --
 -- Returns  integer  1 it was done
 --          text     what is there instead
@@ -23,7 +25,7 @@ if ARGV[3] == '1' and there ~= ARGV[4] or ARGV[3] == '0' and there then
 	return done(there)
 end
 if ARGV[5] == '1' then
-	redis.call('hset', KEYS[1], ARGV[2], ARGV[6])
+	write(ARGV[2], ARGV[6], ARGV[7])
 elseif there then
 	redis.call('hdel', KEYS[1], ARGV[2])
 end

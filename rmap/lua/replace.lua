@@ -1,11 +1,13 @@
 -- replace.lua: write an entry if there is one.
 --
 -- Include: done.lua
+-- Include: write.lua
 -- KEYS[1]   map
 -- KEYS[2…]  what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   field
 -- ARGV[3]   value
+-- ARGV[4]   time to live: ms, or keep for what the entry has; empty: for ever
 --
 -- Returns  integer  1 it was written, 0 there is none
 -- Replay   unsafe: somebody else may have written in between; with an id it is safe
@@ -15,6 +17,6 @@ if was then
 end
 local there = redis.call('hexists', KEYS[1], ARGV[2])
 if there == 1 then
-	redis.call('hset', KEYS[1], ARGV[2], ARGV[3])
+	write(ARGV[2], ARGV[3], ARGV[4])
 end
 return done(there)

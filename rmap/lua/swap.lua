@@ -1,11 +1,13 @@
 -- swap.lua: write an entry and return what was there.
 --
 -- Include: done.lua
+-- Include: write.lua
 -- KEYS[1]   map
 -- KEYS[2…]  what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   field
 -- ARGV[3]   value
+-- ARGV[4]   time to live: ms, or keep for what the entry has; empty: for ever
 --
 -- Returns  text  what was there
 --          nil   nothing was
@@ -15,5 +17,5 @@ if was then
 	return answer
 end
 local old = redis.call('hget', KEYS[1], ARGV[2])
-redis.call('hset', KEYS[1], ARGV[2], ARGV[3])
+write(ARGV[2], ARGV[3], ARGV[4])
 return done(old)

@@ -1,0 +1,270 @@
+package rmap
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// Native is a handle on the map of one name whose entries may have times to live
+// that the server itself keeps, which Redisson's RMapCacheNative shares. In Redis
+// it is a [Map]: what reads that reads this. It needs Redis 7.4 or Valkey 9; on
+// an older server every operation is an error that wraps [errors.ErrUnsupported]
+// and names the version, and nothing is written. [Cache] does without.
+//
+// It holds nothing, so it may be used by any number of goroutines, and any number
+// of handles on one name are the same map.
+type Native[K comparable, V any] struct{ m *handle[K, V] }
+
+// NewNative returns a handle. Programs outside of this module call
+// rueidisson.Native.
+func NewNative[K comparable, V any](e *engine.Engine, name string, opts ...Option) *Native[K, V] {
+	m := newHandle[K, V](e, "native map", name, lifetime.native, opts)
+	m.store = &plain{m.sender()}
+	m.ready = func(ctx context.Context) error { return m.h.fieldsExpire(ctx, m.key) }
+	return &Native[K, V]{m}
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (m *Native[K, V]) Name() string { return m.m.name }
+
+// Get returns the value of k, and whether there is one, as [Map.Get] does. Nothing
+// that has gone is there.
+func (m *Native[K, V]) Get(ctx context.Context, k K) (V, bool, error) { return m.m.get(ctx, k) }
+
+// GetMany returns the entries of those of the keys that are there, as
+// [Map.GetMany] does.
+func (m *Native[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
+	return m.m.getMany(ctx, ks)
+}
+
+// Has reports whether there is an entry of k, as [Map.Has] does.
+func (m *Native[K, V]) Has(ctx context.Context, k K) (bool, error) { return m.m.has(ctx, k) }
+
+// Len is how many entries there are, and those that have gone and that the server
+// has not swept yet. Cost: HLEN. Errors: as [Map.Has]. Source:
+// RMapCacheNative.size.
+func (m *Native[K, V]) Len(ctx context.Context) (int64, error) { return m.m.length(ctx) }
+
+// Put writes an entry, whatever was there, as [Map.Put] does. Without [WithTTL]
+// or [WithKeepTTL] it makes the entry permanent.
+//
+// Cost: one command; with a time to live, one script call. Wire: HSET, HPEXPIRE.
+// Errors: as [Map.Put]. Source: RMapCacheNative.fastPut.
+func (m *Native[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
+	return m.m.put(ctx, k, v, opts)
+}
+
+// PutMany writes entries, as [Map.PutMany] does, all with the same time to live.
+//
+// Cost: as [Map.PutMany]; with a time to live, script calls. Source:
+// RMapCacheNative.putAll.
+func (m *Native[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
+	return m.m.putMany(ctx, entries, opts)
+}
+
+// Swap writes an entry, and returns what was there before, as [Map.Swap] does.
+// Source: RMapCacheNative.put.
+func (m *Native[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
+	return m.m.swap(ctx, k, v, opts)
+}
+
+// Remove removes entries, and returns how many there were, as [Map.Remove] does.
+func (m *Native[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) {
+	return m.m.remove(ctx, ks)
+}
+
+// Clear removes all entries, as [Map.Clear] does.
+func (m *Native[K, V]) Clear(ctx context.Context) error { return m.m.clear(ctx) }
+
+// PutIfAbsent writes an entry if there is none, as [Map.PutIfAbsent] does. Source:
+// RMapCacheNative.putIfAbsent.
+func (m *Native[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error) {
+	return m.m.putIfAbsent(ctx, k, v, opts)
+}
+
+// Replace writes an entry if there is one, as [Map.Replace] does.
+func (m *Native[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (bool, error) {
+	return m.m.replace(ctx, k, v, opts)
+}
+
+// Take removes an entry and returns it, as [Map.Take] does.
+func (m *Native[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
+	return m.m.take(ctx, k)
+}
+
+// CompareAndSwap writes an entry if what is there has the bytes of old, as
+// [Map.CompareAndSwap] does.
+func (m *Native[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (bool, error) {
+	return m.m.compareAndSwap(ctx, k, old, v, opts)
+}
+
+// CompareAndRemove removes an entry if what is there has the bytes of old, as
+// [Map.CompareAndRemove] does.
+func (m *Native[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, error) {
+	return m.m.compareAndRemove(ctx, k, old)
+}
+
+// Compute changes an entry by a function of what is there, as [Map.Compute] does.
+// What it stores has the time to live of the handle: without one it is permanent.
+func (m *Native[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
+	return m.m.compute(ctx, k, f)
+}
+
+// All walks the entries, as [Map.All] does. What has gone does not come.
+func (m *Native[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
+	return m.m.all(ctx, opts)
+}
+
+// Keys walks the keys, as [Map.Keys] does.
+func (m *Native[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
+	return m.m.allKeys(ctx, opts)
+}
+
+// Lock is the lock of the entry of k, there or not, as [Map.Lock].
+func (m *Native[K, V]) Lock(k K) *lock.Lock { return m.m.lockOf(k) }
+
+// Delete deletes the map, as [Map.Delete] does.
+func (m *Native[K, V]) Delete(ctx context.Context) (bool, error) { return m.m.deleteAll(ctx) }
+
+// Exists reports whether there is an entry at all, as [Map.Exists] does.
+func (m *Native[K, V]) Exists(ctx context.Context) (bool, error) { return m.m.exists(ctx) }
+
+// Expire lets the whole map go in d, as [Map.Expire] does; entries may go before.
+func (m *Native[K, V]) Expire(ctx context.Context, d time.Duration) (bool, error) {
+	return m.m.expire(ctx, d)
+}
+
+// Persist lets the map stay, as [Map.Persist] does; entries go when they would
+// have.
+func (m *Native[K, V]) Persist(ctx context.Context) (bool, error) { return m.m.persist(ctx) }
+
+// Remaining is how long the map stays, as [Map.Remaining].
+func (m *Native[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
+	return m.m.remaining(ctx)
+}
+
+// Rename gives the map another name, as [Map.Rename] does. Entries keep their
+// times to live.
+func (m *Native[K, V]) Rename(ctx context.Context, to string) (bool, error) {
+	return m.m.rename(ctx, to, func(key string) []string { return []string{key} })
+}
+
+func (m *Native[K, V]) add(ctx context.Context, k K, delta V) (V, error) {
+	return m.m.addTo(ctx, k, delta)
+}
+
+// TTL is how long the entry of k stays: 0 if there is none, -1 if it has no end.
+//
+// Cost: HPTTL. Errors: as [Map.Has]. Source: RMapCacheNative.remainTimeToLive.
+func (m *Native[K, V]) TTL(ctx context.Context, k K) (time.Duration, error) { return m.m.ttl(ctx, k) }
+
+// Touch gives an entry another time to live, that of [WithTTL] or else of the
+// handle, and makes it permanent without either. It reports whether there is one.
+//
+// Cost: one script call. Wire: HPEXPIRE, HPERSIST. Errors: as [Map.Put]. Source:
+// RMapCacheNative.expireEntry, clearExpire.
+func (m *Native[K, V]) Touch(ctx context.Context, k K, opts ...PutOption) (bool, error) {
+	return m.m.touchField(ctx, k, opts)
+}
+
+func (m *handle[K, V]) ttl(ctx context.Context, k K) (left time.Duration, err error) {
+	key, err := m.encodeKey(ctx, k)
+	if err == nil {
+		left, err = reading(ctx, m.h, func() (time.Duration, error) {
+			s := m.sender()
+			return remainder(first(s.read(ctx, hpttl, "FIELDS", "1", key)))
+		})
+	}
+	return left, m.failedAt("look at", key, err)
+}
+
+// first is the answer of a command about one field.
+func first(got engine.Answer, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	if got.Nil { // there is no hash
+		return -2, nil
+	}
+	all, err := got.AsIntSlice()
+	if err != nil || len(all) == 0 {
+		return -2, err
+	}
+	return all[0], nil
+}
+
+func (m *handle[K, V]) touchField(ctx context.Context, k K, opts []PutOption) (there bool, err error) {
+	key, err := m.encodeKey(ctx, k)
+	var l lifetime
+	if err == nil {
+		l, err = m.lifetime(opts)
+	}
+	if err == nil && l.keep {
+		err = fmt.Errorf("%w: nothing would change with WithKeepTTL", ErrOption)
+	}
+	if err == nil {
+		there, err = writing(ctx, m.h, func() (bool, error) {
+			s := m.sender()
+			return yes(s.write(ctx, touchScript, []string{m.key}, key, l.text()))
+		})
+	}
+	return there, m.failedAt("touch", key, err)
+}
+
+// native refuses nothing.
+func (l lifetime) native() error { return nil }
+
+// fieldsExpire asks the server once whether fields may have times to live. A
+// server that has none would write the value, and then fail.
+func (h *hub) fieldsExpire(ctx context.Context, name string) error {
+	if h.expiring.Load() {
+		return nil
+	}
+	_, err := reading(ctx, h, func() (engine.Answer, error) {
+		return h.e.Run(ctx, hpexpire, []string{name}, []string{"1", "FIELDS", "1", "rueidisson:probe:" + rand.Text()})
+	})
+	switch {
+	case err == nil || strings.Contains(err.Error(), "WRONGTYPE"): // which the operation will say
+		h.expiring.Store(true)
+		return nil
+	case unknownCommand(err):
+		return h.unsupported(ctx)
+	}
+	return err
+}
+
+// unknownCommand reports whether the server said that it has no such command, to
+// a client or to a script.
+func unknownCommand(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "unknown command") || strings.Contains(text, "unknown redis command")
+}
+
+func (h *hub) unsupported(ctx context.Context) error {
+	h.expiring.Store(false)
+	return fmt.Errorf("%w: entries with times to live need Redis 7.4 or Valkey 9 (HPEXPIRE), and the server is %s: a Cache does without",
+		errors.ErrUnsupported, h.server(ctx))
+}
+
+// server is what the server calls itself.
+func (h *hub) server(ctx context.Context) string {
+	info, err := reading(ctx, h, func() (string, error) {
+		return h.e.Redis.Do(ctx, h.e.Redis.B().Info().Section("server").Build()).ToString()
+	})
+	product, version := engine.Product(info)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "section"):
+		return "miniredis, the embedded one of tests, which has HEXPIRE only"
+	case err != nil || version == "":
+		return "of a version that it does not tell"
+	}
+	return product + " " + version
+}
