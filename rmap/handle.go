@@ -190,7 +190,7 @@ func (m *handle[K, V]) failed(op string, err error) error {
 		return fmt.Errorf("%s %s %w", op, m.kind, err) // which names it
 	}
 	var reply *rueidis.RedisError
-	if errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
+	if errors.As(err, &reply) && strings.Contains(reply.Error(), "WRONGTYPE") {
 		err = fmt.Errorf("key %q is no hash: %w", m.key, err)
 	}
 	return fmt.Errorf("%s %s %q: %w", op, m.kind, m.name, err)

@@ -202,13 +202,13 @@ func first(got engine.Answer, err error) (int64, error) {
 }
 
 func (m *handle[K, V]) touchField(ctx context.Context, k K, opts []PutOption) (there bool, err error) {
-	key, err := m.encodeKey(ctx, k)
-	var l lifetime
-	if err == nil {
-		l, err = m.lifetime(opts)
-	}
+	l, err := m.lifetime(opts)
 	if err == nil && l.keep {
 		err = fmt.Errorf("%w: nothing would change with WithKeepTTL", ErrOption)
+	}
+	var key string
+	if err == nil {
+		key, err = m.encodeKey(ctx, k)
 	}
 	if err == nil {
 		there, err = writing(ctx, m.h, func() (bool, error) {

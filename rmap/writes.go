@@ -17,8 +17,8 @@ func (m *handle[K, V]) put(ctx context.Context, k K, v V, opts []PutOption) erro
 
 // entry is what a write of one entry needs.
 func (m *handle[K, V]) entry(ctx context.Context, k K, v V, opts []PutOption) (key, text string, l lifetime, err error) {
-	if key, text, err = m.encode(ctx, k, v); err == nil {
-		l, err = m.lifetime(opts)
+	if l, err = m.lifetime(opts); err == nil {
+		key, text, err = m.encode(ctx, k, v)
 	}
 	return key, text, l, err
 }

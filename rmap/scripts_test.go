@@ -1,0 +1,85 @@
+package rmap
+
+import (
+	"path"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// sends is what each operation sends without a request id, and with one, where
+// that is a script.
+var sends = map[string][2]string{
+	"put": {"", "command.lua"}, "put many": {"", "command.lua"}, "swap": {"swap.lua", "swap.lua"}, "remove": {"", "command.lua"},
+	"clear": {"", "delete.lua"}, "delete": {"", "delete.lua"}, "put if absent": {"put_if_absent.lua", "put_if_absent.lua"},
+	"replace": {"replace.lua", "replace.lua"}, "take": {"take.lua", "take.lua"}, "compare and swap": {"change.lua", "change.lua"},
+	"compare and remove": {"change.lua", "change.lua"}, "compute": {"change.lua", "change.lua"}, "add": {"", "add.lua"},
+	"expire": {"expire.lua", "expire.lua"}, "persist": {"expire.lua", "expire.lua"}, "rename": {"rename.lua", "rename.lua"},
+}
+
+// TestEveryCallPassesWhatTheHeaderNames also sees that all keys of a call are in
+// the slot of the map.
+func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
+	t.Parallel()
+	r := redistest.RecordScripts(t, redistest.Shared(t, redistest.Version("8.0")).Client(t))
+	for _, one := range []*scripts.Script{
+		commandScript, swapScript, takeScript, putIfAbsentScript, replaceScript, changeScript, addScript, renameScript,
+		deleteScript, expireScript, putScript, touchScript,
+	} {
+		r.Learn(one.Body)
+	}
+	e := engineOn(t, r)
+	var seen []string
+	check := func(name, what string, n int) {
+		t.Helper()
+		calls := r.Take()
+		if what == "" {
+			require.Empty(t, calls)
+			return
+		}
+		require.Equal(t, []string{what}, slices.Compact(redistest.ScriptNames(calls)), "again where the server did not know it")
+		calls[0].Check(t)
+		require.Len(t, calls[0].Keys, n, what)
+		assert.Equal(t, name, calls[0].Keys[0])
+		assert.True(t, e.SameSlot(calls[0].Keys...), calls[0].Keys)
+		seen = append(seen, what)
+	}
+	for _, name := range []string{redistest.Name(t), "{u1}:" + redistest.Name(t)} {
+		plain := New[string, int](e, name, WithCodec(codec.Text))
+		ids := New[string, int](e, name, WithCodec(codec.Text), WithRequestIDs())
+		for op, sent := range sends {
+			keys := 1
+			if op == "rename" {
+				keys = 2
+			}
+			require.NoError(t, operations[op](t.Context(), plain, "k", 1), op)
+			check(name, sent[0], keys)
+			require.NoError(t, operations[op](t.Context(), ids, "k", 1), op)
+			check(name, sent[1], keys+1)
+		}
+		native := NewNative[string, int](e, name, WithTTL(time.Minute))
+		require.NoError(t, native.Put(t.Context(), "k", 1))
+		check(name, "put.lua", 1)
+		_, err := native.Touch(t.Context(), "k")
+		require.NoError(t, err)
+		check(name, "touch.lua", 1)
+		for _, name := range []string{name, name + "-new"} {
+			_, err = New[string, int](e, name).Delete(t.Context())
+			require.NoError(t, err)
+		}
+	}
+	files, err := lua.ReadDir("lua")
+	require.NoError(t, err)
+	for _, file := range files {
+		body, err := scripts.Read(lua, path.Join("lua", file.Name()))
+		require.NoError(t, err)
+		assert.True(t, scripts.IsPart(body) || slices.Contains(seen, file.Name()), "nobody calls %s", file.Name())
+	}
+}
