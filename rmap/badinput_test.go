@@ -16,6 +16,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -124,7 +125,7 @@ var operations = map[string]func(ctx context.Context, m *Map[string, int], k str
 		return err
 	},
 	"rename": func(ctx context.Context, m *Map[string, int], _ string, _ int) error {
-		_, err := m.Rename(ctx, m.Name()+"-new")
+		_, err := m.Rename(ctx, keys.Prefix("new", m.Name()))
 		return err
 	},
 }

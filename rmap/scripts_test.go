@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -55,14 +56,14 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		plain := New[string, int](e, name, WithCodec(codec.Text))
 		ids := New[string, int](e, name, WithCodec(codec.Text), WithRequestIDs())
 		for op, sent := range sends {
-			keys := 1
+			n := 1
 			if op == "rename" {
-				keys = 2
+				n = 2
 			}
 			require.NoError(t, operations[op](t.Context(), plain, "k", 1), op)
-			check(name, sent[0], keys)
+			check(name, sent[0], n)
 			require.NoError(t, operations[op](t.Context(), ids, "k", 1), op)
-			check(name, sent[1], keys+1)
+			check(name, sent[1], n+1)
 		}
 		native := NewNative[string, int](e, name, WithTTL(time.Minute))
 		require.NoError(t, native.Put(t.Context(), "k", 1))
@@ -70,7 +71,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		_, err := native.Touch(t.Context(), "k")
 		require.NoError(t, err)
 		check(name, "touch.lua", 1)
-		for _, name := range []string{name, name + "-new"} {
+		for _, name := range []string{name, keys.Prefix("new", name)} {
 			_, err = New[string, int](e, name).Delete(t.Context())
 			require.NoError(t, err)
 		}
