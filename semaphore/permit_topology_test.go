@@ -1,0 +1,143 @@
+package semaphore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func TestPermitsOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	t.Run("names that break slots are refused", func(t *testing.T) {
+		r := permitRigOn(t, cluster.Client(t), "{}stock")
+		for name, op := range permitOperations {
+			require.ErrorIs(t, op(t.Context(), r.PermitSemaphore, 1), ErrOption, name)
+		}
+	})
+	t.Run("the suite", func(t *testing.T) {
+		for name, test := range permitSuite {
+			if name != "not set" { // which asks one node for its keys
+				t.Run(name, func(t *testing.T) { test(t, permitRigOn(t, cluster.Client(t), redistest.Name(t))) })
+			}
+		}
+	})
+	t.Run("a slot moves", func(t *testing.T) { permitsMove(t, cluster) })
+	t.Run("replicas confirm", func(t *testing.T) {
+		r := permitRigOn(t, cluster.Client(t), redistest.Name(t), acked(1)).set(2)
+		p := r.take()
+		q, err := r.Acquire(t.Context())
+		require.NoError(t, err)
+		r.refused()
+		r.give(p)
+		r.give(q)
+	})
+	t.Run("a failover", func(t *testing.T) {
+		r := permitRigOn(t, cluster.Client(t), redistest.Name(t))
+		permitsFailOver(t, r, cluster.Master(r.of.key), func(addr string) { cluster.AwaitMaster(t, r.of.key, addr) })
+	})
+}
+
+// permitsMove moves a name under those who hold and wait: holds are renewed, the
+// wait goes on, and what is released comes back when the move is over.
+func permitsMove(t *testing.T, cluster *redistest.Cluster) {
+	r := permitRigOn(t, cluster.Client(t), redistest.Name(t), func(c *engine.Config) { c.WatchdogTimeout = 3 * time.Second }).set(2)
+	p, q := r.take(), r.take()
+	done := r.acquiring(t.Context())
+	r.waiting(1)
+	m := cluster.StartMigration(t, r.of.key)
+	m.Move(t, r.of.leases)
+	require.NoError(t, p.Extend(t.Context(), 4*time.Second), "leases are one key")
+	require.Error(t, p.Release(t.Context()), "the number is elsewhere: the server answers when the move is over")
+	time.Sleep(4 * time.Second) // of which nobody is told: all it takes is time
+	require.NoError(t, q.Err(), "it is renewed")
+	stillWaits(t, done)
+	m.Move(t, r.of.key)
+	m.Finish(t)
+	gotPermit(t, done)
+	r.awaitStands(0, 2)
+	r.give(q)
+}
+
+// permitsFailOver has the master die under those who hold and wait.
+func permitsFailOver(t *testing.T, r *permitRig, master *redistest.Server, await func(addr string)) {
+	p := r.set(1).take()
+	done := r.acquiring(t.Context())
+	r.waiting(1)
+	time.Sleep(500 * time.Millisecond) // for the replica to have it
+	master.Kill()
+	await(master.Addr())
+	require.Eventually(t, func() bool { return p.Release(t.Context()) != nil }, soon, 100*time.Millisecond, "the second time at the latest")
+	gotPermit(t, done)
+}
+
+func TestPermitsBehindSentinels(t *testing.T) {
+	t.Parallel()
+	sentinel := redistest.StartSentinel(t)
+	r := permitRigOn(t, sentinel.Client(t), redistest.Name(t))
+	permitsFailOver(t, r, sentinel.Master(), func(addr string) { sentinel.AwaitMaster(t, addr) })
+}
+
+// TestTooFewReplicasOfAPermit: what they did not confirm goes back.
+func TestTooFewReplicasOfAPermit(t *testing.T) {
+	t.Parallel()
+	r := newPermitRig(t, func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = 1, 20*time.Millisecond }).set(2)
+	_, err := r.TryAcquire(t.Context())
+	require.ErrorIs(t, err, ErrNotReplicated)
+	r.stands(2, 0)
+	_, err = r.Acquire(t.Context())
+	require.ErrorIs(t, err, ErrNotReplicated)
+	r.stands(2, 0)
+	r.do("SET", r.of.key, "0")
+	r.refused()
+}
+
+// TestTheACLOfTheDocsLetsPermitsBe runs what a client does under the user that
+// docs/redis.md sets up, and asks the server what it denied.
+func TestTheACLOfTheDocsLetsPermitsBe(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	words := redistest.UserOfThePage(t, "../docs/redis.md")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	user, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(user.Close)
+	r := permitRigOn(t, user, "orders:1", shortSends)
+	r.raw = admin
+	for name, op := range permitOperations {
+		r.set(3)
+		if err := op(t.Context(), r.PermitSemaphore, 1); name == "release by id" {
+			require.ErrorIs(t, err, ErrLost)
+		} else {
+			require.NoError(t, err, name)
+		}
+	}
+	p := r.set(1).take(WithLease(time.Minute))
+	require.NoError(t, p.Extend(t.Context(), time.Hour))
+	done := r.acquiring(t.Context())
+	r.waiting(1)
+	_, err = r.of.GiveBack(t.Context(), p.ID())
+	require.NoError(t, err)
+	q := gotPermit(t, done)
+	r.give(q)
+	r.wrongTypes()
+	denied, err := admin.Do(context.Background(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	assert.Empty(t, denied)
+}
+
+func (r *permitRig) wrongTypes() {
+	r.do("DEL", r.of.key, r.of.leases)
+	r.do("SET", r.of.key, "many")
+	r.wrongType(r.of.key, "string")
+}
