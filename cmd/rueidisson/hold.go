@@ -40,7 +40,7 @@ const (
 	outcomeFailed      = "failed"
 )
 
-// holding is what CMD runs under: the hold of a lock, or a term.
+// holding is what CMD runs under: the hold of a lock, a term, or a permit.
 type holding interface {
 	Context(parent context.Context) context.Context
 	Fence() (fence.Token, bool)
@@ -220,7 +220,7 @@ func (j *job) command(path string, env []string) *exec.Cmd {
 // childEnv is the environment of CMD. Tokens that the tool itself was given
 // are another hold's.
 func (j *job) childEnv(ctx context.Context, hold holding) ([]string, error) {
-	own := []string{envLock, envRedis, envToken, envFence}
+	own := []string{envLock, envRedis, envToken, envFence, envPermit}
 	env := slices.DeleteFunc(slices.Clone(j.env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(own, name)
@@ -231,6 +231,9 @@ func (j *job) childEnv(ctx context.Context, hold holding) ([]string, error) {
 	}
 	if token, fenced := hold.Fence(); fenced {
 		env = append(env, envFence+"="+strconv.FormatInt(token.Number(), 10))
+	}
+	if p, is := hold.(permitHeld); is {
+		env = append(env, envPermit+"="+p.ID())
 	}
 	if !j.export {
 		return env, nil

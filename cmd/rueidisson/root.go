@@ -20,6 +20,8 @@ const (
 	envToken = "RUEIDISSON_TOKEN"
 	envFence = "RUEIDISSON_FENCE"
 
+	envPermit = "RUEIDISSON_PERMIT"
+
 	defaultURL = "redis://127.0.0.1:6379"
 )
 
@@ -105,7 +107,7 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.PersistentFlags().StringVar(&t.url, "redis", t.defaultURL(), "`URL` of the server")
 	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
-	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand())
+	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand())
 	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson"}, lockFlagNames(), limitSwitches))
 	return root
 }

@@ -46,7 +46,8 @@ func (t *tool) semCommand() *cobra.Command {
 // one.
 type semCall struct {
 	*tool
-	n int64
+	n    int64
+	ours bool // a NAME that is betrayed to be that of permits with ids is refused
 }
 
 // numbered are the arguments NAME and N, which may be left out unless it is
@@ -70,8 +71,13 @@ func (s *semCall) numbered(needed bool) cobra.PositionalArgs {
 }
 
 // with runs do on the semaphore.
-func (s *semCall) with(name string, do func(*semaphore.Semaphore) error) error {
+func (s *semCall) with(ctx context.Context, name string, do func(*semaphore.Semaphore) error) error {
 	return s.withClient(func(c *rueidisson.Client) error {
+		if s.ours {
+			if err := refusePermits(ctx, c, name); err != nil {
+				return err
+			}
+		}
 		err := do(c.Semaphore(name))
 		if errors.Is(err, semaphore.ErrNotSet) {
 			return &ending{code: exitNoRate, err: fmt.Errorf(`%w; see "rueidisson sem set --help"`, err)}
@@ -86,7 +92,7 @@ counted. Who waits is told.
 With --json: {"name", "available"}.`
 
 func (t *tool) semSetCommand() *cobra.Command {
-	s := &semCall{tool: t}
+	s := &semCall{tool: t, ours: true}
 	return &cobra.Command{
 		Use:     "set NAME N",
 		Short:   "Make N permits free",
@@ -94,7 +100,7 @@ func (t *tool) semSetCommand() *cobra.Command {
 		Example: "  rueidisson sem set reports 3",
 		Args:    s.numbered(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(args[0], func(of *semaphore.Semaphore) error {
+			return s.with(cmd.Context(), args[0], func(of *semaphore.Semaphore) error {
 				if err := of.SetPermits(cmd.Context(), s.n); err != nil {
 					return err
 				}
@@ -133,7 +139,7 @@ func (t *tool) semAcquireCommand() *cobra.Command {
 		if wait < 0 {
 			return usage("--wait %v is negative", wait)
 		}
-		return s.with(args[0], func(of *semaphore.Semaphore) error {
+		return s.with(cmd.Context(), args[0], func(of *semaphore.Semaphore) error {
 			waiting, stop := interruptible(cmd.Context())
 			defer stop()
 			err := s.acquire(waiting, of, limited, wait)
@@ -172,7 +178,7 @@ func (t *tool) semTryCommand() *cobra.Command {
 		Example: `  rueidisson sem try stock:42 || echo "sold out"`,
 		Args:    s.numbered(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(args[0], func(of *semaphore.Semaphore) error {
+			return s.with(cmd.Context(), args[0], func(of *semaphore.Semaphore) error {
 				return s.acquire(cmd.Context(), of, true, 0)
 			})
 		},
@@ -192,7 +198,7 @@ func (t *tool) semReleaseCommand() *cobra.Command {
 		Example: "  rueidisson sem release reports",
 		Args:    s.numbered(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(args[0], func(of *semaphore.Semaphore) error {
+			return s.with(cmd.Context(), args[0], func(of *semaphore.Semaphore) error {
 				if err := of.Release(cmd.Context(), s.n); err != nil {
 					return err
 				}
@@ -210,7 +216,7 @@ const semInfoLong = `info prints how many permits are free: 0 also if none are s
 With --json: {"name", "available"}.`
 
 func (t *tool) semInfoCommand() *cobra.Command {
-	s := &semCall{tool: t}
+	s := &semCall{tool: t, ours: true}
 	return &cobra.Command{
 		Use:     "info NAME",
 		Short:   "Show how many permits are free",
@@ -218,7 +224,7 @@ func (t *tool) semInfoCommand() *cobra.Command {
 		Example: "  rueidisson sem info reports --json",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(args[0], func(of *semaphore.Semaphore) error {
+			return s.with(cmd.Context(), args[0], func(of *semaphore.Semaphore) error {
 				n, err := of.Available(cmd.Context())
 				if err != nil {
 					return err

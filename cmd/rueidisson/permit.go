@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/fence"
+	"github.com/rueidisson/rueidisson/semaphore"
+)
+
+const permitLong = `permit works with semaphores whose permits have ids and leases, which a fleet
+shares, Java too (RPermitExpirableSemaphore): what a process that died held comes
+back when its lease ends. Those of "rueidisson sem" are others, of mere numbers; a
+NAME is one or the other.
+
+Exit codes of all:
+  0    done
+  64   the command line cannot be understood
+  69   the server cannot be reached, or refuses; NAME is something else
+  75   not acquired, at once or in time
+  76   the permit had ended
+  78   no permits are set under NAME`
+
+const permitExample = `  rueidisson permit set reports 3
+  rueidisson permit run reports --wait 1m -- ./report
+  rueidisson permit info reports --json
+  rueidisson permit release reports 285475da91524c8300d64ec1b30d2fa7`
+
+func (t *tool) permitCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "permit",
+		Short:   "Run commands under permits that come back if their machine dies",
+		Long:    permitLong,
+		Example: permitExample,
+		Args:    noSuchCommand,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind permit") },
+	}
+	cmd.AddCommand(t.permitSetCommand(), t.permitRunCommand(), t.permitReleaseCommand(), t.permitInfoCommand())
+	return cmd
+}
+
+// withPermits runs do on the semaphore.
+func (t *tool) withPermits(name string, do func(*semaphore.PermitSemaphore) error) error {
+	return t.withClient(func(c *rueidisson.Client) error { return noPermits(do(c.PermitSemaphore(name))) })
+}
+
+// noPermits is the ending for permits that nobody has set.
+func noPermits(err error) error {
+	if errors.Is(err, semaphore.ErrNotSet) {
+		return &ending{code: exitNoRate, err: fmt.Errorf(`%w; see "rueidisson permit set --help"`, err)}
+	}
+	return err
+}
+
+const permitSetLong = `set sets how many permits of NAME there are, those that are held included. If more
+are held, none is granted until enough have come back. Who waits is told.
+
+With --json: {"name", "permits"}.`
+
+func (t *tool) permitSetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "set NAME N",
+		Short:   "Set how many permits there are",
+		Long:    permitSetLong,
+		Example: "  rueidisson permit set reports 3",
+		Args:    twoArgs("NAME and N"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := strconv.ParseInt(args[1], 10, 64)
+			if err != nil {
+				return usage("N %q is not a number of permits", args[1])
+			}
+			return t.withPermits(args[0], func(s *semaphore.PermitSemaphore) error {
+				if err := s.SetPermits(cmd.Context(), n); err != nil {
+					return err
+				}
+				return t.tellDone(struct {
+					Name    string `json:"name"`
+					Permits int64  `json:"permits"`
+				}{args[0], n}, "%d\n", n)
+			})
+		},
+	}
+}
+
+func twoArgs(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 2 {
+			return usage("%s are needed, not %d arguments", what, len(args))
+		}
+		return nil
+	}
+}
+
+const permitRunLong = `run waits for a permit of NAME, runs CMD while holding it, and gives it back when CMD
+ends. Everything behind -- belongs to CMD.
+
+Without --wait it waits until a permit is free; with --wait 0 it tries once. The
+permit is renewed for as long as CMD runs. --lease D fixes it instead: a CMD that
+takes longer loses it after D.
+
+At the moment when the permit can no longer be trusted, which is before the server
+gives it to another, CMD gets SIGTERM, and SIGKILL if it is still there after
+--grace. In this, in signals and in standard input and output it is like
+"rueidisson lock".
+
+Environment of CMD:
+  RUEIDISSON_REDIS   the server's URL, so that rueidisson inside CMD reaches it
+  RUEIDISSON_PERMIT  the id of the permit, 32 hex digits
+
+With --json one object follows on standard error when all is over, as of "lock".
+
+Exit codes:
+  CMD's own; 128+N if signal N ended it, or ended the wait
+  64   the command line cannot be understood
+  69   the server cannot be reached, or refuses
+  75   no permit within --wait
+  76   the permit was lost while CMD ran, whatever became of CMD
+  78   no permits are set under NAME, with --wait; without, it waits for that
+  126  CMD cannot be executed
+  127  CMD was not found`
+
+const permitRunExample = `  rueidisson permit run reports -- ./report
+  rueidisson permit run downloads --wait 0 -- curl -O https://example.com/a || [ $? = 75 ]`
+
+// nounPermit is what CMD may run under.
+const nounPermit = "permit"
+
+func (t *tool) permitRunCommand() *cobra.Command {
+	j := &job{tool: t, noun: nounPermit}
+	j.take = j.permit
+	cmd := &cobra.Command{
+		Use:                   "run NAME [flags] -- CMD [ARG]...",
+		DisableFlagsInUseLine: true,
+		Short:                 "Run a command while holding a permit",
+		Long:                  permitRunLong,
+		Example:               permitRunExample,
+		Args:                  j.takeArgs,
+		RunE:                  func(cmd *cobra.Command, _ []string) error { return j.checkRest(cmd.Context(), cmd.Flags()) },
+	}
+	f := cmd.Flags()
+	f.DurationVar(&j.wait, "wait", 0, "give up after `D`, at once with 0 (default: wait until one is free)")
+	f.DurationVar(&j.lease, "lease", 0, "hold for `D` at most, without renewal (default: as long as CMD runs)")
+	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na permit of a machine that died stays away")
+	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the permit is lost, wait for `D` between SIGTERM and SIGKILL")
+	return cmd
+}
+
+func (j *job) permit(ctx context.Context, c *rueidisson.Client) (holding, error) {
+	var lease []semaphore.PermitOption
+	if j.lease > 0 {
+		lease = append(lease, semaphore.WithLease(j.lease))
+	}
+	s := c.PermitSemaphore(j.name)
+	if !j.try {
+		p, err := s.Acquire(ctx, lease...)
+		return permitHeld{p}, err
+	}
+	opts := []semaphore.TryPermitOption{semaphore.WithWait(j.wait)}
+	for _, o := range lease {
+		opts = append(opts, o)
+	}
+	p, err := s.TryAcquire(ctx, opts...)
+	return permitHeld{p}, noPermits(err)
+}
+
+// permitHeld is a permit as what CMD runs under.
+type permitHeld struct{ *semaphore.Permit }
+
+func (p permitHeld) Fence() (fence.Token, bool) { return fence.Token{}, false }
+
+func (p permitHeld) Unlock(ctx context.Context) error { return p.Release(ctx) }
+
+const permitReleaseLong = `release gives the permit of that id back, whoever holds it. The holder is not asked:
+it learns of it at its next renewal, ten seconds later by default.
+
+With --json: {"name", "released"}, the id.`
+
+func (t *tool) permitReleaseCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "release NAME ID",
+		Short:   "Give a permit back",
+		Long:    permitReleaseLong,
+		Example: "  rueidisson permit release reports 285475da91524c8300d64ec1b30d2fa7",
+		Args:    twoArgs("NAME and ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.withPermits(args[0], func(s *semaphore.PermitSemaphore) error {
+				if err := s.ReleaseID(cmd.Context(), args[1]); err != nil {
+					return err
+				}
+				return t.tellDone(struct {
+					Name     string `json:"name"`
+					Released string `json:"released"`
+				}{args[0], args[1]}, "%s: released %s\n", args[0], args[1])
+			})
+		},
+	}
+}
+
+const permitInfoLong = `info prints how many permits are free, and then of each that is held its id and how
+long its lease lasts without another renewal.
+
+With --json: {"name", "available", "permits": [{"id", "remaining_ms" (-1: without an
+end), "own"}]}; own says that it is held by this very process.`
+
+func (t *tool) permitInfoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "info NAME",
+		Short:   "Show how many permits are free, and those that are held",
+		Long:    permitInfoLong,
+		Example: "  rueidisson permit info reports --json",
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.withPermits(args[0], func(s *semaphore.PermitSemaphore) error { return t.tellPermits(cmd.Context(), s) })
+		},
+	}
+}
+
+type permitFound struct {
+	ID          string `json:"id"`
+	RemainingMS int64  `json:"remaining_ms"`
+	Own         bool   `json:"own"`
+}
+
+func (t *tool) tellPermits(ctx context.Context, s *semaphore.PermitSemaphore) error {
+	free, err := s.Available(ctx)
+	if err != nil {
+		return err
+	}
+	all := []permitFound{}
+	for p, err := range s.Permits(ctx) {
+		if err != nil {
+			return err
+		}
+		left := p.Remaining.Milliseconds()
+		if p.Remaining < 0 {
+			left = -1
+		}
+		all = append(all, permitFound{p.ID, left, p.Own})
+	}
+	if t.json {
+		t.sayJSON(t.stdout, struct {
+			Name      string        `json:"name"`
+			Available int64         `json:"available"`
+			Permits   []permitFound `json:"permits"`
+		}{s.Name(), free, all})
+		return nil
+	}
+	fmt.Fprintln(t.stdout, free)
+	for _, p := range all {
+		left := "without an end"
+		if p.RemainingMS >= 0 {
+			left = (time.Duration(p.RemainingMS) * time.Millisecond).String()
+		}
+		fmt.Fprintf(t.stdout, "%s  %s\n", p.ID, left)
+	}
+	return nil
+}
+
+// refusePermits is an error if NAME is that of permits with ids, which its leases
+// betray.
+func refusePermits(ctx context.Context, c *rueidisson.Client, name string) error {
+	for _, err := range c.PermitSemaphore(name).Permits(ctx) {
+		if err != nil {
+			return err
+		}
+		return &ending{code: exitUnavailable, err: fmt.Errorf(`%q has permits with ids; see "rueidisson permit --help"`, name)}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/rueidissontest"
+	"github.com/rueidisson/rueidisson/semaphore"
+)
+
+func TestHelpOfPermit(t *testing.T) {
+	t.Parallel()
+	files := map[string][]string{"permit": {"permit", "--help"}}
+	for _, command := range []string{"set", "run", "release", "info"} {
+		files["permit-"+command] = []string{"permit", command, "--help"}
+	}
+	for name, args := range files {
+		got := runHere(t, nil, args...)
+		assert.Zero(t, got.code)
+		file := filepath.Join("testdata", "help", name+".txt")
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(got.out), 0o644))
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), got.out, "go test -update writes it anew")
+	}
+}
+
+func TestPermit(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	permit := func(args string) said {
+		return runHere(t, env, append([]string{"permit"}, strings.Fields(args)...)...)
+	}
+	const nobody = "00112233445566778899aabbccddeeff"
+	for _, c := range []struct {
+		args, out string
+		code      int
+	}{
+		{"release a " + nobody, "", exitNoRate},
+		{"run a --wait 300ms -- true", "", exitNoRate},
+		{"info a", "0\n", 0},
+		{"set a 2", "2\n", 0},
+		{"info a", "2\n", 0},
+		{"info a --json", `{"name":"a","available":2,"permits":[]}` + "\n", 0},
+		{"set a 3 --json", `{"name":"a","permits":3}` + "\n", 0},
+		{"release a " + nobody, "", exitLost},
+		{"release a 1", "", exitUsage},
+		{"release a", "", exitUsage},
+		{"set a", "", exitUsage},
+		{"set a many", "", exitUsage},
+		{"set a 0", "", exitUsage},
+		{"run a --wait -1s -- true", "", exitUsage},
+		{"run a --lease 1ms -- true", "", exitUsage},
+		{"run a", "", exitUsage},
+		{"run a -- no-such-program", "", exitNotFound},
+		{"take a", "", exitUsage},
+		{"", "", exitUsage},
+	} {
+		got := permit(c.args)
+		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
+		require.Equal(t, c.out, got.out, c.args)
+		require.Equal(t, c.code == 0, got.errors == "", "%s: %s", c.args, got.errors)
+	}
+}
+
+func TestAPermitUnderACommand(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	c := server.NewClient(t)
+	s := c.PermitSemaphore("a")
+	require.NoError(t, s.SetPermits(t.Context(), 1))
+	got := runHere(t, env, "permit", "run", "a", "--", "sh", "-c", "echo $RUEIDISSON_PERMIT $RUEIDISSON_LOCK; exit 3")
+	require.Equal(t, 3, got.code, got.errors)
+	require.Len(t, strings.TrimSpace(got.out), 32)
+	free, err := s.Available(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 1, free)
+
+	p, err := s.Acquire(t.Context(), semaphore.WithLease(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, exitNotAcquired, runHere(t, env, "permit", "run", "a", "--wait", "0", "--", "true").code)
+	var info struct {
+		Available int64
+		Permits   []permitFound
+	}
+	require.NoError(t, json.Unmarshal([]byte(runHere(t, env, "permit", "info", "a", "--json").out), &info))
+	require.Zero(t, info.Available)
+	require.Equal(t, p.ID(), info.Permits[0].ID)
+	require.False(t, info.Permits[0].Own)
+	require.Contains(t, runHere(t, env, "permit", "info", "a").out, p.ID())
+	require.Equal(t, exitUnavailable, runHere(t, env, "sem", "info", "a").code, "it is none of mere numbers")
+	require.Equal(t, exitUnavailable, runHere(t, env, "sem", "set", "a", "4").code)
+	require.Zero(t, runHere(t, env, "permit", "release", "a", p.ID()).code)
+	require.Equal(t, exitLost, runHere(t, env, "permit", "release", "a", p.ID()).code)
+	require.ErrorIs(t, p.Release(t.Context()), semaphore.ErrLost)
+	require.Equal(t, exitLost, runHere(t, env, "permit", "run", "a", "--lease", "300ms", "--grace", "0", "--", "sleep", "60").code)
+}
