@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -16,11 +17,17 @@ const electionLease = time.Second
 var electionRows = []row{
 	{"election, successor after Resign", "ms", goal{atMost: 20}, electionResign},
 	{"election, successor after kill -9, lease 1 s", "ms", goal{atMost: 1100}, electionKill},
+	{"election, an observer hears of a value", "ms", goal{atMost: 100}, electionHears},
+	{"election, an observer finds a value of which it was not told", "ms", goal{atMost: 5000}, electionFinds},
 }
 
 func newElection(t *testing.T, s *redistest.Server, name string) *election.Election {
+	return openElection(t, s, name, rueidisson.WithWatchdogTimeout(electionLease))
+}
+
+func openElection(t *testing.T, s *redistest.Server, name string, opts ...rueidisson.Option) *election.Election {
 	t.Helper()
-	c, err := rueidisson.New(connection(s.Addr()), rueidisson.WithWatchdogTimeout(electionLease))
+	c, err := rueidisson.New(connection(s.Addr()), opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,4 +122,61 @@ func leader(p *redistest.Parent) {
 	}
 	p.Say("leads")
 	p.Hear()
+}
+
+// electionObserver is a leader, whose lease is longer than an observer waits, and what an observer of another client is told.
+func electionObserver(t *testing.T, s *redistest.Server, name string) (*election.Term, <-chan election.Leader) {
+	term, err := openElection(t, s, name).Campaign(t.Context(), "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan election.Leader, 100)
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(func() { cancel(); _ = term.Resign(context.Background()) })
+	go func() { // ends with ctx
+		for leader := range openElection(t, s, name).Observe(ctx) {
+			told <- leader
+		}
+	}()
+	<-told
+	return term, told
+}
+
+// electionHears is from the call of SetValue until the observer is told.
+func electionHears(t *testing.T, s *redistest.Server) sides {
+	term, told := electionObserver(t, s, "hears")
+	n := 0
+	return sides{ours: milliseconds(func() (time.Duration, error) {
+		n++
+		value := strconv.Itoa(n)
+		began := time.Now()
+		if err := term.SetValue(context.Background(), value); err != nil {
+			return 0, err
+		}
+		for (<-told).Value != value {
+		}
+		return time.Since(began), nil
+	})}
+}
+
+// electionFinds writes a value as a leader does whose message is lost, right
+// after the observer has looked, so that nearly all of its pause is left.
+func electionFinds(t *testing.T, s *redistest.Server) sides {
+	term, told := electionObserver(t, s, "finds")
+	c := s.Client(t)
+	return sides{ours: once(func(time.Duration) (float64, error) {
+		if err := term.SetValue(context.Background(), "heard"); err != nil {
+			return 0, err
+		}
+		for (<-told).Value != "heard" {
+		}
+		began := time.Now()
+		set := c.B().Hset().Key("rueidisson_term:{finds}").FieldValue().FieldValue("value", "unheard").FieldValue("version", "99").Build()
+		if err := c.Do(context.Background(), set).Error(); err != nil {
+			return 0, err
+		}
+		for (<-told).Value != "unheard" {
+		}
+		return time.Since(began).Seconds() * 1e3, nil
+	})}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, fleetChildren, faultChildren) }
+func TestMain(m *testing.M) { redistest.Main(m, fleetChildren, faultChildren, crowdChildren) }
 
 // open connects a client to addr and closes it when the test ends.
 func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {

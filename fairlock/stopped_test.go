@@ -66,7 +66,7 @@ func TestAServerThatStoodStillGoesOnWithItsQueue(t *testing.T) {
 	for _, w := range waited {
 		require.Empty(t, w, "nobody has what the server cannot give")
 	}
-	time.Sleep(time.Second)
+	time.Sleep(300 * time.Millisecond)
 	server.Resume()
 	inOrder(t, waited)
 	require.ErrorIs(t, held.Unlock(t.Context()), lock.ErrLost)

@@ -19,18 +19,41 @@ func newAttempt() *attempt {
 	return a
 }
 
-// acquireOutliving asks for the lock, for no longer than its caller is there and
-// a moment more.
+// attempt is one that nobody uses.
+func (e *Engine) attempt() *attempt {
+	if a, _ := e.attempts.Get().(*attempt); a != nil {
+		return a
+	}
+	return newAttempt()
+}
+
+// used lets another use a, which has answered.
+func (e *Engine) used(a *attempt) {
+	a.ctx, a.p, a.try, a.result, a.err = nil, nil, Try{}, Tried{}, nil
+	e.attempts.Put(a)
+}
+
+// outliving asks for the lock, for no longer than its caller is there and a
+// moment more. If it has not been answered by then, a is left alone. Who is going
+// to wait has another goroutine ask in any case: a stack that something was sent
+// on stays several times as large for as long as the wait lasts.
+func (a *attempt) outliving(e *Engine, ctx context.Context) (answered bool) {
+	a.ctx = ctx
+	if ctx.Done() == nil && !a.try.Queue {
+		a.result, a.err = a.call()
+		return true
+	}
+	return a.lands(e, ctx, grace, a.fly)
+}
+
+// acquireOutliving is one attempt, from its question to its answer.
 func acquireOutliving(e *Engine, ctx context.Context, p Protocol, try Try) (tried Tried, err error, answered bool) {
-	a, _ := e.attempts.Get().(*attempt)
-	if a == nil {
-		a = newAttempt()
+	a := e.attempt()
+	a.p, a.try = p, try
+	if !a.outliving(e, ctx) {
+		return tried, e.whyEnded(ctx), false
 	}
-	a.ctx, a.p, a.try = ctx, p, try
-	tried, err, answered = a.await(e, ctx, grace, a.fly)
-	if answered {
-		a.ctx, a.p, a.try, a.result, a.err = nil, nil, Try{}, Tried{}, nil
-		e.attempts.Put(a)
-	}
-	return tried, err, answered
+	tried, err = a.result, a.err
+	e.used(a)
+	return tried, err, true
 }

@@ -39,22 +39,36 @@ func (f *flight[T]) run() {
 // await is Await; run is f.run, which costs an allocation each time that it is
 // made a value.
 func (f *flight[T]) await(e *Engine, ctx context.Context, patience time.Duration, run func()) (result T, err error, answered bool) {
+	if f.lands(e, ctx, patience, run) {
+		return f.result, f.err, true
+	}
+	return result, e.whyEnded(ctx), false
+}
+
+// lands reports whether the call has answered, with the result in f. Nobody looks
+// at f any more if it has not.
+func (f *flight[T]) lands(e *Engine, ctx context.Context, patience time.Duration, run func()) bool {
 	if !e.spawn(run) {
-		return result, ErrClosed, true
+		f.err = ErrClosed
+		return true
 	}
 	select {
 	case <-f.landed:
-		return f.result, f.err, true
+		return true
 	case <-ctx.Done():
 	case <-e.closing:
 	}
+	return f.landsIn(patience)
+}
+
+func (f *flight[T]) landsIn(patience time.Duration) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-f.landed:
-		return f.result, f.err, true
+		return true
 	case <-timer.C:
-		return result, e.whyEnded(ctx), false
+		return false
 	}
 }
 

@@ -15,6 +15,7 @@ type line struct {
 	e       *Engine
 	p       Queued
 	opening chan struct{} // with one place: whoever has it subscribes
+	sends   chan struct{} // with mostSends places: whoever has one asks for its first place
 
 	mu          sync.Mutex
 	sub         *pubsub.Subscription // while somebody waits
@@ -25,7 +26,9 @@ type line struct {
 }
 
 func newLine(e *Engine, p Queued) *line {
-	return &line{e: e, p: p, opening: make(chan struct{}, 1), byOwner: make(map[string]*place)}
+	return &line{
+		e: e, p: p, opening: make(chan struct{}, 1), sends: make(chan struct{}, mostSends), byOwner: make(map[string]*place),
+	}
 }
 
 // lineOf is the line of l's name, which the first who waits makes.
@@ -194,6 +197,16 @@ func (l *line) skip(owner string) {
 			return l.p.Skip(ctx, owner)
 		})
 	})
+}
+
+// sent lets the next one ask for its first place.
+func (l *line) sent() { <-l.sends }
+
+// places is how many waiters of the line have a place on the server.
+func (l *line) places() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.queued
 }
 
 // asks is whether w is to ask the server, or what it was granted.

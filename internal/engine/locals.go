@@ -20,6 +20,7 @@ type local struct {
 	places.Entry
 	family   atomic.Uint32 // see claim; 0: nobody is there
 	tokens   atomic.Uint32 // how many the last chain had use for
+	firsts   atomic.Int32  // of those who ask for a lock that is Queued without a place
 	queue    handover.Queue[*Held]
 	courtesy handover.Courtesy
 	brief    atomic.Int64        // until when shared holds are brief, see briefFor

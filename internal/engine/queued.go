@@ -70,11 +70,13 @@ func (q *queuing) acquire(ctx context.Context) (*Held, error) {
 }
 
 // first asks without a place: most need none. If the process hears already
-// whose turn it is, it asks for one at once.
+// whose turn it is, it asks for one at once; so does one of many.
 func (q *queuing) first(ctx context.Context) (*Held, error) {
 	waits := !q.c.atOnce()
-	held, err := q.try(ctx, waits && q.hears(ctx))
+	held, err, asked := q.firstTry(ctx, waits && q.hears(ctx))
 	switch {
+	case !asked:
+		return nil, nil
 	case held != nil:
 		return held, nil
 	case !waits && err == nil:
@@ -84,6 +86,19 @@ func (q *queuing) first(ctx context.Context) (*Held, error) {
 		return nil, q.bear(ctx, err)
 	}
 	return nil, err
+}
+
+// firstTry asks, unless very many do so already without a place.
+func (q *queuing) firstTry(ctx context.Context, hears bool) (held *Held, err error, asked bool) {
+	if hears || q.c.atOnce() {
+		held, err = q.try(ctx, hears)
+		return held, err, true
+	}
+	if asked = q.c.local.firsts.Add(1) <= mostSends; asked {
+		held, err = q.try(ctx, false)
+	}
+	q.c.local.firsts.Add(-1)
+	return held, err, asked
 }
 
 // hears joins the line if the process listens anyway.
@@ -106,6 +121,9 @@ func (q *queuing) join() {
 }
 
 func (q *queuing) listen(ctx context.Context) error {
+	if q.line.listens() {
+		return nil
+	}
 	bounded, cancel := context.WithTimeout(ctx, q.c.e.sendTimeout())
 	defer cancel()
 	return q.line.listen(bounded)
@@ -156,12 +174,47 @@ func (q *queuing) turn(ctx context.Context) (*Held, error) {
 	return nil, nil
 }
 
-// try asks the server once.
+// try asks the server once, for a first place behind those of this process who
+// ask for theirs. It is in pieces, so that the stack of one who waits stays at
+// 4 KB: what is on it while the server is asked stays little.
 func (q *queuing) try(ctx context.Context, queue bool) (*Held, error) {
-	tried, err, answered := q.c.await(ctx, Try{
-		Owner: q.w.owner, Lease: q.w.lease, Queue: queue, Again: q.w.queued, Slack: q.slack(),
-	})
-	q.w.late = q.w.late || !answered || mayHaveRun(err) || tried.Replayed
+	first := queue && !q.w.queued
+	if first {
+		if err := q.send(ctx); err != nil {
+			return nil, err
+		}
+	}
+	a := q.asking(queue)
+	answered := a.outliving(q.c.e, ctx)
+	if first {
+		q.line.sent()
+	}
+	if !answered {
+		q.w.late = true
+		if held := q.grant(); held != nil {
+			return held, nil
+		}
+		return nil, q.c.e.whyEnded(ctx)
+	}
+	return q.answered(ctx, queue, a)
+}
+
+// asking is what is asked.
+//
+//go:noinline
+func (q *queuing) asking(queue bool) *attempt {
+	a := q.c.e.attempt()
+	a.p, a.try = q.p, Try{Owner: q.w.owner, Lease: q.w.lease, Queue: queue, Again: q.w.queued, Slack: q.slack()}
+	return a
+}
+
+// answered takes in what the server has said.
+//
+//go:noinline
+func (q *queuing) answered(ctx context.Context, queue bool, a *attempt) (*Held, error) {
+	tried, err := a.result, a.err
+	q.c.e.used(a)
+	q.w.late = q.w.late || mayHaveRun(err) || tried.Replayed
 	if held := q.grant(); held != nil {
 		return held, nil
 	}
@@ -177,6 +230,27 @@ func (q *queuing) try(ctx context.Context, queue bool) (*Held, error) {
 		q.hearJava(ctx, tried.Hint)
 	}
 	return nil, q.c.e.over(ctx)
+}
+
+// mostSends is how many waiters of a line ask for their first place at the same
+// time. More would not have it earlier, and each takes a goroutine while it asks.
+const mostSends = 64
+
+// send waits until it may ask for a first place, in the order of arrival.
+func (q *queuing) send(ctx context.Context) error {
+	select {
+	case q.line.sends <- struct{}{}:
+		return nil
+	default:
+	}
+	q.c.busy = q.c.busy || q.line.places() > 0
+	select {
+	case q.line.sends <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+	case <-q.c.e.closing:
+	}
+	return q.c.e.over(ctx)
 }
 
 func (q *queuing) slack() time.Duration {

@@ -1,0 +1,86 @@
+package fairlock_test
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+var crowdChildren = redistest.Children{"crowd": crowd}
+
+// crowd is a process with very many waiters, and nothing else. It says how many
+// bytes each takes.
+func crowd(p *redistest.Parent) {
+	must := func(err error) {
+		if err != nil {
+			p.Say("failed: %v", err)
+			os.Exit(1)
+		}
+	}
+	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{os.Getenv("FAIR_ADDR")}, DisableCache: true, ForceSingleClient: true})
+	must(err)
+	n, err := strconv.Atoi(os.Getenv("FAIR_CROWD"))
+	must(err)
+	l := c.FairLock(os.Getenv("FAIR_NAME"))
+	ctx, leave := context.WithCancel(context.Background())
+	before := inUse()
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() { _, _ = l.Lock(ctx) }) // ends with ctx
+	}
+	for queued := 0; queued < n; time.Sleep(10 * time.Millisecond) {
+		queue, err := l.Queue(ctx)
+		must(err)
+		queued = len(queue)
+	}
+	p.Say("each %d", (inUse()-before)/uint64(n))
+	leave()
+	all.Wait()
+	p.Say("left")
+	p.Hear()
+}
+
+// inUse is what the heap and the stacks take, after the goroutines that have sent
+// something have gone.
+func inUse() uint64 {
+	for range 3 { // a stack shrinks by half each time
+		debug.FreeOSMemory()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// Very many who wait in one process take little of it: they ask for their places
+// a few at a time, and what asks is not what waits.
+func TestVeryManyWaitersOfAProcessAreSmall(t *testing.T) {
+	t.Parallel()
+	const waiters = 10_000
+	server, name := redistest.Shared(t), redistest.Name(t)
+	l := open(t, server.Addr()).FairLock(name)
+	hold, err := l.Lock(t.Context())
+	require.NoError(t, err)
+	child := redistest.StartChild(t, "crowd", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name, "FAIR_CROWD="+strconv.Itoa(waiters))
+	each, err := strconv.Atoi(strings.TrimPrefix(child.Await("each"), "each "))
+	require.NoError(t, err)
+	t.Logf("%d bytes each", each)
+	require.Less(t, each, 12<<10, "5.9 KB without the race detector, which makes all stacks larger")
+	child.Await("left")
+	require.NoError(t, hold.Unlock(t.Context()))
+	require.Eventually(t, func() bool { // whoever leaves does not wait for it
+		queue, err := l.Queue(t.Context())
+		return err == nil && len(queue) == 0
+	}, soon, 10*time.Millisecond)
+}
