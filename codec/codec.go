@@ -76,6 +76,9 @@ func build[T any](f Family, key bool) *made[T] {
 		return m
 	}
 	m.form, m.err = m.to.takes(t, m.shape)
+	if n, ok := m.to.(narrowing); ok {
+		m.to = n.narrow(m.shape)
+	}
 	if m.err == nil && key {
 		m.err = m.shape.key(t)
 		if m.shape.text && f.kind != raw {

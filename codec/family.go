@@ -39,10 +39,25 @@ var (
 	// Msgpack writes MessagePack, and is what values are written with unless
 	// something else is said. Java: MsgPackJacksonCodec, for scalars only.
 	Msgpack = Family{kind: messagePack}
+
+	// Kryo5 writes string, int32 (Integer), int and int64 (Long), float64
+	// (Double), bool and []byte as Kryo does. Java: Kryo5Codec, its default.
+	Kryo5 = Family{kind: kryo}
 )
+
+// Jackson writes JSON with the names of classes in it. class is that of the
+// values in Java; "" is what follows from the type: String, Long for int, int64
+// and wider ones, Integer for int32 and below, Double, Boolean, byte[], ArrayList, HashMap.
+// Structs need one, and those inside of others a method JavaClass() string.
+// Java: JsonJacksonCodec.
+func Jackson(class string) Family { return Family{jackson, class} }
+
+// JacksonMsgpack is [Jackson] in MessagePack. Java: MsgPackJacksonCodec.
+func JacksonMsgpack(class string) Family { return Family{jacksonPack, class} }
 
 var names = map[kind]string{
 	text: "text", raw: "bytes", jsonText: "json", messagePack: "msgpack",
+	jackson: "jackson", jacksonPack: "jackson-msgpack", kryo: "kryo5",
 }
 
 // String is the family as [ParseFamily] reads it.
@@ -54,12 +69,13 @@ func (f Family) String() string {
 	return name
 }
 
-// ParseFamily reads text, bytes, json, msgpack.
+// ParseFamily reads text, bytes, json, msgpack, kryo5, jackson and
+// jackson-msgpack, the last two with or without a class behind a colon.
 func ParseFamily(s string) (Family, error) {
 	name, class, _ := strings.Cut(s, ":")
 	for k, n := range names {
-		if n == name && class == "" {
-			return Family{kind: k}, nil
+		if n == name && (class == "" || k == jackson || k == jacksonPack) {
+			return Family{k, class}, nil
 		}
 	}
 	return Family{}, optionf("codec %s is none", quote(s))
@@ -75,6 +91,12 @@ func (f Family) format() format {
 		return jsonFormat{}
 	case messagePack:
 		return packFormat{}
+	case jackson:
+		return typedFormat{f.class, inJSON{}}
+	case jacksonPack:
+		return typedFormat{f.class, inPack{}}
+	case kryo:
+		return kryoFormat{}
 	}
 	return nil
 }

@@ -26,3 +26,6 @@ type format interface {
 	readBytes(in string) ([]byte, error)
 	readOther(in string, to any) error // likewise
 }
+
+// narrowing is a format with integers of several widths.
+type narrowing interface{ narrow(s shape) format }

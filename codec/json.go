@@ -64,10 +64,14 @@ func (jsonFormat) appendOther(dst []byte, from any) ([]byte, error) {
 	return respell(dst, bytes.TrimSuffix(out.Bytes(), []byte("\n")))
 }
 
-func (jsonFormat) readString(in string) (s string, err error) {
+func (jsonFormat) readString(in string) (string, error) {
 	if plain(in) {
 		return in[1 : len(in)-1], nil
 	}
+	return unescaped(in)
+}
+
+func unescaped(in string) (s string, err error) {
 	if err := token(in, '"', "string"); err != nil {
 		return "", err
 	}
@@ -118,7 +122,11 @@ func (f jsonFormat) readBytes(in string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return base64.StdEncoding.AppendDecode(nil, bytesOf(s))
+	return unbase64(s)
+}
+
+func unbase64(s string) ([]byte, error) {
+	return base64.StdEncoding.Strict().AppendDecode([]byte{}, bytesOf(s))
 }
 
 var errNull = errors.New("null")

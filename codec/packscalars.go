@@ -187,3 +187,14 @@ func (packScalars) readBool(in string) (bool, error) {
 	}
 	return false, notA("msgpack bool", in)
 }
+
+// appendCount appends the head of an array or a map.
+func appendCount(dst []byte, n int, small, form byte) []byte {
+	switch {
+	case n < 16:
+		return append(dst, small|byte(n))
+	case n <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16(append(dst, form), uint16(n))
+	}
+	return binary.BigEndian.AppendUint32(append(dst, form+1), uint32(n))
+}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -78,15 +79,21 @@ func (textFormat) readString(in string) (string, error) { return checked(in) }
 // equal when their bytes are.
 func (textFormat) readInt(in string) (int64, error) {
 	n, err := strconv.ParseInt(in, 10, 64)
-	if err != nil || strconv.FormatInt(n, 10) != in {
+	if err != nil || !shortest(in) {
 		return 0, notA("integer", in)
 	}
 	return n, nil
 }
 
+// shortest reports whether an integer has neither a plus nor a zero too many.
+func shortest(in string) bool {
+	digits := strings.TrimPrefix(in, "-")
+	return in == "0" || digits[0] >= '1' && digits[0] <= '9'
+}
+
 func (textFormat) readUint(in string) (uint64, error) {
 	n, err := strconv.ParseUint(in, 10, 64)
-	if err != nil || strconv.FormatUint(n, 10) != in {
+	if err != nil || !shortest(in) {
 		return 0, notA("integer without a sign", in)
 	}
 	return n, nil

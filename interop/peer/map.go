@@ -270,7 +270,7 @@ func (m MapCache) TrySetMaxSize(ctx context.Context, n int, mode string) (bool, 
 // Destroy ends Java's sweeping of the map, as this client does it.
 func (m MapCache) Destroy(ctx context.Context) error { return m.void(ctx, "destroy") }
 
-// Event is what a listener of a cache was told. What was removed is Old, before Redisson 3.25 Value.
+// Event is what a listener of a cache was told. What was removed is Old, and Value in Redisson 3.24.3.
 type Event struct {
 	Kind            string // CREATED, UPDATED, REMOVED or EXPIRED
 	Key, Value, Old Datum

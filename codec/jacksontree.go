@@ -1,0 +1,245 @@
+package codec
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// classed is a struct that names its class of Java, for where it stands inside of
+// another value. "" is a final class or a record, of which Jackson writes none.
+type classed interface{ JavaClass() string }
+
+var classedType = reflect.TypeFor[classed]()
+
+func deref(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+func named(t reflect.Type) bool { return reflect.PointerTo(deref(t)).Implements(classedType) }
+
+// typed is the tree of v where Java knows no class beforehand: alone, in a list
+// or a map, in a field that may be anything. class, unless it is "", says of
+// which it is.
+func typed(v reflect.Value, class string) (any, error) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return nil, nil
+		}
+		return typed(v.Elem(), class)
+	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64:
+		n, err := bare(v)
+		return pair(orElse(class, classOfLong), n), err
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
+		return composed(v, class)
+	}
+	return bare(v)
+}
+
+func orElse(class, otherwise string) string {
+	if class == "" {
+		return otherwise
+	}
+	return class
+}
+
+// bare is the tree of a scalar that stands without its class.
+func bare(v reflect.Value) (any, error) {
+	switch s := shapeOf(v.Type()); s.is {
+	case aString:
+		return v.String(), utf8Only(v.String())
+	case aBool:
+		return v.Bool(), nil
+	case anInt:
+		return v.Int(), nil
+	case aUint:
+		if v.Uint() > math.MaxInt64 {
+			return nil, optionf("%d is no Long of Java", v.Uint())
+		}
+		return int64(v.Uint()), nil
+	case aFloat:
+		return v.Float(), nil
+	}
+	return nil, optionf("%v is nothing that Java has", v.Type())
+}
+
+func composed(v reflect.Value, class string) (any, error) {
+	switch s := shapeOf(v.Type()); {
+	case v.Type() == reflect.TypeFor[time.Time]():
+		return nil, optionf("time.Time has no class here: take the milliseconds as an int64, with the class java.util.Date")
+	case s.text:
+		return ownText(v)
+	case s.is == someBytes || s.is == byteArray:
+		return rawBytes(v), nil
+	case v.Kind() == reflect.Map:
+		return mapping(v, orElse(class, classOfMap))
+	case v.Kind() == reflect.Struct:
+		return structure(v, class)
+	}
+	items, err := list(v)
+	return pair(orElse(class, classOfList), items), err
+}
+
+func ownText(v reflect.Value) (any, error) {
+	p := reflect.New(v.Type())
+	p.Elem().Set(v)
+	b, err := p.Interface().(encoding.TextMarshaler).MarshalText()
+	if err != nil {
+		return nil, optionf("%w", err)
+	}
+	return string(b), utf8Only(string(b))
+}
+
+func rawBytes(v reflect.Value) []byte {
+	b := make([]byte, v.Len())
+	reflect.Copy(reflect.ValueOf(b), v)
+	return b
+}
+
+func list(v reflect.Value) ([]any, error) {
+	items := make([]any, v.Len())
+	for i := range items {
+		item, err := typed(v.Index(i), "")
+		if err != nil {
+			return nil, err
+		}
+		items[i] = item
+	}
+	return items, nil
+}
+
+// mapping is sorted, so that equal maps are equal bytes.
+func mapping(v reflect.Value, class string) (any, error) {
+	o := object{{classProperty, class}}
+	for it := v.MapRange(); it.Next(); {
+		name, err := propertyName(it.Key())
+		if err != nil {
+			return nil, err
+		}
+		value, err := typed(it.Value(), "")
+		if err != nil {
+			return nil, err
+		}
+		o = append(o, member{name, value})
+	}
+	sortMembers(o[1:])
+	return o, nil
+}
+
+func sortMembers(o object) {
+	slices.SortFunc(o, func(a, b member) int { return strings.Compare(a.name, b.name) })
+}
+
+func propertyName(key reflect.Value) (string, error) {
+	if shapeOf(key.Type()).text {
+		text, err := ownText(key)
+		name, _ := text.(string)
+		return name, err
+	}
+	switch formOf(key.Type()) {
+	case aString:
+		return key.String(), utf8Only(key.String())
+	case anInt, aUint:
+		return fmt.Sprint(key.Interface()), nil
+	}
+	return "", optionf("%v is no name of a property", key.Type())
+}
+
+// structure has its fields sorted, as Jackson writes them, without those that
+// are null.
+func structure(v reflect.Value, class string) (any, error) {
+	o := object{}
+	if class == "" {
+		if !named(v.Type()) {
+			return nil, optionf("%v needs the name of its class: a method JavaClass() string", v.Type())
+		}
+		p := reflect.New(v.Type())
+		class = p.Interface().(classed).JavaClass()
+	}
+	if class != "" {
+		o = append(o, member{classProperty, class})
+	}
+	for _, f := range fieldsOf(v.Type()) {
+		value, err := v.FieldByIndexErr(f.index)
+		if err != nil {
+			continue // inside of an embedded pointer that is nil
+		}
+		tree, err := property(value)
+		if err != nil {
+			return nil, err
+		}
+		if tree != nil && !(f.omitZero && value.IsZero()) {
+			o = append(o, member{f.name, tree})
+		}
+	}
+	return o, nil
+}
+
+// property is the tree of a field, whose class Java knows if it is a scalar: a
+// pointer to one is what Java calls boxed.
+func property(v reflect.Value) (any, error) {
+	if formOf(v.Type()) == other || v.Kind() == reflect.Slice || v.Kind() == reflect.Array {
+		return typed(v, "")
+	}
+	return bare(v)
+}
+
+type field struct {
+	name     string
+	index    []int
+	omitZero bool
+}
+
+var fieldCache sync.Map // reflect.Type -> []field
+
+// fieldsOf are the fields that encoding/json sees, which is who reads them.
+func fieldsOf(t reflect.Type) []field {
+	if known, ok := fieldCache.Load(t); ok {
+		return known.([]field)
+	}
+	var fields []field
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || name == "-" && options == "" || f.Anonymous && name == "" && deref(f.Type).Kind() == reflect.Struct {
+			continue
+		}
+		fields = append(fields, field{orElse(name, f.Name), f.Index, strings.Contains(options, "omit")})
+	}
+	slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	fieldCache.Store(t, fields)
+	return fields
+}
+
+// className is what can be the first of a pair.
+var className = regexp.MustCompile(`^(\[+[BCDFIJSZ]|(\[+L)?[\pL_$][\pL\pN_$]*(\.[\pL_$][\pL\pN_$]*)+;?)$`)
+
+// strip is the tree without the names of classes.
+func strip(tree any) any {
+	switch tree := tree.(type) {
+	case []any:
+		if len(tree) == 2 {
+			if class, ok := tree[0].(string); ok && className.MatchString(class) {
+				return strip(tree[1])
+			}
+		}
+		for i := range tree {
+			tree[i] = strip(tree[i])
+		}
+	case map[string]any:
+		delete(tree, classProperty)
+		for name := range tree {
+			tree[name] = strip(tree[name])
+		}
+	}
+	return tree
+}
