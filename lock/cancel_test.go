@@ -66,7 +66,7 @@ func (l *lateness) check(t *testing.T) {
 // won is given back in the background.
 func awaitFree(t *testing.T, raw rueidis.Client, names ...string) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		n, err := raw.Do(context.Background(), raw.B().Exists().Key(names...).Build()).AsInt64()
 		require.NoError(t, err)
 		return n == 0
@@ -405,7 +405,7 @@ func TestTryLockTakesAFreeLockHoweverShortTheWait(t *testing.T) {
 	c := tap(t, redistest.Shared(t).Addr())
 	c.proxy.Delay(5*time.Millisecond, 5*time.Millisecond)
 	for _, wait := range []time.Duration{0, time.Nanosecond, time.Millisecond} {
-		require.Eventually(t, func() bool { // where the answer takes longer than the grace, it is a fault
+		redistest.Eventually(t, func() bool { // where the answer takes longer than the grace, it is a fault
 			hold, err := c.Lock(redistest.Name(t)).TryLock(t.Context(), lock.WithWait(wait))
 			if err != nil {
 				assert.ErrorIs(t, err, context.DeadlineExceeded, "wait %v", wait)

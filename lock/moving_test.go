@@ -115,7 +115,7 @@ func TestAnAcquireIsConfirmedWhereItsSlotHasGone(t *testing.T) {
 func (m *moving) hold(holds []kept) {
 	m.t.Helper()
 	before, span := time.Now(), redistest.Span(m.t, 3500*time.Millisecond, 20*time.Second)
-	require.Eventually(m.t, func() bool {
+	redistest.Eventually(m.t, func() bool {
 		for _, hold := range holds {
 			require.NoError(m.t, hold.Err(), hold.name)
 		}

@@ -57,7 +57,7 @@ func (r *refusing) failToSave() {
 
 func (r *refusing) gone(name string) {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { return !exists(r.t, r.admin, name) }, 20*time.Second, 5*time.Millisecond,
+	redistest.Eventually(r.t, func() bool { return !exists(r.t, r.admin, name) }, 20*time.Second, 5*time.Millisecond,
 		"nobody will hold it, for ten minutes")
 }
 
@@ -107,7 +107,7 @@ func TestAnUnlockOutlastsAShortRefusal(t *testing.T) {
 	r.failToSave()
 	unlocked := make(chan error, 1)
 	go func() { unlocked <- hold.Unlock(t.Context()) }() // ends by its own bound
-	require.Eventually(t, func() bool { return r.server.Refusals(t, "MISCONF") > 0 }, 20*time.Second, time.Millisecond)
+	redistest.Eventually(t, func() bool { return r.server.Refusals(t, "MISCONF") > 0 }, 20*time.Second, time.Millisecond)
 	r.do("CONFIG SET stop-writes-on-bgsave-error no")
 	require.NoError(t, <-unlocked)
 	require.False(t, exists(t, r.admin, "orders"))

@@ -201,7 +201,7 @@ func listeners(t testing.TB, raw rueidis.Client, name string) int64 {
 
 func awaitListeners(t testing.TB, raw rueidis.Client, name string, want int64) {
 	t.Helper()
-	require.Eventually(t, func() bool { return listeners(t, raw, name) == want }, patience, glance,
+	redistest.Eventually(t, func() bool { return listeners(t, raw, name) == want }, patience, glance,
 		"%d connections should listen", want)
 }
 

@@ -70,7 +70,7 @@ func TestAHoldOfSeveralAfterAFailover(t *testing.T) {
 	old.Kill()
 	s.AwaitMaster(t, old.Addr())
 	for kind, hold := range held {
-		require.Eventually(t, func() bool { return hold.Extend(bounded(t), 2*outlasts) == nil }, soon, 50*time.Millisecond, kind)
+		redistest.Eventually(t, func() bool { return hold.Extend(bounded(t), 2*outlasts) == nil }, soon, 50*time.Millisecond, kind)
 		require.NoError(t, hold.Err(), kind)
 	}
 	for kind, of := range composites {
@@ -156,7 +156,7 @@ func TestMembersThatReplicasDoNotConfirm(t *testing.T) {
 	of := map[string]string{"multi": name + ":b", "red": name + ":red:0", "group": name + ":g"}
 	for kind, l := range everywhere(patient) {
 		hold := take(t, l)
-		require.Eventually(t, func() bool { return len(left(t, replica.Client(t), of[kind])) > 0 }, soon, 10*time.Millisecond, "%s", kind)
+		redistest.Eventually(t, func() bool { return len(left(t, replica.Client(t), of[kind])) > 0 }, soon, 10*time.Millisecond, "%s", kind)
 		require.NoError(t, hold.Unlock(t.Context()))
 	}
 

@@ -298,7 +298,7 @@ func TestAHoldOfAGroupEndsBeforeItsTimeWhenTheServerFallsSilent(t *testing.T) {
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
 	require.NoError(t, second.Err())
 	require.NoError(t, second.Unlock(t.Context()))
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		n, err := server.Client(t).Do(t.Context(), server.Client(t).B().Exists().Key(name).Build()).AsInt64()
 		return err == nil && n == 0
 	}, soon, 50*time.Millisecond)

@@ -95,7 +95,7 @@ func left(t testing.TB, raw rueidis.Client, name string) []string {
 // given back beside it.
 func nothingLeft(t testing.TB, raw rueidis.Client, names ...string) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		for _, name := range names {
 			if len(left(t, raw, name)) > 0 {
 				return false

@@ -92,7 +92,7 @@ func (f *five) heldOn(n int, servers ...int) {
 		all = append(all, f.raw(i))
 	}
 	have := 0
-	require.Eventually(f.t, func() bool {
+	redistest.Eventually(f.t, func() bool {
 		have = 0
 		for _, raw := range all {
 			have += len(left(f.t, raw, f.name))
@@ -144,7 +144,7 @@ func TestAMemberThatIsFreedLaterJoins(t *testing.T) {
 	other := take(t, there.locks[3])
 	hold := take(t, here.red())
 	require.NoError(t, other.Unlock(t.Context()))
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		owners := left(t, f.raw(3), f.name)
 		return len(owners) == 1 && strings.HasPrefix(owners[0], here.clients[3].ID())
 	}, soon, 20*time.Millisecond)

@@ -93,7 +93,7 @@ func TestTokensOfCallersThatLeaveComeBack(t *testing.T) {
 			require.Greater(t, left.Load(), int64(goroutines*times/20))
 			require.Greater(t, granted.Load(), int64(goroutines*times/20))
 			want, have := burst-granted.Load(), int64(0)
-			assert.Eventually(t, func() bool {
+			redistest.InTime(func() bool {
 				d, err := b.Peek(t.Context())
 				require.NoError(t, err)
 				have = d.Remaining
@@ -118,14 +118,14 @@ func TestReservationsOfWaitersThatLeaveComeBack(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- l.WaitN(ctx, 2) }() // ends with ctx
-		require.Eventually(t, func() bool {
+		redistest.Eventually(t, func() bool {
 			d, err := l.Peek(t.Context())
 			require.NoError(t, err)
 			return d.ResetAfter > time.Hour
 		}, soon, time.Millisecond)
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
-		require.Eventually(t, func() bool {
+		redistest.Eventually(t, func() bool {
 			d, err := l.Peek(t.Context())
 			require.NoError(t, err)
 			return d.ResetAfter <= time.Hour
@@ -150,14 +150,14 @@ func TestAWaitForAllThatEndsEarlyGivesBackFromEach(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- ratelimiter.All(slow, day).Wait(ctx) }() // ends with ctx
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		d, err := day.Peek(t.Context())
 		require.NoError(t, err)
 		return d.Remaining == 9
 	}, soon, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
-	assert.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		d, err := day.Peek(t.Context())
 		require.NoError(t, err)
 		return d.Remaining == 10

@@ -35,7 +35,7 @@ func TestAServerThatCannotWriteIsFallenBackFrom(t *testing.T) {
 			}
 			l := limited(t, open(t, s.Addr()), ratelimiter.PerHour(1_000_000), ratelimiter.WithFallback(roomily, ratelimiter.Closed))
 			gets(t, &l.Bucket, 1)
-			require.Eventually(t, func() bool {
+			redistest.Eventually(t, func() bool {
 				do(of.refuse)
 				d, err := l.Take(t.Context(), 1)
 				require.NoError(t, err, "it reaches the fallback")

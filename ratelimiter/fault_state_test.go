@@ -106,7 +106,7 @@ func TestAWaitEndsWithItsClient(t *testing.T) {
 	b := c.RateLimiter(f.name).For("u")
 	done := make(chan error, 1)
 	go func() { done <- b.WaitN(context.Background(), 5) }() // ends with the client
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		d, err := f.direct.Peek(t.Context())
 		require.NoError(t, err)
 		return d.ResetAfter > 80*time.Minute

@@ -517,7 +517,7 @@ func TestATakeOutlivesAReadOnlyServer(t *testing.T) {
 		d, err := f.sure.For("u").Take(context.Background(), 3)
 		done <- outcome{d, err}
 	}()
-	require.Eventually(t, func() bool { return f.server.ScriptCalls(t) > 0 }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return f.server.ScriptCalls(t) > 0 }, soon, time.Millisecond)
 	readOnly(false)
 	got := <-done
 	require.NoError(t, got.err)

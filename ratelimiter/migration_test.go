@@ -119,7 +119,7 @@ func severalMove(t *testing.T, cluster *redistest.Cluster) {
 		tr.goesOn("begun")
 		m.From().ResetStats()
 		m.Move(t, state[round])
-		require.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
+		redistest.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
 		m.Finish(t)
 		tr.goesOn("finished")
 	}
@@ -132,7 +132,7 @@ func severalMove(t *testing.T, cluster *redistest.Cluster) {
 func willAgree(t *testing.T, b *ratelimiter.Bucket, r ratelimiter.Rate, granted int64) {
 	t.Helper()
 	const refilled = 20 // of 1 in 2.6 s
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		d, err := b.Peek(t.Context())
 		require.NoError(t, err)
 		taken := r.Burst - d.Remaining
@@ -178,7 +178,7 @@ func halfMoved(t *testing.T, cluster *redistest.Cluster) {
 			return err
 		})
 	})
-	require.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
 	m.Finish(t)
 	require.NoError(t, outcome(t, end))
 	for _, b := range buckets {
@@ -195,7 +195,7 @@ func fullMove(t *testing.T, cluster *redistest.Cluster) {
 	m := cluster.StartMigration(t, state[0])
 	m.To().ResetStats()
 	end := begun(func() error { return persist(func() error { return all.WaitN(t.Context(), 4) }) })
-	require.Eventually(t, func() bool { return m.To().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return m.To().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
 	require.True(t, decided(t, buckets[0], 1).Allowed, "one limit alone needs one key")
 	m.Finish(t)
 	require.NoError(t, outcome(t, end))
@@ -218,7 +218,7 @@ func slidingLogMoves(t *testing.T, cluster *redistest.Cluster) {
 	m := cluster.StartMigration(t, name)
 	m.From().ResetStats()
 	end := begun(func() error { return persist(func() error { return l.WaitN(t.Context(), 4) }) })
-	require.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return m.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
 	m.Move(t, name, keys.RateLog(name))
 	m.Finish(t)
 	require.NoError(t, outcome(t, end))

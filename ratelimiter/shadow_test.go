@@ -38,7 +38,7 @@ func newTried(t *testing.T, live, beta ratelimiter.Rate) *tried {
 // ofBeta awaits what the observer hears of the limit in shadow.
 func (s *tried) ofBeta(n int) (all []rueidisson.Decision) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool {
+	redistest.Eventually(s.t, func() bool {
 		for _, d := range s.o.take() {
 			assert.Equal(s.t, d.Limiter == s.beta.Name(), d.Shadow, "%+v", d)
 			if d.Shadow {
@@ -168,7 +168,7 @@ func TestALimitInShadowFailsForItself(t *testing.T) {
 		require.True(t, ok)
 	}
 	told := 0
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		for _, d := range o.take() {
 			assert.True(t, d.Shadow)
 			assert.Error(t, d.Err)

@@ -295,7 +295,7 @@ func TestUpToSomeBesideAStockAddsUp(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		n, _, err := l.TakeUpTo(t.Context(), burst)
 		require.NoError(t, err)
 		return granted.Add(n) == burst

@@ -110,7 +110,7 @@ func stored(t testing.TB, raw rueidis.Client, key string) string {
 func changesFrom(t testing.TB, raw rueidis.Client, key, before string) string {
 	t.Helper()
 	var now string
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		now = stored(t, raw, key)
 		return now != before
 	}, 20*time.Second, time.Millisecond)

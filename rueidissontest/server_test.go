@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 	"github.com/rueidisson/rueidisson/semaphore"
@@ -155,7 +156,7 @@ func TestForwardWakesThoseWhoWaitForPermits(t *testing.T) {
 			defer raw.Close()
 			got := make(chan error, 1)
 			go func() { got <- waiter.TryAcquire(t.Context(), 2, semaphore.WithWait(4*time.Second)) }() // less than a waiter sleeps
-			require.Eventually(t, func() bool {
+			redistest.Eventually(t, func() bool {
 				answer, err := raw.Do(t.Context(), raw.B().PubsubNumsub().Channel(keys.SemaphoreChannel(name)).Build()).ToArray()
 				require.NoError(t, err)
 				n, err := answer[1].AsInt64()

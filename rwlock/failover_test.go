@@ -22,7 +22,7 @@ func TestHoldsOverAFailover(t *testing.T) {
 	tag := "{" + redistest.Name(t) + "}"
 	read, write := c.RWLock(tag+"read"), c.RWLock(tag+"write")
 	kept := map[string]*lock.Hold{"read": take(t, read.Read()), "write": take(t, write.Write())}
-	require.Eventually(t, func() bool { // they have been replicated
+	redistest.Eventually(t, func() bool { // they have been replicated
 		replica := cluster.Replica(tag).Client(t)
 		defer replica.Close()
 		_ = replica.Do(t.Context(), replica.B().Readonly().Build()).Error()

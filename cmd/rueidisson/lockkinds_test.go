@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -144,7 +145,7 @@ func TestAFairLockIsQueuedForShownAndForced(t *testing.T) {
 	assert.Equal(t, exitUsage, runHere(t, env, "lock", "--fair", "--export", "x", "--", "true").code)
 	ran := make(chan said, 1)
 	go func() { ran <- runHere(t, env, "lock", "--fair", "x", "--", "true") }() // ends with the force
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		out := runHere(t, env, "inspect", "x").out
 		return strings.Contains(out, "kind       fair") && strings.Contains(out, " (go)")
 	}, 10*time.Second, 10*time.Millisecond)

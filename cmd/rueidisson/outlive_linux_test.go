@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 func TestTheCommandDoesNotOutliveAKilledTool(t *testing.T) {
@@ -15,5 +17,5 @@ func TestTheCommandDoesNotOutliveAKilledTool(t *testing.T) {
 	command := pid(t, p.said()[0])
 	require.NoError(t, syscall.Kill(command, 0))
 	p.signal(syscall.SIGKILL)
-	require.Eventually(t, func() bool { return syscall.Kill(command, 0) != nil || zombie(t, command) }, patience, 5*time.Millisecond)
+	redistest.Eventually(t, func() bool { return syscall.Kill(command, 0) != nil || zombie(t, command) }, patience, 5*time.Millisecond)
 }

@@ -154,7 +154,7 @@ func TestNothingOutlivesAKilledShow(t *testing.T) {
 	}
 	require.Eventually(t, decided, 30*time.Second, time.Millisecond)
 	child.Kill()
-	require.Eventually(t, func() bool { return s.Connections(t) == alone }, 30*time.Second, 5*time.Millisecond)
+	redistest.Eventually(t, func() bool { return s.Connections(t) == alone }, 30*time.Second, 5*time.Millisecond)
 }
 
 // windows is what an audit means, window by window.

@@ -94,7 +94,7 @@ func TestACheckAsksOnceWhoTheMasterIs(t *testing.T) {
 	master, replica := sentinel.Master(), sentinel.Replica()
 	asked := func() int64 { return master.CommandCalls(t, "role") + replica.CommandCalls(t, "role") }
 	before, checked := asked(), master.CommandCalls(t, "subscribe")
-	require.Eventually(t, func() bool { return master.CommandCalls(t, "subscribe") >= checked+5 }, patience, 5*time.Millisecond)
+	redistest.Eventually(t, func() bool { return master.CommandCalls(t, "subscribe") >= checked+5 }, patience, 5*time.Millisecond)
 	roles := asked() - before
 	checks := master.CommandCalls(t, "subscribe") - checked + 1 // each repeats one subscription after it has asked
 	require.LessOrEqual(t, roles, 2*checks)

@@ -82,7 +82,7 @@ func TestALimitInShadowHearsOfChargesAndRefunds(t *testing.T) {
 	beta := rated(t, open(t, redistest.Shared(t).Addr()).RateLimiter(redistest.Name(t)+"/beta"), ratelimiter.PerHour(100))
 	has := func(user string, want int64) {
 		t.Helper()
-		require.Eventually(t, func() bool { return left(t, beta.For(user)) == want }, time.Minute, time.Millisecond)
+		redistest.Eventually(t, func() bool { return left(t, beta.For(user)) == want }, time.Minute, time.Millisecond)
 	}
 	var user string
 	charge := charging(func(ctx context.Context) {
