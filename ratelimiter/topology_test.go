@@ -72,7 +72,7 @@ func TestLimitersOnACluster(t *testing.T) {
 // not answer.
 func ruleIsSilent(t *testing.T, cluster *redistest.Cluster) {
 	l := openCluster(t, cluster).RateLimiter(redistest.Name(t))
-	_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(1000))
+	_, _, err := l.TrySetRate(t.Context(), ratelimiter.PerHour(1_000_000))
 	require.NoError(t, err)
 	node := cluster.Master(l.Name())
 	var elsewhere []*ratelimiter.Bucket
@@ -85,24 +85,22 @@ func ruleIsSilent(t *testing.T, cluster *redistest.Cluster) {
 	}
 	node.Pause()
 	defer node.Resume()
-	silent := time.Now()
+	silent, slowest := time.Now(), time.Duration(0)
 	for time.Since(silent) < 1200*time.Millisecond { // the rule is too old by then
-		decidedWithin(t, elsewhere, 600*time.Millisecond) // of which a quarter of a second is for the rule, once
+		slowest = max(slowest, decidedSoon(t, elsewhere))
 	}
-	began := time.Now()
-	decidedWithin(t, elsewhere, time.Second)
-	assert.Less(t, time.Since(began), 2*time.Second, "the first one waits for the rule, at the most")
+	assert.Less(t, slowest, 1500*time.Millisecond, "a quarter of a second is for the rule, once; its reading takes ten times that")
 }
 
-func decidedWithin(t *testing.T, buckets []*ratelimiter.Bucket, within time.Duration) {
+// decidedSoon has each bucket decide, and returns how long the slowest took.
+func decidedSoon(t *testing.T, buckets []*ratelimiter.Bucket) (slowest time.Duration) {
 	t.Helper()
 	for _, b := range buckets {
-		ctx, cancel := context.WithTimeout(t.Context(), within)
-		ok, err := b.Allow(ctx)
-		cancel()
-		require.NoError(t, err)
-		require.True(t, ok)
+		began := time.Now()
+		gets(t, b, 1)
+		slowest = max(slowest, time.Since(began))
 	}
+	return slowest
 }
 
 // spreadOverSlots lets the nodes count what 10,000 keys of one limiter leave in
