@@ -23,6 +23,8 @@
 //	Client.Semaphore            at most so many at the same time, or a stock          package semaphore
 //	Client.PermitSemaphore      the same, and a process that dies gives its part back  package semaphore
 //	Client.Latch                to go on when all of several have reported            package latch
+//	Map                         entries that a fleet shares, typed, with a Compute     package rmap
+//	Native                      the same, of which entries go by themselves            package rmap
 //	Client.RateLimiter          so much in a time, for each key, with a burst          package ratelimiter
 //	Client.RedissonRateLimiter  the same on the keys of Redisson's RRateLimiter        package ratelimiter/redissonlimiter
 //

@@ -1,3 +1,97 @@
 // Package rmap is maps that a fleet shares, Go and Java: typed, on the keys of
 // Redisson's maps, byte for byte.
+//
+//	stock := rueidisson.Map[string, Product](c, "products")
+//	if err := stock.Put(ctx, "tea", Product{Price: 3}); err != nil {
+//		return err
+//	}
+//	tea, there, err := stock.Get(ctx, "tea")
+//
+// # Which one do I need
+//
+// A [Map] is a hash: entries stay until they are removed. It is the fastest, and
+// every server has it.
+//
+// A [Native] is a Map whose entries may have times to live ([WithTTL]), which the
+// server itself keeps, to the millisecond: Redis 7.4, Valkey 9, or later. What
+// reads a Map reads it.
+//
+// A Cache is for older servers, and for what no server has: entries that go when
+// nobody has used them for a while, a bound on how many there are, and events. Its
+// entries cost two sorted sets and a header each, and every call is a script.
+//
+// # Keys and values
+//
+// Two keys are one key when their bytes are. So keys are text unless they are
+// given a codec: strings as they are, integers in decimal, and what has
+// MarshalText; floats, interfaces and pointers are refused. Values are msgpack
+// unless rueidisson.WithCodec, [WithCodec] or [WithValueCodec] say otherwise. What
+// another codec has written is an [ErrDecode], not a wrong value, and the other
+// entries are read.
+//
+// # Sent once, sent again
+//
+// Reads are sent again when their reply is lost. Writes are not, since another's
+// write in between would be overwritten by the second send, which came later than
+// its caller thinks. After [ErrUnknown] a write was done, or was not, or will be
+// for as long as the connection may still deliver it. A Put of what is right
+// anyway may simply be called again; a Swap or an Add may not. [WithRequestIDs]
+// has the server remember each request until its caller has the answer: then
+// writes are sent again, and count once, copies that come late too, for 45 s. It
+// costs a script call in place of a command, and one more command.
+//
+// A write that the server refuses for a passing reason, such as a failover, is
+// sent again in any case: nothing was done. A ctx that ends lets its caller go at
+// once; what was on its way may still be done, and the error says ErrUnknown.
+//
+// # Together
+//
+// Gets of one process on one map that come while another is on its way go out as
+// one HMGET, up to 256 of them and about 256 KB. A Get sees every write that was
+// answered before it was called.
+//
+// Computes on one entry queue in the process: one read, all functions in their
+// order, one write if the entry still is what was read, and all of it again if it
+// is not. So a counter that a whole process hammers costs the server two calls for
+// each round trip, and functions may be called more than once. Processes take
+// their chances: whoever writes first wins, and one always does.
+//
+// # Shared with Java
+//
+// Both sides must use the same codecs; nothing in Redis names them.
+//
+//	here                                                   there
+//	WithCodec(codec.Text)                                  StringCodec.INSTANCE
+//	values of codec.JSON, keys as they are                 new CompositeCodec(StringCodec.INSTANCE, new TypedJsonJacksonCodec(String.class, V.class))
+//	scalars of codec.Msgpack, keys as they are             new CompositeCodec(StringCodec.INSTANCE, new MsgPackJacksonCodec())
+//	WithCodec(codec.JSON)                                  new TypedJsonJacksonCodec(K.class, V.class)
+//
+// Traps, each seen:
+//
+//   - new TypedJsonJacksonCodec(V.class), with one class, does not serve maps: it
+//     reads values as LinkedHashMap.
+//   - Java's compute, merge and computeIfAbsent read, and write later what came of
+//     it: a write in between is lost. They hold the lock of the entry meanwhile.
+//     So give Go's handles of such a map [WithEntryLock], which has Compute take
+//     that lock; Put and the others do not, in neither library.
+//   - Java's near caches (RLocalCachedMap) are not told of writes to a plain map.
+//   - Java spells doubles in its own way: 1.0, 1.0E7. Do not compare their bytes.
+//
+// # What it does not promise
+//
+// A failover may forget the last writes, and a server that evicts keys the whole
+// map: use maxmemory-policy noeviction. All walks a map that others change: what
+// was there throughout comes at least once; if the map moves to another server
+// meanwhile, by a failover or with its slot, entries may be missed. PutMany,
+// GetMany and Remove of more than one command are not of one moment. Expire is
+// about the whole map: an entry of a plain map has no time of its own.
+//
+// # In Redis
+//
+//	name                             hash: a field for each entry
+//	rueidisson_map_done:{name}:*     string: the answer to a request with an id, until it has come, 45 s at most
+//	{name}:<hash of the key>:lock    the lock of an entry
+//
+// The braces in derived keys are there in Redis: a hash tag. A name with braces
+// of its own is not wrapped in others.
 package rmap

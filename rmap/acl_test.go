@@ -1,0 +1,44 @@
+package rmap
+
+import (
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestTheACLOfTheDocsDeniesNothingThatIsNeeded runs every operation under the user
+// that docs/redis.md sets up, and asks the server what it denied.
+func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	words := redistest.UserOfThePage(t, "../docs/redis.md")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	user, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(user.Close)
+	e := engineOn(t, user)
+	for _, opts := range [][]Option{{WithCodec(codec.Text)}, {WithCodec(codec.Text), WithRequestIDs(), WithEntryLock()}} {
+		m := New[string, int](e, "orders:1", opts...)
+		for name, op := range operations {
+			require.NoError(t, m.Put(t.Context(), "k", 1))
+			if name == "rename" {
+				_, err := m.Rename(t.Context(), "orders:{orders:1}")
+				require.NoError(t, err)
+				continue
+			}
+			require.NoError(t, op(t.Context(), m, "k", 1), name)
+		}
+		_, err := Add(t.Context(), New[string, float64](e, "orders:1", opts...), "f", 1.5)
+		require.NoError(t, err)
+	}
+	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	require.Empty(t, denied)
+}
