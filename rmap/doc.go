@@ -64,6 +64,7 @@
 //	WithCodec(codec.Text)                                  StringCodec.INSTANCE
 //	values of codec.JSON, keys as they are                 new CompositeCodec(StringCodec.INSTANCE, new TypedJsonJacksonCodec(String.class, V.class))
 //	scalars of codec.Msgpack, keys as they are             new CompositeCodec(StringCodec.INSTANCE, new MsgPackJacksonCodec())
+//	WithCodec(codec.Kryo5), of scalars                     Redisson's default, Kryo5Codec
 //	WithCodec(codec.JSON)                                  new TypedJsonJacksonCodec(K.class, V.class)
 //
 // Traps, each seen:
