@@ -10,6 +10,7 @@ import java.util.stream.Stream;
 import org.redisson.api.RLock;
 import org.redisson.api.RMap;
 import org.redisson.api.RMapCache;
+import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RRateLimiter;
 import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
@@ -69,6 +70,8 @@ final class Peer {
             case "writelock" -> lock(r, name -> redisson.getReadWriteLock(name).writeLock());
             case "ratelimiter" -> RateLimiters.run(r, object(r, RRateLimiter.class, redisson::getRateLimiter));
             case "semaphore" -> Semaphores.run(r, object(r, RSemaphore.class, redisson::getSemaphore));
+            case "permitsemaphore" -> PermitSemaphores.run(r,
+                    object(r, RPermitExpirableSemaphore.class, redisson::getPermitExpirableSemaphore));
             case "map" -> Maps.run(r, map(r));
             case "mapcache" -> caches.run(r, cache(r));
             case "mapcachenative" -> NativeMaps.run(r, nativeMap(r));

@@ -1,0 +1,50 @@
+package rueidisson.interop;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.redisson.api.RPermitExpirableSemaphore;
+
+/** The operations of {@link RPermitExpirableSemaphore}. Times are milliseconds. */
+final class PermitSemaphores {
+    private PermitSemaphores() {
+    }
+
+    static Object run(Request r, RPermitExpirableSemaphore semaphore) throws InterruptedException {
+        return switch (r.operation()) {
+            case "trySetPermits" -> semaphore.trySetPermits((int) r.number(0));
+            case "setPermits" -> setPermits(r, semaphore);
+            case "addPermits" -> done(() -> semaphore.addPermits((int) r.number(0)));
+            case "acquire" -> acquire(r, semaphore);
+            case "tryAcquire" -> tryAcquire(r, semaphore);
+            case "tryRelease" -> semaphore.tryRelease(r.text(0));
+            case "updateLeaseTime" -> semaphore.updateLeaseTime(r.text(0), r.number(1), TimeUnit.MILLISECONDS);
+            case "getLeaseTime" -> Since.call(RPermitExpirableSemaphore.class, semaphore, "getLeaseTime", List.of(String.class), r.text(0));
+            case "availablePermits" -> semaphore.availablePermits();
+            case "delete" -> semaphore.delete();
+            default -> throw r.unknown();
+        };
+    }
+
+    private static Object setPermits(Request r, RPermitExpirableSemaphore semaphore) {
+        Since.call(RPermitExpirableSemaphore.class, semaphore, "setPermits", List.of(int.class), (int) r.number(0));
+        return Answers.DONE;
+    }
+
+    /** [LEASE] */
+    private static String acquire(Request r, RPermitExpirableSemaphore semaphore) throws InterruptedException {
+        return r.has(0) ? semaphore.acquire(r.number(0), TimeUnit.MILLISECONDS) : semaphore.acquire();
+    }
+
+    /** [WAIT LEASE]; without, it has no end. Null if there was none. */
+    private static String tryAcquire(Request r, RPermitExpirableSemaphore semaphore) throws InterruptedException {
+        if (r.has(0)) {
+            return semaphore.tryAcquire(r.number(0), r.number(1), TimeUnit.MILLISECONDS);
+        }
+        return semaphore.tryAcquire();
+    }
+
+    private static Object done(Runnable step) {
+        step.run();
+        return Answers.DONE;
+    }
+}
