@@ -12,6 +12,7 @@ func TestMain(m *testing.M) {
 		"waiter-rueidisson": waiterOurs,
 		"waiter-floor":      waiterFloor,
 		"crowd":             crowded,
+		"permit crowd":      permitCrowd,
 		"turns":             turnTaker,
 		"holder":            holder,
 		"visitor":           visitor,
