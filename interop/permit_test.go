@@ -27,6 +27,7 @@ var permitProofs = []proof{
 	{row: "permit_semaphore/release_by_the_other/go-java", test: javaReleasesOfGo},
 	{row: "permit_semaphore/release_by_the_other/java-go", test: goReleasesOfJava},
 	{row: "permit_semaphore/waiters_of_both/both", test: waitersForLeasedPermits, alone: true},
+	{row: "permit_semaphore/clock_ahead/go-java", test: javaIsAhead},
 }
 
 // permitWaits take their time.

@@ -169,6 +169,46 @@ func TestForwardWakesThoseWhoWaitForPermits(t *testing.T) {
 	}
 }
 
+// A lease ends by the server's clock, of which a waiter sleeps by its own.
+func TestForwardWakesThoseWhoWaitForTheEndOfALease(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"orders", "{tag}:orders"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := rueidissontest.NewServer(t, rueidissontest.WithManualClock())
+			waiter := s.NewClient(t).PermitSemaphore(name)
+			require.NoError(t, waiter.SetPermits(t.Context(), 1))
+			first, err := waiter.Acquire(t.Context(), semaphore.WithLease(time.Hour))
+			require.NoError(t, err)
+			raw, err := rueidis.NewClient(s.ClientOption())
+			require.NoError(t, err)
+			defer raw.Close()
+			type acquired struct {
+				permit *semaphore.Permit
+				err    error
+			}
+			got := make(chan acquired, 1)
+			go func() { // less than a waiter sleeps
+				p, err := waiter.TryAcquire(t.Context(), semaphore.WithWait(4*time.Second))
+				got <- acquired{p, err}
+			}()
+			require.Eventually(t, func() bool {
+				answer, err := raw.Do(t.Context(), raw.B().PubsubNumsub().Channel(keys.SemaphoreChannel(name)).Build()).ToArray()
+				if err != nil {
+					return false
+				}
+				n, err := answer[1].AsInt64()
+				return err == nil && n == 1
+			}, 3*time.Second, time.Millisecond)
+			s.Forward(time.Hour)
+			second := <-got
+			require.NoError(t, second.err)
+			require.NoError(t, second.permit.Release(t.Context()))
+			_ = first.Release(t.Context()) // its own clock has not moved
+		})
+	}
+}
+
 // What opened a latch without a word is found at the next look.
 func TestForwardWakesThoseWhoWaitAtALatch(t *testing.T) {
 	t.Parallel()

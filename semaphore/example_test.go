@@ -94,3 +94,58 @@ func ExampleSemaphore_TrySetPermits() {
 	// false <nil>
 	// 100 <nil>
 }
+
+// A process that dies gives its permits back: what it held is free again after its
+// lease, here of 30 s.
+func ExamplePermitSemaphore_Acquire() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	reports := c.PermitSemaphore("reports")
+	if _, err := reports.TrySetPermits(ctx, 3); err != nil { // whoever comes first
+		panic(err)
+	}
+	report := func() (err error) {
+		permit, err := reports.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, permit.Release(ctx)) }() // ErrLost: the work may have overlapped
+		work := permit.Context(ctx)                                    // ends before another gets the permit
+		return work.Err()
+	}
+	fmt.Println(report())
+	fmt.Println(reports.Available(ctx))
+	// Output:
+	// <nil>
+	// 3 <nil>
+}
+
+// Who holds permits, and one that is given back by somebody else.
+func ExamplePermitSemaphore_Permits() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	reports := c.PermitSemaphore("reports")
+	if err := reports.SetPermits(ctx, 1); err != nil {
+		panic(err)
+	}
+	held, err := reports.TryAcquire(ctx, semaphore.WithLease(time.Hour))
+	if err != nil {
+		panic(err)
+	}
+	for permit, err := range reports.Permits(ctx) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(permit.ID == held.ID(), permit.Own, permit.Remaining > 59*time.Minute)
+		fmt.Println(reports.ReleaseID(ctx, permit.ID))
+	}
+	fmt.Println(errors.Is(held.Release(ctx), semaphore.ErrLost))
+	// Output:
+	// true true true
+	// <nil>
+	// true
+}

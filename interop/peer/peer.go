@@ -74,6 +74,9 @@ func start(ctx context.Context, o Options) (*Peer, error) {
 func launch(java, jar string, o Options) (*Peer, error) {
 	args := []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-jar", jar}
 	cmd := exec.Command(java, append(args, o.args()...)...)
+	if len(o.Env) > 0 {
+		cmd.Env = append(os.Environ(), o.Env...)
+	}
 	dieWithParent(cmd)
 	said := &tail{}
 	cmd.Stderr = said
