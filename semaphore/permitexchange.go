@@ -152,7 +152,7 @@ func (of *permitNames) trade(x *trade, judged bool) error {
 // what was taken goes back.
 func (of *permitNames) account(x *trade, err error) error {
 	if err != nil {
-		if errors.Is(err, ErrUnknown) {
+		if errors.Is(err, ErrUnknown) || x.Replayed { // it may arrive when permits are set
 			of.undo(x.wants, true)
 		}
 		return nil

@@ -89,8 +89,8 @@ func (s *PermitSemaphore) TryAcquire(ctx context.Context, opts ...TryPermitOptio
 		ctx, cancel := context.WithTimeoutCause(ctx, c.wait, errWaitOver)
 		defer cancel()
 		p, err = s.i.acquire(ctx, s.of, c.lease)
-	default:
-		p, err = s.i.try(ctx, s.of, c.lease)
+	case !s.i.e.During(func() { p, err = s.i.try(ctx, s.of, c.lease) }):
+		err = ErrClosed
 	}
 	return p, s.failed("try acquire", err)
 }
