@@ -16,6 +16,7 @@ type options struct {
 	version  string
 	settings []setting
 	tls      tlsOptions
+	wrap     func(binary string) string // what is started instead; nil: the server itself
 }
 
 // Version chooses the server: one of [Versions]. Without it, 7.0 is started.
@@ -59,8 +60,11 @@ func Start(t testing.TB, opts ...Option) *Server {
 // start runs a server whose configuration depends on its port.
 func start(t testing.TB, o options, more func(port int) ([]setting, error), args ...string) *Server {
 	t.Helper()
-	dir := t.TempDir()
-	p, err := launch(need(t, o.version), dir, func(port int) ([]setting, error) {
+	dir, binary := t.TempDir(), need(t, o.version)
+	if o.wrap != nil {
+		binary = o.wrap(binary)
+	}
+	p, err := launch(binary, dir, func(port int) ([]setting, error) {
 		extra, err := more(port)
 		own, err2 := o.lines(dir, port)
 		return append(extra, own...), errors.Join(err, err2)
