@@ -51,6 +51,18 @@ local function census(alive)
 	call('pexpire', A, alive)
 end
 
+-- For how long a process is alive that says so now; set by front.
+local longest
+
+-- Later than that is from before the server's clock went back: it gets the time
+-- to say it again. First a write that a full server does not refuse.
+local function ahead(c, till)
+	if tonumber(till) > now() + longest then
+		call('pexpire', A, longest)
+		say(c, longest, hears(c))
+	end
+end
+
 local function dead(own)
 	local c, till = client(own), nil
 	if c and c == me then
@@ -59,6 +71,9 @@ local function dead(own)
 		till = call('zscore', A, c)
 	else
 		till = call('zscore', T, own)
+	end
+	if c and till then
+		ahead(c, till)
 	end
 	return not till or tonumber(till) <= now()
 end
@@ -81,6 +96,7 @@ local function living(h, own)
 end
 
 local function front(alive, own)
+	longest = tonumber(alive)
 	local h = call('lindex', Q, 0)
 	if h and h ~= own and call('exists', A) == 0 then
 		census(alive)

@@ -1,0 +1,64 @@
+package fairlock_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// A server whose clock is set back believes for as long that a process is alive
+// that has fallen silent. Those who wait behind it do not.
+func TestASilentWaiterIsPassedThoughTheClockWentBack(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	name := redistest.Name(t)
+	short := rueidisson.WithWatchdogTimeout(2 * time.Second)
+	here, there := open(t, server.Addr(), short).FairLock(name), open(t, server.Addr(), short).FairLock(name)
+	held := take(t, here)
+	child := redistest.StartChild(t, "holder", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name)
+	awaitQueue(t, here, 1)
+	second := lockLater(t.Context(), there)
+	awaitQueue(t, here, 2)
+	child.Stop()
+	clock.Set(-time.Hour)
+	unlock(t, held)
+	began := time.Now()
+	unlock(t, got(t, second))
+	require.Less(t, time.Since(began), 10*time.Second, "1.5 s, and what a busy machine takes")
+	child.Cont()
+	require.Equal(t, "held: <nil>", child.Next(), "it is still there")
+	child.Send("unlock")
+	require.Equal(t, "trusts: <nil>, <nil>", child.Next())
+	require.Equal(t, "unlocked: <nil>", child.Next())
+	mustBeFree(t, here)
+}
+
+// A clock that is set forward ends the leases, and changes nothing about who is
+// next.
+func TestTheQueueOutlastsAClockThatIsSetForward(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	name := redistest.Name(t)
+	short := rueidisson.WithWatchdogTimeout(2 * time.Second)
+	here, there := open(t, server.Addr(), short).FairLock(name), open(t, server.Addr(), short).FairLock(name)
+	held := take(t, here)
+	var waited []<-chan result
+	for i, on := range []int{1, 0, 1, 0} {
+		l := here
+		if on == 1 {
+			l = there
+		}
+		waited = append(waited, lockLater(t.Context(), l))
+		awaitQueue(t, here, i+1)
+	}
+	clock.Set(time.Hour)
+	inOrder(t, waited)
+	<-held.Lost()
+	require.ErrorIs(t, held.Unlock(t.Context()), lock.ErrLost)
+	mustBeFree(t, there)
+}
