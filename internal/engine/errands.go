@@ -151,7 +151,7 @@ func (e *Engine) sayAll(c *courier, due []errand) (left []errand) {
 			continue
 		}
 		if judge(err) == lost || isDial(err) {
-			c.silent.lasts(e.Now().Mono)
+			c.silent.lasts(e.Now().Mono, false)
 			c.silence = time.Now().Add(c.silent.backoff())
 			return append(left, due[i:]...)
 		}

@@ -190,8 +190,8 @@ func (l *line) lost(began time.Duration, kept Kept) (owners []string, slack time
 }
 
 // outage bears that the server does not answer, for as long as one waiter would.
-func (l *line) outage() (lasted, pause time.Duration) {
+func (l *line) outage(moving bool) (lasted, pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.keeping.silent.lasts(l.e.Now().Mono), l.keeping.silent.backoff()
+	return l.keeping.silent.lasts(l.e.Now().Mono, moving), l.keeping.silent.backoff()
 }

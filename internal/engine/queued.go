@@ -327,8 +327,8 @@ func (q *queuing) sleep(ctx context.Context) error {
 // bear lets a wait outlast a server that is away for a moment, as that of a
 // Watch. All who wait in a line bear the same outage.
 func (q *queuing) bear(ctx context.Context, err error) error {
-	lasted, pause := q.line.outage()
-	if !Passing(err) || lasted > q.c.e.WatchdogTimeout && !Moving(err) {
+	lasted, pause := q.line.outage(Moving(err))
+	if !Passing(err) || lasted > q.c.e.WatchdogTimeout {
 		return err
 	}
 	over := q.c.e.over(ctx)

@@ -138,7 +138,7 @@ func (w *watch) listen(ctx context.Context) error {
 // long the caller is ready to wait. After a watchdog timeout it is the caller's
 // business, but not while a slot moves, which takes as long as it takes.
 func (w *watch) bear(ctx context.Context, o *outage, err error) error {
-	if !Passing(err) || o.lasts(w.e.Now().Mono) > w.e.WatchdogTimeout && !Moving(err) {
+	if !Passing(err) || o.lasts(w.e.Now().Mono, Moving(err)) > w.e.WatchdogTimeout {
 		return err
 	}
 	over := w.e.over(ctx)
@@ -161,9 +161,10 @@ type outage struct {
 	times int
 }
 
-// lasts counts a failure, and reports how long they have gone on.
-func (o *outage) lasts(now time.Duration) time.Duration {
-	if o.times++; o.times == 1 {
+// lasts counts a failure, and reports how long they have gone on. Those of a slot
+// that moves are none of the server: what comes behind them begins anew.
+func (o *outage) lasts(now time.Duration, moving bool) time.Duration {
+	if o.times++; o.times == 1 || moving {
 		o.since = now
 	}
 	return now - o.since

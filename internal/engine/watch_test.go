@@ -171,3 +171,16 @@ func TestAWatchHearsChannelsOfSeveralKinds(t *testing.T) {
 		require.NoError(t, <-ended)
 	}
 }
+
+// A slot moves for as long as it takes. Who meets the server's silence right after
+// that has a whole watchdog timeout for it.
+func TestAnOutageBeginsWhenTheSlotHasMoved(t *testing.T) {
+	t.Parallel()
+	var o outage
+	for at := range 10 {
+		require.Zero(t, o.lasts(time.Duration(at)*time.Minute, true))
+	}
+	require.Equal(t, time.Second, o.lasts(9*time.Minute+time.Second, false))
+	require.Equal(t, 3*time.Second, o.lasts(9*time.Minute+3*time.Second, false))
+	require.Greater(t, o.backoff(), 500*time.Millisecond, "which it is asked no more often for")
+}
