@@ -15,14 +15,17 @@ Redis, "<client id>:<number>"; how many levels it holds; how much of its lease i
 left, which the holder renews; and how many processes wait, or did a moment ago.
 
 What kind of lock it is shows in Redis: "lock", "fenced" if it has ever given a
-fencing token, "fair" while somebody waits for it, "rwlock" while it is held. A
-fair lock that nobody waits for looks like a plain one.
+fencing token, "fair" while somebody waits for it, "rwlock" while it is held,
+"election" for a day after its last leader: the leader's value, the fencing token of
+its term, and the candidates in their order. A fair lock that nobody waits for looks
+like a plain one.
 
 With --json: {"name", "kind", "mode" (of rwlock: read, write), "held", "owner",
 "count", "remaining_ms" (-1: without an end), "holders": [{"owner", "count",
 "remaining_ms"}], "queue": [{"owner", "client" (go, java), "own"}], "fence" (the
-last token that was given), "waiting"}; what there is nothing to say of is left
-out. The exit code is 0 whether or not the lock is held.`
+last token that was given), "leader" (of election: {"value", "fence"}, with
+"base64":true if the value is no UTF-8), "waiting"}; what there is nothing to say of
+is left out. The exit code is 0 whether or not the lock is held.`
 
 func (t *tool) inspectCommand() *cobra.Command {
 	return &cobra.Command{
@@ -56,6 +59,7 @@ type found struct {
 	Holders     []holderFound `json:"holders,omitempty"`
 	Queue       []waiterFound `json:"queue,omitempty"`
 	Fence       int64         `json:"fence,omitempty"`
+	Leader      *leaderFound  `json:"leader,omitempty"`
 	Waiting     int           `json:"waiting"`
 }
 
@@ -79,7 +83,7 @@ func find(ctx context.Context, c *rueidisson.Client, s *state) (found, error) {
 	kind := s.kind()
 	f := found{
 		Name: s.name, Mode: s.mode(), Holders: s.holders(), Queue: s.waiters(c), Fence: s.fence,
-		Waiting: len(s.queue),
+		Leader: s.leader(), Waiting: len(s.queue),
 	}
 	if !s.nothing() {
 		f.Kind = kind.name
@@ -106,6 +110,9 @@ func (f found) print(t *tool) error {
 	}
 	if f.Mode != "" {
 		fmt.Fprintf(w, "mode\t%s\n", f.Mode)
+	}
+	if f.Leader != nil {
+		fmt.Fprintf(w, "leader\t%s\nterm\t%d\n", f.Leader.Value, f.Leader.Fence)
 	}
 	for _, h := range f.Holders {
 		fmt.Fprintf(w, "owner\t%s\ncount\t%d\nremaining\t%s\n", h.Owner, h.Count, h.remaining())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,13 @@ func TestInspectFindsTheKindOfALock(t *testing.T) {
 			`{"name":"x","kind":"fenced","held":false,"count":0,"remaining_ms":0,"fence":7,"waiting":0}`},
 		"a fair lock": {[]string{"RPUSH redisson_lock_queue:{x} " + java + " " + goes},
 			`{"name":"x","kind":"fair","held":false,"count":0,"remaining_ms":0,"queue":[{"owner":"` + java + `","client":"java","own":false},{"owner":"` + goes + `","client":"go","own":false}],"waiting":2}`},
+		"an election": {[]string{"HSET x " + goes + " 1", "SET redisson_lock_token:{x} 9", "RPUSH redisson_lock_queue:{x} " + java,
+			"HSET rueidisson_term:{x} owner " + goes + " token 9 after 7 version 1 value here"},
+			`{"name":"x","kind":"election","held":true,"owner":"` + goes + `","count":1,"remaining_ms":-1,"holders":[{"owner":"` + goes + `","count":1,"remaining_ms":-1}],"queue":[{"owner":"` + java + `","client":"java","own":false}],"fence":9,"leader":{"value":"here","fence":9},"waiting":1}`},
+		"an election whose leader has not said anything yet": {[]string{"HSET x " + goes + " 1", "HSET rueidisson_term:{x} owner " + java + " token 7 after 0 version 1 value gone"},
+			`{"name":"x","kind":"election","held":true,"owner":"` + goes + `","count":1,"remaining_ms":-1,"holders":[{"owner":"` + goes + `","count":1,"remaining_ms":-1}],"waiting":0}`},
+		"an election without a leader": {[]string{"HSET rueidisson_term:{x} token 7"},
+			`{"name":"x","kind":"election","held":false,"count":0,"remaining_ms":0,"waiting":0}`},
 		"a read-write lock": {[]string{"HSET x mode read b 1 a 2"},
 			`{"name":"x","kind":"rwlock","mode":"read","held":true,"owner":"a","count":2,"remaining_ms":-1,"holders":[{"owner":"a","count":2,"remaining_ms":-1},{"owner":"b","count":1,"remaining_ms":-1}],"waiting":0}`},
 	} {
@@ -68,6 +76,32 @@ func TestInspectShowsAllThereIs(t *testing.T) {
 	redis(t, s, "SET", "redisson_lock_token:{y}", "7")
 	redis(t, s, "RPUSH", "redisson_lock_queue:{y}", "a:1")
 	assert.Equal(t, said{out: "name     y\nkind     fair\nowner    nobody\nfence    7\nqueued   a:1 (java)\nwaiting  1\n"}, runHere(t, env, "inspect", "y"))
+}
+
+func TestInspectShowsAnElection(t *testing.T) {
+	t.Parallel()
+	s := rueidissontest.NewServer(t)
+	c := s.NewClient(t)
+	el := c.Election("z")
+	term, err := el.Campaign(t.Context(), "10.0.0.7:8080")
+	require.NoError(t, err)
+	candidate, leave := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() { // ends with candidate
+		defer close(left)
+		_, _ = el.Campaign(candidate, "10.0.0.8:8080")
+	}()
+	var out string
+	require.Eventually(t, func() bool {
+		out = runHere(t, []string{envRedis + "=" + s.URL()}, "inspect", "z").out
+		return strings.HasSuffix(out, "waiting    1\n")
+	}, time.Minute, 5*time.Millisecond)
+	token := strconv.FormatInt(term.Fence().Number(), 10)
+	assert.Regexp(t, `^name       z\nkind       election\nleader     10\.0\.0\.7:8080\nterm       `+token+`\nowner      `+c.ID()+`:\d+\ncount      1\n`+
+		`remaining  2\d.*s\nfence      `+token+`\nqueued     `+c.ID()+`:\d+ \(go\)\nwaiting    1\n$`, out)
+	leave()
+	<-left
+	require.NoError(t, term.Resign(t.Context()))
 }
 
 func TestWhatLockIsMeantIsSaidOnce(t *testing.T) {

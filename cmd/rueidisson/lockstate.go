@@ -21,6 +21,7 @@ type state struct {
 	left   int64             // ms; -1: no end, -2: no hash
 	queue  []string          // those who wait for a fair lock
 	fence  int64             // the last token of a fenced lock; 0: none
+	term   map[string]string // what the last leader of an election has said; empty: there was none for a day
 }
 
 // lockKind is a kind of lock as inspect and force-unlock find it.
@@ -34,6 +35,7 @@ type lockKind struct {
 // lockKinds are asked in this order. What is nothing else is a plain lock.
 var lockKinds = []lockKind{
 	{"rwlock", func(s *state) bool { return s.fields["mode"] != "" }, rwWaiting, nil},
+	{"election", func(s *state) bool { return len(s.term) > 0 }, nil, fairForce},
 	{"fair", func(s *state) bool { return len(s.queue) > 0 }, nil, fairForce},
 	{"fenced", func(s *state) bool { return s.fence > 0 }, plainWaiting, plainForce},
 	{"lock", func(s *state) bool { return true }, plainWaiting, plainForce},
@@ -61,7 +63,9 @@ func (s *state) kind() lockKind {
 }
 
 // nothing reports that Redis knows the name as no lock.
-func (s *state) nothing() bool { return len(s.fields) == 0 && len(s.queue) == 0 && s.fence == 0 }
+func (s *state) nothing() bool {
+	return len(s.fields) == 0 && len(s.queue) == 0 && s.fence == 0 && len(s.term) == 0
+}
 
 // withState runs do on a client of its own and on what Redis has under name.
 func (t *tool) withState(ctx context.Context, name string, do func(c *rueidisson.Client, s *state) error) error {
@@ -112,9 +116,10 @@ func readState(ctx context.Context, redis rueidis.Client, name string) (*state, 
 		b.Pttl().Key(name).Build(),
 		b.Lrange().Key(beside("redisson_lock_queue", name)).Start(0).Stop(-1).Build(),
 		b.Get().Key(beside("redisson_lock_token", name)).Build(),
+		b.Hgetall().Key(beside("rueidisson_term", name)).Build(),
 	)
 	s := &state{name: name}
-	var errs [4]error
+	var errs [5]error
 	s.fields, errs[0] = answers[0].AsStrMap()
 	s.left, errs[1] = answers[1].AsInt64()
 	s.queue, errs[2] = answers[2].AsStrSlice()
@@ -122,11 +127,24 @@ func readState(ctx context.Context, redis rueidis.Client, name string) (*state, 
 	if rueidis.IsRedisNil(errs[3]) {
 		errs[3] = nil
 	}
+	s.term, errs[4] = answers[4].AsStrMap()
 	return s, errors.Join(errs[:]...)
 }
 
 // mode is of a read-write lock: read or write.
 func (s *state) mode() string { return s.fields["mode"] }
+
+// leader is who leads an election and has said so, nil if nobody has.
+func (s *state) leader() *leaderFound {
+	owner := s.term["owner"]
+	if _, holds := s.fields[owner]; owner == "" || !holds {
+		return nil
+	}
+	token, _ := strconv.ParseInt(s.term["token"], 10, 64)
+	l := &leaderFound{Fence: token}
+	l.Value, l.Base64 = readable(s.term["value"])
+	return l
+}
 
 // holders are who holds it, by name.
 func (s *state) holders() (all []holderFound) {
@@ -171,6 +189,13 @@ func (h holderFound) remaining() string {
 		return "without end"
 	}
 	return (time.Duration(h.RemainingMS) * time.Millisecond).String()
+}
+
+// leaderFound is who leads an election.
+type leaderFound struct {
+	Value  string `json:"value"`
+	Base64 bool   `json:"base64,omitempty"`
+	Fence  int64  `json:"fence"`
 }
 
 // waiterFound is one of those who wait in Redis.

@@ -86,13 +86,19 @@ type shown struct {
 }
 
 func (o *observing) show(l election.Leader) {
-	s := shown{Time: time.Now().UTC(), Value: l.Value, Fence: l.Fence.Number(), Owner: l.Fence.Owner(), Gap: l.Gap}
-	if !utf8.ValidString(l.Value) {
-		s.Value, s.Base64 = base64.StdEncoding.EncodeToString([]byte(l.Value)), true
-	}
+	s := shown{Time: time.Now().UTC(), Fence: l.Fence.Number(), Owner: l.Fence.Owner(), Gap: l.Gap}
+	s.Value, s.Base64 = readable(l.Value)
 	if o.json {
 		o.sayJSON(o.stdout, s)
 		return
 	}
 	fmt.Fprintln(o.stdout, s.Value)
+}
+
+// readable is a leader's value as it is shown: in base64 if it is no UTF-8.
+func readable(value string) (text string, is64 bool) {
+	if utf8.ValidString(value) {
+		return value, false
+	}
+	return base64.StdEncoding.EncodeToString([]byte(value)), true
 }
