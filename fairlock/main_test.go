@@ -14,7 +14,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, fleetChildren, faultChildren, crowdChildren) }
+func TestMain(m *testing.M) {
+	redistest.Main(m, fleetChildren, faultChildren, crowdChildren, namesChildren)
+}
 
 // open connects a client to addr and closes it when the test ends.
 func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {
