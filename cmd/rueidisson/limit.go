@@ -175,3 +175,15 @@ func interruptible(ctx context.Context) (waiting context.Context, stop func()) {
 		interrupt(nil)
 	}
 }
+
+// unlessInterrupted runs do under a context that a signal ends, too: then that
+// is how it ended.
+func unlessInterrupted(ctx context.Context, do func(ctx context.Context) error) error {
+	waiting, stop := interruptible(ctx)
+	defer stop()
+	err := do(waiting)
+	if sig, ok := interruptedBy(waiting); ok && err != nil {
+		return &ending{code: signalCode(sig), err: context.Cause(waiting)}
+	}
+	return err
+}

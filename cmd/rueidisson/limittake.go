@@ -86,13 +86,7 @@ func (k *taking) checkAndTake(cmd *cobra.Command, args []string) error {
 		return usage("a limiter of Redisson's takes all or nothing: --redisson and --up-to exclude each other")
 	}
 	return k.withLimiter(args[0], func(l limiter) error {
-		waiting, stop := interruptible(cmd.Context())
-		defer stop()
-		err := k.take(waiting, l)
-		if sig, ok := interruptedBy(waiting); ok && err != nil {
-			return &ending{code: signalCode(sig), err: context.Cause(waiting)}
-		}
-		return err
+		return unlessInterrupted(cmd.Context(), func(ctx context.Context) error { return k.take(ctx, l) })
 	})
 }
 

@@ -86,6 +86,14 @@ func (s *semCall) with(ctx context.Context, name string, do func(*semaphore.Sema
 	})
 }
 
+// runs has cmd do it to the semaphore that is named.
+func (s *semCall) runs(cmd *cobra.Command, do func(ctx context.Context, of *semaphore.Semaphore) error) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return s.with(cmd.Context(), args[0], func(of *semaphore.Semaphore) error { return do(cmd.Context(), of) })
+	}
+	return cmd
+}
+
 const semSetLong = `set makes N permits of NAME free, whatever there was: those that are taken are not
 counted. Who waits is told.
 
@@ -93,21 +101,20 @@ With --json: {"name", "available"}.`
 
 func (t *tool) semSetCommand() *cobra.Command {
 	s := &semCall{tool: t, ours: true}
-	return &cobra.Command{
+	return s.runs(&cobra.Command{
 		Use:     "set NAME N",
 		Short:   "Make N permits free",
 		Long:    semSetLong,
 		Example: "  rueidisson sem set reports 3",
 		Args:    s.numbered(true),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(cmd.Context(), args[0], func(of *semaphore.Semaphore) error {
-				if err := of.SetPermits(cmd.Context(), s.n); err != nil {
-					return err
-				}
-				return s.tellFree(args[0], s.n)
-			})
-		},
+	}, s.set)
+}
+
+func (s *semCall) set(ctx context.Context, of *semaphore.Semaphore) error {
+	if err := of.SetPermits(ctx, s.n); err != nil {
+		return err
 	}
+	return s.tellFree(of.Name(), s.n)
 }
 
 const semAcquireLong = `acquire waits until N permits are free, one by default, and takes them: all, or
@@ -134,22 +141,17 @@ func (t *tool) semAcquireCommand() *cobra.Command {
 		Args: s.numbered(false),
 	}
 	cmd.Flags().DurationVar(&wait, "wait", 0, "give up after `D`; 0: at once (default: never)")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		limited := cmd.Flags().Changed("wait")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if wait < 0 {
 			return usage("--wait %v is negative", wait)
 		}
-		return s.with(cmd.Context(), args[0], func(of *semaphore.Semaphore) error {
-			waiting, stop := interruptible(cmd.Context())
-			defer stop()
-			err := s.acquire(waiting, of, limited, wait)
-			if sig, ok := interruptedBy(waiting); ok && err != nil {
-				return &ending{code: signalCode(sig), err: context.Cause(waiting)}
-			}
-			return err
-		})
+		return nil
 	}
-	return cmd
+	return s.runs(cmd, func(ctx context.Context, of *semaphore.Semaphore) error {
+		return unlessInterrupted(ctx, func(ctx context.Context) error {
+			return s.acquire(ctx, of, cmd.Flags().Changed("wait"), wait)
+		})
+	})
 }
 
 func (s *semCall) acquire(ctx context.Context, of *semaphore.Semaphore, limited bool, wait time.Duration) error {
@@ -171,18 +173,13 @@ With --json: {"name", "taken"}.`
 
 func (t *tool) semTryCommand() *cobra.Command {
 	s := &semCall{tool: t}
-	return &cobra.Command{
+	return s.runs(&cobra.Command{
 		Use:     "try NAME [N]",
 		Short:   "Take permits if they are free",
 		Long:    semTryLong,
 		Example: `  rueidisson sem try stock:42 || echo "sold out"`,
 		Args:    s.numbered(false),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(cmd.Context(), args[0], func(of *semaphore.Semaphore) error {
-				return s.acquire(cmd.Context(), of, true, 0)
-			})
-		},
-	}
+	}, func(ctx context.Context, of *semaphore.Semaphore) error { return s.acquire(ctx, of, true, 0) })
 }
 
 const semReleaseLong = `release gives N permits back, one by default. Nothing checks that they were taken.
@@ -191,24 +188,23 @@ With --json: {"name", "released"}.`
 
 func (t *tool) semReleaseCommand() *cobra.Command {
 	s := &semCall{tool: t}
-	return &cobra.Command{
+	return s.runs(&cobra.Command{
 		Use:     "release NAME [N]",
 		Short:   "Give permits back",
 		Long:    semReleaseLong,
 		Example: "  rueidisson sem release reports",
 		Args:    s.numbered(false),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(cmd.Context(), args[0], func(of *semaphore.Semaphore) error {
-				if err := of.Release(cmd.Context(), s.n); err != nil {
-					return err
-				}
-				return s.tellDone(struct {
-					Name     string `json:"name"`
-					Released int64  `json:"released"`
-				}{args[0], s.n}, "%s: released %d\n", args[0], s.n)
-			})
-		},
+	}, s.release)
+}
+
+func (s *semCall) release(ctx context.Context, of *semaphore.Semaphore) error {
+	if err := of.Release(ctx, s.n); err != nil {
+		return err
 	}
+	return s.tellDone(struct {
+		Name     string `json:"name"`
+		Released int64  `json:"released"`
+	}{of.Name(), s.n}, "%s: released %d\n", of.Name(), s.n)
 }
 
 const semInfoLong = `info prints how many permits are free: 0 also if none are set.
@@ -217,22 +213,21 @@ With --json: {"name", "available"}.`
 
 func (t *tool) semInfoCommand() *cobra.Command {
 	s := &semCall{tool: t, ours: true}
-	return &cobra.Command{
+	return s.runs(&cobra.Command{
 		Use:     "info NAME",
 		Short:   "Show how many permits are free",
 		Long:    semInfoLong,
 		Example: "  rueidisson sem info reports --json",
 		Args:    oneName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(cmd.Context(), args[0], func(of *semaphore.Semaphore) error {
-				n, err := of.Available(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return s.tellFree(args[0], n)
-			})
-		},
+	}, s.info)
+}
+
+func (s *semCall) info(ctx context.Context, of *semaphore.Semaphore) error {
+	n, err := of.Available(ctx)
+	if err != nil {
+		return err
 	}
+	return s.tellFree(of.Name(), n)
 }
 
 func (s *semCall) tellFree(name string, n int64) error {
