@@ -6,4 +6,4 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, permitChildren) }
+func TestMain(m *testing.M) { redistest.Main(m, permitChildren, redistest.Children{"hasty": hasty}) }

@@ -3,16 +3,22 @@ package semaphore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -198,60 +204,124 @@ func TestWaitsEndWithTheClient(t *testing.T) {
 }
 
 // TestCancelledAcquiresLeaveNothingTaken: whoever leaves, and whatever its
-// request was about to win, in the end every permit is there.
+// request was about to win, in the end every permit is there. Over four
+// processes, which are there still.
 func TestCancelledAcquiresLeaveNothingTaken(t *testing.T) {
 	t.Parallel()
-	const permits, clients, each = 6, 4, 16
-	acquires := redistest.Count(t, 8_000, 50_000) / clients / each
+	const permits, processes = 6, 4
+	acquires := redistest.Count(t, 8_000, 50_000)
 	server := redistest.Shared(t)
-	name := redistest.Name(t)
-	var rigs []*rig
-	for range clients {
-		rigs = append(rigs, rigOn(t, server.Client(t), name))
+	r := rigOn(t, server.Client(t), redistest.Name(t)).set(permits)
+	var granted, ended int
+	var children []*redistest.Child
+	for range processes {
+		children = append(children, redistest.StartChild(t, "hasty",
+			"SEM_ADDR="+server.Addr(), "SEM_NAME="+r.of.key, "SEM_ACQUIRES="+strconv.Itoa(acquires/processes)))
 	}
-	rigs[0].set(permits)
+	for _, c := range children {
+		line, ok := c.AwaitFor("", soon*time.Duration(1+acquires/8_000))
+		require.True(t, ok, "it is not done")
+		var had, left int
+		_, err := fmt.Sscanf(line, "granted %d ended %d", &had, &left)
+		require.NoError(t, err, line)
+		granted, ended = granted+had, ended+left
+	}
+	r.awaitFree(permits)
+	require.NotZero(t, granted)
+	require.NotZero(t, ended)
+}
+
+// hasty is a process whose goroutines wait for permits, for a moment each.
+func hasty(p *redistest.Parent) {
+	const goroutines = 16
+	acquires, _ := strconv.Atoi(os.Getenv("SEM_ACQUIRES"))
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{os.Getenv("SEM_ADDR")}, DisableCache: true})
+	if err != nil {
+		p.Say("%v", err)
+		return
+	}
+	e, err := engine.New(context.Background(), c, engine.Config{
+		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Handovers: 256, HandoverTime: 10 * time.Millisecond, Linger: time.Second,
+	})
+	if err != nil {
+		p.Say("%v", err)
+		return
+	}
+	s := New(e, os.Getenv("SEM_NAME"))
+	var granted, ended atomic.Int64
 	var all sync.WaitGroup
-	for _, r := range rigs {
-		for range each {
+	for range goroutines {
+		all.Go(func() {
+			for range acquires / goroutines {
+				n := 1 + rand.Int64N(3)
+				switch err := acquireInHaste(s, n); {
+				case err == nil:
+					if err := s.Release(context.Background(), n); err != nil {
+						p.Say("%v", err)
+					}
+					granted.Add(1)
+				case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNotAcquired):
+					ended.Add(1)
+				default:
+					p.Say("%v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := s.h.waiting.Load(); n != 0 {
+		p.Say("%d are counted as waiting", n)
+	}
+	p.Say("granted %d ended %d", granted.Load(), ended.Load())
+	p.Hear() // until the test is done: nothing is given back by an end of the process
+}
+
+func acquireInHaste(s *Semaphore, n int64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), rand.N(3*time.Millisecond))
+	defer cancel()
+	if rand.IntN(4) == 0 {
+		return s.TryAcquire(ctx, n, WithWait(rand.N(2*time.Millisecond)))
+	}
+	return s.Acquire(ctx, n)
+}
+
+// Not parallel: what other tests hold would be counted.
+func TestNothingOfANameStaysBehind(t *testing.T) {
+	const before, names = 1_000, 100_000
+	r := newRig(t)
+	name := redistest.Name(t)
+	use := func(i int) {
+		s := New(r.e, name+strconv.Itoa(i))
+		err := errors.Join(s.SetPermits(context.Background(), 1), s.Acquire(context.Background(), 1), s.Release(context.Background(), 1))
+		_, gone := s.Delete(context.Background())
+		require.NoError(t, errors.Join(err, gone))
+	}
+	useAll := func(from, to int) {
+		var all sync.WaitGroup
+		for worker := range 64 {
 			all.Go(func() {
-				for range acquires {
-					n := 1 + rand.Int64N(3)
-					ctx, cancel := context.WithTimeout(context.Background(), rand.N(3*time.Millisecond))
-					var err error
-					if rand.IntN(4) == 0 {
-						err = r.TryAcquire(ctx, n, WithWait(rand.N(2*time.Millisecond)))
-					} else {
-						err = r.Acquire(ctx, n)
-					}
-					cancel()
-					if err == nil {
-						assert.NoError(t, r.Release(ctx, n))
-					} else {
-						assert.True(t, errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNotAcquired), "%v", err)
-					}
+				for i := from + worker; i < to; i += 64 {
+					use(i)
 				}
 			})
 		}
+		all.Wait()
 	}
-	all.Wait()
-	rigs[0].awaitFree(permits)
-	for _, r := range rigs {
-		r.waiting(0)
-	}
+	useAll(0, before)
+	was := heap()
+	useAll(before, before+redistest.Count(t, names/10, names))
+	require.Zero(t, r.h.places.Len())
+	require.Less(t, heap(), was+was/10)
 }
 
-func TestNothingOfANameStaysBehind(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	for range 1000 {
-		s := New(r.e, redistest.Name(t))
-		require.NoError(t, s.SetPermits(t.Context(), 1))
-		require.NoError(t, s.Acquire(t.Context(), 1))
-		require.NoError(t, s.Release(t.Context(), 1))
-		_, err := s.Delete(t.Context())
-		require.NoError(t, err)
+// heap is what is in use, in bytes.
+func heap() int {
+	var m runtime.MemStats
+	for range 3 { // what cleanups let go is collected after them
+		runtime.GC()
 	}
-	require.Zero(t, r.h.places.Len())
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }
 
 // TestNeverMoreAreHeldThanThereAre: from the return of an acquire to the call of
