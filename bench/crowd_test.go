@@ -18,7 +18,14 @@ const (
 	crowdWaiters   = 250 // in each
 )
 
-// crowd is a held lock for which a thousand goroutines of four processes wait.
+// kinds are what the goroutines of our processes wait for.
+var kinds = map[string]func(c *rueidisson.Client, name string) locker{
+	"rueidisson": func(c *rueidisson.Client, name string) locker { return ours{c}.locker(name) },
+	"one permit": func(c *rueidisson.Client, name string) locker { return (&permits{c, 1, true}).locker(name) },
+}
+
+// crowd is something that is held, for which a thousand goroutines of four
+// processes wait.
 type crowd struct {
 	s        *redistest.Server
 	children []*redistest.Child
@@ -26,23 +33,22 @@ type crowd struct {
 	commands []float64
 }
 
-func startCrowd(t testing.TB, s *redistest.Server) *crowd {
+func startCrowd(t testing.TB, kind string, s *redistest.Server) *crowd {
 	t.Helper()
 	c, err := rueidisson.New(connection(s.Addr()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := c.Lock("crowd")
-	hold, err := l.Lock(context.Background())
+	release, err := kinds[kind](c, "crowd")(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &crowd{s: s}
 	for range crowdProcesses {
-		w.children = append(w.children, redistest.StartChild(t, "crowd", "BENCH_ADDR="+s.Addr(), "BENCH_KEY=crowd"))
+		w.children = append(w.children, redistest.StartChild(t, "crowd", "BENCH_IMPL="+kind, "BENCH_ADDR="+s.Addr(), "BENCH_KEY=crowd"))
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(hold.Unlock(context.Background()), c.Close(context.Background())); err != nil {
+		if err := errors.Join(release(), c.Close(context.Background())); err != nil {
 			t.Error(err)
 		}
 	})
@@ -53,7 +59,7 @@ func startCrowd(t testing.TB, s *redistest.Server) *crowd {
 	return w
 }
 
-// settle waits until nobody asks for the lock any more: each process has
+// settle waits until nobody asks any more: each process has
 // subscribed and has been refused once more.
 func (w *crowd) settle(t testing.TB) {
 	for range 100 {
@@ -94,12 +100,13 @@ func crowded(p *redistest.Parent) {
 		p.Say("%v", err)
 		return
 	}
+	l := kinds[env("BENCH_IMPL")](c, env("BENCH_KEY"))
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	for range crowdWaiters {
 		group.Go(func() {
-			if hold, err := c.Lock(env("BENCH_KEY")).Lock(ctx); err == nil {
-				_ = hold.Unlock(ctx) // the benchmark is over
+			if release, err := l(ctx); err == nil {
+				_ = release() // the benchmark is over
 			}
 		})
 	}
@@ -112,7 +119,7 @@ func crowded(p *redistest.Parent) {
 // An op is 5 s of it.
 func BenchmarkWaiting(b *testing.B) {
 	s := redistest.Start(b)
-	w := startCrowd(b, s)
+	w := startCrowd(b, "rueidisson", s)
 	var all []float64
 	for b.Loop() {
 		all = append(all, w.calls(b, 5*time.Second))

@@ -29,5 +29,6 @@
 // depends on the machine's other work, and says whether a difference in time is
 // real. Benchmarks report cmds/op, the script calls that the server counted.
 //
-// Everything runs under a context that can end, as every request has one.
+// Everything runs under contexts that can end, one for each goroutine, as every
+// request has one of its own.
 package bench

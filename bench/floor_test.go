@@ -91,6 +91,8 @@ func newBare(c rueidis.Client, name string) *bare {
 	}
 }
 
+func (b *bare) subscription() string { return b.channel }
+
 func (b *bare) acquire(ctx context.Context) error {
 	switch err := floorAcquire.Exec(ctx, b.c, b.key, b.args).Error(); {
 	case rueidis.IsRedisNil(err):

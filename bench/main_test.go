@@ -8,14 +8,14 @@ import (
 
 func TestMain(m *testing.M) {
 	redistest.Main(m, redistest.Children{
-		"contender":         contender,
-		"waiter-rueidisson": waiterOurs,
-		"waiter-floor":      waiterFloor,
-		"crowd":             crowded,
-		"permit crowd":      permitCrowd,
-		"turns":             turnTaker,
-		"holder":            holder,
-		"visitor":           visitor,
-		"leader":            leader,
+		"contender":    contender,
+		"waiter":       waiterOurs,
+		"bare waiter":  waiterFloor,
+		"crowd":        crowded,
+		"permit crowd": permitCrowd,
+		"turns":        turnTaker,
+		"holder":       holder,
+		"visitor":      visitor,
+		"leader":       leader,
 	})
 }

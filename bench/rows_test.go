@@ -21,8 +21,8 @@ var rows = []row{
 	{"hot key, 128 goroutines", "pairs/s", goal{atLeast: 25}, hotKey(128)},
 	{"4 processes x 8, hold 0", "acquisitions/s", goal{atLeast: 15}, processes(0)},
 	{"4 processes x 8, hold 1ms", "acquisitions/s", goal{}, processes(time.Millisecond)},
-	{"wake-up", "us", goal{atMost: 1.15}, wakeUp},
-	{"1,000 waiters in 4 processes", "script calls/s", goal{atMost: 10}, waiting},
+	{"wake-up", "us", goal{atMost: 1.15}, wakeUp("rueidisson", "floor")},
+	{"1,000 waiters in 4 processes", "script calls/s", goal{atMost: 10}, waiting("rueidisson")},
 	{"re-entry and its unlock", "ns", goal{atMost: 1000}, reenter},
 	{"re-entry and its unlock, commands", "script calls", goal{}, reenterCommands},
 	{"allocations of a pair beyond the floor's", "allocations", goal{atMost: 12}, allocations},
@@ -74,10 +74,12 @@ func processes(hold time.Duration) func(*testing.T, *redistest.Server) sides {
 	}
 }
 
-func wakeUp(t *testing.T, s *redistest.Server) sides {
-	return sides{
-		ours: startWaker(t, "rueidisson", s.Addr()).latency,
-		base: startWaker(t, "floor", s.Addr()).latency,
+func wakeUp(ours, base string) func(*testing.T, *redistest.Server) sides {
+	return func(t *testing.T, s *redistest.Server) sides {
+		return sides{
+			ours: startWaker(t, ours, s.Addr()).latency,
+			base: startWaker(t, base, s.Addr()).latency,
+		}
 	}
 }
 
@@ -96,10 +98,12 @@ func once(f func(d time.Duration) (float64, error)) measure {
 	}
 }
 
-func waiting(t *testing.T, s *redistest.Server) sides {
-	w := startCrowd(t, s)
-	ours := once(func(d time.Duration) (float64, error) { return w.calls(t, longer(d)), nil })
-	return sides{ours: ours, note: w.note}
+func waiting(kind string) func(*testing.T, *redistest.Server) sides {
+	return func(t *testing.T, s *redistest.Server) sides {
+		w := startCrowd(t, kind, s)
+		ours := once(func(d time.Duration) (float64, error) { return w.calls(t, longer(d)), nil })
+		return sides{ours: ours, note: w.note}
+	}
 }
 
 // longer is the 5 s of a measurement, or the moment of a trial.

@@ -3,7 +3,10 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -19,9 +22,12 @@ import (
 var semaphoreRows = []row{
 	{"semaphore, TryAcquire(1), 1 goroutine", "us/call", goal{atMost: 1.20}, besideScript("sale", "sale script", 1, microseconds)},
 	{"semaphore, TryAcquire(1), 256 goroutines", "calls/s", goal{atLeast: 5}, besideScript("sale", "sale script", 256, asIs)},
+	{"semaphore, TryAcquire(1), 4 processes x 64", "calls/s", goal{atLeast: 3.5}, saleOfProcesses},
 	{"semaphore, sold out, 256 goroutines", "calls/s", goal{atLeast: 5}, besideScript("sold out", "sold out script", 256, asIs)},
 	{"semaphore, 8 permits, 256 goroutines that wait", "pairs/s", goal{atLeast: 10}, besideScript("few permits", "pair scripts", 256, asIs)},
-	{"semaphore, 2 permits, 4 processes x 8, hold 1ms", "acquisitions/s", goal{}, fairPermits},
+	{"semaphore, 2 permits, 4 processes x 8, hold 1ms, smallest share", "of a fair share", goal{atLeast: 0.5}, fairPermits},
+	{"semaphore, wake-up in another process", "us", goal{atMost: 1.15}, wakeUp("one permit", "one permit script")},
+	{"semaphore, 1,000 waiters in 4 processes", "script calls/s", goal{atMost: 10}, waiting("one permit")},
 }
 
 func besideScript(ours, base string, goroutines int, as func(measure) measure) func(*testing.T, *redistest.Server) sides {
@@ -33,9 +39,23 @@ func besideScript(ours, base string, goroutines int, as func(measure) measure) f
 	}
 }
 
+func saleOfProcesses(t *testing.T, s *redistest.Server) sides {
+	ours := startFleet(t, "sale", s.Addr(), 4, 64, 0)
+	base := startFleet(t, "sale script", s.Addr(), 4, 64, 0)
+	return sides{ours: ours.rate, base: base.rate, long: true}
+}
+
 func fairPermits(t *testing.T, s *redistest.Server) sides {
 	fleet := startFleet(t, "two permits", s.Addr(), 4, 8, time.Millisecond)
-	return sides{ours: fleet.rate, long: true, note: func() string { return "smallest share " + fleet.shares() }}
+	var rates []float64
+	ours := stretched(func(d time.Duration) (float64, error) {
+		rate, err := fleet.rate(d)
+		rates = append(rates, rate)
+		return fleet.smallest[len(fleet.smallest)-1], err
+	})
+	return sides{ours: ours, note: func() string {
+		return fmt.Sprintf("worst slice %.2f; %.4g acquisitions/s", slices.Min(fleet.smallest), median(rates))
+	}}
 }
 
 // permits are semaphores of one client. Who pairs gives back what it waited for.
@@ -101,46 +121,82 @@ return value`)
 // permitScripts is the bare scripts, of which none is refused unless all are.
 type permitScripts struct {
 	c     rueidis.Client
-	out   bool
+	stock string
 	pairs bool
 }
 
-func newPermitScripts(out, pairs bool) func(addr string) (impl, error) {
+func newPermitScripts(stock int64, pairs bool) func(addr string) (impl, error) {
 	return func(addr string) (impl, error) {
 		c, err := rueidis.NewClient(connection(addr))
-		return permitScripts{c, out, pairs}, err
+		return permitScripts{c, strconv.FormatInt(stock, 10), pairs}, err
 	}
 }
 
 func (p permitScripts) locker(name string) locker {
-	key, one := []string{"floor:" + name}, []string{"1"}
-	give := []string{"1", "redisson_sc:{floor:" + name + "}"}
-	want, stock := int64(1), "2147483647"
-	if p.out {
-		want, stock = 0, "0"
-	}
-	set := p.c.B().Set().Key(key[0]).Value(stock).Build()
+	b := newBarePermit(p.c, name)
+	set := p.c.B().Set().Key(b.key[0]).Value(p.stock).Build()
 	if err := p.c.Do(context.Background(), set).Error(); err != nil {
 		return func(context.Context) (unlock, error) { return nil, err }
 	}
 	back := done
 	return func(ctx context.Context) (unlock, error) {
-		got, err := takeFloor.Exec(ctx, p.c, key, one).AsInt64()
-		if err == nil && got != want {
-			err = errBusy
+		err := b.acquire(ctx)
+		if p.stock == "0" && err == errBusy {
+			err = nil
 		}
 		if p.pairs {
-			back = func() error { return giveFloor.Exec(ctx, p.c, key, give).Error() }
+			back = func() error { return b.release(ctx) }
 		}
 		return back, err
 	}
 }
 
+// barePermit is a permit of one name, and the scripts for it, with nothing
+// around.
+type barePermit struct {
+	c         rueidis.Client
+	key       []string
+	one, give []string
+}
+
+func newBarePermit(c rueidis.Client, name string) *barePermit {
+	key := "floor:" + name
+	return &barePermit{c, []string{key}, []string{"1"}, []string{"1", "redisson_sc:{" + key + "}"}}
+}
+
+func (b *barePermit) subscription() string { return b.give[1] }
+
+func (b *barePermit) acquire(ctx context.Context) error {
+	got, err := takeFloor.Exec(ctx, b.c, b.key, b.one).AsInt64()
+	if err == nil && got == 0 {
+		err = errBusy
+	}
+	return err
+}
+
+func (b *barePermit) release(ctx context.Context) error {
+	return giveFloor.Exec(ctx, b.c, b.key, b.give).Error()
+}
+
 func (p permitScripts) close() { p.c.Close() }
 
 func init() {
-	impls["sale"], impls["sale script"] = newPermits(math.MaxInt32, false), newPermitScripts(false, false)
-	impls["sold out"], impls["sold out script"] = newPermits(0, false), newPermitScripts(true, false)
-	impls["few permits"], impls["pair scripts"] = newPermits(8, true), newPermitScripts(false, true)
+	impls["sale"], impls["sale script"] = newPermits(math.MaxInt32, false), newPermitScripts(math.MaxInt32, false)
+	impls["sold out"], impls["sold out script"] = newPermits(0, false), newPermitScripts(0, false)
+	impls["few permits"], impls["pair scripts"] = newPermits(8, true), newPermitScripts(math.MaxInt32, true)
+	impls["one permit"], impls["one permit script"] = newPermits(1, true), newPermitScripts(1, true)
 	impls["two permits"] = newPermits(2, true)
+}
+
+// BenchmarkSemaphore is one take of a sale, one refusal of a sale that is over,
+// and one pair of many that wait for a few permits.
+func BenchmarkSemaphore(b *testing.B) {
+	s := redistest.Shared(b)
+	for _, name := range []string{"sale", "sale script", "sold out", "sold out script", "few permits", "pair scripts"} {
+		for _, goroutines := range []int{1, 256} {
+			b.Run(fmt.Sprintf("impl=%s/goroutines=%d", name, goroutines), func(b *testing.B) {
+				onOneKey(connect(b, name, s.Addr()), redistest.Name(b), goroutines).bench(b, s)
+			})
+		}
+	}
 }

@@ -12,14 +12,13 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
-	"github.com/rueidisson/rueidisson/lock"
 )
 
 // asleep is how long a waiter that has just been refused gets to fall asleep.
 const asleep = time.Millisecond
 
 // waker measures the time from a release in this process until the one waiter,
-// in another process, owns the lock. Both read the same machine's clock.
+// in another process, owns what it waits for. Both read the same machine's clock.
 type waker struct {
 	l     locker
 	child *redistest.Child
@@ -27,10 +26,13 @@ type waker struct {
 
 func startWaker(t testing.TB, name, addr string) *waker {
 	t.Helper()
-	key := "wake-" + name
+	key, waiter := "wake-"+name, "waiter"
+	if _, is := bareKinds[name]; is {
+		waiter = "bare waiter"
+	}
 	w := &waker{
 		l:     connect(t, name, addr).locker(key),
-		child: redistest.StartChild(t, "waiter-"+name, "BENCH_ADDR="+addr, "BENCH_KEY="+key),
+		child: redistest.StartChild(t, waiter, "BENCH_IMPL="+name, "BENCH_ADDR="+addr, "BENCH_KEY="+key),
 	}
 	w.child.Await("ready")
 	_, err := w.once() // the first wait subscribes
@@ -94,7 +96,7 @@ func waiterOurs(p *redistest.Parent) {
 		p.Say("%v", err)
 		return
 	}
-	l := c.Lock(env("BENCH_KEY"))
+	l := kinds[env("BENCH_IMPL")](c, env("BENCH_KEY"))
 	p.Say("ready")
 	for _, ok := p.Hear(); ok; _, ok = p.Hear() {
 		if err := waitOnce(p, l); err != nil {
@@ -104,19 +106,32 @@ func waiterOurs(p *redistest.Parent) {
 	}
 }
 
-func waitOnce(p *redistest.Parent, l *lock.Lock) error {
+func waitOnce(p *redistest.Parent, l locker) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	hold, err := l.Lock(ctx)
+	release, err := l(ctx)
 	owned := time.Now()
 	if err != nil {
 		return err
 	}
-	if err := hold.Unlock(ctx); err != nil {
+	if err := release(); err != nil {
 		return err
 	}
 	p.Say("owned %d", owned.UnixNano())
 	return nil
+}
+
+// bareKinds are the floors of what others wait for: as little as a waiter can do.
+var bareKinds = map[string]func(c rueidis.Client, name string) sleeper{
+	"floor":             func(c rueidis.Client, name string) sleeper { return newBare(c, name) },
+	"one permit script": func(c rueidis.Client, name string) sleeper { return newBarePermit(c, name) },
+}
+
+// sleeper is a name that is asked for when a message has come.
+type sleeper interface {
+	subscription() string
+	acquire(ctx context.Context) error // errBusy: it is not to be had
+	release(ctx context.Context) error
 }
 
 // waiterFloor is the waiting process with nothing but a subscription that calls
@@ -127,7 +142,7 @@ func waiterFloor(p *redistest.Parent) {
 		p.Say("%v", err)
 		return
 	}
-	b := newBare(c, env("BENCH_KEY"))
+	b := bareKinds[env("BENCH_IMPL")](c, env("BENCH_KEY"))
 	var waiting atomic.Bool
 	owned := make(chan time.Time, 1)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -140,7 +155,7 @@ func waiterFloor(p *redistest.Parent) {
 			owned <- time.Now()
 		}
 	}})
-	if err := dedicated.Do(ctx, c.B().Subscribe().Channel(b.channel).Build()).Error(); err != nil {
+	if err := dedicated.Do(ctx, c.B().Subscribe().Channel(b.subscription()).Build()).Error(); err != nil {
 		p.Say("%v", err)
 		return
 	}
@@ -148,7 +163,7 @@ func waiterFloor(p *redistest.Parent) {
 	for _, ok := p.Hear(); ok; _, ok = p.Hear() {
 		waiting.Store(true)
 		if err := b.acquire(ctx); err != errBusy {
-			p.Say("the lock was not held: %v", err)
+			p.Say("it was not held: %v", err)
 			return
 		}
 		p.Say("waiting")

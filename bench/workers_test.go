@@ -12,7 +12,7 @@ import (
 )
 
 // workers are goroutines that lock and unlock, each with its locker, under a
-// context that can end.
+// context of its own that can end.
 type workers struct {
 	lockers []locker
 	hold    time.Duration
@@ -39,12 +39,14 @@ func onOneKey(i impl, name string, goroutines int) *workers {
 
 // each runs f once per locker, on goroutines, and returns the first error.
 func (w *workers) each(f func(context.Context, locker) error) error {
-	ctx, cancel := context.WithCancel(w.ctx) // as every request has one
+	all, cancel := context.WithCancel(w.ctx)
 	defer cancel()
 	var group sync.WaitGroup
 	errs := make(chan error, len(w.lockers))
 	for _, l := range w.lockers {
 		group.Go(func() {
+			ctx, cancel := context.WithCancel(all) // as every request has one of its own
+			defer cancel()
 			if err := f(ctx, l); err != nil {
 				errs <- err
 			}
