@@ -18,8 +18,8 @@
 // processes that serve the buyers reach it over TCP. Those are real ones, this
 // program started again, each with a client of its own.
 //
-// Exit codes: 0 the sale went as it should, 1 something was oversold under a lock
-// or a buyer was not served, 2 the flags cannot be understood, 3 the sale could
+// Exit codes: 0 the sale went as it should, 1 something was oversold, other than
+// by none, or a buyer was not served, 2 the flags cannot be understood, 3 the sale could
 // not be held.
 package main
 

@@ -21,17 +21,20 @@ func reportJSON(out io.Writer, all []*result) error {
 	return nil
 }
 
-// report prints the results for people; what is about one sale, of the last.
+// report prints the results for people.
 func report(out io.Writer, all []*result) error {
-	r := all[len(all)-1]
-	parts := []string{opening(r), figures(all), moral(r), chart(r)}
+	parts := []string{opening(all), figures(all), morals(all), chart(all)}
 	_, err := io.WriteString(out, strings.Join(parts, "\n\n")+"\n")
 	return err
 }
 
-func opening(r *result) string {
+func opening(all []*result) string {
+	r, took := all[0], 0.0
+	for _, one := range all {
+		took += one.Seconds
+	}
 	return fmt.Sprintf("%d pieces, %d buyers at once, %d processes, server: %s, %.1f s",
-		r.Stock, r.Buyers, r.Procs, r.Server, r.Seconds)
+		r.Stock, r.Buyers, r.Procs, r.Server, took)
 }
 
 func figures(all []*result) string {
@@ -52,6 +55,22 @@ func figures(all []*result) string {
 	return t.Render()
 }
 
+// title names a sale where there are several.
+func title(all []*result, r *result) string {
+	if len(all) == 1 {
+		return ""
+	}
+	return r.Strategy + ": "
+}
+
+func morals(all []*result) string {
+	var said []string
+	for _, r := range all {
+		said = append(said, title(all, r)+moral(r))
+	}
+	return strings.Join(said, "\n")
+}
+
 // moral says in words what the figures mean.
 func moral(r *result) string {
 	said := fmt.Sprintf("Nothing was oversold: %d sold and %d left are the %d there were.", r.Sold, r.Left, r.Stock)
@@ -69,7 +88,9 @@ func moral(r *result) string {
 
 const nobodyWaits = 1 // ms
 
-func chart(r *result) string {
+// chart is that of the last sale.
+func chart(all []*result) string {
+	r := all[len(all)-1]
 	if r.WaitP50 < nobodyWaits {
 		return "Hardly anybody waited."
 	}
@@ -81,5 +102,5 @@ func chart(r *result) string {
 		asciigraph.Height(6), asciigraph.LowerBound(0), asciigraph.Precision(0),
 		asciigraph.XAxisRange(0, r.WaitMax/1000),
 		asciigraph.XAxisValueFormatter(func(s float64) string { return fmt.Sprintf("%.2gs", s) }),
-		asciigraph.Caption("buyers who got a piece, by how long they waited"))
+		asciigraph.Caption(title(all, r)+"buyers who got a piece, by how long they waited"))
 }

@@ -88,7 +88,7 @@ func (s *sale) autopsy(b books) *killed {
 // problems are the ways in which the sale went as it should not.
 func (s *sale) problems(r *result, b books) (found []string) {
 	if s.strategy.excludes && r.Oversold != 0 {
-		found = append(found, fmt.Sprintf("%d sold and %d left of %d, under a lock", r.Sold, r.Left, r.Stock))
+		found = append(found, fmt.Sprintf("%d sold and %d left of %d, by the %s", r.Sold, r.Left, r.Stock, r.Strategy))
 	}
 	if s.kill && s.tally.dead == 0 {
 		found = append(found, "no process was killed")

@@ -33,7 +33,7 @@ func TestOverselling(t *testing.T) {
 		assert.Equal(t, 1, r.Oversold)
 		assert.Equal(t, code, show([]*result{r}, false, &out, &errs), name)
 		assert.Contains(t, out.String(), "OVERSOLD: 2 sold and 1 left, of 2")
-		assert.Equal(t, code != 0, bytes.Contains(errs.Bytes(), []byte("under a lock")))
+		assert.Equal(t, code != 0, bytes.Contains(errs.Bytes(), []byte("by the lock")))
 	}
 }
 

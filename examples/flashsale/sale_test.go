@@ -80,6 +80,8 @@ func TestTheTableHasEveryStrategyThatWasRun(t *testing.T) {
 	assert.Equal(t, 0, code)
 	assert.Contains(t, out.String(), "│      lock │   30 │    0 │        0 │")
 	assert.Contains(t, out.String(), "│ semaphore │   30 │    0 │        0 │")
+	assert.Contains(t, out.String(), "\nlock: Nothing was oversold")
+	assert.Contains(t, out.String(), "\nsemaphore: Nothing was oversold")
 }
 
 func TestWhatNobodyBuysIsLeft(t *testing.T) {
@@ -130,7 +132,7 @@ func TestPeopleGetATableAndAChart(t *testing.T) {
 	var out, errs bytes.Buffer
 	code := run([]string{"-stock", "30", "-buyers", "40", "-procs", "2"}, &out, &errs)
 	assert.Equal(t, 0, code)
-	for _, want := range []string{"strategy", "commands/sale", "│     lock │   30 │    0 │        0 │", "Nothing was oversold: 30 sold and 0 left", "by how long they waited"} {
+	for _, want := range []string{"strategy", "commands/sale", "│     lock │   30 │    0 │        0 │", "\nNothing was oversold: 30 sold and 0 left", "by how long they waited"} {
 		assert.Contains(t, out.String(), want)
 	}
 	assert.Empty(t, errs.String(), "no progress bar where there is no terminal")
@@ -159,5 +161,5 @@ func TestNothingOutlivesAKilledSale(t *testing.T) {
 	require.Eventually(t, selling, 30*time.Second, time.Millisecond)
 	require.Greater(t, s.Connections(t), alone)
 	sale.Kill()
-	redistest.Eventually(t, func() bool { return s.Connections(t) == alone }, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Connections(t) == alone }, 30*time.Second, 5*time.Millisecond)
 }

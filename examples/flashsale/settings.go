@@ -37,7 +37,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.StringVar(&s.addr, "addr", "", "host:port or URL of a real server (default: one inside of this process)")
 	f.DurationVar(&s.think, "think", time.Millisecond, "how long a buyer thinks between reading the stock and writing it back")
 	f.BoolVar(&s.kill, "kill", false, "kill one process with SIGKILL while it holds the lock")
-	f.BoolVar(&s.json, "json", false, "print the result as one line of JSON")
+	f.BoolVar(&s.json, "json", false, "print each result as a line of JSON")
 	if err := f.Parse(args); err != nil {
 		return s, err // the flag package has said it
 	}

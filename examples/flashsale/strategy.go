@@ -107,7 +107,7 @@ func strategyNamed(name string) (strategy, error) {
 func strategyHelp() string {
 	var lines []string
 	for _, s := range strategies {
-		lines = append(lines, fmt.Sprintf("  %-9s %s", s.name, s.help))
+		lines = append(lines, fmt.Sprintf("  %-10s %s", s.name, s.help))
 	}
 	return strings.Join(lines, "\n")
 }
