@@ -86,8 +86,12 @@ func (o ttlOption) applySet(c *setConfig) error {
 
 var errNilOption = fmt.Errorf("%w: a nil option", ErrOption)
 
-// resolve applies each option to c.
-func resolve[O comparable, C any](c C, opts []O, apply func(O, *C) error) (C, error) {
+// resolve applies each option to what is the default.
+func resolve[O comparable, C any](defaults C, opts []O, apply func(O, *C) error) (C, error) {
+	if len(opts) == 0 {
+		return defaults, nil // which stays off the heap
+	}
+	c := defaults
 	var none O
 	for _, o := range opts {
 		if o == none {
