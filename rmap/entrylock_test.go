@@ -1,0 +1,54 @@
+package rmap
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// losses hears of holds that are lost.
+type losses struct{ lost chan string }
+
+func (losses) WaitStarted(context.Context, string, string)                     {}
+func (losses) WaitEnded(context.Context, string, string, time.Duration, error) {}
+func (losses) Acquired(context.Context, string, string, bool)                  {}
+func (losses) Released(context.Context, string, string, bool)                  {}
+func (l losses) Lost(_, name string, _ error)                                  { l.lost <- name }
+func (losses) Renewed(int, time.Duration, error)                               {}
+func (losses) ScriptRan(context.Context, string, time.Duration, int, error)    {}
+
+// TestAHoldThatIsLostWritesNothing: whoever has the lock now may be computing.
+func TestAHoldThatIsLostWritesNothing(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	heard := losses{make(chan string, 1)}
+	e := engineOn(t, raw, func(c *engine.Config) { c.Observer = heard })
+	m := New[string, int](e, named(t, raw), WithEntryLock())
+	look := New[string, int](engineOn(t, raw), m.Name())
+	var once sync.Once
+	calls := 0
+	n, _, err := m.Compute(t.Context(), "k", func(old int, _ bool) (int, Verdict, error) {
+		calls++
+		once.Do(func() {
+			if _, err := m.Lock("k").ForceUnlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if lost := <-heard.lost; lost != m.Lock("k").Name() {
+				t.Error(lost)
+			}
+			if _, there, err := look.Get(t.Context(), "k"); there || err != nil {
+				t.Error("there is something", err)
+			}
+		})
+		return old + 1, Store, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, 2, calls, "it was computed again, under another hold")
+}
