@@ -220,10 +220,10 @@ func TestALostMessageAboutPermits(t *testing.T) {
 	p := other.set(1).take(WithLease(time.Hour))
 	done := r.acquiring(t.Context())
 	r.waiting(1)
-	proxy.Refuse()
-	proxy.CutAll()
+	proxy.BlackHole()
 	other.give(p)
-	proxy.Accept()
+	proxy.CutAll()
+	proxy.Restore()
 	gotPermit(t, done)
 }
 
