@@ -28,6 +28,7 @@ type room struct {
 	ends    time.Duration // when the first lease ends, as that one said; 0: none does
 	reach   int           // how many the next one asks for
 	ear     *engine.Listener
+	listens bool          // as the head knew at its last look: the ear is the head's alone
 	passes  int           // permits that went from one of this process to the next since another could have them
 	since   time.Duration // when that was
 }
@@ -110,7 +111,7 @@ func (r *room) pass() *Permit {
 	if next := r.next(); next != nil {
 		r.head = &first{lease: time.Duration(next.Size)}
 	} else {
-		r.head, r.refused, r.looked = nil, false, false
+		r.head, r.refused, r.looked, r.listens = nil, false, false, false
 		if r.ear != nil {
 			r.ear.Close() // the hub lets it linger
 		}
@@ -163,8 +164,11 @@ func (r *room) enlist(giver bool) (c crowd) {
 		r.missed = r.missed || r.asking && !giver
 		return c
 	}
+	if !giver {
+		r.listens = r.ear.Listens()
+	}
 	r.asking, r.missed = true, false
-	c.giver, c.head, c.heard = giver, r.head, r.ear != nil && r.ear.Listens()
+	c.giver, c.head, c.heard = giver, r.head, r.listens
 	c.wants = append(c.wants, r.i.want(r.head.lease))
 	r.queue.Next(func(w *handover.Waiter[*Permit]) bool {
 		if len(c.wants) >= max(r.reach, leastReach) {
