@@ -41,7 +41,8 @@
 //
 // When the server itself was away, so that nobody has been heard of, all have
 // that time anew: an outage or a failover that keeps the queue costs nobody its
-// place.
+// place. So they have when its clock was set back. Leases are as long as its clock
+// says: one that is set back makes that of a holder that dies then last longer.
 //
 // # Beside Java
 //
