@@ -240,6 +240,13 @@ func (c *Client) PermitSemaphore(name string) *semaphore.PermitSemaphore {
 // used is the error of its operations.
 func (c *Client) Latch(name string) *latch.Latch { return latch.New(c.e, name) }
 
+// Barrier returns a handle on the barrier of that name, at which so many parties
+// wait for each other; see [latch.Barrier.Await]. It asks nobody: a name or a
+// number that cannot be used is the error of its operations.
+func (c *Client) Barrier(name string, parties int) *latch.Barrier {
+	return latch.NewBarrier(c.e, name, parties)
+}
+
 // Close ends the client. New calls fail with [ErrClosed], waiters wake with
 // it, and the contexts of holds end with it as their cause; renewals stop.
 // Then Close waits for the holders to unlock, for as long as ctx and their

@@ -1,6 +1,8 @@
 // Package latch is the countdown latch of a fleet, Go and Java: a count under a
 // name, which some count down and others wait for. It is Redisson's
-// RCountDownLatch, on the same key.
+// RCountDownLatch, on the same key. Beside it there is a [Barrier], of which
+// Redisson has none: a place where so many parties wait for each other, again and
+// again.
 //
 //	ready := c.Latch("ready")
 //	if _, err := ready.TrySetCount(ctx, 12); err != nil { // the coordinator
@@ -47,6 +49,23 @@
 // who wait, in Java and here. An arming by Java leaves the parties of CountDownOnce
 // as they are: arm with this library where that is used.
 //
+// # The barrier
+//
+// All parties of a generation pass, or none. Each has a lease, of a watchdog
+// timeout, which its client renews while it waits: one that dies is seen when that
+// ends, and breaks its generation for all, as does one whose context ends or whose
+// client closes. What became of a generation is the server's word alone, and what
+// it does not know to have opened is broken: so a party that was cut off, or
+// stopped, for longer than 45 s beyond its generation's end may find that broken
+// which others have passed. One that gives up while the server does not answer
+// cannot know it, and gets [ErrUnknown].
+//
+// A failover may forget the last arrivals, whose parties then get ErrBroken, and
+// the end of a generation: some of it may have passed, and the others get
+// ErrBroken. So may an eviction.
+//
+// # One name, one kind
+//
 // Nothing knows that a name is that of another object which keeps a number, such
 // as a semaphore: one name, one kind.
 //
@@ -58,7 +77,15 @@
 //	rueidisson_opened:{name}                         string: when it opened last, µs of the server's clock, 45 s
 //	rueidisson_parties:{name}                        hash: who has counted down once, until it opens
 //
+// Of a barrier, 45 s longer than the last lease, or than its last generation:
+//
+//	name                                             hash: parties, gen, the number of the present generation
+//	{name}:waiting                                   zset: who waits, by the end of its lease
+//	{name}:opened                                    zset: generations that opened, 45 s
+//	{name}:arrival:<client id>:<n>                   string: the generation that a party has arrived for
+//	rueidisson_barrier__channel:{name}               channel: the generation that ended
+//
 // The braces in derived keys are there in Redis: a hash tag. A name with braces
-// of its own is not wrapped in others, but in the channel, as Redisson does it:
-// on a cluster such a name is refused.
+// of its own is not wrapped in others, but in the channel of a latch, as Redisson
+// does it: on a cluster such a name is refused for a latch.
 package latch

@@ -1,11 +1,19 @@
 package latch
 
-import "github.com/rueidisson/rueidisson/internal/engine"
+import (
+	"errors"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
 
 // What a program branches on. Every error of this package names the operation
-// and the latch, and wraps one of these, the context's error and its cause, or
+// and the latch or barrier, and wraps one of these, the context's error and its cause, or
 // the error of Redis.
 var (
+	// ErrBroken is returned by [Barrier.Await] to all parties of a generation of
+	// which one gave up or died. Nobody has passed.
+	ErrBroken = errors.New("the barrier is broken")
+
 	// ErrOption says that an argument cannot be used. Nothing was changed.
 	ErrOption = engine.ErrOption
 

@@ -151,3 +151,51 @@ func ExampleLatch_Delete() {
 	fmt.Println(there, <-passed)
 	// Output: true <nil>
 }
+
+// Three workers begin each phase together.
+func ExampleBarrier() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	var done [2]sync.WaitGroup
+	done[0].Add(3)
+	done[1].Add(3)
+	for range 3 {
+		go func() {
+			for phase := range 2 {
+				if _, err := c.Barrier("phase", 3).Await(ctx); err != nil {
+					panic(err)
+				}
+				done[phase].Done()
+			}
+		}()
+	}
+	done[0].Wait()
+	fmt.Println("the first")
+	done[1].Wait()
+	fmt.Println("the second")
+	// Output:
+	// the first
+	// the second
+}
+
+// If one of them gives up, nobody passes.
+func ExampleBarrier_Await() {
+	c, stop := exampleClient()
+	defer stop()
+
+	other := make(chan error)
+	go func() {
+		_, err := c.Barrier("phase", 3).Await(context.Background())
+		other <- err
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	_, err := c.Barrier("phase", 3).Await(ctx)
+	fmt.Println(errors.Is(err, latch.ErrBroken), errors.Is(err, context.DeadlineExceeded))
+	fmt.Println(errors.Is(<-other, latch.ErrBroken))
+	// Output:
+	// true true
+	// true
+}

@@ -3,6 +3,7 @@ package latch
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type gate struct {
 	head *waiter
 	sent uint64 // looks
 	calm bool   // the last of them was answered, and what it did not see will be heard
+	ends bool   // but for something that ends by time
 	ear  *engine.Listener
 }
 
@@ -51,7 +53,8 @@ type waiter struct {
 	ended  bool   // there is something in over, or was
 	looked bool   // a look was for it
 
-	opened int64 // of a latch: when it had opened last, at the first look
+	opened     int64  // of a latch: when it had opened last, at the first look
+	generation string // of a barrier
 }
 
 func newWaiter() *waiter {
@@ -191,7 +194,7 @@ func (g *gate) listener() (ear *engine.Listener, calm bool) {
 	if g.ear == nil {
 		g.ear = g.e.NewListener(nil, nil)
 	}
-	return g.ear, g.calm
+	return g.ear, g.calm && !g.ends
 }
 
 func (g *gate) ended(w *waiter) bool {
@@ -216,7 +219,7 @@ func (g *gate) look(ctx context.Context, ear *engine.Listener) (time.Duration, e
 		defer func() { <-g.busy }()
 		of, left, err := g.of.look(ctx, g)
 		if err == nil {
-			g.judge(number, of, hears && left < 0)
+			g.judge(number, of, hears, left >= 0)
 		}
 		return left, err
 	})
@@ -233,10 +236,10 @@ func (g *gate) send() uint64 {
 }
 
 // judge applies what a look said to those who waited when it was sent.
-func (g *gate) judge(number uint64, of verdict, calm bool) {
+func (g *gate) judge(number uint64, of verdict, calm, ends bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.calm = calm
+	g.calm, g.ends = calm, ends
 	for i := len(g.all) - 1; i >= 0; i-- {
 		w := g.all[i]
 		if w.before >= number {
@@ -249,6 +252,18 @@ func (g *gate) judge(number uint64, of verdict, calm bool) {
 			w.shut <- struct{}{}
 		}
 	}
+}
+
+// generations are those that are waited for.
+func (g *gate) generations() (all []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, w := range g.all {
+		if !slices.Contains(all, w.generation) {
+			all = append(all, w.generation)
+		}
+	}
+	return all
 }
 
 // fail ends the wait of all whom the last look was for: it has met err for as

@@ -17,6 +17,13 @@ var (
 	deleteScript = scripts.Must(lua, "lua/delete.lua")
 	voidScript   = scripts.Must(lua, "lua/void.lua")
 	lookScript   = scripts.Must(lua, "lua/look.lua")
+
+	arriveScript      = scripts.Must(lua, "lua/arrive.lua")
+	leaveScript       = scripts.Must(lua, "lua/leave.lua")
+	watchScript       = scripts.Must(lua, "lua/watch.lua")
+	keepScript        = scripts.Must(lua, "lua/keep.lua")
+	keepWaitingScript = scripts.Must(lua, "lua/keep_waiting.lua")
+	keepKeyScript     = scripts.Must(lua, "lua/keep_key.lua")
 )
 
 // memory is how long the server remembers a request and an opening, ms.

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -29,11 +30,42 @@ func TestOnACluster(t *testing.T) {
 			t.Run(name, func(t *testing.T) { test(t, rigOn(t, cluster.Client(t), redistest.Name(t))) })
 		}
 	})
+	t.Run("the suite of the barrier", func(t *testing.T) {
+		for name, test := range barrierSuite {
+			t.Run(name, func(t *testing.T) { test(t, barrierOn(t, cluster.Client(t), redistest.Name(t), 3)) })
+			t.Run(name+", with a tag", func(t *testing.T) { test(t, barrierOn(t, cluster.Client(t), "{u1}:"+redistest.Name(t), 3)) })
+		}
+	})
+	t.Run("names of barriers that break slots are refused", func(t *testing.T) {
+		_, err := barrierOn(t, cluster.Client(t), "{}phase", 3).Await(t.Context())
+		require.ErrorIs(t, err, ErrOption)
+	})
 	t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
+	t.Run("a slot moves under a barrier", func(t *testing.T) { aSlotMovesUnderABarrier(t, cluster) })
 	t.Run("a failover", func(t *testing.T) {
 		r := rigOn(t, cluster.Client(t), redistest.Name(t))
-		failsOver(t, r, cluster.Master(r.of.key), func(addr string) { cluster.AwaitMaster(t, r.of.key, addr) })
+		b := barrierOn(t, cluster.Client(t), "{"+r.of.key+"}:b", 3)
+		failsOver(t, r, b, cluster.Master(r.of.key), func(addr string) { cluster.AwaitMaster(t, r.of.key, addr) })
 	})
+}
+
+// aSlotMovesUnderABarrier for longer than the lease of those who wait.
+func aSlotMovesUnderABarrier(t *testing.T, cluster *redistest.Cluster) {
+	short := func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second }
+	r := barrierOn(t, cluster.Client(t), redistest.Name(t), 3, short)
+	a, b := r.arriving(t.Context()), r.beside(short).arriving(t.Context())
+	r.waiting(1)
+	m := cluster.StartMigration(t, r.of.key)
+	m.Move(t, r.of.key)
+	c := r.arriving(t.Context())
+	time.Sleep(3 * time.Second)
+	require.Empty(t, a)
+	require.Empty(t, b)
+	require.Empty(t, c)
+	m.Finish(t)
+	for _, done := range []<-chan arrived{a, b, c} {
+		require.NoError(t, end(t, done).err)
+	}
 }
 
 // aSlotMoves moves an armed latch under somebody who waits.
@@ -52,9 +84,12 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
 	got(t, done)
 }
 
-// failsOver has the master die under somebody who waits.
-func failsOver(t *testing.T, r *rig, master *redistest.Server, await func(addr string)) {
+// failsOver has the master die under those who wait.
+func failsOver(t *testing.T, r *rig, b *barrierRig, master *redistest.Server, await func(addr string)) {
 	r.arm(2)
+	one := b.arriving(t.Context())
+	b.waiting(1)
+	other := b.beside().arriving(t.Context())
 	done := r.awaiting(t.Context())
 	r.waiting(1)
 	time.Sleep(500 * time.Millisecond) // for the replica to have it
@@ -69,13 +104,18 @@ func failsOver(t *testing.T, r *rig, master *redistest.Server, await func(addr s
 		return err == nil
 	}, soon, 100*time.Millisecond)
 	got(t, done)
+	_, err := b.Await(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, end(t, one).err)
+	require.NoError(t, end(t, other).err)
 }
 
 func TestBehindSentinels(t *testing.T) {
 	t.Parallel()
 	sentinel := redistest.StartSentinel(t)
 	r := rigOn(t, sentinel.Client(t), redistest.Name(t))
-	failsOver(t, r, sentinel.Master(), func(addr string) { sentinel.AwaitMaster(t, addr) })
+	b := barrierOn(t, sentinel.Client(t), r.of.key+"b", 3)
+	failsOver(t, r, b, sentinel.Master(), func(addr string) { sentinel.AwaitMaster(t, addr) })
 }
 
 // TestTheACLOfTheDocsDeniesNothingThatIsNeeded runs what a client does under the
@@ -98,6 +138,24 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		if name != "another type" {
 			t.Run(name, func(t *testing.T) { test(t, r.with(t, user, "orders:"+name)) })
 		}
+	}
+	for name, test := range barrierSuite {
+		if name != "another type" {
+			t.Run(name, func(t *testing.T) {
+				b := barrierOn(t, user, "orders:"+name, 3)
+				b.raw = admin
+				test(t, b)
+			})
+		}
+	}
+	b := barrierOn(t, user, "orders:moving", 2)
+	p := &party{h: b.h, of: b.of, id: b.e.IDs.Private(), parties: 2}
+	_, err = p.arrive(t.Context())
+	require.NoError(t, err)
+	for _, of := range append(partyRenewal.Apart, partyRenewal) {
+		k, args := of.Add(nil, nil, p.Key(), p.id, time.Hour)
+		_, err := b.e.Run(t.Context(), of.Script, k, args)
+		require.NoError(t, err)
 	}
 	r.arm(3)
 	lost := proxy.DropReply(r.sent(deleteScript), 100, redistest.Silent())

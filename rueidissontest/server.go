@@ -61,7 +61,7 @@ func (s *Server) URL() string { return s.embedded.URL() }
 
 // Forward moves the server's clock on by d, at once. Keys whose time is over
 // then have expired for every later command. Whoever waits for a lock, for
-// permits or at a latch, in the machine's time, is woken to look again, without waiting for the
+// permits, at a latch or a barrier, in the machine's time, is woken to look again, without waiting for the
 // try to be over. The clients' own clocks do not move; see the package's documentation.
 //
 // It panics if d is negative: Redis has no way back either.
@@ -75,13 +75,15 @@ func (s *Server) Forward(d time.Duration) {
 	s.embedded.Announce(lockChannels, "0")
 	s.embedded.Announce(semaphoreChannels, "1")
 	s.embedded.Announce(latchChannels, "0")
+	s.embedded.Announce(barrierChannels, "0")
 }
 
 // lockChannels matches the channels of all locks, whatever their names, and
-// semaphoreChannels those of semaphores, which ignore a 0, latchChannels those of
-// latches.
+// semaphoreChannels those of semaphores, which ignore a 0, latchChannels and
+// barrierChannels those of latches and barriers.
 var (
 	lockChannels      = strings.TrimSuffix(keys.LockChannel("{"), "{") + "*"
 	semaphoreChannels = strings.TrimSuffix(keys.SemaphoreChannel("{"), "{") + "*"
+	barrierChannels   = strings.TrimSuffix(keys.BarrierChannel("{"), "{") + "*"
 	latchChannels     = strings.TrimSuffix(keys.LatchChannel(""), "{}") + "*"
 )

@@ -16,6 +16,7 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 	"github.com/rueidisson/rueidisson/semaphore"
@@ -239,6 +240,33 @@ func TestForwardWakesThoseWhoWaitAtALatch(t *testing.T) {
 			require.NoError(t, <-got)
 		})
 	}
+}
+
+// A party that has died is seen when its lease ends, which others need not wait
+// for.
+func TestForwardWakesThoseWhoWaitAtABarrier(t *testing.T) {
+	t.Parallel()
+	s := rueidissontest.NewServer(t, rueidissontest.WithManualClock())
+	c := s.NewClient(t)
+	raw, err := rueidis.NewClient(s.ClientOption())
+	require.NoError(t, err)
+	defer raw.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less than a waiter sleeps
+	defer cancel()
+	got := make(chan error, 1)
+	go func() { _, err := c.Barrier("phase", 3).Await(ctx); got <- err }()
+	require.Eventually(t, func() bool {
+		answer, err := raw.Do(t.Context(), raw.B().PubsubNumsub().Channel(keys.BarrierChannel("phase")).Build()).ToArray()
+		if err != nil {
+			return false
+		}
+		n, err := answer[1].AsInt64()
+		return err == nil && n == 1
+	}, 3*time.Second, time.Millisecond)
+	s.Forward(time.Minute)
+	err = <-got
+	require.ErrorIs(t, err, latch.ErrBroken)
+	require.NotErrorIs(t, err, context.DeadlineExceeded)
 }
 
 func TestUnlockTellsThatTheServerHasForgottenTheHold(t *testing.T) {

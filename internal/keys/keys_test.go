@@ -72,6 +72,12 @@ func TestDerivedKeysAreSpelledAsRedissonSpellsThem(t *testing.T) {
 		{LatchChannel("a{b}c"), "redisson_countdownlatch__channel__{a{b}c}"},
 		{LatchOpened("ready"), "rueidisson_opened:{ready}"},
 		{LatchParties("ready"), "rueidisson_parties:{ready}"},
+		{BarrierChannel("phase"), "rueidisson_barrier__channel:{phase}"},
+		{BarrierChannel("a{b}c"), "rueidisson_barrier__channel:a{b}c"},
+		{BarrierWaiting("phase"), "{phase}:waiting"},
+		{BarrierOpened("phase"), "{phase}:opened"},
+		{BarrierArrival("phase", "c:1"), "{phase}:arrival:c:1"},
+		{BarrierArrival("a{b}c", "c:1"), "a{b}c:arrival:c:1"},
 	} {
 		assert.Equal(t, c.want, c.got)
 	}

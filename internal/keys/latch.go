@@ -27,3 +27,16 @@ func LatchOnCluster(name string) error {
 	}
 	return nil
 }
+
+// BarrierChannel is where the end of a barrier's generation is announced; Redisson
+// has no barriers. The barrier is the name itself.
+func BarrierChannel(name string) string { return Prefix("rueidisson_barrier__channel", name) }
+
+// BarrierWaiting are the parties that wait at a barrier.
+func BarrierWaiting(name string) string { return Suffix(name, "waiting") }
+
+// BarrierOpened are the generations of a barrier that have opened.
+func BarrierOpened(name string) string { return Suffix(name, "opened") }
+
+// BarrierArrival is what a party of a barrier has arrived for.
+func BarrierArrival(name, party string) string { return Suffix(name, "arrival") + ":" + party }

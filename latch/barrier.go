@@ -1,0 +1,207 @@
+package latch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/places"
+)
+
+// Barrier is a handle on the barrier of one name: a place where so many parties
+// wait for each other, again and again. It holds nothing, so it may be used by any
+// number of goroutines, and any number of handles on one name are the same
+// barrier.
+type Barrier struct {
+	h       *barriers
+	of      *site
+	name    string // as the caller wrote it
+	parties int
+	bad     error // what every operation returns, if an argument cannot be used
+}
+
+// NewBarrier returns a handle. Programs outside of this module call
+// rueidisson.Client.Barrier.
+func NewBarrier(e *engine.Engine, name string, parties int) *Barrier {
+	b := &Barrier{h: barriersOf(e), of: newSite(e.Map(name)), name: name, parties: parties}
+	switch {
+	case b.of.key == "":
+		b.bad = fmt.Errorf("%w: empty name", ErrOption)
+	case parties < 1 || parties > math.MaxInt32:
+		b.bad = fmt.Errorf("%w: %d parties: from 1 to %d", ErrOption, parties, math.MaxInt32)
+	case e.Cluster():
+		if err := keys.OnCluster(b.of.key); err != nil {
+			b.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, b.of.key, err)
+		}
+	}
+	return b
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (b *Barrier) Name() string { return b.name }
+
+// Parties is how many have to arrive.
+func (b *Barrier) Parties() int { return b.parties }
+
+// Await arrives at the barrier and waits until all parties have. It returns how
+// many had arrived before: 0 for the first, one less than there are for the last.
+// Then the barrier is as it was, for the next generation.
+//
+// All parties of a generation pass, or none: if one of them gives up, since its
+// context ends or its client closes, or dies, which is seen when its lease ends (a
+// watchdog timeout), Await is [ErrBroken] for all of them. The next that arrives
+// begins a new generation. A party whose context ends learns what became of its
+// generation within a second, and passes if all had arrived by then; else its
+// error wraps the context's beside ErrBroken, or [ErrUnknown] if the server does
+// not answer.
+//
+// A party is renewed while it waits. It sleeps until the end of its generation is
+// announced, until a lease of another one ends, or for 5 s at most. A server that
+// does not answer is waited for up to a watchdog timeout, and while the slot moves
+// for as long as ctx lasts.
+//
+// Cost: one script call to arrive; one for all of a process when a generation
+// ends. A process that waits has one subscription per name.
+// Wire: hash name; zsets {name}:waiting and {name}:opened; {name}:arrival:<party>;
+// the generation that ended on rueidisson_barrier__channel:{name}.
+// Errors: ErrBroken; [ErrOption], also if others wait there for another number of
+// parties, which it tells; ErrUnknown; ctx's error and cause; [ErrClosed]; Redis'
+// and the network's. Source: ours; Redisson has none.
+func (b *Barrier) Await(ctx context.Context) (before int, err error) {
+	err = b.usable(ctx)
+	if err == nil && !b.h.e.During(func() { before, err = b.h.await(ctx, b.of, b.parties) }) {
+		err = ErrClosed
+	}
+	if err != nil {
+		return 0, fmt.Errorf("await barrier %q: %w", b.name, typed(err, b.of.key))
+	}
+	return before, nil
+}
+
+func (b *Barrier) usable(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("%w: nil context", ErrOption)
+	case b.bad != nil:
+		return b.bad
+	case b.h.e.Open() != nil:
+		return ErrClosed
+	case ctx.Err() != nil:
+		return engine.ContextError(ctx)
+	}
+	return nil
+}
+
+// site is one barrier as the server sees it.
+type site struct{ key, channel, waiting, opened string }
+
+func newSite(mapped string) *site {
+	return &site{mapped, keys.BarrierChannel(mapped), keys.BarrierWaiting(mapped), keys.BarrierOpened(mapped)}
+}
+
+// barriers is what the barriers of one client have in common.
+type barriers struct {
+	e     *engine.Engine
+	gates places.Places[string, *gate]
+}
+
+type barriersKey struct{}
+
+func barriersOf(e *engine.Engine) *barriers {
+	return e.Shared(barriersKey{}, func() any {
+		h := &barriers{e: e}
+		h.gates.Make = func(name string) *gate { return newGate(e, &ending{h, newSite(name)}) }
+		h.gates.Left = (*gate).left
+		return h
+	}).(*barriers)
+}
+
+// barrierLabel is what the observer calls a barrier.
+const barrierLabel = "barrier"
+
+// ending is what is waited for at a barrier: the end of one's generation.
+type ending struct {
+	h  *barriers
+	of *site
+}
+
+func (n *ending) key() engine.Key { return engine.Key{Kind: barrierLabel, Name: n.of.key} }
+
+func (n *ending) channel() string { return n.of.channel }
+
+// look ends the wait of those whose generation is over.
+func (n *ending) look(ctx context.Context, g *gate) (verdict, time.Duration, error) {
+	of := g.generations()
+	got, err := n.h.e.Run(ctx, watchScript, []string{n.of.key, n.of.waiting, n.of.opened}, append(n.h.args(n.of), of...))
+	if err != nil {
+		return nil, -1, err
+	}
+	said, err := got.AsIntSlice()
+	switch {
+	case err != nil:
+		return nil, -1, err
+	case len(said) != 1+len(of):
+		return nil, -1, fmt.Errorf("watch.lua said %v", said)
+	}
+	states := make(map[string]int64, len(of))
+	for i, generation := range of {
+		states[generation] = said[1+i]
+	}
+	return func(w *waiter) (over bool, err error) {
+		switch states[w.generation] {
+		case opened:
+			return true, nil
+		case broken:
+			return true, ErrBroken
+		}
+		return false, nil
+	}, left(said[0]), nil
+}
+
+// left is how long until the first lease ends.
+func left(ms int64) time.Duration {
+	if ms < 0 {
+		return -1
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// The states of a generation.
+const (
+	present = iota
+	opened
+	broken
+)
+
+// args are those that all scripts of a barrier begin with.
+func (h *barriers) args(of *site) []string { return []string{memory, of.channel, h.e.Publish()} }
+
+// await is one arrival.
+func (h *barriers) await(ctx context.Context, of *site, parties int) (before int, err error) {
+	p := &party{h: h, of: of, id: h.e.IDs.Private(), parties: parties}
+	at, err := p.arrive(ctx)
+	switch {
+	case err != nil:
+		p.gone(err)
+		return 0, err
+	case at.state == opened:
+		return at.arrived - 1, nil
+	case at.state == broken:
+		return 0, ErrBroken
+	}
+	if err := p.wait(ctx, at); err != nil {
+		return 0, err
+	}
+	return at.arrived - 1, nil
+}
+
+// gone is for an arrival that failed: it may have been done, or may be yet.
+func (p *party) gone(err error) {
+	if !errors.Is(err, ErrOption) && !engine.Hopeless(err) {
+		p.h.e.GiveBackLater(p, p.id, p.h.e.WatchdogTimeout)
+	}
+}

@@ -1,0 +1,521 @@
+package latch
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// barrierRig is a barrier, and a look at its keys.
+type barrierRig struct {
+	*Barrier
+	t   testing.TB
+	raw rueidis.Client
+	e   *engine.Engine
+}
+
+func barrierOn(t testing.TB, raw rueidis.Client, name string, parties int, change ...func(*engine.Config)) *barrierRig {
+	t.Helper()
+	e := engineOn(t, raw, change...)
+	return &barrierRig{NewBarrier(e, name, parties), t, raw, e}
+}
+
+func newBarrierRig(t testing.TB, parties int, change ...func(*engine.Config)) *barrierRig {
+	t.Helper()
+	return barrierOn(t, redistest.Shared(t).Client(t), redistest.Name(t), parties, change...)
+}
+
+func (r *barrierRig) beside(change ...func(*engine.Config)) *barrierRig {
+	r.t.Helper()
+	return barrierOn(r.t, r.raw, r.of.key, r.parties, change...)
+}
+
+// arrived is how an Await ended.
+type arrived struct {
+	before int
+	err    error
+}
+
+func (r *barrierRig) arriving(ctx context.Context) <-chan arrived {
+	done := make(chan arrived, 1)
+	go func() { // ends with ctx, or when the client closes
+		before, err := r.Await(ctx)
+		done <- arrived{before, err}
+	}()
+	return done
+}
+
+// waiting blocks until so many wait in this process, and have looked and listen.
+func (r *barrierRig) waiting(n int) {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool {
+		g := r.h.gates.Get(r.of.key)
+		defer r.h.gates.Put(r.of.key, g)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		looked := 0
+		for _, w := range g.all {
+			if w.looked {
+				looked++
+			}
+		}
+		return looked == n && len(g.all) == n && (n == 0 || g.calm)
+	}, soon, time.Millisecond)
+}
+
+func (r *barrierRig) do(args ...string) rueidis.RedisMessage {
+	r.t.Helper()
+	msg, err := r.raw.Do(context.Background(), r.raw.B().Arbitrary(args[0]).Keys(args[1]).Args(args[2:]...).Build()).ToMessage()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		require.NoError(r.t, err, args)
+	}
+	return msg
+}
+
+func end(t testing.TB, done <-chan arrived) arrived {
+	t.Helper()
+	select {
+	case a := <-done:
+		return a
+	case <-time.After(soon):
+		t.Fatal("it waits still")
+		return arrived{}
+	}
+}
+
+// together has the last party arrive, and all pass.
+func (r *barrierRig) together(others ...<-chan arrived) {
+	r.t.Helper()
+	before, err := r.Await(context.Background())
+	require.NoError(r.t, err)
+	numbers := []int{before}
+	for _, done := range others {
+		a := end(r.t, done)
+		require.NoError(r.t, a.err)
+		numbers = append(numbers, a.before)
+	}
+	slices.Sort(numbers)
+	for i, n := range numbers {
+		require.Equal(r.t, i, n)
+	}
+}
+
+var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
+	"all pass, again and again": func(t *testing.T, r *barrierRig) {
+		other := r.beside()
+		for range 3 {
+			a := r.arriving(t.Context())
+			r.waiting(1)
+			b := other.arriving(t.Context())
+			other.waiting(1)
+			r.together(a, b)
+		}
+		r.waiting(0)
+	},
+	"one that leaves breaks it": func(t *testing.T, r *barrierRig) {
+		other := r.beside()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		a, b := r.arriving(ctx), other.arriving(t.Context())
+		r.waiting(1)
+		other.waiting(1)
+		cancel(assert.AnError)
+		one := end(t, a)
+		require.ErrorIs(t, one.err, ErrBroken)
+		require.ErrorIs(t, one.err, context.Canceled)
+		require.ErrorIs(t, one.err, assert.AnError)
+		two := end(t, b)
+		require.ErrorIs(t, two.err, ErrBroken)
+		require.NotErrorIs(t, two.err, context.Canceled)
+		a, b = r.arriving(t.Context()), other.arriving(t.Context()) // a new generation
+		r.waiting(1)
+		other.waiting(1)
+		r.together(a, b)
+	},
+	"one whose lease ends breaks it": func(t *testing.T, r *barrierRig) {
+		a := r.arriving(t.Context())
+		r.waiting(1)
+		r.do("ZADD", r.of.waiting, "1", "dead")
+		other := r.beside()
+		b := other.arriving(t.Context())
+		require.ErrorIs(t, end(t, a).err, ErrBroken, "by the one that arrives")
+		other.waiting(1)
+		a = r.arriving(t.Context())
+		r.waiting(1)
+		r.together(a, b)
+	},
+	"a client that closes breaks it": func(t *testing.T, r *barrierRig) {
+		e, err := engine.New(t.Context(), r.raw, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second})
+		require.NoError(t, err)
+		other := &barrierRig{NewBarrier(e, r.of.key, 3), t, r.raw, e}
+		a, b := r.arriving(t.Context()), other.arriving(t.Context())
+		r.waiting(1)
+		other.waiting(1)
+		require.NoError(t, e.Close(t.Context()))
+		closed := end(t, b).err
+		require.ErrorIs(t, closed, ErrClosed)
+		require.ErrorIs(t, closed, ErrBroken)
+		require.ErrorIs(t, end(t, a).err, ErrBroken)
+		_, err = other.Await(t.Context())
+		require.ErrorIs(t, err, ErrClosed)
+	},
+	"others of another number": func(t *testing.T, r *barrierRig) {
+		a := r.arriving(t.Context())
+		r.waiting(1)
+		two := NewBarrier(r.e, r.of.key, 2)
+		_, err := two.Await(t.Context())
+		require.ErrorIs(t, err, ErrOption)
+		require.ErrorContains(t, err, "for 3 parties, not for 2")
+		b := r.arriving(t.Context())
+		r.waiting(2)
+		r.together(a, b)
+		one := (&barrierRig{NewBarrier(r.e, r.of.key, 2), t, r.raw, r.e})
+		a = one.arriving(t.Context()) // nobody waits: it may change
+		one.waiting(1)
+		one.together(a)
+		before, err := NewBarrier(r.e, r.of.key, 1).Await(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, before)
+	},
+	"another type": func(t *testing.T, r *barrierRig) {
+		for say, kind := range map[string]string{"SET": "string", "HSET": "hash of something else", "RPUSH": "list"} {
+			r.do(append([]string{say, r.of.key}, map[string][]string{"SET": {"1"}, "HSET": {"f", "v"}, "RPUSH": {"v"}}[say]...)...)
+			_, err := r.Await(t.Context())
+			require.ErrorContains(t, err, r.of.key)
+			require.ErrorContains(t, err, kind)
+			require.NotErrorIs(t, err, ErrUnknown)
+			msg := r.do("DEL", r.of.key)
+			n, err := msg.AsInt64()
+			require.NoError(t, err)
+			require.EqualValues(t, 1, n)
+		}
+	},
+	"all is forgotten": func(t *testing.T, r *barrierRig) {
+		a := r.arriving(t.Context())
+		r.waiting(1)
+		r.do("DEL", r.of.key)
+		b := r.arriving(t.Context()) // which begins anew, though the other stands in the set still
+		require.ErrorIs(t, end(t, a).err, ErrBroken)
+		r.waiting(1)
+		a = r.arriving(t.Context())
+		r.waiting(2)
+		r.together(a, b)
+	},
+	"everything goes by itself": func(t *testing.T, r *barrierRig) {
+		a := r.arriving(t.Context())
+		r.waiting(1)
+		b := r.arriving(t.Context())
+		r.waiting(2)
+		r.ends(r.of.key, r.of.waiting)
+		r.together(a, b)
+		r.ends(r.of.key, r.of.opened)
+		msg := r.do("EXISTS", r.of.waiting)
+		n, err := msg.AsInt64()
+		require.NoError(t, err)
+		require.Zero(t, n)
+	},
+}
+
+// ends checks that the keys have a time to live.
+func (r *barrierRig) ends(keys ...string) {
+	r.t.Helper()
+	for _, key := range keys {
+		msg := r.do("PTTL", key)
+		ttl, err := msg.AsInt64()
+		require.NoError(r.t, err)
+		require.Greater(r.t, ttl, int64(0), key)
+		require.LessOrEqual(r.t, ttl, (r.e.WatchdogTimeout + engine.RequestMemory).Milliseconds(), key)
+	}
+}
+
+func TestBarrierSuite(t *testing.T) {
+	t.Parallel()
+	onEveryServer(t, func(t *testing.T, client func(t *testing.T) rueidis.Client) {
+		for name, test := range barrierSuite {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, barrierOn(t, client(t), redistest.Name(t), 3))
+			})
+		}
+	})
+}
+
+func TestWhatABarrierCannotUseIsRefusedAndNothingIsSent(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := barrierOn(t, server.Client(t), redistest.Name(t), 3)
+	before := server.ScriptCalls(t)
+	var none context.Context
+	_, err := r.Await(none)
+	require.ErrorIs(t, err, ErrOption)
+	_, err = NewBarrier(r.e, "", 3).Await(t.Context())
+	require.ErrorIs(t, err, ErrOption)
+	for _, n := range []int{0, -1, 1 << 31, -1 << 63} {
+		_, err = NewBarrier(r.e, "b", n).Await(t.Context())
+		require.ErrorIs(t, err, ErrOption, "%d", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = r.Await(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, ErrBroken)
+	require.Equal(t, before, server.ScriptCalls(t))
+}
+
+func TestEveryCallOfABarrierPassesWhatTheHeaderNames(t *testing.T) {
+	t.Parallel()
+	e, rec := recorded(t)
+	for _, name := range []string{"phase", "{u1}:phase"} {
+		b := NewBarrier(e, name, 2)
+		p := &party{h: b.h, of: b.of, id: e.IDs.Private(), parties: 2}
+		_, err := p.arrive(t.Context())
+		require.NoError(t, err)
+		_, err = p.leave(t.Context())
+		require.NoError(t, err)
+		g := newGate(e, &ending{b.h, b.of})
+		w := newWaiter()
+		w.generation = "7"
+		g.enter(w)
+		_, _, err = (&ending{b.h, b.of}).look(t.Context(), g)
+		require.NoError(t, err)
+		calls := rec.Take()
+		require.Equal(t, []string{"arrive.lua", "leave.lua", "watch.lua"}, redistest.ScriptNames(calls))
+		for _, c := range calls {
+			c.Check(t)
+			assert.Equal(t, []string{name, keys.BarrierWaiting(name), keys.BarrierOpened(name)}, c.Keys[:3])
+			assert.True(t, e.SameSlot(append(c.Keys, b.of.channel)...))
+		}
+	}
+	for _, of := range append(partyRenewal.Apart, partyRenewal) {
+		k, args := of.Add(nil, nil, engine.Key{Kind: barrierLabel, Name: "phase"}, "c:1", time.Minute)
+		require.NoError(t, of.Script.Header.Check(len(k), len(args)), of.Script.Name)
+	}
+}
+
+// TestPartiesAreRenewed for longer than a lease, also while their keys are apart.
+func TestPartiesAreRenewed(t *testing.T) {
+	t.Parallel()
+	short := func(c *engine.Config) { c.WatchdogTimeout = time.Second }
+	r := newBarrierRig(t, 3, short)
+	other := r.beside(short)
+	a, b := r.arriving(t.Context()), other.arriving(t.Context())
+	r.waiting(1)
+	other.waiting(1)
+	time.Sleep(2500 * time.Millisecond)
+	require.Empty(t, a)
+	require.Empty(t, b)
+	r.together(a, b)
+}
+
+// TestAPartyThatDiesBreaksItWhenItsLeaseEnds: its client is cut off, and all learn
+// it by themselves.
+func TestAPartyThatDiesBreaksItWhenItsLeaseEnds(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	through, proxy := throughProxy(t, server)
+	name := redistest.Name(t)
+	dies := barrierOn(t, through, name, 3, func(c *engine.Config) { c.WatchdogTimeout = time.Second })
+	lives := barrierOn(t, server.Client(t), name, 3)
+	a, b := dies.arriving(t.Context()), lives.arriving(t.Context())
+	dies.waiting(1)
+	lives.waiting(1)
+	proxy.BlackHole()
+	began := time.Now()
+	require.ErrorIs(t, end(t, b).err, ErrBroken)
+	require.Less(t, time.Since(began), 10*time.Second)
+	require.ErrorIs(t, end(t, a).err, ErrUnknown, "it cannot know")
+	proxy.Restore()
+}
+
+// TestRenewalApart: of a slot on the move each key is asked for by itself.
+func TestRenewalApart(t *testing.T) {
+	t.Parallel()
+	r := newBarrierRig(t, 2)
+	p := &party{h: r.h, of: r.of, id: r.e.IDs.Private(), parties: 2}
+	_, err := p.arrive(t.Context())
+	require.NoError(t, err)
+	score := func() float64 {
+		msg := r.do("ZSCORE", r.of.waiting, p.id)
+		n, err := msg.AsFloat64()
+		require.NoError(t, err)
+		return n
+	}
+	renew := func(of *engine.Renewal, lease time.Duration) int64 {
+		k, args := of.Add(nil, nil, p.Key(), p.id, lease)
+		got, err := r.e.Run(t.Context(), of.Script, k, args)
+		require.NoError(t, err)
+		said, err := got.AsIntSlice()
+		require.NoError(t, err)
+		require.Len(t, said, 1)
+		return said[0]
+	}
+	for _, of := range append([]*engine.Renewal{partyRenewal}, partyRenewal.Apart...) {
+		before := score()
+		require.EqualValues(t, 1, renew(of, time.Hour), of.Script.Name)
+		require.GreaterOrEqual(t, score(), before)
+		require.EqualValues(t, 1, renew(of, time.Second), of.Script.Name)
+		require.GreaterOrEqual(t, score(), before, "a lease only grows")
+	}
+	require.Greater(t, score(), float64(time.Now().Add(30*time.Minute).UnixMilli()))
+	r.do("ZADD", r.of.waiting, "1", p.id)
+	require.Zero(t, renew(partyRenewal, time.Hour), "it was over")
+	require.Zero(t, renew(partyRenewal.Apart[0], time.Hour), "it was over")
+	state, err := p.leave(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, broken, state)
+	require.EqualValues(t, 1, renew(partyRenewal, time.Hour), "a look tells how its generation ended")
+	r.do("DEL", keys.BarrierArrival(r.of.key, p.id))
+	require.Zero(t, renew(partyRenewal, time.Hour))
+	require.Zero(t, renew(partyRenewal.Apart[1], time.Hour))
+}
+
+func (r *barrierRig) sent(s *scripts.Script) redistest.Match {
+	return redistest.All(redistest.MatchScript(s.Body), redistest.Arg(r.of.key))
+}
+
+func faultyBarrier(t *testing.T, parties int, change ...func(*engine.Config)) (*barrierRig, *redistest.Proxy) {
+	t.Helper()
+	server := redistest.Shared(t)
+	through, proxy := throughProxy(t, server)
+	r := barrierOn(t, through, redistest.Name(t), parties, change...)
+	r.raw = server.Client(t)
+	return r, proxy
+}
+
+func TestALostReplyOfABarrier(t *testing.T) {
+	t.Parallel()
+	t.Run("to an arrival", func(t *testing.T) {
+		t.Parallel()
+		r, proxy := faultyBarrier(t, 3)
+		lost := proxy.DropReply(r.sent(arriveScript), 1)
+		a := r.arriving(t.Context())
+		lost.Await(t)
+		r.waiting(1)
+		b := r.arriving(t.Context())
+		r.waiting(2)
+		r.together(a, b)
+	})
+	t.Run("to the last arrival", func(t *testing.T) {
+		t.Parallel()
+		r, proxy := faultyBarrier(t, 2)
+		other := barrierOn(t, r.raw, r.of.key, 2)
+		a := other.arriving(t.Context())
+		other.waiting(1)
+		lost := proxy.DropReply(r.sent(arriveScript), 1)
+		before, err := r.Await(t.Context())
+		require.NoError(t, err)
+		_ = before
+		lost.Await(t)
+		require.NoError(t, end(t, a).err)
+	})
+	t.Run("to a leave", func(t *testing.T) {
+		t.Parallel()
+		r, proxy := faultyBarrier(t, 2)
+		ctx, cancel := context.WithCancel(t.Context())
+		a := r.arriving(ctx)
+		r.waiting(1)
+		lost := proxy.DropReply(r.sent(leaveScript), 1)
+		cancel()
+		require.Error(t, end(t, a).err)
+		lost.Await(t)
+		a = r.arriving(t.Context())
+		r.waiting(1)
+		r.together(a)
+	})
+	t.Run("and an arrival that comes after its party has left", func(t *testing.T) {
+		t.Parallel()
+		r, proxy := faultyBarrier(t, 2, shortSends)
+		held := proxy.HoldRequest(r.sent(arriveScript))
+		ctx, cancel := context.WithCancel(t.Context())
+		a := r.arriving(ctx)
+		held.Await(t)
+		cancel()
+		require.ErrorIs(t, end(t, a).err, context.Canceled)
+		proxy.AwaitCount(t, r.sent(leaveScript), 1)
+		require.Eventually(t, func() bool {
+			all, err := r.raw.Do(context.Background(), r.raw.B().Keys().Pattern("{"+r.of.key+"}:arrival:*").Build()).AsStrSlice()
+			return err == nil && len(all) == 1
+		}, soon, 5*time.Millisecond)
+		held.Release()
+		proxy.AwaitCount(t, r.sent(arriveScript), 1)
+		b := r.arriving(t.Context())
+		r.waiting(1)
+		c := r.arriving(t.Context())
+		require.NoError(t, end(t, b).err)
+		require.NoError(t, end(t, c).err)
+	})
+}
+
+// TestAMessageOfABarrierThatIsLost: at the first look when the subscription stands
+// again, and else at the next one.
+func TestAMessageOfABarrierThatIsLost(t *testing.T) {
+	t.Parallel()
+	t.Run("with the connection", func(t *testing.T) {
+		t.Parallel()
+		r, proxy := faultyBarrier(t, 2)
+		a := r.arriving(t.Context())
+		r.waiting(1)
+		proxy.Refuse()
+		proxy.CutAll()
+		_, err := barrierOn(t, r.raw, r.of.key, 2).Await(t.Context())
+		require.NoError(t, err)
+		proxy.Accept()
+		require.NoError(t, end(t, a).err)
+	})
+	t.Run("by itself", func(t *testing.T) {
+		t.Parallel()
+		r := newBarrierRig(t, 2)
+		a := r.arriving(t.Context())
+		r.waiting(1)
+		r.of.channel += "x" // the last one's message goes astray
+		other := r.beside()
+		other.of.channel += "x"
+		_, err := other.Await(t.Context())
+		require.NoError(t, err)
+		began := time.Now()
+		require.NoError(t, end(t, a).err)
+		require.Less(t, time.Since(began), 10*time.Second)
+	})
+}
+
+// TestAFullServerRefusesArrivals, and lets those leave who wait.
+func TestAFullServerRefusesArrivals(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := barrierOn(t, server.Client(t), redistest.Name(t), 3, shortSends)
+	ctx, cancel := context.WithCancel(t.Context())
+	a, b := r.arriving(ctx), r.arriving(t.Context())
+	r.waiting(2)
+	r.do("CONFIG", "SET", "maxmemory", "1")
+	short, done := context.WithTimeout(t.Context(), time.Second)
+	defer done()
+	_, err := r.Await(short)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "OOM")
+	require.Empty(t, a)
+	cancel()
+	require.ErrorIs(t, end(t, a).err, ErrBroken)
+	require.ErrorIs(t, end(t, b).err, ErrBroken)
+}
+
+func TestNothingOfABarrierStaysBehind(t *testing.T) {
+	t.Parallel()
+	r := newBarrierRig(t, 1)
+	for range 1000 {
+		name := redistest.Name(t)
+		_, err := NewBarrier(r.e, name, 1).Await(t.Context())
+		require.NoError(t, err)
+		r.ends(name, keys.BarrierOpened(name))
+	}
+	require.Zero(t, r.h.gates.Len())
+}

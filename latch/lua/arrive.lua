@@ -1,0 +1,72 @@
+-- arrive.lua: a party arrives at the barrier.
+--
+-- Include: barrier.lua
+-- KEYS[1]  barrier: hash of parties, gen (the present generation)
+-- KEYS[2]  who waits: zset of parties by the end of their leases, ms of the server's clock
+-- KEYS[3]  generations that opened: zset by when, ms
+-- KEYS[4]  arrival of this party: its generation
+-- ARGV[1]  how long what is over is remembered, ms
+-- ARGV[2]  channel of generations that ended
+-- ARGV[3]  publish or spublish
+-- ARGV[4]  party, fresh for this arrival
+-- ARGV[5]  how many parties the barrier has
+-- ARGV[6]  lease, ms
+--
+-- Returns  array  {generation, -1 one that has left; 0 it waits, 1 opened, 2 broken; how many have arrived; ms until the
+--                 first lease ends, -1 none}; or {how many parties the barrier has}, if others wait for that
+-- Replay   safe: the arrival is known by its party, also when its generation is over
+local parties, gen, wrong = barrier()
+if wrong then
+	return wrong
+end
+local mine = redis.call('get', KEYS[4])
+local old = {}
+local left = first()
+if not gen then
+	-- The clock numbers the first one, so that a barrier that was forgotten does not use a number again.
+	gen = whole(time[1] * 1000000 + time[2])
+	old = redis.call('zrange', KEYS[2], 0, -1)
+elseif left == 0 then
+	gen = over(gen) -- somebody's lease has ended
+	old = redis.call('zrange', KEYS[2], 0, -1)
+end
+if mine then
+	if #old > 0 then
+		redis.call('del', KEYS[2])
+	end
+	if mine ~= gen then
+		return {tonumber(mine), state(mine, gen), 0, -1}
+	end
+	-- Its lease counts from now, as for the first send.
+	redis.call('zadd', KEYS[2], whole(now + ARGV[6]), ARGV[4])
+	for _, key in ipairs({KEYS[1], KEYS[2], KEYS[4]}) do
+		live(key, ARGV[6] + ARGV[1])
+	end
+	return {tonumber(mine), 0, redis.call('zcard', KEYS[2]), first()}
+end
+local n = 1
+if #old == 0 then
+	n = redis.call('zcard', KEYS[2]) + 1
+end
+if parties and n > 1 and parties ~= tonumber(ARGV[5]) then
+	return {parties}
+end
+if n >= tonumber(ARGV[5]) then
+	redis.call('set', KEYS[4], gen, 'PX', ARGV[1])
+	redis.call('hset', KEYS[1], 'parties', ARGV[5])
+	redis.call('zadd', KEYS[3], whole(now), gen)
+	redis.call('zremrangebyscore', KEYS[3], '-inf', whole(now - ARGV[1]))
+	redis.call('pexpire', KEYS[3], ARGV[1])
+	over(gen)
+	redis.call('del', KEYS[2])
+	return {tonumber(gen), 1, n, -1}
+end
+redis.call('set', KEYS[4], gen, 'PX', whole(ARGV[6] + ARGV[1]))
+redis.call('hset', KEYS[1], 'parties', ARGV[5], 'gen', gen)
+redis.call('zadd', KEYS[2], whole(now + ARGV[6]), ARGV[4])
+for _, party in ipairs(old) do -- not all at once: a key that goes, and comes, would end the script while its slot moves
+	redis.call('zrem', KEYS[2], party)
+end
+live(KEYS[1], ARGV[6] + ARGV[1])
+live(KEYS[2], ARGV[6] + ARGV[1])
+return {tonumber(gen), 0, n, first()}
