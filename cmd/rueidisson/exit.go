@@ -14,7 +14,7 @@ import (
 // The exit codes besides those of the command that lock runs: sysexits(3) where
 // it has one that fits, the shells' for what became of a command.
 const (
-	exitRefused       = 1   // by a rate limit: an answer, as grep(1) and test(1) give it
+	exitRefused       = 1   // by a rate limit, a latch that is armed: an answer, as grep(1) and test(1) give it
 	exitUsage         = 64  // EX_USAGE
 	exitUnavailable   = 69  // EX_UNAVAILABLE
 	exitNotAcquired   = 75  // EX_TEMPFAIL: try again later

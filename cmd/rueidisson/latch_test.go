@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/rueidissontest"
+)
+
+func TestHelpOfLatch(t *testing.T) {
+	t.Parallel()
+	files := map[string][]string{"latch": {"latch", "--help"}}
+	for _, command := range []string{"set", "down", "await", "info"} {
+		files["latch-"+command] = []string{"latch", command, "--help"}
+	}
+	for name, args := range files {
+		got := runHere(t, nil, args...)
+		assert.Zero(t, got.code)
+		file := filepath.Join("testdata", "help", name+".txt")
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(got.out), 0o644))
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), got.out, "go test -update writes it anew")
+	}
+}
+
+func TestLatch(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	latch := func(args string) said { return runHere(t, env, append([]string{"latch"}, strings.Fields(args)...)...) }
+	for _, c := range []struct {
+		args, out string
+		code      int
+	}{
+		{"info a", "0\n", 0},
+		{"await a", "0\n", 0},
+		{"down a", "0\n", 0},
+		{"set a 5", "5\n", 0},
+		{"set a 9", "5\n", exitRefused},
+		{"set a 9 --json", `{"name":"a","count":5,"armed":false}` + "\n", exitRefused},
+		{"await a --wait 0", "", exitNotAcquired},
+		{"await a --wait 50ms", "", exitNotAcquired},
+		{"down a", "4\n", 0},
+		{"down a --party p", "3\n", 0},
+		{"down a --party p", "3\n", 0},
+		{"info a --json", `{"name":"a","count":3}` + "\n", 0},
+		{"down a 2 --json", `{"name":"a","count":1}` + "\n", 0},
+		{"down a 7", "0\n", 0},
+		{"await a --wait 0", "0\n", 0},
+		{"await a --wait 1m --json", `{"name":"a","count":0}` + "\n", 0},
+		{"set a 2 --json", `{"name":"a","count":2,"armed":true}` + "\n", 0},
+		{"set a", "", exitUsage},
+		{"set a many", "", exitUsage},
+		{"set a 0", "", exitUsage},
+		{"set a 2147483648", "", exitUsage},
+		{"down a 0", "", exitUsage},
+		{"down a 2 --party p", "", exitUsage},
+		{"down", "", exitUsage},
+		{"await a --wait -1s", "", exitUsage},
+		{"await a b", "", exitUsage},
+		{"up a", "", exitUsage},
+		{"", "", exitUsage},
+	} {
+		got := latch(c.args)
+		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
+		require.Equal(t, c.out, got.out, c.args)
+		require.Equal(t, c.code == 0 || c.code == exitRefused, got.errors == "", "%s: %s", c.args, got.errors)
+	}
+	require.Equal(t, exitUsage, runHere(t, env, "latch", "down", "a", "--party", "").code)
+	require.Equal(t, "2\n", latch("info a").out)
+}
+
+// TestAWaitOfLatchEnds when the latch opens, and with the context, as by a signal.
+func TestAWaitOfLatchEnds(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	require.Zero(t, runHere(t, env, "latch", "set", "a", "1").code)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	var out, errors strings.Builder
+	require.NotZero(t, run(ctx, []string{"latch", "await", "a"}, strings.NewReader(""), &out, &errors, env))
+	require.Empty(t, out.String())
+	done := make(chan said, 1)
+	go func() { done <- runHere(t, env, "latch", "await", "a") }()
+	require.Zero(t, runHere(t, env, "latch", "down", "a").code)
+	got := <-done
+	require.Zero(t, got.code, got.errors)
+	require.Equal(t, "0\n", got.out)
+}
