@@ -44,9 +44,9 @@ func (p proof) run(t *testing.T, w *world) {
 // The two worlds run beside each other, but for the proofs that contend. Those of a world run one after the other;
 // only the waits of an object run at the same time, those of all versions.
 var (
-	all            = slices.Concat(lockProofs, fencedProofs, fairLockProofs, rwLockProofs, multiLockProofs, rateLimiterProofs, semaphoreProofs, permitProofs, mapProofs)
+	all            = slices.Concat(lockProofs, fencedProofs, fairLockProofs, rwLockProofs, multiLockProofs, rateLimiterProofs, semaphoreProofs, latchProofs, permitProofs, mapProofs)
 	waits          = map[string][]proof{"lock": lockWaits, "group_of_locks": groupWaits, "fair_lock": fairLockWaits, "read-write_lock": rwLockWaits, "rate_limiter": rateLimiterWaits, "permit_semaphore": permitWaits}
-	essential      = slices.Concat(lockEssentials, rateLimiterEssentials, semaphoreEssentials, permitEssentials, mapEssentials)
+	essential      = slices.Concat(lockEssentials, rateLimiterEssentials, semaphoreEssentials, latchEssentials, permitEssentials, mapEssentials)
 	essentialWaits = map[string][]proof{"rate_limiter": rateLimiterEssentialWaits}
 )
 
@@ -59,7 +59,7 @@ func TestInteropCluster(t *testing.T) {
 	t.Parallel()
 	w := startCluster(t)
 	plain := w.withPlainChannels(t)
-	prove(t, plain, slices.Concat(lockEssentials, semaphoreEssentials, permitEssentials)) // limiters have no channels
+	prove(t, plain, slices.Concat(lockEssentials, semaphoreEssentials, permitEssentials, latchEssentials)) // limiters have no channels
 	plain.java.Close()
 	plain.second.Close()
 	proveAll(t, w)

@@ -7,6 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RLock;
 import org.redisson.api.RMap;
 import org.redisson.api.RMapCache;
@@ -69,6 +70,7 @@ final class Peer {
             case "readlock" -> lock(r, name -> redisson.getReadWriteLock(name).readLock());
             case "writelock" -> lock(r, name -> redisson.getReadWriteLock(name).writeLock());
             case "ratelimiter" -> RateLimiters.run(r, object(r, RRateLimiter.class, redisson::getRateLimiter));
+            case "latch" -> Latches.run(r, object(r, RCountDownLatch.class, redisson::getCountDownLatch));
             case "semaphore" -> Semaphores.run(r, object(r, RSemaphore.class, redisson::getSemaphore));
             case "permitsemaphore" -> PermitSemaphores.run(r,
                     object(r, RPermitExpirableSemaphore.class, redisson::getPermitExpirableSemaphore));
