@@ -1,0 +1,277 @@
+package latch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// meeting is a barrier whose scripts are sent twice and arrive late, and what it
+// must be like.
+type meeting struct {
+	t      testing.TB
+	raw    rueidis.Client
+	rnd    *rand.Rand
+	of     *site
+	bodies map[string]string
+
+	last    int64             // party
+	gen     int64             // the present generation; 0: none is known
+	waiting map[string]bool   // true: its lease is over
+	arrived map[string]int64  // generation, or -1
+	opened  map[int64]int     // by how many
+	seen    map[string]int    // how often what happened
+	late    []func() error    // sends that may arrive, or arrive again, at any time
+	parties map[string]string // what each came with
+}
+
+const parties = 3
+
+func newMeeting(t testing.TB, seed uint64, bodies map[string]string) *meeting {
+	return &meeting{
+		t: t, raw: redistest.Shared(t).Client(t), rnd: rand.New(rand.NewPCG(seed, 2)), of: newSite(redistest.Name(t)), bodies: bodies,
+		waiting: map[string]bool{}, arrived: map[string]int64{}, opened: map[int64]int{}, seen: map[string]int{}, parties: map[string]string{},
+	}
+}
+
+func barrierBodies() map[string]string {
+	return map[string]string{"arrive": arriveScript.Body, "leave": leaveScript.Body, "watch": watchScript.Body}
+}
+
+func (m *meeting) run(script, id string, args ...string) ([]int64, error) {
+	on := []string{m.of.key, m.of.waiting, m.of.opened}
+	if id != "" {
+		on = append(on, keys.BarrierArrival(m.of.key, id))
+	}
+	msg, err := m.raw.Do(context.Background(), m.raw.B().Eval().Script(m.bodies[script]).Numkeys(int64(len(on))).Key(on...).
+		Arg(append([]string{memory, m.of.channel, "publish"}, args...)...).Build()).ToMessage()
+	if err != nil {
+		return nil, err
+	}
+	if msg.IsInt64() {
+		n, err := msg.AsInt64()
+		return []int64{n}, err
+	}
+	return msg.AsIntSlice()
+}
+
+// expire is what each script does first, if somebody's lease is over.
+func (m *meeting) expire() {
+	for _, over := range m.waiting {
+		if over {
+			m.seen["expired"]++
+			m.next()
+			return
+		}
+	}
+}
+
+func (m *meeting) next() { m.gen, m.waiting = m.gen+1, map[string]bool{} }
+
+func (m *meeting) state(of int64) int64 {
+	switch {
+	case of == m.gen:
+		return present
+	case m.opened[of] > 0:
+		return opened
+	}
+	return broken
+}
+
+func (m *meeting) arrive(id string) error {
+	said, err := m.run("arrive", id, id, decimal(parties), "3600000")
+	if err != nil {
+		return err
+	}
+	m.expire()
+	if m.gen == 0 && len(said) == 4 {
+		m.gen = said[0]
+	}
+	mine, again := m.arrived[id]
+	want := []int64{mine, 0, 0}
+	switch {
+	case again && mine == m.gen:
+		m.seen["again"]++
+		m.waiting[id] = false
+		want = []int64{mine, present, int64(len(m.waiting))}
+	case again:
+		m.seen["late"]++
+		want[1] = m.state(mine)
+	case len(m.waiting) == parties-1:
+		m.seen["opened"]++
+		m.arrived[id], m.opened[m.gen] = m.gen, parties
+		want = []int64{m.gen, opened, parties}
+		m.next()
+	default:
+		m.arrived[id], m.waiting[id] = m.gen, false
+		want = []int64{m.gen, present, int64(len(m.waiting))}
+	}
+	if len(said) != 4 || !slices.Equal(said[:3], want) {
+		return fmt.Errorf("arrival of %s says %v, not %v", id, said, want)
+	}
+	return nil
+}
+
+func (m *meeting) leave(id string) error {
+	said, err := m.run("leave", id)
+	if err != nil {
+		return err
+	}
+	mine, there := m.arrived[id]
+	want := int64(broken)
+	switch {
+	case !there:
+		m.arrived[id] = -1
+		m.seen["never"]++
+	case mine == m.gen:
+		m.seen["left"]++
+		m.next()
+	default:
+		m.expire()
+		want = m.state(mine)
+	}
+	if !slices.Equal(said, []int64{want}) {
+		return fmt.Errorf("leave of %s says %v, not %d", id, said, want)
+	}
+	return nil
+}
+
+func (m *meeting) look() error {
+	of := []int64{m.gen, m.gen - int64(m.rnd.IntN(5)), 17}
+	var args []string
+	for _, g := range of {
+		args = append(args, decimal(g))
+	}
+	said, err := m.run("watch", "", args...)
+	if err != nil {
+		return err
+	}
+	m.expire()
+	for i, g := range of {
+		if want := m.state(g); said[1+i] != want && m.gen > 0 {
+			return fmt.Errorf("generation %d of %d is %d, not %d", g, m.gen, said[1+i], want)
+		}
+	}
+	return nil
+}
+
+// die has the lease of one who waits be over.
+func (m *meeting) die() error {
+	for id := range m.waiting {
+		m.waiting[id] = true
+		return m.raw.Do(context.Background(), m.raw.B().Zadd().Key(m.of.waiting).ScoreMember().ScoreMember(1, id).Build()).Error()
+	}
+	return nil
+}
+
+func (m *meeting) step() error {
+	defer func() {
+		if len(m.late) > 20 {
+			m.late = m.late[1:]
+		}
+	}()
+	p := m.rnd.IntN(100)
+	switch {
+	case p < 25 && len(m.late) > 0:
+		return m.late[m.rnd.IntN(len(m.late))]()
+	case p < 28:
+		return m.die()
+	case p < 40:
+		return m.look()
+	case p < 48 && m.last > 0:
+		id := decimal(1 + max(m.last-int64(m.rnd.IntN(5)), 0))
+		m.late = append(m.late, func() error { return m.leave(id) })
+		return m.leave(id)
+	}
+	m.last++
+	id := decimal(m.last)
+	m.late = append(m.late, func() error { return m.arrive(id) })
+	if m.rnd.IntN(6) == 0 {
+		return nil // it is on its way still
+	}
+	return m.arrive(id)
+}
+
+func (m *meeting) check() error {
+	got := m.raw.DoMulti(context.Background(), m.raw.B().Hget().Key(m.of.key).Field("gen").Build(),
+		m.raw.B().Zrange().Key(m.of.waiting).Min("0").Max("-1").Build())
+	gen, _ := got[0].AsInt64()
+	waiting, err := got[1].AsStrSlice()
+	require.NoError(m.t, err)
+	slices.Sort(waiting)
+	switch want := slices.Sorted(maps.Keys(m.waiting)); {
+	case gen != m.gen:
+		return fmt.Errorf("the generation is %d, not %d", gen, m.gen)
+	case !slices.Equal(waiting, want):
+		return fmt.Errorf("%v wait, not %v", waiting, want)
+	}
+	return nil
+}
+
+func (m *meeting) steps(n int) error {
+	for i := range n {
+		err := m.step()
+		if err == nil {
+			err = m.check()
+		}
+		if err != nil {
+			return fmt.Errorf("after %d steps: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func TestNoGenerationEndsBothWaysWhateverArrivesTwiceOrLate(t *testing.T) {
+	t.Parallel()
+	steps := redistest.Count(t, 20_000, 400_000) / 4
+	for seed := range uint64(4) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			m := newMeeting(t, seed, barrierBodies())
+			require.NoError(t, m.steps(steps))
+			for _, what := range []string{"again", "late", "opened", "left", "never", "expired"} {
+				require.NotZero(t, m.seen[what], what)
+			}
+		})
+	}
+}
+
+func TestTheModelOfABarrierSeesWhatItIsThereFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ script, right, wrong string }{
+		"an arrival that counts twice":        {"arrive", "if mine then", "if false then"},
+		"opens with one too few":              {"arrive", "if n >= tonumber(ARGV[5]) then", "if n >= tonumber(ARGV[5]) - 1 then"},
+		"waits on behind a dead one":          {"arrive", "elseif left == 0 then", "elseif false then"},
+		"keeps those of a broken one":         {"arrive", "redis.call('zrem', KEYS[2], party)", "local _ = party"},
+		"an opening that nobody knows of":     {"arrive", "redis.call('zadd', KEYS[3], whole(now), gen)", ""},
+		"a leave that breaks nothing":         {"leave", "if gen and (mine == gen or", "if gen and (false or"},
+		"a leave that breaks the next one":    {"leave", "(mine == gen or", "(true or"},
+		"a leave that leaves no stone behind": {"leave", "redis.call('set', KEYS[4], '-1', 'PX', ARGV[1])", ""},
+		"a look that sees no death":           {"watch", "answer[1] == 0 then", "false then"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bodies := barrierBodies()
+			right := bodies[c.script]
+			bodies[c.script] = strings.Replace(right, c.right, c.wrong, 1)
+			require.NotEqual(t, right, bodies[c.script])
+			for seed := range uint64(10) {
+				if newMeeting(t, seed, bodies).steps(3_000) != nil {
+					return
+				}
+			}
+			t.Fatal("the model sees nothing wrong")
+		})
+	}
+}
