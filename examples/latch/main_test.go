@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/examples/internal/crew"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func TestMain(m *testing.M) {
+	crew.Join(asShard, "latch: a shard", serve)
+	redistest.Main(m)
+}
+
+// ran is a run and what it said.
+func ran(t *testing.T, args string) (code int, out, errors string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(strings.Fields(args), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestAllShardsStartTogether(t *testing.T) {
+	t.Parallel()
+	code, out, errors := ran(t, "-load 200ms")
+	require.Zero(t, code, errors)
+	require.Contains(t, out, "12 shards, server: embedded")
+	require.Contains(t, out, "12 shards were off within")
+	require.Empty(t, errors)
+}
+
+func TestAShardThatIsStartedAgainCountsOnce(t *testing.T) {
+	t.Parallel()
+	code, out, errors := ran(t, "-kill -shards 5 -load 3s")
+	require.Zero(t, code, errors)
+	require.Contains(t, out, "    0       2 ", "it lives for the second time")
+	require.Empty(t, errors)
+}
+
+// TestACountDownOfNobodyCountsItTwice shows what CountDownOnce is for, and that
+// the one above could fail.
+func TestACountDownOfNobodyCountsItTwice(t *testing.T) {
+	t.Parallel()
+	code, _, errors := ran(t, "-kill -plain -shards 4 -load 4s")
+	require.Equal(t, exitWrong, code)
+	require.Contains(t, errors, "the start was given without shard 3")
+}
+
+func TestOnARealServer(t *testing.T) {
+	t.Parallel()
+	code, out, errors := ran(t, "-shards 3 -load 20ms -addr "+redistest.Shared(t).Addr())
+	require.Zero(t, code, errors)
+	require.Contains(t, out, "3 shards were off within")
+}
+
+func TestFlagsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"-shards 1", "-shards 65", "-load -1s", "x", "-y"} {
+		code, _, errors := ran(t, args)
+		require.Equal(t, exitUsage, code, args)
+		require.Contains(t, errors, "Usage", args)
+	}
+	code, _, _ := ran(t, "-h")
+	require.Zero(t, code)
+	code, _, errors := ran(t, "-addr 127.0.0.1:1")
+	require.Equal(t, exitFailed, code)
+	require.NotEmpty(t, errors)
+}
