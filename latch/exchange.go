@@ -18,8 +18,8 @@ func (h *hub) send(_ string, flight int, b batch) error {
 	}
 	if first := &b[0].Ask; first.kind != down {
 		b[0].Answer = h.single(flight, first)
-	} else {
-		h.down(flight, b)
+	} else if !h.e.During(func() { h.down(flight, b) }) { // on a caller's goroutine, for which Close waits here
+		return ErrClosed
 	}
 	return nil
 }

@@ -104,14 +104,11 @@ func (l *Latch) countDown(ctx context.Context, party string) (left int64, err er
 	if err := l.checked(ctx); err != nil {
 		return 0, err
 	}
-	var got answer
-	open := l.h.e.During(func() {
-		got, err = l.h.table.Do(context.Background(), l.of.key, ask{of: l.of, kind: down, party: party})
-	})
-	if !open {
-		return 0, ErrClosed
+	got, err := l.h.table.Do(context.Background(), l.of.key, ask{of: l.of, kind: down, party: party})
+	if err == nil {
+		err = got.err
 	}
-	return got.n, errors.Join(err, got.err)
+	return got.n, err
 }
 
 // Count is what is left to count down: 0 if the latch is open, which is also
