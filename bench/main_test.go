@@ -17,5 +17,6 @@ func TestMain(m *testing.M) {
 		"holder":       holder,
 		"visitor":      visitor,
 		"leader":       leader,
+		"audience":     listeners,
 	})
 }
