@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,9 +32,55 @@ type said struct {
 
 func runHere(t *testing.T, env []string, args ...string) said {
 	t.Helper()
-	var out, errors bytes.Buffer
+	var out, errors heard
 	code := run(t.Context(), args, strings.NewReader(""), &out, &errors, append(env, "PATH="+os.Getenv("PATH")))
 	return said{code, out.String(), errors.String()}
+}
+
+// heard is what the tool and its CMD write to, as they share a file: the whole of
+// each write, and both at the same time.
+type heard struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(p)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
+// TestAMessageIsOneWrite: CMD has the same standard error, and writes to it when it
+// likes. No line of the tool's is torn by that.
+func TestAMessageIsOneWrite(t *testing.T) {
+	t.Parallel()
+	s := rueidissontest.NewServer(t)
+	for _, args := range [][]string{
+		{"lock", "x", "--redis", s.URL(), "--lease", "300ms", "--grace", "0", "--", "sleep", "60"},
+		{"lock", "x", "--redis", s.URL(), "--lease", "300ms", "--grace", "0", "--json", "--", "sleep", "60"},
+		{"take"},
+	} {
+		var out, errors writes
+		assert.NotZero(t, run(t.Context(), args, nil, &out, &errors, []string{"PATH=" + os.Getenv("PATH")}))
+		assert.NotEmpty(t, errors)
+		for _, line := range errors {
+			assert.True(t, strings.HasSuffix(line, "\n"), line)
+		}
+	}
+}
+
+// writes is what was written, each write by itself. CMD of its tests writes nothing.
+type writes []string
+
+func (w *writes) Write(p []byte) (int, error) {
+	*w = append(*w, string(p))
+	return len(p), nil
 }
 
 func TestHelp(t *testing.T) {
