@@ -17,3 +17,9 @@ func Map[K comparable, V any](c *Client, name string, opts ...rmap.Option) *rmap
 func Native[K comparable, V any](c *Client, name string, opts ...rmap.Option) *rmap.Native[K, V] {
 	return rmap.NewNative[K, V](c.e, name, opts...)
 }
+
+// Cache returns a handle on the cache of that name, a map whose entries expire on
+// every server; see [rmap.Cache].
+func Cache[K comparable, V any](c *Client, name string, opts ...rmap.Option) *rmap.Cache[K, V] {
+	return rmap.NewCache[K, V](c.e, name, opts...)
+}

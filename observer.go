@@ -84,3 +84,48 @@ type Decision struct {
 type decisions struct{ to DecisionObserver }
 
 func (o decisions) Decided(ctx context.Context, d engine.Decision) { o.to.Decided(ctx, Decision(d)) }
+
+// CacheObserver is an Observer that hears what becomes of the entries of caches,
+// too. [WithObserver] asks once whether an observer is one: what wraps an
+// Observer has to hand its calls on.
+type CacheObserver interface {
+	Observer
+
+	// CacheSwept is called after each visit of this client's sweeper to a cache,
+	// and after each write that evicted entries. No caller waits for a visit.
+	CacheSwept(ctx context.Context, s Sweep)
+
+	// CacheEvent is called for each event of a cache that comes to somebody who
+	// listens in this client. kind is "created", "updated", "removed", "expired",
+	// or "gap" where some may have been missed. It is on the path of the messages.
+	CacheEvent(ctx context.Context, cache, kind string)
+}
+
+// Sweep is what became of one visit to a cache.
+type Sweep struct {
+	// Cache is the name of the cache in Redis.
+	Cache string
+
+	// Expired is how many entries have gone since their time was over, and Evicted
+	// how many since there were too many.
+	Expired, Evicted int64
+
+	// Busy says that another process sweeps the cache.
+	Busy bool
+
+	// Written says that it was no visit, but a write that evicted entries.
+	Written bool
+
+	// Took is how long the visit took; 0 of a write.
+	Took time.Duration
+
+	// Err is why the cache could not be swept. It will be visited again.
+	Err error
+}
+
+// caches hands on what the engine tells.
+type caches struct{ to CacheObserver }
+
+func (o caches) Swept(ctx context.Context, s engine.Sweep) { o.to.CacheSwept(ctx, Sweep(s)) }
+
+func (o caches) Heard(ctx context.Context, cache, kind string) { o.to.CacheEvent(ctx, cache, kind) }

@@ -8,8 +8,15 @@ import (
 
 // value is what stands in an entry, or that there is none.
 type value struct {
-	text  string
-	there bool
+	text   string
+	there  bool
+	broken error // why text is no value, where the map keeps more with it
+}
+
+// pair is one entry.
+type pair struct {
+	key string
+	value
 }
 
 // found is the answer that a command has for a value.
@@ -18,7 +25,7 @@ func found(got engine.Answer, err error) (value, error) {
 		return value{}, err
 	}
 	text, err := got.ToString()
-	return value{text, true}, err
+	return value{text: text, there: true}, err
 }
 
 // values is the answer to a command that has one for each key.
@@ -45,7 +52,7 @@ func element(m *rueidis.RedisMessage) (value, error) {
 		return value{}, nil
 	}
 	text, err := m.ToString()
-	return value{text, true}, err
+	return value{text: text, there: true}, err
 }
 
 // yes is an answer that is 1 or more, or 0.
@@ -92,7 +99,7 @@ func scanArgs(cursor, match string, page int) []string {
 	return args
 }
 
-func scanned(got engine.Answer, err error) (next string, pairs []string, _ error) {
+func scanned(got engine.Answer, err error) (next string, pairs []pair, _ error) {
 	if err != nil {
 		return "", nil, err
 	}
@@ -100,8 +107,13 @@ func scanned(got engine.Answer, err error) (next string, pairs []string, _ error
 	if err != nil {
 		return "", nil, err
 	}
-	if next, err = page[0].ToString(); err == nil {
-		pairs, err = page[1].AsStrSlice()
+	if next, err = page[0].ToString(); err != nil {
+		return "", nil, err
+	}
+	texts, err := page[1].AsStrSlice()
+	pairs = make([]pair, len(texts)/2)
+	for i := range pairs {
+		pairs[i] = pair{texts[2*i], value{text: texts[2*i+1], there: true}}
 	}
 	return next, pairs, err
 }

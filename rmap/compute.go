@@ -146,7 +146,7 @@ func (m *handle[K, V]) apply(key string, old value, f func(V, bool) (V, Verdict,
 		return value{}, had, none, nil
 	case verdict == Store:
 		text, err := m.encodeValue(v)
-		return value{text, true}, true, v, err
+		return value{text: text, there: true}, true, v, err
 	}
 	return old, false, v, fmt.Errorf("%w: verdict %d is none of Keep, Store, Delete", ErrOption, verdict)
 }

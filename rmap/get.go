@@ -24,9 +24,12 @@ const (
 	mostRead = 256 << 10 // bytes, by what the values of the map were so far
 )
 
-func cutGets(waiting []*getCall) int {
-	n := min(len(waiting), mostGets)
-	if size := waiting[0].Ask.size.Load(); size > 0 {
+func cutGets(waiting []*getCall) int { return cut(len(waiting), waiting[0].Ask.size) }
+
+// cut is how many of those that wait go out together.
+func cut(waiting int, size *atomic.Int64) int {
+	n := min(waiting, mostGets)
+	if size := size.Load(); size > 0 {
 		n = min(n, max(1, int(mostRead/size)))
 	}
 	return n
@@ -43,7 +46,7 @@ func (h *hub) sendGets(name string, _ int, batch []*getCall) (err error) {
 		err = h.sendMany(name, batch)
 	}
 	if err == nil {
-		measure(batch)
+		measure(batch[0].Ask.size, batch)
 	}
 	return err
 }
@@ -71,12 +74,11 @@ func (h *hub) sendMany(name string, batch []*getCall) error {
 
 // measure smooths the size of the values of a map. Flights that land at the same
 // time may lose one of their measures, which does no harm.
-func measure(batch []*getCall) {
+func measure[A any](size *atomic.Int64, batch []*combine.Call[A, value]) {
 	sum := int64(0)
 	for _, c := range batch {
 		sum += int64(len(c.Answer.text))
 	}
-	size := batch[0].Ask.size
 	old, now := size.Load(), sum/int64(len(batch))
 	if now > old {
 		size.Store(now) // a large batch is late at once

@@ -165,7 +165,9 @@ func (m *handle[K, V]) decode(key string, got value) (v V, there bool, err error
 	if !got.there {
 		return v, false, nil
 	}
-	v, err = codec.Decode(m.values, got.text)
+	if err = got.broken; err == nil {
+		v, err = codec.Decode(m.values, got.text)
+	}
 	if err != nil {
 		return v, true, m.undecoded(key, got.text, err)
 	}
@@ -191,9 +193,17 @@ func (m *handle[K, V]) failed(op string, err error) error {
 	}
 	var reply *rueidis.RedisError
 	if errors.As(err, &reply) && strings.Contains(reply.Error(), "WRONGTYPE") {
-		err = fmt.Errorf("key %q is no hash: %w", m.key, err)
+		err = m.wrongType(err)
 	}
 	return fmt.Errorf("%s %s %q: %w", op, m.kind, m.name, err)
+}
+
+// wrongType names the key of another type, or those that it is one of.
+func (m *handle[K, V]) wrongType(err error) error {
+	if all := m.store.object(); len(all) > 1 {
+		return fmt.Errorf("one of the keys %q is of another type: %w", all, err)
+	}
+	return fmt.Errorf("key %q is no hash: %w", m.key, err)
 }
 
 // failedAt names the entry, too.

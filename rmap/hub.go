@@ -9,6 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
 // hub is what the maps of one client have in common.
@@ -16,6 +17,9 @@ type hub struct {
 	e     *engine.Engine
 	gets  *combine.Table[string, getAsk, value]
 	turns *combine.Table[entry, *change, struct{}]
+
+	cachedGets *combine.Table[string, cachedAsk, value]
+	sweeper    *mapcache.Sweeper
 
 	forgotten *combine.Table[string, string, struct{}]
 	born      string       // what all requests of this client begin with
@@ -42,6 +46,10 @@ func newHub(e *engine.Engine) *hub {
 	h.gets = combine.New(combine.Config[string, getAsk, value]{
 		Send: h.sendGets, Cut: cutGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights,
 	})
+	h.cachedGets = combine.New(combine.Config[string, cachedAsk, value]{
+		Send: h.sendCachedGets, Cut: cutCachedGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights,
+	})
+	h.sweeper = mapcache.NewSweeper(e, h.swept)
 	h.turns = combine.New(combine.Config[entry, *change, struct{}]{
 		Send: h.sendTurn, Spawn: e.Spawn, Closed: ErrClosed,
 	})

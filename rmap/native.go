@@ -219,8 +219,13 @@ func (m *handle[K, V]) touchField(ctx context.Context, k K, opts []PutOption) (t
 	return there, m.failedAt("touch", key, err)
 }
 
-// native refuses nothing.
-func (l lifetime) native() error { return nil }
+// native refuses what the server has nothing for.
+func (l lifetime) native() error {
+	if l.idle != 0 {
+		return fmt.Errorf("%w: the entries of a native map have no idle time: those of a Cache have", ErrOption)
+	}
+	return nil
+}
 
 // fieldsExpire asks the server once whether fields may have times to live. A
 // server that has none would write the value, and then fail.

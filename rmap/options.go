@@ -34,6 +34,7 @@ type config struct {
 // lifetime is how long an entry lives, and what it takes to say so.
 type lifetime struct {
 	ttl  time.Duration // 0: for ever
+	idle time.Duration // 0: used or not
 	keep bool          // what it has
 }
 
@@ -102,11 +103,22 @@ func WithTTL(d time.Duration) EntryOption {
 
 // WithKeepTTL lets what is written go when the entry that was there would have
 // gone: one write, or as an option of the handle every one. Without it a write
-// without [WithTTL] makes the entry permanent. It is for [Native].
+// without [WithTTL] makes the entry permanent. It is for [Native] and [Cache].
 func WithKeepTTL() EntryOption {
 	return entryOption(func(l *lifetime) error {
-		l.ttl, l.keep = 0, true
+		l.ttl, l.idle, l.keep = 0, 0, true
 		return nil
+	})
+}
+
+// WithMaxIdle lets what is written go when it was not read, written or touched
+// for d: one entry, or as an option of the handle every entry that it writes. It
+// is for [Cache], and may be beside [WithTTL]; what comes first counts. It is
+// counted as a time to live is.
+func WithMaxIdle(d time.Duration) EntryOption {
+	return entryOption(func(l *lifetime) error {
+		l.idle, l.keep = d, false
+		return checkTTL("idle time", d)
 	})
 }
 

@@ -70,7 +70,7 @@ func (m *handle[K, V]) allKeys(ctx context.Context, opts []ScanOption) iter.Seq2
 		for pair, err := range m.scan(ctx, opts) {
 			var k K
 			if err == nil {
-				k, err = m.decodeKey(pair[0])
+				k, err = m.decodeKey(pair.key)
 			}
 			if !yield(k, m.failed("walk", err)) {
 				return
@@ -79,9 +79,9 @@ func (m *handle[K, V]) allKeys(ctx context.Context, opts []ScanOption) iter.Seq2
 	}
 }
 
-func (m *handle[K, V]) decodeEntry(pair [2]string) (e Entry[K, V], err error) {
-	if e.Key, err = m.decodeKey(pair[0]); err == nil {
-		e.Value, _, err = m.decode(pair[0], value{pair[1], true})
+func (m *handle[K, V]) decodeEntry(p pair) (e Entry[K, V], err error) {
+	if e.Key, err = m.decodeKey(p.key); err == nil {
+		e.Value, _, err = m.decode(p.key, p.value)
 	}
 	return e, err
 }
@@ -96,16 +96,16 @@ func (m *handle[K, V]) decodeKey(key string) (K, error) {
 
 // scan yields keys with their values, page by page. An error of the server is
 // the last.
-func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption) iter.Seq2[[2]string, error] {
-	return func(yield func([2]string, error) bool) {
+func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption) iter.Seq2[pair, error] {
+	return func(yield func(pair, error) bool) {
 		c, err := m.scanning(ctx, opts)
 		for cursor := "0"; err == nil; {
-			var pairs []string
+			var pairs []pair
 			if cursor, pairs, err = m.page(ctx, cursor, c); err != nil {
 				break
 			}
-			for i := 0; i+1 < len(pairs); i += 2 {
-				if !yield([2]string(pairs[i:i+2]), nil) {
+			for _, p := range pairs {
+				if !yield(p, nil) {
 					return
 				}
 			}
@@ -113,7 +113,7 @@ func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption) iter.Seq2[[2
 				return
 			}
 		}
-		yield([2]string{}, err)
+		yield(pair{}, err)
 	}
 }
 
@@ -136,13 +136,13 @@ func (m *handle[K, V]) scanning(ctx context.Context, opts []ScanOption) (scanCon
 	return c, nil
 }
 
-func (m *handle[K, V]) page(ctx context.Context, cursor string, c scanConfig) (next string, pairs []string, err error) {
+func (m *handle[K, V]) page(ctx context.Context, cursor string, c scanConfig) (next string, pairs []pair, err error) {
 	if err := m.usable(ctx); err != nil {
 		return "", nil, err
 	}
 	type page struct {
 		next  string
-		pairs []string
+		pairs []pair
 	}
 	got, err := reading(ctx, m.h, func() (p page, err error) {
 		p.next, p.pairs, err = m.store.scan(ctx, cursor, c.match, c.page)

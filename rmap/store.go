@@ -33,9 +33,9 @@ type store interface {
 	// bounds, and nothing was changed.
 	add(ctx context.Context, key string, by addend, l lifetime) (sum value, err error)
 
-	// scan is one page: keys and their values by turns. The cursor is "0" at the
+	// scan is one page. The cursor is "0" at the
 	// beginning and at the end.
-	scan(ctx context.Context, cursor, match string, page int) (next string, pairs []string, err error)
+	scan(ctx context.Context, cursor, match string, page int) (next string, pairs []pair, err error)
 
 	// object is the keys that the map has in Redis, the name first.
 	object() []string
@@ -107,10 +107,10 @@ func (p *plain) add(ctx context.Context, key string, by addend, l lifetime) (val
 		return found(p.command(ctx, hincrbyfloat, key, by.text))
 	}
 	n, err := number(p.command(ctx, hincrby, key, by.text))
-	return value{decimal(n), true}, err
+	return value{text: decimal(n), there: true}, err
 }
 
-func (p *plain) scan(ctx context.Context, cursor, match string, page int) (string, []string, error) {
+func (p *plain) scan(ctx context.Context, cursor, match string, page int) (string, []pair, error) {
 	return scanned(p.read(ctx, hscan, scanArgs(cursor, match, page)...))
 }
 

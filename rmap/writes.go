@@ -140,7 +140,7 @@ func (m *handle[K, V]) replace(ctx context.Context, k K, v V, opts []PutOption) 
 func (m *handle[K, V]) compareAndSwap(ctx context.Context, k K, old, v V, opts []PutOption) (done bool, err error) {
 	key, text, l, err := m.entry(ctx, k, v, opts)
 	if err == nil {
-		done, err = m.change(ctx, key, old, value{text, true}, l)
+		done, err = m.change(ctx, key, old, value{text: text, there: true}, l)
 	}
 	return done, m.failedAt("compare and swap", key, err)
 }
@@ -159,7 +159,7 @@ func (m *handle[K, V]) change(ctx context.Context, key string, old V, to value, 
 		return false, err
 	}
 	return writing(ctx, m.h, func() (bool, error) {
-		_, done, err := m.store.change(ctx, key, value{was, true}, to, l)
+		_, done, err := m.store.change(ctx, key, value{text: was, there: true}, to, l)
 		return done, err
 	})
 }

@@ -47,3 +47,19 @@ func (e *Engine) Decided(ctx context.Context, d Decision) {
 func InShadow(ctx context.Context) context.Context { return context.WithValue(ctx, shadowed{}, true) }
 
 type shadowed struct{}
+
+// CacheObserver is told what becomes of the entries of caches, as the root
+// package says.
+type CacheObserver interface {
+	Swept(ctx context.Context, s Sweep)
+	Heard(ctx context.Context, cache, kind string)
+}
+
+// Sweep is what became of one visit to a cache, or of one write that evicted.
+type Sweep struct {
+	Cache            string
+	Expired, Evicted int64
+	Busy, Written    bool
+	Took             time.Duration
+	Err              error
+}

@@ -138,7 +138,7 @@ func (r *rig) write(s *scripts.Script, key string, args ...string) (left int64, 
 	msg := r.run(s, r.one(key), append([]string{"0", r.now(), r.e.Publish(), key}, args...)...)
 	parts, err := msg.ToArray()
 	require.NoError(r.t, err)
-	require.Len(r.t, parts, 2)
+	require.Len(r.t, parts, 3)
 	left, err = parts[0].AsInt64()
 	require.NoError(r.t, err)
 	return left, parts[1]

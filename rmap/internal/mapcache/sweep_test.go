@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -53,7 +54,7 @@ func TestASweepDropsWhatHasExpiredAndNothingElse(t *testing.T) {
 			n, err := strconv.Atoi(said[0])
 			require.NoError(t, err)
 			if gone, more = gone+n, said[1] == "1"; !more {
-				assert.Equal(t, []string{at(2 * time.Second), "0"}, said[2:])
+				assert.Equal(t, []string{at(2 * time.Second), "0"}, said[2:4])
 			}
 		}
 		assert.Equal(t, 2, gone)
@@ -63,7 +64,7 @@ func TestASweepDropsWhatHasExpiredAndNothingElse(t *testing.T) {
 		assert.Equal(t, []string{"later"}, r.members(r.n.Rests), "what led nowhere has gone")
 		assert.Equal(t, "4", r.get("ever"))
 		r.clock.forward(time.Second)
-		assert.Equal(t, []string{"1", "0", "", "0"}, r.sweepOnce("me"))
+		assert.Equal(t, []string{"1", "0", "", "0", "1"}, r.sweepOnce("me"))
 		heard.expect(Event{Expired, "later", "3", ""})
 		assert.Equal(t, []string{"ever"}, r.fields())
 	})
@@ -102,7 +103,7 @@ func TestASweepKnowsTheTag(t *testing.T) {
 	r.bound(1, "LRU")
 	r.used("k", "LRU")
 	r.run(Expire, r.n.All(), "0", "60000")
-	assert.Equal(t, []string{"0", "0", "", "0"}, r.sweepOnce("me"))
+	assert.Equal(t, []string{"0", "0", "", "0", "0"}, r.sweepOnce("me"))
 	r.put("l", "v", Life{})
 	assert.Equal(t, []string{"l"}, r.fields())
 	assert.Contains(t, r.members(r.n.Accesses), "redisson__expiretag")
@@ -192,8 +193,8 @@ func TestAnotherKindOfKeyIsAnErrorThatWritesNothing(t *testing.T) {
 				assert.Equal(t, before.packed, got, "%s, %s", c.what, key)
 			}
 		}
-		seen := make(chan Swept, 10)
-		s := NewSweeper(r.e, func(v Swept) { seen <- v })
+		seen := make(chan engine.Sweep, 10)
+		s := NewSweeper(r.e, func(v engine.Sweep) { seen <- v })
 		s.Expect(&r.n, r.e.Wall())
 		require.ErrorContains(t, (<-seen).Err, "WRONGTYPE", key)
 		require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond, "there is nothing to come back for")
@@ -246,8 +247,8 @@ func TestManyEntriesThatExpireAtOnceGo(t *testing.T) {
 		r.run(PutMany, on, args...)
 	}
 	r.put("ever", "v", Life{})
-	seen := make(chan Swept, n)
-	s := NewSweeper(r.e, func(v Swept) { seen <- v })
+	seen := make(chan engine.Sweep, n)
+	s := NewSweeper(r.e, func(v engine.Sweep) { seen <- v })
 	began := time.Now()
 	s.Expect(&r.n, r.e.Wall())
 	require.Eventually(t, func() bool { return s.Len() == 0 }, time.Minute, 10*time.Millisecond)
@@ -334,8 +335,8 @@ func TestASweepThatFailsComesAgain(t *testing.T) {
 	r := realRig(t, server.Client(t, func(o *rueidis.ClientOption) { o.InitAddress = []string{proxy.Addr()} }), "cache")
 	r.put("k", "v", Life{TTL: time.Millisecond})
 	drop := proxy.DropReply(redistest.MatchScript(sweepScript.Body), 1)
-	seen := make(chan Swept, 10)
-	s := NewSweeper(r.e, func(v Swept) { seen <- v })
+	seen := make(chan engine.Sweep, 10)
+	s := NewSweeper(r.e, func(v engine.Sweep) { seen <- v })
 	s.Expect(&r.n, r.e.Wall()+5)
 	drop.Await(t)
 	require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 const (
@@ -42,23 +43,13 @@ const (
 // never is when a map is due that has no reason to.
 const never = math.MaxInt64
 
-// Swept is what became of one visit to a map.
-type Swept struct {
-	Name    string // as it is mapped
-	Expired int64  // entries that have gone since their time was over
-	Evicted int64  // those that have gone since there were too many
-	Busy    bool   // another process sweeps the map
-	Took    time.Duration
-	Err     error
-}
-
 // Sweeper sees to it that what has expired goes, in the maps that this client
 // has written such entries to, or listens to. A map enters it with the first of
 // them and leaves when there are none, so names that were used once leave
 // nothing behind.
 type Sweeper struct {
 	e    *engine.Engine
-	tell func(Swept)
+	tell func(engine.Sweep)
 
 	maps sync.Map // mapped name -> *visited
 
@@ -88,9 +79,9 @@ type visited struct {
 
 // NewSweeper returns the sweeper of a client, of which there is one. Told,
 // unless it is nil, is called after each visit.
-func NewSweeper(e *engine.Engine, told func(Swept)) *Sweeper {
+func NewSweeper(e *engine.Engine, told func(engine.Sweep)) *Sweeper {
 	if told == nil {
-		told = func(Swept) {}
+		told = func(engine.Sweep) {}
 	}
 	s := &Sweeper{e: e, tell: told, healthy: line{most: workers}, ailing: line{most: 1}}
 	if e.Clock != nil {
@@ -225,12 +216,15 @@ func (s *Sweeper) back(v *visited, next time.Duration) {
 func (s *Sweeper) visit(v *visited) (next time.Duration) {
 	began := time.Now()
 	got, err := s.sweep(v)
-	swept := Swept{Name: v.names.Hash, Expired: max(got.gone, 0), Busy: got.gone < 0, Err: err}
+	swept := engine.Sweep{Cache: v.names.Hash, Expired: max(got.gone, 0), Busy: got.gone < 0, Err: err}
 	if err == nil && !swept.Busy && got.order != 0 {
 		swept.Evicted, swept.Err = s.order(v, got.order)
 	}
 	swept.Took = time.Since(began)
 	s.tell(swept)
+	if !got.told {
+		s.remind(v)
+	}
 	switch {
 	case swept.Err != nil:
 		return s.failed(v, swept.Err)
@@ -272,6 +266,7 @@ type answer struct {
 	more  bool
 	next  int64 // ms; never
 	order int64
+	told  bool // whoever listens is told of what is written
 }
 
 // latched is period as the script takes it.
@@ -305,6 +300,11 @@ func (s *Sweeper) sweep(v *visited) (a answer, err error) {
 	if a.order, err = parts[3].AsInt64(); err != nil {
 		return a, err
 	}
+	told, err := parts[4].AsInt64()
+	if err != nil {
+		return a, err
+	}
+	a.told = told == 1
 	text, err := parts[2].ToString()
 	if err == nil {
 		a.next, err = score(text)
@@ -322,6 +322,26 @@ func score(text string) (int64, error) {
 }
 
 func (s *Sweeper) clock() string { return strconv.FormatInt(s.e.Wall(), 10) }
+
+// remind has who writes tell those who listen, again where somebody has deleted
+// the options.
+func (s *Sweeper) remind(v *visited) {
+	s.mu.Lock()
+	listeners := v.listeners
+	s.mu.Unlock()
+	if listeners > 0 {
+		_, err := Tell(context.Background(), s.e, &v.names)
+		s.e.Logger.Debug("listening", "name", v.names.Hash, "err", err)
+	}
+}
+
+var hset = scripts.NewCommand("HSET", scripts.Safe)
+
+// Tell has who writes to a cache tell of it, for ever: nobody takes that back, as
+// nobody knows who else listens.
+func Tell(ctx context.Context, e *engine.Engine, n *Names) (engine.Answer, error) {
+	return e.Run(ctx, hset, []string{n.Options}, []string{"has-listeners", "1"})
+}
 
 // order works on the bound: entries that are in no order are put into it, or
 // some that are too many go.

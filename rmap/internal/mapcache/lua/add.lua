@@ -21,11 +21,12 @@
 -- ARGV[10]  least result, at most 15 digits; none if empty
 -- ARGV[11]  most, likewise
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; the sum, as text, or nil: it would be out of bounds}
+-- Returns  array  {1 if the bound needs the sweeper, else 0; the sum, as text, or nil: it would be out of bounds;
+--                 how many entries it has evicted}
 -- Replay   unsafe: a second run adds again; with an id it changes nothing
 local was, answer = known()
 if was then
-	return {0, answer}
+	return {0, answer, 0}
 end
 local old, rest = live(ARGV[4])
 -- The server counts, exactly, in a field that nobody sees: Redisson's.
@@ -39,7 +40,7 @@ if type(wrong) == 'table' then
 end
 local n = tonumber(sum)
 if ARGV[10] ~= '' and n < tonumber(ARGV[10]) or ARGV[11] ~= '' and n > tonumber(ARGV[11]) then
-	return {0, done(false)}
+	return {0, done(false), 0}
 end
 local packed, left = ARGV[7] .. size(#sum) .. sum
 if old then
@@ -48,4 +49,4 @@ else
 	left = write(ARGV[4], packed, ARGV[8], ARGV[9])
 end
 redis.call('del', KEYS[6])
-return {left, done(sum)}
+return {left, done(sum), evicted}

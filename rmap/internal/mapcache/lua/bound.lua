@@ -7,6 +7,9 @@
 -- tag is what keeps the side keys of a whole cache with a time to live; it is no entry.
 local tag = 'redisson__expiretag'
 
+-- evicted is how many entries this call has dropped.
+local evicted = 0
+
 -- evict drops up to n entries but not key, and returns how many there were.
 local function evict(n, key)
 	local names = {}
@@ -30,7 +33,9 @@ local function evict(n, key)
 	end
 	redis.call('zrem', KEYS[2], unpack(names))
 	redis.call('zrem', KEYS[3], unpack(names))
-	return redis.call('hdel', KEYS[1], unpack(names))
+	local gone = redis.call('hdel', KEYS[1], unpack(names))
+	evicted = evicted + gone
+	return gone
 end
 
 -- forget drops entries, living or not.

@@ -18,15 +18,16 @@
 -- ARGV[7]   when it ends, ms; empty: when the one that was there does, or never
 -- ARGV[8]   when it has rested for too long, ms; empty: by the idle time of the one that was there, or never
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; 1: it was done; else the living entry that is there, or nil}
+-- Returns  array  {1 if the bound needs the sweeper, else 0; 1: it was done; else the living entry that is there, or nil;
+--                 how many entries it has evicted}
 -- Replay   unsafe: a second run finds what the first has written; with an id it changes nothing
 local was, answer = known()
 if was then
-	return {0, answer}
+	return {0, answer, 0}
 end
 local old, rest = live(ARGV[4])
 if (old and '=' .. string.sub(old, 17) or '') ~= ARGV[5] then
-	return {0, done(old or false)}
+	return {0, done(old or false), 0}
 end
 local left = 0
 if ARGV[6] == '' then
@@ -42,4 +43,4 @@ else
 	left = write(ARGV[4], ARGV[6], ARGV[7], ARGV[8])
 end
 redis.call('del', KEYS[6])
-return {left, done(1)}
+return {left, done(1), evicted}

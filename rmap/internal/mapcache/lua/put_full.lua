@@ -17,11 +17,11 @@
 -- ARGV[6]   when it ends, ms; empty: never; =: its times are those of the one that is there
 -- ARGV[7]   when it has rested for too long, ms; empty: never
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; 1}
+-- Returns  array  {1 if the bound needs the sweeper, else 0; 1; how many entries it has evicted}
 -- Replay   unsafe: a second run overwrites what others wrote in between; with an id it changes nothing
 local was, answer = known()
 if was then
-	return {0, answer}
+	return {0, answer, 0}
 end
 local old, rest
 if told or ARGV[6] == '=' then
@@ -29,4 +29,4 @@ if told or ARGV[6] == '=' then
 end
 local left = put(ARGV[4], ARGV[5], ARGV[6], ARGV[7], old, rest)
 redis.call('del', KEYS[6])
-return {left, done(1)}
+return {left, done(1), evicted}

@@ -17,18 +17,19 @@
 -- ARGV[6]   when it ends, ms; empty or =: never
 -- ARGV[7]   when it has rested for too long, ms; empty: never
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; the living entry that was there, or nil: written}
+-- Returns  array  {1 if the bound needs the sweeper, else 0; the living entry that was there, or nil: written;
+--                 how many entries it has evicted}
 -- Replay   unsafe: a second run finds what the first has written; with an id it changes nothing
 local was, answer = known()
 if was then
-	return {0, answer}
+	return {0, answer, 0}
 end
 local there, rest = live(ARGV[4])
 if there then
 	rested(ARGV[4], rest)
 	used(ARGV[4])
-	return {0, done(there)}
+	return {0, done(there), 0}
 end
 local left = put(ARGV[4], ARGV[5], ARGV[6], ARGV[7])
 redis.call('del', KEYS[6])
-return {left, done(false)}
+return {left, done(false), evicted}

@@ -15,12 +15,12 @@
 -- ARGV[5]   when they have rested for too long, ms; empty: never
 -- ARGV[6…]  key and entry as the hash has it, for each
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; 1}
+-- Returns  array  {1 if the bound needs the sweeper, else 0; 1; how many entries it has evicted}
 -- Replay   unsafe: a second run overwrites what others wrote in between; with an id it changes nothing
 local count = (#ARGV - 5) / 2
 local was, answer = known()
 if was then
-	return {0, answer}
+	return {0, answer, 0}
 end
 local left = 0
 for i = 6, #ARGV, 2 do
@@ -31,4 +31,4 @@ for i = 6, #ARGV, 2 do
 	left = math.max(left, put(ARGV[i], ARGV[i + 1], ARGV[4], ARGV[5], old, rest))
 end
 redis.call('del', unpack(KEYS, 6, 5 + count))
-return {left, done(1)}
+return {left, done(1), evicted}

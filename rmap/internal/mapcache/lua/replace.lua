@@ -17,16 +17,16 @@
 -- ARGV[6]   when it ends, ms; empty: when the one that was there does
 -- ARGV[7]   when it has rested for too long, ms; empty: by the idle time of the one that was there
 --
--- Returns  array  {0; 1 replaced, 0 not there}
+-- Returns  array  {0; 1 replaced, 0 not there; 0}
 -- Replay   unsafe: a second run overwrites what others wrote in between; with an id it changes nothing
 local was, answer = known()
 if was then
-	return {0, answer}
+	return {0, answer, 0}
 end
 local old, rest = live(ARGV[4])
 if not old then
-	return {0, done(0)}
+	return {0, done(0), 0}
 end
 local left = replace(ARGV[4], ARGV[5], ARGV[6], ARGV[7], old, rest)
 redis.call('del', KEYS[6])
-return {left, done(1)}
+return {left, done(1), 0}

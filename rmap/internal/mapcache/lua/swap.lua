@@ -17,13 +17,14 @@
 -- ARGV[6]   when it ends, ms; empty: never; =: its times are those of the one that is there
 -- ARGV[7]   when it has rested for too long, ms; empty: never
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; the living entry that was there, or nil}
+-- Returns  array  {1 if the bound needs the sweeper, else 0; the living entry that was there, or nil;
+--                 how many entries it has evicted}
 -- Replay   unsafe: a second run returns what the first has written; with an id it changes nothing
 local was, answer = known()
 if was then
-	return {0, answer}
+	return {0, answer, 0}
 end
 local old, rest = live(ARGV[4])
 local left = put(ARGV[4], ARGV[5], ARGV[6], ARGV[7], old, rest)
 redis.call('del', KEYS[6])
-return {left, done(old or false)}
+return {left, done(old or false), evicted}

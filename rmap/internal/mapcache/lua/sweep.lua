@@ -16,7 +16,7 @@
 -- ARGV[6]  1: that nobody heard an event of this proves nothing
 --
 -- Returns  array  {how many have gone; 1 if there may be more, else 0; when the next is due, as text, empty: none is;
---                 1 if the cache is too large or 2 if its order is not complete, else 0}
+--                 1 if the cache is too large or 2 if its order is not complete, else 0; 1 if who listens is told, else 0}
 --                 {-1, ms until another's latch ends}
 -- Replay   safe: what has gone is gone
 
@@ -100,4 +100,4 @@ if bounded then
 		order = 1
 	end
 end
-return {gone, taken + #resting >= batch and 1 or 0, coming, order}
+return {gone, taken + #resting >= batch and 1 or 0, coming, order, told and 1 or 0}

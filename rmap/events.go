@@ -1,0 +1,237 @@
+package rmap
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+)
+
+// EventKind says what has happened to an entry of a cache.
+type EventKind int
+
+const (
+	// Created: there was none that lived, and now there is.
+	Created = EventKind(mapcache.Created)
+	// Updated: it has another value.
+	Updated = EventKind(mapcache.Updated)
+	// Removed: somebody has removed it, or it has gone since there were too many.
+	Removed = EventKind(mapcache.Removed)
+	// Expired: its time was over, and it was swept.
+	Expired = EventKind(mapcache.Expired)
+	// Gap: events may have been missed.
+	Gap EventKind = -1
+)
+
+// String is the kind in one word.
+func (k EventKind) String() string {
+	if k == Gap {
+		return "gap"
+	}
+	return mapcache.Kind(k).String()
+}
+
+// Event is what has happened to an entry.
+type Event[K comparable, V any] struct {
+	Kind  EventKind
+	Key   K
+	Value V // the new one, or the last one
+	Old   V // of an Updated
+}
+
+// mostEvents is how many events wait for a slow reader before some are missed.
+const mostEvents = 10_000
+
+// Events tells of what happens to the entries of the cache, of the given kinds,
+// or all: whoever writes, Go or Java. When Events returns, the subscription
+// stands; it ends with ctx, or when the loop over the events is left. There is
+// one loop over them.
+//
+// What happens is told at most once. Events of one kind come in their order;
+// those of different kinds may come in another one than that in which they
+// happened. Where some may have been missed, since the connection was lost or
+// the loop is slower than what happens, a [Gap] comes in their place. Clear,
+// Delete and Expire of the whole cache tell nobody. An event that does not decode
+// is an [ErrDecode], and the loop goes on; another error is the last.
+//
+// While somebody listens, this process sweeps the cache at least every second:
+// an Expired comes within a second after its time, and a round trip.
+//
+// Cost: a subscription for each kind; every write to the cache publishes from
+// then on, also when nobody listens any more, until the cache is deleted. Wire:
+// channels redisson_map_cache_created:{name}, …_updated, …_removed, …_expired;
+// HSET {name}:redisson_options has-listeners 1. Errors: ctx's error and cause;
+// [ErrOption]; [ErrClosed]; Redis' and the network's. Source:
+// RMapCache.addListener.
+func (m *Cache[K, V]) Events(ctx context.Context, kinds ...EventKind) iter.Seq2[Event[K, V], error] {
+	f := &feed{news: make(chan struct{}, 1)}
+	err := m.m.usable(ctx)
+	if err == nil {
+		err = f.open(ctx, m.c, kinds)
+	}
+	return func(yield func(Event[K, V], error) bool) {
+		defer f.close()
+		for err == nil {
+			var got heard
+			if got, err = f.next(ctx, m.m.h.e); err != nil {
+				break
+			}
+			ev, broken := m.event(got)
+			if !yield(ev, m.m.failed("listen to", broken)) {
+				return
+			}
+		}
+		yield(Event[K, V]{}, m.m.failed("listen to", err))
+	}
+}
+
+// event is what was heard, decoded.
+func (m *Cache[K, V]) event(h heard) (ev Event[K, V], err error) {
+	ev.Kind = EventKind(h.kind)
+	if ev.Kind == Gap {
+		return ev, nil
+	}
+	raw, err := mapcache.ParseEvent(h.kind, h.payload)
+	if err != nil {
+		return ev, m.m.undecoded("", h.payload, err)
+	}
+	if ev.Key, err = m.m.decodeKey(raw.Key); err == nil {
+		ev.Value, _, err = m.m.decode(raw.Key, value{text: raw.New, there: true})
+	}
+	if err == nil && ev.Kind == Updated {
+		ev.Old, _, err = m.m.decode(raw.Key, value{text: raw.Old, there: true})
+	}
+	return ev, err
+}
+
+// heard is a message, or that some may have been missed.
+type heard struct {
+	kind    mapcache.Kind
+	payload string
+}
+
+// feed is what was heard and waits for its reader.
+type feed struct {
+	news chan struct{}
+
+	mu     sync.Mutex
+	queue  []heard
+	full   bool // messages are dropped until the queue has been read
+	closed bool
+	end    []func()
+}
+
+// open subscribes, and has writers publish.
+func (f *feed) open(ctx context.Context, c *cached, kinds []EventKind) error {
+	if len(kinds) == 0 {
+		kinds = []EventKind{Created, Updated, Removed, Expired}
+	}
+	for _, kind := range kinds {
+		if kind < Created || kind > Expired {
+			return fmt.Errorf("%w: there are no events of kind %d to listen to", ErrOption, int(kind))
+		}
+	}
+	f.end = append(f.end, c.h.sweeper.Listen(&c.n))
+	stop := context.AfterFunc(ctx, f.close)
+	f.end = append(f.end, func() { stop() })
+	for _, kind := range slices.Compact(slices.Sorted(slices.Values(kinds))) {
+		sub, err := c.h.e.Subscribe(ctx, mapcache.Kind(kind).Channel(c.key), func(ev pubsub.Event) { f.told(c, kind, ev) })
+		if err != nil {
+			f.close()
+			return err
+		}
+		f.ends(sub.Close)
+	}
+	if _, err := mapcache.Tell(ctx, c.h.e, &c.n); err != nil {
+		f.close()
+		return err
+	}
+	c.knows.Store(nil)
+	return nil
+}
+
+// ends has what is called when the feed is closed, or is closed already.
+func (f *feed) ends(what func()) {
+	f.mu.Lock()
+	closed := f.closed
+	if !closed {
+		f.end = append(f.end, what)
+	}
+	f.mu.Unlock()
+	if closed {
+		what()
+	}
+}
+
+// told takes in a message. It is called on the hub's goroutine.
+func (f *feed) told(c *cached, kind EventKind, ev pubsub.Event) {
+	h := heard{kind: mapcache.Kind(kind), payload: ev.Payload}
+	if ev.Kind == pubsub.Resumed {
+		h = heard{kind: mapcache.Kind(Gap)}
+	}
+	f.add(h)
+	c.h.heard(c.key, EventKind(h.kind))
+}
+
+func (f *feed) add(h heard) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch n := len(f.queue); {
+	case f.closed:
+		return
+	case n > 0 && f.queue[n-1].kind == mapcache.Kind(Gap) && (f.full || h.kind == mapcache.Kind(Gap)):
+		return // which says it already
+	case n >= mostEvents:
+		f.full = true
+		h = heard{kind: mapcache.Kind(Gap)}
+	}
+	f.queue = append(f.queue, h)
+	select {
+	case f.news <- struct{}{}:
+	default:
+	}
+}
+
+// next waits for what is heard.
+func (f *feed) next(ctx context.Context, e *engine.Engine) (heard, error) {
+	for {
+		if h, some := f.take(); some {
+			return h, nil
+		}
+		select {
+		case <-f.news:
+		case <-ctx.Done():
+			return heard{}, engine.ContextError(ctx)
+		case <-e.Closing():
+			return heard{}, ErrClosed
+		}
+	}
+}
+
+func (f *feed) take() (h heard, some bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.queue) == 0 {
+		return h, false
+	}
+	h, f.queue = f.queue[0], f.queue[1:]
+	if len(f.queue) == 0 {
+		f.queue, f.full = nil, false
+	}
+	return h, true
+}
+
+func (f *feed) close() {
+	f.mu.Lock()
+	end := f.end
+	f.closed, f.end, f.queue = true, nil, nil
+	f.mu.Unlock()
+	for _, what := range end {
+		what()
+	}
+}
