@@ -2,6 +2,7 @@ package rmap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -78,7 +79,9 @@ func (m *Cache[K, V]) Events(ctx context.Context, kinds ...EventKind) iter.Seq2[
 		defer f.close()
 		for err == nil {
 			var got heard
-			if got, err = f.next(ctx, m.m.h.e); err != nil {
+			if got, err = f.next(ctx, m.m.h.e); err == errLeft {
+				return
+			} else if err != nil {
 				break
 			}
 			ev, broken := m.event(got)
@@ -197,11 +200,18 @@ func (f *feed) add(h heard) {
 	}
 }
 
+// errLeft says that the loop over the events was left before.
+var errLeft = errors.New("the loop over the events was left")
+
 // next waits for what is heard.
 func (f *feed) next(ctx context.Context, e *engine.Engine) (heard, error) {
 	for {
-		if h, some := f.take(); some {
+		h, some, left := f.take()
+		switch {
+		case some:
 			return h, nil
+		case left && ctx.Err() == nil && e.Open() == nil:
+			return h, errLeft
 		}
 		select {
 		case <-f.news:
@@ -213,17 +223,17 @@ func (f *feed) next(ctx context.Context, e *engine.Engine) (heard, error) {
 	}
 }
 
-func (f *feed) take() (h heard, some bool) {
+func (f *feed) take() (h heard, some, left bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.queue) == 0 {
-		return h, false
+		return h, false, f.closed
 	}
 	h, f.queue = f.queue[0], f.queue[1:]
 	if len(f.queue) == 0 {
 		f.queue, f.full = nil, false
 	}
-	return h, true
+	return h, true, false
 }
 
 func (f *feed) close() {

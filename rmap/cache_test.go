@@ -1,0 +1,678 @@
+package rmap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+)
+
+// cacheOn is a cache of text on a clock that is moved by hand.
+func cacheOn(t testing.TB, raw rueidis.Client, opts ...Option) (*Cache[string, string], *handClock) {
+	t.Helper()
+	at := newHandClock()
+	opts = append([]Option{WithCodec(codec.Text)}, opts...)
+	return NewCache[string, string](engineOn(t, raw, at.on), cacheNamed(t, raw), opts...), at
+}
+
+func strOf(t testing.TB, raw rueidis.Client, cmd ...string) string {
+	t.Helper()
+	s, err := raw.Do(t.Context(), raw.B().Arbitrary(cmd[0]).Keys(cmd[1]).Args(cmd[2:]...).Build()).ToString()
+	if rueidis.IsRedisNil(err) {
+		return "-"
+	}
+	require.NoError(t, err)
+	return s
+}
+
+func TestTheHandlesTimesAreThoseOfItsWritesUnlessACallHasOthers(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	m, at := cacheOn(t, raw, WithTTL(time.Minute), WithMaxIdle(time.Second))
+	ttl := func(key string) time.Duration {
+		d, err := m.TTL(t.Context(), key)
+		require.NoError(t, err)
+		return d
+	}
+	require.NoError(t, m.Put(t.Context(), "handle", "v"))
+	require.NoError(t, m.Put(t.Context(), "call", "v", WithTTL(500*time.Microsecond+time.Millisecond), WithMaxIdle(time.Hour)))
+	require.NoError(t, m.PutMany(t.Context(), map[string]string{"a": "1", "b": "2"}, WithMaxIdle(2*time.Second)))
+	assert.Equal(t, time.Second, ttl("handle"))
+	assert.Equal(t, 2*time.Millisecond, ttl("call"), "rounded up")
+	assert.Equal(t, 2*time.Second, ttl("a"))
+	at.forward(500 * time.Millisecond)
+	_, _, err := m.Compute(t.Context(), "computed", func(string, bool) (string, Verdict, error) { return "v", Store, nil })
+	require.NoError(t, err)
+	assert.Equal(t, time.Second, ttl("computed"))
+	require.NoError(t, m.Put(t.Context(), "handle", "w", WithKeepTTL()))
+	assert.Equal(t, time.Second, ttl("handle"), "its idle time begins anew")
+	assert.Equal(t, "1800000060000", strOf(t, raw, "ZSCORE", keys.MapTimes(m.m.key), "handle"), "its time to live does not")
+	assert.Equal(t, time.Duration(0), ttl("no such"))
+	ever := NewCache[string, string](m.m.h.e, m.Name(), WithCodec(codec.Text))
+	require.NoError(t, ever.Put(t.Context(), "ever", "v"))
+	assert.Equal(t, time.Duration(-1), ttl("ever"))
+}
+
+func TestABoundedCacheOfHandles(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		m, at := cacheOn(t, raw)
+		for i := range 30 {
+			require.NoError(t, m.Put(t.Context(), fmt.Sprint("old", i), "v"))
+		}
+		require.NoError(t, m.SetMaxSize(t.Context(), 3, LRU))
+		require.Eventually(t, func() bool { n, err := m.Len(t.Context()); return err == nil && n == 3 }, soon, 5*time.Millisecond)
+		for _, k := range []string{"a", "b", "c"} {
+			at.forward(time.Millisecond)
+			require.NoError(t, m.Put(t.Context(), k, k))
+		}
+		at.forward(time.Millisecond)
+		fresh := NewCache[string, string](engineOn(t, raw, at.on), m.Name(), WithCodec(codec.Text))
+		_, there, err := fresh.Get(t.Context(), "a") // it has never seen the bound
+		require.NoError(t, err)
+		require.True(t, there)
+		at.forward(time.Millisecond)
+		require.NoError(t, fresh.Put(t.Context(), "d", "d"))
+		got, err := fresh.GetMany(t.Context(), "a", "b", "c", "d")
+		require.NoError(t, err)
+		assert.Equal(t, map[string]string{"a": "a", "c": "c", "d": "d"}, got)
+		require.NoError(t, m.SetMaxSize(t.Context(), 0, LRU))
+		require.NoError(t, m.Put(t.Context(), "e", "e"))
+		n, err := m.Len(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 4, n)
+	})
+}
+
+func TestEventsAreTyped(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		at := newHandClock()
+		name := cacheNamed(t, raw)
+		writer := NewCache[int, string](engineOn(t, raw, at.on), name)
+		require.NoError(t, writer.Put(t.Context(), 0, "before anybody listens"))
+		e := engineOn(t, raw, at.on)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		events := NewCache[int, string](e, name).Events(ctx)
+		require.NoError(t, writer.Put(t.Context(), 1, "a", WithTTL(time.Second)))
+		_, err := writer.Replace(t.Context(), 1, "b")
+		require.NoError(t, err)
+		_, err = writer.Remove(t.Context(), 0)
+		require.NoError(t, err)
+		at.forward(time.Second)
+		want := map[EventKind]Event[int, string]{
+			Created: {Created, 1, "a", ""}, Updated: {Updated, 1, "b", "a"},
+			Removed: {Removed, 0, "before anybody listens", ""}, Expired: {Expired, 1, "b", ""},
+		}
+		for ev, err := range events {
+			require.NoError(t, err)
+			assert.Equal(t, want[ev.Kind], ev, ev.Kind)
+			if delete(want, ev.Kind); len(want) == 0 {
+				break
+			}
+		}
+		require.Eventually(t, func() bool { return e.Wall() > 0 && hubOf(e).sweeper.Len() == 0 }, soon, 5*time.Millisecond)
+		for range events {
+			break // it does not come to life again
+		}
+	})
+}
+
+func TestEventsEnd(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	m, _ := cacheOn(t, raw)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	events := m.Events(ctx, Created)
+	why := errors.New("why")
+	cancel(why)
+	for _, err := range events {
+		require.ErrorIs(t, err, why)
+		require.ErrorContains(t, err, m.Name())
+	}
+	for _, err := range m.Events(t.Context(), Gap) {
+		require.ErrorIs(t, err, ErrOption)
+	}
+	for _, err := range NewCache[string, string](m.m.h.e, "").Events(t.Context()) {
+		require.ErrorIs(t, err, ErrOption)
+	}
+	e := engineOn(t, raw)
+	events = NewCache[string, string](e, m.Name()).Events(t.Context())
+	require.NoError(t, e.Close(context.Background()))
+	for _, err := range events {
+		require.ErrorIs(t, err, ErrClosed)
+	}
+}
+
+func TestAReaderWhoIsTooSlowIsToldOfAGap(t *testing.T) {
+	t.Parallel()
+	f := &feed{news: make(chan struct{}, 1)}
+	for i := range mostEvents + 100 {
+		f.add(heard{kind: mapcache.Created, payload: fmt.Sprint(i)})
+	}
+	for i := range mostEvents {
+		h, some, _ := f.take()
+		require.True(t, some)
+		require.Equal(t, heard{kind: mapcache.Created, payload: fmt.Sprint(i)}, h)
+	}
+	h, some, _ := f.take()
+	require.True(t, some)
+	assert.Equal(t, Gap, EventKind(h.kind))
+	_, some, _ = f.take()
+	assert.False(t, some)
+	f.add(heard{kind: mapcache.Created, payload: "later"})
+	h, _, _ = f.take()
+	assert.Equal(t, "later", h.payload)
+	f.add(heard{kind: mapcache.Kind(Gap)})
+	f.add(heard{kind: mapcache.Kind(Gap)})
+	f.add(heard{kind: mapcache.Removed})
+	h, _, _ = f.take()
+	assert.Equal(t, Gap, EventKind(h.kind))
+	h, _, _ = f.take()
+	assert.Equal(t, mapcache.Removed, h.kind, "two connections that were lost are one gap")
+}
+
+func TestALostConnectionIsAGap(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := through(t, server)
+	raw := server.Client(t)
+	name := cacheNamed(t, raw)
+	events := NewCache[string, string](engineOn(t, client), name).Events(t.Context(), Created)
+	writer := NewCache[string, string](engineOn(t, raw), name)
+	proxy.CutAll()
+	var wrote sync.WaitGroup
+	done := make(chan struct{})
+	wrote.Go(func() { // until the reader has heard what it waits for
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			case <-time.After(20 * time.Millisecond):
+				assert.NoError(t, writer.Put(context.Background(), fmt.Sprint(i), "v"))
+			}
+		}
+	})
+	gap := false
+	for ev, err := range events {
+		require.NoError(t, err)
+		if ev.Kind == Gap {
+			gap = true
+		} else if gap {
+			break
+		}
+	}
+	close(done)
+	wrote.Wait()
+}
+
+// Whoever deletes a cache, or its options, makes nobody deaf for long.
+func TestADeletedCacheIsListenedToAgain(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	name := cacheNamed(t, raw)
+	m := NewCache[string, string](engineOn(t, raw), name)
+	events := m.Events(t.Context(), Created)
+	_, err := m.Delete(t.Context())
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return strOf(t, raw, "HGET", keys.MapOptions(name), "has-listeners") == "1" }, soon, 10*time.Millisecond)
+	require.NoError(t, m.Put(t.Context(), "k", "v"))
+	for ev, err := range events {
+		require.NoError(t, err)
+		assert.Equal(t, Event[string, string]{Created, "k", "v", ""}, ev)
+		break
+	}
+}
+
+func TestWhatDoesNotDecodeInACacheIsNamed(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	name := cacheNamed(t, raw)
+	m := NewCache[string, int](engineOn(t, raw), name, WithCodec(codec.Text))
+	require.NoError(t, m.Put(t.Context(), "good", 7))
+	events := m.Events(t.Context(), Created)
+	for key, packed := range map[string]string{
+		"short": "x", "long": string(mapcache.Pack(nil, "1", 0)) + "2", "value": string(mapcache.Pack(nil, "seven", 0)),
+	} {
+		require.NoError(t, raw.Do(t.Context(), raw.B().Hset().Key(name).FieldValue().FieldValue(key, packed).Build()).Error())
+		check := func(err error) {
+			t.Helper()
+			var undecoded *codec.DecodeError
+			require.ErrorAs(t, err, &undecoded, key)
+			assert.Equal(t, name, undecoded.Name)
+			assert.Equal(t, key, undecoded.Key)
+			assert.ErrorIs(t, err, ErrDecode)
+		}
+		_, _, err := m.Get(t.Context(), key)
+		check(err)
+		got, err := m.GetMany(t.Context(), key, "good")
+		check(err)
+		assert.Equal(t, map[string]int{"good": 7}, got)
+		_, _, err = m.PutIfAbsent(t.Context(), key, 1)
+		check(err)
+		_, _, err = m.Compute(t.Context(), key, increment)
+		check(err)
+		seen := 0
+		for e, err := range m.All(t.Context()) {
+			if seen++; err != nil {
+				check(err)
+			} else {
+				assert.Equal(t, Entry[string, int]{"good", 7}, e)
+			}
+		}
+		assert.Equal(t, 2, seen, "and the walk goes on")
+		_, _, err = m.Take(t.Context(), key)
+		check(err)
+	}
+	publish := func(payload string) {
+		require.NoError(t, raw.Do(t.Context(), raw.B().Publish().Channel(mapcache.Created.Channel(name)).Message(payload).Build()).Error())
+	}
+	publish("nonsense")
+	require.NoError(t, m.Put(t.Context(), "new", 8))
+	broken := 0
+	for ev, err := range events {
+		if err != nil {
+			require.ErrorIs(t, err, ErrDecode)
+			broken++
+			continue
+		}
+		assert.Equal(t, Event[string, int]{Created, "new", 8, 0}, ev)
+		break
+	}
+	assert.Equal(t, 1, broken)
+}
+
+func TestWhatACacheRefuses(t *testing.T) {
+	t.Parallel()
+	client, proxy := through(t, redistest.Shared(t))
+	e := engineOn(t, client)
+	m := NewCache[string, int](e, "m")
+	proxy.ResetLog()
+	for _, d := range []time.Duration{0, -1, time.Millisecond - 1, engine.LongestLease + 1, math.MaxInt64} {
+		for _, opt := range []EntryOption{WithTTL(d), WithMaxIdle(d)} {
+			require.ErrorIs(t, m.Put(t.Context(), "k", 1, opt), ErrOption, d)
+			_, err := m.Touch(t.Context(), "k", opt)
+			require.ErrorIs(t, err, ErrOption, d)
+			_, _, err = NewCache[string, int](e, "m", opt).Get(t.Context(), "k")
+			require.ErrorIs(t, err, ErrOption, d)
+		}
+		_, err := m.Expire(t.Context(), d)
+		require.ErrorIs(t, err, ErrOption, d)
+	}
+	for _, n := range []int64{-1, math.MaxInt32 + 1, math.MinInt64} {
+		require.ErrorIs(t, m.SetMaxSize(t.Context(), n, LRU), ErrOption)
+	}
+	require.ErrorIs(t, m.SetMaxSize(t.Context(), 1, Order(2)), ErrOption)
+	require.ErrorIs(t, New[string, int](e, "m", WithMaxIdle(time.Second)).Put(t.Context(), "k", 1), ErrOption)
+	require.ErrorIs(t, NewNative[string, int](e, "m").Put(t.Context(), "k", 1, WithMaxIdle(time.Second)), ErrOption)
+	require.ErrorIs(t, NewCache[string, int](e, "").Put(t.Context(), "k", 1), ErrOption)
+	var none context.Context
+	require.ErrorIs(t, m.SetMaxSize(none, 1, LRU), ErrOption)
+	assert.Empty(t, proxy.Log(), "nothing was sent")
+}
+
+func TestAKeyOfACacheOfAnotherTypeIsNamed(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	for i, wrong := range objectOf("x") {
+		name := fmt.Sprint(cacheNamed(t, raw), i)
+		t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(objectOf(name)...).Build()) })
+		m := NewCache[string, int](engineOn(t, raw), name)
+		at := strings.Replace(wrong, "x", name, 1)
+		require.NoError(t, raw.Do(t.Context(), raw.B().Rpush().Key(at).Element("x").Build()).Error())
+		for _, err := range []error{
+			m.Put(t.Context(), "k", 1, WithTTL(time.Hour), WithMaxIdle(time.Hour)), m.PutMany(t.Context(), map[string]int{"k": 1, "l": 2}, WithTTL(time.Hour)),
+			m.SetMaxSize(t.Context(), 1, LRU),
+		} {
+			if err != nil {
+				require.ErrorContains(t, err, "WRONGTYPE", wrong)
+				require.ErrorContains(t, err, at)
+			}
+		}
+	}
+}
+
+// TestALostReplyOfACache drops the reply to each write once; see TestALostReply.
+func TestALostReplyOfACache(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	raw := server.Client(t)
+	text := WithCodec(codec.Text)
+	for name, c := range map[string]struct {
+		sends, ids redistest.Match
+		do         func(ctx context.Context, m *Cache[string, int]) (any, error)
+		answer     any
+		left       map[string]int
+	}{
+		"put": {redistest.MatchScript(mapcache.Put.Body), redistest.MatchScript(mapcache.PutFull.Body), func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			return nil, m.Put(ctx, "k", 6)
+		}, nil, map[string]int{"k": 6}},
+		"put many": {redistest.MatchScript(mapcache.PutMany.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			return nil, m.PutMany(ctx, map[string]int{"k": 6, "l": 7})
+		}, nil, map[string]int{"k": 6, "l": 7}},
+		"swap": {redistest.MatchScript(mapcache.Swap.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			old, _, err := m.Swap(ctx, "k", 6)
+			return old, err
+		}, 5, map[string]int{"k": 6}},
+		"take": {redistest.MatchScript(mapcache.Take.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			old, _, err := m.Take(ctx, "k")
+			return old, err
+		}, 5, map[string]int{}},
+		"remove": {redistest.MatchScript(mapcache.Remove.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			return m.Remove(ctx, "k", "l")
+		}, int64(1), map[string]int{}},
+		"clear": {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body), func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			return nil, m.Clear(ctx)
+		}, nil, map[string]int{}},
+		"put if absent": {redistest.MatchScript(mapcache.PutIfAbsent.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			_, stored, err := m.PutIfAbsent(ctx, "l", 7)
+			return stored, err
+		}, true, map[string]int{"k": 5, "l": 7}},
+		"replace": {redistest.MatchScript(mapcache.Replace.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			return m.Replace(ctx, "k", 6)
+		}, true, map[string]int{"k": 6}},
+		"compare and swap": {redistest.MatchScript(mapcache.Change.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			return m.CompareAndSwap(ctx, "k", 5, 6)
+		}, true, map[string]int{"k": 6}},
+		"compute": {redistest.MatchScript(mapcache.Change.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			n, _, err := m.Compute(ctx, "k", increment)
+			return n, err
+		}, 6, map[string]int{"k": 6}},
+		"add": {redistest.MatchScript(mapcache.Add.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			return Add(ctx, m, "k", 2)
+		}, 7, map[string]int{"k": 7}},
+		"touch": {redistest.MatchScript(mapcache.Touch.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			return m.Touch(ctx, "k", WithTTL(time.Hour))
+		}, true, map[string]int{"k": 5}},
+		"expire": {redistest.MatchScript(mapcache.Expire.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			return m.Expire(ctx, time.Hour)
+		}, true, map[string]int{"k": 5}},
+	} {
+		for _, ids := range []bool{false, true} {
+			t.Run(name+map[bool]string{false: "", true: " with ids"}[ids], func(t *testing.T) {
+				t.Parallel()
+				client, proxy := through(t, server)
+				key := cacheNamed(t, raw)
+				opts, sends := []Option{text}, c.sends
+				if ids {
+					opts = append(opts, WithRequestIDs())
+					if c.ids != nil {
+						sends = c.ids
+					}
+				}
+				m := NewCache[string, int](engineOn(t, client), key, opts...)
+				look := NewCache[string, int](engineOn(t, raw), key, text)
+				require.NoError(t, look.Put(t.Context(), "k", 5))
+				lost := proxy.DropReply(redistest.All(sends, redistest.Arg(key)), 1)
+				answer, err := c.do(t.Context(), m)
+				lost.Await(t)
+				safe := name == "expire" // a second run sets the same
+				if ids || safe {
+					require.NoError(t, err)
+					require.Equal(t, c.answer, answer)
+				} else {
+					require.ErrorIs(t, err, ErrUnknown)
+					require.ErrorContains(t, err, key)
+				}
+				left := map[string]int{}
+				for e, err := range look.All(t.Context()) {
+					require.NoError(t, err)
+					left[e.Key] = e.Value
+				}
+				require.Equal(t, c.left, left)
+			})
+		}
+	}
+}
+
+func TestAReadOfACacheIsSentAgain(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	for name, c := range map[string]struct {
+		match redistest.Match
+		do    func(ctx context.Context, m *Cache[string, int]) error
+	}{
+		"get": {redistest.MatchScript(mapcache.Get.Body), func(ctx context.Context, m *Cache[string, int]) error { _, _, err := m.Get(ctx, "k"); return err }},
+		"get many": {redistest.MatchScript(mapcache.GetMany.Body), func(ctx context.Context, m *Cache[string, int]) error {
+			_, err := m.GetMany(ctx, "k", "l")
+			return err
+		}},
+		"has": {redistest.MatchScript(mapcache.Has.Body), func(ctx context.Context, m *Cache[string, int]) error { _, err := m.Has(ctx, "k"); return err }},
+		"ttl": {redistest.MatchScript(mapcache.TTL.Body), func(ctx context.Context, m *Cache[string, int]) error { _, err := m.TTL(ctx, "k"); return err }},
+		"all": {redistest.MatchScript(mapcache.Scan.Body), func(ctx context.Context, m *Cache[string, int]) error {
+			for _, err := range m.All(ctx) {
+				return err
+			}
+			return nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, proxy := through(t, server)
+			m := NewCache[string, int](engineOn(t, client), cacheNamed(t, client))
+			require.NoError(t, m.Put(t.Context(), "k", 5))
+			lost := proxy.DropReply(redistest.All(c.match, redistest.Arg(m.Name())), 1)
+			require.NoError(t, c.do(t.Context(), m))
+			lost.Await(t)
+		})
+	}
+}
+
+// What may have been written is swept, too.
+func TestAWriteOfUnknownOutcomeIsSwept(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := through(t, server)
+	raw := server.Client(t)
+	m := NewCache[string, int](engineOn(t, client), cacheNamed(t, raw))
+	lost := proxy.DropReply(redistest.MatchScript(mapcache.Put.Body), 1)
+	require.ErrorIs(t, m.Put(t.Context(), "k", 1, WithTTL(200*time.Millisecond)), ErrUnknown)
+	lost.Await(t)
+	assert.NotEqual(t, "-", strOf(t, raw, "HGET", m.Name(), "k"))
+	require.Eventually(t, func() bool { return strOf(t, raw, "HGET", m.Name(), "k") == "-" }, soon, 5*time.Millisecond)
+}
+
+func TestGetsOfManyGoroutinesGoTogether(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	m, at := cacheOn(t, raw, WithTTL(time.Second))
+	ever := NewCache[string, string](m.m.h.e, m.Name(), WithCodec(codec.Text))
+	for i := range 50 {
+		require.NoError(t, m.Put(t.Context(), fmt.Sprint("over", i), "v"))
+		require.NoError(t, ever.Put(t.Context(), fmt.Sprint("ever", i), fmt.Sprint(i)))
+	}
+	at.forward(time.Second - time.Nanosecond) // the sweeper has nothing to do yet
+	var all sync.WaitGroup
+	for range 200 {
+		all.Go(func() {
+			for i := range 50 {
+				v, there, err := m.Get(t.Context(), fmt.Sprint("ever", i))
+				if err != nil || !there || v != fmt.Sprint(i) {
+					t.Error(v, there, err)
+				}
+				_, there, err = m.Get(t.Context(), fmt.Sprint("none", i))
+				if err != nil || there {
+					t.Error(there, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestACacheIsRenamedAndGoes(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	m, _ := cacheOn(t, raw)
+	to := NewCache[string, string](m.m.h.e, cacheNamed(t, raw)+"to", WithCodec(codec.Text))
+	t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(objectOf(to.Name())...).Build()) })
+	require.NoError(t, m.Put(t.Context(), "k", "v", WithTTL(time.Hour), WithMaxIdle(time.Hour)))
+	require.NoError(t, to.Put(t.Context(), "old", "v", WithMaxIdle(time.Hour)))
+	did, err := m.Expire(t.Context(), time.Minute)
+	require.NoError(t, err)
+	require.True(t, did)
+	left, err := m.Remaining(t.Context())
+	require.NoError(t, err)
+	assert.Greater(t, left, 30*time.Second, "D4: it is there still")
+	did, err = m.Rename(t.Context(), to.Name())
+	require.NoError(t, err)
+	require.True(t, did)
+	for key, err := range to.Keys(t.Context()) {
+		require.NoError(t, err)
+		assert.Equal(t, "k", key)
+	}
+	d, err := to.TTL(t.Context(), "k")
+	require.NoError(t, err)
+	assert.Equal(t, time.Hour, d)
+	did, err = to.Persist(t.Context())
+	require.NoError(t, err)
+	assert.True(t, did)
+	left, err = to.Remaining(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, time.Duration(-1), left)
+	did, err = to.Delete(t.Context())
+	require.NoError(t, err)
+	assert.True(t, did)
+	n, err := raw.Do(t.Context(), raw.B().Exists().Key(append(objectOf(m.Name()), objectOf(to.Name())...)...).Build()).AsInt64()
+	require.NoError(t, err)
+	assert.Zero(t, n)
+}
+
+// TestCachesThatAreUsedOnceLeaveNothing in the process. It is not parallel: it looks at the heap.
+func TestCachesThatAreUsedOnceLeaveNothing(t *testing.T) {
+	raw := redistest.Shared(t).Client(t)
+	at := newHandClock()
+	e := engineOn(t, raw, at.on)
+	prefix := redistest.Name(t)
+	use := func(i int) {
+		m := NewCache[string, int](e, fmt.Sprint(prefix, i), WithTTL(time.Second))
+		require.NoError(t, m.Put(t.Context(), "k", i))
+		_, _, err := m.Get(t.Context(), "k")
+		require.NoError(t, err)
+	}
+	settle := func() int64 {
+		at.forward(time.Second)
+		require.Eventually(t, func() bool { return hubOf(e).sweeper.Len() == 0 }, redistest.Span(t, soon, 20*time.Minute), time.Millisecond)
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return int64(stats.HeapAlloc)
+	}
+	for i := range 1000 {
+		use(-i)
+	}
+	before := settle()
+	names := redistest.Count(t, 3000, 1_000_000)
+	for i := range names {
+		use(i)
+	}
+	after := settle()
+	assert.Less(t, after, before+int64(max(1<<20, names/2)))
+}
+
+func TestEveryScriptOfACacheIsCalledAsItsHeaderSays(t *testing.T) {
+	t.Parallel()
+	r := redistest.RecordScripts(t, miniredisClient(t))
+	e := engineOn(t, r)
+	for _, name := range []string{"cache", "{u1}:cache", "a{b}c"} {
+		for _, opts := range [][]Option{{}, {WithRequestIDs()}} {
+			m := NewCache[string, int](e, name, append(opts, WithCodec(codec.Text), WithTTL(time.Hour), WithMaxIdle(time.Hour))...)
+			for op, do := range map[string]func() error{
+				"put":      func() error { return m.Put(t.Context(), "k", 1) },
+				"keep":     func() error { return m.Put(t.Context(), "k", 1, WithKeepTTL()) },
+				"put many": func() error { return m.PutMany(t.Context(), map[string]int{"k": 1, "l": 1}) },
+				"swap":     func() error { _, _, err := m.Swap(t.Context(), "k", 1); return err },
+				"absent":   func() error { _, _, err := m.PutIfAbsent(t.Context(), "k", 1); return err },
+				"replace":  func() error { _, err := m.Replace(t.Context(), "k", 1); return err },
+				"cas":      func() error { _, err := m.CompareAndSwap(t.Context(), "k", 1, 1); return err },
+				"compute":  func() error { _, _, err := m.Compute(t.Context(), "k", increment); return err },
+				"add":      func() error { _, err := Add(t.Context(), m, "k", 1); return err },
+				"get":      func() error { _, _, err := m.Get(t.Context(), "k"); return err },
+				"get many": func() error { _, err := m.GetMany(t.Context(), "k", "l"); return err },
+				"has":      func() error { _, err := m.Has(t.Context(), "k"); return err },
+				"ttl":      func() error { _, err := m.TTL(t.Context(), "k"); return err },
+				"touch":    func() error { _, err := m.Touch(t.Context(), "k"); return err },
+				"all": func() error {
+					for _, err := range m.All(t.Context(), WithMatch("*")) {
+						return err
+					}
+					return nil
+				},
+				"take":    func() error { _, _, err := m.Take(t.Context(), "l"); return err },
+				"remove":  func() error { _, err := m.Remove(t.Context(), "l", "m"); return err },
+				"expire":  func() error { _, err := m.Expire(t.Context(), time.Hour); return err },
+				"persist": func() error { _, err := m.Persist(t.Context()); return err },
+				"bound":   func() error { return m.SetMaxSize(t.Context(), 10, LFU) },
+			} {
+				require.NoError(t, do(), op)
+				for _, call := range r.Take() {
+					call.Check(t)
+					assert.True(t, e.SameSlot(append([]string{name}, call.Keys...)...), call.Keys)
+				}
+			}
+		}
+	}
+}
+
+// watcher is an observer of caches.
+type watcher struct {
+	mu     sync.Mutex
+	swept  []engine.Sweep
+	events map[string]int
+}
+
+func (w *watcher) Swept(_ context.Context, s engine.Sweep) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.swept = append(w.swept, s)
+}
+
+func (w *watcher) Heard(_ context.Context, cache, kind string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events[cache+" "+kind]++
+}
+
+func TestTheObserverHearsOfSweepsEvictionsAndEvents(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	at, w := newHandClock(), &watcher{events: map[string]int{}}
+	name := cacheNamed(t, raw)
+	m := NewCache[string, int](engineOn(t, raw, at.on, func(c *engine.Config) { c.Caches = w }), name)
+	m.Events(t.Context(), Created, Expired)
+	require.NoError(t, m.SetMaxSize(t.Context(), 2, LRU))
+	for i := range 3 {
+		require.NoError(t, m.Put(t.Context(), fmt.Sprint(i), i, WithTTL(time.Second)))
+		at.forward(time.Millisecond)
+	}
+	at.forward(time.Second)
+	require.Eventually(t, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		expired, evicted := int64(0), int64(0)
+		for _, s := range w.swept {
+			expired, evicted = expired+s.Expired, evicted+s.Evicted
+			if s.Cache != name || s.Err != nil || s.Written != (s.Took == 0) {
+				return false
+			}
+		}
+		return expired == 2 && evicted == 1 && w.events[name+" created"] == 3 && w.events[name+" expired"] == 2
+	}, soon, 5*time.Millisecond, "%+v", w)
+}
