@@ -27,6 +27,15 @@
 //	                                                                           requests for tokens, also waits and reservations
 //	rueidisson.limiter.together  {request}  histogram      limiter             requests that one call asked the server about, for each of them
 //
+//	rueidisson.cache.expired        {entry} counter        cache               entries that this client has swept
+//	rueidisson.cache.evicted        {entry} counter        cache               entries that went by its writes and visits, as there were too many
+//	rueidisson.cache.events         {event} counter        cache, event        events that came to who listens, and gaps
+//	rueidisson.cache.sweep.duration s       histogram      error.type          visits to caches, but those that found another process there
+//
+// cache is rueidisson.cache, the name of a cache: the first 100, and all others
+// "_OTHER"; event is rueidisson.event: "created", "updated", "removed", "expired"
+// or "gap".
+//
 // kind, handed and script stand for rueidisson.kind ("lock"), rueidisson.handed
 // (whether the hold came from, or went to, another goroutine of the client
 // without a round trip) and rueidisson.script ("acquire").

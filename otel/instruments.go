@@ -21,6 +21,8 @@ type instruments struct {
 	waiting                                       metric.Int64UpDownCounter
 	acquired, released, lost, scriptSends         metric.Int64Counter
 	decisions                                     metric.Int64Counter
+	expired, evicted, cacheEvents                 metric.Int64Counter
+	sweepDuration                                 metric.Float64Histogram
 }
 
 func newInstruments(m metric.Meter) (instruments, error) {
@@ -36,6 +38,10 @@ func newInstruments(m metric.Meter) (instruments, error) {
 		released:        b.counter("rueidisson.released", "{hold}", "Number of holds that were unlocked."),
 		lost:            b.counter("rueidisson.lost", "{hold}", "Number of holds that ended without their holder's doing."),
 		decisions:       b.counter("rueidisson.limiter.decisions", "{decision}", "Number of requests for tokens that rate limiters decided about."),
+		expired:         b.counter("rueidisson.cache.expired", "{entry}", "Number of entries of caches that have gone since their time was over."),
+		evicted:         b.counter("rueidisson.cache.evicted", "{entry}", "Number of entries of caches that have gone since there were too many."),
+		cacheEvents:     b.counter("rueidisson.cache.events", "{event}", "Number of events of caches that came to those who listen."),
+		sweepDuration:   b.duration("rueidisson.cache.sweep.duration", "Duration of visits to caches of which entries may have expired."),
 		scriptSends:     b.counter("rueidisson.script.sends", "{send}", "Number of times that scripts were sent."),
 	}
 	if b.err != nil {

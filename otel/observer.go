@@ -12,7 +12,7 @@ import (
 const scope = "github.com/rueidisson/rueidisson/otel"
 
 // New returns an observer for [rueidisson.WithObserver]. It is a
-// [rueidisson.DecisionObserver], too.
+// [rueidisson.DecisionObserver] and a [rueidisson.CacheObserver], too.
 //
 // Errors: [rueidisson.ErrOption]; that of a meter provider which refuses an
 // instrument.
@@ -36,6 +36,8 @@ type observer struct {
 	renewal outcomes
 
 	limiters limiterSets
+	caches   cacheSets
+	sweep    outcomes
 }
 
 var _ rueidisson.DecisionObserver = (*observer)(nil)

@@ -1,7 +1,10 @@
 package rmap
 
 import (
+	"math/rand/v2"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
@@ -37,6 +40,34 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		}
 		_, err := Add(t.Context(), New[string, float64](e, "orders:1", opts...), "f", 1.5)
 		require.NoError(t, err)
+		_, err = m.Remove(t.Context(), "f") // which is none of m's
+		require.NoError(t, err)
+	}
+	for _, opts := range [][]Option{{WithTTL(time.Hour), WithMaxIdle(time.Hour)}, {WithRequestIDs()}} {
+		m := NewCache[string, int](e, "orders:2", append(opts, WithCodec(codec.Text))...)
+		for _, by := range []Order{LRU, LFU} {
+			require.NoError(t, m.SetMaxSize(t.Context(), 2, by))
+			m.Events(t.Context())
+			w := &world{t, rand.New(rand.NewPCG(1, 2)), m, "", map[string]int{}}
+			for i := range 20 { // more than the bound
+				require.NoError(t, m.Put(t.Context(), strconv.Itoa(i), i, WithTTL(time.Millisecond)))
+			}
+			require.NoError(t, m.Clear(t.Context()))
+			require.NoError(t, m.SetMaxSize(t.Context(), 1000, by))
+			for _, step := range steps {
+				step(t.Context(), w)
+			}
+			_, err := m.Touch(t.Context(), "k")
+			require.NoError(t, err)
+			_, err = m.TTL(t.Context(), "k")
+			require.NoError(t, err)
+			_, err = m.Expire(t.Context(), time.Hour)
+			require.NoError(t, err)
+			_, err = m.Persist(t.Context())
+			require.NoError(t, err)
+			_, err = m.Delete(t.Context())
+			require.NoError(t, err)
+		}
 	}
 	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
 	require.NoError(t, err)

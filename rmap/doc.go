@@ -16,7 +16,7 @@
 // server itself keeps, to the millisecond: Redis 7.4, Valkey 9, or later. What
 // reads a Map reads it.
 //
-// A Cache is for older servers, and for what no server has: entries that go when
+// A [Cache] is for older servers, and for what no server has: entries that go when
 // nobody has used them for a while, a bound on how many there are, and events. Its
 // entries cost two sorted sets and a header each, and every call is a script.
 //
@@ -78,6 +78,35 @@
 //   - Java's near caches (RLocalCachedMap) are not told of writes to a plain map.
 //   - Java spells doubles in its own way: 1.0, 1.0E7. Do not compare their bytes.
 //
+// # Caches
+//
+// An entry of a [Cache] lives until its time to live is over ([WithTTL]), or until
+// nobody has used it for its idle time ([WithMaxIdle]). Nothing that has expired
+// is ever returned, and no write takes it for something that is there. Times are
+// of the clients' clocks, as Redisson's: an entry ends early or late by as much as
+// the clocks of its writer and its reader differ, so keep them in step (NTP).
+// Whoever's clock is ahead sweeps early, too.
+//
+// Nothing goes by itself on the server: clients sweep. Each sweeps the caches
+// that it has written such entries to, or listens to, when the next entry is due;
+// one process of the fleet at a time, Go or Java, by Redisson's latch. What has
+// expired is gone within a second and a round trip, also a million entries: 200 at
+// a time, with pauses four times as long as that takes. A process that ends leaves
+// its entries to the others that use the cache; if there are none, they stay in
+// memory until somebody does. Where Redisson has just swept, its latch holds Go up
+// for 5 s and more. Len counts what was not swept yet.
+//
+// A bound ([Cache.SetMaxSize]) is kept by each write of a new entry; what was
+// there before it goes a moment later. Handles learn of a bound within a second.
+//
+// Puts, Swaps and the like give an entry times anew, or none; what replaces a
+// living value (Replace, CompareAndSwap, Compute, [Add]) leaves those that it
+// does not set. Walking ([Cache.All]) and [Cache.TTL] are no use of an entry.
+//
+// Redisson's own mistakes are not made, and what they leave behind is read
+// rightly: entries that Redisson thinks rest although they have no idle time live
+// on here, though Redisson's sweep may drop them.
+//
 // # What it does not promise
 //
 // A failover may forget the last writes, and a server that evicts keys the whole
@@ -90,6 +119,12 @@
 // # In Redis
 //
 //	name                             hash: a field for each entry
+//	redisson__timeout__set:{name}, redisson__idle__set:{name}    zset: of a cache, when entries end
+//	redisson__map_cache__last_access__set:{name}                 zset: of a bounded cache, their last use, or how many
+//	{name}:redisson_options          hash: of a cache, its bound, and whether somebody listens
+//	redisson__execute_task_once_latch:{name}                     string: who sweeps a cache
+//	redisson__map__lease:{name}:*    string: who loads an entry of a cache; a write deletes it
+//	redisson_map_cache_*:{name}      channels: events of a cache
 //	rueidisson_map_done:{name}:*     string: the answer to a request with an id, until it has come, 45 s at most
 //	{name}:<hash of the key>:lock    the lock of an entry
 //

@@ -134,3 +134,51 @@ func ExampleNative() {
 	// Output:
 	// true
 }
+
+// A page is kept for a minute, and not rendered again meanwhile.
+func ExampleCache() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	pages := rueidisson.Cache[string, string](c, "pages", rmap.WithTTL(time.Minute))
+	if err := pages.SetMaxSize(ctx, 10_000, rmap.LRU); err != nil {
+		panic(err)
+	}
+	now, stored, err := pages.PutIfAbsent(ctx, "/tea", "<h1>tea</h1>")
+	fmt.Println(now, stored, err)
+	now, stored, err = pages.PutIfAbsent(ctx, "/tea", "<h1>another</h1>", rmap.WithMaxIdle(time.Second))
+	fmt.Println(now, stored, err)
+
+	err = pages.Put(ctx, "/coffee", "<h1>coffee</h1>", rmap.WithTTL(time.Microsecond))
+	fmt.Println(errors.Is(err, rmap.ErrOption))
+	// Output:
+	// <h1>tea</h1> true <nil>
+	// <h1>tea</h1> false <nil>
+	// true
+}
+
+// What happens to the entries, whoever does it.
+func ExampleCache_Events() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	sessions := rueidisson.Cache[string, int](c, "sessions")
+	events := sessions.Events(ctx, rmap.Created, rmap.Expired)
+	if err := sessions.Put(ctx, "ada", 1, rmap.WithMaxIdle(50*time.Millisecond)); err != nil {
+		panic(err)
+	}
+	for ev, err := range events {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(ev.Kind, ev.Key, ev.Value)
+		if ev.Kind == rmap.Expired {
+			break
+		}
+	}
+	// Output:
+	// created ada 1
+	// expired ada 1
+}

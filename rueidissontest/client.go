@@ -29,7 +29,7 @@ const patience = time.Second
 // does nothing.
 func (s *Server) NewClient(t testing.TB, opts ...rueidisson.Option) *rueidisson.Client {
 	t.Helper()
-	c, err := rueidisson.New(s.ClientOption(), opts...)
+	c, err := rueidisson.New(s.ClientOption(), append([]rueidisson.Option{along{s}}, opts...)...)
 	if err != nil {
 		t.Fatalf("rueidissontest: %v", err)
 	}

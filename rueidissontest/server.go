@@ -1,19 +1,27 @@
 package rueidissontest
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/embedded"
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 )
 
 // Server is a server inside the test process. Its methods may be called from
 // any goroutine.
-type Server struct{ embedded *embedded.Server }
+type Server struct {
+	embedded *embedded.Server
+
+	mu    sync.Mutex
+	moved []func()
+}
 
 // Option changes how [NewServer] starts a server.
 type Option interface{ apply(*settings) }
@@ -45,7 +53,7 @@ func NewServer(t testing.TB, opts ...Option) *Server {
 		t.Fatalf("rueidissontest: %v", err)
 	}
 	t.Cleanup(e.Close)
-	return &Server{e}
+	return &Server{embedded: e}
 }
 
 // Addr is "127.0.0.1:port", for a client of one's own; see [Server.ClientOption].
@@ -62,7 +70,8 @@ func (s *Server) URL() string { return s.embedded.URL() }
 // Forward moves the server's clock on by d, at once. Keys whose time is over
 // then have expired for every later command. Whoever waits for a lock, for
 // permits, at a latch or a barrier, in the machine's time, is woken to look again, without waiting for the
-// try to be over. The clients' own clocks do not move; see the package's documentation.
+// try to be over. Entries of caches whose time is over are swept, and told of. Else the
+// clients' own clocks do not move; see the package's documentation.
 //
 // It panics if d is negative: Redis has no way back either.
 func (s *Server) Forward(d time.Duration) {
@@ -76,6 +85,25 @@ func (s *Server) Forward(d time.Duration) {
 	s.embedded.Announce(semaphoreChannels, "1")
 	s.embedded.Announce(latchChannels, "0")
 	s.embedded.Announce(barrierChannels, "0")
+	s.mu.Lock()
+	moved := slices.Clone(s.moved)
+	s.mu.Unlock()
+	for _, f := range moved {
+		f()
+	}
+}
+
+// along has a client's clock go with the server's, where its objects count in the
+// client's time.
+type along struct{ s *Server }
+
+func (a along) Apply(c *engine.Config) error { c.Clock = a; return nil }
+func (a along) Now() time.Time               { return a.s.embedded.Now() }
+
+func (a along) Moved(f func()) {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	a.s.moved = append(a.s.moved, f)
 }
 
 // lockChannels matches the channels of all locks, whatever their names, and

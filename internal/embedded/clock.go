@@ -51,6 +51,16 @@ func (c *clock) forward(d time.Duration) {
 	c.tell(c.now().Add(c.ahead))
 }
 
+// time is what a client's clock says that goes with the server's.
+func (c *clock) time() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.manual {
+		return c.at
+	}
+	return c.now().Add(c.ahead)
+}
+
 func (c *clock) tell(at time.Time) {
 	c.at = at
 	c.set(at)

@@ -85,6 +85,9 @@ func (s *Server) URL() string { return "redis://" + s.addr + "?protocol=2&client
 // Keys whose time to live is over then are gone for the next command.
 func (s *Server) Forward(d time.Duration) { s.clock.forward(d) }
 
+// Now is the time of the server's clock.
+func (s *Server) Now() time.Time { return s.clock.time() }
+
 // Announce publishes message on every channel with a subscriber that matches
 // the pattern.
 func (s *Server) Announce(pattern, message string) {

@@ -1,0 +1,52 @@
+package otel
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/rueidisson/rueidisson"
+)
+
+const (
+	cacheKey = attribute.Key("rueidisson.cache")
+	eventKey = attribute.Key("rueidisson.event")
+)
+
+// cacheSets are the attributes of the first caches that were heard of, as many as
+// there are limiters with some.
+type cacheSets struct{ memo memo[cacheSet] }
+
+func (s *cacheSets) of(cache string) *cacheSet {
+	if made := s.memo.made.Load(); made != nil && (*made)[cache] == nil && len(*made) >= maxLimiters {
+		cache = others
+	}
+	return s.memo.of(cache, func(cache string) *cacheSet {
+		name := cacheKey.String(cache)
+		return &cacheSet{cache: name, plain: adding{set(name)}}
+	})
+}
+
+type cacheSet struct {
+	cache attribute.KeyValue
+	plain adding
+}
+
+func (o *observer) CacheSwept(ctx context.Context, s rueidisson.Sweep) {
+	sets := o.caches.of(s.Cache)
+	if s.Expired > 0 {
+		o.expired.Add(ctx, s.Expired, sets.plain...)
+	}
+	if s.Evicted > 0 {
+		o.evicted.Add(ctx, s.Evicted, sets.plain...)
+	}
+	if !s.Written && !s.Busy {
+		o.sweepDuration.Record(ctx, s.Took.Seconds(), o.sweep.of(typeOf(s.Err))...)
+	}
+}
+
+func (o *observer) CacheEvent(ctx context.Context, cache, kind string) {
+	o.cacheEvents.Add(ctx, 1, set(o.caches.of(cache).cache, eventKey.String(kind)))
+}
+
+var _ rueidisson.CacheObserver = (*observer)(nil)
