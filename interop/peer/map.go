@@ -40,6 +40,9 @@ func anyOf(data []Datum) (all []any) {
 	return all
 }
 
+// Name is that of the map.
+func (m Map) Name() string { return m.name }
+
 // Get is the value of a key, null for none.
 func (m Map) Get(ctx context.Context, key Datum) (Datum, error) { return m.datum(ctx, "get", key) }
 
