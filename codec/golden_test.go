@@ -2,6 +2,7 @@ package codec_test
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -261,6 +262,8 @@ func TestJacksonAsJavaWritesIt(t *testing.T) {
 			`"friend":{"@class":"com.acme.Friend","name":"al"},"more":{"@class":"java.util.HashMap","k":"v"},"name":"bob","tags":["java.util.ArrayList",["a"]]}`)),
 		both(j, friend{"al"}, text(`{"@class":"com.acme.Friend","name":"al"}`)),
 		both(j, []friend{{"al"}}, text(`["java.util.ArrayList",[{"@class":"com.acme.Friend","name":"al"}]]`)),
+		both(j, json.RawMessage(`{"a":["x",1]}`), text(`{"@class":"java.util.HashMap","a":["java.util.ArrayList",["x",["java.lang.Long",1]]]}`)),
+		both(codec.Jackson("com.acme.User"), json.RawMessage(`{"n":null}`), text(`{"@class":"com.acme.User","n":null}`)),
 		reads(codec.Jackson("com.acme.User"), text(`{"age":3,"name":"bob","@class":"com.acme.User","who":1}`), person{Name: "bob", Age: 3}),
 		reads(j, text(`["a","b"]`), []string{"a", "b"}),
 		refuses[string](j, text(`1`)),

@@ -53,6 +53,8 @@ func (f typedFormat) takes(t reflect.Type, s shape) (form, error) {
 	switch {
 	case s.unwritable():
 		return other, optionf("%v is nothing that Java has", t)
+	case ownJSON(t):
+		return other, nil
 	case s.is != other || s.text:
 		return s.orText(), nil
 	case deref(t).Kind() == reflect.Struct && f.class == "" && !named(t):

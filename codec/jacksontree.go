@@ -2,6 +2,7 @@ package codec
 
 import (
 	"encoding"
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -31,7 +32,12 @@ func named(t reflect.Type) bool { return reflect.PointerTo(deref(t)).Implements(
 // or a map, in a field that may be anything. class, unless it is "", says of
 // which it is.
 func typed(v reflect.Value, class string) (any, error) {
+	if v.IsValid() && ownJSON(v.Type()) {
+		return reread(v, class)
+	}
 	switch v.Kind() {
+	case reflect.Invalid:
+		return nil, nil
 	case reflect.Pointer, reflect.Interface:
 		if v.IsNil() {
 			return nil, nil
@@ -44,6 +50,59 @@ func typed(v reflect.Value, class string) (any, error) {
 		return composed(v, class)
 	}
 	return bare(v)
+}
+
+var typeOfTime = reflect.TypeFor[time.Time]()
+
+// ownJSON reports a type that says itself what it is, in JSON.
+func ownJSON(t reflect.Type) bool {
+	return t.Kind() != reflect.Interface && t.Kind() != reflect.Pointer && t != typeOfTime && reflect.PointerTo(t).Implements(jsonMarshaler)
+}
+
+// reread is the tree of what a value says in JSON that it is.
+func reread(v reflect.Value, class string) (any, error) {
+	p := reflect.New(v.Type())
+	p.Elem().Set(v)
+	said, err := json.Marshal(p.Interface())
+	if err != nil {
+		return nil, optionf("%w", err)
+	}
+	tree, err := inJSON{}.parse(string(said))
+	if err != nil {
+		return nil, optionf("%w", err)
+	}
+	if tree, err = counted(tree); err != nil {
+		return nil, err
+	}
+	return typed(reflect.ValueOf(tree), class)
+}
+
+// counted has int64 and float64 for the numbers of JSON.
+func counted(tree any) (_ any, err error) {
+	switch tree := tree.(type) {
+	case json.Number:
+		if n, err := tree.Int64(); err == nil {
+			return n, nil
+		}
+		f, err := tree.Float64()
+		if err != nil {
+			return nil, optionf("%w", err)
+		}
+		return f, nil
+	case []any:
+		for i := range tree {
+			if tree[i], err = counted(tree[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for name := range tree {
+			if tree[name], err = counted(tree[name]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return tree, nil
 }
 
 func orElse(class, otherwise string) string {
@@ -75,7 +134,7 @@ func bare(v reflect.Value) (any, error) {
 
 func composed(v reflect.Value, class string) (any, error) {
 	switch s := shapeOf(v.Type()); {
-	case v.Type() == reflect.TypeFor[time.Time]():
+	case v.Type() == typeOfTime:
 		return nil, optionf("time.Time has no class here: take the milliseconds as an int64, with the class java.util.Date")
 	case s.text:
 		return ownText(v)
@@ -188,7 +247,7 @@ func structure(v reflect.Value, class string) (any, error) {
 // property is the tree of a field, whose class Java knows if it is a scalar: a
 // pointer to one is what Java calls boxed.
 func property(v reflect.Value) (any, error) {
-	if formOf(v.Type()) == other || v.Kind() == reflect.Slice || v.Kind() == reflect.Array {
+	if ownJSON(v.Type()) || formOf(v.Type()) == other || v.Kind() == reflect.Slice || v.Kind() == reflect.Array {
 		return typed(v, "")
 	}
 	return bare(v)

@@ -1,0 +1,323 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/rmap"
+)
+
+const mapLong = `map works with the maps that a fleet shares, Java too (RMap; with --native
+RMapCacheNative).
+
+Keys and values are written by a codec, and whoever shares a map has to use the
+same. --codec F is for both, --codec K,V sets them apart; F is text, bytes, json,
+msgpack, kryo5, jackson[:CLASS] or jackson-msgpack[:CLASS]. Without it keys are text
+and values msgpack. A value that has no text is shown as JSON, and bytes that are no
+UTF-8 in base64, which --json tells by "base64":true.
+
+Exit codes of all:
+  0    done
+  1    there is no such entry
+  64   the command line cannot be understood
+  69   the server cannot be reached, or refuses; NAME is something else; what is
+       there cannot be decoded`
+
+const mapExample = `  rueidisson map put prices apple 120 --as int
+  rueidisson map get prices apple
+  rueidisson map ls prices --match 'a*' --json
+  rueidisson map get orders 42 --codec 'text,jackson:com.acme.Order'`
+
+func (t *tool) mapCommand() *cobra.Command {
+	m := &mapCall{tool: t}
+	cmd := &cobra.Command{
+		Use:     "map",
+		Short:   "Read and write the entries of a map",
+		Long:    mapLong,
+		Example: mapExample,
+		Args:    noSuchCommand,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind map") },
+	}
+	cmd.PersistentFlags().StringVar(&m.codec, "codec", "text,msgpack", "`F` of keys and values, or K,V")
+	cmd.PersistentFlags().BoolVar(&m.native, "native", false, "the map is an RMapCacheNative: entries may have an end")
+	cmd.AddCommand(m.getCommand(), m.putCommand(), m.removeCommand(), m.listCommand())
+	return cmd
+}
+
+// mapCall is one command of map.
+type mapCall struct {
+	*tool
+	codec  string
+	native bool
+
+	keys, values codec.Family
+}
+
+// entries is what the kinds of map have in common. Keys and values are bytes here:
+// it is the command line that knows their codec.
+type entries interface {
+	Get(ctx context.Context, key string) (string, bool, error)
+	Put(ctx context.Context, key, value string, opts ...rmap.PutOption) error
+	Remove(ctx context.Context, keys ...string) (int64, error)
+	All(ctx context.Context, opts ...rmap.ScanOption) iter.Seq2[rmap.Entry[string, string], error]
+}
+
+// with runs do on the map.
+func (m *mapCall) with(name string, do func(entries) error) error {
+	var err error
+	if m.keys, m.values, err = families(m.codec); err != nil {
+		return err
+	}
+	return m.withClient(func(c *rueidisson.Client) error {
+		opts := []rmap.Option{rmap.WithCodec(codec.Bytes)}
+		if m.keys == codec.Text { // so that the server can match them
+			opts = append(opts, rmap.WithKeyCodec(codec.Key[string]()))
+		}
+		if m.native {
+			return do(rueidisson.Native[string, string](c, name, opts...))
+		}
+		return do(rueidisson.Map[string, string](c, name, opts...))
+	})
+}
+
+// key is KEY as it is in Redis.
+func (m *mapCall) key(arg string) (string, error) {
+	return codec.Encode(codec.KeyOf[string](m.keys), arg)
+}
+
+const mapGetLong = `get shows the value of KEY, and ends with 1 if there is none.
+
+With --json: {"name", "key", "value"}.
+
+See "rueidisson map --help" for codecs and exit codes.`
+
+func (m *mapCall) getCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "get NAME KEY",
+		Short:   "Show the value of a key",
+		Long:    mapGetLong,
+		Example: "  rueidisson map get prices apple",
+		Args:    exactly(2, "NAME and KEY are"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.with(args[0], func(of entries) error { return m.get(cmd.Context(), of, args[0], args[1]) })
+		},
+	}
+}
+
+// exactly is for commands with a fixed number of arguments.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage("%s needed, not %d arguments", what, len(args))
+		}
+		return nil
+	}
+}
+
+var errNoEntry = &ending{code: exitRefused}
+
+func (m *mapCall) get(ctx context.Context, of entries, name, arg string) error {
+	key, err := m.key(arg)
+	if err != nil {
+		return err
+	}
+	value, there, err := of.Get(ctx, key)
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		return errNoEntry
+	}
+	v, err := decoded(m.values, value)
+	if err != nil {
+		return &codec.DecodeError{Name: name, Key: key, Bytes: []byte(value), Cause: err}
+	}
+	if !m.json {
+		fmt.Fprintln(m.stdout, v.text)
+		return nil
+	}
+	m.sayJSON(m.stdout, struct {
+		Name   string `json:"name"`
+		Key    string `json:"key"`
+		Value  any    `json:"value"`
+		Base64 bool   `json:"base64,omitempty"`
+	}{name, arg, v.json(), v.base64})
+	return nil
+}
+
+const mapPutLong = `put writes VALUE under KEY, whatever was there. VALUE is a string, unless --as says
+otherwise: int, float, bool, json, or base64 for bytes. With --native, --ttl D lets
+the entry go by itself.
+
+See "rueidisson map --help" for codecs and exit codes.`
+
+func (m *mapCall) putCommand() *cobra.Command {
+	var as string
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use:   "put NAME KEY VALUE",
+		Short: "Write an entry",
+		Long:  mapPutLong,
+		Example: `  rueidisson map put prices apple 120 --as int
+  rueidisson map put orders 42 '{"items":2}' --as json --codec text,json
+  rueidisson map put sessions u1 abc --native --ttl 30m`,
+		Args: exactly(3, "NAME, KEY and VALUE are"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var opts []rmap.PutOption
+			if cmd.Flags().Changed("ttl") {
+				if !m.native {
+					return usage("--ttl is for --native: entries of a plain map stay")
+				}
+				opts = append(opts, rmap.WithTTL(ttl))
+			}
+			return m.with(args[0], func(of entries) error {
+				return m.put(cmd.Context(), of, args[1], args[2], as, opts)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&as, "as", "string", "VALUE is a `TYPE`: string, int, float, bool, json, base64")
+	cmd.Flags().DurationVar(&ttl, "ttl", 0, "let the entry go after `D`")
+	return cmd
+}
+
+func (m *mapCall) put(ctx context.Context, of entries, keyArg, valueArg, as string, opts []rmap.PutOption) error {
+	key, err := m.key(keyArg)
+	if err != nil {
+		return err
+	}
+	value, err := encoded(m.values, valueArg, as)
+	if err != nil {
+		return err
+	}
+	return of.Put(ctx, key, value, opts...)
+}
+
+const mapRemoveLong = `rm removes the entries of the KEYs, and prints how many there were; it ends with 1
+if there was none.
+
+With --json: {"name", "removed"}.
+
+See "rueidisson map --help" for codecs and exit codes.`
+
+func (m *mapCall) removeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "rm NAME KEY...",
+		Short:   "Remove entries",
+		Long:    mapRemoveLong,
+		Example: "  rueidisson map rm prices apple pear",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage("NAME and one KEY at least are needed, not %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.with(args[0], func(of entries) error { return m.remove(cmd.Context(), of, args[0], args[1:]) })
+		},
+	}
+}
+
+func (m *mapCall) remove(ctx context.Context, of entries, name string, args []string) error {
+	keys := make([]string, len(args))
+	for i, arg := range args {
+		var err error
+		if keys[i], err = m.key(arg); err != nil {
+			return err
+		}
+	}
+	n, err := of.Remove(ctx, keys...)
+	if err != nil {
+		return err
+	}
+	if m.json {
+		m.sayJSON(m.stdout, struct {
+			Name    string `json:"name"`
+			Removed int64  `json:"removed"`
+		}{name, n})
+	} else {
+		fmt.Fprintln(m.stdout, n)
+	}
+	if n == 0 {
+		return errNoEntry
+	}
+	return nil
+}
+
+const mapListLong = `ls shows the entries, each on a line: the key, a tab, the value. It has no order, and
+one that is moved meanwhile may be shown twice. --match G leaves out keys that do not
+match a glob; it is for keys of text. What cannot be decoded is told on standard
+error, the others are shown, and the exit code is 69.
+
+With --json an object in each line: {"key", "value"}.
+
+See "rueidisson map --help" for codecs and exit codes.`
+
+func (m *mapCall) listCommand() *cobra.Command {
+	var match string
+	cmd := &cobra.Command{
+		Use:   "ls NAME",
+		Short: "Show all entries",
+		Long:  mapListLong,
+		Example: `  rueidisson map ls prices
+  rueidisson map ls prices --match 'a*' --json`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var opts []rmap.ScanOption
+			if match != "" {
+				opts = append(opts, rmap.WithMatch(match))
+			}
+			return m.with(args[0], func(of entries) error { return m.list(cmd.Context(), of, args[0], opts) })
+		},
+	}
+	cmd.Flags().StringVar(&match, "match", "", "only keys that match the glob `G`")
+	return cmd
+}
+
+func (m *mapCall) list(ctx context.Context, of entries, name string, opts []rmap.ScanOption) error {
+	var wrong error
+	for e, err := range of.All(ctx, opts...) {
+		if err == nil {
+			err = m.show(name, e.Key, e.Value)
+		}
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, codec.ErrDecode) {
+			return err
+		}
+		if wrong != nil {
+			m.say("%v", wrong)
+		}
+		wrong = err
+	}
+	return wrong
+}
+
+func (m *mapCall) show(name, key, value string) error {
+	k, err := decoded(m.keys, key)
+	if err != nil {
+		return &codec.DecodeError{Name: name, Key: key, Bytes: []byte(key), Cause: err}
+	}
+	v, err := decoded(m.values, value)
+	if err != nil {
+		return &codec.DecodeError{Name: name, Key: key, Bytes: []byte(value), Cause: err}
+	}
+	if !m.json {
+		fmt.Fprintf(m.stdout, "%s\t%s\n", k.text, v.text)
+		return nil
+	}
+	m.sayJSON(m.stdout, struct {
+		Key       string `json:"key"`
+		KeyBase64 bool   `json:"key_base64,omitempty"`
+		Value     any    `json:"value"`
+		Base64    bool   `json:"base64,omitempty"`
+	}{k.text, k.base64, v.json(), v.base64})
+	return nil
+}

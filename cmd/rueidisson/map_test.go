@@ -1,0 +1,122 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rueidissontest"
+)
+
+func TestHelpOfMap(t *testing.T) {
+	t.Parallel()
+	files := map[string][]string{"map": {"map", "--help"}}
+	for _, command := range []string{"get", "put", "rm", "ls"} {
+		files["map-"+command] = []string{"map", command, "--help"}
+	}
+	for name, args := range files {
+		got := runHere(t, nil, args...)
+		assert.Zero(t, got.code)
+		file := filepath.Join("testdata", "help", name+".txt")
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(got.out), 0o644))
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), got.out, "go test -update writes it anew")
+	}
+}
+
+func TestMap(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	do := func(args string) said {
+		return runHere(t, []string{envRedis + "=" + server.URL()}, append([]string{"map"}, strings.Fields(args)...)...)
+	}
+	for _, c := range []struct {
+		args, out string
+		code      int
+	}{
+		{"get m a", "", 1},
+		{"rm m a", "0\n", 1},
+		{"ls m", "", 0},
+		{"put m a text", "", 0},
+		{"get m a", "text\n", 0},
+		{"get m a --json", `{"name":"m","key":"a","value":"text"}` + "\n", 0},
+		{"put m a 120 --as int", "", 0},
+		{"ls m", "a\t120\n", 0},
+		{"ls m --json", `{"key":"a","value":120}` + "\n", 0},
+		{"get m a --codec text,bytes", "x\n", 0}, // 120 of msgpack
+		{"get m a --codec text,json", "", exitUnavailable},
+		{"ls m --codec text,json", "", exitUnavailable},
+		{"put m b 1.5 --as float", "", 0},
+		{"get m b", "1.5\n", 0},
+		{"put m b true --as bool", "", 0},
+		{"get m b --json", `{"name":"m","key":"b","value":true}` + "\n", 0},
+		{`put m b {"n":9007199254740993,"a":["x"]} --as json`, "", 0},
+		{"put m b /0E= --as base64", "", 0},
+		{"get m b", "/0E=\n", 0},
+		{"get m b --json", `{"name":"m","key":"b","value":"/0E=","base64":true}` + "\n", 0},
+		{"ls m --match b*", "b\t/0E=\n", 0},
+		{"rm m a b none --json", `{"name":"m","removed":2}` + "\n", 0},
+
+		{`put j 1 {"n":9007199254740993,"a":["x"]} --as json --codec json`, "", 0},
+		{"get j 1 --codec json", `{"a":["x"],"n":9007199254740993}` + "\n", 0},
+		{"ls j --codec json --json", `{"key":"1","value":{"a":["x"],"n":9007199254740993}}` + "\n", 0},
+		{"ls j", "\"1\"\t{\"a\":[\"x\"],\"n\":9007199254740993}\n", exitUnavailable}, // shown below, not here
+		{"put k 1 5 --as int --codec kryo5", "", 0},
+		{"get k 1 --codec kryo5", "5\n", 0},
+		{"put k 1 5 --codec kryo5", "", 0},
+		{"get k 1 --codec kryo5 --json", `{"name":"k","key":"1","value":"5"}` + "\n", 0},
+		{"put l 1 5 --as int --codec text,jackson", "", 0},
+		{"get l 1 --codec text,bytes", `["java.lang.Long",5]` + "\n", 0},
+		{"get l 1 --codec text,jackson", "5\n", 0},
+		{"put l 1 5 --as int --codec text,jackson-msgpack:java.util.Date", "", 0},
+		{"get l 1 --codec text,jackson-msgpack", "5\n", 0},
+
+		{"get m a --codec xml", "", exitUsage},
+		{"ls j --match 1 --codec json", "", exitUsage},
+		{"put m a b --as number", "", exitUsage},
+		{"put m a b --as int", "", exitUsage},
+		{"put m a {}{} --as json", "", exitUsage},
+		{"put m a b --ttl 1s", "", exitUsage},
+		{"put m a", "", exitUsage},
+		{"get m", "", exitUsage},
+		{"rm m", "", exitUsage},
+		{"ls", "", exitUsage},
+		{"look m", "", exitUsage},
+		{"", "", exitUsage},
+	} {
+		got := do(c.args)
+		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
+		if c.args != "ls j" {
+			require.Equal(t, c.out, got.out, c.args)
+		}
+		require.Equal(t, c.code <= 1, got.errors == "", "%s: %s", c.args, got.errors)
+	}
+	assert.Contains(t, do("get m a --native").errors, "HPEXPIRE")
+}
+
+func TestEntriesOfAnotherCodecAreToldAndTheOthersShown(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := server.Client(t)
+	name := redistest.Name(t)
+	require.NoError(t, client.Do(t.Context(), client.B().Hset().Key(name).FieldValue().
+		FieldValue("a", "\xa3one").FieldValue("b", "\xc1").FieldValue("c", "\xa1").Build()).Error())
+	got := runHere(t, []string{envRedis + "=redis://" + server.Addr()}, "map", "ls", name)
+	assert.Equal(t, exitUnavailable, got.code)
+	assert.Equal(t, "a\tone\n", got.out)
+	assert.Contains(t, got.errors, `key "b"`)
+	assert.Contains(t, got.errors, `key "c"`)
+
+	require.NoError(t, client.Do(t.Context(), client.B().Set().Key(name).Value("text").Build()).Error())
+	got = runHere(t, []string{envRedis + "=redis://" + server.Addr()}, "map", "get", name, "a")
+	assert.Equal(t, exitUnavailable, got.code)
+	assert.Contains(t, got.errors, "WRONGTYPE")
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rueidisson/rueidisson/codec"
+)
+
+// families are those of keys and values that --codec names: one for both, or two.
+func families(flag string) (keys, values codec.Family, err error) {
+	k, v, two := strings.Cut(flag, ",")
+	if !two {
+		v = k
+	}
+	if keys, err = codec.ParseFamily(k); err == nil {
+		values, err = codec.ParseFamily(v)
+	}
+	if err != nil {
+		return keys, values, usage("--codec %s: %v", flag, err)
+	}
+	return keys, values, nil
+}
+
+// encoded is VALUE as the type that --as names, in the bytes of a codec.
+func encoded(f codec.Family, value, as string) (string, error) {
+	switch as {
+	case "string":
+		return codec.Encode(codec.For[string](f), value)
+	case "int":
+		return encodedAs(f, value, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
+	case "float":
+		return encodedAs(f, value, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
+	case "bool":
+		return encodedAs(f, value, strconv.ParseBool)
+	case "base64":
+		return encodedAs(f, value, base64.StdEncoding.DecodeString)
+	case "json":
+		return encodedAs(f, value, parseJSON)
+	}
+	return "", usage("--as %q is none of string, int, float, bool, json, base64", as)
+}
+
+func encodedAs[T any](f codec.Family, value string, parse func(string) (T, error)) (string, error) {
+	v, err := parse(value)
+	if err != nil {
+		return "", usage("VALUE %q: %v", value, err)
+	}
+	return codec.Encode(codec.For[T](f), v)
+}
+
+// parseJSON keeps integers what they are.
+func parseJSON(s string) (v any, err error) {
+	dec := json.NewDecoder(strings.NewReader(s))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if dec.More() {
+		return nil, errors.New("more than one JSON value")
+	}
+	return numbers(v), nil
+}
+
+func numbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64() // beyond float64 it is infinity, which codecs refuse or carry
+		return f
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = numbers(v[name])
+		}
+	}
+	return v
+}
+
+// shownValue is a value of any type as people read it.
+type shownValue struct {
+	text   string
+	raw    json.RawMessage // nil for text
+	base64 bool
+}
+
+func (v shownValue) json() any {
+	if v.raw != nil {
+		return v.raw
+	}
+	return v.text
+}
+
+// decoded is what bytes of a codec stand for, whatever its type is.
+func decoded(f codec.Family, bytes string) (shownValue, error) {
+	switch f {
+	case codec.Text, codec.Bytes:
+		return ofBytes([]byte(bytes)), nil
+	case codec.Kryo5:
+		return ofKryo(bytes)
+	case codec.Msgpack:
+		v, err := codec.Decode(codec.For[any](f), bytes)
+		if err != nil {
+			return shownValue{}, err
+		}
+		return ofAny(v)
+	}
+	v, err := codec.Decode(codec.For[json.RawMessage](f), bytes)
+	if err != nil {
+		return shownValue{}, err
+	}
+	return ofJSON(v)
+}
+
+func ofBytes(b []byte) shownValue {
+	if utf8.Valid(b) {
+		return shownValue{text: string(b)}
+	}
+	return shownValue{text: base64.StdEncoding.EncodeToString(b), base64: true}
+}
+
+func ofJSON(raw []byte) (shownValue, error) {
+	var s string
+	if json.Unmarshal(raw, &s) == nil && string(raw) != "null" {
+		return shownValue{text: s}, nil
+	}
+	return shownValue{text: string(raw), raw: raw}, nil
+}
+
+func ofAny(v any) (shownValue, error) {
+	switch v := v.(type) {
+	case string:
+		return shownValue{text: v}, nil
+	case []byte:
+		return ofBytes(v), nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil { // NaN, and what else JSON has not
+		return shownValue{text: fmt.Sprint(v)}, nil
+	}
+	return shownValue{text: string(raw), raw: raw}, nil
+}
+
+func ofKryo(bytes string) (shownValue, error) {
+	s, err := codec.Decode(codec.For[string](codec.Kryo5), bytes)
+	if err == nil {
+		return shownValue{text: s}, nil
+	}
+	for _, try := range []func(string) (any, error){kryo[int64], kryo[int32], kryo[float64], kryo[bool], kryo[[]byte]} {
+		if v, err := try(bytes); err == nil {
+			return ofAny(v)
+		}
+	}
+	return shownValue{}, err
+}
+
+func kryo[T any](bytes string) (any, error) { return codec.Decode(codec.For[T](codec.Kryo5), bytes) }
