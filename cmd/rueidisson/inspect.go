@@ -20,17 +20,21 @@ fencing token, "fair" while somebody waits for it, "rwlock" while it is held,
 its term, and the candidates in their order. A fair lock that nobody waits for looks
 like a plain one.
 
+Of a map it shows how many entries there are, and the size that a cache is bounded
+to: "map" is a hash that is no lock's, "cache" one with the keys of an RMapCache.
+
 With --json: {"name", "kind", "mode" (of rwlock: read, write), "held", "owner",
 "count", "remaining_ms" (-1: without an end), "holders": [{"owner", "count",
 "remaining_ms"}], "queue": [{"owner", "client" (go, java), "own"}], "fence" (the
 last token that was given), "leader" (of election: {"value", "fence"}, with
 "base64":true if the value is no UTF-8), "waiting"}; what there is nothing to say of
-is left out. The exit code is 0 whether or not the lock is held.`
+is left out. Of a map: {"name", "kind" (map, cache), "held", "entries", "max_size",
+"remaining_ms"}. The exit code is 0 whether or not the lock is held.`
 
 func (t *tool) inspectCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "inspect NAME",
-		Short: "Show who holds a lock, and how many wait for it",
+		Short: "Show who holds a lock, and how many wait for it, or how large a map is",
 		Long:  inspectLong,
 		Example: `  rueidisson inspect orders
   rueidisson --redis redis://10.0.0.5:6379 inspect orders --json`,
@@ -64,6 +68,9 @@ type found struct {
 }
 
 func (t *tool) inspect(ctx context.Context, name string) error {
+	if done, err := t.inspectMap(ctx, name); done || err != nil {
+		return err
+	}
 	var f found
 	err := t.withState(ctx, name, func(c *rueidisson.Client, s *state) (err error) {
 		f, err = find(ctx, c, s)
@@ -77,6 +84,28 @@ func (t *tool) inspect(ctx context.Context, name string) error {
 		return nil
 	}
 	return f.print(t)
+}
+
+// inspectMap tells of a map, if name is one.
+func (t *tool) inspectMap(ctx context.Context, name string) (done bool, err error) {
+	redis, err := t.dial()
+	if err != nil {
+		return false, failed(err)
+	}
+	defer redis.Close()
+	m, err := readMap(ctx, redis, name)
+	switch {
+	case err != nil:
+		return false, failed(fmt.Errorf("inspect %q: %w", name, err))
+	case m == nil:
+		return false, nil
+	case t.json:
+		t.sayJSON(t.stdout, m)
+		return true, nil
+	}
+	w := tabwriter.NewWriter(t.stdout, 0, 0, 2, ' ', 0)
+	m.print(w)
+	return true, w.Flush()
 }
 
 func find(ctx context.Context, c *rueidisson.Client, s *state) (found, error) {

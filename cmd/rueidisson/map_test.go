@@ -120,3 +120,37 @@ func TestEntriesOfAnotherCodecAreToldAndTheOthersShown(t *testing.T) {
 	assert.Equal(t, exitUnavailable, got.code)
 	assert.Contains(t, got.errors, "WRONGTYPE")
 }
+
+func TestInspectOfMaps(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, env := server.Client(t), []string{envRedis + "=redis://" + server.Addr()}
+	do := func(args ...string) {
+		t.Helper()
+		require.NoError(t, client.Do(t.Context(), client.B().Arbitrary(args...).Build()).Error())
+	}
+	do("HSET", "prices", "apple", "120", "pear", "2")
+	assert.Equal(t, said{out: "name     prices\nkind     map\nentries  2\n"}, runHere(t, env, "inspect", "prices"))
+	do("HSET", "pages", "a", "packed")
+	do("ZADD", "redisson__timeout__set:{pages}", "1", "a")
+	do("HSET", "{pages}:redisson_options", "max-size", "100")
+	assert.Equal(t, said{out: `{"name":"pages","kind":"cache","held":false,"entries":1,"max_size":100,"remaining_ms":-1}` + "\n"},
+		runHere(t, env, "inspect", "pages", "--json"))
+	do("DEL", "prices", "pages", "redisson__timeout__set:{pages}", "{pages}:redisson_options")
+}
+
+// TestInspectDoesNotReadAllOfAMap: a look at a map costs what a look at a
+// lock does.
+func TestInspectDoesNotReadAllOfAMap(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := server.Client(t)
+	const fill = `for i = 1, 5000 do redis.call('HSET', KEYS[1], i, 'v') end`
+	require.NoError(t, client.Do(t.Context(), client.B().Eval().Script(fill+" return 1").Numkeys(1).Key("large").Build()).Error())
+	got := runHere(t, []string{envRedis + "=redis://" + server.Addr()}, "inspect", "large")
+	assert.Contains(t, got.out, "entries  5000")
+	stats, err := client.Do(t.Context(), client.B().Info().Section("commandstats").Build()).ToString()
+	require.NoError(t, err)
+	assert.NotContains(t, stats, "cmdstat_hgetall")
+	require.NoError(t, client.Do(t.Context(), client.B().Del().Key("large").Build()).Error())
+}

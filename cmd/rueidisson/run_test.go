@@ -267,8 +267,9 @@ func TestInspectOfAHoldWithoutAnEnd(t *testing.T) {
 	t.Parallel()
 	s := rueidissontest.NewServer(t)
 	env := []string{envRedis + "=" + s.URL()}
-	redis(t, s, "HSET", "x", "o", "2")
-	assert.Equal(t, said{out: "name       x\nkind       lock\nowner      o\ncount      2\nremaining  without end\nwaiting    0\n"}, runHere(t, env, "inspect", "x"))
+	const owner = "6f5c2ae5-5a3c-4d6e-9d36-0a4a0b2d8f11:7"
+	redis(t, s, "HSET", "x", owner, "2")
+	assert.Equal(t, said{out: "name       x\nkind       lock\nowner      " + owner + "\ncount      2\nremaining  without end\nwaiting    0\n"}, runHere(t, env, "inspect", "x"))
 	assert.Contains(t, runHere(t, env, "inspect", "x", "--json").out, `"remaining_ms":-1`)
 }
 
