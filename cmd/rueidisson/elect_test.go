@@ -45,6 +45,7 @@ func TestElectRunsACommandAsTheLeader(t *testing.T) {
 	first.signal(syscall.SIGTERM)
 	assert.Equal(t, 128+15, first.code())
 	require.Eventually(t, func() bool { return slices.Contains(seen.said(), "b:2") }, patience, 2*time.Millisecond)
+	require.Eventually(t, func() bool { return len(second.said()) == 1 }, patience, 2*time.Millisecond, "its trap does not stand")
 	second.signal(syscall.SIGTERM)
 	assert.Equal(t, 3, second.code())
 	fences := [2]int64{}
