@@ -46,8 +46,10 @@
 // allkeys-* do that.
 //
 // An opening by Java that is followed at once by an arming can be missed by those
-// who wait, in Java and here. An arming by Java leaves the parties of CountDownOnce
-// as they are: arm with this library where that is used.
+// who wait, in Java and here. Java neither opens nor arms with a thought of the
+// parties of CountDownOnce: arm with this library where that is used. After an
+// opening by Java they stay, without an end, until an arming, a Delete or a further
+// count down here.
 //
 // # The barrier
 //

@@ -87,6 +87,11 @@ var suite = map[string]func(t *testing.T, r *rig){
 		r.once("a", 8)
 		r.once("a", 8)
 		r.do("DEL", r.of.key) // opened by another
+		r.down(0)
+		require.False(t, r.exists(r.of.parties))
+		r.arm(2)
+		r.once("a", 1)
+		r.do("DEL", r.of.key)
 		r.arm(2)
 		r.once("a", 1)
 		r.once("\x00 {}\xff", 0)

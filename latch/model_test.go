@@ -130,6 +130,9 @@ func (w *world) must(c copied) []int64 {
 
 func (w *world) down(args []string) (said []int64) {
 	was, first := w.count, true
+	if was == 0 {
+		w.armed, w.parties = 0, map[string]bool{}
+	}
 	for i := 0; i < len(args); i += 2 {
 		if args[i+1] == "" {
 			k, _ := strconv.ParseInt(args[i], 10, 64)
@@ -369,6 +372,7 @@ func TestTheModelSeesWhatItIsThereFor(t *testing.T) {
 		"parties of before":            {"down", "- 1 > armed then", "- 1 > armed + 100 then"},
 		"one too few":                  {"down", "math.max(now - tonumber(ARGV[i]), 0)", "math.max(now - math.min(tonumber(ARGV[i]), 2), 0)"},
 		"below zero":                   {"down", "math.max(now - tonumber(ARGV[i]), 0)", "now - tonumber(ARGV[i])"},
+		"keeps who opened nothing":     {"down", "redis.call('del', KEYS[4])\n\tif was", "if was"},
 		"an opening that nobody sees":  {"down", "last + 1)", "0)), 'PX', 1) local _ = (last"},
 		"an old copy arms":             {"arm", "return {-1}", "return nil"},
 		"arms what is armed":           {"arm", "elseif there then", "elseif false then"},

@@ -67,7 +67,11 @@ if now > 0 then
 	redis.call('decrby', KEYS[1], string.format('%.0f', was - now))
 elseif was and was > 0 then
 	open()
-elseif was then
-	redis.call('del', KEYS[1])
+else
+	-- Who has counted down is of no use any more: Java opens without forgetting it.
+	redis.call('del', KEYS[4])
+	if was then
+		redis.call('del', KEYS[1])
+	end
 end
 return answer
