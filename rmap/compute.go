@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 
@@ -36,10 +37,12 @@ type change struct {
 	store store
 	apply func(old value) (now value, writes bool, err error)
 
-	fate   atomic.Int32
-	now    value // what the entry is to be after it
-	writes bool
-	err    error
+	fate    atomic.Int32
+	now     value // what the entry is to be after it
+	writes  bool
+	exited  bool // the function ended its goroutine, and is not called again
+	settled bool
+	err     error
 }
 
 // The fates of a change: its caller may go before its function was called, or
@@ -55,7 +58,11 @@ const (
 func (c *change) begin() bool { return c.fate.CompareAndSwap(waiting, running) }
 
 // again is when what the function made of the entry came to nothing.
-func (c *change) again() { c.fate.CompareAndSwap(running, waiting) }
+func (c *change) again() {
+	if !c.exited {
+		c.fate.CompareAndSwap(running, waiting)
+	}
+}
 
 // leave reports whether the caller goes without its function having been called,
 // or before it was called again.
@@ -85,18 +92,31 @@ func (e *errPanic) Unwrap() error {
 	return err
 }
 
-// run calls the function. Its error and its panic are its caller's alone.
+// run calls the function. Its error, its panic and its end of the goroutine are
+// its caller's alone.
 func (c *change) run(old value) value {
+	returned := false
 	defer func() {
+		if returned {
+			return
+		}
+		c.now, c.writes = old, false
 		if r := recover(); r != nil {
-			c.now, c.writes, c.err = old, false, &errPanic{r, debug.Stack()}
+			c.err = &errPanic{r, debug.Stack()}
+		} else {
+			c.exited, c.err = true, errExited
 		}
 	}()
-	if c.now, c.writes, c.err = c.apply(old); c.err != nil {
+	c.now, c.writes, c.err = c.apply(old)
+	if returned = true; c.err != nil {
 		c.now, c.writes = old, false
 	}
 	return c.now
 }
+
+// errExited is what a function leaves that ended its goroutine, as a test's
+// FailNow does. Its caller's ends, too.
+var errExited = errors.New("the function ended the goroutine")
 
 // compute waits for its turn at the entry, and for what came of it.
 func (m *handle[K, V]) compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
@@ -155,20 +175,22 @@ func (m *handle[K, V]) apply(key string, old value, f func(V, bool) (V, Verdict,
 func (h *hub) turn(ctx context.Context, e entry, c *change) error {
 	_, err := h.turns.Do(ctx, e, c)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, combine.ErrAborted) && c.settled: // some function ended that goroutine
 		err = c.outcome()
-	case errors.Is(err, combine.ErrAborted):
-		err = errors.New("nothing was written: a function ended the goroutine that it was called on")
 	case ctx.Err() != nil && !c.leave():
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return err
 }
 
-// outcome is what became of a change whose caller is there. A panic goes on.
+// outcome is what became of a change whose caller is there. A panic goes on, and
+// so does the end of the goroutine.
 func (c *change) outcome() error {
 	if panicked, did := c.err.(*errPanic); did {
 		panic(panicked)
+	}
+	if c.exited {
+		runtime.Goexit()
 	}
 	return c.err
 }

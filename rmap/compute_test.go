@@ -122,14 +122,63 @@ func TestAPanicIsItsCallersAlone(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-func TestAFunctionThatEndsItsGoroutineWritesNothing(t *testing.T) {
+// TestAFunctionThatEndsItsGoroutineEndsItsCallers, and those beside it in the
+// turn do not notice.
+func TestAFunctionThatEndsItsGoroutineEndsItsCallers(t *testing.T) {
 	t.Parallel()
-	m, _ := fresh(t)
-	_, _, err := m.Compute(t.Context(), "k", func(int, bool) (int, Verdict, error) { runtime.Goexit(); return 1, Store, nil })
-	require.ErrorContains(t, err, "nothing was written")
-	n, _, err := m.Compute(t.Context(), "k", increment)
-	require.NoError(t, err)
-	require.Equal(t, 1, n)
+	for name, opts := range map[string][]Option{"plain": nil, "with the entry's lock": {WithEntryLock()}} {
+		for wait, ctx := range map[string]context.Context{"for ever": context.Background(), "at most": t.Context()} {
+			t.Run(name+", "+wait, func(t *testing.T) {
+				t.Parallel()
+				m, _ := fresh(t, opts...)
+				release, began := make(chan struct{}), make(chan struct{})
+				go func() { // ends with the release
+					_, _, err := m.Compute(t.Context(), "k", func(old int, _ bool) (int, Verdict, error) {
+						close(began)
+						<-release
+						return old + 1, Store, nil
+					})
+					assert.NoError(t, err)
+				}()
+				<-began
+				e := m.m.entryOf("k")
+				var all sync.WaitGroup
+				var mu sync.Mutex
+				returned, ended, calls := 0, 0, 0
+				for i := range 6 {
+					all.Go(func() {
+						came := false
+						defer func() {
+							mu.Lock()
+							defer mu.Unlock()
+							if ended++; came {
+								returned++
+							}
+						}()
+						_, _, err := m.Compute(ctx, "k", func(old int, _ bool) (int, Verdict, error) {
+							if i%3 == 1 {
+								calls++ // one turn
+								runtime.Goexit()
+							}
+							return old + 1, Store, nil
+						})
+						came = true
+						assert.NoError(t, err)
+					})
+					require.Eventually(t, func() bool { return behind(m, e) == i+1 }, soon, time.Millisecond)
+				}
+				close(release)
+				all.Wait()
+				require.Equal(t, []int{6, 4, 2}, []int{ended, returned, calls})
+				n, _, err := m.Get(t.Context(), "k")
+				require.NoError(t, err)
+				require.Equal(t, 5, n)
+				n, _, err = m.Compute(t.Context(), "k", increment)
+				require.NoError(t, err)
+				require.Equal(t, 6, n)
+			})
+		}
+	}
 }
 
 func TestWhoLeavesBeforeTheTurnIsNotCounted(t *testing.T) {

@@ -53,11 +53,21 @@ func (t *turn) once(ctx context.Context) (again bool, err error) {
 		return true, nil
 	}
 	if lost := hold.Err(); lost != nil && wrote {
-		// Who has the lock now may have read before this was written.
-		err = fmt.Errorf("%w: it was written, but may be overwritten: the lock of the entry was lost: %w", ErrUnknown, lost)
+		err = &outrunError{lost}
 	}
 	return false, err
 }
+
+// outrunError is what became of a turn whose hold was lost when it had written:
+// who has the lock now may have read before that. The outcome is unknown, though
+// no reply was lost.
+type outrunError struct{ lost error }
+
+func (e *outrunError) Error() string {
+	return fmt.Sprintf("outcome unknown: it was written, but may have been overwritten: the lock of the entry was lost meanwhile: %v", e.lost)
+}
+
+func (e *outrunError) Unwrap() []error { return []error{ErrUnknown, e.lost} }
 
 // errOutrun is why a turn under a hold that was lost writes nothing.
 var errOutrun = errors.New("the hold is lost")

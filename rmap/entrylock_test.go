@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
 )
 
 // losses hears of holds that are lost.
@@ -51,4 +53,38 @@ func TestAHoldThatIsLostWritesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, 2, calls, "it was computed again, under another hold")
+}
+
+// behindWrite is a store beside whose writes something happens.
+type behindWrite struct {
+	store
+	happens func()
+}
+
+func (s behindWrite) change(ctx context.Context, key string, old, to value, l lifetime) (value, bool, error) {
+	there, done, err := s.store.change(ctx, key, old, to, l)
+	s.happens()
+	return there, done, err
+}
+
+// TestAHoldThatIsLostBesideTheWriteIsSaid: it says what was lost, which was no
+// reply.
+func TestAHoldThatIsLostBesideTheWriteIsSaid(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	heard := losses{make(chan string, 1)}
+	m := New[string, int](engineOn(t, raw, func(c *engine.Config) { c.Observer = heard }), named(t, raw), WithEntryLock())
+	m.m.store = behindWrite{m.m.store, func() {
+		_, err := m.Lock("k").ForceUnlock(t.Context())
+		assert.NoError(t, err)
+		<-heard.lost
+	}}
+	_, _, err := m.Compute(t.Context(), "k", increment)
+	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, err, lock.ErrLost)
+	require.ErrorContains(t, err, "the lock of the entry was lost")
+	require.NotContains(t, err.Error(), "reply")
+	n, _, err := m.Get(t.Context(), "k")
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
@@ -22,15 +23,32 @@ func (h *hub) sendTurn(e entry, _ int, batch []*combine.Call[*change, struct{}])
 	return nil
 }
 
-// takeTurn gives each change its outcome.
+// takeTurn gives each change its outcome, also when a function ends this
+// goroutine: then nothing was written, and it is done again without that one.
 func (h *hub) takeTurn(ctx context.Context, e entry, changes []*change) {
 	t := turn{h, e, changes[0].store, changes}
-	if e.lock {
-		t.settle(t.locked(ctx))
-		return
+	settled := false
+	defer func() {
+		if settled || !t.exited() {
+			return
+		}
+		if t.again(); t.anybodyWaits() {
+			h.takeTurn(ctx, e, changes)
+		} else {
+			t.settle(nil)
+		}
+	}()
+	err := t.take(ctx)
+	t.settle(err)
+	settled = true
+}
+
+func (t *turn) take(ctx context.Context) error {
+	if t.e.lock {
+		return t.locked(ctx)
 	}
 	_, err := t.run(ctx, func() error { return nil })
-	t.settle(err)
+	return err
 }
 
 type turn struct {
@@ -101,7 +119,18 @@ func (t *turn) settle(err error) {
 		if c.err == nil {
 			c.err = err
 		}
+		c.settled = true
 	}
+}
+
+// exited reports whether a function has ended the goroutine of the turn.
+func (t *turn) exited() bool {
+	return slices.ContainsFunc(t.changes, func(c *change) bool { return c.exited })
+}
+
+// anybodyWaits reports whether there is a function to call.
+func (t *turn) anybodyWaits() bool {
+	return slices.ContainsFunc(t.changes, func(c *change) bool { return c.fate.Load() == waiting })
 }
 
 // longestPause bounds how long a turn waits that others of the fleet were
