@@ -111,8 +111,9 @@
 //
 // A failover may forget the last writes, and a server that evicts keys the whole
 // map: use maxmemory-policy noeviction. All walks a map that others change: what
-// was there throughout comes at least once; if the map moves to another server
-// meanwhile, by a failover or with its slot, entries may be missed. PutMany,
+// was there throughout comes at least once, also if the map moves to another server
+// meanwhile, by a failover or with its slot: then the walk begins anew, and entries
+// come again. A server that refuses INFO cannot be told from another. PutMany,
 // GetMany and Remove of more than one command are not of one moment. Expire is
 // about the whole map: an entry of a plain map has no time of its own.
 //

@@ -144,8 +144,9 @@ func (m *Map[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, err
 // one read and written by one write. f is called again if somebody else has
 // written meanwhile, perhaps on another goroutine than that of its caller, while
 // other callers wait: it should be short, change nothing else, and not use the
-// same entry. A panic of f goes on in its caller. If ctx ends before f was
-// called it never is; if it ends later, that is an [ErrUnknown].
+// same entry. A panic of f goes on in its caller, and if f ends its goroutine, as
+// FailNow of a test does, its caller's ends. If ctx ends before f was called it
+// never is; if it ends later, that is an [ErrUnknown].
 //
 // Writes of others never get lost, except those that Java's compute overwrites:
 // see [WithEntryLock].
@@ -158,12 +159,14 @@ func (m *Map[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V
 }
 
 // All walks the entries, in no order. What is there throughout comes at least
-// once, perhaps twice; what is written or removed meanwhile may come or not. An
+// once, perhaps twice, and if the map moves to another server meanwhile the walk
+// begins anew there; what is written or removed meanwhile may come or not. An
 // entry that does not decode is an [ErrDecode], and the walk goes on; another
 // error ends it. It holds nothing on the server, so it may be left at any time.
 //
-// Cost: an HSCAN for each 1,000 entries, see [WithPage]. Errors: as [Map.Get].
-// Source: RMap.entrySet.
+// Cost: an HSCAN for each 1,000 entries, see [WithPage], and if that is not all, one
+// more and a script call for each, which asks the server who it is. Errors: as
+// [Map.Get]. Source: RMap.entrySet.
 func (m *Map[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
 	return m.m.all(ctx, opts)
 }

@@ -99,9 +99,10 @@ func (m *handle[K, V]) decodeKey(key string) (K, error) {
 func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption) iter.Seq2[pair, error] {
 	return func(yield func(pair, error) bool) {
 		c, err := m.scanning(ctx, opts)
-		for cursor := "0"; err == nil; {
+		w := walk{cursor: "0"}
+		for err == nil {
 			var pairs []pair
-			if cursor, pairs, err = m.page(ctx, cursor, c); err != nil {
+			if w, pairs, err = m.step(ctx, w, c); err != nil {
 				break
 			}
 			for _, p := range pairs {
@@ -109,11 +110,35 @@ func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption) iter.Seq2[pa
 					return
 				}
 			}
-			if cursor == "0" {
+			if w.cursor == "0" {
 				return
 			}
 		}
 		yield(pair{}, err)
+	}
+}
+
+// walk is how far an iteration has come, and on which server: a cursor means
+// nothing to another one, which would pass over entries.
+type walk struct {
+	cursor, server string
+}
+
+// step is the next page. If it came from another server than the last one, as
+// behind a failover or a slot that has moved, it is the first one of that.
+func (m *handle[K, V]) step(ctx context.Context, w walk, c scanConfig) (walk, []pair, error) {
+	for {
+		next, pairs, err := m.page(ctx, w.cursor, c)
+		if err != nil || w.server == "" && next == "0" { // all in one
+			return walk{cursor: next}, pairs, err
+		}
+		server, err := reading(ctx, m.h, func() (string, error) { return m.store.server(ctx) })
+		if err != nil || server == w.server {
+			return walk{next, server}, pairs, err
+		}
+		// That it is known now says nothing of the first page, which it did not
+		// need to be asked for.
+		w = walk{"0", server}
 	}
 }
 

@@ -24,6 +24,7 @@ var (
 	renameScript      = scripts.Must(lua, "lua/rename.lua")
 	deleteScript      = scripts.Must(lua, "lua/delete.lua")
 	expireScript      = scripts.Must(lua, "lua/expire.lua")
+	serverScript      = scripts.Must(lua, "lua/server.lua")
 )
 
 // What only reads is sent again when its reply is lost; what writes is not:

@@ -3,6 +3,7 @@ package rmap
 import (
 	"path"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	r := redistest.RecordScripts(t, redistest.Shared(t, redistest.Version("8.0")).Client(t))
 	for _, one := range []*scripts.Script{
 		commandScript, swapScript, takeScript, putIfAbsentScript, replaceScript, changeScript, addScript, renameScript,
-		deleteScript, expireScript, putScript, touchScript,
+		deleteScript, expireScript, putScript, touchScript, serverScript,
 	} {
 		r.Learn(one.Body)
 	}
@@ -65,10 +66,26 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 			require.NoError(t, operations[op](t.Context(), ids, "k", 1), op)
 			check(name, sent[1], n+1)
 		}
+		wide := map[string]string{}
+		for i := range 100 {
+			wide[strings.Repeat("k", i)] = strings.Repeat("v", 100) // so that it has pages
+		}
+		long := New[string, string](e, name)
+		require.NoError(t, long.PutMany(t.Context(), wide))
+		for _, err := range long.All(t.Context(), WithPage(10)) {
+			require.NoError(t, err)
+		}
+		check(name, "server.lua", 1)
+		for _, err := range long.All(t.Context()) {
+			require.NoError(t, err)
+		}
+		check(name, "", 0)
+		_, err := long.Delete(t.Context())
+		require.NoError(t, err)
 		native := NewNative[string, int](e, name, WithTTL(time.Minute))
 		require.NoError(t, native.Put(t.Context(), "k", 1))
 		check(name, "put.lua", 1)
-		_, err := native.Touch(t.Context(), "k")
+		_, err = native.Touch(t.Context(), "k")
 		require.NoError(t, err)
 		check(name, "touch.lua", 1)
 		for _, name := range []string{name, keys.Prefix("new", name)} {

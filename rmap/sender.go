@@ -54,3 +54,13 @@ func (s *sender) delete(ctx context.Context, all []string) (engine.Answer, error
 	}
 	return s.h.e.Run(ctx, unlink, all, nil)
 }
+
+// server is a name that a server has from its start to its end. One that does
+// not tell is taken for the one that it was.
+func (s *sender) server(ctx context.Context) (string, error) {
+	got, err := found(s.h.e.Run(ctx, serverScript, []string{s.key}, nil))
+	if err == nil && !got.there {
+		got.text = "some server"
+	}
+	return got.text, err
+}

@@ -37,6 +37,9 @@ type store interface {
 	// beginning and at the end.
 	scan(ctx context.Context, cursor, match string, page int) (next string, pairs []pair, err error)
 
+	// server is which server has the map: another text after it was started anew.
+	server(ctx context.Context) (string, error)
+
 	// object is the keys that the map has in Redis, the name first.
 	object() []string
 }

@@ -36,6 +36,14 @@ func TestOnACluster(t *testing.T) {
 		}
 	})
 	t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
+	t.Run("a slot moves under a walk", func(t *testing.T) {
+		name := redistest.Name(t)
+		walksOver(t, cluster.Client(t), name, func() {
+			migration := cluster.StartMigration(t, name)
+			migration.Move(t, name)
+			migration.Finish(t)
+		})
+	})
 	t.Run("a failover", func(t *testing.T) {
 		name := redistest.Name(t)
 		goesOnBehindAFailover(t, cluster.Client(t), name, cluster.Master(name), func(addr string) { cluster.AwaitMaster(t, name, addr) })
@@ -161,4 +169,28 @@ func goesOnBehindAFailover(t *testing.T, raw rueidis.Client, name string, master
 	n, _, err := m.Get(context.Background(), "all")
 	require.NoError(t, err)
 	assert.LessOrEqual(t, n, l.done+l.unknown)
+}
+
+// walksOver has a map go to another server in the middle of a walk, which yields
+// every entry all the same. A cursor of the one server passes over entries of the
+// other.
+func walksOver(t *testing.T, raw rueidis.Client, name string, move func()) {
+	t.Helper()
+	m := New[string, int](engineOn(t, raw), name)
+	all := map[string]int{}
+	for i := range 5000 {
+		all["k"+strconv.Itoa(i)] = i
+	}
+	require.NoError(t, m.PutMany(t.Context(), all))
+	walked, n := map[string]int{}, 0
+	for e, err := range m.All(t.Context(), WithPage(100)) {
+		require.NoError(t, err)
+		if n++; n == 2500 {
+			move()
+		}
+		walked[e.Key] = e.Value
+	}
+	require.Equal(t, len(all), len(walked))
+	require.Equal(t, all, walked)
+	require.Greater(t, n, 5000, "it began anew")
 }
