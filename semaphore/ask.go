@@ -32,6 +32,7 @@ const (
 	drain
 	remove
 	setHeld // of permits with leases, from here on
+	trySetHeld
 	addHeld
 	removeHeld
 )

@@ -91,7 +91,12 @@
 // lease, and one that was given back is refused by a tombstone for 45 s. But nobody
 // is asked who he is: whoever reaches the name can release what is not his by
 // [PermitSemaphore.ReleaseID], and set, reduce or delete permits. A holder learns
-// of it at the next renewal.
+// of it at the next renewal; one with a fixed lease, which is not renewed, at
+// [Permit.Extend] or [Permit.Release] only.
+//
+// A server that evicts keys may forget who holds permits, but not how many are free:
+// those are then missing until [PermitSemaphore.SetPermits] counts anew. If it forgets
+// the number only, whoever sets it anew counts those that are held.
 //
 // The end of a lease is counted by the server's clock. Redisson compares it with the
 // clock of its own machine: a JVM that is ahead takes permits early, by as much as

@@ -169,7 +169,7 @@ func (h *hub) single(flight int, a *ask) answer {
 func (h *hub) argue(r *request, a *ask) []string {
 	args := []string{r.Number, memory, a.of.channel, h.e.Publish(), decimal(a.n)}
 	switch a.kind {
-	case trySet:
+	case trySet, trySetHeld:
 		return append(args, decimal(engine.Millis(a.ttl)))
 	case drain, remove, removeHeld:
 		return args[:2]

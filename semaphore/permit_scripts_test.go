@@ -17,7 +17,7 @@ import (
 // permitSends is what each operation sends.
 var permitSends = map[string][]string{
 	"acquire": {"permit_acquire.lua", "permit_release.lua"}, "try acquire": {"permit_acquire.lua", "permit_release.lua"},
-	"release by id": {"permit_exchange.lua"}, "set permits": {"permit_set.lua"}, "try set permits": {"try_set.lua"},
+	"release by id": {"permit_exchange.lua"}, "set permits": {"permit_set.lua"}, "try set permits": {"permit_try_set.lua"},
 	"add permits": {"permit_add.lua"}, "available": {"permit_look.lua"}, "delete": {"permit_delete.lua"}, "permits": {"permit_list.lua"},
 }
 

@@ -153,8 +153,8 @@ func (s *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
 	return s.failed("set permits of", err)
 }
 
-// TrySetPermits sets how many permits there are, unless they are set already, and
-// reports whether it did. With [WithTTL] the semaphore goes by itself, with the
+// TrySetPermits sets how many permits there are, those that are held included,
+// unless they are set already, and reports whether it did. With [WithTTL] the semaphore goes by itself, with the
 // permits that are held.
 //
 // Cost and errors: as [PermitSemaphore.SetPermits]. Wire: SET name n, n on
@@ -166,7 +166,7 @@ func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int64, opts ...Se
 	}
 	var did int64
 	if err == nil {
-		did, err = s.plain.ask(ctx, ask{of: s.plain.of, kind: trySet, n: n, ttl: c.ttl})
+		did, err = s.plain.ask(ctx, ask{of: s.plain.of, kind: trySetHeld, n: n, ttl: c.ttl, held: s.of.leases})
 	}
 	return did == 1, s.failed("try set permits of", err)
 }

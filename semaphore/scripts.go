@@ -33,6 +33,7 @@ var (
 		remove: scripts.Must(lua, "lua/delete.lua"),
 
 		setHeld:    scripts.Must(lua, "lua/permit_set.lua"),
+		trySetHeld: scripts.Must(lua, "lua/permit_try_set.lua"),
 		addHeld:    scripts.Must(lua, "lua/permit_add.lua"),
 		removeHeld: scripts.Must(lua, "lua/permit_delete.lua"),
 	}

@@ -32,11 +32,20 @@ local function first(leases, now)
 	return math.max(1, math.ceil(ends - now))
 end
 
+-- unheld is how many of n permits nobody holds; or nil and an error.
+local function unheld(n, leases, now)
+	local held = redis.pcall('zcard', leases)
+	if type(held) == 'table' then
+		return nil, no_leases(leases, held) or held
+	end
+	return n - held + redis.call('zcount', leases, 0, whole(now))
+end
+
 -- follow has leases live for as long as the number of permits.
 local function follow(permits, leases)
 	local left = redis.call('pttl', permits)
-	if left > 0 then
-		redis.call('pexpire', leases, left)
+	if left >= 0 then
+		redis.call('pexpire', leases, math.max(1, left)) -- 0: in this very millisecond
 	else
 		redis.call('persist', leases)
 	end

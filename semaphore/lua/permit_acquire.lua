@@ -17,13 +17,13 @@ local text = redis.pcall('get', KEYS[1])
 if not text then
 	return nil
 end
-local was = type(text) == 'string' and string.match(text, '^%-?%d+$')
-if not was then
+-- What INCRBY would refuse is refused before anything is written.
+if type(text) ~= 'string' or text ~= '0' and not string.match(text, '^%-?[1-9]%d*$') or #text > 16 then
 	local kind = redis.call('type', KEYS[1])
 	kind = type(text) == 'string' and 'string that is no integer' or kind.ok or kind
 	return redis.error_reply('WRONGTYPE the key holds a ' .. kind .. ', not a number of permits')
 end
-was = tonumber(was)
+local was = tonumber(text)
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local ends = string.format('%.0f', now + ARGV[2])
@@ -63,8 +63,8 @@ end
 local free = redis.call('incrby', KEYS[1], dead - new)
 -- Leases live for as long as the number.
 local left = redis.call('pttl', KEYS[1])
-if left > 0 then
-	redis.call('pexpire', KEYS[2], left)
+if left >= 0 then
+	redis.call('pexpire', KEYS[2], math.max(1, left)) -- 0: in this very millisecond
 else
 	redis.call('persist', KEYS[2])
 end

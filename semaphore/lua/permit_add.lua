@@ -23,17 +23,22 @@ local was, wrong = free()
 if wrong then
 	return wrong
 end
-local held = redis.pcall('zcard', KEYS[3])
-if type(held) == 'table' then
-	return no_leases(KEYS[3], held) or held
+local more, now = tonumber(ARGV[5]), clock()
+local none, bad = unheld(0, KEYS[3], now) -- as many below 0 as are held
+if bad then
+	return bad
 end
-local now = (was or 0) + tonumber(ARGV[5])
-if now + held > most or now < -most then
+local now_free = (was or none) + more -- where none were set, those that are held are some of those that are added
+if now_free - none > most or now_free < -most then
 	return {0}
 end
-redis.call('incrby', KEYS[1], ARGV[5])
+redis.call('incrby', KEYS[1], whole(now_free - (was or 0)))
 remember(0, {1})
-if tonumber(ARGV[5]) > 0 then
-	announce(ARGV[4], ARGV[3], now)
+if not was then
+	follow(KEYS[1], KEYS[3])
+	redis.call('zremrangebyscore', KEYS[3], 0, whole(now))
+end
+if more > 0 then
+	announce(ARGV[4], ARGV[3], now_free)
 end
 return {1}

@@ -51,7 +51,8 @@ local buried = redis.call('exists', KEYS[3]) == 1
 for i = 4 + given, #ARGV, 2 do
 	local id, ends, granted = ARGV[i], whole(now + ARGV[i + 1]), 0
 	if not (buried and redis.call('zscore', KEYS[3], id)) then
-		if redis.call('zscore', KEYS[2], id) then
+		local stands = redis.call('zscore', KEYS[2], id)
+		if stands and tonumber(stands) > now then -- one whose lease has ended is among the dead, and takes again
 			redis.call('zadd', KEYS[2], 'XX', 'GT', ends, id)
 			redis.call('incrby', KEYS[1], 0) -- for who waits until replicas have it
 			granted = 1

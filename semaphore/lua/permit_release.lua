@@ -11,7 +11,8 @@
 --          nil      there is no such semaphore
 -- Replay   safe: the id is used once, so a second run finds it gone and changes nothing
 local was = redis.pcall('get', KEYS[1])
-if was and (type(was) ~= 'string' or not string.match(was, '^%-?%d+$')) then
+-- What INCRBY would refuse is refused before anything is written.
+if was and (type(was) ~= 'string' or was ~= '0' and not string.match(was, '^%-?[1-9]%d*$') or #was > 16) then
 	local kind = redis.call('type', KEYS[1])
 	kind = type(was) == 'string' and 'string that is no integer' or kind.ok or kind
 	return redis.error_reply('WRONGTYPE the key holds a ' .. kind .. ', not a number of permits')

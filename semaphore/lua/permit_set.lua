@@ -23,18 +23,18 @@ local was, wrong = free()
 if wrong then
 	return wrong
 end
-local held = redis.pcall('zcard', KEYS[3])
-if type(held) == 'table' then
-	return no_leases(KEYS[3], held) or held
+local now, now_free = clock(), nil
+now_free, wrong = unheld(tonumber(ARGV[5]), KEYS[3], now)
+if wrong then
+	return wrong
 end
-local now = clock()
-local now_free = tonumber(ARGV[5]) - held + redis.call('zcount', KEYS[3], 0, whole(now))
 if was then
 	redis.call('incrby', KEYS[1], whole(now_free - was)) -- which keeps a time to live
 else
 	redis.call('set', KEYS[1], whole(now_free))
 end
 remember(0, {1})
+follow(KEYS[1], KEYS[3])
 redis.call('zremrangebyscore', KEYS[3], 0, whole(now))
 if now_free > (was or 0) then
 	announce(ARGV[4], ARGV[3], now_free)
