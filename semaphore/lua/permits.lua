@@ -9,7 +9,7 @@ local function free()
 	elseif type(text) == 'table' then
 		local kind = redis.call('type', KEYS[1])
 		return nil, redis.error_reply('WRONGTYPE the key holds a ' .. (kind.ok or kind) .. ', not a number of permits')
-	elseif not string.match(text, '^%-?%d+$') then
+	elseif text ~= '0' and not string.match(text, '^%-?[1-9]%d*$') or #text > 16 then -- what INCRBY would refuse
 		return nil, redis.error_reply('WRONGTYPE the key holds a string that is no integer, not a number of permits')
 	end
 	return tonumber(text)

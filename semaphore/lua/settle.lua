@@ -36,7 +36,9 @@ local now, wrong = free()
 if not now then
 	return wrong or 0
 end
-grow = math.min(grow, most - now)
+if grow > 0 then
+	grow = math.max(0, math.min(grow, most - now))
+end
 redis.call('incrby', KEYS[1], string.format('%.0f', grow))
 if grow > 0 then
 	announce(ARGV[4], ARGV[3], now + grow)

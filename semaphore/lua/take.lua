@@ -18,13 +18,14 @@ end
 if last and tonumber(string.match(last, '^%d+')) >= tonumber(string.match(ARGV[2], '^%d+')) then
 	return -1
 end
-local free = got[1] and tonumber(got[1])
+local free = got[1] and (string.match(got[1], '^%-?[1-9]%d*$') or got[1] == '0') and #got[1] <= 16 and tonumber(got[1])
 if not free then
 	local kind = redis.call('type', KEYS[1])
 	kind = kind.ok or kind
 	if kind == 'none' then
 		return nil
 	end
+	kind = got[1] and 'string that is no integer' or kind
 	return redis.error_reply('WRONGTYPE the key holds a ' .. kind .. ', not a number of permits')
 end
 if free < tonumber(ARGV[1]) then
