@@ -239,10 +239,10 @@ func TestALostMessage(t *testing.T) {
 	done := r.acquiring(t.Context(), 1)
 	r.waiting(1)
 	other := rigOn(t, r.raw, r.of.key)
-	proxy.Refuse()
-	proxy.CutAll()
+	proxy.BlackHole()
 	other.give(1)
-	proxy.Accept()
+	proxy.CutAll()
+	proxy.Restore()
 	got(t, done)
 }
 
