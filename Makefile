@@ -36,6 +36,7 @@ servers:
 test: test-go $(if $(bench),test-bench) $(if $(grpc),test-grpc) $(if $(sql),test-sql) $(if $(interop),test-interop)
 
 test-go: servers
+	sh scripts/cc.sh
 	$(TESTRUN) go $(TEST) -race ./...
 
 test-bench: servers
@@ -50,6 +51,7 @@ test-sql:
 # The jars are built first, so that Maven takes none of the time. table fails where a test was skipped, and where the
 # page claims something else than what has just been proven.
 test-interop: servers
+	sh scripts/cc.sh
 	sh scripts/java.sh
 	go run ./interop/jars
 	@mkdir -p $(dir $(proven))
