@@ -104,6 +104,13 @@
 // left, 20 s by default, as long as renewals get through; one with a fixed lease has
 // no such room.
 //
+// A server's clock that is set forward ends leases early by as much, so that a
+// permit may be granted which another is trusted with still: one that is renewed
+// until its next renewal, which says that it is gone, within a third of the
+// watchdog timeout; one with a fixed lease until its own end, of which each holder
+// judges by its own clock. One that is set back grants nothing twice: what a process
+// that died held comes back later by as much, and who is there releases as ever.
+//
 // A failover, or a restart that loses data, may forget the last permits, and then
 // more are granted than there are, until their holders are told at their next
 // renewals: for a lease at most. rueidisson.WithReplicaAcks lowers the risk.
