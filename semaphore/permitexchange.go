@@ -81,21 +81,13 @@ func cutPermits(waiting permitBatch) int {
 // send is one exchange about a semaphore. Each call has its own outcome, so it
 // returns no error for all.
 func (i *issuer) send(_ string, _ int, b permitBatch) error {
-	var x trade
-	var from *room
 	open := i.e.Open() == nil
-	for _, c := range b {
-		if c.Ask.gives != "" {
-			x.gives, from = append(x.gives, c.Ask.gives), c.Ask.from
-		}
-		if open {
-			x.wants = append(x.wants, c.Ask.wants...)
-		}
-	}
-	of, heard := b[0].Ask.of, i.listening(b[0].Ask.of, from)
+	x, from := gather(b, open)
+	of := b[0].Ask.of
+	heard := i.listening(of, from)
 	err := of.trade(&x, b[0].Ask.judged || len(b) > 1)
 	short := of.account(&x, err)
-	woken := err == nil && heard(x.reached)
+	woken := err == nil && heard.released(x.reached)
 	for _, c := range b {
 		a := permitAnswer{Answer: x.Answer, err: err, short: short, left: x.left.Milliseconds(), woken: woken}
 		if c.Ask.gives != "" && err == nil {
@@ -112,20 +104,46 @@ func (i *issuer) send(_ string, _ int, b permitBatch) error {
 	return nil
 }
 
-// listening remembers what was heard before a release, for its courtesy. What it
-// returns takes how many heard of that, and reports whether they are among those
-// who wait here: by our own message, which came before the reply and so counts as
-// another's.
-func (i *issuer) listening(of *permitNames, r *room) (released func(reached int) (woken bool)) {
+// gather is what the calls are about, and the room of one who gives.
+func gather(b permitBatch, open bool) (x trade, from *room) {
+	if first := &b[0].Ask; len(b) == 1 && open {
+		x.wants = first.wants // which is its own
+	}
+	for _, c := range b {
+		if c.Ask.gives != "" {
+			x.gives, from = append(x.gives, c.Ask.gives), c.Ask.from
+		}
+		if open && len(b) > 1 {
+			x.wants = append(x.wants, c.Ask.wants...)
+		}
+	}
+	return x, from
+}
+
+// listening is what was heard before a release, for its courtesy.
+type listening struct {
+	r          *room // nil: nobody gives
+	subscribed bool
+	before     uint64
+}
+
+func (i *issuer) listening(of *permitNames, r *room) listening {
 	if r == nil {
-		return func(int) bool { return false }
+		return listening{}
 	}
-	subscribed, before := i.e.Subscribed(of.channel), r.courtesy.Heard()
-	return func(reached int) bool {
-		woken := subscribed && r.courtesy.Heard() != before
-		r.courtesy.Released(reached, subscribed, before)
-		return woken
+	return listening{r, i.e.Subscribed(of.channel), r.courtesy.Heard()}
+}
+
+// released takes how many heard of the release, and reports whether they are among
+// those who wait here: by our own message, which came before the reply and so
+// counts as another's.
+func (l listening) released(reached int) (woken bool) {
+	if l.r == nil {
+		return false
 	}
+	woken = l.subscribed && l.r.courtesy.Heard() != l.before
+	l.r.courtesy.Released(reached, l.subscribed, l.before)
+	return woken
 }
 
 // trade makes the call.

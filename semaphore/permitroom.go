@@ -77,6 +77,24 @@ func (r *room) heard(payload string) bool {
 	return err == nil && n > 0 && r.courtesy.Message()
 }
 
+// lead takes the turn if nobody has it.
+func (r *room) lead(f *first) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.queue.TryEnter() {
+		return false
+	}
+	r.head, r.refused, r.looked = f, false, false
+	return true
+}
+
+// deaf reports whether nobody listens here. It is asked by the head.
+func (r *room) deaf() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ear == nil || !r.ear.Listens()
+}
+
 // enter takes the turn if nobody has it, and queues w else.
 func (r *room) enter(w *handover.Waiter[*Permit]) (turn bool) {
 	r.mu.Lock()
@@ -165,7 +183,7 @@ func (r *room) enlist(giver bool) (c crowd) {
 		return c
 	}
 	if !giver {
-		r.listens = r.ear.Listens()
+		r.listens = r.ear != nil && r.ear.Listens()
 	}
 	r.asking, r.missed = true, false
 	c.giver, c.head, c.heard = giver, r.head, r.listens

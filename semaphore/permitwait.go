@@ -17,6 +17,7 @@ type applicant struct {
 	of    *permitNames
 	r     *room
 	lease time.Duration // 0: the watchdog's
+	turn  first         // if it is the head at once
 
 	permit *Permit
 	busy   bool // no permit was free: a wait that ends is an answer, not a fault
@@ -38,7 +39,7 @@ func (i *issuer) acquire(ctx context.Context, of *permitNames, lease time.Durati
 func (i *issuer) waitFor(ctx context.Context, of *permitNames, lease time.Duration) (*Permit, error) {
 	i.waiting.Add(1)
 	defer i.waiting.Add(-1)
-	a := &applicant{i: i, of: of, r: i.rooms.Get(of.key), lease: lease}
+	a := &applicant{i: i, of: of, r: i.rooms.Get(of.key), lease: lease, turn: first{lease: lease}}
 	defer i.rooms.Put(of.key, a.r)
 	err := a.contend(ctx)
 	a.observe(ctx, err)
@@ -88,6 +89,9 @@ func (i *issuer) starved(of *permitNames) bool {
 }
 
 func (a *applicant) contend(ctx context.Context) error {
+	if a.r.lead(&a.turn) {
+		return a.asHead(ctx, false)
+	}
 	w := handover.NewWaiter[*Permit](true)
 	w.Size = int64(a.lease)
 	if a.r.enter(w) {
@@ -130,11 +134,7 @@ func (a *applicant) take(ctx context.Context, turn handover.Turn[*Permit]) error
 // asHead contends with other processes, for itself and for those behind it.
 // Heir says that the turn came from another.
 func (a *applicant) asHead(ctx context.Context, heir bool) error {
-	err := a.i.e.Watch(ctx, engine.Watch{
-		Key:      a.of.Key(),
-		Channels: []pubsub.Channel{a.i.e.Channel(a.of.channel)},
-		Look:     a.look, By: a.r.listener(), Looked: heir && a.r.mayRest(),
-	})
+	err := a.vie(ctx, heir)
 	switch p := a.r.pass(); {
 	case p != nil && (err == nil || stillThere(ctx)):
 		a.permit = p
@@ -143,6 +143,29 @@ func (a *applicant) asHead(ctx context.Context, heir bool) error {
 		p.discard()
 	}
 	return err
+}
+
+// vie looks until there is a permit. The first look is on its own where nobody
+// listens, since most need no other.
+func (a *applicant) vie(ctx context.Context, heir bool) error {
+	if !a.r.deaf() || a.i.e.Subscribed(a.of.channel) {
+		w := a.watch()
+		w.Looked = heir && a.r.mayRest()
+		return a.i.e.Watch(ctx, w)
+	}
+	left, done, err := a.look(ctx)
+	if done {
+		return nil
+	}
+	return a.i.e.WatchOn(ctx, a.watch(), left, err)
+}
+
+func (a *applicant) watch() engine.Watch {
+	return engine.Watch{
+		Key:      a.of.Key(),
+		Channels: []pubsub.Channel{a.i.e.Channel(a.of.channel)},
+		Look:     a.look, By: a.r.listener(),
+	}
 }
 
 // passTurn gives on a turn that came to who was leaving.

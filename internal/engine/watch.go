@@ -56,6 +56,13 @@ func (e *Engine) Watch(ctx context.Context, w Watch) error {
 	return watching.run(ctx)
 }
 
+// WatchOn is Watch behind a first look that the caller has made already, when
+// nobody listened, and what that said: who need not wait makes no Watch at all.
+// It needs a By, and is called where Close waits for the caller.
+func (e *Engine) WatchOn(ctx context.Context, w Watch, left time.Duration, err error) error {
+	return (&watch{Watch: w, e: e, ear: &w.By.ear}).after(ctx, left, err)
+}
+
 // watch is a Watch under way.
 type watch struct {
 	Watch
