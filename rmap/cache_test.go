@@ -231,7 +231,7 @@ func TestADeletedCacheIsListenedToAgain(t *testing.T) {
 	events := m.Events(t.Context(), Created)
 	_, err := m.Delete(t.Context())
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return strOf(t, raw, "HGET", keys.MapOptions(name), "has-listeners") == "1" }, soon, 10*time.Millisecond)
+	redistest.Eventually(t, func() bool { return strOf(t, raw, "HGET", keys.MapOptions(name), "has-listeners") == "1" }, soon, 10*time.Millisecond)
 	require.NoError(t, m.Put(t.Context(), "k", "v"))
 	for ev, err := range events {
 		require.NoError(t, err)
@@ -485,7 +485,7 @@ func TestAWriteOfUnknownOutcomeIsSwept(t *testing.T) {
 	require.ErrorIs(t, m.Put(t.Context(), "k", 1, WithTTL(200*time.Millisecond)), ErrUnknown)
 	lost.Await(t)
 	assert.NotEqual(t, "-", strOf(t, raw, "HGET", m.Name(), "k"))
-	require.Eventually(t, func() bool { return strOf(t, raw, "HGET", m.Name(), "k") == "-" }, soon, 5*time.Millisecond)
+	redistest.Eventually(t, func() bool { return strOf(t, raw, "HGET", m.Name(), "k") == "-" }, soon, 5*time.Millisecond)
 }
 
 func TestGetsOfManyGoroutinesGoTogether(t *testing.T) {

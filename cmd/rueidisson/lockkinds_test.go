@@ -92,7 +92,7 @@ func TestInspectShowsAnElection(t *testing.T) {
 		_, _ = el.Campaign(candidate, "10.0.0.8:8080")
 	}()
 	var out string
-	require.Eventually(t, func() bool {
+	redistest.Eventually(t, func() bool {
 		out = runHere(t, []string{envRedis + "=" + s.URL()}, "inspect", "z").out
 		return strings.HasSuffix(out, "waiting    1\n")
 	}, time.Minute, 5*time.Millisecond)

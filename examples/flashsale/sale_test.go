@@ -161,5 +161,5 @@ func TestNothingOutlivesAKilledSale(t *testing.T) {
 	require.Eventually(t, selling, 30*time.Second, time.Millisecond)
 	require.Greater(t, s.Connections(t), alone)
 	sale.Kill()
-	require.Eventually(t, func() bool { return s.Connections(t) == alone }, 30*time.Second, 5*time.Millisecond)
+	redistest.Eventually(t, func() bool { return s.Connections(t) == alone }, 30*time.Second, 5*time.Millisecond)
 }
