@@ -34,7 +34,7 @@ func (a *Combined) waitN(ctx context.Context, n []int64) error {
 			a.reserved(ctx, n, nil, nil, err)
 			return err
 		}
-		p := a.patienceOf(ctx, began)
+		p := a.patienceOf(ctx, began, &q)
 		if !q.Paused() {
 			q.Bound(p.until, p.most)
 			return a.reserveAndSleep(ctx, c, n, q)
@@ -50,13 +50,21 @@ func (a *Combined) waitN(ctx context.Context, n []int64) error {
 	}
 }
 
-// patienceOf is the shortest of the members' patiences.
-func (a *Combined) patienceOf(ctx context.Context, began time.Duration) patience {
-	least := a.members[0].patience(ctx, began)
-	for _, b := range a.members[1:] {
-		if p := b.patience(ctx, began); p.most > 0 && (least.most <= 0 || p.most < least.most) {
-			least.most = p.most
+// patienceOf is the shortest of the members' patiences. Those that have no longest
+// wait, and no deadline either, share one: what the request needs of them.
+func (a *Combined) patienceOf(ctx context.Context, began time.Duration, q *exchange.Ask) patience {
+	least, needed := patience{until: exchange.Forever, most: -1}, time.Duration(0)
+	for i, b := range a.members {
+		p := b.patience(ctx, began)
+		least.until = p.until // the context's
+		if p.most == 0 {
+			needed = max(needed, q.Of(i).Patience())
+			continue
 		}
+		least.atMost(p.most)
+	}
+	if needed > 0 {
+		least.atMost(needed)
 	}
 	return least
 }

@@ -69,7 +69,9 @@ func WithMaxDebt(tokens int64) Option {
 // the tokens come later, they fail at once with [ErrExceedsWait] and take nothing.
 // A context's deadline that comes sooner counts as well. The default is the
 // context's deadline alone; and without one the larger of 30 s and of what the
-// request itself needs from an empty bucket, but for the time of a pause.
+// request itself needs from an empty bucket, but for the time of a pause. Of
+// several limits' longest waits the shortest counts; the default is there what the
+// request needs of those that have none of their own.
 func WithMaxWait(d time.Duration) Option {
 	return option(func(o *options) error {
 		if d <= 0 {

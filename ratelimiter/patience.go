@@ -29,6 +29,13 @@ func (b *Bucket) patience(ctx context.Context, began time.Duration) patience {
 	return p
 }
 
+// atMost makes p no longer than most, where that is a bound.
+func (p *patience) atMost(most time.Duration) {
+	if most > 0 && (p.most < 0 || most < p.most) {
+		p.most = most
+	}
+}
+
 // paused is what a pause means to who has it: nobody knows when it ends.
 func (p patience) paused(now time.Duration) error {
 	switch {

@@ -555,3 +555,30 @@ func TestALongestWait(t *testing.T) {
 		require.ErrorIs(t, err, ratelimiter.ErrOption)
 	})
 }
+
+// What one member says of its own wait does not lengthen what the others say of theirs.
+func TestAMembersLongestWaitIsNotThatOfTheOthers(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Shared(t).Addr())
+	hasty := limited(t, c, ratelimiter.PerMinute(1)) // without a longest wait: a minute, which one token needs
+	patient := limited(t, c, ratelimiter.PerHour(1_000_000), ratelimiter.WithMaxWait(24*time.Hour))
+	slow := limited(t, c, ratelimiter.PerHour(1).WithBurst(10))
+	gets(t, hasty.For("u"), 1)
+	owes, err := hasty.For("u").Reserve(t.Context())
+	require.NoError(t, err)
+	for _, members := range [][]ratelimiter.Member{
+		{hasty.For("u"), patient.For("u")}, {patient.For("u"), hasty.For("u")},
+	} {
+		ctx, cancel := context.WithCancel(t.Context()) // no deadline
+		timer := time.AfterFunc(soon, cancel)
+		require.ErrorIs(t, ratelimiter.All(members...).Wait(ctx), ratelimiter.ErrExceedsWait, "the hasty one's token comes in two minutes")
+		timer.Stop()
+		cancel()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := begun(func() error { return ratelimiter.All(hasty.For("u"), patient.For("u"), slow.For("u")).Wait(ctx) })
+	willHold(t, slow.For("u"), 9)
+	cancel()
+	require.ErrorIs(t, outcome(t, ended), context.Canceled, "a request waits for as long as it needs of those that say nothing")
+	require.NoError(t, owes.Cancel(t.Context()))
+}

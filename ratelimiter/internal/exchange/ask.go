@@ -95,14 +95,14 @@ const longestWait = 30 * time.Second
 // Bound says by when the ask's wait has to be over, and how long it may be: 0 for
 // what the request needs itself, below 0 for any.
 func (a *Ask) Bound(until, most time.Duration) {
-	a.Until = until
+	a.Until, a.Most = until, max(0, most)
 	if most != 0 {
-		a.Most = max(0, most)
 		return
 	}
-	a.Most = longestWait
 	for i := range a.Members() {
-		one := a.Of(i)
-		a.Most = max(a.Most, one.Rule.Needs(one.N))
+		a.Most = max(a.Most, a.Of(i).Patience())
 	}
 }
+
+// Patience is how long a request waits for its part where nobody says otherwise.
+func (p Part) Patience() time.Duration { return max(longestWait, p.Rule.Needs(p.N)) }
