@@ -283,6 +283,27 @@ func TestAnotherFamilysLockOfTheNameIsRefused(t *testing.T) {
 	}
 }
 
+func TestAGroupOfTheNameIsCalledAGroup(t *testing.T) {
+	t.Parallel()
+	addr, name := redistest.Shared(t).Addr(), redistest.Name(t)
+	group := take(t, open(t, addr).LockGroup(name).Of("a", "b"))
+	l := open(t, addr).RWLock(name)
+	for op, call := range map[string]func() error{
+		"read":        func() error { _, err := l.Read().TryLock(t.Context()); return err },
+		"write":       func() error { _, err := l.Write().TryLock(t.Context()); return err },
+		"force read":  func() error { _, err := l.Read().ForceUnlock(t.Context()); return err },
+		"force write": func() error { _, err := l.Write().ForceUnlock(t.Context()); return err },
+		"readers":     func() error { _, err := l.Readers(t.Context()); return err },
+		"writer":      func() error { _, err := l.Writer(t.Context()); return err },
+	} {
+		err := call()
+		require.ErrorIs(t, err, lock.ErrFamily, op)
+		require.ErrorContains(t, err, `"group"`, op)
+	}
+	unlock(t, group)
+	unlock(t, take(t, l.Write()))
+}
+
 func TestBadNamesAndOptionsAreTheErrorOfEachOperation(t *testing.T) {
 	t.Parallel()
 	c := open(t, redistest.Shared(t).Addr())

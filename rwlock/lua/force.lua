@@ -7,11 +7,11 @@
 -- ARGV[4]  what is said there: 0 after readers, 1 after a writer
 --
 -- Returns  1      somebody held it so; 0  nobody did
---          error  FAMILY and what else the name is: "lock"
+--          error  FAMILY and what else the name is: "lock", "group"
 -- Replay   unsafe: a second run would take the lock from the next holder
 local mode = redis.call('hget', KEYS[1], 'mode')
 if not mode and redis.call('exists', KEYS[1]) == 1 then
-	return redis.error_reply('FAMILY lock')
+	return redis.error_reply(redis.call('hlen', KEYS[1]) > 1 and 'FAMILY group' or 'FAMILY lock')
 end
 if mode ~= ARGV[1] then
 	return 0

@@ -15,7 +15,7 @@
 --          integer  how long it may take, ms: the rest of a writer's lease; -1: no end is known; -2: refused by the
 --                   tombstone; -3: acquired, and a writer waits
 --          array    {the rest of a claim, ms}: refused, since a writer waits
---          error    FAMILY and what else the name is: "lock"
+--          error    FAMILY and what else the name is: "lock", "group"
 -- Replay   safe: an owner that is there keeps its count, its leases only grow; one that was given back is refused
 local name, own, lease = KEYS[1], ARGV[2], tonumber(ARGV[1])
 
@@ -49,7 +49,7 @@ if redis.call('zscore', KEYS[2], own) then
 end
 local mode = there[1]
 if not mode and redis.call('exists', name) == 1 then
-	return redis.error_reply('FAMILY lock')
+	return redis.error_reply(redis.call('hlen', name) > 1 and 'FAMILY group' or 'FAMILY lock')
 end
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

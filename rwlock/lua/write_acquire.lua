@@ -15,7 +15,7 @@
 --          integer  how long it may take, ms: the rest of the key's time to live, or of a turn of readers; -1: no end
 --                   is known; -2: refused by the tombstone
 --          array    {the rest of a turn, ms}: it is free, and the turn is that of the client's own readers
---          error    FAMILY and what else the name is: "lock"
+--          error    FAMILY and what else the name is: "lock", "group"
 -- Replay   safe: an owner that is there keeps its count, its lease only grows; one that was given back is refused
 local name, own, lease = KEYS[1], ARGV[2], tonumber(ARGV[1])
 
@@ -57,7 +57,7 @@ if left == -2 then
 	end
 	left = math.max(1, left)
 elseif not there[1] then
-	return redis.error_reply('FAMILY lock')
+	return redis.error_reply(redis.call('hlen', name) > 1 and 'FAMILY group' or 'FAMILY lock')
 end
 if ARGV[4] ~= '0' then
 	redis.call('zadd', KEYS[3], string.format('%.0f', now() + ARGV[4]), ARGV[3])
