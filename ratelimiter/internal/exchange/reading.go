@@ -51,17 +51,22 @@ func (c *Core) ask(ctx context.Context) (*bucket.Rule, error) { return c.await(c
 // on a cluster the rule's node may be silent while those of the keys are not.
 // Whether a bucket knows a newer rule, it says itself.
 func (c *Core) orKnown(ctx context.Context, known *bucket.Rule) (*bucket.Rule, error) {
-	read := c.read()
+	enough := time.NewTimer(c.patience(ctx, c.read()))
+	defer enough.Stop()
+	return c.await(ctx, known, enough.C)
+}
+
+// patience is how long a reading is waited for by who knows a rule: not at all
+// after one that nobody answered, until one is answered.
+func (c *Core) patience(ctx context.Context, read *reading) time.Duration {
+	if c.mute.Load() {
+		return 0
+	}
 	left := read.began + ruleWithin - c.Engine.Mono()
 	if deadline, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(deadline)/2) // the rest is for the bucket
 	}
-	if c.mute.Load() {
-		left = 0
-	}
-	enough := time.NewTimer(max(0, left))
-	defer enough.Stop()
-	return c.await(ctx, known, enough.C)
+	return max(0, left)
 }
 
 // ReadAhead begins to ask for a rule that is too old, so that those of several
