@@ -45,7 +45,7 @@ test-bench: servers
 test-grpc: servers
 	$(TESTRUN) go -C ratelimiter/grpclimit $(TEST) -race ./...
 
-test-sql:
+test-sql: servers
 	$(TESTRUN) go -C fence/sqltest $(TEST) ./...
 
 # The jars are built first, so that Maven takes none of the time. table fails where a test was skipped, and where the
