@@ -68,6 +68,42 @@ func TestASlotMovesUnderReadersAndWriters(t *testing.T) {
 	}
 }
 
+// Taking a side away needs the name alone, wherever that is at the time.
+func TestASideIsTakenAwayWhileItsSlotMoves(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	holder, other := openCluster(t, cluster, rueidisson.WithWatchdogTimeout(6*time.Second)), openCluster(t, cluster)
+	tag := "{" + redistest.Name(t) + "}"
+	sides := map[string]func(c *rueidisson.Client, name string) *rwlock.Side{
+		"read":  func(c *rueidisson.Client, name string) *rwlock.Side { return c.RWLock(name).Read() },
+		"write": func(c *rueidisson.Client, name string) *rwlock.Side { return c.RWLock(name).Write() },
+	}
+	holds := map[string]*lock.Hold{}
+	for kind, side := range sides {
+		for _, where := range []string{"moved", "stays"} {
+			holds[tag+kind+where] = take(t, side(holder, tag+kind+where))
+		}
+	}
+	moves := cluster.StartMigration(t, tag)
+	moves.Move(t, tag+"readmoved", tag+"writemoved")
+	for kind, side := range sides {
+		for _, where := range []string{"moved", "stays"} {
+			held, err := side(other, tag+kind+where).ForceUnlock(t.Context())
+			require.NoError(t, err, kind+where)
+			require.True(t, held, kind+where)
+			held, err = side(other, tag+kind+where).ForceUnlock(t.Context())
+			require.NoError(t, err, kind+where)
+			require.False(t, held, kind+where)
+		}
+	}
+	moves.Finish(t)
+	for name, hold := range holds {
+		unlock(t, take(t, other.RWLock(name).Write()))
+		<-hold.Lost()
+		require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost, name)
+	}
+}
+
 func TestReadersAndWritersOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
