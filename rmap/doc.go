@@ -115,7 +115,9 @@
 // meanwhile, by a failover or with its slot: then the walk begins anew, and entries
 // come again. A server that refuses INFO cannot be told from another. PutMany,
 // GetMany and Remove of more than one command are not of one moment. Expire is
-// about the whole map: an entry of a plain map has no time of its own.
+// about the whole map: an entry of a plain map has no time of its own. While the
+// slot of a cache moves, the servers put its scripts off, which have several
+// keys: a call waits as long as it is sent again, and fails with TRYAGAIN then.
 //
 // # In Redis
 //
