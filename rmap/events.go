@@ -61,7 +61,9 @@ const mostEvents = 10_000
 // is an [ErrDecode], and the loop goes on; another error is the last.
 //
 // While somebody listens, this process sweeps the cache at least every second:
-// an Expired comes within a second after its time, and a round trip.
+// an Expired comes within a second after its time, and a round trip. Where Java
+// sweeps it, too, one of both does at a time, and whenever that is Java, nobody
+// else may for the next 5 to 30 seconds: an Expired comes that much later then.
 //
 // Cost: a subscription for each kind; every write to the cache publishes from
 // then on, also when nobody listens any more, until the cache is deleted. Wire:
