@@ -211,6 +211,23 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		r.waiting(2)
 		r.together(a, b)
 	},
+	"one whose arrival was evicted is not counted twice": func(t *testing.T, r *barrierRig) {
+		a := r.arriving(t.Context())
+		r.waiting(1)
+		p := &party{h: r.h, of: r.of, id: "p", parties: 3}
+		for range 3 {
+			at, err := p.arrive(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, present, at.state)
+			require.Equal(t, 2, at.arrived)
+			r.do("DEL", p.keys()[3])
+		}
+		_, err := p.arrive(t.Context())
+		require.NoError(t, err)
+		_, err = p.leave(t.Context())
+		require.NoError(t, err)
+		require.ErrorIs(t, end(t, a).err, ErrBroken)
+	},
 	"everything goes by itself": func(t *testing.T, r *barrierRig) {
 		a := r.arriving(t.Context())
 		r.waiting(1)

@@ -25,7 +25,8 @@
 // request of each of the few exchanges that a client may have under way about a
 // name, for 45 s after it; a second run of that changes nothing, and an older one
 // is refused. If the answer stays out, the client asks on until the count down is
-// done. A party that counts down by CountDownOnce counts once for each arming,
+// done; if the latch was opened or deleted by this library and armed again
+// meanwhile, it counts in no later arming. A party that counts down by CountDownOnce counts once for each arming,
 // also from a process that was started again.
 //
 // Nobody passes before the latch has opened, and who waited when it did passes,
@@ -43,13 +44,15 @@
 // A failover may forget the last moments: an arming, or a count down, which is
 // missing then. No count down waits for replicas. A server that evicts keys may
 // forget a latch, which opens it; a latch has no time to live, so only policies
-// allkeys-* do that.
+// allkeys-* do that, and to its parties, which may then count again. What has one,
+// the memory of requests and of the last opening, volatile-* evict, too: then a
+// request that is sent again may count twice.
 //
 // An opening by Java that is followed at once by an arming can be missed by those
-// who wait, in Java and here. Java neither opens nor arms with a thought of the
-// parties of CountDownOnce: arm with this library where that is used. After an
-// opening by Java they stay, without an end, until an arming, a Delete or a further
-// count down here.
+// who wait, in Java and here. An arming by Java leaves the parties of CountDownOnce
+// as they are: arm with this library where that is used. They have no time to live;
+// what an opening by Java leaves of them goes when this library next looks at the
+// open latch, counts it down, arms or deletes it.
 //
 // # The barrier
 //

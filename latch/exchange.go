@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
@@ -76,7 +77,7 @@ func load(b batch) (runs []run) {
 func (h *hub) countDown(of *names, flight int, runs []run) ([]int64, error) {
 	for again := true; ; again = false {
 		r := h.e.Request(of.lane, flight)
-		args := []string{r.Number, memory, of.channel, h.e.Publish()}
+		args := []string{r.Number, memory, of.channel, h.e.Publish(), "0"}
 		for _, one := range runs {
 			args = append(args, decimal(one.count), one.party)
 		}
@@ -84,7 +85,9 @@ func (h *hub) countDown(of *names, flight int, runs []run) ([]int64, error) {
 		switch {
 		case err != nil && (errors.Is(err, ErrUnknown) || !engine.Hopeless(err)):
 			h.e.Settle(r, of.key, func(ctx context.Context, r engine.Request) error {
-				_, err := h.numbers(ctx, r, of, args)
+				late := slices.Clone(args)
+				late[4] = decimal(r.Age().Microseconds())
+				_, err := h.numbers(ctx, r, of, late)
 				return err
 			})
 			return nil, unknown(err)

@@ -161,6 +161,40 @@ func TestASilentServer(t *testing.T) {
 	}
 }
 
+// TestACountDownThatComesTooLateCountsInNoLaterArming: nobody knows what became
+// of it, and the latch was deleted, or opened by others, and armed again before the
+// server answers.
+func TestACountDownThatComesTooLateCountsInNoLaterArming(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]struct {
+		do   func(r *rig)
+		left string
+	}{
+		"deleted":    {func(r *rig) { _, _ = r.Delete(context.Background()); r.arm(7) }, "7"},
+		"opened":     {func(r *rig) { r.down(1); r.down(0); r.arm(7) }, "7"},
+		"armed only": {func(*rig) {}, "1"},
+	} {
+		for _, party := range []string{"", "p"} {
+			t.Run(name+" "+party, func(t *testing.T) {
+				t.Parallel()
+				r, proxy := faulty(t, shortSends)
+				other := rigOn(t, r.raw, r.of.key)
+				other.arm(5)
+				_, err := other.Delete(t.Context()) // an opening before it does not matter
+				require.NoError(t, err)
+				r.arm(2)
+				proxy.BlackHole()
+				_, err = r.countDown(t.Context(), party)
+				require.ErrorIs(t, err, ErrUnknown)
+				again.do(other)
+				proxy.Restore()
+				require.Eventually(t, func() bool { return r.e.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond, "its flight is back")
+				require.Equal(t, again.left, r.stored())
+			})
+		}
+	}
+}
+
 // TestACountDownThatIsRefusedForNowIsDoneLater: by a server that may not write.
 func TestACountDownThatIsRefusedForNowIsDoneLater(t *testing.T) {
 	t.Parallel()

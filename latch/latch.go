@@ -114,7 +114,8 @@ func (l *Latch) countDown(ctx context.Context, party string) (left int64, err er
 // Count is what is left to count down: 0 if the latch is open, which is also
 // what one that was never armed is.
 //
-// Cost: one script call, which only reads. Errors: ctx's; [ErrOption];
+// Cost: one script call, which reads, and clears away the parties that an opening
+// by Java left. Errors: ctx's; [ErrOption];
 // [ErrClosed]; Redis' and the network's. Source: RCountDownLatch.getCount.
 func (l *Latch) Count(ctx context.Context) (int64, error) {
 	err := l.usable(ctx)
@@ -135,7 +136,7 @@ func (l *Latch) Count(ctx context.Context) (int64, error) {
 // that does not answer, or that refuses for the moment, is waited for up to a
 // watchdog timeout, and while the slot moves for as long as ctx lasts.
 //
-// Cost: one script call, which only reads, for all of a process that begin to
+// Cost: one script call, that of [Latch.Count], for all of a process that begin to
 // wait at that moment; one for all of a process when the latch opens. A process
 // that waits has one subscription per name.
 // Errors: ctx's error and cause; [ErrOption]; [ErrClosed]; Redis' and the

@@ -96,6 +96,40 @@ var suite = map[string]func(t *testing.T, r *rig){
 		r.once("a", 1)
 		r.once("\x00 {}\xff", 0)
 	},
+	"what Java leaves of the parties goes": func(t *testing.T, r *rig) {
+		for name, do := range map[string]func(){
+			"count":      func() { _, err := r.Count(t.Context()); require.NoError(t, err) },
+			"await":      func() { require.NoError(t, r.Await(t.Context())) },
+			"count down": func() { r.down(0) },
+			"once":       func() { r.once("b", 0) },
+		} {
+			r.arm(2)
+			r.once("a", 1)
+			r.do("DEL", r.of.key) // as Java opens it
+			require.True(t, r.exists(r.of.parties))
+			do()
+			require.False(t, r.exists(r.of.parties), name)
+		}
+		r.arm(2)
+		r.once("a", 1)
+		require.NotZero(t, func() int64 { n, _ := r.Count(t.Context()); return n }())
+		r.once("a", 1)
+	},
+	"what is no time of an opening keeps nobody waiting": func(t *testing.T, r *rig) {
+		for _, junk := range [][]string{{"HSET", r.of.opened, "f", "v"}, {"SET", r.of.opened, "no time"}} {
+			r.do("DEL", r.of.opened)
+			r.do(junk...)
+			r.arm(1)
+			done := r.awaiting(t.Context())
+			r.waiting(1)
+			r.down(0)
+			got(t, done)
+			r.arm(1)
+			did, err := r.Delete(t.Context())
+			require.NoError(t, err)
+			require.True(t, did)
+		}
+	},
 	"delete lets pass": func(t *testing.T, r *rig) {
 		did, err := r.Delete(t.Context())
 		require.NoError(t, err)
@@ -124,11 +158,20 @@ var suite = map[string]func(t *testing.T, r *rig){
 		got(t, done)
 	},
 	"another type": func(t *testing.T, r *rig) {
-		for _, c := range []struct{ say, kind string }{{"HSET", "hash"}, {"SET", "string that is no integer"}} {
+		const noInteger = "string that is no integer"
+		for _, c := range []struct{ say, what, kind string }{
+			{"HSET", "", "hash"},
+			{"SET", "1.5", noInteger},
+			{"SET", "", noInteger},
+			{"SET", "007", noInteger},
+			{"SET", "-0", noInteger},
+			{"SET", "0x10", noInteger},
+			{"SET", "99999999999999999999", noInteger},
+		} {
 			if c.say == "HSET" {
 				r.do("HSET", r.of.key, "f", "v")
 			} else {
-				r.do("SET", r.of.key, "1.5")
+				r.do("SET", r.of.key, c.what)
 			}
 			for op, do := range operations {
 				err := do(t.Context(), r.Latch)

@@ -51,6 +51,7 @@ type copied struct {
 	flight int // of what settles the flight's own lane; -1: none
 	number int64
 	args   []string // behind the four that all have
+	old    bool     // older than any opening, for all it knows
 }
 
 // scriptBodies are the scripts as they are sent.
@@ -77,7 +78,11 @@ func (w *world) deliver(c copied) error {
 		"down": {w.of.key, c.lane, w.of.opened, w.of.parties}, "arm": {w.of.key, c.lane, w.of.parties},
 		"delete": {w.of.key, c.lane, w.of.opened, w.of.parties}, "void": {c.lane},
 	}[c.script]
-	args := append([]string{number, memory, w.of.channel, "publish"}, c.args...)
+	args := []string{number, memory, w.of.channel, "publish"}
+	if c.script == "down" {
+		args = append(args, map[bool]string{true: "1" + strings.Repeat("0", 17), false: "0"}[c.old])
+	}
+	args = append(args, c.args...)
 	if c.script == "void" {
 		args = args[:2]
 	}
@@ -123,6 +128,11 @@ func (w *world) must(c copied) []int64 {
 		return nil
 	}
 	w.last[c.lane] = c.number
+	if c.old && w.seen["opened"] > 0 {
+		w.seen["overdue"]++
+		w.said[c.number] = make([]int64, len(c.args)/2)
+		return w.said[c.number]
+	}
 	said := map[string]func([]string) []int64{"down": w.down, "arm": w.arm, "delete": w.delete}[c.script](c.args)
 	w.said[c.number] = said
 	return said
@@ -151,8 +161,11 @@ func (w *world) down(args []string) (said []int64) {
 		}
 		said = append(said, w.count)
 	}
-	if was > 0 && w.count == 0 {
+	switch {
+	case was > 0 && w.count == 0:
 		w.open()
+	case was == 0:
+		w.armed, w.parties = 0, map[string]bool{}
 	}
 	return said
 }
@@ -288,6 +301,7 @@ func (w *world) doubt(c copied, flight int) {
 	if c.script != "down" {
 		s.script = "void"
 	}
+	s.old = w.rnd.IntN(2) == 0
 	if c.lane == w.own(flight) {
 		s.flight = flight
 	}
@@ -354,7 +368,7 @@ func TestEachCountDownCountsOnceWhateverArrivesTwiceOrLate(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, seed, scriptBodies())
 			require.NoError(t, w.run(steps))
-			for _, what := range []string{"again", "late", "void", "opened"} {
+			for _, what := range []string{"again", "late", "void", "opened", "overdue"} {
 				require.NotZero(t, w.seen[what], what)
 			}
 		})
@@ -372,8 +386,9 @@ func TestTheModelSeesWhatItIsThereFor(t *testing.T) {
 		"parties of before":            {"down", "- 1 > armed then", "- 1 > armed + 100 then"},
 		"one too few":                  {"down", "math.max(now - tonumber(ARGV[i]), 0)", "math.max(now - math.min(tonumber(ARGV[i]), 2), 0)"},
 		"below zero":                   {"down", "math.max(now - tonumber(ARGV[i]), 0)", "now - tonumber(ARGV[i])"},
-		"keeps who opened nothing":     {"down", "redis.call('del', KEYS[4])\n\tif was", "if was"},
-		"an opening that nobody sees":  {"down", "last + 1)", "0)), 'PX', 1) local _ = (last"},
+		"an opening that nobody sees":  {"down", "opened() + 1)", "0)), 'PX', 1) local _ = (opened()"},
+		"counts in a later arming":     {"down", "if age > 0 then", "if false then"},
+		"what Java left stays":         {"down", "redis.call('del', KEYS[4]) -- which an", "-- which an"},
 		"an old copy arms":             {"arm", "return {-1}", "return nil"},
 		"arms what is armed":           {"arm", "elseif there then", "elseif false then"},
 		"keeps the parties":            {"delete", "redis.call('del', KEYS[4])\n\tredis", "redis"},

@@ -15,7 +15,7 @@ type state struct {
 }
 
 func (h *hub) state(ctx context.Context, of *names) (state, error) {
-	got, err := h.e.Run(ctx, lookScript, []string{of.key, of.opened}, nil)
+	got, err := h.e.Run(ctx, lookScript, []string{of.key, of.parties, of.opened}, nil)
 	if err != nil {
 		return state{}, err
 	}

@@ -51,7 +51,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 			calls[0].Check(t)
 			assert.Equal(t, map[string][]string{
 				"down.lua": {name, lane, l.of.opened, l.of.parties}, "delete.lua": {name, lane, l.of.opened, l.of.parties},
-				"try_set.lua": {name, lane, l.of.parties}, "look.lua": {name, l.of.opened},
+				"try_set.lua": {name, lane, l.of.parties}, "look.lua": {name, l.of.parties, l.of.opened},
 			}[sends[op]], calls[0].Keys)
 			assert.True(t, e.SameSlot(append(calls[0].Keys, l.of.channel)...))
 			seen = append(seen, calls[0].Script)

@@ -29,6 +29,9 @@ type Request struct {
 	base   string // the lane of the flight, which another may stand in for
 }
 
+// Age is how long ago it was numbered, which was before its first send.
+func (r Request) Age() time.Duration { return time.Since(r.began) }
+
 // Request numbers a request of a flight: one of several exchanges about a name,
 // of which no other is under way meanwhile. Lane is what the keys of the name's
 // lanes begin with.

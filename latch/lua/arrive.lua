@@ -46,7 +46,8 @@ if mine then
 end
 local n = 1
 if #old == 0 then
-	n = redis.call('zcard', KEYS[2]) + 1
+	-- One whose arrival was evicted arrives again: it is not to be counted twice.
+	n = redis.call('zcard', KEYS[2]) + (redis.call('zscore', KEYS[2], ARGV[4]) and 0 or 1)
 end
 if parties and n > 1 and parties ~= tonumber(ARGV[5]) then
 	return {parties}

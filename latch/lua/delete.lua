@@ -2,6 +2,7 @@
 --
 -- Include: lane.lua
 -- Include: count.lua
+-- Include: opened.lua
 -- Include: open.lua
 -- KEYS[1]  count, the name itself: decimal
 -- KEYS[2]  lane of the request

@@ -2,6 +2,7 @@
 --
 -- Include: lane.lua
 -- Include: count.lua
+-- Include: opened.lua
 -- Include: open.lua
 -- KEYS[1]  count, the name itself: decimal
 -- KEYS[2]  lane of the request
@@ -11,6 +12,7 @@
 -- ARGV[2]  how long a lane and an opening are remembered, ms
 -- ARGV[3]  channel of the latch
 -- ARGV[4]  publish or spublish
+-- ARGV[5]  how long ago it was sent first, µs; 0 at first
 -- ARGV[n…]  in turn: how often, and for which party, which counts once; none: the empty one
 --
 -- Returns  array  of each of these the count before it, or for a party behind it; {-1}: an older request that comes late,
@@ -46,8 +48,18 @@ local function once(party)
 	return redis.call('hset', KEYS[4], party, '1') == 1
 end
 
+-- One that comes into a later arming than it was meant for counts as if it had come just behind the opening that it
+-- missed. A hundredth of its age is for clocks that do not run alike: it must not be taken for older than it is.
+local age, overdue = tonumber(ARGV[5]), false
+if age > 0 then
+	local t = redis.call('time')
+	if opened() > t[1] * 1000000 + t[2] - 0.99 * age then
+		overdue, now = true, 0
+	end
+end
+
 answer = {}
-for i = 5, #ARGV, 2 do
+for i = 6, #ARGV, 2 do
 	if ARGV[i + 1] == '' then
 		answer[#answer + 1] = now
 		now = math.max(now - tonumber(ARGV[i]), 0)
@@ -63,15 +75,14 @@ for i, n in ipairs(answer) do
 	text[i] = string.format('%.0f', n)
 end
 remember(0, text)
-if now > 0 then
+if overdue then
+	return answer
+elseif now > 0 then
 	redis.call('decrby', KEYS[1], string.format('%.0f', was - now))
 elseif was and was > 0 then
 	open()
 else
-	-- Who has counted down is of no use any more: Java opens without forgetting it.
-	redis.call('del', KEYS[4])
-	if was then
-		redis.call('del', KEYS[1])
-	end
+	redis.call('del', KEYS[4]) -- which an opening by Redisson leaves
+	redis.call('del', KEYS[1])
 end
 return answer

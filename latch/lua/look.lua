@@ -1,13 +1,18 @@
 -- look.lua: how often a latch is still to be counted down, and when it opened last.
 --
 -- Include: count.lua
+-- Include: opened.lua
 -- KEYS[1]  count, the name itself: decimal
--- KEYS[2]  when it opened last, µs
+-- KEYS[2]  who has counted down since it was armed
+-- KEYS[3]  when it opened last, µs
 --
 -- Returns  array  {the count, 0 if there is none; when it opened last, 0 if nobody remembers}
--- Replay   safe: it only reads
+-- Replay   safe: it reads, and clears away what an opening by Redisson left
 local count, wrong = left()
 if wrong then
 	return wrong
 end
-return {count or 0, tonumber(redis.call('get', KEYS[2]) or '0')}
+if (count or 0) <= 0 then
+	redis.pcall('del', KEYS[2]) -- pcall: who may only read shall pass, too
+end
+return {count or 0, opened()}

@@ -4,8 +4,7 @@
 -- that that it opened. It is the last thing that touches the keys.
 local function open()
 	local t = redis.call('time')
-	local last = tonumber(redis.call('get', KEYS[3]) or '0')
-	redis.call('set', KEYS[3], string.format('%.0f', math.max(t[1] * 1000000 + t[2], last + 1)), 'PX', ARGV[2])
+	redis.call('set', KEYS[3], string.format('%.0f', math.max(t[1] * 1000000 + t[2], opened() + 1)), 'PX', ARGV[2])
 	redis.call('del', KEYS[4])
 	redis.call('del', KEYS[1])
 	-- pcall: an ACL that denies the channel must not turn a count down into an error.
