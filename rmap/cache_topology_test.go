@@ -61,7 +61,7 @@ func aCacheMoves(t *testing.T, cluster *redistest.Cluster) {
 	l := underLoad(t, asMap(m))
 	l.more(t)
 	migration := cluster.StartMigration(t, m.Name())
-	require.Eventually(t, func() bool { return migration.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return migration.From().Refusals(t, "TRYAGAIN") > 0 }, soon, time.Millisecond)
 	migration.Move(t, objectOf(m.Name())...)
 	migration.Finish(t)
 	l.more(t)
