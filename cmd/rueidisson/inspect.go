@@ -21,20 +21,31 @@ its term, and the candidates in their order. A fair lock that nobody waits for l
 like a plain one.
 
 Of a map it shows how many entries there are, and the size that a cache is bounded
-to: "map" is a hash that is no lock's, "cache" one with the keys of an RMapCache.
+to: "map" is a hash that is nothing else's, "cache" one with the keys of an
+RMapCache.
+
+Of what is no lock and no map it shows what is there, too. A number is a
+"semaphore or latch": nothing in Redis tells these apart, but "latch" where parties
+have counted it down, or it opened less than a minute ago. A "permit semaphore" is
+known by permits that are held; without, it is such a number. A "barrier" has its
+parties, and how many of them wait; of a "redisson rate limiter" it shows the rate,
+and "rueidisson limit peek --redisson NAME" what is left.
 
 With --json: {"name", "kind", "mode" (of rwlock: read, write), "held", "owner",
 "count", "remaining_ms" (-1: without an end), "holders": [{"owner", "count",
 "remaining_ms"}], "queue": [{"owner", "client" (go, java), "own"}], "fence" (the
 last token that was given), "leader" (of election: {"value", "fence"}, with
 "base64":true if the value is no UTF-8), "waiting"}; what there is nothing to say of
-is left out. Of a map: {"name", "kind" (map, cache), "held", "entries", "max_size",
-"remaining_ms"}. The exit code is 0 whether or not the lock is held.`
+is left out. Of what is no lock: {"name", "kind", "held", "remaining_ms"}, and of map
+and cache "entries", "max_size"; of semaphore and latch "count"; of permit semaphore
+"available", "permits" (how many are held); of barrier "parties", "waiting",
+"generation"; of redisson rate limiter "rate", "interval_ms", "per_client". The exit
+code is 0 whether or not the lock is held.`
 
 func (t *tool) inspectCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "inspect NAME",
-		Short: "Show who holds a lock, and how many wait for it, or how large a map is",
+		Short: "Show who holds a lock, and how many wait for it, or what else has that name",
 		Long:  inspectLong,
 		Example: `  rueidisson inspect orders
   rueidisson --redis redis://10.0.0.5:6379 inspect orders --json`,
@@ -68,7 +79,7 @@ type found struct {
 }
 
 func (t *tool) inspect(ctx context.Context, name string) error {
-	if done, err := t.inspectMap(ctx, name); done || err != nil {
+	if done, err := t.inspectObject(ctx, name); done || err != nil {
 		return err
 	}
 	var f found
@@ -86,25 +97,26 @@ func (t *tool) inspect(ctx context.Context, name string) error {
 	return f.print(t)
 }
 
-// inspectMap tells of a map, if name is one.
-func (t *tool) inspectMap(ctx context.Context, name string) (done bool, err error) {
+// inspectObject tells of a map, a semaphore, a latch and what else is no lock, if
+// name is that of one.
+func (t *tool) inspectObject(ctx context.Context, name string) (done bool, err error) {
 	redis, err := t.dial()
 	if err != nil {
 		return false, failed(err)
 	}
 	defer redis.Close()
-	m, err := readMap(ctx, redis, name)
+	of, err := (&look{t, redis, name}).object(ctx)
 	switch {
 	case err != nil:
 		return false, failed(fmt.Errorf("inspect %q: %w", name, err))
-	case m == nil:
+	case of == nil:
 		return false, nil
 	case t.json:
-		t.sayJSON(t.stdout, m)
+		t.sayJSON(t.stdout, of)
 		return true, nil
 	}
 	w := tabwriter.NewWriter(t.stdout, 0, 0, 2, ' ', 0)
-	m.print(w)
+	of.print(w)
 	return true, w.Flush()
 }
 

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -33,9 +32,17 @@ func companion(name, suffix string) string {
 	return "{" + name + "}:" + suffix
 }
 
-// readMap looks whether a hash is that of a map, without reading more than a few
-// of its fields: it may have millions. nil: it is none.
-func readMap(ctx context.Context, redis rueidis.Client, name string) (*mapFound, error) {
+// hashRead is what was read of a hash: no more than a few of its fields, since it
+// may have millions.
+type hashRead struct {
+	name          string
+	entries, left int64
+	page          []string // some fields and values, one behind the other
+	timed         int64    // how many entries have times beside them
+	bound         string
+}
+
+func readHash(ctx context.Context, redis rueidis.Client, name string) (*hashRead, error) {
 	b := redis.B()
 	answers := redis.DoMulti(ctx,
 		b.Hlen().Key(name).Build(),
@@ -50,21 +57,25 @@ func readMap(ctx context.Context, redis rueidis.Client, name string) (*mapFound,
 			return nil, err
 		}
 	}
-	m := &mapFound{Name: name, Kind: "map"}
-	m.Entries, _ = answers[0].AsInt64()
-	m.RemainingMS, _ = answers[2].AsInt64()
+	h := &hashRead{name: name}
+	h.entries, _ = answers[0].AsInt64()
+	page, _ := answers[1].AsScanEntry()
+	h.page = page.Elements
+	h.left, _ = answers[2].AsInt64()
 	ttls, _ := answers[3].AsInt64()
 	idles, _ := answers[4].AsInt64()
-	bound, _ := answers[5].ToString()
-	m.MaxSize, _ = strconv.ParseInt(bound, 10, 64)
-	if ttls+idles > 0 || bound != "" {
-		m.Kind = "cache"
-	}
-	page, _ := answers[1].AsScanEntry()
-	if m.Entries == 0 || m.Kind == "map" && ofLock(page.Elements) {
-		return nil, nil
-	}
-	return m, nil
+	h.timed = ttls + idles
+	h.bound, _ = answers[5].ToString()
+	return h, nil
+}
+
+// cache reports that it has the keys of an RMapCache.
+func (h *hashRead) cache() bool { return h.timed > 0 || h.bound != "" }
+
+func (h *hashRead) asMap(kind string) *mapFound {
+	m := &mapFound{Name: h.name, Kind: kind, Entries: h.entries, RemainingMS: h.left}
+	m.MaxSize, _ = strconv.ParseInt(h.bound, 10, 64)
+	return m
 }
 
 // ofLock is for fields and values, one behind the other.
@@ -82,7 +93,5 @@ func (m *mapFound) print(w io.Writer) {
 	if m.MaxSize > 0 {
 		fmt.Fprintf(w, "max size\t%d\n", m.MaxSize)
 	}
-	if m.RemainingMS >= 0 {
-		fmt.Fprintf(w, "remaining\t%s\n", time.Duration(m.RemainingMS)*time.Millisecond)
-	}
+	fmt.Fprint(w, ended(m.RemainingMS))
 }
