@@ -115,7 +115,7 @@ func partyChild(p *redistest.Parent) {
 	}()
 	one := func() {
 		ctx := over
-		if rand.IntN(20) == 0 { // of four parties
+		if rand.IntN(15) == 0 { // of four parties
 			short, cancel := context.WithTimeout(over, rand.N(500*time.Microsecond))
 			defer cancel()
 			ctx = short
@@ -200,7 +200,8 @@ func (e *ends) counts() (opened, broken int) {
 }
 
 // TestAllOfAGenerationEndAlike: four processes, of whose parties some give up, and
-// which are killed now and then.
+// which are killed now and then: for ten generations that open, one breaks at
+// least.
 func TestAllOfAGenerationEndAlike(t *testing.T) {
 	t.Parallel()
 	generations, kills := redistest.Count(t, 300, 1_000), redistest.Count(t, 3, 100)
@@ -229,7 +230,10 @@ func TestAllOfAGenerationEndAlike(t *testing.T) {
 		processes = append(processes, start())
 	}
 	reach := func(n int) {
-		require.Eventually(t, func() bool { opened, _ := all.counts(); return opened >= n }, 5*time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool {
+			opened, broken := all.counts()
+			return opened >= n && broken >= n/10
+		}, 5*time.Minute, time.Millisecond)
 	}
 	for k := range kills {
 		reach(generations * (k + 1) / (kills + 1))
@@ -248,7 +252,7 @@ func TestAllOfAGenerationEndAlike(t *testing.T) {
 	}
 	opened, broken := all.counts()
 	t.Logf("%d generations opened, %d broke, %d parties did not know", opened, broken, all.unknown)
-	require.NotZero(t, broken)
+	require.GreaterOrEqual(t, broken, generations/10)
 	for of, g := range all.of {
 		require.LessOrEqual(t, len(g.opened), 4, of)
 	}
