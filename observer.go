@@ -10,21 +10,34 @@ import (
 // Observer is told what a client does, for metrics and traces. Its methods are
 // called on the very paths that they describe, by many goroutines at once: they
 // must be quick, and must not call back into the client. kind is the kind of
-// object ("lock"), name its name in Redis.
+// object, name its name in Redis. Of kinds there are
+//
+//   - locks: "lock", "fenced", "fair", "election" (who leads holds), "read" and
+//     "write" (of an RWLock), "group" (of multilock). All calls are made for them.
+//   - "permit", of a PermitSemaphore: all calls; handed is always false.
+//   - "semaphore": all calls but Lost, since its permits have no owner. An acquire
+//     is one, of however many permits.
+//   - "latch" and "barrier": WaitStarted and WaitEnded only.
+//
+// Of maps and caches only ScriptRan tells, which has no kind.
 type Observer interface {
 	// WaitStarted is called when a caller has to wait: the lock is held, by
-	// another process or in this one.
+	// another process or in this one; too few permits are free; the latch is
+	// not open, or not all parties have come to the barrier.
 	WaitStarted(ctx context.Context, kind, name string)
 	// WaitEnded is called when that wait is over. err is nil if it ended with
-	// the lock.
+	// the lock or the permits, or if the latch or the barrier opened.
 	WaitEnded(ctx context.Context, kind, name string, waited time.Duration, err error)
-	// Acquired is called for each hold but re-entries. handed says that it
-	// came from another goroutine of this client, without a round trip.
+	// Acquired is called for each hold but re-entries, and for each acquire of
+	// permits. handed says that it came from another goroutine of this client,
+	// without a round trip.
 	Acquired(ctx context.Context, kind, name string, handed bool)
-	// Released is called when the last level of a hold was unlocked. handed
-	// says that it went to another goroutine of this client.
+	// Released is called when the last level of a hold was unlocked, and for each
+	// release of permits. handed says that it went to another goroutine of this
+	// client.
 	Released(ctx context.Context, kind, name string, handed bool)
-	// Lost is called when a hold ended without its holder's doing.
+	// Lost is called when a hold, or a permit with a lease, ended without its
+	// holder's doing.
 	Lost(kind, name string, cause error)
 	// Renewed is called for each batch of renewals.
 	Renewed(holds int, took time.Duration, err error)

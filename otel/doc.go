@@ -36,9 +36,12 @@
 // "_OTHER"; event is rueidisson.event: "created", "updated", "removed", "expired"
 // or "gap".
 //
-// kind, handed and script stand for rueidisson.kind ("lock"), rueidisson.handed
-// (whether the hold came from, or went to, another goroutine of the client
-// without a round trip) and rueidisson.script ("acquire").
+// kind, handed and script stand for rueidisson.kind, rueidisson.handed (whether
+// the hold came from, or went to, another goroutine of the client without a round
+// trip) and rueidisson.script ("acquire"). Of kinds there are "lock", "fenced",
+// "fair", "election", "read", "write" and "group"; "permit" and "semaphore", of
+// which what was acquired counts as a hold, and those of "semaphore" are never
+// lost; "latch" and "barrier", which have waits only.
 //
 // limiter is rueidisson.limiter, the name of a rate limiter; outcome is
 // rueidisson.outcome: "allowed", "refused" or "failed", where there is no
