@@ -60,14 +60,18 @@ func (in *inside) visit(ctx context.Context, l *rwlock.Lock, g int) error {
 // as it ends.
 func TestTenThousandGoroutines(t *testing.T) {
 	t.Parallel()
-	for title, opts := range map[string][]rueidisson.Option{
-		"shared for long":     nil,
-		"shared for a moment": {rueidisson.WithHandover(256, 50*time.Microsecond)},
-		"without hand-over":   {rueidisson.WithHandover(0, 0)},
+	for title, of := range map[string]struct {
+		everyday int
+		opts     []rueidisson.Option
+	}{
+		"shared for long":     {10_000, nil},
+		"shared for a moment": {2000, []rueidisson.Option{rueidisson.WithHandover(256, 50*time.Microsecond)}},
+		"without hand-over":   {2000, []rueidisson.Option{rueidisson.WithHandover(0, 0)}},
 	} {
+		opts := of.opts
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
-			const goroutines = 10_000
+			goroutines := redistest.Count(t, of.everyday, 10_000)
 			server := redistest.Shared(t)
 			name := redistest.Name(t)
 			of := [3]*rwlock.Lock{open(t, server.Addr(), opts...).RWLock(name)}
