@@ -1,6 +1,7 @@
 package fairlock_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -70,5 +71,42 @@ func TestAServerThatStoodStillGoesOnWithItsQueue(t *testing.T) {
 	server.Resume()
 	inOrder(t, waited)
 	require.ErrorIs(t, held.Unlock(t.Context()), lock.ErrLost)
+	mustBeFree(t, there)
+}
+
+// A silent server is borne for a watchdog timeout, by many as by one: they learn
+// of it together, those who have places and those who ask for one. Not beside
+// other tests, whose short leases so many would use up.
+func TestManyWaitersGiveUpTogether(t *testing.T) {
+	const queued, asking = 64, 1500
+	server, name := redistest.Shared(t), redistest.Name(t)
+	p := redistest.NewProxy(t, server.Addr())
+	there := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(time.Minute)).FairLock(name)
+	held := take(t, there)
+	l := open(t, p.Addr(), rueidisson.WithWatchdogTimeout(2*time.Second)).FairLock(name)
+	ends := make(chan error, queued+asking)
+	ask := func() { // ends with the outage
+		_, err := l.Lock(context.Background())
+		ends <- err
+	}
+	for range queued {
+		go ask()
+	}
+	awaitQueue(t, there, queued)
+	p.BlackHole()
+	for range asking {
+		go ask()
+	}
+	late := time.After(9 * time.Second) // a few at a time, they would need 14 s, and one behind the other 32 s
+	for i := range queued + asking {
+		select {
+		case err := <-ends:
+			require.Error(t, err)
+		case <-late:
+			require.FailNow(t, "somebody still waits", "%d have given up", i)
+		}
+	}
+	p.Restore()
+	unlock(t, held)
 	mustBeFree(t, there)
 }

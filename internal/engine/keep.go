@@ -26,6 +26,8 @@ type keeping struct {
 	doubts bool          // places may have been lost: they are to be listed
 	early  bool          // though the process has said in time that it is alive
 	silent outage        // of the server
+	failed time.Duration // when a waiter met it last
+	why    error         // what that was told
 }
 
 // begin is told of a place that the server has just given, at now.
@@ -189,9 +191,25 @@ func (l *line) lost(began time.Duration, kept Kept) (owners []string, slack time
 	return owners, l.keeping.slack
 }
 
-// outage bears that the server does not answer, for as long as one waiter would.
-func (l *line) outage(moving bool) (lasted, pause time.Duration) {
+// outage bears that the server does not answer, which err says, for as long as one
+// waiter would.
+func (l *line) outage(err error) (lasted, pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.keeping.silent.lasts(l.e.Now().Mono, moving), l.keeping.silent.backoff()
+	k := &l.keeping
+	k.failed, k.why = l.e.Now().Mono, err
+	return k.silent.lasts(k.failed, Moving(err)), k.silent.backoff()
+}
+
+// givenUp is why another waiter has given up after that time, nil if none has. Who
+// waited all the while does so, too: to ask one behind the other would take each of
+// them as long as a silent server takes.
+func (l *line) givenUp(since time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := &l.keeping
+	if k.silent.times == 0 || k.failed < since || k.failed-k.silent.since <= l.e.WatchdogTimeout || !Passing(k.why) {
+		return nil
+	}
+	return k.why
 }

@@ -169,9 +169,17 @@ func (q *queuing) turn(ctx context.Context) (*Held, error) {
 	case ask || !q.w.queued:
 		return q.try(ctx, true)
 	case q.line.keeps(&q.w) == 0:
-		return nil, q.line.keep(ctx)
+		return nil, q.keep(ctx)
 	}
 	return nil, nil
+}
+
+// keep keeps the places of the process, unless that was given up.
+func (q *queuing) keep(ctx context.Context) error {
+	if err := q.line.givenUp(q.w.since); err != nil { // nobody else changes since
+		return err
+	}
+	return q.line.keep(ctx)
 }
 
 // try asks the server once, for a first place behind those of this process who
@@ -244,9 +252,14 @@ func (q *queuing) send(ctx context.Context) error {
 	default:
 	}
 	q.c.busy = q.c.busy || q.line.places() > 0
+	began := q.c.e.Now().Mono
 	select {
 	case q.line.sends <- struct{}{}:
-		return nil
+		err := q.line.givenUp(began)
+		if err != nil {
+			q.line.sent()
+		}
+		return err
 	case <-ctx.Done():
 	case <-q.c.e.closing:
 	}
@@ -327,7 +340,7 @@ func (q *queuing) sleep(ctx context.Context) error {
 // bear lets a wait outlast a server that is away for a moment, as that of a
 // Watch. All who wait in a line bear the same outage.
 func (q *queuing) bear(ctx context.Context, err error) error {
-	lasted, pause := q.line.outage(Moving(err))
+	lasted, pause := q.line.outage(err)
 	if !Passing(err) || lasted > q.c.e.WatchdogTimeout {
 		return err
 	}
