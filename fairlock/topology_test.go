@@ -2,6 +2,7 @@ package fairlock_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -164,6 +165,10 @@ func failsOver(t *testing.T, s shard) {
 func inOrder(t testing.TB, waited []<-chan result) {
 	t.Helper()
 	for i, w := range waited {
+		require.Eventually(t, func() bool {
+			return slices.ContainsFunc(waited[i:], func(w <-chan result) bool { return len(w) > 0 })
+		}, soon, time.Millisecond, "nobody's turn came")
+		require.NotEmpty(t, w, "another was before it")
 		hold := got(t, w)
 		for _, later := range waited[i+1:] {
 			require.Empty(t, later, "the order is kept")
