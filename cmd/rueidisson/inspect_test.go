@@ -72,7 +72,7 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 			done <- err
 		}()
 		var out string
-		require.Eventually(t, func() bool {
+		redistest.Eventually(t, func() bool {
 			out = runHere(t, env, "inspect", name).out
 			return out != "name     "+name+"\nowner    nobody\nwaiting  0\n"
 		}, time.Minute, time.Millisecond)
