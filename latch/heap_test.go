@@ -38,7 +38,9 @@ func TestNothingStaysBehindOfManyNames(t *testing.T) {
 				require.Zero(t, b.h.gates.Len())
 				return !redistest.InTime(func() bool { return heapInUse() < was+was/10 }, 5*time.Second, 100*time.Millisecond)
 			}
-			require.False(t, stays() && stays() && stays(), "the heap grows with the names")
+			for round := 1; stays(); round++ {
+				require.Less(t, round, 3, "the heap grows with the names")
+			}
 		})
 	}
 }
