@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -61,7 +60,7 @@ func newHandle[K comparable, V any](e *engine.Engine, kind, name string, can fun
 func (m *handle[K, V]) sender() sender { return sender{m.h, m.key, m.cfg.requestIDs} }
 
 func (m *handle[K, V]) chooseCodecs() error {
-	m.keys, m.values = codec.Key[K](), codec.For[V](m.h.family())
+	m.keys, m.values = codec.Key[K](), codec.For[V](m.h.e.Family())
 	if f := m.cfg.keyFamily; f != nil {
 		m.keys = codec.KeyOf[K](*f)
 	}
@@ -69,25 +68,13 @@ func (m *handle[K, V]) chooseCodecs() error {
 		m.values = codec.For[V](*f)
 	}
 	var err error
-	if m.keys, err = given(m.cfg.keyCodec, m.keys); err != nil {
+	if m.keys, err = engine.Given(m.cfg.keyCodec, m.keys); err != nil {
 		return err
 	}
-	if m.values, err = given(m.cfg.valueCodec, m.values); err != nil {
+	if m.values, err = engine.Given(m.cfg.valueCodec, m.values); err != nil {
 		return err
 	}
 	return errors.Join(codec.Check(m.keys), codec.Check(m.values))
-}
-
-// given is the codec of an option, if there is one, or else another.
-func given[T any](option any, other codec.Codec[T]) (codec.Codec[T], error) {
-	if option == nil {
-		return other, nil
-	}
-	c, fits := option.(codec.Codec[T])
-	if !fits {
-		return other, fmt.Errorf("%w: %T is no codec of %v", ErrOption, option, reflect.TypeFor[T]())
-	}
-	return c, nil
 }
 
 // usable checks what every operation needs.
@@ -183,7 +170,7 @@ func (m *handle[K, V]) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if m.ready != nil && unknownCommand(err) && !errors.Is(err, errors.ErrUnsupported) {
+	if m.ready != nil && engine.UnknownCommand(err) && !errors.Is(err, errors.ErrUnsupported) {
 		m.h.expiring.Store(false) // it has failed over to an older one
 		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
@@ -230,16 +217,11 @@ func quoted(key string) string {
 
 // reading is one exchange that changes nothing. ctx bounds the wait for it.
 func reading[T any](ctx context.Context, h *hub, call func() (T, error)) (T, error) {
-	result, err, _ := engine.Await(h.e, ctx, 0, call)
-	return result, err
+	return engine.Reading(h.e, ctx, call)
 }
 
 // writing is one exchange that changes something. ctx bounds the wait for it;
 // it may be done still when that has ended.
 func writing[T any](ctx context.Context, h *hub, call func() (T, error)) (T, error) {
-	result, err, answered := engine.Await(h.e, ctx, 0, call)
-	if !answered {
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
-	}
-	return result, err
+	return engine.Writing(h.e, ctx, call)
 }

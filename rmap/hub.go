@@ -6,7 +6,6 @@ import (
 	"hash/maphash"
 	"sync/atomic"
 
-	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
@@ -80,12 +79,4 @@ const mostForgotten = 1000
 
 func cutForgotten(waiting []*combine.Call[string, struct{}]) int {
 	return min(len(waiting), mostForgotten)
-}
-
-// family is what writes the values of maps that are given no codec.
-func (h *hub) family() codec.Family {
-	if h.e.Values == (codec.Family{}) {
-		return codec.Msgpack
-	}
-	return h.e.Values
 }

@@ -240,17 +240,10 @@ func (h *hub) fieldsExpire(ctx context.Context, name string) error {
 	case err == nil || strings.Contains(err.Error(), "WRONGTYPE"): // which the operation will say
 		h.expiring.Store(true)
 		return nil
-	case unknownCommand(err):
+	case engine.UnknownCommand(err):
 		return h.unsupported(ctx)
 	}
 	return err
-}
-
-// unknownCommand reports whether the server said that it has no such command, to
-// a client or to a script.
-func unknownCommand(err error) bool {
-	text := strings.ToLower(err.Error())
-	return strings.Contains(text, "unknown command") || strings.Contains(text, "unknown redis command")
 }
 
 func (h *hub) unsupported(ctx context.Context) error {
