@@ -298,4 +298,6 @@ func (m *Cache[K, V]) add(ctx context.Context, k K, delta V) (V, error) {
 	return m.m.addTo(ctx, k, delta)
 }
 
+func (m *Cache[K, V]) base() base[K] { return m.m.base(m.TTL) }
+
 var _ mapping[string, int] = (*Cache[string, int])(nil)

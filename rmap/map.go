@@ -222,3 +222,5 @@ func (m *Map[K, V]) Rename(ctx context.Context, to string) (bool, error) {
 func (m *Map[K, V]) add(ctx context.Context, k K, delta V) (V, error) {
 	return m.m.addTo(ctx, k, delta)
 }
+
+func (m *Map[K, V]) base() base[K] { return m.m.base(nil) }

@@ -3,6 +3,7 @@ package rmap
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -34,9 +35,35 @@ type mapping[K comparable, V any] interface {
 
 	Lock(k K) *lock.Lock
 	add(ctx context.Context, k K, delta V) (V, error)
+
+	// base is what it stands on in Redis: of what is built on another one, that
+	// one's.
+	base() base[K]
+}
+
+// base is where the entries of a map are in Redis.
+type base[K comparable] struct {
+	h    *hub
+	bad  error    // why the handle cannot be used
+	keys []string // its hashes: one, or one for each shard
+
+	// at is in which of the hashes the entry of k is, and under which field.
+	at func(k K) (i int, field string, err error)
+	// left is how long the entry of k stays, as TTL says; nil if entries of this
+	// kind of map never go by themselves.
+	left func(ctx context.Context, k K) (time.Duration, error)
+}
+
+// base is that of a map with one hash.
+func (m *handle[K, V]) base(left func(ctx context.Context, k K) (time.Duration, error)) base[K] {
+	return base[K]{h: m.h, bad: m.bad, keys: []string{m.key}, left: left, at: func(k K) (int, string, error) {
+		field, err := m.keyText(k)
+		return 0, field, err
+	}}
 }
 
 var (
 	_ mapping[string, int] = (*Map[string, int])(nil)
+	_ mapping[string, int] = (*Cache[string, int])(nil)
 	_ mapping[string, int] = (*Native[string, int])(nil)
 )

@@ -161,6 +161,8 @@ func (m *Native[K, V]) add(ctx context.Context, k K, delta V) (V, error) {
 	return m.m.addTo(ctx, k, delta)
 }
 
+func (m *Native[K, V]) base() base[K] { return m.m.base(m.TTL) }
+
 // TTL is how long the entry of k stays: 0 if there is none, -1 if it has no end.
 //
 // Cost: HPTTL. Errors: as [Map.Has]. Source: RMapCacheNative.remainTimeToLive.
