@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
@@ -13,11 +14,11 @@ import (
 // returns no error for all.
 func (h *hub) send(_ string, flight int, b batch) error {
 	if h.e.Open() != nil {
-		if b = h.downs(b); len(b) == 0 {
+		if b = combine.Of(b, counts, answer{err: ErrClosed}); len(b) == 0 {
 			return nil
 		}
 	}
-	if first := &b[0].Ask; first.kind != down {
+	if first := &b[0].Ask; !counts(first) {
 		b[0].Answer = h.single(flight, first)
 	} else if !h.e.During(func() { h.down(flight, b) }) { // on a caller's goroutine, for which Close waits here
 		return ErrClosed
@@ -25,21 +26,8 @@ func (h *hub) send(_ string, flight int, b batch) error {
 	return nil
 }
 
-// downs is what still goes out while the client closes.
-func (h *hub) downs(b batch) (left batch) {
-	for _, c := range b {
-		if c.Ask.kind == down {
-			left = append(left, c)
-		} else {
-			c.Answer = answer{err: ErrClosed}
-		}
-	}
-	return left
-}
-
-// errOvertaken says that the lane knows a later request already, which takes a
-// client id that was used before, by a clock that was ahead.
-var errOvertaken = errors.New("the server remembers a later request of this client id")
+// counts is for what still goes out while the client closes.
+func counts(a *ask) bool { return a.kind == down }
 
 // down counts down for several callers.
 func (h *hub) down(flight int, b batch) {
@@ -75,32 +63,27 @@ func load(b batch) (runs []run) {
 // countDown makes the call. What becomes of it the server is asked until it
 // says so: the same request again finds its answer, or is done then.
 func (h *hub) countDown(of *names, flight int, runs []run) ([]int64, error) {
-	for again := true; ; again = false {
-		r := h.e.Request(of.lane, flight)
-		args := []string{r.Number, memory, of.channel, h.e.Publish(), "0"}
+	said, err := h.e.Numbered(of.lane, flight, of.key, func(r engine.Request) ([]int64, error) {
+		args := append(h.e.Preamble(r, of.channel), "0")
 		for _, one := range runs {
 			args = append(args, decimal(one.count), one.party)
 		}
 		said, err := h.numbers(context.Background(), r, of, args)
-		switch {
-		case err != nil && (errors.Is(err, ErrUnknown) || !engine.Hopeless(err)):
-			h.e.Settle(r, of.key, func(ctx context.Context, r engine.Request) error {
-				late := slices.Clone(args)
-				late[4] = decimal(r.Age().Microseconds())
-				_, err := h.numbers(ctx, r, of, late)
-				return err
-			})
-			return nil, unknown(err)
-		case err != nil:
-			return nil, err
-		case len(said) == 1 && said[0] < 0 && again:
-			h.void(r, of)
-			continue
-		case len(said) != len(runs) || said[0] < 0:
-			return nil, fmt.Errorf("%w: down.lua said %v", errOvertaken, said)
+		if err == nil || engine.Hopeless(err) && !errors.Is(err, ErrUnknown) {
+			return said, err
 		}
-		return said, nil
+		h.e.Settle(r, of.key, func(ctx context.Context, r engine.Request) error {
+			late := slices.Clone(args)
+			late[4] = decimal(r.Age().Microseconds())
+			_, err := h.numbers(ctx, r, of, late)
+			return err
+		})
+		return nil, unknown(err)
+	})
+	if err == nil && len(said) != len(runs) {
+		err = fmt.Errorf("%w: down.lua said %v", ErrUnknown, said)
 	}
+	return said, err
 }
 
 func (h *hub) numbers(ctx context.Context, r engine.Request, of *names, args []string) ([]int64, error) {
@@ -119,40 +102,21 @@ func unknown(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnknown, err)
 }
 
-// void sees to it that a request which has not run never will.
-func (h *hub) void(r engine.Request, of *names) {
-	h.e.Settle(r, of.key, func(ctx context.Context, r engine.Request) error {
-		_, err := h.e.Run(ctx, voidScript, []string{r.Lane}, []string{r.Number, memory})
-		return err
-	})
-}
-
 // single is a request that goes by itself.
-func (h *hub) single(flight int, a *ask) answer {
-	for again := true; ; again = false {
-		r := h.e.Request(a.of.lane, flight)
+func (h *hub) single(flight int, a *ask) (got answer) {
+	got.n, got.err = engine.Only(h.e.Numbered(a.of.lane, flight, a.of.key, func(r engine.Request) ([]int64, error) {
 		said, err := h.alone(r, a)
-		switch {
-		case errors.Is(err, ErrUnknown):
-			h.void(r, a.of)
-			return answer{err: err}
-		case err != nil:
-			return answer{err: err}
-		case len(said) != 1:
-			return answer{err: fmt.Errorf("%w: the script said %v", ErrUnknown, said)}
-		case said[0] < 0 && again:
-			h.void(r, a.of)
-			continue
-		case said[0] < 0:
-			return answer{err: errOvertaken}
+		if errors.Is(err, ErrUnknown) {
+			h.e.Void(r, a.of.key)
 		}
-		return answer{n: said[0]}
-	}
+		return said, err
+	}))
+	return got
 }
 
 func (h *hub) alone(r engine.Request, a *ask) ([]int64, error) {
 	script, on := deleteScript, []string{a.of.key, r.Lane, a.of.opened, a.of.parties}
-	args := []string{r.Number, memory, a.of.channel, h.e.Publish()}
+	args := h.e.Preamble(r, a.of.channel)
 	if a.kind == trySet {
 		script, on, args = trySetScript, []string{a.of.key, r.Lane, a.of.parties}, append(args, decimal(a.n))
 	}

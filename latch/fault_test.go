@@ -3,6 +3,7 @@ package latch
 import (
 	"context"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,23 @@ func TestASendThatComesLateCountsNothing(t *testing.T) {
 			require.Equal(t, "4", r.stored())
 		})
 	}
+}
+
+// TestAClientIDThatWasUsedBefore is what a clock that was ahead brings: the server
+// remembers later requests of it. What is asked for is done all the same, once.
+func TestAClientIDThatWasUsedBefore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for flight := range flights {
+		r.do("SET", r.of.lane+":"+strconv.Itoa(flight), "9007199254740991 0 1")
+	}
+	r.arm(5).down(4)
+	r.once("p", 3)
+	r.once("p", 3)
+	did, err := r.Delete(t.Context())
+	require.NoError(t, err)
+	require.True(t, did)
+	require.Empty(t, r.stored())
 }
 
 // settled reports whether a lane of this client holds what a settled request

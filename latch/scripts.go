@@ -15,7 +15,6 @@ var (
 	downScript   = scripts.Must(lua, "lua/down.lua")
 	trySetScript = scripts.Must(lua, "lua/try_set.lua")
 	deleteScript = scripts.Must(lua, "lua/delete.lua")
-	voidScript   = scripts.Must(lua, "lua/void.lua")
 	lookScript   = scripts.Must(lua, "lua/look.lua")
 
 	arriveScript      = scripts.Must(lua, "lua/arrive.lua")
@@ -27,6 +26,6 @@ var (
 )
 
 // memory is how long the server remembers a request and an opening, ms.
-var memory = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
+var memory = engine.MemoryMillis
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

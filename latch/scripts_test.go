@@ -39,8 +39,7 @@ var sends = map[string]string{
 func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
 	e, r := recorded(t)
-	seen := []string{"void.lua"}                                                                                // an errand, which fault_test.go looks at
-	seen = append(seen, "arrive.lua", "leave.lua", "watch.lua", "keep.lua", "keep_waiting.lua", "keep_key.lua") // barrier_test.go
+	seen := []string{"arrive.lua", "leave.lua", "watch.lua", "keep.lua", "keep_waiting.lua", "keep_key.lua"} // barrier_test.go
 	for _, name := range []string{"ready", "all shards"} {
 		l := New(e, name)
 		lane := keys.Lane(name, e.ClientID) + ":0"

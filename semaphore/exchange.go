@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -13,7 +15,7 @@ import (
 // returns no error for all.
 func (h *hub) send(_ string, flight int, b batch) error {
 	if h.e.Open() != nil {
-		if b = h.gives(b); len(b) == 0 {
+		if b = combine.Of(b, gives, answer{err: ErrClosed}); len(b) == 0 {
 			return nil
 		}
 	}
@@ -29,17 +31,8 @@ func (h *hub) send(_ string, flight int, b batch) error {
 	return nil
 }
 
-// gives is what still goes out while the client closes.
-func (h *hub) gives(b batch) (left batch) {
-	for _, c := range b {
-		if c.Ask.kind == give {
-			left = append(left, c)
-		} else {
-			c.Answer = answer{err: ErrClosed}
-		}
-	}
-	return left
-}
+// gives is for what still goes out while the client closes.
+func gives(a *ask) bool { return a.kind == give }
 
 // request is one script call under a lane, and what is done about it when its
 // outcome stays unknown.
@@ -51,8 +44,11 @@ type request struct {
 	also  []string // further keys, if the script has some
 }
 
-func (h *hub) request(of *names, flight int, gives int64) request {
-	return request{h: h, of: of, Request: h.e.Request(of.lane, flight), gives: gives}
+// numbered has a request sent that gives so many.
+func (h *hub) numbered(of *names, flight int, gives int64, send func(r *request) ([]int64, error)) ([]int64, error) {
+	return h.e.Numbered(of.lane, flight, of.key, func(r engine.Request) ([]int64, error) {
+		return send(&request{h: h, of: of, Request: r, gives: gives})
+	})
 }
 
 // run sends it. Takes wait for replicas, if the client does.
@@ -87,44 +83,34 @@ func (r *request) settle(gives int64) {
 	h, of := r.h, r.of
 	h.e.Settle(r.Request, of.key, func(ctx context.Context, r engine.Request) error {
 		_, err := h.e.Run(ctx, settleScript, []string{of.key, r.Lane},
-			[]string{r.Number, memory, of.channel, h.e.Publish(), decimal(gives)})
+			append(h.e.Preamble(r, of.channel), decimal(gives)))
 		return err
 	})
 }
 
-// errOvertaken says that the lane knows a later request already, which takes a
-// client id that was used before, by a clock that was ahead.
-var errOvertaken = errors.New("the server remembers a later request of this client id")
-
 // take is one caller's.
-func (h *hub) take(flight int, a *ask) answer {
-	for again := true; ; again = false {
-		r := h.request(a.of, flight, 0)
-		n := decimal(a.n)
+func (h *hub) take(flight int, a *ask) (ans answer) {
+	lacking, n := false, decimal(a.n)
+	ans.n, ans.err = engine.Only(h.numbered(a.of, flight, 0, func(r *request) ([]int64, error) {
 		got, acked, err := r.run(takeScript, []string{n, r.Number + " " + n, memory}, true)
-		switch {
-		case err != nil:
-			return answer{err: err}
-		case got.Nil:
+		if err != nil {
+			return nil, err
+		}
+		if got.Nil {
 			r.refused(got)
-			return answer{err: errNotSet}
+			return nil, errNotSet
 		}
 		k, err := got.AsInt64()
-		switch {
-		case err != nil:
-			return answer{err: err}
-		case k < 0 && again:
-			r.settle(0)
-			continue
-		case k < 0:
-			return answer{err: errOvertaken}
-		case k == 0:
+		if err == nil && k == 0 {
 			r.refused(got)
-		case !acked:
-			return answer{err: h.unacked(a.of, flight, a.n)}
 		}
-		return answer{n: k}
+		lacking = !acked
+		return []int64{k}, err
+	}))
+	if ans.n > 0 && lacking {
+		return answer{err: h.unacked(a.of, flight, a.n)}
 	}
+	return ans
 }
 
 // unacked gives back what too few replicas have.
@@ -138,36 +124,26 @@ func (h *hub) unacked(of *names, flight int, n int64) error {
 }
 
 // single is a request that goes by itself.
-func (h *hub) single(flight int, a *ask) answer {
-	for again := true; ; again = false {
-		r := h.request(a.of, flight, 0)
+func (h *hub) single(flight int, a *ask) (ans answer) {
+	ans.n, ans.err = engine.Only(h.numbered(a.of, flight, 0, func(r *request) ([]int64, error) {
 		if a.held != "" {
 			r.also = []string{a.held}
 		}
-		got, _, err := r.run(alone[a.kind], h.argue(&r, a), false)
-		var said []int64
-		if err == nil {
-			said, err = got.AsIntSlice()
+		got, _, err := r.run(alone[a.kind], h.argue(r, a), false)
+		if err != nil {
+			return nil, err
 		}
-		switch {
-		case err != nil:
-			return answer{err: err}
-		case len(said) != 1:
-			return answer{err: fmt.Errorf("%w: the script said %v", ErrUnknown, said)}
-		case said[0] < 0 && again:
-			r.settle(0)
-			continue
-		case said[0] < 0:
-			return answer{err: errOvertaken}
-		case said[0] == 0:
+		said, err := got.AsIntSlice()
+		if len(said) == 1 && said[0] == 0 {
 			r.refused(got)
 		}
-		return answer{n: said[0]}
-	}
+		return said, err
+	}))
+	return ans
 }
 
 func (h *hub) argue(r *request, a *ask) []string {
-	args := []string{r.Number, memory, a.of.channel, h.e.Publish(), decimal(a.n)}
+	args := append(h.e.Preamble(r.Request, a.of.channel), decimal(a.n))
 	switch a.kind {
 	case trySet, trySetHeld:
 		return append(args, decimal(engine.Millis(a.ttl)))
@@ -240,44 +216,48 @@ func (x *exchange) load(b batch) (p *place) {
 
 // run makes the call.
 func (x *exchange) run(flight int) error {
-	for again := true; ; again = false {
-		takes, gives := false, int64(0)
-		for _, one := range x.runs {
-			if one.kind == give {
-				gives += one.size * one.count
-			} else {
-				takes = true
-			}
-		}
-		r := x.h.request(x.of, flight, gives)
-		got, acked, err := r.run(moveScript, x.args(&r), takes)
+	takes, gives := x.wants()
+	_, err := x.h.numbered(x.of, flight, gives, func(r *request) ([]int64, error) {
+		got, acked, err := r.run(moveScript, x.args(r), takes)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if got.Nil {
 			r.refused(got)
-			return errNotSet
+			return nil, errNotSet
 		}
 		said, err := got.AsIntSlice()
 		switch {
 		case err != nil:
-			return fmt.Errorf("%w: %w", ErrUnknown, err)
-		case len(said) == 1 && again:
-			r.settle(0)
-			continue
+			return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+		case len(said) == 1:
+			return []int64{-1}, nil // of a request that was ended, too
 		case len(said) != 1+len(x.runs):
-			return fmt.Errorf("%w: move.lua said %v", errOvertaken, said)
+			return nil, fmt.Errorf("%w: move.lua said %v", ErrUnknown, said)
 		}
 		if x.read(said); x.took == 0 && x.gave() == 0 {
 			r.refused(got)
 		}
 		x.unacked = takes && !acked
-		return nil
+		return said, nil
+	})
+	return err
+}
+
+// wants is whether the runs take, and how much they give.
+func (x *exchange) wants() (takes bool, gives int64) {
+	for _, one := range x.runs {
+		if one.kind == give {
+			gives += one.size * one.count
+		} else {
+			takes = true
+		}
 	}
+	return takes, gives
 }
 
 func (x *exchange) args(r *request) []string {
-	args := append(make([]string, 0, 4+3*len(x.runs)), r.Number, memory, x.of.channel, x.h.e.Publish())
+	args := slices.Grow(x.h.e.Preamble(r.Request, x.of.channel), 3*len(x.runs))
 	for _, one := range x.runs {
 		args = append(args, one.kind.word(), decimal(one.size), decimal(one.count))
 	}

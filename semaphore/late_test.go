@@ -6,6 +6,7 @@ import (
 	"path"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,30 @@ func TestALateCopyChangesNothing(t *testing.T) {
 			unchanged("behind its settle")
 			arrive(settle, []string{number, memory, r.of.channel, "publish", decimal(o.gives)})
 			require.Equal(t, 9+o.gives, r.free())
+		})
+	}
+}
+
+// TestAClientIDThatWasUsedBefore is what a clock that was ahead brings: the server
+// remembers later requests of it. What is asked for is done all the same, once.
+func TestAClientIDThatWasUsedBefore(t *testing.T) {
+	t.Parallel()
+	for name, o := range orders {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stands := func(used bool) int64 {
+				r := newRig(t).set(9)
+				for flight := range flights {
+					if used {
+						r.do("SET", r.of.lane+":"+strconv.Itoa(flight), "9007199254740991 0 1")
+					}
+				}
+				require.NoError(t, o.do(r, NewPermits(r.e, r.of.key)))
+				msg := r.do("GET", r.of.key)
+				n, _ := msg.AsInt64()
+				return n
+			}
+			require.Equal(t, stands(false), stands(true))
 		})
 	}
 }

@@ -40,6 +40,6 @@ var (
 )
 
 // memory is how long the server remembers a request, ms.
-var memory = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
+var memory = engine.MemoryMillis
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

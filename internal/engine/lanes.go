@@ -2,10 +2,14 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // lanes are where the server remembers requests that must not run twice. A
@@ -40,6 +44,58 @@ func (e *Engine) Request(lane string, flight int) Request {
 	r := Request{Number: strconv.FormatInt(n, 10), began: time.Now(), base: lane + ":" + strconv.Itoa(flight)}
 	r.Lane = e.lanes.of(r.base)
 	return r
+}
+
+// MemoryMillis is [RequestMemory] as scripts are told of it.
+var MemoryMillis = strconv.FormatInt(Millis(RequestMemory), 10)
+
+// Preamble is the arguments that scripts under lanes begin with.
+func (e *Engine) Preamble(r Request, channel string) []string {
+	return []string{r.Number, MemoryMillis, channel, e.Publish()}
+}
+
+// errOvertaken says that the lane knows a later request already, which takes a
+// client id that was used before, by a clock that was ahead.
+var errOvertaken = errors.New("the server remembers a later request of this client id")
+
+// Numbered has a request of a flight sent, about name, and returns the numbers
+// that its script said. A single one below 0 says that it was overtaken: then it
+// is sent once more, as another request under a fresh lane. What is to be settled
+// otherwise, send settles.
+func (e *Engine) Numbered(lane string, flight int, name string, send func(r Request) ([]int64, error)) ([]int64, error) {
+	for again := true; ; again = false {
+		r := e.Request(lane, flight)
+		said, err := send(r)
+		switch {
+		case err != nil || len(said) != 1 || said[0] >= 0:
+			return said, err
+		case !again:
+			return nil, errOvertaken
+		}
+		e.Void(r, name)
+	}
+}
+
+// Only is the one number that a script said.
+func Only(said []int64, err error) (int64, error) {
+	switch {
+	case err != nil:
+		return 0, err
+	case len(said) != 1:
+		return 0, fmt.Errorf("%w: the script said %v", ErrUnknown, said)
+	}
+	return said[0], nil
+}
+
+// VoidScript is what [Engine.Void] sends.
+var VoidScript = scripts.Must(lua, "lua/void.lua")
+
+// Void sees to it that a request which has not run never will.
+func (e *Engine) Void(r Request, name string) {
+	e.Settle(r, name, func(ctx context.Context, r Request) error {
+		_, err := e.Run(ctx, VoidScript, []string{r.Lane}, []string{r.Number, MemoryMillis})
+		return err
+	})
 }
 
 // of is the lane that stands in for base, or base itself.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 func TestRequestsOfAFlightShareALane(t *testing.T) {
@@ -80,4 +83,46 @@ func TestNothingIsSettledThatTheServerHasForgotten(t *testing.T) {
 		require.Zero(t, s.e.lanes.few.Load())
 		require.Equal(t, r.Lane, s.e.Request("l", 1).Lane)
 	})
+}
+
+// A request that a later one has overtaken is sent once more, as another, and the
+// first never runs.
+func TestARequestThatWasOvertakenIsAnotherOne(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	e, raw, lane := newEngine(t, server.Addr()), server.Client(t), redistest.Name(t)
+	var sent []Request
+	overtaken := func(times int) ([]int64, error) {
+		sent = nil
+		return e.Numbered(lane, 0, lane, func(r Request) ([]int64, error) {
+			if sent = append(sent, r); len(sent) <= times {
+				return []int64{-1}, nil
+			}
+			return []int64{7}, nil
+		})
+	}
+	for times := range 2 {
+		n, err := Only(overtaken(times))
+		require.NoError(t, err)
+		require.EqualValues(t, 7, n)
+		require.Len(t, sent, 1+times)
+	}
+	require.NotEqual(t, sent[0].Lane, sent[1].Lane)
+	require.NotEqual(t, sent[0].Number, sent[1].Number)
+	require.Eventually(t, func() bool {
+		text, _ := raw.Do(context.Background(), raw.B().Get().Key(sent[0].Lane).Build()).ToString()
+		return text == sent[0].Number+" 0 void"
+	}, 30*time.Second, time.Millisecond)
+	_, err := overtaken(3)
+	require.ErrorIs(t, err, errOvertaken)
+	require.Len(t, sent, 2)
+
+	_, err = Only(nil, nil)
+	require.ErrorIs(t, err, ErrUnknown)
+	_, err = Only([]int64{1}, context.Canceled)
+	require.ErrorIs(t, err, context.Canceled)
+	failed := errors.New("as it is")
+	_, err = e.Numbered(lane, 0, lane, func(Request) ([]int64, error) { return nil, failed })
+	require.Equal(t, failed, err)
+	require.True(t, strings.HasPrefix(sent[1].Lane, lane+":0."))
 }
