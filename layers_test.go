@@ -54,6 +54,7 @@ var layers = map[string]layer{
 	"internal/bucket":       base,
 	"internal/engine":       core,
 	"internal/embedded":     testHelp,
+	"internal/enginetest":   testHelp,
 	"internal/locktest":     testHelp,
 	"internal/page":         testHelp,
 	"internal/redistest":    testHelp,

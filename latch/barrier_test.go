@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -27,7 +28,7 @@ type barrierRig struct {
 
 func barrierOn(t testing.TB, raw rueidis.Client, name string, parties int, change ...func(*engine.Config)) *barrierRig {
 	t.Helper()
-	e := engineOn(t, raw, change...)
+	e := enginetest.On(t, raw, change...)
 	return &barrierRig{NewBarrier(e, name, parties), t, raw, e}
 }
 
@@ -76,22 +77,7 @@ func (r *barrierRig) waiting(n int) {
 
 func (r *barrierRig) do(args ...string) rueidis.RedisMessage {
 	r.t.Helper()
-	msg, err := r.raw.Do(context.Background(), r.raw.B().Arbitrary(args[0]).Keys(args[1]).Args(args[2:]...).Build()).ToMessage()
-	if err != nil && !rueidis.IsRedisNil(err) {
-		require.NoError(r.t, err, args)
-	}
-	return msg
-}
-
-func end(t testing.TB, done <-chan arrived) arrived {
-	t.Helper()
-	select {
-	case a := <-done:
-		return a
-	case <-time.After(soon):
-		t.Fatal("it waits still")
-		return arrived{}
-	}
+	return redistest.Do(r.t, r.raw, args...)
 }
 
 // together has the last party arrive, and all pass.
@@ -101,7 +87,7 @@ func (r *barrierRig) together(others ...<-chan arrived) {
 	require.NoError(r.t, err)
 	numbers := []int{before}
 	for _, done := range others {
-		a := end(r.t, done)
+		a := redistest.Done(r.t, done)
 		require.NoError(r.t, a.err)
 		numbers = append(numbers, a.before)
 	}
@@ -130,11 +116,11 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		r.waiting(1)
 		other.waiting(1)
 		cancel(assert.AnError)
-		one := end(t, a)
+		one := redistest.Done(t, a)
 		require.ErrorIs(t, one.err, ErrBroken)
 		require.ErrorIs(t, one.err, context.Canceled)
 		require.ErrorIs(t, one.err, assert.AnError)
-		two := end(t, b)
+		two := redistest.Done(t, b)
 		require.ErrorIs(t, two.err, ErrBroken)
 		require.NotErrorIs(t, two.err, context.Canceled)
 		a, b = r.arriving(t.Context()), other.arriving(t.Context()) // a new generation
@@ -148,7 +134,7 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		r.do("ZADD", r.of.waiting, "1", "dead")
 		other := r.beside()
 		b := other.arriving(t.Context())
-		require.ErrorIs(t, end(t, a).err, ErrBroken, "by the one that arrives")
+		require.ErrorIs(t, redistest.Done(t, a).err, ErrBroken, "by the one that arrives")
 		other.waiting(1)
 		a = r.arriving(t.Context())
 		r.waiting(1)
@@ -162,10 +148,10 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		r.waiting(1)
 		other.waiting(1)
 		require.NoError(t, e.Close(t.Context()))
-		closed := end(t, b).err
+		closed := redistest.Done(t, b).err
 		require.ErrorIs(t, closed, ErrClosed)
 		require.ErrorIs(t, closed, ErrBroken)
-		require.ErrorIs(t, end(t, a).err, ErrBroken)
+		require.ErrorIs(t, redistest.Done(t, a).err, ErrBroken)
 		_, err = other.Await(t.Context())
 		require.ErrorIs(t, err, ErrClosed)
 	},
@@ -205,7 +191,7 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		r.waiting(1)
 		r.do("DEL", r.of.key)
 		b := r.arriving(t.Context()) // which begins anew, though the other stands in the set still
-		require.ErrorIs(t, end(t, a).err, ErrBroken)
+		require.ErrorIs(t, redistest.Done(t, a).err, ErrBroken)
 		r.waiting(1)
 		a = r.arriving(t.Context())
 		r.waiting(2)
@@ -226,7 +212,7 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		require.NoError(t, err)
 		_, err = p.leave(t.Context())
 		require.NoError(t, err)
-		require.ErrorIs(t, end(t, a).err, ErrBroken)
+		require.ErrorIs(t, redistest.Done(t, a).err, ErrBroken)
 	},
 	"everything goes by itself": func(t *testing.T, r *barrierRig) {
 		a := r.arriving(t.Context())
@@ -257,7 +243,7 @@ func (r *barrierRig) ends(keys ...string) {
 
 func TestBarrierSuite(t *testing.T) {
 	t.Parallel()
-	onEveryServer(t, func(t *testing.T, client func(t *testing.T) rueidis.Client) {
+	redistest.OnEveryServer(t, func(t *testing.T, client func(t testing.TB) rueidis.Client) {
 		for name, test := range barrierSuite {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -291,7 +277,7 @@ func TestWhatABarrierCannotUseIsRefusedAndNothingIsSent(t *testing.T) {
 
 func TestEveryCallOfABarrierPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
-	e, rec := recorded(t)
+	e, rec := enginetest.Recorded(t)
 	for _, name := range []string{"phase", "{u1}:phase"} {
 		b := NewBarrier(e, name, 2)
 		p := &party{h: b.h, of: b.of, id: e.IDs.Private(), parties: 2}
@@ -339,7 +325,7 @@ func TestPartiesAreRenewed(t *testing.T) {
 func TestAPartyThatDiesBreaksItWhenItsLeaseEnds(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	through, proxy := throughProxy(t, server)
+	through, proxy := redistest.ThroughProxy(t, server)
 	name := redistest.Name(t)
 	dies := barrierOn(t, through, name, 3, func(c *engine.Config) { c.WatchdogTimeout = time.Second })
 	lives := barrierOn(t, server.Client(t), name, 3)
@@ -348,9 +334,9 @@ func TestAPartyThatDiesBreaksItWhenItsLeaseEnds(t *testing.T) {
 	lives.waiting(1)
 	proxy.BlackHole()
 	began := time.Now()
-	require.ErrorIs(t, end(t, b).err, ErrBroken)
+	require.ErrorIs(t, redistest.Done(t, b).err, ErrBroken)
 	require.Less(t, time.Since(began), 10*time.Second)
-	require.ErrorIs(t, end(t, a).err, ErrUnknown, "it cannot know")
+	require.ErrorIs(t, redistest.Done(t, a).err, ErrUnknown, "it cannot know")
 	proxy.Restore()
 }
 
@@ -403,7 +389,7 @@ func (r *barrierRig) sent(s *scripts.Script) redistest.Match {
 func faultyBarrier(t *testing.T, parties int, change ...func(*engine.Config)) (*barrierRig, *redistest.Proxy) {
 	t.Helper()
 	server := redistest.Shared(t)
-	through, proxy := throughProxy(t, server)
+	through, proxy := redistest.ThroughProxy(t, server)
 	r := barrierOn(t, through, redistest.Name(t), parties, change...)
 	r.raw = server.Client(t)
 	return r, proxy
@@ -433,7 +419,7 @@ func TestALostReplyOfABarrier(t *testing.T) {
 		require.NoError(t, err)
 		_ = before
 		lost.Await(t)
-		require.NoError(t, end(t, a).err)
+		require.NoError(t, redistest.Done(t, a).err)
 	})
 	t.Run("to a leave", func(t *testing.T) {
 		t.Parallel()
@@ -443,7 +429,7 @@ func TestALostReplyOfABarrier(t *testing.T) {
 		r.waiting(1)
 		lost := proxy.DropReply(r.sent(leaveScript), 1)
 		cancel()
-		require.Error(t, end(t, a).err)
+		require.Error(t, redistest.Done(t, a).err)
 		lost.Await(t)
 		a = r.arriving(t.Context())
 		r.waiting(1)
@@ -451,13 +437,13 @@ func TestALostReplyOfABarrier(t *testing.T) {
 	})
 	t.Run("and an arrival that comes after its party has left", func(t *testing.T) {
 		t.Parallel()
-		r, proxy := faultyBarrier(t, 2, shortSends)
+		r, proxy := faultyBarrier(t, 2, enginetest.ShortSends)
 		held := proxy.HoldRequest(r.sent(arriveScript))
 		ctx, cancel := context.WithCancel(t.Context())
 		a := r.arriving(ctx)
 		held.Await(t)
 		cancel()
-		require.ErrorIs(t, end(t, a).err, context.Canceled)
+		require.ErrorIs(t, redistest.Done(t, a).err, context.Canceled)
 		proxy.AwaitCount(t, r.sent(leaveScript), 1)
 		require.Eventually(t, func() bool {
 			all, err := r.raw.Do(context.Background(), r.raw.B().Keys().Pattern("{"+r.of.key+"}:arrival:*").Build()).AsStrSlice()
@@ -468,8 +454,8 @@ func TestALostReplyOfABarrier(t *testing.T) {
 		b := r.arriving(t.Context())
 		r.waiting(1)
 		c := r.arriving(t.Context())
-		require.NoError(t, end(t, b).err)
-		require.NoError(t, end(t, c).err)
+		require.NoError(t, redistest.Done(t, b).err)
+		require.NoError(t, redistest.Done(t, c).err)
 	})
 }
 
@@ -487,7 +473,7 @@ func TestAMessageOfABarrierThatIsLost(t *testing.T) {
 		_, err := barrierOn(t, r.raw, r.of.key, 2).Await(t.Context())
 		require.NoError(t, err)
 		proxy.Accept()
-		require.NoError(t, end(t, a).err)
+		require.NoError(t, redistest.Done(t, a).err)
 	})
 	t.Run("by itself", func(t *testing.T) {
 		t.Parallel()
@@ -500,7 +486,7 @@ func TestAMessageOfABarrierThatIsLost(t *testing.T) {
 		_, err := other.Await(t.Context())
 		require.NoError(t, err)
 		began := time.Now()
-		require.NoError(t, end(t, a).err)
+		require.NoError(t, redistest.Done(t, a).err)
 		require.Less(t, time.Since(began), 10*time.Second)
 	})
 }
@@ -509,7 +495,7 @@ func TestAMessageOfABarrierThatIsLost(t *testing.T) {
 func TestAFullServerRefusesArrivals(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := barrierOn(t, server.Client(t), redistest.Name(t), 3, shortSends)
+	r := barrierOn(t, server.Client(t), redistest.Name(t), 3, enginetest.ShortSends)
 	ctx, cancel := context.WithCancel(t.Context())
 	a, b := r.arriving(ctx), r.arriving(t.Context())
 	r.waiting(2)
@@ -521,8 +507,8 @@ func TestAFullServerRefusesArrivals(t *testing.T) {
 	require.ErrorContains(t, err, "OOM")
 	require.Empty(t, a)
 	cancel()
-	require.ErrorIs(t, end(t, a).err, ErrBroken)
-	require.ErrorIs(t, end(t, b).err, ErrBroken)
+	require.ErrorIs(t, redistest.Done(t, a).err, ErrBroken)
+	require.ErrorIs(t, redistest.Done(t, b).err, ErrBroken)
 }
 
 func TestNothingOfABarrierStaysBehind(t *testing.T) {

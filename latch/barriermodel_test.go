@@ -6,8 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -26,13 +24,13 @@ type meeting struct {
 	of     *site
 	bodies map[string]string
 
-	last    int64             // party
-	gen     int64             // the present generation; 0: none is known
-	waiting map[string]bool   // true: its lease is over
-	arrived map[string]int64  // generation, or -1
-	opened  map[int64]int     // by how many
-	seen    map[string]int    // how often what happened
-	late    []func() error    // sends that may arrive, or arrive again, at any time
+	last    int64            // party
+	gen     int64            // the present generation; 0: none is known
+	waiting map[string]bool  // true: its lease is over
+	arrived map[string]int64 // generation, or -1
+	opened  map[int64]int    // by how many
+	seen    map[string]int   // how often what happened
+	late    redistest.Late[func() error]
 	parties map[string]string // what each came with
 }
 
@@ -176,27 +174,22 @@ func (m *meeting) die() error {
 }
 
 func (m *meeting) step() error {
-	defer func() {
-		if len(m.late) > 20 {
-			m.late = m.late[1:]
-		}
-	}()
 	p := m.rnd.IntN(100)
 	switch {
 	case p < 25 && len(m.late) > 0:
-		return m.late[m.rnd.IntN(len(m.late))]()
+		return m.late.Arrives(m.rnd)()
 	case p < 28:
 		return m.die()
 	case p < 40:
 		return m.look()
 	case p < 48 && m.last > 0:
 		id := decimal(1 + max(m.last-int64(m.rnd.IntN(5)), 0))
-		m.late = append(m.late, func() error { return m.leave(id) })
+		m.late.Add(func() error { return m.leave(id) })
 		return m.leave(id)
 	}
 	m.last++
 	id := decimal(m.last)
-	m.late = append(m.late, func() error { return m.arrive(id) })
+	m.late.Add(func() error { return m.arrive(id) })
 	if m.rnd.IntN(6) == 0 {
 		return nil // it is on its way still
 	}
@@ -234,22 +227,18 @@ func (m *meeting) steps(n int) error {
 
 func TestNoGenerationEndsBothWaysWhateverArrivesTwiceOrLate(t *testing.T) {
 	t.Parallel()
-	steps := redistest.Count(t, 20_000, 400_000) / 4
-	for seed := range uint64(4) {
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			t.Parallel()
-			m := newMeeting(t, seed, barrierBodies())
-			require.NoError(t, m.steps(steps))
-			for _, what := range []string{"again", "late", "opened", "left", "never", "expired"} {
-				require.NotZero(t, m.seen[what], what)
-			}
-		})
-	}
+	redistest.EachSeed(t, func(t *testing.T, seed uint64, steps int) {
+		m := newMeeting(t, seed, barrierBodies())
+		require.NoError(t, m.steps(steps))
+		for _, what := range []string{"again", "late", "opened", "left", "never", "expired"} {
+			require.NotZero(t, m.seen[what], what)
+		}
+	})
 }
 
 func TestTheModelOfABarrierSeesWhatItIsThereFor(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ script, right, wrong string }{
+	redistest.SeesMutations(t, barrierBodies, map[string]redistest.Mutation{
 		"an arrival that counts twice":        {"arrive", "if mine then", "if false then"},
 		"opens with one too few":              {"arrive", "if n >= tonumber(ARGV[5]) then", "if n >= tonumber(ARGV[5]) - 1 then"},
 		"waits on behind a dead one":          {"arrive", "elseif left == 0 then", "elseif false then"},
@@ -259,19 +248,7 @@ func TestTheModelOfABarrierSeesWhatItIsThereFor(t *testing.T) {
 		"a leave that breaks the next one":    {"leave", "(mine == gen or", "(true or"},
 		"a leave that leaves no stone behind": {"leave", "redis.call('set', KEYS[4], '-1', 'PX', ARGV[1])", ""},
 		"a look that sees no death":           {"watch", "answer[1] == 0 then", "false then"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bodies := barrierBodies()
-			right := bodies[c.script]
-			bodies[c.script] = strings.Replace(right, c.right, c.wrong, 1)
-			require.NotEqual(t, right, bodies[c.script])
-			for seed := range uint64(10) {
-				if newMeeting(t, seed, bodies).steps(3_000) != nil {
-					return
-				}
-			}
-			t.Fatal("the model sees nothing wrong")
-		})
-	}
+	}, func(t *testing.T, seed uint64, bodies map[string]string, steps int) error {
+		return newMeeting(t, seed, bodies).steps(steps)
+	})
 }

@@ -2,40 +2,23 @@ package latch
 
 import (
 	"context"
-	"net"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// shortSends has a send time out after a second.
-func shortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
-
-// throughProxy is a client behind a proxy that loses replies.
-func throughProxy(t *testing.T, server *redistest.Server) (rueidis.Client, *redistest.Proxy) {
-	t.Helper()
-	proxy := redistest.NewProxy(t, server.Addr())
-	through, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
-		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
-	})
-	require.NoError(t, err)
-	t.Cleanup(through.Close)
-	return through, proxy
-}
-
 func faulty(t *testing.T, change ...func(*engine.Config)) (*rig, *redistest.Proxy) {
 	t.Helper()
 	server := redistest.Shared(t)
-	through, proxy := throughProxy(t, server)
+	through, proxy := redistest.ThroughProxy(t, server)
 	r := rigOn(t, through, redistest.Name(t), change...)
 	r.raw = server.Client(t)
 	return r, proxy
@@ -88,7 +71,7 @@ func TestASendThatComesLateCountsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, proxy := faulty(t, shortSends)
+			r, proxy := faulty(t, enginetest.ShortSends)
 			held := proxy.HoldRequest(r.sent(c.script))
 			c.do(r)
 			_, err := r.Delete(t.Context())
@@ -150,7 +133,7 @@ func TestASilentServer(t *testing.T) {
 		for _, ran := range []bool{true, false} {
 			t.Run(name+map[bool]string{true: ", that ran", false: ", that did not run"}[ran], func(t *testing.T) {
 				t.Parallel()
-				r, proxy := faulty(t, shortSends)
+				r, proxy := faulty(t, enginetest.ShortSends)
 				r.arm(10)
 				var lost *redistest.Drop
 				if ran {
@@ -195,7 +178,7 @@ func TestACountDownThatComesTooLateCountsInNoLaterArming(t *testing.T) {
 		for _, party := range []string{"", "p"} {
 			t.Run(name+" "+party, func(t *testing.T) {
 				t.Parallel()
-				r, proxy := faulty(t, shortSends)
+				r, proxy := faulty(t, enginetest.ShortSends)
 				other := rigOn(t, r.raw, r.of.key)
 				other.arm(5)
 				_, err := other.Delete(t.Context()) // an opening before it does not matter
@@ -217,7 +200,7 @@ func TestACountDownThatComesTooLateCountsInNoLaterArming(t *testing.T) {
 func TestACountDownThatIsRefusedForNowIsDoneLater(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := rigOn(t, server.Client(t), redistest.Name(t), shortSends).arm(5)
+	r := rigOn(t, server.Client(t), redistest.Name(t), enginetest.ShortSends).arm(5)
 	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
 	_, err := r.CountDown(t.Context())
 	require.ErrorIs(t, err, ErrUnknown)
@@ -230,7 +213,7 @@ func TestACountDownThatIsRefusedForNowIsDoneLater(t *testing.T) {
 func TestAFullServerCountsDown(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := rigOn(t, server.Client(t), redistest.Name(t), shortSends).arm(3)
+	r := rigOn(t, server.Client(t), redistest.Name(t), enginetest.ShortSends).arm(3)
 	r.do("CONFIG", "SET", "maxmemory", "1")
 	_, err := New(r.e, redistest.Name(t)).TrySetCount(t.Context(), 1)
 	require.ErrorContains(t, err, "OOM")

@@ -51,8 +51,8 @@ var suite = map[string]func(t *testing.T, r *rig){
 		r.waiting(1)
 		other.waiting(1)
 		r.down(1)
-		still(t, a)
-		still(t, b)
+		redistest.Waits(t, a)
+		redistest.Waits(t, b)
 		other.down(0)
 		got(t, a)
 		got(t, b)
@@ -153,7 +153,7 @@ var suite = map[string]func(t *testing.T, r *rig){
 		got(t, done)
 		done = r.awaiting(t.Context())
 		r.waiting(1)
-		still(t, done) // of the next round
+		redistest.Waits(t, done) // of the next round
 		other.down(0)
 		got(t, done)
 	},
@@ -189,32 +189,13 @@ var suite = map[string]func(t *testing.T, r *rig){
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	onEveryServer(t, func(t *testing.T, client func(t *testing.T) rueidis.Client) {
+	redistest.OnEveryServer(t, func(t *testing.T, client func(t testing.TB) rueidis.Client) {
 		for name, test := range suite {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				test(t, rigOn(t, client(t), redistest.Name(t)))
 			})
 		}
-	})
-}
-
-// onEveryServer runs test on each of the servers that are promised.
-func onEveryServer(t *testing.T, test func(t *testing.T, client func(t *testing.T) rueidis.Client)) {
-	run := func(server string, client func(t *testing.T) rueidis.Client) {
-		t.Run(server, func(t *testing.T) {
-			t.Parallel()
-			test(t, client)
-		})
-	}
-	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
-		run(version, func(t *testing.T) rueidis.Client { return redistest.Shared(t, redistest.Version(version)).Client(t) })
-	}
-	run("miniredis", func(t *testing.T) rueidis.Client {
-		client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
-		require.NoError(t, err)
-		t.Cleanup(client.Close)
-		return client
 	})
 }
 

@@ -33,12 +33,11 @@ type world struct {
 	parties map[string]bool
 	opened  int64
 
-	number    int64
-	lanes     map[int]string     // where a flight goes on, while a request of its own lane is to be settled
-	last      map[string]int64   // the last request of each lane that the server has run
-	said      map[int64][]int64  // what became of those that ran
-	settled   map[int64]bool     // those that never will
-	late      []copied           // sends that may arrive, or arrive again, at any time
+	lanes     redistest.Lanes
+	last      map[string]int64  // the last request of each lane that the server has run
+	said      map[int64][]int64 // what became of those that ran
+	settled   map[int64]bool    // those that never will
+	late      redistest.Late[copied]
 	unsettled []copied           //
 	seen      map[string]int     // how often what happened
 	did       map[int64]struct{} // count downs that were sent
@@ -62,12 +61,14 @@ func scriptBodies() map[string]string {
 }
 
 func newWorld(t testing.TB, seed uint64, bodies map[string]string) *world {
-	return &world{
+	w := &world{
 		t: t, raw: redistest.Shared(t).Client(t), rnd: rand.New(rand.NewPCG(seed, 1)), bodies: bodies,
 		of:      newNames(&engine.Engine{Config: engine.Config{ClientID: "c"}}, redistest.Name(t)),
-		parties: map[string]bool{}, number: 100, lanes: map[int]string{}, last: map[string]int64{}, said: map[int64][]int64{},
+		parties: map[string]bool{}, last: map[string]int64{}, said: map[int64][]int64{},
 		settled: map[int64]bool{}, seen: map[string]int{}, did: map[int64]struct{}{},
 	}
+	w.lanes.Prefix = keys.Lane(w.of.key, "c")
+	return w
 }
 
 // deliver has a send arrive, and compares what the server says with what it
@@ -195,21 +196,11 @@ func (w *world) delete([]string) []int64 {
 
 // step is one thing that happens.
 func (w *world) step() error {
-	defer func() {
-		if len(w.late) > 40 {
-			w.late = w.late[1:]
-		}
-	}()
 	switch p := w.rnd.IntN(100); {
 	case p < 2:
 		return w.java()
 	case p < 20 && len(w.late) > 0:
-		i := w.rnd.IntN(len(w.late))
-		c := w.late[i]
-		if w.rnd.IntN(2) == 0 {
-			w.late = slices.Delete(w.late, i, i+1)
-		}
-		return w.deliver(c)
+		return w.deliver(w.late.Arrives(w.rnd))
 	case p < 45 && len(w.unsettled) > 0:
 		return w.settle(w.rnd.IntN(len(w.unsettled)))
 	}
@@ -230,30 +221,21 @@ func (w *world) java() error {
 func (w *world) settle(i int) error {
 	c := w.unsettled[i]
 	if w.rnd.IntN(3) == 0 {
-		w.late = append(w.late, c)
+		w.late.Add(c)
 	}
 	if w.rnd.IntN(3) > 0 { // else its reply is lost: it is said again
 		w.unsettled = slices.Delete(w.unsettled, i, i+1)
-		if c.flight >= 0 {
-			delete(w.lanes, c.flight)
-		}
+		w.lanes.Back(c.flight)
 	}
 	return w.deliver(c)
 }
-
-// own is what a flight's lane is called.
-func (w *world) own(flight int) string { return keys.Lane(w.of.key, "c") + ":" + strconv.Itoa(flight) }
 
 // request is one of a random flight: up to three sends, of which the last may be
 // answered.
 func (w *world) request() error {
 	flight := w.rnd.IntN(3)
-	lane, astray := w.lanes[flight]
-	if !astray {
-		lane = w.own(flight)
-	}
-	w.number++
-	c := copied{lane: lane, flight: -1, number: w.number}
+	lane, number := w.lanes.Next(flight)
+	c := copied{lane: lane, flight: -1, number: number}
 	switch p := w.rnd.IntN(10); {
 	case p == 0:
 		c.script = "delete"
@@ -277,10 +259,10 @@ func (w *world) send(c copied, flight int) error {
 	for sends := 1; ; sends++ {
 		switch w.rnd.IntN(6) {
 		case 0: // it is on its way still
-			w.late = append(w.late, c)
+			w.late.Add(c)
 		case 1: // its reply is lost
 			if w.rnd.IntN(2) == 0 {
-				w.late = append(w.late, c)
+				w.late.Add(c)
 			}
 			if err := w.deliver(c); err != nil {
 				return err
@@ -302,11 +284,7 @@ func (w *world) doubt(c copied, flight int) {
 		s.script = "void"
 	}
 	s.old = w.rnd.IntN(2) == 0
-	if c.lane == w.own(flight) {
-		s.flight = flight
-	}
-	w.number++
-	w.lanes[flight] = w.own(flight) + "." + decimal(w.number)
+	s.flight = w.lanes.Leave(flight, c.lane)
 	w.unsettled = append(w.unsettled, s)
 }
 
@@ -362,24 +340,20 @@ func (w *world) run(steps int) error {
 
 func TestEachCountDownCountsOnceWhateverArrivesTwiceOrLate(t *testing.T) {
 	t.Parallel()
-	steps := redistest.Count(t, 20_000, 400_000) / 4
-	for seed := range uint64(4) {
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, seed, scriptBodies())
-			require.NoError(t, w.run(steps))
-			for _, what := range []string{"again", "late", "void", "opened", "overdue"} {
-				require.NotZero(t, w.seen[what], what)
-			}
-		})
-	}
+	redistest.EachSeed(t, func(t *testing.T, seed uint64, steps int) {
+		w := newWorld(t, seed, scriptBodies())
+		require.NoError(t, w.run(steps))
+		for _, what := range []string{"again", "late", "void", "opened", "overdue"} {
+			require.NotZero(t, w.seen[what], what)
+		}
+	})
 }
 
 // TestTheModelSeesWhatItIsThereFor: the check above would be worth nothing if it
 // could not fail.
 func TestTheModelSeesWhatItIsThereFor(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ script, right, wrong string }{
+	redistest.SeesMutations(t, scriptBodies, map[string]redistest.Mutation{
 		"counts again at a second run": {"down", "local answer = known()\n", "local answer = nil\n"},
 		"an old copy counts":           {"down", "return {-1}", "return nil"},
 		"a party counts twice":         {"down", "'1') == 1", "'1') >= 0"},
@@ -394,19 +368,7 @@ func TestTheModelSeesWhatItIsThereFor(t *testing.T) {
 		"keeps the parties":            {"delete", "redis.call('del', KEYS[4])\n\tredis", "redis"},
 		"deletes twice":                {"delete", "local answer = known()\n", "local answer = nil\n"},
 		"a void that leaves nothing":   {"void", "redis.call('set', KEYS[1], ARGV[1] .. ' 0 void', 'PX', ARGV[2])", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bodies := scriptBodies()
-			right := bodies[c.script]
-			bodies[c.script] = strings.Replace(right, c.right, c.wrong, 1)
-			require.NotEqual(t, right, bodies[c.script])
-			for seed := range uint64(10) {
-				if newWorld(t, seed, bodies).run(3_000) != nil {
-					return
-				}
-			}
-			t.Fatal("the model sees nothing wrong")
-		})
-	}
+	}, func(t *testing.T, seed uint64, bodies map[string]string, steps int) error {
+		return newWorld(t, seed, bodies).run(steps)
+	})
 }

@@ -6,30 +6,15 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// soon bounds what has to happen, on a machine however slow.
-const soon = 30 * time.Second
-
-// engineOn is an engine on a client that somebody else closes.
-func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
-	t.Helper()
-	cfg := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second}
-	for _, f := range change {
-		f(&cfg)
-	}
-	e, err := engine.New(t.Context(), c, cfg)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	return e
-}
+const soon = redistest.Soon
 
 // rig is a latch, and a look at its keys.
 type rig struct {
@@ -46,7 +31,7 @@ func newRig(t testing.TB, change ...func(*engine.Config)) *rig {
 
 func rigOn(t testing.TB, raw rueidis.Client, name string, change ...func(*engine.Config)) *rig {
 	t.Helper()
-	e := engineOn(t, raw, change...)
+	e := enginetest.On(t, raw, change...)
 	return &rig{New(e, name), t, raw, e}
 }
 
@@ -94,11 +79,7 @@ func (r *rig) awaitStored(text string) {
 
 func (r *rig) do(args ...string) rueidis.RedisMessage {
 	r.t.Helper()
-	msg, err := r.raw.Do(context.Background(), r.raw.B().Arbitrary(args[0]).Keys(args[1]).Args(args[2:]...).Build()).ToMessage()
-	if err != nil && !rueidis.IsRedisNil(err) {
-		require.NoError(r.t, err, args)
-	}
-	return msg
+	return redistest.Do(r.t, r.raw, args...)
 }
 
 func (r *rig) exists(key string) bool {
@@ -138,21 +119,4 @@ func (r *rig) sent(s *scripts.Script) redistest.Match {
 	return redistest.All(redistest.MatchScript(s.Body), redistest.Arg(r.of.key))
 }
 
-func got(t testing.TB, done <-chan error) {
-	t.Helper()
-	select {
-	case err := <-done:
-		require.NoError(t, err)
-	case <-time.After(soon):
-		t.Fatal("it waits still")
-	}
-}
-
-func still(t testing.TB, done <-chan error) {
-	t.Helper()
-	select {
-	case err := <-done:
-		t.Fatal("it waits no longer: ", err)
-	case <-time.After(20 * time.Millisecond):
-	}
-}
+func got(t testing.TB, done <-chan error) { t.Helper(); require.NoError(t, redistest.Done(t, done)) }

@@ -1,34 +1,18 @@
 package latch
 
 import (
-	"context"
 	"path"
 	"slices"
 	"testing"
-	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
-
-// recorded returns an engine on a server that knows no script yet.
-func recorded(t *testing.T) (*engine.Engine, *redistest.ScriptRecorder) {
-	t.Helper()
-	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
-	require.NoError(t, err)
-	r := redistest.RecordScripts(t, client)
-	e, err := engine.New(t.Context(), r, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	return e, r
-}
 
 // sends is what each operation sends.
 var sends = map[string]string{
@@ -38,7 +22,7 @@ var sends = map[string]string{
 
 func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t)
+	e, r := enginetest.Recorded(t)
 	seen := []string{"arrive.lua", "leave.lua", "watch.lua", "keep.lua", "keep_waiting.lua", "keep_key.lua"} // barrier_test.go
 	for _, name := range []string{"ready", "all shards"} {
 		l := New(e, name)

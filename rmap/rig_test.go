@@ -3,31 +3,19 @@ package rmap
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // engineOn is an engine on a client that somebody else closes.
 func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
 	t.Helper()
-	cfg := engine.Config{
-		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second,
-		Handovers: 256, HandoverTime: 10 * time.Millisecond, Linger: time.Second,
-	}
-	for _, f := range change {
-		f(&cfg)
-	}
-	e, err := engine.New(t.Context(), c, cfg)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	return e
+	return enginetest.On(t, c, change...)
 }
 
 // miniredisClient is a client of an embedded server of this test.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,24 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
-
-// shortSends has a send time out after a second.
-func shortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
 
 // faulty is a rig behind a proxy that loses replies.
 func faulty(t *testing.T, change ...func(*engine.Config)) (*rig, *redistest.Proxy) {
 	t.Helper()
 	server := redistest.Shared(t)
-	proxy := redistest.NewProxy(t, server.Addr())
-	through, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
-		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
-	})
-	require.NoError(t, err)
-	t.Cleanup(through.Close)
+	through, proxy := redistest.ThroughProxy(t, server)
 	r := rigOn(t, through, redistest.Name(t), change...)
 	r.raw = server.Client(t)
 	return r, proxy
@@ -167,7 +158,7 @@ func TestASilentServerGivesBackWhatItTook(t *testing.T) {
 		for _, ran := range []bool{true, false} {
 			t.Run(name+map[bool]string{true: ", that ran", false: ", that did not run"}[ran], func(t *testing.T) {
 				t.Parallel()
-				r, proxy := faulty(t, shortSends)
+				r, proxy := faulty(t, enginetest.ShortSends)
 				r.set(10)
 				var lost *redistest.Drop
 				if ran {
@@ -196,7 +187,7 @@ func TestASilentServerGivesBackWhatItTook(t *testing.T) {
 func TestAReleaseThatIsRefusedForNowIsDoneLater(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := rigOn(t, server.Client(t), redistest.Name(t), shortSends).set(5)
+	r := rigOn(t, server.Client(t), redistest.Name(t), enginetest.ShortSends).set(5)
 	r.take(2)
 	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
 	require.ErrorIs(t, r.Release(t.Context(), 2), ErrUnknown)
@@ -208,7 +199,7 @@ func TestAReleaseThatIsRefusedForNowIsDoneLater(t *testing.T) {
 func TestAFullServerTakesReleases(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := rigOn(t, server.Client(t), redistest.Name(t), shortSends).set(5)
+	r := rigOn(t, server.Client(t), redistest.Name(t), enginetest.ShortSends).set(5)
 	r.take(2)
 	r.do("CONFIG", "SET", "maxmemory", "1")
 	require.ErrorContains(t, r.TryAcquire(t.Context(), 1), "OOM")

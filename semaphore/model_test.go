@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -26,9 +25,8 @@ type world struct {
 	bodies map[string]string
 
 	total, held int64
-	number      int64
-	lanes       map[int]string // where a flight goes on, while a request of its own lane is to be settled
-	late        []copied       // sends that may arrive, or arrive again, at any time
+	lanes       redistest.Lanes
+	late        redistest.Late[copied]
 	unsettled   []copied
 	refusedLate int
 	settledSome int
@@ -50,8 +48,9 @@ func scriptBodies() map[string]string {
 func newWorld(t testing.TB, seed uint64, bodies map[string]string) *world {
 	w := &world{
 		t: t, raw: redistest.Shared(t).Client(t), rnd: rand.New(rand.NewPCG(seed, 1)), name: redistest.Name(t),
-		bodies: bodies, total: 12, number: 100, lanes: map[int]string{},
+		bodies: bodies, total: 12,
 	}
+	w.lanes.Prefix = keys.Lane(w.name, "c")
 	require.NoError(t, w.raw.Do(context.Background(), w.raw.B().Set().Key(w.name).Value("12").Build()).Error())
 	return w
 }
@@ -74,20 +73,13 @@ func (w *world) deliver(c copied) []int64 {
 func (w *world) step() {
 	switch p := w.rnd.IntN(100); {
 	case p < 20 && len(w.late) > 0:
-		i := w.rnd.IntN(len(w.late))
-		if said := w.deliver(w.late[i]); len(said) == 1 && said[0] == -1 {
+		if said := w.deliver(w.late.Arrives(w.rnd)); len(said) == 1 && said[0] == -1 {
 			w.refusedLate++
-		}
-		if w.rnd.IntN(2) == 0 {
-			w.late = slices.Delete(w.late, i, i+1)
 		}
 	case p < 45 && len(w.unsettled) > 0:
 		w.settle(w.rnd.IntN(len(w.unsettled)))
 	default:
 		w.request()
-	}
-	if len(w.late) > 40 {
-		w.late = w.late[1:]
 	}
 }
 
@@ -97,30 +89,21 @@ func (w *world) settle(i int) {
 	w.deliver(c)
 	w.settledSome++
 	if w.rnd.IntN(3) == 0 {
-		w.late = append(w.late, c)
+		w.late.Add(c)
 	}
 	if w.rnd.IntN(3) == 0 {
 		return // its reply was lost: it is said again
 	}
 	w.unsettled = slices.Delete(w.unsettled, i, i+1)
-	if c.flight >= 0 {
-		delete(w.lanes, c.flight)
-	}
+	w.lanes.Back(c.flight)
 }
-
-// own is what a flight's lane is called.
-func (w *world) own(flight int) string { return keys.Lane(w.name, "c") + ":" + strconv.Itoa(flight) }
 
 // request is one of a random flight: up to three sends, of which the last may be
 // answered.
 func (w *world) request() {
 	flight := w.rnd.IntN(3)
-	lane, astray := w.lanes[flight]
-	if !astray {
-		lane = w.own(flight)
-	}
-	w.number++
-	n := decimal(w.number)
+	lane, number := w.lanes.Next(flight)
+	n := decimal(number)
 	var c copied
 	var runs []run
 	if w.rnd.IntN(3) == 0 {
@@ -167,11 +150,11 @@ func (w *world) send(c copied, runs []run, flight int) {
 		fate := w.rnd.IntN(6)
 		switch {
 		case fate == 0: // it is on its way still
-			w.late = append(w.late, c)
+			w.late.Add(c)
 		case fate == 1: // its reply is lost
 			w.deliver(c)
 			if w.rnd.IntN(2) == 0 {
-				w.late = append(w.late, c)
+				w.late.Add(c)
 			}
 		default:
 			if w.answered(c, runs, w.deliver(c)) || sends == 1 {
@@ -214,13 +197,7 @@ func (w *world) doubt(c copied, flight int, gives int64) {
 	if c.script == "take" {
 		n, _, _ = strings.Cut(c.args[1], " ")
 	}
-	s := copied{"settle", c.lane, -1, []string{n, memory, keys.SemaphoreChannel(w.name), "publish", decimal(gives)}}
-	if c.lane == w.own(flight) {
-		s.flight = flight
-	}
-	w.number++
-	w.lanes[flight] = w.own(flight) + "." + decimal(w.number)
-	w.unsettled = append(w.unsettled, s)
+	w.unsettled = append(w.unsettled, copied{"settle", c.lane, w.lanes.Leave(flight, c.lane), []string{n, memory, keys.SemaphoreChannel(w.name), "publish", decimal(gives)}})
 }
 
 // check compares what there is with what there was, if nothing is in doubt.
@@ -255,23 +232,19 @@ func (w *world) run(steps int) error {
 
 func TestNothingIsLostOrMintedWhateverArrivesTwiceOrLate(t *testing.T) {
 	t.Parallel()
-	steps := redistest.Count(t, 20_000, 400_000) / 4
-	for seed := range uint64(4) {
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, seed, scriptBodies())
-			require.NoError(t, w.run(steps))
-			require.NotZero(t, w.refusedLate)
-			require.NotZero(t, w.settledSome)
-		})
-	}
+	redistest.EachSeed(t, func(t *testing.T, seed uint64, steps int) {
+		w := newWorld(t, seed, scriptBodies())
+		require.NoError(t, w.run(steps))
+		require.NotZero(t, w.refusedLate)
+		require.NotZero(t, w.settledSome)
+	})
 }
 
 // TestTheModelSeesWhatItIsThereFor: the check above would be worth nothing if it
 // could not fail.
 func TestTheModelSeesWhatItIsThereFor(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ script, right, wrong string }{
+	redistest.SeesMutations(t, scriptBodies, map[string]redistest.Mutation{
 		"one too few for three or more":  {"move", "took = now - size * k, took", "took = now - size * k + (k > 2 and 1 or 0), took"},
 		"gives again at a second run":    {"move", "local answer = known()\n", "local answer = nil\n"},
 		"takes again at a second run":    {"take", "if last == ARGV[2] then", "if false then"},
@@ -281,19 +254,7 @@ func TestTheModelSeesWhatItIsThereFor(t *testing.T) {
 		"a settle leaves nothing behind": {"settle", "redis.call('set', KEYS[2], ARGV[1] .. ' 0 settled', 'PX', ARGV[2])", ""},
 		"a settle keeps what was taken":  {"settle", "grow = tonumber(took)", "grow = 0"},
 		"a settle forgets to give":       {"settle", "grow = math.max(give, 0)", "grow = 0"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bodies := scriptBodies()
-			right := bodies[c.script]
-			bodies[c.script] = strings.Replace(right, c.right, c.wrong, 1)
-			require.NotEqual(t, right, bodies[c.script])
-			for seed := range uint64(10) {
-				if newWorld(t, seed, bodies).run(3_000) != nil {
-					return
-				}
-			}
-			t.Fatal("the model sees nothing wrong")
-		})
-	}
+	}, func(t *testing.T, seed uint64, bodies map[string]string, steps int) error {
+		return newWorld(t, seed, bodies).run(steps)
+	})
 }

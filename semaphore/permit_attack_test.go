@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -45,7 +46,7 @@ func TestASecondSendBehindTheEndOfTheLeaseTakesAgain(t *testing.T) {
 // longer than the lease.
 func TestALateExchangeOfAFixedLease(t *testing.T) {
 	t.Parallel()
-	r, proxy := faultyPermits(t, shortSends, forEver)
+	r, proxy := faultyPermits(t, enginetest.ShortSends, forEver)
 	p := r.set(1).take(WithLease(time.Hour))
 	waits := r.acquiring(t.Context(), WithLease(20*time.Millisecond))
 	r.waiting(1)

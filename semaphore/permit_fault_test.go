@@ -2,20 +2,20 @@ package semaphore
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
-	"net"
-	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
@@ -25,13 +25,7 @@ import (
 func faultyPermits(t *testing.T, change ...func(*engine.Config)) (*permitRig, *redistest.Proxy) {
 	t.Helper()
 	server := redistest.Shared(t)
-	proxy := redistest.NewProxy(t, server.Addr())
-	through, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
-		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
-	})
-	require.NoError(t, err)
-	t.Cleanup(through.Close)
+	through, proxy := redistest.ThroughProxy(t, server)
 	r := permitRigOn(t, through, redistest.Name(t), change...)
 	r.raw = server.Client(t)
 	return r, proxy
@@ -113,7 +107,7 @@ func TestALateSendTakesNoPermit(t *testing.T) {
 	for name, refused := range map[string]bool{"refused": true, "granted": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, proxy := faultyPermits(t, shortSends)
+			r, proxy := faultyPermits(t, enginetest.ShortSends)
 			r.set(1)
 			if refused {
 				r.do("SET", r.of.key, "0")
@@ -148,7 +142,7 @@ func TestASilentServerGivesBackPermits(t *testing.T) {
 		for _, ran := range []bool{true, false} {
 			t.Run(op+map[bool]string{true: ", that ran", false: ", that did not run"}[ran], func(t *testing.T) {
 				t.Parallel()
-				r, proxy := faultyPermits(t, shortSends)
+				r, proxy := faultyPermits(t, enginetest.ShortSends)
 				p := r.set(2).take(WithLease(time.Hour))
 				script, do, left := acquireScript, func() error { _, err := r.TryAcquire(t.Context(), WithLease(time.Hour)); return err }, int64(1)
 				switch op {
@@ -178,7 +172,7 @@ func TestASilentServerGivesBackPermits(t *testing.T) {
 func TestAFullServerTakesPermitsBack(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := permitRigOn(t, server.Client(t), redistest.Name(t), shortSends).set(3)
+	r := permitRigOn(t, server.Client(t), redistest.Name(t), enginetest.ShortSends).set(3)
 	p, q, kept := r.take(WithLease(time.Minute)), r.take(), r.take(WithLease(time.Minute))
 	ctx, cancel := context.WithCancel(t.Context())
 	waits := r.acquiring(ctx)
@@ -202,7 +196,7 @@ func TestAFullServerTakesPermitsBack(t *testing.T) {
 func TestAReleaseOfAPermitThatIsRefusedForNowIsDoneLater(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := permitRigOn(t, server.Client(t), redistest.Name(t), shortSends).set(2)
+	r := permitRigOn(t, server.Client(t), redistest.Name(t), enginetest.ShortSends).set(2)
 	p, q := r.take(WithLease(time.Hour)), r.take(WithLease(time.Hour))
 	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
 	require.ErrorContains(t, p.Release(t.Context()), "NOREPLICAS")
@@ -384,41 +378,19 @@ func TestCloseNamesThePermitsThatAreHeld(t *testing.T) {
 
 // TestNamesOfPermitsLeaveNothing behind in memory when they are idle.
 func TestNamesOfPermitsLeaveNothing(t *testing.T) {
-	names := redistest.Count(t, 5_000, 100_000)
-	raw := redistest.Shared(t).Client(t)
-	e := engineOn(t, raw)
-	use := func(n int) {
-		var all sync.WaitGroup
-		for g := range 16 {
-			all.Go(func() {
-				for k := g; k < n; k += 16 {
-					s := NewPermits(e, redistest.Name(t))
-					assert.NoError(t, s.SetPermits(t.Context(), 1))
-					p, err := s.Acquire(t.Context())
-					if assert.NoError(t, err) {
-						assert.NoError(t, p.Release(t.Context()))
-					}
-					_, err = s.Delete(t.Context())
-					assert.NoError(t, err)
-				}
-			})
+	r, name := newPermitRig(t), redistest.Name(t)
+	redistest.NothingStays(t, func(i int) error {
+		ctx, s := context.Background(), NewPermits(r.e, name+strconv.Itoa(i))
+		set := s.SetPermits(ctx, 1)
+		p, err := s.Acquire(ctx)
+		if err != nil {
+			return err
 		}
-		all.Wait()
-	}
-	use(500)
-	before := heapInUse()
-	use(names)
-	require.Less(t, heapInUse(), before+before/10+1<<20)
-	require.Zero(t, issuerOf(e).rooms.Len())
-}
-
-func heapInUse() uint64 {
-	var m runtime.MemStats
-	for range 3 {
-		runtime.GC()
-	}
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+		released := p.Release(ctx)
+		_, gone := s.Delete(ctx)
+		return errors.Join(set, released, gone)
+	})
+	require.Zero(t, r.i.rooms.Len())
 }
 
 // TestASilentServerEndsAPermitInTime: its context ends before another gets it.

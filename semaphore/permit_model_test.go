@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"path"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -32,7 +31,7 @@ type permitWorld struct {
 	held   map[string]bool // ids that a client holds and trusts
 	doubt  []string        // ids of which nobody knows what became of their acquire
 	maybe  map[string]bool // of those, not settled yet
-	late   []func()
+	late   redistest.Late[func()]
 
 	refusedLate, reclaimed, replays int
 }
@@ -124,9 +123,7 @@ func (w *permitWorld) step() {
 	switch w.rnd.IntN(12) {
 	case 0: // something late arrives
 		if len(w.late) > 0 {
-			n := w.rnd.IntN(len(w.late))
-			w.late[n]()
-			w.late = append(w.late[:n], w.late[n+1:]...)
+			w.late.Arrives(w.rnd)()
 		}
 	case 1, 2: // what nobody knows of is given back
 		if len(w.doubt) > 0 {
@@ -176,7 +173,7 @@ func (w *permitWorld) request() {
 	for range 3 {
 		switch w.rnd.IntN(6) {
 		case 0: // on its way still
-			w.late = append(w.late, func() { send() })
+			w.late.Add(func() { send() })
 			lost = true
 			continue
 		case 1: // its reply is lost
@@ -186,7 +183,7 @@ func (w *permitWorld) request() {
 				w.end(wants...)
 			}
 			if w.rnd.IntN(2) == 0 {
-				w.late = append(w.late, func() { send() })
+				w.late.Add(func() { send() })
 			}
 			lost = true
 			continue
@@ -269,24 +266,20 @@ func (w *permitWorld) run(steps int) error {
 
 func TestNoPermitIsLostOrMintedWhateverArrivesTwiceOrLate(t *testing.T) {
 	t.Parallel()
-	steps := redistest.Count(t, 20_000, 400_000) / 4
-	for seed := range uint64(4) {
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			t.Parallel()
-			w := newPermitWorld(t, seed, permitBodies())
-			require.NoError(t, w.run(steps))
-			require.NotZero(t, w.refusedLate)
-			require.NotZero(t, w.reclaimed)
-			require.NotZero(t, w.replays)
-		})
-	}
+	redistest.EachSeed(t, func(t *testing.T, seed uint64, steps int) {
+		w := newPermitWorld(t, seed, permitBodies())
+		require.NoError(t, w.run(steps))
+		require.NotZero(t, w.refusedLate)
+		require.NotZero(t, w.reclaimed)
+		require.NotZero(t, w.replays)
+	})
 }
 
 // TestTheModelOfPermitsSeesWhatItIsThereFor: the check above would be worth
 // nothing if it could not fail.
 func TestTheModelOfPermitsSeesWhatItIsThereFor(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ script, right, wrong string }{
+	redistest.SeesMutations(t, permitBodies, map[string]redistest.Mutation{
 		"one too few is taken":           {"exchange", "room, took, granted = room - 1,", "room, took, granted = room - (took == 2 and 0 or 1),"},
 		"takes again at a second run":    {"exchange", "if stands and tonumber(stands) > now then", "if false then"},
 		"takes a dead one for a live":    {"exchange", "if stands and tonumber(stands) > now then", "if stands then"},
@@ -298,19 +291,7 @@ func TestTheModelOfPermitsSeesWhatItIsThereFor(t *testing.T) {
 		"dead ones come back twice":      {"exchange", "redis.call('zremrangebyscore', KEYS[2], 0, whole(now))", ""},
 		"dead ones do not come back":     {"acquire", "dead = redis.call('zremrange", "dead = 0 * redis.call('zremrange"},
 		"a tombstone stands for nothing": {"bury", "redis.call('zadd', KEYS[1], whole(now), ARGV[i])", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bodies := permitBodies()
-			right := bodies[c.script]
-			bodies[c.script] = strings.Replace(right, c.right, c.wrong, 1)
-			require.NotEqual(t, right, bodies[c.script])
-			for seed := range uint64(10) {
-				if w := newPermitWorld(t, seed, bodies); w.run(3_000) != nil {
-					return
-				}
-			}
-			t.Fatal("the model sees nothing wrong")
-		})
-	}
+	}, func(t *testing.T, seed uint64, bodies map[string]string, steps int) error {
+		return newPermitWorld(t, seed, bodies).run(steps)
+	})
 }

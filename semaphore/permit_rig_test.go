@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -27,7 +28,7 @@ func newPermitRig(t testing.TB, change ...func(*engine.Config)) *permitRig {
 
 func permitRigOn(t testing.TB, raw rueidis.Client, name string, change ...func(*engine.Config)) *permitRig {
 	t.Helper()
-	e := engineOn(t, raw, change...)
+	e := enginetest.On(t, raw, change...)
 	return &permitRig{NewPermits(e, name), t, raw, e}
 }
 
@@ -93,11 +94,7 @@ func (r *permitRig) awaitStands(free, held int64) {
 
 func (r *permitRig) do(args ...string) rueidis.RedisMessage {
 	r.t.Helper()
-	msg, err := r.raw.Do(context.Background(), r.raw.B().Arbitrary(args[0]).Keys(args[1]).Args(args[2:]...).Build()).ToMessage()
-	if err != nil && !rueidis.IsRedisNil(err) {
-		require.NoError(r.t, err, args)
-	}
-	return msg
+	return redistest.Do(r.t, r.raw, args...)
 }
 
 // list is Permits, by their ids.
@@ -149,21 +146,7 @@ func (r *permitRig) waiting(n int) {
 
 func gotPermit(t testing.TB, done <-chan acquired) *Permit {
 	t.Helper()
-	select {
-	case a := <-done:
-		require.NoError(t, a.err)
-		return a.Permit
-	case <-time.After(soon):
-		t.Fatal("it waits still")
-		return nil
-	}
-}
-
-func stillWaits(t testing.TB, done <-chan acquired) {
-	t.Helper()
-	select {
-	case a := <-done:
-		t.Fatal("it waits no longer: ", a.err)
-	case <-time.After(20 * time.Millisecond):
-	}
+	a := redistest.Done(t, done)
+	require.NoError(t, a.err)
+	return a.Permit
 }

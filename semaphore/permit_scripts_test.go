@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -23,7 +24,7 @@ var permitSends = map[string][]string{
 
 func TestEveryCallAboutPermitsPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t)
+	e, r := enginetest.Recorded(t)
 	var seen []string
 	check := func(name string, want []string) {
 		calls := r.Take()

@@ -89,7 +89,7 @@ var permitSuite = map[string]func(t *testing.T, r *permitRig){
 		require.Zero(t, n)
 		require.Empty(t, r.list())
 		done := r.acquiring(t.Context())
-		stillWaits(t, done)
+		redistest.Waits(t, done)
 		keys, err := r.raw.Do(t.Context(), r.raw.B().Keys().Pattern("*"+r.of.key+"*").Build()).AsStrSlice()
 		require.NoError(t, err)
 		require.Empty(t, keys)
@@ -274,31 +274,12 @@ func (r *permitRig) wrongType(key, kind string) {
 
 func TestPermitSuite(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, client func(t *testing.T) rueidis.Client) {
+	redistest.OnEveryServer(t, func(t *testing.T, client func(t testing.TB) rueidis.Client) {
 		for name, test := range permitSuite {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				test(t, permitRigOn(t, client(t), redistest.Name(t)))
 			})
 		}
-	})
-}
-
-// everywhere runs a suite on each kind of server.
-func everywhere(t *testing.T, suite func(t *testing.T, client func(t *testing.T) rueidis.Client)) {
-	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			suite(t, func(t *testing.T) rueidis.Client { return redistest.Shared(t, redistest.Version(version)).Client(t) })
-		})
-	}
-	t.Run("miniredis", func(t *testing.T) {
-		t.Parallel()
-		suite(t, func(t *testing.T) rueidis.Client {
-			client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
-			require.NoError(t, err)
-			t.Cleanup(client.Close)
-			return client
-		})
 	})
 }

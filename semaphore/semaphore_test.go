@@ -79,7 +79,7 @@ var suite = map[string]func(t *testing.T, r *rig){
 		require.NoError(t, err)
 		require.Zero(t, n)
 		done := r.acquiring(t.Context(), 2)
-		still(t, done)
+		redistest.Waits(t, done)
 		keys, err := r.raw.Do(t.Context(), r.raw.B().Keys().Pattern("*"+r.of.key+"*").Build()).AsStrSlice()
 		require.NoError(t, err)
 		require.Empty(t, keys)
@@ -161,24 +161,12 @@ var suite = map[string]func(t *testing.T, r *rig){
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	run := func(server string, client func(t *testing.T) rueidis.Client) {
-		t.Run(server, func(t *testing.T) {
-			t.Parallel()
-			for name, test := range suite {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					test(t, rigOn(t, client(t), redistest.Name(t)))
-				})
-			}
-		})
-	}
-	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
-		run(version, func(t *testing.T) rueidis.Client { return redistest.Shared(t, redistest.Version(version)).Client(t) })
-	}
-	run("miniredis", func(t *testing.T) rueidis.Client {
-		client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
-		require.NoError(t, err)
-		t.Cleanup(client.Close)
-		return client
+	redistest.OnEveryServer(t, func(t *testing.T, client func(t testing.TB) rueidis.Client) {
+		for name, test := range suite {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, rigOn(t, client(t), redistest.Name(t)))
+			})
+		}
 	})
 }

@@ -1,14 +1,13 @@
 package semaphore
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -56,7 +55,7 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
 	m := cluster.StartMigration(t, r.of.key)
 	m.Move(t, r.of.key)
 	require.ErrorIs(t, r.Release(t.Context(), 2), ErrUnknown, "its lane is elsewhere: the server answers when the move is over")
-	still(t, done)
+	redistest.Waits(t, done)
 	m.Finish(t)
 	got(t, done)
 	r.awaitFree(1)
@@ -108,15 +107,8 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	admin := server.Client(t)
-	words := redistest.UserOfThePage(t, "../docs/redis.md")
-	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
-	proxy := redistest.NewProxy(t, server.Addr())
-	user, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{proxy.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
-	})
-	require.NoError(t, err)
-	t.Cleanup(user.Close)
-	r := rigOn(t, user, "orders:1", shortSends)
+	user, proxy := redistest.Confined(t, server, "../docs/redis.md")
+	r := rigOn(t, user, "orders:1", enginetest.ShortSends)
 	r.raw = admin
 	for name, op := range operations {
 		r.set(3)
@@ -138,12 +130,4 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	r.waiting(1)
 	other.give(1)
 	got(t, done)
-
-	log, err := admin.Do(context.Background(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	for _, entry := range log {
-		denied, err := entry.AsMap()
-		require.NoError(t, err)
-		t.Errorf("denied: %v", denied)
-	}
 }

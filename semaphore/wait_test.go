@@ -62,7 +62,7 @@ func TestALargeRequestIsNotStarvedByTheSmallOnesBehindIt(t *testing.T) {
 	for range 2 {
 		r.give(1)
 		r.refused(1) // nobody of this process overtakes, whoever asks
-		still(t, small)
+		redistest.Waits(t, small)
 	}
 	require.EqualValues(t, 2, r.free())
 	other := r.beside()
@@ -70,7 +70,7 @@ func TestALargeRequestIsNotStarvedByTheSmallOnesBehindIt(t *testing.T) {
 	other.give(1)
 	r.give(1)
 	got(t, large)
-	still(t, small)
+	redistest.Waits(t, small)
 	r.give(1)
 	got(t, small)
 }
@@ -154,7 +154,7 @@ func TestMessagesOfNothingAreIgnored(t *testing.T) {
 	for _, payload := range []string{"0", "-3", "x", ""} {
 		r.do("PUBLISH", r.of.channel, payload)
 	}
-	still(t, done)
+	redistest.Waits(t, done)
 	require.Equal(t, before, server.ScriptCalls(t))
 	r.do("SET", r.of.key, "1")
 	r.do("PUBLISH", r.of.channel, "1")
@@ -286,31 +286,14 @@ func acquireInHaste(s *Semaphore, n int64) error {
 
 // Not parallel: what other tests hold would be counted.
 func TestNothingOfANameStaysBehind(t *testing.T) {
-	const before, names = 1_000, 100_000
-	r := newRig(t)
-	name := redistest.Name(t)
-	use := func(i int) {
-		s := New(r.e, name+strconv.Itoa(i))
-		err := errors.Join(s.SetPermits(context.Background(), 1), s.Acquire(context.Background(), 1), s.Release(context.Background(), 1))
-		_, gone := s.Delete(context.Background())
-		require.NoError(t, errors.Join(err, gone))
-	}
-	useAll := func(from, to int) {
-		var all sync.WaitGroup
-		for worker := range 64 {
-			all.Go(func() {
-				for i := from + worker; i < to; i += 64 {
-					use(i)
-				}
-			})
-		}
-		all.Wait()
-	}
-	useAll(0, before)
-	was := heapInUse()
-	useAll(before, before+redistest.Count(t, names/10, names))
+	r, name := newRig(t), redistest.Name(t)
+	redistest.NothingStays(t, func(i int) error {
+		ctx, s := context.Background(), New(r.e, name+strconv.Itoa(i))
+		err := errors.Join(s.SetPermits(ctx, 1), s.Acquire(ctx, 1), s.Release(ctx, 1))
+		_, gone := s.Delete(ctx)
+		return errors.Join(err, gone)
+	})
 	require.Zero(t, r.h.places.Len())
-	require.Less(t, heapInUse(), was+was/10)
 }
 
 // TestNeverMoreAreHeldThanThereAre: from the return of an acquire to the call of

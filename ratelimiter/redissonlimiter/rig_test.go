@@ -14,11 +14,10 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
@@ -35,14 +34,7 @@ func logText(t testing.TB, name string) string {
 // engineOn is an engine on a client that somebody else closes.
 func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
 	t.Helper()
-	cfg := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second}
-	for _, f := range change {
-		f(&cfg)
-	}
-	e, err := engine.New(t.Context(), c, cfg)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	return e
+	return enginetest.On(t, c, change...)
 }
 
 // rig is a limiter and a look at its keys. Its clock, if it has one, stands

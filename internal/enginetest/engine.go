@@ -1,0 +1,50 @@
+// Package enginetest gives the tests of objects an engine.
+package enginetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// On is an engine on a client that somebody else closes.
+func On(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
+	t.Helper()
+	cfg := engine.Config{
+		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second,
+		Handovers: 256, HandoverTime: 10 * time.Millisecond, Linger: time.Second,
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	e, err := engine.New(t.Context(), c, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// ShortSends has a send time out after a second.
+func ShortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
+
+// Recorded is an engine on a server that knows no script yet, and what it is sent.
+func Recorded(t testing.TB) (*engine.Engine, *redistest.ScriptRecorder) {
+	t.Helper()
+	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := redistest.RecordScripts(t, client)
+	return On(t, r, func(c *engine.Config) { c.WatchdogTimeout, c.Owned = time.Minute, true }), r
+}

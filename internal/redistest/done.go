@@ -1,0 +1,30 @@
+package redistest
+
+import (
+	"testing"
+	"time"
+)
+
+// Soon bounds what has to happen, on a machine however slow.
+const Soon = 30 * time.Second
+
+// Done is what came of something that has to end.
+func Done[T any](t testing.TB, done <-chan T) (end T) {
+	t.Helper()
+	select {
+	case end = <-done:
+	case <-time.After(Soon):
+		t.Fatal("it waits still")
+	}
+	return end
+}
+
+// Waits fails if something ends that has to wait for now.
+func Waits[T any](t testing.TB, done <-chan T) {
+	t.Helper()
+	select {
+	case end := <-done:
+		t.Fatalf("it waits no longer: %v", end)
+	case <-time.After(20 * time.Millisecond):
+	}
+}
