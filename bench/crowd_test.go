@@ -20,8 +20,9 @@ const (
 
 // kinds are what the goroutines of our processes wait for.
 var kinds = map[string]func(c *rueidisson.Client, name string) locker{
-	"rueidisson": func(c *rueidisson.Client, name string) locker { return ours{c}.locker(name) },
-	"one permit": func(c *rueidisson.Client, name string) locker { return (&permits{c, 1, true}).locker(name) },
+	"rueidisson":        func(c *rueidisson.Client, name string) locker { return ours{c}.locker(name) },
+	"one permit":        func(c *rueidisson.Client, name string) locker { return (&permits{c, 1, true}).locker(name) },
+	"one leased permit": func(c *rueidisson.Client, name string) locker { return leasedPermits{c, 1}.locker(name) },
 }
 
 // crowd is something that is held, for which a thousand goroutines of four

@@ -81,6 +81,9 @@ func init() {
 	impls["latch"], impls["count down script"] = newLatches, newDownScripts
 }
 
+// BenchmarkLatch is one count down.
+func BenchmarkLatch(b *testing.B) { benchHot(b, "latch", "count down script") }
+
 // audience is four processes that wait.
 type audience struct {
 	s        *redistest.Server

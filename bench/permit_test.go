@@ -20,25 +20,29 @@ import (
 var permitRows = []row{
 	{"permit, acquire and release, 1 goroutine", "us/pair", goal{atMost: 1.15}, besideScript("leased permits", "permit scripts", 1, microseconds)},
 	{"permit, acquire and release, 256 goroutines", "pairs/s", goal{}, besideScript("leased permits", "permit scripts", 256, asIs)},
+	{"permit, wake-up in another process", "us", goal{atMost: 1.15}, wakeUp("one leased permit", "one leased permit script")},
 	{"permit, 1,000 waiters in 4 processes", "script calls/s", goal{atMost: 10}, permitWaiting},
 	{"permit, 10,000 held, resident memory", "MB above idle", goal{atMost: 20}, permitsHeld((*household).megabytes)},
 	{"permit, 10,000 held, goroutines", "goroutines", goal{atMost: 25}, permitsHeld(func(h *household) float64 { return float64(h.held.goroutines) })},
 	{"permit, 10,000 held, scripts per lease/3", "scripts", goal{atMost: 101}, permitRenewals},
 }
 
-// leasedPermits are permits with leases of one client, all of one semaphore.
-type leasedPermits struct{ c *rueidisson.Client }
+// leasedPermits are permits with leases of one client, so many of one semaphore.
+type leasedPermits struct {
+	c     *rueidisson.Client
+	stock int64
+}
 
-func newLeasedPermits(opts ...rueidisson.Option) func(addr string) (impl, error) {
+func newLeasedPermits(stock int64, opts ...rueidisson.Option) func(addr string) (impl, error) {
 	return func(addr string) (impl, error) {
 		c, err := rueidisson.New(connection(addr), opts...)
-		return leasedPermits{c}, err
+		return leasedPermits{c, stock}, err
 	}
 }
 
 func (p leasedPermits) locker(string) locker {
 	s := p.c.PermitSemaphore("leased")
-	if _, err := s.TrySetPermits(context.Background(), 2*manyHolds); err != nil {
+	if _, err := s.TrySetPermits(context.Background(), p.stock); err != nil {
 		return func(context.Context) (unlock, error) { return nil, err }
 	}
 	return func(ctx context.Context) (unlock, error) {
@@ -69,27 +73,70 @@ if redis.call('zrem', KEYS[2], ARGV[1]) == 1 then
 end
 return 0`)
 
-// leaseScripts is the bare scripts, of which none is refused.
-type leaseScripts struct{ c rueidis.Client }
+// leaseScripts is the bare scripts.
+type leaseScripts struct {
+	c     rueidis.Client
+	stock int
+}
+
+func newLeaseScripts(stock int) func(addr string) (impl, error) {
+	return func(addr string) (impl, error) {
+		c, err := rueidis.NewClient(connection(addr))
+		return leaseScripts{c, stock}, err
+	}
+}
 
 func (p leaseScripts) locker(name string) locker {
-	on := []string{"floor:" + name, "{floor:" + name + "}:timeout"}
-	channel := "redisson_sc:{floor:" + name + "}"
-	set := p.c.B().Set().Key(on[0]).Value(strconv.Itoa(2 * manyHolds)).Build()
-	if err := p.c.Do(context.Background(), set).Error(); err != nil {
+	b := newBareLease(p.c, name)
+	set := p.c.B().Set().Key(b.on[0]).Value(strconv.Itoa(p.stock)).Nx().Build()
+	if err := p.c.Do(context.Background(), set).Error(); err != nil && !rueidis.IsRedisNil(err) {
 		return func(context.Context) (unlock, error) { return nil, err }
 	}
 	return func(ctx context.Context) (unlock, error) {
-		id := rand.Text()[:16]
-		ends := strconv.FormatInt(time.Now().Add(30*time.Second).UnixMilli(), 10)
-		if got, err := acquireFloor.Exec(ctx, p.c, on, []string{id, ends}).AsInt64(); err != nil || got != 1 {
-			return nil, errors.Join(err, errBusy)
+		id, err := b.take(ctx)
+		if err != nil {
+			return nil, err
 		}
-		return func() error { return releaseFloor.Exec(ctx, p.c, on, []string{id, channel}).Error() }, nil
+		return func() error { return b.give(ctx, id) }, nil
 	}
 }
 
 func (p leaseScripts) close() { p.c.Close() }
+
+// bareLease is a permit with a lease, and the scripts for it, with nothing around.
+type bareLease struct {
+	c       rueidis.Client
+	on      []string
+	channel string
+	id      string // of the one who waits
+}
+
+func newBareLease(c rueidis.Client, name string) *bareLease {
+	return &bareLease{c: c, on: []string{"floor:" + name, "{floor:" + name + "}:timeout"}, channel: "redisson_sc:{floor:" + name + "}"}
+}
+
+func (b *bareLease) take(ctx context.Context) (id string, err error) {
+	id = rand.Text()[:16]
+	ends := strconv.FormatInt(time.Now().Add(30*time.Second).UnixMilli(), 10)
+	got, err := acquireFloor.Exec(ctx, b.c, b.on, []string{id, ends}).AsInt64()
+	if err == nil && got == 0 {
+		err = errBusy
+	}
+	return id, err
+}
+
+func (b *bareLease) give(ctx context.Context, id string) error {
+	return releaseFloor.Exec(ctx, b.c, b.on, []string{id, b.channel}).Error()
+}
+
+func (b *bareLease) subscription() string { return b.channel }
+
+func (b *bareLease) acquire(ctx context.Context) (err error) {
+	b.id, err = b.take(ctx)
+	return err
+}
+
+func (b *bareLease) release(ctx context.Context) error { return b.give(ctx, b.id) }
 
 // permitWaiting is a permit that is held, for which a thousand goroutines of four
 // processes wait.
@@ -165,10 +212,7 @@ func permitRenewals(t *testing.T, s *redistest.Server) sides {
 }
 
 func init() {
-	impls["leased permits"] = newLeasedPermits()
-	impls["permit scripts"] = func(addr string) (impl, error) {
-		c, err := rueidis.NewClient(connection(addr))
-		return leaseScripts{c}, err
-	}
-	holders["leased permits"] = newLeasedPermits(rueidisson.WithWatchdogTimeout(shortWatchdog))
+	impls["leased permits"], impls["permit scripts"] = newLeasedPermits(2*manyHolds), newLeaseScripts(2*manyHolds)
+	impls["one leased permit"], impls["one leased permit script"] = newLeasedPermits(1), newLeaseScripts(1)
+	holders["leased permits"] = newLeasedPermits(2*manyHolds, rueidisson.WithWatchdogTimeout(shortWatchdog))
 }

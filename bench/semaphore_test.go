@@ -191,8 +191,13 @@ func init() {
 // BenchmarkSemaphore is one take of a sale, one refusal of a sale that is over,
 // and one pair of many that wait for a few permits.
 func BenchmarkSemaphore(b *testing.B) {
+	benchHot(b, "sale", "sale script", "sold out", "sold out script", "few permits", "pair scripts")
+}
+
+// benchHot is what each of these does to one name, alone and in a crowd.
+func benchHot(b *testing.B, impls ...string) {
 	s := redistest.Shared(b)
-	for _, name := range []string{"sale", "sale script", "sold out", "sold out script", "few permits", "pair scripts"} {
+	for _, name := range impls {
 		for _, goroutines := range []int{1, 256} {
 			b.Run(fmt.Sprintf("impl=%s/goroutines=%d", name, goroutines), func(b *testing.B) {
 				onOneKey(connect(b, name, s.Addr()), redistest.Name(b), goroutines).bench(b, s)

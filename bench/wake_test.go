@@ -123,8 +123,9 @@ func waitOnce(p *redistest.Parent, l locker) error {
 
 // bareKinds are the floors of what others wait for: as little as a waiter can do.
 var bareKinds = map[string]func(c rueidis.Client, name string) sleeper{
-	"floor":             func(c rueidis.Client, name string) sleeper { return newBare(c, name) },
-	"one permit script": func(c rueidis.Client, name string) sleeper { return newBarePermit(c, name) },
+	"floor":                    func(c rueidis.Client, name string) sleeper { return newBare(c, name) },
+	"one permit script":        func(c rueidis.Client, name string) sleeper { return newBarePermit(c, name) },
+	"one leased permit script": func(c rueidis.Client, name string) sleeper { return newBareLease(c, name) },
 }
 
 // sleeper is a name that is asked for when a message has come.
