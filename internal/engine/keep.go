@@ -201,6 +201,13 @@ func (l *line) outage(err error) (lasted, pause time.Duration) {
 	return k.silent.lasts(k.failed, Moving(err)), k.silent.backoff()
 }
 
+// answered ends an outage: the server has given the lock to one of the line.
+func (l *line) answered() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keeping.silent = outage{}
+}
+
 // givenUp is why another waiter has given up after that time, nil if none has. Who
 // waited all the while does so, too: to ask one behind the other would take each of
 // them as long as a silent server takes.

@@ -258,7 +258,7 @@ func (l *line) deliver(w *place, held *Held) bool {
 	if !w.in || w.held != nil {
 		return false
 	}
-	w.held = held
+	w.held, l.keeping.silent = held, outage{}
 	nudge(w.poke)
 	return true
 }

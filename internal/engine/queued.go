@@ -295,6 +295,9 @@ func (q *queuing) taken(held *Held) *Held {
 // won makes a hold of what the server has given. From now on a release of this
 // process has nothing to deliver.
 func (q *queuing) won(tried Tried) *Held {
+	if q.line != nil {
+		q.line.answered()
+	}
 	if held := q.part(); held != nil {
 		return held
 	}
