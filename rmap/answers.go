@@ -55,19 +55,6 @@ func element(m *rueidis.RedisMessage) (value, error) {
 	return value{text: text, there: true}, err
 }
 
-// yes is an answer that is 1 or more, or 0.
-func yes(got engine.Answer, err error) (bool, error) {
-	n, err := number(got, err)
-	return n > 0, err
-}
-
-func number(got engine.Answer, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return got.AsInt64()
-}
-
 // changeArgs is what change.lua takes from the field on.
 func changeArgs(key string, old, to value) []string {
 	return []string{key, flag(old.there), old.text, flag(to.there), to.text}

@@ -261,7 +261,7 @@ func (m *Cache[K, V]) Exists(ctx context.Context) (bool, error) { return m.m.exi
 // redisson__expiretag in the sorted sets. Errors: as [Map.Put]. Source:
 // RMapCache.expire.
 func (m *Cache[K, V]) Expire(ctx context.Context, d time.Duration) (there bool, err error) {
-	if err = checkTTL("time to live", d); err == nil {
+	if err = engine.CheckTTL("time to live", d); err == nil {
 		there, err = m.setTime(ctx, decimal(engine.Millis(d)))
 	}
 	return there, m.m.failed("expire", err)

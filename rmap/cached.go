@@ -173,10 +173,10 @@ func (c *cached) look(ctx context.Context) (traits, error) {
 }
 
 func (c *cached) has(ctx context.Context, key string) (bool, error) {
-	return yes(c.h.e.Run(ctx, mapcache.Has, c.n.All(), []string{key, c.now()}))
+	return engine.Yes(c.h.e.Run(ctx, mapcache.Has, c.n.All(), []string{key, c.now()}))
 }
 
-func (c *cached) length(ctx context.Context) (int64, error) { return number(c.read(ctx, hlen)) }
+func (c *cached) length(ctx context.Context) (int64, error) { return engine.Number(c.read(ctx, hlen)) }
 
 // put writes entries: one by a script that is short where there is nothing to do
 // beside.
@@ -204,7 +204,7 @@ func (c *cached) putOne(ctx context.Context, key, text string, l lifetime) error
 	}
 	now := c.h.e.Wall()
 	on := []string{c.n.Hash, c.n.Times, c.n.Rests, c.n.Options, c.n.Lease(key)}
-	done, err := yes(c.h.e.Run(ctx, mapcache.Put, on, []string{key, l.pack(text), l.life().Ends(now), l.life().Rests(now)}))
+	done, err := engine.Yes(c.h.e.Run(ctx, mapcache.Put, on, []string{key, l.pack(text), l.life().Ends(now), l.life().Rests(now)}))
 	if err == nil && !done {
 		c.full.Store(int64(c.h.e.Mono() + glance))
 		_, err = c.store(ctx, mapcache.PutFull, key, text, l)
@@ -261,7 +261,7 @@ func (c *cached) remove(ctx context.Context, names []string) (n int64, err error
 		for _, key := range some {
 			on = append(on, c.n.Lease(key))
 		}
-		gone, err := number(c.write(ctx, mapcache.Remove, on, args...))
+		gone, err := engine.Number(c.write(ctx, mapcache.Remove, on, args...))
 		if n += gone; err != nil {
 			return n, err
 		}
@@ -345,21 +345,21 @@ func (c *cached) touch(ctx context.Context, key string, l lifetime) (bool, error
 	if l.idle > 0 {
 		head, rests = l.pack("")[:8], l.life().Rests(now)
 	}
-	did, err := yes(c.write(ctx, mapcache.Touch, c.n.All(), decimal(now), c.h.e.Publish(), key, ends, head, rests))
+	did, err := engine.Yes(c.write(ctx, mapcache.Touch, c.n.All(), decimal(now), c.h.e.Publish(), key, ends, head, rests))
 	c.expect(l, now, err)
 	return did, err
 }
 
 func (c *cached) ttl(ctx context.Context, key string) (time.Duration, error) {
 	on := []string{c.n.Hash, c.n.Times, c.n.Rests}
-	return remainder(number(c.h.e.Run(ctx, mapcache.TTL, on, []string{key, c.now()})))
+	return engine.Remainder(engine.Number(c.h.e.Run(ctx, mapcache.TTL, on, []string{key, c.now()})))
 }
 
 func (c *cached) expire(ctx context.Context, ms string) (bool, error) {
 	if ms == "" {
-		return yes(c.write(ctx, mapcache.Persist, c.n.All()))
+		return engine.Yes(c.write(ctx, mapcache.Persist, c.n.All()))
 	}
-	return yes(c.write(ctx, mapcache.Expire, c.n.All(), ms))
+	return engine.Yes(c.write(ctx, mapcache.Expire, c.n.All(), ms))
 }
 
 func (c *cached) bound(ctx context.Context, n int64, by Order) error {

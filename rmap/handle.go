@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-
-	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -178,8 +175,7 @@ func (m *handle[K, V]) failed(op string, err error) error {
 	if errors.As(err, &undecoded) {
 		return fmt.Errorf("%s %s %w", op, m.kind, err) // which names it
 	}
-	var reply *rueidis.RedisError
-	if errors.As(err, &reply) && strings.Contains(reply.Error(), "WRONGTYPE") {
+	if engine.WrongType(err) {
 		err = m.wrongType(err)
 	}
 	return fmt.Errorf("%s %s %q: %w", op, m.kind, m.name, err)

@@ -1,8 +1,6 @@
 package rmap
 
 import (
-	"context"
-	"crypto/rand"
 	"hash/maphash"
 	"sync/atomic"
 
@@ -20,9 +18,7 @@ type hub struct {
 	cachedGets *combine.Table[string, cachedAsk, value]
 	sweeper    *mapcache.Sweeper
 
-	forgotten *combine.Table[string, string, struct{}]
-	born      string       // what all requests of this client begin with
-	requests  atomic.Int64 // so many were numbered
+	requests *engine.Requests
 
 	expiring atomic.Bool // the server has times to live of fields
 
@@ -41,7 +37,7 @@ func hubOf(e *engine.Engine) *hub {
 const getFlights = 4
 
 func newHub(e *engine.Engine) *hub {
-	h := &hub{e: e, born: rand.Text()[:16], seed: maphash.MakeSeed()}
+	h := &hub{e: e, requests: engine.NewRequests(e), seed: maphash.MakeSeed()}
 	h.gets = combine.New(combine.Config[string, getAsk, value]{
 		Send: h.sendGets, Cut: cutGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights,
 	})
@@ -52,31 +48,5 @@ func newHub(e *engine.Engine) *hub {
 	h.turns = combine.New(combine.Config[entry, *change, struct{}]{
 		Send: h.sendTurn, Spawn: e.Spawn, Closed: ErrClosed,
 	})
-	h.forgotten = combine.New(combine.Config[string, string, struct{}]{
-		Send: h.sendForgotten, Cut: cutForgotten, Spawn: e.Spawn, Closed: ErrClosed,
-	})
 	return h
-}
-
-// request is a fresh request id.
-func (h *hub) request() string { return h.born + "-" + decimal(h.requests.Add(1)) }
-
-// forget drops what remembers a request, with others that are to go. If it does
-// not get through, it goes by itself.
-func (h *hub) forget(name, request string) { h.forgotten.Post(name, request) }
-
-func (h *hub) sendForgotten(_ string, _ int, batch []*combine.Call[string, struct{}]) error {
-	keys := make([]string, len(batch))
-	for i, c := range batch {
-		keys[i] = c.Ask
-	}
-	_, _ = h.e.Run(context.Background(), unlink, keys, nil)
-	return nil
-}
-
-// mostForgotten bounds one command.
-const mostForgotten = 1000
-
-func cutForgotten(waiting []*combine.Call[string, struct{}]) int {
-	return min(len(waiting), mostForgotten)
 }

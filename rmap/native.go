@@ -182,7 +182,7 @@ func (m *handle[K, V]) ttl(ctx context.Context, k K) (left time.Duration, err er
 	if err == nil {
 		left, err = reading(ctx, m.h, func() (time.Duration, error) {
 			s := m.sender()
-			return remainder(first(s.read(ctx, hpttl, "FIELDS", "1", key)))
+			return engine.Remainder(first(s.read(ctx, hpttl, "FIELDS", "1", key)))
 		})
 	}
 	return left, m.failedAt("look at", key, err)
@@ -215,7 +215,7 @@ func (m *handle[K, V]) touchField(ctx context.Context, k K, opts []PutOption) (t
 	if err == nil {
 		there, err = writing(ctx, m.h, func() (bool, error) {
 			s := m.sender()
-			return yes(s.write(ctx, touchScript, []string{m.key}, key, l.text()))
+			return engine.Yes(s.write(ctx, touchScript, []string{m.key}, key, l.text()))
 		})
 	}
 	return there, m.failedAt("touch", key, err)

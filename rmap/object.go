@@ -15,7 +15,7 @@ func (m *handle[K, V]) deleteAll(ctx context.Context) (there bool, err error) {
 	if err = m.usable(ctx); err == nil {
 		there, err = writing(ctx, m.h, func() (bool, error) {
 			s := m.sender()
-			return yes(s.delete(ctx, m.store.object()))
+			return engine.Yes(s.delete(ctx, m.store.object()))
 		})
 	}
 	return there, m.failed("delete", err)
@@ -25,14 +25,14 @@ func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
 	if err = m.usable(ctx); err == nil {
 		there, err = reading(ctx, m.h, func() (bool, error) {
 			s := m.sender()
-			return yes(s.read(ctx, exists))
+			return engine.Yes(s.read(ctx, exists))
 		})
 	}
 	return there, m.failed("look for", err)
 }
 
 func (m *handle[K, V]) expire(ctx context.Context, d time.Duration) (there bool, err error) {
-	if err = checkTTL("time to live", d); err == nil {
+	if err = engine.CheckTTL("time to live", d); err == nil {
 		there, err = m.setTime(ctx, decimal(engine.Millis(d)))
 	}
 	return there, m.failed("expire", err)
@@ -49,7 +49,7 @@ func (m *handle[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 	}
 	return writing(ctx, m.h, func() (bool, error) {
 		all, s := m.store.object(), m.sender()
-		return yes(s.write(ctx, expireScript, all, decimal(int64(len(all))), ms))
+		return engine.Yes(s.write(ctx, expireScript, all, decimal(int64(len(all))), ms))
 	})
 }
 
@@ -57,21 +57,10 @@ func (m *handle[K, V]) remaining(ctx context.Context) (left time.Duration, err e
 	if err = m.usable(ctx); err == nil {
 		left, err = reading(ctx, m.h, func() (time.Duration, error) {
 			s := m.sender()
-			return remainder(number(s.read(ctx, pttl)))
+			return engine.Remainder(engine.Number(s.read(ctx, pttl)))
 		})
 	}
 	return left, m.failed("look at", err)
-}
-
-// remainder is an answer of PTTL: 0 if there is nothing, -1 if it has no end.
-func remainder(ms int64, err error) (time.Duration, error) {
-	switch {
-	case ms == -2 || err != nil:
-		return 0, err
-	case ms == -1:
-		return -1, nil
-	}
-	return time.Duration(ms) * time.Millisecond, nil
 }
 
 func (m *handle[K, V]) rename(ctx context.Context, to string, object func(key string) []string) (done bool, err error) {
@@ -79,7 +68,7 @@ func (m *handle[K, V]) rename(ctx context.Context, to string, object func(key st
 	if err == nil {
 		done, err = writing(ctx, m.h, func() (bool, error) {
 			s := m.sender()
-			return yes(s.write(ctx, renameScript, pairs, decimal(int64(len(pairs)/2))))
+			return engine.Yes(s.write(ctx, renameScript, pairs, decimal(int64(len(pairs)/2))))
 		})
 	}
 	return done, m.failed("rename", err)

@@ -97,7 +97,7 @@ func WithEntryLock() Option {
 func WithTTL(d time.Duration) EntryOption {
 	return entryOption(func(l *lifetime) error {
 		l.ttl, l.keep = d, false
-		return checkTTL("time to live", d)
+		return engine.CheckTTL("time to live", d)
 	})
 }
 
@@ -118,15 +118,8 @@ func WithKeepTTL() EntryOption {
 func WithMaxIdle(d time.Duration) EntryOption {
 	return entryOption(func(l *lifetime) error {
 		l.idle, l.keep = d, false
-		return checkTTL("idle time", d)
+		return engine.CheckTTL("idle time", d)
 	})
-}
-
-func checkTTL(what string, d time.Duration) error {
-	if d < time.Millisecond || d > engine.LongestLease {
-		return fmt.Errorf("%w: %s %v is outside of 1ms to %v", ErrOption, what, d, engine.LongestLease)
-	}
-	return nil
 }
 
 type option func(*config) error

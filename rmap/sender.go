@@ -15,11 +15,6 @@ type sender struct {
 	ids bool   // writes have request ids
 }
 
-// identified is a write that the server knows when it comes again.
-type identified struct{ engine.Operation }
-
-func (identified) Repeatable() bool { return true }
-
 // read sends what changes nothing.
 func (s *sender) read(ctx context.Context, cmd *scripts.Command, args ...string) (engine.Answer, error) {
 	return s.h.e.Run(ctx, cmd, []string{s.key}, args)
@@ -39,10 +34,10 @@ func (s *sender) write(ctx context.Context, script *scripts.Script, on []string,
 	if !s.ids {
 		return s.h.e.Run(ctx, script, on, append([]string{"0"}, args...))
 	}
-	request := keys.MapDone(s.key, s.h.request())
-	got, err := s.h.e.Run(ctx, identified{script}, append(on, request), append([]string{memory}, args...))
+	request := keys.MapDone(s.key, s.h.requests.ID())
+	got, err := s.h.e.Run(ctx, engine.Identified{Script: script}, append(on, request), append([]string{memory}, args...))
 	if err == nil && !got.Replayed {
-		s.h.forget(s.key, request) // there is no copy of it that may come late
+		s.h.requests.Forget(s.key, request) // there is no copy of it that may come late
 	}
 	return got, err
 }

@@ -59,10 +59,10 @@ func (p *plain) getMany(ctx context.Context, keys []string) ([]value, error) {
 }
 
 func (p *plain) has(ctx context.Context, key string) (bool, error) {
-	return yes(p.read(ctx, hexists, key))
+	return engine.Yes(p.read(ctx, hexists, key))
 }
 
-func (p *plain) length(ctx context.Context) (int64, error) { return number(p.read(ctx, hlen)) }
+func (p *plain) length(ctx context.Context) (int64, error) { return engine.Number(p.read(ctx, hlen)) }
 
 func (p *plain) put(ctx context.Context, pairs []string, l lifetime) (err error) {
 	if l == (lifetime{}) {
@@ -74,7 +74,7 @@ func (p *plain) put(ctx context.Context, pairs []string, l lifetime) (err error)
 }
 
 func (p *plain) remove(ctx context.Context, keys []string) (int64, error) {
-	return number(p.command(ctx, hdel, keys...))
+	return engine.Number(p.command(ctx, hdel, keys...))
 }
 
 func (p *plain) clear(ctx context.Context) error {
@@ -95,7 +95,7 @@ func (p *plain) putIfAbsent(ctx context.Context, key, text string, l lifetime) (
 }
 
 func (p *plain) replace(ctx context.Context, key, text string, l lifetime) (bool, error) {
-	return yes(p.on(ctx, replaceScript, key, text, l.text()))
+	return engine.Yes(p.on(ctx, replaceScript, key, text, l.text()))
 }
 
 func (p *plain) change(ctx context.Context, key string, old, to value, l lifetime) (value, bool, error) {
@@ -109,7 +109,7 @@ func (p *plain) add(ctx context.Context, key string, by addend, l lifetime) (val
 	case by.float:
 		return found(p.command(ctx, hincrbyfloat, key, by.text))
 	}
-	n, err := number(p.command(ctx, hincrby, key, by.text))
+	n, err := engine.Number(p.command(ctx, hincrby, key, by.text))
 	return value{text: decimal(n), there: true}, err
 }
 

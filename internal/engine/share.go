@@ -191,3 +191,7 @@ func MayHaveRun(err error) bool { return mayHaveRun(err) }
 
 // mayHaveRun reports that the server may have done what it was asked.
 func mayHaveRun(err error) bool { return errors.Is(err, ErrUnknown) }
+
+// Remembered is for how long after its first send a request may be sent again: the
+// server still knows it then.
+func (e *Engine) Remembered() time.Duration { return e.remembered() }

@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// Requests numbers what the server is to know when it comes again: each request
+// has a key of its own, which remembers the answer until its caller has it.
+type Requests struct {
+	e         *Engine
+	forgotten *combine.Table[string, string, struct{}]
+	born      string       // what all requests of this client begin with
+	last      atomic.Int64 // so many were numbered
+}
+
+// NewRequests returns the requests of one kind of object.
+func NewRequests(e *Engine) *Requests {
+	r := &Requests{e: e, born: rand.Text()[:16]}
+	r.forgotten = combine.New(combine.Config[string, string, struct{}]{
+		Send: r.send, Cut: cutForgotten, Spawn: e.Spawn, Closed: ErrClosed,
+	})
+	return r
+}
+
+// ID is a fresh request id.
+func (r *Requests) ID() string { return r.born + "-" + strconv.FormatInt(r.last.Add(1), 10) }
+
+// Forget drops the key that remembers a request about a name, with others that
+// are to go. If it does not get through, it goes by itself.
+func (r *Requests) Forget(name, key string) { r.forgotten.Post(name, key) }
+
+var forget = scripts.NewCommand("UNLINK", scripts.Unsafe)
+
+func (r *Requests) send(_ string, _ int, batch []*combine.Call[string, struct{}]) error {
+	keys := make([]string, len(batch))
+	for i, c := range batch {
+		keys[i] = c.Ask
+	}
+	_, _ = r.e.Run(context.Background(), forget, keys, nil)
+	return nil
+}
+
+// mostForgotten bounds one command.
+const mostForgotten = 1000
+
+func cutForgotten(waiting []*combine.Call[string, struct{}]) int {
+	return min(len(waiting), mostForgotten)
+}
+
+// Identified is a script that has a request id, so that the server knows when it
+// comes again. It includes done.lua.
+type Identified struct{ *scripts.Script }
+
+// Repeatable says that a second run does no harm.
+func (Identified) Repeatable() bool { return true }
