@@ -1,6 +1,9 @@
 package rueidisson
 
-import "github.com/rueidisson/rueidisson/rmap"
+import (
+	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/rmap"
+)
 
 // Methods have no type parameters, so what has typed values comes from functions
 // that take the client.
@@ -22,4 +25,11 @@ func Native[K comparable, V any](c *Client, name string, opts ...rmap.Option) *r
 // every server; see [rmap.Cache].
 func Cache[K comparable, V any](c *Client, name string, opts ...rmap.Option) *rmap.Cache[K, V] {
 	return rmap.NewCache[K, V](c.e, name, opts...)
+}
+
+// Queue returns a handle on the queue of that name, which is a deque, too; see
+// [queue.Queue]. It asks nobody: a name or an option that cannot be used is the
+// error of its operations.
+func Queue[T any](c *Client, name string, opts ...queue.Option) *queue.Queue[T] {
+	return queue.New[T](c.e, name, opts...)
 }

@@ -1,0 +1,28 @@
+package queue
+
+import (
+	"strconv"
+
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// What only reads is sent again when its reply is lost. What offers or takes is
+// not: a second run would do it again.
+var (
+	lindex = scripts.NewCommand("LINDEX", scripts.Safe)
+	lrange = scripts.NewCommand("LRANGE", scripts.Safe)
+	llen   = scripts.NewCommand("LLEN", scripts.Safe)
+	exists = scripts.NewCommand("EXISTS", scripts.Safe)
+	pttl   = scripts.NewCommand("PTTL", scripts.Safe)
+
+	rpush  = scripts.NewCommand("RPUSH", scripts.Unsafe)
+	lpush  = scripts.NewCommand("LPUSH", scripts.Unsafe)
+	rpushx = scripts.NewCommand("RPUSHX", scripts.Unsafe)
+	lpop   = scripts.NewCommand("LPOP", scripts.Unsafe)
+	rpop   = scripts.NewCommand("RPOP", scripts.Unsafe)
+	lmove  = scripts.NewCommand("LMOVE", scripts.Unsafe)
+	lrem   = scripts.NewCommand("LREM", scripts.Unsafe)
+	unlink = scripts.NewCommand("UNLINK", scripts.Unsafe)
+)
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,180 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// mostWritten bounds the bytes of one command of several elements: the server
+// does nothing else meanwhile.
+const mostWritten = 1 << 20
+
+// offer offers in as many commands as it takes.
+func (q *handle[T]) offer(ctx context.Context, op string, push *scripts.Command, vs []T) (size int64, err error) {
+	if err = q.usable(ctx); err != nil {
+		return 0, q.failed(op, err)
+	}
+	if len(vs) == 0 {
+		return q.length(ctx)
+	}
+	texts, err := q.encode(vs...)
+	for err == nil && len(texts) > 0 {
+		some := texts[:cut(texts)]
+		texts = texts[len(some):]
+		if size, err = write(ctx, q, engine.Number, push, []string{q.key}, some...); size == 0 {
+			break // there is none to offer to
+		}
+	}
+	return size, q.failed(op, err)
+}
+
+// cut is how many of some texts go out as one.
+func cut(texts []string) int {
+	size := 0
+	for i, text := range texts {
+		if size += len(text); i > 0 && size > mostWritten || i == mostInOne {
+			return i
+		}
+	}
+	return len(texts)
+}
+
+func (q *handle[T]) poll(ctx context.Context, from *end) (v T, err error) {
+	if err = q.usable(ctx); err == nil {
+		v, err = q.one(q.h.pop(ctx, from, q.key, 1))
+	}
+	return v, q.failed("poll", err)
+}
+
+// one is the only element of what was asked for, or that there is none.
+func (q *handle[T]) one(texts []string, err error) (v T, _ error) {
+	switch {
+	case err != nil:
+		return v, err
+	case len(texts) == 0:
+		return v, ErrEmpty
+	}
+	return q.decode(texts[0])
+}
+
+func (q *handle[T]) pollN(ctx context.Context, from *end, n int) (vs []T, err error) {
+	if n < 1 || n > math.MaxInt32 {
+		return nil, q.failed("poll", fmt.Errorf("%w: %d elements: from 1 to %d", ErrOption, n, math.MaxInt32))
+	}
+	var texts []string
+	if err = q.usable(ctx); err == nil {
+		texts, err = q.h.pop(ctx, from, q.key, n)
+	}
+	switch {
+	case err != nil:
+	case len(texts) == 0:
+		err = ErrEmpty
+	default:
+		vs, err = q.decodeAll(texts)
+	}
+	return vs, q.failed("poll", err)
+}
+
+func (q *handle[T]) peek(ctx context.Context, index string) (v T, err error) {
+	if err = q.usable(ctx); err == nil {
+		v, err = q.one(read(ctx, q, single, lindex, index))
+	}
+	return v, q.failed("peek at", err)
+}
+
+// single is an answer that is a text or nil.
+func single(got engine.Answer, err error) ([]string, error) {
+	text, there, err := engine.Text(got, err)
+	if !there {
+		return nil, err
+	}
+	return []string{text}, err
+}
+
+func (q *handle[T]) moveTo(ctx context.Context, other *Queue[T]) (v T, err error) {
+	if err = q.usable(ctx); err == nil {
+		err = q.reaches(other)
+	}
+	if err == nil {
+		v, err = q.one(write(ctx, q, single, lmove, []string{q.key, other.q.key}, "LEFT", "RIGHT"))
+	}
+	return v, q.failed("move the head of", err)
+}
+
+// reaches refuses a queue that no command can name beside this one.
+func (q *handle[T]) reaches(other *Queue[T]) error {
+	switch {
+	case other == nil:
+		return fmt.Errorf("%w: no queue to move to", ErrOption)
+	case other.q.bad != nil:
+		return other.q.bad
+	case other.q.h.e != q.h.e:
+		return fmt.Errorf("%w: queue %q is another client's", ErrOption, other.q.name)
+	}
+	return q.together(other.q.key)
+}
+
+func (q *handle[T]) remove(ctx context.Context, v T, n int) (gone int64, err error) {
+	var texts []string
+	if err = q.usable(ctx); err == nil {
+		texts, err = q.encode(v)
+	}
+	if err == nil {
+		gone, err = write(ctx, q, engine.Number, lrem, []string{q.key}, decimal(int64(n)), texts[0])
+	}
+	return gone, q.failed("remove from", err)
+}
+
+func (q *handle[T]) drain(ctx context.Context) (vs []T, err error) {
+	var undecoded []error
+	n, err := q.length(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for n > 0 && err == nil {
+		var texts []string
+		if texts, err = q.h.pop(ctx, head, q.key, int(min(n, mostInOne))); len(texts) == 0 {
+			break
+		}
+		some, bad := q.decodeAll(texts)
+		vs, undecoded, n = append(vs, some...), append(undecoded, bad), n-int64(len(texts))
+	}
+	return vs, q.failed("drain", errors.Join(append(undecoded, err)...))
+}
+
+// page is how many elements a walk looks at, at a time.
+const page = 1000
+
+func (q *handle[T]) values(ctx context.Context) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for at := int64(0); ; at += page {
+			texts, err := q.window(ctx, at)
+			if err != nil {
+				var none T
+				yield(none, q.failed("walk", err))
+				return
+			}
+			for _, text := range texts {
+				if v, err := q.decode(text); !yield(v, q.failed("walk", err)) {
+					return
+				}
+			}
+			if len(texts) < page {
+				return
+			}
+		}
+	}
+}
+
+func (q *handle[T]) window(ctx context.Context, at int64) ([]string, error) {
+	if err := q.usable(ctx); err != nil {
+		return nil, err
+	}
+	return read(ctx, q, engine.Texts, lrange, decimal(at), decimal(at+page-1))
+}

@@ -1,0 +1,116 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// end is one of the two ends of a queue.
+type end struct {
+	pop  *scripts.Command
+	push string // the command that puts one back
+	last bool
+}
+
+var (
+	head = &end{pop: lpop, push: "LPUSH"}
+	tail = &end{pop: rpop, push: "RPUSH", last: true}
+)
+
+// popped is what a pop brought, of which the caller may have gone meanwhile.
+type popped struct {
+	state atomic.Int32 // one of the three below
+	texts []string
+	err   error
+}
+
+const (
+	underWay = iota
+	landed
+	left
+)
+
+// pop pops up to n elements. If ctx ends first, what still comes goes back to its
+// end: nothing was taken then.
+func (h *hub) pop(ctx context.Context, from *end, key string, n int) ([]string, error) {
+	p := new(popped)
+	_, err, answered := engine.Await(h.e, ctx, 0, func() (struct{}, error) {
+		p.texts, p.err = h.popNow(ctx, from, key, n)
+		if !p.state.CompareAndSwap(underWay, landed) && len(p.texts) > 0 {
+			h.putBack(from, key, p.texts)
+		}
+		return struct{}{}, p.err
+	})
+	if !answered {
+		if p.state.CompareAndSwap(underWay, left) {
+			return nil, err
+		}
+		err = p.err
+	}
+	return p.texts, err
+}
+
+// popNow is one pop. One without a number is answered with a text.
+func (h *hub) popNow(ctx context.Context, from *end, key string, n int) ([]string, error) {
+	if n > 1 {
+		return engine.Texts(h.e.Run(ctx, from.pop, []string{key}, []string{decimal(int64(n))}))
+	}
+	text, there, err := engine.Text(h.e.Run(ctx, from.pop, []string{key}, nil))
+	if err != nil || !there {
+		return nil, err
+	}
+	return []string{text}, nil
+}
+
+// mostInOne bounds the elements of one command.
+const mostInOne = 5000
+
+// putBack has elements put back to the end that they came from, in the order in
+// which they stood there. It is called by tasks that Close waits for.
+func (h *hub) putBack(to *end, key string, texts []string) {
+	texts = slices.Clone(texts)
+	slices.Reverse(texts)
+	for some := range slices.Chunk(texts, mostInOne) {
+		b := &back{h: h, to: to, key: key, request: keys.QueueDone(key, h.requests.ID()), texts: some}
+		h.e.Later(key, time.Now().Add(keptFor), b.run)
+	}
+}
+
+// keptFor is how long elements wait for a server that takes them back.
+const keptFor = 24 * time.Hour
+
+// back is some elements on their way back.
+type back struct {
+	h            *hub
+	to           *end
+	key, request string
+	texts        []string
+	doubt        time.Time // when a send began that may have done it, or may yet
+}
+
+// run is said again until the server has answered, but not beyond the time for
+// which it remembers the request: nothing is ever put back twice.
+func (b *back) run(ctx context.Context) error {
+	if !b.doubt.IsZero() && time.Since(b.doubt) > b.h.e.Remembered() {
+		b.h.e.Logger.Warn("elements may be lost: the reply to putting them back was, and the server was silent since",
+			"name", b.key, "elements", len(b.texts))
+		return nil
+	}
+	began := time.Now()
+	args := append([]string{memory, b.to.push}, b.texts...)
+	got, err := b.h.e.Run(ctx, engine.Identified{Script: backScript}, []string{b.key, b.request}, args)
+	switch {
+	case errors.Is(err, ErrUnknown) && b.doubt.IsZero():
+		b.doubt = began
+	case err == nil && !got.Replayed && b.doubt.IsZero():
+		b.h.requests.Forget(b.key, b.request) // there is no copy of it that may come late
+	}
+	return err
+}

@@ -1,0 +1,33 @@
+package queue
+
+import (
+	"errors"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// What a program branches on. Every error of this package names the operation and
+// the queue, and wraps one of these, the context's error and its cause, or the
+// error of Redis.
+var (
+	// ErrEmpty is returned by what takes or looks at an element when there is
+	// none. It is an answer, not a fault.
+	ErrEmpty = errors.New("empty")
+
+	// ErrOption says that an argument cannot be used: a name, a value, a number, an
+	// option. Nothing was sent.
+	ErrOption = engine.ErrOption
+
+	// ErrUnknown says that a reply was lost: what was to be done may or may not have
+	// been done, or may be done still. Nothing of a queue is sent twice, since that
+	// would offer, or take, twice. What was to be taken may be lost then.
+	ErrUnknown = engine.ErrUnknown
+
+	// ErrDecode says that an element is none of the queue's type: another codec
+	// wrote it. It is wrapped by a *[codec.DecodeError], which has the bytes.
+	ErrDecode = codec.ErrDecode
+
+	// ErrClosed is returned after the client was closed.
+	ErrClosed = engine.ErrClosed
+)

@@ -1,0 +1,65 @@
+package queue
+
+import (
+	"fmt"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// An Option changes a handle. What cannot be used, such as a codec of another
+// type, is an [ErrOption] of each of its operations.
+type Option interface{ applyHandle(*config) error }
+
+// config is what the options of a handle say.
+type config struct {
+	codec  any           // a codec.Codec[T]; nil: of the family
+	family *codec.Family // nil: the client's
+}
+
+// WithCodec sets what the elements are written with. Without it that is as
+// rueidisson.WithCodec says.
+func WithCodec(f codec.Family) Option {
+	return option(func(c *config) error {
+		c.family, c.codec = &f, nil
+		return nil
+	})
+}
+
+// WithValueCodec sets the codec of the elements.
+func WithValueCodec[T any](c codec.Codec[T]) Option {
+	return option(func(cfg *config) error {
+		cfg.codec = c
+		return codec.Check(c)
+	})
+}
+
+type option func(*config) error
+
+func (o option) applyHandle(c *config) error { return o(c) }
+
+func resolve(opts []Option) (config, error) {
+	var c config
+	for _, o := range opts {
+		if o == nil {
+			return c, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := o.applyHandle(&c); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// chosen is the codec that the options of a handle choose.
+func chosen[T any](e *engine.Engine, c config) (codec.Codec[T], error) {
+	of := codec.For[T](e.Family())
+	if c.family != nil {
+		of = codec.For[T](*c.family)
+	}
+	of, err := engine.Given(c.codec, of)
+	if err != nil {
+		return of, err
+	}
+	return of, codec.Check(of)
+}

@@ -1,0 +1,159 @@
+package queue
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// Queue is a handle on the queue of one name, which Redisson's RQueue, RDeque,
+// RBlockingQueue and RBlockingDeque share. It holds nothing, so it may be used by
+// any number of goroutines, and any number of handles on one name are the same
+// queue.
+type Queue[T any] struct{ q *handle[T] }
+
+// New returns a handle. Programs outside of this module call rueidisson.Queue.
+func New[T any](e *engine.Engine, name string, opts ...Option) *Queue[T] {
+	return &Queue[T]{newHandle[T](e, "queue", name, alone, opts)}
+}
+
+// alone is the keys of what has one.
+func alone(key string) []string { return []string{key} }
+
+// Name is the name that the handle was made with, before any mapping.
+func (q *Queue[T]) Name() string { return q.q.name }
+
+// Offer puts elements at the tail, in their order, and returns how many there are
+// then. Up to 5,000 of them or 1 MB come together; beyond that they go in parts
+// behind each other, and after an error the first of them may have been offered.
+// Without elements it is [Queue.Len].
+//
+// Cost: one command for each part. Wire: RPUSH. Errors: [ErrUnknown], which also
+// ends a ctx that ends before the answer; [ErrOption]; ctx's error and cause;
+// [ErrClosed]; Redis' and the network's. Source: RQueue.add, RBlockingQueue.put.
+func (q *Queue[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
+	return q.q.offer(ctx, "offer to", rpush, v)
+}
+
+// OfferFirst puts elements at the head, one after the other, so that the last of
+// them is the head then; see [Queue.Offer]. Wire: LPUSH. Source: RDeque.addFirst.
+func (q *Queue[T]) OfferFirst(ctx context.Context, v ...T) (size int64, err error) {
+	return q.q.offer(ctx, "offer first to", lpush, v)
+}
+
+// OfferIfExists puts elements at the tail if the queue is not empty, and returns
+// how many there are then: 0 if it was, and nothing was offered. See
+// [Queue.Offer]. Wire: RPUSHX. Source: RDeque.addLastIfExists.
+func (q *Queue[T]) OfferIfExists(ctx context.Context, v ...T) (size int64, err error) {
+	return q.q.offer(ctx, "offer to", rpushx, v)
+}
+
+// Poll takes the head, or returns [ErrEmpty].
+//
+// It is sent once. After [ErrUnknown] an element may have been taken, and is lost
+// then. A ctx that ends takes none: what was on its way goes back to the head,
+// perhaps behind what others took meanwhile. An element that does not decode is
+// off the queue, and is a *[codec.DecodeError], which has its bytes.
+//
+// Cost: one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; as
+// [Queue.Offer]. Source: RQueue.poll.
+func (q *Queue[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx, head) }
+
+// PollLast takes the tail, as [Queue.Poll] does the head. Wire: RPOP. Source:
+// RDeque.pollLast.
+func (q *Queue[T]) PollLast(ctx context.Context) (T, error) { return q.q.poll(ctx, tail) }
+
+// PollN takes up to n elements from the head, at once, or returns [ErrEmpty]. Those
+// that do not decode are left out, and are the error beside the others; an error
+// that wraps no [ErrDecode] comes alone. See [Queue.Poll]. Wire: LPOP. Source:
+// RQueue.poll(limit).
+func (q *Queue[T]) PollN(ctx context.Context, n int) ([]T, error) { return q.q.pollN(ctx, head, n) }
+
+// Peek returns the head and leaves it there, or [ErrEmpty]. Cost: one command.
+// Wire: LINDEX. Errors: [ErrEmpty]; as [Queue.Len]; [ErrDecode]. Source:
+// RQueue.peek.
+func (q *Queue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
+
+// PeekLast returns the tail and leaves it there; see [Queue.Peek]. Source:
+// RDeque.peekLast.
+func (q *Queue[T]) PeekLast(ctx context.Context) (T, error) { return q.q.peek(ctx, "-1") }
+
+// MoveTo takes the head, puts it at the tail of another queue of this client, and
+// returns it, or [ErrEmpty]. It may be the same queue, which turns then. On a
+// cluster both share a hash tag, such as a:{1} and b:{1}. What does not decode has
+// been moved nevertheless.
+//
+// Cost: one command. Wire: LMOVE LEFT RIGHT. Errors: [ErrEmpty]; [ErrDecode]; as
+// [Queue.Offer]. Source: RDeque.move.
+func (q *Queue[T]) MoveTo(ctx context.Context, other *Queue[T]) (T, error) {
+	return q.q.moveTo(ctx, other)
+}
+
+// Remove removes n elements that are v, from the head on, or if n is negative so
+// many from the tail on, or if it is 0 all of them, and returns how many there
+// were. Bytes are compared, not values: a codec may have several for one value.
+//
+// Cost: one command, which looks at every element until it has found them. Wire:
+// LREM. Errors: as [Queue.Offer]. Source: RQueue.remove, removeLastOccurrence.
+func (q *Queue[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
+	return q.q.remove(ctx, v, n)
+}
+
+// Drain takes all elements from the head on: as many as there are when it begins.
+// They come 5,000 at a time, so others may take some in between. An error comes
+// with what was taken before it, and those that do not decode are left out, and
+// are the error beside the others.
+//
+// Cost: LLEN, and LPOP for each 5,000. Errors: as [Queue.Poll], but ErrEmpty.
+// Source: RBlockingQueue.drainTo.
+func (q *Queue[T]) Drain(ctx context.Context) ([]T, error) { return q.q.drain(ctx) }
+
+// Values walks the elements from the head on, and leaves them there. It looks at
+// 1,000 at a time: of a queue that others change meanwhile it may miss some, and
+// see some twice. One that does not decode is an [ErrDecode], and the walk goes on;
+// another error ends it.
+//
+// Cost: LRANGE for each 1,000. Errors: as [Queue.Peek], but ErrEmpty. Source:
+// RQueue.readAll.
+func (q *Queue[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
+
+// Len is how many elements there are. Cost: LLEN. Errors: ctx's error and cause;
+// [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RQueue.size.
+func (q *Queue[T]) Len(ctx context.Context) (int64, error) { return q.q.length(ctx) }
+
+// Delete deletes the queue, and reports whether there was one. Cost: UNLINK.
+// Errors: as [Queue.Offer]. Source: RQueue.delete.
+func (q *Queue[T]) Delete(ctx context.Context) (bool, error) { return q.q.deleteAll(ctx) }
+
+// Exists reports whether there is an element at all. Cost: EXISTS. Errors: as
+// [Queue.Len]. Source: RQueue.isExists.
+func (q *Queue[T]) Exists(ctx context.Context) (bool, error) { return q.q.exists(ctx) }
+
+// Expire lets the whole queue go in d, with all that is offered until then, and
+// reports whether there is one. One that was empty in between has no such time.
+//
+// Cost: one script call. Wire: PEXPIRE. Errors: as [Queue.Offer]. Source:
+// RQueue.expire.
+func (q *Queue[T]) Expire(ctx context.Context, d time.Duration) (bool, error) {
+	return q.q.expire(ctx, d)
+}
+
+// Persist lets the queue stay, and reports whether it was to go. Cost: one script
+// call. Wire: PERSIST. Errors: as [Queue.Offer]. Source: RQueue.clearExpire.
+func (q *Queue[T]) Persist(ctx context.Context) (bool, error) { return q.q.persist(ctx) }
+
+// Remaining is how long the queue stays: 0 if there is none, -1 if it has no end.
+// Cost: PTTL. Errors: as [Queue.Len]. Source: RQueue.remainTimeToLive.
+func (q *Queue[T]) Remaining(ctx context.Context) (time.Duration, error) { return q.q.remaining(ctx) }
+
+// Rename gives the queue another name, over a queue that has it, and reports
+// whether there was one. The handle stays one on the old name. On a cluster both
+// names share a hash tag, such as a:{1} and b:{1}.
+//
+// Cost: one script call. Wire: RENAME. Errors: as [Queue.Offer]. Source:
+// RQueue.rename.
+func (q *Queue[T]) Rename(ctx context.Context, to string) (bool, error) {
+	return q.q.rename(ctx, to, alone)
+}
