@@ -63,11 +63,22 @@
 //	timeout            the caller's deadline, or its wait, was over
 //	closed             the client was closed
 //	lost               the hold was lost
+//	released           the hold was released before
+//	broken             a party of the barrier's generation gave up or died
+//	not_set            nobody has set how many permits the semaphore has
 //	not_acquired       the lock was busy: an answer, not a fault
 //	not_replicated     too few replicas acknowledged
 //	family             the name is that of a lock of another family
+//	token              a text that is no token, or one that must not be joined
+//	stale              the fencing token is an old one
+//	upgrade            a read hold cannot become a write hold
 //	no_rate            nobody has set a rate for the limiter
+//	other_rate         another rate is stored than was expected
+//	other_algorithm    the limiter's name is used by something else
 //	exceeds_burst      more tokens than the limiter ever has
+//	exceeds_wait       longer than the longest wait
+//	exceeds_debt       more is owed than may be
+//	decode             what is stored cannot be decoded
 //	option             an argument that cannot be used
 //	_OTHER             anything else, such as an error of Redis
 //

@@ -5,8 +5,12 @@ import (
 	"errors"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/rwlock"
+	"github.com/rueidisson/rueidisson/semaphore"
 )
 
 const notAcquired = "not_acquired"
@@ -23,11 +27,22 @@ var types = []struct {
 	{context.DeadlineExceeded, "timeout"},
 	{rueidisson.ErrClosed, "closed"},
 	{lock.ErrLost, "lost"},
+	{lock.ErrReleased, "released"},
+	{latch.ErrBroken, "broken"},
+	{semaphore.ErrNotSet, "not_set"},
 	{lock.ErrNotAcquired, notAcquired},
 	{lock.ErrNotReplicated, "not_replicated"},
 	{lock.ErrFamily, "family"},
+	{lock.ErrToken, "token"},
+	{lock.ErrStale, "stale"},
+	{rwlock.ErrUpgrade, "upgrade"},
 	{ratelimiter.ErrNoRate, "no_rate"},
+	{ratelimiter.ErrOtherRate, "other_rate"},
+	{ratelimiter.ErrOtherAlgorithm, "other_algorithm"},
 	{ratelimiter.ErrExceedsBurst, "exceeds_burst"},
+	{ratelimiter.ErrExceedsWait, "exceeds_wait"},
+	{ratelimiter.ErrExceedsDebt, "exceeds_debt"},
+	{codec.ErrDecode, "decode"},
 	{rueidisson.ErrOption, "option"},
 }
 

@@ -1,0 +1,134 @@
+package otel
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/latch"
+	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/rwlock"
+	"github.com/rueidisson/rueidisson/semaphore"
+)
+
+// named is every error that a program can branch on, by the value that the
+// attribute has for it.
+var named = map[string]map[string]error{
+	"": {
+		"closed": rueidisson.ErrClosed, "option": rueidisson.ErrOption, "family": rueidisson.ErrFamily, "unknown": rueidisson.ErrUnknown,
+	},
+	"codec": {"option": codec.ErrOption, "decode": codec.ErrDecode},
+	"latch": {"broken": latch.ErrBroken, "option": latch.ErrOption, "unknown": latch.ErrUnknown, "closed": latch.ErrClosed},
+	"lock": {
+		"not_acquired": lock.ErrNotAcquired, "lost": lock.ErrLost, "released": lock.ErrReleased, "option": lock.ErrOption,
+		"token": lock.ErrToken, "unknown": lock.ErrUnknown, "not_replicated": lock.ErrNotReplicated, "family": lock.ErrFamily,
+		"stale": lock.ErrStale, "closed": lock.ErrClosed,
+	},
+	"multilock": {
+		"not_acquired": multilock.ErrNotAcquired, "lost": multilock.ErrLost, "released": multilock.ErrReleased,
+		"option": multilock.ErrOption, "unknown": multilock.ErrUnknown, "closed": multilock.ErrClosed,
+	},
+	"ratelimiter": {
+		"no_rate": ratelimiter.ErrNoRate, "other_rate": ratelimiter.ErrOtherRate, "other_algorithm": ratelimiter.ErrOtherAlgorithm,
+		"exceeds_burst": ratelimiter.ErrExceedsBurst, "timeout": ratelimiter.ErrExceedsDeadline, "exceeds_wait": ratelimiter.ErrExceedsWait,
+		"exceeds_debt": ratelimiter.ErrExceedsDebt, "option": ratelimiter.ErrOption, "unknown": ratelimiter.ErrUnknown,
+		"closed": ratelimiter.ErrClosed, "option ": ratelimiter.ErrCrossSlot,
+	},
+	"rmap":   {"option": rmap.ErrOption, "unknown": rmap.ErrUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed},
+	"rwlock": {"upgrade": rwlock.ErrUpgrade},
+	"semaphore": {
+		"not_acquired": semaphore.ErrNotAcquired, "not_set": semaphore.ErrNotSet, "option": semaphore.ErrOption,
+		"unknown": semaphore.ErrUnknown, "not_replicated": semaphore.ErrNotReplicated, "lost": semaphore.ErrLost,
+		"released": semaphore.ErrReleased, "closed": semaphore.ErrClosed,
+	},
+}
+
+// apart is what has no client, whose errors so come to no observer.
+var apart = []string{"fence", "ratelimiter/httplimit", "ratelimiter/grpclimit"}
+
+func TestEveryErrorHasAType(t *testing.T) {
+	t.Parallel()
+	page := doc(t)
+	for pkg, errs := range named {
+		for want, err := range errs {
+			want = strings.TrimSpace(want)
+			assert.Equal(t, want, typeOf(err), pkg)
+			assert.Contains(t, page, "\n//\t"+want+" ", "doc.go does not name it")
+		}
+	}
+	for pkg, vars := range sentinels(t) {
+		assert.Len(t, named[pkg], len(vars), "%q has %v: name them in errors.go, and here", pkg, vars)
+	}
+}
+
+func doc(t *testing.T) string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments)
+	require.NoError(t, err)
+	var text strings.Builder
+	for _, line := range f.Doc.List {
+		text.WriteString("\n" + line.Text)
+	}
+	return text.String()
+}
+
+// sentinels are the errors that the packages of the module export.
+func sentinels(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		rel := filepath.ToSlash(strings.TrimPrefix(path, ".."+string(filepath.Separator)))
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != ".." && foreign(rel):
+			return filepath.SkipDir
+		case filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go"):
+			return add(found, path, strings.TrimPrefix(filepath.ToSlash(filepath.Dir(rel)), "."))
+		}
+		return nil
+	}))
+	return found
+}
+
+// foreign is for folders in which nothing is that programs import, or that have no
+// client.
+func foreign(dir string) bool {
+	base := filepath.Base(dir)
+	return slices.Contains(apart, dir) || strings.HasPrefix(base, ".") ||
+		slices.Contains([]string{"internal", "testdata", "bench", "cmd", "examples", "interop"}, base)
+}
+
+func add(found map[string][]string, path, pkg string) error {
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	for _, decl := range f.Decls {
+		of, is := decl.(*ast.GenDecl)
+		if !is || of.Tok != token.VAR {
+			continue
+		}
+		for _, spec := range of.Specs {
+			for _, name := range spec.(*ast.ValueSpec).Names {
+				if strings.HasPrefix(name.Name, "Err") {
+					found[pkg] = append(found[pkg], name.Name)
+				}
+			}
+		}
+	}
+	return nil
+}
