@@ -33,3 +33,10 @@ func Cache[K comparable, V any](c *Client, name string, opts ...rmap.Option) *rm
 func Queue[T any](c *Client, name string, opts ...queue.Option) *queue.Queue[T] {
 	return queue.New[T](c.e, name, opts...)
 }
+
+// Sharded returns a handle on the sharded map of that name, which is n hashes over
+// the slots of a cluster; see [rmap.Sharded]. It asks nobody: a name, a number or
+// an option that cannot be used is the error of its operations.
+func Sharded[K comparable, V any](c *Client, name string, n int, opts ...rmap.Option) *rmap.Sharded[K, V] {
+	return rmap.NewSharded[K, V](c.e, name, n, opts...)
+}

@@ -27,6 +27,7 @@ const (
 // share a queue.
 type entry struct {
 	kind, name, key string
+	shards          int
 	ids, lock       bool
 	entries         lifetime
 }
@@ -146,7 +147,7 @@ func (m *handle[K, V]) compute(ctx context.Context, k K, f func(old V, had bool)
 }
 
 func (m *handle[K, V]) entryOf(key string) entry {
-	return entry{m.kind, m.key, key, m.cfg.requestIDs, m.cfg.entryLock, m.cfg.entries}
+	return entry{m.kind, m.home(key), key, m.cfg.shards, m.cfg.requestIDs, m.cfg.entryLock, m.cfg.entries}
 }
 
 // apply is f on bytes.

@@ -20,6 +20,10 @@
 // nobody has used them for a while, a bound on how many there are, and events. Its
 // entries cost two sorted sets and a header each, and every call is a script.
 //
+// A [Sharded] is a Map of many hashes, for one that is too large or too busy for
+// one server of a cluster, and for near caches, which a write then costs only the
+// entries of its hash. It is not shared with Java.
+//
 // # Keys and values
 //
 // Two keys are one key when their bytes are. So keys are text unless they are
@@ -107,6 +111,19 @@
 // rightly: entries that Redisson thinks rest although they have no idle time live
 // on here, though Redisson's sweep may drop them.
 //
+// # Many slots
+//
+// A [Sharded] map of n is n hashes, each in a slot of its own. Its name holds n as
+// text: a handle with another n is an [ErrOption] that says both numbers, and a
+// plain map under that name, here or in Java, is refused by the server. Handles
+// look there before their first exchange, and again when they have not for a
+// second; so for a second a handle does not see that the map was deleted and is
+// made anew with another n. What is about one entry is as of a Map. What is about
+// several is not of one moment and may be done in part: GetMany, PutMany, Remove,
+// Len, Clear, Delete, Expire, and All, which walks shard after shard. Choose n
+// once, several times the servers that there may ever be: 64 costs nothing until
+// all of it is walked, counted or cleared.
+//
 // # What it does not promise
 //
 // A failover may forget the last writes, and a server that evicts keys the whole
@@ -130,6 +147,7 @@
 //	redisson_map_cache_*:{name}      channels: events of a cache
 //	rueidisson_map_done:{name}:*     string: the answer to a request with an id, until it has come, 45 s at most
 //	{name}:<hash of the key>:lock    the lock of an entry
+//	name, {name:0} to {name:n-1}     of a sharded map, string: how many shards; hashes: their entries
 //
 // The braces in derived keys are there in Redis: a hash tag. A name with braces
 // of its own is not wrapped in others.

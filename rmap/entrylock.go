@@ -11,7 +11,7 @@ import (
 )
 
 // lockName is the lock of the entry of an encoded key.
-func (m *handle[K, V]) lockName(key string) string { return keys.EntryLock(m.key, key) }
+func (m *handle[K, V]) lockName(key string) string { return keys.EntryLock(m.home(key), key) }
 
 // within reports whether ctx carries a hold of the entry's lock. Its caller does
 // not queue behind those who wait for that.

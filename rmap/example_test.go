@@ -182,3 +182,24 @@ func ExampleCache_Events() {
 	// created ada 1
 	// expired ada 1
 }
+
+// The hashes of a sharded map are on all servers of a cluster.
+func ExampleSharded() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	sessions := rueidisson.Sharded[string, string](c, "sessions", 64)
+	if err := sessions.PutMany(ctx, map[string]string{"s1": "ann", "s2": "bob"}); err != nil {
+		panic(err)
+	}
+	fmt.Println(sessions.Get(ctx, "s1"))
+	fmt.Println(sessions.Len(ctx))
+
+	_, _, err := rueidisson.Sharded[string, string](c, "sessions", 32).Get(ctx, "s1")
+	fmt.Println(err)
+	// Output:
+	// ann true <nil>
+	// 2 <nil>
+	// get "s1" of sharded map "sessions": invalid argument: it has 64 shards, and this handle was made for 32
+}

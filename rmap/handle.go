@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 
 	"github.com/rueidisson/rueidisson/codec"
@@ -181,8 +182,27 @@ func (m *handle[K, V]) failed(op string, err error) error {
 	return fmt.Errorf("%s %s %q: %w", op, m.kind, m.name, err)
 }
 
+// home is the hash that an entry is in.
+func (m *handle[K, V]) home(key string) string {
+	if s, is := m.store.(spread); is {
+		return s.home(key)
+	}
+	return m.key
+}
+
+// parts are the hashes that the map is made of.
+func (m *handle[K, V]) parts() iter.Seq[store] {
+	if s, is := m.store.(spread); is {
+		return s.parts()
+	}
+	return func(yield func(store) bool) { yield(m.store) }
+}
+
 // wrongType names the key of another type, or those that it is one of.
 func (m *handle[K, V]) wrongType(err error) error {
+	if _, is := m.store.(spread); is {
+		return err // which names it
+	}
 	if all := m.store.object(); len(all) > 1 {
 		return fmt.Errorf("one of the keys %q is of another type: %w", all, err)
 	}

@@ -20,6 +20,9 @@ type hub struct {
 
 	requests *engine.Requests
 
+	shards *combine.Table[string, shardsAsk, int]
+	counts [counts]atomic.Pointer[shardCount]
+
 	expiring atomic.Bool // the server has times to live of fields
 
 	seed  maphash.Seed
@@ -43,6 +46,9 @@ func newHub(e *engine.Engine) *hub {
 	})
 	h.cachedGets = combine.New(combine.Config[string, cachedAsk, value]{
 		Send: h.sendCachedGets, Cut: cutCachedGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights,
+	})
+	h.shards = combine.New(combine.Config[string, shardsAsk, int]{
+		Send: h.countShards, Spawn: e.Spawn, Closed: ErrClosed,
 	})
 	h.sweeper = mapcache.NewSweeper(e, h.swept)
 	h.turns = combine.New(combine.Config[entry, *change, struct{}]{

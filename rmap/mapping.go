@@ -66,4 +66,5 @@ var (
 	_ mapping[string, int] = (*Map[string, int])(nil)
 	_ mapping[string, int] = (*Cache[string, int])(nil)
 	_ mapping[string, int] = (*Native[string, int])(nil)
+	_ mapping[string, int] = (*Sharded[string, int])(nil)
 )

@@ -29,6 +29,7 @@ type config struct {
 	requestIDs bool
 	entryLock  bool
 	entries    lifetime
+	shards     int // of a sharded map
 }
 
 // lifetime is how long an entry lives, and what it takes to say so.

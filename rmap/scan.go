@@ -94,27 +94,40 @@ func (m *handle[K, V]) decodeKey(key string) (K, error) {
 	return k, nil
 }
 
-// scan yields keys with their values, page by page. An error of the server is
-// the last.
+// scan yields keys with their values, hash by hash and page by page. An error of
+// the server is the last.
 func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption) iter.Seq2[pair, error] {
 	return func(yield func(pair, error) bool) {
 		c, err := m.scanning(ctx, opts)
-		w := walk{cursor: "0"}
-		for err == nil {
-			var pairs []pair
-			if w, pairs, err = m.step(ctx, w, c); err != nil {
-				break
-			}
-			for _, p := range pairs {
-				if !yield(p, nil) {
-					return
-				}
-			}
-			if w.cursor == "0" {
+		if err != nil {
+			yield(pair{}, err)
+			return
+		}
+		for part := range m.parts() {
+			if !m.scanPart(ctx, part, c, yield) {
 				return
 			}
 		}
-		yield(pair{}, err)
+	}
+}
+
+// scanPart reports whether the walk goes on behind that hash.
+func (m *handle[K, V]) scanPart(ctx context.Context, part store, c scanConfig, yield func(pair, error) bool) bool {
+	for w := (walk{cursor: "0"}); ; {
+		var pairs []pair
+		var err error
+		if w, pairs, err = m.step(ctx, part, w, c); err != nil {
+			yield(pair{}, err)
+			return false
+		}
+		for _, p := range pairs {
+			if !yield(p, nil) {
+				return false
+			}
+		}
+		if w.cursor == "0" {
+			return true
+		}
 	}
 }
 
@@ -126,13 +139,13 @@ type walk struct {
 
 // step is the next page. If it came from another server than the last one, as
 // behind a failover or a slot that has moved, it is the first one of that.
-func (m *handle[K, V]) step(ctx context.Context, w walk, c scanConfig) (walk, []pair, error) {
+func (m *handle[K, V]) step(ctx context.Context, part store, w walk, c scanConfig) (walk, []pair, error) {
 	for {
-		next, pairs, err := m.page(ctx, w.cursor, c)
+		next, pairs, err := m.page(ctx, part, w.cursor, c)
 		if err != nil || w.server == "" && next == "0" { // all in one
 			return walk{cursor: next}, pairs, err
 		}
-		server, err := reading(ctx, m.h, func() (string, error) { return m.store.server(ctx) })
+		server, err := reading(ctx, m.h, func() (string, error) { return part.server(ctx) })
 		if err != nil || server == w.server {
 			return walk{next, server}, pairs, err
 		}
@@ -161,7 +174,7 @@ func (m *handle[K, V]) scanning(ctx context.Context, opts []ScanOption) (scanCon
 	return c, nil
 }
 
-func (m *handle[K, V]) page(ctx context.Context, cursor string, c scanConfig) (next string, pairs []pair, err error) {
+func (m *handle[K, V]) page(ctx context.Context, part store, cursor string, c scanConfig) (next string, pairs []pair, err error) {
 	if err := m.usable(ctx); err != nil {
 		return "", nil, err
 	}
@@ -170,7 +183,7 @@ func (m *handle[K, V]) page(ctx context.Context, cursor string, c scanConfig) (n
 		pairs []pair
 	}
 	got, err := reading(ctx, m.h, func() (p page, err error) {
-		p.next, p.pairs, err = m.store.scan(ctx, cursor, c.match, c.page)
+		p.next, p.pairs, err = part.scan(ctx, cursor, c.match, c.page)
 		return p, err
 	})
 	return got.next, got.pairs, err

@@ -24,6 +24,7 @@ var (
 	renameScript      = scripts.Must(lua, "lua/rename.lua")
 	deleteScript      = scripts.Must(lua, "lua/delete.lua")
 	expireScript      = scripts.Must(lua, "lua/expire.lua")
+	shardsScript      = scripts.Must(lua, "lua/shards.lua")
 	serverScript      = scripts.Must(lua, "lua/server.lua")
 )
 
@@ -35,6 +36,7 @@ var (
 	hexists = scripts.NewCommand("HEXISTS", scripts.Safe)
 	hlen    = scripts.NewCommand("HLEN", scripts.Safe)
 	hscan   = scripts.NewCommand("HSCAN", scripts.Safe)
+	get     = scripts.NewCommand("GET", scripts.Safe)
 	exists  = scripts.NewCommand("EXISTS", scripts.Safe)
 	hpttl   = scripts.NewCommand("HPTTL", scripts.Safe)
 	pttl    = scripts.NewCommand("PTTL", scripts.Safe)

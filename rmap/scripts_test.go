@@ -33,7 +33,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	r := redistest.RecordScripts(t, redistest.Shared(t, redistest.Version("8.0")).Client(t))
 	for _, one := range []*scripts.Script{
 		commandScript, swapScript, takeScript, putIfAbsentScript, replaceScript, changeScript, addScript, renameScript,
-		deleteScript, expireScript, putScript, touchScript, serverScript,
+		deleteScript, expireScript, putScript, touchScript, serverScript, shardsScript,
 	} {
 		r.Learn(one.Body)
 	}
@@ -88,6 +88,11 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		_, err = native.Touch(t.Context(), "k")
 		require.NoError(t, err)
 		check(name, "touch.lua", 1)
+		sharded := NewSharded[string, int](e, name, 3, WithCodec(codec.Text))
+		require.NoError(t, sharded.Put(t.Context(), "k", 1))
+		check(name, "shards.lua", 1)
+		_, err = sharded.Delete(t.Context())
+		require.NoError(t, err)
 		for _, name := range []string{name, keys.Prefix("new", name)} {
 			_, err = New[string, int](e, name).Delete(t.Context())
 			require.NoError(t, err)

@@ -2,6 +2,7 @@ package rmap
 
 import (
 	"context"
+	"iter"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -42,6 +43,15 @@ type store interface {
 
 	// object is the keys that the map has in Redis, the name first.
 	object() []string
+}
+
+// spread is a store of several hashes, which need not be on one server.
+type spread interface {
+	store
+	// home is the hash that an entry is in, by its encoded key.
+	home(key string) string
+	// parts are the hashes.
+	parts() iter.Seq[store]
 }
 
 // plain is a hash with one field for each entry. Where the server has them, and

@@ -159,7 +159,11 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
 // that nobody has done.
 func goesOnBehindAFailover(t *testing.T, raw rueidis.Client, name string, master *redistest.Server, await func(addr string)) {
 	t.Helper()
-	m := New[string, int](engineOn(t, raw, shortSends), name)
+	goesOn(t, New[string, int](engineOn(t, raw, shortSends), name), master, await)
+}
+
+func goesOn(t *testing.T, m *Map[string, int], master *redistest.Server, await func(addr string)) {
+	t.Helper()
 	l := underLoad(t, m)
 	l.more(t)
 	master.Kill()

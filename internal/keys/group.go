@@ -18,10 +18,15 @@ var groupKey = func() (key []byte) {
 // GroupField is the field of a group's hash that stands for an encoded value:
 // its HighwayHash-128, the two words of it big-endian.
 func GroupField(value string) string {
-	sum := highwayhash.Sum128([]byte(value), groupKey)
+	sum := sum128(value)
 	var swapped [highwayhash.Size128]byte
 	for half := 0; half < len(sum); half += 8 {
 		binary.BigEndian.PutUint64(swapped[half:], binary.LittleEndian.Uint64(sum[half:]))
 	}
 	return base64.RawStdEncoding.EncodeToString(swapped[:])
+}
+
+// sum128 is the hash of a value, each half of it little-endian.
+func sum128(value string) [highwayhash.Size128]byte {
+	return highwayhash.Sum128([]byte(value), groupKey)
 }

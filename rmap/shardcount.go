@@ -1,0 +1,102 @@
+package rmap
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// The name of a sharded map holds how many shards it has, as text, so that
+// whoever takes it for another number of them, or for another kind of map, is
+// told so and does not look for entries in the wrong place.
+
+// shardCount is what a process has seen there.
+type shardCount struct {
+	name  string
+	n     int           // 0: it is not said
+	until time.Duration // it counts, see Engine.Mono
+}
+
+// shardsAsk asks how many shards a map has. If it is not said, what adds to the
+// map says it.
+type shardsAsk struct {
+	n    int
+	adds bool
+}
+
+type shardsCall = combine.Call[shardsAsk, int]
+
+const shardsText = "rueidisson:sharded 1 "
+
+func sayShards(n int) string { return shardsText + strconv.Itoa(n) }
+
+// saidShards is the number in what is said.
+func saidShards(text string) (int, error) {
+	digits, ours := strings.CutPrefix(text, shardsText)
+	n, err := strconv.Atoi(digits)
+	if !ours || err != nil || n < 1 {
+		return 0, fmt.Errorf("%w: its key does not say how many shards there are: another program has written it", ErrDecode)
+	}
+	return n, nil
+}
+
+// countShards asks for the callers that wait.
+func (h *hub) countShards(name string, _ int, batch []*shardsCall) error {
+	if err := h.e.Open(); err != nil {
+		return err
+	}
+	asked := h.e.Mono()
+	n, err := h.askShards(name, slices.IndexFunc(batch, func(c *shardsCall) bool { return c.Ask.adds }), batch)
+	if err != nil {
+		return err
+	}
+	h.counted(name).Store(&shardCount{name, n, asked + glance})
+	for _, c := range batch {
+		c.Answer = n
+	}
+	return nil
+}
+
+func (h *hub) askShards(name string, writer int, batch []*shardsCall) (int, error) {
+	var got engine.Answer
+	var err error
+	if writer < 0 {
+		got, err = h.e.Run(context.Background(), get, []string{name}, nil)
+	} else {
+		got, err = h.e.Run(context.Background(), shardsScript, []string{name}, []string{sayShards(batch[writer].Ask.n)})
+	}
+	said, err := found(got, err)
+	if err != nil || !said.there {
+		return 0, err
+	}
+	return saidShards(said.text)
+}
+
+// counts is for how many names what was seen is kept. Others take each other's
+// place, as the memory of a process must not grow with every name.
+const counts = 256
+
+func (h *hub) counted(name string) *atomic.Pointer[shardCount] {
+	return &h.counts[maphash.String(h.seed, name)%counts]
+}
+
+// shardsOf is how many shards a map has, 0 if that is not said, as it was a
+// second ago or later.
+func (h *hub) shardsOf(ctx context.Context, name string, ask shardsAsk) (int, error) {
+	seen := h.counted(name).Load()
+	if seen != nil && seen.name == name && h.e.Mono() < seen.until && (seen.n > 0 || !ask.adds) {
+		return seen.n, nil
+	}
+	return h.shards.Do(ctx, name, ask)
+}
+
+// recount has the next call ask.
+func (h *hub) recount(name string) { h.counted(name).Store(nil) }

@@ -1,0 +1,285 @@
+package rmap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+)
+
+// sharded is n hashes, of which an entry's key says which it is in.
+type sharded struct {
+	sender // of the name, which says how many there are
+	n      int
+}
+
+// shard is one of them.
+type shard struct {
+	plain
+	of *sharded
+}
+
+func (s *sharded) shard(i int) *shard {
+	return &shard{plain{sender{s.h, keys.Shard(s.key, i), s.ids}}, s}
+}
+
+func (s *sharded) at(key string) *shard { return s.shard(keys.ShardOf(key, s.n)) }
+
+func (s *sharded) home(key string) string { return s.at(key).key }
+
+func (s *sharded) parts() iter.Seq[store] {
+	return func(yield func(store) bool) {
+		for i := range s.n {
+			if !yield(s.shard(i)) {
+				return
+			}
+		}
+	}
+}
+
+// object is the name, and the shards.
+func (s *sharded) object() []string {
+	all := make([]string, 1, 1+s.n)
+	all[0] = s.key
+	for i := range s.n {
+		all = append(all, keys.Shard(s.key, i))
+	}
+	return all
+}
+
+// check refuses to look for entries, and to add some, where others do not. What
+// adds none leaves no trace where there is no map.
+func (s *sharded) check(ctx context.Context, adds bool) error {
+	n, err := s.h.shardsOf(ctx, s.key, shardsAsk{s.n, adds})
+	switch {
+	case engine.WrongType(err):
+		return fmt.Errorf("key %q is no sharded map: %w", s.key, err)
+	case err != nil:
+		return err
+	case n != 0 && n != s.n:
+		return fmt.Errorf("%w: it has %d shards, and this handle was made for %d", ErrOption, n, s.n)
+	}
+	return nil
+}
+
+// named names the shard of another type.
+func (p *shard) named(err error) error {
+	if engine.WrongType(err) {
+		return fmt.Errorf("shard %q is no hash: %w", p.key, err)
+	}
+	return err
+}
+
+// about is an exchange about one entry.
+func about[T any](ctx context.Context, s *sharded, adds bool, key string, call func(p *shard) (T, error)) (result T, err error) {
+	if err = s.check(ctx, adds); err != nil {
+		return result, err
+	}
+	p := s.at(key)
+	result, err = call(p)
+	return result, p.named(err)
+}
+
+// mostShards is how many shards are asked at once.
+const mostShards = 32
+
+// each calls for shards, and tells of a failure. Behind one it begins no more.
+func (s *sharded) each(ctx context.Context, adds bool, which []int, call func(i int, p *shard) error) error {
+	if err := s.check(ctx, adds); err != nil {
+		return err
+	}
+	f := fan{n: len(which), call: func(i int) error {
+		if ctx.Err() != nil {
+			return engine.ContextError(ctx)
+		}
+		p := s.shard(which[i])
+		return p.named(call(i, p))
+	}}
+	f.run(s.h.e)
+	return f.err
+}
+
+func (s *sharded) all() []int {
+	all := make([]int, s.n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// fan is calls of which some run at the same time.
+type fan struct {
+	n    int
+	call func(i int) error
+
+	next   atomic.Int64
+	failed atomic.Bool
+	mu     sync.Mutex
+	err    error
+}
+
+func (f *fan) run(e *engine.Engine) {
+	var all sync.WaitGroup
+	for range min(f.n, mostShards) - 1 {
+		all.Add(1)
+		if !e.Spawn(func() { defer all.Done(); f.work() }) { // ends with the calls
+			all.Done()
+		}
+	}
+	f.work()
+	all.Wait()
+}
+
+func (f *fan) work() {
+	for !f.failed.Load() {
+		i := int(f.next.Add(1)) - 1
+		if i >= f.n {
+			return
+		}
+		if err := f.call(i); err != nil {
+			f.fail(err)
+		}
+	}
+}
+
+// fail keeps one error, rather one that leaves the outcome unknown.
+func (f *fan) fail(err error) {
+	f.failed.Store(true)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil || errors.Is(err, ErrUnknown) {
+		f.err = err
+	}
+}
+
+// split is some of what a call is about, by shards.
+type split struct {
+	which []int   // shards
+	items [][]int // of each, the positions of its keys
+}
+
+// split sorts the keys of a list, of which every step-th text is one.
+func (s *sharded) split(texts []string, step int) (by split) {
+	place := map[int]int{}
+	for i := 0; i < len(texts); i += step {
+		in := keys.ShardOf(texts[i], s.n)
+		at, seen := place[in]
+		if !seen {
+			at = len(by.which)
+			place[in] = at
+			by.which, by.items = append(by.which, in), append(by.items, nil)
+		}
+		by.items[at] = append(by.items[at], i)
+	}
+	return by
+}
+
+// pick is what stands at those positions, and behind each of them.
+func pick(texts []string, items []int, step int) []string {
+	some := make([]string, 0, step*len(items))
+	for _, i := range items {
+		some = append(some, texts[i:i+step]...)
+	}
+	return some
+}
+
+func (s *sharded) get(ctx context.Context, key string) (value, error) {
+	return about(ctx, s, false, key, func(p *shard) (value, error) { return p.get(ctx, key) })
+}
+
+func (s *sharded) getMany(ctx context.Context, names []string) ([]value, error) {
+	by, all := s.split(names, 1), make([]value, len(names))
+	err := s.each(ctx, false, by.which, func(at int, p *shard) error {
+		got, err := p.getMany(ctx, pick(names, by.items[at], 1))
+		for i, v := range got {
+			all[by.items[at][i]] = v
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func (s *sharded) has(ctx context.Context, key string) (bool, error) {
+	return about(ctx, s, false, key, func(p *shard) (bool, error) { return p.has(ctx, key) })
+}
+
+func (s *sharded) length(ctx context.Context) (int64, error) {
+	return s.sum(ctx, false, s.all(), func(_ int, p *shard) (int64, error) { return p.length(ctx) })
+}
+
+// sum adds up the answers of shards: those that there are, if it fails.
+func (s *sharded) sum(ctx context.Context, adds bool, which []int, call func(i int, p *shard) (int64, error)) (int64, error) {
+	var sum atomic.Int64
+	err := s.each(ctx, adds, which, func(i int, p *shard) error {
+		n, err := call(i, p)
+		sum.Add(n)
+		return err
+	})
+	return sum.Load(), err
+}
+
+func (s *sharded) put(ctx context.Context, pairs []string, l lifetime) error {
+	by := s.split(pairs, 2)
+	return s.each(ctx, true, by.which, func(at int, p *shard) error {
+		return p.put(ctx, pick(pairs, by.items[at], 2), l)
+	})
+}
+
+func (s *sharded) remove(ctx context.Context, names []string) (int64, error) {
+	by := s.split(names, 1)
+	return s.sum(ctx, false, by.which, func(at int, p *shard) (int64, error) {
+		return p.remove(ctx, pick(names, by.items[at], 1))
+	})
+}
+
+func (s *sharded) clear(ctx context.Context) error {
+	return s.each(ctx, false, s.all(), func(_ int, p *shard) error { return p.clear(ctx) })
+}
+
+func (s *sharded) swap(ctx context.Context, key, text string, l lifetime) (value, error) {
+	return about(ctx, s, true, key, func(p *shard) (value, error) { return p.swap(ctx, key, text, l) })
+}
+
+func (s *sharded) take(ctx context.Context, key string) (value, error) {
+	return about(ctx, s, false, key, func(p *shard) (value, error) { return p.take(ctx, key) })
+}
+
+func (s *sharded) putIfAbsent(ctx context.Context, key, text string, l lifetime) (value, error) {
+	return about(ctx, s, true, key, func(p *shard) (value, error) { return p.putIfAbsent(ctx, key, text, l) })
+}
+
+func (s *sharded) replace(ctx context.Context, key, text string, l lifetime) (bool, error) {
+	return about(ctx, s, true, key, func(p *shard) (bool, error) { return p.replace(ctx, key, text, l) })
+}
+
+func (s *sharded) change(ctx context.Context, key string, old, to value, l lifetime) (there value, done bool, err error) {
+	there, err = about(ctx, s, to.there, key, func(p *shard) (v value, err error) {
+		v, done, err = p.change(ctx, key, old, to, l)
+		return v, err
+	})
+	return there, done, err
+}
+
+func (s *sharded) add(ctx context.Context, key string, by addend, l lifetime) (value, error) {
+	return about(ctx, s, true, key, func(p *shard) (value, error) { return p.add(ctx, key, by, l) })
+}
+
+// scan is not asked of all shards at once: see parts.
+func (s *sharded) scan(ctx context.Context, cursor, match string, page int) (string, []pair, error) {
+	return s.shard(0).scan(ctx, cursor, match, page)
+}
+
+func (p *shard) scan(ctx context.Context, cursor, match string, page int) (next string, pairs []pair, err error) {
+	if err = p.of.check(ctx, false); err == nil {
+		next, pairs, err = p.plain.scan(ctx, cursor, match, page)
+	}
+	return next, pairs, p.named(err)
+}

@@ -1,0 +1,149 @@
+package rmap
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// What is done to all shards of a map, and to the name, which says how many there
+// are. That goes last and comes first, so that nobody takes what is there for
+// another number of shards when something fails in between.
+
+// whole is an exchange with all shards.
+func whole[K comparable, V, T any](ctx context.Context, m *Sharded[K, V], op string, call func() (T, error)) (result T, err error) {
+	if err = m.m.usable(ctx); err == nil {
+		result, err = call()
+	}
+	return result, m.m.failed(op, err)
+}
+
+// any reports whether one of the shards answers yes.
+func (s *sharded) any(ctx context.Context, call func(p *shard) (bool, error)) (bool, error) {
+	n, err := s.sum(ctx, false, s.all(), func(_ int, p *shard) (int64, error) {
+		is, err := call(p)
+		if is {
+			return 1, err
+		}
+		return 0, err
+	})
+	return n > 0, err
+}
+
+func (m *Sharded[K, V]) delete(ctx context.Context) (bool, error) {
+	return whole(ctx, m, "delete", func() (bool, error) {
+		return writing(ctx, m.m.h, func() (bool, error) { return m.s.drop(ctx) })
+	})
+}
+
+func (s *sharded) drop(ctx context.Context) (there bool, err error) {
+	there, err = s.any(ctx, func(p *shard) (bool, error) { return engine.Yes(p.delete(ctx, p.object())) })
+	if err != nil {
+		return there, err
+	}
+	defer s.h.recount(s.key)
+	named, err := engine.Yes(s.delete(ctx, []string{s.key}))
+	return there || named, err
+}
+
+func (m *Sharded[K, V]) exists(ctx context.Context) (bool, error) {
+	return whole(ctx, m, "look for", func() (bool, error) {
+		return reading(ctx, m.m.h, func() (bool, error) { return m.s.exists(ctx) })
+	})
+}
+
+func (s *sharded) exists(ctx context.Context) (bool, error) {
+	return s.any(ctx, func(p *shard) (bool, error) { return engine.Yes(p.read(ctx, exists)) })
+}
+
+func (m *Sharded[K, V]) expire(ctx context.Context, d time.Duration) (bool, error) {
+	if err := engine.CheckTTL("time to live", d); err != nil {
+		return false, m.m.failed("expire", err)
+	}
+	return whole(ctx, m, "expire", func() (bool, error) {
+		return writing(ctx, m.m.h, func() (bool, error) { return m.s.expire(ctx, d) })
+	})
+}
+
+// expire lets the name stay for longer than who adds to the map now trusts it.
+// Where there is nothing that goes, it stays.
+func (s *sharded) expire(ctx context.Context, d time.Duration) (bool, error) {
+	there, err := s.any(ctx, func(p *shard) (bool, error) { return p.setTime(ctx, decimal(engine.Millis(d))) })
+	if err == nil && there {
+		defer s.h.recount(s.key)
+		_, err = s.setTime(ctx, decimal(engine.Millis(d+2*glance)))
+	}
+	return there, err
+}
+
+func (s *sender) setTime(ctx context.Context, ms string) (bool, error) {
+	return engine.Yes(s.write(ctx, expireScript, []string{s.key}, "1", ms))
+}
+
+func (m *Sharded[K, V]) persist(ctx context.Context) (bool, error) {
+	return whole(ctx, m, "persist", func() (bool, error) {
+		return writing(ctx, m.m.h, func() (bool, error) {
+			if _, err := m.s.setTime(ctx, ""); err != nil {
+				return false, err
+			}
+			return m.s.any(ctx, func(p *shard) (bool, error) { return p.setTime(ctx, "") })
+		})
+	})
+}
+
+func (m *Sharded[K, V]) remaining(ctx context.Context) (time.Duration, error) {
+	return whole(ctx, m, "look at", func() (time.Duration, error) {
+		return reading(ctx, m.m.h, func() (time.Duration, error) { return m.s.remaining(ctx) })
+	})
+}
+
+func (s *sharded) remaining(ctx context.Context) (longest time.Duration, err error) {
+	each := make([]time.Duration, s.n)
+	err = s.each(ctx, false, s.all(), func(i int, p *shard) (err error) {
+		each[i], err = engine.Remainder(engine.Number(p.read(ctx, pttl)))
+		return err
+	})
+	if err != nil || slices.Contains(each, -1) {
+		return -1, err
+	}
+	return slices.Max(each), nil
+}
+
+func (m *Sharded[K, V]) rename(ctx context.Context, to string) (bool, error) {
+	return whole(ctx, m, "rename", func() (bool, error) {
+		mapped := m.m.h.e.Map(to)
+		switch {
+		case mapped == "":
+			return false, fmt.Errorf("%w: empty new name", ErrOption)
+		case m.m.h.e.Cluster():
+			return false, fmt.Errorf("%w: the shards of %q are in other slots of the cluster", ErrOption, mapped)
+		}
+		return writing(ctx, m.m.h, func() (bool, error) { return m.s.rename(ctx, mapped) })
+	})
+}
+
+func (s *sharded) rename(ctx context.Context, mapped string) (bool, error) {
+	over := &sharded{sender{s.h, mapped, s.ids}, s.n}
+	s.h.recount(mapped)
+	defer s.h.recount(mapped)
+	if err := over.check(ctx, false); err != nil {
+		return false, fmt.Errorf("over %q: %w", mapped, err)
+	}
+	there, err := s.exists(ctx)
+	if err != nil || !there {
+		return false, err
+	}
+	if err = s.check(ctx, true); err != nil { // the name is there
+		return false, err
+	}
+	defer s.h.recount(s.key)
+	var pairs []string
+	froms, tos := s.object(), over.object()
+	for i := range froms {
+		pairs = append(pairs, froms[i], tos[i])
+	}
+	return engine.Yes(s.write(ctx, renameScript, pairs, decimal(int64(len(pairs)/2))))
+}
