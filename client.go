@@ -132,13 +132,16 @@ func withoutURL(err error) error {
 //
 //   - one for subscriptions, from the first wait for an object of that node
 //     until a second after the last;
+//   - one or two for those who wait for elements of queues, on a cluster up to
+//     [WithBlockedConnections], from the first such wait until a second after the
+//     last;
 //   - one for each acquire that waits for replicas, up to 32 at once, with
 //     [WithReplicaAcks];
 //   - one for each call or batch of renewals that is sent again because a
 //     connection fell silent, until that is answered.
 //
 // So a program whose own blocking commands can use the pool up makes it larger
-// by two, and by 32 with acknowledgements. While there is no connection to be
+// by four, and by 32 with acknowledgements. While there is no connection to be
 // had, releases are not heard: a wait that goes on like that for a watchdog
 // timeout, or an acquire that replicas should confirm, fails with an error that
 // names BlockingPoolSize.

@@ -199,6 +199,24 @@ func WithMaxValue(n int) Option {
 	})
 }
 
+// mostBlocked bounds WithBlockedConnections.
+const mostBlocked = 1000
+
+// WithBlockedConnections bounds the connections that block on each server for those
+// who wait for elements of queues. The default is 16, and needs no change but on a
+// cluster: there a connection serves the queues of one slot, or up to 1,000 of
+// them, and where more slots are waited for on a node than it has connections they
+// take turns of 200 ms.
+func WithBlockedConnections(n int) Option {
+	return option(func(c *engine.Config) error {
+		if n < 1 || n > mostBlocked {
+			return fmt.Errorf("%w: %d blocked connections: from 1 to %d", ErrOption, n, mostBlocked)
+		}
+		c.BlockedConnections = n
+		return nil
+	})
+}
+
 func resolve(opts []Option) (engine.Config, error) {
 	c := defaults()
 	for _, o := range opts {

@@ -5,10 +5,28 @@
 //	if _, err := orders.Offer(ctx, order); err != nil {
 //		return err
 //	}
-//	next, err := orders.Poll(ctx) // queue.ErrEmpty: there is none
+//	next, err := orders.Take(ctx) // Poll does not wait: queue.ErrEmpty
 //
 // A [Queue] is a list of which both ends are used: Redisson's RQueue, RDeque,
 // RBlockingQueue and RBlockingDeque are all of it.
+//
+// # Waiting
+//
+// [Queue.Take], [Queue.TakeLast], [TakeAny] and [Queue.Consume] wait. All of a process
+// who wait share one connection for each server, two if some take from the tail: it
+// blocks in BLPOP for every queue that is waited for. Those who wait for one queue are
+// served in the order in which they came, and no busy queue starves the others. So a
+// process may have any number of takers, of any number of queues. The connection is
+// there while somebody waits and a second longer. It comes from the pool of the client,
+// see rueidis.ClientOption.BlockingPoolSize.
+//
+// On a cluster a connection serves the queues of one slot. There are up to 16 for
+// each node, see rueidisson.WithBlockedConnections; where more slots are waited for
+// they take turns of 200 ms, so that an element may wait for the turns of all others.
+// Queues that share a hash tag share a slot. The same goes beyond 1,000 names.
+//
+// A user who may not run CLIENT ID and CLIENT UNBLOCK, and a server that has none of
+// them, is asked anew every 50 ms while somebody waits.
 //
 // # What it promises
 //
@@ -20,8 +38,9 @@
 // # What it does not promise
 //
 // What was taken is gone from the server: a connection that breaks can lose what
-// was in flight on it, a process that dies what it took, and a failover what the new
-// master did not know. Offers and takes are sent once; when a reply is lost they say
+// was in flight on it (one element, or where several wait for one queue as many, up
+// to 100), a process that dies what it took, and a failover what the new master did
+// not know. The log says when that may have happened. Offers and takes are sent once; when a reply is lost they say
 // [ErrUnknown], and may have been done. There is no order between processes but that
 // of the server.
 //

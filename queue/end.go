@@ -9,19 +9,20 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // end is one of the two ends of a queue.
 type end struct {
 	pop  *scripts.Command
+	kind *poller.Kind
 	push string // the command that puts one back
-	last bool
 }
 
 var (
-	head = &end{pop: lpop, push: "LPUSH"}
-	tail = &end{pop: rpop, push: "RPUSH", last: true}
+	head = &end{lpop, poller.Head, "LPUSH"}
+	tail = &end{rpop, poller.Tail, "RPUSH"}
 )
 
 // popped is what a pop brought, of which the caller may have gone meanwhile.
@@ -37,11 +38,16 @@ const (
 	left
 )
 
-// pop pops up to n elements. If ctx ends first, what still comes goes back to its
-// end: nothing was taken then.
+// patience is how long a pop whose caller would go may still answer: what it
+// brings need not go back then, and who gives up all the time sends no faster than
+// the server answers.
+const patience = 50 * time.Millisecond
+
+// pop pops up to n elements. If ctx ends well before the answer, what still comes
+// goes back to its end: nothing was taken then.
 func (h *hub) pop(ctx context.Context, from *end, key string, n int) ([]string, error) {
 	p := new(popped)
-	_, err, answered := engine.Await(h.e, ctx, 0, func() (struct{}, error) {
+	_, err, answered := engine.Await(h.e, ctx, patience, func() (struct{}, error) {
 		p.texts, p.err = h.popNow(ctx, from, key, n)
 		if !p.state.CompareAndSwap(underWay, landed) && len(p.texts) > 0 {
 			h.putBack(from, key, p.texts)

@@ -2,18 +2,22 @@ package queue
 
 import (
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
 // hub is what the queues of one client have in common.
 type hub struct {
 	e        *engine.Engine
 	requests *engine.Requests
+	poller   *poller.Poller
 }
 
 type hubKey struct{}
 
 func hubOf(e *engine.Engine) *hub {
 	return e.Shared(hubKey{}, func() any {
-		return &hub{e: e, requests: engine.NewRequests(e)}
+		h := &hub{e: e, requests: engine.NewRequests(e)}
+		h.poller = e.NewPoller(h.unwanted)
+		return h
 	}).(*hub)
 }

@@ -43,6 +43,10 @@ type Config struct {
 	Clock           Clock            // nil: the machine's
 	Values          codec.Family     // of the values of objects that are given no codec
 	MaxValue        int              // bytes of a key or a value; see Fits
+
+	// BlockedConnections is how many connections block on each node, for those who
+	// wait for elements; 0: MostBlocked.
+	BlockedConnections int
 }
 
 // Sharding says which publish command the releases go out with.

@@ -47,20 +47,33 @@ func (r *redis) Connect(ctx context.Context, line Line, handler Handler) (Conn, 
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrUnknownNode, line.Node)
 	}
-	conn, err := abandonable(ctx, func() (*redisConn, error) {
-		return open(ctx, client, func() *redisConn { return dedicate(client, line, handler) })
-	})
+	conn, err := Take(ctx, client, func() *redisConn { return dedicate(client, line, handler) })
 	if err != nil {
 		return nil, fmt.Errorf("pubsub: connect to %s: %w", line.Node, err)
 	}
 	return conn, nil
 }
 
+// Dedicated is a connection that was taken out of a client's pool.
+type Dedicated interface {
+	comparable
+	// Probe finds out whether the connection lives.
+	Probe(ctx context.Context) error
+	// Close ends it, whatever state it is in.
+	Close()
+}
+
+// Take takes a connection of a node's client for ourselves, one that lives. It ends with ctx, also where rueidis would
+// wait for the pool.
+func Take[C Dedicated](ctx context.Context, client rueidis.Client, dedicate func() C) (C, error) {
+	return abandonable(ctx, func() (C, error) { return open(ctx, client, dedicate) })
+}
+
 // abandonable runs dial, which somebody who takes the connection that was free a moment ago can make
 // uninterruptible, and stops waiting for it some time after ctx. What comes later is closed.
-func abandonable(ctx context.Context, dial func() (*redisConn, error)) (*redisConn, error) {
+func abandonable[C Dedicated](ctx context.Context, dial func() (C, error)) (none C, _ error) {
 	type result struct {
-		conn *redisConn
+		conn C
 		err  error
 	}
 	dialed := make(chan result)
@@ -70,7 +83,7 @@ func abandonable(ctx context.Context, dial func() (*redisConn, error)) (*redisCo
 		select {
 		case dialed <- result{conn, err}:
 		case <-abandoned:
-			conn.discard()
+			discard(conn)
 		}
 	}()
 	select {
@@ -81,36 +94,36 @@ func abandonable(ctx context.Context, dial func() (*redisConn, error)) (*redisCo
 	select {
 	case r := <-dialed:
 		if r.err != nil {
-			return nil, r.err // says more than that the time is over
+			return none, r.err // says more than that the time is over
 		}
-		r.conn.discard()
+		discard(r.conn)
 	case <-time.After(dialGrace):
 		close(abandoned)
 	}
-	return nil, ended(ctx)
+	return none, ended(ctx)
 }
 
 // open takes connections until one answers.
-func open(ctx context.Context, client rueidis.Client, dedicate func() *redisConn) (*redisConn, error) {
+func open[C Dedicated](ctx context.Context, client rueidis.Client, dedicate func() C) (none C, _ error) {
 	for stale := 0; ; stale++ {
 		conn, err := try(ctx, client, dedicate)
 		if err == nil {
 			return conn, nil
 		}
 		if stale == maxStale || ctx.Err() != nil || !isStale(err) {
-			return nil, err
+			return none, err
 		}
 	}
 }
 
-func try(ctx context.Context, client rueidis.Client, dedicate func() *redisConn) (*redisConn, error) {
+func try[C Dedicated](ctx context.Context, client rueidis.Client, dedicate func() C) (none C, _ error) {
 	if err := vacancy(ctx, client); err != nil {
-		return nil, err
+		return none, err
 	}
 	conn := dedicate()
-	if err := conn.probe(ctx); err != nil {
+	if err := conn.Probe(ctx); err != nil {
 		conn.Close()
-		return nil, err
+		return none, err
 	}
 	return conn, nil
 }
@@ -167,10 +180,10 @@ type redisConn struct {
 	line    Line
 }
 
-// probe finds out whether the connection lives. The command is one that rueidis sends where the subscriptions
+// Probe finds out whether the connection lives. The command is one that rueidis sends where the subscriptions
 // go: with RESP2 they have a connection of their own. If opening that one failed only done says so: a later
 // command would open another, without our hooks.
-func (c *redisConn) probe(ctx context.Context) error {
+func (c *redisConn) Probe(ctx context.Context) error {
 	select {
 	case err := <-c.done:
 		return orClosing(err)
@@ -281,8 +294,9 @@ func (c *redisConn) Release() {
 // Close ends the connection. It takes a second if the server is silent.
 func (c *redisConn) Close() { c.client.Close() }
 
-func (c *redisConn) discard() {
-	if c != nil {
+func discard[C Dedicated](c C) {
+	var none C
+	if c != none {
 		c.Close()
 	}
 }

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// How long commands block that wait for elements: nobody ends them when an element
+// appears on another node while a slot moves, and where CLIENT UNBLOCK is missing
+// nobody ends them at all.
+const (
+	blockTime = 5 * time.Second
+	turnTime  = 200 * time.Millisecond
+	deafTime  = 50 * time.Millisecond
+)
+
+// MostBlocked is how many connections block on each node unless
+// Config.BlockedConnections says otherwise.
+const MostBlocked = 16
+
+// NewPoller returns what those share who wait for elements. PutBack is given what
+// nobody wants any more, by tasks that Close waits for.
+func (e *Engine) NewPoller(putBack func(k *poller.Kind, key string, items []poller.Item)) *poller.Poller {
+	most := e.BlockedConnections
+	if most == 0 {
+		most = MostBlocked
+	}
+	return poller.New(&pops{e, putBack}, poller.Options{
+		Connections: most, Bear: e.WatchdogTimeout, Block: blockTime, Turn: turnTime, Short: deafTime,
+		Linger: e.Linger, Grace: e.sendTimeout(),
+	})
+}
+
+// pops is what a Poller pops with.
+type pops struct {
+	e       *Engine
+	putBack func(k *poller.Kind, key string, items []poller.Item)
+}
+
+func (p *pops) Slot(key string) uint16   { return p.e.topo.slot(key) }
+func (p *pops) Node(slot uint16) string  { return p.e.topo.node(slot) }
+func (p *pops) Spawn(f func()) bool      { return p.e.spawn(f) }
+func (p *pops) Closing() <-chan struct{} { return p.e.closing }
+
+func (p *pops) PutBack(k *poller.Kind, key string, items []poller.Item) { p.putBack(k, key, items) }
+
+func (p *pops) Lost(err error) {
+	p.e.Logger.Warn("an element may be lost: the answer that brought it was", "err", err)
+}
+
+func (p *pops) Pop(k *poller.Kind, key string, n int) ([]poller.Item, error) {
+	got, err := p.e.Run(context.Background(), scripts.NewCommand(k.Pop, scripts.Unsafe), []string{key}, []string{strconv.Itoa(n)})
+	if err != nil && n > 0 && mayHaveRun(err) {
+		p.Lost(err)
+	}
+	if err != nil || got.Nil {
+		return nil, err
+	}
+	return k.Rest(got.RedisMessage)
+}
+
+func (p *pops) Judge(err error) poller.Verdict {
+	switch {
+	case Moving(err):
+		return poller.Moving
+	case strings.HasPrefix(err.Error(), "UNBLOCKED"): // the server was demoted
+		p.e.topo.doubt()
+		return poller.Passing
+	}
+	switch judge(err) {
+	case final:
+		return poller.Final
+	case refused:
+		p.e.topo.doubt()
+		return poller.Passing
+	}
+	p.e.topo.doubt()
+	return poller.Unknown
+}
+
+// Connect takes a connection of the node's own client, which a cluster's would
+// lead astray.
+func (p *pops) Connect(ctx context.Context, node string) (poller.Conn, error) {
+	client, err := p.e.topo.clientOf(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	c, err := pubsub.Take(ctx, client, func() *blocked { return newBlocked(client, p.e.sendTimeout()) })
+	if err != nil {
+		p.e.topo.doubt()
+		return nil, fmt.Errorf("connecting to wait for elements: %w", err)
+	}
+	return c, nil
+}
+
+// clientOf is the client of a node, or where there is no cluster, of the master.
+func (t *topology) clientOf(ctx context.Context, node string) (rueidis.Client, error) {
+	if !t.cluster {
+		master, err := t.findMaster(ctx)
+		if err != nil {
+			return nil, err
+		}
+		node = master
+	}
+	if client, ok := t.client.Nodes()[node]; ok {
+		return client, nil
+	}
+	return nil, fmt.Errorf("%w: node %q", errUnmet, node)
+}
+
+// blocked is a connection that blocks.
+type blocked struct {
+	rueidis.DedicatedClient
+	node    rueidis.Client
+	timeout time.Duration // of an exchange, beside what it blocks
+	id      string
+	deaf    bool
+	once    sync.Once
+}
+
+func newBlocked(node rueidis.Client, timeout time.Duration) *blocked {
+	c, _ := node.Dedicate()
+	return &blocked{DedicatedClient: c, node: node, timeout: timeout}
+}
+
+// Probe finds out whether the connection lives, and whether what it waits in can
+// be ended.
+func (c *blocked) Probe(ctx context.Context) error {
+	id, err := c.Do(ctx, c.B().Arbitrary("CLIENT", "ID").Build()).AsInt64()
+	if _, answered := rueidis.IsRedisErr(err); answered {
+		c.deaf = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.id = strconv.FormatInt(id, 10)
+	_, err = c.unblock(ctx)
+	_, c.deaf = rueidis.IsRedisErr(err)
+	if c.deaf {
+		return nil
+	}
+	return err
+}
+
+func (c *blocked) Block(k *poller.Kind, keys []string, timeout time.Duration) (key string, it poller.Item, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout+c.timeout)
+	defer cancel()
+	words := append(append(make([]string, 0, len(keys)+1), keys...), strconv.FormatFloat(timeout.Seconds(), 'f', -1, 64))
+	msg, err := c.Do(ctx, c.B().Arbitrary(k.Block).Args(words...).Blocking()).ToMessage()
+	if rueidis.IsRedisNil(err) {
+		return "", it, false, nil
+	}
+	if err == nil {
+		key, it, err = k.First(msg)
+	}
+	return key, it, err == nil, err
+}
+
+func (c *blocked) Pop(k *poller.Kind, key string, n int) ([]poller.Item, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+	defer cancel()
+	msg, err := c.Do(ctx, c.B().Arbitrary(k.Pop).Args(key, strconv.Itoa(n)).Build()).ToMessage()
+	if rueidis.IsRedisNil(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return k.Rest(msg)
+}
+
+func (c *blocked) Unblock() (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+	defer cancel()
+	return c.unblock(ctx)
+}
+
+// unblock goes by the node's common connection: this one is busy.
+func (c *blocked) unblock(ctx context.Context) (bool, error) {
+	n, err := c.node.Do(ctx, c.node.B().Arbitrary("CLIENT", "UNBLOCK", c.id).Build()).AsInt64()
+	return n == 1, err
+}
+
+func (c *blocked) Deaf() bool { return c.deaf }
+
+// Close ends the connection for good: nobody knows what still comes by it.
+func (c *blocked) Close() { c.once.Do(c.DedicatedClient.Close) }

@@ -1,0 +1,239 @@
+package poller
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Options change a Poller.
+type Options struct {
+	Connections int           // for each node
+	Bear        time.Duration // how long a server may be away until those who wait are told
+	Block       time.Duration // how long a command blocks
+	Turn        time.Duration // the same while other groups wait for a connection
+	Short       time.Duration // the same where nothing ends it
+	Linger      time.Duration // how long a connection is kept that nobody needs
+	Grace       time.Duration // how long a command may still answer when the client closes
+}
+
+// Poller is everybody in a process who waits.
+type Poller struct {
+	Options
+	server Server
+
+	mu     sync.Mutex
+	lines  map[lineKey]*line
+	groups map[groupKey][]*group
+	nodes  map[string]*node
+}
+
+type groupKey struct {
+	kind *Kind
+	slot uint16
+}
+
+// New returns a Poller of which nobody waits yet.
+func New(s Server, o Options) *Poller {
+	return &Poller{
+		Options: o, server: s,
+		lines: make(map[lineKey]*line), groups: make(map[groupKey][]*group), nodes: make(map[string]*node),
+	}
+}
+
+// Waiting reports whether somebody stands in line for a name. Whoever comes later
+// does not ask the server first, but joins the line.
+func (p *Poller) Waiting(k *Kind, name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lines[lineKey{k, name}] != nil
+}
+
+// Wait stands in line for names until one of them has something, ctx ends or the
+// client closes. ended says that one of the last two came first: then nothing was
+// taken. The names are different ones.
+func (p *Poller) Wait(ctx context.Context, k *Kind, names ...string) (got Taken, ended bool) {
+	w := &waiter{got: make(chan Taken, 1), since: time.Now()}
+	p.join(w, k, names)
+	select {
+	case got = <-w.got:
+		return got, false
+	case <-ctx.Done():
+	case <-p.server.Closing():
+	}
+	p.leave(w)
+	select {
+	case got = <-w.got: // it came at the same time
+		return got, false
+	default:
+		return got, true
+	}
+}
+
+func (p *Poller) join(w *waiter, k *Kind, names []string) {
+	slots := make([]uint16, len(names))
+	for i, name := range names {
+		slots[i] = p.server.Slot(name)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, name := range names {
+		l := p.lineOf(lineKey{k, name}, slots[i])
+		l.waiters = append(l.waiters, w)
+		w.lines = append(w.lines, l)
+	}
+}
+
+// lineOf is the line for a name, which is waited for from now on.
+func (p *Poller) lineOf(key lineKey, slot uint16) *line {
+	if l := p.lines[key]; l != nil {
+		return l
+	}
+	g := p.groupOf(groupKey{key.kind, slot})
+	l := &line{lineKey: key, group: g}
+	p.lines[key] = l
+	g.lines = append(g.lines, l)
+	p.changed(g)
+	return l
+}
+
+// groupOf is a group with room for one more.
+func (p *Poller) groupOf(key groupKey) *group {
+	for _, g := range p.groups[key] {
+		if len(g.lines) < mostNames {
+			return g
+		}
+	}
+	g := &group{kind: key.kind, slot: key.slot}
+	p.groups[key] = append(p.groups[key], g)
+	return g
+}
+
+// changed sees to it that the names of a group are those that are waited for.
+func (p *Poller) changed(g *group) {
+	switch {
+	case g.running != nil:
+		g.running.end()
+	case !g.queued && len(g.lines) > 0:
+		p.queue(g)
+	}
+}
+
+// leave takes a waiter out of its lines.
+func (p *Poller) leave(w *waiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.away(w)
+}
+
+func (p *Poller) away(w *waiter) {
+	for _, l := range w.lines {
+		l.drop(w)
+		p.tidy(l)
+	}
+	w.lines = nil
+}
+
+// tidy removes a line in which nobody stands any more.
+func (p *Poller) tidy(l *line) {
+	if len(l.waiters) > 0 {
+		return
+	}
+	g := l.group
+	g.remove(l)
+	delete(p.lines, l.lineKey)
+	p.changed(g)
+	p.forget(g)
+}
+
+// forget removes a group that has no lines, and no turn either.
+func (p *Poller) forget(g *group) {
+	if len(g.lines) > 0 || g.queued {
+		return
+	}
+	key := groupKey{g.kind, g.slot}
+	all := p.groups[key]
+	if i := slices.Index(all, g); i >= 0 {
+		all = slices.Delete(all, i, i+1)
+	}
+	if p.groups[key] = all; len(all) == 0 {
+		delete(p.groups, key)
+	}
+}
+
+// hand gives items to those who stand in line for a name, and puts back what is
+// left. It returns how many more could be handed out.
+func (p *Poller) hand(k *Kind, name string, items []Item) (more int) {
+	p.mu.Lock()
+	l := p.lines[lineKey{k, name}]
+	for l != nil && len(items) > 0 && len(l.waiters) > 0 {
+		w := l.waiters[0]
+		l.group.served(l)
+		w.got <- Taken{Key: name, Item: items[0]}
+		items = items[1:]
+		p.away(w)
+	}
+	if l != nil {
+		more = len(l.waiters)
+	}
+	p.mu.Unlock()
+	if len(items) > 0 {
+		p.server.PutBack(k, name, items)
+	}
+	return min(more, mostAtOnce)
+}
+
+// mostAtOnce bounds what one Pop takes, and by that what a connection that breaks
+// can lose.
+const mostAtOnce = 100
+
+// refuse tells everybody who stands in line for some of the names of a group why
+// they get nothing.
+func (p *Poller) refuse(g *group, names []string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range names {
+		if l := p.lines[lineKey{g.kind, name}]; l != nil && l.group == g {
+			p.fail(slices.Clone(l.waiters), err)
+		}
+	}
+}
+
+// giveUp tells those who have waited for long enough for a server that is away.
+func (p *Poller) giveUp(g *group, now time.Time, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Sub(g.outage.since) <= p.Bear {
+		return
+	}
+	var old []*waiter
+	for _, l := range g.lines {
+		for _, w := range l.waiters {
+			if now.Sub(w.since) > p.Bear {
+				old = append(old, w)
+			}
+		}
+	}
+	p.fail(old, err)
+}
+
+func (p *Poller) fail(all []*waiter, err error) {
+	for _, w := range all {
+		if len(w.lines) == 0 {
+			continue // it stood in several lines, and was told already
+		}
+		w.got <- Taken{Err: err}
+		p.away(w)
+	}
+}
+
+// InLine is how many stand in line for a name.
+func (p *Poller) InLine(k *Kind, name string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.lines[lineKey{k, name}]; l != nil {
+		return len(l.waiters)
+	}
+	return 0
+}

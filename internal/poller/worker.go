@@ -1,0 +1,288 @@
+package poller
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// worker is one connection to a node, on which groups have their turns.
+type worker struct {
+	p    *Poller
+	node *node
+	news chan struct{} // poked when a group waits and this worker is idle
+	ends chan struct{} // poked when the command under way is to end
+
+	// Guarded by the mutex of the Poller.
+	conn   Conn
+	blocks bool // in a command
+	long   bool // which has its time
+	number int  // of the command
+	over   int  // the number of the one that is to end
+}
+
+func (w *worker) run() {
+	done := make(chan struct{})
+	var ender sync.WaitGroup
+	ender.Go(func() { w.endAll(done) })
+	for g := w.next(); g != nil; g = w.next() {
+		w.turn(g)
+	}
+	close(done)
+	ender.Wait()
+	w.drop()
+	w.p.dismiss(w)
+}
+
+// next waits for a group. There is none when nobody has needed the connection for
+// a while, or the client closes.
+func (w *worker) next() *group {
+	for waited := false; ; {
+		g, rest := w.pick(waited)
+		if g != nil || !rest {
+			return g
+		}
+		waited = w.rest()
+	}
+}
+
+// pick is the group whose turn it is. rest says that there may be one soon.
+func (w *worker) pick(waited bool) (g *group, rest bool) {
+	p, n := w.p, w.node
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closing():
+		return nil, false
+	case len(n.queue) > 0:
+		g, n.queue = n.queue[0], n.queue[1:]
+		return g, false
+	case waited:
+		return nil, false
+	}
+	n.idle = append(n.idle, w)
+	return nil, true
+}
+
+// rest reports that nobody came.
+func (w *worker) rest() (waited bool) {
+	timer := time.NewTimer(w.p.Linger)
+	defer timer.Stop()
+	select {
+	case <-w.news:
+	case <-timer.C:
+		waited = true
+	case <-w.p.server.Closing():
+	}
+	w.wake()
+	return waited
+}
+
+// wake is not idle any more.
+func (w *worker) wake() {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	for i, o := range w.node.idle {
+		if o == w {
+			w.node.idle = append(w.node.idle[:i], w.node.idle[i+1:]...)
+			return
+		}
+	}
+	select {
+	case <-w.news: // somebody came at the same time
+	default:
+	}
+}
+
+// turn serves a group once. Afterwards it queues again, if somebody still waits.
+func (w *worker) turn(g *group) {
+	pause := w.serve(g)
+	if pause > 0 {
+		w.sleep(pause)
+	}
+	p := w.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if g.queued = false; len(g.lines) > 0 && !p.closing() {
+		w.again(g)
+	} else {
+		p.forget(g)
+	}
+}
+
+// again queues a group where it is at home. This worker goes on by itself.
+func (w *worker) again(g *group) {
+	if n := w.p.nodeOf(g); n != w.node {
+		w.p.queue(g)
+		return
+	}
+	g.queued = true
+	w.node.queue = append(w.node.queue, g)
+}
+
+// serve waits for one element, and hands it and its followers out. What goes wrong
+// says how long to pause.
+func (w *worker) serve(g *group) time.Duration {
+	conn, err := w.connected()
+	if err != nil {
+		return w.failed(g, nil, err)
+	}
+	names, timeout := w.begin(g)
+	if len(names) == 0 {
+		return 0
+	}
+	name, item, ok, err := conn.Block(g.kind, names, timeout)
+	w.answered(g)
+	if err != nil {
+		return w.failed(g, names, err)
+	}
+	w.serves(g)
+	if !ok {
+		return 0
+	}
+	if more := w.p.hand(g.kind, name, []Item{item}); more > 0 {
+		items, err := conn.Pop(g.kind, name, more)
+		w.p.hand(g.kind, name, items)
+		if err != nil {
+			return w.failed(g, []string{name}, err)
+		}
+	}
+	return 0
+}
+
+// begin is the names of a command, which are those that are waited for from now
+// until it has answered.
+func (w *worker) begin(g *group) ([]string, time.Duration) {
+	p := w.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	names := g.names()
+	if len(names) == 0 {
+		return nil, 0
+	}
+	g.running = w
+	w.number++
+	w.blocks, w.long = true, len(w.node.queue) == 0
+	switch {
+	case w.conn.Deaf():
+		return names, p.Short
+	case w.long:
+		return names, p.Block
+	}
+	return names, p.Turn
+}
+
+func (w *worker) answered(g *group) {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	g.running, w.blocks = nil, false
+}
+
+func (w *worker) serves(g *group) {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	g.outage, g.finals = outage{}, 0
+}
+
+// failed deals with an error about some names of a group, or about all of it.
+func (w *worker) failed(g *group, names []string, err error) time.Duration {
+	p, now := w.p, time.Now()
+	switch p.server.Judge(err) {
+	case Moving:
+		w.sweep(g)
+		return firstPause
+	case Final:
+		return w.refused(g, names, err)
+	case Unknown:
+		if names != nil && !p.closing() {
+			p.server.Lost(err)
+		}
+	}
+	w.drop()
+	p.mu.Lock()
+	pause := g.outage.failed(now)
+	p.mu.Unlock()
+	p.giveUp(g, now, err)
+	return pause
+}
+
+// sweep takes by the common connection while the slot moves, which a blocked one
+// cannot follow.
+func (w *worker) sweep(g *group) {
+	p := w.p
+	p.mu.Lock()
+	names := g.names()
+	p.mu.Unlock()
+	for _, name := range names {
+		items, err := p.server.Pop(g.kind, name, 1)
+		if err == nil {
+			p.hand(g.kind, name, items)
+		} else if p.server.Judge(err) == Final {
+			p.refuse(g, []string{name}, err)
+		}
+	}
+}
+
+// refused finds out which of the names a refusal is about, and tells those who
+// wait for them. If it is about none it is about all.
+func (w *worker) refused(g *group, names []string, err error) time.Duration {
+	p := w.p
+	if len(names) == 0 {
+		p.mu.Lock()
+		names = g.names()
+		p.mu.Unlock()
+	}
+	found := false
+	for _, name := range names {
+		_, bad := p.server.Pop(g.kind, name, 0)
+		if bad != nil && p.server.Judge(bad) == Final {
+			p.refuse(g, []string{name}, bad)
+			found = true
+		}
+	}
+	p.mu.Lock()
+	g.finals++
+	again := g.finals > 1
+	p.mu.Unlock()
+	if !found && again {
+		p.refuse(g, names, err)
+	}
+	return firstPause
+}
+
+// connected is the connection of the worker.
+func (w *worker) connected() (Conn, error) {
+	if w.conn != nil {
+		return w.conn, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), w.p.Grace)
+	defer cancel()
+	conn, err := w.p.server.Connect(ctx, w.node.name)
+	if err != nil {
+		return nil, err
+	}
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	w.conn = conn
+	return conn, nil
+}
+
+// drop closes the connection.
+func (w *worker) drop() {
+	w.p.mu.Lock()
+	conn := w.conn
+	w.conn = nil
+	w.p.mu.Unlock()
+	if conn != nil {
+		conn.Close()
+	}
+}
+
+func (w *worker) sleep(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.p.server.Closing():
+	}
+}
