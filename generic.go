@@ -3,6 +3,7 @@ package rueidisson
 import (
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/topic"
 )
 
 // Methods have no type parameters, so what has typed values comes from functions
@@ -12,6 +13,25 @@ import (
 // name or an option that cannot be used is the error of its operations.
 func Map[K comparable, V any](c *Client, name string, opts ...rmap.Option) *rmap.Map[K, V] {
 	return rmap.New[K, V](c.e, name, opts...)
+}
+
+// Topic returns a handle on the topic of that name, whose messages go to all who
+// listen now; see [topic.Topic]. It asks nobody: a name or an option that cannot be
+// used is the error of its operations.
+func Topic[T any](c *Client, name string, opts ...topic.Option) *topic.Topic[T] {
+	return topic.New[T](c.e, name, opts...)
+}
+
+// PatternTopic returns a handle on the messages of all topics whose names match;
+// see [topic.PatternTopic]. It asks nobody.
+func PatternTopic[T any](c *Client, pattern string, opts ...topic.Option) *topic.PatternTopic[T] {
+	return topic.NewPattern[T](c.e, pattern, opts...)
+}
+
+// ShardedTopic returns a handle on the topic of that name whose messages stay
+// within a shard of a cluster; see [topic.ShardedTopic]. It asks nobody.
+func ShardedTopic[T any](c *Client, name string, opts ...topic.Option) *topic.ShardedTopic[T] {
+	return topic.NewSharded[T](c.e, name, opts...)
 }
 
 // Native returns a handle on the map of that name whose entries may have times to

@@ -78,6 +78,7 @@
 //	exceeds_burst      more tokens than the limiter ever has
 //	exceeds_wait       longer than the longest wait
 //	exceeds_debt       more is owed than may be
+//	interrupted        a subscription did not stand for a while
 //	decode             what is stored cannot be decoded
 //	option             an argument that cannot be used
 //	_OTHER             anything else, such as an error of Redis

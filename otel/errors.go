@@ -11,6 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
+	"github.com/rueidisson/rueidisson/topic"
 )
 
 const notAcquired = "not_acquired"
@@ -42,6 +43,7 @@ var types = []struct {
 	{ratelimiter.ErrExceedsBurst, "exceeds_burst"},
 	{ratelimiter.ErrExceedsWait, "exceeds_wait"},
 	{ratelimiter.ErrExceedsDebt, "exceeds_debt"},
+	{topic.ErrInterrupted, "interrupted"},
 	{codec.ErrDecode, "decode"},
 	{rueidisson.ErrOption, "option"},
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
+	"github.com/rueidisson/rueidisson/topic"
 )
 
 // named is every error that a program can branch on, by the value that the
@@ -47,7 +48,11 @@ var named = map[string]map[string]error{
 		"exceeds_debt": ratelimiter.ErrExceedsDebt, "option": ratelimiter.ErrOption, "unknown": ratelimiter.ErrUnknown,
 		"closed": ratelimiter.ErrClosed, "option ": ratelimiter.ErrCrossSlot,
 	},
-	"rmap":   {"option": rmap.ErrOption, "unknown": rmap.ErrUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed},
+	"rmap": {"option": rmap.ErrOption, "unknown": rmap.ErrUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed},
+	"topic": {
+		"option": topic.ErrOption, "unknown": topic.ErrUnknown, "decode": topic.ErrDecode, "closed": topic.ErrClosed,
+		"interrupted": topic.ErrInterrupted,
+	},
 	"rwlock": {"upgrade": rwlock.ErrUpgrade},
 	"semaphore": {
 		"not_acquired": semaphore.ErrNotAcquired, "not_set": semaphore.ErrNotSet, "option": semaphore.ErrOption,

@@ -12,3 +12,30 @@ import (
 func (e *Engine) Subscribe(ctx context.Context, channel string, listen func(pubsub.Event)) (*pubsub.Subscription, error) {
 	return e.hub.Subscribe(ctx, e.channel(channel), listen)
 }
+
+// SubscribeTo is Subscribe for a channel of any kind. The wait ends when the
+// client closes.
+func (e *Engine) SubscribeTo(ctx context.Context, channel pubsub.Channel, listen func(pubsub.Event)) (*pubsub.Subscription, error) {
+	if err := e.Open(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !e.hub.Subscribed(channel) {
+		go func() { // ends with the wait
+			select {
+			case <-e.closing:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	sub, err := e.hub.Subscribe(ctx, channel, listen)
+	if err != nil && e.Open() != nil {
+		return nil, ErrClosed
+	}
+	return sub, err
+}
+
+// ListenersHere is how many listen to channel by this client.
+func (e *Engine) ListenersHere(channel pubsub.Channel) int { return e.hub.Listeners(channel) }

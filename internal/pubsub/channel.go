@@ -39,24 +39,24 @@ func (c *channel) add(s *Subscription) {
 }
 
 // remove takes one listener out. A second removal, of one that has failed meanwhile, finds nothing.
-func (c *channel) remove(s *Subscription) {
+func (c *channel) remove(s *Subscription, linger bool) {
 	i := slices.Index(c.listeners, s)
 	if i < 0 {
 		return
 	}
 	c.listeners = slices.Concat(c.listeners[:i], c.listeners[i+1:])
 	if len(c.listeners) == 0 {
-		c.deserted()
+		c.deserted(linger)
 	}
 }
 
 // deserted decides what becomes of a channel that nobody listens to any more.
-func (c *channel) deserted() {
+func (c *channel) deserted(linger bool) {
 	if c.seat == nil {
 		c.hub.forget(c)
 		return
 	}
-	if c.hub.opts.Linger > 0 && (c.seat.had || c.seat.busy == joining) {
+	if linger && c.hub.opts.Linger > 0 && (c.seat.had || c.seat.busy == joining) {
 		c.linger()
 	}
 	c.seat.settle()

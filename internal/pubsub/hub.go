@@ -82,6 +82,17 @@ func (h *Hub) Subscribed(channel Channel) bool {
 	return c != nil && c.stands()
 }
 
+// Listeners is how many listen to channel here.
+func (h *Hub) Listeners(channel Channel) int {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	c := h.channels[channel]
+	if c == nil {
+		return 0
+	}
+	return len(c.listeners)
+}
+
 // Close ends all subscriptions and waits for the hub's goroutines. Waiting Subscribes return ErrClosed;
 // listeners are told nothing. A connection that is being dialed to a silent node is waited for briefly,
 // then left to the client's dial timeout. Close is idempotent and must not be called by a listener.

@@ -21,13 +21,18 @@ type Subscription struct {
 // Close leaves the channel, which stays subscribed for Options.Linger after its last listener. It never waits,
 // so it may be called from within listen. A call of listen that is under way may end after Close has
 // returned; none begins later. Close is idempotent.
-func (s *Subscription) Close() {
+func (s *Subscription) Close() { s.leave(true) }
+
+// Leave is Close without the linger: who publishes is told how many listen, and one who has left is none.
+func (s *Subscription) Leave() { s.leave(false) }
+
+func (s *Subscription) leave(linger bool) {
 	if s.closed.Swap(true) {
 		return
 	}
 	s.channel.hub.mu.Lock()
 	defer s.channel.hub.mu.Unlock()
-	s.channel.remove(s)
+	s.channel.remove(s, linger)
 }
 
 func (s *Subscription) await(ctx context.Context) error {

@@ -1,0 +1,52 @@
+package topic
+
+import (
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestTheACLOfTheDocsDeniesNothingThatIsNeeded runs every operation under the user
+// that docs/redis.md sets up, and asks the server what it denied.
+func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	words := append(redistest.UserOfThePage(t, "../docs/redis.md"), "+spublish", "+ssubscribe", "+sunsubscribe")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	user, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(user.Close)
+	e := engineOn(t, user)
+	for kind, of := range kinds {
+		name := "orders:1"
+		if kind == "pattern" {
+			name = "orders" // the pattern is &orders*
+		}
+		topic := of(e, name)
+		s := topic.listening(t)
+		topic.publishes(t, "a")
+		s.hears(t, "a")
+		if topic.subscribers != nil {
+			_, err := topic.subscribers(t.Context())
+			require.NoError(t, err)
+		}
+		s.close()
+		redistest.Eventually(t, func() bool {
+			n, err := topic.publish(t.Context(), "b")
+			require.NoError(t, err)
+			return n == 0
+		}, soon, 1e6)
+	}
+	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	for _, d := range denied {
+		t.Log(d.String())
+	}
+	require.Empty(t, denied)
+}

@@ -1,0 +1,78 @@
+// Package topic is messages for everybody who listens, typed, and shared with
+// Redisson's topics.
+//
+//	prices := rueidisson.Topic[Price](c, "prices")
+//	go func() {
+//		for p, err := range prices.Subscribe(ctx) {
+//			…
+//		}
+//	}()
+//	_, err := prices.Publish(ctx, Price{"tea", 3})
+//
+// # Which one do I need
+//
+// A [Topic] reaches who listens at that moment, and nobody else: no message is
+// stored. A [PatternTopic] hears all topics whose names match a pattern. A
+// [ShardedTopic] is for a cluster with much to say: its messages stay within the
+// shard of its name, those of a Topic go to every node.
+//
+// # Listening
+//
+// A loop over Subscribe listens from its beginning to its end. [Topic.Listen]
+// returns a [Subscription] that stands already: what is published from then on
+// comes, however late the loop begins.
+//
+// All subscriptions of a client to a name are one of the server's, and all topics
+// of a client share one connection on each node (sharded ones another), opened for
+// the first and given back after the last. A message comes once over the wire, and
+// is decoded for each listener, who may change what it got. Nothing waits for a
+// listener: messages wait for it in a buffer, 256 of them unless [WithBuffer] says
+// otherwise, and when one more comes, the oldest goes.
+//
+// A loop is told what it did not get, by errors that do not end it:
+//
+//	for p, err := range prices.Subscribe(ctx) {
+//		var lagged *topic.LaggedError
+//		switch {
+//		case errors.As(err, &lagged): // lagged.Missed messages came too fast
+//		case errors.Is(err, topic.ErrInterrupted): // look at the truth again
+//		case errors.Is(err, topic.ErrDecode): // somebody publishes something else
+//		case err != nil:
+//			return err // and the loop is over
+//		default:
+//			show(p)
+//		}
+//	}
+//
+// [ErrInterrupted] comes when a subscription stands again that did not for a while:
+// its connection was cut, its server died or failed over, its slot has moved. What
+// is published after it was told, and what the loop then reads elsewhere, leave
+// nothing out. Messages from behind an interruption may come before its news.
+//
+// # Shared with Java
+//
+// Channels and payloads are Redisson's, and both sides must use the same codec:
+//
+//	here                        there
+//	WithCodec(codec.Text)       getTopic(name, StringCodec.INSTANCE)
+//	WithCodec(codec.JSON)       getTopic(name, new TypedJsonJacksonCodec(T.class))
+//	WithCodec(codec.Msgpack)    getTopic(name, new MsgPackJacksonCodec()), of scalars
+//	WithCodec(codec.Kryo5)      getTopic(name), of scalars
+//
+// A Java listener is given a message only if its class is the listener's:
+// addListener(String.class, …) hears nothing of a number.
+//
+// # What it does not promise
+//
+// A message is for who listens when the server gets it. It comes at most once,
+// except that one may come twice to a topic or a pattern on a cluster while its slot
+// moves. A process that publishes one message after the other is heard in that
+// order; several are not in any. A cluster passes messages on between its nodes
+// without a receipt: one that two nodes have lost on their way nobody is told of.
+// Receivers are processes that were subscribed, not loops that got it.
+//
+// # In Redis
+//
+// Nothing: a topic is a channel, and its name is the channel's. A name mapper maps
+// names of topics, and no patterns. Any name will do, on a cluster, too.
+package topic

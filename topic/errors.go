@@ -1,0 +1,47 @@
+package topic
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// What a program branches on. Every error of this package names the operation
+// and the topic, and wraps one of these, the context's error and its cause, or the
+// error of Redis.
+var (
+	// ErrOption says that an argument cannot be used: a name, a message, an option.
+	// Nothing was sent.
+	ErrOption = engine.ErrOption
+
+	// ErrUnknown says that a reply was lost, and that the message may or may not
+	// have been published, or may be still. It is not sent again: who hears it twice
+	// cannot know that it is one.
+	ErrUnknown = engine.ErrUnknown
+
+	// ErrDecode says that a message is none of the topic's type: another codec wrote
+	// it. It is wrapped by a *[codec.DecodeError], which has the bytes.
+	ErrDecode = codec.ErrDecode
+
+	// ErrClosed is returned after the client was closed.
+	ErrClosed = engine.ErrClosed
+
+	// ErrInterrupted is yielded in between when the subscription did not stand for a
+	// while, and stands again: messages may have been missed. The loop goes on.
+	ErrInterrupted = errors.New("the subscription was interrupted, and messages may have been missed")
+)
+
+// LaggedError is yielded in the place of messages that were dropped, the oldest
+// first, since more had come than the buffer takes ([WithBuffer]). The loop goes
+// on.
+type LaggedError struct {
+	Name   string // of the topic
+	Missed int64  // messages
+}
+
+// Error says how many were missed.
+func (e *LaggedError) Error() string {
+	return fmt.Sprintf("listen to %q: the loop lags, and has missed %d messages", e.Name, e.Missed)
+}

@@ -1,0 +1,119 @@
+package topic_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/embedded"
+	"github.com/rueidisson/rueidisson/topic"
+)
+
+// exampleClient is a client of the Redis or Valkey that a program has.
+func exampleClient() (c *rueidisson.Client, stop func()) {
+	s, err := embedded.Start()
+	if err != nil {
+		panic(err)
+	}
+	if c, err = rueidisson.New(s.ClientOption()); err != nil {
+		panic(err)
+	}
+	return c, func() {
+		c.Close(context.Background())
+		s.Close()
+	}
+}
+
+type Price struct {
+	Name  string
+	Cents int
+}
+
+func Example() {
+	c, stop := exampleClient() // such as rueidisson.Open("redis://127.0.0.1:6379")
+	defer stop()
+	ctx := context.Background()
+
+	prices := rueidisson.Topic[Price](c, "prices")
+	s, err := prices.Listen(ctx) // from now on nothing is missed
+	if err != nil {
+		panic(err)
+	}
+	defer s.Close()
+
+	fmt.Println(prices.Publish(ctx, Price{"tea", 300}))
+	for p, err := range s.Messages(ctx) {
+		fmt.Println(p, err)
+		break
+	}
+	// Output:
+	// 1 <nil>
+	// {tea 300} <nil>
+}
+
+// A loop that lags is told how many messages it has missed, and goes on.
+func ExampleWithBuffer() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	ticks := rueidisson.Topic[int](c, "ticks")
+	slow, err := ticks.Listen(ctx, topic.WithBuffer(2))
+	if err != nil {
+		panic(err)
+	}
+	defer slow.Close()
+	all, err := ticks.Listen(ctx)
+	if err != nil {
+		panic(err)
+	}
+	defer all.Close()
+	for i := range 5 {
+		if _, err := ticks.Publish(ctx, i); err != nil {
+			panic(err)
+		}
+	}
+	for i := range all.Messages(ctx) {
+		if i == 4 { // so the slow one was given all of them, too
+			break
+		}
+	}
+	for i, err := range slow.Messages(ctx) {
+		var lagged *topic.LaggedError
+		if errors.As(err, &lagged) {
+			fmt.Println("missed", lagged.Missed)
+			continue
+		}
+		fmt.Println(i, err)
+		if i == 4 {
+			break
+		}
+	}
+	// Output:
+	// missed 3
+	// 3 <nil>
+	// 4 <nil>
+}
+
+func ExamplePatternTopic() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	s, err := rueidisson.PatternTopic[string](c, "orders:*", topic.WithCodec(codec.Text)).Listen(ctx)
+	if err != nil {
+		panic(err)
+	}
+	defer s.Close()
+	if _, err := rueidisson.Topic[string](c, "orders:42", topic.WithCodec(codec.Text)).Publish(ctx, "paid"); err != nil {
+		panic(err)
+	}
+	for m, err := range s.Messages(ctx) {
+		fmt.Println(m.Channel, m.Value, err)
+		break
+	}
+	// Output:
+	// orders:42 paid <nil>
+}

@@ -1,0 +1,144 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// handle is what every kind of topic is made of. It holds nothing, so any number
+// of goroutines may use it.
+type handle[T any] struct {
+	e     *engine.Engine
+	kind  string // "topic", for errors
+	name  string // as the caller wrote it
+	on    pubsub.Channel
+	codec codec.Codec[T]
+	bad   error // what every operation returns, if the handle cannot be used
+}
+
+// newHandle checks what a handle is made with, and asks nobody.
+func newHandle[T any](e *engine.Engine, kind, name string, on pubsub.Channel, opts []Option) handle[T] {
+	h := handle[T]{e: e, kind: kind, name: name, on: on}
+	cfg, err := resolve(opts)
+	if err == nil {
+		h.codec, err = codecOf[T](cfg, e.Family())
+	}
+	if err == nil && on.Name == "" {
+		err = fmt.Errorf("%w: empty name", ErrOption)
+	}
+	if err == nil {
+		err = e.Fits(len(on.Name))
+	}
+	h.bad = err
+	return h
+}
+
+func codecOf[T any](cfg config, family codec.Family) (codec.Codec[T], error) {
+	if cfg.family != nil {
+		family = *cfg.family
+	}
+	c, err := engine.Given(cfg.codec, codec.For[T](family))
+	if err != nil {
+		return nil, err
+	}
+	return c, codec.Check(c)
+}
+
+// usable checks what every operation needs.
+func (h *handle[T]) usable(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("%w: nil context", ErrOption)
+	case h.bad != nil:
+		return h.bad
+	}
+	if err := h.e.Open(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	return nil
+}
+
+// encode is a message as it is sent.
+func (h *handle[T]) encode(ctx context.Context, v T) (string, error) {
+	if err := h.usable(ctx); err != nil {
+		return "", err
+	}
+	text, err := codec.Encode(h.codec, v)
+	if err == nil {
+		err = h.e.Fits(len(text))
+	}
+	return text, err
+}
+
+// decode is what came by a channel; at is its name, where the topic's says less.
+func (h *handle[T]) decode(text, at string) (T, error) {
+	v, err := codec.Decode(h.codec, text)
+	if err != nil {
+		err = h.failed("listen to", &codec.DecodeError{Name: h.name, Key: at, Bytes: []byte(text), Cause: err})
+	}
+	return v, err
+}
+
+// publish sends a message once.
+func (h *handle[T]) publish(ctx context.Context, by *scripts.Command, v T) (int64, error) {
+	text, err := h.encode(ctx, v)
+	if err != nil {
+		return 0, h.failed("publish to", err)
+	}
+	n, err := engine.Writing(h.e, ctx, func() (int64, error) { return h.number(ctx, by, text) })
+	return n, h.failed("publish to", err)
+}
+
+// count asks how many subscribers the server has.
+func (h *handle[T]) count(ctx context.Context, by *scripts.Command) (n int64, err error) {
+	if err = h.usable(ctx); err == nil {
+		n, err = engine.Reading(h.e, ctx, func() (int64, error) {
+			got, err := h.e.Run(ctx, by, []string{h.on.Name}, nil)
+			if err != nil {
+				return 0, err
+			}
+			said, err := got.ToArray()
+			if err != nil || len(said) != 2 {
+				return 0, errors.Join(err, fmt.Errorf("%s said %d things", by.Label(), len(said)))
+			}
+			return said[1].AsInt64()
+		})
+	}
+	return n, h.failed("count subscribers of", err)
+}
+
+// listeners is how many subscriptions this client has.
+func (h *handle[T]) listeners() int { return h.e.ListenersHere(h.on) }
+
+func (h *handle[T]) number(ctx context.Context, by *scripts.Command, args ...string) (int64, error) {
+	got, err := h.e.Run(ctx, by, []string{h.on.Name}, args)
+	if err != nil {
+		return 0, err
+	}
+	return got.AsInt64()
+}
+
+// failed names the operation and the topic.
+func (h *handle[T]) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if h.on.Kind == pubsub.Sharded && engine.UnknownCommand(err) {
+		// What the server said has the message in it.
+		err = fmt.Errorf("%w: sharded topics need SPUBLISH and SSUBSCRIBE, which the server does not know", errors.ErrUnsupported)
+	}
+	var undecoded *codec.DecodeError
+	if errors.As(err, &undecoded) {
+		return fmt.Errorf("%s %s %w", op, h.kind, err) // which names it
+	}
+	return fmt.Errorf("%s %s %q: %w", op, h.kind, h.name, err)
+}

@@ -1,0 +1,131 @@
+package topic
+
+import (
+	"sync"
+
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// message is what came by a channel.
+type message struct {
+	payload, channel string
+	cut              bool // the subscription was interrupted before it
+}
+
+// inbox is what came and waits for its reader: a ring that grows up to most. Who
+// puts something in never waits.
+type inbox struct {
+	most int
+	news chan struct{} // with one place
+
+	mu        sync.Mutex
+	ring      []message
+	first, n  int
+	missed    int64 // messages, before the first
+	cutMissed bool  // among those that were missed, or before the first
+	cut       bool  // after the last
+	closed    bool
+}
+
+func newInbox(most int) *inbox { return &inbox{most: most, news: make(chan struct{}, 1)} }
+
+// hear is called on the hub's goroutine.
+func (b *inbox) hear(ev pubsub.Event) {
+	b.mu.Lock()
+	switch {
+	case b.closed:
+	case ev.Kind == pubsub.Resumed:
+		b.cut = true
+	default:
+		b.put(message{ev.Payload, ev.Name, b.cut})
+		b.cut = false
+	}
+	b.mu.Unlock()
+	b.poke()
+}
+
+func (b *inbox) poke() {
+	select {
+	case b.news <- struct{}{}:
+	default: // one is enough: whoever takes one looks whether there are more
+	}
+}
+
+func (b *inbox) put(m message) {
+	if b.n == b.most {
+		b.missed++
+		dropped := b.pop()
+		b.cutMissed = b.cutMissed || dropped.cut
+	}
+	if b.n == len(b.ring) {
+		b.grow()
+	}
+	b.ring[(b.first+b.n)%len(b.ring)] = m
+	b.n++
+}
+
+func (b *inbox) pop() message {
+	m := b.ring[b.first]
+	b.ring[b.first] = message{}
+	b.first = (b.first + 1) % len(b.ring)
+	b.n--
+	return m
+}
+
+func (b *inbox) grow() {
+	ring := make([]message, min(max(2*len(b.ring), 4), b.most))
+	k := copy(ring, b.ring[b.first:])
+	copy(ring[k:], b.ring[:b.first])
+	b.ring, b.first = ring, 0
+}
+
+// notice is what a reader gets next.
+type notice struct {
+	message
+	missed int64 // if it is none of these
+	cut    bool
+}
+
+// take is the next for the reader, if there is some. Several readers share what
+// comes.
+func (b *inbox) take() (next notice, some, closed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.closed:
+		return next, false, true
+	case b.missed > 0:
+		next.missed, b.missed = b.missed, 0
+	case b.cutMissed:
+		next.cut, b.cutMissed = true, false
+	case b.n > 0 && b.ring[b.first].cut:
+		next.cut, b.ring[b.first].cut = true, false
+	case b.n > 0:
+		next.message = b.pop()
+	case b.cut:
+		next.cut, b.cut = true, false
+	default:
+		b.rest()
+		return next, false, false
+	}
+	if b.n > 0 || b.cut {
+		b.poke()
+	}
+	return next, true, false
+}
+
+// rest gives the memory of a burst back.
+func (b *inbox) rest() {
+	const small = 16
+	if len(b.ring) > small {
+		b.ring, b.first = nil, 0
+	}
+}
+
+func (b *inbox) close() {
+	b.mu.Lock()
+	b.closed = true
+	b.ring, b.first, b.n = nil, 0, 0
+	b.mu.Unlock()
+	b.poke()
+}

@@ -1,0 +1,94 @@
+package topic
+
+import (
+	"fmt"
+
+	"github.com/rueidisson/rueidisson/codec"
+)
+
+// An Option changes a handle. What cannot be used, such as a codec of another
+// type, is an [ErrOption] of each of its operations.
+type Option interface{ applyHandle(*config) error }
+
+// A SubscribeOption changes one subscription.
+type SubscribeOption interface{ applySubscribe(*subscribing) error }
+
+// config is what the options of a handle say.
+type config struct {
+	family *codec.Family // nil: the client's
+	codec  any           // a codec.Codec[T]; nil: of the family
+}
+
+// subscribing is what the options of a subscription say.
+type subscribing struct{ buffer int }
+
+const (
+	// defaultBuffer is how many messages wait for their reader.
+	defaultBuffer = 256
+	// mostBuffer bounds what a reader that hangs may cost.
+	mostBuffer = 1_000_000
+)
+
+// WithCodec sets the codec of the messages. Without it they are as
+// rueidisson.WithCodec says.
+func WithCodec(f codec.Family) Option {
+	return option(func(c *config) error {
+		c.family, c.codec = &f, nil
+		return nil
+	})
+}
+
+// WithValueCodec sets the codec of the messages to one of the program's own.
+func WithValueCodec[T any](v codec.Codec[T]) Option {
+	return option(func(c *config) error {
+		c.codec = v
+		return codec.Check(v)
+	})
+}
+
+// WithBuffer is how many messages wait for a loop that is busy, 256 without it, and
+// a million at most. When one more comes, the oldest goes, and the loop is told by
+// a [LaggedError].
+func WithBuffer(n int) SubscribeOption {
+	return subscribeOption(func(s *subscribing) error {
+		if n < 1 || n > mostBuffer {
+			return fmt.Errorf("%w: a buffer of %d is outside of 1 to %d", ErrOption, n, mostBuffer)
+		}
+		s.buffer = n
+		return nil
+	})
+}
+
+type option func(*config) error
+
+func (o option) applyHandle(c *config) error { return o(c) }
+
+type subscribeOption func(*subscribing) error
+
+func (o subscribeOption) applySubscribe(s *subscribing) error { return o(s) }
+
+func resolve(opts []Option) (config, error) {
+	var c config
+	for _, o := range opts {
+		if o == nil {
+			return c, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := o.applyHandle(&c); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func resolveSubscribe(opts []SubscribeOption) (subscribing, error) {
+	s := subscribing{buffer: defaultBuffer}
+	for _, o := range opts {
+		if o == nil {
+			return s, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := o.applySubscribe(&s); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}

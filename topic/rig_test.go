@@ -1,0 +1,203 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// soon bounds what has to happen, on a machine however slow.
+const soon = 30 * time.Second
+
+// engineOn is an engine on a client that somebody else closes.
+func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
+	t.Helper()
+	cfg := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Values: codec.Text}
+	for _, f := range change {
+		f(&cfg)
+	}
+	e, err := engine.New(t.Context(), c, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+	return e
+}
+
+func miniredisClient(t testing.TB) rueidis.Client {
+	t.Helper()
+	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	return client
+}
+
+// onServers runs a test on every kind of server, at the same time.
+func onServers(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
+	t.Helper()
+	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			test(t, redistest.Shared(t, redistest.Version(version)).Client(t))
+		})
+	}
+	t.Run("miniredis", func(t *testing.T) {
+		t.Parallel()
+		test(t, miniredisClient(t))
+	})
+}
+
+// through is a client by way of a proxy that breaks connections and loses replies.
+func through(t testing.TB, server *redistest.Server) (rueidis.Client, *redistest.Proxy) {
+	t.Helper()
+	proxy := redistest.NewProxy(t, server.Addr())
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
+		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
+	})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	return client, proxy
+}
+
+// topicOf is a topic of any kind, of texts.
+type topicOf struct {
+	publish     func(ctx context.Context, v string) (int64, error)
+	listen      func(ctx context.Context, opts ...SubscribeOption) (*heardBy, error)
+	subscribe   func(ctx context.Context, opts ...SubscribeOption) iter.Seq2[string, error]
+	subscribers func(ctx context.Context) (int64, error)
+	listeners   func() int
+}
+
+// heardBy is a subscription of any kind.
+type heardBy struct {
+	messages func(ctx context.Context) iter.Seq2[string, error]
+	close    func()
+}
+
+type maker func(e *engine.Engine, name string, opts ...Option) topicOf
+
+// kinds is every kind. That of patterns is published to by a plain one.
+var kinds = map[string]maker{
+	"plain": func(e *engine.Engine, name string, opts ...Option) topicOf {
+		t := New[string](e, name, opts...)
+		return topicOf{t.Publish, plainly(t.Listen), t.Subscribe, t.CountSubscribers, t.CountListeners}
+	},
+	"sharded": func(e *engine.Engine, name string, opts ...Option) topicOf {
+		t := NewSharded[string](e, name, opts...)
+		return topicOf{t.Publish, plainly(t.Listen), t.Subscribe, t.CountSubscribers, t.CountListeners}
+	},
+	"pattern": patterned,
+}
+
+func plainly(listen func(context.Context, ...SubscribeOption) (*Subscription[string], error)) func(context.Context, ...SubscribeOption) (*heardBy, error) {
+	return func(ctx context.Context, opts ...SubscribeOption) (*heardBy, error) {
+		s, err := listen(ctx, opts...)
+		if err != nil {
+			return nil, err
+		}
+		return &heardBy{s.Messages, s.Close}, nil
+	}
+}
+
+var errWrongChannel = errors.New("it came by another channel")
+
+func patterned(e *engine.Engine, name string, opts ...Option) topicOf {
+	pattern := name
+	if name != "" {
+		pattern += "*"
+	}
+	plain, t := New[string](e, name, opts...), NewPattern[string](e, pattern, opts...)
+	values := func(all iter.Seq2[Message[string], error]) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) {
+			for m, err := range all {
+				if err == nil && m.Channel != name {
+					err = errWrongChannel
+				}
+				if !yield(m.Value, err) {
+					return
+				}
+			}
+		}
+	}
+	return topicOf{
+		publish: plain.Publish,
+		listen: func(ctx context.Context, opts ...SubscribeOption) (*heardBy, error) {
+			s, err := t.Listen(ctx, opts...)
+			if err != nil {
+				return nil, err
+			}
+			return &heardBy{func(ctx context.Context) iter.Seq2[string, error] { return values(s.Messages(ctx)) }, s.Close}, nil
+		},
+		subscribe: func(ctx context.Context, opts ...SubscribeOption) iter.Seq2[string, error] {
+			return values(t.Subscribe(ctx, opts...))
+		},
+		listeners: t.CountListeners,
+	}
+}
+
+func onKinds(t *testing.T, test func(t *testing.T, of maker)) {
+	t.Helper()
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, kind)
+		})
+	}
+}
+
+func (o topicOf) listening(t testing.TB, opts ...SubscribeOption) *heardBy {
+	t.Helper()
+	s, err := o.listen(t.Context(), opts...)
+	require.NoError(t, err)
+	t.Cleanup(s.close)
+	return s
+}
+
+func (o topicOf) publishes(t testing.TB, v ...string) {
+	t.Helper()
+	for _, v := range v {
+		n, err := o.publish(t.Context(), v)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, n, v)
+	}
+}
+
+// heard is what a loop was told.
+type heard struct {
+	text string
+	err  error
+}
+
+// next reads n.
+func (s *heardBy) next(t testing.TB, n int) (all []heard) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	for v, err := range s.messages(ctx) {
+		require.NotErrorIs(t, err, context.DeadlineExceeded, "after %d of %d", len(all), n)
+		if all = append(all, heard{v, err}); len(all) == n {
+			break
+		}
+	}
+	return all
+}
+
+// hears reads messages, and nothing but these.
+func (s *heardBy) hears(t testing.TB, want ...string) {
+	t.Helper()
+	for i, h := range s.next(t, len(want)) {
+		require.NoError(t, h.err)
+		require.Equal(t, want[i], h.text)
+	}
+}

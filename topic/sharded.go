@@ -1,0 +1,67 @@
+package topic
+
+import (
+	"context"
+	"iter"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// ShardedTopic is a [Topic] whose messages stay, on a cluster, within the shard of
+// its name, where those of a Topic go to every node. It is another topic than the
+// Topic of that name, also on one server, and no pattern hears it. It is safe for
+// concurrent use.
+type ShardedTopic[T any] struct{ h handle[T] }
+
+// NewSharded is rueidisson.ShardedTopic.
+func NewSharded[T any](e *engine.Engine, name string, opts ...Option) *ShardedTopic[T] {
+	return &ShardedTopic[T]{newHandle[T](e, "sharded topic", name, pubsub.Channel{Kind: pubsub.Sharded, Name: e.Map(name)}, opts)}
+}
+
+// Name is the name that the topic was made with.
+func (t *ShardedTopic[T]) Name() string { return t.h.name }
+
+// Publish sends a message to those who listen now, and returns how many subscribers
+// the server gave it to: one for each process, however many listen in it. On a
+// cluster those of the master are counted, where every process subscribes, Java
+// too.
+//
+// Cost: one command. Wire: SPUBLISH name, the message as the codec writes it.
+// Errors: ctx's error and cause; [ErrOption] for a message that the codec cannot
+// write, or one that is too long; [ErrUnknown] if the reply was lost, since it is
+// sent once; errors.ErrUnsupported where there is no SPUBLISH, as on the server
+// of rueidissontest; [ErrClosed]; those of Redis. Source: RShardedTopic.publish.
+func (t *ShardedTopic[T]) Publish(ctx context.Context, v T) (receivers int64, err error) {
+	return t.h.publish(ctx, publishSharded, v)
+}
+
+// Subscribe listens from when the loop over the messages begins until it ends; see
+// [Topic.Subscribe].
+func (t *ShardedTopic[T]) Subscribe(ctx context.Context, opts ...SubscribeOption) iter.Seq2[T, error] {
+	return subscribed(ctx, func() (*Subscription[T], error) { return t.Listen(ctx, opts...) })
+}
+
+// Listen subscribes, and returns when the server has confirmed it; see
+// [Topic.Listen]. When the slot of the name moves, the subscription moves with it,
+// which is an [ErrInterrupted].
+//
+// Cost: as that of a Topic, on a connection beside that one. Wire: SSUBSCRIBE name.
+// Errors: those of Topic.Listen, and errors.ErrUnsupported. Source:
+// RShardedTopic.addListener.
+func (t *ShardedTopic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (*Subscription[T], error) {
+	return listen(ctx, &t.h, opts, func(m message) (T, error) { return t.h.decode(m.payload, "") })
+}
+
+// CountSubscribers is how many subscribers the server has, one for each process
+// that listens. Who left a moment ago may still be counted.
+//
+// Cost: one command, PUBSUB SHARDNUMSUB. Errors: ctx's error and cause;
+// [ErrOption]; [ErrClosed]; those of Redis. Source: RShardedTopic.countSubscribers.
+func (t *ShardedTopic[T]) CountSubscribers(ctx context.Context) (int64, error) {
+	return t.h.count(ctx, countSharded)
+}
+
+// CountListeners is how many subscriptions this client has. It asks nobody.
+// Source: RShardedTopic.countListeners.
+func (t *ShardedTopic[T]) CountListeners() int { return t.h.listeners() }

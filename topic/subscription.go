@@ -1,0 +1,126 @@
+package topic
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// Subscription is what came to one listener and waits for its reader. It stands
+// until Close, or until the client closes. It is safe for concurrent use.
+type Subscription[M any] struct {
+	e      *engine.Engine
+	name   string
+	in     *inbox
+	sub    *pubsub.Subscription
+	read   func(message) (M, error)
+	failed func(op string, err error) error
+}
+
+// listen subscribes, and returns when that is confirmed.
+func listen[T, M any](ctx context.Context, h *handle[T], opts []SubscribeOption, read func(message) (M, error)) (*Subscription[M], error) {
+	cfg, err := resolveSubscribe(opts)
+	if err == nil {
+		err = h.usable(ctx)
+	}
+	if err != nil {
+		return nil, h.failed("listen to", err)
+	}
+	s := &Subscription[M]{e: h.e, name: h.name, in: newInbox(cfg.buffer), read: read, failed: h.failed}
+	if s.sub, err = h.e.SubscribeTo(ctx, h.on, s.in.hear); err != nil {
+		return nil, h.failed("listen to", err)
+	}
+	return s, nil
+}
+
+// subscribed is a subscription that lasts as long as the loop over it.
+func subscribed[M any](ctx context.Context, listen func() (*Subscription[M], error)) iter.Seq2[M, error] {
+	return func(yield func(M, error) bool) {
+		s, err := listen()
+		if err != nil {
+			var none M
+			yield(none, err)
+			return
+		}
+		defer s.Close()
+		s.Messages(ctx)(yield)
+	}
+}
+
+// Messages yields what came, in the order in which it was published, and waits for
+// more. There are errors that are in place of messages, and the loop goes on:
+//
+//   - a *[LaggedError] where messages were dropped, since the buffer was full;
+//   - an [ErrInterrupted] where the subscription did not stand for a while, once
+//     it stands again;
+//   - a *[codec.DecodeError] for a message that is none of the topic's type.
+//
+// Any other error is the last: ctx's error and cause; [ErrOption]; [ErrClosed],
+// when the client was closed and all that had come was read. Close ends the loop
+// without one. Several loops share the messages: each of these comes to one of
+// them.
+func (s *Subscription[M]) Messages(ctx context.Context) iter.Seq2[M, error] {
+	return func(yield func(M, error) bool) {
+		var none M
+		if ctx == nil {
+			yield(none, s.failed("listen to", fmt.Errorf("%w: nil context", ErrOption)))
+			return
+		}
+		for {
+			next, open, err := s.next(ctx)
+			switch {
+			case err != nil:
+				yield(none, s.failed("listen to", err))
+				return
+			case !open || !yield(s.show(next)):
+				return
+			}
+		}
+	}
+}
+
+// show is what the loop sees of a notice.
+func (s *Subscription[M]) show(next notice) (m M, err error) {
+	switch {
+	case next.missed > 0:
+		return m, &LaggedError{s.name, next.missed}
+	case next.cut:
+		return m, s.failed("listen to", ErrInterrupted)
+	}
+	return s.read(next.message)
+}
+
+// next waits for what comes. It is not open any more once it was closed.
+func (s *Subscription[M]) next(ctx context.Context) (next notice, open bool, err error) {
+	for {
+		if ctx.Err() != nil {
+			return next, true, engine.ContextError(ctx)
+		}
+		next, some, closed := s.in.take()
+		switch {
+		case closed:
+			s.in.poke() // for the other loops
+			return next, false, nil
+		case some:
+			return next, true, nil
+		case s.e.Open() != nil:
+			return next, true, ErrClosed
+		}
+		select {
+		case <-s.in.news:
+		case <-ctx.Done():
+		case <-s.e.Closing():
+		}
+	}
+}
+
+// Close ends the subscription: it never waits, and drops what has come and was not
+// read. The server is told when the last subscription of the client to the name has
+// gone. Closing it again is fine.
+func (s *Subscription[M]) Close() {
+	s.sub.Leave()
+	s.in.close()
+}

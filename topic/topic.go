@@ -1,0 +1,71 @@
+package topic
+
+import (
+	"context"
+	"iter"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// Topic is messages of T for everybody who listens now, Go or Java; see the
+// package's documentation. It is safe for concurrent use.
+type Topic[T any] struct{ h handle[T] }
+
+// New is rueidisson.Topic.
+func New[T any](e *engine.Engine, name string, opts ...Option) *Topic[T] {
+	return &Topic[T]{newHandle[T](e, "topic", name, pubsub.Channel{Kind: pubsub.Plain, Name: e.Map(name)}, opts)}
+}
+
+// Name is the name that the topic was made with.
+func (t *Topic[T]) Name() string { return t.h.name }
+
+// Publish sends a message to those who listen now, and returns how many
+// subscribers the server gave it to: one for each process, however many listen in
+// it, and one for each pattern that matches. On a cluster those of the node that
+// serves the name are counted, where every process subscribes, Java too; patterns,
+// and who subscribed elsewhere, get the message and are not counted.
+//
+// Cost: one command. Wire: PUBLISH name, the message as the codec writes it.
+// Errors: ctx's error and cause; [ErrOption] for a message that the codec cannot
+// write, or one that is too long; [ErrUnknown] if the reply was lost, since it is
+// sent once; [ErrClosed]; those of Redis. Source: RTopic.publish.
+func (t *Topic[T]) Publish(ctx context.Context, v T) (receivers int64, err error) {
+	return t.h.publish(ctx, publish, v)
+}
+
+// Subscribe listens from when the loop over the messages begins until it ends. A
+// loop sees what Messages of [Subscription] shows: also errors that do not end it.
+//
+// The last of it is an error, unless the loop was left: ctx's error and cause;
+// [ErrOption]; [ErrClosed]; or why the subscription did not come about, such as
+// NOPERM. See [Topic.Listen] for its cost.
+func (t *Topic[T]) Subscribe(ctx context.Context, opts ...SubscribeOption) iter.Seq2[T, error] {
+	return subscribed(ctx, func() (*Subscription[T], error) { return t.Listen(ctx, opts...) })
+}
+
+// Listen subscribes, and returns when the server has confirmed it: what is
+// published from then on comes, also if nobody reads it yet. ctx bounds the wait,
+// not the subscription, which stands until its Close.
+//
+// Cost: a round trip for the first subscription of a client to the name, and
+// nothing for the others: they share it. All topics of a client share one
+// connection on each node. Wire: SUBSCRIBE name. Errors: ctx's error and cause;
+// [ErrOption]; [ErrClosed]; those of Redis. Source: RTopic.addListener.
+func (t *Topic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (*Subscription[T], error) {
+	return listen(ctx, &t.h, opts, func(m message) (T, error) { return t.h.decode(m.payload, "") })
+}
+
+// CountSubscribers is how many subscribers the server has, one for each process
+// that listens; on a cluster those of the node that serves the name. Who left a
+// moment ago may still be counted.
+//
+// Cost: one command, PUBSUB NUMSUB. Errors: ctx's error and cause; [ErrOption];
+// [ErrClosed]; those of Redis. Source: RTopic.countSubscribers.
+func (t *Topic[T]) CountSubscribers(ctx context.Context) (int64, error) {
+	return t.h.count(ctx, count)
+}
+
+// CountListeners is how many subscriptions this client has. It asks nobody.
+// Source: RTopic.countListeners.
+func (t *Topic[T]) CountListeners() int { return t.h.listeners() }

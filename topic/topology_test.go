@@ -1,0 +1,181 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// quickly has an outage noticed sooner.
+func quickly(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
+
+func TestOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	t.Run("all hear all", func(t *testing.T) {
+		for kind, of := range kinds {
+			name := redistest.Name(t)
+			topic, beside := of(engineOn(t, cluster.Client(t)), name), of(engineOn(t, cluster.Client(t)), name)
+			one, other := topic.listening(t), beside.listening(t)
+			for i := range 50 {
+				n, err := topic.publish(t.Context(), strconv.Itoa(i))
+				require.NoError(t, err)
+				if kind != "pattern" { // which is subscribed where its own name belongs
+					require.EqualValues(t, 2, n, kind)
+				}
+			}
+			one.hears(t, numbers(0, 50)...)
+			other.hears(t, numbers(0, 50)...)
+			if topic.subscribers != nil {
+				n, err := topic.subscribers(t.Context())
+				require.NoError(t, err)
+				require.EqualValues(t, 2, n)
+			}
+		}
+	})
+	t.Run("names that break slots of others", func(t *testing.T) {
+		for _, of := range []maker{kinds["plain"], kinds["sharded"]} {
+			topic := of(engineOn(t, cluster.Client(t)), "{}orders}")
+			s := topic.listening(t)
+			topic.publishes(t, "a")
+			s.hears(t, "a")
+		}
+	})
+	for kind, of := range kinds {
+		t.Run("a slot moves under a "+kind+" topic", func(t *testing.T) {
+			l := talking(t, cluster.Client(t), redistest.Name(t), of)
+			m := cluster.StartMigration(t, l.name)
+			l.more(t)
+			m.Finish(t)
+			l.more(t)
+			l.end(t, kind == "sharded")
+		})
+	}
+	t.Run("a failover", func(t *testing.T) {
+		name := "{" + redistest.Name(t) + "}"
+		var all []*talk
+		for kind, of := range kinds {
+			all = append(all, talking(t, cluster.Client(t), name+kind, of))
+		}
+		master := cluster.Master(name)
+		master.Kill()
+		cluster.AwaitMaster(t, name, master.Addr())
+		for _, l := range all {
+			l.more(t)
+			l.end(t, true)
+		}
+	})
+}
+
+func TestBehindSentinels(t *testing.T) {
+	t.Parallel()
+	sentinel := redistest.StartSentinel(t)
+	l := talking(t, sentinel.Client(t), redistest.Name(t), kinds["plain"])
+	master := sentinel.Master()
+	master.Kill()
+	sentinel.AwaitMaster(t, master.Addr())
+	l.more(t)
+	l.end(t, true)
+}
+
+// talk is somebody who publishes numbers all the time, and another client who
+// listens.
+type talk struct {
+	name string
+	stop context.CancelFunc
+	all  sync.WaitGroup
+
+	mu    sync.Mutex
+	sent  []int // that were published for certain
+	heard map[int]bool
+	last  int
+	cuts  int
+	wrong []error
+}
+
+func talking(t *testing.T, raw rueidis.Client, name string, of maker) *talk {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	l := &talk{name: name, stop: stop, heard: map[int]bool{}}
+	t.Cleanup(func() { stop(); l.all.Wait() })
+	s := of(engineOn(t, raw, quickly), name).listening(t, WithBuffer(1_000_000))
+	topic := of(engineOn(t, raw, quickly), name)
+	l.all.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			if _, err := topic.publish(ctx, strconv.Itoa(i)); err == nil {
+				l.sends(i)
+			}
+		}
+	})
+	l.all.Go(func() {
+		for v, err := range s.messages(ctx) {
+			l.note(v, err)
+		}
+	})
+	l.more(t)
+	return l
+}
+
+func (l *talk) sends(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sent = append(l.sent, n)
+}
+
+func (l *talk) note(v string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch n, bad := strconv.Atoi(v); {
+	case errors.Is(err, ErrInterrupted):
+		l.cuts++
+	case errors.Is(err, context.Canceled):
+	case err != nil || bad != nil:
+		l.wrong = append(l.wrong, err, bad)
+	default:
+		l.heard[n] = true
+		l.last = max(l.last, n)
+	}
+}
+
+func (l *talk) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.heard)
+}
+
+// more waits for some more messages.
+func (l *talk) more(t *testing.T) {
+	t.Helper()
+	want := l.count() + 50
+	require.Eventually(t, func() bool { return l.count() >= want }, soon, time.Millisecond)
+}
+
+// end checks that nothing was lost without a word. Must says that there was to be one.
+func (l *talk) end(t *testing.T, must bool) {
+	t.Helper()
+	l.stop()
+	l.all.Wait()
+	require.Empty(t, l.wrong)
+	if must {
+		require.Positive(t, l.cuts)
+	}
+	missed := 0
+	for _, n := range l.sent {
+		if n < l.last && !l.heard[n] {
+			missed++
+		}
+	}
+	t.Logf("%d published, %d missed, %d interruptions", len(l.sent), missed, l.cuts)
+	if l.cuts == 0 {
+		require.Zero(t, missed, "nobody was told")
+	}
+}
