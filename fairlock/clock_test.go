@@ -38,6 +38,41 @@ func TestASilentWaiterIsPassedThoughTheClockWentBack(t *testing.T) {
 	mustBeFree(t, here)
 }
 
+// The lease of a holder ends by the server's clock: if that is set back, a living
+// one is not held up by it, and that of a dead one is taken away by force.
+func TestAClockThatIsSetBackLengthensALease(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	name := redistest.Name(t)
+	l := open(t, server.Addr(), rueidisson.WithWatchdogTimeout(2*time.Second)).FairLock(name)
+	child := redistest.StartChild(t, "holder", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name)
+	require.Equal(t, "held: <nil>", child.Next())
+	first := lockLater(t.Context(), l)
+	awaitQueue(t, l, 1)
+	clock.Set(-time.Hour)
+	child.Send("unlock")
+	require.Equal(t, "trusts: <nil>, <nil>", child.Next())
+	require.Equal(t, "unlocked: <nil>", child.Next())
+	unlock(t, got(t, first))
+
+	dies := redistest.StartChild(t, "holder", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name)
+	require.Equal(t, "held: <nil>", dies.Next())
+	second := lockLater(t.Context(), l)
+	awaitQueue(t, l, 1)
+	dies.Kill()
+	clock.Set(-2 * time.Hour)
+	time.Sleep(3 * time.Second) // its lease would be over
+	left, err := l.Remaining(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, left, 50*time.Minute, "as doc.go says")
+	require.Empty(t, second)
+	held, err := l.ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.True(t, held)
+	unlock(t, got(t, second))
+	mustBeFree(t, l)
+}
+
 // A clock that is set forward ends the leases, and changes nothing about who is
 // next.
 func TestTheQueueOutlastsAClockThatIsSetForward(t *testing.T) {

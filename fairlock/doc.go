@@ -40,9 +40,18 @@
 //   - a waiter that was passed over though it lives comes back at the front.
 //
 // When the server itself was away, so that nobody has been heard of, all have
-// that time anew: an outage or a failover that keeps the queue costs nobody its
-// place. So they have when its clock was set back. Leases are as long as its clock
-// says: one that is set back makes that of a holder that dies then last longer.
+// that time anew, once: an outage or a failover that keeps the queue costs nobody
+// its place. A server that stands still ends subscriptions, too, a third of the
+// watchdog timeout later: if that is less than 0.9 s, who is first may lose its turn
+// to the next by it, and comes back at the front. All have their time anew when the
+// server's clock was set back, too. Leases are as long as its clock says, which is
+// forced by the shared format: one that is set back by an hour makes the lease that
+// stands then last for an hour more, if its holder dies. ForceUnlock takes it away.
+//
+// A queue of which every process has died stays until somebody asks for the lock.
+// Who waits passes over it in 1.4 s. Tries without a wait do so from the second one
+// on, if they come within 10 s of each other, and else when the last word is
+// older than a minute and the slack of a deadline.
 //
 // # Beside Java
 //
@@ -53,11 +62,10 @@
 // and with 10 s for clocks that are ahead. If that was not enough, the waiter
 // comes back at the front, and from then on deadlines have more.
 //
-// Three things are forced by the shared format. Where only Java waits, a front
+// Two more things are forced by the shared format. Where only Java waits, a front
 // of this library that died is passed over when the sleep of the Java thread
-// ends, after the lease of the holder at most. Java threads ask without a pause
-// while the lock is free and the front is slow to take it. And a queue of which
-// every process has died stays until somebody asks for the lock.
+// ends, after the lease of the holder at most. And Java threads ask without a pause
+// while the lock is free and the front is slow to take it.
 //
 // # What it does not guarantee
 //
@@ -82,7 +90,7 @@
 //	redisson_lock_timeout:{name}       zset: until when each of them is waited for, ms
 //	redisson_lock__channel:{name}:*    channel of a waiter: 0 when it is its turn; ours listen there behind Java only
 //	rueidisson_fair:{name}:*           channel of a client: the owner whose turn it is
-//	rueidisson_fair_alive:{name}       zset: clients of this library with waiters, until when they are alive; 1.4 s
+//	rueidisson_fair_alive:{name}       zset: clients of this library with waiters, until when they are alive; 10 s
 //	rueidisson_fair_idle:{name}        string: a Java thread that was told in vain, and since when; 5 s
 //	rueidisson_gone:{name}             zset: owners that were given back, by time
 //

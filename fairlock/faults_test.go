@@ -318,7 +318,7 @@ func TestASlotMovesUnderAFairLock(t *testing.T) {
 	t.Parallel()
 	cluster, name := redistest.StartCluster(t), redistest.Name(t)
 	connect := func() *fairlock.Lock {
-		c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs()}, rueidisson.WithWatchdogTimeout(2*time.Second))
+		c, err := rueidisson.New(rueidis.ClientOption{InitAddress: cluster.Addrs()}, rueidisson.WithWatchdogTimeout(5*time.Second))
 		require.NoError(t, err)
 		t.Cleanup(func() { closeClient(c) })
 		return c.FairLock(name)
@@ -334,7 +334,7 @@ func TestASlotMovesUnderAFairLock(t *testing.T) {
 	require.NoError(t, err)
 	moves := cluster.StartMigration(t, name)
 	moves.Move(t, name)
-	<-time.After(3 * time.Second) // longer than the lease, and than a process is alive that says nothing
+	<-time.After(6 * time.Second) // longer than the lease, and than a process is alive that says nothing
 	require.NoError(t, held.Err())
 	moves.Finish(t)
 	require.NoError(t, held.Err())

@@ -23,19 +23,31 @@ type fair struct {
 	until     int64 // of the holder's lease
 	queue     []string
 	deadlines map[string]int64
-	alive     map[string]int64
+	alive     map[string]word
+	quiet     bool             // nobody has said anything for too long to tell who is alive
+	tries     bool             // who asks does not wait
 	said      int64            // until when the table of the living stands
 	gone      map[string]int64 // since when
 	forgotten int64            // when the last of them ends
 }
 
-const tombMs = 45_000
+// word is when a process has said that it is alive, and how; see say in queue.lua.
+type word struct {
+	at   int64
+	mark string
+}
+
+const (
+	tombMs   = 45_000
+	memoryMs = 10_000
+)
 
 // front drops those at the front that are dead; own and me are not.
 func (f *fair) front(own, me string) string {
 	f.expire()
-	if len(f.queue) > 0 && f.queue[0] != own && len(f.alive) == 0 {
-		f.census()
+	f.quiet = false
+	if len(f.queue) > 0 && f.queue[0] != own {
+		f.attend()
 	}
 	for len(f.queue) > 0 && f.queue[0] != own && f.dead(f.queue[0], me) {
 		f.drop(f.queue[0])
@@ -46,12 +58,35 @@ func (f *fair) front(own, me string) string {
 	return f.queue[0]
 }
 
-func (f *fair) census() {
-	for _, owner := range f.queue {
-		if ours(owner) {
-			f.say(owner[:clientLength])
+func (f *fair) attend() {
+	last := word{at: -1 << 40}
+	for _, w := range f.alive {
+		if w.at > last.at || w.at == last.at && w.mark == "" {
+			last = w
 		}
 	}
+	if last.at+aliveMs <= f.now {
+		f.census()
+		return
+	}
+	f.quiet = last.at < f.now-900 || last.at == f.now-900 && last.mark != ""
+}
+
+func (f *fair) census() {
+	seen := map[string]bool{}
+	for _, owner := range f.queue {
+		client := owner[:min(len(owner), clientLength)]
+		if !ours(owner) || seen[client] {
+			continue
+		}
+		seen[client] = true
+		deadline, there := f.deadlines[owner]
+		forsaken := f.tries && there && deadline <= f.now-60_000
+		if f.alive[client].mark != ".25" && !forsaken {
+			f.say(client, ".25")
+		}
+	}
+	f.said = f.now + memoryMs
 }
 
 func (f *fair) dead(owner, me string) bool {
@@ -59,7 +94,12 @@ func (f *fair) dead(owner, me string) bool {
 		return f.deadlines[owner] <= f.now
 	}
 	client := owner[:clientLength]
-	return client != me && f.alive[client] <= f.now
+	return client != me && !f.quiet && !f.lives(client)
+}
+
+func (f *fair) lives(client string) bool {
+	w, there := f.alive[client]
+	return there && w.at+aliveMs > f.now
 }
 
 func (f *fair) drop(owner string) {
@@ -67,8 +107,8 @@ func (f *fair) drop(owner string) {
 	delete(f.deadlines, owner)
 }
 
-func (f *fair) say(client string) {
-	f.alive[client], f.said = f.now+aliveMs, f.now+aliveMs
+func (f *fair) say(client, mark string) {
+	f.alive[client], f.said = word{f.now, mark}, f.now+memoryMs
 }
 
 // expire forgets what the server forgets by itself.
@@ -101,7 +141,9 @@ func (f *fair) acquire(owner, mode string) string {
 	if f.buried(owner) {
 		return "refused"
 	}
+	f.tries = mode == once
 	head := f.front(owner, owner[:clientLength])
+	f.tries = false
 	if mode == again && !slices.Contains(f.queue, owner) {
 		f.queue, head = slices.Insert(f.queue, 0, owner), owner
 	}
@@ -125,7 +167,11 @@ func (f *fair) enqueue(owner, mode string) {
 		f.deadlines[owner] = f.behind()
 		f.queue = append(f.queue, owner)
 	}
-	f.say(owner[:clientLength])
+	mark := ""
+	if f.alive[owner[:clientLength]].mark != "" {
+		mark = ".5"
+	}
+	f.say(owner[:clientLength], mark)
 }
 
 func (f *fair) behind() int64 {
@@ -160,6 +206,9 @@ func (f *fair) leave(owner, way string) {
 	f.expire()
 	queued := slices.Contains(f.queue, owner)
 	f.drop(owner)
+	if queued && len(f.queue) == 0 {
+		clear(f.alive)
+	}
 	if way == buried {
 		f.gone[owner], f.forgotten = f.now, f.now+tombMs
 		maps.DeleteFunc(f.gone, func(_ string, since int64) bool { return since <= f.now-tombMs })
@@ -172,11 +221,15 @@ func (f *fair) leave(owner, way string) {
 	}
 }
 
-func (f *fair) keep(client string, walk bool, lost []string) (turn string) {
-	if f.expire(); len(f.alive) == 0 {
+func (f *fair) keep(client string, late, walk bool, lost []string) (turn string) {
+	if f.expire(); late {
 		f.census()
+		f.say(client, ".5")
+	} else {
+		f.attend()
+		f.say(client, "")
 	}
-	f.say(client)
+	maps.DeleteFunc(f.alive, func(client string, _ word) bool { return !f.lives(client) })
 	f.front("", client)
 	if walk || len(lost) > 0 {
 		f.walk(client)
@@ -314,7 +367,7 @@ func TestTheScriptsDoWhatTheModelDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names++
 		b.t, b.name = t, "model"+strconv.Itoa(names)
-		f := &fair{now: b.now(), deadlines: map[string]int64{}, alive: map[string]int64{}, gone: map[string]int64{}}
+		f := &fair{now: b.now(), deadlines: map[string]int64{}, alive: map[string]word{}, gone: map[string]int64{}}
 		waiter := rapid.Custom(func(t *rapid.T) string {
 			return own(rapid.SampledFrom([]string{here, there}).Draw(t, "client"), rapid.IntRange(1, 4).Draw(t, "n"))
 		})
@@ -362,9 +415,11 @@ func TestTheScriptsDoWhatTheModelDoes(t *testing.T) {
 				for _, n := range rapid.SliceOfNDistinct(rapid.IntRange(1, 4), 0, 3, rapid.ID).Draw(t, "lost") {
 					lost = append(lost, own(client, n))
 				}
-				want := f.keep(client, walk != "0", lost)
+				on := rapid.SampledFrom([]int64{0, 249, 250, 3000}).Draw(t, "on its way")
+				want := f.keep(client, on >= 250, walk != "0", lost)
 				for range twice.Draw(t, "times") {
-					require.Equal(t, want, strings.Split(b.keep(client, walk, lost...), ",")[1])
+					reply := b.keepAfter(time.Duration(on)*time.Millisecond, client, walk, lost...)
+					require.Equal(t, want, strings.Split(reply, ",")[1])
 				}
 			},
 			"java acquire": func(t *rapid.T) {

@@ -24,7 +24,7 @@ func TestANestedCallWithAPlainContextIsNamedInTheLog(t *testing.T) {
 	t.Parallel()
 	said := make(warnings, 10)
 	log := slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	c := open(t, redistest.Shared(t).Addr(), rueidisson.WithLogger(log), rueidisson.WithWatchdogTimeout(time.Second))
+	c := open(t, redistest.Shared(t).Addr(), rueidisson.WithLogger(log), rueidisson.WithWatchdogTimeout(3*time.Second))
 	l := c.FairLock(redistest.Name(t))
 	hold := take(t, l)
 	inner, err := l.Lock(hold.Context(t.Context())) // this one re-enters

@@ -156,10 +156,10 @@ func tried(answer engine.Answer) (engine.Tried, error) {
 		return t, nil
 	}
 	refusal, err := answer.AsIntSlice()
-	if err != nil || len(refusal) != 2 {
+	if err != nil || len(refusal) != 3 {
 		return t, fmt.Errorf("acquire.lua answered %v: %w", refusal, err)
 	}
-	t.Left, t.Hint = time.Duration(refusal[0])*time.Millisecond, refusal[1]
+	t.Left, t.Hint, t.Clock = millis(refusal[0]), refusal[1], millis(refusal[2])
 	return t, nil
 }
 
@@ -251,7 +251,7 @@ func (p *protocol) leave(ctx context.Context, owner, way string) (engine.Release
 
 func (p *protocol) Keep(ctx context.Context, k engine.Keeping) (engine.Kept, error) {
 	args := append([]string{p.e.IDs.Client(), aliveMillis, p.slack(k.Slack)}, p.telling()...)
-	args = append(append(args, flag(p.e.Subscribed(p.own)), strconv.Itoa(int(k.Walk))), k.Lost...)
+	args = append(append(args, flag(p.e.Subscribed(p.own)), strconv.Itoa(int(k.Walk)), strconv.FormatInt(k.Clock.Milliseconds(), 10)), k.Lost...)
 	answer, err := p.e.Run(ctx, keepScript, append(p.on[:5:5], keys.FairIdle(p.name)), args)
 	if err != nil {
 		return engine.Kept{}, err
@@ -261,11 +261,11 @@ func (p *protocol) Keep(ctx context.Context, k engine.Keeping) (engine.Kept, err
 
 func kept(answer engine.Answer) (k engine.Kept, err error) {
 	fields, err := answer.ToArray()
-	if err != nil || len(fields) < 4 {
+	if err != nil || len(fields) < 5 {
 		return k, fmt.Errorf("keep.lua answered %v: %w", fields, err)
 	}
-	var numbers [4]int64
-	for _, i := range []int{0, 2, 3} {
+	var numbers [5]int64
+	for _, i := range []int{0, 2, 3, 4} {
 		if numbers[i], err = fields[i].AsInt64(); err != nil {
 			return k, err
 		}
@@ -273,7 +273,8 @@ func kept(answer engine.Answer) (k engine.Kept, err error) {
 	k.Owner, _ = fields[1].ToString()
 	k.Free, k.Left = numbers[0] == -2, millis(numbers[0])
 	k.Soon, k.Found = millis(numbers[2]), int(numbers[3])
-	for _, place := range fields[4:] {
+	k.Clock, k.Started = millis(numbers[4]), answer.Started
+	for _, place := range fields[5:] {
 		owner, _ := place.ToString()
 		k.Places = append(k.Places, owner)
 	}

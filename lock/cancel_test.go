@@ -139,7 +139,7 @@ func cancelOne(parent context.Context, l *lock.Lock, late *lateness) error {
 
 func TestCancelledAcquiresLeaveNoLockBehind(t *testing.T) {
 	t.Parallel()
-	calls := redistest.Count(t, 6_400, 102_400)
+	calls := redistest.Count(t, 3_200, 102_400)
 	for _, of := range []struct {
 		title string
 		names int

@@ -147,7 +147,7 @@ func endings(many int, child func(parent context.Context) context.Context, hold 
 // was searched for in a list, Err came up to 20 times as late as the floor.
 func TestContextsThatEndTogetherDoNotHoldTheirHoldUp(t *testing.T) {
 	t.Parallel()
-	const many = 30_000
+	many := redistest.Count(t, 10_000, 30_000)
 	hold := acquire(t, open(t, redistest.Shared(t).Addr()).Lock(redistest.Name(t)))
 	floor := endings(many, func(parent context.Context) context.Context {
 		ctx, cancel := context.WithCancelCause(parent)

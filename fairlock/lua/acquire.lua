@@ -16,7 +16,8 @@
 --
 -- Returns  integer  acquired; the fencing token, or 0
 --          array    {remaining lease of the present holder in ms, -1: it has none, -2: nobody holds it, or refused by
---                   the tombstone; 1 if a waiter or the holder is Redisson's, which tells us on its own channel, else 0}
+--                   the tombstone; 1 if a waiter or the holder is Redisson's, which tells us on its own channel, else 0;
+--                   the server's clock, ms}
 --          error    FAMILY and what else the name is: "rwlock", "group"; or that the counter is none
 -- Replay   safe: an owner that is there keeps its count, its lease only grows; one that is queued keeps its place; one that was given back is refused
 local own = ARGV[2]
@@ -63,8 +64,8 @@ local function queue()
 	if not deadline then
 		deadline = again and now() + ARGV[5] or line()
 		call('zadd', T, ms(deadline), own)
-		say(me, ARGV[4], hears(me)) -- it listens before it queues, if it has not said otherwise
-		call('pexpire', A, ARGV[4])
+		say(me, ARGV[4], hears(me) and '' or '.5') -- it listens before it queues, if it has not said otherwise
+		call('pexpire', A, memory)
 	end
 	return deadline > now() + ARGV[5]
 end
@@ -86,16 +87,17 @@ if call('exists', N, Q, KEYS[5]) > 0 then
 		return redis.error_reply('FAMILY group')
 	end
 	if call('zscore', KEYS[5], own) then
-		return {-2, 0}
+		return {-2, 0, now()}
 	end
+	tries = ARGV[3] == '0'
 	local h = front(ARGV[4], own)
 	h = back() or h
 	if left ~= -2 or h and h ~= own then
 		if ARGV[3] == '0' then
-			return {left, 0}
+			return {left, 0, now()}
 		end
 		local java = queue() or left ~= -2 and not client(call('hkeys', N)[1])
-		return {left, java and 1 or 0}
+		return {left, java and 1 or 0, now()}
 	end
 	if h then
 		drop(own)

@@ -16,12 +16,13 @@
 -- ARGV[7]  channel of turns, to ours
 -- ARGV[8]  1 if this client listens on its channel of turns, else 0
 -- ARGV[9]  0; 1 to write all deadlines of this client anew, and count its places; 2 to list them as well
--- ARGV[10…]  waiters that have lost their places, in order: they come back at the front
+-- ARGV[10]  what the server's clock said when this was asked, as far as the process knows, ms
+-- ARGV[11…]  waiters that have lost their places, in order: they come back at the front
 --
 -- Returns  {remaining lease of the holder in ms, -1: it has none, -2: nobody holds it;
 --           the owner of this client that holds the lock or whose turn it is, or "";
 --           ms until somebody may be passed over, -1: nobody;
---           how many places this client has, -1: not counted; then each of them, if asked for}
+--           how many places this client has, -1: not counted; the server's clock, ms; then each place, if asked for}
 -- Replay   safe: what it writes depends on the state alone
 me = ARGV[1]
 local alive, slack = tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -29,17 +30,24 @@ local alive, slack = tonumber(ARGV[2]), tonumber(ARGV[3])
 -- How long a front of Redisson's is told in vain before it counts as gone.
 local patience = 900
 
+-- How long a keep may be on its way. One that was longer has waited for a server
+-- that stood still: others could say as little, and what it says of itself was so then.
+local late = now() - ARGV[10] >= 250
+
 -- First a write that a full server does not refuse.
-call('pexpire', A, alive)
-if call('exists', A) == 0 then
+call('pexpire', A, memory)
+if late then
 	census(alive)
+else
+	attend(alive)
 end
-say(me, alive, ARGV[8] == '1')
+quiet = false -- this one has said something
+say(me, alive, ARGV[8] == '1' and not late and '' or '.5')
 call('zremrangebyscore', A, '-inf', ms(now()))
-call('pexpire', A, alive)
+call('pexpire', A, memory)
 
 local function bring_back(places)
-	for i = #ARGV, 10, -1 do
+	for i = #ARGV, 11, -1 do
 		local own = ARGV[i]
 		if not places[own] and call('hexists', N, own) == 0 and not call('zscore', KEYS[5], own) then
 			call('lpush', Q, own)
@@ -106,7 +114,7 @@ end
 
 front(alive) -- whoever is dead there counts for nobody's deadline
 local found, places = -1, {}
-if ARGV[9] ~= '0' or #ARGV > 9 then
+if ARGV[9] ~= '0' or #ARGV > 10 then
 	found = walk(places)
 	bring_back(places)
 end
@@ -117,7 +125,7 @@ else
 	local holder = call('hkeys', N)[1]
 	who = client(holder) == me and holder or ''
 end
-local reply = {left, who, math.floor(soon), found}
+local reply = {left, who, math.floor(soon), found, now()}
 if ARGV[9] == '2' then
 	for own in pairs(places) do
 		reply[#reply + 1] = own

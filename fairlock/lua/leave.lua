@@ -26,6 +26,9 @@ call('zrem', T, own)
 local length = call('llen', Q)
 local was = call('lrem', Q, 1, own)
 length = length - was
+if was > 0 and length == 0 then
+	call('del', A) -- of nobody's concern any more
+end
 if ARGV[2] == 'bury' then
 	call('zadd', KEYS[5], ms(now()), own)
 	call('zremrangebyscore', KEYS[5], '-inf', ms(now() - ARGV[8]))

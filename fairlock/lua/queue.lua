@@ -28,27 +28,63 @@ end
 -- The process that asks, which is alive; set by the script.
 local me
 
+-- How long it is remembered who was alive, ms; a process is alive for less.
+local memory = 10000
+
 -- Says that a process is alive. Whether it hears what it is told is the fraction
--- of its time: half a millisecond less is one that may not listen yet.
-local function say(c, alive, hears)
-	call('zadd', A, ms(now() + alive - (hears and 0 or 1)) .. (hears and '' or '.5'), c)
+-- of its time: half a millisecond less is one that may not listen yet, and a
+-- quarter one that has not said so itself.
+local function say(c, alive, mark)
+	call('zadd', A, ms(now() + alive - (mark == '' and 0 or 1)) .. mark, c)
+end
+
+local function mark(c)
+	return string.match(call('zscore', A, c) or '', '%.%d+') or ''
 end
 
 local function hears(c)
-	return not string.find(call('zscore', A, c) or '', '.', 1, true)
+	return mark(c) == ''
 end
 
--- Nobody has said for as long as that that it is alive, so the server itself
--- may have been away: each process gets the time to say it again, and to listen
--- again, which another may have had before.
+-- Whether who asks does not wait; set by acquire.lua. Those who only try may come
+-- so seldom that nothing is remembered: a waiter that let a deadline pass a minute
+-- ago, which it writes anew every few seconds, has gone for them.
+local tries = false
+
+local function forsaken(own)
+	return tries and tonumber(call('zscore', T, own) or now()) <= now() - 60000
+end
+
+-- The server may have been away, and then nobody could say that it is alive:
+-- each process gets the time to say it again, and to listen again, which another
+-- may have had before. One that said nothing after the last time has gone.
 local function census(alive)
+	call('pexpire', A, memory) -- first a write that a full server does not refuse
+	local seen = {}
 	for _, own in ipairs(call('lrange', Q, 0, -1)) do
 		local c = client(own)
-		if c then
-			say(c, alive, false)
+		if c and not seen[c] then
+			seen[c] = true
+			if mark(c) ~= '.25' and not forsaken(own) then
+				say(c, alive, '.25')
+			end
 		end
 	end
-	call('pexpire', A, alive)
+	call('pexpire', A, memory)
+end
+
+-- Nobody has said anything for so long that those who live may be about to: it is
+-- not the time to tell who does. Set by front.
+local quiet = false
+
+-- When the last of them has said something.
+local function attend(alive)
+	local last = tonumber(call('zrevrange', A, 0, 0, 'withscores')[2] or 0)
+	if last <= now() then
+		census(alive)
+	else
+		quiet = last < now() + alive - 900
+	end
 end
 
 -- For how long a process is alive that says so now; set by front.
@@ -58,14 +94,14 @@ local longest
 -- to say it again. First a write that a full server does not refuse.
 local function ahead(c, till)
 	if tonumber(till) > now() + longest then
-		call('pexpire', A, longest)
-		say(c, longest, hears(c))
+		call('pexpire', A, memory)
+		say(c, longest, mark(c))
 	end
 end
 
 local function dead(own)
 	local c, till = client(own), nil
-	if c and c == me then
+	if c and (c == me or quiet) then
 		return false
 	elseif c then
 		till = call('zscore', A, c)
@@ -98,8 +134,8 @@ end
 local function front(alive, own)
 	longest = tonumber(alive)
 	local h = call('lindex', Q, 0)
-	if h and h ~= own and call('exists', A) == 0 then
-		census(alive)
+	if h and h ~= own then
+		attend(alive)
 	end
 	return living(h, own)
 end
@@ -112,7 +148,7 @@ local function tell(h, publish, counts, java, go)
 		local c = client(h)
 		-- pcall: an ACL that denies the channel must not turn a release into an error.
 		local reached = redis.pcall(publish, c and go .. ':' .. c or java .. ':' .. h, c and h or '0')
-		if reached ~= 0 or not c or counts == '0' or not hears(c) then
+		if reached ~= 0 or not c or counts == '0' or quiet or not hears(c) then
 			return type(reached) == 'number' and reached or -1, h
 		end
 		h = living(drop(h))

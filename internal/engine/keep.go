@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
 const (
@@ -25,6 +27,7 @@ type keeping struct {
 	slack  time.Duration // of deadlines
 	doubts bool          // places may have been lost: they are to be listed
 	early  bool          // though the process has said in time that it is alive
+	server time.Duration // how far the server's clock is ahead of ours
 	silent outage        // of the server
 	failed time.Duration // when a waiter met it last
 	why    error         // what that was told
@@ -33,7 +36,7 @@ type keeping struct {
 // begin is told of a place that the server has just given, at now.
 func (k *keeping) begin(now time.Duration) {
 	if k.due == 0 {
-		*k = keeping{due: now + keepEvery, said: now, walked: now, looked: now, slack: firstSlack, doubts: k.doubts}
+		*k = keeping{due: now + keepEvery, said: now, walked: now, looked: now, slack: firstSlack, doubts: k.doubts, server: k.server}
 	}
 }
 
@@ -67,6 +70,9 @@ func (k *keeping) answered(at time.Duration, walk Walk, kept Kept) {
 	}
 	k.silent = outage{}
 }
+
+// clock notes what the server's clock said, a way there after that was asked.
+func (k *keeping) clock(said time.Duration, asked watchdog.Instant) { k.server = said - asked.Mono }
 
 // looks reports whether it is time to look for a hold of this process.
 func (k *keeping) looks(now, every time.Duration) bool {
@@ -124,7 +130,14 @@ func (l *line) keep(ctx context.Context) error {
 func (l *line) saying(now time.Duration) (k Keeping, expected int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Keeping{Slack: l.keeping.slack, Walk: l.keeping.walk(now)}, l.queued
+	return Keeping{Slack: l.keeping.slack, Walk: l.keeping.walk(now), Clock: now + l.keeping.server}, l.queued
+}
+
+// clock is the server's, as far as the process knows.
+func (l *line) clock() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.e.Now().Mono + l.keeping.server
 }
 
 // say outlives its caller, who may go.
@@ -146,6 +159,7 @@ func (l *line) say(ctx context.Context, k Keeping) (Kept, error) {
 func (l *line) heard(at time.Duration, walk Walk, kept Kept) {
 	l.mu.Lock()
 	l.keeping.answered(at, walk, kept)
+	l.keeping.clock(kept.Clock, kept.Started)
 	look := kept.Owner != "" && l.keeping.looks(at, l.e.WatchdogTimeout)
 	l.mu.Unlock()
 	switch told := kept.Owner != "" && l.tell(kept.Owner); {
@@ -165,7 +179,7 @@ func (l *line) bringBack(ctx context.Context, began time.Duration, k Keeping, ke
 	if len(k.Lost) == 0 {
 		return nil
 	}
-	k.Walk = WalkCount
+	k.Walk, k.Clock = WalkCount, l.clock()
 	_, err := l.say(ctx, k)
 	return err
 }

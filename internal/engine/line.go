@@ -219,10 +219,11 @@ func (l *line) asks(w *place) (ask bool, held *Held) {
 }
 
 // refused notes that w has a place on the server.
-func (l *line) refused(w *place) {
+func (l *line) refused(w *place, tried Tried) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.keeping.silent = outage{}
+	l.keeping.clock(tried.Clock, tried.Started)
 	if !w.queued {
 		w.queued, w.since = true, l.e.Now().Mono
 		l.queued++

@@ -76,6 +76,7 @@ type Tried struct {
 	Started  watchdog.Instant // before the send that was answered
 	Replayed bool             // an earlier send, whose reply was lost, may still arrive
 	Latch    string           // of a join: the key that remembers it
+	Clock    time.Duration    // the server's, of a kind that is Queued and refused
 }
 
 // Quitting is a kind of lock that leaves something on the server while one waits
@@ -140,7 +141,8 @@ type Queued interface {
 type Keeping struct {
 	Slack time.Duration // of deadlines that another library's clock decides about
 	Walk  Walk
-	Lost  []string // waiters that have lost their places, in order
+	Clock time.Duration // the server's, as far as the process knows: what was on its way for long is out of date
+	Lost  []string      // waiters that have lost their places, in order
 }
 
 // Walk is what a Keep does for the places of the process.
@@ -157,10 +159,12 @@ const (
 
 // Kept is the answer to a Keep.
 type Kept struct {
-	Free   bool
-	Left   time.Duration // else: of the holder's lease, negative if it has none
-	Owner  string        // that of this client whose turn it is, or that holds the lock; "": none
-	Soon   time.Duration // until somebody may be passed over; negative: nobody
-	Found  int           // places of this process, if they were counted
-	Places []string      // if they were listed
+	Free    bool
+	Left    time.Duration    // else: of the holder's lease, negative if it has none
+	Owner   string           // that of this client whose turn it is, or that holds the lock; "": none
+	Soon    time.Duration    // until somebody may be passed over; negative: nobody
+	Found   int              // places of this process, if they were counted
+	Places  []string         // if they were listed
+	Clock   time.Duration    // the server's
+	Started watchdog.Instant // before the send that was answered
 }

@@ -234,7 +234,7 @@ func (q *queuing) answered(ctx context.Context, queue bool, a *attempt) (*Held, 
 	}
 	q.c.busy = true
 	if queue {
-		q.line.refused(&q.w)
+		q.line.refused(&q.w, tried)
 		q.hearJava(ctx, tried.Hint)
 	}
 	return nil, q.c.e.over(ctx)
