@@ -79,7 +79,7 @@ local quiet = false
 
 -- When the last of them has said something.
 local function attend(alive)
-	local last = tonumber(call('zrevrange', A, 0, 0, 'withscores')[2] or 0)
+	local last = tonumber(call('zrange', A, -1, -1, 'withscores')[2] or 0)
 	if last <= now() then
 		census(alive)
 	else
