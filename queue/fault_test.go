@@ -1,0 +1,351 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// shortSends has a send time out after a second.
+func shortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
+
+// through is a client by way of a proxy that breaks its connections.
+func through(t testing.TB, server *redistest.Server) (rueidis.Client, *redistest.Proxy) {
+	t.Helper()
+	proxy := redistest.NewProxy(t, server.Addr())
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
+		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
+	})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	return client, proxy
+}
+
+// books says what became of elements.
+type books struct {
+	mu      sync.Mutex
+	offered map[string]bool // true: for sure
+	got     map[string]int
+	errs    []error
+}
+
+func newBooks() *books { return &books{offered: map[string]bool{}, got: map[string]int{}} }
+
+func (b *books) offer(ctx context.Context, q *Queue[string], v string) error {
+	_, err := q.Offer(ctx, v)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil || errors.Is(err, ErrUnknown) {
+		b.offered[v] = err == nil
+	}
+	return err
+}
+
+func (b *books) take(v string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		b.got[v]++
+	} else {
+		b.errs = append(b.errs, err)
+	}
+}
+
+func (b *books) taken() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.got)
+}
+
+// check returns how many were offered for sure and did not come. Nothing comes
+// twice, and nothing that nobody has offered.
+func (b *books) check(t testing.TB, left ...string) (lost int) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, v := range left {
+		b.got[v]++
+	}
+	for v, n := range b.got {
+		assert.Equal(t, 1, n, "%q came so often", v)
+		_, known := b.offered[v]
+		assert.True(t, known, "%q was never offered", v)
+	}
+	for v, sure := range b.offered {
+		if sure && b.got[v] == 0 {
+			lost++
+		}
+	}
+	return lost
+}
+
+// takers take until the sum is over. Those of a group share a queue.
+func (b *books) takers(ctx context.Context, n int, qs ...*Queue[string]) *sync.WaitGroup {
+	all := new(sync.WaitGroup)
+	for i := range n {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				q := qs[i%len(qs)]
+				take := q.Take
+				if i/len(qs)%2 == 1 {
+					take = q.TakeLast
+				}
+				if v, err := take(ctx); err == nil || ctx.Err() == nil {
+					b.take(v, err)
+				}
+			}
+		})
+	}
+	return all
+}
+
+// onReal runs a test on every kind of real server, each of its own.
+func onReal(t *testing.T, test func(t *testing.T, server *redistest.Server)) {
+	t.Helper()
+	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			test(t, redistest.Start(t, redistest.Version(version)))
+		})
+	}
+}
+
+// onePipeline has rueidis send everything by one connection, so that connections
+// can be counted.
+func onePipeline(o *rueidis.ClientOption) { o.PipelineMultiplex = -1 }
+
+// TestAThousandTakersShareTwoConnections, and leave none.
+func TestAThousandTakersShareTwoConnections(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		e := engineOn(t, server.Client(t, onePipeline))
+		var qs []*Queue[string]
+		for range 100 {
+			qs = append(qs, New[string](e, redistest.Name(t), WithCodec(codec.Text)))
+		}
+		before := server.Connections(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		b := newBooks()
+		all := b.takers(ctx, 1000, qs...)
+		most := 0
+		rounds := redistest.Count(t, 5, 50)
+		for i := range 1000 * rounds {
+			require.NoError(t, b.offer(t.Context(), qs[i%len(qs)], decimal(int64(i))))
+			if i%500 == 0 {
+				most = max(most, server.Connections(t))
+			}
+		}
+		require.Eventually(t, func() bool { return b.taken() == 1000*rounds }, soon, time.Millisecond)
+		most = max(most, server.Connections(t))
+		cancel()
+		all.Wait()
+		require.Zero(t, b.check(t))
+		require.Empty(t, b.errs)
+		require.LessOrEqual(t, most, before+3)
+		redistest.Eventually(t, func() bool { return server.Connections(t) <= before }, soon, 10*time.Millisecond)
+		t.Logf("%d connections more while 1,000 waited for 100 queues", most-before)
+	})
+}
+
+// TestConnectionsThatBreakLoseLittle, and nothing comes twice.
+func TestConnectionsThatBreakLoseLittle(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		client, proxy := through(t, server)
+		e, direct := engineOn(t, client, shortSends), engineOn(t, server.Client(t))
+		var qs, sources []*Queue[string]
+		for range 4 {
+			qs = append(qs, New[string](e, redistest.Name(t), WithCodec(codec.Text)))
+			sources = append(sources, New[string](direct, qs[len(qs)-1].Name(), WithCodec(codec.Text)))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		b := newBooks()
+		all := b.takers(ctx, 16, qs...)
+		elements, cuts := redistest.Count(t, 4000, 20_000), redistest.Count(t, 8, 40)
+		for i := range elements {
+			if i%(elements/cuts) == elements/cuts/2 {
+				proxy.CutAll()
+			}
+			require.NoError(t, b.offer(t.Context(), sources[i%len(qs)], decimal(int64(i))))
+		}
+		require.Eventually(t, func() bool {
+			for _, q := range sources {
+				if n, err := q.Len(t.Context()); err != nil || n > 0 {
+					return false
+				}
+			}
+			return b.taken() >= elements-2*cuts
+		}, soon, 10*time.Millisecond, "%d came", b.taken())
+		cancel()
+		all.Wait()
+		lost := b.check(t)
+		require.LessOrEqual(t, lost, 2*cuts)
+		t.Logf("%d of %d elements lost by %d cuts", lost, elements, cuts)
+		for _, err := range b.errs {
+			require.ErrorIs(t, err, ErrUnknown)
+		}
+	})
+}
+
+// TestCloseLosesNothing that waiters, blocked connections or pops under way have.
+func TestCloseLosesNothing(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		direct := engineOn(t, server.Client(t, onePipeline))
+		closes := redistest.Count(t, 10, 200)
+		b := newBooks()
+		q := New[string](direct, redistest.Name(t), WithCodec(codec.Text))
+		connections := server.Connections(t)
+		for round := range closes {
+			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, ForceSingleClient: true})
+			require.NoError(t, err)
+			e := engineOn(t, client)
+			mine := New[string](e, q.Name(), WithCodec(codec.Text))
+			all := b.takers(t.Context(), 0)
+			for i := range 20 {
+				all.Go(func() {
+					for e.Open() == nil {
+						v, err := []func(context.Context) (string, error){mine.Take, mine.TakeLast, mine.Poll}[i%3](t.Context())
+						if err == nil {
+							b.take(v, nil)
+						}
+					}
+				})
+			}
+			var offers sync.WaitGroup
+			offers.Go(func() {
+				for i := range 100 {
+					_ = b.offer(t.Context(), q, decimal(int64(round*1000+i)))
+				}
+			})
+			time.Sleep(time.Duration(round%7) * time.Millisecond)
+			require.NoError(t, e.Close(t.Context()))
+			all.Wait()
+			offers.Wait()
+			client.Close()
+		}
+		require.Len(t, b.offered, 100*closes)
+		redistest.Eventually(t, func() bool { return server.Connections(t) <= connections }, soon, 10*time.Millisecond)
+		require.Zero(t, b.check(t, contents(t, server.Client(t), q.Name())...))
+	})
+}
+
+// TestATakeOutlastsARestart of the server.
+func TestATakeOutlastsARestart(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		q := New[string](engineOn(t, server.Client(t)), redistest.Name(t), WithCodec(codec.Text))
+		result := make(chan string)
+		go func() {
+			v, err := q.Take(t.Context())
+			assert.NoError(t, err)
+			result <- v
+		}()
+		untilWaiting(t, q, head.kind)
+		server.Restart()
+		require.Eventually(t, func() bool { _, err := q.Offer(t.Context(), "a"); return err == nil }, soon, 10*time.Millisecond)
+		require.Equal(t, "a", <-result)
+	})
+}
+
+// TestASilentServerIsBorneForAWatchdogTimeout, and then those who wait are told.
+func TestASilentServerIsBorneForAWatchdogTimeout(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, proxy := through(t, server)
+	q := New[string](engineOn(t, client, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second }), redistest.Name(t), WithCodec(codec.Text))
+	result := make(chan error)
+	go func() {
+		_, err := q.Take(t.Context())
+		result <- err
+	}()
+	untilWaiting(t, q, head.kind)
+	proxy.Refuse()
+	proxy.CutAll()
+	err := <-result
+	require.Error(t, err)
+	require.ErrorContains(t, err, q.Name())
+	require.False(t, q.q.h.poller.Waiting(head.kind, q.q.key))
+	proxy.Accept()
+}
+
+// TestWhatIsPutBackIsPutBackOnce, though the reply to that is lost.
+func TestWhatIsPutBackIsPutBackOnce(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		for _, end := range []*end{head, tail} {
+			client, proxy := through(t, server)
+			e := engineOn(t, client, shortSends)
+			q := New[string](e, redistest.Name(t), WithCodec(codec.Text))
+			offered(t, q, "c")
+			lost := proxy.DropReply(redistest.MatchScript(backScript.Body), 2)
+			e.During(func() { q.q.h.putBack(end, q.q.key, []string{"a", "b"}) })
+			lost.Await(t)
+			require.Eventually(t, func() bool { n, err := q.Len(t.Context()); return err == nil && n == 3 }, soon, time.Millisecond)
+			want := []string{"a", "b", "c"}
+			if end == tail {
+				want = []string{"c", "b", "a"} // as they were popped from there
+			}
+			require.NoError(t, e.Close(t.Context())) // which waits for what is said again
+			require.Equal(t, want, contents(t, server.Client(t), q.Name()))
+		}
+	})
+}
+
+// TestALostReply drops the reply to each operation once. It was sent once, and
+// says so.
+func TestALostReply(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	for name, c := range map[string]struct {
+		command string
+		do      func(context.Context, *Queue[string]) error
+		left    []string
+	}{
+		"offer":     {"RPUSH", func(ctx context.Context, q *Queue[string]) error { _, err := q.Offer(ctx, "c"); return err }, []string{"a", "b", "c"}},
+		"first":     {"LPUSH", func(ctx context.Context, q *Queue[string]) error { _, err := q.OfferFirst(ctx, "c"); return err }, []string{"c", "a", "b"}},
+		"if exists": {"RPUSHX", func(ctx context.Context, q *Queue[string]) error { _, err := q.OfferIfExists(ctx, "c"); return err }, []string{"a", "b", "c"}},
+		"poll":      {"LPOP", func(ctx context.Context, q *Queue[string]) error { _, err := q.Poll(ctx); return err }, []string{"b"}},
+		"poll last": {"RPOP", func(ctx context.Context, q *Queue[string]) error { _, err := q.PollLast(ctx); return err }, []string{"a"}},
+		"poll n":    {"LPOP", func(ctx context.Context, q *Queue[string]) error { _, err := q.PollN(ctx, 2); return err }, nil},
+		"drain":     {"LPOP", func(ctx context.Context, q *Queue[string]) error { _, err := q.Drain(ctx); return err }, nil},
+		"move":      {"LMOVE", func(ctx context.Context, q *Queue[string]) error { _, err := q.MoveTo(ctx, q); return err }, []string{"b", "a"}},
+		"remove":    {"LREM", func(ctx context.Context, q *Queue[string]) error { _, err := q.Remove(ctx, "a", 0); return err }, []string{"b"}},
+		"delete":    {"UNLINK", func(ctx context.Context, q *Queue[string]) error { _, err := q.Delete(ctx); return err }, nil},
+		"expire": {"EVALSHA", func(ctx context.Context, q *Queue[string]) error {
+			_, err := q.Expire(ctx, time.Hour)
+			return err
+		}, []string{"a", "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			raw := server.Client(t)
+			client, proxy := through(t, server)
+			q := New[string](engineOn(t, client), named(t, raw), WithCodec(codec.Text))
+			offered(t, q, "a", "b")
+			_, err := q.Persist(t.Context())
+			require.NoError(t, err)
+			lost := proxy.DropReply(redistest.All(redistest.Command(c.command), redistest.Arg(q.Name())), 1)
+			err = c.do(t.Context(), q)
+			lost.Await(t)
+			require.ErrorIs(t, err, ErrUnknown)
+			require.ErrorContains(t, err, q.Name())
+			require.Equal(t, strings.Join(c.left, " "), strings.Join(contents(t, raw, q.Name()), " "))
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package queue
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func TestOnACluster(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			cluster := redistest.StartCluster(t, redistest.Version(version))
+			t.Run("names that break slots are refused", func(t *testing.T) { slotsAreKept(t, cluster) })
+			t.Run("many slots take turns", func(t *testing.T) { slotsTakeTurns(t, cluster) })
+			t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
+			t.Run("a failover", func(t *testing.T) {
+				name := redistest.Name(t)
+				goesOnBehindAFailover(t, cluster.Client(t), name, cluster.Master(name), func(addr string) { cluster.AwaitMaster(t, name, addr) })
+			})
+		})
+	}
+}
+
+func TestBehindSentinels(t *testing.T) {
+	t.Parallel()
+	sentinel := redistest.StartSentinel(t)
+	goesOnBehindAFailover(t, sentinel.Client(t), redistest.Name(t), sentinel.Master(), func(addr string) { sentinel.AwaitMaster(t, addr) })
+}
+
+func slotsAreKept(t *testing.T, cluster *redistest.Cluster) {
+	e := engineOn(t, cluster.Client(t))
+	q := New[string](e, "{}q", WithCodec(codec.Text))
+	_, err := q.Take(t.Context())
+	require.ErrorIs(t, err, ErrOption)
+	a, b := New[string](e, "a:{1}", WithCodec(codec.Text)), New[string](e, "b:{2}", WithCodec(codec.Text))
+	_, err = a.MoveTo(t.Context(), b)
+	require.ErrorIs(t, err, ErrOption)
+	_, err = a.Rename(t.Context(), "b:{2}")
+	require.ErrorIs(t, err, ErrOption)
+	yes, err := a.Rename(t.Context(), "b:{1}")
+	require.NoError(t, err)
+	require.False(t, yes)
+}
+
+// blockedConnections is how many connections of a node have blocked last.
+func blockedConnections(t *testing.T, node *redistest.Server) (n int) {
+	t.Helper()
+	c := node.Client(t, onePipeline, func(o *rueidis.ClientOption) { o.ForceSingleClient = true })
+	list, err := c.Do(t.Context(), c.B().ClientList().Build()).ToString()
+	require.NoError(t, err)
+	for _, cmd := range []string{"cmd=blpop", "cmd=brpop"} {
+		n += strings.Count(list, cmd)
+	}
+	return n
+}
+
+// slotsTakeTurns has more slots be waited for than there may be connections.
+func slotsTakeTurns(t *testing.T, cluster *redistest.Cluster) {
+	e := engineOn(t, cluster.Client(t), func(c *engine.Config) { c.BlockedConnections = 2 })
+	var qs []*Queue[string]
+	for range 30 {
+		qs = append(qs, New[string](e, redistest.Name(t), WithCodec(codec.Text)))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b := newBooks()
+	all := b.takers(ctx, 2*len(qs), qs...)
+	for i := range 10 * len(qs) {
+		require.NoError(t, b.offer(t.Context(), qs[i%len(qs)], decimal(int64(i))))
+	}
+	for _, node := range cluster.Nodes() {
+		require.LessOrEqual(t, blockedConnections(t, node), 2)
+	}
+	require.Eventually(t, func() bool { return b.taken() == 10*len(qs) }, 2*soon, 5*time.Millisecond)
+	cancel()
+	all.Wait()
+	require.Zero(t, b.check(t))
+	require.Empty(t, b.errs)
+	for _, node := range cluster.Nodes() {
+		redistest.Eventually(t, func() bool { return blockedConnections(t, node) == 0 }, soon, 50*time.Millisecond)
+	}
+}
+
+// aSlotMoves moves a queue under takers and offers. Nothing fails, and nothing is
+// lost.
+func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
+	q := New[string](engineOn(t, cluster.Client(t)), redistest.Name(t), WithCodec(codec.Text))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b := newBooks()
+	all := b.takers(ctx, 4, q)
+	n := 0
+	more := func() {
+		t.Helper()
+		for range 50 {
+			n++
+			require.NoError(t, b.offer(t.Context(), q, decimal(int64(n))))
+		}
+		require.Eventually(t, func() bool { return b.taken() == n }, soon, time.Millisecond)
+	}
+	more()
+	migration := cluster.StartMigration(t, q.Name())
+	more()
+	migration.Move(t, q.Name())
+	more()
+	migration.Finish(t)
+	more()
+	cancel()
+	all.Wait()
+	require.Zero(t, b.check(t))
+	require.Empty(t, b.errs)
+}
+
+// goesOnBehindAFailover has the master die under those who wait. Replication is
+// asynchronous: what is checked is that they go on.
+func goesOnBehindAFailover(t *testing.T, raw rueidis.Client, name string, master *redistest.Server, await func(addr string)) {
+	t.Helper()
+	q := New[string](engineOn(t, raw), name, WithCodec(codec.Text))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b := newBooks()
+	all := b.takers(ctx, 4, q)
+	for i := range 20 {
+		require.NoError(t, b.offer(t.Context(), q, decimal(int64(i))))
+	}
+	require.Eventually(t, func() bool { return b.taken() == 20 }, soon, time.Millisecond)
+	master.Kill()
+	await(master.Addr())
+	for i := 20; i < 40; {
+		if b.offer(t.Context(), q, decimal(int64(i))) == nil {
+			i++
+		}
+	}
+	redistest.Eventually(t, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.got["39"] > 0 || b.got["38"] > 0
+	}, 2*soon, 5*time.Millisecond)
+	cancel()
+	all.Wait()
+	for _, err := range b.errs {
+		assert.ErrorIs(t, err, ErrUnknown)
+	}
+}
