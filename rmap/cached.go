@@ -21,7 +21,13 @@ type cached struct {
 	sender
 	n     mapcache.Names
 	knows atomic.Pointer[traits]
-	full  atomic.Int64 // until when writes are sent that do all there may be to do, see Engine.Mono
+	puts  atomic.Pointer[habit]
+}
+
+// habit is the script that a single entry is put with, where there are options.
+type habit struct {
+	script *scripts.Script
+	until  time.Duration // see Engine.Mono
 }
 
 // traits are what a handle has seen of a cache's options.
@@ -55,8 +61,10 @@ func (c *cached) traits() (t traits, look bool) {
 // saw notes the options: max-size, mode, has-listeners.
 func (c *cached) saw(options []rueidis.RedisMessage) {
 	t := traits{until: c.h.e.Mono() + glance}
-	if slices.ContainsFunc(options, func(m rueidis.RedisMessage) bool { return !m.IsNil() }) {
-		c.full.Store(int64(t.until))
+	if told, _ := options[2].ToString(); told == "1" {
+		c.puts.Store(&habit{mapcache.PutFull, t.until})
+	} else if slices.ContainsFunc(options, func(m rueidis.RedisMessage) bool { return !m.IsNil() }) {
+		c.puts.Store(&habit{mapcache.PutBounded, t.until})
 	}
 	if most, err := options[0].AsFloat64(); err == nil && most >= 1 {
 		t.mode = LRU.String()
@@ -117,9 +125,11 @@ func (c *cached) sendMany(batch []*cachedCall) error {
 
 func (c *cached) getOne(ctx context.Context, key string) (value, error) {
 	t, look := c.traits()
-	on := []string{c.n.Hash, c.n.Times, c.n.Rests, c.n.Accesses}
+	on := []string{c.n.Hash, c.n.Times, c.n.Rests}
 	if look {
-		on = append(on, c.n.Options)
+		on = append(on, c.n.Accesses, c.n.Options)
+	} else if t.mode != "" {
+		on = append(on, c.n.Accesses)
 	}
 	got, err := c.h.e.Run(ctx, mapcache.Get, on, []string{c.now(), key, t.mode})
 	if err != nil || !look {
@@ -198,20 +208,52 @@ func (c *cached) put(ctx context.Context, pairs []string, l lifetime) error {
 }
 
 func (c *cached) putOne(ctx context.Context, key, text string, l lifetime) error {
-	if c.ids || l.keep || int64(c.h.e.Mono()) < c.full.Load() {
-		_, err := c.store(ctx, mapcache.PutFull, key, text, l)
+	script := c.putsWith(l)
+	if script == mapcache.Put {
+		var err error
+		if script, err = c.putShort(ctx, key, text, l); err != nil || script == nil {
+			return err
+		}
+	}
+	did, err := c.store(ctx, script, key, text, l)
+	if err != nil || script != mapcache.PutBounded {
 		return err
 	}
+	if n, err := did.AsInt64(); err != nil || n == 1 {
+		return err
+	}
+	c.puts.Store(&habit{mapcache.PutFull, c.h.e.Mono() + glance}) // somebody listens
+	_, err = c.store(ctx, mapcache.PutFull, key, text, l)
+	return err
+}
+
+// putsWith is the least script that does all there may be to do.
+func (c *cached) putsWith(l lifetime) *scripts.Script {
+	if c.ids || l.keep {
+		return mapcache.PutFull
+	}
+	if h := c.puts.Load(); h != nil && c.h.e.Mono() < h.until {
+		return h.script
+	}
+	return mapcache.Put
+}
+
+// putShort writes an entry where there are no options. Else it returns the script
+// that does.
+func (c *cached) putShort(ctx context.Context, key, text string, l lifetime) (*scripts.Script, error) {
 	now := c.h.e.Wall()
 	on := []string{c.n.Hash, c.n.Times, c.n.Rests, c.n.Options, c.n.Lease(key)}
-	done, err := engine.Yes(c.h.e.Run(ctx, mapcache.Put, on, []string{key, l.pack(text), l.life().Ends(now), l.life().Rests(now)}))
-	if err == nil && !done {
-		c.full.Store(int64(c.h.e.Mono() + glance))
-		_, err = c.store(ctx, mapcache.PutFull, key, text, l)
-		return err
+	did, err := engine.Number(c.h.e.Run(ctx, mapcache.Put, on, []string{key, l.pack(text), l.life().Ends(now), l.life().Rests(now)}))
+	if err != nil || did == 1 {
+		c.expect(l, now, err)
+		return nil, err
 	}
-	c.expect(l, now, err)
-	return err
+	h := &habit{mapcache.PutFull, c.h.e.Mono() + glance}
+	if did == 2 {
+		h.script = mapcache.PutBounded
+	}
+	c.puts.Store(h)
+	return h.script, nil
 }
 
 // store sends a script that may write one entry.

@@ -2,6 +2,7 @@ package mapcache
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
@@ -178,4 +179,68 @@ func TestAnotherOrderStartsAnew(t *testing.T) {
 	assert.EqualValues(t, 1, r.count("ZCARD", r.n.Accesses))
 	r.bound(0, "LFU")
 	assert.Zero(t, r.count("EXISTS", r.n.Accesses))
+}
+
+// dump is all of a cache but its name.
+func (r *rig) dump() map[string][]string {
+	r.t.Helper()
+	all := map[string][]string{}
+	for what, cmd := range map[string][]string{
+		"times": {"ZRANGE", r.n.Times, "0", "-1", "WITHSCORES"}, "rests": {"ZRANGE", r.n.Rests, "0", "-1", "WITHSCORES"},
+		"accesses": {"ZRANGE", r.n.Accesses, "0", "-1", "WITHSCORES"},
+	} {
+		msg := r.do(cmd...)
+		texts, err := msg.AsStrSlice()
+		require.NoError(r.t, err)
+		all[what] = texts
+	}
+	for _, key := range r.fields() {
+		all["entries"] = append(all["entries"], key, r.entry(key).packed)
+	}
+	all["lease"] = []string{strconv.FormatInt(r.count("EXISTS", r.n.Lease("k")), 10)}
+	return all
+}
+
+// The short script is written out where the long one has functions.
+func TestBothPutsOfABoundedCacheAreOne(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, raw rueidis.Client) {
+		name := redistest.Name(t)
+		short, long := rigOn(t, raw, name+"short"), rigOn(t, raw, name+"long")
+		random := rand.New(rand.NewPCG(1, 2))
+		both := func(args ...string) {
+			for _, r := range []*rig{short, long} {
+				keys := map[string]string{"O": r.n.Options, "A": r.n.Accesses, "T": r.n.Times, "I": r.n.Rests, "L": r.n.Lease("k")}
+				r.do(append([]string{args[0], keys[args[1]]}, args[2:]...)...)
+			}
+		}
+		for step := range redistest.Count(t, 600, 20_000) {
+			key, mode := "k"+[]string{"", "1", "2", "3", "4", "5", "6", "7"}[random.IntN(8)], []string{"LRU", "LFU", "FIFO"}[random.IntN(3)]
+			switch random.IntN(12) {
+			case 0:
+				both("HSET", "O", "max-size", strconv.Itoa(random.IntN(6)), "mode", mode)
+			case 1:
+				both("ZADD", "A", "1", key) // what Redisson leaves there
+			case 2:
+				both("ZREM", "A", key)
+			case 3:
+				both("ZADD", "A", []string{"-1", "92233720368547758"}[random.IntN(2)], "redisson__expiretag")
+			case 4:
+				both("ZADD", []string{"T", "I"}[random.IntN(2)], "1", key)
+			case 5:
+				both("SET", "L", "somebody")
+			case 6:
+				both("DEL", []string{"O", "A", "T", "I"}[random.IntN(4)])
+			default:
+				l := Life{TTL: time.Duration(random.IntN(2)) * time.Minute, Idle: time.Duration(random.IntN(2)) * time.Second}
+				for _, r := range []*rig{short, long} {
+					r.clock.forward(time.Millisecond)
+				}
+				lefts, _ := short.stored(PutBounded, key, fmt.Sprint(step), l)
+				leftl, _ := long.stored(PutFull, key, fmt.Sprint(step), l)
+				require.Equal(t, leftl, lefts, step)
+				require.Equal(t, long.dump(), short.dump(), step)
+			}
+		}
+	})
 }

@@ -18,7 +18,8 @@ var (
 	Has         = scripts.Must(lua, "lua/has.lua")
 	TTL         = scripts.Must(lua, "lua/ttl.lua")
 	Scan        = scripts.Must(lua, "lua/scan.lua")
-	Put         = scripts.Must(lua, "lua/put.lua") // of those that change something the one which remembers no answer
+	Put         = scripts.Must(lua, "lua/put.lua")         // of those that change something the one which remembers no answer
+	PutBounded  = scripts.Must(lua, "lua/put_bounded.lua") // nor does this one
 	PutFull     = scripts.Must(lua, "lua/put_full.lua")
 	PutMany     = scripts.Must(lua, "lua/put_many.lua")
 	Swap        = scripts.Must(lua, "lua/swap.lua")

@@ -28,7 +28,13 @@ func TestBothWaysToPutWriteTheSame(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, raw rueidis.Client) {
 		ways := map[string]func(*rig, string, string, Life){
-			"put":      func(r *rig, key, value string, l Life) { require.EqualValues(r.t, 1, r.fast(key, value, l)) },
+			"put": func(r *rig, key, value string, l Life) { require.EqualValues(r.t, 1, r.fast(key, value, l)) },
+			"put_bounded": func(r *rig, key, value string, l Life) {
+				_, did := r.stored(PutBounded, key, value, l)
+				n, err := did.AsInt64()
+				require.NoError(r.t, err)
+				require.EqualValues(r.t, 1, n)
+			},
 			"put_full": func(r *rig, key, value string, l Life) { r.put(key, value, l) },
 			"put_many": func(r *rig, key, value string, l Life) {
 				now := r.e.Wall()
@@ -70,11 +76,18 @@ func (r *rig) changed(key, value string, l Life) {
 	require.EqualValues(r.t, 1, n)
 }
 
-func TestTheCommonCaseIsNoneWhereThereAreOptions(t *testing.T) {
+func TestTheCommonCasesAreNoneWhereThereIsMoreToDo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.do("HSET", r.n.Options, "max-size", "0")
-	assert.EqualValues(t, 0, r.fast("k", "v", Life{}))
+	assert.EqualValues(t, 2, r.fast("k", "v", Life{}), "put_bounded.lua does it")
+	assert.Equal(t, []string{r.n.Options}, r.left(), "nothing was done")
+	r.do("HSET", r.n.Options, "has-listeners", "1")
+	assert.EqualValues(t, 0, r.fast("k", "v", Life{}), "put_full.lua does it")
+	left, did := r.stored(PutBounded, "k", "v", Life{TTL: time.Second, Idle: time.Second})
+	n, err := did.AsInt64()
+	require.NoError(t, err)
+	assert.Equal(t, []int64{0, 0}, []int64{left, n})
 	assert.Equal(t, []string{r.n.Options}, r.left(), "nothing was done")
 }
 

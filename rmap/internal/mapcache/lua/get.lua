@@ -3,8 +3,7 @@
 -- KEYS[1]   hash
 -- KEYS[2]   times to live
 -- KEYS[3]   idle times
--- KEYS[4]   accesses
--- KEYS[5…]  options, if they are asked for
+-- KEYS[4…]  accesses, if they are noted or the options are asked for; then options, if they are
 -- ARGV[1]   the caller's clock, ms
 -- ARGV[2]   key
 -- ARGV[3]   how accesses are noted: LRU, LFU, or empty: not at all
@@ -19,8 +18,9 @@ if packed then
 	if ends and tonumber(ends) <= tonumber(ARGV[1]) then
 		packed = nil
 	else
-		local a, b, c, d, e, f, g, h = string.byte(packed, 1, 8)
+		local g, h = string.byte(packed, 7, 8)
 		if h and g + h ~= 0 then -- the idle time, a double; see idle.lua
+			local a, b, c, d, e, f = string.byte(packed, 1, 6)
 			local fraction = ((((((g % 16 * 256 + f) * 256 + e) * 256 + d) * 256 + c) * 256 + b) * 256 + a)
 			local rest = math.ldexp(fraction + 2 ^ 52, h % 128 * 16 + math.floor(g / 16) - 1075)
 			ends = redis.call('zscore', KEYS[3], ARGV[2])
@@ -31,6 +31,9 @@ if packed then
 			end
 		end
 	end
+end
+if not KEYS[4] then
+	return packed
 end
 local mode, options = ARGV[3], nil
 if KEYS[5] then

@@ -43,6 +43,21 @@ local function tellOf(name, packed)
 	heard = tell('expired', name, packed) > 0 or ARGV[6] == '1'
 end
 
+-- Most caches have one kind of time, and no bound.
+local rests, accesses = redis.call('exists', KEYS[3]) == 1, redis.call('exists', KEYS[4]) == 1
+
+-- drop drops entries that one set has shown to be over, from all but that: it comes last, as what is only missing there
+-- would stay for ever.
+local function drop(names, other)
+	if other then
+		redis.call('zrem', other, unpack(names))
+	end
+	if accesses then
+		redis.call('zrem', KEYS[4], unpack(names))
+	end
+	return redis.call('hdel', KEYS[1], unpack(names))
+end
+
 local due = redis.call('zrangebyscore', KEYS[2], '-inf', ARGV[2], 'LIMIT', 0, batch)
 local taken = #due
 if taken > 0 then
@@ -55,33 +70,31 @@ if taken > 0 then
 			break
 		end
 	end
-	gone = forget(due)
+	gone = drop(due, rests and KEYS[3])
+	redis.call('zremrangebyrank', KEYS[2], 0, #due - 1)
 end
 
-local resting = taken < batch and redis.call('zrangebyscore', KEYS[3], '-inf', ARGV[2], 'LIMIT', 0, batch - taken) or {}
+local resting = rests and taken < batch and redis.call('zrangebyscore', KEYS[3], '-inf', ARGV[2], 'LIMIT', 0, batch - taken) or {}
 if #resting > 0 then
-	local ended, seen = {}, {}
+	local ended, seen = {}, 0
 	for _, name in ipairs(resting) do
 		if bytes >= 262144 then
 			taken = batch
 			break
 		end
+		seen = seen + 1
 		local packed = read(name)
 		if packed and idle(packed) > 0 then
 			ended[#ended + 1] = name
 			if heard then
 				tellOf(name, packed)
 			end
-		else
-			seen[#seen + 1] = name
 		end
 	end
-	if #seen > 0 then
-		redis.call('zrem', KEYS[3], unpack(seen))
-	end
 	if #ended > 0 then
-		gone = gone + forget(ended)
+		gone = gone + drop(ended, KEYS[2])
 	end
+	redis.call('zremrangebyrank', KEYS[3], 0, seen - 1)
 end
 
 local coming = ''
