@@ -188,7 +188,8 @@ func WithCodec(f codec.Family) Option {
 // WithMaxValue bounds how many bytes a key or a value may have; a longer one is
 // an [ErrOption] before it is sent. The default is 512 MB, what a server takes
 // unless its proto-max-bulk-len says otherwise: it ends the connection on which
-// more comes.
+// more comes. What goes out with either as one argument counts: of a cache 16 bytes
+// before each value, and the name before each key.
 func WithMaxValue(n int) Option {
 	return option(func(c *engine.Config) error {
 		if n < 1 {

@@ -1,6 +1,8 @@
 package rmap
 
 import (
+	"time"
+
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -17,6 +19,7 @@ type value struct {
 type pair struct {
 	key string
 	value
+	ttl, idle time.Duration // what is left, of a cache whose times were asked for; -1: it has no end
 }
 
 // found is the answer that a command has for a value.
@@ -87,6 +90,16 @@ func scanArgs(cursor, match string, page int) []string {
 }
 
 func scanned(got engine.Answer, err error) (next string, pairs []pair, _ error) {
+	next, texts, err := scannedTexts(got, err)
+	pairs = make([]pair, len(texts)/2)
+	for i := range pairs {
+		pairs[i] = pair{key: texts[2*i], value: value{text: texts[2*i+1], there: true}}
+	}
+	return next, pairs, err
+}
+
+// scannedTexts is a page of a walk, where entries have several texts each.
+func scannedTexts(got engine.Answer, err error) (next string, texts []string, _ error) {
 	if err != nil {
 		return "", nil, err
 	}
@@ -97,10 +110,6 @@ func scanned(got engine.Answer, err error) (next string, pairs []pair, _ error) 
 	if next, err = page[0].ToString(); err != nil {
 		return "", nil, err
 	}
-	texts, err := page[1].AsStrSlice()
-	pairs = make([]pair, len(texts)/2)
-	for i := range pairs {
-		pairs[i] = pair{texts[2*i], value{text: texts[2*i+1], there: true}}
-	}
-	return next, pairs, err
+	texts, err = page[1].AsStrSlice()
+	return next, texts, err
 }

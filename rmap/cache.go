@@ -27,6 +27,7 @@ func NewCache[K comparable, V any](e *engine.Engine, name string, opts ...Option
 	m := newHandle[K, V](e, "cache", name, lifetime.cached, opts)
 	c := newCached(m.sender())
 	m.store = c
+	m.beside.key, m.beside.value = len(c.n.Lease("")), len(lifetime{}.pack(""))
 	return &Cache[K, V]{m, c}
 }
 
@@ -162,6 +163,31 @@ func (m *Cache[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) 
 // [Map.All]. Source: RMapCache.entrySet.
 func (m *Cache[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
 	return m.m.all(ctx, opts)
+}
+
+// Timed is an entry of a [Cache] and how long it has.
+type Timed[K comparable, V any] struct {
+	Entry[K, V]
+	TTL  time.Duration // what is left of its time to live; -1: it has none
+	Idle time.Duration // what is left until it was not used for too long; -1: it has no idle time
+}
+
+// AllTimed walks the entries that live, as [Cache.All] does, each with the times
+// that it had left when its page was read.
+//
+// Cost: as [Cache.All]. Errors: as [Map.All].
+func (m *Cache[K, V]) AllTimed(ctx context.Context, opts ...ScanOption) iter.Seq2[Timed[K, V], error] {
+	return func(yield func(Timed[K, V], error) bool) {
+		for pair, err := range m.m.scanWith(ctx, opts, true) {
+			e := Timed[K, V]{TTL: pair.ttl, Idle: pair.idle}
+			if err == nil {
+				e.Entry, err = m.m.decodeEntry(pair)
+			}
+			if !yield(e, m.m.failed("walk", err)) {
+				return
+			}
+		}
+	}
 }
 
 // Keys walks the keys, as [Cache.All] does the entries. Source: RMapCache.keySet.

@@ -218,15 +218,15 @@ func (w *timed) step(ctx context.Context) {
 		left, err := w.m.TTL(ctx, k)
 		w.same(err, left, w.left(k))
 	case 13:
-		got, want := map[string]int{}, map[string]int{}
-		for e, err := range w.m.All(ctx) {
+		got, want := map[string][]any{}, map[string][]any{}
+		for e, err := range w.m.AllTimed(ctx) {
 			if w.same(err, nil, nil); strings.HasPrefix(e.Key, w.own) {
-				got[e.Key] = e.Value
+				got[e.Key] = []any{e.Value, e.TTL, e.Idle}
 			}
 		}
 		for k := range w.know {
 			if l, lives := w.living(k); lives {
-				want[k] = l.n
+				want[k] = []any{l.n, w.until(l.ends), w.until(l.rests)}
 			}
 		}
 		w.same(nil, got, want)
@@ -239,13 +239,18 @@ func (w *timed) left(k string) time.Duration {
 	if !lives {
 		return 0
 	}
-	left := time.Duration(-1)
-	for _, at := range []time.Time{l.ends, l.rests} {
-		if d := at.Sub(w.at.Now()); !at.IsZero() && (left < 0 || d < left) {
-			left = d
-		}
+	ttl, idle := w.until(l.ends), w.until(l.rests)
+	if ttl < 0 || idle >= 0 && idle < ttl {
+		return idle
 	}
-	return left
+	return ttl
+}
+
+func (w *timed) until(at time.Time) time.Duration {
+	if at.IsZero() {
+		return -1
+	}
+	return at.Sub(w.at.Now())
 }
 
 func one(is bool) int {

@@ -25,6 +25,8 @@ type handle[K comparable, V any] struct {
 
 	// ready asks what the server can do, where the kind of map needs to know.
 	ready func(ctx context.Context) error
+	// beside is how many bytes go out with a key, and with a value, as one argument.
+	beside struct{ key, value int }
 	// can refuses lifetimes of entries that this kind of map has none of.
 	can func(lifetime) error
 
@@ -106,7 +108,7 @@ func (m *handle[K, V]) encodeKey(ctx context.Context, k K) (string, error) {
 func (m *handle[K, V]) keyText(k K) (string, error) {
 	text, err := codec.Encode(m.keys, k)
 	if err == nil {
-		err = m.h.e.Fits(len(text))
+		err = m.h.e.Fits(len(text) + m.beside.key)
 	}
 	if err != nil {
 		return "", fmt.Errorf("key: %w", err)
@@ -117,7 +119,7 @@ func (m *handle[K, V]) keyText(k K) (string, error) {
 func (m *handle[K, V]) encodeValue(v V) (string, error) {
 	text, err := codec.Encode(m.values, v)
 	if err == nil {
-		err = m.h.e.Fits(len(text))
+		err = m.h.e.Fits(len(text) + m.beside.value)
 	}
 	if err != nil {
 		return "", fmt.Errorf("value: %w", err)

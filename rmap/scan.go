@@ -20,6 +20,7 @@ type ScanOption interface{ applyScan(*scanConfig) error }
 type scanConfig struct {
 	match string
 	page  int
+	timed bool // with the times that are left, of a cache
 }
 
 // WithMatch leaves out entries whose keys do not match a glob, as the server
@@ -97,12 +98,17 @@ func (m *handle[K, V]) decodeKey(key string) (K, error) {
 // scan yields keys with their values, hash by hash and page by page. An error of
 // the server is the last.
 func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption) iter.Seq2[pair, error] {
+	return m.scanWith(ctx, opts, false)
+}
+
+func (m *handle[K, V]) scanWith(ctx context.Context, opts []ScanOption, timed bool) iter.Seq2[pair, error] {
 	return func(yield func(pair, error) bool) {
 		c, err := m.scanning(ctx, opts)
 		if err != nil {
 			yield(pair{}, err)
 			return
 		}
+		c.timed = timed
 		for part := range m.parts() {
 			if !m.scanPart(ctx, part, c, yield) {
 				return
@@ -183,7 +189,11 @@ func (m *handle[K, V]) page(ctx context.Context, part store, cursor string, c sc
 		pairs []pair
 	}
 	got, err := reading(ctx, m.h, func() (p page, err error) {
-		p.next, p.pairs, err = part.scan(ctx, cursor, c.match, c.page)
+		scan := part.scan
+		if c.timed {
+			scan = part.(*cached).scanTimed
+		}
+		p.next, p.pairs, err = scan(ctx, cursor, c.match, c.page)
 		return p, err
 	})
 	return got.next, got.pairs, err

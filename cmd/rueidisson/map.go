@@ -14,8 +14,8 @@ import (
 	"github.com/rueidisson/rueidisson/rmap"
 )
 
-const mapLong = `map works with the maps that a fleet shares, Java too (RMap; with --native
-RMapCacheNative).
+const mapLong = `map works with the maps that a fleet shares, Java too (RMap; with --cache RMapCache,
+with --native RMapCacheNative).
 
 Keys and values are written by a codec, and whoever shares a map has to use the
 same. --codec F is for both, --codec K,V sets them apart; F is text, bytes, json,
@@ -46,8 +46,9 @@ func (t *tool) mapCommand() *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind map") },
 	}
 	cmd.PersistentFlags().StringVar(&m.codec, "codec", "text,msgpack", "`F` of keys and values, or K,V")
+	cmd.PersistentFlags().BoolVar(&m.cache, "cache", false, "the map is an RMapCache: entries may have an end and an idle time")
 	cmd.PersistentFlags().BoolVar(&m.native, "native", false, "the map is an RMapCacheNative: entries may have an end")
-	cmd.AddCommand(m.getCommand(), m.putCommand(), m.removeCommand(), m.listCommand())
+	cmd.AddCommand(m.getCommand(), m.putCommand(), m.removeCommand(), m.listCommand(), m.watchCommand())
 	return cmd
 }
 
@@ -55,6 +56,7 @@ func (t *tool) mapCommand() *cobra.Command {
 type mapCall struct {
 	*tool
 	codec  string
+	cache  bool
 	native bool
 
 	keys, values codec.Family
@@ -71,6 +73,22 @@ type entries interface {
 
 // with runs do on the map.
 func (m *mapCall) with(name string, do func(entries) error) error {
+	return m.open(func(c *rueidisson.Client, opts []rmap.Option) error {
+		switch {
+		case m.cache:
+			return do(rueidisson.Cache[string, string](c, name, opts...))
+		case m.native:
+			return do(rueidisson.Native[string, string](c, name, opts...))
+		}
+		return do(rueidisson.Map[string, string](c, name, opts...))
+	})
+}
+
+// open runs do with a client, and with the options of a map of bytes.
+func (m *mapCall) open(do func(c *rueidisson.Client, opts []rmap.Option) error) error {
+	if m.cache && m.native {
+		return usage("--cache and --native exclude each other")
+	}
 	var err error
 	if m.keys, m.values, err = families(m.codec); err != nil {
 		return err
@@ -80,10 +98,7 @@ func (m *mapCall) with(name string, do func(entries) error) error {
 		if m.keys == codec.Text { // so that the server can match them
 			opts = append(opts, rmap.WithKeyCodec(codec.Key[string]()))
 		}
-		if m.native {
-			return do(rueidisson.Native[string, string](c, name, opts...))
-		}
-		return do(rueidisson.Map[string, string](c, name, opts...))
+		return do(c, opts)
 	})
 }
 
@@ -153,29 +168,29 @@ func (m *mapCall) get(ctx context.Context, of entries, name, arg string) error {
 }
 
 const mapPutLong = `put writes VALUE under KEY, whatever was there. VALUE is a string, unless --as says
-otherwise: int, float, bool, json, or base64 for bytes. With --native, --ttl D lets
-the entry go by itself.
+otherwise: int, float, bool, json, or base64 for bytes. With --cache or --native,
+--ttl D lets the entry go by itself; with --cache, --idle D lets it go when it was
+neither read nor written for D. What has gone is nothing to any reader at once, and
+is swept by the services that use the cache, or by a watch.
 
 See "rueidisson map --help" for codecs and exit codes.`
 
 func (m *mapCall) putCommand() *cobra.Command {
 	var as string
-	var ttl time.Duration
+	var lives putFlags
 	cmd := &cobra.Command{
 		Use:   "put NAME KEY VALUE",
 		Short: "Write an entry",
 		Long:  mapPutLong,
 		Example: `  rueidisson map put prices apple 120 --as int
   rueidisson map put orders 42 '{"items":2}' --as json --codec text,json
-  rueidisson map put sessions u1 abc --native --ttl 30m`,
+  rueidisson map put sessions u1 abc --native --ttl 30m
+  rueidisson map put pages / '<html>' --cache --ttl 24h --idle 1h`,
 		Args: exactly(3, "NAME, KEY and VALUE are"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var opts []rmap.PutOption
-			if cmd.Flags().Changed("ttl") {
-				if !m.native {
-					return usage("--ttl is for --native: entries of a plain map stay")
-				}
-				opts = append(opts, rmap.WithTTL(ttl))
+			opts, err := m.lives(cmd, lives)
+			if err != nil {
+				return err
 			}
 			return m.with(args[0], func(of entries) error {
 				return m.put(cmd.Context(), of, args[1], args[2], as, opts)
@@ -183,8 +198,29 @@ func (m *mapCall) putCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&as, "as", "string", "VALUE is a `TYPE`: string, int, float, bool, json, base64")
-	cmd.Flags().DurationVar(&ttl, "ttl", 0, "let the entry go after `D`")
+	cmd.Flags().DurationVar(&lives.ttl, "ttl", 0, "let the entry go after `D`")
+	cmd.Flags().DurationVar(&lives.idle, "idle", 0, "let the entry go when it was not used for `D`")
 	return cmd
+}
+
+// putFlags are how long an entry lives.
+type putFlags struct{ ttl, idle time.Duration }
+
+func (m *mapCall) lives(cmd *cobra.Command, f putFlags) (opts []rmap.PutOption, err error) {
+	ttl, idle := cmd.Flags().Changed("ttl"), cmd.Flags().Changed("idle")
+	switch {
+	case ttl && !m.native && !m.cache:
+		return nil, usage("--ttl is for --cache and --native: entries of a plain map stay")
+	case idle && !m.cache:
+		return nil, usage("--idle is for --cache: entries of other maps have no idle time")
+	}
+	if ttl {
+		opts = append(opts, rmap.WithTTL(f.ttl))
+	}
+	if idle {
+		opts = append(opts, rmap.WithMaxIdle(f.idle))
+	}
+	return opts, nil
 }
 
 func (m *mapCall) put(ctx context.Context, of entries, keyArg, valueArg, as string, opts []rmap.PutOption) error {
@@ -255,7 +291,9 @@ one that is moved meanwhile may be shown twice. --match G leaves out keys that d
 match a glob; it is for keys of text. What cannot be decoded is told on standard
 error, the others are shown, and the exit code is 69.
 
-With --json an object in each line: {"key", "value"}.
+With --json an object in each line: {"key", "value"}, with --cache {"key", "value",
+"ttl_ms", "idle_ms"}: what is left until the entry goes, and until it was not used for
+too long; -1: never.
 
 See "rueidisson map --help" for codecs and exit codes.`
 
@@ -280,11 +318,25 @@ func (m *mapCall) listCommand() *cobra.Command {
 	return cmd
 }
 
+// timed are the entries, with their times if they have any.
+func timed(ctx context.Context, of entries, opts []rmap.ScanOption) iter.Seq2[rmap.Timed[string, string], error] {
+	if c, ok := of.(*rmap.Cache[string, string]); ok {
+		return c.AllTimed(ctx, opts...)
+	}
+	return func(yield func(rmap.Timed[string, string], error) bool) {
+		for e, err := range of.All(ctx, opts...) {
+			if !yield(rmap.Timed[string, string]{Entry: e}, err) {
+				return
+			}
+		}
+	}
+}
+
 func (m *mapCall) list(ctx context.Context, of entries, name string, opts []rmap.ScanOption) error {
 	var wrong error
-	for e, err := range of.All(ctx, opts...) {
+	for e, err := range timed(ctx, of, opts) {
 		if err == nil {
-			err = m.show(name, e.Key, e.Value)
+			err = m.show(name, e)
 		}
 		if err == nil {
 			continue
@@ -300,24 +352,49 @@ func (m *mapCall) list(ctx context.Context, of entries, name string, opts []rmap
 	return wrong
 }
 
-func (m *mapCall) show(name, key, value string) error {
-	k, err := decoded(m.keys, key)
+func (m *mapCall) show(name string, e rmap.Timed[string, string]) error {
+	k, v, err := m.decode(name, e.Key, e.Value)
 	if err != nil {
-		return &codec.DecodeError{Name: name, Key: key, Bytes: []byte(key), Cause: err}
-	}
-	v, err := decoded(m.values, value)
-	if err != nil {
-		return &codec.DecodeError{Name: name, Key: key, Bytes: []byte(value), Cause: err}
+		return err
 	}
 	if !m.json {
 		fmt.Fprintf(m.stdout, "%s\t%s\n", k.text, v.text)
 		return nil
 	}
-	m.sayJSON(m.stdout, struct {
-		Key       string `json:"key"`
-		KeyBase64 bool   `json:"key_base64,omitempty"`
-		Value     any    `json:"value"`
-		Base64    bool   `json:"base64,omitempty"`
-	}{k.text, k.base64, v.json(), v.base64})
+	shown := shownEntry{Key: k.text, KeyBase64: k.base64, Value: v.json(), Base64: v.base64}
+	if m.cache {
+		shown.TTL, shown.Idle = milliseconds(e.TTL), milliseconds(e.Idle)
+	}
+	m.sayJSON(m.stdout, shown)
 	return nil
+}
+
+// decode is what stands under a key, and the key.
+func (m *mapCall) decode(name, key, value string) (k, v shownValue, err error) {
+	if k, err = decoded(m.keys, key); err != nil {
+		return k, v, &codec.DecodeError{Name: name, Key: key, Bytes: []byte(key), Cause: err}
+	}
+	if v, err = decoded(m.values, value); err != nil {
+		return k, v, &codec.DecodeError{Name: name, Key: key, Bytes: []byte(value), Cause: err}
+	}
+	return k, v, nil
+}
+
+// shownEntry is an entry in JSON; its times are of a cache.
+type shownEntry struct {
+	Key       string `json:"key"`
+	KeyBase64 bool   `json:"key_base64,omitempty"`
+	Value     any    `json:"value"`
+	Base64    bool   `json:"base64,omitempty"`
+	TTL       *int64 `json:"ttl_ms,omitempty"`
+	Idle      *int64 `json:"idle_ms,omitempty"`
+}
+
+// milliseconds is a time that is left; -1: it has no end.
+func milliseconds(d time.Duration) *int64 {
+	ms := int64(-1)
+	if d >= 0 {
+		ms = d.Milliseconds()
+	}
+	return &ms
 }

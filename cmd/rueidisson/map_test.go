@@ -16,7 +16,7 @@ import (
 func TestHelpOfMap(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{"map": {"map", "--help"}}
-	for _, command := range []string{"get", "put", "rm", "ls"} {
+	for _, command := range []string{"get", "put", "rm", "ls", "watch"} {
 		files["map-"+command] = []string{"map", command, "--help"}
 	}
 	for name, args := range files {
@@ -85,6 +85,15 @@ func TestMap(t *testing.T) {
 		{"put m a b --as int", "", exitUsage},
 		{"put m a {}{} --as json", "", exitUsage},
 		{"put m a b --ttl 1s", "", exitUsage},
+		{"put m a b --idle 1s", "", exitUsage},
+		{"put m a b --native --idle 1s", "", exitUsage},
+		{"put m a b --cache --native", "", exitUsage},
+		{"put m a b --cache --ttl 0s", "", exitUsage},
+		{"put m a b --cache --ttl 1us", "", exitUsage},
+		{"watch m", "", exitUsage},
+		{"watch m --native", "", exitUsage},
+		{"watch m --cache --for 0s", "", exitUsage},
+		{"watch --cache", "", exitUsage},
 		{"put m a", "", exitUsage},
 		{"get m", "", exitUsage},
 		{"rm m", "", exitUsage},

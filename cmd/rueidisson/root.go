@@ -108,7 +108,7 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
 	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.mapCommand())
-	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson", "native"}, lockFlagNames(), limitSwitches))
+	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson", "native", "cache"}, lockFlagNames(), limitSwitches))
 	return root
 }
 

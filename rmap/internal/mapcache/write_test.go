@@ -111,7 +111,7 @@ func TestReadingKnowsWhatLives(t *testing.T) {
 				return []string{"-", "v"}[n]
 			},
 			"scan": func(key string) string {
-				msg := r.run(Scan, r.n.All()[:3], "0", r.now(), "COUNT", "1000")
+				msg := r.run(Scan, r.n.All()[:3], "0", r.now(), "", "COUNT", "1000")
 				parts, err := msg.ToArray()
 				require.NoError(t, err)
 				pairs, err := parts[1].AsStrSlice()
