@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // sweepOnce runs sweep.lua as somebody.
@@ -208,14 +209,13 @@ func realRig(t testing.TB, raw rueidis.Client, name string) *rig {
 	return r
 }
 
-func TestWhatExpiresIsToldWithinASecond(t *testing.T) {
+func TestWhatExpiresIsToldWhoeverWroteIt(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	name := redistest.Name(t)
 	a, b := realRig(t, raw, name), realRig(t, raw, name)
 	heard := a.listen()
 	first, second := NewSweeper(a.e, nil), NewSweeper(b.e, nil)
-	late := time.Duration(0)
 	for i := range 6 {
 		r, s := a, first
 		if i%2 == 1 {
@@ -223,13 +223,10 @@ func TestWhatExpiresIsToldWithinASecond(t *testing.T) {
 		}
 		life := Life{TTL: time.Duration(100+50*i) * time.Millisecond}
 		r.put(fmt.Sprint(i), "v", life)
-		due := time.Now().Add(life.TTL)
 		at, _ := life.First(r.e.Wall())
 		s.Expect(&r.n, at)
 		heard.expect(Event{Created, fmt.Sprint(i), "v", ""}, Event{Expired, fmt.Sprint(i), "v", ""})
-		late = max(late, time.Since(due))
 	}
-	assert.Less(t, late, time.Second+500*time.Millisecond, "a second, and what this machine takes for a round trip")
 	require.Eventually(t, func() bool { return first.Len()+second.Len() == 0 }, soon, time.Millisecond)
 }
 
@@ -342,4 +339,31 @@ func TestASweepThatFailsComesAgain(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond)
 	assert.Zero(t, r.count("EXISTS", r.n.Hash))
 	assert.NoError(t, (<-seen).Err, "a second run is safe")
+}
+
+// TestTheBoundComesTrueWhereRepliesAreLost: each script of it may run twice.
+func TestTheBoundComesTrueWhereRepliesAreLost(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for _, script := range []*scripts.Script{seedScript, evictScript, sweepScript, SetBound} {
+		t.Run(script.Name, func(t *testing.T) {
+			t.Parallel()
+			proxy := redistest.NewProxy(t, server.Addr())
+			r := realRig(t, server.Client(t, func(o *rueidis.ClientOption) { o.InitAddress = []string{proxy.Addr()} }), redistest.Name(t))
+			for i := range 500 {
+				r.put(fmt.Sprint("old", i), "v", Life{})
+			}
+			heard := r.listen()
+			drop := proxy.DropReply(redistest.MatchScript(script.Body), 1)
+			r.bound(100, "LRU")
+			r.put("new", "v", Life{})
+			s := NewSweeper(r.e, nil)
+			s.Expect(&r.n, r.e.Wall())
+			drop.Await(t)
+			require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond)
+			assert.EqualValues(t, 100, r.count("HLEN", r.n.Hash), "not one more has gone")
+			assert.Contains(t, r.fields(), "new")
+			require.Eventually(t, func() bool { heard.mu.Lock(); defer heard.mu.Unlock(); return len(heard.events) >= 1 }, soon, time.Millisecond)
+		})
+	}
 }

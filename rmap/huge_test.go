@@ -1,0 +1,126 @@
+package rmap
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// huge is a byte more than a server takes, of memory that nobody touches: its
+// pages are the operating system's one page of zeros.
+var huge = make([]byte, engine.LargestValue+1)
+
+// hugeCodec writes a number as so many bytes, and copies none of them.
+type hugeCodec struct{}
+
+func (hugeCodec) Append(dst []byte, n int) ([]byte, error) {
+	if n < 100 {
+		return append(dst, huge[:n]...), nil
+	}
+	return huge[:n:n], nil
+}
+
+func (hugeCodec) Decode(b []byte) (int, error) { return len(b), nil }
+
+// sized is what the kinds of map have in common that takes a value.
+type sized interface {
+	Put(ctx context.Context, k, v int, opts ...PutOption) error
+	PutMany(ctx context.Context, entries map[int]int, opts ...PutOption) error
+	Swap(ctx context.Context, k, v int, opts ...PutOption) (int, bool, error)
+	PutIfAbsent(ctx context.Context, k, v int, opts ...PutOption) (int, bool, error)
+	Replace(ctx context.Context, k, v int, opts ...PutOption) (bool, error)
+	CompareAndSwap(ctx context.Context, k, old, v int, opts ...PutOption) (bool, error)
+	CompareAndRemove(ctx context.Context, k, old int) (bool, error)
+	Compute(ctx context.Context, k int, f func(int, bool) (int, Verdict, error)) (int, bool, error)
+	Remove(ctx context.Context, ks ...int) (int64, error)
+	Take(ctx context.Context, k int) (int, bool, error)
+	Get(ctx context.Context, k int) (int, bool, error)
+	GetMany(ctx context.Context, ks ...int) (map[int]int, error)
+	Has(ctx context.Context, k int) (bool, error)
+}
+
+// plainMap has the options that a plain map refuses.
+type plainMap struct{ *Map[int, int] }
+
+func (m plainMap) Put(ctx context.Context, k, v int, _ ...PutOption) error {
+	return m.Map.Put(ctx, k, v)
+}
+func (m plainMap) PutMany(ctx context.Context, all map[int]int, _ ...PutOption) error {
+	return m.Map.PutMany(ctx, all)
+}
+func (m plainMap) Swap(ctx context.Context, k, v int, _ ...PutOption) (int, bool, error) {
+	return m.Map.Swap(ctx, k, v)
+}
+func (m plainMap) PutIfAbsent(ctx context.Context, k, v int, _ ...PutOption) (int, bool, error) {
+	return m.Map.PutIfAbsent(ctx, k, v)
+}
+func (m plainMap) Replace(ctx context.Context, k, v int, _ ...PutOption) (bool, error) {
+	return m.Map.Replace(ctx, k, v)
+}
+func (m plainMap) CompareAndSwap(ctx context.Context, k, old, v int, _ ...PutOption) (bool, error) {
+	return m.Map.CompareAndSwap(ctx, k, old, v)
+}
+
+// TestWhatNoServerTakesIsNotSent: a server would end the connection, and what
+// else is under way on it.
+func TestWhatNoServerTakesIsNotSent(t *testing.T) {
+	t.Parallel()
+	client, proxy := through(t, redistest.Shared(t, redistest.Version("8.0")))
+	e := engineOn(t, client)
+	ctx := t.Context()
+	opts := []Option{WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{})}
+	name := redistest.Name(t)
+	c := NewCache[int, int](e, name, opts...)
+	for kind, k := range map[string]struct {
+		m                      sized
+		longestKey, longestVal int
+		times                  []PutOption
+	}{
+		"map":    {plainMap{New[int, int](e, name, opts...)}, engine.LargestValue, engine.LargestValue, nil},
+		"native": {NewNative[int, int](e, name, opts...), engine.LargestValue, engine.LargestValue, []PutOption{WithTTL(time.Hour)}},
+		"cache":  {c, engine.LargestValue - len(c.c.n.Lease("")), engine.LargestValue - 16, []PutOption{WithTTL(time.Hour), WithMaxIdle(time.Hour)}},
+	} {
+		m, v, key := k.m, k.longestVal+1, k.longestKey+1
+		_, _, err := m.Get(ctx, 1) // what is asked of the server once
+		require.NoError(t, err)
+		proxy.ResetLog()
+		calls := map[string]func() error{
+			"put":                func() error { return m.Put(ctx, 1, v, k.times...) },
+			"put, key":           func() error { return m.Put(ctx, key, 1, k.times...) },
+			"put many":           func() error { return m.PutMany(ctx, map[int]int{1: 2, 2: v}, k.times...) },
+			"swap":               func() error { _, _, err := m.Swap(ctx, 1, v, k.times...); return err },
+			"put if absent":      func() error { _, _, err := m.PutIfAbsent(ctx, 1, v, k.times...); return err },
+			"replace":            func() error { _, err := m.Replace(ctx, 1, v, k.times...); return err },
+			"compare and swap":   func() error { _, err := m.CompareAndSwap(ctx, 1, 2, v, k.times...); return err },
+			"compare, old":       func() error { _, err := m.CompareAndSwap(ctx, 1, v, 2, k.times...); return err },
+			"compare and remove": func() error { _, err := m.CompareAndRemove(ctx, 1, v); return err },
+			"remove, key":        func() error { _, err := m.Remove(ctx, 1, key); return err },
+			"take, key":          func() error { _, _, err := m.Take(ctx, key); return err },
+			"get, key":           func() error { _, _, err := m.Get(ctx, key); return err },
+			"get many, key":      func() error { _, err := m.GetMany(ctx, 1, key); return err },
+			"has, key":           func() error { _, err := m.Has(ctx, key); return err },
+		}
+		for what, call := range calls {
+			require.ErrorIs(t, call(), ErrOption, "%s %s", kind, what)
+		}
+		assert.Empty(t, proxy.Log(), "%s: nothing was sent", kind)
+		_, _, err = m.Compute(ctx, 1, func(int, bool) (int, Verdict, error) { return v, Store, nil })
+		require.ErrorIs(t, err, ErrOption, kind)
+		for _, cmd := range proxy.Log() { // which has read
+			assert.Less(t, len(strings.Join(cmd, "")), 1000)
+		}
+	}
+	proxy.ResetLog()
+	_, err := c.Touch(ctx, engine.LargestValue)
+	require.ErrorIs(t, err, ErrOption)
+	_, err = c.TTL(ctx, engine.LargestValue)
+	require.ErrorIs(t, err, ErrOption)
+	assert.Empty(t, proxy.Log())
+}
