@@ -229,6 +229,9 @@ func structure(v reflect.Value, class string) (any, error) {
 		o = append(o, member{classProperty, class})
 	}
 	for _, f := range fieldsOf(v.Type()) {
+		if f.quoted {
+			return nil, optionf("%v: field %s is a number in a text, which Java has not", v.Type(), f.name)
+		}
 		value, err := v.FieldByIndexErr(f.index)
 		if err != nil {
 			continue // inside of an embedded pointer that is nil
@@ -257,6 +260,7 @@ type field struct {
 	name     string
 	index    []int
 	omitZero bool
+	quoted   bool // encoding/json reads it as a text
 }
 
 var fieldCache sync.Map // reflect.Type -> []field
@@ -272,7 +276,7 @@ func fieldsOf(t reflect.Type) []field {
 		if !f.IsExported() || name == "-" && options == "" || f.Anonymous && name == "" && deref(f.Type).Kind() == reflect.Struct {
 			continue
 		}
-		fields = append(fields, field{orElse(name, f.Name), f.Index, strings.Contains(options, "omit")})
+		fields = append(fields, field{orElse(name, f.Name), f.Index, strings.Contains(options, "omit"), slices.Contains(strings.Split(options, ","), "string")})
 	}
 	slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
 	fieldCache.Store(t, fields)
@@ -288,12 +292,10 @@ func strip(tree any) any {
 	case []any:
 		if len(tree) == 2 {
 			if class, ok := tree[0].(string); ok && className.MatchString(class) {
-				return strip(tree[1])
+				return stripOf(class, tree[1])
 			}
 		}
-		for i := range tree {
-			tree[i] = strip(tree[i])
-		}
+		return stripAll(tree)
 	case map[string]any:
 		delete(tree, classProperty)
 		for name := range tree {
@@ -301,4 +303,22 @@ func strip(tree any) any {
 		}
 	}
 	return tree
+}
+
+// stripOf is what stands behind the name of a class. A list there is a collection
+// or an array, and no pair, whatever text it begins with; of a reference it is what
+// that refers to.
+func stripOf(class string, tree any) any {
+	items, ok := tree.([]any)
+	if ok && !strings.HasSuffix(class, "Reference") && !strings.HasSuffix(class, "Optional") {
+		return stripAll(items)
+	}
+	return strip(tree)
+}
+
+func stripAll(items []any) any {
+	for i := range items {
+		items[i] = strip(items[i])
+	}
+	return items
 }

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // jsonFormat is plain JSON as Java's TypedJsonJacksonCodec writes it.
@@ -142,7 +143,7 @@ func (jsonFormat) readOther(in string, to any) error {
 	if _, err := dec.Token(); err != io.EOF {
 		return fmt.Errorf("more behind the JSON value")
 	}
-	if in == "null" {
+	if strings.Trim(in, " \t\r\n") == "null" {
 		return errNull
 	}
 	return nil
