@@ -27,6 +27,7 @@
 //	Native                      the same, of which entries go by themselves            package rmap
 //	Cache                       the same on any server, with a bound and events        package rmap
 //	Queue                       elements in order, of which each goes to one taker     package queue
+//	BoundedQueue                the same, of so many elements at most                  package queue
 //	Topic                       messages for all who listen now, typed                 package topic
 //	Client.Barrier              so many wait for each other, again and again           package latch
 //	Client.RateLimiter          so much in a time, for each key, with a burst          package ratelimiter

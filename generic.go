@@ -60,3 +60,10 @@ func Queue[T any](c *Client, name string, opts ...queue.Option) *queue.Queue[T] 
 func Sharded[K comparable, V any](c *Client, name string, n int, opts ...rmap.Option) *rmap.Sharded[K, V] {
 	return rmap.NewSharded[K, V](c.e, name, n, opts...)
 }
+
+// BoundedQueue returns a handle on the queue of that name that holds so many
+// elements at most; see [queue.BoundedQueue]. It asks nobody: a name or an option
+// that cannot be used is the error of its operations.
+func BoundedQueue[T any](c *Client, name string, opts ...queue.Option) *queue.BoundedQueue[T] {
+	return queue.NewBounded[T](c.e, name, opts...)
+}

@@ -8,7 +8,8 @@
 //	next, err := orders.Take(ctx) // Poll does not wait: queue.ErrEmpty
 //
 // A [Queue] is a list of which both ends are used: Redisson's RQueue, RDeque,
-// RBlockingQueue and RBlockingDeque are all of it.
+// RBlockingQueue and RBlockingDeque are all of it. A [BoundedQueue] holds so many
+// elements at most, and who offers to a full one waits: RBoundedBlockingQueue.
 //
 // # Waiting
 //
@@ -35,13 +36,21 @@
 // from, until the server has it again, also while the client closes. An element
 // that is put back may come after one that another process took meanwhile.
 //
+// A bounded queue never has more elements than its capacity. What is offered, polled,
+// removed and drained changes the elements and the free slots in one step; a take that
+// had to wait frees its slot by a request of its own, which counts once, however often
+// it is sent. On a cluster a freed slot is announced on plain and on sharded channels:
+// Java's put listens to the one, and its own poll tells the other.
+//
 // # What it does not promise
 //
 // What was taken is gone from the server: a connection that breaks can lose what
 // was in flight on it (one element, or where several wait for one queue as many, up
 // to 100), a process that dies what it took, and a failover what the new master did
 // not know. The log says when that may have happened. Offers and takes are sent once; when a reply is lost they say
-// [ErrUnknown], and may have been done. There is no order between processes but that
+// [ErrUnknown], and may have been done. A process that dies between a take that had to
+// wait and the release of its slot leaves that occupied, as Java does:
+// [BoundedQueue.Reconcile] brings it back. There is no order between processes but that
 // of the server.
 //
 // # Elements
@@ -60,7 +69,9 @@
 // # In Redis
 //
 //	name                          list: the elements, the head on the left
-//	rueidisson_queue_done:{name}:*    string: that something was put back, 45 s at most
+//	redisson_bqs:{name}           string: how many elements a bounded queue has room for
+//	redisson_sc:redisson_bqs:{name}   channel: the same number, when there is more room
+//	rueidisson_queue_done:{name}:*    string: that something was put back or released, 45 s at most
 //
 // The braces in derived keys are there in Redis: a hash tag. A name with braces of
 // its own is not wrapped in others.

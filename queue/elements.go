@@ -64,21 +64,33 @@ func (q *handle[T]) one(texts []string, err error) (v T, _ error) {
 }
 
 func (q *handle[T]) pollN(ctx context.Context, from *end, n int) (vs []T, err error) {
-	if n < 1 || n > math.MaxInt32 {
-		return nil, q.failed("poll", fmt.Errorf("%w: %d elements: from 1 to %d", ErrOption, n, math.MaxInt32))
-	}
 	var texts []string
 	if err = q.usable(ctx); err == nil {
+		err = countable(n)
+	}
+	if err == nil {
 		texts, err = q.h.pop(ctx, from, q.key, n)
 	}
-	switch {
-	case err != nil:
-	case len(texts) == 0:
-		err = ErrEmpty
-	default:
-		vs, err = q.decodeAll(texts)
+	if err == nil {
+		vs, err = q.some(texts)
 	}
 	return vs, q.failed("poll", err)
+}
+
+// countable refuses a number of elements that a command cannot take.
+func countable(n int) error {
+	if n < 1 || n > math.MaxInt32 {
+		return fmt.Errorf("%w: %d elements: from 1 to %d", ErrOption, n, math.MaxInt32)
+	}
+	return nil
+}
+
+// some is the elements of what was asked for, or that there are none.
+func (q *handle[T]) some(texts []string) ([]T, error) {
+	if len(texts) == 0 {
+		return nil, ErrEmpty
+	}
+	return q.decodeAll(texts)
 }
 
 func (q *handle[T]) peek(ctx context.Context, index string) (v T, err error) {
@@ -131,7 +143,12 @@ func (q *handle[T]) remove(ctx context.Context, v T, n int) (gone int64, err err
 	return gone, q.failed("remove from", err)
 }
 
-func (q *handle[T]) drain(ctx context.Context) (vs []T, err error) {
+func (q *handle[T]) drain(ctx context.Context) ([]T, error) {
+	return q.drainBy(ctx, func(n int) ([]string, error) { return q.h.pop(ctx, head, q.key, n) })
+}
+
+// drainBy takes as many elements as there are, by a pop of up to n.
+func (q *handle[T]) drainBy(ctx context.Context, pop func(n int) ([]string, error)) (vs []T, err error) {
 	var undecoded []error
 	n, err := q.length(ctx)
 	if err != nil {
@@ -139,7 +156,7 @@ func (q *handle[T]) drain(ctx context.Context) (vs []T, err error) {
 	}
 	for n > 0 && err == nil {
 		var texts []string
-		if texts, err = q.h.pop(ctx, head, q.key, int(min(n, mostInOne))); len(texts) == 0 {
+		if texts, err = pop(int(min(n, mostInOne))); len(texts) == 0 {
 			break
 		}
 		some, bad := q.decodeAll(texts)

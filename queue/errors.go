@@ -15,6 +15,14 @@ var (
 	// none. It is an answer, not a fault.
 	ErrEmpty = errors.New("empty")
 
+	// ErrFull is returned by [BoundedQueue.TryOffer] when there was no room for as
+	// long as the caller wanted to wait. It is an answer, not a fault.
+	ErrFull = errors.New("full")
+
+	// ErrNoCapacity says that nobody has set the capacity of a bounded queue, or that
+	// the queue was deleted or has outlived its time.
+	ErrNoCapacity = errors.New("no capacity is set")
+
 	// ErrOption says that an argument cannot be used: a name, a value, a number, an
 	// option. Nothing was sent.
 	ErrOption = engine.ErrOption

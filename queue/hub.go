@@ -2,6 +2,7 @@ package queue
 
 import (
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
@@ -10,6 +11,7 @@ type hub struct {
 	e        *engine.Engine
 	requests *engine.Requests
 	poller   *poller.Poller
+	doors    places.Places[string, *door]
 }
 
 type hubKey struct{}
@@ -18,6 +20,8 @@ func hubOf(e *engine.Engine) *hub {
 	return e.Shared(hubKey{}, func() any {
 		h := &hub{e: e, requests: engine.NewRequests(e)}
 		h.poller = e.NewPoller(h.unwanted)
+		h.doors.Make = newDoor
+		h.doors.Idle = func(*door) bool { return true }
 		return h
 	}).(*hub)
 }

@@ -87,7 +87,7 @@ func distinct[T any](qs []*Queue[T]) (keys []string) {
 //
 // Source: RBlockingQueue.subscribeOnElements.
 func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
-	return q.q.consume(ctx)
+	return consume(ctx, func(ctx context.Context) (T, error) { return q.q.take(ctx, head) })
 }
 
 func (q *handle[T]) take(ctx context.Context, from *end) (v T, err error) {
@@ -101,10 +101,10 @@ func (q *handle[T]) take(ctx context.Context, from *end) (v T, err error) {
 	return v, q.failed("take from", err)
 }
 
-func (q *handle[T]) consume(ctx context.Context) iter.Seq2[T, error] {
+func consume[T any](ctx context.Context, take func(context.Context) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
-			v, err := q.take(ctx, head)
+			v, err := take(ctx)
 			if !yield(v, err) || err != nil && !errors.Is(err, ErrDecode) {
 				return
 			}
@@ -126,6 +126,11 @@ func (h *hub) take(ctx context.Context, from *end, keys []string) (key, text str
 			return key, "", err
 		}
 	}
+	return h.wait(ctx, from, keys)
+}
+
+// wait stands in line for an element of one of the queues with these keys.
+func (h *hub) wait(ctx context.Context, from *end, keys []string) (key, text string, err error) {
 	got, ended := h.poller.Wait(ctx, from.kind, keys...)
 	switch {
 	case !ended:

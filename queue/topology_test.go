@@ -23,6 +23,7 @@ func TestOnACluster(t *testing.T) {
 			cluster := redistest.StartCluster(t, redistest.Version(version))
 			t.Run("names that break slots are refused", func(t *testing.T) { slotsAreKept(t, cluster) })
 			t.Run("many slots take turns", func(t *testing.T) { slotsTakeTurns(t, cluster) })
+			t.Run("a bounded queue", func(t *testing.T) { boundedOnCluster(t, cluster) })
 			t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
 			t.Run("a failover", func(t *testing.T) {
 				name := redistest.Name(t)
@@ -152,4 +153,44 @@ func goesOnBehindAFailover(t *testing.T, raw rueidis.Client, name string, master
 	for _, err := range b.errs {
 		assert.ErrorIs(t, err, ErrUnknown)
 	}
+}
+
+// boundedOnCluster frees slots in every way, and hears of it on both kinds of
+// channel: Java's put listens to the sharded one.
+func boundedOnCluster(t *testing.T, cluster *redistest.Cluster) {
+	raw := cluster.Client(t)
+	q := boundedOn(t, engineOn(t, raw), 2)
+	master := cluster.Master(q.Name()).Client(t, func(o *rueidis.ClientOption) { o.ForceSingleClient = true })
+	heard := make(chan string, 100)
+	for kind, subscribe := range map[string]rueidis.Completed{
+		"plain":   master.B().Subscribe().Channel(q.q.channel).Build(),
+		"sharded": master.B().Ssubscribe().Channel(q.q.channel).Build(),
+	} {
+		ready := make(chan struct{})
+		c, release := master.Dedicate()
+		c.SetPubSubHooks(rueidis.PubSubHooks{
+			OnMessage:      func(m rueidis.PubSubMessage) { heard <- kind + " " + m.Message },
+			OnSubscription: func(rueidis.PubSubSubscription) { close(ready) },
+		})
+		t.Cleanup(release)
+		require.NoError(t, c.Do(t.Context(), subscribe).Error())
+		<-ready
+	}
+	for name, free := range map[string]func(ctx context.Context) error{
+		"poll":   func(ctx context.Context) error { _, err := q.Poll(ctx); return err },
+		"remove": func(ctx context.Context) error { _, err := q.Remove(ctx, "a", 1); return err },
+		"drain":  func(ctx context.Context) error { _, err := q.Drain(ctx); return err },
+		"release": func(ctx context.Context) error {
+			_, err := q.Poll(ctx)
+			<-heard
+			<-heard
+			q.q.release(ctx, 0)
+			return err
+		},
+	} {
+		offeredTo(t, q, "a")
+		require.NoError(t, free(t.Context()), name)
+		require.ElementsMatch(t, []string{"plain 2", "sharded 2"}, []string{<-heard, <-heard}, name)
+	}
+	require.Empty(t, heard)
 }

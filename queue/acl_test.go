@@ -1,0 +1,123 @@
+package queue
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestTheACLOfTheDocsDeniesNothingThatIsNeeded runs every operation under the user
+// that docs/redis.md sets up, and asks the server what it denied.
+func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	words := redistest.UserOfThePage(t, "../docs/redis.md")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	user, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(user.Close)
+	e := engineOn(t, user)
+	q := New[string](e, "orders:1", WithCodec(codec.Text))
+	bounded := NewBounded[string](e, "orders:2", WithCodec(codec.Text))
+	_, err = bounded.TrySetCapacity(t.Context(), 10)
+	require.NoError(t, err)
+	for _, op := range operations(q, bounded) {
+		offered(t, q, "a", "b", "c", "d")
+		offeredTo(t, bounded, "a", "b")
+		require.NoError(t, op(t.Context()))
+		_, err := bounded.Drain(t.Context())
+		require.NoError(t, err)
+	}
+	_, err = q.Drain(t.Context())
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, err := q.TakeLast(t.Context())
+		assert.NoError(t, err)
+		_, err = bounded.Take(t.Context())
+		assert.NoError(t, err)
+	}()
+	untilWaiting(t, q, tail.kind)
+	offered(t, q, "a")
+	redistest.Eventually(t, func() bool { return e.Open() == nil && bounded.q.h.poller.Waiting(head.kind, "orders:2") }, soon, time.Millisecond)
+	offeredTo(t, bounded, "a")
+	<-done
+	_, err = q.Rename(t.Context(), "orders:3")
+	require.NoError(t, err)
+	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	require.Empty(t, denied)
+}
+
+// operations is every operation that neither waits nor leaves the name.
+func operations(q *Queue[string], b *BoundedQueue[string]) []func(ctx context.Context) error {
+	return []func(ctx context.Context) error{
+		func(ctx context.Context) error { _, err := q.Offer(ctx, "a"); return err },
+		func(ctx context.Context) error { _, err := q.OfferFirst(ctx, "a"); return err },
+		func(ctx context.Context) error { _, err := q.OfferIfExists(ctx, "a"); return err },
+		func(ctx context.Context) error { _, err := q.Poll(ctx); return err },
+		func(ctx context.Context) error { _, err := q.PollLast(ctx); return err },
+		func(ctx context.Context) error { _, err := q.PollN(ctx, 2); return err },
+		func(ctx context.Context) error { _, err := q.Peek(ctx); return err },
+		func(ctx context.Context) error { _, err := q.PeekLast(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Take(ctx); return err },
+		func(ctx context.Context) error { _, err := q.TakeLast(ctx); return err },
+		func(ctx context.Context) error { _, _, err := TakeAny(ctx, q, q); return err },
+		func(ctx context.Context) error { _, err := q.MoveTo(ctx, q); return err },
+		func(ctx context.Context) error { _, err := q.Remove(ctx, "a", 1); return err },
+		func(ctx context.Context) error { _, err := q.Drain(ctx); return err },
+		func(ctx context.Context) error { return walked(q.Values(ctx)) },
+		func(ctx context.Context) error { return first(q.Consume(ctx)) },
+		func(ctx context.Context) error { _, err := q.Len(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Exists(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Expire(ctx, time.Hour); return err },
+		func(ctx context.Context) error { _, err := q.Persist(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Remaining(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Delete(ctx); return err },
+		func(ctx context.Context) error { _, err := b.Offer(ctx, "a"); return err },
+		func(ctx context.Context) error { _, err := b.TryOffer(ctx, "a"); return err },
+		func(ctx context.Context) error { _, err := b.Poll(ctx); return err },
+		func(ctx context.Context) error { _, err := b.PollN(ctx, 2); return err },
+		func(ctx context.Context) error { _, err := b.Peek(ctx); return err },
+		func(ctx context.Context) error { _, err := b.Take(ctx); return err },
+		func(ctx context.Context) error { _, err := b.Remove(ctx, "a", 1); return err },
+		func(ctx context.Context) error { _, err := b.Drain(ctx); return err },
+		func(ctx context.Context) error { return walked(b.Values(ctx)) },
+		func(ctx context.Context) error { return first(b.Consume(ctx)) },
+		func(ctx context.Context) error { _, err := b.Free(ctx); return err },
+		func(ctx context.Context) error { _, err := b.Len(ctx); return err },
+		func(ctx context.Context) error { _, err := b.Exists(ctx); return err },
+		func(ctx context.Context) error { return b.Reconcile(ctx, 20) },
+		func(ctx context.Context) error { _, err := b.TrySetCapacity(ctx, 20); return err },
+		func(ctx context.Context) error { _, err := b.Expire(ctx, time.Hour); return err },
+		func(ctx context.Context) error { _, err := b.Persist(ctx); return err },
+		func(ctx context.Context) error { _, err := b.Remaining(ctx); return err },
+	}
+}
+
+func walked(all func(yield func(string, error) bool)) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func first(all func(yield func(string, error) bool)) error {
+	for _, err := range all {
+		return err
+	}
+	return nil
+}

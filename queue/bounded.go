@@ -1,0 +1,303 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// BoundedQueue is a handle on the queue of one name that holds so many elements at
+// most, which Redisson's RBoundedBlockingQueue shares. It holds nothing, so it may
+// be used by any number of goroutines, and any number of handles on one name are
+// the same queue. Its name is that of no [Queue]: what a plain queue offers and
+// takes is not counted.
+type BoundedQueue[T any] struct{ q *bounded[T] }
+
+// bounded is a handle that counts.
+type bounded[T any] struct {
+	*handle[T]
+	channel string
+	sharded string // whether scripts publish to sharded channels, too
+}
+
+// NewBounded returns a handle. Programs outside of this module call
+// rueidisson.BoundedQueue.
+func NewBounded[T any](e *engine.Engine, name string, opts ...Option) *BoundedQueue[T] {
+	q := &bounded[T]{handle: newHandle[T](e, "bounded queue", name, counted, opts), sharded: "0"}
+	q.channel = keys.BoundedChannel(q.key)
+	if e.Publish() == "spublish" {
+		q.sharded = "1"
+	}
+	return &BoundedQueue[T]{q}
+}
+
+// counted is the keys of a bounded queue.
+func counted(key string) []string { return []string{key, keys.BoundedSlots(key)} }
+
+// Name is the name that the handle was made with, before any mapping.
+func (q *BoundedQueue[T]) Name() string { return q.q.name }
+
+// TrySetCapacity sets how many elements there may be, unless that was set before,
+// and reports whether it did.
+//
+// Cost: one script call. Wire: SET of redisson_bqs:{name} to the free slots.
+// Errors: [ErrOption] for a capacity that is not from 1 to 2^31-1; ctx's error and
+// cause; [ErrUnknown], if ctx ends before the answer; [ErrClosed]; Redis' and the
+// network's. Source: RBoundedBlockingQueue.trySetCapacity.
+func (q *BoundedQueue[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
+	return q.q.setCapacity(ctx, "set the capacity of", n, "0")
+}
+
+// Reconcile makes the free slots what they should be with that capacity, whatever
+// they were: capacity minus [BoundedQueue.Len]. It changes a capacity, and brings
+// slots back that are lost: a process that dies between its take and its release,
+// of Go or of Java, leaves one occupied for ever. With more elements than the
+// capacity there is no room until enough were taken.
+//
+// A slot that is about to be released is counted twice: call it while nobody waits
+// in a take, or twice in a row is no help. Cost and errors: as
+// [BoundedQueue.TrySetCapacity]. Redisson has none.
+func (q *BoundedQueue[T]) Reconcile(ctx context.Context, capacity int) error {
+	_, err := q.q.setCapacity(ctx, "reconcile", capacity, "1")
+	return err
+}
+
+// Free is how many elements there is room for, or [ErrNoCapacity]. It is negative
+// if there are more than the capacity allows. Cost: GET. Errors: [ErrNoCapacity]; as
+// [BoundedQueue.Len]. Source: RBoundedBlockingQueue.remainingCapacity.
+func (q *BoundedQueue[T]) Free(ctx context.Context) (int64, error) { return q.q.free(ctx) }
+
+// Offer puts elements at the tail when there is room for all of them, and returns
+// how many there are then. Only ctx ends the wait; a server that does not answer is
+// borne for a watchdog timeout. Those of a process who wait for one queue are served
+// in the order in which they came. For more elements than the capacity there is never
+// room. At most 5,000 go at once.
+//
+// Cost: one script call; one for each message that there is room, and one in 5 s,
+// while it is the first of its process that waits. Wire: RPUSH and DECRBY
+// redisson_bqs:{name}; redisson_sc:redisson_bqs:{name} is listened to. Errors:
+// [ErrNoCapacity]; [ErrUnknown]; [ErrOption]; ctx's error and cause; [ErrClosed];
+// Redis' and the network's. Source: RBoundedBlockingQueue.put.
+func (q *BoundedQueue[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
+	return q.q.put(ctx, v)
+}
+
+// TryOffer puts an element at the tail if there is room now, or becomes within
+// [WithWait], and else returns [ErrFull]. See [BoundedQueue.Offer]. Source:
+// RBoundedBlockingQueue.offer.
+func (q *BoundedQueue[T]) TryOffer(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
+	return q.q.tryPut(ctx, v, opts)
+}
+
+// Poll takes the head and frees its slot, in one step, or returns [ErrEmpty]. It is
+// sent once, and its answer is waited for also if ctx ends meanwhile, for as long as
+// a call may take: nothing is taken for nobody.
+//
+// Cost: one script call. Wire: LPOP, INCRBY and PUBLISH; on a cluster with sharded
+// channels SPUBLISH, too. Errors: [ErrEmpty]; [ErrDecode]; [ErrUnknown]; as
+// [BoundedQueue.Offer]. Source: RBoundedBlockingQueue.poll.
+func (q *BoundedQueue[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx) }
+
+// PollN takes up to n elements, as [BoundedQueue.Poll] does one; see [Queue.PollN].
+func (q *BoundedQueue[T]) PollN(ctx context.Context, n int) ([]T, error) { return q.q.pollN(ctx, n) }
+
+// Peek returns the head and leaves it there, or [ErrEmpty]; see [Queue.Peek].
+func (q *BoundedQueue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
+
+// Take takes the head, and waits for one while the queue is empty, as [Queue.Take]
+// does, by the same connection. An element that was waited for is off the queue
+// before its slot is free: the slot is released before Take returns, or if the server
+// cannot be reached, as soon as it can, once. A process that dies in between leaves
+// the slot occupied, as Java does: see [BoundedQueue.Reconcile].
+//
+// Cost: one script call, and if the queue is empty a share of a command that blocks
+// and one more script call. Wire: as [BoundedQueue.Poll], and BLPOP, CLIENT UNBLOCK.
+// Errors: [ErrDecode]; ctx's error and cause; [ErrUnknown]; [ErrOption]; [ErrClosed];
+// Redis' and the network's. Source: RBoundedBlockingQueue.take.
+func (q *BoundedQueue[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx) }
+
+// Consume takes element after element, as [BoundedQueue.Take] does; see
+// [Queue.Consume].
+func (q *BoundedQueue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
+	return consume(ctx, q.q.take)
+}
+
+// Remove removes elements that are v and frees their slots, and returns how many
+// there were, which Java gets wrong where one stands there twice; see
+// [Queue.Remove].
+func (q *BoundedQueue[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
+	return q.q.remove(ctx, v, n)
+}
+
+// Drain takes all elements and frees their slots, 5,000 at a time; see [Queue.Drain].
+func (q *BoundedQueue[T]) Drain(ctx context.Context) ([]T, error) { return q.q.drain(ctx) }
+
+// Values walks the elements from the head on, and leaves them there; see
+// [Queue.Values].
+func (q *BoundedQueue[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
+
+// Len is how many elements there are; see [Queue.Len].
+func (q *BoundedQueue[T]) Len(ctx context.Context) (int64, error) { return q.q.length(ctx) }
+
+// Delete deletes the queue and its capacity, and reports whether there was one; see
+// [Queue.Delete].
+func (q *BoundedQueue[T]) Delete(ctx context.Context) (bool, error) { return q.q.deleteAll(ctx) }
+
+// Exists reports whether there is an element at all; see [Queue.Exists].
+func (q *BoundedQueue[T]) Exists(ctx context.Context) (bool, error) { return q.q.exists(ctx) }
+
+// Expire lets the whole queue go in d, with its capacity; see [Queue.Expire].
+func (q *BoundedQueue[T]) Expire(ctx context.Context, d time.Duration) (bool, error) {
+	return q.q.expire(ctx, d)
+}
+
+// Persist lets the queue stay, and reports whether it was to go; see
+// [Queue.Persist].
+func (q *BoundedQueue[T]) Persist(ctx context.Context) (bool, error) { return q.q.persist(ctx) }
+
+// Remaining is how long the elements stay; see [Queue.Remaining].
+func (q *BoundedQueue[T]) Remaining(ctx context.Context) (time.Duration, error) {
+	return q.q.remaining(ctx)
+}
+
+// Rename gives the queue another name, with its capacity, over a queue that has it;
+// see [Queue.Rename].
+func (q *BoundedQueue[T]) Rename(ctx context.Context, to string) (bool, error) {
+	return q.q.rename(ctx, to, counted)
+}
+
+func (q *bounded[T]) setCapacity(ctx context.Context, op string, n int, anyway string) (done bool, err error) {
+	if n < 1 || n > math.MaxInt32 {
+		return false, q.failed(op, fmt.Errorf("%w: a capacity of %d: from 1 to %d", ErrOption, n, math.MaxInt32))
+	}
+	if err = q.usable(ctx); err == nil {
+		done, err = engine.Writing(q.h.e, ctx, func() (bool, error) {
+			return engine.Yes(q.once(ctx, boundedCapacity, q.channel, q.sharded, decimal(int64(n)), anyway))
+		})
+	}
+	return done, q.failed(op, err)
+}
+
+func (q *bounded[T]) free(ctx context.Context) (n int64, err error) {
+	if err = q.usable(ctx); err == nil {
+		n, err = engine.Reading(q.h.e, ctx, func() (int64, error) {
+			got, err := q.run(ctx, getCommand, q.object[1:])
+			if err == nil && got.Nil {
+				return 0, ErrNoCapacity
+			}
+			return engine.Number(got, err)
+		})
+	}
+	return n, q.failed("look at", err)
+}
+
+func (q *bounded[T]) poll(ctx context.Context) (v T, err error) {
+	if err = q.usable(ctx); err == nil {
+		v, err = q.one(q.pop(ctx, 1))
+	}
+	return v, q.failed("poll", err)
+}
+
+func (q *bounded[T]) pollN(ctx context.Context, n int) (vs []T, err error) {
+	var texts []string
+	if err = q.usable(ctx); err == nil {
+		err = countable(n)
+	}
+	if err == nil {
+		texts, err = q.pop(ctx, n)
+	}
+	if err == nil {
+		vs, err = q.some(texts)
+	}
+	return vs, q.failed("poll", err)
+}
+
+// pop takes elements and frees their slots. Its answer is always waited for: what
+// is put back would have no slot any more.
+func (q *bounded[T]) pop(ctx context.Context, n int) (texts []string, err error) {
+	during := q.h.e.During(func() {
+		texts, err = engine.Texts(q.run(ctx, boundedPoll, q.object, q.channel, q.sharded, decimal(int64(n))))
+	})
+	if !during {
+		return nil, ErrClosed
+	}
+	return texts, err
+}
+
+func (q *bounded[T]) drain(ctx context.Context) ([]T, error) {
+	return q.drainBy(ctx, func(n int) ([]string, error) { return q.pop(ctx, n) })
+}
+
+func (q *bounded[T]) remove(ctx context.Context, v T, n int) (gone int64, err error) {
+	var texts []string
+	if err = q.usable(ctx); err == nil {
+		texts, err = q.encode(v)
+	}
+	if err == nil {
+		gone, err = write(ctx, q.handle, engine.Number, boundedRemove, q.object, q.channel, q.sharded, decimal(int64(n)), texts[0])
+	}
+	return gone, q.failed("remove from", err)
+}
+
+// take is a task that Close waits for: it may have a slot to release.
+func (q *bounded[T]) take(ctx context.Context) (v T, err error) {
+	if err = q.usable(ctx); err == nil && !q.h.e.During(func() { v, err = q.takeOne(ctx) }) {
+		err = ErrClosed
+	}
+	return v, q.failed("take from", err)
+}
+
+func (q *bounded[T]) takeOne(ctx context.Context) (v T, err error) {
+	if !q.h.poller.Waiting(head.kind, q.key) {
+		texts, err := q.pop(ctx, 1)
+		switch {
+		case len(texts) > 0:
+			return q.decode(texts[0])
+		case err != nil && !waitable(ctx, err):
+			return v, err
+		}
+	}
+	_, text, err := q.h.wait(ctx, head, []string{q.key})
+	if err != nil {
+		return v, err
+	}
+	q.release(ctx, 1)
+	return q.decode(text)
+}
+
+// release frees slots: now, or if the server does not answer, later. It is called
+// where Close waits for the caller.
+func (q *bounded[T]) release(ctx context.Context, n int) {
+	request := q.request()
+	began := time.Now()
+	send := func(ctx context.Context) error {
+		_, err := q.send(ctx, boundedRelease, request, q.channel, q.sharded, decimal(int64(n)))
+		return err
+	}
+	err := send(context.WithoutCancel(ctx))
+	if err == nil || engine.Hopeless(err) {
+		return
+	}
+	q.h.e.Later(q.key, began.Add(q.h.e.Remembered()), send)
+}
+
+// once is a script that the server knows when it comes again.
+func (q *bounded[T]) once(ctx context.Context, script *scripts.Script, args ...string) (engine.Answer, error) {
+	return q.send(ctx, script, q.request(), args...)
+}
+
+func (q *bounded[T]) request() string { return keys.QueueDone(q.key, q.h.requests.ID()) }
+
+func (q *bounded[T]) send(ctx context.Context, script *scripts.Script, request string, args ...string) (engine.Answer, error) {
+	got, err := q.run(ctx, engine.Identified{Script: script}, []string{q.object[0], q.object[1], request}, append([]string{memory}, args...)...)
+	if err == nil && !got.Replayed && !engine.OnErrand(ctx) {
+		q.h.requests.Forget(q.key, request) // there is no copy of it that may come late
+	}
+	return got, err
+}

@@ -1,0 +1,317 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// boundedOn is a bounded queue of texts with a capacity, which the test's end
+// deletes.
+func boundedOn(t testing.TB, e *engine.Engine, capacity int) *BoundedQueue[string] {
+	t.Helper()
+	q := NewBounded[string](e, redistest.Name(t), WithCodec(codec.Text))
+	if capacity > 0 {
+		set, err := q.TrySetCapacity(t.Context(), capacity)
+		require.NoError(t, err)
+		require.True(t, set)
+	}
+	t.Cleanup(func() {
+		for _, key := range q.q.object {
+			e.Redis.Do(context.Background(), e.Redis.B().Del().Key(key).Build())
+		}
+	})
+	return q
+}
+
+func requireFree(t testing.TB, q *BoundedQueue[string], want int64) {
+	t.Helper()
+	free, err := q.Free(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, want, free)
+}
+
+func TestBounded(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		q := boundedOn(t, engineOn(t, raw), 4)
+		set, err := q.TrySetCapacity(t.Context(), 9)
+		require.NoError(t, err)
+		require.False(t, set)
+		n, err := q.Offer(t.Context(), "a", "b", "a")
+		require.NoError(t, err)
+		require.EqualValues(t, 3, n)
+		requireFree(t, q, 1)
+		n, err = q.TryOffer(t.Context(), "c")
+		require.NoError(t, err)
+		require.EqualValues(t, 4, n)
+		_, err = q.TryOffer(t.Context(), "d")
+		require.ErrorIs(t, err, ErrFull)
+		require.ErrorContains(t, err, q.Name())
+		_, err = q.TryOffer(t.Context(), "d", WithWait(10*time.Millisecond))
+		require.ErrorIs(t, err, ErrFull)
+		gone, err := q.Remove(t.Context(), "a", 0)
+		require.NoError(t, err)
+		require.EqualValues(t, 2, gone, "where Java counts none")
+		requireFree(t, q, 2)
+		v, err := q.Peek(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "b", v)
+		v, err = q.Poll(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "b", v)
+		v, err = q.Take(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "c", v)
+		requireFree(t, q, 4)
+		_, err = q.Poll(t.Context())
+		require.ErrorIs(t, err, ErrEmpty)
+		n, err = q.Offer(t.Context(), "e", "f", "g")
+		require.NoError(t, err)
+		require.EqualValues(t, 3, n)
+		some, err := q.PollN(t.Context(), 2)
+		require.NoError(t, err)
+		require.Equal(t, []string{"e", "f"}, some)
+		some, err = q.Drain(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{"g"}, some)
+		requireFree(t, q, 4)
+
+		offeredTo(t, q, "h", "i", "j")
+		require.NoError(t, q.Reconcile(t.Context(), 2))
+		requireFree(t, q, -1)
+		_, err = q.TryOffer(t.Context(), "k")
+		require.ErrorIs(t, err, ErrFull)
+		yes, err := q.Expire(t.Context(), time.Hour)
+		require.NoError(t, err)
+		require.True(t, yes)
+		require.NoError(t, q.Reconcile(t.Context(), 5))
+		left, err := raw.Do(t.Context(), raw.B().Pttl().Key(keys.BoundedSlots(q.Name())).Build()).AsInt64()
+		require.NoError(t, err)
+		require.Positive(t, left)
+		to := redistest.Name(t)
+		yes, err = q.Rename(t.Context(), to)
+		require.NoError(t, err)
+		require.True(t, yes)
+		moved := NewBounded[string](q.q.h.e, to, WithCodec(codec.Text))
+		requireFree(t, moved, 2)
+		yes, err = moved.Delete(t.Context())
+		require.NoError(t, err)
+		require.True(t, yes)
+		_, err = moved.Offer(t.Context(), "a")
+		require.ErrorIs(t, err, ErrNoCapacity)
+		_, err = moved.TryOffer(t.Context(), "a", WithWait(time.Hour))
+		require.ErrorIs(t, err, ErrNoCapacity)
+		_, err = moved.Free(t.Context())
+		require.ErrorIs(t, err, ErrNoCapacity)
+	})
+}
+
+func offeredTo(t testing.TB, q *BoundedQueue[string], vs ...string) {
+	t.Helper()
+	_, err := q.Offer(t.Context(), vs...)
+	require.NoError(t, err)
+}
+
+// TestAnOfferWaitsForRoom, whoever makes it.
+func TestAnOfferWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		q := boundedOn(t, engineOn(t, raw), 2)
+		for name, free := range map[string]func(ctx context.Context) error{
+			"poll":      func(ctx context.Context) error { _, err := q.Poll(ctx); return err },
+			"take":      func(ctx context.Context) error { _, err := q.Take(ctx); return err },
+			"remove":    func(ctx context.Context) error { _, err := q.Remove(ctx, "a", 1); return err },
+			"drain":     func(ctx context.Context) error { _, err := q.Drain(ctx); return err },
+			"reconcile": func(ctx context.Context) error { return q.Reconcile(ctx, 3) },
+		} {
+			_, err := q.Drain(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, q.Reconcile(t.Context(), 2))
+			offeredTo(t, q, "a", "b")
+			result := make(chan error)
+			go func() {
+				_, err := q.Offer(t.Context(), "c")
+				result <- err
+			}()
+			redistest.Eventually(t, func() bool { return q.q.h.e.Subscribed(q.q.channel) }, soon, time.Millisecond)
+			require.NoError(t, free(t.Context()), name)
+			require.NoError(t, <-result, name)
+		}
+	})
+}
+
+// TestATakeThatWaitedFreesItsSlot.
+func TestATakeThatWaitedFreesItsSlot(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		q := boundedOn(t, engineOn(t, raw), 1)
+		for i := range 5 {
+			result := make(chan string)
+			go func() {
+				v, err := q.Take(t.Context())
+				assert.NoError(t, err)
+				result <- v
+			}()
+			redistest.Eventually(t, func() bool { return q.q.h.poller.Waiting(head.kind, q.q.key) }, soon, time.Millisecond)
+			offeredTo(t, q, decimal(int64(i)))
+			require.Equal(t, decimal(int64(i)), <-result)
+			requireFree(t, q, 1)
+		}
+	})
+}
+
+// TestTheCapacityIsNeverExceeded by many who offer and take, on two clients.
+func TestTheCapacityIsNeverExceeded(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		const capacity = 5
+		q := boundedOn(t, engineOn(t, raw), capacity)
+		other := NewBounded[string](engineOn(t, raw), q.Name(), WithCodec(codec.Text))
+		elements := redistest.Count(t, 200, 5000)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var takers, offers sync.WaitGroup
+		b := newBooks()
+		for i := range 8 {
+			takers.Go(func() {
+				for v, err := range []*BoundedQueue[string]{q, other}[i%2].Consume(ctx) {
+					if err == nil {
+						b.take(v, nil)
+					}
+				}
+			})
+			offers.Go(func() {
+				for n := i; n < elements; n += 8 {
+					v := decimal(int64(n))
+					b.mu.Lock()
+					b.offered[v] = true
+					b.mu.Unlock()
+					size, err := []*BoundedQueue[string]{q, other}[i/2%2].Offer(t.Context(), v)
+					assert.NoError(t, err)
+					assert.LessOrEqual(t, size, int64(capacity))
+				}
+			})
+		}
+		offers.Wait()
+		require.Eventually(t, func() bool { return b.taken() == elements }, soon, time.Millisecond)
+		cancel()
+		takers.Wait()
+		require.Zero(t, b.check(t))
+		requireFree(t, q, capacity)
+	})
+}
+
+// TestASlotIsReleasedOnce, though replies to that are lost, or the server is away.
+func TestASlotIsReleasedOnce(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		client, proxy := through(t, server)
+		q := boundedOn(t, engineOn(t, server.Client(t)), 3)
+		mine := NewBounded[string](engineOn(t, client, shortSends), q.Name(), WithCodec(codec.Text))
+		taken := func() <-chan struct{} {
+			t.Helper()
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, err := mine.Take(t.Context())
+				assert.NoError(t, err)
+			}()
+			redistest.Eventually(t, func() bool { return mine.q.h.poller.Waiting(head.kind, q.q.key) }, soon, time.Millisecond)
+			offeredTo(t, q, "a")
+			return done
+		}
+		for _, lost := range []int{1, 2, 5} { // sent again at once, and as an errand
+			drop := proxy.DropReply(redistest.All(redistest.MatchScript(boundedRelease.Body), redistest.Arg(q.Name())), lost)
+			<-taken()
+			drop.Await(t)
+			require.Eventually(t, func() bool { n, err := q.Free(t.Context()); return err == nil && n == 3 }, soon, time.Millisecond)
+		}
+		late := proxy.HoldRequest(redistest.All(redistest.MatchScript(boundedRelease.Body), redistest.Arg(q.Name())))
+		done := taken()
+		late.Await(t)
+		require.Eventually(t, func() bool { n, err := q.Free(t.Context()); return err == nil && n == 3 }, soon, time.Millisecond)
+		late.Release() // the copy that was overtaken
+		<-done
+		require.NoError(t, mine.q.h.e.Close(t.Context()))
+		requireFree(t, q, 3)
+	})
+}
+
+// TestALostReplyAboutABoundedQueue drops the reply to each operation once.
+func TestALostReplyAboutABoundedQueue(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		for name, c := range map[string]struct {
+			script  string
+			do      func(context.Context, *BoundedQueue[string]) error
+			left    int // elements
+			unknown bool
+		}{
+			"offer":     {boundedOffer.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Offer(ctx, "c"); return err }, 3, true},
+			"try offer": {boundedOffer.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.TryOffer(ctx, "c"); return err }, 3, true},
+			"poll":      {boundedPoll.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Poll(ctx); return err }, 1, true},
+			"remove":    {boundedRemove.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Remove(ctx, "a", 1); return err }, 1, true},
+			"drain":     {boundedPoll.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Drain(ctx); return err }, 0, true},
+			"set": {boundedCapacity.Body, func(ctx context.Context, q *BoundedQueue[string]) error {
+				_, err := q.TrySetCapacity(ctx, 9)
+				return err
+			}, 2, false},
+			"reconcile": {boundedCapacity.Body, func(ctx context.Context, q *BoundedQueue[string]) error { return q.Reconcile(ctx, 5) }, 2, false},
+		} {
+			client, proxy := through(t, server)
+			q := boundedOn(t, engineOn(t, client), 5)
+			offeredTo(t, q, "a", "b")
+			lost := proxy.DropReply(redistest.All(redistest.MatchScript(c.script), redistest.Arg(q.Name())), 1)
+			err := c.do(t.Context(), q)
+			lost.Await(t)
+			require.Equal(t, c.unknown, errors.Is(err, ErrUnknown), "%s: %v", name, err)
+			n, err := q.Len(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, c.left, n, name)
+			requireFree(t, q, 5-n)
+		}
+	})
+}
+
+// TestWhatABoundedQueueRefuses.
+func TestWhatABoundedQueueRefuses(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		q := boundedOn(t, engineOn(t, raw), 0)
+		for _, n := range []int{0, -1, 1 << 31} {
+			_, err := q.TrySetCapacity(t.Context(), n)
+			require.ErrorIs(t, err, ErrOption)
+			require.ErrorIs(t, q.Reconcile(t.Context(), n), ErrOption)
+		}
+		_, err := q.Poll(t.Context())
+		require.ErrorIs(t, err, ErrEmpty)
+		_, err = q.TryOffer(t.Context(), "a", WithWait(-1))
+		require.ErrorIs(t, err, ErrOption)
+		_, err = q.TryOffer(t.Context(), "a", nil)
+		require.ErrorIs(t, err, ErrOption)
+		for _, foreign := range []string{"x", "1.5", "007", "99999999999999999999"} {
+			slots := keys.BoundedSlots(q.Name())
+			require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(slots).Value(foreign).Build()).Error())
+			_, err = q.Offer(t.Context(), "a")
+			require.ErrorContains(t, err, "WRONGTYPE")
+			require.ErrorContains(t, err, q.Name())
+			_, err = q.Poll(t.Context())
+			require.ErrorContains(t, err, "WRONGTYPE")
+		}
+		n, err := q.Len(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n, "nothing was half done")
+	})
+}

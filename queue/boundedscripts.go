@@ -1,0 +1,13 @@
+package queue
+
+import "github.com/rueidisson/rueidisson/internal/scripts"
+
+var (
+	boundedOffer    = scripts.Must(lua, "lua/bounded_offer.lua")
+	boundedPoll     = scripts.Must(lua, "lua/bounded_poll.lua")
+	boundedRemove   = scripts.Must(lua, "lua/bounded_remove.lua")
+	boundedRelease  = scripts.Must(lua, "lua/bounded_release.lua")
+	boundedCapacity = scripts.Must(lua, "lua/bounded_capacity.lua")
+
+	getCommand = scripts.NewCommand("GET", scripts.Safe)
+)
