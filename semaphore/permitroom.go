@@ -1,7 +1,6 @@
 package semaphore
 
 import (
-	"strconv"
 	"sync"
 	"time"
 
@@ -15,8 +14,8 @@ import (
 // that of somebody who gives a permit back.
 type room struct {
 	places.Entry
-	i        *issuer
-	courtesy handover.Courtesy
+	i *issuer
+	ears
 
 	mu      sync.Mutex
 	queue   handover.Queue[*Permit] // used under mu only, so that what is known of its head stays true
@@ -27,7 +26,6 @@ type room struct {
 	looked  bool          // and nothing has been asked for since that the listener would not have heard of; the head's
 	ends    time.Duration // when the first lease ends, as that one said; 0: none does
 	reach   int           // how many the next one asks for
-	ear     *engine.Listener
 	listens bool          // as the head knew at its last look: the ear is the head's alone
 	passes  int           // permits that went from one of this process to the next since another could have them
 	since   time.Duration // when that was
@@ -42,13 +40,6 @@ type first struct {
 // leastReach is how many are asked for at least, if so many wait.
 const leastReach = 4
 
-// left is told when nobody is there any more.
-func (r *room) left() {
-	if r.ear != nil {
-		r.ear.Close()
-	}
-}
-
 // reuse makes r ready for another semaphore, if nobody has listened with it.
 func (r *room) reuse() bool {
 	if r.ear != nil {
@@ -62,19 +53,7 @@ func (r *room) reuse() bool {
 func (r *room) listener() *engine.Listener {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ear == nil {
-		r.ear = r.i.e.NewListener(r.heard, r.courtesy.Reset)
-	}
-	if !r.ear.Listens() {
-		r.courtesy.Listens()
-	}
-	return r.ear
-}
-
-// heard reports whether a message tells of permits that another gave.
-func (r *room) heard(payload string) bool {
-	n, err := strconv.ParseInt(payload, 10, 64)
-	return err == nil && n > 0 && r.courtesy.Message()
+	return r.listen(r.i.e)
 }
 
 // lead takes the turn if nobody has it.

@@ -1,7 +1,6 @@
 package semaphore
 
 import (
-	"strconv"
 	"sync"
 	"time"
 
@@ -14,15 +13,14 @@ import (
 // of their queue talks to the server for all.
 type place struct {
 	places.Entry
-	h        *hub
-	courtesy handover.Courtesy
+	h *hub
+	ears
 
 	mu      sync.Mutex
 	queue   handover.Queue[struct{}] // used under mu only, so that what is known of its head stays true
 	head    head
-	refused bool // somebody who waits was refused, so that nobody may overtake
-	looked  bool // and nothing has been asked for since that the listener would not have heard of; the head's
-	ear     *engine.Listener
+	refused bool          // somebody who waits was refused, so that nobody may overtake
+	looked  bool          // and nothing has been asked for since that the listener would not have heard of; the head's
 	passes  int           // hand-overs since the server was asked
 	since   time.Duration // when that was
 }
@@ -32,13 +30,6 @@ type head struct {
 	there  bool
 	n      int64
 	served bool // it has its permits
-}
-
-// left is told when nobody is there any more.
-func (p *place) left() {
-	if p.ear != nil {
-		p.ear.Close()
-	}
 }
 
 // reuse makes p ready for another semaphore, if nobody has listened with it.
@@ -54,20 +45,7 @@ func (p *place) reuse() bool {
 func (p *place) listener() *engine.Listener {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ear == nil {
-		p.ear = p.h.e.NewListener(p.heard, p.courtesy.Reset)
-	}
-	if !p.ear.Listens() {
-		p.courtesy.Listens()
-	}
-	return p.ear
-}
-
-// heard reports whether a message tells of permits that another gave. What is
-// below 1 is none of them: Java announces reductions, too.
-func (p *place) heard(payload string) bool {
-	n, err := strconv.ParseInt(payload, 10, 64)
-	return err == nil && n > 0 && p.courtesy.Message()
+	return p.listen(p.h.e)
 }
 
 // gave has the head look, after this process gave permits to the server.

@@ -1,0 +1,40 @@
+package semaphore
+
+import (
+	"strconv"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/handover"
+)
+
+// ears is by which those who wait in one process for one semaphore hear of permits
+// that others give.
+type ears struct {
+	courtesy handover.Courtesy
+	ear      *engine.Listener // of the first who waits; under the mutex of whose ears they are
+}
+
+// left is told when nobody is there any more.
+func (h *ears) left() {
+	if h.ear != nil {
+		h.ear.Close()
+	}
+}
+
+// listen is under that mutex.
+func (h *ears) listen(e *engine.Engine) *engine.Listener {
+	if h.ear == nil {
+		h.ear = e.NewListener(h.heard, h.courtesy.Reset)
+	}
+	if !h.ear.Listens() {
+		h.courtesy.Listens()
+	}
+	return h.ear
+}
+
+// heard reports whether a message tells of permits that another gave. What is
+// below 1 is none of them: Java announces reductions, too.
+func (h *ears) heard(payload string) bool {
+	n, err := strconv.ParseInt(payload, 10, 64)
+	return err == nil && n > 0 && h.courtesy.Message()
+}
