@@ -25,6 +25,9 @@ type Cache[K comparable, V any] struct {
 // rueidisson.Cache.
 func NewCache[K comparable, V any](e *engine.Engine, name string, opts ...Option) *Cache[K, V] {
 	m := newHandle[K, V](e, "cache", name, lifetime.cached, opts)
+	if m.cfg.announce && m.bad == nil {
+		m.bad = fmt.Errorf("%w: a cache does not announce: its near caches are tracked", ErrOption)
+	}
 	c := newCached(m.sender())
 	m.store = c
 	m.beside.key, m.beside.value = len(c.n.Lease("")), len(lifetime{}.pack(""))

@@ -30,6 +30,7 @@ type entry struct {
 	shards          int
 	ids, lock       bool
 	entries         lifetime
+	announce        bool
 }
 
 // change is one Compute.
@@ -147,7 +148,7 @@ func (m *handle[K, V]) compute(ctx context.Context, k K, f func(old V, had bool)
 }
 
 func (m *handle[K, V]) entryOf(key string) entry {
-	return entry{m.kind, m.home(key), key, m.cfg.shards, m.cfg.requestIDs, m.cfg.entryLock, m.cfg.entries}
+	return entry{m.kind, m.home(key), key, m.cfg.shards, m.cfg.requestIDs, m.cfg.entryLock, m.cfg.entries, m.cfg.announce}
 }
 
 // apply is f on bytes.

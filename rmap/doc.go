@@ -24,6 +24,10 @@
 // one server of a cluster, and for near caches, which a write then costs only the
 // entries of its hash. It is not shared with Java.
 //
+// A [Near] is made of any of them, for entries that are read much more often than
+// they are written: it answers from the process's memory, in some 100 ns, and
+// knows when its copies are not right any more.
+//
 // # Keys and values
 //
 // Two keys are one key when their bytes are. So keys are text unless they are
@@ -79,7 +83,9 @@
 //     it: a write in between is lost. They hold the lock of the entry meanwhile.
 //     So give Go's handles of such a map [WithEntryLock], which has Compute take
 //     that lock; Put and the others do not, in neither library.
-//   - Java's near caches (RLocalCachedMap) are not told of writes to a plain map.
+//   - Near caches, Java's RLocalCachedMap and ours that are announced, are not told
+//     of writes to a plain map, neither Java's RMap nor a handle without
+//     [WithAnnounce]: they return the old value until something else drops it.
 //   - Java spells doubles in its own way: 1.0, 1.0E7. Do not compare their bytes.
 //
 // # Caches
@@ -124,6 +130,50 @@
 // once, several times the servers that there may ever be: 64 costs nothing until
 // all of it is walked, counted or cleared.
 //
+// # Near caches
+//
+//	near := rmap.NewNear(stock)
+//	defer near.Close()
+//	tea, there, err := near.Get(ctx, "tea") // no round trip, if there is a copy that counts
+//
+// Tracked, as it is made, the server tells a Near when its map changes (CLIENT
+// TRACKING, on one connection per node beside that of the subscriptions), whoever
+// changes it: Java, redis-cli, its own expiry, FLUSHALL. The server knows keys and
+// not fields, so that each write drops the copies of the whole map; of a [Sharded]
+// map those of one shard.
+//
+// Announced ([WithAnnounced]), the writers tell it which entries they write, in the
+// step of the write, in Redisson's words: RLocalCachedMap with INVALIDATE, UPDATE or
+// LOAD tells it and is told. It is right only if every writer does that: handles
+// that are made with [WithAnnounce], near or not. Redisson's plain RMap, redis-cli
+// and a time to live that these have set tell nobody. One message costs what one
+// entry is, so it is for maps that are written often.
+//
+//	                                            Tracked                   Announced
+//	right against                               every writer              writers that announce
+//	a write drops                               the map, or a shard       the entry
+//	own writes, of the same Near                not stale                 not stale
+//	others', while the connection is alive      until the message, some 10 µs, of either
+//	a connection that ends                      not stale: all dropped    WithMaxSilence
+//	a silent one, a process that slept          WithMaxSilence, 3 s: then it is the map
+//	at any rate                                 WithMaxAge, 10 min
+//	of maps                                     any                       Map, Native, Sharded
+//
+// A Near never waits for messages to be right again: while there is no connection,
+// or it is silent, or the slot of the map moves, it is the map that it was made of.
+// So a tracked one is for good where a server has no tracking, or a client speaks
+// RESP2: [Near.Stats] says so. An announced one on a cluster hears what is said on
+// the server that it takes for the map's: one that was cut off from the others but
+// not from this process is believed until the client learns better, up to 30 s.
+//
+// Redisson's log for those who were away (sync and reconnection LOAD) is kept by
+// writes here once somebody has begun it, as a writer with LOAD does: where Java
+// only reads, let it drop all when it reconnects (CLEAR).
+//
+// A copy of an entry of a Cache or a Native goes when the entry does. To read a copy
+// is no use of the entry of a Cache. Values are handed out as they are kept: do not
+// change what they point to.
+//
 // # What it does not promise
 //
 // A failover may forget the last writes, and a server that evicts keys the whole
@@ -145,6 +195,9 @@
 //	redisson__execute_task_once_latch:{name}                     string: who sweeps a cache
 //	redisson__map__lease:{name}:*    string: who loads an entry of a cache; a write deletes it
 //	redisson_map_cache_*:{name}      channels: events of a cache
+//	{name}:topic                     channel: what writers that announce tell near caches
+//	redisson__cache_updates_log:{name}   zset: likewise, for those who were away, if somebody has begun it
+//	{name}:disabled-keys, {name}:disabled-caches   what a transaction of Redisson's keeps from near caches
 //	rueidisson_map_done:{name}:*     string: the answer to a request with an id, until it has come, 45 s at most
 //	{name}:<hash of the key>:lock    the lock of an entry
 //	name, {name:0} to {name:n-1}     of a sharded map, string: how many shards; hashes: their entries

@@ -57,7 +57,9 @@ func newHandle[K comparable, V any](e *engine.Engine, kind, name string, can fun
 }
 
 // sender is what a store sends with.
-func (m *handle[K, V]) sender() sender { return sender{m.h, m.key, m.cfg.requestIDs} }
+func (m *handle[K, V]) sender() sender {
+	return sender{h: m.h, key: m.key, ids: m.cfg.requestIDs, announces: m.cfg.announce}
+}
 
 func (m *handle[K, V]) chooseCodecs() error {
 	m.keys, m.values = codec.Key[K](), codec.For[V](m.h.e.Family())

@@ -1,7 +1,9 @@
 package rmap
 
 import (
+	"crypto/rand"
 	"hash/maphash"
+	"sync"
 	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
@@ -19,9 +21,13 @@ type hub struct {
 	sweeper    *mapcache.Sweeper
 
 	requests *engine.Requests
+	id       string // of this client, among near caches
 
 	shards *combine.Table[string, shardsAsk, int]
 	counts [counts]atomic.Pointer[shardCount]
+
+	answeredMu sync.Mutex
+	answered   [64]string // requests to near caches, see first
 
 	expiring atomic.Bool // the server has times to live of fields
 
@@ -40,7 +46,7 @@ func hubOf(e *engine.Engine) *hub {
 const getFlights = 4
 
 func newHub(e *engine.Engine) *hub {
-	h := &hub{e: e, requests: engine.NewRequests(e), seed: maphash.MakeSeed()}
+	h := &hub{e: e, requests: engine.NewRequests(e), id: random(16), seed: maphash.MakeSeed()}
 	h.gets = combine.New(combine.Config[string, getAsk, value]{
 		Send: h.sendGets, Cut: cutGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights,
 	})
@@ -55,4 +61,11 @@ func newHub(e *engine.Engine) *hub {
 		Send: h.sendTurn, Spawn: e.Spawn, Closed: ErrClosed,
 	})
 	return h
+}
+
+// random is so many bytes.
+func random(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // which never fails
+	return string(b)
 }

@@ -47,6 +47,8 @@ type base[K comparable] struct {
 	bad  error    // why the handle cannot be used
 	keys []string // its hashes: one, or one for each shard
 
+	announces bool // its writes tell near caches
+
 	// at is in which of the hashes the entry of k is, and under which field.
 	at func(k K) (i int, field string, err error)
 	// left is how long the entry of k stays, as TTL says; nil if entries of this
@@ -56,7 +58,7 @@ type base[K comparable] struct {
 
 // base is that of a map with one hash.
 func (m *handle[K, V]) base(left func(ctx context.Context, k K) (time.Duration, error)) base[K] {
-	return base[K]{h: m.h, bad: m.bad, keys: []string{m.key}, left: left, at: func(k K) (int, string, error) {
+	return base[K]{h: m.h, bad: m.bad, keys: []string{m.key}, announces: m.cfg.announce, left: left, at: func(k K) (int, string, error) {
 		field, err := m.keyText(k)
 		return 0, field, err
 	}}

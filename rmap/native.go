@@ -215,7 +215,7 @@ func (m *handle[K, V]) touchField(ctx context.Context, k K, opts []PutOption) (t
 	if err == nil {
 		there, err = writing(ctx, m.h, func() (bool, error) {
 			s := m.sender()
-			return engine.Yes(s.write(ctx, touchScript, []string{m.key}, key, l.text()))
+			return engine.Yes(s.write(ctx, touchScript, s.keys(), s.tellOne(key, key, l.text())...))
 		})
 	}
 	return there, m.failedAt("touch", key, err)

@@ -15,6 +15,9 @@ func (m *handle[K, V]) deleteAll(ctx context.Context) (there bool, err error) {
 	if err = m.usable(ctx); err == nil {
 		there, err = writing(ctx, m.h, func() (bool, error) {
 			s := m.sender()
+			if m.cfg.announce {
+				return engine.Yes(s.dropAll(ctx))
+			}
 			return engine.Yes(s.delete(ctx, m.store.object()))
 		})
 	}
@@ -49,7 +52,7 @@ func (m *handle[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 	}
 	return writing(ctx, m.h, func() (bool, error) {
 		all, s := m.store.object(), m.sender()
-		return engine.Yes(s.write(ctx, expireScript, all, decimal(int64(len(all))), ms))
+		return engine.Yes(s.write(ctx, expireScript, append(all, s.keys()[1:]...), s.tellAll(decimal(int64(len(all))), ms)...))
 	})
 }
 
@@ -68,7 +71,7 @@ func (m *handle[K, V]) rename(ctx context.Context, to string, object func(key st
 	if err == nil {
 		done, err = writing(ctx, m.h, func() (bool, error) {
 			s := m.sender()
-			return engine.Yes(s.write(ctx, renameScript, pairs, decimal(int64(len(pairs)/2))))
+			return engine.Yes(s.write(ctx, renameScript, pairs, s.tellBoth(m.h.e.Map(to), decimal(int64(len(pairs)/2)))...))
 		})
 	}
 	return done, m.failed("rename", err)

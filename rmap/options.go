@@ -30,6 +30,7 @@ type config struct {
 	entryLock  bool
 	entries    lifetime
 	shards     int // of a sharded map
+	announce   bool
 }
 
 // lifetime is how long an entry lives, and what it takes to say so.
@@ -87,6 +88,18 @@ func WithRequestIDs() Option {
 func WithEntryLock() Option {
 	return option(func(c *config) error {
 		c.entryLock = true
+		return nil
+	})
+}
+
+// WithAnnounce has every write tell the near caches of the map what it changes, in
+// the step of the write: those of this library that are made with [WithAnnounced],
+// and Redisson's RLocalCachedMap. Whoever writes such a map needs it, with a near
+// cache of its own or without. It is for [Map] and [Native]. A write is a script
+// call then.
+func WithAnnounce() Option {
+	return option(func(c *config) error {
+		c.announce = true
 		return nil
 	})
 }

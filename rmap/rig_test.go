@@ -7,6 +7,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -49,3 +50,7 @@ func named(t testing.TB, raw rueidis.Client) string {
 	t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(name).Build()) })
 	return name
 }
+
+func textCodec() codec.Codec[string] { return textCodecOf[string]() }
+
+func textCodecOf[T any]() codec.Codec[T] { return codec.For[T](codec.Text) }

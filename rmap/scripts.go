@@ -25,6 +25,10 @@ var (
 	deleteScript      = scripts.Must(lua, "lua/delete.lua")
 	expireScript      = scripts.Must(lua, "lua/expire.lua")
 	shardsScript      = scripts.Must(lua, "lua/shards.lua")
+	removeScript      = scripts.Must(lua, "lua/remove.lua")
+	dropScript        = scripts.Must(lua, "lua/drop.lua")
+	lookScript        = scripts.Must(lua, "lua/look.lua")
+	clearedScript     = scripts.Must(lua, "lua/cleared.lua")
 	serverScript      = scripts.Must(lua, "lua/server.lua")
 )
 
@@ -46,6 +50,7 @@ var (
 	hincrby      = scripts.NewCommand("HINCRBY", scripts.Unsafe)
 	hincrbyfloat = scripts.NewCommand("HINCRBYFLOAT", scripts.Unsafe)
 	hpexpire     = scripts.NewCommand("HPEXPIRE", scripts.Safe) // of a field that is not there
+	publish      = scripts.NewCommand("PUBLISH", scripts.Safe)  // of what may be heard twice
 	unlink       = scripts.NewCommand("UNLINK", scripts.Unsafe)
 )
 

@@ -33,7 +33,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	r := redistest.RecordScripts(t, redistest.Shared(t, redistest.Version("8.0")).Client(t))
 	for _, one := range []*scripts.Script{
 		commandScript, swapScript, takeScript, putIfAbsentScript, replaceScript, changeScript, addScript, renameScript,
-		deleteScript, expireScript, putScript, touchScript, serverScript, shardsScript,
+		deleteScript, expireScript, putScript, touchScript, serverScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
 	} {
 		r.Learn(one.Body)
 	}
@@ -88,6 +88,28 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		_, err = native.Touch(t.Context(), "k")
 		require.NoError(t, err)
 		check(name, "touch.lua", 1)
+		_, err = native.Delete(t.Context())
+		require.NoError(t, err)
+		told := New[string, int](e, name, WithAnnounce())
+		for script, write := range map[string]func() error{
+			"put.lua":    func() error { return told.Put(t.Context(), "k", 1) },
+			"remove.lua": func() error { _, err := told.Remove(t.Context(), "k"); return err },
+			"drop.lua":   func() error { return told.Clear(t.Context()) },
+		} {
+			require.NoError(t, write())
+			check(name, script, 2)
+		}
+		near := NewNear(told, WithAnnounced())
+		_, _, err = near.Get(t.Context(), "k")
+		require.NoError(t, err)
+		check(name, "look.lua", 3)
+		near.Close()
+		_, err = told.Delete(t.Context())
+		require.NoError(t, err)
+		check(name, "drop.lua", 2)
+		(&announced{h: hubOf(e), key: name}).release("0f")
+		require.NotEmpty(t, r.Await("cleared.lua"))
+		seen = append(seen, "cleared.lua")
 		sharded := NewSharded[string, int](e, name, 3, WithCodec(codec.Text))
 		require.NoError(t, sharded.Put(t.Context(), "k", 1))
 		check(name, "shards.lua", 1)

@@ -13,11 +13,21 @@ type sender struct {
 	h   *hub
 	key string // the mapped name
 	ids bool   // writes have request ids
+
+	announces bool // near caches are told of writes
 }
 
 // read sends what changes nothing.
 func (s *sender) read(ctx context.Context, cmd *scripts.Command, args ...string) (engine.Answer, error) {
 	return s.h.e.Run(ctx, cmd, []string{s.key}, args)
+}
+
+// keys are those of a script about the hash alone.
+func (s *sender) keys() []string {
+	if s.announces {
+		return []string{s.key, keys.NearLog(s.key)}
+	}
+	return []string{s.key}
 }
 
 // command sends a command that changes the map.

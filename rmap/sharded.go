@@ -206,7 +206,7 @@ func (m *Sharded[K, V]) add(ctx context.Context, k K, delta V) (V, error) {
 }
 
 func (m *Sharded[K, V]) base() base[K] {
-	return base[K]{h: m.m.h, bad: m.m.bad, keys: m.s.object()[1:], at: func(k K) (int, string, error) {
+	return base[K]{h: m.m.h, bad: m.m.bad, keys: m.s.object()[1:], announces: m.m.cfg.announce, at: func(k K) (int, string, error) {
 		field, err := m.m.keyText(k)
 		return keys.ShardOf(field, m.s.n), field, err
 	}}

@@ -25,7 +25,7 @@ type shard struct {
 }
 
 func (s *sharded) shard(i int) *shard {
-	return &shard{plain{sender{s.h, keys.Shard(s.key, i), s.ids}}, s}
+	return &shard{plain{sender{h: s.h, key: keys.Shard(s.key, i), ids: s.ids, announces: s.announces}}, s}
 }
 
 func (s *sharded) at(key string) *shard { return s.shard(keys.ShardOf(key, s.n)) }

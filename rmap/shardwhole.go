@@ -40,7 +40,7 @@ func (m *Sharded[K, V]) delete(ctx context.Context) (bool, error) {
 }
 
 func (s *sharded) drop(ctx context.Context) (there bool, err error) {
-	there, err = s.any(ctx, func(p *shard) (bool, error) { return engine.Yes(p.delete(ctx, p.object())) })
+	there, err = s.any(ctx, func(p *shard) (bool, error) { return engine.Yes(p.dropAll(ctx)) })
 	if err != nil {
 		return there, err
 	}
@@ -80,7 +80,7 @@ func (s *sharded) expire(ctx context.Context, d time.Duration) (bool, error) {
 }
 
 func (s *sender) setTime(ctx context.Context, ms string) (bool, error) {
-	return engine.Yes(s.write(ctx, expireScript, []string{s.key}, "1", ms))
+	return engine.Yes(s.write(ctx, expireScript, s.keys(), s.tellAll("1", ms)...))
 }
 
 func (m *Sharded[K, V]) persist(ctx context.Context) (bool, error) {
@@ -118,6 +118,8 @@ func (m *Sharded[K, V]) rename(ctx context.Context, to string) (bool, error) {
 		switch {
 		case mapped == "":
 			return false, fmt.Errorf("%w: empty new name", ErrOption)
+		case m.m.cfg.announce:
+			return false, fmt.Errorf("%w: near caches are not told that a sharded map has another name", ErrOption)
 		case m.m.h.e.Cluster():
 			return false, fmt.Errorf("%w: the shards of %q are in other slots of the cluster", ErrOption, mapped)
 		}
@@ -126,7 +128,7 @@ func (m *Sharded[K, V]) rename(ctx context.Context, to string) (bool, error) {
 }
 
 func (s *sharded) rename(ctx context.Context, mapped string) (bool, error) {
-	over := &sharded{sender{s.h, mapped, s.ids}, s.n}
+	over := &sharded{sender{h: s.h, key: mapped, ids: s.ids}, s.n}
 	s.h.recount(mapped)
 	defer s.h.recount(mapped)
 	if err := over.check(ctx, false); err != nil {

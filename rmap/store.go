@@ -75,47 +75,52 @@ func (p *plain) has(ctx context.Context, key string) (bool, error) {
 func (p *plain) length(ctx context.Context) (int64, error) { return engine.Number(p.read(ctx, hlen)) }
 
 func (p *plain) put(ctx context.Context, pairs []string, l lifetime) (err error) {
-	if l == (lifetime{}) {
+	if l == (lifetime{}) && !p.announces {
 		_, err = p.command(ctx, hset, pairs...)
-	} else {
-		_, err = p.on(ctx, putScript, append([]string{l.text()}, pairs...)...)
+		return err
 	}
+	args := append(make([]string, 0, 2+len(pairs)+tellArgs), l.text(), decimal(int64(3+len(pairs))))
+	_, err = p.on(ctx, putScript, p.tell(append(args, pairs...), pairs, 2)...)
 	return err
 }
 
 func (p *plain) remove(ctx context.Context, keys []string) (int64, error) {
-	return engine.Number(p.command(ctx, hdel, keys...))
+	if !p.announces {
+		return engine.Number(p.command(ctx, hdel, keys...))
+	}
+	args := append([]string{decimal(int64(2 + len(keys)))}, keys...)
+	return engine.Number(p.on(ctx, removeScript, p.tell(args, keys, 1)...))
 }
 
 func (p *plain) clear(ctx context.Context) error {
-	_, err := p.delete(ctx, p.object())
+	_, err := p.dropAll(ctx)
 	return err
 }
 
 func (p *plain) swap(ctx context.Context, key, text string, l lifetime) (value, error) {
-	return found(p.on(ctx, swapScript, key, text, l.text()))
+	return found(p.on(ctx, swapScript, p.tellOne(key, key, text, l.text())...))
 }
 
 func (p *plain) take(ctx context.Context, key string) (value, error) {
-	return found(p.on(ctx, takeScript, key))
+	return found(p.on(ctx, takeScript, p.tellOne(key, key)...))
 }
 
 func (p *plain) putIfAbsent(ctx context.Context, key, text string, l lifetime) (value, error) {
-	return found(p.on(ctx, putIfAbsentScript, key, text, l.text()))
+	return found(p.on(ctx, putIfAbsentScript, p.tellOne(key, key, text, l.text())...))
 }
 
 func (p *plain) replace(ctx context.Context, key, text string, l lifetime) (bool, error) {
-	return engine.Yes(p.on(ctx, replaceScript, key, text, l.text()))
+	return engine.Yes(p.on(ctx, replaceScript, p.tellOne(key, key, text, l.text())...))
 }
 
 func (p *plain) change(ctx context.Context, key string, old, to value, l lifetime) (value, bool, error) {
-	return changed(p.on(ctx, changeScript, append(changeArgs(key, old, to), l.text())...))
+	return changed(p.on(ctx, changeScript, p.tellOne(key, append(changeArgs(key, old, to), l.text())...)...))
 }
 
 func (p *plain) add(ctx context.Context, key string, by addend, l lifetime) (value, error) {
 	switch {
-	case p.ids || by.least != "" || by.most != "" || l.ttl > 0:
-		return found(p.on(ctx, addScript, key, by.text, by.command().Label(), by.least, by.most, l.added()))
+	case p.ids || p.announces || by.least != "" || by.most != "" || l.ttl > 0:
+		return found(p.on(ctx, addScript, p.tellOne(key, key, by.text, by.command().Label(), by.least, by.most, l.added())...))
 	case by.float:
 		return found(p.command(ctx, hincrbyfloat, key, by.text))
 	}
@@ -129,5 +134,5 @@ func (p *plain) scan(ctx context.Context, cursor, match string, page int) (strin
 
 // on sends a script whose only key of the map is the hash.
 func (p *plain) on(ctx context.Context, script *scripts.Script, args ...string) (engine.Answer, error) {
-	return p.write(ctx, script, []string{p.key}, args...)
+	return p.write(ctx, script, p.keys(), args...)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
@@ -39,3 +40,14 @@ func (e *Engine) SubscribeTo(ctx context.Context, channel pubsub.Channel, listen
 
 // ListenersHere is how many listen to channel by this client.
 func (e *Engine) ListenersHere(channel pubsub.Channel) int { return e.hub.Listeners(channel) }
+
+// Vigil is Subscribe for a listener that has to know whether it hears everything;
+// see [pubsub.Hub.Vigil]. Plain joins a channel that is published to by plain
+// commands, also on a cluster.
+func (e *Engine) Vigil(ctx context.Context, channel string, plain bool, every time.Duration, listen func(pubsub.Event)) (*pubsub.Subscription, error) {
+	of := e.channel(channel)
+	if plain {
+		of.Kind = pubsub.Plain
+	}
+	return e.hub.Vigil(ctx, of, every, listen)
+}

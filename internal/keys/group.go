@@ -16,14 +16,20 @@ var groupKey = func() (key []byte) {
 }()
 
 // GroupField is the field of a group's hash that stands for an encoded value:
-// its HighwayHash-128, the two words of it big-endian.
+// its hash, in base64.
 func GroupField(value string) string {
+	sum := Hash(value)
+	return base64.RawStdEncoding.EncodeToString(sum[:])
+}
+
+// Hash is Redisson's hash of an encoded value: HighwayHash-128, the two words of
+// it big-endian.
+func Hash(value string) (swapped [highwayhash.Size128]byte) {
 	sum := sum128(value)
-	var swapped [highwayhash.Size128]byte
 	for half := 0; half < len(sum); half += 8 {
 		binary.BigEndian.PutUint64(swapped[half:], binary.LittleEndian.Uint64(sum[half:]))
 	}
-	return base64.RawStdEncoding.EncodeToString(swapped[:])
+	return swapped
 }
 
 // sum128 is the hash of a value, each half of it little-endian.

@@ -102,7 +102,7 @@ func (c *channel) tell(listeners []*Subscription, ev Event) {
 	c.telling.Lock()
 	defer c.telling.Unlock()
 	for _, s := range listeners {
-		if !s.closed.Load() {
+		if !s.closed.Load() && (s.vigil || ev.Kind != Alive) {
 			s.listen(ev)
 		}
 	}

@@ -1,5 +1,7 @@
 package pubsub
 
+import "time"
+
 // EventKind says what happened to a subscription.
 type EventKind uint8
 
@@ -8,11 +10,15 @@ const (
 	Message EventKind = iota + 1
 	// Resumed says that the subscription was interrupted and stands again. Messages may have been missed.
 	Resumed
+	// Alive says that every message from before Event.At has been told, as the server has answered a question of
+	// then. It comes to those who joined by Vigil, and to them before Resumed never.
+	Alive
 )
 
 // Event is what a listener is told.
 type Event struct {
 	Kind    EventKind
-	Payload string // of a Message
-	Name    string // of the channel that a Message was published to: what matched, if a pattern is subscribed
+	Payload string    // of a Message
+	Name    string    // of the channel that a Message was published to: what matched, if a pattern is subscribed
+	At      time.Time // of an Alive
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // ErrClosed is returned by Subscribe once the Hub is closed.
@@ -25,6 +26,7 @@ type Hub struct {
 	nodes    map[Line]*node
 	trouble  map[Line]error // why the line did not come about, until it does
 	closed   bool
+	beat     time.Duration // between the checks of lines with a vigil; 0: there was none
 }
 
 // New returns a hub that subscribes through src. It starts nothing until the first Subscribe.
@@ -51,10 +53,14 @@ func New(src Source, opts Options) *Hub {
 // cannot be reached, or the server refuses the subscription. A channel that has moved is followed, and a
 // connection that ends in between is replaced. An abandoned Subscribe leaves nothing behind beyond the linger.
 func (h *Hub) Subscribe(ctx context.Context, channel Channel, listen func(Event)) (*Subscription, error) {
+	return h.subscribe(ctx, channel, listen, false)
+}
+
+func (h *Hub) subscribe(ctx context.Context, channel Channel, listen func(Event), vigil bool) (*Subscription, error) {
 	if ctx.Err() != nil {
 		return nil, failure(channel, ended(ctx))
 	}
-	s, placed, err := h.join(channel, listen)
+	s, placed, err := h.join(channel, listen, vigil)
 	if err == nil && !placed {
 		err = h.locate(ctx, s.channel)
 	}
@@ -105,7 +111,7 @@ func (h *Hub) Close() {
 }
 
 // join adds a listener; placed is false if its channel has no node yet.
-func (h *Hub) join(of Channel, listen func(Event)) (s *Subscription, placed bool, err error) {
+func (h *Hub) join(of Channel, listen func(Event), vigil bool) (s *Subscription, placed bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -116,7 +122,7 @@ func (h *Hub) join(of Channel, listen func(Event)) (s *Subscription, placed bool
 		c = &channel{Channel: of, hub: h}
 		h.channels[of] = c
 	}
-	s = &Subscription{channel: c, listen: listen}
+	s = &Subscription{channel: c, listen: listen, vigil: vigil}
 	if !c.stands() {
 		s.ready = make(chan error, 1)
 		s.pending = true

@@ -19,6 +19,7 @@ type node struct {
 	feed    *feed     // of the present connection; what an older one says is not heard
 	retryAt time.Time // when the delayed seats are tried again; zero if there are none
 	retry   backoff
+	hurry   bool // somebody waits for the next Alive
 
 	// The worker's own.
 	conn      Conn
@@ -28,6 +29,7 @@ type node struct {
 	displaced bool          // the channels have to be located again before the next connect
 	tainted   bool          // conn kept a subscription against our will
 	checkAt   time.Time
+	vigilAt   time.Time // the next check for those with a vigil
 	resumed   []resumption
 	timer     *time.Timer
 }
@@ -112,7 +114,7 @@ func (n *node) sleep() {
 func (n *node) setAlarm() time.Duration {
 	n.hub.mu.Lock()
 	defer n.hub.mu.Unlock()
-	n.alarm = n.checkAt
+	n.alarm = earlier(n.checkAt, n.vigilAt)
 	if e := n.idle.Front(); e != nil {
 		n.alarm = earlier(n.alarm, e.Value.(*channel).idleUntil)
 	}

@@ -21,6 +21,7 @@ func (n *node) connect() {
 	}
 	n.conn, n.since, n.tainted = conn, time.Now(), false
 	n.checkAt = n.since.Add(n.hub.opts.Check)
+	n.vigilAt = n.since
 	n.connected()
 }
 

@@ -160,8 +160,8 @@ func TestRealServerMessagesAndLinger(t *testing.T) {
 			require.EqualValues(t, 1, s.subscribers(numsub, "x"))
 			require.NoError(t, s.do(publish, "x", "1").Error())
 			require.NoError(t, s.do(publish, "{other}y", "2").Error())
-			require.Equal(t, Event{Message, "1", "x"}, next(t, x))
-			require.Equal(t, Event{Message, "2", "{other}y"}, next(t, y))
+			require.Equal(t, Event{Kind: Message, Payload: "1", Name: "x"}, next(t, x))
+			require.Equal(t, Event{Kind: Message, Payload: "2", Name: "{other}y"}, next(t, y))
 			sx.Close()
 			sy.Close()
 			s.eventually(func() bool { return s.subscribers(numsub, "x") == 0 && s.subscribers(numsub, "{other}y") == 0 })
@@ -184,7 +184,7 @@ func TestRealServerKillsTheConnection(t *testing.T) {
 			require.EqualValues(t, 1, killed)
 			require.Equal(t, Resumed, next(t, x).Kind)
 			require.NoError(t, s.do(publish, "x", "0").Error())
-			require.Equal(t, Event{Message, "0", "x"}, next(t, x))
+			require.Equal(t, Event{Kind: Message, Payload: "0", Name: "x"}, next(t, x))
 		}
 		require.Empty(t, x)
 	})
@@ -209,12 +209,12 @@ func TestEachKindHearsItsOwn(t *testing.T) {
 			}
 
 			say("SPUBLISH", "x", "to the shard")
-			require.Equal(t, Event{Message, "to the shard", "x"}, next(t, shard))
+			require.Equal(t, Event{Kind: Message, Payload: "to the shard", Name: "x"}, next(t, shard))
 			say("PUBLISH", "x", "to all")
-			require.Equal(t, Event{Message, "to all", "x"}, next(t, word))
-			require.Equal(t, Event{Message, "to all", "x"}, next(t, match))
+			require.Equal(t, Event{Kind: Message, Payload: "to all", Name: "x"}, next(t, word))
+			require.Equal(t, Event{Kind: Message, Payload: "to all", Name: "x"}, next(t, match))
 			say("PUBLISH", "xy", "to the pattern")
-			require.Equal(t, Event{Message, "to the pattern", "xy"}, next(t, match))
+			require.Equal(t, Event{Kind: Message, Payload: "to the pattern", Name: "xy"}, next(t, match))
 			silence()
 
 			killed, err := s.do("CLIENT", "KILL", "TYPE", "pubsub").AsInt64()
@@ -232,7 +232,7 @@ func TestEachKindHearsItsOwn(t *testing.T) {
 			})
 			require.EqualValues(t, 1, s.subscribers("NUMSUB", "x"))
 			say("PUBLISH", "x", "still")
-			require.Equal(t, Event{Message, "still", "x"}, next(t, word))
+			require.Equal(t, Event{Kind: Message, Payload: "still", Name: "x"}, next(t, word))
 			silence()
 		})
 	}
@@ -255,7 +255,7 @@ func TestRealServerCrashesAndComesBack(t *testing.T) {
 			require.Equal(t, Resumed, next(t, x).Kind)
 			require.Equal(t, Resumed, next(t, y).Kind)
 			s.eventually(func() bool { return s.do("PUBLISH", "x", "0").Error() == nil })
-			require.Equal(t, Event{Message, "0", "x"}, next(t, x))
+			require.Equal(t, Event{Kind: Message, Payload: "0", Name: "x"}, next(t, x))
 		})
 	}
 }
@@ -310,7 +310,7 @@ func TestRealServerMigratesTheSlot(t *testing.T) {
 			require.NoError(t, s.do("CLUSTER", "ADDSLOTS", fmt.Sprint(slot)).Error())
 			require.Equal(t, Resumed, next(t, x).Kind)
 			s.eventually(func() bool { return s.do("SPUBLISH", "x", "0").Error() == nil })
-			require.Equal(t, Event{Message, "0", "x"}, next(t, x))
+			require.Equal(t, Event{Kind: Message, Payload: "0", Name: "x"}, next(t, x))
 			require.True(t, h.Subscribed(f.of("y")))
 			require.Empty(t, y)
 		})
@@ -365,7 +365,7 @@ func TestRealServerRefusesTheChannel(t *testing.T) {
 	require.ErrorAs(t, err, &refusal)
 	require.ErrorContains(t, err, "NOPERM")
 	require.NoError(t, s.do("PUBLISH", "allowed", "0").Error())
-	require.Equal(t, Event{Message, "0", "allowed"}, next(t, x))
+	require.Equal(t, Event{Kind: Message, Payload: "0", Name: "allowed"}, next(t, x))
 }
 
 func TestUnknownNodeAndDeadServerAreErrors(t *testing.T) {
@@ -435,7 +435,7 @@ func TestMiniredis(t *testing.T) {
 		x, sx := listening(t, h, plain("x"))
 		_, sy := listening(t, h, plain("y"))
 		m.Publish("x", "0")
-		require.Equal(t, Event{Message, "0", "x"}, next(t, x))
+		require.Equal(t, Event{Kind: Message, Payload: "0", Name: "x"}, next(t, x))
 		sx.Close()
 		sy.Close()
 		require.Eventually(t, func() bool {
@@ -449,7 +449,7 @@ func TestMiniredis(t *testing.T) {
 	require.Eventually(t, func() bool { return m.Restart() == nil }, patience, 5*time.Millisecond)
 	require.Equal(t, Resumed, next(t, x).Kind)
 	m.Publish("x", "1")
-	require.Equal(t, Event{Message, "1", "x"}, next(t, x))
+	require.Equal(t, Event{Kind: Message, Payload: "1", Name: "x"}, next(t, x))
 }
 
 func TestMovedWithoutAHostMeansTheHostThatWasAsked(t *testing.T) {

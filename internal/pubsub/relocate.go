@@ -2,6 +2,7 @@ package pubsub
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -86,15 +87,27 @@ func (n *node) retryDelayed() {
 	}
 }
 
-func (n *node) checkDue() bool { return !time.Now().Before(n.checkAt) }
+func (n *node) checkDue() bool {
+	if now := time.Now(); !now.Before(n.checkAt) || !now.Before(n.vigilAt) {
+		return true
+	}
+	n.hub.mu.RLock()
+	defer n.hub.mu.RUnlock()
+	return n.hurry
+}
 
 // check looks for what no connection reports: channels that belong elsewhere now (a failover whose old master
 // still answers), and a server that has fallen silent.
 func (n *node) check() {
-	n.checkAt = time.Now().Add(n.hub.opts.Check)
-	n.relocate(func(s *seat) bool { return s.had })
-	if s := n.probe(); s != nil {
-		n.join([]*seat{s})
+	sent := time.Now()
+	all := !sent.Before(n.checkAt)
+	if all {
+		n.checkAt = sent.Add(n.hub.opts.Check)
+	}
+	watched := n.vigils(sent)
+	n.relocate(func(s *seat) bool { return s.had && (all || slices.Contains(watched, s)) })
+	if s := n.probe(); s != nil && n.join([]*seat{s}) {
+		n.vouch(watched, sent)
 	}
 }
 

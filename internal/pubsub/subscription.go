@@ -12,6 +12,7 @@ type Subscription struct {
 	listen  func(Event)
 	ready   chan error // gets the outcome, if the channel did not stand when we joined
 	closed  atomic.Bool
+	vigil   bool // is told Alive
 
 	// Guarded by Hub.mu.
 	pending bool // has no outcome yet

@@ -1,8 +1,9 @@
 -- add.lua: add to an entry.
 --
+-- Include: announce.lua
 -- Include: done.lua
 -- KEYS[1]   map
--- KEYS[2…]  what remembers the answer, of a request with an id
+-- KEYS[2…]  the log of near caches, where they are told; what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   field
 -- ARGV[3]   what is added
@@ -10,6 +11,7 @@
 -- ARGV[5]   least result, at most 15 digits; none if empty
 -- ARGV[6]   most, likewise
 -- ARGV[7]   time to live, ms; empty: what the entry has
+-- ARGV[8…]  what near caches are told, if they are; see announce.lua
 --
 -- Returns  text  the sum
 --          nil   it would be out of bounds, and nothing was changed
@@ -18,6 +20,7 @@ local was, answer = known()
 if was then
 	return answer
 end
+announce(8)
 if ARGV[7] ~= '' then
 	-- Before anything is changed, as this server may not know it.
 	redis.call('hpexpire', KEYS[1], ARGV[7], 'FIELDS', 1, ARGV[2])

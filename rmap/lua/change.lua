@@ -1,9 +1,10 @@
 -- change.lua: write or remove an entry if it is what the caller has seen.
 --
+-- Include: announce.lua
 -- Include: done.lua
 -- Include: write.lua
 -- KEYS[1]   map
--- KEYS[2…]  what remembers the answer, of a request with an id
+-- KEYS[2…]  the log of near caches, where they are told; what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   field
 -- ARGV[3]   1 if the caller has seen an entry, 0 if none
@@ -11,6 +12,7 @@
 -- ARGV[5]   1 to write, 0 to remove
 -- ARGV[6]   what is written
 -- ARGV[7]   time to live: ms, or keep for what the entry has; empty: for ever
+-- ARGV[8…]  what near caches are told, if they are; see announce.lua
 --
 -- Returns  integer  1 it was done
 --          text     what is there instead
@@ -24,6 +26,7 @@ local there = redis.call('hget', KEYS[1], ARGV[2])
 if ARGV[3] == '1' and there ~= ARGV[4] or ARGV[3] == '0' and there then
 	return done(there)
 end
+announce(8)
 if ARGV[5] == '1' then
 	write(ARGV[2], ARGV[6], ARGV[7])
 elseif there then

@@ -4,6 +4,7 @@
 -- KEYS[i…]  each key of the map and its new name behind it; what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   how many keys the map has
+-- ARGV[3…]  the command, and channels with what is published there about both names, where near caches are told
 --
 -- Returns  integer  1 it was done, 0 there is no such map, and nothing was changed
 -- Replay   unsafe: a second run finds nothing; with an id it is safe
@@ -13,6 +14,9 @@ if was then
 end
 if redis.call('exists', KEYS[1]) == 0 then
 	return done(0)
+end
+for i = 4, #ARGV, 2 do
+	redis.call(ARGV[3], ARGV[i], ARGV[i + 1])
 end
 for i = 1, 2 * tonumber(ARGV[2]), 2 do
 	if redis.call('exists', KEYS[i]) == 1 then

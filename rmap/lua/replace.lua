@@ -1,13 +1,15 @@
 -- replace.lua: write an entry if there is one.
 --
+-- Include: announce.lua
 -- Include: done.lua
 -- Include: write.lua
 -- KEYS[1]   map
--- KEYS[2…]  what remembers the answer, of a request with an id
+-- KEYS[2…]  the log of near caches, where they are told; what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   field
 -- ARGV[3]   value
 -- ARGV[4]   time to live: ms, or keep for what the entry has; empty: for ever
+-- ARGV[5…]  what near caches are told, if they are; see announce.lua
 --
 -- Returns  integer  1 it was written, 0 there is none
 -- Replay   unsafe: somebody else may have written in between; with an id it is safe
@@ -17,6 +19,7 @@ if was then
 end
 local there = redis.call('hexists', KEYS[1], ARGV[2])
 if there == 1 then
+	announce(5)
 	write(ARGV[2], ARGV[3], ARGV[4])
 end
 return done(there)

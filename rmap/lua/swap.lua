@@ -1,13 +1,15 @@
 -- swap.lua: write an entry and return what was there.
 --
+-- Include: announce.lua
 -- Include: done.lua
 -- Include: write.lua
 -- KEYS[1]   map
--- KEYS[2…]  what remembers the answer, of a request with an id
+-- KEYS[2…]  the log of near caches, where they are told; what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   field
 -- ARGV[3]   value
 -- ARGV[4]   time to live: ms, or keep for what the entry has; empty: for ever
+-- ARGV[5…]  what near caches are told, if they are; see announce.lua
 --
 -- Returns  text  what was there
 --          nil   nothing was
@@ -17,5 +19,6 @@ if was then
 	return answer
 end
 local old = redis.call('hget', KEYS[1], ARGV[2])
+announce(5)
 write(ARGV[2], ARGV[3], ARGV[4])
 return done(old)

@@ -10,6 +10,7 @@ import java.util.stream.Stream;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RLock;
 import org.redisson.api.RMap;
+import org.redisson.api.RLocalCachedMap;
 import org.redisson.api.RMapCache;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RRateLimiter;
@@ -77,6 +78,7 @@ final class Peer {
             case "map" -> Maps.run(r, map(r));
             case "mapcache" -> caches.run(r, cache(r));
             case "mapcachenative" -> NativeMaps.run(r, nativeMap(r));
+            case "nearinvalidate", "nearupdate", "nearload", "nearsilent" -> NearMaps.run(r, redisson, nearMap(r));
             default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
         };
     }
@@ -106,6 +108,11 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RMap<Object, Object> nativeMap(Request r) {
         return object(r, RMap.class, name -> NativeMaps.of(redisson, name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RLocalCachedMap<Object, Object> nearMap(Request r) {
+        return object(r, RLocalCachedMap.class, name -> NearMaps.of(redisson, r.kind(), name, codec(r)));
     }
 
     private Codec codec(Request r) {

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/tracking"
+)
+
+// Track has to told of what becomes of a key; see [tracking.Tracker.Watch]. The
+// first watch to be armed opens a connection.
+func (e *Engine) Track(key string, silence time.Duration, to tracking.Listener) *tracking.Watch {
+	return e.tracker().Watch(key, silence, to)
+}
+
+// Tracked is how many watches of keys there are.
+func (e *Engine) Tracked() int { return e.tracker().Watches() }
+
+type trackerKey struct{}
+
+func (e *Engine) tracker() *tracking.Tracker {
+	return e.Shared(trackerKey{}, func() any {
+		return tracking.New(tracked{e}, tracking.Options{
+			PerKey: e.cluster, Spawn: e.spawn, Closing: e.closing, Logger: e.Logger,
+		})
+	}).(*tracking.Tracker)
+}
+
+// tracked is where the tracker's connections come from.
+type tracked struct{ e *Engine }
+
+func (t tracked) Locate(ctx context.Context, key string) (string, error) {
+	where, err := t.e.topo.where(ctx)
+	if err != nil {
+		return "", err
+	}
+	return where(pubsub.Channel{Name: key}) // which is where the key of that name is
+}
+
+func (t tracked) Doubt() { t.e.topo.doubt() }
+
+func (t tracked) Connect(ctx context.Context, node string, changed func([]string)) (tracking.Conn, error) {
+	client, ok := t.e.Redis.Nodes()[node]
+	if !ok {
+		return nil, fmt.Errorf("track at %s: %w", node, pubsub.ErrUnknownNode)
+	}
+	conn, err := pubsub.Take(ctx, client, func() *tracking.Dedicated { return tracking.Take(client) })
+	if err == nil {
+		if err = conn.Start(ctx, changed); err != nil {
+			conn.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("track at %s: %w", node, err)
+	}
+	return conn, nil
+}

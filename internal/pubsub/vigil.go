@@ -1,0 +1,72 @@
+package pubsub
+
+import (
+	"context"
+	"time"
+)
+
+// Vigil is Subscribe for a listener that has to know whether it hears everything: it is told Alive at once, and then
+// every so often, as long as the subscription stands and the server answers on the connection by which its messages
+// come. A server that is silent, or not the one any more, is not vouched for.
+func (h *Hub) Vigil(ctx context.Context, channel Channel, every time.Duration, listen func(Event)) (*Subscription, error) {
+	h.mu.Lock()
+	if h.beat == 0 || every < h.beat {
+		h.beat = every
+	}
+	h.mu.Unlock()
+	s, err := h.subscribe(ctx, channel, listen, true)
+	if err == nil {
+		h.mu.Lock()
+		if at := s.channel.seat; at != nil {
+			at.node.hurry = true
+			at.node.nudge()
+		}
+		h.mu.Unlock()
+	}
+	return s, err
+}
+
+// vigils is the seats that stand and have a listener with a vigil. It sets when they are looked at next.
+func (n *node) vigils(now time.Time) (seats []*seat) {
+	n.hub.mu.Lock()
+	defer n.hub.mu.Unlock()
+	n.hurry = false
+	for _, s := range n.seats {
+		if s.had && s.channel.seat == s && s.channel.vigilant() {
+			seats = append(seats, s)
+		}
+	}
+	n.vigilAt = now.Add(n.hub.opts.Check)
+	if len(seats) > 0 {
+		n.vigilAt = now.Add(n.hub.beat)
+	}
+	return seats
+}
+
+func (c *channel) vigilant() bool {
+	for _, s := range c.listeners {
+		if s.vigil {
+			return true
+		}
+	}
+	return false
+}
+
+// vouch tells the listeners of those seats that stand still that they have heard everything from before sent.
+func (n *node) vouch(seats []*seat, sent time.Time) {
+	type told struct {
+		channel   *channel
+		listeners []*Subscription
+	}
+	var all []told
+	n.hub.mu.RLock()
+	for _, s := range seats {
+		if s.had && !s.gone() && s.channel.seat == s {
+			all = append(all, told{s.channel, s.channel.listeners})
+		}
+	}
+	n.hub.mu.RUnlock()
+	for _, a := range all {
+		a.channel.tell(a.listeners, Event{Kind: Alive, At: sent})
+	}
+}

@@ -1,0 +1,123 @@
+package tracking
+
+import (
+	"context"
+	"time"
+)
+
+// Watch is one listener's part in a key.
+type Watch struct {
+	t   *Tracker
+	key string
+	to  Listener
+
+	// Guarded by Tracker.mu.
+	at     *node // where it is armed, or to be
+	closed bool
+}
+
+// Arm has the server tell when the key changes, and says how long it stays. If it
+// is there, what is read of it from now on counts until Dropped is called, which
+// may have been before Arm returns. It waits for a round trip; for a connection
+// only if none was tried yet; for a silent one not again.
+func (w *Watch) Arm(ctx context.Context) (left time.Duration, err error) {
+	n, err := w.locate(ctx)
+	if err != nil {
+		return 0, err
+	}
+	conn, err := n.ready(ctx)
+	if err != nil {
+		return 0, err
+	}
+	sent := time.Now()
+	ask, cancel := w.t.bounded(ctx)
+	defer cancel()
+	all, err := conn.Left(ask, []string{w.key})
+	if err == nil {
+		left, err = all[0].Left, all[0].Err
+	}
+	switch {
+	case err != nil:
+		n.failed(ctx, conn, err)
+		return 0, err
+	case !w.stands(n, conn):
+		return 0, errSilent
+	}
+	if left != Gone {
+		w.to.Alive(sent)
+	}
+	return left, nil
+}
+
+// locate is the node that has the key. What was armed on another one does not
+// count.
+func (w *Watch) locate(ctx context.Context) (*node, error) {
+	w.t.mu.Lock()
+	n := w.at
+	w.t.mu.Unlock()
+	if n != nil && !w.t.opts.PerKey && n.up() {
+		return n, nil // the check of the node looks whether it still is the one
+	}
+	addr, err := w.t.src.Locate(ctx, w.key)
+	if err != nil {
+		return nil, err
+	}
+	n, moved, err := w.move(addr)
+	if moved {
+		w.to.Dropped()
+	}
+	return n, err
+}
+
+func (w *Watch) move(addr string) (n *node, moved bool, err error) {
+	w.t.mu.Lock()
+	defer w.t.mu.Unlock()
+	if w.closed {
+		return nil, false, ErrClosed
+	}
+	if n, err = w.t.nodeOf(addr); err != nil || n == w.at {
+		return n, false, err
+	}
+	moved = w.at != nil
+	if moved {
+		delete(w.at.watches, w)
+	}
+	w.at = n
+	n.watches[w] = struct{}{}
+	return n, moved, nil
+}
+
+// stands reports whether the connection is there still: had it ended meanwhile,
+// the watch was told.
+func (w *Watch) stands(n *node, conn Conn) bool {
+	w.t.mu.Lock()
+	defer w.t.mu.Unlock()
+	return w.at == n && n.conn == conn
+}
+
+// Err is why the watch cannot be armed, as far as is known.
+func (w *Watch) Err() error {
+	w.t.mu.Lock()
+	defer w.t.mu.Unlock()
+	if w.at == nil {
+		return nil
+	}
+	return w.at.err
+}
+
+// Close ends the watch. The server forgets it with the next change of the key.
+func (w *Watch) Close() {
+	w.t.mu.Lock()
+	defer w.t.mu.Unlock()
+	if w.closed {
+		return
+	}
+	w.closed = true
+	if w.at != nil {
+		delete(w.at.watches, w)
+	}
+	all := w.t.watches[w.key]
+	if delete(all, w); len(all) == 0 {
+		delete(w.t.watches, w.key)
+	}
+}

@@ -1,0 +1,69 @@
+package rmap
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+)
+
+// tellArgs is how many arguments tell of one entry.
+const tellArgs = 5
+
+// tell is args with what near caches are told that the entries of these keys have
+// changed: each step-th is one. See announce.lua.
+func (s *sender) tell(args, changed []string, step int) []string {
+	if !s.announces {
+		return args
+	}
+	args = append(args, s.h.e.Publish(), keys.NearChannel(s.key))
+	message := make([]byte, 0, 1+16+4+16*(len(changed)/step))
+	message = append(append(message, msgInvalidate), s.h.id...)
+	message = binary.BigEndian.AppendUint32(message, uint32(len(changed)/step))
+	at := len(args)
+	args = append(args, "", decimal(s.h.e.Wall()))
+	for i := 0; i < len(changed); i += step {
+		hash := keys.Hash(changed[i])
+		message = append(message, hash[:]...)
+		args = append(args, string(hash[:])+":"+random(8))
+	}
+	args[at] = string(message)
+	return args
+}
+
+// tellOne is tell of one entry.
+func (s *sender) tellOne(key string, args ...string) []string {
+	return s.tell(args, []string{key}, 1)
+}
+
+// tellAll is tell of all entries.
+func (s *sender) tellAll(args ...string) []string {
+	if !s.announces {
+		return args
+	}
+	return append(args, s.h.e.Publish(), keys.NearChannel(s.key), s.h.cleared())
+}
+
+// tellBoth is tellAll of a map and the one whose name it takes, for rename.lua.
+func (s *sender) tellBoth(to string, args ...string) []string {
+	if !s.announces {
+		return args
+	}
+	cleared := s.h.cleared()
+	return append(args, s.h.e.Publish(), keys.NearChannel(s.key), cleared, keys.NearChannel(to), cleared)
+}
+
+// cleared says that a map has no entries any more, and that nobody waits for those
+// who hear it.
+func (h *hub) cleared() string {
+	return string(append(append([]byte{msgClear}, h.id+random(16)...), 0))
+}
+
+// dropAll deletes a map of one hash.
+func (s *sender) dropAll(ctx context.Context) (engine.Answer, error) {
+	if !s.announces {
+		return s.delete(ctx, []string{s.key})
+	}
+	return s.write(ctx, dropScript, s.keys(), s.tellAll()...)
+}

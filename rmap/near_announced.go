@@ -1,0 +1,240 @@
+package rmap
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// announced hears what the writers of a map say.
+type announced struct {
+	h     *hub
+	key   string
+	o     *origin
+	lanes *lanes
+
+	mu     sync.Mutex
+	subs   []*pubsub.Subscription
+	alive  []time.Time // of each of them
+	news   chan struct{}
+	mutes  map[string]time.Time // requests of transactions, until when
+	closed bool
+}
+
+func announcedTo(h *hub, key string, o *origin, lanes *lanes) (end func()) {
+	a := &announced{h: h, key: key, o: o, lanes: lanes, news: make(chan struct{}, 1), mutes: map[string]time.Time{}}
+	o.arm = a.arm
+	return a.close
+}
+
+func (a *announced) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	for _, s := range a.subs {
+		s.Close()
+	}
+}
+
+// patience is how long the first word of a subscription is waited for.
+const patience = time.Second
+
+var (
+	errUnheard  = errors.New("the subscription is not known to be alive")
+	errDisabled = errors.New("a transaction has disabled it for the moment")
+)
+
+// arm is origin.arm.
+func (a *announced) arm(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := a.listen(ctx); err != nil {
+		return 0, err
+	}
+	if !a.o.alive(a.o.now()) {
+		return 0, errUnheard // which changes by itself
+	}
+	if a.o.muted.Load() > a.o.now().mono {
+		return 0, errDisabled
+	}
+	cached, caches := keys.NearDisabled(a.key)
+	ms, err := engine.Number(a.h.e.Run(ctx, lookScript, []string{a.key, cached, caches}, nil))
+	switch {
+	case err != nil:
+		return 0, err
+	case ms == -3:
+		return 0, errDisabled
+	case ms < 0:
+		return time.Duration(ms), nil
+	}
+	return time.Duration(ms) * time.Millisecond, nil
+}
+
+// listen subscribes, the first time, and waits for a word: to both kinds of channel
+// where there are two, since Redisson's transactions publish to plain ones only. One
+// arm is under way at a time.
+func (a *announced) listen(ctx context.Context) error {
+	if len(a.subs) > 0 {
+		return nil
+	}
+	kinds := []bool{false, true}
+	if a.h.e.Publish() == "publish" {
+		kinds = kinds[:1]
+	}
+	alive := make([]time.Time, len(kinds))
+	a.mu.Lock()
+	a.alive = alive
+	a.mu.Unlock()
+	var subs []*pubsub.Subscription
+	for i, plain := range kinds {
+		s, err := a.h.e.Vigil(ctx, keys.NearChannel(a.key), plain, max(a.o.silence/3, 20*time.Millisecond), func(ev pubsub.Event) { a.hear(i, ev) })
+		if err != nil {
+			for _, s := range subs {
+				s.Close()
+			}
+			return fmt.Errorf("not told what is written: %w", err)
+		}
+		subs = append(subs, s)
+	}
+	a.mu.Lock()
+	a.subs = subs
+	closed := a.closed
+	a.mu.Unlock()
+	if closed {
+		a.close()
+		return ErrClosed
+	}
+	for !a.o.alive(a.o.now()) {
+		select {
+		case <-a.news:
+		case <-ctx.Done():
+			return errUnheard
+		}
+	}
+	return nil
+}
+
+// hear is called on the hub's goroutines.
+func (a *announced) hear(i int, ev pubsub.Event) {
+	switch ev.Kind {
+	case pubsub.Alive:
+		a.vouched(i, ev.At)
+	case pubsub.Resumed:
+		a.o.Dropped()
+	case pubsub.Message:
+		a.told(ev.Payload)
+	}
+}
+
+// vouched takes in that all from before then was heard by one of the subscriptions.
+func (a *announced) vouched(i int, at time.Time) {
+	a.mu.Lock()
+	if a.alive[i].Before(at) {
+		a.alive[i] = at
+	}
+	first := slices.MinFunc(a.alive, time.Time.Compare)
+	a.mu.Unlock()
+	if first.IsZero() {
+		return
+	}
+	a.o.Alive(first)
+	select {
+	case a.news <- struct{}{}:
+	default:
+	}
+}
+
+// told drops what has changed. What cannot be read may have said anything.
+func (a *announced) told(text string) {
+	m, err := parseMessage(text)
+	switch {
+	case err != nil:
+		a.h.e.Logger.Debug("all copies dropped", "name", a.key, "err", err)
+		a.o.Dropped()
+	case m.kind == msgClear:
+		a.o.Dropped()
+		if m.release && m.sender != a.h.id {
+			a.release(hex.EncodeToString([]byte(m.request)))
+		}
+	case m.kind == msgDisable:
+		a.disabled(m)
+	case m.kind == msgEnable:
+		a.enabled(m)
+	default:
+		a.drop(m)
+	}
+}
+
+func (a *announced) drop(m message) {
+	if m.all {
+		a.o.Dropped()
+	}
+	for _, hash := range m.hashes {
+		a.lanes.drop(a.lanes.of(hash))
+	}
+}
+
+// disabled drops what a transaction is about to write, keeps nothing new until it
+// has, and says so.
+func (a *announced) disabled(m message) {
+	a.mute(func() { a.mutes[m.request] = time.Now().Add(m.timeout) })
+	a.drop(m)
+	if a.h.first("ack " + a.key + " " + m.request) {
+		a.h.e.Spawn(func() {
+			_, _ = a.h.e.Run(context.Background(), publish, nil, []string{keys.NearAck(a.key, m.request), string(msgAck)})
+		})
+	}
+}
+
+// enabled drops it again: what was read meanwhile may be either.
+func (a *announced) enabled(m message) {
+	a.drop(m)
+	a.mute(func() { delete(a.mutes, m.request) })
+}
+
+func (a *announced) mute(change func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change()
+	var last time.Time
+	for request, until := range a.mutes {
+		if until.Before(time.Now()) {
+			delete(a.mutes, request)
+		} else if until.After(last) {
+			last = until
+		}
+	}
+	a.o.mute(max(int64(last.Sub(a.o.born)), 0))
+}
+
+// release says to who waits for it that all was dropped here.
+func (a *announced) release(request string) {
+	if !a.h.first("clear " + a.key + " " + request) {
+		return
+	}
+	semaphore := keys.NearCleared(a.key, request)
+	a.h.e.Spawn(func() {
+		_, _ = a.h.e.Run(context.Background(), clearedScript, []string{semaphore}, []string{a.h.e.Publish(), keys.SemaphoreChannel(semaphore)})
+	})
+}
+
+// first reports whether nobody of this client has answered to a request yet, of the
+// last ones: who asks counts connections, of which near caches share one.
+func (h *hub) first(request string) bool {
+	h.answeredMu.Lock()
+	defer h.answeredMu.Unlock()
+	if slices.Contains(h.answered[:], request) {
+		return false
+	}
+	copy(h.answered[1:], h.answered[:])
+	h.answered[0] = request
+	return true
+}

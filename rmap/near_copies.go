@@ -1,0 +1,98 @@
+package rmap
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// copies is what a near cache keeps. Nothing in it is looked for when something
+// changes: each entry knows the generation of its hash and the count of its lane,
+// and one that knows another one than there is does not count.
+type copies[K comparable, V any] struct {
+	store *otter.Cache[K, copied[V]]
+	from  []*origin
+	*lanes
+	tally
+}
+
+// lanes is how often an entry of each lane was dropped.
+type lanes struct {
+	all   []atomic.Uint32
+	drops atomic.Int64
+}
+
+func newLanes(n int) *lanes { return &lanes{all: make([]atomic.Uint32, n)} }
+
+// copied is an entry.
+type copied[V any] struct {
+	v          V
+	from       *origin
+	gen        uint64
+	ends       int64 // in the time of from
+	lane, drop uint32
+}
+
+func newCopies[K comparable, V any](e *engine.Engine, most int, lanes *lanes, from []*origin) *copies[K, V] {
+	return &copies[K, V]{from: from, lanes: lanes, store: otter.Must(&otter.Options[K, copied[V]]{
+		MaximumSize: most,
+		Executor: func(f func()) {
+			if !e.Spawn(f) { // ends by itself, and soon
+				f()
+			}
+		},
+	})}
+}
+
+// lanesFor is so many that entries seldom share one.
+func lanesFor(entries int) int { return 1 << bits.Len(uint(min(max(4*entries, 256), 1<<20)-1)) }
+
+// fewLanes are enough where each change drops all.
+const fewLanes = 256
+
+// of is the lane of a key, by its hash.
+func (l *lanes) of(hash [16]byte) uint32 {
+	return binary.BigEndian.Uint32(hash[4:]) % uint32(len(l.all))
+}
+
+// now is how often it was dropped.
+func (l *lanes) now(lane uint32) uint32 { return l.all[lane].Load() }
+
+// drop has the entries of a lane count no more.
+func (l *lanes) drop(lane uint32) {
+	l.all[lane].Add(1)
+	l.drops.Add(1)
+}
+
+// get is the copy of k, if it counts.
+func (c *copies[K, V]) get(k K) (v V, counts bool) {
+	it, there := c.store.GetIfPresent(k)
+	if !there || !c.good(&it) {
+		return v, false
+	}
+	c.hit()
+	return it.v, true
+}
+
+// good reports whether an entry counts. The clock is read before the generation:
+// who is stopped in between answers with what was right then.
+func (c *copies[K, V]) good(it *copied[V]) bool {
+	o := it.from
+	now := o.now()
+	if now.mono >= it.ends || !o.alive(now) {
+		return false
+	}
+	o.use()
+	return o.gen.Load() == it.gen && c.lanes.now(it.lane) == it.drop
+}
+
+// dropAll has no entry count any more.
+func (c *copies[K, V]) dropAll() {
+	for _, o := range c.from {
+		o.Dropped()
+	}
+}

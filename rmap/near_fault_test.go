@@ -1,0 +1,134 @@
+package rmap
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/tracking"
+)
+
+// tracked matches the connection that is told of changes.
+var tracked = redistest.Arg("TRACKING")
+
+// nearBehind is a near cache behind a proxy, and a client that is not.
+func nearBehind(t *testing.T, opts ...NearOption) (*Near[string, string], *redistest.Proxy, rueidis.Client) {
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	behind, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{proxy.Addr()}, DisableCache: true, ForceSingleClient: true})
+	require.NoError(t, err)
+	t.Cleanup(behind.Close)
+	n := NewNear(New[string, string](engineOn(t, behind), "m", WithValueCodec(textCodec())), opts...)
+	t.Cleanup(n.Close)
+	return n, proxy, server.Client(t)
+}
+
+func puts(t testing.TB, raw rueidis.Client, key, field, v string) {
+	t.Helper()
+	require.NoError(t, raw.Do(t.Context(), raw.B().Hset().Key(key).FieldValue().FieldValue(field, v).Build()).Error())
+}
+
+func TestASilentConnectionTellsNothing(t *testing.T) {
+	t.Parallel()
+	const silence = 300 * time.Millisecond
+	n, proxy, raw := nearBehind(t, WithMaxSilence(silence))
+	require.NoError(t, n.Put(t.Context(), "k", "old"))
+	hot(t, n, "k", "old")
+	require.Equal(t, 1, proxy.BlackHoleConns(proxy.LastCarrier(tracked)))
+	puts(t, raw, "m", "k", "new")
+	written := time.Now()
+	for {
+		asked := time.Now()
+		v, _, err := n.Get(t.Context(), "k")
+		require.NoError(t, err)
+		if v == "new" {
+			break
+		}
+		require.Less(t, asked.Sub(written), silence, "a read that began then is too old")
+	}
+	puts(t, raw, "m", "k", "newer")
+	v, _, err := n.Get(t.Context(), "k")
+	require.NoError(t, err)
+	require.Equal(t, "newer", v, "it is the map")
+	require.Error(t, n.Stats().Err)
+	hot(t, n, "k", "newer") // by another connection, while the first one is silent still
+	puts(t, raw, "m", "k", "newest")
+	becomes(t, n, "k", "newest")
+	proxy.Restore()
+}
+
+func TestAConnectionThatEndsDropsAll(t *testing.T) {
+	t.Parallel()
+	n, proxy, raw := nearBehind(t)
+	require.NoError(t, n.Put(t.Context(), "k", "old"))
+	for i := range 5 {
+		last, _, err := n.Get(t.Context(), "k")
+		require.NoError(t, err)
+		hot(t, n, "k", last)
+		before := n.Stats().WholeDrops
+		proxy.CutAll()
+		redistest.Eventually(t, func() bool { return n.Stats().WholeDrops > before }, soon, time.Millisecond)
+		want := strconv.Itoa(i)
+		puts(t, raw, "m", "k", want)
+		redistest.Eventually(t, func() bool {
+			v, _, err := n.Get(t.Context(), "k")
+			return err == nil && v == want
+		}, soon, time.Millisecond)
+		hot(t, n, "k", want)
+	}
+}
+
+// A server that is stopped, as one that is far away, does not make each reader wait
+// for the tracked connection.
+func TestReadersDoNotWaitForASilentConnectionEachTime(t *testing.T) {
+	t.Parallel()
+	n, proxy, _ := nearBehind(t, WithMaxSilence(300*time.Millisecond))
+	require.NoError(t, n.Put(t.Context(), "k", "v"))
+	hot(t, n, "k", "v")
+	require.Equal(t, 1, proxy.BlackHoleConns(proxy.LastCarrier(tracked)))
+	redistest.Eventually(t, func() bool {
+		_, _, err := n.Get(t.Context(), "k")
+		require.NoError(t, err)
+		return n.Stats().Err != nil
+	}, soon, time.Millisecond)
+	began := time.Now()
+	for range 50 {
+		_, _, err := n.Get(t.Context(), "k")
+		require.NoError(t, err)
+	}
+	if took := time.Since(began); took > 20*time.Second { // 50 waits of a second each
+		t.Fatalf("took %v", took)
+	}
+	proxy.Restore()
+}
+
+func TestANearCacheThatIsDroppedIsForgotten(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	e := engineOn(t, raw)
+	before := runtime.NumGoroutine()
+	for i := range redistest.Count(t, 500, 1_000_000) {
+		name := "dropped:" + strconv.Itoa(i%1000)
+		n := NewNear(New[string, string](e, name))
+		if i < 1000 {
+			require.NoError(t, n.Put(t.Context(), "k", "v"))
+			t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(name).Build()) })
+		}
+		_, _, err := n.Get(t.Context(), "k")
+		require.NoError(t, err)
+	}
+	redistest.Eventually(t, func() bool {
+		runtime.GC()
+		return e.Tracked() == 0
+	}, soon, 10*time.Millisecond, "%d watches are left", e.Tracked())
+	assert.Less(t, runtime.NumGoroutine(), before+200) // others run beside it
+}
+
+var _ tracking.Listener = (*origin)(nil)

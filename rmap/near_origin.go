@@ -1,0 +1,163 @@
+package rmap
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// origin is one hash that entries of a near cache were read from, and what is
+// known of how right they still are. An entry counts while the hash has the
+// generation that it was read in, and what tells of changes is alive.
+type origin struct {
+	born    time.Time // monotonic readings are since then
+	silence time.Duration
+
+	gen   atomic.Uint64 // one more with whatever may have changed all entries
+	armed atomic.Uint64 // the generation whose end will be told, and 1; 0: none
+	ends  atomic.Int64  // when the hash as a whole goes, in that generation
+	mono  atomic.Int64  // every change from before then has been told
+	wall  atomic.Int64  // likewise
+	used  atomic.Bool   // since Used was called
+	muted atomic.Int64  // until when nothing may be kept
+
+	// arm has the end of the present generation told, and says how long the hash
+	// stays: -1, or -2 if there is none.
+	arm func(ctx context.Context) (left time.Duration, err error)
+
+	mu     sync.Mutex
+	flight *arming
+	err    error // why it could not be armed
+}
+
+// never is the end of what has none.
+const never = int64(1<<63 - 1)
+
+// Dropped has no entry count any more.
+func (o *origin) Dropped() { o.gen.Add(1) }
+
+// Alive is tracking.Listener's.
+func (o *origin) Alive(at time.Time) {
+	raise(&o.mono, int64(at.Sub(o.born)))
+	raise(&o.wall, at.UnixNano())
+}
+
+// raise sets what others may have set higher.
+func raise(to *atomic.Int64, n int64) {
+	for old := to.Load(); old < n && !to.CompareAndSwap(old, n); old = to.Load() {
+	}
+}
+
+// Used is tracking.Listener's.
+func (o *origin) Used() bool { return o.used.Swap(false) }
+
+// use notes that it is worth asking about.
+func (o *origin) use() {
+	if !o.used.Load() {
+		o.used.Store(true)
+	}
+}
+
+// moment is a reading of both clocks. The monotonic one cannot be set, but stands
+// still while the machine sleeps; then the wall clock goes on.
+type moment struct{ mono, wall int64 }
+
+func (o *origin) now() moment {
+	now := time.Now()
+	return moment{int64(now.Sub(o.born)), now.UnixNano()}
+}
+
+// alive reports whether all that has changed was told, as far as silence allows.
+func (o *origin) alive(now moment) bool {
+	last := o.mono.Load()
+	return last != 0 && now.mono-last < int64(o.silence) && now.wall-o.wall.Load() < int64(o.silence)
+}
+
+// arming is one exchange that all share who need it.
+type arming struct {
+	done chan struct{}
+	gen  uint64
+	ok   bool
+}
+
+// ready is the generation that an entry which is read now is of. Without ok its
+// end would not be told.
+func (o *origin) ready(ctx context.Context, e *engine.Engine) (gen uint64, ok bool) {
+	o.use()
+	now := o.now()
+	if gen = o.gen.Load(); o.armed.Load() == gen+1 && o.alive(now) && now.mono < o.ends.Load() {
+		return gen, true
+	}
+	f := o.join(e)
+	select {
+	case <-f.done:
+		return f.gen, f.ok
+	case <-ctx.Done():
+		return 0, false
+	}
+}
+
+// join is the exchange under way, or a new one.
+func (o *origin) join(e *engine.Engine) *arming {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if f := o.flight; f != nil && f.gen == o.gen.Load() {
+		return f
+	}
+	f := &arming{done: make(chan struct{}), gen: o.gen.Load()}
+	o.flight = f
+	if !e.Spawn(func() { o.fly(f) }) { // ends with the answer, or its bound
+		close(f.done)
+	}
+	return f
+}
+
+func (o *origin) fly(f *arming) {
+	defer close(f.done)
+	began := o.now()
+	left, err := o.arm(context.Background())
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.flight == f {
+		o.flight = nil
+	}
+	if o.err = err; err != nil || left == noHash {
+		return
+	}
+	ends := never
+	if left >= 0 {
+		ends = began.mono + int64(left)
+	}
+	if o.gen.Load() == f.gen && o.muted.Load() <= o.now().mono {
+		o.ends.Store(ends)
+		o.armed.Store(f.gen + 1)
+		f.ok = true
+	}
+}
+
+// noHash is how long a hash stays that is not there.
+const noHash time.Duration = -2
+
+// mute has nothing be kept until then; 0 ends it.
+func (o *origin) mute(until int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.muted.Store(until)
+	o.armed.Store(0)
+}
+
+func (o *origin) problem() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// trackedBy has the server tell of the changes of a hash.
+func trackedBy(e *engine.Engine, key string, o *origin) (end func()) {
+	w := e.Track(key, o.silence, o)
+	o.arm = w.Arm
+	return w.Close
+}
