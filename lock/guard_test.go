@@ -159,6 +159,7 @@ func TestAGuardOfAKeyOfAnotherTypeRaisesNothing(t *testing.T) {
 // A write whose reply was lost is done once, is no stale one, and a copy of it
 // that comes late changes nothing.
 func TestALostReplyToAGuardedWriteIsSuccess(t *testing.T) {
+	t.Parallel()
 	for kind, of := range writes {
 		script := map[string]string{"Set": "guard_set", "HSet": "guard_hset"}[kind]
 		t.Run(kind, func(t *testing.T) {

@@ -71,6 +71,7 @@ var sides = map[string]struct {
 }
 
 func TestALostReplyToAcquireLeavesOneHold(t *testing.T) {
+	t.Parallel()
 	for name, of := range sides {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
@@ -88,6 +89,7 @@ func TestALostReplyToAcquireLeavesOneHold(t *testing.T) {
 }
 
 func TestALostReplyToReleaseIsNoLoss(t *testing.T) {
+	t.Parallel()
 	for name, of := range sides {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
@@ -102,6 +104,7 @@ func TestALostReplyToReleaseIsNoLoss(t *testing.T) {
 }
 
 func TestALostReplyToRenewalKeepsTheHold(t *testing.T) {
+	t.Parallel()
 	for name, of := range sides {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {

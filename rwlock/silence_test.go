@@ -18,6 +18,7 @@ import (
 // A force unlock is sent once: a second one would take the lock from the next
 // holder.
 func TestALostReplyToAForceUnlockIsUnknown(t *testing.T) {
+	t.Parallel()
 	for name, of := range sides {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, f *faulty, how ...redistest.DropOption) {
