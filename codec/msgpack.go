@@ -59,5 +59,11 @@ func (packFormat) readOther(in string, to any) error {
 	if err := dec.Decode(to); err != nil {
 		return fmt.Errorf("msgpack: %w", err)
 	}
+	switch v := reflect.ValueOf(to).Elem(); v.Kind() {
+	case reflect.Map, reflect.Slice, reflect.Pointer:
+		if v.IsNil() { // as the decoder takes some extensions
+			return errNull
+		}
+	}
 	return nil
 }
