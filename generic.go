@@ -67,3 +67,16 @@ func Sharded[K comparable, V any](c *Client, name string, n int, opts ...rmap.Op
 func BoundedQueue[T any](c *Client, name string, opts ...queue.Option) *queue.BoundedQueue[T] {
 	return queue.NewBounded[T](c.e, name, opts...)
 }
+
+// ListMultimap returns a handle on the multimap of that name whose keys have lists
+// of values; see [rmap.ListMultimap]. It asks nobody: a name or an option that
+// cannot be used is the error of its operations.
+func ListMultimap[K comparable, V any](c *Client, name string, opts ...rmap.MultimapOption) *rmap.ListMultimap[K, V] {
+	return rmap.NewListMultimap[K, V](c.e, name, opts...)
+}
+
+// SetMultimap returns a handle on the multimap of that name whose keys have sets of
+// values; see [rmap.SetMultimap].
+func SetMultimap[K comparable, V any](c *Client, name string, opts ...rmap.MultimapOption) *rmap.SetMultimap[K, V] {
+	return rmap.NewSetMultimap[K, V](c.e, name, opts...)
+}

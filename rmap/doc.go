@@ -24,6 +24,10 @@
 // one server of a cluster, and for near caches, which a write then costs only the
 // entries of its hash. It is not shared with Java.
 //
+// A [ListMultimap] and a [SetMultimap] have several values for each key, in a list
+// or a set, and a key may end with all of them. A Map of slices would be read and
+// written as a whole.
+//
 // A [Near] is made of any of them, for entries that are read much more often than
 // they are written: it answers from the process's memory, in some 100 ns, and
 // knows when its copies are not right any more.
@@ -130,6 +134,23 @@
 // once, several times the servers that there may ever be: 64 costs nothing until
 // all of it is walked, counted or cleared.
 //
+// # Multimaps
+//
+// A key of a multimap is there as long as it has a value. What is done to one key is
+// one step on the server; what is about all of them goes 1,000 keys at a time. A key
+// ends by the clock of the client that has said so ([ListMultimap.Expire]), with
+// all values that it has then, and nothing that has ended is ever seen: what is put
+// later begins anew. The clients that have called Expire sweep what has ended, as
+// they do caches, but without a latch, as Redisson has none here. A process that
+// ends leaves that to the next which calls it. On Redis 7.4 and Valkey 9
+// [WithNativeExpiry] leaves the time to the server.
+//
+// What Redisson leaves behind is read rightly: its fields without values are no keys,
+// and go with the next write or walk; values whose key its sweeper has dropped are
+// not seen; and what it has added to a key that had ended is not seen either, since
+// its own sweeper drops that. Its plain multimaps pay no attention to ends, and its
+// KeyLen and Len count what has ended.
+//
 // # Near caches
 //
 //	near := rmap.NewNear(stock)
@@ -200,6 +221,9 @@
 //	{name}:disabled-keys, {name}:disabled-caches   what a transaction of Redisson's keeps from near caches
 //	rueidisson_map_done:{name}:*     string: the answer to a request with an id, until it has come, 45 s at most
 //	{name}:<hash of the key>:lock    the lock of an entry
+//	name                             of a multimap, hash: an id for each key, the hash of it
+//	{name}:<hash of the key>         list or set: the values of a key of a multimap
+//	{name}:redisson_list_multimap_ttl, {name}:redisson_set_multimap_ttl    zset: when keys end
 //	name, {name:0} to {name:n-1}     of a sharded map, string: how many shards; hashes: their entries
 //
 // The braces in derived keys are there in Redis: a hash tag. A name with braces

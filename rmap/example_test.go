@@ -203,3 +203,48 @@ func ExampleSharded() {
 	// 2 <nil>
 	// get "s1" of sharded map "sessions": invalid argument: it has 64 shards, and this handle was made for 32
 }
+
+// A key ends with all its values.
+func ExampleSetMultimap() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	online := rueidisson.SetMultimap[string, string](c, "online") // who is in which room
+	for _, who := range []string{"ann", "bob", "ann"} {
+		added, err := online.Put(ctx, "lobby", who)
+		fmt.Println(who, added, err)
+	}
+	fmt.Println(online.Count(ctx, "lobby"))
+	fmt.Println(online.Expire(ctx, "lobby", time.Minute))
+	fmt.Println(online.Remove(ctx, "lobby", "bob"))
+	fmt.Println(online.Get(ctx, "lobby"))
+	// Output:
+	// ann true <nil>
+	// bob true <nil>
+	// ann false <nil>
+	// 2 <nil>
+	// true <nil>
+	// true <nil>
+	// [ann] <nil>
+}
+
+func ExampleListMultimap() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	visits := rueidisson.ListMultimap[string, string](c, "visits")
+	if err := visits.PutAll(ctx, "ann", "home", "tea", "home"); err != nil {
+		panic(err)
+	}
+	fmt.Println(visits.Get(ctx, "ann"))
+	fmt.Println(visits.Replace(ctx, "ann", "cart"))
+	fmt.Println(visits.RemoveAll(ctx, "ann"))
+	fmt.Println(visits.Has(ctx, "ann"))
+	// Output:
+	// [home tea home] <nil>
+	// [home tea home] <nil>
+	// [cart] <nil>
+	// false <nil>
+}

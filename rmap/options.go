@@ -10,7 +10,13 @@ import (
 
 // An Option changes a handle. What cannot be used, such as a codec of another
 // type, is an [ErrOption] of each of its operations.
-type Option interface{ applyHandle(*config) error }
+type Option interface {
+	MultimapOption
+	applyHandle(*config) error
+}
+
+// A MultimapOption changes a handle on a multimap.
+type MultimapOption interface{ applyMultimap(*config) error }
 
 // A PutOption changes one write.
 type PutOption interface{ applyPut(*lifetime) error }
@@ -31,6 +37,7 @@ type config struct {
 	entries    lifetime
 	shards     int // of a sharded map
 	announce   bool
+	native     bool // the server keeps the times of a multimap's keys
 }
 
 // lifetime is how long an entry lives, and what it takes to say so.
@@ -80,6 +87,13 @@ func WithRequestIDs() Option {
 		c.requestIDs = true
 		return nil
 	})
+}
+
+// WithNativeExpiry has the server keep the times of the keys of a multimap, see
+// [ListMultimap.Expire], as Redisson's RListMultimapCacheNative and
+// RSetMultimapCacheNative do. It needs Redis 7.4 or Valkey 9.
+func WithNativeExpiry() MultimapOption {
+	return multimapOption(func(c *config) { c.native = true })
 }
 
 // WithEntryLock has Compute take the lock of the entry, see [Map.Lock], as
@@ -140,9 +154,17 @@ type option func(*config) error
 
 func (o option) applyHandle(c *config) error { return o(c) }
 
+func (o option) applyMultimap(c *config) error { return o(c) }
+
+type multimapOption func(*config)
+
+func (o multimapOption) applyMultimap(c *config) error { o(c); return nil }
+
 type entryOption func(*lifetime) error
 
 func (o entryOption) applyHandle(c *config) error { return o(&c.entries) }
+
+func (o entryOption) applyMultimap(c *config) error { return o(&c.entries) }
 
 func (o entryOption) applyPut(l *lifetime) error { return o(l) }
 
@@ -189,6 +211,14 @@ func (l lifetime) added() string {
 		return ""
 	}
 	return l.text()
+}
+
+// grouped refuses what a key of a multimap has no place for.
+func (l lifetime) grouped() error {
+	if l != (lifetime{}) {
+		return fmt.Errorf("%w: a key of a multimap goes with all its values: see Expire", ErrOption)
+	}
+	return nil
 }
 
 // none refuses what a plain map cannot do.

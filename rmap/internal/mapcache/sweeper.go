@@ -51,7 +51,7 @@ type Sweeper struct {
 	e    *engine.Engine
 	tell func(engine.Sweep)
 
-	maps sync.Map // mapped name -> *visited
+	maps sync.Map // engine.Key -> *visited
 
 	mu      sync.Mutex
 	healthy line
@@ -65,10 +65,17 @@ type line struct {
 	most    int
 }
 
+// seen is what is swept: a cache, or what has a visit of its own.
+type seen struct {
+	key   engine.Key
+	names Names
+	own   func() Visit
+}
+
 // visited is one map. Its fields are guarded by the sweeper's mutex; those of a
 // visit are its worker's.
 type visited struct {
-	names     Names
+	seen
 	at        atomic.Int64 // when it is due, ms; written with the mutex
 	away      bool         // it waits for a worker, or is with one
 	listeners int
@@ -93,19 +100,44 @@ func NewSweeper(e *engine.Engine, told func(engine.Sweep)) *Sweeper {
 // Expect says that something of the map ends at that time, ms. It is said behind
 // the write, or a visit that comes before it would forget it.
 func (s *Sweeper) Expect(names *Names, at int64) {
-	if there, ok := s.maps.Load(names.Hash); ok && there.(*visited).at.Load() <= at {
+	s.expectOf(cache(names), at)
+}
+
+func cache(names *Names) seen {
+	return seen{key: engine.Key{Kind: "map cache", Name: names.Hash}, names: *names}
+}
+
+// Visit is what a visit to something that is no cache has found.
+type Visit struct {
+	Gone int64
+	More bool  // that is due
+	Next int64 // when the next is due, ms; Never
+	Err  error
+}
+
+// Never is when nothing is due.
+const Never = never
+
+// ExpectOf says that something ends at that time, ms, of what is no cache. Visit
+// drops a bounded part of what is due there.
+func (s *Sweeper) ExpectOf(key engine.Key, at int64, visit func() Visit) {
+	s.expectOf(seen{key: key, names: Names{Hash: key.Name}, own: visit}, at)
+}
+
+func (s *Sweeper) expectOf(what seen, at int64) {
+	if there, ok := s.maps.Load(what.key); ok && there.(*visited).at.Load() <= at {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.expect(s.visited(names), at)
+	s.expect(s.visited(what), at)
 }
 
 // Listen keeps the map visited until stop is called.
 func (s *Sweeper) Listen(names *Names) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.visited(names)
+	v := s.visited(cache(names))
 	v.listeners++
 	s.expect(v, s.e.Wall())
 	return sync.OnceFunc(func() {
@@ -121,12 +153,12 @@ func (s *Sweeper) Len() (n int) {
 	return n
 }
 
-func (s *Sweeper) visited(names *Names) *visited {
-	there, ok := s.maps.Load(names.Hash)
+func (s *Sweeper) visited(what seen) *visited {
+	there, ok := s.maps.Load(what.key)
 	if !ok {
-		v := &visited{names: *names}
+		v := &visited{seen: what}
 		v.at.Store(never)
-		s.maps.Store(names.Hash, v)
+		s.maps.Store(v.key, v)
 		return v
 	}
 	return there.(*visited)
@@ -144,18 +176,18 @@ func (s *Sweeper) expect(v *visited, at int64) {
 func (s *Sweeper) schedule(v *visited) {
 	if !v.away {
 		left := time.Duration(v.at.Load()-s.e.Wall()) * time.Millisecond
-		s.e.Due(v.due(), max(left, 0), func() time.Duration { s.send(v); return -1 })
+		s.e.Due(v.key, max(left, 0), func() time.Duration { s.send(v); return -1 })
 	}
 }
-
-func (v *visited) due() engine.Key { return engine.Key{Kind: "map cache", Name: v.names.Hash} }
 
 // hurry makes all that is known due at once.
 func (s *Sweeper) hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.maps.Range(func(_, there any) bool {
-		s.expect(there.(*visited), s.e.Wall())
+		v := there.(*visited)
+		v.at.Store(min(v.at.Load(), s.e.Wall()))
+		s.schedule(v)
 		return true
 	})
 }
@@ -205,7 +237,7 @@ func (s *Sweeper) back(v *visited, next time.Duration) {
 		v.at.Store(min(v.at.Load(), s.e.Wall()+int64((next+time.Millisecond-1)/time.Millisecond)))
 	}
 	if v.at.Load() == never {
-		s.maps.Delete(v.names.Hash)
+		s.maps.Delete(v.key)
 		return
 	}
 	s.schedule(v)
@@ -214,6 +246,9 @@ func (s *Sweeper) back(v *visited, next time.Duration) {
 // visit sweeps a batch, and works on the bound if it is wanted. It says when the
 // map is due next.
 func (s *Sweeper) visit(v *visited) (next time.Duration) {
+	if v.own != nil {
+		return s.visitOwn(v)
+	}
 	began := time.Now()
 	got, err := s.sweep(v)
 	swept := engine.Sweep{Cache: v.names.Hash, Expired: max(got.gone, 0), Busy: got.gone < 0, Err: err}
@@ -237,6 +272,23 @@ func (s *Sweeper) visit(v *visited) (next time.Duration) {
 	}
 	v.failures = 0
 	return s.rest(got.next)
+}
+
+// visitOwn sweeps a batch of what is no cache.
+func (s *Sweeper) visitOwn(v *visited) (next time.Duration) {
+	began := time.Now()
+	got := v.own()
+	took := time.Since(began)
+	s.tell(engine.Sweep{Cache: v.names.Hash, Expired: got.Gone, Took: took, Err: got.Err})
+	switch {
+	case got.Err != nil:
+		return s.failed(v, got.Err)
+	case got.More:
+		v.failures = 0
+		return share * took
+	}
+	v.failures = 0
+	return s.rest(got.Next)
 }
 
 // rest is how long a map is left alone whose next entry ends at that time, ms.

@@ -1,0 +1,21 @@
+-- key.lua: a key of a multimap, and its values, a list or a set.
+
+-- lives reports whether the key is there, and has not ended.
+local function lives(field, now)
+	if redis.call('hexists', KEYS[1], field) == 0 then
+		return false
+	end
+	local ends = redis.call('zscore', KEYS[2], field)
+	return not ends or tonumber(ends) > tonumber(now)
+end
+
+local function count(kind, values)
+	return redis.call(kind == 'list' and 'llen' or 'scard', values)
+end
+
+local function all(kind, values)
+	if kind == 'list' then
+		return redis.call('lrange', values, 0, -1)
+	end
+	return redis.call('smembers', values)
+end

@@ -1,0 +1,25 @@
+package multimap
+
+import (
+	"embed"
+
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+// The scripts of a multimap. Those that change something take how long their
+// answer is to be remembered first, and the key that remembers it last.
+var (
+	Get     = scripts.Must(lua, "lua/get.lua")
+	Counts  = scripts.Must(lua, "lua/counts.lua")
+	Has     = scripts.Must(lua, "lua/has.lua")
+	Put     = scripts.Must(lua, "lua/put.lua")
+	Replace = scripts.Must(lua, "lua/replace.lua")
+	Remove  = scripts.Must(lua, "lua/remove.lua")
+	Drop    = scripts.Must(lua, "lua/drop.lua")
+	Expire  = scripts.Must(lua, "lua/expire.lua")
+	Finish  = scripts.Must(lua, "lua/finish.lua")
+	Ended   = scripts.Must(lua, "lua/ended.lua")
+)

@@ -1,0 +1,198 @@
+package rmap
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// ListMultimap is a handle on the multimap of one name whose keys have lists of
+// values, which Redisson's RListMultimap shares, and its RListMultimapCache and
+// RListMultimapCacheNative, whose keys may end. Values are in the order in which
+// they were put, and one may be there several times. A key is there as long as it
+// has a value.
+//
+// What is about one key is done in one step on the server. What is about all of them
+// is done 1,000 keys at a time, and is not of one moment.
+//
+// It holds nothing, so it may be used by any number of goroutines, and any number
+// of handles on one name are the same multimap.
+type ListMultimap[K comparable, V any] struct{ g *multi[K, V] }
+
+// NewListMultimap returns a handle. Programs outside of this module call
+// rueidisson.ListMultimap.
+func NewListMultimap[K comparable, V any](e *engine.Engine, name string, opts ...MultimapOption) *ListMultimap[K, V] {
+	return &ListMultimap[K, V]{newMulti[K, V](e, "list", name, keys.ListEnds, opts)}
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (m *ListMultimap[K, V]) Name() string { return m.g.m.name }
+
+// Put adds a value at the end of the list of k. One that has ended begins anew,
+// without an end.
+//
+// Cost: one script call. Wire: HSET name key id, RPUSH {name}:id value. Errors:
+// [ErrUnknown], since it is sent once, which [WithRequestIDs] avoids; [ErrOption];
+// ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
+// RListMultimap.put.
+func (m *ListMultimap[K, V]) Put(ctx context.Context, k K, v V) error {
+	_, err := m.g.put(ctx, k, v)
+	return err
+}
+
+// PutAll adds values at the end of the list of k, all of them or none: up to
+// 100,000. No values change nothing.
+//
+// Cost, wire and errors: as [ListMultimap.Put]. Source: RListMultimap.putAll.
+func (m *ListMultimap[K, V]) PutAll(ctx context.Context, k K, vs ...V) error {
+	_, err := m.g.put(ctx, k, vs...)
+	return err
+}
+
+// Get returns the list of k, empty if there is none. What does not decode is left
+// out, and is the error beside the others.
+//
+// Cost: one script call. Wire: HEXISTS, ZSCORE, LRANGE. Errors: [ErrDecode], by a
+// *[codec.DecodeError]; ctx's error and cause; [ErrOption]; [ErrClosed]; Redis' and
+// the network's. Source: RListMultimap.getAll.
+func (m *ListMultimap[K, V]) Get(ctx context.Context, k K) ([]V, error) { return m.g.get(ctx, k) }
+
+// Count is how many values k has. Cost: one script call. Errors: as
+// [ListMultimap.Get], but ErrDecode. Source: RListMultimap.get(key).size.
+func (m *ListMultimap[K, V]) Count(ctx context.Context, k K) (int64, error) { return m.g.count(ctx, k) }
+
+// Has reports whether k has values. Cost: one script call. Errors: as
+// [ListMultimap.Count]. Source: RListMultimap.containsKey.
+func (m *ListMultimap[K, V]) Has(ctx context.Context, k K) (bool, error) {
+	n, err := m.g.count(ctx, k)
+	return n > 0, err
+}
+
+// HasEntry reports whether k has that value, by its bytes. Cost: one script call.
+// Wire: LPOS. Errors: as [ListMultimap.Count]. Source: RListMultimap.containsEntry.
+func (m *ListMultimap[K, V]) HasEntry(ctx context.Context, k K, v V) (bool, error) {
+	return m.g.hasEntry(ctx, k, v)
+}
+
+// Remove removes the first value of k that has those bytes, and reports whether there
+// was one. Cost: one script call. Wire: LREM. Errors: as [ListMultimap.Put].
+// Source: RListMultimap.remove.
+func (m *ListMultimap[K, V]) Remove(ctx context.Context, k K, v V) (bool, error) {
+	return m.g.remove(ctx, k, v)
+}
+
+// RemoveAll removes k, and returns the values that it had. Cost: one script call.
+// Errors: as [ListMultimap.Put], and [ErrDecode] about what was there: then it has
+// been removed. Source: RListMultimap.removeAll.
+func (m *ListMultimap[K, V]) RemoveAll(ctx context.Context, k K) ([]V, error) {
+	return m.g.replace(ctx, "remove all of", k)
+}
+
+// RemoveKeys removes keys with their values, and returns how many there were. Cost:
+// a script call for each 1,000 keys. Errors: as [ListMultimap.Put]; the number is that
+// of the calls which were answered. Source: RListMultimap.fastRemove.
+func (m *ListMultimap[K, V]) RemoveKeys(ctx context.Context, ks ...K) (int64, error) {
+	return m.g.removeKeys(ctx, ks)
+}
+
+// Replace gives k other values, up to 100,000, in place of those that it had, which
+// it returns. It ends when it would have. No values remove it.
+//
+// Cost: one script call. Errors: as [ListMultimap.RemoveAll]; then the new ones
+// are there. Source: RListMultimap.replaceValues.
+func (m *ListMultimap[K, V]) Replace(ctx context.Context, k K, vs ...V) (old []V, err error) {
+	return m.g.replace(ctx, "replace", k, vs...)
+}
+
+// Len is how many values all keys have together. It walks the keys: one that comes
+// or goes meanwhile may count or not, and while many do some may count twice. Cost:
+// HSCAN and a script call for each 1,000 keys. Errors: as [ListMultimap.Count].
+// Source: RListMultimap.size.
+func (m *ListMultimap[K, V]) Len(ctx context.Context) (int64, error) { return m.g.length(ctx) }
+
+// KeyLen is how many keys there are, with those that have ended and were not swept
+// yet, and those that Redisson has left without values until a walk comes by. Cost:
+// HLEN. Errors: as [ListMultimap.Count]. Source: RListMultimap.keySize.
+func (m *ListMultimap[K, V]) KeyLen(ctx context.Context) (int64, error) { return m.g.keyLen(ctx) }
+
+// Keys walks the keys, in no order, as [Map.All] walks entries: what is there
+// throughout comes at least once. Cost: HSCAN and a script call for each 1,000 keys.
+// Errors: as [ListMultimap.Get]. Source: RListMultimap.keySet.
+func (m *ListMultimap[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
+	return m.g.keys(ctx, opts)
+}
+
+// All walks the entries: each value with its key, those of one key behind each other
+// and of one moment, in their order. Otherwise it is as [ListMultimap.Keys]. All values of
+// a page of keys are in memory at a time, see [WithPage]. Source:
+// RListMultimap.entries.
+func (m *ListMultimap[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
+	return m.g.all(ctx, opts)
+}
+
+// Expire has k end in d, with all values that it has then, and reports whether it
+// is there. A key that is removed, or has ended, and is put anew has no end. It is
+// counted by the clients' clocks, as in Redisson, and swept by the clients that
+// have called this, at most a second and a round trip later; with
+// [WithNativeExpiry] the server does both. A plain RListMultimap of Java pays no
+// attention to the former.
+//
+// Cost: one script call. Wire: ZADD {name}:redisson_list_multimap_ttl; HPEXPIRE and
+// PEXPIRE. Errors: as [ListMultimap.Put]; with WithNativeExpiry on an older
+// server one that wraps [errors.ErrUnsupported]. Source: RListMultimapCache.expireKey.
+func (m *ListMultimap[K, V]) Expire(ctx context.Context, k K, d time.Duration) (bool, error) {
+	return m.g.expire(ctx, "expire", k, d)
+}
+
+// Persist has k stay, and reports whether it is there. Cost: one script call. Wire:
+// ZREM; HPERSIST and PERSIST. Errors: as [ListMultimap.Expire].
+func (m *ListMultimap[K, V]) Persist(ctx context.Context, k K) (bool, error) {
+	return m.g.expire(ctx, "persist", k, 0)
+}
+
+// Lock is the lock of k, there or not, as [Map.Lock]. Source: RListMultimap.getLock.
+func (m *ListMultimap[K, V]) Lock(k K) *lock.Lock { return m.g.m.lockOf(k) }
+
+// Clear removes all keys, as [ListMultimap.Delete] does. Source: RListMultimap.clear.
+func (m *ListMultimap[K, V]) Clear(ctx context.Context) error {
+	_, err := m.g.clear(ctx, "clear")
+	return err
+}
+
+// Delete removes all keys with their values, 1,000 at a time, and reports whether
+// there was one. What is put meanwhile may stay. After an error some are left: call
+// it again. Cost: HSCAN and a script call for each 1,000 keys, and one more. Errors:
+// as [ListMultimap.Put]. Source: RListMultimap.delete.
+func (m *ListMultimap[K, V]) Delete(ctx context.Context) (bool, error) {
+	return m.g.clear(ctx, "delete")
+}
+
+// Exists reports whether there is a key at all, one that [ListMultimap.KeyLen]
+// counts. Cost: EXISTS. Errors: as [ListMultimap.Count].
+func (m *ListMultimap[K, V]) Exists(ctx context.Context) (bool, error) { return m.g.m.exists(ctx) }
+
+// ExpireAll lets the whole multimap go in d, with all that is written until then,
+// and reports whether there is one. Cost: a script call, and HSCAN and one more for
+// each 1,000 keys. Wire: PEXPIRE. Errors: as [ListMultimap.Put]; after one, call it
+// again, or values of keys that have gone take up memory. Source:
+// RListMultimap.expire.
+func (m *ListMultimap[K, V]) ExpireAll(ctx context.Context, d time.Duration) (bool, error) {
+	return m.g.expireAll(ctx, d)
+}
+
+// PersistAll lets the whole multimap stay, and reports whether it was to go; keys
+// end when they would have. Cost and errors: as [ListMultimap.ExpireAll]. Source:
+// RListMultimap.clearExpire.
+func (m *ListMultimap[K, V]) PersistAll(ctx context.Context) (bool, error) {
+	return m.g.persistAll(ctx)
+}
+
+// Remaining is how long the whole multimap stays: 0 if there is none, -1 if it has
+// no end. Cost: PTTL. Errors: as [ListMultimap.Count].
+func (m *ListMultimap[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
+	return m.g.m.remaining(ctx)
+}

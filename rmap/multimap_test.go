@@ -1,0 +1,730 @@
+package rmap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
+)
+
+// raws sends commands as another program would.
+func raws(t testing.TB, raw rueidis.Client, cmds ...string) {
+	t.Helper()
+	for _, cmd := range cmds {
+		words := strings.Fields(cmd)
+		err := raw.Do(t.Context(), raw.B().Arbitrary(words[0]).Keys(words[1]).Args(words[2:]...).Build()).Error()
+		require.NoError(t, err, cmd)
+	}
+}
+
+func intOf(t testing.TB, raw rueidis.Client, cmd, key string, args ...string) int64 {
+	t.Helper()
+	n, err := raw.Do(t.Context(), raw.B().Arbitrary(cmd).Keys(key).Args(args...).Build()).AsInt64()
+	require.NoError(t, err)
+	return n
+}
+
+func TestAMultimapInRedis(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		at := newHandClock()
+		e, name, ctx := engineOn(t, raw, at.on), redistest.Name(t), t.Context()
+		text := WithCodec(codec.Text)
+		l, s := NewListMultimap[string, int](e, name+"l", text), NewSetMultimap[string, int](e, name+"s", text)
+		t.Cleanup(func() { _, _ = l.Delete(context.Background()); _, _ = s.Delete(context.Background()) })
+		require.NoError(t, l.Put(ctx, "abc", 1))
+		require.NoError(t, l.PutAll(ctx, "abc", 1, 2))
+		added, err := s.Put(ctx, "abc", 1)
+		require.NoError(t, err)
+		require.True(t, added)
+		n, err := s.PutAll(ctx, "abc", 1, 2)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, n)
+		for key, want := range map[string]string{l.Name(): "llen", s.Name(): "scard"} {
+			require.Equal(t, "BhA5LsZVetaLy1jDRVlHJg", strOf(t, raw, "HGET", key, "abc"))
+			require.Positive(t, intOf(t, raw, want, "{"+key+"}:BhA5LsZVetaLy1jDRVlHJg"))
+		}
+		got, err := l.Get(ctx, "abc")
+		require.NoError(t, err)
+		require.Equal(t, []int{1, 1, 2}, got)
+		for _, expire := range []func(context.Context, string, time.Duration) (bool, error){l.Expire, s.Expire} {
+			there, err := expire(ctx, "abc", time.Minute)
+			require.NoError(t, err)
+			require.True(t, there)
+		}
+		require.Equal(t, "1800000060000", strOf(t, raw, "ZSCORE", "{"+l.Name()+"}:redisson_list_multimap_ttl", "abc"))
+		require.Equal(t, "1800000060000", strOf(t, raw, "ZSCORE", "{"+s.Name()+"}:redisson_set_multimap_ttl", "abc"))
+		hold, err := l.Lock("abc").Lock(ctx)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, intOf(t, raw, "EXISTS", "{"+l.Name()+"}:BhA5LsZVetaLy1jDRVlHJg:lock"))
+		require.NoError(t, hold.Unlock(ctx))
+	})
+}
+
+// TestAKeyWithoutValuesIsNone (D17): Redisson's replaceValues with none leaves such
+// a field. So does nothing here, and what Redisson has left counts for nothing and
+// goes.
+func TestAKeyWithoutValuesIsNone(t *testing.T) {
+	t.Parallel()
+	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
+		ctx, g := t.Context(), multiOn(t, kind, engineOn(t, raw), redistest.Name(t))
+		index := g.names.index
+		for _, empties := range []func() error{
+			func() error { _, err := g.replace(ctx, "replace", "k"); return err },
+			func() error { _, err := g.remove(ctx, "k", "v"); return err },
+			func() error { _, err := g.removeKeys(ctx, []string{"k"}); return err },
+		} {
+			_, err := g.put(ctx, "k", "v")
+			require.NoError(t, err)
+			_, err = g.expire(ctx, "expire", "k", time.Hour)
+			require.NoError(t, err)
+			require.NoError(t, empties())
+			require.Zero(t, intOf(t, raw, "EXISTS", index))
+			require.Zero(t, intOf(t, raw, "EXISTS", g.names.ends))
+		}
+		left := func() {
+			raws(t, raw, "HSET "+index+" k "+keys.GroupField("k"), "ZADD "+g.names.ends+" 9000000000001 k")
+		}
+		left()
+		n, err := g.count(ctx, "k")
+		require.NoError(t, err)
+		require.Zero(t, n)
+		for range g.all(ctx, nil) {
+			require.Fail(t, "it has no entry")
+		}
+		there, err := g.expire(ctx, "expire", "k", time.Hour)
+		require.NoError(t, err)
+		require.False(t, there)
+		for range g.keys(ctx, nil) {
+			require.Fail(t, "it is no key")
+		}
+		require.Zero(t, intOf(t, raw, "EXISTS", index), "the walk has dropped it")
+		require.Zero(t, intOf(t, raw, "EXISTS", g.names.ends))
+		left()
+		n, err = g.length(ctx)
+		require.NoError(t, err)
+		require.Zero(t, n)
+		require.Zero(t, intOf(t, raw, "EXISTS", index))
+		left()
+		_, err = g.put(ctx, "k", "v")
+		require.NoError(t, err)
+		require.Equal(t, "-", strOf(t, raw, "ZSCORE", g.names.ends, "k"), "it begins anew")
+	})
+}
+
+// TestWhatIsPutToAKeyThatHasEnded (D18) is seen, alone, and stays. Redisson adds it
+// to what has ended, and sweeps it.
+func TestWhatIsPutToAKeyThatHasEnded(t *testing.T) {
+	t.Parallel()
+	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
+		for what, write := range map[string]func(g *multi[string, string]) error{
+			"put": func(g *multi[string, string]) error { _, err := g.put(t.Context(), "k", "new"); return err },
+			"replace": func(g *multi[string, string]) error {
+				_, err := g.replace(t.Context(), "replace", "k", "new")
+				return err
+			},
+		} {
+			ctx, at := t.Context(), newHandClock()
+			e := engineOn(t, raw, at.on)
+			g := multiOn(t, kind, e, redistest.Name(t)+what)
+			push := map[string]string{"list": "RPUSH ", "set": "SADD "}[kind]
+			// As Java leaves it: ended, not swept, and added to.
+			raws(t, raw, "HSET "+g.names.index+" k "+keys.GroupField("k"), push+keys.Values(g.names.index, "k")+" old late",
+				"ZADD "+g.names.ends+" 1799999999999 k")
+			got, err := g.get(ctx, "k")
+			require.NoError(t, err)
+			require.Empty(t, got)
+			has, err := g.hasEntry(ctx, "k", "late")
+			require.NoError(t, err)
+			require.False(t, has)
+			had, err := g.remove(ctx, "k", "late")
+			require.NoError(t, err)
+			require.False(t, had)
+			require.NoError(t, write(g))
+			g.names.sweep(e)
+			got, err = g.get(ctx, "k")
+			require.NoError(t, err)
+			require.Equal(t, []string{"new"}, got)
+			require.Equal(t, "-", strOf(t, raw, "ZSCORE", g.names.ends, "k"))
+
+			// What has ended is not returned as what was there, either.
+			raws(t, raw, "ZADD "+g.names.ends+" 1799999999999 k")
+			old, err := g.replace(ctx, "replace", "k", "newer")
+			require.NoError(t, err)
+			require.Empty(t, old)
+			// An end that Redisson's fastRemove has left is none of the next key's.
+			raws(t, raw, "DEL "+g.names.index, "DEL "+keys.Values(g.names.index, "k"), "ZADD "+g.names.ends+" 1900000000001 k")
+			require.NoError(t, write(g))
+			require.Equal(t, "-", strOf(t, raw, "ZSCORE", g.names.ends, "k"))
+		}
+	})
+}
+
+// TestANameWithBracesIsSwept (D19): Redisson leaves the values. What it has left is
+// not seen here, and not added to.
+func TestANameWithBracesIsSwept(t *testing.T) {
+	t.Parallel()
+	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
+		ctx, at := t.Context(), newHandClock()
+		e := engineOn(t, raw, at.on)
+		g := multiOn(t, kind, e, "{"+redistest.Name(t)+"}:m")
+		_, err := g.put(ctx, "k", "a", "b")
+		require.NoError(t, err)
+		_, err = g.expire(ctx, "expire", "k", time.Second)
+		require.NoError(t, err)
+		at.forward(time.Second)
+		values := keys.Values(g.names.index, "k")
+		redistest.Eventually(t, func() bool {
+			return intOf(t, raw, "EXISTS", g.names.index)+intOf(t, raw, "EXISTS", g.names.ends)+intOf(t, raw, "EXISTS", values) == 0
+		}, soon, time.Millisecond)
+		push := map[string]string{"list": "RPUSH ", "set": "SADD "}[kind]
+		raws(t, raw, push+values+" leaked")
+		got, err := g.get(ctx, "k")
+		require.NoError(t, err)
+		require.Empty(t, got)
+		n, err := g.put(ctx, "k", "leaked", "new")
+		require.NoError(t, err)
+		require.EqualValues(t, 2, n)
+		n, err = g.count(ctx, "k")
+		require.NoError(t, err)
+		require.EqualValues(t, 2, n)
+	})
+}
+
+// TestManyKeysThatEndAreSwept at once, and no others.
+func TestManyKeysThatEndAreSwept(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	at := newHandClock()
+	g := multiOn(t, "list", engineOn(t, raw, at.on), redistest.Name(t))
+	for i := range 1000 {
+		k := strconv.Itoa(i)
+		_, err := g.put(t.Context(), k, "v", "w")
+		require.NoError(t, err)
+		if i%2 == 0 {
+			_, err = g.expire(t.Context(), "expire", k, time.Hour)
+			require.NoError(t, err)
+		}
+	}
+	at.forward(time.Hour)
+	redistest.Eventually(t, func() bool { n, err := g.keyLen(t.Context()); return err == nil && n == 500 }, soon, time.Millisecond)
+	n, err := g.length(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 1000, n)
+	redistest.Eventually(t, func() bool { return g.m.h.sweeper.Len() == 0 }, soon, time.Millisecond)
+}
+
+func TestTheServerKeepsTheTimesOfKeys(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
+		ctx, g := t.Context(), multiOn(t, kind, engineOn(t, raw), redistest.Name(t)+kind, WithNativeExpiry())
+		_, err := g.put(ctx, "k", "v")
+		require.NoError(t, err)
+		there, err := g.expire(ctx, "expire", "k", time.Hour)
+		require.NoError(t, err)
+		require.True(t, there)
+		require.Zero(t, intOf(t, raw, "EXISTS", g.names.ends))
+		values := keys.Values(g.names.index, "k")
+		_, err = g.put(ctx, "k", "w")
+		require.NoError(t, err)
+		require.Positive(t, intOf(t, raw, "PTTL", values), "it keeps its end")
+		there, err = g.expire(ctx, "persist", "k", 0)
+		require.NoError(t, err)
+		require.True(t, there)
+		require.EqualValues(t, -1, intOf(t, raw, "PTTL", values))
+		there, err = g.expire(ctx, "expire", "k", time.Millisecond)
+		require.NoError(t, err)
+		require.True(t, there)
+		redistest.Eventually(t, func() bool { n, err := g.count(ctx, "k"); return err == nil && n == 0 }, soon, time.Millisecond)
+		redistest.Eventually(t, func() bool { return intOf(t, raw, "EXISTS", values) == 0 }, soon, time.Millisecond)
+		_, err = g.put(ctx, "k", "x")
+		require.NoError(t, err)
+		require.EqualValues(t, -1, intOf(t, raw, "PTTL", values), "a new one has none")
+
+		old := multiOn(t, kind, engineOn(t, redistest.Shared(t, redistest.Version("7.0")).Client(t)), redistest.Name(t)+kind, WithNativeExpiry())
+		_, err = old.put(ctx, "k", "v")
+		require.NoError(t, err)
+		_, err = old.expire(ctx, "expire", "k", time.Hour)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, "7.0")
+	}
+}
+
+func TestTheWholeOfAMultimap(t *testing.T) {
+	t.Parallel()
+	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
+		for _, opts := range [][]MultimapOption{nil, {WithRequestIDs()}} {
+			ctx, g := t.Context(), multiOn(t, kind, engineOn(t, raw), redistest.Name(t), opts...)
+			there, err := g.expireAll(ctx, time.Hour)
+			require.NoError(t, err)
+			require.False(t, there)
+			for i := range 2500 {
+				if i%500 == 0 { // the others by hand, at once
+					_, err = g.put(ctx, strconv.Itoa(i), "v", "w")
+					require.NoError(t, err)
+				}
+			}
+			there, err = g.expireAll(ctx, time.Hour)
+			require.NoError(t, err)
+			require.True(t, there)
+			_, err = g.put(ctx, "late", "v")
+			require.NoError(t, err)
+			_, err = g.expire(ctx, "expire", "late", time.Minute)
+			require.NoError(t, err)
+			for _, key := range g.names.of("0", "500", "late") {
+				require.Positive(t, intOf(t, raw, "PTTL", key), key)
+			}
+			had, err := g.persistAll(ctx)
+			require.NoError(t, err)
+			require.True(t, had)
+			for _, key := range g.names.of("0", "late") {
+				require.EqualValues(t, -1, intOf(t, raw, "PTTL", key), key)
+			}
+			there, err = g.clear(ctx, "delete")
+			require.NoError(t, err)
+			require.True(t, there)
+			for _, key := range g.names.of("0", "500", "late") {
+				require.Zero(t, intOf(t, raw, "EXISTS", key), key)
+			}
+			there, err = g.clear(ctx, "delete")
+			require.NoError(t, err)
+			require.False(t, there)
+		}
+	})
+}
+
+// multiOperations is every operation of a multimap.
+var multiOperations = map[string]func(ctx context.Context, g *multi[string, string]) error{
+	"put":   func(ctx context.Context, g *multi[string, string]) error { _, err := g.put(ctx, "k", "v"); return err },
+	"get":   func(ctx context.Context, g *multi[string, string]) error { _, err := g.get(ctx, "k"); return err },
+	"count": func(ctx context.Context, g *multi[string, string]) error { _, err := g.count(ctx, "k"); return err },
+	"has": func(ctx context.Context, g *multi[string, string]) error {
+		_, err := g.hasEntry(ctx, "k", "v")
+		return err
+	},
+	"remove": func(ctx context.Context, g *multi[string, string]) error {
+		_, err := g.remove(ctx, "k", "v")
+		return err
+	},
+	"replace": func(ctx context.Context, g *multi[string, string]) error {
+		_, err := g.replace(ctx, "replace", "k", "v")
+		return err
+	},
+	"removeall": func(ctx context.Context, g *multi[string, string]) error {
+		_, err := g.replace(ctx, "remove all of", "k")
+		return err
+	},
+	"expire": func(ctx context.Context, g *multi[string, string]) error {
+		_, err := g.expire(ctx, "expire", "k", time.Hour)
+		return err
+	},
+	"persist": func(ctx context.Context, g *multi[string, string]) error {
+		_, err := g.expire(ctx, "persist", "k", 0)
+		return err
+	},
+	"removekeys": func(ctx context.Context, g *multi[string, string]) error {
+		_, err := g.removeKeys(ctx, []string{"k"})
+		return err
+	},
+	"len":    func(ctx context.Context, g *multi[string, string]) error { _, err := g.length(ctx); return err },
+	"keylen": func(ctx context.Context, g *multi[string, string]) error { _, err := g.keyLen(ctx); return err },
+	"keys": func(ctx context.Context, g *multi[string, string]) error {
+		for _, err := range g.keys(ctx, nil) {
+			return err
+		}
+		return nil
+	},
+	"all": func(ctx context.Context, g *multi[string, string]) error {
+		for _, err := range g.all(ctx, nil) {
+			return err
+		}
+		return nil
+	},
+	"delete": func(ctx context.Context, g *multi[string, string]) error {
+		_, err := g.clear(ctx, "delete")
+		return err
+	},
+	"exists": func(ctx context.Context, g *multi[string, string]) error { _, err := g.m.exists(ctx); return err },
+	"expireall": func(ctx context.Context, g *multi[string, string]) error {
+		_, err := g.expireAll(ctx, time.Hour)
+		return err
+	},
+	"persistall": func(ctx context.Context, g *multi[string, string]) error { _, err := g.persistAll(ctx); return err },
+	"remaining":  func(ctx context.Context, g *multi[string, string]) error { _, err := g.m.remaining(ctx); return err },
+}
+
+func TestWhatCannotBeUsedOfAMultimap(t *testing.T) {
+	t.Parallel()
+	client, proxy := through(t, redistest.Shared(t))
+	e := engineOn(t, client, func(c *engine.Config) { c.MaxValue = 1000 })
+	proxy.ResetLog()
+	var none context.Context
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(assert.AnError)
+	for _, newOne := range kinds {
+		good := newOne(e, "m")
+		for name, op := range multiOperations {
+			for what, opts := range map[string][]MultimapOption{
+				"a nil option": {nil}, "a time to live": {WithTTL(time.Hour)}, "entry locks": {WithEntryLock()}, "announcing": {WithAnnounce()},
+				"another type's codec": {WithValueCodec(codec.For[int](codec.Text))},
+			} {
+				g := newOne(e, "m")
+				*g = *newMulti[string, string](e, g.names.kind, "m", keys.ListEnds, opts)
+				require.ErrorIs(t, op(t.Context(), g), ErrOption, "%s: %s", what, name)
+			}
+			require.ErrorIs(t, op(t.Context(), newOne(e, "")), ErrOption, name)
+			require.ErrorIs(t, op(none, good), ErrOption, name)
+			require.ErrorIs(t, op(ended, good), assert.AnError, name)
+		}
+		for _, d := range []time.Duration{0, -1, engine.LongestLease + 1} {
+			_, err := good.expire(t.Context(), "expire", "k", d)
+			require.ErrorIs(t, err, ErrOption)
+			_, err = good.expireAll(t.Context(), d)
+			require.ErrorIs(t, err, ErrOption)
+		}
+		for what, vs := range map[string][]string{"too many": make([]string, mostValues+1), "too long": {strings.Repeat("v", 1001)},
+			"too long together": {strings.Repeat("v", 600), strings.Repeat("w", 600)}, "no text": {"\xff"}} {
+			_, err := good.put(t.Context(), "k", vs...)
+			require.ErrorIs(t, err, ErrOption, what)
+			_, err = good.replace(t.Context(), "replace", "k", vs...)
+			require.ErrorIs(t, err, ErrOption, what)
+		}
+		_, err := good.put(t.Context(), strings.Repeat("k", 1001), "v")
+		require.ErrorIs(t, err, ErrOption)
+		_, err = good.put(t.Context(), "k")
+		require.NoError(t, err, "no values are no work")
+	}
+	require.Zero(t, proxy.Count(redistest.Arg("m")), "nothing was sent")
+	require.NoError(t, e.Close(t.Context()))
+	for name, op := range multiOperations {
+		require.ErrorIs(t, op(t.Context(), kinds["set"](e, "m")), ErrClosed, name)
+	}
+}
+
+func TestAKeyOfAnotherTypeInAMultimap(t *testing.T) {
+	t.Parallel()
+	wholly := map[string]bool{"exists": true, "expireall": true, "persistall": true, "remaining": true}
+	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
+		for which, untouched := range map[int]string{
+			0: "", 1: "exists keylen remaining persistall expireall", 2: "exists keylen remaining persistall expireall removekeys delete removeall",
+		} {
+			g := multiOn(t, kind, engineOn(t, raw), redistest.Name(t)+strconv.Itoa(which))
+			key := g.names.of("k")[which]
+			for name, op := range multiOperations {
+				if wholly[name] || slicesHas(untouched, name) {
+					continue
+				}
+				_, err := g.clear(t.Context(), "delete")
+				if err != nil {
+					raws(t, raw, "DEL "+key)
+				}
+				_, err = g.put(t.Context(), "k", "v")
+				require.NoError(t, err)
+				raws(t, raw, "SET "+key+" text")
+				err = op(t.Context(), g)
+				if which == 1 && err == nil { // an end that is not asked for
+					continue
+				}
+				require.ErrorContains(t, err, "is of another type", "%s of %d", name, which)
+				require.ErrorContains(t, err, g.names.index)
+				require.NotErrorIs(t, err, ErrUnknown, name)
+				require.Equal(t, "text", strOf(t, raw, "GET", key), name)
+				raws(t, raw, "DEL "+key)
+			}
+			raws(t, raw, "DEL "+key)
+		}
+	})
+}
+
+func slicesHas(words, word string) bool { return strings.Contains(" "+words+" ", " "+word+" ") }
+
+func TestWhatDoesNotDecodeInAMultimap(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	e, name := engineOn(t, raw), redistest.Name(t)
+	text := NewListMultimap[string, string](e, name, WithCodec(codec.Text))
+	t.Cleanup(func() { _, _ = text.Delete(context.Background()) })
+	require.NoError(t, text.PutAll(t.Context(), "k", "1", "secret", "3"))
+	m := NewListMultimap[string, int](e, name, WithCodec(codec.Text))
+	check := func(err error) {
+		t.Helper()
+		var undecoded *codec.DecodeError
+		require.ErrorAs(t, err, &undecoded)
+		require.Equal(t, "k", undecoded.Key)
+		require.Equal(t, "secret", string(undecoded.Bytes))
+		require.NotContains(t, err.Error(), "secret")
+	}
+	got, err := m.Get(t.Context(), "k")
+	check(err)
+	require.Equal(t, []int{1, 3}, got)
+	var seen []int
+	for e, err := range m.All(t.Context()) {
+		if err != nil {
+			check(err)
+			continue
+		}
+		seen = append(seen, e.Value)
+	}
+	require.Equal(t, []int{1, 3}, seen)
+	got, err = m.RemoveAll(t.Context(), "k")
+	check(err)
+	require.Equal(t, []int{1, 3}, got)
+}
+
+func TestValuesOfAllLengths(t *testing.T) {
+	t.Parallel()
+	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
+		g := multiOn(t, kind, engineOn(t, raw), redistest.Name(t))
+		var many []string
+		for i := range 12_001 { // more than a server takes at once in a script
+			many = append(many, strconv.Itoa(i)+":")
+		}
+		n, err := g.put(t.Context(), "", many...)
+		require.NoError(t, err)
+		require.EqualValues(t, len(many), n)
+		old, err := g.replace(t.Context(), "replace", "", append(many[:5001:5001], "new")...)
+		require.NoError(t, err)
+		require.ElementsMatch(t, many, old)
+		got, err := g.get(t.Context(), "")
+		require.NoError(t, err)
+		require.ElementsMatch(t, append(many[:5001:5001], "new"), got)
+	})
+}
+
+// multiEffects is every write to {k: a, b}, and what it makes of it.
+var multiEffects = map[string]struct {
+	sends  *scripts.Script
+	do     func(ctx context.Context, g *multi[string, string]) (any, error)
+	answer any
+	left   []string
+}{
+	"put": {multimap.Put, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.put(ctx, "k", "c") },
+		int64(1), []string{"a", "b", "c"}},
+	"replace": {multimap.Replace, func(ctx context.Context, g *multi[string, string]) (any, error) {
+		return g.replace(ctx, "replace", "k", "c")
+	},
+		[]string{"a", "b"}, []string{"c"}},
+	"remove all": {multimap.Replace, func(ctx context.Context, g *multi[string, string]) (any, error) {
+		return g.replace(ctx, "remove all of", "k")
+	},
+		[]string{"a", "b"}, []string{}},
+	"remove": {multimap.Remove, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.remove(ctx, "k", "a") },
+		true, []string{"b"}},
+	"remove keys": {multimap.Drop, func(ctx context.Context, g *multi[string, string]) (any, error) {
+		return g.removeKeys(ctx, []string{"k"})
+	},
+		int64(1), []string{}},
+	"delete": {multimap.Drop, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.clear(ctx, "delete") },
+		true, []string{}},
+	"expire": {multimap.Expire, func(ctx context.Context, g *multi[string, string]) (any, error) {
+		return g.expire(ctx, "expire", "k", time.Hour)
+	},
+		true, []string{"a", "b"}},
+	"expire all": {expireScript, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.expireAll(ctx, time.Hour) },
+		true, []string{"a", "b"}},
+}
+
+// TestALostReplyOfAMultimap drops the reply to each write once.
+func TestALostReplyOfAMultimap(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	raw := server.Client(t)
+	for name, c := range multiEffects {
+		for _, ids := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, ids %t", name, ids), func(t *testing.T) {
+				t.Parallel()
+				client, proxy := through(t, server)
+				var opts []MultimapOption
+				if ids {
+					opts = append(opts, WithRequestIDs())
+				}
+				g := multiOn(t, "list", engineOn(t, client), redistest.Name(t), opts...)
+				look := multiOn(t, "list", engineOn(t, raw), g.m.name)
+				_, err := look.put(t.Context(), "k", "a", "b")
+				require.NoError(t, err)
+				lost := proxy.DropReply(redistest.All(redistest.MatchScript(c.sends.Body), redistest.Arg(g.m.name)), 1)
+				answer, err := c.do(t.Context(), g)
+				lost.Await(t)
+				if ids {
+					require.NoError(t, err)
+					require.Equal(t, c.answer, answer)
+				} else {
+					require.ErrorIs(t, err, ErrUnknown)
+				}
+				got, err := look.get(t.Context(), "k")
+				require.NoError(t, err)
+				require.Equal(t, c.left, got)
+			})
+		}
+	}
+}
+
+func TestAReadOfAMultimapIsSentAgain(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	for name, script := range map[string]*scripts.Script{
+		"get": multimap.Get, "count": multimap.Counts, "has": multimap.Has, "len": multimap.Counts, "keys": multimap.Counts, "all": multimap.Get,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, proxy := through(t, server)
+			g := multiOn(t, "set", engineOn(t, client), redistest.Name(t))
+			_, err := g.put(t.Context(), "k", "v")
+			require.NoError(t, err)
+			lost := proxy.DropReply(redistest.All(redistest.MatchScript(script.Body), redistest.Arg(g.m.name)), 1)
+			require.NoError(t, multiOperations[name](t.Context(), g))
+			lost.Await(t)
+		})
+	}
+}
+
+func TestAMultimapOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	raw := cluster.Client(t)
+	for _, name := range []string{"{}m", "a}", "{"} {
+		for op, do := range multiOperations {
+			require.ErrorIs(t, do(t.Context(), kinds["list"](engineOn(t, raw), name)), ErrOption, op)
+		}
+	}
+	for kind := range kinds {
+		t.Run(kind+": operations, and a slot that moves", func(t *testing.T) {
+			g := multiOn(t, kind, engineOn(t, raw), redistest.Name(t), WithRequestIDs())
+			for name, op := range multiOperations {
+				require.NoError(t, op(t.Context(), g), name)
+			}
+			_, err := g.clear(t.Context(), "delete")
+			require.NoError(t, err)
+			// While the slot moves, calls may be put off and fail; none is half done, and
+			// none that was answered is lost.
+			done := map[string]bool{}
+			var stop atomic.Bool
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				for i := 0; !stop.Load(); i++ {
+					v := strconv.Itoa(i)
+					if _, err := g.put(t.Context(), "k", v); err == nil {
+						done[v] = true
+					}
+				}
+			}()
+			migration := cluster.StartMigration(t, g.m.name)
+			migration.Move(t, g.m.name)
+			migration.Move(t, keys.Values(g.m.name, "k"))
+			migration.Finish(t)
+			stop.Store(true)
+			<-ended
+			_, err = g.put(t.Context(), "k", "last")
+			require.NoError(t, err)
+			got, err := g.get(t.Context(), "k")
+			require.NoError(t, err)
+			for v := range done {
+				require.Contains(t, got, v)
+			}
+			require.Contains(t, got, "last")
+		})
+	}
+	t.Run("a failover", func(t *testing.T) {
+		g := multiOn(t, "list", engineOn(t, raw, shortSends), redistest.Name(t))
+		master := cluster.Master(g.m.name)
+		_, err := g.put(t.Context(), "k", "v")
+		require.NoError(t, err)
+		master.Kill()
+		cluster.AwaitMaster(t, g.m.name, master.Addr())
+		redistest.Eventually(t, func() bool { _, err := g.put(t.Context(), "k", "w"); return err == nil }, soon, 10*time.Millisecond)
+		has, err := g.hasEntry(t.Context(), "k", "w")
+		require.NoError(t, err)
+		require.True(t, has)
+	})
+}
+
+func TestNamesOfMultimapsLeaveNothing(t *testing.T) {
+	raw := redistest.Shared(t).Client(t)
+	at := newHandClock()
+	e := engineOn(t, raw, at.on)
+	prefix := redistest.Name(t)
+	var last *multi[string, string]
+	use := func(i int) {
+		last = kinds["list"](e, prefix+strconv.Itoa(i), WithRequestIDs())
+		_, err := last.put(t.Context(), "k", "v")
+		require.NoError(t, err)
+		_, err = last.expire(t.Context(), "expire", "k", time.Hour)
+		require.NoError(t, err)
+	}
+	heap := func() int64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return int64(stats.HeapAlloc)
+	}
+	round := func(from, n int) {
+		for i := range n {
+			use(from + i)
+		}
+		at.forward(time.Hour)
+		redistest.Eventually(t, func() bool { return last.m.h.sweeper.Len() == 0 }, soon, time.Millisecond)
+	}
+	round(-1000, 1000)
+	before := heap()
+	names := redistest.Count(t, 1000, 1_000_000)
+	round(0, names)
+	redistest.Eventually(t, func() bool { return heap() < before+int64(max(1<<20, names/2)) }, soon, soon/100)
+	redistest.Eventually(t, func() bool {
+		left, err := raw.Do(t.Context(), raw.B().Keys().Pattern("*"+prefix+"*").Build()).AsStrSlice()
+		return err == nil && len(left) == 0
+	}, soon, 10*time.Millisecond)
+}
+
+// TestEveryCallOfAMultimapPassesWhatTheHeaderNames, and its keys are in one slot.
+func TestEveryCallOfAMultimapPassesWhatTheHeaderNames(t *testing.T) {
+	t.Parallel()
+	r := redistest.RecordScripts(t, redistest.Shared(t).Client(t))
+	all := map[string]*scripts.Script{
+		"get.lua": multimap.Get, "counts.lua": multimap.Counts, "has.lua": multimap.Has, "put.lua": multimap.Put, "replace.lua": multimap.Replace,
+		"remove.lua": multimap.Remove, "drop.lua": multimap.Drop, "expire.lua": multimap.Expire, "finish.lua": multimap.Finish, "ended.lua": multimap.Ended,
+	}
+	for _, one := range all {
+		r.Learn(one.Body)
+	}
+	r.Learn(expireScript.Body)
+	e := engineOn(t, r)
+	for _, name := range []string{redistest.Name(t), "{u1}:" + redistest.Name(t)} {
+		for _, opts := range [][]MultimapOption{nil, {WithRequestIDs()}} {
+			g := multiOn(t, "list", e, name, opts...)
+			for op, do := range multiOperations {
+				_, err := g.put(t.Context(), "k", "v")
+				require.NoError(t, err)
+				require.NoError(t, do(t.Context(), g), op)
+			}
+			g.names.sweep(e)
+		}
+	}
+	seen := map[string]bool{}
+	for _, call := range r.Take() {
+		call.Check(t)
+		require.True(t, e.SameSlot(call.Keys...), call.Keys)
+		seen[call.Script] = true
+	}
+	for name := range all {
+		require.True(t, seen[name], name)
+	}
+}
