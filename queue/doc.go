@@ -29,6 +29,13 @@
 // A user who may not run CLIENT ID and CLIENT UNBLOCK, and a server that has none of
 // them, is asked anew every 50 ms while somebody waits.
 //
+// # Together
+//
+// Offers of one process to one end of a queue that come while others are on their way
+// go out as one command, and so do polls, up to 100 of them. Each offer's elements stay
+// together, in the order in which the offers came. A reply that is lost is an
+// [ErrUnknown] of all that went together.
+//
 // # What it promises
 //
 // An element is taken by one taker at most: nothing comes twice. A caller that gives
@@ -45,8 +52,8 @@
 // # What it does not promise
 //
 // What was taken is gone from the server: a connection that breaks can lose what
-// was in flight on it (one element, or where several wait for one queue as many, up
-// to 100), a process that dies what it took, and a failover what the new master did
+// was in flight on it (one element, or where several wait for, or poll, one queue as
+// many, up to 100), a process that dies what it took, and a failover what the new master did
 // not know. The log says when that may have happened. Offers and takes are sent once; when a reply is lost they say
 // [ErrUnknown], and may have been done. A process that dies between a take that had to
 // wait and the release of its slot leaves that occupied, as Java does:

@@ -27,11 +27,21 @@ func (q *handle[T]) offer(ctx context.Context, op string, push *scripts.Command,
 	for err == nil && len(texts) > 0 {
 		some := texts[:cut(texts)]
 		texts = texts[len(some):]
-		if size, err = write(ctx, q, engine.Number, push, []string{q.key}, some...); size == 0 {
+		if size, err = q.offerSome(ctx, push, some); size == 0 {
 			break // there is none to offer to
 		}
 	}
 	return size, q.failed(op, err)
+}
+
+// offerSome offers what goes out as one. A ctx that has ended tells nobody whether
+// it did.
+func (q *handle[T]) offerSome(ctx context.Context, push *scripts.Command, texts []string) (int64, error) {
+	size, err := q.h.offers.Do(ctx, side{push, q.key}, texts)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrUnknown) {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return size, err
 }
 
 // cut is how many of some texts go out as one.
@@ -47,7 +57,7 @@ func cut(texts []string) int {
 
 func (q *handle[T]) poll(ctx context.Context, from *end) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.h.pop(ctx, from, q.key, 1))
+		v, err = q.one(q.h.pop(ctx, from, q.key))
 	}
 	return v, q.failed("poll", err)
 }
@@ -69,7 +79,7 @@ func (q *handle[T]) pollN(ctx context.Context, from *end, n int) (vs []T, err er
 		err = countable(n)
 	}
 	if err == nil {
-		texts, err = q.h.pop(ctx, from, q.key, n)
+		texts, err = q.h.popMany(ctx, from, q.key, n)
 	}
 	if err == nil {
 		vs, err = q.some(texts)
@@ -144,7 +154,7 @@ func (q *handle[T]) remove(ctx context.Context, v T, n int) (gone int64, err err
 }
 
 func (q *handle[T]) drain(ctx context.Context) ([]T, error) {
-	return q.drainBy(ctx, func(n int) ([]string, error) { return q.h.pop(ctx, head, q.key, n) })
+	return q.drainBy(ctx, func(n int) ([]string, error) { return q.h.popMany(ctx, head, q.key, n) })
 }
 
 // drainBy takes as many elements as there are, by a pop of up to n.

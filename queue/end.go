@@ -25,27 +25,29 @@ var (
 	tail = &end{rpop, poller.Tail, "RPUSH"}
 )
 
-// popped is what a pop brought, of which the caller may have gone meanwhile.
-type popped struct {
-	state atomic.Int32 // one of the three below
-	texts []string
-	err   error
-}
-
-const (
-	underWay = iota
-	landed
-	left
-)
-
-// patience is how long a pop whose caller would go may still answer: what it
-// brings need not go back then, and who gives up all the time sends no faster than
-// the server answers.
+// patience is how long what takes or offers may still be answered when its ctx has
+// ended, so that a wait ends with what it got.
 const patience = 50 * time.Millisecond
 
-// pop pops up to n elements. If ctx ends well before the answer, what still comes
-// goes back to its end: nothing was taken then.
-func (h *hub) pop(ctx context.Context, from *end, key string, n int) ([]string, error) {
+// pop pops one element. If ctx ends well before the answer, what still comes goes
+// back to its end: nothing was taken then.
+func (h *hub) pop(ctx context.Context, from *end, key string) ([]string, error) {
+	if ctx.Done() == nil {
+		return h.pops.Do(ctx, side{from.pop, key}, from)
+	}
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })
+	defer stop()
+	texts, err := h.pops.Do(late, side{from.pop, key}, from)
+	if errors.Is(err, context.Canceled) {
+		err = engine.ContextError(ctx)
+	}
+	return texts, err
+}
+
+// popMany pops up to n elements. ctx ends the wait as that of pop.
+func (h *hub) popMany(ctx context.Context, from *end, key string, n int) ([]string, error) {
 	p := new(popped)
 	_, err, answered := engine.Await(h.e, ctx, patience, func() (struct{}, error) {
 		p.texts, p.err = h.popNow(ctx, from, key, n)
@@ -62,6 +64,19 @@ func (h *hub) pop(ctx context.Context, from *end, key string, n int) ([]string, 
 	}
 	return p.texts, err
 }
+
+// popped is what a pop brought, of which the caller may have gone meanwhile.
+type popped struct {
+	state atomic.Int32 // one of the three below
+	texts []string
+	err   error
+}
+
+const (
+	underWay = iota
+	landed
+	left
+)
 
 // popNow is one pop. One without a number is answered with a text.
 func (h *hub) popNow(ctx context.Context, from *end, key string, n int) ([]string, error) {

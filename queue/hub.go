@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/poller"
@@ -12,6 +13,8 @@ type hub struct {
 	requests *engine.Requests
 	poller   *poller.Poller
 	doors    places.Places[string, *door]
+	offers   *combine.Table[side, []string, int64]
+	pops     *combine.Table[side, *end, []string]
 }
 
 type hubKey struct{}
@@ -19,6 +22,7 @@ type hubKey struct{}
 func hubOf(e *engine.Engine) *hub {
 	return e.Shared(hubKey{}, func() any {
 		h := &hub{e: e, requests: engine.NewRequests(e)}
+		h.combines()
 		h.poller = e.NewPoller(h.unwanted)
 		h.doors.Make = newDoor
 		h.doors.Idle = func(*door) bool { return true }

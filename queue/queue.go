@@ -30,7 +30,7 @@ func (q *Queue[T]) Name() string { return q.q.name }
 // behind each other, and after an error the first of them may have been offered.
 // Without elements it is [Queue.Len].
 //
-// Cost: one command for each part. Wire: RPUSH. Errors: [ErrUnknown], which also
+// Cost: one command for each part, or a share of one. Wire: RPUSH. Errors: [ErrUnknown], which also
 // ends a ctx that ends before the answer; [ErrOption]; ctx's error and cause;
 // [ErrClosed]; Redis' and the network's. Source: RQueue.add, RBlockingQueue.put.
 func (q *Queue[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
@@ -57,7 +57,7 @@ func (q *Queue[T]) OfferIfExists(ctx context.Context, v ...T) (size int64, err e
 // perhaps behind what others took meanwhile. An element that does not decode is
 // off the queue, and is a *[codec.DecodeError], which has its bytes.
 //
-// Cost: one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; as
+// Cost: a share of one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; as
 // [Queue.Offer]. Source: RQueue.poll.
 func (q *Queue[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx, head) }
 

@@ -118,7 +118,7 @@ func (h *hub) take(ctx context.Context, from *end, keys []string) (key, text str
 		if h.poller.Waiting(from.kind, key) {
 			continue // others were here first
 		}
-		texts, err := h.pop(ctx, from, key, 1)
+		texts, err := h.pop(ctx, from, key)
 		switch {
 		case len(texts) > 0:
 			return key, texts[0], nil

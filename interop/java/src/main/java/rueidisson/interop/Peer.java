@@ -4,6 +4,7 @@ import java.io.PrintStream;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -13,6 +14,7 @@ import org.redisson.api.RMap;
 import org.redisson.api.RLocalCachedMap;
 import org.redisson.api.RMapCache;
 import org.redisson.api.RPermitExpirableSemaphore;
+import org.redisson.api.RQueue;
 import org.redisson.api.RRateLimiter;
 import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
@@ -79,6 +81,11 @@ final class Peer {
             case "mapcache" -> caches.run(r, cache(r));
             case "mapcachenative" -> NativeMaps.run(r, nativeMap(r));
             case "nearinvalidate", "nearupdate", "nearload", "nearsilent" -> NearMaps.run(r, redisson, nearMap(r));
+            case "queue" -> Queues.run(r, queue(r, redisson::getQueue));
+            case "deque" -> Queues.run(r, queue(r, redisson::getDeque));
+            case "blockingqueue" -> Queues.run(r, queue(r, redisson::getBlockingQueue));
+            case "blockingdeque" -> Queues.run(r, queue(r, redisson::getBlockingDeque));
+            case "boundedqueue" -> Queues.run(r, queue(r, redisson::getBoundedBlockingQueue));
             default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
         };
     }
@@ -113,6 +120,11 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RLocalCachedMap<Object, Object> nearMap(Request r) {
         return object(r, RLocalCachedMap.class, name -> NearMaps.of(redisson, r.kind(), name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RQueue<Object> queue(Request r, BiFunction<String, Codec, RQueue<Object>> maker) {
+        return object(r, RQueue.class, name -> maker.apply(name, codec(r)));
     }
 
     private Codec codec(Request r) {

@@ -1,0 +1,90 @@
+package queue
+
+import (
+	"context"
+
+	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// Offers of one process to one end of a queue that come while another is on its way
+// go out as one, and so do polls.
+
+// side is an end of a queue that offers, or polls, share.
+type side struct {
+	cmd *scripts.Command
+	key string
+}
+
+type (
+	offerCall = combine.Call[[]string, int64]
+	popCall   = combine.Call[*end, []string]
+)
+
+const (
+	// mostPops bounds the polls of one command, and by that what a connection that
+	// breaks can lose.
+	mostPops = 100
+	// mostOffers and mostOffered bound the offers of one command, the latter their
+	// bytes: the server does nothing else meanwhile, and the first waits for the last.
+	mostOffers  = 256
+	mostOffered = 256 << 10
+	// flights is how many such exchanges about one end may be under way.
+	flights = 4
+)
+
+func (h *hub) combines() {
+	h.offers = combine.New(combine.Config[side, []string, int64]{
+		Send: h.sendOffers, Cut: cutOffers, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
+	})
+	h.pops = combine.New(combine.Config[side, *end, []string]{
+		Send: h.sendPops, Cut: func(waiting []*popCall) int { return min(len(waiting), mostPops) },
+		Left: func(on side, from *end, texts []string) { h.putBack(from, on.key, texts) }, Spawn: h.e.Spawn, Closed: ErrClosed,
+		Flights: flights,
+	})
+}
+
+func cutOffers(waiting []*offerCall) int {
+	elements, bytes := 0, 0
+	for i, c := range waiting {
+		elements += len(c.Ask)
+		for _, text := range c.Ask {
+			bytes += len(text)
+		}
+		if i > 0 && (i == mostOffers || elements > mostInOne || bytes > mostOffered) {
+			return i
+		}
+	}
+	return len(waiting)
+}
+
+// sendOffers offers the elements of all, in order. Each is told how many there were
+// behind its own.
+func (h *hub) sendOffers(on side, _ int, batch []*offerCall) error {
+	if err := h.e.Open(); err != nil {
+		return err
+	}
+	all := batch[0].Ask
+	for _, c := range batch[1:] {
+		all = append(all[:len(all):len(all)], c.Ask...)
+	}
+	size, err := engine.Number(h.e.Run(context.Background(), on.cmd, []string{on.key}, all))
+	for i := len(batch) - 1; i >= 0; i-- {
+		batch[i].Answer = size
+		size = max(size-int64(len(batch[i].Ask)), 0)
+	}
+	return err
+}
+
+// sendPops takes an element for each, in order.
+func (h *hub) sendPops(on side, _ int, batch []*popCall) error {
+	if err := h.e.Open(); err != nil {
+		return err
+	}
+	texts, err := h.popNow(context.Background(), batch[0].Ask, on.key, len(batch))
+	for i := range texts {
+		batch[i].Answer = texts[i : i+1]
+	}
+	return err
+}
