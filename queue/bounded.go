@@ -60,8 +60,8 @@ func (q *BoundedQueue[T]) TrySetCapacity(ctx context.Context, n int) (bool, erro
 // of Go or of Java, leaves one occupied for ever. With more elements than the
 // capacity there is no room until enough were taken.
 //
-// A slot that is about to be released is counted twice: call it while nobody waits
-// in a take, or twice in a row is no help. Cost and errors: as
+// A slot that is about to be released, by a take that had to wait, is counted twice:
+// call it while nothing is being taken. Cost and errors: as
 // [BoundedQueue.TrySetCapacity]. Redisson has none.
 func (q *BoundedQueue[T]) Reconcile(ctx context.Context, capacity int) error {
 	_, err := q.q.setCapacity(ctx, "reconcile", capacity, "1")

@@ -1,0 +1,129 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/embedded"
+	"github.com/rueidisson/rueidisson/queue"
+)
+
+// exampleClient is a client of the Redis or Valkey that a program has.
+func exampleClient() (c *rueidisson.Client, stop func()) {
+	s, err := embedded.Start()
+	if err != nil {
+		panic(err)
+	}
+	if c, err = rueidisson.New(s.ClientOption()); err != nil {
+		panic(err)
+	}
+	return c, func() {
+		c.Close(context.Background())
+		s.Close()
+	}
+}
+
+type Order struct {
+	ID   int
+	Item string
+}
+
+func Example() {
+	c, stop := exampleClient() // such as rueidisson.Open("redis://127.0.0.1:6379")
+	defer stop()
+	ctx := context.Background()
+
+	orders := rueidisson.Queue[Order](c, "orders")
+	if _, err := orders.Offer(ctx, Order{1, "tea"}, Order{2, "milk"}); err != nil {
+		panic(err)
+	}
+	fmt.Println(orders.Poll(ctx))
+	fmt.Println(orders.Take(ctx)) // waits, if there is none
+	_, err := orders.Poll(ctx)
+	fmt.Println(errors.Is(err, queue.ErrEmpty))
+	// Output:
+	// {1 tea} <nil>
+	// {2 milk} <nil>
+	// true
+}
+
+// A worker takes what comes until it is told to end. Any number of them, of any
+// number of queues, share a connection.
+func ExampleQueue_Consume() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+
+	jobs := rueidisson.Queue[string](c, "jobs")
+	if _, err := jobs.Offer(ctx, "one", "two", "last"); err != nil {
+		panic(err)
+	}
+	for job, err := range jobs.Consume(ctx) {
+		if errors.Is(err, queue.ErrDecode) {
+			continue // its bytes are in the error
+		}
+		if err != nil {
+			fmt.Println("ended:", ctx.Err())
+			break
+		}
+		fmt.Println(job)
+		if job == "last" {
+			cancel()
+		}
+	}
+	// Output:
+	// one
+	// two
+	// last
+	// ended: context canceled
+}
+
+// Urgent jobs go first.
+func ExampleTakeAny() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	urgent, later := rueidisson.Queue[string](c, "urgent"), rueidisson.Queue[string](c, "later")
+	if _, err := later.Offer(ctx, "sweep"); err != nil {
+		panic(err)
+	}
+	if _, err := urgent.Offer(ctx, "fire"); err != nil {
+		panic(err)
+	}
+	for range 2 {
+		job, from, err := queue.TakeAny(ctx, urgent, later)
+		fmt.Println(job, from.Name(), err)
+	}
+	// Output:
+	// fire urgent <nil>
+	// sweep later <nil>
+}
+
+// Who offers to a full queue waits, or is told.
+func ExampleBoundedQueue() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	parts := rueidisson.BoundedQueue[string](c, "parts")
+	if _, err := parts.TrySetCapacity(ctx, 1); err != nil {
+		panic(err)
+	}
+	if _, err := parts.Offer(ctx, "wheel"); err != nil {
+		panic(err)
+	}
+	_, err := parts.TryOffer(ctx, "bell", queue.WithWait(10*time.Millisecond))
+	fmt.Println(errors.Is(err, queue.ErrFull))
+	fmt.Println(parts.Take(ctx))
+	_, err = parts.TryOffer(ctx, "bell")
+	fmt.Println(err)
+	// Output:
+	// true
+	// wheel <nil>
+	// <nil>
+}
