@@ -6,4 +6,6 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, redistest.Children{"sweeper": sweepAsChild}) }
+func TestMain(m *testing.M) {
+	redistest.Main(m, redistest.Children{"sweeper": sweepAsChild, "near": nearChild})
+}

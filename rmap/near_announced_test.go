@@ -271,8 +271,10 @@ func TestAnInterruptedSubscriptionDropsAll(t *testing.T) {
 
 	// One that ends.
 	for _, want := range []string{"1", "2", "3"} {
+		before := n.Stats().WholeDrops
 		proxy.CutAll()
 		require.NoError(t, w.Put(t.Context(), "k", want))
+		redistest.Eventually(t, func() bool { return n.Stats().WholeDrops > before }, soon, time.Millisecond)
 		redistest.Eventually(t, func() bool {
 			v, _, err := n.Get(t.Context(), "k")
 			return err == nil && v == want

@@ -1,0 +1,229 @@
+package rmap
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// nearSilence is the bound of the model's near caches.
+const nearSilence = time.Second
+
+// nearKeys is how many entries the processes of the model read and write.
+const nearKeys = 8
+
+// nearChild reads and writes stamped values through a near cache, and says each
+// read that was too old: one that began more than the bound after another value
+// had been written. A value is the count of its key; who has written it says when
+// that was done, by the clock that all processes of a machine have.
+func nearChild(p *redistest.Parent) {
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{os.Getenv("NEAR_ADDR")}, DisableCache: true, ForceSingleClient: true,
+		ConnWriteTimeout: time.Second,
+	})
+	if err != nil {
+		p.Say("failed %v", err)
+		return
+	}
+	defer client.Close()
+	e, err := engine.New(context.Background(), client, engine.Config{
+		ClientID: owner.NewClient(), WatchdogTimeout: 6 * time.Second, Linger: time.Second,
+	})
+	if err != nil {
+		p.Say("failed %v", err)
+		return
+	}
+	defer e.Close(context.Background())
+	opts, near := []Option{WithValueCodec(textCodecOf[int64]())}, []NearOption{WithMaxSilence(nearSilence)}
+	if os.Getenv("NEAR_MODE") == "announced" {
+		opts, near = append(opts, WithAnnounce()), append(near, WithAnnounced())
+	}
+	n := NewNear(New[string, int64](e, "m", opts...), near...)
+	defer n.Close()
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() { nearReads(p, n, stop) })
+	}
+	if os.Getenv("NEAR_WRITES") == "1" {
+		all.Go(func() { nearWrites(p, n, stop) })
+	}
+	p.Say("ready")
+	for {
+		line, ok := p.Hear()
+		if !ok || line == "stop" {
+			break
+		}
+		p.Say("stats %d %d %d", n.Stats().Hits, n.Stats().Misses, n.Stats().WholeDrops)
+	}
+	close(stop)
+	all.Wait()
+	p.Say("bye")
+}
+
+func nearReads(p *redistest.Parent, n *Near[string, int64], stop chan struct{}) {
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		k := strconv.Itoa(rand.IntN(nearKeys))
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		v, there, err := n.Get(ctx, k)
+		cancel()
+		if err == nil && there && i%16 == 0 {
+			p.Say("read %s %d %d", k, v, began.UnixMicro())
+		}
+		time.Sleep(200 * time.Microsecond)
+	}
+}
+
+// nearWrites owns its keys, so that it knows what they are.
+func nearWrites(p *redistest.Parent, n *Near[string, int64], stop chan struct{}) {
+	for v := int64(1); ; v++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		k := strconv.Itoa(int(v) % nearKeys)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		err := n.Put(ctx, k, v)
+		if err == nil {
+			p.Say("wrote %s %d %d", k, v, time.Now().UnixMicro())
+			if got, _, err := n.Get(ctx, k); err == nil && got != v {
+				p.Say("own %s %d %d", k, got, v)
+			}
+		} else {
+			p.Say("lost %s %d", k, v)
+		}
+		cancel()
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestANearCacheNeverLiesAboutItsAge plays four processes behind proxies with
+// faults, one of which writes, and one of which is stopped for a while: no read
+// that begins more than the bound after a write has returned may miss it.
+func TestANearCacheNeverLiesAboutItsAge(t *testing.T) {
+	for _, mode := range []string{"tracked", "announced"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			nearModel(t, mode)
+		})
+	}
+}
+
+func nearModel(t *testing.T, mode string) {
+	server := redistest.Start(t)
+	var proxies []*redistest.Proxy
+	var children []*redistest.Child
+	for i := range 4 {
+		proxy := redistest.NewProxy(t, server.Addr())
+		writes := "0"
+		if i == 0 {
+			writes = "1"
+		}
+		c := redistest.StartChild(t, "near", "NEAR_ADDR="+proxy.Addr(), "NEAR_MODE="+mode, "NEAR_WRITES="+writes)
+		c.Await("ready")
+		proxies, children = append(proxies, proxy), append(children, c)
+	}
+	var mu sync.Mutex
+	var lines []string
+	var reading sync.WaitGroup
+	for i, c := range children {
+		reading.Go(func() {
+			for {
+				line, ok := c.AwaitFor("", time.Minute)
+				if !ok {
+					return
+				}
+				mu.Lock()
+				lines = append(lines, fmt.Sprint(i, " ", line))
+				mu.Unlock()
+				if line == "bye" || strings.HasPrefix(line, "failed") {
+					return
+				}
+			}
+		})
+	}
+	end := time.Now().Add(redistest.Span(t, 8*time.Second, time.Minute))
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := 0; time.Now().Before(end); i++ {
+		proxy, child := proxies[1+i%3], children[1+i%3]
+		switch rng.IntN(5) {
+		case 0:
+			proxy.CutAll()
+		case 1:
+			proxy.Delay(5*time.Millisecond, 20*time.Millisecond)
+		case 2:
+			proxy.BlackHoleConns(func(redistest.Conn) bool { return rng.IntN(2) == 0 })
+		case 3:
+			child.Stop()
+			time.Sleep(redistest.Span(t, 1500*time.Millisecond, 10*time.Second))
+			child.Cont()
+		}
+		time.Sleep(time.Duration(300+rng.IntN(700)) * time.Millisecond)
+		proxy.Delay(0, 0)
+		proxy.Restore()
+	}
+	for _, c := range children {
+		c.Send("stats")
+		c.Send("stop")
+	}
+	reading.Wait()
+	judgeNear(t, lines)
+}
+
+// judgeNear looks for reads that are too old.
+func judgeNear(t *testing.T, lines []string) {
+	type written struct{ v, at int64 }
+	writes, reads, hits := map[string][]written{}, 0, 0
+	for _, line := range lines {
+		w := strings.Fields(line)
+		require.NotEqual(t, "own", w[1], "an own write was not seen: %s", line)
+		require.NotEqual(t, "failed", w[1], line)
+		if w[1] == "wrote" {
+			writes[w[2]] = append(writes[w[2]], written{number64(w[3]), number64(w[4])})
+		}
+		if w[1] == "stats" {
+			t.Log(line)
+			hits += int(number64(w[2]))
+		}
+	}
+	require.NotEmpty(t, writes)
+	for _, line := range lines {
+		w := strings.Fields(line)
+		if w[1] != "read" {
+			continue
+		}
+		reads++
+		v, began := number64(w[3]), number64(w[4])
+		for _, one := range writes[w[2]] {
+			age := time.Duration(began-one.at) * time.Microsecond
+			require.False(t, one.v > v && age > nearSilence, "%s: %d was written %v before", line, one.v, age)
+		}
+	}
+	require.NotZero(t, reads)
+	require.NotZero(t, hits)
+}
+
+func number64(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
