@@ -29,6 +29,7 @@
 //	Queue                       elements in order, of which each goes to one taker     package queue
 //	BoundedQueue                the same, of so many elements at most                  package queue
 //	Topic                       messages for all who listen now, typed                 package topic
+//	ReliableTopic               the same, kept until every subscriber has handled it   package topic
 //	Client.Barrier              so many wait for each other, again and again           package latch
 //	Client.RateLimiter          so much in a time, for each key, with a burst          package ratelimiter
 //	Client.RedissonRateLimiter  the same on the keys of Redisson's RRateLimiter        package ratelimiter/redissonlimiter

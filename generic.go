@@ -22,6 +22,13 @@ func Topic[T any](c *Client, name string, opts ...topic.Option) *topic.Topic[T] 
 	return topic.New[T](c.e, name, opts...)
 }
 
+// ReliableTopic returns a handle on the topic of that name whose messages are kept
+// until every subscriber has handled them; see [topic.ReliableTopic]. It asks nobody: a
+// name or an option that cannot be used is the error of its operations.
+func ReliableTopic[T any](c *Client, name string, opts ...topic.Option) *topic.ReliableTopic[T] {
+	return topic.NewReliable[T](c.e, name, opts...)
+}
+
 // PatternTopic returns a handle on the messages of all topics whose names match;
 // see [topic.PatternTopic]. It asks nobody.
 func PatternTopic[T any](c *Client, pattern string, opts ...topic.Option) *topic.PatternTopic[T] {

@@ -43,6 +43,20 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 			return n == 0
 		}, soon, 1e6)
 	}
+	reliable := reliableBy(t, admin, e, "orders:2", WithMaxLength(10))
+	listener, named := reliable.listening(), reliable.durable("billing")
+	reliable.publishes(2, "a")
+	listener.hears(t, "a")
+	named.hears(t, "a")
+	reliable.awaitLen(0)
+	_, err = reliable.CountSubscribers(t.Context())
+	require.NoError(t, err)
+	listener.Close()
+	named.Close()
+	_, err = reliable.Durable("billing").Drop(t.Context())
+	require.NoError(t, err)
+	_, err = reliable.Delete(t.Context())
+	require.NoError(t, err)
 	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
 	require.NoError(t, err)
 	for _, d := range denied {

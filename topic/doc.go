@@ -16,6 +16,10 @@
 // [ShardedTopic] is for a cluster with much to say: its messages stay within the
 // shard of its name, those of a Topic go to every node.
 //
+// A [ReliableTopic] keeps its messages until every subscriber has handled them: at
+// least once for each, across lost connections, and for a [Durable] name also across
+// times at which nobody is there.
+//
 // # Listening
 //
 // A loop over Subscribe listens from its beginning to its end. [Topic.Listen]
@@ -49,6 +53,26 @@
 // is published after it was told, and what the loop then reads elsewhere, leave
 // nothing out. Messages from behind an interruption may come before its news.
 //
+// # Reliable
+//
+// A process that subscribes to a [ReliableTopic] has a group on its stream, whoever
+// listens in it. A message is handled when the loop asks for the next one, and
+// acknowledged when every loop of the process has: then it is never sent to this
+// group again. One that was not comes again: to another loop of the process, or after
+// a lost connection. The process that dies loses nothing of a Durable name, whose
+// messages go to the next who listens, a watchdog timeout after its last word; a group
+// without a name dies with its process, and ten minutes after its last word it is
+// taken away. Whoever subscribes first gets what the topic still has.
+//
+// At most 256 messages of a topic are on their way through a process: a loop that
+// takes long holds up the others of its process, and nobody else.
+//
+// A stream keeps what a group has not acknowledged, or not read, also a group that has
+// just died; [WithMaxLength] bounds that. A publish happens once, however often the
+// call had to be sent. A Java process that cleans up beside ours drops what was
+// delivered to one of our groups and not acknowledged: if that process dies then, its
+// messages are lost, as they would be to Java's.
+//
 // # Shared with Java
 //
 // Channels and payloads are Redisson's, and both sides must use the same codec:
@@ -71,8 +95,20 @@
 // without a receipt: one that two nodes have lost on their way nobody is told of.
 // Receivers are processes that were subscribed, not loops that got it.
 //
+// A failover may forget the last messages and acknowledgements of a reliable topic:
+// some are lost, and others come again. While its slot moves, it waits for the end.
+//
 // # In Redis
 //
 // Nothing: a topic is a channel, and its name is the channel's. A name mapper maps
-// names of topics, and no patterns. Any name will do, on a cluster, too.
+// names of topics, and no patterns. Any name will do, on a cluster, too. But of a
+// reliable topic:
+//
+//	name               stream: field m of each entry is a message; groups, with one consumer each
+//	{name}:timeout     zset: group → until when it is kept, ms; a Durable one has no end
+//	rueidisson_lane:{name}:*    string: the last request of an exchange, 45 s
+//
+// Its names on a cluster have no braces, or a well-formed first hash tag. The times are
+// of the clients' clocks, as Redisson's. On a cluster there is a connection for each
+// slot that has topics which somebody listens to.
 package topic

@@ -117,3 +117,26 @@ func ExamplePatternTopic() {
 	// Output:
 	// orders:42 paid <nil>
 }
+
+// A durable name gets every message, also those of times when nobody listens for it.
+func ExampleReliableTopic_Durable() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	orders := rueidisson.ReliableTopic[string](c, "orders", topic.WithMaxLength(100_000))
+	billing, err := orders.Durable("billing").Listen(ctx)
+	if err != nil {
+		panic(err)
+	}
+	billing.Close() // the process ends
+
+	fmt.Println(orders.Publish(ctx, "order 42"))
+	for order, err := range orders.Durable("billing").Subscribe(ctx) {
+		fmt.Println(order, err)
+		break // order 42 comes again: it was not handled
+	}
+	// Output:
+	// 1 <nil>
+	// order 42 <nil>
+}

@@ -17,6 +17,7 @@ type SubscribeOption interface{ applySubscribe(*subscribing) error }
 type config struct {
 	family *codec.Family // nil: the client's
 	codec  any           // a codec.Codec[T]; nil: of the family
+	most   int64         // messages that a reliable topic keeps; 0: all that somebody has use for
 }
 
 // subscribing is what the options of a subscription say.
@@ -43,6 +44,23 @@ func WithValueCodec[T any](v codec.Codec[T]) Option {
 	return option(func(c *config) error {
 		c.codec = v
 		return codec.Check(v)
+	})
+}
+
+// longestStream bounds WithMaxLength.
+const longestStream = 1 << 40
+
+// WithMaxLength bounds a reliable topic: a Publish keeps the last n messages, also
+// those that a subscriber has not handled, and forgets older ones. Without it a topic
+// keeps what somebody has use for, and all if nobody has subscribed. Other kinds keep
+// none.
+func WithMaxLength(n int64) Option {
+	return option(func(c *config) error {
+		if n < 1 || n > longestStream {
+			return fmt.Errorf("%w: a topic of %d messages is outside of 1 to %d", ErrOption, n, int64(longestStream))
+		}
+		c.most = n
+		return nil
 	})
 }
 

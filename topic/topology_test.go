@@ -50,6 +50,42 @@ func TestOnACluster(t *testing.T) {
 			s.hears(t, "a")
 		}
 	})
+	t.Run("reliable topics", func(t *testing.T) {
+		for what, test := range reliableSuite {
+			t.Run(what, func(t *testing.T) { test(t, cluster.Client(t), redistest.Name(t)) })
+		}
+	})
+	t.Run("names of reliable topics that break slots", func(t *testing.T) {
+		_, err := NewReliable[string](engineOn(t, cluster.Client(t)), "{}orders").Listen(t.Context())
+		require.ErrorIs(t, err, ErrOption)
+	})
+	t.Run("a slot moves under a reliable topic", func(t *testing.T) {
+		r := reliableOn(t, cluster.Client(t), redistest.Name(t))
+		s := r.listening()
+		r.publishes(1, "a", "b")
+		s.hears(t, "a")
+		m := cluster.StartMigration(t, r.of.key)
+		m.Move(t, r.of.key, r.of.timeout)
+		m.Finish(t)
+		redistest.Eventually(t, func() bool { _, err := r.Publish(t.Context(), "c"); return err == nil }, soon, 50*time.Millisecond)
+		s.hears(t, "b", "c")
+	})
+	t.Run("a failover under a reliable topic", func(t *testing.T) {
+		r := reliableOn(t, cluster.Client(t), redistest.Name(t))
+		s := r.listening()
+		r.publishes(1, "a")
+		s.hears(t, "a")
+		time.Sleep(200 * time.Millisecond) // replicas have it
+		master := cluster.Master(r.of.key)
+		master.Kill()
+		cluster.AwaitMaster(t, r.of.key, master.Addr())
+		redistest.Eventually(t, func() bool { _, err := r.Publish(t.Context(), "b"); return err == nil }, soon, 50*time.Millisecond)
+		for got := s.next(t, 1)[0]; got.text != "b"; got = s.next(t, 1)[0] {
+			require.True(t, got.err == nil || errors.Is(got.err, ErrInterrupted), got.err)
+		}
+		master.Restart()
+		cluster.AwaitComplete(t)
+	})
 	for kind, of := range kinds {
 		t.Run("a slot moves under a "+kind+" topic", func(t *testing.T) {
 			l := talking(t, cluster.Client(t), redistest.Name(t), of)

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// Blocking is a connection of its own, for commands that wait for messages.
+type Blocking struct{ *blocked }
+
+// Blocking takes a connection to the server that has key.
+func (e *Engine) Blocking(ctx context.Context, key string) (Blocking, error) {
+	client, err := e.topo.clientOf(ctx, e.topo.node(e.topo.slot(key)))
+	if err != nil {
+		e.topo.doubt()
+		return Blocking{}, err
+	}
+	c, err := pubsub.Take(ctx, client, func() *blocked { return newBlocked(client, e.sendTimeout()) })
+	if err != nil {
+		e.topo.doubt()
+		return Blocking{}, fmt.Errorf("connecting to wait for messages: %w", err)
+	}
+	return Blocking{c}, nil
+}
+
+// Ask sends a command that blocks for d at most.
+func (c Blocking) Ask(d time.Duration, words ...string) (rueidis.RedisMessage, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d+c.timeout)
+	defer cancel()
+	return c.Do(ctx, c.B().Arbitrary(words...).Blocking()).ToMessage()
+}
+
+// Doubt says that what is known of the servers has proved wrong.
+func (e *Engine) Doubt() { e.topo.doubt() }
+
+// Slot is the slot of key; 0 where there is no cluster.
+func (e *Engine) Slot(key string) uint16 { return e.topo.slot(key) }
+
+// BlockFor is how long such a command blocks: less where nothing ends it.
+func (c Blocking) BlockFor() time.Duration {
+	if c.Deaf() {
+		return deafTime
+	}
+	return blockTime
+}

@@ -1,0 +1,83 @@
+package topic
+
+import "sync"
+
+// ear is what came to one subscriber of a reliable topic, and waits for its loop.
+type ear struct {
+	f    *feed
+	news chan struct{} // with one place
+
+	mu     sync.Mutex
+	queue  []*entry
+	cut    bool
+	err    error
+	closed bool
+}
+
+func newEar() *ear { return &ear{news: make(chan struct{}, 1)} }
+
+func (r *ear) poke() {
+	select {
+	case r.news <- struct{}{}:
+	default: // one is enough: whoever takes one looks whether there are more
+	}
+}
+
+func (r *ear) with(do func()) {
+	r.mu.Lock()
+	do()
+	r.mu.Unlock()
+	r.poke()
+}
+
+func (r *ear) hear(it *entry) { r.with(func() { r.queue = append(r.queue, it) }) }
+func (r *ear) interrupt()     { r.with(func() { r.cut = true }) }
+func (r *ear) fail(err error) { r.with(func() { r.err = err }) }
+
+// back is for a message that a loop has left. It is false once the ear is closed.
+func (r *ear) back(it *entry) (open bool) {
+	r.with(func() {
+		if open = !r.closed; open {
+			r.queue = append([]*entry{it}, r.queue...)
+		}
+	})
+	return open
+}
+
+// sound is what a loop gets next.
+type sound struct {
+	it     *entry
+	cut    bool
+	err    error
+	closed bool
+}
+
+// take is the next for a loop, if there is some.
+func (r *ear) take() (s sound, some bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return sound{closed: true}, true
+	case r.cut:
+		r.cut = false
+		s.cut = true
+	case len(r.queue) > 0:
+		s.it, r.queue = r.queue[0], r.queue[1:]
+	case r.err != nil:
+		return sound{err: r.err}, true
+	default:
+		r.queue = nil
+		return s, false
+	}
+	if len(r.queue) > 0 || r.err != nil {
+		r.poke()
+	}
+	return s, true
+}
+
+// close ends all loops, and returns what no loop has had.
+func (r *ear) close() (left []*entry) {
+	r.with(func() { left, r.queue, r.closed = r.queue, nil, true })
+	return left
+}

@@ -1,0 +1,344 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync/atomic"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// ReliableTopic is messages that are kept until every subscriber has handled them;
+// see the package's documentation. It is safe for concurrent use.
+type ReliableTopic[T any] struct {
+	h    handle[T]
+	r    *reliables
+	of   stream
+	most int64
+}
+
+// NewReliable is rueidisson.ReliableTopic.
+func NewReliable[T any](e *engine.Engine, name string, opts ...Option) *ReliableTopic[T] {
+	key := e.Map(name)
+	t := &ReliableTopic[T]{h: newHandle[T](e, "reliable topic", name, pubsub.Channel{Name: key}, opts), r: reliablesOf(e), of: newStream(e, key)}
+	if t.h.bad == nil && e.Cluster() {
+		if err := keys.OnCluster(key); err != nil {
+			t.h.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, key, err)
+		}
+	}
+	if cfg, err := resolve(opts); err == nil {
+		t.most = cfg.most
+	}
+	return t
+}
+
+// Name is the name that the topic was made with.
+func (t *ReliableTopic[T]) Name() string { return t.h.name }
+
+// Publish appends a message to the topic, and returns how many subscribers get it:
+// groups, of which a process that subscribes has one, and so has each [Durable] name. It
+// is kept until all of them have handled it, or, without any, for the first that
+// comes; see [WithMaxLength].
+//
+// Calls of a process on one topic that come at the same time go out together, in
+// their order. A message is appended once, however often the call has to be sent.
+//
+// Cost: one script call. Wire: XADD name * m, the message as the codec writes it.
+// Errors: ctx's error and cause; [ErrOption]; [ErrUnknown] if the reply was lost
+// again and again, or ctx ended before it: the message is there, or never will be;
+// [ErrClosed]; those of Redis. Source: RReliableTopic.publish.
+func (t *ReliableTopic[T]) Publish(ctx context.Context, v T) (subscribers int64, err error) {
+	text, err := t.h.encode(ctx, v)
+	if err == nil {
+		subscribers, err = engine.Writing(t.h.e, ctx, func() (int64, error) {
+			return t.r.appends.Do(context.Background(), t.of.key, appending{&t.of, t.most, text})
+		})
+	}
+	return subscribers, t.failed("publish to", err)
+}
+
+// Subscribe listens from when the loop over the messages begins until it ends; see
+// [ReliableTopic.Listen]. A loop sees what Messages of [ReliableSubscription] shows.
+func (t *ReliableTopic[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
+	return t.subscribed(ctx, t.Listen)
+}
+
+// Listen subscribes. The first subscription of a client to the topic makes its
+// group, which gets all that the topic still has, and what comes; further ones share
+// it, and get what comes from then on. ctx bounds the wait. The last Close takes the
+// group away; one whose process died goes after ten minutes, and until then keeps
+// what it has not handled.
+//
+// Cost: a script call; one connection for all such topics of a client on a server, on
+// a cluster for those of a slot; a script call for what was handled, at most one at
+// a time for each topic. Wire: XGROUP CREATE name, ZADD {name}:timeout, XREADGROUP.
+// Errors: ctx's error and cause; [ErrOption]; [ErrClosed]; those of Redis. Source:
+// RReliableTopic.addListener.
+func (t *ReliableTopic[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
+	return t.listen(ctx, t.r.group, false)
+}
+
+// Durable is the subscriber of that name, of the whole fleet: it gets every message
+// also of times at which nobody listens for it, from its first Listen until its
+// Drop. Processes that listen under one name share its messages. The topic needs
+// [WithMaxLength], since a name that nobody uses any more would keep everything.
+func (t *ReliableTopic[T]) Durable(name string) *Durable[T] {
+	d := &Durable[T]{t: t, name: name}
+	switch {
+	case t.h.bad != nil:
+		d.bad = t.h.bad
+	case name == "" || len(name) > longestGroup:
+		d.bad = fmt.Errorf("%w: the name of a subscriber has 1 to %d bytes, not %d", ErrOption, longestGroup, len(name))
+	case t.most == 0:
+		d.bad = fmt.Errorf("%w: a durable subscriber needs WithMaxLength", ErrOption)
+	}
+	return d
+}
+
+const longestGroup = 256
+
+// Len is how many messages the topic has that somebody has still use for, or that
+// nobody has subscribed to. Cost: one command, XLEN. Source: RReliableTopic.size.
+func (t *ReliableTopic[T]) Len(ctx context.Context) (n int64, err error) {
+	if err = t.h.usable(ctx); err == nil {
+		n, err = engine.Reading(t.h.e, ctx, func() (int64, error) {
+			return engine.Number(t.h.e.Run(ctx, length, []string{t.of.key}, nil))
+		})
+	}
+	return n, t.failed("count messages of", err)
+}
+
+// CountSubscribers is how many groups the topic has. Cost: one command, XINFO
+// GROUPS. Source: RReliableTopic.countSubscribers.
+func (t *ReliableTopic[T]) CountSubscribers(ctx context.Context) (n int64, err error) {
+	if err = t.h.usable(ctx); err == nil {
+		n, err = engine.Reading(t.h.e, ctx, func() (int64, error) {
+			got, err := t.h.e.Run(ctx, groups, []string{t.of.key}, nil)
+			if err != nil && strings.Contains(err.Error(), "no such key") {
+				return 0, nil
+			}
+			if err != nil {
+				return 0, err
+			}
+			all, err := got.ToArray()
+			return int64(len(all)), err
+		})
+	}
+	return n, t.failed("count subscribers of", err)
+}
+
+// CountListeners is how many subscriptions without a name this client has. It asks
+// nobody. Source: RReliableTopic.countListeners.
+func (t *ReliableTopic[T]) CountListeners() int { return t.r.listeners(feedKey{t.of.key, t.r.group}) }
+
+func (h *reliables) listeners(k feedKey) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f := h.feeds[k]; f != nil {
+		return f.users
+	}
+	return 0
+}
+
+// Delete removes the topic, its messages and all groups. Who listens makes its group
+// anew, and is told [ErrInterrupted]. It reports whether there was one. Cost: one
+// command, sent once. Source: RReliableTopic.delete.
+func (t *ReliableTopic[T]) Delete(ctx context.Context) (there bool, err error) {
+	if err = t.h.usable(ctx); err == nil {
+		there, err = engine.Writing(t.h.e, ctx, func() (bool, error) {
+			return engine.Yes(t.h.e.Run(ctx, unlink, []string{t.of.key, t.of.timeout}, nil))
+		})
+	}
+	return there, t.failed("delete", err)
+}
+
+// failed names a key of another type, too.
+func (t *ReliableTopic[T]) failed(op string, err error) error {
+	if err != nil && engine.WrongType(err) {
+		err = fmt.Errorf("key %q is no stream, or %q no zset: %w", t.of.key, t.of.timeout, err)
+	}
+	return t.h.failed(op, err)
+}
+
+func (t *ReliableTopic[T]) listen(ctx context.Context, group string, durable bool) (*ReliableSubscription[T], error) {
+	if err := t.h.usable(ctx); err != nil {
+		return nil, t.failed("listen to", err)
+	}
+	var alone atomic.Bool
+	r := newEar() // whoever comes second, the caller that goes or the answer, leaves again
+	f, err, answered := engine.Await(t.h.e, ctx, 0, func() (*feed, error) {
+		f, err := t.r.enter(t.of, group, durable, r)
+		if err == nil && alone.Swap(true) {
+			f.exit(r)
+		}
+		return f, err
+	})
+	if !answered && alone.Swap(true) {
+		r.f.exit(r)
+	}
+	if err != nil {
+		return nil, t.failed("listen to", err)
+	}
+	return &ReliableSubscription[T]{t: t, f: f, ear: r}, nil
+}
+
+func (t *ReliableTopic[T]) subscribed(ctx context.Context, listen func(context.Context) (*ReliableSubscription[T], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		s, err := listen(ctx)
+		if err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		defer s.Close()
+		s.Messages(ctx)(yield)
+	}
+}
+
+// Durable is a subscriber that has a name; see [ReliableTopic.Durable].
+type Durable[T any] struct {
+	t    *ReliableTopic[T]
+	name string
+	bad  error
+}
+
+// Subscribe listens from when the loop over the messages begins until it ends; see
+// [Durable.Listen].
+func (d *Durable[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
+	return d.t.subscribed(ctx, d.Listen)
+}
+
+// Listen subscribes under the name; see [ReliableTopic.Listen]. Close leaves the group
+// where it is. What a process has that died is given to the others a watchdog
+// timeout later, or to whoever listens then.
+func (d *Durable[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
+	if d.bad != nil {
+		return nil, d.t.failed("listen to", d.bad)
+	}
+	return d.t.listen(ctx, d.name, true)
+}
+
+// Drop takes the name away, with what it has not handled. It reports whether it was
+// there. Whoever listens under it makes it anew.
+func (d *Durable[T]) Drop(ctx context.Context) (there bool, err error) {
+	if err = d.bad; err == nil {
+		err = d.t.h.usable(ctx)
+	}
+	if err == nil {
+		there, err = engine.Writing(d.t.h.e, ctx, func() (bool, error) {
+			f := &feed{h: d.t.r, of: d.t.of, group: d.name}
+			n, err := d.t.r.member(membership{f: f, drop: true})
+			return n > 0, err
+		})
+	}
+	return there, d.t.failed("drop a subscriber of", err)
+}
+
+// ReliableSubscription is what came to one listener of a reliable topic. It stands
+// until Close, or until the client closes. It is safe for concurrent use.
+type ReliableSubscription[T any] struct {
+	t    *ReliableTopic[T]
+	f    *feed
+	ear  *ear
+	once atomic.Bool
+}
+
+// Messages yields what came, in the order of the topic, and waits for more. A message
+// is handled when the loop asks for the next; one with which the loop was left, by
+// break, return or a panic, comes again, to the next loop, or to whoever listens
+// under the name next. There are errors that are in place of messages, and the loop
+// goes on:
+//
+//   - a *[codec.DecodeError] for a message that is none of the topic's type; it is
+//     handled like any other;
+//   - an [ErrInterrupted] where the group was gone, by Delete, a failover or ten
+//     minutes of silence, and was made anew: it gets all that there is.
+//
+// Any other error is the last: ctx's error and cause; [ErrOption]; [ErrClosed]; that
+// of Redis for a key of another type. Close ends the loop without one. Several loops
+// share the messages.
+func (s *ReliableSubscription[T]) Messages(ctx context.Context) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		if ctx == nil {
+			yield(none, s.t.failed("listen to", fmt.Errorf("%w: nil context", ErrOption)))
+			return
+		}
+		for {
+			got, err := s.next(ctx)
+			switch {
+			case err != nil:
+				yield(none, s.t.failed("listen to", err))
+				return
+			case got.closed:
+				return
+			case got.cut:
+				if !yield(none, s.t.failed("listen to", ErrInterrupted)) {
+					return
+				}
+			case !s.give(got.it, yield):
+				return
+			}
+		}
+	}
+}
+
+// give has the loop handle a message. If it does not, it goes back.
+func (s *ReliableSubscription[T]) give(it *entry, yield func(T, error) bool) (goOn bool) {
+	defer func() {
+		if goOn {
+			s.f.done(it, true)
+		} else if !s.ear.back(it) {
+			s.f.done(it, false)
+		}
+	}()
+	return yield(s.t.read(it))
+}
+
+var errNoMessage = errors.New("the entry of the stream has no field m")
+
+// read is the message of an entry.
+func (t *ReliableTopic[T]) read(it *entry) (v T, err error) {
+	if !it.whole {
+		return v, t.failed("listen to", &codec.DecodeError{Name: t.h.name, Key: it.id, Cause: errNoMessage})
+	}
+	return t.h.decode(it.payload, it.id)
+}
+
+// next waits for what comes.
+func (s *ReliableSubscription[T]) next(ctx context.Context) (sound, error) {
+	for {
+		switch {
+		case ctx.Err() != nil:
+			return sound{}, engine.ContextError(ctx)
+		case s.t.h.e.Open() != nil:
+			return sound{}, ErrClosed
+		}
+		if got, some := s.ear.take(); some {
+			if got.closed || got.err != nil {
+				s.ear.poke() // for the other loops
+			}
+			return got, got.err
+		}
+		select {
+		case <-s.ear.news:
+		case <-ctx.Done():
+		case <-s.t.h.e.Closing():
+		}
+	}
+}
+
+// Close ends the subscription, and never waits. What had come and was not handled
+// comes to the other subscriptions of the client, or of the name. Closing it again is
+// fine.
+func (s *ReliableSubscription[T]) Close() {
+	if !s.once.Swap(true) {
+		s.f.exit(s.ear)
+	}
+}

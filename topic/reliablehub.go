@@ -1,0 +1,194 @@
+package topic
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+var (
+	publishScript = scripts.Must(lua, "lua/publish.lua")
+	joinScript    = scripts.Must(lua, "lua/join.lua")
+	leaveScript   = scripts.Must(lua, "lua/leave.lua")
+	settleScript  = scripts.Must(lua, "lua/settle.lua")
+	keepScript    = scripts.Must(lua, "lua/keep.lua")
+
+	claim  = scripts.NewCommand("XCLAIM", scripts.Safe)
+	length = scripts.NewCommand("XLEN", scripts.Safe)
+	groups = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
+	unlink = scripts.NewCommand("UNLINK", scripts.Unsafe)
+)
+
+const (
+	// keptFor is how long a group outlives its subscriber, and keepEvery how often
+	// that says that it lives: both as Redisson's.
+	keptFor   = 10 * time.Minute
+	keepEvery = 200 * time.Second
+	// never is Redisson's score of what has no end.
+	never = "92233720368547758"
+	// consumer is the only one of each group, as Redisson's.
+	consumer = "consumer"
+
+	// flights is how many publishes on one topic may be under way; behind them are
+	// the flights of who joins or leaves, and of who leaves since the client closes.
+	flights   = 4
+	joining   = flights
+	departing = flights + 1
+
+	// mostAppends and mostAppended bound how long one publish keeps the server.
+	mostAppends  = 100
+	mostAppended = 1 << 20
+)
+
+// stream is a reliable topic as the server sees it.
+type stream struct {
+	key     string
+	timeout string // zset of the groups, by when they end
+	lane    string // what the lanes of this client begin with
+}
+
+func newStream(e *engine.Engine, mapped string) stream {
+	return stream{mapped, keys.TopicTimeouts(mapped), keys.Lane(mapped, e.ClientID)}
+}
+
+// appending is a message to be published.
+type appending struct {
+	of   *stream
+	most int64 // messages that stay; 0: all that somebody has use for
+	text string
+}
+
+// membership is a feed that joins its group, or may leave it.
+type membership struct {
+	f    *feed
+	ear  *ear // that is to hear; nil: of a feed that leaves, or joins again
+	join bool
+	drop bool // take the group away, whoever listens
+}
+
+// outcome is what became of it: 1 if the group was made, or was there.
+type outcome struct {
+	n   int64
+	err error
+}
+
+// member has a feed join, or leave, behind those who do already.
+func (h *reliables) member(a membership) (int64, error) {
+	got, err := h.members.Do(context.Background(), a.f.of.key, a)
+	if err == nil {
+		err = got.err
+	}
+	return got.n, err
+}
+
+type (
+	appendCall = combine.Call[appending, int64]
+	memberCall = combine.Call[membership, outcome]
+)
+
+// reliables is what the reliable topics of one client have in common.
+type reliables struct {
+	e       *engine.Engine
+	group   string // of all subscribers of this client that have no name
+	appends *combine.Table[string, appending, int64]
+	members *combine.Table[string, membership, outcome]
+
+	mu      sync.Mutex
+	feeds   map[feedKey]*feed
+	readers map[readerKey]*reader
+}
+
+type reliablesKey struct{}
+
+func reliablesOf(e *engine.Engine) *reliables {
+	return e.Shared(reliablesKey{}, func() any { return newReliables(e) }).(*reliables)
+}
+
+func newReliables(e *engine.Engine) *reliables {
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // it never fails
+	h := &reliables{
+		e: e, group: hex.EncodeToString(id),
+		feeds: map[feedKey]*feed{}, readers: map[readerKey]*reader{},
+	}
+	h.appends = combine.New(combine.Config[string, appending, int64]{
+		Send: h.sendAppends, Cut: cutAppends, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
+	})
+	h.members = combine.New(combine.Config[string, membership, outcome]{
+		Send: h.sendMembers, Spawn: e.Spawn, Closed: ErrClosed,
+	})
+	return h
+}
+
+// cutAppends is how many messages go out as one call: all have the same bound.
+func cutAppends(waiting []*appendCall) int {
+	size := 0
+	for i, c := range waiting {
+		size += len(c.Ask.text)
+		if i > 0 && (i == mostAppends || size > mostAppended || c.Ask.most != waiting[0].Ask.most) {
+			return i
+		}
+	}
+	return len(waiting)
+}
+
+// sendAppends is the messages of several callers, in the order of their calls.
+func (h *reliables) sendAppends(_ string, flight int, batch []*appendCall) error {
+	of, most := batch[0].Ask.of, batch[0].Ask.most
+	args := []string{strconv.FormatInt(most, 10)}
+	for _, c := range batch {
+		args = append(args, c.Ask.text)
+	}
+	n, err := h.numbered(of, flight, publishScript, nil, args...)
+	for _, c := range batch {
+		c.Answer = n
+	}
+	return err
+}
+
+// numbered has a script run once, under a lane: one of which nobody knows whether
+// it ran never runs later.
+func (h *reliables) numbered(of *stream, flight int, s *scripts.Script, more []string, args ...string) (int64, error) {
+	return engine.Only(h.e.Numbered(of.lane, flight, of.key, func(r engine.Request) ([]int64, error) {
+		on := append([]string{of.key, r.Lane}, more...)
+		got, err := h.e.Run(context.Background(), s, on, append([]string{r.Number, engine.MemoryMillis}, args...))
+		if err == nil {
+			return got.AsIntSlice()
+		}
+		if errors.Is(err, ErrUnknown) {
+			h.e.Void(r, of.key)
+		}
+		return nil, err
+	}))
+}
+
+// sendMembers has feeds of one topic join and leave their groups, one behind the
+// other.
+func (h *reliables) sendMembers(_ string, _ int, batch []*memberCall) error {
+	for _, c := range batch {
+		n, err := int64(0), error(nil)
+		switch a := c.Ask; {
+		case a.join:
+			n, err = a.f.join(a.ear)
+		case a.drop:
+			n, err = a.f.destroy(joining)
+		default:
+			a.f.leave(joining)
+		}
+		c.Answer = outcome{n, err}
+	}
+	return nil
+}
