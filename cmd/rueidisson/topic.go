@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/topic"
+)
+
+const topicLong = `topic publishes messages to all who listen, Java too (RTopic; with --sharded
+RShardedTopic, with --pattern RPatternTopic), and shows them.
+
+Messages are written by a codec, and whoever shares a topic has to use the same.
+--codec F is text, bytes, json, msgpack, kryo5, jackson[:CLASS] or
+jackson-msgpack[:CLASS]; without it they are msgpack. A message that has no text is
+shown as JSON, and bytes that are no UTF-8 in base64, which --json tells by
+"base64":true.
+
+Exit codes of all:
+  0    done; listen: Ctrl-C, or --for is over
+  64   the command line cannot be understood
+  69   the server cannot be reached, or refuses`
+
+const topicExample = `  rueidisson topic listen prices
+  rueidisson topic listen 'orders:*' --pattern --for 1m --json
+  rueidisson topic publish prices 120 --as int`
+
+func (t *tool) topicCommand() *cobra.Command {
+	c := &topicCall{tool: t}
+	cmd := &cobra.Command{
+		Use:     "topic",
+		Short:   "Publish messages to all who listen, and show them",
+		Long:    topicLong,
+		Example: topicExample,
+		Args:    noSuchCommand,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind topic") },
+	}
+	cmd.PersistentFlags().StringVar(&c.codec, "codec", "msgpack", "`F` of the messages")
+	cmd.PersistentFlags().BoolVar(&c.sharded, "sharded", false, "the topic is an RShardedTopic")
+	cmd.AddCommand(c.publishCommand(), c.listenCommand())
+	return cmd
+}
+
+// topicCall is one command of topic.
+type topicCall struct {
+	*tool
+	codec    string
+	sharded  bool
+	pattern  bool
+	length   time.Duration // 0: until it is interrupted
+	messages codec.Family
+}
+
+func (c *topicCall) family() (err error) {
+	if c.messages, err = codec.ParseFamily(c.codec); err != nil {
+		return usage("--codec %s: %v", c.codec, err)
+	}
+	return nil
+}
+
+// asBytes is how the command line has topics: it is the one that knows their codec.
+func asBytes() topic.Option { return topic.WithCodec(codec.Bytes) }
+
+const topicPublishLong = `publish sends MESSAGE to all who listen to NAME now, and prints how many
+subscribers the server gave it to: processes, not listeners. MESSAGE is a string,
+unless --as says otherwise: int, float, bool, json, or base64 for bytes. It is sent
+once.
+
+With --json: {"name", "receivers"}.
+
+See "rueidisson topic --help" for codecs and exit codes.`
+
+func (c *topicCall) publishCommand() *cobra.Command {
+	var as string
+	cmd := &cobra.Command{
+		Use:   "publish NAME MESSAGE",
+		Short: "Send a message",
+		Long:  topicPublishLong,
+		Example: `  rueidisson topic publish prices 120 --as int
+  rueidisson topic publish orders '{"id":42}' --as json --codec json`,
+		Args: exactly(2, "NAME and MESSAGE are"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.family(); err != nil {
+				return err
+			}
+			message, err := encoded(c.messages, args[1], as)
+			if err != nil {
+				return err
+			}
+			return c.withClient(func(client *rueidisson.Client) error { return c.publish(cmd.Context(), client, args[0], message) })
+		},
+	}
+	cmd.Flags().StringVar(&as, "as", "string", "MESSAGE is a `TYPE`: string, int, float, bool, json, base64")
+	return cmd
+}
+
+func (c *topicCall) publish(ctx context.Context, client *rueidisson.Client, name, message string) (err error) {
+	var n int64
+	if c.sharded {
+		n, err = rueidisson.ShardedTopic[string](client, name, asBytes()).Publish(ctx, message)
+	} else {
+		n, err = rueidisson.Topic[string](client, name, asBytes()).Publish(ctx, message)
+	}
+	switch {
+	case err != nil:
+		return err
+	case c.json:
+		c.sayJSON(c.stdout, struct {
+			Name      string `json:"name"`
+			Receivers int64  `json:"receivers"`
+		}{name, n})
+	default:
+		fmt.Fprintln(c.stdout, n)
+	}
+	return nil
+}
+
+const topicListenLong = `listen shows each message to NAME on a line, from when it has subscribed until
+Ctrl-C, or --for is over, both with exit code 0. With --pattern NAME is a glob, and a
+line is the channel, a tab, and the message. Where messages may be missing, since the
+connection was lost or this end is too slow, standard error says so. A message that
+does not decode is told there, too.
+
+With --json an object in each line: {"time", "channel", "message"}, or {"missed":N}
+for a gap, -1 where nobody knows how many.
+
+See "rueidisson topic --help" for codecs and exit codes.`
+
+func (c *topicCall) listenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "listen NAME",
+		Short: "Show messages as they come",
+		Long:  topicListenLong,
+		Example: `  rueidisson topic listen prices
+  rueidisson topic listen 'orders:*' --pattern --for 1m --json`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case cmd.Flags().Changed("for") && c.length <= 0:
+				return usage("--for %v is not positive", c.length)
+			case c.pattern && c.sharded:
+				return usage("--pattern and --sharded do not go together: no pattern hears a sharded topic")
+			}
+			if err := c.family(); err != nil {
+				return err
+			}
+			return c.withClient(func(client *rueidisson.Client) error {
+				waiting, stop := interruptible(cmd.Context())
+				defer stop()
+				return unlessOver(waiting, c.listen(waiting, client, args[0]))
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&c.pattern, "pattern", false, "NAME is a glob, and all topics that match are shown")
+	cmd.Flags().DurationVar(&c.length, "for", 0, "end after `D` (default: go on until Ctrl-C)")
+	return cmd
+}
+
+var errListened = errors.New("it was listened to for as long as was asked")
+
+func (c *topicCall) listen(ctx context.Context, client *rueidisson.Client, name string) error {
+	if c.length > 0 {
+		bounded, cancel := context.WithTimeoutCause(ctx, c.length, errListened)
+		defer cancel()
+		ctx = bounded
+	}
+	for m, err := range c.heard(ctx, client, name) {
+		var lagged *topic.LaggedError
+		switch {
+		case errors.Is(err, errListened):
+			return nil
+		case errors.As(err, &lagged):
+			c.gap(lagged.Missed, err)
+		case errors.Is(err, topic.ErrInterrupted):
+			c.gap(-1, err)
+		case err != nil:
+			return err
+		default:
+			c.show(name, m)
+		}
+	}
+	return nil
+}
+
+// heard is the messages of a topic of any kind.
+func (c *topicCall) heard(ctx context.Context, client *rueidisson.Client, name string) iter.Seq2[topic.Message[string], error] {
+	if c.pattern {
+		return rueidisson.PatternTopic[string](client, name, asBytes()).Subscribe(ctx)
+	}
+	all := rueidisson.Topic[string](client, name, asBytes()).Subscribe(ctx)
+	if c.sharded {
+		all = rueidisson.ShardedTopic[string](client, name, asBytes()).Subscribe(ctx)
+	}
+	return func(yield func(topic.Message[string], error) bool) {
+		for text, err := range all {
+			if !yield(topic.Message[string]{Channel: name, Value: text}, err) {
+				return
+			}
+		}
+	}
+}
+
+// gap tells of messages that were missed, -1 if nobody knows how many.
+func (c *topicCall) gap(missed int64, err error) {
+	if !c.json {
+		c.say("%v", err)
+		return
+	}
+	c.sayJSON(c.stdout, struct {
+		Missed int64 `json:"missed"`
+	}{missed})
+}
+
+func (c *topicCall) show(name string, m topic.Message[string]) {
+	v, err := decoded(c.messages, m.Value)
+	switch {
+	case err != nil:
+		c.say("%v", &codec.DecodeError{Name: name, Key: m.Channel, Bytes: []byte(m.Value), Cause: err})
+	case c.json:
+		c.sayJSON(c.stdout, struct {
+			Time    time.Time `json:"time"`
+			Channel string    `json:"channel"`
+			Message any       `json:"message"`
+			Base64  bool      `json:"base64,omitempty"`
+		}{time.Now().UTC(), m.Channel, v.json(), v.base64})
+	case c.pattern:
+		fmt.Fprintf(c.stdout, "%s\t%s\n", m.Channel, v.text)
+	default:
+		fmt.Fprintln(c.stdout, v.text)
+	}
+}

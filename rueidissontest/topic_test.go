@@ -1,0 +1,76 @@
+package rueidissontest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/rueidissontest"
+	"github.com/rueidisson/rueidisson/topic"
+)
+
+// TestForwardSaysNothingOnTopics though it wakes waiters by channels of theirs.
+func TestForwardSaysNothingOnTopics(t *testing.T) {
+	server := rueidissontest.NewServer(t, rueidissontest.WithManualClock())
+	c := server.NewClient(t)
+	orders := rueidisson.Topic[string](c, "orders")
+	plain, err := orders.Listen(t.Context())
+	require.NoError(t, err)
+	defer plain.Close()
+	pattern, err := rueidisson.PatternTopic[string](c, "orders*").Listen(t.Context())
+	require.NoError(t, err)
+	defer pattern.Close()
+	kept := rueidisson.ReliableTopic[string](c, "orders:kept", topic.WithMaxLength(10))
+	reliable, err := kept.Durable("billing").Listen(t.Context())
+	require.NoError(t, err)
+	defer reliable.Close()
+
+	server.Forward(time.Hour)
+	_, err = orders.Publish(t.Context(), "first")
+	require.NoError(t, err)
+	_, err = kept.Publish(t.Context(), "first")
+	require.NoError(t, err)
+	for v, err := range plain.Messages(t.Context()) {
+		require.NoError(t, err)
+		require.Equal(t, "first", v)
+		break
+	}
+	for m, err := range pattern.Messages(t.Context()) {
+		require.NoError(t, err)
+		require.Equal(t, topic.Message[string]{Channel: "orders", Value: "first"}, m)
+		break
+	}
+	for v, err := range reliable.Messages(t.Context()) {
+		require.NoError(t, err)
+		require.Equal(t, "first", v)
+		break
+	}
+}
+
+// TestForwardEndsTheGroupOfWhoDied as time does, ten minutes after its last word.
+func TestForwardEndsTheGroupOfWhoDied(t *testing.T) {
+	server := rueidissontest.NewServer(t, rueidissontest.WithManualClock())
+	dead, alive := server.NewClient(t), server.NewClient(t)
+	_, err := rueidisson.ReliableTopic[string](dead, "orders").Listen(t.Context()) // and reads no more
+	require.NoError(t, err)
+	server.Forward(11 * time.Minute)
+	orders := rueidisson.ReliableTopic[string](alive, "orders")
+	s, err := orders.Listen(t.Context())
+	require.NoError(t, err)
+	defer s.Close()
+	n, err := orders.Publish(t.Context(), "first")
+	require.NoError(t, err)
+	require.EqualValues(t, 2, n)
+	ctx, cancel := context.WithCancel(t.Context())
+	for range s.Messages(ctx) {
+		cancel() // it asks for the next, so the first is handled
+	}
+	cancel()
+	require.Eventually(t, func() bool {
+		n, err := orders.CountSubscribers(context.Background())
+		return err == nil && n == 1
+	}, 30*time.Second, time.Millisecond)
+}
