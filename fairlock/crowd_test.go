@@ -68,7 +68,7 @@ func inUse() uint64 {
 func TestVeryManyWaitersOfAProcessAreSmall(t *testing.T) {
 	t.Parallel()
 	const waiters = 10_000
-	server, name := redistest.Shared(t), redistest.Name(t)
+	server, name := redistest.Start(t), redistest.Name(t) // which stands still for others while all leave
 	l := open(t, server.Addr()).FairLock(name)
 	hold, err := l.Lock(t.Context())
 	require.NoError(t, err)
