@@ -112,6 +112,28 @@ type CacheObserver interface {
 	// listens in this client. kind is "created", "updated", "removed", "expired",
 	// or "gap" where some may have been missed. It is on the path of the messages.
 	CacheEvent(ctx context.Context, cache, kind string)
+
+	// CacheLoaded is called after each call of the loader of an rmap.Loading in
+	// this process. Those who wait for the entry wait for it, too.
+	CacheLoaded(ctx context.Context, l Load)
+}
+
+// Load is what became of one call of a loader.
+type Load struct {
+	// Map is the name of the map in Redis.
+	Map string
+
+	// Took is how long the call took.
+	Took time.Duration
+
+	// Absent says that the loader found nothing.
+	Absent bool
+
+	// Ahead says that nobody waited for it: the entry was there still.
+	Ahead bool
+
+	// Err is the error of the loader, or of its time.
+	Err error
 }
 
 // Sweep is what became of one visit to a cache.
@@ -140,5 +162,7 @@ type Sweep struct {
 type caches struct{ to CacheObserver }
 
 func (o caches) Swept(ctx context.Context, s engine.Sweep) { o.to.CacheSwept(ctx, Sweep(s)) }
+
+func (o caches) Loaded(ctx context.Context, l engine.Load) { o.to.CacheLoaded(ctx, Load(l)) }
 
 func (o caches) Heard(ctx context.Context, cache, kind string) { o.to.CacheEvent(ctx, cache, kind) }

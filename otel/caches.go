@@ -45,6 +45,10 @@ func (o *observer) CacheSwept(ctx context.Context, s rueidisson.Sweep) {
 	}
 }
 
+func (o *observer) CacheLoaded(ctx context.Context, l rueidisson.Load) {
+	o.loadDuration.Record(ctx, l.Took.Seconds(), o.sweep.of(typeOf(l.Err))...)
+}
+
 func (o *observer) CacheEvent(ctx context.Context, cache, kind string) {
 	o.cacheEvents.Add(ctx, 1, set(o.caches.of(cache).cache, eventKey.String(kind)))
 }

@@ -31,6 +31,7 @@
 //	rueidisson.cache.evicted        {entry} counter        cache               entries that went by its writes and visits, as there were too many
 //	rueidisson.cache.events         {event} counter        cache, event        events that came to who listens, and gaps
 //	rueidisson.cache.sweep.duration s       histogram      error.type          visits to caches, but those that found another process there
+//	rueidisson.cache.load.duration  s       histogram      error.type          calls of the loaders of maps in this process
 //
 // cache is rueidisson.cache, the name of a cache: the first 100, and all others
 // "_OTHER"; event is rueidisson.event: "created", "updated", "removed", "expired"

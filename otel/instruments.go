@@ -22,7 +22,7 @@ type instruments struct {
 	acquired, released, lost, scriptSends         metric.Int64Counter
 	decisions                                     metric.Int64Counter
 	expired, evicted, cacheEvents                 metric.Int64Counter
-	sweepDuration                                 metric.Float64Histogram
+	sweepDuration, loadDuration                   metric.Float64Histogram
 }
 
 func newInstruments(m metric.Meter) (instruments, error) {
@@ -42,6 +42,7 @@ func newInstruments(m metric.Meter) (instruments, error) {
 		evicted:         b.counter("rueidisson.cache.evicted", "{entry}", "Number of entries of caches that have gone since there were too many."),
 		cacheEvents:     b.counter("rueidisson.cache.events", "{event}", "Number of events of caches that came to those who listen."),
 		sweepDuration:   b.duration("rueidisson.cache.sweep.duration", "Duration of visits to caches of which entries may have expired."),
+		loadDuration:    b.duration("rueidisson.cache.load.duration", "Duration of calls of the loaders of maps."),
 		scriptSends:     b.counter("rueidisson.script.sends", "{send}", "Number of times that scripts were sent."),
 	}
 	if b.err != nil {

@@ -93,6 +93,14 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 			require.NoError(t, op(t.Context(), sharded), name)
 		}
 	}
+	for _, m := range []mapping[string, int]{New[string, int](e, "orders:1"), NewCache[string, int](e, "orders:2")} {
+		l := NewLoading(m, quick)
+		for name, op := range operationsOf {
+			require.NoError(t, op(t.Context(), l), name)
+		}
+		_, _, err := l.Get(t.Context(), "none")
+		require.NoError(t, err)
+	}
 	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
 	require.NoError(t, err)
 	require.Empty(t, denied)

@@ -652,6 +652,7 @@ func TestEveryScriptOfACacheIsCalledAsItsHeaderSays(t *testing.T) {
 				"expire":  func() error { _, err := m.Expire(t.Context(), time.Hour); return err },
 				"persist": func() error { _, err := m.Persist(t.Context()); return err },
 				"bound":   func() error { return m.SetMaxSize(t.Context(), 10, LFU) },
+				"load":    func() error { callsOfLoads(t, e, r, m); return nil },
 			} {
 				require.NoError(t, do(), op)
 				for _, call := range r.Take() {
@@ -668,6 +669,7 @@ type watcher struct {
 	mu     sync.Mutex
 	swept  []engine.Sweep
 	events map[string]int
+	loads  []engine.Load
 }
 
 func (w *watcher) Swept(_ context.Context, s engine.Sweep) {

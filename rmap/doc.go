@@ -195,6 +195,32 @@
 // is no use of the entry of a Cache. Values are handed out as they are kept: do not
 // change what they point to.
 //
+// # Loaders
+//
+// [NewLoading] puts a loader in front of what is slower:
+//
+//	products := rmap.NewLoading(rueidisson.Cache[string, Product](c, "products", rmap.WithTTL(time.Hour)), db.Product)
+//	tea, there, err := products.Get(ctx, "tea")
+//
+// However many miss an entry at the same time, in all processes of the fleet, one
+// calls the loader, and each of the others has the value by one round trip after it
+// was written. They wait for as long as their contexts let them; a loader whose
+// process dies is replaced when the load timeout and half a second have passed. What a Put
+// or a Remove did meanwhile stands: the load that is older is not written, and who
+// waits for it has what is newer. Of a Cache that is true of every writer with this
+// library; of a Map and a Native a Remove has to come by a Loading, and of Java's
+// writers fastPut is respected, and fastRemove is not.
+//
+//	                     what a load takes                      one call with Java's loader, too
+//	Map, Native          a lease of ours, the lock of the entry yes
+//	Sharded              a lease of ours, the lock of the entry there is none
+//	Cache                Redisson's lease of the entry          with getWithLease
+//	Cache, WithEntryLock that, and the lock of the entry        yes, both
+//
+// A loader says itself how fresh it is: what was true when it asked its source is
+// what is written. So change the source first, and the map, by Put or Remove, after
+// it. Clear does not hold up loads that are under way.
+//
 // # What it does not promise
 //
 // A failover may forget the last writes, and a server that evicts keys the whole
@@ -215,6 +241,8 @@
 //	{name}:redisson_options          hash: of a cache, its bound, and whether somebody listens
 //	redisson__execute_task_once_latch:{name}                     string: who sweeps a cache
 //	redisson__map__lease:{name}:*    string: who loads an entry of a cache; a write deletes it
+//	rueidisson_map_lease:{name}:*    string: who loads an entry of another map; a removal by a Loading deletes it
+//	rueidisson_map_loaded:{name}:*   channel: what came of a load, for those who wait for it
 //	redisson_map_cache_*:{name}      channels: events of a cache
 //	{name}:topic                     channel: what writers that announce tell near caches
 //	redisson__cache_updates_log:{name}   zset: likewise, for those who were away, if somebody has begun it

@@ -34,6 +34,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	for _, one := range []*scripts.Script{
 		commandScript, swapScript, takeScript, putIfAbsentScript, replaceScript, changeScript, addScript, renameScript,
 		deleteScript, expireScript, putScript, touchScript, serverScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
+		loadLookScript, loadPutScript, loadEndScript,
 	} {
 		r.Learn(one.Body)
 	}
@@ -112,6 +113,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		check(name, "shards.lua", 1)
 		_, err = sharded.Delete(t.Context())
 		require.NoError(t, err)
+		seen = append(seen, callsOfLoads(t, e, r, New[string, int](e, name))...)
 		for _, name := range []string{name, keys.Prefix("new", name)} {
 			_, err = New[string, int](e, name).Delete(t.Context())
 			require.NoError(t, err)

@@ -53,6 +53,16 @@ type shadowed struct{}
 type CacheObserver interface {
 	Swept(ctx context.Context, s Sweep)
 	Heard(ctx context.Context, cache, kind string)
+	Loaded(ctx context.Context, l Load)
+}
+
+// Load is what became of one call of a loader.
+type Load struct {
+	Map    string
+	Took   time.Duration
+	Absent bool
+	Ahead  bool
+	Err    error
 }
 
 // Sweep is what became of one visit to a cache, or of one write that evicted.

@@ -8,3 +8,12 @@ func EntryLock(name, key string) string { return Suffix(name, GroupField(key)+":
 // MapDone remembers the answer to one request about a map, so that a second run
 // of it changes nothing; Redisson has none.
 func MapDone(name, request string) string { return Prefix("rueidisson_map_done", name) + ":" + request }
+
+// MapLoad is the lease of who loads an entry of a map that is no cache: what
+// Redisson has for caches alone; see MapLease.
+func MapLoad(name, key string) string { return Prefix("rueidisson_map_lease", name) + ":" + key }
+
+// MapLoaded is the channel on which it is told what came of a load.
+func MapLoaded(name, key string) string {
+	return Prefix("rueidisson_map_loaded", name) + ":" + GroupField(key)
+}

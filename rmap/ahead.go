@@ -1,0 +1,157 @@
+package rmap
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// mostHorizons is of how many entries a handle remembers when they end.
+const mostHorizons = 10_000
+
+// horizon is when entries end, as far as it is known: see [WithRefreshAhead].
+type horizon[K comparable] struct {
+	of   map[K]end
+	mean time.Duration // of a load, smoothed
+}
+
+// end is when an entry ends, or when to ask for it again.
+type end struct {
+	at      time.Duration
+	unknown bool
+}
+
+// lookAgain is how long it counts that an entry has no end, or is another's to
+// refresh.
+const lookAgain = time.Minute
+
+// aheadOf refuses to refresh what never ends.
+func (l *Loading[K, V]) aheadOf(beta float64) error {
+	if beta > 0 && l.h.cfg.announce {
+		return fmt.Errorf("%w: what is refreshed ahead is not announced to near caches", ErrOption)
+	}
+	if beta > 0 && l.m.base().left == nil {
+		return fmt.Errorf("%w: the entries of this map stay, there is nothing to refresh", ErrOption)
+	}
+	return nil
+}
+
+// took learns how long loads take.
+func (l *Loading[K, V]) took(d time.Duration, err error) {
+	if l.cfg.beta == 0 || err != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ends.mean == 0 {
+		l.ends.mean = d
+	}
+	l.ends.mean += (d - l.ends.mean) / 4
+}
+
+// hit is a Get that found an entry: it may be the one to have it loaded anew.
+func (l *Loading[K, V]) hit(ctx context.Context, k K) {
+	e, turn := l.turn(k)
+	if !turn {
+		return
+	}
+	ctx = lock.Detach(context.WithoutCancel(ctx))
+	l.h.h.e.Spawn(func() { l.refresh(ctx, k, e) }) // ends with the loader's time
+}
+
+// turn reports whether it is time to look after k, and what was known of its end.
+// Nobody else of the process does so meanwhile.
+func (l *Loading[K, V]) turn(k K) (e end, turn bool) {
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, known := l.ends.of[k]
+	if !known {
+		e.unknown = true
+	} else if e.unknown && now < e.at || !e.unknown && !early(now, e.at, l.ends.mean, l.cfg.beta) {
+		return e, false
+	}
+	l.ends.put(k, end{now + l.cfg.lease(), true})
+	return e, true
+}
+
+// early is whether an entry that ends then is loaded anew now: XFetch.
+func early(now, at, mean time.Duration, beta float64) bool {
+	gap := float64(mean) * beta * -math.Log(1-rand.Float64())
+	return float64(now)+gap >= float64(at)
+}
+
+func (h *horizon[K]) put(k K, e end) {
+	if h.of == nil {
+		h.of = make(map[K]end)
+	}
+	for old := range h.of { // whichever comes first
+		if len(h.of) < mostHorizons {
+			break
+		}
+		delete(h.of, old)
+	}
+	h.of[k] = e
+}
+
+func (l *Loading[K, V]) learn(k K, e end) {
+	l.mu.Lock()
+	l.ends.put(k, e)
+	l.mu.Unlock()
+}
+
+// refresh asks when the entry of k ends, and loads it anew if it is the one of
+// which it is known that it is time. What fails is left to a later reader.
+func (l *Loading[K, V]) refresh(ctx context.Context, k K, e end) {
+	defer func() { _ = recover() }() // the panic of the loader, which was told of
+	key, err := l.h.encodeKey(ctx, k)
+	if err == nil && l.stays(ctx, k, e) {
+		l.reload(ctx, k, key, e)
+	}
+}
+
+// stays asks when an entry ends, and reports whether that is when it was known to:
+// else it was written anew.
+func (l *Loading[K, V]) stays(ctx context.Context, k K, e end) bool {
+	before := l.now()
+	left, err := l.m.base().left(ctx, k)
+	if err != nil || left <= 0 { // it has no end, or has come to it
+		l.learn(k, end{before + lookAgain, true})
+		return false
+	}
+	if !e.unknown && before+left <= e.at+2*time.Millisecond { // which are what rounding makes of one
+		return true
+	}
+	l.learn(k, end{at: l.now() + left})
+	return false
+}
+
+// reload loads an entry that is there. Whoever has the lease is the only one of
+// the fleet that does, and looks once more when the entry ends: another may have
+// been faster.
+func (l *Loading[K, V]) reload(ctx context.Context, k K, key string, e end) {
+	r := l.newRun(k, key)
+	r.how, r.locks = ahead, false
+	got, err := r.look(ctx, ahead)
+	if err != nil || got.left > 0 {
+		l.learn(k, end{l.now() + got.left, true})
+		return
+	}
+	if r.seen, err = l.h.store.get(ctx, key); err != nil || !r.seen.there || !l.stays(ctx, k, e) {
+		_, _ = r.end(ctx, toldLeft)
+		return
+	}
+	_, there, done, err := r.load(ctx)
+	if err == nil && done && !there {
+		_, _, _ = l.h.store.change(ctx, key, r.seen, value{}, lifetime{}) // the loader says that there is none
+	}
+	if err == nil {
+		l.mu.Lock()
+		delete(l.ends.of, k)
+		l.mu.Unlock()
+	}
+}

@@ -1,0 +1,167 @@
+package rmap
+
+import (
+	"context"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+)
+
+var (
+	loadLookScript = scripts.Must(lua, "lua/load_look.lua")
+	loadPutScript  = scripts.Must(lua, "lua/load_put.lua")
+	loadEndScript  = scripts.Must(lua, "lua/load_end.lua")
+
+	// Without its lease a load writes nothing, whenever that has gone.
+	unlease = scripts.NewCommand("UNLINK", scripts.Safe)
+)
+
+// lease is what a load of one entry stands under: whoever has it is the only one
+// of the fleet that loads the entry. A write or a removal of the entry ends it.
+type lease struct {
+	key   string // of the entry
+	token string
+	lasts time.Duration
+}
+
+// How the lease is asked for.
+const (
+	ifAbsent = ""      // unless there is an entry
+	ahead    = "ahead" // also if there is one
+	mine     = "mine"  // also from another who has it
+)
+
+// look is what is there: an entry; or nobody else's lease, which is the caller's
+// then; or another's.
+type look struct {
+	entry value
+	left  time.Duration // of another's lease
+	other string        // its token
+}
+
+// leases is what a store does for those who load.
+type leases interface {
+	ask(ctx context.Context, l lease, how string) (look, error)
+	// loaded writes an entry under a lease, if what is there is what was seen. It
+	// is false, and nothing was written, if the lease is not there any more either.
+	loaded(ctx context.Context, l lease, text string, seen value, lives lifetime) (bool, error)
+	// ended gives a lease back, and reports whether it was there still.
+	ended(ctx context.Context, l lease, what string) (bool, error)
+	// void has loads that are under way write nothing.
+	void(ctx context.Context, keys []string) error
+}
+
+// leasesOf is the leases of the entry of a key.
+func (m *handle[K, V]) leasesOf(key string) leases {
+	switch s := m.store.(type) {
+	case *cached:
+		return s
+	case *sharded:
+		return s.at(key)
+	}
+	return &plain{m.sender()}
+}
+
+// loaded says how many shards there are before it writes to one.
+func (p *shard) loaded(ctx context.Context, l lease, text string, seen value, lives lifetime) (bool, error) {
+	if err := p.of.check(ctx, true); err != nil {
+		return false, err
+	}
+	did, err := p.plain.loaded(ctx, l, text, seen, lives)
+	return did, p.named(err)
+}
+
+func (p *plain) lease(key string) string { return keys.MapLoad(p.key, key) }
+
+func (p *plain) ask(ctx context.Context, l lease, how string) (look, error) {
+	on, args := []string{p.key, p.lease(l.key)}, []string{l.token, millis(l.lasts), how, l.key}
+	return looked(p.h.e.Run(ctx, loadLookScript, on, args))
+}
+
+func (p *plain) loaded(ctx context.Context, l lease, text string, seen value, lives lifetime) (bool, error) {
+	on := []string{p.key, p.lease(l.key)}
+	args := []string{l.token, p.h.e.Publish(), keys.MapLoaded(p.key, l.key), l.key, text, seenText(seen), lives.text()}
+	return engine.Yes(p.h.e.Run(ctx, loadPutScript, on, args))
+}
+
+func (p *plain) ended(ctx context.Context, l lease, what string) (bool, error) {
+	return p.sender.endLease(ctx, p.lease(l.key), l, what)
+}
+
+func (p *plain) void(ctx context.Context, ks []string) error {
+	on := make([]string, len(ks))
+	for i, key := range ks {
+		on[i] = p.lease(key)
+	}
+	_, err := p.h.e.Run(ctx, unlease, on, nil)
+	return err
+}
+
+func (c *cached) ask(ctx context.Context, l lease, how string) (look, error) {
+	on := append(c.n.All(), c.n.Lease(l.key))
+	got, err := looked(c.h.e.Run(ctx, mapcache.LoadLook, on, []string{l.token, c.now(), millis(l.lasts), how, l.key}))
+	got.entry = opened(got.entry)
+	return got, err
+}
+
+func (c *cached) loaded(ctx context.Context, l lease, text string, seen value, lives lifetime) (bool, error) {
+	now, on := c.h.e.Wall(), append(c.n.All(), c.n.Lease(l.key))
+	args := []string{
+		l.token, decimal(now), c.h.e.Publish(), keys.MapLoaded(c.key, l.key), l.key, lives.pack(text),
+		lives.life().Ends(now), lives.life().Rests(now), seenText(seen),
+	}
+	m, err := c.written(lives, now)(c.h.e.Run(ctx, mapcache.LoadPut, on, args))
+	if err != nil {
+		return false, err
+	}
+	n, err := m.AsInt64()
+	return n > 0, err
+}
+
+func (c *cached) ended(ctx context.Context, l lease, what string) (bool, error) {
+	return c.endLease(ctx, c.n.Lease(l.key), l, what)
+}
+
+// void has nothing to do: every write of a cache ends the lease itself.
+func (c *cached) void(context.Context, []string) error { return nil }
+
+func (s *sender) endLease(ctx context.Context, on string, l lease, what string) (bool, error) {
+	args := []string{l.token, s.h.e.Publish(), keys.MapLoaded(s.key, l.key), what}
+	return engine.Yes(s.h.e.Run(ctx, loadEndScript, []string{on}, args))
+}
+
+// looked is the answer of load_look.lua.
+func looked(got engine.Answer, err error) (l look, _ error) {
+	switch {
+	case err != nil:
+		return l, err
+	case got.IsInt64():
+		return l, nil
+	case got.IsString():
+		l.entry, err = element(&got.RedisMessage)
+		return l, err
+	}
+	parts, err := got.ToArray()
+	if err != nil {
+		return l, err
+	}
+	ms, err := parts[0].AsInt64()
+	if err != nil {
+		return l, err
+	}
+	l.left = time.Duration(ms) * time.Millisecond
+	l.other, err = parts[1].ToString()
+	return l, err
+}
+
+func seenText(seen value) string {
+	if !seen.there {
+		return ""
+	}
+	return "=" + seen.text
+}
+
+func millis(d time.Duration) string { return decimal(engine.Millis(d)) }

@@ -1,0 +1,292 @@
+package rmap
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// run is one attempt of this process to have an entry that is not there: by a
+// load of its own, or by another's.
+type run[K comparable, V any] struct {
+	l      *Loading[K, V]
+	h      *handle[K, V]
+	k      K
+	leases leases
+	lease  lease
+	locks  bool   // the entry's lock is taken, too
+	how    string // the lease is asked for
+	sends  func() // is called before each exchange that may tell the outcome
+
+	seen value  // what a load replaces
+	his  string // the token of who had the lease at the last look
+
+	// What was heard of the loads of others.
+	failed atomic.Int64
+	news   atomic.Bool
+	absent atomic.Value // the token of who found nothing
+
+	paused int64 // so many failures were paused for
+	until  time.Duration
+}
+
+func (l *Loading[K, V]) newRun(k K, key string) *run[K, V] {
+	return &run[K, V]{
+		l: l, h: l.h, k: k, leases: l.h.leasesOf(key), locks: l.locks, sends: func() {},
+		lease: lease{key, rand.Text(), l.cfg.lease()},
+	}
+}
+
+// get goes on until there is an entry, or none by what the loader says.
+func (r *run[K, V]) get(ctx context.Context) (v V, there bool, err error) {
+	for try := 0; ; try++ {
+		got, absent, err := r.await(ctx)
+		if err != nil || absent {
+			return v, false, err
+		}
+		if got.there {
+			return r.decode(got)
+		}
+		v, there, done, err := r.loadLocked(ctx)
+		if done || err != nil {
+			return v, there, err
+		}
+		pause(try) // somebody has written, removed or taken it meanwhile
+	}
+}
+
+func (r *run[K, V]) decode(got value) (V, bool, error) { return r.h.decode(r.lease.key, got) }
+
+// await waits until there is an entry, or the lease is the caller's: then there
+// is neither an entry nor an error.
+func (r *run[K, V]) await(ctx context.Context) (got value, absent bool, err error) {
+	name := keys.MapLoaded(r.h.home(r.lease.key), r.lease.key)
+	err = r.h.h.e.Watch(ctx, engine.Watch{
+		Key: engine.Key{Kind: r.h.kind, Name: r.h.key}, Heard: r.heard,
+		Channels: []pubsub.Channel{r.h.h.e.Channel(name)},
+		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
+			if absent = r.his != "" && r.absent.Load() == r.his; absent {
+				return 0, true, nil
+			}
+			if left := r.pausing(); left > 0 {
+				return left, false, nil
+			}
+			var l look
+			l, err = r.look(ctx, r.how)
+			got = l.entry
+			return l.left, err == nil && l.left == 0, err
+		},
+	})
+	return got, absent, err
+}
+
+func (r *run[K, V]) look(ctx context.Context, how string) (look, error) {
+	r.sends()
+	l, err := r.leases.ask(ctx, r.lease, how)
+	if err == nil {
+		r.his = l.other
+	}
+	return l, err
+}
+
+// What becomes of a load, as it is told.
+const (
+	toldLoaded = "loaded"
+	toldAbsent = "absent"
+	toldFailed = "failed"
+	toldLeft   = "left" // nobody waits for it any more
+)
+
+// heard is called on the hub's goroutine.
+func (r *run[K, V]) heard(payload string) bool {
+	what, token, _ := strings.Cut(payload, " ")
+	switch what {
+	case toldLoaded:
+		r.news.Store(true)
+	case toldAbsent:
+		r.absent.Store(token)
+	case toldFailed:
+		r.failed.Add(1)
+	}
+	return true
+}
+
+// longestOut is the longest between loads that fail.
+const longestOut = 2 * time.Second
+
+// pausing is how long not to load yet, since others have failed: longer with each,
+// and not the same for everybody. If one has brought an entry it is over.
+func (r *run[K, V]) pausing() time.Duration {
+	now, failed := r.h.h.e.Mono(), r.failed.Load()
+	if r.news.Swap(false) {
+		return 0
+	}
+	if failed > r.paused {
+		r.paused = failed
+		most := min(10*time.Millisecond<<min(failed, 10), longestOut)
+		r.until = now + most/2 + mathrand.N(most/2)
+	}
+	return r.until - now
+}
+
+// loadLocked loads, and where Java's read-through may do so too under the entry's
+// lock, which that takes. Done is false if somebody else has written meanwhile.
+func (r *run[K, V]) loadLocked(ctx context.Context) (v V, there, done bool, err error) {
+	if !r.locks {
+		return r.load(ctx)
+	}
+	hold, err := lock.New(r.h.h.e, r.h.lockName(r.lease.key)).TryLock(ctx, lock.WithWait(r.l.cfg.timeout), lock.WithLease(r.lease.lasts))
+	if err != nil {
+		_, _ = r.end(ctx, toldLeft)
+		if errors.Is(err, lock.ErrNotAcquired) {
+			return v, false, false, nil
+		}
+		return v, false, false, err
+	}
+	defer func() { _ = hold.Unlock(context.WithoutCancel(ctx)) }()
+	return r.loadHeld(ctx)
+}
+
+// loadHeld loads, unless who had the lock before has done so.
+func (r *run[K, V]) loadHeld(ctx context.Context) (v V, there, done bool, err error) {
+	got, err := r.look(ctx, r.how)
+	switch {
+	case err != nil:
+		return v, false, false, err
+	case got.entry.there:
+		_, _ = r.end(ctx, toldLoaded)
+		v, there, err = r.decode(got.entry)
+		return v, there, true, err
+	case got.left > 0: // it took so long that another has the lease
+		return v, false, false, nil
+	}
+	return r.load(ctx)
+}
+
+// load calls the loader, and writes what it returns unless the lease has gone.
+func (r *run[K, V]) load(ctx context.Context) (v V, there, done bool, err error) {
+	v, there, err = r.call(ctx)
+	switch {
+	case err != nil:
+		_, _ = r.end(ctx, told(ctx))
+		return v, false, false, err
+	case there:
+		done, err = r.write(ctx, v)
+	default:
+		r.sends()
+		done, err = r.end(ctx, toldAbsent)
+	}
+	return v, there, done, err
+}
+
+// told is what is told of a load that failed.
+func told(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return toldLeft
+	}
+	return toldFailed
+}
+
+// write goes on as long as the slot of the map moves: the value is worth a load.
+func (r *run[K, V]) write(ctx context.Context, v V) (done bool, err error) {
+	text, err := r.h.encodeValue(v)
+	if err == nil {
+		ctx := context.WithoutCancel(ctx)
+		for until := r.h.h.e.Mono() + r.lease.lasts; ; {
+			r.sends()
+			done, err = r.leases.loaded(ctx, r.lease, text, r.seen, r.h.cfg.entries)
+			if !engine.Moving(err) || r.h.h.e.Mono() > until || r.h.h.e.Open() != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		_, _ = r.end(ctx, toldFailed)
+		err = fmt.Errorf("it was loaded, but not written: %w", err)
+	}
+	return done, err
+}
+
+// end gives the lease back, and reports whether it was there still. If that does
+// not get through, it goes by itself.
+func (r *run[K, V]) end(ctx context.Context, what string) (bool, error) {
+	return r.leases.ended(context.WithoutCancel(ctx), r.lease, what)
+}
+
+// outcome is what a loader returned, if it did.
+type outcome[V any] struct {
+	v     V
+	there bool
+	err   error
+}
+
+// heed is how long a loader has to return when its context has ended.
+const heed = 100 * time.Millisecond
+
+// call calls the loader, on a goroutine of its own: one that does not heed its
+// context must not keep anybody.
+func (r *run[K, V]) call(ctx context.Context) (V, bool, error) {
+	e := r.h.h.e
+	bounded, cancel := context.WithTimeout(ctx, r.l.cfg.timeout)
+	defer cancel()
+	started, returned := e.Mono(), make(chan outcome[V], 1)
+	go r.guarded(bounded, returned) // ends with the loader
+	got := outcome[V]{}
+	select {
+	case got = <-returned:
+	case <-bounded.Done():
+		got = r.atLast(returned, fmt.Errorf("the loader took longer than %v: %w", r.l.cfg.timeout, bounded.Err()))
+	case <-e.Closing():
+		cancel()
+		got = r.atLast(returned, ErrClosed)
+	}
+	if ctx.Err() != nil && got.err != nil {
+		got.err = engine.ContextError(ctx)
+	}
+	r.observe(ctx, e.Mono()-started, got)
+	return got.v, got.there, got.err
+}
+
+// atLast is what the loader returns in the time that it has left.
+func (r *run[K, V]) atLast(returned <-chan outcome[V], why error) outcome[V] {
+	timer := time.NewTimer(heed)
+	defer timer.Stop()
+	select {
+	case got := <-returned:
+		return got
+	case <-timer.C:
+		return outcome[V]{err: why}
+	}
+}
+
+// guarded calls the loader, and has an outcome also if that panics, or ends its
+// goroutine.
+func (r *run[K, V]) guarded(ctx context.Context, returned chan<- outcome[V]) {
+	got := outcome[V]{err: errExited}
+	defer func() {
+		if p := recover(); p != nil {
+			got.err = &errPanic{p, debug.Stack()}
+		}
+		returned <- got
+	}()
+	v, there, err := r.l.load(ctx, r.k)
+	if got = (outcome[V]{err: err}); err == nil && there {
+		got = outcome[V]{v: v, there: true}
+	}
+}
+
+func (r *run[K, V]) observe(ctx context.Context, took time.Duration, got outcome[V]) {
+	r.l.took(took, got.err)
+	r.h.h.loaded(ctx, engine.Load{Map: r.h.key, Took: took, Absent: got.err == nil && !got.there, Ahead: r.how == ahead, Err: got.err})
+}

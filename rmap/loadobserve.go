@@ -1,0 +1,14 @@
+package rmap
+
+import (
+	"context"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// loaded tells of a call of a loader.
+func (h *hub) loaded(ctx context.Context, l engine.Load) {
+	if h.e.Caches != nil {
+		h.e.Caches.Loaded(ctx, l)
+	}
+}

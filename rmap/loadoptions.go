@@ -1,0 +1,94 @@
+package rmap
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// A LoadingOption changes a [Loading]. What cannot be used is an [ErrOption] of
+// each of its operations.
+type LoadingOption interface{ applyLoading(*loadingConfig) error }
+
+// loadingConfig is what the options of a Loading say.
+type loadingConfig struct {
+	timeout   time.Duration // of one call of the loader
+	absentFor time.Duration
+	beta      float64 // of refreshing ahead; 0: not at all
+}
+
+// loadTimeout is how long a load may take, unless it is told otherwise.
+const loadTimeout = 10 * time.Second
+
+// WithLoadTimeout is how long one call of the loader may take: 10 s without it.
+// Its context ends then, and who waits for it gets an error. It is also how long
+// the fleet waits for a process that was killed while it loaded, before another
+// one loads: that long, and half a second. Below 10 ms or above a day it is an
+// [ErrOption].
+func WithLoadTimeout(d time.Duration) LoadingOption {
+	return loadingOption(func(c *loadingConfig) error {
+		c.timeout = d
+		if d < 10*time.Millisecond || d > 24*time.Hour {
+			return fmt.Errorf("%w: a load timeout of %v is outside of 10ms to 24h", ErrOption, d)
+		}
+		return nil
+	})
+}
+
+// WithAbsentFor has the handle remember for d that the loader found nothing for a
+// key: until then its [Loading.Get] says so without asking anybody, whatever other
+// processes write. A write of the entry through the same handle is known at once.
+// Nothing of it is stored in Redis. Below a millisecond or above 100 years it is
+// an [ErrOption].
+func WithAbsentFor(d time.Duration) LoadingOption {
+	return loadingOption(func(c *loadingConfig) error {
+		c.absentFor = d
+		return engine.CheckTTL("absent time", d)
+	})
+}
+
+// WithRefreshAhead has entries that are read and about to end loaded anew before
+// they do, in the background, while readers get what is there: earlier the longer
+// loads take, at moments that processes choose at random, by a process of the
+// fleet at a time. beta is 1 for what the paper proposes, and more for earlier
+// (XFetch: Vattani, Chierichetti, Lowenstein, "Optimal Probabilistic Cache
+// Stampede Prevention", VLDB 2015). It is for entries with a time to live, of a
+// [Cache] or a [Native]; of a map whose entries stay, and of one that announces its
+// writes, it is an [ErrOption], and so is a beta that is not above 0 and at most 1000.
+//
+// When an entry ends is asked of the server once for each entry that is read, in
+// the background, and remembered for 10,000 of them.
+func WithRefreshAhead(beta float64) LoadingOption {
+	return loadingOption(func(c *loadingConfig) error {
+		c.beta = beta
+		if !(beta > 0) || beta > 1000 || math.IsNaN(beta) {
+			return fmt.Errorf("%w: a beta of %v is not above 0 and at most 1000", ErrOption, beta)
+		}
+		return nil
+	})
+}
+
+type loadingOption func(*loadingConfig) error
+
+func (o loadingOption) applyLoading(c *loadingConfig) error { return o(c) }
+
+func resolveLoading(opts []LoadingOption) (loadingConfig, error) {
+	c := loadingConfig{timeout: loadTimeout}
+	for _, o := range opts {
+		if o == nil {
+			return c, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := o.applyLoading(&c); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// leaseMargin is how much longer than a load its lease is: what it has found is
+// still to be written.
+const leaseMargin = 500 * time.Millisecond
+
+func (c loadingConfig) lease() time.Duration { return c.timeout + leaseMargin }
