@@ -40,6 +40,8 @@ type feed struct {
 	acks     []string // of what is handled, in flight until the server knows
 	flushing bool
 	claim    bool      // what is pending has to be asked for
+	claiming bool      // it is asked for: what the answer has may be settled meanwhile
+	late     []string  // what was settled meanwhile, and is in flight until the answer was read
 	tended   time.Time // when it was said last that it lives
 	held     time.Time // when it was said last that this process is at work
 	claimed  time.Time // when pending messages of the dead were asked for
@@ -324,14 +326,31 @@ func (f *feed) pause() bool {
 func (f *feed) settled(ids []string) {
 	f.mu.Lock()
 	full := len(f.flight) >= window
-	for _, id := range ids {
-		delete(f.flight, id)
+	f.late = append(f.late, ids...)
+	if !f.claiming {
+		f.land()
 	}
 	f.acks = append([]string(nil), f.acks[len(ids):]...)
 	f.mu.Unlock()
 	if full {
 		f.h.wake(f)
 	}
+}
+
+// land forgets what was settled.
+func (f *feed) land() {
+	for _, id := range f.late {
+		delete(f.flight, id)
+	}
+	f.late = nil
+}
+
+// claimDone says that the answer about what is pending was read.
+func (f *feed) claimDone() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.claiming = false
+	f.land()
 }
 
 // drop takes an ear out, and what it had.

@@ -354,8 +354,9 @@ func (r *reader) claim(f *feed, now time.Time) error {
 		idle = strconv.FormatInt(f.lease().Milliseconds(), 10)
 	}
 	f.mu.Lock()
-	f.claim, f.claimed = false, now
+	f.claim, f.claimed, f.claiming = false, now, true
 	f.mu.Unlock()
+	defer f.claimDone()
 	for from := "0-0"; ; {
 		msg, err := r.conn.Ask(0, "XAUTOCLAIM", f.of.key, f.group, consumer, idle, from, "COUNT", "100")
 		if err != nil {

@@ -172,6 +172,7 @@ var reliableSuite = map[string]func(t *testing.T, raw rueidis.Client, name strin
 		score, err := raw.Do(t.Context(), raw.B().Zscore().Key(r.of.timeout).Member("billing").Build()).AsFloat64()
 		require.NoError(t, err)
 		require.Equal(t, 92233720368547758.0, score)
+		r.awaitLen(0) // else what nobody has use for is left for who comes
 		again.Close()
 		there, err := r.Durable("billing").Drop(t.Context())
 		require.NoError(t, err)
