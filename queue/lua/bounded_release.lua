@@ -2,7 +2,7 @@
 --
 -- Include: slots.lua
 -- Include: done.lua
--- KEYS[1]  queue
+-- KEYS[1]  of no use here: the queue
 -- KEYS[2]  free slots: decimal
 -- KEYS[3]  what remembers the answer
 -- ARGV[1]  how long it is remembered, ms

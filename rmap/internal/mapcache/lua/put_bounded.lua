@@ -7,7 +7,7 @@
 -- KEYS[4]   accesses
 -- KEYS[5]   options
 -- KEYS[6]   lease of who loads the entry
--- ARGV[1]   0
+-- ARGV[1]   of no use here: 0
 -- ARGV[2]   the caller's clock, ms
 -- ARGV[3]   of no use here
 -- ARGV[4]   key
