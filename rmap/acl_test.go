@@ -100,6 +100,13 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		}
 		_, _, err := l.Get(t.Context(), "none")
 		require.NoError(t, err)
+		for _, opts := range ways {
+			w := NewWriting(m, newBehindMap().write, opts...)
+			for name, op := range operationsOf {
+				require.NoError(t, op(t.Context(), w), name)
+			}
+			require.NoError(t, w.Close(t.Context()))
+		}
 	}
 	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
 	require.NoError(t, err)

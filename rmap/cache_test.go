@@ -653,6 +653,7 @@ func TestEveryScriptOfACacheIsCalledAsItsHeaderSays(t *testing.T) {
 				"persist": func() error { _, err := m.Persist(t.Context()); return err },
 				"bound":   func() error { return m.SetMaxSize(t.Context(), 10, LFU) },
 				"load":    func() error { callsOfLoads(t, e, r, m); return nil },
+				"behind":  func() error { callsOfWrites(t, e, r, m); return nil },
 			} {
 				require.NoError(t, do(), op)
 				for _, call := range r.Take() {

@@ -221,6 +221,27 @@
 // what is written. So change the source first, and the map, by Put or Remove, after
 // it. Clear does not hold up loads that are under way.
 //
+// # Writers
+//
+// [NewWriting] has the changes of a map written to a store, too: through, the store
+// first and under the lock of the entry, or behind ([WithBehind]), in batches and
+// by one process of the fleet at a time.
+//
+//	stock := rmap.NewWriting(rueidisson.Map[string, int](c, "stock"), db.Save, rmap.WithBehind(100))
+//	defer stock.Close(ctx) // waits until the store has all of it
+//
+//	                         through                          behind
+//	the store has a change   before its caller goes on        a delay later, at least once
+//	its error                changes nothing                  is tried again, for ever or WithMaxAttempts
+//	changes of one entry     one behind the other             in order; of a batch the last
+//	a process dies           the store may be ahead of the    nothing is lost
+//	                         map by the change under way
+//	a server forgets         nothing of the store             what was not written yet, as of the map
+//
+// What a process writes that was paused for longer than its hold may come late: a
+// store that minds compares the fencing token in the context of write, which there
+// is behind. Through, the lock keeps writers apart for as long as it is held.
+//
 // # What it does not promise
 //
 // A failover may forget the last writes, and a server that evicts keys the whole
@@ -243,6 +264,9 @@
 //	redisson__map__lease:{name}:*    string: who loads an entry of a cache; a write deletes it
 //	rueidisson_map_lease:{name}:*    string: who loads an entry of another map; a removal by a Loading deletes it
 //	rueidisson_map_loaded:{name}:*   channel: what came of a load, for those who wait for it
+//	{name}:rueidisson_writes         stream: changes that are still to be written to a store
+//	{name}:rueidisson_dead           stream: changes that the store has refused for good
+//	{name}:rueidisson_drain          fenced lock: who writes them
 //	redisson_map_cache_*:{name}      channels: events of a cache
 //	{name}:topic                     channel: what writers that announce tell near caches
 //	redisson__cache_updates_log:{name}   zset: likewise, for those who were away, if somebody has begun it

@@ -34,7 +34,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	for _, one := range []*scripts.Script{
 		commandScript, swapScript, takeScript, putIfAbsentScript, replaceScript, changeScript, addScript, renameScript,
 		deleteScript, expireScript, putScript, touchScript, serverScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
-		loadLookScript, loadPutScript, loadEndScript,
+		loadLookScript, loadPutScript, loadEndScript, behindScript, behindDoneScript,
 	} {
 		r.Learn(one.Body)
 	}
@@ -114,6 +114,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		_, err = sharded.Delete(t.Context())
 		require.NoError(t, err)
 		seen = append(seen, callsOfLoads(t, e, r, New[string, int](e, name))...)
+		seen = append(seen, callsOfWrites(t, e, r, New[string, int](e, name))...)
 		for _, name := range []string{name, keys.Prefix("new", name)} {
 			_, err = New[string, int](e, name).Delete(t.Context())
 			require.NoError(t, err)

@@ -13,6 +13,15 @@ func MapDone(name, request string) string { return Prefix("rueidisson_map_done",
 // Redisson has for caches alone; see MapLease.
 func MapLoad(name, key string) string { return Prefix("rueidisson_map_lease", name) + ":" + key }
 
+// MapWrites is the stream of changes that are to be written to a store.
+func MapWrites(name string) string { return Suffix(name, "rueidisson_writes") }
+
+// MapDead is the stream of those that the store has not taken.
+func MapDead(name string) string { return Suffix(name, "rueidisson_dead") }
+
+// MapDrain is the fenced lock of who writes them.
+func MapDrain(name string) string { return Suffix(name, "rueidisson_drain") }
+
 // MapLoaded is the channel on which it is told what came of a load.
 func MapLoaded(name, key string) string {
 	return Prefix("rueidisson_map_loaded", name) + ":" + GroupField(key)

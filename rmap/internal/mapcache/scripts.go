@@ -34,6 +34,7 @@ var (
 	Expire      = scripts.Must(lua, "lua/expire.lua")
 	Persist     = scripts.Must(lua, "lua/persist.lua")
 	SetBound    = scripts.Must(lua, "lua/bound_set.lua")
+	Behind      = scripts.Must(lua, "lua/behind.lua")
 	LoadLook    = scripts.Must(lua, "lua/load_look.lua") // these two remember no answer either
 	LoadPut     = scripts.Must(lua, "lua/load_put.lua")
 

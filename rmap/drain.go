@@ -1,0 +1,260 @@
+package rmap
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// drainer is this process's part in the writing of what is queued.
+type drainer struct {
+	lock   *lock.Fenced // of the process that does
+	looked atomic.Bool  // for what others have left
+	closed atomic.Bool
+	news   chan struct{} // something was queued
+
+	mu      sync.Mutex
+	running bool
+	again   bool
+}
+
+// drains sees to it that this process takes part, as long as there is something
+// to do.
+func (w *Writing[K, V]) drains() {
+	d := &w.drain
+	select {
+	case d.news <- struct{}{}:
+	default:
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.running {
+		d.again = true
+		return
+	}
+	d.running = w.h.h.e.Spawn(w.run) // ends when nothing is queued, or with the client
+}
+
+func (w *Writing[K, V]) run() {
+	ctx, stop := w.untilClosed()
+	defer stop()
+	for try := 0; ; try++ {
+		err := w.drainAll(ctx)
+		if w.ends(err == nil || ctx.Err() != nil) {
+			return
+		}
+		if err != nil {
+			w.h.h.e.Logger.Debug("writing behind", "name", w.h.key, "attempt", try+1, "err", err)
+			w.rest(ctx, try)
+		} else {
+			try = 0
+		}
+	}
+}
+
+// ends reports whether there is nothing more to do.
+func (w *Writing[K, V]) ends(over bool) bool {
+	d := &w.drain
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !over || d.again && w.h.h.e.Open() == nil {
+		d.again = false
+		return false
+	}
+	d.running = false
+	return true
+}
+
+// untilClosed is a context that ends when the client begins to close.
+func (w *Writing[K, V]) untilClosed() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stopped := make(chan struct{})
+	go func() { // ends with run
+		select {
+		case <-w.h.h.e.Closing():
+			cancel(ErrClosed)
+		case <-stopped:
+		}
+	}()
+	return ctx, func() {
+		close(stopped)
+		cancel(nil)
+	}
+}
+
+// rest is a pause that grows with each failure.
+func (w *Writing[K, V]) rest(ctx context.Context, try int) {
+	timer := time.NewTimer(min(50*time.Millisecond<<min(try, 10), 5*time.Second))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// drainAll writes what is queued until there is nothing, as the only one of the
+// fleet.
+func (w *Writing[K, V]) drainAll(ctx context.Context) error {
+	hold, err := w.drain.lock.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = hold.Unlock(ctx) }()
+	work := hold.Context(ctx)
+	s := w.h.sender()
+	for tries := 0; ; {
+		some, err := w.gather(work, &s)
+		if err != nil || len(some) == 0 {
+			return err
+		}
+		if err = w.store(work, some); err == nil {
+			tries, err = 0, s.settled(work, "", some)
+		} else if tries++; work.Err() == nil && w.cfg.attempts > 0 && tries >= w.cfg.attempts {
+			tries, err = 0, w.giveUp(work, &s, some)
+		}
+		if work.Err() != nil {
+			return context.Cause(work)
+		}
+		if err != nil {
+			w.h.h.e.Logger.Debug("writing behind", "name", w.h.key, "attempt", tries, "err", err)
+			w.rest(work, tries-1)
+		}
+	}
+}
+
+// gather is the next batch: a full one, or what there is a delay later. Nothing
+// comes when nothing was queued for a delay.
+func (w *Writing[K, V]) gather(ctx context.Context, s *sender) ([]backlogged, error) {
+	some, err := s.backlog(ctx, w.cfg.batch)
+	if err != nil || len(some) == w.cfg.batch {
+		return some, err
+	}
+	timer := time.NewTimer(w.cfg.delay)
+	defer timer.Stop()
+	for len(some) < w.cfg.batch {
+		select {
+		case <-timer.C:
+			return s.backlog(ctx, w.cfg.batch)
+		case <-ctx.Done():
+			return nil, engine.ContextError(ctx)
+		case <-w.drain.news:
+			if w.drain.closed.Load() {
+				return s.backlog(ctx, w.cfg.batch)
+			}
+			if many, err := s.queuedMany(ctx); err != nil || many >= int64(w.cfg.batch) {
+				return s.backlog(ctx, w.cfg.batch)
+			}
+		}
+	}
+	return some, nil
+}
+
+// store calls the writer with the last change of each key.
+func (w *Writing[K, V]) store(ctx context.Context, some []backlogged) error {
+	changes, err := w.changes(some)
+	if err != nil {
+		return err
+	}
+	return w.guarded(ctx, changes)
+}
+
+func (w *Writing[K, V]) changes(some []backlogged) (changes []Change[K, V], err error) {
+	seen := make(map[string]bool)
+	for _, b := range slices.Backward(some) {
+		if seen[b.key] {
+			continue
+		}
+		seen[b.key] = true
+		c := Change[K, V]{Removed: !b.to.there}
+		if c.Key, err = w.h.decodeKey(b.key); err != nil {
+			return nil, err
+		}
+		if c.Value, _, err = w.h.decode(b.key, b.to); err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	slices.Reverse(changes)
+	return changes, nil
+}
+
+// guarded calls the writer. Its panic, or its end of the goroutine, is an error.
+func (w *Writing[K, V]) guarded(ctx context.Context, changes []Change[K, V]) error {
+	returned := make(chan error, 1)
+	go func() { // ends with the writer
+		err := errExited
+		defer func() {
+			if p := recover(); p != nil {
+				err = &errPanic{p, debug.Stack()}
+			}
+			returned <- err
+		}()
+		err = w.write(ctx, changes)
+	}()
+	select {
+	case err := <-returned:
+		return err
+	case <-ctx.Done():
+		timer := time.NewTimer(heed)
+		defer timer.Stop()
+		select {
+		case err := <-returned:
+			return err
+		case <-timer.C:
+			return engine.ContextError(ctx)
+		}
+	}
+}
+
+// giveUp writes changes one by one, and puts aside those that are refused.
+func (w *Writing[K, V]) giveUp(ctx context.Context, s *sender, some []backlogged) error {
+	for i := range some {
+		one, how := some[i:i+1], ""
+		if err := w.store(ctx, one); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			how = "dead"
+			w.h.h.e.Logger.Warn("the store does not take a change", "name", w.h.key, "id", one[0].id, "err", err)
+		}
+		if err := s.settled(ctx, how, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close has no more changes made by this handle, and waits until what is queued
+// was written, by any process. ctx ends the wait, and its error says how much is
+// left, which others write, or whoever comes next. Of a Writing that writes
+// through it has nothing to wait for. The map and the client stay open. Calls
+// after Close are [ErrClosed].
+func (w *Writing[K, V]) Close(ctx context.Context) error {
+	if w.bad != nil || w.drain.closed.Swap(true) || !w.cfg.behind {
+		return nil
+	}
+	s := w.h.sender()
+	for {
+		n, err := s.queuedMany(ctx)
+		if err == nil && n == 0 {
+			return nil
+		}
+		if shut := w.h.h.e.Open(); shut != nil {
+			err = shut
+		} else if ctx.Err() != nil {
+			err = engine.ContextError(ctx)
+		} else {
+			w.drains()
+			w.rest(ctx, 0)
+			continue
+		}
+		return w.h.failed("close", fmt.Errorf("%d changes are not written: %w", n, err))
+	}
+}

@@ -1,0 +1,42 @@
+-- behind.lua: change entries of a map, and queue the changes for the store behind it.
+--
+-- Include: done.lua
+-- Include: write.lua
+-- KEYS[1]   map
+-- KEYS[2]   stream of changes
+-- KEYS[3…]  what remembers the answer, of a request with an id
+-- ARGV[1]   how long it is remembered, ms; 0 without an id
+-- ARGV[2]   how many changes may be queued
+-- ARGV[3]   time to live: ms, or keep for what the entry has; empty: for ever
+-- ARGV[4]   what has to be there, of one entry: = and the value; empty: nothing; *: whatever
+-- ARGV[5…]  fields by turns with = and the value that is written, or nothing for what is removed
+--
+-- Returns  integer  how many entries there were
+--          array    {what is there instead, or nothing}: nothing was changed
+--          nil      so many changes are queued, and nothing was changed
+-- Replay   unsafe: somebody else may have written in between; with an id it is safe
+local was, answer = known()
+if was then
+	return answer
+end
+if redis.call('xlen', KEYS[2]) + (#ARGV - 4) / 2 > tonumber(ARGV[2]) then
+	return done(false)
+end
+if ARGV[4] ~= '*' then
+	local there = redis.call('hget', KEYS[1], ARGV[5])
+	if (there and '=' .. there or '') ~= ARGV[4] then
+		return {there}
+	end
+end
+local count = 0
+for i = 5, #ARGV, 2 do
+	-- What takes memory comes first, or a full server would let it pass behind what takes none.
+	redis.call('xadd', KEYS[2], '*', 'k', ARGV[i], 'v', ARGV[i + 1])
+	count = count + redis.call('hexists', KEYS[1], ARGV[i])
+	if ARGV[i + 1] == '' then
+		redis.call('hdel', KEYS[1], ARGV[i])
+	else
+		write(ARGV[i], string.sub(ARGV[i + 1], 2), ARGV[3])
+	end
+end
+return done(count)

@@ -1,0 +1,421 @@
+package rmap
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// Change is what becomes of one entry.
+type Change[K comparable, V any] struct {
+	Key     K
+	Value   V    // what it is now; none if it was removed
+	Removed bool // it is gone
+}
+
+// Writing is a map whose changes are written to a store, too: see [NewWriting].
+// Any number of goroutines may use it.
+type Writing[K comparable, V any] struct {
+	m     mapping[K, V]
+	h     *handle[K, V]
+	write func(ctx context.Context, changes []Change[K, V]) error
+	cfg   writingConfig
+	bad   error
+	drain drainer
+}
+
+// NewWriting returns a map on top of m whose changes are also written to a store,
+// such as a database, by calls of write.
+//
+// Without an option it writes through: each change is made under the lock of its
+// entry, first to the store, as the only one of its call, and then to the map. An
+// error of write, or its panic, changes nothing, and is the caller's. If the map
+// cannot be written then, the error says so: the store has the change already, and
+// the same may be done again. Those who change one entry wait for each other, in
+// the whole fleet; readers wait for nobody.
+//
+// With [WithBehind] it writes behind: the map is changed, and the change queued, in
+// one step on the server, and the caller goes on. One process of the fleet at a
+// time takes changes from the queue, in their order, and calls write with a batch: of
+// each key the last one. They leave the queue when write has returned without an
+// error; else they are tried again, after a pause that grows. So every change that
+// was acknowledged reaches the store at least once, and those of one key in order,
+// whatever process dies. Which process it is says a fenced lock; the context of
+// write ends with it, and carries its token ([fence.FromContext]): a store that
+// refuses older tokens is safe from a process that was paused. Any process with a
+// handle that is used takes part; if there is none, the queue waits in Redis.
+//
+// What goes to the store is what is done by a Writing: what others do to the map,
+// Java too, does not, and neither do times to live. Every change of it goes there:
+// all operations that change an entry do so in both ways, and Clear removes entry
+// by entry. [Add] is an [ErrOption]: use Compute. A Writing ends with its
+// [Writing.Close], or with nothing: one that is dropped leaves no trace when its
+// changes are written.
+//
+// m of a Writing with WithBehind is a [Map], a [Native] or a [Cache] that does not
+// announce its writes: what is to
+// be on top of those, such as a [Loading], goes on top of the Writing.
+func NewWriting[K comparable, V any](m mapping[K, V], write func(ctx context.Context, changes []Change[K, V]) error, opts ...WritingOption) *Writing[K, V] {
+	w := &Writing[K, V]{m: m, write: write}
+	w.cfg, w.bad = resolveWriting(opts)
+	base, is := m.(housed[K, V])
+	if is {
+		w.h = base.handle()
+	}
+	switch {
+	case w.bad != nil:
+	case m == nil || write == nil:
+		w.bad = fmt.Errorf("%w: a nil map or writer", ErrOption)
+	case !is || w.h == nil:
+		w.bad = fmt.Errorf("%w: %T cannot be written behind or through", ErrOption, m)
+	case w.h.bad != nil:
+		w.bad = w.h.bad
+	case w.cfg.behind && w.h.cfg.announce:
+		w.bad = fmt.Errorf("%w: what is written behind is not announced to near caches", ErrOption)
+	case w.cfg.behind:
+		w.bad = behindOn(m)
+		w.drain.lock = lock.NewFenced(w.h.h.e, keys.MapDrain(w.h.key))
+		w.drain.news = make(chan struct{}, 1)
+	}
+	return w
+}
+
+// behindOn refuses what a change in one step would pass by.
+func behindOn[K comparable, V any](m mapping[K, V]) error {
+	switch m.(type) {
+	case *Map[K, V], *Native[K, V], *Cache[K, V]:
+		return nil
+	}
+	return fmt.Errorf("%w: %T cannot be written behind: a Map, a Native or a Cache can", ErrOption, m)
+}
+
+func (w *Writing[K, V]) handle() *handle[K, V] { return w.h }
+
+func (w *Writing[K, V]) base() base[K] {
+	if w.bad != nil {
+		return base[K]{bad: w.bad}
+	}
+	return w.m.base()
+}
+
+// Name is the name that the map was made with, before any mapping.
+func (w *Writing[K, V]) Name() string {
+	if w.m == nil {
+		return ""
+	}
+	return w.m.Name()
+}
+
+// usable checks what every operation needs, and sees to a queue that others may
+// have left.
+func (w *Writing[K, V]) usable(op string) error {
+	err := w.bad
+	if err == nil && w.drain.closed.Load() {
+		err = ErrClosed
+	}
+	if err != nil {
+		if w.h != nil {
+			err = w.h.failed(op, err)
+		}
+		return err
+	}
+	if w.cfg.behind && !w.drain.looked.Swap(true) {
+		w.drains()
+	}
+	return nil
+}
+
+// Get returns the value of k, and whether there is one, as the map's Get does.
+func (w *Writing[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
+	if err = w.usable("get of"); err != nil {
+		return v, false, err
+	}
+	return w.m.Get(ctx, k)
+}
+
+// GetMany returns the entries of those of the keys that are there, as the map's
+// GetMany does.
+func (w *Writing[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
+	if err := w.usable("get many of"); err != nil {
+		return nil, err
+	}
+	return w.m.GetMany(ctx, ks...)
+}
+
+// Has reports whether there is an entry of k, as the map's Has does.
+func (w *Writing[K, V]) Has(ctx context.Context, k K) (bool, error) {
+	if err := w.usable("look for"); err != nil {
+		return false, err
+	}
+	return w.m.Has(ctx, k)
+}
+
+// Len is how many entries there are, as the map's Len says.
+func (w *Writing[K, V]) Len(ctx context.Context) (int64, error) {
+	if err := w.usable("count"); err != nil {
+		return 0, err
+	}
+	return w.m.Len(ctx)
+}
+
+// Put writes an entry, whatever was there, to the map and to the store.
+//
+// Cost: through, the lock of the entry, the call of write, and the map's Put;
+// behind, one script call. Wire: behind, HSET or what a Cache writes, and XADD
+// {name}:rueidisson_writes. Errors: through, those of the lock, of write and of the
+// map's Put; behind, as the map's Put, and [ErrBacklog]. Source: RMap.fastPut with
+// a MapWriter.
+func (w *Writing[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
+	_, _, err := w.change(ctx, "put", k, opts, blind, func(value) (V, Verdict, error) { return v, Store, nil })
+	return err
+}
+
+// PutMany writes entries to the map and to the store: through, one behind the
+// other, each as [Writing.Put] does; behind, up to 500 in one script call. After
+// an error some may have been written.
+func (w *Writing[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
+	if err := w.usable("put many into"); err != nil || !w.cfg.behind {
+		for k, v := range entries {
+			if err == nil {
+				err = w.Put(ctx, k, v, opts...)
+			}
+		}
+		return err
+	}
+	l, err := w.h.lifetime(opts)
+	var pairs []string
+	if err == nil {
+		pairs, err = w.h.pairs(ctx, entries)
+	}
+	for i := 1; i < len(pairs); i += 2 {
+		pairs[i] = "=" + pairs[i]
+	}
+	_, err = w.queueAll(ctx, pairs, l, err)
+	return w.h.failed("put many into", err)
+}
+
+// queueAll queues changes of whatever is there.
+func (w *Writing[K, V]) queueAll(ctx context.Context, pairs []string, l lifetime, err error) (count int64, _ error) {
+	for err == nil && len(pairs) > 0 {
+		some := pairs[:min(cutPairs(pairs), 2*mostAtOnce)]
+		pairs = pairs[len(some):]
+		var q queued
+		q, err = w.queue(ctx, whatever, some, l)
+		count += q.count
+	}
+	return count, err
+}
+
+// Swap writes an entry to the map and to the store, and returns what was there in
+// the map. Behind, that may take several script calls where others write, too.
+func (w *Writing[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
+	was, _, err := w.change(ctx, "swap", k, opts, reads, func(value) (V, Verdict, error) { return v, Store, nil })
+	return w.was(k, was, err)
+}
+
+// was is what was there before a change.
+func (w *Writing[K, V]) was(k K, was value, err error) (v V, had bool, _ error) {
+	if err != nil {
+		return v, false, err
+	}
+	key, _ := w.h.keyText(k)
+	v, had, err = w.h.decode(key, was)
+	return v, had, w.h.failedAt("read", key, err)
+}
+
+// Remove removes entries from the map and from the store, and returns how many
+// there were in the map. Changes of keys that are not in the map go to the store,
+// too. Through, it goes one by one.
+func (w *Writing[K, V]) Remove(ctx context.Context, ks ...K) (n int64, err error) {
+	if err = w.usable("remove from"); err != nil {
+		return 0, err
+	}
+	if !w.cfg.behind {
+		for _, k := range ks {
+			was, _, err := w.change(ctx, "remove", k, nil, reads, func(value) (v V, _ Verdict, _ error) { return v, Delete, nil })
+			if err != nil {
+				return n, err
+			}
+			if was.there {
+				n++
+			}
+		}
+		return n, nil
+	}
+	texts, err := w.h.keyTexts(ctx, ks)
+	var pairs []string
+	for _, text := range texts {
+		pairs = append(pairs, text, "")
+	}
+	n, err = w.queueAll(ctx, pairs, lifetime{}, err)
+	return n, w.h.failed("remove from", err)
+}
+
+// clearPage is how many entries Clear removes at a time.
+const clearPage = 500
+
+// Clear removes all entries from the map and from the store, as [Writing.Remove]
+// does: it walks the map. What others write meanwhile may stay.
+func (w *Writing[K, V]) Clear(ctx context.Context) error {
+	if err := w.usable("clear"); err != nil {
+		return err
+	}
+	var ks []K
+	for k, err := range w.m.Keys(ctx) {
+		if err != nil {
+			return err
+		}
+		ks = append(ks, k)
+	}
+	for some := range slices.Chunk(ks, clearPage) {
+		if _, err := w.Remove(ctx, some...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PutIfAbsent writes an entry to the map and to the store if there is none in the
+// map, and returns what is there now and whether it was written.
+func (w *Writing[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error) {
+	was, stored, err := w.change(ctx, "put if absent", k, opts, reads, func(old value) (V, Verdict, error) {
+		if old.there {
+			return v, Keep, nil
+		}
+		return v, Store, nil
+	})
+	if stored && err == nil {
+		return v, true, nil
+	}
+	now, _, err = w.was(k, was, err)
+	return now, false, err
+}
+
+// Replace writes an entry to the map and to the store if there is one in the map,
+// and reports whether there was.
+func (w *Writing[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (bool, error) {
+	_, did, err := w.change(ctx, "replace", k, opts, reads, func(old value) (V, Verdict, error) {
+		if !old.there {
+			return v, Keep, nil
+		}
+		return v, Store, nil
+	})
+	return did, err
+}
+
+// Take removes an entry from the map and from the store and returns it, and
+// whether there was one in the map; if there was none nothing is done.
+func (w *Writing[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
+	was, _, err := w.change(ctx, "take", k, nil, reads, func(old value) (none V, _ Verdict, _ error) {
+		if !old.there {
+			return none, Keep, nil
+		}
+		return none, Delete, nil
+	})
+	return w.was(k, was, err)
+}
+
+// CompareAndSwap writes an entry to the map and to the store if what is there in
+// the map has the bytes of old, and reports whether it has.
+func (w *Writing[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (bool, error) {
+	return w.compare(ctx, "compare and swap", k, old, v, Store, opts)
+}
+
+// CompareAndRemove removes an entry from the map and from the store if what is
+// there in the map has the bytes of old, and reports whether it has.
+func (w *Writing[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, error) {
+	var none V
+	return w.compare(ctx, "compare and remove", k, old, none, Delete, nil)
+}
+
+func (w *Writing[K, V]) compare(ctx context.Context, op string, k K, old, v V, then Verdict, opts []PutOption) (bool, error) {
+	_, did, err := w.change(ctx, op, k, opts, reads, func(there value) (V, Verdict, error) {
+		text, err := w.h.encodeValue(old)
+		if err != nil || !there.there || there.text != text {
+			return v, Keep, err
+		}
+		return v, then, nil
+	})
+	return did, err
+}
+
+// Compute changes an entry of the map and of the store by a function of what is
+// there in the map; see [Map.Compute]. Through, f is called once, under the lock
+// of the entry. Behind, it is called again if others have written meanwhile.
+func (w *Writing[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
+	if f == nil {
+		if err = w.usable("compute in"); err == nil {
+			err = w.h.failed("compute in", fmt.Errorf("%w: nil function", ErrOption))
+		}
+		return v, false, err
+	}
+	_, _, err = w.change(ctx, "compute", k, nil, reads, func(old value) (V, Verdict, error) {
+		key, err := w.h.keyText(k)
+		if err != nil {
+			return v, Keep, err
+		}
+		was, had, err := w.h.decode(key, old)
+		if err != nil {
+			return v, Keep, err
+		}
+		now, verdict, err := f(was, had)
+		switch {
+		case err != nil:
+		case verdict == Store:
+			v, there = now, true
+		case verdict == Delete:
+			var none V
+			if v, there = none, false; !had {
+				verdict = Keep
+			}
+		case verdict == Keep:
+			v, there = was, had
+		default:
+			err = fmt.Errorf("%w: verdict %d is none of Keep, Store, Delete", ErrOption, verdict)
+		}
+		return now, verdict, err
+	})
+	if err != nil {
+		var none V
+		return none, false, err
+	}
+	return v, there, nil
+}
+
+// All walks the entries, as the map's All does.
+func (w *Writing[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
+	if err := w.usable("walk"); err != nil {
+		return func(yield func(Entry[K, V], error) bool) { yield(Entry[K, V]{}, err) }
+	}
+	return w.m.All(ctx, opts...)
+}
+
+// Keys walks the keys, as the map's Keys does.
+func (w *Writing[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
+	if err := w.usable("walk"); err != nil {
+		return func(yield func(K, error) bool) { var none K; yield(none, err) }
+	}
+	return w.m.Keys(ctx, opts...)
+}
+
+// Lock is the lock of the entry of k, as the map's Lock is. A change under the
+// context of a hold of it is made under that.
+func (w *Writing[K, V]) Lock(k K) *lock.Lock {
+	if w.m == nil {
+		panic("rmap: Lock of a Writing of a nil map")
+	}
+	return w.m.Lock(k)
+}
+
+func (w *Writing[K, V]) add(context.Context, K, V) (sum V, err error) {
+	if err = w.usable("add to"); err == nil {
+		err = w.h.failed("add to", fmt.Errorf("%w: what is added by the server does not go to the store: use Compute", ErrOption))
+	}
+	return sum, err
+}
+
+var _ mapping[string, int] = (*Writing[string, int])(nil)
