@@ -116,6 +116,25 @@ type CacheObserver interface {
 	// CacheLoaded is called after each call of the loader of an rmap.Loading in
 	// this process. Those who wait for the entry wait for it, too.
 	CacheLoaded(ctx context.Context, l Load)
+
+	// CacheNear is called for each near cache of this client that is used: about
+	// once a second with what has become more since, and with the rest when it is
+	// closed. No caller waits for it but Close.
+	CacheNear(ctx context.Context, n NearCounts)
+}
+
+// NearCounts is what a near cache has done since the last call; see rmap.NearStats.
+type NearCounts struct {
+	// Cache is the name of the map in Redis.
+	Cache string
+
+	// Hits is how many entries were answered by a copy, and Misses how many were
+	// asked for since no copy counted.
+	Hits, Misses int64
+
+	// Drops is how many single entries were told to have changed, kept or not, and
+	// WholeDrops how often all may have.
+	Drops, WholeDrops int64
 }
 
 // Load is what became of one call of a loader.
@@ -164,5 +183,7 @@ type caches struct{ to CacheObserver }
 func (o caches) Swept(ctx context.Context, s engine.Sweep) { o.to.CacheSwept(ctx, Sweep(s)) }
 
 func (o caches) Loaded(ctx context.Context, l engine.Load) { o.to.CacheLoaded(ctx, Load(l)) }
+
+func (o caches) Near(ctx context.Context, n engine.NearCounts) { o.to.CacheNear(ctx, NearCounts(n)) }
 
 func (o caches) Heard(ctx context.Context, cache, kind string) { o.to.CacheEvent(ctx, cache, kind) }

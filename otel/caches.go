@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/rueidisson/rueidisson"
 )
@@ -51,6 +52,18 @@ func (o *observer) CacheLoaded(ctx context.Context, l rueidisson.Load) {
 
 func (o *observer) CacheEvent(ctx context.Context, cache, kind string) {
 	o.cacheEvents.Add(ctx, 1, set(o.caches.of(cache).cache, eventKey.String(kind)))
+}
+
+func (o *observer) CacheNear(ctx context.Context, n rueidisson.NearCounts) {
+	sets := o.caches.of(n.Cache)
+	for _, c := range []struct {
+		to metric.Int64Counter
+		n  int64
+	}{{o.nearHits, n.Hits}, {o.nearMisses, n.Misses}, {o.nearDrops, n.Drops}, {o.nearWholeDrops, n.WholeDrops}} {
+		if c.n > 0 {
+			c.to.Add(ctx, c.n, sets.plain...)
+		}
+	}
 }
 
 var _ rueidisson.CacheObserver = (*observer)(nil)

@@ -31,6 +31,38 @@ func TestWhatBecomesOfEntriesIsCounted(t *testing.T) {
 	assert.Contains(t, r.metrics(t), "rueidisson.cache.sweep.duration")
 }
 
+func TestWhatNearCachesDoIsCounted(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t)
+	o := r.Observer.(rueidisson.CacheObserver)
+	o.CacheNear(t.Context(), rueidisson.NearCounts{Cache: "a", Hits: 5, Misses: 2, Drops: 3})
+	o.CacheNear(t.Context(), rueidisson.NearCounts{Cache: "a", Hits: 1})
+	o.CacheNear(t.Context(), rueidisson.NearCounts{Cache: "b", WholeDrops: 4})
+	for name, want := range map[string]map[string]int64{
+		"hits": {"rueidisson.cache=a": 6}, "misses": {"rueidisson.cache=a": 2},
+		"drops": {"rueidisson.cache=a": 3}, "whole_drops": {"rueidisson.cache=b": 4},
+	} {
+		assert.Equal(t, want, r.sums(t, "rueidisson.near."+name), name)
+	}
+}
+
+func TestAClientTellsWhatItsNearCachesDo(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t)
+	c := rueidissontest.NewServer(t).NewClient(t, rueidisson.WithObserver(r.Observer))
+	near := rmap.NewNear(rueidisson.Map[string, int](c, "prices", rmap.WithAnnounce()), rmap.WithAnnounced())
+	require.NoError(t, near.Put(t.Context(), "tea", 3))
+	for range 3 {
+		_, _, err := near.Get(t.Context(), "tea")
+		require.NoError(t, err)
+	}
+	did := near.Stats()
+	near.Close()
+	assert.EqualValues(t, 3, did.Hits+did.Misses)
+	assert.Equal(t, did.Hits, r.sums(t, "rueidisson.near.hits")["rueidisson.cache=prices"])
+	assert.Equal(t, did.Misses, r.sums(t, "rueidisson.near.misses")["rueidisson.cache=prices"])
+}
+
 func TestManyCachesAreOne(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)

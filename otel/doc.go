@@ -32,10 +32,17 @@
 //	rueidisson.cache.events         {event} counter        cache, event        events that came to who listens, and gaps
 //	rueidisson.cache.sweep.duration s       histogram      error.type          visits to caches, but those that found another process there
 //	rueidisson.cache.load.duration  s       histogram      error.type          calls of the loaders of maps in this process
+//	rueidisson.near.hits            {entry} counter        cache               entries of which near caches had a copy that counts
+//	rueidisson.near.misses          {entry} counter        cache               entries that they asked for
+//	rueidisson.near.drops           {entry} counter        cache               single entries that have changed, kept or not
+//	rueidisson.near.whole_drops     {drop}  counter        cache               times that all copies of a hash may have changed
 //
-// cache is rueidisson.cache, the name of a cache: the first 100, and all others
-// "_OTHER"; event is rueidisson.event: "created", "updated", "removed", "expired"
-// or "gap".
+// Those of near caches are added about once a second while they are used, and when
+// they are closed.
+//
+// cache is rueidisson.cache, the name of a cache, or of the map of a near cache:
+// the first 100, and all others "_OTHER"; event is rueidisson.event: "created",
+// "updated", "removed", "expired" or "gap".
 //
 // kind, handed and script stand for rueidisson.kind, rueidisson.handed (whether
 // the hold came from, or went to, another goroutine of the client without a round

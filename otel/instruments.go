@@ -22,6 +22,8 @@ type instruments struct {
 	acquired, released, lost, scriptSends         metric.Int64Counter
 	decisions                                     metric.Int64Counter
 	expired, evicted, cacheEvents                 metric.Int64Counter
+	nearHits, nearMisses                          metric.Int64Counter
+	nearDrops, nearWholeDrops                     metric.Int64Counter
 	sweepDuration, loadDuration                   metric.Float64Histogram
 }
 
@@ -43,6 +45,10 @@ func newInstruments(m metric.Meter) (instruments, error) {
 		cacheEvents:     b.counter("rueidisson.cache.events", "{event}", "Number of events of caches that came to those who listen."),
 		sweepDuration:   b.duration("rueidisson.cache.sweep.duration", "Duration of visits to caches of which entries may have expired."),
 		loadDuration:    b.duration("rueidisson.cache.load.duration", "Duration of calls of the loaders of maps."),
+		nearHits:        b.counter("rueidisson.near.hits", "{entry}", "Number of entries that near caches answered by a copy."),
+		nearMisses:      b.counter("rueidisson.near.misses", "{entry}", "Number of entries that near caches asked for."),
+		nearDrops:       b.counter("rueidisson.near.drops", "{entry}", "Number of single entries that near caches were told to have changed."),
+		nearWholeDrops:  b.counter("rueidisson.near.whole_drops", "{drop}", "Number of times that near caches dropped all copies of a hash."),
 		scriptSends:     b.counter("rueidisson.script.sends", "{send}", "Number of times that scripts were sent."),
 	}
 	if b.err != nil {

@@ -30,6 +30,8 @@ func (s spoken) Swept(_ context.Context, v engine.Sweep) {
 
 func (spoken) Heard(context.Context, string, string) {}
 
+func (spoken) Near(context.Context, engine.NearCounts) {}
+
 // sweepAsChild sweeps a cache that it listens to, until it is ended.
 func sweepAsChild(p *redistest.Parent) {
 	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{os.Getenv("SERVER")}, DisableCache: true})

@@ -685,6 +685,12 @@ func (w *watcher) Heard(_ context.Context, cache, kind string) {
 	w.events[cache+" "+kind]++
 }
 
+func (w *watcher) Near(_ context.Context, n engine.NearCounts) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events[n.Cache+" near"]++
+}
+
 func TestTheObserverHearsOfSweepsEvictionsAndEvents(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)

@@ -51,8 +51,9 @@ func NewNear[K comparable, V any](m mapping[K, V], opts ...NearOption) *Near[K, 
 // ending is what a near cache leaves. It knows nothing of the near cache, so that
 // that can be collected.
 type ending struct {
-	once sync.Once
-	all  []func()
+	once   sync.Once
+	all    []func()
+	report *report
 }
 
 func (e *ending) run() {
@@ -63,16 +64,27 @@ func (e *ending) run() {
 	})
 }
 
+// collected is run of a near cache that nobody has closed.
+func (e *ending) collected() {
+	e.run()
+	e.report.spawn()
+}
+
 // Close drops the copies, and what tells of changes. The near cache goes on as the
 // map that it was made of, which it does not close.
 func (n *Near[K, V]) Close() {
+	if end := n.shut(); end != nil {
+		end.run()
+		end.report.tell()
+	}
+}
+
+func (n *Near[K, V]) shut() *ending {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.closed = true
 	n.kept.Store(nil)
-	if n.end != nil {
-		n.end.run()
-	}
+	return n.end
 }
 
 // copies is what is kept, from the first read on; nil once it is closed.
@@ -87,7 +99,7 @@ func (n *Near[K, V]) copies() *copies[K, V] {
 	}
 	c, end := n.begin()
 	n.end = end
-	runtime.AddCleanup(n, (*ending).run, end)
+	runtime.AddCleanup(n, (*ending).collected, end)
 	n.kept.Store(c)
 	return c
 }
@@ -108,7 +120,13 @@ func (n *Near[K, V]) begin() (*copies[K, V], *ending) {
 			end.all = append(end.all, trackedBy(n.b.h.e, key, from[i]))
 		}
 	}
-	return newCopies[K, V](n.b.h.e, n.cfg.entries, lanes, from), end
+	c := newCopies[K, V](n.b.h.e, n.cfg.entries, lanes, from)
+	c.report = newReport(n.b.h.e, c.did(n.m.Name()))
+	for _, o := range from {
+		o.heard = c.report.look
+	}
+	end.report = c.report
+	return c, end
 }
 
 // usable checks what a hit does not ask the map for.
@@ -147,6 +165,7 @@ func (n *Near[K, V]) place(ctx context.Context, k K) (p place) {
 		return p
 	}
 	c.misses.Add(1)
+	c.report.look()
 	i, field, err := n.b.at(k)
 	if err != nil {
 		return p // which the map will say
@@ -436,9 +455,9 @@ func (n *Near[K, V]) Stats() (s NearStats) {
 		return s
 	}
 	s = NearStats{Hits: c.allHits(), Misses: c.misses.Load(), Drops: c.lanes.drops.Load(), Size: c.store.EstimatedSize()}
+	s.WholeDrops = c.wholeDrops()
 	var why []error
 	for _, o := range c.from {
-		s.WholeDrops += int64(o.gen.Load())
 		why = append(why, o.problem())
 	}
 	s.Err = errors.Join(why...)

@@ -18,6 +18,7 @@ type copies[K comparable, V any] struct {
 	from  []*origin
 	*lanes
 	tally
+	report *report
 }
 
 // lanes is how often an entry of each lane was dropped.
@@ -88,6 +89,23 @@ func (c *copies[K, V]) good(it *copied[V]) bool {
 	}
 	o.use()
 	return o.gen.Load() == it.gen && c.lanes.now(it.lane) == it.drop
+}
+
+// wholeDrops is how often all entries of a hash were dropped.
+func (c *copies[K, V]) wholeDrops() (sum int64) {
+	for _, o := range c.from {
+		sum += int64(o.gen.Load())
+	}
+	return sum
+}
+
+// did is what was done so far, for who observes it.
+func (c *copies[K, V]) did(name string) func() engine.NearCounts {
+	return func() engine.NearCounts {
+		return engine.NearCounts{
+			Cache: name, Hits: c.allHits(), Misses: c.misses.Load(), Drops: c.lanes.drops.Load(), WholeDrops: c.wholeDrops(),
+		}
+	}
 }
 
 // dropAll has no entry count any more.

@@ -28,6 +28,8 @@ type origin struct {
 	// stays: -1, or -2 if there is none.
 	arm func(ctx context.Context) (left time.Duration, err error)
 
+	heard func() // called when the server was found alive
+
 	mu     sync.Mutex
 	flight *arming
 	err    error // why it could not be armed
@@ -43,6 +45,9 @@ func (o *origin) Dropped() { o.gen.Add(1) }
 func (o *origin) Alive(at time.Time) {
 	raise(&o.mono, int64(at.Sub(o.born)))
 	raise(&o.wall, at.UnixNano())
+	if o.heard != nil {
+		o.heard()
+	}
 }
 
 // raise sets what others may have set higher.

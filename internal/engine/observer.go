@@ -54,6 +54,13 @@ type CacheObserver interface {
 	Swept(ctx context.Context, s Sweep)
 	Heard(ctx context.Context, cache, kind string)
 	Loaded(ctx context.Context, l Load)
+	Near(ctx context.Context, n NearCounts)
+}
+
+// NearCounts is what a near cache has done since it was told of last.
+type NearCounts struct {
+	Cache                           string
+	Hits, Misses, Drops, WholeDrops int64
 }
 
 // Load is what became of one call of a loader.
