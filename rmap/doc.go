@@ -176,14 +176,17 @@
 //	own writes, of the same Near                not stale                 not stale
 //	others', while the connection is alive      until the message, some 10 µs, of either
 //	a connection that ends                      not stale: all dropped    WithMaxSilence
-//	a silent one, a process that slept          WithMaxSilence, 3 s: then it is the map
+//	a silent one, a process that slept          WithMaxSilence, 3 s: then it is the map, and all dropped
 //	at any rate                                 WithMaxAge, 10 min
 //	of maps                                     any                       Map, Native, Sharded
 //
 // A Near never waits for messages to be right again: while there is no connection,
 // or it is silent, or the slot of the map moves, it is the map that it was made of.
 // So a tracked one is for good where a server has no tracking, or a client speaks
-// RESP2: [Near.Stats] says so. An announced one on a cluster hears what is said on
+// RESP2: [Near.Stats] says so. A tracked map of a cluster that nobody reads for so
+// long is silent, too. What stands between the client and the server must not put
+// another connection to the server in place of one that has ended, and keep the
+// client's: nobody would tell, and WithMaxAge alone holds. An announced one on a cluster hears what is said on
 // the server that it takes for the map's: one that was cut off from the others but
 // not from this process is believed until the client learns better, up to 30 s.
 //

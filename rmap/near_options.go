@@ -43,8 +43,8 @@ func WithMaxAge(d time.Duration) NearOption {
 }
 
 // WithMaxSilence bounds for how long entries count while nothing is heard from the
-// server, which is asked three times meanwhile: from 100 ms to a minute. The
-// default is 3 s.
+// server, which is asked three times meanwhile: from 100 ms to a minute. After a
+// longer silence none of those from before counts again. The default is 3 s.
 func WithMaxSilence(d time.Duration) NearOption {
 	return nearOption(func(c *nearConfig) error {
 		if c.silence = d; d < 100*time.Millisecond || d > time.Minute {

@@ -43,10 +43,21 @@ func (o *origin) Dropped() { o.gen.Add(1) }
 
 // Alive is tracking.Listener's.
 func (o *origin) Alive(at time.Time) {
+	o.lapse()
 	raise(&o.mono, int64(at.Sub(o.born)))
 	raise(&o.wall, at.UnixNano())
 	if o.heard != nil {
 		o.heard()
+	}
+}
+
+// lapse drops what was kept before a silence that was too long. Had every word of
+// it come late, it would be right still; whether one was lost on the way is not
+// known.
+func (o *origin) lapse() {
+	if last := o.mono.Load(); last != 0 && !o.alive(o.now()) {
+		o.Dropped()
+		o.mono.CompareAndSwap(last, 0)
 	}
 }
 
@@ -109,6 +120,7 @@ func (o *origin) ready(ctx context.Context, e *engine.Engine) (gen uint64, ok bo
 func (o *origin) join(e *engine.Engine) *arming {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.lapse()
 	if f := o.flight; f != nil && f.gen == o.gen.Load() {
 		return f
 	}

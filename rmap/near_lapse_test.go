@@ -1,0 +1,42 @@
+package rmap
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whoever answers after a silence need not be the one who was asked to tell.
+func TestAnAnswerAfterASilenceRestoresNoCopies(t *testing.T) {
+	t.Parallel()
+	o := &origin{born: time.Now().Add(-time.Hour), silence: time.Minute}
+	o.Alive(time.Now().Add(-2 * time.Minute))
+	before := o.gen.Load()
+	o.Alive(time.Now())
+	require.Greater(t, o.gen.Load(), before)
+	require.True(t, o.alive(o.now()))
+
+	before = o.gen.Load()
+	o.Alive(time.Now())
+	require.Equal(t, before, o.gen.Load(), "without a silence nothing is dropped")
+}
+
+func TestASilenceEndsWithOneArming(t *testing.T) {
+	t.Parallel()
+	e := engineOn(t, miniredisClient(t))
+	o := &origin{born: time.Now().Add(-time.Hour), silence: time.Minute}
+	o.arm = func(context.Context) (time.Duration, error) {
+		o.Alive(time.Now())
+		return -1, nil
+	}
+	o.Alive(time.Now().Add(-2 * time.Minute))
+	before := o.gen.Load()
+	gen, ok := o.ready(t.Context(), e)
+	require.True(t, ok)
+	require.Greater(t, gen, before)
+	again, ok := o.ready(t.Context(), e)
+	require.True(t, ok)
+	require.Equal(t, gen, again)
+}
