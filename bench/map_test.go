@@ -118,16 +118,17 @@ type mapImpl struct {
 	c   *rueidisson.Client
 	raw rueidis.Client
 	of  func(m, ids *rmap.Map[string, string]) call
+	opt []rmap.Option
 }
 
-func mapped(of func(m, ids *rmap.Map[string, string]) call) func(addr string) (impl, error) {
+func mapped(of func(m, ids *rmap.Map[string, string]) call, opts ...rmap.Option) func(addr string) (impl, error) {
 	return func(addr string) (impl, error) {
 		raw, err := rueidis.NewClient(connection(addr))
 		if err != nil {
 			return nil, err
 		}
 		c, err := rueidisson.New(connection(addr), rueidisson.WithCodec(codec.Text))
-		return mapImpl{c, raw, of}, err
+		return mapImpl{c, raw, of, opts}, err
 	}
 }
 
@@ -135,7 +136,7 @@ func (i mapImpl) locker(name string) locker {
 	if err := fill(i.raw, name); err != nil {
 		return func(context.Context) (unlock, error) { return nil, err }
 	}
-	return i.of(rueidisson.Map[string, string](i.c, name), rueidisson.Map[string, string](i.c, name, rmap.WithRequestIDs())).locker()
+	return i.of(rueidisson.Map[string, string](i.c, name, i.opt...), rueidisson.Map[string, string](i.c, name, rmap.WithRequestIDs())).locker()
 }
 
 func (i mapImpl) close() { _ = i.c.Close(context.Background()); i.raw.Close() }
