@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -493,18 +494,25 @@ func TestValuesOfAllLengths(t *testing.T) {
 	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
 		g := multiOn(t, kind, engineOn(t, raw), redistest.Name(t))
 		var many []string
-		for i := range 12_001 { // more than a server takes at once in a script
+		n := 12_001 // more than a server takes at once in a script
+		if strings.Contains(t.Name(), "miniredis") {
+			n = 1_501 // it takes its time
+		}
+		for i := range n {
 			many = append(many, strconv.Itoa(i)+":")
 		}
-		n, err := g.put(t.Context(), "", many...)
+		added, err := g.put(t.Context(), "", many...)
 		require.NoError(t, err)
-		require.EqualValues(t, len(many), n)
-		old, err := g.replace(t.Context(), "replace", "", append(many[:5001:5001], "new")...)
+		require.EqualValues(t, n, added)
+		half := append(many[:n/2:n/2], "new")
+		old, err := g.replace(t.Context(), "replace", "", half...)
 		require.NoError(t, err)
-		require.ElementsMatch(t, many, old)
+		slices.Sort(old) // as sets are in no order, and ElementsMatch compares each with each
+		require.Equal(t, slices.Sorted(slices.Values(many)), old)
 		got, err := g.get(t.Context(), "")
 		require.NoError(t, err)
-		require.ElementsMatch(t, append(many[:5001:5001], "new"), got)
+		slices.Sort(got)
+		require.Equal(t, slices.Sorted(slices.Values(half)), got)
 	})
 }
 

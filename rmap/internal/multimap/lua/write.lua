@@ -24,10 +24,14 @@ local function only(kind, values, from, there)
 	for i = from, #ARGV do
 		new[ARGV[i]] = true
 	end
+	local old = {}
 	for _, one in ipairs(there) do
 		if not new[one] then
-			redis.call('srem', values, one)
+			old[#old + 1] = one
 		end
+	end
+	for i = 1, #old, 5000 do
+		redis.call('srem', values, unpack(old, i, math.min(i + 4999, #old)))
 	end
 	return redis.call('scard', values)
 end

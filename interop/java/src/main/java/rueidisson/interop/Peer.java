@@ -13,6 +13,7 @@ import org.redisson.api.RLock;
 import org.redisson.api.RMap;
 import org.redisson.api.RLocalCachedMap;
 import org.redisson.api.RMapCache;
+import org.redisson.api.RMultimap;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RQueue;
 import org.redisson.api.RRateLimiter;
@@ -81,6 +82,8 @@ final class Peer {
             case "mapcache" -> caches.run(r, cache(r));
             case "mapcachenative" -> NativeMaps.run(r, nativeMap(r));
             case "nearinvalidate", "nearupdate", "nearload", "nearsilent" -> NearMaps.run(r, redisson, nearMap(r));
+            case "listmultimap", "setmultimap", "listmultimapcache", "setmultimapcache", "listmultimapcachenative", "setmultimapcachenative" ->
+                Multimaps.run(r, multimap(r));
             case "queue" -> Queues.run(r, queue(r, redisson::getQueue));
             case "deque" -> Queues.run(r, queue(r, redisson::getDeque));
             case "blockingqueue" -> Queues.run(r, queue(r, redisson::getBlockingQueue));
@@ -120,6 +123,11 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RLocalCachedMap<Object, Object> nearMap(Request r) {
         return object(r, RLocalCachedMap.class, name -> NearMaps.of(redisson, r.kind(), name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RMultimap<Object, Object> multimap(Request r) {
+        return object(r, RMultimap.class, name -> Multimaps.of(redisson, r.kind(), name, codec(r)));
     }
 
     @SuppressWarnings("unchecked")
