@@ -86,6 +86,9 @@
 //	exceeds_burst      more tokens than the limiter ever has
 //	exceeds_wait       longer than the longest wait
 //	exceeds_debt       more is owed than may be
+//	empty              the queue had no element: an answer, not a fault
+//	full               the bounded queue had no room
+//	no_capacity        nobody has set the capacity of the bounded queue
 //	interrupted        a subscription did not stand for a while
 //	decode             what is stored cannot be decoded
 //	option             an argument that cannot be used

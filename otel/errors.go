@@ -8,6 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
@@ -43,6 +44,9 @@ var types = []struct {
 	{ratelimiter.ErrExceedsBurst, "exceeds_burst"},
 	{ratelimiter.ErrExceedsWait, "exceeds_wait"},
 	{ratelimiter.ErrExceedsDebt, "exceeds_debt"},
+	{queue.ErrEmpty, "empty"},
+	{queue.ErrFull, "full"},
+	{queue.ErrNoCapacity, "no_capacity"},
 	{topic.ErrInterrupted, "interrupted"},
 	{codec.ErrDecode, "decode"},
 	{rueidisson.ErrOption, "option"},

@@ -18,6 +18,7 @@ import (
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
+	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -41,6 +42,10 @@ var named = map[string]map[string]error{
 	"multilock": {
 		"not_acquired": multilock.ErrNotAcquired, "lost": multilock.ErrLost, "released": multilock.ErrReleased,
 		"option": multilock.ErrOption, "unknown": multilock.ErrUnknown, "closed": multilock.ErrClosed,
+	},
+	"queue": {
+		"empty": queue.ErrEmpty, "full": queue.ErrFull, "no_capacity": queue.ErrNoCapacity, "option": queue.ErrOption,
+		"unknown": queue.ErrUnknown, "decode": queue.ErrDecode, "closed": queue.ErrClosed,
 	},
 	"ratelimiter": {
 		"no_rate": ratelimiter.ErrNoRate, "other_rate": ratelimiter.ErrOtherRate, "other_algorithm": ratelimiter.ErrOtherAlgorithm,
