@@ -1,0 +1,66 @@
+package rmap
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestLoadsAndWritesOnACluster whose slot moves meanwhile.
+func TestLoadsAndWritesOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	raw := cluster.Client(t)
+	for kind, of := range loadKinds {
+		t.Run(kind, func(t *testing.T) {
+			s := newSource()
+			name := redistest.Name(t)
+			var all sync.WaitGroup
+			for range 3 {
+				l := NewLoading(of(engineOn(t, raw), name), s.load)
+				for range 10 {
+					all.Go(func() {
+						v, _, err := l.Get(t.Context(), "k")
+						assert.NoError(t, err)
+						assert.Equal(t, 7, v)
+					})
+				}
+			}
+			<-s.began
+			close(s.open)
+			all.Wait()
+			require.EqualValues(t, 1, s.calls.Load())
+		})
+	}
+	t.Run("a slot moves", func(t *testing.T) {
+		name, s := redistest.Name(t), newBehindMap()
+		w := NewWriting(New[string, int](engineOn(t, raw), name), s.write, WithBehind(10), WithWriteDelay(time.Millisecond))
+		l := NewLoading(w, quick)
+		put := func(from int) {
+			for i := range 20 {
+				require.NoError(t, w.Put(t.Context(), strconv.Itoa(from+i), i))
+			}
+		}
+		put(0)
+		migration := cluster.StartMigration(t, name)
+		got := make(chan error, 1)
+		go func() {
+			_, _, err := l.Get(t.Context(), "1000")
+			got <- err
+		}()
+		migration.Move(t, name)
+		migration.Finish(t)
+		require.NoError(t, <-got)
+		put(100)
+		require.NoError(t, w.Close(t.Context()))
+		all := contents(t, w.m)
+		delete(all, "1000") // which was loaded
+		require.Equal(t, all, s.now())
+	})
+}
