@@ -27,7 +27,8 @@ type keeping struct {
 	slack  time.Duration // of deadlines
 	doubts bool          // places may have been lost: they are to be listed
 	early  bool          // though the process has said in time that it is alive
-	server time.Duration // how far the server's clock is ahead of ours
+	server time.Duration // how far the server's clock is ahead of ours, and a way there
+	latest time.Duration // that as the last answer has it
 	silent outage        // of the server
 	failed time.Duration // when a waiter met it last
 	why    error         // what that was told
@@ -36,7 +37,7 @@ type keeping struct {
 // begin is told of a place that the server has just given, at now.
 func (k *keeping) begin(now time.Duration) {
 	if k.due == 0 {
-		*k = keeping{due: now + keepEvery, said: now, walked: now, looked: now, slack: firstSlack, doubts: k.doubts, server: k.server}
+		*k = keeping{due: now + keepEvery, said: now, walked: now, looked: now, slack: firstSlack, doubts: k.doubts, server: k.server, latest: k.latest}
 	}
 }
 
@@ -71,8 +72,17 @@ func (k *keeping) answered(at time.Duration, walk Walk, kept Kept) {
 	k.silent = outage{}
 }
 
-// clock notes what the server's clock said, a way there after that was asked.
-func (k *keeping) clock(said time.Duration, asked watchdog.Instant) { k.server = said - asked.Mono }
+// clock notes what the server's clock said, a way there after that was asked. Of
+// two answers the quicker one counts: what a server did that stood still says
+// nothing of the way, and of a link that has become slower so do the next two.
+func (k *keeping) clock(said time.Duration, asked watchdog.Instant) {
+	last := k.latest
+	k.latest = said - asked.Mono
+	k.server = k.latest
+	if last != 0 {
+		k.server = min(last, k.latest)
+	}
+}
 
 // looks reports whether it is time to look for a hold of this process.
 func (k *keeping) looks(now, every time.Duration) bool {

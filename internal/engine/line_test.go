@@ -73,3 +73,95 @@ func TestAWinEndsTheOutageOfALine(t *testing.T) {
 		require.NoError(t, o.held.Release(t.Context()))
 	})
 }
+
+// timed is a fakeQueued with a clock of its own, which writes down how late the
+// keeps are that it is asked for.
+type timed struct {
+	fakeQueued
+	ahead time.Duration // of the process's clock
+	late  []time.Duration
+}
+
+func (q *timed) says() time.Duration { return q.clock().Mono + q.ahead }
+
+func (q *timed) Acquire(ctx context.Context, a Try) (Tried, error) {
+	tried, err := q.fakeQueued.Acquire(ctx, a)
+	tried.Clock = q.says() - q.replies
+	return tried, err
+}
+
+func (q *timed) Keep(_ context.Context, asked Keeping) (k Kept, err error) {
+	k.Started = q.clock()
+	err = q.travel(func() {
+		k.Left, k.Soon, k.Clock = -1, -1, q.says()
+		q.late = append(q.late, k.Clock-asked.Clock)
+	})
+	return k, err
+}
+
+// keepsFor lets somebody wait for so long, and returns how late its keeps were.
+func (q *timed) keepsFor(t *testing.T, d time.Duration, meanwhile func()) []time.Duration {
+	t.Helper()
+	q.set(func() { q.holder = "somebody else" })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := q.e.Acquire(ctx, q, Ask{}, new(seated))
+		ended <- err
+	}()
+	time.Sleep(d / 2)
+	meanwhile()
+	time.Sleep(d / 2)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	var late []time.Duration
+	q.set(func() { late = q.late })
+	return late
+}
+
+// However long the way to the server is, what is said there is not out of date
+// while that stays as it is.
+func TestAKeepOnALongWayIsNotLate(t *testing.T) {
+	for _, way := range []struct{ there, back time.Duration }{
+		{300 * time.Millisecond, 300 * time.Millisecond}, {600 * time.Millisecond, 0}, {0, 600 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			q := &timed{fakeQueued: fakeQueued{newFake(t)}, ahead: 500_000 * time.Hour}
+			q.set(func() { q.requests, q.replies = way.there, way.back })
+			late := q.keepsFor(t, 20*time.Second, func() {})
+			require.Greater(t, len(late), 20)
+			for _, l := range late {
+				require.Zero(t, l)
+			}
+		})
+	}
+}
+
+// A keep that a server did late, which stood still, does not make the next one
+// look as if it were in time. A way that has become longer is known soon, and so
+// is a clock that was set.
+func TestKeepsThatAreLateOneAfterTheOtherAreLate(t *testing.T) {
+	for _, step := range []time.Duration{0, -10 * time.Second, 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			q := &timed{fakeQueued: fakeQueued{newFake(t)}, ahead: 500_000 * time.Hour}
+			before := 0
+			late := q.keepsFor(t, 40*time.Second, func() {
+				q.set(func() {
+					before = len(q.late)
+					if q.ahead += step; step == 0 {
+						q.requests = 2 * time.Second
+					}
+				})
+			})
+			after := late[before:]
+			require.Greater(t, len(after), 5)
+			if step == 0 {
+				require.Equal(t, []time.Duration{2 * time.Second, 2 * time.Second, 0}, after[:3])
+			}
+			for _, l := range after[2:] {
+				require.LessOrEqual(t, l, time.Duration(0))
+			}
+		})
+	}
+}
