@@ -39,6 +39,13 @@
 //     on a cluster with plain channels when its own deadline has passed;
 //   - a waiter that was passed over though it lives comes back at the front.
 //
+// How long the way to the server takes changes nothing of that, as long as a round
+// trip takes less than a second: a process that needs longer is silent in between.
+// What does is a way that becomes longer from one word to the next by 0.25 s or
+// more, which looks like a server that stood still. A process that says so gives
+// each other one its time anew, once: one that was killed then counts as a silent
+// one, and that may take 1.4 s more.
+//
 // When the server itself was away, so that nobody has been heard of, all have
 // that time anew, once: an outage or a failover that keeps the queue costs nobody
 // its place. A server that stands still ends subscriptions, too, a third of the
@@ -49,9 +56,9 @@
 // stands then last for an hour more, if its holder dies. ForceUnlock takes it away.
 //
 // A queue of which every process has died stays until somebody asks for the lock.
-// Who waits passes over it in 1.4 s. Tries without a wait do so from the second one
-// on, if they come within 10 s of each other, and else when the last word is
-// older than a minute and the slack of a deadline.
+// Who waits passes over it in 1.4 s. Of tries without a wait, the first gives its
+// processes that time, and those after it pass over them, if they come within two
+// days. So long the server remembers it where only such tries come.
 //
 // # Beside Java
 //
@@ -90,7 +97,8 @@
 //	redisson_lock_timeout:{name}       zset: until when each of them is waited for, ms
 //	redisson_lock__channel:{name}:*    channel of a waiter: 0 when it is its turn; ours listen there behind Java only
 //	rueidisson_fair:{name}:*           channel of a client: the owner whose turn it is
-//	rueidisson_fair_alive:{name}       zset: clients of this library with waiters, until when they are alive; 10 s
+//	rueidisson_fair_alive:{name}       zset: clients of this library with waiters, until when they are alive; 10 s,
+//	                                   two days where only tries ask
 //	rueidisson_fair_idle:{name}        string: a Java thread that was told in vain, and since when; 5 s
 //	rueidisson_gone:{name}             zset: owners that were given back, by time
 //

@@ -25,7 +25,7 @@ type fair struct {
 	deadlines map[string]int64
 	alive     map[string]word
 	quiet     bool             // nobody has said anything for too long to tell who is alive
-	tries     bool             // who asks does not wait
+	memory    int64            // for how long it is remembered who is alive
 	said      int64            // until when the table of the living stands
 	gone      map[string]int64 // since when
 	forgotten int64            // when the last of them ends
@@ -40,6 +40,7 @@ type word struct {
 const (
 	tombMs   = 45_000
 	memoryMs = 10_000
+	triedMs  = 48 * 3600_000
 )
 
 // front drops those at the front that are dead; own and me are not.
@@ -80,13 +81,11 @@ func (f *fair) census() {
 			continue
 		}
 		seen[client] = true
-		deadline, there := f.deadlines[owner]
-		forsaken := f.tries && there && deadline <= f.now-60_000
-		if f.alive[client].mark != ".25" && !forsaken {
+		if f.alive[client].mark != ".25" {
 			f.say(client, ".25")
 		}
 	}
-	f.said = f.now + memoryMs
+	f.said = f.now + f.memory
 }
 
 func (f *fair) dead(owner, me string) bool {
@@ -108,7 +107,7 @@ func (f *fair) drop(owner string) {
 }
 
 func (f *fair) say(client, mark string) {
-	f.alive[client], f.said = word{f.now, mark}, f.now+memoryMs
+	f.alive[client], f.said = word{f.now, mark}, f.now+f.memory
 }
 
 // expire forgets what the server forgets by itself.
@@ -141,15 +140,20 @@ func (f *fair) acquire(owner, mode string) string {
 	if f.buried(owner) {
 		return "refused"
 	}
-	f.tries = mode == once
+	if mode == once {
+		f.memory = triedMs
+	}
 	head := f.front(owner, owner[:clientLength])
-	f.tries = false
+	f.memory = memoryMs
 	if mode == again && !slices.Contains(f.queue, owner) {
 		f.queue, head = slices.Insert(f.queue, 0, owner), owner
 	}
 	if f.holder == "" && (head == "" || head == owner) {
 		f.drop(owner)
 		f.take(owner)
+		if mode == once && head == "" {
+			clear(f.alive)
+		}
 		return "acquired"
 	}
 	if mode != once {
@@ -367,7 +371,7 @@ func TestTheScriptsDoWhatTheModelDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names++
 		b.t, b.name = t, "model"+strconv.Itoa(names)
-		f := &fair{now: b.now(), deadlines: map[string]int64{}, alive: map[string]word{}, gone: map[string]int64{}}
+		f := &fair{now: b.now(), memory: memoryMs, deadlines: map[string]int64{}, alive: map[string]word{}, gone: map[string]int64{}}
 		waiter := rapid.Custom(func(t *rapid.T) string {
 			return own(rapid.SampledFrom([]string{here, there}).Draw(t, "client"), rapid.IntRange(1, 4).Draw(t, "n"))
 		})
@@ -376,7 +380,7 @@ func TestTheScriptsDoWhatTheModelDoes(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) { b.requireSame(t, f) },
 			"time": func(t *rapid.T) {
-				d := rapid.SampledFrom([]int64{1, 400, 1000, 1400, 5000, 10_001, 31_000, 300_000}).Draw(t, "ms")
+				d := rapid.SampledFrom([]int64{1, 400, 1000, 1400, 5000, 10_001, 31_000, 300_000, triedMs + 1}).Draw(t, "ms")
 				b.server.Forward(time.Duration(d) * time.Millisecond)
 				f.now += d
 			},

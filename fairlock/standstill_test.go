@@ -89,7 +89,7 @@ func TestWhoIsAlwaysLatePassesOverTheDeadOnes(t *testing.T) {
 // every process has died.
 func TestTriesPassOverAQueueThatHasDied(t *testing.T) {
 	t.Parallel()
-	for _, every := range []time.Duration{100 * time.Millisecond, 2 * time.Second, 20 * time.Second} {
+	for _, every := range []time.Duration{100 * time.Millisecond, 2 * time.Second, 20 * time.Second, 25 * time.Hour} {
 		t.Run(every.String(), func(t *testing.T) {
 			t.Parallel()
 			b := newFaked(t)
@@ -98,10 +98,66 @@ func TestTriesPassOverAQueueThatHasDied(t *testing.T) {
 			b.acquire(x, queue)
 			b.do("DEL", b.name)
 			b.server.Forward(time.Minute)
-			for took := time.Duration(0); b.acquire(a, once) != "0"; took += every {
-				require.Less(t, took, 90*time.Second)
+			tries := 1
+			for ; b.acquire(a, once) != "0"; tries++ {
+				require.Less(t, tries, 100)
 				b.server.Forward(every)
 			}
+			require.LessOrEqual(t, tries, 2+int(1400*time.Millisecond/every))
+			require.Empty(t, b.queue())
+			require.Empty(t, b.list("KEYS", "rueidisson_*{tried}"), "no key stays for it")
+		})
+	}
+}
+
+// A clock that is set forward ends the leases, and makes every deadline and every
+// word old. A try that comes before those who wait have said anything is still
+// behind them.
+func TestATryIsBehindALiveQueueThoughTheClockWasSetForward(t *testing.T) {
+	t.Parallel()
+	for _, step := range []time.Duration{5 * time.Second, 2 * time.Minute, time.Hour, 24 * time.Hour} {
+		t.Run(step.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newFaked(t)
+			b.name = "forward"
+			b.acquire(own(here, 9), once)
+			b.acquire(x, queue)
+			b.keep(there, "1")
+			b.do("DEL", b.name)
+			b.server.Forward(step)
+			require.NotEqual(t, "0", b.acquire(a, once))
+			b.keepAfter(step, there, "1")
+			b.server.Forward(300 * time.Millisecond)
+			require.NotEqual(t, "0", b.acquire(a, once))
+			require.Equal(t, []string{x}, b.queue())
+			left, err := b.do("PTTL", b.keys(4)[3]).AsInt64()
+			require.NoError(t, err)
+			require.LessOrEqual(t, left, int64(memoryMs), "who waits has its own memory back")
+			require.Equal(t, "0", b.acquire(x, queue))
+		})
+	}
+}
+
+// A process that has gone may have said until when it is alive by a clock that was
+// set back since. That is no word of anybody now.
+func TestAWordOfAnotherClockIsNoWord(t *testing.T) {
+	t.Parallel()
+	const still = 2 * time.Second
+	for name, ask := range map[string]func(b *bench){
+		"a release": func(b *bench) { b.release(own(here, 9), a) },
+		"a try":     func(b *bench) { b.do("DEL", b.name); b.acquire(own(here, 8), once) },
+		"a force":   func(b *bench) { b.force(here) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := standing(t, still)
+			b.do("ZADD", b.keys(4)[3], strconv.FormatInt(b.now()+3600_000, 10), "gone")
+			for client, ago := range map[string]time.Duration{there: still + 400*time.Millisecond, here: still} {
+				b.do("ZADD", b.keys(4)[3], strconv.FormatInt(b.now()+aliveMs-ago.Milliseconds(), 10), client)
+			}
+			ask(b)
+			require.Equal(t, x, append(b.queue(), "nobody")[0])
+			require.NotEqual(t, a, b.holder())
 		})
 	}
 }

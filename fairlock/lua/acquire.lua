@@ -89,7 +89,9 @@ if call('exists', N, Q, KEYS[5]) > 0 then
 	if call('zscore', KEYS[5], own) then
 		return {-2, 0, now()}
 	end
-	tries = ARGV[3] == '0'
+	if ARGV[3] == '0' then
+		memory = 172800000
+	end
 	local h = front(ARGV[4], own)
 	h = back() or h
 	if left ~= -2 or h and h ~= own then
@@ -100,7 +102,11 @@ if call('exists', N, Q, KEYS[5]) > 0 then
 		return {left, java and 1 or 0, now()}
 	end
 	if h then
-		drop(own)
+		if not drop(own) then
+			call('pexpire', A, memory) -- those who tried may have had it longer
+		end
+	elseif ARGV[3] == '0' then
+		call('del', A) -- of nobody's concern any more
 	end
 end
 call('hset', N, own, 1)

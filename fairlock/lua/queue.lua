@@ -28,7 +28,8 @@ end
 -- The process that asks, which is alive; set by the script.
 local me
 
--- How long it is remembered who was alive, ms; a process is alive for less.
+-- How long it is remembered who was alive, ms; a process is alive for less. Those
+-- who only try may come seldom: what they find out they remember for two days.
 local memory = 10000
 
 -- Says that a process is alive. Whether it hears what it is told is the fraction
@@ -46,15 +47,6 @@ local function hears(c)
 	return mark(c) == ''
 end
 
--- Whether who asks does not wait; set by acquire.lua. Those who only try may come
--- so seldom that nothing is remembered: a waiter that let a deadline pass a minute
--- ago, which it writes anew every few seconds, has gone for them.
-local tries = false
-
-local function forsaken(own)
-	return tries and tonumber(call('zscore', T, own) or now()) <= now() - 60000
-end
-
 -- The server may have been away, and then nobody could say that it is alive:
 -- each process gets the time to say it again, and to listen again, which another
 -- may have had before. One that said nothing after the last time has gone.
@@ -65,7 +57,7 @@ local function census(alive)
 		local c = client(own)
 		if c and not seen[c] then
 			seen[c] = true
-			if mark(c) ~= '.25' and not forsaken(own) then
+			if mark(c) ~= '.25' then
 				say(c, alive, '.25')
 			end
 		end
@@ -77,9 +69,10 @@ end
 -- not the time to tell who does. Set by front.
 local quiet = false
 
--- When the last of them has said something.
+-- When the last of them has said something. What is later than that can be is from
+-- before the server's clock went back, and perhaps of one that has gone.
 local function attend(alive)
-	local last = tonumber(call('zrange', A, -1, -1, 'withscores')[2] or 0)
+	local last = tonumber(call('zrange', A, ms(now() + alive), '-inf', 'byscore', 'rev', 'limit', 0, 1, 'withscores')[2] or 0)
 	if last <= now() then
 		census(alive)
 	else

@@ -61,7 +61,9 @@ if wanted then
 	call('pexpire', N, wanted)
 	call('hset', N, h, 1)
 	call('hdel', N, own)
-	drop(h)
+	if not drop(h) then
+		call('pexpire', A, memory) -- those who tried may have had it longer
+	end
 	return {h, token(), 1}
 end
 call('hdel', N, own)
