@@ -4,6 +4,7 @@ package interop
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -28,6 +29,8 @@ var codecProofs = func() (proofs []proof) {
 			proof{row: "codec/" + family + "/java-go", test: func(t *testing.T, w *world) { each(t, w, entries, shared.javaWrites) }})
 	}
 	return append(proofs,
+		proof{row: "codec/bucket/go-java", test: javaReadsPlainValues},
+		proof{row: "codec/bucket/java-go", test: goReadsPlainValues},
 		proof{row: "codec/what_java_refuses/go-java", test: javaRefuses},
 		proof{row: "codec/what_go_refuses/java-go", test: goRefuses})
 }()
@@ -202,6 +205,83 @@ var asKryo5 = []shared{
 	entry("Kryo5", codec.Kryo5, int32(300), peer.Integer(300), int64(5_000_000_000), peer.Long(5_000_000_000)),
 	entry("Kryo5", codec.Kryo5, true, peer.Bool(true), 1.5, peer.Double(1.5)),
 	entry("Kryo5", codec.Kryo5, 1, peer.Long(1), []byte{1, 2, 3}, peer.Bytes([]byte{1, 2, 3})),
+}
+
+// plain is a value outside of maps, of which the codecs of Java may have another opinion: that with one class serves it.
+type plain struct {
+	java  string
+	value peer.Datum
+	write func() (string, error)
+	read  func(t *testing.T, in string)
+}
+
+func value[V any](java string, f codec.Family, v V, datum peer.Datum) plain {
+	c := codec.For[V](f)
+	return plain{
+		java: java, value: datum,
+		write: func() (string, error) { return codec.Encode(c, v) },
+		read: func(t *testing.T, in string) {
+			t.Helper()
+			got, err := codec.Decode(c, in)
+			require.NoError(t, err, "%s: %q", java, in)
+			require.Equal(t, v, got, java)
+		},
+	}
+}
+
+var plainValues = []plain{
+	value("String", codec.Text, spelled, peer.String(spelled)),
+	value("Long", codec.Text, int64(math.MinInt64), peer.Long(math.MinInt64)),
+	value("Integer", codec.Text, int32(-7), peer.Integer(-7)),
+	value("Double", codec.Text, 1e-7, peer.Datum{Class: "Double", Text: "1.0E-7"}),
+	value("ByteArray", codec.Bytes, []byte{0xff, 0x41}, peer.Bytes([]byte{0xff, 0x41})),
+	value("TypedJson:"+person, codec.JSON, bob, theBob),
+	value("TypedJson:rueidisson.interop.Point", codec.JSON, point{1, 2}, peer.Datum{Class: "Point", Text: `{"x":1,"y":2}`}),
+	value("TypedJson:java.lang.Long", codec.JSON, int64(1), peer.Long(1)),
+	value("TypedJson:java.lang.String", codec.JSON, spelled, peer.String(spelled)),
+	value("MsgPackJackson", codec.Msgpack, spelled, peer.String(spelled)),
+	value("MsgPackJackson", codec.Msgpack, 40000, peer.Integer(40000)),
+	value("MsgPackJackson", codec.Msgpack, false, peer.Bool(false)),
+	value("MsgPackJackson", codec.JacksonMsgpack(""), int64(5_000_000_000), peer.Long(5_000_000_000)),
+	value("MsgPackJackson", codec.JacksonMsgpack(person), bob, theBob),
+	value("JsonJackson", codec.Jackson(""), int64(1), peer.Long(1)),
+	value("JsonJackson", codec.Jackson(person), bob, theBob),
+	value("Kryo5", codec.Kryo5, spelled, peer.String(spelled)),
+	value("Kryo5", codec.Kryo5, strings.Repeat("x", 32), peer.String(strings.Repeat("x", 32))),
+	value("Kryo5", codec.Kryo5, strings.Repeat("x", 33), peer.String(strings.Repeat("x", 33))),
+	value("Kryo5", codec.Kryo5, int64(math.MaxInt64), peer.Long(math.MaxInt64)),
+	value("Kryo5", codec.Kryo5, int32(math.MinInt32), peer.Integer(math.MinInt32)),
+	value("Kryo5", codec.Kryo5, 1.5, peer.Double(1.5)),
+	value("Kryo5", codec.Kryo5, false, peer.Bool(false)),
+	value("Kryo5", codec.Kryo5, []byte{1, 2, 3}, peer.Bytes([]byte{1, 2, 3})),
+}
+
+func eachPlain(t *testing.T, w *world, prove func(context.Context, plain, peer.Bucket, string)) {
+	for i, v := range plainValues {
+		ctx, name := within(t), fmt.Sprintf("%s-%d", redistest.Name(t), i) // the peer keeps an object for each name
+		prove(ctx, v, w.java.Bucket(t.Name(), name, v.java), name)
+		w.del(ctx, t, name)
+	}
+}
+
+func javaReadsPlainValues(t *testing.T, w *world) {
+	eachPlain(t, w, func(ctx context.Context, v plain, theirs peer.Bucket, name string) {
+		text, err := v.write()
+		require.NoError(t, err)
+		require.NoError(t, w.redis.Do(ctx, w.redis.B().Set().Key(name).Value(text).Build()).Error())
+		got, err := theirs.Get(ctx)
+		require.NoError(t, err, "%s: %v", v.java, v.value)
+		assert.Equal(t, v.value, got, v.java)
+	})
+}
+
+func goReadsPlainValues(t *testing.T, w *world) {
+	eachPlain(t, w, func(ctx context.Context, v plain, theirs peer.Bucket, name string) {
+		require.NoError(t, theirs.Set(ctx, v.value), v.java)
+		text, err := w.redis.Do(ctx, w.redis.B().Get().Key(name).Build()).ToString()
+		require.NoError(t, err)
+		v.read(t, text)
+	})
 }
 
 // javaRefuses: what the documentation says that Java does not read, it does not.

@@ -8,6 +8,7 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.redisson.api.RBucket;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RLock;
 import org.redisson.api.RMap;
@@ -78,6 +79,7 @@ final class Peer {
             case "semaphore" -> Semaphores.run(r, object(r, RSemaphore.class, redisson::getSemaphore));
             case "permitsemaphore" -> PermitSemaphores.run(r,
                     object(r, RPermitExpirableSemaphore.class, redisson::getPermitExpirableSemaphore));
+            case "bucket" -> Buckets.run(r, bucket(r));
             case "map" -> Maps.run(r, map(r));
             case "mapcache" -> caches.run(r, cache(r));
             case "mapcachenative" -> NativeMaps.run(r, nativeMap(r));
@@ -103,6 +105,11 @@ final class Peer {
         List<String> words = List.of(nameAndValues.split("\\|"));
         return (RLock) Since.call(RedissonClient.class, redisson, "getMultiLock", List.of(String.class, Collection.class),
                 words.get(0), words.subList(1, words.size()));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RBucket<Object> bucket(Request r) {
+        return object(r, RBucket.class, name -> redisson.getBucket(name, codec(r)));
     }
 
     @SuppressWarnings("unchecked")
