@@ -113,6 +113,9 @@
 // A bound ([Cache.SetMaxSize]) is kept by each write of a new entry; what was
 // there before it goes a moment later. Handles learn of a bound within a second.
 //
+// A server without memory (OOM) refuses what writes, and takes what reads, removes
+// and sweeps; what was read there counts as used.
+//
 // Puts, Swaps and the like give an entry times anew, or none; what replaces a
 // living value (Replace, CompareAndSwap, Compute, [Add]) leaves those that it
 // does not set. Walking ([Cache.All]) and [Cache.TTL] are no use of an entry.

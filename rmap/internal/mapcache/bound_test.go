@@ -244,3 +244,22 @@ func TestBothPutsOfABoundedCacheAreOne(t *testing.T) {
 		}
 	})
 }
+
+// An entry that has the name of the tag is in no order, whatever is done: nobody hurries round in circles for it.
+func TestAnEntryNamedAsTheTagKeepsNobodyBusy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.bound(1, "LRU")
+	r.put("redisson__expiretag", "v", Life{})
+	assert.EqualValues(t, 1, r.put("k", "v", Life{}), "it is not evicted")
+	s, v := NewSweeper(r.e, nil), &visited{seen: seen{names: r.n}}
+	next := s.visit(v)
+	for range 3 {
+		next = s.visit(v)
+	}
+	assert.GreaterOrEqual(t, next, period)
+	r.do("HDEL", r.n.Hash, "redisson__expiretag")
+	r.do("ZREM", r.n.Accesses, "redisson__expiretag")
+	s.visit(v)
+	assert.Zero(t, v.rounds)
+}

@@ -158,6 +158,64 @@ func TestAFullServerIsSwept(t *testing.T) {
 	}
 }
 
+// A full server is read, and what was read counts as used.
+func TestAFullServerIsRead(t *testing.T) {
+	t.Parallel()
+	for _, version := range redistest.Versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Version(version))
+			r := rigOn(t, server.Client(t), "cache")
+			for _, mode := range []string{"LRU", "LFU"} {
+				r.bound(10, mode)
+				for i, life := range []Life{{}, {Idle: time.Hour}} {
+					r.put("k", "v", life)
+					r.clock.forward(time.Second)
+					r.do("CONFIG", "SET", "maxmemory", "1")
+					now, keys := r.now(), r.n.All()
+					reads := []*raw{
+						{Get.Body, keys[:4], []string{now, "k", mode}},
+						{Get.Body, keys, []string{now, "k", ""}},
+						{GetMany.Body, keys[:4], []string{mode, now, "k"}},
+					}
+					for at, read := range reads {
+						assert.NoError(t, read.once(t, r), "%s %d %d", mode, i, at)
+					}
+					r.do("CONFIG", "SET", "maxmemory", "0")
+					want := float64(r.e.Wall())
+					if life.Idle > 0 {
+						assert.Equal(t, want+3_600_000, r.score(r.n.Rests, "k"))
+					}
+					if mode == "LFU" {
+						want = float64((i + 1) * (1 + len(reads)))
+					}
+					assert.Equal(t, want, r.score(r.n.Accesses, "k"), mode)
+				}
+			}
+		})
+	}
+}
+
+// raw is a script that is sent as it is, and once.
+type raw struct {
+	body string
+	keys []string
+	args []string
+}
+
+func (s *raw) once(t *testing.T, r *rig) error {
+	cmd := r.raw.B().Eval().Script(s.body).Numkeys(int64(len(s.keys))).Key(s.keys...).Arg(s.args...).Build()
+	return r.raw.Do(t.Context(), cmd).Error()
+}
+
+func (r *rig) score(key, member string) float64 {
+	r.t.Helper()
+	msg := r.do("ZSCORE", key, member)
+	n, err := msg.AsFloat64()
+	require.NoError(r.t, err)
+	return n
+}
+
 func TestAnotherKindOfKeyIsAnErrorThatWritesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -81,6 +81,7 @@ type visited struct {
 	listeners int
 
 	cursor   string // of putting entries in order
+	rounds   int    // of that, since something was evicted for it or the bound was kept
 	failures int
 }
 
@@ -266,11 +267,14 @@ func (s *Sweeper) visit(v *visited) (next time.Duration) {
 	case swept.Busy:
 		v.failures = 0
 		return got.busy + rand.N(period/8)
+	case got.order != 0 && v.vain(swept.Evicted) && !got.more:
+		v.failures = 0
+		return max(share*swept.Took, period)
 	case got.more || got.order != 0:
 		v.failures = 0
 		return share * swept.Took
 	}
-	v.failures = 0
+	v.failures, v.rounds = 0, 0
 	return s.rest(got.next)
 }
 
@@ -289,6 +293,18 @@ func (s *Sweeper) visitOwn(v *visited) (next time.Duration) {
 	}
 	v.failures = 0
 	return s.rest(got.Next)
+}
+
+// vain reports whether work on the bound has come round and found nothing to do:
+// an entry with the name of the tag is in no order, whatever is done.
+func (v *visited) vain(evicted int64) bool {
+	switch {
+	case evicted > 0:
+		v.rounds = 0
+	case v.cursor == "0" || v.cursor == "":
+		v.rounds++
+	}
+	return v.rounds > 1
 }
 
 // rest is how long a map is left alone whose next entry ends at that time, ms.

@@ -1,4 +1,5 @@
--- get.lua: read an entry, which counts as an access.
+-- get.lua: read an entry, which counts as an access. A full server refuses what may take memory, unless the script has
+-- begun with a write which takes none: zremrangebyrank of no ranks. Reads go on there.
 --
 -- KEYS[1]   hash
 -- KEYS[2]   times to live
@@ -27,7 +28,11 @@ if packed then
 			if ends and tonumber(ends) <= tonumber(ARGV[1]) then
 				packed = nil
 			else
-				redis.call('zadd', KEYS[3], string.format('%.0f', ARGV[1] + rest), ARGV[2])
+				local at = string.format('%.0f', ARGV[1] + rest)
+				if type(redis.pcall('zadd', KEYS[3], at, ARGV[2])) == 'table' then
+					redis.call('zremrangebyrank', KEYS[3], 1, 0)
+					redis.call('zadd', KEYS[3], at, ARGV[2])
+				end
 			end
 		end
 	end
@@ -41,10 +46,15 @@ if KEYS[5] then
 	local most = tonumber(options[1] or 0)
 	mode = most and most >= 1 and (options[2] == 'LFU' and 'LFU' or 'LRU') or ''
 end
-if packed and mode == 'LFU' then
-	redis.call('zincrby', KEYS[4], 1, ARGV[2])
-elseif packed and mode == 'LRU' then
-	redis.call('zadd', KEYS[4], ARGV[1], ARGV[2])
+if packed and mode ~= '' then
+	local note, by = 'zadd', ARGV[1]
+	if mode == 'LFU' then
+		note, by = 'zincrby', 1
+	end
+	if type(redis.pcall(note, KEYS[4], by, ARGV[2])) == 'table' then
+		redis.call('zremrangebyrank', KEYS[4], 1, 0)
+		redis.call(note, KEYS[4], by, ARGV[2])
+	end
 end
 if options then
 	options[4] = packed or false

@@ -11,11 +11,19 @@
 --
 -- Returns  array  for each key the entry as the hash has it, or nil
 -- Replay   safe: the second access is one like the first, and of no weight
+-- note notes an access; see get.lua.
+local function note(how, side, by, key)
+	if type(redis.pcall(how, side, by, key)) == 'table' then
+		redis.call('zremrangebyrank', side, 1, 0)
+		redis.call(how, side, by, key)
+	end
+end
+
 local function used(key)
 	if ARGV[1] == 'LFU' then
-		redis.call('zincrby', KEYS[4], 1, key)
+		note('zincrby', KEYS[4], 1, key)
 	elseif ARGV[1] == 'LRU' then
-		redis.call('zadd', KEYS[4], ARGV[2], key)
+		note('zadd', KEYS[4], ARGV[2], key)
 	end
 end
 
@@ -30,7 +38,9 @@ for i, packed in ipairs(found) do
 		if rest > 0 and over(redis.call('zscore', KEYS[3], names[i])) then
 			found[i] = false
 		else
-			rested(names[i], rest)
+			if rest > 0 then
+				note('zadd', KEYS[3], string.format('%.0f', now + rest), names[i])
+			end
 			used(names[i])
 		end
 	end
