@@ -6,10 +6,10 @@
 //	go run ./examples/catalog -tracked -addr 127.0.0.1:6379
 //
 // A page shows twelve products. A process reads each from its near cache; what is
-// not there it reads from the map that all share; and what is not there either it
-// loads from the store, which takes its time, under the lock of the entry, so that
-// one of the processes does. Meanwhile prices change, in the store and in the map,
-// and each process says when it first sees a price.
+// not there it reads from the map that all share; and what is not there either one
+// of the processes loads from the store, which takes its time. Meanwhile prices
+// change, in the store and in the map, and each process says when it first sees a
+// price.
 //
 // Near caches are told by who writes (Announced), which costs a write the copies of
 // one product. With -tracked the server tells them, and each write drops all copies

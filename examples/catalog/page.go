@@ -96,13 +96,13 @@ func (o *order) work(ctx context.Context, say *json.Encoder) error {
 	if !o.Tracked {
 		opts = append(opts, rmap.WithAnnounced())
 	}
-	p := &page{order: *o, near: rmap.NewNear(prices(c, o.Name), opts...)}
+	p := &page{order: *o, near: rmap.NewNear(rmap.NewLoading(prices(c, o.Name), o.load), opts...)}
 	defer p.near.Close()
 	for i := range p.seen {
 		p.seen[i] = -1
 	}
 	counted := time.Now()
-	for shown := int64(1); ; shown++ {
+	for shown := int64(1); ctx.Err() == nil; shown++ { // a hit does not ask ctx
 		if err := p.show(ctx, say); err != nil {
 			return err
 		}
@@ -112,6 +112,7 @@ func (o *order) work(ctx context.Context, say *json.Encoder) error {
 		}
 		time.Sleep(rest)
 	}
+	return ctx.Err()
 }
 
 // show reads all products, and says which prices it has not seen before.
@@ -140,40 +141,30 @@ func (p *page) count(say *json.Encoder, shown int64) {
 	_ = say.Encode(e)
 }
 
-// price is from the process's own memory, or from the map, or else from the store.
+// price is from the process's own memory, or from the map, or else from the store,
+// which one of all processes asks.
 func (p *page) price(ctx context.Context, product int) (price, error) {
 	now, there, err := p.near.Get(ctx, product)
-	if there || err != nil {
-		return now, err
+	if err == nil && !there {
+		err = fmt.Errorf("the store has no product %d", product)
 	}
-	hold, err := p.near.Lock(product).Lock(ctx) // one of all processes loads
-	if err != nil {
-		return now, err
-	}
-	defer func() { _ = hold.Unlock(ctx) }()
-	if now, there, err = p.near.Get(ctx, product); there || err != nil {
-		return now, err // another was faster
-	}
-	if now, err = p.load(hold.Context(ctx), product); err != nil {
-		return now, err
-	}
-	// Not over a price that was written meanwhile.
-	now, _, err = p.near.PutIfAbsent(ctx, product, now)
 	return now, err
 }
 
-func (p *page) load(ctx context.Context, product int) (now price, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/?product=%d&page=%d", p.Store, product, p.Page), nil)
+// load asks the store.
+func (o *order) load(ctx context.Context, product int) (now price, there bool, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/?product=%d&page=%d", o.Store, product, o.Page), nil)
 	if err != nil {
-		return now, err
+		return now, false, err
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return now, err
+		return now, false, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return now, fmt.Errorf("the store says %s", resp.Status)
+		return now, false, fmt.Errorf("the store says %s", resp.Status)
 	}
-	return now, json.NewDecoder(resp.Body).Decode(&now)
+	err = json.NewDecoder(resp.Body).Decode(&now)
+	return now, err == nil, err
 }
