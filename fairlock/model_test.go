@@ -175,6 +175,9 @@ func (f *fair) enqueue(owner, mode string) {
 	if f.alive[owner[:clientLength]].mark != "" {
 		mark = ".5"
 	}
+	if f.quiet {
+		f.census()
+	}
 	f.say(owner[:clientLength], mark)
 }
 

@@ -161,3 +161,25 @@ func TestAWordOfAnotherClockIsNoWord(t *testing.T) {
 		})
 	}
 }
+
+// Who queues first after the server stood still has said something, and that is no
+// reason to take those who could not for dead: not for the next who queues, and
+// not for a copy of the same request.
+func TestWhoQueuesAfterAStandstillPassesNobodyOver(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]string{"another": own(there, 3), "a copy": own(there, 2)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newFaked(t)
+			b.name = "queued"
+			b.acquire(own(here, 9), once)
+			b.acquire(a, queue)
+			b.server.Forward(400 * time.Millisecond)
+			b.acquire(x, queue)
+			b.server.Forward(time.Second)
+			b.acquire(own(there, 2), queue)
+			b.acquire(next, queue)
+			require.Equal(t, a, b.queue()[0])
+		})
+	}
+}

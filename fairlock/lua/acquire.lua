@@ -64,7 +64,11 @@ local function queue()
 	if not deadline then
 		deadline = again and now() + ARGV[5] or line()
 		call('zadd', T, ms(deadline), own)
-		say(me, ARGV[4], hears(me) and '' or '.5') -- it listens before it queues, if it has not said otherwise
+		local listens = hears(me) and '' or '.5' -- it listens before it queues, if it has not said otherwise
+		if quiet then
+			census(ARGV[4]) -- for what this one says now is no reason to take the others for dead
+		end
+		say(me, ARGV[4], listens)
 		call('pexpire', A, memory)
 	end
 	return deadline > now() + ARGV[5]
