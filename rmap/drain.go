@@ -91,7 +91,12 @@ func (w *Writing[K, V]) untilClosed() (ctx context.Context, stop func()) {
 
 // rest is a pause that grows with each failure.
 func (w *Writing[K, V]) rest(ctx context.Context, try int) {
-	timer := time.NewTimer(min(50*time.Millisecond<<min(try, 10), 5*time.Second))
+	nap(ctx, min(50*time.Millisecond<<min(try, 10), 5*time.Second))
+}
+
+// nap waits for d, or for the end of ctx.
+func nap(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -241,7 +246,7 @@ func (w *Writing[K, V]) Close(ctx context.Context) error {
 		return nil
 	}
 	s := w.h.sender()
-	for {
+	for look := 0; ; look++ {
 		n, err := s.queuedMany(ctx)
 		if err == nil && n == 0 {
 			return nil
@@ -252,7 +257,7 @@ func (w *Writing[K, V]) Close(ctx context.Context) error {
 			err = engine.ContextError(ctx)
 		} else {
 			w.drains()
-			w.rest(ctx, 0)
+			nap(ctx, min(time.Millisecond<<min(look, 10), 50*time.Millisecond))
 			continue
 		}
 		return w.h.failed("close", fmt.Errorf("%d changes are not written: %w", n, err))

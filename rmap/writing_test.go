@@ -441,7 +441,7 @@ func TestLoadingOnTopOfWriting(t *testing.T) {
 func TestHandlesThatAreDroppedLeaveNothing(t *testing.T) {
 	raw := redistest.Shared(t).Client(t)
 	e := engineOn(t, raw)
-	prefix, s := redistest.Name(t), newBehindMap()
+	prefix := redistest.Name(t)
 	use := func(i int) {
 		m := New[string, int](e, prefix+strconv.Itoa(i))
 		l := NewLoading(m, quick, WithAbsentFor(time.Hour))
@@ -463,12 +463,11 @@ func TestHandlesThatAreDroppedLeaveNothing(t *testing.T) {
 		runtime.ReadMemStats(&stats)
 		return int64(stats.HeapAlloc)
 	}
-	for i := range 300 {
+	for i := range 100 {
 		use(-i)
 	}
-	_ = s
 	before, goroutines := heap(), runtime.NumGoroutine()
-	names := redistest.Count(t, 500, 1_000_000)
+	names := redistest.Count(t, 300, 1_000_000)
 	for i := range names {
 		use(i)
 	}
