@@ -409,7 +409,8 @@ func TestWhatAReliableTopicRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "WithMaxLength")
 	_, err = reliableOn(t, raw, r.Name(), WithMaxLength(5)).Durable("").Drop(ctx)
 	require.ErrorIs(t, err, ErrOption)
-	_, err = r.Publish(nil, "a") //nolint
+	//lint:ignore SA1012 that is what is tested
+	_, err = r.Publish(nil, "a")
 	require.ErrorIs(t, err, ErrOption)
 
 	for _, key := range []string{r.of.key, r.of.timeout} {
