@@ -89,6 +89,7 @@
 //	empty              the queue had no element: an answer, not a fault
 //	full               the bounded queue had no room
 //	no_capacity        nobody has set the capacity of the bounded queue
+//	backlog            too many changes of a map wait for its store
 //	interrupted        a subscription did not stand for a while
 //	decode             what is stored cannot be decoded
 //	option             an argument that cannot be used

@@ -10,6 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
 	"github.com/rueidisson/rueidisson/topic"
@@ -47,6 +48,7 @@ var types = []struct {
 	{queue.ErrEmpty, "empty"},
 	{queue.ErrFull, "full"},
 	{queue.ErrNoCapacity, "no_capacity"},
+	{rmap.ErrBacklog, "backlog"},
 	{topic.ErrInterrupted, "interrupted"},
 	{codec.ErrDecode, "decode"},
 	{rueidisson.ErrOption, "option"},

@@ -53,7 +53,7 @@ var named = map[string]map[string]error{
 		"exceeds_debt": ratelimiter.ErrExceedsDebt, "option": ratelimiter.ErrOption, "unknown": ratelimiter.ErrUnknown,
 		"closed": ratelimiter.ErrClosed, "option ": ratelimiter.ErrCrossSlot,
 	},
-	"rmap": {"option": rmap.ErrOption, "unknown": rmap.ErrUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed},
+	"rmap": {"option": rmap.ErrOption, "unknown": rmap.ErrUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": rmap.ErrBacklog},
 	"topic": {
 		"option": topic.ErrOption, "unknown": topic.ErrUnknown, "decode": topic.ErrDecode, "closed": topic.ErrClosed,
 		"interrupted": topic.ErrInterrupted,
