@@ -42,7 +42,9 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	var seen []string
 	check := func(name, what string, n int) {
 		t.Helper()
-		calls := r.Take()
+		calls := slices.DeleteFunc(r.Take(), func(c redistest.ScriptCall) bool { // who writes behind goes on by itself
+			return strings.HasSuffix(c.Keys[0], ":rueidisson_drain")
+		})
 		if what == "" {
 			require.Empty(t, calls)
 			return

@@ -140,12 +140,12 @@ func (l *Loop[K]) loop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		e, wait, wake := l.next()
+		e, run, wait, wake := l.next()
 		switch {
 		case wake == nil:
 			return
 		case e != nil:
-			l.done(e, e.run())
+			l.done(e, run())
 			continue
 		}
 		timer.Reset(wait)
@@ -157,9 +157,9 @@ func (l *Loop[K]) loop() {
 	}
 }
 
-// next takes the entry that is due, or says how long there is none. Without a
-// wake there is nothing left to do.
-func (l *Loop[K]) next() (e *entry[K], wait time.Duration, wake <-chan struct{}) {
+// next takes the entry that is due, and what it runs as of now, or says how long
+// there is none. Without a wake there is nothing left to do.
+func (l *Loop[K]) next() (e *entry[K], run Run, wait time.Duration, wake <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
@@ -170,12 +170,13 @@ func (l *Loop[K]) next() (e *entry[K], wait time.Duration, wake <-chan struct{})
 	if len(l.order) == 0 {
 		l.running = false
 		l.clear()
-		return nil, 0, nil
+		return nil, nil, 0, nil
 	}
 	if wait = time.Until(l.order[0].due); wait > 0 {
-		return nil, wait, l.wake
+		return nil, nil, wait, l.wake
 	}
-	return heap.Pop(&l.order).(*entry[K]), 0, l.wake
+	e = heap.Pop(&l.order).(*entry[K])
+	return e, e.run, 0, l.wake
 }
 
 // done puts an entry back that has run, unless it is not needed any more.

@@ -173,3 +173,16 @@ func TestManyNames(t *testing.T) {
 		}
 	})
 }
+
+// The race detector sees whether a run is replaced while it is taken.
+func TestARunIsReplacedWhileItIsTaken(t *testing.T) {
+	t.Parallel()
+	var tasks sync.WaitGroup
+	l := &Loop[string]{Closing: make(chan struct{}), Spawn: func(f func()) bool { tasks.Go(f); return true }}
+	for range 200 {
+		assert.True(t, l.In("a", 0, func() time.Duration { time.Sleep(time.Millisecond); return -1 }))
+		time.Sleep(50 * time.Microsecond)
+	}
+	tasks.Wait()
+	assert.Zero(t, l.Len())
+}
