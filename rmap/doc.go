@@ -223,6 +223,9 @@
 //	Cache                Redisson's lease of the entry          with getWithLease
 //	Cache, WithEntryLock that, and the lock of the entry        yes, both
 //
+// The keys are those of Redisson, but what the last column says, and what is said
+// of Java's writers, no test with the real Redisson has shown yet.
+//
 // A loader says itself how fresh it is: what was true when it asked its source is
 // what is written. So change the source first, and the map, by Put or Remove, after
 // it. Clear does not hold up loads that are under way.

@@ -69,7 +69,8 @@ func (l *Loading[K, V]) handle() *handle[K, V] { return l.h }
 //
 // On a Cache the load stands under Redisson's lease of the entry. Elsewhere, and
 // on a Cache with [WithEntryLock], it takes the lock of the entry too, which the
-// read-through of Redisson takes: there it is one call with Java's loaders, too.
+// read-through of Redisson takes: there it is one call with Java's loaders, too,
+// which no test with the real Redisson has shown yet.
 func NewLoading[K comparable, V any](m mapping[K, V], load func(ctx context.Context, k K) (V, bool, error), opts ...LoadingOption) *Loading[K, V] {
 	l := &Loading[K, V]{m: m, load: load}
 	l.cfg, l.bad = resolveLoading(opts)

@@ -86,6 +86,9 @@
 // A Java listener is given a message only if its class is the listener's:
 // addListener(String.class, …) hears nothing of a number.
 //
+// No test runs the real Redisson beside a topic yet, plain, by pattern, sharded or
+// reliable.
+//
 // # What it does not promise
 //
 // A message is for who listens when the server gets it. It comes at most once,

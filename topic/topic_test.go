@@ -425,19 +425,19 @@ func TestASilentServerIsFound(t *testing.T) {
 
 func TestCountSubscribers(t *testing.T) {
 	t.Parallel()
-	onKinds(t, func(t *testing.T, of maker) {
-		raw, name := redistest.Shared(t).Client(t), redistest.Name(t)
-		topic := of(engineOn(t, raw), name)
-		if topic.subscribers == nil {
-			t.Skip("nobody counts who listens to a pattern")
-		}
-		for n := range int64(3) {
-			got, err := topic.subscribers(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, n, got)
-			of(engineOn(t, raw), name).listening(t)
-		}
-	})
+	for _, kind := range []string{"plain", "sharded"} { // nobody counts who listens to a pattern
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			of, raw, name := kinds[kind], redistest.Shared(t).Client(t), redistest.Name(t)
+			topic := of(engineOn(t, raw), name)
+			for n := range int64(3) {
+				got, err := topic.subscribers(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, n, got)
+				of(engineOn(t, raw), name).listening(t)
+			}
+		})
+	}
 }
 
 func TestTheNameMapperMapsTopicsAndNoPatterns(t *testing.T) {
