@@ -79,17 +79,34 @@ type found struct {
 }
 
 func (t *tool) inspect(ctx context.Context, name string) error {
-	if done, err := t.inspectObject(ctx, name); done || err != nil {
-		return err
+	for again := false; ; again = true {
+		of, err := t.inspectObject(ctx, name)
+		if err != nil {
+			return err
+		}
+		if of != nil && of != nobody {
+			return t.tell(of)
+		}
+		f, err := t.inspectLock(ctx, name)
+		if of == nobody && !again && (err != nil || f.Held) {
+			continue // it came between the two looks, and need be no lock's
+		}
+		if err != nil {
+			return err
+		}
+		return f.say(t)
 	}
-	var f found
-	err := t.withState(ctx, name, func(c *rueidisson.Client, s *state) (err error) {
+}
+
+func (t *tool) inspectLock(ctx context.Context, name string) (f found, err error) {
+	err = t.withState(ctx, name, func(c *rueidisson.Client, s *state) (err error) {
 		f, err = find(ctx, c, s)
 		return err
 	})
-	if err != nil {
-		return err
-	}
+	return f, err
+}
+
+func (f found) say(t *tool) error {
 	if t.json {
 		t.sayJSON(t.stdout, f)
 		return nil
@@ -97,27 +114,29 @@ func (t *tool) inspect(ctx context.Context, name string) error {
 	return f.print(t)
 }
 
-// inspectObject tells of a map, a semaphore, a latch and what else is no lock, if
-// name is that of one.
-func (t *tool) inspectObject(ctx context.Context, name string) (done bool, err error) {
+// inspectObject is the map, the semaphore, the latch and what else is no lock of
+// that name, nobody if there is no such key, nil if it is a lock's.
+func (t *tool) inspectObject(ctx context.Context, name string) (finding, error) {
 	redis, err := t.dial()
 	if err != nil {
-		return false, failed(err)
+		return nil, failed(err)
 	}
 	defer redis.Close()
 	of, err := (&look{t, redis, name}).object(ctx)
-	switch {
-	case err != nil:
-		return false, failed(fmt.Errorf("inspect %q: %w", name, err))
-	case of == nil:
-		return false, nil
-	case t.json:
+	if err != nil {
+		return nil, failed(fmt.Errorf("inspect %q: %w", name, err))
+	}
+	return of, nil
+}
+
+func (t *tool) tell(of finding) error {
+	if t.json {
 		t.sayJSON(t.stdout, of)
-		return true, nil
+		return nil
 	}
 	w := tabwriter.NewWriter(t.stdout, 0, 0, 2, ' ', 0)
 	of.print(w)
-	return true, w.Flush()
+	return w.Flush()
 }
 
 func find(ctx context.Context, c *rueidisson.Client, s *state) (found, error) {

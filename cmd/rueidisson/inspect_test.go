@@ -94,6 +94,27 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 	})
 }
 
+// TestInspectSeesABarrierThatComesUnderItsLook: the hash of a barrier whose first
+// party arrives between the commands of inspect is never taken for a lock's.
+func TestInspectSeesABarrierThatComesUnderItsLook(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, url := server.Client(t), "redis://"+server.Addr()
+	env := []string{envRedis + "=" + url}
+	for i := range 60 {
+		name := redistest.Name(t)
+		due := time.NewTimer(time.Duration(i%20) * time.Millisecond / 2)
+		done := make(chan error, 1)
+		go func() { // ends with the timer
+			<-due.C
+			done <- client.Do(t.Context(), client.B().Hset().Key(name).FieldValue().FieldValue("parties", "3").FieldValue("gen", "7").Build()).Error()
+		}()
+		assert.NotContains(t, runHere(t, env, "inspect", name).out, "lock")
+		require.NoError(t, <-done)
+		require.NoError(t, client.Do(t.Context(), client.B().Del().Key(name).Build()).Error())
+	}
+}
+
 // TestInspectTakesNothingForWhatItIsNot: maps whose entries have the names of fields
 // of others, and strings that are no numbers of ours.
 func TestInspectTakesNothingForWhatItIsNot(t *testing.T) {

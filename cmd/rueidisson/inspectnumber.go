@@ -42,7 +42,7 @@ func (l *look) number(ctx context.Context, notHash error) (finding, error) {
 	}
 	text, err := l.redis.Do(ctx, l.redis.B().Get().Key(l.name).Build()).ToString()
 	if rueidis.IsRedisNil(err) {
-		return nil, nil // it has gone meanwhile
+		return nobody, nil // it has gone meanwhile
 	}
 	n, bad := strconv.ParseInt(text, 10, 64)
 	if err != nil || bad != nil || !whole.MatchString(text) {

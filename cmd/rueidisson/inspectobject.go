@@ -19,14 +19,21 @@ type look struct {
 	name  string
 }
 
-// object is what name is of, if that is no lock. nil: it is a lock's, or nobody's.
+// nobody is what a name without a key is of.
+var nobody finding = nothing{}
+
+type nothing struct{}
+
+func (nothing) print(io.Writer) {}
+
+// object is what name is of, nobody perhaps. nil: it is a lock's.
 func (l *look) object(ctx context.Context) (finding, error) {
 	h, err := readHash(ctx, l.redis, l.name)
 	switch {
 	case err != nil:
 		return l.number(ctx, err)
 	case h.entries == 0:
-		return nil, nil
+		return nobody, nil
 	case h.cache():
 		return h.asMap("cache"), nil
 	}
