@@ -190,7 +190,11 @@ func (t *tool) permitReleaseCommand() *cobra.Command {
 		Args:    twoArgs("NAME and ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.withPermits(args[0], func(s *semaphore.PermitSemaphore) error {
-				if err := s.ReleaseID(cmd.Context(), args[1]); err != nil {
+				err := s.ReleaseID(cmd.Context(), args[1])
+				if errors.Is(err, semaphore.ErrLost) && !errors.Is(err, semaphore.ErrNotSet) {
+					err = &ending{code: exitLost, err: fmt.Errorf("nobody holds a permit of %q with the id %s: it was given back, or its lease ended", args[0], args[1])}
+				}
+				if err != nil {
 					return err
 				}
 				return t.tellDone(struct {

@@ -102,7 +102,8 @@ func TestAPermitUnderACommand(t *testing.T) {
 	require.Equal(t, exitUnavailable, runHere(t, env, "sem", "info", "a").code, "it is none of mere numbers")
 	require.Equal(t, exitUnavailable, runHere(t, env, "sem", "set", "a", "4").code)
 	require.Zero(t, runHere(t, env, "permit", "release", "a", p.ID()).code)
-	require.Equal(t, exitLost, runHere(t, env, "permit", "release", "a", p.ID()).code)
+	require.Equal(t, said{code: exitLost, errors: `rueidisson: nobody holds a permit of "a" with the id ` + p.ID() + ": it was given back, or its lease ended\n"},
+		runHere(t, env, "permit", "release", "a", p.ID()))
 	require.ErrorIs(t, p.Release(t.Context()), semaphore.ErrLost)
 	require.Equal(t, exitLost, runHere(t, env, "permit", "run", "a", "--lease", "300ms", "--grace", "0", "--", "sleep", "60").code)
 }

@@ -7,9 +7,11 @@ import (
 	"io"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rueidisson/rueidisson"
 )
@@ -104,12 +106,27 @@ func (t *tool) rootCommand() *cobra.Command {
 		RunE:          func(*cobra.Command, []string) error { return usage("a command is needed") },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(belowZero)
 	root.PersistentFlags().StringVar(&t.url, "redis", t.defaultURL(), "`URL` of the server")
 	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
 	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.mapCommand(), t.topicCommand())
 	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson", "native", "cache", "sharded", "pattern"}, lockFlagNames(), limitSwitches))
 	return root
+}
+
+// belowZero says of a number below 0 that it is read as a flag, and where it stands
+// if it is meant.
+func belowZero(_ *cobra.Command, err error) error {
+	var none *pflag.NotExistError
+	if !errors.As(err, &none) {
+		return err
+	}
+	text := "-" + none.GetSpecifiedShortnames()
+	if _, bad := strconv.ParseFloat(text, 64); bad != nil {
+		return err
+	}
+	return usage("%s is read as a flag; a number below 0 stands behind --", text)
 }
 
 // noSuchCommand is what is said of a word where a command should stand.
