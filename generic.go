@@ -75,6 +75,13 @@ func BoundedQueue[T any](c *Client, name string, opts ...queue.Option) *queue.Bo
 	return queue.NewBounded[T](c.e, name, opts...)
 }
 
+// RingBuffer returns a handle on the ring buffer of that name, which keeps so many of
+// the newest elements; see [queue.RingBuffer]. It asks nobody: a name or an option
+// that cannot be used is the error of its operations.
+func RingBuffer[T any](c *Client, name string, opts ...queue.Option) *queue.RingBuffer[T] {
+	return queue.NewRing[T](c.e, name, opts...)
+}
+
 // ListMultimap returns a handle on the multimap of that name whose keys have lists
 // of values; see [rmap.ListMultimap]. It asks nobody: a name or an option that
 // cannot be used is the error of its operations.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // BoundedQueue is a handle on the queue of one name that holds so many elements at
@@ -186,13 +185,7 @@ func (q *bounded[T]) setCapacity(ctx context.Context, op string, n int, anyway s
 
 func (q *bounded[T]) free(ctx context.Context) (n int64, err error) {
 	if err = q.usable(ctx); err == nil {
-		n, err = engine.Reading(q.h.e, ctx, func() (int64, error) {
-			got, err := q.run(ctx, getCommand, q.object[1:])
-			if err == nil && got.Nil {
-				return 0, ErrNoCapacity
-			}
-			return engine.Number(got, err)
-		})
+		n, err = q.setting(ctx)
 	}
 	return n, q.failed("look at", err)
 }
@@ -204,18 +197,8 @@ func (q *bounded[T]) poll(ctx context.Context) (v T, err error) {
 	return v, q.failed("poll", err)
 }
 
-func (q *bounded[T]) pollN(ctx context.Context, n int) (vs []T, err error) {
-	var texts []string
-	if err = q.usable(ctx); err == nil {
-		err = countable(n)
-	}
-	if err == nil {
-		texts, err = q.pop(ctx, n)
-	}
-	if err == nil {
-		vs, err = q.some(texts)
-	}
-	return vs, q.failed("poll", err)
+func (q *bounded[T]) pollN(ctx context.Context, n int) ([]T, error) {
+	return q.pollBy(ctx, n, func() ([]string, error) { return q.pop(ctx, n) })
 }
 
 // pop takes elements and frees their slots. Its answer is always waited for: what
@@ -285,19 +268,4 @@ func (q *bounded[T]) release(ctx context.Context, n int) {
 		return
 	}
 	q.h.e.Later(q.key, began.Add(q.h.e.Remembered()), send)
-}
-
-// once is a script that the server knows when it comes again.
-func (q *bounded[T]) once(ctx context.Context, script *scripts.Script, args ...string) (engine.Answer, error) {
-	return q.send(ctx, script, q.request(), args...)
-}
-
-func (q *bounded[T]) request() string { return keys.QueueDone(q.key, q.h.requests.ID()) }
-
-func (q *bounded[T]) send(ctx context.Context, script *scripts.Script, request string, args ...string) (engine.Answer, error) {
-	got, err := q.run(ctx, engine.Identified{Script: script}, []string{q.object[0], q.object[1], request}, append([]string{memory}, args...)...)
-	if err == nil && !got.Replayed && !engine.OnErrand(ctx) {
-		q.h.requests.Forget(q.key, request) // there is no copy of it that may come late
-	}
-	return got, err
 }

@@ -9,7 +9,8 @@
 //
 // A [Queue] is a list of which both ends are used: Redisson's RQueue, RDeque,
 // RBlockingQueue and RBlockingDeque are all of it. A [BoundedQueue] holds so many
-// elements at most, and who offers to a full one waits: RBoundedBlockingQueue.
+// elements at most, and who offers to a full one waits: RBoundedBlockingQueue. A
+// [RingBuffer] keeps so many of the newest, and drops the oldest: RRingBuffer.
 //
 // # Waiting
 //
@@ -78,6 +79,8 @@
 //	name                          list: the elements, the head on the left
 //	redisson_bqs:{name}           string: how many elements a bounded queue has room for
 //	redisson_sc:redisson_bqs:{name}   channel: the same number, when there is more room
+//	redisson_rb:{name}            string: how many elements a ring buffer holds
+//	rueidisson_lane:{name}:*      string: the last offers of a client to a ring buffer, 45 s
 //	rueidisson_queue_done:{name}:*    string: that something was put back or released, 45 s at most
 //
 // The braces in derived keys are there in Redis: a hash tag. A name with braces of

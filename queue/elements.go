@@ -73,13 +73,18 @@ func (q *handle[T]) one(texts []string, err error) (v T, _ error) {
 	return q.decode(texts[0])
 }
 
-func (q *handle[T]) pollN(ctx context.Context, from *end, n int) (vs []T, err error) {
+func (q *handle[T]) pollN(ctx context.Context, from *end, n int) ([]T, error) {
+	return q.pollBy(ctx, n, func() ([]string, error) { return q.h.popMany(ctx, from, q.key, n) })
+}
+
+// pollBy takes up to n elements by a pop of so many.
+func (q *handle[T]) pollBy(ctx context.Context, n int, pop func() ([]string, error)) (vs []T, err error) {
 	var texts []string
 	if err = q.usable(ctx); err == nil {
 		err = countable(n)
 	}
 	if err == nil {
-		texts, err = q.h.popMany(ctx, from, q.key, n)
+		texts, err = pop()
 	}
 	if err == nil {
 		vs, err = q.some(texts)

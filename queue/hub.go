@@ -14,6 +14,7 @@ type hub struct {
 	poller   *poller.Poller
 	doors    places.Places[string, *door]
 	offers   *combine.Table[side, []string, int64]
+	rings    *combine.Table[string, []string, int64]
 	pops     *combine.Table[side, *end, []string]
 }
 

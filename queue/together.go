@@ -38,6 +38,9 @@ func (h *hub) combines() {
 	h.offers = combine.New(combine.Config[side, []string, int64]{
 		Send: h.sendOffers, Cut: cutOffers, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
+	h.rings = combine.New(combine.Config[string, []string, int64]{
+		Send: h.sendToRing, Cut: cutOffers, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
+	})
 	h.pops = combine.New(combine.Config[side, *end, []string]{
 		Send: h.sendPops, Cut: func(waiting []*popCall) int { return min(len(waiting), mostPops) },
 		Left: func(on side, from *end, texts []string) { h.putBack(from, on.key, texts) }, Spawn: h.e.Spawn, Closed: ErrClosed,
@@ -65,16 +68,27 @@ func (h *hub) sendOffers(on side, _ int, batch []*offerCall) error {
 	if err := h.e.Open(); err != nil {
 		return err
 	}
+	size, err := engine.Number(h.e.Run(context.Background(), on.cmd, []string{on.key}, joined(batch)))
+	answer(batch, size, size)
+	return err
+}
+
+// joined is the elements of all.
+func joined(batch []*offerCall) []string {
 	all := batch[0].Ask
 	for _, c := range batch[1:] {
 		all = append(all[:len(all):len(all)], c.Ask...)
 	}
-	size, err := engine.Number(h.e.Run(context.Background(), on.cmd, []string{on.key}, all))
+	return all
+}
+
+// answer tells each how many there were behind its own, when size were behind the
+// last, but not more than there can be.
+func answer(batch []*offerCall, size, most int64) {
 	for i := len(batch) - 1; i >= 0; i-- {
-		batch[i].Answer = size
+		batch[i].Answer = min(size, most)
 		size = max(size-int64(len(batch[i].Ask)), 0)
 	}
-	return err
 }
 
 // sendPops takes an element for each, in order.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -162,17 +161,7 @@ func (h *reliables) sendAppends(_ string, flight int, batch []*appendCall) error
 // numbered has a script run once, under a lane: one of which nobody knows whether
 // it ran never runs later.
 func (h *reliables) numbered(of *stream, flight int, s *scripts.Script, more []string, args ...string) (int64, error) {
-	return engine.Only(h.e.Numbered(of.lane, flight, of.key, func(r engine.Request) ([]int64, error) {
-		on := append([]string{of.key, r.Lane}, more...)
-		got, err := h.e.Run(context.Background(), s, on, append([]string{r.Number, engine.MemoryMillis}, args...))
-		if err == nil {
-			return got.AsIntSlice()
-		}
-		if errors.Is(err, ErrUnknown) {
-			h.e.Void(r, of.key)
-		}
-		return nil, err
-	}))
+	return engine.Only(h.e.RunNumbered(of.lane, flight, s, of.key, more, args...))
 }
 
 // sendMembers has feeds of one topic join and leave their groups, one behind the

@@ -76,6 +76,21 @@ func (e *Engine) Numbered(lane string, flight int, name string, send func(r Requ
 	}
 }
 
+// RunNumbered is Numbered of a script that includes lane.lua, whose keys are key, the
+// lane and more. One of which nobody knows whether it ran never runs later.
+func (e *Engine) RunNumbered(lane string, flight int, s *scripts.Script, key string, more []string, args ...string) ([]int64, error) {
+	return e.Numbered(lane, flight, key, func(r Request) ([]int64, error) {
+		got, err := e.Run(context.Background(), s, append([]string{key, r.Lane}, more...), append([]string{r.Number, MemoryMillis}, args...))
+		if err == nil {
+			return got.AsIntSlice()
+		}
+		if errors.Is(err, ErrUnknown) {
+			e.Void(r, key)
+		}
+		return nil, err
+	})
+}
+
 // Only is the one number that a script said.
 func Only(said []int64, err error) (int64, error) {
 	switch {

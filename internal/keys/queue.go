@@ -11,3 +11,6 @@ func BoundedSlots(name string) string { return Prefix("redisson_bqs", name) }
 
 // BoundedChannel is where it is announced that a bounded queue has room.
 func BoundedChannel(name string) string { return SemaphoreChannel(BoundedSlots(name)) }
+
+// RingCapacity is how many elements a ring buffer holds.
+func RingCapacity(name string) string { return Prefix("redisson_rb", name) }

@@ -1,13 +1,13 @@
 -- bounded_offer.lua: put elements at the tail of a bounded queue, if there is room for all of them.
 --
--- Include: slots.lua
+-- Include: number.lua
 -- KEYS[1]   queue
 -- KEYS[2]   free slots: decimal
 -- ARGV[1…]  elements
 --
 -- Returns  integer  how many elements there are; -1 there is no room, -2 there is no capacity: nothing was changed
 -- Replay   unsafe: a second run offers again
-local room, wrong = free()
+local room, wrong = number(KEYS[2])
 if not room then
 	return wrong or -2
 elseif room < #ARGV then

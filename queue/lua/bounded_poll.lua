@@ -1,5 +1,6 @@
 -- bounded_poll.lua: take elements from the head of a bounded queue, and free their slots.
 --
+-- Include: number.lua
 -- Include: slots.lua
 -- KEYS[1]  queue
 -- KEYS[2]  free slots: decimal
@@ -9,7 +10,7 @@
 --
 -- Returns  array  the elements
 -- Replay   unsafe: a second run takes others
-local room, wrong = free()
+local room, wrong = number(KEYS[2])
 if wrong then
 	return wrong
 end

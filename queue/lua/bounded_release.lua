@@ -1,5 +1,6 @@
 -- bounded_release.lua: free the slots of elements that were taken by a command of their own.
 --
+-- Include: number.lua
 -- Include: slots.lua
 -- Include: done.lua
 -- KEYS[1]  of no use here: the queue
@@ -17,7 +18,7 @@ if was then
 	return answer
 end
 redis.call('pexpire', KEYS[3], ARGV[1]) -- which a full server does not refuse, so that it lets those behind it pass
-local room, wrong = free()
+local room, wrong = number(KEYS[2])
 if wrong then
 	return wrong
 elseif not room then

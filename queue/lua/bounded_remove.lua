@@ -1,5 +1,6 @@
 -- bounded_remove.lua: remove elements of a bounded queue, and free their slots.
 --
+-- Include: number.lua
 -- Include: slots.lua
 -- KEYS[1]  queue
 -- KEYS[2]  free slots: decimal
@@ -10,7 +11,7 @@
 --
 -- Returns  integer  how many were removed
 -- Replay   unsafe: a second run removes others
-local room, wrong = free()
+local room, wrong = number(KEYS[2])
 if wrong then
 	return wrong
 end

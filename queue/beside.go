@@ -1,0 +1,38 @@
+package queue
+
+import (
+	"context"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// Bounded queues and ring buffers have a number beside their elements.
+
+// setting is that number.
+func (q *handle[T]) setting(ctx context.Context) (int64, error) {
+	return engine.Reading(q.h.e, ctx, func() (int64, error) {
+		got, err := q.run(ctx, getCommand, q.object[1:])
+		if err == nil && got.Nil {
+			return 0, ErrNoCapacity
+		}
+		return engine.Number(got, err)
+	})
+}
+
+// once is a script that the server knows when it comes again.
+func (q *handle[T]) once(ctx context.Context, script *scripts.Script, args ...string) (engine.Answer, error) {
+	return q.send(ctx, script, q.request(), args...)
+}
+
+func (q *handle[T]) request() string { return keys.QueueDone(q.key, q.h.requests.ID()) }
+
+func (q *handle[T]) send(ctx context.Context, script *scripts.Script, request string, args ...string) (engine.Answer, error) {
+	on := append(q.object[:len(q.object):len(q.object)], request)
+	got, err := q.run(ctx, engine.Identified{Script: script}, on, append([]string{memory}, args...)...)
+	if err == nil && !got.Replayed && !engine.OnErrand(ctx) {
+		q.h.requests.Forget(q.key, request) // there is no copy of it that may come late
+	}
+	return got, err
+}

@@ -1,0 +1,102 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// kindsOf is every operation of kinds of queues that have nothing but a name in
+// common, under names that begin so. Those that take find something there.
+func kindsOf(e *engine.Engine, name string, opts ...Option) []func(ctx context.Context) error {
+	return ringOperations(NewRing[string](e, name, opts...))
+}
+
+func ringOperations(q *RingBuffer[string]) []func(ctx context.Context) error {
+	return []func(ctx context.Context) error{
+		func(ctx context.Context) error { _, err := q.TrySetCapacity(ctx, 9); return err },
+		func(ctx context.Context) error { return q.SetCapacity(ctx, 10) },
+		func(ctx context.Context) error { _, err := q.Capacity(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Offer(ctx, "a", "b", "c", "d", "e"); return err },
+		func(ctx context.Context) error { _, err := q.Poll(ctx); return err },
+		func(ctx context.Context) error { _, err := q.PollN(ctx, 2); return err },
+		func(ctx context.Context) error { _, err := q.Peek(ctx); return err },
+		func(ctx context.Context) error { _, err := q.PeekLast(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Oldest(ctx, 1); return err },
+		func(ctx context.Context) error { _, err := q.Newest(ctx, 1); return err },
+		func(ctx context.Context) error { _, err := q.Remove(ctx, "a", 1); return err },
+		func(ctx context.Context) error { return walked(q.Values(ctx)) },
+		func(ctx context.Context) error { _, err := q.Len(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Exists(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Expire(ctx, time.Hour); return err },
+		func(ctx context.Context) error { _, err := q.Persist(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Remaining(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Drain(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Clear(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Delete(ctx); return err },
+	}
+}
+
+// TestKindsRefuseWhatCannotBeUsed, and nothing is sent.
+func TestKindsRefuseWhatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	e := engineOn(t, miniredisClient(t))
+	for _, op := range append(kindsOf(e, ""), kindsOf(e, "q", nil)...) {
+		require.ErrorIs(t, op(t.Context()), ErrOption)
+	}
+	for i, op := range kindsOf(e, "q") {
+		require.ErrorIs(t, op(nil), ErrOption, i)
+		ended, cancel := context.WithCancelCause(t.Context())
+		cause := errors.New("because")
+		cancel(cause)
+		require.ErrorIs(t, op(ended), context.Canceled, i)
+		require.ErrorIs(t, op(ended), cause, i)
+	}
+	require.NoError(t, e.Close(t.Context()))
+	for i, op := range kindsOf(e, "q") {
+		require.ErrorIs(t, op(t.Context()), ErrClosed, i)
+	}
+}
+
+// TestKindsOfAnyName do all that they do.
+func TestKindsOfAnyName(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		e := engineOn(t, raw)
+		base := redistest.Name(t)
+		for _, name := range []string{"{" + base + "}:q", base + "{x}", base + "}{", base + "\x00\r\n ", base + strings.Repeat("n", 64<<10)} {
+			for i, op := range kindsOf(e, name, WithCodec(codec.Text)) {
+				require.NoError(t, op(within(t)), i)
+			}
+		}
+	})
+}
+
+// TestTheACLOfTheDocsIsEnoughForAllKinds.
+func TestTheACLOfTheDocsIsEnoughForAllKinds(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	words := redistest.UserOfThePage(t, "../docs/redis.md")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	user, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(user.Close)
+	for i, op := range kindsOf(engineOn(t, user), "orders", WithCodec(codec.Text)) {
+		require.NoError(t, op(within(t)), i)
+	}
+	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	require.Empty(t, denied)
+}

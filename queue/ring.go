@@ -1,0 +1,271 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// RingBuffer is a handle on the ring buffer of one name, which keeps so many of the
+// newest elements and drops the oldest when more are offered: Redisson's RRingBuffer
+// shares it. It holds nothing, so it may be used by any number of goroutines, and any
+// number of handles on one name are the same ring buffer.
+//
+// Nobody can wait for its elements here; a [Queue] of the same name can, for those
+// that were not dropped before.
+type RingBuffer[T any] struct{ q *ring[T] }
+
+// ring is a handle that keeps the newest.
+type ring[T any] struct{ *handle[T] }
+
+// NewRing returns a handle. Programs outside of this module call
+// rueidisson.RingBuffer.
+func NewRing[T any](e *engine.Engine, name string, opts ...Option) *RingBuffer[T] {
+	return &RingBuffer[T]{&ring[T]{newHandle[T](e, "ring buffer", name, ringed, opts)}}
+}
+
+// ringed is the keys of a ring buffer.
+func ringed(key string) []string { return []string{key, keys.RingCapacity(key)} }
+
+// Name is the name that the handle was made with, before any mapping.
+func (q *RingBuffer[T]) Name() string { return q.q.name }
+
+// TrySetCapacity sets how many elements there may be, unless that was set before,
+// and reports whether it did.
+//
+// Cost: one script call. Wire: SET redisson_rb:{name}. Errors: [ErrOption] for a
+// capacity that is not from 1 to 2^31-1; ctx's error and cause; [ErrUnknown], if ctx
+// ends before the answer; [ErrClosed]; Redis' and the network's. Source:
+// RRingBuffer.trySetCapacity.
+func (q *RingBuffer[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
+	return q.q.setCapacity(ctx, n, "0")
+}
+
+// SetCapacity sets how many elements there may be, whatever that was, and drops the
+// oldest of more. Cost and errors: as [RingBuffer.TrySetCapacity]. Wire: SET
+// redisson_rb:{name}, LTRIM. Source: RRingBuffer.setCapacity.
+func (q *RingBuffer[T]) SetCapacity(ctx context.Context, n int) error {
+	_, err := q.q.setCapacity(ctx, n, "1")
+	return err
+}
+
+// Capacity is how many elements there may be, or [ErrNoCapacity]. Cost: GET. Errors:
+// [ErrNoCapacity]; as [RingBuffer.Len]. Source: RRingBuffer.capacity, which is 0 then.
+func (q *RingBuffer[T]) Capacity(ctx context.Context) (int64, error) { return q.q.capacity(ctx) }
+
+// Offer puts elements at the tail, in their order, and returns how many there are
+// then; the oldest go where there would be more than the capacity. Up to 5,000 of
+// them or 1 MB come together; beyond that they go in parts behind each other, and
+// after an error the first of them may have been offered. Without elements it is
+// [RingBuffer.Len].
+//
+// Offers of a process that come at the same time go out together, in their order. An
+// element is offered once, however often the call has to be sent.
+//
+// Cost: one script call for each part, or a share of one. Wire: RPUSH, LTRIM.
+// Errors: [ErrNoCapacity], and nothing was offered; [ErrUnknown] if the reply was lost
+// again and again, or ctx ended before it: the elements are there, or never will be;
+// [ErrOption]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
+// RRingBuffer.add.
+func (q *RingBuffer[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
+	return q.q.offer(ctx, v)
+}
+
+// Poll takes the oldest element, or returns [ErrEmpty]. It is sent once, and its
+// answer is waited for also if ctx ends meanwhile, for as long as a call may take:
+// nothing is taken for nobody. After [ErrUnknown] an element may be lost.
+//
+// Cost: one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; [ErrUnknown];
+// [ErrOption]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
+// RRingBuffer.poll.
+func (q *RingBuffer[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx) }
+
+// PollN takes up to n of the oldest elements, as [RingBuffer.Poll] does one; see
+// [Queue.PollN].
+func (q *RingBuffer[T]) PollN(ctx context.Context, n int) ([]T, error) { return q.q.pollN(ctx, n) }
+
+// Peek returns the oldest element and leaves it there, or [ErrEmpty]; see
+// [Queue.Peek].
+func (q *RingBuffer[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
+
+// PeekLast returns the newest element and leaves it there, or [ErrEmpty]; see
+// [Queue.Peek].
+func (q *RingBuffer[T]) PeekLast(ctx context.Context) (T, error) { return q.q.peek(ctx, "-1") }
+
+// Oldest returns up to n elements from the oldest on, and leaves them there. Those
+// that do not decode are left out, and are the error beside the others.
+//
+// Cost: one command. Wire: LRANGE. Errors: [ErrDecode]; as [RingBuffer.Len]. Source:
+// RRingBuffer.readOldest.
+func (q *RingBuffer[T]) Oldest(ctx context.Context, n int) ([]T, error) {
+	return q.q.look(ctx, n, "0", decimal(int64(n)-1))
+}
+
+// Newest returns up to n elements to the newest, in the order in which they came,
+// and leaves them there; see [RingBuffer.Oldest]. Source: RRingBuffer.readNewest.
+func (q *RingBuffer[T]) Newest(ctx context.Context, n int) ([]T, error) {
+	return q.q.look(ctx, n, decimal(-int64(n)), "-1")
+}
+
+// Remove removes elements that are v, and returns how many there were; see
+// [Queue.Remove].
+func (q *RingBuffer[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
+	return q.q.remove(ctx, v, n)
+}
+
+// Drain takes all elements from the oldest on, 5,000 at a time; see [Queue.Drain].
+func (q *RingBuffer[T]) Drain(ctx context.Context) ([]T, error) {
+	return q.q.drainBy(ctx, func(n int) ([]string, error) { return q.q.pop(ctx, n) })
+}
+
+// Values walks the elements from the oldest on, and leaves them there; see
+// [Queue.Values].
+func (q *RingBuffer[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
+
+// Len is how many elements there are; see [Queue.Len].
+func (q *RingBuffer[T]) Len(ctx context.Context) (int64, error) { return q.q.length(ctx) }
+
+// Clear drops all elements, and reports whether there were any; the capacity stays.
+// Cost: UNLINK. Errors: as [Queue.Offer]. Source: RRingBuffer.clear.
+func (q *RingBuffer[T]) Clear(ctx context.Context) (bool, error) { return q.q.clear(ctx) }
+
+// Delete deletes the ring buffer and its capacity, and reports whether there was one;
+// see [Queue.Delete].
+func (q *RingBuffer[T]) Delete(ctx context.Context) (bool, error) { return q.q.deleteAll(ctx) }
+
+// Exists reports whether there is an element at all; see [Queue.Exists].
+func (q *RingBuffer[T]) Exists(ctx context.Context) (bool, error) { return q.q.exists(ctx) }
+
+// Expire lets the whole ring buffer go in d, with its capacity; see [Queue.Expire].
+func (q *RingBuffer[T]) Expire(ctx context.Context, d time.Duration) (bool, error) {
+	return q.q.expire(ctx, d)
+}
+
+// Persist lets the ring buffer stay, and reports whether it was to go; see
+// [Queue.Persist].
+func (q *RingBuffer[T]) Persist(ctx context.Context) (bool, error) { return q.q.persist(ctx) }
+
+// Remaining is how long the elements stay; see [Queue.Remaining].
+func (q *RingBuffer[T]) Remaining(ctx context.Context) (time.Duration, error) {
+	return q.q.remaining(ctx)
+}
+
+// Rename gives the ring buffer another name, with its capacity, over one that has it;
+// see [Queue.Rename].
+func (q *RingBuffer[T]) Rename(ctx context.Context, to string) (bool, error) {
+	return q.q.rename(ctx, to, ringed)
+}
+
+var (
+	ringOffer    = scripts.Must(lua, "lua/ring_offer.lua")
+	ringCapacity = scripts.Must(lua, "lua/ring_capacity.lua")
+)
+
+func (q *ring[T]) setCapacity(ctx context.Context, n int, anyway string) (done bool, err error) {
+	if n < 1 || n > math.MaxInt32 {
+		err = fmt.Errorf("%w: a capacity of %d: from 1 to %d", ErrOption, n, math.MaxInt32)
+	}
+	if err == nil {
+		err = q.usable(ctx)
+	}
+	if err == nil {
+		done, err = engine.Writing(q.h.e, ctx, func() (bool, error) {
+			return engine.Yes(q.once(ctx, ringCapacity, decimal(int64(n)), anyway))
+		})
+	}
+	return done, q.failed("set the capacity of", err)
+}
+
+func (q *ring[T]) capacity(ctx context.Context) (n int64, err error) {
+	if err = q.usable(ctx); err == nil {
+		n, err = q.setting(ctx)
+	}
+	return n, q.failed("look at", err)
+}
+
+func (q *ring[T]) offer(ctx context.Context, vs []T) (size int64, err error) {
+	if err = q.usable(ctx); err == nil && len(vs) == 0 {
+		return q.length(ctx)
+	}
+	var texts []string
+	if err == nil {
+		texts, err = q.encode(vs...)
+	}
+	for err == nil && len(texts) > 0 {
+		some := texts[:cut(texts)]
+		texts = texts[len(some):]
+		size, err = engine.Writing(q.h.e, ctx, func() (int64, error) {
+			return q.h.rings.Do(context.Background(), q.key, some)
+		})
+	}
+	return size, q.failed("offer to", err)
+}
+
+// sendToRing offers the elements of all, in order. Each is told how many there were
+// behind its own.
+func (h *hub) sendToRing(key string, flight int, batch []*offerCall) error {
+	if err := h.e.Open(); err != nil {
+		return err
+	}
+	got, err := h.e.RunNumbered(keys.Lane(key, h.e.ClientID), flight, ringOffer, key, []string{keys.RingCapacity(key)}, joined(batch)...)
+	switch {
+	case err != nil:
+		return err
+	case len(got) != 2:
+		return fmt.Errorf("%w: the script said %v", ErrUnknown, got)
+	case got[0] == -2:
+		return ErrNoCapacity
+	}
+	answer(batch, got[1], got[0])
+	return nil
+}
+
+// pop takes elements. Its answer is always waited for: what is put back would stand
+// in for newer ones.
+func (q *ring[T]) pop(ctx context.Context, n int) (texts []string, err error) {
+	during := q.h.e.During(func() {
+		texts, err = engine.Texts(q.run(ctx, lpop, q.object[:1], decimal(int64(n))))
+	})
+	if !during {
+		return nil, ErrClosed
+	}
+	return texts, err
+}
+
+func (q *ring[T]) poll(ctx context.Context) (v T, err error) {
+	if err = q.usable(ctx); err == nil {
+		v, err = q.one(q.pop(ctx, 1))
+	}
+	return v, q.failed("poll", err)
+}
+
+func (q *ring[T]) pollN(ctx context.Context, n int) ([]T, error) {
+	return q.pollBy(ctx, n, func() ([]string, error) { return q.pop(ctx, n) })
+}
+
+func (q *ring[T]) look(ctx context.Context, n int, from, to string) (vs []T, err error) {
+	var texts []string
+	if err = q.usable(ctx); err == nil {
+		err = countable(n)
+	}
+	if err == nil {
+		texts, err = read(ctx, q.handle, engine.Texts, lrange, from, to)
+	}
+	if err == nil {
+		vs, err = q.decodeAll(texts)
+	}
+	return vs, q.failed("look at", err)
+}
+
+func (q *ring[T]) clear(ctx context.Context) (there bool, err error) {
+	if err = q.usable(ctx); err == nil {
+		there, err = write(ctx, q.handle, engine.Yes, unlink, q.object[:1])
+	}
+	return there, q.failed("clear", err)
+}
