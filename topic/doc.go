@@ -84,10 +84,8 @@
 //	WithCodec(codec.Kryo5)      getTopic(name), of scalars
 //
 // A Java listener is given a message only if its class is the listener's:
-// addListener(String.class, …) hears nothing of a number.
-//
-// No test runs the real Redisson beside a topic yet, plain, by pattern, sharded or
-// reliable.
+// addListener(String.class, …) hears nothing of a number. A Publish of Java knows no
+// [WithMaxLength]: the next of ours bounds the topic again.
 //
 // # What it does not promise
 //

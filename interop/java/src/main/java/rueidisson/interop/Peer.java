@@ -15,10 +15,14 @@ import org.redisson.api.RMap;
 import org.redisson.api.RLocalCachedMap;
 import org.redisson.api.RMapCache;
 import org.redisson.api.RMultimap;
+import org.redisson.api.RPatternTopic;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RQueue;
 import org.redisson.api.RRateLimiter;
+import org.redisson.api.RReliableTopic;
 import org.redisson.api.RSemaphore;
+import org.redisson.api.RShardedTopic;
+import org.redisson.api.RTopic;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.Codec;
 
@@ -30,6 +34,7 @@ final class Peer {
     private final Threads threads = new Threads();
     private final ConcurrentHashMap<String, Object> objects = new ConcurrentHashMap<>();
     private final MapCaches caches = new MapCaches(new MapEvents());
+    private final Topics topics = new Topics();
 
     Peer(RedissonClient redisson, Options options, PrintStream out) {
         this.redisson = redisson;
@@ -91,6 +96,10 @@ final class Peer {
             case "blockingqueue" -> Queues.run(r, queue(r, redisson::getBlockingQueue));
             case "blockingdeque" -> Queues.run(r, queue(r, redisson::getBlockingDeque));
             case "boundedqueue" -> Queues.run(r, queue(r, redisson::getBoundedBlockingQueue));
+            case "topic" -> topics.run(r, object(r, RTopic.class, name -> redisson.getTopic(name, codec(r))));
+            case "shardedtopic" -> topics.run(r, object(r, RShardedTopic.class, name -> redisson.getShardedTopic(name, codec(r))));
+            case "patterntopic" -> topics.run(r, object(r, RPatternTopic.class, name -> redisson.getPatternTopic(name, codec(r))));
+            case "reliabletopic" -> topics.run(r, object(r, RReliableTopic.class, name -> redisson.getReliableTopic(name, codec(r))));
             default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
         };
     }
