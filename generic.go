@@ -82,6 +82,13 @@ func RingBuffer[T any](c *Client, name string, opts ...queue.Option) *queue.Ring
 	return queue.NewRing[T](c.e, name, opts...)
 }
 
+// PriorityQueue returns a handle on the priority queue of that name, whose elements
+// come by their scores; see [queue.PriorityQueue]. It asks nobody: a name or an option
+// that cannot be used is the error of its operations.
+func PriorityQueue[T any](c *Client, name string, opts ...queue.Option) *queue.PriorityQueue[T] {
+	return queue.NewPriority[T](c.e, name, opts...)
+}
+
 // ListMultimap returns a handle on the multimap of that name whose keys have lists
 // of values; see [rmap.ListMultimap]. It asks nobody: a name or an option that
 // cannot be used is the error of its operations.

@@ -246,12 +246,12 @@ func (q *bounded[T]) takeOne(ctx context.Context) (v T, err error) {
 			return v, err
 		}
 	}
-	_, text, err := q.h.wait(ctx, head, []string{q.key})
+	_, it, err := q.h.wait(ctx, head, []string{q.key})
 	if err != nil {
 		return v, err
 	}
 	q.release(ctx, 1)
-	return q.decode(text)
+	return q.decode(it.Text)
 }
 
 // release frees slots: now, or if the server does not answer, later. It is called

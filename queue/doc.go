@@ -10,13 +10,15 @@
 // A [Queue] is a list of which both ends are used: Redisson's RQueue, RDeque,
 // RBlockingQueue and RBlockingDeque are all of it. A [BoundedQueue] holds so many
 // elements at most, and who offers to a full one waits: RBoundedBlockingQueue. A
-// [RingBuffer] keeps so many of the newest, and drops the oldest: RRingBuffer.
+// [RingBuffer] keeps so many of the newest, and drops the oldest: RRingBuffer. The
+// elements of a [PriorityQueue] come by their scores: RScoredSortedSet.
 //
 // # Waiting
 //
 // [Queue.Take], [Queue.TakeLast], [TakeAny] and [Queue.Consume] wait. All of a process
-// who wait share one connection for each server, two if some take from the tail: it
-// blocks in BLPOP for every queue that is waited for. Those who wait for one queue are
+// who wait share one connection for each server, another one if some take from the
+// tail, and likewise for priority queues: it blocks in BLPOP, or BZPOPMIN, for every
+// queue that is waited for. Those who wait for one queue are
 // served in the order in which they came, and no busy queue starves the others. So a
 // process may have any number of takers, of any number of queues. The connection is
 // there while somebody waits and a second longer. It comes from the pool of the client,
@@ -42,7 +44,8 @@
 // An element is taken by one taker at most: nothing comes twice. A caller that gives
 // up loses nothing: what was on its way to it goes back to the end that it came
 // from, until the server has it again, also while the client closes. An element
-// that is put back may come after one that another process took meanwhile.
+// that is put back may come after one that another process took meanwhile. One of a priority
+// queue has its score again, unless it was offered with another meanwhile.
 //
 // A bounded queue never has more elements than its capacity. What is offered, polled,
 // removed and drained changes the elements and the free slots in one step; a take that
@@ -77,6 +80,7 @@
 // # In Redis
 //
 //	name                          list: the elements, the head on the left
+//	name                          sorted set: those of a priority queue, with their scores
 //	redisson_bqs:{name}           string: how many elements a bounded queue has room for
 //	redisson_sc:redisson_bqs:{name}   channel: the same number, when there is more room
 //	redisson_rb:{name}            string: how many elements a ring buffer holds

@@ -57,7 +57,7 @@ func cut(texts []string) int {
 
 func (q *handle[T]) poll(ctx context.Context, from *end) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.h.pop(ctx, from, q.key))
+		v, err = q.one(textsOf(q.h.pop(ctx, from, q.key)))
 	}
 	return v, q.failed("poll", err)
 }
@@ -74,7 +74,7 @@ func (q *handle[T]) one(texts []string, err error) (v T, _ error) {
 }
 
 func (q *handle[T]) pollN(ctx context.Context, from *end, n int) ([]T, error) {
-	return q.pollBy(ctx, n, func() ([]string, error) { return q.h.popMany(ctx, from, q.key, n) })
+	return q.pollBy(ctx, n, func() ([]string, error) { return textsOf(q.h.popMany(ctx, from, q.key, n)) })
 }
 
 // pollBy takes up to n elements by a pop of so many.
@@ -159,7 +159,7 @@ func (q *handle[T]) remove(ctx context.Context, v T, n int) (gone int64, err err
 }
 
 func (q *handle[T]) drain(ctx context.Context) ([]T, error) {
-	return q.drainBy(ctx, func(n int) ([]string, error) { return q.h.popMany(ctx, head, q.key, n) })
+	return q.drainBy(ctx, func(n int) ([]string, error) { return textsOf(q.h.popMany(ctx, head, q.key, n)) })
 }
 
 // drainBy takes as many elements as there are, by a pop of up to n.

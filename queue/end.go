@@ -15,15 +15,28 @@ import (
 
 // end is one of the two ends of a queue.
 type end struct {
-	pop  *scripts.Command
-	kind *poller.Kind
-	push string // the command that puts one back
+	pop    *scripts.Command
+	kind   *poller.Kind
+	push   []string // the command that puts one back
+	scored bool     // of a sorted set
 }
 
 var (
-	head = &end{lpop, poller.Head, "LPUSH"}
-	tail = &end{rpop, poller.Tail, "RPUSH"}
+	head    = &end{pop: lpop, kind: poller.Head, push: []string{"LPUSH"}}
+	tail    = &end{pop: rpop, kind: poller.Tail, push: []string{"RPUSH"}}
+	lowest  = &end{pop: zpopmin, kind: poller.Lowest, push: []string{"ZADD", "NX"}, scored: true}
+	highest = &end{pop: zpopmax, kind: poller.Highest, push: []string{"ZADD", "NX"}, scored: true}
 )
+
+// endOf is the end that a kind of the poller takes from.
+func endOf(k *poller.Kind) *end {
+	for _, e := range []*end{head, tail, lowest, highest} {
+		if e.kind == k {
+			return e
+		}
+	}
+	return nil
+}
 
 // patience is how long what takes or offers may still be answered when its ctx has
 // ended, so that a wait ends with what it got.
@@ -31,7 +44,7 @@ const patience = 50 * time.Millisecond
 
 // pop pops one element. If ctx ends well before the answer, what still comes goes
 // back to its end: nothing was taken then.
-func (h *hub) pop(ctx context.Context, from *end, key string) ([]string, error) {
+func (h *hub) pop(ctx context.Context, from *end, key string) ([]poller.Item, error) {
 	if ctx.Done() == nil {
 		return h.pops.Do(ctx, side{from.pop, key}, from)
 	}
@@ -39,20 +52,20 @@ func (h *hub) pop(ctx context.Context, from *end, key string) ([]string, error) 
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })
 	defer stop()
-	texts, err := h.pops.Do(late, side{from.pop, key}, from)
+	items, err := h.pops.Do(late, side{from.pop, key}, from)
 	if errors.Is(err, context.Canceled) {
 		err = engine.ContextError(ctx)
 	}
-	return texts, err
+	return items, err
 }
 
 // popMany pops up to n elements. ctx ends the wait as that of pop.
-func (h *hub) popMany(ctx context.Context, from *end, key string, n int) ([]string, error) {
+func (h *hub) popMany(ctx context.Context, from *end, key string, n int) ([]poller.Item, error) {
 	p := new(popped)
 	_, err, answered := engine.Await(h.e, ctx, patience, func() (struct{}, error) {
-		p.texts, p.err = h.popNow(ctx, from, key, n)
-		if !p.state.CompareAndSwap(underWay, landed) && len(p.texts) > 0 {
-			h.putBack(from, key, p.texts)
+		p.items, p.err = h.popNow(ctx, from, key, n)
+		if !p.state.CompareAndSwap(underWay, landed) && len(p.items) > 0 {
+			h.putBack(from, key, p.items)
 		}
 		return struct{}{}, p.err
 	})
@@ -62,13 +75,13 @@ func (h *hub) popMany(ctx context.Context, from *end, key string, n int) ([]stri
 		}
 		err = p.err
 	}
-	return p.texts, err
+	return p.items, err
 }
 
 // popped is what a pop brought, of which the caller may have gone meanwhile.
 type popped struct {
 	state atomic.Int32 // one of the three below
-	texts []string
+	items []poller.Item
 	err   error
 }
 
@@ -79,15 +92,31 @@ const (
 )
 
 // popNow is one pop. One without a number is answered with a text.
-func (h *hub) popNow(ctx context.Context, from *end, key string, n int) ([]string, error) {
-	if n > 1 {
-		return engine.Texts(h.e.Run(ctx, from.pop, []string{key}, []string{decimal(int64(n))}))
+func (h *hub) popNow(ctx context.Context, from *end, key string, n int) ([]poller.Item, error) {
+	if n == 1 && !from.scored {
+		text, there, err := engine.Text(h.e.Run(ctx, from.pop, []string{key}, nil))
+		if err != nil || !there {
+			return nil, err
+		}
+		return []poller.Item{{Text: text}}, nil
 	}
-	text, there, err := engine.Text(h.e.Run(ctx, from.pop, []string{key}, nil))
-	if err != nil || !there {
+	got, err := h.e.Run(ctx, from.pop, []string{key}, []string{decimal(int64(n))})
+	if err != nil || got.Nil {
 		return nil, err
 	}
-	return []string{text}, nil
+	return from.kind.Rest(got.RedisMessage)
+}
+
+// textsOf is what was popped from a list.
+func textsOf(items []poller.Item, err error) ([]string, error) {
+	if len(items) == 0 {
+		return nil, err
+	}
+	all := make([]string, len(items))
+	for i, it := range items {
+		all[i] = it.Text
+	}
+	return all, err
 }
 
 // mostInOne bounds the elements of one command.
@@ -95,13 +124,25 @@ const mostInOne = 5000
 
 // putBack has elements put back to the end that they came from, in the order in
 // which they stood there. It is called by tasks that Close waits for.
-func (h *hub) putBack(to *end, key string, texts []string) {
-	texts = slices.Clone(texts)
-	slices.Reverse(texts)
-	for some := range slices.Chunk(texts, mostInOne) {
-		b := &back{h: h, to: to, key: key, request: keys.QueueDone(key, h.requests.ID()), texts: some}
+func (h *hub) putBack(to *end, key string, items []poller.Item) {
+	items = slices.Clone(items)
+	slices.Reverse(items)
+	for some := range slices.Chunk(items, mostInOne/2) { // each of which may be two words
+		b := &back{h: h, key: key, request: keys.QueueDone(key, h.requests.ID()), items: len(some), words: to.words(some)}
 		h.e.Later(key, time.Now().Add(keptFor), b.run)
 	}
+}
+
+// words is the command that puts elements back, without its key.
+func (to *end) words(items []poller.Item) []string {
+	words := slices.Clone(to.push)
+	for _, it := range items {
+		if to.scored {
+			words = append(words, score(it.Score))
+		}
+		words = append(words, it.Text)
+	}
+	return words
 }
 
 // keptFor is how long elements wait for a server that takes them back.
@@ -110,9 +151,9 @@ const keptFor = 24 * time.Hour
 // back is some elements on their way back.
 type back struct {
 	h            *hub
-	to           *end
 	key, request string
-	texts        []string
+	items        int
+	words        []string
 	doubt        time.Time // when a send began that may have done it, or may yet
 }
 
@@ -121,11 +162,11 @@ type back struct {
 func (b *back) run(ctx context.Context) error {
 	if !b.doubt.IsZero() && time.Since(b.doubt) > b.h.e.Remembered() {
 		b.h.e.Logger.Warn("elements may be lost: the reply to putting them back was, and the server was silent since",
-			"name", b.key, "elements", len(b.texts))
+			"name", b.key, "elements", b.items)
 		return nil
 	}
 	began := time.Now()
-	args := append([]string{memory, b.to.push}, b.texts...)
+	args := append([]string{memory}, b.words...)
 	got, err := b.h.e.Run(ctx, engine.Identified{Script: backScript}, []string{b.key, b.request}, args)
 	switch {
 	case errors.Is(err, ErrUnknown) && b.doubt.IsZero():

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -294,7 +295,7 @@ func TestWhatIsPutBackIsPutBackOnce(t *testing.T) {
 			q := New[string](e, redistest.Name(t), WithCodec(codec.Text))
 			offered(t, q, "c")
 			lost := proxy.DropReply(redistest.MatchScript(backScript.Body), 2)
-			e.During(func() { q.q.h.putBack(end, q.q.key, []string{"a", "b"}) })
+			e.During(func() { q.q.h.putBack(end, q.q.key, []poller.Item{{Text: "a"}, {Text: "b"}}) })
 			lost.Await(t)
 			require.Eventually(t, func() bool { n, err := q.Len(t.Context()); return err == nil && n == 3 }, soon, time.Millisecond)
 			want := []string{"a", "b", "c"}

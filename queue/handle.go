@@ -16,6 +16,7 @@ import (
 type handle[T any] struct {
 	h      *hub
 	kind   string // "queue", for errors
+	is     string // "list", likewise
 	name   string // as the caller wrote it
 	key    string // as it is mapped
 	object []string
@@ -26,7 +27,7 @@ type handle[T any] struct {
 // newHandle checks what a handle is made with, and asks nobody. Object is the
 // keys that a queue of that key has in Redis, the key first.
 func newHandle[T any](e *engine.Engine, kind, name string, object func(key string) []string, opts []Option) *handle[T] {
-	q := &handle[T]{h: hubOf(e), kind: kind, name: name, key: e.Map(name)}
+	q := &handle[T]{h: hubOf(e), kind: kind, is: "list", name: name, key: e.Map(name)}
 	q.object = object(q.key)
 	cfg, err := resolve(opts)
 	if err == nil {
@@ -119,7 +120,7 @@ func (q *handle[T]) wrongType(err error) error {
 	if len(q.object) > 1 {
 		return fmt.Errorf("one of the keys %q is of another type: %w", q.object, err)
 	}
-	return fmt.Errorf("key %q is no list: %w", q.key, err)
+	return fmt.Errorf("key %q is no %s: %w", q.key, q.is, err)
 }
 
 // run sends one command or script about the queue.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -66,7 +68,15 @@ type history struct {
 
 func (h *history) now() int64 { return int64(time.Since(h.began)) }
 
-func (in input) do(ctx context.Context, q *Queue[string]) (v string, err error) {
+// does is one operation on a queue.
+type does interface {
+	do(ctx context.Context, in input) (v string, err error)
+}
+
+// list is a queue of both ends.
+type list struct{ *Queue[string] }
+
+func (q list) do(ctx context.Context, in input) (v string, err error) {
 	switch in.op {
 	case "offer":
 		_, err = q.Offer(ctx, in.v)
@@ -87,9 +97,9 @@ func (in input) do(ctx context.Context, q *Queue[string]) (v string, err error) 
 
 // record does one operation. One whose answer was lost may be done at any time
 // after its call, or never, which is as good as at the very end.
-func (h *history) record(ctx context.Context, client int, q *Queue[string], in input) error {
+func (h *history) record(ctx context.Context, client int, q does, in input) error {
 	call := h.now()
-	v, err := in.do(ctx, q)
+	v, err := q.do(ctx, in)
 	end, out := h.now(), output{v: v}
 	if errors.Is(err, ErrUnknown) {
 		out, end = output{unknown: true}, math.MaxInt64
@@ -118,12 +128,15 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	for range redistest.Count(t, 20, 1000) {
-		h := runHistory(t, server)
+		h := runHistory(t, server, []string{"offer", "first", "poll"}, func(e *engine.Engine, key string) does {
+			return list{New[string](e, key, WithCodec(codec.Text))}
+		})
 		require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(deques, h.all, 30*time.Second))
 	}
 }
 
-func runHistory(t *testing.T, server *redistest.Server) *history {
+// runHistory has two clients do some of these operations, and take.
+func runHistory(t *testing.T, server *redistest.Server, ops []string, queue func(e *engine.Engine, key string) does) *history {
 	t.Helper()
 	raw := server.Client(t)
 	key := named(t, raw)
@@ -131,10 +144,10 @@ func runHistory(t *testing.T, server *redistest.Server) *history {
 	var all, takers sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	direct := New[string](engineOn(t, raw), key, WithCodec(codec.Text))
+	direct := queue(engineOn(t, raw), key)
 	for i := range 2 {
 		client, proxy := through(t, server)
-		q := New[string](engineOn(t, client, shortSends), key, WithCodec(codec.Text))
+		q := queue(engineOn(t, client, shortSends), key)
 		for j, op := range []string{"take", "take last"} {
 			takers.Go(func() {
 				for range 4 {
@@ -144,7 +157,7 @@ func runHistory(t *testing.T, server *redistest.Server) *history {
 		}
 		all.Go(func() {
 			for n := range 8 {
-				in := input{[]string{"offer", "first", "poll"}[rand.IntN(3)], fmt.Sprintf("%d-%d", i, n)}
+				in := input{ops[rand.IntN(len(ops))], fmt.Sprintf("%d%d", i, n)}
 				assert.NoError(t, h.record(ctx, 10*i+5, q, in))
 			}
 		})
@@ -164,8 +177,71 @@ func runHistory(t *testing.T, server *redistest.Server) *history {
 		case <-done:
 			return h
 		case <-time.After(20 * time.Millisecond):
-			require.NoError(t, h.record(ctx, 50, direct, input{"offer", fmt.Sprintf("more-%d", n)}))
+			require.NoError(t, h.record(ctx, 50, direct, input{"offer", strconv.Itoa(100 + n)}))
 		}
+	}
+}
+
+// ranks is a priority queue of numbers, each of which is its score, too. Its state
+// is they, in order.
+var ranks = porcupine.Model{
+	Init: func() any { return "" },
+	Step: func(state, in, out any) (bool, any) {
+		was, op, got := strings.Fields(state.(string)), in.(input), out.(output)
+		if op.op == "offer" {
+			if !slices.Contains(was, op.v) {
+				was = append(was, op.v)
+			}
+			slices.SortFunc(was, func(a, b string) int { x, _ := strconv.Atoi(a); y, _ := strconv.Atoi(b); return x - y })
+			return true, strings.Join(was, " ")
+		}
+		if len(was) == 0 {
+			return got.unknown || strings.HasPrefix(op.op, "poll") && got.v == "", state
+		}
+		at := 0
+		if strings.HasSuffix(op.op, "last") {
+			at = len(was) - 1
+		}
+		took := was[at]
+		return got.unknown || got.v == took, strings.Join(slices.Delete(was, at, at+1), " ")
+	},
+	DescribeOperation: deques.DescribeOperation,
+}
+
+// ranking is a priority queue.
+type ranking struct{ *PriorityQueue[string] }
+
+func (q ranking) do(ctx context.Context, in input) (string, error) {
+	var v Scored[string]
+	var err error
+	switch in.op {
+	case "offer":
+		n, _ := strconv.Atoi(in.v)
+		_, err = q.Offer(ctx, in.v, float64(n))
+	case "poll":
+		v, err = q.Poll(ctx)
+	case "poll last":
+		v, err = q.PollLast(ctx)
+	case "take":
+		v, err = q.Take(ctx)
+	case "take last":
+		v, err = q.TakeLast(ctx)
+	}
+	if errors.Is(err, ErrEmpty) {
+		err = nil
+	}
+	return v.Value, err
+}
+
+// TestHistoriesOfPriorityQueuesAreLinearizable, too.
+func TestHistoriesOfPriorityQueuesAreLinearizable(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	for range redistest.Count(t, 15, 1000) {
+		h := runHistory(t, server, []string{"offer", "offer", "poll", "poll last"}, func(e *engine.Engine, key string) does {
+			return ranking{NewPriority[string](e, key, WithCodec(codec.Text))}
+		})
+		require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(ranks, h.all, 30*time.Second))
 	}
 }
 
@@ -181,4 +257,8 @@ func TestAHistoryThatIsNotLinearizableIsSeen(t *testing.T) {
 	require.False(t, porcupine.CheckOperations(deques, append(offers, at(4, "take", "", "b"))), "out of order")
 	require.False(t, porcupine.CheckOperations(deques, append(offers, at(4, "take", "", "a"), at(6, "take last", "", "a"))), "twice")
 	require.False(t, porcupine.CheckOperations(deques, append(offers, at(4, "poll", "", ""))), "lost")
+	offers = []porcupine.Operation{at(0, "offer", "2", ""), at(2, "offer", "1", ""), at(3, "offer", "2", "")}
+	require.True(t, porcupine.CheckOperations(ranks, append(offers, at(5, "take", "", "1"), at(7, "take last", "", "2"), at(9, "poll", "", ""))))
+	require.False(t, porcupine.CheckOperations(ranks, append(offers, at(5, "take", "", "2"))), "out of order")
+	require.False(t, porcupine.CheckOperations(ranks, append(offers, at(5, "take", "", "1"), at(7, "poll last", "", ""))), "lost")
 }

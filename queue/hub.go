@@ -15,7 +15,7 @@ type hub struct {
 	doors    places.Places[string, *door]
 	offers   *combine.Table[side, []string, int64]
 	rings    *combine.Table[string, []string, int64]
-	pops     *combine.Table[side, *end, []string]
+	pops     *combine.Table[side, *end, []poller.Item]
 }
 
 type hubKey struct{}

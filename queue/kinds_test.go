@@ -18,7 +18,50 @@ import (
 // kindsOf is every operation of kinds of queues that have nothing but a name in
 // common, under names that begin so. Those that take find something there.
 func kindsOf(e *engine.Engine, name string, opts ...Option) []func(ctx context.Context) error {
-	return ringOperations(NewRing[string](e, name, opts...))
+	return append(ringOperations(NewRing[string](e, name, opts...)),
+		priorityOperations(NewPriority[string](e, name+"p", opts...), name == "")...)
+}
+
+func priorityOperations(q *PriorityQueue[string], none bool) []func(ctx context.Context) error {
+	if none {
+		q = NewPriority[string](q.q.h.e, "")
+	}
+	return []func(ctx context.Context) error{
+		func(ctx context.Context) error { _, err := q.Offer(ctx, "a", 1); return err },
+		func(ctx context.Context) error {
+			_, err := q.OfferAll(ctx, Scored[string]{"b", 2}, Scored[string]{"c", 3}, Scored[string]{"d", 4}, Scored[string]{"e", 5}, Scored[string]{"f", 6}, Scored[string]{"g", 7}, Scored[string]{"h", 8})
+			return err
+		},
+		func(ctx context.Context) error { _, err := q.OfferIfAbsent(ctx, "a", 2); return err },
+		func(ctx context.Context) error { _, err := q.Poll(ctx); return err },
+		func(ctx context.Context) error { _, err := q.PollLast(ctx); return err },
+		func(ctx context.Context) error { _, err := q.PollN(ctx, 2); return err },
+		func(ctx context.Context) error { _, err := q.Take(ctx); return err },
+		func(ctx context.Context) error { _, err := q.TakeLast(ctx); return err },
+		func(ctx context.Context) error {
+			for _, err := range q.Consume(ctx) {
+				return err
+			}
+			return nil
+		},
+		func(ctx context.Context) error { _, err := q.Peek(ctx); return err },
+		func(ctx context.Context) error { _, err := q.PeekLast(ctx); return err },
+		func(ctx context.Context) error { _, _, err := q.Score(ctx, "a"); return err },
+		func(ctx context.Context) error { _, err := q.Remove(ctx, "z"); return err },
+		func(ctx context.Context) error {
+			for _, err := range q.Values(ctx) {
+				return err
+			}
+			return nil
+		},
+		func(ctx context.Context) error { _, err := q.Len(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Exists(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Expire(ctx, time.Hour); return err },
+		func(ctx context.Context) error { _, err := q.Persist(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Remaining(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Drain(ctx); return err },
+		func(ctx context.Context) error { _, err := q.Delete(ctx); return err },
+	}
 }
 
 func ringOperations(q *RingBuffer[string]) []func(ctx context.Context) error {

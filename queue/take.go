@@ -46,12 +46,12 @@ func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], 
 		}
 		byKey[q.q.key] = q
 	}
-	key, text, err := qs[0].q.h.take(ctx, head, distinct(qs))
+	key, it, err := qs[0].q.h.take(ctx, head, distinct(qs))
 	from = byKey[key]
 	if err != nil {
 		return v, nil, fmt.Errorf("take from any queue: %w", err)
 	}
-	v, err = from.q.decode(text)
+	v, err = from.q.decode(it.Text)
 	return v, from, from.q.failed("take from", err)
 }
 
@@ -91,12 +91,12 @@ func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 }
 
 func (q *handle[T]) take(ctx context.Context, from *end) (v T, err error) {
-	var text string
+	var it poller.Item
 	if err = q.usable(ctx); err == nil {
-		_, text, err = q.h.take(ctx, from, []string{q.key})
+		_, it, err = q.h.take(ctx, from, []string{q.key})
 	}
 	if err == nil {
-		v, err = q.decode(text)
+		v, err = q.decode(it.Text)
 	}
 	return v, q.failed("take from", err)
 }
@@ -113,32 +113,32 @@ func consume[T any](ctx context.Context, take func(context.Context) (T, error)) 
 }
 
 // take takes an element from one of the queues with these keys, and waits for one.
-func (h *hub) take(ctx context.Context, from *end, keys []string) (key, text string, err error) {
+func (h *hub) take(ctx context.Context, from *end, keys []string) (key string, it poller.Item, err error) {
 	for _, key := range keys {
 		if h.poller.Waiting(from.kind, key) {
 			continue // others were here first
 		}
-		texts, err := h.pop(ctx, from, key)
+		items, err := h.pop(ctx, from, key)
 		switch {
-		case len(texts) > 0:
-			return key, texts[0], nil
+		case len(items) > 0:
+			return key, items[0], nil
 		case err != nil && !waitable(ctx, err):
-			return key, "", err
+			return key, it, err
 		}
 	}
 	return h.wait(ctx, from, keys)
 }
 
 // wait stands in line for an element of one of the queues with these keys.
-func (h *hub) wait(ctx context.Context, from *end, keys []string) (key, text string, err error) {
+func (h *hub) wait(ctx context.Context, from *end, keys []string) (key string, it poller.Item, err error) {
 	got, ended := h.poller.Wait(ctx, from.kind, keys...)
 	switch {
 	case !ended:
-		return got.Key, got.Item.Text, got.Err
+		return got.Key, got.Item, got.Err
 	case ctx.Err() != nil:
-		return "", "", engine.ContextError(ctx)
+		return "", it, engine.ContextError(ctx)
 	}
-	return "", "", ErrClosed
+	return "", it, ErrClosed
 }
 
 // waitable reports whether a pop that failed is no reason not to wait.
@@ -148,13 +148,5 @@ func waitable(ctx context.Context, err error) bool {
 
 // unwanted puts back what the poller has and nobody wants any more.
 func (h *hub) unwanted(k *poller.Kind, key string, items []poller.Item) {
-	texts := make([]string, len(items))
-	for i, it := range items {
-		texts[i] = it.Text
-	}
-	to := head
-	if k == tail.kind {
-		to = tail
-	}
-	h.putBack(to, key, texts)
+	h.putBack(endOf(k), key, items)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -19,7 +20,7 @@ type side struct {
 
 type (
 	offerCall = combine.Call[[]string, int64]
-	popCall   = combine.Call[*end, []string]
+	popCall   = combine.Call[*end, []poller.Item]
 )
 
 const (
@@ -41,9 +42,9 @@ func (h *hub) combines() {
 	h.rings = combine.New(combine.Config[string, []string, int64]{
 		Send: h.sendToRing, Cut: cutOffers, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
-	h.pops = combine.New(combine.Config[side, *end, []string]{
+	h.pops = combine.New(combine.Config[side, *end, []poller.Item]{
 		Send: h.sendPops, Cut: func(waiting []*popCall) int { return min(len(waiting), mostPops) },
-		Left: func(on side, from *end, texts []string) { h.putBack(from, on.key, texts) }, Spawn: h.e.Spawn, Closed: ErrClosed,
+		Left: func(on side, from *end, items []poller.Item) { h.putBack(from, on.key, items) }, Spawn: h.e.Spawn, Closed: ErrClosed,
 		Flights: flights,
 	})
 }
@@ -96,9 +97,9 @@ func (h *hub) sendPops(on side, _ int, batch []*popCall) error {
 	if err := h.e.Open(); err != nil {
 		return err
 	}
-	texts, err := h.popNow(context.Background(), batch[0].Ask, on.key, len(batch))
-	for i := range texts {
-		batch[i].Answer = texts[i : i+1]
+	items, err := h.popNow(context.Background(), batch[0].Ask, on.key, len(batch))
+	for i := range items {
+		batch[i].Answer = items[i : i+1]
 	}
 	return err
 }

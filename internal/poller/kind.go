@@ -1,6 +1,8 @@
 package poller
 
 import (
+	"fmt"
+
 	"github.com/redis/rueidis"
 )
 
@@ -27,6 +29,38 @@ var (
 	Head = &Kind{Block: "BLPOP", Pop: "LPOP", First: firstOfList, Rest: restOfList}
 	Tail = &Kind{Block: "BRPOP", Pop: "RPOP", First: firstOfList, Rest: restOfList}
 )
+
+// Lowest and Highest take from the ends of sorted sets.
+var (
+	Lowest  = &Kind{Block: "BZPOPMIN", Pop: "ZPOPMIN", First: firstScored, Rest: restScored}
+	Highest = &Kind{Block: "BZPOPMAX", Pop: "ZPOPMAX", First: firstScored, Rest: restScored}
+)
+
+func firstScored(m rueidis.RedisMessage) (key string, it Item, err error) {
+	parts, err := m.ToArray()
+	if err == nil && len(parts) != 3 {
+		err = fmt.Errorf("an element with its key and score has %d parts", len(parts))
+	}
+	if err == nil {
+		key, err = parts[0].ToString()
+	}
+	if err == nil {
+		it.Text, err = parts[1].ToString()
+	}
+	if err == nil {
+		it.Score, err = parts[2].AsFloat64()
+	}
+	return key, it, err
+}
+
+func restScored(m rueidis.RedisMessage) ([]Item, error) {
+	scores, err := m.AsZScores()
+	items := make([]Item, len(scores))
+	for i, s := range scores {
+		items[i] = Item{s.Member, s.Score}
+	}
+	return items, err
+}
 
 func firstOfList(m rueidis.RedisMessage) (key string, it Item, err error) {
 	both, err := m.AsStrSlice()

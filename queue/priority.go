@@ -1,0 +1,181 @@
+package queue
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// PriorityQueue is a handle on the priority queue of one name, whose elements come
+// by their scores, the lowest first: Redisson's RScoredSortedSet shares it. It holds
+// nothing, so it may be used by any number of goroutines, and any number of handles
+// on one name are the same queue.
+//
+// Elements that are equal, in their bytes, are one: an offer of one that is there
+// changes its score. Elements of one score come in the order of their bytes, not in
+// that in which they were offered.
+type PriorityQueue[T any] struct{ q *priority[T] }
+
+// Scored is an element of a [PriorityQueue] with its score.
+type Scored[T any] struct {
+	Value T
+	Score float64
+}
+
+// NewPriority returns a handle. Programs outside of this module call
+// rueidisson.PriorityQueue.
+func NewPriority[T any](e *engine.Engine, name string, opts ...Option) *PriorityQueue[T] {
+	q := &priority[T]{newHandle[T](e, "priority queue", name, alone, opts)}
+	q.is = "sorted set"
+	return &PriorityQueue[T]{q}
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (q *PriorityQueue[T]) Name() string { return q.q.name }
+
+// Offer puts an element there with a score, a finite number, and reports whether it
+// is a new one. One that is there already has that score from now on.
+//
+// Cost: one command. Wire: ZADD. Errors: [ErrOption], also for a score that is no
+// finite number; [ErrUnknown], which also ends a ctx that ends before the answer;
+// ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
+// RScoredSortedSet.add.
+func (q *PriorityQueue[T]) Offer(ctx context.Context, v T, score float64) (added bool, err error) {
+	n, err := q.q.offer(ctx, nil, []Scored[T]{{v, score}})
+	return n > 0, err
+}
+
+// OfferAll is [PriorityQueue.Offer] of several elements, and returns how many are
+// new. Up to 5,000 of them or 1 MB come together; beyond that they go in parts
+// behind each other, and after an error the first of them may have been offered.
+// Source: RScoredSortedSet.addAll.
+func (q *PriorityQueue[T]) OfferAll(ctx context.Context, vs ...Scored[T]) (added int64, err error) {
+	return q.q.offer(ctx, nil, vs)
+}
+
+// OfferIfAbsent is [PriorityQueue.Offer] of an element that is not there yet; one
+// that is keeps its score. Wire: ZADD NX. Source: RScoredSortedSet.addIfAbsent.
+func (q *PriorityQueue[T]) OfferIfAbsent(ctx context.Context, v T, score float64) (added bool, err error) {
+	n, err := q.q.offer(ctx, []string{"NX"}, []Scored[T]{{v, score}})
+	return n > 0, err
+}
+
+// Poll takes the element of the lowest score, or returns [ErrEmpty].
+//
+// It is sent once. After [ErrUnknown] an element may have been taken, and is lost
+// then. A ctx that ends takes none: what was on its way goes back with its score,
+// unless it was offered again meanwhile, with another. An element that does not
+// decode is off the queue, and is a *[codec.DecodeError], which has its bytes, beside
+// its score.
+//
+// Polls of a process that come at the same time go out together. Cost: a share of one
+// command. Wire: ZPOPMIN. Errors: [ErrEmpty]; [ErrDecode]; as [PriorityQueue.Offer].
+// Source: RScoredSortedSet.pollFirst, pollFirstEntry.
+func (q *PriorityQueue[T]) Poll(ctx context.Context) (Scored[T], error) { return q.q.poll(ctx, lowest) }
+
+// PollLast takes the element of the highest score; see [PriorityQueue.Poll]. Wire:
+// ZPOPMAX. Source: RScoredSortedSet.pollLast.
+func (q *PriorityQueue[T]) PollLast(ctx context.Context) (Scored[T], error) {
+	return q.q.poll(ctx, highest)
+}
+
+// PollN takes up to n elements of the lowest scores, at once, or returns [ErrEmpty].
+// Those that do not decode are left out, and are the error beside the others; an
+// error that wraps no [ErrDecode] comes alone. See [PriorityQueue.Poll]. Source:
+// RScoredSortedSet.pollFirst(count).
+func (q *PriorityQueue[T]) PollN(ctx context.Context, n int) ([]Scored[T], error) {
+	return q.q.pollN(ctx, n)
+}
+
+// Take takes the element of the lowest score, and waits for one while there is none,
+// as [Queue.Take] does, by a connection that all of a process share who wait so.
+// Those who wait for one queue are served in the order in which they came.
+//
+// Cost: one command, and if the queue is empty a share of one that blocks. Wire:
+// ZPOPMIN, BZPOPMIN, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause;
+// [ErrOption]; [ErrClosed]; Redis' and the network's. Source:
+// RScoredSortedSet.takeFirst, pollFirst(timeout).
+func (q *PriorityQueue[T]) Take(ctx context.Context) (Scored[T], error) { return q.q.take(ctx, lowest) }
+
+// TakeLast takes the element of the highest score, as [PriorityQueue.Take] does the
+// lowest, on a second connection. Wire: ZPOPMAX, BZPOPMAX, CLIENT UNBLOCK. Source:
+// RScoredSortedSet.takeLast.
+func (q *PriorityQueue[T]) TakeLast(ctx context.Context) (Scored[T], error) {
+	return q.q.take(ctx, highest)
+}
+
+// Consume takes element after element, as [PriorityQueue.Take] does; see
+// [Queue.Consume].
+func (q *PriorityQueue[T]) Consume(ctx context.Context) iter.Seq2[Scored[T], error] {
+	return consume(ctx, q.Take)
+}
+
+// Peek returns the element of the lowest score and leaves it there, or [ErrEmpty].
+// Cost: one command. Wire: ZRANGE. Errors: [ErrEmpty]; as [PriorityQueue.Len];
+// [ErrDecode]. Source: RScoredSortedSet.first, firstScore.
+func (q *PriorityQueue[T]) Peek(ctx context.Context) (Scored[T], error) { return q.q.peek(ctx, "0") }
+
+// PeekLast returns the element of the highest score and leaves it there, or
+// [ErrEmpty]; see [PriorityQueue.Peek]. Source: RScoredSortedSet.last.
+func (q *PriorityQueue[T]) PeekLast(ctx context.Context) (Scored[T], error) {
+	return q.q.peek(ctx, "-1")
+}
+
+// Score is the score of an element, and whether it is there. Cost: ZSCORE. Errors: as
+// [PriorityQueue.Len]. Source: RScoredSortedSet.getScore.
+func (q *PriorityQueue[T]) Score(ctx context.Context, v T) (score float64, there bool, err error) {
+	return q.q.score(ctx, v)
+}
+
+// Remove removes elements, and returns how many were there. Bytes are compared, not
+// values: a codec may have several for one value. Cost: one command. Wire: ZREM.
+// Errors: as [PriorityQueue.Offer]. Source: RScoredSortedSet.remove.
+func (q *PriorityQueue[T]) Remove(ctx context.Context, v ...T) (int64, error) {
+	return q.q.remove(ctx, v)
+}
+
+// Drain takes all elements from the lowest score on, 5,000 at a time; see
+// [Queue.Drain]. Cost: ZCARD, and ZPOPMIN for each 5,000.
+func (q *PriorityQueue[T]) Drain(ctx context.Context) ([]Scored[T], error) { return q.q.drain(ctx) }
+
+// Values walks the elements from the lowest score on, and leaves them there. It looks
+// at 1,000 at a time: of a queue that others change meanwhile it may miss some, and
+// see some twice. One that does not decode is an [ErrDecode], and the walk goes on;
+// another error ends it.
+//
+// Cost: ZRANGE for each 1,000. Errors: as [PriorityQueue.Peek], but ErrEmpty. Source:
+// RScoredSortedSet.entryRange.
+func (q *PriorityQueue[T]) Values(ctx context.Context) iter.Seq2[Scored[T], error] {
+	return q.q.values(ctx)
+}
+
+// Len is how many elements there are. Cost: ZCARD. Errors: ctx's error and cause;
+// [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RScoredSortedSet.size.
+func (q *PriorityQueue[T]) Len(ctx context.Context) (int64, error) { return q.q.length(ctx) }
+
+// Delete deletes the queue, and reports whether there was one; see [Queue.Delete].
+func (q *PriorityQueue[T]) Delete(ctx context.Context) (bool, error) { return q.q.deleteAll(ctx) }
+
+// Exists reports whether there is an element at all; see [Queue.Exists].
+func (q *PriorityQueue[T]) Exists(ctx context.Context) (bool, error) { return q.q.exists(ctx) }
+
+// Expire lets the whole queue go in d; see [Queue.Expire].
+func (q *PriorityQueue[T]) Expire(ctx context.Context, d time.Duration) (bool, error) {
+	return q.q.expire(ctx, d)
+}
+
+// Persist lets the queue stay, and reports whether it was to go; see
+// [Queue.Persist].
+func (q *PriorityQueue[T]) Persist(ctx context.Context) (bool, error) { return q.q.persist(ctx) }
+
+// Remaining is how long the queue stays; see [Queue.Remaining].
+func (q *PriorityQueue[T]) Remaining(ctx context.Context) (time.Duration, error) {
+	return q.q.remaining(ctx)
+}
+
+// Rename gives the queue another name, over one that has it; see [Queue.Rename].
+func (q *PriorityQueue[T]) Rename(ctx context.Context, to string) (bool, error) {
+	return q.q.rename(ctx, to, alone)
+}
