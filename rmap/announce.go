@@ -17,18 +17,32 @@ func (s *sender) tell(args, changed []string, step int) []string {
 	if !s.announces {
 		return args
 	}
-	args = append(args, s.h.e.Publish(), keys.NearChannel(s.key))
-	message := make([]byte, 0, 1+16+4+16*(len(changed)/step))
-	message = append(append(message, msgInvalidate), s.h.id...)
-	message = binary.BigEndian.AppendUint32(message, uint32(len(changed)/step))
-	at := len(args)
-	args = append(args, "", decimal(s.h.e.Wall()))
+	message, logged := s.invalidate(changed, step)
+	args = append(args, s.h.e.Publish(), keys.NearChannel(s.key), message, decimal(s.h.e.Wall()))
+	return append(args, logged...)
+}
+
+// invalidate is what near caches are told of entries, and what their log is of each.
+func (s *sender) invalidate(changed []string, step int) (message string, logged []string) {
+	n := len(changed) / step
+	b := append(append(make([]byte, 0, 1+16+4+16*n), msgInvalidate), s.h.id...)
+	b = binary.BigEndian.AppendUint32(b, uint32(n))
+	logged = make([]string, 0, n)
 	for i := 0; i < len(changed); i += step {
 		hash := keys.Hash(changed[i])
-		message = append(message, hash[:]...)
-		args = append(args, string(hash[:])+":"+random(8))
+		b = append(b, hash[:]...)
+		logged = append(logged, string(hash[:])+":"+random(8))
 	}
-	args[at] = string(message)
+	return string(b), logged
+}
+
+// putTold is the arguments of put_told.lua.
+func (s *sender) putTold(pairs []string) []string {
+	message, logged := s.invalidate(pairs, 2)
+	args := append(make([]string, 0, 4+3*len(logged)), s.h.e.Publish(), keys.NearChannel(s.key), message, decimal(s.h.e.Wall()))
+	for i, entry := range logged {
+		args = append(args, pairs[2*i], pairs[2*i+1], entry)
+	}
 	return args
 }
 

@@ -131,29 +131,28 @@ func (n *Near[K, V]) begin() (*copies[K, V], *ending) {
 
 // usable checks what a hit does not ask the map for.
 func (n *Near[K, V]) usable(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("near %q: %w: nil context", n.m.Name(), ErrOption)
-	case n.bad != nil:
-		return fmt.Errorf("near %q: %w", n.m.Name(), n.bad)
+	if ctx == nil || n.bad != nil {
+		return n.unusable()
 	}
 	return n.b.h.e.Open()
 }
 
-// hit is the copy of k, if it counts.
-func (n *Near[K, V]) hit(k K) (v V, counts bool) {
-	if c := n.kept.Load(); c != nil {
-		return c.get(k)
+func (n *Near[K, V]) unusable() error {
+	if n.bad != nil {
+		return fmt.Errorf("near %q: %w", n.m.Name(), n.bad)
 	}
-	return v, false
+	return fmt.Errorf("near %q: %w: nil context", n.m.Name(), ErrOption)
 }
+
+// hit is the copy of k, if it counts.
+func (n *Near[K, V]) hit(k K) (v V, counts bool) { return n.kept.Load().get(k) }
 
 // place is where an entry would be kept that is read now.
 type place struct {
 	field      string
 	from       *origin
 	gen        uint64
-	born       moment
+	born       int64
 	lane, drop uint32
 	ok         bool // it may be
 }
@@ -183,15 +182,15 @@ func (n *Near[K, V]) keep(ctx context.Context, k K, v V, p place) {
 	if c == nil || !p.ok {
 		return
 	}
-	it := copied[V]{v: v, from: p.from, gen: p.gen, lane: p.lane, drop: p.drop}
-	it.ends = min(p.born.mono+int64(n.cfg.age), p.from.ends.Load())
+	it := &copied[V]{v: v, from: p.from, gen: p.gen, lane: p.lane, drop: p.drop}
+	it.ends = min(p.born+int64(n.cfg.age), p.from.ends.Load())
 	if n.b.left != nil {
 		now := p.from.now()
 		switch left, err := n.b.left(ctx, k); {
 		case err != nil || left == 0:
 			return
 		case left > 0:
-			it.ends = min(it.ends, now.mono+int64(left))
+			it.ends = min(it.ends, now+int64(left))
 		}
 	}
 	if p.gen == p.from.gen.Load() && c.lanes.now(p.lane) == p.drop {

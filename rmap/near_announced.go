@@ -62,7 +62,7 @@ func (a *announced) arm(ctx context.Context) (time.Duration, error) {
 	if !a.o.alive(a.o.now()) {
 		return 0, errUnheard // which changes by itself
 	}
-	if a.o.muted.Load() > a.o.now().mono {
+	if a.o.muted.Load() > a.o.now() {
 		return 0, errDisabled
 	}
 	cached, caches := keys.NearDisabled(a.key)

@@ -14,7 +14,7 @@ import (
 // changes: each entry knows the generation of its hash and the count of its lane,
 // and one that knows another one than there is does not count.
 type copies[K comparable, V any] struct {
-	store *otter.Cache[K, copied[V]]
+	store *otter.Cache[K, *copied[V]]
 	from  []*origin
 	*lanes
 	tally
@@ -39,7 +39,7 @@ type copied[V any] struct {
 }
 
 func newCopies[K comparable, V any](e *engine.Engine, most int, lanes *lanes, from []*origin) *copies[K, V] {
-	return &copies[K, V]{from: from, lanes: lanes, store: otter.Must(&otter.Options[K, copied[V]]{
+	return &copies[K, V]{from: from, lanes: lanes, store: otter.Must(&otter.Options[K, *copied[V]]{
 		MaximumSize: most,
 		Executor: func(f func()) {
 			if !e.Spawn(f) { // ends by itself, and soon
@@ -69,26 +69,27 @@ func (l *lanes) drop(lane uint32) {
 	l.drops.Add(1)
 }
 
-// get is the copy of k, if it counts.
+// get is the copy of k, if it counts. The clock is read before the generation: who
+// is stopped in between answers with what was right then.
 func (c *copies[K, V]) get(k K) (v V, counts bool) {
+	if c == nil {
+		return v, false
+	}
 	it, there := c.store.GetIfPresent(k)
-	if !there || !c.good(&it) {
+	if !there {
+		return v, false
+	}
+	o := it.from
+	now := o.now()
+	if now >= it.ends || !o.alive(now) {
+		return v, false
+	}
+	o.use()
+	if o.gen.Load() != it.gen || c.lanes.now(it.lane) != it.drop {
 		return v, false
 	}
 	c.hit()
 	return it.v, true
-}
-
-// good reports whether an entry counts. The clock is read before the generation:
-// who is stopped in between answers with what was right then.
-func (c *copies[K, V]) good(it *copied[V]) bool {
-	o := it.from
-	now := o.now()
-	if now.mono >= it.ends || !o.alive(now) {
-		return false
-	}
-	o.use()
-	return o.gen.Load() == it.gen && c.lanes.now(it.lane) == it.drop
 }
 
 // wholeDrops is how often all entries of a hash were dropped.

@@ -40,3 +40,19 @@ func TestASilenceEndsWithOneArming(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, gen, again)
 }
+
+// The monotonic clock stands still while a machine sleeps.
+func TestAMachineThatSleptHasNoCopies(t *testing.T) {
+	t.Parallel()
+	o := &origin{born: time.Now().Add(-time.Hour), silence: time.Minute}
+	o.Alive(time.Now())
+	require.True(t, o.alive(o.now()))
+	before := o.gen.Load()
+	o.wall.Add(-int64(2 * time.Minute)) // as if it had been heard so long ago
+	time.Sleep(2 * doze)
+	require.False(t, o.alive(o.now()))
+	o.Alive(time.Now())
+	require.Greater(t, o.gen.Load(), before)
+	require.True(t, o.alive(o.now()))
+	require.Zero(t, o.armed.Load())
+}

@@ -21,6 +21,7 @@ type origin struct {
 	ends  atomic.Int64  // when the hash as a whole goes, in that generation
 	mono  atomic.Int64  // every change from before then has been told
 	wall  atomic.Int64  // likewise
+	awake atomic.Int64  // when the wall clock was looked at, and had nothing to say
 	used  atomic.Bool   // since Used was called
 	muted atomic.Int64  // until when nothing may be kept
 
@@ -55,7 +56,7 @@ func (o *origin) Alive(at time.Time) {
 // it come late, it would be right still; whether one was lost on the way is not
 // known.
 func (o *origin) lapse() {
-	if last := o.mono.Load(); last != 0 && !o.alive(o.now()) {
+	if last := o.mono.Load(); last != 0 && (!o.alive(o.now()) || o.slept()) {
 		o.Dropped()
 		o.mono.CompareAndSwap(last, 0)
 	}
@@ -77,20 +78,32 @@ func (o *origin) use() {
 	}
 }
 
-// moment is a reading of both clocks. The monotonic one cannot be set, but stands
-// still while the machine sleeps; then the wall clock goes on.
-type moment struct{ mono, wall int64 }
+// now is a reading of the monotonic clock.
+func (o *origin) now() int64 { return int64(time.Since(o.born)) }
 
-func (o *origin) now() moment {
-	now := time.Now()
-	return moment{int64(now.Sub(o.born)), now.UnixNano()}
-}
+// doze is how much of the monotonic clock passes at least while a machine goes to
+// sleep and wakes up: programs are stopped before its devices, and go on after them,
+// which takes it many times as long.
+const doze = 100 * time.Microsecond
 
 // alive reports whether all that has changed was told, as far as silence allows.
-func (o *origin) alive(now moment) bool {
+// The monotonic clock cannot be set, but stands still while the machine sleeps. The
+// wall clock goes on, and is as slow to read: so not each hit does.
+func (o *origin) alive(now int64) bool {
 	last := o.mono.Load()
-	return last != 0 && now.mono-last < int64(o.silence) && now.wall-o.wall.Load() < int64(o.silence)
+	return last != 0 && now-last < int64(o.silence) && (now-o.awake.Load() < int64(doze) || o.looks(now))
 }
+
+// looks looks at the wall clock.
+func (o *origin) looks(now int64) (alive bool) {
+	if alive = !o.slept(); alive {
+		raise(&o.awake, now)
+	}
+	return alive
+}
+
+// slept reports whether it was silent for too long by the wall clock.
+func (o *origin) slept() bool { return time.Now().UnixNano()-o.wall.Load() >= int64(o.silence) }
 
 // arming is one exchange that all share who need it.
 type arming struct {
@@ -104,7 +117,7 @@ type arming struct {
 func (o *origin) ready(ctx context.Context, e *engine.Engine) (gen uint64, ok bool) {
 	o.use()
 	now := o.now()
-	if gen = o.gen.Load(); o.armed.Load() == gen+1 && o.alive(now) && now.mono < o.ends.Load() {
+	if gen = o.gen.Load(); o.armed.Load() == gen+1 && o.alive(now) && now < o.ends.Load() {
 		return gen, true
 	}
 	f := o.join(e)
@@ -146,9 +159,9 @@ func (o *origin) fly(f *arming) {
 	}
 	ends := never
 	if left >= 0 {
-		ends = began.mono + int64(left)
+		ends = began + int64(left)
 	}
-	if o.gen.Load() == f.gen && o.muted.Load() <= o.now().mono {
+	if o.gen.Load() == f.gen && o.muted.Load() <= o.now() {
 		o.ends.Store(ends)
 		o.armed.Store(f.gen + 1)
 		f.ok = true

@@ -14,6 +14,7 @@ var lua embed.FS
 var (
 	commandScript     = scripts.Must(lua, "lua/command.lua")
 	putScript         = scripts.Must(lua, "lua/put.lua")
+	putToldScript     = scripts.Must(lua, "lua/put_told.lua")
 	touchScript       = scripts.Must(lua, "lua/touch.lua")
 	swapScript        = scripts.Must(lua, "lua/swap.lua")
 	takeScript        = scripts.Must(lua, "lua/take.lua")

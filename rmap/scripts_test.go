@@ -34,7 +34,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	for _, one := range []*scripts.Script{
 		commandScript, swapScript, takeScript, putIfAbsentScript, replaceScript, changeScript, addScript, renameScript,
 		deleteScript, expireScript, putScript, touchScript, serverScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
-		loadLookScript, loadPutScript, loadEndScript, behindScript, behindDoneScript,
+		putToldScript, loadLookScript, loadPutScript, loadEndScript, behindScript, behindDoneScript,
 	} {
 		r.Learn(one.Body)
 	}
@@ -95,9 +95,9 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		require.NoError(t, err)
 		told := New[string, int](e, name, WithAnnounce())
 		for script, write := range map[string]func() error{
-			"put.lua":    func() error { return told.Put(t.Context(), "k", 1) },
-			"remove.lua": func() error { _, err := told.Remove(t.Context(), "k"); return err },
-			"drop.lua":   func() error { return told.Clear(t.Context()) },
+			"put_told.lua": func() error { return told.Put(t.Context(), "k", 1) },
+			"remove.lua":   func() error { _, err := told.Remove(t.Context(), "k"); return err },
+			"drop.lua":     func() error { return told.Clear(t.Context()) },
 		} {
 			require.NoError(t, write())
 			check(name, script, 2)

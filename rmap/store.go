@@ -75,8 +75,12 @@ func (p *plain) has(ctx context.Context, key string) (bool, error) {
 func (p *plain) length(ctx context.Context) (int64, error) { return engine.Number(p.read(ctx, hlen)) }
 
 func (p *plain) put(ctx context.Context, pairs []string, l lifetime) (err error) {
-	if l == (lifetime{}) && !p.announces {
+	switch {
+	case l == (lifetime{}) && !p.announces:
 		_, err = p.command(ctx, hset, pairs...)
+		return err
+	case l == (lifetime{}) && !p.ids:
+		_, err = p.h.e.Run(ctx, putToldScript, p.keys(), p.putTold(pairs))
 		return err
 	}
 	args := append(make([]string, 0, 2+len(pairs)+tellArgs), l.text(), decimal(int64(3+len(pairs))))
