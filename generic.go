@@ -2,6 +2,7 @@ package rueidisson
 
 import (
 	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/topic"
 )
@@ -59,6 +60,13 @@ func Cache[K comparable, V any](c *Client, name string, opts ...rmap.Option) *rm
 // error of its operations.
 func Queue[T any](c *Client, name string, opts ...queue.Option) *queue.Queue[T] {
 	return queue.New[T](c.e, name, opts...)
+}
+
+// ReliableQueue returns a handle on the queue of that name whose messages are kept
+// until somebody has acknowledged them; see [reliable.Queue]. It asks nobody: a name or
+// an option that cannot be used is the error of its operations.
+func ReliableQueue[T any](c *Client, name string, opts ...reliable.Option) *reliable.Queue[T] {
+	return reliable.New[T](c.e, name, opts...)
 }
 
 // Sharded returns a handle on the sharded map of that name, which is n hashes over

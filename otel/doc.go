@@ -87,8 +87,11 @@
 //	exceeds_wait       longer than the longest wait
 //	exceeds_debt       more is owed than may be
 //	empty              the queue had no element: an answer, not a fault
-//	full               the bounded queue had no room
+//	full               the bounded or reliable queue had no room
 //	no_capacity        nobody has set the capacity of the bounded queue
+//	duplicate          the reliable queue had such a message
+//	attempt_timeout    an attempt at a message took too long
+//	settled            the message was acknowledged or given back before
 //	backlog            too many changes of a map wait for its store
 //	interrupted        a subscription did not stand for a while
 //	decode             what is stored cannot be decoded

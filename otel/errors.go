@@ -9,6 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -48,6 +49,11 @@ var types = []struct {
 	{queue.ErrEmpty, "empty"},
 	{queue.ErrFull, "full"},
 	{queue.ErrNoCapacity, "no_capacity"},
+	{reliable.ErrEmpty, "empty"},
+	{reliable.ErrFull, "full"},
+	{reliable.ErrDuplicate, "duplicate"},
+	{reliable.ErrTimeout, "attempt_timeout"},
+	{reliable.ErrSettled, "settled"},
 	{rmap.ErrBacklog, "backlog"},
 	{topic.ErrInterrupted, "interrupted"},
 	{codec.ErrDecode, "decode"},

@@ -19,6 +19,7 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
 	"github.com/rueidisson/rueidisson/queue"
+	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/rmap"
 	"github.com/rueidisson/rueidisson/rwlock"
@@ -46,6 +47,11 @@ var named = map[string]map[string]error{
 	"queue": {
 		"empty": queue.ErrEmpty, "full": queue.ErrFull, "no_capacity": queue.ErrNoCapacity, "option": queue.ErrOption,
 		"unknown": queue.ErrUnknown, "decode": queue.ErrDecode, "closed": queue.ErrClosed,
+	},
+	"queue/reliable": {
+		"empty": reliable.ErrEmpty, "full": reliable.ErrFull, "duplicate": reliable.ErrDuplicate, "attempt_timeout": reliable.ErrTimeout,
+		"settled": reliable.ErrSettled, "lost": reliable.ErrLost, "option": reliable.ErrOption, "unknown": reliable.ErrUnknown,
+		"decode": reliable.ErrDecode, "closed": reliable.ErrClosed,
 	},
 	"ratelimiter": {
 		"no_rate": ratelimiter.ErrNoRate, "other_rate": ratelimiter.ErrOtherRate, "other_algorithm": ratelimiter.ErrOtherAlgorithm,

@@ -1,0 +1,52 @@
+package keys
+
+// reliableParts are what a reliable queue is made of, in the order in which its
+// scripts have them. The last one is never there.
+var reliableParts = [...]string{
+	"body", "ready", "prio", "due", "lease", "tries", "opt", "head", "order", "unique",
+	"dead", "error", "meta", "pause", "idle", "keeper", "deputy", "result", "none",
+}
+
+// Reliable is the parts of the reliable queue of that name. Redisson has none.
+func Reliable(name string) []string {
+	parts := make([]string, len(reliableParts), len(reliableParts)+1)
+	for i, part := range reliableParts {
+		parts[i] = Prefix("rueidisson_queue_"+part, name)
+	}
+	return parts
+}
+
+// ReliableLeases are the messages of a reliable queue that somebody has, by the end
+// of their leases.
+func ReliableLeases(name string) string { return Prefix("rueidisson_queue_lease", name) }
+
+// ReliableMeta is the counters of a reliable queue.
+func ReliableMeta(name string) string { return Prefix("rueidisson_queue_meta", name) }
+
+// ReliablePause is there while nothing is taken from a reliable queue.
+func ReliablePause(name string) string { return Prefix("rueidisson_queue_pause", name) }
+
+// ReliableResults are the results of a reliable queue that are kept.
+func ReliableResults(name string) string { return Prefix("rueidisson_queue_result", name) }
+
+// ReliableBodies are the messages of a reliable queue.
+func ReliableBodies(name string) string { return Prefix("rueidisson_queue_body", name) }
+
+// ReliableOnce keeps a message from being added to a reliable queue twice.
+func ReliableOnce(name, key string) string { return Prefix("rueidisson_queue_once", name) + ":" + key }
+
+// ReliableLane is what the lanes of a client about a reliable queue begin with.
+func ReliableLane(name, client string) string {
+	return Prefix("rueidisson_queue_lane", name) + ":" + client
+}
+
+// ReliableWake is what the channels begin with on which those are told who wait at a
+// reliable queue.
+func ReliableWake(name string) string { return Prefix("rueidisson_queue_wake", name) + ":" }
+
+// ReliableDone is where it is announced that a result is there.
+func ReliableDone(name string) string { return Prefix("rueidisson_queue_done_ids", name) }
+
+// ReliableCancelled is where it is announced which messages were cancelled that
+// somebody has.
+func ReliableCancelled(name string) string { return Prefix("rueidisson_queue_cancelled", name) }

@@ -1,0 +1,71 @@
+package reliable
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestTheACLOfTheDocsDeniesNothingThatIsNeeded runs every operation under the user
+// that docs/redis.md sets up, and asks the server what it denied.
+func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	words := redistest.UserOfThePage(t, "../../docs/redis.md")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	user, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(user.Close)
+	r := &rig{t: t, raw: admin, e: engineOn(t, user)}
+	r.Queue = New[string](r.e, "orders:1", WithLease(300*time.Millisecond), WithMaxAttempts(2))
+	r.everything()
+	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	for _, d := range denied {
+		t.Log(d.String())
+	}
+	require.Empty(t, denied)
+}
+
+// everything is each path of the scripts.
+func (r *rig) everything() {
+	t := r.t
+	t.Helper()
+	got := make(chan *Message[string])
+	go func() {
+		m, _ := r.Receive(t.Context())
+		got <- m
+	}()
+	time.Sleep(20 * time.Millisecond)
+	r.adds("a", WithGroup("g"), WithUnique("u"), WithDedup("d", time.Minute), WithPriority(3), WithExpiry(time.Hour))
+	m := <-got
+	r.adds("b", WithGroup("g"), WithDelay(10*time.Millisecond))
+	r.adds("c", WithGroup("g"))
+	_, err := r.Add(t.Context(), "d", WithUnique("u"), WithDedup("e", time.Minute))
+	require.ErrorIs(t, err, ErrDuplicate)
+	time.Sleep(400 * time.Millisecond) // the watchdog renews
+	require.NoError(t, m.Extend(t.Context(), time.Second))
+	require.NoError(t, m.Nack(t.Context(), errors.New("broken"), WithDelay(10*time.Millisecond)))
+	m = r.gets("a")
+	require.NoError(t, m.Nack(t.Context(), errors.New("broken"))) // buried
+	for range 2 {
+		ctx, cancel := timeout(t)
+		m, err := r.Receive(ctx)
+		cancel()
+		require.NoError(t, err)
+		require.NoError(t, m.Ack(t.Context()))
+	}
+	r.adds("late", WithExpiry(time.Millisecond))
+	time.Sleep(5 * time.Millisecond)
+	r.isEmpty()
+	r.do("ZADD", r.part("lease"), "1", "7:1") // a lease that ran out
+	r.isEmpty()
+}

@@ -1,0 +1,163 @@
+package reliable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+const (
+	// lanes is how many exchanges that add to one queue may be under way.
+	lanes = 2
+	// mostAdded and mostBytes bound how long one exchange keeps the server.
+	mostAdded = 1000
+	mostBytes = 1 << 20
+)
+
+// item is one message that is to be added.
+type item struct {
+	*putting
+	body string
+}
+
+// adding is messages of one caller, which go in one piece.
+type adding struct {
+	of       *names
+	capacity int64
+	items    []item
+	one      [1]item // what items is of a caller with a single message
+}
+
+func (a *adding) all() []item {
+	if a.items == nil {
+		return a.one[:]
+	}
+	return a.items
+}
+
+func (a *adding) size() (n int) {
+	for _, it := range a.all() {
+		n += len(it.body)
+	}
+	return n
+}
+
+// added is what became of them: their ids begin with first, and codes says of each
+// what add.lua said; "": all were added.
+type added struct {
+	first int64
+	codes string
+	err   error // too few replicas have them
+}
+
+func (a *added) of(i int) (id int64, err error) {
+	if a.codes != "" {
+		switch a.codes[i] {
+		case 'd':
+			return 0, ErrDuplicate
+		case 'f':
+			return 0, ErrFull
+		}
+	}
+	return a.first + int64(i), a.err
+}
+
+type addCall = combine.Call[adding, added]
+
+// cutAdds is how many of the waiting calls go out as one.
+func cutAdds(waiting []*addCall) int {
+	count, size := 0, 0
+	for i, c := range waiting {
+		count, size = count+len(c.Ask.all()), size+c.Ask.size()
+		if i > 0 && (count > mostAdded || size > mostBytes || c.Ask.capacity != waiting[0].Ask.capacity) {
+			return i
+		}
+	}
+	return len(waiting)
+}
+
+// sendAdds is one exchange for several callers, in the order of their calls.
+func (h *hub) sendAdds(_ string, flight int, batch []*addCall) error {
+	if err := h.e.Open(); err != nil {
+		return err
+	}
+	of := batch[0].Ask.of
+	once, texts := h.contents(batch)
+	first, codes, lacking, err := h.append(of, flight, once, append([]string{decimal(batch[0].Ask.capacity)}, texts...))
+	if err != nil {
+		return err
+	}
+	at := 0
+	for _, c := range batch {
+		n := len(c.Ask.all())
+		c.Answer = added{first: first + int64(at), err: lacking}
+		if codes != "" {
+			c.Answer.codes = codes[at : at+n]
+		}
+		at += n
+	}
+	return nil
+}
+
+// contents is the dedup keys of a batch, and the options and bodies.
+func (h *hub) contents(batch []*addCall) (once, texts []string) {
+	for _, c := range batch {
+		for _, it := range c.Ask.all() {
+			which := 0
+			if it.once != "" {
+				once = append(once, c.Ask.of.once(it.once))
+				which = len(once)
+			}
+			texts = append(texts, it.text(which), it.body)
+		}
+	}
+	return once, texts
+}
+
+// errOvertaken says that the lane knows a later request already, which takes a
+// client id that was used before, by a clock that was ahead.
+var errOvertaken = errors.New("the server remembers a later request of this client id")
+
+// append has add.lua run once: one of which nobody knows whether it ran never runs
+// later.
+func (h *hub) append(of *names, flight int, once, more []string) (first int64, codes string, lacking, err error) {
+	for range 2 {
+		r := h.e.Request(of.lane, flight)
+		args := append(h.e.Preamble(r, of.wake), counts(h.e))
+		got, acks, err := h.run(of.on(r.Lane, once...), append(args, more...))
+		if err != nil {
+			if errors.Is(err, ErrUnknown) {
+				h.e.Void(r, of.key)
+			}
+			return 0, "", nil, err
+		}
+		all, err := got.ToArray()
+		if err != nil || len(all) == 0 {
+			return 0, "", nil, fmt.Errorf("%w: %w", ErrUnknown, errAnswer)
+		}
+		if first, err = all[0].AsInt64(); err == nil && first >= 0 && len(all) == 2 {
+			codes, err = all[1].ToString()
+			return first, codes, acks, err
+		}
+		h.e.Void(r, of.key)
+	}
+	return 0, "", nil, errOvertaken
+}
+
+var errAnswer = errors.New("the script said something else")
+
+// run sends it, and waits for replicas, if the client does.
+func (h *hub) run(on, args []string) (got engine.Answer, lacking, err error) {
+	if h.e.ReplicaAcks == 0 {
+		got, err = h.e.Run(context.Background(), addScript, on, args)
+		return got, nil, err
+	}
+	got, acks, err := h.e.RunAcked(context.Background(), addScript, on, args)
+	if acks < int64(h.e.ReplicaAcks) {
+		lacking = fmt.Errorf("%w: fewer than %d within %v", engine.ErrNotReplicated, h.e.ReplicaAcks, h.e.AckTimeout)
+	}
+	return got, lacking, err
+}

@@ -1,0 +1,182 @@
+package reliable
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// An AddOption changes one Add.
+type AddOption interface{ applyAdd(*putting) error }
+
+// putting is what the options of an Add say.
+type putting struct {
+	delay, expiry, period int64 // ms; 0: none
+	at                    int64 // ms since 1970; 0: none
+	priority              int
+	once, unique, group   string
+	head                  header
+}
+
+// plain reports whether there is nothing to tell the server.
+func (p *putting) plain() bool {
+	return p.delay == 0 && p.expiry == 0 && p.at == 0 && p.priority == 0 && p.once == "" && p.unique == "" && p.group == ""
+}
+
+// text is the options as add.lua has them; once is which of its keys is that of the
+// message, 0: none.
+func (p *putting) text(once int) string {
+	if p.plain() {
+		return ""
+	}
+	fields := []string{
+		decimal(p.delay), decimal(p.at), decimal(p.priority), decimal(p.expiry), decimal(once), decimal(p.period),
+		decimal(len(p.unique)), p.unique + p.group,
+	}
+	return strings.Join(fields, "|")
+}
+
+// A DelayOption is for [Queue.Add], and for [Message.Nack].
+type DelayOption interface {
+	AddOption
+	NackOption
+}
+
+// WithDelay has a message wait for d before anybody gets it: one that is added, or
+// one whose attempt has failed. It is counted by the server's clock, in milliseconds.
+func WithDelay(d time.Duration) DelayOption { return delayOption(d) }
+
+type delayOption time.Duration
+
+func (d delayOption) applyAdd(p *putting) error {
+	p.delay, p.at = engine.Millis(max(time.Duration(d), 0)), 0
+	return checkDelay(time.Duration(d))
+}
+
+func (d delayOption) applyNack(n *nacking) error {
+	n.delay = time.Duration(d)
+	return checkDelay(time.Duration(d))
+}
+
+func checkDelay(d time.Duration) error {
+	if d < 0 || d > engine.LongestLease {
+		return fmt.Errorf("%w: delay %v is outside of 0 to %v", ErrOption, d, engine.LongestLease)
+	}
+	return nil
+}
+
+// WithAt has a message wait until t. What has passed is no wait. The server's clock
+// says when that is.
+func WithAt(t time.Time) AddOption {
+	return addOption(func(p *putting) error {
+		p.at, p.delay = max(t.UnixMilli(), 0), 0
+		if until := time.Until(t); until > engine.LongestLease {
+			return fmt.Errorf("%w: %v is more than %v away", ErrOption, t, engine.LongestLease)
+		}
+		return nil
+	})
+}
+
+// WithPriority lets a message pass those of lower priority: 0, the lowest, to 255.
+func WithPriority(n int) AddOption {
+	return addOption(func(p *putting) error {
+		p.priority = n
+		if n < 0 || n > 255 {
+			return fmt.Errorf("%w: priority %d is outside of 0 to 255", ErrOption, n)
+		}
+		return nil
+	})
+}
+
+// WithGroup has the messages of a group handled one behind the other, in the order in
+// which they were added, retries included: the next is nobody's until the one before
+// was acknowledged, buried or removed. Delayed ones join their group when their time
+// has come. A group has 1 to 256 bytes without NUL.
+func WithGroup(group string) AddOption {
+	return addOption(func(p *putting) error {
+		p.group = group
+		return checkKey("group", group)
+	})
+}
+
+// WithDedup refuses, with [ErrDuplicate], a message whose key another was added with
+// less than ttl ago. A key has 1 to 256 bytes without NUL.
+func WithDedup(key string, ttl time.Duration) AddOption {
+	return addOption(func(p *putting) error {
+		p.once, p.period = key, engine.Millis(ttl)
+		if err := engine.CheckTTL("time of a dedup key", ttl); err != nil {
+			return err
+		}
+		return checkKey("dedup key", key)
+	})
+}
+
+// WithUnique refuses, with [ErrDuplicate], a message whose key another has that is not
+// done yet: acknowledged, buried, expired or removed. A key has 1 to 256 bytes
+// without NUL.
+func WithUnique(key string) AddOption {
+	return addOption(func(p *putting) error {
+		p.unique = key
+		return checkKey("unique key", key)
+	})
+}
+
+// WithExpiry drops a message that nobody has got within d: it goes when its turn
+// comes, and is counted as expired.
+func WithExpiry(d time.Duration) AddOption {
+	return addOption(func(p *putting) error {
+		p.expiry = engine.Millis(d)
+		return engine.CheckTTL("expiry", d)
+	})
+}
+
+// WithTimeout bounds each attempt at a message: when d has passed since a consumer was
+// given it, its contexts end with [ErrTimeout], and the attempt has failed.
+func WithTimeout(d time.Duration) AddOption {
+	return addOption(func(p *putting) error {
+		p.head.Timeout = engine.Millis(d)
+		return engine.CheckTTL("timeout", d)
+	})
+}
+
+// WithHeader gives a message a header of its own, such as a trace. All of them
+// together have at most 64 kB.
+func WithHeader(key, value string) AddOption {
+	return addOption(func(p *putting) error {
+		if p.head.Values == nil {
+			p.head.Values = make(map[string]string)
+		}
+		p.head.Values[key] = value
+		return nil
+	})
+}
+
+const longestKey = 256
+
+func checkKey(what, key string) error {
+	switch {
+	case key == "" || len(key) > longestKey:
+		return fmt.Errorf("%w: a %s has 1 to %d bytes, not %d", ErrOption, what, longestKey, len(key))
+	case strings.IndexByte(key, 0) >= 0:
+		return fmt.Errorf("%w: a %s has no NUL", ErrOption, what)
+	}
+	return nil
+}
+
+type addOption func(*putting) error
+
+func (o addOption) applyAdd(p *putting) error { return o(p) }
+
+func resolveAdd(opts []AddOption) (p putting, err error) {
+	for _, o := range opts {
+		if o == nil {
+			return p, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err = o.applyAdd(&p); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}

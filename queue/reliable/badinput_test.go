@@ -1,0 +1,150 @@
+package reliable
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// operations is every operation of a handle.
+var operations = map[string]func(ctx context.Context, q *Queue[string]) error{
+	"add":     func(ctx context.Context, q *Queue[string]) error { _, err := q.Add(ctx, "v"); return err },
+	"add all": func(ctx context.Context, q *Queue[string]) error { _, err := q.AddAll(ctx, []string{"v"}); return err },
+	"receive": func(ctx context.Context, q *Queue[string]) error { _, err := q.Receive(ctx); return err },
+	"poll":    func(ctx context.Context, q *Queue[string]) error { _, err := q.Poll(ctx); return err },
+	"consume": func(ctx context.Context, q *Queue[string]) (last error) {
+		for _, last = range q.Consume(ctx) {
+		}
+		return last
+	},
+}
+
+func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
+	t.Parallel()
+	r := rigOn(t, redistest.Shared(t).Client(t))
+	for op, do := range operations {
+		var none context.Context
+		require.ErrorIs(t, do(none, r.Queue), ErrOption, op)
+		require.ErrorIs(t, do(t.Context(), New[string](r.e, "")), ErrOption, op)
+		for _, opt := range []Option{
+			nil, WithCodec(codec.Family{}), WithValueCodec[string](nil), WithValueCodec(codec.For[int](codec.JSON)),
+			WithCapacity(0), WithCapacity(-1), WithMaxBody(0), WithLease(0), WithLease(-1), WithLease(engine.LongestLease + 1),
+			WithMaxAttempts(0), WithDeadLimit(0, time.Hour), WithDeadLimit(1, 0),
+		} {
+			require.ErrorIs(t, do(t.Context(), New[string](r.e, r.name, opt)), ErrOption, op)
+		}
+	}
+	long := strings.Repeat("k", longestKey+1)
+	for _, opt := range []AddOption{
+		nil, WithDelay(-1), WithDelay(engine.LongestLease + 1), WithPriority(-1), WithPriority(256),
+		WithAt(time.Now().Add(200 * 365 * 24 * time.Hour)),
+		WithGroup(""), WithGroup("a\x00b"), WithGroup(long), WithUnique(""), WithUnique("\x00"), WithUnique(long),
+		WithDedup("", time.Second), WithDedup(long, time.Second), WithDedup("k", 0), WithDedup("k", -1),
+		WithExpiry(0), WithTimeout(0), WithHeader("k", strings.Repeat("v", longestHeader+1)),
+	} {
+		_, err := r.Add(t.Context(), "v", opt)
+		require.ErrorIs(t, err, ErrOption, "%T", opt)
+	}
+	_, err := r.AddAll(t.Context(), []string{"a", "b"}, WithUnique("u"))
+	require.ErrorIs(t, err, ErrOption)
+	_, err = r.with(WithMaxBody(10)).Add(t.Context(), strings.Repeat("v", 11))
+	require.ErrorIs(t, err, ErrOption)
+	_, err = r.Add(t.Context(), "\xff secret")
+	require.ErrorIs(t, err, ErrOption, "no text")
+	require.NotContains(t, err.Error(), "secret")
+	n, err := asInt(r.do(append([]string{"EXISTS"}, r.of.parts...)...))
+	require.NoError(t, err)
+	require.Zero(t, n)
+}
+
+func TestAContextThatHasEndedSendsNothing(t *testing.T) {
+	t.Parallel()
+	r := rigOn(t, redistest.Shared(t).Client(t))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(assert.AnError)
+	for op, do := range operations {
+		err := do(ctx, r.Queue)
+		require.ErrorIs(t, err, context.Canceled, op)
+		require.ErrorIs(t, err, assert.AnError, op)
+	}
+	n, err := asInt(r.do(append([]string{"EXISTS"}, r.of.parts...)...))
+	require.NoError(t, err)
+	require.Zero(t, n)
+}
+
+func TestAPlainQueueOfTheSameNameIsAnother(t *testing.T) {
+	t.Parallel()
+	r := rigOn(t, redistest.Shared(t).Client(t))
+	r.do("RPUSH", r.name, "plain")
+	r.adds("a")
+	r.acks("a")
+	r.isEmpty()
+	n, err := asInt(r.do("LLEN", r.name))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	r.do("DEL", r.name)
+}
+
+func TestAKeyOfAnotherTypeIsAnErrorOfAll(t *testing.T) {
+	t.Parallel()
+	r := rigOn(t, redistest.Shared(t).Client(t))
+	r.do("SET", r.part("ready"), "text")
+	for op, do := range operations {
+		ctx, cancel := context.WithTimeout(t.Context(), soon)
+		err := do(ctx, r.Queue)
+		cancel()
+		require.ErrorContains(t, err, "another type", op)
+	}
+}
+
+func TestMisuseOfAMessage(t *testing.T) {
+	t.Parallel()
+	r := rigOn(t, redistest.Shared(t).Client(t))
+	r.adds("a")
+	m := r.gets("a")
+	var none context.Context
+	require.ErrorIs(t, m.Ack(none), ErrOption)
+	require.ErrorIs(t, m.Extend(none, time.Second), ErrOption)
+	require.ErrorIs(t, m.Extend(t.Context(), -1), ErrOption)
+	require.ErrorIs(t, m.Nack(t.Context(), nil, nil), ErrOption)
+	require.ErrorIs(t, m.Nack(t.Context(), nil, WithDelay(-1)), ErrOption)
+	require.PanicsWithValue(t, "reliable: cannot create a context from a nil parent", func() { m.Context(none) })
+	require.NoError(t, m.Extend(t.Context(), time.Minute))
+	require.NoError(t, m.Err())
+	require.NoError(t, m.Nack(t.Context(), errors.New(strings.Repeat("ü", longestCause)), WithDelay(0)))
+	require.ErrorIs(t, m.Release(t.Context()), ErrSettled)
+	require.ErrorIs(t, m.Extend(t.Context(), time.Minute), ErrSettled)
+	require.Error(t, m.Context(t.Context()).Err())
+	r.acks("a")
+	r.leaves()
+}
+
+func TestCloseWithWaitersAndMessagesInHand(t *testing.T) {
+	t.Parallel()
+	r := rigOn(t, redistest.Shared(t).Client(t))
+	other := r.other()
+	other.adds("a")
+	m := other.gets("a")
+	ctx := m.Context(t.Context())
+	waits := make(chan error)
+	go func() { _, err := other.Receive(t.Context()); waits <- err }()
+	closed := make(chan error)
+	go func() { closed <- other.e.Close(t.Context()) }()
+	require.ErrorIs(t, <-waits, ErrClosed)
+	<-ctx.Done()
+	require.ErrorIs(t, context.Cause(ctx), ErrClosed)
+	require.NoError(t, m.Ack(t.Context())) // which Close has waited for
+	require.NoError(t, <-closed)
+	_, err := other.Add(t.Context(), "b")
+	require.ErrorIs(t, err, ErrClosed)
+	r.leaves()
+}

@@ -1,0 +1,284 @@
+package reliable
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// consumerKey is what those share who take from one queue in one way.
+type consumerKey struct {
+	key    string
+	policy policy
+}
+
+// consumer is all of a client who take from one queue in one way. It has one exchange
+// with the server under way at a time; what comes meanwhile goes with the next.
+type consumer struct {
+	places.Entry
+	h      *hub
+	key    consumerKey
+	of     *names
+	number int
+	me     string     // whom the server knows
+	due    engine.Key // of the timer
+
+	// What follows belongs to the exchange.
+	pending  *flight   // one without an answer, which has to be said again
+	carry    []*settle // of those whose callers have gone with an error
+	enrolled bool      // the server may know that it waits
+	failing  time.Time // since when exchanges fail; zero: they do not
+
+	mu      sync.Mutex
+	takers  []*taker
+	lookAt  time.Time // when it looks again
+	joining bool      // it is about to hear
+	sub     *pubsub.Subscription
+	users   bool // somebody wants messages, or did a moment ago
+	retries bool // it looks again also without them
+}
+
+// mostWait is how long nobody looks if nothing is heard.
+const mostWait = 5 * time.Second
+
+func (h *hub) newConsumer(key consumerKey) *consumer {
+	c := &consumer{h: h, key: key, of: newNames(h.e, key.key), number: h.number(key.policy), me: h.e.ClientID}
+	if c.number > 0 {
+		c.me += "." + decimal(c.number)
+	}
+	c.due = engine.Key{Kind: "reliable queue " + decimal(c.number), Name: key.key}
+	return c
+}
+
+// taker is somebody who wants messages.
+type taker struct {
+	want  int
+	waits bool // until there are some
+	got   []*delivery
+	err   error
+	news  chan struct{} // poked when there is something
+}
+
+func newTaker(want int, waits bool) *taker {
+	return &taker{want: want, waits: waits, news: make(chan struct{}, 1)}
+}
+
+func (t *taker) poke() {
+	select {
+	case t.news <- struct{}{}:
+	default:
+	}
+}
+
+// join has t get messages.
+func (c *consumer) join(t *taker) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.users = true
+	c.takers = append(c.takers, t)
+}
+
+// wants has t get so many more.
+func (c *consumer) wants(t *taker, more int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.want += more
+}
+
+// take is what t got.
+func (c *consumer) take(t *taker) (got []*delivery, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	got, err = t.got, t.err
+	t.got, t.err = nil, nil
+	return got, err
+}
+
+// leave takes t out. What it got and did not take goes to others, or back.
+func (c *consumer) leave(t *taker) {
+	c.mu.Lock()
+	for i, other := range c.takers {
+		if other == t {
+			c.takers = append(c.takers[:i:i], c.takers[i+1:]...)
+			break
+		}
+	}
+	spare := c.deal(t.got)
+	t.got = nil
+	none := t.want > 0 && c.demand() == 0
+	c.mu.Unlock()
+	c.giveBack(spare)
+	if none {
+		c.look() // the server need not tell it of messages any more
+	}
+}
+
+// deal gives messages to those who want some, in turns, and returns what nobody
+// wants. It is under the mutex.
+func (c *consumer) deal(all []*delivery) (spare []*delivery) {
+	for i, d := range all {
+		t := c.next()
+		if t == nil {
+			return all[i:]
+		}
+		t.want--
+		t.got = append(t.got, d)
+		t.poke()
+	}
+	return nil
+}
+
+// next is who is to get a message. It goes behind the others.
+func (c *consumer) next() *taker {
+	for i, t := range c.takers {
+		if t.want > 0 {
+			copy(c.takers[i:], c.takers[i+1:])
+			c.takers[len(c.takers)-1] = t
+			return t
+		}
+	}
+	return nil
+}
+
+// demand is how many messages are wanted. It is under the mutex.
+func (c *consumer) demand() (n int) {
+	for _, t := range c.takers {
+		n += t.want
+	}
+	return n
+}
+
+// waited reports whether somebody waits for messages. It is under the mutex.
+func (c *consumer) waited() bool {
+	return slices.ContainsFunc(c.takers, func(t *taker) bool { return t.waits && t.want > 0 })
+}
+
+// giveBack is for messages that nobody here has seen.
+func (c *consumer) giveBack(all []*delivery) {
+	for _, d := range all {
+		d.post(&settle{nack: true, delay: untried}, ErrSettled)
+	}
+}
+
+// look has an exchange made, with the next that leaves.
+func (c *consumer) look() { c.h.steps.Post(c.key, ask{}) }
+
+// arm has it look in d, or earlier.
+func (c *consumer) arm(d time.Duration) {
+	c.mu.Lock()
+	c.lookAt = time.Now().Add(d)
+	c.mu.Unlock()
+	c.h.e.Due(c.due, d, c.timed)
+}
+
+// timed is the timer's run, which may come earlier than it is to look.
+func (c *consumer) timed() time.Duration {
+	c.mu.Lock()
+	left, users := time.Until(c.lookAt), c.users || c.retries
+	c.mu.Unlock()
+	switch {
+	case !users:
+		return -1
+	case left > 0:
+		return left
+	}
+	c.look()
+	return -1
+}
+
+// hear has the server's words come here, if they do not yet.
+func (c *consumer) hear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sub != nil || c.joining || !c.users {
+		return
+	}
+	c.joining = c.h.e.Spawn(c.subscribe)
+}
+
+// subscribing bounds the wait for a subscription: it is asked for again with the next
+// exchange that finds too little.
+const subscribing = 5 * time.Second
+
+func (c *consumer) subscribe() {
+	ctx, cancel := context.WithTimeout(context.Background(), subscribing)
+	defer cancel()
+	sub, err := c.h.e.SubscribeTo(ctx, c.h.e.Channel(c.of.wake+c.me), c.heard)
+	c.mu.Lock()
+	c.joining = false
+	if err != nil {
+		c.mu.Unlock()
+		c.h.e.Logger.Debug("a consumer does not hear of messages, and looks every few seconds", "name", c.of.key, "err", err)
+		return
+	}
+	if !c.users {
+		c.mu.Unlock()
+		sub.Close()
+		return
+	}
+	c.sub = sub
+	c.mu.Unlock()
+	c.look() // it stands from now on
+}
+
+// heard is a word of the server's, or that some may have been missed.
+func (c *consumer) heard(pubsub.Event) { c.h.steps.Post(c.key, ask{woken: true}) }
+
+// left is told that nobody uses it any more.
+func (c *consumer) left() {
+	c.mu.Lock()
+	sub, retries := c.sub, c.retries
+	c.sub, c.users = nil, false
+	c.mu.Unlock()
+	if sub != nil {
+		sub.Close()
+	}
+	if !retries {
+		c.h.e.NotDue(c.due)
+	}
+}
+
+// idle reports whether nothing would be lost with it. The exchange holds a reference.
+func (c *consumer) idle() bool { return c.pending == nil && len(c.carry) == 0 && !c.enrolled }
+
+// fail tells those who wait of an error, if it is no passing one, or lasts.
+func (c *consumer) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.takers {
+		t.err = err
+		t.poke()
+	}
+}
+
+// trouble is behind an exchange that failed.
+func (c *consumer) trouble(err error) {
+	if c.failing.IsZero() {
+		c.failing = time.Now()
+	}
+	lasts := time.Since(c.failing)
+	if !engine.Passing(err) || lasts > c.h.e.WatchdogTimeout {
+		c.fail(err)
+	}
+	c.mu.Lock()
+	c.retries = c.pending != nil || len(c.carry) > 0
+	c.mu.Unlock()
+	c.arm(min(max(lasts/10, 50*time.Millisecond), time.Second)*9/10 + rand.N(20*time.Millisecond))
+}
+
+// fine is behind one that did not.
+func (c *consumer) fine() {
+	c.failing = time.Time{}
+	c.mu.Lock()
+	c.retries = false
+	c.mu.Unlock()
+}
+
+var errNoAnswer = errors.New("the exchange before it has no answer yet")

@@ -1,0 +1,87 @@
+// Package reliable is a queue whose messages are kept until somebody has acknowledged
+// them: what job queues and SQS are used for. Its format is its own; Redisson has no
+// such queue but in its paid edition.
+//
+//	orders := rueidisson.ReliableQueue[Order](c, "orders")
+//	id, err := orders.Add(ctx, order, reliable.WithGroup("customer:7"))
+//
+//	m, err := orders.Receive(ctx)
+//	if err != nil {
+//		return err
+//	}
+//	if err := pack(m.Context(ctx), m.Value); err != nil {
+//		return m.Nack(ctx, err) // it comes again, after a while
+//	}
+//	return m.Ack(ctx)
+//
+// # What it promises
+//
+// A message is accepted once Add has returned. [ErrUnknown] is perhaps: repeat it with
+// a dedup key ([WithDedup]).
+//
+// Each message is handled at least once. A second delivery comes only if the lease ran
+// out before the ack had reached the server, since its consumer died, was paused or was
+// cut off; after a Nack, or a Release; if an Add that was unknown was repeated; or if a
+// failover lost an ack. What a failover loses of messages, rueidisson.WithReplicaAcks
+// makes less.
+//
+// A consumer has a message under a lease, which the client renews for all of its
+// messages together, at a third of it. When renewals fail, the message's contexts end
+// with [ErrLost] before the server may give it to another, whatever the network is
+// doing, and a process that was paused is told by [Message.Err] and by Err of the
+// context at once; see package lock, whose holds are trusted in the same way. The
+// server's clock counts leases and delays; one that is set forward ends leases early.
+//
+// Requests may be sent twice and arrive late: the server remembers the last one of each
+// of the few exchanges that a client may have under way, with its answer, for 45 s.
+//
+// Within a priority what was added first is delivered first. What comes again, by Nack
+// or by a lease that ran out, comes when it comes. Within a group ([WithGroup]) the
+// order is strict: the next is delivered when the one before is done or buried.
+//
+// # Failing
+//
+// A message whose lease ran out counts an attempt, as one with a Nack does, and is with
+// another consumer at once; from its second time on it waits as behind a Nack, since it
+// may be what kills its consumers. A message that has had its attempts
+// ([WithMaxAttempts]) is buried with its cause, and so is one that no value of the
+// queue's type can be made of. The dead are limited by number and age
+// ([WithDeadLimit]).
+//
+// # Together
+//
+// Adds of one process that come while others are on their way go out together, up to
+// 1,000 messages. A consumer says what it is done with and takes what it wants in one
+// exchange, of which one is under way for each client and queue. So many goroutines cost
+// the server little more than one.
+//
+// Who waits is told: a message wakes as many processes as are needed, and one of those
+// who wait keeps the time for delays and leases, with another behind it. While nothing
+// happens each process that waits looks every five seconds.
+//
+// # In Redis
+//
+//	rueidisson_queue_body:{name}      hash: id → version, length of the header, header in MessagePack, value
+//	rueidisson_queue_ready:{name}     list: ids that are ready, of priority 0
+//	rueidisson_queue_prio:{name}      zset: those of higher priorities
+//	rueidisson_queue_due:{name}       zset: ids that are delayed, or to be tried again → when, ms
+//	rueidisson_queue_lease:{name}     zset: id:attempt of what somebody has → when its lease ends, ms
+//	rueidisson_queue_tries:{name}     hash: id → attempts that have failed, if there are any
+//	rueidisson_queue_opt:{name}       hash: id → priority, expiry, unique key, group, if there are any
+//	rueidisson_queue_head:{name}      hash: group → the id that is under way
+//	rueidisson_queue_order:{name}     zset: group, NUL, id of those behind
+//	rueidisson_queue_unique:{name}    hash: unique key → id
+//	rueidisson_queue_once:{name}:*    string: a dedup key
+//	rueidisson_queue_dead:{name}      zset: id → when it was buried, ms
+//	rueidisson_queue_error:{name}     hash: id → attempts, and the last cause
+//	rueidisson_queue_meta:{name}      hash: the last id, and counters; stays
+//	rueidisson_queue_pause:{name}     string: nothing is taken
+//	rueidisson_queue_idle:{name}      zset: clients that wait → since when, ms
+//	rueidisson_queue_keeper:{name}, rueidisson_queue_deputy:{name}   strings: who of them keeps the time
+//	rueidisson_queue_result:{name}    hash: id → result
+//	rueidisson_queue_lane:{name}:*    string: the last request of an exchange, 45 s
+//	rueidisson_queue_wake:{name}:*    channels: each of a client that waits
+//
+// Times are the server's, but when a message was added: that is its header's. A queue
+// that was emptied leaves its counters.
+package reliable

@@ -1,0 +1,58 @@
+package reliable
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// What a program branches on. Every error of this package names the operation and
+// the queue, and wraps one of these, the context's error and its cause, or the error
+// of Redis.
+var (
+	// ErrEmpty is returned by [Queue.Poll] when no message was ready. It is an answer,
+	// not a fault.
+	ErrEmpty = errors.New("empty")
+
+	// ErrFull is returned by an Add to a queue that has as many messages as
+	// [WithCapacity] allows. Nothing was added.
+	ErrFull = errors.New("full")
+
+	// ErrDuplicate is returned by an Add of what was added before: see [WithDedup] and
+	// [WithUnique]. Nothing was added.
+	ErrDuplicate = errors.New("duplicate")
+
+	// ErrLost says that a message was another's by the time at which it was settled, or
+	// may be any moment: its lease ran out, or somebody took it away. The work may be
+	// done again by the next who gets it.
+	ErrLost = engine.ErrLost
+
+	// ErrSettled is returned by the second Ack, Nack or Release of a message, and is the
+	// cause of its contexts behind the first.
+	ErrSettled = errors.New("the message was settled before")
+
+	// ErrTimeout is the cause of the contexts of a message whose attempt took longer than
+	// [WithTimeout] allows. The attempt has failed then.
+	ErrTimeout = errors.New("the attempt took too long")
+
+	// ErrOption says that an argument cannot be used: a name, a value, a number, an
+	// option. Nothing was sent.
+	ErrOption = engine.ErrOption
+
+	// ErrUnknown says that a reply was lost, so that an Add may or may not have added
+	// its message: see [Queue.Add]. An Ack with this error goes on until the server has
+	// answered or the lease has ended.
+	ErrUnknown = engine.ErrUnknown
+
+	// ErrDecode says that a message is none of the queue's type: another codec wrote
+	// it. It is wrapped by a *[codec.DecodeError], which has the bytes. Such a message
+	// is buried.
+	ErrDecode = codec.ErrDecode
+
+	// ErrClosed is returned after the client was closed.
+	ErrClosed = engine.ErrClosed
+)
+
+var errNilContext = fmt.Errorf("%w: nil context", ErrOption)

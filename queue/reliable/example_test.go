@@ -1,0 +1,71 @@
+package reliable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/embedded"
+	"github.com/rueidisson/rueidisson/queue/reliable"
+)
+
+// exampleClient is a client of the Redis or Valkey that a program has.
+func exampleClient() (c *rueidisson.Client, stop func()) {
+	s, err := embedded.Start()
+	if err != nil {
+		panic(err)
+	}
+	if c, err = rueidisson.New(s.ClientOption()); err != nil {
+		panic(err)
+	}
+	return c, func() {
+		c.Close(context.Background())
+		s.Close()
+	}
+}
+
+type Order struct {
+	ID   int
+	Item string
+}
+
+func Example() {
+	c, stop := exampleClient() // such as rueidisson.Open("redis://127.0.0.1:6379")
+	defer stop()
+	ctx := context.Background()
+
+	orders := rueidisson.ReliableQueue[Order](c, "orders")
+	if _, err := orders.Add(ctx, Order{1, "tea"}, reliable.WithUnique("order:1")); err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err := orders.Add(ctx, Order{1, "tea"}, reliable.WithUnique("order:1"))
+	fmt.Println(errors.Is(err, reliable.ErrDuplicate))
+
+	pack := func(_ context.Context, o Order, attempt int) error {
+		if attempt == 1 {
+			return errors.New("no paper")
+		}
+		fmt.Println("packed", o.Item)
+		return nil
+	}
+	for m, err := range orders.Consume(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if err := pack(m.Context(ctx), m.Value, m.Attempt); err != nil {
+			fmt.Println(m.Nack(ctx, err, reliable.WithDelay(10*time.Millisecond)))
+			continue
+		}
+		fmt.Println(m.Ack(ctx))
+		break
+	}
+	// Output:
+	// true
+	// <nil>
+	// packed tea
+	// <nil>
+}

@@ -1,0 +1,105 @@
+-- add.lua: put messages into a reliable queue.
+--
+-- Include: queue.lua
+-- KEYS[1…19] the parts of the queue, see queue.lua
+-- KEYS[20…]  what keeps a message from coming twice, one for each such message; the last key is the lane of the request
+-- ARGV[1]    number of the request
+-- ARGV[2]    how long a lane is remembered, ms
+-- ARGV[3]    what the channels of those who wait begin with
+-- ARGV[4]    publish or spublish
+-- ARGV[5]    0: a message that reached nobody proves nothing
+-- ARGV[6]    how many messages there may be, 0: any number
+-- ARGV[n…]   of each message: its options, or "" for none; its body. Options are "delay|at|priority|expiry|which of the
+--            keys above, 0: none|how long, ms|length of the unique key|unique key, group"
+--
+-- Returns  array  {id of the first message, codes}: "" all were added; else for each a, added; d, a duplicate; f, no room;
+--                 {-1}: an older request that comes late, and changes nothing
+-- Replay   safe: the lane knows the request and its answer
+local lane = KEYS[#KEYS]
+local last = redis.call('get', lane)
+if last then
+	local n, first, codes = string.match(last, '^(%d+) (%d+) ?(.*)$')
+	if n == ARGV[1] and codes ~= 'void' then
+		return {tonumber(first), codes}
+	elseif tonumber(n) >= tonumber(ARGV[1]) then
+		return {-1}
+	end
+end
+local count = (#ARGV - 6) / 2
+local first = redis.call('hincrby', meta, 'id', count) - count + 1
+if first == 1 then
+	first = now -- a queue that was deleted, or forgotten, does not give its numbers again
+	redis.call('hset', meta, 'id', whole(now + count - 1))
+end
+local room = tonumber(ARGV[6])
+room = room > 0 and room - redis.call('hlen', body) or math.huge
+local bodies, line, codes, entered, moments = {}, {}, {}, 0, false
+
+-- place finds a message its place; it is false for a duplicate.
+local function place(id, text)
+	local delay, at, priority, expiry, once, period, n, rest =
+		string.match(text, '^(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(.*)$')
+	local only, group = string.sub(rest, 1, tonumber(n)), string.sub(rest, tonumber(n) + 1)
+	if once ~= '0' and not redis.call('set', KEYS[19 + once], id, 'NX', 'PX', period) then
+		return false
+	elseif only ~= '' and redis.call('hsetnx', unique, only, id) == 0 then
+		if once ~= '0' then
+			redis.call('del', KEYS[19 + once])
+		end
+		return false
+	end
+	local expires = expiry == '0' and 0 or now + expiry
+	if priority ~= '0' or expires ~= 0 or rest ~= '' then
+		redis.call('hset', opt, id, priority .. '|' .. whole(expires) .. '|' .. n .. '|' .. rest)
+	end
+	local moment = math.max(tonumber(at), delay == '0' and 0 or now + delay)
+	if moment > now then
+		redis.call('zadd', due, whole(moment), id)
+		moments = true
+	elseif group ~= '' and redis.call('hsetnx', head, group, id) == 0 then
+		redis.call('zadd', order, 0, behind(group, id))
+	elseif priority ~= '0' then
+		redis.call('zadd', prio, whole(id - priority * 17592186044416), id)
+		entered = entered + 1
+	else
+		line[#line + 1] = id
+	end
+	return true
+end
+
+for i = 7, #ARGV, 2 do
+	local id, text, code = whole(first + (i - 7) / 2), ARGV[i], 'a'
+	if room <= 0 then
+		code = 'f'
+	elseif text == '' then
+		line[#line + 1] = id
+	elseif not place(id, text) then
+		code = 'd'
+	end
+	if code == 'a' then
+		bodies[#bodies + 1], bodies[#bodies + 2], room = id, ARGV[i + 1], room - 1
+	end
+	codes[#codes + 1] = code
+end
+for i = 1, #bodies, 4000 do
+	redis.call('hset', body, unpack(bodies, i, math.min(i + 3999, #bodies)))
+end
+for i = 1, #line, 4000 do
+	redis.call('rpush', ready, unpack(line, i, math.min(i + 3999, #line)))
+end
+redis.call('hincrby', meta, 'added', #bodies / 2)
+codes = table.concat(codes)
+if not string.find(codes, '[df]') then
+	codes = ''
+end
+redis.call('set', lane, ARGV[1] .. ' ' .. whole(first) .. ' ' .. codes, 'PX', ARGV[2])
+wake(math.min(#line + entered, 4), ARGV[4], ARGV[5], ARGV[3], 'w')
+if moments and tonumber(redis.call('zrange', due, 0, 0)[1]) >= first then
+	-- Who keeps the time learns of the earlier moment; if nobody does, one of those who wait.
+	local who = redis.call('get', keeper)
+	if not who or not told(who, ARGV[4], ARGV[5], ARGV[3], 'd') then
+		redis.call('del', keeper)
+		wake(1, ARGV[4], ARGV[5], ARGV[3], 'd')
+	end
+end
+return {first, codes}

@@ -1,0 +1,275 @@
+-- step.lua: a consumer's whole exchange: it settles what it is done with, and takes what it wants.
+--
+-- Include: queue.lua
+-- KEYS[1…19] the parts of the queue, see queue.lua
+-- KEYS[20…]  lane of the consumer
+-- ARGV[1]    number of the request
+-- ARGV[2]    how long a lane is remembered, ms
+-- ARGV[3]    what the channels of those who wait begin with
+-- ARGV[4]    publish or spublish
+-- ARGV[5]    0: a message that reached nobody proves nothing
+-- ARGV[6]    the consumer
+-- ARGV[7]    how many messages it wants
+-- ARGV[8]    for how long, ms
+-- ARGV[9]    how many attempts a message has
+-- ARGV[10]   of one whose lease ran out, how long it waits behind its first attempt, its second, …: ms, with blanks
+-- ARGV[11]   how long nobody is to look again, at most, ms
+-- ARGV[12]   w: it waits, if it gets less than it wants, and hears; l: it waits no more; -: neither
+-- ARGV[13]   how many dead there may be
+-- ARGV[14]   how old they may be, ms
+-- ARGV[15]   channel of results
+-- ARGV[n…]   how many acks; of each id, attempt, and "" or how long its result is kept, ms, with the result behind it;
+--            how many nacks; of each id, attempt, delay, cause. A delay of -1 gives back untried, -2 buries
+--
+-- Returns  array  {ms until it is to look again, of each ack and nack 1 or 0, then of each message id, attempt, body};
+--                 {-1}: an older request that comes late, and changes nothing
+-- Replay   safe: the lane knows the request, what it settled and what it took
+local lane = KEYS[#KEYS]
+redis.call('zrem', lease, '') -- which a full server does not refuse, so that it lets those behind it pass
+local last = redis.call('get', lane)
+if last then
+	local n, settled, took = string.match(last, '^(%d+) (%S+)(.*)$')
+	if tonumber(n) > tonumber(ARGV[1]) then
+		return {-1}
+	elseif n == ARGV[1] then
+		local out = {0, string.sub(settled, 2)}
+		for id, attempt in string.gmatch(took, ' (%d+):(%d+)') do
+			local text = redis.call('zscore', lease, id .. ':' .. attempt) and redis.call('hget', body, id)
+			if text then
+				out[#out + 1], out[#out + 2], out[#out + 3] = id, attempt, text
+			end
+		end
+		return out
+	end
+end
+local most, settled, at = tonumber(ARGV[9]), {'='}, 16
+local buried = false
+-- One look at what is missing as a rule.
+local plain = not optioned and not there(tries, due, prio, pause)
+
+-- bury is for a message that has had its attempts.
+local function bury(id, attempt, cause)
+	leave(id)
+	redis.call('hdel', tries, id)
+	redis.call('hset', failure, id, attempt .. ' ' .. cause)
+	redis.call('zadd', dead, whole(now), id)
+	redis.call('hincrby', meta, 'dead', 1)
+	buried = true
+end
+
+-- retry counts an attempt, behind which the message waits for so long.
+local function retry(id, attempt, delay, cause)
+	redis.call('hset', tries, id, attempt)
+	redis.call('hset', failure, id, attempt .. ' ' .. cause)
+	plain = false
+	if delay > 0 then
+		redis.call('zadd', due, whole(now + delay), id)
+	else
+		put(id, true)
+	end
+end
+
+-- 1. What it is done with.
+local acks = tonumber(ARGV[at])
+at = at + 1
+if acks > 0 then
+	local members, results = {}, at
+	for i = 1, acks do
+		members[i] = ARGV[at] .. ':' .. ARGV[at + 1]
+		at = at + (ARGV[at + 2] == '' and 3 or 4)
+	end
+	local held = redis.call('zmscore', lease, unpack(members))
+	local gone, ids, kept = {}, {}, 0
+	for i = 1, acks do
+		local id, ms = ARGV[results], ARGV[results + 2]
+		if held[i] then
+			gone[#gone + 1], ids[#ids + 1] = members[i], id
+			if ms ~= '' then
+				redis.call('hset', result, id, ARGV[results + 3])
+				kept = math.max(kept, tonumber(ms))
+				redis.pcall(ARGV[4], ARGV[15], id)
+			end
+		end
+		settled[#settled + 1] = held[i] and '1' or '0'
+		results = results + (ms == '' and 3 or 4)
+	end
+	if kept > 0 then
+		redis.call('pexpire', result, whole(math.max(kept, 60000, redis.call('pttl', result))))
+	end
+	if #gone > 0 then
+		redis.call('zrem', lease, unpack(gone))
+		if plain then
+			redis.call('hdel', body, unpack(ids))
+		else
+			forget(ids)
+		end
+		redis.call('hincrby', meta, 'acked', #gone)
+	end
+end
+local nacks = tonumber(ARGV[at])
+at = at + 1
+for _ = 1, nacks do
+	local id, attempt, delay, cause = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3]
+	at = at + 4
+	local held = redis.call('zrem', lease, id .. ':' .. attempt) == 1
+	settled[#settled + 1] = held and '1' or '0'
+	if held then
+		if delay == -1 then
+			put(id, true)
+		elseif delay == -2 or tonumber(attempt) >= most then
+			bury(id, attempt, cause)
+		else
+			retry(id, attempt, delay, cause)
+			redis.call('hincrby', meta, 'retried', 1)
+		end
+	end
+end
+
+-- 2. What is due, and what ran out.
+local more = false
+if not plain then
+	local ids = redis.call('zrange', due, '-inf', whole(now), 'BYSCORE', 'LIMIT', 0, 200)
+	if #ids > 0 then
+		redis.call('zrem', due, unpack(ids))
+		for i = 1, #ids do
+			enter(ids[i])
+		end
+		more = #ids == 200
+	end
+end
+local out_of_time = redis.call('zrange', lease, '-inf', whole(now), 'BYSCORE', 'LIMIT', 0, 200)
+if #out_of_time > 0 then
+	redis.call('zrem', lease, unpack(out_of_time))
+	local waits = {}
+	for ms in string.gmatch(ARGV[10], '%d+') do
+		waits[#waits + 1] = tonumber(ms)
+	end
+	for i = #out_of_time, 1, -1 do
+		local id, attempt = string.match(out_of_time[i], '^(%d+):(%d+)$')
+		if tonumber(attempt) >= most then
+			bury(id, attempt, 'the lease ran out')
+		else
+			retry(id, attempt, waits[math.min(tonumber(attempt), #waits)] or 0, 'the lease ran out')
+		end
+	end
+	redis.call('hincrby', meta, 'ranout', #out_of_time)
+	more = more or #out_of_time == 200
+end
+if buried then
+	trim(tonumber(ARGV[13]), tonumber(ARGV[14]))
+end
+
+-- 3. What it takes.
+local want, out, took, got = tonumber(ARGV[7]), {0, ''}, {}, 0
+local paused = not plain and there(pause)
+
+-- draw takes up to n ids off what is ready.
+local function draw(n)
+	local ids = {}
+	if not plain then
+		local popped = redis.call('zpopmin', prio, n)
+		for i = 1, #popped, 2 do
+			ids[#ids + 1] = popped[i]
+		end
+	end
+	if #ids < n then
+		local popped = redis.call('lpop', ready, n - #ids)
+		for i = 1, popped and #popped or 0 do
+			ids[#ids + 1] = popped[i]
+		end
+	end
+	return ids
+end
+
+local leases, late = {}, {}
+for _ = 1, 4 do -- an id whose body was removed is passed over
+	local ids = want > got and not paused and draw(want - got) or {}
+	if #ids == 0 then
+		break
+	end
+	local bodies = redis.call('hmget', body, unpack(ids))
+	local ended = not plain and redis.call('hmget', tries, unpack(ids))
+	local texts = optioned and redis.call('hmget', opt, unpack(ids))
+	for i = 1, #ids do
+		local _, expires = parse(texts and texts[i])
+		if bodies[i] and expires > 0 and expires <= now then
+			late[#late + 1] = ids[i]
+		elseif bodies[i] then
+			local attempt = whole((ended and ended[i] or 0) + 1)
+			got = got + 1
+			took[got] = ids[i] .. ':' .. attempt
+			leases[2 * got - 1], leases[2 * got] = whole(now + ARGV[8]), took[got]
+			out[3 * got], out[3 * got + 1], out[3 * got + 2] = ids[i], attempt, bodies[i]
+		end
+	end
+	if #late > 0 then
+		forget(late)
+		redis.call('hincrby', meta, 'expired', #late)
+		late = {}
+	end
+end
+if got > 0 then
+	redis.call('zadd', lease, unpack(leases))
+end
+settled = table.concat(settled)
+redis.call('set', lane, ARGV[1] .. ' ' .. settled .. (got > 0 and ' ' .. table.concat(took, ' ') or ''), 'PX', ARGV[2])
+out[2] = string.sub(settled, 2)
+
+-- 4. Who waits, and who keeps the time.
+local me, cap = ARGV[6], tonumber(ARGV[11])
+out[1] = cap
+if ARGV[12] == 'l' then
+	redis.call('zrem', idle, me)
+	if redis.call('get', deputy) == me then
+		redis.call('del', deputy)
+	end
+	if redis.call('get', keeper) == me then
+		redis.call('del', keeper)
+		wake(1, ARGV[4], ARGV[5], ARGV[3], 'd')
+	end
+end
+if got == want then
+	if not paused and there(idle) and there(ready, prio) then
+		wake(1, ARGV[4], ARGV[5], ARGV[3], 'w')
+	end
+	if more then
+		wake(1, ARGV[4], ARGV[5], ARGV[3], 'd')
+	end
+	return out
+end
+if ARGV[12] == 'w' then
+	redis.call('zremrangebyscore', idle, '-inf', whole(now - 60000))
+	redis.call('zadd', idle, whole(now), me)
+end
+if more or not paused and there(ready, prio) then
+	out[1] = 0
+	return out
+end
+local moment = redis.call('zrange', due, 0, 0, 'WITHSCORES')[2]
+local ends = redis.call('zrange', lease, 0, 0, 'WITHSCORES')[2]
+moment = math.min(moment and tonumber(moment) or math.huge, ends and tonumber(ends) or math.huge)
+if paused then
+	local left = redis.call('pttl', pause)
+	moment = math.min(moment, left >= 0 and now + left + 1 or math.huge)
+end
+if moment == math.huge then
+	return out
+end
+local wait = math.max(0, math.min(cap, moment - now))
+if ARGV[12] ~= 'w' then
+	out[1] = wait
+	return out
+end
+local who = redis.call('get', keeper)
+if not who or who == me then
+	out[1] = wait
+	redis.call('set', keeper, me, 'PX', whole(wait + 500))
+	trim(tonumber(ARGV[13]), tonumber(ARGV[14]))
+	return out
+end
+local second = redis.call('get', deputy)
+if not second or second == me then
+	redis.call('set', deputy, me, 'PX', whole(cap + 1000))
+	out[1] = math.max(1, math.min(cap, redis.call('pttl', keeper) + 50))
+end
+return out

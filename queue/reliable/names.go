@@ -1,0 +1,38 @@
+package reliable
+
+import (
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+)
+
+// names is one queue as the server sees it.
+type names struct {
+	key   string   // the mapped name
+	parts []string // the keys of the queue, as scripts have them
+	lease string   // one of them
+	lane  string   // what the lanes of this client begin with
+	wake  string   // what the channels of those who wait begin with
+	done  string   // channel of results
+}
+
+func newNames(e *engine.Engine, mapped string) *names {
+	return &names{
+		key: mapped, parts: keys.Reliable(mapped), lease: keys.ReliableLeases(mapped),
+		lane: keys.ReliableLane(mapped, e.ClientID), wake: keys.ReliableWake(mapped), done: keys.ReliableDone(mapped),
+	}
+}
+
+// on is the keys of a script: the parts, further ones, and the last.
+func (of *names) on(last string, more ...string) []string {
+	all := make([]string, 0, len(of.parts)+len(more)+1)
+	return append(append(append(all, of.parts...), more...), last)
+}
+
+// counts is what scripts are told of whether a message that reached nobody proves
+// that nobody listens.
+func counts(e *engine.Engine) string {
+	if e.CountsAll() {
+		return "1"
+	}
+	return "0"
+}

@@ -1,0 +1,133 @@
+package reliable
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// Receive waits for a message, and takes it for as long as this process lives, or until
+// it is settled; see [Message]. Those who wait in a process are served in turns. What
+// a wait that was given up may have taken goes to the next who waits, or back, untried.
+//
+// The wait ends with ctx. It bears an outage of the server for a watchdog timeout.
+//
+// Cost: one script call, shared with what else this process says and takes of the
+// queue; while nothing is there, one every five seconds, and one connection for all
+// subscriptions of the client. Errors: ctx's error and cause; [ErrOption]; [ErrClosed];
+// those of Redis.
+func (q *Queue[T]) Receive(ctx context.Context) (*Message[T], error) {
+	m, err := q.receive(ctx)
+	return m, q.failed("receive from", err)
+}
+
+// Poll takes a message if one is ready, and else returns [ErrEmpty]. Cost: one script
+// call. Errors: as [Queue.Receive]; [ErrUnknown] if no answer came: what was taken goes
+// back when one comes, or when its lease ends.
+func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
+	m, err := q.poll(ctx)
+	return m, q.failed("poll", err)
+}
+
+// Consume receives one message behind the other, until the loop ends. Each has to be
+// settled by the loop's body. The first error, of those of [Queue.Receive], is the
+// last.
+func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[*Message[T], error] {
+	return func(yield func(*Message[T], error) bool) {
+		for {
+			m, err := q.Receive(ctx)
+			if !yield(m, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// consumer is who takes from the queue by a policy. Each is followed by one done.
+func (q *Queue[T]) consumer(p policy) *consumer {
+	return q.h.consumers.Get(consumerKey{q.of.key, p})
+}
+
+func (q *Queue[T]) done(c *consumer) { q.h.consumers.Put(c.key, c) }
+
+func (q *Queue[T]) receive(ctx context.Context) (*Message[T], error) {
+	if err := q.usable(ctx); err != nil {
+		return nil, err
+	}
+	c := q.consumer(q.cfg.policy)
+	defer q.done(c)
+	t := newTaker(1, true)
+	c.join(t)
+	defer c.leave(t)
+	c.look()
+	began := time.Now()
+	o := q.h.e.Observer
+	if o != nil {
+		o.WaitStarted(ctx, label, q.of.key)
+	}
+	m, err := q.await(ctx, c, t)
+	if o != nil {
+		o.WaitEnded(ctx, label, q.of.key, time.Since(began), err)
+		if err == nil {
+			o.Acquired(ctx, label, q.of.key, false)
+		}
+	}
+	return m, err
+}
+
+// await waits until t has a message that can be decoded.
+func (q *Queue[T]) await(ctx context.Context, c *consumer, t *taker) (*Message[T], error) {
+	for {
+		select {
+		case <-t.news:
+		case <-ctx.Done():
+			return nil, engine.ContextError(ctx)
+		case <-q.h.e.Closing():
+			return nil, ErrClosed
+		}
+		got, err := c.take(t)
+		for _, d := range got {
+			if m, good := q.message(d); good {
+				return m, nil
+			}
+			c.wants(t, 1)
+			c.look()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (q *Queue[T]) poll(ctx context.Context) (*Message[T], error) {
+	if err := q.usable(ctx); err != nil {
+		return nil, err
+	}
+	c := q.consumer(q.cfg.policy)
+	defer q.done(c)
+	t := newTaker(1, false)
+	c.join(t)
+	defer c.leave(t)
+	for {
+		looked, err := q.h.steps.Do(ctx, c.key, ask{})
+		got, failed := c.take(t)
+		for _, d := range got {
+			if m, good := q.message(d); good {
+				return m, nil
+			}
+			c.wants(t, 1)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case looked.err != nil:
+			return nil, looked.err
+		case failed != nil:
+			return nil, failed
+		case len(got) == 0:
+			return nil, ErrEmpty
+		}
+	}
+}

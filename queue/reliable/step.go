@@ -1,0 +1,229 @@
+package reliable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// flight is one exchange of a consumer.
+type flight struct {
+	engine.Request
+	started watchdog.Instant // before it was sent first
+	acks    []*settle
+	nacks   []*settle
+	want    int
+	args    []string
+}
+
+// given is how long a flight is said again: then the server may have forgotten it.
+const given = engine.RequestMemory * 3 / 4
+
+// sendStep is one exchange for all who settle messages or want some.
+func (h *hub) sendStep(key consumerKey, _ int, batch []*stepCall) error {
+	c := h.consumers.Get(key)
+	defer h.consumers.Put(key, c)
+	var settles []*settle
+	woken := false
+	for _, call := range batch {
+		woken = woken || call.Ask.woken
+		if call.Ask.settle != nil {
+			settles = append(settles, call.Ask.settle)
+		}
+	}
+	err := c.step(settles, woken)
+	for _, call := range batch {
+		switch s := call.Ask.settle; {
+		case s == nil:
+			call.Answer = answer{err: err}
+		case s.resolved:
+			call.Answer = answer{err: s.err}
+		default:
+			call.Answer = answer{err: unsettled(err)}
+		}
+	}
+	return nil
+}
+
+// unsettled is the error of a settle that goes on until it is done.
+func unsettled(err error) error {
+	if errors.Is(err, ErrUnknown) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnknown, err)
+}
+
+// step makes an exchange, behind the one before if that has no answer.
+func (c *consumer) step(settles []*settle, woken bool) error {
+	c.carry = append(c.carry, settles...)
+	if f := c.pending; f != nil {
+		if err := c.fly(f); err != nil && c.pending != nil {
+			return fmt.Errorf("%w: %w", errNoAnswer, err)
+		}
+	}
+	for {
+		f := c.flight(woken)
+		if f == nil {
+			return nil
+		}
+		if err := c.fly(f); err != nil || len(c.carry) == 0 {
+			return err
+		}
+	}
+}
+
+// flight is the next exchange, nil if there is nothing to say.
+func (c *consumer) flight(woken bool) *flight {
+	f := &flight{}
+	now := time.Now()
+	n := min(len(c.carry), mostSettled)
+	for _, s := range c.carry[:n] {
+		switch {
+		case s.unsure && now.After(s.until):
+			s.resolve(fmt.Errorf("%w: %w", ErrUnknown, ErrLost))
+		case s.nack:
+			f.nacks = append(f.nacks, s)
+		default:
+			f.acks = append(f.acks, s)
+		}
+	}
+	c.carry = append([]*settle(nil), c.carry[n:]...)
+	c.mu.Lock()
+	if c.h.e.Open() == nil {
+		f.want = min(c.demand(), mostTaken)
+	}
+	hears := c.sub != nil
+	c.mu.Unlock()
+	role := "-"
+	switch {
+	case f.want > 0 && hears:
+		role, c.enrolled = "w", true
+	case f.want == 0 && (c.enrolled || woken):
+		role = "l"
+	case f.want == 0 && len(f.acks)+len(f.nacks) == 0:
+		return nil
+	}
+	f.Request = c.h.e.Request(c.of.lane, lanes+c.number)
+	f.args = c.args(f, role)
+	f.started = c.h.e.Now()
+	return f
+}
+
+// args is f as step.lua reads it.
+func (c *consumer) args(f *flight, role string) []string {
+	p := &c.key.policy
+	args := append(c.h.e.Preamble(f.Request, c.of.wake),
+		counts(c.h.e), c.me, decimal(f.want), decimal(engine.Millis(p.lease)), decimal(p.attempts), p.waits,
+		decimal(mostWait.Milliseconds()), role, decimal(p.dead), decimal(engine.Millis(p.deadAge)), c.of.done)
+	for _, of := range [][]*settle{f.acks, f.nacks} {
+		args = append(args, decimal(len(of)))
+		for _, s := range of {
+			args = s.args(args)
+		}
+	}
+	return args
+}
+
+// fly sends f. What may have been done is said again, by the same number, until there
+// is an answer: it has taken messages, perhaps.
+func (c *consumer) fly(f *flight) error {
+	got, err := c.h.e.Run(context.Background(), stepScript, c.of.on(f.Lane), f.args)
+	if err == nil {
+		c.pending = nil
+		c.fine()
+		return c.land(f, got)
+	}
+	perhaps := errors.Is(err, ErrUnknown) || c.pending == f
+	c.pending = nil
+	switch {
+	case perhaps && f.Age() < given:
+		c.pending = f
+	case perhaps || !engine.Hopeless(err):
+		c.later(f, perhaps)
+	default:
+		c.each(f, func(s *settle) { s.resolve(err) })
+	}
+	c.trouble(err)
+	return err
+}
+
+// later has what f says said again by another flight.
+func (c *consumer) later(f *flight, unsure bool) {
+	c.each(f, func(s *settle) {
+		s.unsure = s.unsure || unsure
+		c.carry = append(c.carry, s)
+	})
+}
+
+func (c *consumer) each(f *flight, do func(s *settle)) {
+	for _, s := range f.acks {
+		do(s)
+	}
+	for _, s := range f.nacks {
+		do(s)
+	}
+}
+
+// land takes the answer to f.
+func (c *consumer) land(f *flight, got engine.Answer) error {
+	all, err := got.ToArray()
+	if err == nil && len(all) == 1 { // a later request is known, of another with this client id
+		c.h.e.Void(f.Request, c.of.key)
+		c.later(f, false)
+		c.arm(50 * time.Millisecond)
+		return errOvertaken
+	}
+	if err != nil || len(all) < 2 || len(all)%3 != 2 {
+		return fmt.Errorf("%w: %w", ErrUnknown, errAnswer)
+	}
+	wait, err := all[0].AsInt64()
+	settled, bad := all[1].ToString()
+	if err = errors.Join(err, bad); err != nil || len(settled) != len(f.acks)+len(f.nacks) {
+		return fmt.Errorf("%w: %w", ErrUnknown, errors.Join(errAnswer, err))
+	}
+	now, i := time.Now(), 0
+	c.each(f, func(s *settle) {
+		s.said(settled[i] == '1', now)
+		i++
+	})
+	var taken []*delivery
+	for ; len(all) > 2; all = all[3:] {
+		id, err1 := all[2].AsInt64()
+		attempt, err2 := all[3].AsInt64()
+		body, err3 := all[4].ToString()
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return fmt.Errorf("%w: %w", errAnswer, err)
+		}
+		taken = append(taken, c.delivered(id, int(attempt), body, f.started))
+	}
+	c.got(taken, f.want, time.Duration(wait)*time.Millisecond)
+	return nil
+}
+
+// got deals out what was taken, and sees to it that it looks again.
+func (c *consumer) got(taken []*delivery, want int, wait time.Duration) {
+	c.mu.Lock()
+	spare := c.deal(taken)
+	left, deaf := c.demand(), c.sub == nil && c.waited()
+	c.mu.Unlock()
+	c.giveBack(spare)
+	switch {
+	case want == 0:
+		c.enrolled = false
+	case len(taken) >= want && left > 0 || wait == 0 && left > 0:
+		c.look()
+	case left > 0:
+		if wait >= mostWait {
+			wait = wait*9/10 + rand.N(wait/5)
+		}
+		c.arm(wait)
+	}
+	if deaf {
+		c.hear()
+	}
+}
