@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/due"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -54,15 +55,8 @@ type Sweeper struct {
 	maps sync.Map // engine.Key -> *visited
 
 	mu      sync.Mutex
-	healthy line
-	ailing  line // of maps that could not be swept the last time
-}
-
-// line is maps that wait for a worker.
-type line struct {
-	waiting []*visited
-	workers int
-	most    int
+	healthy *due.Workers[*visited]
+	ailing  *due.Workers[*visited] // on maps that could not be swept the last time
 }
 
 // seen is what is swept: a cache, or what has a visit of its own.
@@ -91,7 +85,10 @@ func NewSweeper(e *engine.Engine, told func(engine.Sweep)) *Sweeper {
 	if told == nil {
 		told = func(engine.Sweep) {}
 	}
-	s := &Sweeper{e: e, tell: told, healthy: line{most: workers}, ailing: line{most: 1}}
+	s := &Sweeper{e: e, tell: told}
+	open := func() bool { return e.Open() == nil }
+	s.healthy = due.NewWorkers(workers, e.Spawn, open, s.work)
+	s.ailing = due.NewWorkers(1, e.Spawn, open, s.work)
 	if e.Clock != nil {
 		e.Clock.Moved(s.hurry)
 	}
@@ -193,37 +190,23 @@ func (s *Sweeper) hurry() {
 	})
 }
 
-// send gives v to a worker, as an exchange with a silent server must not hold up
-// what else the client does later.
+// send gives v to a worker.
 func (s *Sweeper) send(v *visited) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := &s.healthy
+	to := s.healthy
 	if v.failures > 0 {
-		l = &s.ailing
+		to = s.ailing
 	}
 	v.away = true
-	l.waiting = append(l.waiting, v)
-	if l.workers < l.most && s.e.Spawn(func() { s.work(l) }) { // ends when nobody waits
-		l.workers++
-	}
+	to.Give(v)
 }
 
-func (s *Sweeper) work(l *line) {
-	for {
-		s.mu.Lock()
-		if len(l.waiting) == 0 || s.e.Open() != nil {
-			l.waiting = nil
-			l.workers--
-			s.mu.Unlock()
-			return
-		}
-		v := l.waiting[0]
-		l.waiting = l.waiting[1:]
-		v.at.Store(never) // who writes from now on says so anew
-		s.mu.Unlock()
-		s.back(v, s.visit(v))
-	}
+func (s *Sweeper) work(v *visited) {
+	s.mu.Lock()
+	v.at.Store(never) // who writes from now on says so anew
+	s.mu.Unlock()
+	s.back(v, s.visit(v))
 }
 
 // back puts v where it is due next; negative: nobody needs it.
