@@ -28,6 +28,7 @@
 //	Cache                       the same on any server, with a bound and events        package rmap
 //	Queue                       elements in order, of which each goes to one taker     package queue
 //	BoundedQueue                the same, of so many elements at most                  package queue
+//	DelayedQueue                elements that come into a queue at their time          package queue
 //	Topic                       messages for all who listen now, typed                 package topic
 //	ReliableTopic               the same, kept until every subscriber has handled it   package topic
 //	Client.Barrier              so many wait for each other, again and again           package latch

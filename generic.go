@@ -97,6 +97,13 @@ func PriorityQueue[T any](c *Client, name string, opts ...queue.Option) *queue.P
 	return queue.NewPriority[T](c.e, name, opts...)
 }
 
+// DelayedQueue returns a handle on the delayed queue of that name; see
+// [queue.DelayedQueue]. It asks nobody: a name or an option that cannot be used is the
+// error of its operations.
+func DelayedQueue[T any](c *Client, name string, opts ...queue.Option) *queue.DelayedQueue[T] {
+	return queue.NewDelayed[T](c.e, name, opts...)
+}
+
 // ListMultimap returns a handle on the multimap of that name whose keys have lists
 // of values; see [rmap.ListMultimap]. It asks nobody: a name or an option that
 // cannot be used is the error of its operations.

@@ -31,7 +31,10 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	bounded := NewBounded[string](e, "orders:2", WithCodec(codec.Text))
 	_, err = bounded.TrySetCapacity(t.Context(), 10)
 	require.NoError(t, err)
-	for _, op := range operations(q, bounded) {
+	late := NewDelayed[string](e, "orders:4", WithCodec(codec.Text))
+	_, err = late.Queue().Offer(t.Context(), "a", "a")
+	require.NoError(t, err)
+	for _, op := range operations(q, bounded, late) {
 		offered(t, q, "a", "b", "c", "d")
 		offeredTo(t, bounded, "a", "b")
 		require.NoError(t, op(t.Context()))
@@ -53,6 +56,17 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	redistest.Eventually(t, func() bool { return e.Open() == nil && bounded.q.h.poller.Waiting(head.kind, "orders:2") }, soon, time.Millisecond)
 	offeredTo(t, bounded, "a")
 	<-done
+	_, err = late.Offer(t.Context(), "due", 0)
+	require.NoError(t, err)
+	keep(t, late)
+	for v, err := range late.Consume(t.Context()) {
+		require.NoError(t, err)
+		if v == "due" {
+			break
+		}
+	}
+	_, err = late.Delete(t.Context())
+	require.NoError(t, err)
 	_, err = q.Rename(t.Context(), "orders:3")
 	require.NoError(t, err)
 	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
@@ -61,7 +75,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 }
 
 // operations is every operation that neither waits nor leaves the name.
-func operations(q *Queue[string], b *BoundedQueue[string]) []func(ctx context.Context) error {
+func operations(q *Queue[string], b *BoundedQueue[string], d *DelayedQueue[string]) []func(ctx context.Context) error {
 	return []func(ctx context.Context) error{
 		func(ctx context.Context) error { _, err := q.Offer(ctx, "a"); return err },
 		func(ctx context.Context) error { _, err := q.OfferFirst(ctx, "a"); return err },
@@ -103,6 +117,18 @@ func operations(q *Queue[string], b *BoundedQueue[string]) []func(ctx context.Co
 		func(ctx context.Context) error { _, err := b.Expire(ctx, time.Hour); return err },
 		func(ctx context.Context) error { _, err := b.Persist(ctx); return err },
 		func(ctx context.Context) error { _, err := b.Remaining(ctx); return err },
+		func(ctx context.Context) error { _, err := d.Offer(ctx, "a", time.Hour); return err },
+		func(ctx context.Context) error { _, err := d.Move(ctx); return err },
+		func(ctx context.Context) error { _, err := d.Poll(ctx); return err },
+		func(ctx context.Context) error { _, err := d.Take(ctx); return err },
+		func(ctx context.Context) error { _, err := d.Remove(ctx, "a", 1); return err },
+		func(ctx context.Context) error { _, err := d.Len(ctx); return err },
+		func(ctx context.Context) error {
+			for _, err := range d.Waiting(ctx) {
+				return err
+			}
+			return nil
+		},
 	}
 }
 

@@ -30,12 +30,13 @@ func TestWhatCannotBeUsedIsSaidByEveryOperation(t *testing.T) {
 		{"q", []Option{WithValueCodec(codec.For[int](codec.Text))}},
 		{"q", []Option{WithValueCodec[string](nil)}},
 	} {
-		for _, op := range operations(New[string](e, c.name, c.opts...), NewBounded[string](e, c.name, c.opts...)) {
+		for _, op := range operations(New[string](e, c.name, c.opts...), NewBounded[string](e, c.name, c.opts...), NewDelayed[string](e, c.name, c.opts...)) {
 			require.ErrorIs(t, op(t.Context()), ErrOption)
 		}
 	}
-	q, b := New[string](e, "q"), NewBounded[string](e, "b")
-	for i, op := range operations(q, b) {
+	q, b, d := New[string](e, "q"), NewBounded[string](e, "b"), NewDelayed[string](e, "d")
+	require.ErrorIs(t, NewDelayed[string](e, "").Keep(t.Context()), ErrOption)
+	for i, op := range append(operations(q, b, d), d.Keep) {
 		require.ErrorIs(t, op(nil), ErrOption, i)
 		ended, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("because")
@@ -82,6 +83,11 @@ func TestNamesOfAnyKind(t *testing.T) {
 			untilWaiting(t, q, head.kind)
 			offered(t, q, "a")
 			require.NoError(t, <-result)
+			late := NewDelayed[string](e, name, WithCodec(codec.Text))
+			_, err := late.Offer(t.Context(), "a", time.Millisecond)
+			require.NoError(t, err)
+			_, err = late.Take(within(t))
+			require.NoError(t, err)
 		}
 	})
 }
@@ -90,9 +96,9 @@ func TestNamesOfAnyKind(t *testing.T) {
 func TestAClosedClientSaysSo(t *testing.T) {
 	t.Parallel()
 	e := engineOn(t, miniredisClient(t))
-	q, b := New[string](e, "q"), NewBounded[string](e, "b")
+	q, b, d := New[string](e, "q"), NewBounded[string](e, "b"), NewDelayed[string](e, "d")
 	require.NoError(t, e.Close(t.Context()))
-	for i, op := range operations(q, b) {
+	for i, op := range append(operations(q, b, d), d.Keep) {
 		require.ErrorIs(t, op(t.Context()), ErrClosed, i)
 	}
 }

@@ -12,6 +12,7 @@
 // elements at most, and who offers to a full one waits: RBoundedBlockingQueue. A
 // [RingBuffer] keeps so many of the newest, and drops the oldest: RRingBuffer. The
 // elements of a [PriorityQueue] come by their scores: RScoredSortedSet.
+// A [DelayedQueue] has elements wait before they come into such a list: RDelayedQueue.
 //
 // # Waiting
 //
@@ -39,6 +40,32 @@
 // together, in the order in which the offers came. A reply that is lost is an
 // [ErrUnknown] of all that went together.
 //
+// # Delays
+//
+//	orders := rueidisson.DelayedQueue[Order](c, "orders")
+//	_, err := orders.Offer(ctx, order, 15*time.Minute)
+//	next, err := orders.Take(ctx)
+//
+// Elements of a delayed queue wait beside the queue of that name, and are moved to its
+// tail when they are due. No server does that. It is done by each client that offered to
+// the queue, until it is closed, by one that waits in [DelayedQueue.Take], and by one
+// that keeps it: [DelayedQueue.Keep], rueidisson queue keep. So a fleet whose
+// producers come and go, and whose consumers take from the plain queue, or in Java by
+// RBlockingQueue, needs somebody who keeps. A client looks when the first element is
+// due, when it is told of an earlier one, and every 5 s: a message can be lost, and
+// Redisson's own movers wait for ever then. All queues of a client hang on one timer;
+// up to eight are moved at the same time, each at most every 5 ms unless more than 100
+// elements are due.
+//
+// Of the queues that it has offered to and that are empty a client looks after the
+// first 100; the others it leaves until it offers there again. With more than 1,000
+// that it does not keep or take from it looks at each less often than every 5 s,
+// at what it knows to be due in time still.
+//
+// Times are those of the clients' clocks, as in Redisson: keep them set. Whose clock
+// is ahead moves elements of others early by as much, and one behind leaves them to
+// others.
+//
 // # What it promises
 //
 // An element is taken by one taker at most: nothing comes twice. A caller that gives
@@ -46,6 +73,12 @@
 // from, until the server has it again, also while the client closes. An element
 // that is put back may come after one that another process took meanwhile. One of a priority
 // queue has its score again, unless it was offered with another meanwhile.
+//
+// A delayed element is moved once, whoever moves, however many do so at once, and
+// whatever reply is lost; it is never lost between waiting and the queue. It is not moved
+// before it is due by the clock of who moves it. An offer whose reply was lost is done
+// once, or, where that is [ErrUnknown], once or never: not later. What stands among the
+// elements and is none is set aside, and told, and holds nothing up.
 //
 // A bounded queue never has more elements than its capacity. What is offered, polled,
 // removed and drained changes the elements and the free slots in one step; a take that
@@ -61,7 +94,9 @@
 // not know. The log says when that may have happened. Offers and takes are sent once; when a reply is lost they say
 // [ErrUnknown], and may have been done. A process that dies between a take that had to
 // wait and the release of its slot leaves that occupied, as Java does:
-// [BoundedQueue.Reconcile] brings it back. There is no order between processes but that
+// [BoundedQueue.Reconcile] brings it back. Elements of a delayed queue stay where they
+// are while no client moves them. Elements that are due at the same millisecond are moved
+// in no order. What is due while the slot of the queue moves waits for the end of that. There is no order between processes but that
 // of the server.
 //
 // # Elements
@@ -77,6 +112,11 @@
 //	scalars of codec.Msgpack               new MsgPackJacksonCodec()
 //	WithCodec(codec.Kryo5), of scalars     Redisson's default, Kryo5Codec
 //
+// # What Redisson has and this has not
+//
+//	RDelayedQueue.poll, which takes before the time   DelayedQueue.Remove, Waiting
+//	an end (expire) of what waits                     each element has its own
+//
 // # In Redis
 //
 //	name                          list: the elements, the head on the left
@@ -84,7 +124,11 @@
 //	redisson_bqs:{name}           string: how many elements a bounded queue has room for
 //	redisson_sc:redisson_bqs:{name}   channel: the same number, when there is more room
 //	redisson_rb:{name}            string: how many elements a ring buffer holds
-//	rueidisson_lane:{name}:*      string: the last offers of a client to a ring buffer, 45 s
+//	rueidisson_lane:{name}:*      string: the last offers of a client to a ring buffer or a delayed queue, 45 s
+//	redisson_delay_queue:{name}   list: what waits, packed, in the order of the offers
+//	redisson_delay_queue_timeout:{name}   zset: the same, by when it is due, ms
+//	redisson_delay_queue_channel:{name}   channel: when the first is due, ms
+//	rueidisson_delay_queue_aside:{name}   list: the last 1,000 that stood there and were no packed elements
 //	rueidisson_queue_done:{name}:*    string: that something was put back or released, 45 s at most
 //
 // The braces in derived keys are there in Redis: a hash tag. A name with braces of

@@ -127,3 +127,23 @@ func ExampleBoundedQueue() {
 	// wheel <nil>
 	// <nil>
 }
+
+// An order that is not paid in time is canceled. Whoever is paid removes it before.
+func ExampleDelayedQueue() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	unpaid := rueidisson.DelayedQueue[string](c, "unpaid")
+	for _, order := range []string{"tea", "milk"} {
+		if _, err := unpaid.Offer(ctx, order, 50*time.Millisecond); err != nil {
+			panic(err)
+		}
+	}
+	paid, err := unpaid.Remove(ctx, "tea", 1)
+	fmt.Println(paid, err)
+	fmt.Println(unpaid.Take(ctx)) // waits, and moves what is due meanwhile
+	// Output:
+	// 1 <nil>
+	// milk <nil>
+}

@@ -16,6 +16,8 @@ type hub struct {
 	offers   *combine.Table[side, []string, int64]
 	rings    *combine.Table[string, []string, int64]
 	pops     *combine.Table[side, *end, []poller.Item]
+	delayed  *combine.Table[string, postponed, int64] // by the key of the queue
+	movers   *movers
 }
 
 type hubKey struct{}
@@ -24,6 +26,7 @@ func hubOf(e *engine.Engine) *hub {
 	return e.Shared(hubKey{}, func() any {
 		h := &hub{e: e, requests: engine.NewRequests(e)}
 		h.combines()
+		h.movers = newMovers(h)
 		h.poller = e.NewPoller(h.unwanted)
 		h.doors.Make = newDoor
 		h.doors.Idle = func(*door) bool { return true }

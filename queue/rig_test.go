@@ -2,6 +2,10 @@ package queue
 
 import (
 	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,4 +64,46 @@ func named(t testing.TB, raw rueidis.Client) string {
 	name := redistest.Name(t)
 	t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(name).Build()) })
 	return name
+}
+
+// logged is what a client has logged as a warning.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) to(c *engine.Config) {
+	c.Logger = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+func (l *logged) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.text.String(), text)
+}
+
+// handClock is a clock that a test sets.
+type handClock struct {
+	mu    sync.Mutex
+	at    time.Time
+	moved []func()
+}
+
+func (c *handClock) Now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.at }
+func (c *handClock) Moved(f func()) { c.mu.Lock(); defer c.mu.Unlock(); c.moved = append(c.moved, f) }
+
+func (c *handClock) set(at time.Time) {
+	c.mu.Lock()
+	c.at = at
+	moved := slices.Clone(c.moved)
+	c.mu.Unlock()
+	for _, f := range moved {
+		f()
+	}
 }

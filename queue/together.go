@@ -47,6 +47,9 @@ func (h *hub) combines() {
 		Left: func(on side, from *end, items []poller.Item) { h.putBack(from, on.key, items) }, Spawn: h.e.Spawn, Closed: ErrClosed,
 		Flights: flights,
 	})
+	h.delayed = combine.New(combine.Config[string, postponed, int64]{
+		Send: h.sendPostponed, Cut: cutPostponed, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
+	})
 }
 
 func cutOffers(waiting []*offerCall) int {

@@ -24,7 +24,9 @@ func TestOnACluster(t *testing.T) {
 			t.Run("names that break slots are refused", func(t *testing.T) { slotsAreKept(t, cluster) })
 			t.Run("many slots take turns", func(t *testing.T) { slotsTakeTurns(t, cluster) })
 			t.Run("a bounded queue", func(t *testing.T) { boundedOnCluster(t, cluster) })
+			t.Run("a delayed queue", func(t *testing.T) { delayedOnCluster(t, cluster) })
 			t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
+			t.Run("a slot of a delayed queue moves", func(t *testing.T) { aSlotOfDelaysMoves(t, cluster) })
 			t.Run("a failover", func(t *testing.T) {
 				name := redistest.Name(t)
 				goesOnBehindAFailover(t, cluster.Client(t), name, cluster.Master(name), func(addr string) { cluster.AwaitMaster(t, name, addr) })
@@ -193,4 +195,67 @@ func boundedOnCluster(t *testing.T, cluster *redistest.Cluster) {
 		require.ElementsMatch(t, []string{"plain 2", "sharded 2"}, []string{<-heard, <-heard}, name)
 	}
 	require.Empty(t, heard)
+}
+
+// delayedOnCluster announces on plain channels, to who is connected to any node.
+func delayedOnCluster(t *testing.T, cluster *redistest.Cluster) {
+	_, err := NewDelayed[string](engineOn(t, cluster.Client(t)), "{}q").Offer(t.Context(), "a", 0)
+	require.ErrorIs(t, err, ErrOption)
+	for range 3 {
+		q := delayedOn(t, engineOn(t, cluster.Client(t)))
+		other := also(t, q, cluster.Client(t))
+		keep(t, other)
+		for _, node := range cluster.Nodes() {
+			subscribed(t, node.Client(t, func(o *rueidis.ClientOption) { o.ForceSingleClient = true }), q.q.of.channel)
+		}
+		postponedTo(t, q, "b", 200*time.Millisecond)
+		postponedTo(t, q, "a", 50*time.Millisecond)
+		require.NoError(t, q.q.h.e.Close(t.Context()))
+		for _, want := range []string{"a", "b"} {
+			v, err := other.Take(within(t))
+			require.NoError(t, err)
+			require.Equal(t, want, v)
+		}
+		requireNothingWaits(t, cluster.Client(t), other)
+	}
+}
+
+// aSlotOfDelaysMoves under who offers and who moves: what is due waits for the end
+// of it, and each element comes once.
+func aSlotOfDelaysMoves(t *testing.T, cluster *redistest.Cluster) {
+	raw := cluster.Client(t)
+	q := delayedOn(t, engineOn(t, raw))
+	b, n := newBooks(), 0
+	more := func() {
+		t.Helper()
+		for range 30 {
+			n++
+			v := decimal(int64(n))
+			_, err := q.Offer(t.Context(), v, time.Duration(n%5)*time.Millisecond)
+			b.mu.Lock()
+			b.offered[v] = err == nil
+			b.mu.Unlock()
+		}
+	}
+	more()
+	migration := cluster.StartMigration(t, q.Name())
+	postponing := make(chan struct{})
+	go func() {
+		defer close(postponing)
+		_, err := q.Offer(t.Context(), "meanwhile", time.Millisecond)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.offered["meanwhile"] = err == nil
+	}()
+	migration.Move(t, q.q.of.times)
+	time.Sleep(100 * time.Millisecond)
+	migration.Move(t, q.q.object[:3]...)
+	migration.Finish(t)
+	<-postponing
+	more()
+	redistest.Eventually(t, func() bool { n, err := q.Len(t.Context()); return err == nil && n == 0 }, soon, time.Millisecond)
+	got, err := q.Queue().Drain(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, b.check(t, got...), "were lost")
+	requireNothingWaits(t, raw, q)
 }

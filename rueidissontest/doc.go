@@ -32,8 +32,9 @@
 //     timeout, so give such a test a short one,
 //     rueidisson.WithWatchdogTimeout(300*time.Millisecond). A hold with a fixed
 //     lease is not renewed, and learns it when it unlocks.
-//   - What has expired in a cache (rmap.Cache), which counts in the clients' time:
-//     that of a client of NewClient goes with the server's.
+//   - What has expired in a cache (rmap.Cache), and what is due in a delayed queue,
+//     which count in the clients' time: that of a client of NewClient goes with the
+//     server's.
 //   - Rules in server time, such as a rate limit's: a second passes in no time.
 //
 // What it cannot show: that a hold's context ends before the server gives the

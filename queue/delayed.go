@@ -1,0 +1,383 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// DelayedQueue is a handle on the delayed queue of one name, which Redisson's
+// RDelayedQueue shares: elements wait beside a [Queue] of the same name, and are put
+// at its tail when their time has come. It holds nothing, so it may be used by any
+// number of goroutines, and any number of handles on one name are the same queue.
+//
+// Nobody moves what is due but clients. One that has offered does so until it is
+// closed, with what others have offered too; so does one that waits in
+// [DelayedQueue.Take], and one that keeps the queue by [DelayedQueue.Keep].
+type DelayedQueue[T any] struct{ q *delayed[T] }
+
+// Waiting is an element that is not due yet, or was not moved yet.
+type Waiting[T any] struct {
+	Value T
+	Due   time.Time
+}
+
+// delayed is a handle on what waits, and on where it goes.
+type delayed[T any] struct {
+	*handle[T]
+	of delays
+	to *Queue[T]
+}
+
+// NewDelayed returns a handle. Programs outside of this module call
+// rueidisson.DelayedQueue.
+func NewDelayed[T any](e *engine.Engine, name string, opts ...Option) *DelayedQueue[T] {
+	q := &delayed[T]{of: newDelays(e, e.Map(name)), to: New[T](e, name, opts...)}
+	q.handle = newHandle[T](e, "delayed queue", name, func(key string) []string {
+		return []string{key, q.of.list, q.of.times, q.of.aside}
+	}, opts)
+	return &DelayedQueue[T]{q}
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (q *DelayedQueue[T]) Name() string { return q.q.name }
+
+// Queue is the queue that elements are moved to when they are due. Others may offer
+// to it and take from it as they like.
+func (q *DelayedQueue[T]) Queue() *Queue[T] { return q.q.to }
+
+// Offer lets an element wait for a delay, and returns how many wait then. It is due
+// by the clock of this machine, as in Java, and to the millisecond: whose clock is
+// ahead moves it earlier. A delay of 0 is due at once, and goes the same way.
+//
+// Calls of a process on one queue that come at the same time go out together, in
+// their order. An element is offered once, however often the call has to be sent.
+//
+// Cost: one script call; see [DelayedQueue.Move] for what comes later. Wire: ZADD
+// redisson_delay_queue_timeout:{name}, RPUSH redisson_delay_queue:{name}, and if it is
+// the first to be due, or the first is overdue, PUBLISH
+// redisson_delay_queue_channel:{name}. Errors: [ErrOption] for a delay that is
+// negative or ends beyond 2^53 ms since 1970; [ErrUnknown] if the reply was lost again
+// and again, or ctx ended before it: the element is there, or never will be; ctx's
+// error and cause; [ErrClosed]; Redis' and the network's. Source: RDelayedQueue.offer.
+func (q *DelayedQueue[T]) Offer(ctx context.Context, v T, delay time.Duration) (size int64, err error) {
+	return q.q.postpone(ctx, v, delay)
+}
+
+// Move moves what is due now to the queue, and returns how many elements that were.
+// Programs that offer or take need not call it. What is found among them and is no
+// element, as another program wrote it, is set aside, in a list of its own, and told
+// by a [ErrDecode] for each; it is not looked at again.
+//
+// Any number of clients, Go and Java, may do so at once: each element is moved once.
+//
+// Cost: one script call for 100 elements. An element that is due before those that
+// were offered before it and before those that were offered after it costs the server
+// a walk over what waits. Wire: RPUSH name, and ZREM and LTRIM or LREM of what it was;
+// RPUSH rueidisson_delay_queue_aside:{name}, of which the last 1,000 stay. Errors:
+// [ErrDecode]; [ErrUnknown]; as [DelayedQueue.Offer]. Redisson does it by itself only.
+func (q *DelayedQueue[T]) Move(ctx context.Context) (moved int64, err error) {
+	return q.q.moveAll(ctx)
+}
+
+// Keep moves what is due until ctx ends, whoever has offered it, and returns ctx's
+// error and cause. It is for fleets whose processes neither take by
+// [DelayedQueue.Take] nor live for as long as what they have offered waits. A server
+// that does not answer is borne.
+//
+// Elements are moved when they are due, and at most 5 s late where a message was lost
+// that says so. All that a client moves hangs on one timer.
+//
+// Cost: a subscription, and one script call when something is due and every 5 s.
+// Wire: as [DelayedQueue.Move]; SUBSCRIBE redisson_delay_queue_channel:{name}. Errors:
+// ctx's error and cause; [ErrClosed]; Redis', if a key is of another type, or if it
+// goes on refusing for a watchdog timeout.
+func (q *DelayedQueue[T]) Keep(ctx context.Context) error { return q.q.keep(ctx) }
+
+// Poll takes the head of the queue. If it is empty, what is due is moved first, and
+// then it is [ErrEmpty] where nothing is. See [Queue.Poll]: what waits is not touched,
+// while Java's RDelayedQueue.poll takes an element before its time, for which there is
+// [DelayedQueue.Remove].
+//
+// Cost: one command, and if the queue is empty one script call and another command.
+// Errors: [ErrEmpty]; [ErrDecode]; [ErrUnknown]; as [DelayedQueue.Offer].
+func (q *DelayedQueue[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx) }
+
+// Take takes the head of the queue, and waits for one while it is empty, as
+// [Queue.Take] does. While it waits, this client moves what is due: see
+// [DelayedQueue.Keep].
+//
+// Errors: as [Queue.Take], and what ends [DelayedQueue.Keep].
+func (q *DelayedQueue[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx) }
+
+// Consume takes element after element, as [DelayedQueue.Take] does; see
+// [Queue.Consume].
+func (q *DelayedQueue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
+	return consume(ctx, q.q.take)
+}
+
+// Remove removes elements that are v before they are due, up to n of them, 0 for all,
+// and returns how many there were. An element that was moved already is in the queue:
+// see [Queue.Remove]. Which of several that are equal goes is not said.
+//
+// Cost: one script call for each 1,000 that wait, and the server walks to each that it
+// removes. Wire: ZSCAN and ZREM redisson_delay_queue_timeout:{name}, LREM
+// redisson_delay_queue:{name}. Errors: [ErrUnknown], since it is sent once; [ErrOption]
+// for an n below 0; as [DelayedQueue.Offer]. Source: RDelayedQueue.remove.
+func (q *DelayedQueue[T]) Remove(ctx context.Context, v T, n int) (removed int64, err error) {
+	return q.q.removeWaiting(ctx, v, n)
+}
+
+// Waiting walks the elements that wait, the first to be due first, and leaves them
+// there. What is moved or offered meanwhile may shift others out of sight. An element
+// that does not decode is an [ErrDecode], and the walk goes on; any other error is the
+// last.
+//
+// Cost: ZRANGE for each 1,000. Errors: [ErrDecode]; ctx's error and cause;
+// [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RDelayedQueue.readAll,
+// iterator, in another order.
+func (q *DelayedQueue[T]) Waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
+	return q.q.waiting(ctx)
+}
+
+// Len is how many elements wait, and does not count those that were moved: see
+// [Queue.Len]. Cost: LLEN. Errors: as [Queue.Len]. Source: RDelayedQueue.size.
+func (q *DelayedQueue[T]) Len(ctx context.Context) (int64, error) { return q.q.count(ctx) }
+
+// Delete deletes what waits, and what was set aside, and reports whether there was
+// something. What was moved stays in the queue. Cost: UNLINK. Errors: as
+// [DelayedQueue.Offer]. Source: RDelayedQueue.delete.
+func (q *DelayedQueue[T]) Delete(ctx context.Context) (bool, error) { return q.q.drop(ctx) }
+
+func (q *delayed[T]) postpone(ctx context.Context, v T, delay time.Duration) (size int64, err error) {
+	var texts []string
+	if err = q.usable(ctx); err == nil {
+		texts, err = q.encode(v)
+	}
+	var due int64
+	if err == nil {
+		due, err = q.dueIn(delay)
+	}
+	if err == nil {
+		size, err = engine.Writing(q.h.e, ctx, func() (int64, error) {
+			return q.h.delayed.Do(context.Background(), q.key, postponed{&q.of, due, pack(texts[0])})
+		})
+	}
+	return size, q.failed("offer to", err)
+}
+
+// dueIn is when an element is due that waits for d, ms.
+func (q *delayed[T]) dueIn(d time.Duration) (int64, error) {
+	due := q.h.e.Wall() + int64(math.Ceil(float64(d)/float64(time.Millisecond)))
+	if d < 0 || due > latest {
+		return 0, fmt.Errorf("%w: a delay of %v: from 0 to 2^53 ms after 1970", ErrOption, d)
+	}
+	return due, nil
+}
+
+func (q *delayed[T]) moveAll(ctx context.Context) (elements int64, err error) {
+	var aside []error
+	if err = q.usable(ctx); err == nil {
+		now := q.h.e.Wall()
+		for more := true; more && err == nil; {
+			var got moved
+			got, err = engine.Writing(q.h.e, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, now) })
+			more, elements = got.more, elements+got.elements
+			for _, packed := range got.aside {
+				_, err := q.unpacked(packed)
+				aside = append(aside, err)
+			}
+		}
+	}
+	return elements, q.failed("move what is due in", errors.Join(append(aside, err)...))
+}
+
+func (q *delayed[T]) keep(ctx context.Context) error {
+	if err := q.usable(ctx); err != nil {
+		return q.failed("keep", err)
+	}
+	keeping, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	release := q.h.movers.hold(&q.of, cancel)
+	defer release()
+	select {
+	case <-keeping.Done():
+		return q.failed("keep", ended(ctx, keeping))
+	case <-q.h.e.Closing():
+		return q.failed("keep", ErrClosed)
+	}
+}
+
+// ended is why what goes on while a queue is moved ended: with the caller's ctx, or
+// since it is not moved any more.
+func ended(ctx, moving context.Context) error {
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	return context.Cause(moving)
+}
+
+func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
+	if err = q.usable(ctx); err != nil {
+		return v, q.failed("poll", err)
+	}
+	items, err := q.h.pop(ctx, head, q.key)
+	if err == nil && len(items) == 0 {
+		_, err = engine.Writing(q.h.e, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, q.h.e.Wall()) })
+		if err == nil {
+			items, err = q.h.pop(ctx, head, q.key)
+		}
+	}
+	v, err = q.one(textsOf(items, err))
+	return v, q.failed("poll", err)
+}
+
+func (q *delayed[T]) take(ctx context.Context) (v T, err error) {
+	text, err := q.takeText(ctx)
+	if err == nil {
+		v, err = q.decode(text)
+	}
+	return v, q.failed("take from", err)
+}
+
+func (q *delayed[T]) takeText(ctx context.Context) (string, error) {
+	if err := q.usable(ctx); err != nil {
+		return "", err
+	}
+	if !q.h.poller.Waiting(head.kind, q.key) { // else others were here first
+		items, err := q.h.pop(ctx, head, q.key)
+		switch {
+		case len(items) > 0:
+			return items[0].Text, nil
+		case err != nil && !waitable(ctx, err):
+			return "", err
+		}
+	}
+	moving, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	release := q.h.movers.hold(&q.of, cancel)
+	defer release()
+	_, it, err := q.h.wait(moving, head, []string{q.key})
+	if err != nil && moving.Err() != nil {
+		err = ended(ctx, moving)
+	}
+	return it.Text, err
+}
+
+// looked is how many of those that wait are looked at, at a time.
+const looked = 1000
+
+func (q *delayed[T]) removeWaiting(ctx context.Context, v T, n int) (removed int64, err error) {
+	var texts []string
+	if err = q.usable(ctx); err == nil && n < 0 {
+		err = fmt.Errorf("%w: %d elements: 0 or more", ErrOption, n)
+	}
+	if err == nil {
+		texts, err = q.encode(v)
+	}
+	for at := ""; err == nil && at != "0" && (n == 0 || removed < int64(n)); {
+		var step removal
+		step, err = write(ctx, q.handle, removalOf, delayedRemove, []string{q.of.times, q.of.list},
+			cursor(at), strconv.Itoa(looked), decimal(max(int64(n)-removed, 0)), texts[0])
+		removed, at = removed+step.removed, step.at
+	}
+	return removed, q.failed("remove from", err)
+}
+
+// cursor is where a walk is; it begins at no place.
+func cursor(at string) string {
+	if at == "" {
+		return "0"
+	}
+	return at
+}
+
+// removal is one step of a walk that removes.
+type removal struct {
+	removed int64
+	at      string
+}
+
+func removalOf(got engine.Answer, err error) (r removal, _ error) {
+	if err != nil {
+		return r, err
+	}
+	parts, err := got.ToArray()
+	if err == nil {
+		r.removed, err = parts[0].AsInt64()
+	}
+	if err == nil {
+		r.at, err = parts[1].ToString()
+	}
+	return r, err
+}
+
+func (q *delayed[T]) waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
+	return func(yield func(Waiting[T], error) bool) {
+		for at := int64(0); ; at += page {
+			all, err := q.upcoming(ctx, at)
+			if err != nil {
+				yield(Waiting[T]{}, q.failed("walk", err))
+				return
+			}
+			for _, it := range all {
+				w := Waiting[T]{Due: time.UnixMilli(int64(min(max(it.Score, -latest), latest)))}
+				w.Value, err = q.unpacked(it.Member)
+				if !yield(w, q.failed("walk", err)) {
+					return
+				}
+			}
+			if len(all) < page {
+				return
+			}
+		}
+	}
+}
+
+// upcoming is packed elements and their times, from that place on.
+func (q *delayed[T]) upcoming(ctx context.Context, at int64) ([]rueidis.ZScore, error) {
+	if err := q.usable(ctx); err != nil {
+		return nil, err
+	}
+	return engine.Reading(q.h.e, ctx, func() ([]rueidis.ZScore, error) {
+		got, err := q.run(ctx, zrange, []string{q.of.times}, decimal(at), decimal(at+page-1), "WITHSCORES")
+		if err != nil {
+			return nil, err
+		}
+		return got.AsZScores()
+	})
+}
+
+// unpacked is the element in a packed one.
+func (q *delayed[T]) unpacked(packed string) (v T, err error) {
+	text, err := unpack(packed)
+	if err != nil {
+		return v, &codec.DecodeError{Name: q.name, Bytes: []byte(packed), Cause: err}
+	}
+	return q.decode(text)
+}
+
+func (q *delayed[T]) count(ctx context.Context) (n int64, err error) {
+	if err = q.usable(ctx); err == nil {
+		n, err = engine.Reading(q.h.e, ctx, func() (int64, error) {
+			return engine.Number(q.run(ctx, llen, []string{q.of.list}))
+		})
+	}
+	return n, q.failed("count", err)
+}
+
+func (q *delayed[T]) drop(ctx context.Context) (there bool, err error) {
+	if err = q.usable(ctx); err == nil {
+		there, err = write(ctx, q.handle, engine.Yes, unlink, q.object[1:])
+	}
+	return there, q.failed("delete", err)
+}

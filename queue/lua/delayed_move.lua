@@ -1,0 +1,72 @@
+-- delayed_move.lua: put elements that are due at the tail of the queue.
+--
+-- Include: packed.lua
+-- KEYS[1]  queue
+-- KEYS[2]  when they are due, ms: packed elements by time
+-- KEYS[3]  packed elements in the order in which they were offered
+-- KEYS[4]  what was no packed element
+-- ARGV[1]  now, ms
+-- ARGV[2]  how many at most
+-- ARGV[3]  how many are kept of what was none
+--
+-- Returns  array  {how many were moved, 1: there are more, when the next is due, ms, or empty, what was no packed element…}
+-- Replay   safe: each run moves what is still there
+local packed = redis.call('zrangebyscore', KEYS[2], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
+local n = #packed
+local next = redis.call('zrange', KEYS[2], n, n, 'WITHSCORES')
+local more = 0
+if next[2] and tonumber(next[2]) <= tonumber(ARGV[1]) then
+	more = 1
+end
+local answer = {0, more, next[2] or ''}
+if n == 0 then
+	return answer
+end
+
+-- What refuses another type comes before what writes.
+local left = redis.call('llen', KEYS[3])
+local window = redis.call('lrange', KEYS[3], 0, n - 1)
+local elements, aside, waits = {}, {}, {}
+for i = 1, n do
+	local element = payload(packed[i])
+	if element then
+		elements[#elements + 1] = element
+	else
+		aside[#aside + 1] = packed[i]
+		answer[#answer + 1] = packed[i]
+	end
+	waits[packed[i]] = true
+end
+if #aside > 0 then
+	redis.call('rpush', KEYS[4], unpack(aside))
+	redis.call('ltrim', KEYS[4], -tonumber(ARGV[3]), -1)
+end
+if #elements > 0 then
+	redis.call('rpush', KEYS[1], unpack(elements))
+end
+
+-- As a rule they are the head of what was offered, and go at once. Where they are not, they are near it if clocks differ,
+-- and near the tail if their delay is shorter than that of others.
+local head = 0
+while window[head + 1] and waits[window[head + 1]] do
+	head = head + 1
+	waits[window[head]] = nil
+end
+if head > 0 then
+	redis.call('ltrim', KEYS[3], head, -1)
+	left = left - head
+end
+for i = head + 1, #window do
+	if waits[window[i]] then
+		left = left - redis.call('lrem', KEYS[3], 1, window[i])
+		waits[window[i]] = nil
+	end
+end
+for i = 1, n do
+	if waits[packed[i]] and left > 0 then
+		left = left - redis.call('lrem', KEYS[3], -1, packed[i])
+	end
+end
+redis.call('zrem', KEYS[2], unpack(packed))
+answer[1] = #elements
+return answer

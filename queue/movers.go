@@ -1,0 +1,306 @@
+package queue
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/due"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+const (
+	// lookAgain is how often a queue is looked at where nothing is known to be due:
+	// what is known may be wrong, since a message can be lost and a clock be set.
+	lookAgain = 5 * time.Second
+
+	// perName stretches that for the queues that a client only offered to, so that
+	// a client of very many does not look at them all the time.
+	perName = 5 * time.Millisecond
+
+	// gather is the least time between two moves of a queue, unless more is due
+	// than goes at once: what is due meanwhile goes together.
+	gather = 5 // ms
+
+	// mostIdle is how many queues that a client has offered to it looks after while
+	// nothing waits there, and mostHeard for how many of those it listens.
+	mostIdle  = 100
+	mostHeard = 10_000
+
+	// movingAtOnce is how many queues are moved at the same time, and failingAtOnce
+	// how many of those with which it went wrong the last time.
+	movingAtOnce  = 8
+	failingAtOnce = 2
+
+	firstBackoff = 50 * time.Millisecond
+	mostBackoff  = time.Second
+
+	// hearingIn bounds a subscription.
+	hearingIn = 5 * time.Second
+)
+
+// movers sees to it that what is due is moved, in the delayed queues that this
+// client has offered to, and those that somebody here takes from or keeps.
+type movers struct {
+	h       *hub
+	healthy *due.Workers[*mover]
+	failing *due.Workers[*mover]
+
+	mu    sync.Mutex
+	names map[string]*mover // by the key of the queue
+	idle  int               // so many of them are
+}
+
+// mover is one queue. Its fields are guarded by the mutex of the movers.
+type mover struct {
+	of      delays
+	at      int64 // when it is to be looked at, ms; never
+	rested  int64 // not before that, ms
+	away    bool  // it waits for a worker, or is with one
+	gone    bool  // it is none of the names any more
+	offered bool  // to, by this client
+	idle    bool  // nothing waits there, and it is looked after for having been offered to
+	holders map[*func(error)]struct{}
+	ear     *pubsub.Subscription
+	failed  time.Time // since when nothing was moved, for an error
+	times   int       // so often
+	told    bool      // that it will not be over soon
+}
+
+func newMovers(h *hub) *movers {
+	m := &movers{h: h, names: map[string]*mover{}}
+	open := func() bool { return h.e.Open() == nil }
+	m.healthy = due.NewWorkers(movingAtOnce, h.e.Spawn, open, m.work)
+	m.failing = due.NewWorkers(failingAtOnce, h.e.Spawn, open, m.work)
+	if h.e.Clock != nil {
+		h.e.Clock.Moved(m.hurry)
+	}
+	return m
+}
+
+// offered says that something was offered that is due at that time, ms.
+func (m *movers) offered(of *delays, at int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v := m.mover(of)
+	v.offered = true
+	m.expect(v, at)
+}
+
+// hold has a queue moved until release is called. Failed is told if that will not
+// come about.
+func (m *movers) hold(of *delays, failed func(error)) (release func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v := m.mover(of)
+	v.holders[&failed] = struct{}{}
+	m.expect(v, m.h.e.Wall()+lookAgain.Milliseconds())
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(v.holders, &failed) // whether it stays is seen at the next look
+	}
+}
+
+// mover is that of a queue. One that is new is looked at at once.
+func (m *movers) mover(of *delays) *mover {
+	v := m.names[of.key]
+	if v == nil {
+		v = &mover{of: *of, at: never, holders: map[*func(error)]struct{}{}}
+		m.names[of.key] = v
+		m.expect(v, m.h.e.Wall())
+	}
+	return v
+}
+
+// Len is how many queues there are.
+func (m *movers) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.names)
+}
+
+func (m *movers) expect(v *mover, at int64) {
+	if at = max(at, v.rested); at < v.at {
+		v.at = at
+		m.schedule(v)
+	}
+}
+
+// schedule has v looked at when it is time; one that is being moved is when that
+// is over.
+func (m *movers) schedule(v *mover) {
+	if !v.away {
+		left := time.Duration(v.at-m.h.e.Wall()) * time.Millisecond
+		m.h.e.Due(engine.Key{Kind: "delayed queue", Name: v.of.key}, max(left, 0), func() time.Duration {
+			m.send(v)
+			return -1
+		})
+	}
+}
+
+// hurry looks at all at once.
+func (m *movers) hurry() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, v := range m.names {
+		v.rested = 0
+		m.expect(v, min(v.at-1, m.h.e.Wall()))
+	}
+}
+
+// send gives v to a worker.
+func (m *movers) send(v *mover) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if v.gone || v.away {
+		return
+	}
+	v.away = true
+	if v.times > 0 {
+		m.failing.Give(v)
+	} else {
+		m.healthy.Give(v)
+	}
+}
+
+func (m *movers) work(v *mover) {
+	m.mu.Lock()
+	v.at = never // what is heard from now on counts
+	ear := v.ear != nil || len(v.holders) == 0 && len(m.names) > mostHeard
+	m.mu.Unlock()
+	if !ear {
+		m.hear(v)
+	}
+	got, err := m.h.move(context.Background(), &v.of, m.h.e.Wall())
+	if len(got.aside) > 0 {
+		m.h.e.Logger.Warn("there was what is no packed element in a delayed queue, and was set aside",
+			"name", v.of.key, "key", v.of.aside, "elements", len(got.aside))
+	}
+	m.back(v, got, err)
+}
+
+// hear subscribes to what tells of elements that are due earlier. What does not
+// come about is tried again at the next look.
+func (m *movers) hear(v *mover) {
+	ctx, cancel := context.WithTimeout(context.Background(), hearingIn)
+	defer cancel()
+	channel := pubsub.Channel{Kind: pubsub.Plain, Name: v.of.channel}
+	ear, err := m.h.e.SubscribeTo(ctx, channel, func(ev pubsub.Event) { m.heard(v, ev) })
+	if err != nil {
+		m.h.e.Logger.Debug("listening to a delayed queue", "name", v.of.key, "err", err)
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v.ear = ear
+}
+
+// heard is told when the first element of a queue is due, which only ever brings
+// a look forward.
+func (m *movers) heard(v *mover, ev pubsub.Event) {
+	at := m.h.e.Wall()
+	if ev.Kind == pubsub.Message {
+		var err error
+		if at, err = strconv.ParseInt(ev.Payload, 10, 64); err != nil {
+			return
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !v.gone {
+		m.expect(v, max(at, 0))
+	}
+}
+
+// back puts v where it is to be looked at next, or takes it out if nobody needs
+// it.
+func (m *movers) back(v *mover, got moved, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.h.e.Wall()
+	v.away, v.rested = false, now+gather
+	if err != nil {
+		m.fail(v, now, err)
+	} else {
+		v.failed, v.times, v.told = time.Time{}, 0, false
+		m.idles(v, !got.more && got.next == never)
+		next := min(got.next, now+m.period(v))
+		if got.more {
+			next, v.rested = now, 0
+		}
+		v.at = min(v.at, max(next, v.rested))
+	}
+	if v.gone {
+		return
+	}
+	if len(v.holders) == 0 && !v.offered {
+		m.leave(v)
+		return
+	}
+	m.schedule(v)
+}
+
+// period is how long, ms, a queue is left alone of which nothing is known.
+func (m *movers) period(v *mover) int64 {
+	d := lookAgain
+	if len(v.holders) == 0 {
+		d = max(d, time.Duration(len(m.names))*perName)
+	}
+	return (d - rand.N(d/10)).Milliseconds()
+}
+
+// idles notes whether anything waits in a queue. One where nothing does, and that
+// nobody takes from, is not looked after for ever where there are many such.
+func (m *movers) idles(v *mover, empty bool) {
+	is := empty && v.offered && len(v.holders) == 0 && v.at == never
+	switch {
+	case is && !v.idle && m.idle < mostIdle:
+		v.idle = true
+		m.idle++
+	case is && !v.idle:
+		v.offered = false
+	case !is && v.idle:
+		v.idle = false
+		m.idle--
+	}
+}
+
+// fail puts a queue off that could not be moved. What will not pass is said to who
+// waits: at once if a key is of another type, which is not what was left there,
+// and else when it has lasted.
+func (m *movers) fail(v *mover, now int64, err error) {
+	m.h.e.Logger.Debug("moving what is due", "name", v.of.key, "err", err)
+	v.times++
+	if v.failed.IsZero() {
+		v.failed = time.Now()
+	}
+	d := min(firstBackoff<<min(v.times, 10), mostBackoff)
+	v.at = now + (d - rand.N(d/4)).Milliseconds()
+	wrong := engine.WrongType(err)
+	if !wrong && (engine.Passing(err) || time.Since(v.failed) < m.h.e.WatchdogTimeout) {
+		return
+	}
+	if !v.told {
+		v.told = true
+		m.h.e.Logger.Warn("what is due in a delayed queue is not moved", "name", v.of.key, "err", err)
+	}
+	for failed := range v.holders {
+		(*failed)(err)
+	}
+	v.offered = v.offered && !wrong
+}
+
+func (m *movers) leave(v *mover) {
+	if v.idle {
+		m.idle--
+	}
+	v.gone = true
+	delete(m.names, v.of.key)
+	if v.ear != nil {
+		v.ear.Close()
+	}
+}
