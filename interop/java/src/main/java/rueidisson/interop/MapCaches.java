@@ -27,6 +27,8 @@ final class MapCaches {
             case "expireEntry" -> map.expireEntry(key(r), Duration.ofMillis(r.number(1)), Duration.ofMillis(r.number(2, 0)));
             case "setMaxSize" -> Maps.done(() -> map.setMaxSize((int) r.number(0), mode(r)));
             case "trySetMaxSize" -> map.trySetMaxSize((int) r.number(0), mode(r));
+            case "getWithLease" -> Leases.get(r, map);
+            case "putWithLease" -> Leases.put(r, map);
             case "destroy" -> Maps.done(map::destroy);
             default -> events.knows(r) ? events.run(r, map) : Maps.run(r, map);
         };

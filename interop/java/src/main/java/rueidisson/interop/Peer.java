@@ -89,6 +89,7 @@ final class Peer {
             case "mapcache" -> caches.run(r, cache(r));
             case "mapcachenative" -> NativeMaps.run(r, nativeMap(r));
             case "nearinvalidate", "nearupdate", "nearload", "nearsilent" -> NearMaps.run(r, redisson, nearMap(r));
+            case "loadedmap", "loadedcache", "writtenmap", "behindmap" -> Stored.run(r, stored(r));
             case "listmultimap", "setmultimap", "listmultimapcache", "setmultimapcache", "listmultimapcachenative", "setmultimapcachenative" ->
                 Multimaps.run(r, multimap(r));
             case "queue" -> Queues.run(r, queue(r, redisson::getQueue));
@@ -139,6 +140,10 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RLocalCachedMap<Object, Object> nearMap(Request r) {
         return object(r, RLocalCachedMap.class, name -> NearMaps.of(redisson, r.kind(), name, codec(r)));
+    }
+
+    private Stored stored(Request r) {
+        return object(r, Stored.class, name -> new Stored(redisson, r.kind(), name, codec(r)));
     }
 
     @SuppressWarnings("unchecked")
