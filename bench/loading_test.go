@@ -1,0 +1,117 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap"
+)
+
+// loadingRows: values of 64 bytes as text, in a hash of 1,000 entries.
+var loadingRows = []row{
+	{"loading, Get of a present key, 1 goroutine, by Get", "us/call", goal{atMost: 1.02}, besideScript("loading get", "map get", 1, microseconds)},
+	{"loading, Get of a present key, 64 goroutines, by Get", "calls/s", goal{atLeast: 0.98}, besideScript("loading get", "map get", 64, asIs)},
+	{"loading, 1,000 misses of 10 clients, the last behind the load", "us", goal{atMost: 5000}, misses("map")},
+	{"loading, 1,000 misses of 10 clients of a cache, the last behind the load", "us", goal{atMost: 5000}, misses("cache")},
+	{"writing behind, Put, 1 goroutine, by Put", "us/call", goal{}, besideScript("behind put", "map put", 1, microseconds)},
+	{"writing behind, Put, 64 goroutines, by Put", "calls/s", goal{}, besideScript("behind put", "map put", 64, asIs)},
+	{"writing through, Put, 1 goroutine, by lock, HGET and HSET", "us/call", goal{}, besideScript("through put", "lock get put", 1, microseconds)},
+}
+
+func init() {
+	impls["loading get"] = mapped(func(m, _ *rmap.Map[string, string]) call {
+		l := rmap.NewLoading(m, func(context.Context, string) (string, bool, error) {
+			return "", false, fmt.Errorf("it is there")
+		})
+		return func(ctx context.Context, i int) error { _, _, err := l.Get(ctx, field(i)); return err }
+	})
+	impls["behind put"] = mapped(writingPut(rmap.WithBehind(1000)))
+	impls["through put"] = mapped(writingPut())
+}
+
+// writingPut writes to a store that takes no time.
+func writingPut(opts ...rmap.WritingOption) func(m, _ *rmap.Map[string, string]) call {
+	return func(m, _ *rmap.Map[string, string]) call {
+		w := rmap.NewWriting(m, func(context.Context, []rmap.Change[string, string]) error { return nil }, opts...)
+		return func(ctx context.Context, i int) error { return w.Put(ctx, field(i), text64) }
+	}
+}
+
+// misses is the median of how long the last of 100 callers of each of 10 clients
+// waits behind the end of the load, which takes 20 ms.
+func misses(kind string) func(*testing.T, *redistest.Server) sides {
+	return func(t *testing.T, s *redistest.Server) sides {
+		var loads, calls atomic.Int64
+		var done atomic.Int64 // when the load was, ns
+		began := time.Now()
+		load := func(context.Context, string) (string, bool, error) {
+			loads.Add(1)
+			time.Sleep(20 * time.Millisecond)
+			done.Store(int64(time.Since(began)))
+			return text64, true, nil
+		}
+		var all []*rmap.Loading[string, string]
+		for range 10 {
+			c, err := rueidisson.New(connection(s.Addr()), rueidisson.WithCodec(codec.Text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close(context.Background()) })
+			if kind == "cache" {
+				all = append(all, rmap.NewLoading(rueidisson.Cache[string, string](c, "missed cache"), load))
+			} else {
+				all = append(all, rmap.NewLoading(rueidisson.Map[string, string](c, "missed"), load))
+			}
+		}
+		entries := int64(0)
+		return sides{
+			long: true,
+			ours: func(d time.Duration) (float64, error) {
+				var waits []float64
+				for from := time.Now(); len(waits) == 0 || time.Since(from) < d; {
+					entries++
+					last, err := rush(t.Context(), all, strconv.FormatInt(calls.Add(1), 10), began)
+					if err != nil {
+						return 0, err
+					}
+					waits = append(waits, float64(last-time.Duration(done.Load()))/1e3)
+				}
+				slices.Sort(waits)
+				return waits[len(waits)/2], nil
+			},
+			note: func() string { return fmt.Sprintf("%d loads of %d entries", loads.Load(), entries) },
+		}
+	}
+}
+
+// rush is when the last caller has its value.
+func rush(ctx context.Context, all []*rmap.Loading[string, string], k string, began time.Time) (time.Duration, error) {
+	var waits sync.WaitGroup
+	errs := make(chan error, 100*len(all))
+	for _, l := range all {
+		for range 100 {
+			waits.Go(func() {
+				if v, _, err := l.Get(ctx, k); err != nil || v != text64 {
+					errs <- fmt.Errorf("%q: %w", v, err)
+				}
+			})
+		}
+	}
+	waits.Wait()
+	last := time.Since(began)
+	select {
+	case err := <-errs:
+		return 0, err
+	default:
+		return last, nil
+	}
+}
