@@ -56,3 +56,26 @@ func (a *absences[K]) clear() {
 	a.writes++
 	a.until = nil
 }
+
+// written is told of entries that may have been written by this handle.
+func (l *Loading[K, V]) written(ks ...K) {
+	if l.cfg.absentFor > 0 {
+		l.mu.Lock()
+		l.none.forget(ks)
+		l.mu.Unlock()
+	}
+}
+
+func (l *Loading[K, V]) forgetAll() {
+	l.mu.Lock()
+	l.none.clear()
+	l.mu.Unlock()
+}
+
+func (l *Loading[K, V]) absent(k K) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.none.has(k, l.now())
+}
+
+func (l *Loading[K, V]) now() time.Duration { return l.h.h.e.Mono() }

@@ -137,6 +137,9 @@ func (l *Loading[K, V]) reload(ctx context.Context, k K, key string, e end) {
 	r := l.newRun(k, key)
 	r.how, r.locks = ahead, false
 	got, err := r.look(ctx, ahead)
+	if got.later { // what the source does not have yet: it would load what is older
+		got.left = lookAgain
+	}
 	if err != nil || got.left > 0 {
 		l.learn(k, end{l.now() + got.left, true})
 		return

@@ -16,17 +16,27 @@ var (
 	behindScript     = scripts.Must(lua, "lua/behind.lua")
 	behindDoneScript = scripts.Must(lua, "lua/behind_done.lua")
 
-	xrange = scripts.NewCommand("XRANGE", scripts.Safe)
-	xlen   = scripts.NewCommand("XLEN", scripts.Safe)
+	xrange    = scripts.NewCommand("XRANGE", scripts.Safe)
+	xrevrange = scripts.NewCommand("XREVRANGE", scripts.Safe)
+	xlen      = scripts.NewCommand("XLEN", scripts.Safe)
 )
 
 // whatever is when it does not matter what is there.
 const whatever = "*"
 
-// queuing is what a store does to change entries and queue the changes, in one
-// step. Pairs are keys by turns with = and a value, or nothing for what is removed.
-type queuing interface {
-	queue(ctx context.Context, most int, seen string, pairs []string, l lifetime) (queued, error)
+// queues is what a store does to change entries and queue the changes, in one
+// step.
+type queues interface {
+	queue(ctx context.Context, most int, q queuing) (queued, error)
+}
+
+// queuing is changes of entries. Pairs are keys by turns with = and a value, or
+// nothing for what is removed.
+type queuing struct {
+	pairs  []string
+	lives  lifetime
+	leaves bool   // the times of a cache's entries stay that lives does not set
+	seen   string // what has to be there, of one entry; or whatever
 }
 
 // queued is what came of it.
@@ -37,34 +47,36 @@ type queued struct {
 	full  bool  // nothing was done
 }
 
-func (p *plain) queue(ctx context.Context, most int, seen string, pairs []string, l lifetime) (queued, error) {
-	args := append([]string{decimal(int64(most)), l.text(), seen}, pairs...)
-	got, err := p.write(ctx, behindScript, []string{p.key, keys.MapWrites(p.key)}, args...)
+func (p *plain) queue(ctx context.Context, most int, q queuing) (queued, error) {
+	args := append([]string{decimal(int64(most)), q.lives.text(), q.seen}, q.pairs...)
+	got, err := p.write(ctx, behindScript, []string{p.key, keys.MapWrites(p.key), keys.MapPending(p.key)}, args...)
 	if err != nil {
 		return queued{}, err
 	}
 	return queuedAs(&got.RedisMessage)
 }
 
-func (c *cached) queue(ctx context.Context, most int, seen string, pairs []string, l lifetime) (queued, error) {
-	now, on := c.h.e.Wall(), append(c.n.All(), keys.MapWrites(c.key))
-	args := []string{decimal(now), c.h.e.Publish(), decimal(int64(most)), l.life().Ends(now), l.life().Rests(now), seen}
-	for i := 0; i < len(pairs); i += 2 {
-		on, args = append(on, c.n.Lease(pairs[i])), append(args, pairs[i])
-		if to := pairs[i+1]; to != "" {
-			to = "=" + l.pack(to[1:])
-			args = append(args, to)
-		} else {
-			args = append(args, "")
-		}
+func (c *cached) queue(ctx context.Context, most int, q queuing) (queued, error) {
+	now, on := c.h.e.Wall(), append(c.n.All(), keys.MapWrites(c.key), keys.MapPending(c.key))
+	ends, rests := q.lives.life().Ends(now), q.lives.life().Rests(now)
+	if q.leaves {
+		ends, rests = mapcache.Stays(ends), mapcache.Stays(rests)
 	}
-	m, err := c.written(l, now)(c.write(ctx, mapcache.Behind, on, args...))
+	args := []string{decimal(now), c.h.e.Publish(), decimal(int64(most)), ends, rests, q.seen}
+	for i := 0; i < len(q.pairs); i += 2 {
+		to := q.pairs[i+1]
+		if to != "" {
+			to = "=" + q.lives.pack(to[1:])
+		}
+		on, args = append(on, c.n.Lease(q.pairs[i])), append(args, q.pairs[i], to)
+	}
+	m, err := c.written(q.lives, now)(c.write(ctx, mapcache.Behind, on, args...))
 	if err != nil {
 		return queued{}, err
 	}
-	q, err := queuedAs(&m)
-	q.there = opened(q.there)
-	return q, err
+	done, err := queuedAs(&m)
+	done.there = opened(done.there)
+	return done, err
 }
 
 // queuedAs is the answer of behind.lua.
@@ -75,11 +87,9 @@ func queuedAs(m *rueidis.RedisMessage) (q queued, err error) {
 	case m.IsInt64():
 		q.count, err = m.AsInt64()
 	default:
-		var there []rueidis.RedisMessage
-		q.other = true
-		if there, err = m.ToArray(); err == nil && len(there) > 0 {
-			q.there, err = element(&there[0])
-		}
+		var there string
+		there, err = m.ToString()
+		q.other, q.there = true, seenAs(there)
 	}
 	return q, err
 }
@@ -92,22 +102,23 @@ type backlogged struct {
 
 // backlog is the oldest changes that are queued.
 func (s *sender) backlog(ctx context.Context, n int) ([]backlogged, error) {
-	got, err := s.h.e.Run(ctx, xrange, []string{keys.MapWrites(s.key)}, []string{"-", "+", "COUNT", decimal(int64(n))})
-	if err != nil {
-		return nil, err
-	}
-	all, err := got.AsXRange()
+	all, err := s.entries(ctx, xrange, "-", "+", "COUNT", decimal(int64(n)))
 	if err != nil {
 		return nil, err
 	}
 	some := make([]backlogged, len(all))
 	for i, e := range all {
-		some[i] = backlogged{id: e.ID, key: e.FieldValues["k"]}
-		if v := e.FieldValues["v"]; v != "" {
-			some[i].to = value{text: v[1:], there: true}
-		}
+		some[i] = backlogged{e.ID, e.FieldValues["k"], seenAs(e.FieldValues["v"])}
 	}
 	return some, nil
+}
+
+func (s *sender) entries(ctx context.Context, cmd *scripts.Command, args ...string) ([]rueidis.XRangeEntry, error) {
+	got, err := s.h.e.Run(ctx, cmd, []string{keys.MapWrites(s.key)}, args)
+	if err != nil {
+		return nil, err
+	}
+	return got.AsXRange()
 }
 
 // settled drops changes that were queued.
@@ -116,7 +127,7 @@ func (s *sender) settled(ctx context.Context, how string, some []backlogged) err
 	for _, b := range some {
 		args = append(args, b.id)
 	}
-	_, err := s.h.e.Run(ctx, behindDoneScript, []string{keys.MapWrites(s.key), keys.MapDead(s.key)}, args)
+	_, err := s.h.e.Run(ctx, behindDoneScript, []string{keys.MapWrites(s.key), keys.MapPending(s.key), keys.MapDead(s.key)}, args)
 	return err
 }
 

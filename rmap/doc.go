@@ -90,6 +90,11 @@
 //   - Near caches, Java's RLocalCachedMap and ours that are announced, are not told
 //     of writes to a plain map, neither Java's RMap nor a handle without
 //     [WithAnnounce]: they return the old value until something else drops it.
+//   - What is written behind in Java goes through a queue that has the codec of the
+//     client, whatever that of the map is: with StringCodec nothing comes out of it.
+//     Of one batch it writes the removals first, so that an entry that was put and
+//     removed at once stays in the store. A [Writing] has a queue of its own, and
+//     knows nothing of what Java writes.
 //   - Java spells doubles in its own way: 1.0, 1.0E7. Do not compare their bytes.
 //
 // # Caches
@@ -223,8 +228,9 @@
 //	Cache                Redisson's lease of the entry          with getWithLease
 //	Cache, WithEntryLock that, and the lock of the entry        yes, both
 //
-// The keys are those of Redisson, but what the last column says, and what is said
-// of Java's writers, no test with the real Redisson has shown yet.
+// Redisson's own loader writes what it has loaded whatever is there, a newer value
+// that somebody has put meanwhile, too. Who holds the lock of the entry
+// ([Loading.Lock]) puts behind it.
 //
 // A loader says itself how fresh it is: what was true when it asked its source is
 // what is written. So change the source first, and the map, by Put or Remove, after
@@ -246,6 +252,9 @@
 //	a process dies           the store may be ahead of the    nothing is lost
 //	                         map by the change under way
 //	a server forgets         nothing of the store             what was not written yet, as of the map
+//
+// A [Loading] on top of a Writing, or of its map anywhere in the fleet, loads nothing
+// that is on its way to the store: what is queued is what it returns.
 //
 // What a process writes that was paused for longer than its hold may come late: a
 // store that minds compares the fencing token in the context of write, which there
@@ -274,6 +283,7 @@
 //	rueidisson_map_lease:{name}:*    string: who loads an entry of another map; a removal by a Loading deletes it
 //	rueidisson_map_loaded:{name}:*   channel: what came of a load, for those who wait for it
 //	{name}:rueidisson_writes         stream: changes that are still to be written to a store
+//	{name}:rueidisson_pending        hash: which of them is the last of an entry
 //	{name}:rueidisson_dead           stream: changes that the store has refused for good
 //	{name}:rueidisson_drain          fenced lock: who writes them
 //	redisson_map_cache_*:{name}      channels: events of a cache

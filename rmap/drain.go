@@ -2,7 +2,6 @@ package rmap
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -20,14 +19,21 @@ type drainer struct {
 	closed atomic.Bool
 	news   chan struct{} // something was queued
 
-	mu      sync.Mutex
-	running bool
-	again   bool
+	mu    sync.Mutex
+	again bool
+	stop  context.CancelCauseFunc // of who drains; nil: nobody
+	ended chan struct{}           // when it has
 }
 
 // drains sees to it that this process takes part, as long as there is something
 // to do.
 func (w *Writing[K, V]) drains() {
+	if !w.drain.closed.Load() {
+		w.begin()
+	}
+}
+
+func (w *Writing[K, V]) begin() {
 	d := &w.drain
 	select {
 	case d.news <- struct{}{}:
@@ -35,19 +41,44 @@ func (w *Writing[K, V]) drains() {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.running {
+	if d.stop != nil {
 		d.again = true
 		return
 	}
-	d.running = w.h.h.e.Spawn(w.run) // ends when nothing is queued, or with the client
+	ctx, stop := context.WithCancelCause(context.Background())
+	ended := make(chan struct{})
+	if !w.h.h.e.Spawn(func() { defer close(ended); w.run(ctx) }) { // ends when nothing is queued, or with the client
+		stop(ErrClosed)
+		return
+	}
+	d.stop, d.ended = stop, ended
 }
 
-func (w *Writing[K, V]) run() {
-	ctx, stop := w.untilClosed()
+// quit has this process take part no more. Who was called with a context that has
+// ended has a moment to heed that.
+func (w *Writing[K, V]) quit() {
+	d := &w.drain
+	d.mu.Lock()
+	stop, ended := d.stop, d.ended
+	d.mu.Unlock()
+	if stop == nil {
+		return
+	}
+	stop(ErrClosed)
+	timer := time.NewTimer(2 * heed)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
+}
+
+func (w *Writing[K, V]) run(ctx context.Context) {
+	ctx, stop := w.untilClosed(ctx)
 	defer stop()
 	for try := 0; ; try++ {
 		err := w.drainAll(ctx)
-		if w.ends(err == nil || ctx.Err() != nil) {
+		if w.ends(ctx, err == nil) {
 			return
 		}
 		if err != nil {
@@ -60,21 +91,22 @@ func (w *Writing[K, V]) run() {
 }
 
 // ends reports whether there is nothing more to do.
-func (w *Writing[K, V]) ends(over bool) bool {
+func (w *Writing[K, V]) ends(ctx context.Context, over bool) bool {
 	d := &w.drain
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !over || d.again && w.h.h.e.Open() == nil {
+	if ctx.Err() == nil && (!over || d.again) {
 		d.again = false
 		return false
 	}
-	d.running = false
+	d.stop(nil)
+	d.stop, d.again = nil, false
 	return true
 }
 
-// untilClosed is a context that ends when the client begins to close.
-func (w *Writing[K, V]) untilClosed() (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+// untilClosed is a context that ends when the client begins to close, too.
+func (w *Writing[K, V]) untilClosed(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	stopped := make(chan struct{})
 	go func() { // ends with run
 		select {
@@ -111,7 +143,7 @@ func (w *Writing[K, V]) drainAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = hold.Unlock(ctx) }()
+	defer func() { _ = hold.Unlock(context.WithoutCancel(ctx)) }()
 	work := hold.Context(ctx)
 	s := w.h.sender()
 	for tries := 0; ; {
@@ -234,32 +266,4 @@ func (w *Writing[K, V]) giveUp(ctx context.Context, s *sender, some []backlogged
 		}
 	}
 	return nil
-}
-
-// Close has no more changes made by this handle, and waits until what is queued
-// was written, by any process. ctx ends the wait, and its error says how much is
-// left, which others write, or whoever comes next. Of a Writing that writes
-// through it has nothing to wait for. The map and the client stay open. Calls
-// after Close are [ErrClosed].
-func (w *Writing[K, V]) Close(ctx context.Context) error {
-	if w.bad != nil || w.drain.closed.Swap(true) || !w.cfg.behind {
-		return nil
-	}
-	s := w.h.sender()
-	for look := 0; ; look++ {
-		n, err := s.queuedMany(ctx)
-		if err == nil && n == 0 {
-			return nil
-		}
-		if shut := w.h.h.e.Open(); shut != nil {
-			err = shut
-		} else if ctx.Err() != nil {
-			err = engine.ContextError(ctx)
-		} else {
-			w.drains()
-			nap(ctx, min(time.Millisecond<<min(look, 10), 50*time.Millisecond))
-			continue
-		}
-		return w.h.failed("close", fmt.Errorf("%d changes are not written: %w", n, err))
-	}
 }

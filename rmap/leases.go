@@ -34,10 +34,12 @@ const (
 	mine     = "mine"  // also from another who has it
 )
 
-// look is what is there: an entry; or nobody else's lease, which is the caller's
-// then; or another's.
+// look is what is there: an entry; or what the store behind the map will have of
+// it; or nobody else's lease, which is the caller's then; or another's.
 type look struct {
 	entry value
+	gone  bool          // the store does not know yet that it was removed
+	later bool          // the entry is the store's to come
 	left  time.Duration // of another's lease
 	other string        // its token
 }
@@ -77,12 +79,17 @@ func (p *shard) loaded(ctx context.Context, l lease, text string, seen value, li
 func (p *plain) lease(key string) string { return keys.MapLoad(p.key, key) }
 
 func (p *plain) ask(ctx context.Context, l lease, how string) (look, error) {
-	on, args := []string{p.key, p.lease(l.key)}, []string{l.token, millis(l.lasts), how, l.key}
+	on, args := p.loading(l), []string{l.token, millis(l.lasts), how, l.key}
 	return looked(p.h.e.Run(ctx, loadLookScript, on, args))
 }
 
+// loading is the keys of a load.
+func (p *plain) loading(l lease) []string {
+	return []string{p.key, p.lease(l.key), keys.MapWrites(p.key), keys.MapPending(p.key)}
+}
+
 func (p *plain) loaded(ctx context.Context, l lease, text string, seen value, lives lifetime) (bool, error) {
-	on := []string{p.key, p.lease(l.key)}
+	on := p.loading(l)
 	args := []string{l.token, p.h.e.Publish(), keys.MapLoaded(p.key, l.key), l.key, text, seenText(seen), lives.text()}
 	return engine.Yes(p.h.e.Run(ctx, loadPutScript, on, args))
 }
@@ -101,14 +108,20 @@ func (p *plain) void(ctx context.Context, ks []string) error {
 }
 
 func (c *cached) ask(ctx context.Context, l lease, how string) (look, error) {
-	on := append(c.n.All(), c.n.Lease(l.key))
+	on := c.loading(l)
 	got, err := looked(c.h.e.Run(ctx, mapcache.LoadLook, on, []string{l.token, c.now(), millis(l.lasts), how, l.key}))
-	got.entry = opened(got.entry)
+	if !got.later {
+		got.entry = opened(got.entry)
+	}
 	return got, err
 }
 
+func (c *cached) loading(l lease) []string {
+	return append(c.n.All(), c.n.Lease(l.key), keys.MapWrites(c.key), keys.MapPending(c.key))
+}
+
 func (c *cached) loaded(ctx context.Context, l lease, text string, seen value, lives lifetime) (bool, error) {
-	now, on := c.h.e.Wall(), append(c.n.All(), c.n.Lease(l.key))
+	now, on := c.h.e.Wall(), c.loading(l)
 	args := []string{
 		l.token, decimal(now), c.h.e.Publish(), keys.MapLoaded(c.key, l.key), l.key, lives.pack(text),
 		lives.life().Ends(now), lives.life().Rests(now), seenText(seen),
@@ -148,6 +161,12 @@ func looked(got engine.Answer, err error) (l look, _ error) {
 	if err != nil {
 		return l, err
 	}
+	if len(parts) == 1 {
+		l.entry, err = element(&parts[0])
+		l.entry = seenAs(l.entry.text)
+		l.gone, l.later = !l.entry.there, true
+		return l, err
+	}
 	ms, err := parts[0].AsInt64()
 	if err != nil {
 		return l, err
@@ -162,6 +181,14 @@ func seenText(seen value) string {
 		return ""
 	}
 	return "=" + seen.text
+}
+
+// seenAs is what seenText made a text of.
+func seenAs(text string) value {
+	if text == "" {
+		return value{}
+	}
+	return value{text: text[1:], there: true}
 }
 
 func millis(d time.Duration) string { return decimal(engine.Millis(d)) }

@@ -29,8 +29,9 @@ type run[K comparable, V any] struct {
 	how    string // the lease is asked for
 	sends  func() // is called before each exchange that may tell the outcome
 
-	seen value  // what a load replaces
-	his  string // the token of who had the lease at the last look
+	seen  value  // what a load replaces
+	his   string // the token of who had the lease at the last look
+	looks int    // so many
 
 	// What was heard of the loads of others.
 	failed atomic.Int64
@@ -84,11 +85,20 @@ func (r *run[K, V]) await(ctx context.Context) (got value, absent bool, err erro
 			}
 			var l look
 			l, err = r.look(ctx, r.how)
-			got = l.entry
-			return l.left, err == nil && l.left == 0, err
+			got, absent = l.entry, l.gone
+			return r.unless(l), err == nil && l.left == 0, err
 		},
 	})
 	return got, absent, err
+}
+
+// unless is how long to wait for another's load unless something is heard. Whoever
+// loads with Redisson tells nobody.
+func (r *run[K, V]) unless(l look) time.Duration {
+	if r.looks++; len(l.other) == len(r.lease.token) {
+		return l.left
+	}
+	return min(l.left, time.Millisecond<<min(r.looks, 7))
 }
 
 func (r *run[K, V]) look(ctx context.Context, how string) (look, error) {
@@ -168,6 +178,9 @@ func (r *run[K, V]) loadHeld(ctx context.Context) (v V, there, done bool, err er
 		_, _ = r.end(ctx, toldLoaded)
 		v, there, err = r.decode(got.entry)
 		return v, there, true, err
+	case got.gone:
+		_, _ = r.end(ctx, toldAbsent)
+		return v, false, true, nil
 	case got.left > 0: // it took so long that another has the lease
 		return v, false, false, nil
 	}

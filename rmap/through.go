@@ -5,15 +5,18 @@ import (
 	"fmt"
 )
 
-// Whether a change depends on what is there.
+// depends is what a change has to do with what is there.
+type depends int
+
 const (
-	blind = false
-	reads = true
+	blind    depends = iota // nothing
+	reads                   // it depends on it
+	replaces                // and leaves the times of a cache's entry that are not set
 )
 
 // change changes one entry by what step says of what is there. It returns what was
 // there, and whether it was changed.
-func (w *Writing[K, V]) change(ctx context.Context, op string, k K, opts []PutOption, reads bool, step func(old value) (V, Verdict, error)) (old value, did bool, err error) {
+func (w *Writing[K, V]) change(ctx context.Context, op string, k K, opts []PutOption, on depends, step func(old value) (V, Verdict, error)) (old value, did bool, err error) {
 	if err = w.usable(op); err != nil {
 		return old, false, err
 	}
@@ -25,21 +28,21 @@ func (w *Writing[K, V]) change(ctx context.Context, op string, k K, opts []PutOp
 	switch {
 	case err != nil:
 	case w.cfg.behind:
-		old, did, err = w.behind(ctx, key, l, reads, step)
+		old, did, err = w.behind(ctx, key, l, on, step)
 	default:
-		old, did, err = w.through(ctx, k, key, opts, reads, step)
+		old, did, err = w.through(ctx, k, key, opts, on, step)
 	}
 	return old, did, w.h.failedAt(op, key, err)
 }
 
 // through changes the store and then the map, under the lock of the entry.
-func (w *Writing[K, V]) through(ctx context.Context, k K, key string, opts []PutOption, reads bool, step func(old value) (V, Verdict, error)) (old value, did bool, err error) {
+func (w *Writing[K, V]) through(ctx context.Context, k K, key string, opts []PutOption, on depends, step func(old value) (V, Verdict, error)) (old value, did bool, err error) {
 	hold, err := w.m.Lock(k).Lock(ctx)
 	if err != nil {
 		return old, false, err
 	}
 	defer func() { _ = hold.Unlock(ctx) }()
-	if reads {
+	if on != blind {
 		if old, err = w.h.store.get(ctx, key); err != nil {
 			return old, false, err
 		}
@@ -58,7 +61,7 @@ func (w *Writing[K, V]) through(ctx context.Context, k K, key string, opts []Put
 		return old, false, err
 	}
 	if err = hold.Err(); err == nil {
-		err = w.follow(ctx, k, v, verdict, opts)
+		err = w.follow(ctx, k, v, verdict, on == replaces && old.there, opts)
 	}
 	if err != nil {
 		err = fmt.Errorf("the store has the change, and the map may not: %w", err)
@@ -66,36 +69,43 @@ func (w *Writing[K, V]) through(ctx context.Context, k K, key string, opts []Put
 	return old, err == nil, err
 }
 
-// follow changes the map as the store was.
-func (w *Writing[K, V]) follow(ctx context.Context, k K, v V, verdict Verdict, opts []PutOption) (err error) {
+// follow changes the map as the store was, also if the caller has left meanwhile.
+func (w *Writing[K, V]) follow(ctx context.Context, k K, v V, verdict Verdict, replaces bool, opts []PutOption) (err error) {
+	ctx = context.WithoutCancel(ctx)
 	if verdict == Delete {
 		_, err = w.m.Remove(ctx, k)
 		return err
+	}
+	if did := false; replaces {
+		if did, err = w.m.Replace(ctx, k, v, opts...); did || err != nil {
+			return err
+		}
 	}
 	return w.m.Put(ctx, k, v, opts...)
 }
 
 // behind changes the map and queues the change for the store.
-func (w *Writing[K, V]) behind(ctx context.Context, key string, l lifetime, reads bool, step func(old value) (V, Verdict, error)) (old value, did bool, err error) {
-	if reads {
+func (w *Writing[K, V]) behind(ctx context.Context, key string, l lifetime, on depends, step func(old value) (V, Verdict, error)) (old value, did bool, err error) {
+	if on != blind {
 		old, err = w.h.store.get(ctx, key)
 	}
 	for try := 0; err == nil; try++ {
-		var to, seen string
+		change := queuing{pairs: []string{key, ""}, lives: l, leaves: on == replaces, seen: whatever}
 		v, verdict, err := step(old)
 		if err != nil || verdict == Keep {
 			return old, false, err
 		}
 		if verdict == Store {
-			if to, err = w.h.encodeValue(v); err != nil {
+			text, err := w.h.encodeValue(v)
+			if err != nil {
 				return old, false, err
 			}
-			to = "=" + to
+			change.pairs[1] = "=" + text
 		}
-		if seen = seenText(old); !reads {
-			seen = whatever
+		if on != blind {
+			change.seen = seenText(old)
 		}
-		q, err := w.queue(ctx, seen, []string{key, to}, l)
+		q, err := w.queue(ctx, change)
 		if err != nil || !q.other {
 			return old, err == nil, err
 		}
@@ -106,9 +116,9 @@ func (w *Writing[K, V]) behind(ctx context.Context, key string, l lifetime, read
 }
 
 // queue is one exchange.
-func (w *Writing[K, V]) queue(ctx context.Context, seen string, pairs []string, l lifetime) (queued, error) {
+func (w *Writing[K, V]) queue(ctx context.Context, change queuing) (queued, error) {
 	q, err := writing(ctx, w.h.h, func() (queued, error) {
-		return w.h.store.(queuing).queue(ctx, w.cfg.backlog, seen, pairs, l)
+		return w.h.store.(queues).queue(ctx, w.cfg.backlog, change)
 	})
 	if err == nil && q.full {
 		err = errFull(w.cfg.backlog)

@@ -32,8 +32,8 @@ type Writing[K comparable, V any] struct {
 // such as a database, by calls of write.
 //
 // Without an option it writes through: each change is made under the lock of its
-// entry, first to the store, as the only one of its call, and then to the map. An
-// error of write, or its panic, changes nothing, and is the caller's. If the map
+// entry, first to the store, as the only one of its call, and then to the map, also
+// if its caller has left meanwhile. An error of write, or its panic, changes nothing, and is the caller's. If the map
 // cannot be written then, the error says so: the store has the change already, and
 // the same may be done again. Those who change one entry wait for each other, in
 // the whole fleet; readers wait for nobody.
@@ -165,8 +165,8 @@ func (w *Writing[K, V]) Len(ctx context.Context) (int64, error) {
 // Put writes an entry, whatever was there, to the map and to the store.
 //
 // Cost: through, the lock of the entry, the call of write, and the map's Put;
-// behind, one script call. Wire: behind, HSET or what a Cache writes, and XADD
-// {name}:rueidisson_writes. Errors: through, those of the lock, of write and of the
+// behind, one script call. Wire: behind, HSET or what a Cache writes, XADD
+// {name}:rueidisson_writes, and HSET {name}:rueidisson_pending. Errors: through, those of the lock, of write and of the
 // map's Put; behind, as the map's Put, and [ErrBacklog]. Source: RMap.fastPut with
 // a MapWriter.
 func (w *Writing[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
@@ -204,7 +204,7 @@ func (w *Writing[K, V]) queueAll(ctx context.Context, pairs []string, l lifetime
 		some := pairs[:min(cutPairs(pairs), 2*mostAtOnce)]
 		pairs = pairs[len(some):]
 		var q queued
-		q, err = w.queue(ctx, whatever, some, l)
+		q, err = w.queue(ctx, queuing{pairs: some, lives: l, seen: whatever})
 		count += q.count
 	}
 	return count, err
@@ -298,7 +298,7 @@ func (w *Writing[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOp
 // Replace writes an entry to the map and to the store if there is one in the map,
 // and reports whether there was.
 func (w *Writing[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (bool, error) {
-	_, did, err := w.change(ctx, "replace", k, opts, reads, func(old value) (V, Verdict, error) {
+	_, did, err := w.change(ctx, "replace", k, opts, replaces, func(old value) (V, Verdict, error) {
 		if !old.there {
 			return v, Keep, nil
 		}
@@ -333,7 +333,7 @@ func (w *Writing[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool,
 }
 
 func (w *Writing[K, V]) compare(ctx context.Context, op string, k K, old, v V, then Verdict, opts []PutOption) (bool, error) {
-	_, did, err := w.change(ctx, op, k, opts, reads, func(there value) (V, Verdict, error) {
+	_, did, err := w.change(ctx, op, k, opts, replaces, func(there value) (V, Verdict, error) {
 		text, err := w.h.encodeValue(old)
 		if err != nil || !there.there || there.text != text {
 			return v, Keep, err
@@ -353,7 +353,7 @@ func (w *Writing[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool
 		}
 		return v, false, err
 	}
-	_, _, err = w.change(ctx, "compute", k, nil, reads, func(old value) (V, Verdict, error) {
+	_, _, err = w.change(ctx, "compute", k, nil, replaces, func(old value) (V, Verdict, error) {
 		key, err := w.h.keyText(k)
 		if err != nil {
 			return v, Keep, err

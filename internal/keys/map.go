@@ -16,6 +16,9 @@ func MapLoad(name, key string) string { return Prefix("rueidisson_map_lease", na
 // MapWrites is the stream of changes that are to be written to a store.
 func MapWrites(name string) string { return Suffix(name, "rueidisson_writes") }
 
+// MapPending is which change of an entry is the last of those.
+func MapPending(name string) string { return Suffix(name, "rueidisson_pending") }
+
 // MapDead is the stream of those that the store has not taken.
 func MapDead(name string) string { return Suffix(name, "rueidisson_dead") }
 

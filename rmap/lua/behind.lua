@@ -2,9 +2,11 @@
 --
 -- Include: done.lua
 -- Include: write.lua
+-- Include: pending.lua
 -- KEYS[1]   map
 -- KEYS[2]   stream of changes
--- KEYS[3…]  what remembers the answer, of a request with an id
+-- KEYS[3]   which of them is the last of an entry
+-- KEYS[4…]  what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   how many changes may be queued
 -- ARGV[3]   time to live: ms, or keep for what the entry has; empty: for ever
@@ -12,7 +14,7 @@
 -- ARGV[5…]  fields by turns with = and the value that is written, or nothing for what is removed
 --
 -- Returns  integer  how many entries there were
---          array    {what is there instead, or nothing}: nothing was changed
+--          text     what is there instead, behind a =, or nothing: nothing was changed
 --          nil      so many changes are queued, and nothing was changed
 -- Replay   unsafe: somebody else may have written in between; with an id it is safe
 local was, answer = known()
@@ -25,13 +27,13 @@ end
 if ARGV[4] ~= '*' then
 	local there = redis.call('hget', KEYS[1], ARGV[5])
 	if (there and '=' .. there or '') ~= ARGV[4] then
-		return {there}
+		return done(there and '=' .. there or '')
 	end
 end
 local count = 0
 for i = 5, #ARGV, 2 do
 	-- What takes memory comes first, or a full server would let it pass behind what takes none.
-	redis.call('xadd', KEYS[2], '*', 'k', ARGV[i], 'v', ARGV[i + 1])
+	queue(KEYS[2], KEYS[3], ARGV[i], ARGV[i + 1])
 	count = count + redis.call('hexists', KEYS[1], ARGV[i])
 	if ARGV[i + 1] == '' then
 		redis.call('hdel', KEYS[1], ARGV[i])

@@ -2,8 +2,11 @@
 --
 -- Include: write.lua
 -- Include: lease.lua
+-- Include: pending.lua
 -- KEYS[1]  map
 -- KEYS[2]  lease of who loads the entry
+-- KEYS[3]  stream of changes for the store behind the map
+-- KEYS[4]  which of them is the last of an entry
 -- ARGV[1]  the caller's token
 -- ARGV[2]  publish or spublish
 -- ARGV[3]  channel of those who wait for the entry
@@ -18,7 +21,7 @@ if not leased(KEYS[2], ARGV[1]) then
 	return 0
 end
 local there = redis.call('hget', KEYS[1], ARGV[4])
-local same = (there and '=' .. there or '') == ARGV[6]
+local same = (there and '=' .. there or '') == ARGV[6] and not pending(KEYS[3], KEYS[4], ARGV[4])
 if same then
 	write(ARGV[4], ARGV[5], ARGV[7])
 end

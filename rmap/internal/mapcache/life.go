@@ -30,6 +30,14 @@ func (l Life) Rests(now int64) string {
 	return after(now, l.Idle)
 }
 
+// Stays is Ends, or Rests, of what replaces an entry whose times stay that are not set.
+func Stays(at string) string {
+	if at == "" {
+		return "="
+	}
+	return at
+}
+
 // First is the earlier of the two, ms; false: there is none, or nobody knows.
 func (l Life) First(now int64) (at int64, known bool) {
 	first := l.TTL

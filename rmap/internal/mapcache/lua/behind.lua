@@ -2,24 +2,26 @@
 --
 -- Include: store.lua
 -- Include: done.lua
+-- Include: pending.lua
 -- KEYS[1]   hash
 -- KEYS[2]   times to live
 -- KEYS[3]   idle times
 -- KEYS[4]   accesses
 -- KEYS[5]   options
 -- KEYS[6]   stream of changes
--- KEYS[7…]  for each key the lease of who loads it; then what remembers the answer, of a request with an id
+-- KEYS[7]   which of them is the last of an entry
+-- KEYS[8…]  for each key the lease of who loads it; then what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   the caller's clock, ms
 -- ARGV[3]   publish or spublish
 -- ARGV[4]   how many changes may be queued
--- ARGV[5]   when they end, ms; empty: never; =: the times of each are those of the one that is there
--- ARGV[6]   when they have rested for too long, ms; empty: never
+-- ARGV[5]   when they end, ms; empty: never; =: when those that are there do
+-- ARGV[6]   when they have rested for too long, ms; empty: never; =: by the idle time of those that are there
 -- ARGV[7]   what has to live there, of one entry: = and the value; empty: nothing; *: whatever
 -- ARGV[8…]  keys by turns with = and the entry as the hash has it, or nothing for what is removed
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; how many entries lived there, or {what lives there instead, or
---                 nothing}, or nil: so many changes are queued; how many it has evicted}
+-- Returns  array  {1 if the bound needs the sweeper, else 0; how many entries lived there, or what lives there instead,
+--                 behind a =, or nothing, or nil: so many changes are queued; how many it has evicted}
 -- Replay   unsafe: somebody else may have written in between; with an id it is safe
 local was, answer = known()
 if was then
@@ -32,14 +34,14 @@ end
 if ARGV[7] ~= '*' then
 	local there = live(ARGV[8])
 	if (there and '=' .. string.sub(there, 17) or '') ~= ARGV[7] then
-		return {0, {there or nil}, 0}
+		return {0, done(there and '=' .. there or ''), 0}
 	end
 end
 local count, left = 0, 0
 for i = 8, #ARGV, 2 do
 	local to = string.sub(ARGV[i + 1], 2)
 	-- What takes memory comes first, or a full server would let it pass behind what takes none.
-	redis.call('xadd', KEYS[6], '*', 'k', ARGV[i], 'v', to == '' and '' or '=' .. string.sub(to, 17))
+	queue(KEYS[6], KEYS[7], ARGV[i], to == '' and '' or '=' .. string.sub(to, 17))
 	local old, rest = live(ARGV[i])
 	count = count + (old and 1 or 0)
 	if to ~= '' then
@@ -51,5 +53,5 @@ for i = 8, #ARGV, 2 do
 		end
 	end
 end
-redis.call('del', unpack(KEYS, 7, 6 + n))
+redis.call('del', unpack(KEYS, 8, 7 + n))
 return {left, done(count), evicted}

@@ -2,12 +2,15 @@
 --
 -- Include: store.lua
 -- Include: lease.lua
+-- Include: pending.lua
 -- KEYS[1]  hash
 -- KEYS[2]  times to live
 -- KEYS[3]  idle times
 -- KEYS[4]  accesses
 -- KEYS[5]  options
 -- KEYS[6]  lease of who loads the entry
+-- KEYS[7]  stream of changes for the store behind the map
+-- KEYS[8]  which of them is the last of an entry
 -- ARGV[1]  the caller's token
 -- ARGV[2]  the caller's clock, ms
 -- ARGV[3]  publish or spublish
@@ -26,6 +29,7 @@ if not leased(KEYS[6], ARGV[1]) then
 end
 local old, rest = live(ARGV[5])
 local same, left = (old and '=' .. string.sub(old, 17) or '') == ARGV[9], 0
+same = same and not pending(KEYS[7], KEYS[8], ARGV[5])
 if same then
 	left = put(ARGV[5], ARGV[6], ARGV[7], ARGV[8], old, rest)
 end

@@ -57,12 +57,14 @@ local function replace(key, packed, ends, rests, old, rest)
 	return write(key, packed, ends == '' and '=' or ends, rests == '' and '=' or rests, old)
 end
 
--- put is write, or with = for its end replace.
+-- put is write, or with = for a time that stays replace.
 local function put(key, packed, ends, rests, old, rest)
-	if ends ~= '=' then
+	if ends ~= '=' and rests ~= '=' then
 		return write(key, packed, ends, rests, old)
-	elseif old then
-		return replace(key, packed, '', '', old, rest)
 	end
-	return write(key, packed, '', '')
+	ends, rests = ends == '=' and '' or ends, rests == '=' and '' or rests
+	if old then
+		return replace(key, packed, ends, rests, old, rest)
+	end
+	return write(key, packed, ends, rests)
 end

@@ -1,0 +1,186 @@
+package rmap
+
+import (
+	"context"
+	"iter"
+
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// Has reports whether there is an entry of k in Redis. It loads nothing.
+func (l *Loading[K, V]) Has(ctx context.Context, k K) (bool, error) {
+	if l.bad != nil {
+		return false, l.failed("look for", l.bad)
+	}
+	return l.m.Has(ctx, k)
+}
+
+// Len is how many entries there are in Redis.
+func (l *Loading[K, V]) Len(ctx context.Context) (int64, error) {
+	if l.bad != nil {
+		return 0, l.failed("count", l.bad)
+	}
+	return l.m.Len(ctx)
+}
+
+// Put writes an entry, whatever was there, as the map's Put does. A load that is
+// under way does not overwrite it.
+func (l *Loading[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
+	if err := l.changes(ctx, "put into", k); err != nil {
+		return err
+	}
+	defer l.written(k)
+	return l.m.Put(ctx, k, v, opts...)
+}
+
+// PutMany writes entries, as the map's PutMany does.
+func (l *Loading[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
+	ks := make([]K, 0, len(entries))
+	for k := range entries {
+		ks = append(ks, k)
+	}
+	if err := l.changes(ctx, "put many into", ks...); err != nil {
+		return err
+	}
+	defer l.written(ks...)
+	return l.m.PutMany(ctx, entries, opts...)
+}
+
+// Swap writes an entry and returns what was there before in Redis, as the map's
+// Swap does. It loads nothing.
+func (l *Loading[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
+	if err = l.changes(ctx, "swap in", k); err != nil {
+		return old, false, err
+	}
+	defer l.written(k)
+	return l.m.Swap(ctx, k, v, opts...)
+}
+
+// Remove removes entries, as the map's Remove does, so that the next Get loads
+// them. What is loaded meanwhile is not written: who waits for it has it loaded
+// again.
+//
+// Cost: that of the map's Remove; but of a Cache, one command before it. Errors:
+// as the map's.
+func (l *Loading[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) {
+	if err := l.removes(ctx, "remove from", ks...); err != nil {
+		return 0, err
+	}
+	defer l.written(ks...)
+	return l.m.Remove(ctx, ks...)
+}
+
+// Clear removes all entries from Redis, as the map's Clear does. What is loaded
+// meanwhile may be written behind it.
+func (l *Loading[K, V]) Clear(ctx context.Context) error {
+	if l.bad != nil {
+		return l.failed("clear", l.bad)
+	}
+	defer l.forgetAll()
+	return l.m.Clear(ctx)
+}
+
+// PutIfAbsent writes an entry if there is none in Redis, as the map's PutIfAbsent
+// does. It loads nothing.
+func (l *Loading[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error) {
+	if err = l.changes(ctx, "put if absent into", k); err != nil {
+		return now, false, err
+	}
+	defer l.written(k)
+	return l.m.PutIfAbsent(ctx, k, v, opts...)
+}
+
+// Replace writes an entry if there is one in Redis, as the map's Replace does. It
+// loads nothing.
+func (l *Loading[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (bool, error) {
+	if err := l.changes(ctx, "replace in", k); err != nil {
+		return false, err
+	}
+	defer l.written(k)
+	return l.m.Replace(ctx, k, v, opts...)
+}
+
+// Take removes an entry and returns what was there in Redis, as the map's Take
+// does. It loads nothing; see [Loading.Remove].
+func (l *Loading[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
+	if err = l.removes(ctx, "take from", k); err != nil {
+		return v, false, err
+	}
+	defer l.written(k)
+	return l.m.Take(ctx, k)
+}
+
+// CompareAndSwap writes an entry if what is there in Redis is old, as the map's
+// CompareAndSwap does. It loads nothing.
+func (l *Loading[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (bool, error) {
+	if err := l.changes(ctx, "compare and swap in", k); err != nil {
+		return false, err
+	}
+	defer l.written(k)
+	return l.m.CompareAndSwap(ctx, k, old, v, opts...)
+}
+
+// CompareAndRemove removes an entry if what is there in Redis is old, as the map's
+// CompareAndRemove does. It loads nothing; see [Loading.Remove].
+func (l *Loading[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, error) {
+	if err := l.removes(ctx, "compare and remove from", k); err != nil {
+		return false, err
+	}
+	defer l.written(k)
+	return l.m.CompareAndRemove(ctx, k, old)
+}
+
+// Compute changes an entry by a function of what is there in Redis, as the map's
+// Compute does. It loads nothing: an entry that is not there is none for f. Where
+// f says Delete, that costs one more command than the map's; see [Loading.Remove].
+func (l *Loading[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
+	if err = l.changes(ctx, "compute in", k); err != nil {
+		return v, false, err
+	}
+	defer l.written(k)
+	if f == nil || !l.voids {
+		return l.m.Compute(ctx, k, f)
+	}
+	return l.m.Compute(ctx, k, func(old V, had bool) (V, Verdict, error) {
+		v, verdict, err := f(old, had)
+		if err == nil && verdict == Delete {
+			err = l.void(ctx, k)
+		}
+		return v, verdict, err
+	})
+}
+
+// All walks the entries that are there in Redis, as the map's All does.
+func (l *Loading[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
+	if l.bad != nil {
+		return func(yield func(Entry[K, V], error) bool) { yield(Entry[K, V]{}, l.failed("walk", l.bad)) }
+	}
+	return l.m.All(ctx, opts...)
+}
+
+// Keys walks the keys that are there in Redis, as the map's Keys does.
+func (l *Loading[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
+	if l.bad != nil {
+		return func(yield func(K, error) bool) { var none K; yield(none, l.failed("walk", l.bad)) }
+	}
+	return l.m.Keys(ctx, opts...)
+}
+
+// Lock is the lock of the entry of k, as the map's Lock is. A Get under the context
+// of a hold of it loads under that.
+func (l *Loading[K, V]) Lock(k K) *lock.Lock {
+	if l.m == nil {
+		panic("rmap: Lock of a Loading of a nil map")
+	}
+	return l.m.Lock(k)
+}
+
+func (l *Loading[K, V]) add(ctx context.Context, k K, delta V) (sum V, err error) {
+	if err = l.changes(ctx, "add to", k); err != nil {
+		return sum, err
+	}
+	defer l.written(k)
+	return l.m.add(ctx, k, delta)
+}
+
+var _ mapping[string, int] = (*Loading[string, int])(nil)

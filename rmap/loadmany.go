@@ -1,0 +1,73 @@
+package rmap
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// mostLoads is how many entries one GetMany loads at a time.
+const mostLoads = 16
+
+// GetMany returns the entries of those of the keys that are there, and loads those
+// that are not, 16 at a time, each by a call of its own. What cannot be loaded is
+// left out, and is the error beside the others; so is what does not decode, and
+// then nothing is loaded.
+//
+// Cost: that of the map's GetMany, and what [Loading.Get] costs for each that is
+// not there. Errors: as [Loading.Get]. Source: RMap.getAll with a MapLoader.
+func (l *Loading[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
+	if l.bad != nil {
+		return nil, l.failed("get many of", l.bad)
+	}
+	found, err := l.m.GetMany(ctx, ks...)
+	if err != nil {
+		return found, err
+	}
+	return found, l.getMissing(ctx, found, l.missing(found, ks))
+}
+
+// missing is the keys that are to be loaded, each once.
+func (l *Loading[K, V]) missing(found map[K]V, ks []K) (missing []K) {
+	seen := make(map[K]bool)
+	for _, k := range ks {
+		_, there := found[k]
+		if there || seen[k] || l.cfg.absentFor > 0 && l.absent(k) {
+			continue
+		}
+		seen[k] = true
+		missing = append(missing, k)
+	}
+	return missing
+}
+
+// getMissing adds what it loads to found. A panic of the loader goes on here.
+func (l *Loading[K, V]) getMissing(ctx context.Context, found map[K]V, ks []K) error {
+	var mu sync.Mutex
+	var failures []error
+	var all sync.WaitGroup
+	next := make(chan K)
+	for range min(mostLoads, len(ks)) {
+		all.Go(func() { // ends with the keys
+			for k := range next {
+				v, there, err := l.miss(ctx, k)
+				mu.Lock()
+				if err != nil {
+					failures = append(failures, err)
+				} else if there {
+					found[k] = v
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, k := range ks {
+		next <- k
+	}
+	close(next)
+	all.Wait()
+	for _, err := range failures {
+		goOn(err)
+	}
+	return errors.Join(failures...)
+}

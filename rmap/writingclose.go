@@ -1,0 +1,100 @@
+package rmap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// Close has no more changes made by this handle, and waits until those that are
+// queued when it is called were written, by any process. ctx ends the wait, and
+// its error says how much is left, which others write, or whoever comes next; or
+// another Close, which waits again. When it returns, write of this handle is not
+// called any more; a call that has not heeded for 100 ms that its context has
+// ended may go on. Of a Writing that writes through there is nothing to wait for.
+// What the server refuses for good ends it, too. The map and the client stay open. Other calls after Close are [ErrClosed].
+func (w *Writing[K, V]) Close(ctx context.Context) error {
+	if w.bad != nil {
+		return nil
+	}
+	if ctx == nil {
+		return w.h.failed("close", fmt.Errorf("%w: nil context", ErrOption))
+	}
+	w.drain.closed.Store(true)
+	if !w.cfg.behind {
+		return nil
+	}
+	defer w.quit()
+	last, left, err := "", int64(0), error(nil)
+	for look, asked := 0, false; ; look++ {
+		if !asked {
+			last, err = w.newest(ctx)
+			asked = err == nil
+		}
+		if err == nil {
+			left, err = w.queuedUntil(ctx, last, left)
+		}
+		if err == nil && left == 0 {
+			return nil
+		}
+		if over := w.over(ctx, left, err); over != nil {
+			return w.h.failed("close", over)
+		}
+		w.begin()
+		nap(ctx, min(time.Millisecond<<min(look, 10), 50*time.Millisecond))
+	}
+}
+
+// over is why a Close does not go on, if it does not; err is what it has met.
+func (w *Writing[K, V]) over(ctx context.Context, left int64, err error) error {
+	why := w.h.h.e.Open()
+	if why == nil && ctx.Err() != nil {
+		why = engine.ContextError(ctx)
+	}
+	switch {
+	case why == nil && err != nil && !engine.Passing(err):
+		return fmt.Errorf("changes may not be written: %w", err)
+	case why == nil:
+		return nil
+	case err != nil && !errors.Is(err, why):
+		return fmt.Errorf("changes may not be written: %w (last answer: %w)", why, err)
+	case left == 0:
+		return fmt.Errorf("changes may not be written: %w", why)
+	}
+	return fmt.Errorf("%d changes are not written: %w", left, why)
+}
+
+// newest is the id of the change that was queued last; empty: there is none.
+func (w *Writing[K, V]) newest(ctx context.Context) (id string, err error) {
+	return reading(ctx, w.h.h, func() (string, error) {
+		s := w.h.sender()
+		all, err := s.entries(ctx, xrevrange, "+", "-", "COUNT", "1")
+		if err != nil || len(all) == 0 {
+			return "", err
+		}
+		return all[0].ID, nil
+	})
+}
+
+// queuedUntil is how many changes are queued, if one is that is not newer than id.
+// Who does not know says what is known.
+func (w *Writing[K, V]) queuedUntil(ctx context.Context, id string, known int64) (int64, error) {
+	if id == "" {
+		return 0, nil
+	}
+	n, err := reading(ctx, w.h.h, func() (int64, error) {
+		s := w.h.sender()
+		all, err := s.entries(ctx, xrange, "-", id, "COUNT", "1")
+		if err != nil || len(all) == 0 {
+			return 0, err
+		}
+		return s.queuedMany(ctx)
+	})
+	if err != nil {
+		return known, err
+	}
+	return n, nil
+}
