@@ -135,6 +135,8 @@ func withoutURL(err error) error {
 //   - one or two for those who wait for elements of queues, on a cluster up to
 //     [WithBlockedConnections], from the first such wait until a second after the
 //     last;
+//   - as many for those who listen to reliable topics: one, and one for each durable
+//     name, on a cluster for each slot;
 //   - one for each acquire that waits for replicas, up to 32 at once, with
 //     [WithReplicaAcks];
 //   - one for each call or batch of renewals that is sent again because a

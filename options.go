@@ -204,9 +204,10 @@ func WithMaxValue(n int) Option {
 const mostBlocked = 1000
 
 // WithBlockedConnections bounds the connections that block on each server for those
-// who wait for elements of queues. The default is 16, and needs no change but on a
-// cluster: there a connection serves the queues of one slot, or up to 1,000 of
-// them, and where more slots are waited for on a node than it has connections they
+// who wait for elements of queues, and those that block for who listens to reliable
+// topics. The default is 16 of each, and needs no change but on a cluster: there a
+// connection serves the queues of one slot, or up to 1,000 of them, or the topics of one
+// slot, and where more slots are waited for on a node than it has connections they
 // take turns of 200 ms.
 func WithBlockedConnections(n int) Option {
 	return option(func(c *engine.Config) error {

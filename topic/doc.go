@@ -60,11 +60,11 @@
 // acknowledged when every loop of the process has: then it is never sent to this
 // group again. One that was not comes again: to another loop of the process, or after
 // a lost connection. The process that dies loses nothing of a Durable name, whose
-// messages go to the next who listens, a watchdog timeout after its last word; a group
-// without a name dies with its process, and ten minutes after its last word it is
+// messages go to the next who listens, a watchdog timeout after its last word, which is
+// why all processes of a name need the same one; a group without a name dies with its process, and ten minutes after its last word it is
 // taken away. Whoever subscribes first gets what the topic still has.
 //
-// At most 256 messages of a topic are on their way through a process: a loop that
+// At most 300 messages of a topic are on their way through a process: a loop that
 // takes long holds up the others of its process, and nobody else.
 //
 // A stream keeps what a group has not acknowledged, or not read, also a group that has
@@ -97,7 +97,8 @@
 // Receivers are processes that were subscribed, not loops that got it.
 //
 // A failover may forget the last messages and acknowledgements of a reliable topic:
-// some are lost, and others come again. While its slot moves, it waits for the end.
+// some are lost, and others come again. While its slot moves, a Publish is an error
+// after three seconds at most, and who listens, or wants to, waits for the end.
 //
 // # In Redis
 //
@@ -110,6 +111,13 @@
 //	rueidisson_lane:{name}:*    string: the last request of an exchange, 45 s
 //
 // Its names on a cluster have no braces, or a well-formed first hash tag. The times are
-// of the clients' clocks, as Redisson's. On a cluster there is a connection for each
-// slot that has topics which somebody listens to.
+// of the clients' clocks, as Redisson's.
+//
+// One connection blocks for all reliable topics of a client on a server that it listens
+// to without a name, and one for those of each name; on a cluster each is for the
+// topics of one slot. There are up to 16 for each node, see
+// rueidisson.WithBlockedConnections; where there is more to listen to, they take turns of
+// 200 ms, so that a message may wait for the turns of all others. A topic that the server
+// refuses to read, such as one of which an ACL knows nothing, holds up no other, and is
+// looked at again every second.
 package topic

@@ -1,9 +1,13 @@
 package topic
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -13,7 +17,7 @@ import (
 
 // window is how many messages of a topic may be on their way through a client:
 // delivered, and not acknowledged by all who listen.
-const window = 256
+const window = 300
 
 type feedKey struct{ key, group string }
 
@@ -35,6 +39,7 @@ type feed struct {
 
 	mu       sync.Mutex
 	joined   bool
+	failed   bool // for good: nobody is to hear more of it
 	ears     []*ear
 	flight   map[string]*entry
 	acks     []string // of what is handled, in flight until the server knows
@@ -45,14 +50,17 @@ type feed struct {
 	tended   time.Time // when it was said last that it lives
 	held     time.Time // when it was said last that this process is at work
 	claimed  time.Time // when pending messages of the dead were asked for
+
+	sick time.Time // until when it is left alone since it cannot be read; of the reader
 }
 
 // lease is how long a message of a durable group may be with a process that is
 // silent.
 func (f *feed) lease() time.Duration { return f.h.e.WatchdogTimeout }
 
-// enter has an ear hear what the group is given from now on.
-func (h *reliables) enter(of stream, group string, durable bool, r *ear) (*feed, error) {
+// enter has an ear hear what the group is given from now on. While the slot moves it
+// goes on until the caller has left.
+func (h *reliables) enter(of stream, group string, durable bool, r *ear, left *atomic.Bool) (*feed, error) {
 	h.mu.Lock()
 	k := feedKey{of.key, group}
 	f := h.feeds[k]
@@ -63,7 +71,13 @@ func (h *reliables) enter(of stream, group string, durable bool, r *ear) (*feed,
 	f.users++
 	h.mu.Unlock()
 	r.f = f
-	if _, err := h.member(membership{f: f, ear: r, join: true}); err != nil {
+	err := ErrClosed
+	h.e.During(func() {
+		for again := true; again; again = engine.Moving(err) && !left.Load() && h.e.Open() == nil {
+			_, err = h.member(membership{f: f, ear: r, join: true})
+		}
+	})
+	if err != nil {
 		f.exit(r)
 		return nil, err
 	}
@@ -112,13 +126,13 @@ func (f *feed) idle() bool {
 
 // join makes the group, unless this feed is in it, and has an ear hear. Without one
 // it makes the group again that was found gone, unless nobody listens any more. It
-// returns 1 if there was no such group.
+// returns 1 if there was no such group. A client that closes meanwhile leaves it.
 func (f *feed) join(r *ear) (made int64, err error) {
 	if r == nil && f.idle() {
 		return 0, nil
 	}
 	f.mu.Lock()
-	joined := f.joined && r != nil
+	joined := f.joined && !f.failed && r != nil
 	f.mu.Unlock()
 	if !joined {
 		made, err = f.h.numbered(&f.of, joining, joinScript, []string{f.of.timeout}, f.group, f.until())
@@ -128,87 +142,112 @@ func (f *feed) join(r *ear) (made int64, err error) {
 	}
 	f.mu.Lock()
 	if !joined {
-		f.joined, f.claim, f.tended = true, true, time.Now()
+		f.joined, f.failed, f.claim, f.tended = true, false, true, time.Now()
 	}
 	if r != nil {
 		f.ears = append(f.ears[:len(f.ears):len(f.ears)], r)
-		for _, it := range f.flight {
-			if it.left == 0 && !it.handled {
-				f.share(it, []*ear{r})
-			}
+		for _, it := range f.orphans() {
+			f.share(it, []*ear{r})
 		}
 	}
 	f.mu.Unlock()
 	f.h.attach(f)
-	return made, nil
+	if err = f.h.e.Open(); err != nil {
+		_ = f.leave(departing)
+	}
+	return made, err
+}
+
+// orphans is what nobody here has, in the order of the topic.
+func (f *feed) orphans() (all []*entry) {
+	for _, it := range f.flight {
+		if it.left == 0 && !it.handled {
+			all = append(all, it)
+		}
+	}
+	slices.SortFunc(all, func(a, b *entry) int { return compareIDs(a.id, b.id) })
+	return all
+}
+
+// compareIDs compares ids of entries, two decimal numbers.
+func compareIDs(a, b string) int {
+	aMs, aSeq, _ := strings.Cut(a, "-")
+	bMs, bSeq, _ := strings.Cut(b, "-")
+	return cmp.Or(cmp.Compare(len(aMs), len(bMs)), cmp.Compare(aMs, bMs), cmp.Compare(len(aSeq), len(bSeq)), cmp.Compare(aSeq, bSeq))
 }
 
 // leave takes the group away, if nobody has come meanwhile. That of a durable one
 // stays, and what is in flight can be claimed at once.
-func (f *feed) leave(flight int) {
+func (f *feed) leave(flight int) (err error) {
 	if flight == joining && !f.unused() {
-		return
+		return nil
 	}
 	f.h.detach(f)
 	f.mu.Lock()
-	was := f.joined
+	was, acks := f.joined, slices.Clone(f.acks)
 	f.joined = false
 	f.mu.Unlock()
 	switch {
 	case !was:
 	case f.durable:
-		f.giveBack()
+		err = f.release(f.unsettled())
 	default:
-		if _, err := f.destroy(flight); err != nil {
+		if err = f.acknowledge(acks); engine.Passing(err) {
+			break
+		}
+		if _, err = f.destroy(flight); err != nil {
 			f.h.e.Logger.Debug("a group of a reliable topic is left to its end", "name", f.of.key, "err", err)
 		}
 	}
+	return err
 }
 
 func (f *feed) destroy(flight int) (int64, error) {
 	return f.h.numbered(&f.of, flight, leaveScript, []string{f.of.timeout}, f.group)
 }
 
-// giveBack lets others have at once what nobody here is done with.
-func (f *feed) giveBack() {
-	f.release(f.unsettled())
-}
-
 // release makes messages look as if nobody had been at work on them for a day.
-func (f *feed) release(ids []string) {
-	for len(ids) > 0 {
+func (f *feed) release(ids []string) (err error) {
+	for len(ids) > 0 && err == nil {
 		n := min(len(ids), 1000)
 		args := append([]string{f.group, consumer, "0"}, ids[:n]...)
-		_, _ = f.h.e.Run(context.Background(), claim, []string{f.of.key}, append(args, "IDLE", "86400000", "JUSTID"))
+		_, err = f.h.e.Run(context.Background(), claim, []string{f.of.key}, append(args, "IDLE", "86400000", "JUSTID"))
 		ids = ids[n:]
 	}
+	return err
 }
 
-// unsettled is what is in flight, and not handled.
+// unsettled is what is in flight, and neither handled nor in the hands of a loop.
 func (f *feed) unsettled() (ids []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for id, it := range f.flight {
-		if !it.handled {
-			ids = append(ids, id)
-			delete(f.flight, id)
-		}
+	for _, it := range f.orphans() {
+		ids = append(ids, it.id)
+		delete(f.flight, it.id)
 	}
 	return ids
+}
+
+// takes reports whether more may come; under f.mu.
+func (f *feed) takes() bool {
+	return f.joined && !f.failed && len(f.flight) <= window-most && len(f.ears) > 0
 }
 
 // room reports whether more may come.
 func (f *feed) room() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.joined && len(f.flight) < window && len(f.ears) > 0
+	return f.takes()
 }
+
+// well reports whether it is time to read it.
+func (f *feed) well(now time.Time) bool { return !f.sick.After(now) }
 
 // deliver gives messages to all ears. Those of a durable group for which none is
 // here any more go back.
 func (f *feed) deliver(entries []rueidis.XRangeEntry) {
 	var stray []string
-	defer func() { f.release(stray) }()
+	defer func() { _ = f.release(stray) }()
 	f.mu.Lock()
 	ears := f.ears
 	for _, got := range entries {
@@ -237,13 +276,14 @@ func (f *feed) cut() {
 	}
 }
 
-// fail ends all ears.
+// fail ends all ears. Who listens anew finds out whether it can be read again.
 func (f *feed) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range f.ears {
 		r.fail(err)
 	}
+	f.ears, f.failed = nil, true
 }
 
 // done says that an ear has no more use for a message: it was handled, or the ear
@@ -255,12 +295,16 @@ func (f *feed) done(it *entry, handled bool) {
 	if it.left--; it.left > 0 || f.flight[it.id] != it {
 		return
 	}
-	if it.handled {
+	switch {
+	case it.handled:
 		f.acks = append(f.acks, it.id)
 		f.settle()
-		return
+	case !f.joined && f.durable: // it is not to wait for its lease
+		delete(f.flight, it.id)
+		f.h.e.Spawn(func() { _ = f.release([]string{it.id}) })
+	default:
+		f.share(it, f.ears)
 	}
-	f.share(it, f.ears)
 }
 
 // share gives a message that nobody has handled to others. Without any it waits.
@@ -288,8 +332,7 @@ func (f *feed) flush() {
 		if len(ids) == 0 {
 			return
 		}
-		args := append([]string{f.group, strconv.FormatInt(f.h.e.Wall(), 10)}, ids...)
-		_, err := f.h.e.Run(context.Background(), settleScript, []string{f.of.key, f.of.timeout}, args)
+		err := f.acknowledge(ids)
 		if err != nil && !engine.Hopeless(err) {
 			if !f.pause() {
 				return
@@ -298,6 +341,17 @@ func (f *feed) flush() {
 		}
 		f.settled(ids)
 	}
+}
+
+// acknowledge tells the server what was handled. That comes before a group is taken
+// away: without one the server would keep it for the next who comes.
+func (f *feed) acknowledge(ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	args := append([]string{f.group, strconv.FormatInt(f.h.e.Wall(), 10)}, ids...)
+	_, err := f.h.e.Run(context.Background(), settleScript, []string{f.of.key, f.of.timeout}, args)
+	return err
 }
 
 func (f *feed) handled() []string {
@@ -325,14 +379,15 @@ func (f *feed) pause() bool {
 // settled forgets what the server knows to be done.
 func (f *feed) settled(ids []string) {
 	f.mu.Lock()
-	full := len(f.flight) >= window
+	full := !f.takes()
 	f.late = append(f.late, ids...)
 	if !f.claiming {
 		f.land()
 	}
 	f.acks = append([]string(nil), f.acks[len(ids):]...)
+	again := full && f.takes()
 	f.mu.Unlock()
-	if full {
+	if again {
 		f.h.wake(f)
 	}
 }

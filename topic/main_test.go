@@ -14,10 +14,12 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, redistest.Children{"durable": durableChild}) }
+func TestMain(m *testing.M) {
+	redistest.Main(m, redistest.Children{"durable": durableChild, "worker": workerChild})
+}
 
-// durableChild handles four messages, and hangs in the fifth.
-func durableChild(p *redistest.Parent) {
+// childSubscribes is a subscription of a child.
+func childSubscribes(p *redistest.Parent) reliably {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{os.Getenv("TOPIC_ADDR")}, ForceSingleClient: true, DisableCache: true})
 	if err != nil {
 		panic(err)
@@ -31,11 +33,24 @@ func durableChild(p *redistest.Parent) {
 		panic(err)
 	}
 	p.Say("listens")
-	for v := range s.Messages(context.Background()) {
+	return reliably{s}
+}
+
+// durableChild handles four messages, and hangs in the fifth.
+func durableChild(p *redistest.Parent) {
+	for v := range childSubscribes(p).Messages(context.Background()) {
 		if v == "4" {
 			time.Sleep(time.Second) // what is handled is acknowledged meanwhile
 			p.Say("handled 3")
 			select {}
 		}
+	}
+}
+
+// workerChild handles all messages, and takes its time.
+func workerChild(p *redistest.Parent) {
+	for v, err := range childSubscribes(p).Messages(context.Background()) {
+		time.Sleep(5 * time.Millisecond)
+		p.Say("%s %v", v, err)
 	}
 }

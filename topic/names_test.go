@@ -80,3 +80,43 @@ func heapInUse() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// Not parallel, for the same reason.
+func TestNothingStaysBehindOfManyReliableTopics(t *testing.T) {
+	server := redistest.Start(t)
+	e := engineOn(t, server.Client(t))
+	once := func(name string) error {
+		topic := NewReliable[string](e, name)
+		s, err := topic.Listen(context.Background())
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		if _, err = topic.Publish(context.Background(), "x"); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		for range s.Messages(ctx) {
+			cancel() // it asks for the next, so this one is handled
+		}
+		return nil
+	}
+	useNames(t, 0, 200, once)
+	was, more := heapInUse(), redistest.Count(t, 1_000, 200_000)
+	useNames(t, 200, 200+more, once)
+	h := reliablesOf(e)
+	none := func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return len(h.feeds) == 0 && len(h.readers) == 0
+	}
+	require.True(t, redistest.InTime(func() bool { return none() && heapInUse() < was+was/5 }, soon, 100*time.Millisecond), "the heap grows with the names")
+	require.Len(t, h.docks, 1)
+	for _, pattern := range []string{"name*", "{name*"} {
+		left := redistest.Do(t, e.Redis, "KEYS", pattern)
+		keys, err := left.AsStrSlice()
+		require.NoError(t, err)
+		require.Empty(t, keys)
+	}
+}

@@ -2,6 +2,8 @@ package topic
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,16 +14,22 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
-// claimEvery is how often a durable group is asked for what nobody is at work on.
-const claimEvery = time.Second
+const (
+	// claimEvery is how often a durable group is asked for what nobody is at work on.
+	claimEvery = time.Second
+	// sickFor is how long a topic is left alone that the server refuses to read.
+	sickFor = time.Second
+	// most is how many messages of a topic one command reads.
+	most = 100
+)
 
 type readerKey struct {
 	slot  uint16
 	group string
 }
 
-// reader reads the feeds of one group that a server can be asked for at once: one
-// connection, which blocks until one of them has something.
+// reader reads the feeds of one group that a server can be asked for at once, by one
+// command, which blocks until one of them has something.
 type reader struct {
 	h    *reliables
 	key  readerKey
@@ -29,9 +37,11 @@ type reader struct {
 
 	feeds []*feed // guarded by reliables.mu
 
+	place place
+	open  bool // it has a connection
+
 	mu       sync.Mutex
 	conn     engine.Blocking
-	open     bool
 	poked    bool // what is read has changed
 	blocking bool
 	ending   bool // somebody ends the command that blocks
@@ -45,14 +55,43 @@ func (h *reliables) attach(f *feed) {
 	k := readerKey{h.e.Slot(f.of.key), f.group}
 	r := h.readers[k]
 	if r == nil {
-		r = &reader{h: h, key: k, news: make(chan struct{}, 1)}
+		r = &reader{h: h, key: k, news: make(chan struct{}, 1), place: place{come: make(chan *engine.Blocking, 1)}}
 		if h.e.Spawn(r.run) {
+			h.watch()
 			h.readers[k] = r
 		}
 	}
 	r.add(f)
 	h.mu.Unlock()
 	r.poke()
+}
+
+// watch has the readers of a client that closes stop what they wait for.
+func (h *reliables) watch() {
+	if len(h.readers) > 0 {
+		return
+	}
+	quiet := make(chan struct{})
+	h.quiet = quiet
+	h.e.Spawn(func() {
+		select {
+		case <-h.e.Closing():
+			h.endAll()
+		case <-quiet:
+		}
+	})
+}
+
+func (h *reliables) endAll() {
+	h.mu.Lock()
+	all := slices.Collect(maps.Values(h.readers))
+	h.mu.Unlock()
+	for _, r := range all {
+		r.poke()
+	}
+	for _, r := range all {
+		r.end() // here, since Spawn may refuse already
+	}
 }
 
 func (r *reader) add(f *feed) {
@@ -129,28 +168,15 @@ func (r *reader) end() {
 
 // run reads until nobody listens, or the client closes.
 func (r *reader) run() {
-	defer r.hangUp()
-	over := make(chan struct{})
-	defer close(over)
-	if !r.h.e.Spawn(func() {
-		select {
-		case <-r.h.e.Closing():
-			r.poke()
-			r.end() // here, since Spawn may refuse already
-		case <-over:
-		}
-	}) {
-		return
-	}
+	defer r.hangUp(false)
 	for {
 		feeds := r.present()
 		switch {
 		case r.h.e.Open() != nil:
-			for _, f := range feeds {
-				f.leave(departing)
-			}
+			leaveAll(feeds)
 			return
 		case len(feeds) == 0:
+			r.yield()
 			if !r.sleep(r.h.e.Linger) && r.over() {
 				return
 			}
@@ -160,6 +186,15 @@ func (r *reader) run() {
 			r.broken(feeds, err)
 		} else {
 			r.failures = 0
+		}
+	}
+}
+
+// leaveAll is for a client that closes. A server that is not there is asked once.
+func leaveAll(feeds []*feed) {
+	for _, f := range feeds {
+		if err := f.leave(departing); engine.Passing(err) {
+			return
 		}
 	}
 }
@@ -178,6 +213,9 @@ func (r *reader) over() bool {
 		return false
 	}
 	delete(r.h.readers, r.key)
+	if len(r.h.readers) == 0 {
+		close(r.h.quiet)
+	}
 	return true
 }
 
@@ -193,75 +231,136 @@ func (r *reader) sleep(d time.Duration) bool {
 	}
 }
 
-func (r *reader) hangUp() {
-	if r.open {
-		r.open = false
-		r.conn.Close()
-	}
-}
-
 // turn is one look at all feeds.
 func (r *reader) turn(feeds []*feed) error {
-	if !r.open {
-		if err := r.connect(feeds); err != nil {
-			return err
-		}
-	}
+	now := time.Now()
+	some := false
 	for _, f := range feeds {
-		if err := r.tend(f); err != nil {
+		if err := r.tend(f, now); err != nil {
 			return err
 		}
+		some = some || f.well(now) && f.room()
 	}
+	if !some {
+		r.yield()
+		r.sleep(time.Second)
+		return nil
+	}
+	if there, err := r.board(feeds[0].of.key); !there {
+		return err
+	}
+	err := r.readSome(feeds, time.Now())
+	if err == nil {
+		r.yield()
+	}
+	return err
+}
+
+// readSome reads what is pending, and behind that what comes.
+func (r *reader) readSome(feeds []*feed, now time.Time) error {
 	var open []*feed
+	sick := false
 	for _, f := range feeds {
-		if f.room() {
+		if f.well(now) && f.asks(now) {
+			if err := r.ask(f, now); err != nil {
+				return err
+			}
+		}
+		if f.sick != (time.Time{}) {
+			sick = true
+		} else if f.room() && !f.asks(now) {
 			open = append(open, f)
 		}
 	}
 	if len(open) == 0 {
-		r.sleep(time.Second)
 		return nil
 	}
-	return r.read(open)
+	return r.readAll(open, now, sick)
 }
 
-func (r *reader) connect(feeds []*feed) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	conn, err := r.h.e.Blocking(ctx, feeds[0].of.key)
-	if err != nil {
+// ask asks for what is pending, and sees whether a feed can be read that could not.
+func (r *reader) ask(f *feed, now time.Time) error {
+	err := r.claim(f, now)
+	if err == nil && f.sick != (time.Time{}) {
+		err = r.read(0, f)
+	}
+	return r.refused(f, now, err)
+}
+
+// readAll waits for messages. One that the server refuses to read must not hold up
+// the others, nor wait for them longer than it has to.
+func (r *reader) readAll(open []*feed, now time.Time, sick bool) error {
+	d := r.conn.BlockFor(r.place.dock.crowded(r))
+	if open[0].durable { // as are all of its group
+		d = min(d, claimEvery)
+	}
+	if sick {
+		d = min(d, sickFor)
+	}
+	err := r.read(d, open...)
+	if err == nil || !final(err) {
 		return err
 	}
-	r.mu.Lock()
-	r.conn, r.open = conn, true
-	r.mu.Unlock()
-	for _, f := range feeds { // what the old connection was given has perhaps not come
-		f.mu.Lock()
-		f.claim = true
-		f.mu.Unlock()
+	for _, f := range open {
+		if err := r.refused(f, now, r.read(0, f)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// read waits for messages, and delivers them.
-func (r *reader) read(open []*feed) error {
-	words := []string{"XREADGROUP", "GROUP", r.key.group, consumer, "COUNT", "100", "BLOCK"}
-	d := r.conn.BlockFor()
-	if open[0].durable { // as are all of its group
-		d = min(d, claimEvery)
+// final reports whether the server has refused a command, rather than not been there
+// to answer it.
+func final(err error) bool {
+	_, answered := rueidis.IsRedisErr(err)
+	return answered && !engine.Passing(err)
+}
+
+// refused leaves a feed alone for which the server has refused a command; other
+// errors are returned.
+func (r *reader) refused(f *feed, now time.Time, err error) error {
+	switch {
+	case err == nil:
+		f.sick = time.Time{}
+	case !final(err):
+		return err
+	case strings.Contains(err.Error(), "NOGROUP"), strings.Contains(err.Error(), "UNBLOCKED"), engine.WrongType(err):
+		f.rejoin()
+	default:
+		if f.sick == (time.Time{}) {
+			r.h.e.Logger.Warn("a reliable topic cannot be read", "name", f.of.key, "err", err)
+		}
+		f.sick = now.Add(sickFor)
 	}
-	words = append(words, strconv.FormatInt(d.Milliseconds(), 10), "STREAMS")
+	return nil
+}
+
+func (r *reader) connect(key string) (engine.Blocking, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return r.h.e.Blocking(ctx, key)
+}
+
+// read delivers the messages that there are, and waits for some for d.
+func (r *reader) read(d time.Duration, open ...*feed) error {
+	words := []string{"XREADGROUP", "GROUP", r.key.group, consumer, "COUNT", strconv.Itoa(most)}
+	if d > 0 {
+		words = append(words, "BLOCK", strconv.FormatInt(d.Milliseconds(), 10))
+	}
+	words = append(words, "STREAMS")
 	for _, f := range open {
 		words = append(words, f.of.key)
 	}
 	for range open {
 		words = append(words, ">")
 	}
-	if !r.blocks(true) {
+	if d > 0 && !r.blocks(true) {
 		return nil
 	}
 	msg, err := r.conn.Ask(d, words...)
-	r.blocks(false)
+	if d > 0 {
+		r.blocks(false)
+	}
 	if rueidis.IsRedisNil(err) {
 		return nil
 	}
@@ -291,37 +390,41 @@ func (r *reader) blocks(begins bool) bool {
 	return true
 }
 
-// tend says that a subscriber lives, and asks for what is pending.
-func (r *reader) tend(f *feed) error {
-	now := time.Now()
+// tend says that a subscriber lives.
+func (r *reader) tend(f *feed, now time.Time) error {
 	f.mu.Lock()
 	keep := f.joined && !f.durable && now.Sub(f.tended) >= keepEvery
-	ask := f.joined && f.claim && len(f.flight) < window && len(f.ears) > 0
-	ask = ask || f.joined && f.durable && now.Sub(f.claimed) >= claimEvery && len(f.ears) > 0
 	hold := f.joined && f.durable && now.Sub(f.held) >= f.lease()/3
 	if hold {
 		f.held = now
 	}
 	f.mu.Unlock()
-	if keep {
-		if err := r.keep(f, now); err != nil {
-			return err
-		}
-	}
 	if hold {
 		f.hold()
 	}
-	if ask {
-		return r.claim(f, now)
+	if keep {
+		return r.keep(f, now)
 	}
 	return nil
 }
 
-// keep says that the group has a subscriber. One that is gone is made again.
+// asks reports whether what is pending has to be asked for.
+func (f *feed) asks(now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.takes() && (f.claim || f.durable && now.Sub(f.claimed) >= claimEvery || f.sick != (time.Time{}))
+}
+
+// keep says that the group has a subscriber. One that is gone is made again. A full
+// server does not take it, and can be read.
 func (r *reader) keep(f *feed, now time.Time) error {
 	there, err := engine.Yes(r.h.e.Run(context.Background(), keepScript, []string{f.of.timeout}, []string{f.group, f.until()}))
 	if err != nil {
-		return err
+		if _, answered := rueidis.IsRedisErr(err); !answered {
+			return err
+		}
+		r.h.e.Logger.Warn("a group of a reliable topic is not kept", "name", f.of.key, "err", err)
+		there, now = true, now.Add(keepAgain-keepEvery)
 	}
 	f.mu.Lock()
 	f.tended = now
@@ -358,7 +461,7 @@ func (r *reader) claim(f *feed, now time.Time) error {
 	f.mu.Unlock()
 	defer f.claimDone()
 	for from := "0-0"; ; {
-		msg, err := r.conn.Ask(0, "XAUTOCLAIM", f.of.key, f.group, consumer, idle, from, "COUNT", "100")
+		msg, err := r.conn.Ask(0, "XAUTOCLAIM", f.of.key, f.group, consumer, idle, from, "COUNT", strconv.Itoa(most))
 		if err != nil {
 			return err
 		}
@@ -392,25 +495,21 @@ func (f *feed) rejoin() {
 		f.cut()
 	case err != nil && engine.Hopeless(err):
 		f.fail(err)
+	case err != nil:
+		f.sick = time.Now().Add(sickFor)
 	}
 }
 
-// broken gives the connection up, and sees what has become of the groups.
+// broken gives the connection up.
 func (r *reader) broken(feeds []*feed, err error) {
 	r.h.e.Doubt()
-	r.mu.Lock()
-	conn, open := r.conn, r.open
-	r.open = false
-	r.mu.Unlock()
-	if open {
-		conn.Close()
+	r.hangUp(true)
+	for _, f := range feeds { // what the connection was given has perhaps not come
+		f.mu.Lock()
+		f.claim = true
+		f.mu.Unlock()
 	}
 	r.failures++
 	r.h.e.Logger.Debug("reading messages was interrupted", "err", err)
-	if text := err.Error(); strings.Contains(text, "NOGROUP") || strings.Contains(text, "UNBLOCKED") || engine.WrongType(err) {
-		for _, f := range feeds {
-			f.rejoin()
-		}
-	}
 	r.sleep(min(20*time.Millisecond<<min(r.failures, 6), time.Second))
 }

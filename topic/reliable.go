@@ -51,14 +51,15 @@ func (t *ReliableTopic[T]) Name() string { return t.h.name }
 //
 // Cost: one script call. Wire: XADD name * m, the message as the codec writes it.
 // Errors: ctx's error and cause; [ErrOption]; [ErrUnknown] if the reply was lost
-// again and again, or ctx ended before it: the message is there, or never will be;
-// [ErrClosed]; those of Redis. Source: RReliableTopic.publish.
+// again and again, or ctx ended before it: the message may be there, or come within
+// a moment, once; [ErrClosed]; those of Redis. Source: RReliableTopic.publish.
 func (t *ReliableTopic[T]) Publish(ctx context.Context, v T) (subscribers int64, err error) {
 	text, err := t.h.encode(ctx, v)
 	if err == nil {
-		subscribers, err = engine.Writing(t.h.e, ctx, func() (int64, error) {
-			return t.r.appends.Do(context.Background(), t.of.key, appending{&t.of, t.most, text})
-		})
+		subscribers, err = t.r.appends.Do(ctx, t.of.key, appending{&t.of, t.most, text})
+		if err != nil && ctx.Err() != nil && !errors.Is(err, ErrUnknown) {
+			err = fmt.Errorf("%w: %w", ErrUnknown, err)
+		}
 	}
 	return subscribers, t.failed("publish to", err)
 }
@@ -76,8 +77,8 @@ func (t *ReliableTopic[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 // what it has not handled.
 //
 // Cost: a script call; one connection for all such topics of a client on a server, on
-// a cluster for those of a slot; a script call for what was handled, at most one at
-// a time for each topic. Wire: XGROUP CREATE name, ZADD {name}:timeout, XREADGROUP.
+// a cluster for those of a slot, see the package's documentation; a script call for
+// what was handled, at most one at a time for each topic. Wire: XGROUP CREATE name, ZADD {name}:timeout, XREADGROUP.
 // Errors: ctx's error and cause; [ErrOption]; [ErrClosed]; those of Redis. Source:
 // RReliableTopic.addListener.
 func (t *ReliableTopic[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
@@ -173,7 +174,7 @@ func (t *ReliableTopic[T]) listen(ctx context.Context, group string, durable boo
 	var alone atomic.Bool
 	r := newEar() // whoever comes second, the caller that goes or the answer, leaves again
 	f, err, answered := engine.Await(t.h.e, ctx, 0, func() (*feed, error) {
-		f, err := t.r.enter(t.of, group, durable, r)
+		f, err := t.r.enter(t.of, group, durable, r, &alone)
 		if err == nil && alone.Swap(true) {
 			f.exit(r)
 		}
@@ -250,8 +251,8 @@ type ReliableSubscription[T any] struct {
 }
 
 // Messages yields what came, in the order of the topic, and waits for more. A message
-// is handled when the loop asks for the next; one with which the loop was left, by
-// break, return or a panic, comes again, to the next loop, or to whoever listens
+// is handled when the loop asks for the next, also if Close was called meanwhile; one
+// with which the loop was left, by break, return or a panic, comes again, to the next loop, or to whoever listens
 // under the name next. There are errors that are in place of messages, and the loop
 // goes on:
 //

@@ -15,6 +15,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // reliableRig is a reliable topic, and a look at its keys.
@@ -130,7 +131,7 @@ var reliableSuite = map[string]func(t *testing.T, raw rueidis.Client, name strin
 	"more than may be on their way": func(t *testing.T, raw rueidis.Client, name string) {
 		r := reliableOn(t, raw, name)
 		s := r.listening()
-		r.publishes(1, numbers(0, 3*window)...)
+		r.adds(numbers(0, 3*window)...)
 		s.hears(t, numbers(0, 3*window)...)
 		r.awaitLen(0)
 	},
@@ -212,6 +213,18 @@ var reliableSuite = map[string]func(t *testing.T, raw rueidis.Client, name strin
 		require.ErrorIs(t, s.next(t, 1)[0].err, ErrInterrupted)
 		r.publishes(1, "b")
 		s.hears(t, "b")
+	},
+	"who has lost its group is told, and begins with what there is": func(t *testing.T, raw rueidis.Client, name string) {
+		r, other := reliableOn(t, raw, name), reliableOn(t, raw, name)
+		s, second := r.listening(), other.listening()
+		r.publishes(2, "a", "b")
+		s.hears(t, "a", "b")
+		require.NoError(t, raw.Do(t.Context(), raw.B().XgroupDestroy().Key(name).Group(r.r.group).Build()).Error())
+		got := s.next(t, 3)
+		require.ErrorIs(t, got[0].err, ErrInterrupted)
+		require.Equal(t, []heard{{text: "a"}, {text: "b"}}, got[1:])
+		second.hears(t, "a", "b")
+		r.awaitLen(0)
 	},
 	"what is no message is told, and handled": func(t *testing.T, raw rueidis.Client, name string) {
 		r := reliableOn(t, raw, name)
@@ -380,6 +393,36 @@ func TestAPublishThatComesLate(t *testing.T) {
 	require.Equal(t, []int64{0}, run("5", "a"), "again")
 	require.Equal(t, []int64{-1}, run("4", "late"))
 	r.awaitLen(1)
+}
+
+// TestAMembershipThatComesLate makes no group of who has left, and takes none away
+// from who has come back.
+func TestAMembershipThatComesLate(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	r := reliableOn(t, raw, redistest.Name(t))
+	run := func(of *scripts.Script, number string, more ...string) int64 {
+		got, err := r.e.Run(t.Context(), of, []string{r.of.key, r.of.lane + ":4", r.of.timeout}, append([]string{number, engine.MemoryMillis, "group"}, more...))
+		require.NoError(t, err)
+		said, err := got.AsIntSlice()
+		require.NoError(t, err)
+		require.Len(t, said, 1)
+		return said[0]
+	}
+	until := strconv.FormatInt(time.Now().Add(time.Minute).UnixMilli(), 10)
+	require.EqualValues(t, 1, run(joinScript, "5", until))
+	require.EqualValues(t, 1, run(joinScript, "5", until), "again")
+	require.EqualValues(t, -1, run(leaveScript, "4"), "late")
+	require.EqualValues(t, 2, r.exists())
+	require.EqualValues(t, 1, run(leaveScript, "6"))
+	require.EqualValues(t, 1, run(leaveScript, "6"), "again")
+	require.EqualValues(t, -1, run(joinScript, "5", until), "late")
+	require.Zero(t, r.exists())
+	kept, err := r.e.Run(t.Context(), keepScript, []string{r.of.timeout}, []string{"group", until})
+	n, err := engine.Number(kept, err)
+	require.NoError(t, err)
+	require.Zero(t, n, "late")
+	require.Zero(t, r.exists())
 }
 
 func TestWhatAReliableTopicRefuses(t *testing.T) {

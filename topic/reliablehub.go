@@ -36,6 +36,8 @@ const (
 	// that says that it lives: both as Redisson's.
 	keptFor   = 10 * time.Minute
 	keepEvery = 200 * time.Second
+	// keepAgain is when it says so again that the server did not take.
+	keepAgain = 10 * time.Second
 	// never is Redisson's score of what has no end.
 	never = "92233720368547758"
 	// consumer is the only one of each group, as Redisson's.
@@ -108,6 +110,8 @@ type reliables struct {
 	mu      sync.Mutex
 	feeds   map[feedKey]*feed
 	readers map[readerKey]*reader
+	docks   map[string]*dock // by node
+	quiet   chan struct{}    // closed when the last reader has gone
 }
 
 type reliablesKey struct{}
@@ -121,7 +125,7 @@ func newReliables(e *engine.Engine) *reliables {
 	_, _ = rand.Read(id) // it never fails
 	h := &reliables{
 		e: e, group: hex.EncodeToString(id),
-		feeds: map[feedKey]*feed{}, readers: map[readerKey]*reader{},
+		feeds: map[feedKey]*feed{}, readers: map[readerKey]*reader{}, docks: map[string]*dock{},
 	}
 	h.appends = combine.New(combine.Config[string, appending, int64]{
 		Send: h.sendAppends, Cut: cutAppends, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
@@ -129,7 +133,24 @@ func newReliables(e *engine.Engine) *reliables {
 	h.members = combine.New(combine.Config[string, membership, outcome]{
 		Send: h.sendMembers, Spawn: e.Spawn, Closed: ErrClosed,
 	})
+	if e.Clock != nil {
+		e.Clock.Moved(h.hurry)
+	}
 	return h
+}
+
+// hurry has all groups kept whose time the clock has perhaps passed.
+func (h *reliables) hurry() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, f := range h.feeds {
+		f.mu.Lock()
+		f.tended = time.Time{}
+		f.mu.Unlock()
+	}
+	for _, r := range h.readers {
+		r.poke()
+	}
 }
 
 // cutAppends is how many messages go out as one call: all have the same bound.
@@ -175,7 +196,7 @@ func (h *reliables) sendMembers(_ string, _ int, batch []*memberCall) error {
 		case a.drop:
 			n, err = a.f.destroy(joining)
 		default:
-			a.f.leave(joining)
+			err = a.f.leave(joining)
 		}
 		c.Answer = outcome{n, err}
 	}

@@ -3,12 +3,15 @@ package topic
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -58,6 +61,43 @@ func TestOnACluster(t *testing.T) {
 	t.Run("names of reliable topics that break slots", func(t *testing.T) {
 		_, err := NewReliable[string](engineOn(t, cluster.Client(t)), "{}orders").Listen(t.Context())
 		require.ErrorIs(t, err, ErrOption)
+	})
+	t.Run("reliable topics of many slots take turns", func(t *testing.T) {
+		raw := cluster.Client(t)
+		e := engineOn(t, raw, twoBlock)
+		var of []*reliableRig
+		var all []reliably
+		for range 14 {
+			r := reliableBy(t, raw, e, redistest.Name(t))
+			of, all = append(of, r), append(all, r.listening())
+		}
+		takeTurns(t, all, func(i int, v string) { of[i].publishes(1, v) }, slices.Collect(maps.Values(raw.Nodes()))...)
+	})
+	t.Run("who listens waits for a slot that moves", func(t *testing.T) {
+		raw := cluster.Client(t)
+		e := engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = time.Second }) // and answers of operations take a third of it
+		r := reliableBy(t, raw, e, redistest.Name(t))
+		r.publishes(0, "a")
+		m := cluster.StartMigration(t, r.of.key)
+		m.Move(t, r.of.key)
+		_, err := r.Publish(t.Context(), "b")
+		require.ErrorContains(t, err, "the slot is on the move")
+		listens := make(chan *ReliableSubscription[string], 1)
+		go func() {
+			s, err := r.Listen(t.Context())
+			assert.NoError(t, err)
+			listens <- s
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err = reliableOn(t, raw, r.Name()).Listen(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		m.Finish(t)
+		s := <-listens
+		require.NotNil(t, s)
+		defer s.Close()
+		reliably{s}.hears(t, "a")
+		redistest.Eventually(t, func() bool { n, err := r.CountSubscribers(t.Context()); return err == nil && n == 1 }, soon, 5*time.Millisecond, "who gave up is left")
 	})
 	t.Run("a slot moves under a reliable topic", func(t *testing.T) {
 		r := reliableOn(t, cluster.Client(t), redistest.Name(t))

@@ -31,12 +31,8 @@ const MostBlocked = 16
 // NewPoller returns what those share who wait for elements. PutBack is given what
 // nobody wants any more, by tasks that Close waits for.
 func (e *Engine) NewPoller(putBack func(k *poller.Kind, key string, items []poller.Item)) *poller.Poller {
-	most := e.BlockedConnections
-	if most == 0 {
-		most = MostBlocked
-	}
 	return poller.New(&pops{e, putBack}, poller.Options{
-		Connections: most, Bear: e.WatchdogTimeout, Block: blockTime, Turn: turnTime, Short: deafTime,
+		Connections: e.BlockedAtMost(), Bear: e.WatchdogTimeout, Block: blockTime, Turn: turnTime, Short: deafTime,
 		Linger: e.Linger, Grace: e.sendTimeout(),
 	})
 }

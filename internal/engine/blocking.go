@@ -41,10 +41,23 @@ func (e *Engine) Doubt() { e.topo.doubt() }
 // Slot is the slot of key; 0 where there is no cluster.
 func (e *Engine) Slot(key string) uint16 { return e.topo.slot(key) }
 
-// BlockFor is how long such a command blocks: less where nothing ends it.
-func (c Blocking) BlockFor() time.Duration {
-	if c.Deaf() {
+// BlockFor is how long such a command blocks: for a turn where others wait for the
+// connection, and less where nothing ends it.
+func (c Blocking) BlockFor(crowded bool) time.Duration {
+	switch {
+	case c.Deaf():
 		return deafTime
+	case crowded:
+		return turnTime
 	}
 	return blockTime
+}
+
+// BlockedAtMost is how many such connections one kind of object has to each node
+// at most.
+func (e *Engine) BlockedAtMost() int {
+	if e.BlockedConnections == 0 {
+		return MostBlocked
+	}
+	return e.BlockedConnections
 }

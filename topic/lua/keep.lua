@@ -9,5 +9,5 @@
 if not redis.call('zscore', KEYS[1], ARGV[1]) then
 	return 0
 end
-redis.call('zadd', KEYS[1], ARGV[2], ARGV[1])
+redis.call('zadd', KEYS[1], 'GT', ARGV[2], ARGV[1]) -- a clock that goes back makes it no shorter
 return 1

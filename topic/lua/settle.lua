@@ -17,8 +17,10 @@ for i = 3, #ARGV do
 	n = n + redis.call('xack', KEYS[1], ARGV[1], ARGV[i])
 end
 for _, dead in ipairs(redis.call('zrangebyscore', KEYS[2], '-inf', '(' .. ARGV[2], 'LIMIT', 0, 100)) do
-	redis.call('xgroup', 'destroy', KEYS[1], dead)
-	redis.call('zrem', KEYS[2], dead)
+	if dead ~= ARGV[1] then -- whoever acknowledges lives, also if its clock has jumped
+		redis.call('xgroup', 'destroy', KEYS[1], dead)
+		redis.call('zrem', KEYS[2], dead)
+	end
 end
 trim()
 return n
