@@ -31,6 +31,7 @@ func TestTheToolWorksForTheUserOfTheDocs(t *testing.T) {
 		"elect orders:leader -- true", "observe orders:leader --for 10ms",
 		"limit set orders:api --rate 5/s", "limit take orders:api 2 --key u", "limit peek orders:api", "limit pause orders:api",
 		"limit resume orders:api", "limit top orders:api",
+		"job add orders:jobs a b --priority 1 --group g", "job work orders:jobs --drain -- true",
 	} {
 		assert.Zero(t, run(strings.Fields(args)...).code, args)
 	}

@@ -15,9 +15,10 @@ type child struct {
 	done  chan struct{} // closed when it has ended
 }
 
-// startChild starts CMD and returns when it runs, or cannot.
-func startChild(cmd *exec.Cmd) (*child, error) {
-	c := &child{cmd: cmd, group: !hasTerminal(), done: make(chan struct{})}
+// startChild starts CMD, with a process group of its own or not, and returns when it
+// runs, or cannot.
+func startChild(cmd *exec.Cmd, group bool) (*child, error) {
+	c := &child{cmd: cmd, group: group, done: make(chan struct{})}
 	cmd.SysProcAttr = childAttributes(c.group)
 	started := make(chan error)
 	// Ends with CMD.

@@ -198,7 +198,7 @@ func (j *job) startAndWatch(ctx, waiting context.Context, hold holding, relay *r
 			res = whyNot(waiting, err) // a signal came together with the lock
 			return nil
 		}
-		if c, err = startChild(j.command(path, env)); err != nil {
+		if c, err = startChild(j.command(path, env), !hasTerminal()); err != nil {
 			res = result{Outcome: outcomeFailed, Exit: notRunnable(err), err: err}
 			return nil
 		}

@@ -313,7 +313,7 @@ func TestWhatLimitCannotUnderstandIs64(t *testing.T) {
 		"take x many":                               "not a number",
 		"take x 9223372036854775808":                "not a number",
 		"take x 0":                                  "at least 1",
-		"take x -1":                                 "unknown shorthand flag",
+		"take x -1":                                 "read as a flag",
 		"take x 6":                                  "more than the burst: 6 tokens of 5/s burst 5",
 		"take x 6 --wait 1h":                        "more than the burst",
 		"take x --wait -1s":                         "negative",

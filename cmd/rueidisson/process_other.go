@@ -9,6 +9,9 @@ var (
 	passedSignals = endingSignals
 )
 
+// ownGroups says that there are no process groups.
+const ownGroups = false
+
 func signalGroup(int, os.Signal) {}
 
 func wake(*child) {}

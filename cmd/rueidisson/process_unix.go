@@ -16,6 +16,9 @@ var (
 	passedSignals = append(endingSignals[:len(endingSignals):len(endingSignals)], syscall.SIGUSR1, syscall.SIGUSR2)
 )
 
+// ownGroups says that there are process groups.
+const ownGroups = true
+
 // signalGroup signals all processes of a group; they may have just ended.
 func signalGroup(leader int, sig os.Signal) {
 	if n, ok := sig.(syscall.Signal); ok {

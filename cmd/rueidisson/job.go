@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/base64"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/queue/reliable"
+)
+
+const jobLong = `job adds jobs to a reliable queue, which a fleet shares, and has commands do them: each
+at least once, however many workers die.
+
+The body of a job is written by a codec, and whoever shares a queue has to use the
+same. --codec F is text, bytes, json, msgpack, kryo5, jackson[:CLASS] or
+jackson-msgpack[:CLASS]; without it they are msgpack. A body that has no text is shown
+as JSON, and bytes that are no UTF-8 in base64, which --json tells by "base64":true.
+
+Exit codes of all:
+  0    done
+  1    add: a duplicate, which was not added
+  64   the command line cannot be understood
+  69   the server cannot be reached, or refuses; NAME is something else`
+
+const jobExample = `  rueidisson job add mails '{"to":"ann"}' --as json --group ann
+  find . -name '*.raw' | rueidisson job add photos -
+  rueidisson job work photos --concurrency 4 -- sh -c 'read -r f; convert "$f" "$f.jpg"'`
+
+func (t *tool) jobCommand() *cobra.Command {
+	j := &jobCall{tool: t}
+	cmd := &cobra.Command{
+		Use:     "job",
+		Short:   "Add jobs to a reliable queue, and have commands do them",
+		Long:    jobLong,
+		Example: jobExample,
+		Args:    noSuchCommand,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind job") },
+	}
+	cmd.PersistentFlags().StringVar(&j.codec, "codec", "msgpack", "`F` of the bodies")
+	cmd.AddCommand(j.addCommand(), j.workCommand())
+	letSwitchesStandFirst(cmd, jobSwitches)
+	return cmd
+}
+
+// jobSwitches are the flags without a value.
+var jobSwitches = []string{"drain"}
+
+// jobCall is one command of job.
+type jobCall struct {
+	*tool
+	codec  string
+	bodies codec.Family
+}
+
+// jobs is a queue as the command line has it: it is the one that knows the codec.
+type jobs = reliable.Queue[jobBody]
+
+// with runs do on the queue.
+func (j *jobCall) with(name string, do func(q *jobs) error, opts ...reliable.Option) error {
+	if err := j.family(); err != nil {
+		return err
+	}
+	opts = append(opts, reliable.WithValueCodec[jobBody](jobCodec{j.bodies}))
+	return j.withClient(func(c *rueidisson.Client) error {
+		return do(rueidisson.ReliableQueue[jobBody](c, name, opts...))
+	})
+}
+
+func (j *jobCall) family() (err error) {
+	if j.bodies, err = codec.ParseFamily(j.codec); err != nil {
+		return usage("--codec %s: %v", j.codec, err)
+	}
+	return nil
+}
+
+// jobBody is the body of a job: its bytes, if it is to be added, and what they stand
+// for, if it was read.
+type jobBody struct {
+	bytes string
+	shown shownValue
+}
+
+// input is what a CMD gets.
+func (b jobBody) input() string {
+	if b.shown.base64 {
+		raw, err := base64.StdEncoding.DecodeString(b.shown.text)
+		if err == nil {
+			return string(raw)
+		}
+	}
+	return b.shown.text
+}
+
+// jobCodec has the library find out what does not decode, which it buries.
+type jobCodec struct{ codec.Family }
+
+func (c jobCodec) Append(dst []byte, b jobBody) ([]byte, error) { return append(dst, b.bytes...), nil }
+
+func (c jobCodec) Decode(b []byte) (jobBody, error) {
+	shown, err := decoded(c.Family, string(b))
+	return jobBody{shown: shown}, err
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/queue/reliable"
+	"github.com/rueidisson/rueidisson/rueidissontest"
+)
+
+func TestHelpOfJob(t *testing.T) {
+	t.Parallel()
+	files := map[string][]string{"job": {"job", "--help"}}
+	for _, command := range []string{"add", "work"} {
+		files["job-"+command] = []string{"job", command, "--help"}
+	}
+	for name, args := range files {
+		got := runHere(t, nil, args...)
+		assert.Zero(t, got.code)
+		file := filepath.Join("testdata", "help", name+".txt")
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(got.out), 0o644))
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), got.out, "go test -update writes it anew")
+	}
+}
+
+func TestExitCodesOfJob(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	for _, c := range []struct {
+		args string
+		code int
+	}{
+		{"", exitUsage},
+		{"ad q x", exitUsage},
+		{"add q", exitUsage},
+		{"add q x --priority 256", exitUsage},
+		{"add q x --priority -1", exitUsage},
+		{"add q x --delay -1s", exitUsage},
+		{"add q x --expiry 0s", exitUsage},
+		{"add q x --group=", exitUsage},
+		{"add q x --unique=", exitUsage},
+		{"add q x --dedup k", exitUsage},
+		{"add q x --dedup k=soon", exitUsage},
+		{"add q x --dedup =1m", exitUsage},
+		{"add q x y --dedup k=1m", exitUsage},
+		{"add q x y --unique k", exitUsage},
+		{"add q - --unique k", exitUsage},
+		{"add q x --as int", exitUsage},
+		{"add q x --codec xml", exitUsage},
+		{"add q x --redis redis://127.0.0.1:1", exitUnavailable},
+		{"work q", exitUsage},
+		{"work q --", exitUsage},
+		{"work -- true", exitUsage},
+		{"work q true", exitUsage},
+		{"work q --codec xml -- true", exitUsage},
+		{"work q --concurrency 0 -- true", exitUsage},
+		{"work q --attempts 0 -- true", exitUsage},
+		{"work q --lease 1ms -- true", exitUsage},
+		{"work q --backoff -1s -- true", exitUsage},
+		{"work q --backoff 2m -- true", exitUsage},
+		{"work q --grace -1s -- true", exitUsage},
+		{"work q --for 0s -- true", exitUsage},
+		{"work q --drain -- /nowhere/x", exitNotFound},
+		{"work q --drain -- /etc/passwd", exitNotExecutable},
+		{"work q --drain --redis redis://127.0.0.1:1 -- true", exitUnavailable},
+		{"work q --drain -- false", 0}, // there is nothing
+		{"--drain work q -- false", 0},
+		{"work q --for 20ms -- false", 0},
+		{"add q x --dedup a=b=1m", 0},
+		{"add q x --dedup a=b=1h --json", exitRefused},
+		{"add q x --unique only --expiry 1h", 0},
+		{"add q y --unique only", exitRefused},
+		{"add q x --delay 1h --priority 255", 0},
+		{"add q 5 6 --as int --group g", 0},
+		{"add q /0E= --as base64 --codec bytes", 0},
+	} {
+		got := runHere(t, env, append([]string{"job"}, strings.Fields(c.args)...)...)
+		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
+		require.Equal(t, c.code > 1, got.errors != "", "%s: %s", c.args, got.errors)
+		require.Equal(t, strings.HasPrefix(c.args, "add") && c.code == 0, got.out != "", "%s: %s", c.args, got.out)
+	}
+}
+
+// TestALineIsAJob: all of them, in their order, with what they are.
+func TestALineIsAJob(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	var lines []string
+	for i := range 2500 {
+		lines = append(lines, fmt.Sprint("line ", i))
+	}
+	lines[7] = ""
+	lines[2499] = "-"
+	var out, errors strings.Builder
+	in := strings.NewReader(strings.Join(lines, "\n")) // the last one without an end
+	require.Zero(t, run(t.Context(), []string{"job", "add", "q", "-", "--redis", server.URL(), "--codec", "text"}, in, &out, &errors, nil), errors.String())
+	ids := strings.Fields(out.String())
+	require.Len(t, ids, len(lines))
+	q := rueidisson.ReliableQueue[string](server.NewClient(t), "q", reliable.WithCodec(codec.Text))
+	for i, line := range lines {
+		m, err := q.Poll(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, line, m.Value)
+		require.Equal(t, ids[i], fmt.Sprint(m.ID))
+		require.NoError(t, m.Ack(t.Context()))
+	}
+	long := strings.NewReader(strings.Repeat("x", longestLine+1))
+	require.Equal(t, exitUsage, run(t.Context(), []string{"job", "add", "q", "-", "--redis", server.URL()}, long, &out, &errors, nil))
+	long = strings.NewReader(strings.Repeat("x", longestLine-1))
+	require.Equal(t, exitUsage, run(t.Context(), []string{"job", "add", "q", "-", "--redis", server.URL()}, long, &out, &errors, nil))
+}
+
+// TestWhatAJobGets: the body as it is, and who it is.
+func TestWhatAJobGets(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	for _, c := range []struct{ add, body string }{
+		{"hello", "hello"},
+		{"120 --as int", "120"},
+		{`{"a":[1,2]} --as json`, `{"a":[1,2]}`},
+		{`{"a":[1,2]} --as json --codec json`, `{"a":[1,2]}`},
+		{"/0E= --as base64", "\xffA"},
+		{"aGk= --as base64 --codec bytes", "hi"},
+		{"text --codec kryo5", "text"},
+	} {
+		args := strings.Fields(c.add)
+		got := runHere(t, env, append([]string{"job", "add", "q", "--json"}, args...)...)
+		require.Zero(t, got.code, got.errors)
+		var added struct {
+			Name string
+			ID   int64
+		}
+		require.NoError(t, json.Unmarshal([]byte(got.out), &added))
+		require.Equal(t, "q", added.Name)
+		work := []string{"job", "work", "q", "--drain"}
+		if i := strings.Index(c.add, "--codec"); i >= 0 {
+			work = append(work, strings.Fields(c.add[i:])...)
+		}
+		work = append(work, "--", "sh", "-c", `cat; echo " $RUEIDISSON_JOB $RUEIDISSON_ATTEMPT $RUEIDISSON_REDIS $RUEIDISSON_LOCK"`)
+		got = runHere(t, append(env, envJob+"=77", envLock+"=outer"), work...)
+		require.Zero(t, got.code, got.errors)
+		require.Equal(t, fmt.Sprintf("%s %d 1 %s outer\n", c.body, added.ID, server.URL()), got.out, c.add)
+		require.Empty(t, got.errors)
+	}
+}
+
+// TestAFailedJobIsTriedAgainAndBuried, with its exit code and its last words.
+func TestAFailedJobIsTriedAgainAndBuried(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	c := server.NewClient(t)
+	q := rueidisson.ReliableQueue[string](c, "q")
+	id, err := q.Add(t.Context(), "x")
+	require.NoError(t, err)
+	words := `echo looked >&2; echo "no such order" >&2; echo >&2; exit 3`
+	got := runHere(t, env, "job", "work", "q", "--drain", "--attempts", "2", "--backoff", "0", "--", "sh", "-c", words)
+	require.Zero(t, got.code)
+	require.Equal(t, 2, strings.Count(got.errors, "looked\nno such order\n\n"), "without a pause it is there again at once")
+	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 1: retried: exit 3: no such order\n", id))
+	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 2: dead: exit 3: no such order\n", id))
+	require.Equal(t, "2 exit 3: no such order", redisText(t, server, "HGET", "rueidisson_queue_error:{q}", fmt.Sprint(id)))
+
+	id, err = q.Add(t.Context(), "y")
+	require.NoError(t, err)
+	got = runHere(t, env, "job", "work", "q", "--drain", "--json", "--", "sh", "-c", "kill -9 $$")
+	require.Zero(t, got.code)
+	var told jobReport
+	require.NoError(t, json.Unmarshal([]byte(got.errors), &told))
+	told.TookMS = 0
+	require.Equal(t, jobReport{ID: id, Attempt: 1, Outcome: jobRetried, Exit: 137, Error: "exit 137"}, told)
+}
+
+// TestAPauseDoubles up to a minute.
+func TestAPauseDoubles(t *testing.T) {
+	t.Parallel()
+	w := worker{backoff: 1000000000}
+	var pauses []string
+	for _, attempt := range []int{1, 2, 3, 6, 7, 8, 1000000} {
+		pauses = append(pauses, w.pause(attempt).String())
+	}
+	require.Equal(t, []string{"1s", "2s", "4s", "32s", "1m0s", "1m0s", "1m0s"}, pauses)
+	w.backoff = 0
+	require.Zero(t, w.pause(1000000))
+}
+
+// TestABodyOfAnotherCodecIsBuried, and no CMD sees it.
+func TestABodyOfAnotherCodecIsBuried(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	for _, body := range []string{"\xc1", "ok"} {
+		f := codec.Msgpack
+		if body != "ok" {
+			f = codec.Bytes
+		}
+		_, err := rueidisson.ReliableQueue[string](server.NewClient(t), "q", reliable.WithCodec(f)).Add(t.Context(), body)
+		require.NoError(t, err)
+	}
+	got := runHere(t, env, "job", "work", "q", "--drain", "--", "cat")
+	require.Zero(t, got.code, got.errors)
+	require.Equal(t, "ok", got.out)
+	require.Equal(t, "1", redisText(t, server, "ZCARD", "rueidisson_queue_dead:{q}"))
+}
+
+// redisText is what a server says to a command.
+func redisText(t *testing.T, s *rueidissontest.Server, words ...string) string {
+	t.Helper()
+	c, err := rueidis.NewClient(s.ClientOption())
+	require.NoError(t, err)
+	defer c.Close()
+	m, err := c.Do(t.Context(), c.B().Arbitrary(words...).Build()).ToMessage()
+	require.NoError(t, err)
+	if n, err := m.AsInt64(); err == nil {
+		return fmt.Sprint(n)
+	}
+	text, err := m.ToString()
+	require.NoError(t, err)
+	return text
+}

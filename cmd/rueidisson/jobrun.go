@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/queue/reliable"
+)
+
+// jobReport is what became of a job.
+type jobReport struct {
+	ID      int64  `json:"id"`
+	Attempt int    `json:"attempt"`
+	Outcome string `json:"outcome"`
+	Exit    int    `json:"exit"`
+	TookMS  int64  `json:"took_ms"`
+	Error   string `json:"error,omitempty"`
+}
+
+// Outcomes of a job.
+const (
+	jobDone     = "done"
+	jobRetried  = "retried"
+	jobDead     = "dead"
+	jobReleased = "released"
+	jobLost     = "lost"
+	jobUnknown  = "unknown"
+)
+
+// do runs CMD for a job, and settles it.
+func (w *worker) do(ctx context.Context, m *reliable.Message[jobBody]) error {
+	began := time.Now()
+	r := jobReport{ID: m.ID, Attempt: m.Attempt, Exit: -1}
+	c, words, err := w.start(m)
+	if c == nil {
+		w.settled(&r, m.Release(ctx), jobReleased)
+		if err != nil {
+			r.Error = err.Error()
+			err = &ending{code: notRunnable(err), err: err}
+		}
+	} else {
+		w.watch(m.Context(ctx), c)
+		r.Exit = c.code()
+		w.settle(ctx, m, &r, words)
+		err = ctx.Err()
+	}
+	r.TookMS = time.Since(began).Milliseconds()
+	w.tellJob(&r)
+	return err
+}
+
+// start starts CMD. Without a child and an error none is to begin any more.
+func (w *worker) start(m *reliable.Message[jobBody]) (*child, *lastWords, error) {
+	words, theirs, err := listenTo(w.stderr)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer theirs.Close() // CMD has its own
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopping {
+		return nil, nil, nil
+	}
+	c, err := startChild(&exec.Cmd{
+		Path: w.path, Args: w.argv, Env: w.childEnv(m),
+		Stdin: strings.NewReader(m.Value.input()), Stdout: w.stdout, Stderr: theirs,
+		WaitDelay: lingering,
+	}, ownGroups)
+	if err != nil {
+		return nil, nil, err
+	}
+	w.running[c] = true
+	return c, words, nil
+}
+
+// childEnv is the environment of CMD. A lock that the worker runs under is CMD's, too.
+func (w *worker) childEnv(m *reliable.Message[jobBody]) []string {
+	own := []string{envRedis, envJob, envAttempt}
+	env := slices.DeleteFunc(slices.Clone(w.env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(own, name)
+	})
+	return append(env, envRedis+"="+w.url, envJob+"="+strconv.FormatInt(m.ID, 10), envAttempt+"="+strconv.Itoa(m.Attempt))
+}
+
+// watch waits for CMD, and ends it if the job ends first.
+func (w *worker) watch(job context.Context, c *child) {
+	select {
+	case <-c.done:
+	case <-job.Done():
+		c.end(w.grace)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.running, c)
+}
+
+// settle says what became of CMD.
+func (w *worker) settle(ctx context.Context, m *reliable.Message[jobBody], r *jobReport, words *lastWords) {
+	w.mu.Lock()
+	ended := w.cut
+	w.mu.Unlock()
+	switch {
+	case m.Err() != nil:
+		w.settled(r, m.Err(), "")
+	case r.Exit == 0:
+		w.settled(r, m.Ack(ctx), jobDone)
+	case ended || ctx.Err() != nil:
+		w.settled(r, m.Release(ctx), jobReleased)
+	default:
+		outcome, cause := jobRetried, fmt.Sprintf("exit %d", r.Exit)
+		if m.Attempt >= w.attempts {
+			outcome = jobDead
+		}
+		if line := words.last(); line != "" {
+			cause += ": " + line
+		}
+		r.Error = cause
+		w.settled(r, m.Nack(ctx, errors.New(cause), reliable.WithDelay(w.pause(m.Attempt))), outcome)
+	}
+}
+
+// settled is what the queue said to that.
+func (w *worker) settled(r *jobReport, err error, outcome string) {
+	r.Outcome = outcome
+	switch {
+	case err == nil:
+		return
+	case errors.Is(err, reliable.ErrTimeout): // the library has had the attempt fail
+		r.Outcome = jobRetried
+		if r.Attempt >= w.attempts {
+			r.Outcome = jobDead
+		}
+	case errors.Is(err, reliable.ErrLost):
+		r.Outcome = jobLost
+		w.mu.Lock()
+		w.lost = true
+		w.mu.Unlock()
+	default:
+		r.Outcome = jobUnknown
+	}
+	r.Error = err.Error()
+}
+
+// pause is how long a job waits behind an attempt.
+func (w *worker) pause(attempt int) time.Duration {
+	d := w.backoff
+	for ; attempt > 1 && d < longestBackoff; attempt-- {
+		d *= 2
+	}
+	return min(d, longestBackoff)
+}
+
+func (w *worker) tellJob(r *jobReport) {
+	switch {
+	case w.json:
+		w.sayJSON(w.stderr, r)
+	case r.Outcome != jobDone && r.Error != "":
+		w.say("job %d, attempt %d: %s: %s", r.ID, r.Attempt, r.Outcome, r.Error)
+	case r.Outcome != jobDone:
+		w.say("job %d, attempt %d: %s", r.ID, r.Attempt, r.Outcome)
+	}
+}
+
+const (
+	// lingering is how long a body may take to be read by what CMD has left behind.
+	lingering = time.Second
+	// reading is how long the last words of CMD may take behind its end.
+	reading = 100 * time.Millisecond
+	// remembered is how much of its standard error is.
+	remembered = 4 << 10
+)
+
+// lastWords is the end of what a CMD says on standard error.
+type lastWords struct {
+	mu   sync.Mutex
+	tail []byte
+	over chan struct{} // closed when nobody can say more
+}
+
+// listenTo makes an end for CMD to write to. What it says goes to out as well, for as
+// long as it, or what it has left in the background, has that end.
+func listenTo(out io.Writer) (l *lastWords, theirs *os.File, err error) {
+	ours, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	l = &lastWords{over: make(chan struct{})}
+	go func() { // ends when the last of their ends is closed
+		defer close(l.over)
+		defer ours.Close()
+		_, _ = io.Copy(io.MultiWriter(l, out), ours)
+		_, _ = io.Copy(io.Discard, ours) // where out is closed CMD goes on
+	}()
+	return l, theirs, nil
+}
+
+func (l *lastWords) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tail = append(l.tail, p...)
+	l.tail = append(l.tail[:0], l.tail[max(len(l.tail)-remembered, 0):]...)
+	return len(p), nil
+}
+
+// last is the last line that is not blank.
+func (l *lastWords) last() string {
+	select {
+	case <-l.over:
+	case <-time.After(reading):
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	said := bytes.TrimSpace(l.tail)
+	return string(bytes.TrimSpace(said[bytes.LastIndexByte(said, '\n')+1:]))
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson/queue/reliable"
+)
+
+const jobWorkLong = `work takes jobs and runs CMD for each, with its body on standard input, without a
+newline. Everything behind -- belongs to CMD, as do standard output and error.
+
+CMD ends with 0: the job is done. With anything else the attempt has failed, for
+"exit N" and the last line of CMD's standard error; the job is tried again after
+--backoff, and twice that behind each further attempt, a minute at most, or is buried
+behind its last attempt.
+
+A job is this worker's under a lease, which is renewed while CMD runs. If the worker is
+killed, so is CMD on Linux, and another worker has the job when the lease has ended, as
+its next attempt. When a lease can no longer be trusted here, which is before the server
+gives the job to another, the job is lost: CMD gets SIGTERM, and SIGKILL if it is still
+there after --grace. Nobody waits for that: a job is done at least once, and may now and
+then be done twice, so CMD should bear it.
+
+Signals. INT, TERM, HUP and QUIT let no CMD begin any more: jobs that no CMD has seen
+go back at once. Those that run have --grace to end, and are ended then, as at a second
+signal, by SIGTERM and a second later SIGKILL; their jobs go back, and the attempt does
+not count. Each CMD has a process group of its own, so Ctrl-C does not reach it. USR1
+and USR2 are passed on to those that run.
+
+--for D stops after D in the same way. --drain ends as soon as nothing is ready:
+what is delayed, waits for its next attempt or is another worker's is not waited for.
+
+Environment of CMD:
+  RUEIDISSON_JOB      the job's id
+  RUEIDISSON_ATTEMPT  1 for the first attempt
+  RUEIDISSON_REDIS    the server's URL, so that rueidisson inside CMD reaches it
+
+What became of a job that is not done is said on standard error. With --json each one
+is an object there: {"id", "attempt", "outcome" (done, retried, dead, released, lost,
+unknown), "exit", "took_ms", "error"}; exit is -1 if CMD had none.
+
+Exit codes:
+  0    a signal ended it, --for is over, or --drain found nothing
+  76   likewise with --for or --drain, and a job was lost meanwhile
+  126  CMD cannot be executed
+  127  CMD was not found
+  see "rueidisson job --help" for the others`
+
+const jobWorkExample = `  rueidisson job work mails -- ./send-mail
+  rueidisson job work photos --concurrency 4 --lease 10s -- sh -c 'read -r f; convert "$f" "$f.jpg"'
+  rueidisson job work imports --drain --attempts 3 --backoff 10s -- ./import`
+
+const (
+	envJob     = "RUEIDISSON_JOB"
+	envAttempt = "RUEIDISSON_ATTEMPT"
+
+	// longestBackoff bounds what the pauses grow to.
+	longestBackoff = time.Minute
+	// respite is between SIGTERM and SIGKILL of a CMD whose grace is over.
+	respite = time.Second
+)
+
+// worker is what job work was asked to do, and what it does.
+type worker struct {
+	*jobCall
+	argv        []string
+	path        string // of CMD
+	concurrency int
+	lease       time.Duration
+	attempts    int
+	backoff     time.Duration
+	length      time.Duration // 0: until it is told
+	grace       time.Duration
+	drain       bool
+
+	mu       sync.Mutex
+	stopping bool // no CMD begins any more
+	cut      bool // those that run are ended
+	lost     bool // a job was
+	running  map[*child]bool
+}
+
+func (j *jobCall) workCommand() *cobra.Command {
+	w := &worker{jobCall: j, running: map[*child]bool{}}
+	cmd := &cobra.Command{
+		Use:                   "work NAME [flags] -- CMD [ARG]...",
+		DisableFlagsInUseLine: true,
+		Short:                 "Run a command for each job",
+		Long:                  jobWorkLong,
+		Example:               jobWorkExample,
+		Args: func(cmd *cobra.Command, args []string) error {
+			held := job{}
+			err := held.takeArgs(cmd, args)
+			w.argv = held.argv
+			return err
+		},
+		RunE: w.checkAndWork,
+	}
+	f := cmd.Flags()
+	f.IntVar(&w.concurrency, "concurrency", 1, "run `N` at the same time")
+	f.DurationVar(&w.lease, "lease", 30*time.Second, "renew leases of `D`: so long the jobs of a dead worker wait")
+	f.IntVar(&w.attempts, "attempts", 5, "bury a job behind its `N`th attempt")
+	f.DurationVar(&w.backoff, "backoff", time.Second, "pause for `D` behind the first attempt, twice that behind each further one")
+	f.DurationVar(&w.length, "for", 0, "stop after `D` (default: go on until a signal)")
+	f.BoolVar(&w.drain, "drain", false, "end when nothing is ready")
+	f.DurationVar(&w.grace, "grace", 10*time.Second, "let those that run have `D` to end")
+	return cmd
+}
+
+func (w *worker) checkAndWork(cmd *cobra.Command, args []string) (err error) {
+	switch {
+	case w.concurrency < 1 || w.concurrency > 10_000:
+		return usage("--concurrency %d is not between 1 and 10000", w.concurrency)
+	case w.backoff < 0 || w.backoff > longestBackoff:
+		return usage("--backoff %v is not between 0 and %v", w.backoff, longestBackoff)
+	case w.grace < 0:
+		return usage("--grace %v is negative", w.grace)
+	case cmd.Flags().Changed("for") && w.length <= 0:
+		return usage("--for %v is not positive", w.length)
+	}
+	if w.path, err = exec.LookPath(w.argv[0]); err != nil {
+		return &ending{code: notRunnable(err), err: err}
+	}
+	return w.with(args[0], func(q *jobs) error { return w.run(cmd.Context(), q) },
+		reliable.WithLease(w.lease), reliable.WithMaxAttempts(w.attempts))
+}
+
+var errWorked = errors.New("it has worked for as long as was asked")
+
+// run works until it is told to stop, and returns when the last CMD has ended.
+func (w *worker) run(ctx context.Context, q *jobs) error {
+	taking, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	again := make(chan struct{}, 1)
+	relay := startRelay(func(sig os.Signal) { w.heard(taking, stop, again, sig) })
+	defer relay.stop()
+	if w.length > 0 {
+		defer time.AfterFunc(w.length, func() { stop(errWorked) }).Stop()
+	}
+	all := make(chan struct{})
+	go func() { // ends with the last CMD
+		defer close(all)
+		var hands sync.WaitGroup
+		for range w.concurrency {
+			hands.Go(func() {
+				if err := w.work(ctx, taking, q); err != nil {
+					stop(err)
+				}
+			})
+		}
+		hands.Wait()
+	}()
+	w.await(taking, all, again)
+	switch cause := context.Cause(taking); {
+	case taking.Err() == nil, errors.Is(cause, errWorked):
+		if w.lost {
+			return &ending{code: exitLost, err: fmt.Errorf("job of %q: %w", q.Name(), reliable.ErrLost)}
+		}
+		return nil
+	case errors.As(cause, new(interrupted)):
+		return nil
+	default:
+		return cause
+	}
+}
+
+// heard is a signal.
+func (w *worker) heard(taking context.Context, stop context.CancelCauseFunc, again chan<- struct{}, sig os.Signal) {
+	switch {
+	case !slices.Contains(endingSignals, sig):
+		for _, c := range w.under() {
+			c.signal(sig)
+		}
+	case taking.Err() == nil:
+		stop(interrupted{sig})
+	default:
+		select {
+		case again <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// await waits for the last CMD, and ends those that are too slow for it.
+func (w *worker) await(taking context.Context, all, again <-chan struct{}) {
+	select {
+	case <-all:
+		return
+	case <-taking.Done():
+	}
+	w.mu.Lock()
+	w.stopping = true
+	w.mu.Unlock()
+	timer := time.NewTimer(w.grace)
+	defer timer.Stop()
+	select {
+	case <-all:
+		return
+	case <-timer.C:
+	case <-again:
+	}
+	w.mu.Lock()
+	w.cut = true
+	w.mu.Unlock()
+	for _, c := range w.under() {
+		go c.end(respite) // ends with CMD
+	}
+	<-all
+}
+
+// under is the CMDs that run.
+func (w *worker) under() (all []*child) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.running {
+		all = append(all, c)
+	}
+	return all
+}
+
+// work does one job behind the other, until taking ends.
+func (w *worker) work(ctx, taking context.Context, q *jobs) error {
+	next := q.Receive
+	if w.drain {
+		next = q.Poll
+	}
+	for {
+		m, err := next(taking)
+		switch {
+		case err == nil:
+			err = w.do(ctx, m)
+		case taking.Err() != nil, errors.Is(err, reliable.ErrEmpty):
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
