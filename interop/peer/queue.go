@@ -10,7 +10,7 @@ import (
 type Queue struct{ object }
 
 // Queue is the queue of that name with a codec of its own, used by the thread. Kind is queue, deque, blockingqueue,
-// blockingdeque or boundedqueue; an operation that it does not have is an error. Codecs are named as in [Options]; ""
+// blockingdeque, boundedqueue or delayedqueue; an operation that it does not have is an error. Codecs are named as in [Options]; ""
 // is the one of the options.
 func (p *Peer) Queue(kind, thread, name, codec string) Queue {
 	return Queue{p.mapOf(kind, thread, name, codec)}
@@ -102,4 +102,14 @@ func (q Queue) TrySetCapacity(ctx context.Context, n int) (bool, error) {
 // RemainingCapacity is how many elements there is room for.
 func (q Queue) RemainingCapacity(ctx context.Context) (int64, error) {
 	return q.number(ctx, "remainingCapacity")
+}
+
+// OfferIn puts an element into a delayed queue.
+func (q Queue) OfferIn(ctx context.Context, delay time.Duration, v Datum) error {
+	return q.void(ctx, "offerIn", delay, v)
+}
+
+// OfferMany puts so many texts, with a number behind, into a delayed queue, due at times from now to spread.
+func (q Queue) OfferMany(ctx context.Context, prefix string, count int, spread time.Duration) error {
+	return q.void(ctx, "offerMany", prefix, strconv.Itoa(count), spread)
 }

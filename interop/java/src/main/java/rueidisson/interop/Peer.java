@@ -97,6 +97,7 @@ final class Peer {
             case "blockingqueue" -> Queues.run(r, queue(r, redisson::getBlockingQueue));
             case "blockingdeque" -> Queues.run(r, queue(r, redisson::getBlockingDeque));
             case "boundedqueue" -> Queues.run(r, queue(r, redisson::getBoundedBlockingQueue));
+            case "delayedqueue" -> Queues.run(r, queue(r, (name, codec) -> redisson.getDelayedQueue(redisson.getQueue(name, codec))));
             case "topic" -> topics.run(r, object(r, RTopic.class, name -> redisson.getTopic(name, codec(r))));
             case "shardedtopic" -> topics.run(r, object(r, RShardedTopic.class, name -> redisson.getShardedTopic(name, codec(r))));
             case "patterntopic" -> topics.run(r, object(r, RPatternTopic.class, name -> redisson.getPatternTopic(name, codec(r))));

@@ -6,12 +6,13 @@ import java.util.concurrent.TimeUnit;
 import org.redisson.api.RBlockingDeque;
 import org.redisson.api.RBlockingQueue;
 import org.redisson.api.RBoundedBlockingQueue;
+import org.redisson.api.RDelayedQueue;
 import org.redisson.api.RDeque;
 import org.redisson.api.RQueue;
 
 /**
  * The operations of {@link RQueue} and, where the queue is one, of {@link RDeque}, {@link RBlockingQueue},
- * {@link RBlockingDeque} and {@link RBoundedBlockingQueue}. Elements are words as {@link Values} reads them; times are
+ * {@link RBlockingDeque}, {@link RBoundedBlockingQueue} and {@link RDelayedQueue}. Elements are words as {@link Values} reads them; times are
  * milliseconds.
  */
 final class Queues {
@@ -62,7 +63,7 @@ final class Queues {
 
     private static Object deque(Request r, RQueue<Object> queue) throws InterruptedException {
         if (!(queue instanceof RDeque<Object> deque)) {
-            throw r.unknown();
+            return delayed(r, queue);
         }
         return switch (r.operation()) {
             case "addFirst" -> Maps.done(() -> deque.addFirst(Values.of(r, 0)));
@@ -71,6 +72,17 @@ final class Queues {
             case "peekLast" -> Values.word(deque.peekLast());
             case "removeLastOccurrence" -> deque.removeLastOccurrence(Values.of(r, 0));
             case "takeLast" -> Values.word(((RBlockingDeque<Object>) deque).takeLast());
+            default -> throw r.unknown();
+        };
+    }
+
+    private static Object delayed(Request r, RQueue<Object> queue) {
+        if (!(queue instanceof RDelayedQueue<Object> delayed)) {
+            throw r.unknown();
+        }
+        return switch (r.operation()) {
+            case "offerIn" -> Maps.done(() -> delayed.offer(Values.of(r, 1), r.number(0), TimeUnit.MILLISECONDS));
+            case "offerMany" -> offerMany(r, delayed);
             default -> throw r.unknown();
         };
     }
@@ -99,6 +111,14 @@ final class Queues {
     private static Object putMany(Request r, RBlockingQueue<Object> queue) throws InterruptedException {
         for (long i = 0; i < r.number(1); i++) {
             queue.put(r.text(0) + i);
+        }
+        return Answers.DONE;
+    }
+
+    /** PREFIX COUNT SPREAD: texts, with a number behind, due at times from now to the spread. */
+    private static Object offerMany(Request r, RDelayedQueue<Object> queue) {
+        for (long i = 0; i < r.number(1); i++) {
+            queue.offer(r.text(0) + i, i * 37 % r.number(2), TimeUnit.MILLISECONDS);
         }
         return Answers.DONE;
     }
