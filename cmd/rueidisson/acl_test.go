@@ -28,6 +28,8 @@ func TestTheToolWorksForTheUserOfTheDocs(t *testing.T) {
 		"lock orders:1 -- true", "inspect orders:1", "force-unlock orders:1",
 		"latch set orders:ready 2", "latch down orders:ready --party p", "inspect orders:ready",
 		"permit set orders:reports 2", "permit run orders:reports -- true", "inspect orders:reports",
+		"queue add orders:q a", "queue take orders:q --wait 1s", "queue add orders:q a --delayed --delay 0s", "queue take orders:q --delayed --wait 30s",
+		"queue keep orders:q --for 10ms",
 		"elect orders:leader -- true", "observe orders:leader --for 10ms",
 		"limit set orders:api --rate 5/s", "limit take orders:api 2 --key u", "limit peek orders:api", "limit pause orders:api",
 		"limit resume orders:api", "limit top orders:api",

@@ -21,3 +21,5 @@ func hasTerminal() bool { return true }
 
 // fromTerminal is true: an interrupt is always the console's, which tells all.
 func fromTerminal(os.Signal) bool { return true }
+
+func outlivePipes() {}

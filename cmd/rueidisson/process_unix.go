@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -53,3 +54,7 @@ func fromTerminal(sig os.Signal) bool {
 	foreground, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
 	return err == nil && foreground == unix.Getpgrp()
 }
+
+// outlivePipes has a write to a standard output that nobody reads fail, and not end
+// the program.
+func outlivePipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

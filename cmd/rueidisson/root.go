@@ -81,8 +81,8 @@ func (t *tool) say(format string, args ...any) {
 
 const rootLong = `rueidisson works with the locks that Go services share through rueidisson, and
 Java services through Redisson, on one Redis or Valkey; with the rate limits, the
-semaphores, latches, maps and topics of both; with elections of a leader; and with
-queues of jobs.
+semaphores, latches, maps, queues and topics of both; with elections of a leader; and
+with queues of jobs.
 
 Flags may stand before the command or behind NAME.
 
@@ -98,7 +98,7 @@ Exit codes:
 func (t *tool) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "rueidisson",
-		Short:         "Locks, rate limits, semaphores, latches, maps, topics and jobs that a fleet shares, from the shell",
+		Short:         "Locks, rate limits, semaphores, latches, maps, queues, topics and jobs that a fleet shares, from the shell",
 		Long:          rootLong,
 		Version:       version(),
 		SilenceErrors: true,
@@ -111,8 +111,8 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.PersistentFlags().StringVar(&t.url, "redis", t.defaultURL(), "`URL` of the server")
 	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
-	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.mapCommand(), t.topicCommand(), t.jobCommand())
-	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson", "native", "cache", "sharded", "pattern"}, lockFlagNames(), limitSwitches, jobSwitches))
+	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.mapCommand(), t.queueCommand(), t.topicCommand(), t.jobCommand())
+	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed"}, lockFlagNames(), limitSwitches, jobSwitches))
 	return root
 }
 

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/queue"
+)
+
+const queueLong = `queue works with the queues that a fleet shares, Java too (RQueue, RDeque,
+RBlockingQueue; with --bounded RBoundedBlockingQueue, with --delayed RDelayedQueue).
+
+Elements are written by a codec, and whoever shares a queue has to use the same.
+--codec F is text, bytes, json, msgpack, kryo5, jackson[:CLASS] or
+jackson-msgpack[:CLASS]; without it they are msgpack. An element that has no text is
+shown as JSON, and bytes that are no UTF-8 in base64, which --json tells by
+"base64":true.
+
+With --delayed, len and ls are about what waits, and take, peek and drain about the
+queue that it comes into: what is due is moved there before.
+
+Exit codes of all:
+  0    done
+  1    the queue is empty
+  64   the command line cannot be understood
+  69   the server cannot be reached, or refuses; NAME is something else; what is
+       there cannot be decoded, and is put back
+  75   not in time; no room
+  78   nobody has set the capacity of a bounded queue
+  128+N  a signal came first, and nothing was taken`
+
+const queueExample = `  rueidisson queue add orders 42 43 --as int
+  rueidisson queue take orders --wait 1m
+  rueidisson queue add orders 44 --as int --delayed --delay 15m
+  rueidisson queue keep orders payments`
+
+func (t *tool) queueCommand() *cobra.Command {
+	c := &queueCall{tool: t}
+	cmd := &cobra.Command{
+		Use:     "queue",
+		Short:   "Put elements into a queue, take them, look at them",
+		Long:    queueLong,
+		Example: queueExample,
+		Args:    noSuchCommand,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind queue") },
+	}
+	cmd.PersistentFlags().StringVar(&c.codec, "codec", "msgpack", "`F` of the elements")
+	cmd.PersistentFlags().BoolVar(&c.bounded, "bounded", false, "the queue is an RBoundedBlockingQueue: it holds so many elements at most")
+	cmd.PersistentFlags().BoolVar(&c.delayed, "delayed", false, "the queue is an RDelayedQueue: elements wait before they come into it")
+	cmd.AddCommand(c.addCommand(), c.takeCommand(), c.peekCommand(), c.lenCommand(), c.listCommand(), c.drainCommand(), c.keepCommand())
+	return cmd
+}
+
+// queueCall is one command of queue.
+type queueCall struct {
+	*tool
+	codec            string
+	bounded, delayed bool
+	last             bool
+	wait             time.Duration
+	elements         codec.Family
+}
+
+// shelf is what the kinds of queue have in common. Elements are bytes here: it is the
+// command line that knows their codec.
+type shelf interface {
+	Offer(ctx context.Context, v ...string) (int64, error)
+	Poll(ctx context.Context) (string, error)
+	Peek(ctx context.Context) (string, error)
+	Take(ctx context.Context) (string, error)
+	Drain(ctx context.Context) ([]string, error)
+	Values(ctx context.Context) iter.Seq2[string, error]
+	Len(ctx context.Context) (int64, error)
+}
+
+func rawElements() queue.Option { return queue.WithCodec(codec.Bytes) }
+
+// with runs do with a client.
+func (c *queueCall) with(do func(client *rueidisson.Client) error) (err error) {
+	if c.bounded && c.delayed {
+		return usage("--bounded and --delayed exclude each other")
+	}
+	if c.last && c.bounded {
+		return usage("--last is not for --bounded: such a queue has one end")
+	}
+	if c.elements, err = codec.ParseFamily(c.codec); err != nil {
+		return usage("--codec %s: %v", c.codec, err)
+	}
+	return c.withClient(func(client *rueidisson.Client) error { return queueFailed(do(client)) })
+}
+
+// queueFailed is the ending for what is an answer.
+func queueFailed(err error) error {
+	switch {
+	case errors.Is(err, queue.ErrEmpty):
+		return &ending{code: exitRefused}
+	case errors.Is(err, queue.ErrFull):
+		return &ending{code: exitNotAcquired, err: err}
+	case errors.Is(err, queue.ErrNoCapacity):
+		return &ending{code: exitNoRate, err: err}
+	}
+	return err
+}
+
+// shelf is the queue that elements are taken from.
+func (c *queueCall) shelf(client *rueidisson.Client, name string) shelf {
+	if c.bounded {
+		return rueidisson.BoundedQueue[string](client, name, rawElements())
+	}
+	return rueidisson.Queue[string](client, name, rawElements())
+}
+
+func delayedQueue(client *rueidisson.Client, name string) *queue.DelayedQueue[string] {
+	return rueidisson.DelayedQueue[string](client, name, rawElements())
+}
+
+const queueLenLong = `len shows how many elements there are; with --delayed, how many wait.
+
+With --json: {"name", "size"}.
+
+See "rueidisson queue --help" for exit codes.`
+
+func (c *queueCall) lenCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "len NAME",
+		Short: "Show how many elements there are",
+		Long:  queueLenLong,
+		Example: `  rueidisson queue len orders
+  rueidisson queue len orders --delayed`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(func(client *rueidisson.Client) error {
+				count := c.shelf(client, args[0]).Len
+				if c.delayed {
+					count = delayedQueue(client, args[0]).Len
+				}
+				n, err := count(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return c.tellSize(args[0], n)
+			})
+		},
+	}
+}
+
+func (c *queueCall) tellSize(name string, n int64) error {
+	return c.tellDone(struct {
+		Name string `json:"name"`
+		Size int64  `json:"size"`
+	}{name, n}, "%d\n", n)
+}
+
+const queueKeepLong = `keep moves what is due in delayed queues, until Ctrl-C, or --for is over, both with
+exit code 0. A fleet needs it whose producers come and go, and whose consumers take
+from the plain queue: what is due is moved by clients only. Any number may keep at
+once, Java too: each element is moved once.
+
+See "rueidisson queue --help" for exit codes.`
+
+func (c *queueCall) keepCommand() *cobra.Command {
+	var length time.Duration
+	cmd := &cobra.Command{
+		Use:     "keep NAME...",
+		Short:   "Move what is due in delayed queues, as long as it runs",
+		Long:    queueKeepLong,
+		Example: "  rueidisson queue keep orders payments",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("a NAME is needed")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case cmd.Flags().Changed("for") && length <= 0:
+				return usage("--for %v is not positive", length)
+			case c.bounded:
+				return usage("--bounded is not for keep: it moves what is due in delayed queues")
+			}
+			return c.with(func(client *rueidisson.Client) error {
+				waiting, stop := interruptible(cmd.Context())
+				defer stop()
+				return unlessOver(waiting, keepAll(waiting, client, args, length))
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&length, "for", 0, "end after `D` (default: go on until Ctrl-C)")
+	return cmd
+}
+
+var errKept = errors.New("they were kept for as long as was asked")
+
+// keepAll keeps queues until one of them cannot be kept, or it is over.
+func keepAll(ctx context.Context, client *rueidisson.Client, names []string, length time.Duration) error {
+	keeping, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if length > 0 {
+		bounded, cancel := context.WithTimeoutCause(keeping, length, errKept)
+		defer cancel()
+		keeping = bounded
+	}
+	ended := make(chan error, len(names))
+	for _, name := range names {
+		go func() { ended <- delayedQueue(client, name).Keep(keeping) }() // ends with keeping
+	}
+	var first error
+	for range names {
+		err := <-ended
+		if first == nil {
+			first = err
+		}
+		cancel()
+	}
+	if errors.Is(first, errKept) {
+		return nil
+	}
+	return first
+}

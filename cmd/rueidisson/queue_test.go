@@ -1,0 +1,208 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rueidissontest"
+)
+
+func TestHelpOfQueue(t *testing.T) {
+	t.Parallel()
+	files := map[string][]string{"queue": {"queue", "--help"}}
+	for _, command := range []string{"add", "take", "peek", "len", "ls", "drain", "keep"} {
+		files["queue-"+command] = []string{"queue", command, "--help"}
+	}
+	for name, args := range files {
+		got := runHere(t, nil, args...)
+		assert.Zero(t, got.code)
+		file := filepath.Join("testdata", "help", name+".txt")
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(got.out), 0o644))
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), got.out, "go test -update writes it anew")
+	}
+}
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	do := func(args string) said {
+		return runHere(t, []string{envRedis + "=" + server.URL()}, append([]string{"queue"}, strings.Fields(args)...)...)
+	}
+	raw, err := rueidis.NewClient(server.ClientOption())
+	require.NoError(t, err)
+	defer raw.Close()
+	require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key("redisson_bqs:{b}").Value("2").Build()).Error())
+	for _, c := range []struct {
+		args, out string
+		code      int
+	}{
+		{"take q", "", 1},
+		{"peek q", "", 1},
+		{"drain q", "", 1},
+		{"take q --wait 10ms", "", exitNotAcquired},
+		{"take q --wait 10ms --last", "", exitNotAcquired},
+		{"len q", "0\n", 0},
+		{"ls q", "", 0},
+		{"add q one two", "2\n", 0},
+		{"add q zero --first --json", `{"name":"q","size":3}` + "\n", 0},
+		{"add q 4 --as int", "4\n", 0},
+		{"ls q", "zero\none\ntwo\n4\n", 0},
+		{"ls q --json", "{\"value\":\"zero\"}\n{\"value\":\"one\"}\n{\"value\":\"two\"}\n{\"value\":4}\n", 0},
+		{"peek q", "zero\n", 0},
+		{"peek q --last --json", `{"name":"q","value":4}` + "\n", 0},
+		{"take q --json", `{"name":"q","value":"zero"}` + "\n", 0},
+		{"take q --wait 1m", "one\n", 0},
+		{"take q --last", "4\n", 0},
+		{"take q --codec json", "", exitUnavailable}, // it is msgpack
+		{"len q --json", `{"name":"q","size":1}` + "\n", 0},
+		{"drain q --codec json", "", exitUnavailable},
+		{"drain q", "two\n", 0},
+		{"add j {\"n\":1} --as json --codec json", "1\n", 0},
+		{"take j --codec json", "{\"n\":1}\n", 0},
+		{"add j /0E= --as base64", "1\n", 0},
+		{"take j --json", `{"name":"j","value":"/0E=","base64":true}` + "\n", 0},
+
+		{"add b one --bounded", "1\n", 0},
+		{"add b two three --bounded --wait 10ms", "", exitNotAcquired},
+		{"ls b --bounded", "one\ntwo\n", 0},
+		{"add b four --bounded --wait 0s", "", exitNotAcquired},
+		{"take b --bounded --codec json", "", exitUnavailable},
+		{"take b --bounded", "two\n", 0}, // the other went to the tail
+		{"drain b --bounded --json", "{\"value\":\"one\"}\n", 0},
+		{"take b --bounded", "", 1},
+		{"add b one two --bounded", "2\n", 0},
+		{"add none one --bounded", "", exitNoRate},
+
+		{"add d late --delayed --delay 1h", "1\n", 0},
+		{"add d soon --delayed --delay 0s", "2\n", 0},
+		{"take d --delayed", "soon\n", 0},
+		{"take d --delayed", "", 1},
+		{"take d --delayed --wait 10ms", "", exitNotAcquired},
+		{"len d --delayed", "1\n", 0},
+		{"len d", "0\n", 0},
+		{"add d now --delayed --delay 0s", "2\n", 0},
+		{"peek d --delayed", "now\n", 0},
+		{"drain d --delayed", "now\n", 0},
+		{"keep d --for 10ms", "", 0},
+		{"keep d e f --for 10ms", "", 0},
+
+		{"add q", "", exitUsage},
+		{"add q a --delayed", "", exitUsage},
+		{"add q a --delay 1s", "", exitUsage},
+		{"add q a --delayed --delay -1s", "", exitUsage},
+		{"add q a --wait 1s", "", exitUsage},
+		{"add q a --bounded --wait -1s", "", exitUsage},
+		{"add q a --bounded --first", "", exitUsage},
+		{"add q a --bounded --delayed", "", exitUsage},
+		{"add q a --as int", "", exitUsage},
+		{"add q a --codec xml", "", exitUsage},
+		{"take q --wait -1s", "", exitUsage},
+		{"take q --last --bounded", "", exitUsage},
+		{"take q --last --delayed", "", exitUsage},
+		{"take", "", exitUsage},
+		{"len a b", "", exitUsage},
+		{"keep", "", exitUsage},
+		{"keep q --for 0s", "", exitUsage},
+		{"keep q --bounded", "", exitUsage},
+		{"look q", "", exitUsage},
+		{"", "", exitUsage},
+	} {
+		got := do(c.args)
+		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
+		require.Equal(t, c.out, got.out, c.args)
+		require.Equal(t, c.code <= 1, got.errors == "", "%s: %s", c.args, got.errors)
+	}
+	got := do("ls d --delayed")
+	require.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\tlate\n$`, got.out)
+	got = do("ls d --delayed --json")
+	require.Regexp(t, `^\{"value":"late","due_ms":3[56]\d{5}\}\n$`, got.out)
+	for _, args := range []string{"take --delayed d", "--delayed len d"} { // switches stand anywhere
+		require.NotEqual(t, exitUsage, do(args).code, args)
+	}
+}
+
+// TestAnElementIsTakenOnlyIfItIsShown.
+func TestAnElementIsTakenOnlyIfItIsShown(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	require.Zero(t, runHere(t, env, "queue", "add", "q", "a", "b", "c").code)
+	var errs strings.Builder
+	for _, args := range [][]string{{"queue", "take", "q"}, {"queue", "take", "q", "--last"}, {"queue", "drain", "q"}} {
+		require.Equal(t, exitUnavailable, run(t.Context(), args, strings.NewReader(""), closedPipe{}, &errs, env), args)
+	}
+	require.Contains(t, errs.String(), "nobody reads")
+	require.Equal(t, "a\nb\nc\n", runHere(t, env, "queue", "ls", "q").out)
+}
+
+type closedPipe struct{}
+
+func (closedPipe) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
+
+// TestATakeThatWaits as a program of its own, ended by a signal, or by an element.
+func TestATakeThatWaits(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	url := "redis://" + server.Addr()
+	env := []string{envRedis + "=" + url}
+	ended := start(t, url, "queue", "take", "q", "--wait", "1h")
+	awaitBlocked(t, server)
+	ended.signal(syscall.SIGTERM)
+	require.Equal(t, 128+int(syscall.SIGTERM), ended.code())
+	require.Zero(t, runHere(t, env, "queue", "add", "q", "first").code)
+	require.Equal(t, "first\n", runHere(t, env, "queue", "take", "q").out)
+
+	taker := start(t, url, "queue", "take", "d", "--delayed", "--wait", "1h")
+	awaitBlocked(t, server)
+	require.Zero(t, runHere(t, env, "queue", "add", "d", "due", "--delayed", "--delay", "50ms").code)
+	taker.await("due")
+	require.Zero(t, taker.code())
+}
+
+func awaitBlocked(t *testing.T, server *redistest.Server) {
+	t.Helper()
+	c := server.Client(t, func(o *rueidis.ClientOption) { o.ForceSingleClient = true })
+	redistest.Eventually(t, func() bool {
+		list, err := c.Do(t.Context(), c.B().ClientList().Build()).ToString()
+		return err == nil && strings.Contains(list, "cmd=blpop")
+	}, 30*time.Second, 5*time.Millisecond)
+}
+
+// TestKeepMovesWhatIsDue, until it is told to end.
+func TestKeepMovesWhatIsDue(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	url := "redis://" + server.Addr()
+	env := []string{envRedis + "=" + url}
+	for _, name := range []string{"a", "b"} {
+		require.Zero(t, runHere(t, env, "queue", "add", name, "due", "--delayed", "--delay", "1s").code) // which ends before
+	}
+	time.Sleep(1100 * time.Millisecond)
+	require.Equal(t, "0\n", runHere(t, env, "queue", "len", "a").out)
+	keeper := start(t, url, "queue", "keep", "a", "b")
+	for _, name := range []string{"a", "b"} {
+		require.Equal(t, "due\n", runHere(t, env, "queue", "take", name, "--wait", "30s").out)
+	}
+	keeper.signal(syscall.SIGINT)
+	require.Zero(t, keeper.code())
+	client := server.Client(t)
+	require.NoError(t, client.Do(t.Context(), client.B().Set().Key("c").Value("text").Build()).Error())
+	require.Zero(t, runHere(t, env, "queue", "add", "c", "due", "--delayed", "--delay", "0s").code)
+	got := runHere(t, env, "queue", "keep", "b", "c")
+	require.Equal(t, exitUnavailable, got.code)
+	require.Contains(t, got.errors, "WRONGTYPE")
+}
