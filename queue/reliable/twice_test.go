@@ -1,0 +1,203 @@
+package reliable
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// doubling is a client that sends every second script twice, of which either reply may
+// be the one that comes, and now and then one from before once more.
+type doubling struct {
+	rueidis.Client
+	doubled, late atomic.Int64
+
+	mu   sync.Mutex
+	sent redistest.Late[[]string]
+}
+
+func (c *doubling) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	words := slices.Clone(cmd.Commands())
+	got := c.Client.Do(ctx, cmd)
+	if !strings.HasPrefix(words[0], "EVAL") {
+		return got
+	}
+	c.mu.Lock()
+	c.sent.Add(words)
+	c.mu.Unlock()
+	if rand.N(10) == 0 {
+		c.late.Add(1)
+		c.again(c.old())
+	}
+	if rand.N(2) == 0 {
+		c.doubled.Add(1)
+		if again := c.again(words); rand.N(2) == 0 {
+			return again
+		}
+	}
+	return got
+}
+
+func (c *doubling) old() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sent.Arrives(rand.New(rand.NewPCG(rand.Uint64(), 0)))
+}
+
+func (c *doubling) again(words []string) rueidis.RedisResult {
+	return c.Client.Do(context.Background(), c.Client.B().Arbitrary(words...).Build())
+}
+
+// deed is what became of a message.
+type deed struct {
+	came, nacked, acked int
+}
+
+// deeds are those of a test, by what was added.
+type deeds struct {
+	mu    sync.Mutex
+	all   map[string]*deed
+	group map[string][]string // what was acknowledged of it, in order
+	errs  []error
+}
+
+func newDeeds() *deeds { return &deeds{all: map[string]*deed{}, group: map[string][]string{}} }
+
+func (b *deeds) of(v string, do func(d *deed)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.all[v] == nil {
+		b.all[v] = &deed{}
+	}
+	do(b.all[v])
+}
+
+func (b *deeds) acked() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, d := range b.all {
+		if d.acked > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// handle acknowledges a message, or has it come again.
+func (b *deeds) handle(m *Message[string]) error {
+	b.of(m.Value, func(d *deed) { d.came++ })
+	switch rand.N(40) {
+	case 0, 1:
+		b.of(m.Value, func(d *deed) { d.nacked++ })
+		return m.Nack(context.Background(), errors.New("again"), WithDelay(rand.N(20*time.Millisecond)))
+	case 2:
+		b.of(m.Value, func(d *deed) { d.nacked++ })
+		return m.Release(context.Background())
+	}
+	err := m.Ack(context.Background())
+	if err == nil {
+		b.of(m.Value, func(d *deed) { d.acked++ })
+	}
+	return err
+}
+
+// addKinds adds messages of all kinds, each by its number.
+func addKinds(t *testing.T, r *rig, from, to int) {
+	for i := from; i < to; i++ {
+		opts := []AddOption{}
+		switch i % 6 {
+		case 1:
+			opts = append(opts, WithDelay(rand.N(300*time.Millisecond)))
+		case 2:
+			opts = append(opts, WithGroup("g"+strconv.Itoa(i%9)))
+		case 3:
+			opts = append(opts, WithPriority(i%5))
+		case 4:
+			opts = append(opts, WithUnique("u"+strconv.Itoa(i)), WithDedup("d"+strconv.Itoa(i), time.Second), WithExpiry(time.Hour))
+		}
+		if _, err := r.Add(context.Background(), strconv.Itoa(i), opts...); err != nil {
+			t.Errorf("add %d: %v", i, err)
+		}
+	}
+}
+
+// TestEveryScriptSentTwice, and late: each message is handled once, and nothing is left
+// but the counters.
+func TestEveryScriptSentTwice(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"7.0", "8.0", "valkey-8.1", "miniredis"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			raw := miniredisClient(t)
+			n := redistest.Count(t, 300, 2000)
+			if version != "miniredis" {
+				raw, n = redistest.Shared(t, redistest.Version(version)).Client(t), redistest.Count(t, 3000, 20_000)
+			}
+			sentTwice(t, raw, n)
+		})
+	}
+}
+
+func sentTwice(t *testing.T, raw rueidis.Client, n int) {
+	clients := make([]*doubling, 3)
+	rigs := make([]*rig, 3)
+	for i := range rigs {
+		clients[i] = &doubling{Client: raw}
+		rigs[i] = &rig{t: t, raw: raw, e: engineOn(t, clients[i])}
+		name := redistest.Name(t)
+		if i > 0 {
+			name = rigs[0].name
+		}
+		rigs[i].Queue = New[string](rigs[i].e, name, WithMaxAttempts(1000))
+	}
+	b := newDeeds()
+	ctx, cancel := context.WithCancel(t.Context())
+	var adders, takers sync.WaitGroup
+	for i, r := range rigs {
+		for j := range 4 {
+			from := (i*4 + j) * n / 12
+			adders.Go(func() { addKinds(t, r, from, from+n/12) })
+			takers.Go(func() {
+				for m, err := range r.Consume(ctx) {
+					if err == nil {
+						err = b.handle(m)
+					}
+					if err != nil && ctx.Err() == nil {
+						t.Errorf("%v", err)
+					}
+				}
+			})
+		}
+	}
+	adders.Wait()
+	n = n / 12 * 12
+	redistest.Eventually(t, func() bool { return b.acked() == n }, 3*soon, 10*time.Millisecond)
+	time.Sleep(50 * time.Millisecond)
+	cancel()
+	takers.Wait()
+	require.Len(t, b.all, n)
+	for v, d := range b.all {
+		assert.Equal(t, 1, d.acked, v)
+		assert.Equal(t, d.nacked+1, d.came, v)
+	}
+	rigs[0].leaves()
+	require.EqualValues(t, n, rigs[0].counter("added"))
+	require.EqualValues(t, n, rigs[0].counter("acked"))
+	for _, c := range clients {
+		require.Positive(t, c.doubled.Load())
+		require.Positive(t, c.late.Load())
+	}
+}
