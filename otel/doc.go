@@ -91,6 +91,11 @@
 //	no_capacity        nobody has set the capacity of the bounded queue
 //	duplicate          the reliable queue had such a message
 //	attempt_timeout    an attempt at a message took too long
+//	cancelled          somebody has taken the message out
+//	not_found          there is no such message
+//	taken              somebody has the message, or has had it
+//	pending            the message is not done yet
+//	buried             the message was buried
 //	settled            the message was acknowledged or given back before
 //	backlog            too many changes of a map wait for its store
 //	interrupted        a subscription did not stand for a while

@@ -50,7 +50,8 @@ var named = map[string]map[string]error{
 	},
 	"queue/reliable": {
 		"empty": reliable.ErrEmpty, "full": reliable.ErrFull, "duplicate": reliable.ErrDuplicate, "attempt_timeout": reliable.ErrTimeout,
-		"settled": reliable.ErrSettled, "lost": reliable.ErrLost, "option": reliable.ErrOption, "unknown": reliable.ErrUnknown,
+		"settled": reliable.ErrSettled, "not_found": reliable.ErrNotFound, "taken": reliable.ErrTaken, "pending": reliable.ErrPending,
+		"buried": reliable.ErrBuried, "cancelled": reliable.ErrCancelled, "lost": reliable.ErrLost, "option": reliable.ErrOption, "unknown": reliable.ErrUnknown,
 		"decode": reliable.ErrDecode, "closed": reliable.ErrClosed,
 	},
 	"ratelimiter": {

@@ -25,7 +25,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(user.Close)
 	r := &rig{t: t, raw: admin, e: engineOn(t, user)}
-	r.Queue = New[string](r.e, "orders:1", WithLease(300*time.Millisecond), WithMaxAttempts(2))
+	r.Queue = New[string](r.e, "orders:1", WithLease(2*time.Second), WithMaxAttempts(2))
 	r.everything()
 	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func (r *rig) everything() {
 	r.adds("c", WithGroup("g"))
 	_, err := r.Add(t.Context(), "d", WithUnique("u"), WithDedup("e", time.Minute))
 	require.ErrorIs(t, err, ErrDuplicate)
-	time.Sleep(400 * time.Millisecond) // the watchdog renews
+	time.Sleep(900 * time.Millisecond) // the watchdog renews
 	require.NoError(t, m.Extend(t.Context(), time.Second))
 	require.NoError(t, m.Nack(t.Context(), errors.New("broken"), WithDelay(10*time.Millisecond)))
 	m = r.gets("a")
@@ -68,4 +68,24 @@ func (r *rig) everything() {
 	r.isEmpty()
 	r.do("ZADD", r.part("lease"), "1", "7:1") // a lease that ran out
 	r.isEmpty()
+	for _, op := range []string{"stats", "find", "remove", "cancel", "pause", "resume", "result", "await", "messages", "purge"} {
+		require.NoError(t, operations[op](t.Context(), r.Queue), op)
+	}
+	id := r.adds("answer")
+	require.NoError(t, r.gets("answer").AckWith(t.Context(), []byte("yes"), time.Minute))
+	_, err = r.Await(t.Context(), id)
+	require.NoError(t, err)
+	n, err := r.Redrive(t.Context(), r.with(WithDeadLimit(1, time.Hour)).buries("dead"))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	for _, state := range []State{Ready, Delayed, Running, Behind, Dead} {
+		for _, err := range r.Messages(t.Context(), state) {
+			require.NoError(t, err)
+		}
+	}
+	m = r.gets("dead")
+	require.NoError(t, r.Cancel(t.Context(), m.ID))
+	require.ErrorIs(t, m.Ack(t.Context()), ErrLost)
+	_, err = r.Delete(t.Context())
+	require.NoError(t, err)
 }

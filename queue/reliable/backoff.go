@@ -36,7 +36,7 @@ func defaultBackoff(attempt int) time.Duration {
 func waitsOf(backoff func(attempt int) time.Duration, attempts int) string {
 	waits := []string{"0"}
 	for n := 1; n < min(attempts, mostWaits); n++ {
-		waits = append(waits, decimal(engine.Millis(max(backoff(n), 0))))
+		waits = append(waits, decimal(engine.Millis(min(max(backoff(n), 0), engine.LongestLease))))
 	}
 	return strings.Join(waits, " ")
 }

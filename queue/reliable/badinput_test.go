@@ -26,6 +26,34 @@ var operations = map[string]func(ctx context.Context, q *Queue[string]) error{
 		}
 		return last
 	},
+	"serve": func(ctx context.Context, q *Queue[string]) error {
+		return q.Serve(ctx, func(context.Context, *Message[string]) error { return nil })
+	},
+	"stats":   func(ctx context.Context, q *Queue[string]) error { _, err := q.Stats(ctx); return err },
+	"find":    func(ctx context.Context, q *Queue[string]) error { _, err := q.Find(ctx, 1); return notFound(err) },
+	"remove":  func(ctx context.Context, q *Queue[string]) error { return notFound(q.Remove(ctx, 1)) },
+	"cancel":  func(ctx context.Context, q *Queue[string]) error { return notFound(q.Cancel(ctx, 1)) },
+	"redrive": func(ctx context.Context, q *Queue[string]) error { _, err := q.Redrive(ctx, 1); return err },
+	"purge":   func(ctx context.Context, q *Queue[string]) error { _, err := q.Purge(ctx); return err },
+	"pause":   func(ctx context.Context, q *Queue[string]) error { return q.Pause(ctx, time.Second) },
+	"resume":  func(ctx context.Context, q *Queue[string]) error { return q.Resume(ctx) },
+	"result":  func(ctx context.Context, q *Queue[string]) error { _, err := q.Result(ctx, 1); return notFound(err) },
+	"await":   func(ctx context.Context, q *Queue[string]) error { _, err := q.Await(ctx, 1); return notFound(err) },
+	"delete":  func(ctx context.Context, q *Queue[string]) error { _, err := q.Delete(ctx); return err },
+	"messages": func(ctx context.Context, q *Queue[string]) error {
+		for _, err := range q.Messages(ctx, Ready) {
+			return err
+		}
+		return nil
+	},
+}
+
+// notFound is err, if it is another.
+func notFound(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
@@ -98,7 +126,8 @@ func TestAKeyOfAnotherTypeIsAnErrorOfAll(t *testing.T) {
 	t.Parallel()
 	r := rigOn(t, redistest.Shared(t).Client(t))
 	r.do("SET", r.part("ready"), "text")
-	for op, do := range operations {
+	for _, op := range []string{"add", "add all", "receive", "poll", "consume", "serve", "stats", "messages"} {
+		do := operations[op]
 		ctx, cancel := context.WithTimeout(t.Context(), soon)
 		err := do(ctx, r.Queue)
 		cancel()

@@ -41,6 +41,7 @@ type consumer struct {
 	lookAt  time.Time // when it looks again
 	joining bool      // it is about to hear
 	sub     *pubsub.Subscription
+	cancels *pubsub.Subscription
 	users   bool // somebody wants messages, or did a moment ago
 	retries bool // it looks again also without them
 }
@@ -162,7 +163,7 @@ func (c *consumer) waited() bool {
 
 // giveBack is for messages that nobody here has seen.
 func (c *consumer) giveBack(all []*delivery) {
-	for _, d := range all {
+	for _, d := range slices.Backward(all) { // each goes to the front
 		d.post(&settle{nack: true, delay: untried}, ErrSettled)
 	}
 }
@@ -226,6 +227,17 @@ func (c *consumer) subscribe() {
 	c.sub = sub
 	c.mu.Unlock()
 	c.look() // it stands from now on
+	cancels, err := c.h.e.SubscribeTo(ctx, c.h.e.Channel(c.of.cancelled), c.taken)
+	if err != nil {
+		return // a renewal says it, too
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.users || c.cancels != nil {
+		cancels.Close()
+		return
+	}
+	c.cancels = cancels
 }
 
 // heard is a word of the server's, or that some may have been missed.
@@ -234,11 +246,14 @@ func (c *consumer) heard(pubsub.Event) { c.h.steps.Post(c.key, ask{woken: true})
 // left is told that nobody uses it any more.
 func (c *consumer) left() {
 	c.mu.Lock()
-	sub, retries := c.sub, c.retries
-	c.sub, c.users = nil, false
+	sub, cancels, retries := c.sub, c.cancels, c.retries
+	c.sub, c.cancels, c.users = nil, nil, false
 	c.mu.Unlock()
 	if sub != nil {
 		sub.Close()
+	}
+	if cancels != nil {
+		cancels.Close()
 	}
 	if !retries {
 		c.h.e.NotDue(c.due)
@@ -266,6 +281,16 @@ func (c *consumer) trouble(err error) {
 	lasts := time.Since(c.failing)
 	if !engine.Passing(err) || lasts > c.h.e.WatchdogTimeout {
 		c.fail(err)
+	}
+	if c.h.e.Open() != nil { // nobody comes back to it
+		if f := c.pending; f != nil {
+			c.pending = nil
+			c.later(f, true)
+		}
+		for _, s := range c.carry {
+			s.resolve(unsettled(err))
+		}
+		c.carry = nil
 	}
 	c.mu.Lock()
 	c.retries = c.pending != nil || len(c.carry) > 0

@@ -43,6 +43,7 @@ type delivery struct {
 	c       *consumer
 	id      int64
 	attempt int
+	member  string // of the leases
 	body    string
 	grant   *engine.Grant
 
@@ -57,10 +58,12 @@ type delivery struct {
 // delivered puts what was taken by an exchange that started then under the watchdog's
 // care.
 func (c *consumer) delivered(id int64, attempt int, body string, started watchdog.Instant) *delivery {
-	d := &delivery{c: c, id: id, attempt: attempt, body: body, backoff: defaultBackoff}
+	d := &delivery{c: c, id: id, attempt: attempt, body: body, member: decimal(id) + ":" + decimal(attempt)}
 	lease := c.key.policy.lease
-	member := decimal(id) + ":" + decimal(attempt)
-	d.grant = c.h.e.NewGrant(c, member, started, lease, lease/3, watchdog.Instant{}, d)
+	d.grant = c.h.e.NewGrant(c, d.member, started, lease, lease/3, watchdog.Instant{}, d)
+	if c.h.hands.put(d); d.ended() != nil {
+		c.h.hands.drop(d)
+	}
 	return d
 }
 
@@ -83,7 +86,12 @@ func (d *delivery) ended() error {
 
 // Ended is the engine's word that the message may be another's, or that the client
 // closes.
-func (d *delivery) Ended(cause error) { d.end(cause, false) }
+func (d *delivery) Ended(cause error) {
+	d.end(cause, false)
+	if !errors.Is(cause, ErrClosed) {
+		d.c.h.hands.drop(d)
+	}
+}
 
 // end tells the contexts. It is false for one that was settled before.
 func (d *delivery) end(cause error, settles bool) bool {
@@ -99,6 +107,9 @@ func (d *delivery) end(cause error, settles bool) bool {
 	contexts, timer := d.contexts, d.timer
 	d.contexts = nil
 	d.mu.Unlock()
+	if settles {
+		d.c.h.hands.drop(d)
+	}
 	if timer != nil && settles {
 		timer.Stop()
 	}
@@ -149,7 +160,7 @@ func (d *delivery) post(s *settle, cause error) {
 		}
 		return
 	}
-	if !d.c.h.steps.Post(d.c.key, ask{settle: s}) && s.done != nil {
-		s.done(ErrClosed)
+	if !d.c.h.steps.Post(d.c.key, ask{settle: s}) {
+		s.resolve(ErrClosed)
 	}
 }

@@ -14,6 +14,12 @@
 //	}
 //	return m.Ack(ctx)
 //
+// [Queue.Serve] does that with a number of goroutines:
+//
+//	err := orders.Serve(ctx, func(ctx context.Context, m *reliable.Message[Order]) error {
+//		return pack(ctx, m.Value)
+//	}, reliable.WithConcurrency(64))
+//
 // # What it promises
 //
 // A message is accepted once Add has returned. [ErrUnknown] is perhaps: repeat it with
@@ -46,7 +52,13 @@
 // may be what kills its consumers. A message that has had its attempts
 // ([WithMaxAttempts]) is buried with its cause, and so is one that no value of the
 // queue's type can be made of. The dead are limited by number and age
-// ([WithDeadLimit]).
+// ([WithDeadLimit]); [Queue.Messages] lists them, [Queue.Redrive] has them tried again.
+//
+// # Answers
+//
+// [Message.AckWith] keeps a result for a time, under the id of the message, if the ack
+// counts; [Queue.Await] waits for it. [Queue.Remove] says for certain that nobody has had
+// a message, and [Queue.Cancel] takes one from who has it.
 //
 // # Together
 //
@@ -79,9 +91,18 @@
 //	rueidisson_queue_idle:{name}      zset: clients that wait → since when, ms
 //	rueidisson_queue_keeper:{name}, rueidisson_queue_deputy:{name}   strings: who of them keeps the time
 //	rueidisson_queue_result:{name}    hash: id → result
+//	rueidisson_queue_done:{name}:*    string: the answer to a Remove, Redrive and such, until it has come
 //	rueidisson_queue_lane:{name}:*    string: the last request of an exchange, 45 s
 //	rueidisson_queue_wake:{name}:*    channels: each of a client that waits
+//	rueidisson_queue_done_ids:{name}  channel: ids of messages that have a result
+//	rueidisson_queue_cancelled:{name} channel: id:attempt of messages that were cancelled
 //
 // Times are the server's, but when a message was added: that is its header's. A queue
-// that was emptied leaves its counters.
+// that was emptied leaves its counters, and one that was deleted its last id.
+//
+// # What it is not
+//
+// There is no cron: add the next message when one is done, or from an election's leader.
+// Results are kept for a time, and are no history. A worker serves one queue; one that
+// serves several calls Serve for each, with a concurrency of its own.
 package reliable

@@ -37,6 +37,24 @@ var (
 	// [WithTimeout] allows. The attempt has failed then.
 	ErrTimeout = errors.New("the attempt took too long")
 
+	// ErrCancelled is the cause of the contexts of a message that somebody has taken out by
+	// [Queue.Cancel]. It wraps [ErrLost].
+	ErrCancelled = fmt.Errorf("%w: the message was cancelled", engine.ErrLost)
+
+	// ErrNotFound says that there is no message of that id: there never was, or it is done,
+	// expired or removed.
+	ErrNotFound = errors.New("no such message")
+
+	// ErrTaken is returned by [Queue.Remove] for a message that somebody has, or has had.
+	ErrTaken = errors.New("somebody has the message, or has had it")
+
+	// ErrPending is returned by [Queue.Result] for a message that is not done yet.
+	ErrPending = errors.New("the message is not done yet")
+
+	// ErrBuried says that a message has no result, since it was buried. The text of the
+	// error has the last cause.
+	ErrBuried = errors.New("the message was buried")
+
 	// ErrOption says that an argument cannot be used: a name, a value, a number, an
 	// option. Nothing was sent.
 	ErrOption = engine.ErrOption

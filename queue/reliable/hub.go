@@ -12,9 +12,13 @@ import (
 // hub is what the reliable queues of one client have in common.
 type hub struct {
 	e         *engine.Engine
+	requests  *engine.Requests
 	adds      *combine.Table[string, adding, added]
 	steps     *combine.Table[consumerKey, ask, answer]
+	results   *combine.Table[string, asking, string]
 	consumers places.Places[consumerKey, *consumer]
+	ears      places.Places[string, *listening]
+	hands     hands
 
 	mu       sync.Mutex
 	policies map[policy]int // each has a number
@@ -27,13 +31,18 @@ func hubOf(e *engine.Engine) *hub {
 }
 
 func newHub(e *engine.Engine) *hub {
-	h := &hub{e: e, policies: map[policy]int{}}
+	h := &hub{e: e, requests: engine.NewRequests(e), policies: map[policy]int{}}
 	h.adds = combine.New(combine.Config[string, adding, added]{
 		Send: h.sendAdds, Cut: cutAdds, Spawn: e.Spawn, Closed: ErrClosed, Flights: lanes,
 	})
 	h.steps = combine.New(combine.Config[consumerKey, ask, answer]{
 		Send: h.sendStep, Cut: cutSteps, Spawn: e.Spawn, Closed: ErrClosed,
 	})
+	h.results = combine.New(combine.Config[string, asking, string]{
+		Send: h.sendResults, Cut: cutResults, Spawn: e.Spawn, Closed: ErrClosed,
+	})
+	h.ears.Make = newListening
+	h.ears.Left = (*listening).left
 	h.consumers.Make = h.newConsumer
 	h.consumers.Left = (*consumer).left
 	h.consumers.Idle = (*consumer).idle

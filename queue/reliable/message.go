@@ -31,12 +31,13 @@ type Message[T any] struct {
 	// AddedAt is when it was added, by the clock of who did.
 	AddedAt time.Time
 
-	name string // of the queue
-	d    *delivery
+	name      string // of the queue
+	maxResult int
+	d         *delivery
 }
 
 // Err is nil while the message may be trusted to be this process's, and else why it
-// ended: [ErrLost], [ErrSettled], [ErrTimeout] or [ErrClosed]. It compares the clocks at
+// ended: [ErrLost], [ErrSettled], [ErrTimeout], [ErrCancelled] or [ErrClosed]. It compares the clocks at
 // each call, so it says so at once in a process that was paused past its lease. It asks
 // nobody.
 func (m *Message[T]) Err() error { return m.d.Err() }
@@ -91,7 +92,7 @@ type nacking struct{ delay time.Duration }
 // Release gives the message back, as if this process had never had it: to the front of
 // what is ready, and the attempt does not count. Otherwise it is as [Message.Ack].
 func (m *Message[T]) Release(ctx context.Context) error {
-	return m.failed("release", m.d.settle(ctx, &settle{nack: true, delay: untried}))
+	return m.failed("release", m.d.settle(ctx, &settle{nack: true, delay: released}))
 }
 
 // Extend makes the lease last for at least d from now; it never shortens one. It is
@@ -144,7 +145,7 @@ func causeOf(err error) string {
 
 // message is what was taken, as the caller gets it. What cannot be decoded is buried,
 // since it would be so for everybody here.
-func (q *Queue[T]) message(d *delivery) (*Message[T], bool) {
+func (q *Queue[T]) message(d *delivery, backoff func(attempt int) time.Duration) (*Message[T], bool) {
 	head, text, err := unseal(d.body)
 	var v T
 	if err == nil {
@@ -156,10 +157,10 @@ func (q *Queue[T]) message(d *delivery) (*Message[T], bool) {
 		d.post(buriedBy(err), ErrSettled)
 		return nil, false
 	}
-	d.body = "" // the value has what it needs of it
+	d.body, d.backoff = "", backoff // the value has what it needs of it
 	d.starts(head.timeout())
 	return &Message[T]{
 		Value: v, ID: d.id, Attempt: d.attempt, Header: head.Values, AddedAt: time.UnixMilli(head.Added),
-		name: q.name, d: d,
+		name: q.name, maxResult: q.cfg.maxBody, d: d,
 	}, true
 }

@@ -13,12 +13,15 @@ type names struct {
 	lane  string   // what the lanes of this client begin with
 	wake  string   // what the channels of those who wait begin with
 	done  string   // channel of results
+
+	cancelled string // channel of what was taken from who has it
 }
 
 func newNames(e *engine.Engine, mapped string) *names {
 	return &names{
 		key: mapped, parts: keys.Reliable(mapped), lease: keys.ReliableLeases(mapped),
 		lane: keys.ReliableLane(mapped, e.ClientID), wake: keys.ReliableWake(mapped), done: keys.ReliableDone(mapped),
+		cancelled: keys.ReliableCancelled(mapped),
 	}
 }
 

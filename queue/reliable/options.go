@@ -28,7 +28,30 @@ type config struct {
 	family   *codec.Family // nil: the client's
 	capacity int64
 	maxBody  int
-	policy   policy
+	terms
+}
+
+// terms are a policy, and how long a message waits behind an attempt that has failed.
+type terms struct {
+	policy policy
+	own    func(attempt int) time.Duration // nil: defaultBackoff
+}
+
+// resolve completes them.
+func (t *terms) resolve() {
+	backoff := t.own
+	if backoff == nil {
+		backoff = plainBackoff
+	}
+	t.policy.waits = waitsOf(backoff, t.policy.attempts)
+}
+
+// backoff is how long a message waits behind an attempt that has failed.
+func (t *terms) backoff(attempt int) time.Duration {
+	if t.own == nil {
+		return defaultBackoff(attempt)
+	}
+	return min(max(t.own(attempt), 0), engine.LongestLease)
 }
 
 // policy is how a consumer deals with the messages that it takes. Consumers of one
@@ -99,8 +122,8 @@ type PolicyOption interface {
 // falls silent. Consumers lengthen it at a third of it, for as long as they have the
 // message. Without it that is the client's watchdog timeout.
 func WithLease(d time.Duration) PolicyOption {
-	return policyOption(func(p *policy) error {
-		p.lease = d
+	return policyOption(func(t *terms) error {
+		t.policy.lease = d
 		return engine.CheckLease(d)
 	})
 }
@@ -108,9 +131,24 @@ func WithLease(d time.Duration) PolicyOption {
 // WithMaxAttempts buries a message whose n-th attempt has failed. Without it that is
 // the tenth.
 func WithMaxAttempts(n int) PolicyOption {
-	return policyOption(func(p *policy) error {
-		p.attempts = n
+	return policyOption(func(t *terms) error {
+		t.policy.attempts = n
 		return within("attempts", int64(n), mostAttempts)
+	})
+}
+
+// WithBackoff is how long a message waits behind an attempt that has failed: the first
+// is 1. Without it that is a second, twice that behind each further one, at most ten
+// minutes, a tenth more or less. The first 32 are asked for beforehand, too, since a lease
+// that ran out is counted by the server: it makes a message wait from its second attempt
+// on, as one behind the attempt before.
+func WithBackoff(backoff func(attempt int) time.Duration) PolicyOption {
+	return policyOption(func(t *terms) error {
+		t.own = backoff
+		if backoff == nil {
+			return fmt.Errorf("%w: no backoff", ErrOption)
+		}
+		return nil
 	})
 }
 
@@ -125,16 +163,19 @@ type option func(*config) error
 
 func (o option) applyHandle(c *config) error { return o(c) }
 
-type policyOption func(*policy) error
+type policyOption func(*terms) error
 
-func (o policyOption) applyHandle(c *config) error { return o(&c.policy) }
+func (o policyOption) applyHandle(c *config) error { return o(&c.terms) }
 
-func (o policyOption) applyServe(s *serving) error { return o(&s.policy) }
+func (o policyOption) applyServe(s *serving) error {
+	s.changed = true
+	return o(&s.terms)
+}
 
 func resolve(e *engine.Engine, opts []Option) (config, error) {
-	c := config{maxBody: defaultMaxBody, policy: policy{
+	c := config{maxBody: defaultMaxBody, terms: terms{policy: policy{
 		lease: e.WatchdogTimeout, attempts: defaultAttempts, dead: defaultDead, deadAge: defaultDeadAge,
-	}}
+	}}}
 	for _, o := range opts {
 		if o == nil {
 			return c, fmt.Errorf("%w: a nil option", ErrOption)
@@ -143,9 +184,7 @@ func resolve(e *engine.Engine, opts []Option) (config, error) {
 			return c, err
 		}
 	}
-	if c.policy.waits == "" {
-		c.policy.waits = waitsOf(plainBackoff, c.policy.attempts)
-	}
+	c.terms.resolve()
 	return c, nil
 }
 

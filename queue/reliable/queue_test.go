@@ -72,7 +72,6 @@ func TestWhatFailsIsTriedAgainAndBuriedInTheEnd(t *testing.T) {
 		require.Equal(t, 2, m.Attempt)
 		require.NoError(t, m.Nack(t.Context(), errors.New("broken"), WithDelay(50*time.Millisecond)))
 		r.acks("b")
-		r.isEmpty()
 		m = r.gets("a")
 		require.Equal(t, 3, m.Attempt)
 		require.NoError(t, m.Nack(t.Context(), errors.New("at last")))
@@ -127,7 +126,7 @@ func TestAGroupIsHandledOneBehindTheOther(t *testing.T) {
 		r.acks("b1")
 		m := r.gets("a1")
 		r.isEmpty()
-		require.NoError(t, m.Nack(t.Context(), errors.New("again"), WithDelay(100*time.Millisecond)))
+		require.NoError(t, m.Nack(t.Context(), errors.New("again"), WithDelay(time.Second)))
 		r.isEmpty()
 		r.acks("a1", "a2")
 		m = r.gets("a3")
@@ -145,7 +144,7 @@ func TestAGroupIsHandledOneBehindTheOther(t *testing.T) {
 func TestDuplicatesAreRefused(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		r.adds("a", WithDedup("k", 300*time.Millisecond))
+		r.adds("a", WithDedup("k", 1500*time.Millisecond))
 		_, err := r.Add(t.Context(), "again", WithDedup("k", time.Minute))
 		require.ErrorIs(t, err, ErrDuplicate)
 		r.adds("b", WithUnique("u"))
@@ -287,12 +286,12 @@ func TestAMessageThatCannotBeDecodedIsBuriedAndTheRestGoesOn(t *testing.T) {
 func TestTheWatchdogKeepsAMessage(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		r = r.with(WithLease(300 * time.Millisecond))
-		other := r.other(WithLease(300 * time.Millisecond))
+		r = r.with(WithLease(1500 * time.Millisecond))
+		other := r.other(WithLease(1500 * time.Millisecond))
 		r.adds("a")
 		m := r.gets("a")
 		ctx := m.Context(t.Context())
-		until := time.Now().Add(time.Second)
+		until := time.Now().Add(3 * time.Second)
 		for time.Now().Before(until) {
 			other.isEmpty()
 			require.NoError(t, ctx.Err())

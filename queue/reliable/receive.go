@@ -89,7 +89,7 @@ func (q *Queue[T]) await(ctx context.Context, c *consumer, t *taker) (*Message[T
 		}
 		got, err := c.take(t)
 		for _, d := range got {
-			if m, good := q.message(d); good {
+			if m, good := q.message(d, q.cfg.backoff); good {
 				return m, nil
 			}
 			c.wants(t, 1)
@@ -114,7 +114,7 @@ func (q *Queue[T]) poll(ctx context.Context) (*Message[T], error) {
 		looked, err := q.h.steps.Do(ctx, c.key, ask{})
 		got, failed := c.take(t)
 		for _, d := range got {
-			if m, good := q.message(d); good {
+			if m, good := q.message(d, q.cfg.backoff); good {
 				return m, nil
 			}
 			c.wants(t, 1)

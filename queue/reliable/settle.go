@@ -8,8 +8,9 @@ import (
 
 // Delays of a nack that say something else.
 const (
-	untried = -1 // the attempt does not count
-	buried  = -2 // there are no more
+	untried  = -1 // nobody has seen it: the attempt does not count
+	buried   = -2 // there are no more
+	released = -3 // the attempt does not count
 )
 
 // settle is what a consumer says of a message that it is done with.
@@ -52,6 +53,9 @@ func (s *settle) said(held bool, now time.Time) {
 }
 
 func (s *settle) resolve(err error) {
+	if s.resolved {
+		return
+	}
 	s.resolved, s.err = true, err
 	if s.done != nil {
 		s.done(err)

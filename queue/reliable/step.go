@@ -179,11 +179,13 @@ func (c *consumer) land(f *flight, got engine.Answer) error {
 		return errOvertaken
 	}
 	if err != nil || len(all) < 2 || len(all)%3 != 2 {
+		c.later(f, true)
 		return fmt.Errorf("%w: %w", ErrUnknown, errAnswer)
 	}
 	wait, err := all[0].AsInt64()
 	settled, bad := all[1].ToString()
 	if err = errors.Join(err, bad); err != nil || len(settled) != len(f.acks)+len(f.nacks) {
+		c.later(f, true)
 		return fmt.Errorf("%w: %w", ErrUnknown, errors.Join(errAnswer, err))
 	}
 	now, i := time.Now(), 0

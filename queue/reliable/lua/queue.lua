@@ -86,8 +86,14 @@ local function forget(ids)
 		redis.call('hdel', opt, unpack(ids))
 	end
 	redis.call('hdel', body, unpack(ids))
-	redis.call('hdel', tries, unpack(ids))
 	redis.call('hdel', failure, unpack(ids))
+	if there(tries) then
+		redis.call('hdel', tries, unpack(ids))
+		for i = 1, #ids do
+			ids[i] = ids[i] .. '+'
+		end
+		redis.call('hdel', tries, unpack(ids))
+	end
 end
 
 -- trim takes out the oldest of the dead, a hundred at a time, where there are too many or they are too old.

@@ -19,7 +19,8 @@
 -- ARGV[14]   how old they may be, ms
 -- ARGV[15]   channel of results
 -- ARGV[n…]   how many acks; of each id, attempt, and "" or how long its result is kept, ms, with the result behind it;
---            how many nacks; of each id, attempt, delay, cause. A delay of -1 gives back untried, -2 buries
+--            how many nacks; of each id, attempt, delay, cause. A delay of -1 gives back what nobody has seen, -3 what
+--            somebody has, and -2 buries
 --
 -- Returns  array  {ms until it is to look again, of each ack and nack 1 or 0, then of each message id, attempt, body};
 --                 {-1}: an older request that comes late, and changes nothing
@@ -47,10 +48,15 @@ local buried = false
 -- One look at what is missing as a rule.
 local plain = not optioned and not there(tries, due, prio, pause)
 
+-- spent says whether that was the last attempt: behind a redrive they are counted anew, and numbered on.
+local function spent(id, attempt)
+	return tonumber(attempt) - (redis.call('hget', tries, id .. '+') or 0) >= most
+end
+
 -- bury is for a message that has had its attempts.
 local function bury(id, attempt, cause)
 	leave(id)
-	redis.call('hdel', tries, id)
+	redis.call('hdel', tries, id, id .. '+')
 	redis.call('hset', failure, id, attempt .. ' ' .. cause)
 	redis.call('zadd', dead, whole(now), id)
 	redis.call('hincrby', meta, 'dead', 1)
@@ -114,9 +120,13 @@ for _ = 1, nacks do
 	local held = redis.call('zrem', lease, id .. ':' .. attempt) == 1
 	settled[#settled + 1] = held and '1' or '0'
 	if held then
-		if delay == -1 then
+		if delay == -1 or delay == -3 then
+			if delay == -3 then
+				redis.call('hset', tries, id, tonumber(attempt) - 1) -- that it was taken stays known
+				plain = false
+			end
 			put(id, true)
-		elseif delay == -2 or tonumber(attempt) >= most then
+		elseif delay == -2 or spent(id, attempt) then
 			bury(id, attempt, cause)
 		else
 			retry(id, attempt, delay, cause)
@@ -146,7 +156,7 @@ if #out_of_time > 0 then
 	end
 	for i = #out_of_time, 1, -1 do
 		local id, attempt = string.match(out_of_time[i], '^(%d+):(%d+)$')
-		if tonumber(attempt) >= most then
+		if spent(id, attempt) then
 			bury(id, attempt, 'the lease ran out')
 		else
 			retry(id, attempt, waits[math.min(tonumber(attempt), #waits)] or 0, 'the lease ran out')

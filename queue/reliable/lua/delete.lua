@@ -1,0 +1,23 @@
+-- delete.lua: take a queue away. The last id stays, so that none is given again.
+--
+-- Include: queue.lua
+-- KEYS[1…19] the parts of the queue, see queue.lua
+-- ARGV[1]    of no use here: nothing
+--
+-- Returns  integer  1 there was something, 0 there was nothing
+-- Replay   unsafe: a second run takes away what was added meanwhile
+local id = redis.call('hget', meta, 'id')
+local more = redis.call('hlen', meta)
+local n = redis.call('unlink', body, ready, prio, due, lease, tries, opt, head, order, unique, dead, failure, pause, idle, keeper, deputy, result)
+if id and more > 1 then
+	redis.call('hset', meta, 'id', id)
+	local names = {}
+	for _, name in ipairs(redis.call('hkeys', meta)) do
+		if name ~= 'id' then
+			names[#names + 1] = name
+		end
+	end
+	redis.call('hdel', meta, unpack(names))
+	n = n + 1
+end
+return n > 0 and 1 or 0

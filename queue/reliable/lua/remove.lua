@@ -1,0 +1,37 @@
+-- remove.lua: take a message out that nobody has ever had, or also one that somebody has.
+--
+-- Include: info.lua
+-- Include: done.lua
+-- KEYS[1…19] the parts of the queue, see queue.lua
+-- KEYS[20…]  what remembers the answer
+-- ARGV[1]    how long it is remembered, ms
+-- ARGV[2]    id
+-- ARGV[3]    1: also if somebody has it or had it
+-- ARGV[4]    channel on which it is said that somebody has lost it
+-- ARGV[5]    publish or spublish
+--
+-- Returns  integer  1 it was there, and nobody had it; 2 somebody had it, or has had it; 0 there was none
+-- Replay   safe: the request is known then
+local was, answer = known()
+if was then
+	return answer
+end
+local id = ARGV[2]
+if redis.call('hexists', body, id) == 0 then
+	return done(0)
+end
+local has, member = held(id)
+local taken = has or redis.call('hexists', tries, id) == 1 or redis.call('zscore', dead, id)
+if taken and ARGV[3] ~= '1' then
+	return done(2)
+end
+redis.call('zrem', lease, member)
+redis.call('zrem', due, id)
+redis.call('zrem', prio, id)
+redis.call('zrem', dead, id)
+forget({id})
+redis.call('hincrby', meta, 'removed', 1)
+if has then
+	redis.pcall(ARGV[5], ARGV[4], member)
+end
+return done(taken and 2 or 1)

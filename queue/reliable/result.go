@@ -1,0 +1,233 @@
+package reliable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
+
+// AckWith is [Message.Ack] with a result, which the queue keeps for a time of ttl at
+// least, and for those who [Queue.Await] it. A result is kept only if the ack counts.
+// Results have the bound of [WithMaxBody].
+func (m *Message[T]) AckWith(ctx context.Context, result []byte, ttl time.Duration) error {
+	err := engine.CheckTTL("time of a result", ttl)
+	if err == nil && len(result) > m.maxResult {
+		err = fmt.Errorf("%w: a result of %d bytes is more than the %d of WithMaxBody", ErrOption, len(result), m.maxResult)
+	}
+	if err == nil {
+		err = m.d.settle(ctx, &settle{result: result, kept: engine.Millis(ttl)})
+	}
+	return m.failed("acknowledge", err)
+}
+
+// Result is what a message was acknowledged with by AckWith. Cost: one script call,
+// shared with other calls of this process. Errors: [ErrPending] if the message is not
+// done; [ErrBuried]; [ErrNotFound] if there is neither a message of that id nor a
+// result, or no more; ctx's error and cause; [ErrOption]; [ErrClosed]; those of Redis.
+func (q *Queue[T]) Result(ctx context.Context, id int64) ([]byte, error) {
+	err := q.usable(ctx)
+	var text []byte
+	if err == nil {
+		text, err = q.result(ctx, id)
+	}
+	return text, q.failed("read the result of message "+decimal(id)+" of", err)
+}
+
+func (q *Queue[T]) result(ctx context.Context, id int64) ([]byte, error) {
+	text, err := q.h.results.Do(ctx, q.of.key, asking{q.of, id})
+	if err != nil {
+		return nil, err
+	}
+	switch text[0] {
+	case 'r':
+		return []byte(text[1:]), nil
+	case 'w':
+		return nil, ErrPending
+	case 'd':
+		return nil, fmt.Errorf("%w: %s", ErrBuried, text[1:])
+	}
+	return nil, ErrNotFound
+}
+
+// Await waits for the result of a message. The wait ends with ctx. It is told by a
+// channel, and looks every few seconds as well; all who wait in a process share one
+// subscription for each queue, and what they look for goes out together.
+//
+// A message that was acknowledged without a result is [ErrNotFound] as soon as that is
+// seen, and so is one that was acknowledged before with a result that is kept no more.
+// Otherwise the errors are those of [Queue.Result], without [ErrPending].
+func (q *Queue[T]) Await(ctx context.Context, id int64) ([]byte, error) {
+	err := q.usable(ctx)
+	var text []byte
+	if err == nil {
+		text, err = q.awaited(ctx, id)
+	}
+	return text, q.failed("await the result of message "+decimal(id)+" of", err)
+}
+
+func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
+	l := q.h.ears.Get(q.of.key)
+	defer q.h.ears.Put(q.of.key, l)
+	news := l.enter(id)
+	defer l.leave(id, news)
+	if err := l.subscribe(ctx, q.h.e, q.of.done); err != nil && (ctx.Err() != nil || q.h.e.Open() != nil) {
+		return nil, err
+	}
+	var failing time.Time
+	for {
+		text, err := q.result(ctx, id)
+		switch {
+		case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrBuried):
+			return text, err
+		case errors.Is(err, ErrPending):
+			failing = time.Time{}
+		case !engine.Passing(err), !failing.IsZero() && time.Since(failing) > q.h.e.WatchdogTimeout:
+			return nil, err
+		case failing.IsZero():
+			failing = time.Now()
+		}
+		timer := time.NewTimer(mostWait*9/10 + rand.N(mostWait/5))
+		select {
+		case <-news:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, engine.ContextError(ctx)
+		case <-q.h.e.Closing():
+			timer.Stop()
+			return nil, ErrClosed
+		}
+		timer.Stop()
+	}
+}
+
+// asking is a look for a result.
+type asking struct {
+	of *names
+	id int64
+}
+
+type resultCall = combine.Call[asking, string]
+
+func cutResults(waiting []*resultCall) int { return min(len(waiting), mostSettled) }
+
+func (h *hub) sendResults(_ string, _ int, batch []*resultCall) error {
+	ids := make([]string, len(batch))
+	for i, c := range batch {
+		ids[i] = decimal(c.Ask.id)
+	}
+	got, err := h.e.Run(context.Background(), resultScript, batch[0].Ask.of.parts, ids)
+	if err != nil {
+		return err
+	}
+	all, err := got.AsStrSlice()
+	if err != nil || len(all) != len(batch) {
+		return errAnswer
+	}
+	for i, c := range batch {
+		if all[i] == "" {
+			return errAnswer
+		}
+		c.Answer = all[i]
+	}
+	return nil
+}
+
+// listening is all of a client who await results of one queue.
+type listening struct {
+	places.Entry
+
+	mu      sync.Mutex
+	waiting map[int64][]chan struct{}
+	sub     *pubsub.Subscription
+}
+
+func newListening(string) *listening { return &listening{waiting: map[int64][]chan struct{}{}} }
+
+func (l *listening) enter(id int64) chan struct{} {
+	news := make(chan struct{}, 1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting[id] = append(l.waiting[id], news)
+	return news
+}
+
+func (l *listening) leave(id int64, news chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.waiting[id]
+	for i, other := range all {
+		if other == news {
+			all = append(all[:i:i], all[i+1:]...)
+			break
+		}
+	}
+	if l.waiting[id] = all; len(all) == 0 {
+		delete(l.waiting, id)
+	}
+}
+
+// subscribe hears of results. Whoever comes second leaves again.
+func (l *listening) subscribe(ctx context.Context, e *engine.Engine, channel string) error {
+	l.mu.Lock()
+	there := l.sub != nil
+	l.mu.Unlock()
+	if there {
+		return nil
+	}
+	sub, err := e.SubscribeTo(ctx, e.Channel(channel), l.heard)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sub != nil {
+		sub.Close()
+		return nil
+	}
+	l.sub = sub
+	return nil
+}
+
+// heard has those look whose result is there, and all of them if some may have been
+// missed.
+func (l *listening) heard(ev pubsub.Event) {
+	id, err := strconv.ParseInt(ev.Payload, 10, 64)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ev.Kind == pubsub.Message && err == nil {
+		poke(l.waiting[id])
+		return
+	}
+	for _, all := range l.waiting {
+		poke(all)
+	}
+}
+
+func poke(all []chan struct{}) {
+	for _, news := range all {
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// left is told that nobody waits any more.
+func (l *listening) left() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sub != nil {
+		l.sub.Close()
+		l.sub = nil
+	}
+}
