@@ -12,6 +12,7 @@ import (
 // most; where more readers want one, they take turns in the order in which they
 // came.
 type dock struct {
+	node string
 	most int
 
 	mu      sync.Mutex
@@ -34,7 +35,7 @@ func (h *reliables) dock(node string) *dock {
 	defer h.mu.Unlock()
 	d := h.docks[node]
 	if d == nil {
-		d = &dock{most: h.e.BlockedAtMost()}
+		d = &dock{node: node, most: h.e.BlockedAtMost()}
 		h.docks[node] = d
 	}
 	return d
@@ -132,8 +133,13 @@ func (r *reader) board(key string) (bool, error) {
 	return false, nil
 }
 
-// launch begins a turn.
+// launch begins a turn. Who waited for a server that has meanwhile lost the slot
+// lines up at another.
 func (r *reader) launch(key string, conn *engine.Blocking) (bool, error) {
+	if conn == nil && r.place.dock.node != r.h.e.Node(key) {
+		r.place.dock.pass(r, nil, true)
+		return false, nil
+	}
 	if conn == nil {
 		fresh, err := r.connect(key)
 		if err != nil {

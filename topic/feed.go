@@ -408,6 +408,16 @@ func (f *feed) claimDone() {
 	f.land()
 }
 
+// hush takes all ears out, and what they had.
+func (f *feed) hush() {
+	f.mu.Lock()
+	ears := f.ears
+	f.mu.Unlock()
+	for _, r := range ears {
+		f.drop(r)
+	}
+}
+
 // drop takes an ear out, and what it had.
 func (f *feed) drop(r *ear) {
 	f.mu.Lock()

@@ -193,6 +193,7 @@ func (r *reader) run() {
 // leaveAll is for a client that closes. A server that is not there is asked once.
 func leaveAll(feeds []*feed) {
 	for _, f := range feeds {
+		f.hush()
 		if err := f.leave(departing); engine.Passing(err) {
 			return
 		}

@@ -57,7 +57,11 @@ func (c *clock) Moved(f func()) { c.told = append(c.told, f) }
 // TestAClockThatIsMoved has those keep their groups who live.
 func TestAClockThatIsMoved(t *testing.T) {
 	t.Parallel()
-	raw, name := redistest.Shared(t).Client(t), redistest.Name(t)
+	onServers(t, aClockThatIsMoved)
+}
+
+func aClockThatIsMoved(t *testing.T, raw rueidis.Client) {
+	name := redistest.Name(t)
 	var moved clock
 	tellsTime := func(c *engine.Config) { c.Clock = &moved }
 	r, other := reliableBy(t, raw, engineOn(t, raw, tellsTime), name), reliableBy(t, raw, engineOn(t, raw, tellsTime), name)
@@ -214,6 +218,28 @@ func TestCloseDuringListen(t *testing.T) {
 	require.NoError(t, <-closed)
 	require.ErrorIs(t, <-done, ErrClosed)
 	redistest.Eventually(t, func() bool { return r.exists() == 0 }, soon, time.Millisecond, "the group is left")
+}
+
+// TestCloseGivesBackWhatIsInNoHand so that others need not wait for a lease.
+func TestCloseGivesBackWhatIsInNoHand(t *testing.T) {
+	t.Parallel()
+	raw, name := redistest.Shared(t).Client(t), redistest.Name(t)
+	forLong := func(c *engine.Config) { c.WatchdogTimeout = time.Hour }
+	e := engineOn(t, raw, forLong)
+	r := reliableBy(t, raw, e, name, WithMaxLength(100))
+	s := r.durable("billing")
+	r.publishes(1, numbers(0, 50)...)
+	s.hears(t, "0", "1")
+	redistest.Eventually(t, func() bool { return r.inHand() == 48 }, soon, time.Millisecond)
+	for v, err := range s.Messages(t.Context()) {
+		if v == "" {
+			require.ErrorIs(t, err, ErrClosed)
+			break
+		}
+		require.Equal(t, "2", v)
+		require.NoError(t, e.Close(t.Context())) // with one in the hands of the loop
+	}
+	reliableBy(t, raw, engineOn(t, raw, forLong), name, WithMaxLength(100)).durable("billing").hears(t, numbers(3, 50)...)
 }
 
 // TestCloseWithoutAServer gives up what it cannot say.
@@ -409,8 +435,8 @@ func TestEverySubscriberIsGivenEverything(t *testing.T) {
 	server := redistest.Shared(t)
 	raw, name := server.Client(t), redistest.Name(t)
 	each, publishers := redistest.Count(t, 200, 5_000), 4
-	all, ctx, stop := sync.WaitGroup{}, t.Context(), func() {}
-	ctx, stop = context.WithCancel(ctx)
+	var all sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var proxies []*redistest.Proxy
 	process := func() *reliableRig {
@@ -506,8 +532,9 @@ func TestNamesTakeTurns(t *testing.T) {
 			r.publishes(7, v)
 		}
 	}, raw)
-	for _, s := range all {
+	for _, s := range all[:3] {
 		s.Close()
 	}
+	require.NoError(t, r.e.Close(t.Context())) // while the others wait in line
 	redistest.Eventually(t, func() bool { return blockedOf(t, raw) == 0 }, soon, 5*time.Millisecond)
 }
