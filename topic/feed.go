@@ -192,7 +192,7 @@ func (f *feed) leave(flight int) (err error) {
 	case f.durable:
 		err = f.release(f.unsettled())
 	default:
-		if err = f.acknowledge(acks); engine.Passing(err) {
+		if _, err = f.acknowledge(acks); engine.Passing(err) {
 			break
 		}
 		if _, err = f.destroy(flight); err != nil {
@@ -332,26 +332,25 @@ func (f *feed) flush() {
 		if len(ids) == 0 {
 			return
 		}
-		err := f.acknowledge(ids)
+		n, err := f.acknowledge(ids)
 		if err != nil && !engine.Hopeless(err) {
 			if !f.pause() {
 				return
 			}
 			continue
 		}
-		f.settled(ids)
+		f.settled(ids, err == nil && n < int64(len(ids)))
 	}
 }
 
 // acknowledge tells the server what was handled. That comes before a group is taken
 // away: without one the server would keep it for the next who comes.
-func (f *feed) acknowledge(ids []string) error {
+func (f *feed) acknowledge(ids []string) (int64, error) {
 	if len(ids) == 0 {
-		return nil
+		return 0, nil
 	}
 	args := append([]string{f.group, strconv.FormatInt(f.h.e.Wall(), 10)}, ids...)
-	_, err := f.h.e.Run(context.Background(), settleScript, []string{f.of.key, f.of.timeout}, args)
-	return err
+	return engine.Number(f.h.e.Run(context.Background(), settleScript, []string{f.of.key, f.of.timeout}, args))
 }
 
 func (f *feed) handled() []string {
@@ -376,8 +375,9 @@ func (f *feed) pause() bool {
 	return false
 }
 
-// settled forgets what the server knows to be done.
-func (f *feed) settled(ids []string) {
+// settled forgets what the server knows to be done. If it knew less, the group was
+// perhaps made again meanwhile, and has given once more what was still in flight here.
+func (f *feed) settled(ids []string, less bool) {
 	f.mu.Lock()
 	full := !f.takes()
 	f.late = append(f.late, ids...)
@@ -385,7 +385,8 @@ func (f *feed) settled(ids []string) {
 		f.land()
 	}
 	f.acks = append([]string(nil), f.acks[len(ids):]...)
-	again := full && f.takes()
+	f.claim = f.claim || less
+	again := less || full && f.takes()
 	f.mu.Unlock()
 	if again {
 		f.h.wake(f)

@@ -219,6 +219,7 @@ var reliableSuite = map[string]func(t *testing.T, raw rueidis.Client, name strin
 		s, second := r.listening(), other.listening()
 		r.publishes(2, "a", "b")
 		s.hears(t, "a", "b")
+		redistest.Eventually(t, func() bool { return r.inHand() == 0 }, soon, time.Millisecond)
 		require.NoError(t, raw.Do(t.Context(), raw.B().XgroupDestroy().Key(name).Group(r.r.group).Build()).Error())
 		got := s.next(t, 3)
 		require.ErrorIs(t, got[0].err, ErrInterrupted)

@@ -185,6 +185,41 @@ func (r *reliableRig) gone() bool {
 	return len(r.r.feeds) == 0
 }
 
+// TestAGroupThatIsMadeAgainDuringAnAcknowledgement: that was for the old one, and its
+// answer comes when the new one has given the message already.
+func TestAGroupThatIsMadeAgainDuringAnAcknowledgement(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	r := reliableOn(t, raw, redistest.Name(t))
+	s := r.listening()
+	r.publishes(1, "a")
+	redistest.Eventually(t, func() bool { return r.inHand() == 1 }, soon, time.Millisecond)
+	require.NoError(t, raw.Do(t.Context(), raw.B().XgroupDestroy().Key(r.of.key).Group(r.r.group).Build()).Error())
+	redistest.Eventually(t, func() bool {
+		s.ear.mu.Lock()
+		defer s.ear.mu.Unlock()
+		return s.ear.cut
+	}, soon, time.Millisecond)
+	got, _ := s.ear.take()
+	require.True(t, got.cut)
+	redistest.Eventually(t, func() bool {
+		msg := redistest.Do(t, raw, "XPENDING", r.of.key, r.r.group)
+		all, err := msg.ToArray()
+		require.NoError(t, err)
+		n, err := all[0].AsInt64()
+		require.NoError(t, err)
+		return n == 1 // it was given, and came before
+	}, soon, time.Millisecond)
+	got, _ = s.ear.take()
+	require.Equal(t, "a", got.it.payload)
+	s.f.mu.Lock()
+	s.f.acks = []string{got.it.id}
+	s.f.mu.Unlock()
+	s.f.settled([]string{got.it.id}, true)
+	s.hears(t, "a")
+	r.awaitLen(0)
+}
+
 // TestWhatWasHandledDoesNotComeAgain to who comes after its only subscriber.
 func TestWhatWasHandledDoesNotComeAgain(t *testing.T) {
 	t.Parallel()
