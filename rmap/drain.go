@@ -18,6 +18,7 @@ type drainer struct {
 	looked atomic.Bool  // for what others have left
 	closed atomic.Bool
 	news   chan struct{} // something was queued
+	queued atomic.Int64  // so many changes, by this handle
 
 	mu    sync.Mutex
 	again bool
@@ -151,7 +152,10 @@ func (w *Writing[K, V]) drainAll(ctx context.Context) error {
 		if err != nil || len(some) == 0 {
 			return err
 		}
-		if err = w.store(work, some); err == nil {
+		if err = w.store(work, some); err != nil && work.Err() == nil {
+			w.complain(tries+1, err)
+		}
+		if err == nil {
 			tries, err = 0, s.settled(work, "", some)
 		} else if tries++; work.Err() == nil && w.cfg.attempts > 0 && tries >= w.cfg.attempts {
 			tries, err = 0, w.giveUp(work, &s, some)
@@ -166,31 +170,43 @@ func (w *Writing[K, V]) drainAll(ctx context.Context) error {
 	}
 }
 
+// complain tells the log of a store that has begun to refuse changes, and of a
+// writer that panics.
+func (w *Writing[K, V]) complain(tries int, err error) {
+	if _, panicked := err.(*errPanic); panicked {
+		w.h.h.e.Logger.Error("the writer of a map panicked", "name", w.h.key, "attempt", tries, "err", err)
+	} else if tries == 1 {
+		w.h.h.e.Logger.Warn("the store does not take changes: they are tried again", "name", w.h.key, "err", err)
+	}
+}
+
 // gather is the next batch: a full one, or what there is a delay later. Nothing
 // comes when nothing was queued for a delay.
 func (w *Writing[K, V]) gather(ctx context.Context, s *sender) ([]backlogged, error) {
+	before := w.drain.queued.Load()
 	some, err := s.backlog(ctx, w.cfg.batch)
 	if err != nil || len(some) == w.cfg.batch {
 		return some, err
 	}
 	timer := time.NewTimer(w.cfg.delay)
 	defer timer.Stop()
-	for len(some) < w.cfg.batch {
+	for there := int64(len(some)); ; {
 		select {
 		case <-timer.C:
 			return s.backlog(ctx, w.cfg.batch)
 		case <-ctx.Done():
 			return nil, engine.ContextError(ctx)
 		case <-w.drain.news:
-			if w.drain.closed.Load() {
+			now := w.drain.queued.Load()
+			if !w.drain.closed.Load() && there+now-before < int64(w.cfg.batch) {
+				continue // what this process has queued does not make it full
+			}
+			if there, err = s.queuedMany(ctx); err != nil || w.drain.closed.Load() || there >= int64(w.cfg.batch) {
 				return s.backlog(ctx, w.cfg.batch)
 			}
-			if many, err := s.queuedMany(ctx); err != nil || many >= int64(w.cfg.batch) {
-				return s.backlog(ctx, w.cfg.batch)
-			}
+			before = now
 		}
 	}
-	return some, nil
 }
 
 // store calls the writer with the last change of each key.

@@ -120,8 +120,11 @@ func (w *Writing[K, V]) queue(ctx context.Context, change queuing) (queued, erro
 	q, err := writing(ctx, w.h.h, func() (queued, error) {
 		return w.h.store.(queues).queue(ctx, w.cfg.backlog, change)
 	})
-	if err == nil && q.full {
+	switch {
+	case err == nil && q.full:
 		err = errFull(w.cfg.backlog)
+	case !q.other:
+		w.drain.queued.Add(int64(len(change.pairs) / 2))
 	}
 	w.drains() // also if the answer was lost, or there is no room
 	return q, err

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -446,14 +447,14 @@ func TestHandlesThatAreDroppedLeaveNothing(t *testing.T) {
 		m := New[string, int](e, prefix+strconv.Itoa(i))
 		l := NewLoading(m, quick, WithAbsentFor(time.Hour))
 		_, _, err := l.Get(t.Context(), "5")
-		require.NoError(t, err)
+		assert.NoError(t, err)
 		_, _, err = l.Get(t.Context(), "none")
-		require.NoError(t, err)
+		assert.NoError(t, err)
 		w := NewWriting(m, func(context.Context, []Change[string, int]) error { return nil }, WithBehind(1), WithWriteDelay(time.Millisecond))
-		require.NoError(t, w.Put(t.Context(), "5", 6))
-		require.NoError(t, w.Close(t.Context()))
+		assert.NoError(t, w.Put(t.Context(), "5", 6))
+		assert.NoError(t, w.Close(t.Context()))
 		_, err = m.Delete(t.Context())
-		require.NoError(t, err)
+		assert.NoError(t, err)
 		raw.Do(t.Context(), raw.B().Del().Key(keys.FenceToken(keys.MapDrain(m.Name()))).Build())
 	}
 	heap := func() int64 {
@@ -463,14 +464,22 @@ func TestHandlesThatAreDroppedLeaveNothing(t *testing.T) {
 		runtime.ReadMemStats(&stats)
 		return int64(stats.HeapAlloc)
 	}
-	for i := range 100 {
-		use(-i)
+	uses := func(from, n int) {
+		var all sync.WaitGroup
+		next := atomic.Int64{}
+		for range 64 {
+			all.Go(func() {
+				for i := int(next.Add(1)); i <= n && !t.Failed(); i = int(next.Add(1)) {
+					use(from + i)
+				}
+			})
+		}
+		all.Wait()
 	}
+	uses(0, 1000)
 	before, goroutines := heap(), runtime.NumGoroutine()
-	names := redistest.Count(t, 300, 1_000_000)
-	for i := range names {
-		use(i)
-	}
+	names := redistest.Count(t, 1000, 1_000_000)
+	uses(1000, names)
 	require.Eventually(t, func() bool {
 		return heap() < before+int64(max(1<<20, names/2)) && runtime.NumGoroutine() < goroutines+20
 	}, soon, soon/100, "%d bytes became %d", before, heap())
@@ -488,8 +497,9 @@ var writers = redistest.Children{"writer": func(p *redistest.Parent) {
 	}
 	name, ctx := os.Getenv("NAME"), context.Background()
 	w := NewWriting(New[string, int](e, name), func(ctx context.Context, changes []Change[string, int]) error {
+		token, _ := fence.FromContext(ctx)
 		for _, c := range changes {
-			line := fmt.Sprint(c.Key, "=", c.Value)
+			line := fmt.Sprint(token.Number(), " ", c.Key, "=", c.Value)
 			if err := client.Do(ctx, client.B().Rpush().Key(name+"-store").Element(line).Build()).Error(); err != nil {
 				return err
 			}
@@ -531,7 +541,8 @@ func TestEveryAcknowledgedPutReachesTheStore(t *testing.T) {
 		acked[key], next[who] = n, n+100_000 // what was under way may have come about
 	}
 	for range redistest.Count(t, 4, 30) {
-		for i := 0; i < 30; i++ {
+		end := time.Now().Add(redistest.Span(t, time.Millisecond, 2*time.Second))
+		for i := 0; i < 30 || time.Now().Before(end); i++ {
 			for who := range children {
 				hear(who)
 			}
@@ -550,16 +561,34 @@ func TestEveryAcknowledgedPutReachesTheStore(t *testing.T) {
 	require.NoError(t, last.Close(t.Context()))
 	lines, err := raw.Do(t.Context(), raw.B().Lrange().Key(name+"-store").Start(0).Stop(-1).Build()).AsStrSlice()
 	require.NoError(t, err)
-	stored := map[string]int{}
-	for _, line := range lines {
-		key, value, _ := strings.Cut(line, "=")
-		stored[key], _ = strconv.Atoi(value)
-	}
+	stored := inOrder(t, lines)
 	maps.Copy(stored, s.now())
 	require.Equal(t, contents(t, last.m), stored, "the store equals the map")
 	for key, n := range acked {
 		require.GreaterOrEqual(t, stored[key], n, key)
 	}
+}
+
+// inOrder is what a store has when it was told all of that: token key=value. What
+// one process has written is in the order of the changes, and nobody who is older
+// comes behind a newer one.
+func inOrder(t *testing.T, lines []string) map[string]int {
+	t.Helper()
+	stored, by, last := map[string]int{}, map[string]int{}, 0
+	for _, line := range lines {
+		head, change, _ := strings.Cut(line, " ")
+		token, err := strconv.Atoi(head)
+		require.NoError(t, err)
+		key, value, _ := strings.Cut(change, "=")
+		n, err := strconv.Atoi(value)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, token, last)
+		if by[key] == token {
+			require.GreaterOrEqual(t, n, stored[key], line)
+		}
+		stored[key], by[key], last = n, token, token
+	}
+	return stored
 }
 
 // callsOfWrites checks each call of a script about what is written behind, and

@@ -1,0 +1,76 @@
+package rmap
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// logged is what was told to the log.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) all() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// TestTheLogHearsOfAStoreThatRefuses, once until it takes something again, and of
+// every panic: nobody else does.
+func TestTheLogHearsOfAStoreThatRefuses(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	l, calls := &logged{}, atomic.Int64{}
+	e := engineOn(t, raw, func(c *engine.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	})
+	w := NewWriting(New[string, int](e, cacheNamed(t, raw)), func(context.Context, []Change[string, int]) error {
+		switch calls.Add(1) {
+		case 1, 2, 3:
+			return errors.New("it is down")
+		case 4:
+			panic("oops")
+		}
+		return nil
+	}, WithBehind(10), WithWriteDelay(time.Millisecond))
+	require.NoError(t, w.Put(t.Context(), "k", 1))
+	require.NoError(t, w.Close(t.Context()))
+	require.Equal(t, 1, strings.Count(l.all(), "level=WARN"), l.all())
+	require.Contains(t, l.all(), "it is down")
+	require.Equal(t, 1, strings.Count(l.all(), "level=ERROR"), l.all())
+	require.Contains(t, l.all(), "oops")
+}
+
+// TestABatchThatIsFullWaitsForNothing, and one that is not for the delay.
+func TestABatchThatIsFullWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	s := newBehindMap()
+	w := NewWriting(New[string, int](engineOn(t, raw), cacheNamed(t, raw)), s.write, WithBehind(3), WithWriteDelay(time.Hour))
+	for _, k := range []string{"a", "b", "c", "d"} {
+		require.NoError(t, w.Put(t.Context(), k, 1))
+	}
+	redistest.Eventually(t, func() bool { return len(s.now()) == 3 }, soon, time.Millisecond)
+	require.NoError(t, w.PutMany(t.Context(), map[string]int{"e": 1, "f": 1}))
+	redistest.Eventually(t, func() bool { return len(s.now()) == 6 }, soon, time.Millisecond)
+	require.NoError(t, w.Close(t.Context()))
+}
