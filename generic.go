@@ -104,6 +104,13 @@ func DelayedQueue[T any](c *Client, name string, opts ...queue.Option) *queue.De
 	return queue.NewDelayed[T](c.e, name, opts...)
 }
 
+// Stream returns a handle on the stream of that name, which groups of consumers read;
+// see [queue.Stream]. It asks nobody: a name or an option that cannot be used is the
+// error of its operations.
+func Stream[K comparable, V any](c *Client, name string, opts ...queue.Option) *queue.Stream[K, V] {
+	return queue.NewStream[K, V](c.e, name, opts...)
+}
+
 // ListMultimap returns a handle on the multimap of that name whose keys have lists
 // of values; see [rmap.ListMultimap]. It asks nobody: a name or an option that
 // cannot be used is the error of its operations.

@@ -88,7 +88,7 @@
 //	exceeds_debt       more is owed than may be
 //	empty              the queue had no element: an answer, not a fault
 //	full               the bounded or reliable queue had no room
-//	no_capacity        nobody has set the capacity of the bounded queue
+//	no_capacity        nobody has set the capacity of the bounded queue, or of the ring buffer
 //	duplicate          the reliable queue had such a message
 //	attempt_timeout    an attempt at a message took too long
 //	cancelled          somebody has taken the message out
@@ -97,6 +97,7 @@
 //	pending            the message is not done yet
 //	buried             the message was buried
 //	settled            the message was acknowledged or given back before
+//	no_group           nobody has made the group of the stream
 //	backlog            too many changes of a map wait for its store
 //	interrupted        a subscription did not stand for a while
 //	decode             what is stored cannot be decoded

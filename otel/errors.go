@@ -59,6 +59,7 @@ var types = []struct {
 	{reliable.ErrTaken, "taken"},
 	{reliable.ErrPending, "pending"},
 	{reliable.ErrBuried, "buried"},
+	{queue.ErrNoGroup, "no_group"},
 	{rmap.ErrBacklog, "backlog"},
 	{topic.ErrInterrupted, "interrupted"},
 	{codec.ErrDecode, "decode"},

@@ -45,7 +45,7 @@ var named = map[string]map[string]error{
 		"option": multilock.ErrOption, "unknown": multilock.ErrUnknown, "closed": multilock.ErrClosed,
 	},
 	"queue": {
-		"empty": queue.ErrEmpty, "full": queue.ErrFull, "no_capacity": queue.ErrNoCapacity, "option": queue.ErrOption,
+		"empty": queue.ErrEmpty, "full": queue.ErrFull, "no_capacity": queue.ErrNoCapacity, "no_group": queue.ErrNoGroup, "option": queue.ErrOption,
 		"unknown": queue.ErrUnknown, "decode": queue.ErrDecode, "closed": queue.ErrClosed,
 	},
 	"queue/reliable": {

@@ -13,6 +13,8 @@
 // [RingBuffer] keeps so many of the newest, and drops the oldest: RRingBuffer. The
 // elements of a [PriorityQueue] come by their scores: RScoredSortedSet.
 // A [DelayedQueue] has elements wait before they come into such a list: RDelayedQueue.
+// A [Stream] is a log, whose entries stay, and the [Group] of its consumers that share
+// them: RStream.
 //
 // # Waiting
 //
@@ -24,6 +26,9 @@
 // process may have any number of takers, of any number of queues. The connection is
 // there while somebody waits and a second longer. It comes from the pool of the client,
 // see rueidis.ClientOption.BlockingPoolSize.
+//
+// Consumers of streams who wait share another connection, whatever their groups: it
+// blocks in XREAD, takes nothing, and tells them to look.
 //
 // On a cluster a connection serves the queues of one slot. There are up to 16 for
 // each node, see rueidisson.WithBlockedConnections; where more slots are waited for
@@ -121,6 +126,7 @@
 //
 //	name                          list: the elements, the head on the left
 //	name                          sorted set: those of a priority queue, with their scores
+//	name                          stream: entries, and groups of consumers
 //	redisson_bqs:{name}           string: how many elements a bounded queue has room for
 //	redisson_sc:redisson_bqs:{name}   channel: the same number, when there is more room
 //	redisson_rb:{name}            string: how many elements a ring buffer holds

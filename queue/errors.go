@@ -23,6 +23,10 @@ var (
 	// the queue was deleted or has outlived its time.
 	ErrNoCapacity = errors.New("no capacity is set")
 
+	// ErrNoGroup says that nobody has made a group of a stream, or that it was
+	// destroyed, or the stream deleted: see [Group.Create].
+	ErrNoGroup = errors.New("there is no such group")
+
 	// ErrOption says that an argument cannot be used: a name, a value, a number, an
 	// option. Nothing was sent.
 	ErrOption = engine.ErrOption

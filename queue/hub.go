@@ -13,6 +13,8 @@ type hub struct {
 	requests *engine.Requests
 	poller   *poller.Poller
 	doors    places.Places[string, *door]
+	posts    places.Places[post, *door]
+	tips     *tips
 	offers   *combine.Table[side, []string, int64]
 	rings    *combine.Table[string, []string, int64]
 	pops     *combine.Table[side, *end, []poller.Item]
@@ -24,12 +26,14 @@ type hubKey struct{}
 
 func hubOf(e *engine.Engine) *hub {
 	return e.Shared(hubKey{}, func() any {
-		h := &hub{e: e, requests: engine.NewRequests(e)}
+		h := &hub{e: e, requests: engine.NewRequests(e), tips: newTips()}
 		h.combines()
 		h.movers = newMovers(h)
 		h.poller = e.NewPoller(h.unwanted)
 		h.doors.Make = newDoor
 		h.doors.Idle = func(*door) bool { return true }
+		h.posts.Make = func(post) *door { return newDoor("") }
+		h.posts.Idle = func(*door) bool { return true }
 		return h
 	}).(*hub)
 }

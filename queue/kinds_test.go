@@ -19,13 +19,49 @@ import (
 // common, under names that begin so. Those that take find something there.
 func kindsOf(e *engine.Engine, name string, opts ...Option) []func(ctx context.Context) error {
 	return append(ringOperations(NewRing[string](e, name, opts...)),
-		priorityOperations(NewPriority[string](e, name+"p", opts...), name == "")...)
+		append(priorityOperations(NewPriority[string](e, beside(name, "p"), opts...)),
+			streamOperations(NewStream[string, string](e, beside(name, "s"), opts...))...)...)
 }
 
-func priorityOperations(q *PriorityQueue[string], none bool) []func(ctx context.Context) error {
-	if none {
-		q = NewPriority[string](q.q.h.e, "")
+// beside is another name, unless there is none.
+func beside(name, more string) string {
+	if name == "" {
+		return ""
 	}
+	return name + more
+}
+
+func streamOperations(s *Stream[string, string]) []func(ctx context.Context) error {
+	g := s.Group("g")
+	entries := func(seq func(func(Entry[string, string], error) bool)) error { return consumed(seq) }
+	return []func(ctx context.Context) error{
+		func(ctx context.Context) error { _, err := s.Add(ctx, map[string]string{"a": "1"}); return err },
+		func(ctx context.Context) error { _, err := g.Create(ctx, FromStart); return err },
+		func(ctx context.Context) error { return entries(s.Range(ctx, "", "")) },
+		func(ctx context.Context) error { return entries(s.Reverse(ctx, "", "")) },
+		func(ctx context.Context) error { return entries(g.Consume(ctx, "c")) },
+		func(ctx context.Context) error { return waitsAWhile(ctx, g) },
+		func(ctx context.Context) error {
+			for _, err := range g.Pending(ctx) {
+				return err
+			}
+			return nil
+		},
+		func(ctx context.Context) error { _, err := g.Ack(ctx, "1-1"); return err },
+		func(ctx context.Context) error { _, err := s.Remove(ctx, "1-1"); return err },
+		func(ctx context.Context) error { _, err := s.Trim(ctx, 0); return err },
+		func(ctx context.Context) error { _, err := s.TrimBefore(ctx, "5"); return err },
+		func(ctx context.Context) error { _, err := s.Len(ctx); return err },
+		func(ctx context.Context) error { _, err := s.Exists(ctx); return err },
+		func(ctx context.Context) error { _, err := s.Expire(ctx, time.Hour); return err },
+		func(ctx context.Context) error { _, err := s.Persist(ctx); return err },
+		func(ctx context.Context) error { _, err := s.Remaining(ctx); return err },
+		func(ctx context.Context) error { _, err := g.Destroy(ctx); return err },
+		func(ctx context.Context) error { _, err := s.Delete(ctx); return err },
+	}
+}
+
+func priorityOperations(q *PriorityQueue[string]) []func(ctx context.Context) error {
 	return []func(ctx context.Context) error{
 		func(ctx context.Context) error { _, err := q.Offer(ctx, "a", 1); return err },
 		func(ctx context.Context) error {
@@ -87,6 +123,19 @@ func ringOperations(q *RingBuffer[string]) []func(ctx context.Context) error {
 		func(ctx context.Context) error { _, err := q.Clear(ctx); return err },
 		func(ctx context.Context) error { _, err := q.Delete(ctx); return err },
 	}
+}
+
+// waitsAWhile is a consumer that has come for nothing.
+func waitsAWhile(ctx context.Context, g *Group[string, string]) error {
+	if ctx == nil || ctx.Err() != nil {
+		return consumed(g.Consume(ctx, "d"))
+	}
+	waiting, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if err := consumed(g.Consume(waiting, "d")); !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
 }
 
 // TestKindsRefuseWhatCannotBeUsed, and nothing is sent.

@@ -14,19 +14,28 @@ type Option interface{ applyHandle(*config) error }
 // config is what the options of a handle say.
 type config struct {
 	codec  any           // a codec.Codec[T]; nil: of the family
+	fields any           // a codec.Codec[K] of the fields of a stream; nil: of the family
 	family *codec.Family // nil: the client's
 }
 
-// WithCodec sets what the elements are written with. Without it that is as
-// rueidisson.WithCodec says.
+// WithCodec sets what the elements are written with, of a stream its fields and its
+// values. Without it that is as rueidisson.WithCodec says, and fields are text.
 func WithCodec(f codec.Family) Option {
 	return option(func(c *config) error {
-		c.family, c.codec = &f, nil
+		c.family, c.codec, c.fields = &f, nil, nil
 		return nil
 	})
 }
 
-// WithValueCodec sets the codec of the elements.
+// WithFieldCodec sets the codec of the names of a stream's fields.
+func WithFieldCodec[K comparable](c codec.Codec[K]) Option {
+	return option(func(cfg *config) error {
+		cfg.fields = c
+		return codec.Check(c)
+	})
+}
+
+// WithValueCodec sets the codec of the elements, of a stream that of its values.
 func WithValueCodec[T any](c codec.Codec[T]) Option {
 	return option(func(cfg *config) error {
 		cfg.codec = c

@@ -55,8 +55,8 @@ func (p *pops) Lost(err error) {
 }
 
 func (p *pops) Pop(k *poller.Kind, key string, n int) ([]poller.Item, error) {
-	got, err := p.e.Run(context.Background(), scripts.NewCommand(k.Pop, scripts.Unsafe), []string{key}, []string{strconv.Itoa(n)})
-	if err != nil && n > 0 && mayHaveRun(err) {
+	got, err := p.e.Run(context.Background(), scripts.NewCommand(k.Pop, scripts.Unsafe), []string{key}, k.Popping(n))
+	if err != nil && n > 0 && !k.Tells && mayHaveRun(err) {
 		p.Lost(err)
 	}
 	if err != nil || got.Nil {
@@ -152,8 +152,7 @@ func (c *blocked) Probe(ctx context.Context) error {
 func (c *blocked) Block(k *poller.Kind, keys []string, timeout time.Duration) (key string, it poller.Item, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout+c.timeout)
 	defer cancel()
-	words := append(append(make([]string, 0, len(keys)+1), keys...), strconv.FormatFloat(timeout.Seconds(), 'f', -1, 64))
-	msg, err := c.Do(ctx, c.B().Arbitrary(k.Block).Args(words...).Blocking()).ToMessage()
+	msg, err := c.Do(ctx, c.B().Arbitrary(k.Block).Args(k.Blocking(keys, timeout)...).Blocking()).ToMessage()
 	if rueidis.IsRedisNil(err) {
 		return "", it, false, nil
 	}
@@ -166,7 +165,7 @@ func (c *blocked) Block(k *poller.Kind, keys []string, timeout time.Duration) (k
 func (c *blocked) Pop(k *poller.Kind, key string, n int) ([]poller.Item, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
-	msg, err := c.Do(ctx, c.B().Arbitrary(k.Pop).Args(key, strconv.Itoa(n)).Build()).ToMessage()
+	msg, err := c.Do(ctx, c.B().Arbitrary(k.Pop, key).Args(k.Popping(n)...).Build()).ToMessage()
 	if rueidis.IsRedisNil(err) {
 		return nil, nil
 	}

@@ -2,20 +2,46 @@ package poller
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"time"
 
 	"github.com/redis/rueidis"
 )
 
-// Kind is a way to take.
+// Kind is a way to take, or to hear of something.
 type Kind struct {
-	// Block is the command that blocks, of which the keys and a timeout follow.
+	// Block is the command that blocks, of which the keys and a timeout follow, or
+	// what Words says.
 	Block string
-	// Pop is the one that does not, of which a key and a number follow.
-	Pop string
+	Words func(keys []string, timeout time.Duration) []string
+	// Pop is the one that does not, of which a key and a number follow, or instead of
+	// that With.
+	Pop  string
+	With []string
+	// Tells says that nothing is taken: all who stand in line for a name are told
+	// that there is something, and look for it themselves.
+	Tells bool
 	// First reads the answer of Block.
 	First func(rueidis.RedisMessage) (key string, it Item, err error)
 	// Rest reads the answer of Pop.
 	Rest func(rueidis.RedisMessage) ([]Item, error)
+}
+
+// Blocking is the words behind Block.
+func (k *Kind) Blocking(keys []string, timeout time.Duration) []string {
+	if k.Words != nil {
+		return k.Words(keys, timeout)
+	}
+	return append(slices.Clone(keys), strconv.FormatFloat(timeout.Seconds(), 'f', -1, 64))
+}
+
+// Popping is the words behind Pop and its key.
+func (k *Kind) Popping(n int) []string {
+	if k.With != nil {
+		return k.With
+	}
+	return []string{strconv.Itoa(n)}
 }
 
 // Item is what was taken.

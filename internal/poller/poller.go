@@ -54,17 +54,35 @@ func (p *Poller) Waiting(k *Kind, name string) bool {
 // client closes. ended says that one of the last two came first: then nothing was
 // taken. The names are different ones.
 func (p *Poller) Wait(ctx context.Context, k *Kind, names ...string) (got Taken, ended bool) {
+	return p.Await(ctx, p.Join(k, names...))
+}
+
+// Place is that of a caller who stands in line.
+type Place struct{ w *waiter }
+
+// Join stands in line for names; Await or Leave follows.
+func (p *Poller) Join(k *Kind, names ...string) Place {
 	w := &waiter{got: make(chan Taken, 1), since: time.Now()}
 	p.join(w, k, names)
+	return Place{w}
+}
+
+// Await is what Wait does when it stands in line.
+func (p *Poller) Await(ctx context.Context, at Place) (got Taken, ended bool) {
 	select {
-	case got = <-w.got:
+	case got = <-at.w.got:
 		return got, false
 	case <-ctx.Done():
 	case <-p.server.Closing():
 	}
-	p.leave(w)
+	return p.Leave(at)
+}
+
+// Leave leaves the line. It came at the same time if ended is false.
+func (p *Poller) Leave(at Place) (got Taken, ended bool) {
+	p.leave(at.w)
 	select {
-	case got = <-w.got: // it came at the same time
+	case got = <-at.w.got:
 		return got, false
 	default:
 		return got, true
@@ -165,6 +183,12 @@ func (p *Poller) forget(g *group) {
 // hand gives items to those who stand in line for a name, and puts back what is
 // left. It returns how many more could be handed out.
 func (p *Poller) hand(k *Kind, name string, items []Item) (more int) {
+	if k.Tells {
+		if len(items) > 0 {
+			p.Tell(k, name)
+		}
+		return 0
+	}
 	p.mu.Lock()
 	l := p.lines[lineKey{k, name}]
 	for l != nil && len(items) > 0 && len(l.waiters) > 0 {
@@ -182,6 +206,21 @@ func (p *Poller) hand(k *Kind, name string, items []Item) (more int) {
 		p.server.PutBack(k, name, items)
 	}
 	return min(more, mostAtOnce)
+}
+
+// Tell has all look who stand in line for a name of a kind that tells.
+func (p *Poller) Tell(k *Kind, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lines[lineKey{k, name}]
+	if l == nil {
+		return
+	}
+	l.group.served(l)
+	for _, w := range slices.Clone(l.waiters) {
+		w.got <- Taken{Key: name}
+		p.away(w)
+	}
 }
 
 // mostAtOnce bounds what one Pop takes, and by that what a connection that breaks

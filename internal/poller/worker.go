@@ -194,7 +194,7 @@ func (w *worker) failed(g *group, names []string, err error) time.Duration {
 	case Final:
 		return w.refused(g, names, err)
 	case Unknown:
-		if names != nil && !p.closing() {
+		if names != nil && !g.kind.Tells && !p.closing() {
 			p.server.Lost(err)
 		}
 	}

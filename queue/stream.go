@@ -1,0 +1,210 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// Stream is a handle on the stream of one name, a log of entries that stay until they
+// are trimmed, which groups of consumers read: Redisson's RStream shares it. It holds
+// nothing, so it may be used by any number of goroutines, and any number of handles
+// on one name are the same stream.
+type Stream[K comparable, V any] struct{ q *stream[K, V] }
+
+// stream is a handle on a stream: the codec of the handle is that of the values.
+type stream[K comparable, V any] struct {
+	*handle[V]
+	fields codec.Codec[K]
+}
+
+// Entry is an entry of a [Stream]. Of a field that stands there twice it has the last.
+type Entry[K comparable, V any] struct {
+	ID     string // such as 1730000000000-0
+	Fields map[K]V
+}
+
+// Time is when the entry was added, as its ID says, if the server has chosen that.
+func (e Entry[K, V]) Time() time.Time {
+	text, _, _ := strings.Cut(e.ID, "-")
+	ms, _ := strconv.ParseInt(text, 10, 64)
+	return time.UnixMilli(ms)
+}
+
+// NewStream returns a handle. Programs outside of this module call
+// rueidisson.Stream.
+func NewStream[K comparable, V any](e *engine.Engine, name string, opts ...Option) *Stream[K, V] {
+	q := &stream[K, V]{handle: newHandle[V](e, "stream", name, alone, opts)}
+	q.is = "stream"
+	if q.bad == nil {
+		cfg, _ := resolve(opts)
+		q.fields, q.bad = fieldsOf[K](cfg)
+	}
+	return &Stream[K, V]{q}
+}
+
+// fieldsOf is the codec of the names of fields.
+func fieldsOf[K comparable](c config) (codec.Codec[K], error) {
+	of := codec.Key[K]()
+	if c.family != nil {
+		of = codec.KeyOf[K](*c.family)
+	}
+	of, err := engine.Given(c.fields, of)
+	if err != nil {
+		return of, err
+	}
+	return of, codec.Check(of)
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (s *Stream[K, V]) Name() string { return s.q.name }
+
+// Add appends an entry, and returns its ID, which the server chooses; see [WithID].
+// It is sent once: after [ErrUnknown] the entry may be there.
+//
+// Cost: one command. Wire: XADD. Errors: [ErrOption], also for an entry without
+// fields; [ErrUnknown], which also ends a ctx that ends before the answer; ctx's
+// error and cause; [ErrClosed]; Redis', also for an ID that is not above the last, and
+// the network's. Source: RStream.add.
+func (s *Stream[K, V]) Add(ctx context.Context, fields map[K]V, opts ...AddOption) (id string, err error) {
+	return s.q.add(ctx, fields, opts)
+}
+
+// Range walks the entries from one ID to another, both of them included, in their
+// order; "" is the first, or the last. An ID may be given without its number behind
+// the "-". It looks at 100 at a time. One that does not decode is an [ErrDecode] beside
+// its ID, and the walk goes on; another error ends it.
+//
+// Cost: one command for each 100. Wire: XRANGE. Errors: [ErrDecode]; [ErrOption];
+// ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RStream.range.
+func (s *Stream[K, V]) Range(ctx context.Context, from, to string) iter.Seq2[Entry[K, V], error] {
+	return s.q.walk(ctx, xrange, or(from, "-"), or(to, "+"))
+}
+
+// Reverse walks the entries as [Stream.Range] does, from the later ID back to the
+// earlier: Reverse(ctx, "", "") begins with the last. Wire: XREVRANGE. Source:
+// RStream.rangeReversed.
+func (s *Stream[K, V]) Reverse(ctx context.Context, from, to string) iter.Seq2[Entry[K, V], error] {
+	return s.q.walk(ctx, xrevrange, or(from, "+"), or(to, "-"))
+}
+
+// Trim drops the oldest entries until there are n at most, and returns how many it
+// dropped, also such as a group has not read, or not acknowledged. See
+// [WithMaxLength].
+//
+// Cost: one command. Wire: XTRIM MAXLEN. Errors: as [Stream.Add]. Source:
+// RStream.trim.
+func (s *Stream[K, V]) Trim(ctx context.Context, n int64) (dropped int64, err error) {
+	return s.q.trim(ctx, n)
+}
+
+// TrimBefore drops the entries before an ID, and returns how many those were. Wire:
+// XTRIM MINID. Cost and errors: as [Stream.Trim].
+func (s *Stream[K, V]) TrimBefore(ctx context.Context, id string) (dropped int64, err error) {
+	return s.q.trimBefore(ctx, id)
+}
+
+// Remove removes entries by their IDs, and returns how many were there. Groups that
+// have not acknowledged them still count them as pending. Cost: one command. Wire:
+// XDEL. Errors: as [Stream.Add]. Source: RStream.remove.
+func (s *Stream[K, V]) Remove(ctx context.Context, ids ...string) (int64, error) {
+	return s.q.remove(ctx, ids)
+}
+
+// Len is how many entries there are. Cost: XLEN. Errors: ctx's error and cause;
+// [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RStream.size.
+func (s *Stream[K, V]) Len(ctx context.Context) (int64, error) { return s.q.length(ctx) }
+
+// Delete deletes the stream with its groups, and reports whether there was one; see
+// [Queue.Delete].
+func (s *Stream[K, V]) Delete(ctx context.Context) (bool, error) { return s.q.deleteAll(ctx) }
+
+// Exists reports whether the stream is there; it may be empty. See [Queue.Exists].
+func (s *Stream[K, V]) Exists(ctx context.Context) (bool, error) { return s.q.exists(ctx) }
+
+// Expire lets the whole stream go in d; see [Queue.Expire].
+func (s *Stream[K, V]) Expire(ctx context.Context, d time.Duration) (bool, error) {
+	return s.q.expire(ctx, d)
+}
+
+// Persist lets the stream stay, and reports whether it was to go; see
+// [Queue.Persist].
+func (s *Stream[K, V]) Persist(ctx context.Context) (bool, error) { return s.q.persist(ctx) }
+
+// Remaining is how long the stream stays; see [Queue.Remaining].
+func (s *Stream[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
+	return s.q.remaining(ctx)
+}
+
+// Rename gives the stream another name, over one that has it; see [Queue.Rename].
+func (s *Stream[K, V]) Rename(ctx context.Context, to string) (bool, error) {
+	return s.q.rename(ctx, to, alone)
+}
+
+// Group is the group of consumers of that name; [Group.Create] makes it. It asks
+// nobody.
+func (s *Stream[K, V]) Group(name string) *Group[K, V] {
+	g := &Group[K, V]{s: s.q, name: name, bad: s.q.bad}
+	if g.bad == nil && name == "" {
+		g.bad = fmt.Errorf("%w: empty name of a group", ErrOption)
+	}
+	return g
+}
+
+// An AddOption changes one [Stream.Add].
+type AddOption interface{ applyAdd(*addConfig) error }
+
+type addConfig struct {
+	id   string
+	most int64
+}
+
+type addOption func(*addConfig) error
+
+func (o addOption) applyAdd(c *addConfig) error { return o(c) }
+
+// WithID chooses the ID of an entry, which has to be above the last: 5-1, or 5-* for
+// the next that begins with 5. An Add with an ID of its own does nothing when it is
+// repeated, but say so with Redis' error.
+func WithID(id string) AddOption {
+	return addOption(func(c *addConfig) error {
+		c.id = id
+		return checkID(id, "*")
+	})
+}
+
+// WithMaxLength has the Add drop the oldest entries beyond about n: a few more may
+// stay, which is cheaper than an exact number. Source: StreamAddArgs.trimNonStrict.
+func WithMaxLength(n int64) AddOption {
+	return addOption(func(c *addConfig) error {
+		if c.most = n; n < 1 {
+			return fmt.Errorf("%w: a length of %d: at least 1", ErrOption, n)
+		}
+		return nil
+	})
+}
+
+// checkID refuses what is no ID, which Redis might take for something else. Last is a
+// word that may stand for the number behind the "-".
+func checkID(id, last string) error {
+	ms, seq, both := strings.Cut(id, "-")
+	if _, err := strconv.ParseUint(ms, 10, 64); err == nil && (!both || last != "" && seq == last) {
+		return nil
+	} else if _, bad := strconv.ParseUint(seq, 10, 64); err == nil && bad == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %q is no ID of an entry", ErrOption, id)
+}
+
+func or(id, otherwise string) string {
+	if id == "" {
+		return otherwise
+	}
+	return id
+}
