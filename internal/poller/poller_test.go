@@ -1,0 +1,389 @@
+package poller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// waiting is somebody who waits for names.
+type waiting struct {
+	got   Taken
+	ended bool
+	took  time.Duration
+	done  chan struct{}
+}
+
+func wait(ctx context.Context, p *Poller, k *Kind, names ...string) *waiting {
+	w := &waiting{done: make(chan struct{})}
+	began := time.Now()
+	go func() {
+		defer close(w.done)
+		w.got, w.ended = p.Wait(ctx, k, names...)
+		w.took = time.Since(began)
+	}()
+	synctest.Wait() // it stands in line
+	return w
+}
+
+func (w *waiting) gets(t *testing.T, key, text string) {
+	t.Helper()
+	<-w.done
+	require.False(t, w.ended)
+	require.NoError(t, w.got.Err)
+	require.Equal(t, Taken{Key: key, Item: Item{Text: text}}, w.got)
+}
+
+func TestThoseInLineAreServedInOrder(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		var all []*waiting
+		for range 10 {
+			all = append(all, wait(t.Context(), p, Head, "a"))
+		}
+		require.True(t, p.Waiting(Head, "a"))
+		require.Equal(t, 10, p.InLine(Head, "a"))
+		require.False(t, p.Waiting(Tail, "a"))
+		for i := range all {
+			f.push("a", fmt.Sprint(i))
+		}
+		for i, w := range all {
+			w.gets(t, "a", fmt.Sprint(i))
+		}
+		require.False(t, p.Waiting(Head, "a"))
+		require.Equal(t, 1, f.most)
+		time.Sleep(2 * options.Linger)
+		synctest.Wait()
+		require.Zero(t, f.conns, "a connection that nobody needs")
+		require.Empty(t, p.nodes)
+		require.Empty(t, p.groups)
+	})
+}
+
+func TestManyNamesShareACommand(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		f.early = 3 // words that come before the command blocks are said again
+		var all []*waiting
+		for i := range 50 {
+			all = append(all, wait(t.Context(), p, Head, fmt.Sprint(i)))
+		}
+		began := time.Now()
+		for i := range all {
+			f.push(fmt.Sprint(i), "x")
+		}
+		for i, w := range all {
+			w.gets(t, fmt.Sprint(i), "x")
+		}
+		require.Less(t, time.Since(began), options.Block, "nobody waits for the end of a command")
+		require.Equal(t, 1, f.most)
+	})
+}
+
+func TestNoBusyNameStarvesTheOthers(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		other := wait(t.Context(), p, Head, "other")
+		taken := 0
+		for i := range 1000 {
+			f.change(func() { f.queues["busy"] = append(f.queues["busy"], Item{Text: "x"}) })
+			if i == 10 {
+				f.push("other", "y")
+			}
+			wait(t.Context(), p, Head, "busy").gets(t, "busy", "x")
+			taken++
+			select {
+			case <-other.done:
+				require.Less(t, taken, 15)
+				return
+			default:
+			}
+		}
+		t.Fatal("the other was never served")
+	})
+}
+
+func TestACallerThatGoesTakesNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		f.deaf = true // so that the command is still there when its caller is not
+		ctx, cancel := context.WithCancel(t.Context())
+		w := wait(ctx, p, Head, "a")
+		cancel()
+		<-w.done
+		require.True(t, w.ended)
+		require.False(t, p.Waiting(Head, "a"))
+		f.push("a", "x")
+		synctest.Wait()
+		require.Equal(t, map[string][]Item{"a": {{Text: "x"}}}, f.back)
+	})
+}
+
+func TestOneWhoStandsInSeveralLinesGetsOne(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		w := wait(t.Context(), p, Head, "a", "b")
+		next := wait(t.Context(), p, Head, "b")
+		f.push("a", "1")
+		w.gets(t, "a", "1")
+		f.push("b", "2")
+		next.gets(t, "b", "2")
+	})
+}
+
+// TestConnectionsAreBounded, and those of more slots than there are take turns.
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		f.slots = 1000
+		var all []*waiting
+		for i := range 30 {
+			all = append(all, wait(t.Context(), p, Head, fmt.Sprint(i)))
+		}
+		time.Sleep(time.Second)
+		began := time.Now()
+		for i := range all {
+			f.push(fmt.Sprint(i), "x")
+		}
+		for i, w := range all {
+			w.gets(t, fmt.Sprint(i), "x")
+		}
+		require.Equal(t, options.Connections, f.most)
+		require.LessOrEqual(t, time.Since(began), time.Duration(len(all))*options.Turn, "as long as the turns of all")
+	})
+}
+
+// TestWhereNothingEndsACommand they are short.
+func TestWhereNothingEndsACommand(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		f.deaf = true
+		wait(t.Context(), p, Head, "a")
+		b := wait(t.Context(), p, Head, "b")
+		f.push("b", "x")
+		b.gets(t, "b", "x")
+		require.LessOrEqual(t, b.took, options.Short)
+		f.push("a", "y")
+	})
+}
+
+func TestARefusalIsTheBusinessOfItsName(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		good := wait(t.Context(), p, Head, "good")
+		bad := wait(t.Context(), p, Head, "bad")
+		f.change(func() { f.bad["bad"] = errFinal })
+		<-bad.done
+		require.ErrorIs(t, bad.got.Err, errFinal)
+		f.push("good", "x")
+		good.gets(t, "good", "x")
+	})
+}
+
+// TestARefusalThatIsAboutNoName is told to all, when it comes again.
+func TestARefusalThatIsAboutNoName(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		a, b := wait(t.Context(), p, Head, "a"), wait(t.Context(), p, Head, "b")
+		f.change(func() { f.down = errFinal })
+		<-a.done
+		<-b.done
+		require.ErrorIs(t, a.got.Err, errFinal)
+		require.ErrorIs(t, b.got.Err, errFinal)
+		f.change(func() { f.down = nil })
+	})
+}
+
+// TestAnOutageIsBorne for a while, and whoever came later waits on.
+func TestAnOutageIsBorne(t *testing.T) {
+	t.Parallel()
+	for _, down := range []error{errPassing, errUnknown} {
+		inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+			old := wait(t.Context(), p, Head, "a")
+			f.change(func() { f.down = down })
+			time.Sleep(options.Bear / 2)
+			young := wait(t.Context(), p, Head, "a")
+			<-old.done
+			require.ErrorIs(t, old.got.Err, down)
+			require.InDelta(t, options.Bear.Seconds(), old.took.Seconds(), 2)
+			f.change(func() { f.down = nil })
+			f.push("a", "x")
+			young.gets(t, "a", "x")
+			if down == errUnknown {
+				require.Equal(t, 1, f.lost, "the command that was under way; to connect loses nothing")
+			} else {
+				require.Zero(t, f.lost)
+			}
+		})
+	}
+}
+
+// TestAShortOutageIsNoticedByNobody.
+func TestAShortOutageIsNoticedByNobody(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		for range 5 { // which are no outage together
+			w := wait(t.Context(), p, Head, "a")
+			f.change(func() { f.down = errPassing })
+			time.Sleep(options.Bear / 2)
+			f.change(func() { f.down = nil })
+			time.Sleep(2 * time.Second)
+			f.push("a", "x")
+			w.gets(t, "a", "x")
+		}
+	})
+}
+
+// TestASlotThatMoves is taken from by the connection that follows it, soon: nobody
+// waits for the end of a command that blocks where nothing comes any more.
+func TestASlotThatMoves(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		w := wait(t.Context(), p, Head, "a")
+		f.change(func() { f.down = errMoving })
+		f.push("a", "x")
+		w.gets(t, "a", "x")
+		require.Less(t, w.took, time.Second)
+		f.change(func() { f.down = nil })
+	})
+}
+
+func TestACloseEndsAllWhoWait(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		a, b := wait(t.Context(), p, Head, "a"), wait(t.Context(), p, Tail, "b")
+		began := time.Now()
+		f.close()
+		<-a.done
+		<-b.done
+		require.True(t, a.ended && b.ended)
+		require.Less(t, time.Since(began), options.Grace)
+		require.Zero(t, f.conns)
+		c := wait(t.Context(), p, Head, "c") // nobody serves it, and it knows
+		<-c.done
+		require.True(t, c.ended)
+	})
+}
+
+// TestACloseBreaksOffWhatDoesNotAnswer.
+func TestACloseBreaksOffWhatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		f.stuck = true
+		w := wait(t.Context(), p, Head, "a")
+		began := time.Now()
+		f.close()
+		<-w.done
+		require.True(t, w.ended)
+		require.InDelta(t, options.Grace.Seconds(), time.Since(began).Seconds(), 0.5)
+		require.Zero(t, f.conns)
+		require.Zero(t, f.lost, "nothing that anybody waits for")
+	})
+}
+
+// TestAKindThatTellsTakesNothing: all who stand in line are told.
+func TestAKindThatTells(t *testing.T) {
+	t.Parallel()
+	news := &Kind{Tells: true}
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		var all []*waiting
+		for range 5 {
+			all = append(all, wait(t.Context(), p, news, "a"))
+		}
+		other := wait(t.Context(), p, news, "b")
+		f.push("a", "")
+		for _, w := range all {
+			w.gets(t, "a", "")
+		}
+		p.Tell(news, "b")
+		other.gets(t, "b", "")
+		p.Tell(news, "nobody waits for it")
+		f.push("a", "") // for nobody
+		synctest.Wait()
+		require.Empty(t, f.back)
+
+		w := wait(t.Context(), p, news, "a", "b") // of which the first is there still
+		w.gets(t, "a", "")
+		w = wait(t.Context(), p, news, "c")
+		f.change(func() { f.down = errMoving })
+		f.push("c", "")
+		w.gets(t, "c", "")
+		w = wait(t.Context(), p, news, "d")
+		f.change(func() { f.down = errUnknown })
+		time.Sleep(time.Second)
+		require.Zero(t, f.lost)
+		f.change(func() { f.down = nil })
+		f.push("d", "")
+		w.gets(t, "d", "")
+	})
+}
+
+// TestALineMayBeLeftBeforeItIsWaitedIn.
+func TestALineMayBeLeft(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		at := p.Join(Head, "a")
+		_, ended := p.Leave(at)
+		require.True(t, ended)
+		at = p.Join(Head, "a")
+		f.push("a", "x")
+		synctest.Wait()
+		got, ended := p.Leave(at)
+		require.False(t, ended, "it came at the same time")
+		require.Equal(t, "x", got.Item.Text)
+	})
+}
+
+// TestManyComeAndGo: each element comes to one, or is put back.
+func TestManyComeAndGo(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		f.slots = 7
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		got := map[string]int{}
+		names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+		for i := range 64 {
+			all.Go(func() {
+				for j := range 20 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+(i*7+j*13)%50)*time.Millisecond)
+					taken, ended := p.Wait(ctx, []*Kind{Head, Tail}[i%2], names[(i+j)%len(names)])
+					cancel()
+					if !ended {
+						mu.Lock()
+						got[taken.Item.Text]++
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		for i := range 500 {
+			f.push(names[i%len(names)], fmt.Sprint(i))
+			time.Sleep(time.Millisecond)
+		}
+		all.Wait()
+		f.close()
+		synctest.Wait()
+		for _, items := range f.back {
+			for _, it := range items {
+				got[it.Text]++
+			}
+		}
+		for _, items := range f.queues {
+			for _, it := range items {
+				got[it.Text]++
+			}
+		}
+		require.Len(t, got, 500)
+		for text, n := range got {
+			require.Equal(t, 1, n, text)
+		}
+		require.LessOrEqual(t, f.most, options.Connections)
+		require.Empty(t, p.lines)
+	})
+}
