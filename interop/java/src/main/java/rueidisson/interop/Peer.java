@@ -20,8 +20,11 @@ import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RQueue;
 import org.redisson.api.RRateLimiter;
 import org.redisson.api.RReliableTopic;
+import org.redisson.api.RRingBuffer;
+import org.redisson.api.RScoredSortedSet;
 import org.redisson.api.RSemaphore;
 import org.redisson.api.RShardedTopic;
+import org.redisson.api.RStream;
 import org.redisson.api.RTopic;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.Codec;
@@ -102,6 +105,9 @@ final class Peer {
             case "shardedtopic" -> topics.run(r, object(r, RShardedTopic.class, name -> redisson.getShardedTopic(name, codec(r))));
             case "patterntopic" -> topics.run(r, object(r, RPatternTopic.class, name -> redisson.getPatternTopic(name, codec(r))));
             case "reliabletopic" -> topics.run(r, object(r, RReliableTopic.class, name -> redisson.getReliableTopic(name, codec(r))));
+            case "ringbuffer" -> RingBuffers.run(r, ring(r));
+            case "scoredsortedset" -> ScoredSets.run(r, scored(r));
+            case "stream" -> Streams.run(r, stream(r));
             default -> throw new UnsupportedOperationException("the peer knows no object " + r.object());
         };
     }
@@ -155,6 +161,21 @@ final class Peer {
     @SuppressWarnings("unchecked")
     private RQueue<Object> queue(Request r, BiFunction<String, Codec, RQueue<Object>> maker) {
         return object(r, RQueue.class, name -> maker.apply(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RRingBuffer<Object> ring(Request r) {
+        return object(r, RRingBuffer.class, name -> redisson.getRingBuffer(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RScoredSortedSet<Object> scored(Request r) {
+        return object(r, RScoredSortedSet.class, name -> redisson.getScoredSortedSet(name, codec(r)));
+    }
+
+    @SuppressWarnings("unchecked")
+    private RStream<Object, Object> stream(Request r) {
+        return object(r, RStream.class, name -> redisson.getStream(name, codec(r)));
     }
 
     private Codec codec(Request r) {

@@ -1,0 +1,140 @@
+package peer
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// RingBuffer is an RRingBuffer of Redisson, as one Java thread uses it.
+type RingBuffer struct{ Queue }
+
+// RingBuffer is the ring buffer of that name with a codec of its own, used by the thread.
+func (p *Peer) RingBuffer(thread, name, codec string) RingBuffer {
+	return RingBuffer{Queue{p.mapOf("ringbuffer", thread, name, codec)}}
+}
+
+// SetCapacity sets how many elements there may be.
+func (q RingBuffer) SetCapacity(ctx context.Context, n int) error {
+	return q.void(ctx, "setCapacity", strconv.Itoa(n))
+}
+
+// Capacity is how many elements there may be; 0 if nobody has set it.
+func (q RingBuffer) Capacity(ctx context.Context) (int64, error) { return q.number(ctx, "capacity") }
+
+// ScoredSet is an RScoredSortedSet of Redisson, as one Java thread uses it.
+type ScoredSet struct{ object }
+
+// ScoredSet is the sorted set of that name with a codec of its own, used by the thread.
+func (p *Peer) ScoredSet(thread, name, codec string) ScoredSet {
+	return ScoredSet{p.mapOf("scoredsortedset", thread, name, codec)}
+}
+
+// Add puts an element there; false if it was.
+func (s ScoredSet) Add(ctx context.Context, score float64, v Datum) (bool, error) {
+	return s.truth(ctx, "add", strconv.FormatFloat(score, 'g', -1, 64), v)
+}
+
+// Score is the score of an element, as Java spells it; "null" if it is not there.
+func (s ScoredSet) Score(ctx context.Context, v Datum) (string, error) {
+	reply, err := s.do(ctx, "getScore", v)
+	if err != nil {
+		return "", err
+	}
+	return reply.Text()
+}
+
+// Remove removes an element.
+func (s ScoredSet) Remove(ctx context.Context, v Datum) (bool, error) {
+	return s.truth(ctx, "remove", v)
+}
+
+// PollFirst takes the element of the lowest score, null for none.
+func (s ScoredSet) PollFirst(ctx context.Context) (Datum, error) { return s.datum(ctx, "pollFirst") }
+
+// PollLast takes the element of the highest score, null for none.
+func (s ScoredSet) PollLast(ctx context.Context) (Datum, error) { return s.datum(ctx, "pollLast") }
+
+// TakeFirst takes the element of the lowest score when there is one.
+func (s ScoredSet) TakeFirst(ctx context.Context) (Datum, error) { return s.datum(ctx, "takeFirst") }
+
+// TakeLast takes the element of the highest score when there is one.
+func (s ScoredSet) TakeLast(ctx context.Context) (Datum, error) { return s.datum(ctx, "takeLast") }
+
+// First is the element of the lowest score, null for none.
+func (s ScoredSet) First(ctx context.Context) (Datum, error) { return s.datum(ctx, "first") }
+
+// ReadAll is all elements, in their order.
+func (s ScoredSet) ReadAll(ctx context.Context) ([]Datum, error) {
+	reply, err := s.do(ctx, "readAll")
+	if err != nil {
+		return nil, err
+	}
+	return reply.data()
+}
+
+// Stream is an RStream of Redisson, as one Java thread uses it.
+type Stream struct{ object }
+
+// Stream is the stream of that name with a codec of its own, used by the thread.
+func (p *Peer) Stream(thread, name, codec string) Stream {
+	return Stream{p.mapOf("stream", thread, name, codec)}
+}
+
+// StreamEntry is an entry of a stream: its fields are a HashMap, as JSON.
+type StreamEntry struct {
+	ID     string
+	Fields Datum
+}
+
+// Add appends an entry of fields, each with its value behind it, and returns its ID.
+func (s Stream) Add(ctx context.Context, fields ...Datum) (string, error) {
+	var words []any
+	for _, d := range fields {
+		words = append(words, d)
+	}
+	reply, err := s.do(ctx, "add", words...)
+	if err != nil {
+		return "", err
+	}
+	return reply.Text()
+}
+
+// Range is all entries.
+func (s Stream) Range(ctx context.Context) ([]StreamEntry, error) { return s.entries(ctx, "range") }
+
+// CreateGroup makes a group that begins with the first entry, and the stream.
+func (s Stream) CreateGroup(ctx context.Context, group string) error {
+	return s.void(ctx, "createGroup", group)
+}
+
+// ReadGroup reads up to so many entries that nobody of the group has, and waits for them.
+func (s Stream) ReadGroup(ctx context.Context, group, consumer string, n int, wait time.Duration) ([]StreamEntry, error) {
+	return s.entries(ctx, "readGroup", group, consumer, strconv.Itoa(n), wait)
+}
+
+// AutoClaim takes over what others have not acknowledged for so long.
+func (s Stream) AutoClaim(ctx context.Context, group, consumer string, idle time.Duration) ([]StreamEntry, error) {
+	return s.entries(ctx, "autoClaim", group, consumer, idle)
+}
+
+// Ack acknowledges an entry, and returns how many that were.
+func (s Stream) Ack(ctx context.Context, group, id string) (int64, error) {
+	return s.number(ctx, "ack", group, id)
+}
+
+func (s Stream) entries(ctx context.Context, operation string, args ...any) ([]StreamEntry, error) {
+	reply, err := s.do(ctx, operation, args...)
+	if err != nil {
+		return nil, err
+	}
+	all, err := reply.data()
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]StreamEntry, len(all)/2)
+	for i := range entries {
+		entries[i] = StreamEntry{all[2*i].Text, all[2*i+1]}
+	}
+	return entries, nil
+}
