@@ -124,6 +124,8 @@ func (h *hub) take(ctx context.Context, from *end, keys []string) (key string, i
 			return key, items[0], nil
 		case err != nil && !waitable(ctx, err):
 			return key, it, err
+		case errors.Is(err, ErrUnknown):
+			h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", key, "err", err)
 		}
 	}
 	return h.wait(ctx, from, keys)

@@ -113,6 +113,7 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
 		require.Eventually(t, func() bool { return b.taken() == n }, soon, time.Millisecond)
 	}
 	more()
+	require.LessOrEqual(t, q.q.h.poller.Block, time.Second, "how long nobody hears of what is pushed to the new node")
 	migration := cluster.StartMigration(t, q.Name())
 	more()
 	migration.Move(t, q.Name())

@@ -15,11 +15,12 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// How long commands block that wait for elements: nobody ends them when an element
-// appears on another node while a slot moves, and where CLIENT UNBLOCK is missing
-// nobody ends them at all.
+// How long commands block that wait for elements: on a cluster nobody ends them when
+// an element appears on another node while a slot moves, and where CLIENT UNBLOCK is
+// missing nobody ends them at all.
 const (
 	blockTime = 5 * time.Second
+	slotTime  = time.Second
 	turnTime  = 200 * time.Millisecond
 	deafTime  = 50 * time.Millisecond
 )
@@ -31,8 +32,12 @@ const MostBlocked = 16
 // NewPoller returns what those share who wait for elements. PutBack is given what
 // nobody wants any more, by tasks that Close waits for.
 func (e *Engine) NewPoller(putBack func(k *poller.Kind, key string, items []poller.Item)) *poller.Poller {
+	block := blockTime
+	if e.Cluster() {
+		block = slotTime
+	}
 	return poller.New(&pops{e, putBack}, poller.Options{
-		Connections: e.BlockedAtMost(), Bear: e.WatchdogTimeout, Block: blockTime, Turn: turnTime, Short: deafTime,
+		Connections: e.BlockedAtMost(), Bear: e.WatchdogTimeout, Block: block, Turn: turnTime, Short: deafTime,
 		Linger: e.Linger, Grace: e.sendTimeout(),
 	})
 }

@@ -132,7 +132,9 @@ func (e *Engine) lastRound(c *courier) {
 		if len(todo) == 0 {
 			return
 		}
-		e.sayAll(c, todo)
+		for _, it := range e.sayAll(c, todo) {
+			e.Logger.Warn("giving back ends with the client, before the server took it", "name", it.key)
+		}
 	}
 }
 
