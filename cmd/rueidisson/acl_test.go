@@ -34,6 +34,9 @@ func TestTheToolWorksForTheUserOfTheDocs(t *testing.T) {
 		"limit set orders:api --rate 5/s", "limit take orders:api 2 --key u", "limit peek orders:api", "limit pause orders:api",
 		"limit resume orders:api", "limit top orders:api",
 		"job add orders:jobs a b --priority 1 --group g", "job work orders:jobs --drain -- true",
+		"job add orders:jobs c", "job work orders:jobs --drain --attempts 1 -- false", "job ls orders:jobs", "job stats orders:jobs",
+		"job redrive orders:jobs", "job work orders:jobs --drain --attempts 1 -- false", "job purge orders:jobs",
+		"job pause orders:jobs", "job resume orders:jobs",
 	} {
 		assert.Zero(t, run(strings.Fields(args)...).code, args)
 	}

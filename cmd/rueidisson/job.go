@@ -10,8 +10,8 @@ import (
 	"github.com/rueidisson/rueidisson/queue/reliable"
 )
 
-const jobLong = `job adds jobs to a reliable queue, which a fleet shares, and has commands do them: each
-at least once, however many workers die.
+const jobLong = `job adds jobs to a reliable queue, which a fleet shares, has commands do them, each at
+least once, however many workers die, and shows what became of them.
 
 The body of a job is written by a codec, and whoever shares a queue has to use the
 same. --codec F is text, bytes, json, msgpack, kryo5, jackson[:CLASS] or
@@ -20,26 +20,29 @@ as JSON, and bytes that are no UTF-8 in base64, which --json tells by "base64":t
 
 Exit codes of all:
   0    done
-  1    add: a duplicate, which was not added
+  1    add: a duplicate, which was not added; redrive and purge: none was dead
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses; NAME is something else`
 
 const jobExample = `  rueidisson job add mails '{"to":"ann"}' --as json --group ann
   find . -name '*.raw' | rueidisson job add photos -
-  rueidisson job work photos --concurrency 4 -- sh -c 'read -r f; convert "$f" "$f.jpg"'`
+  rueidisson job work photos --concurrency 4 -- sh -c 'read -r f; convert "$f" "$f.jpg"'
+  rueidisson job dead photos --json
+  rueidisson job redrive photos`
 
 func (t *tool) jobCommand() *cobra.Command {
 	j := &jobCall{tool: t}
 	cmd := &cobra.Command{
 		Use:     "job",
-		Short:   "Add jobs to a reliable queue, and have commands do them",
+		Short:   "Add jobs to a reliable queue, have commands do them, look after them",
 		Long:    jobLong,
 		Example: jobExample,
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind job") },
 	}
 	cmd.PersistentFlags().StringVar(&j.codec, "codec", "msgpack", "`F` of the bodies")
-	cmd.AddCommand(j.addCommand(), j.workCommand())
+	cmd.AddCommand(j.addCommand(), j.workCommand(), j.statsCommand(), j.listCommand(), j.watchCommand(),
+		j.pauseCommand(), j.resumeCommand(), j.deadCommand(), j.redriveCommand(), j.purgeCommand())
 	letSwitchesStandFirst(cmd, jobSwitches)
 	return cmd
 }

@@ -21,7 +21,7 @@ import (
 func TestHelpOfJob(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{"job": {"job", "--help"}}
-	for _, command := range []string{"add", "work"} {
+	for _, command := range []string{"add", "work", "stats", "ls", "watch", "pause", "resume", "dead", "redrive", "purge"} {
 		files["job-"+command] = []string{"job", command, "--help"}
 	}
 	for name, args := range files {
@@ -63,6 +63,23 @@ func TestExitCodesOfJob(t *testing.T) {
 		{"add q x --as int", exitUsage},
 		{"add q x --codec xml", exitUsage},
 		{"add q x --redis redis://127.0.0.1:1", exitUnavailable},
+		{"stats", exitUsage},
+		{"stats q x", exitUsage},
+		{"ls", exitUsage},
+		{"ls q --state done", exitUsage},
+		{"ls q --codec xml", exitUsage},
+		{"watch q --interval 0", exitUsage},
+		{"watch q --for 0", exitUsage},
+		{"pause q --for 0", exitUsage},
+		{"pause", exitUsage},
+		{"resume", exitUsage},
+		{"redrive", exitUsage},
+		{"redrive q x", exitUsage},
+		{"redrive q 0", exitUsage},
+		{"purge q 1.5", exitUsage},
+		{"purge", exitUsage},
+		{"dead q --state dead", exitUsage},
+		{"stats q --redis redis://127.0.0.1:1", exitUnavailable},
 		{"work q", exitUsage},
 		{"work q --", exitUsage},
 		{"work -- true", exitUsage},
@@ -187,6 +204,69 @@ func TestAFailedJobIsTriedAgainAndBuried(t *testing.T) {
 	require.Equal(t, jobReport{ID: id, Attempt: 1, Outcome: jobRetried, Exit: 137, Error: "exit 137"}, told)
 }
 
+// TestTheLifeOfAQueue looks at jobs in each of their states.
+func TestTheLifeOfAQueue(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	says := func(code int, args string) string {
+		t.Helper()
+		got := runHere(t, env, append([]string{"job"}, strings.Fields(args)...)...)
+		require.Equal(t, code, got.code, "%s: %s", args, got.errors)
+		return got.out
+	}
+	stats := func() (s jobStats) {
+		t.Helper()
+		require.NoError(t, json.Unmarshal([]byte(says(0, "stats q --json")), &s))
+		return s
+	}
+	require.Equal(t, jobStats{Name: "q"}, stats())
+	require.Empty(t, says(0, "ls q"))
+	for _, args := range []string{"redrive q", "purge q", "redrive q 7", "purge q 7"} {
+		require.Equal(t, "0\n", says(exitRefused, args))
+	}
+
+	ids := strings.Fields(says(0, "add q one two") + says(0, "add q later --delay 1h") +
+		says(0, "add q --priority 3 --group g urgent") + says(0, "add q behind --group g"))
+	c := server.NewClient(t)
+	held, err := rueidisson.ReliableQueue[string](c, "q").Poll(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "urgent", held.Value)
+	s := stats()
+	require.Positive(t, s.OldestMS+1)
+	s.OldestMS = 0
+	require.Equal(t, jobStats{Name: "q", Ready: 2, Due: 1, Behind: 1, Leased: 1, Added: 5}, s)
+	require.Equal(t, ids[3]+"\tleased\t0\turgent\t\n"+ids[0]+"\tready\t0\tone\t\n"+ids[1]+"\tready\t0\ttwo\t\n"+
+		ids[4]+"\tbehind\t0\tbehind\t\n"+ids[2]+"\tdue\t0\tlater\t\n", says(0, "ls q"))
+	require.Equal(t, ids[2]+"\tdue\t0\tlater\t\n", says(0, "ls q --state due"))
+	require.Contains(t, says(0, "ls q --state leased --json"), `"body":"urgent","attempts":0,`)
+	require.Contains(t, says(0, "ls q --state behind --json"), `"group":"g","priority":0}`)
+	require.Contains(t, says(0, "ls q --state due --json"), `"due_ms":`)
+	require.NoError(t, held.Release(t.Context()))
+
+	require.Equal(t, "q: paused for 10m0s\n", says(0, "pause q --for 10m"))
+	require.Equal(t, "{\"name\":\"q\",\"paused\":true}\n", says(0, "pause q --json"))
+	require.True(t, stats().Paused)
+	require.Empty(t, says(0, "work q --drain -- cat"))
+	require.Equal(t, "q: not paused\n", says(0, "resume q"))
+	require.Equal(t, "urgentonetwobehind", says(0, "work q --drain -- cat"), "behind those that were ready when its turn came")
+
+	ids = strings.Fields(says(0, "add q three four"))
+	require.Empty(t, says(0, "work q --drain --attempts 1 -- false"))
+	require.Equal(t, ids[0]+"\tdead\t1\tthree\texit 1\n"+ids[1]+"\tdead\t1\tfour\texit 1\n", says(0, "dead q"))
+	require.Contains(t, says(0, "dead q --json"), `"error":"exit 1",`)
+	require.Equal(t, "1\n", says(0, "purge q "+ids[1]))
+	require.Equal(t, "{\"name\":\"q\",\"redriven\":1}\n", says(0, "redrive q --json"))
+	require.Equal(t, "three", says(0, "work q --drain -- cat"))
+	require.Empty(t, says(0, "dead q"))
+
+	s = stats()
+	require.Equal(t, jobStats{Name: "q", Due: 1, Added: 7, Acked: 5}, s)
+	require.Contains(t, says(0, "stats q"), "acked      5\n")
+	require.Contains(t, says(0, "watch q --for 30ms --interval 20ms"), "  ready 0  due 1  behind 0  leased 0  dead 0  added +0  acked +0  retried +0  oldest 0s\n")
+	require.Contains(t, says(0, "watch q --for 30ms --json"), `"name":"q","ready":0,"due":1,`)
+}
+
 // TestAPauseDoubles up to a minute.
 func TestAPauseDoubles(t *testing.T) {
 	t.Parallel()
@@ -217,6 +297,8 @@ func TestABodyOfAnotherCodecIsBuried(t *testing.T) {
 	require.Zero(t, got.code, got.errors)
 	require.Equal(t, "ok", got.out)
 	require.Equal(t, "1", redisText(t, server, "ZCARD", "rueidisson_queue_dead:{q}"))
+	got = runHere(t, env, "job", "dead", "q", "--json")
+	require.Contains(t, got.out, `"body":"wQ==","base64":true,"attempts":1,"error":"`)
 }
 
 // redisText is what a server says to a command.

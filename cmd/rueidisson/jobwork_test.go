@@ -47,8 +47,6 @@ func (w jobWorld) works(script string, flags ...string) *process {
 
 func (w jobWorld) ready() int64 { return w.number("LLEN", "rueidisson_queue_ready:{"+w.name+"}") }
 
-func (w jobWorld) leased() int64 { return w.number("ZCARD", "rueidisson_queue_lease:{"+w.name+"}") }
-
 // gone waits until nothing is left but what is counted.
 func (w jobWorld) gone() {
 	w.t.Helper()
@@ -68,7 +66,7 @@ func (w jobWorld) receives() *reliable.Message[string] {
 func TestWorkersShareTheJobs(t *testing.T) {
 	w := newJobWorld(t)
 	gate := filepath.Join(t.TempDir(), "gate")
-	script := `echo ready; while [ ! -e '` + gate + `' ]; do sleep 0.02; done; cat; echo`
+	script := `echo ready; while [ ! -e '` + gate + `' ]; do sleep 0.02; done; echo "$(cat)"`
 	one, other := w.works(script, "--concurrency", "2"), w.works(script)
 	var want []string
 	for i := range 10 {
