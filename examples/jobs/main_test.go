@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/examples/internal/crew"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func TestMain(m *testing.M) {
+	crew.Join(asPlace, "jobs: a place", serve)
+	redistest.Main(m)
+}
+
+// ran is a run and what it said.
+func ran(t *testing.T, args string) (code int, out, errors string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(strings.Fields(args), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestEveryOrderIsMailedAsOftenAsItShould(t *testing.T) {
+	t.Parallel()
+	code, out, errors := ran(t, "-orders 200 -every 5ms -kill 500ms")
+	require.Zero(t, code, errors)
+	require.Contains(t, out, "200 orders, 3 processes, server: embedded")
+	require.Contains(t, out, "Every order was mailed exactly as often as it should: 192 once, and 8 without an address never.")
+	require.Empty(t, errors)
+}
+
+func TestOnARealServer(t *testing.T) {
+	t.Parallel()
+	code, out, errors := ran(t, "-orders 100 -every 5ms -kill 300ms -addr "+redistest.Shared(t).Addr())
+	require.Zero(t, code, errors)
+	require.Contains(t, out, "mailed exactly as often as it should: 96 once, and 4 without an address never.")
+}
+
+// TestWhatMustNotBeIsSaid: the checks above could fail.
+func TestWhatMustNotBeIsSaid(t *testing.T) {
+	t.Parallel()
+	l := &line{settings: settings{orders: 8}, post: &post{letters: make([]int, 8)}, dead: []order{{Number: 7}}}
+	for number := range 7 {
+		l.post.send(number)
+		l.post.send(number)
+	}
+	require.Empty(t, l.problems())
+	l.post.plain = true
+	l.post.send(3)
+	require.Equal(t, []string{"order 3 was mailed 2 times, not 1"}, l.problems())
+	l.post.send(7)
+	require.Contains(t, l.problems(), "order 7 was mailed 1 times, not 0")
+	l.dead, l.late = nil, true
+	require.Contains(t, l.problems(), "0 orders are dead, not the 1 without an address")
+	require.Contains(t, l.problems(), "after 1m0s orders are left over")
+}
+
+func TestFlagsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"-orders 0", "-orders 1000001", "-every -1s", "-kill -1s", "x", "-y"} {
+		code, _, errors := ran(t, args)
+		require.Equal(t, exitUsage, code, args)
+		require.Contains(t, errors, "Usage", args)
+	}
+	code, _, _ := ran(t, "-h")
+	require.Zero(t, code)
+	code, _, errors := ran(t, "-addr 127.0.0.1:1")
+	require.Equal(t, exitFailed, code)
+	require.NotEmpty(t, errors)
+}
