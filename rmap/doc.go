@@ -192,9 +192,9 @@
 // or it is silent, or the slot of the map moves, it is the map that it was made of.
 // So a tracked one is for good where a server has no tracking, or a client speaks
 // RESP2: [Near.Stats] says so. A tracked map of a cluster that nobody reads for so
-// long is silent, too. What stands between the client and the server must not put
-// another connection to the server in place of one that has ended, and keep the
-// client's: nobody would tell, and WithMaxAge alone holds. An announced one on a cluster hears what is said on
+// long is silent, too. Where something
+// in between puts another connection to the server in place of one that has ended, and
+// keeps the client's, the next look at it sees that, and all is dropped. An announced one on a cluster hears what is said on
 // the server that it takes for the map's: one that was cut off from the others but
 // not from this process is believed until the client learns better, up to 30 s.
 //

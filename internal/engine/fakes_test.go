@@ -285,6 +285,8 @@ func (c *fakeConn) Unsubscribe(context.Context, []pubsub.Channel) ([]error, erro
 	return nil, nil
 }
 
+func (c *fakeConn) Same(context.Context, pubsub.Channel) error { return nil }
+
 func (c *fakeConn) Done() <-chan error { return c.done }
 func (c *fakeConn) Release()           {}
 func (c *fakeConn) Close()             { c.s.set(func() { c.s.handlers = nil }) }

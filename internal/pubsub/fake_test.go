@@ -47,6 +47,8 @@ type fakeConn struct {
 	subs    map[Channel]bool
 	done    chan error
 	ended   bool
+
+	replaced bool // it is another one, unseen
 }
 
 var errEnded = errors.New("connection ended")
@@ -139,6 +141,15 @@ func (c *fakeConn) Subscribe(ctx context.Context, channels []Channel) ([]error, 
 
 func (c *fakeConn) Unsubscribe(ctx context.Context, channels []Channel) ([]error, error) {
 	return c.exchange(ctx, "UNSUBSCRIBE", channels, c.unsubscribe)
+}
+
+// Same is asked like a subscription that is there already.
+func (c *fakeConn) Same(ctx context.Context, of Channel) error {
+	_, err := c.exchange(ctx, "SAME", []Channel{of}, func(Channel) (bool, error) { return false, nil })
+	if err == nil && c.replaced {
+		return errReplaced
+	}
+	return err
 }
 
 func (c *fakeConn) subscribe(channel Channel) (report bool, err error) {

@@ -138,11 +138,12 @@ func isStale(err error) bool {
 }
 
 func dedicate(client rueidis.Client, line Line, handler Handler) *redisConn {
-	c := &redisConn{line: line}
+	c := &redisConn{line: line, count: count{has: map[string]bool{}}}
 	c.client, c.release = client.Dedicate()
 	c.done = c.client.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: func(m rueidis.PubSubMessage) { handler.Message(line.heard(m), m.Channel, m.Message) },
 		OnSubscription: func(s rueidis.PubSubSubscription) {
+			c.count.heard(s)
 			if kind, ended := strings.CutSuffix(s.Kind, "unsubscribe"); ended {
 				handler.Unsubscribed(Channel{Kind: kindOf(kind), Name: s.Channel})
 			}
@@ -178,6 +179,7 @@ type redisConn struct {
 	release func()
 	done    <-chan error
 	line    Line
+	count   count
 }
 
 // Probe finds out whether the connection lives. The command is one that rueidis sends where the subscriptions
@@ -194,6 +196,23 @@ func (c *redisConn) Probe(ctx context.Context) error {
 		return nil // it answers
 	}
 	return err
+}
+
+// Same is Conn.Same. It unsubscribes from what nobody subscribes to, in the slot of the channel, and the server says
+// how many there are.
+func (c *redisConn) Same(ctx context.Context, of Channel) error {
+	leave := c.client.B().Unsubscribe().Channel(probeChannel).Build()
+	if of.Kind == Sharded {
+		beside, ok := beside(of.Name)
+		if !ok {
+			return fmt.Errorf("%w: no name is known that is where %q is", errReplaced, of.Name)
+		}
+		leave = c.client.B().Sunsubscribe().Channel(beside).Build()
+	}
+	if err := c.client.Do(ctx, leave).Error(); err != nil {
+		return err
+	}
+	return c.count.err()
 }
 
 func orClosing(err error) error {

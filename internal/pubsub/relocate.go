@@ -106,12 +106,30 @@ func (n *node) check() {
 	}
 	watched := n.vigils(sent)
 	n.relocate(func(s *seat) bool { return s.had && (all || slices.Contains(watched, s)) })
-	if s := n.probe(); s != nil && n.join([]*seat{s}) {
-		n.vouch(watched, sent)
+	if len(watched) > 0 {
+		if n.same(watched[0]) {
+			n.vouch(watched, sent)
+		}
+		return
+	}
+	if s := n.probe(); s != nil {
+		n.join([]*seat{s})
 	}
 }
 
-// probe picks any seat that stands, to be subscribed once more. A PING would not do: with RESP2 it goes to
+// same finds out whether the connection is the one that all was subscribed on. To subscribe once more could not show
+// that: on another connection it would stand again, and what was published meanwhile would be missing.
+func (n *node) same(s *seat) bool {
+	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
+	defer cancel()
+	if err := n.conn.Same(ctx, s.of); err != nil {
+		n.lost(err)
+		return false
+	}
+	return true
+}
+
+// probe picks any seat that stands, to be subscribed once more where nobody has a vigil. A PING would not do: with RESP2 it goes to
 // another connection than the subscriptions.
 func (n *node) probe() *seat {
 	n.hub.mu.Lock()

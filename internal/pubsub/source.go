@@ -32,6 +32,9 @@ type Handler interface {
 type Conn interface {
 	Subscribe(ctx context.Context, channels []Channel) (refused []error, err error)
 	Unsubscribe(ctx context.Context, channels []Channel) (refused []error, err error)
+	// Same asks the server, where it has the subscription of, whether this still is the connection that all channels
+	// were subscribed on: something in between may have put another in its place.
+	Same(ctx context.Context, of Channel) error
 	// Done yields the reason, or is closed, when the connection has ended.
 	Done() <-chan error
 	// Release gives back a connection that works and has no subscription.

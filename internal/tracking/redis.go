@@ -14,6 +14,7 @@ import (
 type Dedicated struct {
 	client rueidis.DedicatedClient
 	proto  int64
+	id     string // by which the server knows it
 	done   <-chan error
 }
 
@@ -45,11 +46,47 @@ func (c *Dedicated) Start(ctx context.Context, changed func(keys []string)) erro
 		return fmt.Errorf("%w: tracking needs RESP3, and the connection speaks RESP%d (see rueidis.ClientOption.AlwaysRESP2)", ErrUnsupported, max(c.proto, 2))
 	}
 	c.done = c.client.SetOnInvalidations(func(all []rueidis.RedisMessage) { changed(texts(all)) })
-	err := c.client.Do(ctx, c.client.B().Arbitrary("CLIENT", "TRACKING", "ON").Build()).Error()
-	if answered(err) {
-		return fmt.Errorf("%w: the server refuses CLIENT TRACKING: %w", ErrUnsupported, err)
+	all := c.client.DoMulti(ctx, c.client.B().Arbitrary("CLIENT", "TRACKING", "ON").Build(), c.self())
+	for i, what := range []string{"CLIENT TRACKING", "CLIENT INFO"} {
+		if err := all[i].Error(); answered(err) {
+			return fmt.Errorf("%w: the server refuses %s: %w", ErrUnsupported, what, err)
+		} else if err != nil {
+			return err
+		}
 	}
-	return err
+	text, _ := all[1].ToString()
+	c.id = field(text, "id")
+	return c.same(all[1])
+}
+
+// self asks the server who it takes us for.
+func (c *Dedicated) self() rueidis.Completed {
+	return c.client.B().Arbitrary("CLIENT", "INFO").Build()
+}
+
+var errReplaced = errors.New("another connection is in the place of the tracked one")
+
+// same makes sure that the server tells us on the connection that it was asked on: something in between may have put
+// another in its place. What was asked before self was asked on it, too.
+func (c *Dedicated) same(self rueidis.RedisResult) error {
+	text, err := self.ToString()
+	if err != nil {
+		return fmt.Errorf("not known to be tracked still: %s", err) // also a refusal: of no use any more
+	}
+	if id := field(text, "id"); id == "" || id != c.id || !strings.Contains(field(text, "flags"), "t") {
+		return errReplaced
+	}
+	return nil
+}
+
+// field is that of a line of the server about a client.
+func field(line, name string) string {
+	for word := range strings.FieldsSeq(strings.TrimPrefix(line, "txt:")) { // RESP3 says what kind of text it is
+		if value, ok := strings.CutPrefix(word, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // texts is the keys; nil where all are meant.
@@ -64,19 +101,20 @@ func texts(all []rueidis.RedisMessage) (keys []string) {
 
 // Left is Conn.Left.
 func (c *Dedicated) Left(ctx context.Context, keys []string) ([]Answer, error) {
-	commands := make(rueidis.Commands, len(keys))
-	for i, key := range keys {
-		commands[i] = c.client.B().Pttl().Key(key).Build()
+	commands := make(rueidis.Commands, 0, len(keys)+1)
+	for _, key := range keys {
+		commands = append(commands, c.client.B().Pttl().Key(key).Build())
 	}
+	results := c.client.DoMulti(ctx, append(commands, c.self())...)
 	all := make([]Answer, len(keys))
-	for i, r := range c.client.DoMulti(ctx, commands...) {
-		ms, err := r.AsInt64()
+	for i := range keys {
+		ms, err := results[i].AsInt64()
 		if err != nil && !answered(err) {
 			return nil, err
 		}
 		all[i] = Answer{left(ms), err}
 	}
-	return all, nil
+	return all, c.same(results[len(keys)])
 }
 
 func left(ms int64) time.Duration {
@@ -88,11 +126,12 @@ func left(ms int64) time.Duration {
 
 // Master is Conn.Master. A server that does not tell is taken for one.
 func (c *Dedicated) Master(ctx context.Context) (bool, error) {
-	info, err := c.client.Do(ctx, c.client.B().Info().Section("replication").Build()).ToString()
+	all := c.client.DoMulti(ctx, c.client.B().Info().Section("replication").Build(), c.self())
+	info, err := all[0].ToString()
 	if err != nil && !answered(err) {
 		return false, err
 	}
-	return !strings.Contains(info, "role:slave"), nil
+	return !strings.Contains(info, "role:slave"), c.same(all[1])
 }
 
 // Done is Conn.Done.

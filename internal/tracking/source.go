@@ -22,9 +22,11 @@ type Source interface {
 type Conn interface {
 	// Left reads keys, and says how long each stays: [Gone], [Stays], or so long.
 	// An answer that is an error is about its key; an error about all of them says
-	// that none was answered.
+	// that none was answered, or that this is not the connection any more that is
+	// tracked, which is made sure of each time.
 	Left(ctx context.Context, keys []string) ([]Answer, error)
-	// Master reports whether the node says that it is a master.
+	// Master reports whether the node says that it is a master; with an error as
+	// Left has.
 	Master(ctx context.Context) (bool, error)
 	// Done yields the reason, or is closed, when the connection has ended.
 	Done() <-chan error

@@ -1,0 +1,97 @@
+package pubsub
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+)
+
+// alive is how often those with a vigil were told so since the last time, and
+// whether they were told that something may be missing.
+func (e *ear) alive() (n int, resumed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, ev := range e.events {
+		switch ev.Kind {
+		case Alive:
+			n++
+		case Resumed:
+			resumed = true
+		}
+	}
+	e.events = nil
+	return n, resumed
+}
+
+func TestAVigilIsToldAgainSoonAfterEachConnection(t *testing.T) {
+	for name, end := range map[string]func(c *fakeConn){
+		"that ends":               func(c *fakeConn) { c.end(errEnded) },
+		"that is replaced":        func(c *fakeConn) { c.server.fake.set(func() { c.replaced = true }) },
+		"that nothing happens to": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(r *rig) {
+				const every = 100 * time.Millisecond
+				e := &ear{}
+				_, err := r.hub.Vigil(r.Context(), plain("x"), every, e.listen)
+				require.NoError(t, err)
+				r.pass(time.Millisecond)
+				n, resumed := e.alive()
+				require.Positive(t, n)
+				require.False(t, resumed)
+				for range 3 {
+					r.pass(10 * every)
+					n, _ = e.alive()
+					require.InDelta(t, 10, n, 1)
+					if end == nil {
+						continue
+					}
+					var conns []*fakeConn
+					r.set(func() {
+						for c := range r.a.conns {
+							conns = append(conns, c)
+						}
+					})
+					for _, c := range conns {
+						end(c)
+					}
+					r.pass(5 * every)
+					n, resumed = e.alive()
+					require.True(t, resumed)
+					require.GreaterOrEqual(t, n, 2)
+				}
+			})
+		})
+	}
+}
+
+func TestACountThatIsAnother(t *testing.T) {
+	t.Parallel()
+	c := count{has: map[string]bool{}}
+	for _, s := range []rueidis.PubSubSubscription{
+		{Kind: "unsubscribe", Channel: probeChannel}, {Kind: "subscribe", Channel: "a", Count: 1}, {Kind: "psubscribe", Channel: "a", Count: 2},
+		{Kind: "subscribe", Channel: "a", Count: 2}, {Kind: "unsubscribe", Channel: probeChannel, Count: 2}, {Kind: "punsubscribe", Channel: "a", Count: 1},
+	} {
+		c.heard(s)
+		require.NoError(t, c.err())
+	}
+	c.heard(rueidis.PubSubSubscription{Kind: "subscribe", Channel: "b", Count: 1}) // the first of another one
+	require.ErrorIs(t, c.err(), errReplaced)
+	c.heard(rueidis.PubSubSubscription{Kind: "subscribe", Channel: "c", Count: 3})
+	require.ErrorIs(t, c.err(), errReplaced)
+}
+
+func TestANameBesideAnother(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"{m}:topic": "{m}:topic:" + probeChannel, "a{b}c": "a{b}c:" + probeChannel, "m": "{m}:" + probeChannel, "a}b": "", "": "", "{}": "", "a{b": "{a{b}:" + probeChannel,
+	} {
+		got, ok := beside(name)
+		require.Equal(t, want != "", ok, name)
+		if ok {
+			require.Equal(t, want, got)
+		}
+	}
+}
