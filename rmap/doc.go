@@ -243,7 +243,7 @@
 // by one process of the fleet at a time.
 //
 //	stock := rmap.NewWriting(rueidisson.Map[string, int](c, "stock"), db.Save, rmap.WithBehind(100))
-//	defer stock.Close(ctx) // waits until the store has all of it
+//	defer stock.Close(ctx) // waits until the store has what is queued
 //
 //	                         through                          behind
 //	the store has a change   before its caller goes on        a delay later, at least once

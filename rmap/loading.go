@@ -112,7 +112,8 @@ func (l *Loading[K, V]) failed(op string, err error) error {
 // more. Wire: string redisson__map__lease:{name}:<key> of a Cache, or
 // rueidisson_map_lease:{name}:<key>, PX; channel rueidisson_map_loaded:{name}:<hash
 // of the key>. Errors: as the map's Get and Put; the loader's; that it took too
-// long wraps [context.DeadlineExceeded]. Source: RMap.get with a MapLoader, and
+// long wraps [context.DeadlineExceeded]. A server that refuses for a passing reason,
+// such as for want of memory, is borne for a watchdog timeout. Source: RMap.get with a MapLoader, and
 // RMapCache.getWithLease.
 func (l *Loading[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
 	if l.bad != nil {

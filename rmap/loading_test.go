@@ -816,6 +816,44 @@ func TestTenProcessesLoadOnce(t *testing.T) {
 	}
 }
 
+// TestTenProcessesWhoseLoaderIsKilled have one more load, by another of them.
+func TestTenProcessesWhoseLoaderIsKilled(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	for kind := range loadKinds {
+		t.Run(kind, func(t *testing.T) {
+			name := cacheNamed(t, server.Client(t))
+			children := make([]*redistest.Child, redistest.Count(t, 3, 10))
+			for i := range children {
+				children[i] = startLoader(t, server, kind, name)
+			}
+			children[0].Send("go")
+			require.Equal(t, "load", children[0].Next())
+			lines := make(chan string, 100)
+			var all sync.WaitGroup
+			for _, c := range children[1:] {
+				c.Send("go")
+				all.Go(func() {
+					for line := ""; line != "done"; {
+						if line = c.Next(); line == "load" {
+							c.Send("on")
+						}
+						lines <- line
+					}
+				})
+			}
+			children[0].Kill()
+			all.Wait()
+			close(lines)
+			count := map[string]int{}
+			for line := range lines {
+				count[line]++
+			}
+			require.Equal(t, map[string]int{"load": 1, "done": len(children) - 1}, count)
+		})
+	}
+}
+
 // TestALoaderIsKilledAtWork: another one loads when its time is over.
 func TestALoaderIsKilledAtWork(t *testing.T) {
 	t.Parallel()

@@ -38,29 +38,31 @@ func TestLoadsAndWritesOnACluster(t *testing.T) {
 			require.EqualValues(t, 1, s.calls.Load())
 		})
 	}
-	t.Run("a slot moves", func(t *testing.T) {
-		name, s := redistest.Name(t), newBehindMap()
-		w := NewWriting(New[string, int](engineOn(t, raw), name), s.write, WithBehind(10), WithWriteDelay(time.Millisecond))
-		l := NewLoading(w, quick)
-		put := func(from int) {
-			for i := range 20 {
-				require.NoError(t, w.Put(t.Context(), strconv.Itoa(from+i), i))
+	for _, kind := range []string{"map", "cache", "locked"} {
+		t.Run("a slot moves, "+kind, func(t *testing.T) {
+			name, s := redistest.Name(t), newBehindMap()
+			w := NewWriting(loadKinds[kind](engineOn(t, raw), name), s.write, WithBehind(10), WithWriteDelay(time.Millisecond))
+			l := NewLoading(w, quick)
+			put := func(from int) {
+				for i := range 20 {
+					require.NoError(t, w.Put(t.Context(), strconv.Itoa(from+i), i))
+				}
 			}
-		}
-		put(0)
-		migration := cluster.StartMigration(t, name)
-		got := make(chan error, 1)
-		go func() {
-			_, _, err := l.Get(t.Context(), "1000")
-			got <- err
-		}()
-		migration.Move(t, name)
-		migration.Finish(t)
-		require.NoError(t, <-got)
-		put(100)
-		require.NoError(t, w.Close(t.Context()))
-		all := contents(t, w.m)
-		delete(all, "1000") // which was loaded
-		require.Equal(t, all, s.now())
-	})
+			put(0)
+			migration := cluster.StartMigration(t, name)
+			got := make(chan error, 1)
+			go func() {
+				_, _, err := l.Get(t.Context(), "1000")
+				got <- err
+			}()
+			migration.Move(t, name)
+			migration.Finish(t)
+			require.NoError(t, <-got)
+			put(100)
+			require.NoError(t, w.Close(t.Context()))
+			all := contents(t, w.m)
+			delete(all, "1000") // which was loaded
+			require.Equal(t, all, s.now())
+		})
+	}
 }
