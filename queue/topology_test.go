@@ -25,7 +25,9 @@ func TestOnACluster(t *testing.T) {
 			t.Run("many slots take turns", func(t *testing.T) { slotsTakeTurns(t, cluster) })
 			t.Run("a bounded queue", func(t *testing.T) { boundedOnCluster(t, cluster) })
 			t.Run("a delayed queue", func(t *testing.T) { delayedOnCluster(t, cluster) })
+			t.Run("many slots of all kinds take turns", func(t *testing.T) { kindsTakeTurns(t, cluster) })
 			t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
+			t.Run("a slot of all kinds moves", func(t *testing.T) { aSlotOfKindsMoves(t, cluster) })
 			t.Run("a slot of a delayed queue moves", func(t *testing.T) { aSlotOfDelaysMoves(t, cluster) })
 			t.Run("a failover", func(t *testing.T) {
 				name := redistest.Name(t)
@@ -62,7 +64,7 @@ func blockedConnections(t *testing.T, node *redistest.Server) (n int) {
 	c := node.Client(t, onePipeline, func(o *rueidis.ClientOption) { o.ForceSingleClient = true })
 	list, err := c.Do(t.Context(), c.B().ClientList().Build()).ToString()
 	require.NoError(t, err)
-	for _, cmd := range []string{"cmd=blpop", "cmd=brpop"} {
+	for _, cmd := range []string{"cmd=blpop", "cmd=brpop", "cmd=bzpopmin", "cmd=bzpopmax", "cmd=xread "} {
 		n += strings.Count(list, cmd)
 	}
 	return n
