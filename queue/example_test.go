@@ -147,3 +147,49 @@ func ExampleDelayedQueue() {
 	// 1 <nil>
 	// milk <nil>
 }
+
+// The most urgent comes first, whenever it was offered.
+func ExamplePriorityQueue() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	jobs := rueidisson.PriorityQueue[string](c, "jobs")
+	for urgency, job := range []string{"page somebody", "send the invoice", "tidy up"} {
+		if _, err := jobs.Offer(ctx, job, float64(urgency)); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println(jobs.Take(ctx)) // waits, if there is none
+	fmt.Println(jobs.PollLast(ctx))
+	// Output:
+	// {page somebody 0} <nil>
+	// {tidy up 2} <nil>
+}
+
+// A consumer that does not acknowledge an entry gets it again, or another does.
+func ExampleGroup_Consume() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	payments := rueidisson.Stream[string, int](c, "payments")
+	billing := payments.Group("billing")
+	if _, err := billing.Create(ctx, queue.FromStart); err != nil {
+		panic(err)
+	}
+	if _, err := payments.Add(ctx, map[string]int{"order": 7, "cents": 250}); err != nil {
+		panic(err)
+	}
+	for e, err := range billing.Consume(ctx, "worker-1") {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(e.Fields["order"], e.Fields["cents"])
+		fmt.Println(billing.Ack(ctx, e.ID))
+		break
+	}
+	// Output:
+	// 7 250
+	// 1 <nil>
+}

@@ -92,14 +92,24 @@ func (p *pops) Judge(err error) poller.Verdict {
 // Connect takes a connection of the node's own client, which a cluster's would
 // lead astray.
 func (p *pops) Connect(ctx context.Context, node string) (poller.Conn, error) {
-	client, err := p.e.topo.clientOf(ctx, node)
+	c, err := p.e.toBlock(ctx, node, "elements")
 	if err != nil {
+		return nil, err // not c: a nil in it would be a connection
+	}
+	return c, nil
+}
+
+// toBlock takes a connection to a node that may block, to wait for something.
+func (e *Engine) toBlock(ctx context.Context, node, what string) (*blocked, error) {
+	client, err := e.topo.clientOf(ctx, node)
+	if err != nil {
+		e.topo.doubt()
 		return nil, err
 	}
-	c, err := pubsub.Take(ctx, client, func() *blocked { return newBlocked(client, p.e.sendTimeout()) })
+	c, err := pubsub.Take(ctx, client, func() *blocked { return newBlocked(client, e.sendTimeout()) })
 	if err != nil {
-		p.e.topo.doubt()
-		return nil, fmt.Errorf("connecting to wait for elements: %w", err)
+		e.topo.doubt()
+		return nil, fmt.Errorf("connecting to wait for %s: %w", what, err)
 	}
 	return c, nil
 }

@@ -2,12 +2,9 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redis/rueidis"
-
-	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
 // Blocking is a connection of its own, for commands that wait for messages.
@@ -15,17 +12,8 @@ type Blocking struct{ *blocked }
 
 // Blocking takes a connection to the server that has key.
 func (e *Engine) Blocking(ctx context.Context, key string) (Blocking, error) {
-	client, err := e.topo.clientOf(ctx, e.topo.node(e.topo.slot(key)))
-	if err != nil {
-		e.topo.doubt()
-		return Blocking{}, err
-	}
-	c, err := pubsub.Take(ctx, client, func() *blocked { return newBlocked(client, e.sendTimeout()) })
-	if err != nil {
-		e.topo.doubt()
-		return Blocking{}, fmt.Errorf("connecting to wait for messages: %w", err)
-	}
-	return Blocking{c}, nil
+	c, err := e.toBlock(ctx, e.topo.node(e.topo.slot(key)), "messages")
+	return Blocking{c}, err
 }
 
 // Ask sends a command that blocks for d at most.
