@@ -9,7 +9,7 @@ local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
 local function whole(n)
-	return string.format('%.0f', n)
+	return string.format('%d', n) -- a float's way takes more than twice as long
 end
 
 local function there(...)

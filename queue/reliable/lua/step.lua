@@ -79,37 +79,32 @@ end
 local acks = tonumber(ARGV[at])
 at = at + 1
 if acks > 0 then
-	local members, results = {}, at
-	for i = 1, acks do
-		members[i] = ARGV[at] .. ':' .. ARGV[at + 1]
-		at = at + (ARGV[at + 2] == '' and 3 or 4)
-	end
-	local held = redis.call('zmscore', lease, unpack(members))
-	local gone, ids, kept = {}, {}, 0
-	for i = 1, acks do
-		local id, ms = ARGV[results], ARGV[results + 2]
-		if held[i] then
-			gone[#gone + 1], ids[#ids + 1] = members[i], id
-			if ms ~= '' then
-				redis.call('hset', result, id, ARGV[results + 3])
-				kept = math.max(kept, tonumber(ms))
-				redis.pcall(ARGV[4], ARGV[15], id)
-			end
+	local ids, kept = {}, 0
+	for _ = 1, acks do
+		local id, ms = ARGV[at], ARGV[at + 2]
+		-- One by one, since to ask for the scores of all first takes longer than that.
+		local held = redis.call('zrem', lease, id .. ':' .. ARGV[at + 1]) == 1
+		settled[#settled + 1] = held and '1' or '0'
+		if held then
+			ids[#ids + 1] = id
 		end
-		settled[#settled + 1] = held[i] and '1' or '0'
-		results = results + (ms == '' and 3 or 4)
+		if held and ms ~= '' then
+			redis.call('hset', result, id, ARGV[at + 3])
+			kept = math.max(kept, tonumber(ms))
+			redis.pcall(ARGV[4], ARGV[15], id)
+		end
+		at = at + (ms == '' and 3 or 4)
 	end
 	if kept > 0 then
 		redis.call('pexpire', result, whole(math.max(kept, 60000, redis.call('pttl', result))))
 	end
-	if #gone > 0 then
-		redis.call('zrem', lease, unpack(gone))
+	if #ids > 0 then
 		if plain then
 			redis.call('hdel', body, unpack(ids))
 		else
 			forget(ids)
 		end
-		redis.call('hincrby', meta, 'acked', #gone)
+		redis.call('hincrby', meta, 'acked', #ids)
 	end
 end
 local nacks = tonumber(ARGV[at])
@@ -191,7 +186,7 @@ local function draw(n)
 	return ids
 end
 
-local leases, late = {}, {}
+local leases, late, ends = {}, {}, whole(now + ARGV[8])
 for _ = 1, 4 do -- an id whose body was removed is passed over
 	local ids = want > got and not paused and draw(want - got) or {}
 	if #ids == 0 then
@@ -205,10 +200,10 @@ for _ = 1, 4 do -- an id whose body was removed is passed over
 		if bodies[i] and expires > 0 and expires <= now then
 			late[#late + 1] = ids[i]
 		elseif bodies[i] then
-			local attempt = whole((ended and ended[i] or 0) + 1)
+			local attempt = ended and ended[i] and whole(ended[i] + 1) or '1'
 			got = got + 1
 			took[got] = ids[i] .. ':' .. attempt
-			leases[2 * got - 1], leases[2 * got] = whole(now + ARGV[8]), took[got]
+			leases[2 * got - 1], leases[2 * got] = ends, took[got]
 			out[3 * got], out[3 * got + 1], out[3 * got + 2] = ids[i], attempt, bodies[i]
 		end
 	end
