@@ -86,7 +86,7 @@ func (h *hub) sendAdds(_ string, flight int, batch []*addCall) error {
 	}
 	of := batch[0].Ask.of
 	once, texts := h.contents(batch)
-	first, codes, lacking, err := h.append(of, flight, once, append([]string{decimal(batch[0].Ask.capacity)}, texts...))
+	first, codes, lacking, err := h.append(of, flight, once, texts)
 	if err != nil {
 		return err
 	}
@@ -102,8 +102,14 @@ func (h *hub) sendAdds(_ string, flight int, batch []*addCall) error {
 	return nil
 }
 
-// contents is the dedup keys of a batch, and the options and bodies.
+// contents is the dedup keys of a batch, and how many messages there may be, with the
+// options and bodies.
 func (h *hub) contents(batch []*addCall) (once, texts []string) {
+	n := 1
+	for _, c := range batch {
+		n += 2 * len(c.Ask.all())
+	}
+	texts = append(make([]string, 0, n), decimal(batch[0].Ask.capacity))
 	for _, c := range batch {
 		for _, it := range c.Ask.all() {
 			which := 0

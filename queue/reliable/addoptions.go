@@ -18,6 +18,7 @@ type putting struct {
 	priority              int
 	once, unique, group   string
 	head                  header
+	sealed                string // the head as it stands before each value
 }
 
 // plain reports whether there is nothing to tell the server.

@@ -3,6 +3,7 @@ package reliable
 import (
 	"encoding/binary"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -25,17 +26,28 @@ type header struct {
 
 func (h *header) timeout() time.Duration { return time.Duration(h.Timeout) * time.Millisecond }
 
-// seal is the envelope of a value.
-func seal(h *header, value string) (string, error) {
+// plainHead is how the header begins of a message that was only added at some time;
+// the time is the rest of it, in eight bytes. Most are like that, and need no encoder.
+const (
+	plainHead   = "\x81\xa1a\xd3"
+	plainLength = len(plainHead) + 8
+)
+
+// seal is what stands before a value.
+func seal(h *header) (string, error) {
+	if h.Timeout == 0 && h.Values == nil {
+		b := append(make([]byte, 0, 2+plainLength), version, byte(plainLength))
+		b = append(b, plainHead...)
+		return string(binary.BigEndian.AppendUint64(b, uint64(h.Added))), nil
+	}
 	head, err := msgpack.Marshal(h)
 	if err != nil {
 		return "", err
 	}
-	b := make([]byte, 0, 1+binary.MaxVarintLen32+len(head)+len(value))
+	b := make([]byte, 0, 1+binary.MaxVarintLen32+len(head))
 	b = append(b, version)
 	b = binary.AppendUvarint(b, uint64(len(head)))
-	b = append(b, head...)
-	return string(append(b, value...)), nil
+	return string(append(b, head...)), nil
 }
 
 var (
@@ -43,7 +55,7 @@ var (
 	errVersion  = errors.New("an envelope of a later version")
 )
 
-// unseal is what seal has put into an envelope.
+// unseal is the header and the value of an envelope.
 func unseal(text string) (h header, value string, err error) {
 	switch {
 	case text == "":
@@ -56,7 +68,12 @@ func unseal(text string) (h header, value string, err error) {
 	if used <= 0 || n > longestHeader || n > uint64(len(rest)) {
 		return h, "", errEnvelope
 	}
-	if err = msgpack.Unmarshal([]byte(rest[:n]), &h); err != nil || h.Timeout < 0 {
+	head := rest[:n]
+	if len(head) == plainLength && strings.HasPrefix(head, plainHead) {
+		h.Added = int64(binary.BigEndian.Uint64([]byte(head[len(plainHead):])))
+		return h, rest[n:], nil
+	}
+	if err = msgpack.Unmarshal([]byte(head), &h); err != nil || h.Timeout < 0 {
 		return header{}, "", errEnvelope
 	}
 	return h, rest[n:], nil

@@ -99,7 +99,7 @@ func (q *Queue[T]) AddAll(ctx context.Context, values []T, opts ...AddOption) (i
 	if err == nil && (p.once != "" || p.unique != "") && len(values) > 1 {
 		err = fmt.Errorf("%w: a dedup key or a unique key is that of one message", ErrOption)
 	}
-	var items []item
+	items := make([]item, 0, len(values))
 	for i := 0; err == nil && i < len(values); i++ {
 		var it item
 		it, err = q.item(p, values[i])
@@ -149,7 +149,14 @@ func (q *Queue[T]) putting(ctx context.Context, opts []AddOption) (*putting, err
 		return nil, err
 	}
 	p, err := resolveAdd(opts)
+	if err != nil {
+		return nil, err
+	}
 	p.head.Added = q.h.e.Wall()
+	p.sealed, err = seal(&p.head)
+	if err == nil && len(p.sealed) > longestHeader {
+		err = fmt.Errorf("%w: the header has more than %d bytes", ErrOption, longestHeader)
+	}
 	return &p, err
 }
 
@@ -162,14 +169,8 @@ func (q *Queue[T]) item(p *putting, v T) (it item, err error) {
 	if err != nil {
 		return it, fmt.Errorf("message: %w", err)
 	}
-	body, err := seal(&p.head, value)
-	if err == nil && len(body)-len(value) > longestHeader {
-		err = fmt.Errorf("%w: the header has more than %d bytes", ErrOption, longestHeader)
-	}
-	if err == nil {
-		err = q.h.e.Fits(len(body))
-	}
-	return item{p, body}, err
+	body := p.sealed + value
+	return item{p, body}, q.h.e.Fits(len(body))
 }
 
 // usable checks what every operation needs.
