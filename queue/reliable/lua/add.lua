@@ -33,7 +33,7 @@ if first == 1 then
 end
 local room = tonumber(ARGV[6])
 room = room > 0 and room - redis.call('hlen', body) or math.huge
-local bodies, line, codes, entered, moments = {}, {}, {}, 0, false
+local bodies, n, line, lined, refused, entered, moments = {}, 0, {}, 0, false, 0, false
 
 -- place finds a message its place; it is false for a duplicate.
 local function place(id, text)
@@ -62,7 +62,8 @@ local function place(id, text)
 		redis.call('zadd', prio, whole(id - priority * 17592186044416), id)
 		entered = entered + 1
 	else
-		line[#line + 1] = id
+		lined = lined + 1
+		line[lined] = id
 	end
 	return true
 end
@@ -72,28 +73,34 @@ for i = 7, #ARGV, 2 do
 	if room <= 0 then
 		code = 'f'
 	elseif text == '' then
-		line[#line + 1] = id
+		lined = lined + 1
+		line[lined] = id
 	elseif not place(id, text) then
 		code = 'd'
 	end
 	if code == 'a' then
-		bodies[#bodies + 1], bodies[#bodies + 2], room = id, ARGV[i + 1], room - 1
+		bodies[n + 1], bodies[n + 2], n, room = id, ARGV[i + 1], n + 2, room - 1
+	else
+		refused = refused or {}
+		refused[(i - 5) / 2] = code
 	end
-	codes[#codes + 1] = code
 end
-for i = 1, #bodies, 4000 do
-	redis.call('hset', body, unpack(bodies, i, math.min(i + 3999, #bodies)))
+for i = 1, n, 4000 do
+	redis.call('hset', body, unpack(bodies, i, math.min(i + 3999, n)))
 end
-for i = 1, #line, 4000 do
-	redis.call('rpush', ready, unpack(line, i, math.min(i + 3999, #line)))
+for i = 1, lined, 4000 do
+	redis.call('rpush', ready, unpack(line, i, math.min(i + 3999, lined)))
 end
-redis.call('hincrby', meta, 'added', #bodies / 2)
-codes = table.concat(codes)
-if not string.find(codes, '[df]') then
-	codes = ''
+redis.call('hincrby', meta, 'added', n / 2)
+local codes = ''
+if refused then
+	for i = 1, count do
+		refused[i] = refused[i] or 'a'
+	end
+	codes = table.concat(refused)
 end
 redis.call('set', lane, ARGV[1] .. ' ' .. whole(first) .. ' ' .. codes, 'PX', ARGV[2])
-wake(math.min(#line + entered, 4), ARGV[4], ARGV[5], ARGV[3], 'w')
+wake(math.min(lined + entered, 4), ARGV[4], ARGV[5], ARGV[3], 'w')
 if moments and tonumber(redis.call('zrange', due, 0, 0)[1]) >= first then
 	-- Who keeps the time learns of the earlier moment; if nobody does, one of those who wait.
 	local who = redis.call('get', keeper)
