@@ -105,11 +105,8 @@ func (c *consumer) take(t *taker) (got []*delivery, err error) {
 // leave takes t out. What it got and did not take goes to others, or back.
 func (c *consumer) leave(t *taker) {
 	c.mu.Lock()
-	for i, other := range c.takers {
-		if other == t {
-			c.takers = append(c.takers[:i:i], c.takers[i+1:]...)
-			break
-		}
+	if i := slices.Index(c.takers, t); i >= 0 {
+		c.takers = slices.Delete(c.takers, i, i+1)
 	}
 	spare := c.deal(t.got)
 	t.got = nil

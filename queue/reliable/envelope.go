@@ -73,8 +73,14 @@ func unseal(text string) (h header, value string, err error) {
 		h.Added = int64(binary.BigEndian.Uint64([]byte(head[len(plainHead):])))
 		return h, rest[n:], nil
 	}
-	if err = msgpack.Unmarshal([]byte(head), &h); err != nil || h.Timeout < 0 {
-		return header{}, "", errEnvelope
+	h, err = decoded(head)
+	return h, rest[n:], err
+}
+
+func decoded(head string) (header, error) {
+	var h header
+	if err := msgpack.Unmarshal([]byte(head), &h); err != nil || h.Timeout < 0 {
+		return header{}, errEnvelope
 	}
-	return h, rest[n:], nil
+	return h, nil
 }
