@@ -230,7 +230,9 @@ if ARGV[12] == 'l' then
 	end
 	if redis.call('get', keeper) == me then
 		redis.call('del', keeper)
-		wake(1, ARGV[4], ARGV[5], ARGV[3], 'd')
+		if there(due, lease, pause) then -- there is a moment to be kept
+			wake(1, ARGV[4], ARGV[5], ARGV[3], 'd')
+		end
 	end
 end
 if got == want then
