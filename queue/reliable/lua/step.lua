@@ -154,7 +154,9 @@ if #out_of_time > 0 then
 		if spent(id, attempt) then
 			bury(id, attempt, 'the lease ran out')
 		else
-			retry(id, attempt, waits[math.min(tonumber(attempt), #waits)] or 0, 'the lease ran out')
+			-- What was taken together comes back apart, so that one which kills its consumers does not take the rest along.
+			local apart = 0.5 + id * 0.6180339887 % 1
+			retry(id, attempt, math.floor((waits[math.min(tonumber(attempt), #waits)] or 0) * apart), 'the lease ran out')
 		end
 	end
 	redis.call('hincrby', meta, 'ranout', #out_of_time)
@@ -235,6 +237,13 @@ if ARGV[12] == 'l' then
 		end
 	end
 end
+if got > 0 and tonumber(ARGV[8]) < cap and there(idle) then
+	-- Who keeps the time has to look before the lease ends, should this consumer die.
+	local planned = redis.call('pttl', keeper)
+	if planned < 0 or planned > ARGV[8] + 500 or redis.call('get', keeper) == me then
+		wake(1, ARGV[4], ARGV[5], ARGV[3], 'd')
+	end
+end
 if got == want then
 	if not paused and there(idle) and there(ready, prio) then
 		wake(1, ARGV[4], ARGV[5], ARGV[3], 'w')
@@ -267,16 +276,29 @@ if ARGV[12] ~= 'w' then
 	out[1] = wait
 	return out
 end
-local who = redis.call('get', keeper)
-if not who or who == me then
+-- A key of who keeps the time, or is to see that he does, lasts for half a second longer than he sleeps. Who knows of an
+-- earlier moment takes over.
+local function mine(key, wait)
+	local who = redis.call('get', key)
+	return not who or who == me or redis.call('pttl', key) > wait + 1000
+end
+
+if mine(keeper, wait) then
 	out[1] = wait
 	redis.call('set', keeper, me, 'PX', whole(wait + 500))
 	trim(tonumber(ARGV[13]), tonumber(ARGV[14]))
+	if redis.call('get', deputy) == me then
+		redis.call('del', deputy)
+	end
+	local planned = redis.call('pttl', deputy)
+	if wait < cap and ends and tonumber(ends) == moment and (planned < 0 or planned > wait + 2000) and redis.call('zcard', idle) > 1 then
+		wake(1, ARGV[4], ARGV[5], ARGV[3], 'd')
+	end
 	return out
 end
-local second = redis.call('get', deputy)
-if not second or second == me then
-	redis.call('set', deputy, me, 'PX', whole(cap + 1000))
-	out[1] = math.max(1, math.min(cap, redis.call('pttl', keeper) + 50))
+local second = math.max(1, math.min(cap, redis.call('pttl', keeper) + 50))
+if mine(deputy, second) then
+	redis.call('set', deputy, me, 'PX', whole(second + 500))
+	out[1] = second
 end
 return out

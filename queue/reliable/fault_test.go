@@ -1,0 +1,386 @@
+package reliable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// onReal runs a test on every kind of real server, each of its own.
+func onReal(t *testing.T, test func(t *testing.T, server *redistest.Server)) {
+	t.Helper()
+	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			test(t, redistest.Start(t, redistest.Version(version)))
+		})
+	}
+}
+
+// child is another process that takes from the queue.
+func (r *rig) child(server *redistest.Server, kind string, lease time.Duration, most int) *redistest.Child {
+	r.t.Helper()
+	c := redistest.StartChild(r.t, kind, addrOfChild+"="+server.Addr(), nameOfChild+"="+r.name, leaseOfChild+"="+lease.String(),
+		mostOfChild+"="+strconv.Itoa(most))
+	c.Await("ready")
+	return c
+}
+
+// TestConsumersAreKilled all the time: nothing is lost, and no group is out of order.
+func TestConsumersAreKilled(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		r := rigOn(t, server.Client(t))
+		const lease, groups = time.Second, 20
+		n := redistest.Count(t, 1500, 10_000)
+		for i := range n {
+			group := "g" + strconv.Itoa(i%groups)
+			opts := []AddOption{WithHeader("group", group)}
+			if i%groups < groups/2 {
+				opts = append(opts, WithGroup(group))
+			}
+			r.adds(strconv.Itoa(i/groups), opts...)
+		}
+		var children []*redistest.Child
+		for range 3 {
+			children = append(children, r.child(server, "serves", lease, 1000))
+		}
+		kills := 0
+		for deadline := time.Now().Add(3 * soon); r.counter("acked") < int64(n); kills++ {
+			require.True(t, time.Now().Before(deadline), "%d of %d are done", r.counter("acked"), n)
+			time.Sleep(200 * time.Millisecond)
+			victim := kills % len(children)
+			children[victim].Kill()
+			children[victim] = r.child(server, "serves", lease, 1000)
+		}
+		again := 0
+		for g := range groups {
+			m := r.do("LRANGE", log(r.name, "g"+strconv.Itoa(g)), "0", "-1")
+			all, err := m.AsStrSlice()
+			require.NoError(t, err)
+			seen := map[string]bool{}
+			last := -1
+			for _, v := range all {
+				i, err := strconv.Atoi(v)
+				require.NoError(t, err)
+				if g < groups/2 {
+					require.Contains(t, []int{last, last + 1}, i, "group %d: %v", g, all)
+					last = i
+				}
+				if seen[v] {
+					again++
+				}
+				seen[v] = true
+			}
+			require.Len(t, seen, (n+groups-1-g)/groups, "group %d", g)
+		}
+		t.Logf("%d kills, %d of %d messages were handled again, %d leases ran out", kills, again, n, r.counter("ranout"))
+		require.Positive(t, r.counter("ranout"))
+		r.leaves()
+	})
+}
+
+// TestTheMessagesOfTheDeadAreWithAnother a lease later, also if the dead one kept the
+// time.
+func TestTheMessagesOfTheDeadAreWithAnother(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		const lease = time.Second
+		r := rigOn(t, server.Client(t)).with(WithLease(lease))
+		first := r.child(server, "holds", lease, 3)
+		r.awaitIdle(1)
+		r.adds("late", WithDelay(time.Hour)) // there is a time to keep: the first does
+		r.adds("a")
+		first.Await("took a")
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		defer all.Wait()
+		defer cancel()
+		got := make(chan string, 1)
+		for range 2 {
+			r.other(WithLease(lease)).waits(ctx, &all, got)
+		}
+		r.awaitIdle(2)
+		time.Sleep(lease)
+		killed := time.Now()
+		first.Kill()
+		require.Equal(t, "a", <-got)
+		took := time.Since(killed)
+		t.Logf("after %v", took)
+		require.Less(t, took, lease+mostWait/2, "nobody has kept the time")
+		_, err := r.Delete(t.Context())
+		require.NoError(t, err)
+	})
+}
+
+// TestAConsumerIsStoppedBeyondItsLease: it knows when it goes on, and harms nobody.
+func TestAConsumerIsStoppedBeyondItsLease(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		const lease = time.Second
+		r := rigOn(t, server.Client(t))
+		stopped := r.child(server, "holds", lease, 3)
+		r.adds("a")
+		stopped.Await("took a")
+		stopped.Stop()
+		m := r.gets("a")
+		require.Equal(t, 2, m.Attempt)
+		stopped.Send("check")
+		stopped.Cont()
+		said := strings.Split(stopped.Next(), "|")
+		require.Len(t, said, 3)
+		require.Contains(t, said[0], ErrLost.Error())
+		require.Equal(t, context.Canceled.Error(), said[1])
+		require.Contains(t, said[2], ErrLost.Error())
+		require.NoError(t, m.Err())
+		info, err := r.Find(t.Context(), m.ID)
+		require.NoError(t, err)
+		require.Equal(t, Running, info.State)
+		require.NoError(t, m.Ack(t.Context()))
+		r.leaves()
+	})
+}
+
+// TestAPoisonMessageIsBuried, which kills each process that handles it.
+func TestAPoisonMessageIsBuried(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		const most = 4
+		r := rigOn(t, server.Client(t))
+		r.adds("poison")
+		for i := range 20 {
+			r.adds(strconv.Itoa(i), WithHeader("group", "rest"))
+		}
+		deaths := 0
+		for deadline := time.Now().Add(soon); r.counter("dead") == 0; deaths++ {
+			require.True(t, time.Now().Before(deadline))
+			r.child(server, "serves", 500*time.Millisecond, most).AwaitFor("ended", 5*time.Second)
+		}
+		for info, err := range r.Messages(t.Context(), Dead) {
+			require.NoError(t, err)
+			require.Equal(t, "poison", string(info.Body))
+			require.Equal(t, most, info.Attempts)
+			require.Contains(t, info.Cause, "lease ran out")
+		}
+		t.Logf("%d processes", deaths)
+		redistest.Eventually(t, func() bool { return r.counter("acked") == 20 }, soon, 10*time.Millisecond)
+		require.EqualValues(t, 1, r.counter("dead"))
+	})
+}
+
+// TestThousandsOfLeasesRunOutAtOnce: their contexts end, and others do the work.
+func TestThousandsOfLeasesRunOutAtOnce(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		n := redistest.Count(t, 1500, 10_000)
+		r := rigOn(t, server.Client(t))
+		client, proxy := redistest.ThroughProxy(t, server)
+		cut := &rig{t: t, raw: r.raw, e: engineOn(t, client)}
+		cut.Queue = New[string](cut.e, r.name, WithLease(2*time.Second))
+		_, err := r.AddAll(t.Context(), make([]string, n))
+		require.NoError(t, err)
+		var took, lost atomic.Int64
+		stop := cut.serves(func(ctx context.Context, _ *Message[string]) error {
+			took.Add(1)
+			<-ctx.Done()
+			if errors.Is(context.Cause(ctx), ErrLost) {
+				lost.Add(1)
+			}
+			return context.Cause(ctx)
+		}, WithConcurrency(n), WithPrefetch(0), WithGrace(time.Second))
+		redistest.Eventually(t, func() bool { return took.Load() == int64(n) }, soon, time.Millisecond)
+		proxy.BlackHole()
+		redistest.Eventually(t, func() bool { return lost.Load() == int64(n) }, soon, time.Millisecond)
+		var again atomic.Int64
+		done := r.serves(func(_ context.Context, m *Message[string]) error {
+			if m.Attempt != 2 {
+				return fmt.Errorf("attempt %d", m.Attempt)
+			}
+			again.Add(1)
+			return nil
+		}, WithConcurrency(50))
+		redistest.Eventually(t, func() bool { return r.counter("acked") == int64(n) }, soon, time.Millisecond)
+		require.EqualValues(t, n, again.Load())
+		require.EqualValues(t, n, r.counter("ranout"))
+		require.NoError(t, done())
+		proxy.Restore()
+		_ = stop()
+		r.leaves()
+	})
+}
+
+// TestRepliesAreLost all the time: nothing comes twice.
+func TestRepliesAreLost(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		n := redistest.Count(t, 300, 5000)
+		client, proxy := redistest.ThroughProxy(t, server)
+		r := &rig{t: t, raw: server.Client(t), e: engineOn(t, client)}
+		r.Queue = New[string](r.e, redistest.Name(t))
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		defer all.Wait()
+		defer cancel()
+		all.Go(func() {
+			for ctx.Err() == nil {
+				proxy.DropReply(redistest.AnyScript(), 1)
+				time.Sleep(40 * time.Millisecond)
+				if time.Now().UnixNano()%5 == 0 {
+					proxy.CutAll()
+				}
+			}
+		})
+		var mu sync.Mutex
+		sure, came := map[string]bool{}, map[string]int{}
+		stop := r.serves(func(_ context.Context, m *Message[string]) error {
+			mu.Lock()
+			defer mu.Unlock()
+			came[m.Value]++
+			return nil
+		}, WithConcurrency(4))
+		for i := range n {
+			_, err := r.Add(t.Context(), strconv.Itoa(i))
+			if err == nil {
+				mu.Lock()
+				sure[strconv.Itoa(i)] = true
+				mu.Unlock()
+			} else {
+				require.ErrorIs(t, err, ErrUnknown)
+			}
+		}
+		redistest.Eventually(t, func() bool {
+			s, err := r.Stats(t.Context())
+			return err == nil && s.Acked == s.Added && s.Added >= int64(len(sure))
+		}, 2*soon, 20*time.Millisecond)
+		cancel()
+		all.Wait()
+		require.NoError(t, stop())
+		for v := range sure {
+			assert.Equal(t, 1, came[v], v)
+		}
+		for v, times := range came {
+			assert.Equal(t, 1, times, v)
+		}
+		t.Logf("%d for sure, %d in all", len(sure), len(came))
+		r.leaves()
+	})
+}
+
+func TestOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	t.Run("all paths", func(t *testing.T) {
+		rigOn(t, cluster.Client(t), WithLease(2*time.Second), WithMaxAttempts(2)).everything()
+	})
+	t.Run("a name that breaks slots", func(t *testing.T) {
+		_, err := New[string](engineOn(t, cluster.Client(t)), "{}orders").Add(t.Context(), "a")
+		require.ErrorIs(t, err, ErrOption)
+	})
+	t.Run("who waits is woken", func(t *testing.T) {
+		r := rigOn(t, cluster.Client(t))
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		defer all.Wait()
+		defer cancel()
+		got := make(chan string, 1)
+		r.other().waits(ctx, &all, got)
+		r.awaitIdle(1)
+		for i := range 10 {
+			began := time.Now()
+			r.adds(strconv.Itoa(i))
+			require.Equal(t, strconv.Itoa(i), <-got)
+			require.Less(t, time.Since(began), mostWait/2)
+		}
+	})
+	t.Run("a slot moves for three leases", func(t *testing.T) { slotMoves(t, cluster) })
+}
+
+// slotMoves: no message's context ends, nothing is handled twice, and adds and takes go on
+// behind it.
+func slotMoves(t *testing.T, cluster *redistest.Cluster) {
+	const lease, held = 3 * time.Second, 30
+	r := rigOn(t, cluster.Client(t)).with(WithLease(lease))
+	var mu sync.Mutex
+	came := map[string]int{}
+	var lost atomic.Int64
+	release := make(chan struct{})
+	h := func(ctx context.Context, m *Message[string]) error {
+		mu.Lock()
+		came[m.Value]++
+		mu.Unlock()
+		if strings.HasPrefix(m.Value, "long") {
+			select {
+			case <-release:
+			case <-ctx.Done():
+				lost.Add(1)
+			}
+		}
+		return nil
+	}
+	stops := []func() error{
+		r.serves(h, WithConcurrency(2*held), WithLease(lease)), r.other().serves(h, WithConcurrency(2*held), WithLease(lease)),
+	}
+	for i := range held {
+		r.adds("long" + strconv.Itoa(i))
+	}
+	redistest.Eventually(t, func() bool { s, err := r.Stats(t.Context()); return err == nil && s.Running == held }, soon, time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	added := make(chan int)
+	go func() { // load
+		n := 0
+		for i := 0; ctx.Err() == nil; i++ {
+			if _, err := r.Add(context.Background(), "short"+strconv.Itoa(i)); err == nil {
+				n++
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		added <- n
+	}()
+	time.Sleep(200 * time.Millisecond)
+	m := cluster.StartMigration(t, r.part("body"))
+	m.Move(t, r.part("body"), r.part("ready"))
+	time.Sleep(lease)
+	m.Move(t, r.part("lease"))
+	time.Sleep(2 * lease)
+	m.Finish(t)
+	behind := r.counterOn("acked")
+	redistest.Eventually(t, func() bool { return r.counterOn("acked") > behind+20 }, soon, 10*time.Millisecond)
+	cancel()
+	n := <-added
+	close(release)
+	redistest.Eventually(t, func() bool { s, err := r.Stats(t.Context()); return err == nil && s.Acked == s.Added }, soon, 10*time.Millisecond)
+	for _, stop := range stops {
+		require.NoError(t, stop())
+	}
+	require.Zero(t, lost.Load())
+	mu.Lock()
+	defer mu.Unlock()
+	for v, times := range came {
+		assert.Equal(t, 1, times, v)
+	}
+	require.GreaterOrEqual(t, len(came), n+held)
+	t.Logf("%d messages", len(came))
+}
+
+// counterOn is counter while a slot may be on the move.
+func (r *rig) counterOn(name string) int64 {
+	var n int64
+	redistest.Eventually(r.t, func() bool {
+		got, err := r.raw.Do(r.t.Context(), r.raw.B().Hget().Key(r.part("meta")).Field(name).Build()).AsInt64()
+		n = got
+		return err == nil || rueidis.IsRedisNil(err)
+	}, soon, 10*time.Millisecond)
+	return n
+}
