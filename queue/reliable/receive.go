@@ -36,6 +36,9 @@ func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
 // last.
 func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[*Message[T], error] {
 	return func(yield func(*Message[T], error) bool) {
+		if q.bad == nil { // what it hears stays between two messages
+			defer q.done(q.consumer(q.cfg.policy))
+		}
 		for {
 			m, err := q.Receive(ctx)
 			if !yield(m, err) || err != nil {
