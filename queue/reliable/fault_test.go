@@ -44,7 +44,7 @@ func TestConsumersAreKilled(t *testing.T) {
 	onReal(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t))
 		const lease, groups = time.Second, 20
-		n := redistest.Count(t, 1500, 10_000)
+		n := redistest.Count(t, 1000, 10_000)
 		for i := range n {
 			group := "g" + strconv.Itoa(i%groups)
 			opts := []AddOption{WithHeader("group", group)}
@@ -184,7 +184,7 @@ func TestAPoisonMessageIsBuried(t *testing.T) {
 func TestThousandsOfLeasesRunOutAtOnce(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
-		n := redistest.Count(t, 1500, 10_000)
+		n := redistest.Count(t, 600, 10_000)
 		r := rigOn(t, server.Client(t))
 		client, proxy := redistest.ThroughProxy(t, server)
 		cut := &rig{t: t, raw: r.raw, e: engineOn(t, client)}
@@ -201,6 +201,7 @@ func TestThousandsOfLeasesRunOutAtOnce(t *testing.T) {
 			return context.Cause(ctx)
 		}, WithConcurrency(n), WithPrefetch(0), WithGrace(time.Second))
 		redistest.Eventually(t, func() bool { return took.Load() == int64(n) }, soon, time.Millisecond)
+		proxy.Refuse()
 		proxy.BlackHole()
 		redistest.Eventually(t, func() bool { return lost.Load() == int64(n) }, soon, time.Millisecond)
 		var again atomic.Int64
@@ -215,6 +216,7 @@ func TestThousandsOfLeasesRunOutAtOnce(t *testing.T) {
 		require.EqualValues(t, n, again.Load())
 		require.EqualValues(t, n, r.counter("ranout"))
 		require.NoError(t, done())
+		proxy.Accept()
 		proxy.Restore()
 		_ = stop()
 		r.leaves()

@@ -116,7 +116,7 @@ func TestHistoriesOfAcknowledgements(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t))
-		n := redistest.Count(t, 150, 1500)
+		n := redistest.Count(t, 80, 1500)
 		for i := range n {
 			r.adds(strconv.Itoa(i))
 		}

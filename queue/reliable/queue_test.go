@@ -197,7 +197,7 @@ func TestAQueueWithACapacityIsFull(t *testing.T) {
 func TestManyAtOnceKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		n := redistest.Count(t, 2500, 20_000)
+		n := redistest.Count(t, 1100, 20_000)
 		values := make([]string, n)
 		for i := range values {
 			values[i] = strconv.Itoa(i)

@@ -142,9 +142,9 @@ func TestEveryScriptSentTwice(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			raw := miniredisClient(t)
-			n := redistest.Count(t, 300, 2000)
+			n := redistest.Count(t, 180, 2000)
 			if version != "miniredis" {
-				raw, n = redistest.Shared(t, redistest.Version(version)).Client(t), redistest.Count(t, 3000, 20_000)
+				raw, n = redistest.Shared(t, redistest.Version(version)).Client(t), redistest.Count(t, 900, 20_000)
 			}
 			sentTwice(t, raw, n)
 		})

@@ -136,8 +136,12 @@ if not plain then
 	local ids = redis.call('zrange', due, '-inf', whole(now), 'BYSCORE', 'LIMIT', 0, 200)
 	if #ids > 0 then
 		redis.call('zrem', due, unpack(ids))
-		for i = 1, #ids do
-			enter(ids[i])
+		if optioned then
+			for i = 1, #ids do
+				enter(ids[i])
+			end
+		else
+			redis.call('rpush', ready, unpack(ids))
 		end
 		more = #ids == 200
 	end
