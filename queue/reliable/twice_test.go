@@ -71,7 +71,6 @@ type deeds struct {
 	mu    sync.Mutex
 	all   map[string]*deed
 	group map[string][]string // what was acknowledged of it, in order
-	errs  []error
 }
 
 func newDeeds() *deeds { return &deeds{all: map[string]*deed{}, group: map[string][]string{}} }
