@@ -227,7 +227,7 @@ func TestThousandsOfLeasesRunOutAtOnce(t *testing.T) {
 func TestRepliesAreLost(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
-		n := redistest.Count(t, 300, 5000)
+		n := redistest.Count(t, 100, 5000)
 		client, proxy := redistest.ThroughProxy(t, server)
 		r := &rig{t: t, raw: server.Client(t), e: engineOn(t, client)}
 		r.Queue = New[string](r.e, redistest.Name(t))
