@@ -18,6 +18,8 @@ import (
 //   - "semaphore": all calls but Lost, since its permits have no owner. An acquire
 //     is one, of however many permits.
 //   - "latch" and "barrier": WaitStarted and WaitEnded only.
+//   - "reliable queue": all calls; a message that this client has is a hold. handed
+//     is always false.
 //
 // Of maps and caches only ScriptRan tells, which has no kind.
 type Observer interface {
@@ -187,3 +189,48 @@ func (o caches) Loaded(ctx context.Context, l engine.Load) { o.to.CacheLoaded(ct
 func (o caches) Near(ctx context.Context, n engine.NearCounts) { o.to.CacheNear(ctx, NearCounts(n)) }
 
 func (o caches) Heard(ctx context.Context, cache, kind string) { o.to.CacheEvent(ctx, cache, kind) }
+
+// MessageObserver is an Observer that hears what becomes of the messages of reliable
+// queues, too. [WithObserver] asks once whether an observer is one: what wraps an
+// Observer has to hand its calls on.
+type MessageObserver interface {
+	Observer
+
+	// MessagesAdded is called for each exchange that has added messages, those of
+	// several callers perhaps, before they are told.
+	MessagesAdded(ctx context.Context, queue string, messages int)
+
+	// MessageSettled is called for each message that this client has had, when the
+	// server has answered what was said of it, or will not any more. Messages that no
+	// handler has seen are not told. It is on the path of those who wait for that.
+	MessageSettled(ctx context.Context, s Settled)
+}
+
+// Settled is what became of a message.
+type Settled struct {
+	// Queue is the name of the queue in Redis.
+	Queue string
+
+	// Attempt is 1 for the first one.
+	Attempt int
+
+	// Outcome is "acked", "retried" (to be tried again), "buried", "released" (given
+	// back), "lost" (another may have, or have had, the message), or "failed", where
+	// the server has not said which: Err says why.
+	Outcome string
+
+	// Took is how long this client had it, until the server's answer.
+	Took time.Duration
+
+	// Err is nil unless Outcome is "lost" or "failed".
+	Err error
+}
+
+// messages hands on what the engine tells.
+type messages struct{ to MessageObserver }
+
+func (o messages) Added(ctx context.Context, queue string, n int) { o.to.MessagesAdded(ctx, queue, n) }
+
+func (o messages) Settled(ctx context.Context, s engine.Settled) {
+	o.to.MessageSettled(ctx, Settled(s))
+}

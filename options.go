@@ -111,19 +111,22 @@ func WithLogger(l *slog.Logger) Option {
 }
 
 // WithObserver sets who is told what the client does. It is also told what the
-// optional interfaces of an observer say that it implements: [DecisionObserver]
-// and [CacheObserver].
+// optional interfaces of an observer say that it implements: [DecisionObserver],
+// [CacheObserver] and [MessageObserver].
 func WithObserver(o Observer) Option {
 	return option(func(c *engine.Config) error {
 		if o == nil {
 			return fmt.Errorf("%w: nil observer", ErrOption)
 		}
-		c.Observer, c.Decisions, c.Caches = o, nil, nil
+		c.Observer, c.Decisions, c.Caches, c.Messages = o, nil, nil, nil
 		if d, ok := o.(DecisionObserver); ok {
 			c.Decisions = decisions{d}
 		}
 		if co, ok := o.(CacheObserver); ok {
 			c.Caches = caches{co}
+		}
+		if m, ok := o.(MessageObserver); ok {
+			c.Messages = messages{m}
 		}
 		return nil
 	})

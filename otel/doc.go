@@ -37,6 +37,10 @@
 //	rueidisson.near.drops           {entry} counter        cache               single entries that have changed, kept or not
 //	rueidisson.near.whole_drops     {drop}  counter        cache               times that all copies of a hash may have changed
 //
+//	rueidisson.queue.added             {message} counter   queue               messages that this client has added to reliable queues
+//	rueidisson.queue.settled           {message} counter   queue, outcome      messages that it was done with
+//	rueidisson.queue.handling.duration s         histogram queue, outcome      for how long it had them
+//
 // Those of near caches are added about once a second while they are used, and when
 // they are closed.
 //
@@ -44,12 +48,17 @@
 // the first 100, and all others "_OTHER"; event is rueidisson.event: "created",
 // "updated", "removed", "expired" or "gap".
 //
+// queue is rueidisson.queue, the name of a reliable queue, likewise the first 100;
+// outcome is rueidisson.outcome: "acked", "retried", "buried", "released", "lost", or
+// "failed" where the server has not said which.
+//
 // kind, handed and script stand for rueidisson.kind, rueidisson.handed (whether
 // the hold came from, or went to, another goroutine of the client without a round
 // trip) and rueidisson.script ("acquire"). Of kinds there are "lock", "fenced",
 // "fair", "election", "read", "write" and "group"; "permit" and "semaphore", of
 // which what was acquired counts as a hold, and those of "semaphore" are never
-// lost; "latch" and "barrier", which have waits only.
+// lost; "latch" and "barrier", which have waits only; "reliable queue", of which a
+// message that the client has counts as a hold.
 //
 // limiter is rueidisson.limiter, the name of a rate limiter; outcome is
 // rueidisson.outcome: "allowed", "refused" or "failed", where there is no

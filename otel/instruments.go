@@ -25,31 +25,36 @@ type instruments struct {
 	nearHits, nearMisses                          metric.Int64Counter
 	nearDrops, nearWholeDrops                     metric.Int64Counter
 	sweepDuration, loadDuration                   metric.Float64Histogram
+	messagesAdded, messagesSettled                metric.Int64Counter
+	handlingDuration                              metric.Float64Histogram
 }
 
 func newInstruments(m metric.Meter) (instruments, error) {
 	b := builder{Meter: m}
 	i := instruments{
-		waitDuration:    b.duration("rueidisson.wait.duration", "Duration of waits for an object that was held."),
-		renewalDuration: b.duration("rueidisson.renewal.duration", "Duration of batches of renewals."),
-		scriptDuration:  b.duration("rueidisson.script.duration", "Duration of script calls, with their re-sends."),
-		renewalHolds:    b.batch("rueidisson.renewal.holds", "{hold}", "Number of holds in a batch of renewals."),
-		together:        b.batch("rueidisson.limiter.together", "{request}", "Number of requests that went out with a request for tokens, and itself."),
-		waiting:         b.level("rueidisson.waiting", "{waiter}", "Number of callers that are waiting."),
-		acquired:        b.counter("rueidisson.acquired", "{hold}", "Number of holds that were acquired, without re-entries."),
-		released:        b.counter("rueidisson.released", "{hold}", "Number of holds that were unlocked."),
-		lost:            b.counter("rueidisson.lost", "{hold}", "Number of holds that ended without their holder's doing."),
-		decisions:       b.counter("rueidisson.limiter.decisions", "{decision}", "Number of requests for tokens that rate limiters decided about."),
-		expired:         b.counter("rueidisson.cache.expired", "{entry}", "Number of entries of caches that have gone since their time was over."),
-		evicted:         b.counter("rueidisson.cache.evicted", "{entry}", "Number of entries of caches that have gone since there were too many."),
-		cacheEvents:     b.counter("rueidisson.cache.events", "{event}", "Number of events of caches that came to those who listen."),
-		sweepDuration:   b.duration("rueidisson.cache.sweep.duration", "Duration of visits to caches of which entries may have expired."),
-		loadDuration:    b.duration("rueidisson.cache.load.duration", "Duration of calls of the loaders of maps."),
-		nearHits:        b.counter("rueidisson.near.hits", "{entry}", "Number of entries that near caches answered by a copy."),
-		nearMisses:      b.counter("rueidisson.near.misses", "{entry}", "Number of entries that near caches asked for."),
-		nearDrops:       b.counter("rueidisson.near.drops", "{entry}", "Number of single entries that near caches were told to have changed."),
-		nearWholeDrops:  b.counter("rueidisson.near.whole_drops", "{drop}", "Number of times that near caches dropped all copies of a hash."),
-		scriptSends:     b.counter("rueidisson.script.sends", "{send}", "Number of times that scripts were sent."),
+		waitDuration:     b.duration("rueidisson.wait.duration", "Duration of waits for an object that was held."),
+		renewalDuration:  b.duration("rueidisson.renewal.duration", "Duration of batches of renewals."),
+		scriptDuration:   b.duration("rueidisson.script.duration", "Duration of script calls, with their re-sends."),
+		renewalHolds:     b.batch("rueidisson.renewal.holds", "{hold}", "Number of holds in a batch of renewals."),
+		together:         b.batch("rueidisson.limiter.together", "{request}", "Number of requests that went out with a request for tokens, and itself."),
+		waiting:          b.level("rueidisson.waiting", "{waiter}", "Number of callers that are waiting."),
+		acquired:         b.counter("rueidisson.acquired", "{hold}", "Number of holds that were acquired, without re-entries."),
+		released:         b.counter("rueidisson.released", "{hold}", "Number of holds that were unlocked."),
+		lost:             b.counter("rueidisson.lost", "{hold}", "Number of holds that ended without their holder's doing."),
+		decisions:        b.counter("rueidisson.limiter.decisions", "{decision}", "Number of requests for tokens that rate limiters decided about."),
+		expired:          b.counter("rueidisson.cache.expired", "{entry}", "Number of entries of caches that have gone since their time was over."),
+		evicted:          b.counter("rueidisson.cache.evicted", "{entry}", "Number of entries of caches that have gone since there were too many."),
+		cacheEvents:      b.counter("rueidisson.cache.events", "{event}", "Number of events of caches that came to those who listen."),
+		sweepDuration:    b.duration("rueidisson.cache.sweep.duration", "Duration of visits to caches of which entries may have expired."),
+		loadDuration:     b.duration("rueidisson.cache.load.duration", "Duration of calls of the loaders of maps."),
+		nearHits:         b.counter("rueidisson.near.hits", "{entry}", "Number of entries that near caches answered by a copy."),
+		nearMisses:       b.counter("rueidisson.near.misses", "{entry}", "Number of entries that near caches asked for."),
+		nearDrops:        b.counter("rueidisson.near.drops", "{entry}", "Number of single entries that near caches were told to have changed."),
+		nearWholeDrops:   b.counter("rueidisson.near.whole_drops", "{drop}", "Number of times that near caches dropped all copies of a hash."),
+		messagesAdded:    b.counter("rueidisson.queue.added", "{message}", "Number of messages that were added to reliable queues."),
+		messagesSettled:  b.counter("rueidisson.queue.settled", "{message}", "Number of messages of reliable queues that consumers were done with."),
+		handlingDuration: b.duration("rueidisson.queue.handling.duration", "Duration for which consumers had messages of reliable queues."),
+		scriptSends:      b.counter("rueidisson.script.sends", "{send}", "Number of times that scripts were sent."),
 	}
 	if b.err != nil {
 		return i, fmt.Errorf("rueidisson metrics: %w", b.err)

@@ -12,7 +12,8 @@ import (
 const scope = "github.com/rueidisson/rueidisson/otel"
 
 // New returns an observer for [rueidisson.WithObserver]. It is a
-// [rueidisson.DecisionObserver] and a [rueidisson.CacheObserver], too.
+// [rueidisson.DecisionObserver], a [rueidisson.CacheObserver] and a
+// [rueidisson.MessageObserver], too.
 //
 // Errors: [rueidisson.ErrOption]; that of a meter provider which refuses an
 // instrument.
@@ -37,6 +38,7 @@ type observer struct {
 
 	limiters limiterSets
 	caches   cacheSets
+	queues   queueSets
 	sweep    outcomes
 }
 

@@ -80,3 +80,19 @@ type Sweep struct {
 	Took             time.Duration
 	Err              error
 }
+
+// MessageObserver is told what becomes of the messages of reliable queues, as the
+// root package says.
+type MessageObserver interface {
+	Added(ctx context.Context, queue string, messages int)
+	Settled(ctx context.Context, s Settled)
+}
+
+// Settled is what became of a message that this client had.
+type Settled struct {
+	Queue   string
+	Attempt int
+	Outcome string
+	Took    time.Duration
+	Err     error
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -98,6 +99,11 @@ func (h *hub) sendAdds(_ string, flight int, batch []*addCall) error {
 			c.Answer.codes = codes[at : at+n]
 		}
 		at += n
+	}
+	if o := h.e.Messages; o != nil {
+		if n := at - len(codes) + strings.Count(codes, "a"); n > 0 {
+			o.Added(context.Background(), of.key, n)
+		}
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ type delivery struct {
 	member  string // of the leases
 	body    string
 	grant   *engine.Grant
+	taken   time.Time // for observers
 
 	mu       sync.Mutex
 	settled  bool
@@ -58,7 +59,7 @@ type delivery struct {
 // delivered puts what was taken by an exchange that started then under the watchdog's
 // care.
 func (c *consumer) delivered(id int64, attempt int, body string, started watchdog.Instant) *delivery {
-	d := &delivery{c: c, id: id, attempt: attempt, body: body, member: decimal(id) + ":" + decimal(attempt)}
+	d := &delivery{c: c, id: id, attempt: attempt, body: body, member: decimal(id) + ":" + decimal(attempt), taken: time.Now()}
 	lease := c.key.policy.lease
 	d.grant = c.h.e.NewGrant(c, d.member, started, lease, lease/3, watchdog.Instant{}, d)
 	if c.h.hands.put(d); d.ended() != nil {

@@ -57,6 +57,7 @@ func (s *settle) resolve(err error) {
 		return
 	}
 	s.resolved, s.err = true, err
+	s.tell()
 	if s.done != nil {
 		s.done(err)
 	}
