@@ -57,13 +57,13 @@ func age(since time.Time) string {
 	return fmt.Sprintf("%.1f s", max(time.Since(since), 0).Seconds())
 }
 
-// fate is what became of the process.
+// fate is what became of the process, and how often.
 func (st *station) fate() string {
 	switch {
 	case st.killed:
-		return fmt.Sprintf(", killed for the %d. time", st.kills)
+		return fmt.Sprintf(", killed (%d)", st.kills)
 	case st.kills > 0:
-		return fmt.Sprintf(", killed %d times", st.kills)
+		return fmt.Sprintf(", lives again (%d)", st.kills)
 	}
 	return ""
 }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/queue/reliable"
 )
 
 func TestMain(m *testing.M) {
@@ -57,6 +59,26 @@ func TestWhatMustNotBeIsSaid(t *testing.T) {
 	l.dead, l.late = nil, true
 	require.Contains(t, l.problems(), "0 orders are dead, not the 1 without an address")
 	require.Contains(t, l.problems(), "after 1m0s orders are left over")
+}
+
+// TestEachPlaceIsDrawn over what was drawn before.
+func TestEachPlaceIsDrawn(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := &line{settings: settings{orders: 10}, stations: []*station{
+		{stats: reliable.Stats{Added: 10, Acked: 5, Retried: 1, RanOut: 2}, kills: 1, killed: true},
+		{stats: reliable.Stats{Added: 5, Acked: 1, Dead: 1, Oldest: time.Now()}, kills: 2}, {},
+	}}
+	d := &drawing{l: l, out: &out}
+	d.draw()
+	d.end()
+	first, second, over := strings.Cut(out.String(), "\x1b[3A")
+	require.True(t, over)
+	require.Equal(t, first, second)
+	lines := strings.Split(first, "\n")
+	require.Equal(t, "\x1b[2Kpaid   "+strings.Repeat("█", 15)+strings.Repeat("░", 15)+"  added 10, done 5, retried 3, dead 0, oldest -, killed (1)", lines[0])
+	require.Contains(t, lines[1], "dead 1, oldest 0.0 s, lives again (2)")
+	require.Contains(t, lines[2], "mailed ░")
 }
 
 func TestFlagsThatCannotBe(t *testing.T) {
