@@ -108,7 +108,56 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 			require.NoError(t, w.Close(t.Context()))
 		}
 	}
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	nothingDenied := func() {
+		denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+		require.NoError(t, err)
+		require.Empty(t, denied)
+	}
+	nothingDenied()
+	told := New[string, string](e, "orders:5", WithAnnounce(), WithCodec(codec.Text))
+	require.ErrorContains(t, told.Put(t.Context(), "k", "v"), "publish") // the channel is not among those of the page's user
+	there, err := told.Has(t.Context(), "k")
 	require.NoError(t, err)
-	require.Empty(t, denied)
+	require.False(t, there)
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary("ACL", "SETUSER", "orders", "&{orders*").Build()).Error())
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG", "RESET").Build()).Error())
+	for _, opts := range nears {
+		n := NewNear(New[string, string](e, "orders:5", WithAnnounce(), WithCodec(codec.Text)), opts...)
+		require.NoError(t, n.Put(t.Context(), "k", "v"))
+		hot(t, n, "k", "v")
+		require.NoError(t, n.Clear(t.Context()))
+		n.Close()
+	}
+	nothingDenied()
+}
+
+// A right that a near cache lacks is said by its name, and nothing is kept.
+func TestANearCacheSaysWhichRightItLacks(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	for user, c := range map[string]struct{ denied, says string }{
+		"tracking": {"-client|tracking", "CLIENT TRACKING"},
+		"info":     {"-client|info", "CLIENT INFO"},
+		"pttl":     {"-pttl", "pttl"},
+	} {
+		words := []string{"ACL", "SETUSER", user, "on", ">password", "~*", "&*", "+@all", c.denied}
+		require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+		client, err := rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: []string{server.Addr()}, Username: user, Password: "password", DisableCache: true, ForceSingleClient: true,
+		})
+		require.NoError(t, err)
+		t.Cleanup(client.Close)
+		n := NewNear(New[string, string](engineOn(t, client), "m"))
+		t.Cleanup(n.Close)
+		require.NoError(t, n.Put(t.Context(), "k", "v"))
+		for range 3 {
+			v, there, err := n.Get(t.Context(), "k")
+			require.NoError(t, err)
+			require.True(t, there)
+			require.Equal(t, "v", v)
+		}
+		require.Zero(t, n.Stats().Hits, user)
+		require.ErrorContains(t, n.Stats().Err, c.says)
+	}
 }
