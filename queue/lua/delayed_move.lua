@@ -45,8 +45,8 @@ if #elements > 0 then
 	redis.call('rpush', KEYS[1], unpack(elements))
 end
 
--- As a rule they are the head of what was offered, and go at once. Where they are not, they are near it if clocks differ,
--- and near the tail if their delay is shorter than that of others.
+-- As a rule they are the head of what was offered, and go at once. Where they are not, they are near it if many offer
+-- at the same time, and near the tail if their delay is shorter than that of others.
 local head = 0
 while window[head + 1] and waits[window[head + 1]] do
 	head = head + 1
@@ -56,17 +56,15 @@ if head > 0 then
 	redis.call('ltrim', KEYS[3], head, -1)
 	left = left - head
 end
-for i = head + 1, #window do
-	if waits[window[i]] then
-		left = left - redis.call('lrem', KEYS[3], 1, window[i])
-		waits[window[i]] = nil
-	end
-end
 for i = 1, n do
 	if waits[packed[i]] and left > 0 then
-		left = left - redis.call('lrem', KEYS[3], -1, packed[i])
+		local from = -1
+		if redis.call('lpos', KEYS[3], packed[i], 'MAXLEN', 1000) then
+			from = 1
+		end
+		left = left - redis.call('lrem', KEYS[3], from, packed[i])
 	end
 end
-redis.call('zrem', KEYS[2], unpack(packed))
+redis.call('zremrangebyrank', KEYS[2], 0, n - 1)
 answer[1] = #elements
 return answer
