@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/examples/internal/board"
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
 	"github.com/rueidisson/rueidisson/internal/embedded"
 	"github.com/rueidisson/rueidisson/rmap"
@@ -103,8 +104,8 @@ const patience = 30 * time.Second
 // watch changes prices once every process shows the page, and hears what they say
 // until all have seen the last ones.
 func (c *catalog) watch(ctx context.Context) error {
-	show := newDrawing(c)
-	defer show.end()
+	show := board.New(c.terminal, c.drawing)
+	defer show.End()
 	ticker := time.NewTicker(c.every)
 	defer ticker.Stop()
 	var until time.Time
@@ -125,7 +126,7 @@ func (c *catalog) watch(ctx context.Context) error {
 			case !until.IsZero() && (c.behind() == 0 || time.Since(until) > patience):
 				return nil
 			}
-			show.draw()
+			show.Draw()
 		case <-ctx.Done():
 			return ctx.Err()
 		}

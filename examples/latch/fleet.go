@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/examples/internal/board"
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
 	"github.com/rueidisson/rueidisson/internal/embedded"
 )
@@ -116,15 +117,15 @@ func (f *fleet) launch(i int) error {
 
 // watch hears the shards until all that are to have started have.
 func (f *fleet) watch(ctx context.Context, ready <-chan error, begin func() error) error {
-	show := newDrawing(f)
-	defer show.end()
+	show := board.New(f.terminal, f.drawing)
+	defer show.End()
 	for f.told.IsZero() || f.running() < f.settings.shards {
 		select {
 		case e := <-f.events:
 			if err := f.hear(e); err != nil {
 				return err
 			}
-			show.draw()
+			show.Draw()
 		case err := <-ready:
 			if err != nil {
 				return err

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/examples/internal/crew"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+func TestMain(m *testing.M) {
+	crew.Join(asMember, "delayqueue: a process", serve)
+	redistest.Main(m)
+}
+
+// ran is a run and what it said.
+func ran(t *testing.T, args string) (code int, out, errors string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(strings.Fields(args), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestEachOrderIsPaidOrCanceled(t *testing.T) {
+	t.Parallel()
+	code, out, errors := ran(t, "-orders 30 -within 1s")
+	require.Zero(t, code, errors)
+	require.Contains(t, out, "30 orders, server: embedded")
+	require.Contains(t, out, "after the shop was killed")
+	require.Empty(t, errors)
+}
+
+func TestOrdersThatNobodyPaysAreCanceledWithoutTheShop(t *testing.T) {
+	t.Parallel()
+	code, out, errors := ran(t, "-orders 20 -within 1s -pay 0 -addr "+redistest.Shared(t).Addr())
+	require.Zero(t, code, errors)
+	require.Contains(t, out, "0 were paid, and 20 canceled")
+	require.NotContains(t, out, " 0 of them after")
+}
+
+// TestWhatMustNotBeIsSaid: the checks above could fail.
+func TestWhatMustNotBeIsSaid(t *testing.T) {
+	t.Parallel()
+	due := time.Now()
+	b := &books{killed: due, orders: []bought{
+		{due: due, paid: 1}, {due: due, canceled: []time.Time{due}}, {due: due}, {due: due, paid: 1, canceled: []time.Time{due}},
+		{due: due, canceled: []time.Time{due.Add(-time.Second)}},
+	}}
+	require.Len(t, b.problems(), 3)
+	require.False(t, b.settled())
+}
+
+func TestFlagsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"-orders 0", "-orders 1001", "-within 0s", "-pay 2", "x", "-y"} {
+		code, _, errors := ran(t, args)
+		require.Equal(t, exitUsage, code, args)
+		require.Contains(t, errors, "Usage", args)
+	}
+	code, _, _ := ran(t, "-h")
+	require.Zero(t, code)
+	code, _, errors := ran(t, "-addr 127.0.0.1:1")
+	require.Equal(t, exitFailed, code)
+	require.NotEmpty(t, errors)
+}
