@@ -45,17 +45,28 @@ if #elements > 0 then
 	redis.call('rpush', KEYS[1], unpack(elements))
 end
 
--- As a rule they are the head of what was offered, and go at once. Where they are not, they are near it if many offer
--- at the same time, and near the tail if their delay is shorter than that of others.
-local head = 0
-while window[head + 1] and waits[window[head + 1]] do
-	head = head + 1
-	waits[window[head]] = nil
+-- As a rule they are the head of what was offered, but for a few where many offer at the same time: these go at once,
+-- unless the list would be empty meanwhile and forget when it is to go.
+local stay, found = {}, 0
+for i = #window, 1, -1 do
+	if waits[window[i]] then
+		found = found + 1
+	else
+		stay[#stay + 1] = window[i]
+	end
 end
-if head > 0 then
-	redis.call('ltrim', KEYS[3], head, -1)
-	left = left - head
+if found > 0 and (left > #window or #stay == 0) then
+	redis.call('ltrim', KEYS[3], #window, -1)
+	if #stay > 0 then
+		redis.call('lpush', KEYS[3], unpack(stay))
+	end
+	left = left - found
+	for i = 1, #window do
+		waits[window[i]] = nil
+	end
 end
+
+-- The others are near the head, or near the tail if their delay is shorter than that of others.
 for i = 1, n do
 	if waits[packed[i]] and left > 0 then
 		local from = -1
