@@ -127,11 +127,13 @@ func (h *history) lose() {
 func TestHistoriesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	for range redistest.Count(t, 20, 1000) {
-		h := runHistory(t, server, []string{"offer", "first", "poll"}, func(e *engine.Engine, key string) does {
-			return list{New[string](e, key, WithCodec(codec.Text))}
+	for i := range redistest.Count(t, 20, 1000) {
+		t.Run(strconv.Itoa(i), func(t *testing.T) { // whose proxies end with it
+			h := runHistory(t, server, []string{"offer", "first", "poll"}, func(e *engine.Engine, key string) does {
+				return list{New[string](e, key, WithCodec(codec.Text))}
+			})
+			require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(deques, h.all, 30*time.Second))
 		})
-		require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(deques, h.all, 30*time.Second))
 	}
 }
 
@@ -237,11 +239,13 @@ func (q ranking) do(ctx context.Context, in input) (string, error) {
 func TestHistoriesOfPriorityQueuesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	for range redistest.Count(t, 15, 1000) {
-		h := runHistory(t, server, []string{"offer", "offer", "poll", "poll last"}, func(e *engine.Engine, key string) does {
-			return ranking{NewPriority[string](e, key, WithCodec(codec.Text))}
+	for i := range redistest.Count(t, 15, 1000) {
+		t.Run(strconv.Itoa(i), func(t *testing.T) { // whose proxies end with it
+			h := runHistory(t, server, []string{"offer", "offer", "poll", "poll last"}, func(e *engine.Engine, key string) does {
+				return ranking{NewPriority[string](e, key, WithCodec(codec.Text))}
+			})
+			require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(ranks, h.all, 30*time.Second))
 		})
-		require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(ranks, h.all, 30*time.Second))
 	}
 }
 

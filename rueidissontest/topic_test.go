@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
@@ -53,9 +54,19 @@ func TestForwardSaysNothingOnTopics(t *testing.T) {
 // TestForwardEndsTheGroupOfWhoDied as time does, ten minutes after its last word.
 func TestForwardEndsTheGroupOfWhoDied(t *testing.T) {
 	server := rueidissontest.NewServer(t, rueidissontest.WithManualClock())
-	dead, alive := server.NewClient(t), server.NewClient(t)
-	_, err := rueidisson.ReliableTopic[string](dead, "orders").Listen(t.Context()) // and reads no more
+	alive := server.NewClient(t)
+	raw, err := rueidis.NewClient(server.ClientOption())
 	require.NoError(t, err)
+	dead, err := rueidisson.Wrap(raw)
+	require.NoError(t, err)
+	_, err = rueidisson.ReliableTopic[string](dead, "orders").Listen(t.Context())
+	require.NoError(t, err)
+	raw.Close() // it says no more
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		defer cancel()
+		_ = dead.Close(ctx)
+	})
 	server.Forward(11 * time.Minute)
 	orders := rueidisson.ReliableTopic[string](alive, "orders")
 	s, err := orders.Listen(t.Context())

@@ -36,6 +36,10 @@ type Seat interface {
 	Ended(cause error)
 }
 
+// leaver is a [Seat] that may have told the server that it gives up what it holds, and
+// is renewed until the server has answered: its end is no loss.
+type leaver interface{ Leaving() bool }
+
 // Grant is an owner with a lease that stands on the server, in the watchdog's
 // care until it is finished or lost.
 type Grant struct {
@@ -152,11 +156,14 @@ func (t *Grant) GiveBackLater() { t.e.GiveBackLater(t.g, t.Owner(), t.asking(0))
 
 // LeaseEnded is the lease's end: by time, or by the server's word.
 func (t *Grant) LeaseEnded(cause error) {
-	cause = t.lost(t.Key().Kind, cause)
 	t.mu.Lock()
 	seat := t.seat
 	t.mu.Unlock()
-	seat.Ended(cause)
+	if l, is := seat.(leaver); is && l.Leaving() {
+		t.e.forget(t)
+		return
+	}
+	seat.Ended(t.lost(t.Key().Kind, cause))
 }
 
 // lost does what every loss asks for, and returns how the seats are told.

@@ -120,15 +120,22 @@ func (d *delivery) end(cause error, settles bool) bool {
 	return true
 }
 
-// settling ends the message for those who work with it, and takes it from the
-// watchdog. It is an error if that was done before.
+// settling ends the message for those who work with it. The watchdog keeps it until
+// the server has answered, so that nobody else gets it meanwhile. It is an error if
+// that was done before.
 func (d *delivery) settling(s *settle, cause error) error {
 	s.d, s.until = d, d.grant.Deadline()
 	if !d.end(cause, true) {
 		return d.ended()
 	}
-	d.grant.Finish(engine.ErrReleased)
 	return nil
+}
+
+// Leaving is true of a message that is settled, for the engine.
+func (d *delivery) Leaving() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.settled
 }
 
 // settle says s to the server, and waits for its answer.
@@ -139,14 +146,14 @@ func (d *delivery) settle(ctx context.Context, s *settle) error {
 	if err := d.settling(s, ErrSettled); err != nil {
 		return err
 	}
+	h, got := d.c.h, answer{}
 	err := error(ErrClosed)
-	h := d.c.h
-	h.e.During(func() {
-		var got answer
-		if got, err = h.steps.Do(context.Background(), d.c.key, ask{settle: s}); err == nil {
-			err = got.err
-		}
-	})
+	h.e.During(func() { got, err = h.steps.Do(context.Background(), d.c.key, ask{settle: s}) })
+	if err != nil { // it was not even sent
+		d.grant.Finish(engine.ErrReleased)
+	} else {
+		err = got.err
+	}
 	if err == nil && h.e.Observer != nil {
 		h.e.Observer.Released(context.WithoutCancel(ctx), label, d.c.of.key, false)
 	}

@@ -307,6 +307,7 @@ func TestOnACluster(t *testing.T) {
 		}
 	})
 	t.Run("a slot moves for three leases", func(t *testing.T) { slotMoves(t, cluster) })
+	t.Run("a slot moves under an acknowledgement", func(t *testing.T) { slotMovesUnderAnAck(t, cluster) })
 }
 
 // slotMoves: no message's context ends, nothing is handled twice, and adds and takes go on
@@ -374,6 +375,34 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 	}
 	require.GreaterOrEqual(t, len(came), n+held)
 	t.Logf("%d messages", len(came))
+}
+
+// slotMovesUnderAnAck, for longer than its lease: nobody else gets the message meanwhile,
+// nor the one that is given back.
+func slotMovesUnderAnAck(t *testing.T, cluster *redistest.Cluster) {
+	const lease = 2 * time.Second
+	r := rigOn(t, cluster.Client(t)).with(WithLease(lease))
+	r.adds("acked")
+	r.adds("released")
+	acked, released := r.gets("acked"), r.gets("released")
+	m := cluster.StartMigration(t, r.part("body"))
+	m.Move(t, r.part("body"), r.part("meta"))
+	var all sync.WaitGroup
+	for _, settle := range []func(context.Context) error{acked.Ack, released.Release} {
+		all.Go(func() {
+			if err := settle(context.Background()); err != nil {
+				assert.ErrorIs(t, err, ErrUnknown) // it goes on
+			}
+		})
+	}
+	time.Sleep(3 * lease)
+	m.Finish(t)
+	again := r.other().gets("released")
+	require.Equal(t, 1, again.Attempt)
+	require.NoError(t, again.Ack(t.Context()))
+	all.Wait()
+	redistest.Eventually(t, func() bool { return r.counterOn("acked") == 2 }, soon, 10*time.Millisecond)
+	require.Zero(t, r.counterOn("ranout"))
 }
 
 // counterOn is counter while a slot may be on the move.

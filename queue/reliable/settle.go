@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
 // Delays of a nack that say something else.
@@ -45,18 +46,22 @@ func (s *settle) args(args []string) []string {
 // said takes the server's word: the message was with that attempt still, or not. If an
 // earlier request may have done it, nobody else can have had it before the trust ends.
 func (s *settle) said(held bool, now time.Time) {
-	if held || s.unsure && now.Before(s.until) {
+	if held || s.unsure && s.trusted(now) {
 		s.resolve(nil)
 	} else {
 		s.resolve(ErrLost)
 	}
 }
 
+// trusted reports whether nobody else can have the message, or have had it.
+func (s *settle) trusted(now time.Time) bool { return now.Before(s.until) || s.d.grant.Err() == nil }
+
 func (s *settle) resolve(err error) {
 	if s.resolved {
 		return
 	}
 	s.resolved, s.err = true, err
+	s.d.grant.Finish(engine.ErrReleased)
 	s.tell()
 	if s.done != nil {
 		s.done(err)

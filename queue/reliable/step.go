@@ -84,7 +84,7 @@ func (c *consumer) flight(woken bool) *flight {
 	n := min(len(c.carry), mostSettled)
 	for _, s := range c.carry[:n] {
 		switch {
-		case s.unsure && now.After(s.until):
+		case s.unsure && !s.trusted(now):
 			s.resolve(fmt.Errorf("%w: %w", ErrUnknown, ErrLost))
 		case s.nack:
 			f.nacks = append(f.nacks, s)
