@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
@@ -68,6 +69,11 @@ func (w *world) loadedMap(t *testing.T, kind string, opts ...rmap.Option) *loade
 		m.mine = rmap.NewLoading(rueidisson.Cache[string, string](c, name, opts...), m.load)
 	}
 	w.forgetting(t, name)
+	t.Cleanup(func() { // Java sweeps no more
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		assert.NoError(t, m.cache.Destroy(ctx))
+	})
 	return m
 }
 

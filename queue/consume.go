@@ -144,12 +144,15 @@ func (c *consumption) next(ctx context.Context) (it rueidis.XRangeSlice, err err
 	if len(c.batch) > 0 && time.Since(c.read) > c.cfg.idle/2 {
 		c.giveBack()
 	}
-	for len(c.batch) == 0 {
+	for {
 		switch {
 		case ctx.Err() != nil:
 			return it, engine.ContextError(ctx)
 		case c.h.e.Open() != nil:
 			return it, ErrClosed
+		case len(c.batch) > 0:
+			it, c.batch = c.batch[0], c.batch[1:]
+			return it, nil
 		}
 		if c.batch, err = c.some(ctx); err == nil {
 			c.silence, c.pauses = time.Time{}, 0
@@ -157,8 +160,6 @@ func (c *consumption) next(ctx context.Context) (it rueidis.XRangeSlice, err err
 			return it, err
 		}
 	}
-	it, c.batch = c.batch[0], c.batch[1:]
-	return it, nil
 }
 
 // some is what there is, or what comes.
@@ -208,7 +209,6 @@ func (c *consumption) look() ([]rueidis.XRangeSlice, error) {
 
 // claim takes over what somebody was given and has not acknowledged.
 func (c *consumption) claim() ([]rueidis.XRangeSlice, error) {
-	began := time.Now()
 	got, err := c.ask(func(got engine.Answer) ([]rueidis.XRangeSlice, error) {
 		parts, err := got.ToArray()
 		if err != nil || len(parts) < 2 {
@@ -220,7 +220,7 @@ func (c *consumption) claim() ([]rueidis.XRangeSlice, error) {
 		return parts[1].AsXRangeSlices()
 	}, xautoclaim, []string{c.post.key}, c.post.group, c.consumer, decimal(engine.Millis(c.cfg.idle)), c.from, "COUNT", decimal(c.cfg.batch))
 	if err == nil && c.from == "0-0" {
-		c.claimed = began // else there may be more
+		c.claimed = time.Now() // else there may be more; of an answer that took long, too, so that new ones are read
 	}
 	return got, err
 }

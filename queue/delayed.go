@@ -231,8 +231,9 @@ func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
 		return v, q.failed("poll", err)
 	}
 	items, err := q.h.pop(ctx, head, q.key)
-	if err == nil && len(items) == 0 {
-		_, err = engine.Writing(q.h.e, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, q.h.e.Wall()) })
+	for got := (moved{more: true}); err == nil && len(items) == 0 && got.more && got.elements == 0; {
+		got, err = engine.Writing(q.h.e, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, q.h.e.Wall()) })
+		q.h.tellOf(&q.of, got.aside)
 		if err == nil {
 			items, err = q.h.pop(ctx, head, q.key)
 		}
@@ -253,14 +254,8 @@ func (q *delayed[T]) takeText(ctx context.Context) (string, error) {
 	if err := q.usable(ctx); err != nil {
 		return "", err
 	}
-	if !q.h.poller.Waiting(head.kind, q.key) { // else others were here first
-		items, err := q.h.pop(ctx, head, q.key)
-		switch {
-		case len(items) > 0:
-			return items[0].Text, nil
-		case err != nil && !waitable(ctx, err):
-			return "", err
-		}
+	if it, done, err := q.h.first(ctx, head, q.key); done {
+		return it.Text, err
 	}
 	moving, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -442,6 +442,39 @@ func TestWhatIsNoPackedElement(t *testing.T) {
 	})
 }
 
+// TestPollGoesOnBehindWhatIsSetAside, and the log hears of that.
+func TestPollGoesOnBehindWhatIsSetAside(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	var log logged
+	q := delayedOn(t, engineOn(t, raw, log.to))
+	cmd := raw.B().Zadd().Key(q.q.of.times).ScoreMember()
+	for i := range 2*mostMoved + 1 {
+		cmd = cmd.ScoreMember(1, fmt.Sprintf("\x08%05d", i))
+	}
+	require.NoError(t, raw.Do(t.Context(), cmd.Build()).Error())
+	foreign(t, raw, q, pack("good"), -time.Second, false)
+	v, err := q.Poll(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "good", v)
+	require.True(t, log.has("set aside"))
+}
+
+// TestWhatCannotBeMovedSetsNothingAside, since it would again and again.
+func TestWhatCannotBeMovedSetsNothingAside(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		q := delayedOn(t, engineOn(t, raw))
+		require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(q.Name()).Value("text").Build()).Error())
+		foreign(t, raw, q, "bad", -time.Second, false)
+		foreign(t, raw, q, pack("good"), -time.Second, false)
+		_, err := q.Move(t.Context())
+		require.ErrorContains(t, err, "WRONGTYPE")
+		require.Empty(t, contents(t, raw, q.q.of.aside))
+		require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(q.Name()).Build()).Error())
+	})
+}
+
 // TestWhatIsSetAsideIsBounded.
 func TestWhatIsSetAsideIsBounded(t *testing.T) {
 	t.Parallel()

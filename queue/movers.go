@@ -176,11 +176,16 @@ func (m *movers) work(v *mover) {
 		m.hear(v)
 	}
 	got, err := m.h.move(context.Background(), &v.of, m.h.e.Wall())
-	if len(got.aside) > 0 {
-		m.h.e.Logger.Warn("there was what is no packed element in a delayed queue, and was set aside",
-			"name", v.of.key, "key", v.of.aside, "elements", len(got.aside))
-	}
+	m.h.tellOf(&v.of, got.aside)
 	m.back(v, got, err)
+}
+
+// tellOf has the log hear of what was set aside.
+func (h *hub) tellOf(of *delays, aside []string) {
+	if len(aside) > 0 {
+		h.e.Logger.Warn("there was what is no packed element in a delayed queue, and was set aside",
+			"name", of.key, "key", of.aside, "elements", len(aside))
+	}
 }
 
 // hear subscribes to what tells of elements that are due earlier. What does not

@@ -115,20 +115,29 @@ func consume[T any](ctx context.Context, take func(context.Context) (T, error)) 
 // take takes an element from one of the queues with these keys, and waits for one.
 func (h *hub) take(ctx context.Context, from *end, keys []string) (key string, it poller.Item, err error) {
 	for _, key := range keys {
-		if h.poller.Waiting(from.kind, key) {
-			continue // others were here first
-		}
-		items, err := h.pop(ctx, from, key)
-		switch {
-		case len(items) > 0:
-			return key, items[0], nil
-		case err != nil && !waitable(ctx, err):
+		if it, done, err := h.first(ctx, from, key); done {
 			return key, it, err
-		case errors.Is(err, ErrUnknown):
-			h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", key, "err", err)
 		}
 	}
 	return h.wait(ctx, from, keys)
+}
+
+// first takes an element that is there, unless others wait for one, who were here
+// first.
+func (h *hub) first(ctx context.Context, from *end, key string) (it poller.Item, done bool, err error) {
+	if h.poller.Waiting(from.kind, key) {
+		return it, false, nil
+	}
+	items, err := h.pop(ctx, from, key)
+	switch {
+	case len(items) > 0:
+		return items[0], true, nil
+	case err != nil && !waitable(ctx, err):
+		return it, true, err
+	case errors.Is(err, ErrUnknown):
+		h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", key, "err", err)
+	}
+	return it, false, nil
 }
 
 // wait stands in line for an element of one of the queues with these keys.

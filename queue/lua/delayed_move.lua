@@ -24,6 +24,7 @@ if n == 0 then
 end
 
 -- What refuses another type comes before what writes.
+redis.call('llen', KEYS[1])
 local left = redis.call('llen', KEYS[3])
 local window = redis.call('lrange', KEYS[3], 0, n - 1)
 local elements, aside, waits = {}, {}, {}
