@@ -23,7 +23,7 @@ type hub struct {
 	requests *engine.Requests
 	id       string // of this client, among near caches
 
-	shards *combine.Table[string, shardsAsk, int]
+	shards *combine.Table[shardsKey, int, int]
 	counts [counts]atomic.Pointer[shardCount]
 
 	answeredMu sync.Mutex
@@ -53,7 +53,7 @@ func newHub(e *engine.Engine) *hub {
 	h.cachedGets = combine.New(combine.Config[string, cachedAsk, value]{
 		Send: h.sendCachedGets, Cut: cutCachedGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights,
 	})
-	h.shards = combine.New(combine.Config[string, shardsAsk, int]{
+	h.shards = combine.New(combine.Config[shardsKey, int, int]{
 		Send: h.countShards, Spawn: e.Spawn, Closed: ErrClosed,
 	})
 	h.sweeper = mapcache.NewSweeper(e, h.swept)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -22,17 +21,20 @@ import (
 type shardCount struct {
 	name  string
 	n     int           // 0: it is not said
+	added bool          // by who adds to the map: it stays
 	until time.Duration // it counts, see Engine.Mono
 }
 
-// shardsAsk asks how many shards a map has. If it is not said, what adds to the
-// map says it.
-type shardsAsk struct {
-	n    int
+// shardsKey is the name of a map and whether who asks adds to it. Those who do not
+// ask by themselves, as the server may refuse what the others write.
+type shardsKey struct {
+	name string
 	adds bool
 }
 
-type shardsCall = combine.Call[shardsAsk, int]
+// shardsCall asks how many shards a map has. If it is not said, who adds to the map
+// says that there are so many.
+type shardsCall = combine.Call[int, int]
 
 const shardsText = "rueidisson:sharded 1 "
 
@@ -49,29 +51,29 @@ func saidShards(text string) (int, error) {
 }
 
 // countShards asks for the callers that wait.
-func (h *hub) countShards(name string, _ int, batch []*shardsCall) error {
+func (h *hub) countShards(key shardsKey, _ int, batch []*shardsCall) error {
 	if err := h.e.Open(); err != nil {
 		return err
 	}
 	asked := h.e.Mono()
-	n, err := h.askShards(name, slices.IndexFunc(batch, func(c *shardsCall) bool { return c.Ask.adds }), batch)
+	n, err := h.askShards(key, batch[0].Ask)
 	if err != nil {
 		return err
 	}
-	h.counted(name).Store(&shardCount{name, n, asked + glance})
+	h.counted(key.name).Store(&shardCount{key.name, n, key.adds, asked + glance})
 	for _, c := range batch {
 		c.Answer = n
 	}
 	return nil
 }
 
-func (h *hub) askShards(name string, writer int, batch []*shardsCall) (int, error) {
+func (h *hub) askShards(key shardsKey, n int) (int, error) {
 	var got engine.Answer
 	var err error
-	if writer < 0 {
-		got, err = h.e.Run(context.Background(), get, []string{name}, nil)
+	if key.adds {
+		got, err = h.e.Run(context.Background(), shardsScript, []string{key.name}, []string{sayShards(n)})
 	} else {
-		got, err = h.e.Run(context.Background(), shardsScript, []string{name}, []string{sayShards(batch[writer].Ask.n)})
+		got, err = h.e.Run(context.Background(), get, []string{key.name}, nil)
 	}
 	said, err := found(got, err)
 	if err != nil || !said.there {
@@ -89,13 +91,13 @@ func (h *hub) counted(name string) *atomic.Pointer[shardCount] {
 }
 
 // shardsOf is how many shards a map has, 0 if that is not said, as it was a
-// second ago or later.
-func (h *hub) shardsOf(ctx context.Context, name string, ask shardsAsk) (int, error) {
-	seen := h.counted(name).Load()
-	if seen != nil && seen.name == name && h.e.Mono() < seen.until && (seen.n > 0 || !ask.adds) {
+// second ago or later. Who adds has to know that it stays, too.
+func (h *hub) shardsOf(ctx context.Context, key shardsKey, n int) (int, error) {
+	seen := h.counted(key.name).Load()
+	if seen != nil && seen.name == key.name && h.e.Mono() < seen.until && (seen.added || !key.adds) {
 		return seen.n, nil
 	}
-	return h.shards.Do(ctx, name, ask)
+	return h.shards.Do(ctx, key, n)
 }
 
 // recount has the next call ask.

@@ -281,6 +281,27 @@ func TestWhereTheNumberIsMissing(t *testing.T) {
 	})
 }
 
+// TestWhoReadsDoesNotKeepTheNumber for who adds, and who writes in place does not
+// say it.
+func TestWhoReadsDoesNotKeepTheNumber(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		ctx, m := t.Context(), sharding(t, engineOn(t, raw), named(t, raw), 64)
+		_, err := m.Replace(ctx, "a", 1)
+		require.NoError(t, err)
+		_, err = m.CompareAndSwap(ctx, "a", 1, 2)
+		require.NoError(t, err)
+		require.Zero(t, intOf(t, raw, "EXISTS", m.Name()), "nothing was added")
+		require.NoError(t, m.Put(ctx, "a", 1))
+		_, err = m.Expire(ctx, time.Hour)
+		require.NoError(t, err)
+		_, _, err = m.Get(ctx, "a")
+		require.NoError(t, err)
+		require.NoError(t, m.Put(ctx, "b", 1))
+		require.EqualValues(t, -1, intOf(t, raw, "PTTL", m.Name()), "b stays, and so does the number")
+	})
+}
+
 func TestAKeyOfAnotherTypeInAShardedMap(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {

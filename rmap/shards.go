@@ -55,7 +55,7 @@ func (s *sharded) object() []string {
 // check refuses to look for entries, and to add some, where others do not. What
 // adds none leaves no trace where there is no map.
 func (s *sharded) check(ctx context.Context, adds bool) error {
-	n, err := s.h.shardsOf(ctx, s.key, shardsAsk{s.n, adds})
+	n, err := s.h.shardsOf(ctx, shardsKey{s.key, adds}, s.n)
 	switch {
 	case engine.WrongType(err):
 		return fmt.Errorf("key %q is no sharded map: %w", s.key, err)
@@ -257,11 +257,11 @@ func (s *sharded) putIfAbsent(ctx context.Context, key, text string, l lifetime)
 }
 
 func (s *sharded) replace(ctx context.Context, key, text string, l lifetime) (bool, error) {
-	return about(ctx, s, true, key, func(p *shard) (bool, error) { return p.replace(ctx, key, text, l) })
+	return about(ctx, s, false, key, func(p *shard) (bool, error) { return p.replace(ctx, key, text, l) })
 }
 
 func (s *sharded) change(ctx context.Context, key string, old, to value, l lifetime) (there value, done bool, err error) {
-	there, err = about(ctx, s, to.there, key, func(p *shard) (v value, err error) {
+	there, err = about(ctx, s, to.there && !old.there, key, func(p *shard) (v value, err error) {
 		v, done, err = p.change(ctx, key, old, to, l)
 		return v, err
 	})
