@@ -244,6 +244,8 @@ func (g *multi[K, V]) remove(ctx context.Context, k K, v V) (had bool, err error
 
 func (g *multi[K, V]) removeKeys(ctx context.Context, ks []K) (n int64, err error) {
 	texts, err := g.m.keyTexts(ctx, ks)
+	slices.Sort(texts)
+	texts = slices.Compact(texts) // each counts once
 	for some := range slices.Chunk(texts, mostKeys) {
 		if err != nil {
 			break
@@ -406,7 +408,7 @@ func (g *multi[K, V]) expire(ctx context.Context, op string, k K, d time.Duratio
 	if err == nil {
 		there, err = writing(ctx, g.m.h, func() (bool, error) {
 			there, err := engine.Yes(g.write(ctx, multimap.Expire, key, ms, native))
-			if there && ms != "" && !g.m.cfg.native {
+			if (there || errors.Is(err, ErrUnknown)) && ms != "" && !g.m.cfg.native {
 				g.sweepAt(g.m.h.e.Wall() + engine.Millis(d))
 			}
 			return there, err
@@ -446,20 +448,25 @@ func (g *multi[K, V]) persistAll(ctx context.Context) (had bool, err error) {
 	return had, g.m.failed("persist", err)
 }
 
+// setTimes goes through the keys also where the hash is to stay already: an earlier
+// call may have failed behind it. Keys whose times the server keeps have some of
+// their own, which are not told from these.
 func (g *multi[K, V]) setTimes(ctx context.Context, ms string) (did bool, err error) {
 	if err = g.m.usable(ctx); err != nil {
 		return false, err
 	}
-	if did, err = g.setTime(ctx, g.names.of(), ms); err != nil || !did {
+	if did, err = g.setTime(ctx, g.names.of(), ms); err != nil || !did && (ms != "" || g.m.cfg.native) {
 		return did, err
 	}
 	for fields, err := range g.fields(ctx, nil) {
+		var more bool
 		if err == nil {
-			_, err = g.setTime(ctx, g.names.of(fields...)[2:], ms)
+			more, err = g.setTime(ctx, g.names.of(fields...)[2:], ms)
 		}
 		if err != nil {
 			return did, err
 		}
+		did = did || more
 	}
 	return did, nil
 }

@@ -311,6 +311,49 @@ func TestTheWholeOfAMultimap(t *testing.T) {
 	})
 }
 
+// TestWhatHasFailedInTheMiddleIsDoneAgain, and what was lost is swept.
+func TestWhatHasFailedInTheMiddleIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
+		ctx, g := t.Context(), multiOn(t, kind, engineOn(t, raw), redistest.Name(t))
+		_, err := g.put(ctx, "k", "v")
+		require.NoError(t, err)
+		_, err = g.expireAll(ctx, time.Hour)
+		require.NoError(t, err)
+		raws(t, raw, "PERSIST "+g.names.index) // so far it came
+		had, err := g.persistAll(ctx)
+		require.NoError(t, err)
+		require.True(t, had)
+		require.EqualValues(t, -1, intOf(t, raw, "PTTL", g.names.of("k")[2]))
+		n, err := g.removeKeys(ctx, []string{"k", "l", "k"})
+		require.NoError(t, err)
+		require.EqualValues(t, 1, n, "it was there once")
+
+		raws(t, raw, "SET "+g.names.ends+" text")
+		_, err = g.put(ctx, "new", "v")
+		require.ErrorContains(t, err, "is of another type")
+		require.Zero(t, intOf(t, raw, "EXISTS", g.names.index))
+		require.Zero(t, intOf(t, raw, "EXISTS", g.names.of("new")[2]), "nothing was written")
+		raws(t, raw, "DEL "+g.names.ends)
+	})
+}
+
+func TestAKeyWhoseEndWasNotAnsweredIsSwept(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	raw, at := server.Client(t), newHandClock()
+	client, proxy := through(t, server)
+	ctx, g := t.Context(), multiOn(t, "list", engineOn(t, client, at.on), redistest.Name(t))
+	_, err := g.put(ctx, "k", "v")
+	require.NoError(t, err)
+	lost := proxy.DropReply(redistest.All(redistest.MatchScript(multimap.Expire.Body), redistest.Arg(g.m.name)), 1)
+	_, err = g.expire(ctx, "expire", "k", time.Second)
+	lost.Await(t)
+	require.ErrorIs(t, err, ErrUnknown)
+	at.forward(time.Second)
+	redistest.Eventually(t, func() bool { return intOf(t, raw, "EXISTS", g.names.index) == 0 }, soon, time.Millisecond)
+}
+
 // multiOperations is every operation of a multimap.
 var multiOperations = map[string]func(ctx context.Context, g *multi[string, string]) error{
 	"put":   func(ctx context.Context, g *multi[string, string]) error { _, err := g.put(ctx, "k", "v"); return err },

@@ -1,11 +1,12 @@
 -- key.lua: a key of a multimap, and its values, a list or a set.
 
--- lives reports whether the key is there, and has not ended.
+-- lives reports whether the key is there, and has not ended. It looks at both keys in any case, so that one of another
+-- type is found before anything is written.
 local function lives(field, now)
+	local ends = redis.call('zscore', KEYS[2], field)
 	if redis.call('hexists', KEYS[1], field) == 0 then
 		return false
 	end
-	local ends = redis.call('zscore', KEYS[2], field)
 	return not ends or tonumber(ends) > tonumber(now)
 end
 
