@@ -60,7 +60,7 @@ func TestTLSOnACluster(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			cluster := redistest.StartCluster(t, redistest.TLS(), redistest.Version(version))
-			f := newFortress(t, cluster.Nodes(), "+wait", "+cluster +asking", "+spublish +ssubscribe +sunsubscribe")
+			f := newFortress(t, cluster.Nodes(), "+wait", "+cluster +asking", "+spublish +ssubscribe")
 			f.option.InitAddress = cluster.Addrs()
 			f.serves()
 		})

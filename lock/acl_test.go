@@ -81,6 +81,25 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A connection that nobody listens on any more goes back to its pool: rueidis ends subscriptions of every kind there.
+func TestTheACLOfTheDocsDeniesNothingThatGivingAConnectionBackNeeds(t *testing.T) {
+	t.Parallel()
+	c, server, proxy := ruled(t)
+	other := open(t, server.Addr()).Lock("orders:1")
+	held := acquire(t, other)
+	waiting := lockLater(t, c.Lock("orders:1"))
+	redistest.Eventually(t, func() bool {
+		n, err := other.Waiting(t.Context())
+		return err == nil && n == 1
+	}, 10*time.Second, 5*time.Millisecond)
+	mustUnlock(t, held)
+	mine, err := waiting.result(t)
+	require.NoError(t, err)
+	mustUnlock(t, mine)
+	left := redistest.Command("SUNSUBSCRIBE")
+	redistest.Eventually(t, func() bool { return proxy.Count(left) > 0 }, 30*time.Second, 5*time.Millisecond)
+}
+
 func TestTheACLOfTheDocsDeniesNothingThatFencesNeed(t *testing.T) {
 	t.Parallel()
 	c, server, proxy := ruled(t, generous)

@@ -17,7 +17,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	admin := server.Client(t)
-	words := append(redistest.UserOfThePage(t, "../../docs/redis.md"), "+spublish", "+ssubscribe", "+sunsubscribe")
+	words := append(redistest.UserOfThePage(t, "../../docs/redis.md"), "+spublish", "+ssubscribe")
 	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
 	user, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
