@@ -112,7 +112,7 @@ func newAddFloor(addr string) (impl, error) {
 }
 
 // envelope is as long as that of a message without header and timeout.
-const envelope = "12345678901234"
+const envelope = "1234567"
 
 func (i addFloor) locker(name string) locker {
 	on := append(keys.Reliable(name), keys.ReliableLane(name, "bare")+":0")

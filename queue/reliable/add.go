@@ -109,21 +109,36 @@ func (h *hub) sendAdds(_ string, flight int, batch []*addCall) error {
 }
 
 // contents is the dedup keys of a batch, and how many messages there may be, with the
-// options and bodies.
+// bodies behind the options of all, or each behind its own.
 func (h *hub) contents(batch []*addCall) (once, texts []string) {
-	n := 1
+	n, like := 2, &batch[0].Ask.all()[0]
 	for _, c := range batch {
-		n += 2 * len(c.Ask.all())
+		all := c.Ask.all()
+		n += 2 * len(all)
+		for i := range all {
+			if like != nil && (all[i].text != like.text || all[i].once != "") {
+				like = nil
+			}
+		}
 	}
 	texts = append(make([]string, 0, n), decimal(batch[0].Ask.capacity))
+	if like != nil {
+		texts = append(texts, like.text)
+	} else {
+		texts = append(texts, "each")
+	}
 	for _, c := range batch {
 		for _, it := range c.Ask.all() {
-			which := 0
+			if like != nil {
+				texts = append(texts, it.body)
+				continue
+			}
+			text := it.text
 			if it.once != "" {
 				once = append(once, c.Ask.of.once(it.once))
-				which = len(once)
+				text = decimal(len(once)) + text[1:]
 			}
-			texts = append(texts, it.text(which), it.body)
+			texts = append(texts, text, it.body)
 		}
 	}
 	return once, texts

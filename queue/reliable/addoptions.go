@@ -18,25 +18,26 @@ type putting struct {
 	priority              int
 	once, unique, group   string
 	head                  header
-	sealed                string // the head as it stands before each value
+	text                  string // all but the head as add.lua has it, with a 0 for what of its keys is that of the message
 }
+
+// noOptions is most messages'.
+var noOptions putting
 
 // plain reports whether there is nothing to tell the server.
 func (p *putting) plain() bool {
 	return p.delay == 0 && p.expiry == 0 && p.at == 0 && p.priority == 0 && p.once == "" && p.unique == "" && p.group == ""
 }
 
-// text is the options as add.lua has them; once is which of its keys is that of the
-// message, 0: none.
-func (p *putting) text(once int) string {
+// write has text say what the options do.
+func (p *putting) write() {
 	if p.plain() {
-		return ""
+		return
 	}
-	fields := []string{
-		decimal(p.delay), decimal(p.at), decimal(p.priority), decimal(p.expiry), decimal(once), decimal(p.period),
+	p.text = strings.Join([]string{
+		"0", decimal(p.delay), decimal(p.at), decimal(p.priority), decimal(p.expiry), decimal(p.period),
 		decimal(len(p.unique)), p.unique + p.group,
-	}
-	return strings.Join(fields, "|")
+	}, "|")
 }
 
 // A DelayOption is for [Queue.Add], and for [Message.Nack].
@@ -170,14 +171,19 @@ type addOption func(*putting) error
 
 func (o addOption) applyAdd(p *putting) error { return o(p) }
 
-func resolveAdd(opts []AddOption) (p putting, err error) {
+func resolveAdd(opts []AddOption) (*putting, error) {
+	if len(opts) == 0 {
+		return &noOptions, nil
+	}
+	p := new(putting)
 	for _, o := range opts {
 		if o == nil {
-			return p, fmt.Errorf("%w: a nil option", ErrOption)
+			return nil, fmt.Errorf("%w: a nil option", ErrOption)
 		}
-		if err = o.applyAdd(&p); err != nil {
-			return p, err
+		if err := o.applyAdd(p); err != nil {
+			return nil, err
 		}
 	}
+	p.write()
 	return p, nil
 }

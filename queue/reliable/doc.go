@@ -73,7 +73,7 @@
 //
 // # In Redis
 //
-//	rueidisson_queue_body:{name}      hash: id → version, length of the header, header in MessagePack, value
+//	rueidisson_queue_body:{name}      hash: id → 1, when it was added, six bytes, value; or 2, length of the header, header in MessagePack, value
 //	rueidisson_queue_ready:{name}     list: ids that are ready, of priority 0
 //	rueidisson_queue_prio:{name}      zset: those of higher priorities
 //	rueidisson_queue_due:{name}       zset: ids that are delayed, or to be tried again → when, ms

@@ -3,16 +3,17 @@ package reliable
 import (
 	"encoding/binary"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// A message in Redis is an envelope: the version, the length of the header as a
-// varint, the header in MessagePack, and the value as the codec writes it. Scripts
-// never read it.
-const version = 1
+// A message in Redis is an envelope: what it is, in one byte, the header, and the value
+// as the codec writes it. Scripts never read it.
+const (
+	brief = 1 // the header is when the message was added, in six bytes: most are like that
+	whole = 2 // the header is MessagePack behind its length, a varint
+)
 
 // longestHeader bounds the header of an envelope, as that of an HTTP request.
 const longestHeader = 64 << 10
@@ -26,26 +27,27 @@ type header struct {
 
 func (h *header) timeout() time.Duration { return time.Duration(h.Timeout) * time.Millisecond }
 
-// plainHead is how the header begins of a message that was only added at some time;
-// the time is the rest of it, in eight bytes. Most are like that, and need no encoder.
-const (
-	plainHead   = "\x81\xa1a\xd3"
-	plainLength = len(plainHead) + 8
-)
+// briefLength is that of a brief header.
+const briefLength = 6
 
 // seal is what stands before a value.
-func seal(h *header) (string, error) {
-	if h.Timeout == 0 && h.Values == nil {
-		b := append(make([]byte, 0, 2+plainLength), version, byte(plainLength))
-		b = append(b, plainHead...)
-		return string(binary.BigEndian.AppendUint64(b, uint64(h.Added))), nil
+func seal(h header) (string, error) {
+	if h.Timeout == 0 && h.Values == nil && h.Added>>(8*briefLength) == 0 {
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], uint64(h.Added))
+		b[1] = brief
+		return string(b[1:]), nil
 	}
-	head, err := msgpack.Marshal(h)
+	return sealWhole(h)
+}
+
+func sealWhole(h header) (string, error) {
+	head, err := msgpack.Marshal(&h)
 	if err != nil {
 		return "", err
 	}
 	b := make([]byte, 0, 1+binary.MaxVarintLen32+len(head))
-	b = append(b, version)
+	b = append(b, whole)
 	b = binary.AppendUvarint(b, uint64(len(head)))
 	return string(append(b, head...)), nil
 }
@@ -60,20 +62,26 @@ func unseal(text string) (h header, value string, err error) {
 	switch {
 	case text == "":
 		return h, "", errEnvelope
-	case text[0] != version:
+	case text[0] == whole:
+		return unsealWhole(text[1:])
+	case text[0] != brief:
 		return h, "", errVersion
+	case len(text) <= briefLength:
+		return h, "", errEnvelope
 	}
-	n, used := binary.Uvarint([]byte(text[1:min(len(text), 1+binary.MaxVarintLen32)]))
-	rest := text[1+max(used, 0):]
+	for i := range briefLength {
+		h.Added = h.Added<<8 | int64(text[1+i])
+	}
+	return h, text[1+briefLength:], nil
+}
+
+func unsealWhole(text string) (h header, value string, err error) {
+	n, used := binary.Uvarint([]byte(text[:min(len(text), binary.MaxVarintLen32)]))
+	rest := text[max(used, 0):]
 	if used <= 0 || n > longestHeader || n > uint64(len(rest)) {
 		return h, "", errEnvelope
 	}
-	head := rest[:n]
-	if len(head) == plainLength && strings.HasPrefix(head, plainHead) {
-		h.Added = int64(binary.BigEndian.Uint64([]byte(head[len(plainHead):])))
-		return h, rest[n:], nil
-	}
-	h, err = decoded(head)
+	h, err = decoded(rest[:n])
 	return h, rest[n:], err
 }
 

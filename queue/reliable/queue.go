@@ -61,10 +61,10 @@ func (q *Queue[T]) Name() string { return q.name }
 // [ErrOption]; [ErrUnknown]; [ErrClosed]; rueidisson.ErrNotReplicated with
 // rueidisson.WithReplicaAcks, when the message is on the master only; those of Redis.
 func (q *Queue[T]) Add(ctx context.Context, v T, opts ...AddOption) (id int64, err error) {
-	p, err := q.putting(ctx, opts)
+	p, sealed, err := q.putting(ctx, opts)
 	if err == nil {
 		a := adding{of: q.of, capacity: q.cfg.capacity}
-		if a.one[0], err = q.item(p, v); err == nil {
+		if a.one[0], err = q.item(p, sealed, v); err == nil {
 			id, err = q.put(ctx, a)
 		}
 	}
@@ -95,14 +95,14 @@ func perhaps(ctx context.Context, err error) error {
 //
 // Cost: one script call for each piece. Errors: as [Queue.Add].
 func (q *Queue[T]) AddAll(ctx context.Context, values []T, opts ...AddOption) (ids []int64, err error) {
-	p, err := q.putting(ctx, opts)
+	p, sealed, err := q.putting(ctx, opts)
 	if err == nil && (p.once != "" || p.unique != "") && len(values) > 1 {
 		err = fmt.Errorf("%w: a dedup key or a unique key is that of one message", ErrOption)
 	}
 	items := make([]item, 0, len(values))
 	for i := 0; err == nil && i < len(values); i++ {
 		var it item
-		it, err = q.item(p, values[i])
+		it, err = q.item(p, sealed, values[i])
 		items = append(items, it)
 	}
 	if err != nil || len(values) == 0 {
@@ -143,25 +143,27 @@ func (q *Queue[T]) putPiece(ctx context.Context, items []item, ids []int64) erro
 	return err
 }
 
-// putting is what the options of an Add say, if it can be used.
-func (q *Queue[T]) putting(ctx context.Context, opts []AddOption) (*putting, error) {
+// putting is what the options of an Add say, if it can be used, and what stands before
+// its values.
+func (q *Queue[T]) putting(ctx context.Context, opts []AddOption) (p *putting, sealed string, err error) {
 	if err := q.usable(ctx); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	p, err := resolveAdd(opts)
+	p, err = resolveAdd(opts)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	p.head.Added = q.h.e.Wall()
-	p.sealed, err = seal(&p.head)
-	if err == nil && len(p.sealed) > longestHeader {
+	head := p.head
+	head.Added = q.h.e.Wall()
+	sealed, err = seal(head)
+	if err == nil && len(sealed) > longestHeader {
 		err = fmt.Errorf("%w: the header has more than %d bytes", ErrOption, longestHeader)
 	}
-	return &p, err
+	return p, sealed, err
 }
 
 // item is a message as add.lua has it.
-func (q *Queue[T]) item(p *putting, v T) (it item, err error) {
+func (q *Queue[T]) item(p *putting, sealed string, v T) (it item, err error) {
 	value, err := codec.Encode(q.codec, v)
 	if err == nil && len(value) > q.cfg.maxBody {
 		err = fmt.Errorf("%w: %d bytes are more than the %d of WithMaxBody", ErrOption, len(value), q.cfg.maxBody)
@@ -169,7 +171,7 @@ func (q *Queue[T]) item(p *putting, v T) (it item, err error) {
 	if err != nil {
 		return it, fmt.Errorf("message: %w", err)
 	}
-	body := p.sealed + value
+	body := sealed + value
 	return item{p, body}, q.h.e.Fits(len(body))
 }
 
