@@ -66,7 +66,7 @@ func (r *rig) everything() {
 	r.adds("late", WithExpiry(time.Millisecond))
 	time.Sleep(5 * time.Millisecond)
 	r.isEmpty()
-	r.do("ZADD", r.part("lease"), "1", "7:1") // a lease that ran out
+	r.do("ZADD", r.part("lease"), "1", "7") // a lease that ran out
 	r.isEmpty()
 	for _, op := range []string{"stats", "find", "remove", "cancel", "pause", "resume", "result", "await", "messages", "purge"} {
 		require.NoError(t, operations[op](t.Context(), r.Queue), op)

@@ -3,6 +3,8 @@ package reliable
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,10 +58,24 @@ type delivery struct {
 	backoff  func(attempt int) time.Duration
 }
 
+// memberOf is the message and the attempt that a member of the leases stands for: id:attempt,
+// or id for the first one.
+func memberOf(text string) (id int64, attempt int, err error) {
+	first, rest, more := strings.Cut(text, ":")
+	attempt = 1
+	if more {
+		attempt, err = strconv.Atoi(rest)
+	}
+	if err == nil {
+		id, err = strconv.ParseInt(first, 10, 64)
+	}
+	return id, attempt, err
+}
+
 // delivered puts what was taken by an exchange that started then under the watchdog's
 // care.
-func (c *consumer) delivered(id int64, attempt int, body string, started watchdog.Instant) *delivery {
-	d := &delivery{c: c, id: id, attempt: attempt, body: body, member: decimal(id) + ":" + decimal(attempt), taken: time.Now()}
+func (c *consumer) delivered(id int64, attempt int, member, body string, started watchdog.Instant, now time.Time) *delivery {
+	d := &delivery{c: c, id: id, attempt: attempt, member: member, body: body, taken: now}
 	lease := c.key.policy.lease
 	d.grant = c.h.e.NewGrant(c, d.member, started, lease, lease/3, watchdog.Instant{}, d)
 	if c.h.hands.put(d); d.ended() != nil {

@@ -77,7 +77,7 @@
 //	rueidisson_queue_ready:{name}     list: ids that are ready, of priority 0
 //	rueidisson_queue_prio:{name}      zset: those of higher priorities
 //	rueidisson_queue_due:{name}       zset: ids that are delayed, or to be tried again → when, ms
-//	rueidisson_queue_lease:{name}     zset: id:attempt of what somebody has → when its lease ends, ms
+//	rueidisson_queue_lease:{name}     zset: id:attempt of what somebody has, id of a first attempt → when its lease ends, ms
 //	rueidisson_queue_tries:{name}     hash: id → attempts that have failed, if there are any
 //	rueidisson_queue_opt:{name}       hash: id → priority, expiry, unique key, group, if there are any
 //	rueidisson_queue_head:{name}      hash: group → the id that is under way
@@ -95,7 +95,7 @@
 //	rueidisson_queue_lane:{name}:*    string: the last request of an exchange, 45 s
 //	rueidisson_queue_wake:{name}:*    channels: each of a client that waits
 //	rueidisson_queue_done_ids:{name}  channel: ids of messages that have a result
-//	rueidisson_queue_cancelled:{name} channel: id:attempt of messages that were cancelled
+//	rueidisson_queue_cancelled:{name} channel: messages that were cancelled, as the leases have them
 //
 // Times are the server's, but when a message was added: that is its header's. A queue
 // that was emptied leaves its counters, and one that was deleted its last id.

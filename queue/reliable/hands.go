@@ -13,7 +13,7 @@ type hands struct {
 	all map[hand]*delivery
 }
 
-// hand is a message: the queue, and id:attempt.
+// hand is a message: the queue, and what its leases have.
 type hand struct{ key, member string }
 
 func (d *delivery) hand() hand { return hand{d.c.of.key, d.member} }

@@ -31,8 +31,14 @@ type settle struct {
 	err      error
 }
 
+// first reports whether it is as most are: an ack of a first attempt, without a result.
+func (s *settle) first() bool { return !s.nack && s.kept == 0 && s.d.attempt == 1 }
+
 // args is how step.lua reads it.
 func (s *settle) args(args []string) []string {
+	if s.first() {
+		return append(args, s.d.member)
+	}
 	args = append(args, decimal(s.d.id), decimal(s.d.attempt))
 	switch {
 	case s.nack:

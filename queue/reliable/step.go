@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -15,6 +16,7 @@ import (
 type flight struct {
 	engine.Request
 	started watchdog.Instant // before it was sent first
+	firsts  []*settle        // acks of first attempts without a result: most
 	acks    []*settle
 	nacks   []*settle
 	want    int
@@ -88,6 +90,8 @@ func (c *consumer) flight(woken bool) *flight {
 			s.resolve(fmt.Errorf("%w: %w", ErrUnknown, ErrLost))
 		case s.nack:
 			f.nacks = append(f.nacks, s)
+		case s.first():
+			f.firsts = append(f.firsts, s)
 		default:
 			f.acks = append(f.acks, s)
 		}
@@ -105,7 +109,7 @@ func (c *consumer) flight(woken bool) *flight {
 		role, c.enrolled = "w", true
 	case f.want == 0 && (c.enrolled || woken):
 		role = "l"
-	case f.want == 0 && len(f.acks)+len(f.nacks) == 0:
+	case f.want == 0 && f.settles() == 0:
 		return nil
 	}
 	f.Request = c.h.e.Request(c.of.lane, lanes+c.number)
@@ -120,7 +124,7 @@ func (c *consumer) args(f *flight, role string) []string {
 	args := append(c.h.e.Preamble(f.Request, c.of.wake),
 		counts(c.h.e), c.me, decimal(f.want), decimal(engine.Millis(p.lease)), decimal(p.attempts), p.waits,
 		decimal(mostWait.Milliseconds()), role, decimal(p.dead), decimal(engine.Millis(p.deadAge)), c.of.done)
-	for _, of := range [][]*settle{f.acks, f.nacks} {
+	for _, of := range f.all() {
 		args = append(args, decimal(len(of)))
 		for _, s := range of {
 			args = s.args(args)
@@ -128,6 +132,11 @@ func (c *consumer) args(f *flight, role string) []string {
 	}
 	return args
 }
+
+// all is what f says, as step.lua has it.
+func (f *flight) all() [3][]*settle { return [...][]*settle{f.firsts, f.acks, f.nacks} }
+
+func (f *flight) settles() int { return len(f.firsts) + len(f.acks) + len(f.nacks) }
 
 // fly sends f. What may have been done is said again, by the same number, until there
 // is an answer: it has taken messages, perhaps.
@@ -161,11 +170,10 @@ func (c *consumer) later(f *flight, unsure bool) {
 }
 
 func (c *consumer) each(f *flight, do func(s *settle)) {
-	for _, s := range f.acks {
-		do(s)
-	}
-	for _, s := range f.nacks {
-		do(s)
+	for _, of := range f.all() {
+		for _, s := range of {
+			do(s)
+		}
 	}
 }
 
@@ -178,13 +186,14 @@ func (c *consumer) land(f *flight, got engine.Answer) error {
 		c.arm(50 * time.Millisecond)
 		return errOvertaken
 	}
-	if err != nil || len(all) < 2 || len(all)%3 != 2 {
+	if err != nil || len(all) < 3 {
 		c.later(f, true)
 		return fmt.Errorf("%w: %w", ErrUnknown, errAnswer)
 	}
 	wait, err := all[0].AsInt64()
 	settled, bad := all[1].ToString()
-	if err = errors.Join(err, bad); err != nil || len(settled) != len(f.acks)+len(f.nacks) {
+	took, worse := all[2].ToString()
+	if err = errors.Join(err, bad, worse); err != nil || len(settled) != f.settles() {
 		c.later(f, true)
 		return fmt.Errorf("%w: %w", ErrUnknown, errors.Join(errAnswer, err))
 	}
@@ -193,15 +202,16 @@ func (c *consumer) land(f *flight, got engine.Answer) error {
 		s.said(settled[i] == '1', now)
 		i++
 	})
-	var taken []*delivery
-	for ; len(all) > 2; all = all[3:] {
-		id, err1 := all[2].AsInt64()
-		attempt, err2 := all[3].AsInt64()
-		body, err3 := all[4].ToString()
-		if err := errors.Join(err1, err2, err3); err != nil {
+	taken := make([]*delivery, 0, len(all)-3)
+	for _, text := range all[3:] {
+		var member string
+		member, took, _ = strings.Cut(took, " ")
+		id, attempt, bad := memberOf(member)
+		body, worse := text.ToString()
+		if err := errors.Join(bad, worse); err != nil {
 			return fmt.Errorf("%w: %w", errAnswer, err)
 		}
-		taken = append(taken, c.delivered(id, int(attempt), body, f.started))
+		taken = append(taken, c.delivered(id, attempt, member, body, f.started, now))
 	}
 	c.got(taken, f.want, time.Duration(wait)*time.Millisecond)
 	return nil

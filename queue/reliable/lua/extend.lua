@@ -1,7 +1,7 @@
 -- extend.lua: lengthen the leases of messages.
 --
 -- KEYS[i…]  zset of each: the leases of its queue
--- ARGV[j…]  of each: id:attempt, ms
+-- ARGV[j…]  of each: id:attempt, of a first attempt the id alone, ms
 --
 -- Returns  array  of each: 1 it is leased for at least so long, 0 it is not leased to that attempt any more
 -- Replay   safe: a lease never gets shorter

@@ -17,6 +17,6 @@ end
 
 -- held is the member of lease of a message that somebody has.
 local function held(id)
-	local member = id .. ':' .. whole((redis.call('hget', tries, id) or 0) + 1)
-	return redis.call('zscore', lease, member), member
+	local of = member(id, whole((redis.call('hget', tries, id) or 0) + 1))
+	return redis.call('zscore', lease, of), of
 end

@@ -16,6 +16,11 @@ local function there(...)
 	return redis.call('exists', ...) > 0
 end
 
+-- member is what lease has of an attempt at a message: of the first one the id alone.
+local function member(id, attempt)
+	return attempt == '1' and id or id .. ':' .. attempt
+end
+
 -- optioned says whether any message has options: one look for all of them.
 local optioned = there(opt)
 

@@ -20,18 +20,18 @@ local id = ARGV[2]
 if redis.call('hexists', body, id) == 0 then
 	return done(0)
 end
-local has, member = held(id)
+local has, of = held(id)
 local taken = has or redis.call('hexists', tries, id) == 1 or redis.call('zscore', dead, id)
 if taken and ARGV[3] ~= '1' then
 	return done(2)
 end
-redis.call('zrem', lease, member)
+redis.call('zrem', lease, of)
 redis.call('zrem', due, id)
 redis.call('zrem', prio, id)
 redis.call('zrem', dead, id)
 forget({id})
 redis.call('hincrby', meta, 'removed', 1)
 if has then
-	redis.pcall(ARGV[5], ARGV[4], member)
+	redis.pcall(ARGV[5], ARGV[4], of)
 end
 return done(taken and 2 or 1)

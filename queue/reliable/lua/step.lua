@@ -18,32 +18,34 @@
 -- ARGV[13]   how many dead there may be
 -- ARGV[14]   how old they may be, ms
 -- ARGV[15]   channel of results
--- ARGV[n…]   how many acks; of each id, attempt, and "" or how long its result is kept, ms, with the result behind it;
+-- ARGV[n…]   how many acks of first attempts without a result; their ids;
+--            how many other acks; of each id, attempt, and "" or how long its result is kept, ms, with the result behind it;
 --            how many nacks; of each id, attempt, delay, cause. A delay of -1 gives back what nobody has seen, -3 what
 --            somebody has, and -2 buries
 --
--- Returns  array  {ms until it is to look again, of each ack and nack 1 or 0, then of each message id, attempt, body};
+-- Returns  array  {ms until it is to look again, of each ack and nack 1 or 0, what lease has of each message, then their bodies};
 --                 {-1}: an older request that comes late, and changes nothing
 -- Replay   safe: the lane knows the request, what it settled and what it took
 local lane = KEYS[#KEYS]
 redis.call('zrem', lease, '') -- which a full server does not refuse, so that it lets those behind it pass
 local last = redis.call('get', lane)
 if last then
-	local n, settled, took = string.match(last, '^(%d+) (%S+)(.*)$')
+	local n, settled, took = string.match(last, '^(%d+) (%S+) (.*)$')
 	if tonumber(n) > tonumber(ARGV[1]) then
 		return {-1}
 	elseif n == ARGV[1] then
-		local out = {0, string.sub(settled, 2)}
-		for id, attempt in string.gmatch(took, ' (%d+):(%d+)') do
-			local text = redis.call('zscore', lease, id .. ':' .. attempt) and redis.call('hget', body, id)
+		local out, still = {0, string.sub(settled, 2), ''}, {}
+		for of in string.gmatch(took, '%S+') do
+			local text = redis.call('zscore', lease, of) and redis.call('hget', body, string.match(of, '^%d+'))
 			if text then
-				out[#out + 1], out[#out + 2], out[#out + 3] = id, attempt, text
+				out[#out + 1], still[#still + 1] = text, of
 			end
 		end
+		out[3] = table.concat(still, ' ')
 		return out
 	end
 end
-local most, settled, at = tonumber(ARGV[9]), {'='}, 16
+local most, settled, ids = tonumber(ARGV[9]), {'='}, {}
 local buried = false
 -- One look at what is missing as a rule.
 local plain = not optioned and not there(tries, due, prio, pause)
@@ -76,43 +78,48 @@ local function retry(id, attempt, delay, cause)
 end
 
 -- 1. What it is done with.
-local acks = tonumber(ARGV[at])
+local at = 17 + ARGV[16]
+for i = 17, at - 1 do
+	-- One by one, since to ask for the scores of all first takes longer than that.
+	local held = redis.call('zrem', lease, ARGV[i]) == 1
+	settled[#settled + 1] = held and '1' or '0'
+	if held then
+		ids[#ids + 1] = ARGV[i]
+	end
+end
+local acks, kept = tonumber(ARGV[at]), 0
 at = at + 1
-if acks > 0 then
-	local ids, kept = {}, 0
-	for _ = 1, acks do
-		local id, ms = ARGV[at], ARGV[at + 2]
-		-- One by one, since to ask for the scores of all first takes longer than that.
-		local held = redis.call('zrem', lease, id .. ':' .. ARGV[at + 1]) == 1
-		settled[#settled + 1] = held and '1' or '0'
-		if held then
-			ids[#ids + 1] = id
-		end
-		if held and ms ~= '' then
-			redis.call('hset', result, id, ARGV[at + 3])
-			kept = math.max(kept, tonumber(ms))
-			redis.pcall(ARGV[4], ARGV[15], id)
-		end
-		at = at + (ms == '' and 3 or 4)
+for _ = 1, acks do
+	local id, ms = ARGV[at], ARGV[at + 2]
+	local held = redis.call('zrem', lease, member(id, ARGV[at + 1])) == 1
+	settled[#settled + 1] = held and '1' or '0'
+	if held then
+		ids[#ids + 1] = id
 	end
-	if kept > 0 then
-		redis.call('pexpire', result, whole(math.max(kept, 60000, redis.call('pttl', result))))
+	if held and ms ~= '' then
+		redis.call('hset', result, id, ARGV[at + 3])
+		kept = math.max(kept, tonumber(ms))
+		redis.pcall(ARGV[4], ARGV[15], id)
 	end
-	if #ids > 0 then
-		if plain then
-			redis.call('hdel', body, unpack(ids))
-		else
-			forget(ids)
-		end
-		redis.call('hincrby', meta, 'acked', #ids)
+	at = at + (ms == '' and 3 or 4)
+end
+if kept > 0 then
+	redis.call('pexpire', result, whole(math.max(kept, 60000, redis.call('pttl', result))))
+end
+if #ids > 0 then
+	if plain then
+		redis.call('hdel', body, unpack(ids))
+	else
+		forget(ids)
 	end
+	redis.call('hincrby', meta, 'acked', #ids)
 end
 local nacks = tonumber(ARGV[at])
 at = at + 1
 for _ = 1, nacks do
 	local id, attempt, delay, cause = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3]
 	at = at + 4
-	local held = redis.call('zrem', lease, id .. ':' .. attempt) == 1
+	local held = redis.call('zrem', lease, member(id, attempt)) == 1
 	settled[#settled + 1] = held and '1' or '0'
 	if held then
 		if delay == -1 or delay == -3 then
@@ -154,7 +161,8 @@ if #out_of_time > 0 then
 		waits[#waits + 1] = tonumber(ms)
 	end
 	for i = #out_of_time, 1, -1 do
-		local id, attempt = string.match(out_of_time[i], '^(%d+):(%d+)$')
+		local id, attempt = string.match(out_of_time[i], '^(%d+):?(%d*)$')
+		attempt = attempt == '' and '1' or attempt
 		if spent(id, attempt) then
 			bury(id, attempt, 'the lease ran out')
 		else
@@ -206,11 +214,10 @@ for _ = 1, 4 do -- an id whose body was removed is passed over
 		if bodies[i] and expires > 0 and expires <= now then
 			late[#late + 1] = ids[i]
 		elseif bodies[i] then
-			local attempt = ended and ended[i] and whole(ended[i] + 1) or '1'
+			local of = ended and ended[i] and member(ids[i], whole(ended[i] + 1)) or ids[i]
 			got = got + 1
-			took[got] = ids[i] .. ':' .. attempt
-			leases[2 * got - 1], leases[2 * got] = ends, took[got]
-			out[3 * got], out[3 * got + 1], out[3 * got + 2] = ids[i], attempt, bodies[i]
+			took[got], out[3 + got] = of, bodies[i]
+			leases[2 * got - 1], leases[2 * got] = ends, of
 		end
 	end
 	if #late > 0 then
@@ -219,12 +226,17 @@ for _ = 1, 4 do -- an id whose body was removed is passed over
 		late = {}
 	end
 end
-if got > 0 then
+if got > 8 then
+	-- What is too long for a small set makes a large one, which is searched more quickly from some twenty members on.
+	local long = string.rep('.', 65)
+	redis.call('zadd', lease, ends, long, unpack(leases))
+	redis.call('zrem', lease, long)
+elseif got > 0 then
 	redis.call('zadd', lease, unpack(leases))
 end
-settled = table.concat(settled)
-redis.call('set', lane, ARGV[1] .. ' ' .. settled .. (got > 0 and ' ' .. table.concat(took, ' ') or ''), 'PX', ARGV[2])
-out[2] = string.sub(settled, 2)
+settled, took = table.concat(settled), table.concat(took, ' ')
+redis.call('set', lane, ARGV[1] .. ' ' .. settled .. ' ' .. took, 'PX', ARGV[2])
+out[2], out[3] = string.sub(settled, 2), took
 
 -- 4. Who waits, and who keeps the time.
 local me, cap = ARGV[6], tonumber(ARGV[11])
