@@ -240,7 +240,9 @@ func (f *fair) keep(client string, late, walk bool, lost []string) (turn string)
 	f.front("", client)
 	if walk || len(lost) > 0 {
 		f.walk(client)
-		f.bringBack(lost)
+		if !late {
+			f.bringBack(lost)
+		}
 	}
 	if f.holder == "" {
 		turn = f.front("", client)

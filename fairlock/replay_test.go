@@ -136,6 +136,14 @@ func TestALateSecondRunChangesNothing(t *testing.T) {
 			func(b *bench) { b.acquire(x, once); b.keep(here, "1", a); b.leave(a, buried) },
 			func(b *bench) { b.keep(here, "1", a) },
 		},
+		"keep of the lost, long after one of them was released": {
+			func(b *bench) { b.keep(here, "1", a); b.acquire(a, again); b.release(a) },
+			func(b *bench) { b.keepAfter(time.Second, here, "1", a) },
+		},
+		"keep of the lost, long after one of them left": {
+			func(b *bench) { b.acquire(x, once); b.keep(here, "1", a, b2); b.leave(a, quit) },
+			func(b *bench) { b.keepAfter(time.Second, here, "1", a, b2) },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,7 +22,8 @@
 -- Returns  {remaining lease of the holder in ms, -1: it has none, -2: nobody holds it;
 --           the owner of this client that holds the lock or whose turn it is, or "";
 --           ms until somebody may be passed over, -1: nobody;
---           how many places this client has, -1: not counted; the server's clock, ms; then each place, if asked for}
+--           how many places this client has, -1: not counted, or it came too late to bring anybody back;
+--           the server's clock, ms; then each place, if asked for}
 -- Replay   safe: what it writes depends on the state alone
 me = ARGV[1]
 local alive, slack = tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -116,7 +117,11 @@ front(alive) -- whoever is dead there counts for nobody's deadline
 local found, places = -1, {}
 if ARGV[9] ~= '0' or #ARGV > 10 then
 	found = walk(places)
-	bring_back(places)
+	if not late then
+		bring_back(places)
+	elseif #ARGV > 10 then
+		found = -1 -- they may have had the lock meanwhile, and gone: an earlier copy may have brought them back
+	end
 end
 local left, who, soon = call('pttl', N), '', -1
 if left == -2 then

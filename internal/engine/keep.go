@@ -183,14 +183,19 @@ func (l *line) heard(at time.Duration, walk Walk, kept Kept) {
 
 // bringBack puts waiters back to the front whose places were lost, by a silence
 // of this process or by the clock of another library's: then they get more
-// slack from now on.
+// slack from now on. If that came too late, the next keep looks who is to be.
 func (l *line) bringBack(ctx context.Context, began time.Duration, k Keeping, kept Kept) error {
 	k.Lost, k.Slack = l.lost(began, kept)
 	if len(k.Lost) == 0 {
 		return nil
 	}
 	k.Walk, k.Clock = WalkCount, l.clock()
-	_, err := l.say(ctx, k)
+	again, err := l.say(ctx, k)
+	if err == nil && again.Found < 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.keeping.doubts = true
+	}
 	return err
 }
 
@@ -225,7 +230,7 @@ func (l *line) outage(err error) (lasted, pause time.Duration) {
 	return k.silent.lasts(k.failed, Moving(err)), k.silent.backoff()
 }
 
-// answered ends an outage: the server has given the lock to one of the line.
+// answered ends an outage: the server has said something to one of this process.
 func (l *line) answered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -222,7 +222,6 @@ func (l *line) asks(w *place) (ask bool, held *Held) {
 func (l *line) refused(w *place, tried Tried) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.keeping.silent = outage{}
 	l.keeping.clock(tried.Clock, tried.Started)
 	if !w.queued {
 		w.queued, w.since = true, l.e.Now().Mono

@@ -74,6 +74,39 @@ func TestAWinEndsTheOutageOfALine(t *testing.T) {
 	})
 }
 
+// So has whoever tries without a place, whether it wins or not.
+func TestATryEndsTheOutageOfALine(t *testing.T) {
+	for name, holder := range map[string]string{"wins": "", "is refused": "somebody else"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFake(t)
+				q := fakeQueued{s}
+				s.set(func() { s.down = io.ErrUnexpectedEOF })
+				waits := q.wait(t.Context()) // fails once
+				synctest.Wait()
+				s.set(func() { s.down, s.requests = nil, 40*time.Second })
+				time.Sleep(150 * time.Millisecond) // it has asked again
+				s.set(func() { s.requests, s.holder = 0, holder })
+				seat := new(seated)
+				held, err := s.e.Acquire(t.Context(), q, Ask{Try: true}, seat)
+				if holder != "" {
+					require.ErrorIs(t, err, ErrNotAcquired)
+				} else {
+					require.NoError(t, err)
+					require.NoError(t, (&taken{held, seat}).Release(t.Context()))
+				}
+				s.set(func() { s.down = io.ErrUnexpectedEOF })
+				time.Sleep(40 * time.Second) // until it has failed for a moment
+				s.set(func() { s.down, s.holder = nil, "" })
+				require.Empty(t, waits, "it bears an outage for as long as anybody")
+				o := <-waits
+				require.NoError(t, o.err)
+				require.NoError(t, o.held.Release(t.Context()))
+			})
+		})
+	}
+}
+
 // timed is a fakeQueued with a clock of its own, which writes down how late the
 // keeps are that it is asked for.
 type timed struct {
@@ -164,4 +197,47 @@ func TestKeepsThatAreLateOneAfterTheOtherAreLate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// losing is a fakeQueued that has lost the places, and is late for who would bring
+// them back.
+type losing struct {
+	fakeQueued
+	late  int // how often
+	asked []time.Duration
+	found []string
+}
+
+func (q *losing) Keep(_ context.Context, asked Keeping) (k Kept, err error) {
+	k.Started = q.clock()
+	err = q.travel(func() {
+		k.Left, k.Soon = -1, -1
+		if len(asked.Lost) > 0 {
+			q.asked = append(q.asked, time.Since(q.started))
+			if len(q.asked) <= q.late {
+				k.Found = -1
+				return
+			}
+			q.found = asked.Lost
+		}
+		k.Found, k.Places = len(q.found), q.found
+	})
+	return k, err
+}
+
+// Who comes too late to bring back lost places says so, and tries again with the
+// next keep.
+func TestPlacesThatWereBroughtBackTooLateAreWithTheNextKeep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &losing{fakeQueued: fakeQueued{newFake(t)}, late: 3}
+		q.set(func() { q.holder = "somebody else" })
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		_, err := q.e.Acquire(ctx, q, Ask{}, new(seated))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Len(t, q.asked, 4)
+		for i, at := range q.asked[1:] {
+			require.LessOrEqual(t, at-q.asked[i], keepEvery)
+		}
+	})
 }

@@ -163,7 +163,7 @@ type Kept struct {
 	Left    time.Duration    // else: of the holder's lease, negative if it has none
 	Owner   string           // that of this client whose turn it is, or that holds the lock; "": none
 	Soon    time.Duration    // until somebody may be passed over; negative: nobody
-	Found   int              // places of this process, if they were counted
+	Found   int              // places of this process, if they were counted; negative: it came too late to bring back the lost
 	Places  []string         // if they were listed
 	Clock   time.Duration    // the server's
 	Started watchdog.Instant // before the send that was answered

@@ -226,10 +226,13 @@ func (q *queuing) answered(ctx context.Context, queue bool, a *attempt) (*Held, 
 	if held := q.grant(); held != nil {
 		return held, nil
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case tried.Free:
+	}
+	if l := q.c.local.line(); l != nil { // that of others, if this one has no place
+		l.answered()
+	}
+	if tried.Free {
 		return q.won(tried), nil
 	}
 	q.c.busy = true
@@ -295,9 +298,6 @@ func (q *queuing) taken(held *Held) *Held {
 // won makes a hold of what the server has given. From now on a release of this
 // process has nothing to deliver.
 func (q *queuing) won(tried Tried) *Held {
-	if q.line != nil {
-		q.line.answered()
-	}
 	if held := q.part(); held != nil {
 		return held
 	}
