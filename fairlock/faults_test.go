@@ -358,7 +358,7 @@ var faultChildren = redistest.Children{"holder": holder}
 // trusts its hold whenever it is asked.
 func holder(p *redistest.Parent) {
 	c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{os.Getenv("FAIR_ADDR")}, DisableCache: true},
-		rueidisson.WithWatchdogTimeout(2*time.Second))
+		rueidisson.WithWatchdogTimeout(4*time.Second))
 	if err != nil {
 		p.Say("failed: %v", err)
 		os.Exit(1)

@@ -12,12 +12,15 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
+// stoppedLease is one that a busy machine does not let run out by itself.
+const stoppedLease = 6 * time.Second
+
 // A process that stands still while it waits, for longer than any lease, keeps
 // nobody from the lock, and is at the front again when it goes on.
 func TestAStoppedWaiterComesBackAtTheFront(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
-	short := rueidisson.WithWatchdogTimeout(2 * time.Second)
+	short := rueidisson.WithWatchdogTimeout(stoppedLease)
 	here, there := open(t, server.Addr(), short).FairLock(name), open(t, server.Addr(), short).FairLock(name)
 	held := take(t, here)
 	child := redistest.StartChild(t, "holder", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name)
@@ -29,7 +32,7 @@ func TestAStoppedWaiterComesBackAtTheFront(t *testing.T) {
 	child.Stop()
 	unlock(t, held)
 	next := got(t, second)
-	time.Sleep(3 * time.Second) // it was told, and its lease would be over
+	time.Sleep(stoppedLease + time.Second) // it was told, and its lease would be over
 	require.NoError(t, next.Err())
 	child.Cont()
 	queue := awaitQueue(t, here, 2)
@@ -49,7 +52,7 @@ func TestAStoppedWaiterComesBackAtTheFront(t *testing.T) {
 func TestAServerThatStoodStillGoesOnWithItsQueue(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Start(t), redistest.Name(t)
-	short := rueidisson.WithWatchdogTimeout(2 * time.Second)
+	short := rueidisson.WithWatchdogTimeout(stoppedLease)
 	here, there := open(t, server.Addr(), short).FairLock(name), open(t, server.Addr(), short).FairLock(name)
 	held := take(t, here)
 	var waited []<-chan result

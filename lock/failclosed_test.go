@@ -182,7 +182,7 @@ func TestAHoldIsStillTrustedWhenItWarns(t *testing.T) {
 }
 
 // silentLease leaves a busy machine time for the renewal behind a silent one.
-const silentLease = 6 * time.Second
+const silentLease = 10 * time.Second
 
 // constructors are the ways to a client whose connections may fall silent.
 var constructors = map[string]func(t *testing.T, addr string) *rueidisson.Client{
@@ -190,11 +190,7 @@ var constructors = map[string]func(t *testing.T, addr string) *rueidisson.Client
 		return open(t, addr, rueidisson.WithWatchdogTimeout(silentLease))
 	},
 	"New without ForceSingleClient": func(t *testing.T, addr string) *rueidisson.Client {
-		c, err := rueidisson.New(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true},
-			rueidisson.WithWatchdogTimeout(silentLease))
-		require.NoError(t, err)
-		t.Cleanup(func() { closeClient(c) })
-		return c
+		return connected(t, rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}, rueidisson.WithWatchdogTimeout(silentLease))
 	},
 	"Wrap of a client with default timeouts": func(t *testing.T, addr string) *rueidisson.Client {
 		inner, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true})

@@ -28,9 +28,13 @@ func TestMain(m *testing.M) {
 // take longer for.
 func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {
 	t.Helper()
-	option := rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}
+	return connected(t, rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}, opts...)
+}
+
+func connected(t testing.TB, option rueidis.ClientOption, opts ...rueidisson.Option) *rueidisson.Client {
+	t.Helper()
 	c, err := rueidisson.New(option, opts...)
-	for range 5 {
+	for range 5 { // a busy machine
 		if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
 			break
 		}
