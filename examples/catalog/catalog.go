@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -16,7 +14,6 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/examples/internal/board"
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
-	"github.com/rueidisson/rueidisson/internal/embedded"
 	"github.com/rueidisson/rueidisson/rmap"
 )
 
@@ -43,19 +40,15 @@ type shop struct {
 
 func start(ctx context.Context, s settings, stderr io.Writer) (*catalog, error) {
 	c := &catalog{
-		settings: s, url: s.addr, server: s.addr, name: "catalog-" + uuid.NewString()[:8],
+		settings: s, name: "catalog-" + uuid.NewString()[:8],
 		stderr: crew.OneAtATime(stderr), terminal: stderr, events: make(chan event, 1000),
 	}
-	if s.addr == "" {
-		server, err := embedded.Start()
-		if err != nil {
-			return nil, err
-		}
-		defer server.Close()
-		c.url, c.server = server.URL(), "embedded"
-	} else if !strings.Contains(s.addr, "://") {
-		c.url = "redis://" + s.addr
+	server, err := crew.OpenServer(s.addr)
+	if err != nil {
+		return nil, err
 	}
+	defer server.Close()
+	c.url, c.server = server.URL, server.Title
 	client, err := rueidisson.Open(c.url)
 	if err != nil {
 		return nil, err
@@ -81,15 +74,7 @@ func (c *catalog) launch(i int) error {
 	for product := range sh.seen {
 		sh.seen[product] = -1
 	}
-	m, err := crew.Start(asPage, c.stderr, func(said *json.Decoder) {
-		for {
-			var e event
-			if said.Decode(&e) != nil {
-				return
-			}
-			c.events <- e
-		}
-	}, func(state string) { c.events <- event{Kind: ended, Page: i, Err: state} })
+	m, err := crew.Start(asPage, c.stderr, crew.Hear(c.events), func(state string) { c.events <- event{Kind: ended, Page: i, Err: state} })
 	if err != nil {
 		return err
 	}
@@ -174,22 +159,13 @@ func (c *catalog) behind() (n int) {
 	return n
 }
 
-// end ends the processes; what they still say is thrown away.
+// end ends the processes.
 func (c *catalog) end() {
-	over := make(chan struct{})
-	go func() { // ends below
-		for {
-			select {
-			case <-c.events:
-			case <-over:
-				return
-			}
-		}
-	}()
+	var members []*crew.Member
 	for _, sh := range c.pages {
-		sh.member.End()
+		members = append(members, sh.member)
 	}
-	close(over)
+	crew.EndAll(c.events, members...)
 }
 
 // report is a table of the processes.

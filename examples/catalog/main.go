@@ -30,18 +30,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
-)
-
-const (
-	exitWrong  = 1
-	exitUsage  = 2
-	exitFailed = 3
 )
 
 func main() {
@@ -60,59 +51,30 @@ type settings struct {
 
 // run opens the catalog that args ask for and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	s, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return exitUsage
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	c, err := start(ctx, s, stderr)
-	if err != nil {
-		fmt.Fprintln(stderr, "catalog:", err)
-		return exitFailed
-	}
-	c.report(stdout)
-	problems := c.problems()
-	for _, problem := range problems {
-		fmt.Fprintln(stderr, "catalog:", problem)
-	}
-	if len(problems) > 0 {
-		return exitWrong
-	}
-	return 0
+	var s settings
+	return crew.Program{Name: "catalog", Flags: s.flags, Check: s.check, Show: func(ctx context.Context) ([]string, error) {
+		c, err := start(ctx, s, stderr)
+		if err != nil {
+			return nil, err
+		}
+		c.report(stdout)
+		return c.problems(), nil
+	}}.Run(args, stderr)
 }
 
 const maxPages = 32
 
-// parse reads the flags. What is wrong with them it says itself.
-func parse(args []string, stderr io.Writer) (settings, error) {
-	var s settings
-	f := flag.NewFlagSet("catalog", flag.ContinueOnError)
-	f.SetOutput(stderr)
+func (s *settings) flags(f *flag.FlagSet) {
 	f.IntVar(&s.pages, "pages", 3, "processes that show the page")
 	f.DurationVar(&s.lasts, "for", 3*time.Second, "how long prices change")
 	f.DurationVar(&s.every, "every", 50*time.Millisecond, "how often one does")
 	f.DurationVar(&s.slow, "slow", 100*time.Millisecond, "how long the store takes")
-	f.StringVar(&s.addr, "addr", "", "host:port or URL of a real server (default: one inside of this process)")
+	crew.Addr(f, &s.addr)
 	f.BoolVar(&s.tracked, "tracked", false, "let the server tell the near caches, and not who writes")
-	if err := f.Parse(args); err != nil {
-		return s, err // the flag package has said it
-	}
-	err := s.check(f.Args())
-	if err != nil {
-		fmt.Fprintln(stderr, "catalog:", err)
-		f.Usage()
-	}
-	return s, err
 }
 
-func (s *settings) check(rest []string) error {
+func (s *settings) check() error {
 	switch {
-	case len(rest) > 0:
-		return fmt.Errorf("what is %q? There are only flags", strings.Join(rest, " "))
 	case s.pages < 1 || s.pages > maxPages:
 		return fmt.Errorf("-pages %d is not between 1 and %d", s.pages, maxPages)
 	case s.lasts < 0 || s.slow < 0 || s.every < time.Millisecond:

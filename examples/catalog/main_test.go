@@ -71,12 +71,12 @@ func TestFlagsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"-pages 0", "-pages 33", "-for -1s", "-every 0", "-slow -1s", "x", "-y"} {
 		code, _, errors := ran(t, args)
-		require.Equal(t, exitUsage, code, args)
+		require.Equal(t, crew.ExitUsage, code, args)
 		require.Contains(t, errors, "Usage", args)
 	}
 	code, _, _ := ran(t, "-h")
 	require.Zero(t, code)
 	code, _, errors := ran(t, "-addr 127.0.0.1:1")
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, crew.ExitFailed, code)
 	require.NotEmpty(t, errors)
 }

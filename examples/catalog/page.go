@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/examples/internal/crew"
 	"github.com/rueidisson/rueidisson/rmap"
 )
 
@@ -47,24 +48,9 @@ type event struct {
 
 // serve does what the order on in says, and returns when in has ended.
 func serve(in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	var o order
-	if err := json.NewDecoder(in).Decode(&o); err != nil {
-		cancel()
-		return fmt.Errorf("no order: %w", err)
-	}
-	say := json.NewEncoder(out)
-	over := make(chan struct{})
-	go func() { // ends with ctx
-		defer close(over)
-		if err := o.work(ctx, say); err != nil && ctx.Err() == nil {
-			_ = say.Encode(event{Kind: failed, Page: o.Page, Err: err.Error()})
-		}
-	}()
-	_, _ = io.Copy(io.Discard, in) // nothing more is said: this waits for the end
-	cancel()
-	<-over
-	return nil
+	return crew.Work(in, out, (*order).work, func(o *order, err error) any {
+		return event{Kind: failed, Page: o.Page, Err: err.Error()}
+	})
 }
 
 // prices is the map that all share.

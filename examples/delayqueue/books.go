@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,7 +13,6 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/examples/internal/board"
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
-	"github.com/rueidisson/rueidisson/internal/embedded"
 	"github.com/rueidisson/rueidisson/queue"
 )
 
@@ -41,19 +38,15 @@ type bought struct {
 // open runs the whole of it.
 func open(ctx context.Context, s settings, stderr io.Writer) (*books, error) {
 	b := &books{
-		settings: s, url: s.addr, server: s.addr, name: "unpaid-" + uuid.NewString()[:8],
+		settings: s, name: "unpaid-" + uuid.NewString()[:8],
 		stderr: crew.OneAtATime(stderr), terminal: stderr, events: make(chan event, 10*mostOrders), orders: make([]bought, s.orders),
 	}
-	if s.addr == "" {
-		server, err := embedded.Start()
-		if err != nil {
-			return nil, err
-		}
-		defer server.Close()
-		b.url, b.server = server.URL(), "embedded"
-	} else if !strings.Contains(s.addr, "://") {
-		b.url = "redis://" + s.addr
+	server, err := crew.OpenServer(s.addr)
+	if err != nil {
+		return nil, err
 	}
+	defer server.Close()
+	b.url, b.server = server.URL, server.Title
 	c, err := rueidisson.Open(b.url)
 	if err != nil {
 		return nil, err
@@ -74,15 +67,7 @@ func open(ctx context.Context, s settings, stderr io.Writer) (*books, error) {
 }
 
 func (b *books) start(shop bool) (*crew.Member, error) {
-	m, err := crew.Start(asMember, b.stderr, func(said *json.Decoder) {
-		for {
-			var e event
-			if said.Decode(&e) != nil {
-				return
-			}
-			b.events <- e
-		}
-	}, func(state string) { b.events <- event{Kind: ended, Shop: shop, Err: state} })
+	m, err := crew.Start(asMember, b.stderr, crew.Hear(b.events), func(state string) { b.events <- event{Kind: ended, Shop: shop, Err: state} })
 	if err != nil {
 		return nil, err
 	}

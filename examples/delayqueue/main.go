@@ -22,23 +22,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
-)
-
-const (
-	exitWrong  = 1
-	exitUsage  = 2
-	exitFailed = 3
 )
 
 func main() {
@@ -56,57 +46,28 @@ type settings struct {
 
 // run opens the shop that args ask for and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	s, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return exitUsage
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	b, err := open(ctx, s, stderr)
-	if err != nil {
-		fmt.Fprintln(stderr, "delayqueue:", err)
-		return exitFailed
-	}
-	b.report(stdout)
-	problems := b.problems()
-	for _, problem := range problems {
-		fmt.Fprintln(stderr, "delayqueue:", problem)
-	}
-	if len(problems) > 0 {
-		return exitWrong
-	}
-	return 0
+	var s settings
+	return crew.Program{Name: "delayqueue", Flags: s.flags, Check: s.check, Show: func(ctx context.Context) ([]string, error) {
+		b, err := open(ctx, s, stderr)
+		if err != nil {
+			return nil, err
+		}
+		b.report(stdout)
+		return b.problems(), nil
+	}}.Run(args, stderr)
 }
 
 const mostOrders = 1000
 
-// parse reads the flags. What is wrong with them it says itself.
-func parse(args []string, stderr io.Writer) (settings, error) {
-	var s settings
-	f := flag.NewFlagSet("delayqueue", flag.ContinueOnError)
-	f.SetOutput(stderr)
+func (s *settings) flags(f *flag.FlagSet) {
 	f.IntVar(&s.orders, "orders", 60, "how many orders there are")
 	f.DurationVar(&s.within, "within", 3*time.Second, "how long an order may stay unpaid")
 	f.Float64Var(&s.pay, "pay", 0.5, "which part of them is paid")
-	f.StringVar(&s.addr, "addr", "", "host:port or URL of a real server (default: one inside of this process)")
-	if err := f.Parse(args); err != nil {
-		return s, err // the flag package has said it
-	}
-	err := s.check(f.Args())
-	if err != nil {
-		fmt.Fprintln(stderr, "delayqueue:", err)
-		f.Usage()
-	}
-	return s, err
+	crew.Addr(f, &s.addr)
 }
 
-func (s *settings) check(rest []string) error {
+func (s *settings) check() error {
 	switch {
-	case len(rest) > 0:
-		return fmt.Errorf("what is %q? There are only flags", strings.Join(rest, " "))
 	case s.orders < 1 || s.orders > mostOrders:
 		return fmt.Errorf("-orders %d is not between 1 and %d", s.orders, mostOrders)
 	case s.within < time.Millisecond:

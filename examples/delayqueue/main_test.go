@@ -58,12 +58,12 @@ func TestFlagsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"-orders 0", "-orders 1001", "-within 0s", "-pay 2", "x", "-y"} {
 		code, _, errors := ran(t, args)
-		require.Equal(t, exitUsage, code, args)
+		require.Equal(t, crew.ExitUsage, code, args)
 		require.Contains(t, errors, "Usage", args)
 	}
 	code, _, _ := ran(t, "-h")
 	require.Zero(t, code)
 	code, _, errors := ran(t, "-addr 127.0.0.1:1")
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, crew.ExitFailed, code)
 	require.NotEmpty(t, errors)
 }

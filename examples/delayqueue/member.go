@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/examples/internal/crew"
 	"github.com/rueidisson/rueidisson/queue"
 )
 
@@ -48,24 +48,9 @@ func unpaid(c *rueidisson.Client, name string) *queue.DelayedQueue[int] {
 
 // serve does what the task on in says, and returns when in has ended.
 func serve(in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	var t task
-	if err := json.NewDecoder(in).Decode(&t); err != nil {
-		cancel()
-		return fmt.Errorf("no task: %w", err)
-	}
-	say := json.NewEncoder(out)
-	over := make(chan struct{})
-	go func() { // ends with the work, or with ctx
-		defer close(over)
-		if err := t.work(ctx, say); err != nil && ctx.Err() == nil {
-			_ = say.Encode(event{Kind: failed, Shop: t.Shop, Err: err.Error()})
-		}
-	}()
-	_, _ = io.Copy(io.Discard, in) // nothing more is said: this waits for the end
-	cancel()
-	<-over
-	return nil
+	return crew.Work(in, out, (*task).work, func(t *task, err error) any {
+		return event{Kind: failed, Shop: t.Shop, Err: err.Error()}
+	})
 }
 
 func (t *task) work(ctx context.Context, say *json.Encoder) error {

@@ -2,52 +2,23 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 )
-
-// drawing is a line for each place on a terminal, and nothing on anything else.
-type drawing struct {
-	l     *line
-	out   io.Writer // nil: none
-	lines int       // drawn before
-}
-
-func newDrawing(l *line) *drawing {
-	file, isFile := l.terminal.(*os.File)
-	if !isFile || !term.IsTerminal(int(file.Fd())) {
-		return &drawing{l: l}
-	}
-	return &drawing{l: l, out: file}
-}
 
 // wide is how many blocks are all orders.
 const wide = 30
 
-func (d *drawing) draw() {
-	if d.out == nil {
-		return
-	}
-	var text strings.Builder
-	if d.lines > 0 {
-		fmt.Fprintf(&text, "\x1b[%dA", d.lines) // over what was drawn before
-	}
-	for place, st := range d.l.stations {
+// drawing is a line for each place.
+func (l *line) drawing() (lines []string) {
+	for place, st := range l.stations {
 		s := st.stats
-		done := min(wide*int(s.Acked+s.Dead)/d.l.orders, wide)
-		fmt.Fprintf(&text, "\x1b[2K%-6s %s%s  added %d, done %d, retried %d, dead %d, oldest %s%s\n", places[place],
-			strings.Repeat("█", done), strings.Repeat("░", wide-done), s.Added, s.Acked, s.Retried+s.RanOut, s.Dead, age(s.Oldest), st.fate())
+		done := min(wide*int(s.Acked+s.Dead)/l.orders, wide)
+		lines = append(lines, fmt.Sprintf("%-6s %s%s  added %d, done %d, retried %d, dead %d, oldest %s%s", places[place],
+			strings.Repeat("█", done), strings.Repeat("░", wide-done), s.Added, s.Acked, s.Retried+s.RanOut, s.Dead, age(s.Oldest), st.fate()))
 	}
-	d.lines = len(d.l.stations)
-	_, _ = io.WriteString(d.out, text.String())
+	return lines
 }
-
-// end draws it as it is now.
-func (d *drawing) end() { d.draw() }
 
 // age is how long the next order has waited.
 func age(since time.Time) string {

@@ -2,18 +2,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/examples/internal/board"
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
-	"github.com/rueidisson/rueidisson/internal/embedded"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 )
 
@@ -43,19 +41,15 @@ type station struct {
 
 func start(ctx context.Context, s settings, stderr io.Writer) (*line, error) {
 	l := &line{
-		settings: s, url: s.addr, server: s.addr, name: "jobs-" + uuid.NewString()[:8],
+		settings: s, name: "jobs-" + uuid.NewString()[:8],
 		stderr: crew.OneAtATime(stderr), terminal: stderr, events: make(chan event, 100),
 	}
-	if s.addr == "" {
-		server, err := embedded.Start()
-		if err != nil {
-			return nil, err
-		}
-		defer server.Close()
-		l.url, l.server = server.URL(), "embedded"
-	} else if !strings.Contains(s.addr, "://") {
-		l.url = "redis://" + s.addr
+	server, err := crew.OpenServer(s.addr)
+	if err != nil {
+		return nil, err
 	}
+	defer server.Close()
+	l.url, l.server = server.URL, server.Title
 	c, err := rueidisson.Open(l.url)
 	if err != nil {
 		return nil, err
@@ -84,15 +78,7 @@ func start(ctx context.Context, s settings, stderr io.Writer) (*line, error) {
 }
 
 func (l *line) launch(place int) error {
-	m, err := crew.Start(asPlace, l.stderr, func(said *json.Decoder) {
-		for {
-			var e event
-			if said.Decode(&e) != nil {
-				return
-			}
-			l.events <- e
-		}
-	}, func(state string) { l.events <- event{Kind: ended, Place: place, Err: state} })
+	m, err := crew.Start(asPlace, l.stderr, crew.Hear(l.events), func(state string) { l.events <- event{Kind: ended, Place: place, Err: state} })
 	if err != nil {
 		return err
 	}
@@ -110,8 +96,8 @@ const (
 
 // watch takes orders, and kills, until all were mailed that should be.
 func (l *line) watch(ctx context.Context) error {
-	show := newDrawing(l)
-	defer show.end()
+	show := board.New(l.terminal, l.drawing)
+	defer show.End()
 	taking, stop := context.WithCancel(ctx)
 	defer stop()
 	taken := make(chan error, 1)
@@ -139,7 +125,7 @@ func (l *line) watch(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			show.draw()
+			show.Draw()
 			if !until.IsZero() && (left == 0 || time.Now().After(until)) {
 				l.late = left > 0
 				return l.bury(ctx)
@@ -250,24 +236,13 @@ func (l *line) bury(ctx context.Context) error {
 	return nil
 }
 
-// end ends the processes; what they still say is thrown away.
+// end ends the processes.
 func (l *line) end() {
-	over := make(chan struct{})
-	go func() { // ends below
-		for {
-			select {
-			case <-l.events:
-			case <-over:
-				return
-			}
-		}
-	}()
+	var members []*crew.Member
 	for _, st := range l.stations {
-		if st.member != nil {
-			st.member.End()
-		}
+		members = append(members, st.member)
 	}
-	close(over)
+	crew.EndAll(l.events, members...)
 }
 
 // report is a table of the places.

@@ -35,18 +35,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
-)
-
-const (
-	exitWrong  = 1
-	exitUsage  = 2
-	exitFailed = 3
 )
 
 func main() {
@@ -64,58 +55,29 @@ type settings struct {
 
 // run takes the orders that args ask for through the line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	s, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return exitUsage
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	l, err := start(ctx, s, stderr)
-	if err != nil {
-		fmt.Fprintln(stderr, "jobs:", err)
-		return exitFailed
-	}
-	l.report(stdout)
-	problems := l.problems()
-	for _, problem := range problems {
-		fmt.Fprintln(stderr, "jobs:", problem)
-	}
-	if len(problems) > 0 {
-		return exitWrong
-	}
-	return 0
+	var s settings
+	return crew.Program{Name: "jobs", Flags: s.flags, Check: s.check, Show: func(ctx context.Context) ([]string, error) {
+		l, err := start(ctx, s, stderr)
+		if err != nil {
+			return nil, err
+		}
+		l.report(stdout)
+		return l.problems(), nil
+	}}.Run(args, stderr)
 }
 
 const mostOrders = 1_000_000
 
-// parse reads the flags. What is wrong with them it says itself.
-func parse(args []string, stderr io.Writer) (settings, error) {
-	var s settings
-	f := flag.NewFlagSet("jobs", flag.ContinueOnError)
-	f.SetOutput(stderr)
+func (s *settings) flags(f *flag.FlagSet) {
 	f.IntVar(&s.orders, "orders", 2000, "orders")
 	f.DurationVar(&s.every, "every", 4*time.Millisecond, "how often one comes in")
 	f.DurationVar(&s.kill, "kill", time.Second, "how often a process is killed; 0: never")
-	f.StringVar(&s.addr, "addr", "", "host:port or URL of a real server (default: one inside of this process)")
+	crew.Addr(f, &s.addr)
 	f.BoolVar(&s.plain, "plain", false, "let the post office send every letter that it is given")
-	if err := f.Parse(args); err != nil {
-		return s, err // the flag package has said it
-	}
-	err := s.check(f.Args())
-	if err != nil {
-		fmt.Fprintln(stderr, "jobs:", err)
-		f.Usage()
-	}
-	return s, err
 }
 
-func (s *settings) check(rest []string) error {
+func (s *settings) check() error {
 	switch {
-	case len(rest) > 0:
-		return fmt.Errorf("what is %q? There are only flags", strings.Join(rest, " "))
 	case s.orders < 1 || s.orders > mostOrders:
 		return fmt.Errorf("-orders %d is not between 1 and %d", s.orders, mostOrders)
 	case s.every < 0 || s.kill < 0:

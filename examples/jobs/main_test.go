@@ -61,22 +61,15 @@ func TestWhatMustNotBeIsSaid(t *testing.T) {
 	require.Contains(t, l.problems(), "after 1m0s orders are left over")
 }
 
-// TestEachPlaceIsDrawn over what was drawn before.
 func TestEachPlaceIsDrawn(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
 	l := &line{settings: settings{orders: 10}, stations: []*station{
 		{stats: reliable.Stats{Added: 10, Acked: 5, Retried: 1, RanOut: 2}, kills: 1, killed: true},
 		{stats: reliable.Stats{Added: 5, Acked: 1, Dead: 1, Oldest: time.Now()}, kills: 2}, {},
 	}}
-	d := &drawing{l: l, out: &out}
-	d.draw()
-	d.end()
-	first, second, over := strings.Cut(out.String(), "\x1b[3A")
-	require.True(t, over)
-	require.Equal(t, first, second)
-	lines := strings.Split(first, "\n")
-	require.Equal(t, "\x1b[2Kpaid   "+strings.Repeat("█", 15)+strings.Repeat("░", 15)+"  added 10, done 5, retried 3, dead 0, oldest -, killed (1)", lines[0])
+	lines := l.drawing()
+	require.Len(t, lines, 3)
+	require.Equal(t, "paid   "+strings.Repeat("█", 15)+strings.Repeat("░", 15)+"  added 10, done 5, retried 3, dead 0, oldest -, killed (1)", lines[0])
 	require.Contains(t, lines[1], "dead 1, oldest 0.0 s, lives again (2)")
 	require.Contains(t, lines[2], "mailed ░")
 }
@@ -85,12 +78,12 @@ func TestFlagsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"-orders 0", "-orders 1000001", "-every -1s", "-kill -1s", "x", "-y"} {
 		code, _, errors := ran(t, args)
-		require.Equal(t, exitUsage, code, args)
+		require.Equal(t, crew.ExitUsage, code, args)
 		require.Contains(t, errors, "Usage", args)
 	}
 	code, _, _ := ran(t, "-h")
 	require.Zero(t, code)
 	code, _, errors := ran(t, "-addr 127.0.0.1:1")
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, crew.ExitFailed, code)
 	require.NotEmpty(t, errors)
 }

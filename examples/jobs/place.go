@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/examples/internal/crew"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 )
 
@@ -49,24 +50,9 @@ type event struct {
 
 // serve does what the errand on in says, and returns when in has ended.
 func serve(in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	var e errand
-	if err := json.NewDecoder(in).Decode(&e); err != nil {
-		cancel()
-		return fmt.Errorf("no errand: %w", err)
-	}
-	say := json.NewEncoder(out)
-	over := make(chan struct{})
-	go func() { // ends with ctx
-		defer close(over)
-		if err := e.work(ctx, say); err != nil {
-			_ = say.Encode(event{Kind: failed, Place: e.Place, Err: err.Error()})
-		}
-	}()
-	_, _ = io.Copy(io.Discard, in) // nothing more is said: this waits for the end
-	cancel()
-	<-over
-	return nil
+	return crew.Work(in, out, (*errand).work, func(e *errand, err error) any {
+		return event{Kind: failed, Place: e.Place, Err: err.Error()}
+	})
 }
 
 const (

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/examples/internal/board"
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
-	"github.com/rueidisson/rueidisson/internal/embedded"
 )
 
 // fleet is the shards, and what they have said.
@@ -44,19 +41,15 @@ type shard struct {
 // start runs the whole of it.
 func start(ctx context.Context, s settings, stderr io.Writer) (*fleet, error) {
 	f := &fleet{
-		settings: s, url: s.addr, server: s.addr, name: "fleet-" + uuid.NewString()[:8],
+		settings: s, name: "fleet-" + uuid.NewString()[:8],
 		stderr: crew.OneAtATime(stderr), terminal: stderr, events: make(chan event), killed: -1,
 	}
-	if s.addr == "" {
-		server, err := embedded.Start()
-		if err != nil {
-			return nil, err
-		}
-		defer server.Close()
-		f.url, f.server = server.URL(), "embedded"
-	} else if !strings.Contains(s.addr, "://") {
-		f.url = "redis://" + s.addr
+	server, err := crew.OpenServer(s.addr)
+	if err != nil {
+		return nil, err
 	}
+	defer server.Close()
+	f.url, f.server = server.URL, server.Title
 	c, err := rueidisson.Open(f.url)
 	if err != nil {
 		return nil, err
@@ -98,15 +91,7 @@ func (f *fleet) launch(i int) error {
 	sh.lives++
 	sh.progress = 0
 	life := sh.lives
-	m, err := crew.Start(asShard, f.stderr, func(said *json.Decoder) {
-		for {
-			var e event
-			if said.Decode(&e) != nil {
-				return
-			}
-			f.events <- e
-		}
-	}, func(state string) { f.events <- event{Kind: ended, Shard: i, Left: int64(life), Err: state} })
+	m, err := crew.Start(asShard, f.stderr, crew.Hear(f.events), func(state string) { f.events <- event{Kind: ended, Shard: i, Left: int64(life), Err: state} })
 	if err != nil {
 		return err
 	}
@@ -177,24 +162,13 @@ func (f *fleet) running() (n int) {
 	return n
 }
 
-// end ends the shards; what they still say is thrown away.
+// end ends the processes.
 func (f *fleet) end() {
-	over := make(chan struct{})
-	go func() { // ends below
-		for {
-			select {
-			case <-f.events:
-			case <-over:
-				return
-			}
-		}
-	}()
+	var members []*crew.Member
 	for _, sh := range f.shards {
-		if sh.member != nil {
-			sh.member.End()
-		}
+		members = append(members, sh.member)
 	}
-	close(over)
+	crew.EndAll(f.events, members...)
 }
 
 // report is a table of the shards.

@@ -26,23 +26,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
-)
-
-const (
-	exitWrong  = 1
-	exitUsage  = 2
-	exitFailed = 3
 )
 
 func main() {
@@ -60,58 +50,29 @@ type settings struct {
 
 // run starts the fleet that args ask for and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	s, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return exitUsage
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	f, err := start(ctx, s, stderr)
-	if err != nil {
-		fmt.Fprintln(stderr, "latch:", err)
-		return exitFailed
-	}
-	f.report(stdout)
-	for _, problem := range f.problems() {
-		fmt.Fprintln(stderr, "latch:", problem)
-		err = errors.New(problem)
-	}
-	if err != nil {
-		return exitWrong
-	}
-	return 0
+	var s settings
+	return crew.Program{Name: "latch", Flags: s.flags, Check: s.check, Show: func(ctx context.Context) ([]string, error) {
+		f, err := start(ctx, s, stderr)
+		if err != nil {
+			return nil, err
+		}
+		f.report(stdout)
+		return f.problems(), nil
+	}}.Run(args, stderr)
 }
 
 const maxShards = 64
 
-// parse reads the flags. What is wrong with them it says itself.
-func parse(args []string, stderr io.Writer) (settings, error) {
-	var s settings
-	f := flag.NewFlagSet("latch", flag.ContinueOnError)
-	f.SetOutput(stderr)
+func (s *settings) flags(f *flag.FlagSet) {
 	f.IntVar(&s.shards, "shards", 12, "processes that start together")
 	f.DurationVar(&s.load, "load", 2*time.Second, "how long the slowest of them loads")
-	f.StringVar(&s.addr, "addr", "", "host:port or URL of a real server (default: one inside of this process)")
+	crew.Addr(f, &s.addr)
 	f.BoolVar(&s.kill, "kill", false, "kill a shard with SIGKILL after it has reported, and start it again")
 	f.BoolVar(&s.plain, "plain", false, "let shards report by CountDown, which counts a shard that is started again twice")
-	if err := f.Parse(args); err != nil {
-		return s, err // the flag package has said it
-	}
-	err := s.check(f.Args())
-	if err != nil {
-		fmt.Fprintln(stderr, "latch:", err)
-		f.Usage()
-	}
-	return s, err
 }
 
-func (s *settings) check(rest []string) error {
+func (s *settings) check() error {
 	switch {
-	case len(rest) > 0:
-		return fmt.Errorf("what is %q? There are only flags", strings.Join(rest, " "))
 	case s.shards < 2 || s.shards > maxShards:
 		return fmt.Errorf("-shards %d is not between 2 and %d", s.shards, maxShards)
 	case s.load < 0:

@@ -46,7 +46,7 @@ func TestAShardThatIsStartedAgainCountsOnce(t *testing.T) {
 func TestACountDownOfNobodyCountsItTwice(t *testing.T) {
 	t.Parallel()
 	code, _, errors := ran(t, "-kill -plain -shards 4 -load 4s")
-	require.Equal(t, exitWrong, code)
+	require.Equal(t, crew.ExitWrong, code)
 	require.Contains(t, errors, "the start was given without shard 3")
 }
 
@@ -61,12 +61,12 @@ func TestFlagsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"-shards 1", "-shards 65", "-load -1s", "x", "-y"} {
 		code, _, errors := ran(t, args)
-		require.Equal(t, exitUsage, code, args)
+		require.Equal(t, crew.ExitUsage, code, args)
 		require.Contains(t, errors, "Usage", args)
 	}
 	code, _, _ := ran(t, "-h")
 	require.Zero(t, code)
 	code, _, errors := ran(t, "-addr 127.0.0.1:1")
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, crew.ExitFailed, code)
 	require.NotEmpty(t, errors)
 }

@@ -32,7 +32,6 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/examples/internal/crew"
-	"github.com/rueidisson/rueidisson/internal/embedded"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -83,7 +82,7 @@ type settings struct {
 func parse(args []string, stderr io.Writer) (s settings, err error) {
 	f := flag.NewFlagSet("ratelimit", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&s.addr, "addr", "", "host:port or URL of a real Redis (default: one inside of this process)")
+	crew.Addr(f, &s.addr)
 	f.DurationVar(&s.load, "for", 10*time.Second, "how long the clients send requests")
 	if err := f.Parse(args); err != nil {
 		return s, err // the flag package has said it
@@ -103,12 +102,12 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 
 // show sets the limit, starts the servers, and lets the clients at them.
 func show(ctx context.Context, s settings, stdout, stderr io.Writer) (_ []*client, err error) {
-	url, stop, err := redis(s.addr)
+	redis, err := crew.OpenServer(s.addr)
 	if err != nil {
 		return nil, err
 	}
-	defer stop()
-	c, err := rueidisson.Open(url)
+	defer redis.Close()
+	c, err := rueidisson.Open(redis.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +121,7 @@ func show(ctx context.Context, s settings, stdout, stderr io.Writer) (_ []*clien
 	var urls []string
 	said := crew.OneAtATime(stderr)
 	for range servers {
-		server, url, err := startServer(ctx, order{URL: url, Limiter: limit.Name()}, said)
+		server, url, err := startServer(ctx, order{URL: redis.URL, Limiter: limit.Name()}, said)
 		if err != nil {
 			return nil, err
 		}
@@ -144,19 +143,4 @@ func soon(clean func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return clean(ctx)
-}
-
-// redis is the URL of the one at addr, or of one inside of this process.
-func redis(addr string) (url string, stop func(), err error) {
-	switch {
-	case addr == "":
-		s, err := embedded.Start()
-		if err != nil {
-			return "", nil, err
-		}
-		return s.URL(), s.Close, nil
-	case !strings.Contains(addr, "://"):
-		addr = "redis://" + addr
-	}
-	return addr, func() {}, nil
 }
