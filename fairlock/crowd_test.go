@@ -73,11 +73,13 @@ func TestVeryManyWaitersOfAProcessAreSmall(t *testing.T) {
 	hold, err := l.Lock(t.Context())
 	require.NoError(t, err)
 	child := redistest.StartChild(t, "crowd", "FAIR_ADDR="+server.Addr(), "FAIR_NAME="+name, "FAIR_CROWD="+strconv.Itoa(waiters))
-	each, err := strconv.Atoi(strings.TrimPrefix(child.Await("each"), "each "))
+	line, _ := child.AwaitFor("each ", 2*time.Minute) // some seconds, if nobody else is at work
+	each, err := strconv.Atoi(strings.TrimPrefix(line, "each "))
 	require.NoError(t, err)
 	t.Logf("%d bytes each", each)
 	require.Less(t, each, 12<<10, "5.9 KB without the race detector, which makes all stacks larger")
-	child.Await("left")
+	_, left := child.AwaitFor("left", 2*time.Minute)
+	require.True(t, left)
 	require.NoError(t, hold.Unlock(t.Context()))
 	require.Eventually(t, func() bool { // whoever leaves does not wait for it
 		queue, err := l.Queue(t.Context())

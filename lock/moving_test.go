@@ -48,8 +48,8 @@ func TestASlotMovesUnderItsLocks(t *testing.T) {
 	cluster := redistest.StartCluster(t)
 	m := &moving{
 		t: t, cluster: cluster, tag: "{" + redistest.Name(t) + "}",
-		holder: openCluster(t, cluster, rueidisson.WithWatchdogTimeout(3*time.Second)),
-		other:  openCluster(t, cluster, rueidisson.WithWatchdogTimeout(3*time.Second)),
+		holder: openCluster(t, cluster, rueidisson.WithWatchdogTimeout(5*time.Second)),
+		other:  openCluster(t, cluster, rueidisson.WithWatchdogTimeout(5*time.Second)),
 	}
 	var names []string
 	for i := range 8 {
@@ -114,7 +114,7 @@ func TestAnAcquireIsConfirmedWhereItsSlotHasGone(t *testing.T) {
 // hold sees holds through a move that outlasts their leases.
 func (m *moving) hold(holds []kept) {
 	m.t.Helper()
-	before, span := time.Now(), redistest.Span(m.t, 3500*time.Millisecond, 20*time.Second)
+	before, span := time.Now(), redistest.Span(m.t, 5500*time.Millisecond, 20*time.Second)
 	redistest.Eventually(m.t, func() bool {
 		for _, hold := range holds {
 			require.NoError(m.t, hold.Err(), hold.name)

@@ -19,8 +19,8 @@ type errand struct {
 	told  bool      // that the server refuses it
 }
 
-// errands are carried by one goroutine per node, while there is something to
-// do, so that a silent node holds up nobody else's.
+// errands are carried by a courier per node, while there is something to do, so that
+// a silent node holds up nobody else's.
 type errands struct {
 	mu       sync.Mutex
 	couriers map[string]*courier
@@ -138,29 +138,91 @@ func (e *Engine) lastRound(c *courier) {
 	}
 }
 
-// sayAll returns what has to be said again. A node that does not answer ends
-// the round, since the others would meet the same silence; one that refuses
-// one key may serve the next.
+// mostErrands is how many errands are under way to a node at the same time.
+const mostErrands = 16
+
+// sayAll returns what has to be said again. Errands on one key are said one behind
+// the other, as one may go on from what the one before has settled; those on others
+// do not wait for them.
 func (e *Engine) sayAll(c *courier, due []errand) (left []errand) {
+	r := round{e: e, todo: byKey(due)}
+	var all sync.WaitGroup
+	for range min(mostErrands, len(r.todo)) - 1 {
+		all.Go(r.run) // ends with the round
+	}
+	r.run()
+	all.Wait()
+	switch {
+	case r.silent:
+		c.silent.lasts(e.Now().Mono, false)
+		c.silence = time.Now().Add(c.silent.backoff())
+	case r.answered:
+		c.silent = outage{}
+	}
+	for _, rest := range r.todo {
+		r.left = append(r.left, rest...)
+	}
+	return r.left
+}
+
+// byKey sorts errands by their keys. Those on one keep their order.
+func byKey(due []errand) (all [][]errand) {
+	at := make(map[string]int, len(due))
+	for _, it := range due {
+		i, there := at[it.key]
+		if !there {
+			i = len(all)
+			at[it.key], all = i, append(all, nil)
+		}
+		all[i] = append(all[i], it)
+	}
+	return all
+}
+
+// round is one round of a courier.
+type round struct {
+	e *Engine
+
+	mu               sync.Mutex
+	todo             [][]errand // nobody has begun with
+	left             []errand
+	silent, answered bool
+}
+
+// run goes on until nothing is left to begin with. A node that does not answer ends
+// the round, since the others would meet the same silence; one that refuses one key
+// may serve the next.
+func (r *round) run() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.todo) > 0 && !r.silent {
+		due := r.todo[0]
+		r.todo = r.todo[1:]
+		r.mu.Unlock()
+		left, silent := r.e.sayInTurn(due)
+		r.mu.Lock()
+		r.left = append(r.left, left...)
+		r.silent, r.answered = r.silent || silent, r.answered || !silent
+	}
+}
+
+func (e *Engine) sayInTurn(due []errand) (left []errand, silent bool) {
 	for i, it := range due {
 		now := time.Now()
 		if now.After(it.until) {
 			continue
 		}
 		err := it.run(errandContext{e.bounded(context.Background())})
-		if err == nil || hopeless(err) {
+		switch {
+		case err == nil || hopeless(err):
 			e.finished(it, err)
-			continue
+		case judge(err) == lost || isDial(err):
+			return append(left, due[i:]...), true
+		default:
+			left = append(left, e.refusedErrand(it, now, err))
 		}
-		if judge(err) == lost || isDial(err) {
-			c.silent.lasts(e.Now().Mono, false)
-			c.silence = time.Now().Add(c.silent.backoff())
-			return append(left, due[i:]...)
-		}
-		c.silent = outage{}
-		left = append(left, e.refusedErrand(it, now, err))
 	}
-	return left
+	return left, false
 }
 
 // refusedErrand puts off an errand that the server did not take. What is not

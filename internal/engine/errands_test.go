@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -157,4 +160,42 @@ func TestErrandsAreSaidOnceMoreWhenTheClientCloses(t *testing.T) {
 	after.accept()
 	require.NoError(t, e.Close(t.Context()))
 	awaitDone(t, done)
+}
+
+// Very many errands take a while where the way to the server is long, but not all
+// the ways one behind the other. Those on one key do: the second may need what the
+// first has settled.
+func TestErrandsOnManyKeysAreUnderWayTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFake(t)
+		const keys, each, way = 320, 2, 100 * time.Millisecond
+		var mu sync.Mutex
+		said, under, most := map[string][]int{}, map[string]bool{}, 0
+		for n := range each {
+			for k := range keys {
+				key := fmt.Sprint("key ", k)
+				s.e.Later(key, time.Now().Add(time.Hour), func(context.Context) error {
+					mu.Lock()
+					assert.False(t, under[key], "two on one key")
+					under[key] = true
+					most = max(most, len(under))
+					mu.Unlock()
+					time.Sleep(way)
+					mu.Lock()
+					defer mu.Unlock()
+					delete(under, key)
+					said[key] = append(said[key], n)
+					return nil
+				})
+			}
+		}
+		time.Sleep(keys*each*way/mostErrands + time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		require.Len(t, said, keys)
+		for key, order := range said {
+			require.Equal(t, []int{0, 1}, order, key)
+		}
+		require.Equal(t, mostErrands, most)
+	})
 }
