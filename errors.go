@@ -20,4 +20,10 @@ var (
 	// ErrUnknown is wrapped by the error of an operation whose reply was lost:
 	// it may or may not have been done.
 	ErrUnknown = engine.ErrUnknown
+
+	// ErrMoving is wrapped by the error of an operation that needs several keys,
+	// on a cluster whose servers refused it for up to three seconds, since the slot
+	// of the name moves from one of them to another. Nothing was done, unless the
+	// error wraps [ErrUnknown], too: it may be asked for again.
+	ErrMoving = engine.ErrMoving
 )

@@ -204,7 +204,7 @@ func rest(out []int) (in []int) {
 // lock, and it is free after the unlock.
 func TestAMinorityMayFail(t *testing.T) {
 	t.Parallel()
-	const watchdog = 6 * time.Second // a machine that stalls for half of it loses holds, as it has to
+	const watchdog = 10 * time.Second // a machine that stalls for half of it loses holds, as it has to
 	for name, of := range map[string]struct {
 		options []redistest.Option
 		fail    func(f *five, i int)

@@ -79,6 +79,7 @@
 //	canceled           the caller's context was canceled
 //	timeout            the caller's deadline, or its wait, was over
 //	closed             the client was closed
+//	moving             the slot of the name moves to another server, for longer than a call waits
 //	lost               the hold was lost
 //	released           the hold was released before
 //	broken             a party of the barrier's generation gave up or died

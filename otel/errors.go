@@ -31,6 +31,7 @@ var types = []struct {
 	{context.DeadlineExceeded, "timeout"},
 	{rueidisson.ErrClosed, "closed"},
 	{reliable.ErrCancelled, "cancelled"},
+	{rueidisson.ErrMoving, "moving"},
 	{lock.ErrLost, "lost"},
 	{lock.ErrReleased, "released"},
 	{latch.ErrBroken, "broken"},

@@ -32,6 +32,7 @@ import (
 var named = map[string]map[string]error{
 	"": {
 		"closed": rueidisson.ErrClosed, "option": rueidisson.ErrOption, "family": rueidisson.ErrFamily, "unknown": rueidisson.ErrUnknown,
+		"moving": rueidisson.ErrMoving,
 	},
 	"codec": {"option": codec.ErrOption, "decode": codec.ErrDecode},
 	"latch": {"broken": latch.ErrBroken, "option": latch.ErrOption, "unknown": latch.ErrUnknown, "closed": latch.ErrClosed},
@@ -60,7 +61,7 @@ var named = map[string]map[string]error{
 		"exceeds_debt": ratelimiter.ErrExceedsDebt, "option": ratelimiter.ErrOption, "unknown": ratelimiter.ErrUnknown,
 		"closed": ratelimiter.ErrClosed, "option ": ratelimiter.ErrCrossSlot,
 	},
-	"rmap": {"option": rmap.ErrOption, "unknown": rmap.ErrUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": rmap.ErrBacklog},
+	"rmap": {"option": rmap.ErrOption, "unknown": rmap.ErrUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": rmap.ErrBacklog, "moving": rmap.ErrMoving},
 	"topic": {
 		"option": topic.ErrOption, "unknown": topic.ErrUnknown, "decode": topic.ErrDecode, "closed": topic.ErrClosed,
 		"interrupted": topic.ErrInterrupted,

@@ -43,7 +43,7 @@ type Combined struct {
 // whatever the limiters are called, unless a limiter's name has braces of its
 // own. Limiters without keys do if their names have a hash tag in common.
 // While the cluster moves their slot, requests wait for up to three seconds, and
-// fail with the server's TRYAGAIN after that, as long as a member is full: then
+// fail with rueidisson.ErrMoving after that, as long as a member is full: then
 // it has no key, which is what a key looks like that has been moved.
 //
 // What cannot be decided together is an error of every operation:

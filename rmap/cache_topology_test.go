@@ -48,6 +48,7 @@ func TestACacheOnACluster(t *testing.T) {
 		assert.Equal(t, map[EventKind]int{Created: 3, Removed: 1, Expired: 1}, kinds)
 	})
 	t.Run("a slot moves", func(t *testing.T) { aCacheMoves(t, cluster) })
+	t.Run("a slot moves for long", func(t *testing.T) { aCacheIsOnTheMove(t, cluster) })
 	t.Run("a failover", func(t *testing.T) {
 		name := redistest.Name(t)
 		aCacheFailsOver(t, cluster.Client(t), name, cluster.Master(name), func(addr string) { cluster.AwaitMaster(t, name, addr) })
@@ -71,6 +72,32 @@ func aCacheMoves(t *testing.T, cluster *redistest.Cluster) {
 	require.NoError(t, err)
 	require.Equal(t, l.done, n)
 	expires(t, m)
+}
+
+// aCacheIsOnTheMove moves a cache for longer than a call is sent again: each says so, and has done nothing.
+func aCacheIsOnTheMove(t *testing.T, cluster *redistest.Cluster) {
+	m := NewCache[string, int](engineOn(t, cluster.Client(t), shortSends), redistest.Name(t), perishable...)
+	require.NoError(t, m.Put(t.Context(), "k", 1))
+	migration := cluster.StartMigration(t, m.Name())
+	var all sync.WaitGroup
+	for _, name := range []string{
+		"get", "get many", "has", "put", "put many", "swap", "remove", "clear", "put if absent", "replace", "take", "compare and swap",
+		"compare and remove", "compute", "delete", "expire", "persist",
+	} {
+		all.Go(func() {
+			err := operations[name](t.Context(), asMap(m), "k", 2)
+			assert.ErrorIs(t, err, ErrMoving, name)
+			assert.ErrorContains(t, err, m.Name(), name)
+			assert.NotErrorIs(t, err, ErrUnknown, name)
+		})
+	}
+	all.Wait()
+	migration.Move(t, objectOf(m.Name())...)
+	migration.Finish(t)
+	v, there, err := m.Get(t.Context(), "k")
+	require.NoError(t, err)
+	require.True(t, there)
+	require.Equal(t, 1, v)
 }
 
 // aCacheFailsOver has the master die under load; see goesOnBehindAFailover.

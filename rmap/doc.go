@@ -270,7 +270,7 @@
 // GetMany and Remove of more than one command are not of one moment. Expire is
 // about the whole map: an entry of a plain map has no time of its own. While the
 // slot of a cache moves, the servers put its scripts off, which have several
-// keys: a call waits as long as it is sent again, and fails with TRYAGAIN then.
+// keys: a call waits as long as it is sent again, and fails with [ErrMoving] then.
 //
 // # In Redis
 //

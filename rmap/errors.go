@@ -19,6 +19,11 @@ var (
 	// by themselves, and never fail by this.
 	ErrUnknown = engine.ErrUnknown
 
+	// ErrMoving says that the slot of a cache, or of what else needs several keys,
+	// moves from one server of a cluster to another, which has taken longer than a
+	// call is sent again for: up to three seconds. Nothing was done; ask again.
+	ErrMoving = engine.ErrMoving
+
 	// ErrDecode says that what is in Redis is none of the map's type: another
 	// codec wrote it. It is wrapped by a *[codec.DecodeError], which has the bytes.
 	ErrDecode = codec.ErrDecode

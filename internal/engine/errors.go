@@ -22,6 +22,7 @@ var (
 	ErrReleased      = errors.New("hold was released")
 	ErrNotReplicated = errors.New("too few replicas acknowledged")
 	ErrFamily        = errors.New("the name is that of a lock of another family")
+	ErrMoving        = errors.New("the slot is on the move")
 )
 
 // ContextError is how ctx ended: its error, and its cause where that says more.

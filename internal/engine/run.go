@@ -137,7 +137,7 @@ func ended(ctx context.Context, err error, unknown bool) error {
 		err = fmt.Errorf("%w (%w)", Mixed(there), err)
 	}
 	if Moving(err) {
-		err = fmt.Errorf("the slot is on the move: %w", err)
+		err = fmt.Errorf("%w: %w", ErrMoving, err)
 	}
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w (last answer: %w)", ContextError(ctx), err)
