@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -191,7 +192,10 @@ func (c *redisConn) Probe(ctx context.Context) error {
 		return orClosing(err)
 	default:
 	}
-	err := c.client.Do(ctx, c.client.B().Unsubscribe().Channel(probeChannel).Build()).Error()
+	err := c.mayLeave(ctx)
+	if err == nil {
+		err = c.client.Do(ctx, c.client.B().Unsubscribe().Channel(probeChannel).Build()).Error()
+	}
 	if _, refused := rueidis.IsRedisErr(err); refused {
 		return nil // it answers
 	}
@@ -209,10 +213,27 @@ func (c *redisConn) Same(ctx context.Context, of Channel) error {
 		}
 		leave = c.client.B().Sunsubscribe().Channel(beside).Build()
 	}
+	if err := c.mayLeave(ctx); err != nil {
+		return err
+	}
 	if err := c.client.Do(ctx, leave).Error(); err != nil {
 		return err
 	}
 	return c.count.err()
+}
+
+// mayLeave is an error while the server would refuse a PING for want of disk, or of its master: rueidis sends one of its
+// own behind each command that unsubscribes, and panics over any such answer to it but those that it knows.
+func (c *redisConn) mayLeave(ctx context.Context) error {
+	err := c.client.Do(ctx, c.client.B().Ping().Build()).Error()
+	if refusal, refused := rueidis.IsRedisErr(err); refused && !deadly(refusal.Error()) {
+		return nil // it is denied to this user, which rueidis knows
+	}
+	return err
+}
+
+func deadly(refusal string) bool {
+	return strings.HasPrefix(refusal, "MISCONF") || strings.HasPrefix(refusal, "MASTERDOWN")
 }
 
 func orClosing(err error) error {
@@ -235,6 +256,12 @@ func (c *redisConn) Subscribe(ctx context.Context, channels []Channel) ([]error,
 }
 
 func (c *redisConn) Unsubscribe(ctx context.Context, channels []Channel) ([]error, error) {
+	if err := c.mayLeave(ctx); err != nil {
+		if _, answered := rueidis.IsRedisErr(err); !answered {
+			return nil, err
+		}
+		return slices.Repeat([]error{err}, len(channels)), nil
+	}
 	return c.do(ctx, channels, func(b rueidis.Builder, of Channel) rueidis.Completed {
 		switch of.Kind {
 		case Sharded:
@@ -304,6 +331,9 @@ func (c *redisConn) Release() {
 		defer close(escaped)
 		c.client.Close()
 	})
+	if c.mayLeave(context.Background()) != nil {
+		c.client.Close()
+	}
 	c.release()
 	if !escape.Stop() {
 		<-escaped

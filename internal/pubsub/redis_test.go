@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,8 +118,7 @@ var flavours = map[string]flavour{
 	"sharded, RESP2": {resp2: true, sharded: true},
 }
 
-func (f flavour) start(t *testing.T) (*server, rueidis.Client) {
-	var opts []redistest.Option
+func (f flavour) start(t *testing.T, opts ...redistest.Option) (*server, rueidis.Client) {
 	if f.sharded {
 		opts = append(opts, redistest.Config("cluster-enabled", "yes"))
 	}
@@ -366,6 +366,42 @@ func TestRealServerRefusesTheChannel(t *testing.T) {
 	require.ErrorContains(t, err, "NOPERM")
 	require.NoError(t, s.do("PUBLISH", "allowed", "0").Error())
 	require.Equal(t, Event{Kind: Message, Payload: "0", Name: "allowed"}, next(t, x))
+}
+
+// A server that cannot save refuses a PING, too. rueidis sends one behind each command that unsubscribes, and ends the
+// process if it gets an answer that it does not know.
+func TestAServerThatCannotSaveIsNotUnsubscribedFrom(t *testing.T) {
+	t.Parallel()
+	for name, f := range flavours {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, c := f.start(t, redistest.Config("enable-protected-configs", "yes"), redistest.Config("save", "3600", "1000000"))
+			h := newRedisHub(t, c)
+			_, left := listening(t, h, f.of("{x}left"))
+			stays, _ := listening(t, h, f.of("{x}stays"))
+			require.NoError(t, s.do("CONFIG", "SET", "dir", "/proc").Error())
+			s.eventually(func() bool {
+				_ = s.do("BGSAVE")
+				err := s.do("PING").Error()
+				return err != nil && strings.HasPrefix(err.Error(), "MISCONF")
+			})
+			left.Close()
+			time.Sleep(500 * time.Millisecond) // it lingers, and is left
+			publish, numsub := f.verbs()
+			require.NoError(t, s.do(publish, "{x}stays", "0").Error())
+			require.Equal(t, Event{Kind: Message, Payload: "0", Name: "{x}stays"}, next(t, stays))
+			require.NoError(t, s.do("CONFIG", "SET", "stop-writes-on-bgsave-error", "no").Error())
+			for range 3 {
+				comes, again := listening(t, h, f.of("{x}comes"))
+				require.NoError(t, s.do(publish, "{x}comes", "1").Error())
+				require.Equal(t, Event{Kind: Message, Payload: "1", Name: "{x}comes"}, next(t, comes))
+				again.Close()
+				s.eventually(func() bool { return s.subscribers(numsub, "{x}comes") == 0 })
+			}
+			h.Close()
+			s.eventually(func() bool { return s.subscribers(numsub, "{x}left")+s.subscribers(numsub, "{x}stays") == 0 })
+		})
+	}
 }
 
 func TestUnknownNodeAndDeadServerAreErrors(t *testing.T) {
