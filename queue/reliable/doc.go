@@ -68,8 +68,10 @@
 // the server little more than one.
 //
 // Who waits is told: a message wakes as many processes as are needed, and one of those
-// who wait keeps the time for delays and leases, with another behind it. While nothing
-// happens each process that waits looks every five seconds.
+// who wait keeps the time for delays and leases, with another behind it. So the messages
+// of a process that has died are with one that waits within a second of the end of their
+// leases, even if it was the dead one that kept the time. While nothing happens each
+// process that waits looks every five seconds.
 //
 // # In Redis
 //
@@ -88,7 +90,7 @@
 //	rueidisson_queue_error:{name}     hash: id → attempts, and the last cause
 //	rueidisson_queue_meta:{name}      hash: the last id, and counters; stays
 //	rueidisson_queue_pause:{name}     string: nothing is taken
-//	rueidisson_queue_idle:{name}      zset: clients that wait → since when, ms
+//	rueidisson_queue_idle:{name}      zset: clients that wait → since when, ms; goes with the last of them
 //	rueidisson_queue_keeper:{name}, rueidisson_queue_deputy:{name}   strings: who of them keeps the time
 //	rueidisson_queue_result:{name}    hash: id → result
 //	rueidisson_queue_done:{name}:*    string: the answer to a Remove, Redrive and such, until it has come

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,11 +31,11 @@ func onReal(t *testing.T, test func(t *testing.T, server *redistest.Server)) {
 	}
 }
 
-// child is another process that takes from the queue.
-func (r *rig) child(server *redistest.Server, kind string, lease time.Duration, most int) *redistest.Child {
+// child is another process that takes from the queue, which is on the server or cluster at these addresses.
+func (r *rig) child(addrs, kind string, lease time.Duration, most int, env ...string) *redistest.Child {
 	r.t.Helper()
-	c := redistest.StartChild(r.t, kind, addrOfChild+"="+server.Addr(), nameOfChild+"="+r.name, leaseOfChild+"="+lease.String(),
-		mostOfChild+"="+strconv.Itoa(most))
+	c := redistest.StartChild(r.t, kind, append(env, addrOfChild+"="+addrs, nameOfChild+"="+r.name, leaseOfChild+"="+lease.String(),
+		mostOfChild+"="+strconv.Itoa(most))...)
 	c.Await("ready")
 	return c
 }
@@ -55,7 +57,7 @@ func TestConsumersAreKilled(t *testing.T) {
 		}
 		var children []*redistest.Child
 		for range 3 {
-			children = append(children, r.child(server, "serves", lease, 1000))
+			children = append(children, r.child(server.Addr(), "serves", lease, 1000))
 		}
 		kills := 0
 		for deadline := time.Now().Add(3 * soon); r.counter("acked") < int64(n); kills++ {
@@ -63,7 +65,7 @@ func TestConsumersAreKilled(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 			victim := kills % len(children)
 			children[victim].Kill()
-			children[victim] = r.child(server, "serves", lease, 1000)
+			children[victim] = r.child(server.Addr(), "serves", lease, 1000)
 		}
 		again := 0
 		for g := range groups {
@@ -93,35 +95,76 @@ func TestConsumersAreKilled(t *testing.T) {
 }
 
 // TestTheMessagesOfTheDeadAreWithAnother a lease later, also if the dead one kept the
-// time.
+// time, and within a second: the longest of some rounds is what a busy machine makes of it.
 func TestTheMessagesOfTheDeadAreWithAnother(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
-		const lease = time.Second
-		r := rigOn(t, server.Client(t)).with(WithLease(lease))
-		first := r.child(server, "holds", lease, 3)
-		r.awaitIdle(1)
-		r.adds("late", WithDelay(time.Hour)) // there is a time to keep: the first does
-		r.adds("a")
-		first.Await("took a")
+		for name, keeps := range map[string]bool{"who kept the time": true, "another": false} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				dead(t, server.Addr(), server.Client(t), keeps)
+			})
+		}
+	})
+}
+
+func dead(t *testing.T, addrs string, raw rueidis.Client, keeps bool) {
+	const lease = time.Second
+	var all []time.Duration
+	for range redistest.Count(t, 3, 20) {
+		r := rigOn(t, raw).with(WithLease(lease))
+		r.adds("late", WithDelay(time.Hour)) // there is a time to keep
 		ctx, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		defer all.Wait()
-		defer cancel()
+		var waiting sync.WaitGroup
 		got := make(chan string, 1)
-		for range 2 {
-			r.other(WithLease(lease)).waits(ctx, &all, got)
+		wait := func() { // for messages, in a process each
+			for range 2 {
+				r.other(WithLease(lease)).waits(ctx, &waiting, got)
+			}
+		}
+		first := r.child(addrs, "holds", lease, 3)
+		if keeps {
+			r.awaitIdle(1)
+			r.adds("a")
+			first.Await("took a")
+			wait()
+		} else {
+			r.awaitIdle(1)
+			wait()
+			r.awaitIdle(3)
+			r.adds("a") // the first waits for the longest time
+			first.Await("took a")
 		}
 		r.awaitIdle(2)
-		time.Sleep(lease)
+		time.Sleep(rand.N(lease))
 		killed := time.Now()
 		first.Kill()
 		require.Equal(t, "a", <-got)
-		took := time.Since(killed)
-		t.Logf("after %v", took)
-		require.Less(t, took, lease+mostWait/2, "nobody has kept the time")
+		all = append(all, time.Since(killed))
+		cancel()
+		waiting.Wait()
 		_, err := r.Delete(t.Context())
 		require.NoError(t, err)
+	}
+	slices.Sort(all)
+	t.Logf("after %v", all)
+	require.Less(t, all[len(all)/2], lease+time.Second, "of %v", all)
+	require.Less(t, all[len(all)-1], lease+mostWait/2, "nobody has kept the time")
+}
+
+// TestADeputyThatIsBusyIsNone: another sees to it that the time is kept.
+func TestADeputyThatIsBusyIsNone(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		r.adds("a")
+		r.do("ZADD", r.part("idle"), "0", "another")
+		r.do("SET", r.part("deputy"), r.e.ClientID, "PX", "60000")
+		m, err := r.Poll(t.Context())
+		require.NoError(t, err)
+		who := r.do("GET", r.part("deputy"))
+		is, _ := who.ToString()
+		require.NotEqual(t, r.e.ClientID, is)
+		require.NoError(t, m.Ack(t.Context()))
 	})
 }
 
@@ -131,7 +174,7 @@ func TestAConsumerIsStoppedBeyondItsLease(t *testing.T) {
 	onReal(t, func(t *testing.T, server *redistest.Server) {
 		const lease = time.Second
 		r := rigOn(t, server.Client(t))
-		stopped := r.child(server, "holds", lease, 3)
+		stopped := r.child(server.Addr(), "holds", lease, 3)
 		r.adds("a")
 		stopped.Await("took a")
 		stopped.Stop()
@@ -166,7 +209,7 @@ func TestAPoisonMessageIsBuried(t *testing.T) {
 		deaths := 0
 		for deadline := time.Now().Add(soon); r.counter("dead") == 0; deaths++ {
 			require.True(t, time.Now().Before(deadline))
-			r.child(server, "serves", 500*time.Millisecond, most).AwaitFor("ended", 5*time.Second)
+			r.child(server.Addr(), "serves", 500*time.Millisecond, most).AwaitFor("ended", 5*time.Second)
 		}
 		for info, err := range r.Messages(t.Context(), Dead) {
 			require.NoError(t, err)

@@ -1,9 +1,13 @@
 package reliable
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
+	"net"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,22 +21,42 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	redistest.Main(m, redistest.Children{"serves": servesChild, "holds": holdsChild})
+	redistest.Main(m, redistest.Children{
+		"serves": servesChild, "holds": holdsChild, "steady": steadyChild, "mortal": mortalChild,
+	})
 }
 
 const (
-	addrOfChild  = "RELIABLE_ADDR"
-	nameOfChild  = "RELIABLE_NAME"
-	leaseOfChild = "RELIABLE_LEASE"
-	mostOfChild  = "RELIABLE_ATTEMPTS"
+	addrOfChild    = "RELIABLE_ADDR"
+	throughOfChild = "RELIABLE_THROUGH"
+	nameOfChild    = "RELIABLE_NAME"
+	leaseOfChild   = "RELIABLE_LEASE"
+	mostOfChild    = "RELIABLE_ATTEMPTS"
 )
 
-// childQueue is the queue of a child, by a client of its own.
-func childQueue() (*Queue[string], rueidis.Client) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{os.Getenv(addrOfChild)}, ForceSingleClient: true, DisableCache: true})
+// childClient is a client of a child: of the server at an address, or of the cluster at several, by way of the proxies
+// that the test has put before them.
+func childClient(addrs string) rueidis.Client {
+	all, proxies := strings.Split(addrs, ","), map[string]string{}
+	for _, pair := range strings.Split(os.Getenv(throughOfChild), ",") {
+		target, proxy, _ := strings.Cut(pair, "=")
+		proxies[target] = proxy
+	}
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: all, ForceSingleClient: len(all) == 1, DisableCache: true,
+		DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return d.DialContext(ctx, "tcp", cmp.Or(proxies[addr], addr))
+		},
+	})
 	if err != nil {
 		panic(err)
 	}
+	return client
+}
+
+// childQueue is the queue of a child, by a client of its own.
+func childQueue() (*Queue[string], rueidis.Client) {
+	client := childClient(os.Getenv(addrOfChild))
 	e, err := engine.New(context.Background(), client, engine.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Values: codec.Text,
 	})

@@ -23,15 +23,46 @@ import (
 // be the one that comes, and now and then one from before once more.
 type doubling struct {
 	rueidis.Client
-	doubled, late atomic.Int64
+	*sendings
+}
+
+// sendings is what the clients of a process have sent, those of a cluster's nodes too.
+type sendings struct {
+	doubled, renewed, late atomic.Int64
 
 	mu   sync.Mutex
 	sent redistest.Late[[]string]
 }
 
-func (c *doubling) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+var isRenewal = redistest.MatchScript(extendScript.Body)
+
+func (c doubling) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
 	words := slices.Clone(cmd.Commands())
-	got := c.Client.Do(ctx, cmd)
+	return c.twice(words, c.Client.Do(ctx, cmd))
+}
+
+func (c doubling) DoMulti(ctx context.Context, cmds ...rueidis.Completed) []rueidis.RedisResult {
+	words := make([][]string, len(cmds))
+	for i, cmd := range cmds {
+		words[i] = slices.Clone(cmd.Commands())
+	}
+	got := c.Client.DoMulti(ctx, cmds...)
+	for i := range got {
+		got[i] = c.twice(words[i], got[i])
+	}
+	return got
+}
+
+// Nodes is a cluster's.
+func (c doubling) Nodes() map[string]rueidis.Client {
+	nodes := c.Client.Nodes()
+	for addr, node := range nodes {
+		nodes[addr] = doubling{node, c.sendings}
+	}
+	return nodes
+}
+
+func (c doubling) twice(words []string, got rueidis.RedisResult) rueidis.RedisResult {
 	if !strings.HasPrefix(words[0], "EVAL") {
 		return got
 	}
@@ -44,6 +75,9 @@ func (c *doubling) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisR
 	}
 	if rand.N(2) == 0 {
 		c.doubled.Add(1)
+		if isRenewal(words) {
+			c.renewed.Add(1)
+		}
 		if again := c.again(words); rand.N(2) == 0 {
 			return again
 		}
@@ -51,14 +85,20 @@ func (c *doubling) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisR
 	return got
 }
 
-func (c *doubling) old() []string {
+func (c doubling) old() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sent.Arrives(rand.New(rand.NewPCG(rand.Uint64(), 0)))
 }
 
-func (c *doubling) again(words []string) rueidis.RedisResult {
-	return c.Client.Do(context.Background(), c.Client.B().Arbitrary(words...).Build())
+// again sends a script once more: its name or text, the number of keys, these, and the arguments.
+func (c doubling) again(words []string) rueidis.RedisResult {
+	n, err := strconv.Atoi(words[2])
+	if err != nil {
+		panic(err)
+	}
+	b := c.Client.B().Arbitrary(words[:3]...).Keys(words[3 : 3+n]...).Args(words[3+n:]...)
+	return c.Client.Do(context.Background(), b.Build())
 }
 
 // deed is what became of a message.
@@ -95,6 +135,12 @@ func (b *deeds) acked() (n int) {
 	return n
 }
 
+// twiceLease is renewed while a handler has a message for twiceHeld.
+const (
+	twiceLease = 6 * time.Second
+	twiceHeld  = 2500 * time.Millisecond
+)
+
 // handle acknowledges a message, or has it come again.
 func (b *deeds) handle(m *Message[string]) error {
 	b.of(m.Value, func(d *deed) { d.came++ })
@@ -113,21 +159,25 @@ func (b *deeds) handle(m *Message[string]) error {
 	return err
 }
 
+// kindOf is the options of the message of that number.
+func kindOf(i int) []AddOption {
+	switch n := strconv.Itoa(i); i % 6 {
+	case 1:
+		return []AddOption{WithDelay(rand.N(300 * time.Millisecond))}
+	case 2:
+		return []AddOption{WithGroup("g" + strconv.Itoa(i%9))}
+	case 3:
+		return []AddOption{WithPriority(i % 5)}
+	case 4:
+		return []AddOption{WithUnique("u" + n), WithDedup("d"+n, time.Second), WithExpiry(time.Hour)}
+	}
+	return nil
+}
+
 // addKinds adds messages of all kinds, each by its number.
 func addKinds(t *testing.T, r *rig, from, to int) {
 	for i := from; i < to; i++ {
-		opts := []AddOption{}
-		switch i % 6 {
-		case 1:
-			opts = append(opts, WithDelay(rand.N(300*time.Millisecond)))
-		case 2:
-			opts = append(opts, WithGroup("g"+strconv.Itoa(i%9)))
-		case 3:
-			opts = append(opts, WithPriority(i%5))
-		case 4:
-			opts = append(opts, WithUnique("u"+strconv.Itoa(i)), WithDedup("d"+strconv.Itoa(i), time.Second), WithExpiry(time.Hour))
-		}
-		if _, err := r.Add(context.Background(), strconv.Itoa(i), opts...); err != nil {
+		if _, err := r.Add(context.Background(), strconv.Itoa(i), kindOf(i)...); err != nil {
 			t.Errorf("add %d: %v", i, err)
 		}
 	}
@@ -150,17 +200,15 @@ func TestEveryScriptSentTwice(t *testing.T) {
 	}
 }
 
+// sentTwice adds and handles n messages of all kinds by three clients.
 func sentTwice(t *testing.T, raw rueidis.Client, n int) {
-	clients := make([]*doubling, 3)
+	clients := make([]doubling, 3)
 	rigs := make([]*rig, 3)
+	name := redistest.Name(t)
 	for i := range rigs {
-		clients[i] = &doubling{Client: raw}
+		clients[i] = doubling{raw, &sendings{}}
 		rigs[i] = &rig{t: t, raw: raw, e: engineOn(t, clients[i])}
-		name := redistest.Name(t)
-		if i > 0 {
-			name = rigs[0].name
-		}
-		rigs[i].Queue = New[string](rigs[i].e, name, WithMaxAttempts(1000))
+		rigs[i].Queue = New[string](rigs[i].e, name, WithMaxAttempts(1000), WithLease(twiceLease))
 	}
 	b := newDeeds()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -170,8 +218,11 @@ func sentTwice(t *testing.T, raw rueidis.Client, n int) {
 			from := (i*4 + j) * n / 12
 			adders.Go(func() { addKinds(t, r, from, from+n/12) })
 			takers.Go(func() {
+				held := twiceHeld // of the first message
 				for m, err := range r.Consume(ctx) {
 					if err == nil {
+						time.Sleep(held)
+						held = 0
 						err = b.handle(m)
 					}
 					if err != nil && ctx.Err() == nil {
@@ -195,8 +246,11 @@ func sentTwice(t *testing.T, raw rueidis.Client, n int) {
 	rigs[0].leaves()
 	require.EqualValues(t, n, rigs[0].counter("added"))
 	require.EqualValues(t, n, rigs[0].counter("acked"))
+	renewed := int64(0)
 	for _, c := range clients {
 		require.Positive(t, c.doubled.Load())
 		require.Positive(t, c.late.Load())
+		renewed += c.renewed.Load()
 	}
+	require.Positive(t, renewed)
 }

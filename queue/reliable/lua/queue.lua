@@ -46,19 +46,31 @@ local function put(id, front)
 	end
 end
 
--- enter is for a message whose time has come: it goes behind its group, if that has a head.
-local function enter(id)
-	local _, _, _, group = options(id)
-	if group ~= '' and redis.call('hsetnx', head, group, id) == 0 and redis.call('hget', head, group) ~= id then
-		redis.call('zadd', order, 0, behind(group, id))
-		return
+-- enter is for messages whose time has come: each goes behind its group, if that has a head. All go in few commands.
+local function enter(ids)
+	local texts = optioned and redis.call('hmget', opt, unpack(ids))
+	local line, scored = {}, {}
+	for i = 1, #ids do
+		local id, priority, _, _, group = ids[i], parse(texts and texts[i])
+		if group ~= '' and redis.call('hsetnx', head, group, id) == 0 and redis.call('hget', head, group) ~= id then
+			redis.call('zadd', order, 0, behind(group, id))
+		elseif priority > 0 then
+			scored[#scored + 1], scored[#scored + 2] = whole(id - priority * 17592186044416), id
+		else
+			line[#line + 1] = id
+		end
 	end
-	put(id, false)
+	if #line > 0 then
+		redis.call('rpush', ready, unpack(line))
+	end
+	if #scored > 0 then
+		redis.call('zadd', prio, unpack(scored))
+	end
 end
 
--- leave ends the part of a message in its group, and in what is unique.
-local function leave(id)
-	local _, _, only, group = options(id)
+-- leave ends the part of a message in its group, and in what is unique; text is what opt says of it.
+local function leave(id, text)
+	local _, _, only, group = parse(text)
 	if only ~= '' and redis.call('hget', unique, only) == id then
 		redis.call('hdel', unique, only)
 	end
@@ -85,8 +97,9 @@ local function forget(ids)
 		return
 	end
 	if optioned then
+		local texts = redis.call('hmget', opt, unpack(ids))
 		for i = 1, #ids do
-			leave(ids[i])
+			leave(ids[i], texts[i])
 		end
 		redis.call('hdel', opt, unpack(ids))
 	end

@@ -24,7 +24,7 @@ for i = 5, #ARGV do
 		local attempts = string.match(redis.call('hget', failure, id) or '', '^%d+') or '0'
 		redis.call('hset', tries, id, attempts, id .. '+', attempts)
 		redis.call('zrem', dead, id)
-		enter(id)
+		enter({id})
 		n = n + 1
 	end
 end

@@ -57,7 +57,7 @@ end
 
 -- bury is for a message that has had its attempts.
 local function bury(id, attempt, cause)
-	leave(id)
+	leave(id, optioned and redis.call('hget', opt, id))
 	redis.call('hdel', tries, id, id .. '+')
 	redis.call('hset', failure, id, attempt .. ' ' .. cause)
 	redis.call('zadd', dead, whole(now), id)
@@ -143,13 +143,7 @@ if not plain then
 	local ids = redis.call('zrange', due, '-inf', whole(now), 'BYSCORE', 'LIMIT', 0, 200)
 	if #ids > 0 then
 		redis.call('zrem', due, unpack(ids))
-		if optioned then
-			for i = 1, #ids do
-				enter(ids[i])
-			end
-		else
-			redis.call('rpush', ready, unpack(ids))
-		end
+		enter(ids)
 		more = #ids == 200
 	end
 end
@@ -243,9 +237,6 @@ local me, cap = ARGV[6], tonumber(ARGV[11])
 out[1] = cap
 if ARGV[12] == 'l' then
 	redis.call('zrem', idle, me)
-	if redis.call('get', deputy) == me then
-		redis.call('del', deputy)
-	end
 	if redis.call('get', keeper) == me then
 		redis.call('del', keeper)
 		if there(due, lease, pause) then -- there is a moment to be kept
@@ -253,7 +244,14 @@ if ARGV[12] == 'l' then
 		end
 	end
 end
-if got > 0 and tonumber(ARGV[8]) < cap and there(idle) then
+local short = got > 0 and tonumber(ARGV[8]) < cap
+local others = (short or got == want) and there(idle)
+if got == want and (others or ARGV[12] == 'l') and redis.call('get', deputy) == me then
+	-- Who waits no more sees to nothing: somebody else has to, should who keeps the time die.
+	redis.call('del', deputy)
+	wake(1, ARGV[4], ARGV[5], ARGV[3], 'd')
+end
+if short and others then
 	-- Who keeps the time has to look before the lease ends, should this consumer die.
 	local planned = redis.call('pttl', keeper)
 	if planned < 0 or planned > ARGV[8] + 500 or redis.call('get', keeper) == me then
@@ -261,7 +259,7 @@ if got > 0 and tonumber(ARGV[8]) < cap and there(idle) then
 	end
 end
 if got == want then
-	if not paused and there(idle) and there(ready, prio) then
+	if others and not paused and there(ready, prio) then
 		wake(1, ARGV[4], ARGV[5], ARGV[3], 'w')
 	end
 	if more then
@@ -272,6 +270,7 @@ end
 if ARGV[12] == 'w' then
 	redis.call('zremrangebyscore', idle, '-inf', whole(now - 60000))
 	redis.call('zadd', idle, whole(now), me)
+	redis.call('pexpire', idle, 60000)
 end
 if more or not paused and there(ready, prio) then
 	out[1] = 0
@@ -292,11 +291,12 @@ if ARGV[12] ~= 'w' then
 	out[1] = wait
 	return out
 end
--- A key of who keeps the time, or is to see that he does, lasts for half a second longer than he sleeps. Who knows of an
--- earlier moment takes over.
+-- A key of who keeps the time, or is to see that he does, lasts for half a second longer than he sleeps. Who knows of a
+-- moment that is 200 ms earlier takes over. So the one looks at most 200 ms behind a moment, and if he has died the other
+-- does, 800 ms behind it.
 local function mine(key, wait)
 	local who = redis.call('get', key)
-	return not who or who == me or redis.call('pttl', key) > wait + 1000
+	return not who or who == me or redis.call('pttl', key) > wait + 700
 end
 
 if mine(keeper, wait) then
@@ -307,7 +307,7 @@ if mine(keeper, wait) then
 		redis.call('del', deputy)
 	end
 	local planned = redis.call('pttl', deputy)
-	if wait < cap and ends and tonumber(ends) == moment and (planned < 0 or planned > wait + 2000) and redis.call('zcard', idle) > 1 then
+	if wait < cap and ends and tonumber(ends) == moment and (planned < 0 or planned > wait + 1300) and redis.call('zcard', idle) > 1 then
 		wake(1, ARGV[4], ARGV[5], ARGV[3], 'd')
 	end
 	return out
