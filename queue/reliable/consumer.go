@@ -16,7 +16,7 @@ import (
 // consumerKey is what those share who take from one queue in one way.
 type consumerKey struct {
 	key    string
-	policy policy
+	policy int // its number
 }
 
 // consumer is all of a client who take from one queue in one way. It has one exchange
@@ -25,8 +25,8 @@ type consumer struct {
 	places.Entry
 	h      *hub
 	key    consumerKey
+	policy policy
 	of     *names
-	number int
 	me     string     // whom the server knows
 	due    engine.Key // of the timer
 
@@ -50,11 +50,11 @@ type consumer struct {
 const mostWait = 5 * time.Second
 
 func (h *hub) newConsumer(key consumerKey) *consumer {
-	c := &consumer{h: h, key: key, of: newNames(h.e, key.key), number: h.number(key.policy), me: h.e.ClientID}
-	if c.number > 0 {
-		c.me += "." + decimal(c.number)
+	c := &consumer{h: h, key: key, policy: h.policy(key.policy), of: newNames(h.e, key.key), me: h.e.ClientID}
+	if key.policy > 0 {
+		c.me += "." + decimal(key.policy)
 	}
-	c.due = engine.Key{Kind: "reliable queue " + decimal(c.number), Name: key.key}
+	c.due = engine.Key{Kind: "reliable queue " + decimal(key.policy), Name: key.key}
 	return c
 }
 

@@ -30,17 +30,27 @@ func (d *delivery) context(parent context.Context) context.Context {
 	if parent == nil {
 		panic("reliable: cannot create a context from a nil parent")
 	}
+	c := d.under(parent)
+	_ = c.Err() // a message whose lease has run out ends it at once
+	return c
+}
+
+// under is that of a message which has just been looked at.
+func (d *delivery) under(parent context.Context) context.Context {
 	c := &messageContext{d: d}
 	c.Context, c.cancel = context.WithCancelCause(parent)
 	d.mu.Lock()
-	if d.cause == nil {
+	cause := d.cause
+	if cause == nil {
 		if len(d.contexts) >= manyContexts && len(d.contexts)&(len(d.contexts)-1) == 0 {
 			d.contexts = living(d.contexts)
 		}
 		d.contexts = append(d.contexts, c)
 	}
 	d.mu.Unlock()
-	_ = c.Err() // a message that has ended ends it at once
+	if cause != nil {
+		c.cancel(cause)
+	}
 	return c
 }
 

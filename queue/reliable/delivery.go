@@ -76,7 +76,7 @@ func memberOf(text string) (id int64, attempt int, err error) {
 // care.
 func (c *consumer) delivered(id int64, attempt int, member, body string, started watchdog.Instant, now time.Time) *delivery {
 	d := &delivery{c: c, id: id, attempt: attempt, member: member, body: body, taken: now}
-	lease := c.key.policy.lease
+	lease := c.policy.lease
 	d.grant = c.h.e.NewGrant(c, d.member, started, lease, lease/3, watchdog.Instant{}, d)
 	if c.h.hands.put(d); d.ended() != nil {
 		c.h.hands.drop(d)

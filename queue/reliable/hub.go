@@ -21,7 +21,8 @@ type hub struct {
 	hands     hands
 
 	mu       sync.Mutex
-	policies map[policy]int // each has a number
+	policies []policy
+	numbers  map[policy]int // their places there
 }
 
 type hubKey struct{}
@@ -31,7 +32,7 @@ func hubOf(e *engine.Engine) *hub {
 }
 
 func newHub(e *engine.Engine) *hub {
-	h := &hub{e: e, requests: engine.NewRequests(e), policies: map[policy]int{}}
+	h := &hub{e: e, requests: engine.NewRequests(e), numbers: map[policy]int{}}
 	h.adds = combine.New(combine.Config[string, adding, added]{
 		Send: h.sendAdds, Cut: cutAdds, Spawn: e.Spawn, Closed: ErrClosed, Flights: lanes,
 	})
@@ -53,12 +54,19 @@ func newHub(e *engine.Engine) *hub {
 func (h *hub) number(p policy) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n, known := h.policies[p]
+	n, known := h.numbers[p]
 	if !known {
 		n = len(h.policies)
-		h.policies[p] = n
+		h.numbers[p] = n
+		h.policies = append(h.policies, p)
 	}
 	return n
+}
+
+func (h *hub) policy(number int) policy {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.policies[number]
 }
 
 func (of *names) once(key string) string { return keys.ReliableOnce(of.key, key) }

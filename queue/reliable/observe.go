@@ -30,7 +30,7 @@ func (s *settle) outcome() string {
 		return "acked"
 	case s.delay == released:
 		return "released"
-	case s.delay == buried || s.d.attempt >= s.d.c.key.policy.attempts:
+	case s.delay == buried || s.d.attempt >= s.d.c.policy.attempts:
 		return "buried"
 	}
 	return "retried"

@@ -18,6 +18,7 @@ type Queue[T any] struct {
 	name  string // as the caller wrote it
 	of    *names
 	cfg   config
+	terms int // number of its policy
 	codec codec.Codec[T]
 	bad   error // what every operation returns, if the handle cannot be used
 }
@@ -27,7 +28,7 @@ func New[T any](e *engine.Engine, name string, opts ...Option) *Queue[T] {
 	q := &Queue[T]{h: hubOf(e), name: name, of: newNames(e, e.Map(name))}
 	cfg, err := resolve(e, opts)
 	if err == nil {
-		q.cfg = cfg
+		q.cfg, q.terms = cfg, q.h.number(cfg.policy)
 		q.codec, err = chosen[T](e, cfg)
 	}
 	switch {

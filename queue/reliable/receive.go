@@ -37,7 +37,7 @@ func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
 func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[*Message[T], error] {
 	return func(yield func(*Message[T], error) bool) {
 		if q.bad == nil { // what it hears stays between two messages
-			defer q.done(q.consumer(q.cfg.policy))
+			defer q.done(q.consumer(q.terms))
 		}
 		for {
 			m, err := q.Receive(ctx)
@@ -48,9 +48,10 @@ func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[*Message[T], error] {
 	}
 }
 
-// consumer is who takes from the queue by a policy. Each is followed by one done.
-func (q *Queue[T]) consumer(p policy) *consumer {
-	return q.h.consumers.Get(consumerKey{q.of.key, p})
+// consumer is who takes from the queue by the policy of that number. Each is followed by
+// one done.
+func (q *Queue[T]) consumer(policy int) *consumer {
+	return q.h.consumers.Get(consumerKey{q.of.key, policy})
 }
 
 func (q *Queue[T]) done(c *consumer) { q.h.consumers.Put(c.key, c) }
@@ -59,7 +60,7 @@ func (q *Queue[T]) receive(ctx context.Context) (*Message[T], error) {
 	if err := q.usable(ctx); err != nil {
 		return nil, err
 	}
-	c := q.consumer(q.cfg.policy)
+	c := q.consumer(q.terms)
 	defer q.done(c)
 	t := newTaker(1, true)
 	c.join(t)
@@ -108,7 +109,7 @@ func (q *Queue[T]) poll(ctx context.Context) (*Message[T], error) {
 	if err := q.usable(ctx); err != nil {
 		return nil, err
 	}
-	c := q.consumer(q.cfg.policy)
+	c := q.consumer(q.terms)
 	defer q.done(c)
 	t := newTaker(1, false)
 	c.join(t)

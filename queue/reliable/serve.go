@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -97,11 +98,12 @@ func Discard(err error) error {
 
 // outcome is how a message is settled whose handler has returned err.
 func (s *serving) outcome(attempt int, err error) *settle {
+	if err == nil {
+		return &settle{}
+	}
 	var retry *retryError
 	var discard *discardError
 	switch {
-	case err == nil:
-		return &settle{}
 	case errors.As(err, &discard):
 		return buriedBy(err)
 	case errors.As(err, &retry):
@@ -170,21 +172,20 @@ type server[T any] struct {
 	work    chan *delivery
 	workers sync.WaitGroup // those at work, and settles under way
 
-	mu   sync.Mutex
-	busy map[int64]struct{} // what handlers are at
+	busy []atomic.Int64 // what each of the workers is at; 0: nothing
 }
 
 func (q *Queue[T]) serve(ctx context.Context, s *serving, handler func(ctx context.Context, m *Message[T]) error) error {
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	room := s.concurrency + s.prefetch
 	w := &server[T]{
-		q: q, s: s, handler: handler, base: base, c: q.consumer(s.policy), t: newTaker(room, true),
-		work: make(chan *delivery, room), busy: make(map[int64]struct{}),
+		q: q, s: s, handler: handler, base: base, c: q.consumer(q.h.number(s.policy)), t: newTaker(room, true),
+		work: make(chan *delivery, room), busy: make([]atomic.Int64, s.concurrency),
 	}
 	defer q.done(w.c)
-	for range s.concurrency {
+	for i := range w.busy {
 		w.workers.Add(1)
-		go w.works() // ends when the channel is closed
+		go w.works(&w.busy[i]) // ends when the channel is closed
 	}
 	w.c.join(w.t)
 	w.c.hear()
@@ -255,37 +256,40 @@ func (w *server[T]) rest() error {
 		return nil
 	case <-timer.C:
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	n, some := w.left()
+	return fmt.Errorf("handlers of %d messages have not ended within %v, such as %v", n, w.s.grace, some)
+}
+
+// left is how many messages handlers are at, and some of them.
+func (w *server[T]) left() (n int, some []int64) {
 	const most = 10
-	ids := make([]int64, 0, most)
-	for id := range w.busy {
-		if len(ids) == most {
-			break
+	for i := range w.busy {
+		if id := w.busy[i].Load(); id != 0 {
+			n++
+			some = append(some, id)
 		}
-		ids = append(ids, id)
 	}
-	return fmt.Errorf("handlers of %d messages have not ended within %v, such as %v", len(w.busy), w.s.grace, ids)
+	return n, some[:min(n, most)]
 }
 
 // works handles messages. A handler that ends its goroutine gets another for the rest.
-func (w *server[T]) works() {
+func (w *server[T]) works(at *atomic.Int64) {
 	ended := false
 	defer func() {
 		if !ended {
-			go w.works()
+			go w.works(at)
 			return
 		}
 		w.workers.Done()
 	}()
 	for d := range w.work {
-		w.handle(d)
+		w.handle(d, at)
 	}
 	ended = true
 }
 
 // handle is one message.
-func (w *server[T]) handle(d *delivery) {
+func (w *server[T]) handle(d *delivery, at *atomic.Int64) {
 	if d.Err() != nil {
 		w.free()
 		return
@@ -295,33 +299,23 @@ func (w *server[T]) handle(d *delivery) {
 		w.free()
 		return
 	}
-	w.at(d.id, true)
+	at.Store(d.id)
 	err := errGone
 	defer func() {
 		if caught := recover(); caught != nil {
 			err = fmt.Errorf("panic: %v", caught)
 			w.q.h.e.Logger.Error("a handler has panicked", "name", w.q.of.key, "id", d.id, "err", err, "stack", string(debug.Stack()))
 		}
-		w.at(d.id, false)
+		at.Store(0)
 		w.settle(d, err)
 	}()
 	if o := w.q.h.e.Observer; o != nil {
 		o.Acquired(w.base, label, w.q.of.key, false)
 	}
-	err = w.handler(m.Context(w.base), m)
+	err = w.handler(d.under(w.base), m)
 }
 
 var errGone = errors.New("the handler has ended its goroutine")
-
-func (w *server[T]) at(id int64, busy bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if busy {
-		w.busy[id] = struct{}{}
-	} else {
-		delete(w.busy, id)
-	}
-}
 
 // free has the next message come.
 func (w *server[T]) free() {

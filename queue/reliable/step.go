@@ -30,7 +30,7 @@ const given = engine.RequestMemory * 3 / 4
 func (h *hub) sendStep(key consumerKey, _ int, batch []*stepCall) error {
 	c := h.consumers.Get(key)
 	defer h.consumers.Put(key, c)
-	var settles []*settle
+	settles := make([]*settle, 0, len(batch))
 	woken := false
 	for _, call := range batch {
 		woken = woken || call.Ask.woken
@@ -62,7 +62,11 @@ func unsettled(err error) error {
 
 // step makes an exchange, behind the one before if that has no answer.
 func (c *consumer) step(settles []*settle, woken bool) error {
-	c.carry = append(c.carry, settles...)
+	if len(c.carry) == 0 {
+		c.carry = settles
+	} else {
+		c.carry = append(c.carry, settles...)
+	}
 	if f := c.pending; f != nil {
 		if err := c.fly(f); err != nil && c.pending != nil {
 			return fmt.Errorf("%w: %w", errNoAnswer, err)
@@ -81,9 +85,9 @@ func (c *consumer) step(settles []*settle, woken bool) error {
 
 // flight is the next exchange, nil if there is nothing to say.
 func (c *consumer) flight(woken bool) *flight {
-	f := &flight{}
 	now := time.Now()
 	n := min(len(c.carry), mostSettled)
+	f := &flight{firsts: make([]*settle, 0, n)}
 	for _, s := range c.carry[:n] {
 		switch {
 		case s.unsure && !s.trusted(now):
@@ -112,7 +116,7 @@ func (c *consumer) flight(woken bool) *flight {
 	case f.want == 0 && f.settles() == 0:
 		return nil
 	}
-	f.Request = c.h.e.Request(c.of.lane, lanes+c.number)
+	f.Request = c.h.e.Request(c.of.lane, lanes+c.key.policy)
 	f.args = c.args(f, role)
 	f.started = c.h.e.Now()
 	return f
@@ -120,7 +124,7 @@ func (c *consumer) flight(woken bool) *flight {
 
 // args is f as step.lua reads it.
 func (c *consumer) args(f *flight, role string) []string {
-	p := &c.key.policy
+	p := &c.policy
 	args := append(c.h.e.Preamble(f.Request, c.of.wake),
 		counts(c.h.e), c.me, decimal(f.want), decimal(engine.Millis(p.lease)), decimal(p.attempts), p.waits,
 		decimal(mostWait.Milliseconds()), role, decimal(p.dead), decimal(engine.Millis(p.deadAge)), c.of.done)

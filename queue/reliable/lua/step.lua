@@ -78,13 +78,23 @@ local function retry(id, attempt, delay, cause)
 end
 
 -- 1. What it is done with.
-local at = 17 + ARGV[16]
-for i = 17, at - 1 do
-	-- One by one, since to ask for the scores of all first takes longer than that.
-	local held = redis.call('zrem', lease, ARGV[i]) == 1
-	settled[#settled + 1] = held and '1' or '0'
-	if held then
-		ids[#ids + 1] = ARGV[i]
+local firsts = tonumber(ARGV[16])
+local at = 17 + firsts
+if firsts > 0 then
+	local n = redis.call('zrem', lease, unpack(ARGV, 17, at - 1))
+	if n == firsts then
+		settled[2], ids = string.rep('1', n), {unpack(ARGV, 17, at - 1)}
+	else
+		-- Those that were leased are there, are not dead, and none of their attempts has ended.
+		for i = 17, at - 1 do
+			local id = ARGV[i]
+			local held = n > 0 and not ids[id] and redis.call('hexists', body, id) == 1
+				and not redis.call('zscore', dead, id) and (redis.call('hget', tries, id) or '0') == '0'
+			settled[#settled + 1] = held and '1' or '0'
+			if held then
+				ids[#ids + 1], ids[id] = id, true
+			end
+		end
 	end
 end
 local acks, kept = tonumber(ARGV[at]), 0
