@@ -44,16 +44,17 @@ func (m *Cache[K, V]) Name() string { return m.m.name }
 // the end of the entry's idle time.
 //
 // Gets of one process on one cache that come while another is on its way go out
-// together. Cost: a share of one script call. Wire: HGET, ZSCORE; ZADD for an
-// entry with an idle time and in a bounded cache. Errors: as [Map.Get]. Source:
-// RMapCache.get.
+// together. Cost: a share of two commands in one pipeline. It is a share of a script
+// call in a bounded cache, on a cluster, and once a second, and one further for an
+// entry with an idle time. Wire: ZSCORE, HGET; ZADD for an entry with an idle time
+// and in a bounded cache. Errors: as [Map.Get]. Source: RMapCache.get.
 func (m *Cache[K, V]) Get(ctx context.Context, k K) (V, bool, error) { return m.m.get(ctx, k) }
 
 // GetMany returns those of the entries that are there and live, as
 // [Cache.Get] does. What does not decode is left out, and is the error beside the
 // others.
 //
-// Cost: a script call for each 500 keys, behind each other. Errors: as [Map.Get].
+// Cost: for each 500 keys as [Cache.Get], behind each other. Errors: as [Map.Get].
 // Source: RMapCache.getAll.
 func (m *Cache[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	return m.m.getMany(ctx, ks)

@@ -498,7 +498,7 @@ func TestAReadOfACacheIsSentAgain(t *testing.T) {
 			t.Parallel()
 			client, proxy := through(t, server)
 			m := NewCache[string, int](engineOn(t, client), cacheNamed(t, client))
-			require.NoError(t, m.Put(t.Context(), "k", 5))
+			require.NoError(t, m.Put(t.Context(), "k", 5, WithMaxIdle(time.Hour)))
 			lost := proxy.DropReply(redistest.All(c.match, redistest.Arg(m.Name())), 1)
 			require.NoError(t, c.do(t.Context(), m))
 			lost.Await(t)

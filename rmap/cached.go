@@ -34,6 +34,7 @@ type habit struct {
 // traits are what a handle has seen of a cache's options.
 type traits struct {
 	mode  string // of noting accesses; empty: it is not bounded
+	rests bool   // there are entries with idle times
 	until time.Duration
 }
 
@@ -126,6 +127,11 @@ func (c *cached) sendMany(batch []*cachedCall) error {
 
 func (c *cached) getOne(ctx context.Context, key string) (value, error) {
 	t, look := c.traits()
+	if !look && c.unnoted(t) {
+		if v, all, err := c.getAlone(ctx, key); all {
+			return v, err
+		}
+	}
 	on := []string{c.n.Hash, c.n.Times, c.n.Rests}
 	if look {
 		on = append(on, c.n.Accesses, c.n.Options)
@@ -155,10 +161,8 @@ func (c *cached) getMany(ctx context.Context, names []string) (all []value, err 
 			return nil, err
 		}
 	}
-	on := []string{c.n.Hash, c.n.Times, c.n.Rests, c.n.Accesses}
 	for some := range slices.Chunk(names, mostAtOnce) {
-		got, err := c.h.e.Run(ctx, mapcache.GetMany, on, append([]string{t.mode, c.now()}, some...))
-		vs, err := values(got, err)
+		vs, err := c.getUpTo(ctx, t, some)
 		if err != nil {
 			return nil, err
 		}
@@ -167,6 +171,17 @@ func (c *cached) getMany(ctx context.Context, names []string) (all []value, err 
 		}
 	}
 	return all, nil
+}
+
+// getUpTo is getMany of as many as one exchange reads.
+func (c *cached) getUpTo(ctx context.Context, t traits, some []string) ([]value, error) {
+	if c.unnoted(t) {
+		if vs, all, err := c.getSome(ctx, some); all {
+			return vs, err
+		}
+	}
+	on := []string{c.n.Hash, c.n.Times, c.n.Rests, c.n.Accesses}
+	return values(c.h.e.Run(ctx, mapcache.GetMany, on, append([]string{t.mode, c.now()}, some...)))
 }
 
 // look reads the options.

@@ -38,6 +38,8 @@ var (
 var (
 	hget    = scripts.NewCommand("HGET", scripts.Safe)
 	hmget   = scripts.NewCommand("HMGET", scripts.Safe)
+	zscore  = scripts.NewCommand("ZSCORE", scripts.Safe)
+	zmscore = scripts.NewCommand("ZMSCORE", scripts.Safe)
 	hexists = scripts.NewCommand("HEXISTS", scripts.Safe)
 	hlen    = scripts.NewCommand("HLEN", scripts.Safe)
 	hscan   = scripts.NewCommand("HSCAN", scripts.Safe)

@@ -68,6 +68,21 @@ func (e *Engine) Run(ctx context.Context, op Operation, keys, args []string) (An
 	})
 }
 
+// RunBehind is Run of a command that only reads, right behind another of the kind in
+// the same pipeline. They are answered by one server, where that is no cluster: the
+// second sees what was written before the first, and perhaps what came in between.
+func (e *Engine) RunBehind(ctx context.Context, other, op *scripts.Command, before, own scripts.Call) (first rueidis.RedisMessage, second Answer, err error) {
+	second, err = e.loop(ctx, op, func(ctx context.Context, fresh bool) (rueidis.RedisResult, error) {
+		one, two := op.ExecBehind(ctx, e.Redis, other, before, own, fresh)
+		if err := one.Error(); err != nil && !rueidis.IsRedisNil(err) {
+			return one, nil
+		}
+		first, _ = one.ToMessage()
+		return two, nil
+	})
+	return first, second, err
+}
+
 // exec calls the operations that there are by their types: what goes through
 // the interface goes to the heap, which costs each caller its keys and arguments.
 func exec(ctx context.Context, c rueidis.Client, op Operation, keys, args []string) rueidis.RedisResult {

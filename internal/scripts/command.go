@@ -29,10 +29,25 @@ func (c *Command) Repeatable() bool { return c.replay == Safe }
 
 // Exec sends the command once.
 func (c *Command) Exec(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
-	return client.Do(ctx, client.B().Arbitrary(c.words...).Keys(keys...).Args(args...).Build())
+	return client.Do(ctx, c.build(client, Call{keys, args}, false))
+}
+
+// ExecBehind sends the command once, right behind another in the same pipeline.
+// What others send may come in between.
+func (c *Command) ExecBehind(ctx context.Context, client rueidis.Client, other *Command, before, own Call, fresh bool) (first, second rueidis.RedisResult) {
+	res := client.DoMulti(ctx, other.build(client, before, fresh), c.build(client, own, fresh))
+	return res[0], res[1]
+}
+
+func (c *Command) build(client rueidis.Client, call Call, fresh bool) rueidis.Completed {
+	cmd := client.B().Arbitrary(c.words...).Keys(call.Keys...).Args(call.Args...)
+	if fresh {
+		return cmd.Blocking()
+	}
+	return cmd.Build()
 }
 
 // ExecFresh sends the command once, on a connection of rueidis' blocking pool.
 func (c *Command) ExecFresh(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
-	return client.Do(ctx, client.B().Arbitrary(c.words...).Keys(keys...).Args(args...).Blocking())
+	return client.Do(ctx, c.build(client, Call{keys, args}, true))
 }

@@ -38,6 +38,9 @@ func Unpack(packed string) (value string, err error) {
 	return packed[header:], nil
 }
 
+// Idles reports whether an entry has an idle time, as scripts see it.
+func Idles(packed string) bool { return len(packed) >= 8 && (packed[6] != 0 || packed[7] != 0) }
+
 // length is a number of eight bytes.
 func length(s string) (n uint64) {
 	for i := 7; i >= 0; i-- {
