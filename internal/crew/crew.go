@@ -36,12 +36,15 @@ type hand struct {
 
 type task struct {
 	run  func()
-	done *sync.WaitGroup
+	done Tasks
 }
+
+// Tasks are what tasks are counted out of.
+type Tasks interface{ Done() }
 
 // Go runs f on a goroutine, and counts it out of tasks afterwards, whichever
 // way it ends.
-func (c *Crew) Go(tasks *sync.WaitGroup, f func()) {
+func (c *Crew) Go(tasks Tasks, f func()) {
 	t := task{f, tasks}
 	if h := c.take(); h != nil {
 		h.next <- t

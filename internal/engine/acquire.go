@@ -262,7 +262,7 @@ func (c *contender) discard(h *Held) {
 	c.e.locals.Get(c.key.Name) // the caller's own reference goes before the release has ended
 	// Not spawn: Close may have stopped others, but it waits for this caller,
 	// and so for what the caller leaves behind.
-	c.e.tasks.Go(func() { // ends with the release, which has its own bound
+	c.e.tasks.run(func() { // ends with the release, which has its own bound
 		_ = h.giveUp(context.Background()) // a failure is said again by its own errand
 		h.leave()
 	})

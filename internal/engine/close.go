@@ -28,21 +28,14 @@ func (e *Engine) shut(ctx context.Context) error {
 	e.dog.Each(func(l *watchdog.Lease) { grantOf(l).closing() })
 	left := e.awaitHolders(ctx)
 	e.hub.Close()
-	e.stop()
-	e.tasks.Wait()
+	e.tasks.stop() // no goroutines from now on, so that those at work can be waited for
+	e.tasks.wait()
 	e.crew.End()
 	e.endShared()
 	if e.Owned {
 		e.Redis.Close()
 	}
 	return left
-}
-
-// stop refuses goroutines from now on, so that those at work can be waited for.
-func (e *Engine) stop() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.stopped = true
 }
 
 // awaitHolders returns when no hold is left that could still be trusted.

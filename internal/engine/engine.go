@@ -93,9 +93,7 @@ type Engine struct {
 	once     sync.Once
 	closed   error
 	freed    chan struct{} // poked when a hold leaves the watchdog's care
-	mu       sync.Mutex    // orders spawn against Close
-	stopped  bool
-	tasks    sync.WaitGroup
+	tasks    tasks
 	crew     crew.Crew // the goroutines of spawn
 	due      due.Loop[Key]
 	dueOnce  sync.Once
@@ -194,12 +192,4 @@ func (e *Engine) spawn(f func()) bool {
 
 // begin makes Close wait for a tasks.Done, unless it has already stopped
 // waiting.
-func (e *Engine) begin() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.stopped {
-		return false
-	}
-	e.tasks.Add(1)
-	return true
-}
+func (e *Engine) begin() bool { return e.tasks.begin() }

@@ -59,7 +59,7 @@ func (e *Engine) Later(key string, until time.Time, run func(ctx context.Context
 		c = &courier{node: node, news: make(chan struct{}, 1)}
 		e.errands.couriers[node] = c
 		// Not spawn: whoever has an errand is itself a task that Close waits for.
-		e.tasks.Go(func() { e.carry(c) })
+		e.tasks.run(func() { e.carry(c) })
 	}
 	c.todo = append(c.todo, errand{key: key, until: until, run: run})
 	select {

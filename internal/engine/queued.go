@@ -402,7 +402,7 @@ func (q *queuing) leave() {
 // for what the caller leaves behind.
 func (e *Engine) briefly(f func()) {
 	done := make(chan struct{})
-	e.tasks.Add(1)
+	e.tasks.join()
 	e.crew.Go(&e.tasks, func() {
 		defer close(done)
 		f()
@@ -469,7 +469,7 @@ func (e *Engine) giveOn(h *Held) {
 	e.locals.Get(h.Key().Name) // the caller's own reference goes before the release has ended
 	// Not spawn: Close may have stopped others, but it waits for this caller,
 	// and so for what the caller leaves behind.
-	e.tasks.Go(func() { // ends with the release, which has its own bound
+	e.tasks.run(func() { // ends with the release, which has its own bound
 		_ = h.giveUp(context.Background()) // a failure is said again by its own errand
 		h.unclaim()
 	})

@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTasksEndBeforeTheWaitForThem: those that began are waited for, and none begins
+// any more, also while others try.
+func TestTasksEndBeforeTheWaitForThem(t *testing.T) {
+	t.Parallel()
+	for range 2000 {
+		var of tasks
+		var working, late atomic.Int64
+		var callers sync.WaitGroup
+		var over atomic.Bool
+		for range 4 {
+			callers.Go(func() {
+				for of.begin() {
+					if over.Load() {
+						late.Add(1)
+					}
+					working.Add(1)
+					of.join()
+					of.Done()
+					working.Add(-1)
+					of.Done()
+				}
+			})
+		}
+		of.stop()
+		of.wait()
+		over.Store(true)
+		require.Zero(t, working.Load())
+		callers.Wait()
+		require.Zero(t, late.Load())
+	}
+}
+
+func TestTasksThatNeverBeganAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	var of tasks
+	of.stop()
+	of.wait()
+	require.False(t, of.begin())
+	of.join() // of a task's own
+	of.Done()
+	of.wait()
+}
