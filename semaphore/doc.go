@@ -60,10 +60,11 @@
 //
 // A release gives its permits to the next goroutine of the same client that
 // waits for exactly so many, without a call: on the server they stay taken. It
-// does so a bounded number of times, and for a bounded time, before it asks the
-// server again (rueidisson.WithHandover). It follows that permits which are taken
-// away with AddPermits, or deleted, or whose time to live ends, may be handed on
-// for that long.
+// does so a bounded number of times for each that the server has granted to a
+// waiter, and for a bounded time, before it asks the server again
+// (rueidisson.WithHandover). It follows that permits which are taken away with
+// AddPermits, or deleted, or whose time to live ends, may be handed on for that
+// long.
 //
 // # Permits with leases
 //

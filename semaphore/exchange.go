@@ -69,6 +69,11 @@ func (r *request) run(s *scripts.Script, args []string, takes bool) (got engine.
 	return got, acked, err
 }
 
+// equal is what the scripts take for callers who want the same.
+func (r *request) equal(one run) []string {
+	return append(make([]string, 0, 6), decimal(one.size), r.Number, memory, decimal(one.count))
+}
+
 // refused is for an answer that says that nothing was done: an earlier send of
 // the request may still arrive.
 func (r *request) refused(got engine.Answer) {
@@ -90,9 +95,9 @@ func (r *request) settle(gives int64) {
 
 // take is one caller's.
 func (h *hub) take(flight int, a *ask) (ans answer) {
-	lacking, n := false, decimal(a.n)
+	lacking := false
 	ans.n, ans.err = engine.Only(h.numbered(a.of, flight, 0, func(r *request) ([]int64, error) {
-		got, acked, err := r.run(takeScript, []string{n, r.Number + " " + n, memory}, true)
+		got, acked, err := r.run(takeScript, r.equal(run{size: a.n, count: 1}), true)
 		if err != nil {
 			return nil, err
 		}
@@ -218,7 +223,7 @@ func (x *exchange) load(b batch) (p *place) {
 func (x *exchange) run(flight int) error {
 	takes, gives := x.wants()
 	_, err := x.h.numbered(x.of, flight, gives, func(r *request) ([]int64, error) {
-		got, acked, err := r.run(moveScript, x.args(r), takes)
+		got, acked, err := x.ask(r, takes)
 		if err != nil {
 			return nil, err
 		}
@@ -226,7 +231,7 @@ func (x *exchange) run(flight int) error {
 			r.refused(got)
 			return nil, errNotSet
 		}
-		said, err := got.AsIntSlice()
+		said, err := x.said(got)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
@@ -242,6 +247,33 @@ func (x *exchange) run(flight int) error {
 		return said, nil
 	})
 	return err
+}
+
+// alike is the only run, if all want the same: for that there are scripts that cost
+// the server less.
+func (x *exchange) alike() (one run, is bool) { return x.runs[0], len(x.runs) == 1 }
+
+func (x *exchange) ask(r *request, takes bool) (engine.Answer, bool, error) {
+	one, is := x.alike()
+	switch {
+	case !is:
+		return r.run(moveScript, x.args(r), takes)
+	case one.kind == give:
+		return r.run(giveScript, append(r.equal(one), x.of.channel, x.h.e.Publish()), takes)
+	}
+	return r.run(takeScript, r.equal(one), takes)
+}
+
+// said is the answer as move.lua gives it.
+func (x *exchange) said(got engine.Answer) ([]int64, error) {
+	if one, is := x.alike(); !is || one.kind == give {
+		return got.AsIntSlice()
+	}
+	n, err := got.AsInt64()
+	if n < 0 {
+		return []int64{n}, err
+	}
+	return []int64{0, n}, err
 }
 
 // wants is whether the runs take, and how much they give.

@@ -43,8 +43,8 @@ func TestALostReplyCountsOnce(t *testing.T) {
 		left   int64
 	}{
 		"take": {takeScript, func(ctx context.Context, r *rig) error { return r.TryAcquire(ctx, 3) }, 7},
-		"wait": {moveScript, func(ctx context.Context, r *rig) error { return r.Acquire(ctx, 3) }, 7},
-		"give": {moveScript, func(ctx context.Context, r *rig) error { return r.Release(ctx, 3) }, 13},
+		"wait": {takeScript, func(ctx context.Context, r *rig) error { return r.Acquire(ctx, 3) }, 7},
+		"give": {giveScript, func(ctx context.Context, r *rig) error { return r.Release(ctx, 3) }, 13},
 		"set":  {alone[set], func(ctx context.Context, r *rig) error { return r.SetPermits(ctx, 4) }, 4},
 		"add":  {alone[add], func(ctx context.Context, r *rig) error { return r.AddPermits(ctx, -4) }, 6},
 		"drain": {alone[drain], func(ctx context.Context, r *rig) error {
@@ -96,7 +96,7 @@ func TestALostReplyToTheFirstOfTwoOrders(t *testing.T) {
 // nothing, so a send of which nobody heard might find permits later.
 func TestARefusalWhoseFirstSendComesLateTakesNothing(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]*scripts.Script{"take": takeScript, "wait": moveScript} {
+	for name, s := range map[string]*scripts.Script{"take": takeScript, "wait": takeScript} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, proxy := faulty(t)
@@ -153,7 +153,7 @@ func TestASilentServerGivesBackWhatItTook(t *testing.T) {
 			_, err := r.Drain(ctx)
 			return err
 		}, 10},
-		"give": {moveScript, func(ctx context.Context, r *rig) error { return r.Release(ctx, 3) }, 13},
+		"give": {giveScript, func(ctx context.Context, r *rig) error { return r.Release(ctx, 3) }, 13},
 	} {
 		for _, ran := range []bool{true, false} {
 			t.Run(name+map[bool]string{true: ", that ran", false: ", that did not run"}[ran], func(t *testing.T) {

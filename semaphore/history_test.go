@@ -221,20 +221,22 @@ func TestHistoriesAreThoseOfASemaphore(t *testing.T) {
 func TestAWrongHistoryIsSeen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
+		script       *scripts.Script
 		right, wrong string
 		faults       bool
 	}{
-		"one too few for three or more": {"took = now - size * k, took", "took = now - size * k + (k > 2 and 1 or 0), took", false},
-		"releases twice on a replay":    {"if answer then\n", "if answer then redis.call('incrby', KEYS[1], 2)\n", true},
+		"one too few for three or more": {moveScript, "took = now - size * k, took", "took = now - size * k + (k > 2 and 1 or 0), took", false},
+		"one too few for two alone":     {takeScript, "string.format('%.0f', each * k)", "string.format('%.0f', each * k - (each > 1 and 1 or 0))", false},
+		"releases twice on a replay":    {giveScript, "if older == 0 and k ~= '' then\n", "if older == 0 and k ~= '' then redis.call('incrby', KEYS[1], 2)\n", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Contains(t, moveScript.Body, c.right)
+			require.Contains(t, c.script.Body, c.right)
 			server := redistest.Shared(t)
 			held, disorder := false, false
 			for i := 0; !(held && disorder); i++ {
 				require.Less(t, i, 50, "the checks see nothing wrong: %v, %v", held, disorder)
-				on, fresh := bend(server.Client(t), moveScript, c.right, c.wrong), fmt.Sprint(redistest.Name(t), i)
+				on, fresh := bend(server.Client(t), c.script, c.right, c.wrong), fmt.Sprint(redistest.Name(t), i)
 				var h *history
 				if c.faults {
 					h = faultyHistory(t, on, fresh, 400/historians)

@@ -1,6 +1,7 @@
 package semaphore
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
@@ -15,6 +16,8 @@ type hub struct {
 	places  places.Places[string, *place]
 	waiting atomic.Int64 // who has a place, or is about to
 	extra   atomic.Int64 // exchanges beside the table's
+
+	contenders sync.Pool
 }
 
 type hubKey struct{}

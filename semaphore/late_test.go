@@ -59,7 +59,7 @@ func TestALateCopyChangesNothing(t *testing.T) {
 			t.Parallel()
 			raw := redistest.Shared(t).Client(t)
 			recorder := redistest.RecordScripts(t, raw)
-			for _, script := range append(slices.Collect(maps.Values(alone)), takeScript, moveScript) {
+			for _, script := range append(slices.Collect(maps.Values(alone)), takeScript, giveScript, moveScript) {
 				recorder.Learn(script.Body) // which the server may know already
 			}
 			e, err := engine.New(t.Context(), recorder, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
@@ -96,7 +96,7 @@ func TestALateCopyChangesNothing(t *testing.T) {
 
 			r.do("DEL", c.Keys[1])
 			number, _, _ := strings.Cut(c.Args[0], " ")
-			if c.Script == "take.lua" {
+			if c.Script == "take.lua" || c.Script == "give.lua" {
 				number, _, _ = strings.Cut(c.Args[1], " ")
 			}
 			settle, err := scripts.Read(lua, "lua/settle.lua")

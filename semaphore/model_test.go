@@ -42,7 +42,7 @@ type copied struct {
 
 // scriptBodies are the scripts as they are sent.
 func scriptBodies() map[string]string {
-	return map[string]string{"take": takeScript.Body, "move": moveScript.Body, "settle": settleScript.Body}
+	return map[string]string{"take": takeScript.Body, "give": giveScript.Body, "move": moveScript.Body, "settle": settleScript.Body}
 }
 
 func newWorld(t testing.TB, seed uint64, bodies map[string]string) *world {
@@ -106,11 +106,14 @@ func (w *world) request() {
 	n := decimal(number)
 	var c copied
 	var runs []run
-	if w.rnd.IntN(3) == 0 {
-		runs = []run{{kind: take, size: 1 + w.rnd.Int64N(4), count: 1}}
-		k := decimal(runs[0].size)
-		c = copied{"take", lane, -1, []string{k, n + " " + k, memory}}
-	} else {
+	switch size, count := 1+w.rnd.Int64N(4), 1+w.rnd.Int64N(4); {
+	case w.rnd.IntN(3) == 0:
+		runs = []run{{kind: take, size: size, count: count}}
+		c = copied{"take", lane, -1, []string{decimal(size), n, memory, decimal(count)}}
+	case w.rnd.IntN(3) == 0 && w.held >= size*count:
+		runs = []run{{kind: give, size: size, count: count}}
+		c = copied{"give", lane, -1, []string{decimal(size), n, memory, decimal(count), keys.SemaphoreChannel(w.name), "publish"}}
+	default:
 		runs = w.runs()
 		c = copied{"move", lane, -1, []string{n, memory, keys.SemaphoreChannel(w.name), "publish"}}
 		for _, one := range runs {
@@ -173,7 +176,7 @@ func (w *world) send(c copied, runs []run, flight int) {
 
 // answered takes an answer, and reports whether anything was done.
 func (w *world) answered(c copied, runs []run, said []int64) (did bool) {
-	if c.script == "move" {
+	if c.script != "take" { // how many heard of it
 		said = said[1:]
 	}
 	if len(said) != len(runs) {
@@ -194,7 +197,7 @@ func (w *world) answered(c copied, runs []run, said []int64) (did bool) {
 // doubt is for a request that may have run, or may run yet.
 func (w *world) doubt(c copied, flight int, gives int64) {
 	n, _, _ := strings.Cut(c.args[0], " ")
-	if c.script == "take" {
+	if c.script != "move" {
 		n, _, _ = strings.Cut(c.args[1], " ")
 	}
 	w.unsettled = append(w.unsettled, copied{"settle", c.lane, w.lanes.Leave(flight, c.lane), []string{n, memory, keys.SemaphoreChannel(w.name), "publish", decimal(gives)}})
@@ -246,9 +249,12 @@ func TestTheModelSeesWhatItIsThereFor(t *testing.T) {
 	t.Parallel()
 	redistest.SeesMutations(t, scriptBodies, map[string]redistest.Mutation{
 		"one too few for three or more":  {"move", "took = now - size * k, took", "took = now - size * k + (k > 2 and 1 or 0), took"},
+		"one too few for three alike":    {"take", "string.format('%.0f', each * k)", "string.format('%.0f', each * k - (k > 2 and 1 or 0))"},
 		"gives again at a second run":    {"move", "local answer = known()\n", "local answer = nil\n"},
-		"takes again at a second run":    {"take", "if last == ARGV[2] then", "if false then"},
-		"an old copy takes":              {"take", ">= tonumber(string.match(ARGV[2]", "> 10 + tonumber(string.match(ARGV[2]"},
+		"takes again at a second run":    {"take", "if older == 0 and k ~= '' then", "if older == 0 then older = -1 elseif false then"},
+		"gives alone at a second run":    {"give", "if older == 0 and k ~= '' then", "if older == 0 then older = -1 elseif false then"},
+		"an old copy gives":              {"give", "elseif older >= 0 then", "elseif older > 10 then"},
+		"an old copy takes":              {"take", "elseif older >= 0 then", "elseif older > 10 then"},
 		"an old copy moves":              {"move", "return {-1}", "return nil"},
 		"a settle gives again":           {"settle", "if tonumber(n) == tonumber(ARGV[1]) then", "if false then"},
 		"a settle leaves nothing behind": {"settle", "redis.call('set', KEYS[2], ARGV[1] .. ' 0 settled', 'PX', ARGV[2])", ""},

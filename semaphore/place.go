@@ -2,6 +2,7 @@ package semaphore
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -19,9 +20,11 @@ type place struct {
 	mu      sync.Mutex
 	queue   handover.Queue[struct{}] // used under mu only, so that what is known of its head stays true
 	head    head
+	asking  atomic.Bool   // for those whom crowd has listed
 	refused bool          // somebody who waits was refused, so that nobody may overtake
 	looked  bool          // and nothing has been asked for since that the listener would not have heard of; the head's
 	passes  int           // hand-overs since the server was asked
+	most    int           // of them, by what it granted last
 	since   time.Duration // when that was
 }
 
@@ -121,30 +124,40 @@ func (p *place) starved() bool {
 // handOn gives n permits to the next who waits for so many, without a call: on
 // the server they stay taken. Nobody is passed over, and others get their turn.
 func (p *place) handOn(n int64) bool {
+	w, handed := p.heir(n)
+	if w != nil {
+		w.Hand(struct{}{})
+	}
+	return handed
+}
+
+// heir is who gets n permits, out of the queue already; nil: the head has got them.
+func (p *place) heir(n int64) (w *handover.Waiter[struct{}], handed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.passes >= p.h.e.Handovers || p.h.e.Mono()-p.since >= p.h.e.HandoverTime || p.h.e.Open() != nil {
-		return false
+	if p.passes >= max(p.most, p.h.e.Handovers) || p.h.e.Mono()-p.since >= p.h.e.HandoverTime || p.h.e.Open() != nil {
+		return nil, false
 	}
 	if p.head.there && !p.head.served {
 		if p.head.n != n {
-			return false
+			return nil, false
 		}
 		p.head.served = true
 		if p.ear != nil {
 			p.ear.Poke()
 		}
-	} else if w := p.front(); w == nil || w.Size != n || !p.queue.HandTo(w, struct{}{}) {
-		return false
+	} else if w = p.queue.Pick(n); w == nil {
+		return nil, false
 	}
 	p.passes++
-	return true
+	return w, true
 }
 
 // crowd is who is to be asked for: the head, and those behind it.
 func (p *place) crowd() (runs []run, behind []*handover.Waiter[struct{}]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.asking.Store(true)
 	runs = append(runs, run{kind: wait, size: p.head.n, count: 1})
 	p.queue.Next(func(w *handover.Waiter[struct{}]) bool {
 		if last := &runs[len(runs)-1]; last.size == w.Size {
@@ -171,6 +184,7 @@ func (p *place) deal(granted int64, behind []*handover.Waiter[struct{}], heard b
 		return nil
 	}
 	p.asked()
+	p.most = p.h.e.Handovers * int(granted)
 	if p.head.served {
 		left = append(left, p.head.n)
 	}

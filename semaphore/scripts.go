@@ -13,6 +13,7 @@ var lua embed.FS
 
 var (
 	takeScript   = scripts.Must(lua, "lua/take.lua")
+	giveScript   = scripts.Must(lua, "lua/give.lua")
 	moveScript   = scripts.Must(lua, "lua/move.lua")
 	settleScript = scripts.Must(lua, "lua/settle.lua")
 	lookScript   = scripts.Must(lua, "lua/look.lua")

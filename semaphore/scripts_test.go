@@ -1,6 +1,8 @@
 package semaphore
 
 import (
+	"context"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -16,7 +18,7 @@ import (
 
 // sends is what each operation sends.
 var sends = map[string]string{
-	"acquire": "move.lua", "try acquire": "take.lua", "release": "move.lua", "set permits": "set.lua",
+	"crowd": "move.lua", "acquire": "take.lua", "try acquire": "take.lua", "release": "give.lua", "set permits": "set.lua",
 	"try set permits": "try_set.lua", "add permits": "add.lua", "drain": "drain.lua", "available": "look.lua", "delete": "delete.lua",
 }
 
@@ -26,7 +28,11 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	seen := []string{"settle.lua"} // an errand, which fault_test.go looks at
 	for _, name := range []string{"api", "{u1}:api", "a{b}c"} {
 		s := New(e, name)
-		for op, do := range operations {
+		all := maps.Clone(operations)
+		all["crowd"] = func(_ context.Context, s *Semaphore, n int64) error {
+			return s.h.send(s.of.key, 0, batch{{Ask: ask{of: s.of, kind: take, n: n}}, {Ask: ask{of: s.of, kind: give, n: n}}})
+		}
+		for op, do := range all {
 			require.NoError(t, s.SetPermits(t.Context(), 5))
 			r.Take()
 			require.NoError(t, do(t.Context(), s, 1), op)

@@ -20,6 +20,7 @@ type contender struct {
 	of *names
 	p  *place
 	n  int64
+	w  *handover.Waiter[struct{}]
 
 	busy   bool // too few permits were seen: a wait that ends is an answer, not a fault
 	notSet bool // none were set when the server was asked last
@@ -41,8 +42,8 @@ func (h *hub) acquire(ctx context.Context, of *names, n int64) (err error) {
 func (h *hub) waitFor(ctx context.Context, of *names, n int64) error {
 	h.waiting.Add(1)
 	defer h.waiting.Add(-1)
-	c := &contender{h: h, of: of, p: h.places.Get(of.key), n: n}
-	defer h.places.Put(of.key, c.p)
+	c := h.contender(of, n)
+	defer c.done()
 	err := c.contend(ctx)
 	c.observe(ctx, err)
 	if errors.Is(err, errWaitOver) && c.busy {
@@ -53,21 +54,42 @@ func (h *hub) waitFor(ctx context.Context, of *names, n int64) error {
 	return err
 }
 
+// contender is one that nobody uses.
+func (h *hub) contender(of *names, n int64) *contender {
+	c, _ := h.contenders.Get().(*contender)
+	if c == nil {
+		c = &contender{w: handover.NewWaiter[struct{}](true)}
+	}
+	*c = contender{h: h, of: of, p: h.places.Get(of.key), n: n, w: c.w}
+	c.w.Size = n
+	return c
+}
+
+// done lets another use c, which is in no queue any more. While somebody asks for a
+// crowd, it may be on that list.
+func (c *contender) done() {
+	listed := c.p.asking.Load()
+	c.h.places.Put(c.of.key, c.p)
+	if !listed {
+		c.p, c.of = nil, nil
+		c.h.contenders.Put(c)
+	}
+}
+
 func (c *contender) contend(ctx context.Context) error {
-	w := handover.NewWaiter[struct{}](true)
-	w.Size = c.n
-	if c.p.enter(w) {
+	if c.p.enter(c.w) {
 		return c.asHead(ctx, false)
 	}
 	c.busy = true
 	c.observeWait(ctx)
+	// When the client closes, the head hears of it, and those behind it by their turn:
+	// a channel that all of them wait on would have them meet at its mutex.
 	select {
-	case turn := <-w.Turn():
+	case turn := <-c.w.Turn():
 		return c.take(ctx, turn)
 	case <-ctx.Done():
-	case <-c.h.e.Closing():
 	}
-	turn, came := c.p.leave(w)
+	turn, came := c.p.leave(c.w)
 	switch {
 	case !came:
 	case !turn.Handed:
@@ -78,7 +100,7 @@ func (c *contender) contend(ctx context.Context) error {
 	default:
 		c.giveOn(c.n)
 	}
-	return c.whyNot(ctx)
+	return engine.ContextError(ctx)
 }
 
 // take accepts a turn: permits, or the role of head.
@@ -94,13 +116,6 @@ func (c *contender) take(ctx context.Context, turn handover.Turn[struct{}]) erro
 // its wait ended: one whose WithWait has just ended does.
 func stillThere(ctx context.Context) bool {
 	return ctx.Err() != nil && errors.Is(context.Cause(ctx), errWaitOver)
-}
-
-func (c *contender) whyNot(ctx context.Context) error {
-	if ctx.Err() == nil {
-		return ErrClosed
-	}
-	return engine.ContextError(ctx)
 }
 
 // asHead contends with other processes, for itself and for those behind it.
@@ -146,6 +161,7 @@ func (c *contender) look(ctx context.Context) (left time.Duration, done bool, er
 	}
 	heard := c.p.listener().Listens()
 	runs, behind := c.p.crowd()
+	defer c.p.asking.Store(false)
 	got, err := c.h.table.Do(ctx, c.of.key, ask{of: c.of, kind: wait, queue: runs})
 	if err == nil {
 		err = got.err

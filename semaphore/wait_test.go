@@ -19,6 +19,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // withoutHandOver has every release go to the server.
@@ -102,10 +103,19 @@ func TestPermitsGoOverWithoutACall(t *testing.T) {
 	require.EqualValues(t, 3, r.free())
 }
 
+// known has the server know the scripts, so that each call is one.
+func (r *rig) known() *rig {
+	r.t.Helper()
+	for _, s := range []*scripts.Script{takeScript, giveScript, moveScript} {
+		r.do("SCRIPT", "LOAD", s.Body)
+	}
+	return r
+}
+
 func TestHandOversAreBounded(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *engine.Config) { c.Handovers, c.HandoverTime = 2, time.Hour }).set(1)
+	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *engine.Config) { c.Handovers, c.HandoverTime = 2, time.Hour }).known().set(1)
 	r.take(1)
 	var all []<-chan error
 	for i := range 6 {
@@ -123,10 +133,38 @@ func TestHandOversAreBounded(t *testing.T) {
 	require.EqualValues(t, before+2, server.ScriptCalls(t), "a release and an acquire")
 }
 
+// TestEachPermitThatTheServerGrantsMayBeHandedOverAsOften: a crowd with many permits
+// asks no more often than one with a single one.
+func TestEachPermitThatTheServerGrantsMayBeHandedOverAsOften(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *engine.Config) { c.Handovers, c.HandoverTime = 2, time.Hour }).known().set(3)
+	r.take(3)
+	var all []<-chan error
+	for i := range 10 {
+		all = append(all, r.acquiring(t.Context(), 1))
+		r.waiting(i + 1)
+	}
+	r.do("INCRBY", r.of.key, "3")
+	r.do("PUBLISH", r.of.channel, "3")
+	for i := range 3 {
+		got(t, all[i])
+	}
+	before := server.ScriptCalls(t)
+	for i := range 6 {
+		r.give(1)
+		got(t, all[3+i])
+	}
+	require.Equal(t, before, server.ScriptCalls(t))
+	r.give(1)
+	got(t, all[9])
+	require.EqualValues(t, before+2, server.ScriptCalls(t))
+}
+
 func TestOneMessageCostsOneCallHoweverManyWait(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := rigOn(t, server.Client(t), redistest.Name(t)).set(1)
+	r := rigOn(t, server.Client(t), redistest.Name(t)).known().set(1)
 	r.take(1)
 	var all []<-chan error
 	for i := range 50 {

@@ -218,7 +218,7 @@ func (q *Queue[T]) Leave(w *Waiter[T]) (turn Turn[T], came bool) {
 		q.advance()
 		return turn, false
 	}
-	return <-w.turn, true // buffered, and sent under the mutex
+	return <-w.turn, true // there, or about to be: see Pick
 }
 
 // Hand gives the turn to the next waiter together with hold. It does nothing
@@ -311,6 +311,24 @@ func (q *Queue[T]) HandTo(w *Waiter[T], hold T) bool {
 	q.give(w, Turn[T]{Hold: hold, Handed: true})
 	return true
 }
+
+// Pick takes the first of those who wait out of the queue, if it wants so much and
+// takes holds. Whoever picks it is to Hand it one at once, which may be done
+// without the mutex of whose the queue is: to wake somebody takes longer than all
+// the rest.
+func (q *Queue[T]) Pick(size int64) *Waiter[T] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	w := q.front
+	if w == nil || !w.Takes || w.Size != size {
+		return nil
+	}
+	q.unlink(w)
+	return w
+}
+
+// Hand gives a hold to a waiter that was picked.
+func (w *Waiter[T]) Hand(hold T) { w.turn <- Turn[T]{Hold: hold, Handed: true} }
 
 // Next shows those who wait, in their order, until f returns false. F is called
 // with the queue locked: it is quick and calls nothing of it.
