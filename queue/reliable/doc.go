@@ -36,7 +36,8 @@
 // with [ErrLost] before the server may give it to another, whatever the network is
 // doing, and a process that was paused is told by [Message.Err] and by Err of the
 // context at once; see package lock, whose holds are trusted in the same way. The
-// server's clock counts leases and delays; one that is set forward ends leases early.
+// server's clock counts leases and delays; one that is set forward ends leases early, and
+// one that is set back keeps the messages of the dead, and what is delayed, for as long.
 //
 // Requests may be sent twice and arrive late: the server remembers the last one of each
 // of the few exchanges that a client may have under way, with its answer, for 45 s.
@@ -98,6 +99,14 @@
 //	rueidisson_queue_wake:{name}:*    channels: each of a client that waits
 //	rueidisson_queue_done_ids:{name}  channel: ids of messages that have a result
 //	rueidisson_queue_cancelled:{name} channel: messages that were cancelled, as the leases have them
+//
+// A server that evicts keys loses what was in them, and with the parts of a queue being
+// keys each, may lose a part of many messages at once: rueidisson.New warns of such a
+// server. Without a body a message is no more, without its place (ready, prio, due, lease)
+// it is never delivered, and its group and its unique key wait for it until [Queue.Cancel]
+// takes it out; without its options it is a message without any. What is added from then on
+// is as good as ever, but behind a group or a unique key that is lost in this way, which
+// [Queue.Delete] frees.
 //
 // Times are the server's, but when a message was added: that is its header's. A queue
 // that was emptied leaves its counters, and one that was deleted its last id.

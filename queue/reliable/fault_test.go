@@ -44,10 +44,17 @@ func (r *rig) child(addrs, kind string, lease time.Duration, most int, env ...st
 func TestConsumersAreKilled(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
-		r := rigOn(t, server.Client(t))
-		const lease, groups = time.Second, 20
-		n := redistest.Count(t, 1000, 10_000)
-		for i := range n {
+		rigOn(t, server.Client(t)).kills(server.Addr(), redistest.Count(t, 1000, 10_000))
+	})
+}
+
+// kills has n messages handled by processes that are killed.
+func (r *rig) kills(addrs string, n int) {
+	t := r.t
+	t.Helper()
+	const lease, groups = time.Second, 20
+	add := func(from, to int) {
+		for i := from; i < to; i++ {
 			group := "g" + strconv.Itoa(i%groups)
 			opts := []AddOption{WithHeader("group", group)}
 			if i%groups < groups/2 {
@@ -55,43 +62,48 @@ func TestConsumersAreKilled(t *testing.T) {
 			}
 			r.adds(strconv.Itoa(i/groups), opts...)
 		}
-		var children []*redistest.Child
-		for range 3 {
-			children = append(children, r.child(server.Addr(), "serves", lease, 1000))
-		}
-		kills := 0
-		for deadline := time.Now().Add(3 * soon); r.counter("acked") < int64(n); kills++ {
-			require.True(t, time.Now().Before(deadline), "%d of %d are done", r.counter("acked"), n)
+	}
+	var children []*redistest.Child
+	for range 3 {
+		children = append(children, r.child(addrs, "serves", lease, 1000))
+	}
+	kills, added := 0, 0
+	for deadline := time.Now().Add(3 * soon); r.counter("acked") < int64(n); kills++ {
+		require.True(t, time.Now().Before(deadline), "%d of %d are done", r.counter("acked"), n)
+		if next := min(added+100, n); added < n { // so that there is something that it has
+			add(added, next)
+			added = next
+		} else {
 			time.Sleep(200 * time.Millisecond)
-			victim := kills % len(children)
-			children[victim].Kill()
-			children[victim] = r.child(server.Addr(), "serves", lease, 1000)
 		}
-		again := 0
-		for g := range groups {
-			m := r.do("LRANGE", log(r.name, "g"+strconv.Itoa(g)), "0", "-1")
-			all, err := m.AsStrSlice()
+		victim := kills % len(children)
+		children[victim].Kill()
+		children[victim] = r.child(addrs, "serves", lease, 1000)
+	}
+	again := 0
+	for g := range groups {
+		m := r.do("LRANGE", log(r.name, "g"+strconv.Itoa(g)), "0", "-1")
+		all, err := m.AsStrSlice()
+		require.NoError(t, err)
+		seen := map[string]bool{}
+		last := -1
+		for _, v := range all {
+			i, err := strconv.Atoi(v)
 			require.NoError(t, err)
-			seen := map[string]bool{}
-			last := -1
-			for _, v := range all {
-				i, err := strconv.Atoi(v)
-				require.NoError(t, err)
-				if g < groups/2 {
-					require.Contains(t, []int{last, last + 1}, i, "group %d: %v", g, all)
-					last = i
-				}
-				if seen[v] {
-					again++
-				}
-				seen[v] = true
+			if g < groups/2 {
+				require.Contains(t, []int{last, last + 1}, i, "group %d: %v", g, all)
+				last = i
 			}
-			require.Len(t, seen, (n+groups-1-g)/groups, "group %d", g)
+			if seen[v] {
+				again++
+			}
+			seen[v] = true
 		}
-		t.Logf("%d kills, %d of %d messages were handled again, %d leases ran out", kills, again, n, r.counter("ranout"))
-		require.Positive(t, r.counter("ranout"))
-		r.leaves()
-	})
+		require.Len(t, seen, (n+groups-1-g)/groups, "group %d", g)
+	}
+	t.Logf("%d kills, %d of %d messages were handled again, %d leases ran out", kills, again, n, r.counter("ranout"))
+	require.Positive(t, r.counter("ranout"))
+	r.leaves()
 }
 
 // TestTheMessagesOfTheDeadAreWithAnother a lease later, also if the dead one kept the
@@ -354,6 +366,36 @@ func TestOnACluster(t *testing.T) {
 	})
 	t.Run("a slot moves for three leases", func(t *testing.T) { slotMoves(t, cluster) })
 	t.Run("a slot moves under an acknowledgement", func(t *testing.T) { slotMovesUnderAnAck(t, cluster) })
+}
+
+// TestOnAClusterOfItsOwn is what other tests do to one server, with fewer messages.
+func TestOnAClusterOfItsOwn(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	addrs := strings.Join(cluster.Addrs(), ",")
+	t.Run("faults", func(t *testing.T) {
+		t.Run("consumers are killed", func(t *testing.T) {
+			t.Parallel()
+			rigOn(t, cluster.Client(t)).kills(addrs, redistest.Count(t, 800, 4000))
+		})
+		t.Run("the messages of the dead", func(t *testing.T) {
+			t.Parallel()
+			dead(t, addrs, cluster.Client(t), true)
+		})
+		t.Run("every script twice", func(t *testing.T) {
+			t.Parallel()
+			sentTwice(t, cluster.Client(t), redistest.Count(t, 360, 6000))
+		})
+	})
+	t.Run("a failover", func(t *testing.T) {
+		f := newFailover(t, cluster.Client)
+		f.runs(func() {
+			key := f.adder.of.parts[0]
+			master := cluster.Master(key)
+			master.Kill()
+			cluster.AwaitMaster(t, key, master.Addr())
+		})
+	})
 }
 
 // slotMoves: no message's context ends, nothing is handled twice, and adds and takes go on

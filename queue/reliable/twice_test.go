@@ -73,9 +73,10 @@ func (c doubling) twice(words []string, got rueidis.RedisResult) rueidis.RedisRe
 		c.late.Add(1)
 		c.again(c.old())
 	}
-	if rand.N(2) == 0 {
+	renews := isRenewal(words) // of which there are few
+	if renews || rand.N(2) == 0 {
 		c.doubled.Add(1)
-		if isRenewal(words) {
+		if renews {
 			c.renewed.Add(1)
 		}
 		if again := c.again(words); rand.N(2) == 0 {

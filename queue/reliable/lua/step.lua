@@ -204,7 +204,7 @@ local function draw(n)
 	return ids
 end
 
-local leases, late, ends = {}, {}, whole(now + ARGV[8])
+local leases, late, gone, ends = {}, {}, {}, whole(now + ARGV[8])
 for _ = 1, 4 do -- an id whose body was removed is passed over
 	local ids = want > got and not paused and draw(want - got) or {}
 	if #ids == 0 then
@@ -222,8 +222,12 @@ for _ = 1, 4 do -- an id whose body was removed is passed over
 			got = got + 1
 			took[got], out[3 + got] = of, bodies[i]
 			leases[2 * got - 1], leases[2 * got] = ends, of
+		elseif texts and texts[i] then
+			gone[#gone + 1] = ids[i] -- by eviction: its group goes on
 		end
 	end
+	forget(gone)
+	gone = {}
 	if #late > 0 then
 		forget(late)
 		redis.call('hincrby', meta, 'expired', #late)
