@@ -29,8 +29,8 @@
 // process is alive, and looks whose turn it is. It follows that
 //
 //   - a process that was killed is passed over by the release itself, as nobody
-//     hears that it is its turn. On a cluster with plain channels that is not
-//     known, and it counts as a silent one;
+//     hears that it is its turn. On a cluster that is no proof, as subscriptions end
+//     with a slot that moves, and it counts as a silent one;
 //   - a process that is silent, stopped or cut off, is passed over 1.4 s after
 //     it was last heard of, as long as a waiter of this library, or a newcomer,
 //     is there to see it;

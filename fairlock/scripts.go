@@ -165,7 +165,18 @@ func tried(answer engine.Answer) (engine.Tried, error) {
 
 // telling are the arguments of what tells the front of the queue.
 func (p *protocol) telling() []string {
-	return []string{p.e.Publish(), flag(p.e.CountsAll()), p.told, p.turns}
+	return []string{p.e.Publish(), p.proof(), p.told, p.turns}
+}
+
+// proof is what it proves that nobody hears it.
+func (p *protocol) proof() string {
+	switch {
+	case !p.e.CountsAll():
+		return "0"
+	case p.e.Cluster():
+		return "2"
+	}
+	return "1"
 }
 
 func flag(is bool) string {

@@ -7,7 +7,7 @@
 -- KEYS[4]  processes of ours that are alive
 -- ARGV[1]  client
 -- ARGV[2]  publish or spublish
--- ARGV[3]  1 if what it answers can be trusted, else 0
+-- ARGV[3]  what it proves that nobody hears: 0 nothing, 1 that nobody is there, 2 that of Redisson's alone
 -- ARGV[4]  channel of releases, to Redisson's waiters
 -- ARGV[5]  channel of turns, to ours
 -- ARGV[6]  how long a process is alive, ms

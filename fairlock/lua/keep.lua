@@ -11,7 +11,7 @@
 -- ARGV[2]  how long a process is alive, ms
 -- ARGV[3]  slack of a deadline, ms
 -- ARGV[4]  publish or spublish
--- ARGV[5]  1 if what it answers can be trusted, else 0
+-- ARGV[5]  what it proves that nobody hears: 0 nothing, 1 that nobody is there, 2 that of Redisson's alone
 -- ARGV[6]  channel of releases, to Redisson's waiters
 -- ARGV[7]  channel of turns, to ours
 -- ARGV[8]  1 if this client listens on its channel of turns, else 0

@@ -10,7 +10,7 @@
 -- ARGV[2]  queue: its place only; quit: the lock too; bury: and never let it have either again, as a send of it may
 --          still be on its way
 -- ARGV[3]  publish or spublish
--- ARGV[4]  1 if what it answers can be trusted, else 0
+-- ARGV[4]  what it proves that nobody hears: 0 nothing, 1 that nobody is there, 2 that of Redisson's alone
 -- ARGV[5]  channel of releases, to Redisson's waiters
 -- ARGV[6]  channel of turns, to ours
 -- ARGV[7]  how long a process is alive, ms

@@ -134,14 +134,16 @@ local function front(alive, own)
 end
 
 -- Tells the front h that it is its turn, and returns how many heard it, and
--- who it was. One of ours that nobody hears of has gone, where the count can be
--- trusted: a process listens before it queues, and says so when it does not.
+-- who it was. One of ours that nobody hears of has gone, where that is proof: a
+-- process listens before it queues, and says so when it does not. Where slots move
+-- it is none: the server that a slot has come to knows of nobody who listens, and of
+-- what they said before.
 local function tell(h, publish, counts, java, go)
 	while h do
 		local c = client(h)
 		-- pcall: an ACL that denies the channel must not turn a release into an error.
 		local reached = redis.pcall(publish, c and go .. ':' .. c or java .. ':' .. h, c and h or '0')
-		if reached ~= 0 or not c or counts == '0' or quiet or not hears(c) then
+		if reached ~= 0 or not c or counts ~= '1' or quiet or not hears(c) then
 			return type(reached) == 'number' and reached or -1, h
 		end
 		h = living(drop(h))
