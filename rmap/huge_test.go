@@ -124,3 +124,54 @@ func TestWhatNoServerTakesIsNotSent(t *testing.T) {
 	require.ErrorIs(t, err, ErrOption)
 	assert.Empty(t, proxy.Log())
 }
+
+// TestTheLargestValuesAreTaken by every write: what a soak writes is as long as a
+// server takes by default.
+func TestTheLargestValuesAreTaken(t *testing.T) {
+	t.Parallel()
+	size := redistest.Count(t, 4<<20, engine.LargestValue)
+	server := redistest.Start(t, redistest.Version("8.0")) // which others do not wait for
+	e := engineOn(t, server.Client(t), func(c *engine.Config) { c.WatchdogTimeout = 5 * time.Minute })
+	ctx := t.Context()
+	opts := []Option{WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{})}
+	for kind, k := range map[string]struct {
+		make func(name string) sized
+		size int
+		opts []PutOption
+	}{
+		"map":    {func(name string) sized { return plainMap{New[int, int](e, name, opts...)} }, size, nil},
+		"native": {func(name string) sized { return NewNative[int, int](e, name, opts...) }, size, []PutOption{WithTTL(time.Hour)}},
+		"cache":  {func(name string) sized { return NewCache[int, int](e, name, opts...) }, size - 16, []PutOption{WithTTL(time.Hour)}},
+	} {
+		for what, write := range map[string]func(m sized) error{
+			"put":           func(m sized) error { return m.Put(ctx, 1, k.size, k.opts...) },
+			"put many":      func(m sized) error { return m.PutMany(ctx, map[int]int{1: k.size}, k.opts...) },
+			"swap":          func(m sized) error { _, _, err := m.Swap(ctx, 1, k.size, k.opts...); return err },
+			"put if absent": func(m sized) error { _, _, err := m.PutIfAbsent(ctx, 1, k.size, k.opts...); return err },
+			"replace": func(m sized) error {
+				require.NoError(t, m.Put(ctx, 1, 1, k.opts...))
+				_, err := m.Replace(ctx, 1, k.size, k.opts...)
+				return err
+			},
+			"compare and swap": func(m sized) error {
+				require.NoError(t, m.Put(ctx, 1, 1, k.opts...))
+				_, err := m.CompareAndSwap(ctx, 1, 1, k.size, k.opts...)
+				return err
+			},
+			"compute": func(m sized) error {
+				_, _, err := m.Compute(ctx, 1, func(int, bool) (int, Verdict, error) { return k.size, Store, nil })
+				return err
+			},
+		} {
+			m := k.make(redistest.Name(t))
+			require.NoError(t, write(m), "%s, %s", kind, what)
+			n, there, err := m.Get(ctx, 1)
+			require.NoError(t, err, "%s, %s", kind, what)
+			require.True(t, there)
+			require.Equal(t, k.size, n, "%s, %s", kind, what)
+			ok, err := m.CompareAndRemove(ctx, 1, k.size)
+			require.NoError(t, err, "%s, %s", kind, what)
+			require.True(t, ok, "%s, %s", kind, what)
+		}
+	}
+}
