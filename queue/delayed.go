@@ -129,8 +129,8 @@ func (q *DelayedQueue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 // and returns how many there were. An element that was moved already is in the queue:
 // see [Queue.Remove]. Which of several that are equal goes is not said.
 //
-// Cost: one script call for each 1,000 that wait, and the server walks to each that it
-// removes. Wire: ZSCAN and ZREM redisson_delay_queue_timeout:{name}, LREM
+// Cost: one script call for each 1,000 that wait and for each 16 that it removes, and
+// the server walks to each of these. Wire: ZSCAN and ZREM redisson_delay_queue_timeout:{name}, LREM
 // redisson_delay_queue:{name}. Errors: [ErrUnknown], since it is sent once; [ErrOption]
 // for an n below 0; as [DelayedQueue.Offer]. Source: RDelayedQueue.remove.
 func (q *DelayedQueue[T]) Remove(ctx context.Context, v T, n int) (removed int64, err error) {
@@ -268,8 +268,12 @@ func (q *delayed[T]) takeText(ctx context.Context) (string, error) {
 	return it.Text, err
 }
 
-// looked is how many of those that wait are looked at, at a time.
-const looked = 1000
+const (
+	// looked is how many of those that wait are looked at, at a time.
+	looked = 1000
+	// walks is how many of them are removed at a time: the server walks to each.
+	walks = 16
+)
 
 func (q *delayed[T]) removeWaiting(ctx context.Context, v T, n int) (removed int64, err error) {
 	var texts []string
@@ -279,27 +283,23 @@ func (q *delayed[T]) removeWaiting(ctx context.Context, v T, n int) (removed int
 	if err == nil {
 		texts, err = q.encode(v)
 	}
-	for at := ""; err == nil && at != "0" && (n == 0 || removed < int64(n)); {
-		var step removal
+	left := int64(math.MaxInt64)
+	if n > 0 {
+		left = int64(n)
+	}
+	for step := (removal{at: "0"}); err == nil && !step.over && removed < left; {
 		step, err = write(ctx, q.handle, removalOf, delayedRemove, []string{q.of.times, q.of.list},
-			cursor(at), strconv.Itoa(looked), decimal(max(int64(n)-removed, 0)), texts[0])
-		removed, at = removed+step.removed, step.at
+			step.at, strconv.Itoa(looked), decimal(min(left-removed, walks)), texts[0])
+		removed += step.removed
 	}
 	return removed, q.failed("remove from", err)
-}
-
-// cursor is where a walk is; it begins at no place.
-func cursor(at string) string {
-	if at == "" {
-		return "0"
-	}
-	return at
 }
 
 // removal is one step of a walk that removes.
 type removal struct {
 	removed int64
-	at      string
+	at      string // where it goes on
+	over    bool
 }
 
 func removalOf(got engine.Answer, err error) (r removal, _ error) {
@@ -312,6 +312,9 @@ func removalOf(got engine.Answer, err error) (r removal, _ error) {
 	}
 	if err == nil {
 		r.at, err = parts[1].ToString()
+	}
+	if err == nil {
+		r.over, err = parts[2].AsBool()
 	}
 	return r, err
 }

@@ -50,8 +50,8 @@ func foreign(t testing.TB, raw rueidis.Client, q *DelayedQueue[string], packed s
 	t.Helper()
 	due := time.Now().Add(d).UnixMilli()
 	of := q.q.of
-	require.NoError(t, raw.Do(t.Context(), raw.B().Zadd().Key(of.times).ScoreMember().ScoreMember(float64(due), packed).Build()).Error())
 	require.NoError(t, raw.Do(t.Context(), raw.B().Rpush().Key(of.list).Element(packed).Build()).Error())
+	require.NoError(t, raw.Do(t.Context(), raw.B().Zadd().Key(of.times).ScoreMember().ScoreMember(float64(due), packed).Build()).Error()) // who moves sees both
 	if told {
 		require.NoError(t, raw.Do(t.Context(), raw.B().Publish().Channel(of.channel).Message(decimal(due)).Build()).Error())
 	}
@@ -133,6 +133,39 @@ func TestDelayed(t *testing.T) {
 		moved, err := q.Move(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, moved)
+	})
+}
+
+// TestVeryManyEqualElementsAreRemovedInPieces, since the server does nothing else
+// meanwhile.
+func TestVeryManyEqualElementsAreRemovedInPieces(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		const equal = 700
+		e := engineOn(t, raw)
+		q := delayedOn(t, e)
+		for i := range equal {
+			foreign(t, raw, q, pack("equal"), time.Hour, false)
+			if i%7 == 0 {
+				foreign(t, raw, q, pack("other"), time.Hour, false)
+			}
+		}
+		of := []string{q.q.of.times, q.q.of.list}
+		step, err := removalOf(e.Run(t.Context(), delayedRemove, of, []string{"0", "1000", "16", "equal"}))
+		require.NoError(t, err)
+		require.Positive(t, step.removed)
+		require.LessOrEqual(t, step.removed, int64(16))
+		n, err := q.Remove(t.Context(), "equal", 100)
+		require.NoError(t, err)
+		require.EqualValues(t, 100, n)
+		n, err = q.Remove(t.Context(), "equal", 0)
+		require.NoError(t, err)
+		require.EqualValues(t, equal-100-step.removed, n)
+		require.Len(t, contents(t, raw, q.q.of.list), equal/7)
+		n, err = q.Remove(t.Context(), "other", 0)
+		require.NoError(t, err)
+		require.EqualValues(t, equal/7, n)
+		requireNothingWaits(t, raw, q)
 	})
 }
 

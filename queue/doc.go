@@ -59,8 +59,8 @@
 // RBlockingQueue, needs somebody who keeps. A client looks when the first element is
 // due, when it is told of an earlier one, and every 5 s: a message can be lost, and
 // Redisson's own movers wait for ever then. All queues of a client hang on one timer;
-// up to eight are moved at the same time, each at most every 5 ms unless more than 100
-// elements are due.
+// up to eight of a server are moved at the same time, each at most every 5 ms unless
+// more than 100 elements are due.
 //
 // Of the queues that it has offered to and that are empty a client looks after the
 // first 100; the others it leaves until it offers there again. With more than 1,000

@@ -30,10 +30,12 @@ const (
 	mostIdle  = 100
 	mostHeard = 10_000
 
-	// movingAtOnce is how many queues are moved at the same time, and failingAtOnce
-	// how many of those with which it went wrong the last time.
+	// movingAtOnce is how many queues of a node are moved at the same time,
+	// failingAtOnce how many of those with which it went wrong the last time, and
+	// hearingAtOnce for how many it is tried to listen.
 	movingAtOnce  = 8
 	failingAtOnce = 2
+	hearingAtOnce = 8
 
 	firstBackoff = 50 * time.Millisecond
 	mostBackoff  = time.Second
@@ -48,6 +50,7 @@ type movers struct {
 	h       *hub
 	healthy *due.Workers[*mover]
 	failing *due.Workers[*mover]
+	ears    *due.Workers[*mover]
 
 	mu    sync.Mutex
 	names map[string]*mover // by the key of the queue
@@ -65,6 +68,7 @@ type mover struct {
 	idle    bool  // nothing waits there, and it is looked after for having been offered to
 	holders map[*func(error)]struct{}
 	ear     *pubsub.Subscription
+	hearing bool      // it is tried to have one
 	failed  time.Time // since when nothing was moved, for an error
 	times   int       // so often
 	told    bool      // that it will not be over soon
@@ -75,6 +79,7 @@ func newMovers(h *hub) *movers {
 	open := func() bool { return h.e.Open() == nil }
 	m.healthy = due.NewWorkers(movingAtOnce, h.e.Spawn, open, m.work)
 	m.failing = due.NewWorkers(failingAtOnce, h.e.Spawn, open, m.work)
+	m.ears = due.NewWorkers(hearingAtOnce, h.e.Spawn, open, m.hear)
 	if h.e.Clock != nil {
 		h.e.Clock.Moved(m.hurry)
 	}
@@ -160,21 +165,17 @@ func (m *movers) send(v *mover) {
 		return
 	}
 	v.away = true
+	to := m.healthy
 	if v.times > 0 {
-		m.failing.Give(v)
-	} else {
-		m.healthy.Give(v)
+		to = m.failing
 	}
+	to.Give(m.h.e.Node(v.of.key), v)
 }
 
 func (m *movers) work(v *mover) {
 	m.mu.Lock()
 	v.at = never // what is heard from now on counts
-	ear := v.ear != nil || len(v.holders) == 0 && len(m.names) > mostHeard
 	m.mu.Unlock()
-	if !ear {
-		m.hear(v)
-	}
 	got, err := m.h.move(context.Background(), &v.of, m.h.e.Wall())
 	m.h.tellOf(&v.of, got.aside)
 	m.back(v, got, err)
@@ -188,20 +189,34 @@ func (h *hub) tellOf(of *delays, aside []string) {
 	}
 }
 
-// hear subscribes to what tells of elements that are due earlier. What does not
-// come about is tried again at the next look.
+// listen has a queue heard of that stays, beside what is moved: the two must not
+// wait for each other.
+func (m *movers) listen(v *mover) {
+	if v.ear == nil && !v.hearing && (len(v.holders) > 0 || len(m.names) <= mostHeard) {
+		v.hearing = true
+		m.ears.Give(m.h.e.Node(v.of.channel), v)
+	}
+}
+
+// hear subscribes to what tells of elements that are due earlier, and looks for what
+// was said before. What does not come about is tried again behind the next look.
 func (m *movers) hear(v *mover) {
 	ctx, cancel := context.WithTimeout(context.Background(), hearingIn)
 	defer cancel()
 	channel := pubsub.Channel{Kind: pubsub.Plain, Name: v.of.channel}
 	ear, err := m.h.e.SubscribeTo(ctx, channel, func(ev pubsub.Event) { m.heard(v, ev) })
-	if err != nil {
-		m.h.e.Logger.Debug("listening to a delayed queue", "name", v.of.key, "err", err)
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v.ear = ear
+	v.hearing = false
+	switch {
+	case err != nil:
+		m.h.e.Logger.Debug("listening to a delayed queue", "name", v.of.key, "err", err)
+	case v.gone:
+		ear.Close()
+	default:
+		v.ear = ear
+		m.expect(v, m.h.e.Wall())
+	}
 }
 
 // heard is told when the first element of a queue is due, which only ever brings
@@ -246,6 +261,7 @@ func (m *movers) back(v *mover, got moved, err error) {
 		m.leave(v)
 		return
 	}
+	m.listen(v)
 	m.schedule(v)
 }
 

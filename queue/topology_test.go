@@ -29,6 +29,7 @@ func TestOnACluster(t *testing.T) {
 			t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
 			t.Run("a slot of all kinds moves", func(t *testing.T) { aSlotOfKindsMoves(t, cluster) })
 			t.Run("a slot of a delayed queue moves", func(t *testing.T) { aSlotOfDelaysMoves(t, cluster) })
+			t.Run("a silent node holds up no other", func(t *testing.T) { aSilentNodeHoldsUpNoOther(t, cluster) })
 			t.Run("a failover", func(t *testing.T) {
 				name := redistest.Name(t)
 				goesOnBehindAFailover(t, cluster.Client(t), name, cluster.Master(name), func(addr string) { cluster.AwaitMaster(t, name, addr) })

@@ -28,7 +28,7 @@ func TestWorkers(t *testing.T) {
 		done.Add(1)
 	})
 	for i := range 100 {
-		all.Go(func() { w.Give(i) })
+		all.Go(func() { w.Give("", i) })
 	}
 	all.Wait()
 	close(hold)
@@ -37,7 +37,7 @@ func TestWorkers(t *testing.T) {
 	require.LessOrEqual(t, most.Load(), int64(3))
 
 	open.Store(false)
-	w.Give(1)
+	w.Give("", 1)
 	spawned.Wait()
 	require.EqualValues(t, 100, done.Load(), "what comes when the owner is closed is dropped")
 }
@@ -45,6 +45,29 @@ func TestWorkers(t *testing.T) {
 func TestWorkersWithoutGoroutines(t *testing.T) {
 	t.Parallel()
 	w := due.NewWorkers(1, func(func()) bool { return false }, func() bool { return true }, func(int) { t.Error("it ran") })
-	w.Give(1)
-	w.Give(2)
+	w.Give("", 1)
+	w.Give("", 2)
+}
+
+func TestWorkersOfANodeHoldUpNoOther(t *testing.T) {
+	t.Parallel()
+	var spawned sync.WaitGroup
+	go1 := func(f func()) bool { spawned.Go(f); return true }
+	silent, done := make(chan struct{}), make(chan string)
+	w := due.NewWorkers(2, go1, func() bool { return true }, func(node string) {
+		if node == "silent" {
+			<-silent
+			return
+		}
+		done <- node
+	})
+	for range 10 {
+		w.Give("silent", "silent")
+	}
+	for _, node := range []string{"a", "b", "a"} {
+		w.Give(node, node)
+		require.Equal(t, node, <-done)
+	}
+	close(silent)
+	spawned.Wait()
 }

@@ -5,16 +5,19 @@
 -- KEYS[2]  packed elements in the order in which they were offered
 -- ARGV[1]  where the walk is, as for ZSCAN
 -- ARGV[2]  how many to look at
--- ARGV[3]  how many at most; 0: all
+-- ARGV[3]  how many at most
 -- ARGV[4]  the element
 --
--- Returns  array  {how many were removed, where the walk goes on}
+-- Returns  array  {how many were removed, where the walk goes on, 1: it is over}
 -- Replay   unsafe: a second run removes others
 local got = redis.call('zscan', KEYS[1], ARGV[1], 'COUNT', ARGV[2])
 local left = redis.call('llen', KEYS[2])
 local removed, most = 0, tonumber(ARGV[3])
 for i = 1, #got[2], 2 do
-	if payload(got[2][i]) == ARGV[4] and (most == 0 or removed < most) then
+	if payload(got[2][i]) == ARGV[4] then
+		if removed == most then
+			return {removed, ARGV[1], 0} -- what is left is found from there again
+		end
 		removed = removed + 1
 		if left > 0 then
 			left = left - redis.call('lrem', KEYS[2], 1, got[2][i])
@@ -22,4 +25,8 @@ for i = 1, #got[2], 2 do
 		redis.call('zrem', KEYS[1], got[2][i])
 	end
 end
-return {removed, got[1]}
+local over = 0
+if got[1] == '0' then
+	over = 1
+end
+return {removed, got[1], over}

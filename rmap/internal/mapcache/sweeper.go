@@ -34,7 +34,7 @@ const (
 	// processes that sweep seldom.
 	listening = time.Second
 
-	// workers is how many maps are swept at once, and one more of those that could
+	// workers is how many maps of a node are swept at once, and one more of those that could
 	// not be swept the last time.
 	workers = 4
 
@@ -199,7 +199,7 @@ func (s *Sweeper) send(v *visited) {
 		to = s.ailing
 	}
 	v.away = true
-	to.Give(v)
+	to.Give(s.e.Node(v.names.Hash), v)
 }
 
 func (s *Sweeper) work(v *visited) {
