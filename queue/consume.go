@@ -53,7 +53,8 @@ func WithBatch(n int) ConsumeOption {
 // is not is given to whoever of the group asks a while later, see [WithIdle]: this
 // one, too. So each is handled at least once, and a second time if a consumer dies,
 // takes too long, or its Ack is lost. [Group.Pending] tells how often one was given.
-// What was read and not yielded when the loop is left is given back at once.
+// What was read and not yielded when the loop is left is given back at once, and does
+// not count as given.
 //
 //	for e, err := range orders.Group("billing").Consume(ctx, hostname) {
 //		if err != nil {
@@ -76,10 +77,10 @@ func WithBatch(n int) ConsumeOption {
 // for entries, and the next when that one has some.
 //
 // Cost: a command for each batch; one and a share of one that blocks for a wait; one
-// in half of the idle time. Wire: XREADGROUP, XAUTOCLAIM, XCLAIM, XINFO GROUPS, XREAD,
-// CLIENT UNBLOCK. Errors: [ErrNoGroup]; [ErrDecode]; [ErrOption]; ctx's error and
-// cause; [ErrClosed]; Redis' and the network's. Source: RStream.readGroup,
-// autoClaim.
+// in half of the idle time; two for what is given back. Wire: XREADGROUP, XAUTOCLAIM,
+// XPENDING, XCLAIM, XINFO GROUPS, XREAD, CLIENT UNBLOCK. Errors: [ErrNoGroup];
+// [ErrDecode]; [ErrOption]; ctx's error and cause; [ErrClosed]; Redis' and the
+// network's. Source: RStream.readGroup, autoClaim.
 func (g *Group[K, V]) Consume(ctx context.Context, consumer string, opts ...ConsumeOption) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
 		c, err := g.consumption(ctx, consumer, opts)
@@ -132,7 +133,8 @@ type consumption struct {
 	cfg      consumeConfig
 
 	batch   []rueidis.XRangeSlice // that were read and not yielded
-	read    time.Time             // when
+	read    time.Time             // when that was asked for
+	came    time.Time             // when it was there
 	claimed time.Time             // when it was asked last for what others have left
 	from    string                // where that goes on
 	silence time.Time             // since when the server does not answer
@@ -235,6 +237,7 @@ func (c *consumption) ask(as func(engine.Answer) ([]rueidis.XRangeSlice, error),
 			got, err = as(answer)
 		}
 	})
+	c.came = time.Now()
 	if !during {
 		return nil, ErrClosed
 	}
@@ -308,22 +311,6 @@ func (c *consumption) last() (id string, err error) {
 		}
 	}
 	return "", ErrNoGroup
-}
-
-// giveBack lets others have what was read and not yielded, at once. It is sent once:
-// they have it later if it does not get through.
-func (c *consumption) giveBack() {
-	left := c.batch
-	c.batch, c.claimed = nil, time.Time{}
-	if len(left) == 0 || time.Since(c.read) > c.cfg.idle*9/10 {
-		return // others may have it already
-	}
-	args := []string{c.post.group, c.consumer, "0"}
-	for _, it := range left {
-		args = append(args, it.ID)
-	}
-	args = append(args, "IDLE", decimal(engine.Millis(c.cfg.idle)), "JUSTID")
-	c.h.e.During(func() { _, _ = c.h.e.Run(context.Background(), xclaim, []string{c.post.key}, args) })
 }
 
 // readGroup is XREADGROUP of one stream, whose key is not its first word. A second run

@@ -18,13 +18,11 @@ var (
 	xadd       = scripts.NewCommand("XADD", scripts.Unsafe)
 	xdel       = scripts.NewCommand("XDEL", scripts.Unsafe)
 	xtrim      = scripts.NewCommand("XTRIM", scripts.Unsafe)
-	xlen       = scripts.NewCommand("XLEN", scripts.Safe)
 	xrange     = scripts.NewCommand("XRANGE", scripts.Safe)
 	xrevrange  = scripts.NewCommand("XREVRANGE", scripts.Safe)
 	xack       = scripts.NewCommand("XACK", scripts.Unsafe)
 	xpending   = scripts.NewCommand("XPENDING", scripts.Safe)
 	xautoclaim = scripts.NewCommand("XAUTOCLAIM", scripts.Safe)
-	xclaim     = scripts.NewCommand("XCLAIM", scripts.Unsafe)
 	xgroups    = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
 	xcreate    = scripts.NewCommand("XGROUP CREATE", scripts.Unsafe)
 	xdestroy   = scripts.NewCommand("XGROUP DESTROY", scripts.Unsafe)
@@ -195,7 +193,7 @@ func (s *stream[K, V]) settle(ctx context.Context, by *scripts.Command, before, 
 
 func (s *stream[K, V]) length(ctx context.Context) (n int64, err error) {
 	if err = s.usable(ctx); err == nil {
-		n, err = read(ctx, s.handle, engine.Number, xlen)
+		n, err = engine.Reading(s.h.e, ctx, func() (int64, error) { return s.h.e.StreamLength(ctx, s.key) })
 	}
 	return n, s.failed("count", err)
 }

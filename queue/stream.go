@@ -117,7 +117,7 @@ func (s *Stream[K, V]) Remove(ctx context.Context, ids ...string) (int64, error)
 	return s.q.remove(ctx, ids)
 }
 
-// Len is how many entries there are. Cost: XLEN. Errors: ctx's error and cause;
+// Len is how many entries there are. Cost: one script call. Wire: XLEN. Errors: ctx's error and cause;
 // [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RStream.size.
 func (s *Stream[K, V]) Len(ctx context.Context) (int64, error) { return s.q.length(ctx) }
 

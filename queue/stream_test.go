@@ -218,6 +218,72 @@ func TestWhatIsNotAcknowledgedComesAgain(t *testing.T) {
 	})
 }
 
+// TestWhatIsGivenBackWasNotDelivered, as far as anybody is told.
+func TestWhatIsGivenBackWasNotDelivered(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		s := texted(t, raw)
+		g := made(t, s)
+		for i := range 3 {
+			add(t, s, decimal(int64(i)))
+		}
+		for _, consumer := range []string{"one", "two", "one"} { // of which each claims what the one before has given back
+			for _, err := range g.Consume(within(t), consumer) {
+				require.NoError(t, err)
+				break
+			}
+		}
+		deliveries := map[int64]int{}
+		for _, p := range all(t, g.Pending(t.Context())) {
+			deliveries[p.Deliveries]++
+		}
+		require.Equal(t, map[int64]int{1: 3}, deliveries)
+	})
+}
+
+// TestALateCopyTakesNothingFromWhoHasIt: what a loop gives back was given to somebody
+// else when it comes.
+func TestALateCopyTakesNothingFromWhoHasIt(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	raw := server.Client(t)
+	for _, other := range []string{"another", "the same"} {
+		t.Run(other, func(t *testing.T) {
+			client, proxy := through(t, server)
+			s := NewStream[string, string](engineOn(t, client, shortSends), named(t, raw), WithCodec(codec.Text))
+			g := made(t, s)
+			for i := range 3 {
+				add(t, s, decimal(int64(i)))
+			}
+			leave := func() {
+				for _, err := range g.Consume(within(t), "the same") {
+					require.NoError(t, err)
+					break
+				}
+			}
+			leave() // by which the server has the script
+			late := proxy.HoldRequest(redistest.MatchScript(streamReturn.Body))
+			leave()
+			late.Await(t)
+			live := NewStream[string, string](engineOn(t, raw), s.Name(), WithCodec(codec.Text)).Group("g")
+			n := 0
+			for _, err := range live.Consume(within(t), other, WithIdle(10*time.Millisecond), WithBatch(1)) {
+				require.NoError(t, err)
+				if n++; n == 3 {
+					break
+				}
+			}
+			had := all(t, live.Pending(t.Context()))
+			late.Release()
+			for i, p := range all(t, live.Pending(t.Context())) {
+				require.Equal(t, had[i].Consumer, p.Consumer)
+				require.Equal(t, had[i].Deliveries, p.Deliveries)
+				require.Less(t, p.Idle, 20*time.Second)
+			}
+		})
+	}
+}
+
 // TestASlowLoopGetsNothingThatOthersMayHave: what it has read for too long goes back.
 func TestASlowLoopGetsNothingThatOthersMayHave(t *testing.T) {
 	t.Parallel()
@@ -343,15 +409,19 @@ func consumed(seq func(func(Entry[string, string], error) bool)) error {
 	return nil
 }
 
-// TestTheLengthOfAnotherType has a test of its own: miniredis answers it twice.
+// TestTheLengthOfAnotherType is an error everywhere, though miniredis answers XLEN
+// twice.
 func TestTheLengthOfAnotherType(t *testing.T) {
 	t.Parallel()
-	onReal(t, func(t *testing.T, server *redistest.Server) {
-		raw := server.Client(t)
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		s := texted(t, raw)
 		require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(s.Name()).Value("x").Build()).Error())
 		_, err := s.Len(t.Context())
 		require.ErrorContains(t, err, "is no stream")
+		require.ErrorContains(t, err, s.Name())
+		n, err := texted(t, raw).Len(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n, "what somebody asks next has its own answer")
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
@@ -18,7 +17,6 @@ var (
 
 	xrange    = scripts.NewCommand("XRANGE", scripts.Safe)
 	xrevrange = scripts.NewCommand("XREVRANGE", scripts.Safe)
-	xlen      = scripts.NewCommand("XLEN", scripts.Safe)
 )
 
 // whatever is when it does not matter what is there.
@@ -133,7 +131,7 @@ func (s *sender) settled(ctx context.Context, how string, some []backlogged) err
 
 // queuedMany is how many changes are queued.
 func (s *sender) queuedMany(ctx context.Context) (int64, error) {
-	return engine.Number(s.h.e.Run(ctx, xlen, []string{keys.MapWrites(s.key)}, nil))
+	return s.h.e.StreamLength(ctx, keys.MapWrites(s.key))
 }
 
 func errFull(n int) error {

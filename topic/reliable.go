@@ -105,11 +105,11 @@ func (t *ReliableTopic[T]) Durable(name string) *Durable[T] {
 const longestGroup = 256
 
 // Len is how many messages the topic has that somebody has still use for, or that
-// nobody has subscribed to. Cost: one command, XLEN. Source: RReliableTopic.size.
+// nobody has subscribed to. Cost: one script call. Wire: XLEN. Source: RReliableTopic.size.
 func (t *ReliableTopic[T]) Len(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		n, err = engine.Reading(t.h.e, ctx, func() (int64, error) {
-			return engine.Number(t.h.e.Run(ctx, length, []string{t.of.key}, nil))
+			return t.h.e.StreamLength(ctx, t.of.key)
 		})
 	}
 	return n, t.failed("count messages of", err)

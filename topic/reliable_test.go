@@ -468,6 +468,23 @@ func TestWhatAReliableTopicRefuses(t *testing.T) {
 	require.Zero(t, r.CountListeners())
 }
 
+// TestTheLengthOfAnotherType is an error everywhere, though miniredis answers XLEN
+// twice.
+func TestTheLengthOfAnotherType(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		r := reliableOn(t, raw, redistest.Name(t))
+		require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(r.of.key).Value("x").Build()).Error())
+		_, err := r.Len(t.Context())
+		require.ErrorContains(t, err, "WRONGTYPE")
+		require.ErrorContains(t, err, r.of.key)
+		require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(r.of.key).Build()).Error())
+		n, err := r.Len(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n)
+	})
+}
+
 // TestAContextThatEndsDuringListen leaves nothing.
 func TestAContextThatEndsDuringListen(t *testing.T) {
 	t.Parallel()

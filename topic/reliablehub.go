@@ -26,7 +26,6 @@ var (
 	keepScript    = scripts.Must(lua, "lua/keep.lua")
 
 	claim  = scripts.NewCommand("XCLAIM", scripts.Safe)
-	length = scripts.NewCommand("XLEN", scripts.Safe)
 	groups = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
 	unlink = scripts.NewCommand("UNLINK", scripts.Unsafe)
 )
