@@ -344,7 +344,7 @@ func TestAFullServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	raw := server.Client(t)
-	r := reliableBy(t, raw, engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second }), "orders")
+	r := reliableBy(t, raw, engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }), "orders")
 	s := r.listening()
 	r.adds(numbers(0, 2*window)...)
 	s.f.mu.Lock()
@@ -365,17 +365,36 @@ func TestAFullServer(t *testing.T) {
 	s.hears(t, "a")
 }
 
+// failsToSave is what a full disk looks like from outside.
+func failsToSave(t testing.TB, admin rueidis.Client) {
+	t.Helper()
+	redistest.Do(t, admin, "CONFIG", "SET", "dir", "/proc")
+	redistest.Eventually(t, func() bool {
+		_ = admin.Do(context.Background(), admin.B().Bgsave().Build()).Error() // one may be under way
+		info, err := admin.Do(context.Background(), admin.B().Info().Section("persistence").Build()).ToString()
+		return err == nil && strings.Contains(info, "rdb_last_bgsave_status:err")
+	}, soon, 20*time.Millisecond)
+	redistest.Do(t, admin, "CONFIG", "SET", "stop-writes-on-bgsave-error", "yes")
+}
+
 // TestAServerThatMayNotWrite for a while: nothing is lost, or comes twice to who
 // lives.
 func TestAServerThatMayNotWrite(t *testing.T) {
 	t.Parallel()
-	for says, of := range map[string]struct{ refuse, allow []string }{
-		"NOREPLICAS": {[]string{"CONFIG", "SET", "min-replicas-to-write", "1"}, []string{"CONFIG", "SET", "min-replicas-to-write", "0"}},
-		"NOPERM":     {[]string{"ACL", "SETUSER", "orders", "-eval", "-evalsha"}, []string{"ACL", "SETUSER", "orders", "+eval", "+evalsha"}},
+	as := func(command ...string) func(testing.TB, rueidis.Client) {
+		return func(t testing.TB, admin rueidis.Client) { t.Helper(); redistest.Do(t, admin, command...) }
+	}
+	for says, of := range map[string]struct{ refuse, allow func(testing.TB, rueidis.Client) }{
+		"NOREPLICAS": {as("CONFIG", "SET", "min-replicas-to-write", "1"), as("CONFIG", "SET", "min-replicas-to-write", "0")},
+		"NOPERM":     {as("ACL", "SETUSER", "orders", "-eval", "-evalsha"), as("ACL", "SETUSER", "orders", "+eval", "+evalsha")},
+		"OOM":        {as("CONFIG", "SET", "maxmemory", "1"), as("CONFIG", "SET", "maxmemory", "0")},
+		"MISCONF":    {failsToSave, as("CONFIG", "SET", "stop-writes-on-bgsave-error", "no")},
 	} {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.Start(t)
+			server := redistest.Start(t,
+				redistest.Config("enable-protected-configs", "yes"), redistest.Config("save", "3600", "1000000"),
+				redistest.Config("stop-writes-on-bgsave-error", "no"))
 			admin := server.Client(t)
 			redistest.Do(t, admin, redistest.UserOfThePage(t, "../docs/redis.md")...)
 			user, err := rueidis.NewClient(rueidis.ClientOption{
@@ -383,17 +402,17 @@ func TestAServerThatMayNotWrite(t *testing.T) {
 			})
 			require.NoError(t, err)
 			t.Cleanup(user.Close)
-			r := reliableBy(t, admin, engineOn(t, user, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second }), "orders:1")
+			r := reliableBy(t, admin, engineOn(t, user, func(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }), "orders:1")
 			s, other := r.listening(), reliableOn(t, admin, "orders:1")
 			second := other.listening()
 			r.adds(numbers(0, 2*window)...)
 			s.hears(t, numbers(0, 10)...)
-			redistest.Do(t, admin, of.refuse...)
+			of.refuse(t, admin)
 			s.hears(t, numbers(10, window/2)...)
 			_, err = r.Publish(t.Context(), "a")
 			require.ErrorContains(t, err, says)
 			second.Close()
-			redistest.Do(t, admin, of.allow...)
+			of.allow(t, admin)
 			s.hears(t, numbers(window/2, 2*window)...)
 			r.publishes(1, "b")
 			s.hears(t, "b")

@@ -162,11 +162,15 @@ func (c *queueCall) print(object shownElement, text string) error {
 	return nil
 }
 
-const queuePeekLong = `peek shows the head, or with --last the tail, and leaves it there. It does not wait.
+const queuePeekLong = `peek shows the head, or with --last the tail, and leaves it there. With --wait D it
+looks every 50 ms until there is one, for D at most.
 
 With --json: {"name", "value"}.
 
-See "rueidisson queue --help" for codecs and exit codes.`
+Exit codes:
+  1    the queue is empty, and there was no --wait
+  75   it was, for as long as --wait says
+  see "rueidisson queue --help" for codecs and the others`
 
 func (c *queueCall) peekCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -176,26 +180,50 @@ func (c *queueCall) peekCommand() *cobra.Command {
 		Example: "  rueidisson queue peek orders --json",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(func(client *rueidisson.Client) error { return c.peek(cmd.Context(), client, args[0]) })
+			if c.wait < 0 {
+				return usage("--wait %v is negative", c.wait)
+			}
+			return c.with(func(client *rueidisson.Client) error {
+				return unlessInterrupted(cmd.Context(), func(ctx context.Context) error { return c.peek(ctx, client, args[0]) })
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&c.last, "last", false, "show the tail")
+	cmd.Flags().DurationVar(&c.wait, "wait", 0, "wait for an element, for `D` at most (default: do not wait)")
 	return cmd
 }
 
+// peekEvery is how often it is looked for an element that may come.
+const peekEvery = 50 * time.Millisecond
+
 func (c *queueCall) peek(ctx context.Context, client *rueidisson.Client, name string) error {
-	if err := c.moveDue(ctx, client, name); err != nil {
-		return err
+	until := time.Now().Add(c.wait)
+	text, err := c.look(ctx, client, name)
+	for errors.Is(err, queue.ErrEmpty) && time.Now().Before(until) {
+		select {
+		case <-time.After(min(peekEvery, time.Until(until))):
+		case <-ctx.Done():
+		}
+		text, err = c.look(ctx, client, name)
 	}
-	look := c.shelf(client, name).Peek
-	if c.last {
-		look = rueidisson.Queue[string](client, name, rawElements()).PeekLast
-	}
-	text, err := look(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, queue.ErrEmpty) && c.wait > 0:
+		return &ending{code: exitNotAcquired, err: errNotInTime}
+	case err != nil:
 		return err
 	}
 	return c.show(name, text)
+}
+
+// look is the element that peek shows.
+func (c *queueCall) look(ctx context.Context, client *rueidisson.Client, name string) (string, error) {
+	if err := c.moveDue(ctx, client, name); err != nil {
+		return "", err
+	}
+	if c.last {
+		return rueidisson.Queue[string](client, name, rawElements()).PeekLast(ctx)
+	}
+	return c.shelf(client, name).Peek(ctx)
 }
 
 // moveDue has what is due come into the queue.

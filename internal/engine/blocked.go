@@ -32,14 +32,19 @@ const MostBlocked = 16
 // NewPoller returns what those share who wait for elements. PutBack is given what
 // nobody wants any more, by tasks that Close waits for.
 func (e *Engine) NewPoller(putBack func(k *poller.Kind, key string, items []poller.Item)) *poller.Poller {
-	block := blockTime
-	if e.Cluster() {
-		block = slotTime
-	}
 	return poller.New(&pops{e, putBack}, poller.Options{
-		Connections: e.BlockedAtMost(), Bear: e.WatchdogTimeout, Block: block, Turn: turnTime, Short: deafTime,
+		Connections: e.BlockedAtMost(), Bear: e.WatchdogTimeout, Block: e.longestBlock(), Turn: turnTime, Short: deafTime,
 		Linger: e.Linger, Grace: e.sendTimeout(),
 	})
+}
+
+// longestBlock is how long a command blocks where nobody else waits for the
+// connection.
+func (e *Engine) longestBlock() time.Duration {
+	if e.Cluster() {
+		return slotTime
+	}
+	return blockTime
 }
 
 // pops is what a Poller pops with.

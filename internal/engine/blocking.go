@@ -8,12 +8,15 @@ import (
 )
 
 // Blocking is a connection of its own, for commands that wait for messages.
-type Blocking struct{ *blocked }
+type Blocking struct {
+	*blocked
+	long time.Duration // that it may block
+}
 
 // Blocking takes a connection to the server that has key.
 func (e *Engine) Blocking(ctx context.Context, key string) (Blocking, error) {
 	c, err := e.toBlock(ctx, e.topo.node(e.topo.slot(key)), "messages")
-	return Blocking{c}, err
+	return Blocking{c, e.longestBlock()}, err
 }
 
 // Ask sends a command that blocks for d at most.
@@ -38,7 +41,7 @@ func (c Blocking) BlockFor(crowded bool) time.Duration {
 	case crowded:
 		return turnTime
 	}
-	return blockTime
+	return c.long
 }
 
 // BlockedAtMost is how many such connections one kind of object has to each node
