@@ -19,6 +19,9 @@ type Kind struct {
 	// that With.
 	Pop  string
 	With []string
+	// Look is a command about a key that takes nothing, and is refused where Pop is.
+	// Without it Pop takes nothing.
+	Look string
 	// Tells says that nothing is taken: all who stand in line for a name are told
 	// that there is something, and look for it themselves.
 	Tells bool
@@ -52,14 +55,14 @@ type Item struct {
 
 // Head and Tail take from the ends of lists.
 var (
-	Head = &Kind{Block: "BLPOP", Pop: "LPOP", First: firstOfList, Rest: restOfList}
-	Tail = &Kind{Block: "BRPOP", Pop: "RPOP", First: firstOfList, Rest: restOfList}
+	Head = &Kind{Block: "BLPOP", Pop: "LPOP", Look: "LLEN", First: firstOfList, Rest: restOfList}
+	Tail = &Kind{Block: "BRPOP", Pop: "RPOP", Look: "LLEN", First: firstOfList, Rest: restOfList}
 )
 
 // Lowest and Highest take from the ends of sorted sets.
 var (
-	Lowest  = &Kind{Block: "BZPOPMIN", Pop: "ZPOPMIN", First: firstScored, Rest: restScored}
-	Highest = &Kind{Block: "BZPOPMAX", Pop: "ZPOPMAX", First: firstScored, Rest: restScored}
+	Lowest  = &Kind{Block: "BZPOPMIN", Pop: "ZPOPMIN", Look: "ZCARD", First: firstScored, Rest: restScored}
+	Highest = &Kind{Block: "BZPOPMAX", Pop: "ZPOPMAX", Look: "ZCARD", First: firstScored, Rest: restScored}
 )
 
 func firstScored(m rueidis.RedisMessage) (key string, it Item, err error) {

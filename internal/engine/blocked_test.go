@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestALookWhetherAKeyCanBePoppedFromTakesNothing, where its answer goes to nobody.
+func TestALookWhetherAKeyCanBePoppedFromTakesNothing(t *testing.T) {
+	t.Parallel()
+	servers := map[string]string{"miniredis": redistest.Miniredis(t).Addr()}
+	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
+		servers[version] = redistest.Shared(t, redistest.Version(version)).Addr()
+	}
+	for server, addr := range servers {
+		e := newEngine(t, addr)
+		list, scored, other := redistest.Name(t), redistest.Name(t), redistest.Name(t)
+		do := func(b rueidis.Completed) int64 {
+			t.Helper()
+			n, err := e.Redis.Do(t.Context(), b).AsInt64()
+			require.NoError(t, err, server)
+			return n
+		}
+		do(e.Redis.B().Rpush().Key(list).Element("a", "b").Build())
+		do(e.Redis.B().Zadd().Key(scored).ScoreMember().ScoreMember(1, "a").ScoreMember(2, "b").Build())
+		do(e.Redis.B().Sadd().Key(other).Member("a").Build())
+		for of, key := range map[*poller.Kind]string{poller.Head: list, poller.Tail: list, poller.Lowest: scored, poller.Highest: scored} {
+			pops := &pops{e: e}
+			for _, key := range []string{key, redistest.Name(t)} {
+				items, err := pops.Pop(of, key, 0)
+				require.NoError(t, err, server)
+				require.Empty(t, items)
+			}
+			_, err := pops.Pop(of, other, 0)
+			require.ErrorContains(t, err, "WRONGTYPE", server)
+		}
+		require.EqualValues(t, 2, do(e.Redis.B().Llen().Key(list).Build()), server)
+		require.EqualValues(t, 2, do(e.Redis.B().Zcard().Key(scored).Build()), server)
+		do(e.Redis.B().Del().Key(list, scored, other).Build())
+	}
+}
