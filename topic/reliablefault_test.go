@@ -496,7 +496,7 @@ func TestEverySubscriberIsGivenEverything(t *testing.T) {
 	process := func() *reliableRig {
 		client, proxy := through(t, server)
 		proxies = append(proxies, proxy)
-		e := engineOn(t, client, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second })
+		e := engineOn(t, client, func(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second })
 		return reliableBy(t, raw, e, name, WithMaxLength(1_000_000))
 	}
 	listen := func(s reliably, to *subscriber, ordered bool) {
