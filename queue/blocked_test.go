@@ -106,7 +106,7 @@ func TestAUserWhoMayNotUnblock(t *testing.T) {
 func TestOneBlockedConnectionServesAllKinds(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	direct := engineOn(t, server.Client(t))
+	direct := engineOn(t, server.Client(t, onePipeline))
 	e := engineOn(t, server.Client(t, onePipeline), func(c *engine.Config) { c.BlockedConnections = 1 })
 	before := server.Connections(t)
 	over := make(chan struct{})
