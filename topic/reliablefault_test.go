@@ -384,7 +384,9 @@ func TestAServerThatMayNotWrite(t *testing.T) {
 	as := func(command ...string) func(testing.TB, rueidis.Client) {
 		return func(t testing.TB, admin rueidis.Client) { t.Helper(); redistest.Do(t, admin, command...) }
 	}
-	for says, of := range map[string]struct{ refuse, allow func(testing.TB, rueidis.Client) }{
+	for says, of := range map[string]struct {
+		refuse, allow func(testing.TB, rueidis.Client)
+	}{
 		"NOREPLICAS": {as("CONFIG", "SET", "min-replicas-to-write", "1"), as("CONFIG", "SET", "min-replicas-to-write", "0")},
 		"NOPERM":     {as("ACL", "SETUSER", "orders", "-eval", "-evalsha"), as("ACL", "SETUSER", "orders", "+eval", "+evalsha")},
 		"OOM":        {as("CONFIG", "SET", "maxmemory", "1"), as("CONFIG", "SET", "maxmemory", "0")},
