@@ -435,44 +435,67 @@ func (g *multi[K, V]) clear(ctx context.Context, op string) (there bool, err err
 	return there, g.m.failed(op, err)
 }
 
-// expireAll has the hash go first, as who writes a key takes its time from there.
+// grace is how long a multimap stays at least while its keys are given their times:
+// where the hash has gone, nobody finds the values.
+const grace = time.Minute
+
+// endOf is in how many ms a multimap goes, at least in so long; empty: never.
+type endOf func(least time.Duration) string
+
+func stays(time.Duration) string { return "" }
+
 func (g *multi[K, V]) expireAll(ctx context.Context, d time.Duration) (there bool, err error) {
 	if err = engine.CheckTTL("time to live", d); err == nil {
-		there, err = g.setTimes(ctx, decimal(engine.Millis(d)))
+		until := g.m.h.e.Mono() + d
+		there, err = g.setTimes(ctx, func(least time.Duration) string {
+			return millis(max(until-g.m.h.e.Mono(), least))
+		})
 	}
 	return there, g.m.failed("expire", err)
 }
 
 func (g *multi[K, V]) persistAll(ctx context.Context) (had bool, err error) {
-	had, err = g.setTimes(ctx, "")
+	had, err = g.setTimes(ctx, stays)
 	return had, g.m.failed("persist", err)
 }
 
-// setTimes goes through the keys also where the hash is to stay already: an earlier
-// call may have failed behind it. Keys whose times the server keeps have some of
-// their own, which are not told from these.
-func (g *multi[K, V]) setTimes(ctx context.Context, ms string) (did bool, err error) {
+// setTimes has the hash go first, as who writes a key takes its time from there. It
+// goes through the keys also where that is to stay already: an earlier call may have
+// failed behind it.
+func (g *multi[K, V]) setTimes(ctx context.Context, end endOf) (did bool, err error) {
 	if err = g.m.usable(ctx); err != nil {
 		return false, err
 	}
-	if did, err = g.setTime(ctx, g.names.of(), ms); err != nil || !did && (ms != "" || g.m.cfg.native) {
+	goes := end(grace) != ""
+	if did, err = g.setTime(ctx, end(grace)); err != nil || !did && goes {
 		return did, err
 	}
 	for fields, err := range g.fields(ctx, nil) {
 		var more bool
 		if err == nil {
-			more, err = g.setTime(ctx, g.names.of(fields...)[2:], ms)
+			more, err = g.setTimesOf(ctx, fields, end)
 		}
 		if err != nil {
 			return did, err
 		}
 		did = did || more
 	}
-	return did, nil
+	if goes {
+		_, err = g.setTime(ctx, end(time.Millisecond))
+	}
+	return did, err
 }
 
-func (g *multi[K, V]) setTime(ctx context.Context, on []string, ms string) (bool, error) {
+// setTime is about what all keys have in common.
+func (g *multi[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 	return writing(ctx, g.m.h, func() (bool, error) {
-		return engine.Yes(g.s.write(ctx, expireScript, on, decimal(int64(len(on))), ms))
+		return engine.Yes(g.s.write(ctx, expireScript, g.names.of(), "2", ms))
+	})
+}
+
+func (g *multi[K, V]) setTimesOf(ctx context.Context, fields []string, end endOf) (bool, error) {
+	args := append([]string{end(grace), end(time.Millisecond), flag(g.m.cfg.native)}, fields...)
+	return writing(ctx, g.m.h, func() (bool, error) {
+		return engine.Yes(g.s.write(ctx, multimap.ExpireAll, g.names.of(fields...), args...))
 	})
 }

@@ -481,11 +481,16 @@ func TestAKeyOfAnotherTypeInAMultimap(t *testing.T) {
 				}
 				_, err = g.put(t.Context(), "k", "v")
 				require.NoError(t, err)
+				if name == "put" || name == "replace" { // of a key that is there, they may write less
+					raws(t, raw, "DEL "+g.names.index)
+				}
 				raws(t, raw, "SET "+key+" text")
+				before := bytesIn(t, raw, g.names.of("k")...)
 				err = op(t.Context(), g)
 				if which == 1 && err == nil { // an end that is not asked for
 					continue
 				}
+				require.Equal(t, before, bytesIn(t, raw, g.names.of("k")...), "%s of %d has written", name, which)
 				require.ErrorContains(t, err, "is of another type", "%s of %d", name, which)
 				require.ErrorContains(t, err, g.names.index)
 				require.NotErrorIs(t, err, ErrUnknown, name)
@@ -495,6 +500,25 @@ func TestAKeyOfAnotherTypeInAMultimap(t *testing.T) {
 			raws(t, raw, "DEL "+key)
 		}
 	})
+}
+
+// bytesIn is what there is in keys of Redis.
+func bytesIn(t testing.TB, raw rueidis.Client, keys ...string) (all []any) {
+	t.Helper()
+	reads := map[string][]string{
+		"string": {"GET"}, "hash": {"HGETALL"}, "zset": {"ZRANGE", "0", "-1", "WITHSCORES"}, "list": {"LRANGE", "0", "-1"}, "set": {"SMEMBERS"},
+	}
+	for _, key := range keys {
+		is, err := raw.Do(t.Context(), raw.B().Type().Key(key).Build()).ToString()
+		require.NoError(t, err)
+		var there any
+		if read := reads[is]; read != nil {
+			there, err = raw.Do(t.Context(), raw.B().Arbitrary(read[0]).Keys(key).Args(read[1:]...).Build()).ToAny()
+			require.NoError(t, err)
+		}
+		all = append(all, there)
+	}
+	return all
 }
 
 func slicesHas(words, word string) bool { return strings.Contains(" "+words+" ", " "+word+" ") }
@@ -751,7 +775,7 @@ func TestEveryCallOfAMultimapPassesWhatTheHeaderNames(t *testing.T) {
 	r := redistest.RecordScripts(t, redistest.Shared(t).Client(t))
 	all := map[string]*scripts.Script{
 		"get.lua": multimap.Get, "counts.lua": multimap.Counts, "has.lua": multimap.Has, "put.lua": multimap.Put, "replace.lua": multimap.Replace,
-		"remove.lua": multimap.Remove, "drop.lua": multimap.Drop, "expire.lua": multimap.Expire, "finish.lua": multimap.Finish, "ended.lua": multimap.Ended,
+		"remove.lua": multimap.Remove, "drop.lua": multimap.Drop, "expire.lua": multimap.Expire, "expire_all.lua": multimap.ExpireAll, "finish.lua": multimap.Finish, "ended.lua": multimap.Ended,
 	}
 	for _, one := range all {
 		r.Learn(one.Body)

@@ -20,6 +20,8 @@ var (
 	Remove  = scripts.Must(lua, "lua/remove.lua")
 	Drop    = scripts.Must(lua, "lua/drop.lua")
 	Expire  = scripts.Must(lua, "lua/expire.lua")
-	Finish  = scripts.Must(lua, "lua/finish.lua")
-	Ended   = scripts.Must(lua, "lua/ended.lua")
+	// ExpireAll is about keys with the whole.
+	ExpireAll = scripts.Must(lua, "lua/expire_all.lua")
+	Finish    = scripts.Must(lua, "lua/finish.lua")
+	Ended     = scripts.Must(lua, "lua/ended.lua")
 )

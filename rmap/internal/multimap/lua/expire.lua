@@ -32,10 +32,12 @@ if ARGV[6] ~= '1' then
 			redis.call('pexpire', KEYS[2], left)
 		end
 	end
-elseif ARGV[5] == '' then
-	redis.call('hpersist', KEYS[1], 'FIELDS', 1, ARGV[4])
-	redis.call('persist', KEYS[3])
-elseif redis.call('hpexpire', KEYS[1], ARGV[5], 'FIELDS', 1, ARGV[4])[1] == 1 then
-	redis.call('pexpire', KEYS[3], ARGV[5])
+else
+	if ARGV[5] == '' then
+		redis.call('hpersist', KEYS[1], 'FIELDS', 1, ARGV[4])
+	else
+		redis.call('hpexpire', KEYS[1], ARGV[5], 'FIELDS', 1, ARGV[4])
+	end
+	expire(KEYS[3], sooner(ARGV[5], redis.call('pttl', KEYS[1])))
 end
 return done(1)

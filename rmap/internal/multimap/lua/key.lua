@@ -20,3 +20,19 @@ local function all(kind, values)
 	end
 	return redis.call('smembers', values)
 end
+
+-- expire has a key of Redis go in so many ms; empty: never.
+local function expire(key, ms)
+	if ms == '' then
+		return redis.call('persist', key)
+	end
+	return redis.call('pexpire', key, ms)
+end
+
+-- sooner is ms, or what the server says is left of another time, if that is less.
+local function sooner(ms, left)
+	if left and left >= 0 and (ms == '' or left < tonumber(ms)) then
+		return string.format('%.0f', math.max(left, 1))
+	end
+	return ms
+end

@@ -1,0 +1,101 @@
+package rmap
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestAMultimapThatGoesBeforeItsKeysAreWalked leaves no values behind, also of keys
+// that are put meanwhile.
+func TestAMultimapThatGoesBeforeItsKeysAreWalked(t *testing.T) {
+	t.Parallel()
+	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
+		ctx, g := t.Context(), multiOn(t, kind, engineOn(t, raw), redistest.Name(t))
+		var fields []string
+		for i := range 2*mostKeys + 1 {
+			fields = append(fields, strconv.Itoa(i))
+			_, err := g.put(ctx, fields[i], "v")
+			require.NoError(t, err)
+		}
+		there, err := g.expireAll(ctx, time.Millisecond)
+		require.NoError(t, err)
+		require.True(t, there)
+		redistest.Eventually(t, func() bool {
+			n, err := raw.Do(ctx, raw.B().Exists().Key(g.names.of(fields...)...).Build()).AsInt64()
+			return err == nil && n == 0
+		}, soon, 10*time.Millisecond)
+		_, err = g.put(ctx, "0", "v")
+		require.NoError(t, err)
+		left, err := g.m.remaining(ctx)
+		require.NoError(t, err)
+		require.EqualValues(t, -1, left, "a new one stays")
+	})
+}
+
+// TestEndsOfKeysAndOfTheWhole: where the server keeps the times of keys, their
+// values go with the key or with the whole, whichever is first.
+func TestEndsOfKeysAndOfTheWhole(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
+			ctx, g := t.Context(), multiOn(t, kind, engineOn(t, raw), redistest.Name(t), WithNativeExpiry())
+			minutes := func(key string) int64 {
+				ms := intOf(t, raw, "PTTL", key)
+				if ms < 0 {
+					return ms
+				}
+				return (ms + 30_000) / 60_000
+			}
+			values := g.names.of("short", "long", "none")[2:]
+			check := func(short, long, none int64) {
+				t.Helper()
+				require.Equal(t, []int64{short, long, none}, []int64{minutes(values[0]), minutes(values[1]), minutes(values[2])})
+			}
+			for _, k := range []string{"short", "long", "none"} {
+				_, err := g.put(ctx, k, "v")
+				require.NoError(t, err)
+			}
+			all := func(d time.Duration) {
+				t.Helper()
+				there, err := g.expireAll(ctx, d)
+				require.NoError(t, err)
+				require.True(t, there)
+			}
+			one := func(k string, d time.Duration) {
+				t.Helper()
+				there, err := g.expire(ctx, "expire", k, d)
+				require.NoError(t, err)
+				require.True(t, there)
+			}
+			one("short", time.Minute)
+			one("long", time.Hour)
+			check(1, 60, -1)
+			all(30 * time.Minute)
+			check(1, 30, 30)
+			all(90 * time.Minute)
+			check(1, 60, 90)
+			one("none", 100*time.Minute)
+			check(1, 60, 90)
+			all(120 * time.Minute)
+			check(1, 60, 100)
+			there, err := g.expire(ctx, "persist", "none", 0)
+			require.NoError(t, err)
+			require.True(t, there)
+			check(1, 60, 120)
+			for _, had := range []bool{true, false} {
+				did, err := g.persistAll(ctx)
+				require.NoError(t, err)
+				require.Equal(t, had, did)
+				check(1, 60, -1)
+			}
+		})
+	}
+}
