@@ -302,6 +302,53 @@ func TestWhoReadsDoesNotKeepTheNumber(t *testing.T) {
 	})
 }
 
+// TestARenamedShardedMapGoesWhenItWould, with its number, and without one that was
+// lost.
+func TestARenamedShardedMapGoesWhenItWould(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		ctx, e := t.Context(), engineOn(t, raw)
+		m := sharding(t, e, named(t, raw), 4)
+		next := sharding(t, e, m.Name()+"-next", 4)
+		last := sharding(t, e, m.Name()+"-last", 4)
+		require.NoError(t, m.Put(ctx, "k", 1))
+		_, err := m.Expire(ctx, time.Hour)
+		require.NoError(t, err)
+		done, err := m.Rename(ctx, next.Name())
+		require.NoError(t, err)
+		require.True(t, done)
+		require.Positive(t, intOf(t, raw, "PTTL", next.Name()))
+		require.NoError(t, raw.Do(ctx, raw.B().Del().Key(next.Name()).Build()).Error())
+		done, err = next.Rename(ctx, last.Name())
+		require.NoError(t, err)
+		require.True(t, done)
+		require.Equal(t, map[string]int{"k": 1}, allOf(t, last))
+		require.EqualValues(t, 1, intOf(t, raw, "EXISTS", last.Name()))
+	})
+}
+
+// TestWhoTrustsTheNumberOfAMapThatIsToGo may add to a shard that was empty. That
+// stays, and so the number does.
+func TestWhoTrustsTheNumberOfAMapThatIsToGo(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		ctx, name := t.Context(), named(t, raw)
+		one, other := sharding(t, engineOn(t, raw), name, 64), sharding(t, engineOn(t, raw), name, 64)
+		require.NoError(t, one.Put(ctx, "a", 1))
+		require.NoError(t, other.Put(ctx, "a", 2))
+		_, err := one.Expire(ctx, time.Millisecond)
+		require.NoError(t, err)
+		require.NoError(t, other.Put(ctx, "b", 3), "it has seen the number a moment ago")
+		redistest.Eventually(t, func() bool {
+			return intOf(t, raw, "EXISTS", name) == 0 || intOf(t, raw, "PTTL", name) < 0
+		}, soon, 10*time.Millisecond)
+		require.EqualValues(t, 1, intOf(t, raw, "EXISTS", name))
+		require.Equal(t, map[string]int{"b": 3}, allOf(t, other))
+		_, _, err = sharding(t, engineOn(t, raw), name, 8).Get(ctx, "b")
+		require.ErrorIs(t, err, ErrOption)
+	})
+}
+
 func TestAKeyOfAnotherTypeInAShardedMap(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {

@@ -74,9 +74,31 @@ func (s *sharded) expire(ctx context.Context, d time.Duration) (bool, error) {
 	there, err := s.any(ctx, func(p *shard) (bool, error) { return p.setTime(ctx, decimal(engine.Millis(d))) })
 	if err == nil && there {
 		defer s.h.recount(s.key)
-		_, err = s.setTime(ctx, decimal(engine.Millis(d+2*glance)))
+		_, err = s.setTime(ctx, decimal(engine.Millis(d+6*glance)))
+		s.lookBack()
 	}
 	return there, err
+}
+
+// lookBack lets the name stay if others, who trusted it meanwhile, have added to a
+// shard that was empty: it stays, and so does the name. A process that ends before
+// it has looked leaves such a shard without it.
+func (s *sharded) lookBack() {
+	of := &sharded{sender{h: s.h, key: s.key}, s.n}
+	s.h.e.Due(engine.Key{Kind: "sharded map", Name: s.key}, 2*glance, func() time.Duration {
+		s.h.e.Spawn(of.staysWith) // bounded by its exchanges
+		return -1
+	})
+}
+
+func (s *sharded) staysWith() {
+	left, err := s.remaining(context.Background())
+	if err == nil && left < 0 {
+		_, err = s.setTime(context.Background(), "")
+	}
+	if err != nil {
+		s.h.e.Logger.Debug("looking after the number of shards", "name", s.key, "err", err)
+	}
 }
 
 func (s *sender) setTime(ctx context.Context, ms string) (bool, error) {
@@ -138,14 +160,24 @@ func (s *sharded) rename(ctx context.Context, mapped string) (bool, error) {
 	if err != nil || !there {
 		return false, err
 	}
-	if err = s.check(ctx, true); err != nil { // the name is there
+	s.h.recount(s.key)
+	defer s.h.recount(s.key)
+	if err = s.say(ctx); err != nil {
 		return false, err
 	}
-	defer s.h.recount(s.key)
 	var pairs []string
 	froms, tos := s.object(), over.object()
 	for i := range froms {
 		pairs = append(pairs, froms[i], tos[i])
 	}
 	return engine.Yes(s.write(ctx, renameScript, pairs, decimal(int64(len(pairs)/2))))
+}
+
+// say says how many shards there are if the name does not. One that is to go goes.
+func (s *sharded) say(ctx context.Context) error {
+	n, err := s.h.shardsOf(ctx, shardsKey{s.key, false}, s.n)
+	if err != nil || n == s.n {
+		return err
+	}
+	return s.check(ctx, true)
 }
