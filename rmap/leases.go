@@ -44,6 +44,9 @@ type look struct {
 	other string        // its token
 }
 
+// granted reports whether the lease is the caller's.
+func (l look) granted() bool { return !l.entry.there && !l.gone && l.left == 0 }
+
 // leases is what a store does for those who load.
 type leases interface {
 	ask(ctx context.Context, l lease, how string) (look, error)

@@ -83,9 +83,14 @@ func (r *run[K, V]) await(ctx context.Context) (got value, absent bool, err erro
 			if left := r.pausing(); left > 0 {
 				return left, false, nil
 			}
+			before := r.his
 			var l look
 			l, err = r.look(ctx, r.how)
 			got, absent = l.entry, l.gone
+			if err == nil && l.granted() && before != "" && r.absent.Load() == before { // it was told meanwhile
+				_, _ = r.end(ctx, toldLeft)
+				absent = true
+			}
 			return r.unless(l), err == nil && l.left == 0, err
 		},
 	})
