@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -84,6 +85,37 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 		leave()
 		require.Error(t, <-done)
 	})
+	t.Run("sharded", func(t *testing.T) {
+		name := named(t)
+		m := rueidisson.Sharded[string, int](c, name, 5)
+		require.NoError(t, m.PutMany(ctx, map[string]int{"a": 1, "b": 2, "c": 3}))
+		shows(t, name, "name     "+name+"\nkind     sharded map\nshards   5\nentries  3\n",
+			`"kind":"sharded map","held":false,"shards":5,"entries":3,"remaining_ms":-1`)
+		_, err := m.Expire(ctx, time.Hour)
+		require.NoError(t, err)
+		assert.Contains(t, runHere(t, env, "inspect", name).out, "remaining  59m59")
+		_, err = m.Delete(ctx)
+		require.NoError(t, err)
+	})
+	t.Run("multimaps", func(t *testing.T) {
+		name := named(t)
+		l, s := rueidisson.ListMultimap[string, int](c, name), rueidisson.SetMultimap[string, int](c, name+"-set")
+		require.NoError(t, l.PutAll(ctx, "k", 1, 1, 2))
+		require.NoError(t, l.Put(ctx, "l", 1))
+		shows(t, name, "name    "+name+"\nkind    list multimap\nkeys    2\nvalues  4\n",
+			`"kind":"list multimap","held":false,"keys":2,"values":4,"ending":0,"remaining_ms":-1`)
+		_, err := s.PutAll(ctx, "k", 1, 1, 2)
+		require.NoError(t, err)
+		_, err = s.Expire(ctx, "k", time.Hour)
+		require.NoError(t, err)
+		shows(t, s.Name(), "name    "+s.Name()+"\nkind    set multimap\nkeys    1\nvalues  2\nending  1\n",
+			`"kind":"set multimap","held":false,"keys":1,"values":2,"ending":1,"remaining_ms":-1`)
+		_, err = l.ExpireAll(ctx, time.Hour)
+		require.NoError(t, err)
+		assert.Contains(t, runHere(t, env, "inspect", name).out, "remaining  59m59")
+		require.NoError(t, l.Clear(ctx))
+		require.NoError(t, s.Clear(ctx))
+	})
 	t.Run("limiter", func(t *testing.T) {
 		name := named(t)
 		l := c.RedissonRateLimiter(name)
@@ -124,13 +156,13 @@ func TestInspectTakesNothingForWhatItIsNot(t *testing.T) {
 	for _, fields := range [][]string{
 		{"parties", "3"}, {"gen", "3"}, {"parties", "3", "gen", "x"}, {"parties", "3", "gen", "3", "more", "3"},
 		{"rate", "1", "interval", "1"}, {"rate", "1", "interval", "1", "type", "x"}, {"rate", "1", "interval", "1", "type", "0", "more", "1"},
-		{"keepAliveTime", "1"},
+		{"keepAliveTime", "1"}, {"abc", "BhA5LsZVetaLy1jDRVlHJg", "abd", "BhA5LsZVetaLy1jDRVlHJg"},
 	} {
 		require.NoError(t, client.Do(t.Context(), client.B().Arbitrary("HSET").Keys("m").Args(fields...).Build()).Error())
 		assert.Contains(t, runHere(t, env, "inspect", "m").out, "kind     map\n", fields)
 		require.NoError(t, client.Do(t.Context(), client.B().Del().Key("m").Build()).Error())
 	}
-	for _, text := range []string{"", "v", "007", "-0", "+1", "1.5", " 1", "92233720368547758080"} {
+	for _, text := range []string{"", "v", "007", "-0", "rueidisson:sharded 1 0", "rueidisson:sharded 2 4", "+1", "1.5", " 1", "92233720368547758080"} {
 		require.NoError(t, client.Do(t.Context(), client.B().Set().Key("s").Value(text).Build()).Error())
 		got := runHere(t, env, "inspect", "s")
 		assert.Equal(t, exitUnavailable, got.code, text)

@@ -44,6 +44,9 @@ func (l *look) number(ctx context.Context, notHash error) (finding, error) {
 	if rueidis.IsRedisNil(err) {
 		return nobody, nil // it has gone meanwhile
 	}
+	if n := shardsIn(text); n > 0 {
+		return l.sharded(ctx, n)
+	}
 	n, bad := strconv.ParseInt(text, 10, 64)
 	if err != nil || bad != nil || !whole.MatchString(text) {
 		return nil, notHash

@@ -36,6 +36,8 @@ func (l *look) object(ctx context.Context) (finding, error) {
 		return nobody, nil
 	case h.cache():
 		return h.asMap("cache"), nil
+	case h.grouped():
+		return l.multimap(ctx, h)
 	}
 	if b := h.asBarrier(); b != nil {
 		return b, l.arrived(ctx, b)

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/keys"
+)
+
+// shardedFound is what inspect tells of a map of many hashes.
+type shardedFound struct {
+	Name        string `json:"name"`
+	Kind        string `json:"kind"`
+	Held        bool   `json:"held"` // never
+	Shards      int    `json:"shards"`
+	Entries     int64  `json:"entries"`
+	RemainingMS int64  `json:"remaining_ms"` // of the shard that stays longest
+}
+
+// shardsIn is how many shards a text says that there are, 0 if it does not.
+func shardsIn(text string) int {
+	digits, ours := strings.CutPrefix(text, "rueidisson:sharded 1 ")
+	n, err := strconv.Atoi(digits)
+	if !ours || err != nil || n < 1 {
+		return 0
+	}
+	return n
+}
+
+func (l *look) sharded(ctx context.Context, n int) (finding, error) {
+	f := &shardedFound{Name: l.name, Kind: "sharded map", Shards: n}
+	err := l.withClient(func(c *rueidisson.Client) (err error) {
+		m := rueidisson.Sharded[string, string](c, l.name, n)
+		if f.Entries, err = m.Len(ctx); err != nil {
+			return err
+		}
+		left, err := m.Remaining(ctx)
+		if f.RemainingMS = left.Milliseconds(); left < 0 {
+			f.RemainingMS = -1
+		}
+		return err
+	})
+	return f, err
+}
+
+func (s *shardedFound) print(w io.Writer) {
+	fmt.Fprintf(w, "name\t%s\nkind\t%s\nshards\t%d\nentries\t%d\n%s", s.Name, s.Kind, s.Shards, s.Entries, ended(s.RemainingMS))
+}
+
+// multimapFound is what inspect tells of a hash that is a multimap's.
+type multimapFound struct {
+	Name        string `json:"name"`
+	Kind        string `json:"kind"` // list multimap or set multimap
+	Held        bool   `json:"held"` // never
+	Keys        int64  `json:"keys"`
+	Values      int64  `json:"values"`
+	Ending      int64  `json:"ending"` // so many keys have an end
+	RemainingMS int64  `json:"remaining_ms"`
+}
+
+// grouped reports that each field holds the id of its name.
+func (h *hashRead) grouped() bool {
+	for i := 0; i+1 < len(h.page); i += 2 {
+		if h.page[i+1] != keys.GroupField(h.page[i]) {
+			return false
+		}
+	}
+	return len(h.page) > 0
+}
+
+// multimap tells which kind it is by the values of a key.
+func (l *look) multimap(ctx context.Context, h *hashRead) (finding, error) {
+	m := &multimapFound{Name: l.name, Keys: h.entries, RemainingMS: h.left}
+	is, err := l.redis.Do(ctx, l.redis.B().Type().Key(keys.ValuesOf(l.name, h.page[1])).Build()).ToString()
+	if err != nil {
+		return nil, err
+	}
+	ends, count := keys.ListEnds, "LLEN"
+	if m.Kind = "list multimap"; is == "set" {
+		m.Kind, ends, count = "set multimap", keys.SetEnds, "SCARD"
+	}
+	if m.Ending, err = l.redis.Do(ctx, l.redis.B().Zcard().Key(ends(l.name)).Build()).AsInt64(); err != nil {
+		return nil, err
+	}
+	m.Values, err = l.countValues(ctx, count)
+	return m, err
+}
+
+// countValues walks the keys, and changes nothing.
+func (l *look) countValues(ctx context.Context, count string) (sum int64, err error) {
+	for cursor := uint64(0); ; {
+		page, err := l.redis.Do(ctx, l.redis.B().Hscan().Key(l.name).Cursor(cursor).Count(1000).Build()).AsScanEntry()
+		if err != nil {
+			return 0, err
+		}
+		var each rueidis.Commands
+		for i := 1; i < len(page.Elements); i += 2 {
+			each = append(each, l.redis.B().Arbitrary(count).Keys(keys.ValuesOf(l.name, page.Elements[i])).Build())
+		}
+		for _, answer := range l.redis.DoMulti(ctx, each...) {
+			n, err := answer.AsInt64()
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			return sum, nil
+		}
+	}
+}
+
+func (m *multimapFound) print(w io.Writer) {
+	fmt.Fprintf(w, "name\t%s\nkind\t%s\nkeys\t%d\nvalues\t%d\n", m.Name, m.Kind, m.Keys, m.Values)
+	if m.Ending > 0 {
+		fmt.Fprintf(w, "ending\t%d\n", m.Ending)
+	}
+	fmt.Fprint(w, ended(m.RemainingMS))
+}
