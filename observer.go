@@ -123,6 +123,38 @@ type CacheObserver interface {
 	// once a second with what has become more since, and with the rest when it is
 	// closed. No caller waits for it but Close.
 	CacheNear(ctx context.Context, n NearCounts)
+
+	// CacheWrote is called after each call of the writer of an rmap.Writing in this
+	// process. Through, the caller of the change waits for it; behind, only who
+	// writes what is queued.
+	CacheWrote(ctx context.Context, w Write)
+}
+
+// Write is what became of one call of a writer.
+type Write struct {
+	// Map is the name of the map in Redis.
+	Map string
+
+	// Changes is how many the call was about.
+	Changes int
+
+	// Behind says that they were queued, and Attempt how often these were tried, this
+	// time with it: 1 if for the first time, as always where they were not queued.
+	Behind  bool
+	Attempt int
+
+	// Dead says that the change, one, was refused for good: it is put aside.
+	Dead bool
+
+	// Queued is how many changes waited in the queue when the call was over, without
+	// those that the store has now; -1 where the server has not said.
+	Queued int64
+
+	// Took is how long the call took.
+	Took time.Duration
+
+	// Err is the error of the writer.
+	Err error
 }
 
 // NearCounts is what a near cache has done since the last call; see rmap.NearStats.
@@ -187,6 +219,8 @@ func (o caches) Swept(ctx context.Context, s engine.Sweep) { o.to.CacheSwept(ctx
 func (o caches) Loaded(ctx context.Context, l engine.Load) { o.to.CacheLoaded(ctx, Load(l)) }
 
 func (o caches) Near(ctx context.Context, n engine.NearCounts) { o.to.CacheNear(ctx, NearCounts(n)) }
+
+func (o caches) Wrote(ctx context.Context, w engine.Write) { o.to.CacheWrote(ctx, Write(w)) }
 
 func (o caches) Heard(ctx context.Context, cache, kind string) { o.to.CacheEvent(ctx, cache, kind) }
 

@@ -66,4 +66,21 @@ func (o *observer) CacheNear(ctx context.Context, n rueidisson.NearCounts) {
 	}
 }
 
+func (o *observer) CacheWrote(ctx context.Context, w rueidisson.Write) {
+	sets, n := o.caches.of(w.Map), int64(w.Changes)
+	o.storeDuration.Record(ctx, w.Took.Seconds(), o.sweep.of(typeOf(w.Err))...)
+	if w.Err == nil {
+		o.stored.Add(ctx, n, sets.plain...)
+	}
+	if w.Attempt > 1 {
+		o.storedAgain.Add(ctx, n, sets.plain...)
+	}
+	if w.Dead {
+		o.storedDead.Add(ctx, n, sets.plain...)
+	}
+	if w.Behind && w.Queued >= 0 {
+		o.storeQueued.Record(ctx, w.Queued, set(sets.cache))
+	}
+}
+
 var _ rueidisson.CacheObserver = (*observer)(nil)

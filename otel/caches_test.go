@@ -1,13 +1,16 @@
 package otel_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/rmap"
@@ -44,6 +47,30 @@ func TestWhatNearCachesDoIsCounted(t *testing.T) {
 	} {
 		assert.Equal(t, want, r.sums(t, "rueidisson.near."+name), name)
 	}
+}
+
+func TestAClientTellsWhatItsStoresTake(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t)
+	c := rueidissontest.NewServer(t).NewClient(t, rueidisson.WithObserver(r.Observer))
+	var calls atomic.Int64
+	w := rmap.NewWriting(rueidisson.Map[string, int](c, "stock"), func(_ context.Context, changes []rmap.Change[string, int]) error {
+		if calls.Add(1) == 1 || changes[0].Key == "bad" {
+			return errors.New("secret")
+		}
+		return nil
+	}, rmap.WithBehind(1), rmap.WithMaxAttempts(2))
+	require.NoError(t, w.Put(t.Context(), "tea", 3))
+	require.NoError(t, w.Put(t.Context(), "bad", 3))
+	require.NoError(t, w.Close(t.Context()))
+	stock := map[string]int64{"rueidisson.cache=stock": 1}
+	assert.Equal(t, stock, r.sums(t, "rueidisson.store.changes"))
+	assert.Equal(t, stock, r.sums(t, "rueidisson.store.dead"))
+	assert.EqualValues(t, 3, r.sums(t, "rueidisson.store.retries")["rueidisson.cache=stock"], "tea once, bad twice")
+	queued := r.metrics(t)["rueidisson.store.queued"].Data.(metricdata.Gauge[int64])
+	require.Len(t, queued.DataPoints, 1)
+	assert.EqualValues(t, 1, queued.DataPoints[0].Value, "it was put aside later")
+	assert.Contains(t, r.metrics(t), "rueidisson.store.duration")
 }
 
 func TestAClientTellsWhatItsNearCachesDo(t *testing.T) {

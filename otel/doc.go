@@ -37,6 +37,12 @@
 //	rueidisson.near.drops           {entry} counter        cache               single entries that have changed, kept or not
 //	rueidisson.near.whole_drops     {drop}  counter        cache               times that all copies of a hash may have changed
 //
+//	rueidisson.store.duration       s       histogram      error.type          calls of the writers of maps in this process
+//	rueidisson.store.changes       {change} counter        cache               changes that stores took
+//	rueidisson.store.retries       {change} counter        cache               changes that stores were called with again
+//	rueidisson.store.dead          {change} counter        cache               changes that were refused for good, and are put aside
+//	rueidisson.store.queued        {change} gauge          cache               changes that waited when this process last wrote some behind
+//
 //	rueidisson.queue.added             {message} counter   queue               messages that this client has added to reliable queues
 //	rueidisson.queue.settled           {message} counter   queue, outcome      messages that it was done with
 //	rueidisson.queue.handling.duration s         histogram queue, outcome      for how long it had them
@@ -44,7 +50,7 @@
 // Those of near caches are added about once a second while they are used, and when
 // they are closed.
 //
-// cache is rueidisson.cache, the name of a cache, or of the map of a near cache:
+// cache is rueidisson.cache, the name of a cache, or of the map of a near cache, or a store:
 // the first 100, and all others "_OTHER"; event is rueidisson.event: "created",
 // "updated", "removed", "expired" or "gap".
 //

@@ -24,7 +24,9 @@ type instruments struct {
 	expired, evicted, cacheEvents                 metric.Int64Counter
 	nearHits, nearMisses                          metric.Int64Counter
 	nearDrops, nearWholeDrops                     metric.Int64Counter
-	sweepDuration, loadDuration                   metric.Float64Histogram
+	sweepDuration, loadDuration, storeDuration    metric.Float64Histogram
+	stored, storedAgain, storedDead               metric.Int64Counter
+	storeQueued                                   metric.Int64Gauge
 	messagesAdded, messagesSettled                metric.Int64Counter
 	handlingDuration                              metric.Float64Histogram
 }
@@ -51,6 +53,11 @@ func newInstruments(m metric.Meter) (instruments, error) {
 		nearMisses:       b.counter("rueidisson.near.misses", "{entry}", "Number of entries that near caches asked for."),
 		nearDrops:        b.counter("rueidisson.near.drops", "{entry}", "Number of single entries that near caches were told to have changed."),
 		nearWholeDrops:   b.counter("rueidisson.near.whole_drops", "{drop}", "Number of times that near caches dropped all copies of a hash."),
+		storeDuration:    b.duration("rueidisson.store.duration", "Duration of calls of the writers of maps."),
+		stored:           b.counter("rueidisson.store.changes", "{change}", "Number of changes of maps that their stores took."),
+		storedAgain:      b.counter("rueidisson.store.retries", "{change}", "Number of changes of maps that their stores were called with again."),
+		storedDead:       b.counter("rueidisson.store.dead", "{change}", "Number of changes of maps that their stores refused for good."),
+		storeQueued:      b.gauge("rueidisson.store.queued", "{change}", "Number of changes that waited for a store when its writer was last called."),
 		messagesAdded:    b.counter("rueidisson.queue.added", "{message}", "Number of messages that were added to reliable queues."),
 		messagesSettled:  b.counter("rueidisson.queue.settled", "{message}", "Number of messages of reliable queues that consumers were done with."),
 		handlingDuration: b.duration("rueidisson.queue.handling.duration", "Duration for which consumers had messages of reliable queues."),
@@ -84,6 +91,12 @@ func (b *builder) level(name, unit, description string) metric.Int64UpDownCounte
 	c, err := b.Int64UpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
 	b.err = errors.Join(b.err, err)
 	return c
+}
+
+func (b *builder) gauge(name, unit, description string) metric.Int64Gauge {
+	g, err := b.Int64Gauge(name, metric.WithUnit(unit), metric.WithDescription(description))
+	b.err = errors.Join(b.err, err)
+	return g
 }
 
 func (b *builder) counter(name, unit, description string) metric.Int64Counter {

@@ -671,6 +671,13 @@ type watcher struct {
 	swept  []engine.Sweep
 	events map[string]int
 	loads  []engine.Load
+	writes []engine.Write
+}
+
+func (w *watcher) Wrote(_ context.Context, one engine.Write) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writes = append(w.writes, one)
 }
 
 func (w *watcher) Swept(_ context.Context, s engine.Sweep) {

@@ -152,13 +152,13 @@ func (w *Writing[K, V]) drainAll(ctx context.Context) error {
 		if err != nil || len(some) == 0 {
 			return err
 		}
-		if err = w.store(work, some); err != nil && work.Err() == nil {
+		if err = w.store(work, some, tries+1, false); err != nil && work.Err() == nil {
 			w.complain(tries+1, err)
 		}
 		if err == nil {
 			tries, err = 0, s.settled(work, "", some)
 		} else if tries++; work.Err() == nil && w.cfg.attempts > 0 && tries >= w.cfg.attempts {
-			tries, err = 0, w.giveUp(work, &s, some)
+			tries, err = 0, w.giveUp(work, &s, some, w.cfg.attempts+1)
 		}
 		if work.Err() != nil {
 			return context.Cause(work)
@@ -209,13 +209,15 @@ func (w *Writing[K, V]) gather(ctx context.Context, s *sender) ([]backlogged, er
 	}
 }
 
-// store calls the writer with the last change of each key.
-func (w *Writing[K, V]) store(ctx context.Context, some []backlogged) error {
+// store calls the writer with the last change of each key. Last says that what it
+// refuses is put aside.
+func (w *Writing[K, V]) store(ctx context.Context, some []backlogged, attempt int, last bool) error {
 	changes, err := w.changes(some)
 	if err != nil {
 		return err
 	}
-	return w.guarded(ctx, changes)
+	told := engine.Write{Changes: len(changes), Behind: true, Attempt: attempt, Dead: last, Queued: int64(len(some))}
+	return w.observes(ctx, told, func() error { return w.guarded(ctx, changes) })
 }
 
 func (w *Writing[K, V]) changes(some []backlogged) (changes []Change[K, V], err error) {
@@ -267,10 +269,10 @@ func (w *Writing[K, V]) guarded(ctx context.Context, changes []Change[K, V]) err
 }
 
 // giveUp writes changes one by one, and puts aside those that are refused.
-func (w *Writing[K, V]) giveUp(ctx context.Context, s *sender, some []backlogged) error {
+func (w *Writing[K, V]) giveUp(ctx context.Context, s *sender, some []backlogged, attempt int) error {
 	for i := range some {
 		one, how := some[i:i+1], ""
-		if err := w.store(ctx, one); err != nil {
+		if err := w.store(ctx, one, attempt, true); err != nil {
 			if ctx.Err() != nil {
 				return err
 			}

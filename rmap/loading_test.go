@@ -891,3 +891,4 @@ func TestALoaderIsKilledAtWork(t *testing.T) {
 }
 
 func (spoken) Loaded(context.Context, engine.Load) {}
+func (spoken) Wrote(context.Context, engine.Write) {}

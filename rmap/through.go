@@ -3,6 +3,8 @@ package rmap
 import (
 	"context"
 	"fmt"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
 // depends is what a change has to do with what is there.
@@ -55,7 +57,9 @@ func (w *Writing[K, V]) through(ctx context.Context, k K, key string, opts []Put
 		_, err = w.h.encodeValue(v) // before the store has what the map cannot have
 	}
 	if err == nil {
-		err = w.write(hold.Context(ctx), []Change[K, V]{{Key: k, Value: v, Removed: verdict == Delete}})
+		err = w.observes(ctx, engine.Write{Changes: 1, Attempt: 1}, func() error {
+			return w.write(hold.Context(ctx), []Change[K, V]{{Key: k, Value: v, Removed: verdict == Delete}})
+		})
 	}
 	if err != nil {
 		return old, false, err

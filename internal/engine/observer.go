@@ -55,6 +55,7 @@ type CacheObserver interface {
 	Heard(ctx context.Context, cache, kind string)
 	Loaded(ctx context.Context, l Load)
 	Near(ctx context.Context, n NearCounts)
+	Wrote(ctx context.Context, w Write)
 }
 
 // NearCounts is what a near cache has done since it was told of last.
@@ -70,6 +71,18 @@ type Load struct {
 	Absent bool
 	Ahead  bool
 	Err    error
+}
+
+// Write is what became of one call of the writer of a map.
+type Write struct {
+	Map     string
+	Changes int
+	Behind  bool
+	Attempt int
+	Dead    bool
+	Queued  int64
+	Took    time.Duration
+	Err     error
 }
 
 // Sweep is what became of one visit to a cache, or of one write that evicted.
