@@ -174,9 +174,9 @@ func (m *SetMultimap[K, V]) Delete(ctx context.Context) (bool, error) {
 func (m *SetMultimap[K, V]) Exists(ctx context.Context) (bool, error) { return m.g.m.exists(ctx) }
 
 // ExpireAll lets the whole multimap go in d, with all that is written until then,
-// and reports whether there is one. Where it has more keys than can be told of that in
-// d, it goes when all have been; values that the server has go with their key
-// before go with that. Cost: two script calls, and HSCAN and one more for each 1,000
+// and reports whether there is one. Where it takes longer than d to
+// tell all its keys, it goes then. With [WithNativeExpiry] values go with their key,
+// if that ends before. Cost: two script calls, and HSCAN and one more for each 1,000
 // keys. Wire: PEXPIRE. Errors: as [SetMultimap.Put]; after one, call it
 // again, or values of keys that have gone take up memory. Source:
 // RSetMultimap.expire.
