@@ -87,7 +87,7 @@ func (n *node) heard(conn Conn, watches []*Watch, sent time.Time) {
 	n.t.mu.Lock()
 	var told []*Watch
 	if n.conn == conn {
-		n.err = nil
+		n.err, n.checked = nil, true
 		for _, w := range watches {
 			if w.at == n {
 				told = append(told, w)

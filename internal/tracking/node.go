@@ -18,6 +18,7 @@ type node struct {
 	watches map[*Watch]struct{}
 	conn    Conn
 	err     error // why there is none, or why what there is does not count
+	checked bool  // by this connection it was the one that has the keys
 }
 
 // Pauses between connections that fail, and where there is no tracking.
@@ -94,7 +95,7 @@ func (n *node) open(ctx context.Context) (Conn, error) {
 	}
 	n.t.mu.Lock()
 	defer n.t.mu.Unlock()
-	n.conn, n.err = conn, err
+	n.conn, n.err, n.checked = conn, err, false
 	if err != nil {
 		n.conn = nil
 	}
@@ -136,10 +137,12 @@ func (n *node) ready(ctx context.Context) (Conn, error) {
 	return n.conn, nil
 }
 
+// up reports whether the connection is fine, and the node was the one that has the
+// keys: one that is opened anew may be there and deposed.
 func (n *node) up() bool {
 	n.t.mu.Lock()
 	defer n.t.mu.Unlock()
-	return n.conn != nil && n.err == nil
+	return n.conn != nil && n.err == nil && n.checked
 }
 
 // failed takes in that arming was not answered: nobody waits for that connection
