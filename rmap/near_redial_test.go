@@ -1,6 +1,8 @@
 package rmap
 
 import (
+	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"sync"
@@ -123,10 +125,12 @@ func (r *relay) redial() {
 	}
 }
 
+// redialSilence is what the near caches of these tests bear.
+const redialSilence = 600 * time.Millisecond
+
 // Nobody tells of what happened on connections that are gone.
 func TestConnectionsThatAreReplacedUnseenDropAll(t *testing.T) {
 	t.Parallel()
-	const silence = 600 * time.Millisecond
 	for mode, opts := range nears {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -135,25 +139,57 @@ func TestConnectionsThatAreReplacedUnseenDropAll(t *testing.T) {
 			behind, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{relay.l.Addr().String()}, DisableCache: true, ForceSingleClient: true})
 			require.NoError(t, err)
 			t.Cleanup(behind.Close)
-			n := NewNear(New[string, string](engineOn(t, behind), "m", WithAnnounce()), append([]NearOption{WithMaxSilence(silence)}, opts...)...)
-			t.Cleanup(n.Close)
-			w := New[string, string](engineOn(t, server.Client(t)), "m", WithAnnounce())
-			for _, want := range []string{"a", "b", "c"} {
-				require.NoError(t, w.Put(t.Context(), "k", want))
-				becomes(t, n, "k", want)
-				hot(t, n, "k", want)
-				relay.redial()
-				require.NoError(t, w.Put(t.Context(), "k", want+"!"))
-				written := time.Now()
-				for {
-					asked := time.Now()
-					v, _, err := n.Get(t.Context(), "k")
-					if err == nil && v == want+"!" {
-						break
-					}
-					require.Less(t, asked.Sub(written), silence, "%q, %v", v, err)
-				}
-			}
+			rightBehindRedials(t, behind, server.Client(t), opts, relay)
 		})
+	}
+}
+
+// TestConnectionsToAClusterThatAreReplacedUnseenDropAll: of any of its nodes.
+func TestConnectionsToAClusterThatAreReplacedUnseenDropAll(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	for mode, opts := range nears {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			var all []*relay
+			by := map[string]string{}
+			for _, addr := range cluster.Addrs() {
+				one := newRelay(t, addr)
+				all, by[addr] = append(all, one), one.l.Addr().String()
+			}
+			behind := cluster.Client(t, func(o *rueidis.ClientOption) {
+				o.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+					return d.DialContext(ctx, "tcp", by[addr])
+				}
+			})
+			rightBehindRedials(t, behind, cluster.Client(t), opts, all...)
+		})
+	}
+}
+
+// rightBehindRedials writes what nobody is told of, and reads until it is seen.
+func rightBehindRedials(t *testing.T, behind, raw rueidis.Client, opts []NearOption, relays ...*relay) {
+	t.Helper()
+	name := redistest.Name(t)
+	n := NewNear(New[string, string](engineOn(t, behind), name, WithAnnounce()), append([]NearOption{WithMaxSilence(redialSilence)}, opts...)...)
+	t.Cleanup(n.Close)
+	w := New[string, string](engineOn(t, raw), name, WithAnnounce())
+	for _, want := range []string{"a", "b", "c"} {
+		require.NoError(t, w.Put(t.Context(), "k", want))
+		becomes(t, n, "k", want)
+		hot(t, n, "k", want)
+		for _, one := range relays {
+			one.redial()
+		}
+		require.NoError(t, w.Put(t.Context(), "k", want+"!"))
+		written := time.Now()
+		for {
+			asked := time.Now()
+			v, _, err := n.Get(t.Context(), "k")
+			if err == nil && v == want+"!" {
+				break
+			}
+			require.Less(t, asked.Sub(written), redialSilence, "%q, %v", v, err)
+		}
 	}
 }
