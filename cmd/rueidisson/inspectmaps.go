@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/internal/keys"
 )
 
 // shardedFound is what inspect tells of a map of many hashes.
@@ -64,31 +64,35 @@ type multimapFound struct {
 	RemainingMS int64  `json:"remaining_ms"`
 }
 
-// grouped reports that each field holds the id of its name.
-func (h *hashRead) grouped() bool {
-	for i := 0; i+1 < len(h.page); i += 2 {
-		if h.page[i+1] != keys.GroupField(h.page[i]) {
-			return false
+// groupID is the id of a key of a multimap: 16 bytes as base64.
+var groupID = regexp.MustCompile(`^[A-Za-z0-9+/]{22}$`)
+
+// multimap is nil if the hash is none's: each field of one holds an id, and a key of
+// that name its values.
+func (l *look) multimap(ctx context.Context, h *hashRead) (*multimapFound, error) {
+	kind := ""
+	for i := 1; i < len(h.page); i += 2 {
+		if !groupID.MatchString(h.page[i]) {
+			return nil, nil
+		}
+		is, err := l.redis.Do(ctx, l.redis.B().Type().Key(companion(l.name, h.page[i])).Build()).ToString()
+		if err != nil {
+			return nil, err
+		}
+		if is == "list" || is == "set" {
+			kind = is
 		}
 	}
-	return len(h.page) > 0
-}
-
-// multimap tells which kind it is by the values of a key.
-func (l *look) multimap(ctx context.Context, h *hashRead) (finding, error) {
-	m := &multimapFound{Name: l.name, Keys: h.entries, RemainingMS: h.left}
-	is, err := l.redis.Do(ctx, l.redis.B().Type().Key(keys.ValuesOf(l.name, h.page[1])).Build()).ToString()
-	if err != nil {
+	if kind == "" {
+		return nil, nil
+	}
+	m := &multimapFound{Name: l.name, Kind: kind + " multimap", Keys: h.entries, RemainingMS: h.left}
+	ends := companion(l.name, "redisson_"+kind+"_multimap_ttl")
+	var err error
+	if m.Ending, err = l.redis.Do(ctx, l.redis.B().Zcard().Key(ends).Build()).AsInt64(); err != nil {
 		return nil, err
 	}
-	ends, count := keys.ListEnds, "LLEN"
-	if m.Kind = "list multimap"; is == "set" {
-		m.Kind, ends, count = "set multimap", keys.SetEnds, "SCARD"
-	}
-	if m.Ending, err = l.redis.Do(ctx, l.redis.B().Zcard().Key(ends(l.name)).Build()).AsInt64(); err != nil {
-		return nil, err
-	}
-	m.Values, err = l.countValues(ctx, count)
+	m.Values, err = l.countValues(ctx, map[string]string{"list": "LLEN", "set": "SCARD"}[kind])
 	return m, err
 }
 
@@ -101,7 +105,7 @@ func (l *look) countValues(ctx context.Context, count string) (sum int64, err er
 		}
 		var each rueidis.Commands
 		for i := 1; i < len(page.Elements); i += 2 {
-			each = append(each, l.redis.B().Arbitrary(count).Keys(keys.ValuesOf(l.name, page.Elements[i])).Build())
+			each = append(each, l.redis.B().Arbitrary(count).Keys(companion(l.name, page.Elements[i])).Build())
 		}
 		for _, answer := range l.redis.DoMulti(ctx, each...) {
 			n, err := answer.AsInt64()

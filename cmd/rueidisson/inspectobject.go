@@ -36,8 +36,9 @@ func (l *look) object(ctx context.Context) (finding, error) {
 		return nobody, nil
 	case h.cache():
 		return h.asMap("cache"), nil
-	case h.grouped():
-		return l.multimap(ctx, h)
+	}
+	if m, err := l.multimap(ctx, h); m != nil || err != nil {
+		return m, err
 	}
 	if b := h.asBarrier(); b != nil {
 		return b, l.arrived(ctx, b)
