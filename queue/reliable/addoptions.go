@@ -126,7 +126,7 @@ func WithUnique(key string) AddOption {
 }
 
 // WithExpiry drops a message that nobody has got within d: it goes when its turn
-// comes, and is counted as expired.
+// comes, and is counted as expired. One that somebody has had does not expire.
 func WithExpiry(d time.Duration) AddOption {
 	return addOption(func(p *putting) error {
 		p.expiry = engine.Millis(d)

@@ -208,7 +208,7 @@ func (i *Info) options(text string) {
 // reply was lost again and again, or ctx ended before it: the message may be removed, or be
 // yet; [ErrClosed]; those of Redis.
 func (q *Queue[T]) Remove(ctx context.Context, id int64) error {
-	n, err := q.request(ctx, removeScript, decimal(id), "0", q.of.cancelled, q.h.e.Publish())
+	n, err := q.request(ctx, removeScript, decimal(id), "0", q.of.cancelled, q.h.e.Publish(), q.of.done)
 	switch {
 	case err != nil:
 	case n == 0:
@@ -224,7 +224,7 @@ func (q *Queue[T]) Remove(ctx context.Context, id int64) error {
 // if not; its ack is [ErrLost] or [ErrCancelled]. The error is [ErrNotFound] if there is none of that
 // id, or no more. Otherwise it is as [Queue.Remove].
 func (q *Queue[T]) Cancel(ctx context.Context, id int64) error {
-	n, err := q.request(ctx, removeScript, decimal(id), "1", q.of.cancelled, q.h.e.Publish())
+	n, err := q.request(ctx, removeScript, decimal(id), "1", q.of.cancelled, q.h.e.Publish(), q.of.done)
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}
@@ -292,7 +292,7 @@ func (q *Queue[T]) Resume(ctx context.Context) error {
 func (q *Queue[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = q.usable(ctx); err == nil {
 		there, err = engine.Writing(q.h.e, ctx, func() (bool, error) {
-			return engine.Yes(q.h.e.Run(ctx, deleteScript, q.of.parts, []string{""}))
+			return engine.Yes(q.h.e.Run(ctx, deleteScript, q.of.parts, []string{q.of.wake, q.h.e.Publish(), counts(q.h.e)}))
 		})
 	}
 	return there, q.failed("delete", err)

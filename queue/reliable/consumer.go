@@ -35,6 +35,7 @@ type consumer struct {
 	carry    []*settle // of those whose callers have gone with an error
 	enrolled bool      // the server may know that it waits
 	failing  time.Time // since when exchanges fail; zero: they do not
+	more     bool      // the last one has left messages that are wanted
 
 	mu      sync.Mutex
 	takers  []*taker

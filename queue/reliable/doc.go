@@ -44,7 +44,12 @@
 //
 // Within a priority what was added first is delivered first. What comes again, by Nack
 // or by a lease that ran out, comes when it comes. Within a group ([WithGroup]) the
-// order is strict: the next is delivered when the one before is done or buried.
+// order is strict: the next is ready, behind what is, when the one before is done or
+// buried.
+//
+// Ids rise, and none is below the server's clock in milliseconds, so that what a
+// failover makes the queue forget is given to no other message: unless more than a
+// thousand a second were added on average, or that clock is behind.
 //
 // # Failing
 //
@@ -52,7 +57,7 @@
 // another consumer at once; from its second time on it waits as behind a Nack, since it
 // may be what kills its consumers. A message that has had its attempts
 // ([WithMaxAttempts]) is buried with its cause, and so is one that no value of the
-// queue's type can be made of. The dead are limited by number and age
+// queue's type can be made of, also because its codec panics. The dead are limited by number and age
 // ([WithDeadLimit]); [Queue.Messages] lists them, [Queue.Redrive] has them tried again.
 //
 // # Answers
@@ -97,7 +102,7 @@
 //	rueidisson_queue_done:{name}:*    string: the answer to a Remove, Redrive and such, until it has come
 //	rueidisson_queue_lane:{name}:*    string: the last request of an exchange, 45 s
 //	rueidisson_queue_wake:{name}:*    channels: each of a client that waits
-//	rueidisson_queue_done_ids:{name}  channel: ids of messages that have a result
+//	rueidisson_queue_done_ids:{name}  channel: ids of messages that have a result, or ended without an ack
 //	rueidisson_queue_cancelled:{name} channel: messages that were cancelled, as the leases have them
 //
 // A server that evicts keys loses what was in them, and with the parts of a queue being

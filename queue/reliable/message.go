@@ -2,7 +2,9 @@ package reliable
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -136,12 +138,25 @@ func causeOf(err error) string {
 	if err == nil {
 		return ""
 	}
-	text := err.Error()
+	text := fmt.Sprint(err) // which bears an Error that panics
 	if len(text) > longestCause {
 		text = strings.ToValidUTF8(text[:longestCause], "")
 	}
 	return text
 }
+
+// decode bears a codec that panics, as it would in every process that gets the message.
+func (q *Queue[T]) decode(text string) (v T, err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			err = errCodec
+			q.h.e.Logger.Error("a codec has panicked", "name", q.of.key, "err", fmt.Sprint(caught), "stack", string(debug.Stack()))
+		}
+	}()
+	return codec.Decode(q.codec, text)
+}
+
+var errCodec = errors.New("the codec has panicked")
 
 // message is what was taken, as the caller gets it. What cannot be decoded is buried,
 // since it would be so for everybody here.
@@ -149,7 +164,7 @@ func (q *Queue[T]) message(d *delivery, backoff func(attempt int) time.Duration)
 	head, text, err := unseal(d.body)
 	var v T
 	if err == nil {
-		v, err = codec.Decode(q.codec, text)
+		v, err = q.decode(text)
 	}
 	if err != nil {
 		err = &codec.DecodeError{Name: q.name, Key: decimal(d.id), Bytes: []byte(d.body), Cause: err}

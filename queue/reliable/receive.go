@@ -130,7 +130,7 @@ func (q *Queue[T]) poll(ctx context.Context) (*Message[T], error) {
 			return nil, looked.err
 		case failed != nil:
 			return nil, failed
-		case len(got) == 0:
+		case len(got) == 0 && !looked.more:
 			return nil, ErrEmpty
 		}
 	}

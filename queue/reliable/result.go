@@ -62,8 +62,9 @@ func (q *Queue[T]) result(ctx context.Context, id int64) ([]byte, error) {
 // channel, and looks every few seconds as well; all who wait in a process share one
 // subscription for each queue, and what they look for goes out together.
 //
-// A message that was acknowledged without a result is [ErrNotFound] as soon as that is
-// seen, and so is one that was acknowledged before with a result that is kept no more.
+// A message that was buried is [ErrBuried], and one that was removed or has expired
+// [ErrNotFound], as soon as that is told; one that was acknowledged without a result is
+// [ErrNotFound] at the next look, and so is one whose result is kept no more.
 // Otherwise the errors are those of [Queue.Result], without [ErrPending].
 func (q *Queue[T]) Await(ctx context.Context, id int64) ([]byte, error) {
 	err := q.usable(ctx)

@@ -81,8 +81,11 @@ type ask struct {
 	woken  bool // by who has messages for it
 }
 
-// answer is what became of a settle.
-type answer struct{ err error }
+// answer is what became of a settle, or of a look.
+type answer struct {
+	err  error
+	more bool // there are more messages to be looked at
+}
 
 type stepCall = combine.Call[ask, answer]
 

@@ -42,7 +42,7 @@ func (h *hub) sendStep(key consumerKey, _ int, batch []*stepCall) error {
 	for _, call := range batch {
 		switch s := call.Ask.settle; {
 		case s == nil:
-			call.Answer = answer{err: err}
+			call.Answer = answer{err: err, more: c.more}
 		case s.resolved:
 			call.Answer = answer{err: s.err}
 		default:
@@ -62,6 +62,7 @@ func unsettled(err error) error {
 
 // step makes an exchange, behind the one before if that has no answer.
 func (c *consumer) step(settles []*settle, woken bool) error {
+	c.more = false
 	if len(c.carry) == 0 {
 		c.carry = settles
 	} else {
@@ -228,10 +229,11 @@ func (c *consumer) got(taken []*delivery, want int, wait time.Duration) {
 	left, deaf := c.demand(), c.sub == nil && c.waited()
 	c.mu.Unlock()
 	c.giveBack(spare)
+	c.more = left > 0 && (len(taken) >= want || wait == 0)
 	switch {
 	case want == 0:
-		c.enrolled = false
-	case len(taken) >= want && left > 0 || wait == 0 && left > 0:
+		c.enrolled, c.more = false, false
+	case c.more:
 		c.look()
 	case left > 0:
 		if wait >= mostWait {

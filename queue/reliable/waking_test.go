@@ -129,3 +129,22 @@ func TestAWakeThatFindsNobodyIsPassedOn(t *testing.T) {
 		}
 	})
 }
+
+func TestWhoWaitsIsToldOfADelete(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		got := make(chan string, 10)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		defer all.Wait()
+		defer cancel()
+		r.other().waits(ctx, &all, got)
+		r.awaitIdle(1)
+		_, err := r.Delete(t.Context())
+		require.NoError(t, err)
+		began := time.Now()
+		r.adds("a")
+		require.Equal(t, "a", <-got)
+		require.Less(t, time.Since(began), mostWait/2)
+	})
+}

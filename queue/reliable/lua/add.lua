@@ -29,8 +29,8 @@ end
 local each = ARGV[7] == 'each'
 local count = (#ARGV - 7) / (each and 2 or 1)
 local first = redis.call('hincrby', meta, 'id', count) - count + 1
-if first == 1 then
-	first = now -- a queue that was deleted, or forgotten, does not give its numbers again
+if first < now then
+	first = now -- so that none is given again if the last ones were forgotten, as by a failover
 	redis.call('hset', meta, 'id', whole(now + count - 1))
 end
 local room = tonumber(ARGV[6])

@@ -2,12 +2,15 @@
 --
 -- Include: queue.lua
 -- KEYS[1…19] the parts of the queue, see queue.lua
--- ARGV[1]    of no use here: nothing
+-- ARGV[1]    what the channels of those who wait begin with
+-- ARGV[2]    publish or spublish
+-- ARGV[3]    0: a message that reached nobody proves nothing
 --
 -- Returns  integer  1 there was something, 0 there was nothing
 -- Replay   unsafe: a second run takes away what was added meanwhile
 local id = redis.call('hget', meta, 'id')
 local more = redis.call('hlen', meta)
+wake(redis.call('zcard', idle), ARGV[2], ARGV[3], ARGV[1], 'w') -- who waits says so again
 local n = redis.call('unlink', body, ready, prio, due, lease, tries, opt, head, order, unique, dead, failure, pause, idle, keeper, deputy, result)
 if id and more > 1 then
 	redis.call('hset', meta, 'id', id)

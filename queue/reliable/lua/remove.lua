@@ -9,6 +9,7 @@
 -- ARGV[3]    1: also if somebody has it or had it
 -- ARGV[4]    channel on which it is said that somebody has lost it
 -- ARGV[5]    publish or spublish
+-- ARGV[6]    channel of results
 --
 -- Returns  integer  1 it was there, and nobody had it; 2 somebody had it, or has had it; 0 there was none
 -- Replay   safe: the request is known then
@@ -16,6 +17,18 @@ local was, answer = known()
 if was then
 	return answer
 end
+
+-- clear takes ids without a message off an end of what is ready, so that they do not heap up where nobody takes.
+local function clear(at, pop)
+	for _ = 1, 100 do
+		local id = redis.call('lindex', ready, at)
+		if not id or redis.call('hexists', body, id) == 1 then
+			return
+		end
+		redis.call(pop, ready)
+	end
+end
+
 local id = ARGV[2]
 if redis.call('hexists', body, id) == 0 then
 	return done(0)
@@ -31,7 +44,14 @@ redis.call('zrem', prio, id)
 redis.call('zrem', dead, id)
 forget({id})
 redis.call('hincrby', meta, 'removed', 1)
+redis.pcall(ARGV[5], ARGV[6], id)
 if has then
 	redis.pcall(ARGV[5], ARGV[4], of)
+end
+if there(body) then
+	clear(0, 'lpop')
+	clear(-1, 'rpop')
+else
+	redis.call('unlink', ready)
 end
 return done(taken and 2 or 1)

@@ -7,12 +7,11 @@
 -- Returns  array  of each: r and its result; w, it is not done yet; d and the last cause, it was buried; n, there is none of the two
 -- Replay   safe: it changes nothing
 local results = redis.call('hmget', result, unpack(ARGV))
-local bodies = redis.call('hmget', body, unpack(ARGV))
 local out = {}
 for i = 1, #ARGV do
 	if results[i] then
 		out[i] = 'r' .. results[i]
-	elseif not bodies[i] then
+	elseif redis.call('hexists', body, ARGV[i]) == 0 then
 		out[i] = 'n'
 	elseif redis.call('zscore', dead, ARGV[i]) then
 		out[i] = 'd' .. (string.match(redis.call('hget', failure, ARGV[i]) or '', '^%d+ (.*)$') or '')

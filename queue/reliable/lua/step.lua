@@ -17,7 +17,7 @@
 -- ARGV[12]   w: it waits, if it gets less than it wants, and hears; l: it waits no more; -: neither
 -- ARGV[13]   how many dead there may be
 -- ARGV[14]   how old they may be, ms
--- ARGV[15]   channel of results
+-- ARGV[15]   channel of results, on which the ends of messages without one are told, too, but for plain acks
 -- ARGV[n…]   how many acks of first attempts without a result; their ids;
 --            how many other acks; of each id, attempt, and "" or how long its result is kept, ms, with the result behind it;
 --            how many nacks; of each id, attempt, delay, cause. A delay of -1 gives back what nobody has seen, -3 what
@@ -62,6 +62,7 @@ local function bury(id, attempt, cause)
 	redis.call('hset', failure, id, attempt .. ' ' .. cause)
 	redis.call('zadd', dead, whole(now), id)
 	redis.call('hincrby', meta, 'dead', 1)
+	redis.pcall(ARGV[4], ARGV[15], id)
 	buried = true
 end
 
@@ -215,8 +216,9 @@ for _ = 1, 4 do -- an id whose body was removed is passed over
 	local texts = optioned and redis.call('hmget', opt, unpack(ids))
 	for i = 1, #ids do
 		local _, expires = parse(texts and texts[i])
-		if bodies[i] and expires > 0 and expires <= now then
+		if bodies[i] and expires > 0 and expires <= now and not (ended and ended[i]) then
 			late[#late + 1] = ids[i]
+			redis.pcall(ARGV[4], ARGV[15], ids[i])
 		elseif bodies[i] then
 			local of = ended and ended[i] and member(ids[i], whole(ended[i] + 1)) or ids[i]
 			got = got + 1
