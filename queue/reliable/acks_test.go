@@ -14,7 +14,7 @@ import (
 func (r *rig) acksTogether(ids ...string) string {
 	r.t.Helper()
 	args := append(r.e.Preamble(r.e.Request(r.of.lane, 0), r.of.wake),
-		"1", "me", "0", "1000", "10", "0 1000", "5000", "-", "100", "1000000", r.of.done, strconv.Itoa(len(ids)))
+		"1", "me", "0", "1000", "10", "0 1000", "5000", "-", "100", "1000000", r.of.done, "1", strconv.Itoa(len(ids)))
 	args = append(append(args, ids...), "0", "0")
 	got, err := r.e.Run(r.t.Context(), stepScript, r.of.on(r.of.lane+":test"), args)
 	require.NoError(r.t, err)

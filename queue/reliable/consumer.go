@@ -63,6 +63,7 @@ func (h *hub) newConsumer(key consumerKey) *consumer {
 type taker struct {
 	want  int
 	waits bool // until there are some
+	ahead bool // it may want more than it can begin with
 	got   []*delivery
 	err   error
 	news  chan struct{} // poked when there is something
@@ -157,6 +158,11 @@ func (c *consumer) demand() (n int) {
 // waited reports whether somebody waits for messages. It is under the mutex.
 func (c *consumer) waited() bool {
 	return slices.ContainsFunc(c.takers, func(t *taker) bool { return t.waits && t.want > 0 })
+}
+
+// prefetches reports whether messages may have to wait here. It is under the mutex.
+func (c *consumer) prefetches() bool {
+	return slices.ContainsFunc(c.takers, func(t *taker) bool { return t.ahead && t.want > 0 })
 }
 
 // giveBack is for messages that nobody here has seen.

@@ -49,6 +49,7 @@ type delivery struct {
 	body    string
 	grant   *engine.Grant
 	taken   time.Time // for observers
+	begun   bool      // the server knows that its handler may be at it
 
 	mu       sync.Mutex
 	settled  bool
@@ -74,10 +75,10 @@ func memberOf(text string) (id int64, attempt int, err error) {
 
 // delivered puts what was taken by an exchange that started then under the watchdog's
 // care.
-func (c *consumer) delivered(id int64, attempt int, member, body string, started watchdog.Instant, now time.Time) *delivery {
-	d := &delivery{c: c, id: id, attempt: attempt, member: member, body: body, taken: now}
+func (c *consumer) delivered(id int64, attempt int, member, body string, f *flight, now time.Time) *delivery {
+	d := &delivery{c: c, id: id, attempt: attempt, member: member, body: body, taken: now, begun: f.direct || attempt == 1}
 	lease := c.policy.lease
-	d.grant = c.h.e.NewGrant(c, d.member, started, lease, lease/3, watchdog.Instant{}, d)
+	d.grant = c.h.e.NewGrant(c, d.member, f.started, lease, lease/3, watchdog.Instant{}, d)
 	if c.h.hands.put(d); d.ended() != nil {
 		c.h.hands.drop(d)
 	}
@@ -174,6 +175,26 @@ func (d *delivery) settle(ctx context.Context, s *settle) error {
 		h.e.Observer.Released(context.WithoutCancel(ctx), label, d.c.of.key, false)
 	}
 	return err
+}
+
+// begin tells the server that the handler is about to begin, before it does: should the
+// process die of it, the attempt counts, and those of messages that wait beside it do
+// not. It is false if the message was lost meanwhile.
+func (d *delivery) begin(ctx context.Context) bool {
+	if d.begun {
+		return true
+	}
+	said := make(chan error, 1)
+	s := &settle{d: d, nack: true, delay: begins, until: d.grant.Deadline(), done: func(err error) { said <- err }}
+	if !d.c.h.steps.Post(d.c.key, ask{settle: s}) {
+		return false
+	}
+	select {
+	case err := <-said:
+		return err == nil
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // post says s to the server, and does not wait.

@@ -55,7 +55,11 @@
 //
 // A message whose lease ran out counts an attempt, as one with a Nack does, and is with
 // another consumer at once; from its second time on it waits as behind a Nack, since it
-// may be what kills its consumers. A message that has had its attempts
+// may be what kills its consumers. What has only waited in the dead process for a handler
+// ([WithPrefetch]) counts the first attempt, too, of which nothing says whether a handler
+// had begun; from the second on the server is told before one begins, and the others do
+// not count, though they have a number. With a single attempt nothing is prefetched. What
+// other handlers of the process were at counts. A message that has had its attempts
 // ([WithMaxAttempts]) is buried with its cause, and so is one that no value of the
 // queue's type can be made of, also because its codec panics. The dead are limited by number and age
 // ([WithDeadLimit]); [Queue.Messages] lists them, [Queue.Redrive] has them tried again.
@@ -86,7 +90,8 @@
 //	rueidisson_queue_prio:{name}      zset: those of higher priorities
 //	rueidisson_queue_due:{name}       zset: ids that are delayed, or to be tried again → when, ms
 //	rueidisson_queue_lease:{name}     zset: id:attempt of what somebody has, id of a first attempt → when its lease ends, ms
-//	rueidisson_queue_tries:{name}     hash: id → attempts that have failed, if there are any
+//	rueidisson_queue_tries:{name}     hash: id → attempts that have failed, id+ → how many of them do not count,
+//	                                  id! → the one at which a handler is, if there are any
 //	rueidisson_queue_opt:{name}       hash: id → priority, expiry, unique key, group, if there are any
 //	rueidisson_queue_head:{name}      hash: group → the id that is under way
 //	rueidisson_queue_order:{name}     zset: group, NUL, id of those behind

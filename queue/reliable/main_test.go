@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	redistest.Main(m, redistest.Children{
-		"serves": servesChild, "holds": holdsChild, "steady": steadyChild, "mortal": mortalChild,
+		"serves": servesChild, "serves one": servesOneChild, "holds": holdsChild, "steady": steadyChild, "mortal": mortalChild,
 	})
 }
 
@@ -74,8 +74,13 @@ func childQueue() (*Queue[string], rueidis.Client) {
 	return New[string](e, os.Getenv(nameOfChild), WithLease(lease), WithMaxAttempts(most), WithBackoff(childBackoff)), client
 }
 
+// servesOneChild handles one message at a time, while others wait for it.
+func servesOneChild(p *redistest.Parent) { serveChild(p, 1) }
+
 // servesChild writes down what it handles, in a list of each group, and dies of poison.
-func servesChild(p *redistest.Parent) {
+func servesChild(p *redistest.Parent) { serveChild(p, 8) }
+
+func serveChild(p *redistest.Parent, concurrency int) {
 	q, client := childQueue()
 	p.Say("ready")
 	err := q.Serve(context.Background(), func(ctx context.Context, m *Message[string]) error {
@@ -84,7 +89,7 @@ func servesChild(p *redistest.Parent) {
 		}
 		time.Sleep(20 * time.Millisecond)
 		return client.Do(ctx, client.B().Rpush().Key(log(q.name, m.Header["group"])).Element(m.Value).Build()).Error()
-	}, WithConcurrency(8))
+	}, WithConcurrency(concurrency), WithPrefetch(8))
 	p.Say("ended: %v", err)
 }
 

@@ -34,7 +34,12 @@ func (of *names) on(last string, more ...string) []string {
 // counts is what scripts are told of whether a message that reached nobody proves
 // that nobody listens.
 func counts(e *engine.Engine) string {
-	if e.CountsAll() {
+	return flag(e.CountsAll())
+}
+
+// flag is a yes or no of a script.
+func flag(is bool) string {
+	if is {
 		return "1"
 	}
 	return "0"

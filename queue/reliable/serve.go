@@ -45,7 +45,8 @@ func WithConcurrency(n int) ServeOption {
 
 // WithPrefetch is how many messages wait in this process for a handler, so that none has
 // to wait for the server. Without it that is as many as are handled at once. 0 leaves
-// messages to other processes until a handler is free: for long jobs.
+// messages to other processes until a handler is free: for long jobs, and always so with
+// [WithMaxAttempts] of 1.
 func WithPrefetch(n int) ServeOption {
 	return serveOption(func(s *serving) error {
 		s.prefetch = n
@@ -125,6 +126,9 @@ func (q *Queue[T]) serving(opts []ServeOption) (*serving, error) {
 	if s.prefetch < 0 {
 		s.prefetch = s.concurrency
 	}
+	if s.policy.attempts == 1 {
+		s.prefetch = 0 // of which a message would lose its only attempt
+	}
 	if s.changed {
 		s.terms.resolve()
 	}
@@ -182,6 +186,7 @@ func (q *Queue[T]) serve(ctx context.Context, s *serving, handler func(ctx conte
 		q: q, s: s, handler: handler, base: base, c: q.consumer(q.h.number(s.policy)), t: newTaker(room, true),
 		work: make(chan *delivery, room), busy: make([]atomic.Int64, s.concurrency),
 	}
+	w.t.ahead = s.prefetch > 0
 	defer q.done(w.c)
 	for i := range w.busy {
 		w.workers.Add(1)
@@ -294,6 +299,12 @@ func (w *server[T]) handle(d *delivery, at *atomic.Int64) {
 		w.free()
 		return
 	}
+	ctx := d.under(w.base)
+	if !d.begin(ctx) {
+		w.c.giveBack([]*delivery{d})
+		w.free()
+		return
+	}
 	m, good := w.q.message(d, w.s.backoff)
 	if !good {
 		w.free()
@@ -312,7 +323,7 @@ func (w *server[T]) handle(d *delivery, at *atomic.Int64) {
 	if o := w.q.h.e.Observer; o != nil {
 		o.Acquired(w.base, label, w.q.of.key, false)
 	}
-	err = w.handler(d.under(w.base), m)
+	err = w.handler(ctx, m)
 }
 
 var errGone = errors.New("the handler has ended its goroutine")

@@ -12,6 +12,7 @@ const (
 	untried  = -1 // nobody has seen it: the attempt does not count
 	buried   = -2 // there are no more
 	released = -3 // the attempt does not count
+	begins   = -4 // its handler is about to begin: no end, but said as one
 )
 
 // settle is what a consumer says of a message that it is done with.
@@ -33,6 +34,8 @@ type settle struct {
 
 // first reports whether it is as most are: an ack of a first attempt, without a result.
 func (s *settle) first() bool { return !s.nack && s.kept == 0 && s.d.attempt == 1 }
+
+func (s *settle) begins() bool { return s.nack && s.delay == begins }
 
 // args is how step.lua reads it.
 func (s *settle) args(args []string) []string {
@@ -67,8 +70,10 @@ func (s *settle) resolve(err error) {
 		return
 	}
 	s.resolved, s.err = true, err
-	s.d.grant.Finish(engine.ErrReleased)
-	s.tell()
+	if !s.begins() {
+		s.d.grant.Finish(engine.ErrReleased)
+		s.tell()
+	}
 	if s.done != nil {
 		s.done(err)
 	}

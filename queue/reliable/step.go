@@ -20,6 +20,7 @@ type flight struct {
 	acks    []*settle
 	nacks   []*settle
 	want    int
+	direct  bool // nothing of what it takes has to wait for a handler
 	args    []string
 }
 
@@ -104,7 +105,7 @@ func (c *consumer) flight(woken bool) *flight {
 	c.carry = append([]*settle(nil), c.carry[n:]...)
 	c.mu.Lock()
 	if c.h.e.Open() == nil {
-		f.want = min(c.demand(), mostTaken)
+		f.want, f.direct = min(c.demand(), mostTaken), !c.prefetches()
 	}
 	hears := c.sub != nil
 	c.mu.Unlock()
@@ -128,7 +129,7 @@ func (c *consumer) args(f *flight, role string) []string {
 	p := &c.policy
 	args := append(c.h.e.Preamble(f.Request, c.of.wake),
 		counts(c.h.e), c.me, decimal(f.want), decimal(engine.Millis(p.lease)), decimal(p.attempts), p.waits,
-		decimal(mostWait.Milliseconds()), role, decimal(p.dead), decimal(engine.Millis(p.deadAge)), c.of.done)
+		decimal(mostWait.Milliseconds()), role, decimal(p.dead), decimal(engine.Millis(p.deadAge)), c.of.done, flag(f.direct))
 	for _, of := range f.all() {
 		args = append(args, decimal(len(of)))
 		for _, s := range of {
@@ -216,7 +217,7 @@ func (c *consumer) land(f *flight, got engine.Answer) error {
 		if err := errors.Join(bad, worse); err != nil {
 			return fmt.Errorf("%w: %w", errAnswer, err)
 		}
-		taken = append(taken, c.delivered(id, attempt, member, body, f.started, now))
+		taken = append(taken, c.delivered(id, attempt, member, body, f, now))
 	}
 	c.got(taken, f.want, time.Duration(wait)*time.Millisecond)
 	return nil

@@ -107,10 +107,11 @@ local function forget(ids)
 	redis.call('hdel', failure, unpack(ids))
 	if there(tries) then
 		redis.call('hdel', tries, unpack(ids))
+		local marks = {}
 		for i = 1, #ids do
-			ids[i] = ids[i] .. '+'
+			marks[2 * i - 1], marks[2 * i] = ids[i] .. '+', ids[i] .. '!'
 		end
-		redis.call('hdel', tries, unpack(ids))
+		redis.call('hdel', tries, unpack(marks))
 	end
 end
 

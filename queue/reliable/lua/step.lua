@@ -18,10 +18,11 @@
 -- ARGV[13]   how many dead there may be
 -- ARGV[14]   how old they may be, ms
 -- ARGV[15]   channel of results, on which the ends of messages without one are told, too, but for plain acks
+-- ARGV[16]   1: whoever wants a message begins with it at once
 -- ARGV[n…]   how many acks of first attempts without a result; their ids;
 --            how many other acks; of each id, attempt, and "" or how long its result is kept, ms, with the result behind it;
 --            how many nacks; of each id, attempt, delay, cause. A delay of -1 gives back what nobody has seen, -3 what
---            somebody has, and -2 buries
+--            somebody has, -2 buries, and -4 keeps it: its handler is about to begin
 --
 -- Returns  array  {ms until it is to look again, of each ack and nack 1 or 0, what lease has of each message, then their bodies};
 --                 {-1}: an older request that comes late, and changes nothing
@@ -55,10 +56,17 @@ local function spent(id, attempt)
 	return tonumber(attempt) - (redis.call('hget', tries, id .. '+') or 0) >= most
 end
 
+-- begun marks that a handler is at the attempt. The first attempts have no mark: a process that dies of a message has had no
+-- time to say it, so what has waited beside it loses one attempt, and no further ones.
+local function begun(id, attempt)
+	redis.call('hset', tries, id .. '!', attempt)
+	plain = false
+end
+
 -- bury is for a message that has had its attempts.
 local function bury(id, attempt, cause)
 	leave(id, optioned and redis.call('hget', opt, id))
-	redis.call('hdel', tries, id, id .. '+')
+	redis.call('hdel', tries, id, id .. '+', id .. '!')
 	redis.call('hset', failure, id, attempt .. ' ' .. cause)
 	redis.call('zadd', dead, whole(now), id)
 	redis.call('hincrby', meta, 'dead', 1)
@@ -79,15 +87,15 @@ local function retry(id, attempt, delay, cause)
 end
 
 -- 1. What it is done with.
-local firsts = tonumber(ARGV[16])
-local at = 17 + firsts
+local firsts = tonumber(ARGV[17])
+local at = 18 + firsts
 if firsts > 0 then
-	local n = redis.call('zrem', lease, unpack(ARGV, 17, at - 1))
+	local n = redis.call('zrem', lease, unpack(ARGV, 18, at - 1))
 	if n == firsts then
-		settled[2], ids = string.rep('1', n), {unpack(ARGV, 17, at - 1)}
+		settled[2], ids = string.rep('1', n), {unpack(ARGV, 18, at - 1)}
 	else
 		-- Those that were leased are there, are not dead, and none of their attempts has ended.
-		for i = 17, at - 1 do
+		for i = 18, at - 1 do
 			local id = ARGV[i]
 			local held = n > 0 and not ids[id] and redis.call('hexists', body, id) == 1
 				and not redis.call('zscore', dead, id) and (redis.call('hget', tries, id) or '0') == '0'
@@ -130,13 +138,22 @@ at = at + 1
 for _ = 1, nacks do
 	local id, attempt, delay, cause = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3]
 	at = at + 4
-	local held = redis.call('zrem', lease, member(id, attempt)) == 1
+	local of, held = member(id, attempt), false
+	if delay == -4 then
+		held = redis.call('zscore', lease, of)
+	else
+		held = redis.call('zrem', lease, of) == 1
+	end
 	settled[#settled + 1] = held and '1' or '0'
 	if held then
-		if delay == -1 or delay == -3 then
+		if delay == -4 then
+			begun(id, attempt)
+		elseif delay == -1 or delay == -3 then
 			if delay == -3 then
 				redis.call('hset', tries, id, tonumber(attempt) - 1) -- that it was taken stays known
 				plain = false
+			elseif not plain then
+				redis.call('hdel', tries, id .. '!')
 			end
 			put(id, true)
 		elseif delay == -2 or spent(id, attempt) then
@@ -168,7 +185,10 @@ if #out_of_time > 0 then
 	for i = #out_of_time, 1, -1 do
 		local id, attempt = string.match(out_of_time[i], '^(%d+):?(%d*)$')
 		attempt = attempt == '' and '1' or attempt
-		if spent(id, attempt) then
+		if attempt ~= '1' and redis.call('hget', tries, id .. '!') ~= attempt then
+			redis.call('hincrby', tries, id .. '+', 1)
+			retry(id, attempt, 0, 'the lease ran out, before a handler had begun')
+		elseif spent(id, attempt) then
 			bury(id, attempt, 'the lease ran out')
 		else
 			-- What was taken together comes back apart, so that one which kills its consumers does not take the rest along.
@@ -221,6 +241,9 @@ for _ = 1, 4 do -- an id whose body was removed is passed over
 			redis.pcall(ARGV[4], ARGV[15], ids[i])
 		elseif bodies[i] then
 			local of = ended and ended[i] and member(ids[i], whole(ended[i] + 1)) or ids[i]
+			if of ~= ids[i] and ARGV[16] == '1' then
+				begun(ids[i], string.match(of, '%d+$'))
+			end
 			got = got + 1
 			took[got], out[3 + got] = of, bodies[i]
 			leases[2 * got - 1], leases[2 * got] = ends, of
