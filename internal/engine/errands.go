@@ -154,15 +154,18 @@ func (e *Engine) sayAll(c *courier, due []errand) (left []errand) {
 	all.Wait()
 	switch {
 	case r.silent:
+		if r.answered {
+			c.silent = outage{} // what was silent is a request, and not the node
+		}
 		c.silent.lasts(e.Now().Mono, false)
 		c.silence = time.Now().Add(c.silent.backoff())
 	case r.answered:
 		c.silent = outage{}
 	}
-	for _, rest := range r.todo {
-		r.left = append(r.left, rest...)
+	for _, rest := range r.todo { // first the next time, so that nobody stays behind what is never answered
+		left = append(left, rest...)
 	}
-	return r.left
+	return append(left, r.left...)
 }
 
 // byKey sorts errands by their keys. Those on one keep their order.

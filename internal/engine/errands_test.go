@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -197,5 +198,26 @@ func TestErrandsOnManyKeysAreUnderWayTogether(t *testing.T) {
 			require.Equal(t, []int{0, 1}, order, key)
 		}
 		require.Equal(t, mostErrands, most)
+	})
+}
+
+// A request that is never answered, such as one that takes the server too long, is no
+// silence of its node.
+func TestAnErrandThatIsNeverAnsweredDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFake(t)
+		s.e.Later("silent", time.Now().Add(time.Hour), func(context.Context) error { return errors.New("silence") })
+		longest := time.Duration(0)
+		for n := range 1000 {
+			said, began := make(chan struct{}), time.Now()
+			s.e.Later(fmt.Sprint("key ", n), time.Now().Add(time.Hour), func(context.Context) error {
+				close(said)
+				return nil
+			})
+			<-said
+			longest = max(longest, time.Since(began))
+			time.Sleep(10 * time.Millisecond)
+		}
+		require.LessOrEqual(t, longest, 500*time.Millisecond)
 	})
 }
