@@ -82,6 +82,8 @@
 //
 // The scripts of a fair lock need several keys: while a slot moves, holds live
 // on, and acquires and releases wait for its end; a release goes on by itself.
+// Then a Java thread at the front that has not subscribed again within a second
+// counts as dead, and joins the queue anew when its own sleep ends.
 // Eviction of the queue (maxmemory-policy allkeys-*) forgets the order; the
 // waiters come back in any.
 //
