@@ -61,7 +61,7 @@ func (c *cached) traits() (t traits, look bool) {
 }
 
 // saw notes the options: max-size, mode, has-listeners.
-func (c *cached) saw(options []rueidis.RedisMessage) {
+func (c *cached) saw(options []rueidis.RedisMessage) traits {
 	t := traits{until: c.h.e.Mono() + glance}
 	if told, _ := options[2].ToString(); told == "1" {
 		c.puts.Store(&habit{mapcache.PutFull, t.until})
@@ -75,6 +75,7 @@ func (c *cached) saw(options []rueidis.RedisMessage) {
 		}
 	}
 	c.knows.Store(&t)
+	return t
 }
 
 func (c *cached) now() string { return decimal(c.h.e.Wall()) }
@@ -128,7 +129,7 @@ func (c *cached) sendMany(batch []*cachedCall) error {
 func (c *cached) getOne(ctx context.Context, key string) (value, error) {
 	t, look := c.traits()
 	if !look && c.unnoted(t) {
-		if v, all, err := c.getAlone(ctx, key); all {
+		if v, all, err := c.getAlone(ctx, t, key); all {
 			return v, err
 		}
 	}
@@ -176,7 +177,7 @@ func (c *cached) getMany(ctx context.Context, names []string) (all []value, err 
 // getUpTo is getMany of as many as one exchange reads.
 func (c *cached) getUpTo(ctx context.Context, t traits, some []string) ([]value, error) {
 	if c.unnoted(t) {
-		if vs, all, err := c.getSome(ctx, some); all {
+		if vs, all, err := c.getSome(ctx, t, some); all {
 			return vs, err
 		}
 	}
@@ -194,8 +195,7 @@ func (c *cached) look(ctx context.Context) (traits, error) {
 	if err != nil {
 		return traits{}, err
 	}
-	c.saw(parts)
-	return *c.knows.Load(), nil
+	return c.saw(parts), nil
 }
 
 func (c *cached) has(ctx context.Context, key string) (bool, error) {

@@ -19,7 +19,7 @@ import (
 func (c *cached) unnoted(t traits) bool { return t.mode == "" && !t.rests && !c.h.e.Cluster() }
 
 // getAlone reads an entry. It reports false if that has an idle time.
-func (c *cached) getAlone(ctx context.Context, key string) (v value, all bool, err error) {
+func (c *cached) getAlone(ctx context.Context, t traits, key string) (v value, all bool, err error) {
 	now := c.h.e.Wall()
 	ends, got, err := c.h.e.RunBehind(ctx, zscore, hget, c.at(c.n.Times, key), c.at(c.n.Hash, key))
 	if v, err = found(got, err); err != nil || !v.there {
@@ -29,14 +29,14 @@ func (c *cached) getAlone(ctx context.Context, key string) (v value, all bool, e
 		return value{}, true, err
 	}
 	if mapcache.Idles(v.text) {
-		c.rest()
+		c.rest(t)
 		return value{}, false, nil
 	}
 	return opened(v), true, nil
 }
 
 // getSome is getAlone of several, all or none.
-func (c *cached) getSome(ctx context.Context, names []string) (vs []value, all bool, err error) {
+func (c *cached) getSome(ctx context.Context, t traits, names []string) (vs []value, all bool, err error) {
 	now := c.h.e.Wall()
 	first, got, err := c.h.e.RunBehind(ctx, zmscore, hmget, c.at(c.n.Times, names...), c.at(c.n.Hash, names...))
 	if vs, err = values(got, err); err != nil {
@@ -54,7 +54,7 @@ func (c *cached) getSome(ctx context.Context, names []string) (vs []value, all b
 		case over:
 			vs[i] = value{}
 		case mapcache.Idles(vs[i].text):
-			c.rest()
+			c.rest(t)
 			return nil, false, nil
 		}
 	}
@@ -75,7 +75,13 @@ func ended(score *rueidis.RedisMessage, now int64) (bool, error) {
 	return at <= float64(now), err
 }
 
-// rest notes that there are entries with idle times.
-func (c *cached) rest() {
-	c.knows.Store(&traits{until: c.h.e.Mono() + glance, rests: true})
+// rest notes that there are entries with idle times, unless something else than t
+// is known of the options meanwhile.
+func (c *cached) rest(t traits) {
+	seen := c.knows.Load()
+	if seen == nil || *seen != t {
+		return
+	}
+	t.rests = true
+	c.knows.CompareAndSwap(seen, &t)
 }

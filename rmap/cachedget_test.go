@@ -87,6 +87,9 @@ func TestAReadThatNotesNothingIsNoScript(t *testing.T) {
 			r := redistest.RecordScripts(t, raw)
 			r.Learn(mapcache.Get.Body)
 			r.Learn(mapcache.GetMany.Body)
+			for _, body := range []string{mapcache.Get.Body, mapcache.GetMany.Body} { // that a server has not is sent twice
+				require.NoError(t, raw.Do(t.Context(), raw.B().ScriptLoad().Script(body).Build()).Error())
+			}
 			at := newHandClock()
 			m := NewCache[string, int](engineOn(t, r, at.on), cacheNamed(t, raw), WithCodec(codec.Text))
 			ctx := t.Context()
@@ -112,6 +115,37 @@ func TestAReadThatNotesNothingIsNoScript(t *testing.T) {
 			require.NoError(t, err)
 			assert.NotEqual(t, before, strOf(t, raw, "ZSCORE", keys.MapRests(m.Name()), "idle"))
 			r.Take()
+		})
+	}
+}
+
+// TestWhatIsSeenOfTheOptionsMeanwhileCounts: a read that finds an idle time does not
+// hide the bound that the cache was given while it was under way.
+func TestWhatIsSeenOfTheOptionsMeanwhileCounts(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	for name, read := range waysToRead {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &parted{Client: raw}
+			m := NewCache[string, int](engineOn(t, p, newHandClock().on), cacheNamed(t, raw), WithCodec(codec.Text))
+			ctx := t.Context()
+			require.NoError(t, m.Put(ctx, "k", 1))
+			require.NoError(t, m.Put(ctx, "idle", 2, WithMaxIdle(time.Hour)))
+			_, _, err := read(ctx, m, "k") // the options
+			require.NoError(t, err)
+			p.between = func() {
+				p.between = nil
+				require.NoError(t, m.SetMaxSize(ctx, 10, LFU))
+			}
+			_, _, err = read(ctx, m, "idle")
+			require.NoError(t, err)
+			require.Nil(t, p.between)
+			for range 2 {
+				_, _, err = read(ctx, m, "k")
+				require.NoError(t, err)
+			}
+			assert.Equal(t, "2", strOf(t, raw, "ZSCORE", keys.MapAccesses(m.Name()), "k"))
 		})
 	}
 }
