@@ -46,8 +46,10 @@
 // # What it does not guarantee
 //
 // A process that dies with permits, or in the moment in which it has been granted
-// some, has taken them for good. So has one whose request was not answered, if
-// the server then stays silent for 45 s.
+// some, has taken them for good. So has a client that is closed before its permits
+// were released: Close waits for no holder of them, and gives back only what is
+// granted while it runs. So has one whose request was not answered, if the server
+// then stays silent for 45 s.
 //
 // A failover may forget what the last moments took or gave: the number of permits
 // may be off by that for ever. rueidisson.WithReplicaAcks lowers the risk for

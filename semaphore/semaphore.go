@@ -97,8 +97,8 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...TryOption) 
 		ctx, cancel := context.WithTimeoutCause(ctx, c.wait, errWaitOver)
 		defer cancel()
 		err = s.h.acquire(ctx, s.of, n)
-	default:
-		err = s.h.try(ctx, s.of, n)
+	case !s.h.e.During(func() { err = s.h.try(ctx, s.of, n) }):
+		err = ErrClosed
 	}
 	if err == ErrNotAcquired {
 		return s.refused()
@@ -122,10 +122,10 @@ func (h *hub) try(ctx context.Context, of *names, n int64) error {
 	case got.n == 0:
 		return ErrNotAcquired
 	}
-	if h.e.Observer != nil {
+	if err = h.kept(of, n); err == nil && h.e.Observer != nil {
 		h.e.Observer.Acquired(ctx, label, of.key, false)
 	}
-	return nil
+	return err
 }
 
 // starved reports whether somebody of this process waits.

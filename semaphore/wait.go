@@ -45,11 +45,24 @@ func (h *hub) waitFor(ctx context.Context, of *names, n int64) error {
 	c := h.contender(of, n)
 	defer c.done()
 	err := c.contend(ctx)
+	if err == nil {
+		err = h.kept(of, n)
+	}
 	c.observe(ctx, err)
 	if errors.Is(err, errWaitOver) && c.busy {
 		return ErrNotAcquired
 	} else if errors.Is(err, errWaitOver) && c.notSet {
 		return fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
+	}
+	return err
+}
+
+// kept is for n permits that were granted. A client that closes gives them back
+// itself: their holder may come too late to do so.
+func (h *hub) kept(of *names, n int64) error {
+	err := h.e.Open()
+	if err != nil {
+		h.giveBack(of, n)
 	}
 	return err
 }

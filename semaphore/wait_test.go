@@ -161,6 +161,42 @@ func TestEachPermitThatTheServerGrantsMayBeHandedOverAsOften(t *testing.T) {
 	require.EqualValues(t, before+2, server.ScriptCalls(t))
 }
 
+// TestWhatACrowdWasGrantedCountsNoMoreWhenNobodyWaits.
+func TestWhatACrowdWasGrantedCountsNoMoreWhenNobodyWaits(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *engine.Config) { c.Handovers, c.HandoverTime = 2, time.Hour }).known().set(3)
+	r.take(3)
+	crowd := func(n int) (all []<-chan error) {
+		for i := range n {
+			all = append(all, r.acquiring(t.Context(), 1))
+			r.waiting(i + 1)
+		}
+		return all
+	}
+	p := r.h.places.Get(r.of.key) // as who gives permits back does
+	defer r.h.places.Put(r.of.key, p)
+	first := crowd(3)
+	r.do("INCRBY", r.of.key, "3")
+	r.do("PUBLISH", r.of.channel, "3")
+	for _, done := range first {
+		got(t, done)
+	}
+	r.waiting(0)
+	require.Same(t, p, r.h.places.Get(r.of.key))
+	r.h.places.Put(r.of.key, p)
+	second := crowd(3)
+	before := server.ScriptCalls(t)
+	for i := range 2 {
+		r.give(1)
+		got(t, second[i])
+	}
+	require.Equal(t, before, server.ScriptCalls(t))
+	r.give(1)
+	got(t, second[2])
+	require.EqualValues(t, before+2, server.ScriptCalls(t), "a release and an acquire")
+}
+
 func TestOneMessageCostsOneCallHoweverManyWait(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -238,6 +274,46 @@ func TestWaitsEndWithTheClient(t *testing.T) {
 	require.ErrorIs(t, s.TryAcquire(t.Context(), 1), ErrClosed)
 	require.ErrorIs(t, s.Release(t.Context(), 1), ErrClosed)
 	require.ErrorIs(t, s.SetPermits(t.Context(), 1), ErrClosed)
+}
+
+// TestWhatIsGrantedWhileTheClientClosesGoesBack: nobody could release it any more.
+func TestWhatIsGrantedWhileTheClientClosesGoesBack(t *testing.T) {
+	t.Parallel()
+	ending, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	for name, c := range map[string]struct {
+		ask     func(r *rig) error
+		callers int
+	}{
+		"waits":                        {func(r *rig) error { return r.Acquire(context.Background(), 1) }, 10},
+		"a wait alone":                 {func(r *rig) error { return r.Acquire(context.Background(), 1) }, 1},
+		"a wait for a while":           {func(r *rig) error { return r.TryAcquire(context.Background(), 1, WithWait(soon)) }, 1},
+		"tries":                        {func(r *rig) error { return r.TryAcquire(context.Background(), 1) }, 3},
+		"a try alone":                  {func(r *rig) error { return r.TryAcquire(context.Background(), 1) }, 1},
+		"a try with a context to heed": {func(r *rig) error { return r.TryAcquire(ending, 1) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, proxy := faulty(t)
+			r.set(10)
+			r.take(1)
+			r.give(1)
+			held := proxy.HoldRequest(r.sent(takeScript))
+			done, closed := make(chan error, c.callers), make(chan error, 1)
+			for range c.callers {
+				go func() { done <- c.ask(r) }() // ends when the client closes
+			}
+			held.Await(t)
+			go func() { closed <- r.e.Close(context.Background()) }() // ends with those
+			<-r.e.Closing()
+			held.Release()
+			for range c.callers {
+				require.ErrorIs(t, redistest.Done(t, done), ErrClosed)
+			}
+			require.NoError(t, redistest.Done(t, closed))
+			require.EqualValues(t, 10, r.free())
+		})
+	}
 }
 
 // TestCancelledAcquiresLeaveNothingTaken: whoever leaves, and whatever its
