@@ -57,7 +57,8 @@ const (
 // goroutine to goroutine of this client before other processes get their turn.
 // The default is 256 times or 10 ms, whichever comes first. With 0, 0 every
 // unlock is a release on the server. At most 100,000 times or 100 ms: beyond
-// that other processes starve.
+// that other processes starve. Permits of a semaphore go over so often for each
+// that the server granted last to those who wait, within the same time.
 func WithHandover(n int, d time.Duration) Option {
 	return option(func(c *engine.Config) error {
 		if n < 0 || d < 0 {

@@ -24,7 +24,7 @@ type place struct {
 	refused bool          // somebody who waits was refused, so that nobody may overtake
 	looked  bool          // and nothing has been asked for since that the listener would not have heard of; the head's
 	passes  int           // hand-overs since the server was asked
-	most    int           // of them, by what it granted last
+	most    int           // of them, by what it granted last; 0 once nobody waits
 	since   time.Duration // when that was
 }
 
@@ -98,7 +98,7 @@ func (p *place) pass() (served bool) {
 	if next := p.front(); next != nil {
 		p.head = head{there: true, n: next.Size}
 	} else {
-		p.head, p.refused, p.looked = head{}, false, false
+		p.head, p.refused, p.looked, p.most = head{}, false, false, 0
 		if p.ear != nil {
 			p.ear.Close() // the hub lets it linger
 		}
