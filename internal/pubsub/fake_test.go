@@ -38,6 +38,7 @@ type fakeServer struct {
 	refuse   map[Channel]error
 	conns    map[*fakeConn]bool
 	keepSubs error // what Unsubscribe answers, if set
+	tells    error // what Same answers, if set
 }
 
 type fakeConn struct {
@@ -146,6 +147,9 @@ func (c *fakeConn) Unsubscribe(ctx context.Context, channels []Channel) ([]error
 // Same is asked like a subscription that is there already.
 func (c *fakeConn) Same(ctx context.Context, of Channel) error {
 	_, err := c.exchange(ctx, "SAME", []Channel{of}, func(Channel) (bool, error) { return false, nil })
+	if err == nil && c.server.tells != nil {
+		return c.server.tells
+	}
 	if err == nil && c.replaced {
 		return errReplaced
 	}

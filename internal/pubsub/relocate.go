@@ -2,6 +2,7 @@ package pubsub
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -107,30 +108,33 @@ func (n *node) check() {
 	watched := n.vigils(sent)
 	n.relocate(func(s *seat) bool { return s.had && (all || slices.Contains(watched, s)) })
 	if len(watched) > 0 {
-		if n.same(watched[0]) {
-			n.vouch(watched, sent)
-		}
-		return
-	}
-	if s := n.probe(); s != nil {
+		n.watch(watched, sent)
+	} else if s := n.probe(); s != nil {
 		n.join([]*seat{s})
+	}
+}
+
+// watch vouches for the connection, if it is the same. One of which the server does not tell is left alone: others hear
+// by it, and those with a vigil learn by the silence.
+func (n *node) watch(seats []*seat, sent time.Time) {
+	switch err := n.same(seats[0]); {
+	case err == nil:
+		n.vouch(seats, sent)
+	case !errors.Is(err, errUntold):
+		n.lost(err)
 	}
 }
 
 // same finds out whether the connection is the one that all was subscribed on. To subscribe once more could not show
 // that: on another connection it would stand again, and what was published meanwhile would be missing.
-func (n *node) same(s *seat) bool {
+func (n *node) same(s *seat) error {
 	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
 	defer cancel()
-	if err := n.conn.Same(ctx, s.of); err != nil {
-		n.lost(err)
-		return false
-	}
-	return true
+	return n.conn.Same(ctx, s.of)
 }
 
-// probe picks any seat that stands, to be subscribed once more where nobody has a vigil. A PING would not do: with RESP2 it goes to
-// another connection than the subscriptions.
+// probe picks any seat that stands, to be subscribed once more where nobody has a vigil. A PING would not do: with RESP2
+// it goes to another connection than the subscriptions.
 func (n *node) probe() *seat {
 	n.hub.mu.Lock()
 	defer n.hub.mu.Unlock()

@@ -1,6 +1,9 @@
 package pubsub
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Source is what a Hub needs of Redis.
 type Source interface {
@@ -33,7 +36,8 @@ type Conn interface {
 	Subscribe(ctx context.Context, channels []Channel) (refused []error, err error)
 	Unsubscribe(ctx context.Context, channels []Channel) (refused []error, err error)
 	// Same asks the server, where it has the subscription of, whether this still is the connection that all channels
-	// were subscribed on: something in between may have put another in its place.
+	// were subscribed on: something in between may have put another in its place. An errUntold says that the server
+	// does not tell for now.
 	Same(ctx context.Context, of Channel) error
 	// Done yields the reason, or is closed, when the connection has ended.
 	Done() <-chan error
@@ -42,6 +46,9 @@ type Conn interface {
 	// Close ends the connection, whatever state it is in.
 	Close()
 }
+
+// errUntold is a refusal of what Same asks. The connection may well be the same, and serve.
+var errUntold = errors.New("pubsub: the server does not say whether the connection is the same")
 
 // MovedError is the refusal of a node that does not serve a channel.
 type MovedError struct {

@@ -7,7 +7,8 @@ import (
 
 // Vigil is Subscribe for a listener that has to know whether it hears everything: it is told Alive at once, and then
 // every so often, as long as the subscription stands and the server answers on the connection by which its messages
-// come. A server that is silent, or not the one any more, is not vouched for.
+// come. A server that is silent, or not the one any more, is not vouched for, nor is one that cannot save: it denies what
+// would have to be asked.
 func (h *Hub) Vigil(ctx context.Context, channel Channel, every time.Duration, listen func(Event)) (*Subscription, error) {
 	h.mu.Lock()
 	if h.beat == 0 || every < h.beat {

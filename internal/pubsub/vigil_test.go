@@ -1,6 +1,7 @@
 package pubsub
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -65,6 +66,44 @@ func TestAVigilIsToldAgainSoonAfterEachConnection(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAServerThatDoesNotSayWhetherTheConnectionIsTheSame is not vouched for, and not left either: others hear by it.
+func TestAServerThatDoesNotSayWhetherTheConnectionIsTheSame(t *testing.T) {
+	bubble(t, func(r *rig) {
+		const every = 100 * time.Millisecond
+		vigilant := &ear{}
+		_, err := r.hub.Vigil(r.Context(), plain("x"), every, vigilant.listen)
+		require.NoError(t, err)
+		other, _ := r.join(plain("y"))
+		r.pass(time.Second)
+		vigilant.alive()
+		r.takeLog()
+		r.set(func() { r.a.tells = fmt.Errorf("%w: no disk", errUntold) })
+		r.pass(time.Minute)
+		n, resumed := vigilant.alive()
+		require.Zero(t, n)
+		require.False(t, resumed)
+		require.Empty(t, other.take())
+		log := r.takeLog()
+		require.NotContains(t, log, "a CONNECT")
+		for _, again := range []string{"a SUBSCRIBE x", "a SUBSCRIBE y"} {
+			require.NotContains(t, log, again, "by which another connection would be taken for this one")
+		}
+		r.set(func() { r.a.tells = nil })
+		r.pass(10 * every)
+		n, resumed = vigilant.alive()
+		require.Positive(t, n)
+		require.False(t, resumed, "nothing was missing")
+
+		r.set(func() { r.a.tells = fmt.Errorf("%w: no disk", errUntold) })
+		r.pass(time.Second)
+		r.set(func() { r.a.silent = true })
+		r.pass(time.Minute)
+		r.set(func() { r.a.silent = false })
+		r.pass(time.Minute)
+		require.Equal(t, []string{"Resumed"}, other.take(), "one that is silent is left")
+	})
 }
 
 func TestACountThatIsAnother(t *testing.T) {
