@@ -86,6 +86,40 @@ local function retry(id, attempt, delay, cause)
 	end
 end
 
+-- placeless leaves of messages those that nobody is to have next. It may end when n are left, and says how many are.
+local function placeless(ids, n)
+	local left, count = {}, 0
+	for id in pairs(ids) do
+		local _, _, _, group = options(id)
+		local waits = redis.call('zscore', due, id) or redis.call('zscore', prio, id)
+		if not waits and (group == '' or not redis.call('zscore', order, behind(group, id))) then
+			left[id], count = true, count + 1
+		end
+	end
+	for from = 0, redis.call('llen', ready) - 1, 1000 do
+		if count <= n then
+			break
+		end
+		for _, id in ipairs(redis.call('lrange', ready, from, from + 999)) do
+			if left[id] then
+				left[id], count = nil, count - 1
+			end
+		end
+	end
+	return left, count
+end
+
+-- lose is for messages without a place, of which perhaps somebody has had the first attempt: it has ended.
+local function lose(ids)
+	for id in pairs(ids) do
+		if spent(id, '1') then
+			bury(id, '1', 'the lease was lost')
+		else
+			retry(id, '1', 0, 'the lease was lost')
+		end
+	end
+end
+
 -- 1. What it is done with.
 local firsts = tonumber(ARGV[17])
 local at = 18 + firsts
@@ -94,15 +128,29 @@ if firsts > 0 then
 	if n == firsts then
 		settled[2], ids = string.rep('1', n), {unpack(ARGV, 18, at - 1)}
 	else
-		-- Those that were leased are there, are not dead, and none of their attempts has ended.
+		-- Those that were leased are there, are not dead, and none of their attempts has ended. So may others be, of which a
+		-- failover has forgotten that they were taken, or that have the id of one that it has forgotten.
+		local held, count = {}, 0
+		for i = 18, n > 0 and at - 1 or 0 do
+			local id = ARGV[i]
+			if not held[id] and redis.call('hexists', body, id) == 1 and not redis.call('zscore', dead, id)
+				and (redis.call('hget', tries, id) or '0') == '0' then
+				held[id], count = true, count + 1
+			end
+		end
+		if count > n then
+			held, count = placeless(held, n)
+		end
 		for i = 18, at - 1 do
 			local id = ARGV[i]
-			local held = n > 0 and not ids[id] and redis.call('hexists', body, id) == 1
-				and not redis.call('zscore', dead, id) and (redis.call('hget', tries, id) or '0') == '0'
-			settled[#settled + 1] = held and '1' or '0'
-			if held then
-				ids[#ids + 1], ids[id] = id, true
+			local is = held[id] and count <= n
+			settled[#settled + 1] = is and '1' or '0'
+			if is then
+				ids[#ids + 1], held[id] = id, nil
 			end
+		end
+		if count > n then
+			lose(held) -- nobody can tell which of them were leased
 		end
 	end
 end
@@ -152,7 +200,8 @@ for _ = 1, nacks do
 			if delay == -3 then
 				redis.call('hset', tries, id, tonumber(attempt) - 1) -- that it was taken stays known
 				plain = false
-			elseif not plain then
+			end
+			if not plain then
 				redis.call('hdel', tries, id .. '!')
 			end
 			put(id, true)
