@@ -81,6 +81,64 @@ func TestWhatAReceiverHadCounts(t *testing.T) {
 	})
 }
 
+// joined is how many take from the queue by the terms of this handle.
+func (r *rig) joined() int {
+	c := r.consumer(r.terms)
+	defer r.done(c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.takers)
+}
+
+// TestWhatAReceiverHadBesideAServeCounts, though the Serve of these terms might have had it wait.
+func TestWhatAReceiverHadBesideAServeCounts(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		r := rigOn(t, server.Client(t), WithMaxAttempts(2))
+		r.failsOnce(1)
+		require.NoError(t, r.Pause(t.Context(), 0))
+		other, dies := r.mortal(server, WithLease(time.Second))
+		got := make(chan error, 1)
+		go func() {
+			_, err := other.Receive(t.Context())
+			got <- err
+		}()
+		redistest.Eventually(t, func() bool { return other.joined() == 1 }, soon, time.Millisecond)
+		other.serves(func(context.Context, *Message[string]) error { return nil }, WithGrace(0)) // it is behind the other
+		redistest.Eventually(t, func() bool { return other.joined() == 2 }, soon, time.Millisecond)
+		require.NoError(t, r.Resume(t.Context()))
+		require.NoError(t, <-got)
+		dies()
+		redistest.Eventually(t, func() bool { r.isEmpty(); return r.counter("dead") == 1 }, soon, 10*time.Millisecond)
+	})
+}
+
+// TestWhatAPollHadBesideAServeCounts, and what the Serve had waits for its handler still.
+func TestWhatAPollHadBesideAServeCounts(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, server *redistest.Server) {
+		r := rigOn(t, server.Client(t), WithMaxAttempts(2))
+		r.failsOnce(2)
+		other, dies := r.mortal(server, WithLease(time.Second))
+		c := other.consumer(other.terms)
+		defer other.done(c)
+		serve := newTaker(1, true)
+		serve.ahead = true
+		c.join(serve)
+		defer c.leave(serve)
+		m, err := other.Poll(t.Context())
+		require.NoError(t, err)
+		dies()
+		ctx, cancel := timeout(t)
+		defer cancel()
+		waited, err := r.Receive(ctx)
+		require.NoError(t, err)
+		require.NotEqual(t, m.ID, waited.ID)
+		require.NoError(t, waited.Ack(t.Context()))
+		redistest.Eventually(t, func() bool { r.isEmpty(); return r.counter("dead") == 1 }, soon, 10*time.Millisecond)
+	})
+}
+
 func TestAMessageWithASingleAttemptIsNotPrefetched(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {

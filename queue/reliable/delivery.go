@@ -184,6 +184,7 @@ func (d *delivery) begin(ctx context.Context) bool {
 	if d.begun {
 		return true
 	}
+	ctx = d.under(ctx)
 	said := make(chan error, 1)
 	s := &settle{d: d, nack: true, delay: begins, until: d.grant.Deadline(), done: func(err error) { said <- err }}
 	if !d.c.h.steps.Post(d.c.key, ask{settle: s}) {

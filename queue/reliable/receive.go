@@ -15,7 +15,8 @@ import (
 // The wait ends with ctx. It bears an outage of the server for a watchdog timeout.
 //
 // Cost: one script call, shared with what else this process says and takes of the
-// queue; while nothing is there, one every five seconds, and one connection for all
+// queue, and another one for a further attempt beside a [Queue.Serve] of this client;
+// while nothing is there, one every five seconds, and one connection for all
 // subscriptions of the client. Errors: ctx's error and cause; [ErrOption]; [ErrClosed];
 // those of Redis.
 func (q *Queue[T]) Receive(ctx context.Context) (*Message[T], error) {
@@ -24,8 +25,8 @@ func (q *Queue[T]) Receive(ctx context.Context) (*Message[T], error) {
 }
 
 // Poll takes a message if one is ready, and else returns [ErrEmpty]. Cost: one script
-// call. Errors: as [Queue.Receive]; [ErrUnknown] if no answer came: what was taken goes
-// back when one comes, or when its lease ends.
+// call, or two, as [Queue.Receive]. Errors: as there; [ErrUnknown] if no answer came:
+// what was taken goes back when one comes, or when its lease ends.
 func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
 	m, err := q.poll(ctx)
 	return m, q.failed("poll", err)
@@ -93,7 +94,7 @@ func (q *Queue[T]) await(ctx context.Context, c *consumer, t *taker) (*Message[T
 		}
 		got, err := c.take(t)
 		for _, d := range got {
-			if m, good := q.message(d, q.cfg.backoff); good {
+			if m, good := q.handed(ctx, c, d); good {
 				return m, nil
 			}
 			c.wants(t, 1)
@@ -103,6 +104,16 @@ func (q *Queue[T]) await(ctx context.Context, c *consumer, t *taker) (*Message[T
 			return nil, err
 		}
 	}
+}
+
+// handed is what was taken, as the caller gets it. Where a Serve takes beside it, it might
+// have had to wait for a handler, so the server is told that it has not.
+func (q *Queue[T]) handed(ctx context.Context, c *consumer, d *delivery) (*Message[T], bool) {
+	if !d.begin(ctx) {
+		c.giveBack([]*delivery{d})
+		return nil, false
+	}
+	return q.message(d, q.cfg.backoff)
 }
 
 func (q *Queue[T]) poll(ctx context.Context) (*Message[T], error) {
@@ -118,7 +129,7 @@ func (q *Queue[T]) poll(ctx context.Context) (*Message[T], error) {
 		looked, err := q.h.steps.Do(ctx, c.key, ask{})
 		got, failed := c.take(t)
 		for _, d := range got {
-			if m, good := q.message(d, q.cfg.backoff); good {
+			if m, good := q.handed(ctx, c, d); good {
 				return m, nil
 			}
 			c.wants(t, 1)
