@@ -195,9 +195,12 @@ func TestAServerThatForgetsAll(t *testing.T) {
 		}, WithLease(2*time.Second))
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
+		pace := time.NewTicker(3 * time.Millisecond) // ids outrun the server's clock if a thousand a second are added
+		defer pace.Stop()
 		for i := range 4 {
 			all.Go(func() {
 				for j := i; ctx.Err() == nil; j += 4 {
+					<-pace.C
 					id, err := r.Add(context.Background(), strconv.Itoa(j), kindOf(j)...)
 					mu.Lock()
 					if err != nil || ids[id] {
