@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/places"
@@ -16,7 +17,7 @@ import (
 // consumerKey is what those share who take from one queue in one way.
 type consumerKey struct {
 	key    string
-	policy int // its number
+	policy unique.Handle[policy]
 }
 
 // consumer is all of a client who take from one queue in one way. It has one exchange
@@ -26,6 +27,7 @@ type consumer struct {
 	h      *hub
 	key    consumerKey
 	policy policy
+	number int // nobody else's meanwhile
 	of     *names
 	me     string     // whom the server knows
 	due    engine.Key // of the timer
@@ -51,11 +53,11 @@ type consumer struct {
 const mostWait = 5 * time.Second
 
 func (h *hub) newConsumer(key consumerKey) *consumer {
-	c := &consumer{h: h, key: key, policy: h.policy(key.policy), of: newNames(h.e, key.key), me: h.e.ClientID}
-	if key.policy > 0 {
-		c.me += "." + decimal(key.policy)
+	c := &consumer{h: h, key: key, policy: key.policy.Value(), number: h.number(key.key), of: newNames(h.e, key.key), me: h.e.ClientID}
+	if c.number > 0 {
+		c.me += "." + decimal(c.number)
 	}
-	c.due = engine.Key{Kind: "reliable queue " + decimal(key.policy), Name: key.key}
+	c.due = engine.Key{Kind: "reliable queue " + decimal(c.number), Name: key.key}
 	return c
 }
 

@@ -20,9 +20,15 @@ type hub struct {
 	ears      places.Places[string, *listening]
 	hands     hands
 
-	mu       sync.Mutex
-	policies []policy
-	numbers  map[policy]int // their places there
+	mu      sync.Mutex
+	numbers map[number]struct{} // of the consumers that there are
+}
+
+// number is that of a consumer, among those of its queue: lanes and channels have it in
+// their names.
+type number struct {
+	key string
+	n   int
 }
 
 type hubKey struct{}
@@ -32,7 +38,7 @@ func hubOf(e *engine.Engine) *hub {
 }
 
 func newHub(e *engine.Engine) *hub {
-	h := &hub{e: e, requests: engine.NewRequests(e), numbers: map[policy]int{}}
+	h := &hub{e: e, requests: engine.NewRequests(e), numbers: map[number]struct{}{}}
 	h.adds = combine.New(combine.Config[string, adding, added]{
 		Send: h.sendAdds, Cut: cutAdds, Spawn: e.Spawn, Closed: ErrClosed, Flights: lanes,
 	})
@@ -47,26 +53,29 @@ func newHub(e *engine.Engine) *hub {
 	h.consumers.Make = h.newConsumer
 	h.consumers.Left = (*consumer).left
 	h.consumers.Idle = (*consumer).idle
+	h.consumers.Reuse = h.gone
 	return h
 }
 
-// number is that of a policy: lanes and channels have it in their names.
-func (h *hub) number(p policy) int {
+// number is the least that no other consumer of the queue has.
+func (h *hub) number(key string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n, known := h.numbers[p]
-	if !known {
-		n = len(h.policies)
-		h.numbers[p] = n
-		h.policies = append(h.policies, p)
+	for n := 0; ; n++ {
+		if _, taken := h.numbers[number{key, n}]; !taken {
+			h.numbers[number{key, n}] = struct{}{}
+			return n
+		}
 	}
-	return n
 }
 
-func (h *hub) policy(number int) policy {
+// gone is told of a consumer that nobody knows any more, and that the server does not wait
+// for: another may have its number.
+func (h *hub) gone(c *consumer) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.policies[number]
+	delete(h.numbers, number{c.key.key, c.number})
+	return false
 }
 
 func (of *names) once(key string) string { return keys.ReliableOnce(of.key, key) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unique"
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -18,7 +19,7 @@ type Queue[T any] struct {
 	name  string // as the caller wrote it
 	of    *names
 	cfg   config
-	terms int // number of its policy
+	terms unique.Handle[policy]
 	codec codec.Codec[T]
 	bad   error // what every operation returns, if the handle cannot be used
 }
@@ -28,7 +29,7 @@ func New[T any](e *engine.Engine, name string, opts ...Option) *Queue[T] {
 	q := &Queue[T]{h: hubOf(e), name: name, of: newNames(e, e.Map(name))}
 	cfg, err := resolve(e, opts)
 	if err == nil {
-		q.cfg, q.terms = cfg, q.h.number(cfg.policy)
+		q.cfg, q.terms = cfg, unique.Make(cfg.policy)
 		q.codec, err = chosen[T](e, cfg)
 	}
 	switch {

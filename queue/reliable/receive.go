@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"time"
+	"unique"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
@@ -49,10 +50,9 @@ func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[*Message[T], error] {
 	}
 }
 
-// consumer is who takes from the queue by the policy of that number. Each is followed by
-// one done.
-func (q *Queue[T]) consumer(policy int) *consumer {
-	return q.h.consumers.Get(consumerKey{q.of.key, policy})
+// consumer is who takes from the queue by that policy. Each is followed by one done.
+func (q *Queue[T]) consumer(terms unique.Handle[policy]) *consumer {
+	return q.h.consumers.Get(consumerKey{q.of.key, terms})
 }
 
 func (q *Queue[T]) done(c *consumer) { q.h.consumers.Put(c.key, c) }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
@@ -183,7 +184,7 @@ func (q *Queue[T]) serve(ctx context.Context, s *serving, handler func(ctx conte
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	room := s.concurrency + s.prefetch
 	w := &server[T]{
-		q: q, s: s, handler: handler, base: base, c: q.consumer(q.h.number(s.policy)), t: newTaker(room, true),
+		q: q, s: s, handler: handler, base: base, c: q.consumer(unique.Make(s.policy)), t: newTaker(room, true),
 		work: make(chan *delivery, room), busy: make([]atomic.Int64, s.concurrency),
 	}
 	w.t.ahead = s.prefetch > 0

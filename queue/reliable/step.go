@@ -118,7 +118,7 @@ func (c *consumer) flight(woken bool) *flight {
 	case f.want == 0 && f.settles() == 0:
 		return nil
 	}
-	f.Request = c.h.e.Request(c.of.lane, lanes+c.key.policy)
+	f.Request = c.h.e.Request(c.of.lane, lanes+c.number)
 	f.args = c.args(f, role)
 	f.started = c.h.e.Now()
 	return f
