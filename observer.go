@@ -146,8 +146,8 @@ type Write struct {
 	// Dead says that the change, one, was refused for good: it is put aside.
 	Dead bool
 
-	// Queued is how many changes waited in the queue when the call was over, without
-	// those that the store has now; -1 where the server has not said.
+	// Queued is how many changes waited in the queue behind the call, without those
+	// that the store has now or that are put aside; -1 where the server has not said.
 	Queued int64
 
 	// Took is how long the call took.

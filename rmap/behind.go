@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
@@ -119,14 +120,18 @@ func (s *sender) entries(ctx context.Context, cmd *scripts.Command, args ...stri
 	return got.AsXRange()
 }
 
-// settled drops changes that were queued.
-func (s *sender) settled(ctx context.Context, how string, some []backlogged) error {
+// settled drops changes that were queued, and returns how many others are, -1 where
+// the server has not said.
+func (s *sender) settled(ctx context.Context, how string, some []backlogged) (int64, error) {
 	args := []string{how}
 	for _, b := range some {
 		args = append(args, b.id)
 	}
-	_, err := s.h.e.Run(ctx, behindDoneScript, []string{keys.MapWrites(s.key), keys.MapPending(s.key), keys.MapDead(s.key)}, args)
-	return err
+	n, err := engine.Number(s.h.e.Run(ctx, behindDoneScript, []string{keys.MapWrites(s.key), keys.MapPending(s.key), keys.MapDead(s.key)}, args))
+	if err != nil {
+		return -1, err
+	}
+	return n, nil
 }
 
 // queuedMany is how many changes are queued.

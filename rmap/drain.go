@@ -152,13 +152,16 @@ func (w *Writing[K, V]) drainAll(ctx context.Context) error {
 		if err != nil || len(some) == 0 {
 			return err
 		}
-		if err = w.store(work, some, tries+1, false); err != nil && work.Err() == nil {
-			w.complain(tries+1, err)
-		}
+		told, err := w.store(work, some, tries+1)
 		if err == nil {
-			tries, err = 0, s.settled(work, "", some)
-		} else if tries++; work.Err() == nil && w.cfg.attempts > 0 && tries >= w.cfg.attempts {
-			tries, err = 0, w.giveUp(work, &s, some, w.cfg.attempts+1)
+			tries, err = 0, w.settle(work, &s, "", some, told)
+		} else {
+			tries++
+			w.complain(work, tries, err)
+			w.refused(work, &s, told)
+			if work.Err() == nil && w.cfg.attempts > 0 && tries >= w.cfg.attempts {
+				tries, err = 0, w.giveUp(work, &s, some, w.cfg.attempts+1)
+			}
 		}
 		if work.Err() != nil {
 			return context.Cause(work)
@@ -172,7 +175,10 @@ func (w *Writing[K, V]) drainAll(ctx context.Context) error {
 
 // complain tells the log of a store that has begun to refuse changes, and of a
 // writer that panics.
-func (w *Writing[K, V]) complain(tries int, err error) {
+func (w *Writing[K, V]) complain(ctx context.Context, tries int, err error) {
+	if ctx.Err() != nil {
+		return
+	}
 	if _, panicked := err.(*errPanic); panicked {
 		w.h.h.e.Logger.Error("the writer of a map panicked", "name", w.h.key, "attempt", tries, "err", err)
 	} else if tries == 1 {
@@ -209,15 +215,16 @@ func (w *Writing[K, V]) gather(ctx context.Context, s *sender) ([]backlogged, er
 	}
 }
 
-// store calls the writer with the last change of each key. Last says that what it
-// refuses is put aside.
-func (w *Writing[K, V]) store(ctx context.Context, some []backlogged, attempt int, last bool) error {
+// store calls the writer with the last change of each key, and returns what is to
+// be told of that.
+func (w *Writing[K, V]) store(ctx context.Context, some []backlogged, attempt int) (told engine.Write, err error) {
 	changes, err := w.changes(some)
 	if err != nil {
-		return err
+		return told, err
 	}
-	told := engine.Write{Changes: len(changes), Behind: true, Attempt: attempt, Dead: last, Queued: int64(len(some))}
-	return w.observes(ctx, told, func() error { return w.guarded(ctx, changes) })
+	told = engine.Write{Changes: len(changes), Behind: true, Attempt: attempt}
+	err = w.timed(&told, func() error { return w.guarded(ctx, changes) })
+	return told, err
 }
 
 func (w *Writing[K, V]) changes(some []backlogged) (changes []Change[K, V], err error) {
@@ -272,14 +279,16 @@ func (w *Writing[K, V]) guarded(ctx context.Context, changes []Change[K, V]) err
 func (w *Writing[K, V]) giveUp(ctx context.Context, s *sender, some []backlogged, attempt int) error {
 	for i := range some {
 		one, how := some[i:i+1], ""
-		if err := w.store(ctx, one, attempt, true); err != nil {
+		told, err := w.store(ctx, one, attempt)
+		if err != nil {
 			if ctx.Err() != nil {
+				w.refused(ctx, s, told)
 				return err
 			}
-			how = "dead"
+			how, told.Dead = "dead", true
 			w.h.h.e.Logger.Warn("the store does not take a change", "name", w.h.key, "id", one[0].id, "err", err)
 		}
-		if err := s.settled(ctx, how, one); err != nil {
+		if err := w.settle(ctx, s, how, one, told); err != nil {
 			return err
 		}
 	}

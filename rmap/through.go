@@ -57,9 +57,11 @@ func (w *Writing[K, V]) through(ctx context.Context, k K, key string, opts []Put
 		_, err = w.h.encodeValue(v) // before the store has what the map cannot have
 	}
 	if err == nil {
-		err = w.observes(ctx, engine.Write{Changes: 1, Attempt: 1}, func() error {
+		told := engine.Write{Changes: 1, Attempt: 1}
+		err = w.timed(&told, func() error {
 			return w.write(hold.Context(ctx), []Change[K, V]{{Key: k, Value: v, Removed: verdict == Delete}})
 		})
+		w.tell(ctx, told)
 	}
 	if err != nil {
 		return old, false, err

@@ -3,12 +3,15 @@ package rmap
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -54,12 +57,61 @@ func TestTheObserverHearsOfWrites(t *testing.T) {
 		seen.mu.Lock()
 		require.Len(t, seen.writes, 3)
 		if seen.writes[1].Err != nil { // it was the first of the two
-			seen.writes[1].Queued, seen.writes[2].Queued = 1, 1
+			require.Equal(t, []int64{1, 0}, []int64{seen.writes[1].Queued, seen.writes[2].Queued})
+			seen.writes[1].Queued, seen.writes[2].Queued = 0, 1
 			seen.writes[1], seen.writes[2] = seen.writes[2], seen.writes[1]
 		}
 		seen.mu.Unlock()
 		heard(t, seen, engine.Write{Map: m.Name(), Changes: 2, Behind: true, Attempt: 1, Queued: 2, Err: down},
 			engine.Write{Map: m.Name(), Changes: 1, Behind: true, Attempt: 2, Queued: 1},
-			engine.Write{Map: m.Name(), Changes: 1, Behind: true, Attempt: 2, Queued: 1, Dead: true, Err: down})
+			engine.Write{Map: m.Name(), Changes: 1, Behind: true, Attempt: 2, Dead: true, Err: down})
 	})
+}
+
+// exchanges counts what goes to the server.
+type exchanges struct {
+	rueidis.Client
+	n atomic.Int64
+}
+
+func (c *exchanges) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	c.n.Add(1)
+	return c.Client.Do(ctx, cmd)
+}
+
+func (c *exchanges) DoMulti(ctx context.Context, multi ...rueidis.Completed) []rueidis.RedisResult {
+	c.n.Add(1)
+	return c.Client.DoMulti(ctx, multi...)
+}
+
+// onWrite is told of writes.
+type onWrite struct {
+	watcher
+	does func()
+}
+
+func (w *onWrite) Wrote(context.Context, engine.Write) { w.does() }
+
+// TestNothingIsBetweenAWriteAndItsEnd: what the store has taken is dropped from the
+// queue at once, and told then.
+func TestNothingIsBetweenAWriteAndItsEnd(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	require.NoError(t, raw.Do(t.Context(), raw.B().ScriptLoad().Script(behindDoneScript.Body).Build()).Error())
+	name, client, told := cacheNamed(t, raw), &exchanges{Client: raw}, make(chan [2]int64, 1)
+	seen := &onWrite{does: func() {
+		n, err := raw.Do(context.Background(), raw.B().Xlen().Key(keys.MapWrites(name)).Build()).AsInt64()
+		if err != nil {
+			n = -1
+		}
+		told <- [2]int64{client.n.Load(), n}
+	}}
+	m := New[string, int](engineOn(t, client, func(c *engine.Config) { c.Caches = seen }), name)
+	w := NewWriting(m, func(context.Context, []Change[string, int]) error {
+		client.n.Store(0)
+		return nil
+	}, WithBehind(1), WithWriteDelay(time.Millisecond))
+	require.NoError(t, w.Put(t.Context(), "k", 1))
+	require.Equal(t, [2]int64{1, 0}, <-told, "exchanges since, and what is queued")
+	require.NoError(t, w.Close(t.Context()))
 }

@@ -7,30 +7,36 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
-// observes calls a writer, and tells of it.
-func (w *Writing[K, V]) observes(ctx context.Context, told engine.Write, write func() error) error {
+// timed calls a writer, and notes what came of it.
+func (w *Writing[K, V]) timed(told *engine.Write, write func() error) error {
 	began := time.Now()
 	err := write()
-	if e := w.h.h.e; e.Caches != nil {
-		told.Map, told.Took, told.Err = w.h.key, time.Since(began), err
-		told.Dead = told.Dead && err != nil && ctx.Err() == nil
-		if told.Behind {
-			told.Queued = w.stillQueued(ctx, told.Queued, err)
-		}
-		e.Caches.Wrote(ctx, told)
-	}
+	told.Map, told.Took, told.Err = w.h.key, time.Since(began), err
 	return err
 }
 
-// stillQueued is how many changes are queued, without those that the store has now.
-func (w *Writing[K, V]) stillQueued(ctx context.Context, these int64, failed error) int64 {
-	s := w.h.sender()
-	n, err := s.queuedMany(ctx)
-	switch {
-	case err != nil:
-		return -1
-	case failed == nil:
-		return max(n-these, 0)
+// tell tells of a call of the writer, if there was one.
+func (w *Writing[K, V]) tell(ctx context.Context, told engine.Write) {
+	if e := w.h.h.e; e.Caches != nil && told.Map != "" {
+		e.Caches.Wrote(ctx, told)
 	}
-	return n
+}
+
+// settle drops changes from the queue, and only then tells of the call that was about
+// them: the writer is called again with what is not settled.
+func (w *Writing[K, V]) settle(ctx context.Context, s *sender, how string, some []backlogged, told engine.Write) (err error) {
+	told.Queued, err = s.settled(ctx, how, some)
+	w.tell(ctx, told)
+	return err
+}
+
+// refused tells of a call that leaves all in the queue.
+func (w *Writing[K, V]) refused(ctx context.Context, s *sender, told engine.Write) {
+	told.Queued = -1
+	if w.h.h.e.Caches != nil && ctx.Err() == nil {
+		if n, err := s.queuedMany(ctx); err == nil {
+			told.Queued = n
+		}
+	}
+	w.tell(ctx, told)
 }

@@ -6,9 +6,8 @@
 -- ARGV[1]   empty; dead: they are kept aside
 -- ARGV[2…]  their ids
 --
--- Returns  integer  how many there were
+-- Returns  integer  how many others there are
 -- Replay   safe: what is not there any more is not kept aside again
-local count = 0
 for i = 2, #ARGV do
 	local one = redis.call('xrange', KEYS[1], ARGV[i], ARGV[i])[1]
 	if one then
@@ -18,10 +17,11 @@ for i = 2, #ARGV do
 		if redis.call('hget', KEYS[2], one[2][2]) == ARGV[i] then
 			redis.call('hdel', KEYS[2], one[2][2])
 		end
-		count = count + redis.call('xdel', KEYS[1], ARGV[i])
+		redis.call('xdel', KEYS[1], ARGV[i])
 	end
 end
-if redis.call('xlen', KEYS[1]) == 0 then
+local left = redis.call('xlen', KEYS[1])
+if left == 0 then
 	redis.call('del', KEYS[1], KEYS[2])
 end
-return count
+return left
