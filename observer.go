@@ -268,3 +268,58 @@ func (o messages) Added(ctx context.Context, queue string, n int) { o.to.Message
 func (o messages) Settled(ctx context.Context, s engine.Settled) {
 	o.to.MessageSettled(ctx, Settled(s))
 }
+
+// HandlerObserver is an Observer that is around the handlers of reliable queues, too,
+// such as with a span for each. [WithObserver] asks once whether an observer is one: what
+// wraps an Observer has to hand its calls on.
+type HandlerObserver interface {
+	Observer
+
+	// MessageHandling is called before each handler that a Serve calls, by the
+	// goroutine that does. ctx is the handler's; what it returns takes its place, so
+	// that has to be a child of it. A panic here is one of the handler.
+	//
+	// handled is called once, when the handler has returned and the server has answered
+	// what was said of its message, or will not any more. It may be nil. It is on the
+	// path of those who wait for that.
+	MessageHandling(ctx context.Context, h Handling) (child context.Context, handled func(Handled))
+}
+
+// Handling is a message that a handler is about to be called with.
+type Handling struct {
+	// Queue is the name of the queue in Redis.
+	Queue string
+
+	// ID is the number of the message, and Attempt 1 for the first one.
+	ID      int64
+	Attempt int
+
+	// Header is the message's own, which belongs to the handler: it must not be changed.
+	Header map[string]string
+}
+
+// Handled is what became of a message that a handler was called with.
+type Handled struct {
+	// Outcome is as of [Settled].
+	Outcome string
+
+	// Took is how long the handler took.
+	Took time.Duration
+
+	// Err is what the handler has returned, or its panic.
+	Err error
+
+	// Unsettled is nil unless Outcome is "lost" or "failed".
+	Unsettled error
+}
+
+// handlers hands on what the engine tells.
+type handlers struct{ to HandlerObserver }
+
+func (o handlers) Handling(ctx context.Context, h engine.Handling) (context.Context, func(engine.Handled)) {
+	child, handled := o.to.MessageHandling(ctx, Handling(h))
+	if handled == nil {
+		return child, nil
+	}
+	return child, func(h engine.Handled) { handled(Handled(h)) }
+}

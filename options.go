@@ -113,13 +113,13 @@ func WithLogger(l *slog.Logger) Option {
 
 // WithObserver sets who is told what the client does. It is also told what the
 // optional interfaces of an observer say that it implements: [DecisionObserver],
-// [CacheObserver] and [MessageObserver].
+// [CacheObserver], [MessageObserver] and [HandlerObserver].
 func WithObserver(o Observer) Option {
 	return option(func(c *engine.Config) error {
 		if o == nil {
 			return fmt.Errorf("%w: nil observer", ErrOption)
 		}
-		c.Observer, c.Decisions, c.Caches, c.Messages = o, nil, nil, nil
+		c.Observer, c.Decisions, c.Caches, c.Messages, c.Handlers = o, nil, nil, nil, nil
 		if d, ok := o.(DecisionObserver); ok {
 			c.Decisions = decisions{d}
 		}
@@ -128,6 +128,9 @@ func WithObserver(o Observer) Option {
 		}
 		if m, ok := o.(MessageObserver); ok {
 			c.Messages = messages{m}
+		}
+		if h, ok := o.(HandlerObserver); ok {
+			c.Handlers = handlers{h}
 		}
 		return nil
 	})

@@ -126,14 +126,37 @@
 //
 //	rueidisson.wait              rueidisson.kind, rueidisson.name, error.type
 //	rueidisson.script            rueidisson.script, rueidisson.sends, error.type
+//	process NAME                 messaging.system, messaging.operation.name, messaging.operation.type,
+//	                             messaging.destination.name, messaging.message.id,
+//	                             rueidisson.attempt, rueidisson.outcome, error.type
 //
-// Both are internal spans, made when what they describe is over, and begin
+// The first two are internal spans, made when what they describe is over, and begin
 // where that began. They are children of the sampled span in the context that
 // the operation was given. Without one there are none: what a client does by
 // itself, such as renewals, would else litter the backend with traces of a
 // single span. The status is Error if there was an error other than
 // not_acquired. A span carries its error's text, and with it, and with
 // rueidisson.name, the name of the object.
+//
+// The third is a consumer span around each handler that a Serve of the reliable queue
+// NAME calls, whose context has it. It is a child of the span that the header of the
+// message carries, or else of that in the context of Serve, or a root: the sampler of
+// the provider decides. It begins and ends with the handler, and is exported when the
+// server has answered what became of the message, which is rueidisson.outcome, as in
+// the metrics. The error is that of the handler, its panic, or why the message could not
+// be settled. Messages from Receive, Poll and Consume have none.
+//
+// A message belongs to a trace if whoever adds it says so in its header:
+//
+//	carrier := propagation.MapCarrier{}
+//	otel.GetTextMapPropagator().Inject(ctx, carrier)
+//	var opts []reliable.AddOption
+//	for key, value := range carrier {
+//		opts = append(opts, reliable.WithHeader(key, value))
+//	}
+//	_, err = orders.Add(ctx, order, opts...)
+//
+// The propagator is the global one, or that of [WithPropagator].
 //
 // # What is not promised
 //
@@ -152,5 +175,5 @@
 // hold that is lost while it is unlocked may be counted as both.
 //
 // Where no span is made, and nothing failed, the observer allocates nothing of
-// its own; what the providers do with a measurement is theirs.
+// its own, but around handlers; what the providers do with a measurement is theirs.
 package otel

@@ -12,13 +12,13 @@ import (
 const scope = "github.com/rueidisson/rueidisson/otel"
 
 // New returns an observer for [rueidisson.WithObserver]. It is a
-// [rueidisson.DecisionObserver], a [rueidisson.CacheObserver] and a
-// [rueidisson.MessageObserver], too.
+// [rueidisson.DecisionObserver], a [rueidisson.CacheObserver], a
+// [rueidisson.MessageObserver] and a [rueidisson.HandlerObserver], too.
 //
 // Errors: [rueidisson.ErrOption]; that of a meter provider which refuses an
 // instrument.
 func New(opts ...Option) (rueidisson.Observer, error) {
-	c := config{meters: global.GetMeterProvider(), tracers: global.GetTracerProvider()}
+	c := config{meters: global.GetMeterProvider(), tracers: global.GetTracerProvider(), propagator: global.GetTextMapPropagator()}
 	if err := c.resolve(opts); err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func New(opts ...Option) (rueidisson.Observer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &observer{instruments: m, spans: spans{c.tracers.Tracer(scope)}}, nil
+	return &observer{instruments: m, spans: spans{c.tracers.Tracer(scope), c.propagator}}, nil
 }
 
 type observer struct {

@@ -225,7 +225,7 @@ func TestAnInstrumentThatIsRefusedIsAnError(t *testing.T) {
 
 func TestOptionsThatCannotBeUsedAreErrors(t *testing.T) {
 	t.Parallel()
-	for _, o := range []otel.Option{nil, otel.WithMeterProvider(nil), otel.WithTracerProvider(nil)} {
+	for _, o := range []otel.Option{nil, otel.WithMeterProvider(nil), otel.WithTracerProvider(nil), otel.WithPropagator(nil)} {
 		_, err := otel.New(o)
 		require.ErrorIs(t, err, rueidisson.ErrOption)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/rueidisson/rueidisson"
@@ -14,8 +15,9 @@ import (
 type Option interface{ apply(*config) error }
 
 type config struct {
-	meters  metric.MeterProvider
-	tracers trace.TracerProvider
+	meters     metric.MeterProvider
+	tracers    trace.TracerProvider
+	propagator propagation.TextMapPropagator
 }
 
 type option func(*config) error
@@ -42,6 +44,18 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 			return fmt.Errorf("%w: nil tracer provider", rueidisson.ErrOption)
 		}
 		c.tracers = p
+		return nil
+	})
+}
+
+// WithPropagator sets how the header of a message is read for the trace that it
+// belongs to. The default is the global propagator, also one that is set later.
+func WithPropagator(p propagation.TextMapPropagator) Option {
+	return option(func(c *config) error {
+		if p == nil {
+			return fmt.Errorf("%w: nil propagator", rueidisson.ErrOption)
+		}
+		c.propagator = p
 		return nil
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -16,8 +17,11 @@ func traced(ctx context.Context) bool {
 	return sc.IsValid() && sc.IsSampled()
 }
 
-// spans makes spans of what is over.
-type spans struct{ tracer trace.Tracer }
+// spans makes spans of what is over, and around handlers.
+type spans struct {
+	tracer     trace.Tracer
+	propagator propagation.TextMapPropagator
+}
 
 func (s spans) wait(ctx context.Context, kind, name string, waited time.Duration, err error) {
 	s.record(ctx, "rueidisson.wait", waited, err, kindKey.String(kind), nameKey.String(name))

@@ -39,6 +39,7 @@ type Config struct {
 	Decisions       DecisionObserver // nil if the observer is none
 	Caches          CacheObserver    // likewise
 	Messages        MessageObserver  // likewise
+	Handlers        HandlerObserver  // likewise
 	Linger          time.Duration    // of a subscription that nobody uses
 	Owned           bool             // Close closes the Redis client too
 	Clock           Clock            // nil: the machine's

@@ -109,3 +109,24 @@ type Settled struct {
 	Took    time.Duration
 	Err     error
 }
+
+// HandlerObserver is around the handlers of reliable queues, as the root package says.
+type HandlerObserver interface {
+	Handling(ctx context.Context, h Handling) (context.Context, func(Handled))
+}
+
+// Handling is a message whose handler is about to begin.
+type Handling struct {
+	Queue   string
+	ID      int64
+	Attempt int
+	Header  map[string]string
+}
+
+// Handled is what became of it.
+type Handled struct {
+	Outcome   string
+	Took      time.Duration
+	Err       error
+	Unsettled error
+}

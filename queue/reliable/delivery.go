@@ -50,6 +50,7 @@ type delivery struct {
 	grant   *engine.Grant
 	taken   time.Time // for observers
 	begun   bool      // the server knows that its handler may be at it
+	watched *watched
 
 	mu       sync.Mutex
 	settled  bool
@@ -167,7 +168,7 @@ func (d *delivery) settle(ctx context.Context, s *settle) error {
 	err := error(ErrClosed)
 	h.e.During(func() { got, err = h.steps.Do(context.Background(), d.c.key, ask{settle: s}) })
 	if err != nil { // it was not even sent
-		d.grant.Finish(engine.ErrReleased)
+		s.resolve(err)
 	} else {
 		err = got.err
 	}

@@ -3,6 +3,7 @@ package reliable
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -11,6 +12,7 @@ import (
 // tell says what became of a message, if there is an observer who wants to hear of them
 // and somebody has seen it.
 func (s *settle) tell() {
+	s.d.watched.settled(s)
 	o := s.d.c.h.e.Messages
 	if o == nil || s.nack && s.delay == untried {
 		return
@@ -34,4 +36,60 @@ func (s *settle) outcome() string {
 		return "buried"
 	}
 	return "retried"
+}
+
+// watched is a message whose handler somebody observes: until that has returned and the
+// message is settled, whichever is later. nil is one that nobody does.
+type watched struct {
+	began time.Time
+	over  func(engine.Handled)
+
+	mu   sync.Mutex
+	half bool // one of the two is over
+	is   engine.Handled
+}
+
+// watch is called before anybody can settle the message.
+func (d *delivery) watch() {
+	if d.c.h.e.Handlers != nil {
+		d.watched = &watched{}
+	}
+}
+
+// handling is the context of the handler, which is about to begin.
+func (d *delivery) handling(ctx context.Context, header map[string]string) context.Context {
+	w := d.watched
+	if w == nil {
+		return ctx
+	}
+	w.began = time.Now()
+	child, over := d.c.h.e.Handlers.Handling(ctx, engine.Handling{Queue: d.c.of.key, ID: d.id, Attempt: d.attempt, Header: header})
+	if w.over = over; child == nil {
+		return ctx
+	}
+	return child
+}
+
+// returned is the end of the handler.
+func (w *watched) returned(err error) {
+	if w != nil {
+		w.ends(func(is *engine.Handled) { is.Took, is.Err = time.Since(w.began), err })
+	}
+}
+
+func (w *watched) settled(s *settle) {
+	if w != nil {
+		w.ends(func(is *engine.Handled) { is.Outcome, is.Unsettled = s.outcome(), s.err })
+	}
+}
+
+func (w *watched) ends(note func(is *engine.Handled)) {
+	w.mu.Lock()
+	note(&w.is)
+	last := w.half
+	w.half = true
+	w.mu.Unlock()
+	if last && w.over != nil {
+		w.over(w.is)
+	}
 }

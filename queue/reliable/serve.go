@@ -306,6 +306,7 @@ func (w *server[T]) handle(d *delivery, at *atomic.Int64) {
 		w.free()
 		return
 	}
+	d.watch()
 	m, good := w.q.message(d, w.s.backoff)
 	if !good {
 		w.free()
@@ -319,12 +320,13 @@ func (w *server[T]) handle(d *delivery, at *atomic.Int64) {
 			w.q.h.e.Logger.Error("a handler has panicked", "name", w.q.of.key, "id", d.id, "err", err, "stack", string(debug.Stack()))
 		}
 		at.Store(0)
+		d.watched.returned(err)
 		w.settle(d, err)
 	}()
 	if o := w.q.h.e.Observer; o != nil {
 		o.Acquired(w.base, label, w.q.of.key, false)
 	}
-	err = w.handler(ctx, m)
+	err = w.handler(d.handling(ctx, m.Header), m)
 }
 
 var errGone = errors.New("the handler has ended its goroutine")
