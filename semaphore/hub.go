@@ -41,6 +41,7 @@ func newHub(e *engine.Engine) *hub {
 	h.places.Left = (*place).left
 	h.places.Idle = func(p *place) bool { return p.courtesy.Idle() }
 	h.places.Reuse = (*place).reuse
+	e.WhenClosing(func() { h.places.Each((*place).dismiss) })
 	return h
 }
 

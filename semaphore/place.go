@@ -64,12 +64,23 @@ func (p *place) gave(woken bool) {
 // asked begins the bounds of hand-overs anew.
 func (p *place) asked() { p.passes, p.since = 0, p.h.e.Mono() }
 
-// enter takes the turn if nobody has it, and queues w else.
+// dismiss wakes those behind the head, when the client closes. They do not wait on its
+// channel for that, since all of them would meet at its mutex.
+func (p *place) dismiss() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue.Dismiss()
+}
+
+// enter takes the turn if nobody has it, and queues w else. Who comes when the client
+// closes is refused at once, together with those whom dismiss would come to.
 func (p *place) enter(w *handover.Waiter[struct{}]) (turn bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if turn = p.queue.Enter(w); turn {
 		p.head, p.refused, p.looked = head{there: true, n: w.Size}, false, false
+	} else if p.h.e.Open() != nil {
+		p.queue.Dismiss()
 	}
 	return turn
 }

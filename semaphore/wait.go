@@ -95,8 +95,6 @@ func (c *contender) contend(ctx context.Context) error {
 	}
 	c.busy = true
 	c.observeWait(ctx)
-	// When the client closes, the head hears of it, and those behind it by their turn:
-	// a channel that all of them wait on would have them meet at its mutex.
 	select {
 	case turn := <-c.w.Turn():
 		return c.take(ctx, turn)
@@ -104,7 +102,7 @@ func (c *contender) contend(ctx context.Context) error {
 	}
 	turn, came := c.p.leave(c.w)
 	switch {
-	case !came:
+	case !came, turn.Refused:
 	case !turn.Handed:
 		c.passTurn()
 	case stillThere(ctx):
@@ -116,9 +114,12 @@ func (c *contender) contend(ctx context.Context) error {
 	return engine.ContextError(ctx)
 }
 
-// take accepts a turn: permits, or the role of head.
+// take accepts a turn: permits, or the role of head; or that the client closes.
 func (c *contender) take(ctx context.Context, turn handover.Turn[struct{}]) error {
-	if turn.Handed {
+	switch {
+	case turn.Refused:
+		return ErrClosed
+	case turn.Handed:
 		c.handed = true
 		return nil
 	}

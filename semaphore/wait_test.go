@@ -316,6 +316,36 @@ func TestWhatIsGrantedWhileTheClientClosesGoesBack(t *testing.T) {
 	}
 }
 
+// TestClosingWakesThoseBehindTheHead, whom a silent server does not answer.
+func TestClosingWakesThoseBehindTheHead(t *testing.T) {
+	t.Parallel()
+	r, proxy := faulty(t)
+	r.set(1)
+	r.take(1)
+	head := r.acquiring(t.Context(), 1)
+	r.waiting(1)
+	behind := make(chan error, 10)
+	for range cap(behind) {
+		go func() { behind <- r.Acquire(context.Background(), 1) }() // ends when the client closes
+	}
+	r.waiting(1 + cap(behind))
+	held := proxy.HoldRequest(r.sent(takeScript))
+	r.do("PUBLISH", r.of.channel, "1")
+	held.Await(t)
+	closed := make(chan error, 1)
+	go func() { closed <- r.e.Close(context.Background()) }() // ends with the head
+	for range cap(behind) {
+		require.ErrorIs(t, redistest.Done(t, behind), ErrClosed)
+	}
+	late := make(chan error, 1)
+	go func() { late <- r.h.acquire(context.Background(), r.of, 1) }() // had found the client open
+	require.ErrorIs(t, redistest.Done(t, late), ErrClosed)
+	require.Empty(t, head, "its request is under way")
+	held.Release()
+	require.ErrorIs(t, redistest.Done(t, head), ErrClosed)
+	require.NoError(t, redistest.Done(t, closed))
+}
+
 // TestCancelledAcquiresLeaveNothingTaken: whoever leaves, and whatever its
 // request was about to win, in the end every permit is there. Over four
 // processes, which are there still.

@@ -24,6 +24,7 @@ func (e *Engine) Close(ctx context.Context) error {
 func (e *Engine) shut(ctx context.Context) error {
 	e.shutting.Store(true)
 	close(e.closing)
+	e.wake()
 	e.dog.Close()
 	e.dog.Each(func(l *watchdog.Lease) { grantOf(l).closing() })
 	left := e.awaitHolders(ctx)

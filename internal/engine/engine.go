@@ -91,6 +91,8 @@ type Engine struct {
 
 	closing  chan struct{}
 	shutting atomic.Bool // before closing is closed
+	wakesMu  sync.Mutex
+	wakes    []func() // see WhenClosing
 	once     sync.Once
 	closed   error
 	freed    chan struct{} // poked when a hold leaves the watchdog's care

@@ -32,6 +32,27 @@ func (e *Engine) During(f func()) bool {
 // Closing is closed when Close begins.
 func (e *Engine) Closing() <-chan struct{} { return e.closing }
 
+// WhenClosing has f run when Close begins, behind Open and before Close waits for
+// anybody, or at once if it has begun. F is quick, and blocks on nobody.
+func (e *Engine) WhenClosing(f func()) {
+	e.wakesMu.Lock()
+	defer e.wakesMu.Unlock()
+	if e.Open() != nil {
+		f()
+		return
+	}
+	e.wakes = append(e.wakes, f)
+}
+
+// wake runs what is to run when Close begins.
+func (e *Engine) wake() {
+	e.wakesMu.Lock()
+	defer e.wakesMu.Unlock()
+	for _, f := range e.wakes {
+		f()
+	}
+}
+
 // SameSlot reports whether a script may touch all the keys: always, without a
 // cluster.
 func (e *Engine) SameSlot(keys ...string) bool {

@@ -199,6 +199,15 @@ func (q *Queue[T]) Refuse() {
 	}
 }
 
+// Dismiss refuses all who wait.
+func (q *Queue[T]) Dismiss() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.front != nil {
+		q.give(q.front, Turn[T]{Refused: true})
+	}
+}
+
 // Settle says that whoever leads asks no more: it has a hold, or gives up. It
 // keeps its part of the turn.
 func (q *Queue[T]) Settle() {

@@ -159,6 +159,27 @@ func TestWhoeverLeavesTooLateHasTheTurn(t *testing.T) {
 	assert.True(t, q.TryEnter(), "it was given on")
 }
 
+func TestDismissRefusesAllWhoWaitAndLeavesTheTurn(t *testing.T) {
+	t.Parallel()
+	var q Queue[hold]
+	require.True(t, q.TryEnter())
+	var all []*Waiter[hold]
+	for range 3 {
+		all = append(all, NewWaiter[hold](true))
+		require.False(t, q.Enter(all[len(all)-1]))
+	}
+	q.Dismiss()
+	for _, w := range all {
+		turn, came := q.Leave(w)
+		assert.True(t, came)
+		assert.Equal(t, Turn[hold]{Refused: true}, turn)
+	}
+	assert.Zero(t, q.Waiting())
+	assert.False(t, q.TryEnter(), "whoever has the turn keeps it")
+	q.Pass()
+	assert.True(t, q.TryEnter())
+}
+
 func TestAWaiterServesAgainAfterEachEnd(t *testing.T) {
 	t.Parallel()
 	q, _ := taken(t, 0)

@@ -156,13 +156,21 @@ func (ps *Places[K, P]) goes(s *shard[K, P], key K) bool {
 	return true
 }
 
-// Len is how many places there are.
-func (ps *Places[K, P]) Len() (n int) {
+// Each shows all places that are there all the time. F is called with a shard locked,
+// as those of the table are.
+func (ps *Places[K, P]) Each(f func(p P)) {
 	for i := range ps.shards {
 		s := &ps.shards[i]
 		s.mu.Lock()
-		n += len(s.m)
+		for _, p := range s.m {
+			f(p)
+		}
 		s.mu.Unlock()
 	}
+}
+
+// Len is how many places there are.
+func (ps *Places[K, P]) Len() (n int) {
+	ps.Each(func(P) { n++ })
 	return n
 }

@@ -60,6 +60,19 @@ func TestAPlaceThatRemembersIsFoundAgain(t *testing.T) {
 	assert.LessOrEqual(t, ps.Len(), 1)
 }
 
+func TestEachPlaceIsShownOnce(t *testing.T) {
+	t.Parallel()
+	ps := table()
+	want := make(map[*word]int)
+	for i := range 100 {
+		want[ps.Get(fmt.Sprint(i))] = 1
+	}
+	ps.Put("gone", ps.Get("gone"))
+	shown := make(map[*word]int)
+	ps.Each(func(w *word) { shown[w]++ })
+	assert.Equal(t, want, shown)
+}
+
 // One that never becomes idle does not hold up those behind it, and what has
 // become idle goes with calls for other keys.
 func TestTheSweepKeepsUp(t *testing.T) {
