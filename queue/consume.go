@@ -77,7 +77,7 @@ func WithBatch(n int) ConsumeOption {
 // for entries, and the next when that one has some.
 //
 // Cost: a command for each batch; one and a share of one that blocks for a wait; one
-// in half of the idle time; two for what is given back. Wire: XREADGROUP, XAUTOCLAIM,
+// in half of the idle time; one for what is given back, and one for each 200 of it. Wire: XREADGROUP, XAUTOCLAIM,
 // XPENDING, XCLAIM, XINFO GROUPS, XREAD, CLIENT UNBLOCK. Errors: [ErrNoGroup];
 // [ErrDecode]; [ErrOption]; ctx's error and cause; [ErrClosed]; Redis' and the
 // network's. Source: RStream.readGroup, autoClaim.

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -10,10 +11,18 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-var streamReturn = scripts.Must(lua, "lua/stream_return.lua")
+var (
+	streamReturn = scripts.Must(lua, "lua/stream_return.lua")
+	// askOnce is xpending for somebody who is leaving, and waits for one send only.
+	askOnce = scripts.NewCommand("XPENDING", scripts.Unsafe)
+)
+
+// mostReturned bounds the entries of one call of the script.
+const mostReturned = 200
 
 // giveBack lets others have what was read and not yielded, at once, as if it had not
-// been delivered. It is sent once: they have it later if it does not get through.
+// been delivered. Each call is sent once, and the first that is not answered is the
+// last: they have it later if it does not get through.
 func (c *consumption) giveBack() {
 	left := c.batch
 	c.batch, c.claimed = nil, time.Time{}
@@ -21,9 +30,11 @@ func (c *consumption) giveBack() {
 		return // others may have it already
 	}
 	c.h.e.During(func() {
-		if mine := c.mine(left); len(mine) > 0 {
-			args := append([]string{c.post.group, c.consumer, decimal(engine.Millis(c.cfg.idle))}, mine...)
-			_, _ = c.h.e.Run(context.Background(), streamReturn, []string{c.post.key}, args)
+		for some := range slices.Chunk(c.mine(left), 2*mostReturned) {
+			args := append([]string{c.post.group, c.consumer, decimal(engine.Millis(c.cfg.idle))}, some...)
+			if _, err := c.h.e.Run(context.Background(), streamReturn, []string{c.post.key}, args); err != nil {
+				return
+			}
 		}
 	})
 }
@@ -33,7 +44,7 @@ func (c *consumption) giveBack() {
 // late finds another number.
 func (c *consumption) mine(left []rueidis.XRangeSlice) (counted []string) {
 	since := time.Since(c.came)
-	pending, err := pendings(c.h.e.Run(context.Background(), xpending, []string{c.post.key},
+	pending, err := pendings(c.h.e.Run(context.Background(), askOnce, []string{c.post.key},
 		[]string{c.post.group, left[0].ID, left[len(left)-1].ID, decimal(mostInOne), c.consumer}))
 	if err != nil {
 		return nil

@@ -284,6 +284,59 @@ func TestALateCopyTakesNothingFromWhoHasIt(t *testing.T) {
 	}
 }
 
+// TestWhoLeavesASilentServerAsksOnce what is to be given back.
+func TestWhoLeavesASilentServerAsksOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := through(t, server)
+	s := NewStream[string, string](engineOn(t, client, shortSends), named(t, server.Client(t)), WithCodec(codec.Text))
+	g := made(t, s)
+	add(t, s, "a")
+	add(t, s, "b")
+	asks := redistest.Command("XPENDING")
+	silent := proxy.DropReply(asks, 10, redistest.Silent())
+	for _, err := range g.Consume(within(t), "c") {
+		require.NoError(t, err)
+		break
+	}
+	require.Equal(t, 1, silent.Dropped())
+	silent.Cancel()
+	proxy.Restore()
+}
+
+// TestManyAreGivenBackInParts, each of which is over soon.
+func TestManyAreGivenBackInParts(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := through(t, server)
+	s := NewStream[string, string](engineOn(t, client), named(t, server.Client(t)), WithCodec(codec.Text))
+	g := made(t, s)
+	const n = 2*mostReturned + 50
+	for i := range n {
+		add(t, s, decimal(int64(i)))
+	}
+	for _, err := range g.Consume(within(t), "c", WithBatch(n)) {
+		require.NoError(t, err)
+		break
+	}
+	calls := 0
+	back := redistest.MatchScript(streamReturn.Body)
+	for _, cmd := range proxy.Log() {
+		if back(cmd) {
+			calls++
+			require.LessOrEqual(t, len(cmd), 7+2*mostReturned) // EVAL, the script, 1, the key, three words
+		}
+	}
+	require.GreaterOrEqual(t, calls, 3)
+	unseen := 0
+	for _, p := range all(t, g.Pending(t.Context())) {
+		if p.Deliveries == 0 {
+			unseen++
+		}
+	}
+	require.Equal(t, n-1, unseen)
+}
+
 // TestASlowLoopGetsNothingThatOthersMayHave: what it has read for too long goes back.
 func TestASlowLoopGetsNothingThatOthersMayHave(t *testing.T) {
 	t.Parallel()
