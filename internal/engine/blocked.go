@@ -65,8 +65,8 @@ func (p *pops) Lost(err error) {
 }
 
 func (p *pops) Pop(k *poller.Kind, key string, n int) ([]poller.Item, error) {
-	if n == 0 && k.Look != "" { // a pop of none takes all of a sorted set in miniredis
-		_, err := p.e.Run(context.Background(), scripts.NewCommand(k.Look, scripts.Safe), []string{key}, nil)
+	if n == 0 && k.Look != "" {
+		_, err := p.e.Run(context.Background(), scripts.NewCommand(k.Look, scripts.Safe), []string{key}, k.LookWith)
 		return nil, err
 	}
 	got, err := p.e.Run(context.Background(), scripts.NewCommand(k.Pop, scripts.Unsafe), []string{key}, k.Popping(n))

@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -42,5 +46,32 @@ func TestALookWhetherAKeyCanBePoppedFromTakesNothing(t *testing.T) {
 		require.EqualValues(t, 2, do(e.Redis.B().Llen().Key(list).Build()), server)
 		require.EqualValues(t, 2, do(e.Redis.B().Zcard().Key(scored).Build()), server)
 		do(e.Redis.B().Del().Key(list, scored, other).Build())
+	}
+}
+
+// TestALookIsRefusedWhereAPopWouldBe: to who may read a key, and not take from it.
+func TestALookIsRefusedWhereAPopWouldBe(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
+		server := redistest.Shared(t, redistest.Version(version))
+		admin := server.Client(t)
+		read, taken, user := redistest.Name(t), redistest.Name(t), redistest.Name(t)
+		words := []string{"ACL", "SETUSER", user, "on", ">pw", "+@all", "%R~" + read, "~" + taken}
+		require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+		t.Cleanup(func() { admin.Do(context.Background(), admin.B().Arbitrary("ACL", "DELUSER", user).Build()) })
+		client, err := rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: []string{server.Addr()}, Username: user, Password: "pw", DisableCache: true, ForceSingleClient: true,
+		})
+		require.NoError(t, err)
+		e, err := New(t.Context(), client, Config{ClientID: owner.NewClient(), WatchdogTimeout: 9 * time.Second, Owned: true})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
+		pops := &pops{e: e}
+		for _, kind := range []*poller.Kind{poller.Head, poller.Tail, poller.Lowest, poller.Highest} {
+			_, err := pops.Pop(kind, read, 0)
+			require.ErrorContains(t, err, "NOPERM", "%s %s", version, kind.Pop)
+			_, err = pops.Pop(kind, taken, 0)
+			require.NoError(t, err, "%s %s", version, kind.Pop)
+		}
 	}
 }

@@ -19,9 +19,11 @@ type Kind struct {
 	// that With.
 	Pop  string
 	With []string
-	// Look is a command about a key that takes nothing, and is refused where Pop is.
-	// Without it Pop takes nothing.
-	Look string
+	// Look is a command that takes nothing, of which a key and LookWith follow, and is
+	// refused for the keys for which Pop is: a user who may not run it at all is refused
+	// for all of them. Without it Pop is given the number 0, or takes nothing anyway.
+	Look     string
+	LookWith []string
 	// Tells says that nothing is taken: all who stand in line for a name are told
 	// that there is something, and look for it themselves.
 	Tells bool
@@ -55,14 +57,17 @@ type Item struct {
 
 // Head and Tail take from the ends of lists.
 var (
-	Head = &Kind{Block: "BLPOP", Pop: "LPOP", Look: "LLEN", First: firstOfList, Rest: restOfList}
-	Tail = &Kind{Block: "BRPOP", Pop: "RPOP", Look: "LLEN", First: firstOfList, Rest: restOfList}
+	Head = &Kind{Block: "BLPOP", Pop: "LPOP", First: firstOfList, Rest: restOfList}
+	Tail = &Kind{Block: "BRPOP", Pop: "RPOP", First: firstOfList, Rest: restOfList}
 )
+
+// none is a range that has nothing: a ZPOPMIN of 0 takes all in miniredis.
+var none = []string{"1", "0"}
 
 // Lowest and Highest take from the ends of sorted sets.
 var (
-	Lowest  = &Kind{Block: "BZPOPMIN", Pop: "ZPOPMIN", Look: "ZCARD", First: firstScored, Rest: restScored}
-	Highest = &Kind{Block: "BZPOPMAX", Pop: "ZPOPMAX", Look: "ZCARD", First: firstScored, Rest: restScored}
+	Lowest  = &Kind{Block: "BZPOPMIN", Pop: "ZPOPMIN", Look: "ZREMRANGEBYRANK", LookWith: none, First: firstScored, Rest: restScored}
+	Highest = &Kind{Block: "BZPOPMAX", Pop: "ZPOPMAX", Look: "ZREMRANGEBYRANK", LookWith: none, First: firstScored, Rest: restScored}
 )
 
 func firstScored(m rueidis.RedisMessage) (key string, it Item, err error) {
