@@ -147,8 +147,9 @@ func (q *Queue[T]) serving(opts []ServeOption) (*serving, error) {
 // its handlers ([WithGrace]). Then it returns nil. Otherwise it ends their contexts and
 // returns an error that names the messages which it has left: those stay under their leases
 // until their handlers return, and are settled then, for as long as this process lives.
-// An outage of the server is waited out. Other errors: [ErrOption], [ErrClosed], and that
-// of Redis for a key of another type.
+// An outage of the server is waited out. Other errors: [ErrUnknown] if the handlers have
+// returned, but the server has not answered by then; [ErrOption], [ErrClosed], and that of
+// Redis for a key of another type.
 //
 // Cost: one script call settles and takes for all handlers.
 func (q *Queue[T]) Serve(ctx context.Context, handler func(ctx context.Context, m *Message[T]) error, opts ...ServeOption) error {
@@ -172,6 +173,7 @@ type server[T any] struct {
 	s       *serving
 	handler func(ctx context.Context, m *Message[T]) error
 	base    context.Context // of the handlers
+	taking  context.Context // ends when no handler is to begin any more
 	c       *consumer
 	t       *taker
 	work    chan *delivery
@@ -182,9 +184,11 @@ type server[T any] struct {
 
 func (q *Queue[T]) serve(ctx context.Context, s *serving, handler func(ctx context.Context, m *Message[T]) error) error {
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	taking, ends := context.WithCancel(ctx)
+	defer ends()
 	room := s.concurrency + s.prefetch
 	w := &server[T]{
-		q: q, s: s, handler: handler, base: base, c: q.consumer(unique.Make(s.policy)), t: newTaker(room, true),
+		q: q, s: s, handler: handler, base: base, taking: taking, c: q.consumer(unique.Make(s.policy)), t: newTaker(room, true),
 		work: make(chan *delivery, room), busy: make([]atomic.Int64, s.concurrency),
 	}
 	w.t.ahead = s.prefetch > 0
@@ -197,6 +201,7 @@ func (q *Queue[T]) serve(ctx context.Context, s *serving, handler func(ctx conte
 	w.c.hear()
 	w.c.look()
 	err := w.take(ctx)
+	ends()
 	w.stop()
 	if left := w.rest(); left != nil {
 		cancel(errors.Join(errStopped, left))
@@ -263,6 +268,9 @@ func (w *server[T]) rest() error {
 	case <-timer.C:
 	}
 	n, some := w.left()
+	if n == 0 {
+		return fmt.Errorf("%w: what the last handlers have said of their messages has no answer within %v", ErrUnknown, w.s.grace)
+	}
 	return fmt.Errorf("handlers of %d messages have not ended within %v, such as %v", n, w.s.grace, some)
 }
 
@@ -300,8 +308,7 @@ func (w *server[T]) handle(d *delivery, at *atomic.Int64) {
 		w.free()
 		return
 	}
-	ctx := d.under(w.base)
-	if !d.begin(ctx) {
+	if !d.begin(w.taking) || w.taking.Err() != nil {
 		w.c.giveBack([]*delivery{d})
 		w.free()
 		return
@@ -312,6 +319,7 @@ func (w *server[T]) handle(d *delivery, at *atomic.Int64) {
 		w.free()
 		return
 	}
+	ctx := d.under(w.base)
 	at.Store(d.id)
 	err := errGone
 	defer func() {
