@@ -2,6 +2,8 @@ package reliable
 
 import (
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
@@ -35,6 +37,7 @@ type config struct {
 type terms struct {
 	policy policy
 	own    func(attempt int) time.Duration // nil: defaultBackoff
+	log    *slog.Logger
 }
 
 // resolve completes them.
@@ -42,6 +45,8 @@ func (t *terms) resolve() {
 	backoff := t.own
 	if backoff == nil {
 		backoff = plainBackoff
+	} else {
+		backoff = t.owned
 	}
 	t.policy.waits = waitsOf(backoff, t.policy.attempts)
 }
@@ -51,6 +56,17 @@ func (t *terms) backoff(attempt int) time.Duration {
 	if t.own == nil {
 		return defaultBackoff(attempt)
 	}
+	return t.owned(attempt)
+}
+
+// owned bears a backoff that panics: it is as if there were none.
+func (t *terms) owned(attempt int) (d time.Duration) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			d = plainBackoff(attempt)
+			t.log.Error("a backoff has panicked", "attempt", attempt, "err", fmt.Sprint(caught), "stack", string(debug.Stack()))
+		}
+	}()
 	return min(max(t.own(attempt), 0), engine.LongestLease)
 }
 
@@ -141,7 +157,7 @@ func WithMaxAttempts(n int) PolicyOption {
 // is 1. Without it that is a second, twice that behind each further one, at most ten
 // minutes, a tenth more or less. The first 32 are asked for beforehand, too, since a lease
 // that ran out is counted by the server: it makes a message wait from its second attempt
-// on, as one behind the attempt before.
+// on, as one behind the attempt before. One that panics is logged, and the default stands in.
 func WithBackoff(backoff func(attempt int) time.Duration) PolicyOption {
 	return policyOption(func(t *terms) error {
 		t.own = backoff
@@ -173,7 +189,7 @@ func (o policyOption) applyServe(s *serving) error {
 }
 
 func resolve(e *engine.Engine, opts []Option) (config, error) {
-	c := config{maxBody: defaultMaxBody, terms: terms{policy: policy{
+	c := config{maxBody: defaultMaxBody, terms: terms{log: e.Logger, policy: policy{
 		lease: e.WatchdogTimeout, attempts: defaultAttempts, dead: defaultDead, deadAge: defaultDeadAge,
 	}}}
 	for _, o := range opts {

@@ -47,6 +47,23 @@ func (explosive) Decode(b []byte) (string, error) {
 	return string(b), nil
 }
 
+// TestABackoffThatPanics is as if there were none.
+func TestABackoffThatPanics(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		q := r.with(WithBackoff(func(int) time.Duration { panic("no idea") }))
+		id := q.adds("a")
+		stop := q.serves(func(context.Context, *Message[string]) error { return errCodec })
+		redistest.Eventually(t, func() bool { return r.counter("retried") == 1 }, soon, time.Millisecond)
+		require.NoError(t, stop())
+		i, err := r.Find(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, Delayed, i.State)
+		q.adds("b")
+		require.NoError(t, q.gets("b").Nack(t.Context(), nil))
+	})
+}
+
 func TestACodecThatPanics(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
