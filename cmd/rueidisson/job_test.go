@@ -108,7 +108,7 @@ func TestExitCodesOfJob(t *testing.T) {
 	} {
 		got := runHere(t, env, append([]string{"job"}, strings.Fields(c.args)...)...)
 		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
-		require.Equal(t, c.code > 1, got.errors != "", "%s: %s", c.args, got.errors)
+		require.Equal(t, c.code > 0, got.errors != "", "%s: %s", c.args, got.errors)
 		require.Equal(t, strings.HasPrefix(c.args, "add") && c.code == 0, got.out != "", "%s: %s", c.args, got.out)
 	}
 }
@@ -247,7 +247,10 @@ func TestTheLifeOfAQueue(t *testing.T) {
 	require.Equal(t, "q: paused for 10m0s\n", says(0, "pause q --for 10m"))
 	require.Equal(t, "{\"name\":\"q\",\"paused\":true}\n", says(0, "pause q --json"))
 	require.True(t, stats().Paused)
-	require.Empty(t, says(0, "work q --drain -- cat"))
+	got := runHere(t, env, "job", "work", "q", "--drain", "--", "cat")
+	require.Zero(t, got.code)
+	require.Empty(t, got.out)
+	require.Equal(t, "rueidisson: q is paused\n", got.errors)
 	require.Equal(t, "q: not paused\n", says(0, "resume q"))
 	require.Equal(t, "urgentonetwobehind", says(0, "work q --drain -- cat"), "behind those that were ready when its turn came")
 
@@ -265,6 +268,25 @@ func TestTheLifeOfAQueue(t *testing.T) {
 	require.Contains(t, says(0, "stats q"), "acked      5\n")
 	require.Contains(t, says(0, "watch q --for 30ms --interval 20ms"), "  ready 0  due 1  behind 0  leased 0  dead 0  added +0  acked +0  retried +0  oldest 0s\n")
 	require.Contains(t, says(0, "watch q --for 30ms --json"), `"name":"q","ready":0,"due":1,`)
+}
+
+// TestAJobIsALine, whatever its body and the cause of its end have in them.
+func TestAJobIsALine(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	body := "a\tb\n\x1b[2Jc"
+	got := runHere(t, env, "job", "add", "q", body, "plain \u00e9")
+	require.Zero(t, got.code, got.errors)
+	ids := strings.Fields(got.out)
+	quoted := `"a\tb\n\x1b[2Jc"`
+	got = runHere(t, env, "job", "ls", "q")
+	require.Equal(t, ids[0]+"\tready\t0\t"+quoted+"\t\n"+ids[1]+"\tready\t0\tplain \u00e9\t\n", got.out)
+	got = runHere(t, env, "job", "work", "q", "--drain", "--attempts", "1", "--", "sh", "-c", `printf 'no\033[31m\tpaper' >&2; exit 3`)
+	require.Zero(t, got.code, got.errors)
+	got = runHere(t, env, "job", "dead", "q")
+	cause := `"exit 3: no\x1b[31m\tpaper"`
+	require.Equal(t, ids[0]+"\tdead\t1\t"+quoted+"\t"+cause+"\n"+ids[1]+"\tdead\t1\tplain \u00e9\t"+cause+"\n", got.out)
 }
 
 // TestAPauseDoubles up to a minute.

@@ -131,7 +131,7 @@ func (a *adding) addAll(ctx context.Context, q *jobs, bodies []string) error {
 		}
 	}
 	if errors.Is(err, reliable.ErrDuplicate) {
-		return &ending{code: exitRefused}
+		return &ending{code: exitRefused, err: err}
 	}
 	return err
 }

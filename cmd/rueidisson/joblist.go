@@ -25,7 +25,8 @@ const jobListLong = `ls shows the jobs, each on a line with tabs between: the id
 delayed, or to be tried again; behind: another of its group; leased; dead), how many
 attempts have failed, the body, and why the last attempt did. --state S shows those in
 one state, in its order. What comes and goes meanwhile may be passed over, or be shown
-twice. A body that does not decode is shown as its bytes.
+twice. A body that does not decode is shown as its bytes. A body or a cause that has
+something which is not printable, such as a tab or a newline, is quoted as Go does it.
 
 With --json an object in each line: {"id", "state", "body", "attempts", "error",
 "added_ms", "due_ms", "dead_ms", "group", "priority"}; the times are since 1970, due_ms
@@ -100,7 +101,7 @@ func (j *jobCall) tellInfo(q *jobs, info *reliable.Info) {
 	}
 	state := nameOf(info.State)
 	if !j.json {
-		fmt.Fprintf(j.stdout, "%d\t%s\t%d\t%s\t%s\n", info.ID, state, info.Attempts, body.shown.text, info.Cause)
+		fmt.Fprintf(j.stdout, "%d\t%s\t%d\t%s\t%s\n", info.ID, state, info.Attempts, printable(body.shown.text), printable(info.Cause))
 		return
 	}
 	told := struct {

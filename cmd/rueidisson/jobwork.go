@@ -160,6 +160,9 @@ func (w *worker) run(ctx context.Context, q *jobs) error {
 		hands.Wait()
 	}()
 	w.await(taking, all, again)
+	if w.drain && taking.Err() == nil {
+		w.tellIfPaused(ctx, q)
+	}
 	switch cause := context.Cause(taking); {
 	case taking.Err() == nil, errors.Is(cause, errWorked):
 		if w.lost {
@@ -170,6 +173,13 @@ func (w *worker) run(ctx context.Context, q *jobs) error {
 		return nil
 	default:
 		return cause
+	}
+}
+
+// tellIfPaused says why there was nothing to do, or may have been.
+func (w *worker) tellIfPaused(ctx context.Context, q *jobs) {
+	if s, err := q.Stats(ctx); err == nil && s.Paused {
+		w.say("%s is paused", q.Name())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/rueidisson/rueidisson/codec"
@@ -92,6 +93,15 @@ type shownValue struct {
 	text   string
 	raw    json.RawMessage // nil for text
 	base64 bool
+}
+
+// printable is a text as it may stand in a line that has tabs between its parts, on a
+// terminal: quoted, if there is something in it that is not printable.
+func printable(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return text
+	}
+	return strconv.Quote(text)
 }
 
 func (v shownValue) json() any {
