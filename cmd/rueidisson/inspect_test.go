@@ -113,6 +113,17 @@ func TestInspectWhatIsNoLock(t *testing.T) {
 		_, err = l.ExpireAll(ctx, time.Hour)
 		require.NoError(t, err)
 		assert.Contains(t, runHere(t, env, "inspect", name).out, "remaining  59m59")
+		for _, other := range []string{"SET", "SADD"} {
+			require.NoError(t, l.Put(ctx, "other", 1))
+			ids, err := client.Do(ctx, client.B().Hgetall().Key(name).Build()).AsStrMap()
+			require.NoError(t, err)
+			values := companion(name, ids["other"])
+			require.NoError(t, client.Do(ctx, client.B().Del().Key(values).Build()).Error())
+			require.NoError(t, client.Do(ctx, client.B().Arbitrary(other).Keys(values).Args("x").Build()).Error())
+			assert.Contains(t, runHere(t, env, "inspect", name).out, "kind       list multimap\nkeys       3\nvalues     4\n", other)
+			require.NoError(t, client.Do(ctx, client.B().Del().Key(values).Build()).Error())
+			require.NoError(t, client.Do(ctx, client.B().Hdel().Key(name).Field("other").Build()).Error())
+		}
 		require.NoError(t, l.Clear(ctx))
 		require.NoError(t, s.Clear(ctx))
 	})

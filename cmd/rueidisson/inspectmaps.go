@@ -70,25 +70,12 @@ var groupID = regexp.MustCompile(`^[A-Za-z0-9+/]{22}$`)
 // multimap is nil if the hash is none's: each field of one holds an id, and a key of
 // that name its values.
 func (l *look) multimap(ctx context.Context, h *hashRead) (*multimapFound, error) {
-	kind := ""
-	for i := 1; i < len(h.page); i += 2 {
-		if !groupID.MatchString(h.page[i]) {
-			return nil, nil
-		}
-		is, err := l.redis.Do(ctx, l.redis.B().Type().Key(companion(l.name, h.page[i])).Build()).ToString()
-		if err != nil {
-			return nil, err
-		}
-		if is == "list" || is == "set" {
-			kind = is
-		}
-	}
-	if kind == "" {
-		return nil, nil
+	kind, err := l.kindOfValues(ctx, h)
+	if err != nil || kind == "" {
+		return nil, err
 	}
 	m := &multimapFound{Name: l.name, Kind: kind + " multimap", Keys: h.entries, RemainingMS: h.left}
 	ends := companion(l.name, "redisson_"+kind+"_multimap_ttl")
-	var err error
 	if m.Ending, err = l.redis.Do(ctx, l.redis.B().Zcard().Key(ends).Build()).AsInt64(); err != nil {
 		return nil, err
 	}
@@ -96,7 +83,35 @@ func (l *look) multimap(ctx context.Context, h *hashRead) (*multimapFound, error
 	return m, err
 }
 
-// countValues walks the keys, and changes nothing.
+// kindOfValues is what most of those have of which a page tells: list or set; empty:
+// it is no multimap.
+func (l *look) kindOfValues(ctx context.Context, h *hashRead) (string, error) {
+	var each rueidis.Commands
+	for i := 1; i < len(h.page); i += 2 {
+		if !groupID.MatchString(h.page[i]) {
+			return "", nil
+		}
+		each = append(each, l.redis.B().Type().Key(companion(l.name, h.page[i])).Build())
+	}
+	found := map[string]int{}
+	for _, answer := range l.redis.DoMulti(ctx, each...) {
+		is, err := answer.ToString()
+		if err != nil {
+			return "", err
+		}
+		found[is]++
+	}
+	switch lists, sets := found["list"], found["set"]; {
+	case lists == 0 && sets == 0:
+		return "", nil
+	case lists >= sets:
+		return "list", nil
+	}
+	return "set", nil
+}
+
+// countValues walks the keys, and changes nothing. What is of another type counts
+// for nothing.
 func (l *look) countValues(ctx context.Context, count string) (sum int64, err error) {
 	for cursor := uint64(0); ; {
 		page, err := l.redis.Do(ctx, l.redis.B().Hscan().Key(l.name).Cursor(cursor).Count(1000).Build()).AsScanEntry()
@@ -109,6 +124,9 @@ func (l *look) countValues(ctx context.Context, count string) (sum int64, err er
 		}
 		for _, answer := range l.redis.DoMulti(ctx, each...) {
 			n, err := answer.AsInt64()
+			if reply, is := rueidis.IsRedisErr(err); is && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
+				continue
+			}
 			if err != nil {
 				return 0, err
 			}
