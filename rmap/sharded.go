@@ -174,8 +174,9 @@ func (m *Sharded[K, V]) Exists(ctx context.Context) (bool, error) { return m.exi
 // until then, and reports whether there is one. A shard that is empty now, and is
 // written to later, stays: repeat Expire if entries are added meanwhile.
 //
-// Cost: a script call for each shard, and one more. Wire: PEXPIRE. Errors: as
-// [Map.Put]; after one, some shards may go.
+// Cost: a script call for each shard, and one more; a PTTL for each shard two, four
+// and five seconds later. Wire: PEXPIRE. Errors: as [Map.Put]; after one, some shards
+// may go.
 func (m *Sharded[K, V]) Expire(ctx context.Context, d time.Duration) (bool, error) {
 	return m.expire(ctx, d)
 }
@@ -195,8 +196,8 @@ func (m *Sharded[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
 // On a cluster the shards of another name are in other slots: there it is an
 // [ErrOption].
 //
-// Cost: one script call, and two exchanges before it. Wire: RENAME. Errors: as
-// [Map.Put].
+// Cost: one script call, two exchanges before it, and a PTTL behind it; of a map that
+// is to go what [Sharded.Expire] does later. Wire: RENAME. Errors: as [Map.Put].
 func (m *Sharded[K, V]) Rename(ctx context.Context, to string) (bool, error) {
 	return m.rename(ctx, to)
 }

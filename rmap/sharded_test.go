@@ -349,6 +349,49 @@ func TestWhoTrustsTheNumberOfAMapThatIsToGo(t *testing.T) {
 	})
 }
 
+// TestTheNumberStaysWithWhatComesLate: a write that was sent again for seconds adds a
+// shard that stays, under whatever name.
+func TestTheNumberStaysWithWhatComesLate(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"told once", "told twice", "renamed"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			raw := redistest.Shared(t).Client(t)
+			ctx, e := t.Context(), engineOn(t, raw)
+			m, next := sharding(t, e, named(t, raw), 4), sharding(t, e, named(t, raw)+"-next", 4)
+			require.NoError(t, m.Put(ctx, "k", 1))
+			const d = 2500 * time.Millisecond
+			_, err := m.Expire(ctx, d)
+			require.NoError(t, err)
+			since := func(passed time.Duration) { // the name was told
+				t.Helper()
+				redistest.Eventually(t, func() bool {
+					left, err := raw.Do(ctx, raw.B().Pttl().Key(m.Name()).Build()).AsInt64()
+					return err == nil && left <= (d+6*glance-passed).Milliseconds()
+				}, soon, 10*time.Millisecond)
+			}
+			switch how {
+			case "told twice":
+				since(1500 * time.Millisecond)
+				_, err = m.Expire(ctx, d)
+				require.NoError(t, err)
+			case "renamed":
+				done, err := m.Rename(ctx, next.Name())
+				require.NoError(t, err)
+				require.True(t, done)
+				m = next
+			}
+			since(2700 * time.Millisecond)
+			require.NoError(t, raw.Do(ctx, raw.B().Hset().Key(m.s.object()[1]).FieldValue().FieldValue("late", "2").Build()).Error())
+			redistest.Eventually(t, func() bool {
+				left, err := raw.Do(ctx, raw.B().Pttl().Key(m.Name()).Build()).AsInt64()
+				return err == nil && left < 0
+			}, soon, 10*time.Millisecond)
+			require.EqualValues(t, 1, intOf(t, raw, "EXISTS", m.Name()))
+		})
+	}
+}
+
 func TestAKeyOfAnotherTypeInAShardedMap(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {

@@ -80,15 +80,29 @@ func (s *sharded) expire(ctx context.Context, d time.Duration) (bool, error) {
 	return there, err
 }
 
+// straggle is when nothing comes any more from those who trusted the name when it was
+// told to go: they did for a glance, and then sent for three seconds at most. It goes
+// after that.
+const straggle = 5 * glance
+
 // lookBack lets the name stay if others, who trusted it meanwhile, have added to a
 // shard that was empty: it stays, and so does the name. A process that ends before
 // it has looked leaves such a shard without it.
 func (s *sharded) lookBack() {
-	of := &sharded{sender{h: s.h, key: s.key}, s.n}
+	of, until := &sharded{sender{h: s.h, key: s.key}, s.n}, s.h.e.Mono()+straggle
 	s.h.e.Due(engine.Key{Kind: "sharded map", Name: s.key}, 2*glance, func() time.Duration {
 		s.h.e.Spawn(of.staysWith) // bounded by its exchanges
+		if left := until - s.h.e.Mono(); left > 0 {
+			return min(2*glance, left)
+		}
 		return -1
 	})
+}
+
+// goes reports whether the name is to go, or may be.
+func (s *sharded) goes(ctx context.Context) bool {
+	left, err := engine.Remainder(engine.Number(s.read(ctx, pttl)))
+	return err != nil || left > 0
 }
 
 func (s *sharded) staysWith() {
@@ -170,7 +184,11 @@ func (s *sharded) rename(ctx context.Context, mapped string) (bool, error) {
 	for i := range froms {
 		pairs = append(pairs, froms[i], tos[i])
 	}
-	return engine.Yes(s.write(ctx, renameScript, pairs, decimal(int64(len(pairs)/2))))
+	done, err := engine.Yes(s.write(ctx, renameScript, pairs, decimal(int64(len(pairs)/2))))
+	if err != nil || over.goes(ctx) {
+		over.lookBack()
+	}
+	return done, err
 }
 
 // say says how many shards there are if the name does not. One that is to go goes.
