@@ -435,27 +435,35 @@ func (g *multi[K, V]) clear(ctx context.Context, op string) (there bool, err err
 	return there, g.m.failed(op, err)
 }
 
-// grace is how long a multimap stays at least while its keys are given their times:
-// where the hash has gone, nobody finds the values.
-const grace = time.Minute
+// A multimap stays for so long at least while its keys are given their times: where
+// the hash has gone, nobody finds the values. Those of a key that is put meanwhile
+// stay as long, and so are told again, in a second that is the last.
+const (
+	grace = time.Minute
+	brief = time.Second
+)
 
-// endOf is in how many ms a multimap goes, at least in so long; empty: never.
-type endOf func(least time.Duration) string
+// endOf is in how long a multimap goes; nil: never.
+type endOf func() time.Duration
 
-func stays(time.Duration) string { return "" }
+// least is that in ms, at least in so long; empty: never.
+func (end endOf) least(d time.Duration) string {
+	if end == nil {
+		return ""
+	}
+	return millis(max(end(), d))
+}
 
 func (g *multi[K, V]) expireAll(ctx context.Context, d time.Duration) (there bool, err error) {
 	if err = engine.CheckTTL("time to live", d); err == nil {
 		until := g.m.h.e.Mono() + d
-		there, err = g.setTimes(ctx, func(least time.Duration) string {
-			return millis(max(until-g.m.h.e.Mono(), least))
-		})
+		there, err = g.setTimes(ctx, func() time.Duration { return until - g.m.h.e.Mono() })
 	}
 	return there, g.m.failed("expire", err)
 }
 
 func (g *multi[K, V]) persistAll(ctx context.Context) (had bool, err error) {
-	had, err = g.setTimes(ctx, stays)
+	had, err = g.setTimes(ctx, nil)
 	return had, g.m.failed("persist", err)
 }
 
@@ -466,24 +474,37 @@ func (g *multi[K, V]) setTimes(ctx context.Context, end endOf) (did bool, err er
 	if err = g.m.usable(ctx); err != nil {
 		return false, err
 	}
-	goes := end(grace) != ""
-	if did, err = g.setTime(ctx, end(grace)); err != nil || !did && goes {
+	if did, err = g.setTime(ctx, end.least(grace)); err != nil || !did && end != nil {
 		return did, err
 	}
+	more, err := g.setTimesOfAll(ctx, end, grace)
+	if did = did || more; err != nil || end == nil {
+		return did, err
+	}
+	if end() < grace {
+		if _, err = g.setTime(ctx, end.least(brief)); err == nil {
+			_, err = g.setTimesOfAll(ctx, end, brief)
+		}
+	}
+	if err == nil {
+		_, err = g.setTime(ctx, end.least(time.Millisecond))
+	}
+	return did, err
+}
+
+// setTimesOfAll walks the keys, and has the hash stay for so long at least.
+func (g *multi[K, V]) setTimesOfAll(ctx context.Context, end endOf, least time.Duration) (did bool, err error) {
 	for fields, err := range g.fields(ctx, nil) {
 		var more bool
 		if err == nil {
-			more, err = g.setTimesOf(ctx, fields, end)
+			more, err = g.setTimesOf(ctx, fields, end.least(least), end.least(time.Millisecond))
 		}
 		if err != nil {
 			return did, err
 		}
 		did = did || more
 	}
-	if goes {
-		_, err = g.setTime(ctx, end(time.Millisecond))
-	}
-	return did, err
+	return did, nil
 }
 
 // setTime is about what all keys have in common.
@@ -493,8 +514,8 @@ func (g *multi[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 	})
 }
 
-func (g *multi[K, V]) setTimesOf(ctx context.Context, fields []string, end endOf) (bool, error) {
-	args := append([]string{end(grace), end(time.Millisecond), flag(g.m.cfg.native)}, fields...)
+func (g *multi[K, V]) setTimesOf(ctx context.Context, fields []string, index, values string) (bool, error) {
+	args := append([]string{index, values, flag(g.m.cfg.native)}, fields...)
 	return writing(ctx, g.m.h, func() (bool, error) {
 		return engine.Yes(g.s.write(ctx, multimap.ExpireAll, g.names.of(fields...), args...))
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -35,6 +36,39 @@ func TestAMultimapThatGoesBeforeItsKeysAreWalked(t *testing.T) {
 		left, err := g.m.remaining(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, -1, left, "a new one stays")
+	})
+}
+
+// TestAKeyThatIsPutWhileTheWholeIsToldItsTime has its values go with the whole, also
+// where that stays for longer while they are told.
+func TestAKeyThatIsPutWhileTheWholeIsToldItsTime(t *testing.T) {
+	t.Parallel()
+	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
+		r := redistest.RecordScripts(t, raw)
+		r.Learn(expireScript.Body)
+		ctx, g := t.Context(), multiOn(t, kind, engineOn(t, r), redistest.Name(t))
+		other := multiOn(t, kind, engineOn(t, raw), g.m.key)
+		_, err := g.put(ctx, "k", "v")
+		require.NoError(t, err)
+		late, n := []string{"k"}, 0
+		r.Around(func(script string) {
+			if script == "expire.lua" { // about the whole, before or behind a walk
+				n++
+				late = append(late, strconv.Itoa(n))
+				_, err := other.put(ctx, strconv.Itoa(n), "v")
+				assert.NoError(t, err)
+			}
+		}, nil)
+		there, err := g.expireAll(ctx, 20*time.Second)
+		require.NoError(t, err)
+		require.True(t, there)
+		require.Greater(t, n, 1)
+		whole := intOf(t, raw, "PTTL", g.names.index)
+		for i, values := range g.names.of(late...)[2:] {
+			left := intOf(t, raw, "PTTL", values)
+			require.Positive(t, left, late[i])
+			require.LessOrEqual(t, left, whole+1000, late[i])
+		}
 	})
 }
 

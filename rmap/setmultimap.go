@@ -175,11 +175,12 @@ func (m *SetMultimap[K, V]) Exists(ctx context.Context) (bool, error) { return m
 
 // ExpireAll lets the whole multimap go in d, with all that is written until then,
 // and reports whether there is one. Where it takes longer than d to
-// tell all its keys, it goes then. With [WithNativeExpiry] values go with their key,
-// if that ends before. Cost: two script calls, and HSCAN and one more for each 1,000
-// keys. Wire: PEXPIRE. Errors: as [SetMultimap.Put]; after one, call it
-// again, or values of keys that have gone take up memory. Source:
-// RSetMultimap.expire.
+// tell all its keys, it goes then; values of a key that is put at that moment may stay
+// a second longer, where only Redisson finds them. With [WithNativeExpiry] values go
+// with their key, if that ends before. Cost: two script calls, and HSCAN and one more
+// for each 1,000 keys, and all that twice where d is below a minute. Wire: PEXPIRE.
+// Errors: as [SetMultimap.Put]; after one, call it again, or values of keys that
+// have gone take up memory. Source: RSetMultimap.expire.
 func (m *SetMultimap[K, V]) ExpireAll(ctx context.Context, d time.Duration) (bool, error) {
 	return m.g.expireAll(ctx, d)
 }
