@@ -92,7 +92,7 @@ func failsOver(t *testing.T, r *rig, b *barrierRig, master *redistest.Server, aw
 	other := b.beside().arriving(t.Context())
 	done := r.awaiting(t.Context())
 	r.waiting(1)
-	time.Sleep(500 * time.Millisecond) // for the replica to have it
+	master.AwaitReplica(t)
 	master.Kill()
 	await(master.Addr())
 	require.Eventually(t, func() bool {

@@ -69,7 +69,7 @@ func permitsFailOver(t *testing.T, r *permitRig, master *redistest.Server, await
 	p := r.set(1).take()
 	done := r.acquiring(t.Context())
 	r.waiting(1)
-	time.Sleep(500 * time.Millisecond) // for the replica to have it
+	master.AwaitReplica(t)
 	master.Kill()
 	await(master.Addr())
 	require.Eventually(t, func() bool { return p.Release(t.Context()) != nil }, soon, 100*time.Millisecond, "the second time at the latest")

@@ -69,7 +69,7 @@ func failsOver(t *testing.T, r *rig, master *redistest.Server, await func(addr s
 	r.take(1)
 	done := r.acquiring(t.Context(), 1)
 	r.waiting(1)
-	time.Sleep(500 * time.Millisecond) // for the replica to have it
+	master.AwaitReplica(t)
 	master.Kill()
 	await(master.Addr())
 	require.Eventually(t, func() bool {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 var scriptCommands = []string{"eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro"}
@@ -69,4 +70,27 @@ func (s *Server) calls(t testing.TB) map[string]int64 {
 		}
 	}
 	return out
+}
+
+// AwaitReplica waits until a replica has all that the server had written when it was asked.
+func (s *Server) AwaitReplica(t testing.TB) {
+	t.Helper()
+	written := s.replication(t)["master_repl_offset"]
+	Eventually(t, func() bool {
+		replica := s.replication(t)["slave0"]
+		_, offset, _ := strings.Cut(replica, "offset=")
+		offset, _, _ = strings.Cut(offset, ",")
+		has, err := strconv.ParseInt(offset, 10, 64)
+		all, _ := strconv.ParseInt(written, 10, 64)
+		return err == nil && strings.Contains(replica, "state=online") && has >= all
+	}, 20*time.Second, 10*time.Millisecond, "no replica has what %s has", s.Addr())
+}
+
+func (s *Server) replication(t testing.TB) map[string]string {
+	t.Helper()
+	fields, err := info(s.Addr(), "replication")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fields
 }
