@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -117,7 +118,7 @@ func TestASlotMovesUnderAnElection(t *testing.T) {
 	term := campaign(t, el(), "0")
 	w := observe(t, el())
 	w.value("0")
-	c := connect(t, option)
+	c, raw := connect(t, option), cluster.Client(t)
 	var waiting []<-chan result
 	for i, value := range []string{"1", "2", "3"} {
 		waiting = append(waiting, campaignLater(t.Context(), el(), value))
@@ -138,9 +139,38 @@ func TestASlotMovesUnderAnElection(t *testing.T) {
 	}
 	require.NoError(t, term.SetValue(t.Context(), "moved"))
 	w.value("moved")
+	redistest.Eventually(t, func() bool { // else who is heard of later than another may be passed over, as one that is silent
+		const heard = `local t = redis.call('TIME') return redis.call('ZCOUNT', KEYS[1], t[1] * 1000 + t[2] / 1000, '+inf')`
+		alive, err := raw.Do(t.Context(), raw.B().Eval().Script(heard).Numkeys(1).Key("rueidisson_fair_alive:"+name).Build()).AsInt64()
+		require.NoError(t, err)
+		return alive == int64(len(waiting))
+	}, soon, time.Millisecond)
 	for i, later := range waiting {
 		resign(t, term)
-		next := elected(t, later)
+		var next *election.Term
+		redistest.Eventually(t, func() bool {
+			select {
+			case r := <-later:
+				require.NoError(t, r.err)
+				next = r.term
+			default:
+			}
+			return next != nil
+		}, soon, time.Millisecond, "candidate %d: %s", i+1, standing(func() string {
+			said := ""
+			for j, other := range waiting {
+				said += fmt.Sprintf("%d came %d times\n", j+1, len(other))
+			}
+			for _, look := range [][]string{
+				{"HGETALL", name}, {"PTTL", name}, {"LRANGE", "redisson_lock_queue:" + name, "0", "-1"}, {"ZRANGE", "redisson_lock_timeout:" + name, "0", "-1", "WITHSCORES"},
+				{"ZRANGE", "rueidisson_fair_alive:" + name, "0", "-1", "WITHSCORES"}, {"ZRANGE", "rueidisson_gone:" + name, "0", "-1"},
+				{"HGETALL", "rueidisson_term:" + name}, {"GET", "rueidisson_fair_idle:" + name},
+			} {
+				answer := redistest.Do(t, raw, look...)
+				said += fmt.Sprintln(look, answer.String())
+			}
+			return said
+		}))
 		require.Greater(t, next.Fence().Number(), term.Fence().Number())
 		for _, behind := range waiting[i+1:] {
 			require.Empty(t, behind, "the order is kept")
@@ -151,3 +181,8 @@ func TestASlotMovesUnderAnElection(t *testing.T) {
 	resign(t, term)
 	w.none()
 }
+
+// standing is said when a test fails.
+type standing func() string
+
+func (s standing) String() string { return s() }
