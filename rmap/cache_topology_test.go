@@ -76,8 +76,8 @@ func aCacheMoves(t *testing.T, cluster *redistest.Cluster) {
 
 // aCacheIsOnTheMove moves a cache for longer than a call is sent again: each says so, and has done nothing.
 func aCacheIsOnTheMove(t *testing.T, cluster *redistest.Cluster) {
-	m := NewCache[string, int](engineOn(t, cluster.Client(t), shortSends), redistest.Name(t), perishable...)
-	require.NoError(t, m.Put(t.Context(), "k", 1))
+	m := NewCache[string, int](engineOn(t, cluster.Client(t), shortSends), redistest.Name(t))
+	require.NoError(t, m.Put(t.Context(), "k", 1)) // without an end, so that every call finds one of its keys and not the others
 	migration := cluster.StartMigration(t, m.Name())
 	var all sync.WaitGroup
 	for _, name := range []string{
