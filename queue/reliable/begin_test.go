@@ -39,7 +39,7 @@ func TestWhatWaitedForAHandlerInADeadProcess(t *testing.T) {
 		const n = 6
 		r := rigOn(t, server.Client(t), WithMaxAttempts(2))
 		r.failsOnce(n)
-		other, dies := r.mortal(server, WithLease(time.Second))
+		other, dies := r.mortal(server, WithLease(3*time.Second))
 		at := make(chan int64, 10*n)
 		other.serves(func(ctx context.Context, m *Message[string]) error {
 			at <- m.ID

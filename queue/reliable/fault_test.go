@@ -406,7 +406,7 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 	r := rigOn(t, cluster.Client(t)).with(WithLease(lease))
 	var mu sync.Mutex
 	came := map[string]int{}
-	var lost atomic.Int64
+	var lost []error // why contexts ended
 	release := make(chan struct{})
 	h := func(ctx context.Context, m *Message[string]) error {
 		mu.Lock()
@@ -416,7 +416,9 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 			select {
 			case <-release:
 			case <-ctx.Done():
-				lost.Add(1)
+				mu.Lock()
+				lost = append(lost, context.Cause(ctx))
+				mu.Unlock()
 			}
 		}
 		return nil
@@ -456,9 +458,9 @@ func slotMoves(t *testing.T, cluster *redistest.Cluster) {
 	for _, stop := range stops {
 		require.NoError(t, stop())
 	}
-	require.Zero(t, lost.Load())
 	mu.Lock()
 	defer mu.Unlock()
+	require.Empty(t, lost)
 	for v, times := range came {
 		assert.Equal(t, 1, times, v)
 	}
