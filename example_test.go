@@ -10,6 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/embedded"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -104,6 +105,52 @@ func ExampleClient_RateLimiter() {
 	// without a rate: true
 	// <nil>
 	// true <nil>
+}
+
+// send is the work that a message is for.
+func send(ctx context.Context, to string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // the message may be another's
+	}
+	fmt.Println("sent to", to)
+	return nil
+}
+
+// mail sends what anybody adds to the queue, until ctx ends.
+func mail(ctx context.Context, c *rueidisson.Client) error {
+	mails := rueidisson.ReliableQueue[string](c, "mails") // mails.Add(ctx, "ann", reliable.WithDelay(time.Hour)) anywhere
+	return mails.Serve(ctx, func(ctx context.Context, m *reliable.Message[string]) error {
+		return send(ctx, m.Value) // ctx ends before another gets the message; an error has it come again later
+	})
+}
+
+func ExampleReliableQueue() {
+	url, stop := exampleServer() // such as "redis://127.0.0.1:6379"
+	defer stop()
+	ctx := context.Background()
+
+	c, err := rueidisson.Open(url)
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close(ctx)
+
+	working, end := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- mail(working, c) }()
+
+	mails := rueidisson.ReliableQueue[string](c, "mails")
+	if _, err := mails.Add(ctx, "ann"); err != nil {
+		panic(err)
+	}
+	for s, err := mails.Stats(ctx); err == nil && s.Acked == 0; s, err = mails.Stats(ctx) {
+		time.Sleep(time.Millisecond)
+	}
+	end()
+	fmt.Println(<-ended)
+	// Output:
+	// sent to ann
+	// <nil>
 }
 
 // Another process is faster. That is an answer, not a fault.
