@@ -84,10 +84,10 @@
 // on, and acquires and releases wait for its end; a release goes on by itself.
 // Nobody can say meanwhile that it is alive. Who is heard of later than another
 // when a move ends that took more than a second may be passed over, as a silent
-// one is, and comes back at the front. A Java thread at the front that has not subscribed again within a second
-// counts as dead, and joins the queue anew when its own sleep ends.
-// Eviction of the queue (maxmemory-policy allkeys-*) forgets the order; the
-// waiters come back in any.
+// one is, and comes back at the front. A Java thread at the front that has not
+// subscribed again within a second counts as dead, and joins the queue anew when
+// its own sleep ends. Eviction of the queue (maxmemory-policy allkeys-*) forgets
+// the order; the waiters come back in any.
 //
 // # Families
 //
