@@ -233,6 +233,7 @@ func aMessageOfJavaIsLost(t *testing.T, w *world) {
 	d.silently("lost", 300*time.Millisecond)
 	for _, v := range []string{"behind", "it"} {
 		require.NoError(t, d.there.OfferIn(d.ctx, 500*time.Millisecond, peer.String(v)))
+		time.Sleep(5 * time.Millisecond) // what is due in the same one comes in any order
 	}
 	time.Sleep(1500 * time.Millisecond)
 	n, err := d.mine.Len(d.ctx)
