@@ -228,8 +228,8 @@ func delaying(p *redistest.Parent) {
 // aMessageOfJavaIsLost: all that comes behind the element waits with it in Java, until somebody in Go looks.
 func aMessageOfJavaIsLost(t *testing.T, w *world) {
 	d := w.delays(t, w.java)
-	_, err := d.there.Size(d.ctx) // so that it moves
-	require.NoError(t, err)
+	require.NoError(t, d.there.OfferIn(d.ctx, 100*time.Millisecond, peer.String("first")))
+	d.gives("first", d.mine.Take) // Java listens, and has nothing more to move
 	d.silently("lost", 300*time.Millisecond)
 	for _, v := range []string{"behind", "it"} {
 		require.NoError(t, d.there.OfferIn(d.ctx, 500*time.Millisecond, peer.String(v)))
@@ -257,9 +257,10 @@ func (d *delays) silently(v string, delay time.Duration) {
 	_, _ = rand.Read(packed[1:]) // it never fails
 	packed = binary.LittleEndian.AppendUint64(packed, uint64(len(v)))
 	packed = append(packed, v...)
-	due := float64(time.Now().Add(delay).UnixMilli())
-	require.NoError(d.t, d.redis.Do(d.ctx, d.redis.B().Zadd().Key(d.keys()[1]).ScoreMember().ScoreMember(due, string(packed)).Build()).Error())
-	require.NoError(d.t, d.redis.Do(d.ctx, d.redis.B().Rpush().Key(d.keys()[0]).Element(string(packed)).Build()).Error())
+	due := time.Now().Add(delay).UnixMilli()
+	const both = `redis.call('zadd', KEYS[2], ARGV[1], ARGV[2]) return redis.call('rpush', KEYS[1], ARGV[2])`
+	require.NoError(d.t, d.redis.Do(d.ctx, d.redis.B().Eval().Script(both).Numkeys(2).Key(d.keys()[:2]...).
+		Arg(strconv.FormatInt(due, 10), string(packed)).Build()).Error())
 }
 
 // bothMove what both offer: Java, this process, and another one of Go. Each element comes once.
