@@ -82,9 +82,9 @@
 //
 // The scripts of a fair lock need several keys: while a slot moves, holds live
 // on, and acquires and releases wait for its end; a release goes on by itself.
-// Nobody can say meanwhile that it is alive. Who is heard of later than another
-// when a move ends that took more than a second may be passed over, as a silent
-// one is, and comes back at the front. A Java thread at the front that has not
+// Nobody can say meanwhile that it is alive, and all get the time to say it when
+// the move ends. Who could not between one move and the next, of more than a second
+// each, may be passed over, as a silent one is, and comes back at the front. A Java thread at the front that has not
 // subscribed again within a second counts as dead, and joins the queue anew when
 // its own sleep ends. Eviction of the queue (maxmemory-policy allkeys-*) forgets
 // the order; the waiters come back in any.
