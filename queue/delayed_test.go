@@ -228,7 +228,7 @@ func TestAMessageOnlyBringsALookForward(t *testing.T) {
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		q := delayedOn(t, engineOn(t, raw))
 		keep(t, q)
-		foreign(t, raw, q, pack("second"), 300*time.Millisecond, true)
+		foreign(t, raw, q, pack("second"), 3*time.Second, true)
 		foreign(t, raw, q, pack("first"), 100*time.Millisecond, true)
 		for _, text := range []string{"99999999999999999", "-1", "", "x", "1e99", decimal(time.Now().Add(time.Hour).UnixMilli())} {
 			require.NoError(t, raw.Do(t.Context(), raw.B().Publish().Channel(q.q.of.channel).Message(text).Build()).Error())
