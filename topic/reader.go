@@ -2,7 +2,6 @@ package topic
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,11 +21,6 @@ const (
 	// most is how many messages of a topic one command reads.
 	most = 100
 )
-
-type readerKey struct {
-	slot  uint16
-	group string
-}
 
 // reader reads the feeds of one group that a server can be asked for at once, by one
 // command, which blocks until one of them has something.
@@ -49,90 +43,14 @@ type reader struct {
 	failures int
 }
 
-// attach has a reader read a feed.
-func (h *reliables) attach(f *feed) {
-	h.mu.Lock()
-	k := readerKey{h.e.Slot(f.of.key), f.group}
-	r := h.readers[k]
-	if r == nil {
-		r = &reader{h: h, key: k, news: make(chan struct{}, 1), place: place{come: make(chan *engine.Blocking, 1)}}
-		if h.e.Spawn(r.run) {
-			h.watch()
-			h.readers[k] = r
-		}
-	}
-	r.add(f)
-	h.mu.Unlock()
-	r.poke()
-}
-
-// watch has the readers of a client that closes stop what they wait for.
-func (h *reliables) watch() {
-	if len(h.readers) > 0 {
-		return
-	}
-	quiet := make(chan struct{})
-	h.quiet = quiet
-	h.e.Spawn(func() {
-		select {
-		case <-h.e.Closing():
-			h.endAll()
-		case <-quiet:
-		}
-	})
-}
-
-func (h *reliables) endAll() {
-	h.mu.Lock()
-	all := slices.Collect(maps.Values(h.readers))
-	h.mu.Unlock()
-	for _, r := range all {
-		r.poke()
-	}
-	for _, r := range all {
-		r.end() // here, since Spawn may refuse already
-	}
-}
-
 func (r *reader) add(f *feed) {
-	for _, other := range r.feeds {
-		if other == f {
-			return
-		}
-	}
-	r.feeds = append(r.feeds[:len(r.feeds):len(r.feeds)], f)
-}
-
-// of is the reader of a feed, if there is one.
-func (h *reliables) of(f *feed) *reader { return h.readers[readerKey{h.e.Slot(f.of.key), f.group}] }
-
-// detach has a feed not read any more.
-func (h *reliables) detach(f *feed) {
-	h.mu.Lock()
-	r := h.of(f)
-	if r != nil {
-		var left []*feed
-		for _, other := range r.feeds {
-			if other != f {
-				left = append(left, other)
-			}
-		}
-		r.feeds = left
-	}
-	h.mu.Unlock()
-	if r != nil {
-		r.poke()
+	if !slices.Contains(r.feeds, f) {
+		r.feeds = append(slices.Clip(r.feeds), f) // a new one: the reader may be going through the old one
 	}
 }
 
-// wake says that a feed has room again.
-func (h *reliables) wake(f *feed) {
-	h.mu.Lock()
-	r := h.of(f)
-	h.mu.Unlock()
-	if r != nil {
-		r.poke()
-	}
+func (r *reader) remove(f *feed) {
+	r.feeds = slices.DeleteFunc(slices.Clone(r.feeds), func(other *feed) bool { return other == f })
 }
 
 // poke has the reader look again what it is to read.
@@ -389,116 +307,6 @@ func (r *reader) blocks(begins bool) bool {
 	}
 	r.blocking = begins
 	return true
-}
-
-// tend says that a subscriber lives.
-func (r *reader) tend(f *feed, now time.Time) error {
-	f.mu.Lock()
-	keep := f.joined && !f.durable && now.Sub(f.tended) >= keepEvery
-	hold := f.joined && f.durable && now.Sub(f.held) >= f.lease()/3
-	if hold {
-		f.held = now
-	}
-	f.mu.Unlock()
-	if hold {
-		f.hold()
-	}
-	if keep {
-		return r.keep(f, now)
-	}
-	return nil
-}
-
-// asks reports whether what is pending has to be asked for.
-func (f *feed) asks(now time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.takes() && (f.claim || f.durable && now.Sub(f.claimed) >= claimEvery || f.sick != (time.Time{}))
-}
-
-// keep says that the group has a subscriber. One that is gone is made again. A full
-// server does not take it, and can be read.
-func (r *reader) keep(f *feed, now time.Time) error {
-	there, err := engine.Yes(r.h.e.Run(context.Background(), keepScript, []string{f.of.timeout}, []string{f.group, f.until()}))
-	if err != nil {
-		if _, answered := rueidis.IsRedisErr(err); !answered {
-			return err
-		}
-		r.h.e.Logger.Warn("a group of a reliable topic is not kept", "name", f.of.key, "err", err)
-		there, now = true, now.Add(keepAgain-keepEvery)
-	}
-	f.mu.Lock()
-	f.tended = now
-	f.mu.Unlock()
-	if !there {
-		f.rejoin()
-	}
-	return nil
-}
-
-// hold says that this process is at work on what it has of a durable group.
-func (f *feed) hold() {
-	f.mu.Lock()
-	var ids []string
-	for id := range f.flight {
-		ids = append(ids, id)
-	}
-	f.mu.Unlock()
-	if len(ids) > 0 {
-		args := append([]string{f.group, consumer, "0"}, ids...)
-		_, _ = f.h.e.Run(context.Background(), claim, []string{f.of.key}, append(args, "JUSTID"))
-	}
-}
-
-// claim asks for what is pending: what this process was given and has not got, and
-// of a durable group what other processes have not been done with for a lease.
-func (r *reader) claim(f *feed, now time.Time) error {
-	idle := "0"
-	if f.durable {
-		idle = strconv.FormatInt(f.lease().Milliseconds(), 10)
-	}
-	f.mu.Lock()
-	f.claim, f.claimed, f.claiming = false, now, true
-	f.mu.Unlock()
-	defer f.claimDone()
-	for from := "0-0"; ; {
-		msg, err := r.conn.Ask(0, "XAUTOCLAIM", f.of.key, f.group, consumer, idle, from, "COUNT", strconv.Itoa(most))
-		if err != nil {
-			return err
-		}
-		parts, err := msg.ToArray()
-		if err != nil || len(parts) < 2 {
-			return err
-		}
-		entries, err := parts[1].AsXRange()
-		if err != nil && !rueidis.IsRedisNil(err) {
-			return err
-		}
-		f.deliver(entries)
-		if from, err = parts[0].ToString(); err != nil || from == "0-0" {
-			return err
-		}
-		if !f.room() {
-			f.mu.Lock()
-			f.claim = true
-			f.mu.Unlock()
-			return nil
-		}
-	}
-}
-
-// rejoin makes a group again that is gone, and tells those who listen if it was. What
-// fails for now is found again at the next read.
-func (f *feed) rejoin() {
-	made, err := f.h.member(membership{f: f, join: true})
-	switch {
-	case err == nil && made == 1:
-		f.cut()
-	case err != nil && engine.Hopeless(err):
-		f.fail(err)
-	case err != nil:
-		f.sick = time.Now().Add(sickFor)
-	}
 }
 
 // broken gives the connection up.
