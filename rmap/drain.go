@@ -83,8 +83,7 @@ func (w *Writing[K, V]) run(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			w.h.h.e.Logger.Debug("writing behind", "name", w.h.key, "attempt", try+1, "err", err)
-			w.rest(ctx, try)
+			w.rest(ctx, try, err)
 		} else {
 			try = 0
 		}
@@ -122,8 +121,10 @@ func (w *Writing[K, V]) untilClosed(ctx context.Context) (_ context.Context, sto
 	}
 }
 
-// rest is a pause that grows with each failure.
-func (w *Writing[K, V]) rest(ctx context.Context, try int) {
+// rest is a pause that grows with each failure in a row, of which so many were
+// before.
+func (w *Writing[K, V]) rest(ctx context.Context, try int, err error) {
+	w.h.h.e.Logger.Debug("writing behind", "name", w.h.key, "attempt", try+1, "err", err)
 	nap(ctx, min(50*time.Millisecond<<min(try, 10), 5*time.Second))
 }
 
@@ -167,8 +168,7 @@ func (w *Writing[K, V]) drainAll(ctx context.Context) error {
 			return context.Cause(work)
 		}
 		if err != nil {
-			w.h.h.e.Logger.Debug("writing behind", "name", w.h.key, "attempt", tries, "err", err)
-			w.rest(work, tries-1)
+			w.rest(work, tries-1, err)
 		}
 	}
 }

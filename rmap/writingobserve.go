@@ -23,9 +23,14 @@ func (w *Writing[K, V]) tell(ctx context.Context, told engine.Write) {
 }
 
 // settle drops changes from the queue, and only then tells of the call that was about
-// them: the writer is called again with what is not settled.
+// them: the writer is called again with what is not settled when ctx ends.
 func (w *Writing[K, V]) settle(ctx context.Context, s *sender, how string, some []backlogged, told engine.Write) (err error) {
-	told.Queued, err = s.settled(ctx, how, some)
+	for try := 0; ; try++ {
+		if told.Queued, err = s.settled(ctx, how, some); err == nil || ctx.Err() != nil {
+			break
+		}
+		w.rest(ctx, try, err)
+	}
 	w.tell(ctx, told)
 	return err
 }
