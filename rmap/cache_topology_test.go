@@ -47,7 +47,7 @@ func TestACacheOnACluster(t *testing.T) {
 		}
 		assert.Equal(t, map[EventKind]int{Created: 3, Removed: 1, Expired: 1}, kinds)
 	})
-	t.Run("a slot moves", func(t *testing.T) { aCacheMoves(t, cluster) })
+	t.Run("a slot moves", func(t *testing.T) { aCacheMoves(t, cluster, redistest.Name(t)) })
 	t.Run("a slot moves for long", func(t *testing.T) { aCacheIsOnTheMove(t, cluster) })
 	t.Run("a failover", func(t *testing.T) {
 		name := redistest.Name(t)
@@ -57,8 +57,8 @@ func TestACacheOnACluster(t *testing.T) {
 
 // aCacheMoves moves a cache under load. Its scripts have several keys, of which some do not exist, so the servers put
 // them off until the slot has moved. None fails by that, and what expires behind the move is swept there.
-func aCacheMoves(t *testing.T, cluster *redistest.Cluster) {
-	m := NewCache[string, int](engineOn(t, cluster.Client(t)), redistest.Name(t), perishable...)
+func aCacheMoves(t *testing.T, cluster *redistest.Cluster, name string) {
+	m := NewCache[string, int](engineOn(t, cluster.Client(t)), name, perishable...)
 	l := underLoad(t, asMap(m))
 	l.more(t)
 	migration := cluster.StartMigration(t, m.Name())

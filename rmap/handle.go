@@ -173,7 +173,7 @@ func (m *handle[K, V]) failed(op string, err error) error {
 		return nil
 	}
 	if m.ready != nil && engine.UnknownCommand(err) && !errors.Is(err, errors.ErrUnsupported) {
-		m.h.expiring.Store(false) // it has failed over to an older one
+		m.h.fieldsDoNotExpire(m.key)
 		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	var undecoded *codec.DecodeError

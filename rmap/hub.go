@@ -29,7 +29,7 @@ type hub struct {
 	answeredMu sync.Mutex
 	answered   [64]string // requests to near caches, see first
 
-	expiring atomic.Bool // the server has times to live of fields
+	expiring slotSet // whose servers have times to live of fields
 
 	seed  maphash.Seed
 	sizes [sizes]atomic.Int64 // of values, see getAsk

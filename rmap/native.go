@@ -2,11 +2,8 @@ package rmap
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -17,7 +14,8 @@ import (
 // that the server itself keeps, which Redisson's RMapCacheNative shares. In Redis
 // it is a [Map]: what reads that reads this. It needs Redis 7.4 or Valkey 9; on
 // an older server every operation is an error that wraps [errors.ErrUnsupported]
-// and names the version, and nothing is written. [Cache] does without.
+// and names the version, and nothing is written. While a cluster is upgraded, that
+// is so of the names whose server is the old one still. [Cache] does without.
 //
 // It holds nothing, so it may be used by any number of goroutines, and any number
 // of handles on one name are the same map.
@@ -165,7 +163,7 @@ func (m *Native[K, V]) base() base[K] { return m.m.base(m.TTL) }
 
 // TTL is how long the entry of k stays: 0 if there is none, -1 if it has no end.
 //
-// Cost: HPTTL. Errors: as [Map.Has]. Source: RMapCacheNative.remainTimeToLive.
+// Cost: one script call. Wire: HPTTL. Errors: as [Map.Has]. Source: RMapCacheNative.remainTimeToLive.
 func (m *Native[K, V]) TTL(ctx context.Context, k K) (time.Duration, error) { return m.m.ttl(ctx, k) }
 
 // Touch gives an entry another time to live, that of [WithTTL] or else of the
@@ -181,26 +179,10 @@ func (m *handle[K, V]) ttl(ctx context.Context, k K) (left time.Duration, err er
 	key, err := m.encodeKey(ctx, k)
 	if err == nil {
 		left, err = reading(ctx, m.h, func() (time.Duration, error) {
-			s := m.sender()
-			return engine.Remainder(first(s.read(ctx, hpttl, "FIELDS", "1", key)))
+			return engine.Remainder(engine.Number(m.h.e.Run(ctx, ttlScript, []string{m.key}, []string{key})))
 		})
 	}
 	return left, m.failedAt("look at", key, err)
-}
-
-// first is the answer of a command about one field.
-func first(got engine.Answer, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	if got.Nil { // there is no hash
-		return -2, nil
-	}
-	all, err := got.AsIntSlice()
-	if err != nil || len(all) == 0 {
-		return -2, err
-	}
-	return all[0], nil
 }
 
 func (m *handle[K, V]) touchField(ctx context.Context, k K, opts []PutOption) (there bool, err error) {
@@ -227,44 +209,4 @@ func (l lifetime) native() error {
 		return fmt.Errorf("%w: the entries of a native map have no idle time: those of a Cache have", ErrOption)
 	}
 	return nil
-}
-
-// fieldsExpire asks the server once whether fields may have times to live. A
-// server that has none would write the value, and then fail.
-func (h *hub) fieldsExpire(ctx context.Context, name string) error {
-	if h.expiring.Load() {
-		return nil
-	}
-	_, err := reading(ctx, h, func() (engine.Answer, error) {
-		return h.e.Run(ctx, hpexpire, []string{name}, []string{"1", "FIELDS", "1", "rueidisson:probe:" + rand.Text()})
-	})
-	switch {
-	case err == nil || strings.Contains(err.Error(), "WRONGTYPE"): // which the operation will say
-		h.expiring.Store(true)
-		return nil
-	case engine.UnknownCommand(err):
-		return h.unsupported(ctx)
-	}
-	return err
-}
-
-func (h *hub) unsupported(ctx context.Context) error {
-	h.expiring.Store(false)
-	return fmt.Errorf("%w: entries with times to live need Redis 7.4 or Valkey 9 (HPEXPIRE), and the server is %s: a Cache does without",
-		errors.ErrUnsupported, h.server(ctx))
-}
-
-// server is what the server calls itself.
-func (h *hub) server(ctx context.Context) string {
-	info, err := reading(ctx, h, func() (string, error) {
-		return h.e.Redis.Do(ctx, h.e.Redis.B().Info().Section("server").Build()).ToString()
-	})
-	product, version := engine.Product(info)
-	switch {
-	case err != nil && strings.Contains(err.Error(), "section"):
-		return "miniredis, the embedded one of tests, which has HEXPIRE only"
-	case err != nil || version == "":
-		return "of a version that it does not tell"
-	}
-	return product + " " + version
 }

@@ -147,16 +147,16 @@ func TestAnOlderServerIsNamedAndNothingIsLeftBehind(t *testing.T) {
 			t.Parallel()
 			m := NewNative[string, int](engineOn(t, raw), named(t, raw), WithTTL(time.Minute))
 			for name, op := range natives {
-				m.m.h.expiring.Store(false)
+				m.m.h.fieldsDoNotExpire(m.m.key)
 				err := op(t.Context(), m)
 				require.ErrorIs(t, err, errors.ErrUnsupported, name)
 				require.ErrorContains(t, err, says, name)
 				if name == "get" || name == "all" || name == "ttl" { // as a plain map, or as miniredis can
 					continue
 				}
-				m.m.h.expiring.Store(true)
+				m.m.h.expiring.add(0)
 				require.ErrorIs(t, op(t.Context(), m), errors.ErrUnsupported, name)
-				require.False(t, m.m.h.expiring.Load())
+				require.False(t, m.m.h.expiring.has(0))
 			}
 			n, err := raw.Do(t.Context(), raw.B().Exists().Key(m.m.key).Build()).AsInt64()
 			require.NoError(t, err)

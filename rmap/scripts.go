@@ -30,6 +30,8 @@ var (
 	dropScript        = scripts.Must(lua, "lua/drop.lua")
 	lookScript        = scripts.Must(lua, "lua/look.lua")
 	clearedScript     = scripts.Must(lua, "lua/cleared.lua")
+	expiresScript     = scripts.Must(lua, "lua/expires.lua")
+	ttlScript         = scripts.Must(lua, "lua/ttl.lua")
 	serverScript      = scripts.Must(lua, "lua/server.lua")
 )
 
@@ -45,15 +47,13 @@ var (
 	hscan   = scripts.NewCommand("HSCAN", scripts.Safe)
 	get     = scripts.NewCommand("GET", scripts.Safe)
 	exists  = scripts.NewCommand("EXISTS", scripts.Safe)
-	hpttl   = scripts.NewCommand("HPTTL", scripts.Safe)
 	pttl    = scripts.NewCommand("PTTL", scripts.Safe)
 
 	hset         = scripts.NewCommand("HSET", scripts.Unsafe)
 	hdel         = scripts.NewCommand("HDEL", scripts.Unsafe)
 	hincrby      = scripts.NewCommand("HINCRBY", scripts.Unsafe)
 	hincrbyfloat = scripts.NewCommand("HINCRBYFLOAT", scripts.Unsafe)
-	hpexpire     = scripts.NewCommand("HPEXPIRE", scripts.Safe) // of a field that is not there
-	publish      = scripts.NewCommand("PUBLISH", scripts.Safe)  // of what may be heard twice
+	publish      = scripts.NewCommand("PUBLISH", scripts.Safe) // of what may be heard twice
 	unlink       = scripts.NewCommand("UNLINK", scripts.Unsafe)
 )
 

@@ -33,7 +33,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	r := redistest.RecordScripts(t, redistest.Shared(t, redistest.Version("8.0")).Client(t))
 	for _, one := range []*scripts.Script{
 		commandScript, swapScript, takeScript, putIfAbsentScript, replaceScript, changeScript, addScript, renameScript,
-		deleteScript, expireScript, putScript, touchScript, serverScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
+		deleteScript, expireScript, putScript, touchScript, expiresScript, ttlScript, serverScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
 		putToldScript, loadLookScript, loadPutScript, loadEndScript, behindScript, behindDoneScript,
 	} {
 		r.Learn(one.Body)
@@ -86,8 +86,14 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		_, err := long.Delete(t.Context())
 		require.NoError(t, err)
 		native := NewNative[string, int](e, name, WithTTL(time.Minute))
+		hubOf(e).fieldsDoNotExpire(name)
+		require.NoError(t, hubOf(e).fieldsExpire(t.Context(), name))
+		check(name, "expires.lua", 1)
 		require.NoError(t, native.Put(t.Context(), "k", 1))
 		check(name, "put.lua", 1)
+		_, err = native.TTL(t.Context(), "k")
+		require.NoError(t, err)
+		check(name, "ttl.lua", 1)
 		_, err = native.Touch(t.Context(), "k")
 		require.NoError(t, err)
 		check(name, "touch.lua", 1)

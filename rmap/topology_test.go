@@ -35,7 +35,7 @@ func TestOnACluster(t *testing.T) {
 			})
 		}
 	})
-	t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
+	t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster, redistest.Name(t)) })
 	t.Run("a slot moves under a walk", func(t *testing.T) {
 		name := redistest.Name(t)
 		walksOver(t, cluster.Client(t), name, func() {
@@ -137,8 +137,8 @@ func (l *load) more(t *testing.T) {
 }
 
 // aSlotMoves moves a map under load. Nothing fails: what needs one key follows it.
-func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
-	m := New[string, int](engineOn(t, cluster.Client(t)), redistest.Name(t))
+func aSlotMoves(t *testing.T, cluster *redistest.Cluster, name string) {
+	m := New[string, int](engineOn(t, cluster.Client(t)), name)
 	l := underLoad(t, m)
 	l.more(t)
 	migration := cluster.StartMigration(t, m.Name())

@@ -30,7 +30,6 @@ type Cluster struct {
 func StartCluster(t testing.TB, opts ...Option) *Cluster {
 	t.Helper()
 	o := resolve(opts)
-	need(t, o.version)
 	c := &Cluster{t: t, nodes: make([]*Server, clusterNodes), buses: make([]int, clusterNodes)}
 	if err := c.launch(o); err != nil {
 		t.Fatal(err)
@@ -41,11 +40,10 @@ func StartCluster(t testing.TB, opts ...Option) *Cluster {
 
 // launch starts the nodes together: they need not know each other for that.
 func (c *Cluster) launch(o options) error {
-	binary := need(c.t, o.version)
 	var wg sync.WaitGroup
 	failed := make([]error, clusterNodes)
 	for i := range c.nodes {
-		dir := c.t.TempDir()
+		binary, dir := need(c.t, o.versionOf(i)), c.t.TempDir()
 		wg.Go(func() { failed[i] = c.launchNode(i, binary, dir, o) })
 	}
 	wg.Wait()

@@ -14,6 +14,7 @@ type Option func(*options)
 
 type options struct {
 	version  string
+	versions []string // of the nodes of a cluster, in turn
 	settings []setting
 	tls      tlsOptions
 	wrap     func(binary string) string // what is started instead; nil: the server itself
@@ -22,6 +23,19 @@ type options struct {
 // Version chooses the server: one of [Versions]. Without it, 7.0 is started.
 func Version(version string) Option {
 	return func(o *options) { o.version = version }
+}
+
+// NodeVersions chooses the servers of a cluster's nodes in turn, as in the middle of an upgrade: three of them are those
+// of its masters, and of the replica of each.
+func NodeVersions(versions ...string) Option {
+	return func(o *options) { o.versions = versions }
+}
+
+func (o options) versionOf(node int) string {
+	if len(o.versions) == 0 {
+		return o.version
+	}
+	return o.versions[node%len(o.versions)]
 }
 
 // Config adds a line to the server's configuration file, as in Config("appendonly", "yes").
