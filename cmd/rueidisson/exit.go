@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,7 +67,9 @@ func failed(err error) error {
 }
 
 func (t *tool) sayJSON(w io.Writer, v any) {
-	enc := json.NewEncoder(w)
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // plain structs; where the pipe is closed nobody listens
+	_ = enc.Encode(v)                          // plain structs
+	_, _ = w.Write(harmlessJSON(line.Bytes())) // where the pipe is closed nobody listens
 }

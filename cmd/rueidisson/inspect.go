@@ -176,10 +176,10 @@ func (f found) print(t *tool) error {
 		fmt.Fprintf(w, "mode\t%s\n", f.Mode)
 	}
 	if f.Leader != nil {
-		fmt.Fprintf(w, "leader\t%s\nterm\t%d\n", f.Leader.Value, f.Leader.Fence)
+		fmt.Fprintf(w, "leader\t%s\nterm\t%d\n", printable(f.Leader.Value), f.Leader.Fence)
 	}
 	for _, h := range f.Holders {
-		fmt.Fprintf(w, "owner\t%s\ncount\t%d\nremaining\t%s\n", h.Owner, h.Count, h.remaining())
+		fmt.Fprintf(w, "owner\t%s\ncount\t%d\nremaining\t%s\n", printable(h.Owner), h.Count, h.remaining())
 	}
 	if !f.Held {
 		fmt.Fprintf(w, "owner\tnobody\n")
@@ -188,7 +188,7 @@ func (f found) print(t *tool) error {
 		fmt.Fprintf(w, "fence\t%d\n", f.Fence)
 	}
 	for _, q := range f.Queue {
-		fmt.Fprintf(w, "queued\t%s (%s)\n", q.Owner, q.Client)
+		fmt.Fprintf(w, "queued\t%s (%s)\n", printable(q.Owner), q.Client)
 	}
 	fmt.Fprintf(w, "waiting\t%d\n", f.Waiting)
 	return w.Flush()

@@ -74,7 +74,7 @@ func (s *scanning) list(ctx context.Context, pattern string) error {
 			}{name, r.Paused, newRateTold(setting{Rate: rateOf(r)}), millis(r.TTL)})
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%v%s%s\n", name, r.Rate, suffixIf(r.Paused, ", paused"),
+		fmt.Fprintf(w, "%s\t%v%s%s\n", printable(name), r.Rate, suffixIf(r.Paused, ", paused"),
 			suffixIf(r.TTL > 0, fmt.Sprintf(", forgotten %v after its last use", r.TTL)))
 	}
 	return w.Flush()

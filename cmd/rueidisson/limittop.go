@@ -125,7 +125,7 @@ func (p *topping) print(least []scarce) error {
 			continue
 		}
 		blocked := time.Duration(one.BlockedMS) * time.Millisecond
-		fmt.Fprintf(w, "%s\t%d of %d left%s\n", one.Key, one.Remaining, one.Limit, suffixIf(blocked > 0, ", blocked for "+blocked.String()))
+		fmt.Fprintf(w, "%s\t%d of %d left%s\n", printable(one.Key), one.Remaining, one.Limit, suffixIf(blocked > 0, ", blocked for "+blocked.String()))
 	}
 	return w.Flush()
 }

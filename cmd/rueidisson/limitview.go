@@ -20,12 +20,11 @@ type view interface {
 }
 
 func (w *watching) view(title string) view {
-	file, isFile := w.stdout.(*os.File)
 	switch {
 	case w.json:
 		return jsonView{w.tool}
-	case isFile && term.IsTerminal(int(file.Fd())):
-		return barView{file, title}
+	case onTerminal(w.stdout):
+		return barView{w.stdout.(*os.File), title}
 	}
 	return lineView{w.stdout}
 }

@@ -107,7 +107,8 @@ func (m *mapCall) key(arg string) (string, error) {
 	return codec.Encode(codec.KeyOf[string](m.keys), arg)
 }
 
-const mapGetLong = `get shows the value of KEY, and ends with 1 if there is none.
+const mapGetLong = `get shows the value of KEY, and ends with 1 if there is none. What a terminal would do
+something about is not sent to one, but shown as \x1b and the like.
 
 With --json: {"name", "key", "value"}.
 
@@ -155,7 +156,7 @@ func (m *mapCall) get(ctx context.Context, of entries, name, arg string) error {
 		return &codec.DecodeError{Name: name, Key: key, Bytes: []byte(value), Cause: err}
 	}
 	if !m.json {
-		fmt.Fprintln(m.stdout, v.text)
+		fmt.Fprintln(m.stdout, m.alone(v.text))
 		return nil
 	}
 	m.sayJSON(m.stdout, struct {
@@ -286,8 +287,9 @@ func (m *mapCall) remove(ctx context.Context, of entries, name string, args []st
 	return nil
 }
 
-const mapListLong = `ls shows the entries, each on a line: the key, a tab, the value. It has no order, and
-one that is moved meanwhile may be shown twice. --match G leaves out keys that do not
+const mapListLong = `ls shows the entries, each on a line: the key, a tab, the value. What has something that
+is not printable, such as a tab or a newline, is quoted as Go does it. It has no order,
+and one that is moved meanwhile may be shown twice. --match G leaves out keys that do not
 match a glob; it is for keys of text. What cannot be decoded is told on standard
 error, the others are shown, and the exit code is 69.
 
@@ -358,7 +360,7 @@ func (m *mapCall) show(name string, e rmap.Timed[string, string]) error {
 		return err
 	}
 	if !m.json {
-		fmt.Fprintf(m.stdout, "%s\t%s\n", k.text, v.text)
+		fmt.Fprintf(m.stdout, "%s\t%s\n", k.line(), v.line())
 		return nil
 	}
 	shown := shownEntry{Key: k.text, KeyBase64: k.base64, Value: v.json(), Base64: v.base64}

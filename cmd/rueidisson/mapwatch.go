@@ -122,13 +122,13 @@ func (m *mapCall) parts(name string, ev rmap.Event[string, string], told *toldEv
 		return nil, err
 	}
 	told.Key, told.KeyBase64, told.Value, told.Base64 = k.text, k.base64, v.json(), v.base64
-	words := []string{told.Event, k.text, v.text}
+	words := []string{told.Event, k.line(), v.line()}
 	if ev.Kind == rmap.Updated {
 		_, old, err := m.decode(name, ev.Key, ev.Old)
 		if err != nil {
 			return nil, err
 		}
-		told.Old, told.OldBase64, words = old.json(), old.base64, append(words, old.text)
+		told.Old, told.OldBase64, words = old.json(), old.base64, append(words, old.line())
 	}
 	return words, nil
 }

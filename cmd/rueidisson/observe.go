@@ -92,7 +92,7 @@ func (o *observing) show(l election.Leader) {
 		o.sayJSON(o.stdout, s)
 		return
 	}
-	fmt.Fprintln(o.stdout, s.Value)
+	fmt.Fprintln(o.stdout, printable(s.Value))
 }
 
 // readable is a leader's value as it is shown: in base64 if it is no UTF-8.

@@ -261,7 +261,7 @@ func (t *tool) tellPermits(ctx context.Context, s *semaphore.PermitSemaphore) er
 		if p.RemainingMS >= 0 {
 			left = (time.Duration(p.RemainingMS) * time.Millisecond).String()
 		}
-		fmt.Fprintf(t.stdout, "%s  %s\n", p.ID, left)
+		fmt.Fprintf(t.stdout, "%s  %s\n", printable(p.ID), left)
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 )
 
-const queueListLong = `ls shows the elements, the head first, each on a line, and leaves them there. With
+const queueListLong = `ls shows the elements, the head first, each on a line, and leaves them there. What has
+something that is not printable, such as a newline, is quoted as Go does it. With
 --delayed it shows what waits, the first to be due first: when it is due, a tab, and
 the element. What cannot be decoded is told on standard error, the others are shown,
 and the exit code is 69.
@@ -38,7 +39,7 @@ func (c *queueCall) listCommand() *cobra.Command {
 				var told undecoded
 				for text, err := range c.shelf(client, args[0]).Values(cmd.Context()) {
 					if err == nil {
-						err = c.item(args[0], text)
+						err = c.row(args[0], text)
 					}
 					if err = told.note(c.tool, err); err != nil {
 						return err
@@ -60,7 +61,7 @@ func (c *queueCall) listWaiting(ctx context.Context, client *rueidisson.Client, 
 		if err == nil {
 			err = c.print(
 				shownElement{Value: v.json(), Base64: v.base64, DueMS: milliseconds(max(time.Until(w.Due), 0))},
-				fmt.Sprintf("%s\t%s", w.Due.UTC().Format("2006-01-02T15:04:05.000Z"), v.text))
+				fmt.Sprintf("%s\t%s", w.Due.UTC().Format("2006-01-02T15:04:05.000Z"), v.line()))
 		}
 		if err = told.note(c.tool, err); err != nil {
 			return err

@@ -127,7 +127,7 @@ func (c *queueCall) show(name, text string) error {
 	if err != nil {
 		return err
 	}
-	return c.print(shownElement{Name: name, Value: v.json(), Base64: v.base64}, v.text)
+	return c.print(shownElement{Name: name, Value: v.json(), Base64: v.base64}, c.alone(v.text))
 }
 
 // item shows one of several elements.
@@ -136,7 +136,16 @@ func (c *queueCall) item(name, text string) error {
 	if err != nil {
 		return err
 	}
-	return c.print(shownElement{Value: v.json(), Base64: v.base64}, v.text)
+	return c.print(shownElement{Value: v.json(), Base64: v.base64}, c.alone(v.text))
+}
+
+// row shows one of several elements that stay where they are.
+func (c *queueCall) row(name, text string) error {
+	v, err := c.element(name, text)
+	if err != nil {
+		return err
+	}
+	return c.print(shownElement{Value: v.json(), Base64: v.base64}, v.line())
 }
 
 func (c *queueCall) element(name, text string) (shownValue, error) {

@@ -76,7 +76,7 @@ func (t *tool) finish(at *cobra.Command, err error) int {
 // say writes a message of the tool's own, which goes to standard error: standard
 // output is the command's.
 func (t *tool) say(format string, args ...any) {
-	fmt.Fprintf(t.stderr, "rueidisson: "+format+"\n", args...)
+	fmt.Fprintf(t.stderr, "rueidisson: %s\n", harmless(fmt.Sprintf(format, args...)))
 }
 
 const rootLong = `rueidisson works with the locks that Go services share through rueidisson, and

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // zombie reports whether a process has ended and nobody has asked about it yet,
@@ -79,4 +82,27 @@ func TestOnATerminalALostLockEndsTheCommandAlone(t *testing.T) {
 	w.number("DEL", w.name)
 	p.await("term")
 	assert.Equal(t, 76, p.code())
+}
+
+// TestAValueDoesNothingToATerminal: by itself it is shown as it is, but what would do
+// something.
+func TestAValueDoesNothingToATerminal(t *testing.T) {
+	w := newWorld(t)
+	env := []string{envRedis + "=" + w.url}
+	queue := w.name + "q"
+	t.Cleanup(func() { redistest.Do(t, w.plain, "DEL", w.name, queue) })
+	text := hostile + "\nsecond"
+	require.Zero(t, runHere(t, env, "map", "put", w.name, "k", text).code)
+	require.Zero(t, runHere(t, env, "queue", "add", queue, text, text, text).code)
+	for _, args := range [][]string{
+		{"map", "get", w.name, "k"}, {"queue", "peek", queue}, {"queue", "take", queue}, {"queue", "drain", queue},
+	} {
+		keyboard, tty := openTerminal(t)
+		var errors heard
+		require.Zero(t, run(t.Context(), args, strings.NewReader(""), tty, &errors, env), errors.String())
+		line := make([]byte, 1000)
+		n, err := keyboard.Read(line)
+		require.NoError(t, err)
+		assert.Contains(t, string(line[:n]), `a\x1b]0;owned\a\r`+"\tb"+`\u009b2J\x7f\u202e`+"\r\nsecond\r\n", "%q", args)
+	}
 }

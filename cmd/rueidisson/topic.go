@@ -123,8 +123,9 @@ func (c *topicCall) publish(ctx context.Context, client *rueidisson.Client, name
 }
 
 const topicListenLong = `listen shows each message to NAME on a line, from when it has subscribed until
-Ctrl-C, or --for is over, both with exit code 0. With --pattern NAME is a glob, and a
-line is the channel, a tab, and the message. Where messages may be missing, since the
+Ctrl-C, or --for is over, both with exit code 0. What has something that is not
+printable, such as a newline, is quoted as Go does it. With --pattern NAME is a glob,
+and a line is the channel, a tab, and the message. Where messages may be missing, since the
 connection was lost or this end is too slow, standard error says so. A message that
 does not decode is told there, too.
 
@@ -231,8 +232,8 @@ func (c *topicCall) show(name string, m topic.Message[string]) {
 			Base64  bool      `json:"base64,omitempty"`
 		}{time.Now().UTC(), m.Channel, v.json(), v.base64})
 	case c.pattern:
-		fmt.Fprintf(c.stdout, "%s\t%s\n", m.Channel, v.text)
+		fmt.Fprintf(c.stdout, "%s\t%s\n", printable(m.Channel), v.line())
 	default:
-		fmt.Fprintln(c.stdout, v.text)
+		fmt.Fprintln(c.stdout, v.line())
 	}
 }

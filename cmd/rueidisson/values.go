@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/rueidisson/rueidisson/codec"
@@ -95,14 +94,8 @@ type shownValue struct {
 	base64 bool
 }
 
-// printable is a text as it may stand in a line that has tabs between its parts, on a
-// terminal: quoted, if there is something in it that is not printable.
-func printable(text string) string {
-	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
-		return text
-	}
-	return strconv.Quote(text)
-}
+// line is a value as it stands in a line with others.
+func (v shownValue) line() string { return printable(v.text) }
 
 func (v shownValue) json() any {
 	if v.raw != nil {
