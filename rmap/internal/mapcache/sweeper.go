@@ -190,10 +190,13 @@ func (s *Sweeper) hurry() {
 	})
 }
 
-// send gives v to a worker.
+// send gives v to a worker, unless it is with one already: its time may come while it goes there.
 func (s *Sweeper) send(v *visited) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if there, _ := s.maps.Load(v.key); v.away || there != v {
+		return
+	}
 	to := s.healthy
 	if v.failures > 0 {
 		to = s.ailing
