@@ -22,8 +22,7 @@
 //     and a FLUSHALL as well.
 //   - Candidates are elected in the order of the server's queue, over all
 //     processes. One that was killed is passed over at once, a silent one within
-//     1.5 s, on a cluster also one that was killed; a leader that was killed is
-//     succeeded when its lease ends.
+//     1.5 s; a leader that was killed is succeeded when its lease ends.
 //   - An observer is told the leaders in the order of their terms, and none that was
 //     not one; whom it did not see is a [Leader.Gap]. It is told as soon as the
 //     leader's message comes, and within 5 s if there was none, such as after a

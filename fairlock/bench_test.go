@@ -40,6 +40,7 @@ type bench struct {
 	name   string
 	counts string // whether a message that nobody hears proves something
 	deaf   bool   // whether those that say they are alive do not listen
+	slots  bool   // whether it is a cluster
 }
 
 func newBench(t *testing.T) *bench {
@@ -53,11 +54,19 @@ func (b *bench) keys(n int) []string {
 }
 
 func (b *bench) telling() []string {
-	return []string{"publish", b.counts, keys.LockChannel(b.name), keys.FairTurns(b.name)}
+	publish := "publish"
+	if b.counts == "2" {
+		publish = "spublish"
+	}
+	return []string{publish, b.counts, keys.LockChannel(b.name), keys.FairTurns(b.name)}
 }
 
 func (b *bench) acquire(owner, mode string) string {
-	return unclocked(b.run(acquireScript, b.keys(5), strconv.Itoa(leaseMs), owner, mode, strconv.Itoa(aliveMs), strconv.Itoa(slackMs)), 2)
+	args := []string{strconv.Itoa(leaseMs), owner, mode, strconv.Itoa(aliveMs), strconv.Itoa(slackMs)}
+	if b.slots {
+		args = append(args, b.counts, keys.FairTurns(b.name)+":"+owner[:clientLength])
+	}
+	return unclocked(b.run(acquireScript, b.keys(5), args...), 2)
 }
 
 // unclocked is a reply without what it says of the server's clock.

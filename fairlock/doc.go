@@ -29,8 +29,9 @@
 // process is alive, and looks whose turn it is. It follows that
 //
 //   - a process that was killed is passed over by the release itself, as nobody
-//     hears that it is its turn. On a cluster that is no proof, as subscriptions end
-//     with a slot that moves, and it counts as a silent one;
+//     hears that it is its turn. On a cluster subscriptions end with a slot that
+//     moves: it is proof of one that was heard where the slot is. One that died right
+//     behind a move counts as a silent one, and so does any with plain channels;
 //   - a process that is silent, stopped or cut off, is passed over 1.4 s after
 //     it was last heard of, as long as a waiter of this library, or a newcomer,
 //     is there to see it;
@@ -83,8 +84,7 @@
 // The scripts of a fair lock need several keys: while a slot moves, holds live
 // on, and acquires and releases wait for its end; a release goes on by itself.
 // Nobody can say meanwhile that it is alive, and all get the time to say it when
-// the move ends. Who could not between one move and the next, of more than a second
-// each, may be passed over, as a silent one is, and comes back at the front. A Java thread at the front that has not
+// the move ends, with each move anew. A Java thread at the front that has not
 // subscribed again within a second counts as dead, and joins the queue anew when
 // its own sleep ends. Eviction of the queue (maxmemory-policy allkeys-*) forgets
 // the order; the waiters come back in any.
@@ -101,7 +101,8 @@
 //	redisson_lock_timeout:{name}       zset: until when each of them is waited for, ms
 //	redisson_lock__channel:{name}:*    channel of a waiter: 0 when it is its turn; ours listen there behind Java only
 //	rueidisson_fair:{name}:*           channel of a client: the owner whose turn it is
-//	rueidisson_fair_alive:{name}       zset: clients of this library with waiters, until when they are alive; 10 s,
+//	rueidisson_fair_alive:{name}       zset: clients of this library with waiters, until when they are alive, and on a
+//	                                   cluster the epoch of the server to which they said so; 10 s,
 //	                                   two days where only tries ask
 //	rueidisson_fair_idle:{name}        string: a Java thread that was told in vain, and since when; 5 s
 //	rueidisson_gone:{name}             zset: owners that were given back, by time

@@ -114,6 +114,9 @@ func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, err
 		on = append(on[:5:5], p.token)
 	}
 	args := []string{p.e.Millis(a.Lease), a.Owner, mode, aliveMillis, p.slack(a.Slack)}
+	if p.e.Cluster() {
+		args = append(args, p.proof(), p.own)
+	}
 	if p.e.ReplicaAcks > 0 {
 		return p.acquireAcked(ctx, a.Owner, on, args)
 	}
@@ -168,7 +171,8 @@ func (p *protocol) telling() []string {
 	return []string{p.e.Publish(), p.proof(), p.told, p.turns}
 }
 
-// proof is what it proves that nobody hears it.
+// proof is what it proves that nobody hears: nothing, that nobody is there, or that
+// only with what the server that has the slot has seen.
 func (p *protocol) proof() string {
 	switch {
 	case !p.e.CountsAll():

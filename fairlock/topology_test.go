@@ -2,6 +2,7 @@ package fairlock_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -158,6 +159,36 @@ func failsOver(t *testing.T, s shard) {
 	old.Restart()
 	s.awaitReplica(t)
 	mustBeFree(t, there.FairLock(name))
+}
+
+// A process that was killed is passed over by the unlock itself, on a cluster as
+// elsewhere: nobody else is there to do it. One that was not heard of for so long
+// that the machine stood still proves nothing.
+func TestAKilledWaiterOfAClusterIsPassedOverByTheUnlock(t *testing.T) {
+	t.Parallel()
+	s := clusterShard(t)
+	for try := range 20 {
+		l := s.open(t).FairLock(fmt.Sprintf("%s%d", s.name(t), try))
+		held := take(t, l)
+		child := redistest.StartChild(t, "holder", "FAIR_ADDR="+s.master().Addr(), "FAIR_NAME="+l.Name())
+		gone := awaitQueue(t, l, 1)[0].Owner
+		said := time.Now()
+		child.Kill()
+		node := s.master().Client(t)
+		channel := "rueidisson_fair:" + l.Name() + ":" + gone[:36]
+		redistest.Eventually(t, func() bool {
+			counts, err := node.Do(t.Context(), node.B().PubsubShardnumsub().Channel(channel).Build()).AsIntMap()
+			return err == nil && counts[channel] == 0
+		}, soon, time.Millisecond)
+		unlock(t, held)
+		left, err := l.Queue(t.Context())
+		require.NoError(t, err)
+		if time.Since(said) < 800*time.Millisecond {
+			require.Empty(t, left)
+			return
+		}
+	}
+	t.Fatal("the machine stood still each time")
 }
 
 // inOrder takes the turns of the waiters, none of which has its own before the

@@ -13,6 +13,7 @@
 -- ARGV[3]  0 do not queue; 1 queue; 2 it was queued before, and keeps its place
 -- ARGV[4]  how long a process is alive, ms
 -- ARGV[5]  slack of a deadline, ms
+-- ARGV[6…]  where slots move: what it proves that nobody hears, as in release.lua; channel of turns, to this process
 --
 -- Returns  integer  acquired; the fencing token, or 0
 --          array    {remaining lease of the present holder in ms, -1: it has none, -2: nobody holds it, or refused by
@@ -21,7 +22,7 @@
 --          error    FAMILY and what else the name is: "rwlock", "group"; or that the counter is none
 -- Replay   safe: an owner that is there keeps its count, its lease only grows; one that is queued keeps its place; one that was given back is refused
 local own = ARGV[2]
-me = client(own)
+me, slots = client(own), #ARGV > 5
 
 -- Before anything is written: a hold without a number would stand for a lease.
 local was = 0
@@ -59,16 +60,26 @@ local function back()
 	end
 end
 
+-- It listens before it queues, if it has not said otherwise; where slots move, the
+-- server is asked about one of which it knows nothing.
+local function listens()
+	if ARGV[6] ~= '2' or call('zscore', A, me) then
+		return hears(me)
+	end
+	quiet = arrived() or quiet
+	return heard(ARGV[7])
+end
+
 local function queue()
 	local deadline = tonumber(call('zscore', T, own) or nil)
 	if not deadline then
 		deadline = again and now() + ARGV[5] or line()
 		call('zadd', T, ms(deadline), own)
-		local listens = hears(me) and '' or '.5' -- it listens before it queues, if it has not said otherwise
+		local mark = listens() and '' or '.5'
 		if quiet then
 			census(ARGV[4]) -- for what this one says now is no reason to take the others for dead
 		end
-		say(me, ARGV[4], listens)
+		say(me, ARGV[4], mark)
 		call('pexpire', A, memory)
 	end
 	return deadline > now() + ARGV[5]

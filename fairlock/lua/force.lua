@@ -7,7 +7,7 @@
 -- KEYS[4]  processes of ours that are alive
 -- ARGV[1]  client
 -- ARGV[2]  publish or spublish
--- ARGV[3]  what it proves that nobody hears: 0 nothing, 1 that nobody is there, 2 that of Redisson's alone
+-- ARGV[3]  what it proves that nobody hears: 0 nothing, 1 that nobody is there, 2 that of one that was heard where the slot is
 -- ARGV[4]  channel of releases, to Redisson's waiters
 -- ARGV[5]  channel of turns, to ours
 -- ARGV[6]  how long a process is alive, ms
@@ -18,7 +18,7 @@
 if call('exists', N) == 0 then
 	return 0
 end
-me = ARGV[1]
+me, slots = ARGV[1], ARGV[3] ~= '1'
 if call('hexists', N, 'mode') == 1 then -- or WRONGTYPE: rather than the loss of somebody's data
 	return redis.error_reply('FAMILY rwlock')
 elseif call('hlen', N) > 1 then

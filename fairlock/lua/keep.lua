@@ -11,7 +11,7 @@
 -- ARGV[2]  how long a process is alive, ms
 -- ARGV[3]  slack of a deadline, ms
 -- ARGV[4]  publish or spublish
--- ARGV[5]  what it proves that nobody hears: 0 nothing, 1 that nobody is there, 2 that of Redisson's alone
+-- ARGV[5]  what it proves that nobody hears: 0 nothing, 1 that nobody is there, 2 that of one that was heard where the slot is
 -- ARGV[6]  channel of releases, to Redisson's waiters
 -- ARGV[7]  channel of turns, to ours
 -- ARGV[8]  1 if this client listens on its channel of turns, else 0
@@ -25,7 +25,7 @@
 --           how many places this client has, -1: not counted, or it came too late to bring anybody back;
 --           the server's clock, ms; then each place, if asked for}
 -- Replay   safe: what it writes depends on the state alone
-me = ARGV[1]
+me, slots = ARGV[1], ARGV[5] ~= '1'
 local alive, slack = tonumber(ARGV[2]), tonumber(ARGV[3])
 
 -- How long a front of Redisson's is told in vain before it counts as gone.
@@ -37,13 +37,17 @@ local late = now() - ARGV[10] >= 250
 
 -- First a write that a full server does not refuse.
 call('pexpire', A, memory)
-if late then
+if late or arrived() then
 	census(alive)
 else
 	attend(alive)
 end
 quiet = false -- this one has said something
-say(me, alive, ARGV[8] == '1' and not late and '' or '.5')
+local listens = ARGV[8] == '1'
+if ARGV[5] == '2' then
+	listens = heard(ARGV[7] .. ':' .. me) -- what it knows may be of the server that had the slot
+end
+say(me, alive, listens and not late and '' or '.5')
 call('zremrangebyscore', A, '-inf', ms(now()))
 call('pexpire', A, memory)
 

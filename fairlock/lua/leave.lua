@@ -10,7 +10,7 @@
 -- ARGV[2]  queue: its place only; quit: the lock too; bury: and never let it have either again, as a send of it may
 --          still be on its way
 -- ARGV[3]  publish or spublish
--- ARGV[4]  what it proves that nobody hears: 0 nothing, 1 that nobody is there, 2 that of Redisson's alone
+-- ARGV[4]  what it proves that nobody hears: 0 nothing, 1 that nobody is there, 2 that of one that was heard where the slot is
 -- ARGV[5]  channel of releases, to Redisson's waiters
 -- ARGV[6]  channel of turns, to ours
 -- ARGV[7]  how long a process is alive, ms
@@ -19,7 +19,7 @@
 -- Returns  0 it was nowhere; 1 it was queued; 2 it held the lock
 -- Replay   safe: a second run finds nothing to take out, and may tell the front once more
 local own = ARGV[1]
-me = client(own)
+me, slots = client(own), ARGV[4] ~= '1'
 local held = call('exists', N) == 1
 -- The first write is one that a full server does not refuse.
 call('zrem', T, own)

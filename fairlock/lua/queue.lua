@@ -47,11 +47,52 @@ local function hears(c)
 	return mark(c) == ''
 end
 
+-- Whether slots move here, so that a name may come to another server; set by the
+-- script.
+local slots = false
+
+-- Since when this server has its slots: it has a new epoch when one comes to it. nil
+-- where it does not say.
+local function epoch()
+	local said = slots and redis.pcall('cluster', 'info')
+	return type(said) == 'string' and string.match(said, 'cluster_my_epoch:(%d+)') or nil
+end
+
+-- The epoch in which the living have said so, which stands among them beyond all times.
+local function settled()
+	return call('zrange', A, '+inf', '+inf', 'byscore')[1]
+end
+
+-- Reports whether the slot has come here since they said so: who lives could not say
+-- it meanwhile, and who listened did so elsewhere. What they said counts no more. The
+-- new one comes before the old ones go: a slot on the move would not have a key back.
+local function arrived()
+	local is = epoch()
+	local was = is and settled()
+	if is == was then
+		return false
+	end
+	call('zadd', A, '+inf', is)
+	call('zremrangebyscore', A, '-inf', '(+inf')
+	if was then
+		call('zrem', A, was)
+	end
+	return true
+end
+
+-- Whether the server knows of somebody who listens there.
+local function heard(channel)
+	local known = redis.pcall('pubsub', 'shardnumsub', channel)
+	return tonumber(known[2] or 0) > 0
+end
+
 -- The server may have been away, and then nobody could say that it is alive:
 -- each process gets the time to say it again, and to listen again, which another
--- may have had before. One that said nothing after the last time has gone.
+-- may have had before. One that said nothing after the last time has gone, unless
+-- the slot has moved since.
 local function census(alive)
 	call('pexpire', A, memory) -- first a write that a full server does not refuse
+	arrived()
 	local seen = {}
 	for _, own in ipairs(call('lrange', Q, 0, -1)) do
 		local c = client(own)
@@ -133,17 +174,25 @@ local function front(alive, own)
 	return living(h, own)
 end
 
+-- Whether one of ours has gone that nobody hears of: a process listens before it
+-- queues, and says so when it does not. Where slots move it must have listened to this
+-- server: the one that a slot has come to knows of nobody who listens.
+local function proof(c, counts)
+	if counts == '0' or quiet or not hears(c) then
+		return false
+	end
+	local since = counts == '2' and epoch()
+	return counts == '1' or since and since == settled()
+end
+
 -- Tells the front h that it is its turn, and returns how many heard it, and
--- who it was. One of ours that nobody hears of has gone, where that is proof: a
--- process listens before it queues, and says so when it does not. Where slots move
--- it is none: the server that a slot has come to knows of nobody who listens, and of
--- what they said before.
+-- who it was.
 local function tell(h, publish, counts, java, go)
 	while h do
 		local c = client(h)
 		-- pcall: an ACL that denies the channel must not turn a release into an error.
 		local reached = redis.pcall(publish, c and go .. ':' .. c or java .. ':' .. h, c and h or '0')
-		if reached ~= 0 or not c or counts ~= '1' or quiet or not hears(c) then
+		if reached ~= 0 or not c or not proof(c, counts) then
 			return type(reached) == 'number' and reached or -1, h
 		end
 		h = living(drop(h))

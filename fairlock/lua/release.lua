@@ -9,7 +9,7 @@
 -- KEYS[5…]  counter of fencing tokens, if the candidates want one
 -- ARGV[1]  owner
 -- ARGV[2]  publish or spublish
--- ARGV[3]  what it proves that nobody hears: 0 nothing, 1 that nobody is there, 2 that of Redisson's alone
+-- ARGV[3]  what it proves that nobody hears: 0 nothing, 1 that nobody is there, 2 that of one that was heard where the slot is
 -- ARGV[4]  channel of releases, to Redisson's waiters
 -- ARGV[5]  channel of turns, to ours
 -- ARGV[6]  how long a process is alive, ms
@@ -19,7 +19,7 @@
 --          array    {the waiter that holds it now, its fencing token or 0, 1 if by this call, 0 if it had it before}
 -- Replay   safe: the owner is fresh, so a second run finds it gone, and a waiter that has the lock by the first one
 local own = ARGV[1]
-me = client(own)
+me, slots = client(own), ARGV[3] ~= '1'
 
 local function lease(waiter)
 	for i = 7, #ARGV, 2 do

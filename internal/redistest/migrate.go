@@ -22,9 +22,22 @@ func (c *Cluster) StartMigration(t testing.TB, key string) *Migration {
 	t.Helper()
 	m := &Migration{c: c, slot: Slot(key)}
 	await(t, fmt.Sprintf("two masters, one of them of slot %d", m.slot), m.find)
-	m.do(t, m.to, "CLUSTER", "SETSLOT", strconv.Itoa(m.slot), "IMPORTING", c.id(m.from))
-	m.do(t, m.from, "CLUSTER", "SETSLOT", strconv.Itoa(m.slot), "MIGRATING", c.id(m.to))
+	m.start(t)
 	return m
+}
+
+// StartBack begins to move the slot back, once it has moved.
+func (m *Migration) StartBack(t testing.TB) *Migration {
+	t.Helper()
+	back := &Migration{c: m.c, slot: m.slot, from: m.to, to: m.from}
+	back.start(t)
+	return back
+}
+
+func (m *Migration) start(t testing.TB) {
+	t.Helper()
+	m.do(t, m.to, "CLUSTER", "SETSLOT", strconv.Itoa(m.slot), "IMPORTING", m.c.id(m.from))
+	m.do(t, m.from, "CLUSTER", "SETSLOT", strconv.Itoa(m.slot), "MIGRATING", m.c.id(m.to))
 }
 
 // find chooses the masters.
