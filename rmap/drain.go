@@ -2,11 +2,14 @@ package rmap
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/lock"
@@ -24,6 +27,8 @@ type drainer struct {
 	again bool
 	stop  context.CancelCauseFunc // of who drains; nil: nobody
 	ended chan struct{}           // when it has
+	bad   error                   // what the server has refused for good when it was last asked
+	turns int                     // so often this process has tried to be the one that drains
 }
 
 // drains sees to it that this process takes part, as long as there is something
@@ -79,6 +84,7 @@ func (w *Writing[K, V]) run(ctx context.Context) {
 	defer stop()
 	for try := 0; ; try++ {
 		err := w.drainAll(ctx)
+		w.note(err)
 		if w.ends(ctx, err == nil) {
 			return
 		}
@@ -102,6 +108,29 @@ func (w *Writing[K, V]) ends(ctx context.Context, over bool) bool {
 	d.stop(nil)
 	d.stop, d.again = nil, false
 	return true
+}
+
+// note keeps what keeps this process from draining until somebody sees to it, for
+// those who close, and tells the log of it once.
+func (w *Writing[K, V]) note(err error) {
+	if !forGood(err) {
+		err = nil
+	}
+	d := &w.drain
+	d.mu.Lock()
+	known := d.bad != nil
+	d.bad = err
+	d.turns++
+	d.mu.Unlock()
+	if err != nil && !known {
+		w.h.h.e.Logger.Warn("what is queued for a store cannot be taken: it is tried again", "name", w.h.key, "err", err)
+	}
+}
+
+// forGood reports whether the server has refused something, and not for a moment.
+func forGood(err error) bool {
+	var reply *rueidis.RedisError
+	return errors.Is(err, engine.ErrFamily) || errors.As(err, &reply) && !engine.Passing(err)
 }
 
 // untilClosed is a context that ends when the client begins to close, too.

@@ -202,8 +202,7 @@ func (r *run[K, V]) load(ctx context.Context) (v V, there, done bool, err error)
 	case there:
 		done, err = r.write(ctx, v)
 	default:
-		r.sends()
-		done, err = r.end(ctx, toldAbsent)
+		done, err = r.insist(func() (bool, error) { return r.end(ctx, toldAbsent) })
 	}
 	return v, there, done, err
 }
@@ -216,24 +215,38 @@ func told(ctx context.Context) string {
 	return toldFailed
 }
 
-// write goes on as long as the slot of the map moves: the value is worth a load.
+// write has the lease given back if it does not get through.
 func (r *run[K, V]) write(ctx context.Context, v V) (done bool, err error) {
 	text, err := r.h.encodeValue(v)
 	if err == nil {
 		ctx := context.WithoutCancel(ctx)
-		for until := r.h.h.e.Mono() + r.lease.lasts; ; {
-			r.sends()
-			done, err = r.leases.loaded(ctx, r.lease, text, r.seen, r.h.cfg.entries)
-			if !engine.Moving(err) || r.h.h.e.Mono() > until || r.h.h.e.Open() != nil {
-				break
-			}
-		}
+		done, err = r.insist(func() (bool, error) {
+			return r.leases.loaded(ctx, r.lease, text, r.seen, r.h.cfg.entries)
+		})
 	}
 	if err != nil {
 		_, _ = r.end(ctx, toldFailed)
 		err = fmt.Errorf("it was loaded, but not written: %w", err)
 	}
 	return done, err
+}
+
+// insist goes on while the server refuses for a passing reason, for a watchdog
+// timeout, and while the slot of the map moves, for as long as the lease may be
+// there: what came of a load is worth one.
+func (r *run[K, V]) insist(call func() (bool, error)) (done bool, err error) {
+	e := r.h.h.e
+	for began := e.Mono(); ; {
+		r.sends()
+		done, err = call()
+		most := e.WatchdogTimeout
+		if engine.Moving(err) {
+			most = r.lease.lasts
+		}
+		if !engine.Passing(err) || e.Mono()-began > most || e.Open() != nil {
+			return done, err
+		}
+	}
 }
 
 // end gives the lease back, and reports whether it was there still. If that does

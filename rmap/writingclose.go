@@ -29,6 +29,7 @@ func (w *Writing[K, V]) Close(ctx context.Context) error {
 	}
 	defer w.quit()
 	last, left, err := "", int64(0), error(nil)
+	_, turns := w.refusal(0)
 	for look, asked := 0, false; ; look++ {
 		if !asked {
 			last, err = w.newest(ctx)
@@ -40,12 +41,27 @@ func (w *Writing[K, V]) Close(ctx context.Context) error {
 		if err == nil && left == 0 {
 			return nil
 		}
+		if err == nil {
+			err, _ = w.refusal(turns)
+		}
 		if over := w.over(ctx, left, err); over != nil {
 			return w.h.failed("close", over)
 		}
 		w.begin()
 		nap(ctx, min(time.Millisecond<<min(look, 10), 50*time.Millisecond))
 	}
+}
+
+// refusal is what keeps this process from draining, if it has tried since that many
+// turns, and how many there were.
+func (w *Writing[K, V]) refusal(since int) (err error, turns int) {
+	d := &w.drain
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.turns > since {
+		err = d.bad
+	}
+	return err, d.turns
 }
 
 // over is why a Close does not go on, if it does not; err is what it has met.
@@ -55,6 +71,8 @@ func (w *Writing[K, V]) over(ctx context.Context, left int64, err error) error {
 		why = engine.ContextError(ctx)
 	}
 	switch {
+	case why == nil && left > 0 && forGood(err):
+		return fmt.Errorf("%d changes are not written: %w", left, err)
 	case why == nil && err != nil && !engine.Passing(err):
 		return fmt.Errorf("changes may not be written: %w", err)
 	case why == nil:

@@ -29,6 +29,7 @@ func (w *Writing[K, V]) settle(ctx context.Context, s *sender, how string, some 
 		if told.Queued, err = s.settled(ctx, how, some); err == nil || ctx.Err() != nil {
 			break
 		}
+		w.note(err)
 		w.rest(ctx, try, err)
 	}
 	w.tell(ctx, told)
