@@ -124,8 +124,7 @@ func (n *node) confirmed(s *seat) {
 func (n *node) stands(c *channel) {
 	c.hops = 0
 	if c.vigilant() {
-		c.seat.node.hurry = true
-		c.seat.node.nudge()
+		c.seat.hasten()
 	}
 	if before := c.resolve(); len(before) > 0 {
 		n.resumed = append(n.resumed, resumption{c, before})

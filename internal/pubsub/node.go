@@ -19,7 +19,7 @@ type node struct {
 	feed    *feed     // of the present connection; what an older one says is not heard
 	retryAt time.Time // when the delayed seats are tried again; zero if there are none
 	retry   backoff
-	hurry   bool // somebody waits for the next Alive
+	hurry   []*seat // where somebody waits for the next Alive
 
 	// The worker's own.
 	conn      Conn
@@ -146,6 +146,9 @@ func (n *node) enqueue(s *seat) {
 	}
 	n.nudge()
 }
+
+// all returns the seats.
+func (n *node) all() []*seat { return n.pick(func(*seat) bool { return true }) }
 
 // pick returns the seats that are as asked.
 func (n *node) pick(want func(*seat) bool) []*seat {

@@ -82,7 +82,7 @@ func (n *node) displace(err error, give func(*Subscription) bool) {
 func (n *node) recover() {
 	n.rest()
 	n.displaced = false
-	n.relocate(func(*seat) bool { return true })
+	n.relocate(n.all)
 }
 
 // rest waits out the pause, as long as anybody wants anything.
@@ -95,7 +95,7 @@ func (n *node) rest() {
 		case <-n.hub.ctx.Done():
 			return
 		case <-n.wake:
-			if len(n.pick(func(*seat) bool { return true })) == 0 {
+			if len(n.all()) == 0 {
 				return
 			}
 		}

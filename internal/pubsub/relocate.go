@@ -3,7 +3,6 @@ package pubsub
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -39,9 +38,9 @@ func (n *node) move(c *channel, addr, movedFrom string) {
 	s.settle()
 }
 
-// relocate looks whether the channels of the picked seats still belong here: once for all of them, since others
+// relocate looks whether the channels of those seats still belong here: once for all of them, since others
 // wait for this worker meanwhile. Channels that cannot be located stay.
-func (n *node) relocate(want func(*seat) bool) {
+func (n *node) relocate(seats func() []*seat) {
 	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
 	defer cancel()
 	where, err := n.hub.src.Locate(ctx)
@@ -49,7 +48,7 @@ func (n *node) relocate(want func(*seat) bool) {
 		n.hub.opts.Logger.Debug("channels not located", "node", n.line.Node, "err", err)
 		return
 	}
-	for _, s := range n.pick(want) {
+	for _, s := range seats() {
 		if addr, err := where(s.of); err == nil {
 			n.reseat(s, addr)
 		} else {
@@ -76,7 +75,7 @@ func (n *node) retryDue() bool {
 
 // retryDelayed tries again what was refused.
 func (n *node) retryDelayed() {
-	n.relocate(func(s *seat) bool { return s.delayed })
+	n.relocate(func() []*seat { return n.pick(func(s *seat) bool { return s.delayed }) })
 	n.hub.mu.Lock()
 	defer n.hub.mu.Unlock()
 	n.retryAt = time.Time{}
@@ -94,7 +93,7 @@ func (n *node) checkDue() bool {
 	}
 	n.hub.mu.RLock()
 	defer n.hub.mu.RUnlock()
-	return n.hurry
+	return len(n.hurry) > 0
 }
 
 // check looks for what no connection reports: channels that belong elsewhere now (a failover whose old master
@@ -105,12 +104,17 @@ func (n *node) check() {
 	if all {
 		n.checkAt = sent.Add(n.hub.opts.Check)
 	}
-	watched := n.vigils(sent)
-	n.relocate(func(s *seat) bool { return s.had && (all || slices.Contains(watched, s)) })
+	due := all || !sent.Before(n.vigilAt)
+	watched := n.vigils(sent, due)
+	if all {
+		n.relocate(func() []*seat { return n.pick(func(s *seat) bool { return s.had }) })
+	} else if len(watched) > 0 {
+		n.relocate(func() []*seat { return watched })
+	}
 	if len(watched) > 0 {
 		n.watch(watched, sent)
-	} else if s := n.probe(); s != nil {
-		n.join([]*seat{s})
+	} else if due {
+		n.touch()
 	}
 }
 
@@ -131,6 +135,13 @@ func (n *node) same(s *seat) error {
 	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
 	defer cancel()
 	return n.conn.Same(ctx, s.of)
+}
+
+// touch finds out whether the connection lives where nobody has a vigil.
+func (n *node) touch() {
+	if s := n.probe(); s != nil {
+		n.join([]*seat{s})
+	}
 }
 
 // probe picks any seat that stands, to be subscribed once more where nobody has a vigil. A PING would not do: with RESP2

@@ -23,6 +23,7 @@ type seat struct {
 	queued  bool // the worker will look at it
 	delayed bool // it was refused and waits for the next retry
 	dropped bool // the server ended it while it was being joined
+	hurried bool // it is in the node's hurry
 
 	since     time.Time // when it was confirmed
 	movedFrom string    // the node that sent us here; its claim to the channel is not believed again
@@ -63,6 +64,15 @@ func (s *seat) remove() {
 
 // gone reports whether the seat was removed since it was queued.
 func (s *seat) gone() bool { return s.node.seats[s.of] != s }
+
+// hasten has those with a vigil told Alive as soon as may be.
+func (s *seat) hasten() {
+	if !s.hurried {
+		s.hurried = true
+		s.node.hurry = append(s.node.hurry, s)
+	}
+	s.node.nudge()
+}
 
 // reset takes back everything that held for a connection that has ended.
 func (s *seat) reset() {

@@ -19,27 +19,38 @@ func (h *Hub) Vigil(ctx context.Context, channel Channel, every time.Duration, l
 	if err == nil {
 		h.mu.Lock()
 		if at := s.channel.seat; at != nil {
-			at.node.hurry = true
-			at.node.nudge()
+			at.hasten()
 		}
 		h.mu.Unlock()
 	}
 	return s, err
 }
 
-// vigils is the seats that stand and have a listener with a vigil. It sets when they are looked at next.
-func (n *node) vigils(now time.Time) (seats []*seat) {
+// vigils is the seats that stand and have a listener with a vigil: all of them where they are due, else those where
+// somebody waits for it. It sets when they are looked at next.
+func (n *node) vigils(now time.Time, due bool) (seats []*seat) {
 	n.hub.mu.Lock()
 	defer n.hub.mu.Unlock()
-	n.hurry = false
-	for _, s := range n.seats {
+	take := func(s *seat) {
 		if s.had && s.channel.seat == s && s.channel.vigilant() {
 			seats = append(seats, s)
 		}
 	}
-	n.vigilAt = now.Add(n.hub.opts.Check)
+	hurry := n.hurry
+	n.hurry = nil
+	for _, s := range hurry {
+		if s.hurried = false; !due {
+			take(s)
+		}
+	}
+	if due {
+		for _, s := range n.seats {
+			take(s)
+		}
+		n.vigilAt = now.Add(n.hub.opts.Check)
+	}
 	if len(seats) > 0 {
-		n.vigilAt = now.Add(n.hub.beat)
+		n.vigilAt = earlier(n.vigilAt, now.Add(n.hub.beat))
 	}
 	return seats
 }

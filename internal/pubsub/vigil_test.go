@@ -3,6 +3,7 @@ package pubsub
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -133,4 +134,37 @@ func TestANameBesideAnother(t *testing.T) {
 			require.Equal(t, want, got)
 		}
 	}
+}
+
+// TestAVigilThatBeginsIsToldAlone: the others were told not long ago. Each that begins would else cost as much as there
+// are.
+func TestAVigilThatBeginsIsToldAlone(t *testing.T) {
+	bubble(t, func(r *rig) {
+		first := &ear{}
+		_, err := r.hub.Vigil(r.Context(), plain("first"), time.Second, first.listen)
+		require.NoError(t, err)
+		synctest.Wait()
+		n, _ := first.alive()
+		require.Positive(t, n)
+		for i := range 100 {
+			begins := &ear{}
+			of := plain(fmt.Sprint(i / 2)) // every other one stands already
+			_, err := r.hub.Vigil(r.Context(), of, time.Second, begins.listen)
+			require.NoError(t, err)
+			synctest.Wait()
+			n, _ := begins.alive()
+			require.Positive(t, n, "it is told at once")
+		}
+		n, _ = first.alive()
+		require.Zero(t, n)
+		r.pass(time.Second)
+		n, _ = first.alive()
+		require.Equal(t, 1, n)
+		short := &ear{}
+		_, err = r.hub.Vigil(r.Context(), plain("first"), 100*time.Millisecond, short.listen)
+		require.NoError(t, err)
+		r.pass(time.Second)
+		n, _ = short.alive()
+		require.InDelta(t, 10, n, 1, "the shortest of all is what counts, at once")
+	})
 }
