@@ -149,12 +149,13 @@ func (n *Near[K, V]) hit(k K) (v V, counts bool) { return n.kept.Load().get(k) }
 
 // place is where an entry would be kept that is read now.
 type place struct {
-	field      string
-	from       *origin
-	gen        uint64
-	born       int64
-	lane, drop uint32
-	ok         bool // it may be
+	field string
+	from  *origin
+	gen   uint64
+	born  int64
+	lane  *lane
+	drop  uint32 // of the lane
+	ok    bool   // it may be
 }
 
 // place has the next change told, if it can.
@@ -170,7 +171,7 @@ func (n *Near[K, V]) place(ctx context.Context, k K) (p place) {
 		return p // which the map will say
 	}
 	p = place{field: field, from: c.from[i], lane: c.lanes.of(keys.Hash(field))}
-	p.drop = c.lanes.now(p.lane)
+	p.drop = p.lane.Load()
 	p.gen, p.ok = p.from.ready(ctx, n.b.h.e)
 	p.born = p.from.now()
 	return p
@@ -193,7 +194,7 @@ func (n *Near[K, V]) keep(ctx context.Context, k K, v V, p place) {
 			it.ends = min(it.ends, now+int64(left))
 		}
 	}
-	if p.gen == p.from.gen.Load() && c.lanes.now(p.lane) == p.drop {
+	if p.gen == p.from.gen.Load() && p.lane.Load() == p.drop {
 		c.store.Set(k, it)
 	}
 }
@@ -206,7 +207,7 @@ func (n *Near[K, V]) wrote(ks ...K) {
 	}
 	for _, k := range ks {
 		if _, field, err := n.b.at(k); err == nil {
-			c.lanes.drop(c.lanes.of(keys.Hash(field)))
+			c.lanes.drop(keys.Hash(field))
 		}
 	}
 }

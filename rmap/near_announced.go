@@ -178,7 +178,7 @@ func (a *announced) drop(m message) {
 		a.o.Dropped()
 	}
 	for _, hash := range m.hashes {
-		a.lanes.drop(a.lanes.of(hash))
+		a.lanes.drop(hash)
 	}
 }
 

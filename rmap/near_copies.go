@@ -1,10 +1,6 @@
 package rmap
 
 import (
-	"encoding/binary"
-	"math/bits"
-	"sync/atomic"
-
 	"github.com/maypok86/otter/v2"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -21,21 +17,14 @@ type copies[K comparable, V any] struct {
 	report *report
 }
 
-// lanes is how often an entry of each lane was dropped.
-type lanes struct {
-	all   []atomic.Uint32
-	drops atomic.Int64
-}
-
-func newLanes(n int) *lanes { return &lanes{all: make([]atomic.Uint32, n)} }
-
 // copied is an entry.
 type copied[V any] struct {
-	v          V
-	from       *origin
-	gen        uint64
-	ends       int64 // in the time of from
-	lane, drop uint32
+	v    V
+	from *origin
+	gen  uint64
+	ends int64 // in the time of from
+	lane *lane
+	drop uint32 // of the lane
 }
 
 func newCopies[K comparable, V any](e *engine.Engine, most int, lanes *lanes, from []*origin) *copies[K, V] {
@@ -47,26 +36,6 @@ func newCopies[K comparable, V any](e *engine.Engine, most int, lanes *lanes, fr
 			}
 		},
 	})}
-}
-
-// lanesFor is so many that entries seldom share one.
-func lanesFor(entries int) int { return 1 << bits.Len(uint(min(max(4*entries, 256), 1<<20)-1)) }
-
-// fewLanes are enough where each change drops all.
-const fewLanes = 256
-
-// of is the lane of a key, by its hash.
-func (l *lanes) of(hash [16]byte) uint32 {
-	return binary.BigEndian.Uint32(hash[4:]) % uint32(len(l.all))
-}
-
-// now is how often it was dropped.
-func (l *lanes) now(lane uint32) uint32 { return l.all[lane].Load() }
-
-// drop has the entries of a lane count no more.
-func (l *lanes) drop(lane uint32) {
-	l.all[lane].Add(1)
-	l.drops.Add(1)
 }
 
 // get is the copy of k, if it counts. The clock is read before the generation: who
@@ -85,7 +54,7 @@ func (c *copies[K, V]) get(k K) (v V, counts bool) {
 		return v, false
 	}
 	o.use()
-	if o.gen.Load() != it.gen || c.lanes.now(it.lane) != it.drop {
+	if o.gen.Load() != it.gen || it.lane.Load() != it.drop {
 		return v, false
 	}
 	c.hit()

@@ -1,8 +1,6 @@
 package rmap
 
 import (
-	"context"
-	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -106,27 +104,6 @@ func TestReadersDoNotWaitForASilentConnectionEachTime(t *testing.T) {
 		t.Fatalf("took %v", took)
 	}
 	proxy.Restore()
-}
-
-func TestANearCacheThatIsDroppedIsForgotten(t *testing.T) {
-	t.Parallel()
-	raw := redistest.Shared(t).Client(t)
-	e := engineOn(t, raw)
-	before := runtime.NumGoroutine()
-	for i := range redistest.Count(t, 500, 1_000_000) {
-		name := "dropped:" + strconv.Itoa(i%1000)
-		n := NewNear(New[string, string](e, name))
-		if i < 1000 {
-			require.NoError(t, n.Put(t.Context(), "k", "v"))
-			t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(name).Build()) })
-		}
-		_, _, err := n.Get(t.Context(), "k")
-		require.NoError(t, err)
-	}
-	redistest.Eventually(t, func() bool {
-		runtime.GC()
-		return e.Tracked() == 0 && runtime.NumGoroutine() < before+200 // others run beside it
-	}, soon, 10*time.Millisecond, "watches or goroutines are left")
 }
 
 var _ tracking.Listener = (*origin)(nil)
