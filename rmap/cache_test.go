@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -584,39 +583,6 @@ func TestACacheIsRenamedAndGoes(t *testing.T) {
 	n, err := raw.Do(t.Context(), raw.B().Exists().Key(append(objectOf(m.Name()), objectOf(to.Name())...)...).Build()).AsInt64()
 	require.NoError(t, err)
 	assert.Zero(t, n)
-}
-
-// TestCachesThatAreUsedOnceLeaveNothing in the process. It is not parallel: it looks at the heap.
-func TestCachesThatAreUsedOnceLeaveNothing(t *testing.T) {
-	raw := redistest.Shared(t).Client(t)
-	at := newHandClock()
-	e := engineOn(t, raw, at.on)
-	prefix := redistest.Name(t)
-	use := func(i int) {
-		m := NewCache[string, int](e, fmt.Sprint(prefix, i), WithTTL(time.Second))
-		require.NoError(t, m.Put(t.Context(), "k", i))
-		_, _, err := m.Get(t.Context(), "k")
-		require.NoError(t, err)
-	}
-	settle := func() int64 {
-		at.forward(time.Second)
-		require.Eventually(t, func() bool { return hubOf(e).sweeper.Len() == 0 }, redistest.Span(t, soon, 20*time.Minute), time.Millisecond)
-		var stats runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&stats)
-		return int64(stats.HeapAlloc)
-	}
-	for i := range 1000 {
-		use(-i)
-	}
-	before := settle()
-	names := redistest.Count(t, 3000, 1_000_000)
-	for i := range names {
-		use(i)
-	}
-	after := settle()
-	assert.Less(t, after, before+int64(max(1<<20, names/2)))
 }
 
 func TestEveryScriptOfACacheIsCalledAsItsHeaderSays(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -729,44 +728,6 @@ func TestAMultimapOnACluster(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, has)
 	})
-}
-
-func TestNamesOfMultimapsLeaveNothing(t *testing.T) {
-	raw := redistest.Shared(t).Client(t)
-	at := newHandClock()
-	e := engineOn(t, raw, at.on)
-	prefix := redistest.Name(t)
-	var last *multi[string, string]
-	use := func(i int) {
-		last = kinds["list"](e, prefix+strconv.Itoa(i), WithRequestIDs())
-		_, err := last.put(t.Context(), "k", "v")
-		require.NoError(t, err)
-		_, err = last.expire(t.Context(), "expire", "k", time.Hour)
-		require.NoError(t, err)
-	}
-	heap := func() int64 {
-		var stats runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&stats)
-		return int64(stats.HeapAlloc)
-	}
-	round := func(from, n int) {
-		for i := range n {
-			use(from + i)
-		}
-		at.forward(time.Hour)
-		redistest.Eventually(t, func() bool { return last.m.h.sweeper.Len() == 0 }, soon, time.Millisecond)
-	}
-	round(-1000, 1000)
-	before := heap()
-	names := redistest.Count(t, 1000, 1_000_000)
-	round(0, names)
-	redistest.Eventually(t, func() bool { return heap() < before+int64(max(1<<20, names/2)) }, soon, soon/100)
-	redistest.Eventually(t, func() bool {
-		left, err := raw.Do(t.Context(), raw.B().Keys().Pattern("*"+prefix+"*").Build()).AsStrSlice()
-		return err == nil && len(left) == 0
-	}, soon, 10*time.Millisecond)
 }
 
 // TestEveryCallOfAMultimapPassesWhatTheHeaderNames, and its keys are in one slot.

@@ -3,7 +3,6 @@ package rmap
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -638,38 +637,4 @@ func TestAShardedMapOnACluster(t *testing.T) {
 		key := m.s.home("all")
 		goesOn(t, unsharded(m), cluster.Master(key), func(addr string) { cluster.AwaitMaster(t, key, addr) })
 	})
-}
-
-func TestNamesOfShardedMapsLeaveNothing(t *testing.T) {
-	raw := redistest.Shared(t).Client(t)
-	e := engineOn(t, raw)
-	prefix := redistest.Name(t)
-	use := func(i int) {
-		m := NewSharded[string, int](e, prefix+strconv.Itoa(i), 3)
-		require.NoError(t, m.Put(t.Context(), "k", 1))
-		_, _, err := m.Get(t.Context(), "k")
-		require.NoError(t, err)
-		_, err = m.Delete(t.Context())
-		require.NoError(t, err)
-	}
-	heap := func() int64 {
-		var stats runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&stats)
-		return int64(stats.HeapAlloc)
-	}
-	for i := range 1000 {
-		use(-i)
-	}
-	before := heap()
-	names := redistest.Count(t, 1000, 1_000_000)
-	for i := range names {
-		use(i)
-	}
-	require.Eventually(t, func() bool { return heap() < before+int64(max(1<<20, names/2)) }, soon, soon/100,
-		"%d bytes became %d", before, heap())
-	left, err := raw.Do(t.Context(), raw.B().Keys().Pattern("*"+prefix+"*").Build()).AsStrSlice()
-	require.NoError(t, err)
-	require.Empty(t, left)
 }

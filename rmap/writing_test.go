@@ -7,11 +7,9 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -440,54 +438,6 @@ func TestLoadingOnTopOfWriting(t *testing.T) {
 	require.NoError(t, l.Put(t.Context(), "6", 7))
 	require.NoError(t, w.Close(t.Context()))
 	require.Equal(t, map[string]int{"6": 7}, s.now())
-}
-
-// TestHandlesThatAreDroppedLeaveNothing of Loading and Writing. It is not
-// parallel: it looks at the heap.
-func TestHandlesThatAreDroppedLeaveNothing(t *testing.T) {
-	raw := redistest.Shared(t).Client(t)
-	e := engineOn(t, raw)
-	prefix := redistest.Name(t)
-	use := func(i int) {
-		m := New[string, int](e, prefix+strconv.Itoa(i))
-		l := NewLoading(m, quick, WithAbsentFor(time.Hour))
-		_, _, err := l.Get(t.Context(), "5")
-		assert.NoError(t, err)
-		_, _, err = l.Get(t.Context(), "none")
-		assert.NoError(t, err)
-		w := NewWriting(m, func(context.Context, []Change[string, int]) error { return nil }, WithBehind(1), WithWriteDelay(time.Millisecond))
-		assert.NoError(t, w.Put(t.Context(), "5", 6))
-		assert.NoError(t, w.Close(t.Context()))
-		_, err = m.Delete(t.Context())
-		assert.NoError(t, err)
-		raw.Do(t.Context(), raw.B().Del().Key(keys.FenceToken(keys.MapDrain(m.Name()))).Build())
-	}
-	heap := func() int64 {
-		var stats runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&stats)
-		return int64(stats.HeapAlloc)
-	}
-	uses := func(from, n int) {
-		var all sync.WaitGroup
-		next := atomic.Int64{}
-		for range 64 {
-			all.Go(func() {
-				for i := int(next.Add(1)); i <= n && !t.Failed(); i = int(next.Add(1)) {
-					use(from + i)
-				}
-			})
-		}
-		all.Wait()
-	}
-	uses(0, 1000)
-	before, goroutines := heap(), runtime.NumGoroutine()
-	names := redistest.Count(t, 1000, 1_000_000)
-	uses(1000, names)
-	require.Eventually(t, func() bool {
-		return heap() < before+int64(max(1<<20, names/2)) && runtime.NumGoroutine() < goroutines+20
-	}, soon, soon/100, "%d bytes became %d", before, heap())
 }
 
 // writers are processes that write behind, to a store that is in Redis.
