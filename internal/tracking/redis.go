@@ -89,12 +89,14 @@ func field(line, name string) string {
 	return ""
 }
 
-// texts is the keys; nil where all are meant.
+// texts is the keys; nil where all are meant, or may be, as what was said cannot be read.
 func texts(all []rueidis.RedisMessage) (keys []string) {
 	for i := range all {
-		if key, err := all[i].ToString(); err == nil {
-			keys = append(keys, key)
+		key, err := all[i].ToString()
+		if err != nil {
+			return nil
 		}
+		keys = append(keys, key)
 	}
 	return keys
 }
