@@ -249,12 +249,13 @@ func TestTheModelSeesWhatItIsThereFor(t *testing.T) {
 	t.Parallel()
 	redistest.SeesMutations(t, scriptBodies, map[string]redistest.Mutation{
 		"one too few for three or more":  {"move", "took = now - size * k, took", "took = now - size * k + (k > 2 and 1 or 0), took"},
-		"one too few for three alike":    {"take", "string.format('%.0f', each * k)", "string.format('%.0f', each * k - (k > 2 and 1 or 0))"},
+		"one too few for three alike":    {"take", "string.format('%.0f', took * k)", "string.format('%.0f', took * k - (k > 2 and 1 or 0))"},
+		"one too few for one alone":      {"take", "'decrby', KEYS[1], took)", "'decrby', KEYS[1], took - (k == '1' and 1 or 0))"},
 		"gives again at a second run":    {"move", "local answer = known()\n", "local answer = nil\n"},
-		"takes again at a second run":    {"take", "if older == 0 and k ~= '' then", "if older == 0 then older = -1 elseif false then"},
-		"gives alone at a second run":    {"give", "if older == 0 and k ~= '' then", "if older == 0 then older = -1 elseif false then"},
-		"an old copy gives":              {"give", "elseif older >= 0 then", "elseif older > 10 then"},
-		"an old copy takes":              {"take", "elseif older >= 0 then", "elseif older > 10 then"},
+		"takes again at a second run":    {"take", "if older >= 0 then", "if older > 0 then"},
+		"gives alone at a second run":    {"give", "if older >= 0 then", "if older > 0 then"},
+		"an old copy gives":              {"give", "if older >= 0 then", "if older == 0 or older > 10 then"},
+		"an old copy takes":              {"take", "if older >= 0 then", "if older == 0 or older > 10 then"},
 		"an old copy moves":              {"move", "return {-1}", "return nil"},
 		"a settle gives again":           {"settle", "if tonumber(n) == tonumber(ARGV[1]) then", "if false then"},
 		"a settle leaves nothing behind": {"settle", "redis.call('set', KEYS[2], ARGV[1] .. ' 0 settled', 'PX', ARGV[2])", ""},

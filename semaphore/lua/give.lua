@@ -1,6 +1,6 @@
--- give.lua: the common case of move.lua: callers give equally many permits each. It has no functions, since making one
--- costs the server more than what it does.
+-- give.lua: the common case of move.lua: callers give equally many permits each.
 --
+-- Include: alike.lua
 -- KEYS[1]  permits, the name itself: decimal
 -- KEYS[2]  lane of the request
 -- ARGV[1]  how many each gives
@@ -14,35 +14,16 @@
 --                 {-1}: an older request that comes late, and gives nothing
 --          nil    there is no such semaphore
 -- Replay   safe: the lane knows the request; one that gave nothing may be decided anew
-local got = redis.call('mget', KEYS[1], KEYS[2])
-if got[2] then
-	local n, k = string.match(got[2], '^(%d+) %d+ ?(%d*)')
-	local older = tonumber(n) - ARGV[2]
-	if older == 0 and k ~= '' then
-		redis.call('pexpire', KEYS[2], ARGV[3])
-		return {0, tonumber(k)}
-	elseif older >= 0 then
-		return {-1}
-	end
+if known then
+	return known < 0 and {-1} or {0, known}
 end
-local was = got[1] and (string.match(got[1], '^%-?[1-9]%d*$') or got[1] == '0') and #got[1] <= 16 and tonumber(got[1])
-if not was then
-	local kind = redis.call('type', KEYS[1])
-	kind = kind.ok or kind
-	if kind == 'none' then
-		return nil
-	end
-	kind = got[1] and 'string that is no integer' or kind
-	return redis.error_reply('WRONGTYPE the key holds a ' .. kind .. ', not a number of permits')
-end
-local each = tonumber(ARGV[1])
-local k = math.min(tonumber(ARGV[4]), math.floor((2147483647 - was) / each))
+local k = math.min(ARGV[4], math.floor((2147483647 - free) / ARGV[1]))
 if k < 1 then
 	return {0, 0}
 end
 -- First a write that a full server does not refuse: it lets those behind it pass.
 redis.call('pexpire', KEYS[2], ARGV[3])
-local now = redis.call('incrby', KEYS[1], string.format('%.0f', each * k))
+local now = redis.call('incrby', KEYS[1], string.format('%.0f', ARGV[1] * k))
 redis.call('set', KEYS[2], ARGV[2] .. ' 0 ' .. k, 'PX', ARGV[3])
 if now < 1 then
 	return {0, k} -- Java bears no such number

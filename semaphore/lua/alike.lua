@@ -1,0 +1,23 @@
+-- alike.lua: what the scripts begin with whose callers all want the same: known is how many of them got it, where the
+-- lane knows the request, or -1 where it knows a later one; free is the number of permits. No functions: making one
+-- costs the server more than what these scripts do.
+local got, known = redis.call('mget', KEYS[1], KEYS[2])
+if got[2] then
+	local older = string.match(got[2], '^%d+') - ARGV[2]
+	if older >= 0 then
+		known = tonumber(older == 0 and string.match(got[2], ' %d+ (%d+)$') or -1)
+		if known >= 0 then
+			redis.call('pexpire', KEYS[2], ARGV[3]) -- a write, for who waits until replicas have it
+		end
+	end
+end
+local free = got[1] and (string.match(got[1], '^%-?[1-9]%d*$') or got[1] == '0') and #got[1] <= 16 and tonumber(got[1])
+if not known and not free then
+	local kind = redis.call('type', KEYS[1])
+	kind = kind.ok or kind
+	if kind == 'none' then
+		return nil
+	end
+	kind = got[1] and 'string that is no integer' or kind
+	return redis.error_reply('WRONGTYPE the key holds a ' .. kind .. ', not a number of permits')
+end
