@@ -29,8 +29,9 @@ var withoutNumber = map[string]bool{"drain": true, "available": true, "delete": 
 
 func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	t.Parallel()
-	raw := redistest.Shared(t).Client(t)
-	r := rigOn(t, raw, redistest.Name(t))
+	server := redistest.Start(t)
+	r := rigOn(t, server.Client(t), redistest.Name(t))
+	before := server.ScriptCalls(t)
 	for name, op := range operations {
 		t.Run(name, func(t *testing.T) {
 			var none context.Context
@@ -54,10 +55,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	}
 	_, err := r.TrySetPermits(t.Context(), 1, nil)
 	require.ErrorIs(t, err, ErrOption)
-	msg := r.do("EXISTS", r.of.key)
-	n, err := msg.AsInt64()
-	require.NoError(t, err)
-	require.Zero(t, n)
+	require.Equal(t, before, server.ScriptCalls(t))
 }
 
 func TestAContextThatHasEndedSendsNothing(t *testing.T) {

@@ -9,11 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
 	t.Parallel()
-	r := newPermitRig(t)
+	server := redistest.Start(t)
+	r := permitRigOn(t, server.Client(t), redistest.Name(t))
+	before := server.ScriptCalls(t)
 	for name, op := range permitOperations {
 		var none context.Context
 		require.ErrorIs(t, op(none, r.PermitSemaphore, 1), ErrOption, name)
@@ -48,10 +51,7 @@ func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
 	require.ErrorIs(t, err, ErrOption)
 	_, err = r.TrySetPermits(t.Context(), 1, WithTTL(0))
 	require.ErrorIs(t, err, ErrOption)
-	msg := r.do("EXISTS", r.of.key, r.of.leases)
-	n, err := msg.AsInt64()
-	require.NoError(t, err)
-	require.Zero(t, n)
+	require.Equal(t, before, server.ScriptCalls(t))
 
 	p := r.set(1).take()
 	var none context.Context
