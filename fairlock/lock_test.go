@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/locktest"
@@ -21,10 +20,11 @@ func (p process) Locker(name string) lock.Locker { return p.FairLock(name) }
 func suite(option rueidis.ClientOption) locktest.Suite {
 	return locktest.Suite{
 		Start: func(t testing.TB, watchdog time.Duration) locktest.Process {
-			c, err := rueidisson.New(option, rueidisson.WithWatchdogTimeout(watchdog))
-			require.NoError(t, err)
-			t.Cleanup(func() { closeClient(c) })
-			return process{c}
+			return process{connect(t, option, rueidisson.WithWatchdogTimeout(watchdog))}
+		},
+		Mute: func(t testing.TB, watchdog time.Duration) (locktest.Process, func(), func()) {
+			through, silence, restore := redistest.Mute(t, option)
+			return process{connect(t, through[0], rueidisson.WithWatchdogTimeout(watchdog))}, silence, restore
 		},
 		Name: redistest.Name,
 	}

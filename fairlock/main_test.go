@@ -2,8 +2,6 @@ package fairlock_test
 
 import (
 	"context"
-	"errors"
-	"os"
 	"testing"
 	"time"
 
@@ -21,14 +19,12 @@ func TestMain(m *testing.M) {
 // open connects a client to addr and closes it when the test ends.
 func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {
 	t.Helper()
-	option := rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}
-	c, err := rueidisson.New(option, opts...)
-	for range 5 { // a busy machine
-		if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
-			break
-		}
-		c, err = rueidisson.New(option, opts...)
-	}
+	return connect(t, rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}, opts...)
+}
+
+func connect(t testing.TB, option rueidis.ClientOption, opts ...rueidisson.Option) *rueidisson.Client {
+	t.Helper()
+	c, err := redistest.Patient(func() (*rueidisson.Client, error) { return rueidisson.New(option, opts...) })
 	require.NoError(t, err)
 	t.Cleanup(func() { closeClient(c) })
 	return c

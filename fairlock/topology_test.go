@@ -49,10 +49,7 @@ func sentinelShard(t testing.TB) shard {
 
 func (s shard) open(t testing.TB, opts ...rueidisson.Option) *rueidisson.Client {
 	t.Helper()
-	c, err := rueidisson.New(s.option, opts...)
-	require.NoError(t, err)
-	t.Cleanup(func() { closeClient(c) })
-	return c
+	return connect(t, s.option, opts...)
 }
 
 func (s shard) name(t testing.TB) string { return redistest.Name(t) + s.tag }

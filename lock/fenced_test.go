@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/locktest"
@@ -22,10 +21,11 @@ func (p fencedProcess) Locker(name string) lock.Locker { return p.FencedLock(nam
 func fencedSuite(option rueidis.ClientOption, opts ...rueidisson.Option) locktest.Suite {
 	return locktest.Suite{
 		Start: func(t testing.TB, watchdog time.Duration) locktest.Process {
-			c, err := rueidisson.New(option, append(opts, rueidisson.WithWatchdogTimeout(watchdog))...)
-			require.NoError(t, err)
-			t.Cleanup(func() { closeClient(c) })
-			return fencedProcess{c}
+			return fencedProcess{connected(t, option, append(opts[:len(opts):len(opts)], rueidisson.WithWatchdogTimeout(watchdog))...)}
+		},
+		Mute: func(t testing.TB, watchdog time.Duration) (locktest.Process, func(), func()) {
+			through, silence, restore := redistest.Mute(t, option)
+			return fencedProcess{connected(t, through[0], append(opts[:len(opts):len(opts)], rueidisson.WithWatchdogTimeout(watchdog))...)}, silence, restore
 		},
 		Name: redistest.Name,
 	}

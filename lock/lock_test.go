@@ -19,13 +19,15 @@ type process struct{ *rueidisson.Client }
 
 func (p process) Locker(name string) lock.Locker { return p.Lock(name) }
 
-func suite(option rueidis.ClientOption) locktest.Suite {
+func suite(option rueidis.ClientOption, opts ...rueidisson.Option) locktest.Suite {
+	start := func(t testing.TB, option rueidis.ClientOption, watchdog time.Duration) locktest.Process {
+		return process{connected(t, option, append(opts[:len(opts):len(opts)], rueidisson.WithWatchdogTimeout(watchdog))...)}
+	}
 	return locktest.Suite{
-		Start: func(t testing.TB, watchdog time.Duration) locktest.Process {
-			c, err := rueidisson.New(option, rueidisson.WithWatchdogTimeout(watchdog))
-			require.NoError(t, err)
-			t.Cleanup(func() { closeClient(c) })
-			return process{c}
+		Start: func(t testing.TB, watchdog time.Duration) locktest.Process { return start(t, option, watchdog) },
+		Mute: func(t testing.TB, watchdog time.Duration) (locktest.Process, func(), func()) {
+			through, silence, restore := redistest.Mute(t, option)
+			return start(t, through[0], watchdog), silence, restore
 		},
 		Name: redistest.Name,
 	}
@@ -50,12 +52,7 @@ func TestLockConformsOnMiniredis(t *testing.T) {
 func TestLockConformsWithoutHandOver(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	locktest.Suite{
-		Start: func(t testing.TB, watchdog time.Duration) locktest.Process {
-			return process{open(t, server.Addr(), rueidisson.WithWatchdogTimeout(watchdog), rueidisson.WithHandover(0, 0))}
-		},
-		Name: redistest.Name,
-	}.Run(t)
+	suite(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true}, rueidisson.WithHandover(0, 0)).Run(t)
 }
 
 func TestForceUnlockTakesTheLockAwayAndTheHolderLearnsIt(t *testing.T) {

@@ -2,9 +2,7 @@ package lock_test
 
 import (
 	"context"
-	"errors"
 	"maps"
-	"os"
 	"testing"
 	"time"
 
@@ -33,13 +31,7 @@ func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Clie
 
 func connected(t testing.TB, option rueidis.ClientOption, opts ...rueidisson.Option) *rueidisson.Client {
 	t.Helper()
-	c, err := rueidisson.New(option, opts...)
-	for range 5 { // a busy machine
-		if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
-			break
-		}
-		c, err = rueidisson.New(option, opts...)
-	}
+	c, err := redistest.Patient(func() (*rueidisson.Client, error) { return rueidisson.New(option, opts...) })
 	require.NoError(t, err)
 	t.Cleanup(func() { closeClient(c) })
 	return c

@@ -17,7 +17,10 @@ type LockOption interface {
 }
 
 // WithWait lets TryLock wait up to d for the lock. Without it, or with 0,
-// TryLock answers after one round trip. A negative d is an ErrOption.
+// TryLock answers after one round trip. If nothing was heard of the lock by then,
+// from a silent server or with a d below a round trip, that is no ErrNotAcquired,
+// as nobody knows whether the lock is held: the error is [context.DeadlineExceeded]
+// as a rule, else what was heard of the server. A negative d is an ErrOption.
 func WithWait(d time.Duration) TryOption { return waitOption(d) }
 
 // WithLease gives the hold a fixed lease: the watchdog does not renew it, and

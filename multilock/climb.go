@@ -82,10 +82,31 @@ func (c *climb) tryRest(ctx context.Context) (gap int, err error) {
 			r.ask(i, m, func() (*lock.Hold, error) { return m.tryOnce(ctx, c.options()...) })
 		}
 	}
-	if !r.all(ctx, asked, c.take) {
-		return 0, engine.ContextError(ctx)
+	open, end := c.within(ctx, 0) // and a grace, for those that have been asked
+	defer end()
+	if !r.all(open, asked, c.take) {
+		return 0, c.unanswered(ctx, open)
 	}
 	return c.firstGap()
+}
+
+// within is ctx until WithWait is over, and for some time more.
+func (c *climb) within(ctx context.Context, more time.Duration) (context.Context, func()) {
+	if c.until.IsZero() {
+		return ctx, func() {}
+	}
+	return engine.Within(ctx, max(0, time.Until(c.until))+more)
+}
+
+// unanswered is what is said when open has ended before all have answered. That
+// one is held is an answer for all of them.
+func (c *climb) unanswered(ctx, open context.Context) error {
+	for i, err := range c.busy {
+		if ctx.Err() == nil && c.holds[i] == nil && errors.Is(err, ErrNotAcquired) {
+			return err
+		}
+	}
+	return engine.ContextError(open)
 }
 
 // take notes an answer.
@@ -152,6 +173,8 @@ func (c *climb) extend(ctx context.Context, n int) {
 			held, holds = append(held, c.members[i]), append(holds, c.holds[i])
 		}
 	}
+	ctx, end := c.within(ctx, grace)
+	defer end()
 	together(held, func(i int) { _ = holds[i].Extend(ctx, c.ask.Lease) })
 }
 
@@ -213,7 +236,7 @@ const keepAlive = 50 * time.Millisecond
 func (c *climb) waitOnce(ctx context.Context, i int) (*lock.Hold, error) {
 	wait := time.Duration(-1)
 	if !c.until.IsZero() {
-		wait = max(0, time.Until(c.until))
+		wait = max(1, time.Until(c.until)) // 0 would be none, which waits for the answer
 	}
 	if step := max(c.ask.Lease/3, keepAlive); c.ask.Lease > 0 && i > 0 && (wait < 0 || wait > step) {
 		wait = step

@@ -2,8 +2,6 @@ package multilock_test
 
 import (
 	"context"
-	"errors"
-	"os"
 	"testing"
 	"time"
 
@@ -23,20 +21,23 @@ const soon = 30 * time.Second
 // open connects a client to addr and closes it when the test ends.
 func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {
 	t.Helper()
-	c, err := connect(addr, opts...)
-	for range 5 {
-		if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
-			break
-		}
-		c, err = connect(addr, opts...)
-	}
+	return connected(t, single(addr), opts...)
+}
+
+func connected(t testing.TB, option rueidis.ClientOption, opts ...rueidisson.Option) *rueidisson.Client {
+	t.Helper()
+	c, err := redistest.Patient(func() (*rueidisson.Client, error) { return rueidisson.New(option, opts...) })
 	require.NoError(t, err)
 	t.Cleanup(func() { closeClient(c) })
 	return c
 }
 
+func single(addr string) rueidis.ClientOption {
+	return rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}
+}
+
 func connect(addr string, opts ...rueidisson.Option) (*rueidisson.Client, error) {
-	return rueidisson.New(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}, opts...)
+	return rueidisson.New(single(addr), opts...)
 }
 
 // closeClient waits a moment for holders and leaves the rest to their leases.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/locktest"
@@ -37,16 +36,23 @@ func (p process) Close(ctx context.Context) error {
 }
 
 func suite(servers []rueidis.ClientOption, of func(clients []*rueidisson.Client, name string) lock.Locker) locktest.Suite {
+	return silencable(servers, of, of)
+}
+
+// silencable has other locks where servers fall silent.
+func silencable(servers []rueidis.ClientOption, of, mute func(clients []*rueidisson.Client, name string) lock.Locker) locktest.Suite {
+	start := func(t testing.TB, of func([]*rueidisson.Client, string) lock.Locker, servers []rueidis.ClientOption, watchdog time.Duration) locktest.Process {
+		p := process{lock: of}
+		for _, option := range servers {
+			p.clients = append(p.clients, connected(t, option, rueidisson.WithWatchdogTimeout(watchdog)))
+		}
+		return p
+	}
 	return locktest.Suite{
-		Start: func(t testing.TB, watchdog time.Duration) locktest.Process {
-			p := process{lock: of}
-			for _, option := range servers {
-				c, err := rueidisson.New(option, rueidisson.WithWatchdogTimeout(watchdog))
-				require.NoError(t, err)
-				t.Cleanup(func() { closeClient(c) })
-				p.clients = append(p.clients, c)
-			}
-			return p
+		Start: func(t testing.TB, watchdog time.Duration) locktest.Process { return start(t, of, servers, watchdog) },
+		Mute: func(t testing.TB, watchdog time.Duration) (locktest.Process, func(), func()) {
+			through, silence, restore := redistest.Mute(t, servers...)
+			return start(t, mute, through, watchdog), silence, restore
 		},
 		Name: redistest.Name,
 	}
@@ -72,12 +78,17 @@ func TestMultiConformsOnMiniredis(t *testing.T) {
 
 // red is a red lock on all servers, each of which has a name of its own for it.
 func red(clients []*rueidisson.Client, name string) lock.Locker {
+	// A machine that is busy is no reason to do without a member here.
+	return hasty(clients, name).(*multilock.RedLock).With(multilock.WithMemberTimeout(soon))
+}
+
+// hasty is a red lock that waits no longer for its members than it does by itself.
+func hasty(clients []*rueidisson.Client, name string) lock.Locker {
 	var all []lock.Locker
 	for i, c := range clients {
 		all = append(all, c.Lock(fmt.Sprintf("%s:%d", name, i)))
 	}
-	// A machine that is busy is no reason to do without a member here.
-	return multilock.Red(all...).With(multilock.WithRestartGuard(0), multilock.WithMemberTimeout(soon))
+	return multilock.Red(all...).With(multilock.WithRestartGuard(0))
 }
 
 func TestRedConforms(t *testing.T) {
@@ -87,7 +98,7 @@ func TestRedConforms(t *testing.T) {
 		s := redistest.Start(t, redistest.Version(redistest.Versions[i%len(redistest.Versions)]))
 		servers = append(servers, rueidis.ClientOption{InitAddress: []string{s.Addr()}})
 	}
-	suite(servers, red).Run(t)
+	silencable(servers, red, hasty).Run(t)
 }
 
 func TestRedConformsOnMiniredis(t *testing.T) {
@@ -96,5 +107,5 @@ func TestRedConformsOnMiniredis(t *testing.T) {
 	for range 3 {
 		servers = append(servers, redistest.Miniredis(t).ClientOption())
 	}
-	suite(servers, red).Run(t)
+	silencable(servers, red, hasty).Run(t)
 }

@@ -2,8 +2,6 @@ package rwlock_test
 
 import (
 	"context"
-	"errors"
-	"os"
 	"testing"
 	"time"
 
@@ -21,14 +19,12 @@ func TestMain(m *testing.M) { redistest.Main(m, redistest.Children{"spinner": sp
 // take longer for.
 func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {
 	t.Helper()
-	option := rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}
-	c, err := rueidisson.New(option, opts...)
-	for range 5 {
-		if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
-			break
-		}
-		c, err = rueidisson.New(option, opts...)
-	}
+	return connected(t, rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true}, opts...)
+}
+
+func connected(t testing.TB, option rueidis.ClientOption, opts ...rueidisson.Option) *rueidisson.Client {
+	t.Helper()
+	c, err := redistest.Patient(func() (*rueidisson.Client, error) { return rueidisson.New(option, opts...) })
 	require.NoError(t, err)
 	t.Cleanup(func() { closeClient(c) })
 	return c

@@ -34,10 +34,11 @@ func suites(option rueidis.ClientOption, more ...rueidisson.Option) map[string]l
 	of := func(side func(c *rueidisson.Client) locktest.Process) locktest.Suite {
 		return locktest.Suite{
 			Start: func(t testing.TB, watchdog time.Duration) locktest.Process {
-				c, err := rueidisson.New(option, append(more[:len(more):len(more)], rueidisson.WithWatchdogTimeout(watchdog))...)
-				require.NoError(t, err)
-				t.Cleanup(func() { closeClient(c) })
-				return side(c)
+				return side(connected(t, option, append(more[:len(more):len(more)], rueidisson.WithWatchdogTimeout(watchdog))...))
+			},
+			Mute: func(t testing.TB, watchdog time.Duration) (locktest.Process, func(), func()) {
+				through, silence, restore := redistest.Mute(t, option)
+				return side(connected(t, through[0], append(more[:len(more):len(more)], rueidisson.WithWatchdogTimeout(watchdog))...)), silence, restore
 			},
 			Name: redistest.Name,
 		}

@@ -12,6 +12,11 @@ import (
 // errWaitOver is the cause of a wait that WithWait ended.
 var errWaitOver = errors.New("the wait is over")
 
+// Within is ctx for what may take as long as a WithWait says.
+func Within(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, wait, errWaitOver)
+}
+
 // Acquire waits for p's lock and gives it to seat. At most one goroutine of
 // the process talks to the server about a key; the others queue behind it.
 // ctx bounds the wait, and nothing else.
@@ -25,7 +30,7 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*
 	}
 	if ask.Try && ask.Wait > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, ask.Wait, errWaitOver)
+		ctx, cancel = Within(ctx, ask.Wait)
 		defer cancel()
 	}
 	key := p.Key()

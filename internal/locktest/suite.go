@@ -44,6 +44,8 @@ type Suite struct {
 	// Start returns a fresh Process whose watchdog has that timeout. It is
 	// closed when the test ends.
 	Start func(t testing.TB, watchdog time.Duration) Process
+	// Mute is as Start, of a Process whose servers may fall silent, and answer again.
+	Mute func(t testing.TB, watchdog time.Duration) (p Process, silence, restore func())
 	// Name returns a name that nobody else uses.
 	Name func(t testing.TB) string
 }

@@ -44,6 +44,21 @@ var waiting = map[string]func(*testing.T, Suite){
 			require.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's own context has not ended")
 		}
 	},
+	"a try that nobody answers in its wait is no refusal": func(t *testing.T, s Suite) {
+		p, silence, restore := s.Mute(t, long)
+		name := s.Name(t)
+		l := p.Locker(name)
+		unlock(t, take(t, l)) // its connections are there
+		silence()
+		began := time.Now()
+		_, err := l.TryLock(bounded(t), lock.WithWait(short))
+		took := time.Since(began)
+		restore()
+		require.Error(t, err)
+		require.NotErrorIs(t, err, lock.ErrNotAcquired, "nobody has seen that it is held")
+		require.Less(t, took, 5*time.Second)
+		unlock(t, take(t, rival(s.Start(t, long), name)))
+	},
 	"a context that ends the wait is returned with its cause": func(t *testing.T, s Suite) {
 		held, others := s.rivals(t, long)
 		defer unlock(t, take(t, held))
