@@ -47,7 +47,7 @@ type queued struct {
 }
 
 func (p *plain) queue(ctx context.Context, most int, q queuing) (queued, error) {
-	args := append([]string{decimal(int64(most)), q.lives.text(), q.seen}, q.pairs...)
+	args := append([]string{decimal(int64(most)), q.lives.text(), q.seen, p.h.requests.ID()}, q.pairs...)
 	got, err := p.write(ctx, behindScript, []string{p.key, keys.MapWrites(p.key), keys.MapPending(p.key)}, args...)
 	if err != nil {
 		return queued{}, err
@@ -61,7 +61,7 @@ func (c *cached) queue(ctx context.Context, most int, q queuing) (queued, error)
 	if q.leaves {
 		ends, rests = mapcache.Stays(ends), mapcache.Stays(rests)
 	}
-	args := []string{decimal(now), c.h.e.Publish(), decimal(int64(most)), ends, rests, q.seen}
+	args := []string{decimal(now), c.h.e.Publish(), decimal(int64(most)), ends, rests, q.seen, c.h.requests.ID()}
 	for i := 0; i < len(q.pairs); i += 2 {
 		to := q.pairs[i+1]
 		if to != "" {
@@ -95,8 +95,8 @@ func queuedAs(m *rueidis.RedisMessage) (q queued, err error) {
 
 // backlogged is one change that is queued.
 type backlogged struct {
-	id, key string
-	to      value
+	id, by, key string // by names the call that has queued it
+	to          value
 }
 
 // backlog is the oldest changes that are queued.
@@ -107,7 +107,7 @@ func (s *sender) backlog(ctx context.Context, n int) ([]backlogged, error) {
 	}
 	some := make([]backlogged, len(all))
 	for i, e := range all {
-		some[i] = backlogged{e.ID, e.FieldValues["k"], seenAs(e.FieldValues["v"])}
+		some[i] = backlogged{e.ID, e.FieldValues["by"], e.FieldValues["k"], seenAs(e.FieldValues["v"])}
 	}
 	return some, nil
 }
@@ -125,7 +125,7 @@ func (s *sender) entries(ctx context.Context, cmd *scripts.Command, args ...stri
 func (s *sender) settled(ctx context.Context, how string, some []backlogged) (int64, error) {
 	args := []string{how}
 	for _, b := range some {
-		args = append(args, b.id)
+		args = append(args, b.id, b.by)
 	}
 	n, err := engine.Number(s.h.e.Run(ctx, behindDoneScript, []string{keys.MapWrites(s.key), keys.MapPending(s.key), keys.MapDead(s.key)}, args))
 	if err != nil {

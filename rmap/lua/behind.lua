@@ -11,7 +11,8 @@
 -- ARGV[2]   how many changes may be queued
 -- ARGV[3]   time to live: ms, or keep for what the entry has; empty: for ever
 -- ARGV[4]   what has to be there, of one entry: = and the value; empty: nothing; *: whatever
--- ARGV[5…]  fields by turns with = and the value that is written, or nothing for what is removed
+-- ARGV[5]   what names this call
+-- ARGV[6…]  fields by turns with = and the value that is written, or nothing for what is removed
 --
 -- Returns  integer  how many entries there were
 --          text     what is there instead, behind a =, or nothing: nothing was changed
@@ -21,19 +22,19 @@ local was, answer = known()
 if was then
 	return answer
 end
-if redis.call('xlen', KEYS[2]) + (#ARGV - 4) / 2 > tonumber(ARGV[2]) then
+if redis.call('xlen', KEYS[2]) + (#ARGV - 5) / 2 > tonumber(ARGV[2]) then
 	return done(false)
 end
 if ARGV[4] ~= '*' then
-	local there = redis.call('hget', KEYS[1], ARGV[5])
+	local there = redis.call('hget', KEYS[1], ARGV[6])
 	if (there and '=' .. there or '') ~= ARGV[4] then
 		return done(there and '=' .. there or '')
 	end
 end
 local count = 0
-for i = 5, #ARGV, 2 do
+for i = 6, #ARGV, 2 do
 	-- What takes memory comes first, or a full server would let it pass behind what takes none.
-	queue(KEYS[2], KEYS[3], ARGV[i], ARGV[i + 1])
+	queue(KEYS[2], KEYS[3], ARGV[i], ARGV[i + 1], ARGV[5])
 	count = count + redis.call('hexists', KEYS[1], ARGV[i])
 	if ARGV[i + 1] == '' then
 		redis.call('hdel', KEYS[1], ARGV[i])

@@ -4,13 +4,13 @@
 -- KEYS[2]   which of them is the last of an entry
 -- KEYS[3]   stream of those that the store has not taken
 -- ARGV[1]   empty; dead: they are kept aside
--- ARGV[2…]  their ids
+-- ARGV[2…]  their ids by turns with what names the calls that have made them: another that has such an id now is not dropped
 --
 -- Returns  integer  how many others there are
 -- Replay   safe: what is not there any more is not kept aside again
-for i = 2, #ARGV do
+for i = 2, #ARGV, 2 do
 	local one = redis.call('xrange', KEYS[1], ARGV[i], ARGV[i])[1]
-	if one then
+	if one and (one[2][6] or '') == ARGV[i + 1] then
 		if ARGV[1] == 'dead' then
 			redis.call('xadd', KEYS[3], '*', 'id', ARGV[i], unpack(one[2]))
 		end

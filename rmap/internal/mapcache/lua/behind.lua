@@ -18,7 +18,8 @@
 -- ARGV[5]   when they end, ms; empty: never; =: when those that are there do
 -- ARGV[6]   when they have rested for too long, ms; empty: never; =: by the idle time of those that are there
 -- ARGV[7]   what has to live there, of one entry: = and the value; empty: nothing; *: whatever
--- ARGV[8…]  keys by turns with = and the entry as the hash has it, or nothing for what is removed
+-- ARGV[8]   what names this call
+-- ARGV[9…]  keys by turns with = and the entry as the hash has it, or nothing for what is removed
 --
 -- Returns  array  {1 if the bound needs the sweeper, else 0; how many entries lived there, or what lives there instead,
 --                 behind a =, or nothing, or nil: so many changes are queued; how many it has evicted}
@@ -27,21 +28,21 @@ local was, answer = known()
 if was then
 	return {0, answer, 0}
 end
-local n = (#ARGV - 7) / 2
+local n = (#ARGV - 8) / 2
 if redis.call('xlen', KEYS[6]) + n > tonumber(ARGV[4]) then
 	return {0, done(false), 0}
 end
 if ARGV[7] ~= '*' then
-	local there = live(ARGV[8])
+	local there = live(ARGV[9])
 	if (there and '=' .. string.sub(there, 17) or '') ~= ARGV[7] then
 		return {0, done(there and '=' .. there or ''), 0}
 	end
 end
 local count, left = 0, 0
-for i = 8, #ARGV, 2 do
+for i = 9, #ARGV, 2 do
 	local to = string.sub(ARGV[i + 1], 2)
 	-- What takes memory comes first, or a full server would let it pass behind what takes none.
-	queue(KEYS[6], KEYS[7], ARGV[i], to == '' and '' or '=' .. string.sub(to, 17))
+	queue(KEYS[6], KEYS[7], ARGV[i], to == '' and '' or '=' .. string.sub(to, 17), ARGV[8])
 	local old, rest = live(ARGV[i])
 	count = count + (old and 1 or 0)
 	if to ~= '' then
