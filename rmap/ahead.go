@@ -148,11 +148,7 @@ func (l *Loading[K, V]) reload(ctx context.Context, k K, key string, e end) {
 		_, _ = r.end(ctx, toldLeft)
 		return
 	}
-	_, there, done, err := r.load(ctx)
-	if err == nil && done && !there {
-		_, _, _ = l.h.store.change(ctx, key, r.seen, value{}, lifetime{}) // the loader says that there is none
-	}
-	if err == nil {
+	if _, _, _, err = r.load(ctx); err == nil {
 		l.mu.Lock()
 		delete(l.ends.of, k)
 		l.mu.Unlock()

@@ -2,6 +2,8 @@ package rmap
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -9,7 +11,9 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
 // TestAnEntryIsLoadedAnewBeforeItEnds: readers of two clients never wait for a
@@ -91,4 +95,47 @@ func TestAPutUnderARefreshStands(t *testing.T) {
 	v, _, err := m.Get(t.Context(), "k")
 	require.NoError(t, err)
 	require.Equal(t, 6, v)
+}
+
+// TestAPutBehindARefreshStands that has found nothing, also where it puts what was there.
+func TestAPutBehindARefreshStands(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
+	for kind, of := range map[string]func(e *engine.Engine, name string) mapping[string, int]{
+		"cache": func(e *engine.Engine, name string) mapping[string, int] {
+			return NewCache[string, int](e, name, WithTTL(time.Hour))
+		},
+		"native": func(e *engine.Engine, name string) mapping[string, int] {
+			return NewNative[string, int](e, name, WithTTL(time.Hour))
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			recorder := redistest.RecordScripts(t, raw)
+			for _, script := range []string{loadEndScript.Body, loadPutScript.Body, mapcache.LoadPut.Body} {
+				recorder.Learn(script)
+			}
+			name := cacheNamed(t, raw)
+			other := of(engineOn(t, raw), name)
+			l := NewLoading(of(engineOn(t, recorder), name), func(context.Context, string) (int, bool, error) { return 0, false, nil }, WithRefreshAhead(1))
+			require.NoError(t, other.Put(t.Context(), "k", 6))
+			var puts []error
+			recorder.Around(nil, func(script string) {
+				if strings.Contains(script, "load_end.lua") || strings.Contains(script, "load_put.lua") {
+					puts = append(puts, other.Put(context.Background(), "k", 6))
+				}
+			})
+			l.reload(t.Context(), "k", "k", end{at: l.now() + 2*time.Hour})
+			require.NotEmpty(t, puts)
+			require.NoError(t, errors.Join(puts...))
+			there, err := other.Has(t.Context(), "k")
+			require.NoError(t, err)
+			require.True(t, there)
+			recorder.Around(nil, nil)
+			l.reload(t.Context(), "k", "k", end{at: l.now() + 2*time.Hour})
+			there, err = other.Has(t.Context(), "k")
+			require.NoError(t, err)
+			require.False(t, there, "the loader says so")
+		})
+	}
 }

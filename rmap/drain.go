@@ -175,39 +175,58 @@ func (w *Writing[K, V]) drainAll(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = hold.Unlock(context.WithoutCancel(ctx)) }()
-	work := hold.Context(ctx)
-	s := w.h.sender()
-	for tries := 0; ; {
-		some, err := w.gather(work, &s)
-		if err != nil || len(some) == 0 {
+	turn := draining{hold, hold.Context(ctx), w.h.sender()}
+	for {
+		if more, err := w.drainSome(&turn); !more || err != nil {
 			return err
 		}
-		told, err := w.store(work, some, tries+1)
+	}
+}
+
+// draining is what this process does while it is the only one.
+type draining struct {
+	hold *lock.Hold
+	ctx  context.Context // of the hold
+	s    sender
+}
+
+// over is why it is not the only one any more. Who has slept knows at once.
+func (t *draining) over() error {
+	if err := t.hold.Err(); err != nil {
+		return err
+	}
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
+	}
+	return nil
+}
+
+// drainSome writes a batch, if there is one, as often as it takes.
+func (w *Writing[K, V]) drainSome(t *draining) (more bool, err error) {
+	for tries := 1; ; tries++ {
+		some, err := w.gather(t.ctx, &t.s)
+		if err != nil || len(some) == 0 {
+			return false, err
+		}
+		told, err := w.store(t, some, tries)
 		if err == nil {
-			tries, err = 0, w.settle(work, &s, "", some, told)
-		} else {
-			tries++
-			w.complain(work, tries, err)
-			w.refused(work, &s, told)
-			if work.Err() == nil && w.cfg.attempts > 0 && tries >= w.cfg.attempts {
-				tries, err = 0, w.giveUp(work, &s, some, w.cfg.attempts+1)
-			}
+			return true, w.settle(t, "", some, told)
 		}
-		if work.Err() != nil {
-			return context.Cause(work)
+		w.refused(t, told)
+		if over := t.over(); over != nil {
+			return false, over
 		}
-		if err != nil {
-			w.rest(work, tries-1, err)
+		w.complain(tries, err)
+		if w.cfg.attempts > 0 && tries >= w.cfg.attempts {
+			return true, w.giveUp(t, some, w.cfg.attempts+1)
 		}
+		w.rest(t.ctx, tries-1, err)
 	}
 }
 
 // complain tells the log of a store that has begun to refuse changes, and of a
 // writer that panics.
-func (w *Writing[K, V]) complain(ctx context.Context, tries int, err error) {
-	if ctx.Err() != nil {
-		return
-	}
+func (w *Writing[K, V]) complain(tries int, err error) {
 	if _, panicked := err.(*errPanic); panicked {
 		w.h.h.e.Logger.Error("the writer of a map panicked", "name", w.h.key, "attempt", tries, "err", err)
 	} else if tries == 1 {
@@ -245,14 +264,17 @@ func (w *Writing[K, V]) gather(ctx context.Context, s *sender) ([]backlogged, er
 }
 
 // store calls the writer with the last change of each key, and returns what is to
-// be told of that.
-func (w *Writing[K, V]) store(ctx context.Context, some []backlogged, attempt int) (told engine.Write, err error) {
+// be told of that. A turn that is over has it not called.
+func (w *Writing[K, V]) store(t *draining, some []backlogged, attempt int) (told engine.Write, err error) {
 	changes, err := w.changes(some)
+	if err == nil {
+		err = t.over()
+	}
 	if err != nil {
 		return told, err
 	}
 	told = engine.Write{Changes: len(changes), Behind: true, Attempt: attempt}
-	err = w.timed(&told, func() error { return w.guarded(ctx, changes) })
+	err = w.timed(&told, func() error { return w.guarded(t.ctx, changes) })
 	return told, err
 }
 
@@ -305,19 +327,19 @@ func (w *Writing[K, V]) guarded(ctx context.Context, changes []Change[K, V]) err
 }
 
 // giveUp writes changes one by one, and puts aside those that are refused.
-func (w *Writing[K, V]) giveUp(ctx context.Context, s *sender, some []backlogged, attempt int) error {
+func (w *Writing[K, V]) giveUp(t *draining, some []backlogged, attempt int) error {
 	for i := range some {
 		one, how := some[i:i+1], ""
-		told, err := w.store(ctx, one, attempt)
+		told, err := w.store(t, one, attempt)
 		if err != nil {
-			if ctx.Err() != nil {
-				w.refused(ctx, s, told)
-				return err
+			if over := t.over(); over != nil {
+				w.refused(t, told)
+				return over
 			}
 			how, told.Dead = "dead", true
 			w.h.h.e.Logger.Warn("the store does not take a change", "name", w.h.key, "id", one[0].id, "err", err)
 		}
-		if err := w.settle(ctx, s, how, one, told); err != nil {
+		if err := w.settle(t, how, one, told); err != nil {
 			return err
 		}
 	}

@@ -50,9 +50,10 @@ func (l look) granted() bool { return !l.entry.there && !l.gone && l.left == 0 }
 // leases is what a store does for those who load.
 type leases interface {
 	ask(ctx context.Context, l lease, how string) (look, error)
-	// loaded writes an entry under a lease, if what is there is what was seen. It
-	// is false, and nothing was written, if the lease is not there any more either.
-	loaded(ctx context.Context, l lease, text string, seen value, lives lifetime) (bool, error)
+	// loaded writes an entry under a lease, or removes it if there is none now, if
+	// what is there is what was seen. It is false, and nothing was written, if the
+	// lease is not there any more either.
+	loaded(ctx context.Context, l lease, now, seen value, lives lifetime) (bool, error)
 	// ended gives a lease back, and reports whether it was there still.
 	ended(ctx context.Context, l lease, what string) (bool, error)
 	// void has loads that are under way write nothing.
@@ -71,11 +72,11 @@ func (m *handle[K, V]) leasesOf(key string) leases {
 }
 
 // loaded says how many shards there are before it writes to one.
-func (p *shard) loaded(ctx context.Context, l lease, text string, seen value, lives lifetime) (bool, error) {
+func (p *shard) loaded(ctx context.Context, l lease, now, seen value, lives lifetime) (bool, error) {
 	if err := p.of.check(ctx, true); err != nil {
 		return false, err
 	}
-	did, err := p.plain.loaded(ctx, l, text, seen, lives)
+	did, err := p.plain.loaded(ctx, l, now, seen, lives)
 	return did, p.named(err)
 }
 
@@ -91,9 +92,9 @@ func (p *plain) loading(l lease) []string {
 	return []string{p.key, p.lease(l.key), keys.MapWrites(p.key), keys.MapPending(p.key)}
 }
 
-func (p *plain) loaded(ctx context.Context, l lease, text string, seen value, lives lifetime) (bool, error) {
+func (p *plain) loaded(ctx context.Context, l lease, now, seen value, lives lifetime) (bool, error) {
 	on := p.loading(l)
-	args := []string{l.token, p.h.e.Publish(), keys.MapLoaded(p.key, l.key), l.key, text, seenText(seen), lives.text()}
+	args := []string{l.token, p.h.e.Publish(), keys.MapLoaded(p.key, l.key), l.key, seenText(now), seenText(seen), lives.text()}
 	return engine.Yes(p.h.e.Run(ctx, loadPutScript, on, args))
 }
 
@@ -123,13 +124,16 @@ func (c *cached) loading(l lease) []string {
 	return append(c.n.All(), c.n.Lease(l.key), keys.MapWrites(c.key), keys.MapPending(c.key))
 }
 
-func (c *cached) loaded(ctx context.Context, l lease, text string, seen value, lives lifetime) (bool, error) {
-	now, on := c.h.e.Wall(), c.loading(l)
-	args := []string{
-		l.token, decimal(now), c.h.e.Publish(), keys.MapLoaded(c.key, l.key), l.key, lives.pack(text),
-		lives.life().Ends(now), lives.life().Rests(now), seenText(seen),
+func (c *cached) loaded(ctx context.Context, l lease, now, seen value, lives lifetime) (bool, error) {
+	at, on, packed := c.h.e.Wall(), c.loading(l), ""
+	if now.there {
+		packed = lives.pack(now.text)
 	}
-	m, err := c.written(lives, now)(c.h.e.Run(ctx, mapcache.LoadPut, on, args))
+	args := []string{
+		l.token, decimal(at), c.h.e.Publish(), keys.MapLoaded(c.key, l.key), l.key, packed,
+		lives.life().Ends(at), lives.life().Rests(at), seenText(seen),
+	}
+	m, err := c.written(lives, at)(c.h.e.Run(ctx, mapcache.LoadPut, on, args))
 	if err != nil {
 		return false, err
 	}

@@ -201,6 +201,8 @@ func (r *run[K, V]) load(ctx context.Context) (v V, there, done bool, err error)
 		return v, false, false, err
 	case there:
 		done, err = r.write(ctx, v)
+	case r.seen.there:
+		done, err = r.bring(ctx, value{})
 	default:
 		done, err = r.insist(func() (bool, error) { return r.end(ctx, toldAbsent) })
 	}
@@ -219,16 +221,19 @@ func told(ctx context.Context) string {
 func (r *run[K, V]) write(ctx context.Context, v V) (done bool, err error) {
 	text, err := r.h.encodeValue(v)
 	if err == nil {
-		ctx := context.WithoutCancel(ctx)
-		done, err = r.insist(func() (bool, error) {
-			return r.leases.loaded(ctx, r.lease, text, r.seen, r.h.cfg.entries)
-		})
+		done, err = r.bring(ctx, value{text: text, there: true})
 	}
 	if err != nil {
 		_, _ = r.end(ctx, toldFailed)
 		err = fmt.Errorf("it was loaded, but not written: %w", err)
 	}
 	return done, err
+}
+
+// bring brings the map what was loaded.
+func (r *run[K, V]) bring(ctx context.Context, now value) (done bool, err error) {
+	ctx = context.WithoutCancel(ctx)
+	return r.insist(func() (bool, error) { return r.leases.loaded(ctx, r.lease, now, r.seen, r.h.cfg.entries) })
 }
 
 // insist goes on while the server refuses for a passing reason, for a watchdog

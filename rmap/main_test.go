@@ -7,5 +7,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	redistest.Main(m, redistest.Children{"sweeper": sweepAsChild, "near": nearChild}, loaders, writers)
+	redistest.Main(m, redistest.Children{"sweeper": sweepAsChild, "near": nearChild}, loaders, writers, pausedWriters)
 }

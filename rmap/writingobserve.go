@@ -23,26 +23,26 @@ func (w *Writing[K, V]) tell(ctx context.Context, told engine.Write) {
 }
 
 // settle drops changes from the queue, and only then tells of the call that was about
-// them: the writer is called again with what is not settled when ctx ends.
-func (w *Writing[K, V]) settle(ctx context.Context, s *sender, how string, some []backlogged, told engine.Write) (err error) {
+// them: the writer is called again with what is not settled when the turn is over.
+func (w *Writing[K, V]) settle(t *draining, how string, some []backlogged, told engine.Write) (err error) {
 	for try := 0; ; try++ {
-		if told.Queued, err = s.settled(ctx, how, some); err == nil || ctx.Err() != nil {
+		if told.Queued, err = t.s.settled(t.ctx, how, some); err == nil || t.over() != nil {
 			break
 		}
 		w.note(err)
-		w.rest(ctx, try, err)
+		w.rest(t.ctx, try, err)
 	}
-	w.tell(ctx, told)
+	w.tell(t.ctx, told)
 	return err
 }
 
 // refused tells of a call that leaves all in the queue.
-func (w *Writing[K, V]) refused(ctx context.Context, s *sender, told engine.Write) {
+func (w *Writing[K, V]) refused(t *draining, told engine.Write) {
 	told.Queued = -1
-	if w.h.h.e.Caches != nil && ctx.Err() == nil {
-		if n, err := s.queuedMany(ctx); err == nil {
+	if w.h.h.e.Caches != nil && t.ctx.Err() == nil {
+		if n, err := t.s.queuedMany(t.ctx); err == nil {
 			told.Queued = n
 		}
 	}
-	w.tell(ctx, told)
+	w.tell(t.ctx, told)
 }

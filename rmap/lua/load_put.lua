@@ -1,4 +1,5 @@
--- load_put.lua: write an entry that was loaded, if nobody has written or removed it meanwhile, and give the lease back.
+-- load_put.lua: write an entry that was loaded, or remove one of which there is none any more, if nobody has written or
+-- removed it meanwhile, and give the lease back.
 --
 -- Include: write.lua
 -- Include: lease.lua
@@ -11,11 +12,11 @@
 -- ARGV[2]  publish or spublish
 -- ARGV[3]  channel of those who wait for the entry
 -- ARGV[4]  field
--- ARGV[5]  value
+-- ARGV[5]  = and the value; empty: there is none any more
 -- ARGV[6]  what the loader has seen: = and the value; empty: nothing
 -- ARGV[7]  time to live: ms, or keep for what the entry has; empty: for ever
 --
--- Returns  integer  1 written; 0 the lease is not the caller's any more, or somebody has written
+-- Returns  integer  1 written, or removed; 0 the lease is not the caller's any more, or somebody has written
 -- Replay   safe: a second run finds no lease, and says 0: the caller looks what is there
 if not leased(KEYS[2], ARGV[1]) then
 	return 0
@@ -23,7 +24,11 @@ end
 local there = redis.call('hget', KEYS[1], ARGV[4])
 local same = (there and '=' .. there or '') == ARGV[6] and not pending(KEYS[3], KEYS[4], ARGV[4])
 if same then
-	write(ARGV[4], ARGV[5], ARGV[7])
+	if ARGV[5] == '' then
+		redis.call('hdel', KEYS[1], ARGV[4])
+	else
+		write(ARGV[4], string.sub(ARGV[5], 2), ARGV[7])
+	end
 end
-ended(KEYS[2], ARGV[1], ARGV[2], ARGV[3], 'loaded')
+ended(KEYS[2], ARGV[1], ARGV[2], ARGV[3], same and ARGV[5] == '' and 'absent' or 'loaded')
 return same and 1 or 0

@@ -1,0 +1,123 @@
+package rmap
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// onFailovers runs a test with a master whose replica is promoted by fails: it knows
+// all that the master did, or nothing that was done since forgets was called.
+func onFailovers(t *testing.T, test func(t *testing.T, s *redistest.Sentinel, kept bool, forgets, fails func())) {
+	t.Helper()
+	for what, kept := range map[string]bool{"kept": true, "forgotten": false} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.StartSentinel(t)
+			old, replica := s.Master(), s.Replica()
+			forgets := func() {
+				old.AwaitReplica(t)
+				if !kept {
+					replica.Pause() // it still reads later what was sent before the connection ends
+					redistest.Do(t, old.Client(t), "CLIENT", "KILL", "TYPE", "replica")
+				}
+			}
+			test(t, s, kept, forgets, func() {
+				if kept {
+					old.AwaitReplica(t)
+				}
+				old.Kill()
+				if !kept {
+					replica.Resume()
+				}
+				s.AwaitMaster(t, old.Addr())
+			})
+		})
+	}
+}
+
+// TestAFailoverUnderALoad: what was loaded is written if the new master knows of the
+// load, and if not, nothing newer is overwritten.
+func TestAFailoverUnderALoad(t *testing.T) {
+	t.Parallel()
+	onFailovers(t, func(t *testing.T, s *redistest.Sentinel, kept bool, forgets, fails func()) {
+		raw := s.Client(t)
+		sources, maps := map[string]*source{}, map[string]mapping[string, int]{}
+		got := make(chan int, len(loadKinds))
+		for kind, of := range loadKinds {
+			sources[kind], maps[kind] = newSource(), of(engineOn(t, raw), kind)
+			require.NoError(t, maps[kind].Put(t.Context(), "other", 1))
+		}
+		forgets()
+		for kind, m := range maps {
+			l := NewLoading(m, sources[kind].load, WithLoadTimeout(time.Minute))
+			go func() {
+				v, _, err := l.Get(t.Context(), "k")
+				assert.NoError(t, err, kind)
+				got <- v
+			}()
+			<-sources[kind].began
+		}
+		fails()
+		want := 7
+		if !kept {
+			want = 8
+			for _, m := range maps {
+				redistest.Eventually(t, func() bool { return m.Put(t.Context(), "k", want) == nil }, soon, 10*time.Millisecond)
+			}
+		}
+		for _, one := range sources {
+			close(one.open)
+		}
+		for range maps {
+			require.Equal(t, want, redistest.Done(t, got))
+		}
+		for kind, m := range maps {
+			require.Equal(t, map[string]int{"k": want, "other": 1}, contents(t, m), kind)
+			require.EqualValues(t, 1, sources[kind].calls.Load(), kind)
+		}
+	})
+}
+
+// TestAFailoverUnderADrain: what the new master knows of, or is told, reaches the
+// store, and that of a key in order.
+func TestAFailoverUnderADrain(t *testing.T) {
+	t.Parallel()
+	onFailovers(t, func(t *testing.T, s *redistest.Sentinel, kept bool, forgets, fails func()) {
+		for _, kind := range []string{"map", "cache"} {
+			// One that has gone over is a server like any other: the second kind only goes on.
+			store, began, open := newBehindMap(), make(chan struct{}, 1000), make(chan struct{})
+			m := loadKinds[kind](engineOn(t, s.Client(t), func(c *engine.Config) { c.WatchdogTimeout = 3 * time.Second }), kind)
+			w := NewWriting(m, func(ctx context.Context, changes []Change[string, int]) error {
+				began <- struct{}{}
+				<-open
+				return store.write(ctx, changes)
+			}, WithBehind(5), WithWriteDelay(time.Millisecond))
+			if kind == "map" {
+				forgets()
+			}
+			for i := range 20 {
+				require.NoError(t, w.Put(t.Context(), strconv.Itoa(i), i))
+			}
+			<-began
+			if kind == "map" {
+				fails()
+			}
+			for i := range 20 {
+				redistest.Eventually(t, func() bool { return w.Put(t.Context(), strconv.Itoa(i), 100+i) == nil }, soon, 10*time.Millisecond)
+			}
+			close(open)
+			require.NoError(t, w.Close(t.Context()))
+			require.Equal(t, contents(t, m), store.now(), kind)
+			require.Len(t, store.now(), 20)
+			nothingIsLeft(t, s.Client(t), kind)
+		}
+	})
+}

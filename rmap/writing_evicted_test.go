@@ -1,0 +1,87 @@
+package rmap
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestAServerThatEvictsWhatWritersHave beside the map: what is put later reaches the
+// store, tokens rise, and nobody is left waiting.
+func TestAServerThatEvictsWhatWritersHave(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		for what, key := range map[string]func(name string) string{
+			"queue": keys.MapWrites, "last changes": keys.MapPending, "lock": keys.MapDrain,
+			"counter": func(name string) string { return keys.FenceToken(keys.MapDrain(name)) },
+		} {
+			for _, kind := range []string{"map", "cache"} {
+				t.Run(what+" of a "+kind, func(t *testing.T) {
+					t.Parallel()
+					s, began, open := newBehindMap(), make(chan struct{}, 100), make(chan struct{})
+					name := cacheNamed(t, raw)
+					m := loadKinds[kind](engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = 300 * time.Millisecond }), name)
+					w := NewWriting(m, func(ctx context.Context, changes []Change[string, int]) error {
+						began <- struct{}{}
+						<-open
+						return s.write(ctx, changes)
+					}, WithBehind(2), WithWriteDelay(time.Millisecond))
+					for i := range 5 {
+						require.NoError(t, w.Put(t.Context(), strconv.Itoa(i), i))
+					}
+					<-began
+					redistest.Do(t, raw, "DEL", key(name))
+					for i := range 5 {
+						require.NoError(t, w.Put(t.Context(), strconv.Itoa(i), 10+i))
+					}
+					close(open)
+					require.NoError(t, w.Close(t.Context()))
+					require.Equal(t, contents(t, m), s.now())
+					require.Len(t, s.now(), 5)
+					require.True(t, slices.IsSorted(s.tokens), s.tokens)
+					nothingIsLeft(t, raw, name)
+				})
+			}
+		}
+	})
+}
+
+// TestAServerThatEvictsTheLeaseOfALoad: nothing that was put since is overwritten.
+func TestAServerThatEvictsTheLeaseOfALoad(t *testing.T) {
+	t.Parallel()
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int]) {
+		for _, put := range []bool{false, true} {
+			s := newSource()
+			m := on(engineOn(t, raw))
+			l := NewLoading(m, s.load)
+			got := make(chan int, 1)
+			go func() {
+				v, _, _ := l.Get(context.Background(), "k")
+				got <- v
+			}()
+			<-s.began
+			redistest.Do(t, raw, "DEL", keys.MapLease(l.h.home("k"))+"k", keys.MapLoad(l.h.home("k"), "k"))
+			s.v.Store(8)
+			if put {
+				require.NoError(t, m.Put(t.Context(), "k", 8))
+			}
+			close(s.open)
+			require.Equal(t, 8, <-got)
+			v, _, err := m.Get(t.Context(), "k")
+			require.NoError(t, err)
+			require.Equal(t, 8, v)
+			_, err = l.Remove(t.Context(), "k")
+			require.NoError(t, err)
+			nothingIsLeft(t, raw, m.Name())
+		}
+	})
+}
