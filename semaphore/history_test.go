@@ -217,7 +217,9 @@ func TestHistoriesAreThoseOfASemaphore(t *testing.T) {
 	})
 }
 
-// TestAWrongHistoryIsSeen: with a script that is wrong, by both checks.
+// TestAWrongHistoryIsSeen: with a script that is wrong, by both checks. What the first
+// is wrong about takes three equal requests between others in one call, which about one
+// history in ten has.
 func TestAWrongHistoryIsSeen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -235,7 +237,7 @@ func TestAWrongHistoryIsSeen(t *testing.T) {
 			server := redistest.Shared(t)
 			held, disorder := false, false
 			for i := 0; !(held && disorder); i++ {
-				require.Less(t, i, 50, "the checks see nothing wrong: %v, %v", held, disorder)
+				require.Less(t, i, 500, "the checks see nothing wrong: %v, %v", held, disorder)
 				on, fresh := bend(server.Client(t), c.script, c.right, c.wrong), fmt.Sprint(redistest.Name(t), i)
 				var h *history
 				if c.faults {

@@ -17,17 +17,21 @@
 if known then
 	return known < 0 and {-1} or {0, known}
 end
-local k = math.min(ARGV[4], math.floor((2147483647 - free) / ARGV[1]))
-if k < 1 then
-	return {0, 0}
+local gave, k = ARGV[1], ARGV[4]
+if k ~= '1' or free + gave > 2147483647 then
+	k = math.min(k, math.floor((2147483647 - free) / gave))
+	if k < 1 then
+		return {0, 0}
+	end
+	gave = string.format('%.0f', gave * k)
 end
 -- First a write that a full server does not refuse: it lets those behind it pass.
 redis.call('pexpire', KEYS[2], ARGV[3])
-local now = redis.call('incrby', KEYS[1], string.format('%.0f', ARGV[1] * k))
+local now = redis.call('incrby', KEYS[1], gave)
 redis.call('set', KEYS[2], ARGV[2] .. ' 0 ' .. k, 'PX', ARGV[3])
 if now < 1 then
-	return {0, k} -- Java bears no such number
+	return {0, tonumber(k)} -- Java bears no such number
 end
 -- pcall: an ACL that denies the channel must not turn a release into an error.
 local reached = redis.pcall(ARGV[6], ARGV[5], now)
-return {type(reached) == 'number' and reached or 0, k}
+return {type(reached) == 'number' and reached or 0, tonumber(k)}
