@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
@@ -80,110 +78,9 @@ func (c *cached) saw(options []rueidis.RedisMessage) traits {
 
 func (c *cached) now() string { return decimal(c.h.e.Wall()) }
 
-// cachedAsk is one Get. Those of one cache that come while others are under way
-// go out together.
-type cachedAsk struct {
-	getAsk
-	c *cached
-}
-
-func (c *cached) get(ctx context.Context, key string) (value, error) {
-	return c.h.cachedGets.Do(ctx, c.key, cachedAsk{getAsk{key, c.h.sizeOf(c.key)}, c})
-}
-
-type cachedCall = combine.Call[cachedAsk, value]
-
-func cutCachedGets(waiting []*cachedCall) int { return cut(len(waiting), waiting[0].Ask.size) }
-
-// sendCachedGets reads the entries of a batch.
-func (h *hub) sendCachedGets(_ string, _ int, batch []*cachedCall) (err error) {
-	if err := h.e.Open(); err != nil {
-		return err
-	}
-	if len(batch) == 1 {
-		batch[0].Answer, err = batch[0].Ask.c.getOne(context.Background(), batch[0].Ask.key)
-	} else {
-		err = batch[0].Ask.c.sendMany(batch)
-	}
-	if err == nil {
-		measure(batch[0].Ask.size, batch)
-	}
-	return err
-}
-
-func (c *cached) sendMany(batch []*cachedCall) error {
-	fields := make([]string, len(batch))
-	for i, one := range batch {
-		fields[i] = one.Ask.key
-	}
-	got, err := c.getMany(context.Background(), fields)
-	if err != nil {
-		return err
-	}
-	for i := range got {
-		batch[i].Answer = got[i]
-	}
-	return nil
-}
-
-func (c *cached) getOne(ctx context.Context, key string) (value, error) {
-	t, look := c.traits()
-	if !look && c.unnoted(t) {
-		if v, all, err := c.getAlone(ctx, t, key); all {
-			return v, err
-		}
-	}
-	on := []string{c.n.Hash, c.n.Times, c.n.Rests}
-	if look {
-		on = append(on, c.n.Accesses, c.n.Options)
-	} else if t.mode != "" {
-		on = append(on, c.n.Accesses)
-	}
-	got, err := c.h.e.Run(ctx, mapcache.Get, on, []string{c.now(), key, t.mode})
-	if err != nil || !look {
-		return c.found(got, err)
-	}
-	parts, err := got.ToArray()
-	if err != nil {
-		return value{}, err
-	}
-	c.saw(parts[:3])
-	return unpacked(&parts[3])
-}
-
 // mostAtOnce bounds what one script call does: the server does nothing else
 // meanwhile.
 const mostAtOnce = 500
-
-func (c *cached) getMany(ctx context.Context, names []string) (all []value, err error) {
-	t, look := c.traits()
-	if look {
-		if t, err = c.look(ctx); err != nil {
-			return nil, err
-		}
-	}
-	for some := range slices.Chunk(names, mostAtOnce) {
-		vs, err := c.getUpTo(ctx, t, some)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range vs {
-			all = append(all, opened(v))
-		}
-	}
-	return all, nil
-}
-
-// getUpTo is getMany of as many as one exchange reads.
-func (c *cached) getUpTo(ctx context.Context, t traits, some []string) ([]value, error) {
-	if c.unnoted(t) {
-		if vs, all, err := c.getSome(ctx, t, some); all {
-			return vs, err
-		}
-	}
-	on := []string{c.n.Hash, c.n.Times, c.n.Rests, c.n.Accesses}
-	return values(c.h.e.Run(ctx, mapcache.GetMany, on, append([]string{t.mode, c.now()}, some...)))
-}
 
 // look reads the options.
 func (c *cached) look(ctx context.Context) (traits, error) {
@@ -382,41 +279,6 @@ func (c *cached) add(ctx context.Context, key string, by addend, l lifetime) (va
 		return value{}, err
 	}
 	return element(&m)
-}
-
-func (c *cached) scan(ctx context.Context, cursor, match string, page int) (string, []pair, error) {
-	next, pairs, err := scanned(c.page(ctx, c.now(), "", cursor, match, page))
-	for i := range pairs {
-		pairs[i].value = opened(pairs[i].value)
-	}
-	return next, pairs, err
-}
-
-// scanTimed is scan, with the times that entries have left.
-func (c *cached) scanTimed(ctx context.Context, cursor, match string, page int) (string, []pair, error) {
-	now := c.h.e.Wall()
-	next, texts, err := scannedTexts(c.page(ctx, decimal(now), "1", cursor, match, page))
-	pairs := make([]pair, len(texts)/4)
-	for i := range pairs {
-		key, packed, ends, rests := texts[4*i], texts[4*i+1], texts[4*i+2], texts[4*i+3]
-		pairs[i] = pair{key, opened(value{text: packed, there: true}), until(ends, now), until(rests, now)}
-	}
-	return next, pairs, err
-}
-
-func (c *cached) page(ctx context.Context, now, timed, cursor, match string, page int) (engine.Answer, error) {
-	args := slices.Insert(scanArgs(cursor, match, page), 1, now, timed)
-	return c.h.e.Run(ctx, mapcache.Scan, []string{c.n.Hash, c.n.Times, c.n.Rests}, args)
-}
-
-// until is how long it is from now to a score, ms, that stands in a sorted set; -1
-// if there is none.
-func until(score string, now int64) time.Duration {
-	at, err := strconv.ParseFloat(score, 64)
-	if err != nil {
-		return -1
-	}
-	return time.Duration(min(at-float64(now), engine.LongestLease.Seconds()*1e3)) * time.Millisecond
 }
 
 // touch gives an entry the times that l has, and leaves the others.

@@ -2,9 +2,11 @@ package rmap
 
 import (
 	"context"
+	"slices"
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
@@ -84,4 +86,105 @@ func (c *cached) rest(t traits) {
 	}
 	t.rests = true
 	c.knows.CompareAndSwap(seen, &t)
+}
+
+// cachedAsk is one Get. Those of one cache that come while others are under way
+// go out together.
+type cachedAsk struct {
+	getAsk
+	c *cached
+}
+
+func (c *cached) get(ctx context.Context, key string) (value, error) {
+	return c.h.cachedGets.Do(ctx, c.key, cachedAsk{getAsk{key, c.h.sizeOf(c.key)}, c})
+}
+
+type cachedCall = combine.Call[cachedAsk, value]
+
+func cutCachedGets(waiting []*cachedCall) int { return cut(len(waiting), waiting[0].Ask.size) }
+
+// sendCachedGets reads the entries of a batch.
+func (h *hub) sendCachedGets(_ string, _ int, batch []*cachedCall) (err error) {
+	if err := h.e.Open(); err != nil {
+		return err
+	}
+	if len(batch) == 1 {
+		batch[0].Answer, err = batch[0].Ask.c.getOne(context.Background(), batch[0].Ask.key)
+	} else {
+		err = batch[0].Ask.c.sendMany(batch)
+	}
+	if err == nil {
+		measure(batch[0].Ask.size, batch)
+	}
+	return err
+}
+
+func (c *cached) sendMany(batch []*cachedCall) error {
+	fields := make([]string, len(batch))
+	for i, one := range batch {
+		fields[i] = one.Ask.key
+	}
+	got, err := c.getMany(context.Background(), fields)
+	if err != nil {
+		return err
+	}
+	for i := range got {
+		batch[i].Answer = got[i]
+	}
+	return nil
+}
+
+func (c *cached) getOne(ctx context.Context, key string) (value, error) {
+	t, look := c.traits()
+	if !look && c.unnoted(t) {
+		if v, all, err := c.getAlone(ctx, t, key); all {
+			return v, err
+		}
+	}
+	on := []string{c.n.Hash, c.n.Times, c.n.Rests}
+	if look {
+		on = append(on, c.n.Accesses, c.n.Options)
+	} else if t.mode != "" {
+		on = append(on, c.n.Accesses)
+	}
+	got, err := c.h.e.Run(ctx, mapcache.Get, on, []string{c.now(), key, t.mode})
+	if err != nil || !look {
+		return c.found(got, err)
+	}
+	parts, err := got.ToArray()
+	if err != nil {
+		return value{}, err
+	}
+	c.saw(parts[:3])
+	return unpacked(&parts[3])
+}
+
+func (c *cached) getMany(ctx context.Context, names []string) (all []value, err error) {
+	t, look := c.traits()
+	if look {
+		if t, err = c.look(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for some := range slices.Chunk(names, mostAtOnce) {
+		vs, err := c.getUpTo(ctx, t, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range vs {
+			all = append(all, opened(v))
+		}
+	}
+	return all, nil
+}
+
+// getUpTo is getMany of as many as one exchange reads.
+func (c *cached) getUpTo(ctx context.Context, t traits, some []string) ([]value, error) {
+	if c.unnoted(t) {
+		if vs, all, err := c.getSome(ctx, t, some); all {
+			return vs, err
+		}
+	}
+	on := []string{c.n.Hash, c.n.Times, c.n.Rests, c.n.Accesses}
+	return values(c.h.e.Run(ctx, mapcache.GetMany, on, append([]string{t.mode, c.now()}, some...)))
 }
