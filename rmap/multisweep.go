@@ -2,7 +2,6 @@ package rmap
 
 import (
 	"context"
-	"math"
 	"strconv"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -28,7 +27,7 @@ func (n multiNames) sweep(e *engine.Engine) (v mapcache.Visit) {
 	if err != nil {
 		return mapcache.Visit{Err: err}
 	}
-	if v.Next, v.Err = dueAt(texts[0]); v.Err != nil {
+	if v.Next, v.Err = mapcache.Due(texts[0]); v.Err != nil {
 		return v
 	}
 	if fields := texts[1:]; len(fields) > 0 {
@@ -36,13 +35,4 @@ func (n multiNames) sweep(e *engine.Engine) (v mapcache.Visit) {
 		v.Gone, v.Err = engine.Number(e.Run(ctx, multimap.Drop, n.of(fields...), append([]string{"0", now, n.kind, "ended"}, fields...)))
 	}
 	return v
-}
-
-// dueAt is a time, ms, as it is written in a sorted set; empty: none.
-func dueAt(text string) (int64, error) {
-	if text == "" {
-		return mapcache.Never, nil
-	}
-	at, err := strconv.ParseFloat(text, 64)
-	return int64(math.Min(math.Max(at, 0), 9e15)), err
 }

@@ -2,6 +2,7 @@ package mapcache
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -361,18 +362,24 @@ func (s *Sweeper) sweep(v *visited) (a answer, err error) {
 	a.told = told == 1
 	text, err := parts[2].ToString()
 	if err == nil {
-		a.next, err = score(text)
+		a.next, err = Due(text)
 	}
 	return a, err
 }
 
-// score is a time, ms, as it is written in a sorted set.
-func score(text string) (int64, error) {
+// Due is a time, ms, as it is written in a sorted set; empty: none.
+func Due(text string) (int64, error) {
 	if text == "" {
 		return never, nil
 	}
 	at, err := strconv.ParseFloat(text, 64)
-	return int64(min(max(at, 0), 9e15)), err
+	if err == nil && math.IsNaN(at) {
+		err = fmt.Errorf("%q is no time", text)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return int64(min(max(at, 0), 9e15)), nil
 }
 
 func (s *Sweeper) clock() string { return strconv.FormatInt(s.e.Wall(), 10) }
