@@ -268,7 +268,7 @@ func TestModelOfACacheWithTime(t *testing.T) {
 	t.Logf("seed %d", seed)
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		key, at := cacheNamed(t, raw), newHandClock()
-		rounds := redistest.Count(t, 300, 20_000)
+		n := rounds(t, 300, 20_000)
 		var moving sync.RWMutex
 		var all sync.WaitGroup
 		for client := range 2 {
@@ -277,7 +277,7 @@ func TestModelOfACacheWithTime(t *testing.T) {
 				own := fmt.Sprintf("%d-%d:", client, g)
 				w := &timed{t, rand.New(rand.NewPCG(seed, uint64(client*10+g))), m, at, own, map[string]life{}}
 				all.Go(func() {
-					for i := range rounds {
+					for i := range n {
 						if i%5 == 0 {
 							moving.Lock()
 							at.forward(time.Duration(w.rnd.IntN(400)) * time.Millisecond)

@@ -330,7 +330,7 @@ func TestWhoCallsBehindARemoveHasNothingOlder(t *testing.T) {
 				}
 			})
 		}
-		for i := range redistest.Count(t, 100, 20_000) {
+		for i := range rounds(t, 100, 20_000) {
 			version.Store(int64(i + 2))
 			_, err := l.Remove(t.Context(), "k")
 			require.NoError(t, err)

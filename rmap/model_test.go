@@ -210,7 +210,7 @@ func TestModel(t *testing.T) {
 
 func runModel(t *testing.T, seed uint64, open func() mapping[string, int]) {
 	t.Helper()
-	rounds := redistest.Count(t, 150, 20_000)
+	n := rounds(t, 150, 20_000)
 	var all sync.WaitGroup
 	for client := range 2 {
 		m := open()
@@ -218,7 +218,7 @@ func runModel(t *testing.T, seed uint64, open func() mapping[string, int]) {
 			own := fmt.Sprintf("%d-%d:", client, g)
 			w := &world{t, rand.New(rand.NewPCG(seed, uint64(client*10+g))), m, own, map[string]int{}}
 			all.Go(func() {
-				for range rounds {
+				for range n {
 					if steps[w.rnd.IntN(len(steps))](t.Context(), w); t.Failed() {
 						return
 					}

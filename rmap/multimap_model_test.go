@@ -253,7 +253,7 @@ func TestModelOfAMultimap(t *testing.T) {
 				for i := range 3 {
 					rnd := rand.New(rand.NewPCG(seed, uint64(client*10+i)))
 					w := &multiWorld{t, rnd, g, fmt.Sprintf("%d-%d:", client, i), map[string][]string{}, map[string]int64{}, nil}
-					all.Go(func() { w.run(redistest.Count(t, 150, 20_000)) })
+					all.Go(func() { w.run(rounds(t, 150, 20_000)) })
 				}
 			}
 			all.Wait()
@@ -272,7 +272,7 @@ func TestModelOfAMultimapWhoseKeysEnd(t *testing.T) {
 			at := newHandClock()
 			g := multiOn(t, kind, engineOn(t, raw, at.on), redistest.Name(t)+name, opts...)
 			w := &multiWorld{t, rand.New(rand.NewPCG(seed, 1)), g, "k", map[string][]string{}, map[string]int64{}, at}
-			w.run(redistest.Count(t, 500, 50_000))
+			w.run(rounds(t, 500, 50_000))
 			_, err := g.clear(t.Context(), "delete")
 			require.NoError(t, err)
 			w.nothingLeft()

@@ -2,6 +2,7 @@ package rmap
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -49,6 +50,16 @@ func named(t testing.TB, raw rueidis.Client) string {
 	name := redistest.Name(t)
 	t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(name).Build()) })
 	return name
+}
+
+// rounds is redistest.Count, a third of it everyday on the embedded server: there scripts are Go, which the race detector
+// slows down most.
+func rounds(t testing.TB, everyday, soak int) int {
+	t.Helper()
+	if strings.Contains(t.Name(), "/miniredis") {
+		everyday = (everyday + 2) / 3
+	}
+	return redistest.Count(t, everyday, soak)
 }
 
 func textCodec() codec.Codec[string] { return textCodecOf[string]() }

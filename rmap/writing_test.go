@@ -103,7 +103,7 @@ func TestTheStoreEqualsTheMap(t *testing.T) {
 			ws = append(ws, w)
 			all.Go(func() {
 				r := rand.New(rand.NewPCG(uint64(i), uint64(time.Now().UnixNano())))
-				for range redistest.Count(t, 100, 3000) {
+				for range rounds(t, 100, 3000) {
 					assert.NoError(t, anyChange(t.Context(), r, w))
 				}
 			})
