@@ -138,7 +138,11 @@
 // second; so for a second a handle does not see that the map was deleted and is
 // made anew with another n. What is about one entry is as of a Map. What is about
 // several is not of one moment and may be done in part: GetMany, PutMany, Remove,
-// Len, Clear, Delete, Expire, and All, which walks shard after shard. Choose n
+// Len, Clear, Delete, Expire, and All, which walks shard after shard. Who has told
+// a map to go (Expire), or renames one that is to go, looks for five seconds whether
+// another has added to it meanwhile, whose entries stay; if that process dies before it
+// has looked, they may be left without the number: none of them is lost, but a handle
+// with another n is taken for right unless one with theirs has written again. Choose n
 // once, several times the servers that there may ever be: 64 costs nothing until
 // all of it is walked, counted or cleared.
 //
@@ -234,7 +238,10 @@
 //
 // A loader says itself how fresh it is: what was true when it asked its source is
 // what is written. So change the source first, and the map, by Put or Remove, after
-// it. Clear does not hold up loads that are under way.
+// it. Clear does not hold up loads that are under way. What was loaded is offered for a
+// watchdog timeout to a server that refuses it for a moment, as one without memory does.
+// Leases end by the clock of the server: where that is set back, the others wait by as
+// much longer for a process that has died.
 //
 // # Writers
 //
@@ -258,7 +265,10 @@
 //
 // What a process writes that was paused for longer than its hold may come late: a
 // store that minds compares the fencing token in the context of write, which there
-// is behind. Through, the lock keeps writers apart for as long as it is held.
+// is behind. Through, the lock keeps writers apart for as long as it is held. What the
+// store has taken stays queued while the server refuses to forget it. What the server
+// has forgotten of its own, by a failover or an eviction, may be in the store and not in
+// the map.
 //
 // # What it does not promise
 //
