@@ -4,6 +4,7 @@ package interop
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ var multimapProofs = []proof{
 	{row: "set_multimap/operations/java-go", test: func(t *testing.T, w *world) { javaWritesAMultimap(t, w, "set") }},
 	{row: "set_multimap/times/go-java", test: func(t *testing.T, w *world) { goEndsAKey(t, w, "set") }},
 	{row: "set_multimap/times/java-go", test: func(t *testing.T, w *world) { javaEndsAKey(t, w, "set") }},
+	{row: "list_multimap/leftovers/java-go", test: func(t *testing.T, w *world) { whatJavaLeavesOfKeys(t, w, "list") }},
 	{row: "multimap/times_of_the_server/both", test: theServerEndsKeys},
 }
 
@@ -51,6 +53,7 @@ type aMultimap interface {
 type sharedMultimap struct {
 	t      *testing.T
 	ctx    context.Context
+	name   string
 	mine   aMultimap
 	put    func(k string, vs ...string)
 	theirs peer.Multimap
@@ -60,6 +63,7 @@ func (w *world) sharedMultimap(t *testing.T, kind, java string, opts ...rmap.Mul
 	t.Helper()
 	m := &sharedMultimap{t: t, ctx: within(t)}
 	name, opts := redistest.Name(t), append(opts, rmap.WithCodec(codec.Text))
+	m.name = name
 	if c := w.client(t, answersMayTakeLong); kind == "list" {
 		mine := rueidisson.ListMultimap[string, string](c, name, opts...)
 		m.mine, m.put = mine, func(k string, vs ...string) { t.Helper(); require.NoError(t, mine.PutAll(m.ctx, k, vs...)) }
@@ -252,6 +256,49 @@ func javaEndsAKey(t *testing.T, w *world, kind string) {
 	require.NoError(t, err)
 	require.Contains(t, got, "new")
 	m.has("k", got...)
+}
+
+// whatJavaLeavesOfKeys: of a key that it gives no values (D17) the field of the index, and a key that has ended is ended
+// still when it has been added to (D18). Go sees neither, and begins anew.
+func whatJavaLeavesOfKeys(t *testing.T, w *world, kind string) {
+	for what, empties := range map[string]func(m *sharedMultimap) error{
+		"replaceValues": func(m *sharedMultimap) error { _, err := m.theirs.ReplaceValues(m.ctx, str("k")); return err },
+		"fastRemoveValue": func(m *sharedMultimap) error {
+			_, err := m.theirs.FastRemoveValue(m.ctx, str("a"))
+			if kind == "list" && err != nil && strings.Contains(err.Error(), "ClassCastException") {
+				err = nil // it has removed it
+			}
+			return err
+		},
+	} {
+		m := w.sharedMultimap(t, kind, "multimap")
+		_, err := m.theirs.Put(m.ctx, str("k"), str("a"))
+		require.NoError(t, err)
+		require.NoError(t, empties(m), what)
+		if kind == "list" {
+			require.Contains(t, w.hash(m.ctx, t, m.name), "k", "or Redisson is mended: %s", what)
+		}
+		m.has("k")
+		n, err := m.mine.Len(m.ctx) // which is a walk, and drops the field
+		require.NoError(t, err)
+		require.Zero(t, n, what)
+		m.sizes(0, 0)
+		m.put("k", "new")
+		m.has("k", "new")
+		m.sizes(1, 1)
+	}
+	m := w.sharedMultimap(t, kind, "multimapcache")
+	_, err := m.theirs.Put(m.ctx, str("k"), str("old"))
+	require.NoError(t, err)
+	_, err = m.theirs.ExpireKey(m.ctx, str("k"), time.Millisecond)
+	require.NoError(t, err)
+	eventually(m.ctx, t, "it has ended", func() bool { there, err := m.mine.Has(m.ctx, "k"); return err == nil && !there })
+	_, err = m.theirs.Put(m.ctx, str("k"), str("late"))
+	require.NoError(t, err)
+	m.has("k") // its sweeper comes five seconds after the first use
+	m.put("k", "new")
+	m.has("k", "new")
+	m.sizes(1, 1)
 }
 
 // theServerEndsKeys needs a server that does; that of the world does not, and says so.

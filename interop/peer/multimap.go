@@ -67,6 +67,11 @@ func (m Multimap) FastRemove(ctx context.Context, keys ...Datum) (int64, error) 
 	return m.number(ctx, "fastRemove", anyOf(keys)...)
 }
 
+// FastRemoveValue removes values from all keys, and says how many there were.
+func (m Multimap) FastRemoveValue(ctx context.Context, values ...Datum) (int64, error) {
+	return m.number(ctx, "fastRemoveValue", anyOf(values)...)
+}
+
 // KeySize is how many keys there are.
 func (m Multimap) KeySize(ctx context.Context) (int64, error) { return m.number(ctx, "keySize") }
 

@@ -41,6 +41,7 @@ final class Multimaps {
             case "removeAll" -> Values.words(map.removeAll(Values.of(r, 0)));
             case "replaceValues" -> Values.words(replace(r, map));
             case "fastRemove" -> map.fastRemove(Values.from(r, 0).toArray());
+            case "fastRemoveValue" -> Since.call(RMultimap.class, map, "fastRemoveValue", List.of(Object[].class), (Object) Values.from(r, 0).toArray());
             case "keySize" -> map.keySize();
             case "size" -> map.size();
             case "readAllKeySet" -> Values.words(map.readAllKeySet());
