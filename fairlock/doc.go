@@ -49,7 +49,8 @@
 //
 // When the server itself was away, so that nobody has been heard of, all have
 // that time anew, once: an outage or a failover that keeps the queue costs nobody
-// its place. A server that stands still ends subscriptions, too, a third of the
+// its place. One that is over within 0.9 s, with an unlock before who is first listens
+// again, may cost it its turn; it comes back at the front. A server that stands still ends subscriptions, too, a third of the
 // watchdog timeout later: if that is less than 0.9 s, who is first may lose its turn
 // to the next by it, and comes back at the front. All have their time anew when the
 // server's clock was set back, too. Leases are as long as its clock says, which is

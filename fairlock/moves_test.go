@@ -2,6 +2,7 @@ package fairlock
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"testing"
 	"time"
@@ -176,4 +177,58 @@ func TestEachMoveGivesTheSilentTheirTimeAnew(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Who tells and hears by another kind of channel is not taken for a listener by those
+// who have the usual one.
+func TestWhoListensOtherwiseIsNotPassedOver(t *testing.T) {
+	t.Parallel()
+	m := newMoving(t, redistest.StartCluster(t))
+	m.acquire(own(here, 9), once)
+	m.counts = "0"
+	m.acquire(x, queue)
+	m.keep(there, "0")
+	m.counts = "2"
+	require.Equal(t, []string{x}, m.freed())
+}
+
+// counted is how often the server of the name has done something.
+func (m *moving) counted(command string) int {
+	m.t.Helper()
+	node := m.cluster.Master(m.name).Client(m.t)
+	info, err := node.Do(m.t.Context(), node.B().Info().Section("commandstats").Build()).ToString()
+	require.NoError(m.t, err)
+	found := regexp.MustCompile("cmdstat_" + regexp.QuoteMeta(command) + ":calls=([0-9]+)").FindStringSubmatch(info)
+	if found == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(found[1])
+	require.NoError(m.t, err)
+	return n
+}
+
+// What the server goes through all its slots for is asked once for all the places of
+// those who were killed, and not at all while nothing changes.
+func TestTheEpochIsSeldomAskedFor(t *testing.T) {
+	t.Parallel()
+	m := newMoving(t, redistest.StartCluster(t))
+	m.acquire(own(here, 9), once)
+	end := m.listen(there)
+	for i := range 1000 {
+		m.acquire(own(there, 1000+i), queue)
+	}
+	m.acquire(a, queue)
+	asked := m.counted("cluster|info")
+	for range 10 {
+		m.keep(there, "0")
+		m.keep(here, "0")
+	}
+	require.Equal(t, asked, m.counted("cluster|info"))
+	end()
+	told := m.counted("spublish")
+	m.saidAt(there, m.now())
+	m.release(own(here, 9))
+	require.Equal(t, []string{a}, m.queue())
+	require.Equal(t, asked+1, m.counted("cluster|info"))
+	require.LessOrEqual(t, m.counted("spublish"), told+2)
 }

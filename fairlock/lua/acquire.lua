@@ -61,12 +61,15 @@ local function back()
 end
 
 -- It listens before it queues, if it has not said otherwise; where slots move, the
--- server is asked about one of which it knows nothing.
+-- server is asked about one of which it knows nothing, and that listens where the
+-- others tell it.
 local function listens()
-	if ARGV[6] ~= '2' or call('zscore', A, me) then
+	if ARGV[6] == '0' then
+		return false
+	elseif not slots or call('zscore', A, me) then
 		return hears(me)
 	end
-	quiet = arrived() or quiet
+	quiet = elsewhere() or quiet
 	return heard(ARGV[7])
 end
 

@@ -37,15 +37,15 @@ local late = now() - ARGV[10] >= 250
 
 -- First a write that a full server does not refuse.
 call('pexpire', A, memory)
-if late or arrived() then
+if late or elsewhere() then
 	census(alive)
 else
 	attend(alive)
 end
 quiet = false -- this one has said something
 local listens = ARGV[8] == '1'
-if ARGV[5] == '2' then
-	listens = heard(ARGV[7] .. ':' .. me) -- what it knows may be of the server that had the slot
+if slots then -- what it knows may be of the server that had the slot
+	listens = ARGV[5] == '2' and heard(ARGV[7] .. ':' .. me)
 end
 say(me, alive, listens and not late and '' or '.5')
 call('zremrangebyscore', A, '-inf', ms(now()))

@@ -51,11 +51,22 @@ end
 -- script.
 local slots = false
 
--- Since when this server has its slots: it has a new epoch when one comes to it. nil
--- where it does not say.
+local function node()
+	local id = slots and redis.pcall('cluster', 'myid')
+	return type(id) == 'string' and id or nil
+end
+
+-- Since when this server, and which, has its slots: it has a new epoch when one comes
+-- to it. nil where it does not say. It goes through all slots for that: asked once.
+local asked, since
 local function epoch()
-	local said = slots and redis.pcall('cluster', 'info')
-	return type(said) == 'string' and string.match(said, 'cluster_my_epoch:(%d+)') or nil
+	if slots and not asked then
+		asked = true
+		local said, id = redis.pcall('cluster', 'info'), node()
+		local number = type(said) == 'string' and string.match(said, 'cluster_my_epoch:(%d+)')
+		since = number and id and number .. ' ' .. id or nil
+	end
+	return since
 end
 
 -- The epoch in which the living have said so, which stands among them beyond all times.
@@ -78,6 +89,12 @@ local function arrived()
 		call('zrem', A, was)
 	end
 	return true
+end
+
+-- Reports that of another server, which is little to ask.
+local function elsewhere()
+	local id, was = node(), settled()
+	return id and not (was and string.find(was, id, 1, true)) and arrived()
 end
 
 -- Whether the server knows of somebody who listens there.
@@ -133,9 +150,24 @@ local function ahead(c, till)
 	end
 end
 
+-- Whether those who have said nothing had the time for it: not if the slot has moved
+-- since, which may have been there and back.
+local function fair()
+	if epoch() == settled() or not epoch() then
+		return true
+	end
+	census(longest)
+	return false
+end
+
+-- Processes of which it is known by now that they have gone.
+local gone = {}
+
 local function dead(own)
 	local c, till = client(own), nil
-	if c and (c == me or quiet) then
+	if c and gone[c] then
+		return true
+	elseif c and (c == me or quiet) then
 		return false
 	elseif c then
 		till = call('zscore', A, c)
@@ -145,7 +177,12 @@ local function dead(own)
 	if c and till then
 		ahead(c, till)
 	end
-	return not till or tonumber(till) <= now()
+	local over = not till or tonumber(till) <= now()
+	if c and over then
+		gone[c] = fair()
+		return gone[c]
+	end
+	return over
 end
 
 -- Takes out the front, and returns the one behind it. Nothing is looked at
@@ -181,8 +218,8 @@ local function proof(c, counts)
 	if counts == '0' or quiet or not hears(c) then
 		return false
 	end
-	local since = counts == '2' and epoch()
-	return counts == '1' or since and since == settled()
+	gone[c] = counts == '1' or epoch() and fair()
+	return gone[c]
 end
 
 -- Tells the front h that it is its turn, and returns how many heard it, and
