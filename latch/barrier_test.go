@@ -465,7 +465,8 @@ func TestAMessageOfABarrierThatIsLost(t *testing.T) {
 	t.Parallel()
 	t.Run("with the connection", func(t *testing.T) {
 		t.Parallel()
-		r, proxy := faultyBarrier(t, 2)
+		seldom := func(c *engine.Config) { c.WatchdogTimeout = 10 * time.Minute } // else a renewal finds it out
+		r, proxy := faultyBarrier(t, 2, enginetest.NoLooks, seldom)
 		a := r.arriving(t.Context())
 		r.waiting(1)
 		proxy.Refuse()

@@ -230,10 +230,10 @@ func TestAFullServerCountsDown(t *testing.T) {
 }
 
 // TestALostMessage: the subscription is cut in the moment of the opening, so that
-// the waiter looks when it stands again.
+// the waiter looks when it stands again, and need not wait for the cap.
 func TestALostMessage(t *testing.T) {
 	t.Parallel()
-	r, proxy := faulty(t)
+	r, proxy := faulty(t, enginetest.NoLooks)
 	r.arm(1)
 	done := r.awaiting(t.Context())
 	r.waiting(1)

@@ -49,6 +49,9 @@ type Config struct {
 	// BlockedConnections is how many connections block on each node, for those who
 	// wait for elements; 0: MostBlocked.
 	BlockedConnections int
+
+	// LongestSleep caps every sleep of a waiter; 0: five seconds.
+	LongestSleep time.Duration
 }
 
 // Sharding says which publish command the releases go out with.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
-// longestSleep caps every sleep of a waiter, since a message is a hint and may
-// be lost. It is jittered, so that the waiters of a fleet spread.
+// longestSleep caps every sleep of a waiter, unless Config.LongestSleep says
+// otherwise, since a message is a hint and may be lost. It is jittered, so that
+// the waiters of a fleet spread.
 const longestSleep = 5 * time.Second
 
 // Watch is a wait for something that the server tells of on channels, and that
@@ -110,7 +112,7 @@ func (w *watch) after(ctx context.Context, left time.Duration, err error) error 
 			return err
 		}
 		if w.ear.listens() {
-			err = w.e.sleep(ctx, nap(left), w.ear.pokes())
+			err = w.e.sleep(ctx, w.e.nap(left), w.ear.pokes())
 		} else {
 			err = w.listen(ctx)
 		}
@@ -183,9 +185,9 @@ func (o *outage) backoff() time.Duration {
 }
 
 // nap is how long to sleep when so much is left.
-func nap(left time.Duration) time.Duration {
-	if left < 0 || left >= longestSleep {
-		return jittered(longestSleep)
+func (e *Engine) nap(left time.Duration) time.Duration {
+	if most := cmp.Or(e.LongestSleep, longestSleep); left < 0 || left >= most {
+		return jittered(most)
 	}
 	return left + time.Millisecond // the server expires at the next millisecond
 }

@@ -38,6 +38,10 @@ func On(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.
 // ShortSends has a send time out after a second.
 func ShortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
 
+// NoLooks has a waiter look only when it is told to: by a message, or because the
+// subscription stands again.
+func NoLooks(c *engine.Config) { c.LongestSleep = time.Hour }
+
 // Recorded is an engine on a server that knows no script yet, and what it is sent.
 func Recorded(t testing.TB) (*engine.Engine, *redistest.ScriptRecorder) {
 	t.Helper()
