@@ -23,29 +23,37 @@ type shard struct {
 	tag             string // of names that it serves
 	master, replica func() *redistest.Server
 	awaitMaster     func(t testing.TB, not string) *redistest.Server
+	awaitComplete   func(t testing.TB)
 }
 
 func TestElectionsOnACluster(t *testing.T) {
 	t.Parallel()
 	const tag = "{election topology}"
 	c := redistest.StartCluster(t)
-	failsOver(t, shard{
+	overAReplica(t, shard{
 		option: rueidis.ClientOption{InitAddress: c.Addrs(), DisableCache: true}, tag: tag,
-		master:      func() *redistest.Server { return c.Master(tag) },
-		replica:     func() *redistest.Server { return c.Replica(tag) },
-		awaitMaster: func(t testing.TB, not string) *redistest.Server { return c.AwaitMaster(t, tag, not) },
+		master:        func() *redistest.Server { return c.Master(tag) },
+		replica:       func() *redistest.Server { return c.Replica(tag) },
+		awaitMaster:   func(t testing.TB, not string) *redistest.Server { return c.AwaitMaster(t, tag, not) },
+		awaitComplete: c.AwaitComplete,
 	})
 }
 
 func TestElectionsBehindSentinels(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinel(t)
-	failsOver(t, shard{
+	overAReplica(t, shard{
 		option: rueidis.ClientOption{
 			InitAddress: s.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: s.MasterName()}, DisableCache: true,
 		},
 		master: s.Master, replica: s.Replica, awaitMaster: s.AwaitMaster,
+		awaitComplete: func(testing.TB) {}, // where the replica is in step, all is
 	})
+}
+
+func overAReplica(t *testing.T, s shard) {
+	t.Run("a failover", func(t *testing.T) { failsOver(t, s) })
+	t.Run("a failover that forgets", func(t *testing.T) { forgets(t, s) })
 }
 
 // inStep waits until the replica confirms what the master writes.
@@ -101,6 +109,24 @@ func failsOver(t *testing.T, s shard) {
 	w.none()
 	old.Restart()
 	s.inStep(t)
+}
+
+// forgets is what asynchronous replication costs: a term that the replica had not
+// heard of is gone with the master, and its leader learns it at the next renewal.
+// Who is elected then has the higher token, also than one that was given before,
+// and the late leader takes nothing from it.
+func forgets(t *testing.T, s shard) {
+	watchdog := rueidisson.WithWatchdogTimeout(20 * time.Second) // a failover fits into it
+	name := redistest.Name(t) + s.tag
+	here, there := connect(t, s.option, watchdog).Election(name), connect(t, s.option, watchdog).Election(name)
+	resign(t, campaign(t, here, "before"))
+	s.awaitComplete(t)
+	s.inStep(t)
+	old := s.master()
+	var first *election.Term
+	redistest.Forgotten(t, old, s.replica(), func() { first = campaign(t, here, "first") })
+	s.awaitMaster(t, old.Addr())
+	replaced(t, first, campaign(t, there, "second"))
 }
 
 // TestASlotMovesUnderAnElection moves the slot of an election for longer than

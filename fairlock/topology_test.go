@@ -24,6 +24,7 @@ type shard struct {
 	tag             string // of names that it serves
 	master, replica func() *redistest.Server
 	awaitMaster     func(t testing.TB, not string) *redistest.Server
+	awaitComplete   func(t testing.TB)
 }
 
 func clusterShard(t testing.TB) shard {
@@ -31,9 +32,10 @@ func clusterShard(t testing.TB) shard {
 	c := redistest.StartCluster(t)
 	return shard{
 		option: rueidis.ClientOption{InitAddress: c.Addrs(), DisableCache: true}, tag: tag,
-		master:      func() *redistest.Server { return c.Master(tag) },
-		replica:     func() *redistest.Server { return c.Replica(tag) },
-		awaitMaster: func(t testing.TB, not string) *redistest.Server { return c.AwaitMaster(t, tag, not) },
+		master:        func() *redistest.Server { return c.Master(tag) },
+		replica:       func() *redistest.Server { return c.Replica(tag) },
+		awaitMaster:   func(t testing.TB, not string) *redistest.Server { return c.AwaitMaster(t, tag, not) },
+		awaitComplete: c.AwaitComplete,
 	}
 }
 
@@ -44,6 +46,7 @@ func sentinelShard(t testing.TB) shard {
 			InitAddress: s.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: s.MasterName()}, DisableCache: true,
 		},
 		master: s.Master, replica: s.Replica, awaitMaster: s.AwaitMaster,
+		awaitComplete: func(testing.TB) {}, // where the replica is in step, all is
 	}
 }
 
@@ -80,6 +83,7 @@ func overAReplica(t *testing.T, s shard) {
 	t.Run("an acquire is confirmed by the replica", func(t *testing.T) { confirms(t, s) })
 	t.Run("so is a waiter's", func(t *testing.T) { confirmsWaiters(t, s) })
 	t.Run("a failover", func(t *testing.T) { failsOver(t, s) })
+	t.Run("a failover that forgets", func(t *testing.T) { forgets(t, s) })
 }
 
 // confirms shows what WithReplicaAcks promises: the replica has the hold, or
@@ -155,6 +159,23 @@ func failsOver(t *testing.T, s shard) {
 	inOrder(t, waited)
 	old.Restart()
 	s.awaitReplica(t)
+	mustBeFree(t, there.FairLock(name))
+}
+
+// forgets is what asynchronous replication costs: a hold that the replica had not
+// heard of is gone with the master, and its holder learns it at the next renewal,
+// and takes nothing from another who holds the lock by then.
+func forgets(t *testing.T, s shard) {
+	watchdog := rueidisson.WithWatchdogTimeout(20 * time.Second) // a failover fits into it
+	name, here, there := s.name(t), s.open(t, watchdog), s.open(t, watchdog)
+	unlock(t, take(t, here.FairLock(name)))
+	s.awaitComplete(t)
+	s.awaitReplica(t)
+	old := s.master()
+	var first *lock.Hold
+	redistest.Forgotten(t, old, s.replica(), func() { first = take(t, here.FairLock(name)) })
+	s.awaitMaster(t, old.Addr())
+	lost(t, first, take(t, there.FairLock(name)))
 	mustBeFree(t, there.FairLock(name))
 }
 
