@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 	"github.com/rueidisson/rueidisson/lock"
@@ -91,4 +92,38 @@ func TestAWaiterWhoseKeyIsOverwrittenStopsWaiting(t *testing.T) {
 	require.ErrorContains(t, err, "WRONGTYPE")
 	require.ErrorContains(t, err, name)
 	require.ErrorContains(t, hold.Unlock(t.Context()), "WRONGTYPE")
+}
+
+// TestAKeyOfAnotherTypeBesideTheLockIsNamed, and whoever came leaves no place
+// there.
+func TestAKeyOfAnotherTypeBesideTheLockIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range []string{"redisson_lock_queue", "redisson_lock_timeout", "rueidisson_fair_alive", "rueidisson_gone"} {
+		t.Run(prefix, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Shared(t)
+			raw, name := server.Client(t), redistest.Name(t)
+			here, there := open(t, server.Addr()).FairLock(name), open(t, server.Addr()).FairLock(name)
+			hold, key := take(t, here), prefix+":{"+name+"}"
+			set(t, raw, key)
+			for _, l := range []*fairlock.Lock{here, there} {
+				_, err := l.TryLock(t.Context(), lock.WithWait(soon))
+				require.ErrorContains(t, err, "WRONGTYPE")
+				require.ErrorContains(t, err, key)
+				require.ErrorContains(t, err, "string")
+			}
+			redistest.Do(t, raw, "DEL", key)
+			mustWait(t, there, 0)
+			unlock(t, hold)
+			mustBeFree(t, here)
+		})
+	}
+}
+
+// mustWait expects that so many wait.
+func mustWait(t testing.TB, l *fairlock.Lock, n int) {
+	t.Helper()
+	queue, err := l.Queue(t.Context())
+	require.NoError(t, err)
+	require.Len(t, queue, n)
 }

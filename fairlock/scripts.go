@@ -122,7 +122,7 @@ func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, err
 	}
 	answer, err := p.e.Run(ctx, acquireScript, on, args)
 	if err != nil {
-		return engine.Tried{}, err
+		return engine.Tried{}, p.named(ctx, err)
 	}
 	return tried(answer)
 }
@@ -139,7 +139,7 @@ func (p *protocol) slack(d time.Duration) string {
 func (p *protocol) acquireAcked(ctx context.Context, owner string, on, args []string) (engine.Tried, error) {
 	answer, acks, err := p.e.RunAcked(ctx, acquireScript, on, args)
 	if err != nil {
-		return engine.Tried{}, err
+		return engine.Tried{}, p.named(ctx, err)
 	}
 	t, err := tried(answer)
 	if err != nil || !t.Free || acks >= int64(p.e.ReplicaAcks) {

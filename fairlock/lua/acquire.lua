@@ -55,6 +55,7 @@ end
 local again = ARGV[3] == '2'
 local function back()
 	if again and not call('zscore', T, own) and not call('lpos', Q, own) then
+		call('zcard', A) -- or WRONGTYPE, before anything is written
 		call('lpush', Q, own)
 		return own
 	end
@@ -76,6 +77,7 @@ end
 local function queue()
 	local deadline = tonumber(call('zscore', T, own) or nil)
 	if not deadline then
+		call('zcard', A) -- or WRONGTYPE, before anything is written
 		deadline = again and now() + ARGV[5] or line()
 		call('zadd', T, ms(deadline), own)
 		local mark = listens() and '' or '.5'

@@ -24,7 +24,7 @@ if call('hexists', N, 'mode') == 1 then -- or WRONGTYPE: rather than the loss of
 elseif call('hlen', N) > 1 then
 	return redis.error_reply('FAMILY group')
 end
-local h = front(ARGV[6])
+local h = behind(ARGV[6])
 call('del', N)
 tell(h, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
 return 1

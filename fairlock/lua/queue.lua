@@ -211,6 +211,16 @@ local function front(alive, own)
 	return living(h, own)
 end
 
+-- The front for who gives the lock back; nobody, where the queue cannot be read,
+-- as a key of another type: better no order than a lock that stays held.
+local function behind(alive)
+	local fine, h = pcall(function()
+		local h = front(alive)
+		return h and call('zcard', T) and h
+	end)
+	return fine and h or nil
+end
+
 -- Whether one of ours has gone that nobody hears of: a process listens before it
 -- queues, and says so when it does not. Where slots move it must have listened to this
 -- server: the one that a slot has come to knows of nobody who listens.

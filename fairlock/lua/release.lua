@@ -39,7 +39,7 @@ local function token()
 	return KEYS[5] and raise(KEYS[5], was, 1) or 0
 end
 
-local h = front(ARGV[6])
+local h = behind(ARGV[6])
 if not h and call('hdel', N, own) == 1 then
 	return 0
 end

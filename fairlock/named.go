@@ -1,0 +1,28 @@
+package fairlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// types are those of the keys of most scripts.
+var types = [...]string{"hash", "list", "zset", "zset", "zset"}
+
+// named says which key is of another type; the server does not.
+func (p *protocol) named(ctx context.Context, err error) error {
+	var reply *rueidis.RedisError
+	if !errors.As(err, &reply) || !strings.HasPrefix(reply.Error(), "WRONGTYPE") {
+		return err
+	}
+	for i, key := range p.on {
+		is, unasked := p.e.Redis.Do(ctx, p.e.Redis.B().Type().Key(key).Build()).ToString()
+		if unasked == nil && is != "none" && is != types[i] {
+			return fmt.Errorf("%q is a %s, and no %s: %w", key, is, types[i], err)
+		}
+	}
+	return err
+}
