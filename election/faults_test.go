@@ -256,6 +256,24 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	c := connect(t, rueidis.ClientOption{
 		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
 	})
+	leads(t, c)
+	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	require.Empty(t, denied)
+}
+
+// TestTheACLOfTheDocsOnACluster is with what the page adds for one.
+func TestTheACLOfTheDocsOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	user := rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}
+	redistest.ConfinedOn(t, cluster, "../docs/redis.md")(&user)
+	leads(t, connect(t, user))
+}
+
+// leads is what a client does for an election.
+func leads(t *testing.T, c *rueidisson.Client) {
+	t.Helper()
 	el := c.Election("orders:leader")
 	w := observe(t, el)
 	w.none()
@@ -268,7 +286,4 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	w.value("b")
 	resign(t, elected(t, later))
 	w.none()
-	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
-	require.NoError(t, err)
-	require.Empty(t, denied)
 }

@@ -2,6 +2,7 @@ package fairlock_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -70,4 +71,40 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
 	require.NoError(t, err)
 	require.Empty(t, denied)
+}
+
+// TestTheACLOfTheDocsOnACluster is with what the page adds for one: also scripts
+// ask about epochs and listeners, when they come to one that was killed.
+func TestTheACLOfTheDocsOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	user := rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}
+	redistest.ConfinedOn(t, cluster, "../docs/redis.md")(&user)
+	here, there := connect(t, user).FairLock("orders:1"), connect(t, user).FairLock("orders:1")
+	master, admin := cluster.Master("orders:1"), cluster.Client(t)
+	master.ResetStats()
+	held := take(t, here)
+	const ghost = "99999999-9999-4999-8999-999999999999" // a client of ours
+	now, err := admin.Do(t.Context(), admin.B().Arbitrary("TIME").Build()).AsIntSlice()
+	require.NoError(t, err)
+	alive := fmt.Sprint(now[0]*1000 + 5_000)
+	redistest.Do(t, admin, "RPUSH", "redisson_lock_queue:{orders:1}", ghost+":4611686018427387999")
+	redistest.Do(t, admin, "ZADD", "redisson_lock_timeout:{orders:1}", "9999999999999", ghost+":4611686018427387999")
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := lockLater(ctx, there)
+	awaitQueue(t, here, 2)
+	waited := lockLater(t.Context(), there)
+	awaitQueue(t, here, 3)
+	cancel()
+	require.ErrorIs(t, (<-gone).err, context.Canceled)
+	redistest.Do(t, admin, "ZADD", "rueidisson_fair_alive:{orders:1}", alive, ghost)
+	unlock(t, held)
+	next := got(t, waited)
+	require.NoError(t, next.Extend(t.Context(), time.Minute))
+	forced, err := here.ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.True(t, forced)
+	mustBeFree(t, here)
+	require.Positive(t, master.CommandCalls(t, "pubsub|shardnumsub"))
+	require.Positive(t, master.CommandCalls(t, "cluster|info"))
 }

@@ -168,3 +168,28 @@ func (r *rig) with(t *testing.T, c rueidis.Client, name string) *rig {
 	other.raw = r.raw
 	return other
 }
+
+// TestTheACLOfTheDocsOnACluster is with what the page adds for one.
+func TestTheACLOfTheDocsOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	user := redistest.ConfinedOn(t, cluster, "../docs/redis.md")
+	for name, test := range suite {
+		if name != "another type" {
+			t.Run(name, func(t *testing.T) {
+				r := rigOn(t, cluster.Client(t, user), "orders:"+name)
+				r.raw = cluster.Client(t)
+				test(t, r)
+			})
+		}
+	}
+	for name, test := range barrierSuite {
+		if name != "another type" {
+			t.Run(name, func(t *testing.T) {
+				b := barrierOn(t, cluster.Client(t, user), "orders:"+name, 3)
+				b.raw = cluster.Client(t)
+				test(t, b)
+			})
+		}
+	}
+}

@@ -131,3 +131,28 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	other.give(1)
 	got(t, done)
 }
+
+// TestTheACLOfTheDocsOnACluster is with what the page adds for one.
+func TestTheACLOfTheDocsOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	user := redistest.ConfinedOn(t, cluster, "../docs/redis.md")
+	r, other := rigOn(t, cluster.Client(t, user), "orders:1"), rigOn(t, cluster.Client(t, user), "orders:1")
+	for name, op := range operations {
+		r.set(3)
+		require.NoError(t, op(t.Context(), r.Semaphore, 1), name)
+	}
+	r.raw = cluster.Client(t)
+	r.set(1).take(1)
+	done := r.acquiring(t.Context(), 1)
+	r.waiting(1)
+	other.give(1)
+	got(t, done)
+	p := permitRigOn(t, cluster.Client(t, user), "orders:2").set(1)
+	held := p.take(WithLease(time.Minute))
+	require.NoError(t, held.Extend(t.Context(), time.Hour))
+	waits := p.acquiring(t.Context())
+	p.waiting(1)
+	p.give(held)
+	p.give(gotPermit(t, waits))
+}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/redis/rueidis"
 )
 
 var aclRule = regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```")
@@ -30,4 +32,20 @@ func UserOfThePage(t testing.TB, page string, additions ...string) (command []st
 		command = append(command, strings.Fields(addition)...)
 	}
 	return command
+}
+
+// ConfinedOn sets up the user of the page on each node of a cluster, with what the page adds for one, and is how clients
+// become that user. When the test ends, no node must have denied it anything.
+func ConfinedOn(t testing.TB, c *Cluster, page string) func(*rueidis.ClientOption) {
+	t.Helper()
+	rule := UserOfThePage(t, page, "+cluster +asking", "+spublish +ssubscribe")
+	for _, node := range c.Nodes() {
+		c.command(node, rule...)
+		t.Cleanup(func() {
+			if denied := c.command(node, "ACL", "LOG").([]any); len(denied) > 0 {
+				t.Errorf("redistest: denied under the user of %s on %s: %v", page, node.Addr(), denied)
+			}
+		})
+	}
+	return func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" }
 }
