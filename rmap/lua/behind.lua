@@ -31,15 +31,27 @@ if ARGV[4] ~= '*' then
 		return done(there and '=' .. there or '')
 	end
 end
-local count = 0
+-- What fails for good does so before anything is queued, and no key is touched that was emptied here: on a slot that
+-- moves the script would end in its middle.
+redis.call('hexists', KEYS[3], '')
+asked(ARGV[6], ARGV[3])
+local gone, count = {}, 0
 for i = 6, #ARGV, 2 do
-	-- What takes memory comes first, or a full server would let it pass behind what takes none.
-	queue(KEYS[2], KEYS[3], ARGV[i], ARGV[i + 1], ARGV[5])
-	count = count + redis.call('hexists', KEYS[1], ARGV[i])
-	if ARGV[i + 1] == '' then
-		redis.call('hdel', KEYS[1], ARGV[i])
+	local there = redis.call('hexists', KEYS[1], ARGV[i])
+	if ARGV[i + 1] == '' and there == 1 then
+		gone[#gone + 1] = ARGV[i]
 	else
+		count = count + there
+	end
+end
+-- What takes memory comes first, or a full server would let it pass behind what takes none.
+for i = 6, #ARGV, 2 do
+	queue(KEYS[2], KEYS[3], ARGV[i], ARGV[i + 1], ARGV[5])
+	if ARGV[i + 1] ~= '' then
 		write(ARGV[i], string.sub(ARGV[i + 1], 2), ARGV[3])
 	end
+end
+if #gone > 0 then
+	count = count + redis.call('hdel', KEYS[1], unpack(gone))
 end
 return done(count)

@@ -1,13 +1,17 @@
 -- write.lua: entries of a hash, with a time to live where the server has one for a field.
 
--- write writes one entry. What this server may not know is called before anything is changed.
-local function write(field, text, ttl)
-	local ends = false
+-- asked calls what this server may not know, before anything is changed, and returns when a field ends whose end stays.
+local function asked(field, ttl)
 	if ttl == 'keep' then
-		ends = redis.call('hpexpiretime', KEYS[1], 'FIELDS', 1, field)[1]
+		return redis.call('hpexpiretime', KEYS[1], 'FIELDS', 1, field)[1]
 	elseif ttl ~= '' then
 		redis.call('hpexpire', KEYS[1], ttl, 'FIELDS', 1, field)
 	end
+end
+
+-- write writes one entry.
+local function write(field, text, ttl)
+	local ends = asked(field, ttl)
 	redis.call('hset', KEYS[1], field, text)
 	if ttl == 'keep' then
 		if ends and ends > 0 then

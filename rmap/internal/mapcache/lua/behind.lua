@@ -38,6 +38,12 @@ if ARGV[7] ~= '*' then
 		return {0, done(there and '=' .. there or ''), 0}
 	end
 end
+-- What fails for good does so before anything is queued.
+redis.call('hexists', KEYS[7], '')
+for i = 2, 4 do
+	redis.call('zscore', KEYS[i], '')
+end
+redis.call('hexists', KEYS[1], '')
 local count, left = 0, 0
 for i = 9, #ARGV, 2 do
 	local to = string.sub(ARGV[i + 1], 2)
