@@ -32,14 +32,11 @@ type drainer struct {
 }
 
 // drains sees to it that this process takes part, as long as there is something
-// to do.
-func (w *Writing[K, V]) drains() {
-	if !w.drain.closed.Load() {
-		w.begin()
-	}
-}
+// to do and the handle is open.
+func (w *Writing[K, V]) drains() { w.begin(false) }
 
-func (w *Writing[K, V]) begin() {
+// begin is drains, also of who closes.
+func (w *Writing[K, V]) begin(closing bool) {
 	d := &w.drain
 	select {
 	case d.news <- struct{}{}:
@@ -47,6 +44,9 @@ func (w *Writing[K, V]) begin() {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closed.Load() && !closing { // quit has been here, or comes
+		return
+	}
 	if d.stop != nil {
 		d.again = true
 		return

@@ -109,3 +109,23 @@ func TestCloseWaitsForWhatWasQueued(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, left)
 }
+
+// TestAChangeThatComesAsAWritingClosesHasNobodyDrain with the writer of that one.
+func TestAChangeThatComesAsAWritingClosesHasNobodyDrain(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	w := NewWriting(New[string, int](engineOn(t, raw), cacheNamed(t, raw)), newBehindMap().write, ways["behind"]...)
+	w.drain.mu.Lock()
+	came := make(chan struct{})
+	go func() {
+		w.drains()
+		close(came)
+	}()
+	redistest.Eventually(t, func() bool { return len(w.drain.news) == 1 }, soon, time.Millisecond) // it has not seen a Close
+	w.drain.closed.Store(true)
+	w.drain.mu.Unlock()
+	<-came
+	w.drain.mu.Lock()
+	defer w.drain.mu.Unlock()
+	require.Nil(t, w.drain.stop)
+}

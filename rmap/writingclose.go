@@ -47,7 +47,7 @@ func (w *Writing[K, V]) Close(ctx context.Context) error {
 		if over := w.over(ctx, left, err); over != nil {
 			return w.h.failed("close", over)
 		}
-		w.begin()
+		w.begin(true)
 		nap(ctx, min(time.Millisecond<<min(look, 10), 50*time.Millisecond))
 	}
 }
