@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -328,6 +329,12 @@ func (m *Cache[K, V]) add(ctx context.Context, k K, delta V) (V, error) {
 	return m.m.addTo(ctx, k, delta)
 }
 
-func (m *Cache[K, V]) base() base[K] { return m.m.base(m.TTL) }
+// base has the ends of entries told, too, which may be moved where no entry is
+// written. Idle times are not: each read moves them.
+func (m *Cache[K, V]) base() base[K] {
+	b := m.m.base(m.TTL)
+	b.beside = []string{keys.MapTimes(m.m.key)}
+	return b
+}
 
 var _ mapping[string, int] = (*Cache[string, int])(nil)

@@ -206,7 +206,9 @@
 // writes here once somebody has begun it, as a writer with LOAD does: where Java
 // only reads, let it drop all when it reconnects (CLEAR).
 //
-// A copy of an entry of a Cache or a Native goes when the entry does. To read a copy
+// A copy of an entry of a Cache or a Native goes when the entry does, also where
+// somebody moves that end forward: a Near of a Cache is told of ends, too, so that a
+// Touch drops all as a write does. To read a copy
 // is no use of the entry of a Cache. Values are handed out as they are kept: do not
 // change what they point to.
 //

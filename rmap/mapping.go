@@ -47,6 +47,8 @@ type base[K comparable] struct {
 	bad  error    // why the handle cannot be used
 	keys []string // its hashes: one, or one for each shard
 
+	beside []string // of a single hash: what else says which entries there are
+
 	announces bool // its writes tell near caches
 
 	// at is in which of the hashes the entry of k is, and under which field.

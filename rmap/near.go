@@ -117,7 +117,7 @@ func (n *Near[K, V]) begin() (*copies[K, V], *ending) {
 		if n.cfg.announced {
 			end.all = append(end.all, announcedTo(n.b.h, key, from[i], lanes))
 		} else {
-			end.all = append(end.all, trackedBy(n.b.h.e, key, from[i]))
+			end.all = append(end.all, trackedBy(n.b.h.e, key, from[i], n.b.beside))
 		}
 	}
 	c := newCopies[K, V](n.b.h.e, n.cfg.entries, lanes, from)

@@ -185,9 +185,9 @@ func (o *origin) problem() error {
 	return o.err
 }
 
-// trackedBy has the server tell of the changes of a hash.
-func trackedBy(e *engine.Engine, key string, o *origin) (end func()) {
-	w := e.Track(key, o.silence, o)
+// trackedBy has the server tell of the changes of a hash, and of what is beside it.
+func trackedBy(e *engine.Engine, key string, o *origin, beside []string) (end func()) {
+	w := e.Track(key, o.silence, o, beside...)
 	o.arm = w.Arm
 	return w.Close
 }

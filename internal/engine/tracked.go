@@ -9,10 +9,10 @@ import (
 	"github.com/rueidisson/rueidisson/internal/tracking"
 )
 
-// Track has to told of what becomes of a key; see [tracking.Tracker.Watch]. The
-// first watch to be armed opens a connection.
-func (e *Engine) Track(key string, silence time.Duration, to tracking.Listener) *tracking.Watch {
-	return e.tracker().Watch(key, silence, to)
+// Track has to told of what becomes of a key, and of others beside it; see
+// [tracking.Tracker.Watch]. The first watch to be armed opens a connection.
+func (e *Engine) Track(key string, silence time.Duration, to tracking.Listener, others ...string) *tracking.Watch {
+	return e.tracker().Watch(key, silence, to, others...)
 }
 
 // Tracked is how many watches of keys there are.

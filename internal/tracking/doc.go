@@ -11,7 +11,8 @@
 // may grow is the listener's to say: a silent connection tells nothing.
 //
 // A key that is not there is not armed: in a cluster its slot may move away
-// without a word. One that is there leaves a word when it goes with its slot. The
+// without a word. One that is there leaves a word when it goes with its slot, for
+// the keys beside it, too, which are armed with it: they need not be there. The
 // check of a node asks it for its role, or on a cluster again for each key that is
 // used: a master that was deposed, or cut off from the others, refuses.
 package tracking

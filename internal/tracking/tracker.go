@@ -57,16 +57,18 @@ func New(src Source, opts Options) *Tracker {
 	return &Tracker{src: src, opts: opts, watches: map[string]map[*Watch]struct{}{}, nodes: map[string]*node{}, beat: slowest}
 }
 
-// Watch has to told of key, and asked about at least every third of silence. It
-// sends nothing.
-func (t *Tracker) Watch(key string, silence time.Duration, to Listener) *Watch {
-	w := &Watch{t: t, key: key, to: to}
+// Watch has to told of key, and asked about at least every third of silence; and
+// told of others that are of its slot, there or not. It sends nothing.
+func (t *Tracker) Watch(key string, silence time.Duration, to Listener, others ...string) *Watch {
+	w := &Watch{t: t, key: key, keys: append([]string{key}, others...), to: to}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.watches[key] == nil {
-		t.watches[key] = map[*Watch]struct{}{}
+	for _, key := range w.keys {
+		if t.watches[key] == nil {
+			t.watches[key] = map[*Watch]struct{}{}
+		}
+		t.watches[key][w] = struct{}{}
 	}
-	t.watches[key][w] = struct{}{}
 	t.beat = max(min(t.beat, silence/3), fastest)
 	return w
 }
@@ -115,8 +117,12 @@ func (t *Tracker) Nodes() int {
 func (t *Tracker) Watches() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, all := range t.watches {
-		n += len(all)
+	for key, all := range t.watches {
+		for w := range all {
+			if w.key == key {
+				n++
+			}
+		}
 	}
 	return n
 }

@@ -222,6 +222,33 @@ func TestAKeyThatIsNotThereIsNotArmed(t *testing.T) {
 	})
 }
 
+// TestWhatIsBesideAKeyIsArmedWithIt, there or not, as one watch.
+func TestWhatIsBesideAKeyIsArmedWithIt(t *testing.T) {
+	t.Parallel()
+	for _, perKey := range []bool{false, true} {
+		inWorld(t, perKey, func(t *testing.T, w *world, tracker *tracking.Tracker) {
+			var first, to ear
+			armed(t, tracker.Watch("first", silence, &first))
+			c := w.tries()[0]
+			c.set(func() { c.says["beside"] = tracking.Answer{Left: tracking.Gone} })
+			watch := tracker.Watch("k", silence, &to, "beside")
+			armed(t, watch)
+			require.Equal(t, []string{"k", "beside"}, c.asked[len(c.asked)-1])
+			require.Equal(t, 2, tracker.Watches())
+			c.changed([]string{"beside"})
+			c.changed([]string{"k"})
+			assert.Equal(t, []int{2, 0}, []int{to.dropped(), first.dropped()})
+			c.set(func() { c.says["beside"] = tracking.Answer{Err: errors.New("MOVED")} })
+			_, err := watch.Arm(t.Context())
+			require.ErrorContains(t, err, "MOVED")
+			watch.Close()
+			c.changed([]string{"beside"})
+			assert.Equal(t, 2, to.dropped())
+			require.Equal(t, 1, tracker.Watches())
+		})
+	}
+}
+
 // TestWhatIsHeardIsAsOldAsItsQuestion, and comes three times in a silence.
 func TestWhatIsHeardIsAsOldAsItsQuestion(t *testing.T) {
 	t.Parallel()

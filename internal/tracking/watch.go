@@ -1,23 +1,25 @@
 package tracking
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
 
-// Watch is one listener's part in a key.
+// Watch is one listener's part in a key, and in others beside it.
 type Watch struct {
-	t   *Tracker
-	key string
-	to  Listener
+	t    *Tracker
+	key  string
+	keys []string // all of them, that one first
+	to   Listener
 
 	// Guarded by Tracker.mu.
 	at     *node // where it is armed, or to be
 	closed bool
 }
 
-// Arm has the server tell when the key changes, and says how long it stays. If it
-// is there, what is read of it from now on counts until Dropped is called, which
+// Arm has the server tell when one of the keys changes, and says how long the first
+// stays. If that is there, what is read of them from now on counts until Dropped is called, which
 // may have been before Arm returns. It waits for a round trip; for a connection
 // only if none was tried yet; for a silent one not again.
 func (w *Watch) Arm(ctx context.Context) (left time.Duration, err error) {
@@ -32,9 +34,9 @@ func (w *Watch) Arm(ctx context.Context) (left time.Duration, err error) {
 	sent := time.Now()
 	ask, cancel := w.t.bounded(ctx)
 	defer cancel()
-	all, err := conn.Left(ask, []string{w.key})
-	if err == nil {
-		left, err = all[0].Left, all[0].Err
+	all, err := conn.Left(ask, w.keys)
+	for i := range all {
+		err = cmp.Or(err, all[i].Err)
 	}
 	switch {
 	case err != nil:
@@ -43,7 +45,7 @@ func (w *Watch) Arm(ctx context.Context) (left time.Duration, err error) {
 	case !w.stands(n, conn):
 		return 0, errSilent
 	}
-	if left != Gone {
+	if left = all[0].Left; left != Gone {
 		w.to.Alive(sent)
 	}
 	return left, nil
@@ -116,8 +118,10 @@ func (w *Watch) Close() {
 	if w.at != nil {
 		delete(w.at.watches, w)
 	}
-	all := w.t.watches[w.key]
-	if delete(all, w); len(all) == 0 {
-		delete(w.t.watches, w.key)
+	for _, key := range w.keys {
+		all := w.t.watches[key]
+		if delete(all, w); len(all) == 0 {
+			delete(w.t.watches, key)
+		}
 	}
 }
