@@ -166,19 +166,28 @@ func nearModel(t *testing.T, mode string) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := 0; time.Now().Before(end); i++ {
 		proxy, child := proxies[1+i%3], children[1+i%3]
-		switch rng.IntN(5) {
+		some := func(redistest.Conn) bool { return rng.IntN(2) == 0 }
+		silent := time.Duration(300+rng.IntN(700)) * time.Millisecond
+		switch rng.IntN(7) {
 		case 0:
 			proxy.CutAll()
 		case 1:
 			proxy.Delay(5*time.Millisecond, 20*time.Millisecond)
 		case 2:
-			proxy.BlackHoleConns(func(redistest.Conn) bool { return rng.IntN(2) == 0 })
+			proxy.BlackHoleConns(some)
+			silent *= 3
 		case 3:
 			child.Stop()
 			time.Sleep(redistest.Span(t, 1500*time.Millisecond, 10*time.Second))
 			child.Cont()
+		case 4:
+			proxy.BlackHoleReplies(some)
+			silent *= 3
+		case 5:
+			proxy.BlackHoleRequests(some)
+			silent *= 3
 		}
-		time.Sleep(time.Duration(300+rng.IntN(700)) * time.Millisecond)
+		time.Sleep(silent)
 		proxy.Delay(0, 0)
 		proxy.Restore()
 	}

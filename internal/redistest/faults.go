@@ -14,19 +14,33 @@ func (p *Proxy) BlackHole() {
 	defer p.mu.Unlock()
 	p.hole = true
 	for l := range p.links {
-		l.hole = true
+		l.hole = bothWays
 	}
 }
 
+var bothWays = [2]bool{true, true}
+
 // BlackHoleConns swallows only what is sent on those present connections for which pred is true, while others and new
 // ones work. It returns how many they are.
-func (p *Proxy) BlackHoleConns(pred func(Conn) bool) int {
+func (p *Proxy) BlackHoleConns(pred func(Conn) bool) int { return p.swallow(bothWays, pred) }
+
+// BlackHoleRequests is BlackHoleConns of what clients send: what the server says of its own accord comes through.
+func (p *Proxy) BlackHoleRequests(pred func(Conn) bool) int {
+	return p.swallow([2]bool{requests: true}, pred)
+}
+
+// BlackHoleReplies is BlackHoleConns of what the server sends: what clients ask for is done.
+func (p *Proxy) BlackHoleReplies(pred func(Conn) bool) int {
+	return p.swallow([2]bool{replies: true}, pred)
+}
+
+func (p *Proxy) swallow(ways [2]bool, pred func(Conn) bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := 0
 	for l := range p.links {
 		if pred(p.describe(l)) {
-			l.hole = true
+			l.hole = ways
 			n++
 		}
 	}
@@ -41,7 +55,7 @@ func (p *Proxy) Restore() {
 	p.hole = false
 	p.cutWhere(func(l *link) bool { return l.lossy })
 	for l := range p.links {
-		l.hole = false
+		l.hole = [2]bool{}
 	}
 }
 

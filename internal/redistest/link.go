@@ -29,7 +29,7 @@ type link struct {
 	once           sync.Once
 
 	// Guarded by p.mu.
-	hole    bool    // swallow both ways
+	hole    [2]bool // swallow what goes that way
 	mute    bool    // swallow replies
 	lossy   bool    // something was swallowed
 	gone    bool    // the server has hung up
@@ -85,7 +85,7 @@ func (l *link) writeRequests() {
 			return
 		}
 		if it.end {
-			if !l.swallowed() {
+			if !l.swallowed(requests) {
 				hangUp(l.server)
 			}
 			return
@@ -124,7 +124,7 @@ func (l *link) writeReplies() {
 		case it.cut:
 			l.cut()
 			return
-		case l.swallowed():
+		case l.swallowed(replies):
 		case it.end:
 			l.client.Close()
 			return
@@ -153,11 +153,11 @@ func (l *link) dueNow(direction int) time.Time {
 }
 
 // swallowed tells whether what is about to be passed on falls into a black hole.
-func (l *link) swallowed() bool {
+func (l *link) swallowed(direction int) bool {
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
-	l.lossy = l.lossy || l.hole
-	return l.hole
+	l.lossy = l.lossy || l.hole[direction]
+	return l.hole[direction]
 }
 
 // expect notes that the server will answer this command; false means that it must not be sent.
@@ -168,7 +168,7 @@ func (l *link) expect(it item) bool {
 		l.letGo(it.held)
 		return false
 	}
-	if l.hole && it.held == nil {
+	if l.hole[requests] && it.held == nil {
 		l.lossy = true
 		return false
 	}

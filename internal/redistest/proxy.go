@@ -113,7 +113,7 @@ func (p *Proxy) open(client net.Conn) {
 		return
 	}
 	l := newLink(p, p.opened, client, server)
-	l.hole, l.lossy = p.hole, err != nil
+	l.hole, l.lossy = [2]bool{p.hole, p.hole}, err != nil
 	p.opened++
 	p.links[l] = struct{}{}
 	p.wg.Go(l.run) // ends when both sides have hung up, or when it is cut

@@ -293,6 +293,27 @@ func TestBlackHoleOfOneConnection(t *testing.T) {
 	require.Zero(t, p.BlackHoleConns(func(Conn) bool { return false }))
 }
 
+func TestBlackHoleOfOneWay(t *testing.T) {
+	s, p, key := setup(t)
+	deaf, dumb := dial(t, p.Addr()), dial(t, p.Addr())
+	deaf.do("SET", key, "1")
+	dumb.do("SUBSCRIBE", key)
+	require.Equal(t, 1, p.BlackHoleReplies(p.LastCarrier(Command("SET"))))
+	require.Equal(t, 1, p.BlackHoleRequests(p.LastCarrier(Command("SUBSCRIBE"))))
+	deaf.send("INCR", key)
+	deaf.hearsNothing()
+	require.Equal(t, "2", get(t, s, key), "it was heard")
+	dumb.send("UNSUBSCRIBE", key)
+	dumb.hearsNothing()
+	n, err := s.ask("PUBLISH", key, "m")
+	require.NoError(t, err)
+	require.Equal(t, int64(1), n)
+	dumb.read()
+	p.Restore()
+	deaf.isCut()
+	dumb.isCut()
+}
+
 func TestLastCarrierNeedsOne(t *testing.T) {
 	t.Parallel()
 	spy := &errorFailSpy{TB: t}
