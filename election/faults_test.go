@@ -271,6 +271,13 @@ func TestTheACLOfTheDocsOnACluster(t *testing.T) {
 	leads(t, connect(t, user))
 }
 
+func TestPlainChannelsOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	leads(t, connect(t, rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, rueidisson.WithShardedPubSub(rueidisson.Off)))
+	require.Zero(t, cluster.Master("orders:leader").CommandCalls(t, "spublish"))
+}
+
 // leads is what a client does for an election.
 func leads(t *testing.T, c *rueidisson.Client) {
 	t.Helper()
