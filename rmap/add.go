@@ -41,8 +41,8 @@ func (a addend) command() *scripts.Command {
 // it. Integers are those of 64 bits; a sum that N cannot hold is an [ErrOption],
 // and nothing was changed.
 //
-// Cost: one command, HINCRBY or HINCRBYFLOAT; a script for narrow types and
-// with [WithRequestIDs]. Errors: [ErrOption]; [ErrUnknown], since it is sent
+// Cost: one command, HINCRBY; a script, with HINCRBYFLOAT where it is one, for
+// floats, narrow types and with [WithRequestIDs]. Errors: [ErrOption]; [ErrUnknown], since it is sent
 // once; [ErrDecode] if what is there is no number; ctx's; [ErrClosed]; Redis'
 // and the network's. Source: RMap.addAndGet.
 func Add[K comparable, N Number](ctx context.Context, m numbers[K, N], k K, delta N) (N, error) {
@@ -93,7 +93,12 @@ func (m *handle[K, V]) addend(delta V) (by addend, err error) {
 		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
 			return by, fmt.Errorf("%w: %v cannot be added", ErrOption, v.Float())
 		}
+		most := math.MaxFloat64
+		if v.Type().Bits() == 32 {
+			most = math.Nextafter(0x1.ffffffp127, 0) // the last that is rounded to one of 32 bits
+		}
 		by.text, by.float = strconv.FormatFloat(v.Float(), 'f', -1, v.Type().Bits()), true
+		by.least, by.most = strconv.FormatFloat(-most, 'g', 17, 64), strconv.FormatFloat(most, 'g', 17, 64)
 	default:
 		return by, fmt.Errorf("%w: %v is no number", ErrOption, v.Type())
 	}

@@ -94,7 +94,7 @@ func (p *plain) loading(l lease) []string {
 
 func (p *plain) loaded(ctx context.Context, l lease, now, seen value, lives lifetime) (bool, error) {
 	on := p.loading(l)
-	args := []string{l.token, p.h.e.Publish(), keys.MapLoaded(p.key, l.key), l.key, seenText(now), seenText(seen), lives.text()}
+	args := []string{l.token, p.h.e.Publish(), keys.MapLoaded(p.key, l.key), l.key, seenText(now), seenText(seen), lives.text(), millis(l.lasts)}
 	return engine.Yes(p.h.e.Run(ctx, loadPutScript, on, args))
 }
 
@@ -131,7 +131,7 @@ func (c *cached) loaded(ctx context.Context, l lease, now, seen value, lives lif
 	}
 	args := []string{
 		l.token, decimal(at), c.h.e.Publish(), keys.MapLoaded(c.key, l.key), l.key, packed,
-		lives.life().Ends(at), lives.life().Rests(at), seenText(seen),
+		lives.life().Ends(at), lives.life().Rests(at), seenText(seen), millis(l.lasts),
 	}
 	m, err := c.written(lives, at)(c.h.e.Run(ctx, mapcache.LoadPut, on, args))
 	if err != nil {

@@ -113,7 +113,9 @@ func (l *Loading[K, V]) failed(op string, err error) error {
 // rueidisson_map_lease:{name}:<key>, PX; channel rueidisson_map_loaded:{name}:<hash
 // of the key>. Errors: as the map's Get and Put; the loader's; that it took too
 // long wraps [context.DeadlineExceeded]. A server that refuses for a passing reason,
-// such as for want of memory, is borne for a watchdog timeout. Source: RMap.get with a MapLoader, and
+// such as for want of memory, is borne for a watchdog timeout; if it also refuses to
+// keep the lease, as one that takes no writes at all does, the entry is loaded again
+// when that is over later than the lease. Source: RMap.get with a MapLoader, and
 // RMapCache.getWithLease.
 func (l *Loading[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) {
 	if l.bad != nil {
@@ -161,12 +163,24 @@ func (l *Loading[K, V]) miss(ctx context.Context, k K) (v V, there bool, err err
 }
 
 // alone loads for a caller that has the lock of the entry: whoever loads else
-// waits for that.
-func (l *Loading[K, V]) alone(ctx context.Context, k K, key string) (V, bool, error) {
-	r := l.newRun(k, key)
-	r.how, r.locks = mine, false
-	v, there, err := r.get(ctx)
-	return v, there, l.told(err, key, true)
+// waits for that. It is a flight that nobody else boards.
+func (l *Loading[K, V]) alone(ctx context.Context, k K, key string) (v V, there bool, err error) {
+	f := &flight[V]{done: make(chan struct{}), callers: 1}
+	f.ctx, f.cancel = context.WithCancel(ctx)
+	took := l.h.h.e.Spawn(func() {
+		defer l.land(f, k)
+		r := l.newRun(k, key)
+		r.how, r.locks = mine, false
+		f.v, f.there, f.err = r.get(f.ctx)
+	})
+	if !took {
+		f.cancel()
+		return v, false, l.h.failedAt("load", key, ErrClosed)
+	}
+	if err = l.ride(ctx, k, ticket[V]{flight: f}); err != nil {
+		return v, false, l.h.failedAt("load", key, err)
+	}
+	return f.v, f.there, l.told(f.err, key, true)
 }
 
 // told is what a caller is told of a load. The panic of the loader is that of the

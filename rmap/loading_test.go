@@ -881,8 +881,14 @@ func TestALoaderIsKilledAtWork(t *testing.T) {
 			c := startLoader(t, server, kind, name)
 			c.Send("go")
 			require.Equal(t, "load", c.Next())
+			began := time.Now()
 			c.Kill()
-			l := NewLoading(of(engineOn(t, raw), name), func(context.Context, string) (int, bool, error) { return 8, true, nil })
+			l := NewLoading(of(engineOn(t, raw), name), func(context.Context, string) (int, bool, error) {
+				// The other's timeout, and a second; and as long again and more for a busy
+				// machine, but not as long as a lease of this one's is.
+				assert.Less(t, time.Since(began), 6*time.Second)
+				return 8, true, nil
+			})
 			v, _, err := l.Get(t.Context(), "k")
 			require.NoError(t, err)
 			require.Equal(t, 8, v)

@@ -44,11 +44,11 @@ var refusals = map[string]struct{ refuse, allow string }{
 	"NOPERM":     {"ACL SETUSER orders -@all", "ACL SETUSER orders +@all"},
 }
 
-func newRefusing(t *testing.T) *refusing {
+func newRefusing(t *testing.T, opts ...redistest.Option) *refusing {
 	t.Helper()
-	server := redistest.Start(t,
+	server := redistest.Start(t, append(opts,
 		redistest.Config("enable-protected-configs", "yes"), redistest.Config("save", "3600", "1000000"),
-		redistest.Config("stop-writes-on-bgsave-error", "no"))
+		redistest.Config("stop-writes-on-bgsave-error", "no"))...)
 	r := &refusing{t: t, admin: server.Client(t)}
 	r.do("ACL SETUSER orders on >password ~* &* +@all")
 	r.do("CONFIG SET dir /proc")

@@ -125,8 +125,6 @@ func (p *plain) add(ctx context.Context, key string, by addend, l lifetime) (val
 	switch {
 	case p.ids || p.announces || by.least != "" || by.most != "" || l.ttl > 0:
 		return found(p.on(ctx, addScript, p.tellOne(key, key, by.text, by.command().Label(), by.least, by.most, l.added())...))
-	case by.float:
-		return found(p.command(ctx, hincrbyfloat, key, by.text))
 	}
 	n, err := engine.Number(p.command(ctx, hincrby, key, by.text))
 	return value{text: decimal(n), there: true}, err

@@ -15,12 +15,14 @@
 -- ARGV[5]  = and the value; empty: there is none any more
 -- ARGV[6]  what the loader has seen: = and the value; empty: nothing
 -- ARGV[7]  time to live: ms, or keep for what the entry has; empty: for ever
+-- ARGV[8]  how long the lease is, ms
 --
 -- Returns  integer  1 written, or removed; 0 the lease is not the caller's any more, or somebody has written
 -- Replay   safe: a second run finds no lease, and says 0: the caller looks what is there
 if not leased(KEYS[2], ARGV[1]) then
 	return 0
 end
+keep(KEYS[2], ARGV[8])
 local there = redis.call('hget', KEYS[1], ARGV[4])
 local same = (there and '=' .. there or '') == ARGV[6] and not pending(KEYS[3], KEYS[4], ARGV[4])
 if same then

@@ -18,7 +18,7 @@
 -- ARGV[7]   idle time, as it stands before the value
 -- ARGV[8]   when it ends, ms; empty: when the one that was there does, or never
 -- ARGV[9]   when it has rested for too long, ms; empty: by the idle time of the one that was there, or never
--- ARGV[10]  least result, at most 15 digits; none if empty
+-- ARGV[10]  least result, as a number of Lua has it; none if empty
 -- ARGV[11]  most, likewise
 --
 -- Returns  array  {1 if the bound needs the sweeper, else 0; the sum, as text, or nil: it would be out of bounds;
@@ -38,8 +38,9 @@ redis.call('hdel', KEYS[1], scratch)
 if type(wrong) == 'table' then
 	return wrong
 end
-local n = tonumber(sum)
-if ARGV[10] ~= '' and n < tonumber(ARGV[10]) or ARGV[11] ~= '' and n > tonumber(ARGV[11]) then
+-- The embedded server reads a large one as a float only, and one that no float holds not at all.
+local n = tonumber(sum) or tonumber(sum .. '.0')
+if not n or ARGV[10] ~= '' and n < tonumber(ARGV[10]) or ARGV[11] ~= '' and n > tonumber(ARGV[11]) then
 	return {0, done(false), 0}
 end
 local packed, left = ARGV[7] .. size(#sum) .. sum

@@ -12,15 +12,16 @@
 -- KEYS[6]  lease of who loads the entry
 -- KEYS[7]  stream of changes for the store behind the map
 -- KEYS[8]  which of them is the last of an entry
--- ARGV[1]  the caller's token
--- ARGV[2]  the caller's clock, ms
--- ARGV[3]  publish or spublish
--- ARGV[4]  channel of those who wait for the entry
--- ARGV[5]  key
--- ARGV[6]  entry as the hash has it; empty: there is none any more
--- ARGV[7]  when it ends, ms; empty: never; =: its times are those of the one that is there
--- ARGV[8]  when it has rested for too long, ms; empty: never
--- ARGV[9]  what the loader has seen: = and the value; empty: nothing that lives
+-- ARGV[1]   the caller's token
+-- ARGV[2]   the caller's clock, ms
+-- ARGV[3]   publish or spublish
+-- ARGV[4]   channel of those who wait for the entry
+-- ARGV[5]   key
+-- ARGV[6]   entry as the hash has it; empty: there is none any more
+-- ARGV[7]   when it ends, ms; empty: never; =: its times are those of the one that is there
+-- ARGV[8]   when it has rested for too long, ms; empty: never
+-- ARGV[9]   what the loader has seen: = and the value; empty: nothing that lives
+-- ARGV[10]  how long the lease is, ms
 --
 -- Returns  array  {1 if the bound needs the sweeper, else 0; 1 written, or removed, 0 the lease is not the caller's any more, or
 --                 somebody has written; how many entries it has evicted}
@@ -28,6 +29,7 @@
 if not leased(KEYS[6], ARGV[1]) then
 	return {0, 0, 0}
 end
+keep(KEYS[6], ARGV[10])
 local old, rest = live(ARGV[5])
 local same, left = (old and '=' .. string.sub(old, 17) or '') == ARGV[9], 0
 same = same and not pending(KEYS[7], KEYS[8], ARGV[5])

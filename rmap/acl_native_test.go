@@ -1,0 +1,50 @@
+package rmap
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestTheACLOfTheDocsServesNativeMaps on a server that knows what it adds for them.
+func TestTheACLOfTheDocsServesNativeMaps(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Version("8.0"))
+	admin := server.Client(t)
+	words := redistest.UserOfThePage(t, "../docs/redis.md", "+hpexpire +hpexpireat +hpexpiretime +hpttl +hpersist")
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(words...).Build()).Error())
+	user, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, Username: "orders", Password: "password", DisableCache: true, ForceSingleClient: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(user.Close)
+	e := engineOn(t, user)
+	for _, opts := range [][]Option{nil, {WithTTL(time.Hour)}, {WithRequestIDs(), WithTTL(time.Hour)}} {
+		m := NewNative[string, int](e, "orders:1", opts...)
+		for name, op := range natives {
+			require.NoError(t, op(t.Context(), m), name)
+		}
+		require.NoError(t, m.Put(t.Context(), "k", 1, WithTTL(time.Hour)))
+		for name, op := range natives { // of an entry that has an end
+			require.NoError(t, op(t.Context(), m), name)
+		}
+		there, err := m.Touch(t.Context(), "k", WithTTL(time.Hour))
+		require.NoError(t, err)
+		require.True(t, there)
+	}
+	for _, newOne := range kinds {
+		m := newOne(e, "orders:2", WithNativeExpiry())
+		for name, op := range multiOperations {
+			require.NoError(t, op(t.Context(), m), name)
+		}
+		_, err := m.clear(t.Context(), "delete")
+		require.NoError(t, err)
+	}
+	denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+	require.NoError(t, err)
+	require.Empty(t, denied)
+}
