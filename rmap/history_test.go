@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -161,14 +162,29 @@ func randomInput() input {
 // that use the same few entries.
 func TestHistoriesAreLinearizable(t *testing.T) {
 	t.Parallel()
-	server := redistest.Shared(t)
-	for name, opts := range map[string][]Option{"without ids": nil, "with ids": {WithRequestIDs()}} {
+	plain := func(e *engine.Engine, key string, opts ...Option) *Map[string, int] {
+		return New[string, int](e, key, opts...)
+	}
+	native := func(e *engine.Engine, key string, opts ...Option) *Map[string, int] {
+		return &Map[string, int]{NewNative[string, int](e, key, append(opts, WithTTL(time.Hour))...).m}
+	}
+	for name, c := range map[string]struct {
+		of      func(e *engine.Engine, key string, opts ...Option) *Map[string, int]
+		version string
+		opts    []Option
+	}{
+		"without ids":         {plain, "7.0", nil},
+		"with ids":            {plain, "7.0", []Option{WithRequestIDs()}},
+		"native, without ids": {native, "8.0", nil},
+		"native, with ids":    {native, "8.0", []Option{WithRequestIDs()}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			server := redistest.Shared(t, redistest.Version(c.version))
 			for range redistest.Count(t, 3, 300) {
-				h := runHistory(t, server, opts)
+				h := runHistory(t, server, func(e *engine.Engine, key string) *Map[string, int] { return c.of(e, key, c.opts...) })
 				require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(cells, h.all, 20*time.Second))
-				if opts == nil {
+				if c.opts == nil {
 					require.Positive(t, h.lost, "no reply was lost")
 				} else {
 					require.Zero(t, h.lost, "each write is seen through")
@@ -178,7 +194,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	}
 }
 
-func runHistory(t *testing.T, server *redistest.Server, opts []Option) *history {
+func runHistory(t *testing.T, server *redistest.Server, of func(e *engine.Engine, key string) *Map[string, int]) *history {
 	t.Helper()
 	raw := server.Client(t)
 	key := named(t, raw)
@@ -186,7 +202,7 @@ func runHistory(t *testing.T, server *redistest.Server, opts []Option) *history 
 	var all sync.WaitGroup
 	for i := range 2 {
 		client, proxy := through(t, server)
-		m := New[string, int](engineOn(t, client), key, opts...)
+		m := of(engineOn(t, client), key)
 		proxy.DropReply(sometimes(key), 1<<30)
 		for j := range 4 {
 			all.Go(func() {

@@ -27,6 +27,11 @@ const (
 	// share is how many times as long as a batch took the next one waits.
 	share = 4
 
+	// lateness is how long at most who was denied the latch comes behind its end: a
+	// process of Redisson's comes some milliseconds behind it, would have it for
+	// another five seconds, and drops a hundred entries.
+	lateness = 10 * time.Millisecond
+
 	// longestRest is how long a map is left alone of which the next to end is
 	// further away: another process may have written what ends earlier, and be gone.
 	longestRest = 30 * time.Minute
@@ -253,7 +258,7 @@ func (s *Sweeper) visit(v *visited) (next time.Duration) {
 		return s.failed(v, swept.Err)
 	case swept.Busy:
 		v.failures = 0
-		return got.busy + rand.N(period/8)
+		return got.busy + rand.N(lateness)
 	case got.order != 0 && v.vain(swept.Evicted) && !got.more:
 		v.failures = 0
 		return max(share*swept.Took, period)
