@@ -197,6 +197,9 @@ func WithCodec(f codec.Family) Option {
 // unless its proto-max-bulk-len says otherwise: it ends the connection on which
 // more comes. What goes out with either as one argument counts: of a cache 16 bytes
 // before each value, and the name before each key.
+//
+// A send has a second more for each 8 MB that it is long. An answer has not: what
+// takes longer than three seconds to come is an error.
 func WithMaxValue(n int) Option {
 	return option(func(c *engine.Config) error {
 		if n < 1 {

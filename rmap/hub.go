@@ -42,16 +42,19 @@ func hubOf(e *engine.Engine) *hub {
 }
 
 // getFlights is how many exchanges about one map may be under way, of those
-// that Gets share.
-const getFlights = 4
+// that Gets share, and getCrowd how many Gets wait for nothing.
+const (
+	getFlights = 4
+	getCrowd   = mostGets / 2
+)
 
 func newHub(e *engine.Engine) *hub {
 	h := &hub{e: e, requests: engine.NewRequests(e), id: random(16), seed: maphash.MakeSeed()}
 	h.gets = combine.New(combine.Config[string, getAsk, value]{
-		Send: h.sendGets, Cut: cutGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights,
+		Send: h.sendGets, Cut: cutGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights, Crowd: getCrowd,
 	})
 	h.cachedGets = combine.New(combine.Config[string, cachedAsk, value]{
-		Send: h.sendCachedGets, Cut: cutCachedGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights,
+		Send: h.sendCachedGets, Cut: cutCachedGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights, Crowd: getCrowd,
 	})
 	h.shards = combine.New(combine.Config[shardsKey, int, int]{
 		Send: h.countShards, Spawn: e.Spawn, Closed: ErrClosed,

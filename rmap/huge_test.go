@@ -125,6 +125,27 @@ func TestWhatNoServerTakesIsNotSent(t *testing.T) {
 	assert.Empty(t, proxy.Log())
 }
 
+// TestALargeValueHasTimeToBeSent: what is on its way for longer than a send may take
+// is, for its length, not lost.
+func TestALargeValueHasTimeToBeSent(t *testing.T) {
+	t.Parallel()
+	client, proxy := through(t, redistest.Shared(t))
+	e := engineOn(t, client, func(c *engine.Config) { c.WatchdogTimeout = 1500 * time.Millisecond }) // a send takes a quarter of a second
+	m := New[int, int](e, named(t, client), WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{}))
+	held := proxy.HoldRequest(redistest.All(redistest.Command("HSET"), redistest.Arg(m.Name())))
+	var put error
+	done := make(chan struct{})
+	go func() { defer close(done); put = m.Put(t.Context(), 1, 16<<20) }()
+	held.Await(t)
+	time.Sleep(time.Second)
+	held.Release()
+	<-done
+	require.NoError(t, put)
+	held = proxy.HoldRequest(redistest.All(redistest.Command("HSET"), redistest.Arg(m.Name())))
+	require.ErrorIs(t, m.Put(t.Context(), 1, 1), ErrUnknown, "what is small has not")
+	held.Release()
+}
+
 // TestTheLargestValuesAreTaken by every write: what a soak writes is as long as a
 // server takes by default.
 func TestTheLargestValuesAreTaken(t *testing.T) {

@@ -43,7 +43,7 @@ func (l *line[K, Q, A]) add(c *Call[Q, A]) {
 // it is counted then.
 func (l *line[K, Q, A]) push(c *Call[Q, A]) (launch bool) {
 	l.add(c)
-	return !l.alarm.set && l.flying < l.table.cfg.Flights && l.depart()
+	return l.flying < l.table.cfg.Flights && (!l.alarm.set || l.crowded()) && l.depart()
 }
 
 // mostFlights is how many numbers there are.

@@ -1,6 +1,9 @@
 package combine
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 // leastGap is the least time between two departures of one key while flights
 // are under way: below it, fuller batches are worth more than earlier ones.
@@ -28,13 +31,20 @@ func (t *Table[K, Q, A]) measure(trip time.Duration) {
 func (l *line[K, Q, A]) depart() bool {
 	now := l.table.now()
 	due := l.last + l.table.gap()
-	if now < due {
+	if now < due && !l.crowded() {
 		l.wake(due, due-now)
 		return false
 	}
 	l.flying++
 	l.last = now
 	return true
+}
+
+// crowded reports whether so many wait, beside those whom flights will take that have
+// not taken off, that a batch is full enough to leave at any time.
+func (l *line[K, Q, A]) crowded() bool {
+	crowd := l.table.cfg.Crowd
+	return crowd > 0 && l.waiting() >= crowd*(1+l.flying-bits.OnesCount64(l.numbers))
 }
 
 // expect sees to it that those who still wait after a departure need not wait for

@@ -63,6 +63,53 @@ func TestThereAreNeverMoreThanSoManyFlights(t *testing.T) {
 	})
 }
 
+func TestACrowdLeavesAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Config[string, int, int]{Flights: 3, Crowd: 4})
+		w.do(context.Background(), 1)
+		w.pass(1)
+		w.all(context.Background(), 2, 3, 4)
+		w.pass(1)
+		assert.Equal(t, []time.Duration{0}, w.leaves, "three are none")
+		w.do(context.Background(), 5)
+		w.pass(1)
+		assert.Equal(t, []time.Duration{0, 2}, w.leaves)
+		w.all(context.Background(), 6, 7, 8, 9, 10, 11, 12, 13)
+		w.pass(1)
+		assert.Equal(t, []time.Duration{0, 2, 3}, w.leaves, "there are no more flights than three")
+		w.pass(2 * w.trip)
+		assert.Equal(t, [][]int{{1}, {2, 3, 4, 5}}, w.sent[:2])
+		assert.Equal(t, 3, w.most)
+		assert.Zero(t, w.open())
+	})
+}
+
+// Those who wait for a flight that has not taken off are no reason for another.
+func TestACrowdIsOneFlight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Config[string, int, int]{Flights: 4, Crowd: 4})
+		w.do(context.Background(), 0)
+		w.pass(1)
+		l := w.shard("key").lines["key"]
+		w.shard("key").mu.Lock()
+		launched := 0
+		for ask := range 11 {
+			if l.push(w.call(ask, posted)) {
+				launched++
+			}
+		}
+		w.shard("key").mu.Unlock()
+		assert.Equal(t, 2, launched, "the second has seven behind the four of the first")
+		for range launched {
+			l.launch(nil)
+		}
+		w.pass(3 * w.trip)
+		assert.Zero(t, w.open())
+	})
+}
+
 func TestOneFlightAtATimeNeverSetsTheAlarm(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		w.all(context.Background(), 1, 2)

@@ -39,6 +39,9 @@ type Config[K comparable, Q, A any] struct {
 	// Flights is how many exchanges about one key may be under way at once, at most
 	// 64. Less than one means one.
 	Flights int
+	// Crowd is how many waiting calls leave at once, however short it is since the
+	// last departure, while fewer than Flights are under way. 0 means that none do.
+	Crowd int
 }
 
 // shards is how many mutexes the keys of a table share.

@@ -34,6 +34,27 @@ func (e *Engine) bounded(ctx context.Context) context.Context {
 	return &sendContext{Context: e.shared(), values: ctx}
 }
 
+// A send that is large may take as long as its length needs at slowest.
+const (
+	large   = 1 << 20
+	slowest = 8 << 20 // bytes a second
+)
+
+// roomy gives a send that is large time beyond the bound that ctx has.
+func (e *Engine) roomy(ctx context.Context, keys, args []string) (context.Context, context.CancelFunc) {
+	size := 0
+	for _, key := range keys {
+		size += len(key)
+	}
+	for _, arg := range args {
+		size += len(arg)
+	}
+	if size < large {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), e.sendTimeout()+time.Duration(size)*time.Second/slowest)
+}
+
 func (e *Engine) shared() context.Context {
 	now := time.Now()
 	if d := e.soon.Load(); d != nil && now.Before(d.until) {

@@ -61,6 +61,8 @@ func (e *Engine) Run(ctx context.Context, op Operation, keys, args []string) (An
 		return e.followed(ctx, op, slices.Clone(keys), slices.Clone(args), f)
 	}
 	return e.loop(ctx, op, func(ctx context.Context, fresh bool) (rueidis.RedisResult, error) {
+		ctx, cancel := e.roomy(ctx, keys, args)
+		defer cancel()
 		if fresh {
 			return op.ExecFresh(ctx, e.Redis, slices.Clone(keys), slices.Clone(args)), nil
 		}
