@@ -1,6 +1,7 @@
 package latch
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ func TestOnACluster(t *testing.T) {
 		require.ErrorIs(t, err, ErrOption)
 	})
 	t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
+	t.Run("replies are lost around moves there and back", func(t *testing.T) { repliesAreLostAroundMoves(t, cluster) })
 	t.Run("a slot moves under a barrier", func(t *testing.T) { aSlotMovesUnderABarrier(t, cluster) })
 	t.Run("a failover", func(t *testing.T) {
 		r := rigOn(t, cluster.Client(t), redistest.Name(t))
@@ -82,6 +84,53 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
 	r.awaitStored("1")
 	r.down(0)
 	got(t, done)
+}
+
+// repliesAreLostAroundMoves: what is sent again comes behind the move of the slot,
+// whole or by half, and counts once.
+func repliesAreLostAroundMoves(t *testing.T, cluster *redistest.Cluster) {
+	through, before := cluster.Proxied(t)
+	r := rigOn(t, through, redistest.Name(t), enginetest.ShortSends).arm(5)
+	r.raw = cluster.Client(t)
+	done := r.awaiting(t.Context())
+	r.waiting(1)
+	for _, left := range []string{"4", "2"} {
+		lost := before(cluster.Master(r.of.key)).DropReply(r.sent(downScript), 1, redistest.Silent())
+		counted := r.counting()
+		lost.Await(t)
+		there := cluster.StartMigration(t, r.of.key)
+		there.Finish(t)
+		counted()
+		r.awaitStored(left)
+
+		lost = before(there.To()).DropReply(r.sent(downScript), 1, redistest.Silent())
+		counted = r.counting()
+		lost.Await(t)
+		back := there.StartBack(t)
+		back.Move(t, r.of.key)
+		counted()
+		back.Finish(t)
+		require.Empty(t, done)
+		r.awaitStored(map[string]string{"4": "3", "2": "1"}[left])
+	}
+	require.Eventually(t, func() bool { return r.e.Request(r.of.lane, 0).Lane == r.of.lane+":0" }, soon, time.Millisecond, "its flight is back")
+	r.down(0)
+	got(t, done)
+}
+
+// counting is a CountDown on a goroutine of its own, whose outcome may be unknown.
+func (r *rig) counting() (await func()) {
+	counted := make(chan error, 1)
+	go func() { // ends with its sends
+		_, err := r.CountDown(context.Background())
+		counted <- err
+	}()
+	return func() {
+		r.t.Helper()
+		if err := redistest.Done(r.t, counted); err != nil {
+			require.ErrorIs(r.t, err, ErrUnknown)
+		}
+	}
 }
 
 // failsOver has the master die under those who wait.

@@ -1,6 +1,7 @@
 package semaphore
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ func TestOnACluster(t *testing.T) {
 		}
 	})
 	t.Run("a slot moves", func(t *testing.T) { aSlotMoves(t, cluster) })
+	t.Run("replies are lost around moves there and back", func(t *testing.T) { repliesAreLostAroundMoves(t, cluster) })
 	t.Run("replicas confirm", func(t *testing.T) {
 		r := rigOn(t, cluster.Client(t), redistest.Name(t), acked(1)).set(3)
 		r.take(2)
@@ -61,6 +63,39 @@ func aSlotMoves(t *testing.T, cluster *redistest.Cluster) {
 	r.awaitFree(1)
 	r.give(1)
 	r.awaitFree(2)
+}
+
+// repliesAreLostAroundMoves: what is sent again comes behind the move of the slot,
+// whole or by half, and finds its answer in the lane that came along.
+func repliesAreLostAroundMoves(t *testing.T, cluster *redistest.Cluster) {
+	through, before := cluster.Proxied(t)
+	r := rigOn(t, through, redistest.Name(t), enginetest.ShortSends).set(5)
+	r.raw = cluster.Client(t)
+	serves := cluster.Master(r.of.key)
+	for range 2 {
+		lost := before(serves).DropReply(r.sent(takeScript), 1, redistest.Silent())
+		taken := r.acquiring(t.Context(), 3)
+		lost.Await(t)
+		there := cluster.StartMigration(t, r.of.key)
+		there.Finish(t)
+		got(t, taken)
+		require.EqualValues(t, 2, r.free())
+
+		lost = before(there.To()).DropReply(r.sent(giveScript), 1, redistest.Silent())
+		given := make(chan error, 1)
+		go func() { given <- r.Release(context.Background(), 3) }() // ends with its sends
+		lost.Await(t)
+		back := there.StartBack(t)
+		back.Move(t, r.of.key)
+		if err := redistest.Done(t, given); err != nil {
+			require.ErrorIs(t, err, ErrUnknown, "its lane is where it was")
+		}
+		back.Finish(t)
+		r.awaitFree(5)
+	}
+	require.Same(t, serves, cluster.Master(r.of.key))
+	r.take(5)
+	r.refused(1)
 }
 
 // failsOver has the master die under somebody who waits.
