@@ -1,12 +1,9 @@
 -- write.lua: entries of a hash, with a time to live where the server has one for a field.
 
--- asked calls what this server may not know, before anything is changed, and returns when a field ends whose end stays.
+-- asked calls what this server may not know, before anything is changed, and returns when a field ends. It reads: behind
+-- what writes and takes no memory, as hpexpire does, a full server lets the rest pass.
 local function asked(field, ttl)
-	if ttl == 'keep' then
-		return redis.call('hpexpiretime', KEYS[1], 'FIELDS', 1, field)[1]
-	elseif ttl ~= '' then
-		redis.call('hpexpire', KEYS[1], ttl, 'FIELDS', 1, field)
-	end
+	return ttl ~= '' and redis.call('hpexpiretime', KEYS[1], 'FIELDS', 1, field)[1]
 end
 
 -- write writes one entry.
