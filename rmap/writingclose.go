@@ -29,7 +29,7 @@ func (w *Writing[K, V]) Close(ctx context.Context) error {
 	}
 	defer w.quit()
 	last, left, err := "", int64(0), error(nil)
-	_, turns := w.refusal(0)
+	turns, _ := w.refusal(0)
 	for look, asked := 0, false; ; look++ {
 		if !asked {
 			last, err = w.newest(ctx)
@@ -42,7 +42,7 @@ func (w *Writing[K, V]) Close(ctx context.Context) error {
 			return nil
 		}
 		if err == nil {
-			err, _ = w.refusal(turns)
+			_, err = w.refusal(turns)
 		}
 		if over := w.over(ctx, left, err); over != nil {
 			return w.h.failed("close", over)
@@ -52,16 +52,16 @@ func (w *Writing[K, V]) Close(ctx context.Context) error {
 	}
 }
 
-// refusal is what keeps this process from draining, if it has tried since that many
-// turns, and how many there were.
-func (w *Writing[K, V]) refusal(since int) (err error, turns int) {
+// refusal is how often this process has tried to drain, and what keeps it from that,
+// if it has tried since it had so often.
+func (w *Writing[K, V]) refusal(since int) (turns int, err error) {
 	d := &w.drain
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.turns > since {
 		err = d.bad
 	}
-	return err, d.turns
+	return d.turns, err
 }
 
 // over is why a Close does not go on, if it does not; err is what it has met.
