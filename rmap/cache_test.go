@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -324,27 +323,6 @@ func TestWhatACacheRefuses(t *testing.T) {
 	var none context.Context
 	require.ErrorIs(t, m.SetMaxSize(none, 1, LRU), ErrOption)
 	assert.Empty(t, proxy.Log(), "nothing was sent")
-}
-
-func TestAKeyOfACacheOfAnotherTypeIsNamed(t *testing.T) {
-	t.Parallel()
-	raw := redistest.Shared(t).Client(t)
-	for i, wrong := range objectOf("x") {
-		name := fmt.Sprint(cacheNamed(t, raw), i)
-		t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(objectOf(name)...).Build()) })
-		m := NewCache[string, int](engineOn(t, raw), name)
-		at := strings.Replace(wrong, "x", name, 1)
-		require.NoError(t, raw.Do(t.Context(), raw.B().Rpush().Key(at).Element("x").Build()).Error())
-		for _, err := range []error{
-			m.Put(t.Context(), "k", 1, WithTTL(time.Hour), WithMaxIdle(time.Hour)), m.PutMany(t.Context(), map[string]int{"k": 1, "l": 2}, WithTTL(time.Hour)),
-			m.SetMaxSize(t.Context(), 1, LRU),
-		} {
-			if err != nil {
-				require.ErrorContains(t, err, "WRONGTYPE", wrong)
-				require.ErrorContains(t, err, at)
-			}
-		}
-	}
 }
 
 // TestALostReplyOfACache drops the reply to each write once; see TestALostReply.
