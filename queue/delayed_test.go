@@ -185,7 +185,8 @@ func TestWhoMoves(t *testing.T) {
 
 		postponedTo(t, q, "left", 100*time.Millisecond)
 		require.NoError(t, producer.Close(t.Context()))
-		other := also(t, q, raw)
+		taker := engineOn(t, raw)
+		other := NewDelayed[string](taker, q.Name(), WithCodec(codec.Text))
 		time.Sleep(150 * time.Millisecond)
 		n, err := other.Queue().Len(t.Context())
 		require.NoError(t, err)
@@ -197,6 +198,8 @@ func TestWhoMoves(t *testing.T) {
 		v, err = other.Poll(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "polled", v)
+		require.NoError(t, taker.Close(t.Context())) // who has taken looks once more
+		other = also(t, q, raw)
 		foreign(t, raw, q, pack("moved"), 0, false)
 		n, err = other.Move(t.Context())
 		require.NoError(t, err)

@@ -186,6 +186,7 @@ func TestAServerThatForgetsAll(t *testing.T) {
 	onReal(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t), WithLease(2*time.Second))
 		var mu sync.Mutex
+		var adding sync.RWMutex
 		ids, came := map[int64]bool{}, map[string]bool{}
 		stop := r.serves(func(_ context.Context, m *Message[string]) error {
 			mu.Lock()
@@ -201,7 +202,9 @@ func TestAServerThatForgetsAll(t *testing.T) {
 			all.Go(func() {
 				for j := i; ctx.Err() == nil; j += 4 {
 					<-pace.C
+					adding.RLock()
 					id, err := r.Add(context.Background(), strconv.Itoa(j), kindOf(j)...)
+					adding.RUnlock()
 					mu.Lock()
 					if err != nil || ids[id] {
 						t.Errorf("%d is given twice, or %v", id, err)
@@ -213,7 +216,10 @@ func TestAServerThatForgetsAll(t *testing.T) {
 		}
 		for range redistest.Count(t, 4, 100) {
 			time.Sleep(150 * time.Millisecond)
+			adding.Lock()
+			time.Sleep(10 * time.Millisecond) // those that came in one millisecond have the numbers of the next
 			r.do("FLUSHALL")
+			adding.Unlock()
 		}
 		cancel()
 		all.Wait()
