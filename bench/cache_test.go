@@ -22,6 +22,7 @@ var cacheRows = []row{
 	{"cache, Get without idle time, CPU of the server", "us/call", goal{atMost: 1.2}, mapCPU("cache get", "hget script", 1)},
 	{"cache, Put with TTL, 1 goroutine, by a script of HSET", "us/call", goal{atMost: 1.05}, besideScript("cache put", "hset script", 1, microseconds)},
 	{"cache, Put with TTL, CPU of the server", "us/call", goal{atMost: 1.7}, mapCPU("cache put", "hset script", 1)},
+	{"cache, Put with TTL, 64 goroutines, by go-redis/cache", "calls/s", goal{}, besideScript("cache put", "go-redis/cache set", 64, asIs)},
 	{"cache, Put that evicts, CPU of the server", "us/call", goal{atMost: 2.1}, mapCPU("cache put evicting", "hset script", 1)},
 	{"cache, from the end of an entry to its event", "ms", goal{}, expiredEvent},
 	{"cache, 1,000,000 entries expire at once, until they are gone", "s", goal{atMost: 60}, millionExpires},
@@ -49,6 +50,7 @@ func init() {
 	impls["cache put"] = cached(0, func(m *rmap.Cache[string, string]) call {
 		return func(ctx context.Context, i int) error { return m.Put(ctx, field(i), text64, rmap.WithTTL(time.Hour)) }
 	})
+	impls["go-redis/cache set"] = newGoRedisCache(goRedisSet)
 	impls["cache put evicting"] = cached(entries/2, func(m *rmap.Cache[string, string]) call {
 		return func(ctx context.Context, i int) error { return m.Put(ctx, field(i), text64) }
 	})

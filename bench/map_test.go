@@ -77,7 +77,7 @@ func init() {
 	})
 	impls["cas loop"] = bareMap(casLoop)
 	impls["lock get put"] = newLockGetPut
-	impls["go-redis/cache"] = newGoRedisCache
+	impls["go-redis/cache"] = newGoRedisCache(goRedisGet)
 }
 
 // call is one operation, the i-th of its goroutine.
@@ -222,23 +222,33 @@ func (l lockGetPut) close() { _ = l.c.Close(context.Background()); l.raw.Close()
 type goRedisCache struct {
 	c     *redis.Client
 	cache *cache.Cache
+	of    func(c *cache.Cache, key string) error
 }
 
-func newGoRedisCache(addr string) (impl, error) {
-	c := redis.NewClient(&redis.Options{Addr: addr})
-	return goRedisCache{c, cache.New(&cache.Options{Redis: c})}, nil
+// newGoRedisCache has a key for each entry, with a time to live.
+func newGoRedisCache(of func(c *cache.Cache, key string) error) func(addr string) (impl, error) {
+	return func(addr string) (impl, error) {
+		c := redis.NewClient(&redis.Options{Addr: addr})
+		return goRedisCache{c, cache.New(&cache.Options{Redis: c}), of}, nil
+	}
+}
+
+func goRedisGet(c *cache.Cache, key string) error {
+	var v string
+	return c.Get(context.Background(), key, &v)
+}
+
+func goRedisSet(c *cache.Cache, key string) error {
+	return c.Set(&cache.Item{Key: key, Value: text64, TTL: time.Hour})
 }
 
 func (g goRedisCache) locker(name string) locker {
 	for _, f := range fields {
-		if err := g.cache.Set(&cache.Item{Key: name + ":" + f, Value: text64, TTL: time.Hour}); err != nil {
+		if err := goRedisSet(g.cache, name+":"+f); err != nil {
 			return func(context.Context) (unlock, error) { return nil, err }
 		}
 	}
-	return call(func(ctx context.Context, i int) error {
-		var v string
-		return g.cache.Get(ctx, name+":"+field(i), &v)
-	}).locker()
+	return call(func(_ context.Context, i int) error { return g.of(g.cache, name+":"+field(i)) }).locker()
 }
 
 func (g goRedisCache) close() { g.c.Close() }
