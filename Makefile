@@ -1,5 +1,6 @@
 # demo      a flash sale that never oversells; needs only Go
-# test      everything, against real servers (and the real Redisson); installs what is missing on Debian
+# test      everything, against real servers (and the real Redisson); installs what is missing on Debian; ends with a summary
+# busy      another target on a machine that is made slow on purpose: make busy test
 # soak      the same tests with their full counts, in at most an hour for each part; says what it ran
 # lint      format, vet, staticcheck
 # bench     benchmarks; BENCH='Lock' chooses some
@@ -12,12 +13,28 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCH       = .
 FUZZTIME    = 5s
 proven      = .cache/interop.json
-timeout     = 10m
-within      = 20m
+timeout    ?= 10m
+within     ?= 30m
 
-# testrun prints what go test would and then the slowest packages and tests, and ends what takes too long.
-TESTRUN     = RUEIDISSON_REQUIRE_SERVERS=1 go run ./internal/testrun -within $(within)
-TEST        = test -json -count=1 -timeout $(timeout)
+# make busy TARGET...: the targets run in a make of their own, and all that they start is slowed down.
+ifeq (busy,$(firstword $(MAKECMDGOALS)))
+
+.PHONY: busy
+busy:
+	@mkdir -p .cache
+	go build -o .cache/busy ./internal/busy
+	.cache/busy $(MAKE) --no-print-directory $(filter-out busy,$(MAKECMDGOALS))
+
+%:
+	@:
+
+else
+
+# testrun prints what go test would and then the slowest packages and tests, and ends what takes too long for a machine of
+# this pace. It leaves what came of the target for the summary.
+TESTRUN     = RUEIDISSON_REQUIRE_SERVERS=1 go run ./internal/testrun -within $(within) -timeout $(timeout) -part $@ -results $(results)
+TEST        = test -json -count=1
+results     = .cache/results
 
 # Folders that may be there: modules of their own, and tests behind a build tag.
 bench   = $(wildcard bench/go.mod)
@@ -33,11 +50,19 @@ demo:
 servers:
 	sh scripts/servers.sh
 
-test: test-go $(if $(bench),test-bench) $(if $(grpc),test-grpc) $(if $(sql),test-sql) $(if $(interop),test-interop)
+parts = test-go $(if $(bench),test-bench) $(if $(grpc),test-grpc) $(if $(sql),test-sql) $(if $(interop),test-interop)
 
+# All parts run, also when one of them fails.
+test:
+	@rm -rf $(results)
+	@failed=; for part in $(parts); do $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; done; \
+		test -z "$$failed" || echo "failed:$$failed"; \
+		go run ./internal/testrun -sum -results $(results) $(parts) && test -z "$$failed"
+
+# The packages whose tests take longest come first, so that the others run beside them.
 test-go: servers
 	sh scripts/cc.sh
-	$(TESTRUN) go $(TEST) -race ./...
+	$(TESTRUN) go $(TEST) -race ./rmap ./queue ./queue/reliable ./cmd/rueidisson ./lock ./semaphore ./...
 
 test-bench: servers
 	$(TESTRUN) go -C bench $(TEST) ./...
@@ -60,8 +85,8 @@ test-interop: servers
 
 # What has a count for every day has its full count here, see package redistest.
 soak: export RUEIDISSON_SOAK = 1
-soak: timeout = 30m
-soak: within = 1h
+soak: export timeout = 30m
+soak: export within = 1h
 soak: test
 
 interop-table:
@@ -100,3 +125,5 @@ fuzz:
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x $$(dirname $$file); \
 		done; \
 	done
+
+endif

@@ -52,6 +52,9 @@ func New(option rueidis.ClientOption, opts ...Option) (*Client, error) {
 	}
 	derive(&option, cfg.WatchdogTimeout)
 	cfg.Owned = true
+	made := new(connections)
+	made.over(&option)
+	cfg.Cut = made.end
 	client, err := rueidis.NewClient(option)
 	if err != nil {
 		if client != nil {
@@ -137,13 +140,15 @@ func withoutURL(err error) error {
 //     last;
 //   - as many for those who listen to reliable topics: one, and one for each durable
 //     name, on a cluster for each slot;
+//   - two for requests and answers of more than a megabyte, and for walks through what
+//     is large, while such are under way;
 //   - one for each acquire that waits for replicas, up to 32 at once, with
 //     [WithReplicaAcks];
 //   - one for each call or batch of renewals that is sent again because a
 //     connection fell silent, until that is answered.
 //
 // So a program whose own blocking commands can use the pool up makes it larger
-// by four, and by 32 with acknowledgements. While there is no connection to be
+// by six, and by 32 with acknowledgements. While there is no connection to be
 // had, releases are not heard: a wait that goes on like that for a watchdog
 // timeout, or an acquire that replicas should confirm, fails with an error that
 // names BlockingPoolSize.
@@ -228,16 +233,18 @@ func (c *Client) RedissonRateLimiter(name string) *redissonlimiter.Limiter {
 }
 
 // Semaphore returns a handle on the semaphore of that name, which Redisson's
-// RSemaphore shares; see [semaphore.Semaphore]. It asks nobody: a name that
+// RSemaphore shares; see [semaphore.Semaphore]. It asks nobody: a name or an option that
 // cannot be used is the error of its operations.
-func (c *Client) Semaphore(name string) *semaphore.Semaphore { return semaphore.New(c.e, name) }
+func (c *Client) Semaphore(name string, opts ...semaphore.Option) *semaphore.Semaphore {
+	return semaphore.New(c.e, name, opts...)
+}
 
 // PermitSemaphore returns a handle on the semaphore of that name whose permits
 // have leases, which Redisson's RPermitExpirableSemaphore shares; see
-// [semaphore.PermitSemaphore]. It asks nobody: a name that cannot be used is the
-// error of its operations.
-func (c *Client) PermitSemaphore(name string) *semaphore.PermitSemaphore {
-	return semaphore.NewPermits(c.e, name)
+// [semaphore.PermitSemaphore]. It asks nobody: a name or an option that cannot be used is
+// the error of its operations.
+func (c *Client) PermitSemaphore(name string, opts ...semaphore.Option) *semaphore.PermitSemaphore {
+	return semaphore.NewPermits(c.e, name, opts...)
 }
 
 // Latch returns a handle on the countdown latch of that name, which Redisson's
@@ -246,10 +253,17 @@ func (c *Client) PermitSemaphore(name string) *semaphore.PermitSemaphore {
 func (c *Client) Latch(name string) *latch.Latch { return latch.New(c.e, name) }
 
 // Barrier returns a handle on the barrier of that name, at which so many parties
-// wait for each other; see [latch.Barrier.Await]. It asks nobody: a name or a
-// number that cannot be used is the error of its operations.
-func (c *Client) Barrier(name string, parties int) *latch.Barrier {
-	return latch.NewBarrier(c.e, name, parties)
+// wait for each other; see [latch.Barrier.Await]. It asks nobody: a name, a
+// number or an option that cannot be used is the error of its operations.
+func (c *Client) Barrier(name string, parties int, opts ...latch.BarrierOption) *latch.Barrier {
+	return latch.NewBarrier(c.e, name, parties, opts...)
+}
+
+// DoubleBarrier returns a handle on the double barrier of that name, which so many parties
+// enter together and leave together; see [latch.DoubleBarrier.Enter]. It asks nobody: a
+// name or a number that cannot be used is the error of its operations.
+func (c *Client) DoubleBarrier(name string, parties int) *latch.DoubleBarrier {
+	return latch.NewDoubleBarrier(c.e, name, parties)
 }
 
 // Close ends the client. New calls fail with [ErrClosed], waiters wake with
@@ -258,11 +272,10 @@ func (c *Client) Barrier(name string, parties int) *latch.Barrier {
 // leases last. A lock that is not unlocked by then is not released under its
 // holder but left to its lease, and named in the returned error.
 //
-// Exchanges with the server that are under way end by their own bound: if the
-// server is silent, Close may take a few seconds more than ctx gives it. When
-// it returns, no goroutine of the client is left. It closes the Redis client,
-// unless that came by [Wrap]. Calls after the first return what the
-// first returned.
+// Exchanges with the server that are under way have 250 ms more than ctx gives them.
+// What they were to do by then, such as a release, is left to its lease and named in
+// the error. On a cluster that has fallen silent, a client that came by [Wrap] may take a second more. When Close returns, no goroutine of the client is left. It closes the Redis client,
+// unless that came by [Wrap]. Calls after the first return what the first returned.
 func (c *Client) Close(ctx context.Context) error {
 	if ctx == nil {
 		return fmt.Errorf("close: %w: nil context", ErrOption)

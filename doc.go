@@ -55,6 +55,21 @@
 // safe to send twice, or is sent once and says with [ErrUnknown] that its reply
 // was lost.
 //
+// A release that the server refuses, or does not answer, is not dropped: the client
+// goes on until the server takes it, and says so with [ErrDeferred]. Only what it
+// gives up, as it is closed, is not done; that is in the error of Close, in the log
+// and told to a [DeferralObserver]. For each node it goes on with 10,000 at most: a
+// further one is refused at once, with the error that it met, and the oldest go on.
+// Unlock and Close end at most 250 ms after their contexts. Those who wait for an
+// object are told of an outage together, and that they were refused only if the
+// server has said so of late.
+//
+// Walks, takes and sweeps ask for about a megabyte at a time, or one element. A request
+// or an answer that is larger has the time of its length, by connections of its own, of
+// which a node has two: nothing else waits behind it, neither a renewal nor a PING of
+// rueidis. A read that was too slow is made again, at down to 1 MB a second, as long as
+// the server answers what is small.
+//
 // On one server, and on the master of a shard while it lives, a lock excludes.
 // Replication is asynchronous: a failover may forget the last holds, whose
 // holders learn that at their next renewal, a third of the watchdog timeout

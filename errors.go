@@ -14,12 +14,40 @@ var (
 	ErrOption = engine.ErrOption
 
 	// ErrFamily is wrapped by the error for a lock of one family under a name
-	// that a lock of another has; see [lock.ErrFamily].
+	// that a lock of another has; see [lock.ErrFamily]. It wraps [ErrWrongKind].
 	ErrFamily = engine.ErrFamily
+
+	// ErrWrongKind is wrapped by the error for a name that has an object of another
+	// kind, such as a cache under the name of a map. The operation changed nothing.
+	ErrWrongKind = engine.ErrWrongKind
 
 	// ErrUnknown is wrapped by the error of an operation whose reply was lost:
 	// it may or may not have been done.
 	ErrUnknown = engine.ErrUnknown
+
+	// ErrDeferred is wrapped by the error of a release, or another request that
+	// can be repeated, which is not done yet: the server refused it, or did not
+	// answer in time. The client goes on trying until it is closed. What it gives
+	// up at last is logged at Error and told to a [DeferralObserver]. Do not call
+	// again, unless the process ends.
+	ErrDeferred = engine.ErrDeferred
+
+	// ErrNotice is wrapped by an error that a sequence yields and after which it
+	// goes on: an element that does not decode, messages that were missed, a
+	// subscription that was interrupted. Sequences of topics, queues and streams wrap
+	// it. Any other error is the last that such a sequence yields.
+	//
+	//	for m, err := range prices.Subscribe(ctx) {
+	//		if errors.Is(err, rueidisson.ErrNotice) {
+	//			log.Print(err)
+	//			continue
+	//		}
+	//		if err != nil {
+	//			return err
+	//		}
+	//		…
+	//	}
+	ErrNotice = engine.ErrNotice
 
 	// ErrMoving is wrapped by the error of an operation that needs several keys,
 	// on a cluster whose servers refused it for up to three seconds, since the slot

@@ -1,6 +1,9 @@
 package rueidisson
 
 import (
+	"context"
+	"iter"
+
 	"github.com/rueidisson/rueidisson/queue"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/rmap"
@@ -67,6 +70,18 @@ func Queue[T any](c *Client, name string, opts ...queue.Option) *queue.Queue[T] 
 // an option that cannot be used is the error of its operations.
 func ReliableQueue[T any](c *Client, name string, opts ...reliable.Option) *reliable.Queue[T] {
 	return reliable.New[T](c.e, name, opts...)
+}
+
+// ReliableQueues yields the names of the reliable queues that there are: those to which messages were added, or
+// whose terms were set, until they are deleted. With a name mapper they are the mapped names. The order is the
+// server's. What is made, deleted or moved to another node meanwhile may be passed over. The first error is
+// the last element.
+//
+// It looks through all keys of the server, or of each master of a cluster, by SCAN. Cost: for each 1,000 keys a call,
+// and one more for the queues among them; a set of the names. Errors: ctx's error and cause; [ErrOption] for a nil ctx;
+// [ErrClosed]; those of Redis.
+func ReliableQueues(ctx context.Context, c *Client) iter.Seq2[string, error] {
+	return reliable.Queues(ctx, c.e)
 }
 
 // Sharded returns a handle on the sharded map of that name, which is n hashes over

@@ -30,6 +30,7 @@ const (
 	adapter               // what builds on the root, each for one library that the root does not link
 	object                // one kind of object for each package
 	base                  // below the objects, public or what the command line reads, too: no package of ours under it
+	shared                // internal packages on the engine that several objects are made of
 	core                  // internal/engine
 	part                  // the other internal packages: each on its own
 	testHelp              // internal packages that only tests, programs and each other use
@@ -51,6 +52,8 @@ var layers = map[string]layer{
 	"fence":                 base,
 	"fence/fencehttp":       adapter,
 	"internal":              part,
+	"internal/attempts":     shared,
+	"internal/breaker":      base,
 	"internal/bucket":       base,
 	"internal/engine":       core,
 	"internal/embedded":     testHelp,
@@ -70,7 +73,8 @@ var may = map[layer][]layer{
 	harness:  {root, object, base, core, part, testHelp},
 	root:     {object, base, core, part},
 	adapter:  {root, object, base},
-	object:   {base, core, part},
+	object:   {base, shared, core, part},
+	shared:   {base, core, part},
 	base:     {},
 	core:     {part},
 	part:     {},
@@ -111,9 +115,11 @@ func forbidden(from, to string) string {
 		return ""
 	case inner && above == adapter:
 		return "that is inside of another package"
-	case from == "rmap" && to == "lock": // of its entries
+	case from == "rmap" && slices.Contains([]string{"lock", "fairlock", "rwlock", "semaphore", "latch"}, to): // of its entries
 		return ""
 	case from == "election" && to == "fairlock": // which it is made of
+		return ""
+	case from == "semaphore" && (to == "fairlock" || to == "lock"): // which orders its waiters
 		return ""
 	case above == object && below == object && to == "lock" && slices.Contains(family, from):
 		return ""
@@ -260,11 +266,14 @@ func TestTheLayersForbid(t *testing.T) {
 		{"election", "fairlock", true},
 		{"election", "rwlock", false},
 		{"fairlock", "election", false},
-		{"semaphore", "lock", false},
+		{"latch", "lock", false},
+		{"semaphore", "fairlock", true}, // which orders its waiters
+		{"semaphore", "rwlock", false},
 		{"queue", "semaphore", false},
 		{"rmap", "codec", true},
 		{"rmap", "lock", true},
-		{"rmap", "fairlock", false},
+		{"rmap", "fairlock", true},
+		{"rmap", "queue", false},
 		{"lock", "rmap", false},
 		{"codec", "internal/keys", false},
 		{"codec", "rmap", false},
@@ -302,6 +311,10 @@ func TestTheLayersForbid(t *testing.T) {
 		{"internal/watchdog", "internal/engine", false},
 		{"internal/watchdog", "internal/keys", false},
 		{"internal/pubsub", "internal/redistest", false},
+		{"queue", "internal/attempts", true},
+		{"internal/attempts", "internal/engine", true},
+		{"internal/attempts", "queue", false},
+		{"internal/engine", "internal/attempts", false},
 		{"internal/locktest", "lock", true},
 		{"internal/redistest", "internal/embedded", true},
 		{"rueidissontest", "internal/embedded", true},

@@ -14,6 +14,7 @@ import (
 //
 //   - locks: "lock", "fenced", "fair", "election" (who leads holds), "read" and
 //     "write" (of an RWLock), "group" (of multilock). All calls are made for them.
+//   - "order", the fair lock of a semaphore with semaphore.WithFleetOrder: all calls.
 //   - "permit", of a PermitSemaphore: all calls; handed is always false.
 //   - "semaphore": all calls but Lost, since its permits have no owner. An acquire
 //     is one, of however many permits.
@@ -268,6 +269,107 @@ func (o messages) Added(ctx context.Context, queue string, n int) { o.to.Message
 func (o messages) Settled(ctx context.Context, s engine.Settled) {
 	o.to.MessageSettled(ctx, Settled(s))
 }
+
+// QueueObserver is an Observer that hears what becomes of the elements of queues, streams
+// and topics, too. [WithObserver] asks once whether an observer is one: what wraps an
+// Observer has to hand its calls on. Of reliable queues [MessageObserver] tells.
+//
+// Of kinds there are "queue", "bounded queue", "ring buffer", "priority queue", "delayed
+// queue", "stream", "topic", "sharded topic", "pattern topic" and "reliable topic". name is
+// the name in Redis, or a pattern.
+type QueueObserver interface {
+	Observer
+
+	// ElementsOffered is called for each call that has offered elements, added an entry or
+	// published a message, before it returns. Of one that has failed, those are told of
+	// which the server said that it has them. A move between two queues takes from the one
+	// and offers to the other; elements that are due come into their queue untold.
+	ElementsOffered(ctx context.Context, kind, name string, elements int)
+
+	// ElementsTaken is called for each call, or step of a loop, that has taken elements,
+	// before it has them. Entries and messages that come again are told again.
+	ElementsTaken(ctx context.Context, t Taken)
+
+	// ElementsMissed is called where a loop over a topic is told by a topic.LaggedError of
+	// messages that it has missed.
+	ElementsMissed(kind, name string, elements int64)
+}
+
+// Taken is elements that this client has taken.
+type Taken struct {
+	// Kind is the kind of object, as of [QueueObserver], and Name its name in Redis.
+	Kind, Name string
+
+	// Elements is how many.
+	Elements int
+
+	// Waited is how long ago the element was added, or -1 where nobody knows. Entries of
+	// streams and messages of reliable topics tell by their ID, if the server has chosen
+	// it: by the difference of two clocks.
+	Waited time.Duration
+}
+
+// queues hands on what the engine tells.
+type queues struct{ to QueueObserver }
+
+func (o queues) Offered(ctx context.Context, kind, name string, n int) {
+	o.to.ElementsOffered(ctx, kind, name, n)
+}
+
+func (o queues) Taken(ctx context.Context, t engine.Taken) { o.to.ElementsTaken(ctx, Taken(t)) }
+
+func (o queues) Missed(kind, name string, n int64) { o.to.ElementsMissed(kind, name, n) }
+
+// DeferralObserver is an Observer that hears what the client has given up, too.
+// [WithObserver] asks once whether an observer is one: what wraps an Observer has to
+// hand its calls on.
+type DeferralObserver interface {
+	Observer
+
+	// GaveUp is called for each request that the client was to go on with, such as
+	// a release that the server refused, and that it has given up: the client was
+	// closed, too many were deferred, or the server was silent for longer than it
+	// remembers a request. It is logged at Error, too.
+	GaveUp(g GaveUp)
+}
+
+// GaveUp is a request that the client has given up.
+type GaveUp struct {
+	// Kind is the kind of object, as of [Observer], and Name its name in Redis.
+	Kind, Name string
+
+	// Operation is what was to be done, such as "release" or "count down", and
+	// Amount how much of it, such as the number of permits.
+	Operation string
+	Amount    int64
+
+	// Err is why it was not done. It wraps [ErrUnknown] if it may have been.
+	Err error
+}
+
+// deferrals hands on what the engine tells.
+type deferrals struct{ to DeferralObserver }
+
+func (o deferrals) GaveUp(g engine.GaveUp) {
+	o.to.GaveUp(GaveUp{Kind: g.Kind, Name: g.Name, Operation: g.Op, Amount: g.Amount, Err: g.Err})
+}
+
+// OutcomeObserver is an Observer that hears of refusals and of unknown outcomes, too, of
+// semaphores of both kinds, latches and barriers. [WithObserver] asks once whether an
+// observer is one: what wraps an Observer has to hand its calls on.
+type OutcomeObserver interface {
+	Observer
+
+	// Refused is called for each call that returns [ErrNotAcquired]: too few permits were
+	// free, at once or in time.
+	Refused(kind, name string)
+
+	// Unknown is called for each call that returns [ErrUnknown]. operation is what its
+	// error says, such as "acquire" or "count down". err is that error.
+	Unknown(kind, name, operation string, err error)
+}
+
+var _ engine.OutcomeObserver = OutcomeObserver(nil)
 
 // HandlerObserver is an Observer that is around the handlers of reliable queues, too,
 // such as with a span for each. [WithObserver] asks once whether an observer is one: what

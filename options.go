@@ -97,10 +97,12 @@ func WithNameMapper(mapName func(name string) string) Option {
 	})
 }
 
-// WithLogger sets where the client logs. Warn is for a hold that was lost, for
-// a server that evicts keys with a time to live, and for a call that waits for
-// a hold of its own client for longer than the watchdog timeout; Debug is for
-// retries. Without it nothing is logged.
+// WithLogger sets where the client logs. Error is for a request that was given up,
+// see [DeferralObserver]. Warn is for a hold that was lost, for a server that evicts
+// keys with a time to live, for one that would go on alone when it is cut off from its
+// replicas, and for a call that waits for a hold of its own client for longer than the
+// watchdog timeout. Debug is for retries. Without it Warn and Error go
+// to [slog.Default], and Debug nowhere; slog.DiscardHandler is for silence.
 func WithLogger(l *slog.Logger) Option {
 	return option(func(c *engine.Config) error {
 		if l == nil {
@@ -113,13 +115,14 @@ func WithLogger(l *slog.Logger) Option {
 
 // WithObserver sets who is told what the client does. It is also told what the
 // optional interfaces of an observer say that it implements: [DecisionObserver],
-// [CacheObserver], [MessageObserver] and [HandlerObserver].
+// [CacheObserver], [MessageObserver], [QueueObserver], [HandlerObserver],
+// [DeferralObserver] and [OutcomeObserver].
 func WithObserver(o Observer) Option {
 	return option(func(c *engine.Config) error {
 		if o == nil {
 			return fmt.Errorf("%w: nil observer", ErrOption)
 		}
-		c.Observer, c.Decisions, c.Caches, c.Messages, c.Handlers = o, nil, nil, nil, nil
+		c.Observer, c.Decisions, c.Caches, c.Messages, c.Queues, c.Handlers, c.Deferrals, c.Outcomes = o, nil, nil, nil, nil, nil, nil, nil
 		if d, ok := o.(DecisionObserver); ok {
 			c.Decisions = decisions{d}
 		}
@@ -129,8 +132,17 @@ func WithObserver(o Observer) Option {
 		if m, ok := o.(MessageObserver); ok {
 			c.Messages = messages{m}
 		}
+		if q, ok := o.(QueueObserver); ok {
+			c.Queues = queues{q}
+		}
 		if h, ok := o.(HandlerObserver); ok {
 			c.Handlers = handlers{h}
+		}
+		if d, ok := o.(DeferralObserver); ok {
+			c.Deferrals = deferrals{d}
+		}
+		if oo, ok := o.(OutcomeObserver); ok {
+			c.Outcomes = oo
 		}
 		return nil
 	})
@@ -163,17 +175,36 @@ func WithShardedPubSub(s Sharding) Option {
 	})
 }
 
+// Acked is what else replicas confirm, see [WithReplicaAcks].
+type Acked int
+
+// Renewals has replicas confirm the renewals of leases, too.
+const Renewals Acked = 1
+
 // WithReplicaAcks makes an acquire succeed only when n replicas have confirmed
 // it within timeout; with fewer it is undone, and fails with
 // lock.ErrNotReplicated. It lowers the risk that a failover forgets a hold; it
 // does not remove it. Each acquire then takes a connection of its own for its
 // WAIT; of those up to 32 are under way at once.
-func WithReplicaAcks(n int, timeout time.Duration) Option {
+//
+// With [Renewals] a renewal counts only when n replicas have confirmed it within
+// timeout. This applies to all leases that the client renews, and to lock.Hold.Extend.
+// A holder on the side of a network partition without replicas loses its hold within a
+// lease. A renewal without enough answers is tried again while the lease lasts. The
+// renewals of one batch share one WAIT. While the slot of a name moves, renewals count
+// without replicas.
+func WithReplicaAcks(n int, timeout time.Duration, also ...Acked) Option {
 	return option(func(c *engine.Config) error {
 		if n < 1 || timeout < time.Millisecond {
 			return fmt.Errorf("%w: replica acks %d within %v: at least 1 within 1ms", ErrOption, n, timeout)
 		}
-		c.ReplicaAcks, c.AckTimeout = n, timeout
+		c.ReplicaAcks, c.AckTimeout, c.RenewalAcks = n, timeout, false
+		for _, what := range also {
+			if what != Renewals {
+				return fmt.Errorf("%w: replica acks of %d: only Renewals can be named", ErrOption, what)
+			}
+			c.RenewalAcks = true
+		}
 		return nil
 	})
 }

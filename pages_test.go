@@ -74,5 +74,5 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 // TestTheREADMEStaysShort, as it is the first page that somebody reads.
 func TestTheREADMEStaysShort(t *testing.T) {
 	t.Parallel()
-	assert.Less(t, strings.Count(text(t, "README.md"), "\n"), 250)
+	assert.Less(t, strings.Count(text(t, "README.md"), "\n"), 200)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-const patience = 30 * time.Second
+var patience = redistest.Soon
 
 // fortress is servers without a plain port that let nobody in who has no
 // certificate, seen by somebody who may do no more than the page on Redis says.

@@ -22,9 +22,11 @@ var loadingRows = []row{
 	{"loading, Get of a present key, 64 goroutines, by Get", "calls/s", goal{atLeast: 0.98}, besideScript("loading get", "map get", 64, asIs)},
 	{"loading, 1,000 misses of 10 clients, the last behind the load", "us", goal{atMost: 5000}, misses("map")},
 	{"loading, 1,000 misses of 10 clients of a cache, the last behind the load", "us", goal{atMost: 5000}, misses("cache")},
+	{"loading, GetMany of 1,000 misses, by GetMany of what is there", "us/call", goal{}, manyMisses},
 	{"writing behind, Put, 1 goroutine, by Put", "us/call", goal{}, besideScript("behind put", "map put", 1, microseconds)},
 	{"writing behind, Put, 64 goroutines, by Put", "calls/s", goal{}, besideScript("behind put", "map put", 64, asIs)},
 	{"writing through, Put, 1 goroutine, by lock, HGET and HSET", "us/call", goal{}, besideScript("through put", "lock get put", 1, microseconds)},
+	{"writing behind, changes that are drained, by those that PutMany of 500 writes", "changes/s", goal{}, drained},
 }
 
 func init() {
@@ -113,5 +115,104 @@ func rush(ctx context.Context, all []*rmap.Loading[string, string], k string, be
 		return 0, err
 	default:
 		return last, nil
+	}
+}
+
+// manyMisses is a GetMany of 1,000 entries of which none is there, and that one call of the source
+// brings, beside a GetMany of 1,000 that are there.
+func manyMisses(t *testing.T, s *redistest.Server) sides {
+	c, err := rueidisson.New(connection(s.Addr()), rueidisson.WithCodec(codec.Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	m, ctx := rueidisson.Map[string, string](c, "missed at once"), t.Context()
+	var loads atomic.Int64
+	l := rmap.NewLoading(m, nil, rmap.WithLoadMany(1000, func(_ context.Context, ks []string) (map[string]string, error) {
+		loads.Add(1)
+		found := make(map[string]string, len(ks))
+		for _, k := range ks {
+			found[k] = text64
+		}
+		return found, nil
+	}))
+	there := slices.Clone(fields)
+	if err := fill(s.Client(t), "there at once"); err != nil {
+		t.Fatal(err)
+	}
+	calls := int64(0)
+	return sides{
+		ours: everyCall(func() error {
+			calls++
+			ks := make([]string, 1000)
+			for i := range ks {
+				ks[i] = strconv.FormatInt(calls, 36) + "-" + strconv.Itoa(i)
+			}
+			got, err := l.GetMany(ctx, ks...)
+			if err == nil && len(got) != len(ks) {
+				err = fmt.Errorf("%d entries", len(got))
+			}
+			return err
+		}),
+		base: everyCall(func() error {
+			_, err := rueidisson.Map[string, string](c, "there at once").GetMany(ctx, there...)
+			return err
+		}),
+		note: func() string { return fmt.Sprintf("%d calls of the source for %d calls", loads.Load(), calls) },
+	}
+}
+
+// everyCall is the microseconds that each takes.
+func everyCall(f func() error) measure {
+	return func(d time.Duration) (float64, error) {
+		n, began := 0, time.Now()
+		for ; n == 0 || time.Since(began) < d; n++ {
+			if err := f(); err != nil {
+				return 0, err
+			}
+		}
+		return float64(time.Since(began).Nanoseconds()) / 1e3 / float64(n), nil
+	}
+}
+
+// drained is how many changes a second are queued, written to a store that takes no time, and
+// forgotten by the queue, beside those that are only put into a map.
+func drained(t *testing.T, s *redistest.Server) sides {
+	c, err := rueidisson.New(connection(s.Addr()), rueidisson.WithCodec(codec.Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	ctx, changes := t.Context(), map[string]string{}
+	for _, f := range fields[:500] {
+		changes[f] = text64
+	}
+	w := rmap.NewWriting(rueidisson.Map[string, string](c, "drained"), func(context.Context, []rmap.Change[string, string]) error {
+		return nil
+	}, rmap.WithBehind(1000))
+	return sides{
+		ours: func(d time.Duration) (float64, error) {
+			n, began := 0, time.Now()
+			for ; n == 0 || time.Since(began) < d; n++ {
+				for range 10 {
+					if err := w.PutMany(ctx, changes); err != nil {
+						return 0, err
+					}
+				}
+				if err := w.Flush(ctx); err != nil {
+					return 0, err
+				}
+			}
+			return float64(10*len(changes)*n) / time.Since(began).Seconds(), nil
+		},
+		base: func(d time.Duration) (float64, error) {
+			m, n, began := rueidisson.Map[string, string](c, "not drained"), 0, time.Now()
+			for ; n == 0 || time.Since(began) < d; n++ {
+				if err := m.PutMany(ctx, changes); err != nil {
+					return 0, err
+				}
+			}
+			return float64(len(changes)*n) / time.Since(began).Seconds(), nil
+		},
 	}
 }

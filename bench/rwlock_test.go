@@ -205,6 +205,7 @@ func (w *waits) add(d time.Duration) {
 type waited struct {
 	N                    int
 	Median, P99, Longest float64
+	Pause                float64 // the longest time in which nobody of the process got the lock
 }
 
 func (w *waits) waited() waited {
@@ -215,7 +216,7 @@ func (w *waits) waited() waited {
 		}
 		return float64(w.all[min(len(w.all)-1, int(q*float64(len(w.all))))]) / float64(time.Millisecond)
 	}
-	return waited{len(w.all), at(0.5), at(0.99), at(1)}
+	return waited{N: len(w.all), Median: at(0.5), P99: at(0.99), Longest: at(1)}
 }
 
 // among is the waits of several processes as one: of the medians that of the
@@ -224,7 +225,7 @@ func among(all []waited) (sum waited) {
 	most := 0
 	for _, w := range all {
 		sum.N += w.N
-		sum.P99, sum.Longest = max(sum.P99, w.P99), max(sum.Longest, w.Longest)
+		sum.P99, sum.Longest, sum.Pause = max(sum.P99, w.P99), max(sum.Longest, w.Longest), max(sum.Pause, w.Pause)
 		if w.N > most {
 			most, sum.Median = w.N, w.Median
 		}
@@ -241,22 +242,34 @@ func turnTaker(p *redistest.Parent) {
 		p.Say("%v", err)
 		return
 	}
-	l := c.RWLock(env("BENCH_KEY"), rwlock.WithWriterPreference())
+	l := c.RWLock(env("BENCH_KEY"))
 	pause, _ := time.ParseDuration(env("BENCH_PAUSE"))
 	p.Say("ready")
 	for line, ok := p.Hear(); ok; line, ok = p.Hear() {
 		d, _ := time.ParseDuration(line)
-		reads, writes := takeTurns(l, d, pause)
-		text, _ := json.Marshal([]waited{reads.waited(), writes.waited()})
+		reads, writes, still := takeTurns(l, d, pause)
+		both := []waited{reads.waited(), writes.waited()}
+		both[0].Pause = float64(still) / float64(time.Millisecond)
+		text, _ := json.Marshal(both)
 		p.Say("waits %s", text)
 	}
 }
 
-func takeTurns(l *rwlock.Lock, d, pause time.Duration) (reads, writes *waits) {
+// takeTurns returns the waits of both sides, and the longest time in which nobody got the
+// lock.
+func takeTurns(l *rwlock.Lock, d, pause time.Duration) (reads, writes *waits, still time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	reads, writes = new(waits), new(waits)
 	var all sync.WaitGroup
+	var mu sync.Mutex
+	last := time.Now()
+	got := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		still, last = max(still, now.Sub(last)), now
+	}
 	run := func(side lock.Locker, w *waits, pause time.Duration) {
 		for ctx.Err() == nil {
 			began := time.Now()
@@ -265,6 +278,7 @@ func takeTurns(l *rwlock.Lock, d, pause time.Duration) (reads, writes *waits) {
 				return
 			}
 			w.add(time.Since(began))
+			got()
 			time.Sleep(time.Millisecond)
 			_ = hold.Unlock(ctx)
 			time.Sleep(pause)
@@ -277,7 +291,7 @@ func takeTurns(l *rwlock.Lock, d, pause time.Duration) (reads, writes *waits) {
 		all.Go(func() { run(l.Write(), writes, pause) })
 	}
 	all.Wait()
-	return reads, writes
+	return reads, writes, still
 }
 
 // crowdOf is four processes of 16 readers each, and of writers as many as it says.
@@ -312,7 +326,8 @@ func writerAmongReaders(t *testing.T, s *redistest.Server) sides {
 	return sides{
 		ours: once(func(d time.Duration) (float64, error) {
 			reads, writes, err := crowd(longer(d))
-			note = fmt.Sprintf("its longest wait %.1f ms (bound 100), %d writes; %d reads", writes.Longest, writes.N, reads.N)
+			note = fmt.Sprintf("its longest wait %.1f ms (bound 100), %d writes; %d reads, longest pause %.1f ms",
+				writes.Longest, writes.N, reads.N, reads.Pause)
 			return writes.Median, err
 		}),
 		note: func() string { return note },
@@ -324,8 +339,8 @@ func readersAmongWriters(t *testing.T, s *redistest.Server) sides {
 	return sides{
 		ours: once(func(d time.Duration) (float64, error) {
 			reads, writes, err := crowd(longer(d))
-			note = fmt.Sprintf("p99 %.1f ms of %d reads; %d writes, median %.1f ms, longest %.1f ms (bound 1000)",
-				reads.P99, reads.N, writes.N, writes.Median, writes.Longest)
+			note = fmt.Sprintf("p99 %.1f ms of %d reads; %d writes, median %.1f ms, longest %.1f ms (bound 1000); longest pause %.1f ms",
+				reads.P99, reads.N, writes.N, writes.Median, writes.Longest, reads.Pause)
 			return reads.Longest, err
 		}),
 		note: func() string { return note },

@@ -11,9 +11,14 @@ import (
 )
 
 func init() {
-	impls["reliable serve"] = func(addr string) (impl, error) {
-		c, err := rueidisson.New(connection(addr), rueidisson.WithCodec(codec.Text))
-		return &serving{c: c}, err
+	for name, opts := range map[string][]reliable.ServeOption{
+		"reliable serve":       {reliable.WithConcurrency(64)},
+		"reliable serve ahead": {reliable.WithConcurrency(64), reliable.WithPrefetch(64)},
+	} {
+		impls[name] = func(addr string) (impl, error) {
+			c, err := rueidisson.New(connection(addr), rueidisson.WithCodec(codec.Text))
+			return &serving{c: c, opts: opts}, err
+		}
 	}
 }
 
@@ -46,6 +51,7 @@ func (h handing) pass(ctx context.Context, _ int) error {
 type serving struct {
 	handing
 	c    *rueidisson.Client
+	opts []reliable.ServeOption
 	all  sync.WaitGroup
 	stop context.CancelFunc
 }
@@ -58,7 +64,7 @@ func (i *serving) locker(name string) locker {
 		var ctx context.Context
 		ctx, i.stop = context.WithCancel(context.Background())
 		i.all.Go(func() {
-			_ = q.Serve(ctx, func(context.Context, *reliable.Message[string]) error { return i.hand() }, reliable.WithConcurrency(64))
+			_ = q.Serve(ctx, func(context.Context, *reliable.Message[string]) error { return i.hand() }, i.opts...)
 		})
 	}
 	return call(i.pass).locker()

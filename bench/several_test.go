@@ -17,6 +17,7 @@ import (
 
 var severalRows = []row{
 	{"multi lock of 4", "us/pair", goal{atMost: 1.25}, multiOfFour},
+	{"lock group of 4, by the multi lock", "us/pair", goal{atMost: 1}, groupOfFour},
 	{"red lock, 5 servers", "us/pair", goal{atMost: 1.25}, redOfFive(multilock.WithRestartGuard(time.Second))},
 	{"red lock, 5 servers, no restart guard", "us/pair", goal{}, redOfFive(multilock.WithRestartGuard(0))},
 	{"red lock, one of 5 servers silent, by none", "us/pair", goal{atMost: 1.25}, redWithASilentOne},
@@ -91,6 +92,17 @@ func multiOfFour(t *testing.T, s *redistest.Server) sides {
 		all = append(all, newBare(raw, "bare-"+strconv.Itoa(i)))
 	}
 	return sides{ours: oneBusy(ofHolds(multilock.Multi(locks...))), base: oneBusy(bareTogether(all))}
+}
+
+// groupOfFour is four values of a group beside a multi lock of four locks.
+func groupOfFour(t *testing.T, s *redistest.Server) sides {
+	c := client(t, s.Addr())
+	var locks []lock.Locker
+	for i := range 4 {
+		locks = append(locks, c.Lock("multi-"+strconv.Itoa(i)))
+	}
+	group := c.LockGroup("group").Of("0", "1", "2", "3")
+	return sides{ours: oneBusy(ofHolds(group)), base: oneBusy(ofHolds(multilock.Multi(locks...)))}
 }
 
 // redLock is a red lock on these addresses, which has been held once: the

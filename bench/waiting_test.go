@@ -236,39 +236,67 @@ func lateness(t *testing.T, s *redistest.Server) sides {
 	return sides{ours: ours, note: func() string { return lateNote(all) }}
 }
 
-// scheduledMemory compares what messages that come later are for the server.
-func scheduledMemory(t *testing.T, s *redistest.Server) sides {
-	ctx, other := t.Context(), redistest.Start(t)
-	c, err := rueidisson.New(connection(s.Addr()), rueidisson.WithCodec(codec.Text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close(context.Background()) })
-	q := rueidisson.ReliableQueue[string](c, "scheduled")
-	peer := asynqAdds{asynq.NewClient(asynqAt(other.Addr()))}
-	t.Cleanup(peer.close)
-	return sides{
-		ours: bytesEach(s.Client(t), func() error {
-			for n := 0; n < million(); n += len(thousand) {
-				if _, err := q.AddAll(ctx, thousand, reliable.WithDelay(time.Hour)); err != nil {
-					return err
+// staying is how messages are added that stay.
+type staying interface {
+	ours() []reliable.AddOption
+	theirs() []asynq.Option
+}
+
+// ready messages wait for a worker, and scheduled ones for their time.
+type (
+	ready     struct{}
+	scheduled struct{}
+)
+
+func (ready) ours() []reliable.AddOption { return nil }
+
+func (ready) theirs() []asynq.Option { return nil }
+
+func (scheduled) ours() []reliable.AddOption {
+	return []reliable.AddOption{reliable.WithDelay(time.Hour)}
+}
+
+func (scheduled) theirs() []asynq.Option { return []asynq.Option{asynq.ProcessIn(time.Hour)} }
+
+// memoryOf compares what messages that stay are for the server.
+func memoryOf(of staying) func(t *testing.T, s *redistest.Server) sides {
+	return func(t *testing.T, s *redistest.Server) sides {
+		ctx, other := t.Context(), redistest.Start(t)
+		c, err := rueidisson.New(connection(s.Addr()), rueidisson.WithCodec(codec.Text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close(context.Background()) })
+		q := rueidisson.ReliableQueue[string](c, "kept")
+		peer := asynqAdds{asynq.NewClient(asynqAt(other.Addr()))}
+		t.Cleanup(peer.close)
+		return sides{
+			ours: bytesEach(s.Client(t), func() error {
+				for n := 0; n < million(); n += len(thousand) {
+					if _, err := q.AddAll(ctx, thousand, of.ours()...); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
-		}),
-		base: bytesEach(other.Client(t), func() error {
-			return onOneKey(scheduling{peer}, "scheduled", asynqWorkers).runTimes(million())
-		}),
+				return nil
+			}),
+			base: bytesEach(other.Client(t), func() error {
+				return onOneKey(keeping{peer, of}, "kept", asynqWorkers).runTimes(million())
+			}),
+		}
 	}
 }
 
-// scheduling adds what comes in an hour.
-type scheduling struct{ asynqAdds }
+// keeping adds what stays.
+type keeping struct {
+	asynqAdds
+	of staying
+}
 
-func (i scheduling) locker(name string) locker {
+func (i keeping) locker(name string) locker {
 	task := asynq.NewTask("mail", []byte(text100))
+	opts := append([]asynq.Option{asynq.Queue(name)}, i.of.theirs()...)
 	return call(func(ctx context.Context, _ int) error {
-		_, err := i.c.EnqueueContext(ctx, task, asynq.Queue(name), asynq.ProcessIn(time.Hour))
+		_, err := i.c.EnqueueContext(ctx, task, opts...)
 		return err
 	}).locker()
 }

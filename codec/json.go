@@ -43,8 +43,14 @@ func (jsonFormat) appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return dst, optionf("JSON has no %v", f)
 	}
+	if f == 0 && math.Signbit(f) {
+		return append(dst, negativeZero...), nil
+	}
 	return strconv.AppendFloat(dst, f, 'g', -1, bits), nil
 }
+
+// negativeZero is -0 as a float. Java reads -0 as an integer, which has no sign then.
+const negativeZero = "-0.0"
 
 func (jsonFormat) appendBool(dst []byte, b bool) ([]byte, error) {
 	return strconv.AppendBool(dst, b), nil

@@ -56,8 +56,12 @@ func (packFormat) readOther(in string, to any) error {
 	dec := msgpack.GetDecoder()
 	defer msgpack.PutDecoder(dec)
 	dec.Reset(bytes.NewReader(b))
+	dec.SetMapDecoder(anyMap)
 	if err := dec.Decode(to); err != nil {
 		return fmt.Errorf("msgpack: %w", err)
+	}
+	if t := reflect.TypeOf(to).Elem(); holdsAny(t) {
+		widen(reflect.ValueOf(to).Elem())
 	}
 	switch v := reflect.ValueOf(to).Elem(); v.Kind() {
 	case reflect.Map, reflect.Slice, reflect.Pointer:

@@ -65,8 +65,16 @@ var errReplaced = errors.New("text that is no UTF-8")
 // spelled it.
 func respell(dst, in []byte) ([]byte, error) {
 	dst = slices.Grow(dst, len(in))
+	text := false
 	for i := 0; i < len(in); {
 		switch c := in[i]; {
+		case c == '"':
+			text = !text
+			dst = append(dst, c)
+			i++
+		case c == '-' && !text && lonelyZero(in[i+1:]):
+			dst = append(dst, negativeZero...)
+			i += 2
 		case c == '\\' && in[i+1] == 'u':
 			code := string(bytes.ToUpper(in[i+2 : i+6]))
 			if code == "FFFD" { // which encoding/json writes for what is no text, and only for that
@@ -87,6 +95,11 @@ func respell(dst, in []byte) ([]byte, error) {
 		}
 	}
 	return dst, nil
+}
+
+// lonelyZero reports whether in begins with the number 0.
+func lonelyZero(in []byte) bool {
+	return len(in) > 0 && in[0] == '0' && (len(in) == 1 || bytes.IndexByte([]byte(".eE0123456789"), in[1]) < 0)
 }
 
 func appendCode(dst []byte, code string) []byte {

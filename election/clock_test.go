@@ -49,3 +49,33 @@ func TestTokensRiseOverTheClocksSteps(t *testing.T) {
 	server.Resume()
 	require.ErrorIs(t, third.Err(), lock.ErrLost)
 }
+
+// TestElectionTokenIsAboveAllThatItsClientHasSeen loses the counter, as a failover may,
+// while the server's clock is behind the last token.
+func TestElectionTokenIsAboveAllThatItsClientHasSeen(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	name, raw := redistest.Name(t), server.Client(t)
+	here, there := open(t, server.Addr()), open(t, server.Addr())
+	forget := func() {
+		do(t, raw, "DEL", "redisson_lock_token:{"+name+"}")
+		clock.Set(-time.Hour)
+	}
+	w := observe(t, there.Election(name))
+	w.none()
+	first := campaign(t, here.Election(name), "first")
+	w.value("first")
+	later := campaignLater(t.Context(), here.Election(name), "second")
+	awaitCandidates(t, there, name, 1)
+	forget()
+	resign(t, first)
+	second := elected(t, later)
+	require.Greater(t, second.Fence().Number(), first.Fence().Number(), "granted by the release of its process")
+	w.value("second")
+	resign(t, second)
+	w.none()
+	forget()
+	third := campaign(t, there.Election(name), "third")
+	require.Greater(t, third.Fence().Number(), second.Fence().Number(), "its client has observed, and never led")
+	resign(t, third)
+}

@@ -19,7 +19,7 @@
 //     keeps what it was told: the context ends before the server lets a successor
 //     be elected, also if the network is silent or the process was paused.
 //   - The token of each term is higher than those of all before, over a failover
-//     and a FLUSHALL as well.
+//     and a FLUSHALL as well; of a server's clock that is behind see package fence.
 //   - Candidates are elected in the order of the server's queue, over all
 //     processes. One that was killed is passed over at once, a silent one within
 //     1.5 s; a leader that was killed is succeeded when its lease ends.
@@ -33,7 +33,10 @@
 // # What is not
 //
 //   - What package lock does not promise: a failover may forget a term, and then two
-//     lead until the first one's renewal finds out. A paused process may start
+//     lead until the first one's renewal finds out. In a network partition a leader
+//     on the old master's side leads for as long as it lasts, beside the one that
+//     was elected on the other side, unless the server or the client is set up as
+//     package lock says (min-replicas-to-write, rueidisson.Renewals). A paused process may start
 //     another operation or two under a context derived from its term's. What must
 //     never be done by two needs the token, and something that refuses older ones.
 //   - That who is told is still the leader. An observer that acts upon a leader sends

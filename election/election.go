@@ -49,7 +49,8 @@ func (el *Election) Name() string { return el.line.Name() }
 // [lock.ErrNotAcquired].
 //
 // A candidate whose ctx ends leaves at once; a term that it had won in that
-// moment goes on to the next. A server that does not answer, or that refuses for
+// moment goes on to the next. Once the observers are being told of it, Campaign
+// waits up to 250 ms more for the answer, and returns the term if that comes. A server that does not answer, or that refuses for
 // want of memory or disk, is waited for up to a watchdog timeout, and while the
 // slot moves for as long as ctx lasts.
 //

@@ -170,6 +170,32 @@ func TestACandidateThatGoesAtTheLastMomentLeavesNothing(t *testing.T) {
 	f.mustBeFree()
 }
 
+// TestAnObserverIsToldOfNoLeaderWhoseCampaignHasFailed, if the caller goes when
+// the leader is announced and the server answers.
+func TestAnObserverIsToldOfNoLeaderWhoseCampaignHasFailed(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t)
+	w := observe(t, f.other)
+	w.none()
+	for range 5 { // on a machine that stalls, the answer may come too late
+		ctx, cancel := context.WithCancel(t.Context())
+		held := f.proxy.HoldRequest(f.script("announce"))
+		later := campaignLater(ctx, f.el, "a")
+		held.Await(t)
+		cancel()
+		time.Sleep(100 * time.Millisecond) // the caller has gone by then
+		held.Release()
+		if r := <-later; r.err == nil {
+			w.value("a")
+			require.NoError(t, r.term.Err())
+			resign(t, r.term)
+			f.mustBeFree()
+			return
+		}
+	}
+	t.Fatal("the server has answered, and the campaign failed")
+}
+
 // A server that is full elects nobody, but whoever is elected already can say so,
 // and resign.
 func TestATermOnAFullServer(t *testing.T) {

@@ -1,6 +1,7 @@
 package election_test
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -10,8 +11,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// What is announced is told within 100 ms, of each observer of several. A machine
-// that stalls may spoil a few.
+// What is announced is told within 100 ms, of each observer of several, in the middle
+// of some times.
 func TestAnObserverHearsAtOnce(t *testing.T) {
 	t.Parallel()
 	server, name := redistest.Shared(t), redistest.Name(t)
@@ -25,18 +26,21 @@ func TestAnObserverHearsAtOnce(t *testing.T) {
 	for _, w := range watchers {
 		w.value("first")
 	}
-	late := 0
-	for i := range 100 {
-		began := time.Now()
-		require.NoError(t, term.SetValue(t.Context(), strconv.Itoa(i)))
-		for _, w := range watchers {
-			w.value(strconv.Itoa(i))
+	n := 0
+	redistest.Within(t, 100*time.Millisecond, func() time.Duration {
+		took := make([]time.Duration, 51)
+		for i := range took {
+			n++
+			began := time.Now()
+			require.NoError(t, term.SetValue(t.Context(), strconv.Itoa(n)))
+			for _, w := range watchers {
+				w.value(strconv.Itoa(n))
+			}
+			took[i] = time.Since(began)
 		}
-		if time.Since(began) > 100*time.Millisecond {
-			late++
-		}
-	}
-	require.Less(t, late, 20)
+		slices.Sort(took)
+		return took[len(took)/2]
+	})
 	resign(t, term)
 }
 
@@ -44,22 +48,26 @@ func TestAnObserverHearsAtOnce(t *testing.T) {
 // value, and that the leader has gone. The rest is what a busy machine takes.
 func TestAnObserverFindsWhatItWasNotToldOf(t *testing.T) {
 	t.Parallel()
-	server, name := redistest.Shared(t), redistest.Name(t)
-	raw, el := server.Client(t), open(t, server.Addr()).Election(name)
-	w := observe(t, open(t, server.Addr()).Election(name))
-	term := campaign(t, el, "first")
-	w.value("first")
-	key := "rueidisson_term:{" + name + "}"
-	found := func(change func(), seen func()) {
-		t.Helper()
-		began := time.Now()
-		change()
-		seen()
-		require.Less(t, time.Since(began), 7*time.Second)
-	}
-	found(func() { do(t, raw, "HSET", key, "value", "unheard", "version", "7") }, func() { w.value("unheard") })
-	found(func() { do(t, raw, "DEL", name) }, w.none)
-	<-term.Lost()
+	redistest.Within(t, 7*time.Second, func() time.Duration {
+		longest := time.Duration(0)
+		server, name := redistest.Shared(t), redistest.Name(t)
+		raw, el := server.Client(t), open(t, server.Addr()).Election(name)
+		w := observe(t, open(t, server.Addr()).Election(name))
+		term := campaign(t, el, "first")
+		w.value("first")
+		key := "rueidisson_term:{" + name + "}"
+		found := func(change func(), seen func()) {
+			t.Helper()
+			began := time.Now()
+			change()
+			seen()
+			longest = max(longest, time.Since(began))
+		}
+		found(func() { do(t, raw, "HSET", key, "value", "unheard", "version", "7") }, func() { w.value("unheard") })
+		found(func() { do(t, raw, "DEL", name) }, w.none)
+		<-term.Lost()
+		return longest
+	})
 }
 
 // An observer whose connection was cut hears of what happened meanwhile as soon as

@@ -153,7 +153,7 @@ func (m *run) keys(more ...string) []string {
 
 func (m *run) take(c *candidate) (token int64) {
 	on := m.keys(keys.Tombstones(m.name), keys.LockToken(m.name))
-	res := acquireScript.Exec(m.t.Context(), m.raw, on, []string{strconv.FormatInt(modelLease, 10), c.owner, "0", "1400", "10000"})
+	res := acquireScript.Exec(m.t.Context(), m.raw, on, []string{strconv.FormatInt(modelLease, 10), c.owner, "0", "1400", "10000", "0"})
 	if token, err := res.AsInt64(); err == nil {
 		return token
 	}
@@ -162,11 +162,11 @@ func (m *run) take(c *candidate) (token int64) {
 }
 
 func (m *run) give(c *candidate, bury bool) {
-	args := []string{c.owner, "publish", "0", keys.LockChannel(m.name), keys.FairTurns(m.name), "1400"}
+	args := []string{c.owner, "publish", "0", keys.LockChannel(m.name), keys.FairTurns(m.name), "1400", "0"}
 	s, on := releaseScript, m.keys(keys.LockToken(m.name))
 	if bury {
 		s, on = leaveScript, m.keys(keys.Tombstones(m.name))
-		args = append([]string{c.owner, "bury"}, append(args[1:], strconv.FormatInt(modelTomb, 10))...)
+		args = append([]string{c.owner, "bury"}, append(args[1:6], strconv.FormatInt(modelTomb, 10))...)
 	}
 	require.NoError(m.t, s.Exec(m.t.Context(), m.raw, on, args).Error())
 }

@@ -85,8 +85,12 @@ func (p *protocol) leader(ctx context.Context) (s sight, err error) {
 		return s, err
 	}
 	s.left = time.Duration(left) * time.Millisecond
-	if s.last, err = fields[1].AsInt64(); err != nil || len(fields) == 2 {
+	if s.last, err = fields[1].AsInt64(); err != nil {
 		return s, err
+	}
+	p.e.SawToken(p.name, s.last)
+	if len(fields) == 2 {
+		return s, nil
 	}
 	if s.owner, err = fields[2].ToString(); err != nil {
 		return s, err

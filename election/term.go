@@ -24,11 +24,12 @@ type Term struct {
 
 	mu      sync.Mutex
 	value   string // the last one that the server has taken
+	taken   int64  // its version
 	version int64  // of the last one that was sent
 }
 
 func newTerm(el *Election, hold *lock.Hold, value string) *Term {
-	t := &Term{of: el, hold: hold, value: value, version: 1, setting: make(chan struct{}, 1)}
+	t := &Term{of: el, hold: hold, value: value, taken: 1, version: 1, setting: make(chan struct{}, 1)}
 	t.token, _ = hold.Fence() // zero, if it has been lost already: then it cannot begin
 	t.owner = lock.Standing(hold).(*engine.Held).Owner()
 	return t
@@ -96,12 +97,13 @@ func (t *Term) setValue(ctx context.Context, value string) error {
 	if ctx.Err() != nil {
 		return engine.ContextError(ctx)
 	}
-	if err := t.tell(ctx, t.next(), value); err != nil {
+	version := t.next()
+	if err := t.tell(ctx, 0, version, value); err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.value = value
+	t.value, t.taken = value, version
 	return nil
 }
 
@@ -115,17 +117,19 @@ func (t *Term) next() int64 {
 }
 
 // Resign ends the term: its contexts end with [lock.ErrReleased], the next
-// candidate is elected, and the observers are told. It runs to its end on a
-// cancelled ctx, of which it takes the values only, and for as long as sending
-// takes: a few seconds at most if the server is silent.
+// candidate is elected, and the observers are told, also under a ctx that has ended.
+// It returns at most 250 ms after ctx: what has no answer by then goes on, which is
+// [lock.ErrDeferred]. Under a ctx without an end it takes a few seconds if the server is
+// silent.
 //
 // Cost: two script calls, of which the successor waits for the first only.
 // Wire: as of the fair lock; HDEL of what the term has written, but for its token,
 // and a message on the channel rueidisson_term:{name}.
 // Errors: [lock.ErrReleased] if it was called before; [lock.ErrLost] if the term
 // had ended, so that the work may have overlapped with a successor's;
-// [lock.ErrUnknown] if no answer came, or the server's own error if it refused (the
-// client goes on resigning until the server takes it or the lease ends);
+// [lock.ErrDeferred] if the server refused or did not answer (the client goes on
+// resigning until the server takes it or the lease ends), with [lock.ErrUnknown] if it
+// may have been done;
 // [lock.ErrClosed] if the client was closed before.
 func (t *Term) Resign(ctx context.Context) error {
 	return t.of.failed("resign", t.resign(ctx))
@@ -135,21 +139,26 @@ func (t *Term) resign(ctx context.Context) error {
 	if ctx == nil {
 		return fmt.Errorf("%w: nil context", lock.ErrOption)
 	}
-	t.of.p.e.NotDue(t.due())
-	if err := t.hold.Unlock(ctx); err != nil {
-		return within(err)
-	}
-	// The observers of a silent server find out by themselves.
-	_ = t.of.p.depart(context.WithoutCancel(ctx), t.owner)
-	return nil
+	e := t.of.p.e
+	e.NotDue(t.due())
+	return e.GoOn(ctx, func() error {
+		ctx := context.WithoutCancel(ctx)
+		if err := t.hold.Unlock(ctx); err != nil {
+			return within(err)
+		}
+		// The observers of a silent server find out by themselves.
+		_ = t.of.p.depart(ctx, t.owner)
+		return nil
+	})
 }
 
 // begin tells that the term has begun. As an acquire, it bears a server that is
-// away for a moment; but not for longer than the lease.
+// away for a moment; but not for longer than the lease. If the caller goes when it is
+// being told, an answer that comes soon counts: the observers know of the leader then.
 func (t *Term) begin(ctx context.Context) error {
 	e := t.of.p.e
 	err := e.Watch(ctx, engine.Watch{Key: t.of.p.key(), Look: func(ctx context.Context) (time.Duration, bool, error) {
-		err := t.tell(ctx, 1, t.value)
+		err := t.tell(ctx, lastWord, 1, t.value)
 		return 0, err == nil, err
 	}})
 	if err == nil {
@@ -169,14 +178,18 @@ func (t *Term) giveUp(ctx context.Context) {
 	})
 }
 
+// lastWord is how long a caller that goes waits for the answer to what the
+// observers may have been told.
+const lastWord = 250 * time.Millisecond
+
 // tell says who leads and with which value, for no longer than the caller is
-// there.
-func (t *Term) tell(ctx context.Context, version int64, value string) error {
+// there, and patience more.
+func (t *Term) tell(ctx context.Context, patience time.Duration, version int64, value string) error {
 	if err := t.hold.Err(); err != nil {
 		return err
 	}
 	p := t.of.p
-	stands, err, answered := engine.Await(p.e, ctx, 0, func() (bool, error) {
+	stands, err, answered := engine.Await(p.e, ctx, patience, func() (bool, error) {
 		return p.announce(ctx, t.owner, t.token.Number(), version, value)
 	})
 	switch {
@@ -193,17 +206,18 @@ func (t *Term) tell(ctx context.Context, version int64, value string) error {
 // has forgotten it.
 const refresh = time.Minute
 
-// due is the leader's name among the work that is due later.
-func (t *Term) due() engine.Key { return engine.Key{Kind: kind, Name: t.owner} }
+// due is the leader's name among the work that is due later. It is in the slot of the
+// election: what waits for its node delays nothing of another.
+func (t *Term) due() engine.Key { return engine.Key{Kind: kind, Name: t.of.p.term + ":" + t.owner} }
 
-// again says again what was said. What is being told at this moment is not held
-// up.
+// again says again what the server has taken last, under that version: a value
+// that is on its way at this moment has a later one, and is not held up.
 func (t *Term) again() time.Duration {
 	if t.hold.Err() != nil {
 		return -1
 	}
 	t.mu.Lock()
-	version, value := t.version, t.value
+	version, value := t.taken, t.value
 	t.mu.Unlock()
 	_, _ = t.of.p.announce(context.Background(), t.owner, t.token.Number(), version, value) // else the next time
 	return refresh

@@ -79,7 +79,7 @@ func unclocked(reply string, at int) string {
 }
 
 func (b *bench) acquireFenced(owner, mode string) string {
-	return b.run(acquireScript, append(b.keys(5), keys.LockToken(b.name)), strconv.Itoa(leaseMs), owner, mode, strconv.Itoa(aliveMs), strconv.Itoa(slackMs))
+	return b.run(acquireScript, append(b.keys(5), keys.LockToken(b.name)), strconv.Itoa(leaseMs), owner, mode, strconv.Itoa(aliveMs), strconv.Itoa(slackMs), "0")
 }
 
 // release offers the lock to candidates.
@@ -88,7 +88,8 @@ func (b *bench) release(owner string, candidates ...string) string {
 }
 
 func (b *bench) releaseFenced(owner string, candidates ...string) string {
-	return b.run(releaseScript, append(b.keys(4), keys.LockToken(b.name)), b.releasing(owner, candidates)...)
+	args := b.releasing(owner, candidates)
+	return b.run(releaseScript, append(b.keys(4), keys.LockToken(b.name)), slices.Insert(args, len(args)-2*len(candidates), "0")...)
 }
 
 func (b *bench) releasing(owner string, candidates []string) []string {

@@ -17,7 +17,7 @@ import (
 )
 
 // soon bounds what has to happen, on a machine however slow.
-const soon = 60 * time.Second
+var soon = redistest.Soon
 
 // faulty is a client behind a proxy that loses replies, and one beside it, on
 // the same lock.

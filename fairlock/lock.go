@@ -23,8 +23,18 @@ type Lock struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.FairLock.
-func New(e *engine.Engine, name string) *Lock {
-	l := &Lock{p: newProtocol(e, e.Map(name)), name: name}
+func New(e *engine.Engine, name string) *Lock { return newLock(e, name, e.Map(name)) }
+
+// NewOrder returns a handle on the fair lock of a key, which no name mapper maps. Its
+// holds are of a kind of their own. It is for package semaphore, whose waiters it orders.
+func NewOrder(e *engine.Engine, key string) *Lock {
+	l := newLock(e, key, key)
+	l.p.kind = engine.KindOrder
+	return l
+}
+
+func newLock(e *engine.Engine, name, mapped string) *Lock {
+	l := &Lock{p: newProtocol(e, mapped), name: name}
 	switch {
 	case l.p.name == "":
 		l.bad = fmt.Errorf("%w: empty name", lock.ErrOption)

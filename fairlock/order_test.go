@@ -24,7 +24,7 @@ func awaitQueue(t testing.TB, l *fairlock.Lock, n int) []fairlock.Waiter {
 		var err error
 		queue, err = l.Queue(context.Background())
 		return err == nil && len(queue) == n
-	}, 20*time.Second, time.Millisecond, "%d in the queue", n)
+	}, redistest.Soon, time.Millisecond, "%d in the queue", n)
 	return queue
 }
 
@@ -100,7 +100,7 @@ func TestWaitersThatLeaveAtAnyMomentLeaveNothing(t *testing.T) {
 	require.Eventually(t, func() bool { // what was left alone is given back behind its caller
 		hold, err := clients[0].FairLock(name).TryLock(context.Background())
 		return err == nil && hold.Unlock(context.Background()) == nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 10*time.Second, 10*time.Millisecond) // before the lease ends by itself
 	require.Empty(t, awaitQueue(t, clients[0].FairLock(name), 0))
 }
 

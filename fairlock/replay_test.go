@@ -1,6 +1,7 @@
 package fairlock
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 var (
@@ -158,6 +160,50 @@ func TestALateSecondRunChangesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestALateKeepThatRunsTwiceKeepsNobodyAlive lets a process be silent after a census,
+// until it counts as gone, with a waiter behind a living one. A keep that was late
+// runs once, or several times as its replies are lost.
+func TestALateKeepThatRunsTwiceKeepsNobodyAlive(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	for copies := 1; copies <= 3; copies++ {
+		b := &bench{t: t, raw: server.Client(t), name: redistest.Name(t), counts: "0"}
+		clock.Set(0)
+		b.acquire(c3, once)
+		b.acquire(a, queue)
+		b.acquire(x, queue)
+		b.keepAfter(time.Second, here, "0") // a census
+		clock.Set(3 * time.Second)          // so long is nobody alive who says nothing, and so short is it remembered who was
+		for range copies {
+			b.keepAfter(time.Second, here, "1")
+		}
+		require.Equal(t, []string{a, x}, b.queue(), copies)
+		b.acquire(b2, queue)
+		b.leave(a, place)
+		b.release(c3)
+		require.Equal(t, []string{b2}, b.queue(), "with %d copies of a keep", copies)
+	}
+}
+
+// TestAKeepForgetsProcessesThatHaveGone: the table of the living does not grow with
+// those that come and go on a name that is always waited for.
+func TestAKeepForgetsProcessesThatHaveGone(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	b := &bench{t: t, raw: server.Client(t), name: redistest.Name(t), counts: "0"}
+	b.acquire(c3, once)
+	b.acquire(a, queue)
+	for n := range 20 {
+		other := fmt.Sprintf("22222222-2222-4222-8222-%012d", n)
+		b.acquire(own(other, 1), queue)
+		b.leave(own(other, 1), place)
+	}
+	require.Len(t, b.list("ZRANGE", keys.FairAlive(b.name), "0", "-1"), 21)
+	clock.Set(3 * time.Second)
+	b.keep(here, "1")
+	require.Equal(t, []string{here}, b.list("ZRANGE", keys.FairAlive(b.name), "0", "-1"))
 }
 
 // A late copy of what was not known to be late when its waiter left queues a

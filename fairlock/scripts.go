@@ -113,7 +113,7 @@ func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, err
 	if p.token != "" {
 		on = append(on[:5:5], p.token)
 	}
-	args := []string{p.e.Millis(a.Lease), a.Owner, mode, aliveMillis, p.slack(a.Slack)}
+	args := append([]string{p.e.Millis(a.Lease), a.Owner, mode, aliveMillis, p.slack(a.Slack)}, p.seen()...)
 	if p.e.Cluster() {
 		args = append(args, p.proof(), p.own)
 	}
@@ -124,7 +124,15 @@ func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, err
 	if err != nil {
 		return engine.Tried{}, p.named(ctx, err)
 	}
-	return tried(answer)
+	return p.tried(answer)
+}
+
+// seen is the argument of what may raise the counter of fencing tokens.
+func (p *protocol) seen() []string {
+	if p.token == "" {
+		return nil
+	}
+	return []string{p.e.HighestToken(p.name)}
 }
 
 // leastSlack is how much later than Redisson's clocks need a deadline is, at
@@ -141,7 +149,7 @@ func (p *protocol) acquireAcked(ctx context.Context, owner string, on, args []st
 	if err != nil {
 		return engine.Tried{}, p.named(ctx, err)
 	}
-	t, err := tried(answer)
+	t, err := p.tried(answer)
 	if err != nil || !t.Free || acks >= int64(p.e.ReplicaAcks) {
 		return t, err
 	}
@@ -152,10 +160,11 @@ func (p *protocol) acquireAcked(ctx context.Context, owner string, on, args []st
 	return engine.Tried{}, err
 }
 
-func tried(answer engine.Answer) (engine.Tried, error) {
+func (p *protocol) tried(answer engine.Answer) (engine.Tried, error) {
 	t := engine.Tried{Started: answer.Started, Replayed: answer.Replayed}
 	if token, err := answer.AsInt64(); err == nil {
 		t.Free, t.Fence = true, token
+		p.e.SawToken(p.name, token)
 		return t, nil
 	}
 	refusal, err := answer.AsIntSlice()
@@ -201,6 +210,7 @@ func (p *protocol) ReleaseTo(ctx context.Context, owner string, next []engine.Ca
 		on = p.four(p.token)
 	}
 	args := append(append([]string{owner}, p.telling()...), aliveMillis)
+	args = append(args, p.seen()...)
 	for _, c := range next {
 		args = append(args, c.Owner, p.e.Millis(c.Lease))
 	}
@@ -208,7 +218,9 @@ func (p *protocol) ReleaseTo(ctx context.Context, owner string, next []engine.Ca
 	if err != nil {
 		return engine.Granted{}, err
 	}
-	return granted(answer)
+	g, err := granted(answer)
+	p.e.SawToken(p.name, g.Fence)
+	return g, err
 }
 
 func granted(answer engine.Answer) (engine.Granted, error) {

@@ -16,7 +16,7 @@ func (b *bench) counter() string { return keys.LockToken(b.name) }
 
 // refused is why a fenced acquire was.
 func (b *bench) refused(owner, mode string) error {
-	args := []string{strconv.Itoa(leaseMs), owner, mode, strconv.Itoa(aliveMs), strconv.Itoa(slackMs)}
+	args := []string{strconv.Itoa(leaseMs), owner, mode, strconv.Itoa(aliveMs), strconv.Itoa(slackMs), "0"}
 	return acquireScript.Exec(context.Background(), b.raw, append(b.keys(5), b.counter()), args).Error()
 }
 

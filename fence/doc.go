@@ -18,7 +18,8 @@
 //		...  // no row: stale, or no such order
 //	})
 //
-// Three things check tokens: a database by the condition of [SQL]; an HTTP
+// Three things check tokens: a database by the condition of [SQL], or of
+// [SQLWithOwner], which refuses an equal token of another owner, too; an HTTP
 // service behind the middleware of package fencehttp; and a value in Redis by
 // lock.Guard.
 //
@@ -26,10 +27,16 @@
 //
 // Tokens of one lock rise from hold to hold; numbers may be skipped, and are
 // never used twice. They rise over a failover and a FLUSHALL as well, since a new
-// one is at least the time of the server in microseconds. If that clock goes
-// back, newer holders may be refused until it has caught up: that costs writes,
-// never their order. A lock that hands out a million tokens a second for long
-// runs ahead of the clock, and a failover is then such a case.
+// one is at least the time of the server in microseconds. Where the counter stands,
+// a clock that goes back changes nothing. Where the counter is lost, order holds
+// while the clock of the new master is not behind the last token.
+//
+// If it is, a client raises the counter above the highest number that it has seen of
+// the lock, by holding, joining or observing it. A client remembers that of 10,000
+// locks. Only until such a client takes the lock, and until the clock has caught up,
+// newer holders have lower numbers: their writes are refused, and an older holder's
+// are not. A lock that hands out a million tokens a second for long runs ahead of the
+// clock, and a failover is then such a case.
 //
 // A token is compared with those of its own lock only: numbers of different locks
 // say nothing of each other, and [Token.Compare] says so.

@@ -18,6 +18,16 @@ func ExampleSQL() {
 	// fence <= $2
 }
 
+func ExampleSQLWithOwner() {
+	token, _ := fence.New("order:42", 1790000000000007)
+	q := fence.SQLWithOwner(token.By("6f5c2ae5"), fence.Dollar(2))
+	fmt.Println("UPDATE orders SET total = $1, " + q.Set + " WHERE id = 42 AND " + q.Where)
+	fmt.Println(q.SetArgs...)
+	// Output:
+	// UPDATE orders SET total = $1, fence = $2, fence_owner = $3 WHERE id = 42 AND (fence < $2 OR fence = $2 AND fence_owner = $3)
+	// 1790000000000007 6f5c2ae5
+}
+
 func ExampleToken_Compare() {
 	older, _ := fence.New("order:42", 7)
 	newer, _ := fence.New("order:42", 9)

@@ -108,4 +108,16 @@ func TestStatementsForEachPlaceholder(t *testing.T) {
 	require.Equal(t, fence.Statement{Set: "fence = $3", Where: "fence <= $3", Arg: 7}, fence.SQL(token(t, "x", 7), fence.Dollar(3)))
 	require.EqualValues(t, -1, fence.SQL(fence.Token{}, fence.Question).Arg, "below every row's")
 	require.Equal(t, "fence <= ?", fence.SQL(token(t, "x", 7), fence.Placeholder{}).Where)
+
+	mine := token(t, "x", 7).By("me")
+	asked := fence.OwnerStatement{
+		Set: "fence = ?, fence_owner = ?", SetArgs: []any{int64(7), "me"},
+		Where: "(fence < ? OR fence = ? AND fence_owner = ?)", WhereArgs: []any{int64(7), int64(7), "me"},
+	}
+	require.Equal(t, asked, fence.SQLWithOwner(mine, fence.Question))
+	require.Equal(t, asked, fence.SQLWithOwner(mine, fence.Placeholder{}))
+	require.Equal(t, fence.OwnerStatement{
+		Set: "fence = $3, fence_owner = $4", SetArgs: []any{int64(7), "me"}, Where: "(fence < $3 OR fence = $3 AND fence_owner = $4)",
+	}, fence.SQLWithOwner(mine, fence.Dollar(3)))
+	require.Equal(t, []any{int64(-1), ""}, fence.SQLWithOwner(fence.Token{}, fence.Question).SetArgs, "below every row's")
 }

@@ -4,6 +4,7 @@ package interop
 
 import (
 	"context"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/rueidisson/rueidisson/interop/peer"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap"
+	"github.com/rueidisson/rueidisson/semaphore"
 )
 
 var multimapProofs = []proof{
@@ -29,6 +31,8 @@ var multimapProofs = []proof{
 	{row: "set_multimap/operations/java-go", test: func(t *testing.T, w *world) { javaWritesAMultimap(t, w, "set") }},
 	{row: "set_multimap/times/go-java", test: func(t *testing.T, w *world) { goEndsAKey(t, w, "set") }},
 	{row: "set_multimap/times/java-go", test: func(t *testing.T, w *world) { javaEndsAKey(t, w, "set") }},
+	{row: "list_multimap/looks/both", test: func(t *testing.T, w *world) { bothLookAtAMultimap(t, w, "list") }},
+	{row: "set_multimap/looks/both", test: func(t *testing.T, w *world) { bothLookAtAMultimap(t, w, "set") }},
 	{row: "list_multimap/leftovers/java-go", test: func(t *testing.T, w *world) { whatJavaLeavesOfKeys(t, w, "list") }},
 	{row: "multimap/times_of_the_server/both", test: theServerEndsKeys},
 }
@@ -45,8 +49,12 @@ type aMultimap interface {
 	Len(ctx context.Context) (int64, error)
 	KeyLen(ctx context.Context) (int64, error)
 	Expire(ctx context.Context, k string, d time.Duration) (bool, error)
+	TTL(ctx context.Context, k string) (time.Duration, error)
+	Values(ctx context.Context, opts ...rmap.ScanOption) iter.Seq2[string, error]
+	HasValue(ctx context.Context, v string) (bool, error)
 	Delete(ctx context.Context) (bool, error)
 	Lock(k string) *lock.Lock
+	Semaphore(k string) *semaphore.Semaphore
 }
 
 // sharedMultimap is a multimap of texts as both sides see it.
@@ -189,13 +197,18 @@ func javaWritesAMultimap(t *testing.T, w *world, kind string) {
 	require.NoError(t, err)
 	require.ElementsMatch(t, data([]string{"a", "é\n"}), old)
 	m.has("k", "x")
-	// What Redisson leaves of a key that it gives no values is none here, and goes.
+	// What Redisson leaves of a key that it gives no values is none here, and goes with the next write of the key.
 	_, err = m.theirs.ReplaceValues(m.ctx, str("k"))
 	require.NoError(t, err)
 	m.has("k")
 	n, err := m.mine.Len(m.ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n)
+	m.sizes(2, 1) // reads write nothing: the field without values counts on both sides, until the key is written
+	m.put("k", "new")
+	m.sizes(2, 2)
+	_, err = m.mine.RemoveAll(m.ctx, "k")
+	require.NoError(t, err)
 	m.sizes(1, 1)
 	old, err = m.theirs.RemoveAll(m.ctx, str(""))
 	require.NoError(t, err)
@@ -211,6 +224,50 @@ func javaWritesAMultimap(t *testing.T, w *world, kind string) {
 	require.NoError(t, err)
 	require.True(t, did)
 	m.has("k")
+}
+
+// bothLookAtAMultimap: at all its values, at how long a key has, and at some of the values of a list.
+func bothLookAtAMultimap(t *testing.T, w *world, kind string) {
+	m := w.sharedMultimap(t, kind, "multimapcache")
+	m.put("k", "a", "b", "c", "d")
+	_, err := m.theirs.Put(m.ctx, str("other"), str("é\n"))
+	require.NoError(t, err)
+	var values []string
+	for v, err := range m.mine.Values(m.ctx) {
+		require.NoError(t, err)
+		values = append(values, v)
+	}
+	theirs, err := m.theirs.Values(m.ctx)
+	require.NoError(t, err)
+	require.ElementsMatch(t, data([]string{"a", "b", "c", "d", "é\n"}), theirs)
+	require.ElementsMatch(t, data(values), theirs)
+	for v, want := range map[string]bool{"d": true, "é\n": true, "none": false} {
+		requireTruth(m.ctx, t, want, func(ctx context.Context) (bool, error) { return m.mine.HasValue(ctx, v) })
+		requireTruth(m.ctx, t, want, func(ctx context.Context) (bool, error) { return m.theirs.ContainsValue(ctx, str(v)) })
+	}
+	there, err := m.theirs.ExpireKey(m.ctx, str("k"), time.Hour)
+	require.NoError(t, err)
+	require.True(t, there)
+	left, err := m.mine.TTL(m.ctx, "k")
+	require.NoError(t, err)
+	require.InDelta(t, time.Hour, left, float64(time.Minute))
+	left, err = m.mine.TTL(m.ctx, "other")
+	require.NoError(t, err)
+	require.EqualValues(t, -1, left)
+	name, err := m.theirs.NameOfEntryObject(m.ctx, "getSemaphore", str("k"))
+	require.NoError(t, err)
+	require.Equal(t, name, m.mine.Semaphore("k").Name())
+	list, ok := m.mine.(*rmap.ListMultimap[string, string])
+	if !ok {
+		return
+	}
+	for _, at := range [][2]int{{1, 2}, {-2, -1}, {2, 9}, {5, 9}} {
+		some, err := list.Range(m.ctx, "k", int64(at[0]), int64(at[1]))
+		require.NoError(t, err)
+		theirs, err := m.theirs.Range(m.ctx, str("k"), at[0], at[1])
+		require.NoError(t, err)
+		require.ElementsMatch(t, data(some), theirs, at)
+	}
 }
 
 // goEndsAKey for Java, by the clock and by the server.
@@ -279,10 +336,14 @@ func whatJavaLeavesOfKeys(t *testing.T, w *world, kind string) {
 			require.Contains(t, w.hash(m.ctx, t, m.name), "k", "or Redisson is mended: %s", what)
 		}
 		m.has("k")
-		n, err := m.mine.Len(m.ctx) // which is a walk, and drops the field
+		n, err := m.mine.Len(m.ctx) // which is a walk, and writes nothing
 		require.NoError(t, err)
 		require.Zero(t, n, what)
-		m.sizes(0, 0)
+		if kind == "list" {
+			m.sizes(1, 0) // the field without values counts on both sides, until the key is written
+		} else {
+			m.sizes(0, 0)
+		}
 		m.put("k", "new")
 		m.has("k", "new")
 		m.sizes(1, 1)

@@ -23,6 +23,7 @@ var nearProofs = []proof{
 	{row: "near/transaction/java-go", test: javaWritesInATransaction},
 	{row: "near/log_of_updates/both", test: bothKeepTheLog},
 	{row: "near/tracked/java-go", test: aTrackedOneSeesAPlainRMap},
+	{row: "near/loaded/go-java", test: javaHearsWhatGoLoads},
 }
 
 // nearMap is a map with near caches on both sides.
@@ -199,4 +200,39 @@ func aTrackedOneSeesAPlainRMap(t *testing.T, w *world) {
 		m.mineBecomes("k", v)
 		m.mineKeeps("k")
 	}
+}
+
+// Java's near cache keeps that there is no entry, until a loader of Go writes one. What nobody announces it does not see.
+func javaHearsWhatGoLoads(t *testing.T, w *world) {
+	m := w.nearMap(t, "misses")
+	k := peer.String("k")
+	loading := rmap.NewLoading(rueidisson.Map[string, string](w.client(t, answersMayTakeLong), m.plain.Name(), rmap.WithCodec(codec.Text), rmap.WithAnnounce()),
+		func(_ context.Context, k string) (string, bool, error) { return "loaded " + k, true, nil })
+	for range 3 {
+		m.theirsMisses("k")
+		_, err := m.plain.FastPut(m.ctx, k, peer.String("silent"))
+		require.NoError(t, err)
+		m.theirsMisses("k")
+		_, err = m.plain.FastRemove(m.ctx, k)
+		require.NoError(t, err)
+		v, there, err := loading.Get(m.ctx, "k")
+		require.NoError(t, err)
+		require.True(t, there)
+		require.Equal(t, "loaded k", v)
+		m.theirsBecomes("k", "loaded k")
+		n, err := loading.Remove(m.ctx, "k")
+		require.NoError(t, err)
+		require.EqualValues(t, 1, n)
+		eventually(m.ctx, t, "Java sees that it is gone", func() bool {
+			got, err := m.theirs.Get(m.ctx, k)
+			return err == nil && got.IsNull()
+		})
+	}
+}
+
+func (m *nearMap) theirsMisses(k string) {
+	m.t.Helper()
+	got, err := m.theirs.Get(m.ctx, peer.String(k))
+	require.NoError(m.t, err)
+	require.True(m.t, got.IsNull(), "%v", got)
 }

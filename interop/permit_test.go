@@ -26,6 +26,8 @@ var permitProofs = []proof{
 	{row: "permit_semaphore/wake-up/java-go", test: javaWakesGoWithAPermit},
 	{row: "permit_semaphore/release_by_the_other/go-java", test: javaReleasesOfGo},
 	{row: "permit_semaphore/release_by_the_other/java-go", test: goReleasesOfJava},
+	{row: "permit_semaphore/several_at_once/go-java", test: goTakesSeveral},
+	{row: "permit_semaphore/several_at_once/java-go", test: javaTakesSeveral},
 	{row: "permit_semaphore/waiters_of_both/both", test: waitersForLeasedPermits, alone: true},
 	{row: "permit_semaphore/clock_ahead/go-java", test: javaIsAhead},
 }
@@ -266,6 +268,54 @@ func goReleasesOfJava(t *testing.T, w *world) {
 	require.NoError(t, p.mine.ReleaseID(p.ctx, id))
 	requireTruth(p.ctx, t, false, func(ctx context.Context) (bool, error) { return p.theirs.UpdateLeaseTime(ctx, id, longLease) })
 	p.free(1)
+}
+
+func goTakesSeveral(t *testing.T, w *world) {
+	p := w.leased(t, 3)
+	held, err := p.mine.AcquireN(p.ctx, 2, semaphore.WithLease(longLease))
+	require.NoError(t, err)
+	p.free(1)
+	ids, err := p.theirs.TryAcquireSome(p.ctx, 2, 0, longLease)
+	require.NoError(t, err)
+	require.Empty(t, ids)
+	got := begin(func() ([]string, error) { return p.theirs.AcquireSome(p.ctx, 3, longLease) })
+	require.NoError(t, p.mine.ReleaseN(p.ctx, held...))
+	o := <-got
+	require.NoError(t, o.err)
+	require.Len(t, o.value, 3)
+	p.free(0)
+	require.NoError(t, p.theirs.ReleaseSome(p.ctx, o.value...))
+	p.free(3)
+	held, err = p.mine.TryAcquireN(p.ctx, 3)
+	require.NoError(t, err)
+	require.NoError(t, p.theirs.ReleaseSome(p.ctx, held[0].ID(), held[1].ID()))
+	require.ErrorIs(t, p.mine.ReleaseN(p.ctx, held...), semaphore.ErrLost)
+	p.free(3)
+}
+
+func javaTakesSeveral(t *testing.T, w *world) {
+	p := w.leased(t, 3)
+	ids, err := p.theirs.AcquireSome(p.ctx, 2, longLease)
+	require.NoError(t, err)
+	require.Len(t, ids, 2)
+	p.free(1)
+	_, err = p.mine.TryAcquireN(p.ctx, 2)
+	require.ErrorIs(t, err, semaphore.ErrNotAcquired)
+	got := begin(func() ([]*semaphore.Permit, error) { return p.mine.AcquireN(p.ctx, 3) })
+	require.NoError(t, p.theirs.ReleaseSome(p.ctx, ids...))
+	o := <-got
+	require.NoError(t, o.err)
+	p.free(0)
+	require.NoError(t, p.mine.ReleaseN(p.ctx, o.value...))
+	require.Error(t, p.theirs.ReleaseSome(p.ctx, ids...), "they have ended")
+	ids, err = p.theirs.TryAcquireSome(p.ctx, 3, 0, longLease)
+	require.NoError(t, err)
+	require.Len(t, ids, 3)
+	held, err := p.mine.Adopt(p.ctx, ids[0])
+	require.NoError(t, err)
+	p.goGives(held)
+	require.NoError(t, p.theirs.ReleaseSome(p.ctx, ids[1:]...))
+	p.free(3)
 }
 
 // waitersForLeasedPermits take and give permits as fast as they can: never more of

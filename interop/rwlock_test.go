@@ -253,7 +253,7 @@ func longReaderBesideJava(t *testing.T, w *world) {
 func rwLeavesNothing(t *testing.T, w *world) {
 	ctx, name := within(t), redistest.Name(t)
 	c := w.client(t)
-	l := c.RWLock(name, rwlock.WithWriterPreference())
+	l := c.RWLock(name)
 	read, write := w.rwTheirs(t, name)
 	for range 3 {
 		require.NoError(t, mustTake(ctx, t, l.Read()).Unlock(ctx))

@@ -365,7 +365,7 @@ func aDurableNameBesideJava(t *testing.T, w *world) {
 
 // javaCleansUp what a Go process has in hand: a process that lives handles it, and one that has gone has taken it along.
 func javaCleansUp(t *testing.T, w *world) {
-	t.Attr("footnote", "Java drops what it has handled and others were given, acknowledged or not: what a Go process has in hand then, it can still handle, and takes along if it dies, as a Java process does.")
+	t.Attr("footnote", "Java drops what it has handled and others were given, acknowledged or not: what a Go process has in hand then, it can still handle. What it gives back unhandled its name is told of as missed; what it takes along if it dies is lost, as with a Java process.")
 	k := w.reliably(t, inText)
 	s, err := k.mine.Durable("billing").Listen(k.ctx)
 	require.NoError(t, err)
@@ -386,5 +386,11 @@ func javaCleansUp(t *testing.T, w *world) {
 	s, err = k.on(w.client(t, answersMayTakeLong)).Durable("billing").Listen(k.ctx)
 	require.NoError(t, err)
 	defer s.Close()
+	for _, err := range s.Messages(k.ctx) { // the process before gave "b" back, and it is nowhere any more
+		var lagged *topic.LaggedError
+		require.ErrorAs(t, err, &lagged)
+		require.EqualValues(t, 1, lagged.Missed)
+		break
+	}
 	k.goHandles(s, "c")
 }

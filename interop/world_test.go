@@ -23,9 +23,10 @@ const (
 	watchdog = 2 * time.Second
 	// longLease outlives every test, so that nobody gets a lock by its end.
 	longLease = 5 * time.Minute
-	// patience is for what has to happen; nothing waits for its end when all is well.
-	patience = 60 * time.Second
 )
+
+// patience is for what has to happen; nothing waits for its end when all is well.
+var patience = redistest.Soon
 
 // world is where Go and Java meet: the servers, how both connect, and JVMs that the tests share.
 type world struct {

@@ -2,7 +2,9 @@ package latch
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,8 +14,12 @@ import (
 
 // operations is every operation.
 var operations = map[string]func(ctx context.Context, l *Latch) error{
-	"try set count":   func(ctx context.Context, l *Latch) error { _, err := l.TrySetCount(ctx, 1); return err },
-	"count down":      func(ctx context.Context, l *Latch) error { _, err := l.CountDown(ctx); return err },
+	"try set count": func(ctx context.Context, l *Latch) error { _, err := l.TrySetCount(ctx, 1); return err },
+	"count down":    func(ctx context.Context, l *Latch) error { _, err := l.CountDown(ctx); return err },
+	"count down for a request": func(ctx context.Context, l *Latch) error {
+		_, err := l.CountDown(ctx, WithRequestID("r", time.Hour))
+		return err
+	},
 	"count down once": func(ctx context.Context, l *Latch) error { _, err := l.CountDownOnce(ctx, "p"); return err },
 	"count":           func(ctx context.Context, l *Latch) error { _, err := l.Count(ctx); return err },
 	"await":           func(ctx context.Context, l *Latch) error { return l.Await(ctx) },
@@ -45,7 +51,7 @@ func TestAContextThatHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(assert.AnError)
 	for name, op := range operations {
-		if name == "count down" || name == "count down once" {
+		if strings.HasPrefix(name, "count down") {
 			continue
 		}
 		err := op(ctx, r.Latch)

@@ -21,14 +21,19 @@ type Barrier struct {
 	of      *site
 	name    string // as the caller wrote it
 	parties int
-	bad     error // what every operation returns, if an argument cannot be used
+	action  func(ctx context.Context) error // of the last party; nil: there is none
+	bad     error                           // what every operation returns, if an argument cannot be used
 }
 
 // NewBarrier returns a handle. Programs outside of this module call
 // rueidisson.Client.Barrier.
-func NewBarrier(e *engine.Engine, name string, parties int) *Barrier {
+func NewBarrier(e *engine.Engine, name string, parties int, opts ...BarrierOption) *Barrier {
 	b := &Barrier{h: barriersOf(e), of: newSite(e.Map(name)), name: name, parties: parties}
+	c, err := resolve(opts, BarrierOption.applyBarrier)
+	b.action = c.action
 	switch {
+	case err != nil:
+		b.bad = err
 	case b.of.key == "":
 		b.bad = fmt.Errorf("%w: empty name", ErrOption)
 	case parties < 1 || parties > math.MaxInt32:
@@ -55,9 +60,9 @@ func (b *Barrier) Parties() int { return b.parties }
 // context ends or its client closes, or dies, which is seen when its lease ends (a
 // watchdog timeout), Await is [ErrBroken] for all of them. The next that arrives
 // begins a new generation. A party whose context ends learns what became of its
-// generation within a second, and passes if all had arrived by then; else its
-// error wraps the context's beside ErrBroken, or [ErrUnknown] if the server does
-// not answer.
+// generation within two seconds, and passes if all had arrived by then. Else its
+// error wraps the context's, and ErrBroken, or [ErrUnknown] if the server does not
+// answer. The context's error alone says that the party never arrived.
 //
 // A party is renewed while it waits. It sleeps until the end of its generation is
 // announced, until a lease of another one ends, or for 5 s at most. A server that
@@ -73,13 +78,86 @@ func (b *Barrier) Parties() int { return b.parties }
 // and the network's. Source: ours; Redisson has none.
 func (b *Barrier) Await(ctx context.Context) (before int, err error) {
 	err = b.usable(ctx)
-	if err == nil && !b.h.e.During(func() { before, err = b.h.await(ctx, b.of, b.parties) }) {
+	if err == nil && !b.h.e.During(func() { before, err = b.h.await(ctx, b.party()) }) {
 		err = ErrClosed
 	}
 	if err != nil {
-		return 0, fmt.Errorf("await barrier %q: %w", b.name, typed(err, b.of.key))
+		return 0, b.failed("await", err)
 	}
 	return before, nil
+}
+
+// party returns one that is about to arrive.
+func (b *Barrier) party() *party {
+	return &party{h: b.h, of: b.of, id: b.h.e.IDs.Private(), parties: b.parties, action: b.action, opens: b.action != nil}
+}
+
+// Waiting returns how many parties wait at the barrier: 0 also if it is not there. One
+// that died counts until its lease ends.
+//
+// Cost: one script call, which only reads. Errors: [ErrOption]; ctx's error and cause;
+// [ErrClosed]; Redis' and the network's. Source: ours; a CyclicBarrier of Java has
+// getNumberWaiting.
+func (b *Barrier) Waiting(ctx context.Context) (int, error) {
+	_, n, err := b.look(ctx)
+	return n, b.failed("look at", err)
+}
+
+// Reset breaks the present generation, and reports whether it did: Await is [ErrBroken]
+// for those who wait, and the next that arrives begins a new generation. If nobody waits,
+// it does nothing. A generation that ends by itself meanwhile is left alone.
+//
+// ctx ends the wait for the answer; the call may still take effect then.
+// Cost: two script calls, one if nobody waits. Wire: the generation on
+// rueidisson_barrier__channel:{name}. Errors: as [Barrier.Waiting]; [ErrUnknown].
+// Source: ours; a CyclicBarrier of Java has reset.
+func (b *Barrier) Reset(ctx context.Context) (bool, error) {
+	generation, n, err := b.look(ctx)
+	if err != nil || n == 0 {
+		return false, b.failed("reset", err)
+	}
+	did, err, answered := engine.Await(b.h.e, ctx, 0, func() (bool, error) {
+		got, err := b.h.e.Run(ctx, resetScript, []string{b.of.key, b.of.waiting, b.of.opened}, append(b.h.args(b.of), generation))
+		if err != nil {
+			return false, err
+		}
+		n, err := got.AsInt64()
+		return n == 1 || n == 2 && got.Replayed, err // of two sends, the first did it
+	})
+	if !answered {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return did, b.failed("reset", err)
+}
+
+// look returns the present generation, and how many parties wait.
+func (b *Barrier) look(ctx context.Context) (generation string, n int, err error) {
+	if err := b.usable(ctx); err != nil {
+		return "", 0, err
+	}
+	said, err, _ := engine.Await(b.h.e, ctx, 0, func() ([]int64, error) {
+		got, err := b.h.e.Run(ctx, waitingScript, []string{b.of.key, b.of.waiting, b.of.opened}, b.h.args(b.of))
+		if err != nil {
+			return nil, err
+		}
+		return got.AsIntSlice()
+	})
+	switch {
+	case err != nil:
+		return "", 0, err
+	case len(said) != 2:
+		return "", 0, fmt.Errorf("waiting.lua said %v", said)
+	}
+	return decimal(said[0]), int(said[1]), nil
+}
+
+// failed names the operation and the barrier, and tells the observer.
+func (b *Barrier) failed(op string, err error) error {
+	b.h.e.Outcome(barrierLabel, b.of.key, op, err)
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s barrier %q: %w", op, b.name, typed(err, b.of.key))
 }
 
 func (b *Barrier) usable(ctx context.Context) error {
@@ -105,8 +183,9 @@ func newSite(mapped string) *site {
 
 // barriers is what the barriers of one client have in common.
 type barriers struct {
-	e     *engine.Engine
-	gates places.Places[string, *gate]
+	e       *engine.Engine
+	gates   places.Places[string, *gate]
+	insides places.Places[string, *gate] // of members that leave
 }
 
 type barriersKey struct{}
@@ -116,6 +195,8 @@ func barriersOf(e *engine.Engine) *barriers {
 		h := &barriers{e: e}
 		h.gates.Make = func(name string) *gate { return newGate(e, &ending{h, newSite(name)}) }
 		h.gates.Left = (*gate).left
+		h.insides.Make = func(name string) *gate { return newGate(e, &leaving{h, newSite(name)}) }
+		h.insides.Left = (*gate).left
 		return h
 	}).(*barriers)
 }
@@ -175,33 +256,29 @@ const (
 	present = iota
 	opened
 	broken
+	never // of a party that has not arrived, and never will
+	last  // the party is the last one, and is to open the generation
+	full  // the party has not arrived, as another is about to open the generation
 )
 
 // args are those that all scripts of a barrier begin with.
 func (h *barriers) args(of *site) []string { return []string{memory, of.channel, h.e.Publish()} }
 
 // await is one arrival.
-func (h *barriers) await(ctx context.Context, of *site, parties int) (before int, err error) {
-	p := &party{h: h, of: of, id: h.e.IDs.Private(), parties: parties}
-	at, err := p.arrive(ctx)
+func (h *barriers) await(ctx context.Context, p *party) (before int, err error) {
+	at, err := p.enter(ctx)
+	p.generation = at.generation
 	switch {
-	case err != nil:
-		p.gone(err)
+	case errors.Is(err, ErrOption) || err != nil && engine.Hopeless(err) && !errors.Is(err, ErrClosed):
 		return 0, err
+	case err != nil: // it may have been done, or may be yet
+		return p.giveUp(ctx, err)
 	case at.state == opened:
 		return at.arrived - 1, nil
 	case at.state == broken:
 		return 0, ErrBroken
+	case at.state == last:
+		return p.open(ctx, at)
 	}
-	if err := p.wait(ctx, at); err != nil {
-		return 0, err
-	}
-	return at.arrived - 1, nil
-}
-
-// gone is for an arrival that failed: it may have been done, or may be yet.
-func (p *party) gone(err error) {
-	if !errors.Is(err, ErrOption) && !engine.Hopeless(err) {
-		p.h.e.GiveBackLater(p, p.id, p.h.e.WatchdogTimeout)
-	}
+	return p.wait(ctx, at)
 }

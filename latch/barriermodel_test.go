@@ -31,7 +31,9 @@ type meeting struct {
 	opened  map[int64]int    // by how many
 	seen    map[string]int   // how often what happened
 	late    redistest.Late[func() error]
-	parties map[string]string // what each came with
+	number  map[string]int64 // as which it arrived
+	later   map[string]bool  // who opens its generation later, if it is the last one
+	opener  string           // who is to do so for the present one; "": nobody
 }
 
 const parties = 3
@@ -39,18 +41,21 @@ const parties = 3
 func newMeeting(t testing.TB, seed uint64, bodies map[string]string) *meeting {
 	return &meeting{
 		t: t, raw: redistest.Shared(t).Client(t), rnd: rand.New(rand.NewPCG(seed, 2)), of: newSite(redistest.Name(t)), bodies: bodies,
-		waiting: map[string]bool{}, arrived: map[string]int64{}, opened: map[int64]int{}, seen: map[string]int{}, parties: map[string]string{},
+		waiting: map[string]bool{}, arrived: map[string]int64{}, opened: map[int64]int{}, seen: map[string]int{}, number: map[string]int64{}, later: map[string]bool{},
 	}
 }
 
 func barrierBodies() map[string]string {
-	return map[string]string{"arrive": arriveScript.Body, "leave": leaveScript.Body, "watch": watchScript.Body}
+	return map[string]string{"arrive": arriveScript.Body, "leave": leaveScript.Body, "watch": watchScript.Body, "pass": passScript.Body}
 }
 
 func (m *meeting) run(script, id string, args ...string) ([]int64, error) {
 	on := []string{m.of.key, m.of.waiting, m.of.opened}
 	if id != "" {
 		on = append(on, keys.BarrierArrival(m.of.key, id))
+	}
+	if script == "pass" {
+		on = append(on, keys.BarrierInside(m.of.key, "1"))
 	}
 	msg, err := m.raw.Do(context.Background(), m.raw.B().Eval().Script(m.bodies[script]).Numkeys(int64(len(on))).Key(on...).
 		Arg(append([]string{memory, m.of.channel, "publish"}, args...)...).Build()).ToMessage()
@@ -75,7 +80,7 @@ func (m *meeting) expire() {
 	}
 }
 
-func (m *meeting) next() { m.gen, m.waiting = m.gen+1, map[string]bool{} }
+func (m *meeting) next() { m.gen, m.waiting, m.opener = m.gen+1, map[string]bool{}, "" }
 
 func (m *meeting) state(of int64) int64 {
 	switch {
@@ -88,7 +93,7 @@ func (m *meeting) state(of int64) int64 {
 }
 
 func (m *meeting) arrive(id string) error {
-	said, err := m.run("arrive", id, id, decimal(parties), "3600000")
+	said, err := m.run("arrive", id, id, decimal(parties), "3600000", map[bool]string{true: "1", false: "0"}[m.later[id]])
 	if err != nil {
 		return err
 	}
@@ -102,24 +107,40 @@ func (m *meeting) arrive(id string) error {
 	case again && mine == m.gen:
 		m.seen["again"]++
 		m.waiting[id] = false
-		want = []int64{mine, present, int64(len(m.waiting))}
+		want = []int64{mine, present, m.number[id]}
+		if m.opener == id {
+			want[1] = last
+		}
 	case again:
 		m.seen["late"]++
-		want[1] = m.state(mine)
+		want[1], want[2] = m.state(mine), m.number[id]
+	case m.opener != "":
+		m.seen["full"]++
+		want = []int64{m.gen, full, 0}
+	case len(m.waiting) == parties-1 && m.later[id]:
+		m.seen["last"]++
+		m.arrived[id], m.waiting[id], m.opener = m.gen, false, id
+		m.number[id] = parties
+		want = []int64{m.gen, last, parties}
 	case len(m.waiting) == parties-1:
 		m.seen["opened"]++
 		m.arrived[id], m.opened[m.gen] = m.gen, parties
 		want = []int64{m.gen, opened, parties}
+		m.number[id] = parties
 		m.next()
 	default:
 		m.arrived[id], m.waiting[id] = m.gen, false
 		want = []int64{m.gen, present, int64(len(m.waiting))}
+		m.number[id] = want[2]
 	}
 	if len(said) != 4 || !slices.Equal(said[:3], want) {
 		return fmt.Errorf("arrival of %s says %v, not %v", id, said, want)
 	}
 	return nil
 }
+
+// generationOf is how the scripts say it; 0: none.
+func generationOf(arrived int64) int64 { return max(arrived, 0) }
 
 func (m *meeting) leave(id string) error {
 	said, err := m.run("leave", id)
@@ -130,8 +151,10 @@ func (m *meeting) leave(id string) error {
 	want := int64(broken)
 	switch {
 	case !there:
-		m.arrived[id] = -1
+		m.arrived[id], want = -1, never
 		m.seen["never"]++
+	case mine == -1:
+		want = never
 	case mine == m.gen:
 		m.seen["left"]++
 		m.next()
@@ -139,8 +162,34 @@ func (m *meeting) leave(id string) error {
 		m.expire()
 		want = m.state(mine)
 	}
-	if !slices.Equal(said, []int64{want}) {
+	if !slices.Equal(said, []int64{want, m.number[id], generationOf(mine)}) {
 		return fmt.Errorf("leave of %s says %v, not %d", id, said, want)
+	}
+	return nil
+}
+
+// pass is that of a party that may be the last one of its generation.
+func (m *meeting) pass(id string) error {
+	said, err := m.run("pass", id, "0")
+	if err != nil {
+		return err
+	}
+	mine, there := m.arrived[id]
+	want := int64(never)
+	switch {
+	case !there || mine == -1:
+	case mine == m.gen:
+		m.expire()
+		if want = broken; mine == m.gen {
+			m.seen["passed"]++
+			m.opened[mine], want = parties, opened
+			m.next()
+		}
+	default:
+		want = m.state(mine)
+	}
+	if !slices.Equal(said, []int64{want, m.number[id], generationOf(mine)}) {
+		return fmt.Errorf("pass of %s says %v, not %d", id, said, want)
 	}
 	return nil
 }
@@ -182,6 +231,10 @@ func (m *meeting) step() error {
 		return m.die()
 	case p < 40:
 		return m.look()
+	case p < 58 && m.opener != "":
+		id := m.opener
+		m.late.Add(func() error { return m.pass(id) })
+		return m.pass(id)
 	case p < 48 && m.last > 0:
 		id := decimal(1 + max(m.last-int64(m.rnd.IntN(5)), 0))
 		m.late.Add(func() error { return m.leave(id) })
@@ -189,6 +242,7 @@ func (m *meeting) step() error {
 	}
 	m.last++
 	id := decimal(m.last)
+	m.later[id] = m.rnd.IntN(2) == 0
 	m.late.Add(func() error { return m.arrive(id) })
 	if m.rnd.IntN(6) == 0 {
 		return nil // it is on its way still
@@ -230,7 +284,7 @@ func TestNoGenerationEndsBothWaysWhateverArrivesTwiceOrLate(t *testing.T) {
 	redistest.EachSeed(t, func(t *testing.T, seed uint64, steps int) {
 		m := newMeeting(t, seed, barrierBodies())
 		require.NoError(t, m.steps(steps))
-		for _, what := range []string{"again", "late", "opened", "left", "never", "expired"} {
+		for _, what := range []string{"again", "late", "opened", "left", "never", "expired", "full", "last", "passed"} {
 			require.NotZero(t, m.seen[what], what)
 		}
 	})
@@ -240,7 +294,7 @@ func TestTheModelOfABarrierSeesWhatItIsThereFor(t *testing.T) {
 	t.Parallel()
 	redistest.SeesMutations(t, barrierBodies, map[string]redistest.Mutation{
 		"an arrival that counts twice":        {"arrive", "if mine then", "if false then"},
-		"opens with one too few":              {"arrive", "if n >= tonumber(ARGV[5]) then", "if n >= tonumber(ARGV[5]) - 1 then"},
+		"opens with one too few":              {"arrive", "local last = n >= tonumber(ARGV[5])", "local last = n >= tonumber(ARGV[5]) - 1"},
 		"waits on behind a dead one":          {"arrive", "elseif left == 0 then", "elseif false then"},
 		"keeps those of a broken one":         {"arrive", "redis.call('zrem', KEYS[2], party)", "local _ = party"},
 		"an opening that nobody knows of":     {"arrive", "redis.call('zadd', KEYS[3], whole(now), gen)", ""},
@@ -248,6 +302,10 @@ func TestTheModelOfABarrierSeesWhatItIsThereFor(t *testing.T) {
 		"a leave that breaks the next one":    {"leave", "(mine == gen or", "(true or"},
 		"a leave that leaves no stone behind": {"leave", "redis.call('set', KEYS[4], '-1', 'PX', ARGV[1])", ""},
 		"a look that sees no death":           {"watch", "answer[1] == 0 then", "false then"},
+		"a last party that opens at once":     {"arrive", "if last and ARGV[7] == '0' then", "if last then"},
+		"one party too many":                  {"arrive", "n > tonumber(ARGV[5]) and opener(gen)", "false"},
+		"a last party that is not told":       {"arrive", "opener(gen) == ARGV[4] and 4 or 0", "0"},
+		"a pass beside a dead one":            {"pass", "elseif first() == 0 then", "elseif false then"},
 	}, func(t *testing.T, seed uint64, bodies map[string]string, steps int) error {
 		return newMeeting(t, seed, bodies).steps(steps)
 	})

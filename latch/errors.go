@@ -22,6 +22,15 @@ var (
 	// not call it again.
 	ErrUnknown = engine.ErrUnknown
 
+	// ErrLost says that the lease of a member of a double barrier ended before it left:
+	// the others did not wait for it.
+	ErrLost = engine.ErrLost
+
+	// ErrDeferred says that the server refused a count down for now, or was not
+	// reached. It is not done yet, and the client goes on until it is: do not call it
+	// again.
+	ErrDeferred = engine.ErrDeferred
+
 	// ErrClosed is returned after the client was closed.
 	ErrClosed = engine.ErrClosed
 )

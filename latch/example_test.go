@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rueidisson/rueidisson"
@@ -198,4 +199,54 @@ func ExampleBarrier_Await() {
 	// Output:
 	// true true
 	// true
+}
+
+// The last worker of each phase merges what all have done, before any of them goes on.
+func ExampleWithAction() {
+	c, stop := exampleClient()
+	defer stop()
+	merge := latch.WithAction(func(context.Context) error {
+		fmt.Println("merged")
+		return nil
+	})
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if _, err := c.Barrier("phase", 3, merge).Await(context.Background()); err != nil {
+				panic(err)
+			}
+		})
+	}
+	all.Wait()
+	fmt.Println("on")
+	// Output:
+	// merged
+	// on
+}
+
+// Three workers begin together, and nobody goes home before all have done their work.
+func ExampleDoubleBarrier() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+	var done atomic.Int32
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			m, err := c.DoubleBarrier("shift", 3).Enter(ctx)
+			if err != nil {
+				panic(err)
+			}
+			done.Add(1)
+			if err := m.Leave(ctx); err != nil {
+				panic(err)
+			}
+			if done.Load() != 3 {
+				fmt.Println("too early")
+			}
+		})
+	}
+	all.Wait()
+	fmt.Println(done.Load())
+	// Output: 3
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
 )
 
 // send is one exchange about a latch. Each call has its own outcome, so it
@@ -60,46 +61,78 @@ func load(b batch) (runs []run) {
 	return runs
 }
 
-// countDown makes the call. What becomes of it the server is asked until it
-// says so: the same request again finds its answer, or is done then.
+// countDown makes the call. The client goes on with a count down that was not
+// answered: the same request again finds its answer, or is done then.
 func (h *hub) countDown(of *names, flight int, runs []run) ([]int64, error) {
 	said, err := h.e.Numbered(of.lane, flight, of.key, func(r engine.Request) ([]int64, error) {
 		args := append(h.e.Preamble(r, of.channel), "0")
 		for _, one := range runs {
 			args = append(args, decimal(one.count), one.party)
 		}
-		said, err := h.numbers(context.Background(), r, of, args)
-		if err == nil || engine.Hopeless(err) && !errors.Is(err, ErrUnknown) {
-			return said, err
+		said, err := h.numbers(context.Background(), engine.Aged(downScript, r, ageAt), r, of, args)
+		if err == nil {
+			return said, nil
 		}
-		h.e.Settle(r, of.key, func(ctx context.Context, r engine.Request) error {
-			late := slices.Clone(args)
-			late[4] = decimal(r.Age().Microseconds())
-			_, err := h.numbers(ctx, r, of, late)
-			return err
-		})
-		return nil, unknown(err)
+		work := engine.Work{Kind: label, Name: of.key, Op: "count down"}
+		for _, one := range runs {
+			work.Amount += one.count
+		}
+		return nil, h.e.SeeThrough(r, work, err, h.late(of, len(runs), args))
 	})
-	if err == nil && len(said) != len(runs) {
-		err = fmt.Errorf("%w: down.lua said %v", ErrUnknown, said)
+	if err == nil {
+		err = counted(said, len(runs))
 	}
 	return said, err
 }
 
-func (h *hub) numbers(ctx context.Context, r engine.Request, of *names, args []string) ([]int64, error) {
-	got, err := h.e.Run(ctx, downScript, []string{of.key, r.Lane, of.opened, of.parties}, args)
+// late returns what is said to the server of a count down that it did not take at once.
+func (h *hub) late(of *names, runs int, args []string) func(ctx context.Context, r engine.Request) error {
+	return func(ctx context.Context, r engine.Request) error {
+		late := slices.Clone(args)
+		late[ageAt] = decimal(r.Age().Microseconds())
+		said, err := h.numbers(ctx, downScript, r, of, late)
+		if err == nil && len(said) > runs {
+			err = errTooLate
+		}
+		return err
+	}
+}
+
+// errTooLate is one that the client gives up for.
+var errTooLate = fmt.Errorf("%w: it came too late, for a latch of which nobody knows when it was armed", ErrOption)
+
+// counted is an error unless down.lua said a number of each run.
+func counted(said []int64, runs int) error {
+	switch {
+	case len(said) == runs+1 && said[runs] == -1:
+		return errTooLate
+	case len(said) != runs:
+		return fmt.Errorf("%w: down.lua said %v", ErrUnknown, said)
+	}
+	return nil
+}
+
+// ageAt is where the arguments of down.lua have the age of the request.
+const ageAt = 4
+
+// countDownOnce counts down, unless the server knows the request already. Its caller goes
+// on with it, so the client does not.
+func (h *hub) countDownOnce(ctx context.Context, of *names, request engine.CallerRequest) (left int64, err error) {
+	got, err := h.e.Run(context.WithoutCancel(ctx), downOnceScript,
+		[]string{of.key, keys.CallerRequest(of.key, request.ID), of.opened, of.parties, of.armed},
+		[]string{decimal(engine.Millis(request.Memory)), memory, of.channel, h.e.Publish()})
+	if err != nil {
+		return 0, err
+	}
+	return got.AsInt64()
+}
+
+func (h *hub) numbers(ctx context.Context, op engine.Operation, r engine.Request, of *names, args []string) ([]int64, error) {
+	got, err := h.e.Run(ctx, op, []string{of.key, r.Lane, of.opened, of.parties, of.armed}, args)
 	if err != nil {
 		return nil, err
 	}
 	return got.AsIntSlice()
-}
-
-// unknown is the error of a count down which goes on until it is done.
-func unknown(err error) error {
-	if errors.Is(err, ErrUnknown) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrUnknown, err)
 }
 
 // single is a request that goes by itself.
@@ -115,10 +148,10 @@ func (h *hub) single(flight int, a *ask) (got answer) {
 }
 
 func (h *hub) alone(r engine.Request, a *ask) ([]int64, error) {
-	script, on := deleteScript, []string{a.of.key, r.Lane, a.of.opened, a.of.parties}
+	script, on := deleteScript, []string{a.of.key, r.Lane, a.of.opened, a.of.parties, a.of.armed}
 	args := h.e.Preamble(r, a.of.channel)
 	if a.kind == trySet {
-		script, on, args = trySetScript, []string{a.of.key, r.Lane, a.of.parties}, append(args, decimal(a.n))
+		script, on, args = trySetScript, []string{a.of.key, r.Lane, a.of.parties, a.of.armed}, append(args, decimal(a.n), decimal(engine.Millis(a.ttl)))
 	}
 	got, err := h.e.Run(context.Background(), script, on, args)
 	if err != nil {

@@ -124,13 +124,13 @@ func partyChild(p *redistest.Parent) {
 		at, err := a.arrive(ctx)
 		switch {
 		case err != nil:
-			a.gone(err)
+			_, _ = a.giveUp(ctx, err)
 			return
 		case at.state == opened:
 		case at.state == broken:
 			err = ErrBroken
 		default:
-			err = a.wait(ctx, at)
+			_, err = a.wait(ctx, at)
 		}
 		how := "unknown"
 		switch {

@@ -1,6 +1,7 @@
 package latch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -24,9 +25,10 @@ type gate struct {
 	mu   sync.Mutex
 	all  []*waiter
 	head *waiter
-	sent uint64 // looks
-	calm bool   // the last of them was answered, and what it did not see will be heard
-	ends bool   // but for something that ends by time
+	sent uint64        // looks
+	calm bool          // the last of them was answered, and what it did not see will be heard
+	ends bool          // but for something that ends by time
+	when time.Duration // that answer came
 	ear  *engine.Listener
 }
 
@@ -54,6 +56,7 @@ type waiter struct {
 	looked bool   // a look was for it
 
 	opened     int64  // of a latch: when it had opened last, at the first look
+	armed      int64  // of a latch: when it was armed, at the first look
 	generation string // of a barrier
 }
 
@@ -169,9 +172,9 @@ func (g *gate) asHead(ctx context.Context, w *waiter, o *observed) error {
 	if g.ended(w) {
 		return g.leave(w, nil)
 	}
-	ear, calm := g.listener()
-	err := g.e.Watch(ctx, engine.Watch{
-		Key: g.of.key(), Channels: []pubsub.Channel{g.e.Channel(g.of.channel())}, By: ear, Looked: calm,
+	ear, rest := g.listener(w)
+	watch := engine.Watch{
+		Key: g.of.key(), Channels: []pubsub.Channel{g.e.Channel(g.of.channel())}, By: ear,
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
 			left, err = g.look(ctx, ear)
 			if done = g.ended(w); !done && err == nil {
@@ -179,22 +182,34 @@ func (g *gate) asHead(ctx context.Context, w *waiter, o *observed) error {
 			}
 			return left, done, err
 		},
-	})
+	}
+	var err error
+	if rest > 0 {
+		err = g.e.WatchOn(ctx, watch, rest, nil)
+	} else {
+		err = g.e.Watch(ctx, watch)
+	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrClosed) {
 		g.fail(err)
 	}
 	return g.leave(w, err)
 }
 
-// listener is the gate's, and whether there is no need to look before it hears
-// something.
-func (g *gate) listener() (ear *engine.Listener, calm bool) {
+// longest is how long a waiter sleeps at most.
+const longest = 5 * time.Second
+
+// listener returns the gate's, and how long the new head w sleeps before it looks. The
+// last look counts for w if it was sent after w came, until it is too long ago.
+func (g *gate) listener(w *waiter) (ear *engine.Listener, rest time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.ear == nil {
 		g.ear = g.e.NewListener(nil, nil)
 	}
-	return g.ear, g.calm && !g.ends
+	if g.calm && !g.ends && w.looked {
+		rest = cmp.Or(g.e.LongestSleep, longest) - (g.e.Mono() - g.when)
+	}
+	return g.ear, rest
 }
 
 func (g *gate) ended(w *waiter) bool {
@@ -239,7 +254,7 @@ func (g *gate) send() uint64 {
 func (g *gate) judge(number uint64, of verdict, calm, ends bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.calm, g.ends = calm, ends
+	g.calm, g.ends, g.when = calm, ends, g.e.Mono()
 	for i := len(g.all) - 1; i >= 0; i-- {
 		w := g.all[i]
 		if w.before >= number {

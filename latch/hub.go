@@ -1,6 +1,8 @@
 package latch
 
 import (
+	"time"
+
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
@@ -40,11 +42,13 @@ type names struct {
 	lane    string // what its lanes begin with
 	opened  string
 	parties string
+	armed   string
 }
 
 func newNames(e *engine.Engine, mapped string) *names {
 	return &names{
 		mapped, keys.LatchChannel(mapped), keys.Lane(mapped, e.ClientID), keys.LatchOpened(mapped), keys.LatchParties(mapped),
+		keys.LatchArmed(mapped),
 	}
 }
 
@@ -63,6 +67,7 @@ type ask struct {
 	kind  kind
 	party string // that counts down once; "": a count down of nobody
 	n     int64  // of a trySet
+	ttl   time.Duration
 }
 
 // answer is what became of it.

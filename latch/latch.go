@@ -45,21 +45,26 @@ func New(e *engine.Engine, name string) *Latch {
 func (l *Latch) Name() string { return l.name }
 
 // TrySetCount arms the latch with n count downs, unless it is armed already, and
-// reports whether it did. Parties that have counted down once may do so again.
+// reports whether it did. Parties that have counted down once may do so again. With
+// [WithTTL] the latch opens by itself. Nobody is told then: those who wait in Go
+// wake up at that time, and those in Java at their timeouts.
 //
 // ctx ends the wait for the answer; the call may still take effect then.
-// Cost: one script call. Wire: SET name n; 1 on the latch's channel; DEL
-// rueidisson_parties:{name}; string rueidisson_lane:{name}:<client>:<n> with 45 s
+// Cost: one script call. Wire: SET name n; 1 on the latch's channel; SET
+// rueidisson_armed:{name}, DEL rueidisson_parties:{name}; string rueidisson_lane:{name}:<client>:<n> with 45 s
 // to live. Errors: [ErrOption]; [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the
 // network's. Source: RCountDownLatch.trySetCount.
-func (l *Latch) TrySetCount(ctx context.Context, n int64) (bool, error) {
-	err := l.usable(ctx)
+func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...SetOption) (bool, error) {
+	c, err := resolve(opts, SetOption.applySet)
+	if err == nil {
+		err = l.usable(ctx)
+	}
 	if err == nil && (n < 1 || n > most) {
 		err = fmt.Errorf("%w: count %d: from 1 to %d", ErrOption, n, most)
 	}
 	var did int64
 	if err == nil {
-		did, err = l.ask(ctx, ask{of: l.of, kind: trySet, n: n})
+		did, err = l.ask(ctx, ask{of: l.of, kind: trySet, n: n, ttl: c.ttl})
 	}
 	return did == 1, l.failed("arm", err)
 }
@@ -68,18 +73,35 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64) (bool, error) {
 // that finds the latch open changes nothing. It runs to its end also if ctx ends,
 // whose values it keeps.
 //
-// After [ErrUnknown], which is also what a server that refuses for the moment
-// brings (a full one, a slot that moves), the client goes on until the count down
-// is done, once, for up to 45 s: do not call again.
+// After [ErrUnknown] the client goes on until the count down is done, once, for up to
+// 45 s. After [ErrDeferred], which is what a server brings that refuses for the moment
+// (a full one, a slot that moves) or is not reached, it goes on for as long as it
+// lives: do not call again. A latch that was armed since is left alone. Where Redisson armed
+// the latch, nothing tells when, and the client gives a deferred count down up after 45 s.
+// After the server's clock went back it gives up one of which nothing tells whether it is of this arming: that is an
+// [ErrOption] if the caller waits for it still, and it has not counted.
+// What the client gives up at last it logs, and tells the observer.
+//
+// With [WithRequestID] the caller may call again, also from another process, and it
+// counts once. The client does not go on by itself then.
 //
 // Cost: one script call, shared with other count downs of this process on the
 // name.
 // Wire: DECRBY name k; at 0 DEL name, 0 on the latch's channel, and when in
 // rueidisson_opened:{name}, with 45 s to live; the lane of TrySetCount.
-// Errors: [ErrOption]; [ErrUnknown]; [ErrClosed]; Redis' and the network's.
-// Source: RCountDownLatch.countDown.
-func (l *Latch) CountDown(ctx context.Context) (left int64, err error) {
-	left, err = l.countDown(ctx, "")
+// Errors: [ErrOption]; [ErrUnknown]; [ErrDeferred]; [ErrClosed]; Redis' and the
+// network's. Source: RCountDownLatch.countDown.
+func (l *Latch) CountDown(ctx context.Context, opts ...CountOption) (left int64, err error) {
+	c, err := resolve(opts, CountOption.applyCount)
+	switch {
+	case err != nil:
+	case c.request.ID == "":
+		left, err = l.countDown(ctx, "")
+	default:
+		if err = l.checked(ctx); err == nil && !l.h.e.During(func() { left, err = l.h.countDownOnce(ctx, l.of, c.request) }) {
+			err = ErrClosed
+		}
+	}
 	return left, l.failed("count down", err)
 }
 
@@ -197,8 +219,9 @@ func (l *Latch) checked(ctx context.Context) error {
 }
 
 // failed names the operation and the latch, and the key where that is the
-// trouble.
+// trouble. It tells the observer.
 func (l *Latch) failed(op string, err error) error {
+	l.h.e.Outcome(label, l.of.key, op, err)
 	if err == nil {
 		return nil
 	}

@@ -76,8 +76,8 @@ func newWorld(t testing.TB, seed uint64, bodies map[string]string) *world {
 func (w *world) deliver(c copied) error {
 	number := strconv.FormatInt(c.number, 10)
 	on := map[string][]string{
-		"down": {w.of.key, c.lane, w.of.opened, w.of.parties}, "arm": {w.of.key, c.lane, w.of.parties},
-		"delete": {w.of.key, c.lane, w.of.opened, w.of.parties}, "void": {c.lane},
+		"down": {w.of.key, c.lane, w.of.opened, w.of.parties, w.of.armed}, "arm": {w.of.key, c.lane, w.of.parties, w.of.armed},
+		"delete": {w.of.key, c.lane, w.of.opened, w.of.parties, w.of.armed}, "void": {c.lane},
 	}[c.script]
 	args := []string{number, memory, w.of.channel, "publish"}
 	if c.script == "down" {
@@ -129,7 +129,7 @@ func (w *world) must(c copied) []int64 {
 		return nil
 	}
 	w.last[c.lane] = c.number
-	if c.old && w.seen["opened"] > 0 {
+	if c.old {
 		w.seen["overdue"]++
 		w.said[c.number] = make([]int64, len(c.args)/2)
 		return w.said[c.number]
@@ -240,7 +240,7 @@ func (w *world) request() error {
 	case p == 0:
 		c.script = "delete"
 	case p < 4:
-		c.script, c.args = "arm", []string{decimal(1 + w.rnd.Int64N(20))}
+		c.script, c.args = "arm", []string{decimal(1 + w.rnd.Int64N(20)), "0"}
 	default:
 		c.script = "down"
 		w.did[c.number] = struct{}{}
@@ -357,15 +357,15 @@ func TestTheModelSeesWhatItIsThereFor(t *testing.T) {
 		"counts again at a second run": {"down", "local answer = known()\n", "local answer = nil\n"},
 		"an old copy counts":           {"down", "return {-1}", "return nil"},
 		"a party counts twice":         {"down", "'1') == 1", "'1') >= 0"},
-		"parties of before":            {"down", "- 1 > armed then", "- 1 > armed + 100 then"},
+		"parties of before":            {"down", "- 1 > set then", "- 1 > set + 100 then"},
 		"one too few":                  {"down", "math.max(now - tonumber(ARGV[i]), 0)", "math.max(now - math.min(tonumber(ARGV[i]), 2), 0)"},
 		"below zero":                   {"down", "math.max(now - tonumber(ARGV[i]), 0)", "now - tonumber(ARGV[i])"},
 		"an opening that nobody sees":  {"down", "opened() + 1)", "0)), 'PX', 1) local _ = (opened()"},
 		"counts in a later arming":     {"down", "if age > 0 then", "if false then"},
-		"what Java left stays":         {"down", "redis.call('del', KEYS[4]) -- which an", "-- which an"},
+		"what Java left stays":         {"down", "redis.call('del', KEYS[4], KEYS[5]) -- which an", "-- which an"},
 		"an old copy arms":             {"arm", "return {-1}", "return nil"},
 		"arms what is armed":           {"arm", "elseif there then", "elseif false then"},
-		"keeps the parties":            {"delete", "redis.call('del', KEYS[4])\n\tredis", "redis"},
+		"keeps the parties":            {"delete", "redis.call('del', KEYS[4], KEYS[5])\n\tredis", "redis"},
 		"deletes twice":                {"delete", "local answer = known()\n", "local answer = nil\n"},
 		"a void that leaves nothing":   {"void", "redis.call('set', KEYS[1], ARGV[1] .. ' 0 void', 'PX', ARGV[2])", ""},
 	}, func(t *testing.T, seed uint64, bodies map[string]string, steps int) error {

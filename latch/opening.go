@@ -12,10 +12,12 @@ import (
 type state struct {
 	count  int64
 	opened int64 // when it opened last, µs of the server's clock; 0: nobody remembers
+	armed  int64 // when it was armed; 0: nobody knows
+	left   int64 // ms until it opens by itself; below 0: it does not
 }
 
 func (h *hub) state(ctx context.Context, of *names) (state, error) {
-	got, err := h.e.Run(ctx, lookScript, []string{of.key, of.parties, of.opened}, nil)
+	got, err := h.e.Run(ctx, lookScript, []string{of.key, of.parties, of.opened, of.armed}, nil)
 	if err != nil {
 		return state{}, err
 	}
@@ -23,10 +25,10 @@ func (h *hub) state(ctx context.Context, of *names) (state, error) {
 	switch {
 	case err != nil:
 		return state{}, err
-	case len(said) != 2:
+	case len(said) != 4:
 		return state{}, fmt.Errorf("look.lua said %v", said)
 	}
-	return state{max(said[0], 0), said[1]}, nil
+	return state{max(said[0], 0), said[1], said[2], said[3]}, nil
 }
 
 // opening is what is waited for at a latch.
@@ -42,8 +44,8 @@ func (o *opening) key() engine.Key { return engine.Key{Kind: label, Name: o.of.k
 
 func (o *opening) channel() string { return o.of.channel }
 
-// look lets those pass who see that nothing is left, or that the latch has opened
-// since their first look, though it is armed again.
+// look lets those pass who see that nothing is left, or that the latch has opened or its
+// time was over since their first look, though it is armed again.
 func (o *opening) look(ctx context.Context, _ *gate) (verdict, time.Duration, error) {
 	now, err := o.h.state(ctx, o.of)
 	if err != nil {
@@ -51,10 +53,11 @@ func (o *opening) look(ctx context.Context, _ *gate) (verdict, time.Duration, er
 	}
 	return func(w *waiter) (over bool, err error) {
 		if !w.looked {
-			w.opened = now.opened
+			w.opened, w.armed = now.opened, now.armed
 		}
-		return now.count == 0 || now.opened > w.opened, nil
-	}, -1, nil
+		again := now.armed != 0 && now.armed != w.armed
+		return now.count == 0 || now.opened > w.opened || again, nil
+	}, left(now.left), nil
 }
 
 // await waits until the latch is open.

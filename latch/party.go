@@ -8,6 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -18,6 +19,11 @@ type party struct {
 	id      string // fresh for each arrival
 	parties int
 
+	action     func(ctx context.Context) error // what it does if it is the last one
+	opens      bool                            // it opens the generation later, if it is the last one
+	inside     bool                            // of a double barrier
+	generation string                          // that it has arrived for
+
 	lose context.CancelCauseFunc // ends its wait
 }
 
@@ -25,7 +31,7 @@ type party struct {
 type arrival struct {
 	generation string
 	state      int64
-	arrived    int
+	arrived    int // parties, with this one as the last
 	started    watchdog.Instant
 }
 
@@ -44,6 +50,25 @@ func (p *party) arrive(ctx context.Context) (at arrival, err error) {
 	return at, err
 }
 
+// enter arrives. While another party is about to open a generation that is full, it waits
+// for the end of that.
+func (p *party) enter(ctx context.Context) (arrival, error) {
+	for {
+		at, err := p.arrive(ctx)
+		if err != nil || at.state != full {
+			return at, err
+		}
+		w := newWaiter()
+		w.generation = at.generation
+		g := p.h.gates.Get(p.of.key)
+		err = g.await(ctx, w)
+		p.h.gates.Put(p.of.key, g)
+		if err != nil && err != ErrBroken {
+			return at, err
+		}
+	}
+}
+
 func (p *party) keys() []string {
 	return []string{p.of.key, p.of.waiting, p.of.opened, keys.BarrierArrival(p.of.key, p.id)}
 }
@@ -51,7 +76,7 @@ func (p *party) keys() []string {
 func (p *party) ask(ctx context.Context) (at arrival, err error) {
 	e := p.h.e
 	got, err := e.Run(ctx, arriveScript, p.keys(),
-		append(p.h.args(p.of), p.id, strconv.Itoa(p.parties), e.Millis(e.WatchdogTimeout)))
+		append(p.h.args(p.of), p.id, strconv.Itoa(p.parties), e.Millis(e.WatchdogTimeout), strconv.Itoa(one(p.opens))))
 	if err != nil {
 		return at, err
 	}
@@ -67,8 +92,66 @@ func (p *party) ask(ctx context.Context) (at arrival, err error) {
 	return arrival{decimal(said[0]), said[1], int(said[2]), got.Started}, nil
 }
 
-// wait waits for the end of the generation, under a lease that is renewed.
-func (p *party) wait(ctx context.Context, at arrival) error {
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// open is for the last party: it runs the action under a lease that is renewed, and then
+// opens the generation. If the action fails, or panics, the generation breaks.
+func (p *party) open(ctx context.Context, at arrival) (before int, err error) {
+	outer := ctx
+	ctx, p.lose = context.WithCancelCause(ctx)
+	defer p.lose(nil)
+	e := p.h.e
+	grant := e.NewGrant(p, p.id, at.started, e.WatchdogTimeout, e.WatchdogTimeout/3, watchdog.Instant{}, p)
+	defer grant.Finish(engine.ErrReleased)
+	if p.action != nil {
+		returned := false
+		defer func() {
+			if !returned {
+				_, _ = p.giveUp(outer, ErrBroken) // the panic goes on
+			}
+		}()
+		err = p.action(ctx)
+		returned = true
+	}
+	state := int64(never)
+	if err == nil {
+		err = e.Watch(ctx, engine.Watch{
+			Key: p.Key(),
+			Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
+				got, err, answered := engine.Await(e, ctx, time.Second, func() (arrival, error) { return p.pass(ctx) })
+				if answered && err == nil {
+					state = got.state
+				}
+				return -1, err == nil, err
+			},
+		})
+	}
+	switch {
+	case err != nil:
+		return p.giveUp(outer, err)
+	case state == opened:
+		return at.arrived - 1, nil
+	}
+	return 0, ErrBroken
+}
+
+// pass opens the generation of the last party.
+func (p *party) pass(ctx context.Context) (arrival, error) {
+	lease := "0"
+	if p.inside {
+		lease = p.h.e.Millis(p.h.e.WatchdogTimeout)
+	}
+	return p.end(ctx, passScript, append(p.keys(), keys.BarrierInside(p.of.key, p.generation)), append(p.h.args(p.of), lease))
+}
+
+// wait waits for the end of the generation, under a lease that is renewed. It returns
+// how many parties had arrived before.
+func (p *party) wait(ctx context.Context, at arrival) (before int, err error) {
 	ctx, p.lose = context.WithCancelCause(ctx)
 	defer p.lose(nil)
 	e := p.h.e
@@ -79,8 +162,10 @@ func (p *party) wait(ctx context.Context, at arrival) error {
 	g := p.h.gates.Get(p.of.key)
 	defer p.h.gates.Put(p.of.key, g)
 	switch err := g.await(ctx, w); err {
-	case nil, ErrBroken:
-		return err
+	case nil:
+		return at.arrived - 1, nil
+	case ErrBroken:
+		return 0, err
 	default:
 		return p.giveUp(ctx, err)
 	}
@@ -88,32 +173,48 @@ func (p *party) wait(ctx context.Context, at arrival) error {
 
 // giveUp breaks the generation because of why, unless that is over: then it is
 // said how. All of a generation end alike.
-func (p *party) giveUp(ctx context.Context, why error) error {
+func (p *party) giveUp(ctx context.Context, why error) (before int, err error) {
 	ctx = context.WithoutCancel(ctx)
 	bounded, cancel := context.WithCancel(ctx)
 	cancel()
-	state, err, answered := int64(0), error(nil), true
+	left, answered := arrival{}, true
 	if p.h.e.Open() != nil {
-		state, err = p.leave(ctx) // Close waits for it here
+		left, err = p.leave(ctx) // Close waits for it here
 	} else {
-		state, err, answered = engine.Await(p.h.e, bounded, time.Second, func() (int64, error) { return p.leave(ctx) })
+		left, err, answered = engine.Await(p.h.e, bounded, time.Second, func() (arrival, error) { return p.leave(ctx) })
 	}
 	switch {
 	case err != nil || !answered:
 		p.h.e.GiveBackLater(p, p.id, p.h.e.WatchdogTimeout)
-		return fmt.Errorf("%w: whether the barrier opened: %w", ErrUnknown, why)
-	case state == opened:
-		return nil
+		return 0, fmt.Errorf("%w: whether the barrier opened: %w", ErrUnknown, why)
+	case left.state == opened:
+		p.generation = left.generation // which it may not have been told
+		return left.arrived - 1, nil
+	case left.state == never:
+		return 0, why
 	}
-	return fmt.Errorf("%w: %w", ErrBroken, why)
+	return 0, fmt.Errorf("%w: %w", ErrBroken, why)
 }
 
-func (p *party) leave(ctx context.Context) (state int64, err error) {
-	got, err := p.h.e.Run(ctx, leaveScript, p.keys(), p.h.args(p.of))
+// leave asks how the party's generation ended, and breaks it if it has not ended.
+func (p *party) leave(ctx context.Context) (arrival, error) {
+	return p.end(ctx, leaveScript, p.keys(), p.h.args(p.of))
+}
+
+// end runs a script that says how the party's generation has ended.
+func (p *party) end(ctx context.Context, s *scripts.Script, on, args []string) (arrival, error) {
+	got, err := p.h.e.Run(ctx, s, on, args)
 	if err != nil {
-		return 0, err
+		return arrival{}, err
 	}
-	return got.AsInt64()
+	said, err := got.AsIntSlice()
+	if err == nil && len(said) != 3 {
+		err = fmt.Errorf("%s said %v", s.Name, said)
+	}
+	if err != nil {
+		return arrival{}, err
+	}
+	return arrival{generation: decimal(said[2]), state: said[0], arrived: int(said[1])}, nil
 }
 
 // Key is the kind and the mapped name.
@@ -122,9 +223,13 @@ func (p *party) Key() engine.Key { return engine.Key{Kind: barrierLabel, Name: p
 // Renewal is that of all parties.
 func (p *party) Renewal() *engine.Renewal { return partyRenewal }
 
-// GiveBack leaves.
+// GiveBack leaves, also the inside of a double barrier: its generation may have opened, and its caller was told that
+// nobody knows.
 func (p *party) GiveBack(ctx context.Context, _ string) (engine.Released, error) {
-	_, err := p.leave(ctx)
+	at, err := p.leave(ctx)
+	if err == nil && p.inside && at.state != never {
+		_, _, err = p.h.depart(ctx, p.of, at.generation, p.id)
+	}
 	return engine.Released{Held: err == nil}, err
 }
 

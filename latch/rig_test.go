@@ -14,7 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-const soon = redistest.Soon
+var soon = redistest.Soon
 
 // rig is a latch, and a look at its keys.
 type rig struct {

@@ -12,15 +12,21 @@ import (
 var lua embed.FS
 
 var (
-	downScript   = scripts.Must(lua, "lua/down.lua")
-	trySetScript = scripts.Must(lua, "lua/try_set.lua")
-	deleteScript = scripts.Must(lua, "lua/delete.lua")
-	lookScript   = scripts.Must(lua, "lua/look.lua")
+	downScript     = scripts.Must(lua, "lua/down.lua")
+	downOnceScript = scripts.Must(lua, "lua/down_once.lua")
+	trySetScript   = scripts.Must(lua, "lua/try_set.lua")
+	deleteScript   = scripts.Must(lua, "lua/delete.lua")
+	lookScript     = scripts.Must(lua, "lua/look.lua")
 
 	arriveScript      = scripts.Must(lua, "lua/arrive.lua")
 	leaveScript       = scripts.Must(lua, "lua/leave.lua")
 	watchScript       = scripts.Must(lua, "lua/watch.lua")
+	waitingScript     = scripts.Must(lua, "lua/waiting.lua")
+	resetScript       = scripts.Must(lua, "lua/reset.lua")
 	keepScript        = scripts.Must(lua, "lua/keep.lua")
+	departScript      = scripts.Must(lua, "lua/depart.lua")
+	insideScript      = scripts.Must(lua, "lua/inside.lua")
+	passScript        = scripts.Must(lua, "lua/pass.lua")
 	keepWaitingScript = scripts.Must(lua, "lua/keep_waiting.lua")
 	keepKeyScript     = scripts.Must(lua, "lua/keep_key.lua")
 )

@@ -16,14 +16,14 @@ import (
 
 // sends is what each operation sends.
 var sends = map[string]string{
-	"try set count": "try_set.lua", "count down": "down.lua", "count down once": "down.lua", "count": "look.lua", "await": "look.lua",
+	"try set count": "try_set.lua", "count down": "down.lua", "count down for a request": "down_once.lua", "count down once": "down.lua", "count": "look.lua", "await": "look.lua",
 	"delete": "delete.lua",
 }
 
 func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
 	e, r := enginetest.Recorded(t)
-	seen := []string{"arrive.lua", "leave.lua", "watch.lua", "keep.lua", "keep_waiting.lua", "keep_key.lua"} // barrier_test.go
+	seen := []string{"arrive.lua", "leave.lua", "watch.lua", "keep.lua", "keep_waiting.lua", "keep_key.lua", "waiting.lua", "reset.lua", "pass.lua", "depart.lua", "inside.lua"} // barrier_test.go
 	for _, name := range []string{"ready", "all shards"} {
 		l := New(e, name)
 		lane := keys.Lane(name, e.ClientID) + ":0"
@@ -33,8 +33,10 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 			require.Equal(t, []string{sends[op]}, redistest.ScriptNames(calls), op)
 			calls[0].Check(t)
 			assert.Equal(t, map[string][]string{
-				"down.lua": {name, lane, l.of.opened, l.of.parties}, "delete.lua": {name, lane, l.of.opened, l.of.parties},
-				"try_set.lua": {name, lane, l.of.parties}, "look.lua": {name, l.of.parties, l.of.opened},
+				"down.lua":      {name, lane, l.of.opened, l.of.parties, l.of.armed},
+				"delete.lua":    {name, lane, l.of.opened, l.of.parties, l.of.armed},
+				"down_once.lua": {name, keys.CallerRequest(name, "r"), l.of.opened, l.of.parties, l.of.armed},
+				"try_set.lua":   {name, lane, l.of.parties, l.of.armed}, "look.lua": {name, l.of.parties, l.of.opened, l.of.armed},
 			}[sends[op]], calls[0].Keys)
 			assert.True(t, e.SameSlot(append(calls[0].Keys, l.of.channel)...))
 			seen = append(seen, calls[0].Script)

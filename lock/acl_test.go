@@ -74,7 +74,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.Eventually(t, func() bool {
 		n, err := l.Waiting(t.Context())
 		return err == nil && n == 1
-	}, 10*time.Second, 5*time.Millisecond)
+	}, redistest.Soon, 5*time.Millisecond)
 	require.NoError(t, held.Unlock(t.Context()))
 	require.NoError(t, <-waited)
 	_, err = l.ForceUnlock(t.Context())
@@ -91,13 +91,13 @@ func TestTheACLOfTheDocsDeniesNothingThatGivingAConnectionBackNeeds(t *testing.T
 	redistest.Eventually(t, func() bool {
 		n, err := other.Waiting(t.Context())
 		return err == nil && n == 1
-	}, 10*time.Second, 5*time.Millisecond)
+	}, redistest.Soon, 5*time.Millisecond)
 	mustUnlock(t, held)
 	mine, err := waiting.result(t)
 	require.NoError(t, err)
 	mustUnlock(t, mine)
 	left := redistest.Command("SUNSUBSCRIBE")
-	redistest.Eventually(t, func() bool { return proxy.Count(left) > 0 }, 30*time.Second, 5*time.Millisecond)
+	redistest.Eventually(t, func() bool { return proxy.Count(left) > 0 }, redistest.Soon, 5*time.Millisecond)
 }
 
 func TestTheACLOfTheDocsDeniesNothingThatFencesNeed(t *testing.T) {

@@ -127,7 +127,11 @@ func cancelOne(parent context.Context, l *lock.Lock, late *lateness) error {
 	hold, err := l.Lock(ctx)
 	now := time.Now()
 	if err == nil {
-		return hold.Unlock(ctx)
+		err = hold.Unlock(ctx)
+		if errors.Is(err, lock.ErrDeferred) { // ctx had ended, and no answer came soon: it goes on, as awaitFree sees
+			return nil
+		}
+		return err
 	}
 	at, was := cancelled()
 	if !was || !errors.Is(err, context.Canceled) {

@@ -218,7 +218,9 @@ func TestCloseLeavesAWrappedClientOpen(t *testing.T) {
 		c, err := rueidisson.Wrap(inner)
 		require.NoError(t, err)
 		name := redistest.Name(t)
-		wakes(t, c.Lock(name), open(t, redistest.Shared(t).Addr()).Lock(name))
+		redistest.Within(t, longestWait, func() time.Duration {
+			return wakes(t, c.Lock(name), open(t, redistest.Shared(t).Addr()).Lock(name))
+		})
 		require.NoError(t, closeSoon(t, c))
 		require.NoError(t, inner.Do(t.Context(), inner.B().Ping().Build()).Error())
 	}

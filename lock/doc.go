@@ -72,6 +72,16 @@
 // derived context before that ends. Only what is written to can keep such a
 // writer out: see [Fenced], [Guard] and package fence.
 //
+// In a network partition an old master may live on beside the one that was promoted.
+// A holder on the old one's side is renewed for as long as the partition lasts, and
+// on the other side another may have the lock: neither is told. With
+// min-replicas-to-write 1, and min-replicas-max-lag below the lease in seconds, the
+// old master refuses renewals once its replicas have gone, and the hold ends with its
+// lease. So it does with rueidisson.WithReplicaAcks and Renewals: a renewal counts only
+// when replicas have confirmed it. A master that has replicas and goes on without them
+// is named in the log when the client is made. A cluster needs no setting: a master that
+// is cut off from most others takes no writes after cluster-node-timeout.
+//
 // A server that evicts keys with a time to live (maxmemory-policy volatile-* or
 // allkeys-*) may give the lock to a second holder while the first is healthy.
 //

@@ -35,6 +35,10 @@ var (
 	// not have been done.
 	ErrUnknown = engine.ErrUnknown
 
+	// ErrDeferred says that a release is not done yet, and that the client goes on
+	// trying until the server takes it, the lease ends, or the client is closed.
+	ErrDeferred = engine.ErrDeferred
+
 	// ErrNotReplicated is returned by an acquire that too few replicas
 	// acknowledged in time; the acquire was undone.
 	ErrNotReplicated = engine.ErrNotReplicated

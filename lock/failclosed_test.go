@@ -23,7 +23,7 @@ import (
 var failClosedChildren = redistest.Children{"spinner": spinner}
 
 // soon bounds what has to happen, on a machine however slow.
-const soon = 30 * time.Second
+var soon = redistest.Soon
 
 // ended waits for the end of a context or channel.
 func ended(t testing.TB, what string, done <-chan struct{}) {
@@ -166,7 +166,7 @@ func TestAHoldIsStillTrustedWhenItWarns(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	hold := acquire(t, open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(9*time.Second)).Lock(redistest.Name(t)))
+	hold := acquire(t, open(t, proxy.Addr(), rueidisson.WithWatchdogTimeout(15*time.Second)).Lock(redistest.Name(t)))
 	warning := hold.Expiring()
 	require.False(t, isDone(warning))
 

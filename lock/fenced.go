@@ -20,7 +20,8 @@ var _ Locker = (*Fenced)(nil)
 // skipped. A new one is at least the server's time in µs, so that they rise over a
 // failover and over FLUSHALL, which Redisson's own do not. Java counts on from
 // there, with INCR: what both have is in one order. If the server's clock goes back
-// while the counter is lost, newer holds may be refused until it has caught up.
+// while the counter is lost, a token is still above all that its client has seen of
+// the lock; what a client new to the lock writes may be refused until then.
 //
 // Everything else is as of a Lock, and hand-over too: who gets the lock in turn
 // inside the process has a number of a block that the process took from the

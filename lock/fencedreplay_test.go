@@ -14,14 +14,14 @@ import (
 func (b *bench) acquireFenced(owner string, tokens int) int64 {
 	b.t.Helper()
 	n, err := strconv.ParseInt(b.run("acquire_fenced", []string{b.name, b.gone(), b.queue(), counter(b.name)},
-		strconv.Itoa(leaseMs), owner, strconv.Itoa(tokens)), 10, 64)
+		strconv.Itoa(leaseMs), owner, strconv.Itoa(tokens), "0"), 10, 64)
 	require.NoError(b.t, err)
 	return n
 }
 
 func (b *bench) reserve(owner string, tokens int) int64 {
 	b.t.Helper()
-	n, err := strconv.ParseInt(b.run("reserve", []string{b.name, counter(b.name)}, owner, strconv.Itoa(tokens)), 10, 64)
+	n, err := strconv.ParseInt(b.run("reserve", []string{b.name, counter(b.name)}, owner, strconv.Itoa(tokens), "0"), 10, 64)
 	require.NoError(b.t, err)
 	return n
 }

@@ -28,8 +28,12 @@ func (p *protocol) counter() string { return keys.FenceToken(p.name) }
 // slot moves it waits: the counter is a second key.
 func (p *protocol) acquireFenced(ctx context.Context, a engine.Try) (engine.Tried, error) {
 	on := []string{p.name, p.tombstones(), p.fairQueue(), p.counter()}
-	args := []string{p.e.Millis(a.Lease), a.Owner, strconv.Itoa(1 + a.Block)}
-	read := func(answer engine.Answer) (engine.Tried, error) { return triedFenced(answer, a.Block) }
+	args := []string{p.e.Millis(a.Lease), a.Owner, strconv.Itoa(1 + a.Block), p.e.HighestToken(p.name)}
+	read := func(answer engine.Answer) (engine.Tried, error) {
+		t, err := triedFenced(answer, a.Block)
+		p.e.SawToken(p.name, t.Fence+int64(t.Block))
+		return t, err
+	}
 	if p.e.ReplicaAcks > 0 {
 		return p.acquireAcked(ctx, a.Owner, fencedScript, on, args, read)
 	}
@@ -58,11 +62,13 @@ func triedFenced(answer engine.Answer, block int) (engine.Tried, error) {
 
 // Reserve takes n tokens for those that an owner hands the lock to.
 func (p *protocol) Reserve(ctx context.Context, owner string, n int) (last int64, err error) {
-	answer, err := p.e.Run(ctx, reserveScript, []string{p.name, p.counter()}, []string{owner, strconv.Itoa(n)})
+	answer, err := p.e.Run(ctx, reserveScript, []string{p.name, p.counter()}, []string{owner, strconv.Itoa(n), p.e.HighestToken(p.name)})
 	if err != nil {
 		return 0, err
 	}
-	return answer.AsInt64()
+	last, err = answer.AsInt64()
+	p.e.SawToken(p.name, last)
+	return last, err
 }
 
 // fenceOf is the fencing token of an exported owner, 0 if it has none.

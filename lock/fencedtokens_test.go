@@ -95,6 +95,43 @@ func TestTokensRiseOverAFlush(t *testing.T) {
 	require.Greater(t, pass(t, l), before)
 }
 
+// TestFencedTokenIsAboveAllThatItsClientHasSeen loses the counter, as a failover may,
+// while the server's clock is behind the last token.
+func TestFencedTokenIsAboveAllThatItsClientHasSeen(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	raw := server.Client(t)
+	forget := func(name string) {
+		do(t, raw, "DEL", counter(name))
+		clock.Set(-time.Hour)
+	}
+	t.Run("acquire", func(t *testing.T) {
+		defer clock.Set(0)
+		name := redistest.Name(t)
+		l := open(t, server.Addr()).FencedLock(name)
+		before := pass(t, l)
+		forget(name)
+		next := pass(t, l)
+		require.Greater(t, next, before)
+		require.Greater(t, pass(t, open(t, server.Addr()).FencedLock(name)), next, "one that is new to the lock goes on from there")
+	})
+	t.Run("join", func(t *testing.T) {
+		defer clock.Set(0)
+		name := redistest.Name(t)
+		here, there := open(t, server.Addr()), open(t, server.Addr())
+		hold := acquire(t, here.FencedLock(name))
+		own := number(t, hold)
+		exported, err := hold.Token(t.Context())
+		require.NoError(t, err)
+		level, err := there.FencedLock(name).Join(t.Context(), exported)
+		require.NoError(t, err)
+		mustUnlock(t, level)
+		mustUnlock(t, hold)
+		forget(name)
+		require.Greater(t, pass(t, there.FencedLock(name)), own)
+	})
+}
+
 func TestAForcedHoldHasTheLowerToken(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

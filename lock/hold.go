@@ -75,6 +75,7 @@ func (h *Hold) Deadline() time.Time {
 //
 // Cost: one script call. Errors: [ErrLost], [ErrReleased]; [ErrOption] for a
 // lease that [WithLease] would refuse; ctx's, which bounds the round trip;
+// [ErrNotReplicated] with rueidisson.Renewals, when the lease may have grown likewise;
 // [ErrUnknown] if the reply was lost, when the lease may have grown without
 // this side trusting it.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
@@ -132,9 +133,10 @@ type exporter interface {
 	Export(ctx context.Context, seat engine.Seat) (string, error)
 }
 
-// Unlock gives this level back. It runs to its end on a cancelled ctx, of
-// which it takes the values only, and for as long as sending takes: a few
-// seconds at most if the server is silent. With the last level of a hold the
+// Unlock gives this level back, also under a ctx that has ended. It returns at most
+// 250 ms after ctx: a release that has no answer by then goes on, which is
+// [ErrDeferred]. Under a ctx without an end it takes a few seconds if the server is
+// silent. With the last level of a hold the
 // lock is free: it is handed to the next waiter of this client, or released on
 // the server. The hold's contexts end with [ErrReleased] first.
 //
@@ -144,10 +146,10 @@ type exporter interface {
 // holds as RLock.unlock, with an unlock latch.
 // Errors: [ErrReleased] if it was called before; [ErrLost] if the hold had
 // ended, so that the work may have overlapped with another holder's;
-// [ErrUnknown] if no answer came, or the server's own error if it refused (the
-// client goes on giving the lock back until the server takes it or the lease
-// ends); [ErrClosed] if the client was
-// closed before, when the lock is left to its lease.
+// [ErrDeferred] if the server refused or did not answer (the client goes on giving
+// the lock back until the server takes it or the lease ends), with [ErrUnknown] if it
+// may have been done; [ErrClosed] if the client was closed before, when the lock is left
+// to its lease.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if ctx == nil {
 		return h.seat.failed("unlock", fmt.Errorf("%w: nil context", ErrOption))

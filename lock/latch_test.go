@@ -49,5 +49,5 @@ func (f *faulty) awaitLatches(want int) {
 	require.Eventually(f.t, func() bool {
 		found, err := f.raw.Do(context.Background(), f.raw.B().Keys().Pattern(pattern).Build()).AsStrSlice()
 		return err == nil && len(found) == want
-	}, 10*time.Second, time.Millisecond)
+	}, 10*time.Second, time.Millisecond) // before a latch ends by itself
 }

@@ -166,7 +166,7 @@ func TestWaitingCountsTheProcessesThatListen(t *testing.T) {
 	require.Eventually(t, func() bool {
 		n, err := holder.Lock(name).Waiting(t.Context())
 		return err == nil && n == processes
-	}, 10*time.Second, 10*time.Millisecond)
+	}, redistest.Soon, 10*time.Millisecond)
 	cancel()
 	for range 2 * processes {
 		require.ErrorIs(t, <-left, context.Canceled)

@@ -255,7 +255,7 @@ func TestAnUnlockThatArrivesAfterItsErrandTakesNobodysLevel(t *testing.T) {
 	f.proxy.DropReply(f.script("unlock"), 3)
 	require.ErrorIs(t, joined.Unlock(t.Context()), lock.ErrUnknown)
 	late.Await(t)
-	require.Eventually(t, func() bool { return f.proxy.Count(f.script("unlock")) == 5 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return f.proxy.Count(f.script("unlock")) == 5 }, redistest.Soon, time.Millisecond)
 	require.Equal(t, 1, f.holder().Count)
 	require.Equal(t, 1, f.holder().Count) // what followed the errand has been sent
 	late.Release()
@@ -280,7 +280,7 @@ func TestAJoinThatWasGivenUpLeavesNoLevel(t *testing.T) {
 	_, err = f.lock.Join(ctx, token)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	drop.Await(t) // the server did count it
-	require.Eventually(t, func() bool { return f.holder().Count == 1 }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return f.holder().Count == 1 }, redistest.Soon, 20*time.Millisecond)
 	require.NoError(t, hold.Unlock(t.Context()))
 	require.False(t, f.holder().Held())
 }

@@ -156,7 +156,7 @@ func (m *moving) gone(name string) {
 	require.Eventually(m.t, func() bool {
 		held, err := l.Locked(context.Background())
 		return err == nil && !held
-	}, 20*time.Second, 10*time.Millisecond, "the unlock goes on by itself")
+	}, 20*time.Second, 10*time.Millisecond, "the unlock goes on by itself") // before the lease ends by itself
 }
 
 // traffic is locks of other names in the slot that come and go all the time.

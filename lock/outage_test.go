@@ -81,7 +81,7 @@ func TestASilentNodeCostsTheHoldsOfOthersNothing(t *testing.T) {
 		bad = append(bad, p.bad...)
 	}
 	for _, hold := range bad { // replication is asynchronous, and it is the replica that will be asked
-		redistest.Eventually(t, func() bool { return expiry(t, onReplica, hold.name).After(time.Now()) }, 10*time.Second, time.Millisecond)
+		redistest.Eventually(t, func() bool { return expiry(t, onReplica, hold.name).After(time.Now()) }, redistest.Soon, time.Millisecond)
 	}
 	held := watchStalls(t)
 	silent.Pause()

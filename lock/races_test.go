@@ -140,10 +140,10 @@ func TestAWaiterThatWasServedDoesNotCountAsWaiting(t *testing.T) {
 			return err == nil && now == n
 		}
 	}
-	require.Eventually(t, waiting(1), 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, waiting(1), redistest.Soon, 5*time.Millisecond)
 	require.NoError(t, first.Unlock(t.Context()))
 	second := <-got
-	require.Eventually(t, waiting(0), 10*time.Second, 20*time.Millisecond, "it holds, and listens no more")
+	require.Eventually(t, waiting(0), redistest.Soon, 20*time.Millisecond, "it holds, and listens no more")
 	require.NoError(t, second.Unlock(t.Context()))
 }
 
@@ -163,7 +163,7 @@ func TestAnAcquireWhoseAcknowledgementCannotBeAskedForIsUndone(t *testing.T) {
 	require.Eventually(t, func() bool {
 		n, err := raw.Do(t.Context(), raw.B().Exists().Key("x").Build()).AsInt64()
 		return err == nil && n == 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 10*time.Second, 10*time.Millisecond) // before the lease ends by itself
 }
 
 func TestAWaiterBehindALocalHolderOutlastsAnOutage(t *testing.T) {

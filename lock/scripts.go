@@ -227,6 +227,9 @@ func (p *protocol) Join(ctx context.Context, owner, request string, lease time.D
 		[]string{p.name, latch},
 		[]string{owner, p.e.Millis(lease), latchMillis})
 	joined, err := p.truth(answer, err)
+	if joined {
+		p.e.SawToken(p.name, fenceOf(owner))
+	}
 	return engine.Tried{Free: joined, Fence: fenceOf(owner), Started: answer.Started, Replayed: answer.Replayed, Latch: latch}, err
 }
 

@@ -117,16 +117,37 @@ func (b *bid) late(a answer) {
 	b.held.came(a.i)
 }
 
+// answers are how many members have answered, and at how many another call of
+// this process was ahead, which says nothing of their servers.
+func (b *bid) answers() (said, own int) {
+	said = len(b.parts)
+	for _, err := range b.errs {
+		switch {
+		case errors.Is(err, engine.ErrUnasked):
+			own++
+		case errors.Is(err, ErrNotAcquired):
+			said++
+		}
+	}
+	return said, own
+}
+
 // busy reports whether those who hold members, or may do, are why there is no
 // quorum: that is an answer and no fault.
 func (b *bid) busy() bool {
-	n := len(b.parts)
-	for _, err := range b.errs {
-		if errors.Is(err, ErrNotAcquired) {
-			n++
+	said, own := b.answers()
+	return said+own >= b.quorum()
+}
+
+// first is the first member that is held by another, or asked for by a call of this process.
+func (b *bid) first() (i int, held bool) {
+	for i, err := range b.errs {
+		var restarted *RestartedError
+		if errors.Is(err, ErrNotAcquired) && !errors.As(err, &restarted) {
+			return i, true
 		}
 	}
-	return n >= b.quorum()
+	return 0, false
 }
 
 // why is why there is no quorum.
@@ -140,8 +161,13 @@ func (b *bid) why() error {
 		if b.open[i] && b.over {
 			err = errSilent
 		}
-		if err != nil && (!busy || errors.Is(err, ErrNotAcquired)) {
-			all = append(all, fmt.Errorf("%s: %w", b.all[i].e.Node(b.all[i].key.Name), err))
+		node := b.all[i].e.Node(b.all[i].key.Name)
+		switch refused := errors.Is(err, ErrNotAcquired); {
+		case err == nil || busy && !refused:
+		case refused && !busy: // a minority's word, and not that of the whole
+			all = append(all, fmt.Errorf("%s: %v", node, err))
+		default:
+			all = append(all, fmt.Errorf("%s: %w", node, err))
 		}
 	}
 	return errors.Join(all...)

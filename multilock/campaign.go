@@ -1,9 +1,11 @@
 package multilock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -13,24 +15,37 @@ import (
 // campaign is one call that wants a red lock: bids, and the waits between them.
 type campaign struct {
 	*RedLock
-	ask   engine.Ask
-	seat  engine.Seat
-	until time.Time // the end of WithWait
+	ask    engine.Ask
+	seat   engine.Seat
+	whole  context.Context // the caller's, until WithWait is over
+	shared *redWaiters
+	e      *engine.Engine // of the member with the longest watchdog timeout: that is how long an outage is borne. All have the same
+	began  time.Duration  // by e
 
 	patience time.Duration // how long a bid waits for members that are just being released
-	failed   time.Time     // since when there are too few members that answer; zero: there are enough
-	failures int
+	waits    int           // for one member, in a row
 }
 
 func newCampaign(r *RedLock, ask engine.Ask, seat engine.Seat) *campaign {
-	c := &campaign{RedLock: r, ask: ask, seat: seat}
-	if ask.Wait > 0 {
-		c.until = time.Now().Add(ask.Wait)
+	c := &campaign{RedLock: r, ask: ask, seat: seat, e: r.all[0].e}
+	for _, m := range r.all {
+		if cmp.Or(cmp.Compare(m.e.WatchdogTimeout, c.e.WatchdogTimeout), strings.Compare(c.e.IDs.Client(), m.e.IDs.Client())) > 0 {
+			c.e = m.e
+		}
 	}
+	c.began = c.e.Now().Mono
 	return c
 }
 
 func (c *campaign) run(ctx context.Context) (engine.Holding, error) {
+	table := redWaitersOf(c.e)
+	c.shared = table.Get(c.id)
+	defer table.Put(c.id, c.shared)
+	if c.whole = ctx; c.ask.Wait > 0 {
+		var cancel context.CancelFunc
+		c.whole, cancel = engine.Within(ctx, c.ask.Wait)
+		defer cancel()
+	}
 	for mine := (*answer)(nil); ; {
 		if err := usable(ctx, c.all); err != nil {
 			c.handBack(ctx, mine)
@@ -39,13 +54,14 @@ func (c *campaign) run(ctx context.Context) (engine.Holding, error) {
 		b := c.bid(ctx, mine)
 		b.tell()
 		if b.won() {
+			c.shared.outage.Answered()
 			return b.held, nil
 		}
 		b.lose(ctx)
 		if ctx.Err() != nil {
 			return nil, engine.ContextError(ctx)
 		}
-		if !c.waits() || b.hopeless() {
+		if b.hopeless() {
 			return nil, b.why()
 		}
 		var err error
@@ -62,8 +78,9 @@ func (c *campaign) handBack(ctx context.Context, mine *answer) {
 	}
 }
 
-func (c *campaign) waits() bool {
-	return !c.ask.Try || time.Now().Before(c.until)
+// goesOn reports whether the caller still waits.
+func (c *campaign) goesOn() bool {
+	return !c.ask.Try || c.ask.Wait > 0 && c.whole.Err() == nil
 }
 
 // one asks one member, for so long.
@@ -101,39 +118,56 @@ const (
 // next waits until another bid is worth it. It returns the member that it has
 // waited for, if it has got it.
 func (c *campaign) next(ctx context.Context, b *bid) (*answer, error) {
-	if !b.busy() {
-		return nil, c.bear(ctx, b)
+	told := c.shared.givenUp() // before it is asked whether one has given up
+	said, own := b.answers()
+	switch {
+	case said >= b.quorum():
+		c.shared.outage.Refused(c.e)
+	case said+own < b.quorum():
+		return nil, c.bear(b, told)
+	} // else other calls of this process are asking, and they find out
+	if !c.goesOn() {
+		return nil, c.refusal(b)
 	}
-	c.failed, c.failures = time.Time{}, 0
+	if err := c.shared.outage.GivenUp(c.e, c.began); err != nil {
+		return nil, err
+	}
 	c.patience = min(max(3*b.slowest, 2*time.Millisecond), c.limit)
 	if len(b.parts) > 0 { // another has the others: both begin anew, not at once
-		if err := c.sleep(ctx, rand.N(3*b.slowest+1)); err != nil {
+		if err := c.sleep(rand.N(3*b.slowest+1), told); err != nil {
 			return nil, err
 		}
 	}
-	for i, err := range b.errs {
-		var restarted *RestartedError
-		if errors.Is(err, ErrNotAcquired) && !errors.As(err, &restarted) {
-			return c.await(ctx, i, b)
-		}
+	if i, held := b.first(); held {
+		return c.await(ctx, i, b, told)
 	}
-	return nil, c.sleep(ctx, b.untilCounted())
+	c.waits = 0
+	return nil, c.sleep(b.untilCounted(), told)
+}
+
+// refusal is the error of a call that waits no longer. That the lock is held is the word of a quorum.
+func (c *campaign) refusal(b *bid) error {
+	if c.ask.Wait == 0 {
+		return b.why()
+	}
+	err := c.shared.outage.Ended(c.e, engine.ContextError(c.whole))
+	if errors.Is(err, ErrNotAcquired) && b.busy() {
+		return b.why()
+	}
+	return err
 }
 
 // await waits for the first member that refused. All who want the lock wait for
-// that one, and come one after the other.
-func (c *campaign) await(ctx context.Context, i int, b *bid) (*answer, error) {
-	c.failures++
-	wait := jittered(min(firstWait<<min(c.failures, 5), mostWait))
-	if !c.until.IsZero() {
-		wait = min(wait, time.Until(c.until))
-	}
-	if wait <= 0 {
-		return nil, b.why()
+// that one, and come one after the other. It ends when another call gives up, too.
+func (c *campaign) await(ctx context.Context, i int, b *bid, told <-chan struct{}) (*answer, error) {
+	c.waits++
+	wait := jittered(min(firstWait<<min(c.waits, 5), mostWait))
+	if end, bounded := c.whole.Deadline(); bounded && c.ask.Wait > 0 {
+		wait = min(wait, max(time.Until(end), time.Millisecond))
 	}
 	open, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	wakeAtClose(open, c.all, cancel)
+	wakeAtClose(open, c.all, cancel, told)
 	hold, err := c.all[i].guarded(open, c.mustBeUp(c.ask), func(ctx context.Context) (*lock.Hold, error) {
 		return c.all[i].TryLock(ctx, c.options(wait)...)
 	})
@@ -142,38 +176,42 @@ func (c *campaign) await(ctx context.Context, i int, b *bid) (*answer, error) {
 		return &answer{i, hold, nil}, nil
 	case ctx.Err() != nil:
 		return nil, engine.ContextError(ctx)
+	case !c.goesOn():
+		return nil, c.refusal(b)
 	}
-	return nil, nil // the next bid finds out what it is
+	return nil, c.shared.outage.GivenUp(c.e, c.began) // else the next bid finds out what it is
 }
 
-// bear goes on for a watchdog timeout with too few members that answer.
-func (c *campaign) bear(ctx context.Context, b *bid) error {
-	var longest time.Duration
-	for _, m := range c.all {
-		longest = max(longest, m.e.WatchdogTimeout)
+// bear goes on for a watchdog timeout with too few members that answer. All
+// callers of this process count together, and give up together.
+func (c *campaign) bear(b *bid, told <-chan struct{}) error {
+	why := b.why()
+	lasted, pause := c.shared.outage.Failed(c.e, why)
+	if c.waits = 0; !c.goesOn() {
+		return c.refusal(b)
 	}
-	if c.failed.IsZero() {
-		c.failed = time.Now()
+	if lasted > c.e.WatchdogTimeout {
+		c.shared.givesUp()
+		return why
 	}
-	if time.Since(c.failed) > longest {
-		return b.why()
+	if err := c.sleep(pause, told); err != nil {
+		return err
 	}
-	c.failures++
-	return c.sleep(ctx, jittered(min(50*time.Millisecond<<min(c.failures, 5), time.Second)))
+	return c.shared.outage.GivenUp(c.e, c.began)
 }
 
-// sleep ends with ctx, and for those who look again.
-func (c *campaign) sleep(ctx context.Context, d time.Duration) error {
-	if !c.until.IsZero() {
-		d = min(d, time.Until(c.until))
-	}
+// sleep ends with the wait, when another call gives up, and for those who look again.
+func (c *campaign) sleep(d time.Duration, told <-chan struct{}) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-ctx.Done():
-		return engine.ContextError(ctx)
-	case <-c.all[0].e.Closing():
+	case <-told:
+	case <-c.whole.Done():
+		if c.ask.Wait == 0 {
+			return engine.ContextError(c.whole)
+		}
+	case <-c.e.Closing():
 	}
 	return nil
 }

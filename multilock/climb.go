@@ -102,7 +102,7 @@ func (c *climb) within(ctx context.Context, more time.Duration) (context.Context
 // one is held is an answer for all of them.
 func (c *climb) unanswered(ctx, open context.Context) error {
 	for i, err := range c.busy {
-		if ctx.Err() == nil && c.holds[i] == nil && errors.Is(err, ErrNotAcquired) {
+		if ctx.Err() == nil && c.holds[i] == nil && errors.Is(err, ErrNotAcquired) && !errors.Is(err, engine.ErrUnasked) {
 			return err
 		}
 	}
@@ -224,7 +224,7 @@ func (c *climb) whileHeld(ctx context.Context) (context.Context, func()) {
 	if c.firstLost() < len(c.members) {
 		cancel(ErrLost) // before it could be told
 	}
-	wakeAtClose(ctx, c.members, cancel)
+	wakeAtClose(ctx, c.members, cancel, nil)
 	return ctx, func() { cancel(nil) }
 }
 

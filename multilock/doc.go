@@ -107,7 +107,8 @@
 // more than what is left of a lease takes over what another holds, and one whose
 // clock is behind waits for longer: keep the clocks of all who share a group
 // together, to less than a twentieth of the shortest lease. Where Java does not
-// take part, [Multi] does not depend on clocks.
+// take part, [Multi] does not depend on clocks. A hold is trusted from before the
+// time was read that its request contains, also if that is sent several times.
 //
 // A name is that of a group, or of a lock, and not of both: a lock of the name of
 // a group that is held is [lock.ErrFamily], and so is the group of a lock that is.
@@ -120,6 +121,7 @@
 //
 //	name                            hash: for each value its field -> owner, field:owner:expire_time -> ms,
 //	                                field:owner:lock_count -> 1; with the longest lease as its time to live
-//	redisson_lock__channel:{name}   channel: 0 when values become free
+//	redisson_lock__channel:{name}   channel: 00 when values become free, which Redisson reads as its own 0
+//	rueidisson_group:{name}         channel: the fields of the values that became free, 0 if these are many
 //	rueidisson_gone:{name}          zset: owners that were given back, by time
 package multilock

@@ -77,7 +77,7 @@ func (v *Values) Name() string { return v.g.name }
 // Identity is which group of which client this is: two of one group cannot be
 // members of one lock, as their values could be given at once.
 func (v *Values) Identity() (*engine.Engine, engine.Key) {
-	return v.g.e, engine.Key{Kind: "group", Name: v.g.mapped}
+	return v.g.e, engine.Key{Kind: engine.GroupKind, Name: v.g.mapped}
 }
 
 // handles are one for each value, so that each is carried.
@@ -97,8 +97,8 @@ func (v *Values) handles() []lock.Handle {
 // hold; of some of them only, it is an [ErrOption], since it would wait for
 // itself.
 //
-// Those who wait for the same values queue in their process. Beside others they
-// are woken by each release of the group, and look.
+// Those who wait for the same values queue in their process. They are woken when
+// one of these is released, and by each release by Redisson in the group, and look.
 //
 // Cost: as of a lock, for any number of values; the script is linear in them.
 // Wire: hash name; for each value the field f, the HighwayHash-128 of its UTF-8

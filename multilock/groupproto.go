@@ -20,10 +20,10 @@ var (
 )
 
 // groupRenewal is that of every hold of values.
-var groupRenewal = &engine.Renewal{Script: scripts.Must(lua, "lua/group_renew.lua"), Add: addGroup}
+var groupRenewal = &engine.Renewal{Script: scripts.Must(lua, "lua/group_renew.lua"), Add: addGroup, Dated: true}
 
 func addGroup(on, args []string, key engine.Key, owner string, lease time.Duration) (k, a []string) {
-	name, fields := ofGroup(key)
+	name, fields := keys.GroupOf(key.Name)
 	args = append(args, owner, millis(lease), nowMillis(), strconv.Itoa(len(fields)))
 	return append(on, name), append(args, fields...)
 }
@@ -36,22 +36,7 @@ func nowMillis() string { return strconv.FormatInt(time.Now().UnixMilli(), 10) }
 // groupKey names values of a group, in the slot of the group: those who want the
 // same ones queue in their process, others do not know of them.
 func groupKey(name string, fields []string) engine.Key {
-	return engine.Key{Kind: "group", Name: keys.Suffix(name, strconv.Itoa(len(name))+":"+strings.Join(fields, ","))}
-}
-
-// ofGroup undoes groupKey. The length says whether braces are the name's own.
-func ofGroup(key engine.Key) (name string, fields []string) {
-	rest, list := cutLast(key.Name)
-	name, length := cutLast(rest)
-	if strconv.Itoa(len(name)) != length {
-		name = name[1 : len(name)-1]
-	}
-	return name, strings.Split(list, ",")
-}
-
-func cutLast(s string) (before, after string) {
-	i := strings.LastIndexByte(s, ':')
-	return s[:i], s[i+1:]
+	return engine.Key{Kind: engine.GroupKind, Name: keys.GroupValues(name, fields)}
 }
 
 // fieldsOf are the fields of values, each once and in order.
@@ -71,13 +56,14 @@ type groupProtocol struct {
 	fields  []string
 	key     engine.Key
 	channel string
+	freed   string // channel: which fields were released
 	gone    string // where the tombstones are
 }
 
-var _ engine.Protocol = (*groupProtocol)(nil)
+var _ engine.Announcing = (*groupProtocol)(nil)
 
 func newGroupProtocol(e *engine.Engine, mapped string, fields []string) *groupProtocol {
-	return &groupProtocol{e, mapped, fields, groupKey(mapped, fields), keys.LockChannel(mapped), keys.Tombstones(mapped)}
+	return &groupProtocol{e, mapped, fields, groupKey(mapped, fields), keys.LockChannel(mapped), keys.GroupChannel(mapped), keys.Tombstones(mapped)}
 }
 
 func (p *groupProtocol) Key() engine.Key { return p.key }
@@ -88,7 +74,28 @@ func (p *groupProtocol) Label() string { return "group" }
 
 func (p *groupProtocol) Channel() string { return p.channel }
 
+func (p *groupProtocol) Announced() string { return p.freed }
+
+// Announces reports whether one of the released fields is of this lock.
+func (p *groupProtocol) Announces(freed string) bool {
+	for field := range strings.SplitSeq(freed, " ") {
+		if _, mine := slices.BinarySearch(p.fields, field); mine {
+			return true
+		}
+	}
+	return false
+}
+
 func (p *groupProtocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+	// The lease ends at the time that is written here plus its length, however often
+	// these bytes are sent: it is trusted from before that time was read.
+	began := p.e.Now()
+	tried, err := p.ask(ctx, a)
+	tried.Started = began
+	return tried, err
+}
+
+func (p *groupProtocol) ask(ctx context.Context, a engine.Try) (engine.Tried, error) {
 	on := []string{p.name, p.gone}
 	args := append([]string{p.e.Millis(a.Lease), a.Owner, nowMillis()}, p.fields...)
 	if p.e.ReplicaAcks > 0 {
@@ -128,7 +135,7 @@ func triedGroup(answer engine.Answer) (engine.Tried, error) {
 }
 
 func (p *groupProtocol) Release(ctx context.Context, owner string) (engine.Released, error) {
-	answer, err := p.e.Run(ctx, groupReleaseScript, []string{p.name}, append([]string{owner, p.channel, p.e.Publish()}, p.fields...))
+	answer, err := p.e.Run(ctx, groupReleaseScript, []string{p.name}, append([]string{owner, p.channel, p.e.Publish(), p.freed}, p.fields...))
 	if err != nil {
 		return engine.Released{}, err
 	}

@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) { redistest.Main(m, fleetChildren) }
 
 // soon bounds what has to happen, on a machine however slow.
-const soon = 30 * time.Second
+var soon = redistest.Soon
 
 // open connects a client to addr and closes it when the test ends.
 func open(t testing.TB, addr string, opts ...rueidisson.Option) *rueidisson.Client {

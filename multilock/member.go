@@ -134,17 +134,18 @@ func usable(ctx context.Context, members []member) error {
 
 // wakeAtClose cancels ctx when the client of any member closes. The wait for one
 // member sees only the end of its own client; so this is a goroutine, if there
-// are several. It ends with ctx.
-func wakeAtClose(ctx context.Context, members []member, cancel context.CancelCauseFunc) {
+// are several. It ends with ctx, and with also.
+func wakeAtClose(ctx context.Context, members []member, cancel context.CancelCauseFunc, also <-chan struct{}) {
 	cases := []reflect.SelectCase{receive(ctx.Done())}
 	for i, m := range members {
 		if !slices.ContainsFunc(members[:i], func(other member) bool { return other.e == m.e }) {
 			cases = append(cases, receive(m.e.Closing()))
 		}
 	}
-	if len(cases) == 2 {
+	if len(cases) == 2 && also == nil {
 		return
 	}
+	cases = append(cases, receive(also))
 	if !members[0].e.Spawn(func() { reflect.Select(cases); cancel(ErrClosed) }) {
 		cancel(ErrClosed)
 	}

@@ -25,6 +25,7 @@ var _ lock.Locker = (*RedLock)(nil)
 type RedLock struct {
 	all   []member
 	bad   error // what every operation returns
+	id    string
 	limit time.Duration
 	guard time.Duration // negative: the larger of the lease and 30 s
 
@@ -78,7 +79,7 @@ func Red(locks ...lock.Locker) *RedLock {
 	if err == nil {
 		err = independent(members)
 	}
-	r := &RedLock{all: members, bad: err, limit: defaultMemberTimeout, guard: -1}
+	r := &RedLock{all: members, bad: err, id: identity(members), limit: defaultMemberTimeout, guard: -1}
 	for range members {
 		r.voices = append(r.voices, new(voice))
 	}
@@ -146,8 +147,9 @@ func (r *RedLock) quorum() int { return len(r.all)/2 + 1 }
 // Wire: that of the members, and no more.
 // Errors: ctx's error and cause; [ErrClosed] if the client of any member is
 // closed; [ErrOption]; those of the members, if they stand in the way of a
-// quorum for longer than a watchdog timeout. What restarted lately is a
-// [*RestartedError].
+// quorum for longer than a watchdog timeout, the longest of the clients'. All who
+// wait for these members in the process give up together. What restarted lately
+// is a [*RestartedError].
 // Source: the idea is that of RedissonRedLock, and of the page on distributed
 // locks of Redis; the rules are those of this library.
 func (r *RedLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold, error) {
@@ -156,9 +158,10 @@ func (r *RedLock) Lock(ctx context.Context, opts ...lock.LockOption) (*lock.Hold
 }
 
 // TryLock takes the lock if a quorum of the members is free now, or becomes free
-// within [lock.WithWait]. It returns [ErrNotAcquired] if so many are held by
-// others, or restarted lately, that there is none, and the members' errors if
-// these are why. Cost, wire and other errors: as [RedLock.Lock].
+// within [lock.WithWait]. It returns [ErrNotAcquired] if a quorum has answered
+// and so many are held, or restarted lately, that there is none. If the members'
+// errors are why, it returns these, and context.DeadlineExceeded if the wait ends
+// before a quorum has answered. Cost, wire and other errors: as [RedLock.Lock].
 func (r *RedLock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold, error) {
 	ask, err := lock.ResolveTry(opts)
 	return r.acquire(ctx, "try lock", ask, err)

@@ -204,7 +204,7 @@ func rest(out []int) (in []int) {
 // lock, and it is free after the unlock.
 func TestAMinorityMayFail(t *testing.T) {
 	t.Parallel()
-	const watchdog = 10 * time.Second // a machine that stalls for half of it loses holds, as it has to
+	watchdog := redistest.Span(t, 6*time.Second, 10*time.Second) // a machine that stalls for half of it loses holds, as it has to
 	for name, of := range map[string]struct {
 		options []redistest.Option
 		fail    func(f *five, i int)
@@ -236,8 +236,8 @@ func TestAMinorityMayFail(t *testing.T) {
 			f := newFive(t, of.options...)
 			here, there := f.through(rueidisson.WithWatchdogTimeout(watchdog)), f.through(rueidisson.WithWatchdogTimeout(watchdog))
 			all := minorities()
-			for n := range redistest.Count(t, 3, len(all)) {
-				out := all[(n*7+3)%len(all)] // every one of them in a soak, and different ones every day
+			for n := range redistest.Count(t, 1, len(all)) {
+				out := all[(n*7+3)%len(all)] // every one of them in a soak
 				hold := take(t, here.red())
 				f.heldOn(5, everyServer...)
 				for _, i := range out {

@@ -38,7 +38,7 @@ func (b *bench) acquire(owner string, values ...string) string {
 }
 
 func (b *bench) release(owner string, values ...string) string {
-	return b.run("group_release", []string{b.name}, append([]string{owner, keys.LockChannel(b.name), "publish"}, values...)...)
+	return b.run("group_release", []string{b.name}, append([]string{owner, keys.LockChannel(b.name), "publish", keys.GroupChannel(b.name)}, values...)...)
 }
 
 func (b *bench) giveBack(owner string, values ...string) string {

@@ -55,18 +55,21 @@ func TestAClientTellsWhatItsStoresTake(t *testing.T) {
 	c := rueidissontest.NewServer(t).NewClient(t, rueidisson.WithObserver(r.Observer))
 	var calls atomic.Int64
 	w := rmap.NewWriting(rueidisson.Map[string, int](c, "stock"), func(_ context.Context, changes []rmap.Change[string, int]) error {
-		if calls.Add(1) == 1 || changes[0].Key == "bad" {
+		switch {
+		case calls.Add(1) == 1:
 			return errors.New("secret")
+		case changes[0].Key == "bad":
+			return rmap.Discard(errors.New("secret"))
 		}
 		return nil
-	}, rmap.WithBehind(1), rmap.WithMaxAttempts(2))
+	}, rmap.WithBehind(1))
 	require.NoError(t, w.Put(t.Context(), "tea", 3))
 	require.NoError(t, w.Put(t.Context(), "bad", 3))
 	require.NoError(t, w.Close(t.Context()))
 	stock := map[string]int64{"rueidisson.cache=stock": 1}
 	assert.Equal(t, stock, r.sums(t, "rueidisson.store.changes"))
 	assert.Equal(t, stock, r.sums(t, "rueidisson.store.dead"))
-	assert.EqualValues(t, 3, r.sums(t, "rueidisson.store.retries")["rueidisson.cache=stock"], "tea once, bad twice")
+	assert.EqualValues(t, 1, r.sums(t, "rueidisson.store.retries")["rueidisson.cache=stock"], "tea once")
 	queued := r.metrics(t)["rueidisson.store.queued"].Data.(metricdata.Gauge[int64])
 	require.Len(t, queued.DataPoints, 1)
 	assert.Zero(t, queued.DataPoints[0].Value, "what was put aside is not queued")

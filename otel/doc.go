@@ -19,6 +19,9 @@
 //	rueidisson.acquired          {hold}     counter        kind, handed        holds, without re-entries
 //	rueidisson.released          {hold}     counter        kind, handed        holds that were unlocked
 //	rueidisson.lost              {hold}     counter        kind                holds that ended without their holder's doing
+//	rueidisson.gave_up           {request}  counter        kind                requests, such as releases, that were given up before the server took them
+//	rueidisson.refused           {call}     counter        kind                calls that were refused permits
+//	rueidisson.unknown           {call}     counter        kind                calls about permits, latches and barriers whose outcome stayed unknown
 //	rueidisson.renewal.duration  s          histogram      error.type          batches of renewals
 //	rueidisson.renewal.holds     {hold}     histogram      error.type          holds in a batch
 //	rueidisson.script.duration   s          histogram      script, error.type  script calls, with their re-sends
@@ -47,6 +50,13 @@
 //	rueidisson.queue.settled           {message} counter   queue, outcome      messages that it was done with
 //	rueidisson.queue.handling.duration s         histogram queue, outcome      for how long it had them
 //
+//	rueidisson.queue.offered           {element} counter   kind, queue         elements offered to queues, streams and topics
+//	rueidisson.queue.taken             {element} counter   kind, queue         elements taken; what comes again is counted again
+//	rueidisson.queue.missed            {element} counter   kind, queue         messages of topics that loops were told they have missed
+//	rueidisson.queue.waiting.duration  s         histogram kind, queue         for how long entries of streams and messages of reliable topics waited
+//	rueidisson.queue.length            {element} gauge     queue               what [ObserveLength] was given, asked for at each collection
+//	rueidisson.queue.lag               {element} gauge     queue, group        what [ObserveLag] was given, likewise
+//
 // Those of near caches are added about once a second while they are used, and when
 // they are closed.
 //
@@ -54,17 +64,19 @@
 // the first 100, and all others "_OTHER"; event is rueidisson.event: "created",
 // "updated", "removed", "expired" or "gap".
 //
-// queue is rueidisson.queue, the name of a reliable queue, likewise the first 100;
+// queue is rueidisson.queue, the name of a queue, a stream or a topic, likewise the first 100; group is rueidisson.group;
 // outcome is rueidisson.outcome: "acked", "retried", "buried", "released", "lost", or
 // "failed" where the server has not said which.
 //
 // kind, handed and script stand for rueidisson.kind, rueidisson.handed (whether
 // the hold came from, or went to, another goroutine of the client without a round
 // trip) and rueidisson.script ("acquire"). Of kinds there are "lock", "fenced",
-// "fair", "election", "read", "write" and "group"; "permit" and "semaphore", of
+// "fair", "election", "read", "write" and "group"; "order", by which waiters of a
+// semaphore queue over all processes; "permit" and "semaphore", of
 // which what was acquired counts as a hold, and those of "semaphore" are never
 // lost; "latch" and "barrier", which have waits only; "reliable queue", of which a
-// message that the client has counts as a hold.
+// message that the client has counts as a hold. Those of offered, taken, missed and
+// waiting.duration are of [rueidisson.QueueObserver].
 //
 // limiter is rueidisson.limiter, the name of a rate limiter; outcome is
 // rueidisson.outcome: "allowed", "refused" or "failed", where there is no
@@ -82,6 +94,7 @@
 // error.type is absent where there was no error, and else one of
 //
 //	unknown            the reply was lost; it may have been done
+//	deferred           it is not done yet, and the client goes on trying
 //	canceled           the caller's context was canceled
 //	timeout            the caller's deadline, or its wait, was over
 //	closed             the client was closed
@@ -93,6 +106,8 @@
 //	not_acquired       the lock was busy: an answer, not a fault
 //	not_replicated     too few replicas acknowledged
 //	family             the name is that of a lock of another family
+//	notice             a sequence goes on: something was missed, or cannot be read
+//	wrong_kind         the name is that of an object of another kind
 //	token              a text that is no token, or one that must not be joined
 //	stale              the fencing token is an old one
 //	upgrade            a read hold cannot become a write hold
@@ -107,6 +122,8 @@
 //	no_capacity        nobody has set the capacity of the bounded queue, or of the ring buffer
 //	duplicate          the reliable queue had such a message
 //	attempt_timeout    an attempt at a message took too long
+//	detached           the message is left to whoever has its token
+//	other_terms        a reliable queue has other terms than a consumer was given
 //	cancelled          somebody has taken the message out
 //	not_found          there is no such message
 //	taken              somebody has the message, or has had it

@@ -27,6 +27,7 @@ var types = []struct {
 	name string
 }{
 	{rueidisson.ErrUnknown, "unknown"},
+	{rueidisson.ErrDeferred, "deferred"},
 	{context.Canceled, "canceled"},
 	{context.DeadlineExceeded, "timeout"},
 	{rueidisson.ErrClosed, "closed"},
@@ -39,6 +40,7 @@ var types = []struct {
 	{lock.ErrNotAcquired, notAcquired},
 	{lock.ErrNotReplicated, "not_replicated"},
 	{lock.ErrFamily, "family"},
+	{rueidisson.ErrWrongKind, "wrong_kind"},
 	{lock.ErrToken, "token"},
 	{lock.ErrStale, "stale"},
 	{rwlock.ErrUpgrade, "upgrade"},
@@ -51,10 +53,16 @@ var types = []struct {
 	{queue.ErrEmpty, "empty"},
 	{queue.ErrFull, "full"},
 	{queue.ErrNoCapacity, "no_capacity"},
+	{queue.ErrPending, "pending"},
+	{queue.ErrLost, "lost"},
+	{topic.ErrFull, "full"},
+	{topic.ErrLost, "lost"},
 	{reliable.ErrEmpty, "empty"},
 	{reliable.ErrFull, "full"},
 	{reliable.ErrDuplicate, "duplicate"},
 	{reliable.ErrTimeout, "attempt_timeout"},
+	{reliable.ErrOtherTerms, "other_terms"},
+	{reliable.ErrDetached, "detached"},
 	{reliable.ErrSettled, "settled"},
 	{reliable.ErrNotFound, "not_found"},
 	{reliable.ErrTaken, "taken"},
@@ -65,6 +73,7 @@ var types = []struct {
 	{topic.ErrInterrupted, "interrupted"},
 	{codec.ErrDecode, "decode"},
 	{rueidisson.ErrOption, "option"},
+	{rueidisson.ErrNotice, "notice"}, // last: most notices say more
 }
 
 // typeOf is the error.type of err, "" for nil. There must be few of them, so

@@ -32,14 +32,15 @@ import (
 var named = map[string]map[string]error{
 	"": {
 		"closed": rueidisson.ErrClosed, "option": rueidisson.ErrOption, "family": rueidisson.ErrFamily, "unknown": rueidisson.ErrUnknown,
-		"moving": rueidisson.ErrMoving,
+		"moving": rueidisson.ErrMoving, "deferred": rueidisson.ErrDeferred, "wrong_kind": rueidisson.ErrWrongKind,
+		"notice": rueidisson.ErrNotice,
 	},
 	"codec": {"option": codec.ErrOption, "decode": codec.ErrDecode},
-	"latch": {"broken": latch.ErrBroken, "option": latch.ErrOption, "unknown": latch.ErrUnknown, "closed": latch.ErrClosed},
+	"latch": {"broken": latch.ErrBroken, "lost": latch.ErrLost, "option": latch.ErrOption, "unknown": latch.ErrUnknown, "closed": latch.ErrClosed, "deferred": latch.ErrDeferred},
 	"lock": {
 		"not_acquired": lock.ErrNotAcquired, "lost": lock.ErrLost, "released": lock.ErrReleased, "option": lock.ErrOption,
 		"token": lock.ErrToken, "unknown": lock.ErrUnknown, "not_replicated": lock.ErrNotReplicated, "family": lock.ErrFamily,
-		"stale": lock.ErrStale, "closed": lock.ErrClosed,
+		"stale": lock.ErrStale, "closed": lock.ErrClosed, "deferred": lock.ErrDeferred,
 	},
 	"multilock": {
 		"not_acquired": multilock.ErrNotAcquired, "lost": multilock.ErrLost, "released": multilock.ErrReleased,
@@ -47,12 +48,12 @@ var named = map[string]map[string]error{
 	},
 	"queue": {
 		"empty": queue.ErrEmpty, "full": queue.ErrFull, "no_capacity": queue.ErrNoCapacity, "no_group": queue.ErrNoGroup, "option": queue.ErrOption,
-		"unknown": queue.ErrUnknown, "decode": queue.ErrDecode, "closed": queue.ErrClosed,
+		"unknown": queue.ErrUnknown, "decode": queue.ErrDecode, "closed": queue.ErrClosed, "pending": queue.ErrPending, "lost": queue.ErrLost,
 	},
 	"queue/reliable": {
 		"empty": reliable.ErrEmpty, "full": reliable.ErrFull, "duplicate": reliable.ErrDuplicate, "attempt_timeout": reliable.ErrTimeout,
 		"settled": reliable.ErrSettled, "not_found": reliable.ErrNotFound, "taken": reliable.ErrTaken, "pending": reliable.ErrPending,
-		"buried": reliable.ErrBuried, "cancelled": reliable.ErrCancelled, "lost": reliable.ErrLost, "option": reliable.ErrOption, "unknown": reliable.ErrUnknown,
+		"buried": reliable.ErrBuried, "other_terms": reliable.ErrOtherTerms, "detached": reliable.ErrDetached, "cancelled": reliable.ErrCancelled, "lost": reliable.ErrLost, "option": reliable.ErrOption, "unknown": reliable.ErrUnknown,
 		"decode": reliable.ErrDecode, "closed": reliable.ErrClosed,
 	},
 	"ratelimiter": {
@@ -61,16 +62,16 @@ var named = map[string]map[string]error{
 		"exceeds_debt": ratelimiter.ErrExceedsDebt, "option": ratelimiter.ErrOption, "unknown": ratelimiter.ErrUnknown,
 		"closed": ratelimiter.ErrClosed, "option ": ratelimiter.ErrCrossSlot,
 	},
-	"rmap": {"option": rmap.ErrOption, "unknown": rmap.ErrUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": rmap.ErrBacklog, "moving": rmap.ErrMoving},
+	"rmap": {"option": rmap.ErrOption, "unknown": rmap.ErrUnknown, "decode": rmap.ErrDecode, "closed": rmap.ErrClosed, "backlog": rmap.ErrBacklog, "moving": rmap.ErrMoving, "wrong_kind": rmap.ErrWrongKind},
 	"topic": {
 		"option": topic.ErrOption, "unknown": topic.ErrUnknown, "decode": topic.ErrDecode, "closed": topic.ErrClosed,
-		"interrupted": topic.ErrInterrupted,
+		"interrupted": topic.ErrInterrupted, "full": topic.ErrFull, "lost": topic.ErrLost,
 	},
 	"rwlock": {"upgrade": rwlock.ErrUpgrade},
 	"semaphore": {
 		"not_acquired": semaphore.ErrNotAcquired, "not_set": semaphore.ErrNotSet, "option": semaphore.ErrOption,
 		"unknown": semaphore.ErrUnknown, "not_replicated": semaphore.ErrNotReplicated, "lost": semaphore.ErrLost,
-		"released": semaphore.ErrReleased, "closed": semaphore.ErrClosed,
+		"released": semaphore.ErrReleased, "closed": semaphore.ErrClosed, "deferred": semaphore.ErrDeferred,
 	},
 }
 

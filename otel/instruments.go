@@ -20,7 +20,7 @@ type instruments struct {
 	renewalHolds, together                        metric.Int64Histogram
 	waiting                                       metric.Int64UpDownCounter
 	acquired, released, lost, scriptSends         metric.Int64Counter
-	decisions                                     metric.Int64Counter
+	decisions, gaveUp, refused, unknown           metric.Int64Counter
 	expired, evicted, cacheEvents                 metric.Int64Counter
 	nearHits, nearMisses                          metric.Int64Counter
 	nearDrops, nearWholeDrops                     metric.Int64Counter
@@ -28,6 +28,8 @@ type instruments struct {
 	stored, storedAgain, storedDead               metric.Int64Counter
 	storeQueued                                   metric.Int64Gauge
 	messagesAdded, messagesSettled                metric.Int64Counter
+	offered, taken, missed                        metric.Int64Counter
+	waitedFor                                     metric.Float64Histogram
 	handlingDuration                              metric.Float64Histogram
 }
 
@@ -43,6 +45,9 @@ func newInstruments(m metric.Meter) (instruments, error) {
 		acquired:         b.counter("rueidisson.acquired", "{hold}", "Number of holds that were acquired, without re-entries."),
 		released:         b.counter("rueidisson.released", "{hold}", "Number of holds that were unlocked."),
 		lost:             b.counter("rueidisson.lost", "{hold}", "Number of holds that ended without their holder's doing."),
+		gaveUp:           b.counter("rueidisson.gave_up", "{request}", "Number of requests, such as releases, that were given up before the server took them."),
+		refused:          b.counter("rueidisson.refused", "{call}", "Number of calls that were refused permits."),
+		unknown:          b.counter("rueidisson.unknown", "{call}", "Number of calls whose outcome stayed unknown."),
 		decisions:        b.counter("rueidisson.limiter.decisions", "{decision}", "Number of requests for tokens that rate limiters decided about."),
 		expired:          b.counter("rueidisson.cache.expired", "{entry}", "Number of entries of caches that have gone since their time was over."),
 		evicted:          b.counter("rueidisson.cache.evicted", "{entry}", "Number of entries of caches that have gone since there were too many."),
@@ -61,6 +66,10 @@ func newInstruments(m metric.Meter) (instruments, error) {
 		messagesAdded:    b.counter("rueidisson.queue.added", "{message}", "Number of messages that were added to reliable queues."),
 		messagesSettled:  b.counter("rueidisson.queue.settled", "{message}", "Number of messages of reliable queues that consumers were done with."),
 		handlingDuration: b.duration("rueidisson.queue.handling.duration", "Duration for which consumers had messages of reliable queues."),
+		offered:          b.counter("rueidisson.queue.offered", "{element}", "Number of elements that were offered to queues, streams and topics."),
+		taken:            b.counter("rueidisson.queue.taken", "{element}", "Number of elements that were taken from queues, streams and topics."),
+		missed:           b.counter("rueidisson.queue.missed", "{element}", "Number of messages of topics that loops were told they have missed."),
+		waitedFor:        b.duration("rueidisson.queue.waiting.duration", "Duration for which entries and messages waited until they were taken."),
 		scriptSends:      b.counter("rueidisson.script.sends", "{send}", "Number of times that scripts were sent."),
 	}
 	if b.err != nil {

@@ -13,7 +13,8 @@ const scope = "github.com/rueidisson/rueidisson/otel"
 
 // New returns an observer for [rueidisson.WithObserver]. It is a
 // [rueidisson.DecisionObserver], a [rueidisson.CacheObserver], a
-// [rueidisson.MessageObserver] and a [rueidisson.HandlerObserver], too.
+// [rueidisson.MessageObserver], a [rueidisson.QueueObserver], a
+// [rueidisson.HandlerObserver], a [rueidisson.DeferralObserver] and a [rueidisson.OutcomeObserver], too.
 //
 // Errors: [rueidisson.ErrOption]; that of a meter provider which refuses an
 // instrument.
@@ -39,6 +40,7 @@ type observer struct {
 	limiters limiterSets
 	caches   cacheSets
 	queues   queueSets
+	elements elementSets
 	sweep    outcomes
 }
 
@@ -68,6 +70,22 @@ func (o *observer) Released(ctx context.Context, kind, _ string, handed bool) {
 func (o *observer) Lost(kind, _ string, _ error) {
 	o.lost.Add(context.Background(), 1, o.kinds.of(kind, newKindSets).plain...)
 }
+
+func (o *observer) GaveUp(g rueidisson.GaveUp) {
+	o.gaveUp.Add(context.Background(), 1, o.kinds.of(g.Kind, newKindSets).plain...)
+}
+
+var _ rueidisson.DeferralObserver = (*observer)(nil)
+
+func (o *observer) Refused(kind, _ string) {
+	o.refused.Add(context.Background(), 1, o.kinds.of(kind, newKindSets).plain...)
+}
+
+func (o *observer) Unknown(kind, _, _ string, _ error) {
+	o.unknown.Add(context.Background(), 1, o.kinds.of(kind, newKindSets).plain...)
+}
+
+var _ rueidisson.OutcomeObserver = (*observer)(nil)
 
 func (o *observer) Renewed(holds int, took time.Duration, err error) {
 	ctx, set := context.Background(), o.renewal.of(typeOf(err))

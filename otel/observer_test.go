@@ -93,6 +93,20 @@ func TestCountersTellKindsAndHandOversApart(t *testing.T) {
 	assert.Equal(t, map[string]int64{"rueidisson.kind=lock": 1}, r.sums(t, "rueidisson.lost"))
 }
 
+func TestObserverCountsRefusalsUnknownOutcomesAndWhatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t)
+	o := r.Observer.(rueidisson.OutcomeObserver)
+	o.Refused("semaphore", "a")
+	o.Refused("semaphore", "b")
+	o.Refused("permit", "a")
+	o.Unknown("latch", "a", "count down", rueidisson.ErrUnknown)
+	r.Observer.(rueidisson.DeferralObserver).GaveUp(rueidisson.GaveUp{Kind: "semaphore", Name: "a", Operation: "release", Amount: 2})
+	assert.Equal(t, map[string]int64{"rueidisson.kind=semaphore": 2, "rueidisson.kind=permit": 1}, r.sums(t, "rueidisson.refused"))
+	assert.Equal(t, map[string]int64{"rueidisson.kind=latch": 1}, r.sums(t, "rueidisson.unknown"))
+	assert.Equal(t, map[string]int64{"rueidisson.kind=semaphore": 1}, r.sums(t, "rueidisson.gave_up"))
+}
+
 func TestRenewalsAndScriptsAreMeasured(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)

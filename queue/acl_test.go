@@ -27,6 +27,25 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(user.Close)
 	e := engineOn(t, user)
+	log := NewStream[string, string](e, "orders:5", WithCodec(codec.Text))
+	id, err := log.Add(t.Context(), map[string]string{"v": "a"})
+	require.NoError(t, err)
+	require.NoError(t, log.SetID(t.Context(), id))
+	_, err = log.Info(t.Context())
+	require.NoError(t, err)
+	_, err = log.Group("g").Create(t.Context(), FromStart)
+	require.NoError(t, err)
+	for m, err := range log.Group("g").Messages(t.Context(), "c") {
+		require.NoError(t, err)
+		require.NoError(t, m.Bury(t.Context(), nil))
+		break
+	}
+	_, err = log.Group("g").Lag(t.Context())
+	require.NoError(t, err)
+	_, err = log.Group("g").Redrive(t.Context())
+	require.NoError(t, err)
+	_, err = log.Group("g").PurgeDead(t.Context())
+	require.NoError(t, err)
 	q := New[string](e, "orders:1", WithCodec(codec.Text))
 	bounded := NewBounded[string](e, "orders:2", WithCodec(codec.Text))
 	_, err = bounded.TrySetCapacity(t.Context(), 10)
@@ -53,7 +72,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	}()
 	untilWaiting(t, q, tail.kind)
 	offered(t, q, "a")
-	redistest.Eventually(t, func() bool { return e.Open() == nil && bounded.q.h.poller.Waiting(head.kind, "orders:2") }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return e.Open() == nil && bounded.q.h.poller.Waiting(announced, "orders:2") }, soon, time.Millisecond)
 	offeredTo(t, bounded, "a")
 	<-done
 	_, err = late.Offer(t.Context(), "due", 0)
@@ -66,6 +85,9 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		}
 	}
 	_, err = late.Delete(t.Context())
+	require.NoError(t, err)
+	offered(t, q, "a")
+	_, err = q.Copy(t.Context(), "orders:5")
 	require.NoError(t, err)
 	_, err = q.Rename(t.Context(), "orders:3")
 	require.NoError(t, err)
@@ -98,6 +120,8 @@ func operations(q *Queue[string], b *BoundedQueue[string], d *DelayedQueue[strin
 		func(ctx context.Context) error { _, err := q.Expire(ctx, time.Hour); return err },
 		func(ctx context.Context) error { _, err := q.Persist(ctx); return err },
 		func(ctx context.Context) error { _, err := q.Remaining(ctx); return err },
+		func(ctx context.Context) error { _, err := q.ExpireAt(ctx, time.Now().Add(time.Hour)); return err },
+		func(ctx context.Context) error { _, err := q.SizeInMemory(ctx); return err },
 		func(ctx context.Context) error { _, err := q.Delete(ctx); return err },
 		func(ctx context.Context) error { _, err := b.Offer(ctx, "a"); return err },
 		func(ctx context.Context) error { _, err := b.TryOffer(ctx, "a"); return err },

@@ -182,7 +182,7 @@ func TestAWrappedClient(t *testing.T) {
 		before := server.Connections(t)
 		allGoOn(t, e, direct)
 		require.Positive(t, client.asked.Load())
-		redistest.Eventually(t, func() bool { return server.Connections(t) <= before }, soon, 10*time.Millisecond)
+		redistest.Eventually(t, func() bool { return server.Connections(t) <= before+1 }, soon, 10*time.Millisecond) // that of messages stays
 	})
 }
 
@@ -222,7 +222,8 @@ func TestACloseTellsWhatItCouldNotPutBack(t *testing.T) {
 	proxy.CutAll()
 	e.During(func() { q.q.h.putBack(head, q.q.key, []poller.Item{{Text: "b"}}) })
 	require.NoError(t, e.Close(t.Context()))
-	require.Contains(t, log.String(), "giving back ends with the client")
+	require.Contains(t, log.String(), "giving back ends")
+	require.Contains(t, log.String(), "the client was closed")
 	require.Contains(t, log.String(), q.Name())
 	proxy.Accept()
 }

@@ -55,12 +55,12 @@ func (q *BoundedQueue[T]) TrySetCapacity(ctx context.Context, n int) (bool, erro
 
 // Reconcile makes the free slots what they should be with that capacity, whatever
 // they were: capacity minus [BoundedQueue.Len]. It changes a capacity, and brings
-// slots back that are lost: a process that dies between its take and its release,
-// of Go or of Java, leaves one occupied for ever. With more elements than the
+// slots back that are lost: a process of Java that dies between its take and its
+// release leaves one occupied for ever. With more elements than the
 // capacity there is no room until enough were taken.
 //
-// A slot that is about to be released, by a take that had to wait, is counted twice:
-// call it while nothing is being taken. Cost and errors: as
+// A slot that a take of Java is about to release is counted twice: call it while no
+// Java process takes. Cost and errors: as
 // [BoundedQueue.TrySetCapacity]. Redisson has none.
 func (q *BoundedQueue[T]) Reconcile(ctx context.Context, capacity int) error {
 	_, err := q.q.setCapacity(ctx, "reconcile", capacity, "1")
@@ -84,14 +84,28 @@ func (q *BoundedQueue[T]) Free(ctx context.Context) (int64, error) { return q.q.
 // [ErrNoCapacity]; [ErrUnknown]; [ErrOption]; ctx's error and cause; [ErrClosed];
 // Redis' and the network's. Source: RBoundedBlockingQueue.put.
 func (q *BoundedQueue[T]) Offer(ctx context.Context, v ...T) (size int64, err error) {
-	return q.q.put(ctx, v)
+	return q.q.put(ctx, "RPUSH", v)
+}
+
+// OfferFirst puts elements at the head when there is room for all of them, one after the
+// other, so that the last of them is the head then; see [BoundedQueue.Offer]. Wire: LPUSH.
+// Redisson has none.
+func (q *BoundedQueue[T]) OfferFirst(ctx context.Context, v ...T) (size int64, err error) {
+	return q.q.put(ctx, "LPUSH", v)
 }
 
 // TryOffer puts an element at the tail if there is room now, or becomes within
-// [WithWait], and else returns [ErrFull]. See [BoundedQueue.Offer]. Source:
-// RBoundedBlockingQueue.offer.
+// [WithWait], and else returns [ErrFull]. That is the server's answer: where it was not
+// reached of late, the error is the last failure, or context.DeadlineExceeded. See
+// [BoundedQueue.Offer]. Source: RBoundedBlockingQueue.offer.
 func (q *BoundedQueue[T]) TryOffer(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
-	return q.q.tryPut(ctx, v, opts)
+	return q.q.tryPut(ctx, "RPUSH", v, opts)
+}
+
+// TryOfferFirst puts an element at the head if there is room now, or becomes within
+// [WithWait], and else returns [ErrFull]; see [BoundedQueue.OfferFirst].
+func (q *BoundedQueue[T]) TryOfferFirst(ctx context.Context, v T, opts ...TryOption) (size int64, err error) {
+	return q.q.tryPut(ctx, "LPUSH", v, opts)
 }
 
 // Poll takes the head and frees its slot, in one step, or returns [ErrEmpty]. It is
@@ -109,16 +123,20 @@ func (q *BoundedQueue[T]) PollN(ctx context.Context, n int) ([]T, error) { retur
 // Peek returns the head and leaves it there, or [ErrEmpty]; see [Queue.Peek].
 func (q *BoundedQueue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
 
-// Take takes the head, and waits for one while the queue is empty, as [Queue.Take]
-// does, by the same connection. An element that was waited for is off the queue
-// before its slot is free: the slot is released before Take returns, or if the server
-// cannot be reached, as soon as it can, once. A process that dies in between leaves
-// the slot occupied, as Java does: see [BoundedQueue.Reconcile].
+// Take takes the head and frees its slot, in one step, and waits for one while the
+// queue is empty. Only ctx ends the wait; a server that does not answer is borne for a
+// watchdog timeout. The callers of a process are served in the order in which they
+// came; the first of them asks for all. When the server is being asked, the answer is
+// waited for also if ctx ends meanwhile: nothing is taken for nobody.
 //
-// Cost: one script call, and if the queue is empty a share of a command that blocks
-// and one more script call. Wire: as [BoundedQueue.Poll], and BLPOP, CLIENT UNBLOCK.
-// Errors: [ErrDecode]; ctx's error and cause; [ErrUnknown]; [ErrOption]; [ErrClosed];
-// Redis' and the network's. Source: RBoundedBlockingQueue.take.
+// Cost: one script call for up to 100 callers, and if the queue is empty one command
+// that blocks, and two script calls for each element that is offered, in each process
+// that waits. The command takes nothing, so that a connection that breaks frees or
+// keeps no slot by mistake. Queues that are waited for have a connection each, up to
+// those of rueidisson.WithBlockedConnections; beyond, they take turns. Wire: as
+// [BoundedQueue.Poll], and BLMOVE name name LEFT LEFT, CLIENT UNBLOCK. Errors:
+// [ErrDecode]; ctx's error and cause; [ErrUnknown]; [ErrOption]; [ErrClosed]; Redis'
+// and the network's. Source: RBoundedBlockingQueue.take.
 func (q *BoundedQueue[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx) }
 
 // Consume takes element after element, as [BoundedQueue.Take] does; see
@@ -134,7 +152,7 @@ func (q *BoundedQueue[T]) Remove(ctx context.Context, v T, n int) (int64, error)
 	return q.q.remove(ctx, v, n)
 }
 
-// Drain takes all elements and frees their slots, 5,000 at a time; see [Queue.Drain].
+// Drain takes all elements and frees their slots, 5,000 or about 1 MB at a time; see [Queue.Drain].
 func (q *BoundedQueue[T]) Drain(ctx context.Context) ([]T, error) { return q.q.drain(ctx) }
 
 // Values walks the elements from the head on, and leaves them there; see
@@ -168,7 +186,29 @@ func (q *BoundedQueue[T]) Remaining(ctx context.Context) (time.Duration, error) 
 // Rename gives the queue another name, with its capacity, over a queue that has it;
 // see [Queue.Rename].
 func (q *BoundedQueue[T]) Rename(ctx context.Context, to string) (bool, error) {
-	return q.q.rename(ctx, to, counted)
+	return q.q.rename(ctx, to, counted, false)
+}
+
+// RenameIfAbsent is [BoundedQueue.Rename] if nothing has the new name; see
+// [Queue.RenameIfAbsent].
+func (q *BoundedQueue[T]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
+	return q.q.rename(ctx, to, counted, true)
+}
+
+// Copy copies the queue, with its capacity, under another name if nothing has that; see [Queue.Copy].
+func (q *BoundedQueue[T]) Copy(ctx context.Context, to string) (bool, error) {
+	return q.q.copyTo(ctx, to, counted)
+}
+
+// ExpireAt is [BoundedQueue.Expire] at a time; see [Queue.ExpireAt].
+func (q *BoundedQueue[T]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
+	return q.q.expireAt(ctx, at)
+}
+
+// SizeInMemory is about how many bytes the queue takes on the server; see
+// [Queue.SizeInMemory].
+func (q *BoundedQueue[T]) SizeInMemory(ctx context.Context) (int64, error) {
+	return q.q.sizeInMemory(ctx)
 }
 
 func (q *bounded[T]) setCapacity(ctx context.Context, op string, n int, anyway string) (done bool, err error) {
@@ -192,20 +232,21 @@ func (q *bounded[T]) free(ctx context.Context) (n int64, err error) {
 
 func (q *bounded[T]) poll(ctx context.Context) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.pop(ctx, 1))
+		v, err = q.one(q.pop(ctx, 1, pages{}))
+		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)
 }
 
 func (q *bounded[T]) pollN(ctx context.Context, n int) ([]T, error) {
-	return q.pollBy(ctx, n, func() ([]string, error) { return q.pop(ctx, n) })
+	return q.pollBy(ctx, n, func() ([]string, error) { return q.pop(ctx, n, pages{}) })
 }
 
 // pop takes elements and frees their slots. Its answer is always waited for: what
 // is put back would have no slot any more.
-func (q *bounded[T]) pop(ctx context.Context, n int) (texts []string, err error) {
+func (q *bounded[T]) pop(ctx context.Context, n int, p pages) (texts []string, err error) {
 	during := q.h.e.During(func() {
-		texts, err = engine.Texts(q.run(ctx, boundedPoll, q.object, q.channel, q.sharded, decimal(int64(n))))
+		texts, err = engine.Texts(q.run(ctx, p.expecting(boundedPoll), q.object, q.channel, q.sharded, decimal(int64(n))))
 	})
 	if !during {
 		return nil, ErrClosed
@@ -214,7 +255,7 @@ func (q *bounded[T]) pop(ctx context.Context, n int) (texts []string, err error)
 }
 
 func (q *bounded[T]) drain(ctx context.Context) ([]T, error) {
-	return q.drainBy(ctx, func(n int) ([]string, error) { return q.pop(ctx, n) })
+	return q.drainBy(ctx, func(n int, p pages) ([]string, error) { return q.pop(ctx, n, p) })
 }
 
 func (q *bounded[T]) remove(ctx context.Context, v T, n int) (gone int64, err error) {
@@ -226,46 +267,4 @@ func (q *bounded[T]) remove(ctx context.Context, v T, n int) (gone int64, err er
 		gone, err = write(ctx, q.handle, engine.Number, boundedRemove, q.object, q.channel, q.sharded, decimal(int64(n)), texts[0])
 	}
 	return gone, q.failed("remove from", err)
-}
-
-// take is a task that Close waits for: it may have a slot to release.
-func (q *bounded[T]) take(ctx context.Context) (v T, err error) {
-	if err = q.usable(ctx); err == nil && !q.h.e.During(func() { v, err = q.takeOne(ctx) }) {
-		err = ErrClosed
-	}
-	return v, q.failed("take from", err)
-}
-
-func (q *bounded[T]) takeOne(ctx context.Context) (v T, err error) {
-	if !q.h.poller.Waiting(head.kind, q.key) {
-		texts, err := q.pop(ctx, 1)
-		switch {
-		case len(texts) > 0:
-			return q.decode(texts[0])
-		case err != nil && !waitable(ctx, err):
-			return v, err
-		}
-	}
-	_, it, err := q.h.wait(ctx, head, []string{q.key})
-	if err != nil {
-		return v, err
-	}
-	q.release(ctx, 1)
-	return q.decode(it.Text)
-}
-
-// release frees slots: now, or if the server does not answer, later. It is called
-// where Close waits for the caller.
-func (q *bounded[T]) release(ctx context.Context, n int) {
-	request := q.request()
-	began := time.Now()
-	send := func(ctx context.Context) error {
-		_, err := q.send(ctx, boundedRelease, request, q.channel, q.sharded, decimal(int64(n)))
-		return err
-	}
-	err := send(context.WithoutCancel(ctx))
-	if err == nil || engine.Hopeless(err) {
-		return
-	}
-	q.h.e.Later(q.key, began.Add(q.h.e.Remembered()), send)
 }

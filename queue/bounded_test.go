@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ func TestBounded(t *testing.T) {
 		_, err = q.TryOffer(t.Context(), "d")
 		require.ErrorIs(t, err, ErrFull)
 		require.ErrorContains(t, err, q.Name())
-		_, err = q.TryOffer(t.Context(), "d", WithWait(10*time.Millisecond))
+		_, err = q.TryOffer(t.Context(), "d", WithWait(500*time.Millisecond)) // in which a busy machine answers
 		require.ErrorIs(t, err, ErrFull)
 		gone, err := q.Remove(t.Context(), "a", 0)
 		require.NoError(t, err)
@@ -164,7 +165,7 @@ func TestATakeThatWaitedFreesItsSlot(t *testing.T) {
 				assert.NoError(t, err)
 				result <- v
 			}()
-			redistest.Eventually(t, func() bool { return q.q.h.poller.Waiting(head.kind, q.q.key) }, soon, time.Millisecond)
+			redistest.Eventually(t, func() bool { return q.q.h.poller.Waiting(announced, q.q.key) }, soon, time.Millisecond)
 			offeredTo(t, q, decimal(int64(i)))
 			require.Equal(t, decimal(int64(i)), <-result)
 			requireFree(t, q, 1)
@@ -213,40 +214,151 @@ func TestTheCapacityIsNeverExceeded(t *testing.T) {
 	})
 }
 
-// TestASlotIsReleasedOnce, though replies to that are lost, or the server is away.
-func TestASlotIsReleasedOnce(t *testing.T) {
+// TestBoundedQueueTakeLosesNoSlotWhenRepliesAreLost of the commands by which it waits
+// and takes: an element may be lost, and its slot is free.
+func TestBoundedQueueTakeLosesNoSlotWhenRepliesAreLost(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
+		const capacity = 4
+		raw := server.Client(t)
 		client, proxy := through(t, server)
-		q := boundedOn(t, engineOn(t, server.Client(t)), 3)
+		q := boundedOn(t, engineOn(t, raw), capacity)
 		mine := NewBounded[string](engineOn(t, client, shortSends), q.Name(), WithCodec(codec.Text))
-		taken := func() <-chan struct{} {
-			t.Helper()
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				_, err := mine.Take(t.Context())
-				assert.NoError(t, err)
-			}()
-			redistest.Eventually(t, func() bool { return mine.q.h.poller.Waiting(head.kind, q.q.key) }, soon, time.Millisecond)
-			offeredTo(t, q, "a")
-			return done
+		ctx, cancel := context.WithCancel(t.Context())
+		var takers sync.WaitGroup
+		defer takers.Wait()
+		defer cancel()
+		for range 3 {
+			takers.Go(func() {
+				for range mine.Consume(ctx) {
+				}
+			})
 		}
-		for _, lost := range []int{1, 2, 5} { // sent again at once, and as an errand
-			drop := proxy.DropReply(redistest.All(redistest.MatchScript(boundedRelease.Body), redistest.Arg(q.Name())), lost)
-			<-taken()
-			drop.Await(t)
-			require.Eventually(t, func() bool { n, err := q.Free(t.Context()); return err == nil && n == 3 }, soon, time.Millisecond)
+		for _, waits := range []redistest.Match{redistest.Command("BLPOP", "BLMOVE"), redistest.MatchScript(boundedPoll.Body)} {
+			for i := range capacity {
+				redistest.Eventually(t, func() bool { return blocksOn(t, raw) }, soon, time.Millisecond)
+				lost := proxy.DropReply(redistest.All(waits, redistest.Arg(q.Name())), 1)
+				offering, late := context.WithTimeout(t.Context(), soon)
+				_, err := q.Offer(offering, decimal(int64(i)))
+				late()
+				require.NoError(t, err, "there is no room any more")
+				lost.Await(t)
+			}
 		}
-		late := proxy.HoldRequest(redistest.All(redistest.MatchScript(boundedRelease.Body), redistest.Arg(q.Name())))
-		done := taken()
-		late.Await(t)
-		require.Eventually(t, func() bool { n, err := q.Free(t.Context()); return err == nil && n == 3 }, soon, time.Millisecond)
-		late.Release() // the copy that was overtaken
-		<-done
-		require.NoError(t, mine.q.h.e.Close(t.Context()))
-		requireFree(t, q, 3)
+		redistest.Eventually(t, func() bool { n, err := q.Len(t.Context()); return err == nil && n == 0 }, soon, time.Millisecond)
+		requireFree(t, q, capacity)
 	})
+}
+
+// TestBoundedQueueTakeOnAFullServer waits, though the server refuses the command by
+// which it does.
+func TestBoundedQueueTakeOnAFullServer(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Start(t).Client(t)
+	q := boundedOn(t, engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = time.Second }), 2)
+	redistest.Do(t, raw, "CONFIG", "SET", "maxmemory", "1")
+	result := make(chan error, 1)
+	go func() {
+		v, err := q.Take(t.Context())
+		assert.Equal(t, "a", v)
+		result <- err
+	}()
+	redistest.Eventually(t, func() bool { return takersOf(q) == 1 }, soon, time.Millisecond)
+	select {
+	case err := <-result:
+		t.Fatalf("Take ended: %v", err)
+	case <-time.After(2 * time.Second): // longer than an outage is borne
+	}
+	redistest.Do(t, raw, "CONFIG", "SET", "maxmemory", "0")
+	offeredTo(t, q, "a")
+	require.NoError(t, <-result)
+	requireFree(t, q, 2)
+}
+
+// TestBoundedQueueTakersAreServedInOrder, and the callers that leave are passed over.
+func TestBoundedQueueTakersAreServedInOrder(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		const callers = 30
+		q := boundedOn(t, engineOn(t, raw), callers)
+		results := make([]chan taken, callers)
+		leave := make([]context.CancelFunc, callers)
+		for i := range callers {
+			results[i] = make(chan taken, 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			leave[i] = cancel
+			defer cancel()
+			go func() {
+				v, err := q.Take(ctx)
+				results[i] <- taken{v, err}
+			}()
+			redistest.Eventually(t, func() bool { return takersOf(q) == i+1 }, soon, time.Millisecond)
+		}
+		for i := 0; i < callers; i += 3 { // the first, too
+			leave[i]()
+			require.ErrorIs(t, (<-results[i]).err, context.Canceled)
+		}
+		n := 0
+		for i := range callers {
+			if i%3 > 0 {
+				offeredTo(t, q, decimal(int64(i)))
+				require.Equal(t, taken{text: decimal(int64(i))}, <-results[i])
+				n++
+			}
+		}
+		requireFree(t, q, callers)
+		require.Equal(t, callers*2/3, n)
+	})
+}
+
+// TestBoundedQueueOutageIsToldToAllTakersTogether.
+func TestBoundedQueueOutageIsToldToAllTakersTogether(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	raw := server.Client(t)
+	client, proxy := through(t, server)
+	q := boundedOn(t, engineOn(t, client, func(c *engine.Config) { c.WatchdogTimeout = 3 * time.Second }), 3)
+	const callers = 20
+	results := make(chan error, callers)
+	for range callers {
+		go func() {
+			_, err := q.Take(t.Context())
+			results <- err
+		}()
+	}
+	redistest.Eventually(t, func() bool { return takersOf(q) == callers }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return blocksOn(t, raw) }, soon, time.Millisecond)
+	proxy.Refuse()
+	proxy.CutAll()
+	require.Error(t, <-results)
+	together := time.After(soon) // less than if each caller bore it after the one before
+	for range callers - 1 {
+		select {
+		case err := <-results:
+			require.Error(t, err)
+		case <-together:
+			t.Fatal("a caller is not told with the others")
+		}
+	}
+	proxy.Accept()
+}
+
+// blocksOn reports whether a connection blocks there, to take or to be told.
+func blocksOn(t testing.TB, raw rueidis.Client) bool {
+	t.Helper()
+	list := redistest.Do(t, raw, "CLIENT", "LIST")
+	text, err := list.ToString()
+	require.NoError(t, err)
+	return strings.Contains(text, "cmd=bl")
+}
+
+// takersOf is how many callers of the process wait to take.
+func takersOf(q *BoundedQueue[string]) int {
+	l := q.q.h.takers.Get(q.q.key)
+	defer q.q.h.takers.Put(q.q.key, l)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.line)
 }
 
 // TestALostReplyAboutABoundedQueue drops the reply to each operation once.
@@ -263,7 +375,7 @@ func TestALostReplyAboutABoundedQueue(t *testing.T) {
 			"try offer": {boundedOffer.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.TryOffer(ctx, "c"); return err }, 3, true},
 			"poll":      {boundedPoll.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Poll(ctx); return err }, 1, true},
 			"remove":    {boundedRemove.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Remove(ctx, "a", 1); return err }, 1, true},
-			"drain":     {boundedPoll.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Drain(ctx); return err }, 0, true},
+			"drain":     {boundedPoll.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Drain(ctx); return err }, 1, true},
 			"set": {boundedCapacity.Body, func(ctx context.Context, q *BoundedQueue[string]) error {
 				_, err := q.TrySetCapacity(ctx, 9)
 				return err

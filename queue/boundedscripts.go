@@ -6,7 +6,6 @@ var (
 	boundedOffer    = scripts.Must(lua, "lua/bounded_offer.lua")
 	boundedPoll     = scripts.Must(lua, "lua/bounded_poll.lua")
 	boundedRemove   = scripts.Must(lua, "lua/bounded_remove.lua")
-	boundedRelease  = scripts.Must(lua, "lua/bounded_release.lua")
 	boundedCapacity = scripts.Must(lua, "lua/bounded_capacity.lua")
 
 	getCommand = scripts.NewCommand("GET", scripts.Safe)

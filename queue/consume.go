@@ -2,22 +2,28 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/attempts"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
 // A ConsumeOption changes one [Group.Consume].
 type ConsumeOption interface{ applyConsume(*consumeConfig) error }
 
 type consumeConfig struct {
-	idle  time.Duration
-	batch int64
+	idle     time.Duration
+	batch    int64
+	attempts int64                             // after which an entry is buried; 0: none
+	backoff  func(attempt int64) time.Duration // nil: doubled from a second on
 }
 
 type consumeOption func(*consumeConfig) error
@@ -37,8 +43,9 @@ func WithIdle(d time.Duration) ConsumeOption {
 	})
 }
 
-// WithBatch sets how many entries are read at once, 16 without it: fewer are shared
-// more evenly, more are faster.
+// WithBatch sets how many entries are read at once: fewer are shared more evenly, more
+// are faster. Without it, these are as many as the loop has handled in 10 ms before, from 1
+// to 16. Of large entries about 1 MB is read at once. The first answer has one entry.
 func WithBatch(n int) ConsumeOption {
 	return consumeOption(func(c *consumeConfig) error {
 		if c.batch = int64(n); n < 1 || n > mostInOne {
@@ -53,20 +60,27 @@ func WithBatch(n int) ConsumeOption {
 // is not is given to whoever of the group asks a while later, see [WithIdle]: this
 // one, too. So each is handled at least once, and a second time if a consumer dies,
 // takes too long, or its Ack is lost. [Group.Pending] tells how often one was given.
-// What was read and not yielded when the loop is left is given back at once, and does
-// not count as given.
+// What was read and not yielded when the loop is left is given back at once, does not count
+// as given, and others of the group who wait are told. An entry of several megabytes that
+// does not arrive in time comes later, as one that was not acknowledged, with more time.
 //
-//	for e, err := range orders.Group("billing").Consume(ctx, hostname) {
-//		if err != nil {
-//			return err
-//		}
-//		if err := bill(ctx, e.Fields); err != nil {
+//	billing := orders.Group("billing")
+//	for e, err := range billing.Consume(ctx, hostname) {
+//		switch {
+//		case errors.Is(err, rueidisson.ErrNotice): // e.ID does not decode, and is done with
+//			log.Print(err)
+//		case err != nil:
+//			return err // and the sequence is over
+//		case bill(ctx, e.Fields) != nil:
 //			continue // it comes again
 //		}
-//		if _, err := orders.Group("billing").Ack(ctx, e.ID); err != nil {
+//		if _, err := billing.Ack(ctx, e.ID); err != nil {
 //			return err
 //		}
 //	}
+//
+// [Group.Messages] counts attempts, waits between them, and puts aside what fails again and
+// again.
 //
 // An entry that does not decode is an [ErrDecode] beside its ID, by which it can be
 // acknowledged, and the sequence goes on. Any other error, that of ctx too, is the
@@ -88,15 +102,16 @@ func (g *Group[K, V]) Consume(ctx context.Context, consumer string, opts ...Cons
 			yield(Entry[K, V]{}, g.failed("consume", err))
 			return
 		}
-		defer c.giveBack()
+		defer c.leave()
 		for {
 			it, err := c.next(ctx)
 			if err != nil {
 				yield(Entry[K, V]{}, g.failed("consume", err))
 				return
 			}
+			g.s.h.e.TakenEntry(ctx, g.s.kind, g.s.key, it.ID)
 			e, err := g.s.entry(it)
-			if !yield(e, g.failed("consume", err)) {
+			if !yield(e, engine.Notice(g.failed("consume", err))) {
 				return
 			}
 		}
@@ -107,7 +122,7 @@ func (g *Group[K, V]) consumption(ctx context.Context, consumer string, opts []C
 	if err := g.usable(ctx); err != nil {
 		return nil, err
 	}
-	cfg := consumeConfig{idle: g.s.h.e.WatchdogTimeout, batch: 16}
+	cfg := consumeConfig{idle: g.s.h.e.WatchdogTimeout}
 	for _, o := range opts {
 		if o == nil {
 			return nil, fmt.Errorf("%w: a nil option", ErrOption)
@@ -119,7 +134,7 @@ func (g *Group[K, V]) consumption(ctx context.Context, consumer string, opts []C
 	if consumer == "" {
 		return nil, fmt.Errorf("%w: empty name of a consumer", ErrOption)
 	}
-	return &consumption{h: g.s.h, post: post{g.s.key, g.name}, consumer: consumer, cfg: cfg, from: "0-0"}, nil
+	return &consumption{h: g.s.h, post: post{g.s.key, g.name}, consumer: consumer, cfg: cfg, pages: newTakes(max(cfg.batch, mostBatch)), from: "0-0"}, nil
 }
 
 // post is a group of a stream.
@@ -132,13 +147,45 @@ type consumption struct {
 	consumer string
 	cfg      consumeConfig
 
+	pages   pages                 // how many are asked for
 	batch   []rueidis.XRangeSlice // that were read and not yielded
+	size    int64                 // how many are read at once
+	got     int                   // so many were in the last batch
 	read    time.Time             // when that was asked for
 	came    time.Time             // when it was there
 	claimed time.Time             // when it was asked last for what others have left
 	from    string                // where that goes on
+	claims  int64                 // how many at once
+	owed    int64                 // bytes that it has time for, as answers did not arrive
 	silence time.Time             // since when the server does not answer
 	pauses  int
+
+	dues   attempts.Dues    // when what failed here comes again
+	looked bool             // new ones were asked for since: what fails at once must not hold them up
+	anew   bool             // what others have left is asked for from the middle, and then from the start
+	counts map[string]int64 // of entries in the batch that others had: how often they were delivered; nil: not asked for
+
+	ear  *pubsub.Subscription // to what others give back
+	back atomic.Bool          // somebody has
+}
+
+// aBatch is how long the loop should be busy with a batch, and mostBatch bounds it: what
+// one consumer has others wait for.
+const (
+	aBatch    = 10 * time.Millisecond
+	mostBatch = 16
+)
+
+// sized is how many entries are read at once: as many as the loop handled in a while.
+func (c *consumption) sized() int64 {
+	switch {
+	case c.cfg.batch > 0:
+		return c.cfg.batch
+	case c.got == 0:
+		return max(c.size, 1)
+	}
+	each := max(time.Since(c.came)/time.Duration(c.got), 1)
+	return min(max(int64(aBatch/each), 1), max(2*c.size, 2), mostBatch)
 }
 
 // next is the next entry.
@@ -156,7 +203,10 @@ func (c *consumption) next(ctx context.Context) (it rueidis.XRangeSlice, err err
 			it, c.batch = c.batch[0], c.batch[1:]
 			return it, nil
 		}
+		c.size = c.sized()
+		c.got = 0
 		if c.batch, err = c.some(ctx); err == nil {
+			c.got = len(c.batch)
 			c.silence, c.pauses = time.Time{}, 0
 		} else if !c.bears(ctx, err) {
 			return it, err
@@ -166,11 +216,15 @@ func (c *consumption) next(ctx context.Context) (it rueidis.XRangeSlice, err err
 
 // some is what there is, or what comes.
 func (c *consumption) some(ctx context.Context) ([]rueidis.XRangeSlice, error) {
+	if c.back.Swap(false) || c.looked && c.dues.Passed() {
+		c.claimed, c.anew, c.looked = time.Time{}, c.from != "0-0", false
+	}
 	for ctx.Err() == nil && time.Since(c.claimed) >= c.cfg.idle/2 {
 		if got, err := c.claim(); err != nil || len(got) > 0 {
 			return got, err
 		}
 	}
+	c.looked = true
 	if got, err := c.look(); err != nil || len(got) > 0 {
 		return got, err
 	}
@@ -206,11 +260,17 @@ func (c *consumption) look() ([]rueidis.XRangeSlice, error) {
 	return c.ask(func(got engine.Answer) ([]rueidis.XRangeSlice, error) {
 		all, err := got.AsXReadSlices()
 		return all[c.post.key], err
-	}, readGroup{}, []string{c.post.key}, c.post.group, c.consumer, decimal(c.cfg.batch))
+	}, c.pages.expecting(xreadgroup), []string{c.post.key}, c.post.group, c.consumer, decimal(min(c.size, c.pages.n)))
 }
 
 // claim takes over what somebody was given and has not acknowledged.
 func (c *consumption) claim() ([]rueidis.XRangeSlice, error) {
+	c.claims = max(c.claims, min(c.size, c.pages.n))
+	most, owed := c.claims, c.pages
+	owed.bytes = max(owed.bytes, c.owed)
+	if c.pages.bytes > 0 { // else few would be looked at where nothing is idle
+		most = min(most, c.pages.n)
+	}
 	got, err := c.ask(func(got engine.Answer) ([]rueidis.XRangeSlice, error) {
 		parts, err := got.ToArray()
 		if err != nil || len(parts) < 2 {
@@ -219,21 +279,33 @@ func (c *consumption) claim() ([]rueidis.XRangeSlice, error) {
 		if c.from, err = parts[0].ToString(); err != nil {
 			return nil, err
 		}
-		return parts[1].AsXRangeSlices()
-	}, xautoclaim, []string{c.post.key}, c.post.group, c.consumer, decimal(engine.Millis(c.cfg.idle)), c.from, "COUNT", decimal(c.cfg.batch))
-	if err == nil && c.from == "0-0" {
+		entries, err := parts[1].AsXRangeSlices()
+		if err == nil && c.counts != nil {
+			return c.count(entries) // after an error they come again, with their attempts
+		}
+		return entries, err
+	}, owed.expecting(xautoclaim), []string{c.post.key}, c.post.group, c.consumer, decimal(engine.Millis(c.cfg.idle)), c.from, "COUNT", decimal(most))
+	if c.claims = min(2*c.claims, max(c.size, mostBatch)); len(got) > 0 { // pages in which nothing is idle are passed quickly
+		c.claims = c.size
+	}
+	if err == nil && c.from == "0-0" && c.anew {
+		c.anew = false
+	} else if err == nil && c.from == "0-0" {
 		c.claimed = time.Now() // else there may be more; of an answer that took long, too, so that new ones are read
 	}
 	return got, err
 }
 
 // ask waits for the answer, since what it brings is not given to anybody else for a
-// while.
+// while. What did not arrive is claimed later, with more time.
 func (c *consumption) ask(as func(engine.Answer) ([]rueidis.XRangeSlice, error), op engine.Operation, on []string, args ...string) (got []rueidis.XRangeSlice, err error) {
 	c.read = time.Now()
 	during := c.h.e.During(func() {
 		var answer engine.Answer
-		if answer, err = c.h.e.Run(context.Background(), op, on, args); err == nil && !answer.Nil {
+		if answer, err = c.h.e.Run(context.Background(), op, on, args); answer.Replayed || errors.Is(err, ErrUnknown) {
+			c.owed = min(max(pageGrowth*c.owed, pageBytes), mostOwed)
+		}
+		if err == nil && !answer.Nil {
 			got, err = as(answer)
 		}
 	})
@@ -241,8 +313,14 @@ func (c *consumption) ask(as func(engine.Answer) ([]rueidis.XRangeSlice, error),
 	if !during {
 		return nil, ErrClosed
 	}
+	if len(got) > 0 {
+		c.pages.saw(len(got), bytesOf(got))
+	}
 	return got, err
 }
+
+// mostOwed bounds for how long a server may be silent to a claim.
+const mostOwed = 16 << 20
 
 // mostWait is how long nobody looks, whatever is heard.
 const mostWait = 5 * time.Second
@@ -250,43 +328,67 @@ const mostWait = 5 * time.Second
 // wait waits until there may be something. Of a group one waits; the others stand
 // behind it.
 func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
+	c.listen(ctx)
 	d := c.h.posts.Get(c.post)
 	defer c.h.posts.Put(c.post, d)
+	since := c.h.e.Now().Mono
+	due := time.NewTimer(c.dues.Left())
+	defer due.Stop()
 	select {
 	case d.first <- struct{}{}:
+	case <-due.C:
+		return nil, nil
 	case <-ctx.Done():
 		return nil, nil
 	case <-c.h.e.Closing():
 		return nil, nil
 	}
 	defer func() { <-d.first }()
-	last, err := c.last()
-	if err != nil {
+	if err := d.word.GivenUp(c.h.e, since); err != nil {
+		c.silence = borne
 		return nil, err
 	}
+	last, err := c.last()
+	if err != nil {
+		if lasted, _ := d.word.Failed(c.h.e, err); lasted > c.h.e.WatchdogTimeout {
+			c.silence = borne
+		}
+		return nil, err
+	}
+	d.word.Answered()
 	tips := c.h.tips
 	if tips.enter(c.post.key, last) {
 		c.h.poller.Tell(tips.kind, c.post.key)
 	}
 	defer tips.leave(c.post.key)
 	place := c.h.poller.Join(tips.kind, c.post.key)
+	if c.back.Load() {
+		c.h.poller.Leave(place)
+		return nil, nil
+	}
 	got, err := c.look() // what came before it stood in line
 	if err != nil || len(got) > 0 {
 		c.h.poller.Leave(place)
 		return got, err
 	}
-	return nil, c.await(ctx, place)
+	return nil, c.await(ctx, d, place)
 }
 
-func (c *consumption) await(ctx context.Context, place poller.Place) error {
-	left := max(min(c.cfg.idle/2-time.Since(c.claimed), mostWait), time.Millisecond)
+// borne is since when an outage lasts of which somebody was told who has borne it.
+var borne = time.Unix(1, 0)
+
+func (c *consumption) await(ctx context.Context, d *door, place poller.Place) error {
+	left := max(min(c.cfg.idle/2-time.Since(c.claimed), mostWait, c.dues.Left()), time.Millisecond)
 	waiting, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	got, ended := c.h.poller.Await(waiting, place)
 	if ended || got.Err == nil {
 		return nil
 	}
-	c.silence = time.Unix(1, 0) // which was borne already
+	c.silence = borne
+	if engine.Passing(got.Err) {
+		d.word.GaveUp(c.h.e, got.Err)
+	}
 	return got.Err
 }
 

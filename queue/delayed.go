@@ -15,10 +15,17 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
-// DelayedQueue is a handle on the delayed queue of one name, which Redisson's
-// RDelayedQueue shares: elements wait beside a [Queue] of the same name, and are put
-// at its tail when their time has come. It holds nothing, so it may be used by any
-// number of goroutines, and any number of handles on one name are the same queue.
+// DelayedQueue is a handle on the delayed queue of one name: elements wait beside a
+// [Queue] of the same name, and are put at its tail when their time has come. It holds
+// nothing, so it may be used by any number of goroutines, and any number of handles on one
+// name are the same queue.
+//
+// What waits has one of two formats. Our own is the default: an element costs the server
+// the logarithm of their number, whatever its delay. With [WithRedissonFormat] it is that
+// of Redisson's RDelayedQueue. Each handle moves what is due in both. [DelayedQueue.Len],
+// [DelayedQueue.Waiting], [DelayedQueue.Remove] and [DelayedQueue.Delete] see what waits in
+// the handle's own. Java sees, and moves, what waits in Redisson's format; what is due in
+// either comes into the queue, and so to Java.
 //
 // Nobody moves what is due but clients. One that has offered does so until it is
 // closed, with what others have offered too; so does one that waits in
@@ -42,9 +49,10 @@ type delayed[T any] struct {
 // rueidisson.DelayedQueue.
 func NewDelayed[T any](e *engine.Engine, name string, opts ...Option) *DelayedQueue[T] {
 	q := &delayed[T]{of: newDelays(e, e.Map(name)), to: New[T](e, name, opts...)}
-	q.handle = newHandle[T](e, "delayed queue", name, func(key string) []string {
-		return []string{key, q.of.list, q.of.times, q.of.aside}
-	}, opts)
+	q.handle = newHandle[T](e, "delayed queue", name, func(string) []string { return q.of.object() }, opts)
+	if cfg, err := resolve(opts); err == nil {
+		q.of.shared = cfg.shared
+	}
 	return &DelayedQueue[T]{q}
 }
 
@@ -63,8 +71,10 @@ func (q *DelayedQueue[T]) Queue() *Queue[T] { return q.q.to }
 // their order. An element is offered once, however often the call has to be sent.
 //
 // Cost: one script call; see [DelayedQueue.Move] for what comes later. Wire: ZADD
-// redisson_delay_queue_timeout:{name}, RPUSH redisson_delay_queue:{name}, and if it is
-// the first to be due, or the first is overdue, PUBLISH
+// rueidisson_delay_dues:{name} and rueidisson_delay_index:{name}, HSET
+// rueidisson_delay_elements:{name}, and if it is the first to be due, or the first is
+// overdue, PUBLISH rueidisson_delay_channel:{name}. With [WithRedissonFormat]: ZADD
+// redisson_delay_queue_timeout:{name}, RPUSH redisson_delay_queue:{name}, and PUBLISH
 // redisson_delay_queue_channel:{name}. Errors: [ErrOption] for a delay that is
 // negative or ends beyond 2^53 ms since 1970; [ErrUnknown] if the reply was lost again
 // and again, or ctx ended before it: the element is there, or never will be; ctx's
@@ -80,10 +90,13 @@ func (q *DelayedQueue[T]) Offer(ctx context.Context, v T, delay time.Duration) (
 //
 // Any number of clients, Go and Java, may do so at once: each element is moved once.
 //
-// Cost: one script call for 100 elements. An element that is due before those that
-// were offered before it and before those that were offered after it costs the server
-// a walk over what waits. Wire: RPUSH name, and ZREM and LTRIM or LREM of what it was;
-// RPUSH rueidisson_delay_queue_aside:{name}, of which the last 1,000 stay. Errors:
+// Cost: one script call for 100 elements or 1 MB of each format. Redisson's list has the elements in
+// the order in which they were offered. One that is due out of that order costs the
+// server a walk over what waits, about 14 ns for each element that it passes. A call
+// walks over 50,000 elements, or for one element: where delays are mixed and 100,000
+// wait, it moves one. Our own format has no walks. Wire: RPUSH name, and ZREM and HDEL, or
+// LTRIM or LREM, of what it was; RPUSH rueidisson_delay_queue_aside:{name}, of which the
+// last 1,000 stay. Errors:
 // [ErrDecode]; [ErrUnknown]; as [DelayedQueue.Offer]. Redisson does it by itself only.
 func (q *DelayedQueue[T]) Move(ctx context.Context) (moved int64, err error) {
 	return q.q.moveAll(ctx)
@@ -98,9 +111,11 @@ func (q *DelayedQueue[T]) Move(ctx context.Context) (moved int64, err error) {
 // that says so. All that a client moves hangs on one timer.
 //
 // Cost: a subscription, and one script call when something is due and every 5 s.
-// Wire: as [DelayedQueue.Move]; SUBSCRIBE redisson_delay_queue_channel:{name}. Errors:
+// Wire: as [DelayedQueue.Move]; SUBSCRIBE rueidisson_delay_channel:{name} and
+// redisson_delay_queue_channel:{name}. Errors:
 // ctx's error and cause; [ErrClosed]; Redis', if a key is of another type, or if it
-// goes on refusing for a watchdog timeout.
+// goes on refusing for a watchdog timeout, such as for want of memory or replicas. The
+// first refusal is logged.
 func (q *DelayedQueue[T]) Keep(ctx context.Context) error { return q.q.keep(ctx) }
 
 // Poll takes the head of the queue. If it is empty, what is due is moved first, and
@@ -129,9 +144,12 @@ func (q *DelayedQueue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 // and returns how many there were. An element that was moved already is in the queue:
 // see [Queue.Remove]. Which of several that are equal goes is not said.
 //
-// Cost: one script call for each 1,000 that wait and for each 16 that it removes, and
-// the server walks to each of these. Wire: ZSCAN and ZREM redisson_delay_queue_timeout:{name}, LREM
-// redisson_delay_queue:{name}. Errors: [ErrUnknown], since it is sent once; [ErrOption]
+// Cost: one script call for each 100 that it removes, each for the logarithm of how many
+// wait. With [WithRedissonFormat]: one for each 1,000 that wait and for each 16 that it
+// removes, and the server walks to each of these. A call walks over 50,000 elements, or to
+// one: where 100,000 wait, it removes one. Wire: ZRANGEBYLEX and ZREM
+// rueidisson_delay_index:{name}, HDEL, ZREM; or ZSCAN and ZREM
+// redisson_delay_queue_timeout:{name}, LREM redisson_delay_queue:{name}. Errors: [ErrUnknown], since it is sent once; [ErrOption]
 // for an n below 0; as [DelayedQueue.Offer]. Source: RDelayedQueue.remove.
 func (q *DelayedQueue[T]) Remove(ctx context.Context, v T, n int) (removed int64, err error) {
 	return q.q.removeWaiting(ctx, v, n)
@@ -142,19 +160,20 @@ func (q *DelayedQueue[T]) Remove(ctx context.Context, v T, n int) (removed int64
 // that does not decode is an [ErrDecode], and the walk goes on; any other error is the
 // last.
 //
-// Cost: ZRANGE for each 1,000. Errors: [ErrDecode]; ctx's error and cause;
-// [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RDelayedQueue.readAll,
+// Cost: one script call for each 1,000 or 1 MB; with [WithRedissonFormat] ZRANGE for each
+// 1,000 or 1 MB, of which the first four are smaller. Errors: [ErrDecode]; ctx's error and
+// cause; [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RDelayedQueue.readAll,
 // iterator, in another order.
 func (q *DelayedQueue[T]) Waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
 	return q.q.waiting(ctx)
 }
 
 // Len is how many elements wait, and does not count those that were moved: see
-// [Queue.Len]. Cost: LLEN. Errors: as [Queue.Len]. Source: RDelayedQueue.size.
+// [Queue.Len]. Cost: ZCARD, or LLEN. Errors: as [Queue.Len]. Source: RDelayedQueue.size.
 func (q *DelayedQueue[T]) Len(ctx context.Context) (int64, error) { return q.q.count(ctx) }
 
-// Delete deletes what waits, and what was set aside, and reports whether there was
-// something. What was moved stays in the queue. Cost: UNLINK. Errors: as
+// Delete deletes what waits, and reports whether there was something. With
+// [WithRedissonFormat] what was set aside goes, too. What was moved stays in the queue. Cost: UNLINK. Errors: as
 // [DelayedQueue.Offer]. Source: RDelayedQueue.delete.
 func (q *DelayedQueue[T]) Delete(ctx context.Context) (bool, error) { return q.q.drop(ctx) }
 
@@ -169,8 +188,13 @@ func (q *delayed[T]) postpone(ctx context.Context, v T, delay time.Duration) (si
 	}
 	if err == nil {
 		size, err = engine.Writing(q.h.e, ctx, func() (int64, error) {
-			return q.h.delayed.Do(context.Background(), q.key, postponed{&q.of, due, pack(texts[0])})
+			p := postponed{of: &q.of, due: due, id: pack(texts[0])}
+			if !q.of.shared {
+				p.id, p.text = newDelayID(texts[0]), texts[0]
+			}
+			return q.h.delayed.Do(context.Background(), q.of.waits()[0], p)
 		})
+		q.offered(ctx, 1, err)
 	}
 	return size, q.failed("offer to", err)
 }
@@ -195,6 +219,9 @@ func (q *delayed[T]) moveAll(ctx context.Context) (elements int64, err error) {
 			for _, packed := range got.aside {
 				_, err := q.unpacked(packed)
 				aside = append(aside, err)
+			}
+			for range got.gone {
+				aside = append(aside, &codec.DecodeError{Name: q.name, Cause: errNoElement})
 			}
 		}
 	}
@@ -233,12 +260,13 @@ func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
 	items, err := q.h.pop(ctx, head, q.key)
 	for got := (moved{more: true}); err == nil && len(items) == 0 && got.more && got.elements == 0; {
 		got, err = engine.Writing(q.h.e, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, q.h.e.Wall()) })
-		q.h.tellOf(&q.of, got.aside)
+		q.h.tellOf(&q.of, got)
 		if err == nil {
 			items, err = q.h.pop(ctx, head, q.key)
 		}
 	}
 	v, err = q.one(textsOf(items, err))
+	q.took(ctx, 1, err)
 	return v, q.failed("poll", err)
 }
 
@@ -246,6 +274,7 @@ func (q *delayed[T]) take(ctx context.Context) (v T, err error) {
 	text, err := q.takeText(ctx)
 	if err == nil {
 		v, err = q.decode(text)
+		q.took(ctx, 1, err)
 	}
 	return v, q.failed("take from", err)
 }
@@ -287,9 +316,13 @@ func (q *delayed[T]) removeWaiting(ctx context.Context, v T, n int) (removed int
 	if n > 0 {
 		left = int64(n)
 	}
+	if err == nil && !q.of.shared {
+		removed, err = q.removeOwn(ctx, texts[0], left)
+		return removed, q.failed("remove from", err)
+	}
 	for step := (removal{at: "0"}); err == nil && !step.over && removed < left; {
 		step, err = write(ctx, q.handle, removalOf, delayedRemove, []string{q.of.times, q.of.list},
-			step.at, strconv.Itoa(looked), decimal(min(left-removed, walks)), texts[0])
+			step.at, strconv.Itoa(looked), decimal(min(left-removed, walks)), texts[0], strconv.Itoa(mostWalked))
 		removed += step.removed
 	}
 	return removed, q.failed("remove from", err)
@@ -320,34 +353,43 @@ func removalOf(got engine.Answer, err error) (r removal, _ error) {
 }
 
 func (q *delayed[T]) waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
+	if !q.of.shared {
+		return q.waitingOwn(ctx)
+	}
 	return func(yield func(Waiting[T], error) bool) {
-		for at := int64(0); ; at += page {
-			all, err := q.upcoming(ctx, at)
+		p := newPages(page)
+		for at := int64(0); ; {
+			n := p.n
+			all, err := q.upcoming(ctx, at, p)
 			if err != nil {
 				yield(Waiting[T]{}, q.failed("walk", err))
 				return
 			}
+			bytes := int64(0)
 			for _, it := range all {
+				bytes += int64(len(it.Member))
 				w := Waiting[T]{Due: time.UnixMilli(int64(min(max(it.Score, -latest), latest)))}
 				w.Value, err = q.unpacked(it.Member)
-				if !yield(w, q.failed("walk", err)) {
+				if !yield(w, engine.Notice(q.failed("walk", err))) {
 					return
 				}
 			}
-			if len(all) < page {
+			if int64(len(all)) < n {
 				return
 			}
+			at += n
+			p.saw(len(all), bytes)
 		}
 	}
 }
 
 // upcoming is packed elements and their times, from that place on.
-func (q *delayed[T]) upcoming(ctx context.Context, at int64) ([]rueidis.ZScore, error) {
+func (q *delayed[T]) upcoming(ctx context.Context, at int64, p pages) ([]rueidis.ZScore, error) {
 	if err := q.usable(ctx); err != nil {
 		return nil, err
 	}
 	return engine.Reading(q.h.e, ctx, func() ([]rueidis.ZScore, error) {
-		got, err := q.run(ctx, zrange, []string{q.of.times}, decimal(at), decimal(at+page-1), "WITHSCORES")
+		got, err := q.run(ctx, p.expecting(zrange), []string{q.of.times}, decimal(at), decimal(at+p.n-1), "WITHSCORES")
 		if err != nil {
 			return nil, err
 		}
@@ -367,7 +409,10 @@ func (q *delayed[T]) unpacked(packed string) (v T, err error) {
 func (q *delayed[T]) count(ctx context.Context) (n int64, err error) {
 	if err = q.usable(ctx); err == nil {
 		n, err = engine.Reading(q.h.e, ctx, func() (int64, error) {
-			return engine.Number(q.run(ctx, llen, []string{q.of.list}))
+			if q.of.shared {
+				return engine.Number(q.run(ctx, llen, []string{q.of.list}))
+			}
+			return engine.Number(q.run(ctx, zcard, []string{q.of.dues}))
 		})
 	}
 	return n, q.failed("count", err)
@@ -375,7 +420,7 @@ func (q *delayed[T]) count(ctx context.Context) (n int64, err error) {
 
 func (q *delayed[T]) drop(ctx context.Context) (there bool, err error) {
 	if err = q.usable(ctx); err == nil {
-		there, err = write(ctx, q.handle, engine.Yes, unlink, q.object[1:])
+		there, err = write(ctx, q.handle, engine.Yes, unlink, q.of.waits())
 	}
 	return there, q.failed("delete", err)
 }

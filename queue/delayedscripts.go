@@ -21,33 +21,52 @@ const (
 	// mostMoved bounds the elements of one script: the server does nothing else
 	// meanwhile.
 	mostMoved = 100
+	// mostWalked bounds the elements of Redisson's list that the server walks over for
+	// that: about 14 ns each, and twice that where it looks for them first.
+	mostWalked = 50_000
 	// mostAside is how many stay of what was found among elements and is none.
 	mostAside = 1000
 	// overdue is how late, ms, the first element is when nobody seems to move it.
 	overdue = 1000
 )
 
-// delays is a delayed queue as the server sees it.
+// delays is a delayed queue as the server sees it, in both formats. Who moves looks at
+// both, so that nothing is left of what the other kind of handle, or Java, has offered.
 type delays struct {
-	key     string // of the queue that elements are moved to
-	list    string
-	times   string
-	aside   string
-	channel string
-	lane    string // what the lanes of this client begin with
+	key    string // of the queue that elements are moved to
+	lane   string // what the lanes of this client begin with
+	shared bool   // this handle offers in Redisson's format
+
+	list, times, aside, channel string // Redisson's
+	dues, elements, index, news string // our own
 }
 
 func newDelays(e *engine.Engine, key string) delays {
 	return delays{
-		key, keys.DelayList(key), keys.DelayTimes(key), keys.DelayAside(key), keys.DelayChannel(key), keys.Lane(key, e.ClientID),
+		key: key, lane: keys.Lane(key, e.ClientID),
+		list: keys.DelayList(key), times: keys.DelayTimes(key), aside: keys.DelayAside(key), channel: keys.DelayChannel(key),
+		dues: keys.DelayDues(key), elements: keys.DelayElements(key), index: keys.DelayIndex(key), news: keys.DelayNews(key),
 	}
 }
 
-// postponed is an element to be offered.
+// object is all keys, that of the queue first.
+func (d *delays) object() []string {
+	return []string{d.key, d.list, d.times, d.aside, d.dues, d.elements, d.index}
+}
+
+// waits is the keys of what waits, of the format of the handle.
+func (d *delays) waits() []string {
+	if d.shared {
+		return []string{d.list, d.times, d.aside}
+	}
+	return []string{d.dues, d.elements, d.index}
+}
+
+// postponed is an element to be offered: packed as Redisson does, or beside its id.
 type postponed struct {
-	of     *delays
-	due    int64 // ms
-	packed string
+	of       *delays
+	due      int64 // ms
+	id, text string
 }
 
 type postponedCall = combine.Call[postponed, int64]
@@ -56,7 +75,7 @@ type postponedCall = combine.Call[postponed, int64]
 func cutPostponed(waiting []*postponedCall) int {
 	bytes := 0
 	for i, c := range waiting {
-		bytes += len(c.Ask.packed)
+		bytes += len(c.Ask.id) + len(c.Ask.text)
 		if i > 0 && (i == mostOffers || bytes > mostOffered) {
 			return i
 		}
@@ -69,14 +88,22 @@ func cutPostponed(waiting []*postponedCall) int {
 // later.
 func (h *hub) sendPostponed(_ string, flight int, batch []*postponedCall) error {
 	of, first := batch[0].Ask.of, batch[0].Ask.due
+	script, channel, on := delayedOwnOffer, of.news, []string{of.dues, "", of.elements, of.index}
+	if of.shared {
+		// Both formats have flights of their own, since these share the lanes of the client.
+		script, channel, on, flight = delayedOffer, of.channel, []string{of.times, "", of.list}, flight+flights
+	}
 	args := []string{decimal(h.e.Wall() - overdue)}
 	for _, c := range batch {
 		first = min(first, c.Ask.due)
-		args = append(args, decimal(c.Ask.due), c.Ask.packed)
+		args = append(args, decimal(c.Ask.due), c.Ask.id)
+		if !of.shared {
+			args = append(args, c.Ask.text)
+		}
 	}
 	size, err := engine.Only(h.e.Numbered(of.lane, flight, of.key, func(r engine.Request) ([]int64, error) {
-		got, err := h.e.Run(context.Background(), delayedOffer, []string{of.times, r.Lane, of.list},
-			append([]string{r.Number, engine.MemoryMillis, of.channel}, args...))
+		on[1] = r.Lane
+		got, err := h.e.Run(context.Background(), script, on, append([]string{r.Number, engine.MemoryMillis, channel}, args...))
 		if err == nil {
 			return got.AsIntSlice()
 		}
@@ -100,16 +127,17 @@ type moved struct {
 	elements int64
 	more     bool  // that is due
 	next     int64 // when the next is due, ms; never
+	gone     int64 // so many had no element any more
 	aside    []string
 }
 
 // never is when nothing is due.
 const never = 1<<63 - 1
 
-// move moves some of what is due at now, ms.
+// move moves some of what is due at now, ms, of both formats.
 func (h *hub) move(ctx context.Context, of *delays, now int64) (m moved, err error) {
-	got, err := h.e.Run(ctx, delayedMove, []string{of.key, of.times, of.list, of.aside},
-		[]string{decimal(now), strconv.Itoa(mostMoved), strconv.Itoa(mostAside)})
+	got, err := h.e.Run(ctx, delayedMove, []string{of.key, of.times, of.list, of.aside, of.dues, of.elements, of.index},
+		[]string{decimal(now), strconv.Itoa(mostMoved), strconv.Itoa(mostAside), strconv.Itoa(mostWalked)})
 	if err != nil {
 		return m, err
 	}
@@ -137,7 +165,10 @@ func (h *hub) move(ctx context.Context, of *delays, now int64) (m moved, err err
 		}
 		m.next = int64(min(max(at, 0), latest))
 	}
-	for _, p := range parts[3:] {
+	if m.gone, err = parts[3].AsInt64(); err != nil {
+		return m, err
+	}
+	for _, p := range parts[4:] {
 		text, err := p.ToString()
 		if err != nil {
 			return m, err

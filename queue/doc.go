@@ -12,7 +12,8 @@
 // elements at most, and who offers to a full one waits: RBoundedBlockingQueue. A
 // [RingBuffer] keeps so many of the newest, and drops the oldest: RRingBuffer. The
 // elements of a [PriorityQueue] come by their scores: RScoredSortedSet.
-// A [DelayedQueue] has elements wait before they come into such a list: RDelayedQueue.
+// A [DelayedQueue] has elements wait before they come into such a list; with
+// [WithRedissonFormat] it is RDelayedQueue.
 // A [Stream] is a log, whose entries stay, and the [Group] of its consumers that share
 // them: RStream.
 //
@@ -28,7 +29,8 @@
 // see rueidis.ClientOption.BlockingPoolSize.
 //
 // Consumers of streams who wait share another connection, whatever their groups: it
-// blocks in XREAD, takes nothing, and tells them to look.
+// blocks in XREAD, takes nothing, and tells them to look. They also listen to what others of
+// their group give back.
 //
 // On a cluster a connection serves the queues of one slot. There are up to 16 for
 // each node, see rueidisson.WithBlockedConnections; where more slots are waited for
@@ -52,8 +54,15 @@
 //	next, err := orders.Take(ctx)
 //
 // Elements of a delayed queue wait beside the queue of that name, and are moved to its
-// tail when they are due. No server does that. It is done by each client that offered to
-// the queue, until it is closed, by one that waits in [DelayedQueue.Take], and by one
+// tail when they are due. What waits is in a format of our own, in which a move and a
+// removal cost the logarithm of what waits. With [WithRedissonFormat] it is in that of
+// RDelayedQueue, which Java shares: a list in the order of the offers, through which the
+// server walks to each element that is due or removed out of that order, 14 ns for each
+// that it passes, 14 ms of 1,000,000. Who moves looks at both, so that what Java, or a
+// handle of the other format, has offered comes, too; there is no order between the
+// formats. Java gets what is due in both, and sees what waits in its own.
+//
+// No server moves anything. It is done by each client that offered to the queue, until it is closed, by one that waits in [DelayedQueue.Take], and by one
 // that keeps it: [DelayedQueue.Keep], rueidisson queue keep. So a fleet whose
 // producers come and go, and whose consumers take from the plain queue, or in Java by
 // RBlockingQueue, needs somebody who keeps. A client looks when the first element is
@@ -86,10 +95,10 @@
 // elements and is none is set aside, and told, and holds nothing up.
 //
 // A bounded queue never has more elements than its capacity. What is offered, polled,
-// removed and drained changes the elements and the free slots in one step; a take that
-// had to wait frees its slot by a request of its own, which counts once, however often
-// it is sent. On a cluster a freed slot is announced on plain and on sharded channels:
-// Java's put listens to the one, and its own poll tells the other.
+// taken, removed and drained changes the elements and the free slots in one step, so
+// that no slot is lost when a connection breaks or a process dies. On a cluster a freed
+// slot is announced on plain and on sharded channels: Java's put listens to the one,
+// and its own poll tells the other.
 //
 // # What it does not promise
 //
@@ -97,12 +106,30 @@
 // was in flight on it (one element, or where several wait for, or poll, one queue as
 // many, up to 100), a process that dies what it took, and a failover what the new master did
 // not know. The log says when that may have happened. Offers and takes are sent once; when a reply is lost they say
-// [ErrUnknown], and may have been done. A process that dies between a take that had to
-// wait and the release of its slot leaves that occupied, as Java does:
+// [ErrUnknown], and may have been done. A Java process that dies between a take that had
+// to wait and the release of its slot leaves that occupied:
 // [BoundedQueue.Reconcile] brings it back. Elements of a delayed queue stay where they
 // are while no client moves them. Elements that are due at the same millisecond are moved
 // in no order. What is due while the slot of the queue moves waits for the end of that. There is no order between processes but that
 // of the server.
+//
+// # Sequences
+//
+// An error of a sequence that wraps rueidisson.ErrNotice, such as an element that does
+// not decode, does not end it. Any other error is its last element.
+//
+// [Group.Consume] and [Group.Messages] have a complete loop each. That of the others:
+//
+//	for v, err := range orders.Consume(ctx) {
+//		switch {
+//		case errors.Is(err, rueidisson.ErrNotice): // it does not decode, and is off the queue
+//			log.Print(err)
+//		case err != nil:
+//			return err // and the sequence is over
+//		default:
+//			handle(v)
+//		}
+//	}
 //
 // # Elements
 //
@@ -117,10 +144,120 @@
 //	scalars of codec.Msgpack               new MsgPackJacksonCodec()
 //	WithCodec(codec.Kryo5), of scalars     Redisson's default, Kryo5Codec
 //
-// # What Redisson has and this has not
+// # The operations of Redisson
 //
-//	RDelayedQueue.poll, which takes before the time   DelayedQueue.Remove, Waiting
-//	an end (expire) of what waits                     each element has its own
+// Those of each object, and what they are here. A reason stands where there is none.
+// Asynchronous, reactive and RxJava twins are goroutines. A timeout is one of the context.
+//
+//	RQueue                                 Queue
+//	add, offer, addAll                     Offer
+//	poll; poll(limit)                      Poll; PollN
+//	remove(), element                      Poll, Peek: ErrEmpty is what they throw
+//	peek                                   Peek
+//	pollLastAndOfferFirstTo                Move(ctx, Tail, other, Head)
+//	readAll, iterator, toArray             Values
+//	contains; remove(o)                    Contains; Remove
+//	containsAll, removeAll, retainAll      none: they compare all elements with all, in the server
+//	size; isEmpty                          Len; Exists
+//	clear, delete                          Delete
+//	expire, clearExpire, remainTimeToLive  Expire, Persist, Remaining
+//	isExists; rename                       Exists; Rename
+//	renamenx, copy, move(db), migrate,     none: they are commands of the key, which any client has
+//	dump, restore, touch, sizeInMemory
+//	addListener(ObjectListener)            none: keyspace notifications, which have to be enabled on
+//	                                       the server and may be lost
+//
+//	RDeque                                 Queue
+//	addFirst, push; addLast                OfferFirst; Offer
+//	addLastIfExists                        OfferIfExists
+//	addFirstIfExists                       none: LPUSHX
+//	pollFirst, pop; pollLast               Poll; PollLast
+//	pollFirst(limit); pollLast(limit)      PollN; PollLastN
+//	peekFirst, getFirst; peekLast, getLast Peek; PeekLast
+//	removeFirst, removeLast                Poll, PollLast
+//	removeFirstOccurrence                  Remove(ctx, v, 1)
+//	removeLastOccurrence                   Remove(ctx, v, -1)
+//	move(DequeMoveArgs)                    Move
+//	descendingIterator                     none: Values goes from the head on
+//
+//	RBlockingQueue, RBlockingDeque         Queue
+//	put, offer(timeout), putFirst, putLast Offer, OfferFirst: there is always room
+//	remainingCapacity                      none: there is no bound
+//	take, poll(timeout), takeFirst         Take
+//	takeLast, pollLast(timeout)            TakeLast
+//	pollFromAny, pollFromAnyWithName,      TakeAny
+//	pollFirstFromAny
+//	pollLastFromAny                        none
+//	pollFirstFromAny(duration, count)      TakeN, of one queue
+//	pollLastFromAny(duration, count)       none
+//	pollLastAndOfferFirstTo(timeout),      TakeMove(ctx, Tail, other, Head)
+//	takeLastAndOfferFirstTo
+//	move(timeout, args)                    TakeMove
+//	drainTo; drainTo(max)                  Drain; PollN
+//	subscribeOnElements,                   Consume
+//	subscribeOnFirstElements
+//	subscribeOnLastElements                a loop over TakeLast
+//	unsubscribe                            the loop's end
+//
+//	RBoundedBlockingQueue                  BoundedQueue
+//	trySetCapacity; remainingCapacity      TrySetCapacity; Free
+//	add, offer; offer(timeout)             TryOffer; TryOffer with WithWait
+//	put                                    Offer
+//	take, poll(timeout); poll; poll(limit) Take; Poll; PollN
+//	peek; remove(o); drainTo; readAll      Peek; Remove; Drain; Values
+//	size; expire and its kin; delete       Len; Expire, Persist, Remaining; Delete
+//	pollFromAny, pollLastAndOfferFirstTo,  none: an element would leave without its slot
+//	takeLastAndOfferFirstTo
+//	contains                               none
+//
+//	RDelayedQueue                          DelayedQueue
+//	offer(e, delay)                        Offer
+//	poll, which takes before the time      Remove, Waiting
+//	readAll, iterator; size                Waiting; Len
+//	remove(o)                              Remove
+//	contains, containsAll, removeAll,      none: Waiting walks what waits
+//	retainAll, pollLastAndOfferFirstTo
+//	destroy                                Close of the client ends its moves
+//	expire and its kin                     none: each element has an end of its own
+//
+//	RPriorityQueue, RPriorityDeque         PriorityQueue, not shared: it is RScoredSortedSet's sorted
+//	and RPriorityBlockingQueue             set. Redisson's is a list that is kept in order under a lock
+//	add, offer                             Offer, OfferAll, with a score
+//	poll, take; pollLast, takeLast         Poll, Take; PollLast, TakeLast
+//	peek; peekLast                         Peek; PeekLast
+//	readAll, iterator                      Values
+//	remove(o); size                        Remove; Len
+//	comparator, trySetComparator           none: a comparator is a class of Java
+//	pollLastAndOfferFirstTo                none: no command moves between sorted sets and lists
+//
+//	RRingBuffer                            RingBuffer
+//	trySetCapacity; setCapacity            TrySetCapacity; SetCapacity
+//	capacity                               Capacity
+//	remainingCapacity                      none: Capacity less Len, and what is full drops the oldest
+//	add, offer, addAll                     Offer
+//	poll; poll(limit); peek                Poll; PollN; Peek
+//	readOldest; readNewest                 Oldest; Newest
+//	readAll; remove(o); clear; delete      Values; Remove; Clear; Delete
+//	size; expire and its kin               Len; Expire, Persist, Remaining
+//
+//	RStream                                Stream, Group
+//	add(StreamAddArgs)                     Stream.Add, WithID, WithMaxLength
+//	range; rangeReversed                   Stream.Range; Stream.Reverse
+//	read                                   Stream.ReadFrom
+//	read of several streams                one loop for each: all of a client share a connection
+//	size; remove                           Stream.Len; Stream.Remove
+//	trim, trimNonStrict                    Stream.Trim, TrimBefore; WithMaxLength
+//	getInfo; listGroups                    Stream.Info; Stream.Groups
+//	createGroup; removeGroup               Group.Create; Group.Destroy
+//	updateGroupMessageId                   Group.SetID
+//	readGroup                              Group.Consume, Group.Messages
+//	readGroup of several streams           one loop for each
+//	ack                                    Group.Ack, Message.Ack
+//	getPendingInfo, listPending            Group.Pending
+//	claim; autoClaim                       Group.Claim; Group.AutoClaim
+//	fastClaim, fastAutoClaim               none: they answer with IDs alone
+//	createConsumer                         none: the first read makes it
+//	removeConsumer; listConsumers          Group.RemoveConsumer; Group.Consumers
 //
 // # In Redis
 //
@@ -131,11 +268,17 @@
 //	redisson_sc:redisson_bqs:{name}   channel: the same number, when there is more room
 //	redisson_rb:{name}            string: how many elements a ring buffer holds
 //	rueidisson_lane:{name}:*      string: the last offers of a client to a ring buffer or a delayed queue, 45 s
-//	redisson_delay_queue:{name}   list: what waits, packed, in the order of the offers
+//	rueidisson_delay_dues:{name}       zset: what waits in our own format: ids by when they are due, ms
+//	rueidisson_delay_elements:{name}   hash: id → element
+//	rueidisson_delay_index:{name}      zset: the ids, those of equal elements beside each other
+//	rueidisson_delay_channel:{name}    channel: when the first is due, ms
+//	redisson_delay_queue:{name}   list: what waits in Redisson's format, packed, in the order of the offers
 //	redisson_delay_queue_timeout:{name}   zset: the same, by when it is due, ms
 //	redisson_delay_queue_channel:{name}   channel: when the first is due, ms
 //	rueidisson_delay_queue_aside:{name}   list: the last 1,000 that stood there and were no packed elements
-//	rueidisson_queue_done:{name}:*    string: that something was put back or released, 45 s at most
+//	rueidisson_stream_dead:{name}:<group>   stream: what a group has put aside, the last 10,000
+//	rueidisson_stream_returned:{name}   channel: a group of which entries were given back
+//	rueidisson_queue_done:{name}:*    string: that something was put back, released or put aside, 45 s at most
 //
 // The braces in derived keys are there in Redis: a hash tag. A name with braces of
 // its own is not wrapped in others.

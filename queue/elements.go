@@ -30,6 +30,7 @@ func (q *handle[T]) offer(ctx context.Context, op string, push *scripts.Command,
 		if size, err = q.offerSome(ctx, push, some); size == 0 {
 			break // there is none to offer to
 		}
+		q.offered(ctx, len(some), err)
 	}
 	return size, q.failed(op, err)
 }
@@ -58,6 +59,7 @@ func cut(texts []string) int {
 func (q *handle[T]) poll(ctx context.Context, from *end) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
 		v, err = q.one(textsOf(q.h.pop(ctx, from, q.key)))
+		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)
 }
@@ -74,7 +76,7 @@ func (q *handle[T]) one(texts []string, err error) (v T, _ error) {
 }
 
 func (q *handle[T]) pollN(ctx context.Context, from *end, n int) ([]T, error) {
-	return q.pollBy(ctx, n, func() ([]string, error) { return textsOf(q.h.popMany(ctx, from, q.key, n)) })
+	return q.pollBy(ctx, n, func() ([]string, error) { return textsOf(q.h.popMany(ctx, from, q.key, n, pages{})) })
 }
 
 // pollBy takes up to n elements by a pop of so many.
@@ -88,6 +90,7 @@ func (q *handle[T]) pollBy(ctx context.Context, n int, pop func() ([]string, err
 	}
 	if err == nil {
 		vs, err = q.some(texts)
+		q.took(ctx, len(texts), err)
 	}
 	return vs, q.failed("poll", err)
 }
@@ -130,8 +133,17 @@ func (q *handle[T]) moveTo(ctx context.Context, other *Queue[T]) (v T, err error
 	}
 	if err == nil {
 		v, err = q.one(write(ctx, q, single, lmove, []string{q.key, other.q.key}, "LEFT", "RIGHT"))
+		q.moved(ctx, other, err)
 	}
 	return v, q.failed("move the head of", err)
+}
+
+// moved tells of an element that was moved.
+func (q *handle[T]) moved(ctx context.Context, to *Queue[T], err error) {
+	if q.took(ctx, 1, err); errors.Is(err, ErrDecode) {
+		err = nil
+	}
+	to.q.offered(ctx, 1, err)
 }
 
 // reaches refuses a queue that no command can name beside this one.
@@ -159,54 +171,61 @@ func (q *handle[T]) remove(ctx context.Context, v T, n int) (gone int64, err err
 }
 
 func (q *handle[T]) drain(ctx context.Context) ([]T, error) {
-	return q.drainBy(ctx, func(n int) ([]string, error) { return textsOf(q.h.popMany(ctx, head, q.key, n)) })
+	return q.drainBy(ctx, func(n int, p pages) ([]string, error) { return textsOf(q.h.popMany(ctx, head, q.key, n, p)) })
 }
 
 // drainBy takes as many elements as there are, by a pop of up to n.
-func (q *handle[T]) drainBy(ctx context.Context, pop func(n int) ([]string, error)) (vs []T, err error) {
+func (q *handle[T]) drainBy(ctx context.Context, pop func(n int, p pages) ([]string, error)) (vs []T, err error) {
 	var undecoded []error
 	n, err := q.length(ctx)
 	if err != nil {
 		return nil, err
 	}
+	p := newTakes(mostInOne)
 	for n > 0 && err == nil {
 		var texts []string
-		if texts, err = pop(int(min(n, mostInOne))); len(texts) == 0 {
+		if texts, err = pop(int(min(n, p.n)), p); len(texts) == 0 {
 			break
 		}
+		p.saw(len(texts), lengthOf(texts))
+		q.took(ctx, len(texts), nil)
 		some, bad := q.decodeAll(texts)
 		vs, undecoded, n = append(vs, some...), append(undecoded, bad), n-int64(len(texts))
 	}
 	return vs, q.failed("drain", errors.Join(append(undecoded, err)...))
 }
 
-// page is how many elements a walk looks at, at a time.
+// page is how many elements a walk looks at, at a time, at most.
 const page = 1000
 
 func (q *handle[T]) values(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for at := int64(0); ; at += page {
-			texts, err := q.window(ctx, at)
+		p := newPages(page)
+		for at := int64(0); ; {
+			n := p.n
+			texts, err := q.window(ctx, at, p)
 			if err != nil {
 				var none T
 				yield(none, q.failed("walk", err))
 				return
 			}
 			for _, text := range texts {
-				if v, err := q.decode(text); !yield(v, q.failed("walk", err)) {
+				if v, err := q.decode(text); !yield(v, engine.Notice(q.failed("walk", err))) {
 					return
 				}
 			}
-			if len(texts) < page {
+			if int64(len(texts)) < n {
 				return
 			}
+			at += n
+			p.saw(len(texts), lengthOf(texts))
 		}
 	}
 }
 
-func (q *handle[T]) window(ctx context.Context, at int64) ([]string, error) {
+func (q *handle[T]) window(ctx context.Context, at int64, p pages) ([]string, error) {
 	if err := q.usable(ctx); err != nil {
 		return nil, err
 	}
-	return read(ctx, q, engine.Texts, lrange, decimal(at), decimal(at+page-1))
+	return read(ctx, q, engine.Texts, p.expecting(lrange), decimal(at), decimal(at+p.n-1))
 }

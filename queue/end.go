@@ -3,9 +3,12 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
@@ -19,11 +22,12 @@ type end struct {
 	kind   *poller.Kind
 	push   []string // the command that puts one back
 	scored bool     // of a sorted set
+	word   string   // of a list, in commands that name both ends
 }
 
 var (
-	head    = &end{pop: lpop, kind: poller.Head, push: []string{"LPUSH"}}
-	tail    = &end{pop: rpop, kind: poller.Tail, push: []string{"RPUSH"}}
+	head    = &end{pop: lpop, kind: poller.Head, push: []string{"LPUSH"}, word: "LEFT"}
+	tail    = &end{pop: rpop, kind: poller.Tail, push: []string{"RPUSH"}, word: "RIGHT"}
 	lowest  = &end{pop: zpopmin, kind: poller.Lowest, push: []string{"ZADD", "NX"}, scored: true}
 	highest = &end{pop: zpopmax, kind: poller.Highest, push: []string{"ZADD", "NX"}, scored: true}
 )
@@ -59,28 +63,76 @@ func (h *hub) pop(ctx context.Context, from *end, key string) ([]poller.Item, er
 	return items, err
 }
 
-// popMany pops up to n elements. ctx ends the wait as that of pop.
-func (h *hub) popMany(ctx context.Context, from *end, key string, n int) ([]poller.Item, error) {
+// popMany pops up to n elements, of about so many bytes as p has seen. ctx ends the wait as
+// that of pop.
+func (h *hub) popMany(ctx context.Context, from *end, key string, n int, p pages) ([]poller.Item, error) {
+	_, items, err := h.popBy(ctx, from, func() (string, []poller.Item, error) {
+		items, err := h.popNow(ctx, from, key, n, p)
+		return key, items, err
+	})
+	return items, err
+}
+
+// popAny pops one element of the first of several lists of a slot that has one. ctx ends
+// the wait as that of pop.
+func (h *hub) popAny(ctx context.Context, from *end, keys []string) (key string, items []poller.Item, err error) {
+	return h.popBy(ctx, from, func() (key string, items []poller.Item, err error) {
+		got, err := h.e.Run(ctx, lmpop{}, keys, []string{from.word})
+		if err != nil || got.Nil {
+			return "", nil, err
+		}
+		both, err := got.ToArray()
+		if err == nil && len(both) != 2 {
+			err = fmt.Errorf("an element of one of several lists has %d parts", len(both))
+		}
+		if err == nil {
+			key, err = both[0].ToString()
+		}
+		if err == nil {
+			items, err = from.kind.Rest(both[1])
+		}
+		return key, items, err
+	})
+}
+
+// popBy pops by a call. What that brings for a caller who has gone goes back.
+func (h *hub) popBy(ctx context.Context, from *end, pop func() (string, []poller.Item, error)) (string, []poller.Item, error) {
 	p := new(popped)
 	_, err, answered := engine.Await(h.e, ctx, patience, func() (struct{}, error) {
-		p.items, p.err = h.popNow(ctx, from, key, n)
+		p.key, p.items, p.err = pop()
 		if !p.state.CompareAndSwap(underWay, landed) && len(p.items) > 0 {
-			h.putBack(from, key, p.items)
+			h.putBack(from, p.key, p.items)
 		}
 		return struct{}{}, p.err
 	})
 	if !answered {
 		if p.state.CompareAndSwap(underWay, left) {
-			return nil, err
+			return "", nil, err
 		}
 		err = p.err
 	}
-	return p.items, err
+	return p.key, p.items, err
+}
+
+// lmpop takes from the first of several lists that has something; their number is its
+// first word.
+type lmpop struct{}
+
+func (lmpop) Label() string    { return "LMPOP" }
+func (lmpop) Repeatable() bool { return false }
+
+func (lmpop) Exec(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
+	return c.Do(ctx, c.B().Arbitrary("LMPOP", decimal(int64(len(keys)))).Keys(keys...).Args(args...).Build())
+}
+
+func (lmpop) ExecFresh(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
+	return c.Do(ctx, c.B().Arbitrary("LMPOP", decimal(int64(len(keys)))).Keys(keys...).Args(args...).Blocking())
 }
 
 // popped is what a pop brought, of which the caller may have gone meanwhile.
 type popped struct {
 	state atomic.Int32 // one of the three below
+	key   string
 	items []poller.Item
 	err   error
 }
@@ -92,15 +144,15 @@ const (
 )
 
 // popNow is one pop. One without a number is answered with a text.
-func (h *hub) popNow(ctx context.Context, from *end, key string, n int) ([]poller.Item, error) {
+func (h *hub) popNow(ctx context.Context, from *end, key string, n int, p pages) ([]poller.Item, error) {
 	if n == 1 && !from.scored {
-		text, there, err := engine.Text(h.e.Run(ctx, from.pop, []string{key}, nil))
+		text, there, err := engine.Text(h.e.Run(ctx, p.expecting(from.pop), []string{key}, nil))
 		if err != nil || !there {
 			return nil, err
 		}
 		return []poller.Item{{Text: text}}, nil
 	}
-	got, err := h.e.Run(ctx, from.pop, []string{key}, []string{decimal(int64(n))})
+	got, err := h.e.Run(ctx, p.expecting(from.pop), []string{key}, []string{decimal(int64(n))})
 	if err != nil || got.Nil {
 		return nil, err
 	}

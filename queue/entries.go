@@ -18,11 +18,12 @@ var (
 	xadd       = scripts.NewCommand("XADD", scripts.Unsafe)
 	xdel       = scripts.NewCommand("XDEL", scripts.Unsafe)
 	xtrim      = scripts.NewCommand("XTRIM", scripts.Unsafe)
-	xrange     = scripts.NewCommand("XRANGE", scripts.Safe)
-	xrevrange  = scripts.NewCommand("XREVRANGE", scripts.Safe)
+	xrange     = engine.Sized(scripts.NewCommand("XRANGE", scripts.Safe), engine.Sizing{})
+	xrevrange  = engine.Sized(scripts.NewCommand("XREVRANGE", scripts.Safe), engine.Sizing{})
 	xack       = scripts.NewCommand("XACK", scripts.Unsafe)
 	xpending   = scripts.NewCommand("XPENDING", scripts.Safe)
-	xautoclaim = scripts.NewCommand("XAUTOCLAIM", scripts.Safe)
+	xreadgroup = engine.Sized(readGroup{}, engine.Sizing{Writes: true})
+	xautoclaim = engine.Sized(scripts.NewCommand("XAUTOCLAIM", scripts.Safe), engine.Sizing{Writes: true})
 	xgroups    = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
 	xcreate    = scripts.NewCommand("XGROUP CREATE", scripts.Unsafe)
 	xdestroy   = scripts.NewCommand("XGROUP DESTROY", scripts.Unsafe)
@@ -51,6 +52,7 @@ func (s *stream[K, V]) add(ctx context.Context, fields map[K]V, opts []AddOption
 			text, _, err := engine.Text(got, err)
 			return text, err
 		}, xadd, []string{s.key}, slices.Concat(how, []string{cfg.id}, words)...)
+		s.offered(ctx, 1, err)
 	}
 	return id, s.failed("add to", err)
 }
@@ -103,28 +105,41 @@ func (s *stream[K, V]) entry(it rueidis.XRangeSlice) (Entry[K, V], error) {
 // mostEntries is how many entries a walk looks at, at a time.
 const mostEntries = 100
 
-func (s *stream[K, V]) walk(ctx context.Context, by *scripts.Command, from, to string) iter.Seq2[Entry[K, V], error] {
+func (s *stream[K, V]) walk(ctx context.Context, by engine.Operation, from, to string) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
+		p := newPages(mostEntries)
 		for at := from; ; {
-			entries, err := s.window(ctx, by, at, to)
+			n := p.n
+			entries, err := s.window(ctx, p.expecting(by), at, to, n)
 			if err != nil {
 				yield(Entry[K, V]{}, s.failed("walk", err))
 				return
 			}
 			for _, it := range entries {
-				if e, err := s.entry(it); !yield(e, s.failed("walk", err)) {
+				if e, err := s.entry(it); !yield(e, engine.Notice(s.failed("walk", err))) {
 					return
 				}
 			}
-			if len(entries) < mostEntries {
+			if int64(len(entries)) < n {
 				return
 			}
+			p.saw(len(entries), bytesOf(entries))
 			at = "(" + entries[len(entries)-1].ID
 		}
 	}
 }
 
-func (s *stream[K, V]) window(ctx context.Context, by *scripts.Command, from, to string) ([]rueidis.XRangeSlice, error) {
+// bytesOf is how many bytes the fields and values of entries have.
+func bytesOf(entries []rueidis.XRangeSlice) (bytes int64) {
+	for _, it := range entries {
+		for _, f := range it.FieldValues {
+			bytes += int64(len(f.Field) + len(f.Value))
+		}
+	}
+	return bytes
+}
+
+func (s *stream[K, V]) window(ctx context.Context, by engine.Operation, from, to string, n int64) ([]rueidis.XRangeSlice, error) {
 	err := s.usable(ctx)
 	for _, id := range []string{strings.TrimPrefix(from, "("), to} {
 		if err == nil && id != "-" && id != "+" {
@@ -134,7 +149,7 @@ func (s *stream[K, V]) window(ctx context.Context, by *scripts.Command, from, to
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, s.handle, entries, by, from, to, "COUNT", decimal(mostEntries))
+	return read(ctx, s.handle, entries, by, from, to, "COUNT", decimal(n))
 }
 
 // entries is an answer that is entries.

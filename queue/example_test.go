@@ -82,6 +82,27 @@ func ExampleQueue_Consume() {
 	// ended: context canceled
 }
 
+// What is copied is a queue of its own.
+func ExampleQueue_Copy() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	orders, backup := rueidisson.Queue[string](c, "orders"), rueidisson.Queue[string](c, "orders-backup")
+	if _, err := orders.Offer(ctx, "tea", "milk"); err != nil {
+		panic(err)
+	}
+	fmt.Println(orders.Copy(ctx, backup.Name()))
+	fmt.Println(orders.Poll(ctx))
+	fmt.Println(orders.Copy(ctx, backup.Name())) // nothing is written over
+	fmt.Println(backup.Len(ctx))
+	// Output:
+	// true <nil>
+	// tea <nil>
+	// false <nil>
+	// 2 <nil>
+}
+
 // Urgent jobs go first.
 func ExampleTakeAny() {
 	c, stop := exampleClient()
@@ -136,7 +157,7 @@ func ExampleDelayedQueue() {
 
 	unpaid := rueidisson.DelayedQueue[string](c, "unpaid")
 	for _, order := range []string{"tea", "milk"} {
-		if _, err := unpaid.Offer(ctx, order, 50*time.Millisecond); err != nil {
+		if _, err := unpaid.Offer(ctx, order, time.Second); err != nil {
 			panic(err)
 		}
 	}

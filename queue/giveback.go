@@ -8,6 +8,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -26,17 +28,57 @@ const mostReturned = 200
 func (c *consumption) giveBack() {
 	left := c.batch
 	c.batch, c.claimed = nil, time.Time{}
+	for _, it := range left {
+		delete(c.counts, it.ID)
+	}
 	if len(left) == 0 || time.Since(c.read) > c.cfg.idle*9/10 {
 		return // others may have it already
 	}
 	c.h.e.During(func() {
 		for some := range slices.Chunk(c.mine(left), 2*mostReturned) {
-			args := append([]string{c.post.group, c.consumer, decimal(engine.Millis(c.cfg.idle))}, some...)
+			args := append([]string{c.post.group, c.consumer, decimal(engine.Millis(c.cfg.idle)), c.returned().Name, c.h.e.Publish()}, some...)
 			if _, err := c.h.e.Run(context.Background(), streamReturn, []string{c.post.key}, args); err != nil {
 				return
 			}
 		}
 	})
+}
+
+// returned is the channel on which groups of the stream tell of what was given back.
+func (c *consumption) returned() pubsub.Channel {
+	channel := pubsub.Channel{Kind: pubsub.Plain, Name: keys.StreamReturned(c.post.key)}
+	if c.h.e.Publish() == "spublish" {
+		channel.Kind = pubsub.Sharded
+	}
+	return channel
+}
+
+// listen hears of what others of the group give back. What cannot be heard of now is
+// tried again at the next wait; until then it is found in half of the idle time.
+func (c *consumption) listen(ctx context.Context) {
+	if c.ear != nil {
+		return
+	}
+	ear, err := c.h.e.SubscribeTo(ctx, c.returned(), func(ev pubsub.Event) {
+		if ev.Kind == pubsub.Message && ev.Payload != c.post.group {
+			return
+		}
+		c.back.Store(true)
+		c.h.poller.Tell(c.h.tips.kind, c.post.key)
+	})
+	if err != nil {
+		c.h.e.Logger.Debug("listening to what is given back", "name", c.post.key, "err", err)
+		return
+	}
+	c.ear = ear
+}
+
+// leave gives back what was not yielded, and listens no more.
+func (c *consumption) leave() {
+	if c.ear != nil {
+		c.ear.Close()
+	}
+	c.giveBack()
 }
 
 // mine is the IDs of entries that have not been delivered again since they were

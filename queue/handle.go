@@ -8,7 +8,6 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // handle is what every kind of queue is made of: a key, and a codec for what is
@@ -115,6 +114,20 @@ func (q *handle[T]) failed(op string, err error) error {
 	return fmt.Errorf("%s %s %q: %w", op, q.kind, q.name, err)
 }
 
+// offered tells of elements that were offered, unless err says otherwise.
+func (q *handle[T]) offered(ctx context.Context, n int, err error) {
+	if err == nil {
+		q.h.e.Offered(ctx, q.kind, q.key, n)
+	}
+}
+
+// took tells of elements that were taken, unless err says otherwise. What does not decode was.
+func (q *handle[T]) took(ctx context.Context, n int, err error) {
+	if err == nil || errors.Is(err, ErrDecode) {
+		q.h.e.Taken(ctx, q.kind, q.key, n)
+	}
+}
+
 // wrongType names the key of another type, or those that it is one of.
 func (q *handle[T]) wrongType(err error) error {
 	if len(q.object) > 1 {
@@ -129,7 +142,7 @@ func (q *handle[T]) run(ctx context.Context, op engine.Operation, on []string, a
 }
 
 // read is one command that changes nothing. ctx bounds the wait for it.
-func read[T, A any](ctx context.Context, q *handle[T], as func(engine.Answer, error) (A, error), cmd *scripts.Command, args ...string) (A, error) {
+func read[T, A any](ctx context.Context, q *handle[T], as func(engine.Answer, error) (A, error), cmd engine.Operation, args ...string) (A, error) {
 	return engine.Reading(q.h.e, ctx, func() (A, error) { return as(q.run(ctx, cmd, []string{q.key}, args...)) })
 }
 

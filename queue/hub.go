@@ -13,6 +13,7 @@ type hub struct {
 	requests *engine.Requests
 	poller   *poller.Poller
 	doors    places.Places[string, *door]
+	takers   places.Places[string, *takers]
 	posts    places.Places[post, *door]
 	tips     *tips
 	offers   *combine.Table[side, []string, int64]
@@ -32,6 +33,8 @@ func hubOf(e *engine.Engine) *hub {
 		h.poller = e.NewPoller(h.unwanted)
 		h.doors.Make = newDoor
 		h.doors.Idle = func(*door) bool { return true }
+		h.takers.Make = newTakers
+		h.takers.Idle = func(*takers) bool { return true }
 		h.posts.Make = func(post) *door { return newDoor("") }
 		h.posts.Idle = func(*door) bool { return true }
 		return h

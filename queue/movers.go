@@ -2,10 +2,13 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/due"
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -67,11 +70,10 @@ type mover struct {
 	offered bool  // to, by this client
 	idle    bool  // nothing waits there, and it is looked after for having been offered to
 	holders map[*func(error)]struct{}
-	ear     *pubsub.Subscription
-	hearing bool      // it is tried to have one
-	failed  time.Time // since when nothing was moved, for an error
-	times   int       // so often
-	told    bool      // that it will not be over soon
+	ears    [2]*pubsub.Subscription // to what tells of either format
+	hearing bool                    // it is tried to have one
+	times   int                     // tries in a row that moved nothing, for an error
+	refused time.Time               // since when the server refuses, told in the log
 }
 
 func newMovers(h *hub) *movers {
@@ -177,22 +179,26 @@ func (m *movers) work(v *mover) {
 	v.at = never // what is heard from now on counts
 	m.mu.Unlock()
 	got, err := m.h.move(context.Background(), &v.of, m.h.e.Wall())
-	m.h.tellOf(&v.of, got.aside)
+	m.h.tellOf(&v.of, got)
 	m.back(v, got, err)
 }
 
-// tellOf has the log hear of what was set aside.
-func (h *hub) tellOf(of *delays, aside []string) {
-	if len(aside) > 0 {
+// tellOf has the log hear of what was set aside, and of what is gone.
+func (h *hub) tellOf(of *delays, got moved) {
+	if len(got.aside) > 0 {
 		h.e.Logger.Warn("there was what is no packed element in a delayed queue, and was set aside",
-			"name", of.key, "key", of.aside, "elements", len(aside))
+			"name", of.key, "key", of.aside, "elements", len(got.aside))
+	}
+	if got.gone > 0 {
+		h.e.Logger.Error("elements of a delayed queue were due and are gone: somebody has removed them, or the server has evicted the key",
+			"name", of.key, "key", of.elements, "elements", got.gone)
 	}
 }
 
 // listen has a queue heard of that stays, beside what is moved: the two must not
 // wait for each other.
 func (m *movers) listen(v *mover) {
-	if v.ear == nil && !v.hearing && (len(v.holders) > 0 || len(m.names) <= mostHeard) {
+	if (v.ears[0] == nil || v.ears[1] == nil) && !v.hearing && (len(v.holders) > 0 || len(m.names) <= mostHeard) {
 		v.hearing = true
 		m.ears.Give(m.h.e.Node(v.of.channel), v)
 	}
@@ -203,19 +209,37 @@ func (m *movers) listen(v *mover) {
 func (m *movers) hear(v *mover) {
 	ctx, cancel := context.WithTimeout(context.Background(), hearingIn)
 	defer cancel()
-	channel := pubsub.Channel{Kind: pubsub.Plain, Name: v.of.channel}
-	ear, err := m.h.e.SubscribeTo(ctx, channel, func(ev pubsub.Event) { m.heard(v, ev) })
+	ears := v.ears // which nobody else sets
+	for i, name := range []string{v.of.news, v.of.channel} {
+		if ears[i] != nil {
+			continue
+		}
+		var err error
+		channel := pubsub.Channel{Kind: pubsub.Plain, Name: name}
+		if ears[i], err = m.h.e.SubscribeTo(ctx, channel, func(ev pubsub.Event) { m.heard(v, ev) }); err != nil {
+			ears[i] = nil
+			m.h.e.Logger.Debug("listening to a delayed queue", "name", v.of.key, "channel", name, "err", err)
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v.hearing = false
+	fresh := ears != v.ears
+	v.hearing, v.ears = false, ears
 	switch {
-	case err != nil:
-		m.h.e.Logger.Debug("listening to a delayed queue", "name", v.of.key, "err", err)
 	case v.gone:
-		ear.Close()
-	default:
-		v.ear = ear
+		v.hush()
+	case fresh:
 		m.expect(v, m.h.e.Wall())
+	}
+}
+
+// hush listens no more.
+func (v *mover) hush() {
+	for i, ear := range v.ears {
+		if ear != nil {
+			ear.Close()
+			v.ears[i] = nil
+		}
 	}
 }
 
@@ -246,7 +270,7 @@ func (m *movers) back(v *mover, got moved, err error) {
 	if err != nil {
 		m.fail(v, now, err)
 	} else {
-		v.failed, v.times, v.told = time.Time{}, 0, false
+		v.refused, v.times = time.Time{}, 0
 		m.idles(v, !got.more && got.next == never)
 		next := min(got.next, now+m.period(v))
 		if got.more {
@@ -290,24 +314,26 @@ func (m *movers) idles(v *mover, empty bool) {
 	}
 }
 
-// fail puts a queue off that could not be moved. What will not pass is said to who
-// waits: at once if a key is of another type, which is not what was left there,
-// and else when it has lasted.
+// fail puts a queue off that could not be moved. What the server refuses is logged at
+// once. The holders are told of it at once if a key is of another type, and else when
+// it has lasted for a watchdog timeout. A server that does not answer is borne, and so
+// is a slot that moves.
 func (m *movers) fail(v *mover, now int64, err error) {
 	m.h.e.Logger.Debug("moving what is due", "name", v.of.key, "err", err)
 	v.times++
-	if v.failed.IsZero() {
-		v.failed = time.Now()
-	}
 	d := min(firstBackoff<<min(v.times, 10), mostBackoff)
 	v.at = now + (d - rand.N(d/4)).Milliseconds()
-	wrong := engine.WrongType(err)
-	if !wrong && (engine.Passing(err) || time.Since(v.failed) < m.h.e.WatchdogTimeout) {
+	var answer *rueidis.RedisError
+	if !errors.As(err, &answer) || engine.Moving(err) {
 		return
 	}
-	if !v.told {
-		v.told = true
+	if v.refused.IsZero() {
+		v.refused = time.Now()
 		m.h.e.Logger.Warn("what is due in a delayed queue is not moved", "name", v.of.key, "err", err)
+	}
+	wrong := engine.WrongType(err)
+	if !wrong && time.Since(v.refused) < m.h.e.WatchdogTimeout {
+		return
 	}
 	for failed := range v.holders {
 		(*failed)(err)
@@ -321,7 +347,7 @@ func (m *movers) leave(v *mover) {
 	}
 	v.gone = true
 	delete(m.names, v.of.key)
-	if v.ear != nil {
-		v.ear.Close()
+	if !v.hearing { // else that does, when it sees that nobody needs it
+		v.hush()
 	}
 }

@@ -39,6 +39,21 @@ func (q *handle[T]) expire(ctx context.Context, d time.Duration) (there bool, er
 	return there, q.failed("expire", err)
 }
 
+func (q *handle[T]) expireAt(ctx context.Context, at time.Time) (there bool, err error) {
+	ms, err := engine.Instant(at)
+	if err == nil {
+		there, err = q.setTime(ctx, ms)
+	}
+	return there, q.failed("expire", err)
+}
+
+func (q *handle[T]) sizeInMemory(ctx context.Context) (n int64, err error) {
+	if err = q.usable(ctx); err == nil {
+		n, err = engine.Reading(q.h.e, ctx, func() (int64, error) { return q.h.e.SizeInMemory(ctx, q.object) })
+	}
+	return n, q.failed("measure", err)
+}
+
 func (q *handle[T]) persist(ctx context.Context) (had bool, err error) {
 	had, err = q.setTime(ctx, "")
 	return had, q.failed("persist", err)
@@ -58,12 +73,27 @@ func (q *handle[T]) remaining(ctx context.Context) (left time.Duration, err erro
 	return left, q.failed("look at", err)
 }
 
-func (q *handle[T]) rename(ctx context.Context, to string, object func(key string) []string) (done bool, err error) {
+func (q *handle[T]) rename(ctx context.Context, to string, object func(key string) []string, ifAbsent bool) (done bool, err error) {
 	pairs, err := q.renaming(ctx, to, object)
 	if err == nil {
-		done, err = write(ctx, q, engine.Yes, renameScript, pairs)
+		done, err = write(ctx, q, engine.Yes, renameScript, pairs, flag(ifAbsent))
 	}
 	return done, q.failed("rename", err)
+}
+
+func flag(is bool) string {
+	if is {
+		return "1"
+	}
+	return "0"
+}
+
+func (q *handle[T]) copyTo(ctx context.Context, to string, object func(key string) []string) (done bool, err error) {
+	pairs, err := q.renaming(ctx, to, object)
+	if err == nil {
+		done, err = write(ctx, q, engine.Yes, copyScript, pairs)
+	}
+	return done, q.failed("copy", err)
 }
 
 // renaming is the keys of the queue, each with its new name.

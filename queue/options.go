@@ -16,6 +16,7 @@ type config struct {
 	codec  any           // a codec.Codec[T]; nil: of the family
 	fields any           // a codec.Codec[K] of the fields of a stream; nil: of the family
 	family *codec.Family // nil: the client's
+	shared bool          // what waits in a delayed queue is in Redisson's format
 }
 
 // WithCodec sets what the elements are written with, of a stream its fields and its
@@ -40,6 +41,18 @@ func WithValueCodec[T any](c codec.Codec[T]) Option {
 	return option(func(cfg *config) error {
 		cfg.codec = c
 		return codec.Check(c)
+	})
+}
+
+// WithRedissonFormat has what waits in a [DelayedQueue] be in the format of Redisson's
+// RDelayedQueue, which shares it then: one list in the order of the offers, through which
+// the server walks for each element that is moved or removed out of that order. Without it
+// what waits is in a format of our own, in which neither needs a walk; Java takes what is
+// due in both. Other kinds of queue do not ask for it.
+func WithRedissonFormat() Option {
+	return option(func(c *config) error {
+		c.shared = true
+		return nil
 	})
 }
 

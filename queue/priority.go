@@ -136,17 +136,17 @@ func (q *PriorityQueue[T]) Remove(ctx context.Context, v ...T) (int64, error) {
 	return q.q.remove(ctx, v)
 }
 
-// Drain takes all elements from the lowest score on, 5,000 at a time; see
-// [Queue.Drain]. Cost: ZCARD, and ZPOPMIN for each 5,000.
+// Drain takes all elements from the lowest score on, 5,000 or about 1 MB at a time; see
+// [Queue.Drain]. Cost: ZCARD, and ZPOPMIN for each 5,000 or 1 MB; see there.
 func (q *PriorityQueue[T]) Drain(ctx context.Context) ([]Scored[T], error) { return q.q.drain(ctx) }
 
 // Values walks the elements from the lowest score on, and leaves them there. It looks
-// at 1,000 at a time: of a queue that others change meanwhile it may miss some, and
-// see some twice. One that does not decode is an [ErrDecode], and the walk goes on;
+// at 1,000 or about 1 MB at a time: of a queue that others change meanwhile it may miss
+// some, and see some twice. One that does not decode is an [ErrDecode], and the walk goes on;
 // another error ends it.
 //
-// Cost: ZRANGE for each 1,000. Errors: as [PriorityQueue.Peek], but ErrEmpty. Source:
-// RScoredSortedSet.entryRange.
+// Cost: ZRANGE for each 1,000 or 1 MB, of which the first four are smaller. Errors: as
+// [PriorityQueue.Peek], but ErrEmpty. Source: RScoredSortedSet.entryRange.
 func (q *PriorityQueue[T]) Values(ctx context.Context) iter.Seq2[Scored[T], error] {
 	return q.q.values(ctx)
 }
@@ -177,5 +177,27 @@ func (q *PriorityQueue[T]) Remaining(ctx context.Context) (time.Duration, error)
 
 // Rename gives the queue another name, over one that has it; see [Queue.Rename].
 func (q *PriorityQueue[T]) Rename(ctx context.Context, to string) (bool, error) {
-	return q.q.rename(ctx, to, alone)
+	return q.q.rename(ctx, to, alone, false)
+}
+
+// RenameIfAbsent is [PriorityQueue.Rename] if nothing has the new name; see
+// [Queue.RenameIfAbsent].
+func (q *PriorityQueue[T]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
+	return q.q.rename(ctx, to, alone, true)
+}
+
+// Copy copies the queue under another name if nothing has that; see [Queue.Copy].
+func (q *PriorityQueue[T]) Copy(ctx context.Context, to string) (bool, error) {
+	return q.q.copyTo(ctx, to, alone)
+}
+
+// ExpireAt is [PriorityQueue.Expire] at a time; see [Queue.ExpireAt].
+func (q *PriorityQueue[T]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
+	return q.q.expireAt(ctx, at)
+}
+
+// SizeInMemory is about how many bytes the queue takes on the server; see
+// [Queue.SizeInMemory].
+func (q *PriorityQueue[T]) SizeInMemory(ctx context.Context) (int64, error) {
+	return q.q.sizeInMemory(ctx)
 }

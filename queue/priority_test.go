@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -395,7 +396,7 @@ func TestConnectionsThatBreakUnderAPriorityQueue(t *testing.T) {
 				}
 			})
 		}
-		elements, cuts := redistest.Count(t, 4000, 20_000), 40 // of which some lose several
+		elements, cuts := redistest.Count(t, 2000, 20_000), redistest.Count(t, 10, 40) // of which some lose several
 		for i := range elements {
 			if i%(elements/cuts) == elements/cuts/2 {
 				proxy.CutAll()
@@ -415,7 +416,9 @@ func TestConnectionsThatBreakUnderAPriorityQueue(t *testing.T) {
 		require.LessOrEqual(t, lost, 2*cuts)
 		t.Logf("%d of %d elements lost by %d cuts", lost, elements, cuts)
 		for _, err := range b.errs {
-			require.ErrorIs(t, err, ErrUnknown)
+			if !strings.Contains(err.Error(), "connecting to wait") { // then nothing was asked for, and nothing is lost
+				require.ErrorIs(t, err, ErrUnknown)
+			}
 		}
 	})
 }

@@ -119,9 +119,9 @@ func (q *RingBuffer[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
 	return q.q.remove(ctx, v, n)
 }
 
-// Drain takes all elements from the oldest on, 5,000 at a time; see [Queue.Drain].
+// Drain takes all elements from the oldest on, 5,000 or about 1 MB at a time; see [Queue.Drain].
 func (q *RingBuffer[T]) Drain(ctx context.Context) ([]T, error) {
-	return q.q.drainBy(ctx, func(n int) ([]string, error) { return q.q.pop(ctx, n) })
+	return q.q.drainBy(ctx, func(n int, p pages) ([]string, error) { return q.q.pop(ctx, n, p) })
 }
 
 // Values walks the elements from the oldest on, and leaves them there; see
@@ -159,7 +159,29 @@ func (q *RingBuffer[T]) Remaining(ctx context.Context) (time.Duration, error) {
 // Rename gives the ring buffer another name, with its capacity, over one that has it;
 // see [Queue.Rename].
 func (q *RingBuffer[T]) Rename(ctx context.Context, to string) (bool, error) {
-	return q.q.rename(ctx, to, ringed)
+	return q.q.rename(ctx, to, ringed, false)
+}
+
+// RenameIfAbsent is [RingBuffer.Rename] if nothing has the new name; see
+// [Queue.RenameIfAbsent].
+func (q *RingBuffer[T]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
+	return q.q.rename(ctx, to, ringed, true)
+}
+
+// Copy copies the ring buffer, with its capacity, under another name if nothing has that; see [Queue.Copy].
+func (q *RingBuffer[T]) Copy(ctx context.Context, to string) (bool, error) {
+	return q.q.copyTo(ctx, to, ringed)
+}
+
+// ExpireAt is [RingBuffer.Expire] at a time; see [Queue.ExpireAt].
+func (q *RingBuffer[T]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
+	return q.q.expireAt(ctx, at)
+}
+
+// SizeInMemory is about how many bytes the ring buffer takes on the server; see
+// [Queue.SizeInMemory].
+func (q *RingBuffer[T]) SizeInMemory(ctx context.Context) (int64, error) {
+	return q.q.sizeInMemory(ctx)
 }
 
 var (
@@ -203,6 +225,7 @@ func (q *ring[T]) offer(ctx context.Context, vs []T) (size int64, err error) {
 		size, err = engine.Writing(q.h.e, ctx, func() (int64, error) {
 			return q.h.rings.Do(context.Background(), q.key, some)
 		})
+		q.offered(ctx, len(some), err)
 	}
 	return size, q.failed("offer to", err)
 }
@@ -228,9 +251,9 @@ func (h *hub) sendToRing(key string, flight int, batch []*offerCall) error {
 
 // pop takes elements. Its answer is always waited for: what is put back would stand
 // in for newer ones.
-func (q *ring[T]) pop(ctx context.Context, n int) (texts []string, err error) {
+func (q *ring[T]) pop(ctx context.Context, n int, p pages) (texts []string, err error) {
 	during := q.h.e.During(func() {
-		texts, err = engine.Texts(q.run(ctx, lpop, q.object[:1], decimal(int64(n))))
+		texts, err = engine.Texts(q.run(ctx, p.expecting(lpop), q.object[:1], decimal(int64(n))))
 	})
 	if !during {
 		return nil, ErrClosed
@@ -240,13 +263,14 @@ func (q *ring[T]) pop(ctx context.Context, n int) (texts []string, err error) {
 
 func (q *ring[T]) poll(ctx context.Context) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.pop(ctx, 1))
+		v, err = q.one(q.pop(ctx, 1, pages{}))
+		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)
 }
 
 func (q *ring[T]) pollN(ctx context.Context, n int) ([]T, error) {
-	return q.pollBy(ctx, n, func() ([]string, error) { return q.pop(ctx, n) })
+	return q.pollBy(ctx, n, func() ([]string, error) { return q.pop(ctx, n, pages{}) })
 }
 
 func (q *ring[T]) look(ctx context.Context, n int, from, to string) (vs []T, err error) {

@@ -17,12 +17,23 @@ import (
 type door struct {
 	places.Entry
 	first chan struct{} // full while somebody is
+	word  engine.Outage // what the server has said of late, to all of them
+}
+
+// ended is the error of an offer whose WithWait is over: [ErrFull] is the server's answer,
+// of late. After a failure the error is that failure.
+func (d *door) ended(e *engine.Engine, waited context.Context) error {
+	err := d.word.Ended(e, engine.ContextError(waited))
+	if err == engine.ErrNotAcquired {
+		return ErrFull
+	}
+	return err
 }
 
 func newDoor(string) *door { return &door{first: make(chan struct{}, 1)} }
 
-// put offers elements when there is room.
-func (q *bounded[T]) put(ctx context.Context, vs []T) (size int64, err error) {
+// put offers elements by a push when there is room.
+func (q *bounded[T]) put(ctx context.Context, push string, vs []T) (size int64, err error) {
 	if err = q.usable(ctx); err == nil && len(vs) > mostInOne {
 		err = fmt.Errorf("%w: %d elements at once: at most %d", ErrOption, len(vs), mostInOne)
 	}
@@ -34,22 +45,23 @@ func (q *bounded[T]) put(ctx context.Context, vs []T) (size int64, err error) {
 		texts, err = q.encode(vs...)
 	}
 	if err == nil {
-		size, err = q.offerInOrder(ctx, texts)
+		d := q.h.doors.Get(q.key)
+		defer q.h.doors.Put(q.key, d)
+		size, err = q.offerInOrder(ctx, d, append([]string{push}, texts...))
+		q.offered(ctx, len(vs), err)
 	}
 	return size, q.failed("offer to", err)
 }
 
-// offerInOrder offers elements when there is room, behind those of the process who
+// offerInOrder offers elements, behind the push that does, when there is room, behind those of the process who
 // wait for that already.
-func (q *bounded[T]) offerInOrder(ctx context.Context, texts []string) (int64, error) {
-	d := q.h.doors.Get(q.key)
-	defer q.h.doors.Put(q.key, d)
+func (q *bounded[T]) offerInOrder(ctx context.Context, d *door, words []string) (int64, error) {
 	if len(d.first) == 0 {
-		if size, err := q.offerNow(ctx, texts); !errors.Is(err, ErrFull) && !q.waitsFor(ctx, err) {
+		if size, err := q.offerNow(ctx, words); !errors.Is(err, ErrFull) && !q.waitsFor(ctx, err) {
 			return size, err
 		}
 	}
-	return q.offerLater(ctx, d, texts)
+	return q.offerLater(ctx, d, words)
 }
 
 // waitsFor reports whether a first offer that failed is no reason not to wait.
@@ -63,7 +75,7 @@ func ours(err error) bool {
 }
 
 // tryPut offers an element now, or within a time.
-func (q *bounded[T]) tryPut(ctx context.Context, v T, opts []TryOption) (size int64, err error) {
+func (q *bounded[T]) tryPut(ctx context.Context, push string, v T, opts []TryOption) (size int64, err error) {
 	cfg, err := resolveTry(opts)
 	if err == nil {
 		err = q.usable(ctx)
@@ -72,31 +84,36 @@ func (q *bounded[T]) tryPut(ctx context.Context, v T, opts []TryOption) (size in
 	if err == nil {
 		texts, err = q.encode(v)
 	}
+	words := append([]string{push}, texts...)
 	if err == nil {
-		size, err = q.offerNow(ctx, texts)
+		size, err = q.offerNow(ctx, words)
 	}
 	if errors.Is(err, ErrFull) && cfg.wait > 0 {
-		waiting, cancel := context.WithTimeout(ctx, cfg.wait)
+		waiting, cancel := engine.Within(ctx, cfg.wait)
 		defer cancel()
-		if size, err = q.offerInOrder(waiting, texts); err != nil && waiting.Err() != nil && ctx.Err() == nil && !engine.MayHaveRun(err) {
-			err = ErrFull
+		d := q.h.doors.Get(q.key)
+		defer q.h.doors.Put(q.key, d)
+		d.word.Refused(q.h.e)
+		if size, err = q.offerInOrder(waiting, d, words); err != nil && waiting.Err() != nil && ctx.Err() == nil && !engine.MayHaveRun(err) {
+			err = d.ended(q.h.e, waiting)
 		}
 	}
+	q.offered(ctx, 1, err)
 	return size, q.failed("offer to", err)
 }
 
 // offerNow offers if there is room. It is sent once. If ctx ends well before the
 // answer, nobody knows.
-func (q *bounded[T]) offerNow(ctx context.Context, texts []string) (int64, error) {
-	size, err, answered := engine.Await(q.h.e, ctx, patience, func() (int64, error) { return q.offerOnce(ctx, texts) })
+func (q *bounded[T]) offerNow(ctx context.Context, words []string) (int64, error) {
+	size, err, answered := engine.Await(q.h.e, ctx, patience, func() (int64, error) { return q.offerOnce(ctx, words) })
 	if !answered {
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return size, err
 }
 
-func (q *bounded[T]) offerOnce(ctx context.Context, texts []string) (int64, error) {
-	size, err := engine.Number(q.run(ctx, boundedOffer, q.object, texts...))
+func (q *bounded[T]) offerOnce(ctx context.Context, words []string) (int64, error) {
+	size, err := engine.Number(q.run(ctx, boundedOffer, q.object, words...))
 	switch {
 	case err != nil:
 		return 0, err
@@ -109,7 +126,8 @@ func (q *bounded[T]) offerOnce(ctx context.Context, texts []string) (int64, erro
 }
 
 // offerLater waits for room, behind those of the process who came before.
-func (q *bounded[T]) offerLater(ctx context.Context, d *door, texts []string) (int64, error) {
+func (q *bounded[T]) offerLater(ctx context.Context, d *door, words []string) (int64, error) {
+	since := q.h.e.Now().Mono
 	select {
 	case d.first <- struct{}{}:
 	case <-ctx.Done():
@@ -118,16 +136,17 @@ func (q *bounded[T]) offerLater(ctx context.Context, d *door, texts []string) (i
 		return 0, ErrClosed
 	}
 	defer func() { <-d.first }()
-	return q.watch(ctx, texts)
+	return q.watch(ctx, d, since, words)
 }
 
-// watch offers whenever there may be room.
-func (q *bounded[T]) watch(ctx context.Context, texts []string) (size int64, err error) {
+// watch offers whenever there may be room, unless another who waited has given the server
+// up since.
+func (q *bounded[T]) watch(ctx context.Context, d *door, since time.Duration, words []string) (size int64, err error) {
 	over := q.h.e.Watch(ctx, engine.Watch{
 		Key:      engine.Key{Kind: "bounded queue", Name: q.key},
-		Channels: q.channels(),
+		Channels: q.channels(), Outage: &d.word, Since: since,
 		Look: func(ctx context.Context) (left time.Duration, done bool, _ error) {
-			size, err = q.offerNow(ctx, texts)
+			size, err = q.offerNow(ctx, words)
 			switch {
 			case errors.Is(err, ErrFull):
 				return -1, false, nil

@@ -30,6 +30,7 @@ func (q *priority[T]) offer(ctx context.Context, how []string, vs []Scored[T]) (
 		var n int64
 		n, err = write(ctx, q.handle, engine.Number, zadd, []string{q.key}, append(how[:len(how):len(how)], some...)...)
 		added += n
+		q.offered(ctx, len(some)/2, err)
 	}
 	return added, q.failed("offer to", err)
 }
@@ -64,6 +65,7 @@ func cutPairs(words []string) int {
 func (q *priority[T]) poll(ctx context.Context, from *end) (v Scored[T], err error) {
 	if err = q.usable(ctx); err == nil {
 		v, err = q.only(q.h.pop(ctx, from, q.key))
+		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)
 }
@@ -105,13 +107,14 @@ func (q *priority[T]) pollN(ctx context.Context, n int) (vs []Scored[T], err err
 		err = countable(n)
 	}
 	if err == nil {
-		items, err = q.h.popMany(ctx, lowest, q.key, n)
+		items, err = q.h.popMany(ctx, lowest, q.key, n, pages{})
 	}
 	switch {
 	case err == nil && len(items) == 0:
 		err = ErrEmpty
 	case err == nil:
 		vs, err = q.all(items)
+		q.took(ctx, len(items), err)
 	}
 	return vs, q.failed("poll", err)
 }
@@ -123,6 +126,7 @@ func (q *priority[T]) take(ctx context.Context, from *end) (v Scored[T], err err
 	}
 	if err == nil {
 		v, err = q.scored(it)
+		q.took(ctx, 1, err)
 	}
 	return v, q.failed("take from", err)
 }
@@ -195,11 +199,14 @@ func (q *priority[T]) drain(ctx context.Context) (vs []Scored[T], err error) {
 	if err != nil {
 		return nil, err
 	}
+	p := newTakes(mostInOne)
 	for n > 0 && err == nil {
 		var items []poller.Item
-		if items, err = q.h.popMany(ctx, lowest, q.key, int(min(n, mostInOne))); len(items) == 0 {
+		if items, err = q.h.popMany(ctx, lowest, q.key, int(min(n, p.n)), p); len(items) == 0 {
 			break
 		}
+		p.saw(len(items), itemBytes(items))
+		q.took(ctx, len(items), nil)
 		some, bad := q.all(items)
 		vs, undecoded, n = append(vs, some...), append(undecoded, bad), n-int64(len(items))
 	}
@@ -208,27 +215,38 @@ func (q *priority[T]) drain(ctx context.Context) (vs []Scored[T], err error) {
 
 func (q *priority[T]) values(ctx context.Context) iter.Seq2[Scored[T], error] {
 	return func(yield func(Scored[T], error) bool) {
-		for at := int64(0); ; at += page {
-			items, err := q.window(ctx, at)
+		p := newPages(page)
+		for at := int64(0); ; {
+			n := p.n
+			items, err := q.window(ctx, at, p)
 			if err != nil {
 				yield(Scored[T]{}, q.failed("walk", err))
 				return
 			}
 			for _, it := range items {
-				if v, err := q.scored(it); !yield(v, q.failed("walk", err)) {
+				if v, err := q.scored(it); !yield(v, engine.Notice(q.failed("walk", err))) {
 					return
 				}
 			}
-			if len(items) < page {
+			if int64(len(items)) < n {
 				return
 			}
+			at += n
+			p.saw(len(items), itemBytes(items))
 		}
 	}
 }
 
-func (q *priority[T]) window(ctx context.Context, at int64) ([]poller.Item, error) {
+func itemBytes(items []poller.Item) (bytes int64) {
+	for _, it := range items {
+		bytes += int64(len(it.Text))
+	}
+	return bytes
+}
+
+func (q *priority[T]) window(ctx context.Context, at int64, p pages) ([]poller.Item, error) {
 	if err := q.usable(ctx); err != nil {
 		return nil, err
 	}
-	return read(ctx, q.handle, scores, zrange, decimal(at), decimal(at+page-1), "WITHSCORES")
+	return read(ctx, q.handle, scores, p.expecting(zrange), decimal(at), decimal(at+p.n-1), "WITHSCORES")
 }

@@ -14,6 +14,7 @@ var lua embed.FS
 var (
 	backScript   = scripts.Must(lua, "lua/back.lua")
 	expireScript = scripts.Must(lua, "lua/expire.lua")
+	copyScript   = scripts.Must(lua, "lua/copy.lua")
 	renameScript = scripts.Must(lua, "lua/rename.lua")
 )
 

@@ -81,8 +81,9 @@ func (s *Stream[K, V]) Add(ctx context.Context, fields map[K]V, opts ...AddOptio
 // the "-". It looks at 100 at a time. One that does not decode is an [ErrDecode] beside
 // its ID, and the walk goes on; another error ends it.
 //
-// Cost: one command for each 100. Wire: XRANGE. Errors: [ErrDecode]; [ErrOption];
-// ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RStream.range.
+// Cost: one command for each 100 or 1 MB, of which the first three are smaller. Wire:
+// XRANGE. Errors: [ErrDecode]; [ErrOption]; ctx's error and cause; [ErrClosed]; Redis'
+// and the network's. Source: RStream.range.
 func (s *Stream[K, V]) Range(ctx context.Context, from, to string) iter.Seq2[Entry[K, V], error] {
 	return s.q.walk(ctx, xrange, or(from, "-"), or(to, "+"))
 }
@@ -144,8 +145,28 @@ func (s *Stream[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
 
 // Rename gives the stream another name, over one that has it; see [Queue.Rename].
 func (s *Stream[K, V]) Rename(ctx context.Context, to string) (bool, error) {
-	return s.q.rename(ctx, to, alone)
+	return s.q.rename(ctx, to, alone, false)
 }
+
+// RenameIfAbsent is [Stream.Rename] if nothing has the new name; see
+// [Queue.RenameIfAbsent].
+func (s *Stream[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
+	return s.q.rename(ctx, to, alone, true)
+}
+
+// Copy copies the stream, with its groups, under another name if nothing has that; see [Queue.Copy].
+func (s *Stream[K, V]) Copy(ctx context.Context, to string) (bool, error) {
+	return s.q.copyTo(ctx, to, alone)
+}
+
+// ExpireAt is [Stream.Expire] at a time; see [Queue.ExpireAt].
+func (s *Stream[K, V]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
+	return s.q.expireAt(ctx, at)
+}
+
+// SizeInMemory is about how many bytes the stream takes on the server; see
+// [Queue.SizeInMemory].
+func (s *Stream[K, V]) SizeInMemory(ctx context.Context) (int64, error) { return s.q.sizeInMemory(ctx) }
 
 // Group is the group of consumers of that name; [Group.Create] makes it. It asks
 // nobody.

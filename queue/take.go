@@ -34,7 +34,9 @@ func (q *Queue[T]) TakeLast(ctx context.Context) (T, error) { return q.q.take(ct
 // one it was: of the first that has one, in their order, or of that which is the
 // first to have one. See [Queue.Take]; on a cluster the queues may be in any slots.
 //
-// Source: RBlockingQueue.pollFromAny.
+// Cost: one command for all queues that are behind each other in one slot, of a server
+// that is no cluster for all, and if they are empty a share of one that blocks. Wire:
+// LMPOP, BLPOP, CLIENT UNBLOCK. Source: RBlockingQueue.pollFromAny.
 func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], err error) {
 	if err = together(qs); err != nil {
 		return v, nil, fmt.Errorf("take from any queue: %w", err)
@@ -52,6 +54,7 @@ func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], 
 		return v, nil, fmt.Errorf("take from any queue: %w", err)
 	}
 	v, err = from.q.decode(it.Text)
+	from.q.took(ctx, 1, err)
 	return v, from, from.q.failed("take from", err)
 }
 
@@ -97,6 +100,7 @@ func (q *handle[T]) take(ctx context.Context, from *end) (v T, err error) {
 	}
 	if err == nil {
 		v, err = q.decode(it.Text)
+		q.took(ctx, 1, err)
 	}
 	return v, q.failed("take from", err)
 }
@@ -105,7 +109,11 @@ func consume[T any](ctx context.Context, take func(context.Context) (T, error)) 
 	return func(yield func(T, error) bool) {
 		for {
 			v, err := take(ctx)
-			if !yield(v, err) || err != nil && !errors.Is(err, ErrDecode) {
+			over := err != nil && !errors.Is(err, ErrDecode)
+			if err != nil && !over {
+				err = engine.Notice(err)
+			}
+			if !yield(v, err) || over {
 				return
 			}
 		}
@@ -114,10 +122,33 @@ func consume[T any](ctx context.Context, take func(context.Context) (T, error)) 
 
 // take takes an element from one of the queues with these keys, and waits for one.
 func (h *hub) take(ctx context.Context, from *end, keys []string) (key string, it poller.Item, err error) {
-	for _, key := range keys {
-		if it, done, err := h.first(ctx, from, key); done {
-			return key, it, err
+	if len(keys) == 1 {
+		if it, done, err := h.first(ctx, from, keys[0]); done {
+			return keys[0], it, err
 		}
+		return h.wait(ctx, from, keys)
+	}
+	var free []string // for which nobody waits who was here first
+	for _, key := range keys {
+		if !h.poller.Waiting(from.kind, key) {
+			free = append(free, key)
+		}
+	}
+	for len(free) > 0 {
+		n := 1
+		for n < len(free) && h.e.Slot(free[n]) == h.e.Slot(free[0]) {
+			n++
+		}
+		key, items, err := h.popAny(ctx, from, free[:n])
+		switch {
+		case len(items) > 0:
+			return key, items[0], nil
+		case err != nil && !waitable(ctx, err):
+			return free[0], it, err
+		case errors.Is(err, ErrUnknown):
+			h.e.Logger.Warn("an element may be lost: the answer that brought it was", "names", free[:n], "err", err)
+		}
+		free = free[n:]
 	}
 	return h.wait(ctx, from, keys)
 }

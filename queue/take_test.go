@@ -17,7 +17,7 @@ import (
 )
 
 // soon is a time within which things happen that nothing holds up.
-const soon = 20 * time.Second
+var soon = redistest.Soon
 
 func within(t testing.TB) context.Context {
 	t.Helper()

@@ -100,7 +100,7 @@ func (h *hub) sendPops(on side, _ int, batch []*popCall) error {
 	if err := h.e.Open(); err != nil {
 		return err
 	}
-	items, err := h.popNow(context.Background(), batch[0].Ask, on.key, len(batch))
+	items, err := h.popNow(context.Background(), batch[0].Ask, on.key, len(batch), pages{})
 	for i := range items {
 		batch[i].Answer = items[i : i+1]
 	}

@@ -54,6 +54,8 @@ func slotsAreKept(t *testing.T, cluster *redistest.Cluster) {
 	require.ErrorIs(t, err, ErrOption)
 	_, err = a.Rename(t.Context(), "b:{2}")
 	require.ErrorIs(t, err, ErrOption)
+	_, err = a.Copy(t.Context(), "b:{2}")
+	require.ErrorIs(t, err, ErrOption)
 	yes, err := a.Rename(t.Context(), "b:{1}")
 	require.NoError(t, err)
 	require.False(t, yes)
@@ -65,7 +67,7 @@ func blockedConnections(t *testing.T, node *redistest.Server) (n int) {
 	c := node.Client(t, onePipeline, func(o *rueidis.ClientOption) { o.ForceSingleClient = true })
 	list, err := c.Do(t.Context(), c.B().ClientList().Build()).ToString()
 	require.NoError(t, err)
-	for _, cmd := range []string{"cmd=blpop", "cmd=brpop", "cmd=bzpopmin", "cmd=bzpopmax", "cmd=xread "} {
+	for _, cmd := range []string{"cmd=blpop", "cmd=brpop", "cmd=blmove", "cmd=bzpopmin", "cmd=bzpopmax", "cmd=xread "} {
 		n += strings.Count(list, cmd)
 	}
 	return n
@@ -186,13 +188,7 @@ func boundedOnCluster(t *testing.T, cluster *redistest.Cluster) {
 		"poll":   func(ctx context.Context) error { _, err := q.Poll(ctx); return err },
 		"remove": func(ctx context.Context) error { _, err := q.Remove(ctx, "a", 1); return err },
 		"drain":  func(ctx context.Context) error { _, err := q.Drain(ctx); return err },
-		"release": func(ctx context.Context) error {
-			_, err := q.Poll(ctx)
-			<-heard
-			<-heard
-			q.q.release(ctx, 0)
-			return err
-		},
+		"take":   func(ctx context.Context) error { _, err := q.Take(ctx); return err },
 	} {
 		offeredTo(t, q, "a")
 		require.NoError(t, free(t.Context()), name)

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/breaker"
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/standby"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
@@ -48,7 +48,7 @@ type closedFallback struct{}
 func (closedFallback) check() error { return nil }
 
 func (closedFallback) decide(*exchange.Core, string, bucket.Want) (int64, Decision, error) {
-	return 0, Decision{Fallback: true, RetryAfter: standby.RestFor}, nil
+	return 0, Decision{Fallback: true, RetryAfter: breaker.LongestRest}, nil
 }
 
 type localFallback struct {
@@ -114,7 +114,7 @@ func (b *Bucket) askable(ctx context.Context, n int64) error {
 // unlessSilent asks the server, and decides instead if that is silent for a
 // time, or is known to be.
 func unlessSilent(ctx context.Context, c *exchange.Core, within time.Duration, ask func(context.Context) error, instead func() error) error {
-	return standby.Instead(ctx, &c.Breaker, standby.Patience{Within: within, Now: c.Engine.Mono, Silent: silent}, ask, instead)
+	return breaker.Instead(ctx, &c.Breaker, breaker.Patience{Within: within, Now: c.Engine.Mono, Silent: silent}, ask, instead)
 }
 
 // silent reports whether an error of a request shows that the server does not

@@ -112,12 +112,18 @@ func WithPrefetch(n int64) Option {
 
 // WithFallback decides about [Bucket.Take] and [Bucket.Allow] by itself when
 // the server has not answered within that time: because it cannot be reached,
-// is loading, has failed over or is part of a cluster that is down. After a
-// failure it does not ask again for a second, and then by one request at a
-// time. A server that answers, with an error too, is not fallen back from. All
-// keys of a limiter have this in common: on a cluster of which one node is
-// silent, keys of the others are now and then decided about by the fallback,
-// too.
+// is loading, has failed over or is part of a cluster that is down. A server that
+// answers, with an error too, is not fallen back from.
+//
+// A breaker keeps requests from waiting for a server that stays silent. It opens
+// when at least half of the requests of the last second have failed, and at least 5;
+// where none was answered for a second, after 5 failures in a row. While it is open
+// the fallback decides at once. After 50 ms one request asks the server. Each such
+// request that fails doubles this time, up to 1 s; an answer closes the breaker. So a
+// single slow reply concerns its own request only. All keys of a limiter share the
+// breaker: on a cluster of which most is silent, the fallback decides about
+// keys of the other nodes, too.
+//
 // Such decisions have Fallback set. Waits, reservations and charges have no
 // fallback. Several limits have one together if each does, see [All].
 func WithFallback(within time.Duration, f Fallback) Option {

@@ -3,6 +3,7 @@ package ratelimiter
 import (
 	"context"
 
+	"github.com/rueidisson/rueidisson/internal/breaker"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
@@ -10,6 +11,7 @@ import (
 func (b *Bucket) unlessDenied(ctx context.Context, a exchange.Ask) (exchange.Answer, error) {
 	now := b.core.Engine.Mono()
 	if got, refused := b.core.Standby.Refuses(b.state, &a.Want, now); refused {
+		breaker.Unasked(ctx)
 		return exchange.Answer{State: got}, nil
 	}
 	got, err := b.do(ctx, a)
@@ -24,6 +26,7 @@ func (b *Bucket) unlessDenied(ctx context.Context, a exchange.Ask) (exchange.Ans
 func (b *Bucket) fromStock(ctx context.Context, a exchange.Ask) (exchange.Answer, error) {
 	now, known := b.core.Engine.Mono(), &b.core.Standby
 	if got, ok := known.Serve(b.state, &a.Want, now); ok {
+		breaker.Unasked(ctx)
 		return exchange.Answer{State: got, OK: true, Taken: a.Requests()}, nil
 	}
 	a.Extra = max(0, b.prefetch-known.Stock(b.state))

@@ -1,6 +1,7 @@
 package rmap
 
 import (
+	"context"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -107,6 +108,20 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 			}
 			require.NoError(t, w.Close(t.Context()))
 		}
+		if behindOn(m) == nil {
+			w := NewWriting(m, func(context.Context, []Change[string, int]) error { return Discard(errPicky) }, WithBehind(1), WithWriteDelay(time.Millisecond))
+			for range 2 {
+				require.NoError(t, w.Put(t.Context(), "k", 1))
+				require.NoError(t, w.Flush(t.Context()))
+				require.NotEmpty(t, dead(t, w))
+				_, err = w.Redrive(t.Context())
+				require.NoError(t, err)
+				require.NoError(t, w.Flush(t.Context()))
+				_, err = w.Purge(t.Context())
+				require.NoError(t, err)
+			}
+			require.NoError(t, w.Close(t.Context()))
+		}
 	}
 	nothingDenied := func() {
 		denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
@@ -128,6 +143,15 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		require.NoError(t, n.Clear(t.Context()))
 		n.Close()
 	}
+	m := NewCache[string, string](e, "orders:6", WithAnnounce(), WithCodec(codec.Text))
+	n := NewNear(m, WithAnnounced())
+	defer n.Close()
+	require.NoError(t, m.SetMaxSize(t.Context(), 1, LRU))
+	for _, k := range []string{"k", "l"} { // which evicts k
+		require.NoError(t, n.Put(t.Context(), k, "v", WithTTL(time.Hour)))
+		hot(t, n, k, "v")
+	}
+	becomes(t, n, "k", "")
 	nothingDenied()
 }
 

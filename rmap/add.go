@@ -18,7 +18,7 @@ type Number interface {
 
 // numbers is a map to whose values numbers are added: of any kind.
 type numbers[K comparable, N Number] interface {
-	add(ctx context.Context, k K, delta N) (N, error)
+	add(ctx context.Context, k K, delta N, opts []PutOption) (N, error)
 }
 
 // addend is a number as the server adds it.
@@ -39,25 +39,30 @@ func (a addend) command() *scripts.Command {
 // sum. No value is 0. The map's values are text: [WithCodec] or
 // rueidisson.WithCodec with [codec.Text], or [WithValueCodec] with a codec of
 // it. Integers are those of 64 bits; a sum that N cannot hold is an [ErrOption],
-// and nothing was changed.
+// and nothing was changed. The entry keeps its times, unless the call or the handle
+// gives others.
 //
 // Cost: one command, HINCRBY; a script, with HINCRBYFLOAT where it is one, for
 // floats, narrow types and with [WithRequestIDs]. Errors: [ErrOption]; [ErrUnknown], since it is sent
 // once; [ErrDecode] if what is there is no number; ctx's; [ErrClosed]; Redis'
 // and the network's. Source: RMap.addAndGet.
-func Add[K comparable, N Number](ctx context.Context, m numbers[K, N], k K, delta N) (N, error) {
-	return m.add(ctx, k, delta)
+func Add[K comparable, N Number](ctx context.Context, m numbers[K, N], k K, delta N, opts ...PutOption) (N, error) {
+	return m.add(ctx, k, delta, opts)
 }
 
-func (m *handle[K, V]) addTo(ctx context.Context, k K, delta V) (sum V, err error) {
-	key, err := m.encodeKey(ctx, k)
+func (m *handle[K, V]) addTo(ctx context.Context, k K, delta V, opts []PutOption) (sum V, err error) {
+	l, err := m.lifetime(opts)
+	var key string
+	if err == nil {
+		key, err = m.encodeKey(ctx, k)
+	}
 	var by addend
 	if err == nil {
 		by, err = m.addend(delta)
 	}
 	var got value
 	if err == nil {
-		got, err = writing(ctx, m.h, func() (value, error) { return m.store.add(ctx, key, by, m.cfg.entries) })
+		got, err = writing(ctx, m.h, func() (value, error) { return m.store.add(ctx, key, by, l) })
 	}
 	switch {
 	case err != nil:

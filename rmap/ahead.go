@@ -2,7 +2,6 @@ package rmap
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -23,22 +22,12 @@ type horizon[K comparable] struct {
 type end struct {
 	at      time.Duration
 	unknown bool
+	asked   bool // somebody looks after it now
 }
 
 // lookAgain is how long it counts that an entry has no end, or is another's to
 // refresh.
 const lookAgain = time.Minute
-
-// aheadOf refuses to refresh what never ends.
-func (l *Loading[K, V]) aheadOf(beta float64) error {
-	if beta > 0 && l.h.cfg.announce {
-		return fmt.Errorf("%w: what is refreshed ahead is not announced to near caches", ErrOption)
-	}
-	if beta > 0 && l.m.base().left == nil {
-		return fmt.Errorf("%w: the entries of this map stay, there is nothing to refresh", ErrOption)
-	}
-	return nil
-}
 
 // took learns how long loads take.
 func (l *Loading[K, V]) took(d time.Duration, err error) {
@@ -63,6 +52,43 @@ func (l *Loading[K, V]) hit(ctx context.Context, k K) {
 	l.h.h.e.Spawn(func() { l.refresh(ctx, k, e) }) // ends with the loader's time
 }
 
+// heard is hit of a [Near] that has answered by itself, and returns for how long it need
+// not tell of another hit of k.
+func (l *Loading[K, V]) heard(ctx context.Context, k K) time.Duration {
+	l.hit(ctx, k)
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, known := l.ends.of[k]
+	gap := time.Duration(min(float64(l.ends.mean)*l.cfg.beta, float64(24*time.Hour)))
+	switch {
+	case !known || e.asked:
+		return 10 * time.Millisecond // the answer is on its way
+	case e.unknown:
+		return e.at - now
+	}
+	return max(e.at-l.cfg.stale-farGaps*gap-now, gap/16, time.Millisecond)
+}
+
+// farGaps is so far from its end that an entry is loaded anew by one hit of 500 million.
+const farGaps = 20
+
+// refreshing is the Loading beneath a Near that is to hear of its hits.
+func refreshing[K comparable, V any](m mapping[K, V]) *Loading[K, V] {
+	switch m := m.(type) {
+	case *Loading[K, V]:
+		if m.bad == nil && m.cfg.beta > 0 {
+			return m
+		}
+		return refreshing(m.m)
+	case *Writing[K, V]:
+		return refreshing(m.m)
+	case *Near[K, V]:
+		return refreshing(m.m)
+	}
+	return nil
+}
+
 // turn reports whether it is time to look after k, and what was known of its end.
 // Nobody else of the process does so meanwhile.
 func (l *Loading[K, V]) turn(k K) (e end, turn bool) {
@@ -70,12 +96,15 @@ func (l *Loading[K, V]) turn(k K) (e end, turn bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, known := l.ends.of[k]
-	if !known {
-		e.unknown = true
-	} else if e.unknown && now < e.at || !e.unknown && !early(now, e.at, l.ends.mean, l.cfg.beta) {
+	if l.out(k) != nil {
 		return e, false
 	}
-	l.ends.put(k, end{now + l.cfg.lease(), true})
+	if !known {
+		e.unknown = true
+	} else if e.unknown && now < e.at || !e.unknown && !early(now, e.at-l.cfg.stale, l.ends.mean, l.cfg.beta) {
+		return e, false
+	}
+	l.ends.put(k, end{now + l.cfg.lease(), true, true})
 	return e, true
 }
 
@@ -119,8 +148,14 @@ func (l *Loading[K, V]) refresh(ctx context.Context, k K, e end) {
 func (l *Loading[K, V]) stays(ctx context.Context, k K, e end) bool {
 	before := l.now()
 	left, err := l.m.base().left(ctx, k)
-	if err != nil || left <= 0 { // it has no end, or has come to it
-		l.learn(k, end{before + lookAgain, true})
+	if err == nil && left == 0 { // it has come to its end: the next one has another
+		l.mu.Lock()
+		delete(l.ends.of, k)
+		l.mu.Unlock()
+		return false
+	}
+	if err != nil || left < 0 { // it has no end
+		l.learn(k, end{at: before + lookAgain, unknown: true})
 		return false
 	}
 	if !e.unknown && before+left <= e.at+2*time.Millisecond { // which are what rounding makes of one
@@ -141,7 +176,7 @@ func (l *Loading[K, V]) reload(ctx context.Context, k K, key string, e end) {
 		got.left = lookAgain
 	}
 	if err != nil || got.left > 0 {
-		l.learn(k, end{l.now() + got.left, true})
+		l.learn(k, end{at: l.now() + got.left, unknown: true})
 		return
 	}
 	if r.seen, err = l.h.store.get(ctx, key); err != nil || !r.seen.there || !l.stays(ctx, k, e) {

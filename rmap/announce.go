@@ -17,28 +17,39 @@ func (s *sender) tell(args, changed []string, step int) []string {
 	if !s.announces {
 		return args
 	}
-	message, logged := s.invalidate(changed, step)
+	message := s.invalidation(changed, step)
 	args = append(args, s.h.e.Publish(), keys.NearChannel(s.key), message, decimal(s.h.e.Wall()))
-	return append(args, logged...)
+	return append(args, logOf(message)...)
 }
 
-// invalidate is what near caches are told of entries, and what their log is of each.
-func (s *sender) invalidate(changed []string, step int) (message string, logged []string) {
+// invalidation is what near caches are told of entries.
+func (s *sender) invalidation(changed []string, step int) string {
 	n := len(changed) / step
-	b := append(append(make([]byte, 0, 1+16+4+16*n), msgInvalidate), s.h.id...)
+	b := append(append(make([]byte, 0, invalidations+16*n), msgInvalidate), s.h.id...)
 	b = binary.BigEndian.AppendUint32(b, uint32(n))
-	logged = make([]string, 0, n)
 	for i := 0; i < len(changed); i += step {
 		hash := keys.Hash(changed[i])
 		b = append(b, hash[:]...)
-		logged = append(logged, string(hash[:])+":"+random(8))
 	}
-	return string(b), logged
+	return string(b)
+}
+
+// invalidations is where the hashes in an invalidation begin.
+const invalidations = 1 + 16 + 4
+
+// logOf is what their log is told of each entry of an invalidation.
+func logOf(message string) []string {
+	logged := make([]string, 0, (len(message)-invalidations)/16)
+	for i := invalidations; i < len(message); i += 16 {
+		logged = append(logged, message[i:i+16]+":"+random(8))
+	}
+	return logged
 }
 
 // putTold is the arguments of put_told.lua.
 func (s *sender) putTold(pairs []string) []string {
-	message, logged := s.invalidate(pairs, 2)
+	message := s.invalidation(pairs, 2)
+	logged := logOf(message)
 	args := append(make([]string, 0, 4+3*len(logged)), s.h.e.Publish(), keys.NearChannel(s.key), message, decimal(s.h.e.Wall()))
 	for i, entry := range logged {
 		args = append(args, pairs[2*i], pairs[2*i+1], entry)
@@ -52,11 +63,14 @@ func (s *sender) tellOne(key string, args ...string) []string {
 }
 
 // tellAll is tell of all entries.
-func (s *sender) tellAll(args ...string) []string {
+func (s *sender) tellAll(args ...string) []string { return s.tellAllOf(s.key, args...) }
+
+// tellAllOf is tell of all entries of the map of that key.
+func (s *sender) tellAllOf(key string, args ...string) []string {
 	if !s.announces {
 		return args
 	}
-	return append(args, s.h.e.Publish(), keys.NearChannel(s.key), s.h.cleared())
+	return append(args, s.h.e.Publish(), keys.NearChannel(key), s.h.cleared())
 }
 
 // tellBoth is tellAll of a map and the one whose name it takes, for rename.lua.
@@ -72,6 +86,15 @@ func (s *sender) tellBoth(to string, args ...string) []string {
 // who hear it.
 func (h *hub) cleared() string {
 	return string(append(append([]byte{msgClear}, h.id+random(16)...), 0))
+}
+
+// publish is how the scripts of a cache publish, with what near caches are told of the entries
+// of these keys: each step-th is one.
+func (c *cached) publish(changed []string, step int) string {
+	if !c.announces {
+		return c.h.e.Publish()
+	}
+	return c.n.Publish(c.h.e.Publish(), c.invalidation(changed, step))
 }
 
 // dropAll deletes a map of one hash.

@@ -1,6 +1,9 @@
 package rmap
 
 import (
+	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -40,7 +43,11 @@ func values(got engine.Answer, err error) ([]value, error) {
 	if err != nil {
 		return nil, err
 	}
-	vs := make([]value, len(all))
+	return elements(all)
+}
+
+func elements(all []rueidis.RedisMessage) (vs []value, err error) {
+	vs = make([]value, len(all))
 	for i := range all {
 		if vs[i], err = element(&all[i]); err != nil {
 			return nil, err
@@ -64,10 +71,11 @@ func changeArgs(key string, old, to value) []string {
 }
 
 // changed is the answer of change.lua: whether it was done, and else what is
-// there.
-func changed(got engine.Answer, err error) (there value, done bool, _ error) {
+// there, or that another goes first.
+func changed(got engine.Answer, err error, c *claim) (there value, done bool, _ error) {
 	if err == nil && got.IsInt64() {
-		return value{}, true, nil
+		n, err := got.AsInt64()
+		return value{}, c.may(n), err
 	}
 	there, err = found(got, err)
 	return there, false, err
@@ -80,36 +88,74 @@ func flag(is bool) string {
 	return "0"
 }
 
-// scanArgs is what HSCAN takes behind the key.
-func scanArgs(cursor, match string, page int) []string {
-	args := []string{cursor, "COUNT", decimal(int64(page))}
-	if match != "" {
-		args = append(args, "MATCH", match)
+// words are what HSCAN takes beside the key, the cursor and the count.
+func (a asked) words() []string {
+	if a.match == "" {
+		return nil
 	}
-	return args
+	return []string{"MATCH", a.match}
 }
 
-func scanned(got engine.Answer, err error) (next string, pairs []pair, _ error) {
-	next, texts, err := scannedTexts(got, err)
-	pairs = make([]pair, len(texts)/2)
+// bounds are what a script that walks takes of how far it goes.
+func (a asked) bounds() []string {
+	return []string{decimal(int64(a.count)), decimal(int64(a.page)), decimal(mostPageBytes)}
+}
+
+// scannedBy is a page by a script that includes walk.lua, and its texts.
+func scannedBy(got engine.Answer, err error) (p scanPage, texts []string, _ error) {
+	if err != nil {
+		return p, nil, err
+	}
+	parts, err := got.ToArray()
+	if err != nil {
+		return p, nil, err
+	}
+	if len(parts) != 5 {
+		return p, nil, fmt.Errorf("a page of %d parts", len(parts))
+	}
+	if texts, err = parts[1].AsStrSlice(); err != nil {
+		return p, nil, err
+	}
+	var failed [4]error
+	p.next, failed[0] = parts[0].ToString()
+	p.passed, failed[1] = parts[2].AsInt64()
+	p.bytes, failed[2] = parts[3].AsInt64()
+	p.server, failed[3] = parts[4].ToString()
+	return p, texts, errors.Join(failed[:]...)
+}
+
+// scannedAt is a page by HSCAN with that count.
+func scannedAt(count int, got engine.Answer, err error) (p scanPage, _ error) {
+	if err != nil {
+		return p, err
+	}
+	entry, err := got.AsScanEntry()
+	if err != nil {
+		return p, err
+	}
+	p.next = strconv.FormatUint(entry.Cursor, 10)
+	p.pairs = pairsOf(entry.Elements)
+	p.passed = int64(max(count, len(p.pairs)))
+	for _, text := range entry.Elements {
+		p.bytes += int64(len(text))
+	}
+	return p, nil
+}
+
+// pairsOf are keys with their values behind them.
+func pairsOf(texts []string) []pair {
+	pairs := make([]pair, len(texts)/2)
 	for i := range pairs {
 		pairs[i] = pair{key: texts[2*i], value: value{text: texts[2*i+1], there: true}}
 	}
-	return next, pairs, err
+	return pairs
 }
 
-// scannedTexts is a page of a walk, where entries have several texts each.
-func scannedTexts(got engine.Answer, err error) (next string, texts []string, _ error) {
-	if err != nil {
-		return "", nil, err
+// pairsOfKeys are keys without values.
+func pairsOfKeys(texts []string) []pair {
+	pairs := make([]pair, len(texts))
+	for i, key := range texts {
+		pairs[i].key = key
 	}
-	page, err := got.ToArray()
-	if err != nil {
-		return "", nil, err
-	}
-	if next, err = page[0].ToString(); err != nil {
-		return "", nil, err
-	}
-	texts, err = page[1].AsStrSlice()
-	return next, texts, err
+	return pairs
 }

@@ -1,8 +1,11 @@
 package rmap
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -15,9 +18,8 @@ import (
 var (
 	behindScript     = scripts.Must(lua, "lua/behind.lua")
 	behindDoneScript = scripts.Must(lua, "lua/behind_done.lua")
-
-	xrange    = scripts.NewCommand("XRANGE", scripts.Safe)
-	xrevrange = scripts.NewCommand("XREVRANGE", scripts.Safe)
+	behindTakeScript = scripts.Must(lua, "lua/behind_take.lua")
+	behindEndsScript = scripts.Must(lua, "lua/behind_ends.lua")
 )
 
 // whatever is when it does not matter what is there.
@@ -47,8 +49,16 @@ type queued struct {
 }
 
 func (p *plain) queue(ctx context.Context, most int, q queuing) (queued, error) {
-	args := append([]string{decimal(int64(most)), q.lives.text(), q.seen, p.h.requests.ID()}, q.pairs...)
-	got, err := p.write(ctx, behindScript, []string{p.key, keys.MapWrites(p.key), keys.MapPending(p.key)}, args...)
+	head := []string{decimal(int64(most)), q.lives.text(), q.seen, p.h.requests.ID(), decimal(int64(6 + len(q.pairs)))}
+	args := p.tell(append(head, q.pairs...), q.pairs, 2)
+	on := []string{p.key, keys.MapWrites(p.key), keys.MapPending(p.key)}
+	for i := 0; i < len(q.pairs); i += 2 {
+		on = append(on, p.lease(q.pairs[i]))
+	}
+	if p.announces {
+		on = append(on, keys.NearLog(p.key))
+	}
+	got, err := p.write(ctx, behindScript, on, args...)
 	if err != nil {
 		return queued{}, err
 	}
@@ -59,9 +69,9 @@ func (c *cached) queue(ctx context.Context, most int, q queuing) (queued, error)
 	now, on := c.h.e.Wall(), append(c.n.All(), keys.MapWrites(c.key), keys.MapPending(c.key))
 	ends, rests := q.lives.life().Ends(now), q.lives.life().Rests(now)
 	if q.leaves {
-		ends, rests = mapcache.Stays(ends), mapcache.Stays(rests)
+		ends, rests = mapcache.Stays(q.lives.life().Again(now)), mapcache.Stays(rests)
 	}
-	args := []string{decimal(now), c.h.e.Publish(), decimal(int64(most)), ends, rests, q.seen, c.h.requests.ID()}
+	args := []string{decimal(now), c.publish(q.pairs, 2), decimal(int64(most)), ends, rests, q.seen, c.h.requests.ID()}
 	for i := 0; i < len(q.pairs); i += 2 {
 		to := q.pairs[i+1]
 		if to != "" {
@@ -99,35 +109,98 @@ type backlogged struct {
 	to          value
 }
 
-// backlog is the oldest changes that are queued.
-func (s *sender) backlog(ctx context.Context, n int) ([]backlogged, error) {
-	all, err := s.entries(ctx, xrange, "-", "+", "COUNT", decimal(int64(n)))
-	if err != nil {
-		return nil, err
-	}
-	some := make([]backlogged, len(all))
-	for i, e := range all {
-		some[i] = backlogged{e.ID, e.FieldValues["by"], e.FieldValues["k"], seenAs(e.FieldValues["v"])}
-	}
-	return some, nil
+// backlog is changes that are queued.
+type backlog struct {
+	changes []backlogged  // the oldest ones
+	age     time.Duration // of the first of them
+	full    bool          // no more would be taken at a time
 }
 
-func (s *sender) entries(ctx context.Context, cmd *scripts.Command, args ...string) ([]rueidis.XRangeEntry, error) {
-	got, err := s.h.e.Run(ctx, cmd, []string{keys.MapWrites(s.key)}, args)
+// backlog reads the oldest changes that are queued: up to n, and about as many bytes as
+// one exchange takes, but for a first one that is larger.
+func (s *sender) backlog(ctx context.Context, n int) (b backlog, err error) {
+	got, err := s.h.e.Run(ctx, readBacklog, []string{keys.MapWrites(s.key)}, []string{decimal(int64(n)), decimal(mostWritten)})
 	if err != nil {
-		return nil, err
+		return b, err
 	}
-	return got.AsXRange()
+	parts, err := got.ToArray()
+	if err != nil {
+		return b, err
+	}
+	age, err := parts[0].AsInt64()
+	if err != nil {
+		return b, err
+	}
+	full, err := parts[1].AsInt64()
+	if err != nil {
+		return b, err
+	}
+	all, err := parts[2].AsXRange()
+	if err != nil {
+		return b, err
+	}
+	b = backlog{make([]backlogged, len(all)), time.Duration(age) * time.Millisecond, full == 1}
+	for i, e := range all {
+		b.changes[i] = backlogged{e.ID, e.FieldValues["by"], e.FieldValues["k"], seenAs(e.FieldValues["v"])}
+	}
+	return b, nil
+}
+
+// ends is the oldest and the newest of the changes that are queued.
+type ends struct {
+	first, last string // their ids; empty: nothing is queued
+	many        int64
+}
+
+func (s *sender) ends(ctx context.Context) (q ends, err error) {
+	got, err := s.h.e.Run(ctx, behindEndsScript, []string{keys.MapWrites(s.key)}, nil)
+	if err != nil {
+		return q, err
+	}
+	parts, err := got.ToArray()
+	if err != nil || len(parts) == 0 {
+		return q, err
+	}
+	if q.first, err = parts[0].ToString(); err != nil {
+		return q, err
+	}
+	if q.last, err = parts[1].ToString(); err != nil {
+		return q, err
+	}
+	q.many, err = parts[2].AsInt64()
+	return q, err
+}
+
+// notAfter reports whether the change of id a was queued as early as that of b.
+func notAfter(a, b string) bool {
+	aMillis, aNumber, _ := strings.Cut(a, "-")
+	bMillis, bNumber, _ := strings.Cut(b, "-")
+	return cmp.Or(compareDecimals(aMillis, bMillis), compareDecimals(aNumber, bNumber)) <= 0
+}
+
+func compareDecimals(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
+
+// grave is for changes that the store does not take; its zero value for those that it has
+// taken.
+type grave struct {
+	most int // are kept
+	why  string
 }
 
 // settled drops changes that were queued, and returns how many others are, -1 where
 // the server has not said.
-func (s *sender) settled(ctx context.Context, how string, some []backlogged) (int64, error) {
-	args := []string{how}
+func (s *sender) settled(ctx context.Context, aside grave, some []backlogged) (int64, error) {
+	args := []string{"", aside.why}
+	if aside.most > 0 {
+		args[0] = decimal(int64(aside.most))
+	}
 	for _, b := range some {
 		args = append(args, b.id, b.by)
 	}
-	n, err := engine.Number(s.h.e.Run(ctx, behindDoneScript, []string{keys.MapWrites(s.key), keys.MapPending(s.key), keys.MapDead(s.key)}, args))
+	on := []string{keys.MapWrites(s.key), keys.MapPending(s.key), keys.MapDead(s.key), keys.MapDeadLast(s.key)}
+	n, err := engine.Number(s.h.e.Run(ctx, behindDoneScript, on, args))
 	if err != nil {
 		return -1, err
 	}

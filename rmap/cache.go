@@ -26,9 +26,6 @@ type Cache[K comparable, V any] struct {
 // rueidisson.Cache.
 func NewCache[K comparable, V any](e *engine.Engine, name string, opts ...Option) *Cache[K, V] {
 	m := newHandle[K, V](e, "cache", name, lifetime.cached, opts)
-	if m.cfg.announce && m.bad == nil {
-		m.bad = fmt.Errorf("%w: a cache does not announce: its near caches are tracked", ErrOption)
-	}
 	c := newCached(m.sender())
 	m.store = c
 	m.beside.key, m.beside.value = len(c.n.Lease("")), len(lifetime{}.pack(""))
@@ -70,12 +67,14 @@ func (m *Cache[K, V]) Has(ctx context.Context, k K) (bool, error) { return m.m.h
 func (m *Cache[K, V]) Len(ctx context.Context) (int64, error) { return m.m.length(ctx) }
 
 // Put writes an entry, whatever was there, with the times of [WithTTL] and
-// [WithMaxIdle], of the call or else of the handle. Without them the entry stays.
-// It is sent once; see [Map.Put].
+// [WithMaxIdle], of the call or else of the handle. Without them the entry stays for
+// ever, also where the one before had an end: Redisson's fastPut keeps that, and so
+// does [WithKeepTTL]. It is sent once; see [Map.Put].
 //
 // Cost: one script call; two for the first one of a handle that finds a bound or
 // somebody who listens. Wire: HSET; ZADD or ZREM of the entry's times; the lease
-// of who loads the entry ends. Errors: as [Map.Put]. Source: RMapCache.fastPut.
+// of who loads the entry ends. Errors: as [Map.Put]. Source: RMapCache.put;
+// with WithKeepTTL fastPut.
 func (m *Cache[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
 	return m.m.put(ctx, k, v, opts)
 }
@@ -83,7 +82,8 @@ func (m *Cache[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) erro
 // PutMany writes entries as [Cache.Put] does, up to 250 of them in one script
 // call, which appear together. After an error some may have been written.
 //
-// Errors: as [Map.Put]. Source: RMapCache.putAll.
+// Errors: as [Map.Put]. Source: RMapCache.putAll, which keeps the times of entries that
+// are there, as [WithKeepTTL] does.
 func (m *Cache[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
 	return m.m.putMany(ctx, entries, opts)
 }
@@ -102,8 +102,8 @@ func (m *Cache[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (ol
 // RMapCache.fastRemove.
 func (m *Cache[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) { return m.m.remove(ctx, ks) }
 
-// Clear removes all entries. A bound stays, and nobody is told. Cost: UNLINK of
-// four keys. Errors: as [Map.Clear]. Source: RMapCache.clear.
+// Clear removes all entries. A bound stays, and nobody is told but, with [WithAnnounce], near
+// caches. Cost: UNLINK of four keys, or a script call that tells. Errors: as [Map.Clear]. Source: RMapCache.clear.
 func (m *Cache[K, V]) Clear(ctx context.Context) error { return m.m.clear(ctx) }
 
 // PutIfAbsent writes an entry as [Cache.Put] does if there is none that lives,
@@ -153,18 +153,18 @@ func (m *Cache[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, e
 }
 
 // Compute changes an entry by a function of what lives there, as [Map.Compute]
-// does. An entry that comes by it has the times of the handle; one that is changed
-// has those that [Cache.Replace] would leave it.
+// does. An entry that comes by it has the times of the call, or else of the handle;
+// one that is changed has those that [Cache.Replace] would leave it.
 //
 // Cost: two script calls, for all that wait. Errors: as [Map.Compute]. Source:
 // RMapCache.compute, by another protocol.
-func (m *Cache[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
-	return m.m.compute(ctx, k, f)
+func (m *Cache[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
+	return m.m.compute(ctx, k, f, opts)
 }
 
 // All walks the entries that live, as [Map.All] does. It is no use of them.
 //
-// Cost: a script call for each 1,000 entries, see [WithPage]. Errors: as
+// Cost: a script call for each 500 entries, see [WithPage]. Errors: as
 // [Map.All]. Source: RMapCache.entrySet.
 func (m *Cache[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
 	return m.m.all(ctx, opts)
@@ -183,7 +183,7 @@ type Timed[K comparable, V any] struct {
 // Cost: as [Cache.All]. Errors: as [Map.All].
 func (m *Cache[K, V]) AllTimed(ctx context.Context, opts ...ScanOption) iter.Seq2[Timed[K, V], error] {
 	return func(yield func(Timed[K, V], error) bool) {
-		for pair, err := range m.m.scanWith(ctx, opts, true) {
+		for pair, err := range m.m.scan(ctx, opts, scannedTimes) {
 			e := Timed[K, V]{TTL: pair.ttl, Idle: pair.idle}
 			if err == nil {
 				e.Entry, err = m.m.decodeEntry(pair)
@@ -204,7 +204,8 @@ func (m *Cache[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K,
 func (m *Cache[K, V]) Lock(k K) *lock.Lock { return m.m.lockOf(k) }
 
 // Touch gives the entry of k the times of [WithTTL] and [WithMaxIdle], of the call
-// or else of the handle, and leaves what neither gives. It counts as a use, so an
+// or else of the handle, and leaves what neither gives. WithTTL(0) takes the time to
+// live away. It counts as a use, so an
 // idle time begins anew. It reports whether there is an entry that lives.
 //
 // Cost: one script call. Wire: ZADD, and HSET for another idle time. Errors: as
@@ -263,7 +264,35 @@ func (o Order) String() string {
 // Cost: one script call. Wire: hash {name}:redisson_options, max-size and mode.
 // Errors: as [Map.Put]. Source: RMapCache.setMaxSize.
 func (m *Cache[K, V]) SetMaxSize(ctx context.Context, n int64, by Order) error {
-	err := m.m.usable(ctx)
+	_, err := m.bound(ctx, n, by, false)
+	return err
+}
+
+// SetMaxSizeIfAbsent is [Cache.SetMaxSize] unless somebody has set a bound before, also
+// one of 0. It reports whether it was set.
+//
+// Cost: one script call. Errors: as [Map.Put]. Source: RMapCache.trySetMaxSize.
+func (m *Cache[K, V]) SetMaxSizeIfAbsent(ctx context.Context, n int64, by Order) (bool, error) {
+	return m.bound(ctx, n, by, true)
+}
+
+// MaxSize returns the bound of the cache, 0 for none, and which entries go first. Cost:
+// HMGET. Errors: as [Map.Has]. Redisson does not return it.
+func (m *Cache[K, V]) MaxSize(ctx context.Context) (n int64, by Order, err error) {
+	if err = m.m.usable(ctx); err == nil {
+		type bound struct {
+			n  int64
+			by Order
+		}
+		var b bound
+		b, err = reading(ctx, m.m.h, func() (b bound, err error) { b.n, b.by, err = m.c.maxSize(ctx); return b, err })
+		n, by = b.n, b.by
+	}
+	return n, by, m.m.failed("look at the bound of", err)
+}
+
+func (m *Cache[K, V]) bound(ctx context.Context, n int64, by Order, ifAbsent bool) (did bool, err error) {
+	err = m.m.usable(ctx)
 	switch {
 	case err != nil:
 	case n < 0 || n > math.MaxInt32: // which is how Java reads it
@@ -271,14 +300,15 @@ func (m *Cache[K, V]) SetMaxSize(ctx context.Context, n int64, by Order) error {
 	case by != LRU && by != LFU:
 		err = fmt.Errorf("%w: order %d is neither LRU nor LFU", ErrOption, by)
 	default:
-		_, err = writing(ctx, m.m.h, func() (struct{}, error) { return struct{}{}, m.c.bound(ctx, n, by) })
+		did, err = writing(ctx, m.m.h, func() (bool, error) { return m.c.bound(ctx, n, by, ifAbsent) })
 	}
-	return m.m.failed("bound", err)
+	return did, m.m.failed("bound", err)
 }
 
 // Delete deletes the cache with its bound, and reports whether there was one. Who
 // listens goes on hearing of it, a moment later, as long as a process with this
-// library does. Cost: UNLINK. Errors: as [Map.Put]. Source: RMapCache.delete.
+// library does. Cost: UNLINK, with [WithAnnounce] a script call. Errors: as [Map.Put]. Source:
+// RMapCache.delete.
 func (m *Cache[K, V]) Delete(ctx context.Context) (bool, error) { return m.m.deleteAll(ctx) }
 
 // Exists reports whether there is an entry at all, living or not swept yet. Cost:
@@ -286,7 +316,8 @@ func (m *Cache[K, V]) Delete(ctx context.Context) (bool, error) { return m.m.del
 func (m *Cache[K, V]) Exists(ctx context.Context) (bool, error) { return m.m.exists(ctx) }
 
 // Expire lets the whole cache go in d, with all that is written until then, and
-// reports whether there is one; see [Map.Expire]. Nobody is told.
+// reports whether there is one; see [Map.Expire]. Nobody is told but, with [WithAnnounce], near
+// caches.
 //
 // Cost: one script call. Wire: PEXPIRE of all keys, and a member
 // redisson__expiretag in the sorted sets. Errors: as [Map.Put]. Source:
@@ -322,11 +353,11 @@ func (m *Cache[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
 // listens hears of the old name. What expires under the new one is swept by those
 // who use that.
 func (m *Cache[K, V]) Rename(ctx context.Context, to string) (bool, error) {
-	return m.m.rename(ctx, to, objectOf)
+	return m.m.rename(ctx, to, objectOf, false)
 }
 
-func (m *Cache[K, V]) add(ctx context.Context, k K, delta V) (V, error) {
-	return m.m.addTo(ctx, k, delta)
+func (m *Cache[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (V, error) {
+	return m.m.addTo(ctx, k, delta, opts)
 }
 
 // base has the ends of entries told, too, which may be moved where no entry is
@@ -338,3 +369,86 @@ func (m *Cache[K, V]) base() base[K] {
 }
 
 var _ mapping[string, int] = (*Cache[string, int])(nil)
+
+// ComputeIfAbsent returns the value of k, and if there is none calls f and stores
+// what that returns. It reports whether it was stored. f is called as the function of
+// [Cache.Compute] is: by one of those in the process that find nothing, and again where
+// the entry came and went meanwhile. An error of f stores nothing, and is returned.
+//
+// Cost: as [Cache.Get]; where there is nothing, as [Cache.Compute] in addition. Errors: as
+// [Map.Compute]. Source: RMapCache.computeIfAbsent, by another protocol.
+func (m *Cache[K, V]) ComputeIfAbsent(ctx context.Context, k K, f func() (V, error), opts ...PutOption) (now V, stored bool, err error) {
+	return m.m.computeIfAbsent(ctx, k, f, opts)
+}
+
+// Values walks the values, as [Cache.All] walks the entries. Source: RMapCache.values.
+func (m *Cache[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[V, error] {
+	return m.m.walkValues(ctx, opts)
+}
+
+// RandomKeys returns up to n different keys, from 1 to 5,000, which the server draws.
+// Those that have expired and were not swept yet are left out, so that there may be
+// fewer than n of many.
+//
+// Cost: one command, and a script call for each 500 keys. Wire: HRANDFIELD. Errors: as [Map.Get]. Source: RMapCache.randomKeys.
+func (m *Cache[K, V]) RandomKeys(ctx context.Context, n int) ([]K, error) {
+	return m.m.randomKeys(ctx, n)
+}
+
+// RandomEntries returns the entries of up to n keys that [Cache.RandomKeys] draws. A key
+// that is removed in between is missing. It is no use of the entries.
+//
+// Cost: as [Cache.RandomKeys] and [Cache.PeekMany]. Errors: as [Map.Get]. Source: RMapCache.randomEntries.
+func (m *Cache[K, V]) RandomEntries(ctx context.Context, n int) (map[K]V, error) {
+	ks, err := m.m.randomKeys(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := m.PeekMany(ctx, ks...)
+	all := make(map[K]V, len(seen))
+	for k, e := range seen {
+		all[k] = e.Value
+	}
+	return all, err
+}
+
+// Peek returns the entry of k with the times that it has, and whether there is one.
+// It is no use of the entry, so that its idle time goes on.
+//
+// Cost: a script call. Errors: as [Map.Get]. Source: RMapCache.getWithTTLOnly.
+func (m *Cache[K, V]) Peek(ctx context.Context, k K) (e Timed[K, V], there bool, err error) {
+	return m.m.peek(ctx, m.c, k)
+}
+
+// PeekMany is [Cache.Peek] of those of the keys that are there. What does not decode is
+// left out, and is the error beside the others. Cost: a script call for each 500 keys, or for as
+// many as have about 1 MB. Errors: as [Map.Get].
+func (m *Cache[K, V]) PeekMany(ctx context.Context, ks ...K) (map[K]Timed[K, V], error) {
+	return m.m.peekAll(ctx, m.c, ks)
+}
+
+// TTLMany is [Cache.TTL] of those of the keys that are there. Cost: a script call for each 500 keys.
+// Errors: as [Map.Has].
+func (m *Cache[K, V]) TTLMany(ctx context.Context, ks ...K) (map[K]time.Duration, error) {
+	return m.m.ttlMany(ctx, m.c, ks)
+}
+
+// ExpireEntries has those of the entries that are there end in d, and returns how many
+// that has changed. With [IfNotSet], [IfGreater] or [IfLess] it is about those alone.
+//
+// Cost: a script call for each 500 keys. Errors: as [Map.Put]; the number is that of the
+// calls which were answered. Source: RMapCache.expireEntries, expireEntriesIfNotSet and the like.
+func (m *Cache[K, V]) ExpireEntries(ctx context.Context, ks []K, d time.Duration, when ...ExpireIf) (int64, error) {
+	if err := engine.CheckTTL("time to live", d); err != nil {
+		return 0, m.m.failed("expire entries of", err)
+	}
+	return m.m.expireEntries(ctx, m.c, "expire entries of", ks, d, when)
+}
+
+// ClearExpire takes the times to live of entries away, and returns how many had one. Idle
+// times stay.
+//
+// Cost and errors: as [Cache.ExpireEntries]. Source: RMapCache.expireEntry without a time.
+func (m *Cache[K, V]) ClearExpire(ctx context.Context, ks ...K) (int64, error) {
+	return m.m.expireEntries(ctx, m.c, "clear ends of", ks, 0, nil)
+}

@@ -296,6 +296,13 @@ func TestWhatDoesNotDecodeInACacheIsNamed(t *testing.T) {
 	assert.Equal(t, 1, broken)
 }
 
+func btoi(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 func TestWhatACacheRefuses(t *testing.T) {
 	t.Parallel()
 	client, proxy := through(t, redistest.Shared(t))
@@ -303,7 +310,7 @@ func TestWhatACacheRefuses(t *testing.T) {
 	m := NewCache[string, int](e, "m")
 	proxy.ResetLog()
 	for _, d := range []time.Duration{0, -1, time.Millisecond - 1, engine.LongestLease + 1, math.MaxInt64} {
-		for _, opt := range []EntryOption{WithTTL(d), WithMaxIdle(d)} {
+		for _, opt := range []EntryOption{WithTTL(d), WithMaxIdle(d)}[btoi(d == 0):] { // WithTTL(0) is no end
 			require.ErrorIs(t, m.Put(t.Context(), "k", 1, opt), ErrOption, d)
 			_, err := m.Touch(t.Context(), "k", opt)
 			require.ErrorIs(t, err, ErrOption, d)
@@ -337,7 +344,7 @@ func TestALostReplyOfACache(t *testing.T) {
 		answer     any
 		left       map[string]int
 	}{
-		"put": {redistest.MatchScript(mapcache.Put.Body), redistest.MatchScript(mapcache.PutFull.Body), func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"put": {redistest.MatchScript(mapcache.Put.Body), redistest.MatchScript(mapcache.PutMany.Body), func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return nil, m.Put(ctx, "k", 6)
 		}, nil, map[string]int{"k": 6}},
 		"put many": {redistest.MatchScript(mapcache.PutMany.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
@@ -399,12 +406,12 @@ func TestALostReplyOfACache(t *testing.T) {
 		"bound": {redistest.MatchScript(mapcache.SetBound.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return nil, m.SetMaxSize(ctx, 10, LFU)
 		}, nil, map[string]int{"k": 5}},
-		"put that evicts": {redistest.MatchScript(mapcache.PutBounded.Body), redistest.MatchScript(mapcache.PutFull.Body), func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"put that evicts": {redistest.MatchScript(mapcache.PutBounded.Body), redistest.MatchScript(mapcache.PutMany.Body), func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			require.NoError(t, m.SetMaxSize(ctx, 1, LRU))
 			require.NoError(t, raw.Do(ctx, raw.B().Zadd().Key(m.c.n.Accesses).ScoreMember().ScoreMember(1, "k").Build()).Error())
 			return nil, m.Put(ctx, "l", 7)
 		}, nil, map[string]int{"l": 7}},
-		"put that is told of": {redistest.MatchScript(mapcache.PutFull.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"put that is told of": {redistest.MatchScript(mapcache.PutMany.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			require.NoError(t, raw.Do(ctx, raw.B().Hset().Key(m.c.n.Options).FieldValue().FieldValue("has-listeners", "1").Build()).Error())
 			return nil, m.Put(ctx, "k", 7)
 		}, nil, map[string]int{"k": 7}},
@@ -458,7 +465,7 @@ func TestAReadOfACacheIsSentAgain(t *testing.T) {
 		do    func(ctx context.Context, m *Cache[string, int]) error
 	}{
 		"get": {redistest.MatchScript(mapcache.Get.Body), func(ctx context.Context, m *Cache[string, int]) error { _, _, err := m.Get(ctx, "k"); return err }},
-		"get many": {redistest.MatchScript(mapcache.GetMany.Body), func(ctx context.Context, m *Cache[string, int]) error {
+		"get many": {redistest.MatchScript(mapcache.Get.Body), func(ctx context.Context, m *Cache[string, int]) error {
 			_, err := m.GetMany(ctx, "k", "l")
 			return err
 		}},
@@ -489,11 +496,13 @@ func TestAWriteOfUnknownOutcomeIsSwept(t *testing.T) {
 	server := redistest.Shared(t)
 	client, proxy := through(t, server)
 	raw := server.Client(t)
-	m := NewCache[string, int](engineOn(t, client), cacheNamed(t, raw))
+	at := newHandClock() // nothing expires until it is told to
+	m := NewCache[string, int](engineOn(t, client, at.on), cacheNamed(t, raw))
 	lost := proxy.DropReply(redistest.MatchScript(mapcache.Put.Body), 1)
 	require.ErrorIs(t, m.Put(t.Context(), "k", 1, WithTTL(200*time.Millisecond)), ErrUnknown)
 	lost.Await(t)
 	assert.NotEqual(t, "-", strOf(t, raw, "HGET", m.Name(), "k"))
+	at.forward(time.Second)
 	redistest.Eventually(t, func() bool { return strOf(t, raw, "HGET", m.Name(), "k") == "-" }, soon, 5*time.Millisecond)
 }
 
@@ -585,6 +594,14 @@ func TestEveryScriptOfACacheIsCalledAsItsHeaderSays(t *testing.T) {
 				"has":      func() error { _, err := m.Has(t.Context(), "k"); return err },
 				"ttl":      func() error { _, err := m.TTL(t.Context(), "k"); return err },
 				"touch":    func() error { _, err := m.Touch(t.Context(), "k"); return err },
+				"peek":     func() error { _, err := m.PeekMany(t.Context(), "k", "l"); return err },
+				"ttls":     func() error { _, err := m.TTLMany(t.Context(), "k", "l"); return err },
+				"expires": func() error {
+					_, err := m.ExpireEntries(t.Context(), []string{"k", "l"}, time.Hour, IfLess)
+					return err
+				},
+				"random":  func() error { _, err := m.RandomEntries(t.Context(), 2); return err },
+				"if none": func() error { _, err := m.SetMaxSizeIfAbsent(t.Context(), 10, LFU); return err },
 				"all": func() error {
 					for _, err := range m.All(t.Context(), WithMatch("*")) {
 						return err

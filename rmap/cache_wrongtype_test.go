@@ -67,7 +67,7 @@ func TestAKeyOfACacheOfAnotherTypeIsNamed(t *testing.T) {
 				was, _ := raw.Do(t.Context(), raw.B().Dump().Key(name).Build()).ToString()
 				return was
 			}
-			before, err := entries(), op.do(t.Context(), m)
+			before, err := entries(), op.do(t.Context(), NewCache[string, int](e, name)) // which has seen nothing of the options
 			if strings.ContainsRune(op.without, letter) {
 				require.NoError(t, err, what+string(letter))
 				continue

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
@@ -20,27 +22,26 @@ type cached struct {
 	sender
 	n     mapcache.Names
 	knows atomic.Pointer[traits]
-	puts  atomic.Pointer[habit]
-}
-
-// habit is the script that a single entry is put with, where there are options.
-type habit struct {
-	script *scripts.Script
-	until  time.Duration // see Engine.Mono
 }
 
 // traits are what a handle has seen of a cache's options.
 type traits struct {
-	mode  string // of noting accesses; empty: it is not bounded
-	rests bool   // there are entries with idle times
-	until time.Duration
+	mode    string // of noting accesses; empty: it is not bounded
+	rests   bool   // there are entries with idle times
+	options bool   // there are some
+	told    bool   // somebody listens
+	until   time.Duration
 }
 
 // glance is how long what was seen of the options counts. Until then an access
 // may go unnoted, and a write find more to do than it thought.
 const glance = time.Second
 
-func newCached(s sender) *cached { return &cached{sender: s, n: mapcache.NamesOf(s.key)} }
+func newCached(s sender) *cached {
+	c := &cached{sender: s, n: mapcache.NamesOf(s.key)}
+	c.n.Announced = s.announces
+	return c
+}
 
 func (c *cached) object() []string { return c.n.All() }
 
@@ -61,10 +62,9 @@ func (c *cached) traits() (t traits, look bool) {
 // saw notes the options: max-size, mode, has-listeners.
 func (c *cached) saw(options []rueidis.RedisMessage) traits {
 	t := traits{until: c.h.e.Mono() + glance}
+	t.options = slices.ContainsFunc(options, func(m rueidis.RedisMessage) bool { return !m.IsNil() })
 	if told, _ := options[2].ToString(); told == "1" {
-		c.puts.Store(&habit{mapcache.PutFull, t.until})
-	} else if slices.ContainsFunc(options, func(m rueidis.RedisMessage) bool { return !m.IsNil() }) {
-		c.puts.Store(&habit{mapcache.PutBounded, t.until})
+		t.told = true
 	}
 	if most, err := options[0].AsFloat64(); err == nil && most >= 1 {
 		t.mode = LRU.String()
@@ -82,34 +82,22 @@ func (c *cached) now() string { return decimal(c.h.e.Wall()) }
 // meanwhile.
 const mostAtOnce = 500
 
-// look reads the options.
-func (c *cached) look(ctx context.Context) (traits, error) {
-	got, err := c.h.e.Run(ctx, hmget, []string{c.n.Options}, []string{"max-size", "mode", "has-listeners"})
-	if err != nil {
-		return traits{}, err
-	}
-	parts, err := got.ToArray()
-	if err != nil {
-		return traits{}, err
-	}
-	return c.saw(parts), nil
-}
-
 func (c *cached) has(ctx context.Context, key string) (bool, error) {
 	return engine.Yes(c.h.e.Run(ctx, mapcache.Has, c.n.All(), []string{key, c.now()}))
 }
 
 func (c *cached) length(ctx context.Context) (int64, error) { return engine.Number(c.read(ctx, hlen)) }
 
-// put writes entries: one by a script that is short where there is nothing to do
-// beside.
+// put writes entries: one by a script that is short where there is little to do beside.
 func (c *cached) put(ctx context.Context, pairs []string, l lifetime) error {
-	if len(pairs) == 2 {
-		return c.putOne(ctx, pairs[0], pairs[1], l)
+	if len(pairs) == 2 && !c.ids && !l.keep && !c.announces {
+		if done, err := c.putOne(ctx, pairs[0], pairs[1], l); done || err != nil {
+			return err
+		}
 	}
 	for some := range slices.Chunk(pairs, mostAtOnce) {
 		now := c.h.e.Wall()
-		on, args := c.n.All(), []string{decimal(now), c.h.e.Publish(), l.life().Ends(now), l.life().Rests(now)}
+		on, args := c.n.All(), []string{decimal(now), c.publish(some, 2), l.life().Ends(now), l.life().Rests(now)}
 		for i := 0; i < len(some); i += 2 {
 			on, args = append(on, c.n.Lease(some[i])), append(args, some[i], l.pack(some[i+1]))
 		}
@@ -120,53 +108,52 @@ func (c *cached) put(ctx context.Context, pairs []string, l lifetime) error {
 	return nil
 }
 
-func (c *cached) putOne(ctx context.Context, key, text string, l lifetime) error {
-	script := c.putsWith(l)
-	if script == mapcache.Put {
-		var err error
-		if script, err = c.putShort(ctx, key, text, l); err != nil || script == nil {
-			return err
+// putOne writes an entry, unless somebody listens.
+func (c *cached) putOne(ctx context.Context, key, text string, l lifetime) (done bool, err error) {
+	seen, known := c.seen()
+	if !known || !seen.options {
+		if done, err = c.putAlone(ctx, key, text, l); done || err != nil {
+			return done, err
 		}
+		seen, _ = c.seen()
 	}
-	did, err := c.store(ctx, script, key, text, l)
-	if err != nil || script != mapcache.PutBounded {
-		return err
+	if seen.told {
+		return false, nil
 	}
-	if n, err := did.AsInt64(); err != nil || n == 1 {
-		return err
+	m, err := c.store(ctx, mapcache.PutBounded, key, text, l)
+	if err != nil || m.IsInt64() {
+		return true, err
 	}
-	c.puts.Store(&habit{mapcache.PutFull, c.h.e.Mono() + glance}) // somebody listens
-	_, err = c.store(ctx, mapcache.PutFull, key, text, l)
-	return err
+	options, err := m.ToArray()
+	if err == nil {
+		c.saw(options)
+	}
+	return false, err
 }
 
-// putsWith is the least script that does all there may be to do.
-func (c *cached) putsWith(l lifetime) *scripts.Script {
-	if c.ids || l.keep {
-		return mapcache.PutFull
+// seen is what is known of the options, and whether that still counts.
+func (c *cached) seen() (t traits, known bool) {
+	seen := c.knows.Load()
+	if seen == nil {
+		return t, false
 	}
-	if h := c.puts.Load(); h != nil && c.h.e.Mono() < h.until {
-		return h.script
-	}
-	return mapcache.Put
+	return *seen, c.h.e.Mono() < seen.until
 }
 
-// putShort writes an entry where there are no options. Else it returns the script
-// that does.
-func (c *cached) putShort(ctx context.Context, key, text string, l lifetime) (*scripts.Script, error) {
+// putAlone writes an entry, unless there are options, which it notes.
+func (c *cached) putAlone(ctx context.Context, key, text string, l lifetime) (done bool, err error) {
 	now := c.h.e.Wall()
 	on := []string{c.n.Hash, c.n.Times, c.n.Rests, c.n.Options, c.n.Lease(key)}
-	did, err := engine.Number(c.h.e.Run(ctx, mapcache.Put, on, []string{key, l.pack(text), l.life().Ends(now), l.life().Rests(now)}))
-	if err != nil || did == 1 {
+	got, err := c.h.e.RunBriefly(ctx, mapcache.Put, on, []string{key, l.pack(text), l.life().Ends(now), l.life().Rests(now)})
+	if err != nil || got.IsInt64() {
 		c.expect(l, now, err)
-		return nil, err
+		return true, err
 	}
-	h := &habit{mapcache.PutFull, c.h.e.Mono() + glance}
-	if did == 2 {
-		h.script = mapcache.PutBounded
+	options, err := got.ToArray()
+	if err == nil {
+		c.saw(options)
 	}
-	c.puts.Store(h)
-	return h.script, nil
+	return false, err
 }
 
 // store sends a script that may write one entry.
@@ -178,7 +165,7 @@ func (c *cached) store(ctx context.Context, script *scripts.Script, key, text st
 // one sends a script about one entry.
 func (c *cached) one(ctx context.Context, script *scripts.Script, now int64, key string, args ...string) (engine.Answer, error) {
 	on := append(c.n.All(), c.n.Lease(key))
-	return c.write(ctx, script, on, append([]string{decimal(now), c.h.e.Publish(), key}, args...)...)
+	return c.write(ctx, script, on, append([]string{decimal(now), c.publish([]string{key}, 1), key}, args...)...)
 }
 
 // written is the answer of a script that may write entries: whether the sweeper
@@ -212,7 +199,7 @@ func (c *cached) expect(l lifetime, now int64, err error) {
 
 func (c *cached) remove(ctx context.Context, names []string) (n int64, err error) {
 	for some := range slices.Chunk(names, mostAtOnce) {
-		on, args := c.n.All(), append([]string{c.now(), c.h.e.Publish()}, some...)
+		on, args := c.n.All(), append([]string{c.now(), c.publish(some, 1)}, some...)
 		for _, key := range some {
 			on = append(on, c.n.Lease(key))
 		}
@@ -226,8 +213,16 @@ func (c *cached) remove(ctx context.Context, names []string) (n int64, err error
 
 // clear leaves the options.
 func (c *cached) clear(ctx context.Context) error {
-	_, err := c.delete(ctx, []string{c.n.Hash, c.n.Times, c.n.Rests, c.n.Accesses})
+	_, err := c.drop(ctx, []string{c.n.Hash, c.n.Times, c.n.Rests, c.n.Accesses})
 	return err
+}
+
+// drop drops these keys, or all.
+func (c *cached) drop(ctx context.Context, all []string) (engine.Answer, error) {
+	if !c.announces {
+		return c.delete(ctx, all)
+	}
+	return c.write(ctx, mapcache.Clear, all, c.tellAll(decimal(int64(len(all))))...)
 }
 
 func (c *cached) swap(ctx context.Context, key, text string, l lifetime) (value, error) {
@@ -245,7 +240,8 @@ func (c *cached) putIfAbsent(ctx context.Context, key, text string, l lifetime) 
 // Whatever replaces an entry leaves its times, unless there are others.
 func (c *cached) replace(ctx context.Context, key, text string, l lifetime) (bool, error) {
 	l.keep = false
-	m, err := c.store(ctx, mapcache.Replace, key, text, l)
+	now := c.h.e.Wall()
+	m, err := c.written(l, now)(c.one(ctx, mapcache.Replace, now, key, l.pack(text), l.life().Again(now), l.life().Rests(now)))
 	if err != nil {
 		return false, err
 	}
@@ -253,7 +249,7 @@ func (c *cached) replace(ctx context.Context, key, text string, l lifetime) (boo
 	return n > 0, err
 }
 
-func (c *cached) change(ctx context.Context, key string, old, to value, l lifetime) (value, bool, error) {
+func (c *cached) change(ctx context.Context, key string, old, to value, l lifetime, cl *claim) (value, bool, error) {
 	l.keep = false
 	seen, packed, now := "", "", c.h.e.Wall()
 	if old.there {
@@ -262,9 +258,18 @@ func (c *cached) change(ctx context.Context, key string, old, to value, l lifeti
 	if to.there {
 		packed = l.pack(to.text)
 	}
-	m, err := c.written(l, now)(c.one(ctx, mapcache.Change, now, key, seen, packed, l.life().Ends(now), l.life().Rests(now)))
+	on, token := append(c.n.All(), c.n.Lease(key)), ""
+	if cl != nil {
+		on, token = append(on, keys.MapClaim(c.key, key)), cl.token
+		if cl.looks {
+			seen = "*"
+		}
+	}
+	m, err := c.written(l, now)(c.write(ctx, mapcache.Change, on, decimal(now), c.publish([]string{key}, 1), key, seen, packed,
+		l.life().Again(now), l.life().Rests(now), token, cl.millis()))
 	if err == nil && m.IsInt64() {
-		return value{}, true, nil
+		n, err := m.AsInt64()
+		return value{}, cl.may(n), err
 	}
 	there, err := c.opened(m, err)
 	return there, false, err
@@ -274,7 +279,7 @@ func (c *cached) add(ctx context.Context, key string, by addend, l lifetime) (va
 	l.keep = false
 	now, head := c.h.e.Wall(), l.pack("")[:8]
 	command := by.command().Label()
-	m, err := c.written(l, now)(c.one(ctx, mapcache.Add, now, key, command, by.text, head, l.life().Ends(now), l.life().Rests(now), by.least, by.most))
+	m, err := c.written(l, now)(c.one(ctx, mapcache.Add, now, key, command, by.text, head, l.life().Again(now), l.life().Rests(now), by.least, by.most))
 	if err != nil {
 		return value{}, err
 	}
@@ -284,13 +289,13 @@ func (c *cached) add(ctx context.Context, key string, by addend, l lifetime) (va
 // touch gives an entry the times that l has, and leaves the others.
 func (c *cached) touch(ctx context.Context, key string, l lifetime) (bool, error) {
 	now, head, ends, rests := c.h.e.Wall(), "=", "=", "="
-	if l.ttl > 0 {
+	if l.ttl > 0 || l.forever {
 		ends = l.life().Ends(now)
 	}
 	if l.idle > 0 {
 		head, rests = l.pack("")[:8], l.life().Rests(now)
 	}
-	did, err := engine.Yes(c.write(ctx, mapcache.Touch, c.n.All(), decimal(now), c.h.e.Publish(), key, ends, head, rests))
+	did, err := engine.Yes(c.write(ctx, mapcache.Touch, c.n.All(), decimal(now), c.publish([]string{key}, 1), key, ends, head, rests))
 	c.expect(l, now, err)
 	return did, err
 }
@@ -304,16 +309,42 @@ func (c *cached) expire(ctx context.Context, ms string) (bool, error) {
 	if ms == "" {
 		return engine.Yes(c.write(ctx, mapcache.Persist, c.n.All()))
 	}
-	return engine.Yes(c.write(ctx, mapcache.Expire, c.n.All(), ms))
+	return engine.Yes(c.write(ctx, mapcache.Expire, c.n.All(), c.tellAll(ms)...))
 }
 
-func (c *cached) bound(ctx context.Context, n int64, by Order) error {
-	_, err := c.h.e.Run(ctx, mapcache.SetBound, []string{c.n.Options, c.n.Accesses}, []string{decimal(n), by.String()})
+// bound reports whether the bound was set.
+func (c *cached) bound(ctx context.Context, n int64, by Order, ifAbsent bool) (bool, error) {
+	script := mapcache.SetBound
+	if ifAbsent {
+		script = mapcache.SetBoundIfAbsent
+	}
+	did, err := engine.Yes(c.h.e.RunBriefly(ctx, script, []string{c.n.Options, c.n.Accesses}, []string{decimal(n), by.String()}))
 	c.knows.Store(nil)
-	if err == nil || errors.Is(err, ErrUnknown) {
+	if err == nil && did || errors.Is(err, ErrUnknown) {
 		c.h.sweeper.Expect(&c.n, c.h.e.Wall()) // which sees to what is too much
 	}
-	return err
+	return did, err
+}
+
+// maxSize is the bound, 0 for none, and its order.
+func (c *cached) maxSize(ctx context.Context) (n int64, by Order, err error) {
+	got, err := c.h.e.Run(ctx, hmget, []string{c.n.Options}, []string{"max-size", "mode"})
+	if err != nil {
+		return 0, LRU, err
+	}
+	parts, err := got.ToArray()
+	if err != nil {
+		return 0, LRU, err
+	}
+	if text, err := parts[0].ToString(); err == nil {
+		if most, err := strconv.ParseFloat(text, 64); err == nil && most >= 1 && most < 1<<53 {
+			n = int64(most)
+		}
+	}
+	if mode, err := parts[1].ToString(); err == nil && mode == LFU.String() {
+		by = LFU
+	}
+	return n, by, nil
 }
 
 // found is the answer of a script for an entry.
@@ -349,7 +380,7 @@ func opened(v value) value {
 }
 
 func (l lifetime) life() mapcache.Life {
-	return mapcache.Life{TTL: l.ttl, Idle: l.idle, Keep: l.keep}
+	return mapcache.Life{TTL: l.ttl, Idle: l.idle, Keep: l.keep, Forever: l.forever}
 }
 
 // pack is a value with its header.

@@ -2,17 +2,17 @@ package rmap
 
 import (
 	"context"
-	"slices"
 
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
 // What nobody notes accesses of is read without a script, which takes the server
-// longer than both commands: first when the entries end, then the entries. Whoever
+// almost five times as long as both commands: first when the entries end, then the entries. Whoever
 // writes one in between writes one that lives, so what is found is what was there at
 // one moment. On a cluster a slot that moves could turn the two around.
 
@@ -20,27 +20,10 @@ import (
 // as was seen.
 func (c *cached) unnoted(t traits) bool { return t.mode == "" && !t.rests && !c.h.e.Cluster() }
 
-// getAlone reads an entry. It reports false if that has an idle time.
-func (c *cached) getAlone(ctx context.Context, t traits, key string) (v value, all bool, err error) {
+// getUnnoted reads entries. It reports false if one of them has an idle time.
+func (c *cached) getUnnoted(ctx context.Context, t traits, names []string) (vs []value, all bool, err error) {
 	now := c.h.e.Wall()
-	ends, got, err := c.h.e.RunBehind(ctx, zscore, hget, c.at(c.n.Times, key), c.at(c.n.Hash, key))
-	if v, err = found(got, err); err != nil || !v.there {
-		return value{}, true, err
-	}
-	if over, err := ended(&ends, now); err != nil || over {
-		return value{}, true, err
-	}
-	if mapcache.Idles(v.text) {
-		c.rest(t)
-		return value{}, false, nil
-	}
-	return opened(v), true, nil
-}
-
-// getSome is getAlone of several, all or none.
-func (c *cached) getSome(ctx context.Context, t traits, names []string) (vs []value, all bool, err error) {
-	now := c.h.e.Wall()
-	first, got, err := c.h.e.RunBehind(ctx, zmscore, hmget, c.at(c.n.Times, names...), c.at(c.n.Hash, names...))
+	first, got, err := c.h.e.RunBehind(ctx, zmscore, hmget, c.at(c.n.Times, names...), c.at(c.n.Hash, names...), lengthOfMany, c.expects(len(names)))
 	if vs, err = values(got, err); err != nil {
 		return nil, true, err
 	}
@@ -108,12 +91,7 @@ func (h *hub) sendCachedGets(_ string, _ int, batch []*cachedCall) (err error) {
 	if err := h.e.Open(); err != nil {
 		return err
 	}
-	if len(batch) == 1 {
-		batch[0].Answer, err = batch[0].Ask.c.getOne(context.Background(), batch[0].Ask.key)
-	} else {
-		err = batch[0].Ask.c.sendMany(batch)
-	}
-	if err == nil {
+	if err = batch[0].Ask.c.sendMany(batch); err == nil {
 		measure(batch[0].Ask.size, batch)
 	}
 	return err
@@ -134,11 +112,21 @@ func (c *cached) sendMany(batch []*cachedCall) error {
 	return nil
 }
 
-func (c *cached) getOne(ctx context.Context, key string) (value, error) {
+func (c *cached) getMany(ctx context.Context, names []string) (all []value, err error) {
+	all, err = c.readSome(ctx, names, mostAtOnce, func(some []string) ([]value, error) { return c.getUpTo(ctx, some) })
+	for i := range all {
+		all[i] = opened(all[i])
+	}
+	return all, err
+}
+
+// getUpTo is getMany of as many as one exchange reads. Where the options are to be looked
+// at again, the script does it on the way.
+func (c *cached) getUpTo(ctx context.Context, some []string) ([]value, error) {
 	t, look := c.traits()
 	if !look && c.unnoted(t) {
-		if v, all, err := c.getAlone(ctx, t, key); all {
-			return v, err
+		if vs, all, err := c.getUnnoted(ctx, t, some); all {
+			return vs, err
 		}
 	}
 	on := []string{c.n.Hash, c.n.Times, c.n.Rests}
@@ -147,44 +135,14 @@ func (c *cached) getOne(ctx context.Context, key string) (value, error) {
 	} else if t.mode != "" {
 		on = append(on, c.n.Accesses)
 	}
-	got, err := c.h.e.Run(ctx, mapcache.Get, on, []string{c.now(), key, t.mode})
+	got, err := c.h.e.Run(ctx, engine.Expect(readCached, c.expects(len(some))), on, append([]string{c.now(), t.mode}, some...))
 	if err != nil || !look {
-		return c.found(got, err)
+		return values(got, err)
 	}
 	parts, err := got.ToArray()
 	if err != nil {
-		return value{}, err
+		return nil, err
 	}
-	c.saw(parts[:3])
-	return unpacked(&parts[3])
-}
-
-func (c *cached) getMany(ctx context.Context, names []string) (all []value, err error) {
-	t, look := c.traits()
-	if look {
-		if t, err = c.look(ctx); err != nil {
-			return nil, err
-		}
-	}
-	for some := range slices.Chunk(names, mostAtOnce) {
-		vs, err := c.getUpTo(ctx, t, some)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range vs {
-			all = append(all, opened(v))
-		}
-	}
-	return all, nil
-}
-
-// getUpTo is getMany of as many as one exchange reads.
-func (c *cached) getUpTo(ctx context.Context, t traits, some []string) ([]value, error) {
-	if c.unnoted(t) {
-		if vs, all, err := c.getSome(ctx, t, some); all {
-			return vs, err
-		}
-	}
-	on := []string{c.n.Hash, c.n.Times, c.n.Rests, c.n.Accesses}
-	return values(c.h.e.Run(ctx, mapcache.GetMany, on, append([]string{t.mode, c.now()}, some...)))
+	c.saw(parts[len(some):])
+	return elements(parts[:len(some)])
 }

@@ -86,10 +86,8 @@ func TestAReadThatNotesNothingIsNoScript(t *testing.T) {
 			t.Parallel()
 			r := redistest.RecordScripts(t, raw)
 			r.Learn(mapcache.Get.Body)
-			r.Learn(mapcache.GetMany.Body)
-			for _, body := range []string{mapcache.Get.Body, mapcache.GetMany.Body} { // that a server has not is sent twice
-				require.NoError(t, raw.Do(t.Context(), raw.B().ScriptLoad().Script(body).Build()).Error())
-			}
+			// One that a server has not is sent twice.
+			require.NoError(t, raw.Do(t.Context(), raw.B().ScriptLoad().Script(mapcache.Get.Body).Build()).Error())
 			at := newHandClock()
 			m := NewCache[string, int](engineOn(t, r, at.on), cacheNamed(t, raw), WithCodec(codec.Text))
 			ctx := t.Context()
@@ -153,7 +151,7 @@ func TestWhatIsSeenOfTheOptionsMeanwhileCounts(t *testing.T) {
 func TestAReadWithoutAScriptIsSentAgain(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	for command, read := range map[string]string{"ZSCORE": "get", "HGET": "get", "ZMSCORE": "get many", "HMGET": "get many"} {
+	for command, read := range map[string]string{"ZMSCORE": "get", "HMGET": "get many"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			client, proxy := through(t, server)

@@ -43,6 +43,7 @@ type change struct {
 	now     value // what the entry is to be after it
 	writes  bool
 	exited  bool // the function ended its goroutine, and is not called again
+	rests   bool // on what others of the turn have made, which is not written yet
 	settled bool
 	err     error
 }
@@ -96,13 +97,13 @@ func (e *errPanic) Unwrap() error {
 
 // run calls the function. Its error, its panic and its end of the goroutine are
 // its caller's alone.
-func (c *change) run(old value) value {
+func (c *change) run(old value) (now value) {
 	returned := false
 	defer func() {
 		if returned {
 			return
 		}
-		c.now, c.writes = old, false
+		now, c.now, c.writes = old, old, false
 		if r := recover(); r != nil {
 			c.err = &errPanic{r, debug.Stack()}
 		} else {
@@ -121,8 +122,12 @@ func (c *change) run(old value) value {
 var errExited = errors.New("the function ended the goroutine")
 
 // compute waits for its turn at the entry, and for what came of it.
-func (m *handle[K, V]) compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
-	key, err := m.encodeKey(ctx, k)
+func (m *handle[K, V]) compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts []PutOption) (v V, there bool, err error) {
+	l, err := m.lifetime(opts)
+	var key string
+	if err == nil {
+		key, err = m.encodeKey(ctx, k)
+	}
 	if err == nil && f == nil {
 		err = fmt.Errorf("%w: nil function", ErrOption)
 	}
@@ -135,11 +140,13 @@ func (m *handle[K, V]) compute(ctx context.Context, k K, f func(old V, had bool)
 		now, writes, result, err = m.apply(key, old, f)
 		return now, writes, err
 	}
+	at := m.entryOf(key)
+	at.entries = l
 	if m.within(ctx, key) {
-		m.h.takeTurn(ctx, m.entryOf(key), []*change{c})
+		m.h.takeTurn(ctx, at, []*change{c})
 		err = c.outcome()
 	} else {
-		err = m.h.turn(ctx, m.entryOf(key), c)
+		err = m.h.turn(ctx, at, c)
 	}
 	if err == nil {
 		v, there = result, c.now.there

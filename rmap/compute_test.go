@@ -16,7 +16,7 @@ import (
 )
 
 // soon bounds what has to happen, on a machine however slow.
-const soon = 30 * time.Second
+var soon = redistest.Soon
 
 func increment(old int, _ bool) (int, Verdict, error) { return old + 1, Store, nil }
 

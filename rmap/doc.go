@@ -66,7 +66,10 @@
 // order, one write if the entry still is what was read, and all of it again if it
 // is not. So a counter that a whole process hammers costs the server two calls for
 // each round trip, and functions may be called more than once. Processes take
-// their chances: whoever writes first wins, and one always does.
+// their chances: whoever writes first wins, and one always does. A Compute that has
+// lost for some milliseconds, as one far from the server does, leaves a claim with its
+// next try. The Computes of others stand back while it is there, for a few of its round
+// trips. The comparison alone decides what is written.
 //
 // # Shared with Java
 //
@@ -96,6 +99,14 @@
 //     removed at once stays in the store. A [Writing] has a queue of its own, and
 //     knows nothing of what Java writes.
 //   - Java spells doubles in its own way: 1.0, 1.0E7. Do not compare their bytes.
+//   - RMapCache.fastPut and putAll without a time keep the times of an entry that is
+//     there. Put and PutMany of a [Cache] make it permanent, as RMapCache.put does, unless
+//     the call or the handle has [WithKeepTTL].
+//   - RMapCache.renamenx fails where one of the keys of a cache is missing, as that of idle
+//     times is in most: then it has renamed some of the others. RenameIfAbsent does not.
+//   - A name is a map's or a cache's. The values of a cache have a header: a Java map that
+//     reads one fails, and RMapCache.readAllMap fails at one without. Here that is an
+//     [ErrWrongKind] where it is read, and the command line refuses it.
 //
 // # Caches
 //
@@ -118,8 +129,10 @@
 // A bound ([Cache.SetMaxSize]) is kept by each write of a new entry; what was
 // there before it goes a moment later. Handles learn of a bound within a second.
 //
-// A server without memory (OOM) refuses what writes, and takes what reads, removes
-// and sweeps; what was read there counts as used.
+// A server without memory (OOM) refuses what writes, after two tries, and takes what
+// reads, removes and sweeps; what was read there counts as used. A server that takes no
+// writes at all, for want of replicas or disk (NOREPLICAS, MISCONF), is read, too; that
+// counts as no use.
 //
 // Puts, Swaps and the like give an entry times anew, or none; what replaces a
 // living value (Replace, CompareAndSwap, Compute, [Add]) leaves those that it
@@ -128,6 +141,9 @@
 // Redisson's own mistakes are not made, and what they leave behind is read
 // rightly: entries that Redisson thinks rest although they have no idle time live
 // on here, though Redisson's sweep may drop them.
+//
+// A process whose clock is more than 5 s ahead of the server's sweeps nothing, and logs
+// a warning. What it reads it judges by its own clock all the same.
 //
 // # Many slots
 //
@@ -171,16 +187,26 @@
 //
 // Tracked, as it is made, the server tells a Near when its map changes (CLIENT
 // TRACKING, on one connection per node beside that of the subscriptions), whoever
-// changes it: Java, redis-cli, its own expiry, FLUSHALL. The server knows keys and
+// changes it: Java, redis-cli, its own expiry, FLUSHALL. SWAPDB is the exception: the
+// server tells nobody of it, and copies are stale up to [WithMaxAge]. The server knows keys and
 // not fields, so that each write drops the copies of the whole map; of a [Sharded]
 // map those of one shard.
 //
 // Announced ([WithAnnounced]), the writers tell it which entries they write, in the
 // step of the write, in Redisson's words: RLocalCachedMap with INVALIDATE, UPDATE or
 // LOAD tells it and is told. It is right only if every writer does that: handles
-// that are made with [WithAnnounce], near or not. Redisson's plain RMap, redis-cli
-// and a time to live that these have set tell nobody. One message costs what one
+// that are made with [WithAnnounce], near or not. Redisson's plain RMap and RMapCache, redis-cli
+// and a time to live that these have set tell nobody, nor does a server that evicts the key
+// or is flushed: copies are stale up to [WithMaxAge] then. One message costs what one
 // entry is, so it is for maps that are written often.
+//
+// A [Cache] announces on the channel that a Map does, and what it says of the entries that a
+// call names, or of all, is Redisson's Invalidate and Clear. What a script drops beside those, by
+// a bound or a sweep, it names by the keys, in a message that is ours alone, R and
+// the keys. Redisson has a near cache of an RMapCache only in its PRO edition,
+// RLocalCachedMapCache, which was not tried: do not count on it to understand that message,
+// and do not open an RLocalCachedMap on a cache, whose values have a header. Java's RMapCache, and its sweeper,
+// tell nobody: where Java writes a cache, its near caches are tracked ones.
 //
 //	                                            Tracked                   Announced
 //	right against                               every writer              writers that announce
@@ -190,7 +216,7 @@
 //	a connection that ends                      not stale: all dropped    WithMaxSilence
 //	a silent one, a process that slept          WithMaxSilence, 3 s: then it is the map, and all dropped
 //	at any rate                                 WithMaxAge, 10 min
-//	of maps                                     any                       Map, Native, Sharded
+//	of maps                                     any                       those made with WithAnnounce
 //
 // A Near never waits for messages to be right again: while there is no connection,
 // or it is silent, or the slot of the map moves, it is the map that it was made of.
@@ -206,9 +232,12 @@
 // writes here once somebody has begun it, as a writer with LOAD does: where Java
 // only reads, let it drop all when it reconnects (CLEAR).
 //
+// [WithMisses] keeps that there is no entry, too, [WithMaxBytes] bounds the copies by their
+// bytes, and [Near.Preload] reads the map before anybody asks.
+//
 // A copy of an entry of a Cache or a Native goes when the entry does, also where
-// somebody moves that end forward: a Near of a Cache is told of ends, too, so that a
-// Touch drops all as a write does. To read a copy
+// somebody moves that end forward: a Near of a Cache is told of ends, too. By one that is tracked
+// a Touch drops all, as a write does; by one that is announced it drops the entry. To read a copy
 // is no use of the entry of a Cache. Values are handed out as they are kept: do not
 // change what they point to.
 //
@@ -226,7 +255,8 @@
 // or a Remove did meanwhile stands: the load that is older is not written, and who
 // waits for it has what is newer. Of a Cache that is true of every writer with this
 // library; of a Map and a Native a Remove has to come by a Loading, and of Java's
-// writers fastPut is respected, and fastRemove is not.
+// writers fastPut is respected, and fastRemove is not, nor is what Java has put into a
+// Native with a time to live that was over before the load was.
 //
 //	                     what a load takes                      one call with Java's loader, too
 //	Map, Native          a lease of ours, the lock of the entry yes
@@ -238,10 +268,18 @@
 // that somebody has put meanwhile, too. Who holds the lock of the entry
 // ([Loading.Lock]) puts behind it.
 //
+// [WithLoadMany] has the misses of one [Loading.GetMany] loaded by one call of the source.
+// [Loading.Refresh] and [Loading.LoadAll] load what is there anew.
+//
+// [WithLoadTTL] has the source say how long an entry lives, and [WithTTLJitter] has what was
+// loaded at once end at different times. A source that fails is not asked for a key again at
+// once with [WithLoadBackoff], and with [WithStaleOnError] readers have what it said last.
+//
 // A loader says itself how fresh it is: what was true when it asked its source is
 // what is written. So change the source first, and the map, by Put or Remove, after
 // it. Clear does not hold up loads that are under way. What was loaded is offered for a
 // watchdog timeout to a server that refuses it for a moment, as one without memory does.
+// On a map with [WithAnnounce] near caches are told of what was loaded, too.
 // Leases end by the clock of the server: where that is set back, the others wait by as
 // much longer for a process that has died.
 //
@@ -256,14 +294,27 @@
 //
 //	                         through                          behind
 //	the store has a change   before its caller goes on        a delay later, at least once
-//	its error                changes nothing                  is tried again, for ever or WithMaxAttempts
+//	its error                changes nothing                  is tried again, for ever or WithMaxRetryTime
+//	its call takes too long  its context ends after WithWriteTimeout, 30 s
 //	changes of one entry     one behind the other             in order; of a batch the last
+//	several at once          WithWriteMany: one call          WithBehind: one call
 //	a process dies           the store may be ahead of the    nothing is lost
 //	                         map by the change under way
 //	a server forgets         nothing of the store             what was not written yet, as of the map
 //
+// A process whose writer fails, or takes too long, gives the turn back after three
+// calls, and then tries only when the oldest change was not written by others during its
+// pause. Each process that uses a handle looks once in a watchdog timeout for changes
+// that a killed process left. A batch has about 1 MB at most, or one change that is
+// larger. What the writer [Discard]s, and what it has refused for WithMaxRetryTime, is dead:
+// kept aside for [Writing.Dead], [Writing.Redrive] and [Writing.Purge], the last 10,000
+// (WithDeadLimit). Nothing dead comes back over a newer change of its entry. A process that
+// cannot reach the store leaves it to others (WithOthersWriting). Where the store does not keep
+// up, changes are an [ErrBacklog], at once or when [WithBacklogWait] is over. [Writing.Flush] waits for what is queued, and [Writing.Backlog] counts it.
+//
 // A [Loading] on top of a Writing, or of its map anywhere in the fleet, loads nothing
-// that is on its way to the store: what is queued is what it returns.
+// that is on its way to the store: what is queued is what it returns. A change ends the
+// loads of its entry that are under way, so that none of them overwrites it later.
 //
 // What a process writes that was paused for longer than its hold may come late: a
 // store that minds compares the fencing token in the context of write, which there
@@ -278,11 +329,58 @@
 // map: use maxmemory-policy noeviction. All walks a map that others change: what
 // was there throughout comes at least once, also if the map moves to another server
 // meanwhile, by a failover or with its slot: then the walk begins anew, and entries
-// come again. A server that refuses INFO cannot be told from another. PutMany,
+// come again. An answer of a walk has about 1 MB, or one entry. A server that refuses INFO cannot be told from another. PutMany,
 // GetMany and Remove of more than one command are not of one moment. Expire is
 // about the whole map: an entry of a plain map has no time of its own. While the
-// slot of a cache moves, the servers put its scripts off, which have several
+// slot of a cache, or of a map with a Writing, moves, the servers put its scripts off, which have several
 // keys: a call waits as long as it is sent again, and fails with [ErrMoving] then.
+//
+// # Redisson's operations
+//
+// Each operation of RMap, RMapCache, RMapCacheNative, RListMultimap and RSetMultimap, and
+// what it is here, or why it is not.
+//
+//	Redisson                                         here
+//	get, getAll, containsKey, size                   Get, GetMany, Has, Len
+//	fastPut, putAll, put                             Put, PutMany, Swap
+//	putIfAbsent, fastPutIfAbsent                     PutIfAbsent
+//	putIfExists, replace, fastReplace                Replace
+//	replace(k, old, new), remove(k, v)               CompareAndSwap, CompareAndRemove
+//	fastRemove, remove, clear                        Remove, Take, Clear
+//	compute, computeIfPresent, merge                 Compute
+//	computeIfAbsent                                  ComputeIfAbsent
+//	addAndGet                                        Add
+//	entrySet, keySet, values, and their iterators    All, Keys, Values
+//	randomKeys, randomEntries                        RandomKeys, RandomEntries
+//	getLock, getFairLock, getReadWriteLock           Lock, FairLock, RWLock
+//	getSemaphore, getPermitExpirableSemaphore        Semaphore, PermitSemaphore
+//	getCountDownLatch                                Latch
+//	getWithTTLOnly                                   Peek, PeekMany
+//	remainTimeToLive(k)                              TTL, TTLMany
+//	expireEntry, expireEntries and their conditions  Touch, ExpireEntries
+//	clearExpire(k)                                   ClearExpire, Touch with WithTTL(0)
+//	setMaxSize, trySetMaxSize                        SetMaxSize, SetMaxSizeIfAbsent, MaxSize
+//	addListener                                      Events
+//	getWithLease, putWithLease                       NewLoading
+//	loadAll, MapLoader, MapWriter                    LoadAll, NewLoading, NewWriting
+//	expire, clearExpire, remainTimeToLive            Expire, ExpireAt, Persist, Remaining
+//	rename, renamenx, copy, sizeInMemory             Rename, RenameIfAbsent, Copy, SizeInMemory
+//	delete, isExists                                 Delete, Exists
+//	containsValue, valueSize                         All: they read the whole map
+//	readAllMap, readAllKeySet, readAllValues         All, Keys, Values: an answer has a bound
+//	filterKeys, filterValues, filterEntries          All, with WithMatch
+//	mapReduce, async and reactive twins              none: goroutines
+//	putIfAllKeysExist, putIfAllKeysAbsent            none: not of every server
+//
+//	RListMultimap, RSetMultimap                      ListMultimap, SetMultimap
+//	put, putAll, get, getAll                         Put, PutAll, Get
+//	get(k).size, get(k).range                        Count, Range of a list
+//	containsKey, containsEntry, containsValue        Has, HasEntry, HasValue
+//	remove, removeAll, fastRemove, replaceValues     Remove, RemoveAll, RemoveKeys, Replace
+//	fastRemoveValue                                  none: All and Remove
+//	keySize, size, keySet, entries, values           KeyLen, Len, Keys, All, Values
+//	expireKey                                        Expire, Persist, TTL
+//	expire, clearExpire, delete                      ExpireAll, PersistAll, Delete
 //
 // # In Redis
 //
@@ -292,18 +390,20 @@
 //	{name}:redisson_options          hash: of a cache, its bound, and whether somebody listens
 //	redisson__execute_task_once_latch:{name}                     string: who sweeps a cache
 //	redisson__map__lease:{name}:*    string: who loads an entry of a cache; a write deletes it
-//	rueidisson_map_lease:{name}:*    string: who loads an entry of another map; a removal by a Loading deletes it
+//	rueidisson_map_lease:{name}:*    string: who loads an entry of another map; a removal by a Loading deletes it, and a write with a time to live
 //	rueidisson_map_loaded:{name}:*   channel: what came of a load, for those who wait for it
 //	{name}:rueidisson_writes         stream: changes that are still to be written to a store
 //	{name}:rueidisson_pending        hash: which of them is the last of an entry
 //	{name}:rueidisson_dead           stream: changes that the store has refused for good
+//	{name}:rueidisson_dead_last      hash: which of them is the last of an entry, until the store has something newer
 //	{name}:rueidisson_drain          fenced lock: who writes them
 //	redisson_map_cache_*:{name}      channels: events of a cache
-//	{name}:topic                     channel: what writers that announce tell near caches
-//	redisson__cache_updates_log:{name}   zset: likewise, for those who were away, if somebody has begun it
+//	{name}:topic                     channel: what writers that announce tell near caches, of a map or a cache
+//	redisson__cache_updates_log:{name}   zset: likewise, of a map, for those who were away, if somebody has begun it
 //	{name}:disabled-keys, {name}:disabled-caches   what a transaction of Redisson's keeps from near caches
+//	rueidisson_map_claim:{name}:*    string: which Compute of an entry goes before others, a second at most
 //	rueidisson_map_done:{name}:*     string: the answer to a request with an id, until it has come, 45 s at most
-//	{name}:<hash of the key>:lock    the lock of an entry
+//	{name}:<hash of the key>:lock    the lock of an entry; fairlock, rw_lock, semaphore and so on: its other objects
 //	name                             of a multimap, hash: an id for each key, the hash of it
 //	{name}:<hash of the key>         list or set: the values of a key of a multimap
 //	{name}:redisson_list_multimap_ttl, {name}:redisson_set_multimap_ttl    zset: when keys end

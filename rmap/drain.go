@@ -3,6 +3,7 @@ package rmap
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -17,11 +18,12 @@ import (
 
 // drainer is this process's part in the writing of what is queued.
 type drainer struct {
-	lock   *lock.Fenced // of the process that does
-	looked atomic.Bool  // for what others have left
-	closed atomic.Bool
-	news   chan struct{} // something was queued
-	queued atomic.Int64  // so many changes, by this handle
+	lock    *lock.Fenced // of the process that does
+	closed  atomic.Bool
+	news    chan struct{} // something was queued
+	queued  atomic.Int64  // so many changes, by this handle
+	flushes atomic.Int64  // so many wait for what is queued
+	line    chan struct{} // of those who wait for room: who is in it asks
 
 	mu    sync.Mutex
 	again bool
@@ -29,6 +31,10 @@ type drainer struct {
 	ended chan struct{}           // when it has
 	bad   error                   // what the server has refused for good when it was last asked
 	turns int                     // so often this process has tried to be the one that drains
+
+	lookout
+	streak streak        // of the process's own writer; of the goroutine that drains
+	stuck  chan struct{} // closed when a call returns that was not waited for; nil: there is none
 }
 
 // drains sees to it that this process takes part, as long as there is something
@@ -38,6 +44,9 @@ func (w *Writing[K, V]) drains() { w.begin(false) }
 // begin is drains, also of who closes.
 func (w *Writing[K, V]) begin(closing bool) {
 	d := &w.drain
+	if w.cfg.others {
+		return
+	}
 	select {
 	case d.news <- struct{}{}:
 	default:
@@ -83,21 +92,26 @@ func (w *Writing[K, V]) run(ctx context.Context) {
 	ctx, stop := w.untilClosed(ctx)
 	defer stop()
 	for try := 0; ; try++ {
-		err := w.drainAll(ctx)
+		next, err := w.drainAll(ctx)
 		w.note(err)
-		if w.ends(ctx, err == nil) {
+		if w.finish(ctx, err == nil && next == (later{})) {
 			return
 		}
-		if err != nil {
+		switch {
+		case err == errStandBack:
+			w.standBack(ctx)
+			try = 0
+		case err != nil:
 			w.rest(ctx, try, err)
-		} else {
+		default:
+			w.await(ctx, next)
 			try = 0
 		}
 	}
 }
 
-// ends reports whether there is nothing more to do.
-func (w *Writing[K, V]) ends(ctx context.Context, over bool) bool {
+// finish ends the part of this process, if there is nothing more to do.
+func (w *Writing[K, V]) finish(ctx context.Context, over bool) bool {
 	d := &w.drain
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -154,8 +168,10 @@ func (w *Writing[K, V]) untilClosed(ctx context.Context) (_ context.Context, sto
 // before.
 func (w *Writing[K, V]) rest(ctx context.Context, try int, err error) {
 	w.h.h.e.Logger.Debug("writing behind", "name", w.h.key, "attempt", try+1, "err", err)
-	nap(ctx, min(50*time.Millisecond<<min(try, 10), 5*time.Second))
+	nap(ctx, restOf(try))
 }
+
+func restOf(try int) time.Duration { return min(50*time.Millisecond<<min(try, 10), 5*time.Second) }
 
 // nap waits for d, or for the end of ctx.
 func nap(ctx context.Context, d time.Duration) {
@@ -167,21 +183,80 @@ func nap(ctx context.Context, d time.Duration) {
 	}
 }
 
-// drainAll writes what is queued until there is nothing, as the only one of the
-// fleet.
-func (w *Writing[K, V]) drainAll(ctx context.Context) error {
+// later is when a batch is due that is not full yet. Its zero value says that nothing
+// is queued.
+type later struct {
+	wait   time.Duration
+	there  int   // so many changes are queued
+	queued int64 // by this handle, before these were counted
+}
+
+// longestHeld is for how long the one that drains waits for a batch to be due; where
+// it takes longer, others that have no time for it may write meanwhile.
+const longestHeld = time.Second
+
+// drainAll writes what is due, as the only one of the fleet, and returns when there is
+// something again.
+func (w *Writing[K, V]) drainAll(ctx context.Context) (later, error) {
 	hold, err := w.drain.lock.Lock(ctx)
 	if err != nil {
-		return err
+		return later{}, err
 	}
 	defer func() { _ = hold.Unlock(context.WithoutCancel(ctx)) }()
 	turn := draining{hold, hold.Context(ctx), w.h.sender()}
 	for {
-		if more, err := w.drainSome(&turn); !more || err != nil {
-			return err
+		some, next, err := w.due(turn.ctx, &turn.s)
+		switch {
+		case err != nil || some == nil && (next.wait == 0 || next.wait > longestHeld):
+			return next, err
+		case some == nil:
+			w.await(turn.ctx, next)
+			err = turn.over()
+		default:
+			err = w.drainSome(&turn, some)
+		}
+		if err != nil {
+			return later{}, err
 		}
 	}
 }
+
+// due is the next batch, if it is full, has waited for the delay, or is not to wait:
+// because a Close or a Flush
+// waits for it, or the writer has refused it before.
+func (w *Writing[K, V]) due(ctx context.Context, s *sender) (some []backlogged, next later, err error) {
+	queued := w.drain.queued.Load() // what is queued while these are read, or later, may make the batch full
+	b, err := s.backlog(ctx, w.cfg.batch)
+	if err != nil || len(b.changes) == 0 {
+		return nil, later{}, err
+	}
+	left := w.cfg.delay - max(b.age, 0)
+	if b.full || left <= 0 || w.drain.hurries() || w.drain.streak.calls > 0 {
+		return b.changes, later{}, nil
+	}
+	return nil, later{left, len(b.changes), queued}, nil
+}
+
+// await waits until a batch is due, or this process has queued what makes it full.
+func (w *Writing[K, V]) await(ctx context.Context, next later) {
+	timer := time.NewTimer(next.wait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		case <-w.drain.news:
+			if w.drain.hurries() || int64(next.there)+w.drain.queued.Load()-next.queued >= int64(w.cfg.batch) {
+				return
+			}
+		}
+	}
+}
+
+// hurries reports whether a caller waits until nothing is queued.
+func (d *drainer) hurries() bool { return d.closed.Load() || d.flushes.Load() > 0 }
 
 // draining is what this process does while it is the only one.
 type draining struct {
@@ -201,27 +276,41 @@ func (t *draining) over() error {
 	return nil
 }
 
-// drainSome writes a batch, if there is one, as often as it takes.
-func (w *Writing[K, V]) drainSome(t *draining) (more bool, err error) {
-	for tries := 1; ; tries++ {
-		some, err := w.gather(t.ctx, &t.s)
-		if err != nil || len(some) == 0 {
-			return false, err
-		}
-		told, err := w.store(t, some, tries)
-		if err == nil {
-			return true, w.settle(t, "", some, told)
-		}
-		w.refused(t, told)
-		if over := t.over(); over != nil {
-			return false, over
-		}
-		w.complain(tries, err)
-		if w.cfg.attempts > 0 && tries >= w.cfg.attempts {
-			return true, w.giveUp(t, some, w.cfg.attempts+1)
-		}
-		w.rest(t.ctx, tries-1, err)
+// drainSome has the writer called with a batch, once.
+func (w *Writing[K, V]) drainSome(t *draining, some []backlogged) error {
+	w.drain.saw(w.h.h, some)
+	began := w.h.h.e.Mono()
+	told, err := w.store(t, some, w.drain.streak.calls+1)
+	switch {
+	case err == nil:
+		w.drain.streak = streak{}
+		return w.settle(t, grave{}, some, told)
+	case len(some) == 1 && discarded(err) && t.over() == nil:
+		return w.bury(t, some, told, err)
 	}
+	w.refused(t, told)
+	if over := t.over(); over != nil {
+		return over
+	}
+	if discarded(err) {
+		return w.oneByOne(t, some, discarded)
+	}
+	return w.failed(t, some, began, err)
+}
+
+// failed is behind a call that began then, and that is to be made again.
+func (w *Writing[K, V]) failed(t *draining, some []backlogged, began time.Duration, err error) error {
+	d, now := &w.drain, w.h.h.e.Mono()
+	d.streak.add(some[0].id, began, now)
+	w.complain(d.streak.calls, err)
+	if w.cfg.retries > 0 && !errors.Is(err, errStuck) && now-d.streak.since >= w.cfg.retries {
+		return w.oneByOne(t, some, func(err error) bool { return !errors.Is(err, errStuck) })
+	}
+	if d.streak.calls >= fewFailures || errors.Is(err, errTimeout) {
+		return errStandBack
+	}
+	w.rest(t.ctx, d.streak.calls-1, err)
+	return t.over()
 }
 
 // complain tells the log of a store that has begun to refuse changes, and of a
@@ -231,35 +320,6 @@ func (w *Writing[K, V]) complain(tries int, err error) {
 		w.h.h.e.Logger.Error("the writer of a map panicked", "name", w.h.key, "attempt", tries, "err", err)
 	} else if tries == 1 {
 		w.h.h.e.Logger.Warn("the store does not take changes: they are tried again", "name", w.h.key, "err", err)
-	}
-}
-
-// gather is the next batch: a full one, or what there is a delay later. Nothing
-// comes when nothing was queued for a delay.
-func (w *Writing[K, V]) gather(ctx context.Context, s *sender) ([]backlogged, error) {
-	before := w.drain.queued.Load()
-	some, err := s.backlog(ctx, w.cfg.batch)
-	if err != nil || len(some) == w.cfg.batch {
-		return some, err
-	}
-	timer := time.NewTimer(w.cfg.delay)
-	defer timer.Stop()
-	for there := int64(len(some)); ; {
-		select {
-		case <-timer.C:
-			return s.backlog(ctx, w.cfg.batch)
-		case <-ctx.Done():
-			return nil, engine.ContextError(ctx)
-		case <-w.drain.news:
-			now := w.drain.queued.Load()
-			if !w.drain.closed.Load() && there+now-before < int64(w.cfg.batch) {
-				continue // what this process has queued does not make it full
-			}
-			if there, err = s.queuedMany(ctx); err != nil || w.drain.closed.Load() || there >= int64(w.cfg.batch) {
-				return s.backlog(ctx, w.cfg.batch)
-			}
-			before = now
-		}
 	}
 }
 
@@ -298,9 +358,27 @@ func (w *Writing[K, V]) changes(some []backlogged) (changes []Change[K, V], err 
 	return changes, nil
 }
 
-// guarded calls the writer. Its panic, or its end of the goroutine, is an error.
+// errTimeout is why a call of the writer is not waited for any more.
+var errTimeout = fmt.Errorf("the writer took too long: %w", context.DeadlineExceeded)
+
+// errStuck is why the writer was not called: the last call goes on.
+var errStuck = fmt.Errorf("%w, and has not returned yet", errTimeout)
+
+// guarded calls the writer. Its panic, or its end of the goroutine, is an error. A
+// writer that does not return when its context has ended is not called again before
+// it does.
 func (w *Writing[K, V]) guarded(ctx context.Context, changes []Change[K, V]) error {
-	returned := make(chan error, 1)
+	if w.drain.stuck != nil {
+		select {
+		case <-w.drain.stuck:
+		default:
+			return errStuck
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.timeout, errTimeout)
+	defer cancel()
+	returned, done := make(chan error, 1), make(chan struct{})
+	w.drain.stuck = done
 	go func() { // ends with the writer
 		err := errExited
 		defer func() {
@@ -308,38 +386,56 @@ func (w *Writing[K, V]) guarded(ctx context.Context, changes []Change[K, V]) err
 				err = &errPanic{p, debug.Stack()}
 			}
 			returned <- err
+			close(done)
 		}()
 		err = w.write(ctx, changes)
 	}()
 	select {
 	case err := <-returned:
-		return err
+		return timely(ctx, err)
 	case <-ctx.Done():
 		timer := time.NewTimer(heed)
 		defer timer.Stop()
 		select {
 		case err := <-returned:
-			return err
+			return timely(ctx, err)
 		case <-timer.C:
-			return engine.ContextError(ctx)
+			return context.Cause(ctx)
 		}
 	}
 }
 
-// giveUp writes changes one by one, and puts aside those that are refused.
-func (w *Writing[K, V]) giveUp(t *draining, some []backlogged, attempt int) error {
+// timely names the end of the writer's time, if an error is of that.
+func timely(ctx context.Context, err error) error {
+	if err != nil && context.Cause(ctx) == errTimeout && !errors.Is(err, errTimeout) {
+		return fmt.Errorf("%w: %w", errTimeout, err)
+	}
+	return err
+}
+
+// oneByOne has the writer called with each change alone, and puts aside those of whose
+// error that is said.
+func (w *Writing[K, V]) oneByOne(t *draining, some []backlogged, aside func(error) bool) error {
+	attempt := max(w.drain.streak.calls, 1) + 1
 	for i := range some {
-		one, how := some[i:i+1], ""
+		one, began := some[i:i+1], w.h.h.e.Mono()
 		told, err := w.store(t, one, attempt)
-		if err != nil {
-			if over := t.over(); over != nil {
-				w.refused(t, told)
-				return over
+		if err == nil {
+			w.drain.streak = streak{}
+			if err = w.settle(t, grave{}, one, told); err != nil {
+				return err
 			}
-			how, told.Dead = "dead", true
-			w.h.h.e.Logger.Warn("the store does not take a change", "name", w.h.key, "id", one[0].id, "err", err)
+			continue
 		}
-		if err := w.settle(t, how, one, told); err != nil {
+		if over := t.over(); over != nil {
+			w.refused(t, told)
+			return over
+		}
+		if !aside(err) {
+			w.refused(t, told)
+			return w.failed(t, one, began, err)
+		}
+		if err = w.bury(t, one, told, err); err != nil {
 			return err
 		}
 	}

@@ -61,8 +61,8 @@ type behindWrite struct {
 	happens func()
 }
 
-func (s behindWrite) change(ctx context.Context, key string, old, to value, l lifetime) (value, bool, error) {
-	there, done, err := s.store.change(ctx, key, old, to, l)
+func (s behindWrite) change(ctx context.Context, key string, old, to value, l lifetime, c *claim) (value, bool, error) {
+	there, done, err := s.store.change(ctx, key, old, to, l, c)
 	s.happens()
 	return there, done, err
 }

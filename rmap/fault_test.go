@@ -151,7 +151,7 @@ func TestAReadIsSentAgain(t *testing.T) {
 		"HLEN":    func(ctx context.Context, m *Map[string, int]) error { _, err := m.Len(ctx); return err },
 		"EXISTS":  func(ctx context.Context, m *Map[string, int]) error { _, err := m.Exists(ctx); return err },
 		"PTTL":    func(ctx context.Context, m *Map[string, int]) error { _, err := m.Remaining(ctx); return err },
-		"HSCAN": func(ctx context.Context, m *Map[string, int]) error {
+		"EVALSHA": func(ctx context.Context, m *Map[string, int]) error {
 			for _, err := range m.All(ctx) {
 				return err
 			}

@@ -33,16 +33,19 @@ type ticket[V any] struct {
 }
 
 // board joins the flight of k, or begins one.
-func (l *Loading[K, V]) board(ctx context.Context, k K, key string) (ticket[V], error) {
+// Stale is of who has found an entry.
+func (l *Loading[K, V]) board(ctx context.Context, k K, key string, b *bulk[K, V], stale bool) (ticket[V], error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := l.flights[k]
 	if f != nil {
+		b.leave()
 		f.callers++
 		return ticket[V]{flight: f, since: f.sent}, nil
 	}
 	f = l.flight(ctx)
-	if !l.h.h.e.Spawn(func() { l.fly(f, k, key) }) {
+	if !l.h.h.e.Spawn(func() { l.fly(f, k, key, b, stale) }) {
+		b.leave()
 		f.cancel()
 		return ticket[V]{}, ErrClosed
 	}
@@ -62,16 +65,22 @@ func (l *Loading[K, V]) flight(ctx context.Context) *flight[V] {
 }
 
 // fly ends with the flight, also where the loader ends its goroutine.
-func (l *Loading[K, V]) fly(f *flight[V], k K, key string) {
+func (l *Loading[K, V]) fly(f *flight[V], k K, key string, b *bulk[K, V], stale bool) {
 	defer l.land(f, k)
 	r, writes := l.newRun(k, key), uint64(0)
+	r.bulk = b
+	defer r.leaves()
 	r.sends = func() {
 		l.mu.Lock()
 		f.sent++
 		writes = l.none.writes
 		l.mu.Unlock()
 	}
-	f.v, f.there, f.err = r.get(f.ctx)
+	if stale {
+		f.v, f.there, f.err = r.freshen(f.ctx)
+	} else {
+		f.v, f.there, f.err = r.get(f.ctx)
+	}
 	if f.err == nil && !f.there {
 		l.remember(k, writes)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
 // handle is what every kind of map is made of: a store, and codecs for what is
@@ -32,6 +33,7 @@ type handle[K comparable, V any] struct {
 
 	keys   codec.Codec[K]
 	values codec.Codec[V]
+	text   bool // values are text, which reads the header of a cache's value without an error
 }
 
 // newHandle checks what a handle is made with, and asks nobody. The store is
@@ -76,6 +78,7 @@ func (m *handle[K, V]) chooseCodecs() error {
 	if m.values, err = engine.Given(m.cfg.valueCodec, m.values); err != nil {
 		return err
 	}
+	m.text = codec.IsText(m.values)
 	return errors.Join(codec.Check(m.keys), codec.Check(m.values))
 }
 
@@ -157,10 +160,20 @@ func (m *handle[K, V]) decode(key string, got value) (v V, there bool, err error
 	if err = got.broken; err == nil {
 		v, err = codec.Decode(m.values, got.text)
 	}
+	if (err != nil || m.text) && got.broken == nil && mapcache.Looks(got.text) && m.cacheless() {
+		var none V
+		v, err = none, fmt.Errorf("%w: it has the header of a cache's", ErrWrongKind)
+	}
 	if err != nil {
 		return v, true, m.undecoded(key, got.text, err)
 	}
 	return v, true, nil
+}
+
+// cacheless reports whether the values of the map have no header.
+func (m *handle[K, V]) cacheless() bool {
+	_, is := m.store.(*cached)
+	return !is
 }
 
 func (m *handle[K, V]) undecoded(key, text string, cause error) error {
@@ -180,8 +193,11 @@ func (m *handle[K, V]) failed(op string, err error) error {
 	if errors.As(err, &undecoded) {
 		return fmt.Errorf("%s %s %w", op, m.kind, err) // which names it
 	}
-	if engine.WrongType(err) {
+	switch {
+	case engine.WrongType(err):
 		err = m.wrongType(err)
+	case engine.WrongKind(err):
+		err = fmt.Errorf("%w: %w", ErrWrongKind, err)
 	}
 	return fmt.Errorf("%s %s %q: %w", op, m.kind, m.name, err)
 }

@@ -31,6 +31,9 @@ type hub struct {
 
 	expiring slotSet // whose servers have times to live of fields
 
+	contests [contests]contest // of Computes, see claim
+	claims   atomic.Int64      // that were named
+
 	seed  maphash.Seed
 	sizes [sizes]atomic.Int64 // of values, see getAsk
 }

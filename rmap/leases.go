@@ -14,6 +14,7 @@ var (
 	loadLookScript = scripts.Must(lua, "lua/load_look.lua")
 	loadPutScript  = scripts.Must(lua, "lua/load_put.lua")
 	loadEndScript  = scripts.Must(lua, "lua/load_end.lua")
+	loadKeepScript = scripts.Must(lua, "lua/load_keep.lua")
 
 	// Without its lease a load writes nothing, whenever that has gone.
 	unlease = scripts.NewCommand("UNLINK", scripts.Safe)
@@ -54,6 +55,8 @@ type leases interface {
 	// what is there is what was seen. It is false, and nothing was written, if the
 	// lease is not there any more either.
 	loaded(ctx context.Context, l lease, now, seen value, lives lifetime) (bool, error)
+	// keep lets the caller have its lease for as long again.
+	keep(ctx context.Context, l lease) error
 	// ended gives a lease back, and reports whether it was there still.
 	ended(ctx context.Context, l lease, what string) (bool, error)
 	// void has loads that are under way write nothing.
@@ -84,7 +87,7 @@ func (p *plain) lease(key string) string { return keys.MapLoad(p.key, key) }
 
 func (p *plain) ask(ctx context.Context, l lease, how string) (look, error) {
 	on, args := p.loading(l), []string{l.token, millis(l.lasts), how, l.key}
-	return looked(p.h.e.Run(ctx, loadLookScript, on, args))
+	return looked(p.h.e.Run(ctx, readToLoad, on, args))
 }
 
 // loading is the keys of a load.
@@ -93,8 +96,8 @@ func (p *plain) loading(l lease) []string {
 }
 
 func (p *plain) loaded(ctx context.Context, l lease, now, seen value, lives lifetime) (bool, error) {
-	on := p.loading(l)
-	args := []string{l.token, p.h.e.Publish(), keys.MapLoaded(p.key, l.key), l.key, seenText(now), seenText(seen), lives.text(), millis(l.lasts)}
+	on := []string{p.key, keys.NearLog(p.key), p.lease(l.key), keys.MapWrites(p.key), keys.MapPending(p.key)}
+	args := p.tellOne(l.key, l.token, p.h.e.Publish(), keys.MapLoaded(p.key, l.key), l.key, seenText(now), seenText(seen), lives.text())
 	return engine.Yes(p.h.e.Run(ctx, loadPutScript, on, args))
 }
 
@@ -113,7 +116,7 @@ func (p *plain) void(ctx context.Context, ks []string) error {
 
 func (c *cached) ask(ctx context.Context, l lease, how string) (look, error) {
 	on := c.loading(l)
-	got, err := looked(c.h.e.Run(ctx, mapcache.LoadLook, on, []string{l.token, c.now(), millis(l.lasts), how, l.key}))
+	got, err := looked(c.h.e.Run(ctx, readToLoadCached, on, []string{l.token, c.now(), millis(l.lasts), how, l.key}))
 	if !got.later {
 		got.entry = opened(got.entry)
 	}
@@ -130,8 +133,8 @@ func (c *cached) loaded(ctx context.Context, l lease, now, seen value, lives lif
 		packed = lives.pack(now.text)
 	}
 	args := []string{
-		l.token, decimal(at), c.h.e.Publish(), keys.MapLoaded(c.key, l.key), l.key, packed,
-		lives.life().Ends(at), lives.life().Rests(at), seenText(seen), millis(l.lasts),
+		l.token, decimal(at), c.publish([]string{l.key}, 1), keys.MapLoaded(c.key, l.key), l.key, packed,
+		lives.life().Ends(at), lives.life().Rests(at), seenText(seen),
 	}
 	m, err := c.written(lives, at)(c.h.e.Run(ctx, mapcache.LoadPut, on, args))
 	if err != nil {
@@ -147,6 +150,17 @@ func (c *cached) ended(ctx context.Context, l lease, what string) (bool, error) 
 
 // void has nothing to do: every write of a cache ends the lease itself.
 func (c *cached) void(context.Context, []string) error { return nil }
+
+func (p *plain) keep(ctx context.Context, l lease) error { return p.keepLease(ctx, p.lease(l.key), l) }
+
+func (c *cached) keep(ctx context.Context, l lease) error {
+	return c.keepLease(ctx, c.n.Lease(l.key), l)
+}
+
+func (s *sender) keepLease(ctx context.Context, on string, l lease) error {
+	_, err := s.h.e.Run(ctx, loadKeepScript, []string{on}, []string{l.token, millis(l.lasts)})
+	return err
+}
 
 func (s *sender) endLease(ctx context.Context, on string, l lease, what string) (bool, error) {
 	args := []string{l.token, s.h.e.Publish(), keys.MapLoaded(s.key, l.key), what}

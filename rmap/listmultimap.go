@@ -5,9 +5,13 @@ import (
 	"iter"
 	"time"
 
+	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rwlock"
+	"github.com/rueidisson/rueidisson/semaphore"
 )
 
 // ListMultimap is a handle on the multimap of one name whose keys have lists of
@@ -110,26 +114,26 @@ func (m *ListMultimap[K, V]) Replace(ctx context.Context, k K, vs ...V) (old []V
 
 // Len is how many values all keys have together. It walks the keys: one that comes
 // or goes meanwhile may count or not, and while many do some may count twice. Cost:
-// HSCAN and a script call for each 1,000 keys. Errors: as [ListMultimap.Count].
+// HSCAN and a script call for each 500 keys. Errors: as [ListMultimap.Count].
 // Source: RListMultimap.size.
 func (m *ListMultimap[K, V]) Len(ctx context.Context) (int64, error) { return m.g.length(ctx) }
 
 // KeyLen is how many keys there are, with those that have ended and were not swept
-// yet, and those that Redisson has left without values until a walk comes by. Cost:
-// HLEN. Errors: as [ListMultimap.Count]. Source: RListMultimap.keySize.
+// yet, and those that Redisson has left without values. Cost: HLEN. Errors: as [ListMultimap.Count]. Source: RListMultimap.keySize.
 func (m *ListMultimap[K, V]) KeyLen(ctx context.Context) (int64, error) { return m.g.keyLen(ctx) }
 
 // Keys walks the keys, in no order, as [Map.All] walks entries: what is there
-// throughout comes at least once. Cost: HSCAN and a script call for each 1,000 keys.
+// throughout comes at least once. Cost: HSCAN and a script call for each 500 keys.
 // Errors: as [ListMultimap.Get]. Source: RListMultimap.keySet.
 func (m *ListMultimap[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
 	return m.g.keys(ctx, opts)
 }
 
-// All walks the entries: each value with its key, those of one key behind each other
-// and of one moment, in their order. Otherwise it is as [ListMultimap.Keys]. All values of
-// a page of keys are in memory at a time, see [WithPage]. Source:
-// RListMultimap.entries.
+// All walks the entries: each value with its key, those of one key behind each other, in
+// their order. They are of one moment if they fit in an answer, of about 1 MB and 1,000
+// values, see [WithPage]. Of a key with more, values may come twice if some are taken out
+// meanwhile. Otherwise it is as [ListMultimap.Keys]. Cost: HSCAN for each 500 keys, and
+// a script call for each answer. Source: RListMultimap.entries.
 func (m *ListMultimap[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
 	return m.g.all(ctx, opts)
 }
@@ -165,7 +169,7 @@ func (m *ListMultimap[K, V]) Clear(ctx context.Context) error {
 
 // Delete removes all keys with their values, 1,000 at a time, and reports whether
 // there was one. What is put meanwhile may stay. After an error some are left: call
-// it again. Cost: HSCAN and a script call for each 1,000 keys, and one more. Errors:
+// it again. Cost: HSCAN and a script call for each 500 keys, and one more. Errors:
 // as [ListMultimap.Put]. Source: RListMultimap.delete.
 func (m *ListMultimap[K, V]) Delete(ctx context.Context) (bool, error) {
 	return m.g.clear(ctx, "delete")
@@ -199,3 +203,59 @@ func (m *ListMultimap[K, V]) PersistAll(ctx context.Context) (bool, error) {
 func (m *ListMultimap[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
 	return m.g.m.remaining(ctx)
 }
+
+// TTL is how long k has until it ends: 0 if there is none, -1 if it has no end.
+//
+// Cost: one script call. Wire: ZSCORE, HPTTL. Errors: as [ListMultimap.Count].
+func (m *ListMultimap[K, V]) TTL(ctx context.Context, k K) (time.Duration, error) {
+	return m.g.ttl(ctx, k)
+}
+
+// Values walks the values of all keys, as [ListMultimap.All] walks the entries. Source:
+// RListMultimap.values.
+func (m *ListMultimap[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[V, error] {
+	return m.g.walkValues(ctx, opts)
+}
+
+// HasValue reports whether a key has that value, by its bytes. It walks the keys until one
+// has it, and is not of one moment.
+//
+// Cost: HSCAN and a script call for each 500 keys, and one more for each 500 keys or 10,000
+// values. The server goes through a whole list at a time. Wire: LLEN, LPOS. Errors: as
+// [ListMultimap.Count]. Source: RListMultimap.containsValue.
+func (m *ListMultimap[K, V]) HasValue(ctx context.Context, v V) (bool, error) {
+	return m.g.hasValue(ctx, v)
+}
+
+// Range returns the values of k from the first to the last position, both from 0, or from
+// the end if they are negative. -1 is the last. A position behind the end is none. What
+// does not decode is left out, and is the error beside the others.
+//
+// Cost: one script call, whose answer has all of them. Wire: LRANGE. Errors: as
+// [ListMultimap.Get]. Source: RListMultimap.get(key).range.
+func (m *ListMultimap[K, V]) Range(ctx context.Context, k K, first, last int64) ([]V, error) {
+	return m.g.some(ctx, k, first, last)
+}
+
+// FairLock is the fair lock of the entry of k, there or not, {name}:<hash of the key>:fairlock.
+// A key that cannot be used is an [ErrOption] of its operations. Source: RListMultimap.getFairLock.
+func (m *ListMultimap[K, V]) FairLock(k K) *fairlock.Lock { return m.g.m.fairLockOf(k) }
+
+// RWLock is the read-write lock of the entry of k, there or not, {name}:<hash of the key>:rw_lock.
+// A key that cannot be used is an [ErrOption] of its operations. Source: RListMultimap.getReadWriteLock.
+func (m *ListMultimap[K, V]) RWLock(k K) *rwlock.Lock { return m.g.m.rwLockOf(k) }
+
+// Semaphore is the semaphore of the entry of k, there or not, {name}:<hash of the key>:semaphore.
+// A key that cannot be used is an [ErrOption] of its operations. Source: RListMultimap.getSemaphore.
+func (m *ListMultimap[K, V]) Semaphore(k K) *semaphore.Semaphore { return m.g.m.semaphoreOf(k) }
+
+// PermitSemaphore is the semaphore of permits with leases of the entry of k, there or not, {name}:<hash of the key>:permitexpirablesemaphore.
+// A key that cannot be used is an [ErrOption] of its operations. Source: RListMultimap.getPermitExpirableSemaphore.
+func (m *ListMultimap[K, V]) PermitSemaphore(k K) *semaphore.PermitSemaphore {
+	return m.g.m.permitsOf(k)
+}
+
+// Latch is the latch of the entry of k, there or not, {name}:<hash of the key>:countdownlatch. On a cluster it is an
+// [ErrOption], since the names of latches have no braces there.
+// A key that cannot be used is an [ErrOption] of its operations. Source: RListMultimap.getCountDownLatch.
+func (m *ListMultimap[K, V]) Latch(k K) *latch.Latch { return m.g.m.latchOf(k) }

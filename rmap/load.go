@@ -25,13 +25,19 @@ type run[K comparable, V any] struct {
 	k      K
 	leases leases
 	lease  lease
-	locks  bool   // the entry's lock is taken, too
-	how    string // the lease is asked for
-	sends  func() // is called before each exchange that may tell the outcome
+	locks  bool        // the entry's lock is taken, too
+	how    string      // the lease is asked for
+	anew   bool        // what others found before does not count
+	sends  func()      // is called before each exchange that may tell the outcome
+	mild   bool        // it gives up where others fail
+	still  func() bool // there is reason to load what is there; nil: there is
 
-	seen  value  // what a load replaces
-	his   string // the token of who had the lease at the last look
-	looks int    // so many
+	bulk *bulk[K, V] // it is counted in; nil: none
+
+	lives lifetime // of what was loaded
+	seen  value    // what a load replaces
+	his   string   // the token of who had the lease at the last look
+	looks int      // so many
 
 	// What was heard of the loads of others.
 	failed atomic.Int64
@@ -45,7 +51,7 @@ type run[K comparable, V any] struct {
 func (l *Loading[K, V]) newRun(k K, key string) *run[K, V] {
 	return &run[K, V]{
 		l: l, h: l.h, k: k, leases: l.h.leasesOf(key), locks: l.locks, sends: func() {},
-		lease: lease{key, rand.Text(), l.cfg.lease()},
+		lease: lease{key, rand.Text(), l.cfg.lease()}, lives: l.h.cfg.entries,
 	}
 }
 
@@ -72,28 +78,36 @@ func (r *run[K, V]) decode(got value) (V, bool, error) { return r.h.decode(r.lea
 // await waits until there is an entry, or the lease is the caller's: then there
 // is neither an entry nor an error.
 func (r *run[K, V]) await(ctx context.Context) (got value, absent bool, err error) {
-	name := keys.MapLoaded(r.h.home(r.lease.key), r.lease.key)
+	elsewhere, name := false, keys.MapLoaded(r.h.home(r.lease.key), r.lease.key)
 	err = r.h.h.e.Watch(ctx, engine.Watch{
 		Key: engine.Key{Kind: r.h.kind, Name: r.h.key}, Heard: r.heard,
 		Channels: []pubsub.Channel{r.h.h.e.Channel(name)},
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
-			if absent = r.his != "" && r.absent.Load() == r.his; absent {
+			if absent = !r.anew && r.his != "" && r.absent.Load() == r.his; absent {
 				return 0, true, nil
 			}
 			if left := r.pausing(); left > 0 {
-				return left, false, nil
+				r.leaves()
+				elsewhere = r.mild
+				return left, r.mild, nil
 			}
 			before := r.his
 			var l look
 			l, err = r.look(ctx, r.how)
 			got, absent = l.entry, l.gone
-			if err == nil && l.granted() && before != "" && r.absent.Load() == before { // it was told meanwhile
+			if err == nil && !r.anew && l.granted() && before != "" && r.absent.Load() == before { // it was told meanwhile
 				_, _ = r.end(ctx, toldLeft)
 				absent = true
+			}
+			if l.left > 0 || err != nil {
+				r.leaves()
 			}
 			return r.unless(l), err == nil && l.left == 0, err
 		},
 	})
+	if elsewhere && err == nil {
+		err = errElsewhere
+	}
 	return got, absent, err
 }
 
@@ -161,7 +175,7 @@ func (r *run[K, V]) loadLocked(ctx context.Context) (v V, there, done bool, err 
 	if !r.locks {
 		return r.load(ctx)
 	}
-	hold, err := lock.New(r.h.h.e, r.h.lockName(r.lease.key)).TryLock(ctx, lock.WithWait(r.l.cfg.timeout), lock.WithLease(r.lease.lasts))
+	hold, err := r.lockEntry(ctx)
 	if err != nil {
 		_, _ = r.end(ctx, toldLeft)
 		if errors.Is(err, lock.ErrNotAcquired) {
@@ -171,6 +185,18 @@ func (r *run[K, V]) loadLocked(ctx context.Context) (v V, there, done bool, err 
 	}
 	defer func() { _ = hold.Unlock(context.WithoutCancel(ctx)) }()
 	return r.loadHeld(ctx)
+}
+
+// lockEntry waits for the lock of the entry, where others of a bulk do not wait for that.
+func (r *run[K, V]) lockEntry(ctx context.Context) (*lock.Hold, error) {
+	entry, lasts := lock.New(r.h.h.e, r.h.lockName(r.lease.key)), lock.WithLease(r.lease.lasts)
+	if r.bulk != nil {
+		if hold, err := entry.TryLock(ctx, lasts); err == nil {
+			return hold, nil
+		}
+		r.leaves()
+	}
+	return entry.TryLock(ctx, lock.WithWait(r.l.cfg.timeout), lasts)
 }
 
 // loadHeld loads, unless who had the lock before has done so.
@@ -233,7 +259,29 @@ func (r *run[K, V]) write(ctx context.Context, v V) (done bool, err error) {
 // bring brings the map what was loaded.
 func (r *run[K, V]) bring(ctx context.Context, now value) (done bool, err error) {
 	ctx = context.WithoutCancel(ctx)
-	return r.insist(func() (bool, error) { return r.leases.loaded(ctx, r.lease, now, r.seen, r.h.cfg.entries) })
+	defer r.kept(ctx)()
+	return r.insist(func() (bool, error) { return r.leases.loaded(ctx, r.lease, now, r.seen, r.lives) })
+}
+
+// kept keeps the lease while a server refuses what was loaded, so that nobody else loads
+// meanwhile: by calls of their own, which a full server takes.
+func (r *run[K, V]) kept(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var beat func()
+	var timer atomic.Pointer[time.Timer]
+	beat = func() {
+		r.h.h.e.Spawn(func() { // ends with the answer
+			_ = r.leases.keep(ctx, r.lease)
+			if ctx.Err() == nil {
+				timer.Store(time.AfterFunc(r.lease.lasts/3, beat))
+			}
+		})
+	}
+	timer.Store(time.AfterFunc(r.lease.lasts/3, beat))
+	return func() {
+		cancel()
+		timer.Load().Stop()
+	}
 }
 
 // insist goes on while the server refuses for a passing reason, for a watchdog
@@ -265,6 +313,7 @@ type outcome[V any] struct {
 	v     V
 	there bool
 	err   error
+	lives lifetime // the entry
 }
 
 // heed is how long a loader has to return when its context has ended.
@@ -277,7 +326,12 @@ func (r *run[K, V]) call(ctx context.Context) (V, bool, error) {
 	bounded, cancel := context.WithTimeout(ctx, r.l.cfg.timeout)
 	defer cancel()
 	started, returned := e.Mono(), make(chan outcome[V], 1)
-	go r.guarded(bounded, returned) // ends with the loader
+	if b := r.bulk; b != nil {
+		r.bulk = nil
+		b.join(ctx, r.k, returned)
+	} else {
+		go r.guarded(bounded, returned) // ends with the loader
+	}
 	got := outcome[V]{}
 	select {
 	case got = <-returned:
@@ -289,6 +343,12 @@ func (r *run[K, V]) call(ctx context.Context) (V, bool, error) {
 	}
 	if ctx.Err() != nil && got.err != nil {
 		got.err = engine.ContextError(ctx)
+	}
+	if got.there {
+		r.lives = got.lives
+	}
+	if r.failing(ctx, got.err) {
+		r.l.tried(r.k, got.err)
 	}
 	r.observe(ctx, e.Mono()-started, got)
 	return got.v, got.there, got.err
@@ -317,9 +377,7 @@ func (r *run[K, V]) guarded(ctx context.Context, returned chan<- outcome[V]) {
 		returned <- got
 	}()
 	v, there, err := r.l.load(ctx, r.k)
-	if got = (outcome[V]{err: err}); err == nil && there {
-		got = outcome[V]{v: v, there: true}
-	}
+	got = r.l.outcomeOf(r.k, v, there, err)
 }
 
 func (r *run[K, V]) observe(ctx context.Context, took time.Duration, got outcome[V]) {

@@ -133,13 +133,13 @@ func (l *Loading[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool,
 // Compute changes an entry by a function of what is there in Redis, as the map's
 // Compute does. It loads nothing: an entry that is not there is none for f. Where
 // f says Delete, that costs one more command than the map's; see [Loading.Remove].
-func (l *Loading[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
+func (l *Loading[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
 	if err = l.changes(ctx, "compute in", k); err != nil {
 		return v, false, err
 	}
 	defer l.written(k)
 	if f == nil || !l.voids {
-		return l.m.Compute(ctx, k, f)
+		return l.m.Compute(ctx, k, f, opts...)
 	}
 	return l.m.Compute(ctx, k, func(old V, had bool) (V, Verdict, error) {
 		v, verdict, err := f(old, had)
@@ -147,7 +147,7 @@ func (l *Loading[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool
 			err = l.void(ctx, k)
 		}
 		return v, verdict, err
-	})
+	}, opts...)
 }
 
 // All walks the entries that are there in Redis, as the map's All does.
@@ -175,12 +175,12 @@ func (l *Loading[K, V]) Lock(k K) *lock.Lock {
 	return l.m.Lock(k)
 }
 
-func (l *Loading[K, V]) add(ctx context.Context, k K, delta V) (sum V, err error) {
+func (l *Loading[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (sum V, err error) {
 	if err = l.changes(ctx, "add to", k); err != nil {
 		return sum, err
 	}
 	defer l.written(k)
-	return l.m.add(ctx, k, delta)
+	return l.m.add(ctx, k, delta, opts)
 }
 
 var _ mapping[string, int] = (*Loading[string, int])(nil)

@@ -2,8 +2,10 @@ package rmap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -15,6 +17,8 @@ type Loading[K comparable, V any] struct {
 	m     mapping[K, V]
 	h     *handle[K, V]
 	load  func(ctx context.Context, k K) (V, bool, error)
+	many  func(ctx context.Context, ks []K) (map[K]V, error) // nil: one by one
+	ttl   func(k K, v V) time.Duration                       // nil: that of the handle
 	cfg   loadingConfig
 	bad   error
 	locks bool // loads take the entry's lock
@@ -24,13 +28,14 @@ type Loading[K comparable, V any] struct {
 	flights map[K]*flight[V]
 	none    absences[K]
 	ends    horizon[K]
+	fails   map[K]failure
 }
 
 func (l *Loading[K, V]) base() base[K] {
 	if l.bad != nil {
 		return base[K]{bad: l.bad}
 	}
-	return l.m.base()
+	return l.afresh(l.m.base())
 }
 
 // housed is a map that is made of hashes in Redis, or on top of one that is.
@@ -59,7 +64,8 @@ func (l *Loading[K, V]) handle() *handle[K, V] { return l.h }
 //
 // A Put or Remove while an entry is loaded is never overwritten by the load: of a
 // [Cache] whoever does it with this library, of the others a Put by anybody and a
-// Remove by a Loading of the map: so remove by that there. A Remove has the entry
+// Remove by a Loading of the map: so remove by that there. A Put whose time to live ends
+// during the load counts, too, if it is one of this library. A Remove has the entry
 // loaded again for those who wait. Clear and Delete do not keep a load from
 // writing what it has found.
 //
@@ -69,13 +75,16 @@ func (l *Loading[K, V]) handle() *handle[K, V] { return l.h }
 func NewLoading[K comparable, V any](m mapping[K, V], load func(ctx context.Context, k K) (V, bool, error), opts ...LoadingOption) *Loading[K, V] {
 	l := &Loading[K, V]{m: m, load: load}
 	l.cfg, l.bad = resolveLoading(opts)
+	if l.bad == nil {
+		l.bad = errors.Join(l.chooseMany(), l.chooseTTL())
+	}
 	base, is := m.(housed[K, V])
 	if is {
 		l.h = base.handle()
 	}
 	switch {
 	case l.bad != nil:
-	case m == nil || load == nil:
+	case m == nil || l.load == nil:
 		l.bad = fmt.Errorf("%w: a nil map or loader", ErrOption)
 	case !is || l.h == nil:
 		l.bad = fmt.Errorf("%w: %T cannot be loaded", ErrOption, m)
@@ -84,7 +93,7 @@ func NewLoading[K comparable, V any](m mapping[K, V], load func(ctx context.Cont
 	default:
 		_, cache := l.h.store.(*cached)
 		l.locks, l.voids = !cache || l.h.cfg.entryLock, !cache
-		l.bad = l.aheadOf(l.cfg.beta)
+		l.bad = l.mayEnd()
 	}
 	return l
 }
@@ -125,33 +134,43 @@ func (l *Loading[K, V]) Get(ctx context.Context, k K) (v V, there bool, err erro
 		return v, false, nil
 	}
 	if v, there, err = l.m.Get(ctx, k); there || err != nil {
-		if l.cfg.beta > 0 && err == nil {
-			l.hit(ctx, k)
+		if err == nil {
+			v, there = l.found(ctx, k, v)
 		}
 		return v, there, err
 	}
-	v, there, err = l.miss(ctx, k)
+	v, there, err = l.miss(ctx, k, nil)
 	goOn(err)
 	return v, there, err
 }
 
-// miss boards a flight, and another one as long as it was late. An error that is
+// miss boards a flight, in a bulk if there is one, and another one as long as it was late. An error that is
 // to go on in the caller, see goOn, is as it is.
-func (l *Loading[K, V]) miss(ctx context.Context, k K) (v V, there bool, err error) {
+func (l *Loading[K, V]) miss(ctx context.Context, k K, b *bulk[K, V]) (v V, there bool, err error) {
 	key, err := l.h.encodeKey(ctx, k)
 	if err != nil {
+		b.leave()
+		return v, false, l.h.failedAt("load", key, err)
+	}
+	if err = l.resting(k); err != nil {
+		b.leave()
 		return v, false, l.h.failedAt("load", key, err)
 	}
 	if l.locks && l.h.carries(ctx, key) {
+		b.leave()
 		return l.alone(ctx, k, key)
 	}
 	for {
-		t, err := l.board(ctx, k, key)
+		t, err := l.board(ctx, k, key, b, false)
+		b = nil // it is counted once
 		if err == nil {
 			err = l.ride(ctx, k, t)
 		}
 		if err != nil {
 			return v, false, l.h.failedAt("load", key, err)
+		}
+		if errors.Is(t.err, errElsewhere) { // who began it had something to fall back on
+			continue
 		}
 		if !t.late() {
 			return t.v, t.there, l.told(t.err, key, t.first)
@@ -165,13 +184,20 @@ func (l *Loading[K, V]) miss(ctx context.Context, k K) (v V, there bool, err err
 // alone loads for a caller that has the lock of the entry: whoever loads else
 // waits for that. It is a flight that nobody else boards.
 func (l *Loading[K, V]) alone(ctx context.Context, k K, key string) (v V, there bool, err error) {
-	f := &flight[V]{done: make(chan struct{}), callers: 1}
-	f.ctx, f.cancel = context.WithCancel(ctx)
-	took := l.h.h.e.Spawn(func() {
-		defer l.land(f, k)
+	return l.lonely(ctx, k, key, func(f *flight[V]) {
 		r := l.newRun(k, key)
 		r.how, r.locks = mine, false
 		f.v, f.there, f.err = r.get(f.ctx)
+	})
+}
+
+// lonely is a flight that nobody else boards.
+func (l *Loading[K, V]) lonely(ctx context.Context, k K, key string, fly func(f *flight[V])) (v V, there bool, err error) {
+	f := &flight[V]{done: make(chan struct{}), callers: 1}
+	f.ctx, f.cancel = context.WithCancel(ctx)
+	took := l.h.h.e.Spawn(func() { // ends with the loader
+		defer l.land(f, k)
+		fly(f)
 	})
 	if !took {
 		f.cancel()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -26,16 +27,34 @@ func (s *late) load(_ context.Context, k string) (int, bool, error) {
 	return v, there, nil
 }
 
+// behindKinds are the maps that are loaded and written behind on that server.
+func behindKinds(t *testing.T, raw rueidis.Client) []string {
+	t.Helper()
+	kinds := []string{"map", "cache", "locked"}
+	e := engineOn(t, raw)
+	if hubOf(e).fieldsExpire(t.Context(), redistest.Name(t)) == nil {
+		kinds = append(kinds, "native")
+	}
+	return kinds
+}
+
+func behindKind(kind string) func(e *engine.Engine, name string) mapping[string, int] {
+	if kind == "native" {
+		return func(e *engine.Engine, name string) mapping[string, int] { return NewNative[string, int](e, name) }
+	}
+	return loadKinds[kind]
+}
+
 // onLate runs a test with a Writing that keeps what it has queued until it is
 // closed, and a loader of the same store, on caches and maps of every server.
 func onLate(t *testing.T, test func(t *testing.T, s *late, m mapping[string, int], w *Writing[string, int])) {
 	t.Helper()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		for _, kind := range []string{"map", "cache", "locked"} {
+		for _, kind := range behindKinds(t, raw) {
 			t.Run(kind, func(t *testing.T) {
 				t.Parallel()
 				s := &late{behindMap: newBehindMap()}
-				m := loadKinds[kind](engineOn(t, raw), cacheNamed(t, raw))
+				m := behindKind(kind)(engineOn(t, raw), cacheNamed(t, raw))
 				w := NewWriting(m, s.write, WithBehind(1000), WithWriteDelay(time.Hour))
 				test(t, s, m, w)
 				require.NoError(t, w.Close(t.Context()))
@@ -85,28 +104,43 @@ func TestWhatIsOnItsWayToTheStoreIsNotLoaded(t *testing.T) {
 	})
 }
 
-// TestALoadIsOlderThanWhatWasQueuedMeanwhile, and removed, by who knows of no loads.
+// TestALoadIsOlderThanWhatWasQueuedMeanwhile, and removed, by who knows of no loads; it
+// may be that the store has it when the load ends, and that nothing is queued any more.
 func TestALoadIsOlderThanWhatWasQueuedMeanwhile(t *testing.T) {
 	t.Parallel()
 	onLate(t, func(t *testing.T, s *late, m mapping[string, int], w *Writing[string, int]) {
-		began, open := make(chan struct{}, 1), make(chan struct{})
-		l := NewLoading(m, func(context.Context, string) (int, bool, error) {
-			began <- struct{}{}
-			<-open
-			return 1, true, nil
-		})
-		got := make(chan bool, 1)
-		go func() {
-			_, there, err := l.Get(context.Background(), "k")
-			assert.NoError(t, err)
-			got <- there
-		}()
-		<-began
-		require.NoError(t, w.Put(t.Context(), "k", 2))
-		_, err := w.Remove(t.Context(), "k")
-		require.NoError(t, err)
-		close(open)
-		require.False(t, <-got)
+		for _, drained := range []bool{false, true} {
+			began, open := make(chan struct{}, 1), make(chan struct{})
+			s.mu.Lock()
+			s.all["k"] = 1
+			s.mu.Unlock()
+			l := NewLoading(m, func(ctx context.Context, k string) (int, bool, error) {
+				v, there, err := s.load(ctx, k)
+				select {
+				case began <- struct{}{}:
+				default: // it is loaded again, behind what was queued
+				}
+				<-open
+				return v, there, err
+			})
+			got := make(chan bool, 1)
+			go func() { // ends with the load
+				_, there, err := l.Get(context.Background(), "k")
+				assert.NoError(t, err)
+				got <- there
+			}()
+			<-began
+			require.NoError(t, w.Put(t.Context(), "k", 2))
+			_, err := w.Remove(t.Context(), "k")
+			require.NoError(t, err)
+			if drained {
+				require.NoError(t, w.Flush(t.Context()))
+			}
+			close(open)
+			require.False(t, <-got)
+			require.Empty(t, contents(t, m))
+			require.NoError(t, w.Flush(t.Context()))
+		}
 	})
 }
 
@@ -128,4 +162,55 @@ func TestARefreshBringsNothingOlder(t *testing.T) {
 	require.NoError(t, w.Close(t.Context()))
 	l.reload(t.Context(), "k", "k", end{at: l.now() + 2*time.Hour})
 	require.EqualValues(t, 1, s.loads.Load(), "now it may")
+}
+
+// TestLoadingRemoveBehindIsNotUndoneByALoad that began before it, also where the store
+// has the removal and nothing is queued any more.
+func TestLoadingRemoveBehindIsNotUndoneByALoad(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		for _, kind := range behindKinds(t, raw) {
+			for how, remove := range map[string]func(ctx context.Context, w *Writing[string, int], l *Loading[string, int]) error{
+				"by the writing": func(ctx context.Context, w *Writing[string, int], _ *Loading[string, int]) error {
+					_, err := w.Remove(ctx, "k")
+					return err
+				},
+				"by the loading": func(ctx context.Context, _ *Writing[string, int], l *Loading[string, int]) error {
+					_, err := l.Remove(ctx, "k")
+					return err
+				},
+			} {
+				t.Run(kind+", "+how, func(t *testing.T) {
+					t.Parallel()
+					s := &late{behindMap: newBehindMap()}
+					s.all["k"] = 1
+					m := behindKind(kind)(engineOn(t, raw), cacheNamed(t, raw))
+					w := NewWriting(m, s.write, ways["behind"]...)
+					began, open := make(chan struct{}, 10), make(chan struct{})
+					l := NewLoading(w, func(ctx context.Context, k string) (int, bool, error) {
+						v, there, err := s.load(ctx, k)
+						began <- struct{}{}
+						<-open
+						return v, there, err
+					})
+					got := make(chan bool, 1)
+					go func() { // ends with the load
+						_, there, err := l.Get(context.Background(), "k")
+						assert.NoError(t, err)
+						got <- there
+					}()
+					<-began
+					require.NoError(t, remove(t.Context(), w, l))
+					redistest.Eventually(t, func() bool {
+						q, err := w.ends(t.Context())
+						return err == nil && q.many == 0 && len(s.now()) == 0
+					}, soon, time.Millisecond)
+					close(open)
+					require.False(t, <-got)
+					require.Empty(t, contents(t, m))
+					require.NoError(t, w.Close(t.Context()))
+				})
+			}
+		}
+	})
 }

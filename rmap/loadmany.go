@@ -3,6 +3,7 @@ package rmap
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -10,7 +11,8 @@ import (
 const mostLoads = 16
 
 // GetMany returns the entries of those of the keys that are there, and loads those
-// that are not, 16 at a time, each by a call of its own. What cannot be loaded is
+// that are not, 16 at a time, each by a call of its own; with [WithLoadMany] as many at
+// a time, and by one call, as that says. What cannot be loaded is
 // left out, and is the error beside the others; so is what does not decode, and
 // then nothing is loaded.
 //
@@ -24,7 +26,11 @@ func (l *Loading[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	if err != nil {
 		return found, err
 	}
-	return found, l.getMissing(ctx, found, l.missing(found, ks))
+	missing := l.missing(found, ks)
+	if l.cfg.stale > 0 {
+		l.freshenMany(ctx, found)
+	}
+	return found, l.getMissing(ctx, found, missing)
 }
 
 // missing is the keys that are to be loaded, each once.
@@ -43,21 +49,48 @@ func (l *Loading[K, V]) missing(found map[K]V, ks []K) (missing []K) {
 
 // getMissing adds what it loads to found. A panic of the loader goes on here.
 func (l *Loading[K, V]) getMissing(ctx context.Context, found map[K]V, ks []K) error {
+	return l.each(ctx, ks, func(k K, b *bulk[K, V]) (V, bool, error) { return l.miss(ctx, k, b) }, func(k K, v V) { found[k] = v })
+}
+
+// each calls for keys, as many at a time as are loaded by one call, and has what is there.
+func (l *Loading[K, V]) each(ctx context.Context, ks []K, call func(k K, b *bulk[K, V]) (V, bool, error), has func(k K, v V)) error {
 	var mu sync.Mutex
 	var failures []error
+	one := func(k K, b *bulk[K, V]) {
+		v, there, err := call(k, b)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			failures = append(failures, err)
+		} else if there {
+			has(k, v)
+		}
+	}
+	if l.many == nil {
+		fewAtATime(ks, func(k K) { one(k, nil) })
+	} else {
+		for some := range slices.Chunk(ks, l.cfg.many) {
+			b := l.newBulk(ctx, len(some))
+			var all sync.WaitGroup
+			for _, k := range some {
+				all.Go(func() { one(k, b) }) // ends with the call
+			}
+			all.Wait()
+		}
+	}
+	for _, err := range failures {
+		goOn(err)
+	}
+	return errors.Join(failures...)
+}
+
+func fewAtATime[K any](ks []K, call func(k K)) {
 	var all sync.WaitGroup
 	next := make(chan K)
 	for range min(mostLoads, len(ks)) {
 		all.Go(func() { // ends with the keys
 			for k := range next {
-				v, there, err := l.miss(ctx, k)
-				mu.Lock()
-				if err != nil {
-					failures = append(failures, err)
-				} else if there {
-					found[k] = v
-				}
-				mu.Unlock()
+				call(k)
 			}
 		})
 	}
@@ -66,8 +99,4 @@ func (l *Loading[K, V]) getMissing(ctx context.Context, found map[K]V, ks []K) e
 	}
 	close(next)
 	all.Wait()
-	for _, err := range failures {
-		goOn(err)
-	}
-	return errors.Join(failures...)
 }

@@ -1,6 +1,7 @@
 package rmap
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -16,7 +17,15 @@ type LoadingOption interface{ applyLoading(*loadingConfig) error }
 type loadingConfig struct {
 	timeout   time.Duration // of one call of the loader
 	absentFor time.Duration
-	beta      float64 // of refreshing ahead; 0: not at all
+	many      int           // keys of one call of manyOf
+	manyOf    any           // func(context.Context, []K) (map[K]V, error); nil: there is none
+	beta      float64       // of refreshing ahead; 0: not at all
+	ttlOf     any           // func(K, V) time.Duration; nil: there is none
+	jitter    float64       // the part of a time to live that is left to chance
+	stale     time.Duration // how long an entry outlasts its time to live
+
+	leastOut, mostOut time.Duration // pauses of keys whose loads fail; 0: there are none
+	backsOff          bool          // who misses an entry heeds them
 }
 
 // loadTimeout is how long a load may take, unless it is told otherwise.
@@ -32,6 +41,22 @@ func WithLoadTimeout(d time.Duration) LoadingOption {
 		c.timeout = d
 		if d < 10*time.Millisecond || d > 24*time.Hour {
 			return fmt.Errorf("%w: a load timeout of %v is outside of 10ms to 24h", ErrOption, d)
+		}
+		return nil
+	})
+}
+
+// WithLoadMany has up to n entries loaded by one call of load, of [Loading.GetMany] and
+// [Loading.LoadAll]. It returns the values of those of the keys that there are, and an error
+// is that of all of them. With it the loader of [NewLoading] may be nil: single entries are
+// then loaded by it, too. Each entry has its lease as if it were loaded alone; those that
+// another process loads are left to that. [WithLoadTimeout] is for the whole call. n is from 1
+// to 10,000; K and V are those of the map, else it is an [ErrOption].
+func WithLoadMany[K comparable, V any](n int, load func(ctx context.Context, ks []K) (map[K]V, error)) LoadingOption {
+	return loadingOption(func(c *loadingConfig) error {
+		c.many, c.manyOf = n, load
+		if n < 1 || n > 10_000 || load == nil {
+			return fmt.Errorf("%w: %d entries of one call: from 1 to 10,000, of a loader", ErrOption, n)
 		}
 		return nil
 	})
@@ -55,11 +80,12 @@ func WithAbsentFor(d time.Duration) LoadingOption {
 // fleet at a time. beta is 1 for what the paper proposes, and more for earlier
 // (XFetch: Vattani, Chierichetti, Lowenstein, "Optimal Probabilistic Cache
 // Stampede Prevention", VLDB 2015). It is for entries with a time to live, of a
-// [Cache] or a [Native]; of a map whose entries stay, and of one that announces its
-// writes, it is an [ErrOption], and so is a beta that is not above 0 and at most 1000.
+// [Cache] or a [Native]; of a map whose entries stay it is an [ErrOption], and so is a
+// beta that is not above 0 and at most 1000.
 //
 // When an entry ends is asked of the server once for each entry that is read, in
-// the background, and remembered for 10,000 of them.
+// the background, and remembered for 10,000 of them. A [Near] on top tells of its hits
+// where that is due.
 func WithRefreshAhead(beta float64) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.beta = beta
@@ -83,6 +109,9 @@ func resolveLoading(opts []LoadingOption) (loadingConfig, error) {
 		if err := o.applyLoading(&c); err != nil {
 			return c, err
 		}
+	}
+	if c.stale > 0 && c.leastOut == 0 {
+		c.leastOut, c.mostOut = leastStale, mostStale
 	}
 	return c, nil
 }

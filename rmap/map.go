@@ -5,8 +5,12 @@ import (
 	"iter"
 	"time"
 
+	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rwlock"
+	"github.com/rueidisson/rueidisson/semaphore"
 )
 
 // Map is a handle on the map of one name, which Redisson's RMap shares. It
@@ -35,8 +39,10 @@ func (m *Map[K, V]) Get(ctx context.Context, k K) (V, bool, error) { return m.m.
 // GetMany returns the entries of those of the keys that are there. What does not
 // decode is left out, and is the error beside the others.
 //
-// Cost: an HMGET for each 5,000 keys, behind each other; those of one command are
-// of one moment. Errors: as [Map.Get]. Source: RMap.getAll.
+// Cost: an HMGET for each 5,000 keys, behind each other, or for as many as have about
+// 1 MB, by the values of the map that were read before; those of one command are of one
+// moment. The first GetMany of a map begins with few keys. Errors: as [Map.Get]. Source:
+// RMap.getAll.
 func (m *Map[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	return m.m.getMany(ctx, ks)
 }
@@ -138,7 +144,7 @@ func (m *Map[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, err
 // Compute changes an entry by a function of what is there, in one step: f gets
 // the value and whether there is one, and its [Verdict] says what becomes of it.
 // Compute returns what is there then. An error of f changes nothing, and is
-// returned.
+// returned. What is stored has the times of opts, or else of the handle.
 //
 // Computes of one process on one entry queue, and all that wait are applied to
 // one read and written by one write. f is called again if somebody else has
@@ -148,14 +154,17 @@ func (m *Map[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, err
 // FailNow of a test does, its caller's ends. If ctx ends before f was called it
 // never is; if it ends later, that is an [ErrUnknown].
 //
+// If the write fails, its error is the error of all functions that saw what it did
+// not write, also of those that returned an error of their own or panicked.
+//
 // Writes of others never get lost, except those that Java's compute overwrites:
 // see [WithEntryLock].
 //
 // Cost: HGET and one script call, for all that wait. Wire: HGET, and HSET or
 // HDEL. Errors: f's; [ErrDecode]; as [Map.Put]. Source: RMap.compute, by another
 // protocol.
-func (m *Map[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
-	return m.m.compute(ctx, k, f)
+func (m *Map[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
+	return m.m.compute(ctx, k, f, opts)
 }
 
 // All walks the entries, in no order. What is there throughout comes at least
@@ -164,15 +173,16 @@ func (m *Map[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V
 // entry that does not decode is an [ErrDecode], and the walk goes on; another
 // error ends it. It holds nothing on the server, so it may be left at any time.
 //
-// Cost: an HSCAN for each 1,000 entries, see [WithPage], and if that is not all, one
-// more and a script call for each, which asks the server who it is. Errors: as
-// [Map.Get]. Source: RMap.entrySet.
+// Cost: a script call, and if that is not all, an HSCAN for each 500 entries, with a
+// script call behind it which asks the server who it is. Of large entries fewer come at
+// once: an answer has about 1 MB, see [WithPage]. Errors: as [Map.Get]. Source:
+// RMap.entrySet.
 func (m *Map[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
 	return m.m.all(ctx, opts)
 }
 
-// Keys walks the keys, as [Map.All] does the entries. The server sends the
-// values, too. Source: RMap.keySet.
+// Keys walks the keys, as [Map.All] does the entries, by script calls. The server does
+// not send the values; before Redis 7.4 and Valkey 8 it reads them. Source: RMap.keySet.
 func (m *Map[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
 	return m.m.allKeys(ctx, opts)
 }
@@ -216,11 +226,98 @@ func (m *Map[K, V]) Remaining(ctx context.Context) (time.Duration, error) { retu
 // Cost: one script call. Wire: RENAME. Errors: as [Map.Put]. Source:
 // RMap.rename.
 func (m *Map[K, V]) Rename(ctx context.Context, to string) (bool, error) {
-	return m.m.rename(ctx, to, func(key string) []string { return []string{key} })
+	return m.m.rename(ctx, to, oneHash, false)
 }
 
-func (m *Map[K, V]) add(ctx context.Context, k K, delta V) (V, error) {
-	return m.m.addTo(ctx, k, delta)
+func (m *Map[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (V, error) {
+	return m.m.addTo(ctx, k, delta, opts)
 }
 
 func (m *Map[K, V]) base() base[K] { return m.m.base(nil) }
+
+// ComputeIfAbsent returns the value of k, and if there is none calls f and stores
+// what that returns. It reports whether it was stored. f is called as the function of
+// [Map.Compute] is: by one of those in the process that find nothing, and again where
+// the entry came and went meanwhile. An error of f stores nothing, and is returned.
+//
+// Cost: as [Map.Get]; where there is nothing, as [Map.Compute] in addition. Errors: as
+// [Map.Compute]. Source: RMap.computeIfAbsent, by another protocol.
+func (m *Map[K, V]) ComputeIfAbsent(ctx context.Context, k K, f func() (V, error), opts ...PutOption) (now V, stored bool, err error) {
+	return m.m.computeIfAbsent(ctx, k, f, opts)
+}
+
+// Values walks the values, as [Map.All] walks the entries. Source: RMap.values.
+func (m *Map[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[V, error] {
+	return m.m.walkValues(ctx, opts)
+}
+
+// RandomKeys returns up to n different keys, from 1 to 5,000, which the server draws.
+//
+// Cost: one command. Wire: HRANDFIELD. Errors: as [Map.Get]. Source: RMap.randomKeys.
+func (m *Map[K, V]) RandomKeys(ctx context.Context, n int) ([]K, error) {
+	return m.m.randomKeys(ctx, n)
+}
+
+// RandomEntries returns the entries of up to n keys that [Map.RandomKeys] draws. A key
+// that is removed in between is missing.
+//
+// Cost: as [Map.RandomKeys] and [Map.GetMany]. Errors: as [Map.Get]. Source: RMap.randomEntries.
+func (m *Map[K, V]) RandomEntries(ctx context.Context, n int) (map[K]V, error) {
+	ks, err := m.m.randomKeys(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return m.m.getMany(ctx, ks)
+}
+
+// RenameIfAbsent is [Map.Rename] if nothing has the new name, and reports whether that is
+// so and there is such a map.
+//
+// Cost: one script call. Errors: as [Map.Put]. Source: RMap.renamenx.
+func (m *Map[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
+	return m.m.rename(ctx, to, oneHash, true)
+}
+
+// Copy copies the map under another name, with its times, if nothing has that, and
+// reports whether that is so and there is such a map. The server does nothing else
+// meanwhile, about a second for a million entries. On a cluster both names share a hash tag.
+//
+// Cost: one script call. Wire: COPY. Errors: as [Map.Put]. Source: RMap.copy.
+func (m *Map[K, V]) Copy(ctx context.Context, to string) (bool, error) {
+	return m.m.copyTo(ctx, to, oneHash)
+}
+
+// ExpireAt is [Map.Expire] at a time, by the clock of the server. A time that has passed
+// ends it at once.
+//
+// Cost: one script call. Wire: PEXPIREAT. Errors: as [Map.Put]. Source: RMap.expire.
+func (m *Map[K, V]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
+	return m.m.expireAt(ctx, at)
+}
+
+// SizeInMemory is about how many bytes the map takes on the server, 0 if there is none.
+// An ACL has to allow memory|usage.
+//
+// Cost: one script call. Wire: MEMORY USAGE. Errors: as [Map.Has]. Source: RMap.sizeInMemory.
+func (m *Map[K, V]) SizeInMemory(ctx context.Context) (int64, error) { return m.m.sizeInMemory(ctx) }
+
+// FairLock is the fair lock of the entry of k, there or not, {name}:<hash of the key>:fairlock.
+// A key that cannot be used is an [ErrOption] of its operations. Source: RMap.getFairLock.
+func (m *Map[K, V]) FairLock(k K) *fairlock.Lock { return m.m.fairLockOf(k) }
+
+// RWLock is the read-write lock of the entry of k, there or not, {name}:<hash of the key>:rw_lock.
+// A key that cannot be used is an [ErrOption] of its operations. Source: RMap.getReadWriteLock.
+func (m *Map[K, V]) RWLock(k K) *rwlock.Lock { return m.m.rwLockOf(k) }
+
+// Semaphore is the semaphore of the entry of k, there or not, {name}:<hash of the key>:semaphore.
+// A key that cannot be used is an [ErrOption] of its operations. Source: RMap.getSemaphore.
+func (m *Map[K, V]) Semaphore(k K) *semaphore.Semaphore { return m.m.semaphoreOf(k) }
+
+// PermitSemaphore is the semaphore of permits with leases of the entry of k, there or not, {name}:<hash of the key>:permitexpirablesemaphore.
+// A key that cannot be used is an [ErrOption] of its operations. Source: RMap.getPermitExpirableSemaphore.
+func (m *Map[K, V]) PermitSemaphore(k K) *semaphore.PermitSemaphore { return m.m.permitsOf(k) }
+
+// Latch is the latch of the entry of k, there or not, {name}:<hash of the key>:countdownlatch. On a cluster it is an
+// [ErrOption], since the names of latches have no braces there.
+// A key that cannot be used is an [ErrOption] of its operations. Source: RMap.getCountDownLatch.
+func (m *Map[K, V]) Latch(k K) *latch.Latch { return m.m.latchOf(k) }

@@ -28,13 +28,13 @@ type mapping[K comparable, V any] interface {
 	Take(ctx context.Context, k K) (v V, had bool, err error)
 	CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (bool, error)
 	CompareAndRemove(ctx context.Context, k K, old V) (bool, error)
-	Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error)
+	Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error)
 
 	All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error]
 	Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error]
 
 	Lock(k K) *lock.Lock
-	add(ctx context.Context, k K, delta V) (V, error)
+	add(ctx context.Context, k K, delta V, opts []PutOption) (V, error)
 
 	// base is what it stands on in Redis: of what is built on another one, that
 	// one's.

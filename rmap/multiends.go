@@ -66,7 +66,7 @@ func (g *multi[K, V]) persistAll(ctx context.Context) (had bool, err error) {
 // goes through the keys also where that is to stay already: an earlier call may have
 // failed behind it.
 func (g *multi[K, V]) setTimes(ctx context.Context, end endOf) (did bool, err error) {
-	if err = g.m.usable(ctx); err != nil {
+	if err = g.check(ctx); err != nil {
 		return false, err
 	}
 	if did, err = g.setTime(ctx, end.least(grace)); err != nil || !did && end != nil {

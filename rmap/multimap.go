@@ -71,7 +71,7 @@ func (g *multi[K, V]) write(ctx context.Context, script *scripts.Script, key str
 }
 
 // look sends a script that reads some keys.
-func (g *multi[K, V]) look(ctx context.Context, script *scripts.Script, fields []string, args ...string) (engine.Answer, error) {
+func (g *multi[K, V]) look(ctx context.Context, script engine.Operation, fields []string, args ...string) (engine.Answer, error) {
 	return g.m.h.e.Run(ctx, script, g.names.of(fields...), append(append([]string{g.now(), g.names.kind}, fields...), args...))
 }
 
@@ -179,7 +179,7 @@ func (g *multi[K, V]) get(ctx context.Context, k K) (vs []V, err error) {
 // values is the values of keys.
 func (g *multi[K, V]) values(ctx context.Context, fields []string) ([][]string, error) {
 	return reading(ctx, g.m.h, func() ([][]string, error) {
-		got, err := g.look(ctx, multimap.Get, fields)
+		got, err := g.look(ctx, readValues, fields)
 		if err != nil {
 			return nil, err
 		}
@@ -258,7 +258,7 @@ func (g *multi[K, V]) removeKeys(ctx context.Context, ks []K) (n int64, err erro
 // mostKeys bounds the keys of one script call.
 const mostKeys = 1000
 
-// drop removes keys: all, or those of them that are empty.
+// drop removes keys with their values.
 func (g *multi[K, V]) drop(ctx context.Context, fields []string, which string) (int64, error) {
 	return engine.Number(g.s.write(ctx, multimap.Drop, g.names.of(fields...), append([]string{g.now(), g.names.kind, which}, fields...)...))
 }

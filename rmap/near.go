@@ -108,7 +108,7 @@ func (n *Near[K, V]) copies() *copies[K, V] {
 func (n *Near[K, V]) begin() (*copies[K, V], *ending) {
 	lanes := newLanes(fewLanes)
 	if n.cfg.announced {
-		lanes = newLanes(lanesFor(n.cfg.entries))
+		lanes = newLanes(lanesFor(max(n.cfg.entries, int(min(n.cfg.bytes/besideEntry, 1<<20)))))
 	}
 	end := &ending{}
 	from := make([]*origin, len(n.b.keys))
@@ -120,7 +120,8 @@ func (n *Near[K, V]) begin() (*copies[K, V], *ending) {
 			end.all = append(end.all, trackedBy(n.b.h.e, key, from[i], n.b.beside))
 		}
 	}
-	c := newCopies[K, V](n.b.h.e, n.cfg.entries, lanes, from)
+	c := newCopies[K, V](n.b.h.e, n.cfg, lanes, from)
+	c.ahead = refreshing(n.m)
 	c.report = newReport(n.b.h.e, c.did(n.m.Name()))
 	for _, o := range from {
 		o.heard = c.report.look
@@ -143,9 +144,6 @@ func (n *Near[K, V]) unusable() error {
 	}
 	return fmt.Errorf("near %q: %w: nil context", n.m.Name(), ErrOption)
 }
-
-// hit is the copy of k, if it counts.
-func (n *Near[K, V]) hit(k K) (v V, counts bool) { return n.kept.Load().get(k) }
 
 // place is where an entry would be kept that is read now.
 type place struct {
@@ -183,8 +181,12 @@ func (n *Near[K, V]) keep(ctx context.Context, k K, v V, p place) {
 	if c == nil || !p.ok {
 		return
 	}
-	it := &copied[V]{v: v, from: p.from, gen: p.gen, lane: p.lane, drop: p.drop}
-	it.ends = min(p.born+int64(n.cfg.age), p.from.ends.Load())
+	it := n.copied(v, p, n.cfg.age)
+	if n.cfg.bytes > 0 {
+		if it.size, p.ok = sizeOf(n.m, p.field, v); !p.ok {
+			return
+		}
+	}
 	if n.b.left != nil {
 		now := p.from.now()
 		switch left, err := n.b.left(ctx, k); {
@@ -194,9 +196,26 @@ func (n *Near[K, V]) keep(ctx context.Context, k K, v V, p place) {
 			it.ends = min(it.ends, now+int64(left))
 		}
 	}
-	if p.gen == p.from.gen.Load() && p.lane.Load() == p.drop {
-		c.store.Set(k, it)
+	c.keep(k, it)
+}
+
+// keepNone keeps that there is no entry, where that is wanted.
+func (n *Near[K, V]) keepNone(k K, p place) {
+	c := n.kept.Load()
+	if c == nil || !p.ok || n.cfg.misses == 0 {
+		return
 	}
+	var none V
+	it := n.copied(none, p, min(n.cfg.misses, n.cfg.age))
+	it.none, it.size = true, uint32(besideEntry+len(p.field))
+	c.keep(k, it)
+}
+
+// copied is what was read for a place, for so long at most.
+func (n *Near[K, V]) copied(v V, p place, age time.Duration) *copied[V] {
+	it := &copied[V]{v: v, from: p.from, gen: p.gen, lane: p.lane, drop: p.drop}
+	it.ends = min(p.born+int64(age), p.from.ends.Load())
+	return it
 }
 
 // wrote has what was written here counted no more, whatever became of the write.
@@ -223,8 +242,9 @@ func (n *Near[K, V]) wroteAll() {
 func (n *Near[K, V]) Name() string { return n.m.Name() }
 
 // Get returns the value of k, and whether there is one. A copy that counts is
-// returned without a round trip, also if ctx has ended. That there is none is not
-// kept.
+// returned without a round trip, also if ctx has ended; a [Loading] beneath hears of it
+// where the entry is to be loaded anew soon ([WithRefreshAhead]). That there is none is
+// kept by [WithMisses] only.
 //
 // Cost: nothing, or that of the map's Get, once for all who want to know PTTL, and
 // of a Cache or a Native its TTL. Errors: those of the map's Get.
@@ -232,18 +252,25 @@ func (n *Near[K, V]) Get(ctx context.Context, k K) (v V, there bool, err error) 
 	if err := n.usable(ctx); err != nil {
 		return v, false, err
 	}
-	if v, counts := n.hit(k); counts {
-		return v, true, nil
+	c := n.kept.Load()
+	if it := c.get(k); it != nil {
+		c.hears(ctx, k, it)
+		return it.v, !it.none, nil
 	}
 	p := n.place(ctx, k)
-	if v, there, err = n.m.Get(ctx, k); there && err == nil {
+	switch v, there, err = n.m.Get(ctx, k); {
+	case err != nil:
+	case there:
 		n.keep(ctx, k, v, p)
+	default:
+		n.keepNone(k, p)
 	}
 	return v, there, err
 }
 
 // GetMany returns the entries of those of the keys that are there: those without a
-// copy that counts by one GetMany of the map, whose errors it returns.
+// copy that counts by one GetMany of the map, whose errors it returns. A [Loading] beneath
+// hears of copies as by Get.
 func (n *Near[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	if err := n.usable(ctx); err != nil {
 		return nil, err
@@ -251,9 +278,13 @@ func (n *Near[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	found := make(map[K]V, len(ks))
 	var missing []K
 	var places []place
+	c := n.kept.Load()
 	for _, k := range ks {
-		if v, counts := n.hit(k); counts {
-			found[k] = v
+		if it := c.get(k); it != nil {
+			if !it.none {
+				found[k] = it.v
+				c.hears(ctx, k, it)
+			}
 		} else {
 			missing, places = append(missing, k), append(places, n.place(ctx, k))
 		}
@@ -269,21 +300,71 @@ func (n *Near[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 		if v, there := got[k]; there {
 			n.keep(ctx, k, v, places[i])
 			found[k] = v
+		} else if err == nil {
+			n.keepNone(k, places[i])
 		}
 	}
 	return found, err
 }
 
 // Has reports whether there is an entry of k: by a copy that counts, or the map's
-// Has.
+// Has. A [Loading] beneath hears of a copy as by Get.
 func (n *Near[K, V]) Has(ctx context.Context, k K) (bool, error) {
 	if err := n.usable(ctx); err != nil {
 		return false, err
 	}
-	if _, counts := n.hit(k); counts {
-		return true, nil
+	c := n.kept.Load()
+	if it := c.get(k); it != nil {
+		c.hears(ctx, k, it)
+		return !it.none, nil
 	}
 	return n.m.Has(ctx, k)
+}
+
+// preloadPage is how many entries Preload reads at a time.
+const preloadPage = 500
+
+// Preload reads entries of the map, so that Gets find copies of them, until all are read or
+// as many are kept as may be. It returns how many it has read. What others write meanwhile
+// drops copies as ever. Entries with a copy that counts are not read again.
+//
+// Cost: that of the map's Keys, and of a GetMany of 500 keys for each page; of a Cache or a
+// Native the TTL of each entry. Errors: those of the map's Keys and GetMany. Source:
+// RLocalCachedMap.preloadCache.
+func (n *Near[K, V]) Preload(ctx context.Context) (read int64, err error) {
+	if err := n.usable(ctx); err != nil {
+		return 0, err
+	}
+	var page []K
+	most := preloadPage
+	if n.cfg.entries > 0 {
+		most = min(most, n.cfg.entries)
+	}
+	for k, err := range n.m.Keys(ctx) {
+		if err != nil {
+			return read, err
+		}
+		if page = append(page, k); len(page) < most {
+			continue
+		}
+		got, err := n.GetMany(ctx, page...)
+		read += int64(len(got))
+		if err != nil || n.full(read) {
+			return read, err
+		}
+		page = page[:0]
+	}
+	got, err := n.GetMany(ctx, page...)
+	return read + int64(len(got)), err
+}
+
+// full reports whether so many entries that were read are as many as may be kept.
+func (n *Near[K, V]) full(read int64) bool {
+	c := n.kept.Load()
+	if n.cfg.bytes == 0 || c == nil {
+		return read >= int64(n.cfg.entries)
+	}
+	return int64(c.store.WeightedSize()) > n.cfg.bytes*9/10
 }
 
 // Len is the map's.
@@ -292,110 +373,6 @@ func (n *Near[K, V]) Len(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	return n.m.Len(ctx)
-}
-
-// Put is the map's. When it returns, no Get of this near cache returns what was
-// there before; so it is with every write.
-func (n *Near[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
-	if err := n.usable(ctx); err != nil {
-		return err
-	}
-	defer n.wrote(k)
-	return n.m.Put(ctx, k, v, opts...)
-}
-
-// PutMany is the map's.
-func (n *Near[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
-	if err := n.usable(ctx); err != nil {
-		return err
-	}
-	defer func() {
-		for k := range entries {
-			n.wrote(k)
-		}
-	}()
-	return n.m.PutMany(ctx, entries, opts...)
-}
-
-// Swap is the map's.
-func (n *Near[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
-	if err := n.usable(ctx); err != nil {
-		return old, false, err
-	}
-	defer n.wrote(k)
-	return n.m.Swap(ctx, k, v, opts...)
-}
-
-// Remove is the map's.
-func (n *Near[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) {
-	if err := n.usable(ctx); err != nil {
-		return 0, err
-	}
-	defer n.wrote(ks...)
-	return n.m.Remove(ctx, ks...)
-}
-
-// Clear is the map's.
-func (n *Near[K, V]) Clear(ctx context.Context) error {
-	if err := n.usable(ctx); err != nil {
-		return err
-	}
-	defer n.wroteAll()
-	return n.m.Clear(ctx)
-}
-
-// PutIfAbsent is the map's.
-func (n *Near[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error) {
-	if err := n.usable(ctx); err != nil {
-		return now, false, err
-	}
-	defer n.wrote(k)
-	return n.m.PutIfAbsent(ctx, k, v, opts...)
-}
-
-// Replace is the map's.
-func (n *Near[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (bool, error) {
-	if err := n.usable(ctx); err != nil {
-		return false, err
-	}
-	defer n.wrote(k)
-	return n.m.Replace(ctx, k, v, opts...)
-}
-
-// Take is the map's.
-func (n *Near[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
-	if err := n.usable(ctx); err != nil {
-		return v, false, err
-	}
-	defer n.wrote(k)
-	return n.m.Take(ctx, k)
-}
-
-// CompareAndSwap is the map's.
-func (n *Near[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (bool, error) {
-	if err := n.usable(ctx); err != nil {
-		return false, err
-	}
-	defer n.wrote(k)
-	return n.m.CompareAndSwap(ctx, k, old, v, opts...)
-}
-
-// CompareAndRemove is the map's.
-func (n *Near[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, error) {
-	if err := n.usable(ctx); err != nil {
-		return false, err
-	}
-	defer n.wrote(k)
-	return n.m.CompareAndRemove(ctx, k, old)
-}
-
-// Compute is the map's: f gets what is in Redis, not a copy.
-func (n *Near[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
-	if err := n.usable(ctx); err != nil {
-		return v, false, err
-	}
-	defer n.wrote(k)
-	return n.m.Compute(ctx, k, f)
 }
 
 // All is the map's.
@@ -420,12 +397,12 @@ func (n *Near[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, 
 // Lock is the map's.
 func (n *Near[K, V]) Lock(k K) *lock.Lock { return n.m.Lock(k) }
 
-func (n *Near[K, V]) add(ctx context.Context, k K, delta V) (v V, err error) {
+func (n *Near[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (v V, err error) {
 	if err := n.usable(ctx); err != nil {
 		return v, err
 	}
 	defer n.wrote(k)
-	return n.m.add(ctx, k, delta)
+	return n.m.add(ctx, k, delta, opts)
 }
 
 func (n *Near[K, V]) base() base[K] { return n.b }

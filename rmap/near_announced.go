@@ -21,6 +21,8 @@ type announced struct {
 	o     *origin
 	lanes *lanes
 
+	arming sync.Mutex // of one arm at a time: a drop of all has another begin
+
 	mu     sync.Mutex
 	subs   []*pubsub.Subscription
 	alive  []time.Time // of each of them
@@ -79,11 +81,12 @@ func (a *announced) arm(ctx context.Context) (time.Duration, error) {
 }
 
 // listen subscribes, the first time, and waits for a word: to both kinds of channel
-// where there are two, since Redisson's transactions publish to plain ones only. One
-// arm is under way at a time.
+// where there are two, since Redisson's transactions publish to plain ones only.
 func (a *announced) listen(ctx context.Context) error {
-	if len(a.subs) > 0 {
-		return nil
+	a.arming.Lock()
+	defer a.arming.Unlock()
+	if there, err := a.listens(); there || err != nil {
+		return err
 	}
 	kinds := []bool{false, true}
 	if a.h.e.Publish() == "publish" {
@@ -120,6 +123,16 @@ func (a *announced) listen(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// listens reports whether it has subscribed.
+func (a *announced) listens() (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false, ErrClosed
+	}
+	return len(a.subs) > 0, nil
 }
 
 // hear is called on the hub's goroutines.

@@ -3,6 +3,7 @@ package rmap
 import (
 	"encoding/hex"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -165,6 +167,8 @@ func TestWhatRedissonSaysIsHeard(t *testing.T) {
 		"invalidate": "01" + someID + "00000001" + hashAbc,
 		"two":        "01" + someID + "00000002" + someID + hashAbc,
 		"update":     "02" + someID + "00000003 616263 00000002 7676",
+		"keys":       "52 00000001 78 00000003 616263",
+		"any key":    "52",
 		"enable":     "05 02 3066 00 00000001" + hashAbc,
 		"garbage":    "ff",
 		"cut":        "01" + someID + "00000009",
@@ -281,7 +285,7 @@ func TestAnnouncedNeedsWritersThatAnnounce(t *testing.T) {
 	n := NewNear(New[string, string](e, "m"), WithAnnounced())
 	_, _, err := n.Get(t.Context(), "k")
 	require.ErrorIs(t, err, ErrOption)
-	_, _, err = NewCache[string, string](e, "m", WithAnnounce()).Get(t.Context(), "k")
+	_, _, err = NewNear(NewCache[string, string](e, "m"), WithAnnounced()).Get(t.Context(), "k")
 	require.ErrorIs(t, err, ErrOption)
 }
 
@@ -314,6 +318,7 @@ func TestAnEntryThatGoesByItselfIsNoCopy(t *testing.T) {
 func FuzzNearMessage(f *testing.F) {
 	for _, text := range []string{
 		"00" + someID + someID + "01", "01" + someID + "00000001" + hashAbc, "02" + someID + "00000003616263000000027676",
+		"52" + "00000003616263", "52",
 		"03023066" + "0000000000000bb8" + "00" + "00000001" + hashAbc, "04", "05023066" + "00" + "00000001" + hashAbc, "01" + someID + "ffffffff", "",
 	} {
 		b, err := hex.DecodeString(text)
@@ -327,10 +332,70 @@ func FuzzNearMessage(f *testing.F) {
 			require.Empty(t, m)
 			return
 		}
-		require.LessOrEqual(t, m.kind, msgEnable)
+		require.True(t, m.kind <= msgEnable || m.kind == msgKeys)
 		require.LessOrEqual(t, 4*len(m.hashes), len(b))
 		if m.kind == msgInvalidate {
 			require.Len(t, b, 21+16*len(m.hashes))
 		}
+	})
+}
+
+// TestNearAnnouncedArmsAtTheSameTimeSubscribeOnce, so that Close ends all of it.
+func TestNearAnnouncedArmsAtTheSameTimeSubscribeOnce(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	for range redistest.Count(t, 3, 10) {
+		a, _ := announcers(t, raw)
+		require.NoError(t, a.Put(t.Context(), "k", "v"))
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { _, _, err := a.Get(t.Context(), "k"); assert.NoError(t, err) })
+			all.Go(func() { assert.NoError(t, a.Clear(t.Context())) })
+		}
+		all.Wait()
+		a.Close()
+		redistest.Eventually(t, func() bool {
+			n, err := raw.Do(t.Context(), raw.B().PubsubNumsub().Channel(keys.NearChannel(a.Name())).Build()).AsMap()
+			if err != nil {
+				return false
+			}
+			of := n[keys.NearChannel(a.Name())]
+			subs, err := of.AsInt64()
+			return err == nil && subs == 0
+		}, soon, 10*time.Millisecond)
+	}
+}
+
+// TestLoadingAnnouncesWhatItWrites to near caches that keep misses, as Redisson's do
+// with storeCacheMiss; and that it has removed what its source has no more.
+func TestLoadingAnnouncesWhatItWrites(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		name := named(t, raw)
+		a := &announced{o: &origin{born: time.Now()}, lanes: newLanes(fewLanes), mutes: map[string]time.Time{}}
+		heard := make(chan struct{}, 10)
+		lane := a.lanes.of(keys.Hash("5"))
+		e := engineOn(t, raw)
+		a.h = hubOf(e)
+		sub, err := e.Vigil(t.Context(), keys.NearChannel(name), false, time.Hour, func(ev pubsub.Event) {
+			if ev.Kind == pubsub.Message {
+				a.told(ev.Payload)
+				heard <- struct{}{}
+			}
+		})
+		require.NoError(t, err)
+		defer sub.Close()
+		l := NewLoading(New[string, int](engineOn(t, raw), name, WithAnnounce()), quick)
+		redistest.Eventually(t, func() bool {
+			_, err := l.Remove(t.Context(), "other") // which is announced, too
+			require.NoError(t, err)
+			return len(heard) > 0
+		}, soon, time.Millisecond)
+		before := lane.Load()
+		v, there, err := l.Get(t.Context(), "5")
+		require.NoError(t, err)
+		require.True(t, there)
+		require.Equal(t, 5, v)
+		redistest.Eventually(t, func() bool { return lane.Load() > before }, soon, time.Millisecond)
 	})
 }

@@ -1,6 +1,10 @@
 package rmap
 
 import (
+	"context"
+	"math"
+	"sync/atomic"
+
 	"github.com/maypok86/otter/v2"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -15,50 +19,93 @@ type copies[K comparable, V any] struct {
 	*lanes
 	tally
 	report *report
+	ahead  *Loading[K, V] // hears of hits; nil: nobody does
 }
 
-// copied is an entry.
+// copied is an entry, or that there is none.
 type copied[V any] struct {
 	v    V
+	none bool
+	size uint32 // where they are bounded by that
 	from *origin
 	gen  uint64
 	ends int64 // in the time of from
 	lane *lane
 	drop uint32 // of the lane
+
+	again atomic.Int64 // from when on hits are told, in the time of from
 }
 
-func newCopies[K comparable, V any](e *engine.Engine, most int, lanes *lanes, from []*origin) *copies[K, V] {
-	return &copies[K, V]{from: from, lanes: lanes, store: otter.Must(&otter.Options[K, *copied[V]]{
-		MaximumSize: most,
+func newCopies[K comparable, V any](e *engine.Engine, cfg nearConfig, lanes *lanes, from []*origin) *copies[K, V] {
+	kept := &otter.Options[K, *copied[V]]{
+		MaximumSize: cfg.entries,
 		Executor: func(f func()) {
 			if !e.Spawn(f) { // ends by itself, and soon
 				f()
 			}
 		},
-	})}
+	}
+	if cfg.bytes > 0 {
+		kept.MaximumWeight = uint64(cfg.bytes)
+		kept.Weigher = func(_ K, it *copied[V]) uint32 { return it.size }
+	}
+	return &copies[K, V]{from: from, lanes: lanes, store: otter.Must(kept)}
 }
 
-// get is the copy of k, if it counts. The clock is read before the generation: who
+// besideEntry is about what a copy takes beside its key and its value.
+const besideEntry = 200
+
+// sizeOf is what a copy counts where they are bounded by bytes; false: it is not kept.
+func sizeOf[K comparable, V any](m mapping[K, V], field string, v V) (uint32, bool) {
+	switch m := m.(type) {
+	case *Near[K, V]:
+		return sizeOf(m.m, field, v)
+	case housed[K, V]:
+		text, err := m.handle().encodeValue(v)
+		return uint32(besideEntry + len(field) + len(text)), err == nil
+	}
+	return 0, false
+}
+
+// get is the copy of k, if it counts, else nil. The clock is read before the generation: who
 // is stopped in between answers with what was right then.
-func (c *copies[K, V]) get(k K) (v V, counts bool) {
+func (c *copies[K, V]) get(k K) *copied[V] {
 	if c == nil {
-		return v, false
+		return nil
 	}
 	it, there := c.store.GetIfPresent(k)
 	if !there {
-		return v, false
+		return nil
 	}
 	o := it.from
 	now := o.now()
 	if now >= it.ends || !o.alive(now) {
-		return v, false
+		return nil
 	}
 	o.use()
 	if o.gen.Load() != it.gen || it.lane.Load() != it.drop {
-		return v, false
+		return nil
 	}
 	c.hit()
-	return it.v, true
+	return it
+}
+
+// keep keeps what was read, unless it has changed since.
+func (c *copies[K, V]) keep(k K, it *copied[V]) {
+	if it.gen == it.from.gen.Load() && it.lane.Load() == it.drop {
+		c.store.Set(k, it)
+	}
+}
+
+// hears has the Loading beneath, if there is one, hear of a hit, if that is due.
+func (c *copies[K, V]) hears(ctx context.Context, k K, it *copied[V]) {
+	if c.ahead == nil || it.none {
+		return
+	}
+	now, due := it.from.now(), it.again.Load()
+	if now >= due && it.again.CompareAndSwap(due, math.MaxInt64) {
+		it.again.Store(now + int64(c.ahead.heard(ctx, k)))
+	}
 }
 
 // wholeDrops is how often all entries of a hash were dropped.

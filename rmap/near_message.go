@@ -17,6 +17,9 @@ const (
 	msgDisable    byte = 3
 	msgAck        byte = 4
 	msgEnable     byte = 5
+
+	// msgKeys is ours: what a script of a cache drops by itself, see tell.lua of mapcache.
+	msgKeys byte = 'R'
 )
 
 // message is what a near cache is told. Numbers are big-endian.
@@ -25,7 +28,7 @@ type message struct {
 	sender  string // of a Clear, an Invalidate and an Update
 	request string // of a Clear, a Disable and an Enable
 	release bool   // of a Clear: somebody waits for those who hear it
-	all     bool   // of a Disable and an Enable
+	all     bool   // of a Disable, an Enable and of keys
 	timeout time.Duration
 	hashes  [][16]byte // of what has changed
 }
@@ -50,6 +53,9 @@ func parseMessage(text string) (m message, err error) {
 		m.request = r.take(int(r.byte()))
 		m.all, m.hashes = r.byte() != 0, r.hashes()
 	case msgAck:
+	case msgKeys:
+		m.all = r.left == ""
+		m.hashes = r.names()
 	default:
 		r.bad = true
 	}
@@ -99,6 +105,14 @@ func (r *reader) hashes() (all [][16]byte) {
 			return nil
 		}
 		all = append(all, [16]byte(r.bytes(16)))
+	}
+	return all
+}
+
+// names is the hashes of keys.
+func (r *reader) names() (all [][16]byte) {
+	for r.left != "" && !r.bad {
+		all = append(all, keys.Hash(r.take(r.number())))
 	}
 	return all
 }

@@ -38,6 +38,14 @@ func hot[V any](t testing.TB, n *Near[string, V], k string, want V) {
 	}, soon, time.Millisecond, "no hit: %v", n.Stats().Err)
 }
 
+// hit is the copy of k, if it counts.
+func (n *Near[K, V]) hit(k K) (v V, counts bool) {
+	if it := n.kept.Load().get(k); it != nil && !it.none {
+		return it.v, true
+	}
+	return v, false
+}
+
 // becomes waits until Get returns what somebody else has written.
 func becomes(t testing.TB, n *Near[string, string], k, want string) {
 	t.Helper()
@@ -309,7 +317,8 @@ func TestWhatANearCacheCannotUse(t *testing.T) {
 	t.Parallel()
 	raw := miniredisClient(t)
 	m := New[string, string](engineOn(t, raw), named(t, raw))
-	for _, opt := range []NearOption{nil, WithMaxEntries(0), WithMaxAge(0), WithMaxSilence(time.Millisecond), WithMaxSilence(time.Hour)} {
+	for _, opt := range []NearOption{nil, WithMaxEntries(0), WithMaxAge(0), WithMaxSilence(time.Millisecond), WithMaxSilence(time.Hour),
+		WithMaxBytes(999), WithMisses(0), both{WithMaxBytes(1000), WithMaxEntries(10)}} {
 		n := NewNear(m, opt)
 		_, _, err := n.Get(t.Context(), "k")
 		require.ErrorIs(t, err, ErrOption)
@@ -346,7 +355,7 @@ func TestANearCacheIsBounded(t *testing.T) {
 	n := NewNear(New[string, string](engineOn(t, raw), named(t, raw)), WithMaxEntries(10))
 	defer n.Close()
 	all := map[string]string{}
-	for i := range 1000 {
+	for i := range redistest.Count(t, 100, 1000) {
 		all[strconv.Itoa(i)] = "v"
 	}
 	require.NoError(t, n.PutMany(t.Context(), all))

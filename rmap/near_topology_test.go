@@ -8,23 +8,37 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // nears is both modes, of a map of that name and a client.
 var nears = map[string][]NearOption{"tracked": nil, "announced": {WithAnnounced()}}
 
+// nearsOf is the same, and that of a cache which announces.
+var nearsOf = map[string]func(e *engine.Engine) (mapping[string, string], []NearOption){
+	"tracked": func(e *engine.Engine) (mapping[string, string], []NearOption) {
+		return New[string, string](e, "m", WithAnnounce()), nil
+	},
+	"announced": func(e *engine.Engine) (mapping[string, string], []NearOption) {
+		return New[string, string](e, "m", WithAnnounce()), nears["announced"]
+	},
+	"announced cache": func(e *engine.Engine) (mapping[string, string], []NearOption) {
+		return NewCache[string, string](e, "m", WithAnnounce()), nears["announced"]
+	},
+}
+
 func TestANearCacheFollowsItsSlot(t *testing.T) {
 	t.Parallel()
-	for mode, opts := range nears {
+	for mode, of := range nearsOf {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			cluster := redistest.StartCluster(t)
 			raw := cluster.Client(t)
-			opts := append([]NearOption{WithMaxSilence(time.Second)}, opts...)
-			mine := NewNear(New[string, string](engineOn(t, raw), "m", WithAnnounce()), opts...)
+			m, opts := of(engineOn(t, raw))
+			mine := NewNear(m, append([]NearOption{WithMaxSilence(time.Second)}, opts...)...)
 			t.Cleanup(mine.Close)
-			w := New[string, string](engineOn(t, cluster.Client(t)), "m", WithAnnounce())
+			w, _ := of(engineOn(t, cluster.Client(t)))
 			for round := range 2 {
 				want := fmt.Sprint("before ", round)
 				eventuallyPut(t, w, want)
@@ -47,7 +61,7 @@ func TestANearCacheFollowsItsSlot(t *testing.T) {
 	}
 }
 
-func eventuallyPut(t *testing.T, m *Map[string, string], v string) {
+func eventuallyPut(t *testing.T, m mapping[string, string], v string) {
 	t.Helper()
 	redistest.Eventually(t, func() bool { return m.Put(t.Context(), "k", v) == nil }, soon, 10*time.Millisecond)
 }
@@ -68,14 +82,14 @@ func eventuallyGets(t *testing.T, n *Near[string, string], want string) {
 
 func TestANearCacheOutlivesAFailover(t *testing.T) {
 	t.Parallel()
-	for mode, opts := range nears {
+	for mode, of := range nearsOf {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			s := redistest.StartSentinel(t)
-			opts := append([]NearOption{WithMaxSilence(time.Second)}, opts...)
-			mine := NewNear(New[string, string](engineOn(t, s.Client(t)), "m", WithAnnounce()), opts...)
+			m, opts := of(engineOn(t, s.Client(t)))
+			mine := NewNear(m, append([]NearOption{WithMaxSilence(time.Second)}, opts...)...)
 			t.Cleanup(mine.Close)
-			w := New[string, string](engineOn(t, s.Client(t)), "m", WithAnnounce())
+			w, _ := of(engineOn(t, s.Client(t)))
 			eventuallyPut(t, w, "before")
 			eventuallyGets(t, mine, "before")
 			old := s.Master()

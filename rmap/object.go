@@ -15,6 +15,9 @@ func (m *handle[K, V]) deleteAll(ctx context.Context) (there bool, err error) {
 	if err = m.usable(ctx); err == nil {
 		there, err = writing(ctx, m.h, func() (bool, error) {
 			s := m.sender()
+			if c, is := m.store.(*cached); is {
+				return engine.Yes(c.drop(ctx, c.object()))
+			}
 			if m.cfg.announce {
 				return engine.Yes(s.dropAll(ctx))
 			}
@@ -66,16 +69,48 @@ func (m *handle[K, V]) remaining(ctx context.Context) (left time.Duration, err e
 	return left, m.failed("look at", err)
 }
 
-func (m *handle[K, V]) rename(ctx context.Context, to string, object func(key string) []string) (done bool, err error) {
+// rename gives a map another name, over what has it, or with ifAbsent if nothing has.
+func (m *handle[K, V]) rename(ctx context.Context, to string, object func(key string) []string, ifAbsent bool) (done bool, err error) {
 	pairs, err := m.renaming(ctx, to, object)
 	if err == nil {
 		done, err = writing(ctx, m.h, func() (bool, error) {
 			s := m.sender()
-			return engine.Yes(s.write(ctx, renameScript, pairs, s.tellBoth(m.h.e.Map(to), decimal(int64(len(pairs)/2)))...))
+			return engine.Yes(s.write(ctx, renameScript, pairs, s.tellBoth(m.h.e.Map(to), decimal(int64(len(pairs)/2)), flag(ifAbsent))...))
 		})
 	}
 	return done, m.failed("rename", err)
 }
+
+func (m *handle[K, V]) copyTo(ctx context.Context, to string, object func(key string) []string) (done bool, err error) {
+	pairs, err := m.renaming(ctx, to, object)
+	if err == nil {
+		done, err = writing(ctx, m.h, func() (bool, error) {
+			s := m.sender()
+			return engine.Yes(s.write(ctx, copyScript, pairs, s.tellAllOf(m.h.e.Map(to), decimal(int64(len(pairs)/2)))...))
+		})
+	}
+	return done, m.failed("copy", err)
+}
+
+func (m *handle[K, V]) expireAt(ctx context.Context, at time.Time) (there bool, err error) {
+	ms, err := engine.Instant(at)
+	if err == nil {
+		there, err = m.setTime(ctx, ms)
+	}
+	return there, m.failed("expire", err)
+}
+
+func (m *handle[K, V]) sizeInMemory(ctx context.Context) (n int64, err error) {
+	if err = m.usable(ctx); err == nil {
+		n, err = reading(ctx, m.h, func() (int64, error) {
+			return m.h.e.SizeInMemory(ctx, m.store.object())
+		})
+	}
+	return n, m.failed("measure", err)
+}
+
+// oneHash is the keys of a map of one hash.
+func oneHash(key string) []string { return []string{key} }
 
 // renaming is the keys of the map, each with its new name. Object is the keys of
 // a map of that name.

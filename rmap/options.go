@@ -45,7 +45,12 @@ type lifetime struct {
 	ttl  time.Duration // 0: for ever
 	idle time.Duration // 0: used or not
 	keep bool          // what it has
+
+	forever bool // ttl is 0 because somebody said so
 }
+
+// stays reports whether nothing is said of how long an entry lives, or that it stays.
+func (l lifetime) stays() bool { return l.ttl == 0 && l.idle == 0 && !l.keep }
 
 // WithCodec sets the codec of keys and values, for a map that Java uses with
 // one codec for both. Without it keys are text, and values as
@@ -109,8 +114,10 @@ func WithEntryLock() Option {
 // WithAnnounce has every write tell the near caches of the map what it changes, in
 // the step of the write: those of this library that are made with [WithAnnounced],
 // and Redisson's RLocalCachedMap. Whoever writes such a map needs it, with a near
-// cache of its own or without. It is for [Map] and [Native]. A write is a script
-// call then.
+// cache of its own or without. It is for [Map], [Native], [Sharded] and [Cache]. A write is a
+// script call then, of a Cache the one that sees to everything. A [Cache] also tells of what it evicts and sweeps: each
+// process that does so needs the option, also one that only listens ([Cache.Events]) or sets a bound. See the
+// package's documentation for what Java hears of that.
 func WithAnnounce() Option {
 	return option(func(c *config) error {
 		c.announce = true
@@ -122,9 +129,14 @@ func WithAnnounce() Option {
 // an option of the handle every entry that it writes. A plain map cannot do
 // that: see [Native]. It is counted in whole milliseconds, rounded up; one
 // below a millisecond or above 100 years is an [ErrOption].
+//
+// WithTTL(0) of one write is no end, whatever the handle says and the entry has.
 func WithTTL(d time.Duration) EntryOption {
 	return entryOption(func(l *lifetime) error {
-		l.ttl, l.keep = d, false
+		l.ttl, l.keep, l.forever = d, false, d == 0
+		if d == 0 {
+			return nil
+		}
 		return engine.CheckTTL("time to live", d)
 	})
 }
@@ -134,7 +146,7 @@ func WithTTL(d time.Duration) EntryOption {
 // without [WithTTL] makes the entry permanent. It is for [Native] and [Cache].
 func WithKeepTTL() EntryOption {
 	return entryOption(func(l *lifetime) error {
-		l.ttl, l.idle, l.keep = 0, 0, true
+		*l = lifetime{keep: true}
 		return nil
 	})
 }
@@ -207,15 +219,26 @@ func (l lifetime) text() string {
 
 // added is how long an entry lives that was added to, which else keeps its time.
 func (l lifetime) added() string {
-	if l.keep {
+	switch {
+	case l.keep:
 		return ""
+	case l.forever:
+		return "0"
+	}
+	return l.text()
+}
+
+// touched is the time to live that an entry is given without a write.
+func (l lifetime) touched() string {
+	if l.ttl == 0 && !l.forever {
+		return "="
 	}
 	return l.text()
 }
 
 // grouped refuses what a key of a multimap has no place for.
 func (l lifetime) grouped() error {
-	if l != (lifetime{}) {
+	if !l.stays() {
 		return fmt.Errorf("%w: a key of a multimap goes with all its values: see Expire", ErrOption)
 	}
 	return nil
@@ -223,7 +246,7 @@ func (l lifetime) grouped() error {
 
 // none refuses what a plain map cannot do.
 func (l lifetime) none() error {
-	if l != (lifetime{}) {
+	if !l.stays() {
 		return fmt.Errorf("%w: the entries of a plain map stay: Native and Cache have entries that go", ErrOption)
 	}
 	return nil

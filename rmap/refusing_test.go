@@ -120,10 +120,10 @@ func TestADrainOutlastsAServerThatRefuses(t *testing.T) {
 						r.refuse(of.refuse, of.allow)
 					}
 					if bad && slices.ContainsFunc(changes, func(c Change[string, int]) bool { return c.Key == "b" }) {
-						return errors.New("bad")
+						return Discard(errors.New("bad"))
 					}
 					return s.write(ctx, changes)
-				}, WithBehind(10), WithWriteDelay(time.Millisecond), WithMaxAttempts(1))
+				}, WithBehind(10), WithWriteDelay(time.Millisecond))
 				require.NoError(t, w.PutMany(t.Context(), map[string]int{"a": 1, "b": 2}))
 				redistest.Eventually(t, func() bool { return r.over() }, soon, time.Millisecond)
 				require.NoError(t, w.Put(t.Context(), "a", 3))
@@ -232,14 +232,14 @@ func TestADrainThatIsRefusedForGoodSaysSo(t *testing.T) {
 	t.Parallel()
 	for what, foreign := range map[string]string{
 		"WRONGTYPE": "SET " + keys.MapDrain("m") + " x", "another family": "HSET " + keys.MapDrain("m") + " mode read",
-		"WRONGTYPE Operation": "SET " + keys.MapDead("m") + " x",
+		"WRONGTYPE Operation": "SET " + keys.MapDead("m") + " x", "WRONGTYPE Operation against": "SET " + keys.MapDeadLast("m") + " x",
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			r, s := newRefusing(t), newBehindMap()
-			s.fail(errors.New("down"))
+			s.fail(Discard(errors.New("down")))
 			r.do(foreign)
-			w := NewWriting(New[string, int](r.e, "m"), s.write, append(ways["behind"], WithMaxAttempts(1))...)
+			w := NewWriting(New[string, int](r.e, "m"), s.write, ways["behind"]...)
 			require.NoError(t, w.Put(t.Context(), "k", 1))
 			ctx, cancel := context.WithTimeout(t.Context(), soon/2)
 			defer cancel()
@@ -248,6 +248,7 @@ func TestADrainThatIsRefusedForGoodSaysSo(t *testing.T) {
 			require.ErrorContains(t, err, what)
 			require.ErrorContains(t, err, "1 changes are not written")
 			require.Contains(t, r.log.all(), "cannot be taken")
+			idle(t, w) // or it puts the change aside that it was told to discard
 			s.fail(nil)
 			r.do("DEL " + strings.Fields(foreign)[1])
 			require.NoError(t, w.Close(t.Context()))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
@@ -29,8 +30,8 @@ func miniredisClient(t testing.TB) rueidis.Client {
 	return client
 }
 
-// onServers runs a test on every kind of server, at the same time.
-func onServers(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
+// onReal runs a test on every real server, at the same time.
+func onReal(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
 	t.Helper()
 	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
 		t.Run(version, func(t *testing.T) {
@@ -38,6 +39,12 @@ func onServers(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
 			test(t, redistest.Shared(t, redistest.Version(version)).Client(t))
 		})
 	}
+}
+
+// onServers runs a test on every kind of server, at the same time.
+func onServers(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
+	t.Helper()
+	onReal(t, test)
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
 		test(t, miniredisClient(t))
@@ -65,3 +72,11 @@ func rounds(t testing.TB, everyday, soak int) int {
 func textCodec() codec.Codec[string] { return textCodecOf[string]() }
 
 func textCodecOf[T any]() codec.Codec[T] { return codec.For[T](codec.Text) }
+
+var textFamily = codec.Text
+
+// touching is what maps have whose entries may end.
+type touching interface {
+	Touch(ctx context.Context, k string, opts ...PutOption) (bool, error)
+	TTL(ctx context.Context, k string) (time.Duration, error)
+}

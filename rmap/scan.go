@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
 // Entry is one entry of a map.
@@ -20,7 +21,33 @@ type ScanOption interface{ applyScan(*scanConfig) error }
 type scanConfig struct {
 	match string
 	page  int
-	timed bool // with the times that are left, of a cache
+	what  scanned
+}
+
+// scanned is what a walk asks for.
+type scanned int
+
+const (
+	scannedKeys scanned = iota
+	scannedEntries
+	scannedTimes // entries of a cache, with the times that they have left
+)
+
+// asked is a page of a walk that the server is asked for.
+type asked struct {
+	scanConfig
+	cursor string
+	count  int   // entries to ask for first
+	last   int64 // bytes of the page before
+}
+
+// scanPage is the answer.
+type scanPage struct {
+	next   string // "0" at the end
+	pairs  []pair
+	passed int64  // entries that the server went through
+	bytes  int64  // that it read
+	server string // that answered; empty: it did not say
 }
 
 // WithMatch leaves out entries whose keys do not match a glob, as the server
@@ -34,8 +61,9 @@ func WithMatch(glob string) ScanOption {
 const mostPage = 100_000
 
 // WithPage sets about how many entries the server is asked for at once, from 1
-// to 100,000. The default is 1000. All that one call of the server brings is in
-// memory at a time: take fewer where values are large.
+// to 100,000. The default is 500, and more than 2000 are asked for as 2000. It asks
+// for fewer where they are large, so that an answer has about 1 MB at most, or one
+// entry. What one answer brings is in memory at a time.
 func WithPage(n int) ScanOption {
 	return scanOption(func(c *scanConfig) error {
 		if n < 1 || n > mostPage {
@@ -54,7 +82,7 @@ func (o scanOption) applyScan(c *scanConfig) error { return o(c) }
 // key if that does.
 func (m *handle[K, V]) all(ctx context.Context, opts []ScanOption) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
-		for pair, err := range m.scan(ctx, opts) {
+		for pair, err := range m.scan(ctx, opts, scannedEntries) {
 			var e Entry[K, V]
 			if err == nil {
 				e, err = m.decodeEntry(pair)
@@ -68,7 +96,7 @@ func (m *handle[K, V]) all(ctx context.Context, opts []ScanOption) iter.Seq2[Ent
 
 func (m *handle[K, V]) allKeys(ctx context.Context, opts []ScanOption) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
-		for pair, err := range m.scan(ctx, opts) {
+		for pair, err := range m.scan(ctx, opts, scannedKeys) {
 			var k K
 			if err == nil {
 				k, err = m.decodeKey(pair.key)
@@ -95,20 +123,16 @@ func (m *handle[K, V]) decodeKey(key string) (K, error) {
 	return k, nil
 }
 
-// scan yields keys with their values, hash by hash and page by page. An error of
+// scan yields entries, or keys alone, hash by hash and page by page. An error of
 // the server is the last.
-func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption) iter.Seq2[pair, error] {
-	return m.scanWith(ctx, opts, false)
-}
-
-func (m *handle[K, V]) scanWith(ctx context.Context, opts []ScanOption, timed bool) iter.Seq2[pair, error] {
+func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption, what scanned) iter.Seq2[pair, error] {
 	return func(yield func(pair, error) bool) {
 		c, err := m.scanning(ctx, opts)
 		if err != nil {
 			yield(pair{}, err)
 			return
 		}
-		c.timed = timed
+		c.what = what
 		for part := range m.parts() {
 			if !m.scanPart(ctx, part, c, yield) {
 				return
@@ -119,7 +143,7 @@ func (m *handle[K, V]) scanWith(ctx context.Context, opts []ScanOption, timed bo
 
 // scanPart reports whether the walk goes on behind that hash.
 func (m *handle[K, V]) scanPart(ctx context.Context, part store, c scanConfig, yield func(pair, error) bool) bool {
-	for w := (walk{cursor: "0"}); ; {
+	for w := begin(); ; {
 		var pairs []pair
 		var err error
 		if w, pairs, err = m.step(ctx, part, w, c); err != nil {
@@ -141,28 +165,65 @@ func (m *handle[K, V]) scanPart(ctx context.Context, part store, c scanConfig, y
 // nothing to another one, which would pass over entries.
 type walk struct {
 	cursor, server string
+	count          int   // entries that the next page begins with
+	bytes          int64 // of the last one
+}
+
+func begin() walk { return walk{cursor: "0", count: 1} }
+
+// A page is bounded by what the server reads for it, and so by its time for one
+// request. It has one entry at least.
+const (
+	mostPageBytes = 1 << 20
+	mostPassed    = 2000
+	mostGrowth    = 4
+)
+
+// count is how many entries may be asked for after a page: as many as have a page's
+// bytes if they are like those of that one, and at most four times as many as it had.
+func (p scanPage) count(c scanConfig) int {
+	n := min(int64(c.page), mostGrowth*max(p.passed, 1))
+	if p.bytes > 0 {
+		n = min(n, mostPageBytes*p.passed/p.bytes)
+	}
+	return int(max(n, 1))
+}
+
+// expecting is how a page is read behind this one: what is large goes by a connection of
+// its own, so that nothing waits behind a walk.
+func (p scanPage) expecting(op engine.Operation) engine.Operation {
+	if p.bytes < mostPageBytes/4 {
+		return op
+	}
+	return engine.Expect(op, max(p.bytes, mostPageBytes))
+}
+
+func (a asked) expecting(op engine.Operation) engine.Operation {
+	return scanPage{bytes: a.last}.expecting(op)
 }
 
 // step is the next page. If it came from another server than the last one, as
 // behind a failover or a slot that has moved, it is the first one of that.
 func (m *handle[K, V]) step(ctx context.Context, part store, w walk, c scanConfig) (walk, []pair, error) {
 	for {
-		next, pairs, err := m.page(ctx, part, w.cursor, c)
-		if err != nil || w.server == "" && next == "0" { // all in one
-			return walk{cursor: next}, pairs, err
+		p, err := m.page(ctx, part, asked{c, w.cursor, w.count, w.bytes})
+		if err != nil || w.server == "" && p.next == "0" { // all in one
+			return walk{cursor: p.next}, p.pairs, err
 		}
-		server, err := reading(ctx, m.h, func() (string, error) { return part.server(ctx) })
-		if err != nil || server == w.server {
-			return walk{next, server}, pairs, err
+		says := p.server != ""
+		if !says {
+			p.server, err = reading(ctx, m.h, func() (string, error) { return part.server(ctx) })
 		}
-		// That it is known now says nothing of the first page, which it did not
-		// need to be asked for.
-		w = walk{"0", server}
+		if err != nil || p.server == w.server || w.server == "" && says {
+			return walk{p.next, p.server, p.count(c), p.bytes}, p.pairs, err
+		}
+		// That it is known now says nothing of a first page which did not say it.
+		w = walk{"0", p.server, p.count(c), p.bytes}
 	}
 }
 
 func (m *handle[K, V]) scanning(ctx context.Context, opts []ScanOption) (scanConfig, error) {
-	c := scanConfig{page: 1000}
+	c := scanConfig{page: 500, what: scannedEntries}
 	if err := m.usable(ctx); err != nil {
 		return c, err
 	}
@@ -174,27 +235,16 @@ func (m *handle[K, V]) scanning(ctx context.Context, opts []ScanOption) (scanCon
 			return c, err
 		}
 	}
+	c.page = min(c.page, mostPassed)
 	if c.match != "" && !codec.IsText(m.keys) {
 		return c, fmt.Errorf("%w: WithMatch is for keys of codec.Text", ErrOption)
 	}
 	return c, nil
 }
 
-func (m *handle[K, V]) page(ctx context.Context, part store, cursor string, c scanConfig) (next string, pairs []pair, err error) {
+func (m *handle[K, V]) page(ctx context.Context, part store, a asked) (scanPage, error) {
 	if err := m.usable(ctx); err != nil {
-		return "", nil, err
+		return scanPage{}, err
 	}
-	type page struct {
-		next  string
-		pairs []pair
-	}
-	got, err := reading(ctx, m.h, func() (p page, err error) {
-		scan := part.scan
-		if c.timed {
-			scan = part.(*cached).scanTimed
-		}
-		p.next, p.pairs, err = scan(ctx, cursor, c.match, c.page)
-		return p, err
-	})
-	return got.next, got.pairs, err
+	return reading(ctx, m.h, func() (scanPage, error) { return part.scan(ctx, a) })
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
 //go:embed lua/*.lua
@@ -23,6 +25,7 @@ var (
 	changeScript      = scripts.Must(lua, "lua/change.lua")
 	addScript         = scripts.Must(lua, "lua/add.lua")
 	renameScript      = scripts.Must(lua, "lua/rename.lua")
+	copyScript        = scripts.Must(lua, "lua/copy.lua")
 	deleteScript      = scripts.Must(lua, "lua/delete.lua")
 	expireScript      = scripts.Must(lua, "lua/expire.lua")
 	shardsScript      = scripts.Must(lua, "lua/shards.lua")
@@ -32,6 +35,7 @@ var (
 	clearedScript     = scripts.Must(lua, "lua/cleared.lua")
 	expiresScript     = scripts.Must(lua, "lua/expires.lua")
 	ttlScript         = scripts.Must(lua, "lua/ttl.lua")
+	scanScript        = scripts.Must(lua, "lua/scan.lua")
 	serverScript      = scripts.Must(lua, "lua/server.lua")
 )
 
@@ -40,7 +44,6 @@ var (
 var (
 	hget    = scripts.NewCommand("HGET", scripts.Safe)
 	hmget   = scripts.NewCommand("HMGET", scripts.Safe)
-	zscore  = scripts.NewCommand("ZSCORE", scripts.Safe)
 	zmscore = scripts.NewCommand("ZMSCORE", scripts.Safe)
 	hexists = scripts.NewCommand("HEXISTS", scripts.Safe)
 	hlen    = scripts.NewCommand("HLEN", scripts.Safe)
@@ -56,6 +59,50 @@ var (
 	publish      = scripts.NewCommand("PUBLISH", scripts.Safe) // of what may be heard twice
 	unlink       = scripts.NewCommand("UNLINK", scripts.Unsafe)
 )
+
+// What may be long: where it does not come in time it is asked how long it is, or whether
+// the server is there at all.
+var (
+	hstrlen = scripts.NewCommand("HSTRLEN", scripts.Safe)
+
+	lengthOfOne  = &engine.Sizing{By: hstrlen}
+	lengthOfMany = &engine.Sizing{By: engine.HashLengths}
+
+	readOne    = engine.Sized(hget, *lengthOfOne)
+	readMany   = engine.Sized(hmget, *lengthOfMany)
+	readCached = engine.Sized(mapcache.Get, engine.Sizing{By: engine.HashLengths, Of: func(keys, args []string) (k, a []string) {
+		return keys[:1], args[2:]
+	}})
+	readPeek         = engine.Sized(peekScript, engine.Sizing{By: engine.HashLengths, Of: peekedFields(1)})
+	readPeekCached   = engine.Sized(mapcache.Peek, engine.Sizing{By: engine.HashLengths, Of: peekedFields(2)})
+	readToLoad       = engine.Sized(loadLookScript, engine.Sizing{Writes: true})
+	readToLoadCached = engine.Sized(mapcache.LoadLook, engine.Sizing{Writes: true})
+
+	pageScript  = engine.Sized(scanScript, engine.Sizing{})
+	pageCommand = engine.Sized(hscan, engine.Sizing{})
+	pageCached  = engine.Sized(mapcache.Scan, engine.Sizing{})
+	pageValues  = engine.Sized(multimap.Page, engine.Sizing{})
+	readValues  = engine.Sized(multimap.Get, engine.Sizing{})
+	readRange   = engine.Sized(multimap.Range, engine.Sizing{})
+	readBacklog = engine.Sized(behindTakeScript, engine.Sizing{})
+)
+
+// peekedFields is what tells how long the answer to a peek is, whose fields begin with that
+// argument. A look at times alone has no values.
+func peekedFields(first int) func(keys, args []string) (k, a []string) {
+	return func(keys, args []string) (k, a []string) {
+		if args[0] == flag(false) {
+			return keys[:1], nil
+		}
+		return keys[:1], args[first:]
+	}
+}
+
+// answersValue is the scripts that write an entry and return one.
+var answersValue = map[*scripts.Script]bool{
+	swapScript: true, takeScript: true, putIfAbsentScript: true, changeScript: true,
+	mapcache.Swap: true, mapcache.Take: true, mapcache.PutIfAbsent: true, mapcache.Change: true,
+}
 
 // memory is how long the server remembers the answer to a request, ms.
 var memory = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)

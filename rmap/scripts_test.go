@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -33,8 +34,8 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	r := redistest.RecordScripts(t, redistest.Shared(t, redistest.Version("8.0")).Client(t))
 	for _, one := range []*scripts.Script{
 		commandScript, swapScript, takeScript, putIfAbsentScript, replaceScript, changeScript, addScript, renameScript,
-		deleteScript, expireScript, putScript, touchScript, expiresScript, ttlScript, serverScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
-		putToldScript, loadLookScript, loadPutScript, loadEndScript, behindScript, behindDoneScript,
+		deleteScript, expireScript, putScript, touchScript, expiresScript, ttlScript, scanScript, serverScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
+		putToldScript, loadLookScript, loadPutScript, loadEndScript, loadKeepScript, behindScript, behindDoneScript, behindTakeScript, behindEndsScript, behindDeadScript, behindRedriveScript, behindPurgeScript, throughScript, peekScript, expireEntriesScript, copyScript, engine.SizeScript,
 	} {
 		r.Learn(one.Body)
 	}
@@ -61,11 +62,13 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		ids := New[string, int](e, name, WithCodec(codec.Text), WithRequestIDs())
 		for op, sent := range sends {
 			n := 1
-			if op == "rename" {
+			if op == "rename" || op == "compute" { // which looks for a claim
 				n = 2
 			}
+			hubOf(e).contests = [contests]contest{}
 			require.NoError(t, operations[op](t.Context(), plain, "k", 1), op)
 			check(name, sent[0], n)
+			hubOf(e).contests = [contests]contest{}
 			require.NoError(t, operations[op](t.Context(), ids, "k", 1), op)
 			check(name, sent[1], n+1)
 		}
@@ -73,30 +76,47 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		for i := range 100 {
 			wide[strings.Repeat("k", i)] = strings.Repeat("v", 100) // so that it has pages
 		}
+		whole := New[string, int](e, name)
+		_, err := whole.SizeInMemory(t.Context())
+		require.NoError(t, err)
+		check(name, "size.lua", 1)
+		_, err = whole.Copy(t.Context(), keys.Prefix("new", name))
+		require.NoError(t, err)
+		check(name, "copy.lua", 2)
 		long := New[string, string](e, name)
 		require.NoError(t, long.PutMany(t.Context(), wide))
 		for _, err := range long.All(t.Context(), WithPage(10)) {
 			require.NoError(t, err)
 		}
-		check(name, "server.lua", 1)
+		require.Equal(t, []string{"scan.lua", "server.lua"}, slices.Compact(redistest.ScriptNames(r.Take())), "the first page, and behind each other one who the server is")
+		seen = append(seen, "server.lua")
 		for _, err := range long.All(t.Context()) {
 			require.NoError(t, err)
 		}
-		check(name, "", 0)
-		_, err := long.Delete(t.Context())
+		check(name, "scan.lua", 1)
+		_, err = long.Delete(t.Context())
 		require.NoError(t, err)
 		native := NewNative[string, int](e, name, WithTTL(time.Minute))
 		hubOf(e).fieldsDoNotExpire(name)
 		require.NoError(t, hubOf(e).fieldsExpire(t.Context(), name))
 		check(name, "expires.lua", 1)
 		require.NoError(t, native.Put(t.Context(), "k", 1))
-		check(name, "put.lua", 1)
+		check(name, "put.lua", 2)
 		_, err = native.TTL(t.Context(), "k")
 		require.NoError(t, err)
 		check(name, "ttl.lua", 1)
 		_, err = native.Touch(t.Context(), "k")
 		require.NoError(t, err)
-		check(name, "touch.lua", 1)
+		check(name, "touch.lua", 2)
+		_, _, err = native.Peek(t.Context(), "k")
+		require.NoError(t, err)
+		check(name, "peek.lua", 1)
+		_, err = native.ExpireEntries(t.Context(), []string{"k", "l"}, time.Hour)
+		require.NoError(t, err)
+		check(name, "expire_entries.lua", 3)
+		_, err = native.Remove(t.Context(), "l")
+		require.NoError(t, err)
+		check(name, "remove.lua", 1)
 		_, err = native.Delete(t.Context())
 		require.NoError(t, err)
 		told := New[string, int](e, name, WithAnnounce())

@@ -3,6 +3,8 @@ package rmap
 import (
 	"context"
 
+	"github.com/redis/rueidis"
+
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -15,10 +17,11 @@ type sender struct {
 	ids bool   // writes have request ids
 
 	announces bool // near caches are told of writes
+	timed     bool // entries may have times to live that the server keeps
 }
 
 // read sends what changes nothing.
-func (s *sender) read(ctx context.Context, cmd *scripts.Command, args ...string) (engine.Answer, error) {
+func (s *sender) read(ctx context.Context, cmd engine.Operation, args ...string) (engine.Answer, error) {
 	return s.h.e.Run(ctx, cmd, []string{s.key}, args)
 }
 
@@ -35,17 +38,21 @@ func (s *sender) command(ctx context.Context, cmd *scripts.Command, args ...stri
 	if s.ids {
 		return s.write(ctx, commandScript, []string{s.key}, append([]string{cmd.Label()}, args...)...)
 	}
-	return s.h.e.Run(ctx, cmd, []string{s.key}, args)
+	return s.h.e.RunBriefly(ctx, cmd, []string{s.key}, args)
 }
 
 // write sends a script that changes the map. It includes done.lua, whose key
 // and argument come by themselves.
 func (s *sender) write(ctx context.Context, script *scripts.Script, on []string, args ...string) (engine.Answer, error) {
+	bytes := int64(0)
+	if size := s.h.sizeOf(s.key).Load(); size >= mostPageBytes && answersValue[script] {
+		bytes = size
+	}
 	if !s.ids {
-		return s.h.e.Run(ctx, script, on, append([]string{"0"}, args...))
+		return s.h.e.RunBriefly(ctx, engine.Expect(script, bytes), on, append([]string{"0"}, args...))
 	}
 	request := keys.MapDone(s.key, s.h.requests.ID())
-	got, err := s.h.e.Run(ctx, engine.Identified{Script: script}, append(on, request), append([]string{memory}, args...))
+	got, err := s.h.e.RunBriefly(ctx, engine.Expect(engine.Identified{Script: script}, bytes), append(on, request), append([]string{memory}, args...))
 	if err == nil && !got.Replayed {
 		s.h.requests.Forget(s.key, request) // there is no copy of it that may come late
 	}
@@ -65,7 +72,21 @@ func (s *sender) delete(ctx context.Context, all []string) (engine.Answer, error
 func (s *sender) server(ctx context.Context) (string, error) {
 	got, err := found(s.h.e.Run(ctx, serverScript, []string{s.key}, nil))
 	if err == nil && !got.there {
-		got.text = "some server"
+		got.text = someServer
 	}
 	return got.text, err
 }
+
+// serverOfAnswer is [sender.server] that went out behind something else.
+func serverOfAnswer(res rueidis.RedisResult) (string, error) {
+	msg, err := res.ToMessage()
+	if rueidis.IsRedisNil(err) {
+		return someServer, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return msg.ToString()
+}
+
+const someServer = "some server"

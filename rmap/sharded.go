@@ -6,9 +6,13 @@ import (
 	"iter"
 	"time"
 
+	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rwlock"
+	"github.com/rueidisson/rueidisson/semaphore"
 )
 
 // Sharded is a handle on the sharded map of one name: a map of n hashes that
@@ -141,8 +145,8 @@ func (m *Sharded[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool,
 }
 
 // Compute changes an entry by a function of what is there, as [Map.Compute] does.
-func (m *Sharded[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
-	return m.m.compute(ctx, k, f)
+func (m *Sharded[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
+	return m.m.compute(ctx, k, f, opts)
 }
 
 // All walks the entries, a shard behind the other, each as [Map.All] does.
@@ -199,11 +203,41 @@ func (m *Sharded[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
 // Cost: one script call, two exchanges before it, and a PTTL behind it; of a map that
 // is to go what [Sharded.Expire] does later. Wire: RENAME. Errors: as [Map.Put].
 func (m *Sharded[K, V]) Rename(ctx context.Context, to string) (bool, error) {
-	return m.rename(ctx, to)
+	return m.under(ctx, "rename", to, true, renameScript, flag(false))
 }
 
-func (m *Sharded[K, V]) add(ctx context.Context, k K, delta V) (V, error) {
-	return m.m.addTo(ctx, k, delta)
+// RenameIfAbsent is [Sharded.Rename] if nothing has the new name, and reports whether
+// that is so and there is such a map. Cost and errors: as [Sharded.Rename].
+func (m *Sharded[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
+	return m.under(ctx, "rename", to, false, renameScript, flag(true))
+}
+
+// Copy copies the map under another name if nothing has that, as [Map.Copy] does, and
+// reports whether that is so and there is such a map. On a cluster it is an [ErrOption],
+// as [Sharded.Rename] is.
+//
+// Cost and errors: as [Sharded.Rename]. Wire: COPY.
+func (m *Sharded[K, V]) Copy(ctx context.Context, to string) (bool, error) {
+	return m.under(ctx, "copy", to, false, copyScript)
+}
+
+// ExpireAt is [Sharded.Expire] at a time, by the clock of this process: at once if that has
+// passed. One that is not after 1970, or is too far ahead, is an [ErrOption].
+func (m *Sharded[K, V]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
+	return m.expireAt(ctx, at)
+}
+
+// SizeInMemory is about how many bytes the map takes on its servers, 0 if there is none.
+// An ACL has to allow memory|usage.
+//
+// Cost: a script call for each shard, and one more. Wire: MEMORY USAGE. Errors: as
+// [Map.Has].
+func (m *Sharded[K, V]) SizeInMemory(ctx context.Context) (int64, error) {
+	return m.sizeInMemory(ctx)
+}
+
+func (m *Sharded[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (V, error) {
+	return m.m.addTo(ctx, k, delta, opts)
 }
 
 func (m *Sharded[K, V]) base() base[K] {
@@ -212,3 +246,60 @@ func (m *Sharded[K, V]) base() base[K] {
 		return keys.ShardOf(field, m.s.n), field, err
 	}}
 }
+
+// ComputeIfAbsent returns the value of k, and if there is none calls f and stores
+// what that returns. It reports whether it was stored. f is called as the function of
+// [Sharded.Compute] is: by one of those in the process that find nothing, and again where
+// the entry came and went meanwhile. An error of f stores nothing, and is returned.
+//
+// Cost: as [Sharded.Get]; where there is nothing, as [Sharded.Compute] in addition. Errors: as
+// [Map.Compute]. Source: RMap.computeIfAbsent, by another protocol.
+func (m *Sharded[K, V]) ComputeIfAbsent(ctx context.Context, k K, f func() (V, error), opts ...PutOption) (now V, stored bool, err error) {
+	return m.m.computeIfAbsent(ctx, k, f, opts)
+}
+
+// Values walks the values, as [Sharded.All] walks the entries. Source: RMap.values.
+func (m *Sharded[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[V, error] {
+	return m.m.walkValues(ctx, opts)
+}
+
+// RandomKeys returns up to n different keys, from 1 to 5,000, which the server draws.
+// Each shard gives as many as fall to it by its size.
+//
+// Cost: an HLEN and an HRANDFIELD for each shard. Errors: as [Map.Get]. Source: RMap.randomKeys.
+func (m *Sharded[K, V]) RandomKeys(ctx context.Context, n int) ([]K, error) {
+	return m.m.randomKeys(ctx, n)
+}
+
+// RandomEntries returns the entries of up to n keys that [Sharded.RandomKeys] draws. A key
+// that is removed in between is missing.
+//
+// Cost: as [Sharded.RandomKeys] and [Map.GetMany]. Errors: as [Map.Get]. Source: RMap.randomEntries.
+func (m *Sharded[K, V]) RandomEntries(ctx context.Context, n int) (map[K]V, error) {
+	ks, err := m.m.randomKeys(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return m.m.getMany(ctx, ks)
+}
+
+// FairLock is the fair lock of the entry of k, there or not, {name}:<hash of the key>:fairlock.
+// A key that cannot be used is an [ErrOption] of its operations.
+func (m *Sharded[K, V]) FairLock(k K) *fairlock.Lock { return m.m.fairLockOf(k) }
+
+// RWLock is the read-write lock of the entry of k, there or not, {name}:<hash of the key>:rw_lock.
+// A key that cannot be used is an [ErrOption] of its operations.
+func (m *Sharded[K, V]) RWLock(k K) *rwlock.Lock { return m.m.rwLockOf(k) }
+
+// Semaphore is the semaphore of the entry of k, there or not, {name}:<hash of the key>:semaphore.
+// A key that cannot be used is an [ErrOption] of its operations.
+func (m *Sharded[K, V]) Semaphore(k K) *semaphore.Semaphore { return m.m.semaphoreOf(k) }
+
+// PermitSemaphore is the semaphore of permits with leases of the entry of k, there or not, {name}:<hash of the key>:permitexpirablesemaphore.
+// A key that cannot be used is an [ErrOption] of its operations.
+func (m *Sharded[K, V]) PermitSemaphore(k K) *semaphore.PermitSemaphore { return m.m.permitsOf(k) }
+
+// Latch is the latch of the entry of k, there or not, {name}:<hash of the key>:countdownlatch. On a cluster it is an
+// [ErrOption], since the names of latches have no braces there.
+// A key that cannot be used is an [ErrOption] of its operations.
+func (m *Sharded[K, V]) Latch(k K) *latch.Latch { return m.m.latchOf(k) }

@@ -504,6 +504,55 @@ func TestRenamingAShardedMap(t *testing.T) {
 	})
 }
 
+// TestAShardedMapIsCopied, and renamed, where nothing has the name. It goes at a time.
+func TestAShardedMapIsCopied(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, raw rueidis.Client) { // the embedded one has no MEMORY USAGE
+		ctx, e, name := t.Context(), engineOn(t, raw), named(t, raw)
+		m, other := sharding(t, e, name, 8), sharding(t, e, name+"-b", 8)
+		third, wider := sharding(t, e, name+"-c", 8), sharding(t, e, name+"-wider", 9)
+		is := func(want bool) func(is bool, err error) {
+			return func(is bool, err error) { t.Helper(); require.NoError(t, err); require.Equal(t, want, is) }
+		}
+		size := func(m *Sharded[string, int]) int64 {
+			t.Helper()
+			n, err := m.SizeInMemory(ctx)
+			require.NoError(t, err)
+			return n
+		}
+		require.Zero(t, size(m))
+		is(false)(m.Copy(ctx, other.Name()))
+		is(false)(m.ExpireAt(ctx, time.Now().Add(time.Hour)))
+		require.NoError(t, m.PutMany(ctx, numbered(50)))
+		require.NoError(t, wider.PutMany(ctx, numbered(5)))
+		require.Greater(t, size(m), int64(50*4))
+		is(false)(m.Copy(ctx, wider.Name()))
+		is(false)(m.RenameIfAbsent(ctx, wider.Name()))
+		require.Equal(t, numbered(5), allOf(t, wider))
+		is(true)(m.ExpireAt(ctx, time.Now().Add(time.Hour)))
+		is(true)(m.Copy(ctx, other.Name()))
+		left, err := other.Remaining(ctx)
+		require.NoError(t, err)
+		require.InDelta(t, time.Hour, left, float64(time.Minute))
+		require.Equal(t, numbered(50), allOf(t, other))
+		require.NoError(t, other.Put(ctx, "k1", 100))
+		is(false)(m.Copy(ctx, other.Name()))
+		is(false)(m.RenameIfAbsent(ctx, other.Name()))
+		require.Equal(t, numbered(50), allOf(t, m), "the copy is another map")
+		is(true)(m.RenameIfAbsent(ctx, third.Name()))
+		require.Equal(t, numbered(50), allOf(t, third))
+		is(false)(m.Exists(ctx))
+		is(true)(third.ExpireAt(ctx, time.Now().Add(-time.Hour)))
+		redistest.Eventually(t, func() bool {
+			there, err := third.Exists(ctx)
+			require.NoError(t, err)
+			return !there
+		}, soon, time.Millisecond)
+		_, err = other.ExpireAt(ctx, time.Time{})
+		require.ErrorIs(t, err, ErrOption)
+	})
+}
+
 // TestALostReplyOfAShardedMap drops the reply to each write once.
 func TestALostReplyOfAShardedMap(t *testing.T) {
 	t.Parallel()

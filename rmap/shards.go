@@ -260,9 +260,9 @@ func (s *sharded) replace(ctx context.Context, key, text string, l lifetime) (bo
 	return about(ctx, s, false, key, func(p *shard) (bool, error) { return p.replace(ctx, key, text, l) })
 }
 
-func (s *sharded) change(ctx context.Context, key string, old, to value, l lifetime) (there value, done bool, err error) {
+func (s *sharded) change(ctx context.Context, key string, old, to value, l lifetime, c *claim) (there value, done bool, err error) {
 	there, err = about(ctx, s, to.there && !old.there, key, func(p *shard) (v value, err error) {
-		v, done, err = p.change(ctx, key, old, to, l)
+		v, done, err = p.change(ctx, key, old, to, l, c)
 		return v, err
 	})
 	return there, done, err
@@ -273,13 +273,13 @@ func (s *sharded) add(ctx context.Context, key string, by addend, l lifetime) (v
 }
 
 // scan is not asked of all shards at once: see parts.
-func (s *sharded) scan(ctx context.Context, cursor, match string, page int) (string, []pair, error) {
-	return s.shard(0).scan(ctx, cursor, match, page)
+func (s *sharded) scan(ctx context.Context, a asked) (scanPage, error) {
+	return s.shard(0).scan(ctx, a)
 }
 
-func (p *shard) scan(ctx context.Context, cursor, match string, page int) (next string, pairs []pair, err error) {
+func (p *shard) scan(ctx context.Context, a asked) (page scanPage, err error) {
 	if err = p.of.check(ctx, false); err == nil {
-		next, pairs, err = p.plain.scan(ctx, cursor, match, page)
+		page, err = p.plain.scan(ctx, a)
 	}
-	return next, pairs, p.named(err)
+	return page, p.named(err)
 }

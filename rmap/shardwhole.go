@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // What is done to all shards of a map, and to the name, which says how many there
@@ -148,8 +149,10 @@ func (s *sharded) remaining(ctx context.Context) (longest time.Duration, err err
 	return slices.Max(each), nil
 }
 
-func (m *Sharded[K, V]) rename(ctx context.Context, to string) (bool, error) {
-	return whole(ctx, m, "rename", func() (bool, error) {
+// under gives the map, or a copy of it, another name, by a script with these arguments. Over
+// says whether that goes over what has the name.
+func (m *Sharded[K, V]) under(ctx context.Context, op, to string, over bool, script *scripts.Script, args ...string) (bool, error) {
+	return whole(ctx, m, op, func() (bool, error) {
 		mapped := m.m.h.e.Map(to)
 		switch {
 		case mapped == "":
@@ -159,16 +162,18 @@ func (m *Sharded[K, V]) rename(ctx context.Context, to string) (bool, error) {
 		case m.m.h.e.Cluster():
 			return false, fmt.Errorf("%w: the shards of %q are in other slots of the cluster", ErrOption, mapped)
 		}
-		return writing(ctx, m.m.h, func() (bool, error) { return m.s.rename(ctx, mapped) })
+		return writing(ctx, m.m.h, func() (bool, error) { return m.s.under(ctx, mapped, over, script, args) })
 	})
 }
 
-func (s *sharded) rename(ctx context.Context, mapped string) (bool, error) {
-	over := &sharded{sender{h: s.h, key: mapped, ids: s.ids}, s.n}
+func (s *sharded) under(ctx context.Context, mapped string, over bool, script *scripts.Script, args []string) (bool, error) {
+	other := &sharded{sender{h: s.h, key: mapped, ids: s.ids}, s.n}
 	s.h.recount(mapped)
 	defer s.h.recount(mapped)
-	if err := over.check(ctx, false); err != nil {
-		return false, fmt.Errorf("over %q: %w", mapped, err)
+	if over {
+		if err := other.check(ctx, false); err != nil {
+			return false, fmt.Errorf("over %q: %w", mapped, err)
+		}
 	}
 	there, err := s.exists(ctx)
 	if err != nil || !there {
@@ -180,15 +185,37 @@ func (s *sharded) rename(ctx context.Context, mapped string) (bool, error) {
 		return false, err
 	}
 	var pairs []string
-	froms, tos := s.object(), over.object()
+	froms, tos := s.object(), other.object()
 	for i := range froms {
 		pairs = append(pairs, froms[i], tos[i])
 	}
-	done, err := engine.Yes(s.write(ctx, renameScript, pairs, decimal(int64(len(pairs)/2))))
-	if err != nil || over.goes(ctx) {
-		over.lookBack()
+	done, err := engine.Yes(s.write(ctx, script, pairs, append([]string{decimal(int64(len(pairs) / 2))}, args...)...))
+	if err != nil || other.goes(ctx) {
+		other.lookBack()
 	}
 	return done, err
+}
+
+func (m *Sharded[K, V]) expireAt(ctx context.Context, at time.Time) (bool, error) {
+	if _, err := engine.Instant(at); err != nil {
+		return false, m.m.failed("expire", err)
+	}
+	return m.expire(ctx, max(time.Until(at), time.Millisecond))
+}
+
+func (m *Sharded[K, V]) sizeInMemory(ctx context.Context) (int64, error) {
+	return whole(ctx, m, "measure", func() (int64, error) {
+		return reading(ctx, m.m.h, func() (int64, error) {
+			shards, err := m.s.sum(ctx, false, m.s.all(), func(_ int, p *shard) (int64, error) {
+				return p.h.e.SizeInMemory(ctx, []string{p.key})
+			})
+			if err != nil {
+				return 0, err
+			}
+			name, err := m.s.h.e.SizeInMemory(ctx, []string{m.s.key})
+			return shards + name, err
+		})
+	})
 }
 
 // say says how many shards there are if the name does not. One that is to go goes.

@@ -3,8 +3,10 @@ package rmap
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -28,15 +30,18 @@ type store interface {
 	putIfAbsent(ctx context.Context, key, text string, l lifetime) (value, error)
 	replace(ctx context.Context, key, text string, l lifetime) (bool, error)
 	// change writes to, or removes the entry if to is none, if it is old. Else it
-	// returns what is there.
-	change(ctx context.Context, key string, old, to value, l lifetime) (there value, done bool, err error)
+	// returns what is there. With a claim it looks whether another one goes first.
+	change(ctx context.Context, key string, old, to value, l lifetime, c *claim) (there value, done bool, err error)
 	// add adds to an integer, or to a float. Without a sum it would be out of
 	// bounds, and nothing was changed.
 	add(ctx context.Context, key string, by addend, l lifetime) (sum value, err error)
 
 	// scan is one page. The cursor is "0" at the
 	// beginning and at the end.
-	scan(ctx context.Context, cursor, match string, page int) (next string, pairs []pair, err error)
+	scan(ctx context.Context, a asked) (scanPage, error)
+
+	// random is up to n different keys.
+	random(ctx context.Context, n int) ([]string, error)
 
 	// server is which server has the map: another text after it was started anew.
 	server(ctx context.Context) (string, error)
@@ -65,7 +70,9 @@ func (p *plain) get(ctx context.Context, key string) (value, error) {
 }
 
 func (p *plain) getMany(ctx context.Context, keys []string) ([]value, error) {
-	return values(p.h.e.Run(ctx, hmget, []string{p.key}, keys))
+	return p.readSome(ctx, keys, mostInOne, func(some []string) ([]value, error) {
+		return values(p.h.e.Run(ctx, engine.Expect(readMany, p.expects(len(some))), []string{p.key}, some))
+	})
 }
 
 func (p *plain) has(ctx context.Context, key string) (bool, error) {
@@ -76,20 +83,20 @@ func (p *plain) length(ctx context.Context) (int64, error) { return engine.Numbe
 
 func (p *plain) put(ctx context.Context, pairs []string, l lifetime) (err error) {
 	switch {
-	case l == (lifetime{}) && !p.announces:
+	case l.stays() && !p.announces:
 		_, err = p.command(ctx, hset, pairs...)
 		return err
-	case l == (lifetime{}) && !p.ids:
-		_, err = p.h.e.Run(ctx, putToldScript, p.keys(), p.putTold(pairs))
+	case l.stays() && p.announces && !p.ids:
+		_, err = p.h.e.RunBriefly(ctx, putToldScript, p.keys(), p.putTold(pairs))
 		return err
 	}
 	args := append(make([]string, 0, 2+len(pairs)+tellArgs), l.text(), decimal(int64(3+len(pairs))))
-	_, err = p.on(ctx, putScript, p.tell(append(args, pairs...), pairs, 2)...)
+	_, err = p.leasing(ctx, putScript, l.text(), pairs, 2, p.tell(append(args, pairs...), pairs, 2)...)
 	return err
 }
 
 func (p *plain) remove(ctx context.Context, keys []string) (int64, error) {
-	if !p.announces {
+	if !p.announces && !p.timed {
 		return engine.Number(p.command(ctx, hdel, keys...))
 	}
 	args := append([]string{decimal(int64(2 + len(keys)))}, keys...)
@@ -102,7 +109,7 @@ func (p *plain) clear(ctx context.Context) error {
 }
 
 func (p *plain) swap(ctx context.Context, key, text string, l lifetime) (value, error) {
-	return found(p.on(ctx, swapScript, p.tellOne(key, key, text, l.text())...))
+	return found(p.enters(ctx, swapScript, l.text(), key, text, l.text()))
 }
 
 func (p *plain) take(ctx context.Context, key string) (value, error) {
@@ -110,31 +117,111 @@ func (p *plain) take(ctx context.Context, key string) (value, error) {
 }
 
 func (p *plain) putIfAbsent(ctx context.Context, key, text string, l lifetime) (value, error) {
-	return found(p.on(ctx, putIfAbsentScript, p.tellOne(key, key, text, l.text())...))
+	return found(p.enters(ctx, putIfAbsentScript, l.text(), key, text, l.text()))
 }
 
 func (p *plain) replace(ctx context.Context, key, text string, l lifetime) (bool, error) {
-	return engine.Yes(p.on(ctx, replaceScript, p.tellOne(key, key, text, l.text())...))
+	return engine.Yes(p.enters(ctx, replaceScript, l.text(), key, text, l.text()))
 }
 
-func (p *plain) change(ctx context.Context, key string, old, to value, l lifetime) (value, bool, error) {
-	return changed(p.on(ctx, changeScript, p.tellOne(key, append(changeArgs(key, old, to), l.text())...)...))
+func (p *plain) change(ctx context.Context, key string, old, to value, l lifetime, c *claim) (value, bool, error) {
+	args := append(c.seen(changeArgs(key, old, to)), l.text())
+	var got engine.Answer
+	var err error
+	if c == nil {
+		got, err = p.enters(ctx, changeScript, l.text(), append(args, "0", "", "0")...)
+	} else {
+		got, err = p.claiming(ctx, key, args, l, c)
+	}
+	return changed(got, err, c)
+}
+
+// claiming sends a change that looks at a claim. That is a second key, for which it would
+// wait while the slot moves: there it looks at none.
+func (p *plain) claiming(ctx context.Context, key string, args []string, l lifetime, c *claim) (engine.Answer, error) {
+	on := append(p.keys(), keys.MapClaim(p.key, key))
+	looks := append(slices.Clone(args), decimal(int64(len(on))), c.token, c.millis())
+	on = p.unleasing(on, l.text(), args[:1], 1)
+	if p.ids || p.announces || l.text() != "" {
+		return p.write(ctx, changeScript, on, p.tellOne(key, looks...)...)
+	}
+	got, err := p.h.e.RunBriefly(ctx, engine.UnlessMoving(changeScript), on, append([]string{"0"}, looks...))
+	if err == nil || !engine.Moving(err) {
+		return got, err
+	}
+	return p.on(ctx, changeScript, append(args, "0", "", "0")...)
 }
 
 func (p *plain) add(ctx context.Context, key string, by addend, l lifetime) (value, error) {
 	switch {
-	case p.ids || p.announces || by.least != "" || by.most != "" || l.ttl > 0:
-		return found(p.on(ctx, addScript, p.tellOne(key, key, by.text, by.command().Label(), by.least, by.most, l.added())...))
+	case p.ids || p.announces || by.least != "" || by.most != "" || l.added() != "":
+		return found(p.enters(ctx, addScript, l.added(), key, by.text, by.command().Label(), by.least, by.most, l.added()))
 	}
 	n, err := engine.Number(p.command(ctx, hincrby, key, by.text))
 	return value{text: decimal(n), there: true}, err
 }
 
-func (p *plain) scan(ctx context.Context, cursor, match string, page int) (string, []pair, error) {
-	return scanned(p.read(ctx, hscan, scanArgs(cursor, match, page)...))
+// scan reads a first page, and keys without values, by a script that looks how large
+// they are. What follows it is asked for by a count.
+func (p *plain) scan(ctx context.Context, a asked) (scanPage, error) {
+	if a.cursor == "0" || a.what == scannedKeys {
+		args := slices.Concat([]string{a.cursor}, a.bounds(), []string{flag(a.what != scannedKeys)}, a.words())
+		got, texts, err := scannedBy(p.read(ctx, a.expecting(pageScript), args...))
+		if a.what == scannedKeys {
+			got.pairs = pairsOfKeys(texts)
+		} else {
+			got.pairs = pairsOf(texts)
+		}
+		return got, err
+	}
+	f := engine.Follower{Script: serverScript}
+	args := append([]string{a.cursor, "COUNT", decimal(int64(a.count))}, a.words()...)
+	got, err := p.read(f.Under(ctx), a.expecting(pageCommand), args...)
+	page, err := scannedAt(a.count, got, err)
+	if said, followed := f.Answer(); err == nil && followed {
+		if server, bad := serverOfAnswer(said); bad == nil { // else step asks by itself
+			page.server = server
+		}
+	}
+	return page, err
 }
 
 // on sends a script whose only key of the map is the hash.
 func (p *plain) on(ctx context.Context, script *scripts.Script, args ...string) (engine.Answer, error) {
 	return p.write(ctx, script, p.keys(), args...)
+}
+
+// enters sends a script about one entry, whose field is its first argument; with a time
+// to live it ends the lease of who loads that.
+func (p *plain) enters(ctx context.Context, script *scripts.Script, ttl string, args ...string) (engine.Answer, error) {
+	return p.leasing(ctx, script, ttl, args[:1], 1, p.tellOne(args[0], args...)...)
+}
+
+// leasing sends a script that with a time to live ends the leases of entries. While the
+// slot moves, what has several keys would wait: there it ends them before.
+func (p *plain) leasing(ctx context.Context, script *scripts.Script, ttl string, entries []string, step int, args ...string) (engine.Answer, error) {
+	on := p.unleasing(p.keys(), ttl, entries, step)
+	if ttl == "" || p.ids || p.announces {
+		return p.write(ctx, script, on, args...)
+	}
+	args = append([]string{"0"}, args...)
+	got, err := p.h.e.RunBriefly(ctx, engine.UnlessMoving(script), on, args)
+	if err == nil || !engine.Moving(err) {
+		return got, err
+	}
+	for i := 0; i < len(entries); i += step {
+		if err = p.void(ctx, entries[i:i+1]); err != nil {
+			return got, err
+		}
+	}
+	return p.h.e.RunBriefly(ctx, script, p.keys(), args)
+}
+
+// unleasing is on, and with a time to live the leases of those who load the entries of
+// these keys: each step-th is one. See unlease.lua.
+func (p *plain) unleasing(on []string, ttl string, entries []string, step int) []string {
+	for i := 0; ttl != "" && i < len(entries); i += step {
+		on = append(on, p.lease(entries[i]))
+	}
+	return on
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/lock"
 )
 
 // depends is what a change has to do with what is there.
@@ -59,25 +60,56 @@ func (w *Writing[K, V]) through(ctx context.Context, k K, key string, opts []Put
 	if err == nil {
 		told := engine.Write{Changes: 1, Attempt: 1}
 		err = w.timed(&told, func() error {
-			return w.write(hold.Context(ctx), []Change[K, V]{{Key: k, Value: v, Removed: verdict == Delete}})
+			bounded, cancel := context.WithTimeoutCause(hold.Context(ctx), w.cfg.timeout, errTimeout)
+			defer cancel()
+			return w.write(bounded, []Change[K, V]{{Key: k, Value: v, Removed: verdict == Delete}})
 		})
 		w.tell(ctx, told)
 	}
 	if err != nil {
 		return old, false, err
 	}
-	if err = hold.Err(); err == nil {
-		err = w.follow(ctx, k, v, verdict, on == replaces && old.there, opts)
+	err = w.followed(ctx, hold, k, key, v, verdict, on == replaces && old.there, opts)
+	return old, err == nil, err
+}
+
+// followed changes the map as the store was, or sees to it that nothing older stays there.
+func (w *Writing[K, V]) followed(ctx context.Context, hold *lock.Hold, k K, key string, v V, verdict Verdict, replaces bool, opts []PutOption) error {
+	err := hold.Err()
+	if err == nil {
+		err = w.follow(ctx, hold, k, key, v, verdict, replaces, opts)
+	}
+	if err != nil {
+		err = w.mend(ctx, hold, k, key, verdict, err)
 	}
 	if err != nil {
 		err = fmt.Errorf("the store has the change, and the map may not: %w", err)
 	}
-	return old, err == nil, err
+	return err
 }
 
 // follow changes the map as the store was, also if the caller has left meanwhile.
-func (w *Writing[K, V]) follow(ctx context.Context, k K, v V, verdict Verdict, replaces bool, opts []PutOption) (err error) {
+func (w *Writing[K, V]) follow(ctx context.Context, hold *lock.Hold, k K, key string, v V, verdict Verdict, replaces bool, opts []PutOption) (err error) {
 	ctx = context.WithoutCancel(ctx)
+	g := guarded{lock: w.h.h.e.Map(w.h.lockName(key)), owner: ownerOf(hold), key: key, leaves: replaces}
+	if _, nested := w.m.(*Writing[K, V]); g.owner == "" || nested {
+		return w.followPlainly(ctx, k, v, verdict, replaces, opts)
+	}
+	if g.lives, err = w.h.lifetime(opts); err == nil && verdict == Store {
+		g.to.there = true
+		g.to.text, err = w.h.encodeValue(v)
+	}
+	if err != nil {
+		return err
+	}
+	if l, is := w.m.(*Loading[K, V]); is {
+		defer l.written(k)
+	}
+	return w.followGuarded(ctx, g)
+}
+
+// followPlainly is follow under a hold of several locks, and on top of another Writing.
+func (w *Writing[K, V]) followPlainly(ctx context.Context, k K, v V, verdict Verdict, replaces bool, opts []PutOption) (err error) {
 	if verdict == Delete {
 		_, err = w.m.Remove(ctx, k)
 		return err
@@ -111,7 +143,7 @@ func (w *Writing[K, V]) behind(ctx context.Context, key string, l lifetime, on d
 		if on != blind {
 			change.seen = seenText(old)
 		}
-		q, err := w.queue(ctx, change)
+		q, err := w.queue(ctx, w.cfg.backlog, change)
 		if err != nil || !q.other {
 			return old, err == nil, err
 		}
@@ -119,19 +151,4 @@ func (w *Writing[K, V]) behind(ctx context.Context, key string, l lifetime, on d
 		pause(try)
 	}
 	return old, false, err
-}
-
-// queue is one exchange.
-func (w *Writing[K, V]) queue(ctx context.Context, change queuing) (queued, error) {
-	q, err := writing(ctx, w.h.h, func() (queued, error) {
-		return w.h.store.(queues).queue(ctx, w.cfg.backlog, change)
-	})
-	switch {
-	case err == nil && q.full:
-		err = errFull(w.cfg.backlog)
-	case !q.other:
-		w.drain.queued.Add(int64(len(change.pairs) / 2))
-	}
-	w.drains() // also if the answer was lost, or there is no room
-	return q, err
 }

@@ -60,24 +60,30 @@ type turn struct {
 
 // run goes on until nobody was faster. Why is a reason to write nothing.
 func (t *turn) run(ctx context.Context, why func() error) (wrote bool, err error) {
-	old, err := t.read(ctx)
+	r := t.race()
+	old, err := r.read(ctx)
 	for try := 0; err == nil; try++ {
 		now, writes := t.apply(old)
 		if !writes {
+			r.leave()
 			return false, nil
 		}
 		if err = why(); err != nil {
 			break
 		}
 		done := false
-		if old, done, err = t.store.change(ctx, t.e.key, old, now, t.e.entries); done {
+		if old, done, err = r.change(ctx, old, now); done {
 			return true, nil
 		}
 		if err == nil {
+			r.lost()
 			t.again()
-			pause(try)
+			if r.lasts == 0 {
+				pause(try)
+			}
 		}
 	}
+	r.leave()
 	return false, err
 }
 
@@ -95,6 +101,7 @@ func (t *turn) apply(old value) (now value, writes bool) {
 	now = old
 	for _, c := range t.changes {
 		if c.begin() {
+			c.rests = writes
 			now = c.run(now)
 			writes = writes || c.writes
 		}
@@ -108,15 +115,17 @@ func (t *turn) again() {
 	}
 }
 
-// settle tells everyone what became of the turn. A panic whose caller has gone
-// is told to the log.
+// settle gives each change its outcome. A function whose error or panic rests on
+// what was not written in the end has the error of the write. A panic that no caller
+// gets is logged.
 func (t *turn) settle(err error) {
 	for _, c := range t.changes {
 		var panicked *errPanic
-		if errors.As(c.err, &panicked) && c.fate.Load() == goneTwo {
-			t.h.e.Logger.Error("a function of Compute panicked when its caller had gone", "name", t.e.name, "err", c.err)
+		void := err != nil && c.rests
+		if errors.As(c.err, &panicked) && (void || c.fate.Load() == goneTwo) {
+			t.h.e.Logger.Error("a function of Compute panicked when its caller had gone, or on a value that was not written", "name", t.e.name, "err", c.err)
 		}
-		if c.err == nil {
+		if c.err == nil || void {
 			c.err = err
 		}
 		c.settled = true

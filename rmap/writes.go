@@ -159,7 +159,7 @@ func (m *handle[K, V]) change(ctx context.Context, key string, old V, to value, 
 		return false, err
 	}
 	return writing(ctx, m.h, func() (bool, error) {
-		_, done, err := m.store.change(ctx, key, value{text: was, there: true}, to, l)
+		_, done, err := m.store.change(ctx, key, value{text: was, there: true}, to, l, nil)
 		return done, err
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
@@ -35,7 +36,10 @@ type Writing[K comparable, V any] struct {
 // entry, first to the store, as the only one of its call, and then to the map, also
 // if its caller has left meanwhile. An error of write, or its panic, changes nothing, and is the caller's. If the map
 // cannot be written then, the error says so: the store has the change already, and
-// the same may be done again. Those who change one entry wait for each other, in
+// the same may be done again. The entry is removed from the map then, as far as that
+// gets through, so that a [Loading] brings what the store has, also where the lock was
+// lost meanwhile. The map is written only
+// while the lock is held: a request that the network holds up changes nothing later. Those who change one entry wait for each other, in
 // the whole fleet; readers wait for nobody.
 //
 // With [WithBehind] it writes behind: the map is changed, and the change queued, in
@@ -56,9 +60,9 @@ type Writing[K comparable, V any] struct {
 // [Writing.Close], or with nothing: one that is dropped leaves no trace when its
 // changes are written.
 //
-// m of a Writing with WithBehind is a [Map], a [Native] or a [Cache] that does not
-// announce its writes: what is to
-// be on top of those, such as a [Loading], goes on top of the Writing.
+// m of a Writing with WithBehind is a [Map], a [Native] or a [Cache]: what is to
+// be on top of those, such as a [Loading], goes on top of the Writing. Where m announces its
+// writes, near caches are told in the step that changes the map and queues the change.
 func NewWriting[K comparable, V any](m mapping[K, V], write func(ctx context.Context, changes []Change[K, V]) error, opts ...WritingOption) *Writing[K, V] {
 	w := &Writing[K, V]{m: m, write: write}
 	w.cfg, w.bad = resolveWriting(opts)
@@ -68,18 +72,18 @@ func NewWriting[K comparable, V any](m mapping[K, V], write func(ctx context.Con
 	}
 	switch {
 	case w.bad != nil:
-	case m == nil || write == nil:
+	case m == nil || write == nil && !w.cfg.others:
 		w.bad = fmt.Errorf("%w: a nil map or writer", ErrOption)
+	case w.cfg.others && !w.cfg.behind:
+		w.bad = fmt.Errorf("%w: only what is written behind can be written by others", ErrOption)
 	case !is || w.h == nil:
 		w.bad = fmt.Errorf("%w: %T cannot be written behind or through", ErrOption, m)
 	case w.h.bad != nil:
 		w.bad = w.h.bad
-	case w.cfg.behind && w.h.cfg.announce:
-		w.bad = fmt.Errorf("%w: what is written behind is not announced to near caches", ErrOption)
 	case w.cfg.behind:
 		w.bad = behindOn(m)
 		w.drain.lock = lock.NewFenced(w.h.h.e, keys.MapDrain(w.h.key))
-		w.drain.news = make(chan struct{}, 1)
+		w.drain.news, w.drain.line = make(chan struct{}, 1), make(chan struct{}, 1)
 	}
 	return w
 }
@@ -123,8 +127,8 @@ func (w *Writing[K, V]) usable(op string) error {
 		}
 		return err
 	}
-	if w.cfg.behind && !w.drain.looked.Swap(true) {
-		w.drains()
+	if w.cfg.behind {
+		w.look()
 	}
 	return nil
 }
@@ -164,21 +168,31 @@ func (w *Writing[K, V]) Len(ctx context.Context) (int64, error) {
 
 // Put writes an entry, whatever was there, to the map and to the store.
 //
-// Cost: through, the lock of the entry, the call of write, and the map's Put;
+// Cost: through, the lock of the entry, the call of write, and one script call;
 // behind, one script call. Wire: behind, HSET or what a Cache writes, XADD
 // {name}:rueidisson_writes, and HSET {name}:rueidisson_pending. Errors: through, those of the lock, of write and of the
-// map's Put; behind, as the map's Put, and [ErrBacklog]. Source: RMap.fastPut with
-// a MapWriter.
+// map's Put; behind, as the map's Put, and [ErrBacklog], see [WithBacklogWait]. Source:
+// RMap.fastPut with a MapWriter.
 func (w *Writing[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
 	_, _, err := w.change(ctx, "put", k, opts, blind, func(value) (V, Verdict, error) { return v, Store, nil })
 	return err
 }
 
 // PutMany writes entries to the map and to the store: through, one behind the
-// other, each as [Writing.Put] does; behind, up to 500 in one script call. After
-// an error some may have been written.
+// other, each as [Writing.Put] does, or several by one call of write ([WithWriteMany]); behind, up to 500 in one script call. More than
+// [WithMaxBacklog] are taken when nothing is queued. After an error some may have been
+// written.
 func (w *Writing[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
-	if err := w.usable("put many into"); err != nil || !w.cfg.behind {
+	err := w.usable("put many into")
+	if err == nil && w.cfg.many > 0 && !w.cfg.behind {
+		changes := make([]Change[K, V], 0, len(entries))
+		for k, v := range entries {
+			changes = append(changes, Change[K, V]{Key: k, Value: v})
+		}
+		_, err = w.throughMany(ctx, "put many into", changes, opts)
+		return err
+	}
+	if err != nil || !w.cfg.behind {
 		for k, v := range entries {
 			if err == nil {
 				err = w.Put(ctx, k, v, opts...)
@@ -198,14 +212,22 @@ func (w *Writing[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...Pu
 	return w.h.failed("put many into", err)
 }
 
-// queueAll queues changes of whatever is there.
+// queueAll queues changes of whatever is there. As many as there may never be queued
+// are taken where nothing is.
 func (w *Writing[K, V]) queueAll(ctx context.Context, pairs []string, l lifetime, err error) (count int64, _ error) {
+	most, larger := w.cfg.backlog, len(pairs)/2 > w.cfg.backlog
 	for err == nil && len(pairs) > 0 {
 		some := pairs[:min(cutPairs(pairs), 2*mostAtOnce)]
 		pairs = pairs[len(some):]
+		if larger && most == w.cfg.backlog {
+			most = len(some) / 2 // so that only these are queued then
+		}
 		var q queued
-		q, err = w.queue(ctx, queuing{pairs: some, lives: l, seen: whatever})
+		q, err = w.queue(ctx, most, queuing{pairs: some, lives: l, seen: whatever})
 		count += q.count
+		if larger {
+			most = math.MaxInt32 // the rest belongs to them
+		}
 	}
 	return count, err
 }
@@ -229,10 +251,17 @@ func (w *Writing[K, V]) was(k K, was value, err error) (v V, had bool, _ error) 
 
 // Remove removes entries from the map and from the store, and returns how many
 // there were in the map. Changes of keys that are not in the map go to the store,
-// too. Through, it goes one by one.
+// too. Through, it goes one by one, unless [WithWriteMany] says otherwise.
 func (w *Writing[K, V]) Remove(ctx context.Context, ks ...K) (n int64, err error) {
 	if err = w.usable("remove from"); err != nil {
 		return 0, err
+	}
+	if !w.cfg.behind && w.cfg.many > 0 {
+		changes := make([]Change[K, V], len(ks))
+		for i, k := range ks {
+			changes[i] = Change[K, V]{Key: k, Removed: true}
+		}
+		return w.throughMany(ctx, "remove from", changes, nil)
 	}
 	if !w.cfg.behind {
 		for _, k := range ks {
@@ -346,14 +375,14 @@ func (w *Writing[K, V]) compare(ctx context.Context, op string, k K, old, v V, t
 // Compute changes an entry of the map and of the store by a function of what is
 // there in the map; see [Map.Compute]. Through, f is called once, under the lock
 // of the entry. Behind, it is called again if others have written meanwhile.
-func (w *Writing[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error)) (v V, there bool, err error) {
+func (w *Writing[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
 	if f == nil {
 		if err = w.usable("compute in"); err == nil {
 			err = w.h.failed("compute in", fmt.Errorf("%w: nil function", ErrOption))
 		}
 		return v, false, err
 	}
-	_, _, err = w.change(ctx, "compute", k, nil, replaces, func(old value) (V, Verdict, error) {
+	_, _, err = w.change(ctx, "compute", k, opts, replaces, func(old value) (V, Verdict, error) {
 		key, err := w.h.keyText(k)
 		if err != nil {
 			return v, Keep, err
@@ -411,7 +440,7 @@ func (w *Writing[K, V]) Lock(k K) *lock.Lock {
 	return w.m.Lock(k)
 }
 
-func (w *Writing[K, V]) add(context.Context, K, V) (sum V, err error) {
+func (w *Writing[K, V]) add(context.Context, K, V, []PutOption) (sum V, err error) {
 	if err = w.usable("add to"); err == nil {
 		err = w.h.failed("add to", fmt.Errorf("%w: what is added by the server does not go to the store: use Compute", ErrOption))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -27,18 +28,20 @@ func TestAServerThatEvictsWhatWritersHave(t *testing.T) {
 			for _, kind := range []string{"map", "cache"} {
 				t.Run(what+" of a "+kind, func(t *testing.T) {
 					t.Parallel()
-					s, began, open := newBehindMap(), make(chan struct{}, 100), make(chan struct{})
+					s, began, open := newBehindMap(), make(chan int64, 100), make(chan struct{})
+					s.fences = true // a writer outlives its turn, and comes when the next one does
 					name := cacheNamed(t, raw)
-					m := loadKinds[kind](engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = 300 * time.Millisecond }), name)
+					m := loadKinds[kind](engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second }), name)
 					w := NewWriting(m, func(ctx context.Context, changes []Change[string, int]) error {
-						began <- struct{}{}
+						token, _ := fence.FromContext(ctx)
+						began <- token.Number()
 						<-open
 						return s.write(ctx, changes)
 					}, WithBehind(2), WithWriteDelay(time.Millisecond))
 					for i := range 5 {
 						require.NoError(t, w.Put(t.Context(), strconv.Itoa(i), i))
 					}
-					<-began
+					tokens := []int64{<-began}
 					redistest.Do(t, raw, "DEL", key(name))
 					for i := range 5 {
 						require.NoError(t, w.Put(t.Context(), strconv.Itoa(i), 10+i))
@@ -47,7 +50,10 @@ func TestAServerThatEvictsWhatWritersHave(t *testing.T) {
 					require.NoError(t, w.Close(t.Context()))
 					require.Equal(t, contents(t, m), s.now())
 					require.Len(t, s.now(), 5)
-					require.True(t, slices.IsSorted(s.tokens), s.tokens)
+					for len(began) > 0 {
+						tokens = append(tokens, <-began)
+					}
+					require.True(t, slices.IsSorted(tokens), tokens)
 					nothingIsLeft(t, raw, name)
 				})
 			}

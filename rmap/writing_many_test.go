@@ -17,7 +17,7 @@ func TestManyEntriesAreRemovedBehind(t *testing.T) {
 	m := New[string, int](engineOn(t, raw), redistest.Name(t))
 	w := NewWriting(m, func(context.Context, []Change[string, int]) error { return nil }, WithBehind(1000))
 	all, names := map[string]int{}, []string(nil)
-	for i := range 20_000 {
+	for i := range redistest.Count(t, 9_000, 20_000) {
 		k := fmt.Sprint(i)
 		all[k], names = i, append(names, k)
 	}

@@ -20,7 +20,7 @@ import (
 func TestTheObserverHearsOfWrites(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
-	down := errors.New("down")
+	down := Discard(errors.New("down"))
 	refuses := func(_ context.Context, changes []Change[string, int]) error {
 		for _, c := range changes {
 			if c.Key == "bad" {
@@ -51,7 +51,7 @@ func TestTheObserverHearsOfWrites(t *testing.T) {
 	t.Run("behind", func(t *testing.T) {
 		seen := &watcher{}
 		m := New[string, int](engineOn(t, raw, func(c *engine.Config) { c.Caches = seen }), cacheNamed(t, raw))
-		w := NewWriting(m, refuses, WithBehind(2), WithWriteDelay(time.Millisecond), WithMaxAttempts(1))
+		w := NewWriting(m, refuses, WithBehind(2), WithWriteDelay(time.Millisecond))
 		require.NoError(t, w.PutMany(t.Context(), map[string]int{"good": 1, "bad": 2}))
 		require.NoError(t, w.Close(t.Context()))
 		seen.mu.Lock()

@@ -151,7 +151,7 @@ func TestALoaderThatSleptPastItsLease(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			name := cacheNamed(t, raw)
-			c := startLoader(t, server, kind, name)
+			c := startLoader(t, server, kind, name, time.Second)
 			c.Send("go")
 			require.Equal(t, "load", c.Next())
 			c.Stop()

@@ -93,22 +93,23 @@ func TestWhatCannotBeDroppedIsPutAsideOnce(t *testing.T) {
 		w := NewWriting(New[string, int](engineOn(t, raw), cacheNamed(t, raw)), s.write, ways["behind"]...)
 		require.NoError(t, w.Put(t.Context(), "k", 1))
 		sent := w.h.sender()
-		some, err := sent.backlog(t.Context(), 10)
+		b, err := sent.backlog(t.Context(), 10)
 		require.NoError(t, err)
+		some := b.changes
 		require.Len(t, some, 1)
 		require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(keys.MapPending(w.h.key)).Value("x").Build()).Error())
 		for range 3 {
-			_, err = sent.settled(t.Context(), "dead", some)
+			_, err = sent.settled(t.Context(), grave{10, "why"}, some)
 			require.ErrorContains(t, err, "WRONGTYPE")
 		}
 		require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(keys.MapPending(w.h.key)).Build()).Error())
-		left, err := sent.settled(t.Context(), "dead", some)
+		left, err := sent.settled(t.Context(), grave{10, "why"}, some)
 		require.NoError(t, err)
 		require.Zero(t, left)
 		dead, err := raw.Do(t.Context(), raw.B().Xlen().Key(keys.MapDead(w.h.key)).Build()).AsInt64()
 		require.NoError(t, err)
 		require.EqualValues(t, 1, dead)
-		raw.Do(t.Context(), raw.B().Del().Key(keys.MapDead(w.h.key)).Build())
+		raw.Do(t.Context(), raw.B().Del().Key(keys.MapDead(w.h.key), keys.MapDeadLast(w.h.key)).Build())
 		require.NoError(t, w.Close(t.Context()))
 	})
 }
@@ -123,6 +124,10 @@ func behindOnAMovingSlot(t *testing.T, cluster *redistest.Cluster, e *engine.Eng
 	require.NoError(t, w.PutMany(t.Context(), map[string]int{"a": 1, "b": 2}))
 	dead := cluster.Client(t)
 	require.NoError(t, dead.Do(t.Context(), dead.B().Arbitrary("XADD", keys.MapDead(w.Name()), "*", "k", "earlier").Build()).Error())
+	require.NoError(t, dead.Do(t.Context(), dead.B().Hset().Key(keys.MapDeadLast(w.Name())).FieldValue().FieldValue("earlier", "1-1").Build()).Error())
+	for _, key := range []string{"a", "b", "none"} { // which are loaded at the moment
+		require.NoError(t, dead.Do(t.Context(), dead.B().Set().Key(keys.MapLoad(w.Name(), key)).Value("somebody").Build()).Error())
+	}
 	return w, s, cluster.StartMigration(t, w.Name())
 }
 
@@ -149,10 +154,11 @@ func TestNothingIsHalfDoneOnASlotThatMoves(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), soon)
 		defer cancel()
 		sent := w.h.sender()
-		some, err := sent.backlog(ctx, 10)
+		b, err := sent.backlog(ctx, 10)
 		require.NoError(t, err)
+		some := b.changes
 		require.Len(t, some, 2)
-		left, err := sent.settled(ctx, "", some)
+		left, err := sent.settled(ctx, grave{}, some)
 		require.NoError(t, err)
 		require.Zero(t, left)
 		migration.Move(t, w.Name())

@@ -28,6 +28,49 @@ func (w *Writing[K, V]) Close(ctx context.Context) error {
 		return nil
 	}
 	defer w.quit()
+	return w.h.failed("close", w.written(ctx, true))
+}
+
+// Flush waits until the changes that are queued when it is called were written, by any
+// process, and has this one not wait for more to write them with. ctx ends the wait,
+// and its error says how much is left. Of a Writing that writes through there is
+// nothing to wait for.
+//
+// Cost: a script call for each look, at most each 50 ms. Errors: as [Writing.Close].
+func (w *Writing[K, V]) Flush(ctx context.Context) error {
+	err := w.usable("flush")
+	switch {
+	case err != nil:
+		return err
+	case ctx == nil:
+		return w.h.failed("flush", fmt.Errorf("%w: nil context", ErrOption))
+	case !w.cfg.behind:
+		return nil
+	}
+	w.drain.flushes.Add(1)
+	defer w.drain.flushes.Add(-1)
+	return w.h.failed("flush", w.written(ctx, false))
+}
+
+// Backlog is how many changes are queued for the store, by any process. Of a Writing
+// that writes through there are none.
+//
+// Cost: one command. Wire: XLEN {name}:rueidisson_writes. Errors: as the map's Len.
+func (w *Writing[K, V]) Backlog(ctx context.Context) (n int64, err error) {
+	if err = w.usable("count what is queued for"); err != nil || !w.cfg.behind {
+		return 0, err
+	}
+	if err = w.h.usable(ctx); err == nil {
+		n, err = reading(ctx, w.h.h, func() (int64, error) {
+			s := w.h.sender()
+			return s.queuedMany(ctx)
+		})
+	}
+	return n, w.h.failed("count what is queued for", err)
+}
+
+// written waits until what is queued now is not queued any more.
+func (w *Writing[K, V]) written(ctx context.Context, closing bool) error {
 	last, left, err := "", int64(0), error(nil)
 	turns, _ := w.refusal(0)
 	for look, asked := 0, false; ; look++ {
@@ -45,9 +88,9 @@ func (w *Writing[K, V]) Close(ctx context.Context) error {
 			_, err = w.refusal(turns)
 		}
 		if over := w.over(ctx, left, err); over != nil {
-			return w.h.failed("close", over)
+			return over
 		}
-		w.begin(true)
+		w.begin(closing)
 		nap(ctx, min(time.Millisecond<<min(look, 10), 50*time.Millisecond))
 	}
 }
@@ -87,13 +130,14 @@ func (w *Writing[K, V]) over(ctx context.Context, left int64, err error) error {
 
 // newest is the id of the change that was queued last; empty: there is none.
 func (w *Writing[K, V]) newest(ctx context.Context) (id string, err error) {
-	return reading(ctx, w.h.h, func() (string, error) {
+	q, err := w.ends(ctx)
+	return q.last, err
+}
+
+func (w *Writing[K, V]) ends(ctx context.Context) (ends, error) {
+	return reading(ctx, w.h.h, func() (ends, error) {
 		s := w.h.sender()
-		all, err := s.entries(ctx, xrevrange, "+", "-", "COUNT", "1")
-		if err != nil || len(all) == 0 {
-			return "", err
-		}
-		return all[0].ID, nil
+		return s.ends(ctx)
 	})
 }
 
@@ -103,16 +147,12 @@ func (w *Writing[K, V]) queuedUntil(ctx context.Context, id string, known int64)
 	if id == "" {
 		return 0, nil
 	}
-	n, err := reading(ctx, w.h.h, func() (int64, error) {
-		s := w.h.sender()
-		all, err := s.entries(ctx, xrange, "-", id, "COUNT", "1")
-		if err != nil || len(all) == 0 {
-			return 0, err
-		}
-		return s.queuedMany(ctx)
-	})
-	if err != nil {
+	q, err := w.ends(ctx)
+	switch {
+	case err != nil:
 		return known, err
+	case q.first == "" || !notAfter(q.first, id):
+		return 0, nil
 	}
-	return n, nil
+	return q.many, nil
 }

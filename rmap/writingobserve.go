@@ -24,9 +24,9 @@ func (w *Writing[K, V]) tell(ctx context.Context, told engine.Write) {
 
 // settle drops changes from the queue, and only then tells of the call that was about
 // them: the writer is called again with what is not settled when the turn is over.
-func (w *Writing[K, V]) settle(t *draining, how string, some []backlogged, told engine.Write) (err error) {
+func (w *Writing[K, V]) settle(t *draining, aside grave, some []backlogged, told engine.Write) (err error) {
 	for try := 0; ; try++ {
-		if told.Queued, err = t.s.settled(t.ctx, how, some); err == nil || t.over() != nil {
+		if told.Queued, err = t.s.settled(t.ctx, aside, some); err == nil || t.over() != nil {
 			break
 		}
 		w.note(err)

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
 // ErrBacklog says that so many changes are queued for the store that no more are
-// taken, see [WithMaxBacklog]. Nothing was changed.
+// taken, see [WithMaxBacklog] and [WithBacklogWait]. Nothing was changed.
 var ErrBacklog = errors.New("too many changes are queued for the store")
 
 // A WritingOption changes a [Writing]. What cannot be used is an [ErrOption] of
@@ -16,16 +18,23 @@ type WritingOption interface{ applyWriting(*writingConfig) error }
 
 // writingConfig is what the options of a Writing say.
 type writingConfig struct {
-	behind   bool
-	batch    int
-	delay    time.Duration
-	attempts int // 0: for ever
-	backlog  int
+	behind  bool
+	batch   int
+	delay   time.Duration
+	retries time.Duration // 0: for ever
+	dead    int           // so many are kept aside
+	others  bool          // write
+	backlog int
+	wait    time.Duration // for room; 0: there is none
+	timeout time.Duration
+	many    int // changes of one call, through; 0: one, and one by one
 }
 
 // WithBehind has changes written to the map at once, and to the store later, in
-// batches: of up to n changes, 100 ms behind the first of them at the latest. See
-// [NewWriting]. Without it the store is written first. n is from 1 to 1000.
+// batches: of up to n changes and about 1 MB, or one change that is larger. A batch
+// waits for 100 ms at most, counted from its first change, and for the call of the
+// writer that is under way. See [NewWriting]. Without it the store is written first. n
+// is from 1 to 1000.
 func WithBehind(n int) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.behind, c.batch = true, n
@@ -48,17 +57,52 @@ func WithWriteDelay(d time.Duration) WritingOption {
 	})
 }
 
-// WithMaxAttempts gives changes up that the store has refused n times: they are
-// tried once more one by one, and what is refused then goes to the stream
-// {name}:rueidisson_dead, for somebody to look at. Without it they are tried for
-// ever, and all behind them wait. A process that begins to drain the queue counts
-// anew. It is for [WithBehind].
-func WithMaxAttempts(n int) WritingOption {
+// WithWriteTimeout is how long one call of the writer may take: 30 s without it. The
+// writer's context ends then. Behind, the call counts as refused, and other processes
+// have their turn; the writer is not called again by this handle before it returns.
+// Below a millisecond or above a day it is an [ErrOption].
+func WithWriteTimeout(d time.Duration) WritingOption {
 	return writingOption(func(c *writingConfig) error {
-		c.attempts = n
-		if n < 1 {
-			return fmt.Errorf("%w: %d attempts", ErrOption, n)
+		c.timeout = d
+		if d < time.Millisecond || d > 24*time.Hour {
+			return fmt.Errorf("%w: a write timeout of %v is outside of 1ms to 24h", ErrOption, d)
 		}
+		return nil
+	})
+}
+
+// WithMaxRetryTime gives changes up that the writer of this process has refused for d:
+// they are tried once more one by one, and what is refused then is dead, see
+// [Writing.Dead]. An outage of the store that takes longer costs changes: d is to be
+// longer. Without it they are tried for ever, and all behind them wait, but for those that
+// [Discard] says are of no use. A process that begins to try counts anew, and one whose
+// turn others have used, too. Below a millisecond or above 100 years it is an [ErrOption].
+// It is for [WithBehind].
+func WithMaxRetryTime(d time.Duration) WritingOption {
+	return writingOption(func(c *writingConfig) error {
+		c.retries = d
+		return engine.CheckTTL("retry time", d)
+	})
+}
+
+// WithDeadLimit keeps at most n dead changes, see [Writing.Dead]: the oldest go. Without
+// it that is 10,000; a million is the most. It is for [WithBehind].
+func WithDeadLimit(n int) WritingOption {
+	return writingOption(func(c *writingConfig) error {
+		c.dead = n
+		if n < 1 || n > 1_000_000 {
+			return fmt.Errorf("%w: %d dead changes: from 1 to 1,000,000", ErrOption, n)
+		}
+		return nil
+	})
+}
+
+// WithOthersWriting leaves the calls of the writer to other processes: this one queues
+// changes, and its writer may be nil. It is for those who do not reach the store, and for
+// [WithBehind].
+func WithOthersWriting() WritingOption {
+	return writingOption(func(c *writingConfig) error {
+		c.others = true
 		return nil
 	})
 }
@@ -75,12 +119,25 @@ func WithMaxBacklog(n int) WritingOption {
 	})
 }
 
+// WithBacklogWait has writes wait for up to d while as many changes are queued as may be,
+// before they are an [ErrBacklog]. The context of the caller ends the wait, and so does
+// [Writing.Close], with an ErrBacklog that wraps the reason. One caller of the handle asks
+// the server at a time, each 50 ms at the latest; the others wait in line. [Writing.Redrive]
+// does not wait. Below a millisecond or above 100 years it is an [ErrOption]. It is for
+// [WithBehind].
+func WithBacklogWait(d time.Duration) WritingOption {
+	return writingOption(func(c *writingConfig) error {
+		c.wait = d
+		return engine.CheckTTL("backlog wait", d)
+	})
+}
+
 type writingOption func(*writingConfig) error
 
 func (o writingOption) applyWriting(c *writingConfig) error { return o(c) }
 
 func resolveWriting(opts []WritingOption) (writingConfig, error) {
-	c := writingConfig{batch: 100, delay: 100 * time.Millisecond, backlog: 1_000_000}
+	c := writingConfig{batch: 100, delay: 100 * time.Millisecond, backlog: 1_000_000, dead: 10_000, timeout: 30 * time.Second}
 	for _, o := range opts {
 		if o == nil {
 			return c, fmt.Errorf("%w: a nil option", ErrOption)

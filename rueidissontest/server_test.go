@@ -70,7 +70,7 @@ func TestAFixedLeaseEndsForItsHolderBeforeTheServerLetsGo(t *testing.T) {
 			var err error
 			hold, err = holder.Lock("k").Lock(t.Context(), lock.WithLease(15*time.Millisecond))
 			return err == nil
-		}, 30*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		taken, err := next.Lock("k").Lock(t.Context())
 		require.NoError(t, err)
 		require.ErrorIs(t, hold.Err(), lock.ErrLost, "somebody else has it already")
@@ -135,7 +135,7 @@ func TestForwardWakesThoseWhoWait(t *testing.T) {
 			require.Eventually(t, func() bool {
 				n, err := crashed.Lock(name).Waiting(t.Context())
 				return err == nil && n == 1
-			}, 3*time.Second, time.Millisecond)
+			}, 3*time.Second, time.Millisecond) // before the waiter gives up
 			s.Forward(time.Hour)
 			require.NoError(t, <-got)
 		})
@@ -162,7 +162,7 @@ func TestForwardWakesThoseWhoWaitForPermits(t *testing.T) {
 				require.NoError(t, err)
 				n, err := answer[1].AsInt64()
 				return err == nil && n == 1
-			}, 3*time.Second, time.Millisecond)
+			}, 3*time.Second, time.Millisecond) // before the waiter gives up
 			require.NoError(t, raw.Do(t.Context(), raw.B().Set().Key(name).Value("2").Build()).Error())
 			s.Forward(time.Hour)
 			require.NoError(t, <-got)
@@ -200,7 +200,7 @@ func TestForwardWakesThoseWhoWaitForTheEndOfALease(t *testing.T) {
 				}
 				n, err := answer[1].AsInt64()
 				return err == nil && n == 1
-			}, 3*time.Second, time.Millisecond)
+			}, 3*time.Second, time.Millisecond) // before the waiter gives up
 			s.Forward(time.Hour)
 			second := <-got
 			require.NoError(t, second.err)
@@ -234,7 +234,7 @@ func TestForwardWakesThoseWhoWaitAtALatch(t *testing.T) {
 				}
 				n, err := answer[1].AsInt64()
 				return err == nil && n == 1
-			}, 3*time.Second, time.Millisecond)
+			}, 3*time.Second, time.Millisecond) // before the waiter gives up
 			require.NoError(t, raw.Do(t.Context(), raw.B().Del().Key(name).Build()).Error())
 			s.Forward(time.Hour)
 			require.NoError(t, <-got)
@@ -262,7 +262,7 @@ func TestForwardWakesThoseWhoWaitAtABarrier(t *testing.T) {
 		}
 		n, err := answer[1].AsInt64()
 		return err == nil && n == 1
-	}, 3*time.Second, time.Millisecond)
+	}, 3*time.Second, time.Millisecond) // before the waiter gives up
 	s.Forward(time.Minute)
 	err = <-got
 	require.ErrorIs(t, err, latch.ErrBroken)

@@ -83,5 +83,5 @@ func TestForwardEndsTheGroupOfWhoDied(t *testing.T) {
 	require.Eventually(t, func() bool {
 		n, err := orders.CountSubscribers(context.Background())
 		return err == nil && n == 1
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }

@@ -27,7 +27,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	}, rueidisson.WithWatchdogTimeout(6*time.Second))
 	require.NoError(t, err)
 	t.Cleanup(func() { closeClient(c) })
-	l := c.RWLock("orders:1", rwlock.WithWriterPreference())
+	l := c.RWLock("orders:1")
 	other := open(t, server.Addr()).RWLock("orders:1")
 
 	read := take(t, l.Read())

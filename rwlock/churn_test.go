@@ -30,8 +30,8 @@ func TestWaitsThatEndAtAnyMomentLeaveNothing(t *testing.T) {
 	var locks []*rwlock.Lock
 	for p := range 3 {
 		var opts []rwlock.Option
-		if p > 0 {
-			opts = append(opts, rwlock.WithWriterPreference())
+		if p == 0 {
+			opts = append(opts, rwlock.WithReaderPreference())
 		}
 		locks = append(locks, open(t, addr, rueidisson.WithHandover(8, 2*time.Millisecond)).RWLock(name, opts...))
 	}

@@ -143,6 +143,6 @@ func requireFree(t *testing.T, server *redistest.Server, l *rwlock.Lock) {
 		n, err := raw.Do(t.Context(), raw.B().Exists().Key(l.Name()).Build()).AsInt64()
 		require.NoError(t, err)
 		return n == 0
-	}, 20*time.Second, 5*time.Millisecond, "it is left behind")
+	}, 20*time.Second, 5*time.Millisecond, "it is left behind") // before the lease ends by itself
 	unlock(t, take(t, l.Write()))
 }

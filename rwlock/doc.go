@@ -53,17 +53,29 @@
 // each other go together. A writer hands over to the next writer as a lock does,
 // and to readers by the step above.
 //
-// Between processes readers go past writers that wait, and under a steady load of
-// readers a writer may starve, as with Redisson. [WithWriterPreference] on the
-// handle that writes makes every reader of this library stand back, however its
-// handle was made. For a second after that was said to a process, newcomers share
-// its readers' acquisitions for a millisecond only.
+// Between processes a writer that waits goes before readers of this library that
+// come after it. It says so in Redis every half a second, for a second: one that
+// dies stops holding readers back within a second. For a second after a process was
+// told of such a writer, newcomers share its readers' acquisitions for a
+// millisecond only.
 //
-// Those who waited during a write go first after it, for 20 ms, also past writers
-// of their own process that came before them. Redisson's readers are not held
-// back by anything that Redis keeps: beside two of its threads that read in a
-// loop, on two cores, such a writer waited 9 ms at the median, beside four 0.3 s
-// and once 2 s, and beside sixteen it did not get in within 4 s.
+// Readers do not starve. Those who waited during a write go first after it, for
+// 20 ms, also past writers of their own process that came before them. And a reader
+// stands back for a watchdog timeout at most: then it enters past writers that wait,
+// as Redisson's does, and past those of its own process.
+//
+// So a second read hold that is not given the context of the first one waits for a
+// writer that waits for the first one to end, as with a sync.RWMutex: also if the
+// second one is taken by another service that the first one's holder calls. It goes
+// on after a watchdog timeout, and the log names it then (rueidisson.WithLogger). Under
+// the context of the hold it enters at once.
+//
+// Redisson's readers are not held back by anything that Redis keeps: beside two of
+// its threads that read in a loop, on two cores, a writer waited 9 ms at the median,
+// beside four 0.3 s and once 2 s, and beside sixteen it did not get in within 4 s.
+//
+// [WithReaderPreference] on the handle that writes is Redisson's order: readers go
+// past writers that wait, which under a steady load of readers may starve.
 //
 // # What it does not guarantee
 //

@@ -105,11 +105,11 @@ func ExampleErrUpgrade() {
 	// <nil>
 }
 
-// Writers that must not wait for ever, however many read.
-func ExampleWithWriterPreference() {
+// Writers that may wait for as long as others read.
+func ExampleWithReaderPreference() {
 	c, stop := connect()
 	defer stop()
-	prices := c.RWLock("prices", rwlock.WithWriterPreference())
+	prices := c.RWLock("prices", rwlock.WithReaderPreference())
 	err := lock.Do(context.Background(), prices.Write(), func(context.Context) error {
 		fmt.Println("new prices")
 		return nil

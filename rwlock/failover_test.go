@@ -28,12 +28,12 @@ func TestHoldsOverAFailover(t *testing.T) {
 		_ = replica.Do(t.Context(), replica.B().Readonly().Build()).Error()
 		n, err := replica.Do(t.Context(), replica.B().Dbsize().Build()).AsInt64()
 		return err == nil && n >= 3
-	}, 20*time.Second, 20*time.Millisecond)
+	}, redistest.Soon, 20*time.Millisecond)
 	old := cluster.Master(tag)
 	old.Kill()
 	cluster.AwaitMaster(t, tag, old.Addr())
 	for side, hold := range kept {
-		require.Eventually(t, func() bool { return hold.Extend(t.Context(), time.Minute) == nil }, 30*time.Second, 50*time.Millisecond, side)
+		require.Eventually(t, func() bool { return hold.Extend(t.Context(), time.Minute) == nil }, redistest.Soon, 50*time.Millisecond, side)
 		require.NoError(t, hold.Err(), side)
 	}
 	requireBusy(t, other.RWLock(tag+"read").Write())

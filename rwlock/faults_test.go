@@ -49,7 +49,7 @@ func (f *faulty) free() {
 	require.Eventually(f.t, func() bool {
 		locked, err := f.other.Locked(context.Background())
 		return err == nil && !locked
-	}, 20*time.Second, 5*time.Millisecond)
+	}, 20*time.Second, 5*time.Millisecond) // before the lease ends by itself
 }
 
 // bothWays runs a test with a connection that is cut where the reply was, and

@@ -135,7 +135,7 @@ func TestADowngradeLetsAllWaitingReadersIn(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { n, err := here.Waiting(t.Context()); return err == nil && n == 1 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { n, err := here.Waiting(t.Context()); return err == nil && n == 1 }, redistest.Soon, time.Millisecond)
 	read, err := under(t, here.Read(), write)
 	require.NoError(t, err)
 	unlock(t, write)

@@ -9,20 +9,16 @@ import (
 // An Option changes a handle; see rueidisson.Client.RWLock.
 type Option interface{ apply(*Lock) error }
 
-// WithWriterPreference lets the writers of this handle go before readers that
-// come after them: while one of them waits, no reader of this library starts,
-// whatever its handle's options. It says so in Redis every half a second, for a
-// second, so that a writer which dies stops holding readers back within one
-// second. Readers do not starve: those who waited during a write go first after
-// it, for 20 ms.
-//
-// Redisson's readers know nothing of it, and are not held back.
-func WithWriterPreference() Option { return preference{} }
+// WithReaderPreference lets readers go before the writers of this handle that wait,
+// which is Redisson's order: under a steady load of readers such a writer may
+// starve. Without it a writer that waits goes before readers that come after it,
+// see the package's page. It is for the handle that writes: readers ask for nothing.
+func WithReaderPreference() Option { return preference{} }
 
 type preference struct{}
 
 func (preference) apply(l *Lock) error {
-	l.writer.first = true
+	l.writer.last = true
 	return nil
 }
 

@@ -40,7 +40,16 @@ func (r reader) Label() string { return readKind }
 func (r reader) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
 	return r.acquire(ctx, r, a.Owner, readAcquireScript,
 		[]string{r.name, r.gone, r.claims, r.mark(a.Owner), r.waiting, r.turn},
-		[]string{r.e.Millis(a.Lease), a.Owner, r.client(), digit(a.Queue)})
+		[]string{r.e.Millis(a.Lease), a.Owner, r.client(), standing(a)})
+}
+
+// standing is how a reader stands to writers that wait: 0 if it gives up when it is
+// refused, 1 if it waits then, 2 if it has stood back for long enough.
+func standing(a engine.Try) string {
+	if a.Stood {
+		return "2"
+	}
+	return digit(a.Queue)
 }
 
 func (r reader) Release(ctx context.Context, owner string) (engine.Released, error) {

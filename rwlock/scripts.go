@@ -22,4 +22,5 @@ var (
 	leasesScript       = scripts.Must(lua, "lua/leases.lua")
 	clearScript        = scripts.Must(lua, "lua/clear.lua")
 	withdrawScript     = scripts.Must(lua, "lua/withdraw.lua")
+	deleteCommand      = scripts.NewCommand("DEL", scripts.Safe)
 )

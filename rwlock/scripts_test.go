@@ -78,7 +78,7 @@ func methods(e *engine.Engine) map[string]func(ctx context.Context, l *Lock) err
 			return nil
 		},
 		"withdraw.lua": func(ctx context.Context, l *Lock) error {
-			return writer{&l.server, true}.Quit(ctx)
+			return writer{&l.server, false}.Quit(ctx)
 		},
 	}
 }

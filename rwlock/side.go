@@ -42,7 +42,7 @@ func (s *Side) Identity() (*engine.Engine, engine.Key) { return s.l.e, s.l.Key()
 // Cost: one script call if the side is free; none on re-entry, for a reader whose
 // process has had the read side for less than rueidisson.WithHandover's time, and
 // for a writer that another one of this client hands it over to. A writer that
-// waits makes a call each second, or two with [WithWriterPreference], and two
+// waits makes two calls each second, or one with [WithReaderPreference], and two
 // more to see whether readers are still alive.
 // Wire: hash name, field mode = read or write, field owner (a writer's ends in
 // ":write"), value hold count; string {name}:<owner>:rwlock_timeout:1 for each
@@ -71,14 +71,24 @@ func (s *Side) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold,
 // Holders of this library learn it as [lock.Lock.ForceUnlock] says. It is sent
 // once: after [lock.ErrUnknown] it may have been done.
 //
-// Cost: one script call. Wire: DEL name, and the release message.
+// Writers that wait, and readers that have their turn, lose what they have said in
+// Redis of that, and say it again if they live.
+//
+// Cost: one script call and two commands. Wire: DEL name, and the release message;
+// DEL of the claims and of the turn.
 // Source: RLock.forceUnlock.
 func (s *Side) ForceUnlock(ctx context.Context) (held bool, err error) {
 	message := "0"
 	if s.kind == writeKind {
 		message = "1"
 	}
-	held, err = ask(ctx, s.l, func() (bool, error) { return s.l.force(ctx, s.kind, message) })
+	held, err = ask(ctx, s.l, func() (bool, error) {
+		held, err := s.l.force(ctx, s.kind, message)
+		if err == nil {
+			err = s.l.forget(ctx)
+		}
+		return held, err
+	})
 	if held {
 		s.l.e.Hurry(s.l.Key()) // our own holders need not wait for their renewals
 	}
@@ -92,6 +102,18 @@ func (s *server) force(ctx context.Context, mode, message string) (bool, error) 
 	}
 	n, err := answer.AsInt64()
 	return n == 1, err
+}
+
+// forget takes away the claims of writers that wait and the turn of readers: what
+// has died, and what a clock that was set back has made last. Those that live say
+// so again. Each is a command of one key, so that it works while the slot moves.
+func (s *server) forget(ctx context.Context) error {
+	for _, key := range []string{s.claims, s.turn} {
+		if _, err := s.e.Run(ctx, deleteCommand, []string{key}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Side) acquire(ctx context.Context, op string, ask engine.Ask, err error) (*lock.Hold, error) {

@@ -13,7 +13,7 @@ import (
 // there, as Redisson's have.
 type writer struct {
 	*server
-	first bool // those who wait hold readers back
+	last bool // those who wait do not hold readers back
 }
 
 var _ engine.Downgrading = writer{}
@@ -64,7 +64,7 @@ func (w writer) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error)
 		w.clear(ctx)
 	}
 	claim, look := "0", clearEvery
-	if w.first && a.Queue {
+	if !w.last && a.Queue {
 		claim, look = strconv.FormatInt(engine.Millis(claimFor), 10), claimEvery
 	}
 	t, err := w.acquire(ctx, w, a.Owner, writeAcquireScript,
@@ -103,7 +103,7 @@ func (w writer) ReleaseTo(ctx context.Context, owner string, next []engine.Candi
 
 // Quit takes the claim back of a client that waits no more.
 func (w writer) Quit(ctx context.Context) error {
-	if !w.first {
+	if w.last {
 		return nil
 	}
 	_, err := w.e.Run(ctx, withdrawScript, []string{w.claims}, []string{w.client(), w.channel, w.e.Publish()})

@@ -98,15 +98,18 @@ func (w *writing) Release(ctx context.Context, _ engine.Seat) error {
 	if alone {
 		return w.held.Release(ctx, w)
 	}
-	err := w.downgrade(ctx)
-	w.mu.Lock()
-	w.changes = false
-	alone = len(w.readers) == 0 // they have left meanwhile
-	w.mu.Unlock()
-	if alone {
-		return errors.Join(err, w.free(ctx))
-	}
-	return err
+	return w.l.e.GoOn(ctx, func() error {
+		ctx := context.WithoutCancel(ctx)
+		err := w.downgrade(ctx)
+		w.mu.Lock()
+		w.changes = false
+		alone := len(w.readers) == 0 // they have left meanwhile
+		w.mu.Unlock()
+		if alone {
+			return errors.Join(err, w.free(ctx))
+		}
+		return err
+	})
 }
 
 // downgrade puts a read hold in the place of the write hold. If that fails, the

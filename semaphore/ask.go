@@ -13,10 +13,11 @@ type names struct {
 	key     string // the mapped name
 	channel string
 	lane    string // what its lanes begin with
+	set     string // when this library set the permits
 }
 
 func newNames(e *engine.Engine, mapped string) *names {
-	return &names{mapped, keys.SemaphoreChannel(mapped), keys.Lane(mapped, e.ClientID)}
+	return &names{mapped, keys.SemaphoreChannel(mapped), keys.Lane(mapped, e.ClientID), keys.SemaphoreSet(mapped)}
 }
 
 // kind is what is asked. Takes, waits and gives go out together.
@@ -42,13 +43,14 @@ func (k kind) word() string { return [...]string{"take", "wait", "give"}[k] }
 
 // ask is one request.
 type ask struct {
-	of    *names
-	kind  kind
-	n     int64         // permits
-	queue []run         // of a wait: who waits
-	ttl   time.Duration // of a trySet
-	held  string        // of an order about permits with leases: the key of those
-	from  *place        // of a give, if it is that of somebody who has a place
+	of     *names
+	kind   kind
+	n      int64         // permits
+	queue  []run         // of a wait: who waits
+	ttl    time.Duration // of a trySet
+	held   string        // of an order about permits with leases: the key of those
+	labels string        // of a removeHeld: the key of those
+	from   *place        // of a give, if it is that of somebody who has a place
 }
 
 // answer is what became of it.

@@ -2,6 +2,7 @@ package semaphore
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,9 +15,12 @@ import (
 
 // operations is every operation, with n permits where it takes a number.
 var operations = map[string]func(ctx context.Context, s *Semaphore, n int64) error{
-	"acquire":         func(ctx context.Context, s *Semaphore, n int64) error { return s.Acquire(ctx, n) },
-	"try acquire":     func(ctx context.Context, s *Semaphore, n int64) error { return s.TryAcquire(ctx, n) },
-	"release":         func(ctx context.Context, s *Semaphore, n int64) error { return s.Release(ctx, n) },
+	"acquire":     func(ctx context.Context, s *Semaphore, n int64) error { return s.Acquire(ctx, n) },
+	"try acquire": func(ctx context.Context, s *Semaphore, n int64) error { return s.TryAcquire(ctx, n) },
+	"release":     func(ctx context.Context, s *Semaphore, n int64) error { return s.Release(ctx, n) },
+	"release for a request": func(ctx context.Context, s *Semaphore, n int64) error {
+		return s.Release(ctx, n, WithRequestID("r", time.Hour))
+	},
 	"set permits":     func(ctx context.Context, s *Semaphore, n int64) error { return s.SetPermits(ctx, n) },
 	"try set permits": func(ctx context.Context, s *Semaphore, n int64) error { _, err := s.TrySetPermits(ctx, n); return err },
 	"add permits":     func(ctx context.Context, s *Semaphore, n int64) error { return s.AddPermits(ctx, n) },
@@ -41,6 +45,9 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 				return
 			}
 			for _, n := range []int64{0, -1, most + 1, -most - 1, 1 << 40, -1 << 63} {
+				if n == 0 && strings.HasSuffix(name, "set permits") {
+					continue
+				}
 				if name != "add permits" || n != -1 {
 					require.ErrorIs(t, op(t.Context(), r.Semaphore, n), ErrOption, "%d", n)
 				}
@@ -53,6 +60,9 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 		_, err := r.TrySetPermits(t.Context(), 1, WithTTL(d))
 		require.ErrorIs(t, err, ErrOption)
 	}
+	for _, o := range []ReleaseOption{nil, WithRequestID("", time.Hour), WithRequestID(strings.Repeat("x", 257), time.Hour), WithRequestID("a", time.Second)} {
+		require.ErrorIs(t, r.Release(t.Context(), 1, o), ErrOption)
+	}
 	_, err := r.TrySetPermits(t.Context(), 1, nil)
 	require.ErrorIs(t, err, ErrOption)
 	require.Equal(t, before, server.ScriptCalls(t))
@@ -64,7 +74,7 @@ func TestAContextThatHasEndedSendsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(assert.AnError)
 	for name, op := range operations {
-		if name == "release" {
+		if strings.HasPrefix(name, "release") {
 			continue
 		}
 		err := op(ctx, r.Semaphore, 1)

@@ -9,7 +9,7 @@ var (
 	// ErrNotAcquired is returned by [Semaphore.TryAcquire] and
 	// [PermitSemaphore.TryAcquire] when there were too
 	// few permits for as long as the caller wanted to wait. It is an answer, not a
-	// fault.
+	// fault: a wait that ended without one is context.DeadlineExceeded.
 	ErrNotAcquired = engine.ErrNotAcquired
 
 	// ErrNotSet says that nobody has set how many permits there are, or that the
@@ -25,6 +25,10 @@ var (
 	// have been done. What a take may have taken goes back as soon as the server
 	// answers again, and a release counts once: do not call it again.
 	ErrUnknown = engine.ErrUnknown
+
+	// ErrDeferred says that the server refused a release for now, or was not reached.
+	// It is not done yet, and the client goes on until it is: do not call it again.
+	ErrDeferred = engine.ErrDeferred
 
 	// ErrNotReplicated is returned by an acquire that too few replicas
 	// acknowledged in time; what it took was given back.

@@ -149,3 +149,19 @@ func ExamplePermitSemaphore_Permits() {
 	// <nil>
 	// true
 }
+
+// A large request of one process is served before small ones that came later from others.
+func ExampleWithFleetOrder() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+	s := c.Semaphore("gpus", semaphore.WithFleetOrder())
+	if err := s.SetPermits(ctx, 4); err != nil {
+		panic(err)
+	}
+	fmt.Println(s.Acquire(ctx, 4))
+	fmt.Println(errors.Is(s.TryAcquire(ctx, 1), semaphore.ErrNotAcquired))
+	// Output:
+	// <nil>
+	// true
+}

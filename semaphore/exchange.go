@@ -42,6 +42,7 @@ type request struct {
 	engine.Request
 	gives int64    // in all
 	also  []string // further keys, if the script has some
+	cause error    // what a send met that the client goes on with
 }
 
 // numbered has a request sent that gives so many.
@@ -63,8 +64,13 @@ func (r *request) run(s *scripts.Script, args []string, takes bool) (got engine.
 		acked = true
 	}
 	switch {
-	case errors.Is(err, ErrUnknown), err != nil && r.gives > 0 && !engine.Hopeless(err):
-		r.settle(r.gives)
+	case err == nil:
+	case r.gives > 0:
+		r.cause = err
+		work := engine.Work{Kind: label, Name: r.of.key, Op: "release", Amount: r.gives}
+		err = r.h.e.SeeThrough(r.Request, work, err, r.settling(r.gives))
+	case errors.Is(err, ErrUnknown):
+		r.settle(0)
 	}
 	return got, acked, err
 }
@@ -85,12 +91,23 @@ func (r *request) refused(got engine.Answer) {
 // settle ends the request. Gives is what it was to give, or less than 0 for what
 // it was told not to have given.
 func (r *request) settle(gives int64) {
+	r.h.e.Settle(r.Request, r.of.key, r.settling(gives))
+}
+
+// settling returns what is said to the server for that.
+func (r *request) settling(gives int64) func(ctx context.Context, r engine.Request) error {
 	h, of := r.h, r.of
-	h.e.Settle(r.Request, of.key, func(ctx context.Context, r engine.Request) error {
-		_, err := h.e.Run(ctx, settleScript, []string{of.key, r.Lane},
-			append(h.e.Preamble(r, of.channel), decimal(gives)))
-		return err
-	})
+	return func(ctx context.Context, r engine.Request) error {
+		got, err := h.e.Run(ctx, settleScript, []string{of.key, r.Lane, of.set},
+			append(h.e.Preamble(r, of.channel), decimal(gives), decimal(r.Age().Microseconds())))
+		if err != nil || gives <= 0 {
+			return err
+		}
+		if grew, err := got.AsInt64(); err != nil || grew >= 0 {
+			return err
+		}
+		return errTooLate
+	}
 }
 
 // take is one caller's.
@@ -131,8 +148,13 @@ func (h *hub) unacked(of *names, flight int, n int64) error {
 // single is a request that goes by itself.
 func (h *hub) single(flight int, a *ask) (ans answer) {
 	ans.n, ans.err = engine.Only(h.numbered(a.of, flight, 0, func(r *request) ([]int64, error) {
-		if a.held != "" {
-			r.also = []string{a.held}
+		switch {
+		case a.held != "":
+			if r.also = []string{a.held}; a.labels != "" {
+				r.also = append(r.also, a.labels)
+			}
+		case a.kind != drain:
+			r.also = []string{a.of.set}
 		}
 		got, _, err := r.run(alone[a.kind], h.argue(r, a), false)
 		if err != nil {
@@ -166,6 +188,7 @@ type exchange struct {
 	took    int64
 	reached int
 	unacked bool
+	cause   error // what a send met, in the place of ErrDeferred for those who take
 }
 
 // move is takes and gives of several callers.
@@ -225,6 +248,7 @@ func (x *exchange) run(flight int) error {
 	_, err := x.h.numbered(x.of, flight, gives, func(r *request) ([]int64, error) {
 		got, acked, err := x.ask(r, takes)
 		if err != nil {
+			x.cause = r.cause
 			return nil, err
 		}
 		if got.Nil {
@@ -320,8 +344,8 @@ func (x *exchange) gave() (n int64) {
 func (x *exchange) answer(c *call, err error) answer {
 	a := &c.Ask
 	switch {
-	case err != nil && a.kind == give:
-		return answer{err: settled(err)}
+	case errors.Is(err, engine.ErrDeferred) && a.kind != give:
+		return answer{err: x.cause}
 	case err != nil:
 		return answer{err: err}
 	case a.kind == wait:
@@ -333,15 +357,7 @@ func (x *exchange) answer(c *call, err error) answer {
 	case c.Answer.before < x.runs[c.Answer.at].k:
 		return answer{n: 1}
 	case a.kind == give:
-		return answer{err: fmt.Errorf("%w: there would be more than %d permits", ErrOption, most)}
+		return answer{err: errTooMany}
 	}
 	return answer{}
-}
-
-// settled is the error of a give which goes on until it is done.
-func settled(err error) error {
-	if errors.Is(err, ErrUnknown) || errors.Is(err, errNotSet) || engine.Hopeless(err) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrUnknown, err)
 }

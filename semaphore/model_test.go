@@ -57,7 +57,11 @@ func newWorld(t testing.TB, seed uint64, bodies map[string]string) *world {
 
 // deliver has a send arrive.
 func (w *world) deliver(c copied) []int64 {
-	res := w.raw.Do(context.Background(), w.raw.B().Eval().Script(w.bodies[c.script]).Numkeys(2).Key(w.name, c.lane).Arg(c.args...).Build())
+	on := []string{w.name, c.lane}
+	if c.script == "settle" {
+		on = append(on, keys.SemaphoreSet(w.name))
+	}
+	res := w.raw.Do(context.Background(), w.raw.B().Eval().Script(w.bodies[c.script]).Numkeys(int64(len(on))).Key(on...).Arg(c.args...).Build())
 	msg, err := res.ToMessage()
 	require.NoError(w.t, err)
 	if msg.IsInt64() {
@@ -200,7 +204,7 @@ func (w *world) doubt(c copied, flight int, gives int64) {
 	if c.script != "move" {
 		n, _, _ = strings.Cut(c.args[1], " ")
 	}
-	w.unsettled = append(w.unsettled, copied{"settle", c.lane, w.lanes.Leave(flight, c.lane), []string{n, memory, keys.SemaphoreChannel(w.name), "publish", decimal(gives)}})
+	w.unsettled = append(w.unsettled, copied{"settle", c.lane, w.lanes.Leave(flight, c.lane), []string{n, memory, keys.SemaphoreChannel(w.name), "publish", decimal(gives), "1000"}})
 }
 
 // check compares what there is with what there was, if nothing is in doubt.
@@ -257,10 +261,11 @@ func TestTheModelSeesWhatItIsThereFor(t *testing.T) {
 		"an old copy gives":              {"give", "if older >= 0 then", "if older == 0 or older > 10 then"},
 		"an old copy takes":              {"take", "if older >= 0 then", "if older == 0 or older > 10 then"},
 		"an old copy moves":              {"move", "return {-1}", "return nil"},
-		"a settle gives again":           {"settle", "if tonumber(n) == tonumber(ARGV[1]) then", "if false then"},
-		"a settle leaves nothing behind": {"settle", "redis.call('set', KEYS[2], ARGV[1] .. ' 0 settled', 'PX', ARGV[2])", ""},
-		"a settle keeps what was taken":  {"settle", "grow = tonumber(took)", "grow = 0"},
+		"a settle gives again":           {"settle", "if n == ARGV[1] then", "if false then"},
+		"a settle leaves nothing behind": {"settle", "redis.call('set', KEYS[2], ARGV[1] .. (gone and ' 0 gone' or ' 0 settled'), 'PX', ARGV[2])", ""},
+		"a settle keeps what was taken":  {"settle", "grow, gone = tonumber(took),", "grow, gone = 0,"},
 		"a settle forgets to give":       {"settle", "grow = math.max(give, 0)", "grow = 0"},
+		"a settle takes it for too old":  {"settle", "set == 0 and age > memory", "set == 0 and age > 0"},
 	}, func(t *testing.T, seed uint64, bodies map[string]string, steps int) error {
 		return newWorld(t, seed, bodies).run(steps)
 	})

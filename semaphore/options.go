@@ -10,17 +10,17 @@ import (
 // A TryOption changes one [Semaphore.TryAcquire].
 type TryOption interface{ applyTry(*tryConfig) error }
 
-// A WaitOption is a TryOption, and one of [PermitSemaphore.TryAcquire].
+// A WaitOption is a TryOption and a TryPermitOption.
 type WaitOption interface {
 	TryOption
 	TryPermitOption
 }
 
-// A TryPermitOption changes one [PermitSemaphore.TryAcquire].
+// A TryPermitOption changes one [PermitSemaphore.TryAcquire] or
+// [PermitSemaphore.TryAcquireN].
 type TryPermitOption interface{ applyTryPermit(*permitConfig) error }
 
-// A PermitOption changes one [PermitSemaphore.Acquire] or
-// [PermitSemaphore.TryAcquire].
+// A PermitOption changes one acquire of a [PermitSemaphore].
 type PermitOption interface {
 	TryPermitOption
 	applyPermit(*permitConfig) error
@@ -30,11 +30,38 @@ type PermitOption interface {
 // [PermitSemaphore.TrySetPermits].
 type SetOption interface{ applySet(*setConfig) error }
 
+// A ReleaseOption changes one [Semaphore.Release].
+type ReleaseOption interface{ applyRelease(*releaseConfig) error }
+
+type releaseConfig struct{ request engine.CallerRequest }
+
+// WithRequestID lets a Release be called again, by the same or another process, such as a
+// job that is started anew: it counts once for each id, for as long as the server
+// remembers that, d. A request that had not arrived yet counts for whatever permits are set
+// by then. A release that was refused is not remembered: it counts when it is called again,
+// or when a copy of it arrives late. The same id with another number of permits is an ErrOption.
+// So is an id that is empty or has more than 256 bytes, and a d below 45 s or above 100
+// years.
+//
+// Cost: a script call of its own, and a key for each id. Wire: string
+// rueidisson_request:{name}:<id>, with d to live.
+func WithRequestID(id string, d time.Duration) ReleaseOption { return requestOption{id, d} }
+
+type requestOption struct {
+	id     string
+	memory time.Duration
+}
+
+func (o requestOption) applyRelease(c *releaseConfig) (err error) {
+	c.request, err = engine.NewCallerRequest(o.id, o.memory)
+	return err
+}
+
 type tryConfig struct{ wait time.Duration }
 
 type permitConfig struct {
 	tryConfig
-	lease time.Duration // 0: the watchdog's, renewed
+	terms
 }
 
 type setConfig struct{ ttl time.Duration }
@@ -52,6 +79,29 @@ func WithLease(d time.Duration) PermitOption { return leaseOption(d) }
 // permits. It is counted in whole milliseconds, rounded up. One below a
 // millisecond or above 100 years is an ErrOption.
 func WithTTL(d time.Duration) SetOption { return ttlOption(d) }
+
+// mostLabel is how many bytes a label has at most.
+const mostLabel = 256
+
+// WithLabel names the permit for whoever lists them ([PermitSemaphore.Permits]), such as
+// by the host that holds it. Redisson does not see it. One that is empty or has more than
+// 256 bytes is an ErrOption.
+//
+// Cost: none without it; with it an HSET and an HDEL in the scripts. Wire: hash
+// rueidisson_label:{name}, id -> label.
+func WithLabel(label string) PermitOption { return labelOption(label) }
+
+type labelOption string
+
+func (o labelOption) applyTryPermit(c *permitConfig) error { return o.applyPermit(c) }
+
+func (o labelOption) applyPermit(c *permitConfig) error {
+	if o == "" || len(o) > mostLabel {
+		return fmt.Errorf("%w: label of %d bytes: from 1 to %d", ErrOption, len(o), mostLabel)
+	}
+	c.label = string(o)
+	return nil
+}
 
 type waitOption time.Duration
 
@@ -106,6 +156,10 @@ func resolve[O comparable, C any](defaults C, opts []O, apply func(O, *C) error)
 
 func resolveTry(opts []TryOption) (tryConfig, error) {
 	return resolve(tryConfig{}, opts, TryOption.applyTry)
+}
+
+func resolveRelease(opts []ReleaseOption) (releaseConfig, error) {
+	return resolve(releaseConfig{}, opts, ReleaseOption.applyRelease)
 }
 
 func resolveSet(opts []SetOption) (setConfig, error) {

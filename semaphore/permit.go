@@ -18,7 +18,8 @@ type Permit struct {
 	of    *permitNames
 	grant *engine.Grant
 	want  want
-	late  bool // an earlier send of the acquire may still arrive
+	late  bool      // an earlier send of the acquire may still arrive
+	with  []*Permit // those acquired together with it, until their caller has them
 
 	mu       sync.Mutex
 	released bool
@@ -27,8 +28,21 @@ type Permit struct {
 	contexts permitContexts
 }
 
-// permit puts what was taken under the watchdog's care.
+// permit puts what was taken under the watchdog's care. It returns the first permit,
+// which leads to the others.
 func (of *permitNames) permit(w want, answer engine.Answer) *Permit {
+	more := w.more
+	w.more = nil
+	p := of.cared(w, answer)
+	for _, id := range more {
+		w.id = id
+		p.with = append(p.with, of.cared(w, answer))
+	}
+	return p
+}
+
+// cared puts one permit under the watchdog's care.
+func (of *permitNames) cared(w want, answer engine.Answer) *Permit {
 	p := &Permit{of: of, want: w, late: answer.Replayed}
 	every := time.Duration(0)
 	if w.kept {
@@ -132,10 +146,10 @@ func (p *Permit) Extend(ctx context.Context, d time.Duration) error {
 // redisson_sc:{name}.
 // Errors: [ErrReleased] if it was called before; [ErrLost] if the permit had
 // ended, so that the work may have overlapped with that of another who has it now;
-// [ErrUnknown] if no answer came, or the server's own error if it refused (the
-// client goes on giving the permit back until the server takes it or the lease
-// ends); [ErrClosed] if the client was closed before, when the permit is left to
-// its lease.
+// [ErrDeferred] if the server refused or did not answer, with [ErrUnknown] if the
+// release may have been done: the client goes on until the server takes the permit or
+// the lease ends; [ErrClosed] if the client was closed before, when the permit is left
+// to its lease.
 // Source: RPermitExpirableSemaphore.release.
 func (p *Permit) Release(ctx context.Context) error {
 	if ctx == nil {
@@ -152,19 +166,32 @@ func (p *Permit) Release(ctx context.Context) error {
 func (p *Permit) giveUp(ctx context.Context) error {
 	until := p.grant.Deadline()
 	if !p.grant.Finish(ErrReleased) {
-		err := p.grant.Err()
-		if !errors.Is(err, watchdog.ErrGone) { // a renewal without an answer may have lengthened it
-			p.grant.GiveBackLater()
-		}
-		return err
+		return p.afterLoss()
 	}
-	held, replayed, err := p.of.i.giveBack(ctx, p)
+	got, err := p.of.i.giveBack(ctx, p, nil)
+	return p.gaveUp(ctx, got, err, 0, until)
+}
+
+// afterLoss returns why the permit had ended before its release. A renewal without an
+// answer may have lengthened its lease.
+func (p *Permit) afterLoss() error {
+	err := p.grant.Err()
+	if !errors.Is(err, watchdog.ErrGone) {
+		p.grant.GiveBackLater()
+	}
+	return err
+}
+
+// gaveUp returns what became of a release, of which this permit was the n-th. Until then
+// it was trusted.
+func (p *Permit) gaveUp(ctx context.Context, got permitAnswer, err error, n int, until time.Time) error {
 	switch {
 	case errors.Is(err, errNotSet):
 		err = fmt.Errorf("%w: %w", ErrLost, err)
 	case err != nil:
 		p.grant.GiveBackLater()
-	case !held && !(replayed && time.Now().Before(until)): // else the first send did it, and its reply was lost
+		err = engine.Deferred(err)
+	case got.gave[n] == 0 && !(got.Replayed && time.Now().Before(until)): // else the first send did it, and its reply was lost
 		err = fmt.Errorf("%w: %w", ErrLost, watchdog.ErrGone)
 	}
 	if err == nil && p.of.i.e.Observer != nil {
@@ -173,32 +200,55 @@ func (p *Permit) giveUp(ctx context.Context) error {
 	return err
 }
 
-// giveBack gives a permit back, and in the same call has those who wait ask for
+// giveBack gives permits back, and in the same call has those who wait ask for
 // the next.
-func (i *issuer) giveBack(ctx context.Context, p *Permit) (held, replayed bool, err error) {
+func (i *issuer) giveBack(ctx context.Context, p *Permit, others []*Permit) (permitAnswer, error) {
+	ask := permitAsk{of: p.of, gives: p.want.id, judged: p.want.label != "" || p.want.judged}
+	var late []string
 	if p.late {
-		released, err := p.of.GiveBack(context.WithoutCancel(ctx), p.ID())
-		return released.Held, released.Replayed, err
+		late = append(late, p.want.id)
 	}
-	r := i.rooms.Get(p.of.key)
-	defer i.rooms.Put(p.of.key, r)
-	c := r.enlist(true)
-	got, err := i.table.Do(context.Background(), p.of.key, permitAsk{of: p.of, gives: p.want.id, wants: c.wants, from: r})
+	for _, other := range others {
+		ask.also = append(ask.also, other.want.id)
+		if other.late {
+			late = append(late, other.want.id)
+		}
+	}
+	if len(late) > 0 {
+		if err := p.of.bury(context.WithoutCancel(ctx), late...); err != nil {
+			return permitAnswer{}, err
+		}
+	}
+	ask.from = i.rooms.Get(p.of.key)
+	defer i.rooms.Put(p.of.key, ask.from)
+	c := ask.from.enlist(true)
+	ask.wants = c.wants
+	got, err := i.table.Do(context.Background(), p.of.key, ask)
 	if len(c.wants) == 0 {
-		r.gave(got.woken)
+		ask.from.gave(got.woken)
 	} else {
-		for _, spare := range r.deal(p.of, c, got) {
+		for _, spare := range ask.from.deal(p.of, c, got) {
 			spare.discard()
 		}
 	}
-	return got.gave, got.Replayed, errors.Join(err, got.err)
+	return got, errors.Join(err, got.err)
 }
 
-// discard gives back a permit that came to somebody who had gone.
+// discard gives back permits that came to somebody who had gone.
 func (p *Permit) discard() {
-	if p.leave() == nil && p.grant.Finish(ErrReleased) {
-		p.of.undo([]want{p.want}, p.late)
+	var back []want
+	for _, one := range p.all() {
+		if one.leave() == nil && one.grant.Finish(ErrReleased) {
+			back = append(back, one.want)
+		}
 	}
+	p.of.undo(back, p.late)
+}
+
+// all returns the permit and those that were acquired together with it.
+func (p *Permit) all() []*Permit {
+	all := append(make([]*Permit, 0, 1+len(p.with)), p)
+	return append(all, p.with...)
 }
 
 // leave ends the permit for those who work with it.
@@ -234,8 +284,9 @@ type permitSeat Permit
 
 var errNilContext = fmt.Errorf("%w: nil context", ErrOption)
 
-// failed names the operation and the permit.
+// failed names the operation and the permit, and tells the observer.
 func (p *Permit) failed(op string, err error) error {
+	p.of.i.e.Outcome(permitLabel, p.of.key, op, err)
 	if err == nil {
 		return nil
 	}

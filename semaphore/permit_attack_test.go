@@ -27,8 +27,8 @@ func TestASecondSendBehindTheEndOfTheLeaseTakesAgain(t *testing.T) {
 			return r.evalHere(acquireScript.Body, []string{r.of.key, r.of.leases, r.of.gone}, []string{id, longLease, r.of.channel, "publish"}).Error()
 		},
 		"exchange": func(r *permitRig) error {
-			args := []string{r.of.channel, "publish", "0", id, longLease}
-			return r.evalHere(exchangeScript.Body, []string{r.of.key, r.of.leases, r.of.gone}, args).Error()
+			args := []string{r.of.channel, "publish", "0", "take", longLease, "", "1", id}
+			return r.evalHere(exchangeScript.Body, []string{r.of.key, r.of.leases, r.of.gone, r.of.labels}, args).Error()
 		},
 	} {
 		for _, total := range []int64{1, 3} {
@@ -58,6 +58,7 @@ func TestALateExchangeOfAFixedLease(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, n, int64(1), "no permit is minted")
 	require.LessOrEqual(t, r.free()+r.held(), int64(1))
+	proxy.Restore() // cuts the silent connection, so that Close leaves nothing behind
 }
 
 // TestPermitsThatAreHeldCountWhenTheirNumberIsSetAnew: the number went, by eviction or

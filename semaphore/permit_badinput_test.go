@@ -2,6 +2,8 @@ package semaphore
 
 import (
 	"context"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +26,9 @@ func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
 	}
 	for _, name := range []string{"set permits", "try set permits", "add permits"} {
 		for _, n := range []int64{0, -1, most + 1, -most - 1, 1 << 40, -1 << 63} {
+			if n == 0 && name != "add permits" {
+				continue
+			}
 			if name != "add permits" || n != -1 {
 				require.ErrorIs(t, permitOperations[name](t.Context(), r.PermitSemaphore, n), ErrOption, "%s %d", name, n)
 			}
@@ -43,6 +48,17 @@ func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
 		_, err = r.TryAcquire(t.Context(), WithLease(d))
 		require.ErrorIs(t, err, ErrOption)
 	}
+	for _, n := range []int{0, -1, mostPerCall + 1, math.MinInt} {
+		_, err := r.AcquireN(t.Context(), n)
+		require.ErrorIs(t, err, ErrOption)
+		_, err = r.TryAcquireN(t.Context(), n)
+		require.ErrorIs(t, err, ErrOption)
+	}
+	for _, label := range []string{"", strings.Repeat("x", mostLabel+1)} {
+		_, err := r.TryAcquire(t.Context(), WithLabel(label))
+		require.ErrorIs(t, err, ErrOption)
+	}
+	require.ErrorIs(t, r.Extend(t.Context(), "00112233445566778899aabbccddeeff", time.Millisecond), ErrOption)
 	_, err := r.TryAcquire(t.Context(), WithWait(-1))
 	require.ErrorIs(t, err, ErrOption)
 	_, err = r.TryAcquire(t.Context(), nil)
@@ -59,6 +75,13 @@ func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
 	require.ErrorIs(t, p.Extend(none, time.Hour), ErrOption)
 	require.ErrorIs(t, p.Extend(t.Context(), time.Millisecond), ErrOption)
 	require.Panics(t, func() { p.Context(none) })
+	require.ErrorIs(t, r.ReleaseN(none, p), ErrOption)
+	require.ErrorIs(t, r.ReleaseN(t.Context(), p, nil), ErrOption)
+	require.ErrorIs(t, r.beside().ReleaseN(t.Context(), p), ErrOption, "of another client")
+	require.ErrorIs(t, NewPermits(r.e, r.of.key+"x").ReleaseN(t.Context(), p), ErrOption)
+	require.ErrorIs(t, r.ReleaseN(t.Context(), make([]*Permit, mostPerCall+1)...), ErrOption)
+	require.NoError(t, r.ReleaseN(t.Context()))
+	require.NoError(t, p.Err())
 	r.give(p)
 }
 

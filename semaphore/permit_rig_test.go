@@ -80,6 +80,14 @@ func (r *permitRig) held() int64 {
 	return n
 }
 
+// labels is how many labels stand in Redis.
+func (r *permitRig) labels() int64 {
+	r.t.Helper()
+	n, err := r.raw.Do(context.Background(), r.raw.B().Hlen().Key(r.of.labels).Build()).AsInt64()
+	require.NoError(r.t, err)
+	return n
+}
+
 // stands checks what stands in Redis.
 func (r *permitRig) stands(free, held int64) {
 	r.t.Helper()

@@ -20,6 +20,8 @@ var permitSends = map[string][]string{
 	"acquire": {"permit_acquire.lua", "permit_release.lua"}, "try acquire": {"permit_acquire.lua", "permit_release.lua"},
 	"release by id": {"permit_exchange.lua"}, "set permits": {"permit_set.lua"}, "try set permits": {"permit_try_set.lua"},
 	"add permits": {"permit_add.lua"}, "available": {"permit_look.lua"}, "delete": {"permit_delete.lua"}, "permits": {"permit_list.lua"},
+	"acquire some": {"permit_exchange.lua", "permit_exchange.lua"}, "try acquire some": {"permit_exchange.lua", "permit_exchange.lua"},
+	"adopt": {"permit_renew.lua"}, "extend by id": {"permit_renew.lua"},
 }
 
 func TestEveryCallAboutPermitsPassesWhatTheHeaderNames(t *testing.T) {
@@ -43,7 +45,7 @@ func TestEveryCallAboutPermitsPassesWhatTheHeaderNames(t *testing.T) {
 			require.NoError(t, s.SetPermits(t.Context(), 5))
 			r.Take()
 			err := do(t.Context(), s, 1)
-			if op == "release by id" {
+			if byID(op) {
 				require.ErrorIs(t, err, ErrLost)
 			} else {
 				require.NoError(t, err, op)
@@ -77,4 +79,5 @@ func TestPermitKeysAreRedissons(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "{api}:timeout", keys.PermitLeases("api"))
 	require.Equal(t, "{u1}:api:timeout", keys.PermitLeases("{u1}:api"))
+	require.Equal(t, "rueidisson_label:{api}", keys.PermitLabels("api"))
 }

@@ -115,6 +115,75 @@ var permitSuite = map[string]func(t *testing.T, r *permitRig){
 		r.do("ZADD", r.of.leases, "922337203685477", "0123456789abcdef")
 		require.EqualValues(t, -1, r.list()["30313233343536373839616263646566"].Remaining, "it has no end")
 	},
+	"several at once": func(t *testing.T, r *permitRig) {
+		r.set(3)
+		two, err := r.AcquireN(t.Context(), 2)
+		require.NoError(t, err)
+		require.Len(t, two, 2)
+		require.NotEqual(t, two[0].ID(), two[1].ID())
+		r.stands(1, 2)
+		_, err = r.TryAcquireN(t.Context(), 2)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		r.stands(1, 2)
+		r.give(two[0])
+		three := r.take()
+		require.NoError(t, r.ReleaseN(t.Context(), two[1], three))
+		r.stands(3, 0)
+		err = r.ReleaseN(t.Context(), two...)
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorContains(t, err, two[0].ID())
+		require.ErrorContains(t, err, two[1].ID())
+		r.stands(3, 0)
+		all, err := r.TryAcquireN(t.Context(), 3, WithLease(time.Hour), WithLabel("all"))
+		require.NoError(t, err)
+		r.stands(0, 3)
+		require.NoError(t, r.ReleaseID(t.Context(), all[1].ID()))
+		err = r.ReleaseN(t.Context(), all...)
+		require.ErrorIs(t, err, ErrLost)
+		require.ErrorContains(t, err, all[1].ID())
+		require.NotContains(t, err.Error(), all[0].ID(), "which goes back all the same")
+		r.stands(3, 0)
+		_, err = r.Delete(t.Context())
+		require.NoError(t, err)
+		_, err = r.TryAcquireN(t.Context(), 2)
+		require.ErrorIs(t, err, ErrNotSet)
+	},
+	"labels": func(t *testing.T, r *permitRig) {
+		r.set(3)
+		a, b := r.take(WithLabel("host a")), r.take()
+		c := gotPermit(t, r.acquiring(t.Context(), WithLabel("host c"), WithLease(time.Hour)))
+		all := r.list()
+		require.Equal(t, []string{"host a", "", "host c"}, []string{all[a.ID()].Label, all[b.ID()].Label, all[c.ID()].Label})
+		r.give(a)
+		r.give(b)
+		require.NoError(t, r.beside().ReleaseID(t.Context(), c.ID()))
+		require.Zero(t, r.labels())
+		r.take(WithLabel("host d"))
+		_, err := r.Delete(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, r.labels())
+	},
+	"adopt and extend by id": func(t *testing.T, r *permitRig) {
+		other := r.beside()
+		r.set(1)
+		p := r.take(WithLease(time.Minute))
+		require.NoError(t, other.Extend(t.Context(), p.ID(), time.Hour))
+		require.Greater(t, r.list()[p.ID()].Remaining, 50*time.Minute)
+		require.NoError(t, other.Extend(t.Context(), p.ID(), time.Minute))
+		require.Greater(t, r.list()[p.ID()].Remaining, 50*time.Minute, "it never shortens")
+		q, err := other.Adopt(t.Context(), p.ID())
+		require.NoError(t, err)
+		require.Equal(t, p.ID(), q.ID())
+		require.NoError(t, q.Err())
+		r.stands(0, 1)
+		other.give(q)
+		r.stands(1, 0)
+		require.ErrorIs(t, p.Release(t.Context()), ErrLost)
+		_, err = other.Adopt(t.Context(), p.ID())
+		require.ErrorIs(t, err, ErrLost)
+		require.ErrorIs(t, other.Extend(t.Context(), p.ID(), time.Hour), ErrLost)
+		r.stands(1, 0)
+	},
 	"a fixed lease ends": func(t *testing.T, r *permitRig) {
 		r.set(1)
 		p := r.take(WithLease(300 * time.Millisecond))
@@ -226,6 +295,27 @@ var permitOperations = map[string]func(ctx context.Context, s *PermitSemaphore, 
 		p, err := s.TryAcquire(ctx)
 		return released(p, err)
 	},
+	"acquire some": func(ctx context.Context, s *PermitSemaphore, _ int64) error {
+		all, err := s.AcquireN(ctx, 2)
+		if err == nil {
+			err = s.ReleaseN(context.Background(), all...)
+		}
+		return err
+	},
+	"try acquire some": func(ctx context.Context, s *PermitSemaphore, _ int64) error {
+		all, err := s.TryAcquireN(ctx, 2, WithLabel("me"))
+		if err == nil {
+			err = s.ReleaseN(context.Background(), all...)
+		}
+		return err
+	},
+	"adopt": func(ctx context.Context, s *PermitSemaphore, _ int64) error {
+		p, err := s.Adopt(ctx, "00112233445566778899aabbccddeeff")
+		return released(p, err)
+	},
+	"extend by id": func(ctx context.Context, s *PermitSemaphore, _ int64) error {
+		return s.Extend(ctx, "00112233445566778899aabbccddeeff", time.Hour)
+	},
 	"release by id": func(ctx context.Context, s *PermitSemaphore, _ int64) error {
 		return s.ReleaseID(ctx, "00112233445566778899aabbccddeeff")
 	},
@@ -247,6 +337,11 @@ var permitOperations = map[string]func(ctx context.Context, s *PermitSemaphore, 
 	},
 }
 
+// byID reports whether an operation is about a permit by its id, which nobody holds.
+func byID(name string) bool {
+	return name == "release by id" || name == "adopt" || name == "extend by id"
+}
+
 func released(p *Permit, err error) error {
 	if err == nil {
 		err = p.Release(context.Background())
@@ -260,7 +355,8 @@ func (r *permitRig) wrongType(key, kind string) {
 	r.t.Helper()
 	before := r.do("TYPE", r.of.key)
 	for name, op := range permitOperations {
-		if key == r.of.leases && name == "try set permits" || key == r.of.key && name == "permits" {
+		lengthens := byID(name) && name != "release by id" // which finds no permit there
+		if lengthens || key == r.of.leases && name == "try set permits" || key == r.of.key && name == "permits" {
 			continue // which does not look at it
 		}
 		err := op(context.Background(), r.PermitSemaphore, 1)

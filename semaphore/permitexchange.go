@@ -42,8 +42,9 @@ func newIssuer(e *engine.Engine) *issuer {
 // permitAsk is one request: to give a permit back, to take some, or both.
 type permitAsk struct {
 	of     *permitNames
-	gives  string // an id, or none
-	judged bool   // the server says whether its lease has ended: nobody here knows
+	gives  string   // an id, or none
+	also   []string // further ids
+	judged bool     // the server says whether its lease has ended: nobody here knows; or it has a label
 	wants  []want
 	from   *room // of who gives
 }
@@ -53,9 +54,9 @@ type permitAnswer struct {
 	engine.Answer
 	err   error // of all; what is wanted may have one of its own:
 	short error
-	gave  bool
+	gave  []int64 // of each that is given: 1 done, 0 it was gone
 	left  int64   // ms until the first lease ends, below 0: none does
-	took  []int64 // of each that is wanted: 1 taken, 0 refused
+	took  []int64 // of each request: 1 taken, 0 refused
 	woken bool    // those who wait have heard of what was given
 }
 
@@ -67,11 +68,20 @@ type (
 // mostIDs bounds how long one script call keeps the server.
 const mostIDs = 100
 
+// ids returns how many ids the request is about.
+func (a *permitAsk) ids() int {
+	ids := 1 + len(a.also)
+	for n := range a.wants {
+		ids += a.wants[n].size()
+	}
+	return ids
+}
+
 // cutPermits is how many of the waiting calls go out as one.
 func cutPermits(waiting permitBatch) int {
 	ids := 0
 	for n, c := range waiting {
-		if ids += 1 + len(c.Ask.wants); ids > mostIDs {
+		if ids += c.Ask.ids(); ids > mostIDs {
 			return max(n, 1)
 		}
 	}
@@ -91,7 +101,8 @@ func (i *issuer) send(_ string, _ int, b permitBatch) error {
 	for _, c := range b {
 		a := permitAnswer{Answer: x.Answer, err: err, short: short, left: x.left.Milliseconds(), woken: woken}
 		if c.Ask.gives != "" && err == nil {
-			a.gave, x.gave = x.gave[0] == 1, x.gave[1:]
+			n := 1 + len(c.Ask.also)
+			a.gave, x.gave = x.gave[:n], x.gave[n:]
 		}
 		switch n := len(c.Ask.wants); {
 		case n > 0 && !open:
@@ -111,7 +122,7 @@ func gather(b permitBatch, open bool) (x trade, from *room) {
 	}
 	for _, c := range b {
 		if c.Ask.gives != "" {
-			x.gives, from = append(x.gives, c.Ask.gives), c.Ask.from
+			x.gives, from = append(append(x.gives, c.Ask.gives), c.Ask.also...), c.Ask.from
 		}
 		if open && len(b) > 1 {
 			x.wants = append(x.wants, c.Ask.wants...)
@@ -152,7 +163,7 @@ func (of *permitNames) trade(x *trade, judged bool) error {
 	switch {
 	case len(x.gives) == 0 && len(x.wants) == 0:
 		return ErrClosed
-	case len(x.gives) == 0 && len(x.wants) == 1:
+	case x.single():
 		return of.one(ctx, x)
 	case len(x.gives) == 1 && len(x.wants) == 0 && !judged:
 		released, err := of.release(ctx, x.gives[0])
@@ -204,7 +215,7 @@ func (of *permitNames) account(x *trade, err error) error {
 
 func rawIDs(wants []want) (ids []string) {
 	for _, w := range wants {
-		ids = append(ids, w.id)
+		ids = append(append(ids, w.id), w.more...)
 	}
 	return ids
 }

@@ -20,13 +20,16 @@ type permitNames struct {
 	key     string // the mapped name
 	leases  string
 	gone    string // tombstones
+	labels  string
 	channel string
 }
 
 var _ engine.Granter = (*permitNames)(nil)
 
 func newPermitNames(i *issuer, name, mapped string) *permitNames {
-	return &permitNames{i, name, mapped, keys.PermitLeases(mapped), keys.Tombstones(mapped), keys.SemaphoreChannel(mapped)}
+	return &permitNames{
+		i, name, mapped, keys.PermitLeases(mapped), keys.Tombstones(mapped), keys.PermitLabels(mapped), keys.SemaphoreChannel(mapped),
+	}
 }
 
 // permitLabel is what the engine and the observer call permits with leases.
@@ -80,4 +83,6 @@ type PermitInfo struct {
 	Remaining time.Duration
 	// Own says that it was acquired by this client.
 	Own bool
+	// Label is what [WithLabel] gave it when it was acquired.
+	Label string
 }

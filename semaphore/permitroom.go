@@ -1,6 +1,7 @@
 package semaphore
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -23,17 +24,28 @@ type room struct {
 	asking  bool          // a call is under way
 	missed  bool          // the head wanted to make one meanwhile
 	refused bool          // the last one did not serve all, so that nobody may overtake
-	looked  bool          // and nothing has been asked for since that the listener would not have heard of; the head's
+	looked  bool          // the last call was answered, and the listener hears of what it did not see
+	when    time.Duration // that answer came
+	least   int           // the size of the first request that it refused
 	ends    time.Duration // when the first lease ends, as that one said; 0: none does
-	reach   int           // how many the next one asks for
+	reach   int           // how many permits the next one asks for
 	listens bool          // as the head knew at its last look: the ear is the head's alone
 	passes  int           // permits that went from one of this process to the next since another could have them
 	since   time.Duration // when that was
+	failure error         // what the last head met for as long as a wait bears it
+	word    word
+}
+
+// end returns the error of a wait that WithWait ended with err.
+func (r *room) end(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.word.end(r.i.e, err)
 }
 
 // first is whoever has the turn, or gets it next.
 type first struct {
-	lease  time.Duration
+	terms
 	permit *Permit // once it is served
 }
 
@@ -63,7 +75,7 @@ func (r *room) lead(f *first) bool {
 	if !r.queue.TryEnter() {
 		return false
 	}
-	r.head, r.refused, r.looked = f, false, false
+	r.head, r.refused, r.looked, r.word = f, false, false, word{}
 	return true
 }
 
@@ -79,9 +91,25 @@ func (r *room) enter(w *handover.Waiter[*Permit]) (turn bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if turn = r.queue.Enter(w); turn {
-		r.head, r.refused, r.looked = &first{lease: time.Duration(w.Size)}, false, false
+		r.head, r.refused, r.looked, r.word = &first{terms: termsOf(w)}, false, false, word{}
 	}
 	return turn
+}
+
+// fail ends the waits of those behind the head: the server has been away for as long
+// as a wait bears that.
+func (r *room) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failure = err
+	r.queue.Dismiss()
+}
+
+// refusal returns why those were dismissed who waited behind the head.
+func (r *room) refusal() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failure
 }
 
 // leave takes w out of the queue, unless something has come to it.
@@ -106,7 +134,7 @@ func (r *room) pass() *Permit {
 	defer r.mu.Unlock()
 	served := r.head.permit
 	if next := r.next(); next != nil {
-		r.head = &first{lease: time.Duration(next.Size)}
+		r.head = &first{terms: termsOf(next)}
 	} else {
 		r.head, r.refused, r.looked, r.listens = nil, false, false, false
 		if r.ear != nil {
@@ -124,16 +152,25 @@ func (r *room) served() bool {
 	return r.head.permit != nil
 }
 
-// mayRest reports whether a new head need not look before it hears of something.
-func (r *room) mayRest() bool {
+// termsOf returns what a waiter wants.
+func termsOf(w *handover.Waiter[*Permit]) terms { return *w.Terms.(*terms) }
+
+// rest returns how long a new head sleeps before it looks: until the first lease ends
+// or the last answer is too long ago. An answer that refused a larger request says
+// nothing to it.
+func (r *room) rest() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	soon := r.ends > 0 && r.ends-r.i.e.Mono() < 2*restless
-	return r.looked && r.head.permit == nil && !soon
+	if !r.looked || r.head.permit != nil || r.head.n < r.least {
+		return 0
+	}
+	now := r.i.e.Mono()
+	left := longest(r.i.e) - (now - r.when)
+	if r.ends > 0 {
+		left = min(left, r.ends-now)
+	}
+	return left
 }
-
-// restless is how long a wait sleeps at most.
-const restless = 5 * time.Second
 
 // starved reports whether somebody waits whom nobody may overtake.
 func (r *room) starved() bool {
@@ -149,6 +186,14 @@ type crowd struct {
 	wants  []want
 	heard  bool // the listener listened before
 	giver  bool // by somebody who gives a permit back
+
+	permits int // that are wanted, in all
+}
+
+// add has a call ask for one more waiter.
+func (c *crowd) add(w want) {
+	w.waits = true
+	c.wants, c.permits = append(c.wants, w), c.permits+w.size()
 }
 
 // enlist begins a call for those who wait, unless nobody does or one is under
@@ -166,13 +211,13 @@ func (r *room) enlist(giver bool) (c crowd) {
 	}
 	r.asking, r.missed = true, false
 	c.giver, c.head, c.heard = giver, r.head, r.listens
-	c.wants = append(c.wants, r.i.want(r.head.lease))
+	c.add(r.i.want(r.head.terms))
 	r.queue.Next(func(w *handover.Waiter[*Permit]) bool {
-		if len(c.wants) >= max(r.reach, leastReach) {
+		if c.permits >= max(r.reach, leastReach) {
 			return false
 		}
 		c.behind = append(c.behind, w)
-		c.wants = append(c.wants, r.i.want(time.Duration(w.Size)))
+		c.add(r.i.want(termsOf(w)))
 		return true
 	})
 	return c
@@ -188,12 +233,19 @@ func (r *room) mayGoOn() bool {
 	return true
 }
 
-// want is a permit for who waits with that lease; 0: the watchdog's.
-func (i *issuer) want(lease time.Duration) want {
-	if lease == 0 {
-		return want{i.newID(), i.e.WatchdogTimeout, true}
+// want returns a request for permits on those terms.
+func (i *issuer) want(t terms) want {
+	w := want{id: i.newID(), lease: t.lease, label: t.label}
+	if t.lease == 0 {
+		w.lease, w.kept = i.e.WatchdogTimeout, true
 	}
-	return want{i.newID(), lease, false}
+	if t.n > 1 {
+		w.more = make([]string, t.n-1)
+		for n := range w.more {
+			w.more[n] = i.newID()
+		}
+	}
+	return w
 }
 
 // deal ends a call: what was taken goes to those it was taken for. It returns the
@@ -207,7 +259,7 @@ func (r *room) deal(of *permitNames, c crowd, got permitAnswer) (spare []*Permit
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	taken := 0
+	taken, sum := 0, 0
 	for n, p := range permits {
 		switch {
 		case p == nil:
@@ -218,13 +270,18 @@ func (r *room) deal(of *permitNames, c crowd, got permitAnswer) (spare []*Permit
 			spare = append(spare, p)
 		}
 		taken++
+		sum += c.wants[n].size()
 	}
-	r.dealt(c, got, taken)
+	if taken < len(c.wants) {
+		r.least = c.wants[taken].size()
+	}
+	r.dealt(c, got, taken, sum)
 	return spare
 }
 
-// dealt takes notice of how a call went.
-func (r *room) dealt(c crowd, got permitAnswer, taken int) {
+// dealt takes notice of how a call went, which has served so many waiters with so many
+// permits in all.
+func (r *room) dealt(c crowd, got permitAnswer, taken, permits int) {
 	r.asking = false
 	if r.ear != nil && (r.missed || c.giver && (taken == 0 || r.head != nil && r.head.permit != nil)) {
 		r.ear.Poke()
@@ -232,17 +289,25 @@ func (r *room) dealt(c crowd, got permitAnswer, taken int) {
 	if taken > 0 && !c.giver {
 		r.passes, r.since = 0, r.i.e.Mono()
 	}
+	switch err := errors.Join(got.err, got.short); {
+	case errors.Is(err, errNotSet):
+		r.word.refused(r.i.e, errNoneSet)
+	case err != nil:
+		r.word.failed(err)
+	case got.took != nil:
+		r.word.refused(r.i.e, ErrNotAcquired)
+	}
 	if got.err != nil || got.short != nil || got.took == nil {
 		r.looked = false
 		return
 	}
 	r.refused = taken < len(c.wants)
-	r.looked, r.ends = r.refused && c.heard, 0
+	r.looked, r.when, r.ends = r.refused && c.heard, r.i.e.Mono(), 0
 	if got.left >= 0 {
 		r.ends = r.i.e.Mono() + time.Duration(got.left)*time.Millisecond
 	}
-	if r.reach = taken + 1; !r.refused {
-		r.reach = min(2*taken, mostIDs)
+	if r.reach = permits + 1; !r.refused {
+		r.reach = min(2*permits, mostIDs)
 	}
 }
 

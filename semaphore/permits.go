@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -28,9 +29,9 @@ type PermitSemaphore struct {
 
 // NewPermits returns a handle. Programs outside of this module call
 // rueidisson.Client.PermitSemaphore.
-func NewPermits(e *engine.Engine, name string) *PermitSemaphore {
+func NewPermits(e *engine.Engine, name string, opts ...Option) *PermitSemaphore {
 	i := issuerOf(e)
-	return &PermitSemaphore{i, newPermitNames(i, name, e.Map(name)), New(e, name)}
+	return &PermitSemaphore{i, newPermitNames(i, name, e.Map(name)), New(e, name, opts...)}
 }
 
 // Name is the name that the handle was made with, before any mapping.
@@ -58,19 +59,39 @@ func (s *PermitSemaphore) Name() string { return s.of.name }
 // been taken, which then goes back by itself.
 // Source: RPermitExpirableSemaphore.acquire.
 func (s *PermitSemaphore) Acquire(ctx context.Context, opts ...PermitOption) (*Permit, error) {
+	return s.acquire(ctx, 1, opts)
+}
+
+// acquire returns the first of n permits.
+func (s *PermitSemaphore) acquire(ctx context.Context, n int, opts []PermitOption) (*Permit, error) {
 	c, err := resolvePermit(opts)
 	if err == nil {
-		err = s.plain.usable(ctx, 1)
+		err = s.countable(ctx, n)
 	}
 	var p *Permit
-	if err == nil {
-		p, err = s.i.acquire(ctx, s.of, c.lease)
+	c.n = n
+	switch order := s.plain.order; {
+	case err != nil:
+	case order == nil:
+		p, err = s.i.acquire(ctx, s.of, c.terms)
+	default:
+		err = order.acquire(ctx, s.trying(ctx, c.terms, &p), s.waiting(c.terms, &p))
 	}
 	return p, s.failed("acquire", err)
 }
 
+// countable checks what a call needs that is about n permits.
+func (s *PermitSemaphore) countable(ctx context.Context, n int) error {
+	if n < 1 || n > mostPerCall {
+		return fmt.Errorf("%w: %d permits at once: from 1 to %d", ErrOption, n, mostPerCall)
+	}
+	return s.plain.usable(ctx, 1)
+}
+
 // TryAcquire takes a permit if one is free now, or becomes free within [WithWait].
-// It returns [ErrNotAcquired] if none is. If a goroutine of this client waits for
+// It returns [ErrNotAcquired] if none is: that is the word of the server, at most 5 s
+// old, and no exchange has failed since. A wait that ends without such an answer is
+// context.DeadlineExceeded. If a goroutine of this client waits for
 // one, that is the answer without asking the server: nobody of a process
 // overtakes those who wait in it.
 //
@@ -78,21 +99,66 @@ func (s *PermitSemaphore) Acquire(ctx context.Context, opts ...PermitOption) (*P
 // wraps ErrNotAcquired. A refusal writes nothing, but may take in permits whose
 // leases have ended. Source: RPermitExpirableSemaphore.tryAcquire.
 func (s *PermitSemaphore) TryAcquire(ctx context.Context, opts ...TryPermitOption) (*Permit, error) {
+	return s.tryAcquire(ctx, 1, opts)
+}
+
+// tryAcquire returns the first of n permits.
+func (s *PermitSemaphore) tryAcquire(ctx context.Context, n int, opts []TryPermitOption) (*Permit, error) {
 	c, err := resolveTryPermit(opts)
 	if err == nil {
-		err = s.plain.usable(ctx, 1)
+		err = s.countable(ctx, n)
 	}
+	c.n = n
 	var p *Permit
-	switch {
+	switch order := s.plain.order; {
 	case err != nil:
 	case c.wait > 0:
-		ctx, cancel := context.WithTimeoutCause(ctx, c.wait, errWaitOver)
+		within, cancel := context.WithTimeoutCause(ctx, c.wait, errWaitOver)
 		defer cancel()
-		p, err = s.i.acquire(ctx, s.of, c.lease)
-	case !s.i.e.During(func() { p, err = s.i.try(ctx, s.of, c.lease) }):
-		err = ErrClosed
+		if wait := s.waiting(c.terms, &p); order == nil {
+			err = wait(within)
+		} else {
+			err = order.acquireWithin(ctx, within, c.wait, s.trying(within, c.terms, &p), wait)
+		}
+	case order != nil:
+		err = order.try(ctx, s.trying(ctx, c.terms, &p))
+	default:
+		err = s.trying(ctx, c.terms, &p)()
 	}
 	return p, s.failed("try acquire", err)
+}
+
+// trying returns what asks once for permits, of which *p is the first. Close waits for it.
+func (s *PermitSemaphore) trying(ctx context.Context, t terms, p **Permit) func() error {
+	return func() (err error) {
+		if !s.i.e.During(func() { *p, err = s.i.try(ctx, s.of, t) }) {
+			return ErrClosed
+		}
+		return err
+	}
+}
+
+// waiting returns what waits for permits, of which *p is the first.
+func (s *PermitSemaphore) waiting(t terms, p **Permit) func(context.Context) error {
+	return func(ctx context.Context) (err error) {
+		*p, err = s.i.acquire(ctx, s.of, t)
+		return err
+	}
+}
+
+// Do acquires a permit, runs fn under the permit's context, and releases it, also if fn
+// panics. It returns the errors of fn and of the release, joined: an [ErrLost] beside
+// fn's success means that the work may have overlapped with that of the next holder.
+//
+// Cost and errors: as [PermitSemaphore.Acquire] and [Permit.Release], and those of fn.
+// Source: ours.
+func (s *PermitSemaphore) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...PermitOption) (err error) {
+	p, err := s.Acquire(ctx, opts...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Release(ctx)) }()
+	return fn(p.Context(ctx))
 }
 
 // ReleaseID gives the permit of that id back, whoever acquired it, here or in
@@ -102,7 +168,8 @@ func (s *PermitSemaphore) TryAcquire(ctx context.Context, opts ...TryPermitOptio
 // Cost and wire: as [Permit.Release]. Errors: [ErrLost] if there is no such
 // permit, or its lease has ended; [ErrNotSet], which comes with ErrLost;
 // [ErrOption] for what is no id; [ErrUnknown] if no answer came, when the client
-// goes on for up to 45 s; [ErrClosed]; Redis' and the network's.
+// goes on for up to 45 s; [ErrDeferred] if the server refused or was not reached, when
+// the client goes on for as long as it lives; [ErrClosed]; Redis' and the network's.
 // Source: RPermitExpirableSemaphore.release, tryRelease.
 func (s *PermitSemaphore) ReleaseID(ctx context.Context, id string) error {
 	err := s.plain.checked(ctx, 1)
@@ -118,27 +185,30 @@ func (s *PermitSemaphore) ReleaseID(ctx context.Context, id string) error {
 func (i *issuer) releaseID(of *permitNames, id string) error {
 	r := i.rooms.Get(of.key)
 	defer i.rooms.Put(of.key, r)
+	request := i.e.Request(keys.Lane(of.key, i.e.ClientID)+":"+id, 0)
 	got, err := i.table.Do(context.Background(), of.key, permitAsk{of: of, gives: raw(id), judged: true, from: r})
 	err = errors.Join(err, got.err)
 	switch {
 	case errors.Is(err, errNotSet):
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	case err != nil && !engine.Hopeless(err):
-		of.undo([]want{{id: raw(id)}}, false)
-		return err
+		work := engine.Work{Kind: permitLabel, Name: of.key, Op: "release", Amount: 1}
+		return i.e.SeeThrough(request, work, err, func(ctx context.Context, _ engine.Request) error {
+			return of.giveBackAll(ctx, raw(id))
+		})
 	case err != nil:
 		return err
 	}
 	r.gave(got.woken)
-	if !got.gave && !got.Replayed {
+	if got.gave[0] == 0 && !got.Replayed {
 		return fmt.Errorf("%w: %w", ErrLost, watchdog.ErrGone)
 	}
 	return nil
 }
 
 // SetPermits sets how many permits there are, those that are held included. If
-// more are held, none is granted until enough have come back. A time to live
-// stays. Who waits is told.
+// more are held, none is granted until enough have come back, such as with 0. A time to
+// live stays. Waiters are told.
 //
 // ctx ends the wait for the answer; the call may still take effect then.
 // Cost: one script call. Wire: INCRBY or SET name; the number of free permits on
@@ -146,7 +216,7 @@ func (i *issuer) releaseID(of *permitNames, id string) error {
 // [ErrClosed]; Redis' and the network's.
 // Source: RPermitExpirableSemaphore.setPermits.
 func (s *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
-	err := s.plain.usable(ctx, n)
+	err := s.plain.settable(ctx, n)
 	if err == nil {
 		_, err = s.plain.ask(ctx, ask{of: s.plain.of, kind: setHeld, n: n, held: s.of.leases})
 	}
@@ -162,7 +232,7 @@ func (s *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
 func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int64, opts ...SetOption) (bool, error) {
 	c, err := resolveSet(opts)
 	if err == nil {
-		err = s.plain.usable(ctx, n)
+		err = s.plain.settable(ctx, n)
 	}
 	var did int64
 	if err == nil {
@@ -251,7 +321,7 @@ func (s *PermitSemaphore) some(ctx context.Context, cursor string) (some []Permi
 		return nil, "", err
 	}
 	said, err, _ := engine.Await(s.i.e, ctx, 0, func() ([]string, error) {
-		got, err := s.i.e.Run(ctx, listScript, []string{s.of.leases}, []string{cursor, strconv.Itoa(somePermits)})
+		got, err := s.i.e.Run(ctx, listScript, []string{s.of.leases, s.of.labels}, []string{cursor, strconv.Itoa(somePermits)})
 		if err != nil {
 			return nil, err
 		}
@@ -261,10 +331,12 @@ func (s *PermitSemaphore) some(ctx context.Context, cursor string) (some []Permi
 		return nil, "", err
 	}
 	now, err := strconv.ParseFloat(said[1], 64)
-	for n := 2; n+1 < len(said) && err == nil; n += 2 {
+	for n := 2; n+2 < len(said) && err == nil; n += 3 {
 		var ends float64
 		if ends, err = strconv.ParseFloat(said[n+1], 64); ends > now {
-			some = append(some, PermitInfo{text(said[n]), remaining(ends, now), strings.HasPrefix(said[n], s.i.client)})
+			some = append(some, PermitInfo{
+				ID: text(said[n]), Remaining: remaining(ends, now), Own: strings.HasPrefix(said[n], s.i.client), Label: said[n+2],
+			})
 		}
 	}
 	return some, said[0], err
@@ -290,14 +362,15 @@ func (s *PermitSemaphore) Delete(ctx context.Context) (bool, error) {
 	err := s.plain.usable(ctx, 1)
 	var did int64
 	if err == nil {
-		did, err = s.plain.ask(ctx, ask{of: s.plain.of, kind: removeHeld, held: s.of.leases})
+		did, err = s.plain.ask(ctx, ask{of: s.plain.of, kind: removeHeld, held: s.of.leases, labels: s.of.labels})
 	}
 	return did == 1, s.failed("delete", err)
 }
 
 // failed names the operation and the semaphore, and the key where that is the
-// trouble.
+// trouble. It tells the observer.
 func (s *PermitSemaphore) failed(op string, err error) error {
+	s.i.e.Outcome(permitLabel, s.of.key, op, err)
 	if err == nil {
 		return nil
 	}

@@ -70,18 +70,46 @@ func (of *permitNames) undo(wants []want, late bool) {
 				return err
 			}
 		}
-		if err := of.exchange(ctx, &trade{gives: ids}); !errors.Is(err, errNotSet) {
-			return err
-		}
-		return nil
+		return of.giveBackAll(ctx, ids...)
 	})
 }
 
-// want is one permit to be taken.
+// giveBackAll gives permits back, whether they are held or not.
+func (of *permitNames) giveBackAll(ctx context.Context, ids ...string) error {
+	if err := of.exchange(ctx, &trade{gives: ids}); !errors.Is(err, errNotSet) {
+		return err
+	}
+	return nil
+}
+
+// terms are what one caller wants: so many permits, all or none.
+type terms struct {
+	n     int
+	lease time.Duration // 0: the watchdog's, renewed
+	label string
+}
+
+// want is one request for permits, under fresh ids.
 type want struct {
-	id    string
+	id    string   // of the first permit
+	more  []string // of the others
 	lease time.Duration
 	kept  bool // renewed by the watchdog
+	label string
+	waits bool // others who wait do not overtake it
+
+	judged bool // it may have a label that is not known here
+}
+
+// size returns how many permits are wanted.
+func (w *want) size() int { return 1 + len(w.more) }
+
+// kind returns what permit_exchange.lua calls the request.
+func (w *want) kind() string {
+	if w.waits {
+		return wait.word()
+	}
+	return take.word()
 }
 
 // trade is what is given back and what is wanted, in one call, and what became
@@ -95,7 +123,13 @@ type trade struct {
 	reached int
 	left    time.Duration // until the first lease ends; negative: none does
 	gave    []int64       // of each: 1 done, 0 it was gone
-	took    []int64       // of each: 1 taken, 0 refused
+	took    []int64       // of each request: 1 taken, 0 refused
+}
+
+// single reports whether one permit without a label is wanted, and nothing else is to
+// be done: the common case.
+func (x *trade) single() bool {
+	return len(x.gives) == 0 && len(x.wants) == 1 && len(x.wants[0].more) == 0 && x.wants[0].label == ""
 }
 
 // one takes the only permit that is wanted.
@@ -106,7 +140,7 @@ func (of *permitNames) one(ctx context.Context, x *trade) error {
 		return err
 	}
 	n, err := x.AsInt64()
-	x.took, x.left = []int64{0}, -1
+	x.took, x.left = []int64{0}, -time.Millisecond // no lease is known to end
 	switch {
 	case n == 0:
 		x.took[0] = 1
@@ -118,10 +152,12 @@ func (of *permitNames) one(ctx context.Context, x *trade) error {
 
 // exchange gives back and takes all of x.
 func (of *permitNames) exchange(ctx context.Context, x *trade) error {
-	args := append(make([]string, 0, 3+len(x.gives)+2*len(x.wants)), of.channel, of.i.e.Publish(), decimal(int64(len(x.gives))))
+	args := append(make([]string, 0, 3+len(x.gives)+5*len(x.wants)), of.channel, of.i.e.Publish(), decimal(int64(len(x.gives))))
 	args = append(args, x.gives...)
-	for _, w := range x.wants {
-		args = append(args, w.id, of.i.e.Millis(w.lease))
+	for n := range x.wants {
+		w := &x.wants[n]
+		args = append(args, w.kind(), of.i.e.Millis(w.lease), w.label, decimal(int64(w.size())), w.id)
+		args = append(args, w.more...)
 	}
 	if err := of.send(ctx, exchangeScript, x, args); err != nil {
 		return err
@@ -141,6 +177,9 @@ func (of *permitNames) exchange(ctx context.Context, x *trade) error {
 // send makes one call. What takes waits for replicas, if the client does.
 func (of *permitNames) send(ctx context.Context, s *scripts.Script, x *trade, args []string) (err error) {
 	on, e, acks := []string{of.key, of.leases, of.gone}, of.i.e, int64(0)
+	if s == exchangeScript {
+		on = append(on, of.labels)
+	}
 	if len(x.wants) > 0 && e.ReplicaAcks > 0 {
 		x.Answer, acks, err = e.RunAcked(ctx, s, on, args)
 	} else {

@@ -3,7 +3,6 @@ package semaphore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -16,66 +15,62 @@ type applicant struct {
 	i     *issuer
 	of    *permitNames
 	r     *room
-	lease time.Duration // 0: the watchdog's
-	turn  first         // if it is the head at once
+	terms terms
+	turn  first // if it is the head at once
 
 	permit *Permit
-	busy   bool // no permit was free: a wait that ends is an answer, not a fault
-	notSet bool // none were set when the server was asked last
 
 	waits bool          // the observer was told that it waits
 	began time.Duration // since when
 }
 
-// acquire waits for a permit. Close waits for it, and for what it may leave
-// behind.
-func (i *issuer) acquire(ctx context.Context, of *permitNames, lease time.Duration) (p *Permit, err error) {
-	if !i.e.During(func() { p, err = i.waitFor(ctx, of, lease) }) {
+// acquire waits for permits, of which it returns the first. Close waits for it, and for
+// what it may leave behind.
+func (i *issuer) acquire(ctx context.Context, of *permitNames, t terms) (p *Permit, err error) {
+	if !i.e.During(func() { p, err = i.waitFor(ctx, of, t) }) {
 		return nil, ErrClosed
 	}
 	return p, err
 }
 
-func (i *issuer) waitFor(ctx context.Context, of *permitNames, lease time.Duration) (*Permit, error) {
+func (i *issuer) waitFor(ctx context.Context, of *permitNames, t terms) (*Permit, error) {
 	i.waiting.Add(1)
 	defer i.waiting.Add(-1)
-	a := &applicant{i: i, of: of, r: i.rooms.Get(of.key), lease: lease, turn: first{lease: lease}}
+	a := &applicant{i: i, of: of, r: i.rooms.Get(of.key), terms: t, turn: first{terms: t}}
 	defer i.rooms.Put(of.key, a.r)
 	err := a.contend(ctx)
 	a.observe(ctx, err)
-	switch {
-	case err == nil:
-		return a.permit, nil
-	case errors.Is(err, errWaitOver) && a.busy:
-		return nil, ErrNotAcquired
-	case errors.Is(err, errWaitOver) && a.notSet:
-		return nil, fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
+	if err != nil {
+		return nil, ended(err, a.r.end)
 	}
-	return nil, err
+	return a.permit, nil
 }
 
 // try asks once.
-func (i *issuer) try(ctx context.Context, of *permitNames, lease time.Duration) (*Permit, error) {
+func (i *issuer) try(ctx context.Context, of *permitNames, t terms) (*Permit, error) {
 	if i.starved(of) {
 		return nil, ErrNotAcquired
 	}
-	ask := permitAsk{of: of, wants: []want{i.want(lease)}}
+	ask := permitAsk{of: of, wants: []want{i.want(t)}}
 	got, err := i.table.Do(ctx, of.key, ask)
 	if err == nil {
 		err = errors.Join(got.err, got.short)
 	}
 	switch {
 	case errors.Is(err, errNotSet):
-		return nil, fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
+		return nil, errNoneSet
 	case err != nil:
 		return nil, err
 	case got.took[0] == 0:
 		return nil, ErrNotAcquired
 	}
+	p := of.permit(ask.wants[0], got.Answer)
 	if i.e.Observer != nil {
-		i.e.Observer.Acquired(ctx, permitLabel, of.key, false)
+		for range p.all() {
+			i.e.Observer.Acquired(ctx, permitLabel, of.key, false)
+		}
 	}
-	return of.permit(ask.wants[0], got.Answer), nil
+	return p, nil
 }
 
 // starved reports whether somebody of this process waits.
@@ -93,11 +88,10 @@ func (a *applicant) contend(ctx context.Context) error {
 		return a.asHead(ctx, false)
 	}
 	w := handover.NewWaiter[*Permit](true)
-	w.Size = int64(a.lease)
+	w.Terms = &a.terms
 	if a.r.enter(w) {
 		return a.asHead(ctx, false)
 	}
-	a.busy = true
 	a.observeWait(ctx)
 	select {
 	case turn := <-w.Turn():
@@ -108,6 +102,8 @@ func (a *applicant) contend(ctx context.Context) error {
 	turn, came := a.r.leave(w)
 	switch {
 	case !came:
+	case turn.Refused:
+		return a.r.refusal()
 	case !turn.Handed:
 		a.passTurn()
 	case stillThere(ctx):
@@ -124,7 +120,10 @@ func (a *applicant) contend(ctx context.Context) error {
 
 // take accepts a turn: a permit, or the role of head.
 func (a *applicant) take(ctx context.Context, turn handover.Turn[*Permit]) error {
-	if turn.Handed {
+	switch {
+	case turn.Refused:
+		return a.r.refusal()
+	case turn.Handed:
 		a.permit = turn.Hold
 		return nil
 	}
@@ -135,6 +134,9 @@ func (a *applicant) take(ctx context.Context, turn handover.Turn[*Permit]) error
 // Heir says that the turn came from another.
 func (a *applicant) asHead(ctx context.Context, heir bool) error {
 	err := a.vie(ctx, heir)
+	if outage(ctx, err) {
+		a.r.fail(err)
+	}
 	switch p := a.r.pass(); {
 	case p != nil && (err == nil || stillThere(ctx)):
 		a.permit = p
@@ -149,9 +151,7 @@ func (a *applicant) asHead(ctx context.Context, heir bool) error {
 // listens, since most need no other.
 func (a *applicant) vie(ctx context.Context, heir bool) error {
 	if !a.r.deaf() || a.i.e.Subscribed(a.of.channel) {
-		w := a.watch()
-		w.Looked = heir && a.r.mayRest()
-		return a.i.e.Watch(ctx, w)
+		return watch(ctx, a.i.e, a.watch(), heir, a.r.rest)
 	}
 	left, done, err := a.look(ctx)
 	if done {
@@ -194,15 +194,14 @@ func (a *applicant) look(ctx context.Context) (left time.Duration, done bool, er
 	for _, p := range a.r.deal(a.of, c, got) {
 		p.discard()
 	}
-	a.notSet = errors.Is(err, errNotSet)
-	if err != nil && !a.notSet {
+	notSet := errors.Is(err, errNotSet)
+	if err != nil && !notSet {
 		return -1, false, err
 	}
-	a.busy = !a.notSet
 	if done = a.r.served(); !done {
 		a.observeWait(ctx)
 	}
-	if got.left < 0 || a.notSet {
+	if got.left < 0 || notSet {
 		return -1, done, nil
 	}
 	return time.Duration(got.left) * time.Millisecond, done, nil
@@ -222,6 +221,8 @@ func (a *applicant) observe(ctx context.Context, err error) {
 		a.i.e.Observer.WaitEnded(ctx, permitLabel, a.of.key, a.i.e.Mono()-a.began, err)
 	}
 	if err == nil && a.i.e.Observer != nil {
-		a.i.e.Observer.Acquired(ctx, permitLabel, a.of.key, false)
+		for range a.permit.all() {
+			a.i.e.Observer.Acquired(ctx, permitLabel, a.of.key, false)
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package semaphore
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,10 +25,40 @@ type place struct {
 	head    head
 	asking  atomic.Bool   // for those whom crowd has listed
 	refused bool          // somebody who waits was refused, so that nobody may overtake
-	looked  bool          // and nothing has been asked for since that the listener would not have heard of; the head's
+	looked  bool          // the last look of the head was answered, and the listener hears of what it did not see
+	when    time.Duration // that answer came
+	least   int64         // the smallest request that it refused
 	passes  int           // hand-overs since the server was asked
 	most    int           // of them, by what it granted last; 0 once nobody waits
 	since   time.Duration // when that was
+	failure error         // what the last head met for as long as a wait bears it
+	word    word
+}
+
+// heard takes notice of how a look went. That none are set is an answer.
+func (p *place) heard(ctx context.Context, err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case errors.Is(err, errNotSet):
+		p.word.refused(p.h.e, errNoneSet)
+		return nil
+	case err == nil:
+		p.word.refused(p.h.e, ErrNotAcquired)
+	case ctx.Err() == nil:
+		p.word.failed(err)
+	}
+	return err
+}
+
+// errNoneSet is the error of a TryAcquire where no permits are set.
+var errNoneSet = fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
+
+// end returns the error of a wait that WithWait ended with err.
+func (p *place) end(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.word.end(p.h.e, err)
 }
 
 // head is whoever has the turn, or gets it next.
@@ -72,13 +105,32 @@ func (p *place) dismiss() {
 	p.queue.Dismiss()
 }
 
+// fail ends the waits of those behind the head: the server has been away for as long
+// as a wait bears that.
+func (p *place) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failure = err
+	p.queue.Dismiss()
+}
+
+// refusal returns why those were dismissed who waited behind the head.
+func (p *place) refusal() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.h.e.Open(); err != nil || p.failure == nil {
+		return ErrClosed
+	}
+	return p.failure
+}
+
 // enter takes the turn if nobody has it, and queues w else. Who comes when the client
 // closes is refused at once, together with those whom dismiss would come to.
 func (p *place) enter(w *handover.Waiter[struct{}]) (turn bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if turn = p.queue.Enter(w); turn {
-		p.head, p.refused, p.looked = head{there: true, n: w.Size}, false, false
+		p.head, p.refused, p.looked, p.word = head{there: true, n: w.Size}, false, false, word{}
 	} else if p.h.e.Open() != nil {
 		p.queue.Dismiss()
 	}
@@ -125,6 +177,17 @@ func (p *place) served() bool {
 	return p.head.served
 }
 
+// rest returns how long a new head sleeps before it looks. The last look counts for
+// it, unless that refused only larger requests, or is too long ago.
+func (p *place) rest() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.looked || p.head.served || p.head.n < p.least {
+		return 0
+	}
+	return longest(p.h.e) - (p.h.e.Mono() - p.when)
+}
+
 // starved reports whether somebody waits whom nobody may overtake.
 func (p *place) starved() bool {
 	p.mu.Lock()
@@ -169,6 +232,7 @@ func (p *place) crowd() (runs []run, behind []*handover.Waiter[struct{}]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asking.Store(true)
+	p.looked = false
 	runs = append(runs, run{kind: wait, size: p.head.n, count: 1})
 	p.queue.Next(func(w *handover.Waiter[struct{}]) bool {
 		if last := &runs[len(runs)-1]; last.size == w.Size {
@@ -190,7 +254,13 @@ func (p *place) deal(granted int64, behind []*handover.Waiter[struct{}], heard b
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refused = granted < int64(len(behind)+1)
-	p.looked = p.refused && heard
+	p.looked, p.when = p.refused && heard, p.h.e.Mono()
+	switch {
+	case granted == 0:
+		p.least = p.head.n
+	case p.refused:
+		p.least = behind[granted-1].Size
+	}
 	if granted == 0 {
 		return nil
 	}

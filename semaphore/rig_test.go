@@ -13,7 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-const soon = redistest.Soon
+var soon = redistest.Soon
 
 // rig is a semaphore, and a look at its key.
 type rig struct {

@@ -12,11 +12,13 @@ import (
 var lua embed.FS
 
 var (
-	takeScript   = scripts.Must(lua, "lua/take.lua")
-	giveScript   = scripts.Must(lua, "lua/give.lua")
-	moveScript   = scripts.Must(lua, "lua/move.lua")
-	settleScript = scripts.Must(lua, "lua/settle.lua")
-	lookScript   = scripts.Must(lua, "lua/look.lua")
+	takeScript     = scripts.Must(lua, "lua/take.lua")
+	giveScript     = scripts.Must(lua, "lua/give.lua")
+	giveOnceScript = scripts.Must(lua, "lua/give_once.lua")
+	moveScript     = scripts.Must(lua, "lua/move.lua")
+	settleScript   = scripts.Must(lua, "lua/settle.lua")
+	orderScript    = scripts.Must(lua, "lua/order.lua")
+	lookScript     = scripts.Must(lua, "lua/look.lua")
 
 	acquireScript  = scripts.Must(lua, "lua/permit_acquire.lua")
 	releaseScript  = scripts.Must(lua, "lua/permit_release.lua")

@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // sends is what each operation sends.
 var sends = map[string]string{
-	"crowd": "move.lua", "acquire": "take.lua", "try acquire": "take.lua", "release": "give.lua", "set permits": "set.lua",
+	"crowd": "move.lua", "acquire": "take.lua", "try acquire": "take.lua", "release": "give.lua", "release for a request": "give_once.lua", "set permits": "set.lua",
 	"try set permits": "try_set.lua", "add permits": "add.lua", "drain": "drain.lua", "available": "look.lua", "delete": "delete.lua",
 }
 
@@ -41,11 +42,21 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 			calls[0].Check(t)
 			assert.Equal(t, name, calls[0].Keys[0], "KEYS[1] is the number of permits")
 			for _, key := range calls[0].Keys[1:] {
-				assert.True(t, strings.HasPrefix(key, s.of.lane+":"), "KEYS[2] is a lane: %q", key)
+				request := op == "release for a request" && key == keys.CallerRequest(name, "r")
+				assert.True(t, request || key == s.of.set || strings.HasPrefix(key, s.of.lane+":"), "KEYS[2] is a lane: %q", key)
 				assert.True(t, e.SameSlot(name, key))
 			}
 			seen = append(seen, calls[0].Script)
 		}
+		idle, err := New(e, name, WithFleetOrder()).order.idle(t.Context())
+		require.NoError(t, err)
+		require.True(t, idle)
+		calls := r.Take()
+		require.Equal(t, []string{"order.lua"}, redistest.ScriptNames(calls))
+		calls[0].Check(t)
+		assert.Equal(t, []string{keys.SemaphoreOrder(name), keys.FairQueue(keys.SemaphoreOrder(name))}, calls[0].Keys)
+		assert.True(t, e.SameSlot(append(calls[0].Keys, name)...))
+		seen = append(seen, calls[0].Script)
 	}
 	files, err := lua.ReadDir("lua")
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -19,6 +20,11 @@ const most = math.MaxInt32
 
 var errNotSet = errors.New("no permits are set")
 
+var (
+	errTooMany = fmt.Errorf("%w: there would be more than %d permits", ErrOption, most)
+	errTooLate = fmt.Errorf("%w: it came too late: nobody knows when the permits were set, or the name held something else", ErrOption)
+)
+
 // Semaphore is a handle on the semaphore of one name. It holds nothing, so it
 // may be used by any number of goroutines, and any number of handles on one name
 // are the same semaphore.
@@ -26,16 +32,21 @@ type Semaphore struct {
 	h    *hub
 	of   *names
 	name string // as the caller wrote it
-	bad  error  // what every operation returns, if the name cannot be used
+	bad  error  // what every operation returns, if the name or an option cannot be used
 
+	order   *fleetQueue           // of the waiters of all processes; nil: there is none
 	refusal atomic.Pointer[error] // what a sold-out sale says again and again
 }
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Semaphore.
-func New(e *engine.Engine, name string) *Semaphore {
+func New(e *engine.Engine, name string, opts ...Option) *Semaphore {
 	s := &Semaphore{h: hubOf(e), of: newNames(e, e.Map(name)), name: name}
+	var err error
+	s.order, err = newFleetQueue(e, s.of.key, opts)
 	switch {
+	case err != nil:
+		s.bad = err
 	case s.of.key == "":
 		s.bad = fmt.Errorf("%w: empty name", ErrOption)
 	case e.Cluster():
@@ -69,14 +80,20 @@ func (s *Semaphore) Name() string { return s.name }
 // Source: RSemaphore.acquire.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	err := s.usable(ctx, n)
-	if err == nil {
+	switch {
+	case err != nil:
+	case s.order == nil:
 		err = s.h.acquire(ctx, s.of, n)
+	default:
+		err = s.order.acquire(ctx, func() error { return s.try(ctx, n) }, func(ctx context.Context) error { return s.h.acquire(ctx, s.of, n) })
 	}
 	return s.failed("acquire", err)
 }
 
 // TryAcquire takes n permits if they are free now, or become free within
-// [WithWait]: all, or none. It returns [ErrNotAcquired] if they are not. If a
+// [WithWait]: all, or none. It returns [ErrNotAcquired] if they are not: that is the
+// word of the server, at most 5 s old, and no exchange has failed since. A wait that
+// ends without such an answer is context.DeadlineExceeded. If a
 // goroutine of this client waits for permits, that is the answer without asking
 // the server: nobody of a process overtakes those who wait in it.
 //
@@ -94,16 +111,36 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...TryOption) 
 	switch {
 	case err != nil:
 	case c.wait > 0:
-		ctx, cancel := context.WithTimeoutCause(ctx, c.wait, errWaitOver)
-		defer cancel()
-		err = s.h.acquire(ctx, s.of, n)
-	case !s.h.e.During(func() { err = s.h.try(ctx, s.of, n) }):
-		err = ErrClosed
+		err = s.acquireWithin(ctx, n, c.wait)
+	case s.order != nil:
+		err = s.order.try(ctx, func() error { return s.try(ctx, n) })
+	default:
+		err = s.try(ctx, n)
 	}
 	if err == ErrNotAcquired {
+		s.h.e.Outcome(label, s.of.key, "try acquire", err)
 		return s.refused()
 	}
 	return s.failed("try acquire", err)
+}
+
+// acquireWithin waits for n permits for at most d.
+func (s *Semaphore) acquireWithin(ctx context.Context, n int64, d time.Duration) error {
+	within, cancel := context.WithTimeoutCause(ctx, d, errWaitOver)
+	defer cancel()
+	wait := func(ctx context.Context) error { return s.h.acquire(ctx, s.of, n) }
+	if s.order == nil {
+		return wait(within)
+	}
+	return s.order.acquireWithin(ctx, within, d, func() error { return s.try(within, n) }, wait)
+}
+
+// try asks once. Close waits for it.
+func (s *Semaphore) try(ctx context.Context, n int64) (err error) {
+	if !s.h.e.During(func() { err = s.h.try(ctx, s.of, n) }) {
+		return ErrClosed
+	}
+	return err
 }
 
 // try asks once.
@@ -116,7 +153,7 @@ func (h *hub) try(ctx context.Context, of *names, n int64) error {
 	case err != nil:
 		return err
 	case errors.Is(got.err, errNotSet):
-		return fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
+		return errNoneSet
 	case got.err != nil:
 		return got.err
 	case got.n == 0:
@@ -138,24 +175,53 @@ func (h *hub) starved(of *names) bool {
 	return p.starved()
 }
 
+// Do acquires n permits, runs fn, and releases them, also if fn panics. It returns the
+// errors of fn and of the release, joined. The context of fn is ctx: nobody can take
+// plain permits away.
+//
+// Cost and errors: as [Semaphore.Acquire] and [Semaphore.Release], and those of fn.
+// Source: ours.
+func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context) error) (err error) {
+	if err = s.Acquire(ctx, n); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Release(ctx, n)) }()
+	return fn(ctx)
+}
+
 // Release gives n permits back, or mints them: nobody owns permits, and nothing
 // checks whose they were. It runs to its end also if ctx ends, whose values it
 // keeps. If a goroutine of this client waits for exactly n permits and is the
 // next, it gets them, a bounded number of times (rueidisson.WithHandover).
 //
-// After [ErrUnknown], which is also what a server that refuses for the moment
-// brings (a full one, a slot that moves), the client goes on until the release
-// is done, once, for up to 45 s: do not call again.
+// After [ErrUnknown] the client goes on until the release is done, once, for up to
+// 45 s. After [ErrDeferred], which is what a server brings that refuses for the moment
+// (a full one, a slot that moves) or is not reached, it goes on for as long as it
+// lives: do not call again. Permits that were set since are left alone. Where Redisson set
+// the permits, or the server's clock was set back since they were set, nothing tells when, and
+// the client gives a deferred release up after 45 s; and where the name holds something else, at once.
+// What the client gives up at last it logs, and tells the observer.
+//
+// With [WithRequestID] the caller may call again, also from another process, and the
+// release counts once. The client does not go on by itself then, and no goroutine of it
+// gets the permits without a call.
 //
 // Cost: one script call, shared with other calls of this process on the name;
 // none if they are handed over.
 // Wire: INCRBY name n; the number of free permits on redisson_sc:{name}.
 // Errors: [ErrNotSet], and nothing is created; [ErrOption] if there would be more
-// than 2^31-1; [ErrUnknown]; [ErrClosed]; Redis' and the network's.
+// than 2^31-1; [ErrUnknown]; [ErrDeferred]; [ErrClosed]; Redis' and the network's.
 // Source: RSemaphore.release; releaseIfExists, since Redisson 4.0.
-func (s *Semaphore) Release(ctx context.Context, n int64) error {
-	err := s.checked(ctx, n)
-	if err == nil && !s.h.e.During(func() { err = s.h.release(ctx, s.of, n) }) {
+func (s *Semaphore) Release(ctx context.Context, n int64, opts ...ReleaseOption) error {
+	c, err := resolveRelease(opts)
+	if err == nil {
+		err = s.checked(ctx, n)
+	}
+	release := s.h.release
+	if c.request.ID != "" {
+		release = func(ctx context.Context, of *names, n int64) error { return s.h.releaseOnce(ctx, of, n, c.request) }
+	}
+	if err == nil && !s.h.e.During(func() { err = release(ctx, s.of, n) }) {
 		err = ErrClosed
 	}
 	return s.failed("release", err)
@@ -179,14 +245,15 @@ func (h *hub) release(ctx context.Context, of *names, n int64) error {
 }
 
 // SetPermits makes n permits free, whatever there was: those that are taken are
-// not counted. A time to live ends. Who waits is told.
+// not counted. A time to live ends. Waiters are told. With 0 the semaphore is closed
+// until permits are added, set or released.
 //
 // ctx ends the wait for the answer; the call may still take effect then.
 // Cost: one script call. Wire: SET name n; n on redisson_sc:{name}. Errors:
 // [ErrOption]; [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the network's.
 // Source: ours; RSemaphore has trySetPermits and addPermits.
 func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
-	err := s.usable(ctx, n)
+	err := s.settable(ctx, n)
 	if err == nil {
 		_, err = s.ask(ctx, ask{of: s.of, kind: set, n: n})
 	}
@@ -194,14 +261,15 @@ func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 }
 
 // TrySetPermits sets how many permits there are, unless they are set already,
-// and reports whether it did. With [WithTTL] the semaphore goes by itself.
+// and reports whether it did. With [WithTTL] the semaphore expires automatically. With
+// 0 it begins closed.
 //
 // Cost, wire and errors: as [Semaphore.SetPermits]. Source:
 // RSemaphore.trySetPermits.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...SetOption) (bool, error) {
 	c, err := resolveSet(opts)
 	if err == nil {
-		err = s.usable(ctx, n)
+		err = s.settable(ctx, n)
 	}
 	var did int64
 	if err == nil {
@@ -310,6 +378,14 @@ func (s *Semaphore) usable(ctx context.Context, n int64) error {
 	return nil
 }
 
+// settable checks what a call needs that sets n permits.
+func (s *Semaphore) settable(ctx context.Context, n int64) error {
+	if n < 0 || n > most {
+		return fmt.Errorf("%w: %d permits: from 0 to %d", ErrOption, n, most)
+	}
+	return s.usable(ctx, 1)
+}
+
 // checked is what nothing is sent for.
 func (s *Semaphore) checked(ctx context.Context, n int64) error {
 	switch {
@@ -323,9 +399,15 @@ func (s *Semaphore) checked(ctx context.Context, n int64) error {
 	return nil
 }
 
-// failed names the operation and the semaphore, and the key where that is the
-// trouble.
+// failed is named, and tells the observer.
 func (s *Semaphore) failed(op string, err error) error {
+	s.h.e.Outcome(label, s.of.key, op, err)
+	return s.named(op, err)
+}
+
+// named names the operation and the semaphore, and the key where that is the
+// trouble.
+func (s *Semaphore) named(op string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -341,7 +423,7 @@ func (s *Semaphore) refused() error {
 	if there := s.refusal.Load(); there != nil {
 		return *there
 	}
-	err := s.failed("try acquire", ErrNotAcquired)
+	err := s.named("try acquire", ErrNotAcquired)
 	s.refusal.Store(&err)
 	return err
 }

@@ -1,9 +1,9 @@
 package semaphore
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -22,8 +22,6 @@ type contender struct {
 	n  int64
 	w  *handover.Waiter[struct{}]
 
-	busy   bool // too few permits were seen: a wait that ends is an answer, not a fault
-	notSet bool // none were set when the server was asked last
 	handed bool // they came from another goroutine of this process
 
 	waits bool          // the observer was told that it waits
@@ -49,12 +47,7 @@ func (h *hub) waitFor(ctx context.Context, of *names, n int64) error {
 		err = h.kept(of, n)
 	}
 	c.observe(ctx, err)
-	if errors.Is(err, errWaitOver) && c.busy {
-		return ErrNotAcquired
-	} else if errors.Is(err, errWaitOver) && c.notSet {
-		return fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
-	}
-	return err
+	return ended(err, c.p.end)
 }
 
 // kept is for n permits that were granted. A client that closes gives them back
@@ -93,7 +86,6 @@ func (c *contender) contend(ctx context.Context) error {
 	if c.p.enter(c.w) {
 		return c.asHead(ctx, false)
 	}
-	c.busy = true
 	c.observeWait(ctx)
 	select {
 	case turn := <-c.w.Turn():
@@ -118,7 +110,7 @@ func (c *contender) contend(ctx context.Context) error {
 func (c *contender) take(ctx context.Context, turn handover.Turn[struct{}]) error {
 	switch {
 	case turn.Refused:
-		return ErrClosed
+		return c.p.refusal()
 	case turn.Handed:
 		c.handed = true
 		return nil
@@ -127,19 +119,23 @@ func (c *contender) take(ctx context.Context, turn handover.Turn[struct{}]) erro
 }
 
 // stillThere reports whether the caller takes what came in the moment in which
-// its wait ended: one whose WithWait has just ended does.
+// its wait ended: one whose WithWait has just ended does, and one that lost its turn.
 func stillThere(ctx context.Context) bool {
-	return ctx.Err() != nil && errors.Is(context.Cause(ctx), errWaitOver)
+	cause := context.Cause(ctx)
+	return errors.Is(cause, errWaitOver) || errors.Is(cause, errPassedOver)
 }
 
 // asHead contends with other processes, for itself and for those behind it.
 // Heir says that the turn came from another.
 func (c *contender) asHead(ctx context.Context, heir bool) error {
-	err := c.h.e.Watch(ctx, engine.Watch{
+	err := watch(ctx, c.h.e, engine.Watch{
 		Key:      engine.Key{Kind: label, Name: c.of.key},
 		Channels: []pubsub.Channel{c.h.e.Channel(c.of.channel)},
-		Look:     c.look, By: c.p.listener(), Looked: heir && c.p.looked && !c.p.served(),
-	})
+		Look:     c.look, By: c.p.listener(),
+	}, heir, c.p.rest)
+	if outage(ctx, err) {
+		c.p.fail(err)
+	}
 	switch served := c.p.pass(); {
 	case served && (err == nil || stillThere(ctx)):
 		return nil
@@ -148,6 +144,26 @@ func (c *contender) asHead(ctx context.Context, heir bool) error {
 	}
 	return err
 }
+
+// watch waits as the head. An heir sleeps before its first look for as long as rest
+// says.
+func watch(ctx context.Context, e *engine.Engine, w engine.Watch, heir bool, rest func() time.Duration) error {
+	if heir {
+		if left := rest(); left > 0 {
+			return e.WatchOn(ctx, w, left, nil)
+		}
+	}
+	return e.Watch(ctx, w)
+}
+
+// outage reports whether err says that the server was away for as long as a wait bears
+// that, which ends all waits of the process for the name.
+func outage(ctx context.Context, err error) bool {
+	return engine.Passing(err) && ctx.Err() == nil
+}
+
+// longest returns how long a waiter sleeps at most.
+func longest(e *engine.Engine) time.Duration { return cmp.Or(e.LongestSleep, 5*time.Second) }
 
 // passTurn gives on a turn that came to who was leaving.
 func (c *contender) passTurn() {
@@ -180,12 +196,10 @@ func (c *contender) look(ctx context.Context) (left time.Duration, done bool, er
 	if err == nil {
 		err = got.err
 	}
-	c.notSet = errors.Is(err, errNotSet)
-	if err != nil && !c.notSet {
+	if err = c.p.heard(ctx, err); err != nil {
 		return -1, false, err
 	}
-	c.busy = !c.notSet
-	if err == nil {
+	if got.err == nil {
 		for _, n := range c.p.deal(got.n, behind, heard) {
 			c.giveOn(n)
 		}

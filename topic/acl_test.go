@@ -51,6 +51,24 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 	reliable.awaitLen(0)
 	_, err = reliable.CountSubscribers(t.Context())
 	require.NoError(t, err)
+	reliable.publishes(2, "b")
+	for m, err := range named.Deliveries(within(t)) {
+		require.NoError(t, err)
+		if m.Attempt == 1 {
+			require.NoError(t, m.Nack(t.Context(), nil))
+			continue
+		}
+		require.NoError(t, m.Bury(t.Context(), nil))
+		break
+	}
+	require.Len(t, dead(t, reliable.Durable("billing")), 1)
+	_, err = reliable.Durable("billing").Redrive(t.Context())
+	require.NoError(t, err)
+	named.hears(t, "b")
+	_, err = reliable.Durable("billing").Lag(t.Context())
+	require.NoError(t, err)
+	_, err = reliable.Durable("billing").PurgeDead(t.Context())
+	require.NoError(t, err)
 	listener.Close()
 	named.Close()
 	_, err = reliable.Durable("billing").Drop(t.Context())

@@ -33,7 +33,8 @@
 // listener: messages wait for it in a buffer, 256 of them unless [WithBuffer] says
 // otherwise, and when one more comes, the oldest goes.
 //
-// A loop is told what it did not get, by errors that do not end it:
+// A loop is told what it did not get, by errors that do not end it. They wrap
+// rueidisson.ErrNotice; any other error is the last element.
 //
 //	for p, err := range prices.Subscribe(ctx) {
 //		var lagged *topic.LaggedError
@@ -47,6 +48,9 @@
 //			show(p)
 //		}
 //	}
+//
+// [WithStatus] tells of a subscription when it stands, is lost and is restored, also while no loop
+// reads. [PatternTopic.ActiveNames] lists the channels that somebody subscribes to.
 //
 // [ErrInterrupted] comes when a subscription stands again that did not for a while:
 // its connection was cut, its server died or failed over, its slot has moved. What
@@ -64,12 +68,60 @@
 // why all processes of a name need the same one; a group without a name dies with its process, and ten minutes after its last word it is
 // taken away. Whoever subscribes first gets what the topic still has.
 //
+//	for m, err := range orders.Durable("billing").Subscribe(ctx) {
+//		switch {
+//		case errors.Is(err, rueidisson.ErrNotice): // a LaggedError, an ErrInterrupted, or it does not decode
+//			log.Print(err)
+//		case err != nil:
+//			return err // and the loop is over
+//		default:
+//			bill(m) // it is handled when the loop asks for the next
+//		}
+//	}
+//
+// [Durable.Deliveries] yields messages that carry their outcomes. One that fails comes again when its
+// backoff is over, holds up no other meanwhile, and is put aside behind its last attempt: [Durable.Dead] lists
+// those, [Durable.Redrive] has them come again, to that name only, [Durable.PurgeDead] deletes them. Continue
+// without an outcome is a [Delivery.Nack].
+//
+//	for m, err := range orders.Durable("billing").Deliveries(ctx, topic.WithMaxAttempts(5)) {
+//		switch {
+//		case errors.Is(err, topic.ErrDecode): // m has an ID and no value
+//			err = m.Bury(ctx, err)
+//		case errors.Is(err, rueidisson.ErrNotice): // a LaggedError, or an ErrInterrupted
+//			log.Print(err)
+//			continue
+//		case err != nil:
+//			return err // and the loop is over
+//		default:
+//			if err = bill(ctx, m.Value); err != nil {
+//				err = m.Nack(ctx, err)
+//			} else {
+//				err = m.Ack(ctx)
+//			}
+//		}
+//		if err != nil {
+//			log.Print(err) // it comes again
+//		}
+//	}
+//
+// [Durable.ReplayFrom] has a name go on from a message or a time, as far as the topic still has what was published:
+// it keeps what a subscriber has use for, and nothing else.
+//
 // At most 300 messages of a topic are on their way through a process: a loop that
-// takes long holds up the others of its process, and nobody else.
+// takes long holds up the others of its process. What waits there for a loop of a
+// Durable name for a watchdog timeout is given to other processes of the name. The
+// process reads no more until one of its loops asks for the next message. A message
+// that a loop has stays with it for as long as the process lives.
 //
 // A stream keeps what a group has not acknowledged, or not read, also a group that has
-// just died; [WithMaxLength] bounds that. A publish happens once, however often the
-// call had to be sent. A Java process that cleans up beside ours drops what was
+// just died; [WithMaxLength] bounds that. With [WithFullPolicy] a Publish that would drop
+// what somebody has use for is refused instead. [Durable.Lag] is how far a name is behind. What it drops before a process of a Durable
+// name had it is counted, and the name is told by a [LaggedError]. What it drops while a
+// process has it is handled by that process, also where it waits for a loop that hangs;
+// what that process gives back unhandled, or has failed at, is counted, and what is lost with a process
+// that dies may be neither. A publish
+// happens once, however often the call had to be sent. A Java process that cleans up beside ours drops what was
 // delivered to one of our groups and not acknowledged: if that process dies then, its
 // messages are lost, as they would be to Java's.
 //
@@ -96,9 +148,47 @@
 // without a receipt: one that two nodes have lost on their way nobody is told of.
 // Receivers are processes that were subscribed, not loops that got it.
 //
+// Messages of a reliable topic come in its order, with these exceptions. Those of a
+// Durable name whose delivery was lost with a connection, or that a process left
+// unhandled, come later, after newer ones: a watchdog timeout after they were
+// delivered. A subscription that joins others of its client may begin with older
+// messages that another subscription has left; of those between them and its own first
+// message it gets none that others have.
+//
 // A failover may forget the last messages and acknowledgements of a reliable topic:
 // some are lost, and others come again. While its slot moves, a Publish is an error
 // after three seconds at most, and who listens, or wants to, waits for the end.
+//
+// # The operations of Redisson
+//
+// Those of each object, and what they are here. A reason stands where there is none.
+//
+//	RTopic, RShardedTopic                  Topic, ShardedTopic
+//	publish                                Publish
+//	addListener(class, MessageListener)    Subscribe, Listen
+//	addListener(StatusListener)            WithStatus
+//	removeListener, removeAllListeners     the loop's end, Subscription.Close
+//	countListeners; countSubscribers       CountListeners; CountSubscribers
+//	getChannelNames                        Name
+//
+//	RPatternTopic                          PatternTopic
+//	addListener(class, listener)           Subscribe, Listen: Message has the channel
+//	addListener(PatternStatusListener)     WithStatus
+//	removeListener, removeAllListeners     the loop's end, Subscription.Close
+//	getActiveTopics                        ActiveNames
+//	getPatternNames                        Pattern
+//
+//	RReliableTopic                         ReliableTopic
+//	publish                                Publish
+//	addListener(class, listener)           Subscribe, Listen; Durable for one that outlives its processes
+//	removeListener, removeAllListeners     the loop's end, ReliableSubscription.Close
+//	countListeners; countSubscribers       CountListeners; CountSubscribers
+//	size; delete                           Len; Delete
+//	expire, clearExpire,                   none: a topic that ends takes messages along which a
+//	remainTimeToLive                       subscriber has not had
+//	rename, renamenx                       none: who listens would not follow
+//	copy, move(db), migrate, dump,         none: they are commands of the key, which any client has
+//	restore, touch, sizeInMemory
 //
 // # In Redis
 //
@@ -108,6 +198,11 @@
 //
 //	name               stream: field m of each entry is a message; groups, with one consumer each
 //	{name}:timeout     zset: group → until when it is kept, ms; a Durable one has no end
+//	rueidisson_topic_holders:{name}   hash: the first message, and how many groups have use for it, for a second
+//	rueidisson_topic_missed:{name}    hash: durable name → messages that it has missed and was not told of
+//	rueidisson_stream_dead:{name}:<durable name>   stream: messages that it has put aside, the last 10,000
+//	rueidisson_topic_again:{name}:<durable name>   stream: those that come to it again, with one group
+//	rueidisson_queue_done:{name}:*   string: that a message was given back or put aside, 45 s at most
 //	rueidisson_lane:{name}:*    string: the last request of an exchange, 45 s
 //
 // Its names on a cluster have no braces, or a well-formed first hash tag. The times are

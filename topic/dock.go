@@ -46,7 +46,7 @@ func (d *dock) join(r *reader) {
 	d.mu.Lock()
 	r.place.dock = d
 	if len(d.aboard) < d.most {
-		d.aboard, r.place.long = append(d.aboard, r), true
+		d.aboard = append(d.aboard, r)
 		r.place.come <- nil
 		d.mu.Unlock()
 		return
@@ -94,7 +94,7 @@ func (d *dock) pass(r *reader, conn *engine.Blocking, leave bool) bool {
 	if next {
 		first := d.waiting[0]
 		d.waiting = d.waiting[1:]
-		d.aboard, first.place.long = append(d.aboard, first), true
+		d.aboard, first.place.long = append(d.aboard, first), false // it is not slow before it has blocked
 		first.place.come <- conn
 	}
 	return next

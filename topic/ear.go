@@ -10,6 +10,7 @@ type ear struct {
 	mu     sync.Mutex
 	queue  []*entry
 	cut    bool
+	missed int64 // messages, not told yet
 	err    error
 	closed bool
 }
@@ -32,6 +33,7 @@ func (r *ear) with(do func()) {
 
 func (r *ear) hear(it *entry) { r.with(func() { r.queue = append(r.queue, it) }) }
 func (r *ear) interrupt()     { r.with(func() { r.cut = true }) }
+func (r *ear) lag(n int64)    { r.with(func() { r.missed += n }) }
 func (r *ear) fail(err error) { r.with(func() { r.err = err }) }
 
 // back is for a message that a loop has left. It is false once the ear is closed.
@@ -48,6 +50,7 @@ func (r *ear) back(it *entry) (open bool) {
 type sound struct {
 	it     *entry
 	cut    bool
+	missed int64
 	err    error
 	closed bool
 }
@@ -62,6 +65,8 @@ func (r *ear) take() (s sound, some bool) {
 	case r.cut:
 		r.cut = false
 		s.cut = true
+	case r.missed > 0:
+		s.missed, r.missed = r.missed, 0
 	case len(r.queue) > 0:
 		s.it, r.queue = r.queue[0], r.queue[1:]
 	case r.err != nil:
@@ -76,8 +81,11 @@ func (r *ear) take() (s sound, some bool) {
 	return s, true
 }
 
-// close ends all loops, and returns what no loop has had.
-func (r *ear) close() (left []*entry) {
-	r.with(func() { left, r.queue, r.closed = r.queue, nil, true })
-	return left
+// close ends all loops, and returns what no loop has had, and how many messages were missed of which none was told.
+func (r *ear) close() (left []*entry, missed int64) {
+	r.with(func() {
+		left, missed = r.queue, r.missed
+		r.queue, r.missed, r.closed = nil, 0, true
+	})
+	return left, missed
 }

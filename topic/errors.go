@@ -21,6 +21,17 @@ var (
 	// cannot know that it is one.
 	ErrUnknown = engine.ErrUnknown
 
+	// ErrFull is returned by [ReliableTopic.Publish] when the topic has [WithMaxLength]
+	// messages, somebody has use for all of them, and [WithFullPolicy] says [Refuse]. The
+	// message was not appended. It is an answer, not a fault.
+	ErrFull = errors.New("full")
+
+	// ErrLost says that a [Delivery] was not settled: another process may have it, since this one
+	// stood still for longer than a watchdog timeout, or it was settled before. [Delivery.Nack] and
+	// [Delivery.Bury] also return it for a message that the topic has dropped: it is gone, and
+	// a [LaggedError] counts it.
+	ErrLost = errors.New("another process may have it, it was settled before, or the topic has dropped it")
+
 	// ErrDecode says that a message is none of the topic's type: another codec wrote
 	// it. It is wrapped by a *[codec.DecodeError], which has the bytes.
 	ErrDecode = codec.ErrDecode
@@ -34,8 +45,8 @@ var (
 )
 
 // LaggedError is yielded in the place of messages that were dropped, the oldest
-// first, since more had come than the buffer takes ([WithBuffer]). The loop goes
-// on.
+// first, since more had come than the buffer takes ([WithBuffer]), or for a [Durable]
+// name than the topic keeps ([WithMaxLength]). The loop goes on.
 type LaggedError struct {
 	Name   string // of the topic
 	Missed int64  // messages
@@ -45,3 +56,6 @@ type LaggedError struct {
 func (e *LaggedError) Error() string {
 	return fmt.Sprintf("listen to %q: the loop lags, and has missed %d messages", e.Name, e.Missed)
 }
+
+// Unwrap returns rueidisson.ErrNotice: the loop goes on.
+func (e *LaggedError) Unwrap() error { return engine.ErrNotice }

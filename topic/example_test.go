@@ -140,3 +140,56 @@ func ExampleReliableTopic_Durable() {
 	// 1 <nil>
 	// order 42 <nil>
 }
+
+// A message that fails comes again, and is put aside behind its last attempt.
+func ExampleDurable_Deliveries() {
+	c, stop := exampleClient()
+	defer stop()
+	ctx := context.Background()
+
+	billing := rueidisson.ReliableTopic[string](c, "orders", topic.WithMaxLength(100_000)).Durable("billing")
+	s, err := billing.Listen(ctx)
+	if err != nil {
+		panic(err)
+	}
+	defer s.Close()
+	for _, order := range []string{"order 42", "order 43"} {
+		if _, err := rueidisson.ReliableTopic[string](c, "orders").Publish(ctx, order); err != nil {
+			panic(err)
+		}
+	}
+	for m, err := range s.Deliveries(ctx, topic.WithMaxAttempts(1)) {
+		if err != nil {
+			panic(err)
+		}
+		if m.Value == "order 42" {
+			fmt.Println(m.Value, m.Nack(ctx, errors.New("no such customer")))
+			continue
+		}
+		fmt.Println(m.Value, m.Ack(ctx))
+		break
+	}
+	for dead, err := range billing.Dead(ctx) {
+		fmt.Println(dead.Value, dead.Attempts, dead.Cause, err)
+	}
+	// Output:
+	// order 42 <nil>
+	// order 43 <nil>
+	// order 42 1 no such customer <nil>
+}
+
+// A subscription tells when it stands, is lost and is restored, also while no loop reads.
+func ExampleWithStatus() {
+	c, stop := exampleClient()
+	defer stop()
+
+	s, err := rueidisson.Topic[string](c, "prices").Listen(context.Background(), topic.WithStatus(func(s topic.Status) {
+		fmt.Println(s)
+	}))
+	if err != nil {
+		panic(err)
+	}
+	defer s.Close()
+	// Output:
+	// subscribed
+}

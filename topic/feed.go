@@ -3,6 +3,7 @@ package topic
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/attempts"
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
@@ -27,6 +29,19 @@ type entry struct {
 	whole       bool // it has the field of a message
 	left        int  // ears that are not done with it
 	handled     bool // by one of them
+
+	came  time.Time // to the ears
+	begun bool      // a loop has it
+	gone  bool      // it was given back, and is skipped
+
+	dropped bool // the topic has it no more, and nobody else gets it
+	lost    bool // the server did not take what was made of it
+
+	attempt int64      // how often the group was given it
+	tried   bool       // a loop was given it, this time
+	before  string     // the id that it had, if it was redriven
+	failed  *verdict   // what the worst of the loops has made of it
+	told    chan error // with one place, of who waits until the server knows that it is handled; or nil
 }
 
 // feed is a topic as this client reads it, in one group, for all ears.
@@ -39,9 +54,11 @@ type feed struct {
 
 	mu       sync.Mutex
 	joined   bool
+	hung     bool // messages waited for too long, and the loops have not moved since
 	failed   bool // for good: nobody is to hear more of it
 	ears     []*ear
 	flight   map[string]*entry
+	owed     int64    // messages that were missed, of which nobody was told
 	acks     []string // of what is handled, in flight until the server knows
 	flushing bool
 	claim    bool      // what is pending has to be asked for
@@ -50,6 +67,8 @@ type feed struct {
 	tended   time.Time // when it was said last that it lives
 	held     time.Time // when it was said last that this process is at work
 	claimed  time.Time // when pending messages of the dead were asked for
+
+	dues attempts.Dues // when messages that failed here come again
 
 	sick time.Time // until when it is left alone since it cannot be read; of the reader
 }
@@ -146,6 +165,8 @@ func (f *feed) join(r *ear) (made int64, err error) {
 	}
 	if r != nil {
 		f.ears = append(f.ears[:len(f.ears):len(f.ears)], r)
+		r.lag(f.owed)
+		f.owed = 0
 		for _, it := range f.orphans() {
 			f.share(it, []*ear{r})
 		}
@@ -161,7 +182,7 @@ func (f *feed) join(r *ear) (made int64, err error) {
 // orphans is what nobody here has, in the order of the topic.
 func (f *feed) orphans() (all []*entry) {
 	for _, it := range f.flight {
-		if it.left == 0 && !it.handled {
+		if it.left == 0 && !it.handled && it.failed == nil {
 			all = append(all, it)
 		}
 	}
@@ -184,13 +205,13 @@ func (f *feed) leave(flight int) (err error) {
 	}
 	f.h.detach(f)
 	f.mu.Lock()
-	was, acks := f.joined, slices.Clone(f.acks)
-	f.joined = false
+	was, acks, owed := f.joined, slices.Clone(f.acks), f.owed
+	f.joined, f.owed = false, 0
 	f.mu.Unlock()
 	switch {
 	case !was:
 	case f.durable:
-		err = f.release(f.unsettled())
+		err = f.giveBack(f.unsettled(), owed)
 	default:
 		if _, err = f.acknowledge(acks); engine.Passing(err) {
 			break
@@ -203,34 +224,64 @@ func (f *feed) leave(flight int) (err error) {
 }
 
 func (f *feed) destroy(flight int) (int64, error) {
-	return f.h.numbered(&f.of, flight, leaveScript, []string{f.of.timeout}, f.group)
+	return f.h.numbered(&f.of, flight, leaveScript, []string{f.of.timeout, f.of.holders}, f.group)
 }
 
-// release makes messages look as if nobody had been at work on them for a day.
-func (f *feed) release(ids []string) (err error) {
-	for len(ids) > 0 && err == nil {
-		n := min(len(ids), 1000)
-		args := append([]string{f.group, consumer, "0"}, ids[:n]...)
-		_, err = f.h.e.Run(context.Background(), claim, []string{f.of.key}, append(args, "IDLE", "86400000", "JUSTID"))
-		ids = ids[n:]
+// release gives messages back, as if nobody had been at work on them for a day. Those that
+// no loop was given count as not delivered, and those that were dropped as missed.
+func (f *feed) release(all []*entry) (err error) {
+	own, again := f.parted(all)
+	for i, some := range [][]*entry{own, again} {
+		for some := range slices.Chunk(some, 1000) {
+			args := []string{f.group, consumer}
+			for _, it := range some {
+				left := it.attempt
+				if !it.tried {
+					left--
+				}
+				args = append(args, f.at(it.id), strconv.FormatInt(it.attempt, 10), strconv.FormatInt(left, 10))
+			}
+			if _, err = f.h.e.Run(context.Background(), releaseScript, []string{f.streams()[i], f.of.missed}, args); err != nil {
+				return err
+			}
+		}
 	}
-	return err
+	return nil
 }
 
 // unsettled is what is in flight, and neither handled nor in the hands of a loop.
-func (f *feed) unsettled() (ids []string) {
+func (f *feed) unsettled() []*entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, it := range f.orphans() {
-		ids = append(ids, it.id)
+	all := f.orphans()
+	for _, it := range all {
 		delete(f.flight, it.id)
 	}
-	return ids
+	return all
+}
+
+// giveBack gives back what is in flight no more. What the topic has dropped nobody else
+// can have: it is missed, beside what is owed.
+func (f *feed) giveBack(all []*entry, owed int64) error {
+	var there []*entry
+	for _, it := range all {
+		if it.dropped {
+			owed++
+		} else {
+			there = append(there, it)
+		}
+	}
+	err := f.release(there) // at first, since others wait for it
+	if engine.Passing(err) && f.h.e.Open() != nil {
+		f.undone(owed, err)
+		return err
+	}
+	return errors.Join(err, f.forgo(owed))
 }
 
 // takes reports whether more may come; under f.mu.
 func (f *feed) takes() bool {
-	return f.joined && !f.failed && len(f.flight) <= window-most && len(f.ears) > 0
+	return f.joined && !f.failed && !f.hung && len(f.flight) <= window-most && len(f.ears) > 0
 }
 
 // room reports whether more may come.
@@ -243,29 +294,37 @@ func (f *feed) room() bool {
 // well reports whether it is time to read it.
 func (f *feed) well(now time.Time) bool { return !f.sick.After(now) }
 
-// deliver gives messages to all ears. Those of a durable group for which none is
-// here any more go back.
-func (f *feed) deliver(entries []rueidis.XRangeEntry) {
-	var stray []string
+// deliver gives messages to all ears, each with how often it was delivered; without that, for
+// the first time. Those of a durable group for which none is here any more go back.
+func (f *feed) deliver(entries []rueidis.XRangeEntry, counts []int64, redriven bool) {
+	var stray []*entry
 	defer func() { _ = f.release(stray) }()
 	f.mu.Lock()
 	ears := f.ears
-	for _, got := range entries {
+	for i, got := range entries {
+		it := newEntry(got, redriven)
+		if i < len(counts) {
+			it.attempt = counts[i]
+		}
+		was := f.flight[it.id]
 		switch {
-		case f.flight[got.ID] != nil: // it came before
+		case was != nil && !was.leaving(): // it came before
+			was.attempt = it.attempt
 		case len(ears) == 0 && f.durable:
-			stray = append(stray, got.ID)
+			stray = append(stray, it)
 		case len(ears) == 0:
 			f.claim = true
 		default:
-			payload, whole := got.FieldValues["m"]
-			it := &entry{id: got.ID, payload: payload, whole: whole}
-			f.flight[got.ID] = it
+			f.flight[it.id] = it
 			f.share(it, ears)
 		}
 	}
 	f.mu.Unlock()
 }
+
+// leaving reports whether no loop is at work on a message any more, and the server is about to say
+// what becomes of it; under f.mu. If it comes meanwhile, it comes again.
+func (it *entry) leaving() bool { return it.failed != nil && it.left == 0 }
 
 // cut tells all ears that messages may have been missed.
 func (f *feed) cut() {
@@ -274,6 +333,35 @@ func (f *feed) cut() {
 	for _, r := range f.ears {
 		r.interrupt()
 	}
+}
+
+// lag tells all ears that messages of a durable group were dropped before it had them.
+func (f *feed) lag(n int64) {
+	if !f.durable || n == 0 {
+		return
+	}
+	untold := int64(0)
+	f.mu.Lock()
+	for _, r := range f.ears {
+		r.lag(n)
+	}
+	if len(f.ears) == 0 {
+		untold = f.owe(n)
+	}
+	f.mu.Unlock()
+	f.undone(untold, ErrClosed)
+}
+
+// owe is for messages that were missed, of which nobody was told: whoever listens next is. It is
+// under f.mu, and returns of how many nobody will be, since the client closes.
+func (f *feed) owe(n int64) (untold int64) {
+	switch {
+	case f.joined:
+		f.owed += n // for the next who joins, or for the server when it leaves
+	case !f.h.e.Spawn(func() { _ = f.forgo(n) }):
+		return n
+	}
+	return 0
 }
 
 // fail ends all ears. Who listens anew finds out whether it can be read again.
@@ -291,122 +379,76 @@ func (f *feed) fail(err error) {
 func (f *feed) done(it *entry, handled bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.finish(it, handled)
+}
+
+// finish is done under f.mu.
+func (f *feed) finish(it *entry, handled bool) {
 	it.handled = it.handled || handled
 	if it.left--; it.left > 0 || f.flight[it.id] != it {
 		return
 	}
 	switch {
+	case it.failed != nil:
+		f.h.e.Spawn(func() { _ = f.nack(context.Background(), it) })
 	case it.handled:
 		f.acks = append(f.acks, it.id)
 		f.settle()
 	case !f.joined && f.durable: // it is not to wait for its lease
 		delete(f.flight, it.id)
-		f.h.e.Spawn(func() { _ = f.release([]string{it.id}) })
+		f.h.e.Spawn(func() { _ = f.giveBack([]*entry{it}, 0) })
 	default:
 		f.share(it, f.ears)
 	}
 }
 
-// share gives a message that nobody has handled to others. Without any it waits.
-func (f *feed) share(it *entry, ears []*ear) {
-	it.left = len(ears)
-	for _, r := range ears {
-		r.hear(it)
-	}
-}
-
-// settle has the server told, unless somebody is about to.
-func (f *feed) settle() {
-	if !f.flushing {
-		f.flushing = f.h.e.Spawn(f.flush)
-	}
-}
-
-// mostSettled bounds how long one call keeps the server.
-const mostSettled = 1000
-
-// flush acknowledges until nothing is left, or the client closes.
-func (f *feed) flush() {
-	for {
-		ids := f.handled()
-		if len(ids) == 0 {
-			return
-		}
-		n, err := f.acknowledge(ids)
-		if err != nil && !engine.Hopeless(err) {
-			if !f.pause() {
-				return
-			}
-			continue
-		}
-		f.settled(ids, err == nil && n < int64(len(ids)))
-	}
-}
-
-// acknowledge tells the server what was handled. That comes before a group is taken
-// away: without one the server would keep it for the next who comes.
-func (f *feed) acknowledge(ids []string) (int64, error) {
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	args := append([]string{f.group, strconv.FormatInt(f.h.e.Wall(), 10)}, ids...)
-	return engine.Number(f.h.e.Run(context.Background(), settleScript, []string{f.of.key, f.of.timeout}, args))
-}
-
-func (f *feed) handled() []string {
+// begin reports whether a loop is to handle a message that it was given. One that has
+// gone back to the server is skipped.
+func (f *feed) begin(it *entry) bool {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.flushing = len(f.acks) > 0
-	return f.acks[:min(len(f.acks), mostSettled):min(len(f.acks), mostSettled)]
-}
-
-// pause is before what failed is tried again. It is false once the client closes.
-func (f *feed) pause() bool {
-	timer := time.NewTimer(200 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-f.h.e.Closing():
+	there := !it.gone
+	if there {
+		it.begun, it.tried = true, true
 	}
-	f.mu.Lock()
-	f.flushing = false
-	f.mu.Unlock()
-	return false
-}
-
-// settled forgets what the server knows to be done. If it knew less, the group was
-// perhaps made again meanwhile, and has given once more what was still in flight here.
-func (f *feed) settled(ids []string, less bool) {
-	f.mu.Lock()
-	full := !f.takes()
-	f.late = append(f.late, ids...)
-	if !f.claiming {
-		f.land()
-	}
-	f.acks = append([]string(nil), f.acks[len(ids):]...)
-	f.claim = f.claim || less
-	again := less || full && f.takes()
+	again := f.hung
+	f.hung = false
+	again = again && f.takes()
 	f.mu.Unlock()
 	if again {
 		f.h.wake(f)
 	}
+	return there
 }
 
-// land forgets what was settled.
-func (f *feed) land() {
-	for _, id := range f.late {
-		delete(f.flight, id)
-	}
-	f.late = nil
-}
-
-// claimDone says that the answer about what is pending was read.
-func (f *feed) claimDone() {
+// unbegin says that a loop was left with a message.
+func (f *feed) unbegin(it *entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.claiming = false
-	f.land()
+	it.begun, it.came = false, time.Now()
+}
+
+// overdue takes messages of a durable group out that have waited for a loop for a
+// lease. Others are to have them: the loops here may hang. None is read until one of
+// them moves. What the topic has dropped stays: others could not get it.
+func (f *feed) overdue(now time.Time) (all []*entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, it := range f.flight {
+		if !it.begun && !it.handled && !it.dropped && it.left > 0 && now.Sub(it.came) >= f.lease() {
+			it.gone, f.hung = true, true
+			delete(f.flight, id)
+			all = append(all, it)
+		}
+	}
+	return all
+}
+
+// share gives a message that nobody has handled to others. Without any it waits.
+func (f *feed) share(it *entry, ears []*ear) {
+	it.left, it.came = len(ears), time.Now()
+	for _, r := range ears {
+		r.hear(it)
+	}
 }
 
 // hush takes all ears out, and what they had.
@@ -422,14 +464,22 @@ func (f *feed) hush() {
 // drop takes an ear out, and what it had.
 func (f *feed) drop(r *ear) {
 	f.mu.Lock()
+	last := false
 	for i, other := range f.ears {
 		if other == r {
 			f.ears = append(append([]*ear(nil), f.ears[:i]...), f.ears[i+1:]...)
+			last = len(f.ears) == 0 // else the others were told, too
 			break
 		}
 	}
+	left, missed := r.close()
+	untold := int64(0)
+	if last && missed > 0 {
+		untold = f.owe(missed)
+	}
 	f.mu.Unlock()
-	for _, it := range r.close() {
+	f.undone(untold, ErrClosed)
+	for _, it := range left {
 		f.done(it, false)
 	}
 }

@@ -95,6 +95,9 @@ func (h *handle[T]) publish(ctx context.Context, by *scripts.Command, v T) (int6
 		return 0, h.failed("publish to", err)
 	}
 	n, err := engine.Writing(h.e, ctx, func() (int64, error) { return h.number(ctx, by, text) })
+	if err == nil {
+		h.e.Offered(ctx, h.kind, h.on.Name, 1)
+	}
 	return n, h.failed("publish to", err)
 }
 

@@ -18,10 +18,14 @@ type config struct {
 	family *codec.Family // nil: the client's
 	codec  any           // a codec.Codec[T]; nil: of the family
 	most   int64         // messages that a reliable topic keeps; 0: all that somebody has use for
+	full   FullPolicy    // what a Publish does beyond that
 }
 
 // subscribing is what the options of a subscription say.
-type subscribing struct{ buffer int }
+type subscribing struct {
+	buffer int
+	status func(Status)
+}
 
 const (
 	// defaultBuffer is how many messages wait for their reader.
@@ -51,7 +55,8 @@ func WithValueCodec[T any](v codec.Codec[T]) Option {
 const longestStream = 1 << 40
 
 // WithMaxLength bounds a reliable topic: a Publish keeps the last n messages, also
-// those that a subscriber has not handled, and forgets older ones. Without it a topic
+// those that a subscriber has not handled, and forgets older ones. A [Durable] name
+// that misses some is told by a [LaggedError]. Without it a topic
 // keeps what somebody has use for, and all if nobody has subscribed. Other kinds keep
 // none.
 func WithMaxLength(n int64) Option {
@@ -60,6 +65,29 @@ func WithMaxLength(n int64) Option {
 			return fmt.Errorf("%w: a topic of %d messages is outside of 1 to %d", ErrOption, n, int64(longestStream))
 		}
 		c.most = n
+		return nil
+	})
+}
+
+// FullPolicy is what a Publish does to a reliable topic that has [WithMaxLength] messages.
+type FullPolicy int
+
+const (
+	// DropOldest drops the oldest messages, also such as a subscriber has use for.
+	DropOldest FullPolicy = iota
+	// Refuse drops what nobody has use for; beyond that Publish returns [ErrFull].
+	Refuse
+)
+
+// WithFullPolicy sets what a Publish does when the topic is full; see [WithMaxLength],
+// which it needs. Without it that is [DropOldest]. A publisher with another policy, and
+// Java, which knows none, are not held to it.
+func WithFullPolicy(p FullPolicy) Option {
+	return option(func(c *config) error {
+		if p != DropOldest && p != Refuse {
+			return fmt.Errorf("%w: %d is no policy of a full topic", ErrOption, int(p))
+		}
+		c.full = p
 		return nil
 	})
 }
@@ -73,6 +101,41 @@ func WithBuffer(n int) SubscribeOption {
 			return fmt.Errorf("%w: a buffer of %d is outside of 1 to %d", ErrOption, n, mostBuffer)
 		}
 		s.buffer = n
+		return nil
+	})
+}
+
+// Status is what has become of a subscription.
+type Status int
+
+const (
+	Subscribed Status = iota + 1 // it stands: Listen is about to return
+	Lost                         // it does not stand: what is published now does not come
+	Restored                     // it stands again, and the loop is told [ErrInterrupted]
+)
+
+// String is the name of the status.
+func (s Status) String() string {
+	switch s {
+	case Subscribed:
+		return "subscribed"
+	case Lost:
+		return "lost"
+	case Restored:
+		return "restored"
+	}
+	return fmt.Sprintf("Status(%d)", int(s))
+}
+
+// WithStatus has f be told what becomes of the subscription: Subscribed once, and then Lost and
+// Restored by turns, when the client notices, until Close. f is called by one goroutine at a
+// time, by which all of the client's messages come: it must be quick, and must not call back
+// into the client. Source: RTopic.addListener(StatusListener).
+func WithStatus(f func(Status)) SubscribeOption {
+	return subscribeOption(func(s *subscribing) error {
+		if s.status = f; f == nil {
+			return fmt.Errorf("%w: a nil function for the status", ErrOption)
+		}
 		return nil
 	})
 }

@@ -3,6 +3,9 @@ package topic
 import (
 	"context"
 	"iter"
+	"slices"
+
+	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
@@ -30,6 +33,42 @@ type Message[T any] struct {
 
 // Pattern is the pattern that the topic was made with.
 func (t *PatternTopic[T]) Pattern() string { return t.h.name }
+
+// ActiveNames is the names, in Redis, of the channels that match the pattern and that somebody
+// subscribes to by name, in their order. They include those that this library and others use
+// for themselves. Who subscribes by a pattern is not in it.
+//
+// Cost: one command for each server, also of a cluster. Wire: PUBSUB CHANNELS. Errors: ctx's
+// error and cause; [ErrOption]; [ErrClosed]; those of Redis, also of one server of several.
+// Source: RPatternTopic.getActiveTopics.
+func (t *PatternTopic[T]) ActiveNames(ctx context.Context) ([]string, error) {
+	return t.active(ctx, func(c rueidis.Client) rueidis.Completed { return c.B().PubsubChannels().Pattern(t.h.on.Name).Build() })
+}
+
+// ActiveShardedNames is [PatternTopic.ActiveNames] for the channels of [ShardedTopic]s, though no
+// pattern hears those. Wire: PUBSUB SHARDCHANNELS.
+func (t *PatternTopic[T]) ActiveShardedNames(ctx context.Context) ([]string, error) {
+	return t.active(ctx, func(c rueidis.Client) rueidis.Completed {
+		return c.B().PubsubShardchannels().Pattern(t.h.on.Name).Build()
+	})
+}
+
+func (t *PatternTopic[T]) active(ctx context.Context, ask func(rueidis.Client) rueidis.Completed) (names []string, err error) {
+	if err = t.h.usable(ctx); err == nil {
+		names, err = engine.Reading(t.h.e, ctx, func() (names []string, err error) {
+			for _, c := range t.h.e.Servers() {
+				some, err := c.Do(ctx, ask(c)).AsStrSlice()
+				if err != nil {
+					return nil, err
+				}
+				names = append(names, some...)
+			}
+			slices.Sort(names)
+			return slices.Compact(names), nil
+		})
+	}
+	return names, t.h.failed("list what is listened to of", err)
+}
 
 // Subscribe listens from when the loop over the messages begins until it ends; see
 // [Topic.Subscribe]. Of what cannot be decoded, Key of the [codec.DecodeError] is

@@ -110,10 +110,13 @@ func (r *reader) run() {
 
 // leaveAll is for a client that closes. A server that is not there is asked once.
 func leaveAll(feeds []*feed) {
+	var silent error
 	for _, f := range feeds {
 		f.hush()
-		if err := f.leave(departing); engine.Passing(err) {
-			return
+		if silent != nil {
+			f.abandon(silent)
+		} else if err := f.leave(departing); engine.Passing(err) {
+			silent = err
 		}
 	}
 }
@@ -216,6 +219,9 @@ func (r *reader) readAll(open []*feed, now time.Time, sick bool) error {
 	if sick {
 		d = min(d, sickFor)
 	}
+	for _, f := range open {
+		d = min(d, max(f.dues.Left(), time.Millisecond)) // 0 would be for ever
+	}
 	err := r.read(d, open...)
 	if err == nil || !final(err) {
 		return err
@@ -291,7 +297,7 @@ func (r *reader) read(d time.Duration, open ...*feed) error {
 		return err
 	}
 	for _, f := range open {
-		f.deliver(got[f.of.key])
+		f.deliver(got[f.of.key], nil, false)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type ReliableTopic[T any] struct {
 	r    *reliables
 	of   stream
 	most int64
+	full bool // what is beyond that is refused
 }
 
 // NewReliable is rueidisson.ReliableTopic.
@@ -33,7 +34,10 @@ func NewReliable[T any](e *engine.Engine, name string, opts ...Option) *Reliable
 		}
 	}
 	if cfg, err := resolve(opts); err == nil {
-		t.most = cfg.most
+		t.most, t.full = cfg.most, cfg.full == Refuse
+		if t.full && t.most == 0 && t.h.bad == nil {
+			t.h.bad = fmt.Errorf("%w: WithFullPolicy needs WithMaxLength", ErrOption)
+		}
 	}
 	return t
 }
@@ -50,15 +54,21 @@ func (t *ReliableTopic[T]) Name() string { return t.h.name }
 // their order. A message is appended once, however often the call has to be sent.
 //
 // Cost: one script call. Wire: XADD name * m, the message as the codec writes it.
-// Errors: ctx's error and cause; [ErrOption]; [ErrUnknown] if the reply was lost
-// again and again, or ctx ended before it: the message may be there, or come within
+// Errors: [ErrFull], with [WithFullPolicy]; ctx's error and cause; [ErrOption];
+// [ErrUnknown] if the reply was lost again and again, or ctx ended before it: the message may be there, or come within
 // a moment, once; [ErrClosed]; those of Redis. Source: RReliableTopic.publish.
 func (t *ReliableTopic[T]) Publish(ctx context.Context, v T) (subscribers int64, err error) {
 	text, err := t.h.encode(ctx, v)
 	if err == nil {
-		subscribers, err = t.r.appends.Do(ctx, t.of.key, appending{&t.of, t.most, text})
+		subscribers, err = t.r.appends.Do(ctx, t.of.key, appending{of: &t.of, most: t.most, full: t.full, text: text})
 		if err != nil && ctx.Err() != nil && !errors.Is(err, ErrUnknown) {
 			err = fmt.Errorf("%w: %w", ErrUnknown, err)
+		}
+		if err == nil && subscribers == refusedFull {
+			subscribers, err = 0, ErrFull
+		}
+		if err == nil {
+			t.h.e.Offered(ctx, t.h.kind, t.of.key, 1)
 		}
 	}
 	return subscribers, t.failed("publish to", err)
@@ -153,7 +163,7 @@ func (h *reliables) listeners(k feedKey) int {
 func (t *ReliableTopic[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		there, err = engine.Writing(t.h.e, ctx, func() (bool, error) {
-			return engine.Yes(t.h.e.Run(ctx, unlink, []string{t.of.key, t.of.timeout}, nil))
+			return engine.Yes(t.h.e.Run(ctx, unlink, []string{t.of.key, t.of.timeout, t.of.missed, t.of.holders}, nil))
 		})
 	}
 	return there, t.failed("delete", err)
@@ -202,45 +212,6 @@ func (t *ReliableTopic[T]) subscribed(ctx context.Context, listen func(context.C
 	}
 }
 
-// Durable is a subscriber that has a name; see [ReliableTopic.Durable].
-type Durable[T any] struct {
-	t    *ReliableTopic[T]
-	name string
-	bad  error
-}
-
-// Subscribe listens from when the loop over the messages begins until it ends; see
-// [Durable.Listen].
-func (d *Durable[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
-	return d.t.subscribed(ctx, d.Listen)
-}
-
-// Listen subscribes under the name; see [ReliableTopic.Listen]. Close leaves the group
-// where it is. What a process has that died is given to the others a watchdog
-// timeout later, or to whoever listens then.
-func (d *Durable[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
-	if d.bad != nil {
-		return nil, d.t.failed("listen to", d.bad)
-	}
-	return d.t.listen(ctx, d.name, true)
-}
-
-// Drop takes the name away, with what it has not handled. It reports whether it was
-// there. Whoever listens under it makes it anew.
-func (d *Durable[T]) Drop(ctx context.Context) (there bool, err error) {
-	if err = d.bad; err == nil {
-		err = d.t.h.usable(ctx)
-	}
-	if err == nil {
-		there, err = engine.Writing(d.t.h.e, ctx, func() (bool, error) {
-			f := &feed{h: d.t.r, of: d.t.of, group: d.name}
-			n, err := d.t.r.member(membership{f: f, drop: true})
-			return n > 0, err
-		})
-	}
-	return there, d.t.failed("drop a subscriber of", err)
-}
-
 // ReliableSubscription is what came to one listener of a reliable topic. It stands
 // until Close, or until the client closes. It is safe for concurrent use.
 type ReliableSubscription[T any] struct {
@@ -254,10 +225,16 @@ type ReliableSubscription[T any] struct {
 // is handled when the loop asks for the next, also if Close was called meanwhile; one
 // with which the loop was left, by break, return or a panic, comes again, to the next loop, or to whoever listens
 // under the name next. There are errors that are in place of messages, and the loop
-// goes on:
+// goes on. They wrap rueidisson.ErrNotice:
 //
 //   - a *[codec.DecodeError] for a message that is none of the topic's type; it is
 //     handled like any other;
+//   - a *[LaggedError] for messages that a [Durable] name has missed, since they were
+//     more than [WithMaxLength] and were dropped before a process had them. Each is told once,
+//     and again only where the server does not say for 45 s whether it has noted that, or another
+//     process asks it before it has. What a subscription was not told when it ended is told to the
+//     next: the client goes on with that where the server refuses, and what Close cannot do is in
+//     its error;
 //   - an [ErrInterrupted] where the group was gone, by Delete, a failover or ten
 //     minutes of silence, and was made anew: it gets all that there is.
 //
@@ -271,35 +248,53 @@ func (s *ReliableSubscription[T]) Messages(ctx context.Context) iter.Seq2[T, err
 			yield(none, s.t.failed("listen to", fmt.Errorf("%w: nil context", ErrOption)))
 			return
 		}
-		for {
-			got, err := s.next(ctx)
-			switch {
-			case err != nil:
-				yield(none, s.t.failed("listen to", err))
-				return
-			case got.closed:
-				return
-			case got.cut:
-				if !yield(none, s.t.failed("listen to", ErrInterrupted)) {
-					return
-				}
-			case !s.give(got.it, yield):
+		s.all(ctx, func(err error) bool { return yield(none, err) }, func(it *entry) bool { return s.give(ctx, it, yield) })
+	}
+}
+
+// all yields what comes until the loop is left: news, and messages.
+func (s *ReliableSubscription[T]) all(ctx context.Context, news func(error) bool, give func(*entry) bool) {
+	for {
+		got, err := s.next(ctx)
+		switch {
+		case err != nil:
+			news(s.t.failed("listen to", err))
+			return
+		case got.closed:
+			return
+		case got.cut:
+			if !news(engine.Notice(s.t.failed("listen to", ErrInterrupted))) {
 				return
 			}
+		case got.missed > 0:
+			s.t.h.e.Missed(s.t.h.kind, s.t.of.key, got.missed)
+			if !news(&LaggedError{s.t.h.name, got.missed}) {
+				return
+			}
+		case !give(got.it):
+			return
 		}
 	}
 }
 
 // give has the loop handle a message. If it does not, it goes back.
-func (s *ReliableSubscription[T]) give(it *entry, yield func(T, error) bool) (goOn bool) {
+func (s *ReliableSubscription[T]) give(ctx context.Context, it *entry, yield func(T, error) bool) (goOn bool) {
+	if !s.f.begin(it) {
+		return true
+	}
 	defer func() {
+		if !goOn {
+			s.f.unbegin(it)
+		}
 		if goOn {
 			s.f.done(it, true)
 		} else if !s.ear.back(it) {
 			s.f.done(it, false)
 		}
 	}()
-	return yield(s.t.read(it))
+	s.t.h.e.TakenEntry(ctx, s.t.h.kind, s.t.of.key, it.shown())
+	v, err := s.t.read(it)
+	return yield(v, engine.Notice(err))
 }
 
 var errNoMessage = errors.New("the entry of the stream has no field m")
@@ -307,9 +302,9 @@ var errNoMessage = errors.New("the entry of the stream has no field m")
 // read is the message of an entry.
 func (t *ReliableTopic[T]) read(it *entry) (v T, err error) {
 	if !it.whole {
-		return v, t.failed("listen to", &codec.DecodeError{Name: t.h.name, Key: it.id, Cause: errNoMessage})
+		return v, t.failed("listen to", &codec.DecodeError{Name: t.h.name, Key: it.shown(), Cause: errNoMessage})
 	}
-	return t.h.decode(it.payload, it.id)
+	return t.h.decode(it.payload, it.shown())
 }
 
 // next waits for what comes.

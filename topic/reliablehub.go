@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"embed"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -24,9 +25,18 @@ var (
 	leaveScript   = scripts.Must(lua, "lua/leave.lua")
 	settleScript  = scripts.Must(lua, "lua/settle.lua")
 	keepScript    = scripts.Must(lua, "lua/keep.lua")
+	missedScript  = scripts.Must(lua, "lua/missed.lua")
+	claimScript   = scripts.Must(lua, "lua/claim.lua")
+	releaseScript = scripts.Must(lua, "lua/release.lua")
+	forgoScript   = scripts.Must(lua, "lua/forgo.lua")
+
+	replayScript   = scripts.Must(lua, "lua/replay.lua")
+	redriveScript  = scripts.Must(lua, "lua/redrive.lua")
+	redrivenScript = scripts.Must(lua, "lua/redriven.lua")
 
 	claim  = scripts.NewCommand("XCLAIM", scripts.Safe)
 	groups = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
+	hdel   = scripts.NewCommand("HDEL", scripts.Safe)
 	unlink = scripts.NewCommand("UNLINK", scripts.Unsafe)
 )
 
@@ -43,10 +53,12 @@ const (
 	consumer = "consumer"
 
 	// flights is how many publishes on one topic may be under way; behind them are
-	// the flights of who joins or leaves, and of who leaves since the client closes.
+	// the flights of who joins or leaves, of who leaves since the client closes, and of
+	// what asks for messages that were missed, or counts them.
 	flights   = 4
 	joining   = flights
 	departing = flights + 1
+	missing   = flights + 2
 
 	// mostAppends and mostAppended bound how long one publish keeps the server.
 	mostAppends  = 100
@@ -57,17 +69,23 @@ const (
 type stream struct {
 	key     string
 	timeout string // zset of the groups, by when they end
+	missed  string // hash of the durable groups that have missed messages
+	holders string // hash of how many groups have use for the first message
 	lane    string // what the lanes of this client begin with
 }
 
 func newStream(e *engine.Engine, mapped string) stream {
-	return stream{mapped, keys.TopicTimeouts(mapped), keys.Lane(mapped, e.ClientID)}
+	return stream{mapped, keys.TopicTimeouts(mapped), keys.TopicMissed(mapped), keys.TopicHolders(mapped), keys.Lane(mapped, e.ClientID)}
 }
+
+// again is the stream of what a durable group has redriven.
+func (s *stream) again(group string) string { return keys.TopicAgain(s.key, group) }
 
 // appending is a message to be published.
 type appending struct {
 	of   *stream
 	most int64 // messages that stay; 0: all that somebody has use for
+	full bool  // beyond that it is refused, where somebody has use for all
 	text string
 }
 
@@ -101,10 +119,13 @@ type (
 
 // reliables is what the reliable topics of one client have in common.
 type reliables struct {
-	e       *engine.Engine
-	group   string // of all subscribers of this client that have no name
-	appends *combine.Table[string, appending, int64]
-	members *combine.Table[string, membership, outcome]
+	e        *engine.Engine
+	requests *engine.Requests
+	group    string // of all subscribers of this client that have no name
+	appends  *combine.Table[string, appending, int64]
+	members  *combine.Table[string, membership, outcome]
+
+	asking sync.Mutex // by one at a time for, or of, what was missed: it is one flight
 
 	mu      sync.Mutex
 	feeds   map[feedKey]*feed
@@ -123,7 +144,7 @@ func newReliables(e *engine.Engine) *reliables {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // it never fails
 	h := &reliables{
-		e: e, group: hex.EncodeToString(id),
+		e: e, requests: engine.NewRequests(e), group: hex.EncodeToString(id),
 		feeds: map[feedKey]*feed{}, readers: map[readerKey]*reader{}, docks: map[string]*dock{},
 	}
 	h.appends = combine.New(combine.Config[string, appending, int64]{
@@ -157,25 +178,39 @@ func cutAppends(waiting []*appendCall) int {
 	size := 0
 	for i, c := range waiting {
 		size += len(c.Ask.text)
-		if i > 0 && (i == mostAppends || size > mostAppended || c.Ask.most != waiting[0].Ask.most) {
+		if i > 0 && (i == mostAppends || size > mostAppended || c.Ask.most != waiting[0].Ask.most || c.Ask.full != waiting[0].Ask.full) {
 			return i
 		}
 	}
 	return len(waiting)
 }
 
+// refusedFull is the answer to a message for which there was no room.
+const refusedFull = -1
+
 // sendAppends is the messages of several callers, in the order of their calls.
 func (h *reliables) sendAppends(_ string, flight int, batch []*appendCall) error {
 	of, most := batch[0].Ask.of, batch[0].Ask.most
-	args := []string{strconv.FormatInt(most, 10)}
+	args := []string{strconv.FormatInt(most, 10), "0"}
+	if batch[0].Ask.full {
+		args[1] = "1"
+	}
 	for _, c := range batch {
 		args = append(args, c.Ask.text)
 	}
-	n, err := h.numbered(of, flight, publishScript, nil, args...)
-	for _, c := range batch {
-		c.Answer = n
+	said, err := h.e.RunNumbered(of.lane, flight, publishScript, of.key, []string{of.missed, of.timeout}, args...)
+	if err == nil && len(said) != 2 {
+		err = fmt.Errorf("%w: the script said %v", ErrUnknown, said)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	for i, c := range batch {
+		if c.Answer = said[0]; int64(i) >= said[1] {
+			c.Answer = refusedFull
+		}
+	}
+	return nil
 }
 
 // numbered has a script run once, under a lane: one of which nobody knows whether

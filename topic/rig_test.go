@@ -19,7 +19,7 @@ import (
 )
 
 // soon bounds what has to happen, on a machine however slow.
-const soon = 30 * time.Second
+var soon = redistest.Soon
 
 // engineOn is an engine on a client that somebody else closes.
 func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
@@ -45,16 +45,35 @@ func miniredisClient(t testing.TB) rueidis.Client {
 // onServers runs a test on every kind of server, at the same time.
 func onServers(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
 	t.Helper()
+	onReal(t, test)
+	t.Run("miniredis", func(t *testing.T) {
+		t.Parallel()
+		test(t, miniredisClient(t))
+	})
+}
+
+// onReal runs a test on every kind of server but that in the process, which lacks something.
+func onReal(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
+	t.Helper()
 	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			test(t, redistest.Shared(t, redistest.Version(version)).Client(t))
 		})
 	}
-	t.Run("miniredis", func(t *testing.T) {
-		t.Parallel()
-		test(t, miniredisClient(t))
-	})
+}
+
+// notLingering has readers end with what they read.
+func notLingering(c *engine.Config) { c.Linger = time.Millisecond }
+
+// unread waits until the client reads nothing: a reader may take a message behind the Close of the last who listens.
+func (r *reliableRig) unread() {
+	r.t.Helper()
+	redistest.Eventually(r.t, func() bool {
+		r.r.mu.Lock()
+		defer r.r.mu.Unlock()
+		return len(r.r.readers) == 0
+	}, soon, time.Millisecond)
 }
 
 // through is a client by way of a proxy that breaks connections and loses replies.
@@ -158,7 +177,7 @@ func onKinds(t *testing.T, test func(t *testing.T, of maker)) {
 
 func (o topicOf) listening(t testing.TB, opts ...SubscribeOption) *heardBy {
 	t.Helper()
-	s, err := o.listen(t.Context(), opts...)
+	s, err := redistest.Patient(func() (*heardBy, error) { return o.listen(t.Context(), opts...) })
 	require.NoError(t, err)
 	t.Cleanup(s.close)
 	return s

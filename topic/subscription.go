@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"sync"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
@@ -12,12 +13,13 @@ import (
 // Subscription is what came to one listener and waits for its reader. It stands
 // until Close, or until the client closes. It is safe for concurrent use.
 type Subscription[M any] struct {
-	e      *engine.Engine
-	name   string
-	in     *inbox
-	sub    *pubsub.Subscription
-	read   func(message) (M, error)
-	failed func(op string, err error) error
+	e        *engine.Engine
+	name     string
+	kind, on string // "topic", and the channel or pattern
+	in       *inbox
+	sub      *pubsub.Subscription
+	read     func(message) (M, error)
+	failed   func(op string, err error) error
 }
 
 // listen subscribes, and returns when that is confirmed.
@@ -29,11 +31,59 @@ func listen[T, M any](ctx context.Context, h *handle[T], opts []SubscribeOption,
 	if err != nil {
 		return nil, h.failed("listen to", err)
 	}
-	s := &Subscription[M]{e: h.e, name: h.name, in: newInbox(cfg.buffer), read: read, failed: h.failed}
-	if s.sub, err = h.e.SubscribeTo(ctx, h.on, s.in.hear); err != nil {
+	s := &Subscription[M]{e: h.e, name: h.name, kind: h.kind, on: h.on.Name, in: newInbox(cfg.buffer), read: read, failed: h.failed}
+	hear, w := s.in.hear, &watched{tell: cfg.status}
+	if cfg.status != nil {
+		hear = func(ev pubsub.Event) {
+			if w.hear(ev.Kind); ev.Kind != pubsub.Lost {
+				s.in.hear(ev)
+			}
+		}
+	}
+	if s.sub, err = h.e.SubscribeTo(ctx, h.on, hear); err != nil {
 		return nil, h.failed("listen to", err)
 	}
+	if cfg.status != nil {
+		s.sub.Losses()
+		w.begin()
+	}
 	return s, nil
+}
+
+// watched is a subscription of which a program is told what becomes of it.
+type watched struct {
+	tell func(Status)
+
+	mu   sync.Mutex
+	last Status // that was told; 0: none yet
+}
+
+// begin tells that it stands. What was heard before is of no interest.
+func (w *watched) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.say(Subscribed)
+}
+
+// hear is called on the hub's goroutine. A subscription that is restored was lost, also if nobody has noticed.
+func (w *watched) hear(kind pubsub.EventKind) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.last == 0:
+	case kind == pubsub.Lost && w.last != Lost:
+		w.say(Lost)
+	case kind == pubsub.Resumed:
+		if w.last != Lost {
+			w.say(Lost)
+		}
+		w.say(Restored)
+	}
+}
+
+func (w *watched) say(s Status) {
+	w.last = s
+	w.tell(s)
 }
 
 // subscribed is a subscription that lasts as long as the loop over it.
@@ -75,10 +125,24 @@ func (s *Subscription[M]) Messages(ctx context.Context) iter.Seq2[M, error] {
 			case err != nil:
 				yield(none, s.failed("listen to", err))
 				return
-			case !open || !yield(s.show(next)):
+			case !open:
+				return
+			}
+			s.tell(ctx, next)
+			if !yield(s.show(next)) {
 				return
 			}
 		}
+	}
+}
+
+// tell tells the observer of what the loop gets.
+func (s *Subscription[M]) tell(ctx context.Context, next notice) {
+	switch {
+	case next.missed > 0:
+		s.e.Missed(s.kind, s.on, next.missed)
+	case !next.cut:
+		s.e.Taken(ctx, s.kind, s.on, 1)
 	}
 }
 
@@ -88,9 +152,10 @@ func (s *Subscription[M]) show(next notice) (m M, err error) {
 	case next.missed > 0:
 		return m, &LaggedError{s.name, next.missed}
 	case next.cut:
-		return m, s.failed("listen to", ErrInterrupted)
+		return m, engine.Notice(s.failed("listen to", ErrInterrupted))
 	}
-	return s.read(next.message)
+	m, err = s.read(next.message)
+	return m, engine.Notice(err)
 }
 
 // next waits for what comes. It is not open any more once it was closed.

@@ -2,6 +2,8 @@ package topic
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,6 +22,9 @@ func (r *reader) tend(f *feed, now time.Time) error {
 	}
 	f.mu.Unlock()
 	if hold {
+		if err := f.release(f.overdue(now)); err != nil {
+			return err
+		}
 		f.hold()
 	}
 	if keep {
@@ -32,7 +37,7 @@ func (r *reader) tend(f *feed, now time.Time) error {
 func (f *feed) asks(now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.takes() && (f.claim || f.durable && now.Sub(f.claimed) >= claimEvery || f.sick != (time.Time{}))
+	return f.takes() && (f.claim || f.durable && now.Sub(f.claimed) >= claimEvery || f.sick != (time.Time{}) || f.dues.Passed())
 }
 
 // keep says that the group has a subscriber. One that is gone is made again. A full
@@ -55,46 +60,90 @@ func (r *reader) keep(f *feed, now time.Time) error {
 	return nil
 }
 
-// hold says that this process is at work on what it has of a durable group.
+// hold says that this process is at work on what it has of a durable group. What the
+// topic has dropped meanwhile is nowhere else.
 func (f *feed) hold() {
 	f.mu.Lock()
-	var ids []string
-	for id := range f.flight {
-		ids = append(ids, id)
+	var all []*entry
+	for _, it := range f.flight {
+		if !it.dropped && (it.failed == nil || it.left > 0) { // else it would not come again in time
+			all = append(all, it)
+		}
 	}
 	f.mu.Unlock()
-	if len(ids) > 0 {
-		args := append([]string{f.group, consumer, "0"}, ids...)
-		_, _ = f.h.e.Run(context.Background(), claim, []string{f.of.key}, append(args, "JUSTID"))
+	own, again := f.parted(all)
+	for i, some := range [][]*entry{own, again} {
+		f.holdIn(f.streams()[i], some)
 	}
+}
+
+// holdIn is hold for messages of one stream.
+func (f *feed) holdIn(stream string, all []*entry) {
+	if len(all) == 0 {
+		return
+	}
+	args := []string{f.group, consumer, "0"}
+	for _, it := range all {
+		args = append(args, f.at(it.id))
+	}
+	held, err := engine.Texts(f.h.e.Run(context.Background(), claim, []string{stream}, append(args, "JUSTID")))
+	if err != nil {
+		return
+	}
+	missed := int64(0)
+	f.mu.Lock()
+	for _, it := range all {
+		switch {
+		case slices.Contains(held, f.at(it.id)):
+		case f.flight[it.id] == it:
+			it.dropped = true
+		case it.lost: // behind this claim, which is why
+			missed++
+		}
+	}
+	f.mu.Unlock()
+	f.lag(missed)
 }
 
 // claim asks for what is pending: what this process was given and has not got, and
 // of a durable group what other processes have not been done with for a lease.
 func (r *reader) claim(f *feed, now time.Time) error {
-	idle := "0"
+	idle, durable := "0", "0"
 	if f.durable {
-		idle = strconv.FormatInt(f.lease().Milliseconds(), 10)
+		idle, durable = strconv.FormatInt(f.lease().Milliseconds(), 10), "1"
 	}
 	f.mu.Lock()
 	f.claim, f.claimed, f.claiming = false, now, true
 	f.mu.Unlock()
 	defer f.claimDone()
-	for from := "0-0"; ; {
-		msg, err := r.conn.Ask(0, "XAUTOCLAIM", f.of.key, f.group, consumer, idle, from, "COUNT", strconv.Itoa(most))
+	for from := "-"; ; {
+		msg, err := r.conn.Ask(0, "EVAL", claimScript.Body, "3", f.of.key, f.of.missed, f.of.again(f.group),
+			f.group, consumer, idle, from, strconv.Itoa(most), durable)
 		if err != nil {
 			return err
 		}
 		parts, err := msg.ToArray()
-		if err != nil || len(parts) < 2 {
+		if err != nil || len(parts) < 6 {
 			return err
 		}
-		entries, err := parts[1].AsXRange()
-		if err != nil && !rueidis.IsRedisNil(err) {
+		own, err := claimedOf(parts[1], parts[3])
+		if err != nil {
 			return err
 		}
-		f.deliver(entries)
-		if from, err = parts[0].ToString(); err != nil || from == "0-0" {
+		again, err := claimedOf(parts[4], parts[5])
+		if err != nil {
+			return err
+		}
+		var missed error
+		if n, _ := parts[2].AsInt64(); n > 0 {
+			missed = f.askMissed(n)
+		}
+		f.deliver(again.entries, again.counts, true)
+		f.deliver(own.entries, own.counts, false)
+		if missed != nil {
+			return missed // what was claimed has come all the same
+		}
+		if from, err = parts[0].ToString(); err != nil || from == "" {
 			return err
 		}
 		if !f.room() {
@@ -104,6 +153,22 @@ func (r *reader) claim(f *feed, now time.Time) error {
 			return nil
 		}
 	}
+}
+
+// claimed is messages that were taken over, and how often each was delivered.
+type claimed struct {
+	entries []rueidis.XRangeEntry
+	counts  []int64
+}
+
+func claimedOf(messages, counts rueidis.RedisMessage) (c claimed, err error) {
+	if c.entries, err = messages.AsXRange(); err != nil && !rueidis.IsRedisNil(err) {
+		return c, err
+	}
+	if c.counts, err = counts.AsIntSlice(); err == nil && len(c.counts) != len(c.entries) {
+		err = fmt.Errorf("%d messages were delivered %d times", len(c.entries), len(c.counts))
+	}
+	return c, err
 }
 
 // rejoin makes a group again that is gone, and tells those who listen if it was. What

@@ -115,7 +115,7 @@ func TestTenThousandListenAtOnce(t *testing.T) {
 	ready.Add(n)
 	for range n {
 		all.Go(func() {
-			s, err := topic.Listen(t.Context())
+			s, err := redistest.Patient(func() (*Subscription[string], error) { return topic.Listen(t.Context()) })
 			ready.Done()
 			if !assert.NoError(t, err) {
 				return
@@ -171,6 +171,7 @@ func TestAReaderWhoHangsHoldsUpNobody(t *testing.T) {
 	(&heardBy{messages: quick.Messages}).hears(t, numbers(0, n)...)
 	got := (&heardBy{messages: hung.Messages}).next(t, 1+defaultBuffer)
 	require.Equal(t, &LaggedError{topic.Name(), n - defaultBuffer}, got[0].err)
+	require.ErrorIs(t, got[0].err, engine.ErrNotice)
 	require.Equal(t, strconv.Itoa(n-1), got[defaultBuffer].text)
 	hung.Close()
 	quick.Close()
@@ -324,6 +325,7 @@ func TestWhatCannotBeDecodedIsToldAndTheLoopGoesOn(t *testing.T) {
 			var undecoded *codec.DecodeError
 			require.ErrorAs(t, err, &undecoded)
 			require.ErrorIs(t, err, ErrDecode)
+			require.ErrorIs(t, err, engine.ErrNotice)
 			require.Equal(t, []string{"no number", ""}[i-1], string(undecoded.Bytes))
 			require.Equal(t, name, undecoded.Name)
 			require.NotContains(t, err.Error(), "no number")
@@ -414,6 +416,7 @@ func TestASilentServerIsFound(t *testing.T) {
 	proxy.Restore()
 	got := s.next(t, 1)
 	require.ErrorIs(t, got[0].err, ErrInterrupted)
+	require.ErrorIs(t, got[0].err, engine.ErrNotice)
 	other.publishes(t, "found")
 	s.hears(t, "found")
 }

@@ -53,6 +53,8 @@ func TestOnACluster(t *testing.T) {
 			s.hears(t, "a")
 		}
 	})
+	t.Run("names that are active", func(t *testing.T) { namesThatAreActive(t, cluster.Client(t)) })
+	t.Run("a replay", func(t *testing.T) { replayed(t, cluster.Client(t), redistest.Name(t)) })
 	t.Run("reliable topics", func(t *testing.T) {
 		for what, test := range reliableSuite {
 			t.Run(what, func(t *testing.T) { test(t, cluster.Client(t), redistest.Name(t)) })

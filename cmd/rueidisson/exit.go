@@ -9,6 +9,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -60,7 +61,7 @@ func failed(err error) error {
 		code = exitLost
 	case errors.Is(err, ratelimiter.ErrNoRate):
 		code = exitNoRate
-	case errors.Is(err, rueidisson.ErrOption), errors.Is(err, ratelimiter.ErrExceedsBurst):
+	case errors.Is(err, rueidisson.ErrOption), errors.Is(err, ratelimiter.ErrExceedsBurst), errors.Is(err, reliable.ErrOtherTerms):
 		code = exitUsage
 	}
 	return &ending{code: code, err: err}

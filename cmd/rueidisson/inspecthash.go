@@ -22,7 +22,7 @@ type barrierFound struct {
 
 // asBarrier is nil if the hash is none.
 func (h *hashRead) asBarrier() *barrierFound {
-	n := h.numbers([]string{"parties", "gen"})
+	n := h.numbers([]string{"parties", "gen"}, "acts")
 	if n == nil {
 		return nil
 	}

@@ -69,8 +69,8 @@ func readHash(ctx context.Context, redis rueidis.Client, name string) (*hashRead
 	return h, nil
 }
 
-// cache reports that it has the keys of an RMapCache.
-func (h *hashRead) cache() bool { return h.timed > 0 || h.bound != "" }
+// cache reports that it has the keys of an RMapCache, or values as that has them.
+func (h *hashRead) cache() bool { return h.timed > 0 || h.bound != "" || packed(h.page) }
 
 func (h *hashRead) asMap(kind string) *mapFound {
 	m := &mapFound{Name: h.name, Kind: kind, Entries: h.entries, RemainingMS: h.left}

@@ -20,7 +20,8 @@ as JSON, and bytes that are no UTF-8 in base64, which --json tells by "base64":t
 
 Exit codes of all:
   0    done
-  1    add: a duplicate, which was not added; redrive and purge: none was dead
+  1    add: a duplicate, which was not added; redrive and purge: none was dead; cancel,
+       rm, find, result, reschedule: there is no such job
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses; NAME is something else`
 
@@ -42,13 +43,14 @@ func (t *tool) jobCommand() *cobra.Command {
 	}
 	cmd.PersistentFlags().StringVar(&j.codec, "codec", "msgpack", "`F` of the bodies")
 	cmd.AddCommand(j.addCommand(), j.workCommand(), j.statsCommand(), j.listCommand(), j.watchCommand(),
-		j.pauseCommand(), j.resumeCommand(), j.deadCommand(), j.redriveCommand(), j.purgeCommand())
+		j.pauseCommand(), j.resumeCommand(), j.deadCommand(), j.redriveCommand(), j.purgeCommand(), j.termsCommand(),
+		j.cancelCommand(), j.rmCommand(), j.findCommand(), j.resultCommand(), j.rescheduleCommand(), j.queuesCommand())
 	letSwitchesStandFirst(cmd, jobSwitches)
 	return cmd
 }
 
 // jobSwitches are the flags without a value.
-var jobSwitches = []string{"drain"}
+var jobSwitches = []string{"dead", "drain", "fair", "now"}
 
 // jobCall is one command of job.
 type jobCall struct {

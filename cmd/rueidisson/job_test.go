@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -21,7 +24,7 @@ import (
 func TestHelpOfJob(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{"job": {"job", "--help"}}
-	for _, command := range []string{"add", "work", "stats", "ls", "watch", "pause", "resume", "dead", "redrive", "purge"} {
+	for _, command := range []string{"add", "work", "stats", "ls", "watch", "pause", "resume", "dead", "redrive", "purge", "terms", "cancel", "rm", "find", "result", "reschedule", "queues"} {
 		files["job-"+command] = []string{"job", command, "--help"}
 	}
 	for name, args := range files {
@@ -63,6 +66,8 @@ func TestExitCodesOfJob(t *testing.T) {
 		{"add q x --as int", exitUsage},
 		{"add q x --codec xml", exitUsage},
 		{"add q x --redis redis://127.0.0.1:1", exitUnavailable},
+		{"queues x", exitUsage},
+		{"queues --redis redis://127.0.0.1:1", exitUnavailable},
 		{"stats", exitUsage},
 		{"stats q x", exitUsage},
 		{"ls", exitUsage},
@@ -79,6 +84,27 @@ func TestExitCodesOfJob(t *testing.T) {
 		{"purge q 1.5", exitUsage},
 		{"purge", exitUsage},
 		{"dead q --state dead", exitUsage},
+		{"cancel q", exitUsage},
+		{"cancel q x", exitUsage},
+		{"rm q", exitUsage},
+		{"find q", exitUsage},
+		{"find q 0", exitUsage},
+		{"result q 1 --wait -1s", exitUsage},
+		{"reschedule q 1", exitUsage},
+		{"reschedule q 1 --now --delay 1s", exitUsage},
+		{"reschedule q 1 --at tomorrow", exitUsage},
+		{"reschedule q 1 --priority 256", exitUsage},
+		{"reschedule q 1 --delay -1s", exitUsage},
+		{"find q 1", exitRefused},
+		{"result q 1", exitRefused},
+		{"reschedule q 1 --now", exitRefused},
+		{"terms", exitUsage},
+		{"terms q x", exitUsage},
+		{"terms q --attempts 0", exitUsage},
+		{"terms q --backoff 11m", exitUsage},
+		{"terms q --dead-limit 0", exitUsage},
+		{"terms q --dead-age 0", exitUsage},
+		{"terms q --lease 1ms", exitUsage},
 		{"stats q --redis redis://127.0.0.1:1", exitUnavailable},
 		{"work q", exitUsage},
 		{"work q --", exitUsage},
@@ -89,7 +115,7 @@ func TestExitCodesOfJob(t *testing.T) {
 		{"work q --attempts 0 -- true", exitUsage},
 		{"work q --lease 1ms -- true", exitUsage},
 		{"work q --backoff -1s -- true", exitUsage},
-		{"work q --backoff 2m -- true", exitUsage},
+		{"work q --backoff 11m -- true", exitUsage},
 		{"work q --grace -1s -- true", exitUsage},
 		{"work q --for 0s -- true", exitUsage},
 		{"work q --drain -- /nowhere/x", exitNotFound},
@@ -116,7 +142,8 @@ func TestExitCodesOfJob(t *testing.T) {
 // TestALineIsAJob: all of them, in their order, with what they are.
 func TestALineIsAJob(t *testing.T) {
 	t.Parallel()
-	server := rueidissontest.NewServer(t)
+	server, name := redistest.Shared(t), redistest.Name(t) // an embedded one that is busy takes no thousand in the time of a request
+	url := "redis://" + server.Addr()
 	var lines []string
 	for i := range 2500 {
 		lines = append(lines, fmt.Sprint("line ", i))
@@ -125,10 +152,13 @@ func TestALineIsAJob(t *testing.T) {
 	lines[2499] = "-"
 	var out, errors strings.Builder
 	in := strings.NewReader(strings.Join(lines, "\n")) // the last one without an end
-	require.Zero(t, run(t.Context(), []string{"job", "add", "q", "-", "--redis", server.URL(), "--codec", "text"}, in, &out, &errors, nil), errors.String())
+	require.Zero(t, run(t.Context(), []string{"job", "add", name, "-", "--redis", url, "--codec", "text"}, in, &out, &errors, nil), errors.String())
 	ids := strings.Fields(out.String())
 	require.Len(t, ids, len(lines))
-	q := rueidisson.ReliableQueue[string](server.NewClient(t), "q", reliable.WithCodec(codec.Text))
+	c, err := rueidisson.Open(url)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	q := rueidisson.ReliableQueue[string](c, name, reliable.WithCodec(codec.Text))
 	for i, line := range lines {
 		m, err := q.Poll(t.Context())
 		require.NoError(t, err)
@@ -137,9 +167,9 @@ func TestALineIsAJob(t *testing.T) {
 		require.NoError(t, m.Ack(t.Context()))
 	}
 	long := strings.NewReader(strings.Repeat("x", longestLine+1))
-	require.Equal(t, exitUsage, run(t.Context(), []string{"job", "add", "q", "-", "--redis", server.URL()}, long, &out, &errors, nil))
+	require.Equal(t, exitUsage, run(t.Context(), []string{"job", "add", name, "-", "--redis", url}, long, &out, &errors, nil))
 	long = strings.NewReader(strings.Repeat("x", longestLine-1))
-	require.Equal(t, exitUsage, run(t.Context(), []string{"job", "add", "q", "-", "--redis", server.URL()}, long, &out, &errors, nil))
+	require.Equal(t, exitUsage, run(t.Context(), []string{"job", "add", name, "-", "--redis", url}, long, &out, &errors, nil))
 }
 
 // TestWhatAJobGets: the body as it is, and who it is.
@@ -169,10 +199,10 @@ func TestWhatAJobGets(t *testing.T) {
 		if i := strings.Index(c.add, "--codec"); i >= 0 {
 			work = append(work, strings.Fields(c.add[i:])...)
 		}
-		work = append(work, "--", "sh", "-c", `cat; echo " $RUEIDISSON_JOB $RUEIDISSON_ATTEMPT $RUEIDISSON_REDIS $RUEIDISSON_LOCK"`)
+		work = append(work, "--", "sh", "-c", `cat; test "$RUEIDISSON_DELIVERY" -gt 1000000000000000; echo "$? $RUEIDISSON_JOB $RUEIDISSON_ATTEMPT $RUEIDISSON_REDIS $RUEIDISSON_LOCK"`)
 		got = runHere(t, append(env, envJob+"=77", envLock+"=outer"), work...)
 		require.Zero(t, got.code, got.errors)
-		require.Equal(t, fmt.Sprintf("%s %d 1 %s outer\n", c.body, added.ID, server.URL()), got.out, c.add)
+		require.Equal(t, fmt.Sprintf("%s0 %d 1 %s outer\n", c.body, added.ID, server.URL()), got.out, c.add)
 		require.Empty(t, got.errors)
 	}
 }
@@ -194,6 +224,14 @@ func TestAFailedJobIsTriedAgainAndBuried(t *testing.T) {
 	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 2: dead: exit 3: no such order\n", id))
 	require.Equal(t, "2 exit 3: no such order", redisText(t, server, "HGET", "rueidisson_queue_error:{q}", fmt.Sprint(id)))
 
+	_, err = q.Redrive(t.Context(), id)
+	require.NoError(t, err)
+	got = runHere(t, env, "job", "work", "q", "--drain", "--attempts", "2", "--backoff", "0", "--", "sh", "-c", words)
+	require.Zero(t, got.code)
+	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 3: retried: exit 3: no such order\n", id))
+	require.Contains(t, got.errors, fmt.Sprintf("rueidisson: job %d, attempt 4: dead: exit 3: no such order\n", id))
+
+	require.Zero(t, runHere(t, env, "job", "terms", "q", "--attempts", "5", "--backoff", "1m").code)
 	id, err = q.Add(t.Context(), "y")
 	require.NoError(t, err)
 	got = runHere(t, env, "job", "work", "q", "--drain", "--json", "--", "sh", "-c", "kill -9 $$")
@@ -202,6 +240,41 @@ func TestAFailedJobIsTriedAgainAndBuried(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(got.errors), &told))
 	told.TookMS = 0
 	require.Equal(t, jobReport{ID: id, Attempt: 1, Outcome: jobRetried, Exit: 137, Error: "exit 137"}, told)
+}
+
+// TestDeadJobsAreWorkedOnAndDoneJobsAreFound, and queues listed.
+func TestDeadJobsAreWorkedOnAndDoneJobsAreFound(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	says := func(args ...string) string {
+		t.Helper()
+		got := runHere(t, env, append([]string{"job"}, args...)...)
+		require.Zero(t, got.code, "%s: %s", args, got.errors)
+		return got.out
+	}
+	require.Empty(t, says("queues"))
+	says("terms", "q", "--attempts", "1", "--keep-done", "1h", "--in-flight", "4", "--group-in-flight", "2")
+	require.Contains(t, says("terms", "q"), "in flight   4\nof a group  2\nkeep done   1h0m0s\n")
+	require.Contains(t, says("terms", "q", "--json"), `"in_flight":4,"group_in_flight":2,"keep_done_ms":3600000}`)
+	require.Equal(t, "q\n", says("queues"))
+	require.Equal(t, "{\"name\":\"q\"}\n", says("queues", "--json"))
+	id := strings.TrimSpace(says("add", "q", "a"))
+	says("work", "q", "--drain", "--fair", "--", "false")
+	require.Contains(t, says("dead", "q"), id)
+	require.Equal(t, "a", says("work", "q", "--dead", "--drain", "--", "cat"))
+	require.Equal(t, id+"\tdone\t1\ta\t\n", says("find", "q", id))
+	require.Contains(t, says("find", "q", id, "--json"), `"done_ms":`)
+
+	q := rueidisson.ReliableQueue[string](server.NewClient(t), "q")
+	_, err := q.Add(t.Context(), "b")
+	require.NoError(t, err)
+	m, err := q.Poll(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, m.SetProgress(t.Context(), map[string]int{"percent": 50}))
+	require.Contains(t, says("find", "q", fmt.Sprint(m.ID)), "\t{\"percent\":50}\n")
+	require.Contains(t, says("find", "q", fmt.Sprint(m.ID), "--json"), `"progress":{"percent":50}}`)
+	require.NoError(t, m.Ack(t.Context()))
 }
 
 // TestTheLifeOfAQueue looks at jobs in each of their states.
@@ -232,14 +305,20 @@ func TestTheLifeOfAQueue(t *testing.T) {
 	held, err := rueidisson.ReliableQueue[string](c, "q").Poll(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "urgent", held.Value)
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	me := fmt.Sprintf("%d@%s", os.Getpid(), host)
 	s := stats()
 	require.Positive(t, s.OldestMS+1)
 	s.OldestMS = 0
 	require.Equal(t, jobStats{Name: "q", Ready: 2, Due: 1, Behind: 1, Leased: 1, Added: 5}, s)
-	require.Equal(t, ids[3]+"\tleased\t0\turgent\t\n"+ids[0]+"\tready\t0\tone\t\n"+ids[1]+"\tready\t0\ttwo\t\n"+
+	require.Equal(t, ids[3]+"\tleased\t0\turgent\t\t"+me+"\n"+ids[0]+"\tready\t0\tone\t\n"+ids[1]+"\tready\t0\ttwo\t\n"+
 		ids[4]+"\tbehind\t0\tbehind\t\n"+ids[2]+"\tdue\t0\tlater\t\n", says(0, "ls q"))
 	require.Equal(t, ids[2]+"\tdue\t0\tlater\t\n", says(0, "ls q --state due"))
-	require.Contains(t, says(0, "ls q --state leased --json"), `"body":"urgent","attempts":0,`)
+	leased := says(0, "ls q --state leased --json")
+	require.Contains(t, leased, `"body":"urgent","attempts":0,`)
+	require.Contains(t, leased, fmt.Sprintf(`"delivery":%d,"client":"`, held.Delivery))
+	require.Contains(t, leased, fmt.Sprintf(`"pid":%d,`, os.Getpid()))
 	require.Contains(t, says(0, "ls q --state behind --json"), `"group":"g","priority":0}`)
 	require.Contains(t, says(0, "ls q --state due --json"), `"due_ms":`)
 	require.NoError(t, held.Release(t.Context()))
@@ -289,17 +368,72 @@ func TestAJobIsALine(t *testing.T) {
 	require.Equal(t, ids[0]+"\tdead\t1\t"+quoted+"\t"+cause+"\n"+ids[1]+"\tdead\t1\tplain \u00e9\t"+cause+"\n", got.out)
 }
 
-// TestAPauseDoubles up to a minute.
+// TestAPauseDoubles up to ten minutes.
 func TestAPauseDoubles(t *testing.T) {
 	t.Parallel()
-	w := worker{backoff: 1000000000}
 	var pauses []string
-	for _, attempt := range []int{1, 2, 3, 6, 7, 8, 1000000} {
-		pauses = append(pauses, w.pause(attempt).String())
+	for _, attempt := range []int{1, 2, 3, 6, 10, 11, 1000000} {
+		pauses = append(pauses, doubling(time.Second)(attempt).String())
 	}
-	require.Equal(t, []string{"1s", "2s", "4s", "32s", "1m0s", "1m0s", "1m0s"}, pauses)
-	w.backoff = 0
-	require.Zero(t, w.pause(1000000))
+	require.Equal(t, []string{"1s", "2s", "4s", "32s", "8m32s", "10m0s", "10m0s"}, pauses)
+	require.Zero(t, doubling(0)(1000000))
+}
+
+// TestTermsOfAQueueAreKeptAndChanged: a worker with others does nothing.
+func TestTermsOfAQueueAreKeptAndChanged(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	job := func(args string) said { return runHere(t, env, append([]string{"job"}, strings.Fields(args)...)...) }
+	require.Equal(t, "attempts    10\nbackoff     1s, doubled, at most 10m0s\ndead limit  10000\ndead age    720h0m0s\nlease       30s\n", job("terms q").out)
+	require.Zero(t, job("work q --drain --attempts 3 --backoff 1m -- true").code)
+	job("add q x")
+	got := job("work q --drain --attempts 2 -- cat")
+	require.Equal(t, exitUsage, got.code)
+	require.Contains(t, got.errors, "attempts: 3, and not 2")
+	require.Empty(t, got.out)
+	require.Equal(t, "attempts    2\nbackoff     1m0s, 2m0s, 4m0s, 8m0s, 10m0s\ndead limit  7\ndead age    720h0m0s\nlease       1m0s\n",
+		job("terms q --attempts 2 --dead-limit 7 --lease 1m").out)
+	require.Equal(t, `{"name":"q","attempts":2,"backoff_ms":[60000,120000,240000,480000,600000],"dead_limit":7,"dead_age_ms":3600000,"lease_ms":60000}`+"\n",
+		job("terms q --dead-age 1h --json").out)
+	require.Equal(t, "x", job("work q --drain --attempts 2 -- cat").out)
+}
+
+// TestOneJobIsFoundChangedAndTakenOut by its id.
+func TestOneJobIsFoundChangedAndTakenOut(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	says := func(code int, args string) string {
+		t.Helper()
+		got := runHere(t, env, append([]string{"job"}, strings.Fields(args)...)...)
+		require.Equal(t, code, got.code, "%s: %s", args, got.errors)
+		return got.out
+	}
+	ids := strings.Fields(says(0, "add q one two three four"))
+	require.Equal(t, ids[1]+"\n", says(0, "reschedule q "+ids[1]+" --delay 1h"))
+	require.Equal(t, ids[1]+"\tdue\t0\ttwo\t\n", says(0, "find q "+ids[1]))
+	require.Contains(t, says(0, "find q "+ids[1]+" --json"), `"due_ms":`)
+	require.Equal(t, `{"name":"q","id":`+ids[1]+"}\n", says(0, "reschedule q "+ids[1]+" --now --priority 7 --json"))
+	c := server.NewClient(t)
+	q := rueidisson.ReliableQueue[string](c, "q")
+	m, err := q.Poll(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "two", m.Value)
+	says(exitRefused, "reschedule q "+ids[1]+" --delay 1h")
+	require.Equal(t, "0\n", says(exitRefused, "rm q "+ids[1]))
+	says(exitRefused, "result q "+ids[1])
+	says(exitNotAcquired, "result q "+ids[1]+" --wait 1ms")
+	require.NoError(t, m.AckWith(t.Context(), []byte("twice"), time.Hour))
+	require.Equal(t, "twice\n", says(0, "result q "+ids[1]+" --wait 1m"))
+	require.Equal(t, `{"name":"q","id":`+ids[1]+`,"result":"twice"}`+"\n", says(0, "result q "+ids[1]+" --json"))
+	m, err = q.Poll(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "{\"name\":\"q\",\"cancelled\":2}\n", says(0, "cancel q "+ids[0]+" "+ids[2]+" 7 --json"))
+	require.ErrorIs(t, m.Ack(t.Context()), reliable.ErrLost)
+	require.Equal(t, "1\n", says(0, "rm q "+ids[3]+" "+ids[0]))
+	require.Equal(t, "0\n", says(exitRefused, "cancel q "+ids[0]))
+	require.Empty(t, says(0, "ls q"))
 }
 
 // TestABodyOfAnotherCodecIsBuried, and no CMD sees it.
@@ -315,7 +449,7 @@ func TestABodyOfAnotherCodecIsBuried(t *testing.T) {
 		_, err := rueidisson.ReliableQueue[string](server.NewClient(t), "q", reliable.WithCodec(f)).Add(t.Context(), body)
 		require.NoError(t, err)
 	}
-	got := runHere(t, env, "job", "work", "q", "--drain", "--", "cat")
+	got := runHere(t, env, "job", "work", "q", "--drain", "--attempts", "1", "--", "cat")
 	require.Zero(t, got.code, got.errors)
 	require.Equal(t, "ok", got.out)
 	require.Equal(t, "1", redisText(t, server, "ZCARD", "rueidisson_queue_dead:{q}"))

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/rueidisson/rueidisson/queue/reliable"
 )
 
 const jobRedriveLong = `redrive has dead jobs tried again, with as many attempts as new ones: those of the IDs,
@@ -82,14 +80,8 @@ func (j *jobCall) deadAreTo(cmd *cobra.Command, do func(ctx context.Context, q *
 
 func (j *jobCall) redrive(ctx context.Context, q *jobs, ids []int64) (n int64, report any, err error) {
 	if len(ids) == 0 {
-		for info, err := range q.Messages(ctx, reliable.Dead) {
-			if err != nil {
-				return 0, nil, err
-			}
-			ids = append(ids, info.ID)
-		}
-	}
-	if len(ids) > 0 {
+		n, err = q.RedriveAll(ctx)
+	} else {
 		n, err = q.Redrive(ctx, ids...)
 	}
 	return n, struct {

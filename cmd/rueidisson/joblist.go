@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -27,10 +28,15 @@ attempts have failed, the body, and why the last attempt did. --state S shows th
 one state, in its order. What comes and goes meanwhile may be passed over, or be shown
 twice. A body that does not decode is shown as its bytes. A body or a cause that has
 something which is not printable, such as a tab or a newline, is quoted as Go does it.
+Then come, of a leased job, pid@host of the process that has it, and, if a worker has
+said it, how far the job is, as JSON.
 
 With --json an object in each line: {"id", "state", "body", "attempts", "error",
-"added_ms", "due_ms", "dead_ms", "group", "priority"}; the times are since 1970, due_ms
-is there while a job is due, dead_ms if it is dead, error if an attempt has failed.
+"added_ms", "due_ms", "dead_ms", "lease_ms", "delivery", "client", "pid", "host",
+"group", "priority", "progress"}; the times are since 1970, due_ms is there while a job is due,
+dead_ms if it is dead, error if an attempt has failed. Of a leased job lease_ms is when
+its lease ends, delivery is the number that CMD has as RUEIDISSON_DELIVERY, and client,
+pid and host are who has it.
 
 See "rueidisson job --help" for codecs and exit codes.`
 
@@ -101,7 +107,15 @@ func (j *jobCall) tellInfo(q *jobs, info *reliable.Info) {
 	}
 	state := nameOf(info.State)
 	if !j.json {
-		fmt.Fprintf(j.stdout, "%d\t%s\t%d\t%s\t%s\n", info.ID, state, info.Attempts, printable(body.shown.text), printable(info.Cause))
+		owner := ""
+		if o := info.Owner; o.Client != "" {
+			owner = "\t" + printable(fmt.Sprintf("%d@%s", o.PID, o.Host))
+		}
+		progress := ""
+		if info.Progress != nil {
+			progress = "\t" + printable(string(info.Progress))
+		}
+		fmt.Fprintf(j.stdout, "%d\t%s\t%d\t%s\t%s%s%s\n", info.ID, state, info.Attempts, printable(body.shown.text), printable(info.Cause), owner, progress)
 		return
 	}
 	told := struct {
@@ -114,15 +128,29 @@ func (j *jobCall) tellInfo(q *jobs, info *reliable.Info) {
 		AddedMS  int64  `json:"added_ms"`
 		DueMS    int64  `json:"due_ms,omitempty"`
 		DeadMS   int64  `json:"dead_ms,omitempty"`
+		DoneMS   int64  `json:"done_ms,omitempty"`
+		LeaseMS  int64  `json:"lease_ms,omitempty"`
+		Delivery int64  `json:"delivery,omitempty"`
+		Client   string `json:"client,omitempty"`
+		PID      int    `json:"pid,omitempty"`
+		Host     string `json:"host,omitempty"`
 		Group    string `json:"group,omitempty"`
 		Priority int    `json:"priority"`
+
+		Progress json.RawMessage `json:"progress,omitempty"`
 	}{
 		ID: info.ID, State: state, Body: body.shown.json(), Base64: body.shown.base64, Attempts: info.Attempts,
 		Error: info.Cause, AddedMS: sinceEpoch(info.AddedAt), Group: info.Group, Priority: info.Priority,
+		Delivery: info.Delivery, Client: info.Owner.Client, PID: info.Owner.PID, Host: info.Owner.Host,
+		Progress: info.Progress,
 	}
 	switch info.State {
 	case reliable.Delayed:
 		told.DueMS = sinceEpoch(info.When)
+	case reliable.Running:
+		told.LeaseMS = sinceEpoch(info.When)
+	case reliable.Done:
+		told.DoneMS = sinceEpoch(info.When)
 	case reliable.Dead:
 		told.DeadMS = sinceEpoch(info.When)
 	}

@@ -85,12 +85,13 @@ func (w *worker) start(m *reliable.Message[jobBody]) (*child, *lastWords, error)
 
 // childEnv is the environment of CMD. A lock that the worker runs under is CMD's, too.
 func (w *worker) childEnv(m *reliable.Message[jobBody]) []string {
-	own := []string{envRedis, envJob, envAttempt}
+	own := []string{envRedis, envJob, envAttempt, envDelivery}
 	env := slices.DeleteFunc(slices.Clone(w.env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(own, name)
 	})
-	return append(env, envRedis+"="+w.url, envJob+"="+strconv.FormatInt(m.ID, 10), envAttempt+"="+strconv.Itoa(m.Attempt))
+	return append(env, envRedis+"="+w.url, envJob+"="+strconv.FormatInt(m.ID, 10), envAttempt+"="+strconv.Itoa(m.Attempt),
+		envDelivery+"="+strconv.FormatInt(m.Delivery, 10))
 }
 
 // watch waits for CMD, and ends it if the job ends first.
@@ -111,6 +112,9 @@ func (w *worker) settle(ctx context.Context, m *reliable.Message[jobBody], r *jo
 	ended := w.cut
 	w.mu.Unlock()
 	switch {
+	case errors.Is(m.Err(), reliable.ErrTimeout): // the library has had the attempt fail
+		r.Outcome, r.Error = jobRetried, m.Err().Error()
+		w.tried(m, r)
 	case m.Err() != nil:
 		w.settled(r, m.Err(), "")
 	case r.Exit == 0:
@@ -118,15 +122,25 @@ func (w *worker) settle(ctx context.Context, m *reliable.Message[jobBody], r *jo
 	case ended || ctx.Err() != nil:
 		w.settled(r, m.Release(ctx), jobReleased)
 	default:
-		outcome, cause := jobRetried, fmt.Sprintf("exit %d", r.Exit)
-		if m.Attempt >= w.attempts {
-			outcome = jobDead
-		}
+		cause := fmt.Sprintf("exit %d", r.Exit)
 		if line := words.last(); line != "" {
 			cause += ": " + line
 		}
 		r.Error = cause
-		w.settled(r, m.Nack(ctx, errors.New(cause), reliable.WithDelay(w.pause(m.Attempt))), outcome)
+		err := m.Nack(ctx, errors.New(cause))
+		w.settled(r, err, jobRetried)
+		if err == nil {
+			w.tried(m, r)
+		}
+	}
+}
+
+// tried says of a job whose attempt has failed whether it is dead now.
+func (w *worker) tried(m *reliable.Message[jobBody], r *jobReport) {
+	ctx, cancel := context.WithTimeout(context.Background(), answering)
+	defer cancel()
+	if buried, err := m.Buried(ctx); err == nil && buried {
+		r.Outcome = jobDead
 	}
 }
 
@@ -136,11 +150,8 @@ func (w *worker) settled(r *jobReport, err error, outcome string) {
 	switch {
 	case err == nil:
 		return
-	case errors.Is(err, reliable.ErrTimeout): // the library has had the attempt fail
+	case errors.Is(err, reliable.ErrTimeout): // just now
 		r.Outcome = jobRetried
-		if r.Attempt >= w.attempts {
-			r.Outcome = jobDead
-		}
 	case errors.Is(err, reliable.ErrLost):
 		r.Outcome = jobLost
 		w.mu.Lock()
@@ -152,13 +163,15 @@ func (w *worker) settled(r *jobReport, err error, outcome string) {
 	r.Error = err.Error()
 }
 
-// pause is how long a job waits behind an attempt.
-func (w *worker) pause(attempt int) time.Duration {
-	d := w.backoff
-	for ; attempt > 1 && d < longestBackoff; attempt-- {
-		d *= 2
+// doubling returns a backoff that is first after the first attempt, and twice that after each further one.
+func doubling(first time.Duration) func(attempt int) time.Duration {
+	return func(attempt int) time.Duration {
+		d := first
+		for ; attempt > 1 && d < longestBackoff; attempt-- {
+			d *= 2
+		}
+		return min(d, longestBackoff)
 	}
-	return min(d, longestBackoff)
 }
 
 func (w *worker) tellJob(r *jobReport) {
@@ -173,6 +186,8 @@ func (w *worker) tellJob(r *jobReport) {
 }
 
 const (
+	// answering is how long a worker waits to be told whether a job is dead.
+	answering = 5 * time.Second
 	// lingering is how long a body may take to be read by what CMD has left behind.
 	lingering = time.Second
 	// reading is how long the last words of CMD may take behind its end.

@@ -19,9 +19,12 @@ const jobWorkLong = `work takes jobs and runs CMD for each, with its body on sta
 newline. Everything behind -- belongs to CMD, as do standard output and error.
 
 CMD ends with 0: the job is done. With anything else the attempt has failed, for
-"exit N" and the last line of CMD's standard error; the job is tried again after
---backoff, and twice that behind each further attempt, a minute at most, or is buried
-behind its last attempt.
+"exit N" and the last line of CMD's standard error; the job is tried again after a
+while, or is buried after its last attempt. --attempts and --backoff are terms of the
+queue. The queue keeps those that its first workers were given. Without these flags
+those of the queue count: 10 attempts, and 1s after the first one, twice that after
+each further one, 10m at most. A worker that is given others does nothing and ends
+with 64; "job terms" changes them.
 
 A job is this worker's under a lease, which is renewed while CMD runs. If the worker is
 killed, so is CMD on Linux, and another worker has the job when the lease has ended, as
@@ -39,9 +42,15 @@ and USR2 are passed on to those that run.
 --for D stops after D in the same way. --drain ends as soon as nothing is ready:
 what is delayed, waits for its next attempt or is another worker's is not waited for.
 
+--dead does the dead jobs, the one that was buried first before the others. With 0 such
+a job is gone. With anything else it stays dead, for the new cause, and --dead does it
+again after the backoff of that attempt.
+
 Environment of CMD:
   RUEIDISSON_JOB      the job's id
   RUEIDISSON_ATTEMPT  1 for the first attempt
+  RUEIDISSON_DELIVERY the number of this delivery: each later one, of any job, is higher.
+                      A store can refuse what comes with a lower one for the same job
   RUEIDISSON_REDIS    the server's URL, so that rueidisson inside CMD reaches it
 
 What became of a job that is not done is said on standard error. With --json each one
@@ -57,14 +66,16 @@ Exit codes:
 
 const jobWorkExample = `  rueidisson job work mails -- ./send-mail
   rueidisson job work photos --concurrency 4 --lease 10s -- sh -c 'read -r f; convert "$f" "$f.jpg"'
-  rueidisson job work imports --drain --attempts 3 --backoff 10s -- ./import`
+  rueidisson job work imports --drain --attempts 3 --backoff 10s -- ./import
+  rueidisson job work imports --dead --drain -- ./import-by-hand`
 
 const (
-	envJob     = "RUEIDISSON_JOB"
-	envAttempt = "RUEIDISSON_ATTEMPT"
+	envJob      = "RUEIDISSON_JOB"
+	envAttempt  = "RUEIDISSON_ATTEMPT"
+	envDelivery = "RUEIDISSON_DELIVERY"
 
 	// longestBackoff bounds what the pauses grow to.
-	longestBackoff = time.Minute
+	longestBackoff = 10 * time.Minute
 	// respite is between SIGTERM and SIGKILL of a CMD whose grace is over.
 	respite = time.Second
 )
@@ -81,6 +92,8 @@ type worker struct {
 	length      time.Duration // 0: until it is told
 	grace       time.Duration
 	drain       bool
+	dead        bool // those that are dead
+	fair        bool // every priority has its turn
 
 	mu       sync.Mutex
 	stopping bool // no CMD begins any more
@@ -107,11 +120,13 @@ func (j *jobCall) workCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.IntVar(&w.concurrency, "concurrency", 1, "run `N` at the same time")
-	f.DurationVar(&w.lease, "lease", 30*time.Second, "renew leases of `D`: so long the jobs of a dead worker wait")
-	f.IntVar(&w.attempts, "attempts", 5, "bury a job behind its `N`th attempt")
-	f.DurationVar(&w.backoff, "backoff", time.Second, "pause for `D` behind the first attempt, twice that behind each further one")
+	f.DurationVar(&w.lease, "lease", 0, "renew leases of `D`: so long the jobs of a dead worker wait (default: the queue's, or 30s)")
+	f.IntVar(&w.attempts, "attempts", 0, "bury a job after its `N`th attempt (default: the queue's, or 10)")
+	f.DurationVar(&w.backoff, "backoff", 0, "pause for `D` after the first attempt, twice that after each further one (default: the queue's, or 1s)")
 	f.DurationVar(&w.length, "for", 0, "stop after `D` (default: go on until a signal)")
 	f.BoolVar(&w.drain, "drain", false, "end when nothing is ready")
+	f.BoolVar(&w.fair, "fair", false, "do one job of four of the priorities in turn, so that none starves")
+	f.BoolVar(&w.dead, "dead", false, "do the dead jobs")
 	f.DurationVar(&w.grace, "grace", 10*time.Second, "let those that run have `D` to end")
 	return cmd
 }
@@ -130,8 +145,25 @@ func (w *worker) checkAndWork(cmd *cobra.Command, args []string) (err error) {
 	if w.path, err = exec.LookPath(w.argv[0]); err != nil {
 		return &ending{code: notRunnable(err), err: err}
 	}
-	return w.with(args[0], func(q *jobs) error { return w.run(cmd.Context(), q) },
-		reliable.WithLease(w.lease), reliable.WithMaxAttempts(w.attempts))
+	var opts []reliable.Option
+	if cmd.Flags().Changed("lease") {
+		opts = append(opts, reliable.WithLease(w.lease))
+	}
+	if cmd.Flags().Changed("attempts") {
+		opts = append(opts, reliable.WithMaxAttempts(w.attempts))
+	}
+	if cmd.Flags().Changed("backoff") {
+		opts = append(opts, reliable.WithBackoff(doubling(w.backoff)))
+	}
+	if w.fair {
+		opts = append(opts, reliable.WithFairPriorities())
+	}
+	return w.with(args[0], func(q *jobs) error {
+		if w.dead {
+			q = q.Dead()
+		}
+		return w.run(cmd.Context(), q)
+	}, opts...)
 }
 
 var errWorked = errors.New("it has worked for as long as was asked")

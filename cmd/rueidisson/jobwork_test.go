@@ -149,7 +149,7 @@ func TestWhenGraceIsOverAJobGoesBack(t *testing.T) {
 func TestALostJobEndsItsCommand(t *testing.T) {
 	w := newJobWorld(t)
 	w.adds("one")
-	p := w.works(`read -r body; trap "echo asked; exit 0" TERM; echo ready; while [ "$body" = one ]; do sleep 0.02; done; echo "$body"`, "--lease", "600ms", "--for", "20s")
+	p := w.works(`read -r body; trap "echo asked; exit 0" TERM; echo ready; while [ "$body" = one ]; do sleep 0.02; done; echo "$body"`, "--lease", redistest.Scaled(3*time.Second).String(), "--for", "20s")
 	p.await("ready")
 	require.Equal(t, int64(1), w.number("DEL", "rueidisson_queue_lease:{"+w.name+"}"))
 	p.await("asked")
@@ -163,7 +163,7 @@ func TestALostJobEndsItsCommand(t *testing.T) {
 func TestALostJobIs76WhereTheEndIsKnown(t *testing.T) {
 	w := newJobWorld(t)
 	w.adds("one")
-	p := w.works(waiter("trap 'exit 0' TERM"), "--lease", "600ms", "--drain")
+	p := w.works(waiter("trap 'exit 0' TERM"), "--lease", redistest.Scaled(3*time.Second).String(), "--drain")
 	p.await("ready")
 	require.Equal(t, int64(1), w.number("DEL", "rueidisson_queue_lease:{"+w.name+"}"))
 	require.Equal(t, exitLost, p.code())

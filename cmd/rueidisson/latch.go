@@ -18,7 +18,7 @@ A latch that was never armed is open.
 
 Exit codes of all:
   0    done
-  1    armed already
+  1    set: armed already; rm: it was not armed
   64   the command line cannot be understood, or NAME cannot be used
   69   the server cannot be reached, or refuses; NAME is something else
   75   not in time`
@@ -37,7 +37,7 @@ func (t *tool) latchCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind latch") },
 	}
-	cmd.AddCommand(t.latchSetCommand(), t.latchDownCommand(), t.latchAwaitCommand(), t.latchInfoCommand())
+	cmd.AddCommand(t.latchSetCommand(), t.latchDownCommand(), t.latchAwaitCommand(), t.latchInfoCommand(), t.latchRemoveCommand())
 	return cmd
 }
 
@@ -47,7 +47,7 @@ func (t *tool) withLatch(name string, do func(*latch.Latch) error) error {
 }
 
 const latchSetLong = `set arms the latch with N count downs, unless it is armed already. Parties that have
-counted down may do so again.
+counted down may do so again. With --ttl D it opens by itself after D.
 
 With --json: {"name", "count", "armed"}.
 
@@ -57,20 +57,29 @@ Exit codes:
 
 func (t *tool) latchSetCommand() *cobra.Command {
 	var n int64
-	return &cobra.Command{
-		Use:     "set NAME N",
-		Short:   "Arm the latch with N count downs",
-		Long:    latchSetLong,
-		Example: "  rueidisson latch set ready 12",
-		Args:    latchNumber(&n, true),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.withLatch(args[0], func(of *latch.Latch) error { return t.armLatch(cmd.Context(), of, n) })
-		},
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use:                   "set NAME N [flags]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Arm the latch with N count downs",
+		Long:                  latchSetLong,
+		Example: `  rueidisson latch set ready 12
+  rueidisson latch set ready 12 --ttl 1h`,
+		Args: latchNumber(&n, true),
 	}
+	cmd.Flags().DurationVar(&ttl, "ttl", 0, "open by itself after `D` (default: never)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var opts []latch.SetOption
+		if cmd.Flags().Changed("ttl") {
+			opts = append(opts, latch.WithTTL(ttl))
+		}
+		return t.withLatch(args[0], func(of *latch.Latch) error { return t.armLatch(cmd.Context(), of, n, opts) })
+	}
+	return cmd
 }
 
-func (t *tool) armLatch(ctx context.Context, of *latch.Latch, n int64) error {
-	armed, err := of.TrySetCount(ctx, n)
+func (t *tool) armLatch(ctx context.Context, of *latch.Latch, n int64, opts []latch.SetOption) error {
+	armed, err := of.TrySetCount(ctx, n, opts...)
 	if err == nil && !armed {
 		n, err = of.Count(ctx)
 	}
@@ -215,6 +224,27 @@ func (t *tool) awaitLatch(ctx context.Context, of *latch.Latch, limited bool, wa
 		return err
 	}
 	return t.tellCount(of.Name(), 0)
+}
+
+const latchRemoveLong = `rm removes the latch. Who waits passes.
+
+With --json: {"name", "removed"}.
+
+Exit codes:
+  1    it was not armed
+  see "rueidisson latch --help" for the others`
+
+func (t *tool) latchRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "rm NAME",
+		Short:   "Remove the latch, which lets those pass who wait",
+		Long:    latchRemoveLong,
+		Example: "  rueidisson latch rm ready",
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.withLatch(args[0], func(of *latch.Latch) error { return t.tellRemoved(cmd.Context(), of) })
+		},
+	}
 }
 
 const latchInfoLong = `info prints what is left to count down: 0 if the latch is open.

@@ -17,7 +17,7 @@ import (
 func TestHelpOfLatch(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{"latch": {"latch", "--help"}}
-	for _, command := range []string{"set", "down", "await", "info"} {
+	for _, command := range []string{"set", "down", "await", "info", "rm"} {
 		files["latch-"+command] = []string{"latch", command, "--help"}
 	}
 	for name, args := range files {

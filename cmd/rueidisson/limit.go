@@ -84,11 +84,42 @@ func (t *tool) withClient(do func(c *rueidisson.Client) error) error {
 	if err != nil {
 		return err
 	}
-	err = t.limitFailed(do(c))
+	err = do(c)
 	bounded, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	_ = c.Close(bounded) // it holds nothing; what it could not give back in time is forfeited
-	return err
+	undone := c.Close(bounded) // it holds nothing; what it could not give back in time is forfeited
+	if errors.Is(err, rueidisson.ErrDeferred) {
+		err = t.atLast(err, undone)
+	}
+	return t.limitFailed(err)
+}
+
+// atLast is the outcome of a command that was deferred. Its process ends, and the
+// client has tried once more as it closed.
+func (t *tool) atLast(err, undone error) error {
+	switch {
+	case undone == nil:
+		t.say("the server refused at first, and took it at last")
+		return nil
+	case errors.Is(undone, rueidisson.ErrUnknown):
+		return fmt.Errorf("it may have been done: %w", undone)
+	}
+	return &ending{code: exitUnavailable, err: fmt.Errorf("not done; it may be called again: %w", errors.Join(withoutDeferred(err)...))}
+}
+
+// withoutDeferred is what err wraps in addition to ErrDeferred, in whose place the
+// tool says what it is worth to its caller.
+func withoutDeferred(err error) (rest []error) {
+	var both interface{ Unwrap() []error }
+	if !errors.As(err, &both) {
+		return []error{err}
+	}
+	for _, part := range both.Unwrap() {
+		if part != rueidisson.ErrDeferred {
+			rest = append(rest, part)
+		}
+	}
+	return rest
 }
 
 // limitFailed is failed, with what to do about it.

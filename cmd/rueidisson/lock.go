@@ -88,6 +88,7 @@ type job struct {
 	try      bool // --wait was given
 	wait     time.Duration
 	lease    time.Duration // 0: renewed
+	label    string        // of a permit
 	watchdog time.Duration // 0: the library's default
 	grace    time.Duration
 	embedded bool

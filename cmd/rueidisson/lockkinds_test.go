@@ -182,7 +182,7 @@ func TestAFairLockIsQueuedForShownAndForced(t *testing.T) {
 	redistest.Eventually(t, func() bool {
 		out := runHere(t, env, "inspect", "x").out
 		return strings.Contains(out, "kind       fair") && strings.Contains(out, " (go)")
-	}, 10*time.Second, 10*time.Millisecond)
+	}, redistest.Soon, 10*time.Millisecond)
 	assert.Equal(t, "x: taken from its holder\n", runHere(t, env, "force-unlock", "x").out)
 	assert.Zero(t, (<-ran).code)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)

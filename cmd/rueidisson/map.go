@@ -23,9 +23,12 @@ msgpack, kryo5, jackson[:CLASS] or jackson-msgpack[:CLASS]. Without it keys are 
 and values msgpack. A value that has no text is shown as JSON, and bytes that are no
 UTF-8 in base64, which --json tells by "base64":true.
 
+A NAME that is an object of another kind, such as a cache without --cache, is refused
+unless --force is given.
+
 Exit codes of all:
   0    done
-  1    there is no such entry
+  1    there is no such entry; redrive and purge: none was there for it
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses; NAME is something else; what is
        there cannot be decoded`
@@ -48,7 +51,8 @@ func (t *tool) mapCommand() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&m.codec, "codec", "text,msgpack", "`F` of keys and values, or K,V")
 	cmd.PersistentFlags().BoolVar(&m.cache, "cache", false, "the map is an RMapCache: entries may have an end and an idle time")
 	cmd.PersistentFlags().BoolVar(&m.native, "native", false, "the map is an RMapCacheNative: entries may have an end")
-	cmd.AddCommand(m.getCommand(), m.putCommand(), m.removeCommand(), m.listCommand(), m.watchCommand())
+	cmd.AddCommand(m.getCommand(), m.putCommand(), m.removeCommand(), m.listCommand(), m.watchCommand(),
+		m.deadCommand(), m.redriveCommand(), m.purgeCommand())
 	return cmd
 }
 
@@ -58,6 +62,7 @@ type mapCall struct {
 	codec  string
 	cache  bool
 	native bool
+	force  bool
 
 	keys, values codec.Family
 }
@@ -72,8 +77,11 @@ type entries interface {
 }
 
 // with runs do on the map.
-func (m *mapCall) with(name string, do func(entries) error) error {
+func (m *mapCall) with(ctx context.Context, name string, do func(entries) error) error {
 	return m.open(func(c *rueidisson.Client, opts []rmap.Option) error {
+		if err := m.checkKind(ctx, name); err != nil {
+			return err
+		}
 		switch {
 		case m.cache:
 			return do(rueidisson.Cache[string, string](c, name, opts...))
@@ -115,16 +123,18 @@ With --json: {"name", "key", "value"}.
 See "rueidisson map --help" for codecs and exit codes.`
 
 func (m *mapCall) getCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:     "get NAME KEY",
 		Short:   "Show the value of a key",
 		Long:    mapGetLong,
 		Example: "  rueidisson map get prices apple",
 		Args:    exactly(2, "NAME and KEY are"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(args[0], func(of entries) error { return m.get(cmd.Context(), of, args[0], args[1]) })
+			return m.with(cmd.Context(), args[0], func(of entries) error { return m.get(cmd.Context(), of, args[0], args[1]) })
 		},
 	}
+	m.forceFlag(cmd)
+	return cmd
 }
 
 // exactly is for commands with a fixed number of arguments.
@@ -193,11 +203,12 @@ func (m *mapCall) putCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return m.with(args[0], func(of entries) error {
+			return m.with(cmd.Context(), args[0], func(of entries) error {
 				return m.put(cmd.Context(), of, args[1], args[2], as, opts)
 			})
 		},
 	}
+	m.forceFlag(cmd)
 	cmd.Flags().StringVar(&as, "as", "string", "VALUE is a `TYPE`: string, int, float, bool, json, base64")
 	cmd.Flags().DurationVar(&lives.ttl, "ttl", 0, "let the entry go after `D`")
 	cmd.Flags().DurationVar(&lives.idle, "idle", 0, "let the entry go when it was not used for `D`")
@@ -214,6 +225,9 @@ func (m *mapCall) lives(cmd *cobra.Command, f putFlags) (opts []rmap.PutOption, 
 		return nil, usage("--ttl is for --cache and --native: entries of a plain map stay")
 	case idle && !m.cache:
 		return nil, usage("--idle is for --cache: entries of other maps have no idle time")
+	}
+	if ttl && f.ttl == 0 {
+		return nil, usage("--ttl 0s is no time to live")
 	}
 	if ttl {
 		opts = append(opts, rmap.WithTTL(f.ttl))
@@ -244,7 +258,7 @@ With --json: {"name", "removed"}.
 See "rueidisson map --help" for codecs and exit codes.`
 
 func (m *mapCall) removeCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:     "rm NAME KEY...",
 		Short:   "Remove entries",
 		Long:    mapRemoveLong,
@@ -256,9 +270,11 @@ func (m *mapCall) removeCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(args[0], func(of entries) error { return m.remove(cmd.Context(), of, args[0], args[1:]) })
+			return m.with(cmd.Context(), args[0], func(of entries) error { return m.remove(cmd.Context(), of, args[0], args[1:]) })
 		},
 	}
+	m.forceFlag(cmd)
+	return cmd
 }
 
 func (m *mapCall) remove(ctx context.Context, of entries, name string, args []string) error {
@@ -313,9 +329,10 @@ func (m *mapCall) listCommand() *cobra.Command {
 			if match != "" {
 				opts = append(opts, rmap.WithMatch(match))
 			}
-			return m.with(args[0], func(of entries) error { return m.list(cmd.Context(), of, args[0], opts) })
+			return m.with(cmd.Context(), args[0], func(of entries) error { return m.list(cmd.Context(), of, args[0], opts) })
 		},
 	}
+	m.forceFlag(cmd)
 	cmd.Flags().StringVar(&match, "match", "", "only keys that match the glob `G`")
 	return cmd
 }

@@ -16,7 +16,7 @@ import (
 func TestHelpOfMap(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{"map": {"map", "--help"}}
-	for _, command := range []string{"get", "put", "rm", "ls", "watch"} {
+	for _, command := range []string{"get", "put", "rm", "ls", "watch", "dead", "redrive", "purge"} {
 		files["map-"+command] = []string{"map", command, "--help"}
 	}
 	for name, args := range files {
@@ -162,4 +162,32 @@ func TestInspectDoesNotReadAllOfAMap(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, stats, "cmdstat_hgetall")
 	require.NoError(t, client.Do(t.Context(), client.B().Del().Key("large").Build()).Error())
+}
+
+// TestMapCommandRefusesANameOfAnotherKind: nothing is written, unless --force is given.
+func TestMapCommandRefusesANameOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	do := func(code int, args ...string) said {
+		t.Helper()
+		got := runHere(t, []string{envRedis + "=" + server.URL()}, append([]string{"map"}, args...)...)
+		assert.Equal(t, code, got.code, "%s: %s", args, got.errors)
+		return got
+	}
+	do(0, "put", "cache", "k", "v", "--cache")
+	do(0, "put", "plain", "k", "v")
+	for _, c := range [][]string{
+		{"put", "cache", "l", "w"}, {"get", "cache", "k"}, {"rm", "cache", "k"}, {"ls", "cache"}, {"put", "cache", "l", "w", "--native"},
+		{"put", "plain", "l", "w", "--cache"}, {"get", "plain", "k", "--cache"}, {"rm", "plain", "k", "--cache"}, {"ls", "plain", "--cache"},
+	} {
+		got := do(exitUnavailable, c...)
+		assert.Empty(t, got.out, c)
+		assert.Contains(t, got.errors, "another kind", c)
+		assert.Contains(t, got.errors, "--force", c)
+	}
+	assert.Equal(t, "k\tv\n", do(0, "ls", "cache", "--cache").out)
+	assert.Equal(t, "k\tv\n", do(0, "ls", "plain").out)
+	do(0, "put", "plain", "l", "w", "--cache", "--force")
+	do(exitUnavailable, "get", "plain", "l", "--codec", "text,json")
+	assert.Equal(t, "1\n", do(0, "rm", "plain", "l", "--force").out)
 }

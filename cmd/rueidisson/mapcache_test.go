@@ -89,6 +89,7 @@ func TestMapOfACache(t *testing.T) {
 
 	require.NoError(t, w.plain.Do(t.Context(), w.plain.B().Hset().Key(w.name).FieldValue().FieldValue("c", "short").Build()).Error())
 	assert.Empty(t, w.mapOf(exitUnavailable, "get", "c"), "no entry of a cache")
+	assert.Empty(t, w.mapOf(exitUnavailable, "get", "c", "--force"), "no entry of a cache")
 	assert.Empty(t, w.mapOf(exitUnavailable, "ls"))
 }
 

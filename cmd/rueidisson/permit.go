@@ -21,6 +21,7 @@ NAME is one or the other.
 
 Exit codes of all:
   0    done
+  1    rm: there was none
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses; NAME is something else
   75   not acquired, at once or in time
@@ -41,7 +42,7 @@ func (t *tool) permitCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind permit") },
 	}
-	cmd.AddCommand(t.permitSetCommand(), t.permitRunCommand(), t.permitReleaseCommand(), t.permitInfoCommand())
+	cmd.AddCommand(t.permitSetCommand(), t.permitRunCommand(), t.permitReleaseCommand(), t.permitInfoCommand(), t.permitRemoveCommand())
 	return cmd
 }
 
@@ -104,6 +105,11 @@ Without --wait it waits until a permit is free; with --wait 0 it tries once. The
 permit is renewed for as long as CMD runs. --lease D fixes it instead: a CMD that
 takes longer loses it after D.
 
+A SIGSTOP to the tool stops the renewals, but not CMD: after --watchdog the permit is
+another's, and CMD goes on without it, until the tool is continued and ends it. A
+SIGSTOP to CMD alone keeps the permit. Ctrl-Z in a terminal stops both: the permit is
+lost if they are not continued in time, and CMD is ended then.
+
 At the moment when the permit can no longer be trusted, which is before the server
 gives it to another, CMD gets SIGTERM, and SIGKILL if it is still there after
 --grace. In this, in signals and in standard input and output it is like
@@ -147,6 +153,7 @@ func (t *tool) permitRunCommand() *cobra.Command {
 	f.DurationVar(&j.wait, "wait", 0, "give up after `D`, at once with 0 (default: wait until one is free)")
 	f.DurationVar(&j.lease, "lease", 0, "hold for `D` at most, without renewal (default: as long as CMD runs)")
 	f.DurationVar(&j.watchdog, "watchdog", 30*time.Second, "renew a lease of `D`: so long a silent server is borne, and\na permit of a machine that died stays away")
+	f.StringVar(&j.label, "label", "", "say `TEXT` of the permit in \"permit info\", such as who holds it")
 	f.DurationVar(&j.grace, "grace", 10*time.Second, "when the permit is lost, wait for `D` between SIGTERM and SIGKILL")
 	return cmd
 }
@@ -155,6 +162,9 @@ func (j *job) permit(ctx context.Context, c *rueidisson.Client) (holding, error)
 	var lease []semaphore.PermitOption
 	if j.lease > 0 {
 		lease = append(lease, semaphore.WithLease(j.lease))
+	}
+	if j.label != "" {
+		lease = append(lease, semaphore.WithLabel(j.label))
 	}
 	s := c.PermitSemaphore(j.name)
 	if !j.try {
@@ -206,11 +216,33 @@ func (t *tool) permitReleaseCommand() *cobra.Command {
 	}
 }
 
-const permitInfoLong = `info prints how many permits are free, and then of each that is held its id and how
-long its lease lasts without another renewal.
+const permitRemoveLong = `rm removes NAME with its permits, those that are held included: their holders learn of
+it at their next renewals. Who waits goes on waiting, until permits are set anew.
+
+With --json: {"name", "removed"}.
+
+Exit codes:
+  1    there was none
+  see "rueidisson permit --help" for the others`
+
+func (t *tool) permitRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "rm NAME",
+		Short:   "Remove a semaphore with its permits",
+		Long:    permitRemoveLong,
+		Example: "  rueidisson permit rm reports",
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.withPermits(args[0], func(s *semaphore.PermitSemaphore) error { return t.tellRemoved(cmd.Context(), s) })
+		},
+	}
+}
+
+const permitInfoLong = `info prints how many permits are free, and then of each that is held its id, how
+long its lease lasts without another renewal, and its label if it has one.
 
 With --json: {"name", "available", "permits": [{"id", "remaining_ms" (-1: without an
-end), "own"}]}; own says that it is held by this very process.`
+end), "own", "label"}]}; own says that it is held by this very process.`
 
 func (t *tool) permitInfoCommand() *cobra.Command {
 	return &cobra.Command{
@@ -229,6 +261,7 @@ type permitFound struct {
 	ID          string `json:"id"`
 	RemainingMS int64  `json:"remaining_ms"`
 	Own         bool   `json:"own"`
+	Label       string `json:"label,omitempty"`
 }
 
 func (t *tool) tellPermits(ctx context.Context, s *semaphore.PermitSemaphore) error {
@@ -245,7 +278,7 @@ func (t *tool) tellPermits(ctx context.Context, s *semaphore.PermitSemaphore) er
 		if p.Remaining < 0 {
 			left = -1
 		}
-		all = append(all, permitFound{p.ID, left, p.Own})
+		all = append(all, permitFound{p.ID, left, p.Own, p.Label})
 	}
 	if t.json {
 		t.sayJSON(t.stdout, struct {
@@ -261,19 +294,25 @@ func (t *tool) tellPermits(ctx context.Context, s *semaphore.PermitSemaphore) er
 		if p.RemainingMS >= 0 {
 			left = (time.Duration(p.RemainingMS) * time.Millisecond).String()
 		}
+		if p.Label != "" {
+			left += "  " + printable(p.Label)
+		}
 		fmt.Fprintf(t.stdout, "%s  %s\n", printable(p.ID), left)
 	}
 	return nil
 }
 
-// refusePermits is an error if NAME is that of permits with ids, which its leases
-// betray.
-func refusePermits(ctx context.Context, c *rueidisson.Client, name string) error {
-	for _, err := range c.PermitSemaphore(name).Permits(ctx) {
-		if err != nil {
-			return err
-		}
-		return &ending{code: exitUnavailable, err: fmt.Errorf(`%q has permits with ids; see "rueidisson permit --help"`, name)}
+// refusePermits is an error if NAME is that of permits with ids, which their leases
+// betray, also those that have ended.
+func (t *tool) refusePermits(ctx context.Context, name string) error {
+	redis, err := t.dial()
+	if err != nil {
+		return err
 	}
-	return nil
+	defer redis.Close()
+	n, err := redis.Do(ctx, redis.B().Exists().Key(companion(name, "timeout")).Build()).AsInt64()
+	if err == nil && n > 0 {
+		err = &ending{code: exitUnavailable, err: fmt.Errorf(`%q has permits with ids; see "rueidisson permit --help"`, name)}
+	}
+	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 	"github.com/rueidisson/rueidisson/semaphore"
 )
@@ -18,7 +19,7 @@ import (
 func TestHelpOfPermit(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{"permit": {"permit", "--help"}}
-	for _, command := range []string{"set", "run", "release", "info"} {
+	for _, command := range []string{"set", "run", "release", "info", "rm"} {
 		files["permit-"+command] = []string{"permit", command, "--help"}
 	}
 	for name, args := range files {
@@ -58,7 +59,7 @@ func TestPermit(t *testing.T) {
 		{"release a", "", exitUsage},
 		{"set a", "", exitUsage},
 		{"set a many", "", exitUsage},
-		{"set a 0", "", exitUsage},
+		{"set a -- -1", "", exitUsage},
 		{"run a --wait -1s -- true", "", exitUsage},
 		{"run a --lease 1ms -- true", "", exitUsage},
 		{"run a", "", exitUsage},
@@ -106,4 +107,55 @@ func TestAPermitUnderACommand(t *testing.T) {
 		runHere(t, env, "permit", "release", "a", p.ID()))
 	require.ErrorIs(t, p.Release(t.Context()), semaphore.ErrLost)
 	require.Equal(t, exitLost, runHere(t, env, "permit", "run", "a", "--lease", "300ms", "--grace", "0", "--", "sleep", "60").code)
+}
+
+// TestLabelOfAPermit: info shows it while the command runs.
+func TestLabelOfAPermit(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	require.Zero(t, runHere(t, env, "permit", "set", "a", "2").code)
+	end := filepath.Join(t.TempDir(), "end")
+	done := make(chan said, 1)
+	go func() { // ends with the file
+		done <- runHere(t, env, "permit", "run", "a", "--label", "nightly\tjob", "--", "sh", "-c", "until [ -e "+end+" ]; do sleep 0.01; done")
+	}()
+	redistest.Eventually(t, func() bool {
+		return strings.Contains(runHere(t, env, "permit", "info", "a").out, `  "nightly\tjob"`)
+	}, redistest.Soon, 10*time.Millisecond)
+	require.Contains(t, runHere(t, env, "permit", "info", "a", "--json").out, `"label":"nightly\tjob"`)
+	require.NoError(t, os.WriteFile(end, nil, 0o600))
+	require.Zero(t, redistest.Done(t, done).code)
+	require.Equal(t, "2\n", runHere(t, env, "permit", "info", "a").out)
+	require.Equal(t, exitUsage, runHere(t, env, "permit", "run", "a", "--label", strings.Repeat("x", 300), "--", "true").code)
+}
+
+// TestSemOfPermitsWithIDs: the commands of plain permits refuse the name, also when the
+// leases of all permits have ended, and change nothing.
+func TestSemOfPermitsWithIDs(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	s := server.NewClient(t).PermitSemaphore("a")
+	require.NoError(t, s.SetPermits(t.Context(), 3))
+	p, err := s.Acquire(t.Context(), semaphore.WithLease(200*time.Millisecond))
+	require.NoError(t, err)
+	refused := func() {
+		t.Helper()
+		for _, args := range []string{"set a 4", "acquire a", "acquire a --wait 0", "try a", "release a", "info a", "rm a"} {
+			got := runHere(t, env, append([]string{"sem"}, strings.Fields(args)...)...)
+			require.Equal(t, exitUnavailable, got.code, "%s: %s%s", args, got.out, got.errors)
+			require.Contains(t, got.errors, "permits with ids", args)
+		}
+	}
+	refused()
+	redistest.Done(t, p.Lost())
+	redistest.Eventually(t, func() bool {
+		free, err := s.Available(t.Context())
+		return err == nil && free == 3
+	}, redistest.Soon, time.Millisecond, "its lease ends")
+	refused()
+	free, err := s.Available(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 3, free)
 }

@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // patience bounds the waits for something that has to happen.
-const patience = 30 * time.Second
+var patience = redistest.Soon
 
 // process is the tool as a process of its own.
 type process struct {

@@ -14,7 +14,8 @@ import (
 )
 
 const queueLong = `queue works with the queues that a fleet shares, Java too (RQueue, RDeque,
-RBlockingQueue; with --bounded RBoundedBlockingQueue, with --delayed RDelayedQueue).
+RBlockingQueue; with --bounded RBoundedBlockingQueue, with --delayed --redisson
+RDelayedQueue).
 
 Elements are written by a codec, and whoever shares a queue has to use the same.
 --codec F is text, bytes, json, msgpack, kryo5, jackson[:CLASS] or
@@ -23,7 +24,9 @@ shown as JSON, and bytes that are no UTF-8 in base64, which --json tells by
 "base64":true.
 
 With --delayed, len and ls are about what waits, and take, peek and drain about the
-queue that it comes into: what is due is moved there before.
+queue that it comes into: what is due is moved there before. What waits has one of two
+formats: add, len and ls are about that of --redisson, which Java shares, or else about
+that of rueidisson.DelayedQueue. What is due is moved in both.
 
 Exit codes of all:
   0    done
@@ -52,7 +55,8 @@ func (t *tool) queueCommand() *cobra.Command {
 	}
 	cmd.PersistentFlags().StringVar(&c.codec, "codec", "msgpack", "`F` of the elements")
 	cmd.PersistentFlags().BoolVar(&c.bounded, "bounded", false, "the queue is an RBoundedBlockingQueue: it holds so many elements at most")
-	cmd.PersistentFlags().BoolVar(&c.delayed, "delayed", false, "the queue is an RDelayedQueue: elements wait before they come into it")
+	cmd.PersistentFlags().BoolVar(&c.delayed, "delayed", false, "elements wait before they come into the queue")
+	cmd.PersistentFlags().BoolVar(&c.shared, "redisson", false, "with --delayed: what waits is in Redisson's format")
 	cmd.AddCommand(c.addCommand(), c.takeCommand(), c.peekCommand(), c.lenCommand(), c.listCommand(), c.drainCommand(), c.keepCommand())
 	return cmd
 }
@@ -62,6 +66,7 @@ type queueCall struct {
 	*tool
 	codec            string
 	bounded, delayed bool
+	shared           bool // what waits is in Redisson's format
 	last             bool
 	wait             time.Duration
 	elements         codec.Family
@@ -85,6 +90,9 @@ func rawElements() queue.Option { return queue.WithCodec(codec.Bytes) }
 func (c *queueCall) with(do func(client *rueidisson.Client) error) (err error) {
 	if c.bounded && c.delayed {
 		return usage("--bounded and --delayed exclude each other")
+	}
+	if c.shared && !c.delayed {
+		return usage("--redisson is for --delayed: other queues have one format")
 	}
 	if c.last && c.bounded {
 		return usage("--last is not for --bounded: such a queue has one end")
@@ -116,7 +124,10 @@ func (c *queueCall) shelf(client *rueidisson.Client, name string) shelf {
 	return rueidisson.Queue[string](client, name, rawElements())
 }
 
-func delayedQueue(client *rueidisson.Client, name string) *queue.DelayedQueue[string] {
+func (c *queueCall) delayedQueue(client *rueidisson.Client, name string) *queue.DelayedQueue[string] {
+	if c.shared {
+		return rueidisson.DelayedQueue[string](client, name, rawElements(), queue.WithRedissonFormat())
+	}
 	return rueidisson.DelayedQueue[string](client, name, rawElements())
 }
 
@@ -138,7 +149,7 @@ func (c *queueCall) lenCommand() *cobra.Command {
 			return c.with(func(client *rueidisson.Client) error {
 				count := c.shelf(client, args[0]).Len
 				if c.delayed {
-					count = delayedQueue(client, args[0]).Len
+					count = c.delayedQueue(client, args[0]).Len
 				}
 				n, err := count(cmd.Context())
 				if err != nil {
@@ -187,7 +198,7 @@ func (c *queueCall) keepCommand() *cobra.Command {
 			return c.with(func(client *rueidisson.Client) error {
 				waiting, stop := interruptible(cmd.Context())
 				defer stop()
-				return unlessOver(waiting, keepAll(waiting, client, args, length))
+				return unlessOver(waiting, c.keepAll(waiting, client, args, length))
 			})
 		},
 	}
@@ -198,7 +209,7 @@ func (c *queueCall) keepCommand() *cobra.Command {
 var errKept = errors.New("they were kept for as long as was asked")
 
 // keepAll keeps queues until one of them cannot be kept, or it is over.
-func keepAll(ctx context.Context, client *rueidisson.Client, names []string, length time.Duration) error {
+func (c *queueCall) keepAll(ctx context.Context, client *rueidisson.Client, names []string, length time.Duration) error {
 	keeping, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if length > 0 {
@@ -208,7 +219,7 @@ func keepAll(ctx context.Context, client *rueidisson.Client, names []string, len
 	}
 	ended := make(chan error, len(names))
 	for _, name := range names {
-		go func() { ended <- delayedQueue(client, name).Keep(keeping) }() // ends with keeping
+		go func() { ended <- c.delayedQueue(client, name).Keep(keeping) }() // ends with keeping
 	}
 	var first error
 	for range names {

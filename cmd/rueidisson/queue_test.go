@@ -92,6 +92,9 @@ func TestQueue(t *testing.T) {
 		{"add d late --delayed --delay 1h", "1\n", 0},
 		{"add d soon --delayed --delay 0s", "2\n", 0},
 		{"take d --delayed", "soon\n", 0},
+		{"add d shared --delayed --redisson --delay 1h", "1\n", 0},
+		{"len d --delayed --redisson", "1\n", 0},
+		{"len d --redisson", "", exitUsage},
 		{"take d --delayed", "", 1},
 		{"take d --delayed --wait 10ms", "", exitNotAcquired},
 		{"len d --delayed", "1\n", 0},
@@ -183,7 +186,7 @@ func awaitBlocked(t *testing.T, server *redistest.Server) {
 	redistest.Eventually(t, func() bool {
 		list, err := c.Do(t.Context(), c.B().ClientList().Build()).ToString()
 		return err == nil && strings.Contains(list, "cmd=blpop")
-	}, 30*time.Second, 5*time.Millisecond)
+	}, redistest.Soon, 5*time.Millisecond)
 }
 
 // TestKeepMovesWhatIsDue, until it is told to end.

@@ -107,7 +107,7 @@ func (c *queueCall) offer(ctx context.Context, client *rueidisson.Client, a queu
 	case c.bounded:
 		return c.offerBounded(ctx, rueidisson.BoundedQueue[string](client, a.name, rawElements()), a, values)
 	case c.delayed:
-		to := delayedQueue(client, a.name)
+		to := c.delayedQueue(client, a.name)
 		for _, v := range values {
 			if n, err = to.Offer(ctx, v, a.delay); err != nil {
 				return n, err

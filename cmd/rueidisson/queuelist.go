@@ -53,7 +53,7 @@ func (c *queueCall) listCommand() *cobra.Command {
 
 func (c *queueCall) listWaiting(ctx context.Context, client *rueidisson.Client, name string) error {
 	var told undecoded
-	for w, err := range delayedQueue(client, name).Waiting(ctx) {
+	for w, err := range c.delayedQueue(client, name).Waiting(ctx) {
 		var v shownValue
 		if err == nil {
 			v, err = c.element(name, w.Value)

@@ -82,7 +82,7 @@ func (c *queueCall) take(ctx context.Context, client *rueidisson.Client, name st
 func (c *queueCall) takers(client *rueidisson.Client, name string) (now, awaited func(context.Context) (string, error)) {
 	switch {
 	case c.delayed:
-		q := delayedQueue(client, name)
+		q := c.delayedQueue(client, name)
 		return q.Poll, q.Take
 	case c.last:
 		q := rueidisson.Queue[string](client, name, rawElements())
@@ -240,7 +240,7 @@ func (c *queueCall) moveDue(ctx context.Context, client *rueidisson.Client, name
 	if !c.delayed {
 		return nil
 	}
-	_, err := delayedQueue(client, name).Move(ctx)
+	_, err := c.delayedQueue(client, name).Move(ctx)
 	if errors.Is(err, queue.ErrDecode) { // it was set aside, and is none of what comes
 		c.say("%v", err)
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -81,7 +82,7 @@ func (t *tool) say(format string, args ...any) {
 
 const rootLong = `rueidisson works with the locks that Go services share through rueidisson, and
 Java services through Redisson, on one Redis or Valkey; with the rate limits, the
-semaphores, latches, maps, queues and topics of both; with elections of a leader; and
+semaphores, latches, maps, queues and topics of both; with barriers and elections; and
 with queues of jobs.
 
 Flags may stand before the command or behind NAME.
@@ -111,7 +112,7 @@ func (t *tool) rootCommand() *cobra.Command {
 	root.PersistentFlags().StringVar(&t.url, "redis", t.defaultURL(), "`URL` of the server")
 	root.PersistentFlags().Lookup("redis").DefValue = defaultURL // the environment's may hold a password
 	root.PersistentFlags().BoolVar(&t.json, "json", false, "results and errors as JSON, one object in a line")
-	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.mapCommand(), t.queueCommand(), t.topicCommand(), t.jobCommand())
+	root.AddCommand(t.lockCommand(), t.inspectCommand(), t.forceUnlockCommand(), t.electCommand(), t.observeCommand(), t.limitCommand(), t.semCommand(), t.permitCommand(), t.latchCommand(), t.barrierCommand(), t.mapCommand(), t.queueCommand(), t.streamCommand(), t.topicCommand(), t.jobCommand())
 	letSwitchesStandFirst(root, slices.Concat([]string{"embedded", "export", "redisson", "native", "cache", "sharded", "pattern", "bounded", "delayed"}, lockFlagNames(), limitSwitches, jobSwitches))
 	return root
 }
@@ -147,6 +148,9 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 // lock".
 func letSwitchesStandFirst(above *cobra.Command, switches []string) {
 	for _, name := range switches {
+		if above.Flags().Lookup(name) != nil {
+			continue // several of them have it
+		}
 		above.Flags().Bool(name, false, "")
 		_ = above.Flags().MarkHidden(name)
 	}
@@ -171,7 +175,8 @@ func version() string {
 
 // connect opens a client on the server at url.
 func connect(url string, opts ...rueidisson.Option) (*rueidisson.Client, error) {
-	c, err := rueidisson.Open(url, opts...)
+	// The tool says itself what went wrong.
+	c, err := rueidisson.Open(url, append(opts, rueidisson.WithLogger(slog.New(slog.DiscardHandler)))...)
 	if err != nil {
 		return nil, failed(err)
 	}

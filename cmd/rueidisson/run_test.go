@@ -292,7 +292,7 @@ func waitFor(t *testing.T, c *rueidisson.Client, name string) (stop func()) {
 	require.Eventually(t, func() bool {
 		n, err := c.Lock(name).Waiting(t.Context())
 		return err == nil && n == 1
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	return func() { cancel(); <-done }
 }
 
@@ -333,7 +333,7 @@ func TestTheEndOfTheContextEndsTheCommand(t *testing.T) {
 	require.Eventually(t, func() bool {
 		locked, err := c.Lock("x").Locked(t.Context())
 		return err == nil && locked
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	cancel()
 	assert.NotZero(t, <-code)
 	locked, err := c.Lock("x").Locked(t.Context())

@@ -17,8 +17,13 @@ const semLong = `sem works with semaphores: a number of permits under NAME, whic
 Java too (RSemaphore). Permits have no owner: what "sem acquire" takes stays taken
 when the tool ends, until somebody releases as many.
 
+A NAME of permits with ids is refused while ids stand there, held ones or such whose
+leases have ended. Where none does, nothing tells the kinds apart: use "rueidisson
+permit" for such a NAME, since "sem release" mints permits there, too.
+
 Exit codes of all:
   0    done
+  1    rm: there was none
   64   the command line cannot be understood, or there would be too many permits
   69   the server cannot be reached, or refuses; NAME is something else
   75   not acquired, at once or in time
@@ -38,7 +43,7 @@ func (t *tool) semCommand() *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind sem") },
 	}
-	cmd.AddCommand(t.semSetCommand(), t.semAcquireCommand(), t.semTryCommand(), t.semReleaseCommand(), t.semInfoCommand())
+	cmd.AddCommand(t.semSetCommand(), t.semAcquireCommand(), t.semTryCommand(), t.semReleaseCommand(), t.semInfoCommand(), t.semRemoveCommand())
 	return cmd
 }
 
@@ -46,8 +51,7 @@ func (t *tool) semCommand() *cobra.Command {
 // one.
 type semCall struct {
 	*tool
-	n    int64
-	ours bool // a NAME that is betrayed to be that of permits with ids is refused
+	n int64
 }
 
 // numbered are the arguments NAME and N, which may be left out unless it is
@@ -70,13 +74,11 @@ func (s *semCall) numbered(needed bool) cobra.PositionalArgs {
 	}
 }
 
-// with runs do on the semaphore.
+// with runs do on the semaphore, unless NAME is betrayed to be that of permits with ids.
 func (s *semCall) with(ctx context.Context, name string, do func(*semaphore.Semaphore) error) error {
 	return s.withClient(func(c *rueidisson.Client) error {
-		if s.ours {
-			if err := refusePermits(ctx, c, name); err != nil {
-				return err
-			}
+		if err := s.refusePermits(ctx, name); err != nil {
+			return err
 		}
 		err := do(c.Semaphore(name))
 		if errors.Is(err, semaphore.ErrNotSet) {
@@ -100,7 +102,7 @@ counted. Who waits is told.
 With --json: {"name", "available"}.`
 
 func (t *tool) semSetCommand() *cobra.Command {
-	s := &semCall{tool: t, ours: true}
+	s := &semCall{tool: t}
 	return s.runs(&cobra.Command{
 		Use:     "set NAME N",
 		Short:   "Make N permits free",
@@ -182,7 +184,8 @@ func (t *tool) semTryCommand() *cobra.Command {
 	}, func(ctx context.Context, of *semaphore.Semaphore) error { return s.acquire(ctx, of, true, 0) })
 }
 
-const semReleaseLong = `release gives N permits back, one by default. Nothing checks that they were taken.
+const semReleaseLong = `release gives N permits back, one by default. Nothing checks that they were taken. A
+NAME whose permits have ids and are held is refused, as by all commands of sem.
 
 With --json: {"name", "released"}.`
 
@@ -212,7 +215,7 @@ const semInfoLong = `info prints how many permits are free: 0 also if none are s
 With --json: {"name", "available"}.`
 
 func (t *tool) semInfoCommand() *cobra.Command {
-	s := &semCall{tool: t, ours: true}
+	s := &semCall{tool: t}
 	return s.runs(&cobra.Command{
 		Use:     "info NAME",
 		Short:   "Show how many permits are free",
@@ -228,6 +231,52 @@ func (s *semCall) info(ctx context.Context, of *semaphore.Semaphore) error {
 		return err
 	}
 	return s.tellFree(of.Name(), n)
+}
+
+const semRemoveLong = `rm removes NAME with its permits, also if some are taken. Who waits goes on waiting,
+until permits are set anew.
+
+With --json: {"name", "removed"}.
+
+Exit codes:
+  1    there was none
+  see "rueidisson sem --help" for the others`
+
+func (t *tool) semRemoveCommand() *cobra.Command {
+	s := &semCall{tool: t}
+	return s.runs(&cobra.Command{
+		Use:     "rm NAME",
+		Short:   "Remove a semaphore",
+		Long:    semRemoveLong,
+		Example: "  rueidisson sem rm reports",
+		Args:    oneName,
+	}, func(ctx context.Context, of *semaphore.Semaphore) error { return t.tellRemoved(ctx, of) })
+}
+
+// removable is an object of a name that may be removed.
+type removable interface {
+	Name() string
+	Delete(ctx context.Context) (bool, error)
+}
+
+// tellRemoved removes an object, and says whether it was there.
+func (t *tool) tellRemoved(ctx context.Context, of removable) error {
+	did, err := of.Delete(ctx)
+	if err != nil {
+		return err
+	}
+	text := "removed"
+	if !did {
+		text = "there was none"
+	}
+	err = t.tellDone(struct {
+		Name    string `json:"name"`
+		Removed bool   `json:"removed"`
+	}{of.Name(), did}, "%s: %s\n", of.Name(), text)
+	if err == nil && !did {
+		return &ending{code: exitRefused}
+	}
+	return err
 }
 
 func (s *semCall) tellFree(name string, n int64) error {

@@ -18,7 +18,7 @@ import (
 func TestHelpOfSem(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{"sem": {"sem", "--help"}}
-	for _, command := range []string{"set", "acquire", "try", "release", "info"} {
+	for _, command := range []string{"set", "acquire", "try", "release", "info", "rm"} {
 		files["sem-"+command] = []string{"sem", command, "--help"}
 	}
 	for name, args := range files {
@@ -74,7 +74,7 @@ func TestSem(t *testing.T) {
 		{"set a 2 --json", `{"name":"a","available":2}` + "\n", 0},
 		{"set a", "", exitUsage},
 		{"set a many", "", exitUsage},
-		{"set a 0", "", exitUsage},
+		{"set a -- -1", "", exitUsage},
 		{"try a 0", "", exitUsage},
 		{"try a b c", "", exitUsage},
 		{"try", "", exitUsage},

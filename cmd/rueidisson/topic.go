@@ -15,7 +15,8 @@ import (
 )
 
 const topicLong = `topic publishes messages to all who listen, Java too (RTopic; with --sharded
-RShardedTopic, with --pattern RPatternTopic), and shows them.
+RShardedTopic, with --pattern RPatternTopic), and shows them. dead, redrive and purge are
+about what durable names of a reliable topic have put aside.
 
 Messages are written by a codec, and whoever shares a topic has to use the same.
 --codec F is text, bytes, json, msgpack, kryo5, jackson[:CLASS] or
@@ -25,6 +26,7 @@ shown as JSON, and bytes that are no UTF-8 in base64, which --json tells by
 
 Exit codes of all:
   0    done; listen: Ctrl-C, or --for is over
+  1    redrive and purge: none was there for it
   64   the command line cannot be understood
   69   the server cannot be reached, or refuses`
 
@@ -45,6 +47,7 @@ func (t *tool) topicCommand() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&c.codec, "codec", "msgpack", "`F` of the messages")
 	cmd.PersistentFlags().BoolVar(&c.sharded, "sharded", false, "the topic is an RShardedTopic")
 	cmd.AddCommand(c.publishCommand(), c.listenCommand())
+	cmd.AddCommand(c.deadCommands()...)
 	return cmd
 }
 

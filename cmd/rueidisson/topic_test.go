@@ -19,7 +19,7 @@ import (
 func TestHelpOfTopic(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{"topic": {"topic", "--help"}}
-	for _, command := range []string{"publish", "listen"} {
+	for _, command := range []string{"publish", "listen", "dead", "redrive", "purge"} {
 		files["topic-"+command] = []string{"topic", command, "--help"}
 	}
 	for name, args := range files {
@@ -79,7 +79,7 @@ func TestTopic(t *testing.T) {
 	}
 	for kind, flags := range map[string][]string{"plain": nil, "sharded": {"--sharded"}} {
 		p := start(t, url, append([]string{"topic", "listen", kind}, flags...)...)
-		redistest.Eventually(t, func() bool { return publish(append([]string{kind, "first"}, flags...)...) == "1" }, 30*time.Second, 10*time.Millisecond)
+		redistest.Eventually(t, func() bool { return publish(append([]string{kind, "first"}, flags...)...) == "1" }, redistest.Soon, 10*time.Millisecond)
 		p.await("first")
 		require.Equal(t, "1", publish(append([]string{kind, "120", "--as", "int"}, flags...)...))
 		p.await("120")
@@ -91,9 +91,9 @@ func TestTopic(t *testing.T) {
 		require.Contains(t, p.errors(), "cannot be decoded")
 	}
 	p := start(t, url, "topic", "listen", "orders:*", "--pattern", "--json", "--codec", "text")
-	redistest.Eventually(t, func() bool { return publish("orders:42", "paid", "--codec", "text") == "1" }, 30*time.Second, 10*time.Millisecond)
+	redistest.Eventually(t, func() bool { return publish("orders:42", "paid", "--codec", "text") == "1" }, redistest.Soon, 10*time.Millisecond)
 	require.Equal(t, `{"name":"orders:42","receivers":1}`, publish("orders:42", "paid", "--codec", "text", "--json"))
-	redistest.Eventually(t, func() bool { return len(p.said()) > 0 }, 30*time.Second, 10*time.Millisecond)
+	redistest.Eventually(t, func() bool { return len(p.said()) > 0 }, redistest.Soon, 10*time.Millisecond)
 	var line map[string]any
 	require.NoError(t, json.Unmarshal([]byte(p.said()[0]), &line))
 	require.Equal(t, "orders:42", line["channel"])
@@ -116,7 +116,7 @@ func TestAListenerIsToldOfAGap(t *testing.T) {
 	redistest.Eventually(t, func() bool {
 		got := runHere(t, []string{envRedis + "=redis://" + server.Addr()}, "topic", "publish", "t", "a")
 		return got.out == "1\n"
-	}, 30*time.Second, 10*time.Millisecond)
+	}, redistest.Soon, 10*time.Millisecond)
 	proxy.CutAll()
 	p.await(`{"missed":-1}`)
 	p.signal(syscall.SIGINT)

@@ -57,7 +57,7 @@ func TestNothingStaysOnARealServer(t *testing.T) {
 	require.Eventually(t, func() bool {
 		keys, err := redis.Do(t.Context(), redis.B().Keys().Pattern("*ratelimit:*").Build()).AsStrSlice()
 		return err == nil && len(keys) == 0
-	}, 30*time.Second, 20*time.Millisecond, "buckets go when they are full")
+	}, redistest.Soon, 20*time.Millisecond, "buckets go when they are full")
 }
 
 func TestFlagsThatCannotBeUsed(t *testing.T) {
@@ -152,9 +152,9 @@ func TestNothingOutlivesAKilledShow(t *testing.T) {
 		require.NoError(t, err)
 		return len(keys) == 1
 	}
-	require.Eventually(t, decided, 30*time.Second, time.Millisecond)
+	require.Eventually(t, decided, redistest.Soon, time.Millisecond)
 	child.Kill()
-	redistest.Eventually(t, func() bool { return s.Connections(t) == alone }, 30*time.Second, 5*time.Millisecond)
+	redistest.Eventually(t, func() bool { return s.Connections(t) == alone }, redistest.Soon, 5*time.Millisecond)
 }
 
 // windows is what an audit means, window by window.

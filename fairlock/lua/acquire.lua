@@ -13,7 +13,8 @@
 -- ARGV[3]  0 do not queue; 1 queue; 2 it was queued before, and keeps its place
 -- ARGV[4]  how long a process is alive, ms
 -- ARGV[5]  slack of a deadline, ms
--- ARGV[6…]  where slots move: what it proves that nobody hears, as in release.lua; channel of turns, to this process
+-- ARGV[6…]  with a counter, the highest token that the client has seen, 0 if none; then, where slots move: what it
+--           proves that nobody hears, as in release.lua; channel of turns, to this process
 --
 -- Returns  integer  acquired; the fencing token, or 0
 --          array    {remaining lease of the present holder in ms, -1: it has none, -2: nobody holds it, or refused by
@@ -22,7 +23,8 @@
 --          error    FAMILY and what else the name is: "rwlock", "group"; or that the counter is none
 -- Replay   safe: an owner that is there keeps its count, its lease only grows; one that is queued keeps its place; one that was given back is refused
 local own = ARGV[2]
-me, slots = client(own), #ARGV > 5
+local more = KEYS[6] and 7 or 6 -- where slots move, from here on
+me, slots = client(own), #ARGV >= more
 
 -- Before anything is written: a hold without a number would stand for a lease.
 local was = 0
@@ -35,7 +37,7 @@ if KEYS[6] then
 end
 
 local function token()
-	return KEYS[6] and raise(KEYS[6], was, 1) or 0
+	return KEYS[6] and raise(KEYS[6], was, 1, ARGV[6]) or 0
 end
 
 -- The place at the tail, and the deadline: behind one of Redisson's, whose
@@ -65,13 +67,13 @@ end
 -- server is asked about one of which it knows nothing, and that listens where the
 -- others tell it.
 local function listens()
-	if ARGV[6] == '0' then
+	if ARGV[more] == '0' then
 		return false
 	elseif not slots or call('zscore', A, me) then
 		return hears(me)
 	end
 	quiet = elsewhere() or quiet
-	return heard(ARGV[7])
+	return heard(ARGV[more + 1])
 end
 
 local function queue()

@@ -48,7 +48,6 @@ if slots then -- what it knows may be of the server that had the slot
 	listens = ARGV[5] == '2' and heard(ARGV[7] .. ':' .. me)
 end
 say(me, alive, listens and not late and '' or '.5')
-call('zremrangebyscore', A, '-inf', ms(now()))
 call('pexpire', A, memory)
 
 local function bring_back(places)
@@ -102,10 +101,21 @@ local function turn(h)
 	end
 end
 
+-- Forgets the processes that have gone, except those in the queue: without its mark
+-- of a quarter the next census would take one for alive.
+local function forget(queued)
+	for _, c in ipairs(call('zrange', A, '-inf', ms(now()), 'byscore')) do
+		if not queued[c] then
+			call('zrem', A, c)
+		end
+	end
+end
+
 local function walk(places)
-	local found, java = 0, 0
+	local found, java, queued = 0, 0, {}
 	for _, own in ipairs(call('lrange', Q, 0, -1)) do
 		local c = client(own)
+		queued[c or ''] = true
 		if not c then
 			java = java + 1
 		elseif c == me then
@@ -114,6 +124,7 @@ local function walk(places)
 			call('zadd', T, ms(now() + slack + java * 300000), own)
 		end
 	end
+	forget(queued)
 	return found
 end
 

@@ -13,7 +13,8 @@
 -- ARGV[4]  channel of releases, to Redisson's waiters
 -- ARGV[5]  channel of turns, to ours
 -- ARGV[6]  how long a process is alive, ms
--- ARGV[7…]  waiters of this process that take the lock: owner, lease in ms
+-- ARGV[7…]  with a counter, the highest token that the client has seen, 0 if none; then the waiters of this process
+--           that take the lock: owner, lease in ms
 --
 -- Returns  integer  how many heard that it is their turn; -1: this owner does not hold the lock
 --          array    {the waiter that holds it now, its fencing token or 0, 1 if by this call, 0 if it had it before}
@@ -21,8 +22,10 @@
 local own = ARGV[1]
 me, slots = client(own), ARGV[3] ~= '1'
 
+local first = KEYS[5] and 8 or 7 -- of the waiters
+
 local function lease(waiter)
-	for i = 7, #ARGV, 2 do
+	for i = first, #ARGV, 2 do
 		if ARGV[i] == waiter then
 			return ARGV[i + 1]
 		end
@@ -31,12 +34,12 @@ end
 
 -- A counter that is none grants nothing, and keeps nobody from going.
 local was, bad = 0, nil
-if KEYS[5] and #ARGV > 6 then
+if KEYS[5] and #ARGV >= first then
 	was, bad = known(KEYS[5])
 end
 
 local function token()
-	return KEYS[5] and raise(KEYS[5], was, 1) or 0
+	return KEYS[5] and raise(KEYS[5], was, 1, ARGV[7]) or 0
 end
 
 local h = behind(ARGV[6])

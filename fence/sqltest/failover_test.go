@@ -46,7 +46,7 @@ func forgotten(t *testing.T) (old, own fence.Token) {
 	redistest.Eventually(t, func() bool {
 		second, err = other.FencedLock(name).TryLock(t.Context())
 		return err == nil
-	}, 30*time.Second, 50*time.Millisecond, "the new master does not know the hold")
+	}, 30*time.Second, 50*time.Millisecond, "the new master does not know the hold") // no longer than a lease
 	old, ok := lost.Fence()
 	require.True(t, ok)
 	own, ok = second.Fence()

@@ -2,6 +2,7 @@ package sqltest
 
 import (
 	"database/sql"
+	"maps"
 	"path/filepath"
 	"testing"
 
@@ -18,7 +19,7 @@ func orders(t *testing.T) *sql.DB {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	db.SetMaxOpenConns(1)
-	_, err = db.ExecContext(t.Context(), "CREATE TABLE orders (id INTEGER PRIMARY KEY, total INTEGER, fence BIGINT NOT NULL DEFAULT 0)")
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE orders (id INTEGER PRIMARY KEY, total INTEGER, fence BIGINT NOT NULL DEFAULT 0, fence_owner TEXT NOT NULL DEFAULT '')")
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "INSERT INTO orders (id, total) VALUES (42, 0)")
 	require.NoError(t, err)
@@ -44,6 +45,46 @@ var writers = map[string]func(t *testing.T, db *sql.DB, total int, by fence.Toke
 	},
 }
 
+// owned are writers whose rows know the owner, too.
+var owned = map[string]func(t *testing.T, db *sql.DB, total int, by fence.Token) bool{
+	"question marks, owned": func(t *testing.T, db *sql.DB, total int, by fence.Token) bool {
+		q := fence.SQLWithOwner(by, fence.Question)
+		args := append([]any{total}, q.SetArgs...)
+		return changed(t, db, "UPDATE orders SET total = ?, "+q.Set+" WHERE id = 42 AND "+q.Where, append(args, q.WhereArgs...)...)
+	},
+	"numbers, owned": func(t *testing.T, db *sql.DB, total int, by fence.Token) bool {
+		q := fence.SQLWithOwner(by, fence.Dollar(2))
+		args := append([]any{total}, q.SetArgs...)
+		return changed(t, db, "UPDATE orders SET total = $1, "+q.Set+" WHERE id = 42 AND "+q.Where, append(args, q.WhereArgs...)...)
+	},
+}
+
+// all is the writers of both kinds.
+func all() map[string]func(t *testing.T, db *sql.DB, total int, by fence.Token) bool {
+	both := maps.Clone(writers)
+	maps.Copy(both, owned)
+	return both
+}
+
+// TestARowRefusesAnEqualTokenOfAnotherOwner: a failover may give one number twice.
+func TestARowRefusesAnEqualTokenOfAnotherOwner(t *testing.T) {
+	t.Parallel()
+	for title, write := range owned {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			db := orders(t)
+			first, second := token(t, 7).By("first"), token(t, 7).By("second")
+			require.True(t, write(t, db, 1, first))
+			require.True(t, write(t, db, 2, first), "as often as it likes")
+			require.False(t, write(t, db, 3, second))
+			require.False(t, write(t, db, 4, token(t, 7)), "no owner is another one")
+			require.True(t, write(t, db, 5, token(t, 8).By("second")))
+			require.False(t, write(t, db, 6, token(t, 7).By("second")))
+			require.False(t, write(t, db, 7, first))
+		})
+	}
+}
+
 func changed(t *testing.T, db *sql.DB, statement string, args ...any) bool {
 	t.Helper()
 	res, err := db.ExecContext(t.Context(), statement, args...)
@@ -55,7 +96,7 @@ func changed(t *testing.T, db *sql.DB, statement string, args ...any) bool {
 
 func TestARowRefusesAnOlderToken(t *testing.T) {
 	t.Parallel()
-	for title, write := range writers {
+	for title, write := range all() {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
 			db := orders(t)
@@ -75,7 +116,7 @@ func TestARowRefusesAnOlderToken(t *testing.T) {
 
 func TestNoTokenPassesNowhere(t *testing.T) {
 	t.Parallel()
-	for title, write := range writers {
+	for title, write := range all() {
 		require.False(t, write(t, orders(t), 1, fence.Token{}), "%s: also a row that nobody has written", title)
 	}
 }

@@ -1,8 +1,9 @@
 // Package due does work that is due later: one loop for all of it, with neither
 // a goroutine nor a timer per name.
 //
-// A name enters with its first need and leaves when there is none. While no name
-// is in, there is no goroutine.
+// A name enters with its first need and leaves when there is none. While nothing
+// is due later, there is no goroutine. The loop itself runs nothing if it has a
+// Do: then no run delays another by more than Do lets it.
 package due
 
 import (
@@ -12,8 +13,7 @@ import (
 )
 
 // Run does what is due of one name, and says in how long it is due next;
-// negative: not again, and the name leaves. It bounds itself, since the others
-// wait for it.
+// negative: not again, and the name leaves. It bounds itself.
 type Run func() (next time.Duration)
 
 // Loop is names with work. Its functions are safe for concurrent use, and may be
@@ -25,6 +25,9 @@ type Loop[K comparable] struct {
 	// Closing ends the loop: what is under way is finished, and nothing else is
 	// begun.
 	Closing <-chan struct{}
+	// Do runs f, which is what is due of key, on another goroutine, or drops it if the
+	// owner is closed. Nil: the loop's own goroutine runs it, and others wait for it.
+	Do func(key K, f func())
 
 	mu      sync.Mutex
 	names   map[K]*entry[K]
@@ -144,6 +147,9 @@ func (l *Loop[K]) loop() {
 		switch {
 		case wake == nil:
 			return
+		case e != nil && l.Do != nil:
+			l.Do(e.key, func() { l.done(e, run()) })
+			continue
 		case e != nil:
 			l.done(e, run())
 			continue
@@ -168,8 +174,10 @@ func (l *Loop[K]) next() (e *entry[K], run Run, wait time.Duration, wake <-chan 
 	default:
 	}
 	if len(l.order) == 0 {
-		l.running = false
-		l.clear()
+		l.running = false // what is being run starts it again
+		if len(l.names) == 0 {
+			l.clear()
+		}
 		return nil, nil, 0, nil
 	}
 	if wait = time.Until(l.order[0].due); wait > 0 {
@@ -185,6 +193,8 @@ func (l *Loop[K]) done(e *entry[K], next time.Duration) {
 	defer l.mu.Unlock()
 	due := time.Now().Add(next)
 	switch {
+	case l.names == nil: // the owner is closed
+		return
 	case e.gone, next < 0 && !e.more:
 		delete(l.names, e.key)
 		return
@@ -192,6 +202,10 @@ func (l *Loop[K]) done(e *entry[K], next time.Duration) {
 		due = e.due
 	}
 	l.put(e, due)
+	if e.at == 0 {
+		l.poke()
+	}
+	l.start()
 }
 
 // order is a heap of entries, the first to come due in front.

@@ -76,7 +76,7 @@ func TestKeysOfARealServerExpireWithTheMachinesTime(t *testing.T) {
 	require.Eventually(t, func() bool {
 		n, err := c.Do(context.Background(), c.B().Exists().Key("k").Build()).AsInt64()
 		return err == nil && n == 0
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	assert.GreaterOrEqual(t, time.Since(before), ttl-step)
 }
 
@@ -161,7 +161,7 @@ func TestConnectionsThatCloseAreForgotten(t *testing.T) {
 	require.NoError(t, c.Do(t.Context(), c.B().Ping().Build()).Error())
 	before := s.connections()
 	c.Close()
-	require.Eventually(t, func() bool { return s.connections() < before }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.connections() < before }, time.Minute, time.Millisecond)
 }
 
 func (s *Server) connections() (n int) {

@@ -26,8 +26,8 @@ func (e *Engine) RunAcked(ctx context.Context, s *scripts.Script, keys, args []s
 	case <-e.closing:
 		return Answer{}, 0, ErrClosed
 	}
-	answer, err = e.loop(ctx, s, func(context.Context, bool) (rueidis.RedisResult, error) {
-		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.sendTimeout()+e.AckTimeout)
+	answer, err = e.loop(ctx, s, &transfer{}, func(context.Context, bool) (rueidis.RedisResult, error) {
+		bound, cancel := context.WithTimeout(&sendContext{Context: e.base(), values: ctx}, e.sendTimeout()+e.AckTimeout)
 		defer cancel()
 		res, wait, err := e.execAcked(bound, s, keys, args)
 		if err != nil {

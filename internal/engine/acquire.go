@@ -42,10 +42,8 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*
 			c.local.queue.Settle()
 			e.passTurn(c.local)
 		}
+		err = c.local.ended(e, err)
 		e.locals.Put(key.Name, c.local)
-		if c.busy && errors.Is(err, errWaitOver) {
-			err = ErrNotAcquired
-		}
 	}
 	c.observeWaited(ctx, err)
 	return held, err
@@ -66,12 +64,15 @@ type contender struct {
 	key   Key
 	local *local
 	turn  bool // this goroutine has the turn in the local queue, and must give it on
-	busy  bool // the lock was seen to be held: a wait that ends is an answer, not a fault
 	asked bool // the server was asked for it
 	gives bool // those of this process who want to share it go first, see giveWay
 	slow  int  // how many times it was won, and lost before the answer came
 
+	walked   time.Duration // when all holds were last looked at for one in the way, see stood; 0: they were not
+	stands   time.Duration // since when it has stood back for others that want it alone; 0: not yet
 	thorough time.Duration // when the server was last asked for what takes more, see Try
+
+	since time.Duration // since when it has waited for its turn; 0: it has not
 
 	waits bool          // the observer was told that it waits, in the queue or as head
 	began time.Duration // since when
@@ -130,13 +131,13 @@ func (c *contender) atOnce() bool { return c.ask.Try && c.ask.Wait == 0 }
 func (c *contender) observeWait(ctx context.Context) {
 	if c.e.Observer != nil && !c.waits {
 		c.waits, c.began = true, c.e.Now().Mono
-		c.e.Observer.WaitStarted(ctx, c.p.Label(), c.key.Name)
+		c.e.Observer.WaitStarted(ctx, c.p.Label(), c.key.Shown())
 	}
 }
 
 func (c *contender) observeWaited(ctx context.Context, err error) {
 	if c.waits {
-		c.e.Observer.WaitEnded(ctx, c.p.Label(), c.key.Name, c.e.Now().Mono-c.began, err)
+		c.e.Observer.WaitEnded(ctx, c.p.Label(), c.key.Shown(), c.e.Now().Mono-c.began, err)
 	}
 }
 
@@ -155,11 +156,21 @@ func (c *contender) queued(ctx context.Context, seat Seat) (*Held, error) {
 	}
 	switch {
 	case !ok:
-		return nil, ErrNotAcquired // another of this process holds it, or is ahead
+		return nil, c.refusal()
 	case c.turn:
 		return c.asHead(ctx, seat)
 	}
 	return c.waitsBehind(ctx, w, seat)
+}
+
+// refusal returns why a try that does not wait is refused in this process. A live hold of this process is an answer.
+// Without one, another call is on its way to the server, and says only that.
+func (c *contender) refusal() error {
+	err := c.local.word.Load().Refusal()
+	if err == ErrNotAcquired && !c.local.holds() {
+		return ErrUnasked
+	}
+	return err
 }
 
 // waiter is a place in the local order for what this goroutine wants.
@@ -168,14 +179,14 @@ func (c *contender) waiter() *handover.Waiter[*Held] {
 	if w == nil {
 		w = handover.NewWaiter[*Held](false)
 	}
-	w.Takes, w.Shared, w.Once, w.Kind = c.ask.Lease == 0, c.ask.Shared, c.atOnce(), c.key.Kind
+	w.Takes, w.Shared, w.Once, w.Kind, w.Since = c.ask.Lease == 0, c.ask.Shared, c.atOnce(), c.key.Kind, c.e.Now().Mono
 	return w
 }
 
 // waitsBehind waits for the turn of w, and takes it.
 func (c *contender) waitsBehind(ctx context.Context, w *handover.Waiter[*Held], seat Seat) (*Held, error) {
 	if !w.Once {
-		c.busy = true
+		c.since = w.Since
 		c.observeWait(ctx)
 	}
 	c.stock()
@@ -189,12 +200,12 @@ func (c *contender) waitsBehind(ctx context.Context, w *handover.Waiter[*Held], 
 // behind waits for the turn of w.
 func (c *contender) behind(ctx context.Context, w *handover.Waiter[*Held]) (turn handover.Turn[*Held], err error) {
 	if w.Watch {
-		c.e.watch(c.local, w)
+		c.e.watch(c.local, c.e.WatchdogTimeout, w.Since)
 	}
 	select {
 	case turn = <-w.Turn():
 		if turn.Refused {
-			return turn, ErrNotAcquired
+			return turn, c.refusal()
 		}
 		c.turn = true
 		return turn, nil
@@ -211,6 +222,9 @@ func (c *contender) behind(ctx context.Context, w *handover.Waiter[*Held]) (turn
 // take accepts a turn: a hold, or the role of head.
 func (c *contender) take(ctx context.Context, turn handover.Turn[*Held], seat Seat) (*Held, error) {
 	if !turn.Handed {
+		if err := c.local.word.Load().GivenUp(c.e, c.since); err != nil {
+			return nil, err
+		}
 		return c.asHead(ctx, seat)
 	}
 	switch err := turn.Hold.attach(seat); {
@@ -238,7 +252,7 @@ func (c *contender) again(ctx context.Context, h *Held, seat Seat) (*Held, error
 
 func (c *contender) observeAcquired(ctx context.Context, handed bool) {
 	if c.e.Observer != nil {
-		c.e.Observer.Acquired(ctx, c.p.Label(), c.key.Name, handed)
+		c.e.Observer.Acquired(ctx, c.p.Label(), c.key.Shown(), handed)
 	}
 }
 

@@ -86,6 +86,8 @@ func (p *pops) Judge(err error) poller.Verdict {
 	case strings.HasPrefix(err.Error(), "UNBLOCKED"): // the server was demoted
 		p.e.topo.doubt()
 		return poller.Passing
+	case strings.HasPrefix(err.Error(), "OOM "):
+		return poller.Full
 	}
 	switch judge(err) {
 	case final:

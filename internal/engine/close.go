@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/watchdog"
@@ -28,6 +29,7 @@ func (e *Engine) shut(ctx context.Context) error {
 	e.dog.Close()
 	e.dog.Each(func(l *watchdog.Lease) { grantOf(l).closing() })
 	left := e.awaitHolders(ctx)
+	defer e.cutShort(ctx)()
 	e.hub.Close()
 	e.tasks.stop() // no goroutines from now on, so that those at work can be waited for
 	e.tasks.wait()
@@ -36,7 +38,41 @@ func (e *Engine) shut(ctx context.Context) error {
 	if e.Owned {
 		e.Redis.Close()
 	}
-	return left
+	return errors.Join(left, e.undone.err())
+}
+
+// cutShort ends the exchanges that are under way when ctx has ended, a moment
+// later. The returned function says that there is no need any more.
+func (e *Engine) cutShort(ctx context.Context) (done func()) {
+	over := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() { // by over
+		select {
+		case <-ctx.Done():
+		case <-over:
+			return
+		}
+		timer := time.NewTimer(lateness * 4 / 5) // the rest is for what ends then
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-over:
+			return
+		}
+		if e.abort != nil {
+			e.abort()
+		}
+		if e.Cut != nil {
+			e.Cut()
+		}
+	})
+	return func() {
+		close(over)
+		ended.Wait()
+		if e.abort != nil {
+			e.abort()
+		}
+	}
 }
 
 // awaitHolders returns when no hold is left that could still be trusted.
@@ -68,7 +104,7 @@ func (e *Engine) leftOver(why error) error {
 	var names []string
 	e.dog.Each(func(l *watchdog.Lease) {
 		if cause, _ := l.Ended(); !errors.Is(cause, ErrReleased) { // else its holder is just giving it back
-			names = append(names, fmt.Sprintf("%q", grantOf(l).grant().Key().Name))
+			names = append(names, fmt.Sprintf("%q", grantOf(l).grant().Key().Shown()))
 		}
 	})
 	if len(names) == 0 {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 func TestWhatIsToRunWhenTheClientCloses(t *testing.T) {
@@ -26,5 +29,28 @@ func TestWhatIsToRunWhenTheClientCloses(t *testing.T) {
 		require.Equal(t, 1, ran)
 		s.e.WhenClosing(func() { ran++ })
 		require.Equal(t, 2, ran, "at once")
+	})
+}
+
+// TestCloseOnASilentClusterEndsSoonAfterItsContext has a client that is not the engine's
+// own, and whose map of the cluster is being asked for.
+func TestCloseOnASilentClusterEndsSoonAfterItsContext(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	redistest.Within(t, 1500*time.Millisecond, func() time.Duration { // a second is the bound of what a new client asks
+		client, before := cluster.Proxied(t)
+		e := onReal(t, client)
+		for _, node := range cluster.Nodes() {
+			before(node).BlackHole()
+		}
+		e.topo.mu.Lock()
+		e.topo.asked, e.topo.stale = time.Time{}, true
+		e.topo.mu.Unlock()
+		e.topo.node(0) // asks for it
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		require.NoError(t, e.Close(ctx))
+		return time.Since(began)
 	})
 }

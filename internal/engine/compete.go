@@ -21,12 +21,19 @@ func (c *contender) compete(ctx context.Context) (*Held, error) {
 	}
 	switch {
 	case held != nil:
+		c.local.word.Load().Answered()
 		return held, nil
 	case !c.turn: // it was won after the caller had gone, and the turn went with it
 		return nil, err
 	case c.atOnce() && err == nil:
+		c.local.word.Load().Answered()
 		return nil, ErrNotAcquired
-	case c.atOnce(), c.gives:
+	case c.atOnce():
+		if Passing(err) && c.e.over(ctx) == nil {
+			c.local.outage().Failed(c.e, err)
+		}
+		return nil, err
+	case c.gives:
 		return nil, err
 	}
 	return c.wait(ctx, left, err)
@@ -36,8 +43,8 @@ func (c *contender) compete(ctx context.Context) (*Held, error) {
 func (c *contender) wait(ctx context.Context, left time.Duration, err error) (held *Held, _ error) {
 	c.observeWait(ctx)
 	waiting := *c // the look would put c on the heap, for those who need not wait as well
-	w := watch{e: c.e, ear: c.local.listener(), Watch: Watch{
-		Key: c.key, Channels: c.channels(),
+	w := watch{e: c.e, ear: c.local.listener(c.p), Watch: Watch{
+		Key: c.key, Channels: c.channels(), Outage: c.local.outage(),
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
 			held, left, err = waiting.try(ctx)
 			return left, held != nil || waiting.gives, err
@@ -49,13 +56,17 @@ func (c *contender) wait(ctx context.Context, left time.Duration, err error) (he
 }
 
 func (c *contender) channels() []pubsub.Channel {
-	return []pubsub.Channel{c.e.channel(c.p.Channel())}
+	all := []pubsub.Channel{c.e.channel(c.p.Channel())}
+	if p, is := c.p.(Announcing); is {
+		all = append(all, c.e.channel(p.Announced()))
+	}
+	return all
 }
 
 // listenIfStanding listens if the process is subscribed already.
 func (c *contender) listenIfStanding(ctx context.Context) {
 	if !c.local.ear.Load().listens() && c.e.hub.Subscribed(c.e.channel(c.p.Channel())) {
-		c.e.listenIfStanding(ctx, c.local.listener(), c.channels())
+		c.e.listenIfStanding(ctx, c.local.listener(c.p), c.channels())
 	}
 }
 
@@ -70,7 +81,7 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 	c.local.ear.Load().hush() // what was heard while it stood back
 	owner := c.e.IDs.Private()
 	lease := c.leased()
-	tried, err, answered := c.await(ctx, Try{Owner: owner, Lease: lease, Again: c.asked, Queue: !c.atOnce(), Thorough: c.thoroughly(), Block: c.block(), Sharers: c.sharers()})
+	tried, err, answered := c.await(ctx, Try{Owner: owner, Lease: lease, Again: c.asked, Queue: !c.atOnce(), Thorough: c.thoroughly(), Block: c.block(), Sharers: c.sharers(), Stood: c.stood()})
 	c.asked = true
 	c.hinted(tried)
 	switch {
@@ -83,7 +94,10 @@ func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
 		}
 		return nil, 0, err
 	case !tried.Free:
-		c.busy = true
+		if tried.Hint > 0 && c.ask.Shared && c.stands == 0 {
+			c.stands = tried.Started.Mono
+		}
+		c.yields()
 		c.local.courtesy.Refused()
 		if tried.Replayed { // the first send may find the lock free when it arrives
 			c.e.GiveBackLater(c.p, owner, lease)
@@ -137,6 +151,37 @@ func (c *contender) thoroughly() bool {
 	}
 	c.thorough = now
 	return true
+}
+
+// stood reports whether one who shares has stood back for long enough, for others
+// that the server knows of or for one of its process: those who want the lock alone
+// may wait for a hold whose holder this one keeps waiting. The log says so then.
+func (c *contender) stood() bool {
+	if !c.ask.Shared || !c.lasted(c.stands) && !c.lasted(c.since) {
+		return false
+	}
+	if c.walked == 0 || c.lasted(c.walked) {
+		c.walked = c.e.Now().Mono
+		c.e.suspect(c.e.holder(func(h *Held) bool { return h.local == c.local }))
+	}
+	return true
+}
+
+// lasted reports whether a watchdog timeout has passed since then; 0: it has not
+// begun.
+func (c *contender) lasted(since time.Duration) bool {
+	return since > 0 && c.e.Now().Mono-since >= c.e.WatchdogTimeout
+}
+
+// yields has one that wants the lock alone, and was refused, give way to those of its
+// process who share it and have waited behind it for a watchdog timeout.
+func (c *contender) yields() {
+	if c.ask.Shared {
+		return
+	}
+	if since, some := c.local.queue.OldestSharer(); some && c.lasted(since) {
+		c.gives = true
+	}
 }
 
 // standBack lets other processes go first, see handover.Courtesy. Those who

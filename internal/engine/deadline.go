@@ -34,25 +34,12 @@ func (e *Engine) bounded(ctx context.Context) context.Context {
 	return &sendContext{Context: e.shared(), values: ctx}
 }
 
-// A send that is large may take as long as its length needs at slowest.
-const (
-	large   = 1 << 20
-	slowest = 8 << 20 // bytes a second
-)
-
-// roomy gives a send that is large time beyond the bound that ctx has.
-func (e *Engine) roomy(ctx context.Context, keys, args []string) (context.Context, context.CancelFunc) {
-	size := 0
-	for _, key := range keys {
-		size += len(key)
+// base is the context of all exchanges, which ends when Close stops waiting.
+func (e *Engine) base() context.Context {
+	if e.life == nil {
+		return context.Background()
 	}
-	for _, arg := range args {
-		size += len(arg)
-	}
-	if size < large {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(context.WithoutCancel(ctx), e.sendTimeout()+time.Duration(size)*time.Second/slowest)
+	return e.life
 }
 
 func (e *Engine) shared() context.Context {
@@ -62,7 +49,7 @@ func (e *Engine) shared() context.Context {
 	}
 	timeout := e.sendTimeout()
 	next := &deadline{until: now.Add(timeout / 10)}
-	next.ctx, next.cancel = context.WithDeadline(context.Background(), now.Add(timeout))
+	next.ctx, next.cancel = context.WithDeadline(e.base(), now.Add(timeout))
 	// The one that is replaced ends by its own timer: calls still use it.
 	e.soon.Store(next)
 	return next.ctx

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -24,5 +25,27 @@ func TestWorkThatIsDueLaterIsDoneUntilClose(t *testing.T) {
 		require.Zero(t, time.Since(began), "nobody waits for what is due later")
 		require.EqualValues(t, 3, ran.Load())
 		require.False(t, s.e.Due(key, 0, func() time.Duration { return -1 }))
+	})
+}
+
+// TestDueRunThatWaitsDelaysNoOtherKind has more runs of one kind wait for a server than
+// run at the same time. What is due of another kind comes in its time, and the ones
+// that wait are done when the server answers.
+func TestDueRunThatWaitsDelaysNoOtherKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFake(t)
+		answers := make(chan struct{})
+		var ran, answered atomic.Int64
+		for i := range 2 * dueAtOnce {
+			key := Key{Kind: "election", Name: strconv.Itoa(i)}
+			s.e.Due(key, time.Second, func() time.Duration { <-answers; answered.Add(1); return -1 })
+		}
+		s.e.Due(Key{Kind: "delayed queue", Name: "0"}, 2*time.Second, func() time.Duration { ran.Add(1); return time.Second })
+		time.Sleep(4500 * time.Millisecond)
+		require.EqualValues(t, 3, ran.Load())
+		close(answers)
+		synctest.Wait()
+		require.EqualValues(t, 2*dueAtOnce, answered.Load())
+		require.NoError(t, s.e.Close(t.Context()))
 	})
 }

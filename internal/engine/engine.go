@@ -6,7 +6,6 @@ package engine
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -33,15 +32,20 @@ type Config struct {
 	Sharded         Sharding
 	ReplicaAcks     int
 	AckTimeout      time.Duration
+	RenewalAcks     bool // renewals count only when ReplicaAcks have confirmed them
 	MapName         func(string) string
 	Logger          *slog.Logger
 	Observer        Observer
 	Decisions       DecisionObserver // nil if the observer is none
 	Caches          CacheObserver    // likewise
 	Messages        MessageObserver  // likewise
+	Queues          QueueObserver    // likewise
 	Handlers        HandlerObserver  // likewise
+	Deferrals       DeferralObserver // likewise
+	Outcomes        OutcomeObserver  // likewise
 	Linger          time.Duration    // of a subscription that nobody uses
 	Owned           bool             // Close closes the Redis client too
+	Cut             func()           // closes the connections of an owned client, and refuses new ones
 	Clock           Clock            // nil: the machine's
 	Values          codec.Family     // of the values of objects that are given no codec
 	MaxValue        int              // bytes of a key or a value; see Fits
@@ -82,16 +86,23 @@ type Engine struct {
 	dog      *watchdog.Watchdog
 	locals   *places.Places[string, *local] // by the mapped name
 	errands  errands
+	undone   undone
 	lanes    lanes
 	waiters  sync.Pool     // places in local queues, to be used again
 	attempts sync.Pool     // likewise
+	returns  sync.Pool     // likewise
 	acks     chan struct{} // bounds WAIT, which costs a connection each
 	soon     atomic.Pointer[deadline]
 	common   sync.Map // see Shared
 	chains   sync.Map // mapped name -> *Held, the last acquisition with fencing tokens
 
-	evictions evictions
+	long *places.Places[string, *longLane] // by the node
 
+	evictions evictions
+	highest   highest
+
+	life     context.Context // of all exchanges; ended when Close stops waiting for them
+	abort    context.CancelFunc
 	closing  chan struct{}
 	shutting atomic.Bool // before closing is closed
 	wakesMu  sync.Mutex
@@ -103,6 +114,7 @@ type Engine struct {
 	crew     crew.Crew // the goroutines of spawn
 	due      due.Loop[Key]
 	dueOnce  sync.Once
+	dueWork  *due.Workers[func()]
 }
 
 // New puts an engine on top of a Redis client, after asking the server whether
@@ -113,18 +125,19 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 		Config: cfg, Redis: client, born: born, kept: millis(cfg.WatchdogTimeout),
 		IDs: owner.NewIssuer(cfg.ClientID), Now: watchdog.NewClock(born),
 		cluster: client.Mode() == rueidis.ClientModeCluster,
-		acks:    make(chan struct{}, maxAckWaits), locals: newLocals(),
+		acks:    make(chan struct{}, maxAckWaits), locals: newLocals(), long: newLongLanes(),
 		closing: make(chan struct{}), freed: make(chan struct{}, 1),
 	}
+	e.life, e.abort = context.WithCancel(context.Background())
 	e.lanes.last.Store(born.UnixMicro()) // above those of an earlier process with this client id
 	if e.Logger == nil {
-		e.Logger = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.Level(127)}))
+		e.Logger = slog.New(programs{})
 	}
 	info, err := e.probe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e.topo = newTopology(client, e.cluster, e.spawn)
+	e.topo = newTopology(client, e.cluster, e.spawn, e.base)
 	e.topo.ask(ctx)
 	sharded, err := e.sharded(ctx)
 	if err != nil {
@@ -139,6 +152,7 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 	})
 	e.dog = watchdog.Start(e.Now, renewer{e})
 	e.learnEvictions(ctx, info)
+	e.learnReplication(ctx, info)
 	return e, nil
 }
 

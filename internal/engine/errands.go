@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -13,11 +15,20 @@ type errand struct {
 	key   string
 	until time.Time // by then the server has forgotten it by itself
 	run   func(ctx context.Context) error
+	work  Work // what is left undone if it is given up
+
+	lasting bool      // until does not count: see SeeThrough
+	arrived time.Time // of one that lasts, when it was first sent in such a way that it may have arrived
+	ended   func()    // of one that lasts, called when nothing is sent any more
 
 	since time.Time // when it was said first; zero: not yet
 	due   time.Time // when it is to be said next
 	told  bool      // that the server refuses it
+	why   error     // its last answer
 }
+
+// shown is the name as users know it: the key may be one for some values of a group.
+func (it errand) shown() string { return cmp.Or(it.work.Name, it.key) }
 
 // errands are carried by a courier per node, while there is something to do, so that
 // a silent node holds up nobody else's.
@@ -26,32 +37,78 @@ type errands struct {
 	couriers map[string]*courier
 }
 
+// outage is how long a node has failed, and how often.
+type outage struct {
+	since time.Duration
+	times int
+}
+
+// lasts counts a failure.
+func (o *outage) lasts(now time.Duration) {
+	if o.times++; o.times == 1 {
+		o.since = now
+	}
+}
+
+// backoff doubles with each failure, up to a second.
+func (o *outage) backoff() time.Duration {
+	return jittered(min(50*time.Millisecond<<min(o.times, 10), time.Second))
+}
+
 // courier carries the errands to one node.
 type courier struct {
 	node string
-	todo []errand      // guarded by the mutex of the errands
+	todo []errand      // guarded by the mutex of the errands, as is lasting
 	news chan struct{} // poked when one was added
+
+	lasting int // so many errands that last are to do, or under way
 
 	silent  outage    // of the node
 	silence time.Time // until when it is left alone
 }
 
 // An errand that is refused waits for a tenth of the time that it has been
-// refused for, within these bounds.
+// refused for, within these bounds. longBackoff is the upper one for an errand
+// that lasts.
 const (
 	firstBackoff = 50 * time.Millisecond
 	mostBackoff  = 5 * time.Second
+	longBackoff  = 30 * time.Second
 )
+
+// lookTime bounds the share of the time in which a courier looks what is due:
+// it sleeps for so long, at least, for each errand that it looks at.
+const lookTime = 10 * time.Microsecond
+
+// mostLasting bounds the errands to one node that last.
+const mostLasting = 10_000
 
 // Later runs an errand on key until it succeeds, until has passed, or its
 // answer will never change: then key holds something else. The run has to be
 // replayable; what it sends is not sent again within one run when it was
 // refused.
 func (e *Engine) Later(key string, until time.Time, run func(ctx context.Context) error) {
-	node := e.topo.node(e.topo.slot(key))
+	e.add(errand{key: key, until: until, run: run})
+}
+
+// Errands reports whether something is still to be given back, or to be done that was
+// deferred.
+func (e *Engine) Errands() bool {
+	e.errands.mu.Lock()
+	defer e.errands.mu.Unlock()
+	return len(e.errands.couriers) > 0
+}
+
+// add hands an errand to the courier of its node. It is false for one that
+// lasts if the courier has as many of those as it may.
+func (e *Engine) add(it errand) bool {
+	node := e.topo.node(e.topo.slot(it.key))
 	e.errands.mu.Lock()
 	defer e.errands.mu.Unlock()
 	c := e.errands.couriers[node]
+	if it.lasting && c != nil && c.lasting >= mostLasting {
+		return false
+	}
 	if c == nil {
 		if e.errands.couriers == nil {
 			e.errands.couriers = make(map[string]*courier)
@@ -61,11 +118,15 @@ func (e *Engine) Later(key string, until time.Time, run func(ctx context.Context
 		// Not spawn: whoever has an errand is itself a task that Close waits for.
 		e.tasks.run(func() { e.carry(c) })
 	}
-	c.todo = append(c.todo, errand{key: key, until: until, run: run})
+	c.todo = append(c.todo, it)
+	if it.lasting {
+		c.lasting++
+	}
 	select {
 	case c.news <- struct{}{}:
 	default:
 	}
+	return true
 }
 
 // carry ends when nothing is left to do, or one round after the client closed.
@@ -82,7 +143,7 @@ func (e *Engine) carry(c *courier) {
 			}
 			continue
 		}
-		e.putBack(c, e.sayAll(c, due))
+		e.putBack(c, due, e.sayAll(c, due))
 	}
 }
 
@@ -109,13 +170,25 @@ func (e *Engine) take(c *courier, now time.Time) (due []errand, pause time.Durat
 	}
 	clear(c.todo[len(later):])
 	c.todo = later
-	return due, pause, true
+	return due, max(pause, time.Duration(len(later))*lookTime), true
 }
 
-func (e *Engine) putBack(c *courier, left []errand) {
+// putBack keeps what is left of those that were due.
+func (e *Engine) putBack(c *courier, due, left []errand) {
 	e.errands.mu.Lock()
 	defer e.errands.mu.Unlock()
 	c.todo = append(c.todo, left...)
+	c.lasting -= lasting(due) - lasting(left)
+}
+
+// lasting is how many of the errands last.
+func lasting(all []errand) (n int) {
+	for i := range all {
+		if all[i].lasting {
+			n++
+		}
+	}
+	return n
 }
 
 // lastRound says everything once more, and no more: also what comes meanwhile
@@ -133,7 +206,7 @@ func (e *Engine) lastRound(c *courier) {
 			return
 		}
 		for _, it := range e.sayAll(c, todo) {
-			e.Logger.Warn("giving back ends with the client, before the server took it", "name", it.key)
+			e.giveUp(it, fmt.Errorf("the client was closed (last answer: %w)", it.why))
 		}
 	}
 }
@@ -157,7 +230,7 @@ func (e *Engine) sayAll(c *courier, due []errand) (left []errand) {
 		if r.answered {
 			c.silent = outage{} // what was silent is a request, and not the node
 		}
-		c.silent.lasts(e.Now().Mono, false)
+		c.silent.lasts(e.Now().Mono)
 		c.silence = time.Now().Add(c.silent.backoff())
 	case r.answered:
 		c.silent = outage{}
@@ -212,10 +285,16 @@ func (r *round) run() {
 func (e *Engine) sayInTurn(due []errand) (left []errand, silent bool) {
 	for i, it := range due {
 		now := time.Now()
-		if now.After(it.until) {
+		if it.over(now, e.remembered()) {
+			e.forgotten(it)
 			continue
 		}
 		err := it.run(errandContext{e.bounded(context.Background())})
+		if mayHaveRun(err) && it.arrived.IsZero() {
+			it.arrived = now
+		}
+		it.why = err
+		due[i] = it
 		switch {
 		case err == nil || hopeless(err):
 			e.finished(it, err)
@@ -235,19 +314,28 @@ func (e *Engine) refusedErrand(it errand, now time.Time, err error) errand {
 	if it.since.IsZero() {
 		it.since = now
 	}
-	if !Passing(err) && !it.told {
+	if !Passing(err) && !it.told && !it.lasting { // of one that lasts the caller was told
 		it.told = true
-		e.Logger.Warn("giving back is refused, and goes on", "name", it.key, "err", err)
+		e.Logger.Warn("giving back is refused, and goes on", "name", it.shown(), "err", err)
 	}
-	it.due = now.Add(jittered(min(max(now.Sub(it.since)/10, firstBackoff), mostBackoff)))
+	most := mostBackoff
+	if it.lasting {
+		most = longBackoff
+	}
+	it.due = now.Add(jittered(min(max(now.Sub(it.since)/10, firstBackoff), most)))
 	return it
 }
 
 // finished tells of an errand that will never succeed: what it was to give
 // back stays until its lease ends. A loss needs no telling.
 func (e *Engine) finished(it errand, err error) {
-	if err != nil && !errors.Is(err, ErrLost) {
-		e.Logger.Warn("giving back failed", "name", it.key, "err", err)
+	switch {
+	case err == nil || errors.Is(err, ErrLost):
+		it.end()
+	case it.work != (Work{}):
+		e.giveUp(it, err)
+	default:
+		e.Logger.Warn("giving back failed", "name", it.shown(), "err", err)
 	}
 }
 

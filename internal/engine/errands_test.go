@@ -90,7 +90,7 @@ func TestAnErrandIsRepeatedUntilTheServerTakesIt(t *testing.T) {
 			t.Parallel()
 			r := newRefuser(answer)
 			done := r.errand(e, time.Minute)
-			require.Eventually(t, func() bool { return r.sends.Load() > 2 }, 20*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return r.sends.Load() > 2 }, redistest.Soon, time.Millisecond)
 			r.accept()
 			awaitDone(t, done)
 		})
@@ -103,7 +103,7 @@ func TestAnErrandThatIsHopelessIsSaidOnce(t *testing.T) {
 	wrong, next := newRefuser("WRONGTYPE not yours"), newRefuser("TRYAGAIN not all here")
 	wrong.errand(e, time.Minute)
 	next.errand(e, time.Minute)
-	require.Eventually(t, func() bool { return next.sends.Load() > 3 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return next.sends.Load() > 3 }, redistest.Soon, time.Millisecond)
 	require.EqualValues(t, 1, wrong.sends.Load())
 	next.accept()
 }
@@ -114,7 +114,7 @@ func TestAnErrandEndsWithTheLeaseThatItGivesBack(t *testing.T) {
 	late, next := newRefuser("ERR no"), newRefuser("ERR no")
 	late.errand(e, -time.Second)
 	next.errand(e, time.Minute)
-	require.Eventually(t, func() bool { return next.sends.Load() > 1 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return next.sends.Load() > 1 }, redistest.Soon, time.Millisecond)
 	require.Zero(t, late.sends.Load())
 	next.accept()
 }
@@ -130,7 +130,7 @@ func TestARefusedErrandDelaysNoOther(t *testing.T) {
 		refused = append(refused, r)
 		r.errand(e, time.Minute)
 	}
-	require.Eventually(t, func() bool { return refused[2].sends.Load() > 3 }, 20*time.Second, time.Millisecond, "they wait for their turns")
+	require.Eventually(t, func() bool { return refused[2].sends.Load() > 3 }, redistest.Soon, time.Millisecond, "they wait for their turns")
 	all := func() (sends int64) {
 		for _, r := range refused {
 			sends += r.sends.Load()
@@ -157,7 +157,7 @@ func TestErrandsAreSaidOnceMoreWhenTheClientCloses(t *testing.T) {
 	refused, after := newRefuser("ERR no"), newRefuser("ERR no")
 	refused.errand(e, time.Minute)
 	done := after.errand(e, time.Minute)
-	require.Eventually(t, func() bool { return after.sends.Load() > 3 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return after.sends.Load() > 3 }, redistest.Soon, time.Millisecond)
 	after.accept()
 	require.NoError(t, e.Close(t.Context()))
 	awaitDone(t, done)

@@ -17,13 +17,20 @@ var (
 	ErrClosed        = errors.New("client is closed")
 	ErrOption        = codec.ErrOption // so that what a codec refuses is one, too
 	ErrUnknown       = errors.New("outcome unknown: the reply was lost")
+	ErrDeferred      = errors.New("not done yet: the client goes on trying")
 	ErrNotAcquired   = errors.New("not acquired")
 	ErrLost          = errors.New("hold was lost")
 	ErrReleased      = errors.New("hold was released")
 	ErrNotReplicated = errors.New("too few replicas acknowledged")
-	ErrFamily        = errors.New("the name is that of a lock of another family")
+	ErrWrongKind     = errors.New("the name is that of an object of another kind")
+	ErrFamily        = error(familyError{}) // which wraps ErrWrongKind
 	ErrMoving        = errors.New("the slot is on the move")
 )
+
+type familyError struct{}
+
+func (familyError) Error() string { return "the name is that of a lock of another family" }
+func (familyError) Unwrap() error { return ErrWrongKind }
 
 // ContextError is how ctx ended: its error, and its cause where that says more.
 func ContextError(ctx context.Context) error {
@@ -73,7 +80,7 @@ func judge(err error) verdict {
 	if errors.As(err, &reply) {
 		return judgeReply(reply.Error())
 	}
-	if isDial(err) || errors.Is(err, errUnmet) {
+	if isDial(err) || errors.Is(err, errUnmet) || errors.Is(err, errNoTurn) {
 		return refused
 	}
 	return lost
@@ -111,7 +118,7 @@ func Moving(err error) bool {
 
 // ours reports an outcome that is not the server's word, and stands.
 func ours(err error) bool {
-	return slices.ContainsFunc([]error{ErrClosed, ErrOption, ErrNotReplicated, ErrLost, ErrFamily}, func(own error) bool {
+	return slices.ContainsFunc([]error{ErrClosed, ErrOption, ErrNotReplicated, ErrLost, ErrWrongKind}, func(own error) bool {
 		return errors.Is(err, own)
 	})
 }

@@ -36,7 +36,7 @@ func (e *Engine) learnEvictions(ctx context.Context, info string) {
 		return
 	}
 	e.spawn(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(e.base(), time.Second)
 		defer cancel()
 		e.noteEvictions(e.askPolicies(ctx))
 	})

@@ -58,7 +58,7 @@ func newFake(t *testing.T, change ...func(*Config)) *fakeServer {
 	}
 	s := &fakeServer{clock: watchdog.NewClock(time.Now()), started: time.Now(), gone: map[string]bool{}}
 	s.e = &Engine{
-		Config: cfg, IDs: owner.NewIssuer(cfg.ClientID), Now: s.clock, topo: newTopology(nil, false, nil),
+		Config: cfg, IDs: owner.NewIssuer(cfg.ClientID), Now: s.clock, topo: newTopology(nil, false, nil, nil),
 		acks: make(chan struct{}, 1), closing: make(chan struct{}), freed: make(chan struct{}, 1),
 		hub: pubsub.New(s, pubsub.Options{Linger: cfg.Linger}), locals: newLocals(),
 	}

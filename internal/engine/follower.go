@@ -9,7 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// Follower is a script that goes out behind others, in the same pipeline: the
+// Follower is a script that goes out behind scripts or commands, in the same pipeline: the
 // server runs it after them, on the connection that they came by. Its only key
 // is the first of theirs.
 type Follower struct {
@@ -36,27 +36,42 @@ func (f *Follower) Answer() (answer rueidis.RedisResult, followed bool) {
 }
 
 // followed is Run under a follower.
-func (e *Engine) followed(ctx context.Context, op Operation, keys, args []string, f *Follower) (Answer, error) {
-	return e.loop(ctx, op, func(ctx context.Context, fresh bool) (rueidis.RedisResult, error) {
+func (e *Engine) followed(ctx context.Context, op Operation, t transfer, keys, args []string, f *Follower) (Answer, error) {
+	return e.loop(ctx, op, &t, func(send context.Context, fresh bool) (rueidis.RedisResult, error) {
 		f.answer.Store(nil)
-		s := script(op)
-		switch {
-		case fresh:
-			return op.ExecFresh(ctx, e.Redis, keys, args), nil
-		case s == nil || e.cluster:
-			return exec(ctx, e.Redis, op, keys, args), nil
+		if t.late {
+			if err := e.weigh(send, &t, keys, args); err != nil {
+				return rueidis.RedisResult{}, err
+			}
 		}
-		first, second := s.ExecFollowed(ctx, e.Redis, keys, args, f.Script)
-		f.answer.Store(&second)
-		return first, nil
+		o := followable(op)
+		one := func(send context.Context) rueidis.RedisResult {
+			switch {
+			case o != nil && !e.cluster && (t.long() || !fresh):
+				first, second := o.ExecFollowed(send, e.Redis, keys, args, f.Script, t.long())
+				f.answer.Store(&second)
+				return first
+			case t.long() || fresh:
+				return op.ExecFresh(send, e.Redis, keys, args)
+			}
+			return exec(send, e.Redis, op, keys, args)
+		}
+		if t.long() {
+			return e.atLength(ctx, keys, &t, one)
+		}
+		return one(send), nil
 	})
 }
 
-// script is op, if it is one.
-func script(op Operation) *scripts.Script {
+type canBeFollowed interface {
+	ExecFollowed(ctx context.Context, c rueidis.Client, keys, args []string, next *scripts.Script, fresh bool) (first, second rueidis.RedisResult)
+}
+
+// followable is op, if something may follow it.
+func followable(op Operation) canBeFollowed {
 	if s, ok := op.(steady); ok {
 		op = s.Operation
 	}
-	s, _ := op.(*scripts.Script)
-	return s
+	o, _ := op.(canBeFollowed)
+	return o
 }

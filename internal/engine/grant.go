@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -172,9 +173,9 @@ func (t *Grant) lost(kind string, cause error) error {
 	cause = t.lossOf(cause)
 	key := t.Key()
 	if t.e.Observer != nil {
-		t.e.Observer.Lost(kind, key.Name, cause)
+		t.e.Observer.Lost(kind, key.Shown(), cause)
 	}
-	t.e.Logger.Warn("hold lost", "name", key.Name, "owner", t.Owner(), "err", cause)
+	t.e.Logger.Warn("hold lost", "name", key.Shown(), "owner", t.Owner(), "err", cause)
 	return cause
 }
 
@@ -224,19 +225,23 @@ func (t *Grant) renew(ctx context.Context, d time.Duration) error {
 	d = t.e.dog.Outlast(&t.lease, t.e.Now(), d)
 	t.asking(d)
 	owner, pending, serial := t.owners()
-	renewal, key := t.g.Renewal(), t.Key()
+	renewal, key, began := t.g.Renewal(), t.Key(), t.e.Now()
 	keys, args := renewal.Add(nil, nil, key, owner, d)
 	if pending != "" {
 		keys, args = renewal.Add(keys, args, key, pending, d)
 	}
-	answer, err := t.e.Run(ctx, renewal.Script, keys, args)
+	answer, err := t.e.runRenewal(ctx, renewal.Script, keys, args)
 	if err != nil {
 		return err
 	}
 	stands, err := anyRenewed(answer)
 	switch {
 	case stands:
-		t.e.dog.Grown(&t.lease, answer.Started, d)
+		started := answer.Started
+		if renewal.Dated {
+			started = began
+		}
+		t.e.dog.Grown(&t.lease, started, d)
 		return t.Err()
 	case err != nil:
 		return err
@@ -246,6 +251,18 @@ func (t *Grant) renew(ctx context.Context, d time.Duration) error {
 	}
 	t.lease.Lose(watchdog.ErrGone)
 	return t.Err()
+}
+
+// runRenewal sends a renewal, which replicas confirm if the client asks for that.
+func (e *Engine) runRenewal(ctx context.Context, s *scripts.Script, keys, args []string) (Answer, error) {
+	if !e.RenewalAcks {
+		return e.Run(ctx, s, keys, args)
+	}
+	answer, acks, err := e.RunAcked(ctx, s, keys, args)
+	if err == nil {
+		err = e.tooFew(acks)
+	}
+	return answer, err
 }
 
 func anyRenewed(answer Answer) (stands bool, err error) {

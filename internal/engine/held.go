@@ -86,6 +86,9 @@ func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, t term
 		h.seldom.brief = tried.Hint > 0 || l.isBrief(tried.Started)
 	}
 	h.care(tried.Started, t.lease, t.every, t.end, h)
+	if l != nil {
+		l.last.Store(h) // whole: others ask it whether it may be trusted
+	}
 	return h
 }
 

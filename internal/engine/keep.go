@@ -29,9 +29,6 @@ type keeping struct {
 	early  bool          // though the process has said in time that it is alive
 	server time.Duration // how far the server's clock is ahead of ours, and a way there
 	latest time.Duration // that as the last answer has it
-	silent outage        // of the server
-	failed time.Duration // when a waiter met it last
-	why    error         // what that was told
 }
 
 // begin is told of a place that the server has just given, at now.
@@ -69,7 +66,6 @@ func (k *keeping) answered(at time.Duration, walk Walk, kept Kept) {
 	if walk != WalkNot {
 		k.walked = at
 	}
-	k.silent = outage{}
 }
 
 // clock notes what the server's clock said, a way there after that was asked. Of
@@ -169,6 +165,7 @@ func (l *line) say(ctx context.Context, k Keeping) (Kept, error) {
 func (l *line) heard(at time.Duration, walk Walk, kept Kept) {
 	l.mu.Lock()
 	l.keeping.answered(at, walk, kept)
+	l.outage.Refused(l.e) // of all but the one that is told below
 	l.keeping.clock(kept.Clock, kept.Started)
 	look := kept.Owner != "" && l.keeping.looks(at, l.e.WatchdogTimeout)
 	l.mu.Unlock()
@@ -218,34 +215,4 @@ func (l *line) lost(began time.Duration, kept Kept) (owners []string, slack time
 	}
 	l.keeping.early = false
 	return owners, l.keeping.slack
-}
-
-// outage bears that the server does not answer, which err says, for as long as one
-// waiter would.
-func (l *line) outage(err error) (lasted, pause time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	k := &l.keeping
-	k.failed, k.why = l.e.Now().Mono, err
-	return k.silent.lasts(k.failed, Moving(err)), k.silent.backoff()
-}
-
-// answered ends an outage: the server has said something to one of this process.
-func (l *line) answered() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.keeping.silent = outage{}
-}
-
-// givenUp is why another waiter has given up after that time, nil if none has. Who
-// waited all the while does so, too: to ask one behind the other would take each of
-// them as long as a silent server takes.
-func (l *line) givenUp(since time.Duration) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	k := &l.keeping
-	if k.silent.times == 0 || k.failed < since || k.failed-k.silent.since <= l.e.WatchdogTimeout || !Passing(k.why) {
-		return nil
-	}
-	return k.why
 }

@@ -112,7 +112,7 @@ func TestARequestThatWasOvertakenIsAnotherOne(t *testing.T) {
 	require.Eventually(t, func() bool {
 		text, _ := raw.Do(context.Background(), raw.B().Get().Key(sent[0].Lane).Build()).ToString()
 		return text == sent[0].Number+" 0 void"
-	}, 30*time.Second, time.Millisecond)
+	}, redistest.Soon, time.Millisecond)
 	_, err := overtaken(3)
 	require.ErrorIs(t, err, errOvertaken)
 	require.Len(t, sent, 2)

@@ -14,6 +14,7 @@ import (
 type line struct {
 	e       *Engine
 	p       Queued
+	outage  *Outage       // of the name
 	opening chan struct{} // with one place: whoever has it subscribes
 	sends   chan struct{} // with mostSends places: whoever has one asks for its first place
 
@@ -25,16 +26,16 @@ type line struct {
 	keeping     keeping
 }
 
-func newLine(e *Engine, p Queued) *line {
+func newLine(e *Engine, p Queued, o *Outage) *line {
 	return &line{
-		e: e, p: p, opening: make(chan struct{}, 1), sends: make(chan struct{}, mostSends), byOwner: make(map[string]*place),
+		e: e, p: p, outage: o, opening: make(chan struct{}, 1), sends: make(chan struct{}, mostSends), byOwner: make(map[string]*place),
 	}
 }
 
 // lineOf is the line of l's name, which the first who waits makes.
 func (l *local) lineOf(e *Engine, p Queued) *line {
 	if l.ear.Load() == nil {
-		l.ear.CompareAndSwap(nil, &ear{line: newLine(e, p)})
+		l.ear.CompareAndSwap(nil, &ear{line: newLine(e, p, l.outage())})
 	}
 	return l.line()
 }
@@ -202,13 +203,6 @@ func (l *line) skip(owner string) {
 // sent lets the next one ask for its first place.
 func (l *line) sent() { <-l.sends }
 
-// places is how many waiters of the line have a place on the server.
-func (l *line) places() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.queued
-}
-
 // asks is whether w is to ask the server, or what it was granted.
 func (l *line) asks(w *place) (ask bool, held *Held) {
 	l.mu.Lock()
@@ -258,7 +252,8 @@ func (l *line) deliver(w *place, held *Held) bool {
 	if !w.in || w.held != nil {
 		return false
 	}
-	w.held, l.keeping.silent = held, outage{}
+	w.held = held
+	l.outage.Answered()
 	nudge(w.poke)
 	return true
 }

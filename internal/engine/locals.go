@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"errors"
 	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/handover"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/places"
 )
 
@@ -12,6 +14,19 @@ import (
 type Key struct {
 	Kind string
 	Name string
+}
+
+// GroupKind is the kind of a key that stands for some values of a group: see
+// keys.GroupValues.
+const GroupKind = "group"
+
+// Shown is the mapped name as users know it: of some values of a group, the group's.
+func (k Key) Shown() string {
+	if k.Kind != GroupKind {
+		return k.Name
+	}
+	name, _ := keys.GroupOf(k.Name)
+	return name
 }
 
 // local is what the waiters and holders of one process share for one name. All
@@ -23,8 +38,10 @@ type local struct {
 	firsts   atomic.Int32  // of those who ask for a lock that is Queued without a place
 	queue    handover.Queue[*Held]
 	courtesy handover.Courtesy
-	brief    atomic.Int64        // until when shared holds are brief, see briefFor
-	ear      atomic.Pointer[ear] // of whoever has the turn, and open while somebody waits; made by the first who listens
+	brief    atomic.Int64           // until when shared holds are brief, see briefFor
+	last     atomic.Pointer[Held]   // the last hold of this process
+	word     atomic.Pointer[Outage] // see outage
+	ear      atomic.Pointer[ear]    // of whoever has the turn, and open while somebody waits; made by the first who listens
 }
 
 func newLocals() *places.Places[string, *local] {
@@ -39,6 +56,8 @@ func newLocals() *places.Places[string, *local] {
 // left is told when nobody is there any more.
 func (l *local) left() {
 	l.family.Store(0)
+	l.last.Store(nil)
+	l.word.Load().Answered()
 	l.ear.Load().close()
 }
 
@@ -51,15 +70,45 @@ func (l *local) reuse() bool {
 	l.courtesy = handover.Courtesy{}
 	l.brief.Store(0)
 	l.tokens.Store(0)
+	l.word.Store(nil)
 	return true
+}
+
+// outage is what those who wait share, which the first of them makes.
+func (l *local) outage() *Outage {
+	if o := l.word.Load(); o != nil {
+		return o
+	}
+	l.word.CompareAndSwap(nil, new(Outage))
+	return l.word.Load()
+}
+
+// ended is the error of a wait for the lock that ended with err. Where a hold of
+// this process is in the way, there is no need of the server's word.
+func (l *local) ended(e *Engine, err error) error {
+	if !errors.Is(err, errWaitOver) {
+		return err
+	}
+	if l.holds() {
+		return ErrNotAcquired
+	}
+	return l.word.Load().Ended(e, err)
+}
+
+// holds reports whether this process has a hold. Of shared ones it may have several,
+// and the last of them may be the first to end.
+func (l *local) holds() bool {
+	h := l.last.Load()
+	return h != nil && h.Err() == nil || l.queue.Held()
 }
 
 // listener is the ear for releases. A process has one for each key, however
 // many of its goroutines wait.
-func (l *local) listener() *ear {
+func (l *local) listener(p Protocol) *ear {
 	r := l.ear.Load()
 	if r == nil {
-		r = newEar(l.heard, l.courtesy.Reset)
+		announcing, _ := p.(Announcing)
+		r = newEar(func(payload string) bool { return l.heard(announcing, payload) }, l.courtesy.Reset)
 		l.ear.Store(r)
 	}
 	if !r.listens() {
@@ -69,8 +118,8 @@ func (l *local) listener() *ear {
 }
 
 // heard reports whether a message tells of another's release.
-func (l *local) heard(payload string) bool {
-	return released(payload) && l.courtesy.Message()
+func (l *local) heard(p Announcing, payload string) bool {
+	return (released(payload) || p != nil && p.Announces(payload)) && l.courtesy.Message()
 }
 
 // released reports whether a message is one of those that Redisson's locks

@@ -2,6 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -47,6 +50,25 @@ func (e *Engine) Decided(ctx context.Context, d Decision) {
 func InShadow(ctx context.Context) context.Context { return context.WithValue(ctx, shadowed{}, true) }
 
 type shadowed struct{}
+
+// OutcomeObserver is told of what was refused, and of what nobody knows whether it was
+// done, as the root package says.
+type OutcomeObserver interface {
+	Refused(kind, name string)
+	Unknown(kind, name, operation string, err error)
+}
+
+// Outcome tells the observer of an operation that ended with err, if that is a refusal or
+// an unknown outcome. Op is what the error says that it was.
+func (e *Engine) Outcome(kind, name, op string, err error) {
+	switch {
+	case e.Outcomes == nil || err == nil:
+	case errors.Is(err, ErrUnknown):
+		e.Outcomes.Unknown(kind, name, strings.TrimSuffix(strings.TrimSuffix(op, " of"), " to"), err)
+	case errors.Is(err, ErrNotAcquired):
+		e.Outcomes.Refused(kind, name)
+	}
+}
 
 // CacheObserver is told what becomes of the entries of caches, as the root
 // package says.
@@ -108,6 +130,59 @@ type Settled struct {
 	Outcome string
 	Took    time.Duration
 	Err     error
+}
+
+// QueueObserver is told what becomes of the elements of queues, streams and topics, as the
+// root package says.
+type QueueObserver interface {
+	Offered(ctx context.Context, kind, name string, elements int)
+	Taken(ctx context.Context, t Taken)
+	Missed(kind, name string, elements int64)
+}
+
+// Taken is elements that this client has taken.
+type Taken struct {
+	Kind, Name string
+	Elements   int
+	Waited     time.Duration
+}
+
+// Offered tells of elements that were offered, if there is an observer who wants to hear of them.
+func (e *Engine) Offered(ctx context.Context, kind, name string, elements int) {
+	if e.Queues != nil && elements > 0 {
+		e.Queues.Offered(ctx, kind, name, elements)
+	}
+}
+
+// Taken tells of elements that were taken, of which nobody knows how long they have waited.
+func (e *Engine) Taken(ctx context.Context, kind, name string, elements int) {
+	if e.Queues != nil && elements > 0 {
+		e.Queues.Taken(ctx, Taken{kind, name, elements, -1})
+	}
+}
+
+// firstStreams is when the first server with streams was released, ms: an ID before is none
+// that a server has chosen.
+const firstStreams = 1_530_000_000_000
+
+// TakenEntry tells of an entry of a stream that was taken, whose ID may say when it was added.
+func (e *Engine) TakenEntry(ctx context.Context, kind, name, id string) {
+	if e.Queues == nil {
+		return
+	}
+	t := Taken{kind, name, 1, -1}
+	text, _, _ := strings.Cut(id, "-")
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms >= firstStreams {
+		t.Waited = time.Duration(max(e.Wall()-ms, 0)) * time.Millisecond
+	}
+	e.Queues.Taken(ctx, t)
+}
+
+// Missed tells of messages that were dropped before a loop had them.
+func (e *Engine) Missed(kind, name string, elements int64) {
+	if e.Queues != nil {
+		e.Queues.Missed(kind, name, elements)
+	}
 }
 
 // HandlerObserver is around the handlers of reliable queues, as the root package says.

@@ -22,6 +22,16 @@ type Protocol interface {
 	Release(ctx context.Context, owner string) (Released, error)
 }
 
+// Announcing is a kind of lock of which several may share the channel of releases. What was released is said on
+// another one, so that only those who wait for that look.
+type Announcing interface {
+	Protocol
+	// Announced is that channel.
+	Announced() string
+	// Announces reports whether a message of it is of this lock. It is called on the hub's goroutine.
+	Announces(payload string) bool
+}
+
 // Joinable is a kind of lock whose holds others may have levels of.
 type Joinable interface {
 	Protocol
@@ -60,6 +70,9 @@ type Try struct {
 	// that it is their turn.
 	Sharers bool
 	Block   int // how many fencing tokens it wants beside its own, for those it may hand the lock to
+	// Stood is set once one who shares has stood back for a watchdog timeout, in this
+	// wait, for others who want the lock alone and wait for it.
+	Stood bool
 	// Thorough is set about once a second of a wait: time for what the server
 	// need not do at each try.
 	Thorough bool
@@ -111,6 +124,10 @@ type Granted struct {
 	Fence   int64            // its fencing token; 0: the kind has none
 	Started watchdog.Instant // before the send that was answered: its lease counts from there
 }
+
+// KindOrder is the kind of a fair lock that orders the waiters of another object. It may be
+// held for as long as that is waited for.
+const KindOrder = "order"
 
 // Alive is for how long a process counts as alive that has said so to a lock
 // that is Queued.

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/pubsub"
@@ -176,7 +175,7 @@ func (q *queuing) turn(ctx context.Context) (*Held, error) {
 
 // keep keeps the places of the process, unless that was given up.
 func (q *queuing) keep(ctx context.Context) error {
-	if err := q.line.givenUp(q.w.since); err != nil { // nobody else changes since
+	if err := q.line.outage.GivenUp(q.c.e, q.w.since); err != nil { // nobody else changes since
 		return err
 	}
 	return q.line.keep(ctx)
@@ -229,13 +228,11 @@ func (q *queuing) answered(ctx context.Context, queue bool, a *attempt) (*Held, 
 	if err != nil {
 		return nil, err
 	}
-	if l := q.c.local.line(); l != nil { // that of others, if this one has no place
-		l.answered()
-	}
 	if tried.Free {
+		q.c.local.word.Load().Answered()
 		return q.won(tried), nil
 	}
-	q.c.busy = true
+	q.c.local.outage().Refused(q.c.e)
 	if queue {
 		q.line.refused(&q.w, tried)
 		q.hearJava(ctx, tried.Hint)
@@ -254,11 +251,10 @@ func (q *queuing) send(ctx context.Context) error {
 		return nil
 	default:
 	}
-	q.c.busy = q.c.busy || q.line.places() > 0
 	began := q.c.e.Now().Mono
 	select {
 	case q.line.sends <- struct{}{}:
-		err := q.line.givenUp(began)
+		err := q.line.outage.GivenUp(q.c.e, began)
 		if err != nil {
 			q.line.sent()
 		}
@@ -340,25 +336,10 @@ func (q *queuing) sleep(ctx context.Context) error {
 	return q.c.e.over(ctx)
 }
 
-// bear lets a wait outlast a server that is away for a moment, as that of a
-// Watch. All who wait in a line bear the same outage.
+// bear lets a wait outlast a server that is away for a moment. All who wait in a
+// line bear the same outage.
 func (q *queuing) bear(ctx context.Context, err error) error {
-	lasted, pause := q.line.outage(err)
-	if !Passing(err) || lasted > q.c.e.WatchdogTimeout {
-		return err
-	}
-	over := q.c.e.over(ctx)
-	if over == nil {
-		q.c.e.Logger.Debug("waiting for the server", "name", q.c.key.Name, "err", err)
-		over = q.c.e.sleep(ctx, pause, q.w.poke)
-	}
-	switch {
-	case ctx.Err() == nil:
-		return over // nil, or the client closes
-	case errors.Is(err, ctx.Err()):
-		return err
-	}
-	return fmt.Errorf("%w (last answer: %w)", over, err)
+	return q.c.e.bear(ctx, q.line.outage, q.c.key.Name, q.w.poke, err)
 }
 
 // part leaves the line, and returns what was granted meanwhile.
@@ -421,6 +402,7 @@ func (e *Engine) holdInLine(p Queued, l *local, w *place, tried Tried) *Held {
 	h := &Held{Grant: Grant{e: e, g: p, owner: w.owner}, since: tried.Started.Mono, fence: tried.Fence}
 	h.seldom = &seldom{claim: l}
 	h.care(tried.Started, w.lease, w.every, watchdog.Instant{}, h)
+	l.last.Store(h) // whole, see newHeld
 	return h
 }
 
@@ -433,7 +415,7 @@ func (h *Held) releaseInLine(ctx context.Context, p Queued) error {
 	if err != nil {
 		h.GiveBackLater()
 		l.line().askAll(waiters)
-		return err
+		return Deferred(err)
 	}
 	for _, w := range waiters {
 		if w.owner == granted.Owner {

@@ -11,12 +11,14 @@ import (
 
 // Release ends a hold from its seat: it goes to the next waiter of this
 // process where the rules allow that, and back to the server else. It returns
-// why the hold had ended before, if it had. ctx lends its values only.
+// why the hold had ended before, if it had. ctx lends its values, and ends the
+// caller's wait: see [Engine.GoOn].
 func (h *Held) Release(ctx context.Context, seat Seat) error {
 	if !h.e.begin() {
 		return ErrClosed // left to its lease
 	}
 	defer h.e.tasks.Done()
+	caller := ctx
 	if ctx.Done() != nil {
 		ctx = &valuesOf{ctx}
 	}
@@ -38,6 +40,47 @@ func (h *Held) Release(ctx context.Context, seat Seat) error {
 		h.leave()
 		return nil
 	}
+	if h.trustedEnough(now) && h.mayHand(now) && h.pass() {
+		h.observeRelease(ctx, true)
+		h.handedOn()
+		return nil
+	}
+	if caller.Done() == nil {
+		return h.releaseOnServer(ctx, now)
+	}
+	r, _ := h.e.returns.Get().(*returning)
+	if r == nil {
+		r = newReturning()
+	}
+	r.h, r.ctx, r.now = h, ctx, now
+	err, answered := r.outlast(h.e, caller, r.fly)
+	if answered {
+		r.h, r.ctx, r.err = nil, nil, nil
+		h.e.returns.Put(r)
+	}
+	return err
+}
+
+// returning is a release that may outlive its caller. It is used again, unless its
+// caller has left it alone.
+type returning struct {
+	flight[struct{}]
+	fly func()
+	h   *Held
+	ctx context.Context
+	now watchdog.Instant
+}
+
+func newReturning() *returning {
+	r := &returning{flight: flight[struct{}]{landed: make(chan struct{}, 1)}}
+	r.call = func() (struct{}, error) { return struct{}{}, r.h.releaseOnServer(r.ctx, r.now) }
+	r.fly = r.run
+	return r
+}
+
+// releaseOnServer gives the hold back to the server. With too little trust to give
+// away it asks that first, and may hand the hold over then.
+func (h *Held) releaseOnServer(ctx context.Context, now watchdog.Instant) error {
 	handed, err := h.handOver(ctx, now)
 	if handed {
 		h.observeRelease(ctx, true)
@@ -59,20 +102,24 @@ func (h *Held) Release(ctx context.Context, seat Seat) error {
 
 func (h *Held) observeRelease(ctx context.Context, handed bool) {
 	if h.e.Observer != nil {
-		h.e.Observer.Released(ctx, h.protocol().Label(), h.Key().Name, handed)
+		h.e.Observer.Released(ctx, h.protocol().Label(), h.Key().Shown(), handed)
 	}
 }
 
-// handOver gives the hold to the next local waiter, without a round trip. With
-// too little trust to give away it asks the server first; err is that answer.
+// mayHand reports whether there is somebody of this process to hand the hold to,
+// and the bounds allow it.
+func (h *Held) mayHand(now watchdog.Instant) bool {
+	return h.local != nil && h.local.queue.Waiting() > 0 && h.mayPass(now)
+}
+
+// handOver gives a hold to the next local waiter of which there is too little trust
+// to give away, after it was renewed; err is the answer to that.
 func (h *Held) handOver(ctx context.Context, now watchdog.Instant) (handed bool, err error) {
-	if h.local == nil || h.local.queue.Waiting() == 0 || !h.mayPass(now) {
+	if h.trustedEnough(now) || !h.mayHand(now) {
 		return false, nil
 	}
-	if !h.trustedEnough(now) {
-		if err := h.renew(ctx, h.lease.Length()); err != nil {
-			return false, err
-		}
+	if err := h.renew(ctx, h.lease.Length()); err != nil {
+		return false, err
 	}
 	return h.pass(), nil
 }
@@ -149,7 +196,7 @@ func (h *Held) giveUp(ctx context.Context) error {
 func (h *Held) leaveSilent(err error) error {
 	h.Finish(ErrReleased)
 	h.GiveBackLater()
-	return err
+	return Deferred(err)
 }
 
 func (h *Held) releasePrivate(ctx context.Context) error {
@@ -162,7 +209,7 @@ func (h *Held) releasePrivate(ctx context.Context) error {
 	switch {
 	case err != nil:
 		h.GiveBackLater()
-		return err
+		return Deferred(err)
 	case released.Held:
 		h.local.courtesy.Released(released.Reached, subscribed, before)
 		return nil
@@ -183,7 +230,8 @@ func (h *Held) unlockJoint(ctx context.Context) error {
 	unlock, until := h.unlocking()
 	err := unlock(ctx)
 	if err != nil && !hopeless(err) {
-		h.e.Later(h.Key().Name, until, unlock)
+		h.unlockLater(until, unlock)
+		err = Deferred(err)
 	}
 	h.buryLate()
 	return err
@@ -237,7 +285,7 @@ func (h *Held) afterLoss() {
 	switch {
 	case h.Joint() && !gone && !h.foreign:
 		unlock, until := h.unlocking()
-		h.e.Later(h.Key().Name, until, unlock)
+		h.unlockLater(until, unlock)
 		h.buryLate()
 	case !h.Joint() && (!gone || h.late() != ""):
 		h.GiveBackLater()
@@ -249,8 +297,18 @@ func (h *Held) afterLoss() {
 // longest that it was asked for.
 func (e *Engine) GiveBackLater(g Granter, owner string, lease time.Duration) {
 	until := time.Now().Add(max(lease, RequestMemory) + 2*e.sendTimeout())
-	e.Later(g.Key().Name, until, func(ctx context.Context) error {
+	key := g.Key()
+	e.add(errand{key: key.Name, until: until, work: releaseOf(key), run: func(ctx context.Context) error {
 		_, err := g.GiveBack(ctx, owner)
 		return err
-	})
+	}})
+}
+
+// unlockLater goes on with a counted unlock until then.
+func (h *Held) unlockLater(until time.Time, unlock func(ctx context.Context) error) {
+	h.e.add(errand{key: h.Key().Name, until: until, work: releaseOf(h.Key()), run: unlock})
+}
+
+func releaseOf(key Key) Work {
+	return Work{Kind: key.Kind, Name: key.Shown(), Op: "release", Amount: 1}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ type route struct {
 // have to ask for that.
 func (r renewer) Renew(batch []watchdog.Attempt, timeout time.Duration) {
 	r.e.spawn(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		ctx, cancel := context.WithTimeout(r.e.base(), timeout)
 		defer cancel()
 		done := make(chan struct{})
 		routes := r.split(batch)
@@ -116,9 +117,9 @@ func packed(kind *Renewal, bySlot map[uint16][]watchdog.Attempt) *pack {
 }
 
 func (r renewer) send(ctx context.Context, to route, bySlot map[uint16][]watchdog.Attempt) {
+	started := r.e.Now() // before the packing, which may write the time
 	p := packed(to.kind, bySlot)
-	started := r.e.Now()
-	results := to.kind.Script.ExecMulti(ctx, r.e.topo.reach(to.node), to.fresh, p.calls)
+	results, unconfirmed := r.exec(ctx, to, p.calls)
 	failures := make([]error, len(results))
 	var strays sync.WaitGroup
 	holds := 0
@@ -129,7 +130,7 @@ func (r renewer) send(ctx context.Context, to route, bySlot map[uint16][]watchdo
 			strays.Go(func() { failures[i] = r.oneByOne(ctx, to, p.of[i]) }) // ended by ctx
 			continue
 		}
-		failures[i] = r.settle(p.of[i], said(res, len(p.of[i])), started)
+		failures[i] = r.settle(p.of[i], confirmed(said(res, len(p.of[i])), unconfirmed), started)
 	}
 	strays.Wait()
 	failed := errors.Join(failures...)
@@ -140,6 +141,49 @@ func (r renewer) send(ctx context.Context, to route, bySlot map[uint16][]watchdo
 	if r.e.Observer != nil {
 		r.e.Observer.Renewed(holds, r.e.Now().Mono-started.Mono, failed)
 	}
+}
+
+// exec sends the scripts of one pipeline. Unconfirmed is why what it renewed does not
+// count, if too few replicas have it.
+func (r renewer) exec(ctx context.Context, to route, calls []scripts.Call) (results []rueidis.RedisResult, unconfirmed error) {
+	client := r.e.topo.reach(to.node)
+	if !r.e.RenewalAcks {
+		return to.kind.Script.ExecMulti(ctx, client, to.fresh, calls), nil
+	}
+	node, err := r.e.meet(ctx, to.node, calls[0].Keys[0])
+	if err != nil {
+		// The client of the whole cluster would leave a WAIT behind, elsewhere.
+		return to.kind.Script.ExecMulti(ctx, client, to.fresh, calls), err
+	}
+	patience := r.e.AckTimeout
+	if end, bounded := ctx.Deadline(); bounded {
+		patience = min(patience, max(time.Until(end)*3/4, time.Millisecond)) // the answer comes before the end
+	}
+	results, wait := to.kind.Script.ExecMultiAcked(ctx, node, calls, int64(r.e.ReplicaAcks), Millis(patience))
+	acks, err := wait.AsInt64()
+	if err != nil {
+		return results, err
+	}
+	return results, r.e.tooFew(acks)
+}
+
+// tooFew is the error of what too few replicas have confirmed.
+func (e *Engine) tooFew(acks int64) error {
+	if acks >= int64(e.ReplicaAcks) {
+		return nil
+	}
+	return fmt.Errorf("%w: %d of %d within %v", ErrNotReplicated, acks, e.ReplicaAcks, e.AckTimeout)
+}
+
+// confirmed is what the server said of owners, of whom none counts as renewed for
+// which unconfirmed says why.
+func confirmed(words []word, unconfirmed error) []word {
+	for i := range words {
+		if unconfirmed != nil && words[i].stands {
+			words[i] = word{err: unconfirmed}
+		}
+	}
+	return words
 }
 
 // strayed reports that a node's own client asked a node which does not serve
@@ -154,13 +198,14 @@ func strayed(err error) bool {
 }
 
 // oneByOne asks for each owner by itself, through the client that follows
-// redirections: of a slot on the move some keys are here and some there.
+// redirections: of a slot on the move some keys are here and some there. Replicas are
+// not asked to confirm it: a WAIT would stay behind.
 func (r renewer) oneByOne(ctx context.Context, to route, attempts []asked) error {
+	started := r.e.Now() // likewise
 	calls := make([]scripts.Call, len(attempts))
 	for i, a := range attempts {
 		calls[i].Keys, calls[i].Args = to.kind.Add(nil, nil, a.key(), a.owner, a.Ask)
 	}
-	started := r.e.Now()
 	var words []word
 	for i, res := range to.kind.Script.ExecMulti(ctx, r.e.Redis, to.fresh, calls) {
 		if strayed(res.Error()) && to.kind.Apart != nil {

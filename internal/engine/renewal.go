@@ -21,6 +21,9 @@ type Renewal struct {
 	// of which some are here and some there: each of these needs one. An owner
 	// stands if all of them say so, in this order.
 	Apart []*Renewal
+	// Dated says that Add writes the time of the client. A lease then counts from
+	// before that, however often the same bytes are sent.
+	Dated bool
 }
 
 // LockRenewal is that of every lock whose owners are fields of the hash that

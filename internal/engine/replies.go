@@ -1,12 +1,16 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // What objects make of answers.
@@ -61,9 +65,32 @@ func CheckTTL(what string, d time.Duration) error {
 	return nil
 }
 
+// Instant is when a key ends as scripts take it: @ and the time, ms.
+func Instant(at time.Time) (string, error) {
+	if at.UnixMilli() <= 0 || time.Until(at) > LongestLease {
+		return "", fmt.Errorf("%w: time %v", ErrOption, at)
+	}
+	return "@" + strconv.FormatInt(at.UnixMilli(), 10), nil
+}
+
+// SizeScript answers how many bytes of memory keys take.
+var SizeScript = scripts.Must(lua, "lua/size.lua")
+
+// SizeInMemory is how many bytes keys of one slot take on the server.
+func (e *Engine) SizeInMemory(ctx context.Context, keys []string) (int64, error) {
+	return Number(e.Run(ctx, SizeScript, keys, nil))
+}
+
 // WrongType reports whether the server said, also by way of a script, that a key
 // is of another type.
 func WrongType(err error) bool {
 	var reply *rueidis.RedisError
 	return errors.As(err, &reply) && strings.Contains(reply.Error(), "WRONGTYPE")
+}
+
+// WrongKind reports whether a script said that a key is that of an object of
+// another kind.
+func WrongKind(err error) bool {
+	var reply *rueidis.RedisError
+	return errors.As(err, &reply) && strings.Contains(reply.Error(), "WRONGKIND")
 }

@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -59,3 +61,23 @@ type Identified struct{ *scripts.Script }
 
 // Repeatable says that a second run does no harm.
 func (Identified) Repeatable() bool { return true }
+
+// CallerRequest is a request that its caller may repeat. Its zero value is none.
+type CallerRequest struct {
+	ID     string
+	Memory time.Duration // for how long the server knows it again
+}
+
+// mostCallerID is how many bytes the id of a request has at most.
+const mostCallerID = 256
+
+// NewCallerRequest checks what a caller gives.
+func NewCallerRequest(id string, memory time.Duration) (CallerRequest, error) {
+	switch {
+	case id == "" || len(id) > mostCallerID:
+		return CallerRequest{}, fmt.Errorf("%w: request id of %d bytes: from 1 to %d", ErrOption, len(id), mostCallerID)
+	case memory < RequestMemory || memory > LongestLease:
+		return CallerRequest{}, fmt.Errorf("%w: memory of a request %v is outside of %v to %v", ErrOption, memory, RequestMemory, LongestLease)
+	}
+	return CallerRequest{id, memory}, nil
+}

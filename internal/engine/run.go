@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -20,6 +21,10 @@ const (
 	maxLost    = 4
 	refusedFor = 3 * time.Second
 )
+
+// fullTries bounds the sends of a [Engine.RunBriefly] that a server without memory refuses:
+// that is seldom over soon.
+const fullTries = 2
 
 // Answer is what the server said to an operation.
 type Answer struct {
@@ -50,37 +55,74 @@ func UnlessMoving(op Operation) Operation { return steady{op} }
 // Replay is safe is sent again when its reply is lost, each time on another
 // connection; any is sent again when the server refused it for a passing
 // reason, or nobody was there to take it. Up to maxLost replies may be lost,
-// but no more once a silent server has cost the time of two. ctx ends the
-// re-sending, and lends its values; it does not abandon a send, which has a
-// bound of its own. Of an errand, what was refused is not sent again: an errand
-// is repeated as a whole.
+// but no more once a silent server has cost the time of two. What is long has more
+// time and more tries, see [Sized], and a refusal behind one that was lost is borne as
+// if it had begun then. ctx ends the re-sending, and lends its values; it does not
+// abandon a send, which has a bound of its own. Of an errand, what was refused is not
+// sent again: an errand is repeated as a whole.
 //
-// An error wraps ErrUnknown if the operation may have run.
+// An error wraps ErrUnknown if the operation may have run, unless that is Sized and only
+// reads.
 func (e *Engine) Run(ctx context.Context, op Operation, keys, args []string) (Answer, error) {
+	return e.run(ctx, op, keys, args, 0)
+}
+
+// RunBriefly is Run of what a caller asks for who may repeat it: a server without memory
+// refuses it twice, and not for three seconds. What has to be done in the end, such as a
+// release or a renewal, is for Run.
+func (e *Engine) RunBriefly(ctx context.Context, op Operation, keys, args []string) (Answer, error) {
+	return e.run(ctx, op, keys, args, fullTries)
+}
+
+// run is Run; full bounds the sends that a server without memory refuses, 0 does not.
+func (e *Engine) run(ctx context.Context, op Operation, keys, args []string, full int) (Answer, error) {
+	op, t := transferOf(op, keys, args)
+	t.full = full
 	if f, _ := ctx.Value(followerKey{}).(*Follower); f != nil {
-		return e.followed(ctx, op, slices.Clone(keys), slices.Clone(args), f)
+		return e.followed(ctx, op, t, slices.Clone(keys), slices.Clone(args), f)
 	}
-	return e.loop(ctx, op, func(ctx context.Context, fresh bool) (rueidis.RedisResult, error) {
-		ctx, cancel := e.roomy(ctx, keys, args)
-		defer cancel()
-		if fresh {
-			return op.ExecFresh(ctx, e.Redis, slices.Clone(keys), slices.Clone(args)), nil
+	return e.loop(ctx, op, &t, func(send context.Context, fresh bool) (rueidis.RedisResult, error) {
+		if t.late {
+			if err := e.weigh(send, &t, slices.Clone(keys), slices.Clone(args)); err != nil {
+				return rueidis.RedisResult{}, err
+			}
 		}
-		return exec(ctx, e.Redis, op, keys, args), nil
+		switch {
+		case t.long():
+			return e.atLength(ctx, keys, &t, func(send context.Context) rueidis.RedisResult {
+				return op.ExecFresh(send, e.Redis, slices.Clone(keys), slices.Clone(args))
+			})
+		case fresh:
+			return op.ExecFresh(send, e.Redis, slices.Clone(keys), slices.Clone(args)), nil
+		}
+		return exec(send, e.Redis, op, keys, args), nil
 	})
 }
 
 // RunBehind is Run of a command that only reads, right behind another of the kind in
 // the same pipeline. They are answered by one server, where that is no cluster: the
 // second sees what was written before the first, and perhaps what came in between.
-func (e *Engine) RunBehind(ctx context.Context, other, op *scripts.Command, before, own scripts.Call) (first rueidis.RedisMessage, second Answer, err error) {
-	second, err = e.loop(ctx, op, func(ctx context.Context, fresh bool) (rueidis.RedisResult, error) {
-		one, two := op.ExecBehind(ctx, e.Redis, other, before, own, fresh)
-		if err := one.Error(); err != nil && !rueidis.IsRedisNil(err) {
-			return one, nil
+// By says how long the second answer is, and bytes how long it may be expected to be.
+func (e *Engine) RunBehind(ctx context.Context, other, op *scripts.Command, before, own scripts.Call, by *Sizing, bytes int64) (first rueidis.RedisMessage, second Answer, err error) {
+	t := transfer{by: by, bytes: bytes}
+	second, err = e.loop(ctx, op, &t, func(send context.Context, fresh bool) (rueidis.RedisResult, error) {
+		if t.late {
+			if err := e.weigh(send, &t, own.Keys, own.Args); err != nil {
+				return rueidis.RedisResult{}, err
+			}
 		}
-		first, _ = one.ToMessage()
-		return two, nil
+		both := func(send context.Context) rueidis.RedisResult {
+			one, two := op.ExecBehind(send, e.Redis, other, before, own, fresh || t.long())
+			if err := one.Error(); err != nil && !rueidis.IsRedisNil(err) {
+				return one
+			}
+			first, _ = one.ToMessage()
+			return two
+		}
+		if t.long() {
+			return e.atLength(ctx, own.Keys, &t, both)
+		}
+		return both(send), nil
 	})
 	return first, second, err
 }
@@ -102,9 +144,10 @@ func exec(ctx context.Context, c rueidis.Client, op Operation, keys, args []stri
 
 type send func(ctx context.Context, fresh bool) (rueidis.RedisResult, error)
 
-func (e *Engine) loop(ctx context.Context, op Operation, once send) (Answer, error) {
+func (e *Engine) loop(ctx context.Context, op Operation, t *transfer, once send) (Answer, error) {
 	began := e.Now()
 	started, losses := began, 0
+	t.began = began.Mono
 	for sends := 1; ; sends++ {
 		if sends > 1 {
 			started = e.Now()
@@ -123,12 +166,14 @@ func (e *Engine) loop(ctx context.Context, op Operation, once send) (Answer, err
 		what := judge(err)
 		if what == lost {
 			losses++
+			t.lost(err, e.Now().Mono)
 		}
 		if what != final {
 			e.topo.doubt()
 		}
-		if !again(ctx, op, what, err) || e.enough(ctx, began, losses) || !e.pause(ctx, sends) {
-			err = ended(ctx, err, losses > 0)
+		isFull := t.full > 0 && sends >= t.full && strings.HasPrefix(err.Error(), "OOM ")
+		if isFull || !again(ctx, op, what, err) || e.enough(ctx, t, losses) || !e.pause(ctx, sends) {
+			err = ended(ctx, err, losses > 0, t.reads())
 			e.ran(ctx, op, began, sends, err)
 			return Answer{}, err
 		}
@@ -149,7 +194,7 @@ func again(ctx context.Context, op Operation, what verdict, err error) bool {
 }
 
 // ended is the error of a loop that gave up.
-func ended(ctx context.Context, err error, unknown bool) error {
+func ended(ctx context.Context, err error, unknown, reads bool) error {
 	if there, is := mixed(err); is {
 		err = fmt.Errorf("%w (%w)", Mixed(there), err)
 	}
@@ -159,18 +204,24 @@ func ended(ctx context.Context, err error, unknown bool) error {
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w (last answer: %w)", ContextError(ctx), err)
 	}
-	if unknown {
+	switch {
+	case unknown && reads:
+		err = fmt.Errorf("the reply was lost: %w", err)
+	case unknown:
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return err
 }
 
-func (e *Engine) enough(ctx context.Context, began watchdog.Instant, losses int) bool {
-	took := e.Now().Mono - began.Mono
+func (e *Engine) enough(ctx context.Context, t *transfer, losses int) bool {
+	took := e.Now().Mono - t.began
+	if losses > 0 && t.more(losses, took, e.sendTimeout(), e.remembered()) {
+		took, losses = e.Now().Mono-t.at, 0 // what is refused behind a loss is borne from then on
+	}
 	if losses > 0 && (losses >= maxLost || took > e.sendTimeout()*3/2) {
 		return true
 	}
-	return ctx.Err() != nil || took > min(e.WatchdogTimeout/3, refusedFor)
+	return ctx.Err() != nil || e.base().Err() != nil || took > min(e.WatchdogTimeout/3, refusedFor)
 }
 
 // pause backs off before the next send. It is false if ctx ended meanwhile.

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,6 +44,33 @@ func TestRunTakesAPlainCommand(t *testing.T) {
 	_, err = e.Run(t.Context(), push, []string{key}, []string{"a"})
 	require.ErrorContains(t, err, "WRONGTYPE")
 	require.NotErrorIs(t, err, ErrUnknown)
+}
+
+// TestRunGivesUpWhenNothingListensBehindALostReply, also of a read that would have been given
+// more time if the server had only been slow.
+func TestRunGivesUpWhenNothingListensBehindALostReply(t *testing.T) {
+	t.Parallel()
+	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+	e := newEngine(t, proxy.Addr())
+	key := redistest.Name(t)
+	get := Sized(scripts.NewCommand("GET", scripts.Safe), Sizing{})
+	_, err := e.Run(t.Context(), get, []string{key}, nil)
+	require.NoError(t, err)
+	proxy.Refuse()
+	lost := proxy.DropReply(redistest.All(redistest.Command("GET"), redistest.Arg(key)), 1)
+	ended := make(chan error, 1)
+	go func() { // ends with the engine at the latest
+		_, err := e.Run(context.Background(), get, []string{key}, nil)
+		ended <- err
+	}()
+	lost.Await(t)
+	select {
+	case err := <-ended:
+		require.Error(t, err)
+		require.NotErrorIs(t, err, ErrUnknown, "it only reads")
+	case <-time.After(redistest.Soon):
+		t.Fatal("it is sent again without end")
+	}
 }
 
 // The errors are those of a real server, or of its protocol.

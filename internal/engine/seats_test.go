@@ -235,7 +235,7 @@ func TestSeatsRaceWithLeaving(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Eventually(t, func() bool { return s.e.locals.Len() == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.e.locals.Len() == 0 }, patience, time.Millisecond)
 	require.NoError(t, s.e.Close(t.Context()))
 	require.Positive(t, turns.Load())
 	s.mustBeFree(t)

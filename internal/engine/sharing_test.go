@@ -172,3 +172,25 @@ func TestADowngradedFixedLeaseEndsWhenItWouldHave(t *testing.T) {
 		require.ErrorIs(t, seat.ended(), ErrLost)
 	})
 }
+
+// TestATryBehindAnOlderSharedHoldIsRefused has two shared holds at once, of which the
+// one that came last has been released.
+func TestATryBehindAnOlderSharedHoldIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFake(t)
+		s.set(func() { s.hint = 1 }) // so that holds are brief
+		older := s.readers(t, 1)[0]
+		time.Sleep(briefly)
+		last := s.readers(t, 1)[0]
+		require.NotSame(t, older.Held, last.Held)
+		require.NoError(t, last.Release(t.Context()))
+		at := <-s.acquire(t.Context(), Ask{Try: true})
+		require.ErrorIs(t, at.err, ErrNotAcquired)
+		require.NotErrorIs(t, at.err, ErrUnasked, "this process holds it")
+		waits := <-s.acquire(t.Context(), Ask{Try: true, Wait: 100 * time.Millisecond})
+		require.ErrorIs(t, waits.err, ErrNotAcquired)
+		require.NoError(t, older.Release(t.Context()))
+		s.mustBeFree(t)
+		require.Zero(t, s.e.locals.Len())
+	})
+}

@@ -126,3 +126,28 @@ func TestALongQueueIsNotWarnedOf(t *testing.T) {
 		require.Empty(t, log.suspicions())
 	})
 }
+
+// TestOneThatStandsBackLooksForAHolderOnce has one who shares ask the server many times
+// after it has stood back for long enough.
+func TestOneThatStandsBackLooksForAHolderOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, log := newLogged(t)
+		s.set(func() { s.hint = 1 }) // so that holds are brief
+		first := s.readers(t, 1)[0]
+		time.Sleep(briefly)
+		s.set(func() { s.claimed = true })
+		second := s.acquire(t.Context(), shares)
+		time.Sleep(s.e.WatchdogTimeout + 2*longestSleep)
+		require.Len(t, log.suspicions(), 1)
+		first.mu.Lock()
+		first.suspected = false // another look would find it again
+		first.mu.Unlock()
+		tries := len(s.triesSince(0))
+		time.Sleep(3 * longestSleep)
+		require.Greater(t, len(s.triesSince(0)), tries)
+		require.Len(t, log.suspicions(), 1)
+		s.set(func() { s.claimed = false })
+		require.NoError(t, (<-second).held.Release(t.Context()))
+		require.NoError(t, first.Release(t.Context()))
+	})
+}

@@ -23,6 +23,7 @@ type topology struct {
 	cluster bool
 
 	spawn func(func()) bool
+	base  func() context.Context // of what is asked in the background
 
 	mu     sync.Mutex
 	slots  []slotRange
@@ -47,8 +48,8 @@ const (
 	nodeTimeout  = 500 * time.Millisecond
 )
 
-func newTopology(client rueidis.Client, cluster bool, spawn func(func()) bool) *topology {
-	return &topology{client: client, cluster: cluster, spawn: spawn, stale: true}
+func newTopology(client rueidis.Client, cluster bool, spawn func(func()) bool, base func() context.Context) *topology {
+	return &topology{client: client, cluster: cluster, spawn: spawn, base: base, stale: true}
 }
 
 // slot is the cluster slot of key; 0 where there is no cluster.
@@ -72,7 +73,7 @@ func (t *topology) node(slot uint16) string {
 	defer t.mu.Unlock()
 	if t.due() {
 		t.asking, t.asked = true, time.Now()
-		if !t.spawn(func() { t.ask(context.Background()) }) {
+		if !t.spawn(func() { t.ask(t.base()) }) {
 			t.asking = false
 		}
 	}
@@ -108,6 +109,16 @@ func (e *Engine) Node(key string) string {
 	return ""
 }
 
+// Servers is a client for each server that is known, those of a cluster with their replicas.
+func (e *Engine) Servers() (all []rueidis.Client) {
+	for addr, c := range e.Redis.Nodes() {
+		if !strings.HasPrefix(addr, ":") { // rueidis has it from a redirection without a host
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 // masters is the addresses of a cluster's masters, as far as they are known.
 func (t *topology) masters() (nodes []string) {
 	t.mu.Lock()
@@ -118,6 +129,30 @@ func (t *topology) masters() (nodes []string) {
 		}
 	}
 	return nodes
+}
+
+// Masters returns a client of each node that has keys: of a cluster those that serve slots by its map of now.
+func (e *Engine) Masters(ctx context.Context) (all []rueidis.Client, err error) {
+	if !e.topo.cluster {
+		node, err := e.topo.findMaster(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return []rueidis.Client{e.topo.reach(node)}, nil
+	}
+	e.topo.ask(ctx)
+	nodes := e.topo.masters()
+	if len(nodes) == 0 {
+		return nil, errors.New("no node says who serves the slots")
+	}
+	for _, node := range nodes {
+		c, met := e.topo.met(node)
+		if !met {
+			return nil, fmt.Errorf("node %s of the cluster is not known to the client yet", node)
+		}
+		all = append(all, c)
+	}
+	return all, nil
 }
 
 // reach returns the client of one node: all of it for "", and for a node that

@@ -14,7 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-const patience = 30 * time.Second
+var patience = redistest.Soon
 
 // onReal returns an engine on a real client. It is closed when the test ends.
 func onReal(t *testing.T, client rueidis.Client) *Engine {

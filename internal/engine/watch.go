@@ -3,8 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -32,6 +30,13 @@ type Watch struct {
 	// By, unless it is nil, hears in the place of a listener of this wait's own, and
 	// with its own Heard. It stays open when the wait ends.
 	By *Listener
+	// Outage, unless it is nil, is what all who wait for the name in this process
+	// share, also those whose wait begins when this one ends.
+	Outage *Outage
+	// Since is since when the caller has waited for its turn to look, by
+	// its Now().Mono. If another has given up meanwhile, it does so at once. 0: it
+	// has just come.
+	Since time.Duration
 	// Looked says that the last look of another who waited by the same listener
 	// counts for this wait too: there is no need to look before something is heard.
 	Looked bool
@@ -49,6 +54,11 @@ func (e *Engine) Watch(ctx context.Context, w Watch) error {
 	defer e.tasks.Done()
 	if ctx.Err() != nil {
 		return ContextError(ctx)
+	}
+	if w.Since > 0 {
+		if err := w.Outage.GivenUp(e, w.Since); err != nil {
+			return err
+		}
 	}
 	if w.By != nil {
 		return (&watch{Watch: w, e: e, ear: &w.By.ear}).run(ctx)
@@ -70,8 +80,8 @@ type watch struct {
 	Watch
 	e      *Engine
 	ear    *ear
-	outage outage // of the server
-	deaf   outage // of the subscriptions
+	outage *Outage // of the server
+	deaf   Outage  // of the subscriptions
 }
 
 func (w *watch) run(ctx context.Context) error {
@@ -85,6 +95,7 @@ func (w *watch) run(ctx context.Context) error {
 	}
 	left, done, err := w.Look(ctx)
 	if done {
+		w.Outage.Answered()
 		return nil
 	}
 	return w.after(ctx, left, err)
@@ -105,16 +116,22 @@ func (e *Engine) listenIfStanding(ctx context.Context, r *ear, channels []pubsub
 
 // after goes on behind a look.
 func (w *watch) after(ctx context.Context, left time.Duration, err error) error {
+	if w.outage = w.Outage; w.outage == nil {
+		w.outage = new(Outage)
+	}
 	for {
 		if err == nil {
-			w.outage = outage{}
-		} else if err := w.bear(ctx, &w.outage, err); err != nil {
+			w.outage.Refused(w.e)
+		} else if err := w.bear(ctx, w.outage, err); err != nil {
 			return err
 		}
-		if w.ear.listens() {
-			err = w.e.sleep(ctx, w.e.nap(left), w.ear.pokes())
-		} else {
+		switch {
+		case !w.ear.listens():
 			err = w.listen(ctx)
+		case err == nil:
+			err = w.e.sleep(ctx, w.e.nap(left), w.ear.pokes())
+		default:
+			err = nil // what failed is asked again behind the pause that bear made
 		}
 		if err != nil {
 			return err
@@ -122,6 +139,7 @@ func (w *watch) after(ctx context.Context, left time.Duration, err error) error 
 		w.ear.hush()
 		var done bool
 		if left, done, err = w.Look(ctx); done {
+			w.outage.Answered()
 			return nil
 		}
 	}
@@ -134,7 +152,7 @@ func (w *watch) listen(ctx context.Context) error {
 	defer cancel()
 	err := w.ear.open(bounded, w.e.hub, w.Channels)
 	if err == nil {
-		w.deaf = outage{}
+		w.deaf.Answered()
 		return nil
 	}
 	if over := w.e.over(ctx); over != nil {
@@ -143,45 +161,8 @@ func (w *watch) listen(ctx context.Context) error {
 	return w.bear(ctx, &w.deaf, err)
 }
 
-// bear lets a wait outlast a server that is away for a moment: ctx says how
-// long the caller is ready to wait. After a watchdog timeout it is the caller's
-// business, but not while a slot moves, which takes as long as it takes.
-func (w *watch) bear(ctx context.Context, o *outage, err error) error {
-	if !Passing(err) || o.lasts(w.e.Now().Mono, Moving(err)) > w.e.WatchdogTimeout {
-		return err
-	}
-	over := w.e.over(ctx)
-	if over == nil { // else what is heard is another's already
-		w.e.Logger.Debug("waiting for the server", "name", w.Key.Name, "err", err)
-		over = w.e.sleep(ctx, o.backoff(), w.ear.pokes())
-	}
-	switch {
-	case ctx.Err() == nil:
-		return over // nil, or the client closes
-	case errors.Is(err, ctx.Err()):
-		return err
-	}
-	return fmt.Errorf("%w (last answer: %w)", over, err)
-}
-
-// outage is how long something has failed, and how often.
-type outage struct {
-	since time.Duration
-	times int
-}
-
-// lasts counts a failure, and reports how long they have gone on. Those of a slot
-// that moves are none of the server: what comes behind them begins anew.
-func (o *outage) lasts(now time.Duration, moving bool) time.Duration {
-	if o.times++; o.times == 1 || moving {
-		o.since = now
-	}
-	return now - o.since
-}
-
-// backoff doubles with each failure, up to a second.
-func (o *outage) backoff() time.Duration {
-	return jittered(min(50*time.Millisecond<<min(o.times, 10), time.Second))
+func (w *watch) bear(ctx context.Context, o *Outage, err error) error {
+	return w.e.bear(ctx, o, w.Key.Shown(), w.ear.pokes(), err)
 }
 
 // nap is how long to sleep when so much is left.

@@ -20,13 +20,15 @@ type looker struct {
 	looks atomic.Int32
 	over  atomic.Bool
 	left  time.Duration
+	slow  time.Duration // what a look that fails takes
 	err   atomic.Pointer[error]
 }
 
 func (l *looker) look(context.Context) (time.Duration, bool, error) {
 	l.looks.Add(1)
 	if err := l.err.Load(); err != nil {
-		return 0, false, *err
+		time.Sleep(l.slow)
+		return l.left, false, *err
 	}
 	return l.left, l.over.Load(), nil
 }
@@ -141,6 +143,21 @@ func TestAWatchOutlastsAnOutage(t *testing.T) {
 }
 
 // The channels of a bounded queue on a cluster are of both kinds.
+// TestASubscriptionThatStandsDoesNotSlowDownWhoMeetsAnOutage: looks that fail slowly
+// are one outage also where nothing is heard of its subscriptions.
+func TestASubscriptionThatStandsDoesNotSlowDownWhoMeetsAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFake(t, func(c *Config) { c.WatchdogTimeout = 12 * time.Second })
+		l := looker{left: -1, slow: 2*s.e.sendTimeout() + time.Second}
+		ended := s.watch(t.Context(), &l, nil)
+		silence := errors.New("silence")
+		l.err.Store(&silence)
+		began := time.Now()
+		require.ErrorIs(t, <-ended, silence)
+		require.Less(t, time.Since(began), s.e.WatchdogTimeout+4*l.slow)
+	})
+}
+
 func TestAWatchHearsChannelsOfSeveralKinds(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
@@ -176,11 +193,12 @@ func TestAWatchHearsChannelsOfSeveralKinds(t *testing.T) {
 // that has a whole watchdog timeout for it.
 func TestAnOutageBeginsWhenTheSlotHasMoved(t *testing.T) {
 	t.Parallel()
-	var o outage
+	var o Outage
+	const stale = 10 * time.Second
 	for at := range 10 {
-		require.Zero(t, o.lasts(time.Duration(at)*time.Minute, true))
+		require.Zero(t, o.lasts(time.Duration(at)*time.Second, true, stale))
 	}
-	require.Equal(t, time.Second, o.lasts(9*time.Minute+time.Second, false))
-	require.Equal(t, 3*time.Second, o.lasts(9*time.Minute+3*time.Second, false))
-	require.Greater(t, o.backoff(), 500*time.Millisecond, "which it is asked no more often for")
+	require.Equal(t, time.Second, o.lasts(10*time.Second, false, stale))
+	require.Equal(t, 3*time.Second, o.lasts(12*time.Second, false, stale))
+	require.Zero(t, o.lasts(time.Minute, false, stale), "of the time between nobody knows")
 }

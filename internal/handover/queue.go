@@ -12,7 +12,10 @@
 // which takes no more: it Leads, until it Settles.
 package handover
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // Turn is what a waiter waits for: a hold, or the role of head.
 type Turn[T any] struct {
@@ -35,6 +38,10 @@ type Waiter[T any] struct {
 	// Size is how much it wants, of what can be had in several sizes. The queue
 	// does not look at it.
 	Size int64
+	// Since is when it began to wait. The queue does not look at it.
+	Since time.Duration
+	// Terms are what else it wants. The queue does not look at them.
+	Terms any
 	// Watch is set by Enter if nobody watches over those who wait: the waiter
 	// sees to it, see Queue.Front.
 	Watch bool
@@ -282,6 +289,14 @@ func (q *Queue[T]) Sharers() bool {
 	return q.waiting > q.alone
 }
 
+// Held reports whether somebody of the turn of shared holds has one: whoever asks
+// for another one beside them does not.
+func (q *Queue[T]) Held() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.sharing && (q.parts > 1 || !q.leading)
+}
+
 // Yield lets all who wait for a shared hold go before everybody else, and puts w
 // behind them, whose the turn is alone: the first of them becomes head. It does
 // nothing and returns false if there are none.
@@ -305,6 +320,45 @@ func (q *Queue[T]) Yield(w *Waiter[T]) bool {
 		q.add(x)
 	}
 	q.give(q.front, Turn[T]{})
+	return true
+}
+
+// OldestSharer is since when the first of those waits who want a shared hold.
+func (q *Queue[T]) OldestSharer() (since time.Duration, some bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waiting == q.alone {
+		return 0, false
+	}
+	w := q.front
+	for !w.Shared {
+		w = w.next
+	}
+	return w.Since, true
+}
+
+// Overtake lets all who wait for a shared hold go before everybody else, and the first
+// of them ask for one, while the turn is that of shared holds. Else it does nothing and
+// returns false.
+func (q *Queue[T]) Overtake() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.sharing || q.ending || q.waiting == q.alone {
+		return false
+	}
+	var others []*Waiter[T]
+	for x := q.front; x != nil; {
+		next := x.next
+		if !x.Shared {
+			q.unlink(x)
+			others = append(others, x)
+		}
+		x = next
+	}
+	for _, x := range others {
+		q.add(x)
+	}
+	q.advance()
 	return true
 }
 
@@ -378,13 +432,15 @@ func (q *Queue[T]) Last() bool {
 	return true
 }
 
-// Front is the next one, for whoever watches over the queue. If it is nil, then
-// nobody waits, and nobody watches any more.
-func (q *Queue[T]) Front() *Waiter[T] {
+// Front is since when the next one waits, for whoever watches over the queue. If
+// nobody waits, then nobody watches any more.
+func (q *Queue[T]) Front() (since time.Duration, some bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.watched = q.front != nil
-	return q.front
+	if q.watched = q.front != nil; !q.watched {
+		return 0, false
+	}
+	return q.front.Since, true
 }
 
 // Waiting is how many are queued behind the one that has the turn.

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -245,4 +246,50 @@ func TestYieldToNobodyChangesNothing(t *testing.T) {
 	q.Pass()
 	_, ok := came(waiters[0])
 	require.True(t, ok)
+}
+
+// TestHeldTellsHoldersFromOneThatAsks has parts of a turn of shared holds end.
+func TestHeldTellsHoldersFromOneThatAsks(t *testing.T) {
+	t.Parallel()
+	var q Queue[int]
+	require.False(t, q.Held())
+	require.True(t, q.TryEnter())
+	require.False(t, q.Held(), "it asks")
+	q.Share(1)
+	q.Settle()
+	require.True(t, q.Held())
+	require.True(t, q.Lead())
+	require.True(t, q.Held(), "one asks beside the one that holds")
+	q.Pass()
+	require.False(t, q.Held())
+	q.Share(2)
+	q.Settle()
+	require.True(t, q.Held())
+	q.Pass()
+	require.False(t, q.Held())
+}
+
+// TestOldestSharerIsTheFirstOfThoseWhoShare, whoever is before it.
+func TestOldestSharerIsTheFirstOfThoseWhoShare(t *testing.T) {
+	t.Parallel()
+	var q Queue[int]
+	require.True(t, q.TryEnter())
+	var sharers []*Waiter[int]
+	for i, shared := range []bool{false, true, false, true} {
+		_, some := q.OldestSharer()
+		require.Equal(t, i > 1, some)
+		w := NewWaiter[int](true)
+		w.Shared, w.Since = shared, time.Duration(i)
+		require.False(t, q.Enter(w))
+		if shared {
+			sharers = append(sharers, w)
+		}
+	}
+	since, some := q.OldestSharer()
+	require.True(t, some)
+	require.Equal(t, time.Duration(1), since)
+	_, came := q.Leave(sharers[0])
+	require.False(t, came)
+	since, _ = q.OldestSharer()
+	require.Equal(t, time.Duration(3), since)
 }

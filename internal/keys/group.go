@@ -3,6 +3,8 @@ package keys
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"strconv"
+	"strings"
 
 	"github.com/minio/highwayhash"
 )
@@ -35,4 +37,25 @@ func Hash(value string) (swapped [highwayhash.Size128]byte) {
 // sum128 is the hash of a value, each half of it little-endian.
 func sum128(value string) [highwayhash.Size128]byte {
 	return highwayhash.Sum128([]byte(value), groupKey)
+}
+
+// GroupValues is one text for some fields of a group, in the slot of the group. It is no
+// key on the server.
+func GroupValues(group string, fields []string) string {
+	return Suffix(group, strconv.Itoa(len(group))+":"+strings.Join(fields, ","))
+}
+
+// GroupOf undoes GroupValues. The length says whether braces are the group's own.
+func GroupOf(values string) (group string, fields []string) {
+	rest, list := cutLast(values)
+	group, length := cutLast(rest)
+	if strconv.Itoa(len(group)) != length {
+		group = group[1 : len(group)-1]
+	}
+	return group, strings.Split(list, ",")
+}
+
+func cutLast(s string) (before, after string) {
+	i := strings.LastIndexByte(s, ':')
+	return s[:i], s[i+1:]
 }

@@ -17,3 +17,14 @@ func TestGroupFieldsAreThoseOfRedisson(t *testing.T) {
 		require.Equal(t, want, GroupField(value), "%q", value)
 	}
 }
+
+func TestGroupOfUndoesGroupValues(t *testing.T) {
+	t.Parallel()
+	for _, group := range []string{"a", "a:1", "{a}:b", "a{b}c", "a}b", "{", "1:2,3"} {
+		for _, fields := range [][]string{{"x"}, {"x", "y+/"}} {
+			name, got := GroupOf(GroupValues(group, fields))
+			require.Equal(t, group, name)
+			require.Equal(t, fields, got)
+		}
+	}
+}

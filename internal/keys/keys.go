@@ -26,6 +26,9 @@ func Prefix(prefix, name string) string {
 // LockChannel is where the release of a lock is announced, by either library.
 func LockChannel(name string) string { return Prefix("redisson_lock__channel", name) }
 
+// GroupChannel is where this library announces which fields of a group were released.
+func GroupChannel(name string) string { return Prefix("rueidisson_group", name) }
+
 // FairQueue is the list of those who wait for a fair lock.
 func FairQueue(name string) string { return Prefix("redisson_lock_queue", name) }
 

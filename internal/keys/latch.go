@@ -13,6 +13,9 @@ func LatchChannel(name string) string { return "redisson_countdownlatch__channel
 // LatchOpened is when a latch opened last; Redisson has no such key.
 func LatchOpened(name string) string { return Prefix("rueidisson_opened", name) }
 
+// LatchArmed is when a latch was armed last; Redisson has no such key.
+func LatchArmed(name string) string { return Prefix("rueidisson_armed", name) }
+
 // LatchParties are those who have counted a latch down once.
 func LatchParties(name string) string { return Prefix("rueidisson_parties", name) }
 
@@ -37,6 +40,9 @@ func BarrierWaiting(name string) string { return Suffix(name, "waiting") }
 
 // BarrierOpened are the generations of a barrier that have opened.
 func BarrierOpened(name string) string { return Suffix(name, "opened") }
+
+// BarrierInside are the parties of one generation that are inside of a double barrier.
+func BarrierInside(name, generation string) string { return Suffix(name, "inside") + ":" + generation }
 
 // BarrierArrival is what a party of a barrier has arrived for.
 func BarrierArrival(name, party string) string { return Suffix(name, "arrival") + ":" + party }

@@ -9,6 +9,10 @@ func EntryLock(name, key string) string { return Suffix(name, GroupField(key)+":
 // of it changes nothing; Redisson has none.
 func MapDone(name, request string) string { return Prefix("rueidisson_map_done", name) + ":" + request }
 
+// MapClaim says which Compute of an entry goes before others, as it has lost to them for
+// long; Redisson has none.
+func MapClaim(name, key string) string { return Prefix("rueidisson_map_claim", name) + ":" + key }
+
 // MapLoad is the lease of who loads an entry of a map that is no cache: what
 // Redisson has for caches alone; see MapLease.
 func MapLoad(name, key string) string { return Prefix("rueidisson_map_lease", name) + ":" + key }
@@ -21,6 +25,10 @@ func MapPending(name string) string { return Suffix(name, "rueidisson_pending") 
 
 // MapDead is the stream of those that the store has not taken.
 func MapDead(name string) string { return Suffix(name, "rueidisson_dead") }
+
+// MapDeadLast is which of those is the last of an entry, as long as the store has
+// nothing newer of it.
+func MapDeadLast(name string) string { return Suffix(name, "rueidisson_dead_last") }
 
 // MapDrain is the fenced lock of who writes them.
 func MapDrain(name string) string { return Suffix(name, "rueidisson_drain") }

@@ -12,6 +12,14 @@ func BoundedSlots(name string) string { return Prefix("redisson_bqs", name) }
 // BoundedChannel is where it is announced that a bounded queue has room.
 func BoundedChannel(name string) string { return SemaphoreChannel(BoundedSlots(name)) }
 
+// StreamDead is what a group of a stream has put aside.
+func StreamDead(name, group string) string {
+	return Prefix("rueidisson_stream_dead", name) + ":" + group
+}
+
+// StreamReturned is where it is announced that entries of a stream were given back.
+func StreamReturned(name string) string { return Prefix("rueidisson_stream_returned", name) }
+
 // RingCapacity is how many elements a ring buffer holds.
 func RingCapacity(name string) string { return Prefix("redisson_rb", name) }
 
@@ -23,6 +31,19 @@ func DelayTimes(name string) string { return Prefix("redisson_delay_queue_timeou
 
 // DelayChannel is where it is announced when the first of them is.
 func DelayChannel(name string) string { return Prefix("redisson_delay_queue_channel", name) }
+
+// DelayDues is when the elements of a delayed queue of our own format are due: ids by
+// time. Redisson has none of the four.
+func DelayDues(name string) string { return Prefix("rueidisson_delay_dues", name) }
+
+// DelayElements is the elements themselves, by their ids.
+func DelayElements(name string) string { return Prefix("rueidisson_delay_elements", name) }
+
+// DelayIndex is the ids of the elements, those of equal ones beside each other.
+func DelayIndex(name string) string { return Prefix("rueidisson_delay_index", name) }
+
+// DelayNews is where it is announced when the first of them is due.
+func DelayNews(name string) string { return Prefix("rueidisson_delay_channel", name) }
 
 // DelayAside is what stood among them and is no such element; Redisson has none.
 func DelayAside(name string) string { return Prefix("rueidisson_delay_queue_aside", name) }

@@ -1,10 +1,12 @@
 package keys
 
+import "strings"
+
 // reliableParts are what a reliable queue is made of, in the order in which its
 // scripts have them. The last one is never there.
 var reliableParts = [...]string{
 	"body", "ready", "prio", "due", "lease", "tries", "opt", "head", "order", "unique",
-	"dead", "error", "meta", "pause", "idle", "keeper", "deputy", "result", "none",
+	"dead", "error", "meta", "pause", "idle", "keeper", "deputy", "owners", "finished", "finished_until", "progress", "none",
 }
 
 // Reliable is the parts of the reliable queue of that name. Redisson has none.
@@ -23,11 +25,28 @@ func ReliableLeases(name string) string { return Prefix("rueidisson_queue_lease"
 // ReliableMeta is the counters of a reliable queue.
 func ReliableMeta(name string) string { return Prefix("rueidisson_queue_meta", name) }
 
+// EveryReliableMeta is a pattern of the counters of all reliable queues.
+const EveryReliableMeta = "rueidisson_queue_meta:*"
+
+// ReliableOf returns the name of the reliable queue whose counters have that key. It is false of any other key.
+func ReliableOf(key string) (name string, is bool) {
+	name, is = strings.CutPrefix(key, "rueidisson_queue_meta:")
+	if inner, braces := strings.CutPrefix(name, "{"); is && braces {
+		inner, braces = strings.CutSuffix(inner, "}")
+		if braces && !strings.ContainsAny(inner, "{}") {
+			name = inner
+		}
+	}
+	return name, is && name != "" && ReliableMeta(name) == key
+}
+
 // ReliablePause is there while nothing is taken from a reliable queue.
 func ReliablePause(name string) string { return Prefix("rueidisson_queue_pause", name) }
 
-// ReliableResults are the results of a reliable queue that are kept.
-func ReliableResults(name string) string { return Prefix("rueidisson_queue_result", name) }
+// ReliableResult is the result of a message of a reliable queue.
+func ReliableResult(name, id string) string {
+	return Prefix("rueidisson_queue_result", name) + ":" + id
+}
 
 // ReliableBodies are the messages of a reliable queue.
 func ReliableBodies(name string) string { return Prefix("rueidisson_queue_body", name) }

@@ -39,7 +39,7 @@ var waiting = map[string]func(*testing.T, Suite){
 		held, others := s.rivals(t, long)
 		defer unlock(t, take(t, held))
 		for _, l := range others {
-			_, err := l.TryLock(bounded(t), lock.WithWait(time.Second))
+			_, err := l.TryLock(bounded(t), lock.WithWait(inVain))
 			require.ErrorIs(t, err, lock.ErrNotAcquired)
 			require.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's own context has not ended")
 		}

@@ -27,6 +27,8 @@ type Kind struct {
 	// Tells says that nothing is taken: all who stand in line for a name are told
 	// that there is something, and look for it themselves.
 	Tells bool
+	// Alone says that Block waits for one name. Its answer need not have the key.
+	Alone bool
 	// First reads the answer of Block.
 	First func(rueidis.RedisMessage) (key string, it Item, err error)
 	// Rest reads the answer of Pop.
@@ -38,7 +40,18 @@ func (k *Kind) Blocking(keys []string, timeout time.Duration) []string {
 	if k.Words != nil {
 		return k.Words(keys, timeout)
 	}
-	return append(slices.Clone(keys), strconv.FormatFloat(timeout.Seconds(), 'f', -1, 64))
+	return append(slices.Clone(keys), Seconds(timeout))
+}
+
+// Seconds writes a timeout as commands that block take it.
+func Seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+
+// names is how many names one command has at most.
+func (k *Kind) names() int {
+	if k.Alone {
+		return 1
+	}
+	return mostNames
 }
 
 // Popping is the words behind Pop and its key.

@@ -119,7 +119,7 @@ func (p *Poller) lineOf(key lineKey, slot uint16) *line {
 // groupOf is a group with room for one more.
 func (p *Poller) groupOf(key groupKey) *group {
 	for _, g := range p.groups[key] {
-		if len(g.lines) < mostNames {
+		if len(g.lines) < key.kind.names() {
 			return g
 		}
 	}

@@ -52,6 +52,9 @@ const (
 	Final Verdict = iota
 	// Passing may be over soon: nothing was taken.
 	Passing
+	// Full is Passing: the server has no memory for a command that may write. One that
+	// takes is not refused so.
+	Full
 	// Moving is of a slot that is on its way to another node.
 	Moving
 	// Unknown is no answer: something may have been taken.

@@ -140,6 +140,9 @@ func (w *worker) serve(g *group) time.Duration {
 	if !ok {
 		return 0
 	}
+	if g.kind.Alone {
+		name = names[0]
+	}
 	if more := w.p.hand(g.kind, name, []Item{item}); more > 0 {
 		items, err := conn.Pop(g.kind, name, more)
 		w.p.hand(g.kind, name, items)
@@ -193,6 +196,12 @@ func (w *worker) failed(g *group, names []string, err error) time.Duration {
 		return firstPause
 	case Final:
 		return w.refused(g, names, err)
+	case Full:
+		if g.kind.Alone {
+			w.serves(g) // the server is there
+			w.sweep(g)
+			return fullPause
+		}
 	case Unknown:
 		if names != nil && !g.kind.Tells && !p.closing() {
 			p.server.Lost(err)
@@ -205,6 +214,10 @@ func (w *worker) failed(g *group, names []string, err error) time.Duration {
 	p.giveUp(g, now, err)
 	return pause
 }
+
+// fullPause is how often a server that is full is asked for what it takes no command to
+// wait for.
+const fullPause = 100 * time.Millisecond
 
 // sweep takes by the common connection while the slot moves, which a blocked one
 // cannot follow.

@@ -102,7 +102,7 @@ func (c *channel) tell(listeners []*Subscription, ev Event) {
 	c.telling.Lock()
 	defer c.telling.Unlock()
 	for _, s := range listeners {
-		if !s.closed.Load() && (s.vigil || ev.Kind != Alive) {
+		if !s.closed.Load() && (s.every > 0 || ev.Kind != Alive) && (ev.Kind != Lost || s.losses.Load()) {
 			s.listen(ev)
 		}
 	}

@@ -28,7 +28,7 @@
 //
 // After Subscribe has returned, no message that is sent while the subscription stands is missed. Where it
 // did not stand for a while, the listener is told [Resumed] once it does again, because messages may have
-// been missed. A message may come twice while a channel moves from one node to another: it is a hint, and
+// been missed; who asks by Subscription.Losses is told [Lost] before, where that is noticed. A message may come twice while a channel moves from one node to another: it is a hint, and
 // the data in Redis decides.
 //
 // # Silent servers

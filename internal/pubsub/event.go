@@ -13,6 +13,9 @@ const (
 	// Alive says that every message from before Event.At has been told, as the server has answered a question of
 	// then. It comes to those who joined by Vigil, and to them before Resumed never.
 	Alive
+	// Lost says that the subscription does not stand any more: its connection has ended, or its channel was sent
+	// to another node. It comes to those who have asked by Subscription.Losses, and may be left out before Resumed.
+	Lost
 )
 
 // Event is what a listener is told.

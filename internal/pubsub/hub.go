@@ -26,7 +26,8 @@ type Hub struct {
 	nodes    map[Line]*node
 	trouble  map[Line]error // why the line did not come about, until it does
 	closed   bool
-	beat     time.Duration // between the checks of lines with a vigil; 0: there was none
+	beat     time.Duration         // between the checks of lines with a vigil; 0: there is none
+	beats    map[time.Duration]int // what vigils ask for, and how many of them
 }
 
 // New returns a hub that subscribes through src. It starts nothing until the first Subscribe.
@@ -53,14 +54,14 @@ func New(src Source, opts Options) *Hub {
 // cannot be reached, or the server refuses the subscription. A channel that has moved is followed, and a
 // connection that ends in between is replaced. An abandoned Subscribe leaves nothing behind beyond the linger.
 func (h *Hub) Subscribe(ctx context.Context, channel Channel, listen func(Event)) (*Subscription, error) {
-	return h.subscribe(ctx, channel, listen, false)
+	return h.subscribe(ctx, channel, listen, 0)
 }
 
-func (h *Hub) subscribe(ctx context.Context, channel Channel, listen func(Event), vigil bool) (*Subscription, error) {
+func (h *Hub) subscribe(ctx context.Context, channel Channel, listen func(Event), every time.Duration) (*Subscription, error) {
 	if ctx.Err() != nil {
 		return nil, failure(channel, ended(ctx))
 	}
-	s, placed, err := h.join(channel, listen, vigil)
+	s, placed, err := h.join(channel, listen, every)
 	if err == nil && !placed {
 		err = h.locate(ctx, s.channel)
 	}
@@ -111,7 +112,7 @@ func (h *Hub) Close() {
 }
 
 // join adds a listener; placed is false if its channel has no node yet.
-func (h *Hub) join(of Channel, listen func(Event), vigil bool) (s *Subscription, placed bool, err error) {
+func (h *Hub) join(of Channel, listen func(Event), every time.Duration) (s *Subscription, placed bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -122,12 +123,14 @@ func (h *Hub) join(of Channel, listen func(Event), vigil bool) (s *Subscription,
 		c = &channel{Channel: of, hub: h}
 		h.channels[of] = c
 	}
-	s = &Subscription{channel: c, listen: listen, vigil: vigil}
+	s = &Subscription{channel: c, listen: listen, every: every}
 	if !c.stands() {
 		s.ready = make(chan error, 1)
 		s.pending = true
 	}
-	c.add(s)
+	if c.add(s); every > 0 {
+		h.pace(every, 1)
+	}
 	return s, c.seat != nil, nil
 }
 

@@ -34,7 +34,7 @@ type node struct {
 	timer     *time.Timer
 }
 
-// resumption is a channel that stands again, and those who had it before.
+// resumption is a channel that stands again, or does not any more, and those who had it before.
 type resumption struct {
 	channel   *channel
 	listeners []*Subscription

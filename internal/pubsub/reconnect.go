@@ -64,18 +64,29 @@ func (n *node) lost(err error) {
 func (n *node) displace(err error, give func(*Subscription) bool) {
 	n.hub.opts.Logger.Debug("subscriptions interrupted", "node", n.line.Node, "sharded", n.line.Sharded, "err", err, "pause", n.pause)
 	n.displaced = true
+	for _, r := range n.takeBack(err, give) {
+		r.channel.tell(r.listeners, Event{Kind: Lost})
+	}
+}
+
+// takeBack is displace without a word to the listeners, and returns whose subscriptions had stood.
+func (n *node) takeBack(err error, give func(*Subscription) bool) (had []resumption) {
 	n.hub.mu.Lock()
 	defer n.hub.mu.Unlock()
 	n.feed = nil
 	n.hub.trouble[n.line] = err
 	n.retryAt = time.Time{}
 	for _, s := range n.seats {
+		if s.had && s.channel.seat == s {
+			had = append(had, resumption{s.channel, s.channel.listeners})
+		}
 		s.reset()
 		if s.channel.seat == s {
 			s.channel.fail(err, give)
 		}
 		s.settle()
 	}
+	return had
 }
 
 // recover pauses, and then asks where the channels belong now: after a failover it is another node.

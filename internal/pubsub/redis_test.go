@@ -18,7 +18,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-const patience = 30 * time.Second
+var patience = redistest.Soon
 
 // server is a real redis-server of one's own.
 type server struct {

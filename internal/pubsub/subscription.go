@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // Subscription is one listener's part in a channel.
@@ -12,12 +13,16 @@ type Subscription struct {
 	listen  func(Event)
 	ready   chan error // gets the outcome, if the channel did not stand when we joined
 	closed  atomic.Bool
-	vigil   bool // is told Alive
+	every   time.Duration // is told Alive so often; 0: not at all
+	losses  atomic.Bool   // is told Lost
 
 	// Guarded by Hub.mu.
 	pending bool // has no outcome yet
 	tries   int  // connections that were lost under it while pending
 }
+
+// Losses has listen be told Lost, too, from now on.
+func (s *Subscription) Losses() { s.losses.Store(true) }
 
 // Close leaves the channel, which stays subscribed for Options.Linger after its last listener. It never waits,
 // so it may be called from within listen. A call of listen that is under way may end after Close has
@@ -33,7 +38,9 @@ func (s *Subscription) leave(linger bool) {
 	}
 	s.channel.hub.mu.Lock()
 	defer s.channel.hub.mu.Unlock()
-	s.channel.remove(s, linger)
+	if s.channel.remove(s, linger); s.every > 0 {
+		s.channel.hub.pace(s.every, -1)
+	}
 }
 
 func (s *Subscription) await(ctx context.Context) error {

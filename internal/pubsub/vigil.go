@@ -10,12 +10,7 @@ import (
 // come. A server that is silent, or not the one any more, is not vouched for, nor is one that cannot save: it denies what
 // would have to be asked.
 func (h *Hub) Vigil(ctx context.Context, channel Channel, every time.Duration, listen func(Event)) (*Subscription, error) {
-	h.mu.Lock()
-	if h.beat == 0 || every < h.beat {
-		h.beat = every
-	}
-	h.mu.Unlock()
-	s, err := h.subscribe(ctx, channel, listen, true)
+	s, err := h.subscribe(ctx, channel, listen, every)
 	if err == nil {
 		h.mu.Lock()
 		if at := s.channel.seat; at != nil {
@@ -24,6 +19,22 @@ func (h *Hub) Vigil(ctx context.Context, channel Channel, every time.Duration, l
 		h.mu.Unlock()
 	}
 	return s, err
+}
+
+// pace takes in that so many more, or fewer, ask for a check every so often.
+func (h *Hub) pace(every time.Duration, more int) {
+	if h.beats == nil {
+		h.beats = make(map[time.Duration]int)
+	}
+	if h.beats[every] += more; h.beats[every] == 0 {
+		delete(h.beats, every)
+	}
+	h.beat = 0
+	for every := range h.beats {
+		if h.beat == 0 || every < h.beat {
+			h.beat = every
+		}
+	}
 }
 
 // vigils is the seats that stand and have a listener with a vigil: all of them where they are due, else those where
@@ -57,7 +68,7 @@ func (n *node) vigils(now time.Time, due bool) (seats []*seat) {
 
 func (c *channel) vigilant() bool {
 	for _, s := range c.listeners {
-		if s.vigil {
+		if s.every > 0 {
 			return true
 		}
 	}

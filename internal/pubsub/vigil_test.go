@@ -168,3 +168,25 @@ func TestAVigilThatBeginsIsToldAlone(t *testing.T) {
 		require.InDelta(t, 10, n, 1, "the shortest of all is what counts, at once")
 	})
 }
+
+// TestVigilBeatIsThatOfTheListenersThatAreThere: one that asked often, and has left, has
+// the server asked often no more.
+func TestVigilBeatIsThatOfTheListenersThatAreThere(t *testing.T) {
+	bubble(t, func(r *rig) {
+		calm, hasty := &ear{}, &ear{}
+		_, err := r.hub.Vigil(r.Context(), plain("x"), time.Second, calm.listen)
+		require.NoError(t, err)
+		s, err := r.hub.Vigil(r.Context(), plain("y"), 50*time.Millisecond, hasty.listen)
+		require.NoError(t, err)
+		r.pass(2 * time.Second)
+		n, _ := calm.alive()
+		require.Greater(t, n, 10)
+		s.Close()
+		s.Close()
+		r.pass(2 * time.Second)
+		calm.alive()
+		r.pass(10 * time.Second)
+		n, _ = calm.alive()
+		require.InDelta(t, 10, n, 1)
+	})
+}

@@ -11,7 +11,7 @@ const glimpse = 500 * time.Millisecond
 
 // ask sends one command on a connection of its own, and is therefore good for servers that may be dead or loading,
 // where a client would retry.
-func ask(addr string, args ...string) (any, error) { return askWithin(patience, addr, args...) }
+func ask(addr string, args ...string) (any, error) { return askWithin(Soon, addr, args...) }
 
 func askWithin(bound time.Duration, addr string, args ...string) (any, error) {
 	conn, err := connect(addr, bound)

@@ -6,10 +6,6 @@ import (
 	"time"
 )
 
-// patience bounds every wait of this package for something that has to happen. It is long because the machine may be
-// busy; nothing waits for it when all is well.
-const patience = 30 * time.Second
-
 const glance = 10 * time.Millisecond
 
 // poll asks again and again until the answer is nil, and returns the last answer when ctx ends first. Servers
@@ -30,12 +26,12 @@ func poll(ctx context.Context, ready func() error) error {
 	}
 }
 
-// await polls for as long as patience lasts, and fails the test after that.
+// await polls for as long as Soon lasts, and fails the test after that.
 func await(t testing.TB, what string, ready func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Soon)
 	defer cancel()
 	if err := poll(ctx, ready); err != nil {
-		t.Fatalf("redistest: waited %v for %s: %v", patience, what, err)
+		t.Fatalf("redistest: waited %v for %s: %v", Soon, what, err)
 	}
 }

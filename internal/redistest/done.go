@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Soon bounds what has to happen, on a machine however slow.
-const Soon = 30 * time.Second
+// Soon is the one limit for what has to happen: generous, and scaled to this machine. Nothing waits for it when all is
+// well.
+var Soon = Scaled(time.Minute)
 
 // Done is what came of something that has to end.
 func Done[T any](t testing.TB, done <-chan T) (end T) {

@@ -174,8 +174,8 @@ func (h *Held) Release() {
 	}
 	select {
 	case <-h.answered:
-	case <-time.After(patience):
-		h.p.t.Errorf("redistest: proxy: a released request was not answered within %v", patience)
+	case <-time.After(Soon):
+		h.p.t.Errorf("redistest: proxy: a released request was not answered within %v", Soon)
 	}
 }
 
@@ -200,7 +200,7 @@ func awaitClosed(t testing.TB, c <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(patience):
-		t.Fatalf("redistest: proxy: waited %v for %s", patience, what)
+	case <-time.After(Soon):
+		t.Fatalf("redistest: proxy: waited %v for %s", Soon, what)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
 	"slices"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/rueidisson/rueidisson/internal/pace"
 )
 
 // shared is the one piece of process-wide state: the servers that live as long as the test process does.
@@ -28,7 +31,9 @@ var shared struct {
 // goroutines are left over, and exits. In a process that [StartChild] started it runs the named child instead.
 func Main(m *testing.M, children ...Children) {
 	runChild(children)
+	_ = os.Setenv(pace.Variable, fmt.Sprint(pace.Factor())) // children of the tests do not measure again
 	runBeside()
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // clients without a logger write there
 	shared.Lock()
 	shared.ready = true
 	shared.servers = map[string]*process{}
@@ -41,15 +46,12 @@ func Main(m *testing.M, children ...Children) {
 	os.Exit(code)
 }
 
-// beside is how many parallel tests run at once, unless -parallel says it: they wait for servers, leases and each other
-// for most of their time, so that as many as there are CPUs leave these idle. In a soak they compute, and so many of them
-// would starve each other.
-const beside = 16
-
+// runBeside sets how many parallel tests run at once, unless -parallel says it. In a soak they compute, and more of them
+// than processors would starve each other.
 func runBeside() {
 	flag.Parse()
 	if !parallelSaid() && !soaking() {
-		_ = flag.Set(parallel, strconv.Itoa(max(beside, runtime.GOMAXPROCS(0)))) // fails only for what is no number
+		_ = flag.Set(parallel, strconv.Itoa(max(pace.Tests(), runtime.GOMAXPROCS(0)))) // fails only for what is no number
 	}
 }
 
@@ -61,7 +63,7 @@ func parallelSaid() bool {
 }
 
 // leakPatience is for goroutines that end by themselves: rueidis' cluster client leaves one that sleeps for a second.
-const leakPatience = 5 * time.Second
+var leakPatience = Scaled(5 * time.Second)
 
 func leaks() int {
 	ctx, cancel := context.WithTimeout(context.Background(), leakPatience)

@@ -5,10 +5,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/pace"
 )
 
 func TestMain(m *testing.M) {
-	Main(m, Children{"echo": echo, "exit": exitThree, "server": runServer})
+	Main(m, Children{"echo": echo, "exit": exitThree, "server": runServer, "stops itself": stopsItself})
 }
 
 func echo(p *Parent) {
@@ -42,19 +44,19 @@ func TestParallelTestsWaitBesideEachOther(t *testing.T) {
 		t.Skip("-parallel says otherwise, or this is a soak")
 	}
 	var others sync.WaitGroup
-	others.Add(beside)
+	others.Add(pace.Tests())
 	all := make(chan struct{})
 	go func() { // ends when all have begun
 		others.Wait()
 		close(all)
 	}()
-	for range beside {
+	for range pace.Tests() {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
 			others.Done()
 			select {
 			case <-all:
-			case <-time.After(patience):
+			case <-time.After(Soon):
 				t.Error("the others have not begun")
 			}
 		})

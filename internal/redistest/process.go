@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 )
 
 // process is one server: its folder, its port and, while it runs, its operating system process.
@@ -111,7 +110,7 @@ var errExited = errors.New("server ended at once")
 
 // ready waits until our process, and not another one that has the port, answers and has loaded its data.
 func (p *process) ready() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Soon)
 	defer cancel()
 	pid := strconv.Itoa(p.cmd.Process.Pid)
 	var failed error
@@ -188,6 +187,3 @@ func (p *process) log() string {
 	}
 	return string(text[max(0, len(text)-logTail):])
 }
-
-// stoppedSoon bounds the wait for a SIGSTOP, which takes microseconds.
-const stoppedSoon = 5 * time.Second

@@ -165,6 +165,19 @@ func (p *Proxy) Refuse() {
 	if p.listener != nil {
 		p.listener.Close()
 		p.listener = nil
+		awaitRefused(p.addr)
+	}
+}
+
+// awaitRefused returns once nobody listens at an address whose listener was closed: a child process that is being
+// started has that one, too, until it runs its program.
+func awaitRefused(addr string) {
+	for end := time.Now().Add(Soon); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			return
+		}
+		c.Close()
 	}
 }
 
@@ -239,7 +252,7 @@ func (p *Proxy) count(match Match) (n int, news <-chan struct{}) {
 // AwaitCount waits until the [Proxy.Log] has at least n matching commands. It fails the test after half a minute.
 func (p *Proxy) AwaitCount(t testing.TB, match Match, n int) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(Soon)
 	for {
 		have, news := p.count(match)
 		if have >= n {
@@ -248,7 +261,7 @@ func (p *Proxy) AwaitCount(t testing.TB, match Match, n int) {
 		select {
 		case <-news:
 		case <-deadline:
-			t.Fatalf("redistest: proxy: waited %v for %d commands, have %d", patience, n, have)
+			t.Fatalf("redistest: proxy: waited %v for %d commands, have %d", Soon, n, have)
 		}
 	}
 }

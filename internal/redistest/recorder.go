@@ -153,7 +153,7 @@ func (r *ScriptRecorder) Take() []ScriptCall {
 // Await waits for a call of script and returns what was called up to then and not taken.
 func (r *ScriptRecorder) Await(script string) (calls []ScriptCall) {
 	r.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(Soon)
 	for calls = r.Take(); !slices.Contains(ScriptNames(calls), script); calls = append(calls, r.Take()...) {
 		select {
 		case <-r.news:

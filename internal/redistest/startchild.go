@@ -100,7 +100,7 @@ func (c *Child) Next() string {
 // test if the child ends or stays silent for half a minute.
 func (c *Child) Await(prefix string) string {
 	c.t.Helper()
-	line, ok := c.AwaitFor(prefix, patience)
+	line, ok := c.AwaitFor(prefix, Soon)
 	if !ok {
 		c.t.Fatalf("redistest: child %s said nothing like %q; it said %q and on standard error:\n%s",
 			c.name, prefix, c.lines.all(), c.stderr)
@@ -158,7 +158,7 @@ func (c *Child) Wait() int {
 	c.t.Helper()
 	select {
 	case <-c.exited:
-	case <-time.After(patience):
+	case <-time.After(Soon):
 		c.t.Fatalf("redistest: child %s has not ended; it said %q", c.name, c.lines.all())
 	}
 	var exit *exec.ExitError

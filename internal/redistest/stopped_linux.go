@@ -10,7 +10,7 @@ import (
 // awaitStopped waits until all threads of the process stand still, so that what a test does after a pause does
 // happen after it.
 func awaitStopped(pid int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stoppedSoon)
+	ctx, cancel := context.WithTimeout(context.Background(), Soon)
 	defer cancel()
 	return poll(ctx, func() error { return stopped(pid) })
 }

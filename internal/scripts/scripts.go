@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,13 +64,28 @@ func (s *Script) Exec(ctx context.Context, c rueidis.Client, keys, args []string
 
 // ExecFresh runs the script once on a connection of rueidis' blocking pool.
 // Where the connection that everybody shares has fallen silent, this one still
-// gets through.
+// gets through. A call of more than textual bytes takes the text of the script with it:
+// beside that much the text is nothing, and a server without the script would be sent
+// everything twice.
 func (s *Script) ExecFresh(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
+	if bytesOf(keys)+bytesOf(args) > textual {
+		return c.Do(ctx, s.build(c, "EVAL", s.Body, keys, args, true))
+	}
 	res := c.Do(ctx, s.build(c, "EVALSHA", s.sha, keys, args, true))
 	if noScript(res) {
 		res = c.Do(ctx, s.build(c, "EVAL", s.Body, keys, args, true))
 	}
 	return res
+}
+
+// textual is the length of a call that takes the text of its script with it.
+const textual = 256 << 10
+
+func bytesOf(all []string) (n int) {
+	for _, one := range all {
+		n += len(one)
+	}
+	return n
 }
 
 // Call is one run of a script within a batch.
@@ -114,14 +130,32 @@ func (s *Script) ExecAcked(ctx context.Context, c rueidis.Client, keys, args []s
 	return res[0], res[1]
 }
 
+// ExecMultiAcked runs the script for each call, and WAIT behind them, on one connection.
+// The second result is how many replicas had all of the writes in time. A server without
+// the script is sent all calls again with its text, so the calls have to be replayable.
+func (s *Script) ExecMultiAcked(ctx context.Context, c rueidis.Client, calls []Call, replicas, timeoutMs int64) ([]rueidis.RedisResult, rueidis.RedisResult) {
+	send := func(verb, what string) []rueidis.RedisResult {
+		cmds := make([]rueidis.Completed, len(calls), len(calls)+1)
+		for i, call := range calls {
+			cmds[i] = s.build(c, verb, what, call.Keys, call.Args, false)
+		}
+		return c.DoMulti(ctx, append(cmds, c.B().Wait().Numreplicas(replicas).Timeout(timeoutMs).Build())...)
+	}
+	res := send("EVALSHA", s.sha)
+	if slices.ContainsFunc(res, noScript) {
+		res = send("EVAL", s.Body)
+	}
+	return res[:len(calls)], res[len(calls)]
+}
+
 // ExecFollowed runs the script, and another one behind it in the same pipeline,
-// for the first of its keys. The second result means nothing where the first is
-// an error.
-func (s *Script) ExecFollowed(ctx context.Context, c rueidis.Client, keys, args []string, next *Script) (first, second rueidis.RedisResult) {
-	behind := func(verb, what string) rueidis.Completed { return next.build(c, verb, what, keys[:1], nil, false) }
-	res := c.DoMulti(ctx, s.build(c, "EVALSHA", s.sha, keys, args, false), behind("EVALSHA", next.sha))
+// for the first of its keys; if fresh, on a connection of rueidis' blocking pool, which
+// takes no cluster. The second result means nothing where the first is an error.
+func (s *Script) ExecFollowed(ctx context.Context, c rueidis.Client, keys, args []string, next *Script, fresh bool) (first, second rueidis.RedisResult) {
+	behind := func(verb, what string) rueidis.Completed { return next.build(c, verb, what, keys[:1], nil, fresh) }
+	res := c.DoMulti(ctx, s.build(c, "EVALSHA", s.sha, keys, args, fresh), behind("EVALSHA", next.sha))
 	if noScript(res[0]) {
-		res = c.DoMulti(ctx, s.build(c, "EVAL", s.Body, keys, args, false), behind("EVALSHA", next.sha))
+		res = c.DoMulti(ctx, s.build(c, "EVAL", s.Body, keys, args, fresh), behind("EVALSHA", next.sha))
 	}
 	if first, second = res[0], res[1]; noScript(second) {
 		second = c.Do(ctx, behind("EVAL", next.Body))

@@ -129,6 +129,15 @@ func TestExecFreshTakesAConnectionOfItsOwn(t *testing.T) {
 	assert.Equal(t, []string{"EVALSHA+", "EVAL+", "EVALSHA+"}, r.verbs())
 }
 
+// TestALargeCallIsSentOnce also to a server that does not know the script.
+func TestALargeCallIsSentOnce(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t)
+	s := scripts.Must(testdata, "testdata/append.lua")
+	require.NoError(t, s.ExecFresh(t.Context(), r, []string{"list"}, []string{strings.Repeat("x", 1<<20)}).Error())
+	assert.Equal(t, []string{"EVAL+"}, r.verbs())
+}
+
 func TestExecReturnsAnErrorOfTheScriptWithoutAnotherSend(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)

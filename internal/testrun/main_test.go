@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/rueidisson/rueidisson/internal/pace"
 	"github.com/rueidisson/rueidisson/internal/testrun/gotest"
 )
 
@@ -56,6 +57,15 @@ func told(t *testing.T, text string, code int) (string, error) {
 	return out.String(), err
 }
 
+// afterPace returns what comes after the first line, which says how fast the machine is.
+func afterPace(t *testing.T, output string) string {
+	t.Helper()
+	first, rest, found := strings.Cut(output, "\n")
+	require.True(t, found)
+	require.Regexp(t, `^pace \d+\.\d: \d+ packages and \d+ tests of each at once$`, first)
+	return rest
+}
+
 func TestWhatIsPrinted(t *testing.T) {
 	t.Parallel()
 	passes := events(started("TestA"), said("TestA", "=== RUN   TestA\n"), said("TestA", "    a_test.go:1: a log\n"),
@@ -81,7 +91,7 @@ func TestWhatIsPrinted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, _ := told(t, c.input, 0)
-			require.Equal(t, c.output, got)
+			require.Equal(t, c.output, afterPace(t, got))
 		})
 	}
 }
@@ -140,7 +150,7 @@ slowest tests
     4.50s  p TestA/04
     3.50s  p TestA/03
     3.00s  p TestB
-`, got)
+`, afterPace(t, got))
 }
 
 func TestFullCountsAreTold(t *testing.T) {
@@ -159,8 +169,9 @@ func TestARunThatTakesTooLongIsEndedWithWhatItStarted(t *testing.T) {
 	var out strings.Builder
 	file := filepath.Join(t.TempDir(), "events")
 	require.NoError(t, os.WriteFile(file, []byte(events(started("TestA"))), 0o600))
-	err := run(t.Context(), options{within: 300 * time.Millisecond, command: []string{"sh", "-c", `sleep 600 & cat "$1"; wait`, "sh", file}}, &out)
-	require.ErrorContains(t, err, "ended after 300ms, which is how long it may take\ncut short: p TestA")
+	const within = 300 * time.Millisecond
+	err := run(t.Context(), options{within: within, command: []string{"sh", "-c", `sleep 600 & cat "$1"; wait`, "sh", file}}, &out)
+	require.ErrorContains(t, err, fmt.Sprintf("ended after %v, which is how long it may take\ncut short: p TestA", pace.Scale(within)))
 	require.False(t, errors.Is(err, exec.ErrWaitDelay), "whoever holds the output open has ended, too")
 }
 
@@ -170,6 +181,24 @@ func TestARunThatIsInterrupted(t *testing.T) {
 	why := errors.New("enough")
 	cancel(why)
 	require.ErrorIs(t, run(ctx, options{command: []string{"sleep", "600"}}, &strings.Builder{}), why)
+}
+
+// TestTimeoutIsThatOfGoTest, for each package.
+func TestTimeoutIsThatOfGoTest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module m\n\ngo 1.26\n",
+		"a_test.go": `package m
+import ("testing"; "time")
+func TestStays(t *testing.T) { time.Sleep(time.Hour) }`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	var out strings.Builder
+	const timeout = 500 * time.Millisecond
+	require.Error(t, run(t.Context(), options{timeout: timeout, command: []string{"go", "-C", dir, "test", "-count=1", "-json", "./..."}}, &out))
+	require.Contains(t, out.String(), fmt.Sprintf("test timed out after %v", pace.Scale(timeout)))
 }
 
 func TestACommandThatCannotRun(t *testing.T) {
@@ -226,3 +255,31 @@ func TestBad(t *testing.T) {
 var timed = regexp.MustCompile(`\d+\.\d+s`)
 
 func withoutTime(text string) string { return timed.ReplaceAllString(text, "") }
+
+func TestSumPrintsWhatCameOfThePartsAndHowToRepeatWhatFailed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	attr := func(key string) gotest.Event {
+		return gotest.Event{Action: "attr", Package: "p", Test: "TestA", Key: key, Value: "1"}
+	}
+	part := func(name, text string) error {
+		input := filepath.Join(t.TempDir(), "events")
+		require.NoError(t, os.WriteFile(input, []byte(text), 0o600))
+		return run(t.Context(), options{part: name, results: dir,
+			command: []string{"sh", "-c", "cat " + input, "-json", "./..."}}, &strings.Builder{})
+	}
+	require.NoError(t, part("good", events(started("TestA"), attr("rounds"), attr("repeated"), ended("pass", "TestA", 1), ended("skip", "TestB", 0), ended("pass", "", 1))))
+	var out strings.Builder
+	require.NoError(t, sum(t.Context(), options{results: dir, command: []string{"good"}}, &out))
+	require.Contains(t, out.String(), "repeated rounds 1 of 2")
+	require.True(t, strings.HasSuffix(out.String(), "\n1 passed, 0 failed, 1 skipped\n"), out.String())
+
+	require.Error(t, part("bad", events(started("TestC"), started("TestC/it's_$5"), ended("fail", "TestC/it's_$5", 0), ended("fail", "TestC", 0), started("TestD"), ended("fail", "", 1))))
+	out.Reset()
+	err := sum(t.Context(), options{results: dir, command: []string{"good", "bad", "none"}}, &out)
+	require.ErrorContains(t, err, "bad failed\nnone did not run")
+	require.Contains(t, out.String(), "none: did not run")
+	require.Contains(t, out.String(), `-run '^TestC$/^it'\''s_\$5$' p`)
+	require.Contains(t, out.String(), `-run '^TestD$' p`)
+	require.True(t, strings.HasSuffix(out.String(), "\n1 passed, 2 failed, 1 skipped\n"), out.String())
+}

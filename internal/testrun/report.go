@@ -19,6 +19,9 @@ type report struct {
 	took   map[gotest.Test]float64  // in seconds
 	counts []count
 	failed []gotest.Test
+
+	passed, skipped  int
+	rounds, repeated int // of tests that assert how long something took, see Within in package redistest
 }
 
 func newReport(out io.Writer) *report {
@@ -35,6 +38,7 @@ func (r *report) add(e gotest.Event) {
 		r.hear(e.Of(), e.Output)
 	case "attr":
 		r.count(e)
+		r.round(e)
 	case "pass", "skip", "fail":
 		r.ended(e)
 	}
@@ -43,8 +47,14 @@ func (r *report) add(e gotest.Event) {
 func (r *report) ended(e gotest.Event) {
 	delete(r.going, e.Of())
 	r.took[e.Of()] += e.Elapsed
-	if e.Action == "fail" {
+	switch {
+	case e.Action == "fail":
 		r.failed = append(r.failed, e.Of())
+	case e.Test == "":
+	case e.Action == "pass":
+		r.passed++
+	default:
+		r.skipped++
 	}
 	switch {
 	case e.Test == "":

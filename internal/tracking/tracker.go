@@ -38,6 +38,7 @@ type Tracker struct {
 	watches map[string]map[*Watch]struct{}
 	nodes   map[string]*node
 	beat    time.Duration
+	beats   map[time.Duration]int // what watches ask for, and how many of them
 }
 
 // slowest and fastest bound how often nodes are asked.
@@ -54,13 +55,13 @@ func New(src Source, opts Options) *Tracker {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Tracker{src: src, opts: opts, watches: map[string]map[*Watch]struct{}{}, nodes: map[string]*node{}, beat: slowest}
+	return &Tracker{src: src, opts: opts, watches: map[string]map[*Watch]struct{}{}, nodes: map[string]*node{}, beat: slowest, beats: map[time.Duration]int{}}
 }
 
 // Watch has to told of key, and asked about at least every third of silence; and
 // told of others that are of its slot, there or not. It sends nothing.
 func (t *Tracker) Watch(key string, silence time.Duration, to Listener, others ...string) *Watch {
-	w := &Watch{t: t, key: key, keys: append([]string{key}, others...), to: to}
+	w := &Watch{t: t, key: key, keys: append([]string{key}, others...), to: to, beat: min(max(silence/3, fastest), slowest)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, key := range w.keys {
@@ -69,8 +70,21 @@ func (t *Tracker) Watch(key string, silence time.Duration, to Listener, others .
 		}
 		t.watches[key][w] = struct{}{}
 	}
-	t.beat = max(min(t.beat, silence/3), fastest)
+	t.beats[w.beat]++
+	t.beat = min(t.beat, w.beat)
 	return w
+}
+
+// ended has nodes asked no more often than the watches need that are left.
+func (t *Tracker) ended(w *Watch) {
+	if t.beats[w.beat]--; t.beats[w.beat] > 0 {
+		return
+	}
+	delete(t.beats, w.beat)
+	t.beat = slowest
+	for beat := range t.beats {
+		t.beat = min(t.beat, beat)
+	}
 }
 
 // changed tells who watches the keys; nil is all that are armed at n.

@@ -443,3 +443,21 @@ func TestANodeThatNobodyWatchesIsLeft(t *testing.T) {
 		require.Len(t, w.tries(), 2)
 	})
 }
+
+// TestTrackerBeatIsThatOfTheWatchesThatAreOpen: one that bore little silence, and was
+// closed, has nobody asked often any more.
+func TestTrackerBeatIsThatOfTheWatchesThatAreOpen(t *testing.T) {
+	t.Parallel()
+	tr := tracking.New(nil, tracking.Options{})
+	require.Equal(t, time.Second, tr.Beat())
+	calm := tr.Watch("k", 1500*time.Millisecond, nil)
+	hasty, again := tr.Watch("k", 100*time.Millisecond, nil), tr.Watch("l", 100*time.Millisecond, nil)
+	require.Less(t, tr.Beat(), 50*time.Millisecond)
+	hasty.Close()
+	hasty.Close()
+	require.Less(t, tr.Beat(), 50*time.Millisecond)
+	again.Close()
+	require.Equal(t, 500*time.Millisecond, tr.Beat())
+	calm.Close()
+	require.Equal(t, time.Second, tr.Beat())
+}

@@ -12,6 +12,7 @@ type Watch struct {
 	key  string
 	keys []string // all of them, that one first
 	to   Listener
+	beat time.Duration // between the checks of its node
 
 	// Guarded by Tracker.mu.
 	at     *node // where it is armed, or to be
@@ -115,6 +116,7 @@ func (w *Watch) Close() {
 		return
 	}
 	w.closed = true
+	w.t.ended(w)
 	if w.at != nil {
 		delete(w.at.watches, w)
 	}

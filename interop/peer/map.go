@@ -139,8 +139,8 @@ func (m Map) ReadAllKeySet(ctx context.Context) ([]Datum, error) { return m.all(
 // ReadAllValues is all values.
 func (m Map) ReadAllValues(ctx context.Context) ([]Datum, error) { return m.all(ctx, "readAllValues") }
 
-func (m Map) all(ctx context.Context, operation string) ([]Datum, error) {
-	reply, err := m.do(ctx, operation)
+func (m Map) all(ctx context.Context, operation string, args ...any) ([]Datum, error) {
+	reply, err := m.do(ctx, operation, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -206,6 +206,52 @@ func (m Map) Expire(ctx context.Context, after time.Duration) (bool, error) {
 // ClearExpire takes it away.
 func (m Map) ClearExpire(ctx context.Context) (bool, error) { return m.truth(ctx, "clearExpire") }
 
+// ExpireAt gives the map an end at a time.
+func (m Map) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
+	return m.truth(ctx, "expireAt", at.UnixMilli())
+}
+
+// Remaining is what is left of the whole map, in milliseconds: -2 if there is none, -1 if it has no end.
+func (m Map) Remaining(ctx context.Context) (int64, error) { return m.number(ctx, "remainTimeToLive") }
+
+// RandomKeys is up to so many keys.
+func (m Map) RandomKeys(ctx context.Context, n int) ([]Datum, error) {
+	return m.all(ctx, "randomKeys", n)
+}
+
+// RandomEntries is up to so many entries.
+func (m Map) RandomEntries(ctx context.Context, n int) (map[Datum]Datum, error) {
+	reply, err := m.do(ctx, "randomEntries", n)
+	if err != nil {
+		return nil, err
+	}
+	return reply.pairs()
+}
+
+// SizeInMemory is how many bytes of memory it takes.
+func (m Map) SizeInMemory(ctx context.Context) (int64, error) { return m.number(ctx, "sizeInMemory") }
+
+// RenameNX renames the map if nothing has the new name.
+func (m Map) RenameNX(ctx context.Context, to string) (bool, error) {
+	return m.truth(ctx, "renamenx", to)
+}
+
+// Copy copies the map if nothing has the name of the copy.
+func (m Map) Copy(ctx context.Context, to string) (bool, error) { return m.truth(ctx, "copy", to) }
+
+// NameOfEntryObject is the name in Redis of what a getter of Java's map returns for a key, such as getFairLock.
+func (m Map) NameOfEntryObject(ctx context.Context, getter string, key Datum) (string, error) {
+	return m.nameOfEntryObject(ctx, getter, key)
+}
+
+func (o object) nameOfEntryObject(ctx context.Context, getter string, key Datum) (string, error) {
+	reply, err := o.do(ctx, "nameOfEntryObject", getter, key)
+	if err != nil {
+		return "", err
+	}
+	return reply.Text()
+}
+
 // Clear removes all entries.
 func (m Map) Clear(ctx context.Context) error { return m.void(ctx, "clear") }
 
@@ -258,6 +304,12 @@ func (m MapCache) RemainTimeToLive(ctx context.Context, key Datum) (int64, error
 // ExpireEntry changes both times of an entry.
 func (m MapCache) ExpireEntry(ctx context.Context, key Datum, ttl, idle time.Duration) (bool, error) {
 	return m.truth(ctx, "expireEntry", key, ttl, idle)
+}
+
+// ExpireEntries changes the time to live of entries, and says how many; when is a part of the name of Java's method:
+// empty, or IfNotSet.
+func (m MapCache) ExpireEntries(ctx context.Context, when string, ttl time.Duration, keys ...Datum) (int64, error) {
+	return m.number(ctx, "expireEntries"+when, append([]any{ttl}, anyOf(keys)...)...)
 }
 
 // SetMaxSize bounds the map; the mode is LRU or LFU.
@@ -333,6 +385,12 @@ func (m MapCacheNative) RemainTimeToLive(ctx context.Context, key Datum) (int64,
 // ExpireEntry changes the time of an entry.
 func (m MapCacheNative) ExpireEntry(ctx context.Context, key Datum, ttl time.Duration) (bool, error) {
 	return m.truth(ctx, "expireEntry", key, ttl)
+}
+
+// ExpireEntries changes the time of entries, and says how many; when is a part of the name of Java's method: empty,
+// IfNotSet, IfGreater or IfLess.
+func (m MapCacheNative) ExpireEntries(ctx context.Context, when string, ttl time.Duration, keys ...Datum) (int64, error) {
+	return m.number(ctx, "expireEntries"+when, append([]any{ttl}, anyOf(keys)...)...)
 }
 
 // ClearExpireEntry makes an entry stay.

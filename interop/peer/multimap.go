@@ -83,6 +83,24 @@ func (m Multimap) ReadAllKeySet(ctx context.Context) ([]Datum, error) {
 	return m.data(ctx, "readAllKeySet")
 }
 
+// Values is the values of all keys.
+func (m Multimap) Values(ctx context.Context) ([]Datum, error) { return m.data(ctx, "values") }
+
+// ContainsValue says whether a key has that value.
+func (m Multimap) ContainsValue(ctx context.Context, value Datum) (bool, error) {
+	return m.truth(ctx, "containsValue", value)
+}
+
+// Range is some of the values of a key of lists.
+func (m Multimap) Range(ctx context.Context, key Datum, first, last int) ([]Datum, error) {
+	return m.data(ctx, "range", key, first, last)
+}
+
+// NameOfEntryObject is the name in Redis of what a getter of Java's multimap returns for a key, such as getFairLock.
+func (m Multimap) NameOfEntryObject(ctx context.Context, getter string, key Datum) (string, error) {
+	return m.nameOfEntryObject(ctx, getter, key)
+}
+
 // ExpireKey says whether there is such a key.
 func (m Multimap) ExpireKey(ctx context.Context, key Datum, d time.Duration) (bool, error) {
 	return m.truth(ctx, "expireKey", key, d)

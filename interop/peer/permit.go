@@ -62,6 +62,34 @@ func (s PermitSemaphore) TryAcquire(ctx context.Context, wait, lease time.Durati
 	return id, err
 }
 
+// AcquireSome waits for so many permits in one step, and returns their ids.
+func (s PermitSemaphore) AcquireSome(ctx context.Context, n int, lease time.Duration) ([]string, error) {
+	reply, err := s.do(ctx, "acquireSome", n, lease)
+	if err != nil {
+		return nil, err
+	}
+	return reply.Texts()
+}
+
+// TryAcquireSome waits for so many permits as long as it may, and returns their ids, none
+// if there were too few.
+func (s PermitSemaphore) TryAcquireSome(ctx context.Context, n int, wait, lease time.Duration) ([]string, error) {
+	reply, err := s.do(ctx, "tryAcquireSome", n, wait, lease)
+	if err != nil {
+		return nil, err
+	}
+	return reply.Texts()
+}
+
+// ReleaseSome gives permits back in one step. It is an error if one of them had ended.
+func (s PermitSemaphore) ReleaseSome(ctx context.Context, ids ...string) error {
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	return s.void(ctx, "releaseSome", args...)
+}
+
 // TryRelease gives the permit of that id back; false if it had ended.
 func (s PermitSemaphore) TryRelease(ctx context.Context, id string) (bool, error) {
 	return s.truth(ctx, "tryRelease", id)

@@ -54,6 +54,19 @@ func (r Reply) Ints() ([]int64, error) {
 	return all, nil
 }
 
+// Texts are all values as text.
+func (r Reply) Texts() ([]string, error) {
+	all := make([]string, len(r))
+	for i := range r {
+		text, err := r[i : i+1].Text()
+		if err != nil {
+			return nil, err
+		}
+		all[i] = text
+	}
+	return all, nil
+}
+
 func parsed[T any](r Reply, parse func(string) (T, error)) (v T, err error) {
 	text, err := r.Text()
 	if err != nil {

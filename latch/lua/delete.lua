@@ -8,6 +8,7 @@
 -- KEYS[2]  lane of the request
 -- KEYS[3]  when it opened last, µs
 -- KEYS[4]  who has counted down since it was armed
+-- KEYS[5]  when it was armed, µs
 -- ARGV[1]  number of the request
 -- ARGV[2]  how long a lane and an opening are remembered, ms
 -- ARGV[3]  channel of the latch
@@ -25,7 +26,7 @@ if wrong then
 	return wrong
 elseif not there then
 	remember(0, {0})
-	redis.call('del', KEYS[4])
+	redis.call('del', KEYS[4], KEYS[5])
 	return {0}
 end
 remember(0, {1})

@@ -2,7 +2,7 @@
 --
 -- KEYS[3i-2]  barrier of the i-th party: hash of parties, gen
 -- KEYS[3i-1]  who waits there: zset of parties by the end of their leases, ms of the server's clock
--- KEYS[3i]    arrival of the i-th party: its generation
+-- KEYS[3i]    arrival of the i-th party: its generation, and how many had arrived with it
 -- ARGV[3i-2]  the i-th party
 -- ARGV[3i-1]  its lease, ms
 -- ARGV[3i]    how much longer than the lease the keys stay, ms
@@ -21,7 +21,7 @@ for i = 1, #KEYS, 3 do
 		answers[n] = string.find(wrong.err, 'WRONGTYPE', 1, true) and 0 or wrong.err
 	elseif not mine or not gen then
 		answers[n] = 0
-	elseif mine ~= gen then
+	elseif string.match(mine, '^%-?%d+') ~= gen then
 		answers[n] = 1 -- a look tells how it ended
 	else
 		local score = tonumber(redis.call('zscore', KEYS[i + 1], ARGV[i]) or '0')

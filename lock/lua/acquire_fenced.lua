@@ -8,6 +8,7 @@
 -- ARGV[1]  lease, ms
 -- ARGV[2]  owner, fresh for this acquisition
 -- ARGV[3]  how many tokens, one at least; the first of them is that of the acquisition
+-- ARGV[4]  the highest token of the lock that the client has seen, 0 if none: the new ones are above it
 --
 -- Returns  integer  acquired: the last of the tokens; 0: refused by the tombstone;
 --                   negative: -2 less the remaining lease of the present holder in ms, -1 if that has none
@@ -31,7 +32,7 @@ if left == -2 then
 	end
 	redis.call('hset', KEYS[1], ARGV[2], 1)
 	redis.call('pexpire', KEYS[1], ARGV[1])
-	return raise(KEYS[4], was, ARGV[3])
+	return raise(KEYS[4], was, ARGV[3], ARGV[4])
 end
 local field = redis.call('hmget', KEYS[1], ARGV[2], 'mode')
 if field[1] then

@@ -8,6 +8,7 @@
 -- KEYS[2]  counter of fencing tokens
 -- ARGV[1]  owner
 -- ARGV[2]  how many tokens
+-- ARGV[3]  the highest token of the lock that the client has seen: the new ones are above it
 --
 -- Returns  integer  the last of the tokens; 0: this owner does not hold the lock
 -- Replay   safe: a second run skips as many numbers
@@ -18,4 +19,4 @@ local was, bad = known(KEYS[2])
 if bad then
 	return redis.error_reply(bad)
 end
-return raise(KEYS[2], was, ARGV[2])
+return raise(KEYS[2], was, ARGV[2], ARGV[3])

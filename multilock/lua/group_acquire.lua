@@ -10,7 +10,8 @@
 -- Returns  nil      acquired
 --          integer  remaining lease of the holder who has the longest, ms; -2: refused by the tombstone
 --          error    FAMILY and what else the name is: "lock", "rwlock"
--- Replay   safe: an owner that is there keeps its counts, its lease only grows; one that was given back is refused
+-- Replay   safe: an owner that is there keeps its counts, its lease only grows; one that was given back is refused.
+--          What it drops besides has been over for a minute
 local lease, own, now = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 if redis.call('exists', KEYS[2]) == 1 and redis.call('zscore', KEYS[2], own) then
 	return -2
@@ -46,6 +47,17 @@ end
 -- Of holders whose time is over: behind the new ones, so that the key never goes.
 for i = 1, #past, 1000 do -- as many as can be passed on at once
 	redis.call('hdel', KEYS[1], unpack(past, i, math.min(i + 999, #past)))
+end
+-- Of a few others, drawn by lot, whose time has been over for a minute: nobody may ask
+-- for their values again. The minute is for clocks that are ahead.
+for _, field in ipairs(redis.call('hrandfield', KEYS[1], 9)) do
+	local value, holder = string.match(field, '^([^:]+):(.+):expire_time$')
+	if value and number(field) < now - 60000 then
+		redis.call('hdel', KEYS[1], field, value .. ':' .. holder .. ':lock_count')
+		if redis.call('hget', KEYS[1], value) == holder then
+			redis.call('hdel', KEYS[1], value)
+		end
+	end
 end
 if left == -2 or (left >= 0 and left <= lease) then
 	redis.call('pexpire', KEYS[1], ARGV[1])

@@ -46,7 +46,7 @@ func (r *rig) everything() {
 	}()
 	time.Sleep(20 * time.Millisecond)
 	r.adds("a", WithGroup("g"), WithUnique("u"), WithDedup("d", time.Minute), WithPriority(3), WithExpiry(time.Hour))
-	m := <-got
+	m := redistest.Done(t, got)
 	r.adds("b", WithGroup("g"), WithDelay(10*time.Millisecond))
 	r.adds("c", WithGroup("g"))
 	_, err := r.Add(t.Context(), "d", WithUnique("u"), WithDedup("e", time.Minute))
@@ -68,14 +68,28 @@ func (r *rig) everything() {
 	r.isEmpty()
 	r.do("ZADD", r.part("lease"), "1", "7") // a lease that ran out
 	r.isEmpty()
-	for _, op := range []string{"stats", "find", "remove", "cancel", "pause", "resume", "result", "await", "messages", "purge"} {
+	for _, op := range []string{"stats", "find", "remove", "cancel", "pause", "resume", "result", "await", "messages", "purge",
+		"terms", "set terms", "redrive all", "reschedule", "run now", "set priority", "ack", "nack", "release"} {
 		require.NoError(t, operations[op](t.Context(), r.Queue), op)
 	}
+	later := r.adds("later")
+	require.NoError(t, r.SetPriority(t.Context(), later, 2))
+	require.NoError(t, r.SetPriority(t.Context(), later, 0))
+	require.NoError(t, r.Reschedule(t.Context(), later, WithDelay(time.Hour)))
+	require.NoError(t, r.RunNow(t.Context(), later))
+	m = r.gets("later")
+	require.NoError(t, r.Ack(t.Context(), m.Token()))
+	require.ErrorIs(t, m.Ack(t.Context()), ErrLost)
 	id := r.adds("answer")
 	require.NoError(t, r.gets("answer").AckWith(t.Context(), []byte("yes"), time.Minute))
 	_, err = r.Await(t.Context(), id)
 	require.NoError(t, err)
-	n, err := r.Redrive(t.Context(), r.with(WithDeadLimit(1, time.Hour)).buries("dead"))
+	r.buries("dead")
+	n, err := r.RedriveAll(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	r.acks("dead")
+	n, err = r.Redrive(t.Context(), r.with(WithDeadLimit(1, time.Hour)).buries("dead"))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n)
 	for _, state := range []State{Ready, Delayed, Running, Behind, Dead} {
@@ -84,6 +98,14 @@ func (r *rig) everything() {
 		}
 	}
 	m = r.gets("dead")
+	require.NoError(t, m.SetProgress(t.Context(), 1))
+	r.buries("letter", WithUnique("l"))
+	letter := r.dead().gets("letter")
+	require.NoError(t, letter.Release(t.Context()))
+	require.NoError(t, r.dead().gets("letter").Nack(t.Context(), nil, WithDelay(0)))
+	require.NoError(t, r.with(WithKeepDone(time.Minute)).SetTerms(t.Context()))
+	r.acks("letter")
+	r.holds(letter.ID, Done)
 	require.NoError(t, r.Cancel(t.Context(), m.ID))
 	require.ErrorIs(t, m.Ack(t.Context()), ErrLost)
 	_, err = r.Delete(t.Context())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
@@ -51,14 +52,19 @@ func (a *adding) size() (n int) {
 type added struct {
 	first int64
 	codes string
-	err   error // too few replicas have them
+	other []int64 // of which the duplicates are, in their order
+	err   error   // too few replicas have them
 }
 
 func (a *added) of(i int) (id int64, err error) {
 	if a.codes != "" {
 		switch a.codes[i] {
 		case 'd':
-			return 0, ErrDuplicate
+			n := strings.Count(a.codes[:i], "d")
+			if n >= len(a.other) {
+				return 0, ErrDuplicate
+			}
+			return 0, &DuplicateError{ID: a.other[n]}
 		case 'f':
 			return 0, ErrFull
 		}
@@ -87,7 +93,7 @@ func (h *hub) sendAdds(_ string, flight int, batch []*addCall) error {
 	}
 	of := batch[0].Ask.of
 	once, texts := h.contents(batch)
-	first, codes, lacking, err := h.append(of, flight, once, texts)
+	first, codes, others, lacking, err := h.append(of, flight, once, texts)
 	if err != nil {
 		return err
 	}
@@ -97,6 +103,8 @@ func (h *hub) sendAdds(_ string, flight int, batch []*addCall) error {
 		c.Answer = added{first: first + int64(at), err: lacking}
 		if codes != "" {
 			c.Answer.codes = codes[at : at+n]
+			dups := strings.Count(c.Answer.codes, "d")
+			c.Answer.other, others = others[:min(dups, len(others))], others[min(dups, len(others)):]
 		}
 		at += n
 	}
@@ -150,7 +158,7 @@ var errOvertaken = errors.New("the server remembers a later request of this clie
 
 // append has add.lua run once: one of which nobody knows whether it ran never runs
 // later.
-func (h *hub) append(of *names, flight int, once, more []string) (first int64, codes string, lacking, err error) {
+func (h *hub) append(of *names, flight int, once, more []string) (first int64, codes string, others []int64, lacking, err error) {
 	for range 2 {
 		r := h.e.Request(of.lane, flight)
 		args := append(h.e.Preamble(r, of.wake), counts(h.e))
@@ -159,19 +167,27 @@ func (h *hub) append(of *names, flight int, once, more []string) (first int64, c
 			if errors.Is(err, ErrUnknown) {
 				h.e.Void(r, of.key)
 			}
-			return 0, "", nil, err
+			return 0, "", nil, nil, err
 		}
 		all, err := got.ToArray()
 		if err != nil || len(all) == 0 {
-			return 0, "", nil, fmt.Errorf("%w: %w", ErrUnknown, errAnswer)
+			return 0, "", nil, nil, fmt.Errorf("%w: %w", ErrUnknown, errAnswer)
 		}
-		if first, err = all[0].AsInt64(); err == nil && first >= 0 && len(all) == 2 {
+		if first, err = all[0].AsInt64(); err == nil && first >= 0 && len(all) == 3 {
 			codes, err = all[1].ToString()
-			return first, codes, acks, err
+			ids, bad := all[2].ToString()
+			if err = errors.Join(err, bad); err != nil {
+				return 0, "", nil, nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+			}
+			for _, text := range strings.Fields(ids) {
+				id, _ := strconv.ParseInt(text, 10, 64) // 0: the key has none
+				others = append(others, id)
+			}
+			return first, codes, others, acks, nil
 		}
 		h.e.Void(r, of.key)
 	}
-	return 0, "", nil, errOvertaken
+	return 0, "", nil, nil, errOvertaken
 }
 
 var errAnswer = errors.New("the script said something else")

@@ -2,6 +2,7 @@ package reliable
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -16,6 +17,9 @@ type putting struct {
 	delay, expiry, period int64 // ms; 0: none
 	at                    int64 // ms since 1970; 0: none
 	priority              int
+	attempts              int // 0: as the queue has it
+	backoff               func(attempt int) time.Duration
+	waits                 string // of backoff
 	once, unique, group   string
 	head                  header
 	text                  string // all but the head as add.lua has it, with a 0 for what of its keys is that of the message
@@ -26,7 +30,8 @@ var noOptions putting
 
 // plain reports whether there is nothing to tell the server.
 func (p *putting) plain() bool {
-	return p.delay == 0 && p.expiry == 0 && p.at == 0 && p.priority == 0 && p.once == "" && p.unique == "" && p.group == ""
+	return p.delay == 0 && p.expiry == 0 && p.at == 0 && p.priority == 0 && p.once == "" && p.unique == "" && p.group == "" &&
+		p.attempts == 0 && p.waits == ""
 }
 
 // write has text say what the options do.
@@ -36,18 +41,36 @@ func (p *putting) write() {
 	}
 	p.text = strings.Join([]string{
 		"0", decimal(p.delay), decimal(p.at), decimal(p.priority), decimal(p.expiry), decimal(p.period),
-		decimal(len(p.unique)), p.unique + p.group,
+		decimal(len(p.unique)) + p.own(), p.unique + p.group,
 	}, "|")
 }
 
-// A DelayOption is for [Queue.Add], and for [Message.Nack].
-type DelayOption interface {
-	AddOption
-	NackOption
+// own is the terms of the message, as options.lua has them.
+func (p *putting) own() string {
+	switch {
+	case p.attempts == 0 && p.waits == "":
+		return ""
+	case p.attempts == 0:
+		return "::" + p.waits
+	}
+	return ":" + decimal(p.attempts) + ":" + p.waits
 }
 
-// WithDelay has a message wait for d before anybody gets it: one that is added, or
-// one whose attempt has failed. It is counted by the server's clock, in milliseconds.
+// A TimeOption says when a message comes, to [Queue.Add] and [Queue.Reschedule].
+type TimeOption interface {
+	AddOption
+	applyTime(p *putting) error
+}
+
+// A DelayOption is a TimeOption that is for [Message.Nack] and [Message.Release], too.
+type DelayOption interface {
+	TimeOption
+	NackOption
+	ReleaseOption
+}
+
+// WithDelay has a message wait for d before anybody gets it: one that is added, one whose
+// attempt has failed, or one that is given back. It is counted by the server's clock, in milliseconds.
 func WithDelay(d time.Duration) DelayOption { return delayOption(d) }
 
 type delayOption time.Duration
@@ -57,9 +80,16 @@ func (d delayOption) applyAdd(p *putting) error {
 	return checkDelay(time.Duration(d))
 }
 
+func (d delayOption) applyTime(p *putting) error { return d.applyAdd(p) }
+
 func (d delayOption) applyNack(n *nacking) error {
 	n.delay = time.Duration(d)
 	return checkDelay(time.Duration(d))
+}
+
+func (d delayOption) applyRelease(r *releasing) error {
+	r.delay = time.Duration(d)
+	return checkDelay(r.delay)
 }
 
 func checkDelay(d time.Duration) error {
@@ -71,17 +101,22 @@ func checkDelay(d time.Duration) error {
 
 // WithAt has a message wait until t. What has passed is no wait. The server's clock
 // says when that is.
-func WithAt(t time.Time) AddOption {
-	return addOption(func(p *putting) error {
-		p.at, p.delay = max(t.UnixMilli(), 0), 0
-		if until := time.Until(t); until > engine.LongestLease {
-			return fmt.Errorf("%w: %v is more than %v away", ErrOption, t, engine.LongestLease)
-		}
-		return nil
-	})
+func WithAt(t time.Time) TimeOption { return atOption(t) }
+
+type atOption time.Time
+
+func (o atOption) applyAdd(p *putting) error {
+	t := time.Time(o)
+	p.at, p.delay = max(t.UnixMilli(), 0), 0
+	if until := time.Until(t); until > engine.LongestLease {
+		return fmt.Errorf("%w: %v is more than %v away", ErrOption, t, engine.LongestLease)
+	}
+	return nil
 }
 
-// WithPriority lets a message pass those of lower priority: 0, the lowest, to 255.
+func (o atOption) applyTime(p *putting) error { return o.applyAdd(p) }
+
+// WithPriority lets a message pass those of lower priority: 0, the lowest, to 255. See [WithFairPriorities].
 func WithPriority(n int) AddOption {
 	return addOption(func(p *putting) error {
 		p.priority = n
@@ -92,7 +127,7 @@ func WithPriority(n int) AddOption {
 	})
 }
 
-// WithGroup has the messages of a group handled one behind the other, in the order in
+// WithGroup has the messages of a group handled one behind the other (several at once with [WithGroupInFlight]), in the order in
 // which they were added, retries included: the next is nobody's until the one before
 // was acknowledged, buried or removed. Delayed ones join their group when their time
 // has come. A group has 1 to 256 bytes without NUL.
@@ -135,11 +170,19 @@ func WithExpiry(d time.Duration) AddOption {
 }
 
 // WithTimeout bounds each attempt at a message: when d has passed since a consumer was
-// given it, its contexts end with [ErrTimeout], and the attempt has failed.
+// given it, or its [BatchHandler] has begun, its contexts end with [ErrTimeout], and the attempt has failed.
 func WithTimeout(d time.Duration) AddOption {
 	return addOption(func(p *putting) error {
 		p.head.Timeout = engine.Millis(d)
 		return engine.CheckTTL("timeout", d)
+	})
+}
+
+// WithAttempts buries the message when its n-th attempt has failed, whatever [WithMaxAttempts] says.
+func WithAttempts(n int) AddOption {
+	return addOption(func(p *putting) error {
+		p.attempts = n
+		return within("attempts", int64(n), mostAttempts)
 	})
 }
 
@@ -171,7 +214,7 @@ type addOption func(*putting) error
 
 func (o addOption) applyAdd(p *putting) error { return o(p) }
 
-func resolveAdd(opts []AddOption) (*putting, error) {
+func resolveAdd(opts []AddOption, log *slog.Logger) (*putting, error) {
 	if len(opts) == 0 {
 		return &noOptions, nil
 	}
@@ -183,6 +226,13 @@ func resolveAdd(opts []AddOption) (*putting, error) {
 		if err := o.applyAdd(p); err != nil {
 			return nil, err
 		}
+	}
+	if p.backoff != nil {
+		waits, err := waitsOf(p.backoff, log)
+		if err != nil {
+			return nil, err
+		}
+		p.waits = textOfWaits(waits)
 	}
 	p.write()
 	return p, nil

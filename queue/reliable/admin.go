@@ -2,6 +2,7 @@ package reliable
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -25,6 +26,7 @@ const (
 	Running State = "running" // somebody has it
 	Behind  State = "behind"  // waits for another of its group
 	Dead    State = "dead"    // was buried
+	Done    State = "done"    // was acknowledged, and is kept: see [WithKeepDone]
 )
 
 // Info is what the queue knows of a message.
@@ -32,14 +34,23 @@ type Info struct {
 	ID       int64
 	State    State
 	Attempts int               // that have failed, since it was added or brought back by Redrive, and before
-	When     time.Time         // of a delayed message when it is due, of a running one when its lease ends, of a dead one when it was buried
+	When     time.Time         // of a delayed message when it is due, of a running one when its lease ends, of a dead one when it was buried, or comes to a handler of [Queue.Dead] again, of one that is done when it was acknowledged
 	Cause    string            // of the last failure, up to a kilobyte
 	AddedAt  time.Time         // by the clock of who added it
 	Header   map[string]string // what [WithHeader] has given
 	Priority int
-	Group    string
-	Unique   string
-	Body     []byte // the value as the codec wrote it
+	// MaxAttempts is what [WithAttempts] has given; 0: nothing, so that the terms of the queue count.
+	MaxAttempts int
+	Group       string
+	Unique      string
+	Body        []byte // the value as the codec wrote it
+	// Progress is JSON: what [Message.SetProgress] has said last; nil: nothing.
+	Progress json.RawMessage
+
+	// Delivery and Owner are of a running message: the number that [Message.Delivery] has, and who has the message. They are
+	// zero if a version before this one has taken it. One that is done has the Delivery that was acknowledged.
+	Delivery int64
+	Owner    Owner
 }
 
 // Stats is how a queue is.
@@ -93,9 +104,10 @@ func parseStats(all []string) (s Stats, err error) {
 }
 
 // Find is what the queue knows of a message. The error is [ErrNotFound] if there is none
-// of that id, or no more. Cost: one script call.
+// of that id, or no more. One that is done is known for as long as [WithKeepDone] says. Cost: one script call, which looks through the leases unless the
+// message is delayed or dead: 1 ms of the server for some ten thousand.
 func (q *Queue[T]) Find(ctx context.Context, id int64) (Info, error) {
-	all, err := look(ctx, q, findScript, parseInfos, decimal(id))
+	all, err := look(ctx, q, finds, parseInfos, decimal(id))
 	if err == nil && len(all) == 0 {
 		err = ErrNotFound
 	}
@@ -110,7 +122,7 @@ const pageSize = 100
 
 // Messages yields the messages in a state, in its order. What comes and goes meanwhile
 // may be passed over, or come twice. The first error is the last. Cost: one script call
-// for 100 messages, with their bodies.
+// for 100 messages, or a megabyte of bodies.
 func (q *Queue[T]) Messages(ctx context.Context, of State) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		switch of {
@@ -119,17 +131,18 @@ func (q *Queue[T]) Messages(ctx context.Context, of State) iter.Seq2[Info, error
 			yield(Info{}, q.failed("list", fmt.Errorf("%w: no state %q", ErrOption, string(of))))
 			return
 		}
-		for at := 0; ; at += pageSize {
-			seen := 0
-			all, err := look(ctx, q, listScript, func(texts []string) (_ []Info, err error) {
-				if len(texts) == 0 {
+		for at, more := 0, true; more; {
+			var seen int
+			all, err := look(ctx, q, lists, func(texts []string) (_ []Info, err error) {
+				if len(texts) < 2 {
 					return nil, errAnswer
 				}
 				seen, err = strconv.Atoi(texts[0])
 				if err != nil {
 					return nil, err
 				}
-				return parseInfos(texts[1:])
+				more = texts[1] == "1" && seen > 0
+				return parseInfos(texts[2:])
 			}, string(of), decimal(at), decimal(pageSize))
 			if err != nil {
 				yield(Info{}, q.failed("list", err))
@@ -140,9 +153,7 @@ func (q *Queue[T]) Messages(ctx context.Context, of State) iter.Seq2[Info, error
 					return
 				}
 			}
-			if seen < pageSize {
-				return
-			}
+			at += seen
 		}
 	}
 }
@@ -157,7 +168,7 @@ func (q *Queue[T]) Decode(info Info) (v T, err error) {
 	return v, q.failed("read a message of", err)
 }
 
-const infoFields = 7
+const infoFields = 10
 
 func parseInfos(all []string) (infos []Info, err error) {
 	if len(all)%infoFields != 0 {
@@ -177,10 +188,19 @@ func parseInfos(all []string) (infos []Info, err error) {
 			info.When = time.UnixMilli(int64(when))
 		}
 		info.options(all[5])
-		if h, value, bad := unseal(all[6]); bad == nil {
+		if all[6] != "" {
+			if info.Delivery, err = strconv.ParseInt(all[6], 10, 64); err != nil {
+				return nil, err
+			}
+		}
+		info.Owner = ownerOf(all[7])
+		if all[8] != "" {
+			info.Progress = json.RawMessage(all[8])
+		}
+		if h, value, bad := unseal(all[9]); bad == nil {
 			info.AddedAt, info.Header, info.Body = time.UnixMilli(h.Added), h.Values, []byte(value)
 		} else {
-			info.Body = []byte(all[6])
+			info.Body = []byte(all[9])
 		}
 		infos = append(infos, info)
 	}
@@ -194,7 +214,10 @@ func (i *Info) options(text string) {
 		return
 	}
 	i.Priority, _ = strconv.Atoi(fields[0])
-	n, _ := strconv.Atoi(fields[2])
+	length, own, _ := strings.Cut(fields[2], ":")
+	n, _ := strconv.Atoi(length)
+	attempts, _, _ := strings.Cut(own, ":")
+	i.MaxAttempts, _ = strconv.Atoi(attempts)
 	n = min(max(n, 0), len(fields[3]))
 	i.Unique, i.Group = fields[3][:n], fields[3][n:]
 }
@@ -221,7 +244,7 @@ func (q *Queue[T]) Remove(ctx context.Context, id int64) error {
 
 // Cancel takes a message out, whatever its state. Who has it is told: the message's contexts
 // end with [ErrCancelled], at once if the word gets through, and at the next renewal of the lease
-// if not; its ack is [ErrLost] or [ErrCancelled]. The error is [ErrNotFound] if there is none of that
+// if not; its ack is [ErrCancelled], or [ErrLost] long after. The error is [ErrNotFound] if there is none of that
 // id, or no more. Otherwise it is as [Queue.Remove].
 func (q *Queue[T]) Cancel(ctx context.Context, id int64) error {
 	n, err := q.request(ctx, removeScript, decimal(id), "1", q.of.cancelled, q.h.e.Publish(), q.of.done)
@@ -246,6 +269,76 @@ func (q *Queue[T]) Redrive(ctx context.Context, ids ...int64) (n int64, err erro
 	return n, q.failed("redrive messages of", err)
 }
 
+// RedriveAll is [Queue.Redrive] of all messages that are dead now, without listing them. Cost:
+// one script call for 1,000.
+func (q *Queue[T]) RedriveAll(ctx context.Context) (n int64, err error) {
+	until, over := "", int64(0)
+	for more := true; more && err == nil; {
+		var text string
+		text, err = q.requestText(ctx, redriveScript, q.of.wake, q.h.e.Publish(), counts(q.h.e), "all", until, decimal(over))
+		if err == nil {
+			var some, looked int64
+			if _, err = fmt.Sscan(text, &some, &looked, &until); err != nil {
+				err = fmt.Errorf("%w: %w", errAnswer, err)
+			}
+			n, over, more = n+some, over+looked-some, looked == mostAdded
+		}
+	}
+	return n, q.failed("redrive messages of", err)
+}
+
+// Reschedule has a message that waits, ready or not, come at another time: [WithDelay] or
+// [WithAt]. One that is the first of its group stays that, and the others wait with it. Cost: one script call, which
+// looks through the messages that are ready without a priority, and through the leases, unless it is delayed.
+// Errors: [ErrTaken] if somebody has the message; [ErrBuried]; [ErrNotFound]; otherwise as [Queue.Remove].
+func (q *Queue[T]) Reschedule(ctx context.Context, id int64, when TimeOption) error {
+	var p putting
+	err := error(nil)
+	if when == nil {
+		err = fmt.Errorf("%w: no time", ErrOption)
+	} else {
+		err = when.applyTime(&p)
+	}
+	if err == nil {
+		err = q.change(ctx, id, "", p.delay, p.at)
+	}
+	return q.failed("reschedule message "+decimal(id)+" of", err)
+}
+
+// RunNow ends the delay of a message: it is ready, after those that are. It does nothing to one that is
+// ready, or waits for another of its group. Otherwise it is as [Queue.Reschedule].
+func (q *Queue[T]) RunNow(ctx context.Context, id int64) error {
+	return q.failed("run message "+decimal(id)+" of", q.change(ctx, id, "", 0, 0))
+}
+
+// SetPriority gives a message another priority; see [WithPriority]. One that is ready goes to its
+// place by that, with 0 to the end. For one that somebody has, or that is delayed, it counts from when it is ready.
+// Cost: one script call, which looks through those that are ready without a priority. Errors: as
+// [Queue.Reschedule], without [ErrTaken].
+func (q *Queue[T]) SetPriority(ctx context.Context, id int64, priority int) error {
+	var p putting
+	err := WithPriority(priority).applyAdd(&p)
+	if err == nil {
+		err = q.change(ctx, id, decimal(priority), 0, 0)
+	}
+	return q.failed("set the priority of message "+decimal(id)+" of", err)
+}
+
+func (q *Queue[T]) change(ctx context.Context, id int64, priority string, delay, at int64) error {
+	n, err := q.request(ctx, changeScript, decimal(id), priority, decimal(delay), decimal(at), q.of.wake, q.h.e.Publish(), counts(q.h.e))
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return ErrNotFound
+	case n == 2:
+		return ErrTaken
+	case n == 3:
+		return ErrBuried
+	}
+	return nil
+}
+
 // Purge takes dead messages out: those of the ids, or all if there are none. It returns how
 // many. Otherwise it is as [Queue.Redrive].
 func (q *Queue[T]) Purge(ctx context.Context, ids ...int64) (n int64, err error) {
@@ -266,8 +359,9 @@ func decimals(ids []int64) (texts []string) {
 }
 
 // Pause has nothing be taken from the queue, by any process, for a time of d, or until
-// Resume if d is 0. Messages are still added, and what was taken is settled. Cost: one script
-// call. Errors: as [Queue.Remove], without those of its own.
+// Resume if d is 0. Messages are still added, and what was taken is settled. What processes have
+// prefetched ([WithPrefetch]) does not begin later than a second after Pause has returned; it
+// goes back when a handler is free. Cost: one script call. Errors: as [Queue.Remove], without those of its own.
 func (q *Queue[T]) Pause(ctx context.Context, d time.Duration) error {
 	var err error
 	if d != 0 {
@@ -299,12 +393,12 @@ func (q *Queue[T]) Delete(ctx context.Context) (there bool, err error) {
 }
 
 // look is one script that changes nothing.
-func look[T, A any](ctx context.Context, q *Queue[T], s *scripts.Script, parse func([]string) (A, error), args ...string) (a A, err error) {
+func look[T, A any](ctx context.Context, q *Queue[T], op engine.Operation, parse func([]string) (A, error), args ...string) (a A, err error) {
 	if err = q.usable(ctx); err != nil {
 		return a, err
 	}
 	return engine.Reading(q.h.e, ctx, func() (A, error) {
-		got, err := q.h.e.Run(ctx, s, q.of.parts, args)
+		got, err := q.h.e.Run(ctx, op, q.of.parts, args)
 		var all []string
 		if err == nil {
 			all, err = texts(got)
@@ -334,17 +428,31 @@ func texts(got engine.Answer) ([]string, error) {
 	return out, nil
 }
 
-// request is one script whose answer the server remembers until it has come.
+// request is one script whose answer, a number, the server remembers until it has come.
 func (q *Queue[T]) request(ctx context.Context, s *scripts.Script, args ...string) (int64, error) {
+	return requested(ctx, q, s, engine.Number, args)
+}
+
+// requestText is one whose answer is a text.
+func (q *Queue[T]) requestText(ctx context.Context, s *scripts.Script, args ...string) (string, error) {
+	return requested(ctx, q, s, func(got engine.Answer, err error) (string, error) {
+		if err != nil {
+			return "", err
+		}
+		return got.ToString()
+	}, args)
+}
+
+func requested[T, A any](ctx context.Context, q *Queue[T], s *scripts.Script, read func(engine.Answer, error) (A, error), args []string) (a A, err error) {
 	if err := q.usable(ctx); err != nil {
-		return 0, err
+		return a, err
 	}
-	return engine.Writing(q.h.e, ctx, func() (int64, error) {
+	return engine.Writing(q.h.e, ctx, func() (A, error) {
 		latch := keys.QueueDone(q.of.key, q.h.requests.ID())
 		got, err := q.h.e.Run(ctx, engine.Identified{Script: s}, q.of.on(latch), append([]string{engine.MemoryMillis}, args...))
 		if err == nil && !got.Replayed { // else an earlier send may still arrive
 			q.h.requests.Forget(q.of.key, latch)
 		}
-		return engine.Number(got, err)
+		return read(got, err)
 	})
 }

@@ -26,26 +26,47 @@ var operations = map[string]func(ctx context.Context, q *Queue[string]) error{
 		}
 		return last
 	},
+	"ack":          func(ctx context.Context, q *Queue[string]) error { return lost(q.Ack(ctx, "1:1:1:1")) },
+	"nack":         func(ctx context.Context, q *Queue[string]) error { return lost(q.Nack(ctx, "1:1:1:1", nil)) },
+	"release":      func(ctx context.Context, q *Queue[string]) error { return lost(q.Release(ctx, "1:1:1:1")) },
+	"set progress": func(ctx context.Context, q *Queue[string]) error { return lost(q.SetProgress(ctx, "1:1:1:1", 1)) },
+	"receive n":    func(ctx context.Context, q *Queue[string]) error { _, err := q.ReceiveN(ctx, 3); return err },
 	"serve": func(ctx context.Context, q *Queue[string]) error {
 		return q.Serve(ctx, func(context.Context, *Message[string]) error { return nil })
 	},
-	"stats":   func(ctx context.Context, q *Queue[string]) error { _, err := q.Stats(ctx); return err },
-	"find":    func(ctx context.Context, q *Queue[string]) error { _, err := q.Find(ctx, 1); return notFound(err) },
-	"remove":  func(ctx context.Context, q *Queue[string]) error { return notFound(q.Remove(ctx, 1)) },
-	"cancel":  func(ctx context.Context, q *Queue[string]) error { return notFound(q.Cancel(ctx, 1)) },
-	"redrive": func(ctx context.Context, q *Queue[string]) error { _, err := q.Redrive(ctx, 1); return err },
-	"purge":   func(ctx context.Context, q *Queue[string]) error { _, err := q.Purge(ctx); return err },
-	"pause":   func(ctx context.Context, q *Queue[string]) error { return q.Pause(ctx, time.Second) },
-	"resume":  func(ctx context.Context, q *Queue[string]) error { return q.Resume(ctx) },
-	"result":  func(ctx context.Context, q *Queue[string]) error { _, err := q.Result(ctx, 1); return notFound(err) },
-	"await":   func(ctx context.Context, q *Queue[string]) error { _, err := q.Await(ctx, 1); return notFound(err) },
-	"delete":  func(ctx context.Context, q *Queue[string]) error { _, err := q.Delete(ctx); return err },
+	"stats":       func(ctx context.Context, q *Queue[string]) error { _, err := q.Stats(ctx); return err },
+	"find":        func(ctx context.Context, q *Queue[string]) error { _, err := q.Find(ctx, 1); return notFound(err) },
+	"remove":      func(ctx context.Context, q *Queue[string]) error { return notFound(q.Remove(ctx, 1)) },
+	"cancel":      func(ctx context.Context, q *Queue[string]) error { return notFound(q.Cancel(ctx, 1)) },
+	"redrive":     func(ctx context.Context, q *Queue[string]) error { _, err := q.Redrive(ctx, 1); return err },
+	"purge":       func(ctx context.Context, q *Queue[string]) error { _, err := q.Purge(ctx); return err },
+	"pause":       func(ctx context.Context, q *Queue[string]) error { return q.Pause(ctx, time.Second) },
+	"resume":      func(ctx context.Context, q *Queue[string]) error { return q.Resume(ctx) },
+	"result":      func(ctx context.Context, q *Queue[string]) error { _, err := q.Result(ctx, 1); return notFound(err) },
+	"await":       func(ctx context.Context, q *Queue[string]) error { _, err := q.Await(ctx, 1); return notFound(err) },
+	"redrive all": func(ctx context.Context, q *Queue[string]) error { _, err := q.RedriveAll(ctx); return err },
+	"reschedule": func(ctx context.Context, q *Queue[string]) error {
+		return notFound(q.Reschedule(ctx, 1, WithDelay(time.Second)))
+	},
+	"run now":      func(ctx context.Context, q *Queue[string]) error { return notFound(q.RunNow(ctx, 1)) },
+	"set priority": func(ctx context.Context, q *Queue[string]) error { return notFound(q.SetPriority(ctx, 1, 3)) },
+	"terms":        func(ctx context.Context, q *Queue[string]) error { _, err := q.Terms(ctx); return err },
+	"set terms":    func(ctx context.Context, q *Queue[string]) error { return q.SetTerms(ctx) },
+	"delete":       func(ctx context.Context, q *Queue[string]) error { _, err := q.Delete(ctx); return err },
 	"messages": func(ctx context.Context, q *Queue[string]) error {
 		for _, err := range q.Messages(ctx, Ready) {
 			return err
 		}
 		return nil
 	},
+}
+
+// lost is err, if it is another.
+func lost(err error) error {
+	if errors.Is(err, ErrLost) {
+		return nil
+	}
+	return err
 }
 
 // notFound is err, if it is another.
@@ -66,7 +87,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 		for _, opt := range []Option{
 			nil, WithCodec(codec.Family{}), WithValueCodec[string](nil), WithValueCodec(codec.For[int](codec.JSON)),
 			WithCapacity(0), WithCapacity(-1), WithMaxBody(0), WithLease(0), WithLease(-1), WithLease(engine.LongestLease + 1),
-			WithMaxAttempts(0), WithDeadLimit(0, time.Hour), WithDeadLimit(1, 0),
+			WithMaxAttempts(0), WithDeadLimit(0, time.Hour), WithDeadLimit(1, 0), WithKeepDone(0), WithGroupInFlight(0),
 		} {
 			require.ErrorIs(t, do(t.Context(), New[string](r.e, r.name, opt)), ErrOption, op)
 		}
@@ -146,6 +167,8 @@ func TestMisuseOfAMessage(t *testing.T) {
 	require.ErrorIs(t, m.Extend(t.Context(), -1), ErrOption)
 	require.ErrorIs(t, m.Nack(t.Context(), nil, nil), ErrOption)
 	require.ErrorIs(t, m.Nack(t.Context(), nil, WithDelay(-1)), ErrOption)
+	require.ErrorIs(t, m.Release(t.Context(), nil), ErrOption)
+	require.ErrorIs(t, m.Release(t.Context(), WithDelay(-1)), ErrOption)
 	require.PanicsWithValue(t, "reliable: cannot create a context from a nil parent", func() { m.Context(none) })
 	require.NoError(t, m.Extend(t.Context(), time.Minute))
 	require.NoError(t, m.Err())
@@ -172,7 +195,7 @@ func TestCloseWithWaitersAndMessagesInHand(t *testing.T) {
 	<-ctx.Done()
 	require.ErrorIs(t, context.Cause(ctx), ErrClosed)
 	require.NoError(t, m.Ack(t.Context())) // which Close has waited for
-	require.NoError(t, <-closed)
+	require.NoError(t, redistest.Done(t, closed))
 	_, err := other.Add(t.Context(), "b")
 	require.ErrorIs(t, err, ErrClosed)
 	r.leaves()

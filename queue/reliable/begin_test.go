@@ -46,7 +46,7 @@ func TestWhatWaitedForAHandlerInADeadProcess(t *testing.T) {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		}, WithConcurrency(1), WithPrefetch(n), WithGrace(0))
-		killer := <-at
+		killer := redistest.Done(t, at)
 		redistest.Eventually(t, func() bool { s, err := r.Stats(t.Context()); return err == nil && s.Running == n }, soon, time.Millisecond)
 		dies()
 		for range n - 1 {
@@ -83,7 +83,7 @@ func TestWhatAReceiverHadCounts(t *testing.T) {
 
 // joined is how many take from the queue by the terms of this handle.
 func (r *rig) joined() int {
-	c := r.consumer(r.terms)
+	c := r.consumer(r.policy)
 	defer r.done(c)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +107,7 @@ func TestWhatAReceiverHadBesideAServeCounts(t *testing.T) {
 		other.serves(func(context.Context, *Message[string]) error { return nil }, WithGrace(0)) // it is behind the other
 		redistest.Eventually(t, func() bool { return other.joined() == 2 }, soon, time.Millisecond)
 		require.NoError(t, r.Resume(t.Context()))
-		require.NoError(t, <-got)
+		require.NoError(t, redistest.Done(t, got))
 		dies()
 		redistest.Eventually(t, func() bool { r.isEmpty(); return r.counter("dead") == 1 }, soon, 10*time.Millisecond)
 	})
@@ -120,10 +120,10 @@ func TestWhatAPollHadBesideAServeCounts(t *testing.T) {
 		r := rigOn(t, server.Client(t), WithMaxAttempts(2))
 		r.failsOnce(2)
 		other, dies := r.mortal(server, WithLease(time.Second))
-		c := other.consumer(other.terms)
+		c := other.consumer(other.policy)
 		defer other.done(c)
 		serve := newTaker(1, true)
-		serve.ahead = true
+		serve.ahead = 1
 		c.join(serve)
 		defer c.leave(serve)
 		m, err := other.Poll(t.Context())
@@ -149,9 +149,9 @@ func TestAMessageWithASingleAttemptIsNotPrefetched(t *testing.T) {
 			began <- struct{}{}
 			<-end
 			return nil
-		}, WithConcurrency(2), WithMaxAttempts(1))
-		<-began
-		<-began
+		}, WithConcurrency(2), WithPrefetch(3), WithMaxAttempts(1))
+		redistest.Done(t, began)
+		redistest.Done(t, began)
 		s, err := r.Stats(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, 2, s.Running)

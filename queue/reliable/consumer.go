@@ -1,11 +1,14 @@
 package reliable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unique"
 
@@ -38,6 +41,12 @@ type consumer struct {
 	enrolled bool      // the server may know that it waits
 	failing  time.Time // since when exchanges fail; zero: they do not
 	more     bool      // the last one has left messages that are wanted
+	text     string    // the terms of the queue, as far as it knows
+	terms    Terms     // the same
+	told     bool      // it knows them
+
+	keeps  atomic.Bool  // messages that are done are kept, as far as it knows
+	flowed atomic.Int64 // when a request was sent that found no pause, ns since the hub began; 0: not lately
 
 	mu      sync.Mutex
 	takers  []*taker
@@ -58,14 +67,75 @@ func (h *hub) newConsumer(key consumerKey) *consumer {
 		c.me += "." + decimal(c.number)
 	}
 	c.due = engine.Key{Kind: "reliable queue " + decimal(c.number), Name: key.key}
+	text, told := h.told(key)
+	if !told {
+		text = c.policy.given // as they are on a queue that nobody has used
+	}
+	if err := c.follow(text); err == nil {
+		c.told = told
+	}
 	return c
+}
+
+// follow takes over the terms of the queue.
+func (c *consumer) follow(text string) error {
+	t, err := termsOf(text)
+	if err == nil {
+		c.text, c.terms = text, t
+		c.keeps.Store(t.KeepDone > 0)
+	}
+	return err
+}
+
+// pauseNotice is how long a consumer believes that its queue is not paused.
+const pauseNotice = 500 * time.Millisecond
+
+// unpaused reports whether the server has just said that the queue is not paused.
+func (c *consumer) unpaused() bool {
+	at := c.flowed.Load()
+	return at > 0 && time.Since(c.h.began)-time.Duration(at) < pauseNotice
+}
+
+// lease returns that of what it takes next.
+func (c *consumer) lease() time.Duration {
+	if c.policy.lease > 0 {
+		return c.policy.lease
+	}
+	return cmp.Or(c.terms.Lease, c.h.e.WatchdogTimeout)
+}
+
+// hearsTerms takes what the server has said of the terms: nothing if they are those that it was told. It is an error if they
+// are others than those that the consumer was given.
+func (c *consumer) hearsTerms(news string) error {
+	if news == "?" { // the answer to a repeated request does not say it: the next one does
+		return nil
+	}
+	if strings.HasPrefix(news, "!") {
+		given, bad := termsOf(c.policy.given)
+		stored, worse := termsOf(news[1:])
+		if err := errors.Join(bad, worse); err != nil {
+			return err
+		}
+		return otherTerms(given, stored)
+	}
+	if stored, others := strings.CutPrefix(news, "="); others {
+		if err := c.follow(stored); err != nil {
+			return err
+		}
+	} else if c.told {
+		return nil
+	}
+	c.told = true
+	c.h.tells(c.key, c.text)
+	return nil
 }
 
 // taker is somebody who wants messages.
 type taker struct {
 	want  int
 	waits bool // until there are some
-	ahead bool // it may want more than it can begin with
+	ahead int  // so many of what it wants it cannot begin with
+	full  bool // it got all that it wanted, once since filled was asked
 	got   []*delivery
 	err   error
 	news  chan struct{} // poked when there is something
@@ -97,6 +167,13 @@ func (c *consumer) wants(t *taker, more int) {
 	t.want += more
 }
 
+// sets has t get n, with what it has got and not taken yet.
+func (c *consumer) sets(t *taker, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.want = max(n-len(t.got), 0)
+}
+
 // take is what t got.
 func (c *consumer) take(t *taker) (got []*delivery, err error) {
 	c.mu.Lock()
@@ -104,6 +181,15 @@ func (c *consumer) take(t *taker) (got []*delivery, err error) {
 	got, err = t.got, t.err
 	t.got, t.err = nil, nil
 	return got, err
+}
+
+// filled reports whether t got all that it wanted, at a moment since it was asked last: then the server does not know that
+// it waits, whatever it wants by now.
+func (c *consumer) filled(t *taker) (full bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	full, t.full = t.full, false
+	return full
 }
 
 // leave takes t out. What it got and did not take goes to others, or back.
@@ -131,6 +217,7 @@ func (c *consumer) deal(all []*delivery) (spare []*delivery) {
 			return all[i:]
 		}
 		t.want--
+		t.full = t.full || t.want == 0
 		t.got = append(t.got, d)
 		t.poke()
 	}
@@ -164,7 +251,15 @@ func (c *consumer) waited() bool {
 
 // prefetches reports whether messages may have to wait here. It is under the mutex.
 func (c *consumer) prefetches() bool {
-	return slices.ContainsFunc(c.takers, func(t *taker) bool { return t.ahead && t.want > 0 })
+	return slices.ContainsFunc(c.takers, func(t *taker) bool { return t.ahead > 0 && t.want > 0 })
+}
+
+// begins is how many of the messages that are wanted have a handler. It is under the mutex.
+func (c *consumer) begins() (n int) {
+	for _, t := range c.takers {
+		n += max(t.want-t.ahead, 0)
+	}
+	return n
 }
 
 // giveBack is for messages that nobody here has seen.
@@ -217,7 +312,11 @@ const subscribing = 5 * time.Second
 func (c *consumer) subscribe() {
 	ctx, cancel := context.WithTimeout(context.Background(), subscribing)
 	defer cancel()
-	sub, err := c.h.e.SubscribeTo(ctx, c.h.e.Channel(c.of.wake+c.me), c.heard)
+	channel, heard := c.of.wake+c.me, c.heard
+	if c.policy.dead {
+		channel, heard = c.of.cancelled, c.taken
+	}
+	sub, err := c.h.e.SubscribeTo(ctx, c.h.e.Channel(channel), heard)
 	c.mu.Lock()
 	c.joining = false
 	if err != nil {
@@ -232,6 +331,9 @@ func (c *consumer) subscribe() {
 	}
 	c.sub = sub
 	c.mu.Unlock()
+	if c.policy.dead {
+		return
+	}
 	c.look() // it stands from now on
 	cancels, err := c.h.e.SubscribeTo(ctx, c.h.e.Channel(c.of.cancelled), c.taken)
 	if err != nil {

@@ -64,16 +64,16 @@ func living(all []*messageContext) (left []*messageContext) {
 }
 
 // starts begins the time of an attempt that is bounded.
-func (d *delivery) starts(timeout time.Duration) {
-	if timeout == 0 {
+func (d *delivery) starts() {
+	if d.timeout == 0 {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.cause == nil {
-		d.timer = time.AfterFunc(timeout, d.timedOut)
+		d.timer = time.AfterFunc(d.timeout, d.timedOut)
 	}
 }
 
 // timedOut has the attempt fail.
-func (d *delivery) timedOut() { d.post(failedBy(ErrTimeout, d.backoff(d.attempt)), ErrTimeout) }
+func (d *delivery) timedOut() { d.post(retriedBy(ErrTimeout), ErrTimeout) }

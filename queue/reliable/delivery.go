@@ -45,45 +45,48 @@ type delivery struct {
 	c       *consumer
 	id      int64
 	attempt int
-	member  string // of the leases
+	number  int64  // of this delivery, which no other of the queue has
+	member  string // of the leases: id:attempt:number:client
 	body    string
+	size    int // of the body, which goes when the value has it; 0: of what a token names
 	grant   *engine.Grant
-	taken   time.Time // for observers
-	begun   bool      // the server knows that its handler may be at it
+	taken   time.Time     // for observers
+	timeout time.Duration // of an attempt; 0: none
+	begun   bool          // the server knows that its handler may be at it
 	watched *watched
 
 	mu       sync.Mutex
 	settled  bool
 	cause    error // why it ended without our doing, or is settled
 	contexts []*messageContext
-	timer    *time.Timer // of its timeout
-	backoff  func(attempt int) time.Duration
+	timer    *time.Timer   // of its timeout
+	answered bool          // the server has said what became of it
+	buried   bool          // that was its end
+	awaited  chan struct{} // closed when it is answered; nil: nobody waits for that
 }
 
-// memberOf is the message and the attempt that a member of the leases stands for: id:attempt,
-// or id for the first one.
-func memberOf(text string) (id int64, attempt int, err error) {
-	first, rest, more := strings.Cut(text, ":")
-	attempt = 1
-	if more {
-		attempt, err = strconv.Atoi(rest)
+// delivered puts a message that a flight took under the watchdog's care. of is its id, or id:attempt from the second attempt
+// on, and delivered is the rest of its member of lease: ":delivery:client".
+func (c *consumer) delivered(of, delivered, body string, f *flight, now time.Time) (*delivery, error) {
+	id, attempt, later := strings.Cut(of, ":")
+	if !later {
+		attempt = "1"
 	}
-	if err == nil {
-		id, err = strconv.ParseInt(first, 10, 64)
+	number, _, _ := strings.Cut(strings.TrimPrefix(delivered, ":"), ":")
+	d := &delivery{c: c, member: id + ":" + attempt + delivered, body: body, size: len(body), taken: now, begun: f.direct || attempt == "1"}
+	var errs [3]error
+	d.id, errs[0] = strconv.ParseInt(id, 10, 64)
+	d.attempt, errs[1] = strconv.Atoi(attempt)
+	d.number, errs[2] = strconv.ParseInt(number, 10, 64)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
 	}
-	return id, attempt, err
-}
-
-// delivered puts what was taken by an exchange that started then under the watchdog's
-// care.
-func (c *consumer) delivered(id int64, attempt int, member, body string, f *flight, now time.Time) *delivery {
-	d := &delivery{c: c, id: id, attempt: attempt, member: member, body: body, taken: now, begun: f.direct || attempt == 1}
-	lease := c.policy.lease
+	lease := f.lease
 	d.grant = c.h.e.NewGrant(c, d.member, f.started, lease, lease/3, watchdog.Instant{}, d)
 	if c.h.hands.put(d); d.ended() != nil {
 		c.h.hands.drop(d)
 	}
-	return d
+	return d, nil
 }
 
 // Err is nil while the message is this process's for sure.
@@ -180,9 +183,10 @@ func (d *delivery) settle(ctx context.Context, s *settle) error {
 
 // begin tells the server that the handler is about to begin, before it does: should the
 // process die of it, the attempt counts, and those of messages that wait beside it do
-// not. It is false if the message was lost meanwhile.
-func (d *delivery) begin(ctx context.Context) bool {
-	if d.begun {
+// not. One that has waited here asks whether the queue is paused, unless the server has
+// just said that it is not. begin is false if the message was lost meanwhile, or must not begin.
+func (d *delivery) begin(ctx context.Context, waited bool) bool {
+	if d.begun && (!waited || d.c.unpaused()) {
 		return true
 	}
 	ctx = d.under(ctx)
@@ -209,5 +213,40 @@ func (d *delivery) post(s *settle, cause error) {
 	}
 	if !d.c.h.steps.Post(d.c.key, ask{settle: s}) {
 		s.resolve(ErrClosed)
+	}
+}
+
+// over notes that the server has answered the last that was said of the message.
+func (d *delivery) over(buried bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.answered {
+		return
+	}
+	d.answered, d.buried = true, buried
+	if d.awaited != nil {
+		close(d.awaited)
+	}
+}
+
+// outcome waits for that, and returns whether the message was buried.
+func (d *delivery) outcome(ctx context.Context) (buried bool, err error) {
+	d.mu.Lock()
+	if d.answered {
+		defer d.mu.Unlock()
+		return d.buried, nil
+	}
+	if d.awaited == nil {
+		d.awaited = make(chan struct{})
+	}
+	awaited := d.awaited
+	d.mu.Unlock()
+	select {
+	case <-awaited:
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.buried, nil
+	case <-ctx.Done():
+		return false, engine.ContextError(ctx)
 	}
 }

@@ -28,8 +28,15 @@
 // Each message is handled at least once. A second delivery comes only if the lease ran
 // out before the ack had reached the server, since its consumer died, was paused or was
 // cut off; after a Nack, or a Release; if an Add that was unknown was repeated; or if a
-// failover lost an ack. What a failover loses of messages, rueidisson.WithReplicaAcks
-// makes less.
+// failover, or a restart without the last writes, has forgotten an ack or a take. What a
+// failover loses of messages, rueidisson.WithReplicaAcks makes less.
+//
+// Each delivery has a number of its own ([Message.Delivery]), which its lease, its renewals
+// and its settling carry. So a request that is repeated late does nothing to the next
+// owner of the message. When a take was forgotten, the message goes to a second consumer
+// while the first is still at it. The first is told by its next renewal, a third of the
+// lease later: its contexts end with [ErrLost]. A store that keeps the highest Delivery of
+// each ID can refuse the older one.
 //
 // A consumer has a message under a lease, which the client renews for all of its
 // messages together, at a third of it. When renewals fail, the message's contexts end
@@ -51,6 +58,16 @@
 // failover makes the queue forget is given to no other message: unless more than a
 // thousand a second were added on average, or that clock is behind.
 //
+// # Terms
+//
+// How often a message is tried, how long it waits after each failed attempt and how many of
+// the dead are kept are [Terms] of the queue. It keeps those that its first consumers were
+// given. A handle that is given none takes those of the queue. One that is given others is
+// refused with [ErrOtherTerms] before it takes anything: so no consumer buries or drops what
+// another was told to keep. [Queue.SetTerms] changes them, as a deploy does. A message may have its
+// own ([WithAttempts], [WithBackoff], [WithTimeout]). A lease concerns only its consumer, so each
+// may have its own.
+//
 // # Failing
 //
 // A message whose lease ran out counts an attempt, as one with a Nack does, and is with
@@ -60,15 +77,22 @@
 // had begun; from the second on the server is told before one begins, and the others do
 // not count, though they have a number. With a single attempt nothing is prefetched. What
 // other handlers of the process were at counts. A message that has had its attempts
-// ([WithMaxAttempts]) is buried with its cause, and so is one that no value of the
-// queue's type can be made of, also because its codec panics. The dead are limited by number and age
-// ([WithDeadLimit]); [Queue.Messages] lists them, [Queue.Redrive] has them tried again.
+// ([WithMaxAttempts]) is buried with its cause. A message that no value of the queue's type
+// can be made of, also because its codec panics, fails its attempt: after a rolling deploy
+// another process may read it. The dead are limited by number and age
+// ([WithDeadLimit]); [Queue.Messages] lists them, [Queue.Redrive] has them tried again, and
+// [Queue.Dead] has handlers of their own deal with them.
 //
 // # Answers
 //
 // [Message.AckWith] keeps a result for a time, under the id of the message, if the ack
 // counts; [Queue.Await] waits for it. [Queue.Remove] says for certain that nobody has had
-// a message, and [Queue.Cancel] takes one from who has it.
+// a message, and [Queue.Cancel] takes one from who has it. [Queue.Reschedule], [Queue.RunNow] and
+// [Queue.SetPriority] change what waits.
+//
+// A message can be settled by another process than the one that took it, by its
+// [Message.Token]: a web hook, or the next step of a workflow. [Message.Detach] ends its renewal, so
+// that the first process need not stay.
 //
 // # Together
 //
@@ -89,21 +113,25 @@
 //	rueidisson_queue_ready:{name}     list: ids that are ready, of priority 0
 //	rueidisson_queue_prio:{name}      zset: those of higher priorities
 //	rueidisson_queue_due:{name}       zset: ids that are delayed, or to be tried again → when, ms
-//	rueidisson_queue_lease:{name}     zset: id:attempt of what somebody has, id of a first attempt → when its lease ends, ms
+//	rueidisson_queue_lease:{name}     zset: id:attempt:delivery:client of what somebody has → when its lease ends, ms
+//	rueidisson_queue_owners:{name}    hash: number of a client that has messages → client id, pid, host; back; number+ → how many it has
 //	rueidisson_queue_tries:{name}     hash: id → attempts that have failed, id+ → how many of them do not count,
-//	                                  id! → the one at which a handler is, if there are any
-//	rueidisson_queue_opt:{name}       hash: id → priority, expiry, unique key, group, if there are any
-//	rueidisson_queue_head:{name}      hash: group → the id that is under way
+//	                                  id! → the one at which a handler is, id# → when it was buried, of one that [Queue.Dead] has given; if there are any
+//	rueidisson_queue_opt:{name}       hash: id → priority, expiry, unique key, group, own terms, if there are any
+//	rueidisson_queue_head:{name}      hash: group → the id that is under way; group, NUL, id of further ones, if there may be some; group, NUL → how many
 //	rueidisson_queue_order:{name}     zset: group, NUL, id of those behind
 //	rueidisson_queue_unique:{name}    hash: unique key → id
 //	rueidisson_queue_once:{name}:*    string: a dedup key
-//	rueidisson_queue_dead:{name}      zset: id → when it was buried, ms
+//	rueidisson_queue_dead:{name}      zset: id → when it was buried, or is for a handler of the dead again, ms
 //	rueidisson_queue_error:{name}     hash: id → attempts, and the last cause
-//	rueidisson_queue_meta:{name}      hash: the last id, and counters; stays
+//	rueidisson_queue_meta:{name}      hash: the last id, the number of the last delivery, the format (2), the terms, and counters; stays
+//	rueidisson_queue_progress:{name}  hash: id → what [Message.SetProgress] has said, as JSON
+//	rueidisson_queue_finished:{name}  hash: id → what is kept of a message that is done, if the terms say so; of one that was cancelled, its member of lease, a minute longer than that
+//	rueidisson_queue_finished_until:{name}   zset: such ids → until when, ms; both end with the last of them
 //	rueidisson_queue_pause:{name}     string: nothing is taken
 //	rueidisson_queue_idle:{name}      zset: clients that wait → since when, ms; goes with the last of them
 //	rueidisson_queue_keeper:{name}, rueidisson_queue_deputy:{name}   strings: who of them keeps the time
-//	rueidisson_queue_result:{name}    hash: id → result
+//	rueidisson_queue_result:{name}:*  string: the result of a message, for its time
 //	rueidisson_queue_done:{name}:*    string: the answer to a Remove, Redrive and such, until it has come
 //	rueidisson_queue_lane:{name}:*    string: the last request of an exchange, 45 s
 //	rueidisson_queue_wake:{name}:*    channels: each of a client that waits
@@ -118,12 +146,18 @@
 // is as good as ever, but behind a group or a unique key that is lost in this way, which
 // [Queue.Delete] frees.
 //
+// Leases of a version before this one (id, or id:attempt) run out, and their messages come
+// again. Consumers of such a version cannot take beside those of this one. A queue whose
+// format is higher than 2 is refused by every operation, before anything is changed.
+//
 // Times are the server's, but when a message was added: that is its header's. A queue
-// that was emptied leaves its counters, and one that was deleted its last id.
+// that was emptied leaves its counters, and one that was deleted its last id and its last delivery.
+// Results stay for their time.
 //
 // # What it is not
 //
 // There is no cron: add the next message when one is done, or from an election's leader.
-// Results are kept for a time, and are no history. A worker serves one queue; one that
-// serves several calls Serve for each, with a concurrency of its own.
+// Results are kept for a time; [WithKeepDone] keeps a history of messages that are done. [ServeAll] has the same handlers serve
+// several queues, one before the other or by weight. [WithMaxInFlight] is
+// of a queue, [WithGroupInFlight] of each group.
 package reliable

@@ -24,7 +24,7 @@ func TestServeEndsBeforeAHandlerHasBegun(t *testing.T) {
 		stop := other.serves(func(context.Context, *Message[string]) error {
 			handled <- struct{}{}
 			return nil
-		}, WithGrace(5*time.Second))
+		}, WithPrefetch(1), WithGrace(5*time.Second))
 		begins.Await(t)
 		require.NoError(t, stop())
 		begins.Release()
@@ -50,7 +50,7 @@ func TestServeEndsBeforeItIsAnswered(t *testing.T) {
 			return nil
 		}, WithGrace(100*time.Millisecond))
 		r.adds("a")
-		<-handled
+		redistest.Done(t, handled)
 		err := stop()
 		require.ErrorIs(t, err, ErrUnknown)
 		require.NotContains(t, err.Error(), "handlers of")

@@ -21,7 +21,8 @@ var (
 	ErrFull = errors.New("full")
 
 	// ErrDuplicate is returned by an Add of what was added before: see [WithDedup] and
-	// [WithUnique]. Nothing was added.
+	// [WithUnique]. Nothing was added. It is wrapped by a *[DuplicateError], which has the id
+	// of the other message.
 	ErrDuplicate = errors.New("duplicate")
 
 	// ErrLost says that a message was another's by the time at which it was settled, or
@@ -32,6 +33,9 @@ var (
 	// ErrSettled is returned by the second Ack, Nack or Release of a message, and is the
 	// cause of its contexts behind the first.
 	ErrSettled = errors.New("the message was settled before")
+
+	// ErrDetached is the cause of the contexts of a message after its [Message.Detach]. It wraps [ErrSettled].
+	ErrDetached = fmt.Errorf("%w: it is to be settled by its token", ErrSettled)
 
 	// ErrTimeout is the cause of the contexts of a message whose attempt took longer than
 	// [WithTimeout] allows. The attempt has failed then.
@@ -45,15 +49,20 @@ var (
 	// expired or removed.
 	ErrNotFound = errors.New("no such message")
 
-	// ErrTaken is returned by [Queue.Remove] for a message that somebody has, or has had.
+	// ErrTaken is returned by [Queue.Remove] for a message that somebody has, or has had, and by
+	// [Queue.Reschedule] for one that somebody has.
 	ErrTaken = errors.New("somebody has the message, or has had it")
 
 	// ErrPending is returned by [Queue.Result] for a message that is not done yet.
 	ErrPending = errors.New("the message is not done yet")
 
-	// ErrBuried says that a message has no result, since it was buried. The text of the
-	// error has the last cause.
+	// ErrBuried says that a message has no result, or cannot be rescheduled, since it was
+	// buried. The text of the error of [Queue.Result] has the last cause.
 	ErrBuried = errors.New("the message was buried")
+
+	// ErrOtherTerms is returned by the takes of a handle that was given other [Terms] than the
+	// queue has. Its text says both. Nothing was taken. See [Queue.SetTerms].
+	ErrOtherTerms = errors.New("the queue has other terms")
 
 	// ErrOption says that an argument cannot be used: a name, a value, a number, an
 	// option. Nothing was sent.
@@ -65,12 +74,25 @@ var (
 	ErrUnknown = engine.ErrUnknown
 
 	// ErrDecode says that a message is none of the queue's type: another codec wrote
-	// it. It is wrapped by a *[codec.DecodeError], which has the bytes. Such a message
-	// is buried.
+	// it. It is wrapped by a *[codec.DecodeError], which has the bytes. Such a message has
+	// failed an attempt, and waits for its next as after a Nack.
 	ErrDecode = codec.ErrDecode
 
 	// ErrClosed is returned after the client was closed.
 	ErrClosed = engine.ErrClosed
 )
+
+// DuplicateError is the [ErrDuplicate] of an Add. Who has repeated an Add of which nobody
+// knew the outcome can [Queue.Await] the result of the message that it has added before.
+type DuplicateError struct {
+	ID int64 // of the message that has the key; it may be done by now
+}
+
+func (e *DuplicateError) Error() string {
+	return fmt.Sprintf("%v of message %d", ErrDuplicate, e.ID)
+}
+
+// Unwrap returns [ErrDuplicate].
+func (e *DuplicateError) Unwrap() error { return ErrDuplicate }
 
 var errNilContext = fmt.Errorf("%w: nil context", ErrOption)

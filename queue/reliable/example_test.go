@@ -69,3 +69,34 @@ func Example() {
 	// packed tea
 	// <nil>
 }
+
+func ExampleServeAll() {
+	c, stop := exampleClient() // such as rueidisson.Open("redis://127.0.0.1:6379")
+	defer stop()
+	ctx, cancel := context.WithCancel(context.Background())
+
+	orders := rueidisson.ReliableQueue[Order](c, "orders")
+	mails := rueidisson.ReliableQueue[string](c, "mails")
+	if _, err := mails.Add(ctx, "ann"); err != nil {
+		fmt.Println(err)
+	}
+	if _, err := orders.Add(ctx, Order{1, "tea"}); err != nil {
+		fmt.Println(err)
+	}
+	err := reliable.ServeAll(ctx, 1,
+		orders.With(func(_ context.Context, m *reliable.Message[Order]) error {
+			fmt.Println("packed", m.Value.Item)
+			return nil
+		}),
+		mails.With(func(_ context.Context, m *reliable.Message[string]) error {
+			fmt.Println("mailed", m.Value)
+			cancel()
+			return nil
+		}),
+	)
+	fmt.Println(err)
+	// Output:
+	// packed tea
+	// mailed ann
+	// <nil>
+}

@@ -122,46 +122,47 @@ func TestTheMessagesOfTheDeadAreWithAnother(t *testing.T) {
 
 func dead(t *testing.T, addrs string, raw rueidis.Client, keeps bool) {
 	const lease = time.Second
-	var all []time.Duration
-	for range redistest.Count(t, 3, 20) {
-		r := rigOn(t, raw).with(WithLease(lease))
-		r.adds("late", WithDelay(time.Hour)) // there is a time to keep
-		ctx, cancel := context.WithCancel(t.Context())
-		var waiting sync.WaitGroup
-		got := make(chan string, 1)
-		wait := func() { // for messages, in a process each
-			for range 2 {
-				r.other(WithLease(lease)).waits(ctx, &waiting, got)
+	redistest.Within(t, lease+time.Second, func() time.Duration { // in the middle; none later than one whose time was not kept
+		var all []time.Duration
+		for range redistest.Count(t, 3, 20) {
+			r := rigOn(t, raw).with(WithLease(lease))
+			r.adds("late", WithDelay(time.Hour)) // there is a time to keep
+			ctx, cancel := context.WithCancel(t.Context())
+			var waiting sync.WaitGroup
+			got := make(chan string, 1)
+			wait := func() { // for messages, in a process each
+				for range 2 {
+					r.other(WithLease(lease)).waits(ctx, &waiting, got)
+				}
 			}
+			first := r.child(addrs, "holds", lease, 3)
+			if keeps {
+				r.awaitIdle(1)
+				r.adds("a")
+				first.Await("took a")
+				wait()
+			} else {
+				r.awaitIdle(1)
+				wait()
+				r.awaitIdle(3)
+				r.adds("a") // the first waits for the longest time
+				first.Await("took a")
+			}
+			r.awaitIdle(2)
+			time.Sleep(rand.N(lease))
+			killed := time.Now()
+			first.Kill()
+			require.Equal(t, "a", redistest.Done(t, got))
+			all = append(all, time.Since(killed))
+			cancel()
+			waiting.Wait()
+			_, err := r.Delete(t.Context())
+			require.NoError(t, err)
 		}
-		first := r.child(addrs, "holds", lease, 3)
-		if keeps {
-			r.awaitIdle(1)
-			r.adds("a")
-			first.Await("took a")
-			wait()
-		} else {
-			r.awaitIdle(1)
-			wait()
-			r.awaitIdle(3)
-			r.adds("a") // the first waits for the longest time
-			first.Await("took a")
-		}
-		r.awaitIdle(2)
-		time.Sleep(rand.N(lease))
-		killed := time.Now()
-		first.Kill()
-		require.Equal(t, "a", <-got)
-		all = append(all, time.Since(killed))
-		cancel()
-		waiting.Wait()
-		_, err := r.Delete(t.Context())
-		require.NoError(t, err)
-	}
-	slices.Sort(all)
-	t.Logf("after %v", all)
-	require.Less(t, all[len(all)/2], lease+time.Second, "of %v", all)
-	require.Less(t, all[len(all)-1], lease+mostWait/2, "nobody has kept the time")
+		slices.Sort(all)
+		t.Logf("after %v", all)
+		return max(all[len(all)/2], all[len(all)-1]-mostWait/2+time.Second)
+	})
 }
 
 // TestADeputyThatIsBusyIsNone: another sees to it that the time is kept.
@@ -349,21 +350,43 @@ func TestOnACluster(t *testing.T) {
 		_, err := New[string](engineOn(t, cluster.Client(t)), "{}orders").Add(t.Context(), "a")
 		require.ErrorIs(t, err, ErrOption)
 	})
-	t.Run("who waits is woken", func(t *testing.T) {
-		r := rigOn(t, cluster.Client(t))
-		ctx, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		defer all.Wait()
-		defer cancel()
-		got := make(chan string, 1)
-		r.other().waits(ctx, &all, got)
-		r.awaitIdle(1)
-		for i := range 10 {
-			began := time.Now()
-			r.adds(strconv.Itoa(i))
-			require.Equal(t, strconv.Itoa(i), <-got)
-			require.Less(t, time.Since(began), mostWait/2)
+	t.Run("queues of all masters are listed", func(t *testing.T) {
+		client := cluster.Client(t)
+		queuesAreListed(t, engineOn(t, client), client)
+	})
+	t.Run("queues of several nodes are served together", func(t *testing.T) {
+		r, done := rigOn(t, cluster.Client(t)), make(chan string, 30)
+		queues := make([]Served, 6)
+		for i := range queues {
+			q := r.beside(strconv.Itoa(i))
+			queues[i] = q.With(func(_ context.Context, m *Message[string]) error { done <- m.Value; return nil })
+			q.fills("v", 3)
 		}
+		stop := servesAll(t, 2, queues...)
+		for range 18 {
+			redistest.Done(t, done)
+		}
+		require.NoError(t, stop())
+	})
+	t.Run("who waits is woken", func(t *testing.T) {
+		redistest.Within(t, mostWait/2, func() time.Duration {
+			longest := time.Duration(0)
+			r := rigOn(t, cluster.Client(t))
+			ctx, cancel := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			defer all.Wait()
+			defer cancel()
+			got := make(chan string, 1)
+			r.other().waits(ctx, &all, got)
+			r.awaitIdle(1)
+			for i := range 10 {
+				began := time.Now()
+				r.adds(strconv.Itoa(i))
+				require.Equal(t, strconv.Itoa(i), redistest.Done(t, got))
+				longest = max(longest, time.Since(began))
+			}
+			return longest
+		})
 	})
 	t.Run("a slot moves for three leases", func(t *testing.T) { slotMoves(t, cluster) })
 	t.Run("a slot moves under an acknowledgement", func(t *testing.T) { slotMovesUnderAnAck(t, cluster) })
@@ -402,7 +425,7 @@ func TestOnAClusterOfItsOwn(t *testing.T) {
 // slotMoves: no message's context ends, nothing is handled twice, and adds and takes go on
 // behind it.
 func slotMoves(t *testing.T, cluster *redistest.Cluster) {
-	const lease, held = 3 * time.Second, 30
+	const lease, held = 5 * time.Second, 30
 	r := rigOn(t, cluster.Client(t)).with(WithLease(lease))
 	var mu sync.Mutex
 	came := map[string]int{}
@@ -479,7 +502,7 @@ func slotMovesUnderAnAck(t *testing.T, cluster *redistest.Cluster) {
 	m := cluster.StartMigration(t, r.part("body"))
 	m.Move(t, r.part("body"), r.part("meta"))
 	var all sync.WaitGroup
-	for _, settle := range []func(context.Context) error{acked.Ack, released.Release} {
+	for _, settle := range []func(context.Context) error{acked.Ack, func(ctx context.Context) error { return released.Release(ctx) }} {
 		all.Go(func() {
 			if err := settle(context.Background()); err != nil {
 				assert.ErrorIs(t, err, ErrUnknown) // it goes on

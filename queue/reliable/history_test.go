@@ -123,7 +123,7 @@ func TestHistoriesOfAcknowledgements(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, server *redistest.Server) {
 		r := rigOn(t, server.Client(t))
-		n := redistest.Count(t, 80, 1500)
+		n := redistest.Count(t, 30, 1500)
 		for i := range n {
 			r.adds(strconv.Itoa(i))
 		}
@@ -140,7 +140,7 @@ func TestHistoriesOfAcknowledgements(t *testing.T) {
 					for m, err := range o.Consume(ctx) {
 						if err == nil {
 							h.handle(3*i+j, m)
-						} else if ctx.Err() == nil {
+						} else if ctx.Err() == nil && !errors.Is(err, ErrUnknown) { // an outage may be longer than a receive bears
 							t.Errorf("%v", err)
 						}
 					}

@@ -2,6 +2,7 @@ package reliable
 
 import (
 	"sync"
+	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -12,6 +13,8 @@ import (
 // hub is what the reliable queues of one client have in common.
 type hub struct {
 	e         *engine.Engine
+	began     time.Time
+	identity  string // of this client, as queues keep it for what it has: see Owner
 	requests  *engine.Requests
 	adds      *combine.Table[string, adding, added]
 	steps     *combine.Table[consumerKey, ask, answer]
@@ -21,7 +24,29 @@ type hub struct {
 	hands     hands
 
 	mu      sync.Mutex
-	numbers map[number]struct{} // of the consumers that there are
+	numbers map[number]struct{}    // of the consumers that there are
+	terms   map[consumerKey]string // of queues whose terms were told to consumers
+}
+
+// mostTold bounds how many terms a client remembers: who was forgotten is told again.
+const mostTold = 1024
+
+// told returns the terms that consumers of this kind were told last.
+func (h *hub) told(key consumerKey) (terms string, told bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	terms, told = h.terms[key]
+	return terms, told
+}
+
+// tells remembers them.
+func (h *hub) tells(key consumerKey, terms string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.terms) >= mostTold {
+		clear(h.terms)
+	}
+	h.terms[key] = terms
 }
 
 // number is that of a consumer, among those of its queue: lanes and channels have it in
@@ -38,7 +63,7 @@ func hubOf(e *engine.Engine) *hub {
 }
 
 func newHub(e *engine.Engine) *hub {
-	h := &hub{e: e, requests: engine.NewRequests(e), numbers: map[number]struct{}{}}
+	h := &hub{e: e, began: time.Now(), identity: identityOf(e.ClientID), requests: engine.NewRequests(e), numbers: map[number]struct{}{}, terms: map[consumerKey]string{}}
 	h.adds = combine.New(combine.Config[string, adding, added]{
 		Send: h.sendAdds, Cut: cutAdds, Spawn: e.Spawn, Closed: ErrClosed, Flights: lanes,
 	})

@@ -22,20 +22,24 @@ import (
 type Message[T any] struct {
 	// Value is what was added.
 	Value T
-	// ID is the number that Add returned. ID and Attempt together are given to one
-	// consumer at a time: who writes elsewhere can have older attempts refused by them.
+	// ID is the number that Add returned.
 	ID int64
 	// Attempt is 1 for the first one. One that was given back by Release has the same
 	// number again.
 	Attempt int
+	// Delivery is the number of this delivery. No other delivery of the queue has it: it
+	// grows with each one, of any message. So ID and Delivery are a fencing pair: a store
+	// that keeps the last Delivery of an ID can refuse writes of an older one. A queue that
+	// a failover made forget deliveries does not give their numbers again, as long as the
+	// new master's clock is not behind the old one's by more than the failover took.
+	Delivery int64
 	// Header is what [WithHeader] has given; nil: nothing.
 	Header map[string]string
 	// AddedAt is when it was added, by the clock of who did.
 	AddedAt time.Time
 
-	name      string // of the queue
-	maxResult int
-	d         *delivery
+	q *Queue[T]
+	d *delivery
 }
 
 // Err is nil while the message may be trusted to be this process's, and else why it
@@ -68,34 +72,81 @@ func (m *Message[T]) Ack(ctx context.Context) error {
 }
 
 // Nack says that the attempt has failed, for a cause of which the queue keeps up to a
-// kilobyte of text. The message is tried again after a while: a second behind the first
-// attempt, twice that behind each further one, at most ten minutes, a tenth more or
-// less, or [WithDelay]; or is buried, if that was its last attempt. Otherwise it is as
+// kilobyte of text. The message is tried again after the wait of [WithBackoff], or of
+// [WithDelay]; or is buried, if that was its last attempt. Otherwise it is as
 // [Message.Ack].
 func (m *Message[T]) Nack(ctx context.Context, cause error, opts ...NackOption) error {
-	n := nacking{delay: m.d.backoff(m.Attempt)}
+	s, err := nackOf(cause, opts)
+	if err == nil {
+		err = m.d.settle(ctx, s)
+	}
+	return m.failed("nack", err)
+}
+
+func nackOf(cause error, opts []NackOption) (*settle, error) {
+	n := nacking{delay: -1}
 	for _, o := range opts {
 		if o == nil {
-			return m.failed("nack", fmt.Errorf("%w: a nil option", ErrOption))
+			return nil, fmt.Errorf("%w: a nil option", ErrOption)
 		}
 		if err := o.applyNack(&n); err != nil {
-			return m.failed("nack", err)
+			return nil, err
 		}
 	}
-	return m.failed("nack", m.d.settle(ctx, failedBy(cause, n.delay)))
+	if n.delay >= 0 {
+		return failedBy(cause, n.delay), nil
+	}
+	return retriedBy(cause), nil
+}
+
+// Buried reports whether the end of this delivery was that of the message: its Nack, or
+// [WithTimeout], has used up its last attempt, or it was discarded. It waits for the
+// server's answer to that, until ctx ends; a message that is not settled has none. After a
+// [Queue.Redrive] attempts are counted anew, so Attempt does not tell. Errors: ctx's error
+// and cause; [ErrOption].
+func (m *Message[T]) Buried(ctx context.Context) (bool, error) {
+	if ctx == nil {
+		return false, m.failed("ask for the end of", errNilContext)
+	}
+	buried, err := m.d.outcome(ctx)
+	return buried, m.failed("ask for the end of", err)
 }
 
 // A NackOption changes one Nack: [WithDelay].
 type NackOption interface{ applyNack(*nacking) error }
 
 // nacking is what the options of a Nack say.
-type nacking struct{ delay time.Duration }
+type nacking struct{ delay time.Duration } // below 0: the backoff's
 
-// Release gives the message back, as if this process had never had it: to the front of
-// what is ready, and the attempt does not count. Otherwise it is as [Message.Ack].
-func (m *Message[T]) Release(ctx context.Context) error {
-	return m.failed("release", m.d.settle(ctx, &settle{nack: true, delay: released}))
+// Release gives the message back, as if this process had never had it: the attempt does not
+// count. It goes to the front of what is ready and is taken again at once, or waits for
+// [WithDelay] first; in a group the messages after it wait, too. Otherwise it is as [Message.Ack].
+func (m *Message[T]) Release(ctx context.Context, opts ...ReleaseOption) error {
+	s, err := releaseOf(opts)
+	if err == nil {
+		err = m.d.settle(ctx, s)
+	}
+	return m.failed("release", err)
 }
+
+func releaseOf(opts []ReleaseOption) (*settle, error) {
+	var r releasing
+	for _, o := range opts {
+		if o == nil {
+			return nil, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := o.applyRelease(&r); err != nil {
+			return nil, err
+		}
+	}
+	return releasedFor(r.delay), nil
+}
+
+// A ReleaseOption changes one Release: [WithDelay].
+type ReleaseOption interface{ applyRelease(*releasing) error }
+
+// releasing is what the options of a Release say.
+type releasing struct{ delay time.Duration }
 
 // Extend makes the lease last for at least d from now; it never shortens one. It is
 // renewed anyway, so this is for work during which renewals may fail.
@@ -120,13 +171,23 @@ func (m *Message[T]) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s message %d of reliable queue %q: %w", op, m.ID, m.name, err)
+	return fmt.Errorf("%s message %d of reliable queue %q: %w", op, m.ID, m.q.name, err)
 }
 
 // longestCause is how much of a cause the queue keeps.
 const longestCause = 1024
 
-// failedBy is a nack.
+// releasedFor is a give-back of what somebody has seen, which waits for so long.
+func releasedFor(delay time.Duration) *settle {
+	return &settle{nack: true, delay: released, cause: decimal(engine.Millis(delay))}
+}
+
+// retriedBy is a nack after which the message waits as its terms say.
+func retriedBy(cause error) *settle {
+	return &settle{nack: true, delay: backoff, cause: causeOf(cause)}
+}
+
+// failedBy is a nack after which it waits for so long.
 func failedBy(cause error, delay time.Duration) *settle {
 	return &settle{nack: true, delay: engine.Millis(max(delay, 0)), cause: causeOf(cause)}
 }
@@ -158,9 +219,9 @@ func (q *Queue[T]) decode(text string) (v T, err error) {
 
 var errCodec = errors.New("the codec has panicked")
 
-// message is what was taken, as the caller gets it. What cannot be decoded is buried,
-// since it would be so for everybody here.
-func (q *Queue[T]) message(d *delivery, backoff func(attempt int) time.Duration) (*Message[T], bool) {
+// message is what was taken, as the caller gets it. One that cannot be decoded has failed an
+// attempt: in a rolling deploy another process may be able to decode it.
+func (q *Queue[T]) message(d *delivery) (*Message[T], bool) {
 	head, text, err := unseal(d.body)
 	var v T
 	if err == nil {
@@ -168,14 +229,14 @@ func (q *Queue[T]) message(d *delivery, backoff func(attempt int) time.Duration)
 	}
 	if err != nil {
 		err = &codec.DecodeError{Name: q.name, Key: decimal(d.id), Bytes: []byte(d.body), Cause: err}
-		q.h.e.Logger.Warn("a message is buried", "name", q.of.key, "id", d.id, "err", err)
-		d.post(buriedBy(err), ErrSettled)
+		q.h.e.Logger.Warn("a message cannot be decoded, and is tried again", "name", q.of.key, "id", d.id, "attempt", d.attempt, "err", err)
+		d.post(retriedBy(err), ErrSettled)
 		return nil, false
 	}
-	d.body, d.backoff = "", backoff // the value has what it needs of it
-	d.starts(head.timeout())
+	d.body = "" // the value has what it needs of it
+	d.timeout = head.timeout()
 	return &Message[T]{
-		Value: v, ID: d.id, Attempt: d.attempt, Header: head.Values, AddedAt: time.UnixMilli(head.Added),
-		name: q.name, maxResult: q.cfg.maxBody, d: d,
+		Value: v, ID: d.id, Attempt: d.attempt, Delivery: d.number, Header: head.Values, AddedAt: time.UnixMilli(head.Added),
+		q: q, d: d,
 	}, true
 }

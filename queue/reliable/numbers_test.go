@@ -11,8 +11,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// jitter makes terms that no other handle has.
-func jitter(int) time.Duration { return time.Second + rand.N(time.Hour) }
+// ofItsOwn is a lease that no other handle has.
+func ofItsOwn() Option { return WithLease(time.Second + rand.N(time.Hour)) }
 
 func (h *hub) numbered() int {
 	h.mu.Lock()
@@ -25,7 +25,7 @@ func TestHandlesOfARequestEach(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
 		for i := range 300 {
-			q := r.with(WithBackoff(jitter))
+			q := r.with(ofItsOwn())
 			if i%10 == 0 {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 				_, err := q.Receive(ctx)
@@ -36,7 +36,7 @@ func TestHandlesOfARequestEach(t *testing.T) {
 			q.acks("a")
 		}
 		redistest.Eventually(t, func() bool {
-			_, _ = r.with(WithBackoff(jitter)).Poll(t.Context()) // what has gone is forgotten in passing
+			_, _ = r.with(ofItsOwn()).Poll(t.Context()) // what has gone is forgotten in passing
 			return r.h.numbered() == 0
 		}, soon, time.Millisecond)
 		r.leaves()
@@ -53,10 +53,10 @@ func TestNoTwoConsumersHaveOneNumber(t *testing.T) {
 	}
 	there := map[string]used{}
 	for range 1000 {
-		q := r.with(WithBackoff(jitter))
-		c := q.consumer(q.terms)
+		q := r.with(ofItsOwn())
+		c := q.consumer(q.policy)
 		require.NotContains(t, there, c.me)
-		require.Same(t, c, q.consumer(q.terms))
+		require.Same(t, c, q.consumer(q.policy))
 		q.done(c)
 		there[c.me] = used{q, c}
 		for me, u := range there {
@@ -77,13 +77,13 @@ func TestTermsOfTheSameWordsAreOne(t *testing.T) {
 	t.Parallel()
 	r := rigOn(t, miniredisClient(t))
 	other := r.with()
-	c := r.consumer(r.terms)
+	c := r.consumer(r.policy)
 	defer r.done(c)
-	require.Same(t, c, other.consumer(other.terms))
+	require.Same(t, c, other.consumer(other.policy))
 	defer other.done(c)
 	differs := r.with(WithMaxAttempts(3))
-	d := differs.consumer(differs.terms)
+	d := differs.consumer(differs.policy)
 	defer differs.done(d)
 	require.NotSame(t, c, d)
-	require.Equal(t, 3, d.policy.attempts)
+	require.Equal(t, 3, d.terms.MaxAttempts)
 }

@@ -28,11 +28,11 @@ func (s *settle) outcome() string {
 		return "lost"
 	case s.err != nil:
 		return "failed"
-	case !s.nack:
+	case !s.nack, s.delay == done:
 		return "acked"
 	case s.delay == released:
 		return "released"
-	case s.delay == buried || s.d.attempt >= s.d.c.policy.attempts:
+	case s.buried:
 		return "buried"
 	}
 	return "retried"

@@ -151,7 +151,7 @@ func TestAnObserverAroundHandlers(t *testing.T) {
 			"releases":        "released <nil> <nil>; acked <nil> <nil>; ",
 			"acks and fails":  "acked broken <nil>; ",
 			"too slow":        fmt.Sprintf("retried %v <nil>; buried %v <nil>; ", ErrTimeout, ErrTimeout),
-			"lost":            fmt.Sprintf("lost <nil> %v; ", ErrLost),
+			"lost":            fmt.Sprintf("lost <nil> %v; ", ErrCancelled),
 		}, outcomes)
 	})
 }
@@ -169,7 +169,7 @@ func TestAHandlerThatAcknowledgesBehindTheEndOfItsClient(t *testing.T) {
 			return m.Ack(ctx)
 		})
 		r.adds("a", WithHeader("name", "a"))
-		<-begun
+		redistest.Done(t, begun)
 		now, cancel := context.WithCancel(t.Context())
 		cancel()
 		assert.Error(t, q.e.Close(now), "a message is left to its lease")

@@ -3,7 +3,6 @@ package reliable
 import (
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
@@ -12,12 +11,8 @@ import (
 
 // The defaults.
 const (
-	defaultMaxBody  = 1 << 20
-	defaultAttempts = 10
-	defaultDead     = 10_000
-	defaultDeadAge  = 30 * 24 * time.Hour
-	mostCapacity    = 1 << 40
-	mostAttempts    = 1_000_000
+	defaultMaxBody = 1 << 20
+	mostCapacity   = 1 << 40
 )
 
 // An Option changes a handle. What cannot be used, such as a codec of another
@@ -30,54 +25,37 @@ type config struct {
 	family   *codec.Family // nil: the client's
 	capacity int64
 	maxBody  int
-	terms
+	given
 }
 
-// terms are a policy, and how long a message waits behind an attempt that has failed.
-type terms struct {
-	policy policy
-	own    func(attempt int) time.Duration // nil: defaultBackoff
-	log    *slog.Logger
+// given is the terms that a handle or a Serve was given.
+type given struct {
+	terms   Terms
+	lease   time.Duration                   // of its own; 0: that of the queue
+	backoff func(attempt int) time.Duration // nil: none
+	dead    bool                            // it takes what is dead
+	fair    bool                            // every priority has its turn
+	log     *slog.Logger
 }
 
-// resolve completes them.
-func (t *terms) resolve() {
-	backoff := t.own
-	if backoff == nil {
-		backoff = plainBackoff
-	} else {
-		backoff = t.owned
+// resolve asks the backoff for its waits.
+func (g *given) resolve() (err error) {
+	if g.backoff != nil {
+		g.terms.Backoff, err = waitsOf(g.backoff, g.log)
 	}
-	t.policy.waits = waitsOf(backoff, t.policy.attempts)
+	return err
 }
 
-// backoff is how long a message waits behind an attempt that has failed.
-func (t *terms) backoff(attempt int) time.Duration {
-	if t.own == nil {
-		return defaultBackoff(attempt)
-	}
-	return t.owned(attempt)
+func (g *given) policy() policy {
+	return policy{lease: g.lease, given: g.terms.text(), dead: g.dead, fair: g.fair}
 }
 
-// owned bears a backoff that panics: it is as if there were none.
-func (t *terms) owned(attempt int) (d time.Duration) {
-	defer func() {
-		if caught := recover(); caught != nil {
-			d = plainBackoff(attempt)
-			t.log.Error("a backoff has panicked", "attempt", attempt, "err", fmt.Sprint(caught), "stack", string(debug.Stack()))
-		}
-	}()
-	return min(max(t.own(attempt), 0), engine.LongestLease)
-}
-
-// policy is how a consumer deals with the messages that it takes. Consumers of one
-// queue and policy are one.
+// policy is how a consumer takes. Consumers of one queue and policy are one.
 type policy struct {
-	lease    time.Duration
-	attempts int
-	waits    string // of messages whose lease ran out, ms: see step.lua
-	dead     int
-	deadAge  time.Duration
+	lease time.Duration // 0: that of the queue
+	given string        // the terms that it was given
+	dead  bool          // it takes what is dead
+	fair  bool          // every priority has its turn
 }
 
 // WithCodec sets what the values are written with. Without it that is as
@@ -97,8 +75,8 @@ func WithValueCodec[T any](c codec.Codec[T]) Option {
 	})
 }
 
-// WithCapacity refuses, with [ErrFull], what would be more than n messages: waiting,
-// under way and dead ones. Each handle that adds has to be given it.
+// WithCapacity refuses, with [ErrFull], what would be more than n messages, waiting and
+// under way. The dead do not count. Each handle that adds has to be given it.
 func WithCapacity(n int64) Option {
 	return option(func(c *config) error {
 		c.capacity = n
@@ -116,12 +94,14 @@ func WithMaxBody(n int) Option {
 }
 
 // WithDeadLimit keeps at most n dead messages, each for a time of d. Without it that
-// is 10,000 and 30 days. The oldest go first, whenever a consumer buries another or
-// keeps the time.
+// is 10,000 and 30 days. Some go whenever a consumer buries another or keeps the time: those that are
+// too old, and of too many first those that a handler of [Queue.Dead] has had and is to have again later, then
+// the oldest. The time of a message that such a handler has failed begins anew when it may have it again, so that one which
+// is failed again and again goes by the number alone. It is one of the [Terms] of the queue.
 func WithDeadLimit(n int, d time.Duration) Option {
 	return option(func(c *config) error {
-		c.policy.dead, c.policy.deadAge = n, d
-		if err := within("dead", int64(n), 1<<30); err != nil {
+		c.terms.DeadLimit, c.terms.DeadAge = n, d
+		if err := within("dead", int64(n), mostDead); err != nil {
 			return err
 		}
 		return engine.CheckTTL("age of the dead", d)
@@ -136,36 +116,110 @@ type PolicyOption interface {
 
 // WithLease is how long a message that was taken stays with its consumer when that
 // falls silent. Consumers lengthen it at a third of it, for as long as they have the
-// message. Without it that is the client's watchdog timeout.
+// message. It concerns only what this consumer takes. Without it that is the lease which
+// [Queue.SetTerms] has given the queue, or else the client's watchdog timeout.
 func WithLease(d time.Duration) PolicyOption {
-	return policyOption(func(t *terms) error {
-		t.policy.lease = d
+	return policyOption(func(g *given) error {
+		g.lease = d
 		return engine.CheckLease(d)
 	})
 }
 
 // WithMaxAttempts buries a message whose n-th attempt has failed. Without it that is
-// the tenth.
+// the tenth. It is one of the [Terms] of the queue. See [WithAttempts] for a single message.
 func WithMaxAttempts(n int) PolicyOption {
-	return policyOption(func(t *terms) error {
-		t.policy.attempts = n
+	return policyOption(func(g *given) error {
+		g.terms.MaxAttempts = n
 		return within("attempts", int64(n), mostAttempts)
 	})
 }
 
-// WithBackoff is how long a message waits behind an attempt that has failed: the first
-// is 1. Without it that is a second, twice that behind each further one, at most ten
-// minutes, a tenth more or less. The first 32 are asked for beforehand, too, since a lease
-// that ran out is counted by the server: it makes a message wait from its second attempt
-// on, as one behind the attempt before. One that panics is logged, and the default stands in.
-func WithBackoff(backoff func(attempt int) time.Duration) PolicyOption {
-	return policyOption(func(t *terms) error {
-		t.own = backoff
-		if backoff == nil {
-			return fmt.Errorf("%w: no backoff", ErrOption)
-		}
+// WithMaxInFlight bounds how many messages of the queue are with consumers at the same time, in
+// all processes together. The others stay ready. Without it there is no bound. A message counts
+// until it is settled, or until its lease has ended. A consumer with [WithPrefetch] has more of
+// them than it handles. After a [Queue.Cancel] the next message may come five seconds later. It is one
+// of the [Terms] of the queue.
+func WithMaxInFlight(n int) PolicyOption {
+	return policyOption(func(g *given) error {
+		g.terms.MaxInFlight = n
+		return within("messages in flight", int64(n), mostFlight)
+	})
+}
+
+// WithGroupInFlight has up to n messages of each group ([WithGroup]) under way at the same time, in all processes
+// together. They begin in the order of the group. A message that is tried again is under way until it is done or dead.
+// Without it that is one. It is one of the [Terms] of the queue. A change counts for a group from the next of its messages on that
+// comes or ends; where it lets many more begin, about 200 do with each of those.
+func WithGroupInFlight(n int) PolicyOption {
+	return policyOption(func(g *given) error {
+		g.terms.GroupInFlight = n
+		return within("messages of a group in flight", int64(n), mostFlight)
+	})
+}
+
+// WithFairPriorities has one of every four messages that a consumer takes come from the priorities in turn,
+// downwards from the highest that has a message, 0 included; the other three are of the highest priority. So a steady flow of a
+// higher priority does not starve the lower ones. The turns are those of the queue, and of the consumers that have this option.
+// It does nothing for [Queue.Dead].
+func WithFairPriorities() PolicyOption {
+	return policyOption(func(g *given) error {
+		g.fair = true
 		return nil
 	})
+}
+
+// WithKeepDone keeps each message that was acknowledged for a time of d, so that [Queue.Find] knows it: its state is [Done].
+// Each ends at its own time. At most 100,000 are kept; those that end first go first. They take as much memory as
+// messages that wait, which for bodies of a megabyte may be 100 GB, and do not count for [WithCapacity] and [Queue.Stats]. Acks that
+// go together are of a megabyte of bodies, or of one; those by tokens ([Queue.Ack]) of up to 1,000. Without it nothing is kept.
+// It is one of the [Terms] of the queue.
+func WithKeepDone(d time.Duration) PolicyOption {
+	return policyOption(func(g *given) error {
+		g.terms.KeepDone = d
+		return engine.CheckTTL("time of what is done", d)
+	})
+}
+
+// A BackoffOption changes a handle, one Serve, or one Add.
+type BackoffOption interface {
+	PolicyOption
+	AddOption
+}
+
+// WithBackoff is how long a message waits after an attempt that has failed: the first
+// is 1, and so is the first after a [Queue.Redrive]. Without it that is a second, twice that
+// after each further one, at most ten minutes, a tenth more or less.
+//
+// It is one of the [Terms] of the queue, which keeps the waits after the first 32 attempts; further
+// attempts wait as the 32nd does. So the function is asked when the option is used, and has
+// to give the same wait for the same attempt each time: [ErrOption] if it does not. Where it
+// panics, that is logged, and the default stands in. A lease that ran out makes a message
+// wait from its second attempt on, as after the attempt before.
+func WithBackoff(backoff func(attempt int) time.Duration) BackoffOption {
+	return backoffOption(backoff)
+}
+
+type backoffOption func(attempt int) time.Duration
+
+func (o backoffOption) applyHandle(c *config) error { return o.apply(&c.given) }
+
+func (o backoffOption) applyServe(s *serving) error { return o.apply(&s.given) }
+
+func (o backoffOption) apply(g *given) error {
+	g.backoff = o
+	return o.check()
+}
+
+func (o backoffOption) applyAdd(p *putting) error {
+	p.backoff = o
+	return o.check()
+}
+
+func (o backoffOption) check() error {
+	if o == nil {
+		return fmt.Errorf("%w: no backoff", ErrOption)
+	}
+	return nil
 }
 
 func within(what string, n, most int64) error {
@@ -179,19 +233,14 @@ type option func(*config) error
 
 func (o option) applyHandle(c *config) error { return o(c) }
 
-type policyOption func(*terms) error
+type policyOption func(*given) error
 
-func (o policyOption) applyHandle(c *config) error { return o(&c.terms) }
+func (o policyOption) applyHandle(c *config) error { return o(&c.given) }
 
-func (o policyOption) applyServe(s *serving) error {
-	s.changed = true
-	return o(&s.terms)
-}
+func (o policyOption) applyServe(s *serving) error { return o(&s.given) }
 
 func resolve(e *engine.Engine, opts []Option) (config, error) {
-	c := config{maxBody: defaultMaxBody, terms: terms{log: e.Logger, policy: policy{
-		lease: e.WatchdogTimeout, attempts: defaultAttempts, dead: defaultDead, deadAge: defaultDeadAge,
-	}}}
+	c := config{maxBody: defaultMaxBody, given: given{log: e.Logger}}
 	for _, o := range opts {
 		if o == nil {
 			return c, fmt.Errorf("%w: a nil option", ErrOption)
@@ -200,8 +249,7 @@ func resolve(e *engine.Engine, opts []Option) (config, error) {
 			return c, err
 		}
 	}
-	c.terms.resolve()
-	return c, nil
+	return c, c.given.resolve()
 }
 
 // chosen is the codec that the options of a handle choose.

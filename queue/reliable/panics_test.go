@@ -67,7 +67,7 @@ func TestABackoffThatPanics(t *testing.T) {
 func TestACodecThatPanics(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		q := r.with(WithValueCodec[string](explosive{}))
+		q := r.with(WithValueCodec[string](explosive{}), WithMaxAttempts(1))
 		q.adds("bomb")
 		q.adds("a")
 		q.acks("a")

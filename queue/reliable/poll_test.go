@@ -2,8 +2,8 @@ package reliable
 
 import (
 	"strconv"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,23 +47,24 @@ func TestAQueueOfWhichAllWasRemovedLeavesNothing(t *testing.T) {
 func TestManyPollsAtOnce(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		const n = 3 * mostTaken
+		n := 3 * mostTaken
+		if strings.HasSuffix(t.Name(), "miniredis") {
+			n = 100 // a busy one takes no 500 in the time of a request
+		}
 		_, err := r.AddAll(t.Context(), make([]string, n))
 		require.NoError(t, err)
 		var all sync.WaitGroup
-		var empty atomic.Int64
 		for range n {
 			all.Go(func() {
 				m, err := r.Poll(t.Context())
 				if err != nil {
-					empty.Add(1)
+					t.Errorf("%v", err)
 					return
 				}
 				_ = m.Ack(t.Context())
 			})
 		}
 		all.Wait()
-		require.Zero(t, empty.Load())
 		r.leaves()
 	})
 }

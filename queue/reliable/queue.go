@@ -15,13 +15,13 @@ import (
 // the package's documentation. It holds nothing, so any number of goroutines may use
 // it.
 type Queue[T any] struct {
-	h     *hub
-	name  string // as the caller wrote it
-	of    *names
-	cfg   config
-	terms unique.Handle[policy]
-	codec codec.Codec[T]
-	bad   error // what every operation returns, if the handle cannot be used
+	h      *hub
+	name   string // as the caller wrote it
+	of     *names
+	cfg    config
+	policy unique.Handle[policy]
+	codec  codec.Codec[T]
+	bad    error // what every operation returns, if the handle cannot be used
 }
 
 // New is rueidisson.ReliableQueue.
@@ -29,7 +29,7 @@ func New[T any](e *engine.Engine, name string, opts ...Option) *Queue[T] {
 	q := &Queue[T]{h: hubOf(e), name: name, of: newNames(e, e.Map(name))}
 	cfg, err := resolve(e, opts)
 	if err == nil {
-		q.cfg, q.terms = cfg, unique.Make(cfg.policy)
+		q.cfg, q.policy = cfg, unique.Make(cfg.policy())
 		q.codec, err = chosen[T](e, cfg)
 	}
 	switch {
@@ -50,7 +50,7 @@ func (q *Queue[T]) Name() string { return q.name }
 
 // Add puts a message at the end of the queue, and returns its id, a number that the
 // queue gives to no other: see [WithDelay], [WithAt], [WithPriority], [WithGroup],
-// [WithDedup], [WithUnique], [WithExpiry], [WithTimeout] and [WithHeader].
+// [WithDedup], [WithUnique], [WithExpiry], [WithTimeout], [WithAttempts], [WithBackoff] and [WithHeader].
 //
 // Once Add has returned, the message is there until somebody has acknowledged it. It
 // is added once, however often the call has to be sent. Calls of a process that come
@@ -151,7 +151,7 @@ func (q *Queue[T]) putting(ctx context.Context, opts []AddOption) (p *putting, s
 	if err := q.usable(ctx); err != nil {
 		return nil, "", err
 	}
-	p, err = resolveAdd(opts)
+	p, err = resolveAdd(opts, q.h.e.Logger)
 	if err != nil {
 		return nil, "", err
 	}

@@ -55,7 +55,7 @@ func TestAReceiverWaitsForWhatComes(t *testing.T) {
 				time.Sleep(10 * time.Millisecond)
 			}
 			other.adds(strconv.Itoa(i))
-			require.Equal(t, strconv.Itoa(i), <-got)
+			require.Equal(t, strconv.Itoa(i), redistest.Done(t, got))
 		}
 		r.leaves()
 	})
@@ -188,8 +188,17 @@ func TestAQueueWithACapacityIsFull(t *testing.T) {
 		_, err = r.Add(t.Context(), "f")
 		require.ErrorIs(t, err, ErrFull)
 		r.acks("a")
-		r.adds("f")
-		r.acks("b", "c", "f")
+		r.adds("f", WithAttempts(1))
+		r.acks("b", "c")
+		require.NoError(t, r.gets("f").Nack(t.Context(), nil))
+		for _, v := range []string{"g", "h", "i"} {
+			r.adds(v) // the dead do not count
+		}
+		_, err = r.Add(t.Context(), "j")
+		require.ErrorIs(t, err, ErrFull)
+		r.acks("g", "h", "i")
+		_, err = r.Purge(t.Context())
+		require.NoError(t, err)
 		r.leaves()
 	})
 }
@@ -197,7 +206,7 @@ func TestAQueueWithACapacityIsFull(t *testing.T) {
 func TestManyAtOnceKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		n := redistest.Count(t, 1100, 20_000)
+		n := redistest.Count(t, 300, 20_000)
 		values := make([]string, n)
 		for i := range values {
 			values[i] = strconv.Itoa(i)
@@ -265,21 +274,32 @@ func TestAWaitThatIsGivenUpTakesNothing(t *testing.T) {
 	})
 }
 
-func TestAMessageThatCannotBeDecodedIsBuriedAndTheRestGoesOn(t *testing.T) {
+// TestMessageThatCannotBeDecodedFailsAttempts and is buried after the last one. The rest goes on, and a process that can
+// decode the message handles it.
+func TestMessageThatCannotBeDecodedFailsAttempts(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		numbers := New[int](r.e, r.name, WithCodec(codec.Text))
-		bad := r.adds("no number")
+		numbers := New[int](r.e, r.name, WithCodec(codec.Text), WithMaxAttempts(2), WithBackoff(func(int) time.Duration { return time.Hour }))
+		good, bad := r.adds("a text"), r.adds("no number")
 		r.adds("7")
 		m, err := numbers.Receive(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 7, m.Value)
 		require.NoError(t, m.Ack(t.Context()))
+		redistest.Eventually(t, func() bool { return r.counter("retried") == 2 }, soon, time.Millisecond)
+		require.Zero(t, r.counter("dead"))
+		r.do("ZADD", r.part("due"), "1", decimal(good))
+		text := r.gets("a text")
+		require.Equal(t, 2, text.Attempt)
+		require.NoError(t, text.Ack(t.Context()))
+		r.do("ZADD", r.part("due"), "1", decimal(bad))
+		_, err = numbers.Poll(t.Context())
+		require.ErrorIs(t, err, ErrEmpty)
 		redistest.Eventually(t, func() bool { return r.counter("dead") == 1 }, soon, time.Millisecond)
 		why := r.do("HGET", r.part("error"), strconv.FormatInt(bad, 10))
-		text, err := why.ToString()
+		cause, err := why.ToString()
 		require.NoError(t, err)
-		require.Contains(t, text, "cannot be decoded")
+		require.Contains(t, cause, "cannot be decoded")
 	})
 }
 

@@ -18,11 +18,15 @@ import (
 // Cost: one script call, shared with what else this process says and takes of the
 // queue, and another one for a further attempt beside a [Queue.Serve] of this client;
 // while nothing is there, one every five seconds, and one connection for all
-// subscriptions of the client. Errors: ctx's error and cause; [ErrOption]; [ErrClosed];
-// those of Redis.
+// subscriptions of the client. Errors: ctx's error and cause; [ErrOtherTerms]; [ErrOption];
+// [ErrClosed]; those of Redis.
 func (q *Queue[T]) Receive(ctx context.Context) (*Message[T], error) {
-	m, err := q.receive(ctx)
-	return m, q.failed("receive from", err)
+	all, err := q.receive(ctx, 1)
+	if err != nil {
+		return nil, q.failed("receive from", err)
+	}
+	all[0].d.starts()
+	return all[0], nil
 }
 
 // Poll takes a message if one is ready, and else returns [ErrEmpty]. Cost: one script
@@ -30,6 +34,9 @@ func (q *Queue[T]) Receive(ctx context.Context) (*Message[T], error) {
 // what was taken goes back when one comes, or when its lease ends.
 func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
 	m, err := q.poll(ctx)
+	if err == nil {
+		m.d.starts()
+	}
 	return m, q.failed("poll", err)
 }
 
@@ -39,7 +46,7 @@ func (q *Queue[T]) Poll(ctx context.Context) (*Message[T], error) {
 func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[*Message[T], error] {
 	return func(yield func(*Message[T], error) bool) {
 		if q.bad == nil { // what it hears stays between two messages
-			defer q.done(q.consumer(q.terms))
+			defer q.done(q.consumer(q.policy))
 		}
 		for {
 			m, err := q.Receive(ctx)
@@ -51,19 +58,20 @@ func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[*Message[T], error] {
 }
 
 // consumer is who takes from the queue by that policy. Each is followed by one done.
-func (q *Queue[T]) consumer(terms unique.Handle[policy]) *consumer {
-	return q.h.consumers.Get(consumerKey{q.of.key, terms})
+func (q *Queue[T]) consumer(as unique.Handle[policy]) *consumer {
+	return q.h.consumers.Get(consumerKey{q.of.key, as})
 }
 
 func (q *Queue[T]) done(c *consumer) { q.h.consumers.Put(c.key, c) }
 
-func (q *Queue[T]) receive(ctx context.Context) (*Message[T], error) {
+// receive waits for a message, and takes up to n that are there.
+func (q *Queue[T]) receive(ctx context.Context, n int) ([]*Message[T], error) {
 	if err := q.usable(ctx); err != nil {
 		return nil, err
 	}
-	c := q.consumer(q.terms)
+	c := q.consumer(q.policy)
 	defer q.done(c)
-	t := newTaker(1, true)
+	t := newTaker(n, true)
 	c.join(t)
 	defer c.leave(t)
 	c.look()
@@ -72,18 +80,18 @@ func (q *Queue[T]) receive(ctx context.Context) (*Message[T], error) {
 	if o != nil {
 		o.WaitStarted(ctx, label, q.of.key)
 	}
-	m, err := q.await(ctx, c, t)
+	all, err := q.await(ctx, c, t)
 	if o != nil {
 		o.WaitEnded(ctx, label, q.of.key, time.Since(began), err)
-		if err == nil {
+		for range all {
 			o.Acquired(ctx, label, q.of.key, false)
 		}
 	}
-	return m, err
+	return all, err
 }
 
 // await waits until t has a message that can be decoded.
-func (q *Queue[T]) await(ctx context.Context, c *consumer, t *taker) (*Message[T], error) {
+func (q *Queue[T]) await(ctx context.Context, c *consumer, t *taker) (all []*Message[T], err error) {
 	for {
 		select {
 		case <-t.news:
@@ -95,10 +103,14 @@ func (q *Queue[T]) await(ctx context.Context, c *consumer, t *taker) (*Message[T
 		got, err := c.take(t)
 		for _, d := range got {
 			if m, good := q.handed(ctx, c, d); good {
-				return m, nil
+				all = append(all, m)
+				continue
 			}
 			c.wants(t, 1)
 			c.look()
+		}
+		if len(all) > 0 {
+			return all, nil
 		}
 		if err != nil {
 			return nil, err
@@ -109,18 +121,18 @@ func (q *Queue[T]) await(ctx context.Context, c *consumer, t *taker) (*Message[T
 // handed is what was taken, as the caller gets it. Where a Serve takes beside it, it might
 // have had to wait for a handler, so the server is told that it has not.
 func (q *Queue[T]) handed(ctx context.Context, c *consumer, d *delivery) (*Message[T], bool) {
-	if !d.begin(ctx) {
+	if !d.begin(ctx, false) {
 		c.giveBack([]*delivery{d})
 		return nil, false
 	}
-	return q.message(d, q.cfg.backoff)
+	return q.message(d)
 }
 
 func (q *Queue[T]) poll(ctx context.Context) (*Message[T], error) {
 	if err := q.usable(ctx); err != nil {
 		return nil, err
 	}
-	c := q.consumer(q.terms)
+	c := q.consumer(q.policy)
 	defer q.done(c)
 	t := newTaker(1, false)
 	c.join(t)

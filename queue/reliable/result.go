@@ -11,17 +11,18 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
-// AckWith is [Message.Ack] with a result, which the queue keeps for a time of ttl at
-// least, and for those who [Queue.Await] it. A result is kept only if the ack counts.
+// AckWith is [Message.Ack] with a result, which the queue keeps for ttl, for
+// [Queue.Result] and [Queue.Await]. Each result ends at its own time. A result is kept only if the ack counts.
 // Results have the bound of [WithMaxBody].
 func (m *Message[T]) AckWith(ctx context.Context, result []byte, ttl time.Duration) error {
 	err := engine.CheckTTL("time of a result", ttl)
-	if err == nil && len(result) > m.maxResult {
-		err = fmt.Errorf("%w: a result of %d bytes is more than the %d of WithMaxBody", ErrOption, len(result), m.maxResult)
+	if err == nil && len(result) > m.q.cfg.maxBody {
+		err = fmt.Errorf("%w: a result of %d bytes is more than the %d of WithMaxBody", ErrOption, len(result), m.q.cfg.maxBody)
 	}
 	if err == nil {
 		err = m.d.settle(ctx, &settle{result: result, kept: engine.Millis(ttl)})
@@ -121,26 +122,44 @@ type resultCall = combine.Call[asking, string]
 
 func cutResults(waiting []*resultCall) int { return min(len(waiting), mostSettled) }
 
+// sendResults asks for results together, and again for those that had no room in an answer.
 func (h *hub) sendResults(_ string, _ int, batch []*resultCall) error {
-	ids := make([]string, len(batch))
-	for i, c := range batch {
-		ids[i] = decimal(c.Ask.id)
-	}
-	got, err := h.e.Run(context.Background(), resultScript, batch[0].Ask.of.parts, ids)
-	if err != nil {
-		return err
-	}
-	all, err := got.AsStrSlice()
-	if err != nil || len(all) != len(batch) {
-		return errAnswer
-	}
-	for i, c := range batch {
-		if all[i] == "" {
-			return errAnswer
+	for len(batch) > 0 {
+		left, err := h.someResults(batch)
+		if err != nil {
+			return err
 		}
-		c.Answer = all[i]
+		batch = left
 	}
 	return nil
+}
+
+func (h *hub) someResults(batch []*resultCall) (left []*resultCall, err error) {
+	ids, of := make([]string, len(batch)), batch[0].Ask.of
+	on := of.parts[:len(of.parts):len(of.parts)]
+	for i, c := range batch {
+		ids[i] = decimal(c.Ask.id)
+		on = append(on, keys.ReliableResult(of.key, ids[i]))
+	}
+	got, err := h.e.Run(context.Background(), asksAfter, on, ids)
+	if err != nil {
+		return nil, err
+	}
+	all, err := got.AsStrSlice()
+	if err != nil || len(all) != len(batch) || all[0] == "l" {
+		return nil, errAnswer
+	}
+	for i, c := range batch {
+		switch all[i] {
+		case "":
+			return nil, errAnswer
+		case "l":
+			left = append(left, c)
+		default:
+			c.Answer = all[i]
+		}
+	}
+	return left, nil
 }
 
 // listening is all of a client who await results of one queue.

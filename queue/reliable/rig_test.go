@@ -17,7 +17,7 @@ import (
 )
 
 // soon bounds what has to happen, on a machine however slow.
-const soon = 30 * time.Second
+var soon = redistest.Soon
 
 // engineOn is an engine on a client that somebody else closes.
 func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
@@ -149,7 +149,7 @@ func (r *rig) leaves() {
 	for _, key := range r.of.parts {
 		name := strings.TrimPrefix(strings.SplitN(key, ":", 2)[0], "rueidisson_queue_")
 		switch name {
-		case "meta", "idle", "keeper", "deputy", "result":
+		case "meta", "idle", "keeper", "deputy", "finished", "finished_until": // which end by themselves
 			continue
 		}
 		n, err := asInt(r.do("EXISTS", key))

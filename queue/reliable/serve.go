@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unique"
+
+	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
@@ -22,10 +25,10 @@ const (
 
 // serving is what the options of a Serve say.
 type serving struct {
-	terms
-	changed     bool // the terms are not those of the handle
+	given
 	concurrency int
-	prefetch    int // below 0: as concurrency
+	prefetch    int
+	limiter     Limiter // nil: none
 	grace       time.Duration
 }
 
@@ -44,14 +47,36 @@ func WithConcurrency(n int) ServeOption {
 	})
 }
 
-// WithPrefetch is how many messages wait in this process for a handler, so that none has
-// to wait for the server. Without it that is as many as are handled at once. 0 leaves
-// messages to other processes until a handler is free: for long jobs, and always so with
-// [WithMaxAttempts] of 1.
+// WithPrefetch is how many messages wait in this process for a handler, so that no handler
+// has to wait for the server. Without it that is none: a message stays with the queue, and
+// so with all processes, until a handler is free. With very short handlers as many as are
+// handled at once make it faster. It does nothing where a message has one attempt
+// ([WithMaxAttempts]).
 func WithPrefetch(n int) ServeOption {
 	return serveOption(func(s *serving) error {
 		s.prefetch = n
 		return within("prefetch", int64(n)+1, mostConcurrency)
+	})
+}
+
+// A Limiter has callers wait for their turn, such as a *ratelimiter.Bucket of this module or a
+// *rate.Limiter of golang.org/x/time. Wait returns nil when the turn has come, or an error.
+type Limiter interface {
+	Wait(ctx context.Context) error
+}
+
+// WithLimiter asks a limiter before each message is taken. A message that has to wait for its turn
+// stays with the queue, without a lease and a handler. While nothing is ready, Serve has one turn
+// in hand. It takes one message at a time, so a Serve has at most as many in a second as there are
+// round trips in it; [WithPrefetch] does nothing. An error of the limiter ends Serve, if
+// it would not pass. [Queue.ServeBatch] refuses it with [ErrOption].
+func WithLimiter(l Limiter) ServeOption {
+	return serveOption(func(s *serving) error {
+		s.limiter = l
+		if l == nil {
+			return fmt.Errorf("%w: no limiter", ErrOption)
+		}
+		return nil
 	})
 }
 
@@ -67,55 +92,8 @@ func WithGrace(d time.Duration) ServeOption {
 	})
 }
 
-// retryError is what RetryIn returns.
-type retryError struct {
-	error
-	delay time.Duration
-}
-
-func (e *retryError) Unwrap() error { return e.error }
-
-// RetryIn is err as a handler returns it whose message is to be tried again in d. It is
-// nil for a nil err.
-func RetryIn(err error, d time.Duration) error {
-	if err == nil {
-		return nil
-	}
-	return &retryError{err, min(max(d, 0), engine.LongestLease)}
-}
-
-// discardError is what Discard returns.
-type discardError struct{ error }
-
-func (e *discardError) Unwrap() error { return e.error }
-
-// Discard is err as a handler returns it whose message is not to be tried again: it is
-// buried at once. It is nil for a nil err.
-func Discard(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &discardError{err}
-}
-
-// outcome is how a message is settled whose handler has returned err.
-func (s *serving) outcome(attempt int, err error) *settle {
-	if err == nil {
-		return &settle{}
-	}
-	var retry *retryError
-	var discard *discardError
-	switch {
-	case errors.As(err, &discard):
-		return buriedBy(err)
-	case errors.As(err, &retry):
-		return failedBy(err, retry.delay)
-	}
-	return failedBy(err, s.backoff(attempt))
-}
-
 func (q *Queue[T]) serving(opts []ServeOption) (*serving, error) {
-	s := &serving{terms: q.cfg.terms, concurrency: defaultConcurrency, prefetch: -1, grace: defaultGrace}
+	s := &serving{given: q.cfg.given, concurrency: defaultConcurrency, grace: defaultGrace}
 	for _, o := range opts {
 		if o == nil {
 			return nil, fmt.Errorf("%w: a nil option", ErrOption)
@@ -124,22 +102,16 @@ func (q *Queue[T]) serving(opts []ServeOption) (*serving, error) {
 			return nil, err
 		}
 	}
-	if s.prefetch < 0 {
-		s.prefetch = s.concurrency
+	if s.limiter != nil {
+		s.prefetch = 0
 	}
-	if s.policy.attempts == 1 {
-		s.prefetch = 0 // of which a message would lose its only attempt
-	}
-	if s.changed {
-		s.terms.resolve()
-	}
-	return s, nil
+	return s, s.given.resolve()
 }
 
 // Serve handles messages until ctx ends, several at once ([WithConcurrency]). A handler
 // that returns nil has its message acknowledged. An error fails the attempt: the message
 // is tried again after a while ([WithBackoff], [RetryIn]), or buried ([WithMaxAttempts],
-// [Discard]). A panic is an error; it is logged. The handler's context ends when the
+// [Discard]), or given back for a while ([Snooze]). A panic is an error; it is logged. The handler's context ends when the
 // message may be another's, see [Message.Context], and not with ctx. A handler may
 // settle its message itself.
 //
@@ -148,7 +120,7 @@ func (q *Queue[T]) serving(opts []ServeOption) (*serving, error) {
 // returns an error that names the messages which it has left: those stay under their leases
 // until their handlers return, and are settled then, for as long as this process lives.
 // An outage of the server is waited out. Other errors: [ErrUnknown] if the handlers have
-// returned, but the server has not answered by then; [ErrOption], [ErrClosed], and that of
+// returned, but the server has not answered by then; [ErrOtherTerms], [ErrOption], [ErrClosed], and that of
 // Redis for a key of another type.
 //
 // Cost: one script call settles and takes for all handlers.
@@ -180,6 +152,13 @@ type server[T any] struct {
 	workers sync.WaitGroup // those at work, and settles under way
 
 	busy []atomic.Int64 // what each of the workers is at; 0: nothing
+
+	freed func(n int) // of one of a ServeAll: n handlers are free; else nil
+
+	// Of one with a limiter: workers that are free, messages that have come, and why it ended.
+	free    chan struct{}
+	came    chan struct{}
+	refused chan error
 }
 
 func (q *Queue[T]) serve(ctx context.Context, s *serving, handler func(ctx context.Context, m *Message[T]) error) error {
@@ -188,10 +167,17 @@ func (q *Queue[T]) serve(ctx context.Context, s *serving, handler func(ctx conte
 	defer ends()
 	room := s.concurrency + s.prefetch
 	w := &server[T]{
-		q: q, s: s, handler: handler, base: base, taking: taking, c: q.consumer(unique.Make(s.policy)), t: newTaker(room, true),
+		q: q, s: s, handler: handler, base: base, taking: taking, c: q.consumer(unique.Make(s.policy())), t: newTaker(room, true),
 		work: make(chan *delivery, room), busy: make([]atomic.Int64, s.concurrency),
 	}
-	w.t.ahead = s.prefetch > 0
+	w.t.ahead = s.prefetch
+	if s.limiter != nil {
+		w.t.want, w.free, w.came, w.refused = 0, make(chan struct{}, room), make(chan struct{}, room), make(chan error, 1)
+		for range room {
+			w.free <- struct{}{}
+		}
+		go w.admits() // ends with taking
+	}
 	defer q.done(w.c)
 	for i := range w.busy {
 		w.workers.Add(1)
@@ -222,18 +208,81 @@ func (w *server[T]) take(ctx context.Context) error {
 			return nil
 		case <-w.q.h.e.Closing():
 			return ErrClosed
+		case err := <-w.refused:
+			return err
 		}
 		got, err := w.c.take(w.t)
 		for _, d := range got {
 			w.work <- d // there is room for all that it wants
+			if w.came != nil {
+				w.came <- struct{}{}
+			}
 		}
-		if err != nil && engine.Hopeless(err) {
+		if err != nil && (engine.Hopeless(err) || errors.Is(err, ErrOtherTerms)) {
 			return err
 		}
 		if err != nil {
 			w.q.h.e.Logger.Warn("a reliable queue is not served, and tried again", "name", w.q.of.key, "err", err)
 		}
 	}
+}
+
+// admits asks for a message whenever a worker is free, the one before has come, and the limiter gives a turn.
+func (w *server[T]) admits() {
+	// Without the deadline of Serve: a limiter may refuse at once what would have to wait beyond it.
+	turn, cancel := context.WithCancelCause(context.WithoutCancel(w.taking))
+	defer cancel(nil)
+	stop := context.AfterFunc(w.taking, func() { cancel(context.Cause(w.taking)) })
+	defer stop()
+	for {
+		select {
+		case <-w.free:
+		case <-w.taking.Done():
+			return
+		}
+		if err := w.admit(turn); err != nil {
+			w.refused <- fmt.Errorf("limiter: %w", err) // there is room
+			return
+		}
+		if w.taking.Err() != nil {
+			return
+		}
+		w.c.wants(w.t, 1)
+		w.c.look()
+		select {
+		case <-w.came:
+		case <-w.taking.Done():
+			return
+		}
+	}
+}
+
+// askAgain is how long a limiter that does not answer is left alone.
+const askAgain = time.Second
+
+// admit waits for a turn, also while the limiter's server does not answer.
+func (w *server[T]) admit(turn context.Context) error {
+	for {
+		err := w.s.limiter.Wait(turn)
+		switch {
+		case err == nil, turn.Err() != nil:
+			return nil
+		case !outage(err):
+			return err
+		}
+		w.q.h.e.Logger.Warn("a limiter does not answer, and is asked again", "name", w.q.of.key, "err", err)
+		select {
+		case <-time.After(askAgain):
+		case <-turn.Done():
+		}
+	}
+}
+
+// outage reports whether an error of a limiter is of a server that does not answer.
+func outage(err error) bool {
+	var reply *rueidis.RedisError
+	var broken net.Error
+	return (errors.As(err, &reply) || errors.As(err, &broken) || errors.Is(err, ErrUnknown)) && engine.Passing(err)
 }
 
 // stop gives back what no handler has seen.
@@ -305,20 +354,20 @@ func (w *server[T]) works(at *atomic.Int64) {
 // handle is one message.
 func (w *server[T]) handle(d *delivery, at *atomic.Int64) {
 	if d.Err() != nil {
-		w.free()
+		w.next(1)
 		return
 	}
-	if !d.begin(w.taking) || w.taking.Err() != nil {
-		w.c.giveBack([]*delivery{d})
-		w.free()
+	if !d.begin(w.taking, w.s.prefetch > 0) || w.taking.Err() != nil {
+		w.putBack(d)
 		return
 	}
 	d.watch()
-	m, good := w.q.message(d, w.s.backoff)
+	m, good := w.q.message(d)
 	if !good {
-		w.free()
+		w.next(1)
 		return
 	}
+	d.starts()
 	ctx := d.under(w.base)
 	at.Store(d.id)
 	err := errGone
@@ -339,15 +388,46 @@ func (w *server[T]) handle(d *delivery, at *atomic.Int64) {
 
 var errGone = errors.New("the handler has ended its goroutine")
 
-// free has the next message come.
-func (w *server[T]) free() {
-	w.c.wants(w.t, 1)
+// wants has n more messages come, with the next exchange.
+func (w *server[T]) wants(n int) {
+	if w.freed != nil {
+		w.freed(n)
+		return
+	}
+	if w.s.limiter == nil {
+		w.c.wants(w.t, n)
+		return
+	}
+	for range n {
+		w.free <- struct{}{} // there is room for all workers
+	}
+}
+
+func (w *server[T]) next(n int) {
+	w.wants(n)
 	w.c.look()
+}
+
+// putBack gives back a message that must not begin, with those that wait behind it, in their order.
+func (w *server[T]) putBack(d *delivery) {
+	all := []*delivery{d}
+	for more := true; more; {
+		select {
+		case d, open := <-w.work:
+			if more = open; open {
+				all = append(all, d)
+			}
+		default:
+			more = false
+		}
+	}
+	w.c.giveBack(all)
+	w.next(len(all))
 }
 
 // settle says what became of a message, in the exchange that takes the next.
 func (w *server[T]) settle(d *delivery, err error) {
-	s := w.s.outcome(d.attempt, err)
+	s := outcome(err)
 	w.workers.Add(1)
 	s.done = func(failed error) {
 		defer w.workers.Done()
@@ -357,11 +437,19 @@ func (w *server[T]) settle(d *delivery, err error) {
 			o.Released(w.base, label, w.q.of.key, false)
 		case errors.Is(failed, ErrSettled): // by the handler
 			w.c.look()
+		case errors.Is(failed, ErrCancelled), failed != nil && errors.Is(d.ended(), ErrCancelled):
+			w.q.h.e.Logger.Info("a message was cancelled while its handler was at it", "name", w.q.of.key, "id", d.id)
+			w.c.look()
 		case failed != nil:
 			w.q.h.e.Logger.Warn("a message was handled, and may be again", "name", w.q.of.key, "id", d.id, "err", failed)
 			w.c.look()
 		}
 	}
-	w.c.wants(w.t, 1)
+	if w.freed == nil {
+		w.wants(1)
+	}
 	d.post(s, ErrSettled)
+	if w.freed != nil {
+		w.freed(1)
+	}
 }

@@ -47,7 +47,7 @@ func TestServeHandlesEverythingOnce(t *testing.T) {
 			now.Add(-1)
 			return nil
 		}
-		stops := []func() error{r.serves(h, WithConcurrency(8)), r.other().serves(h, WithConcurrency(8), WithPrefetch(0))}
+		stops := []func() error{r.serves(h, WithConcurrency(8), WithPrefetch(8)), r.other().serves(h, WithConcurrency(8))}
 		_, err := r.AddAll(t.Context(), values)
 		require.NoError(t, err)
 		redistest.Eventually(t, func() bool { return r.counter("acked") == int64(n) }, soon, time.Millisecond)
@@ -121,7 +121,7 @@ func TestServeEndsWithItsHandlers(t *testing.T) {
 		for _, v := range []string{"a", "b", "c", "d"} {
 			r.adds(v)
 		}
-		<-began
+		redistest.Done(t, began)
 		redistest.Eventually(t, func() bool {
 			n, err := asInt(r.do("ZCARD", r.part("lease")))
 			return err == nil && n == 3
@@ -133,7 +133,7 @@ func TestServeEndsWithItsHandlers(t *testing.T) {
 			return err == nil && n == 1
 		}, soon, time.Millisecond)
 		close(end)
-		require.NoError(t, <-done)
+		require.NoError(t, redistest.Done(t, done))
 		left := map[string]bool{} // in any order: one may just have been on its way
 		for _, m := range collect(t, r, 3) {
 			require.Equal(t, 1, m.Attempt)
@@ -155,7 +155,7 @@ func TestAHandlerThatReturnsAfterServe(t *testing.T) {
 			return nil
 		}, WithGrace(10*time.Millisecond))
 		id := r.adds("a")
-		<-began
+		redistest.Done(t, began)
 		err := stop()
 		require.ErrorContains(t, err, strconv.FormatInt(id, 10))
 		info, err := r.Find(t.Context(), id)
@@ -177,10 +177,10 @@ func TestHandlersThatAreSlowerThanTheLeaseKeepTheirMessages(t *testing.T) {
 			select {
 			case <-ctx.Done():
 				lost.Add(1)
-			case <-time.After(2500 * time.Millisecond):
+			case <-time.After(5 * time.Second):
 			}
 			return nil
-		}, WithConcurrency(n/2), WithLease(2*time.Second))
+		}, WithConcurrency(n/2), WithLease(4*time.Second))
 		for i := range n {
 			r.adds(strconv.Itoa(i))
 		}

@@ -1,6 +1,7 @@
 package reliable
 
 import (
+	"errors"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
@@ -13,6 +14,8 @@ const (
 	buried   = -2 // there are no more
 	released = -3 // the attempt does not count
 	begins   = -4 // its handler is about to begin: no end, but said as one
+	backoff  = -5 // as the terms of the queue or of the message say
+	done     = -6 // it is acknowledged, by its token
 )
 
 // settle is what a consumer says of a message that it is done with.
@@ -29,41 +32,48 @@ type settle struct {
 
 	unsure   bool // a request that said so has no answer
 	resolved bool
+	buried   bool // it was the last attempt
 	err      error
 }
 
-// first reports whether it is as most are: an ack of a first attempt, without a result.
-func (s *settle) first() bool { return !s.nack && s.kept == 0 && s.d.attempt == 1 }
+// plain reports whether it is as most are: an ack without a result.
+func (s *settle) plain() bool { return !s.nack && s.kept == 0 }
 
 func (s *settle) begins() bool { return s.nack && s.delay == begins }
 
-// args is how step.lua reads it.
+// args appends what step.lua reads of a settle that is not plain.
 func (s *settle) args(args []string) []string {
-	if s.first() {
-		return append(args, s.d.member)
+	if s.nack {
+		return append(args, s.d.member, decimal(s.delay), s.cause)
 	}
-	args = append(args, decimal(s.d.id), decimal(s.d.attempt))
-	switch {
-	case s.nack:
-		return append(args, decimal(s.delay), s.cause)
-	case s.kept > 0:
-		return append(args, decimal(s.kept), string(s.result))
-	}
-	return append(args, "")
+	return append(args, s.d.member, decimal(s.kept), string(s.result))
 }
 
-// said takes the server's word: the message was with that attempt still, or not. If an
+// said takes the server's word: the message was with that delivery still, or not. If an
 // earlier request may have done it, nobody else can have had it before the trust ends.
-func (s *settle) said(held bool, now time.Time) {
-	if held || s.unsure && s.trusted(now) {
+func (s *settle) said(code byte, now time.Time) {
+	s.buried = code == 'b'
+	switch code {
+	case 'p':
+		s.resolve(errPaused)
+		return
+	case 'c':
+		s.resolve(ErrCancelled)
+		return
+	}
+	if code != '0' || s.unsure && s.trusted(now) {
 		s.resolve(nil)
 	} else {
 		s.resolve(ErrLost)
 	}
 }
 
+var errPaused = errors.New("the queue is paused")
+
 // trusted reports whether nobody else can have the message, or have had it.
-func (s *settle) trusted(now time.Time) bool { return now.Before(s.until) || s.d.grant.Err() == nil }
+func (s *settle) trusted(now time.Time) bool {
+	return now.Before(s.until) || s.d.grant != nil && s.d.grant.Err() == nil
+}
 
 func (s *settle) resolve(err error) {
 	if s.resolved {
@@ -71,7 +81,10 @@ func (s *settle) resolve(err error) {
 	}
 	s.resolved, s.err = true, err
 	if !s.begins() {
-		s.d.grant.Finish(engine.ErrReleased)
+		if s.d.grant != nil {
+			s.d.grant.Finish(engine.ErrReleased)
+		}
+		s.d.over(err == nil && s.buried)
 		s.tell()
 	}
 	if s.done != nil {
@@ -100,16 +113,30 @@ const (
 	mostTaken   = 500
 )
 
+// bytes is what a settle has the server read, or copy where messages that are done are kept.
+func (s *settle) bytes() int {
+	n := len(s.result) + len(s.cause)
+	if !s.nack && s.d.c.keeps.Load() {
+		n += s.d.size
+	}
+	return n
+}
+
 // cutSteps is how many of the waiting calls go out as one.
 func cutSteps(waiting []*stepCall) int {
+	return cutSettles(len(waiting), func(i int) *settle { return waiting[i].Ask.settle })
+}
+
+// cutSettles is how many of n settles go out together; nil is none.
+func cutSettles(n int, at func(i int) *settle) int {
 	size := 0
-	for i, c := range waiting {
-		if s := c.Ask.settle; s != nil {
-			size += len(s.result) + len(s.cause)
+	for i := range n {
+		if s := at(i); s != nil {
+			size += s.bytes()
 		}
 		if i > 0 && (i == mostSettled || size > mostBytes) {
 			return i
 		}
 	}
-	return len(waiting)
+	return n
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -16,16 +17,18 @@ import (
 type flight struct {
 	engine.Request
 	started watchdog.Instant // before it was sent first
-	firsts  []*settle        // acks of first attempts without a result: most
-	acks    []*settle
+	sent    time.Duration    // likewise, since the hub began
+	acks    []*settle        // without a result: most
+	results []*settle        // acks with a result
 	nacks   []*settle
 	want    int
 	direct  bool // nothing of what it takes has to wait for a handler
+	lease   time.Duration
 	args    []string
 }
 
-// given is how long a flight is said again: then the server may have forgotten it.
-const given = engine.RequestMemory * 3 / 4
+// repeats is how long a flight is said again: then the server may have forgotten it.
+const repeats = engine.RequestMemory * 3 / 4
 
 // sendStep is one exchange for all who settle messages or want some.
 func (h *hub) sendStep(key consumerKey, _ int, batch []*stepCall) error {
@@ -88,27 +91,32 @@ func (c *consumer) step(settles []*settle, woken bool) error {
 // flight is the next exchange, nil if there is nothing to say.
 func (c *consumer) flight(woken bool) *flight {
 	now := time.Now()
-	n := min(len(c.carry), mostSettled)
-	f := &flight{firsts: make([]*settle, 0, n)}
+	n := cutSettles(len(c.carry), func(i int) *settle { return c.carry[i] })
+	f := &flight{acks: make([]*settle, 0, n)}
 	for _, s := range c.carry[:n] {
 		switch {
 		case s.unsure && !s.trusted(now):
 			s.resolve(fmt.Errorf("%w: %w", ErrUnknown, ErrLost))
 		case s.nack:
 			f.nacks = append(f.nacks, s)
-		case s.first():
-			f.firsts = append(f.firsts, s)
-		default:
+		case s.plain():
 			f.acks = append(f.acks, s)
+		default:
+			f.results = append(f.results, s)
 		}
 	}
 	c.carry = append([]*settle(nil), c.carry[n:]...)
 	c.mu.Lock()
 	if c.h.e.Open() == nil {
-		f.want, f.direct = min(c.demand(), mostTaken), !c.prefetches()
+		f.want, f.direct = c.demand(), !c.prefetches()
+		if c.terms.MaxAttempts == 1 { // what waits here would lose its only attempt with this process
+			f.want, f.direct = c.begins(), true
+		}
+		f.want = min(f.want, mostTaken)
 	}
-	hears := c.sub != nil
+	hears := c.sub != nil && !c.policy.dead // whoever takes what is dead is told of nothing
 	c.mu.Unlock()
+	f.lease = c.lease()
 	role := "-"
 	switch {
 	case f.want > 0 && hears:
@@ -120,17 +128,23 @@ func (c *consumer) flight(woken bool) *flight {
 	}
 	f.Request = c.h.e.Request(c.of.lane, lanes+c.number)
 	f.args = c.args(f, role)
-	f.started = c.h.e.Now()
+	f.started, f.sent = c.h.e.Now(), time.Since(c.h.began)
 	return f
 }
 
 // args is f as step.lua reads it.
 func (c *consumer) args(f *flight, role string) []string {
-	p := &c.policy
 	args := append(c.h.e.Preamble(f.Request, c.of.wake),
-		counts(c.h.e), c.me, decimal(f.want), decimal(engine.Millis(p.lease)), decimal(p.attempts), p.waits,
-		decimal(mostWait.Milliseconds()), role, decimal(p.dead), decimal(engine.Millis(p.deadAge)), c.of.done, flag(f.direct))
-	for _, of := range f.all() {
+		counts(c.h.e), c.me, decimal(f.want), decimal(engine.Millis(f.lease)), c.text, c.policy.given,
+		decimal(mostWait.Milliseconds()), role, flag(!c.told), c.of.done, flag(f.direct),
+		c.h.identity, c.policy.ways(), decimal(len(f.acks)))
+	for _, s := range f.acks {
+		args = append(args, s.d.member)
+	}
+	for _, s := range f.acks {
+		args = append(args, decimal(s.d.id))
+	}
+	for _, of := range [...][]*settle{f.results, f.nacks} {
 		args = append(args, decimal(len(of)))
 		for _, s := range of {
 			args = s.args(args)
@@ -139,15 +153,24 @@ func (c *consumer) args(f *flight, role string) []string {
 	return args
 }
 
-// all is what f says, as step.lua has it.
-func (f *flight) all() [3][]*settle { return [...][]*settle{f.firsts, f.acks, f.nacks} }
+// keys returns the keys of f as step.lua reads them.
+func (f *flight) keys(of *names) []string {
+	results := make([]string, len(f.results))
+	for i, s := range f.results {
+		results[i] = keys.ReliableResult(of.key, decimal(s.d.id))
+	}
+	return of.on(f.Lane, results...)
+}
 
-func (f *flight) settles() int { return len(f.firsts) + len(f.acks) + len(f.nacks) }
+// all returns the settles of f in the order in which step.lua answers them.
+func (f *flight) all() [3][]*settle { return [...][]*settle{f.acks, f.results, f.nacks} }
+
+func (f *flight) settles() int { return len(f.acks) + len(f.results) + len(f.nacks) }
 
 // fly sends f. What may have been done is said again, by the same number, until there
 // is an answer: it has taken messages, perhaps.
 func (c *consumer) fly(f *flight) error {
-	got, err := c.h.e.Run(context.Background(), stepScript, c.of.on(f.Lane), f.args)
+	got, err := c.h.e.Run(context.Background(), takes, f.keys(c.of), f.args)
 	if err == nil {
 		c.pending = nil
 		c.fine()
@@ -156,7 +179,7 @@ func (c *consumer) fly(f *flight) error {
 	perhaps := errors.Is(err, ErrUnknown) || c.pending == f
 	c.pending = nil
 	switch {
-	case perhaps && f.Age() < given:
+	case perhaps && f.Age() < repeats:
 		c.pending = f
 	case perhaps || !engine.Hopeless(err):
 		c.later(f, perhaps)
@@ -192,32 +215,46 @@ func (c *consumer) land(f *flight, got engine.Answer) error {
 		c.arm(50 * time.Millisecond)
 		return errOvertaken
 	}
-	if err != nil || len(all) < 3 {
+	if err != nil || len(all) < 5 {
 		c.later(f, true)
 		return fmt.Errorf("%w: %w", ErrUnknown, errAnswer)
 	}
 	wait, err := all[0].AsInt64()
 	settled, bad := all[1].ToString()
-	took, worse := all[2].ToString()
-	if err = errors.Join(err, bad, worse); err != nil || len(settled) != f.settles() {
+	delivered, worse := all[2].ToString()
+	took, worst := all[3].ToString()
+	terms, evil := all[4].ToString()
+	if err = errors.Join(err, bad, worse, worst, evil); err != nil || len(settled) != f.settles() {
 		c.later(f, true)
 		return fmt.Errorf("%w: %w", ErrUnknown, errors.Join(errAnswer, err))
 	}
 	now, i := time.Now(), 0
 	c.each(f, func(s *settle) {
-		s.said(settled[i] == '1', now)
+		s.said(settled[i], now)
 		i++
 	})
-	taken := make([]*delivery, 0, len(all)-3)
-	for _, text := range all[3:] {
-		var member string
-		member, took, _ = strings.Cut(took, " ")
-		id, attempt, bad := memberOf(member)
-		body, worse := text.ToString()
+	if err := c.hearsTerms(terms); err != nil {
+		c.fail(err)
+		return err
+	}
+	if terms != "" { // nothing was taken
+		wait = 0
+	}
+	if delivered == "p" {
+		c.flowed.Store(0)
+	} else {
+		c.flowed.Store(int64(f.sent))
+	}
+	taken := make([]*delivery, 0, len(all)-5)
+	for _, text := range all[5:] {
+		var of string
+		of, took, _ = strings.Cut(took, " ")
+		body, bad := text.ToString()
+		d, worse := c.delivered(of, delivered, body, f, now)
 		if err := errors.Join(bad, worse); err != nil {
 			return fmt.Errorf("%w: %w", errAnswer, err)
 		}
-		taken = append(taken, c.delivered(id, attempt, member, body, f, now))
+		taken = append(taken, d)
 	}
 	c.got(taken, f.want, time.Duration(wait)*time.Millisecond)
 	return nil

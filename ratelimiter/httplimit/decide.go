@@ -35,16 +35,7 @@ func (m *middleware) ask(r *http.Request, cost int64) *ticket {
 		return t
 	}
 	t.Key, t.buckets = key, m.bucketsOf(m.limits, r, key)
-	ctx, cancel := context.WithTimeout(r.Context(), m.timeout)
-	defer cancel()
-	if m.shadow {
-		ctx = ratelimiter.InShadow(ctx)
-	}
-	decisions, granted, err := take(ctx, t.buckets, cost)
-	if errors.Is(err, ratelimiter.ErrExceedsBurst) {
-		decisions, err = tooLarge(ctx, t.buckets, cost), nil
-		t.Never = true
-	}
+	decisions, granted, err := t.take(r.Context())
 	t.Limits, t.Err = m.limitsOf(decisions), err
 	switch {
 	case err == nil && granted:
@@ -58,6 +49,22 @@ func (m *middleware) ask(r *http.Request, cost int64) *ticket {
 		t.Outcome = Undecided
 	}
 	return t
+}
+
+// take asks the limits, unless they are known not to answer.
+func (t *ticket) take(ctx context.Context) (decisions []ratelimiter.Decision, granted bool, err error) {
+	if t.m.shadow {
+		ctx = ratelimiter.InShadow(ctx)
+	}
+	err = t.m.unlessSilent(ctx, func(ctx context.Context) (err error) {
+		decisions, granted, err = take(ctx, t.buckets, t.Cost)
+		if errors.Is(err, ratelimiter.ErrExceedsBurst) {
+			decisions, err = tooLarge(ctx, t.buckets, t.Cost), nil
+			t.Never = true
+		}
+		return err
+	})
+	return decisions, granted, err
 }
 
 // bucketsOf are the key's buckets, one of each limit.

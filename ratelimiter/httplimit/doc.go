@@ -34,9 +34,13 @@
 // limiter: a server that cannot be reached or does not answer in time, a lost
 // reply, and also a limiter that has no rate or options that it cannot use. The
 // wait for an answer is bounded, by half a second unless [Timeout] says
-// otherwise. Each request waits that long while the server is silent; a limiter
-// made with ratelimiter.WithFallback asks only now and then in such a time, and
-// decides by itself otherwise. What it decides then is a decision like any
+// otherwise. While the server stays silent requests do not wait: a breaker opens when
+// at least half of the requests of the last second got no answer, and at least 5.
+// Where none was answered for a second, it opens after 5 in a row. Then one request
+// at a time asks, first after 50 ms, later after up to 1 s, and an answer closes the
+// breaker. The others fail at once, with the last error. A limiter made with
+// ratelimiter.WithFallback has such a breaker of its own, and
+// decides by itself. What it decides then is a decision like any
 // other, except that Open and Closed know of no numbers, so that no headers are
 // sent, and that a refusal by Closed, which is nobody's quota, gets 503.
 // Several limits together do so if each of them was made with a fallback.

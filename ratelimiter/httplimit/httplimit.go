@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
@@ -18,7 +19,7 @@ import (
 // limit. Errors: [ratelimiter.ErrOption], for a nil limiter, a zero or unusable
 // key, a nil failure and options that cannot be used.
 func New(lim *ratelimiter.Limiter, key Key, failure Failure, opts ...Option) (func(http.Handler) http.Handler, error) {
-	m := &middleware{limits: []*ratelimiter.Limiter{lim}, key: key, failure: failure, settings: defaults()}
+	m := &middleware{limits: []*ratelimiter.Limiter{lim}, key: key, failure: failure, silence: silence{began: time.Now()}, settings: defaults()}
 	err := m.configure(opts)
 	if err == nil {
 		err = m.check()
@@ -39,6 +40,7 @@ type middleware struct {
 	key     Key
 	failure Failure
 	log     quiet
+	silence silence
 	settings
 }
 

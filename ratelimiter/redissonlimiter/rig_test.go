@@ -231,4 +231,4 @@ func atMostEach(n int64, interval time.Duration) redissonlimiter.Rate {
 }
 
 // soon bounds what has to happen, on a machine however slow.
-const soon = 30 * time.Second
+var soon = redistest.Soon

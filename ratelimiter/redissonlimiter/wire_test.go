@@ -258,7 +258,7 @@ func TestPerClient(t *testing.T) {
 
 func TestKeepAlive(t *testing.T) {
 	rigOnEveryServer(t, func(t *testing.T, r *rig) {
-		r.set(redissonlimiter.Rate{Permits: 3, Interval: time.Second, KeepAlive: time.Hour})
+		r.set(redissonlimiter.Rate{Permits: 3, Interval: time.Minute, KeepAlive: time.Hour})
 		near := func(key string, d time.Duration) {
 			t.Helper()
 			require.InDelta(t, d.Milliseconds(), r.ttl(key), 10_000, key)

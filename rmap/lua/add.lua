@@ -2,15 +2,16 @@
 --
 -- Include: announce.lua
 -- Include: done.lua
+-- Include: unlease.lua
 -- KEYS[1]   map
--- KEYS[2…]  the log of near caches, where they are told; what remembers the answer, of a request with an id
+-- KEYS[2…]  the log of near caches, where they are told; with a time to live, who loads the entry; what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   field
 -- ARGV[3]   what is added
 -- ARGV[4]   HINCRBY or HINCRBYFLOAT
 -- ARGV[5]   least result, as a number of Lua has it; none if empty
 -- ARGV[6]   most, likewise
--- ARGV[7]   time to live, ms; empty: what the entry has
+-- ARGV[7]   time to live, ms; empty: what the entry has; 0: for ever
 -- ARGV[8…]  what near caches are told, if they are; see announce.lua
 --
 -- Returns  text  the sum
@@ -55,7 +56,10 @@ if not n or ARGV[5] ~= '' and n < tonumber(ARGV[5]) or ARGV[6] ~= '' and n > ton
 	back(before)
 	return done(false)
 end
-if ARGV[7] ~= '' then
+if ARGV[7] == '0' then
+	redis.call('hpersist', KEYS[1], 'FIELDS', 1, ARGV[2])
+elseif ARGV[7] ~= '' then
 	redis.call('hpexpire', KEYS[1], ARGV[7], 'FIELDS', 1, ARGV[2])
+	unlease(ARGV[7], 1)
 end
 return done(sum)

@@ -2,9 +2,10 @@
 --
 -- Include: announce.lua
 -- Include: done.lua
+-- Include: unlease.lua
 -- Include: write.lua
 -- KEYS[1]   map
--- KEYS[2…]  the log of near caches, where they are told; what remembers the answer, of a request with an id
+-- KEYS[2…]  the log of near caches, where they are told; with a time to live, who loads each entry; what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   time to live: ms, or keep for what each entry has; empty: for ever
 -- ARGV[3]   the last of the values is this argument
@@ -21,4 +22,5 @@ announce(last + 1)
 for i = 4, last, 2 do
 	write(ARGV[i], ARGV[i + 1], ARGV[2])
 end
+unlease(ARGV[2], (last - 3) / 2)
 return done((last - 3) / 2)

@@ -2,9 +2,10 @@
 --
 -- Include: announce.lua
 -- Include: done.lua
+-- Include: unlease.lua
 -- Include: write.lua
 -- KEYS[1]   map
--- KEYS[2…]  the log of near caches, where they are told; what remembers the answer, of a request with an id
+-- KEYS[2…]  the log of near caches, where they are told; with a time to live, who loads the entry; what remembers the answer, of a request with an id
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   field
 -- ARGV[3]   value
@@ -22,5 +23,6 @@ local there = redis.call('hget', KEYS[1], ARGV[2])
 if not there then
 	announce(5)
 	write(ARGV[2], ARGV[3], ARGV[4])
+	unlease(ARGV[4], 1)
 end
 return done(there)

@@ -9,7 +9,7 @@
 -- ARGV[1]  lease, ms
 -- ARGV[2]  owner, fresh for this acquisition
 -- ARGV[3]  client
--- ARGV[4]  1 if it waits when it is refused
+-- ARGV[4]  1 if it waits when it is refused; 2 if it has stood back for so long that it goes past writers that wait
 --
 -- Returns  nil      acquired
 --          integer  how long it may take, ms: the rest of a writer's lease; -1: no end is known; -2: refused by the
@@ -54,7 +54,7 @@ end
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function refused(left)
-	if ARGV[4] == '1' then
+	if ARGV[4] ~= '0' then
 		redis.call('zadd', KEYS[5], string.format('%.0f', now + 1000), ARGV[3])
 		redis.call('pexpire', KEYS[5], 1000)
 	end
@@ -63,9 +63,10 @@ end
 if mode == 'write' then
 	return refused(redis.call('pttl', name))
 end
-local claim = redis.call('zrange', KEYS[3], -1, -1, 'withscores')
+-- A claim is for a second: one that ends later was made before the clock was set back.
+local claim = redis.call('zrevrangebyscore', KEYS[3], string.format('%.0f', now + 1000), string.format('(%.0f', now), 'withscores', 'limit', 0, 1)
 local rest = claim[2] and tonumber(claim[2]) - now or 0
-if rest > 0 and not redis.call('zscore', KEYS[6], ARGV[3]) then
+if rest > 0 and ARGV[4] ~= '2' and not redis.call('zscore', KEYS[6], ARGV[3]) then
 	return {refused(rest)}
 end
 take()

@@ -50,7 +50,8 @@ if left == -2 then
 		ours = false
 	end
 	left = redis.call('pttl', KEYS[4])
-	if left == -2 then
+	-- A turn is for a moment: one that lasts longer was given before the clock was set back.
+	if left == -2 or left > 1000 then
 		take()
 		redis.call('zrem', KEYS[3], ARGV[3])
 		return nil
@@ -59,12 +60,14 @@ if left == -2 then
 elseif not there[1] then
 	return redis.error_reply(redis.call('hlen', name) > 1 and 'FAMILY group' or 'FAMILY lock')
 end
+if ours then
+	-- It gives way to readers of its own process, which its claim would refuse.
+	redis.call('zrem', KEYS[3], ARGV[3])
+	return {left}
+end
 if ARGV[4] ~= '0' then
 	redis.call('zadd', KEYS[3], string.format('%.0f', now() + ARGV[4]), ARGV[3])
 	redis.call('pexpire', KEYS[3], ARGV[4])
-end
-if ours then
-	return {left}
 end
 if ARGV[5] == '1' then
 	redis.call('zadd', KEYS[5], string.format('%.0f', now() + 1000), ARGV[3])

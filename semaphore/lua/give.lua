@@ -12,8 +12,8 @@
 --
 -- Returns  array  {how many subscribers the message reached, how many gave theirs: the others would make it too many};
 --                 {-1}: an older request that comes late, and gives nothing
---          nil    there is no such semaphore
--- Replay   safe: the lane knows the request; one that gave nothing may be decided anew
+--          nil    there is no such semaphore; to a further send: there was none
+-- Replay   safe: the lane knows the request, also one that gave nothing, if the server is not full
 if known then
 	return known < 0 and {-1} or {0, known}
 end
@@ -21,6 +21,8 @@ local gave, k = ARGV[1], ARGV[4]
 if k ~= '1' or free + gave > 2147483647 then
 	k = math.min(k, math.floor((2147483647 - free) / gave))
 	if k < 1 then
+		-- A copy gives nothing either. pcall: a full server forgets that.
+		redis.pcall('set', KEYS[2], ARGV[2] .. ' 0 0', 'PX', ARGV[3])
 		return {0, 0}
 	end
 	gave = string.format('%.0f', gave * k)

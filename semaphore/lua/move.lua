@@ -13,27 +13,36 @@
 --
 -- Returns  array  {how many subscribers the message reached, of each run how many requests were granted}; {-1}: an older
 --                 request that comes late, and changes nothing
---          nil    there is no such semaphore
--- Replay   safe: the lane knows the request; one that changed nothing may be decided anew
+--          nil    there is no such semaphore; to a further send of one that gives: there was none
+-- Replay   safe: the lane knows the request, also one that gave nothing, if the server is not full; takes of which none
+--          was granted may be decided anew
 local answer = known()
 if answer then
-	if answer[1] ~= -1 then
+	if #answer == 0 and string.find(redis.call('get', KEYS[2]), ' none', 1, true) then
+		return nil
+	elseif answer[1] ~= -1 then
 		table.insert(answer, 1, 0)
 	end
 	return answer
 end
 local was, wrong = free()
 if not was then
+	for i = 5, #ARGV, 3 do
+		if ARGV[i] == 'give' and not wrong then
+			-- A further send that finds permits gives nothing either. pcall: a full server forgets that.
+			redis.pcall('set', KEYS[2], ARGV[1] .. ' 0 none', 'PX', ARGV[2])
+		end
+	end
 	return wrong
 end
-local now, took, gave, held = was, 0, 0, false
+local now, took, gave, held, giving = was, 0, 0, false, false
 answer = {}
 for i = 5, #ARGV, 3 do
 	local kind, size, count = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
 	local k
 	if kind == 'give' then
 		k = math.max(0, math.min(count, math.floor((most - now) / size)))
-		now, gave = now + size * k, gave + size * k
+		now, gave, giving = now + size * k, gave + size * k, true
 	else
 		k = math.max(0, math.min(count, math.floor(now / size)))
 		if kind == 'wait' then
@@ -55,6 +64,9 @@ if took + gave > 0 then
 	if gave > 0 then
 		reached = announce(ARGV[4], ARGV[3], now)
 	end
+elseif giving then
+	-- A copy gives nothing either. pcall: a full server forgets that.
+	redis.pcall('set', KEYS[2], ARGV[1] .. ' 0 ' .. table.concat(answer, ' '), 'PX', ARGV[2])
 end
 table.insert(answer, 1, reached)
 return answer

@@ -1,6 +1,7 @@
 -- permit_add.lua: change how many permits there are. A time to live stays.
 --
 -- Include: lane.lua
+-- Include: refuse.lua
 -- Include: permits.lua
 -- Include: announce.lua
 -- Include: leases.lua
@@ -14,7 +15,7 @@
 -- ARGV[5]  how many more; negative: fewer
 --
 -- Returns  array  {1} done, {0} the sum would be beyond 32 bits; {-1}: an older request that comes late, and changes nothing
--- Replay   safe: the lane knows the request; one that changed nothing may be decided anew
+-- Replay   safe: the lane knows the request, also one that changed nothing, if the server is not full
 local answer = known()
 if answer then
 	return answer
@@ -30,7 +31,7 @@ if bad then
 end
 local now_free = (was or none) + more -- where none were set, those that are held are some of those that are added
 if now_free - none > most or now_free < -most then
-	return {0}
+	return refuse()
 end
 redis.call('incrby', KEYS[1], whole(now_free - (was or 0)))
 remember(0, {1})

@@ -1,6 +1,7 @@
 -- permit_try_set.lua: set how many permits there are, those that are held included, unless they are set already.
 --
 -- Include: lane.lua
+-- Include: refuse.lua
 -- Include: permits.lua
 -- Include: announce.lua
 -- Include: leases.lua
@@ -15,7 +16,7 @@
 -- ARGV[6]  how long they are there, ms; 0: for ever
 --
 -- Returns  array  {1} set, {0} they are set already; {-1}: an older request that comes late, and changes nothing
--- Replay   safe: the lane knows the request; one that changed nothing may be decided anew
+-- Replay   safe: the lane knows the request, also one that changed nothing, if the server is not full
 local answer = known()
 if answer then
 	return answer
@@ -24,7 +25,7 @@ local there, wrong = free()
 if wrong then
 	return wrong
 elseif there then
-	return {0}
+	return refuse()
 end
 -- Somebody may hold permits of a number that went by itself.
 local now, now_free = clock(), nil

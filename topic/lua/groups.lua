@@ -37,14 +37,17 @@ local function behind(id)
 end
 
 -- trim drops what every group is done with: nothing that one of them has not
--- acknowledged, or not read. Without a group all stays for the next.
+-- acknowledged, or not read. Without a group all stays for the next. It returns which
+-- message is the first then, and how many groups still have use for that.
 local function trim()
 	local keep
+	local needs = {}
 	for _, group in ipairs(redis.call('xinfo', 'groups', KEYS[1])) do
 		local first = behind(field(group, 'last-delivered-id'))
 		if field(group, 'pending') > 0 then
 			first = redis.call('xpending', KEYS[1], field(group, 'name'))[2]
 		end
+		needs[#needs + 1] = first
 		if not keep or before(first, keep) then
 			keep = first
 		end
@@ -52,4 +55,15 @@ local function trim()
 	if keep then
 		redis.call('xtrim', KEYS[1], 'MINID', '=', keep)
 	end
+	local first = redis.call('xrange', KEYS[1], '-', '+', 'COUNT', 1)[1]
+	if not first then
+		return nil, 0
+	end
+	local holders = 0
+	for _, need in ipairs(needs) do
+		if not before(first[1], need) then
+			holders = holders + 1
+		end
+	end
+	return first[1], holders
 end

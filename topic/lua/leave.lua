@@ -5,6 +5,7 @@
 -- KEYS[1]  stream {name}
 -- KEYS[2]  lane of the request
 -- KEYS[3]  zset {name}:timeout: group → until when it is kept, ms
+-- KEYS[4]  hash: how many groups have use for the first message, which are counted anew
 -- ARGV[1]  number of the request
 -- ARGV[2]  how long a lane is remembered, ms
 -- ARGV[3]  group
@@ -16,6 +17,7 @@ if answer then
 	return answer
 end
 redis.call('zrem', KEYS[3], ARGV[3])
+redis.call('del', KEYS[4])
 if redis.call('exists', KEYS[1]) == 0 then
 	answer = {0}
 	remember(0, answer)

@@ -11,10 +11,8 @@ for i, key in ipairs(KEYS) do
 	-- pcall: one bad key must not cost the others of its batch their leases.
 	local held = redis.pcall('hexists', key, ARGV[2 * i - 1])
 	if held == 1 then
-		local lease = ARGV[2 * i]
-		if redis.call('pttl', key) < tonumber(lease) then
-			redis.call('pexpire', key, lease)
-		end
+		-- Always a write: WAIT behind a script that wrote nothing confirms nothing.
+		redis.call('pexpire', key, string.format('%.0f', math.max(redis.call('pttl', key), tonumber(ARGV[2 * i]))))
 		answers[i] = 1
 	elseif held == 0 then
 		answers[i] = 0

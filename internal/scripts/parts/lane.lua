@@ -1,7 +1,7 @@
 -- lane.lua: the last request of a lane, as "<number> <what it took> <its answer>".
 
 -- known is the answer of this very request if it ran before, {-1} if a later one did, and else nil. What is known is
--- written again, for who waits until replicas have it.
+-- written again, for who waits until replicas have it. Its end stays, by which one tells when the request ran.
 local function known()
 	local last = redis.call('get', KEYS[2])
 	if not last then
@@ -13,7 +13,7 @@ local function known()
 	elseif tonumber(n) < tonumber(ARGV[1]) then
 		return nil
 	end
-	redis.call('pexpire', KEYS[2], ARGV[2])
+	redis.call('pexpire', KEYS[2], math.max(1, redis.call('pttl', KEYS[2])))
 	local answer = {}
 	for k in string.gmatch(rest, '%-?%d+') do
 		answer[#answer + 1] = tonumber(k)

@@ -16,12 +16,6 @@ local function leased(on, token)
 	return redis.call('get', on) == token
 end
 
--- keep lets the caller have the lease for so many ms more. It takes no memory, so that also a server that is full does it,
--- and what comes of the load is not loaded again when that takes it.
-local function keep(on, ms)
-	redis.call('pexpire', on, ms)
-end
-
 -- ended gives the caller's lease back, and tells those who wait what came of it. An ACL that denies the channel must not
 -- turn a write into an error.
 local function ended(on, token, publish, channel, what)

@@ -15,12 +15,13 @@ local function known(key)
 	return number
 end
 
--- raise makes the number at key n higher than it was, and than the server's time
--- in µs where that is higher: a counter that was lost goes on above all that it
--- gave. It returns the last of the n numbers.
-local function raise(key, was, n)
+-- raise makes the number at key n higher than it was, than the server's time in µs
+-- and than the highest number that the client has seen: a counter that was lost goes
+-- on above all that it gave, unless the clock is behind and the client is new to the
+-- lock. It returns the last of the n numbers.
+local function raise(key, was, n, seen)
 	local time = redis.call('time')
-	local last = math.max(was, time[1] * 1000000 + time[2] - 1) + n
+	local last = math.max(was, time[1] * 1000000 + time[2] - 1, tonumber(seen) or 0) + n
 	redis.call('set', key, string.format('%.0f', last))
 	return last
 end

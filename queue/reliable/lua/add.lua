@@ -1,30 +1,34 @@
 -- add.lua: put messages into a reliable queue.
 --
 -- Include: queue.lua
--- KEYS[1…19] the parts of the queue, see queue.lua
--- KEYS[20…]  what keeps a message from coming twice, one for each such message; the last key is the lane of the request
+-- KEYS[1…22] the parts of the queue, see queue.lua
+-- KEYS[23…]  what keeps a message from coming twice, one for each such message; the last key is the lane of the request
 -- ARGV[1]    number of the request
 -- ARGV[2]    how long a lane is remembered, ms
 -- ARGV[3]    what the channels of those who wait begin with
 -- ARGV[4]    publish or spublish
 -- ARGV[5]    0: a message that reached nobody proves nothing
--- ARGV[6]    how many messages there may be, 0: any number
+-- ARGV[6]    how many messages there may be that are not dead, 0: any number
 -- ARGV[7]    the options of all messages, "": none; or each, if they have their own
 -- ARGV[n…]   of each message: its options, if it has its own; its body. Options are "which of the keys above, 0: none|
---            delay|at|priority|expiry|how long the key stays, ms|length of the unique key|unique key, group"
+--            delay|at|priority|expiry|how long the key stays, ms|length of the unique key, own terms|unique key, group",
+--            see options.lua
 --
--- Returns  array  {id of the first message, codes}: "" all were added; else for each a, added; d, a duplicate; f, no room;
---                 {-1}: an older request that comes late, and changes nothing
+-- Returns  array  {id of the first message, codes, ids}: "" all were added; else for each a, added; d, a duplicate; f, no room;
+--                 ids are those of which the duplicates are; {-1}: an older request that comes late, and changes nothing
 -- Replay   safe: the lane knows the request and its answer
 local lane = KEYS[#KEYS]
 local last = redis.call('get', lane)
 if last then
-	local n, first, codes = string.match(last, '^(%d+) (%d+) ?(.*)$')
+	local n, first, codes, ids = string.match(last, '^(%d+) (%d+) ?(%S*) ?(.*)$')
 	if n == ARGV[1] and codes ~= 'void' then
-		return {tonumber(first), codes}
+		return {tonumber(first), codes, ids}
 	elseif tonumber(n) >= tonumber(ARGV[1]) then
 		return {-1}
 	end
+end
+if later_queue() then
+	return later_queue()
 end
 local each = ARGV[7] == 'each'
 local count = (#ARGV - 7) / (each and 2 or 1)
@@ -34,32 +38,33 @@ if first < now then
 	redis.call('hset', meta, 'id', whole(now + count - 1))
 end
 local room = tonumber(ARGV[6])
-room = room > 0 and room - redis.call('hlen', body) or math.huge
-local bodies, n, line, lined, refused, entered, moments = {}, 0, {}, 0, false, 0, false
+room = room > 0 and room - redis.call('hlen', body) + redis.call('zcard', dead) or math.huge
+local others = {}
+local bodies, n, line, lined, refused, entered, moments, longest = {}, 0, {}, 0, false, 0, false, 0
 
--- place finds a message its place; it is false for a duplicate.
+-- place finds a message its place. For a duplicate it returns the id of the other.
 local function place(id, text)
-	local once, delay, at, priority, expiry, period, n, rest =
-		string.match(text, '^(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(.*)$')
+	local once, delay, at, priority, expiry, period, n, own, rest =
+		string.match(text, '^(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)([^|]*)|(.*)$')
 	local only, group = string.sub(rest, 1, tonumber(n)), string.sub(rest, tonumber(n) + 1)
-	if once ~= '0' and not redis.call('set', KEYS[19 + once], id, 'NX', 'PX', period) then
-		return false
+	if once ~= '0' and not redis.call('set', KEYS[22 + once], id, 'NX', 'PX', period) then
+		return redis.call('get', KEYS[22 + once])
 	elseif only ~= '' and redis.call('hsetnx', unique, only, id) == 0 then
 		if once ~= '0' then
-			redis.call('del', KEYS[19 + once])
+			redis.call('del', KEYS[22 + once])
 		end
-		return false
+		return redis.call('hget', unique, only)
 	end
 	local expires = expiry == '0' and 0 or now + expiry
-	if priority ~= '0' or expires ~= 0 or rest ~= '' then
-		redis.call('hset', opt, id, priority .. '|' .. whole(expires) .. '|' .. n .. '|' .. rest)
+	if priority ~= '0' or expires ~= 0 or rest ~= '' or own ~= '' then
+		redis.call('hset', opt, id, priority .. '|' .. whole(expires) .. '|' .. n .. own .. '|' .. rest)
 	end
 	local moment = math.max(tonumber(at), delay == '0' and 0 or now + delay)
 	if moment > now then
 		redis.call('zadd', due, whole(moment), id)
 		moments = true
-	elseif group ~= '' and redis.call('hsetnx', head, group, id) == 0 then
-		redis.call('zadd', order, 0, behind(group, id))
+	elseif group ~= '' and not joins(group, id) then
+		group = nil
 	elseif priority ~= '0' then
 		redis.call('zadd', prio, whole(id - priority * 17592186044416), id)
 		entered = entered + 1
@@ -67,7 +72,6 @@ local function place(id, text)
 		lined = lined + 1
 		line[lined] = id
 	end
-	return true
 end
 
 -- Ten ids have all digits but one in common: to write each by itself takes three times as long.
@@ -89,11 +93,19 @@ for i = 1, count do
 	elseif text == '' then
 		lined = lined + 1
 		line[lined] = id
-	elseif not place(id, text) then
-		code = 'd'
+	else
+		local other = place(id, text)
+		if other then
+			code = 'd'
+			others[#others + 1] = other
+		end
 	end
 	if code == 'a' then
-		bodies[n + 1], bodies[n + 2], n, room = id, ARGV[each and 7 + 2 * i or 7 + i], n + 2, room - 1
+		local text = ARGV[each and 7 + 2 * i or 7 + i]
+		bodies[n + 1], bodies[n + 2], n, room = id, text, n + 2, room - 1
+		if #text > longest then
+			longest = #text
+		end
 	else
 		refused = refused or {}
 		refused[i] = code
@@ -101,6 +113,9 @@ for i = 1, count do
 end
 for i = 1, n, 4000 do
 	redis.call('hset', body, unpack(bodies, i, math.min(i + 3999, n)))
+end
+if longest > 2048 then
+	redis.call('hset', meta, 'large', '1') -- takes look at the length of bodies from now on
 end
 for i = 1, lined, 4000 do
 	redis.call('rpush', ready, unpack(line, i, math.min(i + 3999, lined)))
@@ -113,14 +128,10 @@ if refused then
 	end
 	codes = table.concat(refused)
 end
-redis.call('set', lane, ARGV[1] .. ' ' .. whole(first) .. ' ' .. codes, 'PX', ARGV[2])
-wake(math.min(lined + entered, 4), ARGV[4], ARGV[5], ARGV[3], 'w')
+others = table.concat(others, ' ')
+redis.call('set', lane, ARGV[1] .. ' ' .. whole(first) .. ' ' .. codes .. ' ' .. others, 'PX', ARGV[2])
+wake(math.min(lined + entered + followed, 4), ARGV[4], ARGV[5], ARGV[3], 'w')
 if moments and tonumber(redis.call('zrange', due, 0, 0)[1]) >= first then
-	-- Who keeps the time learns of the earlier moment; if nobody does, one of those who wait.
-	local who = redis.call('get', keeper)
-	if not who or not told(who, ARGV[4], ARGV[5], ARGV[3], 'd') then
-		redis.call('del', keeper)
-		wake(1, ARGV[4], ARGV[5], ARGV[3], 'd')
-	end
+	sooner(ARGV[4], ARGV[5], ARGV[3])
 end
-return {first, codes}
+return {first, codes, others}

@@ -1,9 +1,9 @@
 -- extend.lua: lengthen the leases of messages.
 --
 -- KEYS[i…]  zset of each: the leases of its queue
--- ARGV[j…]  of each: id:attempt, of a first attempt the id alone, ms
+-- ARGV[j…]  of each: its member of the leases, ms
 --
--- Returns  array  of each: 1 it is leased for at least so long, 0 it is not leased to that attempt any more
+-- Returns  array  of each: 1 it is leased for at least so long, 0 that delivery has it no more
 -- Replay   safe: a lease never gets shorter
 redis.call('zrem', KEYS[1], '') -- which a full server does not refuse, so that it lets those behind it pass
 local clock = redis.call('time')

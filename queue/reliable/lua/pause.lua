@@ -2,8 +2,8 @@
 --
 -- Include: queue.lua
 -- Include: done.lua
--- KEYS[1…19] the parts of the queue, see queue.lua
--- KEYS[20…]  what remembers the answer
+-- KEYS[1…22] the parts of the queue, see queue.lua
+-- KEYS[23…]  what remembers the answer
 -- ARGV[1]    how long it is remembered, ms
 -- ARGV[2]    for how long nothing is taken, ms; 0: until it is to go on, -1: go on
 -- ARGV[3]    what the channels of those who wait begin with
@@ -15,6 +15,9 @@
 local was, answer = known()
 if was then
 	return answer
+end
+if later_queue() then
+	return later_queue()
 end
 local before = redis.call('exists', pause)
 if ARGV[2] == '-1' then

@@ -2,8 +2,8 @@
 --
 -- Include: queue.lua
 -- Include: done.lua
--- KEYS[1…19] the parts of the queue, see queue.lua
--- KEYS[20…]  what remembers the answer
+-- KEYS[1…22] the parts of the queue, see queue.lua
+-- KEYS[23…]  what remembers the answer
 -- ARGV[1]    how long it is remembered, ms
 -- ARGV[n…]   ids; none: a thousand of all
 --
@@ -12,6 +12,9 @@
 local was, answer = known()
 if was then
 	return answer
+end
+if later_queue() then
+	return later_queue()
 end
 local ids = {}
 for i = 2, #ARGV do
@@ -27,5 +30,6 @@ if #ids > 0 then
 	redis.call('hdel', body, unpack(ids))
 	redis.call('hdel', failure, unpack(ids))
 	redis.call('hdel', opt, unpack(ids))
+	redis.call('hdel', progress, unpack(ids))
 end
 return done(#ids)

@@ -2,8 +2,8 @@
 --
 -- Include: info.lua
 -- Include: done.lua
--- KEYS[1…19] the parts of the queue, see queue.lua
--- KEYS[20…]  what remembers the answer
+-- KEYS[1…22] the parts of the queue, see queue.lua
+-- KEYS[23…]  what remembers the answer
 -- ARGV[1]    how long it is remembered, ms
 -- ARGV[2]    id
 -- ARGV[3]    1: also if somebody has it or had it
@@ -16,6 +16,9 @@
 local was, answer = known()
 if was then
 	return answer
+end
+if later_queue() then
+	return later_queue()
 end
 
 -- clear takes ids without a message off an end of what is ready, so that they do not heap up where nobody takes.
@@ -38,7 +41,14 @@ local taken = has or redis.call('hexists', tries, id) == 1 or redis.call('zscore
 if taken and ARGV[3] ~= '1' then
 	return done(2)
 end
-redis.call('zrem', lease, of)
+if has then
+	local _, _, _, client = parts(of)
+	redis.call('zrem', lease, of)
+	counted(client, -1)
+	-- Who has it may hear of it late, or by a renewal alone, which does not say why: until a minute after the lease it can ask.
+	local ends = math.max(tonumber(has), now) + 60000
+	remember(1, {id, 'c ' .. of}, {whole(ends), id}, ends - now)
+end
 redis.call('zrem', due, id)
 redis.call('zrem', prio, id)
 redis.call('zrem', dead, id)

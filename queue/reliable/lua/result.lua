@@ -1,16 +1,25 @@
 -- result.lua: what came of messages.
 --
 -- Include: queue.lua
--- KEYS[1…19] the parts of the queue, see queue.lua
+-- KEYS[1…22] the parts of the queue, see queue.lua
+-- KEYS[23…]  where the result of each is kept
 -- ARGV[n…]   ids
 --
--- Returns  array  of each: r and its result; w, it is not done yet; d and the last cause, it was buried; n, there is none of the two
+-- Returns  array  of each: r and its result; w, it is not done yet; d and the last cause, it was buried; n, there is none of the
+--                 two; l, the answer is long enough, ask again
 -- Replay   safe: it changes nothing
-local results = redis.call('hmget', result, unpack(ARGV))
-local out = {}
+if later_queue() then
+	return later_queue()
+end
+local room, out = 1048576, {}
 for i = 1, #ARGV do
-	if results[i] then
-		out[i] = 'r' .. results[i]
+	local size = redis.call('strlen', KEYS[22 + i])
+	local kept = (size <= room or i == 1) and redis.call('get', KEYS[22 + i])
+	if kept then
+		room = room - size
+		out[i] = 'r' .. kept
+	elseif size > 0 then
+		out[i], room = 'l', 0
 	elseif redis.call('hexists', body, ARGV[i]) == 0 then
 		out[i] = 'n'
 	elseif redis.call('zscore', dead, ARGV[i]) then

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/breaker"
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/standby"
 )
 
 // A rule that was asked for less than freshFor ago is used as it is; up to
@@ -32,7 +32,7 @@ type Core struct {
 	mu      sync.Mutex
 	reading *reading // under way
 
-	Breaker standby.Breaker
+	Breaker breaker.Breaker
 }
 
 // cachedRule is what the server said of the rule, between two times of the

@@ -48,7 +48,7 @@ func TestASilentRuleIsWaitedForOnce(t *testing.T) {
 		require.Zero(t, waits(t.Context()))
 	}
 	p.Accept()
-	redistest.Eventually(t, func() bool { settled(); return waits(t.Context()) > 0 }, 20*time.Second, time.Millisecond)
+	redistest.Eventually(t, func() bool { settled(); return waits(t.Context()) > 0 }, redistest.Soon, time.Millisecond)
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	require.LessOrEqual(t, waits(short), 10*time.Minute, "the rest of a deadline is for the bucket")

@@ -38,7 +38,7 @@ func (r *rig) members(key string) []string {
 	return names
 }
 
-func (r *rig) used(key, mode string) { r.t.Helper(); r.run(Get, r.n.All()[:4], r.now(), key, mode) }
+func (r *rig) used(key, mode string) { r.t.Helper(); r.run(Get, r.n.All()[:4], r.now(), mode, key) }
 
 func TestABoundedCacheLosesWhatWasNotUsedForLongest(t *testing.T) {
 	t.Parallel()
@@ -237,7 +237,7 @@ func TestBothPutsOfABoundedCacheAreOne(t *testing.T) {
 					r.clock.forward(time.Millisecond)
 				}
 				lefts, _ := short.stored(PutBounded, key, fmt.Sprint(step), l)
-				leftl, _ := long.stored(PutFull, key, fmt.Sprint(step), l)
+				leftl := long.put(key, fmt.Sprint(step), l)
 				require.Equal(t, leftl, lefts, step)
 				require.Equal(t, long.dump(), short.dump(), step)
 			}

@@ -12,6 +12,8 @@ type Life struct {
 	TTL  time.Duration // 0: for ever
 	Idle time.Duration // 0: used or not
 	Keep bool          // as long as the one that is there
+
+	Forever bool // no TTL, also in place of one that has some
 }
 
 // Ends is when an entry that is written now ends, as scripts take it.
@@ -20,6 +22,15 @@ func (l Life) Ends(now int64) string {
 		return "="
 	}
 	return after(now, l.TTL)
+}
+
+// Again is Ends of what replaces an entry, and has its end unless another is set; 0:
+// none.
+func (l Life) Again(now int64) string {
+	if l.Forever {
+		return "0"
+	}
+	return l.Ends(now)
 }
 
 // Rests is when an entry ends that is written now and not used.

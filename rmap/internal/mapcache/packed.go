@@ -2,7 +2,6 @@ package mapcache
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -10,12 +9,12 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
-// header is what stands before the value of an entry: its longest idle time in
+// Header is what stands before the value of an entry: its longest idle time in
 // milliseconds as a double, 0 for none, and its length, both little-endian.
-const header = 16
+const Header = 16
 
 // errHeader is the cause of what cannot be read in the hash of a cache.
-var errHeader = errors.New("no value of a cache")
+var errHeader = fmt.Errorf("%w: no value of a cache", engine.ErrWrongKind)
 
 // Pack appends an entry as the hash has it. An idle time of 0 is none.
 func Pack(b []byte, value string, idle time.Duration) []byte {
@@ -26,16 +25,26 @@ func Pack(b []byte, value string, idle time.Duration) []byte {
 
 // Unpack is the value of an entry as the hash has it.
 func Unpack(packed string) (value string, err error) {
-	if len(packed) < header {
-		return "", fmt.Errorf("%w: %d bytes, and the header has %d", errHeader, len(packed), header)
+	if len(packed) < Header {
+		return "", fmt.Errorf("%w: %d bytes, and the header has %d", errHeader, len(packed), Header)
 	}
-	if n := length(packed[8:]); n != uint64(len(packed)-header) {
-		return "", fmt.Errorf("%w: %d bytes of value, and the header says %d", errHeader, len(packed)-header, n)
+	if n := length(packed[8:]); n != uint64(len(packed)-Header) {
+		return "", fmt.Errorf("%w: %d bytes of value, and the header says %d", errHeader, len(packed)-Header, n)
 	}
 	if idle := math.Float64frombits(length(packed)); !(idle >= 0) || math.IsInf(idle, 1) {
 		return "", fmt.Errorf("%w: the header says an idle time of %v ms", errHeader, idle)
 	}
-	return packed[header:], nil
+	return packed[Header:], nil
+}
+
+// Looks reports whether text is an entry as the hash of a cache has it, with a value that
+// is not empty: a header that fits is nothing that stands there by chance.
+func Looks(text string) bool {
+	if len(text) <= Header {
+		return false
+	}
+	_, err := Unpack(text)
+	return err == nil
 }
 
 // Idles reports whether an entry has an idle time, as scripts see it.

@@ -2,6 +2,7 @@ package mapcache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -45,7 +46,14 @@ const (
 	workers = 4
 
 	longestBackoff = time.Minute
+
+	// mostAhead is how far the clock of this process may be ahead of the server's. Beyond that
+	// it would sweep what lives for the others of the fleet.
+	mostAhead = 5 * time.Second
 )
+
+// errAhead is why a process sweeps nothing.
+var errAhead = errors.New("the clock of this process is ahead of the server's: it sweeps nothing")
 
 // never is when a map is due that has no reason to.
 const never = math.MaxInt64
@@ -59,6 +67,8 @@ type Sweeper struct {
 	tell func(engine.Sweep)
 
 	maps sync.Map // engine.Key -> *visited
+
+	warned atomic.Int64 // when it was logged that the clock is ahead, by Mono
 
 	mu      sync.Mutex
 	healthy *due.Workers[*visited]
@@ -77,6 +87,7 @@ type seen struct {
 type visited struct {
 	seen
 	at        atomic.Int64 // when it is due, ms; written with the mutex
+	announced atomic.Bool  // one of those who say what ends there announces
 	away      bool         // it waits for a worker, or is with one
 	listeners int
 
@@ -129,7 +140,7 @@ func (s *Sweeper) ExpectOf(key engine.Key, at int64, visit func() Visit) {
 }
 
 func (s *Sweeper) expectOf(what seen, at int64) {
-	if there, ok := s.maps.Load(what.key); ok && there.(*visited).at.Load() <= at {
+	if there, ok := s.maps.Load(what.key); ok && there.(*visited).knows(&what) && there.(*visited).at.Load() <= at {
 		return
 	}
 	s.mu.Lock()
@@ -161,11 +172,28 @@ func (s *Sweeper) visited(what seen) *visited {
 	there, ok := s.maps.Load(what.key)
 	if !ok {
 		v := &visited{seen: what}
+		v.announced.Store(what.names.Announced)
 		v.at.Store(never)
 		s.maps.Store(v.key, v)
 		return v
 	}
-	return there.(*visited)
+	v := there.(*visited)
+	v.knows(&what)
+	return v
+}
+
+// knows notes whether what goes there is announced, and is true.
+func (v *visited) knows(what *seen) bool {
+	if what.names.Announced && !v.announced.Load() {
+		v.announced.Store(true)
+	}
+	return true
+}
+
+// publish is how the scripts publish.
+func (s *Sweeper) publish(v *visited) string {
+	n := Names{Hash: v.names.Hash, Announced: v.announced.Load()}
+	return n.Publish(s.e.Publish(), "")
 }
 
 func (s *Sweeper) expect(v *visited, at int64) {
@@ -244,6 +272,9 @@ func (s *Sweeper) visit(v *visited) (next time.Duration) {
 	}
 	began := time.Now()
 	got, err := s.sweep(v)
+	if err == nil && got.ahead > 0 {
+		return s.isAhead(v, got.ahead)
+	}
 	swept := engine.Sweep{Cache: v.names.Hash, Expired: max(got.gone, 0), Busy: got.gone < 0, Err: err}
 	if err == nil && !swept.Busy && got.order != 0 {
 		swept.Evicted, swept.Err = s.order(v, got.order)
@@ -268,6 +299,19 @@ func (s *Sweeper) visit(v *visited) (next time.Duration) {
 	}
 	v.failures, v.rounds = 0, 0
 	return s.rest(got.next)
+}
+
+// isAhead leaves the map to processes whose clocks are right, and looks again later. It is
+// logged once in a minute.
+func (s *Sweeper) isAhead(v *visited, by time.Duration) time.Duration {
+	err := fmt.Errorf("%w, by %v", errAhead, by)
+	s.tell(engine.Sweep{Cache: v.names.Hash, Err: err})
+	now := s.e.Mono()
+	if last := s.warned.Load(); (last == 0 || now-time.Duration(last) > longestBackoff) && s.warned.CompareAndSwap(last, int64(now)) {
+		s.e.Logger.Warn("expired entries of caches are not swept", "err", err)
+	}
+	v.failures++
+	return longestBackoff - rand.N(longestBackoff/4)
 }
 
 // visitOwn sweeps a batch of what is no cache.
@@ -321,6 +365,7 @@ func (s *Sweeper) failed(v *visited, err error) time.Duration {
 
 // answer is what sweep.lua says.
 type answer struct {
+	ahead time.Duration // the clock of this process is, by so much, and nothing was swept
 	gone  int64         // negative: another process sweeps
 	busy  time.Duration // for so long
 	more  bool
@@ -340,7 +385,7 @@ func (s *Sweeper) sweep(v *visited) (a answer, err error) {
 	}
 	keys := []string{n.Hash, n.Times, n.Rests, n.Accesses, n.Options, n.latch}
 	got, err := s.e.Run(context.Background(), sweepScript, keys,
-		[]string{s.e.ClientID, s.clock(), s.e.Publish(), latched, strconv.Itoa(batch), proves})
+		[]string{s.e.ClientID, s.clock(), s.publish(v), latched, strconv.Itoa(batch), proves, s.mayBeAhead()})
 	if err != nil {
 		return a, err
 	}
@@ -352,6 +397,10 @@ func (s *Sweeper) sweep(v *visited) (a answer, err error) {
 		return a, err
 	}
 	rest, err := parts[1].AsInt64()
+	if err == nil && a.gone == -2 {
+		a.ahead = time.Duration(rest) * time.Millisecond
+		return a, nil
+	}
 	if err != nil || a.gone < 0 {
 		a.busy = time.Duration(max(rest, 0)) * time.Millisecond
 		return a, err
@@ -385,6 +434,15 @@ func Due(text string) (int64, error) {
 		return 0, err
 	}
 	return int64(min(max(at, 0), 9e15)), nil
+}
+
+// mayBeAhead is mostAhead for the script. A clock that somebody moves by hand says what time
+// it is.
+func (s *Sweeper) mayBeAhead() string {
+	if s.e.Clock != nil {
+		return ""
+	}
+	return strconv.FormatInt(mostAhead.Milliseconds(), 10)
 }
 
 func (s *Sweeper) clock() string { return strconv.FormatInt(s.e.Wall(), 10) }
@@ -423,7 +481,7 @@ func (s *Sweeper) order(v *visited, what int64) (evicted int64, err error) {
 		}
 		return 0, err
 	}
-	got, err := s.e.Run(context.Background(), evictScript, n.All(), []string{strconv.Itoa(batch), s.clock(), s.e.Publish()})
+	got, err := s.e.Run(context.Background(), evictScript, n.All(), []string{strconv.Itoa(batch), s.clock(), s.publish(v)})
 	if err != nil {
 		return 0, err
 	}

@@ -32,7 +32,7 @@ func TestAMapIsVisitedByOneAtATime(t *testing.T) {
 	}
 	requireNone(t, began)
 	resume()
-	redistest.Eventually(t, func() bool { return s.Len() == 0 }, 10*time.Second, time.Millisecond)
+	redistest.Eventually(t, func() bool { return s.Len() == 0 }, redistest.Soon, time.Millisecond)
 	s.send(v) // nobody needs it any more
 	requireNone(t, began)
 }

@@ -12,8 +12,10 @@
 //
 // # What is taken to be a key
 //
-// A key is there if the hash has it, it has not ended, and it has a value. What
-// Redisson leaves beside that is of no account, and is dropped by the next write
-// or walk: a field without values (its replaceValues with none), values without a
-// field (its sweeper, where the name has braces), ends without a field.
+// A key is there if the hash has it with its id as the value, it has not ended, and
+// it has a value. A field with another value is a map's, or another hash's: scripts
+// answer WRONGKIND, and change nothing. What Redisson leaves beside keys is of no
+// account, and is dropped by the next write of the same key: a field without values
+// (its replaceValues with none), values without a field (its sweeper, where the name
+// has braces), ends without a field. Reads never write.
 package multimap

@@ -13,8 +13,12 @@ var lua embed.FS
 // answer is to be remembered first, and the key that remembers it last.
 var (
 	Get     = scripts.Must(lua, "lua/get.lua")
+	Page    = scripts.Must(lua, "lua/page.lua")
 	Counts  = scripts.Must(lua, "lua/counts.lua")
 	Has     = scripts.Must(lua, "lua/has.lua")
+	HasAny  = scripts.Must(lua, "lua/has_any.lua")
+	TTL     = scripts.Must(lua, "lua/ttl.lua")
+	Range   = scripts.Must(lua, "lua/range.lua")
 	Put     = scripts.Must(lua, "lua/put.lua")
 	Replace = scripts.Must(lua, "lua/replace.lua")
 	Remove  = scripts.Must(lua, "lua/remove.lua")

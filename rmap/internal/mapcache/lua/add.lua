@@ -16,7 +16,7 @@
 -- ARGV[5]   hincrby or hincrbyfloat
 -- ARGV[6]   how much more
 -- ARGV[7]   idle time, as it stands before the value
--- ARGV[8]   when it ends, ms; empty: when the one that was there does, or never
+-- ARGV[8]   when it ends, ms; empty: when the one that was there does, or never; 0: never
 -- ARGV[9]   when it has rested for too long, ms; empty: by the idle time of the one that was there, or never
 -- ARGV[10]  least result, as a number of Lua has it; none if empty
 -- ARGV[11]  most, likewise
@@ -29,8 +29,12 @@ if was then
 	return {0, answer, 0}
 end
 local old, rest = live(ARGV[4])
--- The server counts, exactly, in a field that nobody sees: Redisson's.
+changing()
+-- The server counts, exactly, in a field that nobody sees: Redisson's, or a longer one if an entry has that name.
 local scratch = 'temp_val__redisson'
+while redis.call('hexists', KEYS[1], scratch) == 1 do
+	scratch = scratch .. '_'
+end
 redis.call('hset', KEYS[1], scratch, old and string.sub(old, 17) or '0')
 local wrong = redis.pcall(ARGV[5], KEYS[1], scratch, ARGV[6])
 local sum = redis.call('hget', KEYS[1], scratch)

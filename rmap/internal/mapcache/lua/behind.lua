@@ -44,6 +44,7 @@ for i = 2, 4 do
 	redis.call('zscore', KEYS[i], '')
 end
 redis.call('hexists', KEYS[1], '')
+changing()
 local count, left = 0, 0
 for i = 9, #ARGV, 2 do
 	local to = string.sub(ARGV[i + 1], 2)

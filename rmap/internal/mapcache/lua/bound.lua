@@ -12,6 +12,9 @@ local evicted = 0
 
 -- evict drops up to n entries but not key, and returns how many there were.
 local function evict(n, key)
+	if channel then
+		dropping(redis.call('zrange', KEYS[4], 0, n - 1))
+	end
 	local names = {}
 	local popped = redis.call('zpopmin', KEYS[4], n)
 	for i = 1, #popped, 2 do

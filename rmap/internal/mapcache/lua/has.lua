@@ -1,7 +1,7 @@
 -- has.lua: is there an entry? Asking counts as an access.
 --
 -- Include: entry.lua
--- Include: options.lua
+-- Include: seen.lua
 -- KEYS[1]  hash
 -- KEYS[2]  times to live
 -- KEYS[3]  idle times
@@ -16,6 +16,5 @@ local packed, rest = live(ARGV[1])
 if not packed then
 	return 0
 end
-rested(ARGV[1], rest)
-used(ARGV[1])
+seen(ARGV[1], rest)
 return 1

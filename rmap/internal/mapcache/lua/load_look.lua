@@ -1,7 +1,7 @@
 -- load_look.lua: read an entry, which counts as an access, or take the lease to load it.
 --
 -- Include: entry.lua
--- Include: options.lua
+-- Include: seen.lua
 -- Include: lease.lua
 -- Include: pending.lua
 -- KEYS[1]  hash
@@ -34,6 +34,5 @@ if not packed then
 	end
 	return lease(KEYS[6], ARGV[1], ARGV[3], ARGV[4] == 'mine')
 end
-rested(ARGV[5], rest)
-used(ARGV[5])
+seen(ARGV[5], rest)
 return packed

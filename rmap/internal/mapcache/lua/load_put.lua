@@ -21,19 +21,19 @@
 -- ARGV[7]   when it ends, ms; empty: never; =: its times are those of the one that is there
 -- ARGV[8]   when it has rested for too long, ms; empty: never
 -- ARGV[9]   what the loader has seen: = and the value; empty: nothing that lives
--- ARGV[10]  how long the lease is, ms
 --
 -- Returns  array  {1 if the bound needs the sweeper, else 0; 1 written, or removed, 0 the lease is not the caller's any more, or
 --                 somebody has written; how many entries it has evicted}
 -- Replay   safe: a second run finds no lease, and says 0: the caller looks what is there
 if not leased(KEYS[6], ARGV[1]) then
+	redis.pcall(publish, ARGV[4], 'loaded ' .. ARGV[1]) -- who waits looks what is there
 	return {0, 0, 0}
 end
-keep(KEYS[6], ARGV[10])
 local old, rest = live(ARGV[5])
 local same, left = (old and '=' .. string.sub(old, 17) or '') == ARGV[9], 0
 same = same and not pending(KEYS[7], KEYS[8], ARGV[5])
 if same and ARGV[6] == '' then
+	changing()
 	forget({ARGV[5]})
 	if old and told then
 		tell('removed', ARGV[5], old)
@@ -41,5 +41,5 @@ if same and ARGV[6] == '' then
 elseif same then
 	left = put(ARGV[5], ARGV[6], ARGV[7], ARGV[8], old, rest)
 end
-ended(KEYS[6], ARGV[1], ARGV[3], ARGV[4], same and ARGV[6] == '' and 'absent' or 'loaded')
+ended(KEYS[6], ARGV[1], publish, ARGV[4], same and ARGV[6] == '' and 'absent' or 'loaded')
 return {left, same and 1 or 0, evicted}

@@ -19,7 +19,10 @@ local did = 0
 for i = 1, 5 do
 	did = math.max(did, redis.call('persist', KEYS[i]))
 	if i > 1 and i < 5 then
-		redis.call('zrem', KEYS[i], 'redisson__expiretag')
+		local at = redis.call('zscore', KEYS[i], 'redisson__expiretag')
+		if at and tonumber(at) > 9e15 then -- else an entry has that name
+			redis.call('zrem', KEYS[i], 'redisson__expiretag')
+		end
 	end
 end
 return done(did)

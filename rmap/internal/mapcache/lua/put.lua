@@ -10,12 +10,12 @@
 -- ARGV[3]  when it ends, ms; empty: never
 -- ARGV[4]  when it has rested for too long, ms; empty: never
 --
--- Returns  integer  1 written; 0 or 2: there are options, nothing was done, and put_full.lua is asked for, or if nobody
---                   listens put_bounded.lua
+-- Returns  integer  1: it was written
+--          array    there are options, and nothing was done: {largest size, mode, whether somebody listens}
 -- Replay   unsafe: a second run overwrites what others wrote in between
 local more = redis.call('exists', KEYS[3], KEYS[4], KEYS[5]) > 0
 if more and redis.call('exists', KEYS[4]) == 1 then
-	return redis.call('hget', KEYS[4], 'has-listeners') == '1' and 0 or 2
+	return redis.call('hmget', KEYS[4], 'max-size', 'mode', 'has-listeners')
 end
 -- What takes memory comes first, or a full server would let it pass behind what takes none; the value behind its end.
 local ended, rested

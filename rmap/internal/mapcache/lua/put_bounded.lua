@@ -1,5 +1,5 @@
--- put_bounded.lua: put_full.lua where the cache is bounded and nobody listens, and the request has no id. It has no
--- functions: making them takes the server as long as what they do.
+-- put_bounded.lua: put_many.lua of one entry where the cache is bounded and nobody listens, and the request has no id. It
+-- has no functions: making them takes the server as long as what they do.
 --
 -- KEYS[1]   hash
 -- KEYS[2]   times to live
@@ -15,12 +15,13 @@
 -- ARGV[6]   when it ends, ms; empty: never
 -- ARGV[7]   when it has rested for too long, ms; empty: never
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; 1, or 0: somebody listens, nothing was done, and
---                 put_full.lua is asked for; how many entries it has evicted}
+-- Returns  array  {1 if the bound needs the sweeper, else 0; 1, or where somebody listens, and nothing was done, {largest
+--                 size, mode, whether somebody listens}; how many entries it has evicted}
 -- Replay   unsafe: a second run overwrites what others wrote in between
-local most, mode, told = unpack(redis.call('hmget', KEYS[5], 'max-size', 'mode', 'has-listeners'))
-if told == '1' then
-	return {0, 0, 0}
+local options = redis.call('hmget', KEYS[5], 'max-size', 'mode', 'has-listeners')
+local most, mode = options[1], options[2]
+if options[3] == '1' then
+	return {0, options, 0}
 end
 most = math.floor(most and tonumber(most) or 0)
 local bounded = most > 0 and most < 2 ^ 53

@@ -1,6 +1,7 @@
 -- put_if_absent.lua: write an entry unless there is a living one, which is read instead.
 --
 -- Include: store.lua
+-- Include: seen.lua
 -- Include: done.lua
 -- KEYS[1]   hash
 -- KEYS[2]   times to live
@@ -26,8 +27,7 @@ if was then
 end
 local there, rest = live(ARGV[4])
 if there then
-	rested(ARGV[4], rest)
-	used(ARGV[4])
+	seen(ARGV[4], rest)
 	return {0, done(there), 0}
 end
 local left = put(ARGV[4], ARGV[5], ARGV[6], ARGV[7])

@@ -20,6 +20,7 @@ if was then
 	return answer
 end
 local names, count = {unpack(ARGV, 4)}, 0
+changing()
 redis.call('del', unpack(KEYS, 6, 2 + #ARGV))
 for _, name in ipairs(names) do
 	local packed, stale = live(name)

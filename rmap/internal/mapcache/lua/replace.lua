@@ -14,7 +14,7 @@
 -- ARGV[3]   publish or spublish
 -- ARGV[4]   key
 -- ARGV[5]   entry as the hash has it
--- ARGV[6]   when it ends, ms; empty: when the one that was there does
+-- ARGV[6]   when it ends, ms; empty: when the one that was there does; 0: never
 -- ARGV[7]   when it has rested for too long, ms; empty: by the idle time of the one that was there
 --
 -- Returns  array  {0; 1 replaced, 0 not there; 0}

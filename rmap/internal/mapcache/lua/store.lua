@@ -5,9 +5,9 @@
 -- atOnce is how many entries one write evicts; what is left is the sweeper's.
 local atOnce = 100
 
--- timed sets a time: at, '': never, '=': as it is. It reports whether one is to go.
+-- timed sets a time: at, '' or 0: never, '=': as it is. It reports whether one is to go.
 local function timed(side, key, at)
-	if at == '' then
+	if at == '' or at == '0' then
 		return redis.call('zscore', side, key)
 	elseif at ~= '=' then
 		redis.call('zadd', side, at, key)
@@ -21,6 +21,7 @@ end
 -- What takes memory comes first, or a full server would let it pass behind what takes none. The value comes behind its
 -- times: where one of their keys is of another type, it is not left there without an end.
 local function write(key, packed, ends, rests, old)
+	changing()
 	local ordered = bounded and redis.call('zcard', KEYS[4])
 	local rested, ended = timed(KEYS[3], key, rests), timed(KEYS[2], key, ends)
 	local new, left = redis.call('hset', KEYS[1], key, packed) == 1, 0
@@ -50,6 +51,7 @@ end
 -- replace writes an entry in the place of a living one, which has that idle time, and whose times stay where there are
 -- none of its own.
 local function replace(key, packed, ends, rests, old, rest)
+	changing()
 	if rests == '' then
 		packed = string.sub(old, 1, 8) .. string.sub(packed, 9)
 		rested(key, rest)

@@ -14,11 +14,20 @@
 -- ARGV[4]  how long the latch is the sweeper's, ms
 -- ARGV[5]  how many at most
 -- ARGV[6]  1: that nobody heard an event of this proves nothing
+-- ARGV[7]  how far the caller's clock may be ahead of the server's, ms; empty: not looked at
 --
 -- Returns  array  {how many have gone; 1 if there may be more, else 0; when the next is due, as text, empty: none is;
 --                 1 if the cache is too large or 2 if its order is not complete, else 0; 1 if who listens is told, else 0}
 --                 {-1, ms until another's latch ends}
+--                 {-2, ms by which the caller's clock is ahead}: nothing was done
 -- Replay   safe: what has gone is gone
+if ARGV[7] ~= '' then
+	local clock = redis.call('time')
+	local ahead = tonumber(ARGV[2]) - tonumber(clock[1]) * 1000 - math.floor(tonumber(clock[2]) / 1000)
+	if ahead > tonumber(ARGV[7]) then
+		return {-2, ahead}
+	end
+end
 
 -- A server that is full lets a script go on that has begun with a write which takes no memory.
 redis.call('pexpire', KEYS[6], ARGV[4], 'NX')
@@ -61,6 +70,7 @@ end
 local due = redis.call('zrangebyscore', KEYS[2], '-inf', ARGV[2], 'LIMIT', 0, batch)
 local taken = #due
 if taken > 0 then
+	dropping(due) -- before an event that nobody takes back
 	for i, name in ipairs(due) do
 		local packed = heard and bytes < 262144 and read(name)
 		if packed then
@@ -76,7 +86,7 @@ end
 
 local resting = rests and taken < batch and redis.call('zrangebyscore', KEYS[3], '-inf', ARGV[2], 'LIMIT', 0, batch - taken) or {}
 if #resting > 0 then
-	local ended, seen = {}, 0
+	local ended, values, seen = {}, {}, 0
 	for _, name in ipairs(resting) do
 		if bytes >= 262144 then
 			taken = batch
@@ -86,9 +96,13 @@ if #resting > 0 then
 		local packed = read(name)
 		if packed and idle(packed) > 0 then
 			ended[#ended + 1] = name
-			if heard then
-				tellOf(name, packed)
-			end
+			values[#ended] = packed
+		end
+	end
+	dropping(ended)
+	for i, name in ipairs(ended) do
+		if heard then
+			tellOf(name, values[i])
 		end
 	end
 	if #ended > 0 then

@@ -21,8 +21,11 @@ local was, answer = known()
 if was then
 	return answer
 end
-redis.call('del', KEYS[6])
 local old = live(ARGV[4])
+if old then
+	changing()
+end
+redis.call('del', KEYS[6])
 if not old then
 	return done(false)
 end

@@ -26,6 +26,7 @@ local packed, rest = live(ARGV[4])
 if not packed then
 	return done(0)
 end
+changing()
 if ARGV[5] == '' then
 	redis.call('zrem', KEYS[2], ARGV[4])
 elseif ARGV[5] ~= '=' then

@@ -13,7 +13,7 @@
 local answer = {}
 for i = 3, #ARGV do
 	local n = 0
-	if lives(ARGV[i], ARGV[1]) then
+	if lives(ARGV[i], ARGV[1], KEYS[i]) then
 		n = count(ARGV[2], KEYS[i])
 		if n == 0 then
 			n = -1

@@ -1,5 +1,4 @@
--- drop.lua: remove keys with all their values: those that are given, those of them that have ended, or those that have
--- no values.
+-- drop.lua: remove keys with all their values: those that are given, or those of them that have ended.
 --
 -- Include: done.lua
 -- Include: key.lua
@@ -10,7 +9,7 @@
 -- ARGV[1]   how long it is remembered, ms; 0 without an id
 -- ARGV[2]   the caller's clock, ms
 -- ARGV[3]   list or set
--- ARGV[4]   all, ended or empty
+-- ARGV[4]   all or ended
 -- ARGV[5…]  keys
 --
 -- Returns  integer  how many were there, and lived where all are to go
@@ -25,12 +24,9 @@ for i = 5, #ARGV do
 	if ARGV[4] == 'ended' then
 		local ends = redis.call('zscore', KEYS[2], field)
 		goes = ends and tonumber(ends) <= tonumber(ARGV[2])
-		n = n + (goes and redis.call('hexists', KEYS[1], field) or 0)
-	elseif ARGV[4] == 'empty' then
-		goes = count(ARGV[3], values) == 0
-		n = n + (goes and 1 or 0)
+		n = n + (goes and own(field, values) and 1 or 0)
 	else
-		n = n + (lives(field, ARGV[2]) and count(ARGV[3], values) > 0 and 1 or 0)
+		n = n + (lives(field, ARGV[2], values) and count(ARGV[3], values) > 0 and 1 or 0)
 	end
 	if goes then
 		fields[#fields + 1], dropped[#dropped + 1] = field, values

@@ -19,7 +19,7 @@ local was, answer = known()
 if was then
 	return answer
 end
-if not lives(ARGV[4], ARGV[2]) or count(ARGV[3], KEYS[3]) == 0 then
+if not lives(ARGV[4], ARGV[2], KEYS[3]) or count(ARGV[3], KEYS[3]) == 0 then
 	return done(0)
 end
 if ARGV[6] ~= '1' then

@@ -17,12 +17,15 @@ local was, answer = known()
 if was then
 	return answer
 end
-local own = ARGV[4] == '1' and redis.call('hpttl', KEYS[1], 'FIELDS', #ARGV - 4, unpack(ARGV, 5)) or {}
+local left = ARGV[4] == '1' and redis.call('hpttl', KEYS[1], 'FIELDS', #ARGV - 4, unpack(ARGV, 5)) or {}
+for i = 5, #ARGV do
+	own(ARGV[i], KEYS[i - 2])
+end
 local changed = expire(KEYS[1], ARGV[2])
 expire(KEYS[2], ARGV[2])
 for i = 5, #ARGV do
-	local did = expire(KEYS[i - 2], sooner(ARGV[3], own[i - 4]))
-	if not own[i - 4] or own[i - 4] < 0 then
+	local did = expire(KEYS[i - 2], sooner(ARGV[3], left[i - 4]))
+	if not left[i - 4] or left[i - 4] < 0 then
 		changed = math.max(changed, did)
 	end
 end

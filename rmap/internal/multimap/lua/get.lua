@@ -12,6 +12,6 @@
 -- Replay   safe: it reads
 local answer = {}
 for i = 3, #ARGV do
-	answer[i - 2] = lives(ARGV[i], ARGV[1]) and all(ARGV[2], KEYS[i]) or {}
+	answer[i - 2] = lives(ARGV[i], ARGV[1], KEYS[i]) and all(ARGV[2], KEYS[i]) or {}
 end
 return answer

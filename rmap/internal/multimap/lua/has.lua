@@ -11,7 +11,7 @@
 --
 -- Returns  integer  1 it has, 0 it has not
 -- Replay   safe: it reads
-if not lives(ARGV[3], ARGV[1]) then
+if not lives(ARGV[3], ARGV[1], KEYS[3]) then
 	return 0
 elseif ARGV[2] == 'list' then
 	return redis.call('lpos', KEYS[3], ARGV[4]) and 1 or 0

@@ -1,10 +1,20 @@
 -- key.lua: a key of a multimap, and its values, a list or a set.
 
+-- own reports whether the key is in the index. A field whose value is not the id of its key, which ends the name of the
+-- key's values, belongs to a map or to another kind of hash: then the script ends before it has written anything.
+local function own(field, values)
+	local id = redis.call('hget', KEYS[1], field)
+	if id and id ~= string.sub(values, -22) then
+		error('WRONGKIND ' .. KEYS[1] .. ' is a hash that is no multimap', 0)
+	end
+	return id
+end
+
 -- lives reports whether the key is there, and has not ended. It looks at both keys in any case, so that one of another
 -- type is found before anything is written.
-local function lives(field, now)
+local function lives(field, now, values)
 	local ends = redis.call('zscore', KEYS[2], field)
-	if redis.call('hexists', KEYS[1], field) == 0 then
+	if not own(field, values) then
 		return false
 	end
 	return not ends or tonumber(ends) > tonumber(now)

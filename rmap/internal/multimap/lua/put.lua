@@ -20,7 +20,7 @@ local was, answer = known()
 if was then
 	return answer
 end
-local fresh = not lives(ARGV[4], ARGV[2]) or count(ARGV[3], KEYS[3]) == 0
+local fresh = not lives(ARGV[4], ARGV[2], KEYS[3]) or count(ARGV[3], KEYS[3]) == 0
 if not fresh then
 	return done(add(ARGV[3], KEYS[3], 6))
 end

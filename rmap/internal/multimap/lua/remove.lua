@@ -19,7 +19,7 @@ local was, answer = known()
 if was then
 	return answer
 end
-if not lives(ARGV[4], ARGV[2]) then
+if not lives(ARGV[4], ARGV[2], KEYS[3]) then
 	return done(0)
 end
 local there, gone = count(ARGV[3], KEYS[3]), nil

@@ -20,7 +20,7 @@ local was, answer = known()
 if was then
 	return answer
 end
-local alive, there = lives(ARGV[4], ARGV[2]), all(ARGV[3], KEYS[3])
+local alive, there = lives(ARGV[4], ARGV[2], KEYS[3]), all(ARGV[3], KEYS[3])
 if #ARGV < 6 then
 	drop({ARGV[4]}, {KEYS[3]})
 else

@@ -1,6 +1,7 @@
 package rueidisson.interop;
 
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.EvictionMode;
 import org.redisson.api.RMapCache;
@@ -25,6 +26,8 @@ final class MapCaches {
             case "getWithTTLOnly" -> Values.word(map.getWithTTLOnly(key(r)));
             case "remainTimeToLive" -> r.has(0) ? map.remainTimeToLive(key(r)) : map.remainTimeToLive();
             case "expireEntry" -> map.expireEntry(key(r), Duration.ofMillis(r.number(1)), Duration.ofMillis(r.number(2, 0)));
+            case "expireEntries" -> map.expireEntries(new HashSet<>(Values.from(r, 1)), Duration.ofMillis(r.number(0)), Duration.ZERO);
+            case "expireEntriesIfNotSet" -> map.expireEntriesIfNotSet(new HashSet<>(Values.from(r, 1)), Duration.ofMillis(r.number(0)), Duration.ZERO);
             case "setMaxSize" -> Maps.done(() -> map.setMaxSize((int) r.number(0), mode(r)));
             case "trySetMaxSize" -> map.trySetMaxSize((int) r.number(0), mode(r));
             case "getWithLease" -> Leases.get(r, map);

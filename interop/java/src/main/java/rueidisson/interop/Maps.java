@@ -1,5 +1,6 @@
 package rueidisson.interop;
 
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -7,6 +8,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RLock;
 import org.redisson.api.RMap;
+import org.redisson.api.RObject;
 
 /**
  * The operations of {@link RMap}, which those of {@link MapCaches} and {@link NativeMaps} stand on. Keys and values are
@@ -32,6 +34,13 @@ final class Maps {
             case "isExists" -> map.isExists();
             case "expire" -> map.expire(r.number(0), TimeUnit.MILLISECONDS);
             case "clearExpire" -> map.clearExpire();
+            case "expireAt" -> map.expire(Instant.ofEpochMilli(r.number(0)));
+            case "remainTimeToLive" -> map.remainTimeToLive();
+            case "randomKeys" -> Values.words(map.randomKeys((int) r.number(0)));
+            case "randomEntries" -> Values.words(map.randomEntries((int) r.number(0)));
+            case "sizeInMemory" -> map.sizeInMemory();
+            case "renamenx" -> map.renamenx(r.text(0));
+            case "copy" -> Since.call(RObject.class, map, "copy", List.of(String.class), r.text(0));
             default -> write(r, map);
         };
     }
@@ -65,12 +74,18 @@ final class Maps {
             case "unlockEntry" -> done(map.getLock(Values.of(r, 0))::unlock);
             case "isEntryLocked" -> entry(r, map).isLocked();
             case "nameOfEntryLock" -> entry(r, map).getName();
+            case "nameOfEntryObject" -> nameOfEntryObject(r, RMap.class, map);
             default -> throw r.unknown();
         };
     }
 
     private static RLock entry(Request r, RMap<Object, Object> map) {
         return map.getLock(Values.of(r, 0));
+    }
+
+    /** GETTER KEY: the name of what that method of a map, or of a multimap, returns for the key. */
+    static String nameOfEntryObject(Request r, Class<?> type, Object map) {
+        return ((RObject) Since.call(type, map, r.text(0), List.of(Object.class), Values.of(r, 1))).getName();
     }
 
     /** KEY VALUE..., one behind the other. */

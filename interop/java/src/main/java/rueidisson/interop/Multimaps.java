@@ -45,6 +45,10 @@ final class Multimaps {
             case "keySize" -> map.keySize();
             case "size" -> map.size();
             case "readAllKeySet" -> Values.words(map.readAllKeySet());
+            case "values" -> Values.words(map.values());
+            case "containsValue" -> map.containsValue(Values.of(r, 0));
+            case "range" -> Values.words(((RListMultimap<Object, Object>) map).get(Values.of(r, 0)).range((int) r.number(1), (int) r.number(2)));
+            case "nameOfEntryObject" -> Maps.nameOfEntryObject(r, RMultimap.class, map);
             case "expireKey" -> ((RMultimapCache<Object, Object>) map).expireKey(Values.of(r, 0), r.number(1), TimeUnit.MILLISECONDS);
             case "isEntryLocked" -> map.getLock(Values.of(r, 0)).isLocked();
             case "delete" -> map.delete();

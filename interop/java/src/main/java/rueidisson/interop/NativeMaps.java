@@ -2,7 +2,9 @@ package rueidisson.interop;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.redisson.api.RMap;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.Codec;
@@ -25,6 +27,8 @@ final class NativeMaps {
             case "fastPut", "fastPutIfAbsent" -> r.has(2) ? timed(r, map) : Maps.run(r, map);
             case "remainTimeToLive" -> r.has(0) ? call(map, "remainTimeToLive", List.of(Object.class), Values.of(r, 0)) : map.remainTimeToLive();
             case "expireEntry" -> call(map, "expireEntry", List.of(Object.class, Duration.class), Values.of(r, 0), Duration.ofMillis(r.number(1)));
+            case "expireEntries", "expireEntriesIfNotSet", "expireEntriesIfGreater", "expireEntriesIfLess" ->
+                call(map, r.operation(), List.of(Set.class, Duration.class), new HashSet<>(Values.from(r, 1)), Duration.ofMillis(r.number(0)));
             case "clearExpireEntry" -> call(map, "clearExpire", List.of(Object.class), Values.of(r, 0));
             default -> Maps.run(r, map);
         };

@@ -16,12 +16,13 @@ final class NearMaps {
     private NearMaps() {
     }
 
-    /** The kind says how it is kept in step: nearinvalidate, nearupdate, nearload, nearsilent. */
+    /** The kind says how it is kept in step: nearinvalidate, nearupdate, nearload, nearsilent; nearmisses keeps misses. */
     static RLocalCachedMap<Object, Object> of(RedissonClient redisson, String kind, String name, Codec codec) {
         LocalCachedMapOptions<Object, Object> options = LocalCachedMapOptions.<Object, Object>defaults();
         switch (kind) {
             case "nearupdate" -> options.syncStrategy(SyncStrategy.UPDATE);
             case "nearload" -> options.syncStrategy(SyncStrategy.INVALIDATE).reconnectionStrategy(ReconnectionStrategy.LOAD);
+            case "nearmisses" -> options.syncStrategy(SyncStrategy.INVALIDATE).storeCacheMiss(true);
             case "nearsilent" -> options.syncStrategy(SyncStrategy.NONE);
             default -> options.syncStrategy(SyncStrategy.INVALIDATE);
         }

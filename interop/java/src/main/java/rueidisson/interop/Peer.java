@@ -91,7 +91,7 @@ final class Peer {
             case "map" -> Maps.run(r, map(r));
             case "mapcache" -> caches.run(r, cache(r));
             case "mapcachenative" -> NativeMaps.run(r, nativeMap(r));
-            case "nearinvalidate", "nearupdate", "nearload", "nearsilent" -> NearMaps.run(r, redisson, nearMap(r));
+            case "nearinvalidate", "nearupdate", "nearload", "nearsilent", "nearmisses" -> NearMaps.run(r, redisson, nearMap(r));
             case "loadedmap", "loadedcache", "writtenmap", "behindmap" -> Stored.run(r, stored(r));
             case "listmultimap", "setmultimap", "listmultimapcache", "setmultimapcache", "listmultimapcachenative", "setmultimapcachenative" ->
                 Multimaps.run(r, multimap(r));

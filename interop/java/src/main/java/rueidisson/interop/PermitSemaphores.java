@@ -2,6 +2,7 @@ package rueidisson.interop;
 
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.redisson.api.RPermitExpirableSemaphore;
 
 /** The operations of {@link RPermitExpirableSemaphore}. Times are milliseconds. */
@@ -16,6 +17,11 @@ final class PermitSemaphores {
             case "addPermits" -> done(() -> semaphore.addPermits((int) r.number(0)));
             case "acquire" -> acquire(r, semaphore);
             case "tryAcquire" -> tryAcquire(r, semaphore);
+            case "acquireSome" -> some(semaphore, "acquire", List.of(int.class, long.class, TimeUnit.class),
+                    (int) r.number(0), r.number(1), TimeUnit.MILLISECONDS);
+            case "tryAcquireSome" -> some(semaphore, "tryAcquire", List.of(int.class, long.class, long.class, TimeUnit.class),
+                    (int) r.number(0), r.number(1), r.number(2), TimeUnit.MILLISECONDS);
+            case "releaseSome" -> releaseSome(r, semaphore);
             case "tryRelease" -> semaphore.tryRelease(r.text(0));
             case "updateLeaseTime" -> semaphore.updateLeaseTime(r.text(0), r.number(1), TimeUnit.MILLISECONDS);
             case "getLeaseTime" -> Since.call(RPermitExpirableSemaphore.class, semaphore, "getLeaseTime", List.of(String.class), r.text(0));
@@ -41,6 +47,17 @@ final class PermitSemaphores {
             return semaphore.tryAcquire(r.number(0), r.number(1), TimeUnit.MILLISECONDS);
         }
         return semaphore.tryAcquire();
+    }
+
+    private static Object some(RPermitExpirableSemaphore semaphore, String method, List<Class<?>> types, Object... args) {
+        return Since.call(RPermitExpirableSemaphore.class, semaphore, method, types, args);
+    }
+
+    /** ID... */
+    private static Object releaseSome(Request r, RPermitExpirableSemaphore semaphore) {
+        List<String> ids = IntStream.range(0, r.count()).mapToObj(r::text).toList();
+        Since.call(RPermitExpirableSemaphore.class, semaphore, "release", List.of(List.class), ids);
+        return Answers.DONE;
     }
 
     private static Object done(Runnable step) {

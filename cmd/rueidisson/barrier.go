@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/latch"
+)
+
+const barrierLong = `barrier works with barriers, at which so many parties wait for each other, again and
+again: all of a generation pass, or none. Redisson has no such object.
+
+Exit codes of all:
+  0    done
+  1    reset: nobody waited
+  64   the command line cannot be understood, or others wait there for another number of
+       parties
+  69   the server cannot be reached, or refuses; NAME is something else
+  75   not in time
+  76   the barrier broke: a party has left or died, or somebody has reset it`
+
+const barrierExample = `  ./load shard-7 && rueidisson barrier await phase-1 12 --wait 10m && ./merge shard-7
+  rueidisson barrier info phase-1 --json
+  rueidisson barrier reset phase-1`
+
+func (t *tool) barrierCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "barrier",
+		Short:   "Wait at a barrier until all parties have arrived",
+		Long:    barrierLong,
+		Example: barrierExample,
+		Args:    noSuchCommand,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind barrier") },
+	}
+	cmd.AddCommand(t.barrierAwaitCommand(), t.barrierInfoCommand(), t.barrierResetCommand())
+	return cmd
+}
+
+// withBarrier runs do on the barrier.
+func (t *tool) withBarrier(name string, parties int, do func(*latch.Barrier) error) error {
+	return t.withClient(func(c *rueidisson.Client) error { return do(c.Barrier(name, parties)) })
+}
+
+const barrierAwaitLong = `await arrives at NAME, waits until N parties have, and prints how many had arrived
+before: 0 for the first. Without --wait it waits until a signal; --wait D gives up
+after D. One that gives up breaks the barrier for all who wait.
+
+With --json: {"name", "before"}.
+
+Exit codes:
+  75     not in time
+  76     the barrier broke
+  128+N  signal N ended the wait
+  see "rueidisson barrier --help" for the others`
+
+// errTooFew is the cause of a wait that --wait ended.
+var errTooFew = errors.New("not all parties have arrived")
+
+func (t *tool) barrierAwaitCommand() *cobra.Command {
+	var wait time.Duration
+	var parties int
+	cmd := &cobra.Command{
+		Use:                   "await NAME N [flags]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Wait until N parties have arrived",
+		Long:                  barrierAwaitLong,
+		Example:               "  rueidisson barrier await phase-1 12 --wait 10m",
+		Args: func(_ *cobra.Command, args []string) (err error) {
+			if len(args) != 2 {
+				return usage("NAME and N are needed, not %d arguments", len(args))
+			}
+			if parties, err = strconv.Atoi(args[1]); err != nil {
+				return usage("N %q is not a number of parties", args[1])
+			}
+			return nil
+		},
+	}
+	cmd.Flags().DurationVar(&wait, "wait", 0, "give up after `D` (default: never)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		limited := cmd.Flags().Changed("wait")
+		if limited && wait <= 0 {
+			return usage("--wait %v is not positive", wait)
+		}
+		return t.withBarrier(args[0], parties, func(b *latch.Barrier) error {
+			return unlessInterrupted(cmd.Context(), func(ctx context.Context) error {
+				if limited {
+					bounded, cancel := context.WithTimeoutCause(ctx, wait, errTooFew)
+					defer cancel()
+					ctx = bounded
+				}
+				return t.awaitBarrier(ctx, b)
+			})
+		})
+	}
+	return cmd
+}
+
+func (t *tool) awaitBarrier(ctx context.Context, b *latch.Barrier) error {
+	before, err := b.Await(ctx)
+	switch {
+	case errors.Is(err, errTooFew):
+		return &ending{code: exitNotAcquired, err: errTooFew}
+	case errors.Is(err, latch.ErrBroken):
+		return &ending{code: exitLost, err: err}
+	case err != nil:
+		return err
+	}
+	return t.tellDone(struct {
+		Name   string `json:"name"`
+		Before int    `json:"before"`
+	}{b.Name(), before}, "%d\n", before)
+}
+
+const barrierInfoLong = `info prints how many parties wait at NAME. One that died counts until its lease ends.
+
+With --json: {"name", "waiting"}.`
+
+func (t *tool) barrierInfoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "info NAME",
+		Short:   "Show how many parties wait",
+		Long:    barrierInfoLong,
+		Example: "  rueidisson barrier info phase-1 --json",
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.withBarrier(args[0], 1, func(b *latch.Barrier) error {
+				n, err := b.Waiting(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return t.tellDone(struct {
+					Name    string `json:"name"`
+					Waiting int    `json:"waiting"`
+				}{b.Name(), n}, "%d\n", n)
+			})
+		},
+	}
+}
+
+const barrierResetLong = `reset breaks NAME for those who wait there. The next that arrives begins anew.
+
+With --json: {"name", "reset"}.
+
+Exit codes:
+  1    nobody waited
+  see "rueidisson barrier --help" for the others`
+
+func (t *tool) barrierResetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "reset NAME",
+		Short:   "Break the barrier for those who wait",
+		Long:    barrierResetLong,
+		Example: "  rueidisson barrier reset phase-1",
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.withBarrier(args[0], 1, func(b *latch.Barrier) error {
+				did, err := b.Reset(cmd.Context())
+				if err != nil {
+					return err
+				}
+				text := map[bool]string{true: "reset", false: "nobody waits"}[did]
+				err = t.tellDone(struct {
+					Name  string `json:"name"`
+					Reset bool   `json:"reset"`
+				}{b.Name(), did}, "%s\n", fmt.Sprintf("%s: %s", b.Name(), text))
+				if err == nil && !did {
+					return &ending{code: exitRefused}
+				}
+				return err
+			})
+		},
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/rueidissontest"
+)
+
+func TestHelpOfBarrier(t *testing.T) {
+	t.Parallel()
+	files := map[string][]string{"barrier": {"barrier", "--help"}}
+	for _, command := range []string{"await", "info", "reset"} {
+		files["barrier-"+command] = []string{"barrier", command, "--help"}
+	}
+	for name, args := range files {
+		got := runHere(t, nil, args...)
+		assert.Zero(t, got.code)
+		file := filepath.Join("testdata", "help", name+".txt")
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(got.out), 0o644))
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), got.out, "go test -update writes it anew")
+	}
+}
+
+func TestBarrier(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	barrier := func(args string) said {
+		return runHere(t, env, append([]string{"barrier"}, strings.Fields(args)...)...)
+	}
+	arriving := func(args string) <-chan said {
+		done := make(chan said, 1)
+		go func() { done <- barrier(args) }() // ends with the barrier, or its --wait
+		redistest.Eventually(t, func() bool { return barrier("info a").out == "1\n" }, redistest.Soon, time.Millisecond)
+		return done
+	}
+	for _, c := range []struct {
+		args, out string
+		code      int
+	}{
+		{"info a", "0\n", 0},
+		{"info a --json", `{"name":"a","waiting":0}` + "\n", 0},
+		{"reset a", "a: nobody waits\n", exitRefused},
+		{"reset a --json", `{"name":"a","reset":false}` + "\n", exitRefused},
+		{"await a 1", "0\n", 0},
+		{"await a 1 --json", `{"name":"a","before":0}` + "\n", 0},
+		{"await a 2 --wait 50ms", "", exitNotAcquired},
+		{"await a 2 --wait 0", "", exitUsage},
+		{"await a", "", exitUsage},
+		{"await a many", "", exitUsage},
+		{"await a 0", "", exitUsage},
+		{"info", "", exitUsage},
+		{"reset a b", "", exitUsage},
+		{"", "", exitUsage},
+	} {
+		got := barrier(c.args)
+		require.Equal(t, c.code, got.code, "%s: %s", c.args, got.errors)
+		require.Equal(t, c.out, got.out, c.args)
+	}
+	first := arriving("await a 2")
+	require.Equal(t, "1\n", barrier("await a 2").out)
+	require.Equal(t, "0\n", redistest.Done(t, first).out)
+	first = arriving("await a 2")
+	require.Equal(t, exitUsage, barrier("await a 3").code, "the other waits for two")
+	require.Equal(t, said{out: "a: reset\n"}, barrier("reset a"))
+	require.Equal(t, exitLost, redistest.Done(t, first).code)
+}
+
+// TestRemove: the objects are gone, and who asks again is told that there was none.
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	server := rueidissontest.NewServer(t)
+	env := []string{envRedis + "=" + server.URL()}
+	do := func(args string) said { return runHere(t, env, strings.Fields(args)...) }
+	for kind, info := range map[string]string{"sem": "0\n", "permit": "0\n", "latch": "0\n"} {
+		name := "of-" + kind
+		require.Zero(t, do(kind+" set "+name+" 3").code)
+		require.Equal(t, said{out: name + ": removed\n"}, do(kind+" rm "+name))
+		require.Equal(t, info, do(kind+" info "+name).out)
+		require.Equal(t, said{code: exitRefused, out: name + ": there was none\n"}, do(kind+" rm "+name))
+		require.Equal(t, said{code: exitRefused, out: `{"name":"` + name + `","removed":false}` + "\n"}, do(kind+" rm "+name+" --json"))
+		require.Equal(t, exitUsage, do(kind+" rm").code)
+	}
+	require.Zero(t, do("permit set ids 1").code)
+	p, err := server.NewClient(t).PermitSemaphore("ids").Acquire(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, exitUnavailable, do("sem rm ids").code, "it has permits with ids")
+	require.NoError(t, p.Err())
+	require.Zero(t, do("permit rm ids").code)
+	require.Zero(t, do("latch set soon 2 --ttl 1h").code)
+	require.Equal(t, exitUsage, do("latch set late 2 --ttl 0").code)
+}

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/topic"
+)
+
+// putAside is what a group of a stream, or a durable name of a topic, has put aside.
+type putAside struct {
+	name, by string
+	all      iter.Seq2[deadEntry, error]
+	redrive  func(ctx context.Context) (int64, error)
+	purge    func(ctx context.Context) (int64, error)
+}
+
+// deadEntry is one of those, as far as it is known; its content is in the bytes of the codecs.
+type deadEntry struct {
+	id       string
+	attempts int64
+	cause    string
+	buried   time.Time
+	fields   map[string]string // of a topic: the message, without a name
+}
+
+// deadKind is a kind of object that has entries put aside.
+type deadKind struct {
+	command string // "topic"
+	by      string // "DURABLE", the argument behind NAME
+	whose   string // "a durable name of a topic"
+	what    string // "messages"
+	example string // arguments
+	of      func(cmd *cobra.Command, name, by string, do func(putAside) error) error
+	keys    func() codec.Family // of the names of fields; nil: there are none
+	values  func() codec.Family
+}
+
+const deadLong = `dead shows the %[1]s that %[2]s has put aside,
+since they failed again and again, or it was told to. They are the oldest first, each on a
+line, with tabs between: its ID, how often it was tried, why, and
+%[3]s. What has something that is not printable is quoted as Go
+does it. What cannot be decoded is told on standard error with its ID, the others are
+shown, and the exit code is 69.
+
+With --json an object in each line: {"id", "attempts", "cause", "when", %[4]s}.
+
+See "rueidisson %[5]s --help" for codecs and exit codes.`
+
+const redriveLong = `redrive has what %[2]s has put aside come to it again, and to
+no other, with attempts that count anew. It prints how many.%[3]s
+
+With --json: {"name", "%[4]s", "redriven"}.
+
+Exit codes:
+  1    none comes again
+  see "rueidisson %[1]s --help" for the others`
+
+const purgeLong = `purge deletes what %[2]s has put aside. It prints how many.
+
+With --json: {"name", "%[3]s", "purged"}.
+
+Exit codes:
+  1    none was there
+  see "rueidisson %[1]s --help" for the others`
+
+// deadCommands are dead, redrive and purge.
+func (t *tool) deadCommands(k deadKind) []*cobra.Command {
+	word := strings.ToLower(k.by)
+	content, inJSON, note := "the message", `"message"`, ""
+	if k.keys != nil {
+		content, inJSON, note = "its fields, each as NAME=VALUE", `"fields"`, " What the stream has no more stays aside."
+	}
+	dead := &cobra.Command{
+		Use:   "dead NAME " + k.by,
+		Short: "Show what " + k.whose + " has put aside",
+		Long:  fmt.Sprintf(deadLong, k.what, k.whose, content, inJSON, k.command),
+		Example: fmt.Sprintf(`  rueidisson %[1]s dead %[2]s
+  rueidisson %[1]s dead %[2]s --json`, k.command, k.example),
+	}
+	dead.RunE = func(cmd *cobra.Command, args []string) error {
+		return k.of(cmd, args[0], args[1], func(p putAside) error { return t.showDead(k, p) })
+	}
+	redrive := t.deadCount(k, "redriven", func(p putAside) func(context.Context) (int64, error) { return p.redrive })
+	redrive.Use, redrive.Short = "redrive NAME "+k.by, "Have what was put aside come again"
+	redrive.Long = fmt.Sprintf(redriveLong, k.command, k.whose, note, word)
+	redrive.Example = "  rueidisson " + k.command + " redrive " + k.example
+	purge := t.deadCount(k, "purged", func(p putAside) func(context.Context) (int64, error) { return p.purge })
+	purge.Use, purge.Short = "purge NAME "+k.by, "Delete what was put aside"
+	purge.Long = fmt.Sprintf(purgeLong, k.command, k.whose, word)
+	purge.Example = "  rueidisson " + k.command + " purge " + k.example
+	all := []*cobra.Command{dead, redrive, purge}
+	for _, cmd := range all {
+		cmd.Args = exactly(2, "NAME and "+k.by+" are")
+	}
+	return all
+}
+
+// deadCount is a command that prints for how many it has done something.
+func (t *tool) deadCount(k deadKind, did string, of func(putAside) func(context.Context) (int64, error)) *cobra.Command {
+	return &cobra.Command{RunE: func(cmd *cobra.Command, args []string) error {
+		return k.of(cmd, args[0], args[1], func(p putAside) error {
+			n, err := of(p)(cmd.Context())
+			if err != nil {
+				return err
+			}
+			report := deadCounted{Name: p.name}
+			if k.keys == nil {
+				report.Durable = p.by
+			} else {
+				report.Group = p.by
+			}
+			if did == "purged" {
+				report.Purged = &n
+			} else {
+				report.Redriven = &n
+			}
+			if err := t.tellDone(report, "%d\n", n); err != nil || n > 0 {
+				return err
+			}
+			return errNoEntry
+		})
+	}}
+}
+
+// deadCounted is for how many something was done, in JSON.
+type deadCounted struct {
+	Name     string `json:"name"`
+	Durable  string `json:"durable,omitempty"`
+	Group    string `json:"group,omitempty"`
+	Redriven *int64 `json:"redriven,omitempty"`
+	Purged   *int64 `json:"purged,omitempty"`
+}
+
+func (t *tool) showDead(k deadKind, p putAside) error {
+	var wrong error
+	for it, err := range p.all {
+		if err == nil {
+			err = t.showDeadEntry(k, p.name, it)
+		}
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, codec.ErrDecode) {
+			return err
+		}
+		if wrong != nil {
+			t.say("%v", wrong)
+		}
+		wrong = fmt.Errorf("%s: %w", it.id, err)
+	}
+	return wrong
+}
+
+// shownAside is what was put aside in JSON.
+type shownAside struct {
+	ID       string         `json:"id"`
+	Attempts int64          `json:"attempts"`
+	Cause    string         `json:"cause"`
+	When     time.Time      `json:"when"`
+	Message  any            `json:"message,omitempty"`
+	Fields   map[string]any `json:"fields,omitempty"`
+	Base64   bool           `json:"base64,omitempty"`
+}
+
+func (t *tool) showDeadEntry(k deadKind, name string, it deadEntry) error {
+	shown := shownAside{ID: it.id, Attempts: it.attempts, Cause: it.cause, When: it.buried.UTC()}
+	cause := shownValue{text: it.cause}
+	line := []string{it.id, fmt.Sprint(it.attempts), cause.line()}
+	for _, field := range slices.Sorted(maps.Keys(it.fields)) {
+		v, err := decoded(k.values(), it.fields[field])
+		if err != nil {
+			return &codec.DecodeError{Name: name, Key: it.id, Bytes: []byte(it.fields[field]), Cause: err}
+		}
+		shown.Base64 = shown.Base64 || v.base64
+		if k.keys == nil {
+			shown.Message = v.json()
+			line = append(line, v.line())
+			continue
+		}
+		of, err := decoded(k.keys(), field)
+		if err != nil {
+			return &codec.DecodeError{Name: name, Key: it.id, Bytes: []byte(field), Cause: err}
+		}
+		if shown.Fields == nil {
+			shown.Fields = map[string]any{}
+		}
+		shown.Fields[of.text] = v.json()
+		line = append(line, of.line()+"="+v.line())
+	}
+	if t.json {
+		t.sayJSON(t.stdout, shown)
+	} else {
+		fmt.Fprintln(t.stdout, strings.Join(line, "\t"))
+	}
+	return nil
+}
+
+// deadCommands are those of the durable names of a topic.
+func (c *topicCall) deadCommands() []*cobra.Command {
+	return c.tool.deadCommands(deadKind{
+		command: "topic", by: "DURABLE", whose: "a durable name of a reliable topic", what: "messages", example: "orders billing",
+		of:     c.ofDurable,
+		values: func() codec.Family { return c.messages },
+	})
+}
+
+func (c *topicCall) ofDurable(cmd *cobra.Command, name, by string, do func(putAside) error) error {
+	if c.sharded {
+		return usage("--sharded is not for %s: only a reliable topic has durable names", cmd.Name())
+	}
+	if err := c.family(); err != nil {
+		return err
+	}
+	return c.withClient(func(client *rueidisson.Client) error {
+		// The length is one of Publish, which nobody calls here.
+		d := rueidisson.ReliableTopic[string](client, name, asBytes(), topic.WithMaxLength(1)).Durable(by)
+		return do(putAside{name: name, by: by, redrive: d.Redrive, purge: d.PurgeDead, all: func(yield func(deadEntry, error) bool) {
+			for it, err := range d.Dead(cmd.Context()) {
+				if !yield(deadEntry{it.ID, it.Attempts, it.Cause, it.Buried, map[string]string{"": it.Value}}, err) {
+					return
+				}
+			}
+		}})
+	})
+}
+
+const streamLong = `stream works with what groups of streams that a fleet shares, Java too (RStream), have
+put aside.
+
+Fields and values are written by a codec, and whoever shares a stream has to use the same.
+--codec F is for both, --codec K,V sets them apart; F is text, bytes, json, msgpack,
+kryo5, jackson[:CLASS] or jackson-msgpack[:CLASS]. Without it fields are text and values
+msgpack. A value that has no text is shown as JSON, and bytes that are no UTF-8 in base64,
+which --json tells by "base64":true.
+
+Exit codes of all:
+  0    done
+  1    redrive and purge: none was there for it
+  64   the command line cannot be understood
+  69   the server cannot be reached, or refuses; NAME is something else; what is
+       there cannot be decoded`
+
+const streamExample = `  rueidisson stream dead orders billing
+  rueidisson stream redrive orders billing`
+
+func (t *tool) streamCommand() *cobra.Command {
+	c := &streamCall{tool: t}
+	cmd := &cobra.Command{
+		Use:     "stream",
+		Short:   "Look at what groups of a stream have put aside, and have it come again",
+		Long:    streamLong,
+		Example: streamExample,
+		Args:    noSuchCommand,
+		RunE:    func(*cobra.Command, []string) error { return usage("a command is needed behind stream") },
+	}
+	cmd.PersistentFlags().StringVar(&c.codec, "codec", "text,msgpack", "`F` of fields and values, or K,V")
+	cmd.AddCommand(t.deadCommands(deadKind{
+		command: "stream", by: "GROUP", whose: "a group of a stream", what: "entries", example: "orders billing",
+		of:     c.ofGroup,
+		keys:   func() codec.Family { return c.fields },
+		values: func() codec.Family { return c.values },
+	})...)
+	return cmd
+}
+
+// streamCall is one command of stream.
+type streamCall struct {
+	*tool
+	codec          string
+	fields, values codec.Family
+}
+
+func (c *streamCall) ofGroup(cmd *cobra.Command, name, by string, do func(putAside) error) (err error) {
+	if c.fields, c.values, err = families(c.codec); err != nil {
+		return err
+	}
+	return c.withClient(func(client *rueidisson.Client) error {
+		g := rueidisson.Stream[string, string](client, name, rawElements()).Group(by)
+		return do(putAside{name: name, by: by, redrive: g.Redrive, purge: g.PurgeDead, all: func(yield func(deadEntry, error) bool) {
+			for it, err := range g.Dead(cmd.Context()) {
+				if !yield(deadEntry{it.ID, it.Attempts, it.Cause, it.Buried, it.Fields}, err) {
+					return
+				}
+			}
+		}})
+	})
+}

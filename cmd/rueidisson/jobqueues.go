@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson"
+)
+
+const jobQueuesLong = `queues shows the names of the reliable queues that there are, one a line, in no order.
+It looks through the keys of Redis, of all masters of a cluster, by SCAN. A name that
+has something which is not printable is quoted as Go does it.
+
+With --json an object in each line: {"name"}. The exit code is 0 also if there are none.`
+
+func (j *jobCall) queuesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "queues",
+		Short:   "Show the names of the queues",
+		Long:    jobQueuesLong,
+		Example: "  rueidisson job queues",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("queues has no arguments, not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return unlessInterrupted(cmd.Context(), func(ctx context.Context) error {
+				return j.withClient(func(c *rueidisson.Client) error { return j.queues(ctx, c) })
+			})
+		},
+	}
+}
+
+func (j *jobCall) queues(ctx context.Context, c *rueidisson.Client) error {
+	for name, err := range rueidisson.ReliableQueues(ctx, c) {
+		if err != nil {
+			return err
+		}
+		if j.json {
+			j.sayJSON(j.stdout, struct {
+				Name string `json:"name"`
+			}{name})
+			continue
+		}
+		fmt.Fprintln(j.stdout, printable(name))
+	}
+	return nil
+}

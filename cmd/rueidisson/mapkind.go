@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rueidisson/rueidisson/rmap"
+)
+
+// forceFlag is for commands on entries.
+func (m *mapCall) forceFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&m.force, "force", false, "do it although NAME is an object of another kind")
+}
+
+// checkKind refuses a name that is an object of another kind than the flags say: an entry of
+// a map among those of a cache breaks each reader of the whole, and the reverse. Where the
+// look itself fails, the command says why.
+func (m *mapCall) checkKind(ctx context.Context, name string) error {
+	if m.force {
+		return nil
+	}
+	redis, err := m.dial()
+	if err != nil {
+		return failed(err)
+	}
+	defer redis.Close()
+	of, err := (&look{m.tool, redis, name}).object(ctx)
+	if err != nil || of == nobody {
+		return nil
+	}
+	is, hint := "an object of another kind", `"rueidisson inspect" shows it`
+	if f, ok := of.(*mapFound); ok {
+		if (f.Kind == "cache") == m.cache {
+			return nil
+		}
+		is = "a " + f.Kind
+		hint = map[bool]string{true: "leave --cache out", false: "give --cache"}[m.cache]
+	}
+	return failed(fmt.Errorf("map %q: %w: it is %s: %s, or give --force", name, rmap.ErrWrongKind, is, hint))
+}
+
+// packed reports whether all values of a page of a hash have the header of a cache's: an
+// idle time in ms, and their length.
+func packed(page []string) bool {
+	const header = 16
+	for i := 1; i < len(page); i += 2 {
+		value := []byte(page[i])
+		if len(value) < header || binary.LittleEndian.Uint64(value[8:]) != uint64(len(value)-header) {
+			return false
+		}
+		if idle := math.Float64frombits(binary.LittleEndian.Uint64(value)); !(idle >= 0) || math.IsInf(idle, 1) {
+			return false
+		}
+	}
+	return len(page) > 0
+}

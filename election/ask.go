@@ -1,0 +1,95 @@
+package election
+
+import (
+	"context"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// Leader is who leads at this moment, as the master sees it: [Leader.None] if nobody
+// does. Its term may have ended when the answer comes. Gap is never set.
+//
+// Cost: one script call. Errors: ctx's, [lock.ErrClosed], [lock.ErrOption],
+// [lock.ErrFamily], and those of Redis. Source: no object of Redisson's.
+func (el *Election) Leader(ctx context.Context) (Leader, error) {
+	if err := el.askable(ctx); err != nil {
+		return Leader{}, el.failed("leader of", err)
+	}
+	s, err, _ := engine.Await(el.p.e, ctx, 0, func() (sight, error) { return el.p.leader(ctx) })
+	if err != nil {
+		return Leader{}, el.failed("leader of", err)
+	}
+	leader, err := el.leader(s)
+	return leader, el.failed("leader of", err)
+}
+
+// Candidate is one who waits to be elected.
+type Candidate struct {
+	// Owner is the text in Redis, "<client id>:<decimal>".
+	Owner string
+	// Mine says that it is of this client.
+	Mine bool
+}
+
+// Candidates are those who wait to be elected at this moment, the next one first, as
+// the master sees them. Some may have died: they are passed over when their turn
+// comes.
+//
+// Cost: one script call, which reads the whole queue. Errors: as [Election.Leader].
+// Source: the queue of Redisson's fair lock.
+func (el *Election) Candidates(ctx context.Context) ([]Candidate, error) {
+	if err := el.askable(ctx); err != nil {
+		return nil, el.failed("candidates of", err)
+	}
+	waiters, err := el.line.Queue(ctx)
+	if err != nil {
+		return nil, el.failed("candidates of", within(err))
+	}
+	all := make([]Candidate, len(waiters))
+	for i, w := range waiters {
+		all[i] = Candidate{Owner: w.Owner, Mine: w.Mine}
+	}
+	return all, nil
+}
+
+// Depose ends the term of whoever leads, has the next candidate elected, and reports
+// whether somebody led. The candidates stay. The leader learns it at its next
+// renewal, a third of the watchdog timeout away, or when it resigns; until then it
+// works on, beside its successor, whose fencing token is higher. It is sent once:
+// after [lock.ErrUnknown] it may have been done.
+//
+// Cost: three script calls. Wire: DEL name, and a message to the next one; HDEL of what
+// the term has written, but for its token, and 0 on the channel
+// rueidisson_term:{name}. Errors: as [Election.Leader].
+// Source: RedissonFairLock.forceUnlock.
+func (el *Election) Depose(ctx context.Context) (led bool, err error) {
+	if err := el.askable(ctx); err != nil {
+		return false, el.failed("depose", err)
+	}
+	s, err, answered := engine.Await(el.p.e, ctx, 0, func() (sight, error) { return el.p.leader(ctx) })
+	if err != nil || !answered {
+		return false, el.failed("depose", err)
+	}
+	if led, err = el.line.ForceUnlock(ctx); err != nil {
+		return led, el.failed("depose", within(err))
+	}
+	if led && s.owner != "" {
+		// The observers find out by themselves if this does not arrive.
+		_ = el.p.depart(context.WithoutCancel(ctx), s.owner)
+	}
+	return led, nil
+}
+
+// askable checks what a one-shot call needs.
+func (el *Election) askable(ctx context.Context) error {
+	if err := el.usable(ctx, ""); err != nil {
+		return err
+	}
+	if err := el.p.e.Open(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+// Package attempts is what becomes of attempts at an entry of a stream that have failed: it
+// comes again later, or is put aside, into a stream of its own that can be listed; and how far
+// a group is behind. Groups of streams and durable names of reliable topics share it.
+package attempts
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+//go:embed lua/*.lua
+var lua embed.FS
+
+// Nack is the script of [Say].
+var Nack = scripts.Must(lua, "lua/nack.lua")
+
+var purge = scripts.Must(lua, "lua/purge.lua")
+
+const (
+	// MostDead is how many entries stay of what a group has put aside.
+	MostDead = 10_000
+	// MostFields is with how many of its fields an entry is put aside; nack.lua says so, too.
+	MostFields = 3900
+	// longestCause bounds why, in bytes.
+	longestCause = 1024
+	// PutAside is the idle time of what does not come again.
+	PutAside = time.Duration(-1)
+	// page is how many entries a walk looks at, at a time.
+	page = 100
+)
+
+// ErrUnsettled is why an entry is put aside whose consumer died of it, or hangs.
+var ErrUnsettled = errors.New("its last attempt has ended without an outcome")
+
+// ErrLeft is why an attempt has failed whose loop did not say how it ended.
+var ErrLeft = errors.New("the loop has left it")
+
+// Backoff is how long an entry waits behind an attempt, but not longer than most. Without f that
+// is a second, and twice as long behind each further attempt.
+func Backoff(f func(attempt int64) time.Duration, attempt int64, most time.Duration) time.Duration {
+	wait := time.Second << min(max(attempt-1, 0), 20)
+	if f != nil {
+		wait = f(attempt)
+	}
+	return min(max(wait, 0), most)
+}
+
+// Failure is an attempt that has failed.
+type Failure struct {
+	Name     string // of the object, as it is mapped
+	Stream   string // that the entry is in
+	Missed   string // hash of what its groups have missed; or "": what was dropped is not counted
+	Group    string
+	Consumer string // that has it
+	ID       string
+	Before   string // the ID that it had before it was redriven, if the stream is of such
+	Attempt  int64
+	Idle     time.Duration // for how long it counts as left alone already; or PutAside
+	Cause    error
+}
+
+// Outcome is what became of an attempt that has failed.
+type Outcome int64
+
+const (
+	Lost    Outcome = iota // another has the entry
+	Again                  // it comes again
+	Buried                 // it was put aside
+	Dropped                // the stream had it no more, which is counted if there is a hash for that
+)
+
+// Say has the entry come again, or puts it aside.
+func Say(ctx context.Context, e *engine.Engine, requests *engine.Requests, f Failure) (Outcome, error) {
+	why := ""
+	if f.Cause != nil {
+		why = f.Cause.Error()
+		why = why[:min(len(why), longestCause)]
+	}
+	idle := int64(-1)
+	if f.Idle >= 0 {
+		idle = engine.Millis(f.Idle)
+	}
+	request := keys.QueueDone(f.Name, requests.ID())
+	missed := cmp.Or(f.Missed, f.Stream)
+	got, err := e.Run(ctx, engine.Identified{Script: Nack}, []string{f.Stream, keys.StreamDead(f.Name, f.Group), missed, request}, []string{
+		strconv.FormatInt(engine.Millis(engine.RequestMemory), 10), f.Group, f.Consumer, f.ID,
+		strconv.FormatInt(f.Attempt, 10), strconv.FormatInt(idle, 10), why, strconv.Itoa(MostDead), f.Before,
+	})
+	if err == nil && !got.Replayed && !engine.OnErrand(ctx) {
+		requests.Forget(f.Name, request) // there is no copy of it that may come late
+	}
+	said, err := engine.Number(got, err)
+	return Outcome(said), err
+}
+
+// Dead is an entry that was put aside.
+type Dead struct {
+	At       string // its ID there
+	ID       string // the one that it had
+	Attempts int64
+	Cause    string
+	Buried   time.Time
+	Fields   []rueidis.XRangeFieldValue
+	Err      error // why it is none
+}
+
+var (
+	errNoID = errors.New("it has no ID")
+	xrange  = engine.Sized(scripts.NewCommand("XRANGE", scripts.Safe), engine.Sizing{})
+)
+
+// Walk is what a group has put aside, the oldest first, 100 at a time.
+func Walk(ctx context.Context, e *engine.Engine, name, group string) iter.Seq2[Dead, error] {
+	return func(yield func(Dead, error) bool) {
+		for from := "-"; ; {
+			some, err := engine.Reading(e, ctx, func() ([]rueidis.XRangeSlice, error) {
+				got, err := e.Run(ctx, xrange, []string{keys.StreamDead(name, group)}, []string{from, "+", "COUNT", strconv.Itoa(page)})
+				if err != nil || got.Nil {
+					return nil, err
+				}
+				return got.AsXRangeSlices()
+			})
+			if err != nil {
+				yield(Dead{}, err)
+				return
+			}
+			for _, it := range some {
+				if !yield(deadOf(it), nil) {
+					return
+				}
+			}
+			if len(some) < page {
+				return
+			}
+			from = "(" + some[len(some)-1].ID
+		}
+	}
+}
+
+func deadOf(it rueidis.XRangeSlice) Dead {
+	ms, _, _ := strings.Cut(it.ID, "-")
+	at, err := strconv.ParseInt(ms, 10, 64)
+	d := Dead{At: it.ID, Buried: time.UnixMilli(at), Err: err}
+	for _, f := range it.FieldValues {
+		switch name, is := strings.CutPrefix(f.Field, "="); {
+		case is:
+			d.Fields = append(d.Fields, rueidis.XRangeFieldValue{Field: name, Value: f.Value})
+		case f.Field == "g":
+			d.ID = f.Value
+		case f.Field == "c":
+			d.Cause = f.Value
+		case f.Field == "x":
+			d.Err = fmt.Errorf("%s fields of it are missing: an entry is put aside with %d", f.Value, MostFields)
+		case f.Field == "n":
+			if d.Attempts, err = strconv.ParseInt(f.Value, 10, 64); err != nil {
+				d.Err = err
+			}
+		}
+	}
+	if d.Err == nil && d.ID == "" {
+		d.Err = errNoID
+	}
+	return d
+}
+
+// Purge deletes what a group has put aside, and returns how many entries that were.
+func Purge(ctx context.Context, e *engine.Engine, name, group string) (int64, error) {
+	return engine.Writing(e, ctx, func() (int64, error) {
+		return engine.Number(e.Run(ctx, purge, []string{keys.StreamDead(name, group)}, nil))
+	})
+}

@@ -1,0 +1,351 @@
+package latch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// DoubleBarrier is a handle on the double barrier of one name: parties begin work
+// together, and end it together. It holds nothing, so it may be used by any number of
+// goroutines, and any number of handles on one name are the same double barrier.
+type DoubleBarrier struct{ b *Barrier }
+
+// NewDoubleBarrier returns a handle. Programs outside of this module call
+// rueidisson.Client.DoubleBarrier.
+func NewDoubleBarrier(e *engine.Engine, name string, parties int) *DoubleBarrier {
+	return &DoubleBarrier{NewBarrier(e, name, parties)}
+}
+
+// Name is the name that the handle was made with, before any mapping.
+func (d *DoubleBarrier) Name() string { return d.b.name }
+
+// Parties is how many have to enter.
+func (d *DoubleBarrier) Parties() int { return d.b.parties }
+
+// Enter arrives and waits until all parties have, as [Barrier.Await] does. The party is
+// a member then, until [Member.Leave] or until its lease ends. Parties that arrive while
+// members are inside enter as a generation of their own.
+//
+// A name is for Enter, or for [Barrier.Await]. In a generation with parties of both, Enter
+// may return [ErrLost], and Leave may wait until a lease ends.
+//
+// Cost: one script call to arrive, one when the generation ends, shared by all of a
+// process, and one to become a member; one more for the last party. A member is renewed
+// at a third of the watchdog timeout. Wire: as of Barrier.Await; zset
+// {name}:inside:<generation>, party -> end of its lease.
+// Errors: as Barrier.Await; [ErrLost] if this process learned of the opening after the
+// lease of its party had ended.
+// Source: the double barriers of Curator and etcd; Redisson has none.
+func (d *DoubleBarrier) Enter(ctx context.Context) (*Member, error) {
+	err := d.b.usable(ctx)
+	var m *Member
+	if err == nil && !d.b.h.e.During(func() { m, err = d.enter(ctx) }) {
+		err = ErrClosed
+	}
+	return m, d.b.failed("enter", err)
+}
+
+func (d *DoubleBarrier) enter(ctx context.Context) (*Member, error) {
+	p := d.b.party()
+	p.opens, p.inside = true, true
+	if _, err := d.b.h.await(ctx, p); err != nil {
+		return nil, err
+	}
+	m := &Member{d: d, owner: p.generation + "/" + p.id, leaving: make(chan struct{}, 1), lost: make(chan struct{})}
+	if err := m.begin(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Member is a party between [DoubleBarrier.Enter] and [Member.Leave]. All methods may be
+// called from any goroutine.
+type Member struct {
+	d     *DoubleBarrier
+	owner string // "<generation>/<party>"
+	grant *engine.Grant
+
+	leaving chan struct{} // has a token while one says that it leaves
+
+	mu    sync.Mutex
+	left  bool
+	until time.Time // until when its lease could be trusted as it left
+	doubt bool      // what was said of that may have been heard, and was not answered
+	gone  bool      // the server heard of it before its lease ended
+	late  error     // why it had ended before it left
+	cause error     // why it ended without our doing
+	lost  chan struct{}
+}
+
+// begin renews the lease of a party whose generation has opened, and so learns until
+// when it may be trusted.
+func (m *Member) begin(ctx context.Context) error {
+	e := m.d.b.h.e
+	lease := e.WatchdogTimeout
+	got, err, answered := engine.Await(e, ctx, time.Second, func() (engine.Answer, error) {
+		on, args := memberRenewal.Add(nil, nil, m.Key(), m.owner, lease)
+		return e.Run(context.WithoutCancel(ctx), memberRenewal.Script, on, args)
+	})
+	var said []int64
+	if err == nil && answered {
+		said, err = got.AsIntSlice()
+	}
+	switch {
+	case len(said) == 1 && said[0] == 1:
+		m.grant = e.NewGrant(m, m.owner, got.Started, lease, lease/3, watchdog.Instant{}, m)
+		return nil
+	case len(said) == 1:
+		return fmt.Errorf("%w: %w", ErrLost, watchdog.ErrGone)
+	}
+	e.GiveBackLater(m, m.owner, lease)
+	return fmt.Errorf("%w: the barrier opened, and this party leaves it: %w", ErrUnknown, err)
+}
+
+// Err is nil while the others wait for this member when they leave, and else why not:
+// [ErrLost], or [ErrClosed]. It compares the clocks at each call, and asks nobody.
+func (m *Member) Err() error {
+	if left, err := m.ended(); left || err != nil {
+		return err
+	}
+	if err := m.grant.Err(); err != nil {
+		return err
+	}
+	_, err := m.ended() // closed, perhaps
+	return err
+}
+
+// ended reports whether the member has left, and why it has ended without that, as far as
+// it was told. When the server has not answered a Leave until the lease was over, nobody knows
+// whether the others waited.
+func (m *Member) ended() (left bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.doubt && !m.gone && m.late == nil && time.Now().After(m.until) {
+		m.late = fmt.Errorf("%w: %w", ErrLost, watchdog.ErrGone)
+	}
+	if m.left {
+		return true, m.late
+	}
+	return false, m.cause
+}
+
+// Lost is closed when the lease of the member ends before it has left, or its client
+// closes. [Member.Err] then says which.
+func (m *Member) Lost() <-chan struct{} { return m.lost }
+
+// Leave says that this member has done its work, and waits until all others of its
+// generation have said so or have died. A member that died is seen when its lease ends.
+// That it leaves is said also if ctx ends, which ends the wait only: Leave may be called
+// again, to go on waiting. It ends at most 250 ms after ctx.
+//
+// A waiter sleeps until the last member has left, until the first lease ends, or for 5 s
+// at most. A server that does not answer is waited for up to a watchdog timeout.
+//
+// Cost: one script call to leave. One that waits makes another at once, and one when the
+// last member has left; those of a process share both. Wire: ZREM {name}:inside:<generation>; the generation on
+// rueidisson_barrier__channel:{name}.
+// Errors: ctx's error and cause; [ErrLost] if the lease had ended, so that the others may
+// have left before, or the server did not answer until the lease had ended, so that nobody knows;
+// [ErrOption] for a nil ctx; [ErrDeferred] if the server refused or did not answer, or
+// not by the time that ctx ended, when the client goes on until it does or the lease ends; [ErrClosed];
+// Redis' and the network's. Source: the double barriers of Curator and etcd.
+func (m *Member) Leave(ctx context.Context) (err error) {
+	if ctx == nil {
+		return m.d.b.failed("leave", fmt.Errorf("%w: nil context", ErrOption))
+	}
+	if !m.d.b.h.e.During(func() { err = m.leave(ctx) }) {
+		err = ErrClosed
+	}
+	return m.d.b.failed("leave", err)
+}
+
+func (m *Member) leave(ctx context.Context) error {
+	inside := int64(0)
+	err := m.d.b.h.e.GoOn(ctx, func() (err error) {
+		inside, err = m.say(ctx)
+		return err
+	})
+	if err != nil || inside == 0 { // which is not looked at while it goes on
+		return err
+	}
+	w := newWaiter()
+	w.generation, _, _ = strings.Cut(m.owner, "/")
+	g := m.d.b.h.insides.Get(m.d.b.of.key)
+	defer m.d.b.h.insides.Put(m.d.b.of.key, g)
+	return g.await(ctx, w)
+}
+
+// say tells the server that the member leaves, and returns how many are inside still. One
+// Leave at a time does, so that the others know what the first has learned. One whose ctx
+// ends before its turn leaves it to that.
+func (m *Member) say(ctx context.Context) (inside int64, err error) {
+	select {
+	case m.leaving <- struct{}{}:
+	default:
+		select {
+		case m.leaving <- struct{}{}:
+		case <-ctx.Done():
+			return 0, fmt.Errorf("%w: %w", ErrDeferred, engine.ContextError(ctx))
+		}
+	}
+	defer func() { <-m.leaving }()
+	if late := m.finish(); late != nil {
+		return 0, late
+	}
+	said, replayed, err := m.depart(context.WithoutCancel(ctx))
+	if err != nil {
+		e := m.d.b.h.e
+		m.doubtful()
+		e.GiveBackLater(m, m.owner, e.WatchdogTimeout)
+		return 0, engine.Deferred(err)
+	}
+	return said[1], m.heard(said[0] == 1, replayed)
+}
+
+// finish ends the renewals, at the first Leave. It returns why the member had ended before
+// it left.
+func (m *Member) finish() (late error) {
+	until := m.grant.Deadline()
+	m.mu.Lock()
+	first, late := !m.left, m.late
+	if m.left = true; first {
+		m.until = until
+	}
+	m.mu.Unlock()
+	if first && !m.grant.Finish(engine.ErrReleased) {
+		late = m.tooLate(m.grant.Err())
+		if !errors.Is(late, watchdog.ErrGone) {
+			m.grant.GiveBackLater() // a renewal without an answer may have lengthened the lease
+		}
+	}
+	return late
+}
+
+// doubtful notes that the server may have heard that the member leaves.
+func (m *Member) doubtful() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.doubt = true
+}
+
+// heard notes what the server said when it was told that the member leaves: whether that
+// was inside still. It returns why the others may have left before.
+func (m *Member) heard(was, replayed bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.late != nil || m.gone:
+	case was, (replayed || m.doubt) && time.Now().Before(m.until): // an earlier send found it, before that
+		m.gone = true
+	default:
+		m.late = fmt.Errorf("%w: %w", ErrLost, watchdog.ErrGone)
+	}
+	return m.late
+}
+
+// tooLate notes why the others may have left before this member.
+func (m *Member) tooLate(why error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.late = why
+	return why
+}
+
+// depart says that the member leaves.
+func (m *Member) depart(ctx context.Context) (said []int64, replayed bool, err error) {
+	generation, id, _ := strings.Cut(m.owner, "/")
+	return m.d.b.h.depart(ctx, m.d.b.of, generation, id)
+}
+
+// depart says that a party leaves the inside of a generation.
+func (h *barriers) depart(ctx context.Context, of *site, generation, id string) (said []int64, replayed bool, err error) {
+	got, err := h.e.Run(ctx, departScript, []string{keys.BarrierInside(of.key, generation)}, []string{of.channel, h.e.Publish(), id, generation})
+	if err == nil {
+		if said, err = got.AsIntSlice(); err == nil && len(said) != 2 {
+			err = fmt.Errorf("depart.lua said %v", said)
+		}
+	}
+	return said, got.Replayed, err
+}
+
+// Key is the kind and the mapped name.
+func (m *Member) Key() engine.Key { return engine.Key{Kind: barrierLabel, Name: m.d.b.of.key} }
+
+// Renewal is that of all members.
+func (m *Member) Renewal() *engine.Renewal { return memberRenewal }
+
+// GiveBack leaves.
+func (m *Member) GiveBack(ctx context.Context, _ string) (engine.Released, error) {
+	said, replayed, err := m.depart(ctx)
+	if err != nil {
+		return engine.Released{}, err
+	}
+	_ = m.heard(said[0] == 1, replayed) // [Member.Err] says it
+	return engine.Released{Held: said[0] == 1}, nil
+}
+
+// Ended is the engine's word that the lease is over, or that the client closes.
+func (m *Member) Ended(cause error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cause == nil && !m.left {
+		m.cause = cause
+		close(m.lost)
+	}
+}
+
+// memberRenewal is how the leases of members are lengthened.
+var memberRenewal = &engine.Renewal{
+	Script: keepWaitingScript,
+	Add: func(k, args []string, key engine.Key, owner string, lease time.Duration) ([]string, []string) {
+		generation, id, _ := strings.Cut(owner, "/")
+		return append(k, keys.BarrierInside(key.Name, generation)), append(args, id, decimal(engine.Millis(lease)), memory)
+	},
+}
+
+// leaving is what is waited for by members that leave: that no member of their generation
+// is inside.
+type leaving struct {
+	h  *barriers
+	of *site
+}
+
+func (l *leaving) key() engine.Key { return engine.Key{Kind: barrierLabel, Name: l.of.key} }
+
+func (l *leaving) channel() string { return l.of.channel }
+
+// look ends the wait of those whose generation has left.
+func (l *leaving) look(ctx context.Context, g *gate) (verdict, time.Duration, error) {
+	of := g.generations()
+	on := make([]string, len(of))
+	for i, generation := range of {
+		on[i] = keys.BarrierInside(l.of.key, generation)
+	}
+	got, err := l.h.e.Run(ctx, insideScript, on, nil)
+	if err != nil {
+		return nil, -1, err
+	}
+	said, err := got.AsIntSlice()
+	switch {
+	case err != nil:
+		return nil, -1, err
+	case len(said) != 1+len(of):
+		return nil, -1, fmt.Errorf("inside.lua said %v", said)
+	}
+	inside := make(map[string]int64, len(of))
+	for i, generation := range of {
+		inside[generation] = said[1+i]
+	}
+	return func(w *waiter) (over bool, err error) {
+		n, asked := inside[w.generation]
+		return asked && n == 0, nil
+	}, left(said[0]), nil
+}

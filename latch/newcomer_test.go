@@ -1,0 +1,64 @@
+package latch
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestLatchAwaitLooksWhileTheLastWaitersLeave: the look that ended their waits was
+// sent before the newcomer came.
+func TestLatchAwaitLooksWhileTheLastWaitersLeave(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, enginetest.NoLooks).arm(1)
+	g := r.h.gates.Get(r.of.key) // as a waiter has it that is about to leave
+	defer r.h.gates.Put(r.of.key, g)
+	done := r.awaiting(t.Context())
+	r.waiting(1)
+	r.down(0)
+	got(t, done)
+	got(t, r.awaiting(t.Context()))
+}
+
+// TestLatchShortAwaitsSeeAnOpeningOfWhichNoMessageCame: the time since the last look
+// counts for the name, not for each head of its waiters.
+func TestLatchShortAwaitsSeeAnOpeningOfWhichNoMessageCame(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *engine.Config) { c.LongestSleep = time.Second }).arm(1)
+	const waits = 20
+	var all []<-chan error
+	for i := range waits { // each becomes the head for 200 ms: the gate goes on with its last one
+		lasts := time.Duration((waits-i)%waits+1) * 200 * time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), lasts)
+		defer cancel()
+		all = append(all, r.awaiting(ctx))
+		r.entered(i + 1)
+	}
+	r.waiting(waits)
+	r.do("DEL", r.of.key)
+	passed := 0
+	for _, done := range all {
+		if err := redistest.Done(t, done); err == nil {
+			passed++
+		}
+	}
+	require.NotZero(t, passed)
+}
+
+// entered blocks until so many wait in this process.
+func (r *rig) entered(n int) {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool {
+		g := r.h.gates.Get(r.of.key)
+		defer r.h.gates.Put(r.of.key, g)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.all) == n
+	}, soon, time.Millisecond)
+}

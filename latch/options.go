@@ -1,0 +1,102 @@
+package latch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// A CountOption changes one [Latch.CountDown].
+type CountOption interface{ applyCount(*countConfig) error }
+
+// A SetOption changes one [Latch.TrySetCount].
+type SetOption interface{ applySet(*setConfig) error }
+
+// A BarrierOption changes a [Barrier].
+type BarrierOption interface{ applyBarrier(*barrierConfig) error }
+
+type barrierConfig struct {
+	action func(ctx context.Context) error
+}
+
+// WithAction has the last party of each generation run the action before any of them
+// passes, such as to merge what all have done. It runs once at most for a generation, in
+// the process of that party, whose handle says which action it is: give all handles the
+// same.
+//
+// If the action fails or panics, the generation breaks: Await of the last party returns
+// [ErrBroken] and the error of the action, Await of the others ErrBroken. So does it if
+// a party gives up or dies meanwhile, the last one included, though the action may have
+// been done then. Its context ends with that of the last party and with its lease. Parties that
+// arrive meanwhile wait for the end of that generation, and are of the next one.
+//
+// Cost: one script call more for the last party of a generation. A nil action is an
+// [ErrOption]. Source: the barrier action of a CyclicBarrier of Java.
+func WithAction(action func(ctx context.Context) error) BarrierOption { return actionOption{action} }
+
+type actionOption struct {
+	action func(ctx context.Context) error
+}
+
+func (o actionOption) applyBarrier(c *barrierConfig) error {
+	if o.action == nil {
+		return fmt.Errorf("%w: a nil action", ErrOption)
+	}
+	c.action = o.action
+	return nil
+}
+
+type countConfig struct{ request engine.CallerRequest }
+
+type setConfig struct{ ttl time.Duration }
+
+// WithRequestID lets a CountDown be called again, by the same or another process, such as
+// a job that is started anew: it counts once for each id, for as long as the server
+// remembers that, d, also if the latch was armed again since. A request that had not arrived yet
+// counts in whatever arming it finds: make the arming part of the id. An id that is empty
+// or has more than 256 bytes is an ErrOption, and so is a d below 45 s or above 100 years.
+//
+// Cost: a script call of its own, and a key for each id. Wire: string
+// rueidisson_request:{name}:<id>, with d to live.
+func WithRequestID(id string, d time.Duration) CountOption { return requestOption{id, d} }
+
+// WithTTL lets the latch open by itself when d has passed, so that nobody waits for ever
+// for a party that died. Those who wait pass. It is counted in whole milliseconds,
+// rounded up. One below a millisecond or above 100 years is an ErrOption.
+func WithTTL(d time.Duration) SetOption { return ttlOption(d) }
+
+type requestOption struct {
+	id     string
+	memory time.Duration
+}
+
+func (o requestOption) applyCount(c *countConfig) (err error) {
+	c.request, err = engine.NewCallerRequest(o.id, o.memory)
+	return err
+}
+
+type ttlOption time.Duration
+
+func (o ttlOption) applySet(c *setConfig) error {
+	if d := time.Duration(o); d < time.Millisecond || d > engine.LongestLease {
+		return fmt.Errorf("%w: time to live %v is outside of 1ms to %v", ErrOption, d, engine.LongestLease)
+	}
+	c.ttl = time.Duration(o)
+	return nil
+}
+
+// resolve applies each option.
+func resolve[O comparable, C any](opts []O, apply func(O, *C) error) (c C, err error) {
+	var none O
+	for _, o := range opts {
+		if o == none {
+			return c, fmt.Errorf("%w: a nil option", ErrOption)
+		}
+		if err := apply(o, &c); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}

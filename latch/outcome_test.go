@@ -1,0 +1,109 @@
+package latch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// ledger writes down what is unknown, or given up.
+type ledger struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *ledger) note(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, fmt.Sprintf(format, args...))
+}
+
+func (l *ledger) take() (all []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all, l.all = l.all, nil
+	return all
+}
+
+func (l *ledger) Refused(kind, name string) { l.note("refused %s %s", kind, name) }
+
+func (l *ledger) Unknown(kind, name, operation string, _ error) {
+	l.note("unknown %s %s: %s", kind, name, operation)
+}
+
+func (l *ledger) GaveUp(g engine.GaveUp) {
+	l.note("gave up %s %s: %s %d", g.Kind, g.Name, g.Op, g.Amount)
+}
+
+// TestLatchObserverIsToldOfUnknownOutcomes, as that of a barrier is.
+func TestLatchObserverIsToldOfUnknownOutcomes(t *testing.T) {
+	t.Parallel()
+	told := new(ledger)
+	r, proxy := faulty(t, enginetest.ShortSends, func(c *engine.Config) { c.Outcomes = told })
+	r.arm(3)
+	b := NewBarrier(r.e, r.of.key+"b", 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { // ends with ctx
+		_, err := b.Await(ctx)
+		done <- err
+	}()
+	redistest.Eventually(t, func() bool { n, err := b.Waiting(t.Context()); return err == nil && n == 1 }, soon, time.Millisecond)
+	proxy.BlackHole()
+	_, err := r.CountDown(t.Context())
+	require.ErrorIs(t, err, ErrUnknown)
+	require.Equal(t, []string{"unknown latch " + r.of.key + ": count down"}, told.take())
+	cancel()
+	require.ErrorIs(t, redistest.Done(t, done), ErrUnknown)
+	require.Equal(t, []string{"unknown barrier " + b.of.key + ": await"}, told.take())
+	proxy.Restore()
+	r.awaitStored("2")
+}
+
+// TestLatchObserverIsToldOfACountDownThatWasGivenUp: the server refuses it until the client
+// closes.
+func TestLatchObserverIsToldOfACountDownThatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	told := new(ledger)
+	server := redistest.Start(t)
+	c := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Deferrals: told}
+	enginetest.ShortSends(&c)
+	raw := server.Client(t)
+	e, err := engine.New(t.Context(), raw, c)
+	require.NoError(t, err)
+	r := (&rig{New(e, redistest.Name(t)), t, raw, e}).arm(5)
+	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
+	_, err = r.CountDown(t.Context())
+	require.ErrorIs(t, err, ErrDeferred)
+	require.ErrorContains(t, r.e.Close(context.Background()), "count down 1")
+	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 1"}, told.take())
+}
+
+// TestLatchCountDownThatCameTooLateIsGivenUp, and told: Java has armed the latch, and nobody
+// knows when.
+func TestLatchCountDownThatCameTooLateIsGivenUp(t *testing.T) {
+	t.Parallel()
+	told := new(ledger)
+	r := newRig(t, func(c *engine.Config) { c.Deferrals = told })
+	r.do("SET", r.of.key, "5")
+	old := engine.Request{Lane: r.of.lane + ":9", Number: "7"}
+	require.Greater(t, old.Age(), time.Hour)
+	work := engine.Work{Kind: label, Name: r.of.key, Op: "count down", Amount: 2}
+	late := r.h.late(r.of, 1, append(r.e.Preamble(old, r.of.channel), "0", "2", ""))
+	require.ErrorIs(t, r.e.SeeThrough(old, work, errors.New("refused for now"), late), ErrDeferred)
+	redistest.Eventually(t, func() bool { return !r.e.Errands() }, soon, time.Millisecond)
+	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 2"}, told.take())
+	require.Equal(t, "5", r.stored())
+	require.ErrorIs(t, late(t.Context(), old), ErrOption, "said twice")
+	r.down(4)
+}

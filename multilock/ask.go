@@ -1,0 +1,252 @@
+package multilock
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+// inspected is a member that says who holds it, and can be taken from its holder.
+type inspected interface {
+	Holder(ctx context.Context) (lock.Holder, error)
+	ForceUnlock(ctx context.Context) (held bool, err error)
+}
+
+// Holder is who holds one of the members at this moment, as their masters see it: of
+// several holders the one whose lease is longest. Its Owner is empty if nobody holds
+// one.
+//
+// Cost: one question to each member, all in one round trip. Errors: those of the
+// members, which name them; [ErrOption].
+// Source: no method of Redisson's, whose multi lock has no such question.
+func (m *MultiLock) Holder(ctx context.Context) (lock.Holder, error) {
+	holder, err := m.holder(ctx)
+	return holder, failed("inspect", m.all, err)
+}
+
+// Locked reports whether one of the members is held. Cost and errors: as
+// [MultiLock.Holder].
+func (m *MultiLock) Locked(ctx context.Context) (bool, error) {
+	holder, err := m.holder(ctx)
+	return holder.Held(), failed("inspect", m.all, err)
+}
+
+// Remaining is how much time is left until all members are free, if nobody renews or
+// unlocks them: 0 if none is held, -1 if one has no end. Cost and errors: as
+// [MultiLock.Holder].
+func (m *MultiLock) Remaining(ctx context.Context) (time.Duration, error) {
+	holder, err := m.holder(ctx)
+	return holder.Remaining, failed("inspect", m.all, err)
+}
+
+// ForceUnlock takes each member away from whoever holds it, also from a holder of that
+// member alone, and reports whether somebody held one. A holder of this library learns
+// it as [lock.Lock.ForceUnlock] says. Each member is asked once: after [ErrUnknown] it
+// may have been done. An error of one member does not keep the others from being
+// taken.
+//
+// Cost: one script call for each member, all in one round trip. Wire: that of the
+// members. Errors: as [MultiLock.Holder].
+// Source: RLock.forceUnlock of each member; RedissonMultiLock has none.
+func (m *MultiLock) ForceUnlock(ctx context.Context) (held bool, err error) {
+	if err := m.askable(ctx); err != nil {
+		return false, failed("force unlock", m.all, err)
+	}
+	were, errs := inquire(ctx, m.all, len(m.all), 0, member.force)
+	return slices.Contains(were, true), failed("force unlock", m.all, errors.Join(errs...))
+}
+
+func (m *MultiLock) holder(ctx context.Context) (lock.Holder, error) {
+	if err := m.askable(ctx); err != nil {
+		return lock.Holder{}, err
+	}
+	holders, errs := inquire(ctx, m.all, len(m.all), 0, member.holder)
+	if err := errors.Join(errs...); err != nil {
+		return lock.Holder{}, err
+	}
+	return longestFirst(holders)[0], nil
+}
+
+func (m *MultiLock) askable(ctx context.Context) error {
+	if m.bad != nil {
+		return m.bad
+	}
+	return usable(ctx, m.all)
+}
+
+// Holder is who holds the lock at this moment, as the masters of the members see it.
+// Its Owner is empty if fewer than a quorum of the members is held. Its Owner and Count
+// are those of one member, since each member has an owner of its own. Its Remaining is
+// that of [RedLock.Remaining]. Mine says that a quorum of the members is held by the
+// clients of this handle.
+//
+// Members are counted, and not who holds them: while several callers compete, a quorum
+// may be held that no one of them has.
+//
+// Cost: one question to each member, all in one round trip. A member that does not
+// answer within [WithMemberTimeout] is not waited for, if the others decide.
+// Errors: ctx's; those of the members, if they stand in the way of a decision;
+// [ErrClosed]; [ErrOption].
+// Source: no method of Redisson's, whose red lock has no such question.
+func (r *RedLock) Holder(ctx context.Context) (lock.Holder, error) {
+	holder, err := r.holder(ctx)
+	return holder, failed("inspect", r.all, err)
+}
+
+// Locked reports whether a quorum of the members is held. Cost and errors: as
+// [RedLock.Holder].
+func (r *RedLock) Locked(ctx context.Context) (bool, error) {
+	holder, err := r.holder(ctx)
+	return holder.Held(), failed("inspect", r.all, err)
+}
+
+// Remaining is how much time is left until fewer than a quorum of the members is held,
+// if nobody renews or unlocks them: 0 if that is so now, -1 if it has no end. Cost and
+// errors: as [RedLock.Holder].
+func (r *RedLock) Remaining(ctx context.Context) (time.Duration, error) {
+	holder, err := r.holder(ctx)
+	return holder.Remaining, failed("inspect", r.all, err)
+}
+
+// ForceUnlock takes each member away from whoever holds it, and reports whether one was
+// held. A quorum that answers is enough: no holder has a quorum then. A holder of this
+// library learns it as [lock.Lock.ForceUnlock] says. While it has a quorum left it asks
+// again for a member that it has lost, and keeps its hold if that is still free. Each
+// member is asked once: after [ErrUnknown] it may have been done. A request that is on its
+// way when ForceUnlock returns may still arrive.
+//
+// Cost: one script call for each member, all in one round trip. Wire: that of the
+// members. Errors: as [RedLock.Holder].
+// Source: RLock.forceUnlock of each member; RedissonRedLock has none.
+func (r *RedLock) ForceUnlock(ctx context.Context) (held bool, err error) {
+	if err := r.askable(ctx); err != nil {
+		return false, failed("force unlock", r.all, err)
+	}
+	were, errs := inquire(ctx, r.all, r.quorum(), r.limit, member.force)
+	if len(were) < r.quorum() {
+		err = r.undecided(len(were), errs)
+	}
+	return slices.Contains(were, true), failed("force unlock", r.all, err)
+}
+
+func (r *RedLock) holder(ctx context.Context) (lock.Holder, error) {
+	if err := r.askable(ctx); err != nil {
+		return lock.Holder{}, err
+	}
+	answers, errs := inquire(ctx, r.all, r.quorum(), r.limit, member.holder)
+	held := slices.DeleteFunc(longestFirst(slices.Clone(answers)), func(h lock.Holder) bool { return !h.Held() })
+	switch need := r.quorum(); {
+	case len(held) >= need:
+		mine := 0
+		for _, h := range held {
+			if h.Mine {
+				mine++
+			}
+		}
+		holder := held[need-1]
+		holder.Mine = mine >= need
+		return holder, nil
+	case len(held)+len(r.all)-len(answers) >= need:
+		return lock.Holder{}, r.undecided(len(answers), errs)
+	}
+	return lock.Holder{}, nil
+}
+
+func (r *RedLock) askable(ctx context.Context) error {
+	if r.bad != nil {
+		return r.bad
+	}
+	return usable(ctx, r.all)
+}
+
+// undecided is the error of a question that too few members have answered.
+func (r *RedLock) undecided(answered int, errs []error) error {
+	return fmt.Errorf("%d of %d members answered: %w", answered, len(r.all), cmp.Or(errors.Join(errs...), errSilent))
+}
+
+// longestFirst sorts holders by their leases. One without an end comes first.
+func longestFirst(holders []lock.Holder) []lock.Holder {
+	slices.SortStableFunc(holders, func(a, b lock.Holder) int {
+		if a.Remaining < 0 || b.Remaining < 0 {
+			return cmp.Compare(a.Remaining, b.Remaining)
+		}
+		return cmp.Compare(b.Remaining, a.Remaining)
+	})
+	return holders
+}
+
+func (m member) holder(ctx context.Context) (lock.Holder, error) {
+	l, err := m.inspected()
+	if err != nil {
+		return lock.Holder{}, err
+	}
+	return l.Holder(ctx)
+}
+
+func (m member) force(ctx context.Context) (bool, error) {
+	l, err := m.inspected()
+	if err != nil {
+		return false, err
+	}
+	return l.ForceUnlock(ctx)
+}
+
+func (m member) inspected() (inspected, error) {
+	if l, is := m.Locker.(inspected); is {
+		return l, nil
+	}
+	return nil, fmt.Errorf("%w: %T does not say who holds it", ErrOption, m.Locker)
+}
+
+// inquire asks every member at once. It returns the answers, in the order in which they
+// came, and the errors of the others. Once need of them have answered, it waits for the
+// rest until limit has passed since it asked. Each question is bounded by itself. None
+// is sent again once inquire has returned.
+func inquire[T any](ctx context.Context, members []member, need int, limit time.Duration, ask func(m member, ctx context.Context) (T, error)) (answers []T, errs []error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type reply struct {
+		member
+		answer T
+		err    error
+	}
+	replies := make(chan reply, len(members)) // room for all: those that come late do not wait
+	for _, m := range members {
+		run := func() {
+			answer, err := ask(m, ctx)
+			replies <- reply{m, answer, err}
+		}
+		if !m.e.Spawn(run) {
+			replies <- reply{member: m, err: ErrClosed}
+		}
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for open, late := len(members), false; open > 0 && (!late || len(answers) < need); {
+		select {
+		case r := <-replies:
+			open--
+			if r.err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", r.e.Node(r.key.Name), r.err))
+			} else {
+				answers = append(answers, r.answer)
+			}
+		case <-timer.C:
+			late = true
+		}
+	}
+	return answers, errs
+}
+
+// failed names the operation and the members.
+func failed(op string, members []member, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", op, quoted(members), err)
+}

@@ -1,0 +1,176 @@
+package multilock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/multilock"
+)
+
+// TestMultiLockIsAskedAndForced asks who holds members of every kind, and takes them all
+// away, also the one that is held alone.
+func TestMultiLockIsAskedAndForced(t *testing.T) {
+	t.Parallel()
+	server, name := redistest.Shared(t), redistest.Name(t)
+	mine, theirs := everyKind(open(t, server.Addr()), name), everyKind(open(t, server.Addr()), name)
+	here, there := multilock.Multi(all(mine)...), multilock.Multi(all(theirs)...)
+	holder, err := there.Holder(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, lock.Holder{}, holder)
+	forced, err := there.ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.False(t, forced)
+	for kind, l := range mine {
+		one := take(t, l, lock.WithLease(20*time.Second))
+		holder, err = there.Holder(t.Context())
+		require.NoError(t, err, kind)
+		require.True(t, holder.Held(), "a member is held: %s", kind)
+		require.False(t, holder.Mine, kind)
+		require.NoError(t, one.Unlock(t.Context()))
+		locked, err := there.Locked(t.Context())
+		require.NoError(t, err)
+		require.False(t, locked, kind)
+	}
+
+	hold, alone := take(t, here, lock.WithLease(20*time.Second)), take(t, everyKind(open(t, server.Addr()), name)["read"], lock.WithLease(25*time.Second))
+	holder, err = here.Holder(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, holder.Remaining, 5*time.Second)
+	left, err := there.Remaining(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, left, 5*time.Second, "of the longest lease")
+	forced, err = there.ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.True(t, forced)
+	locked, err := here.Locked(t.Context())
+	require.NoError(t, err)
+	require.False(t, locked)
+	requireFree(t, there)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
+	require.ErrorIs(t, alone.Unlock(t.Context()), lock.ErrLost)
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = here.Locked(ended)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = multilock.Multi().ForceUnlock(t.Context())
+	require.ErrorIs(t, err, lock.ErrOption)
+}
+
+// TestRedLockIsAskedAndForced counts members: a quorum that is held is a holder, and a
+// quorum that answers is enough.
+func TestRedLockIsAskedAndForced(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	here, there := f.direct(rueidisson.WithWatchdogTimeout(9*time.Second)), f.through()
+	holds := []*lock.Hold{take(t, here.locks[0]), take(t, here.locks[1])}
+	holder, err := there.red().Holder(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, lock.Holder{}, holder, "two are no quorum")
+	for _, h := range holds {
+		require.NoError(t, h.Unlock(t.Context()))
+	}
+
+	hold := take(t, here.red())
+	f.heldOn(5, everyServer...)
+	holder, err = here.red().Holder(t.Context())
+	require.NoError(t, err)
+	require.True(t, holder.Mine)
+	left, err := there.red().Remaining(t.Context())
+	require.NoError(t, err)
+	require.Positive(t, left)
+	require.LessOrEqual(t, left, 9*time.Second)
+	for _, p := range f.proxies[:2] {
+		p.BlackHole()
+	}
+	locked, err := there.red().Locked(t.Context())
+	require.NoError(t, err, "three of five answer")
+	require.True(t, locked)
+	forced, err := there.red().ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.True(t, forced)
+	thief := f.direct()
+	for _, i := range []int{2, 3, 4} {
+		take(t, thief.locks[i]) // it is free, and would else be asked for again
+	}
+	ended(t, "the end of the hold", hold.Lost())
+	require.ErrorIs(t, hold.Unlock(t.Context()), lock.ErrLost)
+
+	f.proxies[2].BlackHole()
+	for _, ask := range []func(ctx context.Context) error{
+		func(ctx context.Context) error { _, err := there.red().Locked(ctx); return err },
+		func(ctx context.Context) error { _, err := there.red().ForceUnlock(ctx); return err },
+	} {
+		few, cancel := context.WithTimeout(t.Context(), time.Second)
+		err := ask(few)
+		cancel()
+		require.ErrorContains(t, err, "of 5 members answered")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+	for _, p := range f.proxies[:3] {
+		p.Restore()
+	}
+}
+
+// TestGroupIsShownByItsName: the key that stands for its values in the client is no
+// concern of users.
+func TestGroupIsShownByItsName(t *testing.T) {
+	t.Parallel()
+	server, name := redistest.Shared(t), redistest.Name(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	seen, said := new(names), new(logbook)
+	c := open(t, proxy.Addr(), rueidisson.WithObserver(seen), said.option())
+	values := c.LockGroup(name).Of("a", "b")
+	require.NoError(t, take(t, values).Unlock(t.Context()))
+	hold := take(t, values)
+	waited := make(chan error, 1)
+	go func() { // ends with the lock
+		next, err := values.Lock(bounded(t))
+		if err == nil {
+			err = next.Unlock(context.Background())
+		}
+		waited <- err
+	}()
+	redistest.Eventually(t, func() bool { return seen.has("wait started") }, soon, time.Millisecond, "it does not wait")
+	require.NoError(t, hold.Unlock(t.Context()))
+	require.NoError(t, <-waited)
+	hold = take(t, values)
+	_, err := open(t, server.Addr()).LockGroup(name).Of("a").ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.ErrorIs(t, hold.Extend(t.Context(), time.Minute), lock.ErrLost)
+	ended(t, "the loss", hold.Lost())
+	require.NoError(t, func() error { _, err := c.LockGroup(name).Of("c", "d").Lock(bounded(t)); return err }())
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	err = c.Close(now)
+	require.ErrorContains(t, err, name)
+	require.True(t, seen.has("lost"))
+	require.Contains(t, said.String(), name)
+	require.NoError(t, seen.only(name))
+	for _, text := range []string{err.Error(), said.String()} {
+		require.NotContains(t, text, "{"+name+"}", "the key that stands for values has braces")
+	}
+}
+
+// TestRedLockForceUnlockEndsWithItsReturn has a member refuse it, and take it later.
+func TestRedLockForceUnlockEndsWithItsReturn(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	kept := take(t, f.direct().locks[0], lock.WithLease(time.Minute))
+	raw := f.servers[0].Client(t)
+	redistest.Do(t, raw, "CONFIG", "SET", "min-replicas-to-write", "9")
+	held, err := f.through().red().With(multilock.WithMemberTimeout(100 * time.Millisecond)).ForceUnlock(t.Context())
+	require.NoError(t, err, "four of five answer")
+	require.False(t, held)
+	time.Sleep(100 * time.Millisecond) // for what was on its way
+	redistest.Do(t, raw, "CONFIG", "SET", "min-replicas-to-write", "0")
+	time.Sleep(3 * time.Second) // for as long as a request that is refused is sent again
+	require.Len(t, left(t, raw, f.name), 1)
+	require.NoError(t, kept.Unlock(t.Context()))
+}

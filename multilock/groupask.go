@@ -1,0 +1,124 @@
+package multilock
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/lock"
+)
+
+var (
+	groupInspectScript = scripts.Must(lua, "lua/group_inspect.lua")
+	groupForceScript   = scripts.Must(lua, "lua/group_force.lua")
+)
+
+// Holder is who holds one of the values at this moment, as the master sees it: of
+// several holders the one whose lease is longest. Its Owner is empty if nobody holds
+// one. What is left of its lease counts by the clock of this client, as the format
+// has it.
+//
+// Cost: one script call, which is linear in the values. Errors: ctx's,
+// [lock.ErrClosed], [lock.ErrOption], and those of Redis.
+// Source: no method of Redisson's, which has no such question for this lock.
+func (v *Values) Holder(ctx context.Context) (lock.Holder, error) {
+	holder, err := v.holder(ctx)
+	return holder, v.failed("inspect", err)
+}
+
+// Locked reports whether one of the values is held. Cost and errors: as
+// [Values.Holder].
+func (v *Values) Locked(ctx context.Context) (bool, error) {
+	holder, err := v.holder(ctx)
+	return holder.Held(), v.failed("inspect", err)
+}
+
+// Remaining is how much time is left until all the values are free, if nobody renews
+// or unlocks them: 0 if none is held. Cost and errors: as [Values.Holder].
+func (v *Values) Remaining(ctx context.Context) (time.Duration, error) {
+	holder, err := v.holder(ctx)
+	return holder.Remaining, v.failed("inspect", err)
+}
+
+// ForceUnlock takes the values away from whoever holds them, and reports whether
+// somebody did. A holder keeps what else it holds of the group until it learns of
+// it, at its next renewal or when it unlocks: then its hold is lost, and the rest is
+// given back or left to its lease. It is sent once: after [lock.ErrUnknown] it may
+// have been done.
+//
+// Cost: one script call, which is linear in the values. Wire: HDEL of the fields of
+// the values, and the release message. Errors: as [Values.Holder].
+// Source: RedissonMultiLock of a group, forceUnlock.
+func (v *Values) ForceUnlock(ctx context.Context) (held bool, err error) {
+	held, err = valuesAsk(ctx, v, func() (bool, error) {
+		args := append([]string{v.p.channel, v.g.e.Publish(), v.p.freed}, v.p.fields...)
+		answer, err := v.g.e.Run(ctx, groupForceScript, []string{v.p.name}, args)
+		if err != nil {
+			return false, err
+		}
+		n, err := answer.AsInt64()
+		return n == 1, err
+	})
+	if held {
+		v.g.e.Hurry(v.p.key) // our own holder, if it was one, need not wait for its renewal
+	}
+	return held, v.failed("force unlock", err)
+}
+
+func (v *Values) holder(ctx context.Context) (longest lock.Holder, err error) {
+	texts, err := valuesAsk(ctx, v, func() ([]string, error) {
+		answer, err := v.g.e.Run(ctx, groupInspectScript, []string{v.p.name}, v.p.fields)
+		if err != nil {
+			return nil, err
+		}
+		return answer.AsStrSlice()
+	})
+	if err != nil {
+		return longest, err
+	}
+	now := time.Now()
+	for i := 0; i+2 < len(texts); i += 3 {
+		ends, _ := strconv.ParseInt(texts[i+1], 10, 64) // 0, if it is no number: a lease that is over
+		left := time.UnixMilli(ends).Sub(now)
+		if left <= longest.Remaining {
+			continue // over, or another holds one for longer
+		}
+		client, _, _ := strings.Cut(texts[i], ":")
+		count, _ := strconv.Atoi(texts[i+2])
+		longest = lock.Holder{Owner: texts[i], Count: count, Remaining: left, Mine: client == v.g.e.IDs.Client()}
+	}
+	return longest, nil
+}
+
+// valuesAsk is a one-shot call: ctx bounds the round trip.
+func valuesAsk[T any](ctx context.Context, v *Values, call func() (T, error)) (result T, err error) {
+	switch {
+	case ctx == nil:
+		return result, fmt.Errorf("%w: nil context", ErrOption)
+	case v.bad != nil:
+		return result, v.bad
+	}
+	if err := v.g.e.Open(); err != nil {
+		return result, err
+	}
+	if ctx.Err() != nil {
+		return result, engine.ContextError(ctx)
+	}
+	result, err, answered := engine.Await(v.g.e, ctx, 0, call)
+	if !answered {
+		err = fmt.Errorf("%w: %w", lock.ErrUnknown, err)
+	}
+	return result, err
+}
+
+// failed names the operation and the group.
+func (v *Values) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %q: %w", op, v.g.name, err)
+}

@@ -1,0 +1,198 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/poller"
+)
+
+// announced tells that a list has an element, and takes none: it moves the head to
+// where it is. One command waits for one list.
+var announced = &poller.Kind{
+	Block: "BLMOVE", Alone: true, Tells: true,
+	Words: func(keys []string, timeout time.Duration) []string {
+		return []string{keys[0], keys[0], "LEFT", "LEFT", poller.Seconds(timeout)}
+	},
+	First: func(rueidis.RedisMessage) (key string, it poller.Item, err error) { return "", it, nil },
+	Pop:   "LLEN", With: []string{},
+	Rest: func(m rueidis.RedisMessage) ([]poller.Item, error) {
+		n, err := m.AsInt64()
+		return make([]poller.Item, min(n, 1)), err
+	},
+}
+
+// takers is the callers of a process that take from one bounded queue, in order. The
+// first of them asks the server, for all.
+type takers struct {
+	places.Entry
+
+	mu     sync.Mutex
+	line   []*taker
+	asked  int           // the server is asked for elements for so many of the first
+	answer chan struct{} // closed when it has answered
+}
+
+// taker is a caller in line.
+type taker struct {
+	first chan struct{} // with one place: it is the first in line
+	got   chan taken    // with one place
+}
+
+// taken is what a taker is given.
+type taken struct {
+	text string
+	err  error
+}
+
+func newTakers(string) *takers { return &takers{} }
+
+func (l *takers) enter() *taker {
+	t := &taker{first: make(chan struct{}, 1), got: make(chan taken, 1)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.line = append(l.line, t); len(l.line) == 1 {
+		t.first <- struct{}{}
+	}
+	return t
+}
+
+// leave takes a caller out of the line. It does not while the server is asked for an
+// element for it: then answered is closed when that is over.
+func (l *takers) leave(t *taker) (answered <-chan struct{}, left bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := slices.Index(l.line, t)
+	if at < 0 { // it was given something
+		return closedChannel, false
+	}
+	if at < l.asked {
+		return l.answer, false
+	}
+	if l.line = slices.Delete(l.line, at, at+1); at == 0 && len(l.line) > 0 {
+		l.line[0].first <- struct{}{}
+	}
+	return nil, true
+}
+
+var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// ask returns for how many callers the server is asked now.
+func (l *takers) ask() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked, l.answer = min(len(l.line), mostPops), make(chan struct{})
+	return l.asked
+}
+
+// give hands elements to the first in line. An error is given to all.
+func (l *takers) give(texts []string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(texts)
+	if err != nil {
+		n = len(l.line)
+	}
+	for i, t := range l.line[:n] {
+		if err != nil {
+			t.got <- taken{err: err}
+		} else {
+			t.got <- taken{text: texts[i]}
+		}
+	}
+	if l.line = l.line[n:]; n > 0 && len(l.line) > 0 {
+		l.line[0].first <- struct{}{}
+	}
+	if l.asked > 0 {
+		l.asked = 0
+		close(l.answer)
+	}
+}
+
+// take takes an element, and waits for one.
+func (q *bounded[T]) take(ctx context.Context) (v T, err error) {
+	var text string
+	if err = q.usable(ctx); err == nil {
+		text, err = q.takeText(ctx)
+	}
+	if err == nil {
+		v, err = q.decode(text)
+		q.took(ctx, 1, err)
+	}
+	return v, q.failed("take from", err)
+}
+
+func (q *bounded[T]) takeText(ctx context.Context) (string, error) {
+	l := q.h.takers.Get(q.key)
+	defer q.h.takers.Put(q.key, l)
+	for t := l.enter(); ; {
+		select {
+		case got := <-t.got:
+			return got.text, got.err
+		default:
+		}
+		select {
+		case got := <-t.got:
+			return got.text, got.err
+		case <-t.first:
+			q.lookForAll(ctx, l)
+		case <-ctx.Done():
+		case <-q.h.e.Closing():
+		}
+		err := q.h.e.Open()
+		if ctx.Err() != nil {
+			err = engine.ContextError(ctx)
+		}
+		if err != nil {
+			answered, left := l.leave(t)
+			if left {
+				return "", err
+			}
+			<-answered
+		}
+	}
+}
+
+// lookForAll asks for elements for the callers in line, and waits for them, until the
+// first caller has something, or leaves. An element is taken and its slot freed in one
+// step: a connection that breaks can lose an element, and no slot.
+func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
+	if q.popForAll(ctx, l) {
+		return
+	}
+	for ctx.Err() == nil && q.h.e.Open() == nil {
+		place := q.h.poller.Join(announced, q.key)
+		if q.popForAll(ctx, l) { // what came before it stood in line
+			q.h.poller.Leave(place)
+			return
+		}
+		got, ended := q.h.poller.Await(ctx, place)
+		if got.Err != nil {
+			l.give(nil, got.Err)
+		}
+		if ended || got.Err != nil || q.popForAll(ctx, l) {
+			return
+		}
+	}
+}
+
+// popForAll takes an element for each caller in line, as far as there are some. It
+// returns whether the first caller has something.
+func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
+	texts, err := q.pop(context.WithoutCancel(ctx), l.ask(), pages{})
+	if err != nil && waitable(context.WithoutCancel(ctx), err) {
+		if errors.Is(err, ErrUnknown) {
+			q.h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", q.key, "err", err)
+		}
+		err = nil
+	}
+	l.give(texts, err)
+	return err != nil || len(texts) > 0
+}

@@ -1,0 +1,232 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+var (
+	removeConsumer = scripts.Must(lua, "lua/stream_remove_consumer.lua")
+
+	xconsumers = scripts.NewCommand("XINFO CONSUMERS", scripts.Safe)
+	xgroupSet  = scripts.NewCommand("XGROUP SETID", scripts.Safe)
+	xclaimed   = scripts.NewCommand("XCLAIM", scripts.Unsafe)
+)
+
+// Consumer is a consumer of a group, as the server knows it.
+type Consumer struct {
+	Name    string
+	Pending int64         // entries that it has
+	Idle    time.Duration // since it asked for some last
+}
+
+// Consumers is the consumers of the group, also those that have died: names stay until
+// [Group.RemoveConsumer].
+//
+// Cost: one command. Wire: XINFO CONSUMERS. Errors: as [Group.Pending]. Source:
+// RStream.listConsumers.
+func (g *Group[K, V]) Consumers(ctx context.Context) (all []Consumer, err error) {
+	if err = g.usable(ctx); err == nil {
+		all, err = read(ctx, g.s.handle, consumersOf, xconsumers, g.name)
+	}
+	return all, g.failed("list consumers of", err)
+}
+
+func consumersOf(got engine.Answer, err error) ([]Consumer, error) {
+	if err != nil {
+		return nil, err
+	}
+	rows, err := got.ToArray()
+	all := make([]Consumer, len(rows))
+	for i, row := range rows {
+		about, bad := row.AsMap()
+		name, pending, idle := about["name"], about["pending"], about["idle"]
+		text, bad1 := name.ToString()
+		n, bad2 := pending.AsInt64()
+		ms, bad3 := idle.AsInt64()
+		err = errors.Join(err, bad, bad1, bad2, bad3)
+		all[i] = Consumer{text, n, time.Duration(ms) * time.Millisecond}
+	}
+	return all, err
+}
+
+// RemoveConsumer removes the name of a consumer, and reports whether it was there. One that
+// has entries stays, and that is [ErrPending]: Redis would forget that they were given to
+// it, and nobody would get them. Others take them over first, see [WithIdle] and
+// [Group.Claim].
+//
+// Cost: one script call. Wire: XGROUP DELCONSUMER. Errors: [ErrPending]; as [Group.Create].
+// Source: RStream.removeConsumer.
+func (g *Group[K, V]) RemoveConsumer(ctx context.Context, name string) (there bool, err error) {
+	if err = g.usable(ctx); err == nil {
+		var n int64
+		n, err = write(ctx, g.s.handle, engine.Number, removeConsumer, []string{g.s.key}, g.name, name)
+		if there = n > 0; n < 0 {
+			err = fmt.Errorf("%w: %q has %d", ErrPending, name, -n)
+		}
+	}
+	return there, g.failed("remove a consumer of", err)
+}
+
+// Claim gives entries to a consumer, whoever has them for longer than idle, and returns
+// those. Others, and such as the stream has no more, are left out, as are those that do not
+// decode, which are the error beside the others.
+//
+// Cost: one command. Wire: XCLAIM. Errors: [ErrDecode]; [ErrUnknown]; as [Group.Create].
+// Source: RStream.claim.
+func (g *Group[K, V]) Claim(ctx context.Context, consumer string, idle time.Duration, ids ...string) (all []Entry[K, V], err error) {
+	err = g.usable(ctx)
+	for _, id := range ids {
+		if err == nil {
+			err = checkID(id, "")
+		}
+	}
+	if err == nil && (consumer == "" || idle < 0 || len(ids) > mostInOne) {
+		err = fmt.Errorf("%w: a claim of %d entries by %q, idle for %v", ErrOption, len(ids), consumer, idle)
+	}
+	if err != nil || len(ids) == 0 {
+		return nil, g.failed("claim entries of", err)
+	}
+	args := append([]string{g.name, consumer, decimal(idle.Milliseconds())}, ids...)
+	got, err := write(ctx, g.s.handle, entries, xclaimed, []string{g.s.key}, args...)
+	return g.all(got, err)
+}
+
+// AutoClaim gives up to n entries to a consumer that others have for longer than idle, and
+// returns those; see [Group.Claim]. A consumer of [Group.Consume] does so by itself.
+//
+// Cost: one command, and further ones while it finds too few. Wire: XAUTOCLAIM. Errors: as
+// [Group.Claim]. Source: RStream.autoClaim.
+func (g *Group[K, V]) AutoClaim(ctx context.Context, consumer string, idle time.Duration, n int) (all []Entry[K, V], err error) {
+	if err = g.usable(ctx); err == nil && (consumer == "" || idle < 0 || n < 1 || n > mostInOne) {
+		err = fmt.Errorf("%w: a claim of %d entries by %q, idle for %v", ErrOption, n, consumer, idle)
+	}
+	var found []rueidis.XRangeSlice
+	for from := "0-0"; err == nil && len(found) < n; {
+		var some []rueidis.XRangeSlice
+		some, err = write(ctx, g.s.handle, func(got engine.Answer, err error) ([]rueidis.XRangeSlice, error) {
+			if err != nil {
+				return nil, err
+			}
+			parts, err := got.ToArray()
+			if err != nil || len(parts) < 2 {
+				return nil, err
+			}
+			if from, err = parts[0].ToString(); err != nil {
+				return nil, err
+			}
+			return parts[1].AsXRangeSlices()
+		}, xautoclaim, []string{g.s.key}, g.name, consumer, decimal(idle.Milliseconds()), from, "COUNT", decimal(int64(n-len(found))))
+		if found = append(found, some...); from == "0-0" {
+			break
+		}
+	}
+	return g.all(found, err)
+}
+
+// all is entries, without those that do not decode.
+func (g *Group[K, V]) all(got []rueidis.XRangeSlice, err error) (all []Entry[K, V], _ error) {
+	var undecoded []error
+	for _, it := range got {
+		e, bad := g.s.entry(it)
+		if bad != nil {
+			undecoded = append(undecoded, bad)
+			continue
+		}
+		all = append(all, e)
+	}
+	return all, g.failed("claim entries of", errors.Join(append(undecoded, err)...))
+}
+
+// SetID has the group go on behind the entry of an ID, or [FromStart], or [FromNow],
+// whatever it was given. What is pending stays so.
+//
+// Cost: one command. Wire: XGROUP SETID. Errors: as [Group.Create]; [ErrNoGroup]. Source:
+// RStream.updateGroupMessageId.
+func (g *Group[K, V]) SetID(ctx context.Context, from string) (err error) {
+	if err = g.usable(ctx); err == nil && from != FromNow {
+		err = checkID(from, "")
+	}
+	if err == nil {
+		_, err = write(ctx, g.s.handle, func(_ engine.Answer, err error) (bool, error) { return true, err }, xgroupSet, []string{g.s.key}, g.name, from)
+	}
+	return g.failed("move", err)
+}
+
+// IDAt is the first ID that an entry of a time may have, where the server chooses IDs: for
+// [Stream.ReadFrom], [Stream.TrimBefore] and [Group.Create].
+func IDAt(t time.Time) string { return decimal(max(t.UnixMilli(), 0)) + "-0" }
+
+// ReadFrom walks the entries from an ID on, or "" for the first, without a group, and waits
+// for more until ctx ends or the loop is left. [IDAt] is the ID of a time. Nothing is
+// marked as read. One that does not decode is an [ErrDecode] beside its ID, and the
+// sequence goes on. Any other error, that of ctx too, is the last; a server that does not
+// answer is borne for a watchdog timeout while it waits.
+//
+// Cost: one command for each 100 or 1 MB, and a share of one that blocks. Wire: XRANGE, XREAD,
+// CLIENT UNBLOCK. Errors: [ErrDecode]; [ErrOption]; ctx's error and cause; [ErrClosed];
+// Redis' and the network's. Source: RStream.read.
+func (s *Stream[K, V]) ReadFrom(ctx context.Context, id string) iter.Seq2[Entry[K, V], error] {
+	return func(yield func(Entry[K, V], error) bool) {
+		q, p := s.q, newPages(mostEntries)
+		for from := or(id, "-"); ; {
+			some, err := q.window(ctx, p.expecting(xrange), from, "+", p.n)
+			if err == nil && len(some) == 0 {
+				some, err = q.awaitBehind(ctx, from, p)
+			}
+			if err != nil {
+				yield(Entry[K, V]{}, q.failed("read", err))
+				return
+			}
+			for _, it := range some {
+				if e, err := q.entry(it); !yield(e, engine.Notice(q.failed("read", err))) {
+					return
+				}
+				from = "(" + it.ID
+			}
+			if len(some) > 0 {
+				p.saw(len(some), bytesOf(some))
+			}
+		}
+	}
+}
+
+// awaitBehind waits for an entry from an ID on, or behind "(" and an ID.
+func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p pages) ([]rueidis.XRangeSlice, error) {
+	tips, last := s.h.tips, "0-0"
+	newest, err := read(ctx, s.handle, entries, xrevrange, "+", "-", "COUNT", "1")
+	if err != nil {
+		return nil, err
+	}
+	if len(newest) > 0 {
+		last = newest[0].ID
+	}
+	if tips.enter(s.key, last) {
+		s.h.poller.Tell(tips.kind, s.key)
+	}
+	defer tips.leave(s.key)
+	place := s.h.poller.Join(tips.kind, s.key)
+	some, err := s.window(ctx, p.expecting(xrange), from, "+", p.n) // what came before it stood in line
+	if err != nil || len(some) > 0 {
+		s.h.poller.Leave(place)
+		return some, err
+	}
+	got, ended := s.h.poller.Await(ctx, place)
+	switch {
+	case got.Err != nil:
+		return nil, got.Err
+	case ended && ctx.Err() != nil:
+		return nil, engine.ContextError(ctx)
+	case ended:
+		return nil, ErrClosed
+	}
+	return nil, nil
+}

@@ -1,0 +1,52 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestDelayedQueueKeepSaysThatTheServerRefuses at once in the log, and to its caller
+// when that has lasted for a watchdog timeout. What waits is moved when it is over.
+func TestDelayedQueueKeepSaysThatTheServerRefuses(t *testing.T) {
+	t.Parallel()
+	for said, refuse := range map[string][2][]string{
+		"OOM":        {{"CONFIG", "SET", "maxmemory", "1"}, {"CONFIG", "SET", "maxmemory", "0"}},
+		"NOREPLICAS": {{"CONFIG", "SET", "min-replicas-to-write", "1"}, {"CONFIG", "SET", "min-replicas-to-write", "0"}},
+	} {
+		t.Run(said, func(t *testing.T) {
+			t.Parallel()
+			raw := redistest.Start(t).Client(t)
+			log := &logged{}
+			const borne = 2 * time.Second
+			e := engineOn(t, raw, log.to, func(c *engine.Config) { c.WatchdogTimeout = borne })
+			q := delayedOn(t, e)
+			postponedTo(t, q, "a", 200*time.Millisecond)
+			refused := time.Now()
+			redistest.Do(t, raw, refuse[0]...)
+			result := make(chan error, 1)
+			go func() { result <- q.Keep(t.Context()) }()
+			redistest.Eventually(t, func() bool { return log.has("is not moved") && log.has(said) }, soon, 5*time.Millisecond)
+			select {
+			case err := <-result:
+				require.Greater(t, time.Since(refused), borne, "Keep did not bear it for a watchdog timeout: %v", err)
+				result <- err // this process stood still meanwhile
+			default:
+			}
+			select {
+			case err := <-result:
+				require.ErrorContains(t, err, said)
+			case <-time.After(soon):
+				t.Fatal("Keep goes on")
+			}
+			redistest.Do(t, raw, refuse[1]...)
+			v, err := q.Take(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, "a", v)
+		})
+	}
+}

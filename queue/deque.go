@@ -1,0 +1,198 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// End is one of the two ends of a [Queue].
+type End int
+
+// The ends of a queue.
+const (
+	Head End = iota // where [Queue.Poll] and [Queue.Take] take
+	Tail            // where [Queue.Offer] puts
+)
+
+// word is the end as Redis names it.
+func (e End) word() (string, error) {
+	switch e {
+	case Head:
+		return "LEFT", nil
+	case Tail:
+		return "RIGHT", nil
+	}
+	return "", fmt.Errorf("%w: %d is no end of a queue", ErrOption, int(e))
+}
+
+// Move takes an element from one end of the queue, puts it at an end of another queue of
+// this client, and returns it, or [ErrEmpty]. See [Queue.MoveTo].
+//
+// Cost: one command. Wire: LMOVE. Errors: [ErrEmpty]; [ErrDecode]; [ErrOption] for what
+// is no end; as [Queue.Offer]. Source: RDeque.move, RQueue.pollLastAndOfferFirstTo.
+func (q *Queue[T]) Move(ctx context.Context, from End, to *Queue[T], at End) (T, error) {
+	return q.q.move(ctx, from, to, at)
+}
+
+// TakeMove is [Queue.Move] that waits for an element while the queue is empty. Only ctx
+// ends the wait; a server that does not answer is borne for a watchdog timeout. A ctx that
+// ends moves nothing, unless the server was being asked: that answer is waited for.
+//
+// Several who wait for one queue are told of an element at the same time, and one of them
+// moves it. After [ErrUnknown] the element is in one of the two queues.
+//
+// Cost: one command, and while the queue is empty a share of one that blocks, and one for
+// each element that comes. Wire: LMOVE, and BLMOVE name name LEFT LEFT, CLIENT UNBLOCK.
+// Errors: [ErrDecode]; [ErrUnknown]; [ErrOption]; ctx's error and cause; [ErrClosed];
+// Redis' and the network's. Source: RBlockingDeque.move,
+// RBlockingQueue.pollLastAndOfferFirstTo.
+func (q *Queue[T]) TakeMove(ctx context.Context, from End, to *Queue[T], at End) (T, error) {
+	return q.q.takeMove(ctx, from, to, at)
+}
+
+// PollLastN takes up to n elements from the tail, the last first, or returns [ErrEmpty];
+// see [Queue.PollN]. Wire: RPOP. Source: RDeque.pollLast(limit).
+func (q *Queue[T]) PollLastN(ctx context.Context, n int) ([]T, error) { return q.q.pollN(ctx, tail, n) }
+
+// TakeN takes up to n elements from the head, and waits for the first while the queue is
+// empty, as [Queue.Take] does. It does not wait for more than one. Those that do not
+// decode are left out, and are the error beside the others. An error of the further
+// elements comes with the first.
+//
+// Cost: one command more than [Queue.Take]. Errors: as [Queue.Take]; [ErrOption] for an n
+// below 1. Source: RBlockingQueue.pollFirstFromAny(duration, count), of one queue.
+func (q *Queue[T]) TakeN(ctx context.Context, n int) ([]T, error) { return q.q.takeN(ctx, n) }
+
+// Contains reports whether an element is v. Bytes are compared, as by [Queue.Remove].
+//
+// Cost: one command, which looks at every element until it has found one. Wire: LPOS.
+// Errors: as [Queue.Len]. Source: RQueue.contains.
+func (q *Queue[T]) Contains(ctx context.Context, v T) (bool, error) { return q.q.contains(ctx, v) }
+
+var lpos = scripts.NewCommand("LPOS", scripts.Safe)
+
+func (q *handle[T]) contains(ctx context.Context, v T) (there bool, err error) {
+	var texts []string
+	if err = q.usable(ctx); err == nil {
+		texts, err = q.encode(v)
+	}
+	if err == nil {
+		there, err = read(ctx, q, func(got engine.Answer, err error) (bool, error) { return err == nil && !got.Nil, err }, lpos, texts[0])
+	}
+	return there, q.failed("look into", err)
+}
+
+// moving is the words of a move between two ends.
+func (q *handle[T]) moving(ctx context.Context, from End, to *Queue[T], at End) (words []string, err error) {
+	if err = q.usable(ctx); err == nil {
+		err = q.reaches(to)
+	}
+	for _, end := range []End{from, at} {
+		word, bad := end.word()
+		if err == nil {
+			err = bad
+		}
+		words = append(words, word)
+	}
+	return words, err
+}
+
+func (q *handle[T]) move(ctx context.Context, from End, to *Queue[T], at End) (v T, err error) {
+	words, err := q.moving(ctx, from, to, at)
+	if err == nil {
+		v, err = q.one(write(ctx, q, single, lmove, []string{q.key, to.q.key}, words...))
+		q.moved(ctx, to, err)
+	}
+	return v, q.failed("move an element of", err)
+}
+
+func (q *handle[T]) takeMove(ctx context.Context, from End, to *Queue[T], at End) (v T, err error) {
+	words, err := q.moving(ctx, from, to, at)
+	if err == nil {
+		var text string
+		text, err = q.awaitMove(ctx, to.q.key, words)
+		if err == nil {
+			v, err = q.decode(text)
+			q.moved(ctx, to, err)
+		}
+	}
+	return v, q.failed("move an element of", err)
+}
+
+// awaitMove moves an element when there is one. Each answer is waited for, whatever has
+// ended meanwhile.
+func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (string, error) {
+	var refused time.Time
+	for wait := false; ; wait = true {
+		var place poller.Place
+		if wait { // before it is looked: what comes from now on is told
+			place = q.h.poller.Join(announced, q.key)
+		}
+		texts, err := q.moveNow(to, words)
+		switch {
+		case err == nil:
+			refused = time.Time{}
+		case refused.IsZero():
+			refused = time.Now()
+		}
+		borne := err == nil || waitable(ctx, err) && !errors.Is(err, ErrUnknown) && time.Since(refused) < q.h.e.WatchdogTimeout
+		if len(texts) > 0 || !borne {
+			if wait {
+				q.h.poller.Leave(place)
+			}
+			if err != nil {
+				return "", err
+			}
+			return texts[0], nil
+		}
+		if !wait {
+			continue
+		}
+		got, ended := q.h.poller.Await(ctx, place)
+		switch {
+		case got.Err != nil:
+			return "", got.Err
+		case ended && ctx.Err() != nil:
+			return "", engine.ContextError(ctx)
+		case ended:
+			return "", ErrClosed
+		}
+	}
+}
+
+func (q *handle[T]) moveNow(to string, words []string) (texts []string, err error) {
+	if !q.h.e.During(func() {
+		texts, err = single(q.run(context.Background(), lmove, []string{q.key, to}, words...))
+	}) {
+		return nil, ErrClosed
+	}
+	return texts, err
+}
+
+func (q *handle[T]) takeN(ctx context.Context, n int) (vs []T, err error) {
+	if err = q.usable(ctx); err == nil {
+		err = countable(n)
+	}
+	var it poller.Item
+	if err == nil {
+		_, it, err = q.h.take(ctx, head, []string{q.key})
+	}
+	if err != nil {
+		return nil, q.failed("take from", err)
+	}
+	texts := []string{it.Text}
+	if n > 1 {
+		var more []string
+		more, err = textsOf(q.h.popMany(ctx, head, q.key, n-1, pages{}))
+		texts = append(texts, more...)
+	}
+	q.took(ctx, len(texts), nil)
+	vs, bad := q.decodeAll(texts)
+	return vs, q.failed("take from", errors.Join(bad, err))
+}

@@ -1,0 +1,137 @@
+package queue
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// slowEngine is one whose sends have a second, for 2 MB.
+func slowEngine(t *testing.T, server *redistest.Server) *engine.Engine {
+	t.Helper()
+	return engineOn(t, server.Client(t, redistest.Slow(2<<20), func(o *rueidis.ClientOption) { o.ConnWriteTimeout = time.Second }), shortSends)
+}
+
+// sized is texts of so many kilobytes.
+func sized(kilobytes ...int) (vs []string) {
+	for _, n := range kilobytes {
+		vs = append(vs, strings.Repeat("x", n<<10))
+	}
+	return vs
+}
+
+// TestQueueWalkReadsAnElementThatIsLongerThanTheOnesBefore, though those were large, too.
+func TestQueueWalkReadsAnElementThatIsLongerThanTheOnesBefore(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Version("8.0"))
+	name, want := redistest.Name(t), sized(100, 100, 100, 100, 6<<10)
+	_, err := New[string](engineOn(t, server.Client(t)), name, WithCodec(codec.Text)).Offer(t.Context(), want...)
+	require.NoError(t, err)
+	got, err := yielded(New[string](slowEngine(t, server), name, WithCodec(codec.Text)).Values(t.Context()), func(v string) string { return v })
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+// drains are the kinds that can be drained, each filled and drained.
+var drains = map[string]func(fill, drain *engine.Engine, name string, vs []string) ([]string, error){
+	"queue": func(fill, drain *engine.Engine, name string, vs []string) ([]string, error) {
+		if _, err := New[string](fill, name, WithCodec(codec.Text)).Offer(context.Background(), vs...); err != nil {
+			return nil, err
+		}
+		return New[string](drain, name, WithCodec(codec.Text)).Drain(context.Background())
+	},
+	"priority queue": func(fill, drain *engine.Engine, name string, vs []string) (got []string, err error) {
+		q := NewPriority[string](fill, name, WithCodec(codec.Text))
+		for i, v := range vs {
+			if _, err := q.Offer(context.Background(), v, float64(i)); err != nil {
+				return nil, err
+			}
+		}
+		all, err := NewPriority[string](drain, name, WithCodec(codec.Text)).Drain(context.Background())
+		for _, v := range all {
+			got = append(got, v.Value)
+		}
+		return got, err
+	},
+	"bounded queue": func(fill, drain *engine.Engine, name string, vs []string) ([]string, error) {
+		q := NewBounded[string](fill, name, WithCodec(codec.Text))
+		if _, err := q.TrySetCapacity(context.Background(), 100); err != nil {
+			return nil, err
+		}
+		if _, err := q.Offer(context.Background(), vs...); err != nil {
+			return nil, err
+		}
+		return NewBounded[string](drain, name, WithCodec(codec.Text)).Drain(context.Background())
+	},
+	"ring buffer": func(fill, drain *engine.Engine, name string, vs []string) ([]string, error) {
+		q := NewRing[string](fill, name, WithCodec(codec.Text))
+		if _, err := q.TrySetCapacity(context.Background(), 100); err != nil {
+			return nil, err
+		}
+		if _, err := q.Offer(context.Background(), vs...); err != nil {
+			return nil, err
+		}
+		return NewRing[string](drain, name, WithCodec(codec.Text)).Drain(context.Background())
+	},
+}
+
+// TestDrainLosesNoLargeElements: one is asked for first, and each has time for what the one
+// before had.
+func TestDrainLosesNoLargeElements(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Version("8.0"))
+	for kind, of := range drains {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			var want []string
+			for i, v := range sized(700, 700, 700, 700, 2400) {
+				want = append(want, decimal(int64(i))+v) // a sorted set has none twice
+			}
+			got, err := of(engineOn(t, server.Client(t)), slowEngine(t, server), redistest.Name(t), want)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+// TestStreamConsumerIsGivenALargeEntry, which did not arrive at first: it is claimed with
+// more time.
+func TestStreamConsumerIsGivenALargeEntry(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Version("8.0"))
+	s := NewStream[string, string](engineOn(t, server.Client(t)), redistest.Name(t), WithCodec(codec.Text))
+	made(t, s)
+	id := add(t, s, sized(3 << 10)[0])
+	g := NewStream[string, string](slowEngine(t, server), s.Name(), WithCodec(codec.Text)).Group("g")
+	for e, err := range g.Consume(within(t), "c", WithIdle(2*time.Second), WithBatch(16)) {
+		require.NoError(t, err)
+		require.Equal(t, id, e.ID)
+		require.Len(t, e.Fields["v"], 3<<20)
+		break
+	}
+}
+
+// TestStreamReadThatIsTooSlowMovesFewEntries to a consumer that does not see them.
+func TestStreamReadThatIsTooSlowMovesFewEntries(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Version("8.0"))
+	s := NewStream[string, string](engineOn(t, server.Client(t)), redistest.Name(t), WithCodec(codec.Text))
+	g := made(t, s)
+	for _, v := range sized(3<<10, 3<<10, 3<<10, 3<<10, 3<<10, 3<<10) {
+		add(t, s, v)
+	}
+	slow := NewStream[string, string](slowEngine(t, server), s.Name(), WithCodec(codec.Text)).Group("g")
+	for _, err := range slow.Consume(within(t), "c", WithBatch(16)) {
+		require.NoError(t, err)
+		break
+	}
+	require.LessOrEqual(t, len(all(t, g.Pending(t.Context()))), 3, "the one that came, and what was lost before")
+}

@@ -1,0 +1,187 @@
+package rmap
+
+import (
+	"context"
+	"hash/maphash"
+	"sync/atomic"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/keys"
+)
+
+// A Compute reads, and writes if the entry still is what was read. Between the two lies a
+// round trip: who is near the server writes hundreds of times while a client that is further
+// away has one try. So one that has lost for long leaves a claim beside the entry, with its
+// next try, and the Computes of others stand back while the claim is there. It is advice: the
+// comparison alone says what is written. A claim ends with the change, or by itself.
+
+// claim is what a Compute knows of who goes first at its entry.
+type claim struct {
+	token string        // names this turn
+	lasts time.Duration // for how long it goes first if it fails; 0: not at all
+	looks bool          // it only looks, and writes nothing
+
+	others bool // another goes first, and nothing was done
+}
+
+// millis is for how long the claim lasts, as a script takes it.
+func (c *claim) millis() string {
+	if c == nil {
+		return "0"
+	}
+	return decimal(c.lasts.Milliseconds())
+}
+
+// seen is the arguments of change.lua about the entry.
+func (c *claim) seen(args []string) []string {
+	if c != nil && c.looks {
+		args[1] = "2"
+	}
+	return args
+}
+
+// may takes the integer that the script has answered, and reports whether the change was done.
+func (c *claim) may(answer int64) bool {
+	if c != nil {
+		c.others = answer == 0
+	}
+	return answer == 1
+}
+
+const (
+	// claimAfter and claimTries are how long, and how often, a Compute loses before it claims.
+	claimAfter = 3 * time.Millisecond
+	claimTries = 3
+	// claimLeast and claimMost bound how long a claim lasts, which is some round trips.
+	claimLeast = 20 * time.Millisecond
+	claimMost  = time.Second
+	claimTrips = 4
+	// claimSticks is for how long the next Computes of an entry claim at once that was claimed.
+	claimSticks = 2 * time.Second
+	// claimLook is how often a process that writes an entry looks whether another claims it;
+	// where one did, each change of the next claimSticks looks.
+	claimLook = time.Millisecond
+)
+
+// contest is what a process has seen of who claims an entry. Entries share them.
+type contest struct {
+	looked atomic.Int64 // when a change looked for a claim last, by Mono
+	alert  atomic.Int64 // until when each does
+	sticks atomic.Int64 // until when Computes claim at once
+	trip   atomic.Int64 // how long the last exchange took
+}
+
+const contests = 256
+
+func (h *hub) contest(e entry) *contest {
+	return &h.contests[maphash.Comparable(h.seed, e)%contests]
+}
+
+// due reports whether the next change is to look for a claim.
+func (c *contest) due(now time.Duration) bool {
+	if int64(now) < c.alert.Load() {
+		return true
+	}
+	last := c.looked.Load()
+	return (last == 0 || int64(now)-last > int64(claimLook)) && c.looked.CompareAndSwap(last, int64(now))
+}
+
+// race is one turn's part in a contest.
+type race struct {
+	*contest
+	claim
+	t     *turn
+	began time.Duration
+	tries int
+	held  bool // the claim may be this turn's
+}
+
+func (t *turn) race() *race {
+	return &race{contest: t.h.contest(t.e), t: t, began: t.h.e.Mono()}
+}
+
+// own is the claim of this turn, with its name, for the next exchange.
+func (r *race) own() *claim {
+	if r.token == "" {
+		r.token = r.t.h.id + decimal(r.t.h.claims.Add(1))
+	}
+	r.others = false
+	return &r.claim
+}
+
+// timed notes how long an exchange takes.
+func (r *race) timed(exchange func() error) error {
+	began := r.t.h.e.Mono()
+	err := exchange()
+	r.trip.Store(int64(r.t.h.e.Mono() - began))
+	return err
+}
+
+// read is the entry. Where Computes of this process have lost for long before, it claims.
+// That look is sent once, and may be refused where a read is not: then the entry is read
+// without a claim.
+func (r *race) read(ctx context.Context) (old value, err error) {
+	until := r.began + claimMost
+	for try := 0; int64(r.t.h.e.Mono()) < r.sticks.Load() && r.t.h.e.Mono() < until; try++ {
+		r.lasts, r.looks = r.length(), true
+		err = r.timed(func() (err error) {
+			old, _, err = r.t.store.change(ctx, r.t.e.key, value{}, value{}, r.t.e.entries, r.own())
+			return err
+		})
+		r.looks = false
+		if err != nil {
+			break
+		}
+		if !r.others {
+			r.held = true
+			return old, nil
+		}
+		pause(try + 1)
+	}
+	err = r.timed(func() (err error) { old, err = r.t.read(ctx); return err })
+	return old, err
+}
+
+// change writes, and waits while another goes first.
+func (r *race) change(ctx context.Context, old, now value) (there value, done bool, err error) {
+	for try := 0; ; try++ {
+		var c *claim
+		if r.lasts > 0 || r.contest.due(r.t.h.e.Mono()) {
+			c = r.own()
+		}
+		err = r.timed(func() (err error) {
+			there, done, err = r.t.store.change(ctx, r.t.e.key, old, now, r.t.e.entries, c)
+			return err
+		})
+		if err != nil || c == nil || !r.others {
+			r.held = err == nil && !done && r.lasts > 0
+			return there, done, err
+		}
+		r.alert.Store(int64(r.t.h.e.Mono() + claimSticks))
+		pause(try + 1)
+	}
+}
+
+// lost has the next try claim the entry, if it was lost for long.
+func (r *race) lost() {
+	r.tries++
+	if r.lasts == 0 && r.tries >= claimTries && r.t.h.e.Mono()-r.began >= claimAfter {
+		r.lasts = r.length()
+	}
+	if r.lasts > 0 {
+		r.sticks.Store(int64(r.t.h.e.Mono() + claimSticks))
+	}
+}
+
+// length is how long a claim lasts. It has to outlast the way back of the exchange that
+// leaves it, and the way of the next, so it goes by what the exchanges before took.
+func (r *race) length() time.Duration {
+	return min(max(claimTrips*time.Duration(r.trip.Load()), claimLeast), claimMost)
+}
+
+// leave ends a claim of a turn that writes nothing.
+func (r *race) leave() {
+	if r.held {
+		r.t.h.e.Drop(keys.MapClaim(r.t.e.name, r.t.e.key))
+	}
+}

@@ -1,0 +1,142 @@
+package rmap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/lock"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+)
+
+var throughScript = scripts.Must(lua, "lua/through.lua")
+
+// guarded is a change of one entry by the holder of its lock.
+type guarded struct {
+	lock, owner string // the key of the lock
+	key         string
+	to          value
+	lives       lifetime
+	leaves      bool // the times of a cache's entry stay that lives does not set
+}
+
+// guards is what a store does to change an entry for as long as its lock is held.
+type guards interface {
+	guarded(ctx context.Context, g guarded) (did bool, err error)
+}
+
+// guardsOf is the guards of the entry of a key.
+func (m *handle[K, V]) guardsOf(key string) guards {
+	switch s := m.store.(type) {
+	case *cached:
+		return s
+	case *sharded:
+		return s.at(key)
+	}
+	return &plain{m.sender()}
+}
+
+func (p *plain) guarded(ctx context.Context, g guarded) (bool, error) {
+	args := p.tellOne(g.key, g.owner, g.key, seenText(g.to), g.lives.text())
+	on := p.unleasing([]string{p.key, keys.NearLog(p.key), g.lock}, g.lives.text(), []string{g.key}, 1)
+	return engine.Yes(p.write(ctx, throughScript, on, args...))
+}
+
+// guarded says how many shards there are before it writes to one.
+func (p *shard) guarded(ctx context.Context, g guarded) (bool, error) {
+	if err := p.of.check(ctx, g.to.there); err != nil {
+		return false, err
+	}
+	did, err := p.plain.guarded(ctx, g)
+	return did, p.named(err)
+}
+
+func (c *cached) guarded(ctx context.Context, g guarded) (bool, error) {
+	now, packed := c.h.e.Wall(), ""
+	ends, rests := g.lives.life().Ends(now), g.lives.life().Rests(now)
+	if g.leaves {
+		ends, rests = mapcache.Stays(g.lives.life().Again(now)), mapcache.Stays(rests)
+	}
+	if g.to.there {
+		packed = g.lives.pack(g.to.text)
+	}
+	args := []string{decimal(now), c.publish([]string{g.key}, 1), g.owner, g.key, packed, ends, rests}
+	m, err := c.written(g.lives, now)(c.write(ctx, mapcache.Through, append(c.n.All(), c.n.Lease(g.key), g.lock), args...))
+	if err != nil {
+		return false, err
+	}
+	n, err := m.AsInt64()
+	return n > 0, err
+}
+
+// ownerOf is the owner of a hold's lock on the server; empty of a hold of several locks.
+func ownerOf(hold *lock.Hold) string {
+	if one, is := lock.Standing(hold).(interface{ Owner() string }); is {
+		return one.Owner()
+	}
+	return ""
+}
+
+// errTooLate is why the map was not changed as the store was.
+var errTooLate = errors.New("the lock of the entry was lost before the map was written")
+
+// followGuarded changes the map as the store was, if the lock is held still when the
+// request arrives.
+func (w *Writing[K, V]) followGuarded(ctx context.Context, g guarded) error {
+	at := w.h.guardsOf(g.key)
+	did, err := writing(ctx, w.h.h, func() (bool, error) { return at.guarded(ctx, g) })
+	if err == nil && !did {
+		err = errTooLate
+	}
+	return err
+}
+
+// mendTime bounds the removal of an entry that may be older than the store.
+const mendTime = time.Second
+
+// mend comes behind a change that the store has, and the map may not: the entry is
+// removed, as far as that gets through, so that a loader brings what the store has. It
+// returns nil if that is what was to be done.
+func (w *Writing[K, V]) mend(ctx context.Context, hold *lock.Hold, k K, key string, verdict Verdict, why error) error {
+	ctx, cancel := context.WithTimeout(lock.Detach(context.WithoutCancel(ctx)), mendTime)
+	defer cancel()
+	lost, err := errors.Is(why, errTooLate) || hold.Err() != nil, error(nil)
+	if lost {
+		_ = hold.Unlock(ctx) // its place in the process's order
+		if hold, err = w.m.Lock(k).TryLock(ctx, lock.WithWait(mendTime)); err == nil {
+			defer func() { _ = hold.Unlock(context.WithoutCancel(ctx)) }()
+		}
+	} else if errors.Is(why, ErrUnknown) {
+		// What comes late is of another owner then, and the hold is not handed on with its owner.
+		_, _ = hold.Token(ctx)
+	}
+	if err == nil {
+		err = w.removeUnder(ctx, hold, key)
+	}
+	for try := 0; errors.Is(err, ErrUnknown) && ctx.Err() == nil; try++ { // connections end together, and removing twice does no harm
+		pause(try)
+		err = w.removeUnder(ctx, hold, key)
+	}
+	switch {
+	case err != nil:
+		w.h.h.e.Logger.Warn("an entry may be older than the store has it", "name", w.h.key, "key", quoted(key), "err", err)
+		return why
+	case verdict == Delete && !lost:
+		return nil
+	}
+	return fmt.Errorf("%w; the entry was removed from the map", why)
+}
+
+// removeUnder removes an entry from the map alone, as long as its lock is held. Under a
+// hold of several locks, whose owner nobody knows, it does so anyway.
+func (w *Writing[K, V]) removeUnder(ctx context.Context, hold *lock.Hold, key string) error {
+	if owner := ownerOf(hold); owner != "" {
+		return w.followGuarded(ctx, guarded{lock: w.h.h.e.Map(w.h.lockName(key)), owner: owner, key: key})
+	}
+	_, err := writing(ctx, w.h.h, func() (int64, error) { return w.h.store.remove(ctx, []string{key}) })
+	return err
+}

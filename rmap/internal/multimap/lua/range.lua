@@ -1,0 +1,15 @@
+-- range.lua: some values of a list.
+--
+-- Include: key.lua
+-- KEYS[1]  index
+-- KEYS[2]  when keys end
+-- KEYS[3]  values of the key
+-- ARGV[1]  the caller's clock, ms
+-- ARGV[2]  list: a set has no order
+-- ARGV[3]  key
+-- ARGV[4]  the first, from 0; negative: from the end
+-- ARGV[5]  the last, likewise
+--
+-- Returns  array  the values; none if there is no such key
+-- Replay   safe: it reads
+return ARGV[2] == 'list' and lives(ARGV[3], ARGV[1], KEYS[3]) and redis.call('lrange', KEYS[3], ARGV[4], ARGV[5]) or {}

@@ -1,0 +1,169 @@
+package rmap
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// WithLoadTTL has ttl say how long an entry lives that was loaded: of its key and its
+// value, as what a source says of itself. It is in place of the [WithTTL] of the map's
+// handle, which counts where ttl returns 0. A time below a millisecond or above 100 years is
+// an [ErrOption] of the load, and nothing is written then. WithLoadTTL is for a
+// [Cache] or a [Native], and K and V are those of the map, else it is an ErrOption.
+func WithLoadTTL[K comparable, V any](ttl func(k K, v V) time.Duration) LoadingOption {
+	return loadingOption(func(c *loadingConfig) error {
+		c.ttlOf = ttl
+		if ttl == nil {
+			return fmt.Errorf("%w: no function of times to live", ErrOption)
+		}
+		return nil
+	})
+}
+
+// WithTTLJitter has each entry that is loaded live for less than its time to live, by up to
+// that part of it at random. So what was loaded at once does not end at once. A part that
+// is not above 0 and at most 1 is an [ErrOption], and so is a map whose entries stay.
+func WithTTLJitter(part float64) LoadingOption {
+	return loadingOption(func(c *loadingConfig) error {
+		c.jitter = part
+		if !(part > 0) || part > 1 || math.IsNaN(part) {
+			return fmt.Errorf("%w: a part of %v is not above 0 and at most 1", ErrOption, part)
+		}
+		return nil
+	})
+}
+
+// chooseTTL takes what says how long entries live, of the types of the map.
+func (l *Loading[K, V]) chooseTTL() error {
+	if l.cfg.ttlOf == nil {
+		return nil
+	}
+	ttl, is := l.cfg.ttlOf.(func(K, V) time.Duration)
+	if !is {
+		return fmt.Errorf("%w: what says how long entries live is a %T, and is to be a %T", ErrOption, l.cfg.ttlOf, ttl)
+	}
+	l.ttl = ttl
+	return nil
+}
+
+// mayEnd refuses what is about the ends of entries where they have none.
+func (l *Loading[K, V]) mayEnd() error {
+	switch {
+	case l.cfg.beta == 0 && l.ttl == nil && l.cfg.jitter == 0 && l.cfg.stale == 0:
+		return nil
+	case l.m.base().left == nil:
+		return fmt.Errorf("%w: the entries of this map stay: they have no time to live, and nothing to refresh", ErrOption)
+	case l.cfg.stale > 0 && l.h.cfg.entries.idle > 0:
+		return fmt.Errorf("%w: WithStaleOnError is not for entries with an idle time", ErrOption)
+	}
+	return nil
+}
+
+// lives is how long an entry lives that was loaded.
+func (l *Loading[K, V]) lives(k K, v V) (life lifetime, err error) {
+	life = l.h.cfg.entries
+	if l.ttl != nil {
+		if d := l.ttl(k, v); d != 0 {
+			if err = engine.CheckTTL("time to live", d); err != nil {
+				return life, err
+			}
+			life.ttl, life.keep = d, false
+		}
+	}
+	if life.ttl > 0 {
+		less := time.Duration(l.cfg.jitter * rand.Float64() * float64(life.ttl))
+		life.ttl = max(life.ttl-less, time.Millisecond) + l.cfg.stale
+	}
+	return life, nil
+}
+
+// outcomeOf is the outcome of a loader that has returned that.
+func (l *Loading[K, V]) outcomeOf(k K, v V, there bool, err error) outcome[V] {
+	if err != nil || !there {
+		return outcome[V]{err: err}
+	}
+	life, err := l.lives(k, v)
+	if err != nil {
+		return outcome[V]{err: err}
+	}
+	return outcome[V]{v: v, there: true, lives: life}
+}
+
+// mostFailures is how many keys a handle remembers whose loads failed.
+const mostFailures = 10_000
+
+// failure is that the load of a key failed, and is not tried again until then.
+type failure struct {
+	err          error
+	until, pause time.Duration
+}
+
+// WithLoadBackoff has the handle remember that the load of a key failed: until a pause is
+// over its [Loading.Get] and [Loading.GetMany] return that error, where the entry is not
+// there, and the loader is not called. The pause is least at first, and twice as long with each failure in a
+// row, up to most. [Loading.Refresh] and [Loading.LoadAll] do not wait for it. 10,000 keys
+// are remembered. A least below a millisecond or above most, and a most above a day, are an
+// [ErrOption].
+func WithLoadBackoff(least, most time.Duration) LoadingOption {
+	return loadingOption(func(c *loadingConfig) error {
+		c.leastOut, c.mostOut, c.backsOff = least, most, true
+		if least < time.Millisecond || most < least || most > 24*time.Hour {
+			return fmt.Errorf("%w: pauses of %v to %v: from 1ms, to 24h", ErrOption, least, most)
+		}
+		return nil
+	})
+}
+
+// tried takes in what came of a load.
+func (l *Loading[K, V]) tried(k K, err error) {
+	if l.cfg.leastOut == 0 {
+		return
+	}
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was, known := l.fails[k]
+	if err == nil {
+		delete(l.fails, k)
+		return
+	}
+	if l.fails == nil {
+		l.fails = make(map[K]failure)
+	}
+	for old := range l.fails { // whichever comes first
+		if known || len(l.fails) < mostFailures {
+			break
+		}
+		delete(l.fails, old)
+	}
+	pause := min(max(2*was.pause, l.cfg.leastOut), l.cfg.mostOut)
+	l.fails[k] = failure{err, now + pause, pause}
+}
+
+// out is why k is not loaded at the moment, if it is not. It is called under the mutex.
+func (l *Loading[K, V]) out(k K) error {
+	if f, known := l.fails[k]; known && l.now() < f.until {
+		return f.err
+	}
+	return nil
+}
+
+// resting is out for those who miss an entry.
+func (l *Loading[K, V]) resting(k K) error {
+	if !l.cfg.backsOff {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out(k)
+}
+
+// failing reports whether what went wrong with a load is to be counted for its source.
+func (r *run[K, V]) failing(ctx context.Context, err error) bool {
+	return err == nil || ctx.Err() == nil && r.h.h.e.Open() == nil
+}

@@ -1,0 +1,210 @@
+package rmap
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// A send may take a second here, and rueidis closes a connection whose PING takes longer.
+// What is long takes a second and a half.
+const (
+	longBytes = 3 << 20
+	longRate  = 2 << 20
+)
+
+func slowClient(t *testing.T, server *redistest.Server) rueidis.Client {
+	t.Helper()
+	return server.Client(t, redistest.Slow(longRate), func(o *rueidis.ClientOption) { o.ConnWriteTimeout = time.Second })
+}
+
+// longKinds are maps whose values may be long.
+var longKinds = map[string]func(c rueidis.Client, t *testing.T, name string) mapping[string, string]{
+	"map": func(c rueidis.Client, t *testing.T, name string) mapping[string, string] {
+		return New[string, string](engineOn(t, c, shortSends), name, textual)
+	},
+	"native": func(c rueidis.Client, t *testing.T, name string) mapping[string, string] {
+		return NewNative[string, string](engineOn(t, c, shortSends), name, textual)
+	},
+	"cache": func(c rueidis.Client, t *testing.T, name string) mapping[string, string] {
+		return NewCache[string, string](engineOn(t, c, shortSends), name, textual)
+	},
+}
+
+// peeking is what maps have whose entries have times.
+type peeking interface {
+	Peek(ctx context.Context, k string) (Timed[string, string], bool, error)
+}
+
+// TestMapReadsWhatTakesLongerThanASend, by each way to read it.
+func TestMapReadsWhatTakesLongerThanASend(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Version("8.0"))
+	long := strings.Repeat("x", longBytes)
+	for kind, of := range longKinds {
+		for way, read := range map[string]func(m mapping[string, string]) (string, error){
+			"get": func(m mapping[string, string]) (string, error) {
+				got, _, err := m.Get(context.Background(), "long")
+				return got, err
+			},
+			"get many": func(m mapping[string, string]) (string, error) {
+				got, err := m.GetMany(context.Background(), "long", "none")
+				return got["long"], err
+			},
+			"peek": func(m mapping[string, string]) (string, error) {
+				got, _, err := m.(peeking).Peek(context.Background(), "long")
+				return got.Value, err
+			},
+			"walk": func(m mapping[string, string]) (got string, err error) {
+				for e, err := range m.All(context.Background()) {
+					if err != nil {
+						return "", err
+					}
+					got = e.Value
+				}
+				return got, nil
+			},
+		} {
+			if way == "peek" && kind == "map" {
+				continue // its entries have no times
+			}
+			t.Run(kind+"/"+way, func(t *testing.T) {
+				t.Parallel()
+				raw := server.Client(t)
+				name := redistest.Name(t)
+				require.NoError(t, of(raw, t, name).Put(t.Context(), "long", long))
+				m := of(slowClient(t, server), t, name)
+				got, err := read(m)
+				require.NoError(t, err)
+				require.Equal(t, long, got)
+			})
+		}
+	}
+}
+
+// TestListMultimapRangeReadsWhatTakesLongerThanASend, as Get does.
+func TestListMultimapRangeReadsWhatTakesLongerThanASend(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	name := redistest.Name(t)
+	want := []string{strings.Repeat("x", longBytes/2), strings.Repeat("y", longBytes/2)}
+	raw := NewListMultimap[string, string](engineOn(t, server.Client(t)), name, textual)
+	t.Cleanup(func() { _, _ = raw.Delete(context.Background()) })
+	require.NoError(t, raw.PutAll(t.Context(), "long", want...))
+	m := NewListMultimap[string, string](engineOn(t, slowClient(t, server), shortSends), name, textual)
+	got, err := m.Range(context.Background(), "long", 0, -1)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+// TestMapExchangeOfLongValuesKeepsNobodyWaiting: they have connections of their own, once
+// it is known how long they are.
+func TestMapExchangeOfLongValuesKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Version("8.0"))
+	long := strings.Repeat("x", longBytes)
+	for kind, of := range longKinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			name := redistest.Name(t)
+			m := of(slowClient(t, server), t, name)
+			beside := func(exchange func() error) time.Duration {
+				done := make(chan error, 1)
+				go func() { done <- exchange() }() // ends by its own bound
+				longest := time.Duration(0)
+				for {
+					select {
+					case err := <-done:
+						require.NoError(t, err)
+						return longest
+					case <-time.After(10 * time.Millisecond):
+					}
+					began := time.Now()
+					_, err := m.Has(t.Context(), "none")
+					require.NoError(t, err)
+					longest = max(longest, time.Since(began))
+				}
+			}
+			const soonEnough = 500 * time.Millisecond // they would wait for a second and a half
+			_, err := m.Has(t.Context(), "none")
+			require.NoError(t, err)
+			redistest.Within(t, soonEnough, func() time.Duration {
+				return beside(func() error { return m.Put(context.Background(), "long", long) })
+			})
+			got, _, err := m.Get(t.Context(), "long") // from now on it is known
+			require.NoError(t, err)
+			require.Equal(t, long, got)
+			redistest.Within(t, soonEnough, func() time.Duration {
+				return beside(func() error {
+					got, _, err := m.Get(context.Background(), "long")
+					assert.Equal(t, len(long), len(got))
+					return err
+				})
+			})
+			redistest.Within(t, soonEnough, func() time.Duration {
+				return beside(func() error {
+					got, _, err := m.Take(context.Background(), "long")
+					assert.True(t, err != nil || len(got) == 0 || len(got) == len(long))
+					return err
+				})
+			})
+		})
+	}
+}
+
+// TestMapLongExchangesGoTwoAtATime to a server.
+func TestMapLongExchangesGoTwoAtATime(t *testing.T) {
+	t.Parallel()
+	client, proxy := through(t, redistest.Shared(t))
+	m := New[string, string](engineOn(t, client), redistest.Name(t), textual)
+	long := strings.Repeat("x", longBytes/2)
+	var all sync.WaitGroup
+	for i := range 10 {
+		all.Go(func() { assert.NoError(t, m.Put(context.Background(), string(rune('a'+i)), long)) })
+	}
+	all.Wait()
+	require.LessOrEqual(t, len(proxy.Conns()), 1+2, "one is for everything else")
+}
+
+// TestMapLongExchangeEndsWhenTheServerIsSilent: it does not answer what is small either.
+func TestMapLongExchangeEndsWhenTheServerIsSilent(t *testing.T) {
+	t.Parallel()
+	redistest.Within(t, redistest.Scaled(8*time.Second), func() time.Duration {
+		client, proxy := through(t, redistest.Shared(t))
+		m := New[string, string](engineOn(t, client, shortSends), redistest.Name(t), textual)
+		long := strings.Repeat("x", longBytes)
+		require.NoError(t, m.Put(t.Context(), "long", long))
+		_, _, err := m.Get(t.Context(), "long")
+		require.NoError(t, err)
+		proxy.BlackHole()
+		defer proxy.Restore()
+		began := time.Now()
+		_, _, err = m.Get(context.Background(), "long")
+		require.Error(t, err)
+		require.NotErrorIs(t, err, ErrUnknown, "it has changed nothing")
+		took := time.Since(began)
+		require.ErrorIs(t, m.Put(context.Background(), "long", long), ErrUnknown)
+		return took
+	})
+}
+
+// TestMapGetsThatGoOutTogetherAreFewWhereNothingIsKnown of the size of their values.
+func TestMapGetsThatGoOutTogetherAreFewWhereNothingIsKnown(t *testing.T) {
+	t.Parallel()
+	size := new(atomic.Int64)
+	require.Equal(t, firstGets, cut(1000, size))
+	require.Equal(t, 3, cut(3, size))
+	for bytes, n := range map[int64]int{100: mostGets, 10_000: mostRead / 10_000, 1 << 20: 1} {
+		size.Store(bytes)
+		require.Equal(t, n, cut(1000, size), "%d bytes", bytes)
+	}
+}

@@ -1,0 +1,413 @@
+package rmap
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
+)
+
+// announcedCache is a cache whose writes are announced, and a near cache of it in another
+// process.
+func announcedCache(t *testing.T, raw, reader rueidis.Client, change []func(*engine.Config), opts ...Option) (*Cache[string, string], *Near[string, string]) {
+	t.Helper()
+	name := cacheNamed(t, raw)
+	opts = append(opts, WithAnnounce(), WithValueCodec(textCodec()))
+	m := NewCache[string, string](engineOn(t, raw, change...), name, opts...)
+	n := NewNear(NewCache[string, string](engineOn(t, reader), name, opts...), WithAnnounced(), WithMisses(time.Hour), WithMaxSilence(30*time.Second))
+	t.Cleanup(n.Close)
+	return m, n
+}
+
+// hearsAll waits until a near cache has heard what was said until now, by a Clear that comes last.
+func hearsAll(t *testing.T, raw rueidis.Client, n *Near[string, string]) {
+	t.Helper()
+	before := n.Stats().WholeDrops
+	says(t, raw, n.Name(), "00"+someID+someID+"00")
+	redistest.Eventually(t, func() bool { return n.Stats().WholeDrops > before }, soon, time.Millisecond)
+}
+
+// cacheWrites is every operation that changes what a copy of k shows, or when it ends.
+// What has no single entry drops all.
+var cacheWrites = map[string]struct {
+	do   func(ctx context.Context, m *Cache[string, string]) error
+	want string
+	all  bool
+}{
+	"put": {do: func(ctx context.Context, m *Cache[string, string]) error { return m.Put(ctx, "k", "new") }, want: "new"},
+	"keep ttl": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		return m.Put(ctx, "k", "new", WithKeepTTL())
+	}, want: "new"},
+	"put many": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		return m.PutMany(ctx, map[string]string{"k": "new", "l": "x"})
+	}, want: "new"},
+	"swap": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		_, _, err := m.Swap(ctx, "k", "new")
+		return err
+	}, want: "new"},
+	"replace": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		_, err := m.Replace(ctx, "k", "new")
+		return err
+	}, want: "new"},
+	"compare and swap": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		_, err := m.CompareAndSwap(ctx, "k", "old", "new")
+		return err
+	}, want: "new"},
+	"compare and remove": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		_, err := m.CompareAndRemove(ctx, "k", "old")
+		return err
+	}},
+	"compute": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		_, _, err := m.Compute(ctx, "k", func(string, bool) (string, Verdict, error) { return "new", Store, nil })
+		return err
+	}, want: "new"},
+	"remove": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		_, err := m.Remove(ctx, "k", "none")
+		return err
+	}},
+	"take":   {do: func(ctx context.Context, m *Cache[string, string]) error { _, _, err := m.Take(ctx, "k"); return err }},
+	"clear":  {do: func(ctx context.Context, m *Cache[string, string]) error { return m.Clear(ctx) }, all: true},
+	"delete": {do: func(ctx context.Context, m *Cache[string, string]) error { _, err := m.Delete(ctx); return err }, all: true},
+	"rename": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		_, err := m.Rename(ctx, m.Name()+"{2}")
+		return err
+	}, all: true},
+	"expire": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		_, err := m.Expire(ctx, 100*time.Millisecond)
+		return err
+	}, all: true},
+	"touch": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		_, err := m.Touch(ctx, "k", WithTTL(100*time.Millisecond))
+		return err
+	}},
+	"idle": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		_, err := m.Touch(ctx, "k", WithMaxIdle(100*time.Millisecond))
+		return err
+	}},
+	"expire entries": {do: func(ctx context.Context, m *Cache[string, string]) error {
+		_, err := m.ExpireEntries(ctx, []string{"k", "none"}, 100*time.Millisecond)
+		return err
+	}},
+}
+
+func TestACacheTellsWhatItChanges(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		for _, opts := range [][]Option{nil, {WithRequestIDs()}} {
+			m, n := announcedCache(t, raw, raw, nil, opts...)
+			for what, write := range cacheWrites {
+				require.NoError(t, m.Put(t.Context(), "k", "old", WithTTL(time.Hour)), what)
+				require.NoError(t, m.Put(t.Context(), "other", what), what)
+				becomes(t, n, "k", "old")
+				hearsAll(t, raw, n)
+				hot(t, n, "k", "old")
+				hot(t, n, "other", what)
+				before := n.Stats().WholeDrops
+				require.NoError(t, write.do(t.Context(), m), what)
+				becomes(t, n, "k", write.want)
+				if !write.all {
+					assert.Equal(t, before, n.Stats().WholeDrops, what)
+					_, counts := n.hit("other")
+					assert.True(t, counts, "%s drops no other", what)
+				}
+				raw.Do(t.Context(), raw.B().Del().Key(objectOf(m.Name()+"{2}")...).Build())
+			}
+		}
+	})
+}
+
+// TestACacheTellsOfWhatComes to near caches that keep misses: whoever writes it.
+func TestACacheTellsOfWhatComes(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		m, n := announcedCache(t, raw, raw, nil)
+		l := NewLoading(m, func(context.Context, string) (string, bool, error) { return "loaded", true, nil })
+		require.NoError(t, m.Put(t.Context(), "other", "o"))
+		for want, write := range map[string]func() error{
+			"absent": func() error { _, _, err := m.PutIfAbsent(t.Context(), "k", "absent"); return err },
+			"computed": func() error {
+				_, _, err := m.ComputeIfAbsent(t.Context(), "k", func() (string, error) { return "computed", nil })
+				return err
+			},
+			"loaded": func() error { _, _, err := l.Get(t.Context(), "k"); return err },
+		} {
+			missed(t, n, "k")
+			require.NoError(t, write())
+			becomes(t, n, "k", want)
+			_, err := m.Remove(t.Context(), "k")
+			require.NoError(t, err)
+			becomes(t, n, "k", "")
+		}
+	})
+}
+
+// TestACacheTellsOfWhatAddMakes of a number.
+func TestACacheTellsOfWhatAddMakes(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		opts := []Option{WithAnnounce(), WithValueCodec(textCodecOf[int]())}
+		m := NewCache[string, int](engineOn(t, raw), cacheNamed(t, raw), opts...)
+		n := NewNear(NewCache[string, int](engineOn(t, raw), m.Name(), opts...), WithAnnounced())
+		defer n.Close()
+		require.NoError(t, m.Put(t.Context(), "k", 5))
+		hot(t, n, "k", 5)
+		sum, err := Add(t.Context(), m, "k", 2)
+		require.NoError(t, err)
+		require.Equal(t, 7, sum)
+		redistest.Eventually(t, func() bool {
+			v, _, err := n.Get(t.Context(), "k")
+			require.NoError(t, err)
+			return v == 7
+		}, soon, time.Millisecond)
+	})
+}
+
+// TestACacheTellsOfWhatItEvicts: by a write that is one too many, and by the sweeper where
+// a bound comes later.
+func TestACacheTellsOfWhatItEvicts(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		for _, by := range []Order{LRU, LFU} {
+			m, n := announcedCache(t, raw, raw, nil)
+			require.NoError(t, m.SetMaxSize(t.Context(), 3, by))
+			for _, k := range []string{"a", "b", "c"} {
+				require.NoError(t, m.Put(t.Context(), k, k))
+			}
+			hot(t, n, "a", "a")
+			for range 3 { // b and c were used later, and more often
+				_, err := m.GetMany(t.Context(), "b", "c")
+				require.NoError(t, err)
+			}
+			redistest.Eventually(t, func() bool { // an exchange at the first look at the bound notes no use
+				_, err := m.GetMany(t.Context(), "b", "c")
+				require.NoError(t, err)
+				return intOf(t, raw, "ZRANK", keys.MapAccesses(m.Name()), "a") == 0
+			}, soon, time.Millisecond)
+			before := n.Stats().WholeDrops
+			require.NoError(t, m.Put(t.Context(), "d", "d"))
+			becomes(t, n, "a", "")
+			assert.Equal(t, before, n.Stats().WholeDrops)
+			hot(t, n, "b", "b")
+			hot(t, n, "c", "c")
+			hot(t, n, "d", "d")
+			require.NoError(t, m.SetMaxSize(t.Context(), 1, by))
+			redistest.Eventually(t, func() bool {
+				got, err := n.GetMany(t.Context(), "b", "c", "d")
+				require.NoError(t, err)
+				return len(got) == 1
+			}, soon, time.Millisecond)
+			assert.Equal(t, before, n.Stats().WholeDrops)
+		}
+	})
+}
+
+// TestACacheTellsOfWhatItSweeps: a process whose clock is ahead sweeps early.
+func TestACacheTellsOfWhatItSweeps(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		at := newHandClock()
+		at.now = time.Now()
+		m, n := announcedCache(t, raw, raw, []func(*engine.Config){at.on})
+		require.NoError(t, m.Put(t.Context(), "other", "o"))
+		require.NoError(t, m.Put(t.Context(), "k", "v", WithTTL(time.Hour)))
+		require.NoError(t, m.Put(t.Context(), "l", "v", WithMaxIdle(time.Hour)))
+		hot(t, n, "other", "o")
+		hearsAll(t, raw, n)
+		hot(t, n, "other", "o")
+		hot(t, n, "k", "v")
+		hot(t, n, "l", "v")
+		before := n.Stats().WholeDrops
+		at.forward(2 * time.Hour)
+		becomes(t, n, "k", "")
+		becomes(t, n, "l", "")
+		_, counts := n.hit("other")
+		assert.True(t, counts)
+		assert.Equal(t, before, n.Stats().WholeDrops)
+	})
+}
+
+// TestLongKeysThatGoTogetherDropAll, so that no message is huge.
+func TestLongKeysThatGoTogetherDropAll(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	at := newHandClock()
+	at.now = time.Now()
+	m, n := announcedCache(t, raw, raw, []func(*engine.Config){at.on})
+	require.NoError(t, m.Put(t.Context(), "other", "o"))
+	for i := range 3 {
+		require.NoError(t, m.Put(t.Context(), strings.Repeat("x", 100_000)+fmt.Sprint(i), "v", WithTTL(time.Hour)))
+	}
+	hot(t, n, "other", "o")
+	before := n.Stats().WholeDrops
+	at.forward(2 * time.Hour)
+	redistest.Eventually(t, func() bool { return n.Stats().WholeDrops > before }, soon, time.Millisecond)
+}
+
+// TestACopyOfACacheEndsWithItsEntry, by its time to live and by its idle time: nobody says so.
+func TestACopyOfACacheEndsWithItsEntry(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	for what, opt := range map[string]PutOption{"ttl": WithTTL(700 * time.Millisecond), "idle": WithMaxIdle(700 * time.Millisecond)} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			_, n := announcedCache(t, raw, raw, nil)
+			require.NoError(t, n.Put(t.Context(), "other", "v"))
+			hot(t, n, "other", "v")
+			require.NoError(t, n.Put(t.Context(), "k", "v", opt))
+			redistest.Eventually(t, func() bool {
+				_, there, err := n.Get(t.Context(), "k")
+				require.NoError(t, err)
+				if !there { // it has ended before it was a copy
+					require.NoError(t, n.Put(t.Context(), "k", "v", opt))
+				}
+				_, counts := n.hit("k")
+				return counts
+			}, soon, time.Microsecond)
+			for { // what is a copy now was read before, and ends no later than its entry
+				_, counts := n.hit("k")
+				got, err := n.m.(*Cache[string, string]).TTL(t.Context(), "k")
+				require.NoError(t, err)
+				if got == 0 {
+					time.Sleep(5 * time.Millisecond) // clocks are read in milliseconds
+					_, counts = n.hit("k")
+					require.False(t, counts, "the entry has ended")
+					return
+				}
+				if !counts {
+					return // a little earlier
+				}
+			}
+		})
+	}
+}
+
+// announcingCache is the script that each write of a cache which announces is.
+var announcingCache = map[string]*scripts.Script{
+	"put": mapcache.PutMany, "put many": mapcache.PutMany, "swap": mapcache.Swap, "replace": mapcache.Replace,
+	"compare and swap": mapcache.Change, "remove": mapcache.Remove, "take": mapcache.Take, "clear": mapcache.Clear,
+	"delete": mapcache.Clear, "touch": mapcache.Touch, "expire entries": mapcache.ExpireEntries, "expire": mapcache.Expire,
+}
+
+// TestALostReplyOfAnAnnouncedWriteOfACache drops the reply to each write once: what was done
+// was told. With an id it is done and told once.
+func TestALostReplyOfAnAnnouncedWriteOfACache(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	raw := server.Client(t)
+	for what, script := range announcingCache {
+		for with, opts := range map[string][]Option{"": nil, " with ids": {WithRequestIDs()}} {
+			t.Run(what+with, func(t *testing.T) {
+				t.Parallel()
+				client, proxy := through(t, server)
+				m, n := announcedCache(t, client, raw, nil, opts...)
+				require.NoError(t, m.Put(t.Context(), "k", "old", WithTTL(time.Hour)))
+				hot(t, n, "k", "old")
+				lost := proxy.DropReply(redistest.All(redistest.MatchScript(script.Body), redistest.Arg(m.Name())), 1)
+				err := cacheWrites[what].do(t.Context(), m)
+				lost.Await(t)
+				if len(opts) > 0 || script.Header.Replay == scripts.Safe {
+					require.NoError(t, err)
+				} else {
+					require.ErrorIs(t, err, ErrUnknown)
+				}
+				becomes(t, n, "k", cacheWrites[what].want)
+			})
+		}
+	}
+}
+
+// TestAUserWhoMayNotAnnounceChangesNothing of a cache, and evicts nothing either.
+func TestAUserWhoMayNotAnnounceChangesNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client(t)
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary(strings.Fields("ACL SETUSER orders on >password ~* resetchannels +@all")...).Build()).Error())
+	user := server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" })
+	m := NewCache[string, string](engineOn(t, user), "m", WithAnnounce(), WithValueCodec(textCodec()))
+	own := NewCache[string, string](engineOn(t, admin), "m", WithValueCodec(textCodec()))
+	require.NoError(t, own.Put(t.Context(), "k", "old", WithTTL(time.Hour)))
+	before, err := own.TTL(t.Context(), "k")
+	require.NoError(t, err)
+	for what, write := range cacheWrites {
+		if what == "rename" {
+			continue // which names both maps
+		}
+		err := write.do(t.Context(), m)
+		require.ErrorContains(t, err, "publish", what)
+		require.NotErrorIs(t, err, ErrUnknown, what)
+		v, there, err := own.Get(t.Context(), "k")
+		require.NoError(t, err)
+		require.True(t, there, what)
+		require.Equal(t, "old", v, what)
+	}
+	left, err := own.TTL(t.Context(), "k")
+	require.NoError(t, err)
+	require.InDelta(t, before.Minutes(), left.Minutes(), 1)
+	require.NoError(t, own.Put(t.Context(), "l", "old"))
+	require.NoError(t, admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG", "RESET").Build()).Error())
+	require.NoError(t, m.SetMaxSize(t.Context(), 1, LRU))
+	redistest.Eventually(t, func() bool { // the sweeper of m may not say so
+		denied, err := admin.Do(t.Context(), admin.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+		return err == nil && len(denied) > 0
+	}, soon, time.Millisecond)
+	n, err := own.Len(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 2, n)
+}
+
+// TestWhatIsWrittenBehindAndThroughIsAnnounced in the step that changes the map.
+func TestWhatIsWrittenBehindAndThroughIsAnnounced(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		for kind, on := range map[string]func(e *engine.Engine, name string, opts ...Option) mapping[string, string]{
+			"map": func(e *engine.Engine, name string, opts ...Option) mapping[string, string] {
+				return New[string, string](e, name, opts...)
+			},
+			"cache": func(e *engine.Engine, name string, opts ...Option) mapping[string, string] {
+				return NewCache[string, string](e, name, opts...)
+			},
+		} {
+			for how, with := range map[string][]WritingOption{"through": nil, "behind": {WithBehind(10), WithWriteDelay(time.Millisecond)}} {
+				for _, ids := range [][]Option{nil, {WithRequestIDs()}} {
+					name := cacheNamed(t, raw)
+					opts := append(ids, WithAnnounce(), WithValueCodec(textCodec()))
+					w := NewWriting(on(engineOn(t, raw), name, opts...), func(context.Context, []Change[string, string]) error { return nil }, with...)
+					n := NewNear(on(engineOn(t, raw), name, opts...), WithAnnounced(), WithMisses(time.Hour))
+					require.NoError(t, w.Put(t.Context(), "other", "o"), how)
+					hot(t, n, "other", "o")
+					hearsAll(t, raw, n)
+					hot(t, n, "other", "o")
+					missed(t, n, "k")
+					require.NoError(t, w.Put(t.Context(), "k", "1"))
+					becomes(t, n, "k", "1")
+					hot(t, n, "k", "1")
+					require.NoError(t, w.PutMany(t.Context(), map[string]string{"k": "2", "l": "2"}))
+					becomes(t, n, "k", "2")
+					hot(t, n, "k", "2")
+					_, err := w.CompareAndSwap(t.Context(), "k", "2", "3")
+					require.NoError(t, err)
+					becomes(t, n, "k", "3")
+					hot(t, n, "k", "3")
+					_, err = w.Remove(t.Context(), "k")
+					require.NoError(t, err)
+					becomes(t, n, "k", "")
+					_, counts := n.hit("other")
+					assert.True(t, counts, "%s %s drops no other", kind, how)
+					n.Close()
+					require.NoError(t, w.Close(t.Context()))
+				}
+			}
+		}
+	})
+}

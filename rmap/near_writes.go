@@ -1,0 +1,107 @@
+package rmap
+
+import "context"
+
+// Put is the map's. When it returns, no Get of this near cache returns what was
+// there before; so it is with every write.
+func (n *Near[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
+	if err := n.usable(ctx); err != nil {
+		return err
+	}
+	defer n.wrote(k)
+	return n.m.Put(ctx, k, v, opts...)
+}
+
+// PutMany is the map's.
+func (n *Near[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
+	if err := n.usable(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		for k := range entries {
+			n.wrote(k)
+		}
+	}()
+	return n.m.PutMany(ctx, entries, opts...)
+}
+
+// Swap is the map's.
+func (n *Near[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
+	if err := n.usable(ctx); err != nil {
+		return old, false, err
+	}
+	defer n.wrote(k)
+	return n.m.Swap(ctx, k, v, opts...)
+}
+
+// Remove is the map's.
+func (n *Near[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) {
+	if err := n.usable(ctx); err != nil {
+		return 0, err
+	}
+	defer n.wrote(ks...)
+	return n.m.Remove(ctx, ks...)
+}
+
+// Clear is the map's.
+func (n *Near[K, V]) Clear(ctx context.Context) error {
+	if err := n.usable(ctx); err != nil {
+		return err
+	}
+	defer n.wroteAll()
+	return n.m.Clear(ctx)
+}
+
+// PutIfAbsent is the map's.
+func (n *Near[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error) {
+	if err := n.usable(ctx); err != nil {
+		return now, false, err
+	}
+	defer n.wrote(k)
+	return n.m.PutIfAbsent(ctx, k, v, opts...)
+}
+
+// Replace is the map's.
+func (n *Near[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (bool, error) {
+	if err := n.usable(ctx); err != nil {
+		return false, err
+	}
+	defer n.wrote(k)
+	return n.m.Replace(ctx, k, v, opts...)
+}
+
+// Take is the map's.
+func (n *Near[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
+	if err := n.usable(ctx); err != nil {
+		return v, false, err
+	}
+	defer n.wrote(k)
+	return n.m.Take(ctx, k)
+}
+
+// CompareAndSwap is the map's.
+func (n *Near[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (bool, error) {
+	if err := n.usable(ctx); err != nil {
+		return false, err
+	}
+	defer n.wrote(k)
+	return n.m.CompareAndSwap(ctx, k, old, v, opts...)
+}
+
+// CompareAndRemove is the map's.
+func (n *Near[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, error) {
+	if err := n.usable(ctx); err != nil {
+		return false, err
+	}
+	defer n.wrote(k)
+	return n.m.CompareAndRemove(ctx, k, old)
+}
+
+// Compute is the map's: f gets what is in Redis, not a copy.
+func (n *Near[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
+	if err := n.usable(ctx); err != nil {
+		return v, false, err
+	}
+	defer n.wrote(k)
+	return n.m.Compute(ctx, k, f, opts...)
+}

@@ -1,0 +1,96 @@
+package rmap
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// object is what every map of one hash has as an object.
+type object interface {
+	mapping[string, int]
+	Remaining(ctx context.Context) (time.Duration, error)
+	RenameIfAbsent(ctx context.Context, to string) (bool, error)
+	Copy(ctx context.Context, to string) (bool, error)
+	ExpireAt(ctx context.Context, at time.Time) (bool, error)
+	SizeInMemory(ctx context.Context) (int64, error)
+	Exists(ctx context.Context) (bool, error)
+}
+
+func TestMapAsAnObject(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
+	for name, opts := range map[string][]Option{"": nil, " with ids": {WithRequestIDs()}} {
+		opts = append([]Option{WithCodec(textFamily)}, opts...)
+		for kind, of := range map[string]func(e *engine.Engine, name string) object{
+			"map": func(e *engine.Engine, name string) object { return New[string, int](e, name, opts...) },
+			"announced": func(e *engine.Engine, name string) object {
+				return New[string, int](e, name, append(opts, WithAnnounce())...)
+			},
+			"native": func(e *engine.Engine, name string) object { return NewNative[string, int](e, name, opts...) },
+			"cache":  func(e *engine.Engine, name string) object { return NewCache[string, int](e, name, opts...) },
+		} {
+			t.Run(kind+name, func(t *testing.T) {
+				t.Parallel()
+				asAnObject(t, raw, of)
+			})
+		}
+	}
+}
+
+func asAnObject(t *testing.T, raw rueidis.Client, of func(e *engine.Engine, name string) object) {
+	ctx, e, name := t.Context(), engineOn(t, raw), redistest.Name(t)
+	m, other, third := of(e, name), of(e, name+"-b"), of(e, name+"-c")
+	t.Cleanup(func() {
+		for _, one := range []object{m, other, third} {
+			raw.Do(context.Background(), raw.B().Del().Key(objectOf(one.Name())...).Build())
+		}
+	})
+	yes := func(want bool) func(is bool, err error) {
+		return func(is bool, err error) {
+			t.Helper()
+			require.NoError(t, err)
+			require.Equal(t, want, is)
+		}
+	}
+	size := func(m object) int64 {
+		t.Helper()
+		n, err := m.SizeInMemory(ctx)
+		require.NoError(t, err)
+		return n
+	}
+	require.Zero(t, size(m))
+	yes(false)(m.Copy(ctx, other.Name()))
+	yes(false)(m.RenameIfAbsent(ctx, other.Name()))
+	yes(false)(m.ExpireAt(ctx, time.Now().Add(time.Hour)))
+	require.NoError(t, m.PutMany(ctx, map[string]int{"a": 1, "b": 2}))
+	require.Greater(t, size(m), int64(50))
+	yes(true)(m.Copy(ctx, other.Name()))
+	require.InDelta(t, size(m), size(other), 64, "names are of other lengths")
+	require.NoError(t, other.Put(ctx, "c", 3))
+	yes(false)(m.Copy(ctx, other.Name()))
+	yes(false)(m.RenameIfAbsent(ctx, other.Name()))
+	require.Equal(t, map[string]int{"a": 1, "b": 2}, contents(t, m), "the copy is another map")
+	require.Equal(t, map[string]int{"a": 1, "b": 2, "c": 3}, contents(t, other), "and was not written over")
+	yes(true)(m.RenameIfAbsent(ctx, third.Name()))
+	yes(false)(m.Exists(ctx))
+	require.Equal(t, map[string]int{"a": 1, "b": 2}, contents(t, third))
+	yes(true)(third.ExpireAt(ctx, time.Now().Add(time.Hour)))
+	left, err := third.Remaining(ctx)
+	require.NoError(t, err)
+	require.InDelta(t, time.Hour, left, float64(time.Minute))
+	yes(true)(third.ExpireAt(ctx, time.Now().Add(-time.Hour)))
+	yes(false)(third.Exists(ctx))
+	for _, at := range []time.Time{{}, time.Now().Add(2 * engine.LongestLease)} {
+		_, err := other.ExpireAt(ctx, at)
+		require.ErrorIs(t, err, ErrOption)
+	}
+	_, err = other.Copy(ctx, "")
+	require.ErrorIs(t, err, ErrOption)
+}

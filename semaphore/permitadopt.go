@@ -1,0 +1,82 @@
+package semaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// Adopt takes over the permit of that id, which this or another process acquired, in Go
+// or Java: work that moves to another process keeps its permit. This client renews it
+// from now on, also if its lease was fixed.
+//
+// The process that acquired it is not told, and goes on renewing it, unless it was
+// acquired [WithLease]. The first release ends the permit for all who have it. They learn
+// of it at their next renewals.
+//
+// Cost: one script call. Wire: ZADD {name}:timeout XX GT. Errors: [ErrLost] if there is
+// no such permit, or its lease has ended; [ErrOption] for what is no id; ctx's, which
+// bounds the round trip; [ErrUnknown] if no answer came, when nobody renews the permit
+// here; [ErrClosed]; Redis' and the network's.
+// Source: ours; RPermitExpirableSemaphore has updateLeaseTime.
+func (s *PermitSemaphore) Adopt(ctx context.Context, id string) (*Permit, error) {
+	lease := s.i.e.WatchdogTimeout
+	answer, err := s.lengthen(ctx, id, lease)
+	if err != nil {
+		return nil, s.failed("adopt permit of", err)
+	}
+	return s.of.cared(want{id: raw(id), lease: lease, kept: true, judged: true}, answer), nil
+}
+
+// Extend makes the lease of the permit of that id last for at least d from now, whoever
+// holds it; it never shortens one. The holder is not told, and trusts its own lease.
+//
+// Cost, wire and errors: as [PermitSemaphore.Adopt]; [ErrOption] also for a lease that
+// [WithLease] would refuse. Source: RPermitExpirableSemaphore.updateLeaseTime, which
+// shortens, too.
+func (s *PermitSemaphore) Extend(ctx context.Context, id string, d time.Duration) error {
+	err := engine.CheckLease(d)
+	if err == nil {
+		_, err = s.lengthen(ctx, id, d)
+	}
+	return s.failed("extend permit of", err)
+}
+
+// lengthen has the lease of a permit last for d from now, if it has not ended.
+func (s *PermitSemaphore) lengthen(ctx context.Context, id string, d time.Duration) (engine.Answer, error) {
+	err := s.plain.usable(ctx, 1)
+	if err == nil {
+		err = parseID(id)
+	}
+	if err != nil {
+		return engine.Answer{}, err
+	}
+	e := s.i.e
+	on, args := permitRenewal.Add(nil, nil, s.of.Key(), id, d)
+	answer, err, answered := engine.Await(e, ctx, 0, func() (engine.Answer, error) { return e.Run(ctx, permitRenewal.Script, on, args) })
+	switch {
+	case !answered:
+		return answer, fmt.Errorf("%w: %w", ErrUnknown, err)
+	case err != nil:
+		return answer, err
+	}
+	said, err := answer.ToArray()
+	if err == nil && len(said) != 1 {
+		err = fmt.Errorf("%w: permit_renew.lua said %d answers", ErrUnknown, len(said))
+	}
+	if err != nil {
+		return answer, err
+	}
+	switch n, notNumber := said[0].AsInt64(); {
+	case notNumber != nil:
+		text, _ := said[0].ToString()
+		return answer, errors.New(text)
+	case n == 0:
+		return answer, fmt.Errorf("%w: %w", ErrLost, watchdog.ErrGone)
+	}
+	return answer, nil
+}

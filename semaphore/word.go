@@ -1,0 +1,35 @@
+package semaphore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// word is what the last exchange about a name said to those who wait for it in this
+// process. It is used under the mutex of their place or room.
+type word struct {
+	refusal error         // what the last answer means for a TryAcquire; nil: none came yet
+	when    time.Duration // that answer came
+	failure error         // of an exchange since
+}
+
+// refused notes an answer that granted too few.
+func (w *word) refused(e *engine.Engine, err error) { *w = word{refusal: err, when: e.Mono()} }
+
+// failed notes an exchange without an answer.
+func (w *word) failed(err error) { w.failure = err }
+
+// end returns the error of a wait that WithWait ended with err. A refusal counts for as
+// long as a waiter sleeps, unless an exchange has failed since.
+func (w *word) end(e *engine.Engine, err error) error {
+	switch {
+	case w.failure != nil && !errors.Is(err, w.failure):
+		return fmt.Errorf("%w (last answer: %w)", err, w.failure)
+	case w.failure != nil, w.refusal == nil, e.Mono()-w.when > longest(e):
+		return err
+	}
+	return w.refusal
+}

@@ -1,0 +1,126 @@
+package topic
+
+import (
+	"context"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/attempts"
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+)
+
+// Dead is a message that a [Durable] name has put aside.
+type Dead[T any] struct {
+	ID       string // that it had in the topic
+	Value    T
+	Attempts int64
+	Cause    string
+	Buried   time.Time
+}
+
+// Dead walks the messages that the name has put aside, the oldest first, 100 at a time. One
+// that does not decode is an [ErrDecode] beside what is known of it, and the walk goes on;
+// another error ends it.
+//
+// Cost: one command for each 100. Wire: XRANGE rueidisson_stream_dead:{name}:<durable name>.
+// Errors: [ErrDecode]; ctx's error and cause; [ErrOption]; [ErrClosed]; those of Redis.
+func (d *Durable[T]) Dead(ctx context.Context) iter.Seq2[Dead[T], error] {
+	return func(yield func(Dead[T], error) bool) {
+		const op = "list what was put aside of"
+		if err := d.usable(ctx); err != nil {
+			yield(Dead[T]{}, d.t.failed(op, err))
+			return
+		}
+		for it, err := range attempts.Walk(ctx, d.t.h.e, d.t.of.key, d.name) {
+			if err != nil {
+				yield(Dead[T]{}, d.t.failed(op, err))
+				return
+			}
+			dead, err := d.dead(it)
+			if !yield(dead, engine.Notice(d.t.failed(op, err))) {
+				return
+			}
+		}
+	}
+}
+
+func (d *Durable[T]) dead(it attempts.Dead) (dead Dead[T], err error) {
+	dead = Dead[T]{ID: it.ID, Attempts: it.Attempts, Cause: it.Cause, Buried: it.Buried}
+	if it.Err != nil {
+		return dead, &codec.DecodeError{Name: d.t.h.name, Key: it.At, Cause: it.Err}
+	}
+	for _, f := range it.Fields {
+		if f.Field == "m" {
+			if dead.Value, err = codec.Decode(d.t.h.codec, f.Value); err != nil {
+				err = &codec.DecodeError{Name: d.t.h.name, Key: it.ID, Bytes: []byte(f.Value), Cause: err}
+			}
+			return dead, err
+		}
+	}
+	return dead, &codec.DecodeError{Name: d.t.h.name, Key: it.ID, Cause: errNoMessage}
+}
+
+// Redrive has the messages that the name has put aside come to it again, and to no other, with
+// attempts that count anew, and returns how many. Those who listen have them within a
+// second. What is put aside while it runs stays aside. A call that ends with an error may have redriven some.
+//
+// Cost: one script call for each 100. Wire: XADD rueidisson_topic_again:{name}:<durable name>, XCLAIM FORCE, XDEL. Errors:
+// [ErrUnknown], which also ends a ctx that ends before the answer; ctx's error and cause;
+// [ErrOption]; [ErrClosed]; those of Redis.
+func (d *Durable[T]) Redrive(ctx context.Context) (redriven int64, err error) {
+	if err = d.usable(ctx); err == nil {
+		redriven, err = engine.Writing(d.t.h.e, ctx, func() (n int64, err error) {
+			till := "+"
+			for more := true; more && err == nil && ctx.Err() == nil; {
+				var some int64
+				some, more, till, err = d.redriveSome(ctx, till)
+				n += some
+			}
+			return n, err
+		})
+	}
+	return redriven, d.t.failed("redrive", err)
+}
+
+// mostRedriven bounds how long one call keeps the server.
+const mostRedriven = 100
+
+// redriveSome is one call, up to an ID: "+" at first, and then what the one before returned.
+func (d *Durable[T]) redriveSome(ctx context.Context, till string) (n int64, more bool, next string, err error) {
+	e, of := d.t.h.e, d.t.of
+	got, err := e.Run(ctx, redriveScript, []string{keys.StreamDead(of.key, d.name), of.again(d.name)}, []string{d.name, consumer, strconv.Itoa(mostRedriven), till})
+	if err != nil {
+		return 0, false, till, err
+	}
+	said, err := got.ToArray()
+	if err != nil {
+		return 0, false, till, err
+	}
+	if n, err = said[0].AsInt64(); err != nil {
+		return 0, false, till, err
+	}
+	left, err := said[1].AsInt64()
+	if err == nil {
+		next, err = said[2].ToString()
+	}
+	return n, left == 1, next, err
+}
+
+// PurgeDead deletes what the name has put aside, and returns how many messages that were.
+// Cost: one script call. Wire: UNLINK. Errors: as [Durable.Redrive].
+func (d *Durable[T]) PurgeDead(ctx context.Context) (purged int64, err error) {
+	if err = d.usable(ctx); err == nil {
+		purged, err = attempts.Purge(ctx, d.t.h.e, d.t.of.key, d.name)
+	}
+	return purged, d.t.failed("purge what was put aside of", err)
+}
+
+func (d *Durable[T]) usable(ctx context.Context) error {
+	if d.bad != nil {
+		return d.bad
+	}
+	return d.t.h.usable(ctx)
+}

@@ -1,0 +1,52 @@
+package topic
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestDurableDeliveryThatIsDroppedBeforeItsOutcomeIsCounted, once, whether this process has noticed or not: it is
+// neither handled nor put aside, and does not come again.
+func TestDurableDeliveryThatIsDroppedBeforeItsOutcomeIsCounted(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, raw rueidis.Client) { // that in the process keeps what was dropped pending
+		r := settling(t, raw, redistest.Name(t))
+		s := r.durable("billing")
+		hows := []func(m *Delivery[string]){
+			func(m *Delivery[string]) { require.ErrorIs(t, m.Nack(t.Context(), nil), ErrLost) },
+			func(m *Delivery[string]) { require.ErrorIs(t, m.Bury(t.Context(), nil), ErrLost) },
+			func(*Delivery[string]) {}, // the loop leaves it
+		}
+		for i := range 2 * len(hows) {
+			how, noticed := hows[i/2], i%2 == 1
+			r.publishes(1, "a")
+			missed := int64(0)
+			for m, err := range s.Deliveries(within(t), WithBackoff(quick)) {
+				var lagged *LaggedError
+				if errors.As(err, &lagged) {
+					missed = lagged.Missed
+					break
+				}
+				require.NoError(t, err, "case %d", i)
+				require.EqualValues(t, 1, m.Attempt)
+				redistest.Do(t, raw, "XTRIM", r.of.key, "MAXLEN", "0")
+				if noticed {
+					s.f.hold()
+				}
+				how(m)
+			}
+			require.EqualValues(t, 1, missed, "case %d", i)
+		}
+		require.Empty(t, r.pending(raw))
+		require.Empty(t, dead(t, r.Durable("billing")))
+		require.Zero(t, r.inHand())
+		n, err := raw.Do(t.Context(), raw.B().Exists().Key(r.of.missed).Build()).AsInt64()
+		require.NoError(t, err)
+		require.Zero(t, n, "it is told again")
+	})
+}

@@ -1,0 +1,75 @@
+package topic
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestReliableTopicCostsTheServerNoSquareOfItsGroups: each group acknowledges a message,
+// and the groups are looked at a few times for that, not once for each of them.
+func TestReliableTopicCostsTheServerNoSquareOfItsGroups(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	raw := server.Client(t)
+	r := reliableOn(t, raw, "orders")
+	const groups = 100
+	feeds := make([]*feed, groups)
+	for i := range feeds {
+		feeds[i] = &feed{h: r.r, of: r.of, group: "g" + strconv.Itoa(i), durable: true}
+		made, err := r.r.numbered(&r.of, joining, joinScript, []string{r.of.timeout}, feeds[i].group, never)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, made)
+	}
+	for round := range 3 {
+		_, err := r.Publish(t.Context(), "a")
+		require.NoError(t, err)
+		ids := make([]string, groups)
+		for i, f := range feeds {
+			ids[i] = readBy(t, raw, f)
+		}
+		server.ResetStats()
+		for i, f := range feeds {
+			n, err := f.acknowledge(ids[i : i+1])
+			require.NoError(t, err)
+			require.EqualValues(t, 1, n)
+			left, err := r.Len(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, i < groups-1, left == 1, "after %d of %d groups in round %d", i+1, groups, round)
+		}
+		require.LessOrEqual(t, server.CommandCalls(t, "xpending"), int64(10*groups)) // one look a second, and two
+	}
+	// One that leaves, or dies, is counted no more, and one that joins is.
+	_, err := r.Publish(t.Context(), "b")
+	require.NoError(t, err)
+	late := &feed{h: r.r, of: r.of, group: "late", durable: true}
+	for i, f := range append(feeds, late) {
+		switch {
+		case i == 5:
+			_, err = r.r.numbered(&r.of, joining, joinScript, []string{r.of.timeout}, late.group, never)
+		case i == 10:
+			_, err = f.destroy(joining)
+			require.NoError(t, err)
+			continue
+		}
+		require.NoError(t, err)
+		_, err = f.acknowledge([]string{readBy(t, raw, f)})
+		require.NoError(t, err)
+		left, err := r.Len(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, f != late, left == 1, f.group)
+	}
+}
+
+// readBy is the next message of a group, which is pending then.
+func readBy(t *testing.T, raw rueidis.Client, f *feed) (id string) {
+	t.Helper()
+	got, err := raw.Do(t.Context(), raw.B().Xreadgroup().Group(f.group, consumer).Count(1).Streams().Key(f.of.key).Id(">").Build()).AsXRead()
+	require.NoError(t, err)
+	require.Len(t, got[f.of.key], 1)
+	return got[f.of.key][0].ID
+}

@@ -1,0 +1,95 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+)
+
+// missing is what is left undone if the server does not count so many messages as missed.
+func (f *feed) missing(n int64) engine.Work {
+	return engine.Work{Kind: "reliable topic", Name: f.of.key, Op: "count missed messages", Amount: n}
+}
+
+// forgo counts so many messages as missed, of which nobody was told. The client goes on with
+// what the server does not take; what it cannot go on with, it tells.
+func (f *feed) forgo(n int64) error {
+	if n == 0 {
+		return nil
+	}
+	f.h.asking.Lock()
+	defer f.h.asking.Unlock()
+	_, err := f.h.e.Numbered(f.of.lane, missing, f.of.key, func(r engine.Request) ([]int64, error) {
+		said, err := f.counting(context.Background(), forgoScript, r, n)
+		if err == nil {
+			return said, nil
+		}
+		closed := f.h.e.Open()
+		err = f.h.e.SeeThrough(r, f.missing(n), err, func(ctx context.Context, r engine.Request) error {
+			_, err := f.counting(ctx, forgoScript, r, n)
+			return err
+		})
+		if closed != nil && !errors.Is(err, ErrUnknown) || engine.Hopeless(err) {
+			f.undone(n, err)
+		}
+		return nil, err
+	})
+	return err
+}
+
+// abandon tells of what the server will not be told of.
+func (f *feed) abandon(why error) {
+	f.mu.Lock()
+	owed := f.owed
+	f.owed = 0
+	f.mu.Unlock()
+	f.undone(owed, why)
+}
+
+// undone tells of messages that a durable name has missed, of which it is not told.
+func (f *feed) undone(n int64, why error) {
+	if f.durable && n > 0 {
+		f.h.e.LeftUndone(f.missing(n), why)
+	}
+}
+
+// askMissed takes messages from those that a durable group has missed, which are so many, and
+// tells those who listen. Where nobody knows whether the server has done so, they are told, and
+// it is asked until it says: another is told again only if it never does, or asked first.
+func (f *feed) askMissed(n int64) error {
+	f.h.asking.Lock()
+	defer f.h.asking.Unlock()
+	said, err := f.h.e.Numbered(f.of.lane, missing, f.of.key, func(r engine.Request) ([]int64, error) {
+		said, err := f.counting(context.Background(), missedScript, r, n)
+		if errors.Is(err, ErrUnknown) {
+			f.h.e.Settle(r, f.of.key, func(ctx context.Context, r engine.Request) error {
+				_, err := f.counting(ctx, missedScript, r, n)
+				return err
+			})
+			return []int64{n}, nil
+		}
+		return said, err
+	})
+	took, err := engine.Only(said, err)
+	if err == nil {
+		f.lag(took)
+	}
+	return err
+}
+
+// counting is a script that changes how many messages the group has missed.
+func (f *feed) counting(ctx context.Context, s *scripts.Script, r engine.Request, n int64) ([]int64, error) {
+	got, err := f.h.e.Run(ctx, s, []string{f.of.key, r.Lane, f.of.missed}, []string{r.Number, engine.MemoryMillis, f.group, strconv.FormatInt(n, 10)})
+	if err != nil {
+		return nil, err
+	}
+	said, err := got.AsIntSlice()
+	if err == nil && len(said) != 1 {
+		err = fmt.Errorf("%w: the script said %v", ErrUnknown, said)
+	}
+	return said, err
+}

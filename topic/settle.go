@@ -1,0 +1,127 @@
+package topic
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+// settle has the server told, unless somebody is about to.
+func (f *feed) settle() {
+	if f.flushing {
+		return
+	}
+	if f.flushing = f.h.e.Spawn(f.flush); !f.flushing {
+		f.tell(f.acks, ErrClosed)
+	}
+}
+
+// mostSettled bounds how long one call keeps the server.
+const mostSettled = 1000
+
+// flush acknowledges until nothing is left, or the client closes.
+func (f *feed) flush() {
+	for {
+		ids := f.handled()
+		if len(ids) == 0 {
+			return
+		}
+		n, err := f.acknowledge(ids)
+		if err != nil && !engine.Hopeless(err) {
+			if !f.pause() {
+				return
+			}
+			continue
+		}
+		f.settled(ids, err == nil && n < int64(len(ids)), err)
+	}
+}
+
+// acknowledge tells the server what was handled. That comes before a group is taken
+// away: without one the server would keep it for the next who comes.
+func (f *feed) acknowledge(ids []string) (int64, error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	own, again := f.partedIDs(ids)
+	n := int64(0)
+	if len(again) > 0 {
+		some, err := engine.Number(f.h.e.Run(context.Background(), redrivenScript, []string{f.streams()[1]}, append([]string{f.group}, again...)))
+		if n = some; err != nil || len(own) == 0 {
+			return n, err
+		}
+	}
+	args := append([]string{f.group, strconv.FormatInt(f.h.e.Wall(), 10)}, own...)
+	some, err := engine.Number(f.h.e.Run(context.Background(), settleScript, []string{f.of.key, f.of.timeout, f.of.holders}, args))
+	return n + some, err
+}
+
+func (f *feed) handled() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flushing = len(f.acks) > 0
+	return f.acks[:min(len(f.acks), mostSettled):min(len(f.acks), mostSettled)]
+}
+
+// pause is before what failed is tried again. It is false once the client closes.
+func (f *feed) pause() bool {
+	timer := time.NewTimer(200 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-f.h.e.Closing():
+	}
+	f.mu.Lock()
+	f.flushing = false
+	f.tell(f.acks, ErrClosed)
+	f.mu.Unlock()
+	return false
+}
+
+// settled forgets what the server knows to be done. If it knew less, the group was
+// perhaps made again meanwhile, and has given once more what was still in flight here.
+func (f *feed) settled(ids []string, less bool, err error) {
+	f.mu.Lock()
+	full := !f.takes()
+	f.tell(ids, err)
+	f.late = append(f.late, ids...)
+	if !f.claiming {
+		f.land()
+	}
+	f.acks = append([]string(nil), f.acks[len(ids):]...)
+	f.claim = f.claim || less
+	again := less || full && f.takes()
+	f.mu.Unlock()
+	if again {
+		f.h.wake(f)
+	}
+}
+
+// tell has those know who wait until messages are acknowledged; under f.mu.
+func (f *feed) tell(ids []string, err error) {
+	for _, id := range ids {
+		if it := f.flight[id]; it != nil && it.told != nil {
+			it.told <- err
+			it.told = nil
+		}
+	}
+}
+
+// land forgets what was settled.
+func (f *feed) land() {
+	for _, id := range f.late {
+		delete(f.flight, id)
+	}
+	f.late = nil
+}
+
+// claimDone says that the answer about what is pending was read.
+func (f *feed) claimDone() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.claiming = false
+	f.land()
+}
