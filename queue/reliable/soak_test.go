@@ -455,7 +455,7 @@ func (s *soak) runs(all []harm) {
 	s.sample("sample")
 	for i := range rounds {
 		next := time.Now().Add(every)
-		h := all[i%len(all)]
+		h := all[i/2%len(all)] // each twice: as many connections as the first time needs stay, and the second adds none
 		s.t.Logf("%v: %s", time.Now().Format(time.TimeOnly), h.name)
 		h.do(s)
 		time.Sleep(max(time.Until(next), 500*time.Millisecond))
