@@ -562,7 +562,7 @@ func TestValuesOfAllLengths(t *testing.T) {
 		g := multiOn(t, kind, engineOn(t, raw), redistest.Name(t))
 		var many []string
 		n := 12_001 // more than a server takes at once in a script
-		if strings.Contains(t.Name(), "miniredis") {
+		if onEmbedded(t) {
 			n = 1_501 // it takes its time
 		}
 		for i := range n {

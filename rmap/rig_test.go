@@ -63,11 +63,15 @@ func named(t testing.TB, raw rueidis.Client) string {
 // slows down most.
 func rounds(t testing.TB, everyday, soak int) int {
 	t.Helper()
-	if strings.Contains(t.Name(), "/miniredis") {
+	if onEmbedded(t) {
 		everyday = (everyday + 2) / 3
 	}
 	return redistest.Count(t, everyday, soak)
 }
+
+// onEmbedded is whether onServers runs the test on the embedded server, where a script of a thousand steps takes a
+// slow machine seconds.
+func onEmbedded(t testing.TB) bool { return strings.Contains(t.Name(), "/miniredis") }
 
 func textCodec() codec.Codec[string] { return textCodecOf[string]() }
 

@@ -265,7 +265,7 @@ func TestWritingPutManyLargerThanTheBacklog(t *testing.T) {
 			s.fail(errors.New("down"))
 			w := NewWriting(loadKinds[kind](engineOn(t, raw), cacheNamed(t, raw)), s.write, WithBehind(1000), WithWriteDelay(time.Millisecond), WithMaxBacklog(3))
 			many, n := map[string]int{}, 1200
-			if strings.HasSuffix(t.Name(), "miniredis") {
+			if onEmbedded(t) {
 				n = 100 // where a script of 500 changes takes seconds
 			}
 			for i := range n {
