@@ -110,7 +110,7 @@ func TestElectShowsTheHostUnlessItIsTold(t *testing.T) {
 	w := newWorld(t)
 	host, err := os.Hostname()
 	require.NoError(t, err)
-	p := w.elect(`sleep 60`)
+	p := start(t, w.url, "elect", w.name, "--", "sleep", "60") // a shell that starts one may lose the signal
 	for leader, err := range w.client().Election(w.name).Observe(t.Context()) {
 		require.NoError(t, err)
 		if !leader.None() {
