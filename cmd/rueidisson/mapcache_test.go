@@ -102,25 +102,30 @@ type eventShown struct {
 	OldBase64  bool `json:"old_base64"`
 }
 
+// awaitWatchers waits until so many hear all events of the cache, and who writes tells of them.
+func (w world) awaitWatchers(n int64) {
+	w.t.Helper()
+	require.Eventually(w.t, func() bool {
+		heard := int64(0)
+		for _, kind := range []string{"created", "updated", "removed", "expired"} {
+			counts, err := w.plain.Do(w.t.Context(), w.plain.B().PubsubNumsub().Channel(keys.Prefix("redisson_map_cache_"+kind, w.name)).Build()).AsIntMap()
+			if err != nil {
+				return false
+			}
+			for _, c := range counts {
+				heard += c
+			}
+		}
+		return heard == 4*n && w.number("HEXISTS", keys.MapOptions(w.name), "has-listeners") == 1
+	}, patience, 5*time.Millisecond)
+}
+
 func TestMapWatch(t *testing.T) {
 	w, _ := newCacheWorld(t)
 	m := rueidisson.Cache[string, any](w.client(), w.name)
 	p := start(t, w.url, "map", "watch", w.name, "--cache")
 	j := start(t, w.url, "map", "watch", "--json", w.name, "--cache")
-	standing := func() bool { // all channels of both
-		n := int64(0)
-		for _, kind := range []string{"created", "updated", "removed", "expired"} {
-			counts, err := w.plain.Do(t.Context(), w.plain.B().PubsubNumsub().Channel(keys.Prefix("redisson_map_cache_"+kind, w.name)).Build()).AsIntMap()
-			if err != nil {
-				return false
-			}
-			for _, c := range counts {
-				n += c
-			}
-		}
-		return n == 8 && w.number("HEXISTS", keys.MapOptions(w.name), "has-listeners") == 1
-	}
-	require.Eventually(t, standing, patience, 5*time.Millisecond)
+	w.awaitWatchers(2)
 	require.NoError(t, m.Put(t.Context(), "a", "x"))
 	p.awaitLine(0, "created\ta\tx")
 	require.NoError(t, m.Put(t.Context(), "a", 7))
@@ -162,7 +167,7 @@ func TestMapWatchEndsInTimeAndWithItsServer(t *testing.T) {
 	assert.Empty(t, w.mapOf(0, "watch", "--for", "50ms"))
 	lone := worldOn(t, redistest.Start(t))
 	p := start(t, lone.url, "map", "watch", lone.name, "--cache")
-	require.Eventually(t, func() bool { return lone.number("HEXISTS", keys.MapOptions(lone.name), "has-listeners") == 1 }, patience, 5*time.Millisecond)
+	lone.awaitWatchers(1)
 	lone.server.Kill()
 	lone.server.Restart()
 	p.awaitLine(0, "gap")
