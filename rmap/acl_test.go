@@ -55,6 +55,7 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 			}
 			require.NoError(t, m.Clear(t.Context()))
 			require.NoError(t, m.SetMaxSize(t.Context(), 1000, by))
+			require.NoError(t, m.SetMaxBytes(t.Context(), 400, by))
 			for _, step := range steps {
 				step(t.Context(), w)
 			}

@@ -279,28 +279,70 @@ func (m *Cache[K, V]) SetMaxSizeIfAbsent(ctx context.Context, n int64, by Order)
 // MaxSize returns the bound of the cache, 0 for none, and which entries go first. Cost:
 // HMGET. Errors: as [Map.Has]. Redisson does not return it.
 func (m *Cache[K, V]) MaxSize(ctx context.Context) (n int64, by Order, err error) {
+	return m.most(ctx, maxSize)
+}
+
+// SetMaxBytes bounds the cache to n bytes of keys and values, for everybody who writes by
+// this library: the least recently or least frequently used entries go when others come.
+// 0 is no bound by bytes. The cache may have a bound of entries, too ([Cache.SetMaxSize]);
+// both have one order, which is the one that was set last.
+//
+// What counts of an entry is its key and its value as the server has them, and 16 bytes.
+// The server takes about 60 to 150 bytes more for each; see [Cache.SizeInMemory].
+// An entry that is larger than the bound is written, and evicted at once.
+//
+// Each write counts what it changes. It keeps the bound exactly where all who write use
+// this library, but for entries that were there before the bound: they are counted from a
+// sample of 1,000, which is wrong by 3 % where sizes vary by as much as their mean, and go
+// behind the call and a page at a time. What else changes the cache, such as Redisson, does not see the bound, and is
+// not bound by it: what it writes counts when a sample has shown it. After a write the sweeper
+// looks at a sample of 100 entries, once in two seconds, and moves the count a
+// sixteenth of the way to it: most of what was not counted is within a minute. The count then
+// is wrong by about 2 % where sizes vary by as much as their mean, and by ten times that if
+// they vary ten times as much. A cache of up to 100 entries is counted exactly.
+//
+// A bound costs each Get a ZADD, and each write that, HSTRLEN and HSET, and HSTRLEN of what
+// it evicts. Handles learn of it within a second; until then what they read is not noted as
+// used.
+//
+// Cost: one script call. Wire: hash {name}:redisson_options, rueidisson-max-bytes,
+// rueidisson-bytes and mode. Errors: as [Map.Put]. Redisson has no such bound.
+func (m *Cache[K, V]) SetMaxBytes(ctx context.Context, n int64, by Order) error {
+	_, err := m.bounds(ctx, n, 1<<50, "bytes", by, func() (bool, error) { return m.c.boundBytes(ctx, n, by) })
+	return err
+}
+
+// MaxBytes returns the bound by bytes, 0 for none, and which entries go first. Cost:
+// HMGET. Errors: as [Map.Has].
+func (m *Cache[K, V]) MaxBytes(ctx context.Context) (n int64, by Order, err error) {
+	return m.most(ctx, maxBytes)
+}
+
+func (m *Cache[K, V]) most(ctx context.Context, field string) (n int64, by Order, err error) {
 	if err = m.m.usable(ctx); err == nil {
-		type bound struct {
-			n  int64
-			by Order
-		}
-		var b bound
-		b, err = reading(ctx, m.m.h, func() (b bound, err error) { b.n, b.by, err = m.c.maxSize(ctx); return b, err })
+		var b bounded
+		b, err = reading(ctx, m.m.h, func() (bounded, error) { return m.c.most(ctx, field) })
 		n, by = b.n, b.by
 	}
 	return n, by, m.m.failed("look at the bound of", err)
 }
 
 func (m *Cache[K, V]) bound(ctx context.Context, n int64, by Order, ifAbsent bool) (did bool, err error) {
+	// Java reads it as an int.
+	return m.bounds(ctx, n, math.MaxInt32, "entries", by, func() (bool, error) { return m.c.bound(ctx, n, by, ifAbsent) })
+}
+
+// bounds sets a bound.
+func (m *Cache[K, V]) bounds(ctx context.Context, n, most int64, of string, by Order, set func() (bool, error)) (did bool, err error) {
 	err = m.m.usable(ctx)
 	switch {
 	case err != nil:
-	case n < 0 || n > math.MaxInt32: // which is how Java reads it
-		err = fmt.Errorf("%w: a bound of %d entries: from 0 to %d", ErrOption, n, math.MaxInt32)
+	case n < 0 || n > most:
+		err = fmt.Errorf("%w: a bound of %d %s: from 0 to %d", ErrOption, n, of, most)
 	case by != LRU && by != LFU:
 		err = fmt.Errorf("%w: order %d is neither LRU nor LFU", ErrOption, by)
 	default:
-		did, err = writing(ctx, m.m.h, func() (bool, error) { return m.c.bound(ctx, n, by, ifAbsent) })
+		did, err = writing(ctx, m.m.h, set)
 	}
 	return did, m.m.failed("bound", err)
 }

@@ -61,7 +61,7 @@ func TestModelOfACacheAsAMap(t *testing.T) {
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		text := WithCodec(codec.Text)
 		for name, opts := range map[string][]Option{
-			"plain": {text}, "with ids": {text, WithRequestIDs(), WithTTL(time.Hour)}, "bounded": {text, WithTTL(time.Hour), WithMaxIdle(time.Hour)},
+			"plain": {text}, "with ids": {text, WithRequestIDs(), WithTTL(time.Hour)}, "bounded": {text, WithTTL(time.Hour), WithMaxIdle(time.Hour)}, "bounded by bytes": {text, WithTTL(time.Hour)},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -70,6 +70,11 @@ func TestModelOfACacheAsAMap(t *testing.T) {
 					m := NewCache[string, int](engineOn(t, raw), key)
 					require.NoError(t, m.SetMaxSize(t.Context(), 1000, LRU))
 					m.Events(t.Context())
+				}
+				if name == "bounded by bytes" {
+					m := NewCache[string, int](engineOn(t, raw), key)
+					require.NoError(t, m.SetMaxBytes(t.Context(), 1<<20, LRU))
+					t.Cleanup(func() { countsRight(t, raw, key) })
 				}
 				runModel(t, seed, func() mapping[string, int] { return NewCache[string, int](engineOn(t, raw), key, opts...) })
 			})

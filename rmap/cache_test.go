@@ -324,6 +324,8 @@ func TestWhatACacheRefuses(t *testing.T) {
 		require.ErrorIs(t, m.SetMaxSize(t.Context(), n, LRU), ErrOption)
 	}
 	require.ErrorIs(t, m.SetMaxSize(t.Context(), 1, Order(2)), ErrOption)
+	require.ErrorIs(t, m.SetMaxBytes(t.Context(), -1, LRU), ErrOption)
+	require.ErrorIs(t, m.SetMaxBytes(t.Context(), 1, Order(2)), ErrOption)
 	require.ErrorIs(t, New[string, int](e, "m", WithMaxIdle(time.Second)).Put(t.Context(), "k", 1), ErrOption)
 	require.ErrorIs(t, NewNative[string, int](e, "m").Put(t.Context(), "k", 1, WithMaxIdle(time.Second)), ErrOption)
 	require.ErrorIs(t, NewCache[string, int](e, "").Put(t.Context(), "k", 1), ErrOption)
@@ -406,6 +408,9 @@ func TestALostReplyOfACache(t *testing.T) {
 		"bound": {redistest.MatchScript(mapcache.SetBound.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return nil, m.SetMaxSize(ctx, 10, LFU)
 		}, nil, map[string]int{"k": 5}},
+		"bound by bytes": {redistest.MatchScript(mapcache.SetBytes.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+			return nil, m.SetMaxBytes(ctx, 1000, LFU)
+		}, nil, map[string]int{"k": 5}},
 		"put that evicts": {redistest.MatchScript(mapcache.PutBounded.Body), redistest.MatchScript(mapcache.PutMany.Body), func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			require.NoError(t, m.SetMaxSize(ctx, 1, LRU))
 			require.NoError(t, raw.Do(ctx, raw.B().Zadd().Key(m.c.n.Accesses).ScoreMember().ScoreMember(1, "k").Build()).Error())
@@ -432,13 +437,13 @@ func TestALostReplyOfACache(t *testing.T) {
 				look := NewCache[string, int](engineOn(t, raw), key, text)
 				require.NoError(t, look.Put(t.Context(), "k", 5))
 				about := key
-				if name == "bound" {
+				if name == "bound" || name == "bound by bytes" {
 					about = m.c.n.Options
 				}
 				lost := proxy.DropReply(redistest.All(sends, redistest.Arg(about)), 1)
 				answer, err := c.do(t.Context(), m)
 				lost.Await(t)
-				safe := name == "expire" || name == "bound" // a second run sets the same
+				safe := name == "expire" || name == "bound" || name == "bound by bytes" // a second run sets the same
 				if ids || safe {
 					require.NoError(t, err)
 					require.Equal(t, c.answer, answer)
@@ -613,6 +618,7 @@ func TestEveryScriptOfACacheIsCalledAsItsHeaderSays(t *testing.T) {
 				"expire":  func() error { _, err := m.Expire(t.Context(), time.Hour); return err },
 				"persist": func() error { _, err := m.Persist(t.Context()); return err },
 				"bound":   func() error { return m.SetMaxSize(t.Context(), 10, LFU) },
+				"bytes":   func() error { return m.SetMaxBytes(t.Context(), 10_000, LFU) },
 				"load":    func() error { callsOfLoads(t, e, r, m); return nil },
 				"behind":  func() error { callsOfWrites(t, e, r, m); return nil },
 			} {

@@ -45,7 +45,8 @@ var needy = map[string]struct {
 		}
 		return nil
 	}},
-	"size": {"NTIA", func(ctx context.Context, m *Cache[string, int]) error { return m.SetMaxSize(ctx, 5, LRU) }},
+	"bytes": {"TIA", func(ctx context.Context, m *Cache[string, int]) error { return m.SetMaxBytes(ctx, 1<<20, LRU) }},
+	"size":  {"NTIA", func(ctx context.Context, m *Cache[string, int]) error { return m.SetMaxSize(ctx, 5, LRU) }},
 }
 
 // TestAKeyOfACacheOfAnotherTypeIsNamed by every operation that needs it, and the

@@ -30,6 +30,7 @@ type traits struct {
 	rests   bool   // there are entries with idle times
 	options bool   // there are some
 	told    bool   // somebody listens
+	weighed bool   // it has a bound by bytes
 	until   time.Duration
 }
 
@@ -59,14 +60,17 @@ func (c *cached) traits() (t traits, look bool) {
 	return t, c.knows.CompareAndSwap(seen, &t)
 }
 
-// saw notes the options: max-size, mode, has-listeners.
+// saw notes the options: max-size, mode, has-listeners, most bytes.
 func (c *cached) saw(options []rueidis.RedisMessage) traits {
 	t := traits{until: c.h.e.Mono() + glance}
 	t.options = slices.ContainsFunc(options, func(m rueidis.RedisMessage) bool { return !m.IsNil() })
 	if told, _ := options[2].ToString(); told == "1" {
 		t.told = true
 	}
-	if most, err := options[0].AsFloat64(); err == nil && most >= 1 {
+	most, err := options[3].AsFloat64()
+	t.weighed = err == nil && most >= 1
+	most, err = options[0].AsFloat64()
+	if t.weighed || err == nil && most >= 1 {
 		t.mode = LRU.String()
 		if mode, err := options[1].ToString(); err == nil && mode == LFU.String() {
 			t.mode = mode
@@ -108,7 +112,7 @@ func (c *cached) put(ctx context.Context, pairs []string, l lifetime) error {
 	return nil
 }
 
-// putOne writes an entry, unless somebody listens.
+// putOne writes an entry, unless somebody listens or bytes count.
 func (c *cached) putOne(ctx context.Context, key, text string, l lifetime) (done bool, err error) {
 	seen, known := c.seen()
 	if !known || !seen.options {
@@ -117,7 +121,7 @@ func (c *cached) putOne(ctx context.Context, key, text string, l lifetime) (done
 		}
 		seen, _ = c.seen()
 	}
-	if seen.told {
+	if seen.told || seen.weighed {
 		return false, nil
 	}
 	m, err := c.store(ctx, mapcache.PutBounded, key, text, l)
@@ -180,8 +184,12 @@ func (c *cached) written(l lifetime, now int64) func(engine.Answer, error) (ruei
 		if err != nil {
 			return m, err
 		}
-		if left, err := parts[0].AsInt64(); err == nil && left > 0 {
+		switch left, err := parts[0].AsInt64(); {
+		case err != nil:
+		case left == 2:
 			c.h.sweeper.Expect(&c.n, c.h.e.Wall())
+		case left == 1:
+			c.h.sweeper.Expect(&c.n, c.h.e.Wall()+mapcache.Reweigh.Milliseconds())
 		}
 		if evicted, err := parts[2].AsInt64(); err == nil && evicted > 0 {
 			c.h.swept(engine.Sweep{Cache: c.key, Evicted: evicted, Written: true})
@@ -326,25 +334,45 @@ func (c *cached) bound(ctx context.Context, n int64, by Order, ifAbsent bool) (b
 	return did, err
 }
 
-// maxSize is the bound, 0 for none, and its order.
-func (c *cached) maxSize(ctx context.Context) (n int64, by Order, err error) {
-	got, err := c.h.e.Run(ctx, hmget, []string{c.n.Options}, []string{"max-size", "mode"})
+// boundBytes sets the bound by bytes.
+func (c *cached) boundBytes(ctx context.Context, n int64, by Order) (bool, error) {
+	on := []string{c.n.Options, c.n.Accesses, c.n.Hash}
+	_, err := c.h.e.RunBriefly(ctx, mapcache.SetBytes, on, []string{decimal(n), by.String()})
+	c.knows.Store(nil)
+	c.h.sweeper.Expect(&c.n, c.h.e.Wall()) // which sees to what is too much
+	return err == nil, err
+}
+
+// The fields of the options that say how much a cache may have.
+const (
+	maxSize  = "max-size"
+	maxBytes = "rueidisson-max-bytes"
+)
+
+// bounded is a bound, 0 for none, and its order.
+type bounded struct {
+	n  int64
+	by Order
+}
+
+func (c *cached) most(ctx context.Context, field string) (b bounded, err error) {
+	got, err := c.h.e.Run(ctx, hmget, []string{c.n.Options}, []string{field, "mode"})
 	if err != nil {
-		return 0, LRU, err
+		return b, err
 	}
 	parts, err := got.ToArray()
 	if err != nil {
-		return 0, LRU, err
+		return b, err
 	}
 	if text, err := parts[0].ToString(); err == nil {
 		if most, err := strconv.ParseFloat(text, 64); err == nil && most >= 1 && most < 1<<53 {
-			n = int64(most)
+			b.n = int64(most)
 		}
 	}
 	if mode, err := parts[1].ToString(); err == nil && mode == LFU.String() {
-		by = LFU
+		b.by = LFU
 	}
-	return n, by, nil
+	return b, nil
 }
 
 // found is the answer of a script for an entry.

@@ -127,7 +127,9 @@
 // for 5 s and more. Len counts what was not swept yet.
 //
 // A bound ([Cache.SetMaxSize]) is kept by each write of a new entry; what was
-// there before it goes a moment later. Handles learn of a bound within a second.
+// there before it goes a moment later. Handles learn of a bound within a second. One by
+// bytes ([Cache.SetMaxBytes]) is ours alone: Redisson neither sees it nor is bound by it.
+// It is kept exactly while only this library writes, and by a sample where others do.
 //
 // A server without memory (OOM) refuses what writes, after two tries, and takes what
 // reads, removes and sweeps; what was read there counts as used. A server that takes no
@@ -359,7 +361,7 @@
 //	remainTimeToLive(k)                              TTL, TTLMany
 //	expireEntry, expireEntries and their conditions  Touch, ExpireEntries
 //	clearExpire(k)                                   ClearExpire, Touch with WithTTL(0)
-//	setMaxSize, trySetMaxSize                        SetMaxSize, SetMaxSizeIfAbsent, MaxSize
+//	setMaxSize, trySetMaxSize                        SetMaxSize, SetMaxSizeIfAbsent, MaxSize; by bytes SetMaxBytes, MaxBytes
 //	addListener                                      Events
 //	getWithLease, putWithLease                       NewLoading
 //	loadAll, MapLoader, MapWriter                    LoadAll, NewLoading, NewWriting
@@ -387,7 +389,7 @@
 //	name                             hash: a field for each entry
 //	redisson__timeout__set:{name}, redisson__idle__set:{name}    zset: of a cache, when entries end
 //	redisson__map_cache__last_access__set:{name}                 zset: of a bounded cache, their last use, or how many
-//	{name}:redisson_options          hash: of a cache, its bound, and whether somebody listens
+//	{name}:redisson_options          hash: of a cache, its bounds, what it has of a bound by bytes, and whether somebody listens
 //	redisson__execute_task_once_latch:{name}                     string: who sweeps a cache
 //	redisson__map__lease:{name}:*    string: who loads an entry of a cache; a write deletes it
 //	rueidisson_map_lease:{name}:*    string: who loads an entry of another map; a removal by a Loading deletes it, and a write with a time to live

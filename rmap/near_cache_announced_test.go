@@ -201,12 +201,20 @@ func TestACacheTellsOfWhatItEvicts(t *testing.T) {
 			hot(t, n, "b", "b")
 			hot(t, n, "c", "c")
 			hot(t, n, "d", "d")
+			require.NoError(t, m.SetMaxBytes(t.Context(), 45, by)) // of which one entry takes 18
+			redistest.Eventually(t, func() bool {
+				got, err := n.GetMany(t.Context(), "b", "c", "d")
+				require.NoError(t, err)
+				return len(got) == 2
+			}, soon, time.Millisecond)
 			require.NoError(t, m.SetMaxSize(t.Context(), 1, by))
 			redistest.Eventually(t, func() bool {
 				got, err := n.GetMany(t.Context(), "b", "c", "d")
 				require.NoError(t, err)
 				return len(got) == 1
 			}, soon, time.Millisecond)
+			require.NoError(t, m.Put(t.Context(), "large", strings.Repeat("x", 100)))
+			becomes(t, n, "large", "") // which is more than all may be
 			assert.Equal(t, before, n.Stats().WholeDrops)
 		}
 	})

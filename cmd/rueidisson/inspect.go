@@ -20,8 +20,8 @@ fencing token, "fair" while somebody waits for it, "rwlock" while it is held,
 its term, and the candidates in their order. A fair lock that nobody waits for looks
 like a plain one.
 
-Of a map it shows how many entries there are, and the size that a cache is bounded
-to: "map" is a hash that is nothing else's, "cache" one with the keys of an
+Of a map it shows how many entries there are, and the size and bytes that a cache is
+bounded to: "map" is a hash that is nothing else's, "cache" one with the keys of an
 RMapCache, "sharded map" has its number of shards, and remains as long as the one
 that stays longest. Of a "list multimap" and a "set multimap" it shows how many keys
 and values there are, with those that have ended and were not swept yet, and how many
@@ -40,8 +40,8 @@ With --json: {"name", "kind", "mode" (of rwlock: read, write), "held", "owner",
 last token that was given), "leader" (of election: {"value", "fence"}, with
 "base64":true if the value is no UTF-8), "waiting"}; what there is nothing to say of
 is left out. Of what is no lock: {"name", "kind", "held", "remaining_ms"}, and of map
-and cache "entries", "max_size"; of sharded map "shards", "entries"; of multimaps
-"keys", "values", "ending"; of semaphore and latch "count"; of permit semaphore
+and cache "entries", "max_size", "max_bytes", "bytes"; of sharded map "shards",
+"entries"; of multimaps "keys", "values", "ending"; of semaphore and latch "count"; of permit semaphore
 "available", "permits" (how many are held); of barrier "parties", "waiting",
 "generation"; of redisson rate limiter "rate", "interval_ms", "per_client". The exit
 code is 0 whether or not the lock is held.`

@@ -18,6 +18,8 @@ type mapFound struct {
 	Held        bool   `json:"held"` // never: every object is told of with the same head
 	Entries     int64  `json:"entries"`
 	MaxSize     int64  `json:"max_size,omitempty"`
+	MaxBytes    int64  `json:"max_bytes,omitempty"`
+	Bytes       int64  `json:"bytes,omitempty"` // as counted for that
 	RemainingMS int64  `json:"remaining_ms"`
 }
 
@@ -40,6 +42,7 @@ type hashRead struct {
 	page          []string // some fields and values, one behind the other
 	timed         int64    // how many entries have times beside them
 	bound         string
+	bytes         [2]string // the bound by bytes, and what is counted
 }
 
 func readHash(ctx context.Context, redis rueidis.Client, name string) (*hashRead, error) {
@@ -50,7 +53,7 @@ func readHash(ctx context.Context, redis rueidis.Client, name string) (*hashRead
 		b.Pttl().Key(name).Build(),
 		b.Zcard().Key(beside("redisson__timeout__set", name)).Build(),
 		b.Zcard().Key(beside("redisson__idle__set", name)).Build(),
-		b.Hget().Key(companion(name, "redisson_options")).Field("max-size").Build(),
+		b.Hmget().Key(companion(name, "redisson_options")).Field("max-size", "rueidisson-max-bytes", "rueidisson-bytes").Build(),
 	)
 	for _, a := range answers {
 		if err := a.Error(); err != nil && !rueidis.IsRedisNil(err) {
@@ -65,16 +68,21 @@ func readHash(ctx context.Context, redis rueidis.Client, name string) (*hashRead
 	ttls, _ := answers[3].AsInt64()
 	idles, _ := answers[4].AsInt64()
 	h.timed = ttls + idles
-	h.bound, _ = answers[5].ToString()
+	if bounds, err := answers[5].AsStrSlice(); err == nil && len(bounds) == 3 {
+		h.bound, h.bytes = bounds[0], [2]string(bounds[1:])
+	}
 	return h, nil
 }
 
 // cache reports that it has the keys of an RMapCache, or values as that has them.
-func (h *hashRead) cache() bool { return h.timed > 0 || h.bound != "" || packed(h.page) }
+func (h *hashRead) cache() bool { return h.timed > 0 || h.bound+h.bytes[0] != "" || packed(h.page) }
 
 func (h *hashRead) asMap(kind string) *mapFound {
 	m := &mapFound{Name: h.name, Kind: kind, Entries: h.entries, RemainingMS: h.left}
 	m.MaxSize, _ = strconv.ParseInt(h.bound, 10, 64)
+	if m.MaxBytes, _ = strconv.ParseInt(h.bytes[0], 10, 64); m.MaxBytes > 0 {
+		m.Bytes, _ = strconv.ParseInt(h.bytes[1], 10, 64)
+	}
 	return m
 }
 
@@ -92,6 +100,9 @@ func (m *mapFound) print(w io.Writer) {
 	fmt.Fprintf(w, "name\t%s\nkind\t%s\nentries\t%d\n", m.Name, m.Kind, m.Entries)
 	if m.MaxSize > 0 {
 		fmt.Fprintf(w, "max size\t%d\n", m.MaxSize)
+	}
+	if m.MaxBytes > 0 {
+		fmt.Fprintf(w, "max bytes\t%d\nbytes\t%d\n", m.MaxBytes, m.Bytes)
 	}
 	fmt.Fprint(w, ended(m.RemainingMS))
 }

@@ -145,6 +145,10 @@ func TestInspectOfMaps(t *testing.T) {
 	do("HSET", "{pages}:redisson_options", "max-size", "100")
 	assert.Equal(t, said{out: `{"name":"pages","kind":"cache","held":false,"entries":1,"max_size":100,"remaining_ms":-1}` + "\n"},
 		runHere(t, env, "inspect", "pages", "--json"))
+	do("HSET", "{pages}:redisson_options", "max-size", "0", "rueidisson-max-bytes", "4000", "rueidisson-bytes", "7")
+	assert.Equal(t, said{out: `{"name":"pages","kind":"cache","held":false,"entries":1,"max_bytes":4000,"bytes":7,"remaining_ms":-1}` + "\n"},
+		runHere(t, env, "inspect", "pages", "--json"))
+	assert.Equal(t, said{out: "name       pages\nkind       cache\nentries    1\nmax bytes  4000\nbytes      7\n"}, runHere(t, env, "inspect", "pages"))
 	do("DEL", "prices", "pages", "redisson__timeout__set:{pages}", "{pages}:redisson_options")
 }
 

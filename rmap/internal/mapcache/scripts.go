@@ -36,6 +36,7 @@ var (
 	Persist          = scripts.Must(lua, "lua/persist.lua")
 	SetBound         = scripts.Must(lua, "lua/bound_set.lua")
 	SetBoundIfAbsent = scripts.Must(lua, "lua/bound_absent.lua")
+	SetBytes         = scripts.Must(lua, "lua/bound_bytes.lua")
 	Through          = scripts.Must(lua, "lua/through.lua")
 	Behind           = scripts.Must(lua, "lua/behind.lua")
 	LoadLook         = scripts.Must(lua, "lua/load_look.lua") // these two remember no answer either

@@ -33,6 +33,10 @@ const (
 	// another five seconds, and drops a hundred entries.
 	lateness = 10 * time.Millisecond
 
+	// Reweigh is how long after a write a cache with a bound by bytes is looked at, as what is
+	// counted of them may be wrong.
+	Reweigh = 2 * time.Second
+
 	// longestRest is how long a map is left alone of which the next to end is
 	// further away: another process may have written what ends earlier, and be gone.
 	longestRest = 30 * time.Minute
@@ -481,15 +485,7 @@ func (s *Sweeper) order(v *visited, what int64) (evicted int64, err error) {
 		}
 		return 0, err
 	}
-	got, err := s.e.Run(context.Background(), evictScript, n.All(), []string{strconv.Itoa(batch), s.clock(), s.publish(v)})
-	if err != nil {
-		return 0, err
-	}
-	parts, err := got.AsIntSlice()
-	if err != nil {
-		return 0, err
-	}
-	return parts[0], nil
+	return engine.Number(s.e.Run(context.Background(), evictScript, n.All(), []string{strconv.Itoa(batch), s.clock(), s.publish(v)}))
 }
 
 // unordered is the answer of sweep.lua for a bounded map that has entries in no

@@ -82,7 +82,7 @@ func TestTheCommonCasesAreNoneWhereThereIsMoreToDo(t *testing.T) {
 	assert.Zero(t, left)
 	said, err := options.ToArray()
 	require.NoError(t, err)
-	assert.Len(t, said, 3)
+	assert.Len(t, said, 4)
 	assert.Equal(t, []string{r.n.Options}, r.left(), "nothing was done")
 }
 

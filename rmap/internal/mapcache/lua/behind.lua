@@ -21,7 +21,7 @@
 -- ARGV[8]   what names this call
 -- ARGV[9…]  keys by turns with = and the entry as the hash has it, or nothing for what is removed
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; how many entries lived there, or what lives there instead,
+-- Returns  array  {what the bound needs, see store.lua; how many entries lived there, or what lives there instead,
 --                 behind a =, or nothing, or nil: so many changes are queued; how many it has evicted}
 -- Replay   unsafe: somebody else may have written in between; with an id it is safe
 local was, answer = known()

@@ -1,5 +1,8 @@
 -- bound.lua: a cache that is larger than it may be loses the entries that were not used for longest, or least.
 --
+-- What a cache with a bound by bytes weighs stands beside the bound. Each script that changes it says by how much. What
+-- others have changed, such as Redisson, a sample of the sweeper shows.
+--
 -- Include: entry.lua
 -- Include: tell.lua
 -- Include: options.lua
@@ -9,6 +12,38 @@ local tag = 'redisson__expiretag'
 
 -- evicted is how many entries this call has dropped.
 local evicted = 0
+
+-- A function takes the server time that a cache without such a bound does not pay.
+local weights, weigh, excess
+if weighed then
+	-- weights returns what those entries weigh, each with its key.
+	function weights(names)
+		local bytes = 0
+		for _, name in ipairs(names) do
+			local n = redis.call('hstrlen', KEYS[1], name)
+			bytes = bytes + (n > 0 and n + #name or 0)
+		end
+		return bytes
+	end
+
+	-- weigh notes that the cache weighs more by so much.
+	function weigh(more)
+		weight = math.max(weight + more, 0)
+		redis.call('hset', KEYS[5], 'rueidisson-bytes', string.format('%.0f', weight))
+	end
+
+	-- excess returns how many of the first n entries in order, but for key, have to go by their bytes.
+	function excess(n, key)
+		local over, count = weight - heaviest, 0
+		for _, name in ipairs(over > 0 and redis.call('zrange', KEYS[4], 0, n - 1) or {}) do
+			if over <= 0 then
+				break
+			end
+			over, count = over - (name ~= key and weights({name}) or 0), count + 1
+		end
+		return count
+	end
+end
 
 -- evict drops up to n entries but not key, and returns how many there were.
 local function evict(n, key)
@@ -34,17 +69,26 @@ local function evict(n, key)
 			tell('removed', names[i], packed)
 		end
 	end
+	local bytes = weighed and weights(names) or 0
 	redis.call('zrem', KEYS[2], unpack(names))
 	redis.call('zrem', KEYS[3], unpack(names))
 	local gone = redis.call('hdel', KEYS[1], unpack(names))
 	evicted = evicted + gone
+	if weighed then
+		weigh(-bytes)
+	end
 	return gone
 end
 
 -- forget drops entries, living or not.
 local function forget(names)
+	local bytes = weighed and weights(names) or 0
 	redis.call('zrem', KEYS[4], unpack(names))
 	redis.call('zrem', KEYS[3], unpack(names))
 	redis.call('zrem', KEYS[2], unpack(names))
-	return redis.call('hdel', KEYS[1], unpack(names))
+	local gone = redis.call('hdel', KEYS[1], unpack(names))
+	if weighed then
+		weigh(-bytes)
+	end
+	return gone
 end

@@ -10,6 +10,9 @@
 if redis.call('hexists', KEYS[1], 'max-size') == 1 then
 	return 0
 end
-redis.call('unlink', KEYS[2])
+local mode, bytes = unpack(redis.call('hmget', KEYS[1], 'mode', 'rueidisson-max-bytes'))
+if (mode or 'LRU') ~= ARGV[2] or (bytes or '0') == '0' then
+	redis.call('unlink', KEYS[2]) -- times and counts are not to be compared
+end
 redis.call('hset', KEYS[1], 'max-size', ARGV[1], 'mode', ARGV[2])
 return 1

@@ -1,4 +1,4 @@
--- bound_set.lua: set how large a cache may be.
+-- bound_set.lua: set how many entries a cache may have.
 --
 -- KEYS[1]  options
 -- KEYS[2]  accesses
@@ -7,8 +7,8 @@
 --
 -- Returns  integer  1
 -- Replay   safe: the second run sets the same
-local was = redis.call('hget', KEYS[1], 'mode') or 'LRU'
-if was ~= ARGV[2] or ARGV[1] == '0' then
+local mode, bytes = unpack(redis.call('hmget', KEYS[1], 'mode', 'rueidisson-max-bytes'))
+if (mode or 'LRU') ~= ARGV[2] or ARGV[1] == '0' and (bytes or '0') == '0' then
 	redis.call('unlink', KEYS[2]) -- times and counts are not to be compared
 end
 redis.call('hset', KEYS[1], 'max-size', ARGV[1], 'mode', ARGV[2])

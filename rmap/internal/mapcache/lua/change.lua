@@ -20,7 +20,7 @@
 -- ARGV[9]   what names the caller in the claim; empty: nobody looks at it
 -- ARGV[10]  for how long the caller goes first if it was not done, ms; 0: not at all
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; 1: it was done; 0: another goes first, and nothing was done; else the living entry that is there, or nil;
+-- Returns  array  {what the bound needs, see store.lua; 1: it was done; 0: another goes first, and nothing was done; else the living entry that is there, or nil;
 --                 how many entries it has evicted}
 -- Replay   unsafe: a second run finds what the first has written; with an id it changes nothing
 local was, answer = known()

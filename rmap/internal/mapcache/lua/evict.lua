@@ -10,11 +10,11 @@
 -- ARGV[2]  the caller's clock, ms
 -- ARGV[3]  publish or spublish
 --
--- Returns  array  {how many have gone, how many are too many still}
+-- Returns  integer  how many have gone
 -- Replay   safe: no more go than are too many
-local over = bounded and redis.call('hlen', KEYS[1]) - most or 0
+local n = tonumber(ARGV[1])
+local over = math.max(redis.call('hlen', KEYS[1]) - most, weighed and excess(n) or 0)
 if over <= 0 then
-	return {0, 0}
+	return 0
 end
-local gone = evict(math.min(over, tonumber(ARGV[1])))
-return {gone, over - gone}
+return evict(math.min(over, n))

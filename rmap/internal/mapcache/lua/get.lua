@@ -10,14 +10,14 @@
 -- ARGV[3…]  keys
 --
 -- Returns  array  for each key the entry as the hash has it, or nil: there is none, or it has expired; with options
---                 largest size, mode, and whether somebody listens, behind them
+--                 largest size, mode, whether somebody listens, and most bytes, behind them
 -- Replay   safe: the second access is one like the first, and of no weight
 local found, ends = redis.call('hmget', KEYS[1], unpack(ARGV, 3)), redis.call('zmscore', KEYS[2], unpack(ARGV, 3))
 local mode, options, refused = ARGV[2], nil, nil
 if KEYS[5] then
-	options = redis.call('hmget', KEYS[5], 'max-size', 'mode', 'has-listeners')
-	local most = tonumber(options[1] or 0)
-	mode = most and most >= 1 and (options[2] == 'LFU' and 'LFU' or 'LRU') or ''
+	options = redis.call('hmget', KEYS[5], 'max-size', 'mode', 'has-listeners', 'rueidisson-max-bytes')
+	local bounded = (tonumber(options[1] or 0) or 0) >= 1 or (tonumber(options[4] or 0) or 0) >= 1
+	mode = bounded and (options[2] == 'LFU' and 'LFU' or 'LRU') or ''
 end
 for i = 1, #found do
 	local packed, key = found[i], ARGV[i + 2]
@@ -67,7 +67,7 @@ if refused then -- see note.lua
 		end
 	end
 end
-for i = 1, options and 3 or 0 do
+for i = 1, options and 4 or 0 do
 	found[#ARGV - 2 + i] = options[i]
 end
 return found

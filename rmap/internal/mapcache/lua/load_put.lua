@@ -22,7 +22,7 @@
 -- ARGV[8]   when it has rested for too long, ms; empty: never
 -- ARGV[9]   what the loader has seen: = and the value; empty: nothing that lives
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; 1 written, or removed, 0 the lease is not the caller's any more, or
+-- Returns  array  {what the bound needs, see store.lua; 1 written, or removed, 0 the lease is not the caller's any more, or
 --                 somebody has written; how many entries it has evicted}
 -- Replay   safe: a second run finds no lease, and says 0: the caller looks what is there
 if not leased(KEYS[6], ARGV[1]) then

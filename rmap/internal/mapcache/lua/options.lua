@@ -1,7 +1,17 @@
 -- options.lua: what holds for the whole cache. What nobody understands there is as if it were not there.
-local most, mode, told = unpack(redis.call('hmget', KEYS[5], 'max-size', 'mode', 'has-listeners'))
-most = math.floor(most and tonumber(most) or 0)
-local bounded = most > 0 and most < 2 ^ 53
+local most, mode, told, heaviest, weight =
+	unpack(redis.call('hmget', KEYS[5], 'max-size', 'mode', 'has-listeners', 'rueidisson-max-bytes', 'rueidisson-bytes'))
+
+-- bound is how much there may be, of what a field says; 0 is any.
+local function bound(text)
+	local n = math.floor(text and tonumber(text) or 0)
+	return n > 0 and n < 2 ^ 53 and n or math.huge
+end
+
+most, heaviest, weight = bound(most), bound(heaviest), tonumber(weight or 0) or 0
+weight = weight < 2 ^ 53 and weight or 0
+local weighed = heaviest < math.huge
+local bounded = weighed or most < math.huge
 told = told == '1'
 
 -- used notes an access.

@@ -11,11 +11,11 @@
 -- ARGV[4]  when it has rested for too long, ms; empty: never
 --
 -- Returns  integer  1: it was written
---          array    there are options, and nothing was done: {largest size, mode, whether somebody listens}
+--          array    there are options, and nothing was done: {largest size, mode, whether somebody listens, most bytes}
 -- Replay   unsafe: a second run overwrites what others wrote in between
 local more = redis.call('exists', KEYS[3], KEYS[4], KEYS[5]) > 0
 if more and redis.call('exists', KEYS[4]) == 1 then
-	return redis.call('hmget', KEYS[4], 'max-size', 'mode', 'has-listeners')
+	return redis.call('hmget', KEYS[4], 'max-size', 'mode', 'has-listeners', 'rueidisson-max-bytes')
 end
 -- What takes memory comes first, or a full server would let it pass behind what takes none; the value behind its end.
 local ended, rested

@@ -1,5 +1,5 @@
--- put_bounded.lua: put_many.lua of one entry where the cache is bounded and nobody listens, and the request has no id. It
--- has no functions: making them takes the server as long as what they do.
+-- put_bounded.lua: put_many.lua of one entry where the cache is bounded, but not by bytes, nobody listens, and the request
+-- has no id. It has no functions: making them takes the server as long as what they do.
 --
 -- KEYS[1]   hash
 -- KEYS[2]   times to live
@@ -15,12 +15,12 @@
 -- ARGV[6]   when it ends, ms; empty: never
 -- ARGV[7]   when it has rested for too long, ms; empty: never
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; 1, or where somebody listens, and nothing was done, {largest
---                 size, mode, whether somebody listens}; how many entries it has evicted}
+-- Returns  array  {what the bound needs, see store.lua; 1, or where somebody listens or bytes count, and nothing was
+--                 done, {largest size, mode, whether somebody listens, most bytes}; how many entries it has evicted}
 -- Replay   unsafe: a second run overwrites what others wrote in between
-local options = redis.call('hmget', KEYS[5], 'max-size', 'mode', 'has-listeners')
+local options = redis.call('hmget', KEYS[5], 'max-size', 'mode', 'has-listeners', 'rueidisson-max-bytes')
 local most, mode = options[1], options[2]
-if options[3] == '1' then
+if options[3] == '1' or options[4] and options[4] ~= '0' then
 	return {0, options, 0}
 end
 most = math.floor(most and tonumber(most) or 0)
@@ -55,7 +55,7 @@ end
 if new and bounded then
 	local over = redis.call('hlen', KEYS[1]) - most
 	if ordered < over + most - 1 then
-		left = 1
+		left = 2
 	elseif over > 0 then
 		local popped, names = redis.call('zpopmin', KEYS[4], math.min(over, 100)), {}
 		for i = 1, #popped, 2 do
@@ -72,7 +72,7 @@ if new and bounded then
 			end
 			evicted = redis.call('hdel', KEYS[1], unpack(names))
 		end
-		left = evicted < over and 1 or 0
+		left = evicted < over and 2 or 0
 	end
 end
 if bounded and mode == 'LFU' then

@@ -18,7 +18,7 @@
 -- ARGV[6]   when it ends, ms; empty or =: never
 -- ARGV[7]   when it has rested for too long, ms; empty: never
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; the living entry that was there, or nil: written;
+-- Returns  array  {what the bound needs, see store.lua; the living entry that was there, or nil: written;
 --                 how many entries it has evicted}
 -- Replay   unsafe: a second run finds what the first has written; with an id it changes nothing
 local was, answer = known()

@@ -15,7 +15,7 @@
 -- ARGV[5]   when they have rested for too long, ms; empty: never
 -- ARGV[6…]  key and entry as the hash has it, for each
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; 1; how many entries it has evicted}
+-- Returns  array  {what the bound needs, see store.lua; 1; how many entries it has evicted}
 -- Replay   unsafe: a second run overwrites what others wrote in between; with an id it changes nothing
 local count = (#ARGV - 5) / 2
 local was, answer = known()

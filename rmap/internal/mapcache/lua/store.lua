@@ -14,36 +14,67 @@ local function timed(side, key, at)
 	end
 end
 
+-- fit evicts what is too much for an entry that was written just now, and that stays. It returns whether the sweeper has
+-- to see to the bound: entries that were there before it are in no order yet, or too many are to go.
+local function fit(key, ordered)
+	local there = redis.call('hlen', KEYS[1])
+	if ordered < there - 1 then
+		return true
+	end
+	local over = math.max(there - most, weighed and excess(atOnce, key) or 0)
+	if over <= 0 then
+		return false
+	end
+	return there - evict(math.min(over, atOnce), key) > most or weight > heaviest
+end
+
+-- outweighs drops an entry that is larger than all may be together, as one that is evicted.
+local function outweighs(key, packed)
+	dropping({key})
+	evicted = evicted + forget({key})
+	if told then
+		tell('removed', key, packed)
+	end
+end
+
 -- write writes an entry, which ends and has rested for too long at those times; old is the living one that it replaces.
--- It returns 1 if there is something left to do for the bound: entries that were there before it are in no order yet, or
--- too many are to go.
+-- It returns what the bound needs of the sweeper: 2 a visit, 1 one in a while, as what is counted in bytes may be wrong, 0
+-- nothing.
 --
 -- What takes memory comes first, or a full server would let it pass behind what takes none. The value comes behind its
 -- times: where one of their keys is of another type, it is not left there without an end.
 local function write(key, packed, ends, rests, old)
 	changing()
 	local ordered = bounded and redis.call('zcard', KEYS[4])
+	local was = weighed and weights({key}) or 0
 	local rested, ended = timed(KEYS[3], key, rests), timed(KEYS[2], key, ends)
-	local new, left = redis.call('hset', KEYS[1], key, packed) == 1, 0
+	local new, left = redis.call('hset', KEYS[1], key, packed) == 1, weighed and 1 or 0
 	if ended then
 		redis.call('zrem', KEYS[2], key)
 	end
 	if rested then
 		redis.call('zrem', KEYS[3], key)
 	end
-	if new and bounded then
-		local there = redis.call('hlen', KEYS[1])
-		if ordered < there - 1 then
-			left = 1
-		elseif there > most then
-			left = evict(math.min(there - most, atOnce), key) < there - most and 1 or 0
+	local heavy = weighed and #key + #packed > heaviest
+	if weighed then
+		if new and redis.call('hlen', KEYS[1]) == 1 then
+			weight = 0 -- somebody has dropped all
 		end
+		weigh(#key + #packed - was)
 	end
-	used(key)
+	if bounded and not heavy then
+		if (new or weight > heaviest) and fit(key, ordered) then
+			left = 2
+		end
+		used(key)
+	end
 	if told and old then
 		tell('updated', key, packed, old)
 	elseif told then
 		tell('created', key, packed)
+	end
+	if heavy then
+		outweighs(key, packed)
 	end
 	return left
 end

@@ -17,7 +17,7 @@
 -- ARGV[6]   when it ends, ms; empty: never; =: its times are those of the one that is there
 -- ARGV[7]   when it has rested for too long, ms; empty: never
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; the living entry that was there, or nil;
+-- Returns  array  {what the bound needs, see store.lua; the living entry that was there, or nil;
 --                 how many entries it has evicted}
 -- Replay   unsafe: a second run returns what the first has written; with an id it changes nothing
 local was, answer = known()

@@ -64,6 +64,9 @@ local function drop(names, other)
 	if accesses then
 		redis.call('zrem', KEYS[4], unpack(names))
 	end
+	if weighed then
+		weigh(-weights(names))
+	end
 	return redis.call('hdel', KEYS[1], unpack(names))
 end
 
@@ -118,12 +121,18 @@ for i = 2, 3 do
 		coming = first[2]
 	end
 end
+-- What is counted follows what the sample says: at once where that is of all, else slowly, as samples differ.
+if weighed then
+	local there, names = redis.call('hlen', KEYS[1]), redis.call('hrandfield', KEYS[1], 100)
+	local says = #names > 0 and weights(names) / #names * there or 0
+	weigh((says - weight) / (#names == there and 1 or 16))
+end
 local order = 0
 if bounded then
 	local there = redis.call('hlen', KEYS[1])
 	if redis.call('zcard', KEYS[4]) - (redis.call('zscore', KEYS[4], tag) and 1 or 0) < there then
 		order = 2
-	elseif there > most then
+	elseif there > most or weight > heaviest then
 		order = 1
 	end
 end

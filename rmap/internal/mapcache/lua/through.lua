@@ -20,7 +20,7 @@
 -- ARGV[7]   when it ends, ms; empty: never; =: when the one that is there does
 -- ARGV[8]   when it has rested for too long, ms; empty: never; =: by the idle time of the one that is there
 --
--- Returns  array  {1 if the bound needs the sweeper, else 0; 1 it was done, 0 the lock is not the caller's any more; how many
+-- Returns  array  {what the bound needs, see store.lua; 1 it was done, 0 the lock is not the caller's any more; how many
 --                 entries it has evicted}
 -- Replay   unsafe: the caller may have changed it again under the same lock; with an id it is safe
 local was, answer = known()
