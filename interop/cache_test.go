@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -358,6 +359,7 @@ func goBoundsACache(t *testing.T, w *world) {
 	distinctTime(m.ctx, t)
 	m.putByJava("d", "d", time.Hour, 0)
 	m.holds(map[string]string{"a": "a", "c": "c", "d": "d"})
+	goBoundsACacheByBytes(t, w)
 }
 
 func javaBoundsACache(t *testing.T, w *world) {
@@ -378,6 +380,31 @@ func javaBoundsACache(t *testing.T, w *world) {
 		n, err := m.theirs.Size(m.ctx)
 		return err == nil && n == 1
 	})
+}
+
+// goBoundsACacheByBytes: Redisson neither sees that bound nor is bound by it, and reads what it leaves.
+func goBoundsACacheByBytes(t *testing.T, w *world) {
+	m := w.sharedCache(t)
+	require.NoError(t, m.mine.SetMaxBytes(m.ctx, 250, rmap.LRU))
+	value := strings.Repeat("v", 40)
+	for _, k := range []string{"a", "b", "c", "d", "e", "f"} { // 57 bytes each
+		m.putByJava(k, value, 0, 0)
+	}
+	n, err := m.theirs.Size(m.ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 6, n, "Java is not bound by it")
+	require.NoError(t, m.theirs.SetMaxSize(m.ctx, 100, "LRU"))
+	most, _, err := m.mine.MaxBytes(m.ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 250, most, "Java keeps what it does not know")
+	m.put("mine", value) // after which the sweeper counts what Java has written
+	eventually(m.ctx, t, "four are left", func() bool {
+		n, err := m.theirs.Size(m.ctx)
+		return err == nil && n == 4
+	})
+	got, err := m.theirs.Get(m.ctx, str("mine"))
+	require.NoError(t, err)
+	require.Equal(t, str(value), got)
 }
 
 // distinctTime lets a millisecond pass, as uses are ordered by those.
