@@ -149,6 +149,23 @@ func TestWhatABoundByBytesFindsIsSampled(t *testing.T) {
 	})
 }
 
+// TestACacheWithABoundByBytesGoesAsAWhole: its order ends with it, also where that comes later.
+func TestACacheWithABoundByBytesGoesAsAWhole(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, raw rueidis.Client) {
+		r := rigOn(t, raw, redistest.Name(t))
+		r.boundBytes(1000, "LRU")
+		r.do("HSET", r.n.Hash, "theirs", packed("v", 0)) // in no order
+		r.put("a", "v", Life{})
+		r.run(Expire, r.n.All(), "0", "3600000")
+		r.run(Remove, r.one("a"), "0", r.now(), r.e.Publish(), "a")
+		r.put("b", "v", Life{})
+		for _, key := range r.n.All() {
+			require.Positive(t, r.count("PTTL", key), key)
+		}
+	})
+}
+
 // TestOptionsByBytesThatNobodyUnderstandsAreNone: see TestOptionsThatNobodyUnderstandsAreNone.
 func TestOptionsByBytesThatNobodyUnderstandsAreNone(t *testing.T) {
 	t.Parallel()

@@ -25,8 +25,8 @@ announce(3)
 -- As Redisson: something that never ends keeps keys there that may come later. An entry of that name keeps its time.
 redis.call('zadd', KEYS[2], 'NX', '92233720368547758', 'redisson__expiretag')
 redis.call('zadd', KEYS[3], 'NX', '92233720368547758', 'redisson__expiretag')
-local most = tonumber(redis.call('hget', KEYS[5], 'max-size') or 0)
-if most and most >= 1 then
+local most, bytes = unpack(redis.call('hmget', KEYS[5], 'max-size', 'rueidisson-max-bytes'))
+if (tonumber(most or 0) or 0) >= 1 or (tonumber(bytes or 0) or 0) >= 1 then
 	redis.call('zadd', KEYS[4], 'NX', '92233720368547758', 'redisson__expiretag')
 end
 for i = 1, 5 do
