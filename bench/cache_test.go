@@ -24,6 +24,8 @@ var cacheRows = []row{
 	{"cache, Put with TTL, CPU of the server", "us/call", goal{atMost: 1.7}, mapCPU("cache put", "hset script", 1)},
 	{"cache, Put with TTL, 64 goroutines, by go-redis/cache", "calls/s", goal{}, besideScript("cache put", "go-redis/cache set", 64, asIs)},
 	{"cache, Put that evicts, CPU of the server", "us/call", goal{atMost: 2.1}, mapCPU("cache put evicting", "hset script", 1)},
+	{"cache, Put with a bound by bytes, CPU of the server", "us/call", goal{}, mapCPU("cache put weighed", "hset script", 1)},
+	{"cache, Put that evicts by bytes, CPU of the server", "us/call", goal{}, mapCPU("cache put evicting bytes", "hset script", 1)},
 	{"cache, from the end of an entry to its event", "ms", goal{}, expiredEvent},
 	{"cache, 1,000,000 entries expire at once, until they are gone", "s", goal{atMost: 60}, millionExpires},
 }
@@ -44,26 +46,44 @@ func init() {
 			return hsetFloor.Exec(ctx, c, []string{name}, []string{field(i), text64}).Error()
 		}
 	})
-	impls["cache get"] = cached(0, func(m *rmap.Cache[string, string]) call {
+	impls["cache get"] = cached(unbounded, func(m *rmap.Cache[string, string]) call {
 		return func(ctx context.Context, i int) error { _, _, err := m.Get(ctx, field(i)); return err }
 	})
-	impls["cache put"] = cached(0, func(m *rmap.Cache[string, string]) call {
+	impls["cache put"] = cached(unbounded, func(m *rmap.Cache[string, string]) call {
 		return func(ctx context.Context, i int) error { return m.Put(ctx, field(i), text64, rmap.WithTTL(time.Hour)) }
 	})
 	impls["go-redis/cache set"] = newGoRedisCache(goRedisSet)
-	impls["cache put evicting"] = cached(entries/2, func(m *rmap.Cache[string, string]) call {
+	put := func(m *rmap.Cache[string, string]) call {
 		return func(ctx context.Context, i int) error { return m.Put(ctx, field(i), text64) }
-	})
+	}
+	impls["cache put evicting"] = cached(bound{entries: entries / 2}, put)
+	impls["cache put weighed"] = cached(bound{bytes: 1 << 40}, put)
+	impls["cache put evicting bytes"] = cached(bound{bytes: entries / 2 * int64(len(field(0))+16+len(text64))}, put)
+}
+
+// bound is how much a cache may have.
+type bound struct{ entries, bytes int64 }
+
+var unbounded bound
+
+func (b bound) set(ctx context.Context, m *rmap.Cache[string, string]) error {
+	if _, err := m.Delete(ctx); err != nil || b == unbounded { // its options, too
+		return err
+	}
+	if b.bytes > 0 {
+		return m.SetMaxBytes(ctx, b.bytes, rmap.LRU)
+	}
+	return m.SetMaxSize(ctx, b.entries, rmap.LRU)
 }
 
 type cacheImpl struct {
 	c    *rueidisson.Client
-	most int64
+	most bound
 	of   func(m *rmap.Cache[string, string]) call
 }
 
 // cached is a cache with all fields, or as many of them as it may have.
-func cached(most int64, of func(m *rmap.Cache[string, string]) call) func(addr string) (impl, error) {
+func cached(most bound, of func(m *rmap.Cache[string, string]) call) func(addr string) (impl, error) {
 	return func(addr string) (impl, error) {
 		c, err := rueidisson.New(connection(addr), rueidisson.WithCodec(codec.Text))
 		return cacheImpl{c, most, of}, err
@@ -73,10 +93,7 @@ func cached(most int64, of func(m *rmap.Cache[string, string]) call) func(addr s
 func (i cacheImpl) locker(name string) locker {
 	ctx := context.Background()
 	m := rueidisson.Cache[string, string](i.c, fmt.Sprint(name, " at most ", i.most))
-	err := m.SetMaxSize(ctx, i.most, rmap.LRU)
-	if i.most == 0 && err == nil {
-		_, err = m.Delete(ctx) // its options, too
-	}
+	err := i.most.set(ctx, m)
 	for at := 0; err == nil && at < len(fields); at++ {
 		err = m.Put(ctx, fields[at], text64, rmap.WithTTL(time.Hour))
 	}
