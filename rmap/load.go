@@ -344,6 +344,9 @@ func (r *run[K, V]) call(ctx context.Context) (V, bool, error) {
 	if ctx.Err() != nil && got.err != nil {
 		got.err = engine.ContextError(ctx)
 	}
+	if closed := e.Open(); closed != nil && errors.Is(got.err, context.Canceled) {
+		got.err = closed // which is why the loader, or its caller, was told to end
+	}
 	if got.there {
 		r.lives = got.lives
 	}
