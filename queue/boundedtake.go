@@ -38,6 +38,7 @@ type takers struct {
 	line   []*taker
 	asked  int           // the server is asked for elements for so many of the first
 	answer chan struct{} // closed when it has answered
+	word   engine.Outage // what has become of the asking of late
 }
 
 // taker is a caller in line.
@@ -148,7 +149,11 @@ func (q *bounded[T]) takeText(ctx context.Context) (string, error) {
 		}
 		err := q.h.e.Open()
 		if ctx.Err() != nil {
-			err = engine.ContextError(ctx)
+			why := q.h.poller.Failing(announced, q.key)
+			if why == nil { // or the first in line has just left
+				why = l.word.Why(q.h.e)
+			}
+			err = engine.Unanswered(ctx, why)
 		}
 		if err != nil {
 			answered, left := l.leave(t)
@@ -174,7 +179,10 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 			return
 		}
 		got, ended := q.h.poller.Await(ctx, place)
-		if got.Err != nil {
+		switch {
+		case ended && got.Err != nil:
+			l.word.Failed(q.h.e, got.Err)
+		case got.Err != nil:
 			l.give(nil, got.Err)
 		}
 		if ended || got.Err != nil || q.popForAll(ctx, l) {
@@ -187,6 +195,9 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 // returns whether the first caller has something.
 func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
 	texts, err := q.pop(context.WithoutCancel(ctx), l.ask(), pages{})
+	if err == nil {
+		l.word.Answered()
+	}
 	if err != nil && waitable(context.WithoutCancel(ctx), err) {
 		if errors.Is(err, ErrUnknown) {
 			q.h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", q.key, "err", err)

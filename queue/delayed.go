@@ -291,7 +291,7 @@ func (q *delayed[T]) takeText(ctx context.Context) (string, error) {
 	release := q.h.movers.hold(&q.of, cancel)
 	defer release()
 	_, it, err := q.h.wait(moving, head, []string{q.key})
-	if err != nil && moving.Err() != nil {
+	if err != nil && moving.Err() != nil && (ctx.Err() == nil || !errors.Is(err, context.Cause(ctx))) {
 		err = ended(ctx, moving)
 	}
 	return it.Text, err

@@ -156,12 +156,12 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 		}
 		got, ended := q.h.poller.Await(ctx, place)
 		switch {
-		case got.Err != nil:
-			return "", got.Err
 		case ended && ctx.Err() != nil:
-			return "", engine.ContextError(ctx)
+			return "", engine.Unanswered(ctx, got.Err)
 		case ended:
 			return "", ErrClosed
+		case got.Err != nil:
+			return "", got.Err
 		}
 	}
 }

@@ -293,6 +293,65 @@ func TestASilentServerIsBorneForAWatchdogTimeout(t *testing.T) {
 	proxy.Accept()
 }
 
+// TestAWaitThatEndsInAnOutageSaysSo, however it takes.
+func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, proxy := through(t, server)
+	e, name := engineOn(t, client), redistest.Name(t)+"-plain"
+	plain := New[string](e, name, WithCodec(codec.Text))
+	b, d := boundedOn(t, e, 2), NewDelayed[string](e, name+"-due", WithCodec(codec.Text))
+	takes := map[string]func(context.Context) error{
+		"take": func(ctx context.Context) error { _, err := plain.Take(ctx); return err },
+		"take any": func(ctx context.Context) error {
+			_, _, err := TakeAny(ctx, plain, New[string](e, name+"-other"))
+			return err
+		},
+		"take last": func(ctx context.Context) error { _, err := plain.TakeLast(ctx); return err },
+		"take move": func(ctx context.Context) error {
+			_, err := plain.TakeMove(ctx, Head, New[string](e, name+"-to"), Tail)
+			return err
+		},
+		"bounded": func(ctx context.Context) error { _, err := b.Take(ctx); return err },
+		"behind":  func(ctx context.Context) error { _, err := b.Take(ctx); return err },
+		"delayed": func(ctx context.Context) error { _, err := d.Take(ctx); return err },
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	errs := make(map[string]chan error)
+	for how, take := range takes {
+		err := make(chan error, 1)
+		errs[how] = err
+		go func() { err <- take(ctx) }()
+	}
+	waits := []struct {
+		kind *poller.Kind
+		key  string
+		n    int
+	}{{head.kind, plain.q.key, 2}, {tail.kind, plain.q.key, 1}, {announced, plain.q.key, 1}, {announced, b.q.key, 1}, {head.kind, d.q.key, 1}}
+	for _, at := range waits {
+		redistest.Eventually(t, func() bool { return plain.q.h.poller.InLine(at.kind, at.key) == at.n }, soon, time.Millisecond)
+	}
+	redistest.Eventually(t, func() bool { // the second look of what moves was answered, too
+		stats, err := client.Do(t.Context(), client.B().Info().Section("commandstats").Build()).ToString()
+		return err == nil && strings.Contains(stats, "cmdstat_lmove:calls=2,")
+	}, soon, time.Millisecond)
+	proxy.Refuse()
+	proxy.CutAll()
+	for _, at := range waits {
+		redistest.Eventually(t, func() bool { return plain.q.h.poller.Failing(at.kind, at.key) != nil }, soon, time.Millisecond)
+	}
+	done := errors.New("enough")
+	cancel(done)
+	for how, err := range errs {
+		err := <-err
+		assert.ErrorIs(t, err, context.Canceled, how)
+		assert.ErrorIs(t, err, done, how)
+		assert.ErrorIs(t, err, engine.ErrUnreached, how)
+	}
+	proxy.Accept()
+}
+
 // TestWhatIsPutBackIsPutBackOnce, though the reply to that is lost.
 func TestWhatIsPutBackIsPutBackOnce(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,8 @@ import (
 // queues, and are served in the order in which they came. A ctx that ends takes
 // nothing, and nothing is lost by it: a pop never ends with its caller, and what
 // it brings for nobody goes back to the head. A connection that breaks can lose
-// what it was bringing; the wait goes on then.
+// what it was bringing; the wait goes on then. The error of a ctx that ends while the
+// server is not reached says why that is, too.
 //
 // Cost: one command, and if the queue is empty a share of one that blocks. Wire:
 // LPOP, BLPOP, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause;
@@ -178,7 +179,7 @@ func (h *hub) wait(ctx context.Context, from *end, keys []string) (key string, i
 	case !ended:
 		return got.Key, got.Item, got.Err
 	case ctx.Err() != nil:
-		return "", it, engine.ContextError(ctx)
+		return "", it, engine.Unanswered(ctx, got.Err)
 	}
 	return "", it, ErrClosed
 }

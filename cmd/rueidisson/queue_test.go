@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -180,12 +182,41 @@ func TestATakeThatWaits(t *testing.T) {
 	require.Zero(t, taker.code())
 }
 
+// TestAWaitEndsWithItsServer, and that is no answer of an empty queue.
+func TestAWaitEndsWithItsServer(t *testing.T) {
+	t.Parallel()
+	for how, asked := range map[string]string{
+		"take": "blpop", "take --last": "brpop", "take --bounded": "blmove", "take --delayed": "blpop", "peek": "lindex",
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			if how == "take --bounded" {
+				c := worldOn(t, server).client()
+				set, err := rueidisson.BoundedQueue[string](c, "q").TrySetCapacity(t.Context(), 1)
+				require.NoError(t, err)
+				require.True(t, set)
+			}
+			p := start(t, "redis://"+server.Addr(), slices.Concat([]string{"queue"}, strings.Fields(how), []string{"q", "--wait", "3s"})...)
+			awaitCommand(t, server, asked)
+			server.Kill()
+			require.Equal(t, exitUnavailable, p.code(), p.errors())
+		})
+	}
+}
+
 func awaitBlocked(t *testing.T, server *redistest.Server) {
+	t.Helper()
+	awaitCommand(t, server, "blpop")
+}
+
+// awaitCommand waits until that is the last command of a connection.
+func awaitCommand(t *testing.T, server *redistest.Server, name string) {
 	t.Helper()
 	c := server.Client(t, func(o *rueidis.ClientOption) { o.ForceSingleClient = true })
 	redistest.Eventually(t, func() bool {
 		list, err := c.Do(t.Context(), c.B().ClientList().Build()).ToString()
-		return err == nil && strings.Contains(list, "cmd=blpop")
+		return err == nil && strings.Contains(list, "cmd="+name)
 	}, redistest.Soon, 5*time.Millisecond)
 }
 

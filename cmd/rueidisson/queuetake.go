@@ -11,6 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/queue"
 )
 
@@ -65,7 +66,7 @@ func (c *queueCall) take(ctx context.Context, client *rueidisson.Client, name st
 	} else {
 		bounded, cancel := context.WithTimeoutCause(ctx, c.wait, errNotInTime)
 		defer cancel()
-		if text, err = awaited(bounded); errors.Is(err, errNotInTime) {
+		if text, err = awaited(bounded); errors.Is(err, errNotInTime) && !errors.Is(err, engine.ErrUnreached) {
 			return &ending{code: exitNotAcquired, err: err}
 		}
 	}

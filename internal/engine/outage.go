@@ -114,8 +114,8 @@ func (o *Outage) Ended(e *Engine, err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case o.times > 0 && now-o.failed <= e.stale():
-		return fmt.Errorf("%w: %w", errWait, o.why)
+	case o.fresh(e, now):
+		return fmt.Errorf("%w: %w", ErrUnreached, o.why)
 	case o.no && now-o.refused <= freshest:
 		return ErrNotAcquired
 	}
@@ -129,8 +129,36 @@ const freshest = longestSleep + longestSleep/10
 // ErrUnasked is the ErrNotAcquired of a try that has not reached the server: another call of this process was ahead.
 var ErrUnasked = fmt.Errorf("%w: another call of this process is asking", ErrNotAcquired)
 
-// errWait says in an error that a wait has ended meanwhile.
-var errWait = errors.New("the wait is over and the server was not reached")
+// ErrUnreached says in the error of a wait that it has ended while the server was away.
+var ErrUnreached = errors.New("the wait is over and the server was not reached")
+
+// fresh reports whether the last exchange has failed, and not long ago.
+func (o *Outage) fresh(e *Engine, now time.Duration) bool {
+	return o.times > 0 && now-o.failed <= e.stale()
+}
+
+// Why is the failure of the last exchange, nil if that was answered or is long ago.
+func (o *Outage) Why(e *Engine) error {
+	if o == nil || !o.failing.Load() {
+		return nil
+	}
+	now := e.Now().Mono
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.fresh(e, now) {
+		return nil
+	}
+	return o.why
+}
+
+// Unanswered is the error of a wait that ctx has ended, of which the last exchange has failed with why, or was
+// answered if that is nil.
+func Unanswered(ctx context.Context, why error) error {
+	if why == nil {
+		return ContextError(ctx)
+	}
+	return fmt.Errorf("%w: %w: %w", ContextError(ctx), ErrUnreached, why)
+}
 
 // Refusal is the error of a try that does not wait and is refused in this process,
 // since another asks or holds: the last failure if the server is not reached.

@@ -52,7 +52,8 @@ func (p *Poller) Waiting(k *Kind, name string) bool {
 
 // Wait stands in line for names until one of them has something, ctx ends or the
 // client closes. ended says that one of the last two came first: then nothing was
-// taken. The names are different ones.
+// taken, and got has only an error, which is why a server is not reached at the moment.
+// The names are different ones.
 func (p *Poller) Wait(ctx context.Context, k *Kind, names ...string) (got Taken, ended bool) {
 	return p.Await(ctx, p.Join(k, names...))
 }
@@ -80,12 +81,12 @@ func (p *Poller) Await(ctx context.Context, at Place) (got Taken, ended bool) {
 
 // Leave leaves the line. It came at the same time if ended is false.
 func (p *Poller) Leave(at Place) (got Taken, ended bool) {
-	p.leave(at.w)
+	why := p.leave(at.w)
 	select {
 	case got = <-at.w.got:
 		return got, false
 	default:
-		return got, true
+		return Taken{Err: why}, true
 	}
 }
 
@@ -138,11 +139,18 @@ func (p *Poller) changed(g *group) {
 	}
 }
 
-// leave takes a waiter out of its lines.
-func (p *Poller) leave(w *waiter) {
+// leave takes a waiter out of its lines, and returns why one of those is not served at
+// the moment.
+func (p *Poller) leave(w *waiter) (why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for _, l := range w.lines {
+		if why == nil {
+			why = l.group.outage.why
+		}
+	}
 	p.away(w)
+	return why
 }
 
 func (p *Poller) away(w *waiter) {
@@ -265,6 +273,16 @@ func (p *Poller) fail(all []*waiter, err error) {
 		w.got <- Taken{Err: err}
 		p.away(w)
 	}
+}
+
+// Failing is why those who stand in line for a name are not served at the moment.
+func (p *Poller) Failing(k *Kind, name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.lines[lineKey{k, name}]; l != nil {
+		return l.group.outage.why
+	}
+	return nil
 }
 
 // InLine is how many stand in line for a name.

@@ -223,6 +223,31 @@ func TestAnOutageIsBorne(t *testing.T) {
 	}
 }
 
+// TestWhoLeavesInAnOutageIsToldOfIt, and nobody afterwards.
+func TestWhoLeavesInAnOutageIsToldOfIt(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		leaves := func() (got Taken) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			got, ended := p.Wait(ctx, Head, "a", "b")
+			require.True(t, ended)
+			return got
+		}
+		require.Equal(t, Taken{}, leaves())
+		f.change(func() { f.down = errPassing })
+		other := wait(t.Context(), p, Head, "b")
+		require.Equal(t, Taken{Err: errPassing}, leaves())
+		require.Equal(t, errPassing, p.Failing(Head, "b"))
+		f.change(func() { f.down = nil })
+		require.Equal(t, Taken{}, leaves())
+		require.NoError(t, p.Failing(Head, "b"))
+		f.push("b", "x")
+		other.gets(t, "b", "x")
+		require.NoError(t, p.Failing(Head, "b"))
+	})
+}
+
 // TestAShortOutageIsNoticedByNobody.
 func TestAShortOutageIsNoticedByNobody(t *testing.T) {
 	t.Parallel()

@@ -209,7 +209,7 @@ func (w *worker) failed(g *group, names []string, err error) time.Duration {
 	}
 	w.drop()
 	p.mu.Lock()
-	pause := g.outage.failed(now)
+	pause := g.outage.failed(now, err)
 	p.mu.Unlock()
 	p.giveUp(g, now, err)
 	return pause

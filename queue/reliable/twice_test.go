@@ -136,10 +136,11 @@ func (b *deeds) acked() (n int) {
 	return n
 }
 
-// twiceLease is renewed while a handler has a message for twiceHeld.
+// twiceLease is renewed once while a handler has a message for twiceHeld. The rest of it is for a machine that stands
+// still: whoever loses a message here has a fault.
 const (
-	twiceLease = 6 * time.Second
-	twiceHeld  = 2500 * time.Millisecond
+	twiceLease = 18 * time.Second
+	twiceHeld  = 7 * time.Second
 )
 
 // handle acknowledges a message, or has it come again.
@@ -192,7 +193,7 @@ func TestEveryScriptSentTwice(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			raw := miniredisClient(t)
-			n := redistest.Count(t, 180, 2000)
+			n := redistest.Count(t, 96, 2000) // the embedded server is slow beside others, and a send has three seconds
 			if version != "miniredis" {
 				raw, n = redistest.Shared(t, redistest.Version(version)).Client(t), redistest.Count(t, 900, 20_000)
 			}
@@ -221,13 +222,14 @@ func sentTwice(t *testing.T, raw rueidis.Client, n int) {
 			takers.Go(func() {
 				held := twiceHeld // of the first message
 				for m, err := range r.Consume(ctx) {
+					came := time.Now()
 					if err == nil {
 						time.Sleep(held)
 						held = 0
 						err = b.handle(m)
 					}
 					if err != nil && ctx.Err() == nil {
-						t.Errorf("%v", err)
+						t.Errorf("after %v: %v", time.Since(came), err)
 					}
 				}
 			})
