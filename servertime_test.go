@@ -32,6 +32,9 @@ type bulky struct {
 	most int // bytes of an element, if there is a bound: see TestNoCommandKeepsTheServerForLong
 }
 
+// manyElements is more than there are.
+const manyElements = 1_000_000
+
 // way goes through an object, and returns how many elements came.
 type way struct {
 	name string
@@ -141,6 +144,137 @@ var bulkies = map[string]bulky{
 				return len(all), err
 			}},
 		},
+	},
+	"taken by number": {
+		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
+			_, err := rueidisson.Queue[string](c, name, queue.WithCodec(codec.Text)).Offer(ctx, values...)
+			return err
+		},
+		ways: []way{{"poll n", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+			all, err := rueidisson.Queue[string](c, name, queue.WithCodec(codec.Text)).PollN(ctx, manyElements)
+			return len(all), err
+		}}},
+	},
+	"awaited by number": {
+		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
+			_, err := rueidisson.Queue[string](c, name, queue.WithCodec(codec.Text)).Offer(ctx, values...)
+			return err
+		},
+		ways: []way{{"take n", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+			all, err := rueidisson.Queue[string](c, name, queue.WithCodec(codec.Text)).TakeN(ctx, manyElements)
+			return len(all), err
+		}}},
+	},
+	"bounded queue": {
+		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
+			q := rueidisson.BoundedQueue[string](c, name, queue.WithCodec(codec.Text))
+			_, err := q.TrySetCapacity(ctx, len(values))
+			for some := range slices.Chunk(values, 10) {
+				_, more := q.Offer(ctx, some...)
+				err = errors.Join(err, more)
+			}
+			return err
+		},
+		ways: []way{
+			{"values", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+				return counted(rueidisson.BoundedQueue[string](c, name, queue.WithCodec(codec.Text)).Values(ctx))
+			}},
+			{"poll n", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+				all, err := rueidisson.BoundedQueue[string](c, name, queue.WithCodec(codec.Text)).PollN(ctx, manyElements)
+				return len(all), err
+			}},
+		},
+	},
+	"ring buffer": {
+		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
+			q := rueidisson.RingBuffer[string](c, name, queue.WithCodec(codec.Text))
+			err := q.SetCapacity(ctx, len(values))
+			for some := range slices.Chunk(values, 10) {
+				_, more := q.Offer(ctx, some...)
+				err = errors.Join(err, more)
+			}
+			return err
+		},
+		ways: []way{
+			{"oldest", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+				all, err := rueidisson.RingBuffer[string](c, name, queue.WithCodec(codec.Text)).Oldest(ctx, manyElements)
+				return len(all), err
+			}},
+			{"newest", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+				all, err := rueidisson.RingBuffer[string](c, name, queue.WithCodec(codec.Text)).Newest(ctx, manyElements)
+				return len(all), err
+			}},
+			{"drain", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+				all, err := rueidisson.RingBuffer[string](c, name, queue.WithCodec(codec.Text)).Drain(ctx)
+				return len(all), err
+			}},
+		},
+	},
+	"priority queue": {
+		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {
+			scored := make([]queue.Scored[string], len(values))
+			for i, v := range values {
+				scored[i] = queue.Scored[string]{Value: v, Score: float64(i)}
+			}
+			_, err := rueidisson.PriorityQueue[string](c, name, queue.WithCodec(codec.Text)).OfferAll(ctx, scored...)
+			return err
+		},
+		ways: []way{
+			{"values", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+				return counted(rueidisson.PriorityQueue[string](c, name, queue.WithCodec(codec.Text)).Values(ctx))
+			}},
+			{"poll n", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+				all, err := rueidisson.PriorityQueue[string](c, name, queue.WithCodec(codec.Text)).PollN(ctx, manyElements)
+				return len(all), err
+			}},
+		},
+	},
+	"stream": {
+		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) (err error) {
+			s := rueidisson.Stream[string, string](c, name, queue.WithCodec(codec.Text))
+			for _, v := range values {
+				_, more := s.Add(ctx, map[string]string{"v": v})
+				err = errors.Join(err, more)
+			}
+			return err
+		},
+		ways: []way{
+			{"range", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+				return counted(rueidisson.Stream[string, string](c, name, queue.WithCodec(codec.Text)).Range(ctx, "-", "+"))
+			}},
+			{"reverse", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+				return counted(rueidisson.Stream[string, string](c, name, queue.WithCodec(codec.Text)).Reverse(ctx, "+", "-"))
+			}},
+		},
+	},
+	"delayed queue": {
+		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) (err error) {
+			q := rueidisson.DelayedQueue[string](c, name, queue.WithCodec(codec.Text))
+			for _, v := range values {
+				_, more := q.Offer(ctx, v, time.Hour)
+				err = errors.Join(err, more)
+			}
+			return err
+		},
+		ways: []way{{"waiting", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+			return counted(rueidisson.DelayedQueue[string](c, name, queue.WithCodec(codec.Text)).Waiting(ctx))
+		}}},
+	},
+	"set multimap": {
+		most: 50_000,
+		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) (err error) {
+			m := rueidisson.SetMultimap[string, string](c, name, rmap.WithCodec(codec.Text))
+			for i, some := range slices.Collect(slices.Chunk(values, 200)) {
+				for _, v := range some {
+					_, more := m.Put(ctx, strconv.Itoa(i), v)
+					err = errors.Join(err, more)
+				}
+			}
+			return err
+		},
+		ways: []way{{"all", func(ctx context.Context, c *rueidisson.Client, name string) (int, error) {
+			return counted(rueidisson.SetMultimap[string, string](c, name, rmap.WithCodec(codec.Text)).All(ctx))
+		}}},
 	},
 	"reliable queue": {
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) error {

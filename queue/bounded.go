@@ -232,14 +232,14 @@ func (q *bounded[T]) free(ctx context.Context) (n int64, err error) {
 
 func (q *bounded[T]) poll(ctx context.Context) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.pop(ctx, 1, pages{}))
+		v, err = q.one(q.seen.watch(q.pop(ctx, 1, q.seen.takes(1))))
 		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)
 }
 
 func (q *bounded[T]) pollN(ctx context.Context, n int) ([]T, error) {
-	return q.pollBy(ctx, n, func() ([]string, error) { return q.pop(ctx, n, pages{}) })
+	return q.pollBy(ctx, n, func(n int, p pages) ([]string, error) { return q.pop(ctx, n, p) })
 }
 
 // pop takes elements and frees their slots. Its answer is always waited for: what

@@ -85,11 +85,12 @@ func (l *takers) leave(t *taker) (answered <-chan struct{}, left bool) {
 
 var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// ask returns for how many callers the server is asked now.
-func (l *takers) ask() int {
+// ask returns for how many callers the server is asked now, about a megabyte if each is given so
+// many bytes.
+func (l *takers) ask(each int64) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asked, l.answer = min(len(l.line), mostPops), make(chan struct{})
+	l.asked, l.answer = min(len(l.line), mostPops, max(int(pageBytes/each), 1)), make(chan struct{})
 	return l.asked
 }
 
@@ -124,6 +125,7 @@ func (q *bounded[T]) take(ctx context.Context) (v T, err error) {
 		text, err = q.takeText(ctx)
 	}
 	if err == nil {
+		q.seen.saw(1, int64(len(text)))
 		v, err = q.decode(text)
 		q.took(ctx, 1, err)
 	}
@@ -194,7 +196,9 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 // popForAll takes an element for each caller in line, as far as there are some. It
 // returns whether the first caller has something.
 func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
-	texts, err := q.pop(context.WithoutCancel(ctx), l.ask(), pages{})
+	mean := q.seen.mean.Load()
+	n := l.ask(likely(mean))
+	texts, err := q.pop(context.WithoutCancel(ctx), n, pages{n: int64(n), bytes: int64(n) * mean})
 	if err == nil {
 		l.word.Answered()
 	}

@@ -257,15 +257,15 @@ func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
 	if err = q.usable(ctx); err != nil {
 		return v, q.failed("poll", err)
 	}
-	items, err := q.h.pop(ctx, head, q.key)
+	items, err := q.h.pop(ctx, head, q.key, &q.seen)
 	for got := (moved{more: true}); err == nil && len(items) == 0 && got.more && got.elements == 0; {
 		got, err = engine.Writing(q.h.e, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, q.h.e.Wall()) })
 		q.h.tellOf(&q.of, got)
 		if err == nil {
-			items, err = q.h.pop(ctx, head, q.key)
+			items, err = q.h.pop(ctx, head, q.key, &q.seen)
 		}
 	}
-	v, err = q.one(textsOf(items, err))
+	v, err = q.one(q.seen.watch(textsOf(items, err)))
 	q.took(ctx, 1, err)
 	return v, q.failed("poll", err)
 }
@@ -273,6 +273,7 @@ func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
 func (q *delayed[T]) take(ctx context.Context) (v T, err error) {
 	text, err := q.takeText(ctx)
 	if err == nil {
+		q.seen.saw(1, int64(len(text)))
 		v, err = q.decode(text)
 		q.took(ctx, 1, err)
 	}
@@ -283,7 +284,7 @@ func (q *delayed[T]) takeText(ctx context.Context) (string, error) {
 	if err := q.usable(ctx); err != nil {
 		return "", err
 	}
-	if it, done, err := q.h.first(ctx, head, q.key); done {
+	if it, done, err := q.h.first(ctx, head, q.key, &q.seen); done {
 		return it.Text, err
 	}
 	moving, cancel := context.WithCancelCause(ctx)

@@ -65,7 +65,7 @@ func (q *Queue[T]) PollLastN(ctx context.Context, n int) ([]T, error) { return q
 // decode are left out, and are the error beside the others. An error of the further
 // elements comes with the first.
 //
-// Cost: one command more than [Queue.Take]. Errors: as [Queue.Take]; [ErrOption] for an n
+// Cost: that of [Queue.Take] and of [Queue.PollN]. Errors: as [Queue.Take]; [ErrOption] for an n
 // below 1. Source: RBlockingQueue.pollFirstFromAny(duration, count), of one queue.
 func (q *Queue[T]) TakeN(ctx context.Context, n int) ([]T, error) { return q.q.takeN(ctx, n) }
 
@@ -181,15 +181,18 @@ func (q *handle[T]) takeN(ctx context.Context, n int) (vs []T, err error) {
 	}
 	var it poller.Item
 	if err == nil {
-		_, it, err = q.h.take(ctx, head, []string{q.key})
+		_, it, err = q.h.take(ctx, head, []string{q.key}, &q.seen)
 	}
 	if err != nil {
 		return nil, q.failed("take from", err)
 	}
 	texts := []string{it.Text}
+	q.seen.saw(1, lengthOf(texts))
 	if n > 1 {
 		var more []string
-		more, err = textsOf(q.h.popMany(ctx, head, q.key, n-1, pages{}))
+		more, err = q.popUpTo(int64(n-1), func(n int, p pages) ([]string, error) {
+			return textsOf(q.h.popMany(ctx, head, q.key, n, p))
+		})
 		texts = append(texts, more...)
 	}
 	q.took(ctx, len(texts), nil)

@@ -58,7 +58,7 @@ func cut(texts []string) int {
 
 func (q *handle[T]) poll(ctx context.Context, from *end) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.one(textsOf(q.h.pop(ctx, from, q.key)))
+		v, err = q.one(q.seen.watch(textsOf(q.h.pop(ctx, from, q.key, &q.seen))))
 		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)
@@ -76,23 +76,37 @@ func (q *handle[T]) one(texts []string, err error) (v T, _ error) {
 }
 
 func (q *handle[T]) pollN(ctx context.Context, from *end, n int) ([]T, error) {
-	return q.pollBy(ctx, n, func() ([]string, error) { return textsOf(q.h.popMany(ctx, from, q.key, n, pages{})) })
+	return q.pollBy(ctx, n, func(n int, p pages) ([]string, error) { return textsOf(q.h.popMany(ctx, from, q.key, n, p)) })
 }
 
 // pollBy takes up to n elements by a pop of so many.
-func (q *handle[T]) pollBy(ctx context.Context, n int, pop func() ([]string, error)) (vs []T, err error) {
+func (q *handle[T]) pollBy(ctx context.Context, n int, pop func(n int, p pages) ([]string, error)) (vs []T, err error) {
 	var texts []string
 	if err = q.usable(ctx); err == nil {
 		err = countable(n)
 	}
 	if err == nil {
-		texts, err = pop()
-	}
-	if err == nil {
-		vs, err = q.some(texts)
-		q.took(ctx, len(texts), err)
+		texts, err = q.popUpTo(int64(n), pop)
+		vs, err = q.some(texts, err)
+		q.took(ctx, len(texts), nil)
 	}
 	return vs, q.failed("poll", err)
+}
+
+// popUpTo takes up to n elements, about a megabyte at a time. What was taken before an error
+// comes with it.
+func (q *handle[T]) popUpTo(n int64, pop func(n int, p pages) ([]string, error)) (texts []string, err error) {
+	for p := q.seen.takes(n); n > 0; {
+		ask := min(n, p.n)
+		some, err := pop(int(ask), p)
+		texts = append(texts, some...)
+		if n -= int64(len(some)); err != nil || int64(len(some)) < ask {
+			return texts, err
+		}
+		p.saw(len(some), lengthOf(some))
+		q.seen.saw(len(some), lengthOf(some))
+	}
+	return texts, nil
 }
 
 // countable refuses a number of elements that a command cannot take.
@@ -103,12 +117,16 @@ func countable(n int) error {
 	return nil
 }
 
-// some is the elements of what was asked for, or that there are none.
-func (q *handle[T]) some(texts []string) ([]T, error) {
-	if len(texts) == 0 {
+// some is the elements of what was asked for, or that there are none, and the error that ended it.
+func (q *handle[T]) some(texts []string, err error) ([]T, error) {
+	switch {
+	case len(texts) == 0 && err == nil:
 		return nil, ErrEmpty
+	case len(texts) == 0:
+		return nil, err
 	}
-	return q.decodeAll(texts)
+	vs, bad := q.decodeAll(texts)
+	return vs, errors.Join(bad, err)
 }
 
 func (q *handle[T]) peek(ctx context.Context, index string) (v T, err error) {
@@ -181,13 +199,14 @@ func (q *handle[T]) drainBy(ctx context.Context, pop func(n int, p pages) ([]str
 	if err != nil {
 		return nil, err
 	}
-	p := newTakes(mostInOne)
+	p := q.seen.takes(n)
 	for n > 0 && err == nil {
 		var texts []string
 		if texts, err = pop(int(min(n, p.n)), p); len(texts) == 0 {
 			break
 		}
 		p.saw(len(texts), lengthOf(texts))
+		q.seen.saw(len(texts), lengthOf(texts))
 		q.took(ctx, len(texts), nil)
 		some, bad := q.decodeAll(texts)
 		vs, undecoded, n = append(vs, some...), append(undecoded, bad), n-int64(len(texts))

@@ -46,17 +46,18 @@ func endOf(k *poller.Kind) *end {
 // ended, so that a wait ends with what it got.
 const patience = 50 * time.Millisecond
 
-// pop pops one element. If ctx ends well before the answer, what still comes goes
-// back to its end: nothing was taken then.
-func (h *hub) pop(ctx context.Context, from *end, key string) ([]poller.Item, error) {
+// pop pops one element, which is expected to be as long as those before. If ctx ends well
+// before the answer, what still comes goes back to its end: nothing was taken then.
+func (h *hub) pop(ctx context.Context, from *end, key string, like *lengths) ([]poller.Item, error) {
+	ask := popAsk{from, like.mean.Load()}
 	if ctx.Done() == nil {
-		return h.pops.Do(ctx, side{from.pop, key}, from)
+		return h.pops.Do(ctx, side{from.pop, key}, ask)
 	}
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })
 	defer stop()
-	items, err := h.pops.Do(late, side{from.pop, key}, from)
+	items, err := h.pops.Do(late, side{from.pop, key}, ask)
 	if errors.Is(err, context.Canceled) {
 		err = engine.ContextError(ctx)
 	}

@@ -375,6 +375,47 @@ func TestWhatIsPutBackIsPutBackOnce(t *testing.T) {
 	})
 }
 
+// TestWhatWasTakenBeforeAnErrorComesWithIt, and what is taken together is what was seen to be short.
+func TestWhatWasTakenBeforeAnErrorComesWithIt(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := through(t, server)
+	e, name := engineOn(t, client), named(t, server.Client(t))
+	for how, take := range map[string]func(context.Context, *Queue[string]) ([]string, error){
+		"poll n": func(ctx context.Context, q *Queue[string]) ([]string, error) { return q.PollN(ctx, 3) },
+		"take n": func(ctx context.Context, q *Queue[string]) ([]string, error) { return q.TakeN(ctx, 3) },
+		"drain":  func(ctx context.Context, q *Queue[string]) ([]string, error) { return q.Drain(ctx) },
+	} {
+		q := New[string](e, name+how, WithCodec(codec.Text))
+		offered(t, q, "a", "b", "c")
+		lost := proxy.DropReply(redistest.All(redistest.Command("LPOP"), redistest.Arg(q.Name()), redistest.Arg("2")), 1)
+		got, err := take(t.Context(), q)
+		lost.Await(t)
+		require.ErrorIs(t, err, ErrUnknown, how)
+		require.Equal(t, []string{"a"}, got, how)
+		offered(t, q, "d", "e", "f", "g")
+		lost = proxy.DropReply(redistest.All(redistest.Command("LPOP"), redistest.Arg(q.Name()), redistest.Arg("3")), 1)
+		got, err = q.PollN(t.Context(), 3)
+		lost.Await(t)
+		require.ErrorIs(t, err, ErrUnknown, how)
+		require.Empty(t, got, how)
+		require.Equal(t, "g", strings.Join(contents(t, server.Client(t), q.Name()), " "), how)
+	}
+}
+
+// TestPollsThatGoOutAsOneBringAMegabyte, if what they bring is like that before.
+func TestPollsThatGoOutAsOneBringAMegabyte(t *testing.T) {
+	t.Parallel()
+	for mean, want := range map[int64]int{0: 16, 1: mostPops, 100: mostPops, 100_000: 10, 600_000: 1, 20 << 20: 1} {
+		waiting := make([]*popCall, 200)
+		for i := range waiting {
+			waiting[i] = &popCall{Ask: popAsk{head, mean}}
+		}
+		require.Equal(t, want, cutPops(waiting), mean)
+		require.Equal(t, 1, cutPops(waiting[:1]), mean)
+	}
+}
+
 // TestALostReply drops the reply to each operation once. It was sent once, and
 // says so.
 func TestALostReply(t *testing.T) {
@@ -390,7 +431,7 @@ func TestALostReply(t *testing.T) {
 		"if exists": {"RPUSHX", func(ctx context.Context, q *Queue[string]) error { _, err := q.OfferIfExists(ctx, "c"); return err }, []string{"a", "b", "c"}},
 		"poll":      {"LPOP", func(ctx context.Context, q *Queue[string]) error { _, err := q.Poll(ctx); return err }, []string{"b"}},
 		"poll last": {"RPOP", func(ctx context.Context, q *Queue[string]) error { _, err := q.PollLast(ctx); return err }, []string{"a"}},
-		"poll n":    {"LPOP", func(ctx context.Context, q *Queue[string]) error { _, err := q.PollN(ctx, 2); return err }, nil},
+		"poll n":    {"LPOP", func(ctx context.Context, q *Queue[string]) error { _, err := q.PollN(ctx, 2); return err }, []string{"b"}},
 		"drain":     {"LPOP", func(ctx context.Context, q *Queue[string]) error { _, err := q.Drain(ctx); return err }, []string{"b"}},
 		"move":      {"LMOVE", func(ctx context.Context, q *Queue[string]) error { _, err := q.MoveTo(ctx, q); return err }, []string{"b", "a"}},
 		"remove":    {"LREM", func(ctx context.Context, q *Queue[string]) error { _, err := q.Remove(ctx, "a", 0); return err }, []string{"b"}},

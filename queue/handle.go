@@ -11,7 +11,7 @@ import (
 )
 
 // handle is what every kind of queue is made of: a key, and a codec for what is
-// in it. It holds nothing, so any number of goroutines may use it.
+// in it. It holds nothing but how long elements were, so any number of goroutines may use it.
 type handle[T any] struct {
 	h      *hub
 	kind   string // "queue", for errors
@@ -21,6 +21,7 @@ type handle[T any] struct {
 	object []string
 	bad    error // what every operation returns, if the handle cannot be used
 	codec  codec.Codec[T]
+	seen   lengths
 }
 
 // newHandle checks what a handle is made with, and asks nobody. Object is the

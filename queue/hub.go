@@ -18,7 +18,7 @@ type hub struct {
 	tips     *tips
 	offers   *combine.Table[side, []string, int64]
 	rings    *combine.Table[string, []string, int64]
-	pops     *combine.Table[side, *end, []poller.Item]
+	pops     *combine.Table[side, popAsk, []poller.Item]
 	delayed  *combine.Table[string, postponed, int64] // by the key of the queue
 	movers   *movers
 }

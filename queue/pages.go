@@ -1,12 +1,18 @@
 package queue
 
-import "github.com/rueidisson/rueidisson/internal/engine"
+import (
+	"sync/atomic"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
 
 // Bounds of an answer to a walk, or to a drain. It has one element at least.
 const (
 	firstPage  = 4 // elements, as nothing is known of their length
 	pageBytes  = 1 << 20
 	pageGrowth = 4
+
+	unknownBytes = pageBytes / 16
 )
 
 // pages is how much is asked for at a time: few elements first, and then as many as have
@@ -38,6 +44,46 @@ func (p *pages) expecting(op engine.Operation) engine.Operation {
 		return op
 	}
 	return engine.Expect(op, max(p.bytes, pageBytes))
+}
+
+// lengths is how long the elements were that a handle has taken of late. Its zero value knows
+// nothing.
+type lengths struct{ mean atomic.Int64 } // bytes, above 0
+
+// saw notes an answer.
+func (l *lengths) saw(elements int, bytes int64) {
+	if elements > 0 {
+		l.mean.Store(max(bytes/int64(elements), 1))
+	}
+}
+
+// watch notes an answer that is elements.
+func (l *lengths) watch(texts []string, err error) ([]string, error) {
+	l.saw(len(texts), lengthOf(texts))
+	return texts, err
+}
+
+// likely is how long an element counts as that is expected to have mean bytes. One of which
+// nothing is known counts as long enough that not many of them come at once.
+func likely(mean int64) int64 {
+	if mean > 0 {
+		return mean
+	}
+	return unknownBytes
+}
+
+// takes is how n elements are taken: all at once if those before were short.
+func (l *lengths) takes(n int64) pages { return l.guess(newTakes(min(n, mostInOne))) }
+
+// looks is how n elements are looked at: all at once if those before were short.
+func (l *lengths) looks(n int64) pages { return l.guess(newPages(min(n, mostInOne))) }
+
+func (l *lengths) guess(p pages) pages {
+	if mean := l.mean.Load(); mean > 0 {
+		p.n = min(max(pageBytes/mean, 1), p.most)
+		p.bytes = mean * p.n
+	}
+	return p
 }
 
 func lengthOf(texts []string) (bytes int64) {

@@ -81,9 +81,8 @@ func (q *PriorityQueue[T]) PollLast(ctx context.Context) (Scored[T], error) {
 	return q.q.poll(ctx, highest)
 }
 
-// PollN takes up to n elements of the lowest scores, at once, or returns [ErrEmpty].
-// Those that do not decode are left out, and are the error beside the others; an
-// error that wraps no [ErrDecode] comes alone. See [PriorityQueue.Poll]. Source:
+// PollN takes up to n elements of the lowest scores, or returns [ErrEmpty], as
+// [Queue.PollN] does from the head. See [PriorityQueue.Poll]. Wire: ZPOPMIN. Source:
 // RScoredSortedSet.pollFirst(count).
 func (q *PriorityQueue[T]) PollN(ctx context.Context, n int) ([]Scored[T], error) {
 	return q.q.pollN(ctx, n)

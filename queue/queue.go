@@ -65,10 +65,16 @@ func (q *Queue[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx, h
 // RDeque.pollLast.
 func (q *Queue[T]) PollLast(ctx context.Context) (T, error) { return q.q.poll(ctx, tail) }
 
-// PollN takes up to n elements from the head, at once, or returns [ErrEmpty]. Those
-// that do not decode are left out, and are the error beside the others; an error
-// that wraps no [ErrDecode] comes alone. See [Queue.Poll]. Wire: LPOP. Source:
-// RQueue.poll(limit).
+// PollN takes up to n elements from the head, or returns [ErrEmpty]. Those that do not
+// decode are left out, and are the error beside the others, and so is an error of the
+// further elements.
+//
+// One command brings about a megabyte at most, if elements are as long as those that the
+// handle has seen before; its first brings one element. Between two commands others may
+// take some. See [Queue.Poll].
+//
+// Cost: one command, and one more if nothing is known of the elements, or for each
+// megabyte. Wire: LPOP. Source: RQueue.poll(limit).
 func (q *Queue[T]) PollN(ctx context.Context, n int) ([]T, error) { return q.q.pollN(ctx, head, n) }
 
 // Peek returns the head and leaves it there, or [ErrEmpty]. Cost: one command.

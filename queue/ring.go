@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -101,16 +102,19 @@ func (q *RingBuffer[T]) PeekLast(ctx context.Context) (T, error) { return q.q.pe
 // Oldest returns up to n elements from the oldest on, and leaves them there. Those
 // that do not decode are left out, and are the error beside the others.
 //
+// More than about a megabyte, or the first elements that a handle sees, are read by several
+// commands: what is offered meanwhile may move some out of sight.
+//
 // Cost: one command. Wire: LRANGE. Errors: [ErrDecode]; as [RingBuffer.Len]. Source:
 // RRingBuffer.readOldest.
 func (q *RingBuffer[T]) Oldest(ctx context.Context, n int) ([]T, error) {
-	return q.q.look(ctx, n, "0", decimal(int64(n)-1))
+	return q.q.oldest(ctx, n)
 }
 
 // Newest returns up to n elements to the newest, in the order in which they came,
 // and leaves them there; see [RingBuffer.Oldest]. Source: RRingBuffer.readNewest.
 func (q *RingBuffer[T]) Newest(ctx context.Context, n int) ([]T, error) {
-	return q.q.look(ctx, n, decimal(-int64(n)), "-1")
+	return q.q.newest(ctx, n)
 }
 
 // Remove removes elements that are v, and returns how many there were; see
@@ -263,26 +267,53 @@ func (q *ring[T]) pop(ctx context.Context, n int, p pages) (texts []string, err 
 
 func (q *ring[T]) poll(ctx context.Context) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.pop(ctx, 1, pages{}))
+		v, err = q.one(q.seen.watch(q.pop(ctx, 1, q.seen.takes(1))))
 		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)
 }
 
 func (q *ring[T]) pollN(ctx context.Context, n int) ([]T, error) {
-	return q.pollBy(ctx, n, func() ([]string, error) { return q.pop(ctx, n, pages{}) })
+	return q.pollBy(ctx, n, func(n int, p pages) ([]string, error) { return q.pop(ctx, n, p) })
 }
 
-func (q *ring[T]) look(ctx context.Context, n int, from, to string) (vs []T, err error) {
-	var texts []string
+// look reads up to n elements, about a megabyte at a time: window is those behind so many.
+func (q *ring[T]) look(ctx context.Context, n int, window func(at, n int64) (from, to int64)) (pages [][]string, err error) {
 	if err = q.usable(ctx); err == nil {
 		err = countable(n)
 	}
-	if err == nil {
-		texts, err = read(ctx, q.handle, engine.Texts, lrange, from, to)
+	p := q.seen.looks(int64(n))
+	for at, left := int64(0), int64(n); err == nil && left > 0; {
+		ask := min(left, p.n)
+		from, to := window(at, ask)
+		var texts []string
+		if texts, err = read(ctx, q.handle, engine.Texts, p.expecting(lrange), decimal(from), decimal(to)); len(texts) > 0 {
+			pages = append(pages, texts)
+		}
+		if int64(len(texts)) < ask {
+			break
+		}
+		at, left = at+ask, left-ask
+		p.saw(len(texts), lengthOf(texts))
+		q.seen.saw(len(texts), lengthOf(texts))
 	}
+	return pages, err
+}
+
+func (q *ring[T]) oldest(ctx context.Context, n int) (vs []T, err error) {
+	pages, err := q.look(ctx, n, func(at, n int64) (from, to int64) { return at, at + n - 1 })
 	if err == nil {
-		vs, err = q.decodeAll(texts)
+		vs, err = q.decodeAll(slices.Concat(pages...))
+	}
+	return vs, q.failed("look at", err)
+}
+
+// newest reads from the newest on, and returns what it has read from the oldest on.
+func (q *ring[T]) newest(ctx context.Context, n int) (vs []T, err error) {
+	pages, err := q.look(ctx, n, func(at, n int64) (from, to int64) { return -at - n, -at - 1 })
+	if err == nil {
+		slices.Reverse(pages)
+		vs, err = q.decodeAll(slices.Concat(pages...))
 	}
 	return vs, q.failed("look at", err)
 }

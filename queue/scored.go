@@ -64,7 +64,10 @@ func cutPairs(words []string) int {
 
 func (q *priority[T]) poll(ctx context.Context, from *end) (v Scored[T], err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.only(q.h.pop(ctx, from, q.key))
+		var items []poller.Item
+		items, err = q.h.pop(ctx, from, q.key, &q.seen)
+		q.seen.saw(len(items), itemBytes(items))
+		v, err = q.only(items, err)
 		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)
@@ -102,19 +105,25 @@ func (q *priority[T]) all(items []poller.Item) ([]Scored[T], error) {
 }
 
 func (q *priority[T]) pollN(ctx context.Context, n int) (vs []Scored[T], err error) {
-	var items []poller.Item
 	if err = q.usable(ctx); err == nil {
 		err = countable(n)
 	}
+	var items []poller.Item
 	if err == nil {
-		items, err = q.h.popMany(ctx, lowest, q.key, n, pages{})
+		_, err = q.popUpTo(int64(n), func(n int, p pages) ([]string, error) {
+			some, err := q.h.popMany(ctx, lowest, q.key, n, p)
+			items = append(items, some...)
+			return textsOf(some, err)
+		})
+		if err == nil && len(items) == 0 {
+			err = ErrEmpty
+		}
 	}
-	switch {
-	case err == nil && len(items) == 0:
-		err = ErrEmpty
-	case err == nil:
-		vs, err = q.all(items)
-		q.took(ctx, len(items), err)
+	if len(items) > 0 {
+		var bad error
+		vs, bad = q.all(items)
+		err = errors.Join(bad, err)
+		q.took(ctx, len(items), nil)
 	}
 	return vs, q.failed("poll", err)
 }
@@ -122,9 +131,10 @@ func (q *priority[T]) pollN(ctx context.Context, n int) (vs []Scored[T], err err
 func (q *priority[T]) take(ctx context.Context, from *end) (v Scored[T], err error) {
 	var it poller.Item
 	if err = q.usable(ctx); err == nil {
-		_, it, err = q.h.take(ctx, from, []string{q.key})
+		_, it, err = q.h.take(ctx, from, []string{q.key}, &q.seen)
 	}
 	if err == nil {
+		q.seen.saw(1, int64(len(it.Text)))
 		v, err = q.scored(it)
 		q.took(ctx, 1, err)
 	}
@@ -199,13 +209,14 @@ func (q *priority[T]) drain(ctx context.Context) (vs []Scored[T], err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newTakes(mostInOne)
+	p := q.seen.takes(n)
 	for n > 0 && err == nil {
 		var items []poller.Item
 		if items, err = q.h.popMany(ctx, lowest, q.key, int(min(n, p.n)), p); len(items) == 0 {
 			break
 		}
 		p.saw(len(items), itemBytes(items))
+		q.seen.saw(len(items), itemBytes(items))
 		q.took(ctx, len(items), nil)
 		some, bad := q.all(items)
 		vs, undecoded, n = append(vs, some...), append(undecoded, bad), n-int64(len(items))

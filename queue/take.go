@@ -49,7 +49,7 @@ func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], 
 		}
 		byKey[q.q.key] = q
 	}
-	key, it, err := qs[0].q.h.take(ctx, head, distinct(qs))
+	key, it, err := qs[0].q.h.take(ctx, head, distinct(qs), &qs[0].q.seen)
 	from = byKey[key]
 	if err != nil {
 		return v, nil, fmt.Errorf("take from any queue: %w", err)
@@ -97,9 +97,10 @@ func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 func (q *handle[T]) take(ctx context.Context, from *end) (v T, err error) {
 	var it poller.Item
 	if err = q.usable(ctx); err == nil {
-		_, it, err = q.h.take(ctx, from, []string{q.key})
+		_, it, err = q.h.take(ctx, from, []string{q.key}, &q.seen)
 	}
 	if err == nil {
+		q.seen.saw(1, int64(len(it.Text)))
 		v, err = q.decode(it.Text)
 		q.took(ctx, 1, err)
 	}
@@ -122,9 +123,9 @@ func consume[T any](ctx context.Context, take func(context.Context) (T, error)) 
 }
 
 // take takes an element from one of the queues with these keys, and waits for one.
-func (h *hub) take(ctx context.Context, from *end, keys []string) (key string, it poller.Item, err error) {
+func (h *hub) take(ctx context.Context, from *end, keys []string, like *lengths) (key string, it poller.Item, err error) {
 	if len(keys) == 1 {
-		if it, done, err := h.first(ctx, from, keys[0]); done {
+		if it, done, err := h.first(ctx, from, keys[0], like); done {
 			return keys[0], it, err
 		}
 		return h.wait(ctx, from, keys)
@@ -156,11 +157,11 @@ func (h *hub) take(ctx context.Context, from *end, keys []string) (key string, i
 
 // first takes an element that is there, unless others wait for one, who were here
 // first.
-func (h *hub) first(ctx context.Context, from *end, key string) (it poller.Item, done bool, err error) {
+func (h *hub) first(ctx context.Context, from *end, key string, like *lengths) (it poller.Item, done bool, err error) {
 	if h.poller.Waiting(from.kind, key) {
 		return it, false, nil
 	}
-	items, err := h.pop(ctx, from, key)
+	items, err := h.pop(ctx, from, key, like)
 	switch {
 	case len(items) > 0:
 		return items[0], true, nil

@@ -20,8 +20,14 @@ type side struct {
 
 type (
 	offerCall = combine.Call[[]string, int64]
-	popCall   = combine.Call[*end, []poller.Item]
+	popCall   = combine.Call[popAsk, []poller.Item]
 )
+
+// popAsk asks for an element, of so many bytes if it is like those before; 0 if nothing is known.
+type popAsk struct {
+	from *end
+	mean int64
+}
 
 const (
 	// mostPops bounds the polls of one command, and by that what a connection that
@@ -42,14 +48,25 @@ func (h *hub) combines() {
 	h.rings = combine.New(combine.Config[string, []string, int64]{
 		Send: h.sendToRing, Cut: cutOffers, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
-	h.pops = combine.New(combine.Config[side, *end, []poller.Item]{
-		Send: h.sendPops, Cut: func(waiting []*popCall) int { return min(len(waiting), mostPops) },
-		Left: func(on side, from *end, items []poller.Item) { h.putBack(from, on.key, items) }, Spawn: h.e.Spawn, Closed: ErrClosed,
+	h.pops = combine.New(combine.Config[side, popAsk, []poller.Item]{
+		Send: h.sendPops, Cut: cutPops,
+		Left: func(on side, ask popAsk, items []poller.Item) { h.putBack(ask.from, on.key, items) }, Spawn: h.e.Spawn, Closed: ErrClosed,
 		Flights: flights,
 	})
 	h.delayed = combine.New(combine.Config[string, postponed, int64]{
 		Send: h.sendPostponed, Cut: cutPostponed, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
+}
+
+// cutPops has one command bring about a megabyte.
+func cutPops(waiting []*popCall) int {
+	bytes := int64(0)
+	for i, c := range waiting {
+		if bytes += likely(c.Ask.mean); i > 0 && (i == mostPops || bytes > pageBytes) {
+			return i
+		}
+	}
+	return len(waiting)
 }
 
 func cutOffers(waiting []*offerCall) int {
@@ -100,7 +117,11 @@ func (h *hub) sendPops(on side, _ int, batch []*popCall) error {
 	if err := h.e.Open(); err != nil {
 		return err
 	}
-	items, err := h.popNow(context.Background(), batch[0].Ask, on.key, len(batch), pages{})
+	p := pages{n: int64(len(batch))}
+	for _, c := range batch {
+		p.bytes += c.Ask.mean
+	}
+	items, err := h.popNow(context.Background(), batch[0].Ask.from, on.key, len(batch), p)
 	for i := range items {
 		batch[i].Answer = items[i : i+1]
 	}

@@ -232,8 +232,11 @@ func (p *Poller) Tell(k *Kind, name string) {
 }
 
 // mostAtOnce bounds what one Pop takes, and by that what a connection that breaks
-// can lose.
-const mostAtOnce = 100
+// can lose; mostBytes does if its elements are as long as the one before.
+const (
+	mostAtOnce = 100
+	mostBytes  = 1 << 20
+)
 
 // refuse tells everybody who stands in line for some of the names of a group why
 // they get nothing.

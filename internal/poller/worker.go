@@ -144,7 +144,7 @@ func (w *worker) serve(g *group) time.Duration {
 		name = names[0]
 	}
 	if more := w.p.hand(g.kind, name, []Item{item}); more > 0 {
-		items, err := conn.Pop(g.kind, name, more)
+		items, err := conn.Pop(g.kind, name, min(more, max(mostBytes/max(len(item.Text), 1), 1)))
 		w.p.hand(g.kind, name, items)
 		if err != nil {
 			return w.failed(g, []string{name}, err)

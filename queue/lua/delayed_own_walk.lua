@@ -8,15 +8,16 @@
 --
 -- Returns  array  {when it is due, ms, and the element, or nil…}
 -- Replay   safe: it changes nothing
-local answer, bytes = {}, 0
+local answer, bytes, last = {}, 0, 0
 local ids = redis.call('zrange', KEYS[1], ARGV[1], tonumber(ARGV[1]) + tonumber(ARGV[2]) - 1, 'WITHSCORES')
 for i = 1, #ids, 2 do
-	if bytes > tonumber(ARGV[3]) then
+	if i > 1 and bytes + last > tonumber(ARGV[3]) then -- if the next one is as long as the last
 		break
 	end
 	local element = redis.call('hget', KEYS[2], ids[i])
 	answer[i] = ids[i + 1]
 	answer[i + 1] = element
-	bytes = bytes + (element and #element or 0)
+	last = element and #element or 0
+	bytes = bytes + last
 end
 return answer
