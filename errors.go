@@ -54,4 +54,9 @@ var (
 	// of the name moves from one of them to another. Nothing was done, unless the
 	// error wraps [ErrUnknown], too: it may be asked for again.
 	ErrMoving = engine.ErrMoving
+
+	// ErrUnreached is wrapped by the error of a wait that has ended while the server was
+	// not reached. The error wraps the last failure, too. That nothing came, or that a
+	// lock was not acquired, is not the server's answer then.
+	ErrUnreached = engine.ErrUnreached
 )

@@ -18,8 +18,8 @@ import (
 // queues, and are served in the order in which they came. A ctx that ends takes
 // nothing, and nothing is lost by it: a pop never ends with its caller, and what
 // it brings for nobody goes back to the head. A connection that breaks can lose
-// what it was bringing; the wait goes on then. The error of a ctx that ends while the
-// server is not reached says why that is, too.
+// what it was bringing; the wait goes on then. If ctx ends while the server is not
+// reached, its error wraps rueidisson.ErrUnreached, too.
 //
 // Cost: one command, and if the queue is empty a share of one that blocks. Wire:
 // LPOP, BLPOP, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause;

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/queue"
 )
 
@@ -66,7 +65,7 @@ func (c *queueCall) take(ctx context.Context, client *rueidisson.Client, name st
 	} else {
 		bounded, cancel := context.WithTimeoutCause(ctx, c.wait, errNotInTime)
 		defer cancel()
-		if text, err = awaited(bounded); errors.Is(err, errNotInTime) && !errors.Is(err, engine.ErrUnreached) {
+		if text, err = awaited(bounded); errors.Is(err, errNotInTime) && !errors.Is(err, rueidisson.ErrUnreached) {
 			return &ending{code: exitNotAcquired, err: err}
 		}
 	}
