@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/page"
 )
 
 var update = flag.Bool("update", false, "write the API listings instead of comparing them")
@@ -55,7 +57,9 @@ func TestAPI(t *testing.T) {
 			}
 			reviewed, err := os.ReadFile(file)
 			require.NoError(t, err, "run: go test . -run TestAPI -update")
-			assert.Equal(t, clean(string(reviewed)), api, "if this is meant, run: go test . -run TestAPI -update")
+			if was := clean(string(reviewed)); was != api { // whose text is too long to be read twice
+				t.Errorf("%s is another one now; if this is meant, run: go test . -run TestAPI -update\n%s", file, page.Difference(was, api))
+			}
 		})
 	}
 	files, err := filepath.Glob(filepath.Join("api", "*.txt"))

@@ -54,11 +54,11 @@ func Check(path, name, text, what string) error {
 	if err != nil || p.text == text {
 		return err
 	}
-	return fmt.Errorf("%s does not say %s:\n%s", path, what, cmp.Or(difference(p.text, text), "the same lines in another order"))
+	return fmt.Errorf("%s does not say %s:\n%s", path, what, cmp.Or(Difference(p.text, text), "the same lines in another order"))
 }
 
-// difference lists the lines that only one side has. Sorted, those of one row are neighbours.
-func difference(stands, ran string) string {
+// Difference lists the lines that only one side has. Sorted, those of one row are neighbours.
+func Difference(stands, ran string) string {
 	before, after := strings.Split(stands, "\n"), strings.Split(ran, "\n")
 	var lines []string
 	for _, line := range before {
