@@ -2,7 +2,9 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,6 +40,42 @@ func TestQueueWalkReadsAnElementThatIsLongerThanTheOnesBefore(t *testing.T) {
 	got, err := yielded(New[string](slowEngine(t, server), name, WithCodec(codec.Text)).Values(t.Context()), func(v string) string { return v })
 	require.NoError(t, err)
 	require.Equal(t, want, got)
+}
+
+// TestElementsOfAMegabyteAreTakenOneByOne: together they would take longer than a send.
+func TestElementsOfAMegabyteAreTakenOneByOne(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Version("8.0"))
+	want := sized(1200, 1200, 1200, 1200)
+	for how, take := range map[string]func(e *engine.Engine, name string) ([]string, error){
+		"poll n": func(e *engine.Engine, name string) ([]string, error) {
+			return New[string](e, name, WithCodec(codec.Text)).PollN(context.Background(), 10)
+		},
+		"take n": func(e *engine.Engine, name string) ([]string, error) {
+			return New[string](e, name, WithCodec(codec.Text)).TakeN(context.Background(), 4)
+		},
+		"polls at once": func(e *engine.Engine, name string) (got []string, _ error) {
+			q := New[string](e, name, WithCodec(codec.Text))
+			first, err := q.Poll(context.Background())
+			rest, errs := make([]string, 3), make([]error, 3)
+			var polls sync.WaitGroup
+			for i := range rest {
+				polls.Go(func() { rest[i], errs[i] = q.Poll(context.Background()) })
+			}
+			polls.Wait()
+			return append(rest, first), errors.Join(append(errs, err)...)
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			name := redistest.Name(t)
+			_, err := New[string](engineOn(t, server.Client(t)), name, WithCodec(codec.Text)).Offer(t.Context(), want...)
+			require.NoError(t, err)
+			got, err := take(slowEngine(t, server), name)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
 }
 
 // drains are the kinds that can be drained, each filled and drained.

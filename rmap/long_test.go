@@ -91,6 +91,38 @@ func TestMapReadsWhatTakesLongerThanASend(t *testing.T) {
 	}
 }
 
+// TestMapWritesReturnWhatTakesLongerThanASend, though nobody has read it before: with a
+// request ID the server remembers it.
+func TestMapWritesReturnWhatTakesLongerThanASend(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Version("8.0"))
+	long := strings.Repeat("x", longBytes)
+	identified := []Option{textual, WithRequestIDs()}
+	for kind, of := range map[string]func(c rueidis.Client, name string) mapping[string, string]{
+		"map": func(c rueidis.Client, name string) mapping[string, string] {
+			return New[string, string](engineOn(t, c, shortSends), name, identified...)
+		},
+		"cache": func(c rueidis.Client, name string) mapping[string, string] {
+			return NewCache[string, string](engineOn(t, c, shortSends), name, identified...)
+		},
+	} {
+		for way, write := range map[string]func(m mapping[string, string]) (string, bool, error){
+			"take":          func(m mapping[string, string]) (string, bool, error) { return m.Take(context.Background(), "long") },
+			"swap":          func(m mapping[string, string]) (string, bool, error) { return m.Swap(context.Background(), "long", "x") },
+			"put if absent": func(m mapping[string, string]) (string, bool, error) { return m.PutIfAbsent(context.Background(), "long", "x") },
+		} {
+			t.Run(kind+"/"+way, func(t *testing.T) {
+				t.Parallel()
+				name := redistest.Name(t)
+				require.NoError(t, of(server.Client(t), name).Put(t.Context(), "long", long))
+				got, _, err := write(of(slowClient(t, server), name))
+				require.NoError(t, err)
+				require.Equal(t, long, got)
+			})
+		}
+	}
+}
+
 // TestListMultimapRangeReadsWhatTakesLongerThanASend, as Get does.
 func TestListMultimapRangeReadsWhatTakesLongerThanASend(t *testing.T) {
 	t.Parallel()

@@ -87,6 +87,10 @@ func WithValueCodec[V any](c codec.Codec[V]) Option {
 // caller has it, 45 s at most, and gives it to a second send. A write is a
 // script call then, and a further command forgets its answer. While the slot of
 // the map moves, writes wait for its end.
+//
+// So a value that [Map.Take] or [Map.Swap] returns is not lost either that takes
+// longer on its way than a send has, 3 s for about 24 MB. Without request IDs that
+// is an ErrUnknown, unless the client has read values of the map that were as long.
 func WithRequestIDs() Option {
 	return option(func(c *config) error {
 		c.requestIDs = true

@@ -51,8 +51,11 @@ func (s *sender) write(ctx context.Context, script *scripts.Script, on []string,
 	if !s.ids {
 		return s.h.e.RunBriefly(ctx, engine.Expect(script, bytes), on, append([]string{"0"}, args...))
 	}
-	request := keys.MapDone(s.key, s.h.requests.ID())
-	got, err := s.h.e.RunBriefly(ctx, engine.Expect(engine.Identified{Script: script}, bytes), append(on, request), append([]string{memory}, args...))
+	request, op := keys.MapDone(s.key, s.h.requests.ID()), engine.Operation(engine.Identified{Script: script})
+	if answersValue[script] { // which the server remembers, so that one of unknown length is read in the end
+		op = engine.Sized(op, engine.Sizing{Writes: true})
+	}
+	got, err := s.h.e.RunBriefly(ctx, engine.Expect(op, bytes), append(on, request), append([]string{memory}, args...))
 	if err == nil && !got.Replayed {
 		s.h.requests.Forget(s.key, request) // there is no copy of it that may come late
 	}
