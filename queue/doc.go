@@ -43,7 +43,7 @@
 // # Together
 //
 // Offers of one process to one end of a queue that come while others are on their way
-// go out as one command, and so do polls, up to 100 of them. Each offer's elements stay
+// go out as one command, and so do polls, up to 100 of them and about a megabyte. Each offer's elements stay
 // together, in the order in which the offers came. A reply that is lost is an
 // [ErrUnknown] of all that went together.
 //
@@ -104,7 +104,8 @@
 //
 // What was taken is gone from the server: a connection that breaks can lose what
 // was in flight on it (one element, or where several wait for, or poll, one queue as
-// many, up to 100), a process that dies what it took, and a failover what the new master did
+// many, up to 100; an element that takes longer on its way than a send has, 3 s for about 24 MB,
+// unless the handle has taken such before), a process that dies what it took, and a failover what the new master did
 // not know. The log says when that may have happened. Offers and takes are sent once; when a reply is lost they say
 // [ErrUnknown], and may have been done. A Java process that dies between a take that had
 // to wait and the release of its slot leaves that occupied:

@@ -107,9 +107,13 @@ func TestMapWritesReturnWhatTakesLongerThanASend(t *testing.T) {
 		},
 	} {
 		for way, write := range map[string]func(m mapping[string, string]) (string, bool, error){
-			"take":          func(m mapping[string, string]) (string, bool, error) { return m.Take(context.Background(), "long") },
-			"swap":          func(m mapping[string, string]) (string, bool, error) { return m.Swap(context.Background(), "long", "x") },
-			"put if absent": func(m mapping[string, string]) (string, bool, error) { return m.PutIfAbsent(context.Background(), "long", "x") },
+			"take": func(m mapping[string, string]) (string, bool, error) { return m.Take(context.Background(), "long") },
+			"swap": func(m mapping[string, string]) (string, bool, error) {
+				return m.Swap(context.Background(), "long", "x")
+			},
+			"put if absent": func(m mapping[string, string]) (string, bool, error) {
+				return m.PutIfAbsent(context.Background(), "long", "x")
+			},
 		} {
 			t.Run(kind+"/"+way, func(t *testing.T) {
 				t.Parallel()
