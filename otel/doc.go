@@ -96,6 +96,7 @@
 //	unknown            the reply was lost; it may have been done
 //	deferred           it is not done yet, and the client goes on trying
 //	canceled           the caller's context was canceled
+//	unreached          a wait has ended while the server was not reached
 //	timeout            the caller's deadline, or its wait, was over
 //	closed             the client was closed
 //	moving             the slot of the name moves to another server, for longer than a call waits

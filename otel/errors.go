@@ -21,7 +21,7 @@ const notAcquired = "not_acquired"
 
 // types are the values of error.type, in the order in which they are looked
 // for: that an outcome is unknown matters more than what hid it, and why the
-// caller stopped matters more than what it last heard.
+// caller stopped matters more than what it last heard, unless time was up in an outage.
 var types = []struct {
 	of   error
 	name string
@@ -29,6 +29,7 @@ var types = []struct {
 	{rueidisson.ErrUnknown, "unknown"},
 	{rueidisson.ErrDeferred, "deferred"},
 	{context.Canceled, "canceled"},
+	{rueidisson.ErrUnreached, "unreached"},
 	{context.DeadlineExceeded, "timeout"},
 	{rueidisson.ErrClosed, "closed"},
 	{reliable.ErrCancelled, "cancelled"},

@@ -33,7 +33,7 @@ var named = map[string]map[string]error{
 	"": {
 		"closed": rueidisson.ErrClosed, "option": rueidisson.ErrOption, "family": rueidisson.ErrFamily, "unknown": rueidisson.ErrUnknown,
 		"moving": rueidisson.ErrMoving, "deferred": rueidisson.ErrDeferred, "wrong_kind": rueidisson.ErrWrongKind,
-		"notice": rueidisson.ErrNotice,
+		"notice": rueidisson.ErrNotice, "unreached": rueidisson.ErrUnreached,
 	},
 	"codec": {"option": codec.ErrOption, "decode": codec.ErrDecode},
 	"latch": {"broken": latch.ErrBroken, "lost": latch.ErrLost, "option": latch.ErrOption, "unknown": latch.ErrUnknown, "closed": latch.ErrClosed, "deferred": latch.ErrDeferred},
