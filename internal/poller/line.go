@@ -91,7 +91,7 @@ func (g *group) remove(l *line) {
 type outage struct {
 	since time.Time
 	times int
-	why   error // the last failure
+	why   error // of the last failure, until the server is reached
 }
 
 // failed counts a failure, and says how long to pause.

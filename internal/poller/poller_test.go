@@ -240,8 +240,9 @@ func TestWhoLeavesInAnOutageIsToldOfIt(t *testing.T) {
 		require.Equal(t, Taken{Err: errPassing}, leaves())
 		require.Equal(t, errPassing, p.Failing(Head, "b"))
 		f.change(func() { f.down = nil })
-		require.Equal(t, Taken{}, leaves())
+		time.Sleep(2 * time.Second) // and it is heard of before the command has answered
 		require.NoError(t, p.Failing(Head, "b"))
+		require.Equal(t, Taken{}, leaves())
 		f.push("b", "x")
 		other.gets(t, "b", "x")
 		require.NoError(t, p.Failing(Head, "b"))

@@ -163,7 +163,7 @@ func (w *worker) begin(g *group) ([]string, time.Duration) {
 	if len(names) == 0 {
 		return nil, 0
 	}
-	g.running = w
+	g.running, g.outage.why = w, nil // there is a connection again
 	w.number++
 	w.blocks, w.long = true, len(w.node.queue) == 0
 	switch {
@@ -187,14 +187,23 @@ func (w *worker) serves(g *group) {
 	g.outage, g.finals = outage{}, 0
 }
 
+// reached notes that the server has answered, though it did not serve.
+func (w *worker) reached(g *group) {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	g.outage.why = nil
+}
+
 // failed deals with an error about some names of a group, or about all of it.
 func (w *worker) failed(g *group, names []string, err error) time.Duration {
 	p, now := w.p, time.Now()
 	switch p.server.Judge(err) {
 	case Moving:
+		w.reached(g)
 		w.sweep(g)
 		return firstPause
 	case Final:
+		w.reached(g)
 		return w.refused(g, names, err)
 	case Full:
 		if g.kind.Alone {
