@@ -38,7 +38,6 @@ type takers struct {
 	line   []*taker
 	asked  int           // the server is asked for elements for so many of the first
 	answer chan struct{} // closed when it has answered
-	word   engine.Outage // what has become of the asking of late
 }
 
 // taker is a caller in line.
@@ -151,11 +150,7 @@ func (q *bounded[T]) takeText(ctx context.Context) (string, error) {
 		}
 		err := q.h.e.Open()
 		if ctx.Err() != nil {
-			why := q.h.poller.Failing(announced, q.key)
-			if why == nil { // or the first in line has just left
-				why = l.word.Why(q.h.e)
-			}
-			err = engine.Unanswered(ctx, why)
+			err = engine.Unanswered(ctx, q.h.poller.Failing(q.key))
 		}
 		if err != nil {
 			answered, left := l.leave(t)
@@ -181,10 +176,7 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 			return
 		}
 		got, ended := q.h.poller.Await(ctx, place)
-		switch {
-		case ended && got.Err != nil:
-			l.word.Failed(q.h.e, got.Err)
-		case got.Err != nil:
+		if !ended && got.Err != nil {
 			l.give(nil, got.Err)
 		}
 		if ended || got.Err != nil || q.popForAll(ctx, l) {
@@ -199,9 +191,6 @@ func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
 	mean := q.seen.mean.Load()
 	n := l.ask(likely(mean))
 	texts, err := q.pop(context.WithoutCancel(ctx), n, pages{n: int64(n), bytes: int64(n) * mean})
-	if err == nil {
-		l.word.Answered()
-	}
 	if err != nil && waitable(context.WithoutCancel(ctx), err) {
 		if errors.Is(err, ErrUnknown) {
 			q.h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", q.key, "err", err)

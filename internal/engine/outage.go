@@ -114,7 +114,7 @@ func (o *Outage) Ended(e *Engine, err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case o.fresh(e, now):
+	case o.times > 0 && now-o.failed <= e.stale():
 		return fmt.Errorf("%w: %w", ErrUnreached, o.why)
 	case o.no && now-o.refused <= freshest:
 		return ErrNotAcquired
@@ -131,25 +131,6 @@ var ErrUnasked = fmt.Errorf("%w: another call of this process is asking", ErrNot
 
 // ErrUnreached says in the error of a wait that it has ended while the server was away.
 var ErrUnreached = errors.New("the wait is over and the server was not reached")
-
-// fresh reports whether the last exchange has failed, and not long ago.
-func (o *Outage) fresh(e *Engine, now time.Duration) bool {
-	return o.times > 0 && now-o.failed <= e.stale()
-}
-
-// Why is the failure of the last exchange, nil if that was answered or is long ago.
-func (o *Outage) Why(e *Engine) error {
-	if o == nil || !o.failing.Load() {
-		return nil
-	}
-	now := e.Now().Mono
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.fresh(e, now) {
-		return nil
-	}
-	return o.why
-}
 
 // Unanswered is the error of a wait that ctx has ended, of which the last exchange has failed with why, or was
 // answered if that is nil.

@@ -91,15 +91,13 @@ func (g *group) remove(l *line) {
 type outage struct {
 	since time.Time
 	times int
-	why   error // of the last failure, until the server is reached
 }
 
 // failed counts a failure, and says how long to pause.
-func (o *outage) failed(now time.Time, why error) time.Duration {
+func (o *outage) failed(now time.Time) time.Duration {
 	if o.times++; o.times == 1 {
 		o.since = now
 	}
-	o.why = why
 	return min(firstPause<<min(o.times, 10), mostPause)
 }
 

@@ -9,6 +9,7 @@ type node struct {
 	queue   []*group
 	idle    []*worker
 	workers []*worker
+	why     error // of its last failure, until it is reached
 }
 
 // queue gives a group its turn, or has it wait for one.

@@ -139,14 +139,13 @@ func (p *Poller) changed(g *group) {
 	}
 }
 
-// leave takes a waiter out of its lines, and returns why one of those is not served at
-// the moment.
+// leave takes a waiter out of its lines, and returns why one of those is not served.
 func (p *Poller) leave(w *waiter) (why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range w.lines {
 		if why == nil {
-			why = l.group.outage.why
+			why = p.failing(l.group.slot)
 		}
 	}
 	p.away(w)
@@ -278,12 +277,16 @@ func (p *Poller) fail(all []*waiter, err error) {
 	}
 }
 
-// Failing is why those who stand in line for a name are not served at the moment.
-func (p *Poller) Failing(k *Kind, name string) error {
+// Failing is why nobody is served at the moment who stands in line for a name, or has just left.
+func (p *Poller) Failing(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l := p.lines[lineKey{k, name}]; l != nil {
-		return l.group.outage.why
+	return p.failing(p.server.Slot(name))
+}
+
+func (p *Poller) failing(slot uint16) error {
+	if n := p.nodes[p.server.Node(slot)]; n != nil {
+		return n.why
 	}
 	return nil
 }

@@ -238,14 +238,14 @@ func TestWhoLeavesInAnOutageIsToldOfIt(t *testing.T) {
 		f.change(func() { f.down = errPassing })
 		other := wait(t.Context(), p, Head, "b")
 		require.Equal(t, Taken{Err: errPassing}, leaves())
-		require.Equal(t, errPassing, p.Failing(Head, "b"))
+		require.Equal(t, errPassing, p.Failing("b"))
 		f.change(func() { f.down = nil })
 		time.Sleep(2 * time.Second) // and it is heard of before the command has answered
-		require.NoError(t, p.Failing(Head, "b"))
+		require.NoError(t, p.Failing("b"))
 		require.Equal(t, Taken{}, leaves())
 		f.push("b", "x")
 		other.gets(t, "b", "x")
-		require.NoError(t, p.Failing(Head, "b"))
+		require.NoError(t, p.Failing("b"))
 	})
 }
 

@@ -163,7 +163,7 @@ func (w *worker) begin(g *group) ([]string, time.Duration) {
 	if len(names) == 0 {
 		return nil, 0
 	}
-	g.running, g.outage.why = w, nil // there is a connection again
+	g.running, w.node.why = w, nil // there is a connection
 	w.number++
 	w.blocks, w.long = true, len(w.node.queue) == 0
 	switch {
@@ -188,10 +188,10 @@ func (w *worker) serves(g *group) {
 }
 
 // reached notes that the server has answered, though it did not serve.
-func (w *worker) reached(g *group) {
+func (w *worker) reached() {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
-	g.outage.why = nil
+	w.node.why = nil
 }
 
 // failed deals with an error about some names of a group, or about all of it.
@@ -199,11 +199,11 @@ func (w *worker) failed(g *group, names []string, err error) time.Duration {
 	p, now := w.p, time.Now()
 	switch p.server.Judge(err) {
 	case Moving:
-		w.reached(g)
+		w.reached()
 		w.sweep(g)
 		return firstPause
 	case Final:
-		w.reached(g)
+		w.reached()
 		return w.refused(g, names, err)
 	case Full:
 		if g.kind.Alone {
@@ -218,7 +218,8 @@ func (w *worker) failed(g *group, names []string, err error) time.Duration {
 	}
 	w.drop()
 	p.mu.Lock()
-	pause := g.outage.failed(now, err)
+	pause := g.outage.failed(now)
+	w.node.why = err
 	p.mu.Unlock()
 	p.giveUp(g, now, err)
 	return pause
