@@ -124,7 +124,7 @@ func (q *bounded[T]) take(ctx context.Context) (v T, err error) {
 		text, err = q.takeText(ctx)
 	}
 	if err == nil {
-		q.seen.saw(1, int64(len(text)))
+		q.seen.saw(text)
 		v, err = q.decode(text)
 		q.took(ctx, 1, err)
 	}
@@ -188,9 +188,9 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 // popForAll takes an element for each caller in line, as far as there are some. It
 // returns whether the first caller has something.
 func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
-	mean := q.seen.mean.Load()
-	n := l.ask(likely(mean))
-	texts, err := q.pop(context.WithoutCancel(ctx), n, pages{n: int64(n), bytes: int64(n) * mean})
+	longest := q.seen.longest.Load()
+	n := l.ask(expected(longest))
+	texts, err := q.pop(context.WithoutCancel(ctx), n, pages{n: int64(n), bytes: int64(n) * longest})
 	if err != nil && waitable(context.WithoutCancel(ctx), err) {
 		if errors.Is(err, ErrUnknown) {
 			q.h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", q.key, "err", err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -122,5 +123,106 @@ func TestQueueWalkAnswersAreBoundedByBytes(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// manyOf is the queues of which several elements may be taken at once.
+var manyOf = map[string]func(t *testing.T, e *engine.Engine, name string) (offer func(v string) error, pollN func(n int) ([]string, error)){
+	"queue": func(t *testing.T, e *engine.Engine, name string) (func(string) error, func(int) ([]string, error)) {
+		q := New[string](e, name, WithCodec(codec.Text))
+		return func(v string) error { _, err := q.Offer(t.Context(), v); return err },
+			func(n int) ([]string, error) { return q.PollN(t.Context(), n) }
+	},
+	"bounded": func(t *testing.T, e *engine.Engine, name string) (func(string) error, func(int) ([]string, error)) {
+		q := NewBounded[string](e, name, WithCodec(codec.Text))
+		_, err := q.TrySetCapacity(t.Context(), 100)
+		require.NoError(t, err)
+		return func(v string) error { _, err := q.Offer(t.Context(), v); return err },
+			func(n int) ([]string, error) { return q.PollN(t.Context(), n) }
+	},
+	"ring": func(t *testing.T, e *engine.Engine, name string) (func(string) error, func(int) ([]string, error)) {
+		q := NewRing[string](e, name, WithCodec(codec.Text))
+		_, err := q.TrySetCapacity(t.Context(), 100)
+		require.NoError(t, err)
+		return func(v string) error { _, err := q.Offer(t.Context(), v); return err },
+			func(n int) ([]string, error) { return q.PollN(t.Context(), n) }
+	},
+	"priority": func(t *testing.T, e *engine.Engine, name string) (func(string) error, func(int) ([]string, error)) {
+		q := NewPriority[string](e, name, WithCodec(codec.Text))
+		return func(v string) error { _, err := q.Offer(t.Context(), v, 1); return err },
+			func(n int) ([]string, error) {
+				all, err := q.PollN(t.Context(), n)
+				var vs []string
+				for _, one := range all {
+					vs = append(vs, one.Value)
+				}
+				return vs, err
+			}
+	},
+}
+
+// TestAHandleRemembersLongElements, also of an answer that had fewer than it was asked for, and
+// when short ones came after them.
+func TestAHandleRemembersLongElements(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	for kind, of := range manyOf {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			c := &redistest.Weighed{Client: raw}
+			e, name := engineOn(t, c), redistest.Name(t)
+			defer raw.Do(context.Background(), raw.B().Del().Key(name).Build())
+			offer, pollN := of(t, e, name)
+			three := func() {
+				t.Helper()
+				for i := range 3 {
+					require.NoError(t, offer(strconv.Itoa(i)+strings.Repeat("x", 900_000)))
+				}
+				got, err := pollN(100)
+				require.NoError(t, err)
+				require.Len(t, got, 3)
+			}
+			require.NoError(t, offer("x"))
+			_, err := pollN(1)
+			require.NoError(t, err)
+			three() // by one command, since nothing is known of long ones
+			c.Most.Store(0)
+			three()
+			require.Less(t, c.Most.Swap(0), int64(1<<20))
+			for range 3 {
+				require.NoError(t, offer("x"))
+				_, err := pollN(1)
+				require.NoError(t, err)
+			}
+			three()
+			require.Less(t, c.Most.Swap(0), int64(1<<20))
+		})
+	}
+}
+
+// TestManyCallersShareWhatIsKnownOfLengths: none of them takes away what another has noted.
+func TestManyCallersShareWhatIsKnownOfLengths(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		var l lengths
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() { l.saw(strings.Repeat("x", 1000*i)) })
+		}
+		all.Wait()
+		require.Greater(t, l.longest.Load(), int64(7000*2/5)) // seven answers of shorter ones may have followed
+		require.LessOrEqual(t, l.longest.Load(), int64(7000))
+	}
+}
+
+// TestOnlySoManyTakersAreAskedFor as have about a megabyte.
+func TestOnlySoManyTakersAreAskedFor(t *testing.T) {
+	t.Parallel()
+	l := newTakers("")
+	for range 200 {
+		l.enter()
+	}
+	for bytes, want := range map[int64]int{0: 16, 1: mostPops, 100: mostPops, 100_000: 10, 600_000: 1, 20 << 20: 1} {
+		require.Equal(t, want, l.ask(expected(bytes)), bytes)
 	}
 }

@@ -273,7 +273,7 @@ func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
 func (q *delayed[T]) take(ctx context.Context) (v T, err error) {
 	text, err := q.takeText(ctx)
 	if err == nil {
-		q.seen.saw(1, int64(len(text)))
+		q.seen.saw(text)
 		v, err = q.decode(text)
 		q.took(ctx, 1, err)
 	}

@@ -187,7 +187,7 @@ func (q *handle[T]) takeN(ctx context.Context, n int) (vs []T, err error) {
 		return nil, q.failed("take from", err)
 	}
 	texts := []string{it.Text}
-	q.seen.saw(1, lengthOf(texts))
+	q.seen.saw(it.Text)
 	if n > 1 {
 		var more []string
 		more, err = q.popUpTo(int64(n-1), func(n int, p pages) ([]string, error) {

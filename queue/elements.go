@@ -99,12 +99,11 @@ func (q *handle[T]) popUpTo(n int64, pop func(n int, p pages) ([]string, error))
 	for p := q.seen.takes(n); n > 0; {
 		ask := min(n, p.n)
 		some, err := pop(int(ask), p)
+		p.saw(len(some), q.seen.saw(some...))
 		texts = append(texts, some...)
 		if n -= int64(len(some)); err != nil || int64(len(some)) < ask {
 			return texts, err
 		}
-		p.saw(len(some), lengthOf(some))
-		q.seen.saw(len(some), lengthOf(some))
 	}
 	return texts, nil
 }
@@ -205,8 +204,7 @@ func (q *handle[T]) drainBy(ctx context.Context, pop func(n int, p pages) ([]str
 		if texts, err = pop(int(min(n, p.n)), p); len(texts) == 0 {
 			break
 		}
-		p.saw(len(texts), lengthOf(texts))
-		q.seen.saw(len(texts), lengthOf(texts))
+		p.saw(len(texts), q.seen.saw(texts...))
 		q.took(ctx, len(texts), nil)
 		some, bad := q.decodeAll(texts)
 		vs, undecoded, n = append(vs, some...), append(undecoded, bad), n-int64(len(texts))

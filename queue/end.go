@@ -49,7 +49,7 @@ const patience = 50 * time.Millisecond
 // pop pops one element, which is expected to be as long as those before. If ctx ends well
 // before the answer, what still comes goes back to its end: nothing was taken then.
 func (h *hub) pop(ctx context.Context, from *end, key string, like *lengths) ([]poller.Item, error) {
-	ask := popAsk{from, like.mean.Load()}
+	ask := popAsk{from, like.longest.Load()}
 	if ctx.Done() == nil {
 		return h.pops.Do(ctx, side{from.pop, key}, ask)
 	}

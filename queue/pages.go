@@ -46,42 +46,54 @@ func (p *pages) expecting(op engine.Operation) engine.Operation {
 	return engine.Expect(op, max(p.bytes, pageBytes))
 }
 
-// lengths is how long the elements were that a handle has taken of late. Its zero value knows
-// nothing.
-type lengths struct{ mean atomic.Int64 } // bytes, above 0
+// lengths remembers the longest element that a handle has seen of late. Its zero value
+// knows nothing.
+type lengths struct{ longest atomic.Int64 } // bytes, above 0
 
-// saw notes an answer.
-func (l *lengths) saw(elements int, bytes int64) {
-	if elements > 0 {
-		l.mean.Store(max(bytes/int64(elements), 1))
+// fade is the part of the longest that each answer of shorter elements takes off.
+const fade = 8
+
+// saw notes the elements of an answer. It returns how many bytes so many elements have at
+// most, if none of them is longer than the longest of late.
+func (l *lengths) saw(texts ...string) (bytes int64) {
+	if len(texts) == 0 {
+		return 0
+	}
+	here := int64(1)
+	for _, text := range texts {
+		here = max(here, int64(len(text)))
+	}
+	for {
+		before := l.longest.Load()
+		now := max(here, before-before/fade)
+		if l.longest.CompareAndSwap(before, now) {
+			return now * int64(len(texts))
+		}
 	}
 }
 
-// watch notes an answer that is elements.
+// watch notes an answer that has elements, or has failed.
 func (l *lengths) watch(texts []string, err error) ([]string, error) {
-	l.saw(len(texts), lengthOf(texts))
+	l.saw(texts...)
 	return texts, err
 }
 
-// likely is how long an element counts as that is expected to have mean bytes. One of which
-// nothing is known counts as long enough that not many of them come at once.
-func likely(mean int64) int64 {
-	if mean > 0 {
-		return mean
+// expected is how long an element is taken to be, which is expected to have so many bytes. One
+// of unknown length (0) is taken for long: not many of them are fetched at once.
+func expected(bytes int64) int64 {
+	if bytes > 0 {
+		return bytes
 	}
 	return unknownBytes
 }
 
-// takes is how n elements are taken: all at once if those before were short.
-func (l *lengths) takes(n int64) pages { return l.guess(newTakes(min(n, mostInOne))) }
-
-// looks is how n elements are looked at: all at once if those before were short.
-func (l *lengths) looks(n int64) pages { return l.guess(newPages(min(n, mostInOne))) }
-
-func (l *lengths) guess(p pages) pages {
-	if mean := l.mean.Load(); mean > 0 {
-		p.n = min(max(pageBytes/mean, 1), p.most)
-		p.bytes = mean * p.n
+// takes plans how n elements are taken: one first, or as many as have about a megabyte if
+// they are as long as the longest of late.
+func (l *lengths) takes(n int64) pages {
+	p := newTakes(min(n, mostInOne))
+	if longest := l.longest.Load(); longest > 0 {
+		p.n = min(max(pageBytes/longest, 1), p.most)
+		p.bytes = longest * p.n
 	}
 	return p
 }

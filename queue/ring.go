@@ -2,10 +2,10 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -102,19 +102,18 @@ func (q *RingBuffer[T]) PeekLast(ctx context.Context) (T, error) { return q.q.pe
 // Oldest returns up to n elements from the oldest on, and leaves them there. Those
 // that do not decode are left out, and are the error beside the others.
 //
-// More than about a megabyte, or the first elements that a handle sees, are read by several
-// commands: what is offered meanwhile may move some out of sight.
-//
-// Cost: one command. Wire: LRANGE. Errors: [ErrDecode]; as [RingBuffer.Len]. Source:
-// RRingBuffer.readOldest.
+// Cost: one script call for each 5,000 elements or megabyte. What is offered between two of
+// them may drop elements that were not read yet; they are left out. Wire: LLEN, LRANGE.
+// Errors: [ErrDecode]; as [RingBuffer.Len]. Source: RRingBuffer.readOldest.
 func (q *RingBuffer[T]) Oldest(ctx context.Context, n int) ([]T, error) {
-	return q.q.oldest(ctx, n)
+	return q.q.look(ctx, 0, n)
 }
 
-// Newest returns up to n elements to the newest, in the order in which they came,
-// and leaves them there; see [RingBuffer.Oldest]. Source: RRingBuffer.readNewest.
+// Newest returns the newest n elements, or all if there are fewer, in the order in which they
+// came, and leaves them there. They are the newest at the moment of its first script call;
+// see [RingBuffer.Oldest]. Source: RRingBuffer.readNewest.
 func (q *RingBuffer[T]) Newest(ctx context.Context, n int) ([]T, error) {
-	return q.q.newest(ctx, n)
+	return q.q.look(ctx, -int64(n), n)
 }
 
 // Remove removes elements that are v, and returns how many there were; see
@@ -191,6 +190,7 @@ func (q *RingBuffer[T]) SizeInMemory(ctx context.Context) (int64, error) {
 var (
 	ringOffer    = scripts.Must(lua, "lua/ring_offer.lua")
 	ringCapacity = scripts.Must(lua, "lua/ring_capacity.lua")
+	ringLook     = scripts.Must(lua, "lua/ring_look.lua")
 )
 
 func (q *ring[T]) setCapacity(ctx context.Context, n int, anyway string) (done bool, err error) {
@@ -277,45 +277,54 @@ func (q *ring[T]) pollN(ctx context.Context, n int) ([]T, error) {
 	return q.pollBy(ctx, n, func(n int, p pages) ([]string, error) { return q.pop(ctx, n, p) })
 }
 
-// look reads up to n elements, about a megabyte at a time: window is those behind so many.
-func (q *ring[T]) look(ctx context.Context, n int, window func(at, n int64) (from, to int64)) (pages [][]string, err error) {
+// look reads up to n elements from an index on, about a megabyte at a time. What is offered
+// meanwhile moves elements to lower indices: some may be missing, and none is read twice.
+func (q *ring[T]) look(ctx context.Context, at int64, n int) (vs []T, err error) {
 	if err = q.usable(ctx); err == nil {
 		err = countable(n)
 	}
-	p := q.seen.looks(int64(n))
-	for at, left := int64(0), int64(n); err == nil && left > 0; {
-		ask := min(left, p.n)
-		from, to := window(at, ask)
-		var texts []string
-		if texts, err = read(ctx, q.handle, engine.Texts, p.expecting(lrange), decimal(from), decimal(to)); len(texts) > 0 {
-			pages = append(pages, texts)
-		}
-		if int64(len(texts)) < ask {
-			break
-		}
-		at, left = at+ask, left-ask
-		p.saw(len(texts), lengthOf(texts))
-		q.seen.saw(len(texts), lengthOf(texts))
+	var all []string
+	p := q.seen.takes(int64(n))
+	for left, over := int64(n), false; err == nil && left > 0 && !over; {
+		var part ringPart
+		part, err = read(ctx, q.handle, ringPartOf, p.expecting(ringLook), decimal(at), decimal(min(left, mostInOne)), decimal(pageBytes))
+		all = append(all, part.texts...)
+		at, left, over = part.next, left-int64(len(part.texts)), part.next < 0
+		p.saw(len(part.texts), q.seen.saw(part.texts...))
 	}
-	return pages, err
-}
-
-func (q *ring[T]) oldest(ctx context.Context, n int) (vs []T, err error) {
-	pages, err := q.look(ctx, n, func(at, n int64) (from, to int64) { return at, at + n - 1 })
 	if err == nil {
-		vs, err = q.decodeAll(slices.Concat(pages...))
+		vs, err = q.decodeAll(all)
 	}
 	return vs, q.failed("look at", err)
 }
 
-// newest reads from the newest on, and returns what it has read from the oldest on.
-func (q *ring[T]) newest(ctx context.Context, n int) (vs []T, err error) {
-	pages, err := q.look(ctx, n, func(at, n int64) (from, to int64) { return -at - n, -at - 1 })
-	if err == nil {
-		slices.Reverse(pages)
-		vs, err = q.decodeAll(slices.Concat(pages...))
+// ringPart is what one call has read.
+type ringPart struct {
+	texts []string
+	next  int64 // the index at which the next call begins, or -1
+}
+
+func ringPartOf(got engine.Answer, err error) (l ringPart, _ error) {
+	if err != nil {
+		return l, err
 	}
-	return vs, q.failed("look at", err)
+	parts, err := got.ToArray()
+	if err == nil && len(parts) == 0 {
+		err = errors.New("an answer without an index")
+	}
+	if err != nil {
+		return l, err
+	}
+	if l.next, err = parts[0].AsInt64(); err != nil {
+		return l, err
+	}
+	l.texts = make([]string, len(parts)-1)
+	for i, part := range parts[1:] {
+		if l.texts[i], err = part.ToString(); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
 }
 
 func (q *ring[T]) clear(ctx context.Context) (there bool, err error) {

@@ -254,3 +254,71 @@ func TestACopyOfAnOfferThatArrivesLate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"b"}, contents(t, raw, q.Name()))
 }
+
+// pausing is a client that does something behind each answer.
+type pausing struct {
+	rueidis.Client
+	behind func()
+}
+
+func (p pausing) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	res := p.Client.Do(ctx, cmd)
+	p.behind()
+	return res
+}
+
+// TestTheNewestAreThoseOfOneMoment: few elements come by one call, also of a new handle. Of
+// many bytes none comes twice, whatever is offered between two calls.
+func TestTheNewestAreThoseOfOneMoment(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		q, next, calls := ringOn(t, engineOn(t, raw), 30), 0, 0
+		offer := func(bytes int) {
+			_, err := q.Offer(t.Context(), decimal(int64(next+100))+strings.Repeat("x", bytes))
+			require.NoError(t, err)
+			next++
+		}
+		behind := func() { calls++ }
+		e := engineOn(t, pausing{raw, func() { behind() }})
+		other := func() *RingBuffer[string] { return NewRing[string](e, q.Name(), WithCodec(codec.Text)) }
+		numbers := func(texts []string, err error) (all []string) {
+			t.Helper()
+			require.NoError(t, err)
+			for _, text := range texts {
+				all = append(all, strings.TrimRight(text, "x"))
+			}
+			return all
+		}
+		for range 40 {
+			offer(10)
+		}
+		require.Len(t, numbers(other().Newest(t.Context(), 1)), 1) // the server has the script then
+		calls = 0
+		for n, want := range map[int]string{1: "139", 3: "137 138 139", 10: "130 131 132 133 134 135 136 137 138 139"} {
+			require.Equal(t, want, strings.Join(numbers(other().Newest(t.Context(), n)), " "))
+		}
+		require.Equal(t, "110 111", strings.Join(numbers(other().Oldest(t.Context(), 2)), " "))
+		require.Len(t, numbers(other().Newest(t.Context(), 99)), 30)
+		require.Equal(t, 5, calls)
+
+		for range 30 {
+			offer(200_000)
+		}
+		reads := map[string]func() ([]string, error){
+			"newest": func() ([]string, error) { return other().Newest(t.Context(), 30) },
+			"oldest": func() ([]string, error) { return other().Oldest(t.Context(), 30) },
+		}
+		for how, look := range reads {
+			calls = 0
+			require.Len(t, numbers(look()), 30, how)
+			require.Greater(t, calls, 4, how)
+			behind = func() { offer(200_000) }
+			got := numbers(look())
+			behind = func() { calls++ }
+			require.Greater(t, len(got), 15, how)
+			for i, number := range got[1:] {
+				require.Less(t, got[i], number, how)
+			}
+		}
+	})
+}

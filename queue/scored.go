@@ -66,7 +66,7 @@ func (q *priority[T]) poll(ctx context.Context, from *end) (v Scored[T], err err
 	if err = q.usable(ctx); err == nil {
 		var items []poller.Item
 		items, err = q.h.pop(ctx, from, q.key, &q.seen)
-		q.seen.saw(len(items), itemBytes(items))
+		q.seen.watch(textsOf(items, err))
 		v, err = q.only(items, err)
 		q.took(ctx, 1, err)
 	}
@@ -134,7 +134,7 @@ func (q *priority[T]) take(ctx context.Context, from *end) (v Scored[T], err err
 		_, it, err = q.h.take(ctx, from, []string{q.key}, &q.seen)
 	}
 	if err == nil {
-		q.seen.saw(1, int64(len(it.Text)))
+		q.seen.saw(it.Text)
 		v, err = q.scored(it)
 		q.took(ctx, 1, err)
 	}
@@ -215,8 +215,8 @@ func (q *priority[T]) drain(ctx context.Context) (vs []Scored[T], err error) {
 		if items, err = q.h.popMany(ctx, lowest, q.key, int(min(n, p.n)), p); len(items) == 0 {
 			break
 		}
-		p.saw(len(items), itemBytes(items))
-		q.seen.saw(len(items), itemBytes(items))
+		texts, _ := textsOf(items, nil)
+		p.saw(len(items), q.seen.saw(texts...))
 		q.took(ctx, len(items), nil)
 		some, bad := q.all(items)
 		vs, undecoded, n = append(vs, some...), append(undecoded, bad), n-int64(len(items))

@@ -54,6 +54,7 @@ func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], 
 	if err != nil {
 		return v, nil, fmt.Errorf("take from any queue: %w", err)
 	}
+	from.q.seen.saw(it.Text)
 	v, err = from.q.decode(it.Text)
 	from.q.took(ctx, 1, err)
 	return v, from, from.q.failed("take from", err)
@@ -100,7 +101,7 @@ func (q *handle[T]) take(ctx context.Context, from *end) (v T, err error) {
 		_, it, err = q.h.take(ctx, from, []string{q.key}, &q.seen)
 	}
 	if err == nil {
-		q.seen.saw(1, int64(len(it.Text)))
+		q.seen.saw(it.Text)
 		v, err = q.decode(it.Text)
 		q.took(ctx, 1, err)
 	}

@@ -23,10 +23,10 @@ type (
 	popCall   = combine.Call[popAsk, []poller.Item]
 )
 
-// popAsk asks for an element, of so many bytes if it is like those before; 0 if nothing is known.
+// popAsk asks for an element, and says how long the longest of those before was; 0 if there were none.
 type popAsk struct {
-	from *end
-	mean int64
+	from  *end
+	bytes int64
 }
 
 const (
@@ -62,7 +62,7 @@ func (h *hub) combines() {
 func cutPops(waiting []*popCall) int {
 	bytes := int64(0)
 	for i, c := range waiting {
-		if bytes += likely(c.Ask.mean); i > 0 && (i == mostPops || bytes > pageBytes) {
+		if bytes += expected(c.Ask.bytes); i > 0 && (i == mostPops || bytes > pageBytes) {
 			return i
 		}
 	}
@@ -119,7 +119,7 @@ func (h *hub) sendPops(on side, _ int, batch []*popCall) error {
 	}
 	p := pages{n: int64(len(batch))}
 	for _, c := range batch {
-		p.bytes += c.Ask.mean
+		p.bytes += c.Ask.bytes
 	}
 	items, err := h.popNow(context.Background(), batch[0].Ask.from, on.key, len(batch), p)
 	for i := range items {
