@@ -56,7 +56,7 @@ var (
 	ErrMoving = engine.ErrMoving
 
 	// ErrUnreached is wrapped by the error of a wait that has ended while the server was
-	// not reached. The error wraps the last failure, too. That nothing came, or that a
+	// not reached, or refused to answer. The error wraps the last failure, too. That nothing came, or that a
 	// lock was not acquired, is not the server's answer then.
 	ErrUnreached = engine.ErrUnreached
 )

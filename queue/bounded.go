@@ -12,7 +12,7 @@ import (
 )
 
 // BoundedQueue is a handle on the queue of one name that holds so many elements at
-// most, which Redisson's RBoundedBlockingQueue shares. It holds nothing, so it may
+// most, which Redisson's RBoundedBlockingQueue shares. It keeps no elements, so it may
 // be used by any number of goroutines, and any number of handles on one name are
 // the same queue. Its name is that of no [Queue]: what a plain queue offers and
 // takes is not counted.

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -38,6 +39,7 @@ type takers struct {
 	line   []*taker
 	asked  int           // the server is asked for elements for so many of the first
 	answer chan struct{} // closed when it has answered
+	why    error         // of the last send that failed, until one is answered, or the first waits in the poller
 }
 
 // taker is a caller in line.
@@ -117,6 +119,19 @@ func (l *takers) give(texts []string, err error) {
 	}
 }
 
+// fails notes why the server does not answer, or nil when it has answered.
+func (l *takers) fails(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.why = why
+}
+
+func (l *takers) failing() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.why
+}
+
 // take takes an element, and waits for one.
 func (q *bounded[T]) take(ctx context.Context) (v T, err error) {
 	var text string
@@ -150,7 +165,7 @@ func (q *bounded[T]) takeText(ctx context.Context) (string, error) {
 		}
 		err := q.h.e.Open()
 		if ctx.Err() != nil {
-			err = engine.Unanswered(ctx, q.h.poller.Failing(q.key))
+			err = engine.Unanswered(ctx, cmp.Or(l.failing(), q.h.poller.Failing(announced, q.key)))
 		}
 		if err != nil {
 			answered, left := l.leave(t)
@@ -175,6 +190,10 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 			q.h.poller.Leave(place)
 			return
 		}
+		if why := l.failing(); why != nil {
+			q.h.poller.Fails(announced, q.key, why) // which forgets it when there is a connection
+			l.fails(nil)
+		}
 		got, ended := q.h.poller.Await(ctx, place)
 		if !ended && got.Err != nil {
 			l.give(nil, got.Err)
@@ -186,16 +205,19 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 }
 
 // popForAll takes an element for each caller in line, as far as there are some. It
-// returns whether the first caller has something.
+// returns whether the first caller has something. ctx ends the re-sending, and no send.
 func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
 	longest := q.seen.longest.Load()
 	n := l.ask(expected(longest))
-	texts, err := q.pop(context.WithoutCancel(ctx), n, pages{n: int64(n), bytes: int64(n) * longest})
-	if err != nil && waitable(context.WithoutCancel(ctx), err) {
-		if errors.Is(err, ErrUnknown) {
-			q.h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", q.key, "err", err)
-		}
+	texts, err := q.pop(engine.Telling(ctx, l.fails), n, pages{n: int64(n), bytes: int64(n) * longest})
+	waits := err != nil && waitable(context.WithoutCancel(ctx), err)
+	if waits && errors.Is(err, ErrUnknown) {
+		q.h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", q.key, "err", err)
+	}
+	if waits {
 		err = nil
+	} else {
+		l.fails(nil)
 	}
 	l.give(texts, err)
 	return err != nil || len(texts) > 0

@@ -16,8 +16,8 @@ import (
 )
 
 // DelayedQueue is a handle on the delayed queue of one name: elements wait beside a
-// [Queue] of the same name, and are put at its tail when their time has come. It holds
-// nothing, so it may be used by any number of goroutines, and any number of handles on one
+// [Queue] of the same name, and are put at its tail when their time has come. It keeps
+// no elements, so it may be used by any number of goroutines, and any number of handles on one
 // name are the same queue.
 //
 // What waits has one of two formats. Our own is the default: an element costs the server
@@ -257,12 +257,12 @@ func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
 	if err = q.usable(ctx); err != nil {
 		return v, q.failed("poll", err)
 	}
-	items, err := q.h.pop(ctx, head, q.key, &q.seen)
+	items, err := q.h.pop(ctx, head, q.key, &q.seen, nil)
 	for got := (moved{more: true}); err == nil && len(items) == 0 && got.more && got.elements == 0; {
 		got, err = engine.Writing(q.h.e, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, q.h.e.Wall()) })
 		q.h.tellOf(&q.of, got)
 		if err == nil {
-			items, err = q.h.pop(ctx, head, q.key, &q.seen)
+			items, err = q.h.pop(ctx, head, q.key, &q.seen, nil)
 		}
 	}
 	v, err = q.one(q.seen.watch(textsOf(items, err)))
@@ -284,18 +284,24 @@ func (q *delayed[T]) takeText(ctx context.Context) (string, error) {
 	if err := q.usable(ctx); err != nil {
 		return "", err
 	}
-	if it, done, err := q.h.first(ctx, head, q.key, &q.seen); done {
+	it, done, err := q.h.first(ctx, head, q.key, &q.seen)
+	if done {
 		return it.Text, err
 	}
 	moving, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	release := q.h.movers.hold(&q.of, cancel)
 	defer release()
-	_, it, err := q.h.wait(moving, head, []string{q.key})
-	if err != nil && moving.Err() != nil && (ctx.Err() == nil || !errors.Is(err, context.Cause(ctx))) {
-		err = ended(ctx, moving)
+	got, over := q.h.await(moving, head, []string{q.key}, unserved{q.key: err})
+	switch {
+	case !over:
+		return got.Item.Text, got.Err
+	case ctx.Err() != nil:
+		return "", engine.Unanswered(ctx, got.Err)
+	case moving.Err() != nil:
+		return "", context.Cause(moving)
 	}
-	return it.Text, err
+	return "", ErrClosed
 }
 
 const (

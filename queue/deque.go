@@ -134,7 +134,8 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 		if wait { // before it is looked: what comes from now on is told
 			place = q.h.poller.Join(announced, q.key)
 		}
-		texts, err := q.moveNow(to, words)
+		t := new(trouble)
+		texts, err := q.moveNow(engine.Telling(ctx, t.tell), to, words)
 		switch {
 		case err == nil:
 			refused = time.Time{}
@@ -146,13 +147,16 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 			if wait {
 				q.h.poller.Leave(place)
 			}
-			if err != nil {
-				return "", err
+			if len(texts) == 0 {
+				return "", q.h.unpopped(ctx, []string{q.key}, err, t)
 			}
 			return texts[0], nil
 		}
 		if !wait {
 			continue
+		}
+		if err != nil {
+			q.h.poller.Fails(announced, q.key, err)
 		}
 		got, ended := q.h.poller.Await(ctx, place)
 		switch {
@@ -166,9 +170,10 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 	}
 }
 
-func (q *handle[T]) moveNow(to string, words []string) (texts []string, err error) {
+// moveNow moves an element, if there is one. ctx ends the re-sending, and no send.
+func (q *handle[T]) moveNow(ctx context.Context, to string, words []string) (texts []string, err error) {
 	if !q.h.e.During(func() {
-		texts, err = single(q.run(context.Background(), lmove, []string{q.key, to}, words...))
+		texts, err = single(q.run(ctx, lmove, []string{q.key, to}, words...))
 	}) {
 		return nil, ErrClosed
 	}

@@ -43,9 +43,10 @@
 // # Together
 //
 // Offers of one process to one end of a queue that come while others are on their way
-// go out as one command, and so do polls, up to 100 of them and about a megabyte. Each offer's elements stay
-// together, in the order in which the offers came. A reply that is lost is an
-// [ErrUnknown] of all that went together.
+// go out as one command. So do polls: up to 100 of them, and about a megabyte if
+// elements are as long as the longest of late. Each offer's elements stay together, in
+// the order in which the offers came. A reply that is lost is an [ErrUnknown] of all
+// that went together.
 //
 // # Delays
 //
@@ -62,14 +63,15 @@
 // handle of the other format, has offered comes, too; there is no order between the
 // formats. Java gets what is due in both, and sees what waits in its own.
 //
-// No server moves anything. It is done by each client that offered to the queue, until it is closed, by one that waits in [DelayedQueue.Take], and by one
-// that keeps it: [DelayedQueue.Keep], rueidisson queue keep. So a fleet whose
-// producers come and go, and whose consumers take from the plain queue, or in Java by
-// RBlockingQueue, needs somebody who keeps. A client looks when the first element is
-// due, when it is told of an earlier one, and every 5 s: a message can be lost, and
-// Redisson's own movers wait for ever then. All queues of a client hang on one timer;
-// up to eight of a server are moved at the same time, each at most every 5 ms unless
-// more than 100 elements are due.
+// No server moves anything. It is done by each client that offered to the queue, until
+// it is closed, by one that waits in [DelayedQueue.Take], and by one that keeps it:
+// [DelayedQueue.Keep], rueidisson queue keep. So a fleet whose producers come and go,
+// and whose consumers take from the plain queue, or in Java by RBlockingQueue, needs
+// somebody who keeps. A client looks when the first element is due, when it is told of
+// an earlier one, and every 5 s: a message can be lost, and Redisson's own movers wait
+// for ever then. All queues of a client hang on one timer; up to eight of a server are
+// moved at the same time, each at most every 5 ms unless more than 100 elements are
+// due.
 //
 // Of the queues that it has offered to and that are empty a client looks after the
 // first 100; the others it leaves until it offers there again. With more than 1,000
@@ -102,17 +104,18 @@
 //
 // # What it does not promise
 //
-// What was taken is gone from the server: a connection that breaks can lose what
-// was in flight on it (one element, or where several wait for, or poll, one queue as
-// many, up to 100; an element that takes longer on its way than a send has, 3 s for about 24 MB,
-// unless the handle has taken such before), a process that dies what it took, and a failover what the new master did
-// not know. The log says when that may have happened. Offers and takes are sent once; when a reply is lost they say
-// [ErrUnknown], and may have been done. A Java process that dies between a take that had
-// to wait and the release of its slot leaves that occupied:
+// What was taken is gone from the server. A connection that breaks can lose what was in
+// flight on it: one element, or where several wait for, or poll, one queue as many, up
+// to 100. An element that takes longer on its way than a send has, which is 3 s for
+// about 24 MB, is lost, too, unless the handle has taken such before. A process that
+// dies loses what it took, and a failover what the new master did not know. The log
+// says when that may have happened. Offers and takes are sent once; when a reply is
+// lost they say [ErrUnknown], and may have been done. A Java process that dies between
+// a take that had to wait and the release of its slot leaves that occupied:
 // [BoundedQueue.Reconcile] brings it back. Elements of a delayed queue stay where they
-// are while no client moves them. Elements that are due at the same millisecond are moved
-// in no order. What is due while the slot of the queue moves waits for the end of that. There is no order between processes but that
-// of the server.
+// are while no client moves them. Elements that are due at the same millisecond are
+// moved in no order. What is due while the slot of the queue moves waits for the end of
+// that. There is no order between processes but that of the server.
 //
 // # Sequences
 //

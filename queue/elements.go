@@ -58,7 +58,7 @@ func cut(texts []string) int {
 
 func (q *handle[T]) poll(ctx context.Context, from *end) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.seen.watch(textsOf(q.h.pop(ctx, from, q.key, &q.seen))))
+		v, err = q.one(q.seen.watch(textsOf(q.h.pop(ctx, from, q.key, &q.seen, nil))))
 		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)
@@ -116,7 +116,8 @@ func countable(n int) error {
 	return nil
 }
 
-// some is the elements of what was asked for, or that there are none, and the error that ended it.
+// some decodes what several pops brought. It returns ErrEmpty if they brought nothing and did
+// not fail, and the error that ended them beside the elements.
 func (q *handle[T]) some(texts []string, err error) ([]T, error) {
 	switch {
 	case len(texts) == 0 && err == nil:

@@ -46,10 +46,24 @@ func endOf(k *poller.Kind) *end {
 // ended, so that a wait ends with what it got.
 const patience = 50 * time.Millisecond
 
+// trouble is why the last send of a call has failed. It outlives the call: a caller whose ctx
+// ends does not wait for the error.
+type trouble struct{ last atomic.Pointer[error] }
+
+func (t *trouble) tell(why error) { t.last.Store(&why) }
+
+func (t *trouble) why() error {
+	if why := t.last.Load(); why != nil {
+		return *why
+	}
+	return nil
+}
+
 // pop pops one element, which is expected to be as long as those before. If ctx ends well
-// before the answer, what still comes goes back to its end: nothing was taken then.
-func (h *hub) pop(ctx context.Context, from *end, key string, like *lengths) ([]poller.Item, error) {
-	ask := popAsk{from, like.longest.Load()}
+// before the answer, what still comes goes back to its end: nothing was taken then. T is told
+// why sends failed, unless it is nil.
+func (h *hub) pop(ctx context.Context, from *end, key string, like *lengths, t *trouble) ([]poller.Item, error) {
+	ask := popAsk{from, like.longest.Load(), t}
 	if ctx.Done() == nil {
 		return h.pops.Do(ctx, side{from.pop, key}, ask)
 	}

@@ -23,13 +23,17 @@ import (
 func shortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
 
 // through is a client by way of a proxy that breaks its connections.
-func through(t testing.TB, server *redistest.Server) (rueidis.Client, *redistest.Proxy) {
+func through(t testing.TB, server *redistest.Server, change ...func(*rueidis.ClientOption)) (rueidis.Client, *redistest.Proxy) {
 	t.Helper()
 	proxy := redistest.NewProxy(t, server.Addr())
-	client, err := rueidis.NewClient(rueidis.ClientOption{
+	option := rueidis.ClientOption{
 		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
 		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
-	})
+	}
+	for _, f := range change {
+		f(&option)
+	}
+	client, err := rueidis.NewClient(option)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	return client, proxy
@@ -293,15 +297,12 @@ func TestASilentServerIsBorneForAWatchdogTimeout(t *testing.T) {
 	proxy.Accept()
 }
 
-// TestAWaitThatEndsInAnOutageSaysSo, however it takes.
-func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	client, proxy := through(t, server)
-	e, name := engineOn(t, client), redistest.Name(t)+"-plain"
-	plain := New[string](e, name, WithCodec(codec.Text))
-	b, d := boundedOn(t, e, 2), NewDelayed[string](e, name+"-due", WithCodec(codec.Text))
-	takes := map[string]func(context.Context) error{
+// takesOf is each way to wait for an element of the same queues.
+func takesOf(t *testing.T, e *engine.Engine) (plain *Queue[string], b *BoundedQueue[string], d *DelayedQueue[string], takes map[string]func(context.Context) error) {
+	name := redistest.Name(t) + "-plain"
+	plain = New[string](e, name, WithCodec(codec.Text))
+	b, d = boundedOn(t, e, 2), NewDelayed[string](e, name+"-due", WithCodec(codec.Text))
+	return plain, b, d, map[string]func(context.Context) error{
 		"take": func(ctx context.Context) error { _, err := plain.Take(ctx); return err },
 		"take any": func(ctx context.Context) error {
 			_, _, err := TakeAny(ctx, plain, New[string](e, name+"-other"))
@@ -316,6 +317,64 @@ func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
 		"behind":  func(ctx context.Context) error { _, err := b.Take(ctx); return err },
 		"delayed": func(ctx context.Context) error { _, err := d.Take(ctx); return err },
 	}
+}
+
+// TestAWaitThatBeginsInAnOutageSaysSo, whenever it ends. One in which nothing has failed says
+// that its time is over.
+func TestAWaitThatBeginsInAnOutageSaysSo(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, proxy := through(t, server)
+	e := engineOn(t, client)
+	plain, _, _, takes := takesOf(t, e)
+	_, err := plain.Poll(t.Context())
+	require.ErrorIs(t, err, ErrEmpty)
+	each := func(waits []time.Duration, check func(how string, err error)) {
+		var all sync.WaitGroup
+		for how, take := range takes {
+			for _, wait := range waits {
+				all.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), wait)
+					defer cancel()
+					check(how+" for "+wait.String(), take(ctx))
+				})
+			}
+		}
+		all.Wait()
+	}
+	each([]time.Duration{200 * time.Millisecond, time.Second}, func(how string, err error) {
+		assert.ErrorIs(t, err, context.DeadlineExceeded, how)
+		assert.NotErrorIs(t, err, engine.ErrUnreached, how)
+	})
+	proxy.Refuse()
+	proxy.CutAll()
+	for range 64 { // a connection that broke may only say so to the first that uses it, of which the outcome is unknown
+		client.Do(t.Context(), client.B().Ping().Build())
+	}
+	unreached := func(how string, err error) {
+		assert.ErrorIs(t, err, context.DeadlineExceeded, how)
+		assert.ErrorIs(t, err, engine.ErrUnreached, how)
+		assert.ErrorContains(t, err, proxy.Addr(), how)
+	}
+	for _, wait := range []time.Duration{500 * time.Millisecond, time.Second, 4 * time.Second} {
+		each([]time.Duration{wait}, unreached)
+	}
+	each([]time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}, unreached)
+	proxy.Accept()
+	redistest.Eventually(t, func() bool { _, err := plain.Poll(t.Context()); return errors.Is(err, ErrEmpty) }, soon, time.Millisecond)
+	each([]time.Duration{2 * time.Second}, func(how string, err error) {
+		assert.ErrorIs(t, err, context.DeadlineExceeded, how)
+		assert.NotErrorIs(t, err, engine.ErrUnreached, how)
+	})
+}
+
+// TestAWaitThatEndsInAnOutageSaysSo, however it takes.
+func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, proxy := through(t, server)
+	e := engineOn(t, client)
+	plain, b, d, takes := takesOf(t, e)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	errs := make(map[string]chan error)
@@ -342,7 +401,7 @@ func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
 	proxy.Refuse()
 	proxy.CutAll()
 	for _, at := range waits {
-		redistest.Eventually(t, func() bool { return plain.q.h.poller.Failing(at.key) != nil }, soon, time.Millisecond)
+		redistest.Eventually(t, func() bool { return plain.q.h.poller.Failing(at.kind, at.key) != nil }, soon, time.Millisecond)
 	}
 	done := errors.New("enough")
 	cancel(done)
@@ -378,7 +437,8 @@ func TestWhatIsPutBackIsPutBackOnce(t *testing.T) {
 	})
 }
 
-// TestWhatWasTakenBeforeAnErrorComesWithIt, and what is taken together is what was seen to be short.
+// TestWhatWasTakenBeforeAnErrorComesWithIt: a call of several commands returns what the first
+// of them brought. The second call knows that elements are short, and is one command.
 func TestWhatWasTakenBeforeAnErrorComesWithIt(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
@@ -406,13 +466,63 @@ func TestWhatWasTakenBeforeAnErrorComesWithIt(t *testing.T) {
 	}
 }
 
+// TestWhatAPriorityQueueGaveBeforeAnErrorComesWithIt, by its score.
+func TestWhatAPriorityQueueGaveBeforeAnErrorComesWithIt(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := through(t, server)
+	q := NewPriority[string](engineOn(t, client), named(t, server.Client(t)), WithCodec(codec.Text))
+	for i, v := range []string{"a", "b", "c", "d"} {
+		_, err := q.Offer(t.Context(), v, float64(i))
+		require.NoError(t, err)
+	}
+	lost := proxy.DropReply(redistest.All(redistest.Command("ZPOPMIN"), redistest.Arg(q.Name()), redistest.Arg("2")), 1)
+	got, err := q.PollN(t.Context(), 3)
+	lost.Await(t)
+	require.ErrorIs(t, err, ErrUnknown)
+	require.Equal(t, []Scored[string]{{"a", 0}}, got)
+	got, err = q.PollN(t.Context(), 3)
+	require.NoError(t, err)
+	require.Equal(t, []Scored[string]{{"d", 3}}, got, "what the lost answer had is gone")
+}
+
+// TestPollsOfLongElementsGoByAConnectionOfTheirOwn, though each of them is short enough.
+func TestPollsOfLongElementsGoByAConnectionOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := through(t, server, func(o *rueidis.ClientOption) { o.PipelineMultiplex = -1 }) // one connection for all else
+	e := engineOn(t, client)
+	q := New[string](e, named(t, server.Client(t)), WithCodec(codec.Text))
+	isPop := redistest.All(redistest.Command("LPOP"), redistest.Arg(q.Name()))
+	var carriers []redistest.Conn
+	for _, polls := range []int{1, 4} {
+		batch := make([]*popCall, polls)
+		for i := range batch {
+			offered(t, q, strings.Repeat("x", 100_000))
+			batch[i] = &popCall{Ask: popAsk{from: head, bytes: 100_000}}
+		}
+		require.NoError(t, q.q.h.sendPops(side{lpop, q.q.key}, 0, batch))
+		for _, c := range batch {
+			require.Len(t, c.Answer, 1)
+		}
+		is := proxy.LastCarrier(isPop)
+		for _, conn := range proxy.Conns() {
+			if is(conn) {
+				carriers = append(carriers, conn)
+			}
+		}
+	}
+	require.Len(t, carriers, 2)
+	require.NotEqual(t, carriers[0].Index, carriers[1].Index)
+}
+
 // TestPollsThatGoOutAsOneBringAMegabyte, if what they bring is like that before.
 func TestPollsThatGoOutAsOneBringAMegabyte(t *testing.T) {
 	t.Parallel()
 	for mean, want := range map[int64]int{0: 16, 1: mostPops, 100: mostPops, 100_000: 10, 600_000: 1, 20 << 20: 1} {
 		waiting := make([]*popCall, 200)
 		for i := range waiting {
-			waiting[i] = &popCall{Ask: popAsk{head, mean}}
+			waiting[i] = &popCall{Ask: popAsk{from: head, bytes: mean}}
 		}
 		require.Equal(t, want, cutPops(waiting), mean)
 		require.Equal(t, 1, cutPops(waiting[:1]), mean)

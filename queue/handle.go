@@ -11,7 +11,7 @@ import (
 )
 
 // handle is what every kind of queue is made of: a key, and a codec for what is
-// in it. It holds nothing but how long elements were, so any number of goroutines may use it.
+// in it. It remembers how long elements were. Any number of goroutines may use it.
 type handle[T any] struct {
 	h      *hub
 	kind   string // "queue", for errors

@@ -9,8 +9,8 @@ import (
 )
 
 // PriorityQueue is a handle on the priority queue of one name, whose elements come
-// by their scores, the lowest first: Redisson's RScoredSortedSet shares it. It holds
-// nothing, so it may be used by any number of goroutines, and any number of handles
+// by their scores, the lowest first: Redisson's RScoredSortedSet shares it. It keeps
+// no elements, so it may be used by any number of goroutines, and any number of handles
 // on one name are the same queue.
 //
 // Elements that are equal, in their bytes, are one: an offer of one that is there

@@ -15,7 +15,7 @@ import (
 
 // RingBuffer is a handle on the ring buffer of one name, which keeps so many of the
 // newest elements and drops the oldest when more are offered: Redisson's RRingBuffer
-// shares it. It holds nothing, so it may be used by any number of goroutines, and any
+// shares it. It keeps no elements, so it may be used by any number of goroutines, and any
 // number of handles on one name are the same ring buffer.
 //
 // Nobody can wait for its elements here; a [Queue] of the same name can, for those

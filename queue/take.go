@@ -18,8 +18,10 @@ import (
 // queues, and are served in the order in which they came. A ctx that ends takes
 // nothing, and nothing is lost by it: a pop never ends with its caller, and what
 // it brings for nobody goes back to the head. A connection that breaks can lose
-// what it was bringing; the wait goes on then. If ctx ends while the server is not
-// reached, its error wraps rueidisson.ErrUnreached, too.
+// what it was bringing; the wait goes on then. If ctx ends behind a command that
+// failed, as no server was reached or one refused to answer, its error wraps
+// rueidisson.ErrUnreached, too. If a server is silent and nothing has failed yet, it
+// is ctx's error alone.
 //
 // Cost: one command, and if the queue is empty a share of one that blocks. Wire:
 // LPOP, BLPOP, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause;
@@ -123,13 +125,17 @@ func consume[T any](ctx context.Context, take func(context.Context) (T, error)) 
 	}
 }
 
+// unserved is why the server did not serve a caller, by the keys that it asked for.
+type unserved map[string]error
+
 // take takes an element from one of the queues with these keys, and waits for one.
 func (h *hub) take(ctx context.Context, from *end, keys []string, like *lengths) (key string, it poller.Item, err error) {
 	if len(keys) == 1 {
-		if it, done, err := h.first(ctx, from, keys[0], like); done {
+		it, done, err := h.first(ctx, from, keys[0], like)
+		if done {
 			return keys[0], it, err
 		}
-		return h.wait(ctx, from, keys)
+		return h.wait(ctx, from, keys, unserved{keys[0]: err})
 	}
 	var free []string // for which nobody waits who was here first
 	for _, key := range keys {
@@ -137,46 +143,63 @@ func (h *hub) take(ctx context.Context, from *end, keys []string, like *lengths)
 			free = append(free, key)
 		}
 	}
+	failed := make(unserved)
 	for len(free) > 0 {
 		n := 1
 		for n < len(free) && h.e.Slot(free[n]) == h.e.Slot(free[0]) {
 			n++
 		}
-		key, items, err := h.popAny(ctx, from, free[:n])
-		switch {
-		case len(items) > 0:
+		t := new(trouble)
+		key, items, err := h.popAny(engine.Telling(ctx, t.tell), from, free[:n])
+		if len(items) > 0 {
 			return key, items[0], nil
-		case err != nil && !waitable(ctx, err):
+		}
+		if err = h.unpopped(ctx, free[:n], err, t); err != nil && !waitable(ctx, err) {
 			return free[0], it, err
-		case errors.Is(err, ErrUnknown):
-			h.e.Logger.Warn("an element may be lost: the answer that brought it was", "names", free[:n], "err", err)
+		}
+		for _, key := range free[:n] {
+			failed[key] = err
 		}
 		free = free[n:]
 	}
-	return h.wait(ctx, from, keys)
+	return h.wait(ctx, from, keys, failed)
 }
 
 // first takes an element that is there, unless others wait for one, who were here
-// first.
+// first. If it is not done, err is why the server did not serve the caller.
 func (h *hub) first(ctx context.Context, from *end, key string, like *lengths) (it poller.Item, done bool, err error) {
 	if h.poller.Waiting(from.kind, key) {
 		return it, false, nil
 	}
-	items, err := h.pop(ctx, from, key, like)
-	switch {
-	case len(items) > 0:
+	t := new(trouble)
+	items, err := h.pop(ctx, from, key, like, t)
+	if len(items) > 0 {
 		return items[0], true, nil
-	case err != nil && !waitable(ctx, err):
-		return it, true, err
-	case errors.Is(err, ErrUnknown):
-		h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", key, "err", err)
 	}
-	return it, false, nil
+	err = h.unpopped(ctx, []string{key}, err, t)
+	return it, err != nil && !waitable(ctx, err), err
+}
+
+// unpopped is the error of a pop of a caller who is ready to wait. If ctx has ended it says
+// whether the server was reached. If the wait goes on it is logged that an element may be lost.
+func (h *hub) unpopped(ctx context.Context, keys []string, err error, t *trouble) error {
+	unknown := errors.Is(err, ErrUnknown)
+	switch {
+	case ctx.Err() == nil:
+		if unknown {
+			h.e.Logger.Warn("an element may be lost: the answer that brought it was", "names", keys, "err", err)
+		}
+	case unknown:
+		return engine.Unanswered(ctx, err)
+	case engine.Passing(err) && t.why() != nil:
+		return engine.Unanswered(ctx, t.why())
+	}
+	return err
 }
 
 // wait stands in line for an element of one of the queues with these keys.
-func (h *hub) wait(ctx context.Context, from *end, keys []string) (key string, it poller.Item, err error) {
-	got, ended := h.poller.Wait(ctx, from.kind, keys...)
+func (h *hub) wait(ctx context.Context, from *end, keys []string, failed unserved) (key string, it poller.Item, err error) {
+	got, ended := h.await(ctx, from, keys, failed)
 	switch {
 	case !ended:
 		return got.Key, got.Item, got.Err
@@ -184,6 +207,17 @@ func (h *hub) wait(ctx context.Context, from *end, keys []string) (key string, i
 		return "", it, engine.Unanswered(ctx, got.Err)
 	}
 	return "", it, ErrClosed
+}
+
+// await is the poller's Wait of a caller whom the server did not serve for some of the keys.
+func (h *hub) await(ctx context.Context, from *end, keys []string, failed unserved) (got poller.Taken, ended bool) {
+	place := h.poller.Join(from.kind, keys...)
+	for key, why := range failed {
+		if why != nil {
+			h.poller.Fails(from.kind, key, why)
+		}
+	}
+	return h.poller.Await(ctx, place)
 }
 
 // waitable reports whether a pop that failed is no reason not to wait.

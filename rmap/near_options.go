@@ -24,7 +24,8 @@ type nearOption func(*nearConfig) error
 
 func (o nearOption) applyNear(c *nearConfig) error { return o(c) }
 
-// WithMaxEntries bounds how many entries are kept; those go that are used least.
+// WithMaxEntries bounds how many entries are kept; those go that are used least. Entries
+// beyond the bound go with the next operation.
 // The default is 10,000, the most 10 million. Beside [WithMaxBytes] it is an [ErrOption].
 func WithMaxEntries(n int) NearOption {
 	return nearOption(func(c *nearConfig) error {

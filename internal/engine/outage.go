@@ -132,8 +132,8 @@ var ErrUnasked = fmt.Errorf("%w: another call of this process is asking", ErrNot
 // ErrUnreached says in the error of a wait that it has ended while the server was away.
 var ErrUnreached = errors.New("the wait is over and the server was not reached")
 
-// Unanswered is the error of a wait that ctx has ended, of which the last exchange has failed with why, or was
-// answered if that is nil.
+// Unanswered returns the error of a wait that ctx has ended. Why is the failure of its last exchange, and nil if
+// that was answered.
 func Unanswered(ctx context.Context, why error) error {
 	if why == nil {
 		return ContextError(ctx)

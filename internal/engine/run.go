@@ -164,6 +164,9 @@ func (e *Engine) loop(ctx context.Context, op Operation, t *transfer, once send)
 			return Answer{RedisMessage: msg, Started: started, Replayed: losses > 0, Nil: err != nil}, nil
 		}
 		what := judge(err)
+		if tell, _ := ctx.Value(tellKey{}).(func(error)); tell != nil && what != final {
+			tell(err)
+		}
 		if what == lost {
 			losses++
 			t.lost(err, e.Now().Mono)
@@ -178,6 +181,14 @@ func (e *Engine) loop(ctx context.Context, op Operation, t *transfer, once send)
 			return Answer{}, err
 		}
 	}
+}
+
+type tellKey struct{}
+
+// Telling is ctx for a [Engine.Run] that tells why each of its sends failed, when it has. A refusal that
+// stands is an answer, and is not told.
+func Telling(ctx context.Context, tell func(why error)) context.Context {
+	return context.WithValue(ctx, tellKey{}, tell)
 }
 
 // again reports whether what was answered, or not, lets the operation be sent
@@ -201,7 +212,7 @@ func ended(ctx context.Context, err error, unknown, reads bool) error {
 	if Moving(err) {
 		err = fmt.Errorf("%w: %w", ErrMoving, err)
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && judge(err) != final {
 		err = fmt.Errorf("%w (last answer: %w)", ContextError(ctx), err)
 	}
 	switch {

@@ -51,7 +51,8 @@ type group struct {
 	queued  bool    // for a turn, or in one
 	running *worker // that blocks in a command for the group
 	outage  outage
-	finals  int // refusals behind each other
+	why     error // of its last failure, until a connection is there for it
+	finals  int   // refusals behind each other
 }
 
 // names is the names of the next command, beginning behind the one that was served

@@ -145,7 +145,7 @@ func (p *Poller) leave(w *waiter) (why error) {
 	defer p.mu.Unlock()
 	for _, l := range w.lines {
 		if why == nil {
-			why = p.failing(l.group.slot)
+			why = p.failing(l.group)
 		}
 	}
 	p.away(w)
@@ -278,17 +278,42 @@ func (p *Poller) fail(all []*waiter, err error) {
 }
 
 // Failing is why nobody is served at the moment who stands in line for a name, or has just left.
-func (p *Poller) Failing(name string) error {
+func (p *Poller) Failing(k *Kind, name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.failing(p.server.Slot(name))
+	if l := p.lines[lineKey{k, name}]; l != nil {
+		return p.failing(l.group)
+	}
+	n := p.nodes[p.server.Node(p.server.Slot(name))]
+	if n == nil || slices.ContainsFunc(n.workers, func(w *worker) bool { return w.blocks }) {
+		return nil
+	}
+	return n.why
 }
 
-func (p *Poller) failing(slot uint16) error {
-	if n := p.nodes[p.server.Node(slot)]; n != nil {
-		return n.why
+func (p *Poller) failing(g *group) error {
+	n := p.nodes[p.server.Node(g.slot)]
+	switch {
+	case g.running != nil || n == nil:
+		return nil
+	case g.why != nil:
+		return g.why
 	}
-	return nil
+	return n.why
+}
+
+// Fails notes why the server did not serve a caller who has asked it otherwise, and stands in
+// line for a name now. It is forgotten when there is a connection.
+func (p *Poller) Fails(k *Kind, name string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lines[lineKey{k, name}]
+	if l == nil || l.group.running != nil {
+		return
+	}
+	if n := p.nodes[p.server.Node(l.group.slot)]; n != nil {
+		n.fails(l.group, err)
+	}
 }
 
 // InLine is how many stand in line for a name.

@@ -238,14 +238,73 @@ func TestWhoLeavesInAnOutageIsToldOfIt(t *testing.T) {
 		f.change(func() { f.down = errPassing })
 		other := wait(t.Context(), p, Head, "b")
 		require.Equal(t, Taken{Err: errPassing}, leaves())
-		require.Equal(t, errPassing, p.Failing("b"))
+		require.Equal(t, errPassing, p.Failing(Head, "b"))
 		f.change(func() { f.down = nil })
 		time.Sleep(2 * time.Second) // and it is heard of before the command has answered
-		require.NoError(t, p.Failing("b"))
+		require.NoError(t, p.Failing(Head, "b"))
 		require.Equal(t, Taken{}, leaves())
 		f.push("b", "x")
 		other.gets(t, "b", "x")
-		require.NoError(t, p.Failing("b"))
+		require.NoError(t, p.Failing(Head, "b"))
+	})
+}
+
+// TestAnOutageOfOneGroupIsNotThatOfAnother on the same server, nor of who comes later.
+func TestAnOutageOfOneGroupIsNotThatOfAnother(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		f.bad["b"] = errPassing
+		leaves := func(k *Kind, name string, after time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			defer cancel()
+			got, ended := p.Wait(ctx, k, name)
+			require.True(t, ended)
+			return got.Err
+		}
+		stays, served := wait(t.Context(), p, Tail, "b"), wait(t.Context(), p, Head, "c")
+		for range 20 {
+			require.NoError(t, leaves(Head, "a", 137*time.Millisecond))
+			require.Equal(t, errPassing, leaves(Tail, "b", 137*time.Millisecond))
+			require.Equal(t, errPassing, p.Failing(Tail, "b"))
+			require.NoError(t, p.Failing(Head, "c"))
+			require.NoError(t, p.Failing(Head, "a"), "others wait on a connection")
+		}
+		f.push("c", "x")
+		served.gets(t, "c", "x")
+		f.change(func() { delete(f.bad, "b") })
+		f.push("b", "x")
+		stays.gets(t, "b", "x")
+		require.NoError(t, p.Failing(Tail, "b"))
+
+		f.bad["b"] = errPassing
+		require.Equal(t, errPassing, leaves(Tail, "b", 5*time.Second))
+		require.Equal(t, errPassing, p.Failing(Tail, "b"), "it has just left")
+		time.Sleep(mostPause)
+		synctest.Wait()
+		require.NotEmpty(t, p.nodes, "its connection is kept")
+		require.NoError(t, p.Failing(Tail, "b"))
+	})
+}
+
+// TestWhatAnotherCallHasFailedOf is why nobody is served, until there is a connection.
+func TestWhatAnotherCallHasFailedOf(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		p.Fails(Head, "a", errPassing) // nobody waits
+		require.NoError(t, p.Failing(Head, "a"))
+		w := wait(t.Context(), p, Head, "a")
+		p.Fails(Head, "a", errPassing) // it is waited for
+		require.NoError(t, p.Failing(Head, "a"))
+		f.change(func() { f.down = errUnknown })
+		time.Sleep(time.Second)
+		require.Equal(t, errUnknown, p.Failing(Head, "a"))
+		p.Fails(Head, "a", errPassing)
+		require.Equal(t, errPassing, p.Failing(Head, "a"))
+		f.change(func() { f.down = nil })
+		time.Sleep(2 * time.Second)
+		require.NoError(t, p.Failing(Head, "a"))
+		f.push("a", "x")
+		w.gets(t, "a", "x")
 	})
 }
 

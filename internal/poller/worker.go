@@ -60,7 +60,9 @@ func (w *worker) pick(waited bool) (g *group, rest bool) {
 	case waited:
 		return nil, false
 	}
-	n.idle = append(n.idle, w)
+	if n.idle = append(n.idle, w); len(n.idle) == len(n.workers) {
+		n.why = nil // nobody waits: the next one finds out
+	}
 	return nil, true
 }
 
@@ -163,7 +165,8 @@ func (w *worker) begin(g *group) ([]string, time.Duration) {
 	if len(names) == 0 {
 		return nil, 0
 	}
-	g.running, w.node.why = w, nil // there is a connection
+	g.running = w
+	w.node.reached(g) // there is a connection
 	w.number++
 	w.blocks, w.long = true, len(w.node.queue) == 0
 	switch {
@@ -185,13 +188,14 @@ func (w *worker) serves(g *group) {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
 	g.outage, g.finals = outage{}, 0
+	w.node.reached(g)
 }
 
 // reached notes that the server has answered, though it did not serve.
-func (w *worker) reached() {
+func (w *worker) reached(g *group) {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
-	w.node.why = nil
+	w.node.reached(g)
 }
 
 // failed deals with an error about some names of a group, or about all of it.
@@ -199,11 +203,11 @@ func (w *worker) failed(g *group, names []string, err error) time.Duration {
 	p, now := w.p, time.Now()
 	switch p.server.Judge(err) {
 	case Moving:
-		w.reached()
+		w.reached(g)
 		w.sweep(g)
 		return firstPause
 	case Final:
-		w.reached()
+		w.reached(g)
 		return w.refused(g, names, err)
 	case Full:
 		if g.kind.Alone {
@@ -219,7 +223,7 @@ func (w *worker) failed(g *group, names []string, err error) time.Duration {
 	w.drop()
 	p.mu.Lock()
 	pause := g.outage.failed(now)
-	w.node.why = err
+	w.node.fails(g, err)
 	p.mu.Unlock()
 	p.giveUp(g, now, err)
 	return pause
