@@ -116,7 +116,6 @@ var bulkies = map[string]bulky{
 		},
 	},
 	"list multimap": {
-		most: 50_000,
 		fill: func(ctx context.Context, c *rueidisson.Client, name string, values []string) (err error) {
 			m := rueidisson.ListMultimap[string, string](c, name, rmap.WithCodec(codec.Text))
 			for i, some := range slices.Collect(slices.Chunk(values, 200)) {
@@ -320,8 +319,8 @@ var mostServerTime = redistest.Scaled(5 * time.Millisecond)
 
 // TestNoCommandKeepsTheServerForLong judges what the server itself computes, also for the
 // answer: the clock of a busy machine says nothing. Elements of a megabyte of maps, caches and
-// multimaps are not judged: HSCAN answers with all of a bucket of the server's hash table, and
-// scripts copy what they read.
+// set multimaps are not judged: HSCAN and SSCAN answer with all of a bucket of the server's hash
+// table, and scripts copy what they read.
 func TestNoCommandKeepsTheServerForLong(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{100, 50_000, 1_000_000} {

@@ -49,8 +49,8 @@ local function step(values, at, n)
 	return page, #page == n and at + n or '0'
 end
 
--- some is the values of a key from there on, as far as the bounds go, n first. Large ones must not come in great numbers
--- before anything is known of them.
+-- some is the values of a key from there on, as far as the bounds go, n first: one from the start of a key, since
+-- nothing is known of its values.
 local function some(values, at, n)
 	local all, read, size = {}, 0, 0
 	repeat
@@ -85,7 +85,7 @@ end
 for i = 3, #KEYS do
 	local all, next = {}, '0'
 	if lives(ARGV[i + 6], ARGV[1], KEYS[i]) then
-		all, next = some(KEYS[i], at, tostring(at) == '0' and math.max(math.min(4, count, most - passed), 1) or count)
+		all, next = some(KEYS[i], at, tostring(at) == '0' and 1 or count)
 	else
 		passed = passed + 1
 	end
