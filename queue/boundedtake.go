@@ -210,7 +210,7 @@ func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
 	longest := q.seen.longest.Load()
 	n := l.ask(expected(longest))
 	texts, err := q.pop(engine.Telling(ctx, l.fails), n, pages{n: int64(n), bytes: int64(n) * longest})
-	waits := err != nil && waitable(context.WithoutCancel(ctx), err)
+	waits := err != nil && waitable(err)
 	if waits && errors.Is(err, ErrUnknown) {
 		q.h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", q.key, "err", err)
 	}

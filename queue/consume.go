@@ -234,7 +234,7 @@ func (c *consumption) some(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 // bears pauses behind an error that may pass, and is false for one that does not, or
 // has not for long enough.
 func (c *consumption) bears(ctx context.Context, err error) bool {
-	if !waitable(ctx, err) {
+	if ctx.Err() != nil || !waitable(err) {
 		return false
 	}
 	now := time.Now()

@@ -142,15 +142,18 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 		case refused.IsZero():
 			refused = time.Now()
 		}
-		borne := err == nil || waitable(ctx, err) && !errors.Is(err, ErrUnknown) && time.Since(refused) < q.h.e.WatchdogTimeout
+		borne := err == nil || ctx.Err() == nil && waitable(err) && !errors.Is(err, ErrUnknown) && time.Since(refused) < q.h.e.WatchdogTimeout
 		if len(texts) > 0 || !borne {
 			if wait {
 				q.h.poller.Leave(place)
 			}
-			if len(texts) == 0 {
-				return "", q.h.unpopped(ctx, []string{q.key}, err, t)
+			if len(texts) > 0 {
+				return texts[0], nil
 			}
-			return texts[0], nil
+			if ctx.Err() != nil {
+				err, _ = q.h.unpopped(ctx, []string{q.key}, err, t)
+			}
+			return "", err
 		}
 		if !wait {
 			continue

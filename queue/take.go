@@ -154,7 +154,8 @@ func (h *hub) take(ctx context.Context, from *end, keys []string, like *lengths)
 		if len(items) > 0 {
 			return key, items[0], nil
 		}
-		if err = h.unpopped(ctx, free[:n], err, t); err != nil && !waitable(ctx, err) {
+		err, over := h.unpopped(ctx, free[:n], err, t)
+		if over {
 			return free[0], it, err
 		}
 		for _, key := range free[:n] {
@@ -176,25 +177,28 @@ func (h *hub) first(ctx context.Context, from *end, key string, like *lengths) (
 	if len(items) > 0 {
 		return items[0], true, nil
 	}
-	err = h.unpopped(ctx, []string{key}, err, t)
-	return it, err != nil && !waitable(ctx, err), err
+	err, over := h.unpopped(ctx, []string{key}, err, t)
+	return it, over, err
 }
 
-// unpopped is the error of a pop of a caller who is ready to wait. If ctx has ended it says
-// whether the server was reached. If the wait goes on it is logged that an element may be lost.
-func (h *hub) unpopped(ctx context.Context, keys []string, err error, t *trouble) error {
+// unpopped judges a pop that brought nothing, of a caller who is ready to wait. It reports whether
+// that is the end of the wait. If ctx has ended, the error says whether the server was reached;
+// if the wait goes on, it is logged that an element may be lost.
+func (h *hub) unpopped(ctx context.Context, keys []string, err error, t *trouble) (_ error, over bool) {
 	unknown := errors.Is(err, ErrUnknown)
-	switch {
-	case ctx.Err() == nil:
-		if unknown {
-			h.e.Logger.Warn("an element may be lost: the answer that brought it was", "names", keys, "err", err)
-		}
+	switch over = ctx.Err() != nil; {
+	case err == nil:
+		return nil, false
+	case over && unknown:
+		return engine.Unanswered(ctx, err), true
+	case over && engine.Passing(err) && t.why() != nil:
+		return engine.Unanswered(ctx, t.why()), true
+	case over || !waitable(err):
+		return err, true
 	case unknown:
-		return engine.Unanswered(ctx, err)
-	case engine.Passing(err) && t.why() != nil:
-		return engine.Unanswered(ctx, t.why())
+		h.e.Logger.Warn("an element may be lost: the answer that brought it was", "names", keys, "err", err)
 	}
-	return err
+	return err, false
 }
 
 // wait stands in line for an element of one of the queues with these keys.
@@ -221,8 +225,8 @@ func (h *hub) await(ctx context.Context, from *end, keys []string, failed unserv
 }
 
 // waitable reports whether a pop that failed is no reason not to wait.
-func waitable(ctx context.Context, err error) bool {
-	return ctx.Err() == nil && (engine.Passing(err) || errors.Is(err, ErrUnknown)) && !errors.Is(err, ErrClosed)
+func waitable(err error) bool {
+	return (engine.Passing(err) || errors.Is(err, ErrUnknown)) && !errors.Is(err, ErrClosed)
 }
 
 // unwanted puts back what the poller has and nobody wants any more.
