@@ -232,21 +232,21 @@ func (q *bounded[T]) free(ctx context.Context) (n int64, err error) {
 
 func (q *bounded[T]) poll(ctx context.Context) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.seen.watch(q.pop(ctx, 1, q.seen.takes(1))))
+		v, err = q.one(q.seen.watch(q.pop(ctx, 1, q.seen.takes(1), nil)))
 		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)
 }
 
 func (q *bounded[T]) pollN(ctx context.Context, n int) ([]T, error) {
-	return q.pollBy(ctx, n, func(n int, p pages) ([]string, error) { return q.pop(ctx, n, p) })
+	return q.pollBy(ctx, n, func(n int, p pages) ([]string, error) { return q.pop(ctx, n, p, nil) })
 }
 
 // pop takes elements and frees their slots. Its answer is always waited for: what
-// is put back would have no slot any more.
-func (q *bounded[T]) pop(ctx context.Context, n int, p pages) (texts []string, err error) {
+// is put back would have no slot any more. Tell is called at each failed send, if it is not nil.
+func (q *bounded[T]) pop(ctx context.Context, n int, p pages, tell func(why error)) (texts []string, err error) {
 	during := q.h.e.During(func() {
-		texts, err = engine.Texts(q.run(ctx, p.expecting(boundedPoll), q.object, q.channel, q.sharded, decimal(int64(n))))
+		texts, err = engine.Texts(q.h.e.RunTold(ctx, p.expecting(boundedPoll), q.object, []string{q.channel, q.sharded, decimal(int64(n))}, tell))
 	})
 	if !during {
 		return nil, ErrClosed
@@ -255,7 +255,7 @@ func (q *bounded[T]) pop(ctx context.Context, n int, p pages) (texts []string, e
 }
 
 func (q *bounded[T]) drain(ctx context.Context) ([]T, error) {
-	return q.drainBy(ctx, func(n int, p pages) ([]string, error) { return q.pop(ctx, n, p) })
+	return q.drainBy(ctx, func(n int, p pages) ([]string, error) { return q.pop(ctx, n, p, nil) })
 }
 
 func (q *bounded[T]) remove(ctx context.Context, v T, n int) (gone int64, err error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -209,16 +210,18 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
 	longest := q.seen.longest.Load()
 	n := l.ask(expected(longest))
-	texts, err := q.pop(engine.Telling(ctx, l.fails), n, pages{n: int64(n), bytes: int64(n) * longest})
-	waits := err != nil && waitable(err)
-	if waits && errors.Is(err, ErrUnknown) {
-		q.h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", q.key, "err", err)
-	}
-	if waits {
-		err = nil
-	} else {
+	texts, err := q.pop(ctx, n, pages{n: int64(n), bytes: int64(n) * longest}, l.fails)
+	if err == nil || !waitable(err) {
 		l.fails(nil)
+		l.give(texts, err)
+		return err != nil || len(texts) > 0
 	}
-	l.give(texts, err)
-	return err != nil || len(texts) > 0
+	if errors.Is(err, ErrUnknown) {
+		q.h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", q.key, "err", err)
+		if ctx.Err() != nil {
+			l.fails(fmt.Errorf("%w: %w", ErrUnknown, l.failing())) // err has the error of ctx, which is one caller's
+		}
+	}
+	l.give(nil, nil)
+	return false
 }

@@ -126,28 +126,38 @@ func TestQueueWalkAnswersAreBoundedByBytes(t *testing.T) {
 	}
 }
 
-// manyOf is the queues of which several elements may be taken at once.
-var manyOf = map[string]func(t *testing.T, e *engine.Engine, name string) (offer func(v string) error, pollN func(n int) ([]string, error)){
-	"queue": func(t *testing.T, e *engine.Engine, name string) (func(string) error, func(int) ([]string, error)) {
-		q := New[string](e, name, WithCodec(codec.Text))
-		return func(v string) error { _, err := q.Offer(t.Context(), v); return err },
-			func(n int) ([]string, error) { return q.PollN(t.Context(), n) }
+// offering and polling are the calls of a queue of texts that TestAHandleRemembersLongElements makes.
+type (
+	offering func(v string) error
+	polling  func(n int) ([]string, error)
+)
+
+// listed makes them of a queue on a list.
+func listed(t *testing.T, q interface {
+	Offer(context.Context, ...string) (int64, error)
+	PollN(context.Context, int) ([]string, error)
+}) (offering, polling) {
+	return func(v string) error { _, err := q.Offer(t.Context(), v); return err },
+		func(n int) ([]string, error) { return q.PollN(t.Context(), n) }
+}
+
+// manyOf makes a queue from which several elements may be taken at once.
+var manyOf = map[string]func(t *testing.T, e *engine.Engine, name string) (offering, polling){
+	"queue": func(t *testing.T, e *engine.Engine, name string) (offering, polling) {
+		return listed(t, New[string](e, name, WithCodec(codec.Text)))
 	},
-	"bounded": func(t *testing.T, e *engine.Engine, name string) (func(string) error, func(int) ([]string, error)) {
+	"bounded": func(t *testing.T, e *engine.Engine, name string) (offering, polling) {
 		q := NewBounded[string](e, name, WithCodec(codec.Text))
 		_, err := q.TrySetCapacity(t.Context(), 100)
 		require.NoError(t, err)
-		return func(v string) error { _, err := q.Offer(t.Context(), v); return err },
-			func(n int) ([]string, error) { return q.PollN(t.Context(), n) }
+		return listed(t, q)
 	},
-	"ring": func(t *testing.T, e *engine.Engine, name string) (func(string) error, func(int) ([]string, error)) {
+	"ring": func(t *testing.T, e *engine.Engine, name string) (offering, polling) {
 		q := NewRing[string](e, name, WithCodec(codec.Text))
-		_, err := q.TrySetCapacity(t.Context(), 100)
-		require.NoError(t, err)
-		return func(v string) error { _, err := q.Offer(t.Context(), v); return err },
-			func(n int) ([]string, error) { return q.PollN(t.Context(), n) }
+		require.NoError(t, q.SetCapacity(t.Context(), 100))
+		return listed(t, q)
 	},
-	"priority": func(t *testing.T, e *engine.Engine, name string) (func(string) error, func(int) ([]string, error)) {
+	"priority": func(t *testing.T, e *engine.Engine, name string) (offering, polling) {
 		q := NewPriority[string](e, name, WithCodec(codec.Text))
 		return func(v string) error { _, err := q.Offer(t.Context(), v, 1); return err },
 			func(n int) ([]string, error) {

@@ -257,12 +257,12 @@ func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
 	if err = q.usable(ctx); err != nil {
 		return v, q.failed("poll", err)
 	}
-	items, err := q.h.pop(ctx, head, q.key, &q.seen, nil)
+	items, err := q.h.pop(ctx, head, q.key, &q.seen)
 	for got := (moved{more: true}); err == nil && len(items) == 0 && got.more && got.elements == 0; {
 		got, err = engine.Writing(q.h.e, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, q.h.e.Wall()) })
 		q.h.tellOf(&q.of, got)
 		if err == nil {
-			items, err = q.h.pop(ctx, head, q.key, &q.seen, nil)
+			items, err = q.h.pop(ctx, head, q.key, &q.seen)
 		}
 	}
 	v, err = q.one(q.seen.watch(textsOf(items, err)))

@@ -134,8 +134,8 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 		if wait { // before it is looked: what comes from now on is told
 			place = q.h.poller.Join(announced, q.key)
 		}
-		t := new(trouble)
-		texts, err := q.moveNow(engine.Telling(ctx, t.tell), to, words)
+		began := time.Now()
+		texts, err := q.moveNow(ctx, to, words)
 		switch {
 		case err == nil:
 			refused = time.Time{}
@@ -151,7 +151,7 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 				return texts[0], nil
 			}
 			if ctx.Err() != nil {
-				err, _ = q.h.unpopped(ctx, []string{q.key}, err, t)
+				err, _ = q.h.unpopped(ctx, []string{q.key}, err, began)
 			}
 			return "", err
 		}
@@ -176,7 +176,7 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 // moveNow moves an element, if there is one. ctx ends the re-sending, and no send.
 func (q *handle[T]) moveNow(ctx context.Context, to string, words []string) (texts []string, err error) {
 	if !q.h.e.During(func() {
-		texts, err = single(q.run(ctx, lmove, []string{q.key, to}, words...))
+		texts, err = single(q.h.e.RunTold(ctx, lmove, []string{q.key, to}, words, q.h.failedPop(q.key)))
 	}) {
 		return nil, ErrClosed
 	}

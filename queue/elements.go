@@ -58,7 +58,7 @@ func cut(texts []string) int {
 
 func (q *handle[T]) poll(ctx context.Context, from *end) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.seen.watch(textsOf(q.h.pop(ctx, from, q.key, &q.seen, nil))))
+		v, err = q.one(q.seen.watch(textsOf(q.h.pop(ctx, from, q.key, &q.seen))))
 		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,24 +47,41 @@ func endOf(k *poller.Kind) *end {
 // ended, so that a wait ends with what it got.
 const patience = 50 * time.Millisecond
 
-// trouble is why the last send of a call has failed. It outlives the call: a caller whose ctx
-// ends does not wait for the error.
-type trouble struct{ last atomic.Pointer[error] }
+// failures has the last failure of a pop by each node. A caller whose ctx ends does not wait for
+// the error of its pop, which may not even have been sent behind others that fail.
+type failures struct {
+	mu sync.Mutex
+	of map[string]failure
+}
 
-func (t *trouble) tell(why error) { t.last.Store(&why) }
+type failure struct {
+	why error
+	at  time.Time
+}
 
-func (t *trouble) why() error {
-	if why := t.last.Load(); why != nil {
-		return *why
+// failedPop returns what notes the failed sends of a pop of a key.
+func (h *hub) failedPop(key string) (tell func(why error)) {
+	return func(why error) {
+		h.failures.mu.Lock()
+		defer h.failures.mu.Unlock()
+		h.failures.of[h.e.Node(key)] = failure{why, time.Now()}
+	}
+}
+
+// whyUnserved returns the last failure of a pop by the node of a key, if that is no older.
+func (h *hub) whyUnserved(key string, since time.Time) error {
+	h.failures.mu.Lock()
+	defer h.failures.mu.Unlock()
+	if last := h.failures.of[h.e.Node(key)]; !last.at.Before(since) {
+		return last.why
 	}
 	return nil
 }
 
 // pop pops one element, which is expected to be as long as those before. If ctx ends well
-// before the answer, what still comes goes back to its end: nothing was taken then. T is told
-// why sends failed, unless it is nil.
-func (h *hub) pop(ctx context.Context, from *end, key string, like *lengths, t *trouble) ([]poller.Item, error) {
-	ask := popAsk{from, like.longest.Load(), t}
+// before the answer, what still comes goes back to its end: nothing was taken then.
+func (h *hub) pop(ctx context.Context, from *end, key string, like *lengths) ([]poller.Item, error) {
+	ask := popAsk{from, like.longest.Load()}
 	if ctx.Done() == nil {
 		return h.pops.Do(ctx, side{from.pop, key}, ask)
 	}
@@ -92,7 +110,7 @@ func (h *hub) popMany(ctx context.Context, from *end, key string, n int, p pages
 // the wait as that of pop.
 func (h *hub) popAny(ctx context.Context, from *end, keys []string) (key string, items []poller.Item, err error) {
 	return h.popBy(ctx, from, func() (key string, items []poller.Item, err error) {
-		got, err := h.e.Run(ctx, lmpop{}, keys, []string{from.word})
+		got, err := h.e.RunTold(ctx, lmpop{}, keys, []string{from.word}, h.failedPop(keys[0]))
 		if err != nil || got.Nil {
 			return "", nil, err
 		}
@@ -161,13 +179,13 @@ const (
 // popNow is one pop. One without a number is answered with a text.
 func (h *hub) popNow(ctx context.Context, from *end, key string, n int, p pages) ([]poller.Item, error) {
 	if n == 1 && !from.scored {
-		text, there, err := engine.Text(h.e.Run(ctx, p.expecting(from.pop), []string{key}, nil))
+		text, there, err := engine.Text(h.e.RunTold(ctx, p.expecting(from.pop), []string{key}, nil, h.failedPop(key)))
 		if err != nil || !there {
 			return nil, err
 		}
 		return []poller.Item{{Text: text}}, nil
 	}
-	got, err := h.e.Run(ctx, p.expecting(from.pop), []string{key}, []string{decimal(int64(n))})
+	got, err := h.e.RunTold(ctx, p.expecting(from.pop), []string{key}, []string{decimal(int64(n))}, h.failedPop(key))
 	if err != nil || got.Nil {
 		return nil, err
 	}

@@ -348,7 +348,7 @@ func TestAWaitThatBeginsInAnOutageSaysSo(t *testing.T) {
 	})
 	proxy.Refuse()
 	proxy.CutAll()
-	for range 64 { // a connection that broke may only say so to the first that uses it, of which the outcome is unknown
+	for range 64 { // a broken connection is noticed by its first user, whose outcome is unknown: that is no waiter here
 		client.Do(t.Context(), client.B().Ping().Build())
 	}
 	unreached := func(how string, err error) {
@@ -366,6 +366,58 @@ func TestAWaitThatBeginsInAnOutageSaysSo(t *testing.T) {
 		assert.ErrorIs(t, err, context.DeadlineExceeded, how)
 		assert.NotErrorIs(t, err, engine.ErrUnreached, how)
 	})
+}
+
+// TestAWaitBehindPollsThatFailSaysSo, though its own pop is never sent.
+func TestAWaitBehindPollsThatFailSaysSo(t *testing.T) {
+	t.Parallel()
+	client, proxy := through(t, redistest.Start(t))
+	q := New[string](engineOn(t, client), redistest.Name(t), WithCodec(codec.Text))
+	_, err := q.Poll(t.Context())
+	require.ErrorIs(t, err, ErrEmpty)
+	proxy.Refuse()
+	proxy.CutAll()
+	for range 64 {
+		client.Do(t.Context(), client.B().Ping().Build())
+	}
+	var polls sync.WaitGroup
+	for range flights {
+		polls.Go(func() {
+			_, err := q.Poll(context.WithoutCancel(t.Context()))
+			assert.Error(t, err)
+		})
+		time.Sleep(50 * time.Millisecond) // so that each goes out by itself
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = q.Take(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, engine.ErrUnreached)
+	polls.Wait()
+	proxy.Accept()
+}
+
+// TestABoundedTakeSaysThatAnElementMayBeLost, if its context ends while the server is asked and the
+// answer never comes.
+func TestABoundedTakeSaysThatAnElementMayBeLost(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	client, proxy := through(t, server)
+	q := boundedOn(t, engineOn(t, client, shortSends), 3)
+	_, err := q.Offer(t.Context(), "a")
+	require.NoError(t, err)
+	_, err = q.Poll(t.Context())
+	require.NoError(t, err)
+	proxy.BlackHole()
+	enough := errors.New("enough")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, enough)
+	defer cancel()
+	_, err = q.Take(ctx)
+	proxy.Restore()
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, enough)
+	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, err, engine.ErrUnreached)
 }
 
 // TestAWaitThatEndsInAnOutageSaysSo, however it takes.

@@ -12,6 +12,7 @@ type hub struct {
 	e        *engine.Engine
 	requests *engine.Requests
 	poller   *poller.Poller
+	failures failures
 	doors    places.Places[string, *door]
 	takers   places.Places[string, *takers]
 	posts    places.Places[post, *door]
@@ -28,6 +29,7 @@ type hubKey struct{}
 func hubOf(e *engine.Engine) *hub {
 	return e.Shared(hubKey{}, func() any {
 		h := &hub{e: e, requests: engine.NewRequests(e), tips: newTips()}
+		h.failures.of = make(map[string]failure)
 		h.combines()
 		h.movers = newMovers(h)
 		h.poller = e.NewPoller(h.unwanted)

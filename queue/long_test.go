@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,6 +41,23 @@ func TestQueueWalkReadsAnElementThatIsLongerThanTheOnesBefore(t *testing.T) {
 	got, err := yielded(New[string](slowEngine(t, server), name, WithCodec(codec.Text)).Values(t.Context()), func(v string) string { return v })
 	require.NoError(t, err)
 	require.Equal(t, want, got)
+}
+
+// TestARingBufferIsReadThatHasALongElement, of which a handle knows nothing.
+func TestARingBufferIsReadThatHasALongElement(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Version("8.0"))
+	q := ringOn(t, engineOn(t, server.Client(t)), 10)
+	want := sized(1, 6<<10, 1)
+	_, err := q.Offer(t.Context(), want...)
+	require.NoError(t, err)
+	for how, look := range map[string]func(*RingBuffer[string], context.Context, int) ([]string, error){
+		"oldest": (*RingBuffer[string]).Oldest, "newest": (*RingBuffer[string]).Newest,
+	} {
+		got, err := look(NewRing[string](slowEngine(t, server), q.Name(), WithCodec(codec.Text)), t.Context(), 3)
+		require.NoError(t, err, how)
+		require.True(t, slices.Equal(want, got), how)
+	}
 }
 
 // TestElementsOfAMegabyteAreTakenOneByOne: together they would take longer than a send.

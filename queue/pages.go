@@ -50,7 +50,7 @@ func (p *pages) expecting(op engine.Operation) engine.Operation {
 // knows nothing.
 type lengths struct{ longest atomic.Int64 } // bytes, above 0
 
-// fade is the part of the longest that each answer of shorter elements takes off.
+// An answer of shorter elements takes the fade-th part off the longest.
 const fade = 8
 
 // saw notes the elements of an answer. It returns how many bytes so many elements have at
@@ -78,8 +78,8 @@ func (l *lengths) watch(texts []string, err error) ([]string, error) {
 	return texts, err
 }
 
-// expected is how long an element is taken to be, which is expected to have so many bytes. One
-// of unknown length (0) is taken for long: not many of them are fetched at once.
+// expected returns the bytes that an element counts for. One of unknown length (0) counts for
+// many, so that few of them are fetched at once.
 func expected(bytes int64) int64 {
 	if bytes > 0 {
 		return bytes

@@ -8,6 +8,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -190,7 +192,8 @@ func (q *RingBuffer[T]) SizeInMemory(ctx context.Context) (int64, error) {
 var (
 	ringOffer    = scripts.Must(lua, "lua/ring_offer.lua")
 	ringCapacity = scripts.Must(lua, "lua/ring_capacity.lua")
-	ringLook     = scripts.Must(lua, "lua/ring_look.lua")
+	lookScript   = scripts.Must(lua, "lua/ring_look.lua")
+	ringLook     = engine.Sized(lookScript, engine.Sizing{})
 )
 
 func (q *ring[T]) setCapacity(ctx context.Context, n int, anyway string) (done bool, err error) {
@@ -298,33 +301,33 @@ func (q *ring[T]) look(ctx context.Context, at int64, n int) (vs []T, err error)
 	return vs, q.failed("look at", err)
 }
 
-// ringPart is what one call has read.
+// ringPart has what one call read.
 type ringPart struct {
 	texts []string
 	next  int64 // the index at which the next call begins, or -1
 }
 
-func ringPartOf(got engine.Answer, err error) (l ringPart, _ error) {
-	if err != nil {
-		return l, err
+func ringPartOf(got engine.Answer, err error) (part ringPart, _ error) {
+	var words []rueidis.RedisMessage
+	if err == nil {
+		words, err = got.ToArray()
 	}
-	parts, err := got.ToArray()
-	if err == nil && len(parts) == 0 {
+	if err == nil && len(words) == 0 {
 		err = errors.New("an answer without an index")
 	}
 	if err != nil {
-		return l, err
+		return part, err
 	}
-	if l.next, err = parts[0].AsInt64(); err != nil {
-		return l, err
+	if part.next, err = words[0].AsInt64(); err != nil {
+		return part, err
 	}
-	l.texts = make([]string, len(parts)-1)
-	for i, part := range parts[1:] {
-		if l.texts[i], err = part.ToString(); err != nil {
-			return l, err
+	part.texts = make([]string, len(words)-1)
+	for i, word := range words[1:] {
+		if part.texts[i], err = word.ToString(); err != nil {
+			return part, err
 		}
 	}
-	return l, nil
+	return part, nil
 }
 
 func (q *ring[T]) clear(ctx context.Context) (there bool, err error) {

@@ -65,7 +65,7 @@ func cutPairs(words []string) int {
 func (q *priority[T]) poll(ctx context.Context, from *end) (v Scored[T], err error) {
 	if err = q.usable(ctx); err == nil {
 		var items []poller.Item
-		items, err = q.h.pop(ctx, from, q.key, &q.seen, nil)
+		items, err = q.h.pop(ctx, from, q.key, &q.seen)
 		q.seen.watch(textsOf(items, err))
 		v, err = q.only(items, err)
 		q.took(ctx, 1, err)

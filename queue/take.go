@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/poller"
@@ -24,7 +25,8 @@ import (
 // is ctx's error alone.
 //
 // Cost: one command, and if the queue is empty a share of one that blocks. Wire:
-// LPOP, BLPOP, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause;
+// LPOP, BLPOP, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause, with
+// [ErrUnknown] if an answer was lost as ctx ended, which may have brought an element;
 // [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RBlockingQueue.take,
 // poll(timeout).
 func (q *Queue[T]) Take(ctx context.Context) (T, error) { return q.q.take(ctx, head) }
@@ -125,7 +127,7 @@ func consume[T any](ctx context.Context, take func(context.Context) (T, error)) 
 	}
 }
 
-// unserved is why the server did not serve a caller, by the keys that it asked for.
+// unserved has the reasons for which a caller was not served, by keys.
 type unserved map[string]error
 
 // take takes an element from one of the queues with these keys, and waits for one.
@@ -149,12 +151,12 @@ func (h *hub) take(ctx context.Context, from *end, keys []string, like *lengths)
 		for n < len(free) && h.e.Slot(free[n]) == h.e.Slot(free[0]) {
 			n++
 		}
-		t := new(trouble)
-		key, items, err := h.popAny(engine.Telling(ctx, t.tell), from, free[:n])
+		began := time.Now()
+		key, items, err := h.popAny(ctx, from, free[:n])
 		if len(items) > 0 {
 			return key, items[0], nil
 		}
-		err, over := h.unpopped(ctx, free[:n], err, t)
+		err, over := h.unpopped(ctx, free[:n], err, began)
 		if over {
 			return free[0], it, err
 		}
@@ -172,27 +174,27 @@ func (h *hub) first(ctx context.Context, from *end, key string, like *lengths) (
 	if h.poller.Waiting(from.kind, key) {
 		return it, false, nil
 	}
-	t := new(trouble)
-	items, err := h.pop(ctx, from, key, like, t)
+	began := time.Now()
+	items, err := h.pop(ctx, from, key, like)
 	if len(items) > 0 {
 		return items[0], true, nil
 	}
-	err, over := h.unpopped(ctx, []string{key}, err, t)
+	err, over := h.unpopped(ctx, []string{key}, err, began)
 	return it, over, err
 }
 
-// unpopped judges a pop that brought nothing, of a caller who is ready to wait. It reports whether
-// that is the end of the wait. If ctx has ended, the error says whether the server was reached;
+// unpopped judges a pop that brought nothing, of a caller who is ready to wait, and began then. It
+// reports whether that is the end of the wait. If ctx has ended, the error says whether the server was reached;
 // if the wait goes on, it is logged that an element may be lost.
-func (h *hub) unpopped(ctx context.Context, keys []string, err error, t *trouble) (_ error, over bool) {
+func (h *hub) unpopped(ctx context.Context, keys []string, err error, began time.Time) (_ error, over bool) {
 	unknown := errors.Is(err, ErrUnknown)
 	switch over = ctx.Err() != nil; {
 	case err == nil:
 		return nil, false
 	case over && unknown:
 		return engine.Unanswered(ctx, err), true
-	case over && engine.Passing(err) && t.why() != nil:
-		return engine.Unanswered(ctx, t.why()), true
+	case over && waitable(err):
+		return engine.Unanswered(ctx, h.whyUnserved(keys[0], began)), true
 	case over || !waitable(err):
 		return err, true
 	case unknown:

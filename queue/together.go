@@ -25,9 +25,8 @@ type (
 
 // popAsk asks for an element.
 type popAsk struct {
-	from    *end
-	bytes   int64    // of the longest of those before; 0 if there were none
-	trouble *trouble // is told of failures, if there is one
+	from  *end
+	bytes int64 // of the longest of those before; 0 if there were none
 }
 
 const (
@@ -118,24 +117,13 @@ func (h *hub) sendPops(on side, _ int, batch []*popCall) error {
 	if err := h.e.Open(); err != nil {
 		return err
 	}
-	p, ctx := pages{n: int64(len(batch))}, context.Background()
+	p := pages{n: int64(len(batch))}
 	for _, c := range batch {
 		p.bytes += c.Ask.bytes
-		if c.Ask.trouble != nil {
-			ctx = engine.Telling(context.Background(), func(why error) { tellAll(batch, why) })
-		}
 	}
-	items, err := h.popNow(ctx, batch[0].Ask.from, on.key, len(batch), p)
+	items, err := h.popNow(context.Background(), batch[0].Ask.from, on.key, len(batch), p)
 	for i := range items {
 		batch[i].Answer = items[i : i+1]
 	}
 	return err
-}
-
-func tellAll(batch []*popCall, why error) {
-	for _, c := range batch {
-		if c.Ask.trouble != nil {
-			c.Ask.trouble.tell(why)
-		}
-	}
 }

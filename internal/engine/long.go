@@ -66,15 +66,16 @@ func Expect(op Operation, bytes int64) Operation {
 
 // transfer is what is known of the length of an exchange.
 type transfer struct {
-	by     *Sizing // nil: its answer is not long
-	bytes  int64   // of request and answer, as far as they are known
-	asked  bool    // how long the answer is
-	blind  bool    // nothing tells how long it is
-	tries  int     // as something long
-	late   bool    // the last reply did not come in time
-	silent bool    // the server did not answer a small question either
-	single bool    // it is sent once
-	full   int     // sends that a server without memory refuses; 0: as many as of other refusals
+	by     *Sizing         // nil: its answer is not long
+	bytes  int64           // of request and answer, as far as they are known
+	asked  bool            // how long the answer is
+	blind  bool            // nothing tells how long it is
+	tries  int             // as something long
+	late   bool            // the last reply did not come in time
+	silent bool            // the server did not answer a small question either
+	single bool            // it is sent once
+	full   int             // sends that a server without memory refuses; 0: as many as of other refusals
+	tell   func(why error) // is called at each failed send, if there is one
 
 	began  time.Duration // before the first send
 	losses int

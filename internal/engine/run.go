@@ -64,20 +64,26 @@ func UnlessMoving(op Operation) Operation { return steady{op} }
 // An error wraps ErrUnknown if the operation may have run, unless that is Sized and only
 // reads.
 func (e *Engine) Run(ctx context.Context, op Operation, keys, args []string) (Answer, error) {
-	return e.run(ctx, op, keys, args, 0)
+	return e.run(ctx, op, keys, args, 0, nil)
+}
+
+// RunTold is Run that calls tell at each failed send, with its error. A final refusal, such as
+// WRONGTYPE, is an answer, and no failed send.
+func (e *Engine) RunTold(ctx context.Context, op Operation, keys, args []string, tell func(why error)) (Answer, error) {
+	return e.run(ctx, op, keys, args, 0, tell)
 }
 
 // RunBriefly is Run of what a caller asks for who may repeat it: a server without memory
 // refuses it twice, and not for three seconds. What has to be done in the end, such as a
 // release or a renewal, is for Run.
 func (e *Engine) RunBriefly(ctx context.Context, op Operation, keys, args []string) (Answer, error) {
-	return e.run(ctx, op, keys, args, fullTries)
+	return e.run(ctx, op, keys, args, fullTries, nil)
 }
 
-// run is Run; full bounds the sends that a server without memory refuses, 0 does not.
-func (e *Engine) run(ctx context.Context, op Operation, keys, args []string, full int) (Answer, error) {
+// run is Run; full bounds the sends that a server without memory refuses, 0 does not. Tell may be nil.
+func (e *Engine) run(ctx context.Context, op Operation, keys, args []string, full int, tell func(why error)) (Answer, error) {
 	op, t := transferOf(op, keys, args)
-	t.full = full
+	t.full, t.tell = full, tell
 	if f, _ := ctx.Value(followerKey{}).(*Follower); f != nil {
 		return e.followed(ctx, op, t, slices.Clone(keys), slices.Clone(args), f)
 	}
@@ -164,8 +170,8 @@ func (e *Engine) loop(ctx context.Context, op Operation, t *transfer, once send)
 			return Answer{RedisMessage: msg, Started: started, Replayed: losses > 0, Nil: err != nil}, nil
 		}
 		what := judge(err)
-		if tell, _ := ctx.Value(tellKey{}).(func(error)); tell != nil && what != final {
-			tell(err)
+		if t.tell != nil && what != final {
+			t.tell(err)
 		}
 		if what == lost {
 			losses++
@@ -181,14 +187,6 @@ func (e *Engine) loop(ctx context.Context, op Operation, t *transfer, once send)
 			return Answer{}, err
 		}
 	}
-}
-
-type tellKey struct{}
-
-// Telling is ctx for a [Engine.Run] that tells why each of its sends failed, when it has. A refusal that
-// stands is an answer, and is not told.
-func Telling(ctx context.Context, tell func(why error)) context.Context {
-	return context.WithValue(ctx, tellKey{}, tell)
 }
 
 // again reports whether what was answered, or not, lets the operation be sent

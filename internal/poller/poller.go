@@ -277,7 +277,8 @@ func (p *Poller) fail(all []*waiter, err error) {
 	}
 }
 
-// Failing is why nobody is served at the moment who stands in line for a name, or has just left.
+// Failing returns why those who stand in line for a name are not served, or nil. Without a line
+// it answers for those who have just left.
 func (p *Poller) Failing(k *Kind, name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -302,8 +303,8 @@ func (p *Poller) failing(g *group) error {
 	return n.why
 }
 
-// Fails notes why the server did not serve a caller who has asked it otherwise, and stands in
-// line for a name now. It is forgotten when there is a connection.
+// Fails notes why a request of a caller has failed, who stands in line for a name now. The
+// reason is forgotten when there is a connection.
 func (p *Poller) Fails(k *Kind, name string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -249,7 +249,8 @@ func TestWhoLeavesInAnOutageIsToldOfIt(t *testing.T) {
 	})
 }
 
-// TestAnOutageOfOneGroupIsNotThatOfAnother on the same server, nor of who comes later.
+// TestAnOutageOfOneGroupIsNotThatOfAnother: other groups of the server hear nothing of it, and
+// neither does a caller who comes later.
 func TestAnOutageOfOneGroupIsNotThatOfAnother(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, f *fake, p *Poller) {

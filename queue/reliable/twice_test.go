@@ -19,8 +19,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// doubling is a client that sends every second script twice, by chance; either reply may be
-// the one that comes. Behind every tenth script it sends an earlier one once more.
+// doubling sends every second script twice, by chance, and returns either reply. Behind every
+// tenth script it sends an earlier one once more.
 type doubling struct {
 	rueidis.Client
 	*sendings
