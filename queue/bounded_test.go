@@ -3,7 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
-	"strings"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -343,14 +343,17 @@ func TestBoundedQueueOutageIsToldToAllTakersTogether(t *testing.T) {
 	proxy.Accept()
 }
 
-// blocksOn reports whether a connection blocks there, to take or to be told.
+// blocksOn reports whether a connection blocks there now, to take or to be told. Its last command
+// stands in the list also when it has been answered.
 func blocksOn(t testing.TB, raw rueidis.Client) bool {
 	t.Helper()
 	list := redistest.Do(t, raw, "CLIENT", "LIST")
 	text, err := list.ToString()
 	require.NoError(t, err)
-	return strings.Contains(text, "cmd=bl")
+	return blocked.MatchString(text)
 }
+
+var blocked = regexp.MustCompile(`(?m) flags=[a-zA-Z]*b[a-zA-Z]* .* cmd=bl`)
 
 // takersOf is how many callers of the process wait to take.
 func takersOf(q *BoundedQueue[string]) int {

@@ -18,13 +18,17 @@ import (
 func shortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
 
 // through is a client by way of a proxy that loses replies.
-func through(t *testing.T, server *redistest.Server) (rueidis.Client, *redistest.Proxy) {
+func through(t *testing.T, server *redistest.Server, change ...func(*rueidis.ClientOption)) (rueidis.Client, *redistest.Proxy) {
 	t.Helper()
 	proxy := redistest.NewProxy(t, server.Addr())
-	client, err := rueidis.NewClient(rueidis.ClientOption{
+	option := rueidis.ClientOption{
 		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
 		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
-	})
+	}
+	for _, f := range change {
+		f(&option)
+	}
+	client, err := rueidis.NewClient(option)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	return client, proxy

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
@@ -94,7 +95,8 @@ func TestWritingThroughLateRequestIsRefusedAfterAHandover(t *testing.T) {
 	for kind, of := range loadKinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			client, proxy := through(t, server)
+			// One connection: the second change would be the first to notice that another one is broken.
+			client, proxy := through(t, server, func(o *rueidis.ClientOption) { o.PipelineMultiplex = -1 })
 			name, s, o := cacheNamed(t, raw), newBehindMap(), &waits{}
 			e := engineOn(t, client, shortSends, func(c *engine.Config) { c.Observer, c.HandoverTime = o, time.Minute })
 			began, open := make(chan struct{}), make(chan struct{})
