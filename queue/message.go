@@ -286,41 +286,28 @@ func (g *Group[K, V]) dead(it attempts.Dead) (d Dead[K, V], err error) {
 // [Group.Create].
 func (g *Group[K, V]) Redrive(ctx context.Context) (redriven int64, err error) {
 	err = g.usable(ctx)
-	for at, till := "-", "+"; err == nil && at != ""; {
-		var n int64
-		n, at, till, err = g.redriveSome(ctx, at, till)
-		redriven += n
+	for next := (attempts.Redriven{Next: "-", Till: "+"}); err == nil && next.Next != ""; {
+		next, err = g.redriveSome(ctx, next.Next, next.Till)
+		redriven += next.N
 	}
 	return redriven, g.failed("redrive", err)
 }
 
 // redriveSome is one call, from where the one before ended, up to an ID: "+" at first, and then what
 // the one before returned.
-func (g *Group[K, V]) redriveSome(ctx context.Context, at, till string) (n int64, next, until string, err error) {
-	said, err := write(ctx, g.s.handle, func(got engine.Answer, err error) ([]rueidis.RedisMessage, error) {
-		if err != nil {
-			return nil, err
-		}
-		return got.ToArray()
-	}, streamRedrive, []string{g.s.key, keys.StreamDead(g.s.key, g.name)},
-		g.name, at, decimal(mostEntries), redriver, keys.StreamReturned(g.s.key), g.s.h.e.Publish(), till)
-	if err == nil {
-		n, err = said[0].AsInt64()
-	}
-	if err == nil {
-		next, err = said[1].ToString()
-	}
-	if err == nil {
-		until, err = said[2].ToString()
-	}
-	return n, next, until, err
+func (g *Group[K, V]) redriveSome(ctx context.Context, at, till string) (attempts.Redriven, error) {
+	s := g.s
+	return engine.Writing(s.h.e, ctx, func() (attempts.Redriven, error) {
+		return attempts.Redrive(ctx, s.h.e, s.h.requests, s.key, streamRedrive, []string{s.key, keys.StreamDead(s.key, g.name)},
+			g.name, at, decimal(mostEntries), redriver, keys.StreamReturned(s.key), s.h.e.Publish(), till)
+	})
 }
 
 // PurgeDead deletes what the group has put aside, and returns how many entries that were.
 // Cost: one script call. Wire: UNLINK. Errors: as [Group.Create].
 func (g *Group[K, V]) PurgeDead(ctx context.Context) (purged int64, err error) {
 	if err = g.usable(ctx); err == nil {
-		purged, err = attempts.Purge(ctx, g.s.h.e, g.s.key, g.name)
+		purged, err = attempts.Purge(ctx, g.s.h.e, g.s.h.requests, g.s.key, g.name)
 	}
 	return purged, g.failed("purge what was put aside of", err)
 }

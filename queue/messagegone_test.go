@@ -1,11 +1,13 @@
 package queue
 
 import (
+	"context"
 	"testing"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -49,19 +51,43 @@ func TestGroupRedriveEnds(t *testing.T) {
 			}
 		}
 		bury(mostEntries + 3)
-		n, at, till, err := g.redriveSome(t.Context(), "-", "+")
+		first, err := g.redriveSome(t.Context(), "-", "+")
 		require.NoError(t, err)
-		require.EqualValues(t, mostEntries, n)
+		require.EqualValues(t, mostEntries, first.N)
 		bury(mostEntries)
-		n, at, _, err = g.redriveSome(t.Context(), at, till)
+		second, err := g.redriveSome(t.Context(), first.Next, first.Till)
 		require.NoError(t, err)
-		require.EqualValues(t, 3, n)
-		require.Empty(t, at)
-		n, err = g.Redrive(t.Context())
+		require.EqualValues(t, 3, second.N)
+		require.Empty(t, second.Next)
+		n, err := g.Redrive(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, mostEntries, n)
 		n, err = g.Redrive(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
 	})
+}
+
+// TestGroupRedriveCountsOnce, though the reply is lost, and PurgeDead likewise.
+func TestGroupRedriveCountsOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	raw := server.Client(t)
+	client, proxy := through(t, server)
+	s := texted(t, raw)
+	made(t, s)
+	dropDead(t, raw, s)
+	g := NewStream[string, string](engineOn(t, client), s.Name(), WithCodec(codec.Text)).Group("g")
+	of, id := keys.StreamDead(s.q.key, "g"), add(t, s, "a")
+	for what, do := range map[string]func(context.Context) (int64, error){"redrive": g.Redrive, "purge": g.PurgeDead} {
+		for range 3 {
+			redistest.Do(t, raw, "XADD", of, "*", "g", id, "n", "1", "c", "", "=v", "a")
+		}
+		lost := proxy.DropReply(redistest.All(redistest.AnyScript(), redistest.Arg(of)), 1)
+		n, err := do(t.Context())
+		lost.Await(t)
+		require.NoError(t, err, what)
+		require.EqualValues(t, 3, n, what)
+		require.Empty(t, all(t, g.Dead(t.Context())), what)
+	}
 }

@@ -73,11 +73,9 @@ func (d *Durable[T]) dead(it attempts.Dead) (dead Dead[T], err error) {
 func (d *Durable[T]) Redrive(ctx context.Context) (redriven int64, err error) {
 	if err = d.usable(ctx); err == nil {
 		redriven, err = engine.Writing(d.t.h.e, ctx, func() (n int64, err error) {
-			till := "+"
-			for more := true; more && err == nil && ctx.Err() == nil; {
-				var some int64
-				some, more, till, err = d.redriveSome(ctx, till)
-				n += some
+			for next := (attempts.Redriven{Next: "-", Till: "+"}); next.Next != "" && err == nil && ctx.Err() == nil; {
+				next, err = d.redriveSome(ctx, next.Till)
+				n += next.N
 			}
 			return n, err
 		})
@@ -89,31 +87,17 @@ func (d *Durable[T]) Redrive(ctx context.Context) (redriven int64, err error) {
 const mostRedriven = 100
 
 // redriveSome is one call, up to an ID: "+" at first, and then what the one before returned.
-func (d *Durable[T]) redriveSome(ctx context.Context, till string) (n int64, more bool, next string, err error) {
-	e, of := d.t.h.e, d.t.of
-	got, err := e.Run(ctx, redriveScript, []string{keys.StreamDead(of.key, d.name), of.again(d.name)}, []string{d.name, consumer, strconv.Itoa(mostRedriven), till})
-	if err != nil {
-		return 0, false, till, err
-	}
-	said, err := got.ToArray()
-	if err != nil {
-		return 0, false, till, err
-	}
-	if n, err = said[0].AsInt64(); err != nil {
-		return 0, false, till, err
-	}
-	left, err := said[1].AsInt64()
-	if err == nil {
-		next, err = said[2].ToString()
-	}
-	return n, left == 1, next, err
+func (d *Durable[T]) redriveSome(ctx context.Context, till string) (attempts.Redriven, error) {
+	r, of := d.t.r, d.t.of
+	return attempts.Redrive(ctx, r.e, r.requests, of.key, redriveScript, []string{keys.StreamDead(of.key, d.name), of.again(d.name)},
+		d.name, consumer, strconv.Itoa(mostRedriven), till)
 }
 
 // PurgeDead deletes what the name has put aside, and returns how many messages that were.
 // Cost: one script call. Wire: UNLINK. Errors: as [Durable.Redrive].
 func (d *Durable[T]) PurgeDead(ctx context.Context) (purged int64, err error) {
 	if err = d.usable(ctx); err == nil {
-		purged, err = attempts.Purge(ctx, d.t.h.e, d.t.of.key, d.name)
+		purged, err = attempts.Purge(ctx, d.t.h.e, d.t.r.requests, d.t.of.key, d.name)
 	}
 	return purged, d.t.failed("purge what was put aside of", err)
 }

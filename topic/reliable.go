@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/redis/rueidis"
+
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
@@ -130,15 +132,8 @@ func (t *ReliableTopic[T]) Len(ctx context.Context) (n int64, err error) {
 func (t *ReliableTopic[T]) CountSubscribers(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		n, err = engine.Reading(t.h.e, ctx, func() (int64, error) {
-			got, err := t.h.e.Run(ctx, groups, []string{t.of.key}, nil)
-			if err != nil && strings.Contains(err.Error(), "no such key") {
-				return 0, nil
-			}
-			if err != nil {
-				return 0, err
-			}
-			all, err := got.ToArray()
-			return int64(len(all)), err
+			names, err := t.groups(ctx)
+			return int64(len(names)), err
 		})
 	}
 	return n, t.failed("count subscribers of", err)
@@ -157,16 +152,47 @@ func (h *reliables) listeners(k feedKey) int {
 	return 0
 }
 
-// Delete removes the topic, its messages and all groups. Who listens makes its group
-// anew, and is told [ErrInterrupted]. It reports whether there was one. Cost: one
-// command, sent once. Source: RReliableTopic.delete.
+// Delete removes the topic, its messages and all groups, and what those have put aside or
+// redriven. Who listens makes its group anew, and is told [ErrInterrupted]. It reports whether
+// there was one. What a name has put aside that was dropped before stays. Cost: two commands, the
+// second of which is sent once. Wire: XINFO GROUPS, UNLINK. Source: RReliableTopic.delete.
 func (t *ReliableTopic[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		there, err = engine.Writing(t.h.e, ctx, func() (bool, error) {
-			return engine.Yes(t.h.e.Run(ctx, unlink, []string{t.of.key, t.of.timeout, t.of.missed, t.of.holders}, nil))
+			names, err := t.groups(ctx)
+			if err != nil {
+				return false, err
+			}
+			all := []string{t.of.key, t.of.timeout, t.of.missed, t.of.holders}
+			for _, name := range names {
+				all = append(all, keys.StreamDead(t.of.key, name), t.of.again(name))
+			}
+			return engine.Yes(t.h.e.Run(ctx, unlink, all, nil))
 		})
 	}
 	return there, t.failed("delete", err)
+}
+
+// groups are the names of the topic's groups.
+func (t *ReliableTopic[T]) groups(ctx context.Context) (names []string, err error) {
+	got, err := t.h.e.Run(ctx, groups, []string{t.of.key}, nil)
+	if err != nil && strings.Contains(err.Error(), "no such key") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := got.ToArray()
+	for i := 0; i < len(all) && err == nil; i++ {
+		var about map[string]rueidis.RedisMessage
+		if about, err = all[i].AsMap(); err == nil {
+			is := about["name"]
+			var name string
+			name, err = is.ToString()
+			names = append(names, name)
+		}
+	}
+	return names, err
 }
 
 // failed names a key of another type, too.

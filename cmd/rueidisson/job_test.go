@@ -257,6 +257,7 @@ func TestDeadJobsAreWorkedOnAndDoneJobsAreFound(t *testing.T) {
 	says("terms", "q", "--attempts", "1", "--keep-done", "1h", "--in-flight", "4", "--group-in-flight", "2")
 	require.Contains(t, says("terms", "q"), "in flight   4\nof a group  2\nkeep done   1h0m0s\n")
 	require.Contains(t, says("terms", "q", "--json"), `"in_flight":4,"group_in_flight":2,"keep_done_ms":3600000}`)
+	require.Contains(t, says("terms", "q", "--reset", "--attempts", "1", "--keep-done", "1h", "--json"), `"attempts":1,"dead_limit":10000,"dead_age_ms":2592000000,"lease_ms":30000,"group_in_flight":1,"keep_done_ms":3600000}`)
 	require.Equal(t, "q\n", says("queues"))
 	require.Equal(t, "{\"name\":\"q\"}\n", says("queues", "--json"))
 	id := strings.TrimSpace(says("add", "q", "a"))

@@ -17,8 +17,9 @@ attempts they have, how long they wait after each failed one, how many dead ther
 be and for how long, the lease of workers that are given none, how many jobs may be with
 workers at the same time, and of each group, and for how long "job find" knows jobs that are done. A queue
 keeps the attempts and the backoff that its first workers were given. With flags terms changes
-them first, and leaves the others as they are; workers follow with the next job that
-they take.
+them first, and leaves the others as they are; with --reset the others are the default
+again, until a worker comes that was given some. Workers follow with the next job that they
+take.
 
 With --json: {"name", "attempts", "backoff_ms", "dead_limit", "dead_age_ms", "lease_ms",
 "in_flight", "group_in_flight", "keep_done_ms"}; backoff_ms is a list, of which the last
@@ -32,6 +33,7 @@ type termsCall struct {
 	*jobCall
 	attempts, deadLimit, inFlight, group int
 	backoff, deadAge, lease, keepDone    time.Duration
+	reset                                bool
 }
 
 // What counts where a queue has no term of its own.
@@ -49,7 +51,8 @@ func (j *jobCall) termsCommand() *cobra.Command {
 		Short: "Show or change how the jobs are dealt with",
 		Long:  jobTermsLong,
 		Example: `  rueidisson job terms mails
-  rueidisson job terms mails --attempts 5 --backoff 10s --dead-limit 100000`,
+  rueidisson job terms mails --attempts 5 --backoff 10s --dead-limit 100000
+  rueidisson job terms mails --reset --attempts 5`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.backoff < 0 || c.backoff > longestBackoff {
@@ -67,6 +70,7 @@ func (j *jobCall) termsCommand() *cobra.Command {
 	f.IntVar(&c.group, "group-in-flight", 0, "at most `N` jobs of each group are under way at the same time")
 	f.DurationVar(&c.keepDone, "keep-done", 0, "keep jobs that are done for `D`")
 	f.DurationVar(&c.lease, "lease", 0, "leases of workers that are given none are of `D`")
+	f.BoolVar(&c.reset, "reset", false, "terms that no other flag gives are the default again")
 	return cmd
 }
 
@@ -75,7 +79,10 @@ func (c *termsCall) run(cmd *cobra.Command, q *jobs) error {
 	if err != nil {
 		return err
 	}
-	if opts := c.options(cmd, terms); len(opts) > 0 {
+	if c.reset {
+		terms = reliable.Terms{}
+	}
+	if opts := c.options(cmd, terms); len(opts) > 0 || c.reset {
 		if terms, err = c.change(cmd.Context(), q.Name(), opts); err != nil {
 			return err
 		}
@@ -120,7 +127,11 @@ func (c *termsCall) options(cmd *cobra.Command, now reliable.Terms) (opts []reli
 
 func (c *termsCall) change(ctx context.Context, name string, opts []reliable.Option) (terms reliable.Terms, err error) {
 	err = c.with(name, func(q *jobs) error {
-		err := q.SetTerms(ctx)
+		set := q.SetTerms
+		if c.reset {
+			set = q.ResetTerms
+		}
+		err := set(ctx)
 		if err == nil {
 			terms, err = q.Terms(ctx)
 		}

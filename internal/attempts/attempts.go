@@ -93,17 +93,44 @@ func Say(ctx context.Context, e *engine.Engine, requests *engine.Requests, f Fai
 	if f.Idle >= 0 {
 		idle = engine.Millis(f.Idle)
 	}
-	request := keys.QueueDone(f.Name, requests.ID())
 	missed := cmp.Or(f.Missed, f.Stream)
-	got, err := e.Run(ctx, engine.Identified{Script: Nack}, []string{f.Stream, keys.StreamDead(f.Name, f.Group), missed, request}, []string{
-		strconv.FormatInt(engine.Millis(engine.RequestMemory), 10), f.Group, f.Consumer, f.ID,
-		strconv.FormatInt(f.Attempt, 10), strconv.FormatInt(idle, 10), why, strconv.Itoa(MostDead), f.Before,
-	})
-	if err == nil && !got.Replayed && !engine.OnErrand(ctx) {
-		requests.Forget(f.Name, request) // there is no copy of it that may come late
-	}
-	said, err := engine.Number(got, err)
+	said, err := engine.Number(request(ctx, e, requests, f.Name, Nack, []string{f.Stream, keys.StreamDead(f.Name, f.Group), missed},
+		f.Group, f.Consumer, f.ID, strconv.FormatInt(f.Attempt, 10), strconv.FormatInt(idle, 10), why, strconv.Itoa(MostDead), f.Before))
 	return Outcome(said), err
+}
+
+// request runs a script that includes done.lua.
+func request(ctx context.Context, e *engine.Engine, requests *engine.Requests, name string, script *scripts.Script, on []string, args ...string) (engine.Answer, error) {
+	latch := keys.QueueDone(name, requests.ID())
+	got, err := e.Run(ctx, engine.Identified{Script: script}, append(on, latch), append([]string{engine.MemoryMillis}, args...))
+	if err == nil && !got.Replayed && !engine.OnErrand(ctx) {
+		requests.Forget(name, latch) // there is no copy of it that may come late
+	}
+	return got, err
+}
+
+// Redriven is what a call has had come again.
+type Redriven struct {
+	N    int64
+	Next string // where the next call goes on; or "": there is none
+	Till string // up to which ID of what was put aside the next call goes
+}
+
+// Redrive runs a script that has some of what was put aside come again, and says that as a text
+// of three words: how many, where the next call goes on, or ".", and up to where.
+func Redrive(ctx context.Context, e *engine.Engine, requests *engine.Requests, name string, script *scripts.Script, on []string, args ...string) (r Redriven, err error) {
+	got, err := request(ctx, e, requests, name, script, on, args...)
+	var text string
+	if err == nil {
+		text, err = got.ToString()
+	}
+	if err == nil {
+		_, err = fmt.Sscan(text, &r.N, &r.Next, &r.Till)
+	}
+	if r.Next == "." {
+		r.Next = ""
+	}
+	return r, err
 }
 
 // Dead is an entry that was put aside.
@@ -177,8 +204,8 @@ func deadOf(it rueidis.XRangeSlice) Dead {
 }
 
 // Purge deletes what a group has put aside, and returns how many entries that were.
-func Purge(ctx context.Context, e *engine.Engine, name, group string) (int64, error) {
+func Purge(ctx context.Context, e *engine.Engine, requests *engine.Requests, name, group string) (int64, error) {
 	return engine.Writing(e, ctx, func() (int64, error) {
-		return engine.Number(e.Run(ctx, purge, []string{keys.StreamDead(name, group)}, nil))
+		return engine.Number(request(ctx, e, requests, name, purge, []string{keys.StreamDead(name, group)}))
 	})
 }

@@ -64,9 +64,9 @@
 // the dead are kept are [Terms] of the queue. It keeps those that its first consumers were
 // given. A handle that is given none takes those of the queue. One that is given others is
 // refused with [ErrOtherTerms] before it takes anything: so no consumer buries or drops what
-// another was told to keep. [Queue.SetTerms] changes them, as a deploy does. A message may have its
-// own ([WithAttempts], [WithBackoff], [WithTimeout]). A lease concerns only its consumer, so each
-// may have its own.
+// another was told to keep. [Queue.SetTerms] changes them, as a deploy does, and [Queue.ResetTerms]
+// takes them back. A message may have its own ([WithAttempts], [WithBackoff], [WithTimeout]). A
+// lease concerns only its consumer, so each may have its own.
 //
 // # Failing
 //

@@ -42,6 +42,16 @@ func TestGroupHasAsManyUnderWayAsItsTermSays(t *testing.T) {
 // TestGroupFollowsItsTerm when it is raised, and when it is lowered; a message that comes then does not pass those before it.
 func TestGroupFollowsItsTerm(t *testing.T) {
 	t.Parallel()
+	for name, lower := range map[string]func(*rig) error{
+		"set":   func(r *rig) error { return r.with(WithGroupInFlight(1)).SetTerms(r.t.Context()) },
+		"reset": func(r *rig) error { return r.ResetTerms(r.t.Context()) },
+	} {
+		t.Run(name, func(t *testing.T) { followsItsTerm(t, lower) })
+	}
+}
+
+func followsItsTerm(t *testing.T, lower func(*rig) error) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		for _, v := range []string{"1", "2", "3", "4"} {
@@ -53,7 +63,7 @@ func TestGroupFollowsItsTerm(t *testing.T) {
 		r.adds("5", WithGroup("g"))
 		second, third := r.gets("2"), r.gets("3")
 		r.isEmpty()
-		require.NoError(t, r.with(WithGroupInFlight(1)).SetTerms(ctx))
+		require.NoError(t, lower(r))
 		require.NoError(t, first.Ack(ctx))
 		require.NoError(t, second.Ack(ctx))
 		r.isEmpty()

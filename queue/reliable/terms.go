@@ -225,12 +225,25 @@ func (q *Queue[T]) Terms(ctx context.Context) (Terms, error) {
 }
 
 // SetTerms gives the queue the terms that this handle was given: [WithMaxAttempts], [WithBackoff],
-// [WithDeadLimit], [WithMaxInFlight], [WithGroupInFlight], [WithKeepDone], [WithLease]. The others stay as they are. Consumers follow with their next take;
-// those that were started before go on, also with options that differ now. A deploy which changes
-// terms calls it before it serves. Cost: one script call. Errors: as [Queue.Pause].
+// [WithDeadLimit], [WithMaxInFlight], [WithGroupInFlight], [WithKeepDone], [WithLease]. The others
+// stay as they are. Consumers follow with their next take; those that were started before go on,
+// also with options that differ now. A deploy which changes terms calls it before it serves. Cost:
+// one script call. Errors: as [Queue.Pause].
 func (q *Queue[T]) SetTerms(ctx context.Context) error {
+	return q.failed("set the terms of", q.setTerms(ctx, "stay"))
+}
+
+// ResetTerms is [Queue.SetTerms], and the others are the default again: a handle without options
+// takes all terms back. A consumer that takes later gives the queue the terms that it lacks then
+// and the consumer was given. A [WithGroupInFlight] that the queue had becomes 1, as a term that
+// only SetTerms changes. Cost: one script call. Errors: as [Queue.Pause].
+func (q *Queue[T]) ResetTerms(ctx context.Context) error {
+	return q.failed("reset the terms of", q.setTerms(ctx, "reset"))
+}
+
+func (q *Queue[T]) setTerms(ctx context.Context, others string) error {
 	terms := q.cfg.terms
 	terms.Lease = q.cfg.lease
-	_, err := q.request(ctx, termsScript, terms.text())
-	return q.failed("set the terms of", err)
+	_, err := q.request(ctx, termsScript, terms.text(), others)
+	return err
 }

@@ -139,6 +139,34 @@ func TestSetTermsChangesThemForConsumersThatAreThere(t *testing.T) {
 	})
 }
 
+// TestResetTermsTakesThemBack but for those that its handle has, also for consumers that are there.
+func TestResetTermsTakesThemBack(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		require.NoError(t, r.ResetTerms(t.Context()), "of a queue that has none")
+		first := r.with(WithMaxAttempts(1), WithDeadLimit(5, time.Hour), WithKeepDone(time.Hour), WithMaxInFlight(1))
+		first.adds("a")
+		first.acks("a")
+		require.NoError(t, r.with(WithLease(time.Hour)).ResetTerms(t.Context()))
+		terms, err := r.Terms(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, Terms{Lease: time.Hour}, terms)
+		other := r.other(WithMaxAttempts(3), WithKeepDone(time.Minute))
+		other.adds("b")
+		m := other.gets("b")
+		terms, err = r.Terms(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, Terms{MaxAttempts: 3, KeepDone: time.Minute, Lease: time.Hour}, terms, "those that it lacked")
+		require.NoError(t, m.Nack(t.Context(), nil, WithDelay(0)))
+		buried, err := m.Buried(t.Context())
+		require.NoError(t, err)
+		require.False(t, buried)
+		require.NoError(t, r.ResetTerms(t.Context()))
+		first.acks("b")
+		require.Zero(t, r.counter("dead"))
+	})
+}
+
 func errOf[T any](_ T, err error) error { return err }
 
 // TestTermsOfADeletedQueueAreGivenAnew by the consumers that go on.

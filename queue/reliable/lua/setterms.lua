@@ -6,7 +6,8 @@
 -- KEYS[1…22] the parts of the queue, see queue.lua
 -- KEYS[23…]  what remembers the answer
 -- ARGV[1]    how long it is remembered, ms
--- ARGV[2]    the terms; those that are empty stay as they are
+-- ARGV[2]    the terms
+-- ARGV[3]    of those that are empty: stay, or reset: they are the default again
 --
 -- Returns  integer  1 they were others before, 0 they were not
 -- Replay   safe: the request is known then
@@ -20,7 +21,9 @@ end
 local before = redis.call('hget', meta, 'terms') or no_terms
 local terms = split(before)
 for i, term in ipairs(split(ARGV[2])) do
-	if term ~= '' then
+	if i == 8 and term == '' and terms[i] ~= '' and ARGV[3] == 'reset' then
+		terms[i] = '1' -- the default; an empty one says that no group has ever had several
+	elseif term ~= '' or ARGV[3] == 'reset' then
 		terms[i] = term
 	end
 end
