@@ -29,7 +29,7 @@ func newFaulty(t *testing.T, opts ...rueidisson.Option) *faulty {
 	t.Helper()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	opts = append([]rueidisson.Option{rueidisson.WithWatchdogTimeout(9 * time.Second)}, opts...)
+	opts = append([]rueidisson.Option{rueidisson.WithWatchdogTimeout(18 * time.Second)}, opts...)
 	client := open(t, proxy.Addr(), opts...)
 	return &faulty{t, server, proxy, client, client.Lock(redistest.Name(t)), server.Client(t)}
 }

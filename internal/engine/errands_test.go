@@ -20,11 +20,15 @@ import (
 )
 
 // newEngine is one on the shared server, or on what is in front of it.
-func newEngine(t *testing.T, addr string) *Engine {
+func newEngine(t *testing.T, addr string, change ...func(*Config)) *Engine {
 	t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true})
 	require.NoError(t, err)
-	e, err := New(t.Context(), client, Config{ClientID: owner.NewClient(), WatchdogTimeout: 9 * time.Second, Owned: true})
+	cfg := Config{ClientID: owner.NewClient(), WatchdogTimeout: 9 * time.Second, Owned: true}
+	for _, f := range change {
+		f(&cfg)
+	}
+	e, err := New(t.Context(), client, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	return e

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -56,7 +57,7 @@ func UnlessMoving(op Operation) Operation { return steady{op} }
 // connection; any is sent again when the server refused it for a passing
 // reason, or nobody was there to take it. Up to maxLost replies may be lost,
 // but no more once a silent server has cost the time of two. What is long has more
-// time and more tries, see [Sized], and a refusal behind one that was lost is borne as
+// time and more tries, see [Sized]. A refusal behind one that was lost is borne as
 // if it had begun then. ctx ends the re-sending, and lends its values; it does not
 // abandon a send, which has a bound of its own. Of an errand, what was refused is not
 // sent again: an errand is repeated as a whole.
@@ -68,7 +69,7 @@ func (e *Engine) Run(ctx context.Context, op Operation, keys, args []string) (An
 }
 
 // RunTold is Run that calls tell at each failed send, with its error. A final refusal, such as
-// WRONGTYPE, is an answer, and no failed send.
+// WRONGTYPE, is an answer, and no failed send. What waited for other long exchanges was not sent.
 func (e *Engine) RunTold(ctx context.Context, op Operation, keys, args []string, tell func(why error)) (Answer, error) {
 	return e.run(ctx, op, keys, args, 0, tell)
 }
@@ -170,7 +171,7 @@ func (e *Engine) loop(ctx context.Context, op Operation, t *transfer, once send)
 			return Answer{RedisMessage: msg, Started: started, Replayed: losses > 0, Nil: err != nil}, nil
 		}
 		what := judge(err)
-		if t.tell != nil && what != final {
+		if t.tell != nil && what != final && !errors.Is(err, errNoTurn) {
 			t.tell(err)
 		}
 		if what == lost {
@@ -224,11 +225,12 @@ func ended(ctx context.Context, err error, unknown, reads bool) error {
 
 func (e *Engine) enough(ctx context.Context, t *transfer, losses int) bool {
 	took := e.Now().Mono - t.began
-	if losses > 0 && t.more(losses, took, e.sendTimeout(), e.remembered()) {
-		took, losses = e.Now().Mono-t.at, 0 // what is refused behind a loss is borne from then on
-	}
-	if losses > 0 && (losses >= maxLost || took > e.sendTimeout()*3/2) {
-		return true
+	if losses > 0 {
+		over := losses >= maxLost || took > e.sendTimeout()*3/2
+		if over && !t.more(losses, took, e.sendTimeout(), e.remembered()) {
+			return true
+		}
+		took = e.Now().Mono - t.at // what is refused behind a loss is borne from then on
 	}
 	return ctx.Err() != nil || e.base().Err() != nil || took > min(e.WatchdogTimeout/3, refusedFor)
 }

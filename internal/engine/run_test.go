@@ -46,6 +46,25 @@ func TestRunTakesAPlainCommand(t *testing.T) {
 	require.NotErrorIs(t, err, ErrUnknown)
 }
 
+// TestRunIsSentAgainBehindASilentConnection, which costs the time of a send, at any watchdog timeout: with the default the
+// time of a send is as long as refusals are borne.
+func TestRunIsSentAgainBehindASilentConnection(t *testing.T) {
+	t.Parallel()
+	for _, watchdog := range []time.Duration{9 * time.Second, 18 * time.Second, 30 * time.Second, time.Hour} {
+		t.Run(watchdog.String(), func(t *testing.T) {
+			t.Parallel()
+			proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+			e := newEngine(t, proxy.Addr(), func(c *Config) { c.WatchdogTimeout = watchdog })
+			key := redistest.Name(t)
+			lost := proxy.DropReply(redistest.All(redistest.Command("SET"), redistest.Arg(key)), 1, redistest.Silent())
+			answer, err := e.Run(t.Context(), scripts.NewCommand("SET", scripts.Safe), []string{key}, []string{"value", "PX", "60000"})
+			lost.Await(t)
+			require.NoError(t, err)
+			require.True(t, answer.Replayed)
+		})
+	}
+}
+
 // TestRunGivesUpWhenNothingListensBehindALostReply, also of a read that would have been given
 // more time if the server had only been slow.
 func TestRunGivesUpWhenNothingListensBehindALostReply(t *testing.T) {
