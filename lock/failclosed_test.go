@@ -254,7 +254,7 @@ func surviveFor(t testing.TB, all []survivor, d time.Duration) {
 func silence(t testing.TB, p *redistest.Proxy, m redistest.Match) {
 	t.Helper()
 	p.AwaitCount(t, m, 1)
-	require.Positive(t, p.BlackHoleConns(p.LastCarrier(m)))
+	redistest.Eventually(t, func() bool { return p.BlackHoleConns(p.LastCarrier(m)) > 0 }, redistest.Soon, 10*time.Millisecond, "it was closed, and no other connection has carried one yet")
 }
 
 // stays watches a hold not being lost for d.

@@ -35,7 +35,7 @@ func TestAllShardsStartTogether(t *testing.T) {
 
 func TestAShardThatIsStartedAgainCountsOnce(t *testing.T) {
 	t.Parallel()
-	code, out, errors := ran(t, "-kill -shards 5 -load 3s")
+	code, out, errors := ran(t, "-kill -shards 5 -load 8s")
 	require.Zero(t, code, errors)
 	require.Contains(t, out, "    0       2 ", "it lives for the second time")
 	require.Empty(t, errors)
