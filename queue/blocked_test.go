@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -184,6 +185,34 @@ func TestAWrappedClient(t *testing.T) {
 		require.Positive(t, client.asked.Load())
 		redistest.Eventually(t, func() bool { return server.Connections(t) <= before+1 }, soon, 10*time.Millisecond) // that of messages stays
 	})
+}
+
+// TestATakeWhoseCallerHasGone says in the log that there may be a loss: the caller knows only that ctx has ended.
+func TestATakeWhoseCallerHasGone(t *testing.T) {
+	t.Parallel()
+	for what, take := range map[string]func(ctx context.Context, q *Queue[string]) error{
+		"take": func(ctx context.Context, q *Queue[string]) error { _, err := q.Take(ctx); return err },
+		"take any": func(ctx context.Context, q *Queue[string]) error {
+			_, _, err := TakeAny(ctx, q, New[string](q.q.h.e, q.Name()+"-other", WithCodec(codec.Text)))
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Shared(t)
+			client, proxy := through(t, server)
+			log := new(notes)
+			q := New[string](engineOn(t, client, shortSends, log.to), named(t, server.Client(t)), WithCodec(codec.Text))
+			offered(t, New[string](engineOn(t, server.Client(t)), q.Name(), WithCodec(codec.Text)), "a")
+			lost := proxy.DropReply(redistest.All(redistest.Command("LPOP", "LMPOP"), redistest.Arg(q.Name())), 1, redistest.Silent())
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			require.ErrorIs(t, take(ctx, q), context.DeadlineExceeded)
+			lost.Await(t)
+			redistest.Eventually(t, func() bool { return strings.Contains(log.String(), "an element may be lost") }, soon, time.Millisecond)
+			require.Contains(t, log.String(), q.Name())
+		})
+	}
 }
 
 // TestATakeWhoseAnswerIsLost waits on, and says that there may be a loss.

@@ -127,7 +127,11 @@ func (q *BoundedQueue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek
 // queue is empty. Only ctx ends the wait; a server that does not answer is borne for a
 // watchdog timeout. The callers of a process are served in the order in which they
 // came; the first of them asks for all. When the server is being asked, the answer is
-// waited for also if ctx ends meanwhile: nothing is taken for nobody.
+// waited for also if ctx ends meanwhile: nothing is taken for nobody. If that answer is
+// lost, the error wraps [ErrUnknown], and an element may be lost with its slot free; of an
+// answer that is lost while ctx lives only the log says so, and the wait goes on. If ctx
+// ends behind a command that failed, the error wraps rueidisson.ErrUnreached; see
+// [Queue.Take].
 //
 // Cost: one script call for up to 100 callers, and if the queue is empty one command
 // that blocks, and two script calls for each element that is offered, in each process

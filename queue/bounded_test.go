@@ -250,6 +250,53 @@ func TestBoundedQueueTakeLosesNoSlotWhenRepliesAreLost(t *testing.T) {
 	})
 }
 
+// TestBoundedQueueTakeTellsOfALossThoseWhoLeave while the answer is out that may have had their element, and nobody else.
+func TestBoundedQueueTakeTellsOfALossThoseWhoLeave(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	raw := server.Client(t)
+	client, proxy := through(t, server)
+	q := boundedOn(t, engineOn(t, raw), 4)
+	mine := NewBounded[string](engineOn(t, client, shortSends), q.Name(), WithCodec(codec.Text))
+	takes := func() (leave context.CancelFunc, ended chan error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		ended = make(chan error, 1)
+		go func() {
+			_, err := mine.Take(ctx)
+			ended <- err
+		}()
+		return cancel, ended
+	}
+	inLine := func(n int) func() bool {
+		return func() bool {
+			l := mine.q.h.takers.Get(mine.q.key)
+			defer mine.q.h.takers.Put(mine.q.key, l)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return len(l.line) == n && l.asked == 0
+		}
+	}
+	stays, stayed := takes()
+	pops := redistest.All(redistest.MatchScript(boundedPoll.Body), redistest.Arg(q.Name()))
+	proxy.AwaitCount(t, pops, 2) // the second is behind its place in line
+	redistest.Eventually(t, inLine(1), soon, time.Millisecond)
+	leaves, left := takes()
+	redistest.Eventually(t, inLine(2), soon, time.Millisecond)
+	lost := proxy.DropReply(pops, 1, redistest.Silent())
+	offeredTo(t, q, "a", "b")
+	lost.Await(t)
+	leaves()
+	err := redistest.Done(t, left)
+	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorIs(t, err, context.Canceled)
+	redistest.Eventually(t, func() bool { return inLine(1)() && mine.q.h.poller.Waiting(announced, mine.q.key) }, soon, time.Millisecond)
+	stays()
+	err = redistest.Done(t, stayed)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, ErrUnknown)
+}
+
 // TestBoundedQueueTakeOnAFullServer waits, though the server refuses the command by
 // which it does.
 func TestBoundedQueueTakeOnAFullServer(t *testing.T) {

@@ -47,6 +47,10 @@ type takers struct {
 type taker struct {
 	first chan struct{} // with one place: it is the first in line
 	got   chan taken    // with one place
+
+	// Guarded by the mutex of takers.
+	leaving bool  // its ctx, or the client, has ended
+	lost    error // of a lost answer that may have had its element
 }
 
 // taken is what a taker is given.
@@ -68,30 +72,34 @@ func (l *takers) enter() *taker {
 }
 
 // leave takes a caller out of the line. It does not while the server is asked for an
-// element for it: then answered is closed when that is over.
-func (l *takers) leave(t *taker) (answered <-chan struct{}, left bool) {
+// element for it: then answered is closed when that is over. Lost is why it may not have
+// got its element.
+func (l *takers) leave(t *taker) (answered <-chan struct{}, lost error, left bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	t.leaving = true
 	at := slices.Index(l.line, t)
-	if at < 0 { // it was given something
-		return closedChannel, false
-	}
-	if at < l.asked {
-		return l.answer, false
+	switch {
+	case at < 0: // it was given something, or left behind when the server was asked again
+		return closedChannel, t.lost, len(t.got) == 0
+	case at < l.asked:
+		return l.answer, nil, false
 	}
 	if l.line = slices.Delete(l.line, at, at+1); at == 0 && len(l.line) > 0 {
 		l.line[0].first <- struct{}{}
 	}
-	return nil, true
+	return nil, t.lost, true
 }
 
 var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // ask returns for how many callers the server is asked now, about a megabyte if each is given so
-// many bytes.
+// many bytes. Those behind the first that are leaving are not among them.
 func (l *takers) ask(each int64) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	behind := slices.DeleteFunc(l.line[1:], func(t *taker) bool { return t.leaving })
+	l.line = l.line[:1+len(behind)]
 	l.asked, l.answer = min(len(l.line), mostPops, max(int(pageBytes/each), 1)), make(chan struct{})
 	return l.asked
 }
@@ -127,6 +135,24 @@ func (l *takers) fails(why error) {
 	l.why = why
 }
 
+// lose notes that the answer is lost that may have had elements. Those who leave are told.
+func (l *takers) lose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range l.line[:l.asked] {
+		if t.leaving {
+			t.lost = fmt.Errorf("%w: %w", ErrUnknown, l.why)
+		}
+	}
+}
+
+// leaves notes that the first caller is about to leave.
+func (l *takers) leaves() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.line[0].leaving = true
+}
+
 func (l *takers) failing() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,18 +186,20 @@ func (q *bounded[T]) takeText(ctx context.Context) (string, error) {
 		case got := <-t.got:
 			return got.text, got.err
 		case <-t.first:
-			q.lookForAll(ctx, l)
+			if ctx.Err() == nil {
+				q.lookForAll(ctx, l)
+			}
 		case <-ctx.Done():
 		case <-q.h.e.Closing():
 		}
-		err := q.h.e.Open()
-		if ctx.Err() != nil {
-			err = engine.Unanswered(ctx, cmp.Or(l.failing(), q.h.poller.Failing(announced, q.key)))
-		}
-		if err != nil {
-			answered, left := l.leave(t)
-			if left {
-				return "", err
+		if open := q.h.e.Open(); open != nil || ctx.Err() != nil {
+			why := cmp.Or(l.failing(), q.h.poller.Failing(announced, q.key))
+			answered, lost, left := l.leave(t)
+			switch {
+			case left && ctx.Err() != nil:
+				return "", engine.Unanswered(ctx, cmp.Or(lost, why))
+			case left:
+				return "", cmp.Or(lost, open)
 			}
 			<-answered
 		}
@@ -187,7 +215,7 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 	}
 	for ctx.Err() == nil && q.h.e.Open() == nil {
 		place := q.h.poller.Join(announced, q.key)
-		if q.popForAll(ctx, l) { // what came before it stood in line
+		if q.popForAll(ctx, l) || ctx.Err() != nil { // what came before it stood in line
 			q.h.poller.Leave(place)
 			return
 		}
@@ -196,7 +224,9 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 			l.fails(nil)
 		}
 		got, ended := q.h.poller.Await(ctx, place)
-		if !ended && got.Err != nil {
+		if ended {
+			l.fails(got.Err)
+		} else if got.Err != nil {
 			l.give(nil, got.Err)
 		}
 		if ended || got.Err != nil || q.popForAll(ctx, l) {
@@ -216,11 +246,12 @@ func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
 		l.give(texts, err)
 		return err != nil || len(texts) > 0
 	}
+	if ctx.Err() != nil {
+		l.leaves()
+	}
 	if errors.Is(err, ErrUnknown) {
-		q.h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", q.key, "err", err)
-		if ctx.Err() != nil {
-			l.fails(fmt.Errorf("%w: %w", ErrUnknown, l.failing())) // err has the error of ctx, which is one caller's
-		}
+		q.h.mayBeLost(q.key, err)
+		l.lose() // err may have the error of ctx, which is one caller's
 	}
 	l.give(nil, nil)
 	return false

@@ -237,32 +237,25 @@ func (q *delayed[T]) keep(ctx context.Context) error {
 	release := q.h.movers.hold(&q.of, cancel)
 	defer release()
 	select {
-	case <-keeping.Done():
-		return q.failed("keep", ended(ctx, keeping))
+	case <-ctx.Done():
+		return q.failed("keep", engine.ContextError(ctx))
+	case <-keeping.Done(): // it is not moved any more
+		return q.failed("keep", context.Cause(keeping))
 	case <-q.h.e.Closing():
 		return q.failed("keep", ErrClosed)
 	}
-}
-
-// ended is why what goes on while a queue is moved ended: with the caller's ctx, or
-// since it is not moved any more.
-func ended(ctx, moving context.Context) error {
-	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
-	}
-	return context.Cause(moving)
 }
 
 func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
 	if err = q.usable(ctx); err != nil {
 		return v, q.failed("poll", err)
 	}
-	items, err := q.h.pop(ctx, head, q.key, &q.seen)
+	items, err := q.h.pop(ctx, head, q.key, q.seen.most())
 	for got := (moved{more: true}); err == nil && len(items) == 0 && got.more && got.elements == 0; {
 		got, err = engine.Writing(q.h.e, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, q.h.e.Wall()) })
 		q.h.tellOf(&q.of, got)
 		if err == nil {
-			items, err = q.h.pop(ctx, head, q.key, &q.seen)
+			items, err = q.h.pop(ctx, head, q.key, q.seen.most())
 		}
 	}
 	v, err = q.one(q.seen.watch(textsOf(items, err)))
@@ -284,7 +277,7 @@ func (q *delayed[T]) takeText(ctx context.Context) (string, error) {
 	if err := q.usable(ctx); err != nil {
 		return "", err
 	}
-	it, done, err := q.h.first(ctx, head, q.key, &q.seen)
+	it, done, err := q.h.first(ctx, head, q.key, q.seen.most())
 	if done {
 		return it.Text, err
 	}
@@ -292,7 +285,7 @@ func (q *delayed[T]) takeText(ctx context.Context) (string, error) {
 	defer cancel(nil)
 	release := q.h.movers.hold(&q.of, cancel)
 	defer release()
-	got, over := q.h.await(moving, head, []string{q.key}, unserved{q.key: err})
+	got, over := q.h.await(moving, head, []string{q.key}, q.seen.most(), unserved{q.key: err})
 	switch {
 	case !over:
 		return got.Item.Text, got.Err

@@ -49,8 +49,9 @@ func (q *Queue[T]) Move(ctx context.Context, from End, to *Queue[T], at End) (T,
 //
 // Cost: one command, and while the queue is empty a share of one that blocks, and one for
 // each element that comes. Wire: LMOVE, and BLMOVE name name LEFT LEFT, CLIENT UNBLOCK.
-// Errors: [ErrDecode]; [ErrUnknown]; [ErrOption]; ctx's error and cause; [ErrClosed];
-// Redis' and the network's. Source: RBlockingDeque.move,
+// Errors: [ErrDecode]; [ErrUnknown]; [ErrOption]; ctx's error and cause, with
+// rueidisson.ErrUnreached as that of [Queue.Take]; [ErrClosed]; Redis' and the network's.
+// Source: RBlockingDeque.move,
 // RBlockingQueue.pollLastAndOfferFirstTo.
 func (q *Queue[T]) TakeMove(ctx context.Context, from End, to *Queue[T], at End) (T, error) {
 	return q.q.takeMove(ctx, from, to, at)
@@ -189,7 +190,7 @@ func (q *handle[T]) takeN(ctx context.Context, n int) (vs []T, err error) {
 	}
 	var it poller.Item
 	if err == nil {
-		_, it, err = q.h.take(ctx, head, []string{q.key}, &q.seen)
+		_, it, err = q.h.take(ctx, head, []string{q.key}, q.seen.most())
 	}
 	if err != nil {
 		return nil, q.failed("take from", err)

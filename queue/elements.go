@@ -58,7 +58,7 @@ func cut(texts []string) int {
 
 func (q *handle[T]) poll(ctx context.Context, from *end) (v T, err error) {
 	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.seen.watch(textsOf(q.h.pop(ctx, from, q.key, &q.seen))))
+		v, err = q.one(q.seen.watch(textsOf(q.h.pop(ctx, from, q.key, q.seen.most()))))
 		q.took(ctx, 1, err)
 	}
 	return v, q.failed("poll", err)
@@ -218,7 +218,7 @@ const page = 1000
 
 func (q *handle[T]) values(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		p := newPages(page)
+		p := q.seen.walks(page)
 		for at := int64(0); ; {
 			n := p.n
 			texts, err := q.window(ctx, at, p)
@@ -236,7 +236,7 @@ func (q *handle[T]) values(ctx context.Context) iter.Seq2[T, error] {
 				return
 			}
 			at += n
-			p.saw(len(texts), lengthOf(texts))
+			p.saw(len(texts), q.seen.saw(texts...))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -59,29 +60,43 @@ type failure struct {
 	at  time.Time
 }
 
+// longestNoted is how long a failure is remembered: longer than any pop lasts.
+const longestNoted = 10 * time.Minute
+
 // failedPop returns what notes the failed sends of a pop of a key.
 func (h *hub) failedPop(key string) (tell func(why error)) {
 	return func(why error) {
+		now := time.Now()
 		h.failures.mu.Lock()
 		defer h.failures.mu.Unlock()
-		h.failures.of[h.e.Node(key)] = failure{why, time.Now()}
+		maps.DeleteFunc(h.failures.of, func(_ string, f failure) bool { return now.Sub(f.at) > longestNoted })
+		h.failures.of[h.e.Node(key)] = failure{why, now}
 	}
 }
 
-// whyUnserved returns the last failure of a pop by the node of a key, if that is no older.
-func (h *hub) whyUnserved(key string, since time.Time) error {
+// whyUnserved returns a failure of a pop by the node of one of the keys, if that is no older.
+func (h *hub) whyUnserved(keys []string, since time.Time) error {
 	h.failures.mu.Lock()
 	defer h.failures.mu.Unlock()
-	if last := h.failures.of[h.e.Node(key)]; !last.at.Before(since) {
-		return last.why
+	for _, key := range keys {
+		if last := h.failures.of[h.e.Node(key)]; !last.at.Before(since) {
+			return last.why
+		}
 	}
 	return nil
 }
 
-// pop pops one element, which is expected to be as long as those before. If ctx ends well
+// mayBeLost logs that the answer to a pop was lost. Its caller may have gone, and is told nothing then.
+func (h *hub) mayBeLost(key string, err error) {
+	if errors.Is(err, ErrUnknown) {
+		h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", key, "err", err)
+	}
+}
+
+// pop pops one element, which is expected to be as long as the longest of those before. If ctx ends well
 // before the answer, what still comes goes back to its end: nothing was taken then.
-func (h *hub) pop(ctx context.Context, from *end, key string, like *lengths) ([]poller.Item, error) {
-	ask := popAsk{from, like.longest.Load()}
+func (h *hub) pop(ctx context.Context, from *end, key string, longest int64) ([]poller.Item, error) {
+	ask := popAsk{from, longest}
 	if ctx.Done() == nil {
 		return h.pops.Do(ctx, side{from.pop, key}, ask)
 	}
@@ -90,7 +105,7 @@ func (h *hub) pop(ctx context.Context, from *end, key string, like *lengths) ([]
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })
 	defer stop()
 	items, err := h.pops.Do(late, side{from.pop, key}, ask)
-	if errors.Is(err, context.Canceled) {
+	if late.Err() != nil && errors.Is(err, context.Canceled) {
 		err = engine.ContextError(ctx)
 	}
 	return items, err
@@ -99,18 +114,17 @@ func (h *hub) pop(ctx context.Context, from *end, key string, like *lengths) ([]
 // popMany pops up to n elements, of about so many bytes as p has seen. ctx ends the wait as
 // that of pop.
 func (h *hub) popMany(ctx context.Context, from *end, key string, n int, p pages) ([]poller.Item, error) {
-	_, items, err := h.popBy(ctx, from, func() (string, []poller.Item, error) {
+	_, items, err := h.popBy(ctx, from, key, func() (string, []poller.Item, error) {
 		items, err := h.popNow(ctx, from, key, n, p)
 		return key, items, err
 	})
 	return items, err
 }
 
-// popAny pops one element of the first of several lists of a slot that has one. ctx ends
-// the wait as that of pop.
-func (h *hub) popAny(ctx context.Context, from *end, keys []string) (key string, items []poller.Item, err error) {
-	return h.popBy(ctx, from, func() (key string, items []poller.Item, err error) {
-		got, err := h.e.RunTold(ctx, lmpop{}, keys, []string{from.word}, h.failedPop(keys[0]))
+// popAny pops one element, like pop, of the first of several lists of a slot that has one.
+func (h *hub) popAny(ctx context.Context, from *end, keys []string, longest int64) (key string, items []poller.Item, err error) {
+	return h.popBy(ctx, from, keys[0], func() (key string, items []poller.Item, err error) {
+		got, err := h.e.RunTold(ctx, pages{bytes: longest}.expecting(lmpop{}), keys, []string{from.word}, h.failedPop(keys[0]))
 		if err != nil || got.Nil {
 			return "", nil, err
 		}
@@ -128,11 +142,12 @@ func (h *hub) popAny(ctx context.Context, from *end, keys []string) (key string,
 	})
 }
 
-// popBy pops by a call. What that brings for a caller who has gone goes back.
-func (h *hub) popBy(ctx context.Context, from *end, pop func() (string, []poller.Item, error)) (string, []poller.Item, error) {
+// popBy pops by a call, which is about that key or more. What that brings for a caller who has gone goes back.
+func (h *hub) popBy(ctx context.Context, from *end, key string, pop func() (string, []poller.Item, error)) (string, []poller.Item, error) {
 	p := new(popped)
 	_, err, answered := engine.Await(h.e, ctx, patience, func() (struct{}, error) {
 		p.key, p.items, p.err = pop()
+		h.mayBeLost(key, p.err)
 		if !p.state.CompareAndSwap(underWay, landed) && len(p.items) > 0 {
 			h.putBack(from, p.key, p.items)
 		}

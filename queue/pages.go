@@ -20,7 +20,7 @@ const (
 type pages struct {
 	n     int64 // elements of the next answer
 	most  int64
-	bytes int64 // of the last answer
+	bytes int64 // of the next answer, as far as it is known
 }
 
 func newPages(most int64) pages { return pages{n: min(firstPage, most), most: most} }
@@ -31,15 +31,16 @@ func newTakes(most int64) pages { return pages{n: 1, most: most} }
 
 // saw takes the elements of an answer, of so many bytes, into account.
 func (p *pages) saw(elements int, bytes int64) {
-	n := min(p.most, pageGrowth*p.n)
-	if bytes > 0 {
-		n = min(n, pageBytes*int64(elements)/bytes)
+	p.n, p.bytes = min(p.most, pageGrowth*p.n), 0
+	if elements > 0 && bytes > 0 {
+		each := max(bytes/int64(elements), 1)
+		p.n = max(min(p.n, pageBytes/each), 1)
+		p.bytes = p.n * each
 	}
-	p.n, p.bytes = max(n, 1), bytes
 }
 
 // expecting is op for the next answer: a large one goes by a connection of its own.
-func (p *pages) expecting(op engine.Operation) engine.Operation {
+func (p pages) expecting(op engine.Operation) engine.Operation {
 	if p.bytes < pageBytes/4 {
 		return op
 	}
@@ -72,6 +73,9 @@ func (l *lengths) saw(texts ...string) (bytes int64) {
 	}
 }
 
+// most returns how long the longest element of late is; 0: none is known.
+func (l *lengths) most() int64 { return l.longest.Load() }
+
 // watch notes an answer that has elements, or has failed.
 func (l *lengths) watch(texts []string, err error) ([]string, error) {
 	l.saw(texts...)
@@ -87,20 +91,22 @@ func expected(bytes int64) int64 {
 	return unknownBytes
 }
 
+// walks plans how elements are read, up to most at a time: few first, or as many as have about a
+// megabyte if they are as long as the longest of late.
+func (l *lengths) walks(most int64) pages {
+	if l.most() == 0 {
+		return newPages(most)
+	}
+	return l.takes(most)
+}
+
 // takes plans how n elements are taken: one first, or as many as have about a megabyte if
 // they are as long as the longest of late.
 func (l *lengths) takes(n int64) pages {
 	p := newTakes(min(n, mostInOne))
-	if longest := l.longest.Load(); longest > 0 {
+	if longest := l.most(); longest > 0 {
 		p.n = min(max(pageBytes/longest, 1), p.most)
 		p.bytes = longest * p.n
 	}
 	return p
-}
-
-func lengthOf(texts []string) (bytes int64) {
-	for _, text := range texts {
-		bytes += int64(len(text))
-	}
-	return bytes
 }

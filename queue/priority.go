@@ -93,8 +93,8 @@ func (q *PriorityQueue[T]) PollN(ctx context.Context, n int) ([]Scored[T], error
 // Those who wait for one queue are served in the order in which they came.
 //
 // Cost: one command, and if the queue is empty a share of one that blocks. Wire:
-// ZPOPMIN, BZPOPMIN, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause;
-// [ErrOption]; [ErrClosed]; Redis' and the network's. Source:
+// ZPOPMIN, BZPOPMIN, CLIENT UNBLOCK. Errors: [ErrDecode]; ctx's error and cause, with
+// [ErrUnknown] or rueidisson.ErrUnreached as those of [Queue.Take]; [ErrOption]; [ErrClosed]; Redis' and the network's. Source:
 // RScoredSortedSet.takeFirst, pollFirst(timeout).
 func (q *PriorityQueue[T]) Take(ctx context.Context) (Scored[T], error) { return q.q.take(ctx, lowest) }
 

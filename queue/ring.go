@@ -105,15 +105,16 @@ func (q *RingBuffer[T]) PeekLast(ctx context.Context) (T, error) { return q.q.pe
 // that do not decode are left out, and are the error beside the others.
 //
 // Cost: one script call for each 5,000 elements or megabyte. What is offered between two of
-// them may drop elements that were not read yet; they are left out. Wire: LLEN, LRANGE.
+// them to a full buffer drops elements that were not read yet; they are left out, and new
+// ones may come in their places. Wire: LLEN, LRANGE.
 // Errors: [ErrDecode]; as [RingBuffer.Len]. Source: RRingBuffer.readOldest.
 func (q *RingBuffer[T]) Oldest(ctx context.Context, n int) ([]T, error) {
 	return q.q.look(ctx, 0, n)
 }
 
 // Newest returns the newest n elements, or all if there are fewer, in the order in which they
-// came, and leaves them there. They are the newest at the moment of its first script call;
-// see [RingBuffer.Oldest]. Source: RRingBuffer.readNewest.
+// came, and leaves them there. Those of one script call were the newest at its moment; see
+// [RingBuffer.Oldest]. Source: RRingBuffer.readNewest.
 func (q *RingBuffer[T]) Newest(ctx context.Context, n int) ([]T, error) {
 	return q.q.look(ctx, -int64(n), n)
 }
@@ -281,7 +282,8 @@ func (q *ring[T]) pollN(ctx context.Context, n int) ([]T, error) {
 }
 
 // look reads up to n elements from an index on, about a megabyte at a time. What is offered
-// meanwhile moves elements to lower indices: some may be missing, and none is read twice.
+// meanwhile moves elements to lower indices: some may be missing. None is read twice, unless one is put back at
+// the head meanwhile, by a Queue of that name.
 func (q *ring[T]) look(ctx context.Context, at int64, n int) (vs []T, err error) {
 	if err = q.usable(ctx); err == nil {
 		err = countable(n)

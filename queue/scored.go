@@ -65,7 +65,7 @@ func cutPairs(words []string) int {
 func (q *priority[T]) poll(ctx context.Context, from *end) (v Scored[T], err error) {
 	if err = q.usable(ctx); err == nil {
 		var items []poller.Item
-		items, err = q.h.pop(ctx, from, q.key, &q.seen)
+		items, err = q.h.pop(ctx, from, q.key, q.seen.most())
 		q.seen.watch(textsOf(items, err))
 		v, err = q.only(items, err)
 		q.took(ctx, 1, err)
@@ -131,7 +131,7 @@ func (q *priority[T]) pollN(ctx context.Context, n int) (vs []Scored[T], err err
 func (q *priority[T]) take(ctx context.Context, from *end) (v Scored[T], err error) {
 	var it poller.Item
 	if err = q.usable(ctx); err == nil {
-		_, it, err = q.h.take(ctx, from, []string{q.key}, &q.seen)
+		_, it, err = q.h.take(ctx, from, []string{q.key}, q.seen.most())
 	}
 	if err == nil {
 		q.seen.saw(it.Text)
@@ -226,7 +226,7 @@ func (q *priority[T]) drain(ctx context.Context) (vs []Scored[T], err error) {
 
 func (q *priority[T]) values(ctx context.Context) iter.Seq2[Scored[T], error] {
 	return func(yield func(Scored[T], error) bool) {
-		p := newPages(page)
+		p := q.seen.walks(page)
 		for at := int64(0); ; {
 			n := p.n
 			items, err := q.window(ctx, at, p)
@@ -243,16 +243,10 @@ func (q *priority[T]) values(ctx context.Context) iter.Seq2[Scored[T], error] {
 				return
 			}
 			at += n
-			p.saw(len(items), itemBytes(items))
+			texts, _ := textsOf(items, nil)
+			p.saw(len(items), q.seen.saw(texts...))
 		}
 	}
-}
-
-func itemBytes(items []poller.Item) (bytes int64) {
-	for _, it := range items {
-		bytes += int64(len(it.Text))
-	}
-	return bytes
 }
 
 func (q *priority[T]) window(ctx context.Context, at int64, p pages) ([]poller.Item, error) {

@@ -53,7 +53,11 @@ func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], 
 		}
 		byKey[q.q.key] = q
 	}
-	key, it, err := qs[0].q.h.take(ctx, head, distinct(qs), &qs[0].q.seen)
+	longest := int64(0)
+	for _, q := range qs {
+		longest = max(longest, q.q.seen.most())
+	}
+	key, it, err := qs[0].q.h.take(ctx, head, distinct(qs), longest)
 	from = byKey[key]
 	if err != nil {
 		return v, nil, fmt.Errorf("take from any queue: %w", err)
@@ -102,7 +106,7 @@ func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 func (q *handle[T]) take(ctx context.Context, from *end) (v T, err error) {
 	var it poller.Item
 	if err = q.usable(ctx); err == nil {
-		_, it, err = q.h.take(ctx, from, []string{q.key}, &q.seen)
+		_, it, err = q.h.take(ctx, from, []string{q.key}, q.seen.most())
 	}
 	if err == nil {
 		q.seen.saw(it.Text)
@@ -130,14 +134,15 @@ func consume[T any](ctx context.Context, take func(context.Context) (T, error)) 
 // unserved has the reasons for which a caller was not served, by keys.
 type unserved map[string]error
 
-// take takes an element from one of the queues with these keys, and waits for one.
-func (h *hub) take(ctx context.Context, from *end, keys []string, like *lengths) (key string, it poller.Item, err error) {
+// take takes an element from one of the queues with these keys, and waits for one. Longest has the bytes
+// of the longest element that those queues are known to have had.
+func (h *hub) take(ctx context.Context, from *end, keys []string, longest int64) (key string, it poller.Item, err error) {
 	if len(keys) == 1 {
-		it, done, err := h.first(ctx, from, keys[0], like)
+		it, done, err := h.first(ctx, from, keys[0], longest)
 		if done {
 			return keys[0], it, err
 		}
-		return h.wait(ctx, from, keys, unserved{keys[0]: err})
+		return h.wait(ctx, from, keys, longest, unserved{keys[0]: err})
 	}
 	var free []string // for which nobody waits who was here first
 	for _, key := range keys {
@@ -145,37 +150,36 @@ func (h *hub) take(ctx context.Context, from *end, keys []string, like *lengths)
 			free = append(free, key)
 		}
 	}
-	failed := make(unserved)
-	for len(free) > 0 {
+	failed, began := make(unserved), time.Now()
+	for len(free) > 0 && ctx.Err() == nil {
 		n := 1
 		for n < len(free) && h.e.Slot(free[n]) == h.e.Slot(free[0]) {
 			n++
 		}
-		began := time.Now()
-		key, items, err := h.popAny(ctx, from, free[:n])
+		key, items, err := h.popAny(ctx, from, free[:n], longest)
 		if len(items) > 0 {
 			return key, items[0], nil
 		}
-		err, over := h.unpopped(ctx, free[:n], err, began)
+		err, over := h.unpopped(ctx, keys, err, began)
 		if over {
-			return free[0], it, err
+			return "", it, err
 		}
 		for _, key := range free[:n] {
 			failed[key] = err
 		}
 		free = free[n:]
 	}
-	return h.wait(ctx, from, keys, failed)
+	return h.wait(ctx, from, keys, longest, failed)
 }
 
 // first takes an element that is there, unless others wait for one, who were here
 // first. If it is not done, err is why the server did not serve the caller.
-func (h *hub) first(ctx context.Context, from *end, key string, like *lengths) (it poller.Item, done bool, err error) {
+func (h *hub) first(ctx context.Context, from *end, key string, longest int64) (it poller.Item, done bool, err error) {
 	if h.poller.Waiting(from.kind, key) {
 		return it, false, nil
 	}
 	began := time.Now()
-	items, err := h.pop(ctx, from, key, like)
+	items, err := h.pop(ctx, from, key, longest)
 	if len(items) > 0 {
 		return items[0], true, nil
 	}
@@ -183,29 +187,23 @@ func (h *hub) first(ctx context.Context, from *end, key string, like *lengths) (
 	return it, over, err
 }
 
-// unpopped judges a pop that brought nothing, of a caller who is ready to wait, and began then. It
-// reports whether that is the end of the wait. If ctx has ended, the error says whether the server was reached;
-// if the wait goes on, it is logged that an element may be lost.
+// unpopped judges a pop that brought nothing, of a caller who waits for one of the keys since then. It
+// reports whether that is the end of the wait. If ctx has ended, the error says whether the server was reached.
 func (h *hub) unpopped(ctx context.Context, keys []string, err error, began time.Time) (_ error, over bool) {
-	unknown := errors.Is(err, ErrUnknown)
 	switch over = ctx.Err() != nil; {
 	case err == nil:
 		return nil, false
-	case over && unknown:
+	case over && errors.Is(err, ErrUnknown):
 		return engine.Unanswered(ctx, err), true
 	case over && waitable(err):
-		return engine.Unanswered(ctx, h.whyUnserved(keys[0], began)), true
-	case over || !waitable(err):
-		return err, true
-	case unknown:
-		h.e.Logger.Warn("an element may be lost: the answer that brought it was", "names", keys, "err", err)
+		return engine.Unanswered(ctx, h.whyUnserved(keys, began)), true
 	}
-	return err, false
+	return err, over || !waitable(err)
 }
 
 // wait stands in line for an element of one of the queues with these keys.
-func (h *hub) wait(ctx context.Context, from *end, keys []string, failed unserved) (key string, it poller.Item, err error) {
-	got, ended := h.await(ctx, from, keys, failed)
+func (h *hub) wait(ctx context.Context, from *end, keys []string, longest int64, failed unserved) (key string, it poller.Item, err error) {
+	got, ended := h.await(ctx, from, keys, longest, failed)
 	switch {
 	case !ended:
 		return got.Key, got.Item, got.Err
@@ -215,9 +213,10 @@ func (h *hub) wait(ctx context.Context, from *end, keys []string, failed unserve
 	return "", it, ErrClosed
 }
 
-// await is the poller's Wait of a caller whom the server did not serve for some of the keys.
-func (h *hub) await(ctx context.Context, from *end, keys []string, failed unserved) (got poller.Taken, ended bool) {
-	place := h.poller.Join(from.kind, keys...)
+// await stands in line, of a caller whom the server did not serve for some of the keys. Ended says that ctx
+// or the client has ended and nothing was taken. Then got has only an error: why the server did not serve.
+func (h *hub) await(ctx context.Context, from *end, keys []string, longest int64, failed unserved) (got poller.Taken, ended bool) {
+	place := h.poller.JoinFor(from.kind, longest, keys...)
 	for key, why := range failed {
 		if why != nil {
 			h.poller.Fails(from.kind, key, why)

@@ -122,6 +122,7 @@ func (h *hub) sendPops(on side, _ int, batch []*popCall) error {
 		p.bytes += c.Ask.bytes
 	}
 	items, err := h.popNow(context.Background(), batch[0].Ask.from, on.key, len(batch), p)
+	h.mayBeLost(on.key, err)
 	for i := range items {
 		batch[i].Answer = items[i : i+1]
 	}

@@ -129,7 +129,7 @@ const freshest = longestSleep + longestSleep/10
 // ErrUnasked is the ErrNotAcquired of a try that has not reached the server: another call of this process was ahead.
 var ErrUnasked = fmt.Errorf("%w: another call of this process is asking", ErrNotAcquired)
 
-// ErrUnreached says in the error of a wait that it has ended while the server was away.
+// ErrUnreached says in the error of a wait that it has ended while the server was away, or refused to answer.
 var ErrUnreached = errors.New("the wait is over and the server was not reached")
 
 // Unanswered returns the error of a wait that ctx has ended. Why is the failure of its last exchange, and nil if

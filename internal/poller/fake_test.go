@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/crc32"
@@ -25,6 +26,8 @@ type fake struct {
 	queues  map[string][]Item
 	bad     map[string]error // what a pop of a name says
 	down    error            // what every command says
+	silent  error            // what every connect says, while no command is answered
+	popped  []int64          // bytes of each pop
 	lost    int
 	back    map[string][]Item
 	conns   int
@@ -134,14 +137,19 @@ func (f *fake) pop(key string, n int) (items []Item, err error) {
 	}
 	n = min(n, len(f.queues[key]))
 	items, f.queues[key] = slices.Clone(f.queues[key][:n]), f.queues[key][n:]
+	bytes := int64(0)
+	for _, it := range items {
+		bytes += int64(len(it.Text))
+	}
+	f.popped = append(f.popped, bytes)
 	return items, nil
 }
 
 func (f *fake) Connect(context.Context, string) (Conn, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.down != nil {
-		return nil, f.down
+	if err := cmp.Or(f.down, f.silent); err != nil {
+		return nil, err
 	}
 	f.conns++
 	f.most = max(f.most, f.conns)
@@ -168,8 +176,15 @@ func (c *fakeConn) Block(k *Kind, keys []string, timeout time.Duration) (key str
 	defer timer.Stop()
 	for {
 		f.mu.Lock()
-		news, down := f.news, f.down
+		news, down, silent := f.news, f.down, f.silent != nil
 		f.mu.Unlock()
+		if silent {
+			select {
+			case <-c.closed:
+			case <-timer.C:
+			}
+			return "", it, false, errUnknown
+		}
 		if down != nil {
 			return "", it, false, down
 		}

@@ -9,6 +9,7 @@ import (
 type waiter struct {
 	got   chan Taken // with one place: whoever hands over does not wait
 	since time.Time
+	bytes int64 // that it expects an element to have; 0: any
 	lines []*line
 }
 
@@ -51,7 +52,7 @@ type group struct {
 	queued  bool    // for a turn, or in one
 	running *worker // that blocks in a command for the group
 	outage  outage
-	why     error // of its last failure, until a connection is there for it
+	why     error // of its last failure, until a new connection is there for it, or an answer
 	finals  int   // refusals behind each other
 }
 

@@ -9,7 +9,7 @@ type node struct {
 	queue   []*group
 	idle    []*worker
 	workers []*worker
-	why     error // of the last failure of a group, until the server is reached
+	why     error // of the last connect that failed, until the server is reached
 }
 
 // queue gives a group its turn, or has it wait for one.
@@ -73,9 +73,6 @@ func (p *Poller) dismiss(w *worker) {
 		delete(p.nodes, n.name)
 	}
 }
-
-// fails notes why a group of the node is not served.
-func (n *node) fails(g *group, err error) { g.why, n.why = err, err }
 
 // reached notes that the server is there for a group of the node.
 func (n *node) reached(g *group) { g.why, n.why = nil, nil }

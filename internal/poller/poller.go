@@ -50,25 +50,22 @@ func (p *Poller) Waiting(k *Kind, name string) bool {
 	return p.lines[lineKey{k, name}] != nil
 }
 
-// Wait stands in line for names until one of them has something, ctx ends or the
-// client closes. ended says that one of the last two came first: then nothing was
-// taken, and got has only an error, which is why a server is not reached at the moment.
-// The names are different ones.
-func (p *Poller) Wait(ctx context.Context, k *Kind, names ...string) (got Taken, ended bool) {
-	return p.Await(ctx, p.Join(k, names...))
-}
-
 // Place is that of a caller who stands in line.
 type Place struct{ w *waiter }
 
-// Join stands in line for names; Await or Leave follows.
-func (p *Poller) Join(k *Kind, names ...string) Place {
-	w := &waiter{got: make(chan Taken, 1), since: time.Now()}
+// Join stands in line for names, which are different ones; Await or Leave follows.
+func (p *Poller) Join(k *Kind, names ...string) Place { return p.JoinFor(k, 0, names...) }
+
+// JoinFor is Join of a caller who expects elements of up to so many bytes; 0: of any length.
+func (p *Poller) JoinFor(k *Kind, bytes int64, names ...string) Place {
+	w := &waiter{got: make(chan Taken, 1), since: time.Now(), bytes: bytes}
 	p.join(w, k, names)
 	return Place{w}
 }
 
-// Await is what Wait does when it stands in line.
+// Await waits in line until one of the names has something, ctx ends or the client
+// closes. ended says that one of the last two came first: then nothing was taken, and
+// got has only an error, which is why the caller is not served at the moment.
 func (p *Poller) Await(ctx context.Context, at Place) (got Taken, ended bool) {
 	select {
 	case got = <-at.w.got:
@@ -188,13 +185,13 @@ func (p *Poller) forget(g *group) {
 }
 
 // hand gives items to those who stand in line for a name, and puts back what is
-// left. It returns how many more could be handed out.
-func (p *Poller) hand(k *Kind, name string, items []Item) (more int) {
+// left.
+func (p *Poller) hand(k *Kind, name string, items []Item) {
 	if k.Tells {
 		if len(items) > 0 {
 			p.Tell(k, name)
 		}
-		return 0
+		return
 	}
 	p.mu.Lock()
 	l := p.lines[lineKey{k, name}]
@@ -205,14 +202,25 @@ func (p *Poller) hand(k *Kind, name string, items []Item) (more int) {
 		items = items[1:]
 		p.away(w)
 	}
-	if l != nil {
-		more = len(l.waiters)
-	}
 	p.mu.Unlock()
 	if len(items) > 0 {
 		p.server.PutBack(k, name, items)
 	}
-	return min(more, mostAtOnce)
+}
+
+// expects returns how many stand in line for a name, and the most bytes that one of the first of them
+// expects of an element, or 0 if none knows.
+func (p *Poller) expects(k *Kind, name string) (n int, bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lines[lineKey{k, name}]
+	if l == nil {
+		return 0, 0
+	}
+	for _, w := range l.waiters[:min(len(l.waiters), mostAtOnce)] {
+		bytes = max(bytes, w.bytes)
+	}
+	return len(l.waiters), bytes
 }
 
 // Tell has all look who stand in line for a name of a kind that tells.
@@ -231,10 +239,12 @@ func (p *Poller) Tell(k *Kind, name string) {
 }
 
 // mostAtOnce bounds what one Pop takes, and by that what a connection that breaks
-// can lose; mostBytes does if its elements are as long as the one before.
+// can lose; mostBytes does if its elements are as long as the longest of late. Of elements
+// of which nobody knows how long they are, the first Pop takes firstPop.
 const (
 	mostAtOnce = 100
 	mostBytes  = 1 << 20
+	firstPop   = 4
 )
 
 // refuse tells everybody who stands in line for some of the names of a group why
@@ -277,43 +287,35 @@ func (p *Poller) fail(all []*waiter, err error) {
 	}
 }
 
-// Failing returns why those who stand in line for a name are not served, or nil. Without a line
-// it answers for those who have just left.
+// Failing returns why those who stand in line for a name are not served, or nil.
 func (p *Poller) Failing(k *Kind, name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.lines[lineKey{k, name}]; l != nil {
 		return p.failing(l.group)
 	}
-	n := p.nodes[p.server.Node(p.server.Slot(name))]
-	if n == nil || slices.ContainsFunc(n.workers, func(w *worker) bool { return w.blocks }) {
-		return nil
-	}
-	return n.why
+	return nil
 }
 
 func (p *Poller) failing(g *group) error {
 	n := p.nodes[p.server.Node(g.slot)]
 	switch {
-	case g.running != nil || n == nil:
-		return nil
 	case g.why != nil:
 		return g.why
+	case g.running != nil || n == nil:
+		return nil
 	}
 	return n.why
 }
 
 // Fails notes why a request of a caller has failed, who stands in line for a name now. The
-// reason is forgotten when there is a connection.
+// reason is forgotten when a new connection is made, or a command has answered: one that is
+// under way may be on a connection that is dead.
 func (p *Poller) Fails(k *Kind, name string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := p.lines[lineKey{k, name}]
-	if l == nil || l.group.running != nil {
-		return
-	}
-	if n := p.nodes[p.server.Node(l.group.slot)]; n != nil {
-		n.fails(l.group, err)
+	if l := p.lines[lineKey{k, name}]; l != nil {
+		l.group.why = err
 	}
 }
 

@@ -3,6 +3,8 @@ package poller
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,7 +26,7 @@ func wait(ctx context.Context, p *Poller, k *Kind, names ...string) *waiting {
 	began := time.Now()
 	go func() {
 		defer close(w.done)
-		w.got, w.ended = p.Wait(ctx, k, names...)
+		w.got, w.ended = awaits(ctx, p, k, names...)
 		w.took = time.Since(began)
 	}()
 	synctest.Wait() // it stands in line
@@ -223,6 +225,11 @@ func TestAnOutageIsBorne(t *testing.T) {
 	}
 }
 
+// awaits stands in line until it is over.
+func awaits(ctx context.Context, p *Poller, k *Kind, names ...string) (got Taken, ended bool) {
+	return p.Await(ctx, p.Join(k, names...))
+}
+
 // TestWhoLeavesInAnOutageIsToldOfIt, and nobody afterwards.
 func TestWhoLeavesInAnOutageIsToldOfIt(t *testing.T) {
 	t.Parallel()
@@ -230,7 +237,7 @@ func TestWhoLeavesInAnOutageIsToldOfIt(t *testing.T) {
 		leaves := func() (got Taken) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			got, ended := p.Wait(ctx, Head, "a", "b")
+			got, ended := awaits(ctx, p, Head, "a", "b")
 			require.True(t, ended)
 			return got
 		}
@@ -258,7 +265,7 @@ func TestAnOutageOfOneGroupIsNotThatOfAnother(t *testing.T) {
 		leaves := func(k *Kind, name string, after time.Duration) error {
 			ctx, cancel := context.WithTimeout(t.Context(), after)
 			defer cancel()
-			got, ended := p.Wait(ctx, k, name)
+			got, ended := awaits(ctx, p, k, name)
 			require.True(t, ended)
 			return got.Err
 		}
@@ -279,11 +286,7 @@ func TestAnOutageOfOneGroupIsNotThatOfAnother(t *testing.T) {
 
 		f.bad["b"] = errPassing
 		require.Equal(t, errPassing, leaves(Tail, "b", 5*time.Second))
-		require.Equal(t, errPassing, p.Failing(Tail, "b"), "it has just left")
-		time.Sleep(mostPause)
-		synctest.Wait()
-		require.NotEmpty(t, p.nodes, "its connection is kept")
-		require.NoError(t, p.Failing(Tail, "b"))
+		require.NoError(t, p.Failing(Tail, "b"), "nobody waits")
 	})
 }
 
@@ -294,7 +297,9 @@ func TestWhatAnotherCallHasFailedOf(t *testing.T) {
 		p.Fails(Head, "a", errPassing) // nobody waits
 		require.NoError(t, p.Failing(Head, "a"))
 		w := wait(t.Context(), p, Head, "a")
-		p.Fails(Head, "a", errPassing) // it is waited for
+		p.Fails(Head, "a", errPassing) // the connection that waits may be dead
+		require.Equal(t, errPassing, p.Failing(Head, "a"))
+		time.Sleep(2 * options.Block) // a new one has answered
 		require.NoError(t, p.Failing(Head, "a"))
 		f.change(func() { f.down = errUnknown })
 		time.Sleep(time.Second)
@@ -307,6 +312,66 @@ func TestWhatAnotherCallHasFailedOf(t *testing.T) {
 		f.push("a", "x")
 		w.gets(t, "a", "x")
 	})
+}
+
+// TestAConnectionThatMayBeDeadIsNoProof that the server is reached: whoever has heard of an outage elsewhere
+// is told of it, though a connection is kept, or waits.
+func TestAConnectionThatMayBeDeadIsNoProof(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		leaves := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			place := p.Join(Head, "a")
+			synctest.Wait()
+			p.Fails(Head, "a", errPassing)
+			got, ended := p.Await(ctx, place)
+			require.True(t, ended)
+			return got.Err
+		}
+		w := wait(t.Context(), p, Head, "a")
+		f.push("a", "x")
+		w.gets(t, "a", "x")
+		f.change(func() { f.silent = errUnknown }) // the connection is kept
+		require.Equal(t, errPassing, leaves())
+		require.Error(t, leaves())
+		stays := wait(t.Context(), p, Head, "a")
+		require.Error(t, leaves())
+		time.Sleep(2 * options.Block)
+		require.Equal(t, errUnknown, p.Failing(Head, "a"), "the connection was given up")
+		f.change(func() { f.silent = nil })
+		time.Sleep(2 * mostPause)
+		require.NoError(t, p.Failing(Head, "a"))
+		f.push("a", "x")
+		stays.gets(t, "a", "x")
+	})
+}
+
+// TestElementsThatFollowComeAMegabyteAtATime, and few first where nobody knows how long they are.
+func TestElementsThatFollowComeAMegabyteAtATime(t *testing.T) {
+	t.Parallel()
+	const callers, long = 40, 300 << 10
+	for known, most := range map[int64]int64{0: firstPop * long, long: mostBytes} {
+		inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+			var all sync.WaitGroup
+			for range callers {
+				all.Go(func() {
+					got, ended := p.Await(t.Context(), p.JoinFor(Head, known, "a"))
+					require.False(t, ended)
+					require.NoError(t, got.Err)
+				})
+			}
+			synctest.Wait()
+			texts := []string{"x"}
+			for range callers - 1 {
+				texts = append(texts, strings.Repeat("x", long))
+			}
+			f.push("a", texts...)
+			all.Wait()
+			require.LessOrEqual(t, slices.Max(f.popped), most)
+			require.Less(t, len(f.popped), callers)
+		})
+	}
 }
 
 // TestAShortOutageIsNoticedByNobody.
@@ -438,7 +503,7 @@ func TestManyComeAndGo(t *testing.T) {
 			all.Go(func() {
 				for j := range 20 {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+(i*7+j*13)%50)*time.Millisecond)
-					taken, ended := p.Wait(ctx, []*Kind{Head, Tail}[i%2], names[(i+j)%len(names)])
+					taken, ended := awaits(ctx, p, []*Kind{Head, Tail}[i%2], names[(i+j)%len(names)])
 					cancel()
 					if !ended {
 						mu.Lock()

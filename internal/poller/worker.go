@@ -125,7 +125,7 @@ func (w *worker) again(g *group) {
 // serve waits for one element, and hands it and its followers out. What goes wrong
 // says how long to pause.
 func (w *worker) serve(g *group) time.Duration {
-	conn, err := w.connected()
+	conn, err := w.connected(g)
 	if err != nil {
 		return w.failed(g, nil, err)
 	}
@@ -145,14 +145,38 @@ func (w *worker) serve(g *group) time.Duration {
 	if g.kind.Alone {
 		name = names[0]
 	}
-	if more := w.p.hand(g.kind, name, []Item{item}); more > 0 {
-		items, err := conn.Pop(g.kind, name, min(more, max(mostBytes/max(len(item.Text), 1), 1)))
-		w.p.hand(g.kind, name, items)
-		if err != nil {
-			return w.failed(g, []string{name}, err)
-		}
+	w.p.hand(g.kind, name, []Item{item})
+	if err := w.follow(conn, g.kind, name, item); err != nil {
+		return w.failed(g, []string{name}, err)
 	}
 	return 0
+}
+
+// follow takes what is there behind the first item for those who stand in line behind the first, up to
+// mostAtOnce of them.
+func (w *worker) follow(conn Conn, k *Kind, name string, first Item) error {
+	if k.Tells {
+		return nil
+	}
+	waiting, longest := w.p.expects(k, name)
+	most := firstPop
+	if longest > 0 {
+		most = mostAtOnce
+	}
+	longest = max(longest, int64(len(first.Text)), 1)
+	for left := min(waiting, mostAtOnce); left > 0; {
+		n := min(left, most, max(int(mostBytes/longest), 1))
+		items, err := conn.Pop(k, name, n)
+		w.p.hand(k, name, items)
+		if err != nil || len(items) < n {
+			return err
+		}
+		for _, it := range items {
+			longest = max(longest, int64(len(it.Text)))
+		}
+		left, most = left-n, most*4
+	}
+	return nil
 }
 
 // begin is the names of a command, which are those that are waited for from now
@@ -166,7 +190,6 @@ func (w *worker) begin(g *group) ([]string, time.Duration) {
 		return nil, 0
 	}
 	g.running = w
-	w.node.reached(g) // there is a connection
 	w.number++
 	w.blocks, w.long = true, len(w.node.queue) == 0
 	switch {
@@ -223,7 +246,9 @@ func (w *worker) failed(g *group, names []string, err error) time.Duration {
 	w.drop()
 	p.mu.Lock()
 	pause := g.outage.failed(now)
-	w.node.fails(g, err)
+	if g.why = err; names == nil {
+		w.node.why = err
+	}
 	p.mu.Unlock()
 	p.giveUp(g, now, err)
 	return pause
@@ -277,11 +302,16 @@ func (w *worker) refused(g *group, names []string, err error) time.Duration {
 	return firstPause
 }
 
-// connected is the connection of the worker.
-func (w *worker) connected() (Conn, error) {
-	if w.conn != nil {
-		return w.conn, nil
+// connected is the connection of the worker. Where another request of the group has failed
+// meanwhile it is a new one, since the old one may be dead.
+func (w *worker) connected(g *group) (Conn, error) {
+	w.p.mu.Lock()
+	conn, doubted := w.conn, g.why != nil
+	w.p.mu.Unlock()
+	if conn != nil && !doubted {
+		return conn, nil
 	}
+	w.drop()
 	ctx, cancel := context.WithTimeout(context.Background(), w.p.Grace)
 	defer cancel()
 	conn, err := w.p.server.Connect(ctx, w.node.name)
@@ -291,6 +321,7 @@ func (w *worker) connected() (Conn, error) {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
 	w.conn = conn
+	w.node.reached(g)
 	return conn, nil
 }
 
