@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,4 +156,113 @@ func spent(ctx context.Context, raw rueidis.Client) (scripts, all time.Duration,
 	}
 	all, err = usedCPU(raw)
 	return scripts, all, err
+}
+
+// mixedRows: elements of 64 bytes that wait with mixed delays, in both formats. Redisson's has the server walk a list to each.
+func mixedRows() (rows []row) {
+	for n := 1000; n <= million(); n *= 10 {
+		for _, f := range []struct {
+			name string
+			opts []queue.Option
+		}{{"own format", nil}, {"Redisson's format", []queue.Option{queue.WithRedissonFormat()}}} {
+			m := mixed{n: n, opts: f.opts}
+			rows = append(rows,
+				row{fmt.Sprintf("delayed queue, %d waiting, %s, server for a removal", n, f.name), "us", goal{}, m.row((*mixed).remove)},
+				row{fmt.Sprintf("delayed queue, %d waiting, %s, server for each that is moved", n, f.name), "us", goal{}, m.row((*mixed).move)})
+		}
+	}
+	return rows
+}
+
+// mixed is a delayed queue with mixed delays.
+type mixed struct {
+	n    int
+	opts []queue.Option
+	due  time.Time // of those that are moved
+}
+
+const (
+	mixedMoved   = 100
+	mixedRemoved = 20
+)
+
+func (m mixed) row(does func(m *mixed, ctx context.Context, q *queue.DelayedQueue[string]) (int, error)) func(*testing.T, *redistest.Server) sides {
+	return func(t *testing.T, s *redistest.Server) sides {
+		return sides{ours: func(time.Duration) (float64, error) {
+			ctx, raw := t.Context(), s.Client(t)
+			c, err := rueidisson.New(connection(s.Addr()), rueidisson.WithCodec(codec.Text))
+			if err != nil {
+				return 0, err
+			}
+			defer func() { _ = c.Close(context.Background()) }()
+			q := rueidisson.DelayedQueue[string](c, "mixed delayed", m.opts...)
+			defer func() { _, _ = q.Delete(context.Background()); _, _ = q.Queue().Delete(context.Background()) }()
+			if err := m.fill(ctx, q); err != nil {
+				return 0, err
+			}
+			if time.Until(m.due) < 0 {
+				return 0, errors.New("it took too long to fill it")
+			}
+			before, _, err := spent(ctx, raw)
+			if err != nil {
+				return 0, err
+			}
+			did, err := does(&m, ctx, q)
+			if err != nil {
+				return 0, err
+			}
+			after, _, err := spent(ctx, raw)
+			return float64((after - before).Nanoseconds()) / 1e3 / float64(did), err
+		}}
+	}
+}
+
+func mixedText(i int) string { return fmt.Sprintf("%64d", i) }
+
+// fill offers elements that are due in one to two hours, and those that are moved, which are due soon and stand between them.
+func (m *mixed) fill(ctx context.Context, q *queue.DelayedQueue[string]) error {
+	m.due = time.Now().Add(2*time.Second + time.Duration(m.n)*50*time.Microsecond)
+	const offering = 256
+	var all sync.WaitGroup
+	failed := make(chan error, offering)
+	var next atomic.Int64
+	for range offering {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < m.n; i = int(next.Add(1)) - 1 {
+				delay := time.Hour + rand.N(time.Hour)
+				if i%(m.n/mixedMoved) == m.n/mixedMoved/2 {
+					delay = time.Until(m.due)
+				}
+				if _, err := q.Offer(ctx, mixedText(i), delay); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	close(failed)
+	return <-failed
+}
+
+func (m *mixed) remove(ctx context.Context, q *queue.DelayedQueue[string]) (int, error) {
+	for i := range mixedRemoved {
+		if n, err := q.Remove(ctx, mixedText(i*(m.n/mixedRemoved)), 1); err != nil || n != 1 {
+			return 0, fmt.Errorf("%d were removed: %w", n, err)
+		}
+	}
+	return mixedRemoved, nil
+}
+
+// move waits until the client has moved what is due.
+func (m *mixed) move(ctx context.Context, q *queue.DelayedQueue[string]) (int, error) {
+	time.Sleep(time.Until(m.due))
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		switch n, err := q.Queue().Len(ctx); {
+		case err != nil || n == mixedMoved:
+			return mixedMoved, err
+		case time.Now().After(end):
+			return 0, fmt.Errorf("%d of %d were moved in a minute", n, mixedMoved)
+		}
+	}
 }

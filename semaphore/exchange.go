@@ -8,6 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -196,14 +197,14 @@ func (h *hub) move(flight int, b batch) {
 	x := exchange{h: h, of: b[0].Ask.of}
 	p := x.load(b)
 	var subscribed bool
-	var before uint64
+	var before handover.Mark
 	if p != nil {
-		subscribed, before = h.e.Subscribed(x.of.channel), p.courtesy.Heard()
+		subscribed, before = h.e.Subscribed(x.of.channel), p.courtesy.Mark()
 	}
 	err := x.run(flight)
 	woken := false // by our own message, which came before the reply and so counts as another's
 	if err == nil && p != nil {
-		woken = subscribed && p.courtesy.Heard() != before
+		woken = subscribed && p.courtesy.HeardSince(before)
 		p.courtesy.Released(x.reached, subscribed, before)
 	}
 	var lacking error

@@ -13,7 +13,7 @@ import (
 func (h *hub) releaseOnce(ctx context.Context, of *names, n int64, request engine.CallerRequest) error {
 	p := h.places.Get(of.key)
 	defer h.places.Put(of.key, p)
-	subscribed, before := h.e.Subscribed(of.channel), p.courtesy.Heard()
+	subscribed, before := h.e.Subscribed(of.channel), p.courtesy.Mark()
 	got, err := h.e.Run(context.WithoutCancel(ctx), giveOnceScript, []string{of.key, keys.CallerRequest(of.key, request.ID)},
 		[]string{decimal(n), decimal(engine.Millis(request.Memory)), of.channel, h.e.Publish()})
 	if err == nil && got.Nil {
@@ -34,7 +34,7 @@ func (h *hub) releaseOnce(ctx context.Context, of *names, n int64, request engin
 		return fmt.Errorf("%w: the request %q gave %d permits, not %d", ErrOption, request.ID, said[1], n)
 	}
 	p.courtesy.Released(int(said[0]), subscribed, before)
-	p.gave(subscribed && p.courtesy.Heard() != before)
+	p.gave(subscribed && p.courtesy.HeardSince(before))
 	if h.e.Observer != nil {
 		h.e.Observer.Released(context.WithoutCancel(ctx), label, of.key, false)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/places"
 )
 
@@ -135,14 +136,14 @@ func gather(b permitBatch, open bool) (x trade, from *room) {
 type listening struct {
 	r          *room // nil: nobody gives
 	subscribed bool
-	before     uint64
+	before     handover.Mark
 }
 
 func (i *issuer) listening(of *permitNames, r *room) listening {
 	if r == nil {
 		return listening{}
 	}
-	return listening{r, i.e.Subscribed(of.channel), r.courtesy.Heard()}
+	return listening{r, i.e.Subscribed(of.channel), r.courtesy.Mark()}
 }
 
 // released takes how many heard of the release, and reports whether they are among
@@ -152,7 +153,7 @@ func (l listening) released(reached int) (woken bool) {
 	if l.r == nil {
 		return false
 	}
-	woken = l.subscribed && l.r.courtesy.Heard() != l.before
+	woken = l.subscribed && l.r.courtesy.HeardSince(l.before)
 	l.r.courtesy.Released(reached, l.subscribed, l.before)
 	return woken
 }

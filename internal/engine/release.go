@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -220,8 +221,8 @@ func (h *Held) releasePrivate(ctx context.Context) error {
 }
 
 // listening says whether our own release message will come back to us.
-func (h *Held) listening() (subscribed bool, before uint64) {
-	return h.e.hub.Subscribed(h.e.channel(h.protocol().Channel())), h.local.courtesy.Heard()
+func (h *Held) listening() (subscribed bool, before handover.Mark) {
+	return h.e.hub.Subscribed(h.e.channel(h.protocol().Channel())), h.local.courtesy.Mark()
 }
 
 // unlockJoint gives back this process' level of a hold that others may have

@@ -33,8 +33,9 @@ const (
 // than came lately, and after a pause for nobody it goes without for a while.
 // Its zero value is ready, and small: most names never meet another process.
 type Courtesy struct {
-	mu    sync.Mutex
-	known *known // of others; nil: nothing
+	mu     sync.Mutex
+	opened uint64 // how often somebody has begun to listen
+	known  *known // of others; nil: nothing
 }
 
 // known is what a name remembers of other processes. Its zero value is as good
@@ -62,27 +63,47 @@ func (c *Courtesy) learned() *known {
 	return c.known
 }
 
-// Heard is a mark to be given to Released: how many messages have come so far.
-func (c *Courtesy) Heard() uint64 {
+// Mark is a moment, as far as a Courtesy is concerned.
+type Mark struct {
+	heard  uint64 // messages so far
+	opened uint64 // times that somebody has begun to listen
+}
+
+// Mark returns this moment, to be given to Released.
+func (c *Courtesy) Mark() Mark {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return Mark{c.heard(), c.opened}
+}
+
+// heard is how many messages have come so far. It is called under the mutex.
+func (c *Courtesy) heard() uint64 {
 	if c.known == nil {
 		return 0
 	}
 	return c.known.heard
 }
 
+// HeardSince reports whether a message has come since then.
+func (c *Courtesy) HeardSince(then Mark) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heard() != then.heard
+}
+
 // Released takes the answer to our release: its message reached so many, and
-// whether we are one of them. before is Heard from before it was sent.
-func (c *Courtesy) Released(reached int, subscribed bool, before uint64) {
+// whether we are one of them. before is the Mark from before it was sent.
+func (c *Courtesy) Released(reached int, subscribed bool, before Mark) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if reached > 0 || c.known != nil {
-		c.learned().released(reached, subscribed, before)
+		c.learned().released(reached, subscribed, before.heard, before.opened != c.opened)
 	}
 }
 
-func (k *known) released(reached int, subscribed bool, before uint64) {
+// released takes the answer. Opened says that somebody has begun to listen since the release was sent: its message may
+// have come before that, when nobody listened.
+func (k *known) released(reached int, subscribed bool, before uint64, opened bool) {
 	k.learn()
 	k.others, k.seen, k.met, k.paused, k.own = reached, 0, false, false, time.Time{}
 	if reached == 0 {
@@ -94,7 +115,7 @@ func (k *known) released(reached int, subscribed bool, before uint64) {
 	}
 	k.others--
 	if k.heard == before { // our own message usually comes after the reply
-		k.own, k.maybe = time.Now().Add(ownAfter), false
+		k.own, k.maybe = time.Now().Add(ownAfter), opened
 	}
 }
 
@@ -142,6 +163,7 @@ func (c *Courtesy) Refused() {
 func (c *Courtesy) Listens() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.opened++
 	if c.known != nil {
 		c.known.maybe = true
 	}

@@ -18,7 +18,7 @@ func inTime(t *testing.T, test func(t *testing.T, c *Courtesy)) {
 // taught is a courtesy that has learnt that so many come each time.
 func taught(c *Courtesy, come int) {
 	for range 40 { // the mean is then within a microsecond of pause
-		c.Released(100, false, c.Heard())
+		c.Released(100, false, c.Mark())
 		for range come {
 			c.Message()
 		}
@@ -38,7 +38,7 @@ func standBack(c *Courtesy, d time.Duration) {
 }
 
 // released is a release whose own message has not come back yet.
-func released(c *Courtesy, reached int) { c.Released(reached, true, c.Heard()) }
+func released(c *Courtesy, reached int) { c.Released(reached, true, c.Mark()) }
 
 func TestWithoutAReleaseThereIsNoPause(t *testing.T) {
 	inTime(t, func(t *testing.T, c *Courtesy) {
@@ -75,7 +75,7 @@ func TestThePauseIsForThoseWhoListenAndAreExpected(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			inTime(t, func(t *testing.T, courtesy *Courtesy) {
 				taught(courtesy, c.come)
-				courtesy.Released(c.reached, c.subscribed, courtesy.Heard())
+				courtesy.Released(c.reached, c.subscribed, courtesy.Mark())
 				assertPause(t, c.want, courtesy)
 				assert.Equal(t, c.want == 0, courtesy.Idle())
 			})
@@ -103,11 +103,11 @@ func TestOnlyATimeInWhichSomebodyCouldComeIsLearntFrom(t *testing.T) {
 	inTime(t, func(t *testing.T, c *Courtesy) {
 		taught(c, 2)
 		for range 100 { // they had no chance: we went on at once
-			c.Released(3, false, c.Heard())
+			c.Released(3, false, c.Mark())
 		}
 		assertPause(t, 900*time.Microsecond, c)
 		for range 40 {
-			c.Released(3, false, c.Heard())
+			c.Released(3, false, c.Mark())
 			time.Sleep(c.Pause()) // the while that a vain one buys is no matter here
 		}
 		assertPause(t, 300*time.Microsecond, c, "nobody has come for long")
@@ -118,7 +118,7 @@ func TestTheMeanFollowsThoseWhoComeAndGo(t *testing.T) {
 	inTime(t, func(t *testing.T, c *Courtesy) {
 		want := []time.Duration{300, 375, 431} // in microseconds: a quarter of the way to one who comes
 		for _, d := range want {
-			c.Released(9, false, c.Heard())
+			c.Released(9, false, c.Mark())
 			assertPause(t, d*time.Microsecond, c)
 			c.Message()
 		}
@@ -127,22 +127,22 @@ func TestTheMeanFollowsThoseWhoComeAndGo(t *testing.T) {
 
 func TestOneWhoHoldsTheLockHasComeThoughHisReleaseIsNotHeard(t *testing.T) {
 	inTime(t, func(t *testing.T, c *Courtesy) {
-		c.Released(9, false, c.Heard())
+		c.Released(9, false, c.Mark())
 		c.Refused()
 		c.Refused()
-		c.Released(9, false, c.Heard())
+		c.Released(9, false, c.Mark())
 		assertPause(t, 375*time.Microsecond, c)
 	})
 }
 
 func TestAPauseForNobodyBuysNineTimesItsLength(t *testing.T) {
 	inTime(t, func(t *testing.T, c *Courtesy) {
-		c.Released(1, false, c.Heard())
+		c.Released(1, false, c.Mark())
 		assert.NotZero(t, c.Pause())
 		standBack(c, time.Millisecond) // later than asked, as timers are
 		for range 9 {
 			assert.Zero(t, c.Pause())
-			c.Released(1, false, c.Heard())
+			c.Released(1, false, c.Mark())
 			assert.False(t, c.Idle(), "what was learnt stays while the name is in use")
 			time.Sleep(time.Millisecond)
 		}
@@ -159,7 +159,7 @@ func TestAtMostATenthOfTheTimeIsGivenAwayInVain(t *testing.T) {
 				standBack(c, pause)
 			}
 			time.Sleep(50 * time.Microsecond) // a pair
-			c.Released(10, false, c.Heard())
+			c.Released(10, false, c.Mark())
 		}
 		assert.LessOrEqual(t, given, time.Since(began)/10+perOther)
 		assert.Greater(t, given, time.Since(began)/20, "a newcomer finds a pause soon")
@@ -174,11 +174,11 @@ func TestWhoeverComesEndsWhatWasBought(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			inTime(t, func(t *testing.T, c *Courtesy) {
-				c.Released(2, false, c.Heard())
+				c.Released(2, false, c.Mark())
 				c.Pause()
 				standBack(c, time.Millisecond)
 				comes(c)
-				c.Released(2, false, c.Heard())
+				c.Released(2, false, c.Mark())
 				assert.NotZero(t, c.Pause())
 			})
 		})
@@ -188,7 +188,7 @@ func TestWhoeverComesEndsWhatWasBought(t *testing.T) {
 func TestAPauseInWhichSomebodyCameBuysNothing(t *testing.T) {
 	inTime(t, func(t *testing.T, c *Courtesy) {
 		taught(c, 2)
-		c.Released(3, false, c.Heard())
+		c.Released(3, false, c.Mark())
 		assertPause(t, 900*time.Microsecond, c)
 		c.Message()
 		standBack(c, time.Millisecond)
@@ -207,7 +207,7 @@ func TestOurOwnMessageIsTakenOnce(t *testing.T) {
 func TestAMessageThatCameBeforeTheReplyIsTakenForOurOwn(t *testing.T) {
 	inTime(t, func(t *testing.T, c *Courtesy) {
 		taught(c, 2)
-		before := c.Heard()
+		before := c.Mark()
 		c.Message()
 		c.Released(3, true, before)
 		assertPause(t, 600*time.Microsecond, c)
@@ -241,7 +241,7 @@ func TestAnEarlierMessageIsNotTakenForOurOwn(t *testing.T) {
 func TestWithoutASubscriptionNoMessageIsOurOwn(t *testing.T) {
 	inTime(t, func(t *testing.T, c *Courtesy) {
 		taught(c, 2)
-		c.Released(2, false, c.Heard())
+		c.Released(2, false, c.Mark())
 		assert.True(t, c.Message())
 		assertPause(t, 300*time.Microsecond, c)
 	})
@@ -283,7 +283,7 @@ func TestAReleaseStartsTheCountAnew(t *testing.T) {
 		assertPause(t, 600*time.Microsecond, c)
 		released(c, 1)
 		assert.Zero(t, c.Pause(), "the others have left")
-		c.Released(0, false, c.Heard())
+		c.Released(0, false, c.Mark())
 		assert.True(t, c.Message(), "nothing of ours is on its way any more")
 	})
 }
@@ -304,8 +304,29 @@ func TestHeardCountsEveryMessage(t *testing.T) {
 	inTime(t, func(t *testing.T, c *Courtesy) {
 		released(c, 3)
 		for want := range uint64(4) {
-			assert.Equal(t, want, c.Heard())
+			assert.Equal(t, want, c.Mark().heard)
 			c.Message()
 		}
 	})
+}
+
+// TestOurMessageThatCameWhenNobodyListened is not waited for, though the answer to the release comes when somebody does: the
+// next message is another's, and dropping it would leave who waits asleep.
+func TestOurMessageThatCameWhenNobodyListened(t *testing.T) {
+	t.Parallel()
+	for _, met := range []bool{false, true} {
+		var c Courtesy
+		if met {
+			released(&c, 2)
+			c.Message()
+		}
+		sent := c.Mark()
+		// Our message comes: nobody listens.
+		c.Listens()
+		c.Released(2, true, sent)
+		assert.True(t, c.Message(), "it is another's")
+		sent = c.Mark()
+		c.Released(2, true, sent)
+		assert.False(t, c.Message(), "who listened before has heard ours")
+	}
 }
