@@ -158,27 +158,36 @@ func spent(ctx context.Context, raw rueidis.Client) (scripts, all time.Duration,
 	return scripts, all, err
 }
 
-// mixedRows: elements of 64 bytes that wait with mixed delays, in both formats. Redisson's has the server walk a list to each.
+// mixedRows: elements of 64 bytes that wait with mixed delays, in the own format and in Redisson's, which has the server
+// walk a list to each.
 func mixedRows() (rows []row) {
-	for n := 1000; n <= million(); n *= 10 {
-		for _, f := range []struct {
-			name string
-			opts []queue.Option
-		}{{"own format", nil}, {"Redisson's format", []queue.Option{queue.WithRedissonFormat()}}} {
-			m := mixed{n: n, opts: f.opts}
-			rows = append(rows,
-				row{fmt.Sprintf("delayed queue, %d waiting, %s, server for a removal", n, f.name), "us", goal{}, m.row((*mixed).remove)},
-				row{fmt.Sprintf("delayed queue, %d waiting, %s, server for each that is moved", n, f.name), "us", goal{}, m.row((*mixed).move)})
-		}
+	for _, n := range []int{1000, 10_000, 100_000} {
+		waiting := fmt.Sprintf("delayed queue, %d with mixed delays, server for ", n)
+		rows = append(rows,
+			row{waiting + "a removal, by Redisson's format", "us", goal{}, mixedFormats(n, (*mixed).remove)},
+			row{waiting + "each that is moved, by Redisson's format", "us", goal{}, mixedFormats(n, (*mixed).move)})
 	}
 	return rows
 }
 
+// mixedWork does something to a queue that is filled, and returns to how many elements.
+type mixedWork func(m *mixed, ctx context.Context, q *queue.DelayedQueue[string]) (int, error)
+
+func mixedFormats(n int, does mixedWork) func(*testing.T, *redistest.Server) sides {
+	return func(t *testing.T, s *redistest.Server) sides {
+		m := mixed{n: min(n, million()/10)}
+		return sides{
+			ours: m.measured(t, s, does),
+			base: m.measured(t, s, does, queue.WithRedissonFormat()),
+			long: true,
+		}
+	}
+}
+
 // mixed is a delayed queue with mixed delays.
 type mixed struct {
-	n    int
-	opts []queue.Option
-	due  time.Time // of those that are moved
+	n   int
+	due time.Time // of those that are moved
 }
 
 const (
@@ -186,34 +195,40 @@ const (
 	mixedRemoved = 20
 )
 
-func (m mixed) row(does func(m *mixed, ctx context.Context, q *queue.DelayedQueue[string]) (int, error)) func(*testing.T, *redistest.Server) sides {
-	return func(t *testing.T, s *redistest.Server) sides {
-		return sides{ours: func(time.Duration) (float64, error) {
-			ctx, raw := t.Context(), s.Client(t)
-			c, err := rueidisson.New(connection(s.Addr()), rueidisson.WithCodec(codec.Text))
-			if err != nil {
+// measured is the time of the server in scripts for each element.
+func (m mixed) measured(t *testing.T, s *redistest.Server, does mixedWork, opts ...queue.Option) measure {
+	return func(time.Duration) (float64, error) {
+		m := m // is filled anew
+		ctx, raw := t.Context(), s.Client(t)
+		c, err := rueidisson.New(connection(s.Addr()), rueidisson.WithCodec(codec.Text))
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = c.Close(context.Background()) }()
+		q := rueidisson.DelayedQueue[string](c, "mixed delayed", opts...)
+		defer func() { _, _ = q.Delete(context.Background()); _, _ = q.Queue().Delete(context.Background()) }()
+		for lead := 200*time.Millisecond + time.Duration(m.n)*50*time.Microsecond; time.Until(m.due) < 0; lead *= 2 {
+			if _, err := q.Delete(ctx); err != nil { // what was filled too slowly
 				return 0, err
 			}
-			defer func() { _ = c.Close(context.Background()) }()
-			q := rueidisson.DelayedQueue[string](c, "mixed delayed", m.opts...)
-			defer func() { _, _ = q.Delete(context.Background()); _, _ = q.Queue().Delete(context.Background()) }()
+			if _, err := q.Queue().Delete(ctx); err != nil {
+				return 0, err
+			}
+			m.due = time.Now().Add(lead)
 			if err := m.fill(ctx, q); err != nil {
 				return 0, err
 			}
-			if time.Until(m.due) < 0 {
-				return 0, errors.New("it took too long to fill it")
-			}
-			before, _, err := spent(ctx, raw)
-			if err != nil {
-				return 0, err
-			}
-			did, err := does(&m, ctx, q)
-			if err != nil {
-				return 0, err
-			}
-			after, _, err := spent(ctx, raw)
-			return float64((after - before).Nanoseconds()) / 1e3 / float64(did), err
-		}}
+		}
+		before, _, err := spent(ctx, raw)
+		if err != nil {
+			return 0, err
+		}
+		did, err := does(&m, ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		after, _, err := spent(ctx, raw)
+		return float64((after - before).Nanoseconds()) / 1e3 / float64(did), err
 	}
 }
 
@@ -221,7 +236,6 @@ func mixedText(i int) string { return fmt.Sprintf("%64d", i) }
 
 // fill offers elements that are due in one to two hours, and those that are moved, which are due soon and stand between them.
 func (m *mixed) fill(ctx context.Context, q *queue.DelayedQueue[string]) error {
-	m.due = time.Now().Add(2*time.Second + time.Duration(m.n)*50*time.Microsecond)
 	const offering = 256
 	var all sync.WaitGroup
 	failed := make(chan error, offering)

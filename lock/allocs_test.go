@@ -64,7 +64,7 @@ func TestAHeldLockTakesLittleOfTheHeap(t *testing.T) {
 	hold(holds)
 	each := float64(heap()-before) / many
 	runtime.KeepAlive(holds)
-	assert.Less(t, each, 850.0, "it was 1,054; the tables grow in steps")
+	assert.Less(t, each, 870.0, "it was 1,054; the tables grow in steps")
 }
 
 // heap is how many bytes of the heap are in use.
