@@ -50,7 +50,7 @@ type taker struct {
 
 	// Guarded by the mutex of takers.
 	leaving bool  // its ctx, or the client, has ended
-	lost    error // of a lost answer that may have had its element
+	lost    error // of the last answer, if that was lost and may have had its element
 }
 
 // taken is what a taker is given.
@@ -101,6 +101,9 @@ func (l *takers) ask(each int64) int {
 	behind := slices.DeleteFunc(l.line[1:], func(t *taker) bool { return t.leaving })
 	l.line = l.line[:1+len(behind)]
 	l.asked, l.answer = min(len(l.line), mostPops, max(int(pageBytes/each), 1)), make(chan struct{})
+	for _, t := range l.line[:l.asked] {
+		t.lost = nil
+	}
 	return l.asked
 }
 
@@ -135,22 +138,14 @@ func (l *takers) fails(why error) {
 	l.why = why
 }
 
-// lose notes that the answer is lost that may have had elements. Those who leave are told.
+// lose notes that the answer is lost that may have had elements. Whoever leaves before the server is asked for
+// him again is told.
 func (l *takers) lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, t := range l.line[:l.asked] {
-		if t.leaving {
-			t.lost = fmt.Errorf("%w: %w", ErrUnknown, l.why)
-		}
+		t.lost = fmt.Errorf("%w: %w", ErrUnknown, l.why)
 	}
-}
-
-// leaves notes that the first caller is about to leave.
-func (l *takers) leaves() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.line[0].leaving = true
 }
 
 func (l *takers) failing() error {
@@ -245,9 +240,6 @@ func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
 		l.fails(nil)
 		l.give(texts, err)
 		return err != nil || len(texts) > 0
-	}
-	if ctx.Err() != nil {
-		l.leaves()
 	}
 	if errors.Is(err, ErrUnknown) {
 		q.h.mayBeLost(q.key, err)

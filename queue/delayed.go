@@ -239,7 +239,10 @@ func (q *delayed[T]) keep(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return q.failed("keep", engine.ContextError(ctx))
-	case <-keeping.Done(): // it is not moved any more
+	case <-keeping.Done(): // it is not moved any more, or ctx has ended
+		if ctx.Err() != nil {
+			return q.failed("keep", engine.ContextError(ctx))
+		}
 		return q.failed("keep", context.Cause(keeping))
 	case <-q.h.e.Closing():
 		return q.failed("keep", ErrClosed)

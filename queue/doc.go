@@ -282,7 +282,7 @@
 //	rueidisson_delay_queue_aside:{name}   list: the last 1,000 that stood there and were no packed elements
 //	rueidisson_stream_dead:{name}:<group>   stream: what a group has put aside, the last 10,000
 //	rueidisson_stream_returned:{name}   channel: a group of which entries were given back
-//	rueidisson_queue_done:{name}:*    string: that something was put back, released or put aside, 45 s at most
+//	rueidisson_queue_done:{name}:*    string: that something was put back, released or put aside, or the answer to a redrive or purge, 45 s at most
 //
 // The braces in derived keys are there in Redis: a hash tag. A name with braces of
 // its own is not wrapped in others.

@@ -97,7 +97,8 @@ func (q *handle[T]) pollBy(ctx context.Context, n int, pop func(n int, p pages) 
 // comes with it.
 func (q *handle[T]) popUpTo(n int64, pop func(n int, p pages) ([]string, error)) (texts []string, err error) {
 	for p := q.seen.takes(n); n > 0; {
-		ask := min(n, p.n)
+		p = p.upTo(n)
+		ask := p.n
 		some, err := pop(int(ask), p)
 		p.saw(len(some), q.seen.saw(some...))
 		texts = append(texts, some...)
@@ -201,8 +202,9 @@ func (q *handle[T]) drainBy(ctx context.Context, pop func(n int, p pages) ([]str
 	}
 	p := q.seen.takes(n)
 	for n > 0 && err == nil {
+		p = p.upTo(n)
 		var texts []string
-		if texts, err = pop(int(min(n, p.n)), p); len(texts) == 0 {
+		if texts, err = pop(int(p.n), p); len(texts) == 0 {
 			break
 		}
 		p.saw(len(texts), q.seen.saw(texts...))

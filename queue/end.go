@@ -86,7 +86,7 @@ func (h *hub) whyUnserved(keys []string, since time.Time) error {
 	return nil
 }
 
-// mayBeLost logs that the answer to a pop was lost. Its caller may have gone, and is told nothing then.
+// mayBeLost logs that the answer to a pop was lost. Its caller may have gone, or wait on: nobody would be told.
 func (h *hub) mayBeLost(key string, err error) {
 	if errors.Is(err, ErrUnknown) {
 		h.e.Logger.Warn("an element may be lost: the answer that brought it was", "name", key, "err", err)

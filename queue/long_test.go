@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -103,6 +105,42 @@ func TestElementsOfAMegabyteAreTakenOneByOne(t *testing.T) {
 			require.True(t, slices.Equal(want, got))
 		})
 	}
+}
+
+// TestALongLineTakesElementsOfAMegabyte to its end, and another queue of the client is served meanwhile.
+func TestALongLineTakesElementsOfAMegabyte(t *testing.T) {
+	t.Parallel()
+	const takers = 40
+	server := redistest.Start(t, redistest.Version("8.0"))
+	e := engineOn(t, server.Client(t))
+	q, other := New[string](e, "long", WithCodec(codec.Text)), New[string](e, "other", WithCodec(codec.Text))
+	want := sized(slices.Repeat([]int{1024}, takers)...)
+	got := make(chan string, takers)
+	ctx, cancel := context.WithTimeout(t.Context(), redistest.Soon)
+	defer cancel()
+	var taking sync.WaitGroup
+	for range takers {
+		taking.Go(func() {
+			v, err := q.Take(ctx)
+			assert.NoError(t, err)
+			got <- v
+		})
+	}
+	redistest.Eventually(t, func() bool { return q.q.h.poller.InLine(poller.Head, q.q.key) == takers }, redistest.Soon, time.Millisecond)
+	filling := New[string](engineOn(t, server.Client(t)), "long", WithCodec(codec.Text))
+	_, err := filling.Offer(t.Context(), want...)
+	require.NoError(t, err)
+	_, err = other.Offer(t.Context(), "x")
+	require.NoError(t, err)
+	v, err := other.Take(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "x", v)
+	taking.Wait()
+	close(got)
+	for v := range got {
+		require.Len(t, v, 1<<20)
+	}
+	require.Less(t, server.CommandCalls(t, "lpop"), int64(3*takers), "no pops for nobody")
 }
 
 // drains are the kinds that can be drained, each filled and drained.

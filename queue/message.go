@@ -282,7 +282,7 @@ func (g *Group[K, V]) dead(it attempts.Dead) (d Dead[K, V], err error) {
 // attempts that count anew, and returns how many. What the stream has no more, and what is put aside while it runs,
 // stays aside.
 //
-// Cost: one script call for each 100. Wire: XCLAIM FORCE, XDEL. Errors: [ErrUnknown]; as
+// Cost: one script call for each 100, and a share of UNLINK. Wire: XCLAIM FORCE, XDEL. Errors: [ErrUnknown]; as
 // [Group.Create].
 func (g *Group[K, V]) Redrive(ctx context.Context) (redriven int64, err error) {
 	err = g.usable(ctx)
@@ -304,7 +304,7 @@ func (g *Group[K, V]) redriveSome(ctx context.Context, at, till string) (attempt
 }
 
 // PurgeDead deletes what the group has put aside, and returns how many entries that were.
-// Cost: one script call. Wire: UNLINK. Errors: as [Group.Create].
+// Cost: one script call, and a share of UNLINK. Wire: UNLINK. Errors: as [Group.Create].
 func (g *Group[K, V]) PurgeDead(ctx context.Context) (purged int64, err error) {
 	if err = g.usable(ctx); err == nil {
 		purged, err = attempts.Purge(ctx, g.s.h.e, g.s.h.requests, g.s.key, g.name)

@@ -29,6 +29,14 @@ func newPages(most int64) pages { return pages{n: min(firstPage, most), most: mo
 // gone, or left to a consumer that has not seen it.
 func newTakes(most int64) pages { return pages{n: 1, most: most} }
 
+// upTo returns p with an answer of n elements at most.
+func (p pages) upTo(n int64) pages {
+	if n < p.n {
+		p.n, p.bytes = n, p.bytes/p.n*n
+	}
+	return p
+}
+
 // saw takes the elements of an answer, of so many bytes, into account.
 func (p *pages) saw(elements int, bytes int64) {
 	p.n, p.bytes = min(p.most, pageGrowth*p.n), 0

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -197,6 +198,8 @@ func (h *hub) unpopped(ctx context.Context, keys []string, err error, began time
 		return engine.Unanswered(ctx, err), true
 	case over && waitable(err):
 		return engine.Unanswered(ctx, h.whyUnserved(keys, began)), true
+	case !over && errors.Is(err, ErrUnknown): // the wait goes on, and others may be told of what failed
+		err = cmp.Or(h.whyUnserved(keys, began), err)
 	}
 	return err, over || !waitable(err)
 }
@@ -216,13 +219,7 @@ func (h *hub) wait(ctx context.Context, from *end, keys []string, longest int64,
 // await stands in line, of a caller whom the server did not serve for some of the keys. Ended says that ctx
 // or the client has ended and nothing was taken. Then got has only an error: why the server did not serve.
 func (h *hub) await(ctx context.Context, from *end, keys []string, longest int64, failed unserved) (got poller.Taken, ended bool) {
-	place := h.poller.JoinFor(from.kind, longest, keys...)
-	for key, why := range failed {
-		if why != nil {
-			h.poller.Fails(from.kind, key, why)
-		}
-	}
-	return h.poller.Await(ctx, place)
+	return h.poller.Await(ctx, h.poller.JoinFor(from.kind, longest, failed, keys...))
 }
 
 // waitable reports whether a pop that failed is no reason not to wait.

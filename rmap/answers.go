@@ -110,17 +110,18 @@ func scannedBy(got engine.Answer, err error) (p scanPage, texts []string, _ erro
 	if err != nil {
 		return p, nil, err
 	}
-	if len(parts) != 5 {
+	if len(parts) != 6 {
 		return p, nil, fmt.Errorf("a page of %d parts", len(parts))
 	}
 	if texts, err = parts[1].AsStrSlice(); err != nil {
 		return p, nil, err
 	}
-	var failed [4]error
+	var failed [5]error
 	p.next, failed[0] = parts[0].ToString()
 	p.passed, failed[1] = parts[2].AsInt64()
 	p.bytes, failed[2] = parts[3].AsInt64()
 	p.server, failed[3] = parts[4].ToString()
+	p.left, failed[4] = parts[5].AsStrSlice()
 	return p, texts, errors.Join(failed[:]...)
 }
 

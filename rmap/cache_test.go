@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -128,6 +130,51 @@ func TestEventsAreTyped(t *testing.T) {
 		require.Eventually(t, func() bool { return e.Wall() > 0 && hubOf(e).sweeper.Len() == 0 }, soon, 5*time.Millisecond)
 		for range events {
 			break // it does not come to life again
+		}
+	})
+}
+
+// TestALongEntryIsToldOfWhenItExpires, though the server looks first whether somebody listens.
+func TestALongEntryIsToldOfWhenItExpires(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, raw rueidis.Client) {
+		long := strings.Repeat("x", 100<<10)
+		for how, hears := range map[string]func(ctx context.Context, e *engine.Engine, name string) iter.Seq2[string, error]{
+			"nobody": func(context.Context, *engine.Engine, string) iter.Seq2[string, error] { return nil },
+			"events": func(ctx context.Context, e *engine.Engine, name string) iter.Seq2[string, error] {
+				events := NewCache[string, string](e, name, textual).Events(ctx, Expired)
+				return func(yield func(string, error) bool) {
+					for ev, err := range events {
+						if !yield(ev.Value, err) {
+							return
+						}
+					}
+				}
+			},
+		} {
+			t.Run(how, func(t *testing.T) {
+				at := newHandClock()
+				e, name := engineOn(t, raw, at.on), cacheNamed(t, raw)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				heard := hears(ctx, e, name)
+				m := NewCache[string, string](e, name, textual)
+				require.NoError(t, m.PutMany(t.Context(), map[string]string{"a": long, "b": long, "c": long}, WithTTL(time.Second)))
+				at.forward(time.Second)
+				for n := 0; heard != nil && n < 3; {
+					for got, err := range heard {
+						require.NoError(t, err)
+						require.Equal(t, long, got)
+						if n++; n == 3 {
+							break
+						}
+					}
+				}
+				redistest.Eventually(t, func() bool {
+					n, err := raw.Do(t.Context(), raw.B().Hlen().Key(m.m.key).Build()).AsInt64()
+					return err == nil && n == 0
+				}, redistest.Soon, 5*time.Millisecond)
+			})
 		}
 	})
 }

@@ -31,7 +31,13 @@ func (c *cached) scan(ctx context.Context, a asked) (scanPage, error) {
 	for i := range p.pairs {
 		p.pairs[i].value = opened(p.pairs[i].value)
 	}
-	return p, nil
+	return p, p.fetch(func(key string) (pair, error) {
+		all, err := c.peek(ctx, []string{key}, true)
+		if err != nil {
+			return pair{}, err
+		}
+		return pair{key, all[0].value, all[0].ttl, all[0].idle}, nil
+	})
 }
 
 // until is how long it is from now to a score, ms, that stands in a sorted set; -1

@@ -2,6 +2,8 @@ package rmap
 
 import (
 	"context"
+	"maps"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -86,6 +88,36 @@ func TestMapReadsWhatTakesLongerThanASend(t *testing.T) {
 				got, err := read(m)
 				require.NoError(t, err)
 				require.Equal(t, long, got)
+			})
+		}
+	}
+}
+
+// TestAWalkReadsLongValuesOfABucket of the server's hash table one by one: an answer has a megabyte at most.
+func TestAWalkReadsLongValuesOfABucket(t *testing.T) {
+	t.Parallel()
+	const entries = 30
+	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
+		server := redistest.Shared(t, redistest.Version(version))
+		for kind, of := range longKinds {
+			if kind == "native" && version != "8.0" {
+				continue
+			}
+			t.Run(version+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				m := of(server.Client(t), t, redistest.Name(t))
+				want := map[string]string{}
+				for i := range entries {
+					k := strconv.Itoa(i)
+					want[k] = k + strings.Repeat("x", 900<<10)
+					require.NoError(t, m.Put(t.Context(), k, want[k]))
+				}
+				got := map[string]string{}
+				for e, err := range m.All(t.Context()) {
+					require.NoError(t, err)
+					got[e.Key] = e.Value
+				}
+				require.True(t, maps.Equal(want, got))
 			})
 		}
 	}

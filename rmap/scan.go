@@ -45,9 +45,25 @@ type asked struct {
 type scanPage struct {
 	next   string // "0" at the end
 	pairs  []pair
-	passed int64  // entries that the server went through
-	bytes  int64  // that it read
-	server string // that answered; empty: it did not say
+	passed int64    // entries that the server went through
+	bytes  int64    // that it read
+	server string   // that answered; empty: it did not say
+	left   []string // fields for whose values the page had no room
+}
+
+// fetch reads the entries for which the page had no room, each by a request of its own.
+func (p *scanPage) fetch(read func(key string) (pair, error)) error {
+	for _, key := range p.left {
+		one, err := read(key)
+		if err != nil {
+			return err
+		}
+		if one.there {
+			p.pairs = append(p.pairs, one)
+			p.bytes += int64(len(one.text))
+		}
+	}
+	return nil
 }
 
 // WithMatch leaves out entries whose keys do not match a glob, as the server

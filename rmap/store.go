@@ -167,12 +167,18 @@ func (p *plain) scan(ctx context.Context, a asked) (scanPage, error) {
 	if a.cursor == "0" || a.what == scannedKeys {
 		args := slices.Concat([]string{a.cursor}, a.bounds(), []string{flag(a.what != scannedKeys)}, a.words())
 		got, texts, err := scannedBy(p.read(ctx, a.expecting(pageScript), args...))
+		if err != nil {
+			return got, err
+		}
 		if a.what == scannedKeys {
 			got.pairs = pairsOfKeys(texts)
-		} else {
-			got.pairs = pairsOf(texts)
+			return got, nil
 		}
-		return got, err
+		got.pairs = pairsOf(texts)
+		return got, got.fetch(func(key string) (pair, error) {
+			v, err := p.get(ctx, key)
+			return pair{key: key, value: v}, err
+		})
 	}
 	f := engine.Follower{Script: serverScript}
 	args := append([]string{a.cursor, "COUNT", decimal(int64(a.count))}, a.words()...)

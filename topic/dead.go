@@ -67,7 +67,7 @@ func (d *Durable[T]) dead(it attempts.Dead) (dead Dead[T], err error) {
 // attempts that count anew, and returns how many. Those who listen have them within a
 // second. What is put aside while it runs stays aside. A call that ends with an error may have redriven some.
 //
-// Cost: one script call for each 100. Wire: XADD rueidisson_topic_again:{name}:<durable name>, XCLAIM FORCE, XDEL. Errors:
+// Cost: one script call for each 100, and a share of UNLINK. Wire: XADD rueidisson_topic_again:{name}:<durable name>, XCLAIM FORCE, XDEL. Errors:
 // [ErrUnknown], which also ends a ctx that ends before the answer; ctx's error and cause;
 // [ErrOption]; [ErrClosed]; those of Redis.
 func (d *Durable[T]) Redrive(ctx context.Context) (redriven int64, err error) {
@@ -94,7 +94,7 @@ func (d *Durable[T]) redriveSome(ctx context.Context, till string) (attempts.Red
 }
 
 // PurgeDead deletes what the name has put aside, and returns how many messages that were.
-// Cost: one script call. Wire: UNLINK. Errors: as [Durable.Redrive].
+// Cost: one script call, and a share of UNLINK. Wire: UNLINK. Errors: as [Durable.Redrive].
 func (d *Durable[T]) PurgeDead(ctx context.Context) (purged int64, err error) {
 	if err = d.usable(ctx); err == nil {
 		purged, err = attempts.Purge(ctx, d.t.h.e, d.t.r.requests, d.t.of.key, d.name)

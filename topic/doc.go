@@ -202,7 +202,7 @@
 //	rueidisson_topic_missed:{name}    hash: durable name → messages that it has missed and was not told of
 //	rueidisson_stream_dead:{name}:<durable name>   stream: messages that it has put aside, the last 10,000
 //	rueidisson_topic_again:{name}:<durable name>   stream: those that come to it again, with one group
-//	rueidisson_queue_done:{name}:*   string: that a message was given back or put aside, 45 s at most
+//	rueidisson_queue_done:{name}:*   string: that a message was given back or put aside, or the answer to a redrive or purge, 45 s at most
 //	rueidisson_lane:{name}:*    string: the last request of an exchange, 45 s
 //
 // Its names on a cluster have no braces, or a well-formed first hash tag. The times are

@@ -154,13 +154,14 @@ func (h *reliables) listeners(k feedKey) int {
 
 // Delete removes the topic, its messages and all groups, and what those have put aside or
 // redriven. Who listens makes its group anew, and is told [ErrInterrupted]. It reports whether
-// there was one. What a name has put aside that was dropped before stays. Cost: two commands, the
+// there was one. What a name has put aside stays if that was dropped before, if the stream is gone
+// already, or if it does so at the same time. A key of another type is deleted, too. Cost: two commands, the
 // second of which is sent once. Wire: XINFO GROUPS, UNLINK. Source: RReliableTopic.delete.
 func (t *ReliableTopic[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = t.h.usable(ctx); err == nil {
 		there, err = engine.Writing(t.h.e, ctx, func() (bool, error) {
 			names, err := t.groups(ctx)
-			if err != nil {
+			if err != nil && !engine.WrongType(err) {
 				return false, err
 			}
 			all := []string{t.of.key, t.of.timeout, t.of.missed, t.of.holders}

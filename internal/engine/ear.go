@@ -4,23 +4,23 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
 // ear hears channels for whoever waits. It belongs to one goroutine at a time.
 type ear struct {
-	poke    chan struct{} // something was heard, or a subscription stands again
-	heard   func(payload string) bool
-	resumed func()
-	subs    []*pubsub.Subscription
-	line    *line // of a lock that is Queued, which uses nothing else of it
+	poke     chan struct{} // something was heard, or a subscription stands again
+	heard    func(payload string) bool
+	courtesy *handover.Courtesy // is told when it is open, and when messages may have been missed; or nil
+	subs     []*pubsub.Subscription
+	line     *line // of a lock that is Queued, which uses nothing else of it
 }
 
 // newEar returns an ear that is woken by the payloads that heard is true for;
-// nil: by all. Resumed, unless it is nil, is called when messages may have been
-// missed.
-func newEar(heard func(payload string) bool, resumed func()) *ear {
-	return &ear{poke: make(chan struct{}, 1), heard: heard, resumed: resumed}
+// nil: by all. The courtesy, unless it is nil, is that of whose releases it hears.
+func newEar(heard func(payload string) bool, courtesy *handover.Courtesy) *ear {
+	return &ear{poke: make(chan struct{}, 1), heard: heard, courtesy: courtesy}
 }
 
 // listens reports whether the ear is open.
@@ -35,6 +35,9 @@ func (r *ear) open(ctx context.Context, hub *pubsub.Hub, channels []pubsub.Chann
 			return fmt.Errorf("subscribing to %q: %w", channel.Name, err)
 		}
 		r.subs = append(r.subs, sub)
+	}
+	if r.courtesy != nil {
+		r.courtesy.Listens() // from now on: it was told that it would
 	}
 	return nil
 }
@@ -53,8 +56,8 @@ func (r *ear) close() {
 func (r *ear) event(ev pubsub.Event) {
 	switch {
 	case ev.Kind == pubsub.Resumed:
-		if r.resumed != nil {
-			r.resumed()
+		if r.courtesy != nil {
+			r.courtesy.Reset()
 		}
 	case r.heard != nil && !r.heard(ev.Payload):
 		return

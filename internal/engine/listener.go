@@ -1,15 +1,18 @@
 package engine
 
-import "github.com/rueidisson/rueidisson/internal/pubsub"
+import (
+	"github.com/rueidisson/rueidisson/internal/handover"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
+)
 
 // Listener hears channels for several waits behind each other, see [Watch]. It
 // belongs to one goroutine at a time, but for Poke.
 type Listener struct{ ear ear }
 
 // NewListener returns a listener that is woken by the payloads that heard is
-// true for. Resumed is called when messages may have been missed.
-func (e *Engine) NewListener(heard func(payload string) bool, resumed func()) *Listener {
-	return &Listener{*newEar(heard, resumed)}
+// true for. The courtesy, or nil, is told when it listens, and when messages may have been missed.
+func (e *Engine) NewListener(heard func(payload string) bool, courtesy *handover.Courtesy) *Listener {
+	return &Listener{*newEar(heard, courtesy)}
 }
 
 // Listens reports whether the listener is subscribed.

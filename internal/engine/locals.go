@@ -108,7 +108,7 @@ func (l *local) listener(p Protocol) *ear {
 	r := l.ear.Load()
 	if r == nil {
 		announcing, _ := p.(Announcing)
-		r = newEar(func(payload string) bool { return l.heard(announcing, payload) }, l.courtesy.Reset)
+		r = newEar(func(payload string) bool { return l.heard(announcing, payload) }, &l.courtesy)
 		l.ear.Store(r)
 	}
 	if !r.listens() {

@@ -78,6 +78,7 @@ type transfer struct {
 	tell   func(why error) // is called at each failed send, if there is one
 
 	began  time.Duration // before the first send
+	first  time.Duration // before the first send whose reply was lost
 	losses int
 	at     time.Duration // of the last loss
 }

@@ -57,8 +57,8 @@ func UnlessMoving(op Operation) Operation { return steady{op} }
 // connection; any is sent again when the server refused it for a passing
 // reason, or nobody was there to take it. Up to maxLost replies may be lost,
 // but no more once a silent server has cost the time of two. What is long has more
-// time and more tries, see [Sized]. A refusal behind one that was lost is borne as
-// if it had begun then. ctx ends the re-sending, and lends its values; it does not
+// time and more tries, see [Sized]. Refusals before a lost reply and those after it
+// are borne for as long each. ctx ends the re-sending, and lends its values; it does not
 // abandon a send, which has a bound of its own. Of an errand, what was refused is not
 // sent again: an errand is repeated as a whole.
 //
@@ -175,14 +175,16 @@ func (e *Engine) loop(ctx context.Context, op Operation, t *transfer, once send)
 			t.tell(err)
 		}
 		if what == lost {
-			losses++
+			if losses++; losses == 1 {
+				t.first = started.Mono
+			}
 			t.lost(err, e.Now().Mono)
 		}
 		if what != final {
 			e.topo.doubt()
 		}
 		isFull := t.full > 0 && sends >= t.full && strings.HasPrefix(err.Error(), "OOM ")
-		if isFull || !again(ctx, op, what, err) || e.enough(ctx, t, losses) || !e.pause(ctx, sends) {
+		if isFull || !again(ctx, op, what, err) || e.enough(ctx, t, what, losses) || !e.pause(ctx, sends) {
 			err = ended(ctx, err, losses > 0, t.reads())
 			e.ran(ctx, op, began, sends, err)
 			return Answer{}, err
@@ -223,16 +225,20 @@ func ended(ctx context.Context, err error, unknown, reads bool) error {
 	return err
 }
 
-func (e *Engine) enough(ctx context.Context, t *transfer, losses int) bool {
-	took := e.Now().Mono - t.began
+// enough reports whether an operation whose last send was lost or refused is not sent again.
+func (e *Engine) enough(ctx context.Context, t *transfer, what verdict, losses int) bool {
+	now, refused := e.Now().Mono, t.began
 	if losses > 0 {
-		over := losses >= maxLost || took > e.sendTimeout()*3/2
-		if over && !t.more(losses, took, e.sendTimeout(), e.remembered()) {
+		silent := losses >= maxLost || now-t.first > e.sendTimeout()*3/2
+		switch took := now - t.began; {
+		case silent && what == lost && !t.more(losses, took, e.sendTimeout(), e.remembered()):
+			return true
+		case silent && t.forgotten(took, e.sendTimeout(), e.remembered()):
 			return true
 		}
-		took = e.Now().Mono - t.at // what is refused behind a loss is borne from then on
+		refused = t.at // what is refused after a loss is borne from then on
 	}
-	return ctx.Err() != nil || e.base().Err() != nil || took > min(e.WatchdogTimeout/3, refusedFor)
+	return ctx.Err() != nil || e.base().Err() != nil || now-refused > min(e.WatchdogTimeout/3, refusedFor)
 }
 
 // pause backs off before the next send. It is false if ctx ended meanwhile.

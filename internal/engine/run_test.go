@@ -65,6 +65,28 @@ func TestRunIsSentAgainBehindASilentConnection(t *testing.T) {
 	}
 }
 
+// TestRunIsSentAgainWhenSilenceFollowsRefusals: they take nothing of the time for a silent server.
+func TestRunIsSentAgainWhenSilenceFollowsRefusals(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	e := newEngine(t, proxy.Addr(), func(c *Config) { c.WatchdogTimeout = 30 * time.Second })
+	memory := func(bytes string) {
+		raw := server.Client(t)
+		require.NoError(t, raw.Do(t.Context(), raw.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", bytes).Build()).Error())
+	}
+	memory("1")
+	lost := make(chan *redistest.Drop, 1)
+	time.AfterFunc(refusedFor*2/3, func() {
+		lost <- proxy.DropReply(redistest.All(redistest.Command("SET")), 1, redistest.Silent())
+		memory("0")
+	})
+	answer, err := e.Run(t.Context(), scripts.NewCommand("SET", scripts.Safe), []string{redistest.Name(t)}, []string{"value", "PX", "60000"})
+	(<-lost).Await(t)
+	require.NoError(t, err)
+	require.True(t, answer.Replayed)
+}
+
 // TestRunGivesUpWhenNothingListensBehindALostReply, also of a read that would have been given
 // more time if the server had only been slow.
 func TestRunGivesUpWhenNothingListensBehindALostReply(t *testing.T) {

@@ -34,7 +34,7 @@ const (
 // Its zero value is ready, and small: most names never meet another process.
 type Courtesy struct {
 	mu     sync.Mutex
-	opened uint64 // how often somebody has begun to listen
+	opened uint64 // how often Listens was said
 	known  *known // of others; nil: nothing
 }
 
@@ -66,7 +66,7 @@ func (c *Courtesy) learned() *known {
 // Mark is a moment, as far as a Courtesy is concerned.
 type Mark struct {
 	heard  uint64 // messages so far
-	opened uint64 // times that somebody has begun to listen
+	opened uint64 // times that Listens was said
 }
 
 // Mark returns this moment, to be given to Released.
@@ -158,8 +158,8 @@ func (c *Courtesy) Refused() {
 	k.met, k.free = true, time.Time{}
 }
 
-// Listens says that somebody listens again. A message of ours that is on its way
-// may have come before that.
+// Listens says that somebody is about to listen, or has begun to. A message of ours that is
+// on its way may have come before that.
 func (c *Courtesy) Listens() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

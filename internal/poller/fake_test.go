@@ -28,8 +28,10 @@ type fake struct {
 	down    error            // what every command says
 	silent  error            // what every connect says, while no command is answered
 	popped  []int64          // bytes of each pop
+	slow    time.Duration    // how long a connection takes for a pop
 	lost    int
 	back    map[string][]Item
+	backs   int
 	conns   int
 	most    int // connections at once
 	blocks  int // commands that blocked
@@ -124,7 +126,7 @@ func (f *fake) Judge(err error) Verdict {
 }
 
 func (f *fake) PutBack(_ *Kind, key string, items []Item) {
-	f.change(func() { f.back[key] = append(f.back[key], items...) })
+	f.change(func() { f.backs++; f.back[key] = append(f.back[key], items...) })
 }
 
 func (f *fake) Pop(_ *Kind, key string, n int) ([]Item, error) { return f.pop(key, n) }
@@ -213,7 +215,10 @@ func first(items []Item) (it Item) {
 	return it
 }
 
-func (c *fakeConn) Pop(_ *Kind, key string, n int) ([]Item, error) { return c.f.pop(key, n) }
+func (c *fakeConn) Pop(_ *Kind, key string, n int) ([]Item, error) {
+	time.Sleep(c.f.slow)
+	return c.f.pop(key, n)
+}
 
 func (c *fakeConn) Unblock() (bool, error) {
 	c.f.mu.Lock()

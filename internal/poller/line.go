@@ -30,6 +30,13 @@ type line struct {
 	lineKey
 	group   *group
 	waiters []*waiter
+	last    failure // of a request of somebody who stands in it
+}
+
+// failure is why a request was not served, and when it failed: see Poller.tick.
+type failure struct {
+	why error
+	at  uint64
 }
 
 // drop takes a waiter out of the line.
@@ -52,8 +59,10 @@ type group struct {
 	queued  bool    // for a turn, or in one
 	running *worker // that blocks in a command for the group
 	outage  outage
-	why     error // of its last failure, until a new connection is there for it, or an answer
-	finals  int   // refusals behind each other
+	last    failure // of a command
+	doubted uint64  // when a request about one of its names failed: older connections may be dead
+	proved  uint64  // when a connection was made for it, or has answered
+	finals  int     // refusals behind each other
 }
 
 // names is the names of the next command, beginning behind the one that was served

@@ -74,9 +74,6 @@ func (p *Poller) dismiss(w *worker) {
 	}
 }
 
-// reached notes that the server is there for a group of the node.
-func (n *node) reached(g *group) { g.why, n.why = nil, nil }
-
 func (p *Poller) closing() bool {
 	select {
 	case <-p.server.Closing():

@@ -27,6 +27,13 @@ type Poller struct {
 	lines  map[lineKey]*line
 	groups map[groupKey][]*group
 	nodes  map[string]*node
+	ticks  uint64
+}
+
+// tick returns a number for an event: it is higher than those of all events before. The mutex is held.
+func (p *Poller) tick() uint64 {
+	p.ticks++
+	return p.ticks
 }
 
 type groupKey struct {
@@ -54,12 +61,13 @@ func (p *Poller) Waiting(k *Kind, name string) bool {
 type Place struct{ w *waiter }
 
 // Join stands in line for names, which are different ones; Await or Leave follows.
-func (p *Poller) Join(k *Kind, names ...string) Place { return p.JoinFor(k, 0, names...) }
+func (p *Poller) Join(k *Kind, names ...string) Place { return p.JoinFor(k, 0, nil, names...) }
 
-// JoinFor is Join of a caller who expects elements of up to so many bytes; 0: of any length.
-func (p *Poller) JoinFor(k *Kind, bytes int64, names ...string) Place {
+// JoinFor is Join of a caller who expects elements of up to so many bytes; 0: of any length. Failed has the
+// requests of the caller that have failed, by name: see Fails.
+func (p *Poller) JoinFor(k *Kind, bytes int64, failed map[string]error, names ...string) Place {
 	w := &waiter{got: make(chan Taken, 1), since: time.Now(), bytes: bytes}
-	p.join(w, k, names)
+	p.join(w, k, names, failed)
 	return Place{w}
 }
 
@@ -87,7 +95,7 @@ func (p *Poller) Leave(at Place) (got Taken, ended bool) {
 	}
 }
 
-func (p *Poller) join(w *waiter, k *Kind, names []string) {
+func (p *Poller) join(w *waiter, k *Kind, names []string, failed map[string]error) {
 	slots := make([]uint16, len(names))
 	for i, name := range names {
 		slots[i] = p.server.Slot(name)
@@ -98,6 +106,9 @@ func (p *Poller) join(w *waiter, k *Kind, names []string) {
 		l := p.lineOf(lineKey{k, name}, slots[i])
 		l.waiters = append(l.waiters, w)
 		w.lines = append(w.lines, l)
+		if why := failed[name]; why != nil {
+			p.fails(l, why)
+		}
 	}
 }
 
@@ -142,7 +153,7 @@ func (p *Poller) leave(w *waiter) (why error) {
 	defer p.mu.Unlock()
 	for _, l := range w.lines {
 		if why == nil {
-			why = p.failing(l.group)
+			why = p.failing(l)
 		}
 	}
 	p.away(w)
@@ -185,13 +196,13 @@ func (p *Poller) forget(g *group) {
 }
 
 // hand gives items to those who stand in line for a name, and puts back what is
-// left.
-func (p *Poller) hand(k *Kind, name string, items []Item) {
+// left. It returns how many that are.
+func (p *Poller) hand(k *Kind, name string, items []Item) (left int) {
 	if k.Tells {
 		if len(items) > 0 {
 			p.Tell(k, name)
 		}
-		return
+		return 0
 	}
 	p.mu.Lock()
 	l := p.lines[lineKey{k, name}]
@@ -206,6 +217,7 @@ func (p *Poller) hand(k *Kind, name string, items []Item) {
 	if len(items) > 0 {
 		p.server.PutBack(k, name, items)
 	}
+	return len(items)
 }
 
 // expects returns how many stand in line for a name, and the most bytes that one of the first of them
@@ -238,13 +250,13 @@ func (p *Poller) Tell(k *Kind, name string) {
 	}
 }
 
-// mostAtOnce bounds what one Pop takes, and by that what a connection that breaks
+// mostAtOnce bounds what a turn takes, and by that what a connection that breaks
 // can lose; mostBytes does if its elements are as long as the longest of late. Of elements
-// of which nobody knows how long they are, the first Pop takes firstPop.
+// of which nobody knows how long they are, a Pop takes mostGrowth times as many as came before.
 const (
 	mostAtOnce = 100
 	mostBytes  = 1 << 20
-	firstPop   = 4
+	mostGrowth = 4
 )
 
 // refuse tells everybody who stands in line for some of the names of a group why
@@ -292,30 +304,41 @@ func (p *Poller) Failing(k *Kind, name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.lines[lineKey{k, name}]; l != nil {
-		return p.failing(l.group)
+		return p.failing(l)
 	}
 	return nil
 }
 
-func (p *Poller) failing(g *group) error {
-	n := p.nodes[p.server.Node(g.slot)]
-	switch {
-	case g.why != nil:
-		return g.why
-	case g.running != nil || n == nil:
-		return nil
+func (p *Poller) failing(l *line) error {
+	g, last := l.group, l.last
+	if g.last.at > last.at {
+		last = g.last
 	}
-	return n.why
+	if last.at > g.proved {
+		return last.why
+	}
+	if n := p.nodes[p.server.Node(g.slot)]; n != nil && g.running == nil {
+		return n.why
+	}
+	return nil
 }
 
 // Fails notes why a request of a caller has failed, who stands in line for a name now. The
-// reason is forgotten when a new connection is made, or a command has answered: one that is
-// under way may be on a connection that is dead.
+// reason is forgotten when a new connection is made, or a command has answered. The command
+// that is under way may be on a connection that is dead, so it is to end.
 func (p *Poller) Fails(k *Kind, name string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.lines[lineKey{k, name}]; l != nil {
-		l.group.why = err
+		p.fails(l, err)
+	}
+}
+
+func (p *Poller) fails(l *line, err error) {
+	l.last = failure{err, p.tick()}
+	l.group.doubted = l.last.at
+	if l.group.running != nil {
+		l.group.running.end()
 	}
 }
 

@@ -290,17 +290,20 @@ func TestAnOutageOfOneGroupIsNotThatOfAnother(t *testing.T) {
 	})
 }
 
-// TestWhatAnotherCallHasFailedOf is why nobody is served, until there is a connection.
+// TestWhatAnotherCallHasFailedOf is why nobody is served, until a connection has answered: that is asked at once.
 func TestWhatAnotherCallHasFailedOf(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
 		p.Fails(Head, "a", errPassing) // nobody waits
 		require.NoError(t, p.Failing(Head, "a"))
-		w := wait(t.Context(), p, Head, "a")
+		w, other := wait(t.Context(), p, Head, "a"), wait(t.Context(), p, Head, "b")
 		p.Fails(Head, "a", errPassing) // the connection that waits may be dead
 		require.Equal(t, errPassing, p.Failing(Head, "a"))
-		time.Sleep(2 * options.Block) // a new one has answered
+		require.NoError(t, p.Failing(Head, "b"), "nothing was wrong with that")
+		synctest.Wait()
 		require.NoError(t, p.Failing(Head, "a"))
+		f.push("b", "x")
+		other.gets(t, "b", "x")
 		f.change(func() { f.down = errUnknown })
 		time.Sleep(time.Second)
 		require.Equal(t, errUnknown, p.Failing(Head, "a"))
@@ -351,12 +354,12 @@ func TestAConnectionThatMayBeDeadIsNoProof(t *testing.T) {
 func TestElementsThatFollowComeAMegabyteAtATime(t *testing.T) {
 	t.Parallel()
 	const callers, long = 40, 300 << 10
-	for known, most := range map[int64]int64{0: firstPop * long, long: mostBytes} {
+	for known, most := range map[int64]int64{0: mostGrowth * long, long: mostBytes} {
 		inBubble(t, func(t *testing.T, f *fake, p *Poller) {
 			var all sync.WaitGroup
 			for range callers {
 				all.Go(func() {
-					got, ended := p.Await(t.Context(), p.JoinFor(Head, known, "a"))
+					got, ended := p.Await(t.Context(), p.JoinFor(Head, known, nil, "a"))
 					require.False(t, ended)
 					require.NoError(t, got.Err)
 				})
@@ -372,6 +375,55 @@ func TestElementsThatFollowComeAMegabyteAtATime(t *testing.T) {
 			require.Less(t, len(f.popped), callers)
 		})
 	}
+}
+
+// TestALongLineOfLongElementsIsServedToItsEnd, whatever the callers know of their length.
+func TestALongLineOfLongElementsIsServedToItsEnd(t *testing.T) {
+	t.Parallel()
+	const callers, long = 200, mostBytes
+	for _, known := range []int64{0, long} {
+		inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+			var all sync.WaitGroup
+			for range callers {
+				all.Go(func() {
+					got, ended := p.Await(t.Context(), p.JoinFor(Head, known, nil, "a"))
+					require.False(t, ended)
+					require.NoError(t, got.Err)
+				})
+			}
+			synctest.Wait()
+			f.push("a", slices.Repeat([]string{strings.Repeat("x", long)}, callers)...)
+			all.Wait()
+			require.LessOrEqual(t, slices.Max(f.popped), int64(mostBytes))
+			require.LessOrEqual(t, len(f.popped), 2*callers, "no pops for nobody")
+		})
+	}
+}
+
+// TestATurnEndsForOthers: elements that follow each other do not hold up another name of the server for longer than an
+// answer takes, and those for whom nobody stands in line any more go back together.
+func TestATurnEndsForOthers(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		f.slow = time.Second
+		ctx, cancel := context.WithTimeout(t.Context(), f.slow/2)
+		defer cancel()
+		const callers, long = 50, 10 << 10
+		var all sync.WaitGroup
+		for range callers {
+			all.Go(func() { p.Await(ctx, p.JoinFor(Head, 0, nil, "a")) })
+		}
+		other := wait(t.Context(), p, Head, "b")
+		began := time.Now()
+		f.push("a", slices.Repeat([]string{strings.Repeat("x", long)}, callers)...)
+		synctest.Wait() // the first is there, and a pop of others is under way
+		f.push("b", "y")
+		other.gets(t, "b", "y")
+		require.LessOrEqual(t, time.Since(began), 2*f.slow)
+		all.Wait()
+		require.Equal(t, 1, f.backs, "of one pop")
+		require.Len(t, f.back["a"], mostGrowth)
+	})
 }
 
 // TestAShortOutageIsNoticedByNobody.

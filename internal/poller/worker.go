@@ -15,10 +15,11 @@ type worker struct {
 
 	// Guarded by the mutex of the Poller.
 	conn   Conn
-	blocks bool // in a command
-	long   bool // which has its time
-	number int  // of the command
-	over   int  // the number of the one that is to end
+	proved uint64 // when it was made, or has answered
+	blocks bool   // in a command
+	long   bool   // which has its time
+	number int    // of the command
+	over   int    // the number of the one that is to end
 }
 
 func (w *worker) run() {
@@ -145,36 +146,38 @@ func (w *worker) serve(g *group) time.Duration {
 	if g.kind.Alone {
 		name = names[0]
 	}
-	w.p.hand(g.kind, name, []Item{item})
+	if w.p.hand(g.kind, name, []Item{item}) > 0 || g.kind.Tells {
+		return 0
+	}
 	if err := w.follow(conn, g.kind, name, item); err != nil {
 		return w.failed(g, []string{name}, err)
 	}
 	return 0
 }
 
-// follow takes what is there behind the first item for those who stand in line behind the first, up to
-// mostAtOnce of them.
+// follow takes what is there behind the first item for those who stand in line behind the first. A turn takes
+// mostAtOnce items and mostBytes at most, so that other names have theirs. It ends when somebody who stood in line
+// has left: what was taken for him goes back first.
 func (w *worker) follow(conn Conn, k *Kind, name string, first Item) error {
-	if k.Tells {
-		return nil
-	}
-	waiting, longest := w.p.expects(k, name)
-	most := firstPop
-	if longest > 0 {
-		most = mostAtOnce
-	}
-	longest = max(longest, int64(len(first.Text)), 1)
-	for left := min(waiting, mostAtOnce); left > 0; {
-		n := min(left, most, max(int(mostBytes/longest), 1))
+	taken, bytes, longest := 1, len(first.Text), max(len(first.Text), 1)
+	for !w.p.closing() {
+		waiting, expected := w.p.expects(k, name)
+		longest = max(longest, int(expected))
+		n := min(waiting, mostAtOnce-taken, (mostBytes-bytes)/longest)
+		if expected == 0 {
+			n = min(n, mostGrowth*taken)
+		}
+		if n <= 0 {
+			return nil
+		}
 		items, err := conn.Pop(k, name, n)
-		w.p.hand(k, name, items)
-		if err != nil || len(items) < n {
+		if w.p.hand(k, name, items) > 0 || err != nil || len(items) < n {
 			return err
 		}
 		for _, it := range items {
-			longest = max(longest, int64(len(it.Text)))
+			bytes, longest = bytes+len(it.Text), max(longest, len(it.Text))
 		}
-		left, most = left-n, most*4
+		taken += n
 	}
 	return nil
 }
@@ -190,6 +193,7 @@ func (w *worker) begin(g *group) ([]string, time.Duration) {
 		return nil, 0
 	}
 	g.running = w
+	g.proved = max(g.proved, w.proved)
 	w.number++
 	w.blocks, w.long = true, len(w.node.queue) == 0
 	switch {
@@ -211,14 +215,20 @@ func (w *worker) serves(g *group) {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
 	g.outage, g.finals = outage{}, 0
-	w.node.reached(g)
+	w.proves(g)
 }
 
 // reached notes that the server has answered, though it did not serve.
 func (w *worker) reached(g *group) {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
-	w.node.reached(g)
+	w.proves(g)
+}
+
+// proves notes that the server is there for a group: it has answered, or a connection was made. The mutex is held.
+func (w *worker) proves(g *group) {
+	w.proved = w.p.tick()
+	g.proved, w.node.why = w.proved, nil
 }
 
 // failed deals with an error about some names of a group, or about all of it.
@@ -246,7 +256,8 @@ func (w *worker) failed(g *group, names []string, err error) time.Duration {
 	w.drop()
 	p.mu.Lock()
 	pause := g.outage.failed(now)
-	if g.why = err; names == nil {
+	g.last = failure{err, p.tick()}
+	if names == nil {
 		w.node.why = err
 	}
 	p.mu.Unlock()
@@ -302,11 +313,11 @@ func (w *worker) refused(g *group, names []string, err error) time.Duration {
 	return firstPause
 }
 
-// connected is the connection of the worker. Where another request of the group has failed
-// meanwhile it is a new one, since the old one may be dead.
+// connected is the connection of the worker. It is a new one where another request of the group has failed
+// since the old one has answered last: that may be dead.
 func (w *worker) connected(g *group) (Conn, error) {
 	w.p.mu.Lock()
-	conn, doubted := w.conn, g.why != nil
+	conn, doubted := w.conn, g.doubted > w.proved
 	w.p.mu.Unlock()
 	if conn != nil && !doubted {
 		return conn, nil
@@ -321,7 +332,7 @@ func (w *worker) connected(g *group) (Conn, error) {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
 	w.conn = conn
-	w.node.reached(g)
+	w.proves(g)
 	return conn, nil
 }
 

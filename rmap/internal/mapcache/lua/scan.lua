@@ -17,7 +17,7 @@
 -- Returns  array  {where to go on, 0: that was all; {key, entry as the hash has it, …}, those that have not expired; with
 --                 times {key, entry, when it ends, when it has rested for too long, …}, ms, empty for never; keys alone
 --                 {key, …}; how many were passed; bytes read; what the server calls itself, empty: it does not tell, or
---                 that was all in one}
+--                 that was all in one; keys for whose entries there was no room}
 -- Replay   safe: it only reads
 local values = ARGV[3] ~= '0'
 
@@ -50,7 +50,7 @@ local function unread(fields, each)
 end
 
 local lapsed = not values and redis.call('zcount', KEYS[3], '-inf', ARGV[2]) > 0
-local next, found, passed, bytes = pages(KEYS[1], ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]),
+local next, found, passed, bytes, left = pages(KEYS[1], ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]),
 	{unpack(ARGV, 7)}, values, lapsed and unread)
 local each = values and 2 or 1
 local living = {}
@@ -86,4 +86,4 @@ for first = 1, #found, 1000 * each do
 		end
 	end
 end
-return {next, living, passed, bytes, (next ~= '0' or ARGV[1] ~= '0') and runid() or ''}
+return {next, living, passed, bytes, (next ~= '0' or ARGV[1] ~= '0') and runid() or '', left}

@@ -39,6 +39,16 @@ if not redis.call('set', KEYS[6], ARGV[1], 'NX', 'PX', ARGV[4]) then
 end
 
 local batch, bytes, gone = tonumber(ARGV[5]), 0, 0
+
+-- hears reports whether somebody may hear an event. Reading a large entry for it takes the server some ms. A server that
+-- does not say so, or not of others, may have listeners.
+local function hears()
+	local of = 'redisson_map_cache_expired' .. string.sub(KEYS[2], prefix)
+	local listeners = redis.pcall('pubsub', publish == 'spublish' and 'shardnumsub' or 'numsub', of)
+	local patterns = redis.pcall('pubsub', 'numpat')
+	return ARGV[6] == '1' or type(listeners[2]) ~= 'number' or listeners[2] > 0 or patterns ~= 0
+end
+
 local heard = true
 
 -- read is an entry of the batch, whose values must not take long.
@@ -74,6 +84,7 @@ local due = redis.call('zrangebyscore', KEYS[2], '-inf', ARGV[2], 'LIMIT', 0, ba
 local taken = #due
 if taken > 0 then
 	dropping(due) -- before an event that nobody takes back
+	heard = redis.call('hstrlen', KEYS[1], due[1]) < 65536 or hears()
 	for i, name in ipairs(due) do
 		local packed = heard and bytes < 262144 and read(name)
 		if packed then
