@@ -1,7 +1,7 @@
 # demo      a flash sale that never oversells; needs only Go
 # test      everything, against real servers (and the real Redisson); installs what is missing on Debian; ends with a summary
 # busy      another target on a machine that is made slow on purpose: make busy test
-# soak      the same tests with their full counts, in at most an hour for each part; says what it ran
+# soak      the same tests with their full counts, in at most two hours for each part; says what it ran
 # lint      format, vet, staticcheck
 # bench     benchmarks; BENCH='Lock' chooses some
 # ratios    this library beside its floors and peers, as a table, into docs/speed.md; takes some minutes
@@ -85,8 +85,8 @@ test-interop: servers
 
 # What has a count for every day has its full count here, see package redistest.
 soak: export RUEIDISSON_SOAK = 1
-soak: export timeout = 30m
-soak: export within = 1h
+soak: export timeout = 90m
+soak: export within = 2h
 soak: test
 
 interop-table:

@@ -394,7 +394,7 @@ func (of bulky) judge(t *testing.T, metered *redistest.Metered, c, plain *rueidi
 func TestHoldLivesBesideLargeWalks(t *testing.T) {
 	t.Parallel()
 	const walkers, entries = 8, 40
-	lease, lasts := redistest.Scaled(time.Second), time.Duration(redistest.Count(t, 20, 600))*time.Second
+	lease, lasts := redistest.Scaled(time.Second), time.Duration(redistest.Count(t, 20, 3600))*time.Second
 	server := redistest.Shared(t, redistest.Version("8.0"))
 	name := redistest.Name(t)
 	fill := rueidisson.Map[string, string](waiterClient(t, server.Addr()), name, rmap.WithCodec(codec.Text))
