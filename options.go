@@ -229,8 +229,8 @@ func WithCodec(f codec.Family) Option {
 // more comes. What goes out with either as one argument counts: of a cache 16 bytes
 // before each value, and the name before each key.
 //
-// A send has a second more for each 8 MB that it is long. An answer has not: what
-// takes longer than three seconds to come is an error.
+// A send has a second more for each 8 MB that it is long, and so has an answer whose
+// length is known or was asked for.
 func WithMaxValue(n int) Option {
 	return option(func(c *engine.Config) error {
 		if n < 1 {
@@ -248,8 +248,8 @@ const mostBlocked = 1000
 // who wait for elements of queues, and those that block for who listens to reliable
 // topics. The default is 16 of each, and needs no change but on a cluster: there a
 // connection serves the queues of one slot, or up to 1,000 of them, or the topics of one
-// slot, and where more slots are waited for on a node than it has connections they
-// take turns of 200 ms.
+// slot. Where more slots are waited for on a node than it has connections, the last one
+// polls the queues of all others, see package queue, and topics take turns of 200 ms.
 func WithBlockedConnections(n int) Option {
 	return option(func(c *engine.Config) error {
 		if n < 1 || n > mostBlocked {

@@ -24,7 +24,8 @@ var announced = &poller.Kind{
 		return []string{keys[0], keys[0], "LEFT", "LEFT", poller.Seconds(timeout)}
 	},
 	First: func(rueidis.RedisMessage) (key string, it poller.Item, err error) { return "", it, nil },
-	Pop:   "LLEN", With: []string{},
+	Has:   poller.Length("LLEN"), Had: poller.Some,
+	Pop: "LLEN", With: []string{},
 	Rest: func(m rueidis.RedisMessage) ([]poller.Item, error) {
 		n, err := m.AsInt64()
 		return make([]poller.Item, min(n, 1)), err

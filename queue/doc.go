@@ -33,9 +33,13 @@
 // their group give back.
 //
 // On a cluster a connection serves the queues of one slot. There are up to 16 for
-// each node, see rueidisson.WithBlockedConnections; where more slots are waited for
-// they take turns of 200 ms, so that an element may wait for the turns of all others.
-// Queues that share a hash tag share a slot. The same goes beyond 1,000 names.
+// each node, see rueidisson.WithBlockedConnections. Where more slots are waited for, the
+// last connection of the node polls those that have none: by LLEN, ZCARD or XREAD of
+// each name, many in a pipeline, and a pop where there is something. A process asks so
+// about 22,000 names a second at most, so that an element waits for up to 25 ms, with 2,000
+// names for 90 ms and with 10,000 for half a second. That costs 4 to 5 % of a core of
+// the client and as much of all servers together. Queues that share a hash tag share a slot.
+// The same goes beyond 1,000 names of a slot.
 //
 // A user who may not run CLIENT ID and CLIENT UNBLOCK, and a server that has none of
 // them, is asked anew every 50 ms while somebody waits.

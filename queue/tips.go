@@ -28,7 +28,7 @@ type tip struct {
 func newTips() *tips {
 	s := &tips{of: make(map[string]*tip)}
 	s.kind = &poller.Kind{
-		Block: "XREAD", Words: s.words, First: s.first, Tells: true,
+		Block: "XREAD", Words: s.words, First: s.first, Has: s.has, Had: s.had, Tells: true,
 		Pop: "XRANGE", With: []string{"0-0", "0-0"}, // of no entry: whether it can be read at all
 		Rest: func(rueidis.RedisMessage) ([]poller.Item, error) { return make([]poller.Item, 1), nil },
 	}
@@ -62,8 +62,22 @@ func (s *tips) leave(key string) {
 }
 
 func (s *tips) words(keys []string, timeout time.Duration) []string {
-	words := []string{"COUNT", "1", "BLOCK", strconv.FormatInt(max(timeout.Milliseconds(), 1), 10), "STREAMS"}
-	words = append(words, keys...)
+	return s.behind(keys, "COUNT", "1", "BLOCK", strconv.FormatInt(max(timeout.Milliseconds(), 1), 10))
+}
+
+// has is XREAD without waiting.
+func (s *tips) has(key string) []string {
+	return append([]string{"XREAD"}, s.behind([]string{key}, "COUNT", "1")...)
+}
+
+func (s *tips) had(m rueidis.RedisMessage) (bool, error) {
+	_, _, err := s.first(m)
+	return true, err
+}
+
+// behind adds the keys and how far they were read to the words.
+func (s *tips) behind(keys []string, words ...string) []string {
+	words = append(append(words, "STREAMS"), keys...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, key := range keys {

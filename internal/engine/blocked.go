@@ -188,6 +188,28 @@ func (c *blocked) Block(k *poller.Kind, keys []string, timeout time.Duration) (k
 	return key, it, err == nil, err
 }
 
+func (c *blocked) Look(all []poller.Look) []poller.Seen {
+	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+	defer cancel()
+	commands := make(rueidis.Commands, len(all))
+	for i, one := range all {
+		words := one.Kind.Has(one.Name)
+		commands[i] = c.B().Arbitrary(words[0], words[1]).Args(words[2:]...).Build()
+	}
+	seen := make([]poller.Seen, len(all))
+	for i, res := range c.DoMulti(ctx, commands...) {
+		msg, err := res.ToMessage()
+		switch {
+		case rueidis.IsRedisNil(err):
+		case err != nil:
+			seen[i].Err = err
+		default:
+			seen[i].Has, seen[i].Err = all[i].Kind.Had(msg)
+		}
+	}
+	return seen
+}
+
 func (c *blocked) Pop(k *poller.Kind, key string, n int) ([]poller.Item, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()

@@ -20,5 +20,6 @@
 // has answered. A server that has no CLIENT UNBLOCK, or denies it, is asked in
 // short commands.
 //
-// Where there are more groups than a node may have connections, they take turns.
+// Where there are more groups than a node may have connections, the last connection polls
+// the groups that have none.
 package poller

@@ -35,6 +35,7 @@ type fake struct {
 	conns   int
 	most    int // connections at once
 	blocks  int // commands that blocked
+	looks   int
 	slots   int // 0: one
 	deaf    bool
 	early   int // so many words to end a command come before it blocks
@@ -218,6 +219,21 @@ func first(items []Item) (it Item) {
 func (c *fakeConn) Pop(_ *Kind, key string, n int) ([]Item, error) {
 	time.Sleep(c.f.slow)
 	return c.f.pop(key, n)
+}
+
+func (c *fakeConn) Look(all []Look) []Seen {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	seen := make([]Seen, len(all))
+	for i, one := range all {
+		c.f.looks++
+		err := cmp.Or(c.f.down, c.f.bad[one.Name])
+		if c.f.silent != nil {
+			err = errUnknown
+		}
+		seen[i] = Seen{len(c.f.queues[one.Name]) > 0, err}
+	}
+	return seen
 }
 
 func (c *fakeConn) Unblock() (bool, error) {

@@ -24,6 +24,10 @@ type Kind struct {
 	// for all of them. Without it Pop is given the number 0, or takes nothing anyway.
 	Look     string
 	LookWith []string
+	// Has is the words of a command that says, without waiting and taking anything, whether a key
+	// has something, and Had reads its answer. An answer of nil is no.
+	Has func(key string) []string
+	Had func(rueidis.RedisMessage) (bool, error)
 	// Tells says that nothing is taken: all who stand in line for a name are told
 	// that there is something, and look for it themselves.
 	Tells bool
@@ -70,8 +74,8 @@ type Item struct {
 
 // Head and Tail take from the ends of lists.
 var (
-	Head = &Kind{Block: "BLPOP", Pop: "LPOP", First: firstOfList, Rest: restOfList}
-	Tail = &Kind{Block: "BRPOP", Pop: "RPOP", First: firstOfList, Rest: restOfList}
+	Head = &Kind{Block: "BLPOP", Pop: "LPOP", Has: Length("LLEN"), Had: Some, First: firstOfList, Rest: restOfList}
+	Tail = &Kind{Block: "BRPOP", Pop: "RPOP", Has: Length("LLEN"), Had: Some, First: firstOfList, Rest: restOfList}
 )
 
 // none is a range that has nothing: a ZPOPMIN of 0 takes all in miniredis.
@@ -79,9 +83,26 @@ var none = []string{"1", "0"}
 
 // Lowest and Highest take from the ends of sorted sets.
 var (
-	Lowest  = &Kind{Block: "BZPOPMIN", Pop: "ZPOPMIN", Look: "ZREMRANGEBYRANK", LookWith: none, First: firstScored, Rest: restScored}
-	Highest = &Kind{Block: "BZPOPMAX", Pop: "ZPOPMAX", Look: "ZREMRANGEBYRANK", LookWith: none, First: firstScored, Rest: restScored}
+	Lowest = &Kind{
+		Block: "BZPOPMIN", Pop: "ZPOPMIN", Look: "ZREMRANGEBYRANK", LookWith: none, Has: Length("ZCARD"), Had: Some,
+		First: firstScored, Rest: restScored,
+	}
+	Highest = &Kind{
+		Block: "BZPOPMAX", Pop: "ZPOPMAX", Look: "ZREMRANGEBYRANK", LookWith: none, Has: Length("ZCARD"), Had: Some,
+		First: firstScored, Rest: restScored,
+	}
 )
+
+// Length returns a [Kind.Has] by a command that counts the elements of a key.
+func Length(command string) func(key string) []string {
+	return func(key string) []string { return []string{command, key} }
+}
+
+// Some is [Kind.Had] of a count.
+func Some(m rueidis.RedisMessage) (bool, error) {
+	n, err := m.AsInt64()
+	return n > 0, err
+}
 
 func firstScored(m rueidis.RedisMessage) (key string, it Item, err error) {
 	parts, err := m.ToArray()

@@ -7,6 +7,9 @@ import "slices"
 type node struct {
 	name    string
 	queue   []*group
+	polled  []*group // by one of the workers, as there are more than connections
+	polling bool
+	looks   int // names of those
 	idle    []*worker
 	workers []*worker
 	why     error // of the last connect that failed, until the server is reached
@@ -24,6 +27,7 @@ func (p *Poller) queue(g *group) {
 		w.news <- struct{}{}
 	case len(n.workers) < p.Connections:
 		p.hire(n)
+	case n.polling: // the next round begins soon
 	default:
 		n.hurry()
 	}

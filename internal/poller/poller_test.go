@@ -138,7 +138,7 @@ func TestOneWhoStandsInSeveralLinesGetsOne(t *testing.T) {
 	})
 }
 
-// TestConnectionsAreBounded, and those of more slots than there are take turns.
+// TestConnectionsAreBounded, and the last of them polls where there are more slots.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
@@ -156,8 +156,106 @@ func TestConnectionsAreBounded(t *testing.T) {
 			w.gets(t, fmt.Sprint(i), "x")
 		}
 		require.Equal(t, options.Connections, f.most)
-		require.LessOrEqual(t, time.Since(began), time.Duration(len(all))*options.Turn, "as long as the turns of all")
+		require.LessOrEqual(t, time.Since(began), 2*leastPoll)
 	})
+}
+
+// TestManySlotsArePolled, each name as often as all of them allow, and connections that become free block for some of them.
+func TestManySlotsArePolled(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		const names, idle = 1000, 10 * time.Second
+		f.slots = 100_000
+		all := map[string]*waiting{}
+		for i := range names {
+			all[fmt.Sprint(i)] = wait(t.Context(), p, []*Kind{Head, Tail, Lowest}[i%3], fmt.Sprint(i))
+		}
+		every := names * perLook
+		time.Sleep(2 * every)
+		synctest.Wait()
+		count := func() (looks, blocks int) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return f.looks, f.blocks
+		}
+		looks, blocks := count()
+		time.Sleep(idle)
+		asked, blocked := count()
+		require.LessOrEqual(t, asked-looks, int(idle/perLook)+names)
+		require.LessOrEqual(t, blocked-blocks, int(idle/options.Block)+1)
+		for name, w := range all {
+			began := time.Now()
+			f.push(name, "x")
+			w.gets(t, name, "x")
+			require.LessOrEqual(t, time.Since(began), every+leastPoll)
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(2 * options.Linger)
+		synctest.Wait()
+		require.Zero(t, f.lost)
+		require.Empty(t, f.back)
+		require.Equal(t, options.Connections, f.most)
+		require.Zero(t, f.conns)
+		require.Empty(t, p.nodes)
+	})
+}
+
+// TestThePolledAreTold of an outage, a refusal, and that the client closes, as others are.
+func TestThePolledAreTold(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		f.slots = 1000
+		var all []*waiting
+		for i := range 30 {
+			all = append(all, wait(t.Context(), p, Head, fmt.Sprint(i)))
+		}
+		time.Sleep(time.Second)
+		f.change(func() { f.bad["7"] = errFinal })
+		<-all[7].done
+		require.ErrorIs(t, all[7].got.Err, errFinal)
+		f.change(func() { f.silent = errUnknown })
+		time.Sleep(options.Bear / 2)
+		for i := range all {
+			if i != 7 {
+				require.ErrorIs(t, p.Failing(Head, fmt.Sprint(i)), errUnknown)
+			}
+		}
+		f.change(func() { f.silent = nil })
+		time.Sleep(2 * mostPause)
+		for i := range all {
+			require.NoError(t, p.Failing(Head, fmt.Sprint(i)))
+		}
+		f.push("8", "x")
+		all[8].gets(t, "8", "x")
+		f.change(func() { f.silent = errUnknown })
+		time.Sleep(options.Bear / 2)
+		require.False(t, isDone(all[9]))
+		time.Sleep(options.Bear)
+		for i, w := range all {
+			<-w.done
+			if i != 8 {
+				require.Error(t, w.got.Err)
+			}
+		}
+		f.change(func() { f.silent = nil })
+		for i := range all {
+			all[i] = wait(t.Context(), p, Head, fmt.Sprint(i))
+		}
+		f.close()
+		for _, w := range all {
+			<-w.done
+			require.True(t, w.ended)
+		}
+	})
+}
+
+func isDone(w *waiting) bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // TestWhereNothingEndsACommand they are short.

@@ -33,6 +33,8 @@ type Server interface {
 type Conn interface {
 	// Block sends the blocking pop of a kind. Without an element ok is false.
 	Block(k *Kind, keys []string, timeout time.Duration) (key string, it Item, ok bool, err error)
+	// Look asks about several names at once, in one pipeline.
+	Look(all []Look) []Seen
 	// Pop pops up to n.
 	Pop(k *Kind, key string, n int) ([]Item, error)
 	// Unblock ends a Block that is under way. It is false if there is none yet, or

@@ -26,8 +26,17 @@ func (w *worker) run() {
 	done := make(chan struct{})
 	var ender sync.WaitGroup
 	ender.Go(func() { w.endAll(done) })
-	for g := w.next(); g != nil; g = w.next() {
-		w.turn(g)
+	for {
+		g, polls := w.next()
+		switch {
+		case polls:
+			w.poll()
+			continue
+		case g != nil:
+			w.turn(g)
+			continue
+		}
+		break
 	}
 	close(done)
 	ender.Wait()
@@ -36,35 +45,38 @@ func (w *worker) run() {
 }
 
 // next waits for a group. There is none when nobody has needed the connection for
-// a while, or the client closes.
-func (w *worker) next() *group {
+// a while, or the client closes, or where there are so many that they are to be polled.
+func (w *worker) next() (g *group, polls bool) {
 	for waited := false; ; {
-		g, rest := w.pick(waited)
-		if g != nil || !rest {
-			return g
+		g, polls, rest := w.pick(waited)
+		if !rest {
+			return g, polls
 		}
 		waited = w.rest()
 	}
 }
 
-// pick is the group whose turn it is. rest says that there may be one soon.
-func (w *worker) pick(waited bool) (g *group, rest bool) {
+// pick is the group whose turn it is. Rest says that there may be one soon.
+func (w *worker) pick(waited bool) (g *group, polls, rest bool) {
 	p, n := w.p, w.node
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.closing():
-		return nil, false
+		return nil, false, false
+	case len(n.queue) > 1 && !n.polling && !n.free(p.Connections):
+		n.polling = true
+		return nil, true, false
 	case len(n.queue) > 0:
 		g, n.queue = n.queue[0], n.queue[1:]
-		return g, false
+		return g, false, false
 	case waited:
-		return nil, false
+		return nil, false, false
 	}
 	if n.idle = append(n.idle, w); len(n.idle) == len(n.workers) {
 		n.why = nil // nobody waits: the next one finds out
 	}
-	return nil, true
+	return nil, false, true
 }
 
 // rest reports that nobody came.
@@ -313,11 +325,14 @@ func (w *worker) refused(g *group, names []string, err error) time.Duration {
 	return firstPause
 }
 
-// connected is the connection of the worker. It is a new one where another request of the group has failed
+// connected is the connection of the worker. It is a new one where another request of one of the groups has failed
 // since the old one has answered last: that may be dead.
-func (w *worker) connected(g *group) (Conn, error) {
+func (w *worker) connected(groups ...*group) (Conn, error) {
 	w.p.mu.Lock()
-	conn, doubted := w.conn, g.doubted > w.proved
+	conn, doubted := w.conn, false
+	for _, g := range groups {
+		doubted = doubted || g.doubted > w.proved
+	}
 	w.p.mu.Unlock()
 	if conn != nil && !doubted {
 		return conn, nil
@@ -332,7 +347,9 @@ func (w *worker) connected(g *group) (Conn, error) {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
 	w.conn = conn
-	w.proves(g)
+	for _, g := range groups {
+		w.proves(g)
+	}
 	return conn, nil
 }
 
