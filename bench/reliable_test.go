@@ -29,6 +29,7 @@ var reliableRows = []row{
 	{"reliable queue, AddAll of 1,000, by RPUSH of 256 goroutines", "messages/s", goal{atLeast: 1.6}, addAll},
 	{"reliable queue, take and ack, 64 goroutines, by asynq", "messages/s", goal{atLeast: 6.5}, taking(1, "reliable take", (*backlog).rate)},
 	{"reliable queue, take and ack, 4 processes x 64, by asynq", "messages/s", goal{atLeast: 11}, taking(4, "reliable take", (*backlog).rate)},
+	{"reliable queue, take and ack, 64 goroutines, by LMOVE and LREM", "messages/s", goal{}, takingBeside("rpush", "list move", 300_000, 1, "reliable take", (*backlog).rate)},
 	{"reliable queue, Serve, 64 goroutines, by asynq", "messages/s", goal{atLeast: 6.5}, taking(1, "reliable serve", (*backlog).rate)},
 	{"reliable queue, Serve, 64 goroutines, WithPrefetch(64), by asynq", "messages/s", goal{atLeast: 6.5}, taking(1, "reliable serve ahead", (*backlog).rate)},
 	{"reliable queue, Serve, 4 processes x 64, by asynq", "messages/s", goal{atLeast: 13}, taking(4, "reliable serve", (*backlog).rate)},
@@ -67,6 +68,16 @@ func init() {
 		}
 	})
 	impls["add.lua"] = newAddFloor
+	impls["list move"] = bareMap(func(c rueidis.Client, name string) call {
+		name = "list of " + name
+		return func(ctx context.Context, _ int) error {
+			text, err := c.Do(ctx, c.B().Lmove().Source(name).Destination(name+" taken").Left().Right().Build()).ToString()
+			if err != nil {
+				return err
+			}
+			return c.Do(ctx, c.B().Lrem().Key(name+" taken").Count(1).Element(text).Build()).Error()
+		}
+	})
 	impls["rpush"] = bareMap(func(c rueidis.Client, name string) call {
 		name = "list of " + name
 		return func(ctx context.Context, _ int) error {

@@ -23,9 +23,14 @@ type backlog struct {
 // taking compares processes that take and acknowledge with as many of asynq. Handlers
 // do nothing.
 func taking(processes int, name string, figure func(*backlog, time.Duration) (float64, error)) func(*testing.T, *redistest.Server) sides {
+	return takingBeside("asynq add", "asynq take", 40_000, processes, name, figure)
+}
+
+// takingBeside compares them with as many of a peer, of which one implementation adds and one takes, most in a second.
+func takingBeside(adds, takes string, most float64, processes int, name string, figure func(*backlog, time.Duration) (float64, error)) func(*testing.T, *redistest.Server) sides {
 	return func(t *testing.T, s *redistest.Server) sides {
 		ours := onOneKey(connect(t, "reliable add all", s.Addr()), "fleet-"+name, 1)
-		peer := onOneKey(connect(t, "asynq add", s.Addr()), "fleet-asynq take", asynqWorkers)
+		peer := onOneKey(connect(t, adds, s.Addr()), "fleet-"+takes, asynqWorkers)
 		side := func(name string, most float64, add func(n int) error) measure {
 			b := &backlog{raw: s.Client(t), most: most, add: add}
 			if err := b.fill(*slice); err != nil { // asynq looks once a second if there is nothing
@@ -36,7 +41,7 @@ func taking(processes int, name string, figure func(*backlog, time.Duration) (fl
 		}
 		return sides{
 			ours: side(name, 300_000, func(n int) error { return ours.runTimes(n / len(thousand)) }),
-			base: side("asynq take", 40_000, peer.runTimes),
+			base: side(takes, most, peer.runTimes),
 			long: processes > 1,
 		}
 	}
