@@ -137,7 +137,7 @@ func (q *BoundedQueue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek
 // that blocks, and two script calls for each element that is offered, in each process
 // that waits. The command takes nothing, so that a connection that breaks frees or
 // keeps no slot by mistake. Queues that are waited for have a connection each, up to
-// those of rueidisson.WithBlockedConnections; beyond, they take turns. Wire: as
+// those of rueidisson.WithBlockedConnections; beyond, they are polled. Wire: as
 // [BoundedQueue.Poll], and BLMOVE name name LEFT LEFT, CLIENT UNBLOCK. Errors:
 // [ErrDecode]; ctx's error and cause; [ErrUnknown]; [ErrOption]; [ErrClosed]; Redis'
 // and the network's. Source: RBoundedBlockingQueue.take.

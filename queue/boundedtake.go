@@ -46,12 +46,13 @@ type takers struct {
 
 // taker is a caller in line.
 type taker struct {
+	ctx   context.Context
 	first chan struct{} // with one place: it is the first in line
 	got   chan taken    // with one place
 
 	// Guarded by the mutex of takers.
 	leaving bool  // its ctx, or the client, has ended
-	lost    error // of the last answer, if that was lost and may have had its element
+	lost    error // of an answer that was lost as it left, and may have had its element
 }
 
 // taken is what a taker is given.
@@ -62,8 +63,8 @@ type taken struct {
 
 func newTakers(string) *takers { return &takers{} }
 
-func (l *takers) enter() *taker {
-	t := &taker{first: make(chan struct{}, 1), got: make(chan taken, 1)}
+func (l *takers) enter(ctx context.Context) *taker {
+	t := &taker{ctx: ctx, first: make(chan struct{}, 1), got: make(chan taken, 1)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.line = append(l.line, t); len(l.line) == 1 {
@@ -102,9 +103,6 @@ func (l *takers) ask(each int64) int {
 	behind := slices.DeleteFunc(l.line[1:], func(t *taker) bool { return t.leaving })
 	l.line = l.line[:1+len(behind)]
 	l.asked, l.answer = min(len(l.line), mostPops, max(int(pageBytes/each), 1)), make(chan struct{})
-	for _, t := range l.line[:l.asked] {
-		t.lost = nil
-	}
 	return l.asked
 }
 
@@ -139,13 +137,15 @@ func (l *takers) fails(why error) {
 	l.why = why
 }
 
-// lose notes that the answer is lost that may have had elements. Whoever leaves before the server is asked for
-// him again is told.
-func (l *takers) lose() {
+// lose notes that the answer is lost that may have had elements. Callers whose contexts have ended, or whose client
+// has, are told.
+func (l *takers) lose(closed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, t := range l.line[:l.asked] {
-		t.lost = fmt.Errorf("%w: %w", ErrUnknown, l.why)
+		if closed || t.ctx.Err() != nil {
+			t.lost = fmt.Errorf("%w: %w", ErrUnknown, l.why)
+		}
 	}
 }
 
@@ -172,7 +172,7 @@ func (q *bounded[T]) take(ctx context.Context) (v T, err error) {
 func (q *bounded[T]) takeText(ctx context.Context) (string, error) {
 	l := q.h.takers.Get(q.key)
 	defer q.h.takers.Put(q.key, l)
-	for t := l.enter(); ; {
+	for t := l.enter(ctx); ; {
 		select {
 		case got := <-t.got:
 			return got.text, got.err
@@ -194,8 +194,10 @@ func (q *bounded[T]) takeText(ctx context.Context) (string, error) {
 			switch {
 			case left && ctx.Err() != nil:
 				return "", engine.Unanswered(ctx, cmp.Or(lost, why))
+			case left && lost != nil:
+				return "", fmt.Errorf("%w: %w", open, lost)
 			case left:
-				return "", cmp.Or(lost, open)
+				return "", open
 			}
 			<-answered
 		}
@@ -244,7 +246,7 @@ func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
 	}
 	if errors.Is(err, ErrUnknown) {
 		q.h.mayBeLost(q.key, err)
-		l.lose() // err may have the error of ctx, which is one caller's
+		l.lose(q.h.e.Open() != nil) // err may have the error of ctx, which is one caller's
 	}
 	l.give(nil, nil)
 	return false

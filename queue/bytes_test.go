@@ -230,7 +230,7 @@ func TestOnlySoManyTakersAreAskedFor(t *testing.T) {
 	t.Parallel()
 	l := newTakers("")
 	for range 200 {
-		l.enter()
+		l.enter(t.Context())
 	}
 	for bytes, want := range map[int64]int{0: 16, 1: mostPops, 100: mostPops, 100_000: 10, 600_000: 1, 20 << 20: 1} {
 		require.Equal(t, want, l.ask(expected(bytes)), bytes)

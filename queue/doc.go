@@ -32,14 +32,15 @@
 // blocks in XREAD, takes nothing, and tells them to look. They also listen to what others of
 // their group give back.
 //
-// On a cluster a connection serves the queues of one slot. There are up to 16 for
-// each node, see rueidisson.WithBlockedConnections. Where more slots are waited for, the
-// last connection of the node polls those that have none: by LLEN, ZCARD or XREAD of
-// each name, many in a pipeline, and a pop where there is something. A process asks so
-// about 22,000 names a second at most, so that an element waits for up to 25 ms, with 2,000
-// names for 90 ms and with 10,000 for half a second. That costs 4 to 5 % of a core of
-// the client and as much of all servers together. Queues that share a hash tag share a slot.
-// The same goes beyond 1,000 names of a slot.
+// On a cluster a connection serves the queues of one slot, and of bounded queues, whose
+// elements are announced by BLMOVE, one queue on any server. There are up to 16 connections for
+// each node, see rueidisson.WithBlockedConnections. Where more are needed, the last connection
+// of the node polls the queues that have none: by LLEN, ZCARD or XREAD of each name, many in a
+// pipeline, and a pop where there is something. A client asks so about 22,000 times a second,
+// so that an element waits for up to 25 ms, with 2,000 names for about 90 ms and with 10,000
+// for about 450 ms, and for as long as it takes to pop what others had before. That costs 4 to
+// 5 % of a core of the client and as much of all servers together. Queues that share a hash
+// tag share a slot. The same goes beyond 1,000 names of a slot.
 //
 // A user who may not run CLIENT ID and CLIENT UNBLOCK, and a server that has none of
 // them, is asked anew every 50 ms while somebody waits.

@@ -331,8 +331,8 @@
 // map: use maxmemory-policy noeviction. All walks a map that others change: what
 // was there throughout comes at least once, also if the map moves to another server
 // meanwhile, by a failover or with its slot: then the walk begins anew, and entries
-// come again. An answer of a walk has about 1 MB, or one entry; before
-// Redis 7.4, or one bucket of the server's hash table. A server that refuses INFO cannot be told from another. PutMany,
+// come again. An answer of a walk has about 1 MB, or one entry; of
+// servers before Redis 7.4 and Valkey 8.0, or one bucket of the server's hash table. A server that refuses INFO cannot be told from another. PutMany,
 // GetMany and Remove of more than one command are not of one moment. Expire is
 // about the whole map: an entry of a plain map has no time of its own. While the
 // slot of a cache, or of a map with a Writing, moves, the servers put its scripts off, which have several

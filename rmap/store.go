@@ -161,10 +161,13 @@ func (p *plain) add(ctx context.Context, key string, by addend, l lifetime) (val
 	return value{text: decimal(n), there: true}, err
 }
 
-// scan reads a first page, and keys without values, by a script that looks how large
-// they are. What follows it is asked for by a count.
+// fewEntries may be of large values: walk.lua reads so few one by one.
+const fewEntries = 10
+
+// scan reads a first page, a page of few entries, and keys without values, by a script that looks how large
+// they are. What follows is asked for by a count.
 func (p *plain) scan(ctx context.Context, a asked) (scanPage, error) {
-	if a.cursor == "0" || a.what == scannedKeys {
+	if a.cursor == "0" || a.what == scannedKeys || a.count <= fewEntries {
 		args := slices.Concat([]string{a.cursor}, a.bounds(), []string{flag(a.what != scannedKeys)}, a.words())
 		got, texts, err := scannedBy(p.read(ctx, a.expecting(pageScript), args...))
 		if err != nil {

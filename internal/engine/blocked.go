@@ -64,11 +64,21 @@ func (p *pops) Lost(err error) {
 	p.e.Logger.Warn("an element may be lost: the answer that brought it was", "err", err)
 }
 
-func (p *pops) Pop(k *poller.Kind, key string, n int) ([]poller.Item, error) {
-	if n == 0 && k.Look != "" {
+func (p *pops) Pop0(k *poller.Kind, key string) error {
+	if k.Look != "" {
 		_, err := p.e.Run(context.Background(), scripts.NewCommand(k.Look, scripts.Safe), []string{key}, k.LookWith)
-		return nil, err
+		return err
 	}
+	_, err := p.Pop(k, key, 0)
+	return err
+}
+
+func (p *pops) Replied(err error) bool {
+	_, replied := rueidis.IsRedisErr(err)
+	return replied
+}
+
+func (p *pops) Pop(k *poller.Kind, key string, n int) ([]poller.Item, error) {
 	got, err := p.e.Run(context.Background(), scripts.NewCommand(k.Pop, scripts.Unsafe), []string{key}, k.Popping(n))
 	if err != nil && n > 0 && !k.Tells && mayHaveRun(err) {
 		p.Lost(err)
@@ -188,16 +198,41 @@ func (c *blocked) Block(k *poller.Kind, keys []string, timeout time.Duration) (k
 	return key, it, err == nil, err
 }
 
-func (c *blocked) Look(all []poller.Look) []poller.Seen {
+// pipe sends the words for each name.
+func (c *blocked) pipe(all []poller.Look, words func(poller.Look) []string) []rueidis.RedisResult {
+	if len(all) == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
 	commands := make(rueidis.Commands, len(all))
 	for i, one := range all {
-		words := one.Kind.Has(one.Name)
-		commands[i] = c.B().Arbitrary(words[0], words[1]).Args(words[2:]...).Build()
+		commands[i] = c.B().Arbitrary(words(one)...).Build()
 	}
+	return c.DoMulti(ctx, commands...)
+}
+
+func (c *blocked) PopEach(all []poller.Look) []poller.Popped {
+	popped := make([]poller.Popped, len(all))
+	words := func(one poller.Look) []string {
+		return append([]string{one.Kind.Pop, one.Name}, one.Kind.Popping(1)...)
+	}
+	for i, res := range c.pipe(all, words) {
+		msg, err := res.ToMessage()
+		switch {
+		case rueidis.IsRedisNil(err):
+		case err != nil:
+			popped[i].Err = err
+		default:
+			popped[i].Items, popped[i].Err = all[i].Kind.Rest(msg)
+		}
+	}
+	return popped
+}
+
+func (c *blocked) Look(all []poller.Look) []poller.Seen {
 	seen := make([]poller.Seen, len(all))
-	for i, res := range c.DoMulti(ctx, commands...) {
+	for i, res := range c.pipe(all, func(one poller.Look) []string { return one.Kind.Has(one.Name) }) {
 		msg, err := res.ToMessage()
 		switch {
 		case rueidis.IsRedisNil(err):

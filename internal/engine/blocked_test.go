@@ -36,11 +36,10 @@ func TestALookWhetherAKeyCanBePoppedFromTakesNothing(t *testing.T) {
 		for of, key := range map[*poller.Kind]string{poller.Head: list, poller.Tail: list, poller.Lowest: scored, poller.Highest: scored} {
 			pops := &pops{e: e}
 			for _, key := range []string{key, redistest.Name(t)} {
-				items, err := pops.Pop(of, key, 0)
+				err := pops.Pop0(of, key)
 				require.NoError(t, err, server)
-				require.Empty(t, items)
 			}
-			_, err := pops.Pop(of, other, 0)
+			err := pops.Pop0(of, other)
 			require.ErrorContains(t, err, "WRONGTYPE", server)
 		}
 		require.EqualValues(t, 2, do(e.Redis.B().Llen().Key(list).Build()), server)
@@ -68,9 +67,9 @@ func TestALookIsRefusedWhereAPopWouldBe(t *testing.T) {
 		t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 		pops := &pops{e: e}
 		for _, kind := range []*poller.Kind{poller.Head, poller.Tail, poller.Lowest, poller.Highest} {
-			_, err := pops.Pop(kind, read, 0)
+			err := pops.Pop0(kind, read)
 			require.ErrorContains(t, err, "NOPERM", "%s %s", version, kind.Pop)
-			_, err = pops.Pop(kind, taken, 0)
+			err = pops.Pop0(kind, taken)
 			require.NoError(t, err, "%s %s", version, kind.Pop)
 		}
 	}

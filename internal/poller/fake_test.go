@@ -25,6 +25,8 @@ type fake struct {
 	news    chan struct{} // closed at each change
 	queues  map[string][]Item
 	bad     map[string]error // what a pop of a name says
+	unseen  map[string]error // what a look at a name says
+	refuses map[string]error // what a pop of a name in a pipeline says
 	down    error            // what every command says
 	silent  error            // what every connect says, while no command is answered
 	popped  []int64          // bytes of each pop
@@ -34,8 +36,10 @@ type fake struct {
 	backs   int
 	conns   int
 	most    int // connections at once
+	made    int
 	blocks  int // commands that blocked
 	looks   int
+	common  int // pops by the connection that everything goes by
 	slots   int // 0: one
 	deaf    bool
 	early   int // so many words to end a command come before it blocks
@@ -45,7 +49,10 @@ type fake struct {
 }
 
 func newFake() *fake {
-	return &fake{news: make(chan struct{}), queues: map[string][]Item{}, bad: map[string]error{}, back: map[string][]Item{}, closing: make(chan struct{})}
+	return &fake{
+		news: make(chan struct{}), queues: map[string][]Item{}, bad: map[string]error{}, back: map[string][]Item{},
+		unseen: map[string]error{}, refuses: map[string]error{}, closing: make(chan struct{}),
+	}
 }
 
 // options are those of a poller whose times are far apart.
@@ -130,7 +137,14 @@ func (f *fake) PutBack(_ *Kind, key string, items []Item) {
 	f.change(func() { f.backs++; f.back[key] = append(f.back[key], items...) })
 }
 
-func (f *fake) Pop(_ *Kind, key string, n int) ([]Item, error) { return f.pop(key, n) }
+func (f *fake) Pop(_ *Kind, key string, n int) ([]Item, error) {
+	f.change(func() { f.common++ })
+	return f.pop(key, n)
+}
+
+func (f *fake) Pop0(_ *Kind, key string) error { _, err := f.pop(key, 0); return err }
+
+func (f *fake) Replied(err error) bool { return !errors.Is(err, errUnknown) }
 
 func (f *fake) pop(key string, n int) (items []Item, err error) {
 	f.mu.Lock()
@@ -155,6 +169,7 @@ func (f *fake) Connect(context.Context, string) (Conn, error) {
 		return nil, err
 	}
 	f.conns++
+	f.made++
 	f.most = max(f.most, f.conns)
 	return &fakeConn{f: f, ends: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
@@ -221,13 +236,24 @@ func (c *fakeConn) Pop(_ *Kind, key string, n int) ([]Item, error) {
 	return c.f.pop(key, n)
 }
 
+func (c *fakeConn) PopEach(all []Look) []Popped {
+	time.Sleep(c.f.slow)
+	popped := make([]Popped, len(all))
+	for i, one := range all {
+		if popped[i].Err = c.f.refuses[one.Name]; popped[i].Err == nil {
+			popped[i].Items, popped[i].Err = c.f.pop(one.Name, 1)
+		}
+	}
+	return popped
+}
+
 func (c *fakeConn) Look(all []Look) []Seen {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
 	seen := make([]Seen, len(all))
 	for i, one := range all {
 		c.f.looks++
-		err := cmp.Or(c.f.down, c.f.bad[one.Name])
+		err := cmp.Or(c.f.down, c.f.bad[one.Name], c.f.unseen[one.Name])
 		if c.f.silent != nil {
 			err = errUnknown
 		}

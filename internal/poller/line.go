@@ -59,10 +59,11 @@ type group struct {
 	queued  bool    // for a turn, or in one
 	running *worker // that blocks in a command for the group
 	outage  outage
-	last    failure // of a command
-	doubted uint64  // when a request about one of its names failed: older connections may be dead
-	proved  uint64  // when a connection was made for it, or has answered
-	finals  int     // refusals behind each other
+	rests   time.Time // it is not polled until then
+	last    failure   // of a command
+	doubted uint64    // when a request about one of its names failed: older connections may be dead
+	proved  uint64    // when a connection was made for it, or has answered
+	finals  int       // refusals behind each other
 }
 
 // names is the names of the next command, beginning behind the one that was served

@@ -10,6 +10,7 @@ type node struct {
 	polled  []*group // by one of the workers, as there are more than connections
 	polling bool
 	looks   int // names of those
+	coming  int // workers that were called, and have not looked at the queue yet
 	idle    []*worker
 	workers []*worker
 	why     error // of the last connect that failed, until the server is reached
@@ -24,6 +25,7 @@ func (p *Poller) queue(g *group) {
 	case last >= 0:
 		w := n.idle[last]
 		n.idle = n.idle[:last]
+		n.coming++
 		w.news <- struct{}{}
 	case len(n.workers) < p.Connections:
 		p.hire(n)
@@ -47,10 +49,15 @@ func (p *Poller) nodeOf(g *group) *node {
 func (p *Poller) hire(n *node) {
 	w := &worker{p: p, node: n, news: make(chan struct{}, 1), ends: make(chan struct{}, 1)}
 	n.workers = append(n.workers, w)
+	n.coming++
 	if !p.server.Spawn(w.run) {
 		n.workers = n.workers[:len(n.workers)-1]
+		n.coming--
 	}
 }
+
+// free reports whether there is, or may be, a connection that serves nobody.
+func (n *node) free(most int) bool { return len(n.idle) > 0 || len(n.workers) < most }
 
 // hurry has a worker that took its time make room for a group that came after.
 func (n *node) hurry() {

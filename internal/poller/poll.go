@@ -9,13 +9,16 @@ import (
 // group. The last one polls the names of all other groups: it asks whether they have something,
 // without waiting, and takes where they have.
 
-// A poller asks about each name once in perLook for each name that the process polls, on all
-// nodes together: 22,000 questions a second. It asks about mostLooks of them at once.
+// A client asks about each name once in perLook for each name that it polls, on all nodes
+// together: about 22,000 questions a second. It asks about mostLooks of them at once.
 const (
 	perLook   = 45 * time.Microsecond
 	leastPoll = 25 * time.Millisecond
 	mostLooks = 500
 )
+
+// unknownBytes is how long an element is taken to be whose length nobody knows.
+const unknownBytes = mostBytes / 16
 
 // Look is a name about which a server is asked.
 type Look struct {
@@ -27,6 +30,12 @@ type Look struct {
 type Seen struct {
 	Has bool
 	Err error
+}
+
+// Popped is the answer to a pop.
+type Popped struct {
+	Items []Item
+	Err   error
 }
 
 // asked is a look for a group.
@@ -74,9 +83,6 @@ func (w *worker) toPoll() []*group {
 	return slices.Clone(n.polled)
 }
 
-// free reports whether there is, or may be, a connection that serves nobody.
-func (n *node) free(most int) bool { return len(n.idle) > 0 || len(n.workers) < most }
-
 // pollEvery returns how often each name is polled.
 func (p *Poller) pollEvery() time.Duration {
 	p.mu.Lock()
@@ -88,43 +94,44 @@ func (p *Poller) pollEvery() time.Duration {
 	return max(leastPoll, time.Duration(looks)*perLook)
 }
 
-// pollOnce asks about each name of the groups, and takes where there is something. It returns how long to pause
-// because of what failed.
+// pollOnce asks about each name of the groups, and takes where there is something. It ends early when a connection
+// becomes free for some of the groups. It returns how long to pause because the connection has failed.
 func (w *worker) pollOnce(groups []*group) (pause time.Duration) {
 	conn, err := w.connected(groups...)
 	if err != nil {
 		return w.failedAll(groups, err)
 	}
 	for some := range slices.Chunk(w.p.looks(groups), mostLooks) {
-		looks := make([]Look, len(some))
-		for i, a := range some {
-			looks[i] = a.Look
+		ready, err := w.look(conn, some)
+		if err == nil {
+			err = w.takeAll(conn, ready)
 		}
-		for i, seen := range conn.Look(looks) {
-			switch {
-			case w.p.closing():
-				return 0
-			case seen.Err != nil:
-				pause = max(pause, w.unseen(some[i], seen.Err))
-			default:
-				w.serves(some[i].group)
-				if seen.Has {
-					pause = max(pause, w.take(conn, some[i]))
-				}
-			}
-			if !w.has(conn) { // it was given up
-				return pause
-			}
+		switch {
+		case err != nil:
+			return w.failedAll(groups, err)
+		case w.p.closing(), w.mayShare():
+			return 0
 		}
 	}
-	return pause
+	return 0
 }
 
-// looks are the names of the groups.
+// mayShare reports whether a connection is free for one of the groups.
+func (w *worker) mayShare() bool {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	return w.node.free(w.p.Connections)
+}
+
+// looks are the names of the groups, without those that rest after a failure.
 func (p *Poller) looks(groups []*group) (all []asked) {
+	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, g := range groups {
+		if now.Before(g.rests) {
+			continue
+		}
 		for _, l := range g.lines {
 			all = append(all, asked{Look{g.kind, l.name}, g})
 		}
@@ -132,35 +139,148 @@ func (p *Poller) looks(groups []*group) (all []asked) {
 	return all
 }
 
-// take takes for those who stand in line for a name that has something.
-func (w *worker) take(conn Conn, a asked) time.Duration {
-	if a.Kind.Tells {
-		w.p.Tell(a.Kind, a.Name)
-		return 0
+// look asks about names. It tells those who wait to be told, and returns the names of which something can be
+// taken. An error says that the connection has failed: some names have no answer.
+func (w *worker) look(conn Conn, some []asked) (ready []asked, err error) {
+	looks := make([]Look, len(some))
+	for i, a := range some {
+		looks[i] = a.Look
 	}
-	items, err := conn.Pop(a.Kind, a.Name, 1)
-	if w.p.hand(a.Kind, a.Name, items) == 0 && err == nil && len(items) > 0 {
-		err = w.follow(conn, a.Kind, a.Name, items[0])
+	sent := w.now()
+	refused, answered := map[*group]bool{}, map[*group]bool{}
+	for i, seen := range conn.Look(looks) {
+		a := some[i]
+		switch {
+		case seen.Err != nil && !w.p.server.Replied(seen.Err):
+			err = seen.Err
+		case seen.Err != nil:
+			answered[a.group] = false
+			if w.unseen(a, seen.Err, refused) {
+				ready = append(ready, a)
+			}
+		case seen.Has && !a.Kind.Tells:
+			answered[a.group] = false // a pop says more
+			ready = append(ready, a)
+		default:
+			if _, known := answered[a.group]; !known {
+				answered[a.group] = true
+			}
+			if seen.Has {
+				w.p.Tell(a.Kind, a.Name)
+			}
+		}
 	}
-	if err != nil {
-		return w.failed(a.group, []string{a.Name}, err)
+	for g, ok := range answered {
+		if ok {
+			w.servedSince(g, sent)
+		}
 	}
-	return 0
+	return ready, err
 }
 
-// unseen deals with a look that failed. Nothing was taken by it.
-func (w *worker) unseen(a asked, err error) time.Duration {
-	switch w.p.server.Judge(err) {
-	case Moving, Final, Full:
-		return w.failed(a.group, []string{a.Name}, err)
+// unseen deals with a look that the server has refused. It reports whether the name is to be popped from
+// nevertheless: a user may pop and not look. Of the refusals of a group in one pipeline one counts.
+func (w *worker) unseen(a asked, err error, refused map[*group]bool) (pop bool) {
+	p := w.p
+	switch p.server.Judge(err) {
+	case Moving:
+		w.sweepName(a.group, a.Name)
+	case Final:
+		bad := p.server.Pop0(a.Kind, a.Name)
+		switch {
+		case bad != nil && p.server.Judge(bad) == Final:
+			p.refuse(a.group, []string{a.Name}, bad)
+		case bad == nil && !a.Kind.Tells:
+			return true
+		case !refused[a.group]:
+			refused[a.group] = true
+			if w.isFinal(a.group) {
+				p.refuse(a.group, []string{a.Name}, err)
+			}
+		default:
+		}
+	default:
+		w.rests(a.group, err)
 	}
-	w.p.mu.Lock()
-	groups := slices.Clone(w.node.polled)
-	w.p.mu.Unlock()
-	return w.failedAll(groups, err)
+	return false
 }
 
-// failedAll deals with an error about a connection that serves all of these groups.
+// rests has a group that the server refuses to serve wait for a while. The others go on.
+func (w *worker) rests(g *group, err error) {
+	p, now := w.p, time.Now()
+	p.mu.Lock()
+	g.rests = now.Add(g.outage.failed(now))
+	g.last = failure{err, p.tick()}
+	p.mu.Unlock()
+	p.giveUp(g, now, err)
+}
+
+// takeAll takes an element of each name for those who stand in line for it, some names at a time, and what
+// follows it. An error says that the connection has failed.
+func (w *worker) takeAll(conn Conn, ready []asked) error {
+	for len(ready) > 0 {
+		some := w.p.together(ready)
+		ready = ready[len(some):]
+		some = slices.DeleteFunc(some, func(a asked) bool { n, _ := w.p.expects(a.Kind, a.Name); return n == 0 })
+		looks := make([]Look, len(some))
+		for i, a := range some {
+			looks[i] = a.Look
+		}
+		sent := w.now()
+		var lost error
+		for i, got := range conn.PopEach(looks) {
+			if err := w.taken(conn, some[i], got, sent); err != nil {
+				lost = err
+			}
+		}
+		if lost != nil || w.p.closing() {
+			return lost
+		}
+	}
+	return nil
+}
+
+// together returns the first of some names whose elements have a megabyte together.
+func (p *Poller) together(ready []asked) []asked {
+	n, bytes := 0, int64(0)
+	for ; n < min(len(ready), mostAtOnce) && bytes < mostBytes; n++ {
+		_, longest := p.expects(ready[n].Kind, ready[n].Name)
+		if longest == 0 {
+			longest = unknownBytes
+		}
+		bytes += longest
+	}
+	return slices.Clone(ready[:n])
+}
+
+// taken deals with what a pop has brought.
+func (w *worker) taken(conn Conn, a asked, got Popped, sent uint64) error {
+	err := got.Err
+	if err == nil {
+		w.servedSince(a.group, sent)
+		if w.p.hand(a.Kind, a.Name, got.Items) == 0 && len(got.Items) > 0 {
+			err = w.follow(conn, a.Kind, a.Name, got.Items[0])
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case !w.p.server.Replied(err):
+		if w.p.server.Judge(err) == Unknown && !w.p.closing() {
+			w.p.server.Lost(err)
+		}
+		return err
+	case w.p.server.Judge(err) == Final:
+		w.p.refuse(a.group, []string{a.Name}, err)
+	case w.p.server.Judge(err) == Moving:
+		w.sweepName(a.group, a.Name)
+	default:
+		w.rests(a.group, err)
+	}
+	return nil
+}
+
+// failedAll deals with a connection that has failed which serves all of these groups.
 func (w *worker) failedAll(groups []*group, err error) (pause time.Duration) {
 	for _, g := range groups {
 		pause = max(pause, w.failed(g, nil, err))
@@ -168,9 +288,17 @@ func (w *worker) failedAll(groups []*group, err error) (pause time.Duration) {
 	return pause
 }
 
-// has reports whether conn still is the connection of the worker.
-func (w *worker) has(conn Conn) bool {
+// now returns the number of the next event.
+func (w *worker) now() uint64 {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
-	return w.conn == conn
+	return w.p.tick()
+}
+
+// servedSince notes that the server has served a group by an answer to what was sent then.
+func (w *worker) servedSince(g *group, sent uint64) {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	g.outage, g.finals = outage{}, 0
+	w.proved, g.proved, w.node.why = max(w.proved, sent), max(g.proved, sent), nil
 }

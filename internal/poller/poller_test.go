@@ -249,6 +249,125 @@ func TestThePolledAreTold(t *testing.T) {
 	})
 }
 
+// inTurns has more names be waited for than there are connections, of which all but one block for the first.
+func inTurns(t *testing.T, test func(t *testing.T, f *fake, p *Poller, all []*waiting)) {
+	t.Helper()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		f.slots = 100_000
+		var all []*waiting
+		for i := range 30 {
+			all = append(all, wait(t.Context(), p, Head, fmt.Sprint(i)))
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		test(t, f, p, all)
+		f.close()
+	})
+}
+
+// TestAPolledNameIsRefused by a look or by a pop, without a word to the others, which are served, and without a new connection.
+func TestAPolledNameIsRefused(t *testing.T) {
+	t.Parallel()
+	for how, refuse := range map[string]func(f *fake){
+		"look": func(f *fake) { f.unseen["15"] = errPassing },
+		"pop":  func(f *fake) { f.refuses["15"] = errPassing },
+	} {
+		t.Run(how, func(t *testing.T) {
+			inTurns(t, func(t *testing.T, f *fake, p *Poller, all []*waiting) {
+				f.change(func() { refuse(f) })
+				made := f.made
+				f.push("15", "x")
+				time.Sleep(options.Bear / 2)
+				for i := range all {
+					if i != 15 {
+						require.NoError(t, p.Failing(Head, fmt.Sprint(i)))
+					}
+				}
+				require.ErrorIs(t, p.Failing(Head, "15"), errPassing)
+				began := time.Now()
+				f.push("29", "y")
+				all[29].gets(t, "29", "y")
+				require.LessOrEqual(t, time.Since(began), 2*leastPoll)
+				<-all[15].done
+				require.ErrorIs(t, all[15].got.Err, errPassing)
+				synctest.Wait()
+				require.Equal(t, made, f.made)
+			})
+		})
+	}
+}
+
+// TestWhoMayPopAndNotLookIsServed: a refused look says nothing of a pop.
+func TestWhoMayPopAndNotLookIsServed(t *testing.T) {
+	t.Parallel()
+	inTurns(t, func(t *testing.T, f *fake, p *Poller, all []*waiting) {
+		f.change(func() {
+			for i := range all {
+				f.unseen[fmt.Sprint(i)] = errFinal
+			}
+		})
+		time.Sleep(time.Second)
+		for i, w := range all {
+			f.push(fmt.Sprint(i), "x")
+			w.gets(t, fmt.Sprint(i), "x")
+		}
+	})
+}
+
+// TestASlotOfManyNamesMoves: each of them is popped from once in a round.
+func TestASlotOfManyNamesMoves(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fake, p *Poller) {
+		const names = 200
+		for i := range 10 { // alone in their slots
+			wait(t.Context(), p, &Kind{Alone: true, Block: "x", Pop: "x"}, fmt.Sprint("alone", i))
+		}
+		for i := range names {
+			wait(t.Context(), p, Head, fmt.Sprint(i))
+		}
+		time.Sleep(time.Second)
+		f.change(func() {
+			for i := range names {
+				f.unseen[fmt.Sprint(i)] = errMoving
+			}
+			f.common = 0
+		})
+		time.Sleep(10 * leastPoll)
+		synctest.Wait()
+		require.Positive(t, f.common)
+		require.LessOrEqual(t, f.common, 11*names)
+	})
+}
+
+// TestManyPolledNamesAreTakenFromTogether, and no longer than somebody stands in line.
+func TestManyPolledNamesAreTakenFromTogether(t *testing.T) {
+	t.Parallel()
+	inTurns(t, func(t *testing.T, f *fake, p *Poller, all []*waiting) {
+		f.change(func() { f.slow = time.Second })
+		began := time.Now()
+		for i := range all {
+			f.push(fmt.Sprint(i), "x")
+		}
+		for i, w := range all {
+			w.gets(t, fmt.Sprint(i), "x")
+		}
+		require.LessOrEqual(t, time.Since(began), 4*f.slow)
+
+		ctx, cancel := context.WithTimeout(t.Context(), f.slow/2)
+		defer cancel()
+		for i := range 200 { // of unknown length, so that a pipeline has 16
+			go p.Await(ctx, p.Join(Head, fmt.Sprint("left", i)))
+		}
+		time.Sleep(f.slow / 4)
+		for i := range 200 {
+			f.push(fmt.Sprint("left", i), "x")
+		}
+		time.Sleep(10 * f.slow)
+		synctest.Wait()
+		require.LessOrEqual(t, f.backs, mostBytes/unknownBytes+options.Connections)
+	})
+}
+
 func isDone(w *waiting) bool {
 	select {
 	case <-w.done:

@@ -14,12 +14,16 @@ type Server interface {
 	// Connect opens a connection of our own to a node. It ends with ctx.
 	Connect(ctx context.Context, node string) (Conn, error)
 	// Pop takes up to n by the connection that everything goes by, which follows a
-	// slot that moves. With n = 0 it says whether the key can be popped from.
+	// slot that moves.
 	Pop(k *Kind, key string, n int) ([]Item, error)
+	// Pop0 says whether the key can be popped from, and takes nothing.
+	Pop0(k *Kind, key string) error
 	// PutBack has what nobody wants put back to where it was taken from.
 	PutBack(k *Kind, key string, items []Item)
 	// Judge says what an error means for those who wait.
 	Judge(err error) Verdict
+	// Replied reports whether an error is an answer of the server.
+	Replied(err error) bool
 	// Lost is told that items may be lost: the answer of a pop was.
 	Lost(err error)
 	// Spawn runs a worker on a goroutine that is waited for when the client closes,
@@ -37,6 +41,8 @@ type Conn interface {
 	Look(all []Look) []Seen
 	// Pop pops up to n.
 	Pop(k *Kind, key string, n int) ([]Item, error)
+	// PopEach pops one of each, in one pipeline.
+	PopEach(all []Look) []Popped
 	// Unblock ends a Block that is under way. It is false if there is none yet, or
 	// none any more. It is called while Block is.
 	Unblock() (bool, error)

@@ -15,6 +15,7 @@ type worker struct {
 
 	// Guarded by the mutex of the Poller.
 	conn   Conn
+	made   time.Time
 	proved uint64 // when it was made, or has answered
 	blocks bool   // in a command
 	long   bool   // which has its time
@@ -23,6 +24,7 @@ type worker struct {
 }
 
 func (w *worker) run() {
+	w.comes()
 	done := make(chan struct{})
 	var ender sync.WaitGroup
 	ender.Go(func() { w.endAll(done) })
@@ -64,7 +66,7 @@ func (w *worker) pick(waited bool) (g *group, polls, rest bool) {
 	switch {
 	case p.closing():
 		return nil, false, false
-	case len(n.queue) > 1 && !n.polling && !n.free(p.Connections):
+	case len(n.queue) > 1 && !n.polling && !n.free(p.Connections) && n.coming == 0:
 		n.polling = true
 		return nil, true, false
 	case len(n.queue) > 0:
@@ -93,6 +95,13 @@ func (w *worker) rest() (waited bool) {
 	return waited
 }
 
+// comes notes that a worker that was called is there.
+func (w *worker) comes() {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	w.node.coming--
+}
+
 // wake is not idle any more.
 func (w *worker) wake() {
 	w.p.mu.Lock()
@@ -103,6 +112,7 @@ func (w *worker) wake() {
 			return
 		}
 	}
+	w.node.coming--
 	select {
 	case <-w.news: // somebody came at the same time
 	default:
@@ -289,12 +299,20 @@ func (w *worker) sweep(g *group) {
 	names := g.names()
 	p.mu.Unlock()
 	for _, name := range names {
-		items, err := p.server.Pop(g.kind, name, 1)
-		if err == nil {
-			p.hand(g.kind, name, items)
-		} else if p.server.Judge(err) == Final {
-			p.refuse(g, []string{name}, err)
+		if p.closing() {
+			return
 		}
+		w.sweepName(g, name)
+	}
+}
+
+func (w *worker) sweepName(g *group, name string) {
+	p := w.p
+	items, err := p.server.Pop(g.kind, name, 1)
+	if err == nil {
+		p.hand(g.kind, name, items)
+	} else if p.server.Judge(err) == Final {
+		p.refuse(g, []string{name}, err)
 	}
 }
 
@@ -309,20 +327,27 @@ func (w *worker) refused(g *group, names []string, err error) time.Duration {
 	}
 	found := false
 	for _, name := range names {
-		_, bad := p.server.Pop(g.kind, name, 0)
+		if p.closing() {
+			return 0
+		}
+		bad := p.server.Pop0(g.kind, name)
 		if bad != nil && p.server.Judge(bad) == Final {
 			p.refuse(g, []string{name}, bad)
 			found = true
 		}
 	}
-	p.mu.Lock()
-	g.finals++
-	again := g.finals > 1
-	p.mu.Unlock()
-	if !found && again {
+	if w.isFinal(g) && !found {
 		p.refuse(g, names, err)
 	}
 	return firstPause
+}
+
+// isFinal counts a refusal of a group. It reports whether there was one before, and no answer between.
+func (w *worker) isFinal(g *group) bool {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	g.finals++
+	return g.finals > 1
 }
 
 // connected is the connection of the worker. It is a new one where another request of one of the groups has failed
@@ -331,7 +356,7 @@ func (w *worker) connected(groups ...*group) (Conn, error) {
 	w.p.mu.Lock()
 	conn, doubted := w.conn, false
 	for _, g := range groups {
-		doubted = doubted || g.doubted > w.proved
+		doubted = doubted || g.doubted > w.proved && time.Since(w.made) >= mostPause
 	}
 	w.p.mu.Unlock()
 	if conn != nil && !doubted {
@@ -346,7 +371,7 @@ func (w *worker) connected(groups ...*group) (Conn, error) {
 	}
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
-	w.conn = conn
+	w.conn, w.made = conn, time.Now()
 	for _, g := range groups {
 		w.proves(g)
 	}

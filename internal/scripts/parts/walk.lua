@@ -55,6 +55,10 @@ local function pages(key, cursor, count, most, limit, words, values, beside)
 		elseif values and each == 1 then
 			page[2], left = room(key, page[2], limit - bytes, passed == 0)
 			each = 2
+			if passed > 0 and #left > 0 then
+				left = {}
+				break -- the next page begins with these
+			end
 		end
 		local more = beside and beside(page[2], each) or 0
 		while passed == 0 and more > limit and count > 1 do

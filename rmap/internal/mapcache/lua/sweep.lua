@@ -46,7 +46,9 @@ local function hears()
 	local of = 'redisson_map_cache_expired' .. string.sub(KEYS[2], prefix)
 	local listeners = redis.pcall('pubsub', publish == 'spublish' and 'shardnumsub' or 'numsub', of)
 	local patterns = redis.pcall('pubsub', 'numpat')
+	local replicas = redis.pcall('info', 'replication') -- they may have listeners, too
 	return ARGV[6] == '1' or type(listeners[2]) ~= 'number' or listeners[2] > 0 or patterns ~= 0
+		or type(replicas) ~= 'string' or not string.find(replicas, 'connected_slaves:0', 1, true)
 end
 
 local heard = true
