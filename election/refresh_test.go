@@ -49,7 +49,7 @@ func TestSetValueArrivesAfterARefresh(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close(context.Background()) })
 	term, err := New(client, e.name).Campaign(t.Context(), "old")
 	require.NoError(t, err)
-	held := proxy.HoldRequest(redistest.All(redistest.MatchScript(announceScript.Body), redistest.Arg("new")))
+	held := proxy.HoldRequest(redistest.All(redistest.MatchScript(announceScript.Body()), redistest.Arg("new")))
 	set := make(chan error, 1)
 	go func() { set <- term.SetValue(context.Background(), "new") }() // ends with the answer
 	held.Await(t)

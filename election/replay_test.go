@@ -55,7 +55,7 @@ func (e *bench) term() string { return keys.Term(e.name) }
 
 func (e *bench) run(s *scripts.Script, on []string, args ...string) int64 {
 	e.t.Helper()
-	require.NoError(e.t, s.Check(len(on), len(args)), s.Name)
+	require.NoError(e.t, s.Header().Check(len(on), len(args)), s.Name)
 	n, err := s.Exec(context.Background(), e.raw, on, args).AsInt64()
 	require.NoError(e.t, err)
 	return n

@@ -125,7 +125,7 @@ func (b *bench) force(client string) string {
 }
 
 func (b *bench) run(s *scripts.Script, keys []string, args ...string) string {
-	require.NoError(b.t, s.Check(len(keys), len(args)), s.Name)
+	require.NoError(b.t, s.Header().Check(len(keys), len(args)), s.Name)
 	return b.show(s.Exec(context.Background(), b.raw, keys, args))
 }
 

@@ -353,7 +353,7 @@ func TestEveryCallOfABarrierPassesWhatTheHeaderNames(t *testing.T) {
 	}
 	for _, of := range append(partyRenewal.Apart, partyRenewal) {
 		k, args := of.Add(nil, nil, engine.Key{Kind: barrierLabel, Name: "phase"}, "c:1", time.Minute)
-		require.NoError(t, of.Script.Header.Check(len(k), len(args)), of.Script.Name)
+		require.NoError(t, of.Script.Header().Check(len(k), len(args)), of.Script.Name)
 	}
 }
 
@@ -439,7 +439,7 @@ func TestRenewalApart(t *testing.T) {
 }
 
 func (r *barrierRig) sent(s *scripts.Script) redistest.Match {
-	return redistest.All(redistest.MatchScript(s.Body), redistest.Arg(r.of.key))
+	return redistest.All(redistest.MatchScript(s.Body()), redistest.Arg(r.of.key))
 }
 
 func faultyBarrier(t *testing.T, parties int, change ...func(*engine.Config)) (*barrierRig, *redistest.Proxy) {

@@ -46,7 +46,7 @@ func newMeeting(t testing.TB, seed uint64, bodies map[string]string) *meeting {
 }
 
 func barrierBodies() map[string]string {
-	return map[string]string{"arrive": arriveScript.Body, "leave": leaveScript.Body, "watch": watchScript.Body, "pass": passScript.Body}
+	return map[string]string{"arrive": arriveScript.Body(), "leave": leaveScript.Body(), "watch": watchScript.Body(), "pass": passScript.Body()}
 }
 
 func (m *meeting) run(script, id string, args ...string) ([]int64, error) {

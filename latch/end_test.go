@@ -22,8 +22,8 @@ func newSlow(t testing.TB, all ...*scripts.Script) slow {
 	t.Helper()
 	s := slow{redistest.RecordScripts(t, redistest.Shared(t).Client(t)), t}
 	for _, one := range all {
-		redistest.Do(t, s.Client, "SCRIPT", "LOAD", one.Body) // an answer that it does not know it is none
-		s.Learn(one.Body)
+		redistest.Do(t, s.Client, "SCRIPT", "LOAD", one.Body()) // an answer that it does not know it is none
+		s.Learn(one.Body())
 	}
 	return s
 }

@@ -56,7 +56,7 @@ type copied struct {
 // scriptBodies are the scripts as they are sent.
 func scriptBodies() map[string]string {
 	return map[string]string{
-		"down": downScript.Body, "arm": trySetScript.Body, "delete": deleteScript.Body, "void": engine.VoidScript.Body,
+		"down": downScript.Body(), "arm": trySetScript.Body(), "delete": deleteScript.Body(), "void": engine.VoidScript.Body(),
 	}
 }
 

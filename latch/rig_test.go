@@ -116,7 +116,7 @@ func (r *rig) waiting(n int) {
 }
 
 func (r *rig) sent(s *scripts.Script) redistest.Match {
-	return redistest.All(redistest.MatchScript(s.Body), redistest.Arg(r.of.key))
+	return redistest.All(redistest.MatchScript(s.Body()), redistest.Arg(r.of.key))
 }
 
 func got(t testing.TB, done <-chan error) { t.Helper(); require.NoError(t, redistest.Done(t, done)) }

@@ -234,7 +234,7 @@ func TestBoundedQueueTakeLosesNoSlotWhenRepliesAreLost(t *testing.T) {
 				}
 			})
 		}
-		for _, waits := range []redistest.Match{redistest.Command("BLPOP", "BLMOVE"), redistest.MatchScript(boundedPoll.Body)} {
+		for _, waits := range []redistest.Match{redistest.Command("BLPOP", "BLMOVE"), redistest.MatchScript(boundedPoll.Body())} {
 			for i := range capacity {
 				redistest.Eventually(t, func() bool { return blocksOn(t, raw) }, soon, time.Millisecond)
 				lost := proxy.DropReply(redistest.All(waits, redistest.Arg(q.Name())), 1)
@@ -278,7 +278,7 @@ func TestBoundedQueueTakeTellsOfALossThoseWhoLeave(t *testing.T) {
 		}
 	}
 	stays, stayed := takes()
-	pops := redistest.All(redistest.MatchScript(boundedPoll.Body), redistest.Arg(q.Name()))
+	pops := redistest.All(redistest.MatchScript(boundedPoll.Body()), redistest.Arg(q.Name()))
 	proxy.AwaitCount(t, pops, 2) // the second is behind its place in line
 	redistest.Eventually(t, inLine(1), soon, time.Millisecond)
 	leaves, left := takes()
@@ -421,16 +421,16 @@ func TestALostReplyAboutABoundedQueue(t *testing.T) {
 			left    int // elements
 			unknown bool
 		}{
-			"offer":     {boundedOffer.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Offer(ctx, "c"); return err }, 3, true},
-			"try offer": {boundedOffer.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.TryOffer(ctx, "c"); return err }, 3, true},
-			"poll":      {boundedPoll.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Poll(ctx); return err }, 1, true},
-			"remove":    {boundedRemove.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Remove(ctx, "a", 1); return err }, 1, true},
-			"drain":     {boundedPoll.Body, func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Drain(ctx); return err }, 1, true},
-			"set": {boundedCapacity.Body, func(ctx context.Context, q *BoundedQueue[string]) error {
+			"offer":     {boundedOffer.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Offer(ctx, "c"); return err }, 3, true},
+			"try offer": {boundedOffer.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.TryOffer(ctx, "c"); return err }, 3, true},
+			"poll":      {boundedPoll.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Poll(ctx); return err }, 1, true},
+			"remove":    {boundedRemove.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Remove(ctx, "a", 1); return err }, 1, true},
+			"drain":     {boundedPoll.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { _, err := q.Drain(ctx); return err }, 1, true},
+			"set": {boundedCapacity.Body(), func(ctx context.Context, q *BoundedQueue[string]) error {
 				_, err := q.TrySetCapacity(ctx, 9)
 				return err
 			}, 2, false},
-			"reconcile": {boundedCapacity.Body, func(ctx context.Context, q *BoundedQueue[string]) error { return q.Reconcile(ctx, 5) }, 2, false},
+			"reconcile": {boundedCapacity.Body(), func(ctx context.Context, q *BoundedQueue[string]) error { return q.Reconcile(ctx, 5) }, 2, false},
 		} {
 			client, proxy := through(t, server)
 			q := boundedOn(t, engineOn(t, client), 5)

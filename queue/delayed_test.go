@@ -283,7 +283,7 @@ func TestAnOverdueHeadIsPublishedAgain(t *testing.T) {
 		// By the script alone: a client that offers would move what is due.
 		offer := func(lane string, due int64) {
 			t.Helper()
-			got := raw.Do(t.Context(), raw.B().Eval().Script(delayedOffer.Body).Numkeys(3).Key(of.times, of.lane+lane, of.list).
+			got := raw.Do(t.Context(), raw.B().Eval().Script(delayedOffer.Body()).Numkeys(3).Key(of.times, of.lane+lane, of.list).
 				Arg("1", "45000", of.channel, decimal(time.Now().UnixMilli()-overdue), decimal(due), pack(lane)).Build())
 			require.NoError(t, got.Error())
 		}
@@ -373,7 +373,7 @@ func TestALostReplyAboutADelayedQueue(t *testing.T) {
 		client, proxy := through(t, server)
 		raw := server.Client(t)
 		e := engineOn(t, client, shortSends)
-		offers := redistest.MatchScript(delayedOffer.Body)
+		offers := redistest.MatchScript(delayedOffer.Body())
 
 		moving := delayedOn(t, e)
 		keep(t, also(t, moving, raw))
@@ -408,7 +408,7 @@ func TestALostReplyAboutADelayedQueue(t *testing.T) {
 
 		moved := delayedOn(t, e)
 		foreign(t, raw, moved, pack("b"), 0, false)
-		lost = proxy.DropReply(redistest.MatchScript(delayedMove.Body), 1)
+		lost = proxy.DropReply(redistest.MatchScript(delayedMove.Body()), 1)
 		_, err = moved.Move(t.Context())
 		require.NoError(t, err)
 		lost.Await(t)
@@ -417,7 +417,7 @@ func TestALostReplyAboutADelayedQueue(t *testing.T) {
 		require.Equal(t, []string{"b"}, got)
 
 		foreign(t, raw, moved, pack("c"), time.Hour, false)
-		lost = proxy.DropReply(redistest.MatchScript(delayedRemove.Body), 1)
+		lost = proxy.DropReply(redistest.MatchScript(delayedRemove.Body()), 1)
 		_, err = moved.Remove(t.Context(), "c", 0)
 		lost.Await(t)
 		require.ErrorIs(t, err, ErrUnknown)

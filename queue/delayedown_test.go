@@ -203,7 +203,7 @@ func TestDelayedQueueOwnFormatNeedsNoWalk(t *testing.T) {
 				}
 				args = append(args, decimal(now+delays[i]), newDelayID(text), text)
 			}
-			got := raw.Do(t.Context(), raw.B().Eval().Script(delayedOwnOffer.Body).Numkeys(4).
+			got := raw.Do(t.Context(), raw.B().Eval().Script(delayedOwnOffer.Body()).Numkeys(4).
 				Key(q.q.of.dues, q.q.of.lane+strconv.Itoa(at), q.q.of.elements, q.q.of.index).Arg(args...).Build())
 			require.NoError(t, got.Error())
 		}
@@ -247,7 +247,7 @@ func TestDelayedQueueOwnFormatLostReplies(t *testing.T) {
 		client, proxy := through(t, server)
 		raw := server.Client(t)
 		e := engineOn(t, client, shortSends)
-		offers := redistest.MatchScript(delayedOwnOffer.Body)
+		offers := redistest.MatchScript(delayedOwnOffer.Body())
 
 		moving := ownOn(t, e)
 		keep(t, also(t, moving, raw))
@@ -278,7 +278,7 @@ func TestDelayedQueueOwnFormatLostReplies(t *testing.T) {
 		require.ErrorIs(t, err, ErrUnknown)
 		lost.Cancel()
 		require.Equal(t, []string{"unknown"}, waitingIn(t, removed), "it was done once")
-		lost = proxy.DropReply(redistest.MatchScript(delayedOwnRemove.Body), 1)
+		lost = proxy.DropReply(redistest.MatchScript(delayedOwnRemove.Body()), 1)
 		_, err = removed.Remove(t.Context(), "unknown", 0)
 		lost.Await(t)
 		require.ErrorIs(t, err, ErrUnknown)

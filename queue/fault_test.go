@@ -475,7 +475,7 @@ func TestWhatIsPutBackIsPutBackOnce(t *testing.T) {
 			e := engineOn(t, client, shortSends)
 			q := New[string](e, redistest.Name(t), WithCodec(codec.Text))
 			offered(t, q, "c")
-			lost := proxy.DropReply(redistest.MatchScript(backScript.Body), 2)
+			lost := proxy.DropReply(redistest.MatchScript(backScript.Body()), 2)
 			e.During(func() { q.q.h.putBack(end, q.q.key, []poller.Item{{Text: "a"}, {Text: "b"}}) })
 			lost.Await(t)
 			require.Eventually(t, func() bool { n, err := q.Len(t.Context()); return err == nil && n == 3 }, soon, time.Millisecond)

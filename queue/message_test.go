@@ -474,7 +474,7 @@ func TestGroupMessageIsPutAsideThoughTheReplyIsLost(t *testing.T) {
 		add(t, s, "a")
 		for m, err := range g.Messages(within(t), "c", WithMaxAttempts(1)) {
 			require.NoError(t, err)
-			lost := proxy.DropReply(redistest.MatchScript(attempts.Nack.Body), 1)
+			lost := proxy.DropReply(redistest.MatchScript(attempts.Nack.Body()), 1)
 			err = how(m)
 			lost.Await(t)
 			require.NoError(t, err)

@@ -314,7 +314,7 @@ func TestWhatNobodyTookIsPutBackWithItsScore(t *testing.T) {
 		e := engineOn(t, client, shortSends)
 		q := NewPriority[string](e, redistest.Name(t), WithCodec(codec.Text))
 		ranked(t, q, "b", 7)
-		lost := proxy.DropReply(redistest.MatchScript(backScript.Body), 1)
+		lost := proxy.DropReply(redistest.MatchScript(backScript.Body()), 1)
 		e.During(func() {
 			q.q.h.putBack(lowest, q.q.key, []poller.Item{{Text: "a", Score: 0.1}, {Text: "b", Score: 1}, {Text: "c", Score: -1e300}})
 		})

@@ -276,7 +276,7 @@ func TestALateCopyTakesNothingFromWhoHasIt(t *testing.T) {
 				}
 			}
 			leave() // by which the server has the script
-			late := proxy.HoldRequest(redistest.MatchScript(streamReturn.Body))
+			late := proxy.HoldRequest(redistest.MatchScript(streamReturn.Body()))
 			leave()
 			late.Await(t)
 			live := NewStream[string, string](engineOn(t, raw), s.Name(), WithCodec(codec.Text)).Group("g")
@@ -343,7 +343,7 @@ func TestManyAreGivenBackInParts(t *testing.T) {
 		require.NoError(t, err)
 	}
 	calls := 0
-	back := redistest.MatchScript(streamReturn.Body)
+	back := redistest.MatchScript(streamReturn.Body())
 	for _, cmd := range proxy.Log() {
 		if back(cmd) {
 			calls++

@@ -112,7 +112,7 @@ func TestAPutBehindARefreshStands(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			recorder := redistest.RecordScripts(t, raw)
-			for _, script := range []string{loadEndScript.Body, loadPutScript.Body, mapcache.LoadPut.Body} {
+			for _, script := range []string{loadEndScript.Body(), loadPutScript.Body(), mapcache.LoadPut.Body()} {
 				recorder.Learn(script)
 			}
 			name := cacheNamed(t, raw)

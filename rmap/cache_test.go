@@ -393,77 +393,77 @@ func TestALostReplyOfACache(t *testing.T) {
 		answer     any
 		left       map[string]int
 	}{
-		"put": {redistest.MatchScript(mapcache.Put.Body), redistest.MatchScript(mapcache.PutMany.Body), func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"put": {redistest.MatchScript(mapcache.Put.Body()), redistest.MatchScript(mapcache.PutMany.Body()), func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return nil, m.Put(ctx, "k", 6)
 		}, nil, map[string]int{"k": 6}},
-		"put many": {redistest.MatchScript(mapcache.PutMany.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"put many": {redistest.MatchScript(mapcache.PutMany.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return nil, m.PutMany(ctx, map[string]int{"k": 6, "l": 7})
 		}, nil, map[string]int{"k": 6, "l": 7}},
-		"swap": {redistest.MatchScript(mapcache.Swap.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"swap": {redistest.MatchScript(mapcache.Swap.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			old, _, err := m.Swap(ctx, "k", 6)
 			return old, err
 		}, 5, map[string]int{"k": 6}},
-		"take": {redistest.MatchScript(mapcache.Take.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"take": {redistest.MatchScript(mapcache.Take.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			old, _, err := m.Take(ctx, "k")
 			return old, err
 		}, 5, map[string]int{}},
-		"remove": {redistest.MatchScript(mapcache.Remove.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"remove": {redistest.MatchScript(mapcache.Remove.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return m.Remove(ctx, "k", "l")
 		}, int64(1), map[string]int{}},
-		"clear": {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body), func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"clear": {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body()), func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return nil, m.Clear(ctx)
 		}, nil, map[string]int{}},
-		"put if absent": {redistest.MatchScript(mapcache.PutIfAbsent.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"put if absent": {redistest.MatchScript(mapcache.PutIfAbsent.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			_, stored, err := m.PutIfAbsent(ctx, "l", 7)
 			return stored, err
 		}, true, map[string]int{"k": 5, "l": 7}},
-		"replace": {redistest.MatchScript(mapcache.Replace.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"replace": {redistest.MatchScript(mapcache.Replace.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return m.Replace(ctx, "k", 6)
 		}, true, map[string]int{"k": 6}},
-		"compare and swap": {redistest.MatchScript(mapcache.Change.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"compare and swap": {redistest.MatchScript(mapcache.Change.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return m.CompareAndSwap(ctx, "k", 5, 6)
 		}, true, map[string]int{"k": 6}},
-		"compute": {redistest.MatchScript(mapcache.Change.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"compute": {redistest.MatchScript(mapcache.Change.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			n, _, err := m.Compute(ctx, "k", increment)
 			return n, err
 		}, 6, map[string]int{"k": 6}},
-		"add": {redistest.MatchScript(mapcache.Add.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"add": {redistest.MatchScript(mapcache.Add.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return Add(ctx, m, "k", 2)
 		}, 7, map[string]int{"k": 7}},
-		"touch": {redistest.MatchScript(mapcache.Touch.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"touch": {redistest.MatchScript(mapcache.Touch.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return m.Touch(ctx, "k", WithTTL(time.Hour))
 		}, true, map[string]int{"k": 5}},
-		"expire": {redistest.MatchScript(mapcache.Expire.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"expire": {redistest.MatchScript(mapcache.Expire.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return m.Expire(ctx, time.Hour)
 		}, true, map[string]int{"k": 5}},
-		"persist": {redistest.MatchScript(mapcache.Persist.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"persist": {redistest.MatchScript(mapcache.Persist.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			_, err := m.Expire(ctx, time.Hour)
 			require.NoError(t, err)
 			return m.Persist(ctx)
 		}, true, map[string]int{"k": 5}},
-		"compare and remove": {redistest.MatchScript(mapcache.Change.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"compare and remove": {redistest.MatchScript(mapcache.Change.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return m.CompareAndRemove(ctx, "k", 5)
 		}, true, map[string]int{}},
-		"delete": {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body), func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"delete": {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body()), func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return m.Delete(ctx)
 		}, true, map[string]int{}},
-		"rename": {redistest.MatchScript(renameScript.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"rename": {redistest.MatchScript(renameScript.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			to := m.Name() + "-new"
 			t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(objectOf(to)...).Build()) })
 			return m.Rename(ctx, to)
 		}, true, map[string]int{}},
-		"bound": {redistest.MatchScript(mapcache.SetBound.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"bound": {redistest.MatchScript(mapcache.SetBound.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return nil, m.SetMaxSize(ctx, 10, LFU)
 		}, nil, map[string]int{"k": 5}},
-		"bound by bytes": {redistest.MatchScript(mapcache.SetBytes.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"bound by bytes": {redistest.MatchScript(mapcache.SetBytes.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			return nil, m.SetMaxBytes(ctx, 1000, LFU)
 		}, nil, map[string]int{"k": 5}},
-		"put that evicts": {redistest.MatchScript(mapcache.PutBounded.Body), redistest.MatchScript(mapcache.PutMany.Body), func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"put that evicts": {redistest.MatchScript(mapcache.PutBounded.Body()), redistest.MatchScript(mapcache.PutMany.Body()), func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			require.NoError(t, m.SetMaxSize(ctx, 1, LRU))
 			require.NoError(t, raw.Do(ctx, raw.B().Zadd().Key(m.c.n.Accesses).ScoreMember().ScoreMember(1, "k").Build()).Error())
 			return nil, m.Put(ctx, "l", 7)
 		}, nil, map[string]int{"l": 7}},
-		"put that is told of": {redistest.MatchScript(mapcache.PutMany.Body), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
+		"put that is told of": {redistest.MatchScript(mapcache.PutMany.Body()), nil, func(ctx context.Context, m *Cache[string, int]) (any, error) {
 			require.NoError(t, raw.Do(ctx, raw.B().Hset().Key(m.c.n.Options).FieldValue().FieldValue("has-listeners", "1").Build()).Error())
 			return nil, m.Put(ctx, "k", 7)
 		}, nil, map[string]int{"k": 7}},
@@ -516,14 +516,14 @@ func TestAReadOfACacheIsSentAgain(t *testing.T) {
 		match redistest.Match
 		do    func(ctx context.Context, m *Cache[string, int]) error
 	}{
-		"get": {redistest.MatchScript(mapcache.Get.Body), func(ctx context.Context, m *Cache[string, int]) error { _, _, err := m.Get(ctx, "k"); return err }},
-		"get many": {redistest.MatchScript(mapcache.Get.Body), func(ctx context.Context, m *Cache[string, int]) error {
+		"get": {redistest.MatchScript(mapcache.Get.Body()), func(ctx context.Context, m *Cache[string, int]) error { _, _, err := m.Get(ctx, "k"); return err }},
+		"get many": {redistest.MatchScript(mapcache.Get.Body()), func(ctx context.Context, m *Cache[string, int]) error {
 			_, err := m.GetMany(ctx, "k", "l")
 			return err
 		}},
-		"has": {redistest.MatchScript(mapcache.Has.Body), func(ctx context.Context, m *Cache[string, int]) error { _, err := m.Has(ctx, "k"); return err }},
-		"ttl": {redistest.MatchScript(mapcache.TTL.Body), func(ctx context.Context, m *Cache[string, int]) error { _, err := m.TTL(ctx, "k"); return err }},
-		"all": {redistest.MatchScript(mapcache.Scan.Body), func(ctx context.Context, m *Cache[string, int]) error {
+		"has": {redistest.MatchScript(mapcache.Has.Body()), func(ctx context.Context, m *Cache[string, int]) error { _, err := m.Has(ctx, "k"); return err }},
+		"ttl": {redistest.MatchScript(mapcache.TTL.Body()), func(ctx context.Context, m *Cache[string, int]) error { _, err := m.TTL(ctx, "k"); return err }},
+		"all": {redistest.MatchScript(mapcache.Scan.Body()), func(ctx context.Context, m *Cache[string, int]) error {
 			for _, err := range m.All(ctx) {
 				return err
 			}
@@ -550,7 +550,7 @@ func TestAWriteOfUnknownOutcomeIsSwept(t *testing.T) {
 	raw := server.Client(t)
 	at := newHandClock() // nothing expires until it is told to
 	m := NewCache[string, int](engineOn(t, client, at.on), cacheNamed(t, raw))
-	lost := proxy.DropReply(redistest.MatchScript(mapcache.Put.Body), 1)
+	lost := proxy.DropReply(redistest.MatchScript(mapcache.Put.Body()), 1)
 	require.ErrorIs(t, m.Put(t.Context(), "k", 1, WithTTL(200*time.Millisecond)), ErrUnknown)
 	lost.Await(t)
 	assert.NotEqual(t, "-", strOf(t, raw, "HGET", m.Name(), "k"))

@@ -85,9 +85,9 @@ func TestAReadThatNotesNothingIsNoScript(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := redistest.RecordScripts(t, raw)
-			r.Learn(mapcache.Get.Body)
+			r.Learn(mapcache.Get.Body())
 			// One that a server has not is sent twice.
-			require.NoError(t, raw.Do(t.Context(), raw.B().ScriptLoad().Script(mapcache.Get.Body).Build()).Error())
+			require.NoError(t, raw.Do(t.Context(), raw.B().ScriptLoad().Script(mapcache.Get.Body()).Build()).Error())
 			at := newHandClock()
 			m := NewCache[string, int](engineOn(t, r, at.on), cacheNamed(t, raw), WithCodec(codec.Text))
 			ctx := t.Context()

@@ -83,7 +83,7 @@ func TestComputeNobodyIsAnsweredFromWhatWasNotWritten(t *testing.T) {
 		},
 		"lost reply": {
 			func(_ *testing.T, _ rueidis.Client, p *redistest.Proxy) {
-				p.DropReply(redistest.MatchScript(changeScript.Body), 1)
+				p.DropReply(redistest.MatchScript(changeScript.Body()), 1)
 			},
 			func(t *testing.T, err error) { require.ErrorIs(t, err, ErrUnknown) },
 		},

@@ -43,7 +43,7 @@ type effect struct {
 	left   map[string]int
 }
 
-var byCommand = redistest.MatchScript(commandScript.Body)
+var byCommand = redistest.MatchScript(commandScript.Body())
 
 // effects is every write.
 var effects = map[string]effect{
@@ -56,44 +56,44 @@ var effects = map[string]effect{
 	"remove": {redistest.Command("HDEL"), byCommand, func(ctx context.Context, m *Map[string, int]) (any, error) {
 		return m.Remove(ctx, "k", "l")
 	}, int64(1), map[string]int{}},
-	"clear": {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"clear": {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		return nil, m.Clear(ctx)
 	}, nil, map[string]int{}},
-	"delete": {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"delete": {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		return m.Delete(ctx)
 	}, true, map[string]int{}},
-	"swap": {redistest.MatchScript(swapScript.Body), redistest.MatchScript(swapScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"swap": {redistest.MatchScript(swapScript.Body()), redistest.MatchScript(swapScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		old, _, err := m.Swap(ctx, "k", 6)
 		return old, err
 	}, 5, map[string]int{"k": 6}},
-	"take": {redistest.MatchScript(takeScript.Body), redistest.MatchScript(takeScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"take": {redistest.MatchScript(takeScript.Body()), redistest.MatchScript(takeScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		old, _, err := m.Take(ctx, "k")
 		return old, err
 	}, 5, map[string]int{}},
-	"put if absent": {redistest.MatchScript(putIfAbsentScript.Body), redistest.MatchScript(putIfAbsentScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"put if absent": {redistest.MatchScript(putIfAbsentScript.Body()), redistest.MatchScript(putIfAbsentScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		_, stored, err := m.PutIfAbsent(ctx, "l", 7)
 		return stored, err
 	}, true, map[string]int{"k": 5, "l": 7}},
-	"replace": {redistest.MatchScript(replaceScript.Body), redistest.MatchScript(replaceScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"replace": {redistest.MatchScript(replaceScript.Body()), redistest.MatchScript(replaceScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		return m.Replace(ctx, "k", 6)
 	}, true, map[string]int{"k": 6}},
-	"compare and swap": {redistest.MatchScript(changeScript.Body), redistest.MatchScript(changeScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"compare and swap": {redistest.MatchScript(changeScript.Body()), redistest.MatchScript(changeScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		return m.CompareAndSwap(ctx, "k", 5, 6)
 	}, true, map[string]int{"k": 6}},
-	"compare and remove": {redistest.MatchScript(changeScript.Body), redistest.MatchScript(changeScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"compare and remove": {redistest.MatchScript(changeScript.Body()), redistest.MatchScript(changeScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		return m.CompareAndRemove(ctx, "k", 5)
 	}, true, map[string]int{}},
-	"compute": {redistest.MatchScript(changeScript.Body), redistest.MatchScript(changeScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"compute": {redistest.MatchScript(changeScript.Body()), redistest.MatchScript(changeScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		n, _, err := m.Compute(ctx, "k", increment)
 		return n, err
 	}, 6, map[string]int{"k": 6}},
-	"add": {redistest.Command("HINCRBY"), redistest.MatchScript(addScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"add": {redistest.Command("HINCRBY"), redistest.MatchScript(addScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		return Add(ctx, m, "k", 2)
 	}, 7, map[string]int{"k": 7}},
-	"expire": {redistest.MatchScript(expireScript.Body), redistest.MatchScript(expireScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"expire": {redistest.MatchScript(expireScript.Body()), redistest.MatchScript(expireScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		return m.Expire(ctx, time.Hour)
 	}, true, map[string]int{"k": 5}},
-	"rename": {redistest.MatchScript(renameScript.Body), redistest.MatchScript(renameScript.Body), func(ctx context.Context, m *Map[string, int]) (any, error) {
+	"rename": {redistest.MatchScript(renameScript.Body()), redistest.MatchScript(renameScript.Body()), func(ctx context.Context, m *Map[string, int]) (any, error) {
 		return m.Rename(ctx, m.Name()+"-gone")
 	}, true, map[string]int{}},
 }
@@ -182,7 +182,7 @@ func TestACopyThatComesLateChangesNothing(t *testing.T) {
 	raw := server.Client(t)
 	for name, c := range map[string]effect{
 		"what was done": effects["compare and swap"],
-		"what was not": {ids: redistest.MatchScript(changeScript.Body), answer: false, do: func(ctx context.Context, m *Map[string, int]) (any, error) {
+		"what was not": {ids: redistest.MatchScript(changeScript.Body()), answer: false, do: func(ctx context.Context, m *Map[string, int]) (any, error) {
 			return m.CompareAndSwap(ctx, "k", 4, 9)
 		}},
 	} {

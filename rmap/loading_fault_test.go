@@ -14,8 +14,8 @@ import (
 
 // loadScripts are those that a load sends, by the kind of map.
 var loadScripts = map[string]map[string]string{
-	"map":   {"look": loadLookScript.Body, "put": loadPutScript.Body, "end": loadEndScript.Body},
-	"cache": {"look": mapcache.LoadLook.Body, "put": mapcache.LoadPut.Body, "end": loadEndScript.Body},
+	"map":   {"look": loadLookScript.Body(), "put": loadPutScript.Body(), "end": loadEndScript.Body()},
+	"cache": {"look": mapcache.LoadLook.Body(), "put": mapcache.LoadPut.Body(), "end": loadEndScript.Body()},
 }
 
 // TestALostReplyOfALoad is as if it had come: nothing is loaded twice because of

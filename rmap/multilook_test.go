@@ -111,7 +111,7 @@ func TestListMultimapRangeIsAPartOfOneList(t *testing.T) {
 func TestListMultimapHasValueLooksAtFewLongListsAtATime(t *testing.T) {
 	t.Parallel()
 	r := redistest.RecordScripts(t, redistest.Shared(t).Client(t))
-	r.Learn(multimap.HasAny.Body)
+	r.Learn(multimap.HasAny.Body())
 	for kind, calls := range map[string]int{"list": 3, "set": 1} {
 		g, ctx := multiOn(t, kind, engineOn(t, r), redistest.Name(t)), t.Context()
 		const lists, long = 25, 1000

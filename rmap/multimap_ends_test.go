@@ -70,7 +70,7 @@ func TestAKeyThatIsPutWhileTheWholeIsToldItsTime(t *testing.T) {
 	t.Parallel()
 	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
 		r := redistest.RecordScripts(t, raw)
-		r.Learn(expireScript.Body)
+		r.Learn(expireScript.Body())
 		ctx, g := t.Context(), multiOn(t, kind, engineOn(t, r), redistest.Name(t))
 		other := multiOn(t, kind, engineOn(t, raw), g.m.key)
 		_, err := g.put(ctx, "k", "v")

@@ -341,7 +341,7 @@ func TestAKeyWhoseEndWasNotAnsweredIsSwept(t *testing.T) {
 	ctx, g := t.Context(), multiOn(t, "list", engineOn(t, client, at.on), redistest.Name(t))
 	_, err := g.put(ctx, "k", "v")
 	require.NoError(t, err)
-	lost := proxy.DropReply(redistest.All(redistest.MatchScript(multimap.Expire.Body), redistest.Arg(g.m.name)), 1)
+	lost := proxy.DropReply(redistest.All(redistest.MatchScript(multimap.Expire.Body()), redistest.Arg(g.m.name)), 1)
 	_, err = g.expire(ctx, "expire", "k", time.Second)
 	lost.Await(t)
 	require.ErrorIs(t, err, ErrUnknown)
@@ -634,7 +634,7 @@ func TestALostReplyOfAMultimap(t *testing.T) {
 				look := multiOn(t, "list", engineOn(t, raw), g.m.name)
 				_, err := look.put(t.Context(), "k", "a", "b")
 				require.NoError(t, err)
-				lost := proxy.DropReply(redistest.All(redistest.MatchScript(c.sends.Body), redistest.Arg(g.m.name)), 1)
+				lost := proxy.DropReply(redistest.All(redistest.MatchScript(c.sends.Body()), redistest.Arg(g.m.name)), 1)
 				answer, err := c.do(t.Context(), g)
 				lost.Await(t)
 				if ids {
@@ -663,7 +663,7 @@ func TestAReadOfAMultimapIsSentAgain(t *testing.T) {
 			g := multiOn(t, "set", engineOn(t, client), redistest.Name(t))
 			_, err := g.put(t.Context(), "k", "v")
 			require.NoError(t, err)
-			lost := proxy.DropReply(redistest.All(redistest.MatchScript(script.Body), redistest.Arg(g.m.name)), 1)
+			lost := proxy.DropReply(redistest.All(redistest.MatchScript(script.Body()), redistest.Arg(g.m.name)), 1)
 			require.NoError(t, multiOperations[name](t.Context(), g))
 			lost.Await(t)
 		})
@@ -740,9 +740,9 @@ func TestEveryCallOfAMultimapPassesWhatTheHeaderNames(t *testing.T) {
 		"remove.lua": multimap.Remove, "drop.lua": multimap.Drop, "expire.lua": multimap.Expire, "expire_all.lua": multimap.ExpireAll, "finish.lua": multimap.Finish, "ended.lua": multimap.Ended, "ttl.lua": multimap.TTL, "range.lua": multimap.Range, "has_any.lua": multimap.HasAny,
 	}
 	for _, one := range all {
-		r.Learn(one.Body)
+		r.Learn(one.Body())
 	}
-	r.Learn(expireScript.Body)
+	r.Learn(expireScript.Body())
 	e := engineOn(t, r)
 	for _, name := range []string{redistest.Name(t), "{u1}:" + redistest.Name(t)} {
 		for _, opts := range [][]MultimapOption{nil, {WithRequestIDs()}} {

@@ -73,7 +73,7 @@ func TestALostReplyOfANativeMap(t *testing.T) {
 				m := NewNative[string, int](engineOn(t, client), named(t, raw), append(opts, WithCodec(codec.Text))...)
 				look := NewNative[string, int](engineOn(t, raw), m.Name(), WithCodec(codec.Text))
 				require.NoError(t, look.Put(t.Context(), "k", 5))
-				lost := proxy.DropReply(redistest.All(redistest.MatchScript(c.sends.Body), redistest.Arg(m.Name())), 1)
+				lost := proxy.DropReply(redistest.All(redistest.MatchScript(c.sends.Body()), redistest.Arg(m.Name())), 1)
 				answer, err := c.do(t.Context(), m)
 				lost.Await(t)
 				if opts == nil {
@@ -103,7 +103,7 @@ func TestAReadOfANativeMapIsSentAgain(t *testing.T) {
 			t.Parallel()
 			client, proxy := through(t, server)
 			m := NewNative[string, int](engineOn(t, client), named(t, client), WithTTL(time.Hour))
-			lost := proxy.DropReply(redistest.All(redistest.MatchScript(script.Body), redistest.Arg(m.Name())), 1)
+			lost := proxy.DropReply(redistest.All(redistest.MatchScript(script.Body()), redistest.Arg(m.Name())), 1)
 			require.NoError(t, m.Put(t.Context(), "k", 5))
 			left, err := m.TTL(t.Context(), "k")
 			require.NoError(t, err)

@@ -321,10 +321,10 @@ func TestALostReplyOfAnAnnouncedWriteOfACache(t *testing.T) {
 				m, n := announcedCache(t, client, raw, nil, opts...)
 				require.NoError(t, m.Put(t.Context(), "k", "old", WithTTL(time.Hour)))
 				hot(t, n, "k", "old")
-				lost := proxy.DropReply(redistest.All(redistest.MatchScript(script.Body), redistest.Arg(m.Name())), 1)
+				lost := proxy.DropReply(redistest.All(redistest.MatchScript(script.Body()), redistest.Arg(m.Name())), 1)
 				err := cacheWrites[what].do(t.Context(), m)
 				lost.Await(t)
-				if len(opts) > 0 || script.Header.Replay == scripts.Safe {
+				if len(opts) > 0 || script.Header().Replay == scripts.Safe {
 					require.NoError(t, err)
 				} else {
 					require.ErrorIs(t, err, ErrUnknown)

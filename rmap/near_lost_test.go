@@ -42,7 +42,7 @@ func TestALostReplyOfAnAnnouncedWrite(t *testing.T) {
 				key := named(t, raw)
 				opts, sends := []Option{WithAnnounce(), WithValueCodec(textCodecOf[int]())}, c.ids
 				if one, is := announcing[name]; is {
-					sends = redistest.MatchScript(one[i].Body)
+					sends = redistest.MatchScript(one[i].Body())
 				}
 				m := New[string, int](engineOn(t, client), key, append(opts, map[bool][]Option{true: {WithRequestIDs()}}[ids]...)...)
 				look := New[string, int](engineOn(t, raw), key, opts...)

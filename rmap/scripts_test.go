@@ -37,7 +37,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		deleteScript, expireScript, putScript, touchScript, expiresScript, ttlScript, scanScript, serverScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
 		putToldScript, loadLookScript, loadPutScript, loadEndScript, loadKeepScript, behindScript, behindDoneScript, behindTakeScript, behindEndsScript, behindDeadScript, behindRedriveScript, behindPurgeScript, throughScript, peekScript, expireEntriesScript, copyScript, engine.SizeScript,
 	} {
-		r.Learn(one.Body)
+		r.Learn(one.Body())
 	}
 	e := engineOn(t, r)
 	var seen []string

@@ -595,11 +595,11 @@ func TestALostReplyAboutAllShards(t *testing.T) {
 	server := redistest.Shared(t)
 	raw := server.Client(t)
 	for name, c := range map[string]struct{ sends, ids redistest.Match }{
-		"clear":   {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body)},
-		"delete":  {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body)},
-		"expire":  {redistest.MatchScript(expireScript.Body), redistest.MatchScript(expireScript.Body)},
-		"persist": {redistest.MatchScript(expireScript.Body), redistest.MatchScript(expireScript.Body)},
-		"rename":  {redistest.MatchScript(renameScript.Body), redistest.MatchScript(renameScript.Body)},
+		"clear":   {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body())},
+		"delete":  {redistest.Command("UNLINK"), redistest.MatchScript(deleteScript.Body())},
+		"expire":  {redistest.MatchScript(expireScript.Body()), redistest.MatchScript(expireScript.Body())},
+		"persist": {redistest.MatchScript(expireScript.Body()), redistest.MatchScript(expireScript.Body())},
+		"rename":  {redistest.MatchScript(renameScript.Body()), redistest.MatchScript(renameScript.Body())},
 	} {
 		for _, ids := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, ids %t", name, ids), func(t *testing.T) {
@@ -611,7 +611,7 @@ func TestALostReplyAboutAllShards(t *testing.T) {
 				}
 				m := sharding(t, engineOn(t, client), named(t, raw), 5, opts...)
 				sharding(t, engineOn(t, raw), m.Name()+"-new", 5) // which goes with the test
-				said := proxy.DropReply(redistest.All(redistest.MatchScript(shardsScript.Body), redistest.Arg(m.Name())), 1)
+				said := proxy.DropReply(redistest.All(redistest.MatchScript(shardsScript.Body()), redistest.Arg(m.Name())), 1)
 				require.NoError(t, m.PutMany(t.Context(), numbered(50)))
 				said.Await(t)
 				lost := proxy.DropReply(redistest.All(sends, redistest.Arg(keys.Shard(m.Name(), 3))), 1)

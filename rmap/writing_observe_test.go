@@ -97,7 +97,7 @@ func (w *onWrite) Wrote(context.Context, engine.Write) { w.does() }
 func TestNothingIsBetweenAWriteAndItsEnd(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
-	require.NoError(t, raw.Do(t.Context(), raw.B().ScriptLoad().Script(behindDoneScript.Body).Build()).Error())
+	require.NoError(t, raw.Do(t.Context(), raw.B().ScriptLoad().Script(behindDoneScript.Body()).Build()).Error())
 	name, client, told := cacheNamed(t, raw), &exchanges{Client: raw}, make(chan [2]int64, 1)
 	seen := &onWrite{does: func() {
 		n, err := raw.Do(context.Background(), raw.B().Xlen().Key(keys.MapWrites(name)).Build()).AsInt64()

@@ -334,7 +334,7 @@ func TestALostReplyOfAChangeBehind(t *testing.T) {
 		}
 		s := newBehindMap()
 		w := NewWriting(New[string, int](engineOn(t, client), cacheNamed(t, raw), opts...), s.write, ways["behind"]...)
-		lost := proxy.DropReply(redistest.All(redistest.MatchScript(behindScript.Body), redistest.Arg(w.Name())), 1)
+		lost := proxy.DropReply(redistest.All(redistest.MatchScript(behindScript.Body()), redistest.Arg(w.Name())), 1)
 		err := w.Put(t.Context(), "k", 1)
 		lost.Await(t)
 		if ids {
@@ -347,7 +347,7 @@ func TestALostReplyOfAChangeBehind(t *testing.T) {
 			defer w.drain.mu.Unlock()
 			return w.drain.stop == nil
 		}, soon, time.Millisecond)
-		done := proxy.DropReply(redistest.All(redistest.MatchScript(behindDoneScript.Body), redistest.Arg(keys.MapWrites(w.Name()))), 1)
+		done := proxy.DropReply(redistest.All(redistest.MatchScript(behindDoneScript.Body()), redistest.Arg(keys.MapWrites(w.Name()))), 1)
 		require.NoError(t, w.Put(t.Context(), "l", 2))
 		done.Await(t)
 		require.NoError(t, w.Close(t.Context()))

@@ -81,9 +81,9 @@ func (w *waits) WaitStarted(context.Context, string, string) { w.began.Add(1) }
 // scriptOfThrough is the script that changes a map of that kind behind its store.
 func scriptOfThrough(kind string) string {
 	if kind == "cache" || kind == "locked" {
-		return mapcache.Through.Body
+		return mapcache.Through.Body()
 	}
-	return throughScript.Body
+	return throughScript.Body()
 }
 
 // TestWritingThroughLateRequestIsRefusedAfterAHandover: the next holders of the entry's
@@ -212,7 +212,7 @@ func TestWritingThroughTellsNearCachesWhatItRemoves(t *testing.T) {
 	hot(t, n, "k", 7)
 	w := NewWriting(of(engineOn(t, client, shortSends)), s.write)
 	require.NoError(t, w.Put(t.Context(), "other", 0))
-	held := proxy.HoldRequest(redistest.All(redistest.MatchScript(throughScript.Body), redistest.Arg("k")))
+	held := proxy.HoldRequest(redistest.All(redistest.MatchScript(throughScript.Body()), redistest.Arg("k")))
 	did := make(chan error, 1)
 	go func() { did <- w.Put(context.Background(), "k", 8) }() // ends with the answer
 	held.Await(t)

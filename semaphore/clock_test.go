@@ -21,7 +21,7 @@ func TestSemaphoreTakeInTheMillisecondOfTheSettingGoesBack(t *testing.T) {
 	lane := r.of.lane + ":9"
 	eval := func(s *scripts.Script, on []string, args ...string) {
 		t.Helper()
-		cmd := r.raw.B().Eval().Script(s.Body).Numkeys(int64(len(on))).Key(on...).Arg(args...).Build()
+		cmd := r.raw.B().Eval().Script(s.Body()).Numkeys(int64(len(on))).Key(on...).Arg(args...).Build()
 		require.NoError(t, r.raw.Do(t.Context(), cmd).Error())
 	}
 	for range 100 {

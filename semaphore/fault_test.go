@@ -30,7 +30,7 @@ func faulty(t *testing.T, change ...func(*engine.Config)) (*rig, *redistest.Prox
 }
 
 func (r *rig) sent(s *scripts.Script) redistest.Match {
-	return redistest.All(redistest.MatchScript(s.Body), redistest.Arg(r.of.key))
+	return redistest.All(redistest.MatchScript(s.Body()), redistest.Arg(r.of.key))
 }
 
 // TestALostReplyCountsOnce drops the reply to each script once: it is sent again

@@ -63,7 +63,7 @@ func TestALateCopyChangesNothing(t *testing.T) {
 			raw := redistest.Shared(t).Client(t)
 			recorder := redistest.RecordScripts(t, raw)
 			for _, script := range append(slices.Collect(maps.Values(alone)), takeScript, giveScript, moveScript) {
-				recorder.Learn(script.Body) // which the server may know already
+				recorder.Learn(script.Body()) // which the server may know already
 			}
 			e, err := engine.New(t.Context(), recorder, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 			require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestSemaphoreLateCopyOfARefusedRequest(t *testing.T) {
 			raw := redistest.Shared(t).Client(t)
 			recorder := redistest.RecordScripts(t, raw)
 			for _, script := range append(slices.Collect(maps.Values(alone)), takeScript, moveScript) {
-				recorder.Learn(script.Body)
+				recorder.Learn(script.Body())
 			}
 			e, err := engine.New(t.Context(), recorder, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 			require.NoError(t, err)
@@ -238,7 +238,7 @@ func TestSemaphoreSettleOfAnEarlierLifeDoesNothing(t *testing.T) {
 			}
 			gives = cmp.Or(c.gave, gives)
 			for range 2 {
-				cmd := r.raw.B().Eval().Script(settleScript.Body).Numkeys(3).Key(r.of.key, lane, r.of.set).
+				cmd := r.raw.B().Eval().Script(settleScript.Body()).Numkeys(3).Key(r.of.key, lane, r.of.set).
 					Arg("7", memory, r.of.channel, "publish", gives, decimal(c.age)).Build()
 				grew, err := r.raw.Do(t.Context(), cmd).AsInt64()
 				require.NoError(t, err)
@@ -302,7 +302,7 @@ func TestSemaphoreReplayOfATakeLeavesTheTimeOfItsRun(t *testing.T) {
 			}
 			take := func() {
 				t.Helper()
-				cmd := r.raw.B().Eval().Script(script.Body).Numkeys(2).Key(r.of.key, lane).Arg(args...).Build()
+				cmd := r.raw.B().Eval().Script(script.Body()).Numkeys(2).Key(r.of.key, lane).Arg(args...).Build()
 				require.NoError(t, r.raw.Do(t.Context(), cmd).Error())
 			}
 			take()
@@ -315,7 +315,7 @@ func TestSemaphoreReplayOfATakeLeavesTheTimeOfItsRun(t *testing.T) {
 			r.do("SET", r.of.set, decimal(now-5_000_000))
 			take()
 			require.EqualValues(t, 10, r.free())
-			cmd := r.raw.B().Eval().Script(settleScript.Body).Numkeys(3).Key(r.of.key, lane, r.of.set).
+			cmd := r.raw.B().Eval().Script(settleScript.Body()).Numkeys(3).Key(r.of.key, lane, r.of.set).
 				Arg("7", memory, r.of.channel, "publish", "0", "20000000").Build()
 			require.NoError(t, r.raw.Do(t.Context(), cmd).Error())
 			require.EqualValues(t, 10, r.free())
@@ -384,7 +384,7 @@ func TestASettleTakesNothingAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.do("SET", r.of.key, decimal(most+5)) // by Java
-	cmd := r.raw.B().Eval().Script(settleScript.Body).Numkeys(3).Key(r.of.key, r.of.lane+":0", r.of.set).
+	cmd := r.raw.B().Eval().Script(settleScript.Body()).Numkeys(3).Key(r.of.key, r.of.lane+":0", r.of.set).
 		Arg("7", memory, r.of.channel, "publish", "3", "0").Build()
 	require.NoError(t, r.raw.Do(t.Context(), cmd).Error())
 	require.EqualValues(t, most+5, r.free())

@@ -42,7 +42,7 @@ type copied struct {
 
 // scriptBodies are the scripts as they are sent.
 func scriptBodies() map[string]string {
-	return map[string]string{"take": takeScript.Body, "give": giveScript.Body, "move": moveScript.Body, "settle": settleScript.Body}
+	return map[string]string{"take": takeScript.Body(), "give": giveScript.Body(), "move": moveScript.Body(), "settle": settleScript.Body()}
 }
 
 func newWorld(t testing.TB, seed uint64, bodies map[string]string) *world {

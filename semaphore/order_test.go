@@ -215,7 +215,7 @@ func TestSemaphoreWithFleetOrderLostRepliesTakeOnce(t *testing.T) {
 			plain, proxy := faulty(t)
 			r := &rig{New(plain.e, plain.of.key, WithFleetOrder()), t, plain.raw, plain.e}
 			r.set(3)
-			lost := proxy.DropReply(redistest.MatchScript(script.Body), 1)
+			lost := proxy.DropReply(redistest.MatchScript(script.Body()), 1)
 			require.NoError(t, r.Acquire(t.Context(), 2))
 			lost.Await(t)
 			require.EqualValues(t, 1, r.free())

@@ -24,11 +24,11 @@ func TestASecondSendBehindTheEndOfTheLeaseTakesAgain(t *testing.T) {
 	const id = "0123456789abcdef"
 	for name, send := range map[string]func(r *permitRig) error{
 		"acquire": func(r *permitRig) error {
-			return r.evalHere(acquireScript.Body, []string{r.of.key, r.of.leases, r.of.gone}, []string{id, longLease, r.of.channel, "publish"}).Error()
+			return r.evalHere(acquireScript.Body(), []string{r.of.key, r.of.leases, r.of.gone}, []string{id, longLease, r.of.channel, "publish"}).Error()
 		},
 		"exchange": func(r *permitRig) error {
 			args := []string{r.of.channel, "publish", "0", "take", longLease, "", "1", id}
-			return r.evalHere(exchangeScript.Body, []string{r.of.key, r.of.leases, r.of.gone, r.of.labels}, args).Error()
+			return r.evalHere(exchangeScript.Body(), []string{r.of.key, r.of.leases, r.of.gone, r.of.labels}, args).Error()
 		},
 	} {
 		for _, total := range []int64{1, 3} {

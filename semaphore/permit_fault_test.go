@@ -32,12 +32,12 @@ func faultyPermits(t *testing.T, change ...func(*engine.Config)) (*permitRig, *r
 }
 
 func (r *permitRig) sent(s *scripts.Script) redistest.Match {
-	return redistest.All(redistest.MatchScript(s.Body), redistest.Arg(r.of.key))
+	return redistest.All(redistest.MatchScript(s.Body()), redistest.Arg(r.of.key))
 }
 
 // sentLeases is for scripts that know the leases only.
 func (r *permitRig) sentLeases(s *scripts.Script) redistest.Match {
-	return redistest.All(redistest.MatchScript(s.Body), redistest.Arg(r.of.leases))
+	return redistest.All(redistest.MatchScript(s.Body()), redistest.Arg(r.of.leases))
 }
 
 // TestALostReplyAboutPermitsCountsOnce drops the reply to each script once: it is
@@ -112,14 +112,14 @@ func TestALateSendTakesNoPermit(t *testing.T) {
 			if refused {
 				r.do("SET", r.of.key, "0")
 			}
-			buried := proxy.Count(redistest.MatchScript(buryScript.Body))
+			buried := proxy.Count(redistest.MatchScript(buryScript.Body()))
 			held := proxy.HoldRequest(r.sent(acquireScript))
 			if refused {
 				r.refused()
 			} else {
 				r.give(r.take())
 			}
-			proxy.AwaitCount(t, redistest.MatchScript(buryScript.Body), buried+1)
+			proxy.AwaitCount(t, redistest.MatchScript(buryScript.Body()), buried+1)
 			require.Eventually(t, func() bool {
 				msg := r.do("EXISTS", r.of.gone)
 				n, _ := msg.AsInt64()

@@ -137,7 +137,7 @@ func learned(t *testing.T, raw rueidis.Client) *redistest.ScriptRecorder {
 	t.Helper()
 	recorder := redistest.RecordScripts(t, raw)
 	for _, script := range append(slices.Collect(maps.Values(alone)), takeScript, giveScript, moveScript) {
-		recorder.Learn(script.Body)
+		recorder.Learn(script.Body())
 	}
 	return recorder
 }
@@ -173,13 +173,13 @@ func TestPermitFurtherSendOfAReleaseThatFoundNoneSetGivesNothing(t *testing.T) {
 	server := redistest.Shared(t)
 	through, proxy := redistest.ThroughProxy(t, server)
 	recorder := redistest.RecordScripts(t, through)
-	recorder.Learn(releaseScript.Body)
+	recorder.Learn(releaseScript.Body())
 	r := permitRigOn(t, recorder, redistest.Name(t))
 	r.raw = server.Client(t)
 	r.set(3)
 	p := r.take()
 	r.do("DEL", r.of.key)
-	lost := proxy.DropReply(redistest.All(redistest.MatchScript(releaseScript.Body), redistest.Arg(r.of.key)), 1)
+	lost := proxy.DropReply(redistest.All(redistest.MatchScript(releaseScript.Body()), redistest.Arg(r.of.key)), 1)
 	other, set := r.beside(), false
 	recorder.Around(nil, func(string) {
 		if !set && lost.Dropped() == 1 {

@@ -107,7 +107,7 @@ func TestPermitsGoOverWithoutACall(t *testing.T) {
 func (r *rig) known() *rig {
 	r.t.Helper()
 	for _, s := range []*scripts.Script{takeScript, giveScript, moveScript} {
-		r.do("SCRIPT", "LOAD", s.Body)
+		r.do("SCRIPT", "LOAD", s.Body())
 	}
 	return r
 }

@@ -36,7 +36,7 @@ func TestDurableDeliveryThatComesAgainBeforeItsNackIsAnsweredIsGiven(t *testing.
 					require.NoError(t, m.Nack(t.Context(), nil))
 					continue
 				}
-				lost := proxy.DropReply(redistest.All(redistest.MatchScript(attempts.Nack.Body), redistest.Arg(r.of.key)), 1_000_000)
+				lost := proxy.DropReply(redistest.All(redistest.MatchScript(attempts.Nack.Body()), redistest.Arg(r.of.key)), 1_000_000)
 				nacked := make(chan error, 1)
 				go func() { nacked <- m.Nack(context.Background(), nil) }()
 				redistest.Eventually(t, func() bool { return s.f.attempted(2) }, soon, 5*time.Millisecond)

@@ -315,9 +315,9 @@ func TestDurableDeliveryIsSettledThoughTheReplyIsLost(t *testing.T) {
 		how  func(m *Delivery[string]) error
 		dead int
 	}{
-		{"ack", redistest.MatchScript(settleScript.Body), func(m *Delivery[string]) error { return m.Ack(context.Background()) }, 0},
-		{"nack", redistest.MatchScript(attempts.Nack.Body), func(m *Delivery[string]) error { return m.Nack(context.Background(), nil) }, 1},
-		{"bury", redistest.MatchScript(attempts.Nack.Body), func(m *Delivery[string]) error { return m.Bury(context.Background(), nil) }, 1},
+		{"ack", redistest.MatchScript(settleScript.Body()), func(m *Delivery[string]) error { return m.Ack(context.Background()) }, 0},
+		{"nack", redistest.MatchScript(attempts.Nack.Body()), func(m *Delivery[string]) error { return m.Nack(context.Background(), nil) }, 1},
+		{"bury", redistest.MatchScript(attempts.Nack.Body()), func(m *Delivery[string]) error { return m.Bury(context.Background(), nil) }, 1},
 	} {
 		t.Run(what.name, func(t *testing.T) {
 			t.Parallel()

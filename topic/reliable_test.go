@@ -356,12 +356,12 @@ func TestALostReplyOfEachScript(t *testing.T) {
 		what string
 		of   redistest.Match
 	}{
-		{"publish", redistest.MatchScript(publishScript.Body)},
-		{"join", redistest.MatchScript(joinScript.Body)},
-		{"settle", redistest.MatchScript(settleScript.Body)},
-		{"leave", redistest.MatchScript(leaveScript.Body)},
+		{"publish", redistest.MatchScript(publishScript.Body())},
+		{"join", redistest.MatchScript(joinScript.Body())},
+		{"settle", redistest.MatchScript(settleScript.Body())},
+		{"leave", redistest.MatchScript(leaveScript.Body())},
 		{"read", redistest.Command("XREADGROUP")},
-		{"claim", redistest.MatchScript(claimScript.Body)},
+		{"claim", redistest.MatchScript(claimScript.Body())},
 	} {
 		t.Run(s.what, func(t *testing.T) {
 			t.Parallel()
@@ -494,7 +494,7 @@ func TestAContextThatEndsDuringListen(t *testing.T) {
 	server := redistest.Shared(t)
 	client, proxy := through(t, server)
 	r := reliableBy(t, server.Client(t), engineOn(t, client), redistest.Name(t))
-	held := proxy.HoldRequest(redistest.MatchScript(joinScript.Body))
+	held := proxy.HoldRequest(redistest.MatchScript(joinScript.Body()))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { _, err := r.Listen(ctx); done <- err }() // ends with ctx

@@ -243,7 +243,7 @@ func TestCloseDuringListen(t *testing.T) {
 	raw := server.Client(t)
 	e := engineOn(t, client)
 	r := reliableBy(t, raw, e, redistest.Name(t))
-	held := proxy.HoldRequest(redistest.MatchScript(joinScript.Body))
+	held := proxy.HoldRequest(redistest.MatchScript(joinScript.Body()))
 	done, closed := make(chan error, 1), make(chan error, 1)
 	go func() { _, err := r.Listen(context.Background()); done <- err }() // ends with the client
 	held.Await(t)

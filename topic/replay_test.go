@@ -94,7 +94,7 @@ func TestReplayIsDoneOnceThoughTheReplyIsLost(t *testing.T) {
 	watch := settling(t, server.Client(t), redistest.Name(t))
 	d := reliableBy(t, server.Client(t), engineOn(t, client, quickly), watch.of.key, WithMaxLength(1000)).Durable("billing")
 	watch.publishes(0, "a")
-	lost := proxy.DropReply(redistest.All(redistest.MatchScript(replayScript.Body), redistest.Arg(watch.of.key)), 1)
+	lost := proxy.DropReply(redistest.All(redistest.MatchScript(replayScript.Body()), redistest.Arg(watch.of.key)), 1)
 	complete, err := d.ReplayFrom(t.Context(), "0")
 	require.NoError(t, err)
 	require.True(t, complete)

@@ -117,7 +117,7 @@ func (r *reader) claim(f *feed, now time.Time) error {
 	f.mu.Unlock()
 	defer f.claimDone()
 	for from := "-"; ; {
-		msg, err := r.conn.Ask(0, "EVAL", claimScript.Body, "3", f.of.key, f.of.missed, f.of.again(f.group),
+		msg, err := r.conn.Ask(0, "EVAL", claimScript.Body(), "3", f.of.key, f.of.missed, f.of.again(f.group),
 			f.group, consumer, idle, from, strconv.Itoa(most), durable)
 		if err != nil {
 			return err

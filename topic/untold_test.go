@@ -100,7 +100,7 @@ func TestDurableMissedMessagesAreToldThoughTheirReplyIsLost(t *testing.T) {
 				return err == nil && n == published-kept
 			}, soon, time.Millisecond)
 			client, proxy := through(t, server)
-			lost := proxy.DropReply(redistest.All(redistest.MatchScript(missedScript.Body), redistest.Arg(r.of.key)), 1_000_000)
+			lost := proxy.DropReply(redistest.All(redistest.MatchScript(missedScript.Body()), redistest.Arg(r.of.key)), 1_000_000)
 			e := engineOn(t, client)
 			other := reliableBy(t, client, e, name, WithMaxLength(kept))
 			s := other.durable("billing")

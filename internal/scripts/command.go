@@ -49,9 +49,9 @@ func (c *Command) build(client rueidis.Client, call Call, fresh bool) rueidis.Co
 
 // ExecFollowed is [Script.ExecFollowed] of a command.
 func (c *Command) ExecFollowed(ctx context.Context, client rueidis.Client, keys, args []string, next *Script, fresh bool) (first, second rueidis.RedisResult) {
-	res := client.DoMulti(ctx, c.build(client, Call{keys, args}, fresh), next.build(client, "EVALSHA", next.sha, keys[:1], nil, fresh))
+	res := client.DoMulti(ctx, c.build(client, Call{keys, args}, fresh), next.build(client, "EVALSHA", next.sha(), keys[:1], nil, fresh))
 	if first, second = res[0], res[1]; noScript(second) {
-		second = client.Do(ctx, next.build(client, "EVAL", next.Body, keys[:1], nil, fresh))
+		second = client.Do(ctx, next.build(client, "EVAL", next.Body(), keys[:1], nil, fresh))
 	}
 	return first, second
 }

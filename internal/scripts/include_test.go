@@ -35,7 +35,7 @@ func TestAPartComesBetweenHeaderAndCode(t *testing.T) {
 	got, err := scripts.Read(fsys, "lua/pop.lua")
 	require.NoError(t, err)
 	assert.Equal(t, want, got, "each part once, behind what it needs")
-	assert.Equal(t, want, scripts.Must(fsys, "lua/pop.lua").Body)
+	assert.Equal(t, want, scripts.Must(fsys, "lua/pop.lua").Body())
 	got, err = scripts.Read(fsys, "lua/plain.lua")
 	require.NoError(t, err)
 	assert.Equal(t, head+"return 1\n", got, "no byte more than the file")

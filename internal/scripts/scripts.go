@@ -18,18 +18,31 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Script is one operation on the server. Scripts are immutable.
+// Script is one operation on the server. Scripts are immutable. A script is read when it is
+// first used.
 type Script struct {
-	Header
 	Name string // the file's name without folder and ending
-	Body string // with the parts that it includes
-	sha  string
+	text func() text
 }
 
-// Must reads file from fsys. It panics if the file is not there, its header is
-// malformed, or a part that it includes is missing: all are mistakes of ours
-// that every test run meets at start.
+// text is a script as it is sent.
+type text struct {
+	header Header
+	body   string // with the parts that it includes
+	sha    string
+}
+
+// Must returns the script in a file of fsys. A program pays only for the scripts that it uses:
+// the file is read at the first use. That panics if the file is not there, its header is
+// malformed, or a part that it includes is missing. A test reads every file.
 func Must(fsys fs.FS, file string) *Script {
+	return &Script{
+		Name: strings.TrimSuffix(path.Base(file), ".lua"),
+		text: sync.OnceValue(func() text { return mustRead(fsys, file) }),
+	}
+}
+
+func mustRead(fsys fs.FS, file string) text {
 	body, err := Read(fsys, file)
 	if err != nil {
 		panic(err.Error())
@@ -39,25 +52,28 @@ func Must(fsys fs.FS, file string) *Script {
 		panic(file + ": " + err.Error())
 	}
 	sum := sha1.Sum([]byte(body))
-	return &Script{
-		Header: header,
-		Name:   strings.TrimSuffix(path.Base(file), ".lua"),
-		Body:   body,
-		sha:    hex.EncodeToString(sum[:]),
-	}
+	return text{header, body, hex.EncodeToString(sum[:])}
 }
+
+// Header returns what the comment at the top of the script promises.
+func (s *Script) Header() Header { return s.text().header }
+
+// Body returns the text of the script, with the parts that it includes.
+func (s *Script) Body() string { return s.text().body }
+
+func (s *Script) sha() string { return s.text().sha }
 
 // Label is the script's name.
 func (s *Script) Label() string { return s.Name }
 
 // Repeatable says that a second run of the same call does no harm.
-func (s *Script) Repeatable() bool { return s.Replay == Safe }
+func (s *Script) Repeatable() bool { return s.Header().Replay == Safe }
 
 // Exec runs the script once through c.
 func (s *Script) Exec(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
-	res := c.Do(ctx, s.build(c, "EVALSHA", s.sha, keys, args, false))
+	res := c.Do(ctx, s.build(c, "EVALSHA", s.sha(), keys, args, false))
 	if noScript(res) {
-		res = c.Do(ctx, s.build(c, "EVAL", s.Body, keys, args, false))
+		res = c.Do(ctx, s.build(c, "EVAL", s.Body(), keys, args, false))
 	}
 	return res
 }
@@ -69,11 +85,11 @@ func (s *Script) Exec(ctx context.Context, c rueidis.Client, keys, args []string
 // everything twice.
 func (s *Script) ExecFresh(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
 	if bytesOf(keys)+bytesOf(args) > textual {
-		return c.Do(ctx, s.build(c, "EVAL", s.Body, keys, args, true))
+		return c.Do(ctx, s.build(c, "EVAL", s.Body(), keys, args, true))
 	}
-	res := c.Do(ctx, s.build(c, "EVALSHA", s.sha, keys, args, true))
+	res := c.Do(ctx, s.build(c, "EVALSHA", s.sha(), keys, args, true))
 	if noScript(res) {
-		res = c.Do(ctx, s.build(c, "EVAL", s.Body, keys, args, true))
+		res = c.Do(ctx, s.build(c, "EVAL", s.Body(), keys, args, true))
 	}
 	return res
 }
@@ -97,7 +113,7 @@ type Call struct {
 // connection if asked to. Calls that meet a server without the script are sent
 // again with its text.
 func (s *Script) ExecMulti(ctx context.Context, c rueidis.Client, fresh bool, calls []Call) []rueidis.RedisResult {
-	results := s.pipeline(ctx, c, fresh, "EVALSHA", s.sha, calls)
+	results := s.pipeline(ctx, c, fresh, "EVALSHA", s.sha(), calls)
 	var missing []int
 	for i, res := range results {
 		if noScript(res) {
@@ -111,7 +127,7 @@ func (s *Script) ExecMulti(ctx context.Context, c rueidis.Client, fresh bool, ca
 	for j, i := range missing {
 		again[j] = calls[i]
 	}
-	for j, res := range s.pipeline(ctx, c, fresh, "EVAL", s.Body, again) {
+	for j, res := range s.pipeline(ctx, c, fresh, "EVAL", s.Body(), again) {
 		results[missing[j]] = res
 	}
 	return results
@@ -123,9 +139,9 @@ func (s *Script) ExecMulti(ctx context.Context, c rueidis.Client, fresh bool, ca
 // an error.
 func (s *Script) ExecAcked(ctx context.Context, c rueidis.Client, keys, args []string, replicas int64, timeoutMs int64) (rueidis.RedisResult, rueidis.RedisResult) {
 	wait := func() rueidis.Completed { return c.B().Wait().Numreplicas(replicas).Timeout(timeoutMs).Build() }
-	res := c.DoMulti(ctx, s.build(c, "EVALSHA", s.sha, keys, args, false), wait())
+	res := c.DoMulti(ctx, s.build(c, "EVALSHA", s.sha(), keys, args, false), wait())
 	if noScript(res[0]) {
-		res = c.DoMulti(ctx, s.build(c, "EVAL", s.Body, keys, args, false), wait())
+		res = c.DoMulti(ctx, s.build(c, "EVAL", s.Body(), keys, args, false), wait())
 	}
 	return res[0], res[1]
 }
@@ -141,9 +157,9 @@ func (s *Script) ExecMultiAcked(ctx context.Context, c rueidis.Client, calls []C
 		}
 		return c.DoMulti(ctx, append(cmds, c.B().Wait().Numreplicas(replicas).Timeout(timeoutMs).Build())...)
 	}
-	res := send("EVALSHA", s.sha)
+	res := send("EVALSHA", s.sha())
 	if slices.ContainsFunc(res, noScript) {
-		res = send("EVAL", s.Body)
+		res = send("EVAL", s.Body())
 	}
 	return res[:len(calls)], res[len(calls)]
 }
@@ -153,12 +169,12 @@ func (s *Script) ExecMultiAcked(ctx context.Context, c rueidis.Client, calls []C
 // takes no cluster. The second result means nothing where the first is an error.
 func (s *Script) ExecFollowed(ctx context.Context, c rueidis.Client, keys, args []string, next *Script, fresh bool) (first, second rueidis.RedisResult) {
 	behind := func(verb, what string) rueidis.Completed { return next.build(c, verb, what, keys[:1], nil, fresh) }
-	res := c.DoMulti(ctx, s.build(c, "EVALSHA", s.sha, keys, args, fresh), behind("EVALSHA", next.sha))
+	res := c.DoMulti(ctx, s.build(c, "EVALSHA", s.sha(), keys, args, fresh), behind("EVALSHA", next.sha()))
 	if noScript(res[0]) {
-		res = c.DoMulti(ctx, s.build(c, "EVAL", s.Body, keys, args, fresh), behind("EVALSHA", next.sha))
+		res = c.DoMulti(ctx, s.build(c, "EVAL", s.Body(), keys, args, fresh), behind("EVALSHA", next.sha()))
 	}
 	if first, second = res[0], res[1]; noScript(second) {
-		second = c.Do(ctx, behind("EVAL", next.Body))
+		second = c.Do(ctx, behind("EVAL", next.Body()))
 	}
 	return first, second
 }

@@ -26,9 +26,9 @@ func TestMustReadsAFile(t *testing.T) {
 	t.Parallel()
 	s := scripts.Must(testdata, "testdata/append.lua")
 	assert.Equal(t, "append", s.Name)
-	assert.Equal(t, scripts.Unsafe, s.Replay)
-	assert.NoError(t, s.Check(1, 1))
-	assert.Contains(t, s.Body, "redis.call")
+	assert.Equal(t, scripts.Unsafe, s.Header().Replay)
+	assert.NoError(t, s.Header().Check(1, 1))
+	assert.Contains(t, s.Body(), "redis.call")
 }
 
 func TestMustPanicsOnAMistakeOfOurs(t *testing.T) {

@@ -288,7 +288,7 @@ func TestTermsAreRefusedThoughTheReplyIsLost(t *testing.T) {
 	client, proxy := redistest.ThroughProxy(t, server)
 	other := &rig{t: t, raw: r.raw, e: engineOn(t, client)}
 	other.Queue = New[string](other.e, r.name, WithMaxAttempts(4))
-	proxy.DropReply(redistest.MatchScript(stepScript.Body), 1)
+	proxy.DropReply(redistest.MatchScript(stepScript.Body()), 1)
 	_, err := other.Poll(t.Context())
 	require.ErrorIs(t, err, ErrOtherTerms)
 	r.acks("a")

@@ -34,7 +34,7 @@ type sendings struct {
 	sent redistest.Late[[]string]
 }
 
-var isRenewal = redistest.MatchScript(extendScript.Body)
+var isRenewal = redistest.MatchScript(extendScript.Body())
 
 func (c doubling) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
 	words := slices.Clone(cmd.Commands())

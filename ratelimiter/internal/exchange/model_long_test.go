@@ -28,7 +28,7 @@ if state == '' then
 	state = false
 end
 local function shipped(redis, KEYS, ARGV)
-` + takeScript.Body + `
+` + takeScript.Body() + `
 end
 local clock, server = {0, 0}, {}
 function server.call(command, key, text)

@@ -31,7 +31,7 @@ func modelSteps(t testing.TB) int { return redistest.Count(t, 15_000, 500_000) }
 func virtual(s *scripts.Script) string {
 	return `
 local function shipped(redis, KEYS, ARGV)
-` + s.Body + `
+` + s.Body() + `
 end
 local real, now, args, writes = redis, ARGV[1], {}, 0
 local ms = math.floor(now / 1000)

@@ -12,9 +12,9 @@ import (
 func TestWhichScriptsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	for _, s := range []*scripts.Script{takeScript, decideScript, cancelScript, resetScript, ruleSetScript, rulePauseScript, ruleDeleteScript} {
-		assert.Equal(t, scripts.Unsafe, s.Replay, s.Name)
+		assert.Equal(t, scripts.Unsafe, s.Header().Replay, s.Name)
 	}
 	for _, s := range []*scripts.Script{ruleReadScript, ruleCreateScript} {
-		assert.Equal(t, scripts.Safe, s.Replay, s.Name)
+		assert.Equal(t, scripts.Safe, s.Header().Replay, s.Name)
 	}
 }

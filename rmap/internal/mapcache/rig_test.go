@@ -117,7 +117,7 @@ func (r *rig) now() string { return strconv.FormatInt(r.e.Wall(), 10) }
 // tried is a script's answer, or error.
 func (r *rig) tried(s *scripts.Script, on, args []string) (rueidis.RedisMessage, error) {
 	r.t.Helper()
-	require.NoError(r.t, s.Check(len(on), len(args)), s.Name)
+	require.NoError(r.t, s.Header().Check(len(on), len(args)), s.Name)
 	got, err := r.e.Run(context.Background(), s, on, args)
 	return got.RedisMessage, err
 }

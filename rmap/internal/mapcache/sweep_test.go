@@ -143,10 +143,10 @@ func TestAFullServerIsSwept(t *testing.T) {
 			for _, write := range []func() error{
 				func() error {
 					on := []string{r.n.Hash, r.n.Times, r.n.Rests, r.n.Options, r.n.Lease("n")}
-					return r.raw.Do(t.Context(), r.raw.B().Eval().Script(Put.Body).Numkeys(5).Key(on...).Arg("n", packed("v", 0), "", "").Build()).Error()
+					return r.raw.Do(t.Context(), r.raw.B().Eval().Script(Put.Body()).Numkeys(5).Key(on...).Arg("n", packed("v", 0), "", "").Build()).Error()
 				},
 				func() error {
-					return r.raw.Do(t.Context(), r.raw.B().Eval().Script(Swap.Body).Numkeys(6).Key(r.one("n")...).
+					return r.raw.Do(t.Context(), r.raw.B().Eval().Script(Swap.Body()).Numkeys(6).Key(r.one("n")...).
 						Arg("0", r.now(), "publish", "n", packed("v", 0), "", "").Build()).Error()
 				},
 			} {
@@ -174,8 +174,8 @@ func TestAFullServerIsRead(t *testing.T) {
 					r.do("CONFIG", "SET", "maxmemory", "1")
 					now, keys := r.now(), r.n.All()
 					reads := []*raw{
-						{Get.Body, keys[:4], []string{now, mode, "k"}},
-						{Get.Body, keys, []string{now, "", "k"}},
+						{Get.Body(), keys[:4], []string{now, mode, "k"}},
+						{Get.Body(), keys, []string{now, "", "k"}},
 					}
 					for at, read := range reads {
 						assert.NoError(t, read.once(t, r), "%s %d %d", mode, i, at)
@@ -391,7 +391,7 @@ func TestASweepThatFailsComesAgain(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr())
 	r := realRig(t, server.Client(t, func(o *rueidis.ClientOption) { o.InitAddress = []string{proxy.Addr()} }), "cache")
 	r.put("k", "v", Life{TTL: time.Millisecond})
-	drop := proxy.DropReply(redistest.MatchScript(sweepScript.Body), 1)
+	drop := proxy.DropReply(redistest.MatchScript(sweepScript.Body()), 1)
 	seen := make(chan engine.Sweep, 10)
 	s := NewSweeper(r.e, func(v engine.Sweep) { seen <- v })
 	s.Expect(&r.n, r.e.Wall()+5)
@@ -414,7 +414,7 @@ func TestTheBoundComesTrueWhereRepliesAreLost(t *testing.T) {
 				r.put(fmt.Sprint("old", i), "v", Life{})
 			}
 			heard := r.listen()
-			drop := proxy.DropReply(redistest.MatchScript(script.Body), 1)
+			drop := proxy.DropReply(redistest.MatchScript(script.Body()), 1)
 			r.bound(100, "LRU")
 			r.put("new", "v", Life{})
 			s := NewSweeper(r.e, nil)
