@@ -463,15 +463,12 @@ func TestDurableRedrivenMessagesAreHeldAndGivenBack(t *testing.T) {
 func (f *feed) claimsNoMore(t testing.TB) {
 	t.Helper()
 	redistest.Eventually(t, func() bool {
+		f.turn.Lock() // behind its last claim
+		defer f.turn.Unlock()
 		f.mu.Lock()
+		defer f.mu.Unlock()
 		f.claimed = time.Now().Add(time.Hour)
-		f.mu.Unlock()
-		f.h.mu.Lock()
-		r := f.h.of(f)
-		f.h.mu.Unlock()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.blocking // for messages, behind its last claim
+		return !f.claim
 	}, soon, time.Millisecond)
 }
 

@@ -50,7 +50,11 @@ type feed struct {
 	of      stream
 	group   string
 	durable bool
-	users   int // guarded by reliables.mu: ears, and who is about to be one
+	users   int     // guarded by reliables.mu: ears, and who is about to be one
+	server  *server // guarded by reliables.mu: where it is read, or nil
+
+	serial  string               // among the feeds of its client
+	watched atomic.Pointer[link] // on which the next change of the stream is announced, or nil
 
 	mu       sync.Mutex
 	joined   bool
@@ -68,9 +72,20 @@ type feed struct {
 	held     time.Time // when it was said last that this process is at work
 	claimed  time.Time // when pending messages of the dead were asked for
 
+	stop   func()    // ends its wait by a cursor; nil: it does not wait so
+	silent time.Time // until then nothing says that there are messages
+
 	dues attempts.Dues // when messages that failed here come again
 
-	sick time.Time // until when it is left alone since it cannot be read; of the reader
+	stageMu sync.Mutex
+	stage   stage
+	turn    sync.Mutex // of its visits, and of who leaves it for good
+
+	// Of its visits.
+	sick     time.Time // until when it is left alone since it cannot be read
+	failures int       // visits behind each other that the server did not answer
+	more     bool      // the last answer was full
+	untold   bool      // the user may not have its changes announced
 }
 
 // lease is how long a message of a durable group may be with a process that is
@@ -84,7 +99,8 @@ func (h *reliables) enter(of stream, group string, durable bool, r *ear, left *a
 	k := feedKey{of.key, group}
 	f := h.feeds[k]
 	if f == nil {
-		f = &feed{h: h, of: of, group: group, durable: durable, flight: map[string]*entry{}}
+		h.made++
+		f = &feed{h: h, of: of, group: group, durable: durable, flight: map[string]*entry{}, serial: strconv.Itoa(h.made)}
 		h.feeds[k] = f
 	}
 	f.users++

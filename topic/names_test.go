@@ -109,10 +109,10 @@ func TestNothingStaysBehindOfManyReliableTopics(t *testing.T) {
 	none := func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		return len(h.feeds) == 0 && len(h.readers) == 0
+		return len(h.feeds) == 0 && len(h.reading) == 0
 	}
 	require.True(t, redistest.InTime(func() bool { return none() && heapInUse() < was+was/5 }, soon, 100*time.Millisecond), "the heap grows with the names")
-	require.Len(t, h.docks, 1)
+	require.LessOrEqual(t, len(h.servers), 1)
 	for _, pattern := range []string{"name*", "{name*"} {
 		left := redistest.Do(t, e.Redis, "KEYS", pattern)
 		keys, err := left.AsStrSlice()

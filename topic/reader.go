@@ -2,6 +2,7 @@ package topic
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,91 +21,85 @@ const (
 	sickFor = time.Second
 	// most is how many messages of a topic one command reads.
 	most = 100
+
+	// lookEvery is how often a topic is read of which nothing is announced, but not more
+	// than one of a client in lookEach: its group may have been destroyed, or its server
+	// cut off, without an announcement.
+	lookEvery = time.Second
+	lookEach  = 10 * time.Millisecond
+	// lookGrid is what these times are rounded to: a client that wakes up for each of its
+	// topics needs ten times as much of a core as one that reads some together.
+	lookGrid = 250 * time.Millisecond
 )
 
-// reader reads the feeds of one group that a server can be asked for at once, by one
-// command, which blocks until one of them has something.
-type reader struct {
-	h    *reliables
-	key  readerKey
-	news chan struct{} // with one place
-
-	feeds []*feed // guarded by reliables.mu
-
-	place place
-	open  bool // it has a connection
-
-	mu       sync.Mutex
-	conn     engine.Blocking
-	poked    bool // what is read has changed
-	blocking bool
-	ending   bool // somebody ends the command that blocks
-
-	failures int
-}
-
-func (r *reader) add(f *feed) {
-	if !slices.Contains(r.feeds, f) {
-		r.feeds = append(slices.Clip(r.feeds), f) // a new one: the reader may be going through the old one
+// attach has a feed read.
+func (h *reliables) attach(f *feed) {
+	h.mu.Lock()
+	if !h.reads(f) {
+		h.reading[f.of.key] = append(h.reading[f.of.key], f)
+		h.read++
 	}
+	h.mu.Unlock()
+	f.post()
 }
 
-func (r *reader) remove(f *feed) {
-	r.feeds = slices.DeleteFunc(slices.Clone(r.feeds), func(other *feed) bool { return other == f })
+// reads reports whether a feed is read. The mutex is held.
+func (h *reliables) reads(f *feed) bool {
+	return slices.Contains(h.reading[f.of.key], f)
 }
 
-// poke has the reader look again what it is to read.
-func (r *reader) poke() {
-	r.mu.Lock()
-	r.poked = true
-	if r.blocking && !r.ending && !r.conn.Deaf() {
-		r.ending = r.h.e.Spawn(r.end)
-	}
-	r.mu.Unlock()
-	select {
-	case r.news <- struct{}{}:
-	default:
-	}
+func (h *reliables) isRead(f *feed) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.reads(f)
 }
 
-// end says that the command is over until it is: a word that comes before it
-// blocks ends nothing.
-func (r *reader) end() {
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		r.mu.Lock()
-		if !r.blocking {
-			r.ending = false
-			r.mu.Unlock()
-			return
+// detach has a feed not read any more. A visit under way is the last.
+func (h *reliables) detach(f *feed) {
+	h.mu.Lock()
+	if all := h.reading[f.of.key]; slices.Contains(all, f) {
+		all = slices.DeleteFunc(slices.Clone(all), func(other *feed) bool { return other == f })
+		if h.reading[f.of.key] = all; len(all) == 0 {
+			delete(h.reading, f.of.key)
 		}
-		conn := r.conn
-		r.mu.Unlock()
-		_, _ = conn.Unblock()
-		time.Sleep(pause)
+		h.read--
+	}
+	h.mu.Unlock()
+	f.deafen()
+	if f.turn.TryLock() {
+		defer f.turn.Unlock()
+		h.unsettle(f)
 	}
 }
 
-// run reads until nobody listens, or the client closes.
-func (r *reader) run() {
-	defer r.hangUp(false)
-	for {
-		feeds := r.present()
-		switch {
-		case r.h.e.Open() != nil:
-			leaveAll(feeds)
-			return
-		case len(feeds) == 0:
-			r.yield()
-			if !r.sleep(r.h.e.Linger) && r.over() {
-				return
-			}
-			continue
-		}
-		if err := r.turn(feeds); err != nil {
-			r.broken(feeds, err)
-		} else {
-			r.failures = 0
-		}
+// unsettle notes that a feed needs no connection any more, unless it is read.
+func (h *reliables) unsettle(f *feed) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.reads(f) {
+		h.settleAt(f, nil)
+		h.e.NotDue(f.due())
+	}
+}
+
+// endAll leaves all groups, since the client closes. Each server is asked by itself.
+func (h *reliables) endAll() {
+	h.mu.Lock()
+	h.closed = true
+	at, servers := map[string][]*feed{}, h.servers
+	for _, f := range h.feeds {
+		node := h.e.Node(f.of.key)
+		at[node] = append(at[node], f)
+	}
+	h.servers = map[string]*server{}
+	h.mu.Unlock()
+	var all sync.WaitGroup
+	for _, feeds := range at {
+		all.Go(func() { leaveAll(feeds) })
+	}
+	all.Wait()
+	for _, s := range servers {
+		s.end()
 	}
 }
 
@@ -112,219 +107,257 @@ func (r *reader) run() {
 func leaveAll(feeds []*feed) {
 	var silent error
 	for _, f := range feeds {
+		f.turn.Lock() // behind the visit that is under way
 		f.hush()
 		if silent != nil {
 			f.abandon(silent)
 		} else if err := f.leave(departing); engine.Passing(err) {
 			silent = err
 		}
+		f.turn.Unlock()
 	}
 }
 
-func (r *reader) present() []*feed {
-	r.h.mu.Lock()
-	defer r.h.mu.Unlock()
-	return r.feeds
-}
+// atOnce is how many feeds of a server are visited at the same time.
+const atOnce = 32
 
-// over ends the reader if there is nothing to read.
-func (r *reader) over() bool {
-	r.h.mu.Lock()
-	defer r.h.mu.Unlock()
-	if len(r.feeds) > 0 {
-		return false
-	}
-	delete(r.h.readers, r.key)
-	if len(r.h.readers) == 0 {
-		close(r.h.quiet)
-	}
-	return true
-}
+// stage is where the visits of a feed are.
+type stage int
 
-// sleep waits for news; it is false if there were none.
-func (r *reader) sleep(d time.Duration) bool {
-	timer := time.NewTimer(max(d, time.Millisecond))
-	defer timer.Stop()
-	select {
-	case <-r.news:
-		return true
-	case <-timer.C:
-		return false
+const (
+	resting stage = iota
+	posted        // a worker is to visit it
+	visited       // one does
+	again         // one does, and is to visit it once more
+)
+
+// post has a feed visited at once, or once more behind the visit that is under way.
+func (f *feed) post() {
+	f.stageMu.Lock()
+	defer f.stageMu.Unlock()
+	switch f.stage {
+	case resting:
+		f.stage = posted
+		f.h.visits.Give(f.h.e.Node(f.of.key), f)
+	case visited:
+		f.stage = again
 	}
 }
 
-// turn is one look at all feeds.
-func (r *reader) turn(feeds []*feed) error {
-	now := time.Now()
-	some := false
-	for _, f := range feeds {
-		if err := r.tend(f, now); err != nil {
-			return err
+// due names a feed among what is due later.
+func (f *feed) due() engine.Key { return engine.Key{Kind: "reliable topics", Name: f.serial} }
+
+// later has a feed visited in d, or earlier if that is due already.
+func (f *feed) later(d time.Duration) {
+	f.h.e.Due(f.due(), d, func() time.Duration {
+		if d < lookGrid {
+			f.post()
+		} else {
+			f.h.join(f)
 		}
-		some = some || f.well(now) && f.room()
+		return -1
+	})
+}
+
+// wake says that a feed has room again, or that something of it is to be asked for.
+func (h *reliables) wake(f *feed) {
+	if h.isRead(f) {
+		f.post()
 	}
-	if !some {
-		r.yield()
-		r.sleep(time.Second)
-		return nil
+}
+
+// visit does what is due of a feed: it says that its subscriber lives, and reads what is
+// pending, and behind that what is new.
+func (f *feed) visit() {
+	f.stageMu.Lock()
+	f.stage = visited
+	f.stageMu.Unlock()
+	f.turn.Lock()
+	if f.h.isRead(f) && f.h.e.Open() == nil {
+		now := time.Now()
+		err := f.tend(now)
+		if err == nil && f.well(now) && f.room() {
+			err = f.read(now)
+		}
+		f.ends(err)
 	}
-	if there, err := r.board(feeds[0].of.key); !there {
+	f.leaves()
+}
+
+// ends notes what has become of a visit, and when the next is due.
+func (f *feed) ends(err error) {
+	if err == nil {
+		f.failures = 0
+		f.later(f.rest(time.Now()))
+		return
+	}
+	f.mu.Lock()
+	f.claim = true // what the connection was given has perhaps not come
+	f.mu.Unlock()
+	f.failures++
+	f.h.e.Doubt()
+	f.h.e.Logger.Debug("reading messages was interrupted", "name", f.of.key, "err", err)
+	f.later(pause(f.failures))
+}
+
+// leaves ends a visit.
+func (f *feed) leaves() {
+	f.turn.Unlock()
+	f.h.unsettle(f)
+	f.stageMu.Lock()
+	more := f.stage == again
+	f.stage = resting
+	f.stageMu.Unlock()
+	if more {
+		f.post()
+	}
+}
+
+// pause is before what has failed so many times is tried again.
+func pause(failures int) time.Duration {
+	return min(20*time.Millisecond<<min(failures, 6), time.Second)
+}
+
+// born is what lookGrid counts from.
+var born = time.Now()
+
+// rest is when a feed is visited next if nothing is announced.
+func (f *feed) rest(now time.Time) time.Duration {
+	f.h.mu.Lock()
+	d := max(lookEvery, time.Duration(f.h.read)*lookEach)
+	f.h.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case !f.well(now):
+		return f.sick.Sub(now)
+	case !f.takes():
+		return min(d, lookEvery)
+	case f.claim || f.more:
+		return 0
+	case now.Before(f.silent):
+		d = silentEvery
+	}
+	if f.durable {
+		d = min(d, claimEvery-now.Sub(f.claimed))
+	}
+	if d > 4*lookGrid {
+		d -= rand.N(d / 4) // those that began together are not all to be read together
+	}
+	d = max(d, time.Millisecond)
+	if past := (now.Sub(born) + d) % lookGrid; d >= lookGrid {
+		d -= past
+	}
+	return max(min(d, f.dues.Left()), time.Millisecond)
+}
+
+// read reads what is pending, and behind that what is new.
+func (f *feed) read(now time.Time) error {
+	l, err := f.h.linkOf(f)
+	if err != nil {
 		return err
 	}
-	err := r.readSome(feeds, time.Now())
-	if err == nil {
-		r.yield()
+	if f.asks(now) {
+		if err = f.claimBy(l, now); err != nil {
+			return f.refused(l, now, err)
+		}
 	}
+	for f.more = true; f.more && f.readable(); {
+		if err = f.readNew(l); err != nil {
+			break
+		}
+	}
+	return f.refused(l, now, err)
+}
+
+// readable reports whether new messages may come: behind those that are pending.
+func (f *feed) readable() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.takes() && !f.claim
+}
+
+// readNew delivers what the group was not given yet. Before that it has the server announce
+// what comes behind it.
+func (f *feed) readNew(l *link) error {
+	ctx, cancel := context.WithTimeout(context.Background(), f.h.patience())
+	defer cancel()
+	read := f.readWords(l)
+	var res rueidis.RedisResult
+	refused := false
+	switch {
+	case !l.tracks || f.untold:
+		if err := f.listen(); err != nil {
+			return err
+		}
+		res = l.Do(ctx, read)
+	case f.watched.Load() == l:
+		res = l.Do(ctx, read)
+	default:
+		f.watched.Store(l) // before the server knows: it may announce a change before it answers
+		both := l.DoMulti(ctx, l.B().Pttl().Key(f.of.key).Build(), read)
+		left, err := both[0].AsInt64()
+		if err != nil || left == gone {
+			f.watched.Store(nil)
+		}
+		refused, res = final(err), both[1]
+	}
+	f.untold = f.untold || refused // its user may read it by other means, perhaps
+	err := f.takesIn(res)
+	f.more = f.more || refused
 	return err
 }
 
-// readSome reads what is pending, and behind that what comes.
-func (r *reader) readSome(feeds []*feed, now time.Time) error {
-	var open []*feed
-	sick := false
-	for _, f := range feeds {
-		if f.well(now) && f.asks(now) {
-			if err := r.ask(f, now); err != nil {
-				return err
-			}
-		}
-		if f.sick != (time.Time{}) {
-			sick = true
-		} else if f.room() && !f.asks(now) {
-			open = append(open, f)
-		}
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	return r.readAll(open, now, sick)
+// readWords is the command that reads what the group was not given yet.
+func (f *feed) readWords(l *link) rueidis.Completed {
+	return l.B().Arbitrary("XREADGROUP", "GROUP", f.group, consumer, "COUNT", strconv.Itoa(most), "STREAMS").Keys(f.of.key).Args(">").Build()
 }
 
-// ask asks for what is pending, and sees whether a feed can be read that could not.
-func (r *reader) ask(f *feed, now time.Time) error {
-	err := r.claim(f, now)
-	if err == nil && f.sick != (time.Time{}) {
-		err = r.read(0, f)
-	}
-	return r.refused(f, now, err)
-}
-
-// readAll waits for messages. One that the server refuses to read must not hold up
-// the others, nor wait for them longer than it has to.
-func (r *reader) readAll(open []*feed, now time.Time, sick bool) error {
-	d := r.conn.BlockFor(r.place.dock.crowded(r))
-	if open[0].durable { // as are all of its group
-		d = min(d, claimEvery)
-	}
-	if sick {
-		d = min(d, sickFor)
-	}
-	for _, f := range open {
-		d = min(d, max(f.dues.Left(), time.Millisecond)) // 0 would be for ever
-	}
-	err := r.read(d, open...)
-	if err == nil || !final(err) {
+// takesIn delivers new messages.
+func (f *feed) takesIn(res rueidis.RedisResult) error {
+	got, err := res.AsXRead()
+	if err != nil && !rueidis.IsRedisNil(err) {
 		return err
 	}
-	for _, f := range open {
-		if err := r.refused(f, now, r.read(0, f)); err != nil {
-			return err
-		}
-	}
+	all := got[f.of.key]
+	f.more = len(all) == most
+	f.deliver(all, nil, false)
 	return nil
 }
 
+// gone is the PTTL of a key that is not there. Its changes are not announced.
+const gone = -2
+
 // final reports whether the server has refused a command, rather than not been there
 // to answer it.
-func final(err error) bool {
-	_, answered := rueidis.IsRedisErr(err)
-	return answered && !engine.Passing(err)
+func final(err error) bool { return refusal(err) && !engine.Passing(err) }
+
+// demoted reports whether the server has answered that it is no master any more.
+func demoted(err error) bool {
+	return strings.HasPrefix(err.Error(), "READONLY") || strings.HasPrefix(err.Error(), "MASTERDOWN")
 }
 
 // refused leaves a feed alone for which the server has refused a command; other
-// errors are returned.
-func (r *reader) refused(f *feed, now time.Time, err error) error {
+// errors are returned. The connection is closed if it has failed, or if the server may not be
+// the one to ask any more.
+func (f *feed) refused(l *link, now time.Time, err error) error {
 	switch {
 	case err == nil:
+		f.untold = f.untold && f.sick == (time.Time{}) // what it may do has changed
 		f.sick = time.Time{}
 	case !final(err):
+		if !refusal(err) || demoted(err) && time.Since(l.made) > time.Second {
+			l.drop()
+		}
 		return err
 	case strings.Contains(err.Error(), "NOGROUP"), strings.Contains(err.Error(), "UNBLOCKED"), engine.WrongType(err):
+		f.watched.Store(nil)
 		f.rejoin()
 	default:
 		if f.sick == (time.Time{}) {
-			r.h.e.Logger.Warn("a reliable topic cannot be read", "name", f.of.key, "err", err)
+			f.h.e.Logger.Warn("a reliable topic cannot be read", "name", f.of.key, "err", err)
 		}
 		f.sick = now.Add(sickFor)
 	}
 	return nil
-}
-
-func (r *reader) connect(key string) (engine.Blocking, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	return r.h.e.Blocking(ctx, key)
-}
-
-// read delivers the messages that there are, and waits for some for d.
-func (r *reader) read(d time.Duration, open ...*feed) error {
-	words := []string{"XREADGROUP", "GROUP", r.key.group, consumer, "COUNT", strconv.Itoa(most)}
-	if d > 0 {
-		words = append(words, "BLOCK", strconv.FormatInt(d.Milliseconds(), 10))
-	}
-	words = append(words, "STREAMS")
-	for _, f := range open {
-		words = append(words, f.of.key)
-	}
-	for range open {
-		words = append(words, ">")
-	}
-	if d > 0 && !r.blocks(true) {
-		return nil
-	}
-	msg, err := r.conn.Ask(d, words...)
-	if d > 0 {
-		r.blocks(false)
-	}
-	if rueidis.IsRedisNil(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	got, err := msg.AsXRead()
-	if err != nil {
-		return err
-	}
-	for _, f := range open {
-		f.deliver(got[f.of.key], nil, false)
-	}
-	return nil
-}
-
-// blocks says that the command begins, or is over. It is false if it need not
-// begin, since what is to be read has changed.
-func (r *reader) blocks(begins bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if begins && r.poked {
-		r.poked = false
-		return false
-	}
-	r.blocking = begins
-	return true
-}
-
-// broken gives the connection up.
-func (r *reader) broken(feeds []*feed, err error) {
-	r.h.e.Doubt()
-	r.hangUp(true)
-	for _, f := range feeds { // what the connection was given has perhaps not come
-		f.mu.Lock()
-		f.claim = true
-		f.mu.Unlock()
-	}
-	r.failures++
-	r.h.e.Logger.Debug("reading messages was interrupted", "err", err)
-	r.sleep(min(20*time.Millisecond<<min(r.failures, 6), time.Second))
 }

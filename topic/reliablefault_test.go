@@ -412,6 +412,7 @@ func TestAServerThatMayNotWrite(t *testing.T) {
 			second := other.listening()
 			r.adds(numbers(0, 2*window)...)
 			s.hears(t, numbers(0, 10)...)
+			redistest.Eventually(t, func() bool { return r.inHand() >= window/2 }, soon, time.Millisecond)
 			of.refuse(t, admin)
 			s.hears(t, numbers(10, window/2)...)
 			_, err = r.Publish(t.Context(), "a")
@@ -558,8 +559,8 @@ func blockedOf(t testing.TB, node rueidis.Client) (n int) {
 	return n
 }
 
-// takeTurns has many listen, more than there are connections, and all hear.
-func takeTurns(t *testing.T, all []reliably, publish func(i int, v string), nodes ...rueidis.Client) {
+// shareConnections has many listen, more than there are connections, and all hear.
+func shareConnections(t *testing.T, all []reliably, publish func(i int, v string), nodes ...rueidis.Client) {
 	t.Helper()
 	for _, v := range []string{"a", "b"} {
 		for i := range all {
@@ -576,8 +577,8 @@ func takeTurns(t *testing.T, all []reliably, publish func(i int, v string), node
 
 func twoBlock(c *engine.Config) { c.BlockedConnections = 2 }
 
-// TestNamesTakeTurns on a few connections.
-func TestNamesTakeTurns(t *testing.T) {
+// TestNamesNeedFewConnections, however many they are.
+func TestNamesNeedFewConnections(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	raw := server.Client(t)
@@ -586,7 +587,7 @@ func TestNamesTakeTurns(t *testing.T) {
 	for i := range 7 {
 		all = append(all, r.durable("name"+strconv.Itoa(i)))
 	}
-	takeTurns(t, all, func(i int, v string) {
+	shareConnections(t, all, func(i int, v string) {
 		if i == 0 {
 			r.publishes(7, v)
 		}

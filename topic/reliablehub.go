@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/due"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -129,9 +131,15 @@ type reliables struct {
 
 	mu      sync.Mutex
 	feeds   map[feedKey]*feed
-	readers map[readerKey]*reader
-	docks   map[string]*dock // by node
-	quiet   chan struct{}    // closed when the last reader has gone
+	made    int                // feeds
+	reading map[string][]*feed // that are read, by the keys of their streams
+	read    int                // feeds that are read
+	servers map[string]*server // by node
+	closed  bool
+
+	visits  *due.Workers[*feed]
+	cursors *cursors
+	poller  *poller.Poller
 }
 
 type reliablesKey struct{}
@@ -145,8 +153,11 @@ func newReliables(e *engine.Engine) *reliables {
 	_, _ = rand.Read(id) // it never fails
 	h := &reliables{
 		e: e, requests: engine.NewRequests(e), group: hex.EncodeToString(id),
-		feeds: map[feedKey]*feed{}, readers: map[readerKey]*reader{}, docks: map[string]*dock{},
+		feeds: map[feedKey]*feed{}, reading: map[string][]*feed{}, servers: map[string]*server{},
+		cursors: newCursors(),
 	}
+	h.visits = due.NewWorkers(atOnce, e.Spawn, func() bool { return e.Open() == nil }, (*feed).visit)
+	h.poller = e.NewPoller(func(*poller.Kind, string, []poller.Item) {}) // it takes nothing
 	h.appends = combine.New(combine.Config[string, appending, int64]{
 		Send: h.sendAppends, Cut: cutAppends, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
@@ -156,6 +167,7 @@ func newReliables(e *engine.Engine) *reliables {
 	if e.Clock != nil {
 		e.Clock.Moved(h.hurry)
 	}
+	e.WhenClosing(func() { e.Spawn(h.endAll) })
 	return h
 }
 
@@ -168,8 +180,10 @@ func (h *reliables) hurry() {
 		f.tended = time.Time{}
 		f.mu.Unlock()
 	}
-	for _, r := range h.readers {
-		r.poke()
+	for _, some := range h.reading {
+		for _, f := range some {
+			f.post()
+		}
 	}
 }
 

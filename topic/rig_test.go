@@ -72,7 +72,7 @@ func (r *reliableRig) unread() {
 	redistest.Eventually(r.t, func() bool {
 		r.r.mu.Lock()
 		defer r.r.mu.Unlock()
-		return len(r.r.readers) == 0
+		return len(r.r.reading) == 0 && len(r.r.servers) == 0
 	}, soon, time.Millisecond)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // tend says that a subscriber lives.
-func (r *reader) tend(f *feed, now time.Time) error {
+func (f *feed) tend(now time.Time) error {
 	f.mu.Lock()
 	keep := f.joined && !f.durable && now.Sub(f.tended) >= keepEvery
 	hold := f.joined && f.durable && now.Sub(f.held) >= f.lease()/3
@@ -28,7 +28,7 @@ func (r *reader) tend(f *feed, now time.Time) error {
 		f.hold()
 	}
 	if keep {
-		return r.keep(f, now)
+		return f.keep(now)
 	}
 	return nil
 }
@@ -42,13 +42,13 @@ func (f *feed) asks(now time.Time) bool {
 
 // keep says that the group has a subscriber. One that is gone is made again. A full
 // server does not take it, and can be read.
-func (r *reader) keep(f *feed, now time.Time) error {
-	there, err := engine.Yes(r.h.e.Run(context.Background(), keepScript, []string{f.of.timeout}, []string{f.group, f.until()}))
+func (f *feed) keep(now time.Time) error {
+	there, err := engine.Yes(f.h.e.Run(context.Background(), keepScript, []string{f.of.timeout}, []string{f.group, f.until()}))
 	if err != nil {
 		if _, answered := rueidis.IsRedisErr(err); !answered {
 			return err
 		}
-		r.h.e.Logger.Warn("a group of a reliable topic is not kept", "name", f.of.key, "err", err)
+		f.h.e.Logger.Warn("a group of a reliable topic is not kept", "name", f.of.key, "err", err)
 		there, now = true, now.Add(keepAgain-keepEvery)
 	}
 	f.mu.Lock()
@@ -105,45 +105,17 @@ func (f *feed) holdIn(stream string, all []*entry) {
 	f.lag(missed)
 }
 
-// claim asks for what is pending: what this process was given and has not got, and
+// claimBy asks for what is pending: what this process was given and has not got, and
 // of a durable group what other processes have not been done with for a lease.
-func (r *reader) claim(f *feed, now time.Time) error {
-	idle, durable := "0", "0"
-	if f.durable {
-		idle, durable = strconv.FormatInt(f.lease().Milliseconds(), 10), "1"
-	}
-	f.mu.Lock()
-	f.claim, f.claimed, f.claiming = false, now, true
-	f.mu.Unlock()
+func (f *feed) claimBy(l *link, now time.Time) error {
+	f.claimBegins(now)
 	defer f.claimDone()
 	for from := "-"; ; {
-		msg, err := r.conn.Ask(0, "EVAL", claimScript.Body(), "3", f.of.key, f.of.missed, f.of.again(f.group),
-			f.group, consumer, idle, from, strconv.Itoa(most), durable)
+		msg, err := l.Ask(0, f.claimWords(from)...)
 		if err != nil {
 			return err
 		}
-		parts, err := msg.ToArray()
-		if err != nil || len(parts) < 6 {
-			return err
-		}
-		own, err := claimedOf(parts[1], parts[3])
-		if err != nil {
-			return err
-		}
-		again, err := claimedOf(parts[4], parts[5])
-		if err != nil {
-			return err
-		}
-		var missed error
-		if n, _ := parts[2].AsInt64(); n > 0 {
-			missed = f.askMissed(n)
-		}
-		f.deliver(again.entries, again.counts, true)
-		f.deliver(own.entries, own.counts, false)
-		if missed != nil {
-			return missed // what was claimed has come all the same
-		}
-		if from, err = parts[0].ToString(); err != nil || from == "" {
+		if from, err = f.claims(msg); err != nil || from == "" {
 			return err
 		}
 		if !f.room() {
@@ -153,6 +125,50 @@ func (r *reader) claim(f *feed, now time.Time) error {
 			return nil
 		}
 	}
+}
+
+func (f *feed) claimBegins(now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.claim, f.claimed, f.claiming = false, now, true
+}
+
+// claimWords is the command that asks for what is pending, from an id on.
+func (f *feed) claimWords(from string) []string {
+	idle, durable := "0", "0"
+	if f.durable {
+		idle, durable = strconv.FormatInt(f.lease().Milliseconds(), 10), "1"
+	}
+	return []string{
+		"EVAL", claimScript.Body(), "3", f.of.key, f.of.missed, f.of.again(f.group),
+		f.group, consumer, idle, from, strconv.Itoa(most), durable,
+	}
+}
+
+// claims delivers what was pending, and returns from which id on to ask for more, or "".
+func (f *feed) claims(msg rueidis.RedisMessage) (from string, err error) {
+	parts, err := msg.ToArray()
+	if err != nil || len(parts) < 6 {
+		return "", err
+	}
+	own, err := claimedOf(parts[1], parts[3])
+	if err != nil {
+		return "", err
+	}
+	again, err := claimedOf(parts[4], parts[5])
+	if err != nil {
+		return "", err
+	}
+	var missed error
+	if n, _ := parts[2].AsInt64(); n > 0 {
+		missed = f.askMissed(n)
+	}
+	f.deliver(again.entries, again.counts, true)
+	f.deliver(own.entries, own.counts, false)
+	if missed != nil {
+		return "", missed // what was claimed has come all the same
+	}
+	return parts[0].ToString()
 }
 
 // claimed is messages that were taken over, and how often each was delivered.

@@ -64,17 +64,21 @@ func TestOnACluster(t *testing.T) {
 		_, err := NewReliable[string](engineOn(t, cluster.Client(t)), "{}orders").Listen(t.Context())
 		require.ErrorIs(t, err, ErrOption)
 	})
-	t.Run("reliable topics of many slots take turns", func(t *testing.T) {
-		raw := cluster.Client(t)
-		e := engineOn(t, raw, twoBlock)
-		var of []*reliableRig
-		var all []reliably
-		for range 14 {
-			r := reliableBy(t, raw, e, redistest.Name(t))
-			of, all = append(of, r), append(all, r.listening())
-		}
-		takeTurns(t, all, func(i int, v string) { of[i].publishes(1, v) }, slices.Collect(maps.Values(raw.Nodes()))...)
-	})
+	for what, resp2 := range map[string]bool{"": false, ", without announcements": true} {
+		t.Run("reliable topics of many slots"+what, func(t *testing.T) {
+			raw, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true, AlwaysRESP2: resp2})
+			require.NoError(t, err)
+			t.Cleanup(raw.Close)
+			e := engineOn(t, raw, twoBlock)
+			var of []*reliableRig
+			var all []reliably
+			for range 14 {
+				r := reliableBy(t, raw, e, redistest.Name(t))
+				of, all = append(of, r), append(all, r.listening())
+			}
+			shareConnections(t, all, func(i int, v string) { of[i].publishes(1, v) }, slices.Collect(maps.Values(raw.Nodes()))...)
+		})
+	}
 	t.Run("who listens waits for a slot that moves", func(t *testing.T) {
 		raw := cluster.Client(t)
 		e := engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = time.Second }) // and answers of operations take a third of it

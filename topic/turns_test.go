@@ -10,10 +10,9 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// TestReliableReadersThatTakeTurnsBlock, though there is one more of them than
-// connections: the server is asked about once in a turn by each connection, and not all
-// the time.
-func TestReliableReadersThatTakeTurnsBlock(t *testing.T) {
+// TestReliableNamesOfATopicAreReadSeldom while nothing comes, though there are more of them than
+// connections may block.
+func TestReliableNamesOfATopicAreReadSeldom(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	raw := server.Client(t)

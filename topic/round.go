@@ -1,0 +1,147 @@
+package topic
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+)
+
+const (
+	// roundIn is how long a round waits for more feeds.
+	roundIn = 5 * time.Millisecond
+	// mostInRound is how many feeds one exchange of a round reads.
+	mostInRound = 100
+)
+
+// join has a feed read soon, together with others of its server: nothing was announced of
+// it, so that there is seldom something to read. A client with thousands of topics needs a
+// fraction of the time for that which visits of each of them take.
+func (h *reliables) join(f *feed) {
+	h.mu.Lock()
+	s := f.server
+	first := false
+	if s != nil {
+		s.round = append(s.round, f)
+		first = len(s.round) == 1
+	}
+	h.mu.Unlock()
+	switch {
+	case s == nil:
+		f.post()
+	case first:
+		h.e.Due(engine.Key{Kind: "rounds of reliable topics", Name: s.node}, roundIn, s.goRound)
+	}
+}
+
+// goRound reads the feeds that have joined.
+func (s *server) goRound() (next time.Duration) {
+	s.h.mu.Lock()
+	all := s.round
+	s.round = nil
+	s.h.mu.Unlock()
+	s.mu.Lock()
+	l := s.link
+	s.mu.Unlock()
+	for some := range slices.Chunk(all, mostInRound) {
+		if s.h.e.Open() != nil {
+			return -1
+		}
+		s.h.readTogether(l, some)
+	}
+	return -1
+}
+
+// asked is a feed in a round, and where its answers are.
+type asked struct {
+	f           *feed
+	claim, read int // claim: -1 if it was not asked for what is pending
+}
+
+// readTogether reads feeds by one exchange. Those that need more than that are visited.
+func (h *reliables) readTogether(l *link, some []*feed) {
+	now := time.Now()
+	var all []asked
+	var commands rueidis.Commands
+	for _, f := range some {
+		if !f.comes(l) {
+			f.post()
+			continue
+		}
+		a := asked{f, -1, 0}
+		if f.asks(now.Add(lookGrid)) { // else it would have to be visited before the next round
+			f.claimBegins(now)
+			a.claim = len(commands)
+			commands = append(commands, l.B().Arbitrary(f.claimWords("-")...).Build())
+		}
+		a.read = len(commands)
+		commands = append(commands, f.readWords(l))
+		all = append(all, a)
+	}
+	if len(all) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), h.patience())
+	answers := l.DoMulti(ctx, append(commands, l.self())...)
+	cancel()
+	for _, a := range all {
+		a.f.ends(a.f.refused(l, now, a.takeIn(answers)))
+		a.f.leaves()
+	}
+	if l.tracks && !l.same(answers[len(commands)]) {
+		l.drop()
+	}
+}
+
+// takeIn delivers what was pending, and then what is new.
+func (a asked) takeIn(answers []rueidis.RedisResult) (err error) {
+	if a.claim >= 0 {
+		defer a.f.claimDone()
+		var msg rueidis.RedisMessage
+		from := ""
+		if msg, err = answers[a.claim].ToMessage(); err == nil {
+			from, err = a.f.claims(msg)
+		}
+		if from != "" {
+			a.f.mu.Lock()
+			a.f.claim = true // for the rest
+			a.f.mu.Unlock()
+		}
+	}
+	if failed := a.f.takesIn(answers[a.read]); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// comes begins a visit in a round, and reports whether a feed needs no other.
+func (f *feed) comes(l *link) bool {
+	f.stageMu.Lock()
+	free := f.stage == resting
+	if free {
+		f.stage = visited
+	}
+	f.stageMu.Unlock()
+	if !free {
+		return false
+	}
+	f.turn.Lock()
+	if l != nil && f.h.isRead(f) && f.routine(l, time.Now()) {
+		return true
+	}
+	f.leaves()
+	return false
+}
+
+// routine reports whether there is nothing to do but to read a feed, by l.
+func (f *feed) routine(l *link, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	waits := f.watched.Load() == l || f.stop != nil && !l.tracks
+	kept := !f.durable && now.Sub(f.tended) < keepEvery
+	held := f.durable && (len(f.flight) == 0 || now.Sub(f.held) < f.lease()/3)
+	return waits && (kept || held) && f.takes() && !f.claim && f.sick == (time.Time{}) && f.dues.Left() > 0
+}
