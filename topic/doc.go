@@ -208,11 +208,20 @@
 // Its names on a cluster have no braces, or a well-formed first hash tag. The times are
 // of the clients' clocks, as Redisson's.
 //
-// One connection blocks for all reliable topics of a client on a server that it listens
-// to without a name, and one for those of each name; on a cluster each is for the
-// topics of one slot. There are up to 16 for each node, see
+// One connection to each server reads all reliable topics of a client that are there. The
+// server announces on it which of them have changed, by CLIENT TRACKING. Those are read, and
+// no others: a message costs the same however many topics a client listens to. A topic of
+// which nothing is announced is read every second, and a client with more than a hundred
+// topics reads a hundred of them in a second. A group that somebody has destroyed is found
+// gone by that, or with the next message. A Durable name is read every second.
+//
+// Where the client speaks RESP2, or its user is denied CLIENT TRACKING or PTTL, connections
+// wait by XREAD: one for the topics of a server, or up to 1,000 of them, and on a cluster
+// one for those of each slot. There are up to 16 for each node, see
 // rueidisson.WithBlockedConnections; where there is more to listen to, they take turns of
-// 200 ms, so that a message may wait for the turns of all others. A topic that the server
-// refuses to read, such as one of which an ACL knows nothing, holds up no other, and is
-// looked at again every second.
+// 200 ms, so that a message may wait for the turns of all others. Where XREAD is denied, too,
+// topics are read every 50 ms.
+//
+// A topic that the server refuses to read, such as one of which an ACL knows nothing, holds
+// up no other, and is looked at again every second.
 package topic

@@ -88,9 +88,10 @@ func (t *ReliableTopic[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 // group away; one whose process died goes after ten minutes, and until then keeps
 // what it has not handled.
 //
-// Cost: a script call; one connection for all such topics of a client on a server, on
-// a cluster for those of a slot, see the package's documentation; a script call for
-// what was handled, at most one at a time for each topic. Wire: XGROUP CREATE name, ZADD {name}:timeout, XREADGROUP.
+// Cost: a script call; one connection to each server for all such topics of a client, see
+// the package's documentation; two commands when a topic has changed; a script call for
+// what was handled, at most one at a time for each topic. Wire: XGROUP CREATE name, ZADD {name}:timeout, CLIENT
+// TRACKING, PTTL, XREADGROUP.
 // Errors: ctx's error and cause; [ErrOption]; [ErrClosed]; those of Redis. Source:
 // RReliableTopic.addListener.
 func (t *ReliableTopic[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
