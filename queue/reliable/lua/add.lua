@@ -1,6 +1,8 @@
 -- add.lua: put messages into a reliable queue.
 --
 -- Include: queue.lua
+-- Include: groups.lua
+-- Include: wake.lua
 -- KEYS[1…22] the parts of the queue, see queue.lua
 -- KEYS[23…]  what keeps a message from coming twice, one for each such message; the last key is the lane of the request
 -- ARGV[1]    number of the request

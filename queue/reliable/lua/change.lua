@@ -1,6 +1,9 @@
 -- change.lua: have a message that waits come at another time, or with another priority.
 --
 -- Include: info.lua
+-- Include: put.lua
+-- Include: enter.lua
+-- Include: wake.lua
 -- Include: done.lua
 -- KEYS[1…22] the parts of the queue, see queue.lua
 -- KEYS[23…]  what remembers the answer

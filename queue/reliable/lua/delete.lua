@@ -1,6 +1,7 @@
 -- delete.lua: take a queue away. The last id and the last number of a delivery stay, so that none is given again.
 --
 -- Include: queue.lua
+-- Include: wake.lua
 -- KEYS[1…22] the parts of the queue, see queue.lua
 -- ARGV[1]    what the channels of those who wait begin with
 -- ARGV[2]    publish or spublish

@@ -1,6 +1,7 @@
 -- find.lua: what there is of a message.
 --
 -- Include: info.lua
+-- Include: groups.lua
 -- KEYS[1…22] the parts of the queue, see queue.lua
 -- ARGV[1]    id
 --

@@ -1,6 +1,7 @@
 -- info.lua: what is told of a message.
 --
 -- Include: queue.lua
+-- Include: plain.lua
 
 -- describe appends id, state, attempts, when, last cause, options, number of the delivery, who has it, progress and body of a message;
 -- nothing, if there is none. of is its member of lease, if somebody has it.

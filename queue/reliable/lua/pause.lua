@@ -1,6 +1,7 @@
 -- pause.lua: have nothing taken from a queue for a while, or go on.
 --
 -- Include: queue.lua
+-- Include: wake.lua
 -- Include: done.lua
 -- KEYS[1…22] the parts of the queue, see queue.lua
 -- KEYS[23…]  what remembers the answer

@@ -1,6 +1,8 @@
 -- redrive.lua: have dead messages tried again, with as many attempts as new ones.
 --
 -- Include: queue.lua
+-- Include: enter.lua
+-- Include: wake.lua
 -- Include: done.lua
 -- KEYS[1…22] the parts of the queue, see queue.lua
 -- KEYS[23…]  what remembers the answer

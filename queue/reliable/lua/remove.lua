@@ -1,6 +1,8 @@
 -- remove.lua: take a message out that nobody has ever had, or also one that somebody has.
 --
 -- Include: info.lua
+-- Include: forget.lua
+-- Include: remember.lua
 -- Include: done.lua
 -- KEYS[1…22] the parts of the queue, see queue.lua
 -- KEYS[23…]  what remembers the answer
