@@ -1,7 +1,7 @@
 -- add.lua: put messages into a reliable queue.
 --
 -- Include: queue.lua
--- Include: groups.lua
+-- Include: place.lua
 -- Include: wake.lua
 -- KEYS[1…22] the parts of the queue, see queue.lua
 -- KEYS[23…]  what keeps a message from coming twice, one for each such message; the last key is the lane of the request
@@ -42,39 +42,7 @@ end
 local room = tonumber(ARGV[6])
 room = room > 0 and room - redis.call('hlen', body) + redis.call('zcard', dead) or math.huge
 local others = {}
-local bodies, n, line, lined, refused, entered, moments, longest = {}, 0, {}, 0, false, 0, false, 0
-
--- place finds a message its place. For a duplicate it returns the id of the other.
-local function place(id, text)
-	local once, delay, at, priority, expiry, period, n, own, rest =
-		string.match(text, '^(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)|(%d+)([^|]*)|(.*)$')
-	local only, group = string.sub(rest, 1, tonumber(n)), string.sub(rest, tonumber(n) + 1)
-	if once ~= '0' and not redis.call('set', KEYS[22 + once], id, 'NX', 'PX', period) then
-		return redis.call('get', KEYS[22 + once])
-	elseif only ~= '' and redis.call('hsetnx', unique, only, id) == 0 then
-		if once ~= '0' then
-			redis.call('del', KEYS[22 + once])
-		end
-		return redis.call('hget', unique, only)
-	end
-	local expires = expiry == '0' and 0 or now + expiry
-	if priority ~= '0' or expires ~= 0 or rest ~= '' or own ~= '' then
-		redis.call('hset', opt, id, priority .. '|' .. whole(expires) .. '|' .. n .. own .. '|' .. rest)
-	end
-	local moment = math.max(tonumber(at), delay == '0' and 0 or now + delay)
-	if moment > now then
-		redis.call('zadd', due, whole(moment), id)
-		moments = true
-	elseif group ~= '' and not joins(group, id) then
-		group = nil
-	elseif priority ~= '0' then
-		redis.call('zadd', prio, whole(id - priority * 17592186044416), id)
-		entered = entered + 1
-	else
-		lined = lined + 1
-		line[lined] = id
-	end
-end
+local bodies, n, refused, longest = {}, 0, false, 0
 
 -- Ten ids have all digits but one in common: to write each by itself takes three times as long.
 local digits, tens, front = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9'}, 0, ''

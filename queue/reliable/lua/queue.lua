@@ -49,6 +49,6 @@ local function counted(client, n)
 end
 
 -- A script makes its functions anew in each call. That takes the server 0.1 to 0.5 us for each, as it uses few or many variables from
--- around it. So a part whose functions are seldom needed makes them only if rare is true. step.lua has it false where it knows
--- that it does without.
+-- around it. So a part whose functions are seldom needed makes them only if rare is true. step.lua and add.lua have it false
+-- where they know that they do without.
 local rare = true
