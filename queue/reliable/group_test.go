@@ -39,6 +39,20 @@ func TestGroupHasAsManyUnderWayAsItsTermSays(t *testing.T) {
 	})
 }
 
+// TestFirstMessageOfAGroupKeepsItsPriority where several of a group may be under way, and no message had options before.
+func TestFirstMessageOfAGroupKeepsItsPriority(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, r *rig) {
+		r = r.with(WithGroupInFlight(2))
+		require.NoError(t, r.SetTerms(t.Context()))
+		r.adds("plain")
+		r.adds("urgent", WithGroup("g"), WithPriority(3))
+		r.acks("urgent")
+		r.acks("plain")
+		r.leaves()
+	})
+}
+
 // TestGroupFollowsItsTerm when it is raised, and when it is lowered; a message that comes then does not pass those before it.
 func TestGroupFollowsItsTerm(t *testing.T) {
 	t.Parallel()

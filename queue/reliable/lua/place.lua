@@ -24,6 +24,7 @@ if rare then
 		local expires = expiry == '0' and 0 or now + expiry
 		if priority ~= '0' or expires ~= 0 or rest ~= '' or own ~= '' then
 			redis.call('hset', opt, id, priority .. '|' .. whole(expires) .. '|' .. n .. own .. '|' .. rest)
+			optioned = true -- a message that follows has a priority, perhaps
 		end
 		local moment = math.max(tonumber(at), delay == '0' and 0 or now + delay)
 		if moment > now then
