@@ -35,6 +35,9 @@ end
 local each = ARGV[7] == 'each'
 local count = (#ARGV - 7) / (each and 2 or 1)
 local first = redis.call('hincrby', meta, 'id', count) - count + 1
+if first == 1 and not there(body) then
+	redis.call('hset', meta, 'format', '2') -- a new queue has no bodies without a mark
+end
 if first < now then
 	first = now -- so that none is given again if the last ones were forgotten, as by a failover
 	redis.call('hset', meta, 'id', whole(now + count - 1))
