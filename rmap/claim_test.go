@@ -127,7 +127,7 @@ func TestComputeReadsWhereTheReplyToItsClaimIsLost(t *testing.T) {
 			key, err := m.keyText("k")
 			require.NoError(t, err)
 			m.h.contest(m.entryOf(key)).sticks.Store(int64(m.h.e.Mono() + time.Hour)) // others were faster for long
-			lost := proxy.DropReply(redistest.MatchScript(of.looks.Body()), 1)          // which looks first
+			lost := proxy.DropReply(redistest.MatchScript(of.looks.Body()), 1)        // which looks first
 			v, _, err := m.compute(t.Context(), "k", increment, nil)
 			require.NoError(t, err, "nothing was written that may be unknown")
 			require.Equal(t, 2, v)
