@@ -357,11 +357,11 @@ func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 	}
 	d.word.Answered()
 	tips := c.h.tips
-	if tips.enter(c.post.key, last) {
-		c.h.poller.Tell(tips.kind, c.post.key)
+	if tips.Enter(c.post.key, last) {
+		c.h.poller.Tell(tips.Kind, c.post.key)
 	}
-	defer tips.leave(c.post.key)
-	place := c.h.poller.Join(tips.kind, c.post.key)
+	defer tips.Leave(c.post.key)
+	place := c.h.poller.Join(tips.Kind, c.post.key)
 	if c.back.Load() {
 		c.h.poller.Leave(place)
 		return nil, nil
@@ -413,26 +413,4 @@ func (c *consumption) last() (id string, err error) {
 		}
 	}
 	return "", ErrNoGroup
-}
-
-// readGroup is XREADGROUP of one stream, whose key is not its first word. A second run
-// reads further; what the first has read comes again later.
-type readGroup struct{}
-
-func (readGroup) Label() string    { return "XREADGROUP" }
-func (readGroup) Repeatable() bool { return true }
-
-func (readGroup) Exec(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
-	return c.Do(ctx, readingGroup(c, keys, args).Build())
-}
-
-func (readGroup) ExecFresh(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
-	return c.Do(ctx, readingGroup(c, keys, args).Blocking())
-}
-
-func readingGroup(c rueidis.Client, keys, args []string) interface {
-	Build() rueidis.Completed
-	Blocking() rueidis.Completed
-} {
-	return c.B().Arbitrary("XREADGROUP", "GROUP").Args(args[0], args[1], "COUNT", args[2], "STREAMS").Keys(keys...).Args(">")
 }

@@ -209,11 +209,11 @@ func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p pages) ([
 	if len(newest) > 0 {
 		last = newest[0].ID
 	}
-	if tips.enter(s.key, last) {
-		s.h.poller.Tell(tips.kind, s.key)
+	if tips.Enter(s.key, last) {
+		s.h.poller.Tell(tips.Kind, s.key)
 	}
-	defer tips.leave(s.key)
-	place := s.h.poller.Join(tips.kind, s.key)
+	defer tips.Leave(s.key)
+	place := s.h.poller.Join(tips.Kind, s.key)
 	some, err := s.window(ctx, p.expecting(xrange), from, "+", p.n) // what came before it stood in line
 	if err != nil || len(some) > 0 {
 		s.h.poller.Leave(place)

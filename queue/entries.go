@@ -22,7 +22,7 @@ var (
 	xrevrange  = engine.Sized(scripts.NewCommand("XREVRANGE", scripts.Safe), engine.Sizing{})
 	xack       = scripts.NewCommand("XACK", scripts.Unsafe)
 	xpending   = scripts.NewCommand("XPENDING", scripts.Safe)
-	xreadgroup = engine.Sized(readGroup{}, engine.Sizing{Writes: true})
+	xreadgroup = engine.ReadGroup
 	xautoclaim = engine.Sized(scripts.NewCommand("XAUTOCLAIM", scripts.Safe), engine.Sizing{Writes: true})
 	xgroups    = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
 	xcreate    = scripts.NewCommand("XGROUP CREATE", scripts.Unsafe)

@@ -64,7 +64,7 @@ func (c *consumption) listen(ctx context.Context) {
 			return
 		}
 		c.back.Store(true)
-		c.h.poller.Tell(c.h.tips.kind, c.post.key)
+		c.h.poller.Tell(c.h.tips.Kind, c.post.key)
 	})
 	if err != nil {
 		c.h.e.Logger.Debug("listening to what is given back", "name", c.post.key, "err", err)

@@ -16,7 +16,7 @@ type hub struct {
 	doors    places.Places[string, *door]
 	takers   places.Places[string, *takers]
 	posts    places.Places[post, *door]
-	tips     *tips
+	tips     *poller.Streams
 	offers   *combine.Table[side, []string, int64]
 	rings    *combine.Table[string, []string, int64]
 	pops     *combine.Table[side, popAsk, []poller.Item]
@@ -28,7 +28,7 @@ type hubKey struct{}
 
 func hubOf(e *engine.Engine) *hub {
 	return e.Shared(hubKey{}, func() any {
-		h := &hub{e: e, requests: engine.NewRequests(e), tips: newTips()}
+		h := &hub{e: e, requests: engine.NewRequests(e), tips: poller.NewStreams()}
 		h.failures.of = make(map[string]failure)
 		h.combines()
 		h.movers = newMovers(h)

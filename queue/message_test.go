@@ -184,7 +184,7 @@ func TestGroupEntriesThatAreGivenBackReachThoseWhoWait(t *testing.T) {
 		})
 		add(t, s, "first")
 		require.Equal(t, "first", redistest.Done(t, got))
-		redistest.Eventually(t, func() bool { return other.s.h.poller.Waiting(other.s.h.tips.kind, s.q.key) }, soon, time.Millisecond)
+		redistest.Eventually(t, func() bool { return other.s.h.poller.Waiting(other.s.h.tips.Kind, s.q.key) }, soon, time.Millisecond)
 		// By one command: they are given to the consumer before the other is told of them.
 		var ids []string
 		for range 5 {
@@ -312,7 +312,7 @@ func TestStreamIsReadFromATimeOnWithoutAGroup(t *testing.T) {
 		require.Equal(t, "1500-0 1", redistest.Done(t, got))
 		require.Equal(t, "1500-0 2", redistest.Done(t, got))
 		read("5000") // which nothing is yet
-		redistest.Eventually(t, func() bool { return s.q.h.poller.InLine(s.q.h.tips.kind, s.q.key) == 2 }, soon, time.Millisecond)
+		redistest.Eventually(t, func() bool { return s.q.h.poller.InLine(s.q.h.tips.Kind, s.q.key) == 2 }, soon, time.Millisecond)
 		_, err := s.Add(t.Context(), map[string]string{"v": "3"}, WithID("4000-0"))
 		require.NoError(t, err)
 		require.Equal(t, "1500-0 3", redistest.Done(t, got))
@@ -407,7 +407,7 @@ func TestGroupMessageComesAgainToALoopBehindOneThatWaits(t *testing.T) {
 					assert.ErrorIs(t, err, context.Canceled)
 				}
 			})
-			redistest.Eventually(t, func() bool { return g.s.h.poller.Waiting(g.s.h.tips.kind, s.q.key) }, soon, time.Millisecond)
+			redistest.Eventually(t, func() bool { return g.s.h.poller.Waiting(g.s.h.tips.Kind, s.q.key) }, soon, time.Millisecond)
 			require.NoError(t, m.Nack(t.Context(), nil))
 		}
 	})

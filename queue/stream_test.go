@@ -520,7 +520,7 @@ func TestAGroupThatIsDestroyedUnderItsConsumers(t *testing.T) {
 // awaited returns when somebody waits for the stream.
 func awaited(t testing.TB, s *Stream[string, string]) {
 	t.Helper()
-	redistest.Eventually(t, func() bool { return s.q.h.poller.Waiting(s.q.h.tips.kind, s.q.key) }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return s.q.h.poller.Waiting(s.q.h.tips.Kind, s.q.key) }, soon, time.Millisecond)
 }
 
 // TestConsumersOfManyStreamsShareAConnection, of several groups, and leave none.
@@ -577,7 +577,7 @@ func TestConsumersOfManyStreamsShareAConnection(t *testing.T) {
 			require.Equal(t, 1, n, what)
 		}
 		redistest.Eventually(t, func() bool { return server.Connections(t) <= before+1 }, soon, 10*time.Millisecond) // that of messages stays
-		require.Empty(t, e.Shared(hubKey{}, nil).(*hub).tips.of)
+		require.Zero(t, e.Shared(hubKey{}, nil).(*hub).tips.Len())
 	})
 }
 
@@ -790,13 +790,3 @@ type rawBytes struct{}
 
 func (rawBytes) Append(dst []byte, v string) ([]byte, error) { return append(dst, v...), nil }
 func (rawBytes) Decode(b []byte) (string, error)             { return string(b), nil }
-
-func TestIDsAreComparedAsNumbers(t *testing.T) {
-	t.Parallel()
-	ids := []string{"0-0", "0-1", "2-0", "10-0", "10-2", "10-10", "18446744073709551615-1"}
-	for i, a := range ids {
-		for j, b := range ids {
-			require.Equal(t, i < j, before(a, b), "%s %s", a, b)
-		}
-	}
-}

@@ -2,98 +2,9 @@ package topic
 
 import (
 	"context"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/redis/rueidis"
-
-	"github.com/rueidisson/rueidisson/internal/poller"
 )
-
-// cursors is how far the streams were read of servers that announce no changes. All feeds of
-// a client wait there by XREAD for what is behind that, whatever their groups: it takes
-// nothing, and tells them to read.
-type cursors struct {
-	kind *poller.Kind
-	mu   sync.Mutex
-	of   map[string]*cursor
-}
-
-type cursor struct {
-	id    string
-	users int
-}
-
-func newCursors() *cursors {
-	c := &cursors{of: map[string]*cursor{}}
-	c.kind = &poller.Kind{
-		Block: "XREAD", Words: c.words, First: c.first, Tells: true,
-		Pop: "XRANGE", With: []string{"0-0", "0-0"}, // of no entry: whether it can be read at all
-		Rest: func(rueidis.RedisMessage) ([]poller.Item, error) { return make([]poller.Item, 1), nil },
-	}
-	return c
-}
-
-// enter says that a feed will wait for what is behind an entry, and reports whether
-// those that wait already should read again.
-func (c *cursors) enter(key, id string) (news bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	at := c.of[key]
-	if at == nil {
-		at = &cursor{id: id}
-		c.of[key] = at
-	}
-	if at.users++; compareIDs(at.id, id) < 0 {
-		at.id, news = id, true
-	}
-	return news
-}
-
-func (c *cursors) leave(key string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if at := c.of[key]; at.users == 1 {
-		delete(c.of, key)
-	} else {
-		at.users--
-	}
-}
-
-func (c *cursors) words(keys []string, timeout time.Duration) []string {
-	words := []string{"COUNT", "1", "BLOCK", strconv.FormatInt(max(timeout.Milliseconds(), 1), 10), "STREAMS"}
-	words = append(words, keys...)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, key := range keys {
-		id := "$" // of a feed that leaves just now
-		if at := c.of[key]; at != nil {
-			id = at.id
-		}
-		words = append(words, id)
-	}
-	return words
-}
-
-// first is one of the streams that have something. The others say so again.
-func (c *cursors) first(m rueidis.RedisMessage) (key string, it poller.Item, err error) {
-	got, err := m.AsXReadSlices()
-	if err != nil {
-		return "", it, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name, entries := range got {
-		key = name
-		if at := c.of[name]; at != nil && len(entries) > 0 && compareIDs(at.id, entries[len(entries)-1].ID) < 0 {
-			at.id = entries[len(entries)-1].ID
-		}
-		break
-	}
-	return key, it, nil
-}
 
 // silentEvery is how often a topic is read where nothing says that there are messages, and
 // silentFor how long, until the server is asked for that again.
@@ -116,17 +27,17 @@ func (f *feed) listen() error {
 		return err
 	}
 	h := f.h
-	if h.cursors.enter(f.of.key, last) {
-		h.poller.Tell(h.cursors.kind, f.of.key)
+	if h.cursors.Enter(f.of.key, last) {
+		h.poller.Tell(h.cursors.Kind, f.of.key)
 	}
-	place := h.poller.Join(h.cursors.kind, f.of.key)
+	place := h.poller.Join(h.cursors.Kind, f.of.key)
 	ctx, stop := context.WithCancel(context.Background())
 	f.mu.Lock()
 	f.stop = stop
 	f.mu.Unlock()
 	wait := func() {
 		got, ended := h.poller.Await(ctx, place)
-		h.cursors.leave(f.of.key)
+		h.cursors.Leave(f.of.key)
 		stop()
 		f.mu.Lock()
 		if f.stop = nil; !ended && got.Err != nil {

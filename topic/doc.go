@@ -214,6 +214,9 @@
 // which nothing is announced is read every second, and a client with more than a hundred
 // topics reads a hundred of them in a second. A group that somebody has destroyed is found
 // gone by that, or with the next message. A Durable name is read every second.
+// A message is announced to each process that listens to its topic: of a Durable name all ask, and one
+// has it. One exchange brings 256 KB of a topic; a topic of longer messages is read by a
+// connection of its own.
 //
 // Where the client speaks RESP2, or its user is denied CLIENT TRACKING or PTTL, connections
 // wait by XREAD: one for the topics of a server, or up to 1,000 of them, and on a cluster

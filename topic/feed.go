@@ -85,7 +85,11 @@ type feed struct {
 	sick     time.Time // until when it is left alone since it cannot be read
 	failures int       // visits behind each other that the server did not answer
 	more     bool      // the last answer was full
-	untold   bool      // the user may not have its changes announced
+	amount   amount    // of the next
+	untold   time.Time // until then it is not asked to have its changes announced, since the user may not
+	armed    time.Time // when it was
+	vain     int       // announcements behind each other that brought nothing
+	bare     time.Time // until then its changes are not announced, as there were so many
 }
 
 // lease is how long a message of a durable group may be with a process that is

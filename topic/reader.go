@@ -2,6 +2,7 @@ package topic
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -19,9 +20,6 @@ const (
 	claimEvery = time.Second
 	// sickFor is how long a topic is left alone that the server refuses to read.
 	sickFor = time.Second
-	// most is how many messages of a topic one command reads.
-	most = 100
-
 	// lookEvery is how often a topic is read of which nothing is announced, but not more
 	// than one of a client in lookEach: its group may have been destroyed, or its server
 	// cut off, without an announcement.
@@ -237,6 +235,8 @@ func (f *feed) rest(now time.Time) time.Duration {
 		return 0
 	case now.Before(f.silent):
 		d = silentEvery
+	case now.Before(f.bare):
+		d = lookGrid
 	}
 	if f.durable {
 		d = min(d, claimEvery-now.Sub(f.claimed))
@@ -280,49 +280,104 @@ func (f *feed) readable() bool {
 // readNew delivers what the group was not given yet. Before that it has the server announce
 // what comes behind it.
 func (f *feed) readNew(l *link) error {
-	ctx, cancel := context.WithTimeout(context.Background(), f.h.patience())
-	defer cancel()
-	read := f.readWords(l)
-	var res rueidis.RedisResult
-	refused := false
+	now := time.Now()
+	n := f.amount.count()
+	var arm []rueidis.Completed
 	switch {
-	case !l.tracks || f.untold:
+	case !l.tracks || now.Before(f.untold):
 		if err := f.listen(); err != nil {
 			return err
 		}
-		res = l.Do(ctx, read)
-	case f.watched.Load() == l:
-		res = l.Do(ctx, read)
+	case f.watched.Load() == l || now.Before(f.bare):
 	default:
 		f.watched.Store(l) // before the server knows: it may announce a change before it answers
-		both := l.DoMulti(ctx, l.B().Pttl().Key(f.of.key).Build(), read)
-		left, err := both[0].AsInt64()
-		if err != nil || left == gone {
-			f.watched.Store(nil)
-		}
-		refused, res = final(err), both[1]
+		arm = []rueidis.Completed{l.B().ClientCaching().Yes().Build(), l.B().Pttl().Key(f.of.key).Build()}
 	}
-	f.untold = f.untold || refused // its user may read it by other means, perhaps
-	err := f.takesIn(res)
-	f.more = f.more || refused
-	return err
+	armed, msg, err := f.exchange(l, arm, n)
+	refused := f.isArmed(arm != nil, armed)
+	got, err := newMessages(msg, err)
+	if err != nil {
+		return err
+	}
+	f.amount.saw(got[f.of.key])
+	f.announcedFor(arm != nil, len(got[f.of.key]), now)
+	f.more = len(got[f.of.key]) == n || refused
+	f.deliver(got[f.of.key], nil, false)
+	return nil
+}
+
+// exchange reads up to n new messages, after the commands that have a change announced. What is large, or was late, goes
+// by a connection of its own.
+func (f *feed) exchange(l *link, arm []rueidis.Completed, n int) (armed []rueidis.RedisResult, msg rueidis.RedisMessage, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), f.h.patience())
+	defer cancel()
+	if !f.amount.large() {
+		defer l.room.take(f.amount.bytes())()
+		all := l.DoMulti(ctx, append(arm, f.readWords(l, n))...)
+		msg, err = all[len(arm)].ToMessage()
+		return all[:len(arm)], msg, err
+	}
+	if len(arm) > 0 {
+		armed = l.DoMulti(ctx, arm...)
+	}
+	got, err := f.h.e.Run(context.Background(), engine.Expect(engine.ReadGroup, f.amount.expected()),
+		[]string{f.of.key}, []string{f.group, consumer, strconv.Itoa(n)})
+	return armed, got.RedisMessage, err
+}
+
+// isArmed takes the answers to CLIENT CACHING and PTTL. It reports whether the user may not have changes announced: the
+// topic is read by other means then.
+func (f *feed) isArmed(asked bool, armed []rueidis.RedisResult) (refused bool) {
+	if !asked {
+		return false
+	}
+	err := armed[0].Error()
+	left := int64(0)
+	if err == nil {
+		left, err = armed[1].AsInt64()
+	}
+	if err != nil || left == gone {
+		f.watched.Store(nil)
+	}
+	if final(err) {
+		f.untold = time.Now().Add(silentFor)
+	}
+	return final(err)
+}
+
+// mostVain is how many announcements behind each other may bring nothing, soon after they were asked for.
+const mostVain = 3
+
+// announcedFor counts announcements that brought nothing: a server that has no room to remember what
+// it is to announce says so of one topic when another is read. Such a topic is read without for a while.
+func (f *feed) announcedFor(again bool, messages int, now time.Time) {
+	switch {
+	case messages > 0:
+		f.vain = 0
+	case again && now.Sub(f.armed) < lookGrid:
+		if f.vain++; f.vain >= mostVain {
+			f.vain, f.bare = mostVain-1, now.Add(lookGrid)
+		}
+	}
+	if again {
+		f.armed = now
+	}
 }
 
 // readWords is the command that reads what the group was not given yet.
-func (f *feed) readWords(l *link) rueidis.Completed {
-	return l.B().Arbitrary("XREADGROUP", "GROUP", f.group, consumer, "COUNT", strconv.Itoa(most), "STREAMS").Keys(f.of.key).Args(">").Build()
+func (f *feed) readWords(l *link, n int) rueidis.Completed {
+	return l.B().Arbitrary("XREADGROUP", "GROUP", f.group, consumer, "COUNT", strconv.Itoa(n), "STREAMS").Keys(f.of.key).Args(">").Build()
 }
 
-// takesIn delivers new messages.
-func (f *feed) takesIn(res rueidis.RedisResult) error {
-	got, err := res.AsXRead()
-	if err != nil && !rueidis.IsRedisNil(err) {
-		return err
+// newMessages is the answer to XREADGROUP.
+func newMessages(msg rueidis.RedisMessage, err error) (map[string][]rueidis.XRangeEntry, error) {
+	if err == nil && !msg.IsNil() {
+		return msg.AsXRead()
 	}
-	all := got[f.of.key]
-	f.more = len(all) == most
-	f.deliver(all, nil, false)
-	return nil
+	if rueidis.IsRedisNil(err) {
+		err = nil
+	}
+	return nil, err
 }
 
 // gone is the PTTL of a key that is not there. Its changes are not announced.
@@ -343,10 +398,12 @@ func demoted(err error) bool {
 func (f *feed) refused(l *link, now time.Time, err error) error {
 	switch {
 	case err == nil:
-		f.untold = f.untold && f.sick == (time.Time{}) // what it may do has changed
 		f.sick = time.Time{}
 	case !final(err):
-		if !refusal(err) || demoted(err) && time.Since(l.made) > time.Second {
+		if errors.Is(err, context.DeadlineExceeded) {
+			f.amount.missed()
+		}
+		if !refusal(err) && !errors.Is(err, ErrUnknown) || demoted(err) && time.Since(l.made) > time.Second {
 			l.drop()
 		}
 		return err

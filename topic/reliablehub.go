@@ -138,7 +138,7 @@ type reliables struct {
 	closed  bool
 
 	visits  *due.Workers[*feed]
-	cursors *cursors
+	cursors *poller.Streams // of servers that announce no changes
 	poller  *poller.Poller
 }
 
@@ -154,7 +154,7 @@ func newReliables(e *engine.Engine) *reliables {
 	h := &reliables{
 		e: e, requests: engine.NewRequests(e), group: hex.EncodeToString(id),
 		feeds: map[feedKey]*feed{}, reading: map[string][]*feed{}, servers: map[string]*server{},
-		cursors: newCursors(),
+		cursors: poller.NewStreams(),
 	}
 	h.visits = due.NewWorkers(atOnce, e.Spawn, func() bool { return e.Open() == nil }, (*feed).visit)
 	h.poller = e.NewPoller(func(*poller.Kind, string, []poller.Item) {}) // it takes nothing

@@ -1,6 +1,7 @@
 package topic
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -13,8 +14,10 @@ import (
 const (
 	// roundIn is how long a round waits for more feeds.
 	roundIn = 5 * time.Millisecond
-	// mostInRound is how many feeds one exchange of a round reads.
+	// mostInRound is how many feeds one exchange of a round reads, and mostAtFirst how many
+	// pending messages of each. Of what is new it reads one: there seldom is more.
 	mostInRound = 100
+	mostAtFirst = 10
 )
 
 // join has a feed read soon, together with others of its server: nothing was announced of
@@ -75,46 +78,74 @@ func (h *reliables) readTogether(l *link, some []*feed) {
 		if f.asks(now.Add(lookGrid)) { // else it would have to be visited before the next round
 			f.claimBegins(now)
 			a.claim = len(commands)
-			commands = append(commands, l.B().Arbitrary(f.claimWords("-")...).Build())
+			commands = append(commands, l.B().Arbitrary(f.claimWords("-", min(f.amount.count(), mostAtFirst))...).Build())
 		}
 		a.read = len(commands)
-		commands = append(commands, f.readWords(l))
+		commands = append(commands, f.readWords(l, 1))
 		all = append(all, a)
 	}
 	if len(all) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), h.patience())
-	answers := l.DoMulti(ctx, append(commands, l.self())...)
-	cancel()
-	for _, a := range all {
-		a.f.ends(a.f.refused(l, now, a.takeIn(answers)))
-		a.f.leaves()
+	known := l.tracks && l.id != ""
+	if known {
+		commands = append(commands, l.self())
 	}
-	if l.tracks && !l.same(answers[len(commands)]) {
+	answers := l.together(commands)
+	for _, a := range all {
+		a.ends(l, now, a.takeIn(answers))
+	}
+	if known && !l.same(answers[len(commands)-1]) {
 		l.drop()
 	}
 }
 
+func (l *link) together(commands rueidis.Commands) []rueidis.RedisResult {
+	defer l.room.take(int64(len(commands)) * unit / 16)()
+	ctx, cancel := context.WithTimeout(context.Background(), l.h.patience())
+	defer cancel()
+	return l.DoMulti(ctx, commands...)
+}
+
+// ends ends the visit of a feed. What the server has refused is left to a visit of its own, which may take long.
+func (a asked) ends(l *link, now time.Time, err error) {
+	if final(err) {
+		a.f.mu.Lock()
+		a.f.claim = true
+		a.f.mu.Unlock()
+		a.f.ends(nil)
+		a.f.leaves()
+		a.f.post()
+		return
+	}
+	a.f.ends(a.f.refused(l, now, err))
+	a.f.leaves()
+}
+
 // takeIn delivers what was pending, and then what is new.
 func (a asked) takeIn(answers []rueidis.RedisResult) (err error) {
+	f := a.f
 	if a.claim >= 0 {
-		defer a.f.claimDone()
+		defer f.claimDone()
 		var msg rueidis.RedisMessage
-		from := ""
+		from, missed := "", int64(0)
 		if msg, err = answers[a.claim].ToMessage(); err == nil {
-			from, err = a.f.claims(msg)
+			from, missed, err = f.claims(msg)
 		}
-		if from != "" {
-			a.f.mu.Lock()
-			a.f.claim = true // for the rest
-			a.f.mu.Unlock()
+		if from != "" || missed > 0 {
+			f.mu.Lock()
+			f.claim = true // a visit asks for the rest, and for what was missed
+			f.mu.Unlock()
 		}
 	}
-	if failed := a.f.takesIn(answers[a.read]); err == nil {
-		err = failed
+	msg, failed := answers[a.read].ToMessage()
+	got, failed := newMessages(msg, failed)
+	if failed == nil {
+		f.amount.saw(got[f.of.key])
+		f.more = len(got[f.of.key]) > 0
+		f.deliver(got[f.of.key], nil, false)
 	}
-	return err
+	return cmp.Or(err, failed)
 }
 
 // comes begins a visit in a round, and reports whether a feed needs no other.
@@ -143,5 +174,5 @@ func (f *feed) routine(l *link, now time.Time) bool {
 	waits := f.watched.Load() == l || f.stop != nil && !l.tracks
 	kept := !f.durable && now.Sub(f.tended) < keepEvery
 	held := f.durable && (len(f.flight) == 0 || now.Sub(f.held) < f.lease()/3)
-	return waits && (kept || held) && f.takes() && !f.claim && f.sick == (time.Time{}) && f.dues.Left() > 0
+	return waits && (kept || held) && f.takes() && !f.claim && f.sick == (time.Time{}) && f.dues.Left() > 0 && f.amount.longest < unit
 }

@@ -38,13 +38,15 @@ type link struct {
 	h      *reliables
 	tracks bool   // false: the server refuses CLIENT TRACKING, or the client speaks RESP2
 	id     string // by which the server knows it; "": it does not say
+	room   *room
 	made   time.Time
 	dead   atomic.Bool
 }
 
-// patience bounds an exchange, as it does those of the engine.
+// patience bounds an exchange, as it does those of the engine. It has a second more for the
+// others that are under way.
 func (h *reliables) patience() time.Duration {
-	return min(max(h.e.WatchdogTimeout/6, 250*time.Millisecond), 3*time.Second)
+	return time.Second + min(max(h.e.WatchdogTimeout/6, 250*time.Millisecond), 3*time.Second)
 }
 
 // connectFor bounds how long a connection takes to open.
@@ -65,7 +67,7 @@ func (h *reliables) linkOf(f *feed) (*link, error) {
 	}
 	h.settleAt(f, s)
 	h.mu.Unlock()
-	return s.connected(f.of.key)
+	return s.connected()
 }
 
 // settleAt notes that f is read at s, or nowhere if s is nil. A server without feeds
@@ -111,7 +113,7 @@ func (s *server) end() {
 	}
 }
 
-func (s *server) connected(key string) (*link, error) {
+func (s *server) connected() (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -122,7 +124,7 @@ func (s *server) connected(key string) (*link, error) {
 	case time.Now().Before(s.again):
 		return nil, s.why
 	}
-	l, err := s.h.connect(key)
+	l, err := s.h.connect(s.node)
 	if err != nil {
 		s.failures++
 		s.again, s.why = time.Now().Add(pause(s.failures)), err
@@ -132,14 +134,14 @@ func (s *server) connected(key string) (*link, error) {
 	return l, nil
 }
 
-func (h *reliables) connect(key string) (*link, error) {
+func (h *reliables) connect(node string) (*link, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), connectFor)
 	defer cancel()
-	conn, err := h.e.Blocking(ctx, key)
+	conn, err := h.e.BlockingAt(ctx, node)
 	if err != nil {
 		return nil, err
 	}
-	l := &link{Blocking: conn, h: h, made: time.Now()}
+	l := &link{Blocking: conn, h: h, room: newRoom(), made: time.Now()}
 	if err = l.track(ctx); err != nil {
 		conn.Close()
 		return nil, err
@@ -147,11 +149,11 @@ func (h *reliables) connect(key string) (*link, error) {
 	return l, nil
 }
 
-// track has the server announce changes. One that refuses is asked by other means, see
-// [cursors].
+// track has the server announce changes of what is read after CLIENT CACHING. One that refuses is
+// asked by other means, see [poller.Streams].
 func (l *link) track(ctx context.Context) error {
 	hello, err := l.Do(ctx, l.B().Arbitrary("HELLO").Build()).AsMap()
-	if refusal(err) {
+	if final(err) {
 		return nil
 	}
 	if err != nil {
@@ -162,8 +164,8 @@ func (l *link) track(ctx context.Context) error {
 		return nil // it would say yes, and announce nothing
 	}
 	l.SetOnInvalidations(func(all []rueidis.RedisMessage) { l.h.changed(l, all) })
-	both := l.DoMulti(ctx, l.B().Arbitrary("CLIENT", "TRACKING", "ON").Build(), l.self())
-	if l.tracks = both[0].Error() == nil; refusal(both[0].Error()) {
+	both := l.DoMulti(ctx, l.B().Arbitrary("CLIENT", "TRACKING", "ON", "OPTIN").Build(), l.self())
+	if l.tracks = both[0].Error() == nil; final(both[0].Error()) {
 		return nil
 	}
 	if text, err := both[1].ToString(); err == nil {

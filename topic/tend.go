@@ -111,11 +111,15 @@ func (f *feed) claimBy(l *link, now time.Time) error {
 	f.claimBegins(now)
 	defer f.claimDone()
 	for from := "-"; ; {
-		msg, err := l.Ask(0, f.claimWords(from)...)
+		msg, err := f.pending(l, from, f.amount.count())
 		if err != nil {
 			return err
 		}
-		if from, err = f.claims(msg); err != nil || from == "" {
+		missed := int64(0)
+		if from, missed, err = f.claims(msg); err == nil && missed > 0 {
+			err = f.askMissed(missed) // what was claimed has come all the same
+		}
+		if err != nil || from == "" {
 			return err
 		}
 		if !f.room() {
@@ -133,42 +137,58 @@ func (f *feed) claimBegins(now time.Time) {
 	f.claim, f.claimed, f.claiming = false, now, true
 }
 
-// claimWords is the command that asks for what is pending, from an id on.
-func (f *feed) claimWords(from string) []string {
+// pending asks for up to n messages that are pending, from an id on. What is large, or was late, goes by a connection
+// of its own.
+func (f *feed) pending(l *link, from string, n int) (rueidis.RedisMessage, error) {
+	on, args := f.claimCall(from, n)
+	if f.amount.large() {
+		got, err := f.h.e.Run(context.Background(), engine.Expect(claiming, f.amount.expected()), on, args)
+		return got.RedisMessage, err
+	}
+	defer l.room.take(f.amount.bytes())()
+	return l.Ask(f.h.patience(), f.claimWords(from, n)...)
+}
+
+// claiming is claim.lua, whose answer may be long.
+var claiming = engine.Sized(claimScript, engine.Sizing{Writes: true})
+
+// claimCall is the keys and arguments of claim.lua.
+func (f *feed) claimCall(from string, n int) (on, args []string) {
 	idle, durable := "0", "0"
 	if f.durable {
 		idle, durable = strconv.FormatInt(f.lease().Milliseconds(), 10), "1"
 	}
-	return []string{
-		"EVAL", claimScript.Body(), "3", f.of.key, f.of.missed, f.of.again(f.group),
-		f.group, consumer, idle, from, strconv.Itoa(most), durable,
-	}
+	return []string{f.of.key, f.of.missed, f.of.again(f.group)}, []string{f.group, consumer, idle, from, strconv.Itoa(n), durable}
 }
 
-// claims delivers what was pending, and returns from which id on to ask for more, or "".
-func (f *feed) claims(msg rueidis.RedisMessage) (from string, err error) {
+// claimWords is the command that asks for what is pending.
+func (f *feed) claimWords(from string, n int) []string {
+	on, args := f.claimCall(from, n)
+	return slices.Concat([]string{"EVAL", claimScript.Body(), strconv.Itoa(len(on))}, on, args)
+}
+
+// claims delivers what was pending. It returns from which id on to ask for more, or "", and how many messages the
+// group has missed.
+func (f *feed) claims(msg rueidis.RedisMessage) (from string, missed int64, err error) {
 	parts, err := msg.ToArray()
 	if err != nil || len(parts) < 6 {
-		return "", err
+		return "", 0, err
 	}
 	own, err := claimedOf(parts[1], parts[3])
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	again, err := claimedOf(parts[4], parts[5])
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
-	var missed error
-	if n, _ := parts[2].AsInt64(); n > 0 {
-		missed = f.askMissed(n)
-	}
+	missed, _ = parts[2].AsInt64()
+	f.amount.saw(own.entries)
+	f.amount.saw(again.entries)
 	f.deliver(again.entries, again.counts, true)
 	f.deliver(own.entries, own.counts, false)
-	if missed != nil {
-		return "", missed // what was claimed has come all the same
-	}
-	return parts[0].ToString()
+	from, err = parts[0].ToString()
+	return from, missed, err
 }
 
 // claimed is messages that were taken over, and how often each was delivered.

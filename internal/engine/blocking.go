@@ -8,15 +8,12 @@ import (
 )
 
 // Blocking is a connection of its own, for commands that wait for messages.
-type Blocking struct {
-	*blocked
-	long time.Duration // that it may block
-}
+type Blocking struct{ *blocked }
 
-// Blocking takes a connection to the server that has key.
-func (e *Engine) Blocking(ctx context.Context, key string) (Blocking, error) {
-	c, err := e.toBlock(ctx, e.topo.node(e.topo.slot(key)), "messages")
-	return Blocking{c, e.longestBlock()}, err
+// BlockingAt takes a connection to a node, see Node.
+func (e *Engine) BlockingAt(ctx context.Context, node string) (Blocking, error) {
+	c, err := e.toBlock(ctx, node, "messages")
+	return Blocking{c}, err
 }
 
 // Ask sends a command that blocks for d at most.
@@ -31,18 +28,6 @@ func (e *Engine) Doubt() { e.topo.doubt() }
 
 // Slot is the slot of key; 0 where there is no cluster.
 func (e *Engine) Slot(key string) uint16 { return e.topo.slot(key) }
-
-// BlockFor is how long such a command blocks: for a turn where others wait for the
-// connection, and less where nothing ends it.
-func (c Blocking) BlockFor(crowded bool) time.Duration {
-	switch {
-	case c.Deaf():
-		return deafTime
-	case crowded:
-		return turnTime
-	}
-	return c.long
-}
 
 // BlockedAtMost is how many such connections one kind of object has to each node
 // at most.

@@ -1,0 +1,32 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/redis/rueidis"
+)
+
+// ReadGroup is XREADGROUP of one stream for what its group was not given yet: its key is not its
+// first word. Its arguments are the group, the consumer and how many entries. A second run reads
+// further; what the first has read comes again later.
+var ReadGroup = Sized(readGroup{}, Sizing{Writes: true})
+
+type readGroup struct{}
+
+func (readGroup) Label() string    { return "XREADGROUP" }
+func (readGroup) Repeatable() bool { return true }
+
+func (readGroup) Exec(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
+	return c.Do(ctx, readingGroup(c, keys, args).Build())
+}
+
+func (readGroup) ExecFresh(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
+	return c.Do(ctx, readingGroup(c, keys, args).Blocking())
+}
+
+func readingGroup(c rueidis.Client, keys, args []string) interface {
+	Build() rueidis.Completed
+	Blocking() rueidis.Completed
+} {
+	return c.B().Arbitrary("XREADGROUP", "GROUP").Args(args[0], args[1], "COUNT", args[2], "STREAMS").Keys(keys...).Args(">")
+}

@@ -1,0 +1,96 @@
+package topic
+
+import (
+	"sync"
+
+	"github.com/redis/rueidis"
+)
+
+const (
+	// most is how many messages of a topic one exchange brings.
+	most = 100
+	// mostRead bounds the bytes of an exchange by the connection that all topics of a server
+	// share, if messages are like those before. What is longer goes by a connection of its own.
+	mostRead = 256 << 10
+	// growth is how many times as many messages are asked for as came before.
+	growth = 4
+)
+
+// amount is how much of a topic is asked for at a time: one message while nothing is known of
+// them, then as many as have mostRead bytes.
+type amount struct {
+	n       int  // messages of the last answer that was full, and of those before
+	longest int  // bytes of the longest of late; 0: nobody knows
+	late    bool // the last answer did not come in time
+}
+
+// count returns how many messages to ask for.
+func (a *amount) count() int {
+	n := min(max(a.n, 1), most)
+	if a.longest > 0 {
+		n = min(n, mostRead/a.longest)
+	}
+	return max(n, 1)
+}
+
+// bytes returns how long the answer is, as far as that is known.
+func (a *amount) bytes() int64 { return int64(a.count() * a.longest) }
+
+// expected is bytes of an answer by a connection of its own.
+func (a *amount) expected() int64 { return max(a.bytes(), 1<<20) }
+
+// large reports whether the answer goes by a connection of its own.
+func (a *amount) large() bool { return a.late || a.longest > mostRead }
+
+// saw takes an answer into account.
+func (a *amount) saw(entries []rueidis.XRangeEntry) {
+	a.late = false
+	if len(entries) == 0 {
+		return
+	}
+	if len(entries) >= a.count() {
+		a.n = min(growth*max(a.n, 1), most)
+	}
+	longest := 1
+	for _, it := range entries {
+		size := 0
+		for field, value := range it.FieldValues {
+			size += len(field) + len(value)
+		}
+		longest = max(longest, size)
+	}
+	a.longest = max(longest, a.longest-a.longest/8)
+}
+
+// missed notes that an answer did not come in time.
+func (a *amount) missed() { a.n, a.late = max(a.n/2, 1), true }
+
+// Exchanges under way on a connection have a megabyte together, so that none waits for long
+// behind the others.
+const (
+	unit  = 32 << 10
+	units = 32
+)
+
+// room is the place for exchanges on a connection.
+type room struct {
+	taking sync.Mutex // by one at a time: whoever needs much is not passed by
+	taken  chan struct{}
+}
+
+func newRoom() *room { return &room{taken: make(chan struct{}, units)} }
+
+// take waits for room for so many bytes. It returns what gives it back.
+func (r *room) take(bytes int64) (giveBack func()) {
+	n := int(min(max((bytes+unit-1)/unit, 1), units))
+	r.taking.Lock()
+	for range n {
+		r.taken <- struct{}{}
+	}
+	r.taking.Unlock()
+	return func() {
+		for range n {
+			<-r.taken
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package topic
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/redistest"
+)
+
+// TestReliableTopicOfLongMessagesLeavesOthersAlone on a slow link: all messages arrive, a megabyte and more of one topic too, and the
+// connection that the topics share is not given up.
+func TestReliableTopicOfLongMessagesLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Version("8.0"))
+	slow := server.Client(t, redistest.Slow(4<<20), func(o *rueidis.ClientOption) { o.ConnWriteTimeout = time.Second })
+	raw := server.Client(t)
+	e := engineOn(t, slow, func(c *engine.Config) { c.WatchdogTimeout = 9 * time.Second })
+	long, small := reliableBy(t, raw, e, redistest.Name(t)), reliableBy(t, raw, e, redistest.Name(t))
+	heard, beside := long.listening(), small.listening()
+	from := reliableOn(t, raw, long.Name())
+	var want []string
+	for _, kilobytes := range []int{1, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 1500, 1500, 6000, 1500, 300, 300, 300, 300, 300, 300} {
+		want = append(want, strconv.Itoa(len(want))+strings.Repeat("x", kilobytes<<10))
+	}
+	link := func() *link { l, err := small.r.linkOf(beside.f); require.NoError(t, err); return l }
+	beside.f.isQuiet(t)
+	before := link()
+	from.publishes(1, want...)
+	other := reliableOn(t, raw, small.Name())
+	for i := range 20 {
+		other.publishes(1, strconv.Itoa(i))
+		beside.hears(t, strconv.Itoa(i))
+	}
+	heard.hears(t, want...)
+	require.Same(t, before, link())
+}
+
+// TestServerWithoutRoomToTrackIsNotAskedForEver: it forgets one topic when it is to announce another, and says that the first
+// has changed.
+func TestServerWithoutRoomToTrackIsNotAskedForEver(t *testing.T) {
+	t.Parallel()
+	const topics, lasts = 50, 3 * time.Second
+	server := redistest.Start(t, redistest.Version("8.0"))
+	raw := server.Client(t)
+	require.NoError(t, raw.Do(t.Context(), raw.B().ConfigSet().ParameterValue().ParameterValue("tracking-table-max-keys", "10").Build()).Error())
+	e := engineOn(t, server.Client(t))
+	var all []reliably
+	var rigs []*reliableRig
+	for range topics {
+		r := reliableBy(t, raw, e, redistest.Name(t))
+		rigs, all = append(rigs, r), append(all, r.listening())
+	}
+	server.ResetStats()
+	time.Sleep(lasts)
+	require.Less(t, server.CommandCalls(t, "xreadgroup"), int64(topics*(mostVain+2)*int(lasts/lookGrid)))
+	for i, s := range all {
+		from := reliableOn(t, raw, rigs[i].Name())
+		from.publishes(1, "x")
+		s.hears(t, "x")
+	}
+}
+
+func TestAmount(t *testing.T) {
+	t.Parallel()
+	messages := func(n, size int) (all []rueidis.XRangeEntry) {
+		for range n {
+			all = append(all, rueidis.XRangeEntry{FieldValues: map[string]string{"": strings.Repeat("x", size)}})
+		}
+		return all
+	}
+	var a amount
+	require.Equal(t, 1, a.count())
+	for _, want := range []int{4, 16, 64, 100} {
+		a.saw(messages(a.count(), 10))
+		require.Equal(t, want, a.count())
+	}
+	a.saw(messages(1, mostRead/2))
+	require.Equal(t, 2, a.count())
+	require.False(t, a.large())
+	a.saw(messages(1, 2*mostRead))
+	require.Equal(t, 1, a.count())
+	require.True(t, a.large())
+	a.saw(nil)
+	require.True(t, a.large())
+	for range 20 {
+		a.saw(messages(1, 10))
+	}
+	require.False(t, a.large())
+	a.missed()
+	require.True(t, a.large())
+	a.saw(nil)
+	require.False(t, a.large())
+}
