@@ -109,7 +109,7 @@ func judgesTime(file *ast.File) (at []token.Pos) {
 				}
 			case *ast.CallExpr:
 				called, of := name(n)
-				if of == "synctest" || called == "inBubble" || called == "inWorld" {
+				if of == "synctest" || called == "inBubble" || called == "inWorld" || called == "inTurns" {
 					return false
 				}
 				if slices.Contains(bounded, called) && len(n.Args) > 2 && isElapsed(n.Args[1], elapsed) {

@@ -85,7 +85,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 		check(name, "copy.lua", 2)
 		long := New[string, string](e, name)
 		require.NoError(t, long.PutMany(t.Context(), wide))
-		for _, err := range long.All(t.Context(), WithPage(10)) {
+		for _, err := range long.All(t.Context(), WithPage(20)) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, []string{"scan.lua", "server.lua"}, slices.Compact(redistest.ScriptNames(r.Take())), "the first page, and behind each other one who the server is")

@@ -221,8 +221,8 @@
 // Where the client speaks RESP2, or its user is denied CLIENT TRACKING or PTTL, connections
 // wait by XREAD: one for the topics of a server, or up to 1,000 of them, and on a cluster
 // one for those of each slot. There are up to 16 for each node, see
-// rueidisson.WithBlockedConnections; where there is more to listen to, they take turns of
-// 200 ms, so that a message may wait for the turns of all others. Where XREAD is denied, too,
+// rueidisson.WithBlockedConnections; where there is more to listen to, the last one polls
+// the rest, see package queue. Where XREAD is denied, too,
 // topics are read every 50 ms.
 //
 // A topic that the server refuses to read, such as one of which an ACL knows nothing, holds

@@ -71,6 +71,7 @@ type feed struct {
 	tended   time.Time // when it was said last that it lives
 	held     time.Time // when it was said last that this process is at work
 	claimed  time.Time // when pending messages of the dead were asked for
+	acked    time.Time // when the server was told last that messages are handled
 
 	stop   func()    // ends its wait by a cursor; nil: it does not wait so
 	silent time.Time // until then nothing says that there are messages

@@ -75,6 +75,7 @@ func (h *reliables) unsettle(f *feed) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.reads(f) {
+		f.deafen() // it may have begun to wait since it is not read
 		h.settleAt(f, nil)
 		h.e.NotDue(f.due())
 	}
@@ -189,6 +190,10 @@ func (f *feed) ends(err error) {
 		f.later(f.rest(time.Now()))
 		return
 	}
+	if errors.Is(err, errCrowded) {
+		f.later(crowdedFor)
+		return
+	}
 	f.mu.Lock()
 	f.claim = true // what the connection was given has perhaps not come
 	f.mu.Unlock()
@@ -235,7 +240,7 @@ func (f *feed) rest(now time.Time) time.Duration {
 		return 0
 	case now.Before(f.silent):
 		d = silentEvery
-	case now.Before(f.bare):
+	case now.Before(f.bare), f.watched.Load() == nil && f.stop == nil: // nothing tells of messages
 		d = lookGrid
 	}
 	if f.durable {
@@ -263,7 +268,10 @@ func (f *feed) read(now time.Time) error {
 		}
 	}
 	for f.more = true; f.more && f.readable(); {
-		if err = f.readNew(l); err != nil {
+		if err = f.tend(time.Now()); err == nil {
+			err = f.readNew(l)
+		}
+		if err != nil {
 			break
 		}
 	}
@@ -293,6 +301,7 @@ func (f *feed) readNew(l *link) error {
 		f.watched.Store(l) // before the server knows: it may announce a change before it answers
 		arm = []rueidis.Completed{l.B().ClientCaching().Yes().Build(), l.B().Pttl().Key(f.of.key).Build()}
 	}
+	bare := now.Before(f.bare)
 	armed, msg, err := f.exchange(l, arm, n)
 	refused := f.isArmed(arm != nil, armed)
 	got, err := newMessages(msg, err)
@@ -301,7 +310,7 @@ func (f *feed) readNew(l *link) error {
 	}
 	f.amount.saw(got[f.of.key])
 	f.announcedFor(arm != nil, len(got[f.of.key]), now)
-	f.more = len(got[f.of.key]) == n || refused
+	f.more = len(got[f.of.key]) == n || refused || bare && len(got[f.of.key]) > 0
 	f.deliver(got[f.of.key], nil, false)
 	return nil
 }
@@ -309,10 +318,13 @@ func (f *feed) readNew(l *link) error {
 // exchange reads up to n new messages, after the commands that have a change announced. What is large, or was late, goes
 // by a connection of its own.
 func (f *feed) exchange(l *link, arm []rueidis.Completed, n int) (armed []rueidis.RedisResult, msg rueidis.RedisMessage, err error) {
+	large := f.amount.large()
+	if !large {
+		defer l.room.take(f.amount.bytes())()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), f.h.patience())
 	defer cancel()
-	if !f.amount.large() {
-		defer l.room.take(f.amount.bytes())()
+	if !large {
 		all := l.DoMulti(ctx, append(arm, f.readWords(l, n))...)
 		msg, err = all[len(arm)].ToMessage()
 		return all[:len(arm)], msg, err
@@ -320,9 +332,36 @@ func (f *feed) exchange(l *link, arm []rueidis.Completed, n int) (armed []rueidi
 	if len(arm) > 0 {
 		armed = l.DoMulti(ctx, arm...)
 	}
-	got, err := f.h.e.Run(context.Background(), engine.Expect(engine.ReadGroup, f.amount.expected()),
-		[]string{f.of.key}, []string{f.group, consumer, strconv.Itoa(n)})
-	return armed, got.RedisMessage, err
+	for _, one := range armed {
+		if err := one.NonRedisError(); err != nil { // else nobody would find out that the connection is broken
+			return armed, msg, err
+		}
+	}
+	msg, err = f.large(l, engine.ReadGroupOnce, []string{f.of.key}, []string{f.group, consumer, strconv.Itoa(n)})
+	return armed, msg, err
+}
+
+// mostLarge is how many large exchanges of a server are under way, and crowdedFor when a feed tries again
+// for which there was no room.
+const (
+	mostLarge  = 2
+	crowdedFor = 50 * time.Millisecond
+)
+
+var errCrowded = errors.New("other long messages of the server are on their way")
+
+// large is an exchange by a connection of its own. It holds up no visit for longer than a part of a lease.
+func (f *feed) large(l *link, op engine.Operation, on, args []string) (msg rueidis.RedisMessage, err error) {
+	select {
+	case l.large <- struct{}{}:
+		defer func() { <-l.large }()
+	default:
+		return msg, errCrowded
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), f.lease()/3)
+	defer cancel()
+	got, err := f.h.e.Run(ctx, engine.Expect(op, f.amount.expected()), on, args)
+	return got.RedisMessage, err
 }
 
 // isArmed takes the answers to CLIENT CACHING and PTTL. It reports whether the user may not have changes announced: the
@@ -353,8 +392,8 @@ const mostVain = 3
 func (f *feed) announcedFor(again bool, messages int, now time.Time) {
 	switch {
 	case messages > 0:
-		f.vain = 0
-	case again && now.Sub(f.armed) < lookGrid:
+		f.vain, f.bare = 0, time.Time{}
+	case again && now.Sub(f.armed) < lookGrid && !f.settledSince(f.armed):
 		if f.vain++; f.vain >= mostVain {
 			f.vain, f.bare = mostVain-1, now.Add(lookGrid)
 		}
@@ -362,6 +401,13 @@ func (f *feed) announcedFor(again bool, messages int, now time.Time) {
 	if again {
 		f.armed = now
 	}
+}
+
+// settledSince reports whether this process has changed the stream since then, by an acknowledgement.
+func (f *feed) settledSince(then time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.acked.After(then)
 }
 
 // readWords is the command that reads what the group was not given yet.
@@ -399,6 +445,8 @@ func (f *feed) refused(l *link, now time.Time, err error) error {
 	switch {
 	case err == nil:
 		f.sick = time.Time{}
+	case errors.Is(err, errCrowded):
+		return err
 	case !final(err):
 		if errors.Is(err, context.DeadlineExceeded) {
 			f.amount.missed()

@@ -3,7 +3,6 @@ package topic
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -49,11 +48,8 @@ func (s *server) goRound() (next time.Duration) {
 	s.mu.Lock()
 	l := s.link
 	s.mu.Unlock()
-	for some := range slices.Chunk(all, mostInRound) {
-		if s.h.e.Open() != nil {
-			return -1
-		}
-		s.h.readTogether(l, some)
+	for len(all) > 0 && s.h.e.Open() == nil {
+		all = all[s.h.readTogether(l, all[:min(len(all), mostInRound)]):]
 	}
 	return -1
 }
@@ -64,12 +60,18 @@ type asked struct {
 	claim, read int // claim: -1 if it was not asked for what is pending
 }
 
-// readTogether reads feeds by one exchange. Those that need more than that are visited.
-func (h *reliables) readTogether(l *link, some []*feed) {
+// readTogether reads feeds by one exchange, as many as bring mostRead bytes. It returns how many that are. Those that
+// need more than that are visited.
+func (h *reliables) readTogether(l *link, some []*feed) (n int) {
 	now := time.Now()
 	var all []asked
 	var commands rueidis.Commands
+	bytes := 0
 	for _, f := range some {
+		if bytes > mostRead {
+			break
+		}
+		n++
 		if !f.comes(l) {
 			f.post()
 			continue
@@ -78,30 +80,34 @@ func (h *reliables) readTogether(l *link, some []*feed) {
 		if f.asks(now.Add(lookGrid)) { // else it would have to be visited before the next round
 			f.claimBegins(now)
 			a.claim = len(commands)
+			bytes += min(f.amount.count(), mostAtFirst) * f.amount.longest
 			commands = append(commands, l.B().Arbitrary(f.claimWords("-", min(f.amount.count(), mostAtFirst))...).Build())
 		}
 		a.read = len(commands)
+		bytes += max(f.amount.longest, unit/16)
 		commands = append(commands, f.readWords(l, 1))
 		all = append(all, a)
 	}
 	if len(all) == 0 {
-		return
+		return n
 	}
 	known := l.tracks && l.id != ""
 	if known {
 		commands = append(commands, l.self())
 	}
-	answers := l.together(commands)
+	answers := l.together(commands, bytes)
 	for _, a := range all {
 		a.ends(l, now, a.takeIn(answers))
 	}
 	if known && !l.same(answers[len(commands)-1]) {
 		l.drop()
 	}
+	return n
 }
 
-func (l *link) together(commands rueidis.Commands) []rueidis.RedisResult {
-	defer l.room.take(int64(len(commands)) * unit / 16)()
+// together sends commands whose answers have about so many bytes.
+func (l *link) together(commands rueidis.Commands, bytes int) []rueidis.RedisResult {
+	defer l.room.take(int64(bytes))()
 	ctx, cancel := context.WithTimeout(context.Background(), l.h.patience())
 	defer cancel()
 	return l.DoMulti(ctx, commands...)

@@ -39,6 +39,7 @@ type link struct {
 	tracks bool   // false: the server refuses CLIENT TRACKING, or the client speaks RESP2
 	id     string // by which the server knows it; "": it does not say
 	room   *room
+	large  chan struct{} // with a place for each exchange by a connection of its own
 	made   time.Time
 	dead   atomic.Bool
 }
@@ -141,7 +142,7 @@ func (h *reliables) connect(node string) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{Blocking: conn, h: h, room: newRoom(), made: time.Now()}
+	l := &link{Blocking: conn, h: h, room: newRoom(), large: make(chan struct{}, mostLarge), made: time.Now()}
 	if err = l.track(ctx); err != nil {
 		conn.Close()
 		return nil, err

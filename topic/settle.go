@@ -28,7 +28,9 @@ func (f *feed) flush() {
 		if len(ids) == 0 {
 			return
 		}
+		f.touches()
 		n, err := f.acknowledge(ids)
+		f.touches()
 		if err != nil && !engine.Hopeless(err) {
 			if !f.pause() {
 				return
@@ -37,6 +39,13 @@ func (f *feed) flush() {
 		}
 		f.settled(ids, err == nil && n < int64(len(ids)), err)
 	}
+}
+
+// touches notes that this process is changing the stream.
+func (f *feed) touches() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.acked = time.Now()
 }
 
 // acknowledge tells the server what was handled. That comes before a group is taken

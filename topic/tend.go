@@ -111,6 +111,9 @@ func (f *feed) claimBy(l *link, now time.Time) error {
 	f.claimBegins(now)
 	defer f.claimDone()
 	for from := "-"; ; {
+		if err := f.tend(time.Now()); err != nil {
+			return err
+		}
 		msg, err := f.pending(l, from, f.amount.count())
 		if err != nil {
 			return err
@@ -142,8 +145,7 @@ func (f *feed) claimBegins(now time.Time) {
 func (f *feed) pending(l *link, from string, n int) (rueidis.RedisMessage, error) {
 	on, args := f.claimCall(from, n)
 	if f.amount.large() {
-		got, err := f.h.e.Run(context.Background(), engine.Expect(claiming, f.amount.expected()), on, args)
-		return got.RedisMessage, err
+		return f.large(l, claiming, on, args)
 	}
 	defer l.room.take(f.amount.bytes())()
 	return l.Ask(f.h.patience(), f.claimWords(from, n)...)

@@ -8,13 +8,17 @@ import (
 
 // ReadGroup is XREADGROUP of one stream for what its group was not given yet: its key is not its
 // first word. Its arguments are the group, the consumer and how many entries. A second run reads
-// further; what the first has read comes again later.
-var ReadGroup = Sized(readGroup{}, Sizing{Writes: true})
+// further; what the first has read comes again later. ReadGroupOnce is sent once: its caller asks for
+// what was lost before it reads further.
+var (
+	ReadGroup     = Sized(readGroup{}, Sizing{Writes: true})
+	ReadGroupOnce = Sized(readGroup{once: true}, Sizing{Writes: true})
+)
 
-type readGroup struct{}
+type readGroup struct{ once bool }
 
-func (readGroup) Label() string    { return "XREADGROUP" }
-func (readGroup) Repeatable() bool { return true }
+func (readGroup) Label() string      { return "XREADGROUP" }
+func (r readGroup) Repeatable() bool { return !r.once }
 
 func (readGroup) Exec(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
 	return c.Do(ctx, readingGroup(c, keys, args).Build())

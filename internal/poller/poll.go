@@ -49,6 +49,9 @@ func (w *worker) poll() {
 	for groups := w.toPoll(); len(groups) > 0; groups = w.toPoll() {
 		began := time.Now()
 		pause := w.pollOnce(groups)
+		if pause == 0 && w.mayShare() {
+			continue
+		}
 		w.sleep(max(pause, time.Until(began.Add(w.p.pollEvery()))))
 	}
 }
@@ -147,12 +150,13 @@ func (w *worker) look(conn Conn, some []asked) (ready []asked, err error) {
 		looks[i] = a.Look
 	}
 	sent := w.now()
-	refused, answered := map[*group]bool{}, map[*group]bool{}
+	refused, answered := refusals{}, map[*group]bool{}
 	for i, seen := range conn.Look(looks) {
 		a := some[i]
 		switch {
 		case seen.Err != nil && !w.p.server.Replied(seen.Err):
 			err = seen.Err
+		case seen.Err != nil && w.p.closing():
 		case seen.Err != nil:
 			answered[a.group] = false
 			if w.unseen(a, seen.Err, refused) {
@@ -178,9 +182,13 @@ func (w *worker) look(conn Conn, some []asked) (ready []asked, err error) {
 	return ready, err
 }
 
+// refusals are the groups of one pipeline that were refused something: one refusal of each counts. It has whether that is
+// to be told.
+type refusals map[*group]bool
+
 // unseen deals with a look that the server has refused. It reports whether the name is to be popped from
-// nevertheless: a user may pop and not look. Of the refusals of a group in one pipeline one counts.
-func (w *worker) unseen(a asked, err error, refused map[*group]bool) (pop bool) {
+// nevertheless: a user may pop and not look.
+func (w *worker) unseen(a asked, err error, refused refusals) (pop bool) {
 	p := w.p
 	switch p.server.Judge(err) {
 	case Moving:
@@ -192,15 +200,19 @@ func (w *worker) unseen(a asked, err error, refused map[*group]bool) (pop bool) 
 			p.refuse(a.group, []string{a.Name}, bad)
 		case bad == nil && !a.Kind.Tells:
 			return true
-		case !refused[a.group]:
-			refused[a.group] = true
-			if w.isFinal(a.group) {
+		default:
+			if _, known := refused[a.group]; !known {
+				refused[a.group] = w.isFinal(a.group)
+			}
+			if refused[a.group] {
 				p.refuse(a.group, []string{a.Name}, err)
 			}
-		default:
 		}
 	default:
-		w.rests(a.group, err)
+		if _, known := refused[a.group]; !known {
+			refused[a.group] = false
+			w.rests(a.group, err)
+		}
 	}
 	return false
 }
