@@ -189,6 +189,8 @@
 //	rename, renamenx                       none: who listens would not follow
 //	copy, move(db), migrate, dump,         none: they are commands of the key, which any client has
 //	restore, touch, sizeInMemory
+//	headers of a message                   none: listeners of Java decode every field of an entry. They
+//	                                       belong into the value, or into a message of a reliable queue
 //
 // # In Redis
 //

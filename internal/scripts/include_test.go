@@ -83,7 +83,7 @@ func TestAPartThatCannotBeTakenIn(t *testing.T) {
 			fsys := folder(of.files)
 			_, err := scripts.Read(fsys, "lua/a.lua")
 			require.EqualError(t, err, of.says)
-			assert.PanicsWithValue(t, of.says, func() { scripts.Must(fsys, "lua/a.lua") }, "at start")
+			assert.PanicsWithValue(t, of.says, func() { scripts.Must(fsys, "lua/a.lua").Body() }, "at the first use")
 		})
 	}
 }

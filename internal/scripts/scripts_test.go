@@ -33,9 +33,9 @@ func TestMustReadsAFile(t *testing.T) {
 
 func TestMustPanicsOnAMistakeOfOurs(t *testing.T) {
 	t.Parallel()
-	assert.Panics(t, func() { scripts.Must(testdata, "testdata/missing.lua") })
+	assert.Panics(t, func() { scripts.Must(testdata, "testdata/missing.lua").Body() })
 	assert.PanicsWithValue(t, "testdata/headless.lua: header names no KEYS: a script declares what it touches",
-		func() { scripts.Must(testdata, "testdata/headless.lua") })
+		func() { scripts.Must(testdata, "testdata/headless.lua").Body() })
 }
 
 // sent is one command as it went out.
