@@ -349,7 +349,7 @@ func TestNoCommandKeepsTheServerForLong(t *testing.T) {
 	}
 }
 
-// floor is what the server computes for a script that does nothing but return an element of that size.
+// floor returns the CPU time of the server for a script that only returns an element of that size.
 func floor(t *testing.T, metered *redistest.Metered, value string) time.Duration {
 	t.Helper()
 	name := redistest.Name(t)

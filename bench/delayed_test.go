@@ -195,7 +195,7 @@ const (
 	mixedRemoved = 20
 )
 
-// measured is the time of the server in scripts for each element.
+// measured returns the time that the server spends in scripts for each element.
 func (m mixed) measured(t *testing.T, s *redistest.Server, does mixedWork, opts ...queue.Option) measure {
 	return func(time.Duration) (float64, error) {
 		m := m // is filled anew

@@ -23,7 +23,7 @@ var manyNameRows = []row{
 	{"queue, a taker for each of 10,000 names on a cluster, from Offer to it, p99", "ms", goal{atMost: 500}, manyNames(10_000)},
 }
 
-// manyOffered is how many elements are offered for one figure, each offerEvery one.
+// One figure is of manyOffered elements. One is offered each offerEvery.
 const (
 	manyOffered = 200
 	offerEvery  = 3 * time.Millisecond

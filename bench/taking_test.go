@@ -26,7 +26,8 @@ func taking(processes int, name string, figure func(*backlog, time.Duration) (fl
 	return takingBeside("asynq add", "asynq take", 40_000, processes, name, figure)
 }
 
-// takingBeside compares them with as many of a peer, of which one implementation adds and one takes, most in a second.
+// takingBeside compares such processes with as many of a peer. The implementation adds fills the peer's queue, and takes
+// empties it. The peer takes up to most messages in a second.
 func takingBeside(adds, takes string, most float64, processes int, name string, figure func(*backlog, time.Duration) (float64, error)) func(*testing.T, *redistest.Server) sides {
 	return func(t *testing.T, s *redistest.Server) sides {
 		ours := onOneKey(connect(t, "reliable add all", s.Addr()), "fleet-"+name, 1)

@@ -36,7 +36,7 @@ func (a *amount) count() int {
 // bytes returns how long the answer is, as far as that is known.
 func (a *amount) bytes() int64 { return int64(a.count() * a.longest) }
 
-// expected is bytes of an answer by a connection of its own.
+// expected returns the bytes of an answer that goes by a connection of its own.
 func (a *amount) expected() int64 { return max(a.bytes(), 1<<20) }
 
 // large reports whether the answer goes by a connection of its own.

@@ -63,7 +63,7 @@ func (f *feed) deafen() {
 	f.watched.Store(nil)
 }
 
-// given is the last message that the group was given.
+// given returns the id of the last message that the group was given.
 func (f *feed) given() (id string, err error) {
 	got, err := f.h.e.Run(context.Background(), groups, []string{f.of.key}, nil)
 	if refusal(err) && strings.Contains(err.Error(), "no such key") {

@@ -216,7 +216,7 @@ func (f *feed) leaves() {
 	}
 }
 
-// pause is before what has failed so many times is tried again.
+// pause returns how long to wait after so many failures.
 func pause(failures int) time.Duration {
 	return min(20*time.Millisecond<<min(failures, 6), time.Second)
 }
@@ -224,7 +224,7 @@ func pause(failures int) time.Duration {
 // born is what lookGrid counts from.
 var born = time.Now()
 
-// rest is when a feed is visited next if nothing is announced.
+// rest returns in how long a feed is visited if nothing is announced.
 func (f *feed) rest(now time.Time) time.Duration {
 	f.h.mu.Lock()
 	d := max(lookEvery, time.Duration(f.h.read)*lookEach)
@@ -350,7 +350,7 @@ const (
 
 var errCrowded = errors.New("other long messages of the server are on their way")
 
-// large is an exchange by a connection of its own. It holds up no visit for longer than a part of a lease.
+// large sends an exchange by a connection of its own. It takes a third of a lease at most, but for a send under way.
 func (f *feed) large(l *link, op engine.Operation, on, args []string) (msg rueidis.RedisMessage, err error) {
 	select {
 	case l.large <- struct{}{}:
@@ -410,12 +410,12 @@ func (f *feed) settledSince(then time.Time) bool {
 	return f.acked.After(then)
 }
 
-// readWords is the command that reads what the group was not given yet.
+// readWords returns the command that reads what the group was not given yet.
 func (f *feed) readWords(l *link, n int) rueidis.Completed {
 	return l.B().Arbitrary("XREADGROUP", "GROUP", f.group, consumer, "COUNT", strconv.Itoa(n), "STREAMS").Keys(f.of.key).Args(">").Build()
 }
 
-// newMessages is the answer to XREADGROUP.
+// newMessages reads the answer to XREADGROUP.
 func newMessages(msg rueidis.RedisMessage, err error) (map[string][]rueidis.XRangeEntry, error) {
 	if err == nil && !msg.IsNil() {
 		return msg.AsXRead()

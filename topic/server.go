@@ -188,7 +188,7 @@ func (l *link) same(self rueidis.RedisResult) bool {
 	return err == nil && field(text, "id") == l.id && strings.Contains(field(text, "flags"), "t")
 }
 
-// field is that of a line of the server about a client.
+// field returns a field of the server's line about a client.
 func field(line, name string) string {
 	for word := range strings.FieldsSeq(strings.TrimPrefix(line, "txt:")) { // RESP3 says what kind of text it is
 		if value, ok := strings.CutPrefix(word, name+"="); ok {

@@ -154,7 +154,7 @@ func (f *feed) pending(l *link, from string, n int) (rueidis.RedisMessage, error
 // claiming is claim.lua, whose answer may be long.
 var claiming = engine.Sized(claimScript, engine.Sizing{Writes: true})
 
-// claimCall is the keys and arguments of claim.lua.
+// claimCall returns the keys and arguments of claim.lua.
 func (f *feed) claimCall(from string, n int) (on, args []string) {
 	idle, durable := "0", "0"
 	if f.durable {
@@ -163,7 +163,7 @@ func (f *feed) claimCall(from string, n int) (on, args []string) {
 	return []string{f.of.key, f.of.missed, f.of.again(f.group)}, []string{f.group, consumer, idle, from, strconv.Itoa(n), durable}
 }
 
-// claimWords is the command that asks for what is pending.
+// claimWords returns the command that asks for what is pending.
 func (f *feed) claimWords(from string, n int) []string {
 	on, args := f.claimCall(from, n)
 	return slices.Concat([]string{"EVAL", claimScript.Body(), strconv.Itoa(len(on))}, on, args)

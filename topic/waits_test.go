@@ -63,12 +63,12 @@ func (f *feed) isQuiet(t *testing.T) {
 	}, soon, time.Millisecond)
 }
 
-// looks is how many reads there may be since then of topics that say nothing, on top of those of messages.
+// looks returns how many reads of quiet topics there may be since then, in addition to those of messages.
 func looks(since time.Time, names int64) int64 {
 	return names + int64(time.Since(since)/lookEach) + int64(time.Since(since)/lookEvery)
 }
 
-// received is the bytes that a server has got.
+// received returns how many bytes a server has received.
 func received(t testing.TB, node rueidis.Client) int64 {
 	t.Helper()
 	info := redistest.Do(t, node, "INFO", "stats")

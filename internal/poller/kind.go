@@ -98,7 +98,7 @@ func Length(command string) func(key string) []string {
 	return func(key string) []string { return []string{command, key} }
 }
 
-// Some is [Kind.Had] of a count.
+// Some reads a count, as [Kind.Had].
 func Some(m rueidis.RedisMessage) (bool, error) {
 	n, err := m.AsInt64()
 	return n > 0, err

@@ -17,7 +17,7 @@ const (
 	mostLooks = 500
 )
 
-// unknownBytes is how long an element is taken to be whose length nobody knows.
+// unknownBytes is the assumed length of an element if no caller knows it.
 const unknownBytes = mostBytes / 16
 
 // Look is a name about which a server is asked.
@@ -126,7 +126,7 @@ func (w *worker) mayShare() bool {
 	return w.node.free(w.p.Connections)
 }
 
-// looks are the names of the groups, without those that rest after a failure.
+// looks returns the names of the groups, without groups that rest after a failure.
 func (p *Poller) looks(groups []*group) (all []asked) {
 	now := time.Now()
 	p.mu.Lock()
@@ -142,8 +142,8 @@ func (p *Poller) looks(groups []*group) (all []asked) {
 	return all
 }
 
-// look asks about names. It tells those who wait to be told, and returns the names of which something can be
-// taken. An error says that the connection has failed: some names have no answer.
+// look asks about names. It notifies the callers of kinds that tell, and returns the other names that have an element.
+// An error says that the connection has failed: some names have no answer.
 func (w *worker) look(conn Conn, some []asked) (ready []asked, err error) {
 	looks := make([]Look, len(some))
 	for i, a := range some {
@@ -182,8 +182,8 @@ func (w *worker) look(conn Conn, some []asked) (ready []asked, err error) {
 	return ready, err
 }
 
-// refusals are the groups of one pipeline that were refused something: one refusal of each counts. It has whether that is
-// to be told.
+// refusals has the groups of one pipeline that the server refused, and whether their callers are told. One refusal of a
+// group counts.
 type refusals map[*group]bool
 
 // unseen deals with a look that the server has refused. It reports whether the name is to be popped from

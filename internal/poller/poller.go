@@ -63,7 +63,7 @@ type Place struct{ w *waiter }
 // Join stands in line for names, which are different ones; Await or Leave follows.
 func (p *Poller) Join(k *Kind, names ...string) Place { return p.JoinFor(k, 0, nil, names...) }
 
-// JoinFor is Join of a caller who expects elements of up to so many bytes; 0: of any length. Failed has the
+// JoinFor joins for a caller who expects elements of up to so many bytes; 0: of any length. Failed has the
 // requests of the caller that have failed, by name: see Fails.
 func (p *Poller) JoinFor(k *Kind, bytes int64, failed map[string]error, names ...string) Place {
 	w := &waiter{got: make(chan Taken, 1), since: time.Now(), bytes: bytes}
@@ -251,8 +251,8 @@ func (p *Poller) Tell(k *Kind, name string) {
 }
 
 // mostAtOnce bounds what a turn takes, and by that what a connection that breaks
-// can lose; mostBytes does if its elements are as long as the longest of late. Of elements
-// of which nobody knows how long they are, a Pop takes mostGrowth times as many as came before.
+// can lose. mostBytes bounds it if its elements are as long as the longest of late. While
+// the length is unknown, a Pop takes mostGrowth times as many elements as came before.
 const (
 	mostAtOnce = 100
 	mostBytes  = 1 << 20

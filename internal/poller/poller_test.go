@@ -249,7 +249,8 @@ func TestThePolledAreTold(t *testing.T) {
 	})
 }
 
-// inTurns has more names be waited for than there are connections, of which all but one block for the first.
+// inTurns runs a test with callers for more names than there are connections. All connections but the last block; the
+// last one polls.
 func inTurns(t *testing.T, test func(t *testing.T, f *fake, p *Poller, all []*waiting)) {
 	t.Helper()
 	inBubble(t, func(t *testing.T, f *fake, p *Poller) {

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Streams is how far streams were read whose readers wait. All of a client wait by one XREAD for
-// what is behind that, whatever their groups: it takes nothing, and tells them to read.
+// Streams remembers how far the streams were read whose readers wait. The readers of a client share one
+// XREAD for later entries, whatever their groups. XREAD takes nothing: it tells them to read.
 type Streams struct {
 	Kind *Kind
 	mu   sync.Mutex
@@ -22,7 +22,7 @@ type cursor struct {
 	users int
 }
 
-// NewStreams returns Streams of which none is waited for.
+// NewStreams returns Streams without readers.
 func NewStreams() *Streams {
 	s := &Streams{of: map[string]*cursor{}}
 	s.Kind = &Kind{
@@ -71,7 +71,7 @@ func (s *Streams) words(keys []string, timeout time.Duration) []string {
 	return s.behind(keys, "COUNT", "1", "BLOCK", strconv.FormatInt(max(timeout.Milliseconds(), 1), 10))
 }
 
-// has is XREAD without waiting.
+// has returns the words of an XREAD that does not block.
 func (s *Streams) has(key string) []string {
 	return append([]string{"XREAD"}, s.behind([]string{key}, "COUNT", "1")...)
 }
@@ -96,7 +96,7 @@ func (s *Streams) behind(keys []string, words ...string) []string {
 	return words
 }
 
-// first is one of the streams that have something. The others say so again.
+// first returns one of the streams that have an entry. The next XREAD tells of the others.
 func (s *Streams) first(m rueidis.RedisMessage) (key string, it Item, err error) {
 	got, err := m.AsXReadSlices()
 	if err != nil {

@@ -58,7 +58,7 @@ func (w *worker) next() (g *group, polls bool) {
 	}
 }
 
-// pick is the group whose turn it is. Rest says that there may be one soon.
+// pick returns the group whose turn it is. Rest says that there may be one soon.
 func (w *worker) pick(waited bool) (g *group, polls, rest bool) {
 	p, n := w.p, w.node
 	p.mu.Lock()
@@ -350,8 +350,8 @@ func (w *worker) isFinal(g *group) bool {
 	return g.finals > 1
 }
 
-// connected is the connection of the worker. It is a new one where another request of one of the groups has failed
-// since the old one has answered last: that may be dead.
+// connected returns the connection of the worker. It makes a new one if a request of one of the groups has failed
+// since the old one answered: that may be dead.
 func (w *worker) connected(groups ...*group) (Conn, error) {
 	w.p.mu.Lock()
 	conn, doubted := w.conn, false

@@ -1,4 +1,4 @@
--- ripe.lua: messages whose time has come, of which a step sees to 200 of each kind.
+-- ripe.lua: messages whose time has come. A step handles up to 200 of each kind.
 --
 -- Include: enter.lua
 -- Include: failing.lua

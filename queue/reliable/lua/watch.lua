@@ -15,7 +15,7 @@ local function bound()
 	trim(term(2, 10000), term(3, 2592000000))
 end
 
--- watch returns in how many ms this client is to look again, of which the next moment comes in wait ms. leased says that it
+-- watch returns in how many ms this client looks again. The next moment comes in wait ms. leased says that it
 -- is the end of a lease.
 local function watch(wait, leased)
 	local me, cap = ARGV[6], tonumber(ARGV[11])
