@@ -66,6 +66,42 @@ func TestServerWithoutRoomToTrackIsNotAskedForEver(t *testing.T) {
 	}
 }
 
+// TestWhatIsPendingIsAskedForWhenThereIsRoom for a long answer again: that others had the room forgets nothing.
+func TestWhatIsPendingIsAskedForWhenThereIsRoom(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
+	r := reliableOn(t, raw, redistest.Name(t))
+	s := r.listening()
+	s.f.isQuiet(t)
+	l, err := r.r.linkOf(s.f)
+	require.NoError(t, err)
+	for range mostLarge {
+		l.large <- struct{}{}
+	}
+	s.f.turn.Lock() // between two visits
+	reliableOn(t, raw, r.Name()).publishes(1, "lost")
+	got := redistest.Do(t, raw, "XREADGROUP", "GROUP", s.f.group, consumer, "STREAMS", r.of.key, ">") // by a reader whose answer was lost
+	require.NoError(t, got.Error())
+	s.f.amount.late = true
+	s.f.mu.Lock()
+	s.f.claim = true
+	s.f.mu.Unlock()
+	s.f.turn.Unlock()
+	began := time.Now()
+	s.f.post()
+	redistest.Eventually(t, func() bool { // it was refused
+		s.f.turn.Lock()
+		defer s.f.turn.Unlock()
+		s.f.mu.Lock()
+		defer s.f.mu.Unlock()
+		return s.f.claimed.After(began)
+	}, soon, time.Millisecond)
+	for range mostLarge {
+		<-l.large
+	}
+	s.hears(t, "lost")
+}
+
 func TestAmount(t *testing.T) {
 	t.Parallel()
 	messages := func(n, size int) (all []rueidis.XRangeEntry) {

@@ -116,6 +116,9 @@ func (f *feed) claimBy(l *link, now time.Time) error {
 		}
 		msg, err := f.pending(l, from, f.amount.count())
 		if err != nil {
+			f.mu.Lock()
+			f.claim = true // it was not answered
+			f.mu.Unlock()
 			return err
 		}
 		missed := int64(0)
