@@ -568,27 +568,33 @@ func TestAConnectionThatMayBeDeadIsNoProof(t *testing.T) {
 	})
 }
 
+// allServed has so many callers wait for a name, who expect elements of known bytes. Each of them is to be served.
+func allServed(t *testing.T, p *Poller, callers int, known int64) *sync.WaitGroup {
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			got, ended := p.Await(t.Context(), p.JoinFor(Head, known, nil, "a"))
+			require.False(t, ended)
+			require.NoError(t, got.Err)
+		})
+	}
+	synctest.Wait()
+	return &all
+}
+
 // TestElementsThatFollowComeAMegabyteAtATime, and few first where nobody knows how long they are.
 func TestElementsThatFollowComeAMegabyteAtATime(t *testing.T) {
 	t.Parallel()
 	const callers, long = 40, 300 << 10
 	for known, most := range map[int64]int64{0: mostGrowth * long, long: mostBytes} {
 		inBubble(t, func(t *testing.T, f *fake, p *Poller) {
-			var all sync.WaitGroup
-			for range callers {
-				all.Go(func() {
-					got, ended := p.Await(t.Context(), p.JoinFor(Head, known, nil, "a"))
-					require.False(t, ended)
-					require.NoError(t, got.Err)
-				})
-			}
-			synctest.Wait()
+			served := allServed(t, p, callers, known)
 			texts := []string{"x"}
 			for range callers - 1 {
 				texts = append(texts, strings.Repeat("x", long))
 			}
 			f.push("a", texts...)
-			all.Wait()
+			served.Wait()
 			require.LessOrEqual(t, slices.Max(f.popped), most)
 			require.Less(t, len(f.popped), callers)
 		})
@@ -601,17 +607,9 @@ func TestALongLineOfLongElementsIsServedToItsEnd(t *testing.T) {
 	const callers, long = 200, mostBytes
 	for _, known := range []int64{0, long} {
 		inBubble(t, func(t *testing.T, f *fake, p *Poller) {
-			var all sync.WaitGroup
-			for range callers {
-				all.Go(func() {
-					got, ended := p.Await(t.Context(), p.JoinFor(Head, known, nil, "a"))
-					require.False(t, ended)
-					require.NoError(t, got.Err)
-				})
-			}
-			synctest.Wait()
+			served := allServed(t, p, callers, known)
 			f.push("a", slices.Repeat([]string{strings.Repeat("x", long)}, callers)...)
-			all.Wait()
+			served.Wait()
 			require.LessOrEqual(t, slices.Max(f.popped), int64(mostBytes))
 			require.LessOrEqual(t, len(f.popped), 2*callers, "no pops for nobody")
 		})
