@@ -392,25 +392,11 @@ func (c *consumption) await(ctx context.Context, d *door, place poller.Place) er
 	return got.Err
 }
 
-// last is the last entry that somebody of the group was given.
+// last returns the id of the last entry that a consumer of the group was given.
 func (c *consumption) last() (id string, err error) {
-	got, err := c.h.e.Run(context.Background(), xgroups, []string{c.post.key}, nil)
-	if err != nil {
-		return "", err
+	id, err = c.h.e.LastDelivered(context.Background(), c.post.key, c.post.group)
+	if err == nil && id == "" {
+		err = ErrNoGroup
 	}
-	groups, err := got.ToArray()
-	if err != nil {
-		return "", err
-	}
-	for _, g := range groups {
-		about, err := g.AsMap()
-		if err != nil {
-			return "", err
-		}
-		name, of := about["name"], about["last-delivered-id"]
-		if text, _ := name.ToString(); text == c.post.group {
-			return of.ToString()
-		}
-	}
-	return "", ErrNoGroup
+	return id, err
 }

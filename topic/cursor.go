@@ -1,6 +1,7 @@
 package topic
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -63,28 +64,12 @@ func (f *feed) deafen() {
 	f.watched.Store(nil)
 }
 
-// given returns the id of the last message that the group was given.
+// given returns the id of the last message that the group was given. A group or stream that is gone is found
+// so when it is read.
 func (f *feed) given() (id string, err error) {
-	got, err := f.h.e.Run(context.Background(), groups, []string{f.of.key}, nil)
+	id, err = f.h.e.LastDelivered(context.Background(), f.of.key, f.group)
 	if refusal(err) && strings.Contains(err.Error(), "no such key") {
-		return "0-0", nil // it is found gone by who reads it
+		err = nil
 	}
-	if err != nil {
-		return "", err
-	}
-	all, err := got.ToArray()
-	if err != nil {
-		return "", err
-	}
-	for _, g := range all {
-		about, err := g.AsMap()
-		if err != nil {
-			return "", err
-		}
-		name, last := about["name"], about["last-delivered-id"]
-		if text, _ := name.ToString(); text == f.group {
-			return last.ToString()
-		}
-	}
-	return "0-0", nil // so is the group
+	return cmp.Or(id, "0-0"), err
 }

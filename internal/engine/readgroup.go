@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // ReadGroup is XREADGROUP of one stream for what its group was not given yet: its key is not its
@@ -33,4 +35,30 @@ func readingGroup(c rueidis.Client, keys, args []string) interface {
 	Blocking() rueidis.Completed
 } {
 	return c.B().Arbitrary("XREADGROUP", "GROUP").Args(args[0], args[1], "COUNT", args[2], "STREAMS").Keys(keys...).Args(">")
+}
+
+var groupsOf = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
+
+// LastDelivered returns the id of the last entry that a group of a stream was given, or "" if the stream
+// has no such group.
+func (e *Engine) LastDelivered(ctx context.Context, key, group string) (string, error) {
+	got, err := e.Run(ctx, groupsOf, []string{key}, nil)
+	if err != nil {
+		return "", err
+	}
+	all, err := got.ToArray()
+	if err != nil {
+		return "", err
+	}
+	for _, g := range all {
+		about, err := g.AsMap()
+		if err != nil {
+			return "", err
+		}
+		name, last := about["name"], about["last-delivered-id"]
+		if text, _ := name.ToString(); text == group {
+			return last.ToString()
+		}
+	}
+	return "", nil
 }
