@@ -14,6 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/election"
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/multilock"
@@ -115,7 +116,7 @@ func Open(redisURL string, opts ...Option) (*Client, error) {
 	return New(option, opts...)
 }
 
-// withoutURL is what is wrong with a URL, without the URL: it has a password.
+// withoutURL returns what is wrong with a URL, without the URL: it has a password.
 func withoutURL(err error) error {
 	var parse *url.Error
 	if errors.As(err, &parse) {
@@ -163,7 +164,7 @@ func Wrap(client rueidis.Client, opts ...Option) (*Client, error) {
 	return open(client, cfg, rueidis.ClientOption{})
 }
 
-// ID is the client's part of the owners that it writes to Redis.
+// ID returns the client's part of the owners that it writes to Redis.
 func (c *Client) ID() string { return c.e.ClientID }
 
 // String shows the client's settings.
@@ -277,8 +278,8 @@ func (c *Client) DoubleBarrier(name string, parties int) *latch.DoubleBarrier {
 // the error. On a cluster that has fallen silent, a client that came by [Wrap] may take a second more. When Close returns, no goroutine of the client is left. It closes the Redis client,
 // unless that came by [Wrap]. Calls after the first return what the first returned.
 func (c *Client) Close(ctx context.Context) error {
-	if ctx == nil {
-		return fmt.Errorf("close: %w: nil context", ErrOption)
+	if err := object.CheckContext(ctx); err != nil {
+		return fmt.Errorf("close: %w", err)
 	}
 	return c.e.Close(ctx)
 }

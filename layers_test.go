@@ -59,6 +59,7 @@ var layers = map[string]layer{
 	"internal/embedded":     testHelp,
 	"internal/enginetest":   testHelp,
 	"internal/locktest":     testHelp,
+	"internal/object":       shared,
 	"internal/page":         testHelp,
 	"internal/redistest":    testHelp,
 	"internal/testrun":      testHelp,
@@ -71,7 +72,7 @@ var family = []string{"fairlock", "rwlock", "multilock", "election"}
 var may = map[layer][]layer{
 	program:  {program, root, adapter, object, base, testHelp, harness},
 	harness:  {root, object, base, core, part, testHelp},
-	root:     {object, base, core, part},
+	root:     {object, base, shared, core, part},
 	adapter:  {root, object, base},
 	object:   {base, shared, core, part},
 	shared:   {base, core, part},

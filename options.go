@@ -7,6 +7,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/owner"
 )
 
@@ -19,7 +20,7 @@ type option func(*engine.Config) error
 
 func (o option) Apply(c *engine.Config) error { return o(c) }
 
-// defaults are the settings of a client without options. Handovers and
+// defaults returns the settings of a client without options. Handovers and
 // HandoverTime are where throughput on a hot key stops growing faster than
 // the turns of other processes get longer; see the benchmarks.
 func defaults() engine.Config {
@@ -261,14 +262,9 @@ func WithBlockedConnections(n int) Option {
 }
 
 func resolve(opts []Option) (engine.Config, error) {
-	c := defaults()
-	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.Apply(&c); err != nil {
-			return c, err
-		}
+	c, err := object.Options(defaults(), opts, Option.Apply)
+	if err != nil {
+		return c, err
 	}
 	if c.ClientID == "" {
 		c.ClientID = owner.NewClient()

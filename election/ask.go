@@ -6,7 +6,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
-// Leader is who leads at this moment, as the master sees it: [Leader.None] if nobody
+// Leader returns who leads at this moment, as the master sees it: [Leader.None] if nobody
 // does. Its term may have ended when the answer comes. Gap is never set.
 //
 // Cost: one script call. Errors: ctx's, [lock.ErrClosed], [lock.ErrOption],
@@ -31,7 +31,7 @@ type Candidate struct {
 	Mine bool
 }
 
-// Candidates are those who wait to be elected at this moment, the next one first, as
+// Candidates returns those who wait to be elected at this moment, the next one first, as
 // the master sees them. Some may have died: they are passed over when their turn
 // comes.
 //

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -33,12 +35,12 @@ type Election struct {
 func New(e *engine.Engine, name string, opts ...Option) *Election {
 	el := &Election{p: newProtocol(e, e.Map(name)), line: fairlock.NewFenced(e, name, kind)}
 	if el.bad = el.line.Unusable(); el.bad == nil {
-		el.bad = el.ask.take(opts)
+		el.bad = object.Apply(&el.ask, opts, Option.apply)
 	}
 	return el
 }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (el *Election) Name() string { return el.line.Name() }
 
 // Campaign waits until this candidate is elected, and says so with value, of up to
@@ -99,13 +101,7 @@ func (el *Election) elect(ctx context.Context) (*lock.Hold, error) {
 
 // usable checks what every operation needs.
 func (el *Election) usable(ctx context.Context, value string) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", lock.ErrOption)
-	case el.bad != nil:
-		return el.bad
-	}
-	return fits(value)
+	return cmp.Or(object.Checked(ctx, el.bad), fits(value))
 }
 
 func fits(value string) error {
@@ -116,14 +112,9 @@ func fits(value string) error {
 }
 
 // failed names the operation and the election.
-func (el *Election) failed(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s %q: %w", op, el.Name(), err)
-}
+func (el *Election) failed(op string, err error) error { return object.Failed(op, "", el.Name(), err) }
 
-// within is an error of the lock without the lock's operation and name, which
+// within returns an error of the lock without the lock's operation and name, which
 // this election's take the place of.
 func within(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {

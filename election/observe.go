@@ -118,7 +118,7 @@ func (l Leader) again(told Leader) bool {
 	return l == told
 }
 
-// leader is what a sight shows.
+// leader returns what a sight shows.
 func (el *Election) leader(s sight) (Leader, error) {
 	if s.owner == "" {
 		return Leader{}, nil

@@ -27,18 +27,6 @@ type config struct {
 	lease time.Duration // 0: the watchdog's
 }
 
-func (c *config) take(opts []Option) error {
-	for _, o := range opts {
-		if o == nil {
-			return fmt.Errorf("%w: a nil option", lock.ErrOption)
-		}
-		if err := o.apply(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (c *config) locking() (opts []lock.LockOption) {
 	if c.lease > 0 {
 		opts = append(opts, lock.WithLease(c.lease))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -42,28 +43,28 @@ func newTerm(el *Election, hold *lock.Hold, value string) *Term {
 // [lock.Hold.Context]. It panics if parent is nil, as the context package does.
 func (t *Term) Context(parent context.Context) context.Context { return t.hold.Context(parent) }
 
-// Err is nil while this candidate leads, and else why its term ended:
+// Err returns nil while this candidate leads, and else why its term ended:
 // [lock.ErrLost], [lock.ErrReleased] or [lock.ErrClosed]. It compares the clocks at
 // each call, and asks nobody.
 func (t *Term) Err() error { return t.hold.Err() }
 
-// Lost is closed when the term ends without Resign; [Term.Err] then says why.
+// Lost returns a channel that is closed when the term ends without Resign; [Term.Err] then says why.
 func (t *Term) Lost() <-chan struct{} { return t.hold.Lost() }
 
 // Expiring returns a channel that is closed when renewals have failed for half of
 // the lease; see [lock.Hold.Expiring].
 func (t *Term) Expiring() <-chan struct{} { return t.hold.Expiring() }
 
-// Deadline is until when this candidate leads if no renewal gets through any
+// Deadline returns until when this candidate leads if no renewal gets through any
 // more; see [lock.Hold.Deadline].
 func (t *Term) Deadline() time.Time { return t.hold.Deadline() }
 
-// Fence is the fencing token of the term. Its number is higher than those of all
+// Fence returns the fencing token of the term. Its number is higher than those of all
 // terms before, and stays when the term has ended: what is written late must be
 // refused for it.
 func (t *Term) Fence() fence.Token { return t.token }
 
-// Value is what the leader says of itself: what Campaign or the last [Term.SetValue]
+// Value returns what the leader says of itself: what Campaign or the last [Term.SetValue]
 // without an error was given.
 func (t *Term) Value() string {
 	t.mu.Lock()
@@ -107,7 +108,7 @@ func (t *Term) setValue(ctx context.Context, value string) error {
 	return nil
 }
 
-// next is the version of another value. Whether it arrives or not, none has it
+// next returns the version of another value. Whether it arrives or not, none has it
 // after that.
 func (t *Term) next() int64 {
 	t.mu.Lock()
@@ -136,8 +137,8 @@ func (t *Term) Resign(ctx context.Context) error {
 }
 
 func (t *Term) resign(ctx context.Context) error {
-	if ctx == nil {
-		return fmt.Errorf("%w: nil context", lock.ErrOption)
+	if err := object.CheckContext(ctx); err != nil {
+		return err
 	}
 	e := t.of.p.e
 	e.NotDue(t.due())
@@ -206,7 +207,7 @@ func (t *Term) tell(ctx context.Context, patience time.Duration, version int64, 
 // has forgotten it.
 const refresh = time.Minute
 
-// due is the leader's name among the work that is due later. It is in the slot of the
+// due returns the leader's name among the work that is due later. It is in the slot of the
 // election: what waits for its node delays nothing of another.
 func (t *Term) due() engine.Key { return engine.Key{Kind: kind, Name: t.of.p.term + ":" + t.owner} }
 

@@ -2,11 +2,11 @@ package fairlock
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -34,16 +34,7 @@ func NewOrder(e *engine.Engine, key string) *Lock {
 }
 
 func newLock(e *engine.Engine, name, mapped string) *Lock {
-	l := &Lock{p: newProtocol(e, mapped), name: name}
-	switch {
-	case l.p.name == "":
-		l.bad = fmt.Errorf("%w: empty name", lock.ErrOption)
-	case e.Cluster():
-		if err := keys.OnCluster(l.p.name); err != nil {
-			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", lock.ErrOption, l.p.name, err)
-		}
-	}
-	return l
+	return &Lock{p: newProtocol(e, mapped), name: name, bad: object.CheckName(e, mapped)}
 }
 
 // NewFenced returns a handle whose holds have a fencing token, and are of a kind
@@ -54,14 +45,14 @@ func NewFenced(e *engine.Engine, name, kind string) *Lock {
 	return l
 }
 
-// Unusable is why no operation of the lock can be done, nil as a rule. It is for
+// Unusable returns why no operation of the lock can be done, nil as a rule. It is for
 // the other packages of the family.
 func (l *Lock) Unusable() error { return l.bad }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (l *Lock) Name() string { return l.name }
 
-// Identity is which lock of which client this is. It is for the other packages
+// Identity returns which lock of which client this is. It is for the other packages
 // of the family.
 func (l *Lock) Identity() (*engine.Engine, engine.Key) { return l.p.e, l.p.Key() }
 
@@ -149,14 +140,14 @@ func (l *Lock) Locked(ctx context.Context) (bool, error) {
 	return h.Held(), err
 }
 
-// Remaining is how much of the present holder's lease is left: 0 if nobody
+// Remaining returns how much of the present holder's lease is left: 0 if nobody
 // holds the lock, -1 if it has no end. Cost: one script call.
 func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 	h, err := l.Holder(ctx)
 	return h.Remaining, err
 }
 
-// Holder is who holds the lock at this moment, as the master sees it; its
+// Holder returns who holds the lock at this moment, as the master sees it; its
 // Owner is empty if nobody does. Cost: one script call. Errors: ctx's,
 // [lock.ErrClosed], [lock.ErrOption], and those of Redis.
 func (l *Lock) Holder(ctx context.Context) (lock.Holder, error) {
@@ -174,7 +165,7 @@ type Waiter struct {
 	Mine bool
 }
 
-// Queue is who waits for the lock at this moment, the next one first, as the
+// Queue returns who waits for the lock at this moment, the next one first, as the
 // master sees it. Some may have died: they are passed over when their turn
 // comes.
 //
@@ -191,39 +182,13 @@ func (l *Lock) Queue(ctx context.Context) ([]Waiter, error) {
 	return queue, nil
 }
 
-// ask is a one-shot call: ctx bounds the round trip.
+// ask makes a one-shot call: ctx bounds the round trip.
 func ask[T any](ctx context.Context, l *Lock, call func() (T, error)) (result T, err error) {
-	if err := l.usable(ctx); err != nil {
-		return result, err
-	}
-	result, err, answered := engine.Await(l.p.e, ctx, 0, call)
-	if !answered {
-		err = fmt.Errorf("%w: %w", lock.ErrUnknown, err)
-	}
-	return result, err
+	return object.Ask(ctx, l.p.e, l.bad, call)
 }
 
 // usable checks what every operation needs.
-func (l *Lock) usable(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", lock.ErrOption)
-	case l.bad != nil:
-		return l.bad
-	}
-	if err := l.p.e.Open(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
-	}
-	return nil
-}
+func (l *Lock) usable(ctx context.Context) error { return object.Usable(ctx, l.p.e, l.bad) }
 
 // failed names the operation and the lock.
-func (l *Lock) failed(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s %q: %w", op, l.name, err)
-}
+func (l *Lock) failed(op string, err error) error { return object.Failed(op, "", l.name, err) }

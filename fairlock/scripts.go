@@ -59,7 +59,7 @@ func newProtocol(e *engine.Engine, mapped string) *protocol {
 	}
 }
 
-// four are the keys of what does not look at tombstones, with more behind them.
+// four returns the keys of what does not look at tombstones, with more behind them.
 func (p *protocol) four(more ...string) []string { return append(p.on[:4:4], more...) }
 
 func (p *protocol) Key() engine.Key { return engine.Key{Kind: p.kind, Name: p.name} }
@@ -127,7 +127,7 @@ func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, err
 	return p.tried(answer)
 }
 
-// seen is the argument of what may raise the counter of fencing tokens.
+// seen returns the argument of what may raise the counter of fencing tokens.
 func (p *protocol) seen() []string {
 	if p.token == "" {
 		return nil
@@ -175,12 +175,12 @@ func (p *protocol) tried(answer engine.Answer) (engine.Tried, error) {
 	return t, nil
 }
 
-// telling are the arguments of what tells the front of the queue.
+// telling returns the arguments of what tells the front of the queue.
 func (p *protocol) telling() []string {
 	return []string{p.e.Publish(), p.proof(), p.told, p.turns}
 }
 
-// proof is what it proves that nobody hears: nothing, that nobody is there, or that
+// proof returns what it proves that nobody hears: nothing, that nobody is there, or that
 // only with what the server that has the slot has seen.
 func (p *protocol) proof() string {
 	switch {
@@ -321,7 +321,7 @@ func (p *protocol) force(ctx context.Context) (bool, error) {
 	return n == 1, err
 }
 
-// waiting is the queue, the next one first.
+// waiting returns the queue, the next one first.
 func (p *protocol) waiting(ctx context.Context) ([]string, error) {
 	answer, err := p.e.Run(ctx, waitersScript, p.on[1:2], nil)
 	if err != nil {

@@ -1,6 +1,7 @@
 package latch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/places"
 )
 
@@ -29,27 +31,18 @@ type Barrier struct {
 // rueidisson.Client.Barrier.
 func NewBarrier(e *engine.Engine, name string, parties int, opts ...BarrierOption) *Barrier {
 	b := &Barrier{h: barriersOf(e), of: newSite(e.Map(name)), name: name, parties: parties}
-	c, err := resolve(opts, BarrierOption.applyBarrier)
-	b.action = c.action
-	switch {
-	case err != nil:
-		b.bad = err
-	case b.of.key == "":
-		b.bad = fmt.Errorf("%w: empty name", ErrOption)
-	case parties < 1 || parties > math.MaxInt32:
+	c, err := object.Options(barrierConfig{}, opts, BarrierOption.applyBarrier)
+	b.action, b.bad = c.action, cmp.Or(err, object.CheckName(e, b.of.key))
+	if b.bad == nil && (parties < 1 || parties > math.MaxInt32) {
 		b.bad = fmt.Errorf("%w: %d parties: from 1 to %d", ErrOption, parties, math.MaxInt32)
-	case e.Cluster():
-		if err := keys.OnCluster(b.of.key); err != nil {
-			b.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, b.of.key, err)
-		}
 	}
 	return b
 }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (b *Barrier) Name() string { return b.name }
 
-// Parties is how many have to arrive.
+// Parties returns how many have to arrive.
 func (b *Barrier) Parties() int { return b.parties }
 
 // Await arrives at the barrier and waits until all parties have. It returns how
@@ -154,25 +147,10 @@ func (b *Barrier) look(ctx context.Context) (generation string, n int, err error
 // failed names the operation and the barrier, and tells the observer.
 func (b *Barrier) failed(op string, err error) error {
 	b.h.e.Outcome(barrierLabel, b.of.key, op, err)
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s barrier %q: %w", op, b.name, typed(err, b.of.key))
+	return object.Failed(op, "barrier", b.name, object.Typed(b.of.key, err))
 }
 
-func (b *Barrier) usable(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", ErrOption)
-	case b.bad != nil:
-		return b.bad
-	case b.h.e.Open() != nil:
-		return ErrClosed
-	case ctx.Err() != nil:
-		return engine.ContextError(ctx)
-	}
-	return nil
-}
+func (b *Barrier) usable(ctx context.Context) error { return object.Usable(ctx, b.h.e, b.bad) }
 
 // site is one barrier as the server sees it.
 type site struct{ key, channel, waiting, opened string }
@@ -243,7 +221,7 @@ func (n *ending) look(ctx context.Context, g *gate) (verdict, time.Duration, err
 	}, left(said[0]), nil
 }
 
-// left is how long until the first lease ends.
+// left returns how long until the first lease ends.
 func left(ms int64) time.Duration {
 	if ms < 0 {
 		return -1
@@ -261,10 +239,10 @@ const (
 	full  // the party has not arrived, as another is about to open the generation
 )
 
-// args are those that all scripts of a barrier begin with.
+// args returns those that all scripts of a barrier begin with.
 func (h *barriers) args(of *site) []string { return []string{memory, of.channel, h.e.Publish()} }
 
-// await is one arrival.
+// await returns one arrival.
 func (h *barriers) await(ctx context.Context, p *party) (before int, err error) {
 	at, err := p.enter(ctx)
 	p.generation = at.generation

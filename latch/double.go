@@ -10,6 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -24,10 +25,10 @@ func NewDoubleBarrier(e *engine.Engine, name string, parties int) *DoubleBarrier
 	return &DoubleBarrier{NewBarrier(e, name, parties)}
 }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (d *DoubleBarrier) Name() string { return d.b.name }
 
-// Parties is how many have to enter.
+// Parties returns how many have to enter.
 func (d *DoubleBarrier) Parties() int { return d.b.parties }
 
 // Enter arrives and waits until all parties have, as [Barrier.Await] does. The party is
@@ -109,7 +110,7 @@ func (m *Member) begin(ctx context.Context) error {
 	return fmt.Errorf("%w: the barrier opened, and this party leaves it: %w", ErrUnknown, err)
 }
 
-// Err is nil while the others wait for this member when they leave, and else why not:
+// Err returns nil while the others wait for this member when they leave, and else why not:
 // [ErrLost], or [ErrClosed]. It compares the clocks at each call, and asks nobody.
 func (m *Member) Err() error {
 	if left, err := m.ended(); left || err != nil {
@@ -137,7 +138,7 @@ func (m *Member) ended() (left bool, err error) {
 	return false, m.cause
 }
 
-// Lost is closed when the lease of the member ends before it has left, or its client
+// Lost returns a channel that is closed when the lease of the member ends before it has left, or its client
 // closes. [Member.Err] then says which.
 func (m *Member) Lost() <-chan struct{} { return m.lost }
 
@@ -159,7 +160,7 @@ func (m *Member) Lost() <-chan struct{} { return m.lost }
 // Redis' and the network's. Source: the double barriers of Curator and etcd.
 func (m *Member) Leave(ctx context.Context) (err error) {
 	if ctx == nil {
-		return m.d.b.failed("leave", fmt.Errorf("%w: nil context", ErrOption))
+		return m.d.b.failed("leave", object.CheckContext(ctx))
 	}
 	if !m.d.b.h.e.During(func() { err = m.leave(ctx) }) {
 		err = ErrClosed
@@ -276,10 +277,10 @@ func (h *barriers) depart(ctx context.Context, of *site, generation, id string) 
 	return said, got.Replayed, err
 }
 
-// Key is the kind and the mapped name.
+// Key returns the kind and the mapped name.
 func (m *Member) Key() engine.Key { return engine.Key{Kind: barrierLabel, Name: m.d.b.of.key} }
 
-// Renewal is that of all members.
+// Renewal returns that of all members.
 func (m *Member) Renewal() *engine.Renewal { return memberRenewal }
 
 // GiveBack leaves.
@@ -292,7 +293,7 @@ func (m *Member) GiveBack(ctx context.Context, _ string) (engine.Released, error
 	return engine.Released{Held: said[0] == 1}, nil
 }
 
-// Ended is the engine's word that the lease is over, or that the client closes.
+// Ended handles the end of the lease, or of the client.
 func (m *Member) Ended(cause error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 )
 
-// send is one exchange about a latch. Each call has its own outcome, so it
+// send makes one exchange about a latch. Each call has its own outcome, so it
 // returns no error for all.
 func (h *hub) send(_ string, flight int, b batch) error {
 	if h.e.Open() != nil {
@@ -101,7 +101,7 @@ func (h *hub) late(of *names, runs int, args []string) func(ctx context.Context,
 // errTooLate is one that the client gives up for.
 var errTooLate = fmt.Errorf("%w: it came too late, for a latch of which nobody knows when it was armed", ErrOption)
 
-// counted is an error unless down.lua said a number of each run.
+// counted returns an error unless down.lua said a number of each run.
 func counted(said []int64, runs int) error {
 	switch {
 	case len(said) == runs+1 && said[runs] == -1:
@@ -135,7 +135,7 @@ func (h *hub) numbers(ctx context.Context, op engine.Operation, r engine.Request
 	return got.AsIntSlice()
 }
 
-// single is a request that goes by itself.
+// single returns a request that goes by itself.
 func (h *hub) single(flight int, a *ask) (got answer) {
 	got.n, got.err = engine.Only(h.e.Numbered(a.of.lane, flight, a.of.key, func(r engine.Request) ([]int64, error) {
 		said, err := h.alone(r, a)

@@ -19,7 +19,7 @@ import (
 type gate struct {
 	places.Entry
 	e    *engine.Engine
-	of   object
+	of   gated
 	busy chan struct{} // has a token while a look is under way
 
 	mu   sync.Mutex
@@ -32,8 +32,8 @@ type gate struct {
 	ear  *engine.Listener
 }
 
-// object is what a gate is of.
-type object interface {
+// gated is what a gate is of.
+type gated interface {
 	key() engine.Key
 	channel() string
 	// look asks the server once. Left is how long until a look may say more without a
@@ -64,11 +64,11 @@ func newWaiter() *waiter {
 	return &waiter{turn: make(chan struct{}, 1), over: make(chan error, 1), shut: make(chan struct{}, 1)}
 }
 
-func newGate(e *engine.Engine, of object) *gate {
+func newGate(e *engine.Engine, of gated) *gate {
 	return &gate{e: e, of: of, busy: make(chan struct{}, 1)}
 }
 
-// left is told when nobody waits any more.
+// left notes that nobody waits any more.
 func (g *gate) left() {
 	if g.ear != nil {
 		g.ear.Close() // the hub lets it linger
@@ -136,7 +136,7 @@ func (g *gate) end(w *waiter, err error) {
 	w.over <- err
 }
 
-// leave is for w that gives up, because of err, unless its wait is over.
+// leave ends the wait of w, because of err, unless it is over.
 func (g *gate) leave(w *waiter, err error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -149,7 +149,7 @@ func (g *gate) leave(w *waiter, err error) error {
 	return err
 }
 
-// gone is for w whose wait is over.
+// gone removes w, whose wait is over.
 func (g *gate) gone(w *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -269,7 +269,7 @@ func (g *gate) judge(number uint64, of verdict, calm, ends bool) {
 	}
 }
 
-// generations are those that are waited for.
+// generations returns those that are waited for.
 func (g *gate) generations() (all []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -93,7 +93,7 @@ type run struct {
 // mostRuns bounds how long one script call keeps the server.
 const mostRuns = 64
 
-// cut is how many of the waiting calls go out as one.
+// cut returns how many of the waiting calls go out as one.
 func cut(waiting batch) int {
 	runs := 0
 	for i, c := range waiting {

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
-
-	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // most is what a latch can be armed with.
@@ -29,19 +27,11 @@ type Latch struct {
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Latch.
 func New(e *engine.Engine, name string) *Latch {
-	l := &Latch{h: hubOf(e), of: newNames(e, e.Map(name)), name: name}
-	switch {
-	case l.of.key == "":
-		l.bad = fmt.Errorf("%w: empty name", ErrOption)
-	case e.Cluster():
-		if err := keys.LatchOnCluster(l.of.key); err != nil {
-			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, l.of.key, err)
-		}
-	}
-	return l
+	key := e.Map(name)
+	return &Latch{h: hubOf(e), of: newNames(e, key), name: name, bad: object.CheckNameBy(e, key, keys.LatchOnCluster)}
 }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (l *Latch) Name() string { return l.name }
 
 // TrySetCount arms the latch with n count downs, unless it is armed already, and
@@ -55,7 +45,7 @@ func (l *Latch) Name() string { return l.name }
 // to live. Errors: [ErrOption]; [ErrUnknown]; ctx's; [ErrClosed]; Redis' and the
 // network's. Source: RCountDownLatch.trySetCount.
 func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...SetOption) (bool, error) {
-	c, err := resolve(opts, SetOption.applySet)
+	c, err := object.Options(setConfig{}, opts, SetOption.applySet)
 	if err == nil {
 		err = l.usable(ctx)
 	}
@@ -92,13 +82,13 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...SetOption) (bo
 // Errors: [ErrOption]; [ErrUnknown]; [ErrDeferred]; [ErrClosed]; Redis' and the
 // network's. Source: RCountDownLatch.countDown.
 func (l *Latch) CountDown(ctx context.Context, opts ...CountOption) (left int64, err error) {
-	c, err := resolve(opts, CountOption.applyCount)
+	c, err := object.Options(countConfig{}, opts, CountOption.applyCount)
 	switch {
 	case err != nil:
 	case c.request.ID == "":
 		left, err = l.countDown(ctx, "")
 	default:
-		if err = l.checked(ctx); err == nil && !l.h.e.During(func() { left, err = l.h.countDownOnce(ctx, l.of, c.request) }) {
+		if err = object.Checked(ctx, l.bad); err == nil && !l.h.e.During(func() { left, err = l.h.countDownOnce(ctx, l.of, c.request) }) {
 			err = ErrClosed
 		}
 	}
@@ -123,7 +113,7 @@ func (l *Latch) CountDownOnce(ctx context.Context, party string) (left int64, er
 }
 
 func (l *Latch) countDown(ctx context.Context, party string) (left int64, err error) {
-	if err := l.checked(ctx); err != nil {
+	if err := object.Checked(ctx, l.bad); err != nil {
 		return 0, err
 	}
 	got, err := l.h.table.Do(context.Background(), l.of.key, ask{of: l.of, kind: down, party: party})
@@ -133,7 +123,7 @@ func (l *Latch) countDown(ctx context.Context, party string) (left int64, err er
 	return got.n, err
 }
 
-// Count is what is left to count down: 0 if the latch is open, which is also
+// Count returns what is left to count down: 0 if the latch is open, which is also
 // what one that was never armed is.
 //
 // Cost: one script call, which reads, and clears away the parties that an opening
@@ -185,7 +175,7 @@ func (l *Latch) Delete(ctx context.Context) (bool, error) {
 	return did == 1, l.failed("delete", err)
 }
 
-// ask is a call that goes by itself. ctx bounds the wait for its answer.
+// ask makes a call that goes by itself. ctx bounds the wait for its answer.
 func (l *Latch) ask(ctx context.Context, a ask) (int64, error) {
 	got, err, answered := engine.Await(l.h.e, ctx, 0, func() (answer, error) {
 		return l.h.table.Do(context.Background(), a.of.key, a)
@@ -197,42 +187,11 @@ func (l *Latch) ask(ctx context.Context, a ask) (int64, error) {
 }
 
 // usable checks what every operation needs that ctx may end.
-func (l *Latch) usable(ctx context.Context) error {
-	if err := l.checked(ctx); err != nil {
-		return err
-	}
-	if err := l.h.e.Open(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
-	}
-	return nil
-}
-
-// checked is what nothing is sent for.
-func (l *Latch) checked(ctx context.Context) error {
-	if ctx == nil {
-		return fmt.Errorf("%w: nil context", ErrOption)
-	}
-	return l.bad
-}
+func (l *Latch) usable(ctx context.Context) error { return object.Usable(ctx, l.h.e, l.bad) }
 
 // failed names the operation and the latch, and the key where that is the
 // trouble. It tells the observer.
 func (l *Latch) failed(op string, err error) error {
 	l.h.e.Outcome(label, l.of.key, op, err)
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s latch %q: %w", op, l.name, typed(err, l.of.key))
-}
-
-// typed names the key, if it is of another type.
-func typed(err error, key string) error {
-	var reply *rueidis.RedisError
-	if errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
-		return fmt.Errorf("key %q: %w", key, err)
-	}
-	return err
+	return object.Failed(op, "latch", l.name, object.Typed(l.of.key, err))
 }

@@ -86,17 +86,3 @@ func (o ttlOption) applySet(c *setConfig) error {
 	c.ttl = time.Duration(o)
 	return nil
 }
-
-// resolve applies each option.
-func resolve[O comparable, C any](opts []O, apply func(O, *C) error) (c C, err error) {
-	var none O
-	for _, o := range opts {
-		if o == none {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := apply(o, &c); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
-}

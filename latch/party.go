@@ -217,10 +217,10 @@ func (p *party) end(ctx context.Context, s *scripts.Script, on, args []string) (
 	return arrival{generation: decimal(said[2]), state: said[0], arrived: int(said[1])}, nil
 }
 
-// Key is the kind and the mapped name.
+// Key returns the kind and the mapped name.
 func (p *party) Key() engine.Key { return engine.Key{Kind: barrierLabel, Name: p.of.key} }
 
-// Renewal is that of all parties.
+// Renewal returns that of all parties.
 func (p *party) Renewal() *engine.Renewal { return partyRenewal }
 
 // GiveBack leaves, also the inside of a double barrier: its generation may have opened, and its caller was told that
@@ -255,7 +255,7 @@ var partyRenewal = &engine.Renewal{
 	},
 }
 
-// keepKey is the part of a renewal that is about one key.
+// keepKey returns the part of a renewal that is about one key.
 func keepKey(of func(key engine.Key, owner string) string) *engine.Renewal {
 	return &engine.Renewal{
 		Script: keepKeyScript,

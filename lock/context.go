@@ -90,7 +90,7 @@ func (c *holdContext) Value(key any) any {
 	return c.values.Value(key)
 }
 
-// Deadline is the parent's.
+// Deadline returns the parent's.
 func (c *holdContext) Deadline() (time.Time, bool) {
 	if c.values != nil {
 		return c.values.Deadline()
@@ -98,7 +98,7 @@ func (c *holdContext) Deadline() (time.Time, bool) {
 	return c.ending.Deadline()
 }
 
-// carried is the hold that k asks for, if it is carried and live: the context's
+// carried returns the hold that k asks for, if it is carried and live: the context's
 // own, or one of those that it is made up of.
 func (c *holdContext) carried(k carriedKey) *Hold {
 	made, several := c.hold.seat.held.(composite)
@@ -116,7 +116,7 @@ func (c *holdContext) carried(k carriedKey) *Hold {
 	return nil
 }
 
-// asked is h, if k asks for it and it is live.
+// asked returns h, if k asks for it and it is live.
 func (h *Hold) asked(k carriedKey) *Hold {
 	if _, there := h.seat.of.kind(k); there && h.Err() == nil {
 		return h
@@ -130,7 +130,7 @@ type contexts struct {
 	listed *holdContext // the others: a list, so that one whose parent has ended leaves it at once
 }
 
-// end is called with what was taken from the level under the seat's mutex:
+// end ends what was taken from the level under the seat's mutex:
 // nobody else changes the list any more.
 func (cs contexts) end(cause error) {
 	if cs.shared != nil {
@@ -152,7 +152,7 @@ func (cs *contexts) take() contexts {
 	return taken
 }
 
-// lasting is the ending that all contexts of h share whose parents cannot end.
+// lasting returns the ending that all contexts of h share whose parents cannot end.
 func (s *seat) lasting(h *Hold) ending {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,7 @@ func newHold(acquire func(seat engine.Seat) (engine.Holding, error), of subject)
 	return s.take(held), nil
 }
 
-// Standing is what h stands on. It is for the package that made h.
+// Standing returns what h stands on. It is for the package that made h.
 func Standing(h *Hold) engine.Holding { return h.seat.held }
 
 // Nest adds a level to h, as Reenter does to the hold that a context carries. It is
@@ -74,7 +74,7 @@ func Tell(h *Hold, to engine.Seat) {
 	}
 }
 
-// Carried is the innermost live hold of the mapped name that ctx carries, of
+// Carried returns the innermost live hold of the mapped name that ctx carries, of
 // whatever kind unless one is given, and its kind; nil if there is none. A hold
 // of one kind does not hide one of another around it from whoever asks for
 // that.
@@ -109,7 +109,7 @@ func otherKind(carried, own string) error {
 	return fmt.Errorf("%w: the context carries a hold of it of kind %q, not %q", ErrFamily, carried, own)
 }
 
-// Inspect is who holds the lock of the mapped name, if it is a hash with one
+// Inspect returns who holds the lock of the mapped name, if it is a hash with one
 // owner.
 func Inspect(ctx context.Context, e *engine.Engine, name string) (Holder, error) {
 	return (&protocol{e: e, name: name}).inspect(ctx)
@@ -135,7 +135,7 @@ type carriedKey struct {
 // there already.
 type itself Lock
 
-// asked is what a context is asked for by key, if that is of ours.
+// asked returns what a context is asked for by key, if that is of ours.
 func asked(key any) (k carriedKey, is bool) {
 	switch key := key.(type) {
 	case carriedKey:
@@ -176,7 +176,7 @@ func (hs handles) kind(k carriedKey) (kind string, there bool) {
 	return kind, there
 }
 
-// names are those of the handles, each once.
+// names returns those of the handles, each once.
 func (hs handles) names() (names []string) {
 	for _, h := range hs {
 		if !slices.Contains(names, h.Name) {

@@ -42,10 +42,10 @@ func NewFenced(e *engine.Engine, name string) *Fenced {
 	return &Fenced{of(newFencedProtocol(e, e.Map(name)), name)}
 }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (f *Fenced) Name() string { return f.l.name }
 
-// Identity is which lock of which client this is. It is for the other packages
+// Identity returns which lock of which client this is. It is for the other packages
 // of the family.
 func (f *Fenced) Identity() (*engine.Engine, engine.Key) { return f.l.Identity() }
 
@@ -91,13 +91,13 @@ func (f *Fenced) Delete(ctx context.Context) (held bool, err error) { return f.l
 // Locked reports whether somebody holds the lock. Cost: one script call.
 func (f *Fenced) Locked(ctx context.Context) (bool, error) { return f.l.Locked(ctx) }
 
-// Remaining is how much of the present holder's lease is left, as of
+// Remaining returns how much of the present holder's lease is left, as of
 // [Lock.Remaining].
 func (f *Fenced) Remaining(ctx context.Context) (time.Duration, error) { return f.l.Remaining(ctx) }
 
-// Holder is who holds the lock at this moment, as of [Lock.Holder].
+// Holder returns who holds the lock at this moment, as of [Lock.Holder].
 func (f *Fenced) Holder(ctx context.Context) (Holder, error) { return f.l.Holder(ctx) }
 
-// Waiting is how many processes listen for the lock's release, as of
+// Waiting returns how many processes listen for the lock's release, as of
 // [Lock.Waiting].
 func (f *Fenced) Waiting(ctx context.Context) (int, error) { return f.l.Waiting(ctx) }

@@ -10,7 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/owner"
 )
 
-// newFencedProtocol is the fenced lock of a name.
+// newFencedProtocol returns the fenced lock of a name.
 func newFencedProtocol(e *engine.Engine, mapped string) *protocol {
 	p := newProtocol(e, mapped)
 	p.fenced = true
@@ -20,7 +20,7 @@ func newFencedProtocol(e *engine.Engine, mapped string) *protocol {
 // Fences reports whether the holds have fencing tokens.
 func (p *protocol) Fences() bool { return p.fenced }
 
-// counter is where the last fencing token stands. It is put together when it is
+// counter returns where the last fencing token stands. It is put together when it is
 // needed: most locks have none, and a process may hold very many of them.
 func (p *protocol) counter() string { return keys.FenceToken(p.name) }
 
@@ -71,7 +71,7 @@ func (p *protocol) Reserve(ctx context.Context, owner string, n int) (last int64
 	return last, err
 }
 
-// fenceOf is the fencing token of an exported owner, 0 if it has none.
+// fenceOf returns the fencing token of an exported owner, 0 if it has none.
 func fenceOf(text string) int64 {
 	id, err := owner.Parse(text)
 	if err != nil {

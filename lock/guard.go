@@ -10,6 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -45,18 +46,13 @@ type Guard struct {
 func NewGuard(e *engine.Engine, key, lock string) *Guard {
 	g := &Guard{e: e, key: e.Map(key), of: lock, lock: e.Map(lock)}
 	g.highest, g.gone = keys.FenceGuard(g.key), keys.Tombstones(g.key)
-	switch {
-	case g.key == "" || g.lock == "":
-		g.bad = fmt.Errorf("%w: empty name of a key or a lock", ErrOption)
-	case e.Cluster():
-		if err := keys.OnCluster(g.key); err != nil {
-			g.bad = fmt.Errorf("%w: key %q cannot be guarded on a cluster: %w", ErrOption, g.key, err)
-		}
+	if g.bad = object.CheckName(e, g.key); g.lock == "" {
+		g.bad = fmt.Errorf("%w: empty name of the lock", ErrOption)
 	}
 	return g
 }
 
-// Key is the key that is guarded, as it stands in Redis.
+// Key returns the key that is guarded, as it stands in Redis.
 func (g *Guard) Key() string { return g.key }
 
 // Set makes value the string at the key, as SET does: without a time to live.
@@ -104,19 +100,15 @@ func (g *Guard) write(ctx context.Context, by *scripts.Script, token fence.Token
 
 // usable checks what a write needs.
 func (g *Guard) usable(ctx context.Context, token fence.Token) error {
+	bad := g.bad
 	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", ErrOption)
-	case g.bad != nil:
-		return g.bad
+	case bad != nil:
 	case token.IsZero():
-		return fmt.Errorf("%w: the zero fencing token", ErrOption)
+		bad = fmt.Errorf("%w: the zero fencing token", ErrOption)
 	case token.Lock() != g.of:
-		return fmt.Errorf("%w: %w: %q, and the key is guarded by %q", ErrOption, fence.ErrOtherLock, token.Lock(), g.of)
-	case ctx.Err() != nil:
-		return engine.ContextError(ctx)
+		bad = fmt.Errorf("%w: %w: %q, and the key is guarded by %q", ErrOption, fence.ErrOtherLock, token.Lock(), g.of)
 	}
-	return g.e.Open()
+	return object.Usable(ctx, g.e, bad)
 }
 
 // send writes once, as far as anybody can tell: where a send of it may arrive yet,
@@ -144,7 +136,7 @@ func (g *Guard) buryLater(request string) {
 	g.e.Later(g.key, time.Now().Add(engine.RequestMemory), func(ctx context.Context) error { return g.bury(ctx, request) })
 }
 
-// stale is the refusal that answer tells.
+// stale returns the refusal that answer tells.
 func (g *Guard) stale(token fence.Token, answer engine.Answer) error {
 	said, err := answer.AsStrSlice()
 	if err != nil || len(said) != 2 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // Hold is one level of holding a lock: what [Lock.Lock] returns and
@@ -21,7 +22,7 @@ type Hold struct {
 	lost     chan struct{}
 }
 
-// Err is nil while the hold may be trusted, and else why it ended: ErrLost,
+// Err returns nil while the hold may be trusted, and else why it ended: ErrLost,
 // [ErrReleased] or [ErrClosed]. It compares the clocks at each call, so it
 // says so at once in a process that was paused past its lease. It asks nobody.
 func (h *Hold) Err() error {
@@ -34,7 +35,7 @@ func (h *Hold) Err() error {
 	return h.seat.ended(h) // closed, perhaps
 }
 
-// Lost is closed when the hold ends without having been unlocked: it was lost,
+// Lost returns a channel that is closed when the hold ends without having been unlocked: it was lost,
 // or its client was closed. [Hold.Err] then says which.
 func (h *Hold) Lost() <-chan struct{} {
 	s := h.seat
@@ -60,7 +61,7 @@ func (h *Hold) Expiring() <-chan struct{} {
 	return h.seat.held.Expiring()
 }
 
-// Deadline is until when the hold may be trusted if no renewal gets through
+// Deadline returns until when the hold may be trusted if no renewal gets through
 // any more. On a watchdog hold it moves on. For a hold that was unlocked it is
 // the zero time.
 func (h *Hold) Deadline() time.Time {
@@ -89,7 +90,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	return h.seat.failed("extend", err)
 }
 
-// Fence is the fencing token of the hold, which its re-entries share: see
+// Fence returns the fencing token of the hold, which its re-entries share: see
 // [Fenced]. There is none of other locks' holds, of a Java hold that was joined,
 // and of a hold that has ended. It asks nobody.
 func (h *Hold) Fence() (fence.Token, bool) {
@@ -152,7 +153,7 @@ type exporter interface {
 // to its lease.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if ctx == nil {
-		return h.seat.failed("unlock", fmt.Errorf("%w: nil context", ErrOption))
+		return h.seat.failed("unlock", object.CheckContext(ctx))
 	}
 	before := h.seat.held.Err() // behind leave, the hold may be another's already
 	last, err := h.seat.leave(h)
@@ -165,8 +166,5 @@ func (h *Hold) Unlock(ctx context.Context) error {
 }
 
 func (h *Hold) usable(ctx context.Context) error {
-	if ctx == nil {
-		return fmt.Errorf("%w: nil context", ErrOption)
-	}
-	return h.Err()
+	return object.Checked(ctx, h.Err())
 }

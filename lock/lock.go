@@ -3,11 +3,10 @@ package lock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // Locker is what every lock of the family does.
@@ -36,30 +35,21 @@ func New(e *engine.Engine, name string) *Lock {
 	return &l
 }
 
-// Unusable is a handle whose every operation fails with err. It is for the
+// Unusable returns a handle whose every operation fails with err. It is for the
 // other packages that hand out locks.
 func Unusable(e *engine.Engine, name string, err error) *Lock {
 	return &Lock{p: *newProtocol(e, name), name: name, bad: err}
 }
 
-// of is the handle of a protocol on what name is mapped to.
+// of returns the handle of a protocol on what name is mapped to.
 func of(p *protocol, name string) Lock {
-	l := Lock{p: *p, name: name}
-	switch e := p.e; {
-	case l.p.name == "":
-		l.bad = fmt.Errorf("%w: empty name", ErrOption)
-	case e.Cluster():
-		if err := keys.OnCluster(l.p.name); err != nil {
-			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, l.p.name, err)
-		}
-	}
-	return l
+	return Lock{p: *p, name: name, bad: object.CheckName(p.e, p.name)}
 }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (l *Lock) Name() string { return l.name }
 
-// Identity is which lock of which client this is. It is for the other packages
+// Identity returns which lock of which client this is. It is for the other packages
 // of the family.
 func (l *Lock) Identity() (*engine.Engine, engine.Key) { return l.p.e, l.p.Key() }
 
@@ -179,14 +169,14 @@ func (l *Lock) Locked(ctx context.Context) (bool, error) {
 	return h.Held(), err
 }
 
-// Remaining is how much of the present holder's lease is left: 0 if nobody
+// Remaining returns how much of the present holder's lease is left: 0 if nobody
 // holds the lock, -1 if it has no end. Cost: one script call.
 func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 	h, err := l.Holder(ctx)
 	return h.Remaining, err
 }
 
-// Holder is who holds the lock at this moment, as the master sees it; its
+// Holder returns who holds the lock at this moment, as the master sees it; its
 // Owner is empty if nobody does. Cost: one script call. Errors: ctx's,
 // [ErrClosed], [ErrOption], [ErrFamily], and those of Redis.
 func (l *Lock) Holder(ctx context.Context) (Holder, error) {
@@ -194,7 +184,7 @@ func (l *Lock) Holder(ctx context.Context) (Holder, error) {
 	return h, l.failed("inspect", err)
 }
 
-// Waiting is how many processes listen for the lock's release, about as many
+// Waiting returns how many processes listen for the lock's release, about as many
 // as wait for it: a listener stays for a moment after its last waiter. On a
 // cluster with plain channels only the listeners of one node are counted.
 //
@@ -204,42 +194,16 @@ func (l *Lock) Waiting(ctx context.Context) (int, error) {
 	return n, l.failed("count waiters of", err)
 }
 
-// ask is a one-shot call: ctx bounds the round trip.
+// ask makes a one-shot call: ctx bounds the round trip.
 func ask[T any](ctx context.Context, l *Lock, call func() (T, error)) (result T, err error) {
-	if err := l.usable(ctx); err != nil {
-		return result, err
-	}
-	result, err, answered := engine.Await(l.p.e, ctx, 0, call)
-	if !answered {
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
-	}
-	return result, err
+	return object.Ask(ctx, l.p.e, l.bad, call)
 }
 
 // usable checks what every operation needs.
-func (l *Lock) usable(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", ErrOption)
-	case l.bad != nil:
-		return l.bad
-	}
-	if err := l.p.e.Open(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
-	}
-	return nil
-}
+func (l *Lock) usable(ctx context.Context) error { return object.Usable(ctx, l.p.e, l.bad) }
 
 // failed names the operation and the lock.
-func (l *Lock) failed(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s %q: %w", op, l.name, err)
-}
+func (l *Lock) failed(op string, err error) error { return object.Failed(op, "", l.name, err) }
 
 // Do locks l, runs fn under the hold's context, and unlocks. It returns the
 // errors of fn and of the unlock, joined: an ErrLost beside fn's success means

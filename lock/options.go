@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // A TryOption changes one [Lock.TryLock].
@@ -48,37 +49,13 @@ func (o leaseOption) applyLock(ask *engine.Ask) error {
 	return engine.CheckLease(ask.Lease)
 }
 
-// Resolve is what the options of a Lock ask for. It is for the other packages of
+// Resolve returns what the options of a Lock ask for. It is for the other packages of
 // the family, as is ResolveTry.
 func Resolve(opts []LockOption) (ask engine.Ask, err error) {
-	if len(opts) == 0 {
-		return engine.Ask{}, nil // and no Ask on the heap
-	}
-	return applyLocks(opts)
+	return object.Options(ask, opts, LockOption.applyLock)
 }
 
-// ResolveTry is what the options of a TryLock ask for.
+// ResolveTry returns what the options of a TryLock ask for.
 func ResolveTry(opts []TryOption) (ask engine.Ask, err error) {
-	ask.Try = true
-	for _, o := range opts {
-		if o == nil {
-			return ask, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyTry(&ask); err != nil {
-			return ask, err
-		}
-	}
-	return ask, nil
-}
-
-func applyLocks(opts []LockOption) (ask engine.Ask, err error) {
-	for _, o := range opts {
-		if o == nil {
-			return ask, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyLock(&ask); err != nil {
-			return ask, err
-		}
-	}
-	return ask, nil
+	return object.Options(engine.Ask{Try: true}, opts, TryOption.applyTry)
 }

@@ -62,10 +62,10 @@ func newProtocol(e *engine.Engine, mapped string) *protocol {
 	}
 }
 
-// tombstones are where owners that were given back are.
+// tombstones returns where owners that were given back are.
 func (p *protocol) tombstones() string { return p.others[p.gone:p.queue] }
 
-// fairQueue is where waiters of a fair lock would be.
+// fairQueue returns where waiters of a fair lock would be.
 func (p *protocol) fairQueue() string { return p.others[p.queue:] }
 
 func (p *protocol) Key() engine.Key { return engine.Key{Kind: p.Label(), Name: p.name} }
@@ -104,7 +104,7 @@ func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, err
 	return tried(answer)
 }
 
-// left is why nobody waits for an acquire any more. What it may have taken is
+// left returns why nobody waits for an acquire any more. What it may have taken is
 // then given back beside it: one that does not see the tombstone goes no further.
 func (p *protocol) left(ctx context.Context) error {
 	if ctx.Err() != nil {
@@ -113,7 +113,7 @@ func (p *protocol) left(ctx context.Context) error {
 	return p.e.Open()
 }
 
-// doubted is an answer behind a send whose reply was lost, and which may arrive
+// doubted returns an answer behind a send whose reply was lost, and which may arrive
 // yet.
 func doubted(t engine.Tried, err error) (engine.Tried, error) {
 	t.Replayed = true
@@ -185,7 +185,7 @@ func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, 
 	return p.released(p.e.Run(ctx, releaseScript, []string{p.name}, args))
 }
 
-// GiveBack is two scripts of one key each, and not one of both, so that it
+// GiveBack returns two scripts of one key each, and not one of both, so that it
 // works while the slot moves. The tombstone comes first: whatever arrives after
 // it takes nothing, and what has arrived before is released.
 func (p *protocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {

@@ -34,7 +34,7 @@ func (s *seat) take(held engine.Holding) *Hold {
 	return &s.first
 }
 
-// Ended is the engine's word that the acquisition is gone, or the client
+// Ended handles the engine's word that the acquisition is gone, or the client
 // closed. It ends what hangs on every level.
 func (s *seat) Ended(cause error) {
 	s.mu.Lock()
@@ -63,7 +63,7 @@ func isClosed(ch <-chan struct{}) bool {
 	}
 }
 
-// ended is why a level has ended, as far as the seat was told.
+// ended returns why a level has ended, as far as the seat was told.
 func (s *seat) ended(h *Hold) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

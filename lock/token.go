@@ -26,7 +26,7 @@ func ParseToken(text string) (Token, error) {
 	return t, nil
 }
 
-// String is the text of the token, "" for the zero Token.
+// String returns the text of the token, "" for the zero Token.
 func (t Token) String() string {
 	if t.id == (owner.ID{}) {
 		return ""

@@ -17,7 +17,7 @@ type inspected interface {
 	ForceUnlock(ctx context.Context) (held bool, err error)
 }
 
-// Holder is who holds one of the members at this moment, as their masters see it: of
+// Holder returns who holds one of the members at this moment, as their masters see it: of
 // several holders the one whose lease is longest. Its Owner is empty if nobody holds
 // one.
 //
@@ -36,7 +36,7 @@ func (m *MultiLock) Locked(ctx context.Context) (bool, error) {
 	return holder.Held(), failed("inspect", m.all, err)
 }
 
-// Remaining is how much time is left until all members are free, if nobody renews or
+// Remaining returns how much time is left until all members are free, if nobody renews or
 // unlocks them: 0 if none is held, -1 if one has no end. Cost and errors: as
 // [MultiLock.Holder].
 func (m *MultiLock) Remaining(ctx context.Context) (time.Duration, error) {
@@ -79,7 +79,7 @@ func (m *MultiLock) askable(ctx context.Context) error {
 	return usable(ctx, m.all)
 }
 
-// Holder is who holds the lock at this moment, as the masters of the members see it.
+// Holder returns who holds the lock at this moment, as the masters of the members see it.
 // Its Owner is empty if fewer than a quorum of the members is held. Its Owner and Count
 // are those of one member, since each member has an owner of its own. Its Remaining is
 // that of [RedLock.Remaining]. Mine says that a quorum of the members is held by the
@@ -105,7 +105,7 @@ func (r *RedLock) Locked(ctx context.Context) (bool, error) {
 	return holder.Held(), failed("inspect", r.all, err)
 }
 
-// Remaining is how much time is left until fewer than a quorum of the members is held,
+// Remaining returns how much time is left until fewer than a quorum of the members is held,
 // if nobody renews or unlocks them: 0 if that is so now, -1 if it has no end. Cost and
 // errors: as [RedLock.Holder].
 func (r *RedLock) Remaining(ctx context.Context) (time.Duration, error) {
@@ -164,7 +164,7 @@ func (r *RedLock) askable(ctx context.Context) error {
 	return usable(ctx, r.all)
 }
 
-// undecided is the error of a question that too few members have answered.
+// undecided returns the error of a question that too few members have answered.
 func (r *RedLock) undecided(answered int, errs []error) error {
 	return fmt.Errorf("%d of %d members answered: %w", answered, len(r.all), cmp.Or(errors.Join(errs...), errSilent))
 }

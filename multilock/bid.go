@@ -106,7 +106,7 @@ func (b *bid) lose(ctx context.Context) {
 	r.last(len(b.parts), func(answer) {})
 }
 
-// late is for an answer after the quorum, or after the end of the bid.
+// late handles an answer after the quorum, or after the end of the bid.
 func (b *bid) late(a answer) {
 	if a.hold != nil {
 		b.voices[a.i].heard()
@@ -117,7 +117,7 @@ func (b *bid) late(a answer) {
 	b.held.came(a.i)
 }
 
-// answers are how many members have answered, and at how many another call of
+// answers returns how many members have answered, and at how many another call of
 // this process was ahead, which says nothing of their servers.
 func (b *bid) answers() (said, own int) {
 	said = len(b.parts)
@@ -139,7 +139,7 @@ func (b *bid) busy() bool {
 	return said+own >= b.quorum()
 }
 
-// first is the first member that is held by another, or asked for by a call of this process.
+// first returns the first member that is held by another, or asked for by a call of this process.
 func (b *bid) first() (i int, held bool) {
 	for i, err := range b.errs {
 		var restarted *RestartedError
@@ -150,7 +150,7 @@ func (b *bid) first() (i int, held bool) {
 	return 0, false
 }
 
-// why is why there is no quorum.
+// why returns why there is no quorum.
 func (b *bid) why() error {
 	all := []error{fmt.Errorf("%d of %d", len(b.parts), len(b.all))}
 	busy := b.busy()

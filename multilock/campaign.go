@@ -145,7 +145,7 @@ func (c *campaign) next(ctx context.Context, b *bid) (*answer, error) {
 	return nil, c.sleep(b.untilCounted(), told)
 }
 
-// refusal is the error of a call that waits no longer. That the lock is held is the word of a quorum.
+// refusal returns the error of a call that waits no longer. That the lock is held is the word of a quorum.
 func (c *campaign) refusal(b *bid) error {
 	if c.ask.Wait == 0 {
 		return b.why()
@@ -216,7 +216,7 @@ func (c *campaign) sleep(d time.Duration, told <-chan struct{}) error {
 	return nil
 }
 
-// untilCounted is how long until another server counts.
+// untilCounted returns how long until another server counts.
 func (b *bid) untilCounted() time.Duration {
 	wait := time.Second
 	for _, err := range b.errs {
@@ -243,5 +243,5 @@ func (b *bid) tell() {
 	}
 }
 
-// jittered is d, up to a tenth less.
+// jittered returns d, up to a tenth less.
 func jittered(d time.Duration) time.Duration { return d - rand.N(d/10+1) }

@@ -42,7 +42,7 @@ func (c *climb) run(ctx context.Context) (engine.Holding, error) {
 	return c.held, nil
 }
 
-// parts are what is held from that member on.
+// parts returns what is held from that member on.
 func (c *climb) parts(from int) []part {
 	parts := make([]part, 0, len(c.members)-from)
 	for i := from; i < len(c.members); i++ {
@@ -90,7 +90,7 @@ func (c *climb) tryRest(ctx context.Context) (gap int, err error) {
 	return c.firstGap()
 }
 
-// within is ctx until WithWait is over, and for some time more.
+// within returns ctx until WithWait is over, and for some time more.
 func (c *climb) within(ctx context.Context, more time.Duration) (context.Context, func()) {
 	if c.until.IsZero() {
 		return ctx, func() {}
@@ -98,7 +98,7 @@ func (c *climb) within(ctx context.Context, more time.Duration) (context.Context
 	return engine.Within(ctx, max(0, time.Until(c.until))+more)
 }
 
-// unanswered is what is said when open has ended before all have answered. That
+// unanswered returns what is said when open has ended before all have answered. That
 // one is held is an answer for all of them.
 func (c *climb) unanswered(ctx, open context.Context) error {
 	for i, err := range c.busy {
@@ -116,14 +116,14 @@ func (c *climb) take(a answer) {
 	}
 }
 
-// giveBack is for an answer that came too late.
+// giveBack gives back what an answer brought that came too late.
 func (c *climb) giveBack(a answer) {
 	if a.hold != nil {
 		_ = a.hold.Unlock(context.Background()) // what fails is said again by its client
 	}
 }
 
-// firstGap is the first that is not held; an error of one that will not be held
+// firstGap returns the first that is not held; an error of one that will not be held
 // by waiting for it comes first.
 func (c *climb) firstGap() (gap int, err error) {
 	gap = len(c.members)
@@ -215,7 +215,7 @@ func (c *climb) waitFor(ctx context.Context, i int) error {
 	}
 }
 
-// whileHeld is a context that ends when something that is held is lost.
+// whileHeld returns a context that ends when something that is held is lost.
 func (c *climb) whileHeld(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c.held.mu.Lock()

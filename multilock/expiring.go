@@ -10,7 +10,7 @@ type alarm struct {
 	look chan struct{} // poked when a part has come or gone
 }
 
-// Expiring is closed when so many parts warn that the rest is not enough. Who
+// Expiring returns a channel that is closed when so many parts warn that the rest is not enough. Who
 // asks for it pays for a goroutine, which ends with the warning or the hold.
 func (h *held) Expiring() <-chan struct{} {
 	quiet := h.quiet()
@@ -32,7 +32,7 @@ func (h *held) Expiring() <-chan struct{} {
 	return h.alarm.rung
 }
 
-// quiet is how many parts are trusted and do not warn.
+// quiet returns how many parts are trusted and do not warn.
 func (h *held) quiet() (n int) {
 	for _, p := range h.now() {
 		if p.hold.Err() == nil && !isClosed(p.hold.Expiring()) {
@@ -75,7 +75,7 @@ func (h *held) await(a *alarm, closing <-chan struct{}) {
 	close(a.rung)
 }
 
-// lookAgain is for the alarm, if there is one.
+// lookAgain has the alarm look again, if there is one.
 func (h *held) lookAgain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

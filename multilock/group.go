@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -23,19 +23,11 @@ type Group struct {
 // NewGroup returns a handle. Programs outside of this module call
 // rueidisson.Client.LockGroup.
 func NewGroup(e *engine.Engine, name string) *Group {
-	g := &Group{e: e, mapped: e.Map(name), name: name}
-	switch {
-	case g.mapped == "":
-		g.bad = fmt.Errorf("%w: empty name", ErrOption)
-	case e.Cluster():
-		if err := keys.OnCluster(g.mapped); err != nil {
-			g.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, g.mapped, err)
-		}
-	}
-	return g
+	mapped := e.Map(name)
+	return &Group{e: e, mapped: mapped, name: name, bad: object.CheckName(e, mapped)}
 }
 
-// Name is the name that the handle was made with.
+// Name returns the name that the handle was made with.
 func (g *Group) Name() string { return g.name }
 
 // Lock waits until none of the values is held, and takes them all: it is
@@ -71,16 +63,16 @@ type Values struct {
 	bad error
 }
 
-// Name is that of the group.
+// Name returns that of the group.
 func (v *Values) Name() string { return v.g.name }
 
-// Identity is which group of which client this is: two of one group cannot be
+// Identity returns which group of which client this is: two of one group cannot be
 // members of one lock, as their values could be given at once.
 func (v *Values) Identity() (*engine.Engine, engine.Key) {
 	return v.g.e, engine.Key{Kind: engine.GroupKind, Name: v.g.mapped}
 }
 
-// handles are one for each value, so that each is carried.
+// handles returns one for each value, so that each is carried.
 func (v *Values) handles() []lock.Handle {
 	all := make([]lock.Handle, len(v.p.fields))
 	for i, field := range v.p.fields {
@@ -149,7 +141,7 @@ func (v *Values) take(ctx context.Context, ask engine.Ask) (*lock.Hold, error) {
 	}, v.handles()...)
 }
 
-// carried is the hold of all the values that ctx carries, if it does.
+// carried returns the hold of all the values that ctx carries, if it does.
 func (v *Values) carried(ctx context.Context) (outer *lock.Hold, err error) {
 	for i, h := range v.handles() {
 		_, hold := lock.Carried(ctx, h.Engine, h.Key.Name, h.Key.Kind)

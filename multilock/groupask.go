@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -17,7 +17,7 @@ var (
 	groupForceScript   = scripts.Must(lua, "lua/group_force.lua")
 )
 
-// Holder is who holds one of the values at this moment, as the master sees it: of
+// Holder returns who holds one of the values at this moment, as the master sees it: of
 // several holders the one whose lease is longest. Its Owner is empty if nobody holds
 // one. What is left of its lease counts by the clock of this client, as the format
 // has it.
@@ -37,7 +37,7 @@ func (v *Values) Locked(ctx context.Context) (bool, error) {
 	return holder.Held(), v.failed("inspect", err)
 }
 
-// Remaining is how much time is left until all the values are free, if nobody renews
+// Remaining returns how much time is left until all the values are free, if nobody renews
 // or unlocks them: 0 if none is held. Cost and errors: as [Values.Holder].
 func (v *Values) Remaining(ctx context.Context) (time.Duration, error) {
 	holder, err := v.holder(ctx)
@@ -94,25 +94,9 @@ func (v *Values) holder(ctx context.Context) (longest lock.Holder, err error) {
 	return longest, nil
 }
 
-// valuesAsk is a one-shot call: ctx bounds the round trip.
+// valuesAsk makes a one-shot call: ctx bounds the round trip.
 func valuesAsk[T any](ctx context.Context, v *Values, call func() (T, error)) (result T, err error) {
-	switch {
-	case ctx == nil:
-		return result, fmt.Errorf("%w: nil context", ErrOption)
-	case v.bad != nil:
-		return result, v.bad
-	}
-	if err := v.g.e.Open(); err != nil {
-		return result, err
-	}
-	if ctx.Err() != nil {
-		return result, engine.ContextError(ctx)
-	}
-	result, err, answered := engine.Await(v.g.e, ctx, 0, call)
-	if !answered {
-		err = fmt.Errorf("%w: %w", lock.ErrUnknown, err)
-	}
-	return result, err
+	return object.Ask(ctx, v.g.e, v.bad, call)
 }
 
 // failed names the operation and the group.

@@ -30,7 +30,7 @@ func addGroup(on, args []string, key engine.Key, owner string, lease time.Durati
 
 func millis(d time.Duration) string { return strconv.FormatInt(engine.Millis(d), 10) }
 
-// nowMillis is the time of the client, as the format has it.
+// nowMillis returns the time of the client, as the format has it.
 func nowMillis() string { return strconv.FormatInt(time.Now().UnixMilli(), 10) }
 
 // groupKey names values of a group, in the slot of the group: those who want the
@@ -39,7 +39,7 @@ func groupKey(name string, fields []string) engine.Key {
 	return engine.Key{Kind: engine.GroupKind, Name: keys.GroupValues(name, fields)}
 }
 
-// fieldsOf are the fields of values, each once and in order.
+// fieldsOf returns the fields of values, each once and in order.
 func fieldsOf(values []string) []string {
 	fields := make([]string, len(values))
 	for i, value := range values {
@@ -143,7 +143,7 @@ func (p *groupProtocol) Release(ctx context.Context, owner string) (engine.Relea
 	return engine.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
 }
 
-// GiveBack is two scripts of one key each, so that it works while the slot
+// GiveBack returns two scripts of one key each, so that it works while the slot
 // moves. The tombstone comes first: whatever arrives after it takes nothing.
 func (p *groupProtocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
 	if _, err := p.e.Run(ctx, buryScript, []string{p.gone}, []string{owner, millis(engine.RequestMemory)}); err != nil {

@@ -34,7 +34,7 @@ func (e *RestartedError) Error() string {
 		e.Member, e.Server, e.Restarted.Format(time.RFC3339), e.Counts.Format(time.RFC3339))
 }
 
-// Unwrap is ErrNotAcquired: others may hold what the server has forgotten.
+// Unwrap returns ErrNotAcquired: others may hold what the server has forgotten.
 func (e *RestartedError) Unwrap() error { return ErrNotAcquired }
 
 // guarded asks for a member, and for how long its server has been up then. The
@@ -68,7 +68,7 @@ func (m member) oldEnough(ctx context.Context, follower *engine.Follower, mustBe
 	return &RestartedError{m.Name(), m.e.Node(m.key.Name), restarted, restarted.Add(mustBeUp)}
 }
 
-// uptime is what followed, or a question of its own.
+// uptime returns what followed, or a question of its own.
 func (m member) uptime(ctx context.Context, follower *engine.Follower) (time.Duration, error) {
 	if answer, followed := follower.Answer(); followed && !lost(answer.Error()) {
 		return seconds(answer.AsInt64())
@@ -91,7 +91,7 @@ func lost(err error) bool {
 
 var errNoUptime = errors.New("INFO does not tell it")
 
-// seconds is how long the server has been up at least. It takes one whole second
+// seconds returns how long the server has been up at least. It takes one whole second
 // from another, so that it may have been up for nearly one less than it says. It
 // says less than none if its clock has been set back.
 func seconds(n int64, err error) (time.Duration, error) {

@@ -35,7 +35,7 @@ type held struct {
 
 var _ engine.Holding = (*held)(nil)
 
-// Members are the holds that its contexts carry.
+// Members returns the holds that its contexts carry.
 func (h *held) Members() []*lock.Hold {
 	parts := h.now()
 	all := make([]*lock.Hold, len(parts))
@@ -51,7 +51,7 @@ func (h *held) now() []part {
 	return h.parts
 }
 
-// newHeld is one that is still being acquired.
+// newHeld returns one that is still being acquired.
 func newHeld(need int, seat engine.Seat) *held {
 	return &held{need: need, seat: seat, wake: func(error) {}}
 }
@@ -64,7 +64,7 @@ func (h *held) stand(parts []part) {
 	_ = h.Err() // what was told meanwhile
 }
 
-// Ended is a part's word that it has ended.
+// Ended handles the end of a part.
 func (h *held) Ended(cause error) {
 	if errors.Is(cause, ErrReleased) {
 		return // by us
@@ -81,7 +81,7 @@ func (h *held) Ended(cause error) {
 	}
 }
 
-// Err is nil while enough parts may be trusted.
+// Err returns nil while enough parts may be trusted.
 func (h *held) Err() error {
 	h.mu.Lock()
 	parts, cause := h.parts, h.cause
@@ -99,7 +99,7 @@ func (h *held) Err() error {
 	return h.cause
 }
 
-// missing is why fewer than need of the parts are trusted, if they are.
+// missing returns why fewer than need of the parts are trusted, if they are.
 func missing(parts []part, need int) (why error) {
 	for _, p := range parts {
 		switch err := p.hold.Err(); {
@@ -132,7 +132,7 @@ func (h *held) finish(cause error) (parts []part, first bool) {
 	return h.parts, true
 }
 
-// end is what happens without the holder's doing. First the holder is told, and
+// end ends the hold without the holder's doing. First the holder is told, and
 // what hangs on the hold ends; then what still stands of a hold that was lost is
 // given back. If a client closes, that is the holder's to do, as ever.
 func (h *held) end(cause error) {
@@ -154,7 +154,7 @@ func giveBack(parts []part) {
 	}
 }
 
-// Deadline is until when enough of them are trusted without another renewal.
+// Deadline returns until when enough of them are trusted without another renewal.
 func (h *held) Deadline() time.Time {
 	parts := h.now()
 	all := make([]time.Time, len(parts))
@@ -168,7 +168,7 @@ func (h *held) Deadline() time.Time {
 	return all[h.need-1]
 }
 
-// Fence is 0: the members have tokens of their own, if any.
+// Fence returns 0: the members have tokens of their own, if any.
 func (h *held) Fence(engine.Seat) int64 { return 0 }
 
 // Release gives every part back, at once.
@@ -195,7 +195,7 @@ func unlock(ctx context.Context, parts []part) []error {
 	return errs
 }
 
-// enough is nil if need of them are, and else what went wrong.
+// enough returns nil if need of them are, and else what went wrong.
 func enough(errs []error, need int) error {
 	for _, err := range errs {
 		if err == nil {

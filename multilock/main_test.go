@@ -2,6 +2,7 @@ package multilock_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -69,8 +71,16 @@ func requireBusy(t testing.TB, l lock.Locker) {
 
 func requireFree(t testing.TB, l lock.Locker) {
 	t.Helper()
-	hold, err := l.TryLock(bounded(t))
-	require.NoError(t, err)
+	var hold *lock.Hold
+	redistest.Eventually(t, func() (answered bool) {
+		var err error
+		hold, err = l.TryLock(bounded(t))
+		if errors.Is(err, engine.ErrUnasked) { // a release of this process is on its way, which is no refusal of the server's
+			return false
+		}
+		require.NoError(t, err)
+		return true
+	}, soon, time.Millisecond, "its release does not end")
 	require.NoError(t, hold.Unlock(bounded(t)))
 }
 

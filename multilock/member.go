@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -66,17 +66,7 @@ func memberOf(l lock.Locker) (m member, err error) {
 
 // usable refuses a name now that the lock itself would refuse when the others
 // have been asked already.
-func (m member) usable() error {
-	if m.key.Name == "" {
-		return fmt.Errorf("%w: empty name", ErrOption)
-	}
-	if m.e.Cluster() {
-		if err := keys.OnCluster(m.key.Name); err != nil {
-			return fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, m.Name(), err)
-		}
-	}
-	return nil
-}
+func (m member) usable() error { return object.CheckName(m.e, m.key.Name) }
 
 // is reports whether the two are one lock, or two that no hold can have both of.
 func (m member) is(other member) bool { return m.e == other.e && m.key.Name == other.key.Name }
@@ -95,7 +85,7 @@ func handles(members []member) []lock.Handle {
 	return all
 }
 
-// names are the names of the members, each once: those of a red lock have one
+// names returns the names of the members, each once: those of a red lock have one
 // as a rule.
 func names(members []member) string { return strings.Join(distinct(members), ", ") }
 
@@ -118,8 +108,8 @@ func distinct(members []member) (all []string) {
 
 // usable checks what every operation needs, before anybody is asked.
 func usable(ctx context.Context, members []member) error {
-	if ctx == nil {
-		return fmt.Errorf("%w: nil context", ErrOption)
+	if err := object.CheckContext(ctx); err != nil {
+		return err
 	}
 	for _, m := range members {
 		if err := m.e.Open(); err != nil {

@@ -32,7 +32,7 @@ func Multi(locks ...lock.Locker) *MultiLock {
 
 func (m *MultiLock) members() []member { return m.all }
 
-// Name is the names of the members, in the order in which they are taken.
+// Name returns the names of the members, in the order in which they are taken.
 func (m *MultiLock) Name() string { return names(m.all) }
 
 // Lock waits until every member is free and takes them all. ctx bounds the wait

@@ -1,12 +1,14 @@
 package multilock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -102,26 +104,16 @@ func independent(members []member) error {
 // cannot be used is the [ErrOption] of its operations.
 func (r *RedLock) With(opts ...RedOption) *RedLock {
 	with := *r
-	for _, o := range opts {
-		var err error
-		if o == nil {
-			err = fmt.Errorf("%w: a nil option", ErrOption)
-		} else {
-			err = o.applyRed(&with)
-		}
-		if with.bad == nil {
-			with.bad = err
-		}
-	}
+	with.bad = cmp.Or(with.bad, object.Apply(&with, opts, RedOption.applyRed))
 	return &with
 }
 
 func (r *RedLock) members() []member { return r.all }
 
-// Name is the names of the members.
+// Name returns the names of the members.
 func (r *RedLock) Name() string { return names(r.all) }
 
-// quorum is more than half.
+// quorum returns more than half.
 func (r *RedLock) quorum() int { return len(r.all)/2 + 1 }
 
 // Lock waits until more than half of the members are held. ctx bounds the wait
@@ -188,7 +180,7 @@ func (r *RedLock) acquire(ctx context.Context, op string, ask engine.Ask, err er
 	return hold, nil
 }
 
-// lease is what a member gives.
+// lease returns what a member gives.
 func (r *RedLock) lease(m member, ask engine.Ask) time.Duration {
 	if ask.Lease > 0 {
 		return ask.Lease
@@ -196,7 +188,7 @@ func (r *RedLock) lease(m member, ask engine.Ask) time.Duration {
 	return m.e.WatchdogTimeout
 }
 
-// mustBeUp is how long the server of a member has to be up.
+// mustBeUp returns how long the server of a member has to be up.
 func (r *RedLock) mustBeUp(ask engine.Ask) (d time.Duration) {
 	if r.guard >= 0 {
 		return r.guard

@@ -63,7 +63,7 @@ func (h *redHeld) join(p part) {
 	_ = p.hold.Unlock(context.Background()) // what fails is said again by its client
 }
 
-// Ended is a part's word that it has ended. One that is lost is asked for again,
+// Ended handles the end of a part. One that is lost is asked for again,
 // if the others are enough.
 func (h *redHeld) Ended(cause error) {
 	h.held.Ended(cause)
@@ -159,7 +159,7 @@ func (h *redHeld) askAgain(i int, pause time.Duration) {
 	h.join(part{m, i, hold})
 }
 
-// options are those of a member that joins now: it gets what is left of a fixed
+// options returns those of a member that joins now: it gets what is left of a fixed
 // lease, if that is worth it.
 func (h *redHeld) options() (opts []lock.TryOption, worth bool) {
 	if h.ask.Lease == 0 {
@@ -261,7 +261,7 @@ func (h *redHeld) awaitStrays(over <-chan time.Time, late bool) {
 	}
 }
 
-// fallSilent is for members that did not answer in time.
+// fallSilent notes members that did not answer in time.
 func (r *RedLock) fallSilent(members map[int]bool) {
 	for i := range members {
 		r.voices[i].silent.Store(true)

@@ -21,7 +21,7 @@ type redWaiters struct {
 
 type redWaitersKey struct{}
 
-// redWaitersOf is the table of a client. That of a red lock is in the table of its campaigns' client.
+// redWaitersOf returns the table of a client. That of a red lock is in the table of its campaigns' client.
 func redWaitersOf(e *engine.Engine) *places.Places[string, *redWaiters] {
 	return e.Shared(redWaitersKey{}, func() any {
 		return &places.Places[string, *redWaiters]{
@@ -31,7 +31,7 @@ func redWaitersOf(e *engine.Engine) *places.Places[string, *redWaiters] {
 	}).(*places.Places[string, *redWaiters])
 }
 
-// identity is the same for all handles of a process on the same members, in whatever order.
+// identity returns the same for all handles of a process on the same members, in whatever order.
 func identity(members []member) string {
 	ids := make([]string, len(members))
 	for i, m := range members {
@@ -49,7 +49,7 @@ func (w *redWaiters) givesUp() {
 	w.told = make(chan struct{})
 }
 
-// givenUp is closed when one of them gives up from now on.
+// givenUp returns a channel that is closed when one of them gives up from now on.
 func (w *redWaiters) givenUp() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -23,7 +23,7 @@ func (v *voice) heard() { v.silent.Store(false) }
 
 var aliveCommand = scripts.NewCommand("EXISTS", scripts.Safe)
 
-// refused is a member's refusal. That of one which was silent may be word of
+// refused returns a member's refusal. That of one which was silent may be word of
 // this process alone, where a goroutine waits for it: then its server is asked
 // for a sign of life, by one goroutine at a time.
 func (v *voice) refused(ctx context.Context, m member, err error) error {

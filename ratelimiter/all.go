@@ -70,7 +70,7 @@ func All(members ...Member) *Combined {
 	return a
 }
 
-// For is the same limits for one key, whatever keys the members have. Where one
+// For returns the same limits for one key, whatever keys the members have. Where one
 // of them is to follow a rate of the key's own, name the members one by one:
 //
 //	ratelimiter.All(perSecond.For(key), perDay.For(key, ratelimiter.WithRule(plan)))
@@ -88,7 +88,7 @@ func (a *Combined) For(key string) *Combined {
 	return All(keyed...)
 }
 
-// rekeyed is the bucket of another key.
+// rekeyed returns the bucket of another key.
 func (b *Bucket) rekeyed(key string) *Bucket { return (&Limiter{*b}).For(key) }
 
 // String names the members, as [Bucket.String] does.

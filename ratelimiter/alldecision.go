@@ -15,7 +15,7 @@ type AllDecision struct {
 	Members []Decision
 }
 
-// decisionsOf is what several buckets say. Where the whole was not granted, one alone
+// decisionsOf returns what several buckets say. Where the whole was not granted, one alone
 // might have been.
 func decisionsOf(a *exchange.Answer, q *exchange.Ask) AllDecision {
 	d := AllDecision{Members: make([]Decision, q.Members())}
@@ -27,7 +27,7 @@ func decisionsOf(a *exchange.Answer, q *exchange.Ask) AllDecision {
 	return d
 }
 
-// refusedAtOnce is the answer while a member is paused, or has a rate of 0: nobody
+// refusedAtOnce returns the answer while a member is paused, or has a rate of 0: nobody
 // is asked, and of the others only the rate is known.
 func refusedAtOnce(a *exchange.Ask) (d AllDecision, at bool) {
 	for i := range a.Members() {
@@ -45,7 +45,7 @@ func refusedAtOnce(a *exchange.Ask) (d AllDecision, at bool) {
 	return d, at
 }
 
-// tightest is what several decisions say together.
+// tightest returns what several decisions say together.
 func tightest(all []Decision, allowed bool) Decision {
 	d := all[0]
 	for _, one := range all[1:] {

@@ -10,7 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
-// patience is how long the server may take until the fallbacks decide: the
+// patience returns how long the server may take until the fallbacks decide: the
 // shortest of the members' times. Without a fallback of each there is none.
 func (a *Combined) patience() (within time.Duration, ok bool) {
 	if a.bad != nil {

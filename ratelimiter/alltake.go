@@ -63,7 +63,7 @@ func (a *Combined) tryTake(ctx context.Context, n []int64, upTo int64) (int64, A
 	return a.decide(ctx, n, upTo)
 }
 
-// decide is what the rules say of requests of so many tokens, or of up to so many
+// decide returns what the rules say of requests of so many tokens, or of up to so many
 // such requests.
 func (a *Combined) decide(ctx context.Context, n []int64, upTo int64) (int64, AllDecision, error) {
 	q, err := a.ask(ctx, n, bucket.Take)
@@ -122,7 +122,7 @@ func (a *Combined) ask(ctx context.Context, n []int64, k bucket.Kind) (exchange.
 	return q, nil
 }
 
-// of is the number for a member, where one number may stand for all.
+// of returns the number for a member, where one number may stand for all.
 func of(n []int64, member int) int64 { return n[min(member, len(n)-1)] }
 
 // do asks the server. An answer by a rate that came meanwhile, and is not the
@@ -145,7 +145,7 @@ func (a *Combined) do(ctx context.Context, q exchange.Ask) (exchange.Answer, err
 	return got, nil
 }
 
-// exceed is the error of a refusal that no wait would end.
+// exceed returns the error of a refusal that no wait would end.
 func (a *Combined) exceed(q *exchange.Ask, got *exchange.Answer) error {
 	for i, b := range a.members {
 		if r, n := got.Of(i).Rule, q.Of(i).N; n > r.Burst && !r.None() || q.Kind == bucket.Reserve && r.None() {

@@ -50,7 +50,7 @@ func (a *Combined) waitN(ctx context.Context, n []int64) error {
 	}
 }
 
-// patienceOf is the shortest of the members' patiences. Those that have no longest
+// patienceOf returns the shortest of the members' patiences. Those that have no longest
 // wait, and no deadline either, share one: what the request needs of them.
 func (a *Combined) patienceOf(ctx context.Context, began time.Duration, q *exchange.Ask) patience {
 	least, needed := patience{until: exchange.Forever, most: -1}, time.Duration(0)
@@ -85,7 +85,7 @@ func (a *Combined) reserveAndSleep(ctx context.Context, c *exchange.Core, n []in
 	return err
 }
 
-// refused is why the reservations were.
+// refused returns why the reservations were.
 func (a *Combined) refused(q *exchange.Ask, got *exchange.Answer) error {
 	if err := a.exceed(q, got); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
@@ -93,7 +94,7 @@ func (b *Bucket) takeOrFallBack(ctx context.Context, n int64) (d Decision, err e
 	return d, err
 }
 
-// decision is all that decide says.
+// decision returns all that decide says.
 func (b *Bucket) decision(ctx context.Context, n int64) (Decision, error) {
 	a, err := b.decide(ctx, n, 0)
 	b.decided(ctx, n, a, err)
@@ -103,7 +104,7 @@ func (b *Bucket) decision(ctx context.Context, n int64) (Decision, error) {
 	return decision(&a, n), nil
 }
 
-// decide is what the rule says of a request of n tokens, or of up to so many of
+// decide returns what the rule says of a request of n tokens, or of up to so many of
 // them, here or on the server.
 func (b *Bucket) decide(ctx context.Context, n, upTo int64) (exchange.Answer, error) {
 	r, err := b.ruleFor(ctx, n)
@@ -139,7 +140,7 @@ func pausedDecision(r *bucket.Rule) Decision {
 	return Decision{Paused: true, Limit: r.Burst, Rate: rateOf(r.Rate), RetryAfter: askAgain, ResetAfter: askAgain}
 }
 
-// wants is an ask of the bucket.
+// wants returns an ask of the bucket.
 func (b *Bucket) wants(r *bucket.Rule, n int64, k bucket.Kind) exchange.Ask {
 	a := exchange.Ask{Core: b.core, State: b.state, Want: bucket.Want{Rule: r, N: n, Kind: k}}
 	if k == bucket.Reserve || k == bucket.Charge {
@@ -185,7 +186,7 @@ func (b *Bucket) do(ctx context.Context, a exchange.Ask) (exchange.Answer, error
 	return got, err
 }
 
-// unexpected is the error of an answer by a rate that came meanwhile, and is
+// unexpected returns the error of an answer by a rate that came meanwhile, and is
 // not the expected one.
 func (b *Bucket) unexpected(r *bucket.Rule) error {
 	if b.own != nil || b.expected == nil || rateOf(r.Rate) == *b.expected {
@@ -198,7 +199,7 @@ func (b *Bucket) otherRate(r *bucket.Rule) error {
 	return fmt.Errorf("%w: %v, not %v", ErrOtherRate, r.Rate, *b.expected)
 }
 
-// ruleFor is the rule in force, after the checks that all requests share.
+// ruleFor returns the rule in force, after the checks that all requests share.
 func (b *Bucket) ruleFor(ctx context.Context, n int64) (*bucket.Rule, error) {
 	if err := b.askable(ctx, n); err != nil {
 		return nil, err
@@ -286,15 +287,7 @@ func (b *Bucket) Block(ctx context.Context, d time.Duration) error {
 
 // usable checks what every operation checks first.
 func (b *Bucket) usable(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", ErrOption)
-	case b.bad != nil:
-		return b.bad
-	case ctx.Err() != nil:
-		return engine.ContextError(ctx)
-	}
-	return b.core.Engine.Open()
+	return object.Usable(ctx, b.core.Engine, b.bad)
 }
 
 // failed names the operation and the bucket.

@@ -38,7 +38,7 @@ type Decision struct {
 	Fallback bool
 }
 
-// decision is what an answer says to a request of n tokens.
+// decision returns what an answer says to a request of n tokens.
 func decision(a *exchange.Answer, n int64) Decision {
 	if a.Paused {
 		return pausedDecision(a.Rule)
@@ -46,7 +46,7 @@ func decision(a *exchange.Answer, n int64) Decision {
 	return decisionOf(&a.State, a.OK, n)
 }
 
-// decisionOf is what a bucket says to a request of n tokens.
+// decisionOf returns what a bucket says to a request of n tokens.
 func decisionOf(b *bucket.State, ok bool, n int64) Decision {
 	if b.Rule.Settled() {
 		return settledDecision(b.Rule)
@@ -58,7 +58,7 @@ func decisionOf(b *bucket.State, ok bool, n int64) Decision {
 	return d
 }
 
-// settledDecision is what a rate says that decides by itself. One of 0 names no
+// settledDecision returns what a rate says that decides by itself. One of 0 names no
 // time after which it would grant.
 func settledDecision(r *bucket.Rule) Decision {
 	if r.Unlimited() {

@@ -1,12 +1,14 @@
 package ratelimiter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
@@ -26,20 +28,11 @@ type Limiter struct {
 func New(e *engine.Engine, name string, opts ...Option) *Limiter {
 	c := exchange.HubOf(e).Core(e.Map(name))
 	l := &Limiter{Bucket{handle: &handle{core: c, limiter: name}, state: keys.Bucket(c.Name)}}
-	l.bad = l.configure(opts)
-	switch {
-	case l.bad != nil:
-	case c.Name == "":
-		l.bad = fmt.Errorf("%w: empty name", ErrOption)
-	case e.Cluster():
-		if err := keys.OnCluster(c.Name); err != nil {
-			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, c.Name, err)
-		}
-	}
+	l.bad = cmp.Or(object.Apply(&l.options, opts, Option.apply), object.CheckName(e, c.Name))
 	return l
 }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (l *Limiter) Name() string { return l.limiter }
 
 // For returns a handle on the bucket of one key, such as a user or an address:
@@ -115,7 +108,7 @@ func (l *Limiter) SetRate(ctx context.Context, r Rate, opts ...SetOption) error 
 	return l.failed("set rate", err)
 }
 
-// Rate is the rate that is stored now.
+// Rate returns the rate that is stored now.
 //
 // Cost: one round trip. Errors: [ErrNoRate]; [ErrOtherAlgorithm]; ctx's;
 // [ErrClosed]; Redis' and the network's. Source: RRateLimiter.getConfig.
@@ -127,7 +120,7 @@ func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
 	return rateOf(r.Rate), nil
 }
 
-// stored is the rule as it is stored now.
+// stored returns the rule as it is stored now.
 func (l *Limiter) stored(ctx context.Context) (*bucket.Rule, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, err

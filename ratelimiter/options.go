@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
@@ -65,7 +66,7 @@ func WithMaxDebt(tokens int64) Option {
 	})
 }
 
-// WithMaxWait is the longest that [Bucket.WaitN] and [Combined.WaitN] wait: where
+// WithMaxWait sets the longest that [Bucket.WaitN] and [Combined.WaitN] wait: where
 // the tokens come later, they fail at once with [ErrExceedsWait] and take nothing.
 // A context's deadline that comes sooner counts as well. The default is the
 // context's deadline alone; and without one the larger of 30 s and of what the
@@ -139,19 +140,7 @@ func WithFallback(within time.Duration, f Fallback) Option {
 	})
 }
 
-func (o *options) configure(opts []Option) error {
-	for _, opt := range opts {
-		if opt == nil {
-			return fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := opt.apply(o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// debt is the most tokens that may be owed.
+// debt returns the most tokens that may be owed.
 func (o *options) debt(r *bucket.Rule) int64 {
 	if o.maxDebt > 0 {
 		return min(o.maxDebt, r.Debt)
@@ -189,8 +178,11 @@ func WithReset() SetOption {
 	})
 }
 
-// settingOf is how a rate is to be set.
-func settingOf[O SetOption](ctx context.Context, l *Limiter, r Rate, opts []O) (s exchange.Setting, err error) {
+// settingOf returns how a rate is to be set.
+func settingOf[O interface {
+	SetOption
+	comparable
+}](ctx context.Context, l *Limiter, r Rate, opts []O) (s exchange.Setting, err error) {
 	if err := l.usable(ctx); err != nil {
 		return s, err
 	}
@@ -198,13 +190,5 @@ func settingOf[O SetOption](ctx context.Context, l *Limiter, r Rate, opts []O) (
 	if s.Rule, err = resolve(r); err != nil {
 		return s, err
 	}
-	for _, o := range opts {
-		if any(o) == nil {
-			return s, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applySet(&s); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
+	return s, object.Apply(&s, opts, O.applySet)
 }

@@ -17,7 +17,7 @@ type patience struct {
 // unbounded is that of a reservation, which does not wait itself.
 var unbounded = patience{until: exchange.Forever, most: -1}
 
-// patience is what is left of a wait that began then.
+// patience returns what is left of a wait that began then.
 func (b *Bucket) patience(ctx context.Context, began time.Duration) patience {
 	p := patience{until: b.core.Until(ctx)}
 	switch {
@@ -36,7 +36,7 @@ func (p *patience) atMost(most time.Duration) {
 	}
 }
 
-// paused is what a pause means to who has it: nobody knows when it ends.
+// paused returns what a pause means to who has it: nobody knows when it ends.
 func (p patience) paused(now time.Duration) error {
 	switch {
 	case p.until != exchange.Forever && p.until < now+askAgain:
@@ -47,7 +47,7 @@ func (p patience) paused(now time.Duration) error {
 	return errPaused
 }
 
-// exceeded is why a delay is too long for an ask, nil if it is not.
+// exceeded returns why a delay is too long for an ask, nil if it is not.
 func exceeded(a *exchange.Ask, delay, now time.Duration) error {
 	switch {
 	case a.Until != exchange.Forever && delay >= a.Until-now:

@@ -42,25 +42,25 @@ type Rate struct {
 // stands in a stored rule or travels with the call, see [WithRule].
 var Unlimited = Rate{N: math.MaxInt64, Burst: math.MaxInt64}
 
-// PerSecond is n tokens a second, with a burst of n.
+// PerSecond returns n tokens a second, with a burst of n.
 func PerSecond(n int64) Rate { return Every(n, time.Second) }
 
-// PerMinute is n tokens a minute, with a burst of n.
+// PerMinute returns n tokens a minute, with a burst of n.
 func PerMinute(n int64) Rate { return Every(n, time.Minute) }
 
-// PerHour is n tokens an hour, with a burst of n.
+// PerHour returns n tokens an hour, with a burst of n.
 func PerHour(n int64) Rate { return Every(n, time.Hour) }
 
-// Every is n tokens every d, with a burst of n.
+// Every returns n tokens every d, with a burst of n.
 func Every(n int64, d time.Duration) Rate { return Rate{N: n, Per: d, Burst: n} }
 
-// WithBurst is the same rate with another burst.
+// WithBurst returns the same rate with another burst.
 func (r Rate) WithBurst(burst int64) Rate {
 	r.Burst = burst
 	return r
 }
 
-// PerClient is the same rate for each client; see [PerClient].
+// PerClient returns the same rate for each client; see [PerClient].
 func (r Rate) PerClient() Rate {
 	r.Type = PerClient
 	return r
@@ -82,7 +82,7 @@ func ParseRate(text string) (Rate, error) {
 	return rateOf(r), nil
 }
 
-// counted is the rate as buckets count it.
+// counted returns the rate as buckets count it.
 func (r Rate) counted() bucket.Rate {
 	return bucket.Rate{N: r.N, Per: r.Per, Burst: r.Burst, Type: bucket.Type(r.Type)}
 }
@@ -91,10 +91,10 @@ func rateOf(r bucket.Rate) Rate {
 	return Rate{N: r.N, Per: r.Per, Burst: r.Burst, Type: RateType(r.Type)}
 }
 
-// resolve is the rule of a rate that is to be stored.
+// resolve returns the rule of a rate that is to be stored.
 func resolve(r Rate) (*bucket.Rule, error) { return counts(bucket.Resolve(r.counted())) }
 
-// travelling is that of a rate which comes with the call.
+// travelling returns that of a rate which comes with the call.
 func travelling(r Rate) (*bucket.Rule, error) { return counts(bucket.Travelling(r.counted())) }
 
 func counts(r *bucket.Rule, err error) (*bucket.Rule, error) {

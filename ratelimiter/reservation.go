@@ -43,10 +43,10 @@ func (b *Bucket) ReserveN(ctx context.Context, n int64) (*Reservation, error) {
 	return &Reservation{b: b, n: n, got: a, due: b.core.Engine.Now().Mono + a.Delay()}, nil
 }
 
-// Tokens is how many were reserved.
+// Tokens returns how many were reserved.
 func (r *Reservation) Tokens() int64 { return r.n }
 
-// Delay is how long it is from now until the tokens may be used, 0 if they may
+// Delay returns how long it is from now until the tokens may be used, 0 if they may
 // be used already.
 func (r *Reservation) Delay() time.Duration { return max(0, r.due-r.b.core.Engine.Now().Mono) }
 

@@ -42,7 +42,7 @@ func WithRuleTTL(d time.Duration) TrySetOption {
 	}}
 }
 
-// RuleTTL is how long the stored rate stays when nobody uses it, 0 for ever; see
+// RuleTTL returns how long the stored rate stays when nobody uses it, 0 for ever; see
 // [WithRuleTTL]. To ask for it is a use.
 //
 // Cost and errors: as [Limiter.Rate].

@@ -12,7 +12,7 @@ import (
 // anything. See [Shadow].
 type Shadowed struct{ b *Bucket }
 
-// Shadow is a limit in shadow. As a member of [All] it is asked about the tokens
+// Shadow returns a limit in shadow. As a member of [All] it is asked about the tokens
 // of each request that the others have granted, when they have:
 //
 //	ratelimiter.All(perSecond, ratelimiter.Shadow(perDay)).For(key)
@@ -96,7 +96,7 @@ func (a *Combined) asideBack(ctx context.Context, n []int64) {
 	}
 }
 
-// deciding is the numbers of those that are not in shadow.
+// deciding returns the numbers of those that are not in shadow.
 func (a *Combined) deciding(n []int64) (left []int64) {
 	if len(n) == 1 || len(a.shadows) == 0 {
 		return n

@@ -40,7 +40,7 @@ func (b *Bucket) upTo(ctx context.Context, q bucket.Want) (taken int64, d Decisi
 // mostAtOnce is more than any bucket holds.
 const mostAtOnce = bucket.Exact - 1
 
-// given is the number of tokens that an observer hears of: those that were taken,
+// given returns the number of tokens that an observer hears of: those that were taken,
 // or that were wanted in vain.
 func given(taken int64, q bucket.Want) int64 {
 	if q.UpTo > 0 && taken > 0 {
@@ -70,7 +70,7 @@ func (a *Combined) TakeUpTo(ctx context.Context, n int64) (taken int64, d AllDec
 	return taken, d, nil
 }
 
-// given is the numbers of tokens that an observer hears of.
+// given returns the numbers of tokens that an observer hears of.
 func (a *Combined) given(taken int64, n []int64, upTo int64) []int64 {
 	if upTo == 0 {
 		return n

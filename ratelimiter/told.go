@@ -8,7 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
-// InShadow is a context under which requests are decided as always, tokens are
+// InShadow returns a context under which requests are decided as always, tokens are
 // taken, and the client's observer is told that nothing is done because of it.
 // It is for what asks a limiter only to see what it would say.
 func InShadow(ctx context.Context) context.Context { return engine.InShadow(ctx) }

@@ -82,7 +82,7 @@ func (b *Bucket) reserve(ctx context.Context, n int64, p patience) (want exchang
 	return want, a, err
 }
 
-// refusedBy is why a reservation of n tokens was refused: they come too late, or too much
+// refusedBy returns why a reservation of n tokens was refused: they come too late, or too much
 // is owed.
 func refusedBy(b *bucket.State, want *exchange.Ask, n int64) error {
 	if b.Rule.Exceeds(n) {

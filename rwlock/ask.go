@@ -9,7 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// Holder is who holds the side at this moment, as the master sees it: of several
+// Holder returns who holds the side at this moment, as the master sees it: of several
 // readers the one whose lease is longest. Its Owner is empty if nobody does.
 //
 // Cost and errors: as [Lock.Writer] and [Lock.Readers].
@@ -35,7 +35,7 @@ func (s *Side) Locked(ctx context.Context) (bool, error) {
 	return holder.Held(), err
 }
 
-// Remaining is how much time is left until the side is free, if nobody renews or
+// Remaining returns how much time is left until the side is free, if nobody renews or
 // unlocks it: 0 if nobody holds it, -1 if there is no end. Cost and errors: as
 // [Side.Holder].
 func (s *Side) Remaining(ctx context.Context) (time.Duration, error) {

@@ -32,7 +32,7 @@ func (s *server) clear(ctx context.Context) {
 // part is some readers and their own keys.
 type part struct{ keys, args []string }
 
-// parts are the readers in parts of about perClear keys. One with more levels
+// parts returns the readers in parts of about perClear keys. One with more levels
 // than that is nobody's whom a script should wait for.
 func (s *server) parts(readers []holder) (all []part) {
 	for _, r := range readers {

@@ -1,11 +1,5 @@
 package rwlock
 
-import (
-	"fmt"
-
-	"github.com/rueidisson/rueidisson/internal/engine"
-)
-
 // An Option changes a handle; see rueidisson.Client.RWLock.
 type Option interface{ apply(*Lock) error }
 
@@ -19,17 +13,5 @@ type preference struct{}
 
 func (preference) apply(l *Lock) error {
 	l.writer.last = true
-	return nil
-}
-
-func (l *Lock) configure(opts []Option) error {
-	for _, o := range opts {
-		if o == nil {
-			return fmt.Errorf("%w: a nil option", engine.ErrOption)
-		}
-		if err := o.apply(l); err != nil {
-			return err
-		}
-	}
 	return nil
 }

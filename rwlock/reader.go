@@ -43,7 +43,7 @@ func (r reader) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error)
 		[]string{r.e.Millis(a.Lease), a.Owner, r.client(), standing(a)})
 }
 
-// standing is how a reader stands to writers that wait: 0 if it gives up when it is
+// standing returns how a reader stands to writers that wait: 0 if it gives up when it is
 // refused, 1 if it waits then, 2 if it has stood back for long enough.
 func standing(a engine.Try) string {
 	if a.Stood {

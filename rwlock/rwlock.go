@@ -1,12 +1,12 @@
 package rwlock
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -30,34 +30,22 @@ func New(e *engine.Engine, name string, opts ...Option) *Lock {
 	l.reader, l.writer = reader{&l.server}, writer{server: &l.server}
 	l.read = Side{l: l, kind: readKind}
 	l.write = Side{l: l, kind: writeKind}
-	l.bad = l.check(opts)
+	l.bad = cmp.Or(object.CheckName(l.e, l.server.name), object.Apply(l, opts, Option.apply))
 	return l
 }
 
-func (l *Lock) check(opts []Option) error {
-	if l.server.name == "" {
-		return fmt.Errorf("%w: empty name", lock.ErrOption)
-	}
-	if l.e.Cluster() {
-		if err := keys.OnCluster(l.server.name); err != nil {
-			return fmt.Errorf("%w: name %q cannot be used on a cluster: %w", lock.ErrOption, l.server.name, err)
-		}
-	}
-	return l.configure(opts)
-}
-
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (l *Lock) Name() string { return l.label }
 
-// Read is the side that any number of holders have at once. Source:
+// Read returns the side that any number of holders have at once. Source:
 // RReadWriteLock.readLock.
 func (l *Lock) Read() *Side { return &l.read }
 
-// Write is the side that one holder has, beside nobody. Source:
+// Write returns the side that one holder has, beside nobody. Source:
 // RReadWriteLock.writeLock.
 func (l *Lock) Write() *Side { return &l.write }
 
-// Readers are the holds of the read side at this moment, as the master sees them;
+// Readers returns the holds of the read side at this moment, as the master sees them;
 // none if nobody reads. Goroutines of one client that share one are one, and the
 // reads under a write hold's context are part of that. Remaining is what is left
 // of each one's own lease: 0 if that has ended, and it is about to be dropped.
@@ -69,7 +57,7 @@ func (l *Lock) Readers(ctx context.Context) ([]lock.Holder, error) {
 	return readers, l.failed("readers of", err)
 }
 
-// Writer is who holds the write side at this moment; its Owner is empty if
+// Writer returns who holds the write side at this moment; its Owner is empty if
 // nobody does, and ends in ":write" else.
 //
 // Cost: one script call. Errors: as [Lock.Readers].
@@ -88,7 +76,7 @@ func (l *Lock) Locked(ctx context.Context) (bool, error) {
 	return st.mode != "", l.failed("inspect", err)
 }
 
-// Remaining is how much time is left until the lock is free if nobody renews or
+// Remaining returns how much time is left until the lock is free if nobody renews or
 // unlocks it: 0 if nobody holds it, -1 if there is no end. Cost and errors: as
 // [Lock.Writer].
 func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
@@ -96,7 +84,7 @@ func (l *Lock) Remaining(ctx context.Context) (time.Duration, error) {
 	return st.left, l.failed("inspect", err)
 }
 
-// Waiting is how many processes listen for releases of the lock, about as many as
+// Waiting returns how many processes listen for releases of the lock, about as many as
 // wait for either side; see [lock.Lock.Waiting].
 //
 // Cost: one command, PUBSUB NUMSUB or SHARDNUMSUB.
@@ -105,39 +93,13 @@ func (l *Lock) Waiting(ctx context.Context) (int, error) {
 	return n, l.failed("count waiters of", err)
 }
 
-// ask is a one-shot call: ctx bounds the round trip.
+// ask makes a one-shot call: ctx bounds the round trip.
 func ask[T any](ctx context.Context, l *Lock, call func() (T, error)) (result T, err error) {
-	if err := l.usable(ctx); err != nil {
-		return result, err
-	}
-	result, err, answered := engine.Await(l.e, ctx, 0, call)
-	if !answered {
-		err = fmt.Errorf("%w: %w", lock.ErrUnknown, err)
-	}
-	return result, err
+	return object.Ask(ctx, l.e, l.bad, call)
 }
 
 // usable checks what every operation needs.
-func (l *Lock) usable(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", lock.ErrOption)
-	case l.bad != nil:
-		return l.bad
-	}
-	if err := l.e.Open(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
-	}
-	return nil
-}
+func (l *Lock) usable(ctx context.Context) error { return object.Usable(ctx, l.e, l.bad) }
 
 // failed names the operation and the lock.
-func (l *Lock) failed(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s %q: %w", op, l.label, err)
-}
+func (l *Lock) failed(op string, err error) error { return object.Failed(op, "", l.label, err) }

@@ -37,15 +37,15 @@ func newServer(e *engine.Engine, mapped string) server {
 	}
 }
 
-// Key is that of the lock, for both sides.
+// Key returns that of the lock, for both sides.
 func (s *server) Key() engine.Key { return engine.Key{Kind: family, Name: s.name} }
 
-// Channel is where releases are announced.
+// Channel returns where releases are announced.
 func (s *server) Channel() string { return s.channel }
 
 func (s *server) client() string { return s.e.ClientID }
 
-// mark is the own key of a reader.
+// mark returns the own key of a reader.
 func (s *server) mark(owner string) string { return keys.ReaderMark(s.name, owner, 1) }
 
 // acquire sends the acquire of a side. One that too few replicas confirmed is
@@ -103,7 +103,7 @@ func released(answer engine.Answer, err error) (engine.Released, error) {
 	return engine.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
 }
 
-// sooner is the smaller of two times until the next look; a negative one is none.
+// sooner returns the smaller of two times until the next look; a negative one is none.
 func sooner(left, most time.Duration) time.Duration {
 	if left < 0 {
 		return most

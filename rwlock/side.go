@@ -16,10 +16,10 @@ type Side struct {
 
 var _ lock.Locker = (*Side)(nil)
 
-// Name is the name of the lock that it is a side of.
+// Name returns the name of the lock that it is a side of.
 func (s *Side) Name() string { return s.l.label }
 
-// Identity is which lock of which client this is a side of. It is for the other
+// Identity returns which lock of which client this is a side of. It is for the other
 // packages of the family.
 func (s *Side) Identity() (*engine.Engine, engine.Key) { return s.l.e, s.l.Key() }
 
@@ -130,7 +130,7 @@ func (s *Side) acquire(ctx context.Context, op string, ask engine.Ask, err error
 	return hold, s.l.failed(op, err)
 }
 
-// handle is what the contexts of its holds carry them for.
+// handle returns what the contexts of its holds carry them for.
 func (s *Side) handle() lock.Handle {
 	return lock.Handle{Engine: s.l.e, Key: engine.Key{Kind: s.kind, Name: s.l.server.name}, Name: s.l.label}
 }
@@ -148,7 +148,7 @@ func (s *Side) fresh(ctx context.Context, ask engine.Ask) (*lock.Hold, error) {
 	}, s.handle())
 }
 
-// nested is what a context that carries a hold of this lock asks for. It is not
+// nested returns what a context that carries a hold of this lock asks for. It is not
 // live if there is none.
 func (s *Side) nested(ctx context.Context, ask engine.Ask) (hold *lock.Hold, live bool, err error) {
 	kind, outer := lock.Carried(ctx, s.l.e, s.l.server.name, "")

@@ -46,7 +46,7 @@ func (s *server) inspect(ctx context.Context) (st state, err error) {
 	return st, err
 }
 
-// lease is what is left of a time to live; -1: it has no end.
+// lease returns what is left of a time to live; -1: it has no end.
 func lease(millis int64) time.Duration {
 	if millis < 0 {
 		return -1
@@ -54,7 +54,7 @@ func lease(millis int64) time.Duration {
 	return time.Duration(millis) * time.Millisecond
 }
 
-// readers are those of the holders who read: beside a writer, its own owner may.
+// readers returns those of the holders who read: beside a writer, its own owner may.
 func (st state) readers() (all []holder) {
 	for _, h := range st.holders {
 		if h.count > 0 && !isWriter(h.owner) {
@@ -64,7 +64,7 @@ func (st state) readers() (all []holder) {
 	return all
 }
 
-// writer is who writes; its owner is empty if nobody does.
+// writer returns who writes; its owner is empty if nobody does.
 func (st state) writer() holder {
 	for _, h := range st.holders {
 		if st.mode == writeKind && isWriter(h.owner) {
@@ -76,13 +76,13 @@ func (st state) writer() holder {
 
 func isWriter(owner string) bool { return strings.HasSuffix(owner, ":write") }
 
-// holderOf is a holder as users see it.
+// holderOf returns a holder as users see it.
 func (s *server) holderOf(h holder, left time.Duration) lock.Holder {
 	client, _, _ := strings.Cut(h.owner, ":")
 	return lock.Holder{Owner: h.owner, Count: h.count, Remaining: left, Mine: client == s.client()}
 }
 
-// readers are those who read, with what is left of each one's own lease.
+// readers returns those who read, with what is left of each one's own lease.
 func (s *server) readers(ctx context.Context) ([]lock.Holder, error) {
 	st, err := s.inspect(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *server) readers(ctx context.Context) ([]lock.Holder, error) {
 	return all, nil
 }
 
-// leases is what is left of each reader's last level: 0 if it has ended.
+// leases returns what is left of each reader's last level: 0 if it has ended.
 func (s *server) leases(ctx context.Context, readers []holder) ([]time.Duration, error) {
 	on := make([]string, len(readers))
 	for i, r := range readers {

@@ -54,7 +54,7 @@ func (w writer) Renewal() *engine.Renewal { return writeRenewal }
 
 func (w writer) Label() string { return writeKind }
 
-// Readers is the other side.
+// Readers returns the other side.
 func (w writer) Readers() engine.Protocol { return reader{w.server} }
 
 // Acquire has a look, once a second of a wait, whether readers stand there that
@@ -87,7 +87,7 @@ func (w writer) GiveBack(ctx context.Context, owner string) (engine.Released, er
 	return w.Release(ctx, owner)
 }
 
-// ReleaseTo is the downgrade: the first candidate reads from then on.
+// ReleaseTo returns the downgrade: the first candidate reads from then on.
 func (w writer) ReleaseTo(ctx context.Context, owner string, next []engine.Candidate) (engine.Granted, error) {
 	to := next[0]
 	answer, err := w.e.Run(ctx, downgradeScript,

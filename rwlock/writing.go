@@ -45,7 +45,7 @@ func (l *Lock) newWriting(ctx context.Context, ask engine.Ask, seat engine.Seat)
 	return w, nil
 }
 
-// Ended is the engine's word that the acquisition is gone, or the client closed.
+// Ended handles the engine's word that the acquisition is gone, or the client closed.
 func (w *writing) Ended(cause error) {
 	w.mu.Lock()
 	if w.cause == nil {
@@ -62,7 +62,7 @@ func (w *writing) Ended(cause error) {
 	}
 }
 
-// standing is the acquisition that counts at present.
+// standing returns the acquisition that counts at present.
 func (w *writing) standing() *engine.Held {
 	w.mu.Lock()
 	held, changes := w.held, w.changes
@@ -85,7 +85,7 @@ func (w *writing) Grow(ctx context.Context, d time.Duration, _ engine.Seat) erro
 	return w.standing().Grow(ctx, d, w)
 }
 
-// Fence is 0: the format has no tokens for this lock.
+// Fence returns 0: the format has no tokens for this lock.
 func (w *writing) Fence(engine.Seat) int64 { return 0 }
 
 // Release ends the write hold. Without read holds under it, the lock is free.

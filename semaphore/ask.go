@@ -38,7 +38,7 @@ const (
 	removeHeld
 )
 
-// word is what move.lua calls it.
+// word returns what move.lua calls it.
 func (k kind) word() string { return [...]string{"take", "wait", "give"}[k] }
 
 // ask is one request.
@@ -79,7 +79,7 @@ type run struct {
 // mostRuns bounds how long one script call keeps the server.
 const mostRuns = 32
 
-// cut is how many of the waiting calls go out as one.
+// cut returns how many of the waiting calls go out as one.
 func cut(waiting batch) int {
 	runs := 0
 	for i, c := range waiting {

@@ -14,7 +14,7 @@ type ears struct {
 	ear      *engine.Listener // of the first who waits; under the mutex of whose ears they are
 }
 
-// left is told when nobody is there any more.
+// left notes that the last one has left.
 func (h *ears) left() {
 	if h.ear != nil {
 		h.ear.Close()

@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// send is one exchange about a semaphore. Each call has its own outcome, so it
+// send makes one exchange about a semaphore. Each call has its own outcome, so it
 // returns no error for all.
 func (h *hub) send(_ string, flight int, b batch) error {
 	if h.e.Open() != nil {
@@ -76,12 +76,12 @@ func (r *request) run(s *scripts.Script, args []string, takes bool) (got engine.
 	return got, acked, err
 }
 
-// equal is what the scripts take for callers who want the same.
+// equal returns what the scripts take for callers who want the same.
 func (r *request) equal(one run) []string {
 	return append(make([]string, 0, 6), decimal(one.size), r.Number, memory, decimal(one.count))
 }
 
-// refused is for an answer that says that nothing was done: an earlier send of
+// refused handles an answer that says that nothing was done: an earlier send of
 // the request may still arrive.
 func (r *request) refused(got engine.Answer) {
 	if got.Replayed {
@@ -111,7 +111,7 @@ func (r *request) settling(gives int64) func(ctx context.Context, r engine.Reque
 	}
 }
 
-// take is one caller's.
+// take returns one caller's.
 func (h *hub) take(flight int, a *ask) (ans answer) {
 	lacking := false
 	ans.n, ans.err = engine.Only(h.numbered(a.of, flight, 0, func(r *request) ([]int64, error) {
@@ -146,7 +146,7 @@ func (h *hub) unacked(of *names, flight int, n int64) error {
 	return err
 }
 
-// single is a request that goes by itself.
+// single returns a request that goes by itself.
 func (h *hub) single(flight int, a *ask) (ans answer) {
 	ans.n, ans.err = engine.Only(h.numbered(a.of, flight, 0, func(r *request) ([]int64, error) {
 		switch {
@@ -192,7 +192,7 @@ type exchange struct {
 	cause   error // what a send met, in the place of ErrDeferred for those who take
 }
 
-// move is takes and gives of several callers.
+// move makes the takes and gives of several callers.
 func (h *hub) move(flight int, b batch) {
 	x := exchange{h: h, of: b[0].Ask.of}
 	p := x.load(b)
@@ -274,7 +274,7 @@ func (x *exchange) run(flight int) error {
 	return err
 }
 
-// alike is the only run, if all want the same: for that there are scripts that cost
+// alike returns the only run, if all want the same: for that there are scripts that cost
 // the server less.
 func (x *exchange) alike() (one run, is bool) { return x.runs[0], len(x.runs) == 1 }
 
@@ -289,7 +289,7 @@ func (x *exchange) ask(r *request, takes bool) (engine.Answer, bool, error) {
 	return r.run(takeScript, r.equal(one), takes)
 }
 
-// said is the answer as move.lua gives it.
+// said returns the answer as move.lua gives it.
 func (x *exchange) said(got engine.Answer) ([]int64, error) {
 	if one, is := x.alike(); !is || one.kind == give {
 		return got.AsIntSlice()
@@ -301,7 +301,7 @@ func (x *exchange) said(got engine.Answer) ([]int64, error) {
 	return []int64{0, n}, err
 }
 
-// wants is whether the runs take, and how much they give.
+// wants reports whether the runs take, and how much they give.
 func (x *exchange) wants() (takes bool, gives int64) {
 	for _, one := range x.runs {
 		if one.kind == give {
@@ -341,7 +341,7 @@ func (x *exchange) gave() (n int64) {
 	return n
 }
 
-// answer is that of one call.
+// answer returns that of one call.
 func (x *exchange) answer(c *call, err error) answer {
 	a := &c.Ask
 	switch {

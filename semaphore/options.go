@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // A TryOption changes one [Semaphore.TryAcquire].
@@ -134,42 +135,22 @@ func (o ttlOption) applySet(c *setConfig) error {
 	return nil
 }
 
-var errNilOption = fmt.Errorf("%w: a nil option", ErrOption)
-
-// resolve applies each option to what is the default.
-func resolve[O comparable, C any](defaults C, opts []O, apply func(O, *C) error) (C, error) {
-	if len(opts) == 0 {
-		return defaults, nil // which stays off the heap
-	}
-	c := defaults
-	var none O
-	for _, o := range opts {
-		if o == none {
-			return c, errNilOption
-		}
-		if err := apply(o, &c); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
-}
-
 func resolveTry(opts []TryOption) (tryConfig, error) {
-	return resolve(tryConfig{}, opts, TryOption.applyTry)
+	return object.Options(tryConfig{}, opts, TryOption.applyTry)
 }
 
 func resolveRelease(opts []ReleaseOption) (releaseConfig, error) {
-	return resolve(releaseConfig{}, opts, ReleaseOption.applyRelease)
+	return object.Options(releaseConfig{}, opts, ReleaseOption.applyRelease)
 }
 
 func resolveSet(opts []SetOption) (setConfig, error) {
-	return resolve(setConfig{}, opts, SetOption.applySet)
+	return object.Options(setConfig{}, opts, SetOption.applySet)
 }
 
 func resolvePermit(opts []PermitOption) (permitConfig, error) {
-	return resolve(permitConfig{}, opts, PermitOption.applyPermit)
+	return object.Options(permitConfig{}, opts, PermitOption.applyPermit)
 }
 
 func resolveTryPermit(opts []TryPermitOption) (permitConfig, error) {
-	return resolve(permitConfig{}, opts, TryPermitOption.applyTryPermit)
+	return object.Options(permitConfig{}, opts, TryPermitOption.applyTryPermit)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -52,7 +53,7 @@ type fleetQueue struct {
 
 // newFleetQueue returns nil, unless opts want an order.
 func newFleetQueue(e *engine.Engine, mapped string, opts []Option) (*fleetQueue, error) {
-	c, err := resolve(config{}, opts, Option.applySemaphore)
+	c, err := object.Options(config{}, opts, Option.applySemaphore)
 	if err != nil || !c.ordered {
 		return nil, err
 	}

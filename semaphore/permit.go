@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -52,11 +53,11 @@ func (of *permitNames) cared(w want, answer engine.Answer) *Permit {
 	return p
 }
 
-// ID is what the permit is known by on the server: 32 hex digits. Whoever has it
+// ID returns what the permit is known by on the server: 32 hex digits. Whoever has it
 // can give the permit back, from any process, Go or Java.
 func (p *Permit) ID() string { return text(p.want.id) }
 
-// Err is nil while the permit may be trusted, and else why it ended: [ErrLost],
+// Err returns nil while the permit may be trusted, and else why it ended: [ErrLost],
 // [ErrReleased] or [ErrClosed]. It compares the clocks at each call, so it says so
 // at once in a process that was paused past its lease. It asks nobody.
 func (p *Permit) Err() error {
@@ -69,7 +70,7 @@ func (p *Permit) Err() error {
 	return p.ended() // closed, perhaps
 }
 
-// ended is why it has ended, as far as it was told.
+// ended returns why it has ended, as far as it was told.
 func (p *Permit) ended() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +80,7 @@ func (p *Permit) ended() error {
 	return p.cause
 }
 
-// Lost is closed when the permit ends without having been released by Release: it
+// Lost returns a channel that is closed when the permit ends without having been released by Release: it
 // was lost, or its client was closed. [Permit.Err] then says which.
 func (p *Permit) Lost() <-chan struct{} {
 	p.mu.Lock()
@@ -104,7 +105,7 @@ func (p *Permit) Expiring() <-chan struct{} {
 	return p.grant.Expiring()
 }
 
-// Deadline is until when the permit may be trusted if no renewal gets through any
+// Deadline returns until when the permit may be trusted if no renewal gets through any
 // more. Of a renewed permit it moves on. For one that was released it is the zero
 // time.
 func (p *Permit) Deadline() time.Time {
@@ -126,7 +127,7 @@ func (p *Permit) Extend(ctx context.Context, d time.Duration) error {
 	err := p.Err()
 	switch {
 	case ctx == nil:
-		err = errNilContext
+		err = object.CheckContext(ctx)
 	case err == nil:
 		if err = engine.CheckLease(d); err == nil {
 			err = p.grant.Grow(ctx, d)
@@ -153,7 +154,7 @@ func (p *Permit) Extend(ctx context.Context, d time.Duration) error {
 // Source: RPermitExpirableSemaphore.release.
 func (p *Permit) Release(ctx context.Context) error {
 	if ctx == nil {
-		return p.failed("release", errNilContext)
+		return p.failed("release", object.CheckContext(ctx))
 	}
 	err := p.leave()
 	if err == nil && !p.of.i.e.During(func() { err = p.giveUp(ctx) }) {
@@ -265,7 +266,7 @@ func (p *Permit) leave() error {
 	return nil
 }
 
-// Ended is the engine's word that the permit is gone, or the client closed.
+// Ended handles the engine's word that the permit is gone, or the client closed.
 func (p *permitSeat) Ended(cause error) {
 	p.mu.Lock()
 	if p.cause == nil {
@@ -282,13 +283,8 @@ func (p *permitSeat) Ended(cause error) {
 // permitSeat is a permit as the engine sees it.
 type permitSeat Permit
 
-var errNilContext = fmt.Errorf("%w: nil context", ErrOption)
-
 // failed names the operation and the permit, and tells the observer.
 func (p *Permit) failed(op string, err error) error {
 	p.of.i.e.Outcome(permitLabel, p.of.key, op, err)
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s permit of semaphore %q: %w", op, p.of.name, err)
+	return object.Failed(op, "permit of semaphore", p.of.name, err)
 }

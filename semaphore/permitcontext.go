@@ -50,7 +50,7 @@ func (c *permitContext) Err() error {
 	return c.Context.Err()
 }
 
-// Value is the parent's; a shared ending has one, for which context.Cause asks.
+// Value returns the parent's; a shared ending has one, for which context.Cause asks.
 func (c *permitContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil || c.values == nil {
 		return v
@@ -58,7 +58,7 @@ func (c *permitContext) Value(key any) any {
 	return c.values.Value(key)
 }
 
-// Deadline is the parent's.
+// Deadline returns the parent's.
 func (c *permitContext) Deadline() (time.Time, bool) {
 	if c.values != nil {
 		return c.values.Deadline()
@@ -79,7 +79,7 @@ func (cs *permitContexts) take() permitContexts {
 	return taken
 }
 
-// end is called with what was taken.
+// end ends what was taken.
 func (cs permitContexts) end(cause error) {
 	if cs.shared != nil {
 		cs.shared.cancel(cause)
@@ -90,7 +90,7 @@ func (cs permitContexts) end(cause error) {
 	}
 }
 
-// lasting is the ending that all contexts share whose parents cannot end.
+// lasting returns the ending that all contexts share whose parents cannot end.
 func (p *Permit) lasting(parent context.Context) (context.Context, context.CancelCauseFunc, context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

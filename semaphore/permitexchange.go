@@ -78,7 +78,7 @@ func (a *permitAsk) ids() int {
 	return ids
 }
 
-// cutPermits is how many of the waiting calls go out as one.
+// cutPermits returns how many of the waiting calls go out as one.
 func cutPermits(waiting permitBatch) int {
 	ids := 0
 	for n, c := range waiting {
@@ -89,7 +89,7 @@ func cutPermits(waiting permitBatch) int {
 	return len(waiting)
 }
 
-// send is one exchange about a semaphore. Each call has its own outcome, so it
+// send makes one exchange about a semaphore. Each call has its own outcome, so it
 // returns no error for all.
 func (i *issuer) send(_ string, _ int, b permitBatch) error {
 	open := i.e.Open() == nil
@@ -116,7 +116,7 @@ func (i *issuer) send(_ string, _ int, b permitBatch) error {
 	return nil
 }
 
-// gather is what the calls are about, and the room of one who gives.
+// gather returns what the calls are about, and the room of one who gives.
 func gather(b permitBatch, open bool) (x trade, from *room) {
 	if first := &b[0].Ask; len(b) == 1 && open {
 		x.wants = first.wants // which is its own
@@ -228,7 +228,7 @@ func (i *issuer) left(_ string, a permitAsk, got permitAnswer) {
 	}
 }
 
-// granted is what was taken of what is wanted.
+// granted returns what was taken of what is wanted.
 func (a *permitAsk) granted(got permitAnswer) (wants []want) {
 	for n, w := range a.wants {
 		if n < len(got.took) && got.took[n] == 1 {

@@ -44,13 +44,13 @@ const (
 	clientBytes = idBytes / 2 // of which the first are the client's
 )
 
-// clientPart is what the ids of a client begin with.
+// clientPart returns what the ids of a client begin with.
 func clientPart(clientID string) string {
 	digits, _ := hex.DecodeString(strings.ReplaceAll(clientID, "-", "")) // a uuid
 	return string(append(digits, make([]byte, clientBytes)...)[:clientBytes])
 }
 
-// newID is the id of a permit as it stands in Redis, which no other ever has.
+// newID returns the id of a permit as it stands in Redis, which no other ever has.
 func (i *issuer) newID() string {
 	var id [idBytes]byte
 	copy(id[:], i.client)
@@ -58,7 +58,7 @@ func (i *issuer) newID() string {
 	return string(id[:])
 }
 
-// raw is the id as it stands in Redis.
+// raw returns the id as it stands in Redis.
 func raw(id string) string {
 	bytes, _ := hex.DecodeString(id) // parseID has seen it
 	return string(bytes)

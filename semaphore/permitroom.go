@@ -119,7 +119,7 @@ func (r *room) leave(w *handover.Waiter[*Permit]) (turn handover.Turn[*Permit], 
 	return r.queue.Leave(w)
 }
 
-// next is the first of those who wait behind the head.
+// next returns the first of those who wait behind the head.
 func (r *room) next() (next *handover.Waiter[*Permit]) {
 	r.queue.Next(func(w *handover.Waiter[*Permit]) bool {
 		next = w

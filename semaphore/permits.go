@@ -34,7 +34,7 @@ func NewPermits(e *engine.Engine, name string, opts ...Option) *PermitSemaphore 
 	return &PermitSemaphore{i, newPermitNames(i, name, e.Map(name)), New(e, name, opts...)}
 }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (s *PermitSemaphore) Name() string { return s.of.name }
 
 // Acquire waits until a permit is free and takes it. ctx bounds the wait, and
@@ -260,7 +260,7 @@ func (s *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 	return s.failed("add permits to", err)
 }
 
-// Available is how many permits are free, those whose leases have ended included:
+// Available returns how many permits are free, those whose leases have ended included:
 // 0 also if none are set, or if there are fewer than are held.
 //
 // Cost: one script call, which only reads. Errors: ctx's; [ErrOption];
@@ -315,7 +315,7 @@ func (s *PermitSemaphore) Permits(ctx context.Context) iter.Seq2[PermitInfo, err
 	}
 }
 
-// some is one call of Permits.
+// some makes one call of Permits.
 func (s *PermitSemaphore) some(ctx context.Context, cursor string) (some []PermitInfo, next string, err error) {
 	if err := s.plain.usable(ctx, 1); err != nil {
 		return nil, "", err

@@ -19,7 +19,7 @@ var permitRenewal = &engine.Renewal{
 	},
 }
 
-// Renewal is that of all permits.
+// Renewal returns that of all permits.
 func (of *permitNames) Renewal() *engine.Renewal { return permitRenewal }
 
 // GiveBack releases a permit of which an acquire may still arrive.

@@ -144,7 +144,7 @@ func (p *place) leave(w *handover.Waiter[struct{}]) (turn handover.Turn[struct{}
 	return p.queue.Leave(w)
 }
 
-// front is the first of those who wait behind the head.
+// front returns the first of those who wait behind the head.
 func (p *place) front() (front *handover.Waiter[struct{}]) {
 	p.queue.Next(func(w *handover.Waiter[struct{}]) bool {
 		front = w
@@ -205,7 +205,7 @@ func (p *place) handOn(n int64) bool {
 	return handed
 }
 
-// heir is who gets n permits, out of the queue already; nil: the head has got them.
+// heir returns who gets n permits, out of the queue already; nil: the head has got them.
 func (p *place) heir(n int64) (w *handover.Waiter[struct{}], handed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -227,7 +227,7 @@ func (p *place) heir(n int64) (w *handover.Waiter[struct{}], handed bool) {
 	return w, true
 }
 
-// crowd is who is to be asked for: the head, and those behind it.
+// crowd returns who is to be asked for: the head, and those behind it.
 func (p *place) crowd() (runs []run, behind []*handover.Waiter[struct{}]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

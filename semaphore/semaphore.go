@@ -1,18 +1,16 @@
 package semaphore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // most is how many permits there can be: Java reads them as 32 bits.
@@ -44,20 +42,11 @@ func New(e *engine.Engine, name string, opts ...Option) *Semaphore {
 	s := &Semaphore{h: hubOf(e), of: newNames(e, e.Map(name)), name: name}
 	var err error
 	s.order, err = newFleetQueue(e, s.of.key, opts)
-	switch {
-	case err != nil:
-		s.bad = err
-	case s.of.key == "":
-		s.bad = fmt.Errorf("%w: empty name", ErrOption)
-	case e.Cluster():
-		if err := keys.OnCluster(s.of.key); err != nil {
-			s.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, s.of.key, err)
-		}
-	}
+	s.bad = cmp.Or(err, object.CheckName(e, s.of.key))
 	return s
 }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (s *Semaphore) Name() string { return s.name }
 
 // Acquire waits until n permits are free and takes them: all, or none. ctx
@@ -315,7 +304,7 @@ func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
 	return got.n, s.failed("drain", err)
 }
 
-// Available is how many permits are free: 0 also if none are set, or if they
+// Available returns how many permits are free: 0 also if none are set, or if they
 // were reduced by more than are free.
 //
 // Cost: one script call, which only reads. Errors: ctx's; [ErrOption];
@@ -353,7 +342,7 @@ func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	return did == 1, s.failed("delete", err)
 }
 
-// ask is a call that goes by itself. ctx bounds the wait for its answer.
+// ask makes a call that goes by itself. ctx bounds the wait for its answer.
 func (s *Semaphore) ask(ctx context.Context, a ask) (int64, error) {
 	got, err, answered := engine.Await(s.h.e, ctx, 0, func() (answer, error) {
 		return s.h.table.Do(context.Background(), a.of.key, a)
@@ -366,16 +355,7 @@ func (s *Semaphore) ask(ctx context.Context, a ask) (int64, error) {
 
 // usable checks what every operation needs that ctx may end.
 func (s *Semaphore) usable(ctx context.Context, n int64) error {
-	if err := s.checked(ctx, n); err != nil {
-		return err
-	}
-	if err := s.h.e.Open(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
-	}
-	return nil
+	return object.Usable(ctx, s.h.e, s.checked(ctx, n))
 }
 
 // settable checks what a call needs that sets n permits.
@@ -386,20 +366,16 @@ func (s *Semaphore) settable(ctx context.Context, n int64) error {
 	return s.usable(ctx, 1)
 }
 
-// checked is what nothing is sent for.
+// checked returns what nothing is sent for.
 func (s *Semaphore) checked(ctx context.Context, n int64) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", ErrOption)
-	case s.bad != nil:
-		return s.bad
-	case n < 1 || n > most:
-		return fmt.Errorf("%w: %d permits: from 1 to %d", ErrOption, n, most)
+	err := object.Checked(ctx, s.bad)
+	if err == nil && (n < 1 || n > most) {
+		err = fmt.Errorf("%w: %d permits: from 1 to %d", ErrOption, n, most)
 	}
-	return nil
+	return err
 }
 
-// failed is named, and tells the observer.
+// failed names the operation, and tells the observer.
 func (s *Semaphore) failed(op string, err error) error {
 	s.h.e.Outcome(label, s.of.key, op, err)
 	return s.named(op, err)
@@ -408,17 +384,10 @@ func (s *Semaphore) failed(op string, err error) error {
 // named names the operation and the semaphore, and the key where that is the
 // trouble.
 func (s *Semaphore) named(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var reply *rueidis.RedisError
-	if errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
-		err = fmt.Errorf("key %q: %w", s.of.key, err)
-	}
-	return fmt.Errorf("%s semaphore %q: %w", op, s.name, err)
+	return object.Failed(op, "semaphore", s.name, object.Typed(s.of.key, err))
 }
 
-// refused is the error of a TryAcquire that found too few permits.
+// refused returns the error of a TryAcquire that found too few permits.
 func (s *Semaphore) refused() error {
 	if there := s.refusal.Load(); there != nil {
 		return *there

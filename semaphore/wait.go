@@ -50,7 +50,7 @@ func (h *hub) waitFor(ctx context.Context, of *names, n int64) error {
 	return ended(err, c.p.end)
 }
 
-// kept is for n permits that were granted. A client that closes gives them back
+// kept takes n permits that were granted. A client that closes gives them back
 // itself: their holder may come too late to do so.
 func (h *hub) kept(of *names, n int64) error {
 	err := h.e.Open()
@@ -60,7 +60,7 @@ func (h *hub) kept(of *names, n int64) error {
 	return err
 }
 
-// contender is one that nobody uses.
+// contender returns one that nobody uses.
 func (h *hub) contender(of *names, n int64) *contender {
 	c, _ := h.contenders.Get().(*contender)
 	if c == nil {

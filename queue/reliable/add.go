@@ -74,7 +74,7 @@ func (a *added) of(i int) (id int64, err error) {
 
 type addCall = combine.Call[adding, added]
 
-// cutAdds is how many of the waiting calls go out as one.
+// cutAdds returns how many of the waiting calls go out as one.
 func cutAdds(waiting []*addCall) int {
 	count, size := 0, 0
 	for i, c := range waiting {
@@ -86,7 +86,7 @@ func cutAdds(waiting []*addCall) int {
 	return len(waiting)
 }
 
-// sendAdds is one exchange for several callers, in the order of their calls.
+// sendAdds makes one exchange for several callers, in the order of their calls.
 func (h *hub) sendAdds(_ string, flight int, batch []*addCall) error {
 	if err := h.e.Open(); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (h *hub) sendAdds(_ string, flight int, batch []*addCall) error {
 	return nil
 }
 
-// contents is the dedup keys of a batch, and how many messages there may be, with the
+// contents returns the dedup keys of a batch, and how many messages there may be, with the
 // bodies behind the options of all, or each behind its own.
 func (h *hub) contents(batch []*addCall) (once, texts []string) {
 	n, like := 2, &batch[0].Ask.all()[0]

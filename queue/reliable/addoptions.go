@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // An AddOption changes one Add.
@@ -45,7 +46,7 @@ func (p *putting) write() {
 	}, "|")
 }
 
-// own is the terms of the message, as options.lua has them.
+// own returns the terms of the message, as options.lua has them.
 func (p *putting) own() string {
 	switch {
 	case p.attempts == 0 && p.waits == "":
@@ -219,13 +220,8 @@ func resolveAdd(opts []AddOption, log *slog.Logger) (*putting, error) {
 		return &noOptions, nil
 	}
 	p := new(putting)
-	for _, o := range opts {
-		if o == nil {
-			return nil, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyAdd(p); err != nil {
-			return nil, err
-		}
+	if err := object.Apply(p, opts, AddOption.applyAdd); err != nil {
+		return nil, err
 	}
 	if p.backoff != nil {
 		waits, err := waitsOf(p.backoff, log)

@@ -103,7 +103,7 @@ func parseStats(all []string) (s Stats, err error) {
 	return s, nil
 }
 
-// Find is what the queue knows of a message. The error is [ErrNotFound] if there is none
+// Find returns what the queue knows of a message. The error is [ErrNotFound] if there is none
 // of that id, or no more. One that is done is known for as long as [WithKeepDone] says. Cost: one script call, which looks through the leases unless the
 // message is delayed or dead: 1 ms of the server for some ten thousand.
 func (q *Queue[T]) Find(ctx context.Context, id int64) (Info, error) {
@@ -158,7 +158,7 @@ func (q *Queue[T]) Messages(ctx context.Context, of State) iter.Seq2[Info, error
 	}
 }
 
-// Decode is the value of a message. The error is a *[codec.DecodeError].
+// Decode returns the value of a message. The error is a *[codec.DecodeError].
 func (q *Queue[T]) Decode(info Info) (v T, err error) {
 	if err = q.bad; err == nil {
 		if v, err = codec.Decode(q.codec, string(info.Body)); err != nil {
@@ -392,7 +392,7 @@ func (q *Queue[T]) Delete(ctx context.Context) (there bool, err error) {
 	return there, q.failed("delete", err)
 }
 
-// look is one script that changes nothing.
+// look runs one script that changes nothing.
 func look[T, A any](ctx context.Context, q *Queue[T], op engine.Operation, parse func([]string) (A, error), args ...string) (a A, err error) {
 	if err = q.usable(ctx); err != nil {
 		return a, err
@@ -411,7 +411,7 @@ func look[T, A any](ctx context.Context, q *Queue[T], op engine.Operation, parse
 	})
 }
 
-// texts is an answer of texts and numbers.
+// texts returns an answer of texts and numbers.
 func texts(got engine.Answer) ([]string, error) {
 	all, err := got.ToArray()
 	if err != nil {
@@ -428,12 +428,12 @@ func texts(got engine.Answer) ([]string, error) {
 	return out, nil
 }
 
-// request is one script whose answer, a number, the server remembers until it has come.
+// request runs one script whose answer, a number, the server remembers until it has come.
 func (q *Queue[T]) request(ctx context.Context, s *scripts.Script, args ...string) (int64, error) {
 	return requested(ctx, q, s, engine.Number, args)
 }
 
-// requestText is one whose answer is a text.
+// requestText returns one whose answer is a text.
 func (q *Queue[T]) requestText(ctx context.Context, s *scripts.Script, args ...string) (string, error) {
 	return requested(ctx, q, s, func(got engine.Answer, err error) (string, error) {
 		if err != nil {

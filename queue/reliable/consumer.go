@@ -174,7 +174,7 @@ func (c *consumer) sets(t *taker, n int) {
 	t.want = max(n-len(t.got), 0)
 }
 
-// take is what t got.
+// take returns what t got.
 func (c *consumer) take(t *taker) (got []*delivery, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,7 +224,7 @@ func (c *consumer) deal(all []*delivery) (spare []*delivery) {
 	return nil
 }
 
-// next is who is to get a message. It goes behind the others.
+// next returns who is to get a message. It goes behind the others.
 func (c *consumer) next() *taker {
 	for i, t := range c.takers {
 		if t.want > 0 {
@@ -236,7 +236,7 @@ func (c *consumer) next() *taker {
 	return nil
 }
 
-// demand is how many messages are wanted. It is under the mutex.
+// demand returns how many messages are wanted. It is under the mutex.
 func (c *consumer) demand() (n int) {
 	for _, t := range c.takers {
 		n += t.want
@@ -254,7 +254,7 @@ func (c *consumer) prefetches() bool {
 	return slices.ContainsFunc(c.takers, func(t *taker) bool { return t.ahead > 0 && t.want > 0 })
 }
 
-// begins is how many of the messages that are wanted have a handler. It is under the mutex.
+// begins returns how many of the messages that are wanted have a handler. It is under the mutex.
 func (c *consumer) begins() (n int) {
 	for _, t := range c.takers {
 		n += max(t.want-t.ahead, 0)
@@ -262,7 +262,7 @@ func (c *consumer) begins() (n int) {
 	return n
 }
 
-// giveBack is for messages that nobody here has seen.
+// giveBack gives back messages that no handler of this process has seen.
 func (c *consumer) giveBack(all []*delivery) {
 	for _, d := range slices.Backward(all) { // each goes to the front
 		d.post(&settle{nack: true, delay: untried}, ErrSettled)
@@ -280,7 +280,7 @@ func (c *consumer) arm(d time.Duration) {
 	c.h.e.Due(c.due, d, c.timed)
 }
 
-// timed is the timer's run, which may come earlier than it is to look.
+// timed returns the timer's run, which may come earlier than it is to look.
 func (c *consumer) timed() time.Duration {
 	c.mu.Lock()
 	left, users := time.Until(c.lookAt), c.users || c.retries
@@ -348,10 +348,10 @@ func (c *consumer) subscribe() {
 	c.cancels = cancels
 }
 
-// heard is a word of the server's, or that some may have been missed.
+// heard handles a notification of the server, or that some may have been missed.
 func (c *consumer) heard(pubsub.Event) { c.h.steps.Post(c.key, ask{woken: true}) }
 
-// left is told that nobody uses it any more.
+// left notes that nobody uses it any more.
 func (c *consumer) left() {
 	c.mu.Lock()
 	sub, cancels, retries := c.sub, c.cancels, c.retries
@@ -381,7 +381,7 @@ func (c *consumer) fail(err error) {
 	}
 }
 
-// trouble is behind an exchange that failed.
+// trouble handles an exchange that failed.
 func (c *consumer) trouble(err error) {
 	if c.failing.IsZero() {
 		c.failing = time.Now()
@@ -406,7 +406,7 @@ func (c *consumer) trouble(err error) {
 	c.arm(min(max(lasts/10, 50*time.Millisecond), time.Second)*9/10 + rand.N(20*time.Millisecond))
 }
 
-// fine is behind one that did not.
+// fine handles one that did not fail.
 func (c *consumer) fine() {
 	c.failing = time.Time{}
 	c.mu.Lock()

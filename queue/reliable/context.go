@@ -25,7 +25,7 @@ func (c *messageContext) Err() error {
 // manyContexts is from when on those are looked for that have ended by themselves.
 const manyContexts = 32
 
-// context is a child of parent that ends with the message.
+// context returns a child of parent that ends with the message.
 func (d *delivery) context(parent context.Context) context.Context {
 	if parent == nil {
 		panic("reliable: cannot create a context from a nil parent")
@@ -35,7 +35,7 @@ func (d *delivery) context(parent context.Context) context.Context {
 	return c
 }
 
-// under is that of a message which has just been looked at.
+// under returns that of a message which has just been looked at.
 func (d *delivery) under(parent context.Context) context.Context {
 	c := &messageContext{d: d}
 	c.Context, c.cancel = context.WithCancelCause(parent)

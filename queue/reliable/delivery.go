@@ -10,6 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
@@ -25,10 +26,10 @@ var renewal = &engine.Renewal{
 	},
 }
 
-// Key is the kind and the mapped name, for the engine.
+// Key returns the kind and the mapped name, for the engine.
 func (c *consumer) Key() engine.Key { return engine.Key{Kind: label, Name: c.of.key} }
 
-// Renewal is how leases are lengthened, for the engine.
+// Renewal returns how leases are lengthened, for the engine.
 func (c *consumer) Renewal() *engine.Renewal { return renewal }
 
 // release takes a message from an attempt, which then counts as one that ran out.
@@ -89,7 +90,7 @@ func (c *consumer) delivered(of, delivered, body string, f *flight, now time.Tim
 	return d, nil
 }
 
-// Err is nil while the message is this process's for sure.
+// Err returns nil while the message is this process's for sure.
 func (d *delivery) Err() error {
 	if err := d.ended(); err != nil {
 		return err
@@ -106,7 +107,7 @@ func (d *delivery) ended() error {
 	return d.cause
 }
 
-// Ended is the engine's word that the message may be another's, or that the client
+// Ended handles the engine's word that the message may be another's, or that the client
 // closes.
 func (d *delivery) Ended(cause error) {
 	d.end(cause, false)
@@ -152,7 +153,7 @@ func (d *delivery) settling(s *settle, cause error) error {
 	return nil
 }
 
-// Leaving is true of a message that is settled, for the engine.
+// Leaving reports to the engine whether the message is settled.
 func (d *delivery) Leaving() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -161,8 +162,8 @@ func (d *delivery) Leaving() bool {
 
 // settle says s to the server, and waits for its answer.
 func (d *delivery) settle(ctx context.Context, s *settle) error {
-	if ctx == nil {
-		return errNilContext
+	if err := object.CheckContext(ctx); err != nil {
+		return err
 	}
 	if err := d.settling(s, ErrSettled); err != nil {
 		return err

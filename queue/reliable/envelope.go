@@ -30,7 +30,7 @@ func (h *header) timeout() time.Duration { return time.Duration(h.Timeout) * tim
 // briefLength is that of a brief header.
 const briefLength = 6
 
-// seal is what stands before a value.
+// seal returns what stands before a value.
 func seal(h header) (string, error) {
 	if h.Timeout == 0 && h.Values == nil && h.Added>>(8*briefLength) == 0 {
 		var b [8]byte
@@ -57,7 +57,7 @@ var (
 	errVersion  = errors.New("an envelope of a later version")
 )
 
-// unseal is the header and the value of an envelope.
+// unseal returns the header and the value of an envelope.
 func unseal(text string) (h header, value string, err error) {
 	switch {
 	case text == "":

@@ -94,5 +94,3 @@ func (e *DuplicateError) Error() string {
 
 // Unwrap returns [ErrDuplicate].
 func (e *DuplicateError) Unwrap() error { return ErrDuplicate }
-
-var errNilContext = fmt.Errorf("%w: nil context", ErrOption)

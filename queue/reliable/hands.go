@@ -35,7 +35,7 @@ func (h *hands) drop(d *delivery) {
 	}
 }
 
-// taken is the word that messages were cancelled; a renewal says so, too, but later.
+// taken handles the notification that messages were cancelled; a renewal says so, too, but later.
 func (c *consumer) taken(ev pubsub.Event) {
 	if ev.Kind != pubsub.Message {
 		return

@@ -82,7 +82,7 @@ func newHub(e *engine.Engine) *hub {
 	return h
 }
 
-// number is the least that no other consumer of the queue has.
+// number returns the least that no other consumer of the queue has.
 func (h *hub) number(key string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,7 +94,7 @@ func (h *hub) number(key string) int {
 	}
 }
 
-// gone is told of a consumer that nobody knows any more, and that the server does not wait
+// gone ends a consumer that nobody uses any more, and that the server does not wait
 // for: another may have its number.
 func (h *hub) gone(c *consumer) bool {
 	h.mu.Lock()

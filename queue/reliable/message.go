@@ -10,6 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // Message is a message that this process has: what [Queue.Receive] returns, and Ack,
@@ -42,7 +43,7 @@ type Message[T any] struct {
 	d *delivery
 }
 
-// Err is nil while the message may be trusted to be this process's, and else why it
+// Err returns nil while the message may be trusted to be this process's, and else why it
 // ended: [ErrLost], [ErrSettled], [ErrTimeout], [ErrCancelled] or [ErrClosed]. It compares the clocks at
 // each call, so it says so at once in a process that was paused past its lease. It asks
 // nobody.
@@ -84,14 +85,9 @@ func (m *Message[T]) Nack(ctx context.Context, cause error, opts ...NackOption) 
 }
 
 func nackOf(cause error, opts []NackOption) (*settle, error) {
-	n := nacking{delay: -1}
-	for _, o := range opts {
-		if o == nil {
-			return nil, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyNack(&n); err != nil {
-			return nil, err
-		}
+	n, err := object.Options(nacking{delay: -1}, opts, NackOption.applyNack)
+	if err != nil {
+		return nil, err
 	}
 	if n.delay >= 0 {
 		return failedBy(cause, n.delay), nil
@@ -105,8 +101,8 @@ func nackOf(cause error, opts []NackOption) (*settle, error) {
 // [Queue.Redrive] attempts are counted anew, so Attempt does not tell. Errors: ctx's error
 // and cause; [ErrOption].
 func (m *Message[T]) Buried(ctx context.Context) (bool, error) {
-	if ctx == nil {
-		return false, m.failed("ask for the end of", errNilContext)
+	if err := object.CheckContext(ctx); err != nil {
+		return false, m.failed("ask for the end of", err)
 	}
 	buried, err := m.d.outcome(ctx)
 	return buried, m.failed("ask for the end of", err)
@@ -130,16 +126,8 @@ func (m *Message[T]) Release(ctx context.Context, opts ...ReleaseOption) error {
 }
 
 func releaseOf(opts []ReleaseOption) (*settle, error) {
-	var r releasing
-	for _, o := range opts {
-		if o == nil {
-			return nil, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyRelease(&r); err != nil {
-			return nil, err
-		}
-	}
-	return releasedFor(r.delay), nil
+	r, err := object.Options(releasing{}, opts, ReleaseOption.applyRelease)
+	return releasedFor(r.delay), err
 }
 
 // A ReleaseOption changes one Release: [WithDelay].
@@ -158,7 +146,7 @@ func (m *Message[T]) Extend(ctx context.Context, d time.Duration) error {
 	err := m.d.Err()
 	switch {
 	case ctx == nil:
-		err = errNilContext
+		err = object.CheckContext(ctx)
 	case err == nil:
 		if err = engine.CheckLease(d); err == nil {
 			err = m.d.grant.Grow(ctx, d)
@@ -177,22 +165,22 @@ func (m *Message[T]) failed(op string, err error) error {
 // longestCause is how much of a cause the queue keeps.
 const longestCause = 1024
 
-// releasedFor is a give-back of what somebody has seen, which waits for so long.
+// releasedFor returns a give-back of what somebody has seen, which waits for so long.
 func releasedFor(delay time.Duration) *settle {
 	return &settle{nack: true, delay: released, cause: decimal(engine.Millis(delay))}
 }
 
-// retriedBy is a nack after which the message waits as its terms say.
+// retriedBy returns a nack after which the message waits as its terms say.
 func retriedBy(cause error) *settle {
 	return &settle{nack: true, delay: backoff, cause: causeOf(cause)}
 }
 
-// failedBy is a nack after which it waits for so long.
+// failedBy returns a nack after which it waits for so long.
 func failedBy(cause error, delay time.Duration) *settle {
 	return &settle{nack: true, delay: engine.Millis(max(delay, 0)), cause: causeOf(cause)}
 }
 
-// buriedBy is the last one.
+// buriedBy returns the last one.
 func buriedBy(cause error) *settle { return &settle{nack: true, delay: buried, cause: causeOf(cause)} }
 
 func causeOf(err error) string {
@@ -219,7 +207,7 @@ func (q *Queue[T]) decode(text string) (v T, err error) {
 
 var errCodec = errors.New("the codec has panicked")
 
-// message is what was taken, as the caller gets it. One that cannot be decoded has failed an
+// message returns what was taken, as the caller gets it. One that cannot be decoded has failed an
 // attempt: in a rolling deploy another process may be able to decode it.
 func (q *Queue[T]) message(d *delivery) (*Message[T], bool) {
 	head, text, err := unseal(d.body)

@@ -25,19 +25,19 @@ func newNames(e *engine.Engine, mapped string) *names {
 	}
 }
 
-// on is the keys of a script: the parts, further ones, and the last.
+// on returns the keys of a script: the parts, further ones, and the last.
 func (of *names) on(last string, more ...string) []string {
 	all := make([]string, 0, len(of.parts)+len(more)+1)
 	return append(append(append(all, of.parts...), more...), last)
 }
 
-// counts is what scripts are told of whether a message that reached nobody proves
+// counts returns what scripts are told of whether a message that reached nobody proves
 // that nobody listens.
 func counts(e *engine.Engine) string {
 	return flag(e.CountsAll())
 }
 
-// flag is a yes or no of a script.
+// flag returns a yes or no of a script.
 func flag(is bool) string {
 	if is {
 		return "1"

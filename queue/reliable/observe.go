@@ -49,14 +49,14 @@ type watched struct {
 	is   engine.Handled
 }
 
-// watch is called before anybody can settle the message.
+// watch tells the observer of a message, before it can be settled.
 func (d *delivery) watch() {
 	if d.c.h.e.Handlers != nil {
 		d.watched = &watched{}
 	}
 }
 
-// handling is the context of the handler, which is about to begin.
+// handling returns the context of the handler, which is about to begin.
 func (d *delivery) handling(ctx context.Context, header map[string]string) context.Context {
 	w := d.watched
 	if w == nil {
@@ -70,7 +70,7 @@ func (d *delivery) handling(ctx context.Context, header map[string]string) conte
 	return child
 }
 
-// returned is the end of the handler.
+// returned tells the observer that the handler has returned.
 func (w *watched) returned(err error) {
 	if w != nil {
 		w.ends(func(is *engine.Handled) { is.Took, is.Err = time.Since(w.began), err })

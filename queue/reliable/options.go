@@ -7,6 +7,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // The defaults.
@@ -114,7 +115,7 @@ type PolicyOption interface {
 	ServeOption
 }
 
-// WithLease is how long a message that was taken stays with its consumer when that
+// WithLease sets how long a message that was taken stays with its consumer when that
 // falls silent. Consumers lengthen it at a third of it, for as long as they have the
 // message. It concerns only what this consumer takes. Without it that is the lease which
 // [Queue.SetTerms] has given the queue, or else the client's watchdog timeout.
@@ -186,7 +187,7 @@ type BackoffOption interface {
 	AddOption
 }
 
-// WithBackoff is how long a message waits after an attempt that has failed: the first
+// WithBackoff sets how long a message waits after an attempt that has failed: the first
 // is 1, and so is the first after a [Queue.Redrive]. Without it that is a second, twice that
 // after each further one, at most ten minutes, a tenth more or less.
 //
@@ -241,18 +242,13 @@ func (o policyOption) applyServe(s *serving) error { return o(&s.given) }
 
 func resolve(e *engine.Engine, opts []Option) (config, error) {
 	c := config{maxBody: defaultMaxBody, given: given{log: e.Logger}}
-	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyHandle(&c); err != nil {
-			return c, err
-		}
+	if err := object.Apply(&c, opts, Option.applyHandle); err != nil {
+		return c, err
 	}
 	return c, c.given.resolve()
 }
 
-// chosen is the codec that the options of a handle choose.
+// chosen returns the codec that the options of a handle choose.
 func chosen[T any](e *engine.Engine, c config) (codec.Codec[T], error) {
 	of := codec.For[T](e.Family())
 	if c.family != nil {

@@ -16,7 +16,7 @@ type retryError struct {
 
 func (e *retryError) Unwrap() error { return e.error }
 
-// RetryIn is err as a handler returns it whose message is to be tried again in d. It is
+// RetryIn returns err as a handler returns it whose message is to be tried again in d. It is
 // nil for a nil err.
 func RetryIn(err error, d time.Duration) error {
 	if err == nil {
@@ -30,7 +30,7 @@ type discardError struct{ error }
 
 func (e *discardError) Unwrap() error { return e.error }
 
-// Discard is err as a handler returns it whose message is not to be tried again: it is
+// Discard returns err as a handler returns it whose message is not to be tried again: it is
 // buried at once. It is nil for a nil err.
 func Discard(err error) error {
 	if err == nil {
@@ -44,7 +44,7 @@ type snoozeError time.Duration
 
 func (e snoozeError) Error() string { return fmt.Sprintf("not before %v", time.Duration(e)) }
 
-// Snooze is the error of a handler whose message is to come again in d, without an attempt:
+// Snooze returns the error of a handler whose message is to come again in d, without an attempt:
 // because what it waits for is not there yet. See [Message.Release].
 func Snooze(d time.Duration) error { return snoozeError(min(max(d, 0), engine.LongestLease)) }
 

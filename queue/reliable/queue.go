@@ -1,6 +1,7 @@
 package reliable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // Queue is a queue whose messages are kept until somebody has acknowledged them; see
@@ -24,7 +25,7 @@ type Queue[T any] struct {
 	bad    error // what every operation returns, if the handle cannot be used
 }
 
-// New is rueidisson.ReliableQueue.
+// New returns a handle. Programs outside of this module call rueidisson.ReliableQueue.
 func New[T any](e *engine.Engine, name string, opts ...Option) *Queue[T] {
 	q := &Queue[T]{h: hubOf(e), name: name, of: newNames(e, e.Map(name))}
 	cfg, err := resolve(e, opts)
@@ -32,20 +33,11 @@ func New[T any](e *engine.Engine, name string, opts ...Option) *Queue[T] {
 		q.cfg, q.policy = cfg, unique.Make(cfg.policy())
 		q.codec, err = chosen[T](e, cfg)
 	}
-	switch {
-	case err != nil:
-		q.bad = err
-	case q.of.key == "":
-		q.bad = fmt.Errorf("%w: empty name", ErrOption)
-	case e.Cluster():
-		if err := keys.OnCluster(q.of.key); err != nil {
-			q.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, q.of.key, err)
-		}
-	}
+	q.bad = cmp.Or(err, object.CheckName(e, q.of.key))
 	return q
 }
 
-// Name is the name that the queue was made with.
+// Name returns the name that the queue was made with.
 func (q *Queue[T]) Name() string { return q.name }
 
 // Add puts a message at the end of the queue, and returns its id, a number that the
@@ -81,7 +73,7 @@ func (q *Queue[T]) put(ctx context.Context, a adding) (int64, error) {
 	return got.of(0)
 }
 
-// perhaps is for an error of a caller that may have gone before its answer.
+// perhaps wraps ErrUnknown for a caller that may have left before its answer.
 func perhaps(ctx context.Context, err error) error {
 	if ctx.Err() == nil || errors.Is(err, ErrUnknown) {
 		return err
@@ -119,7 +111,7 @@ func (q *Queue[T]) AddAll(ctx context.Context, values []T, opts ...AddOption) (i
 	return ids, q.failed("add to", err)
 }
 
-// piece is how many of the items go as one.
+// piece returns how many of the items go as one.
 func piece(items []item) int {
 	size := 0
 	for i, it := range items {
@@ -145,7 +137,7 @@ func (q *Queue[T]) putPiece(ctx context.Context, items []item, ids []int64) erro
 	return err
 }
 
-// putting is what the options of an Add say, if it can be used, and what stands before
+// putting returns what the options of an Add say, if it can be used, and what stands before
 // its values.
 func (q *Queue[T]) putting(ctx context.Context, opts []AddOption) (p *putting, sealed string, err error) {
 	if err := q.usable(ctx); err != nil {
@@ -164,7 +156,7 @@ func (q *Queue[T]) putting(ctx context.Context, opts []AddOption) (p *putting, s
 	return p, sealed, err
 }
 
-// item is a message as add.lua has it.
+// item returns a message as add.lua has it.
 func (q *Queue[T]) item(p *putting, sealed string, v T) (it item, err error) {
 	value, err := codec.Encode(q.codec, v)
 	if err == nil && len(value) > q.cfg.maxBody {
@@ -178,31 +170,12 @@ func (q *Queue[T]) item(p *putting, sealed string, v T) (it item, err error) {
 }
 
 // usable checks what every operation needs.
-func (q *Queue[T]) usable(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return errNilContext
-	case q.bad != nil:
-		return q.bad
-	}
-	if err := q.h.e.Open(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
-	}
-	return nil
-}
+func (q *Queue[T]) usable(ctx context.Context) error { return object.Usable(ctx, q.h.e, q.bad) }
 
 // failed names the operation and the queue.
 func (q *Queue[T]) failed(op string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, new(*codec.DecodeError)):
-		return fmt.Errorf("%s reliable queue %w", op, err) // which names it
-	case engine.WrongType(err):
+	if engine.WrongType(err) {
 		err = fmt.Errorf("one of the keys of the queue is of another type: %w", err)
 	}
-	return fmt.Errorf("%s reliable queue %q: %w", op, q.name, err)
+	return object.Failed(op, "reliable queue", q.name, err)
 }

@@ -9,12 +9,13 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // scanned is how many keys a server looks at in one call: less than a millisecond.
 const scanned = 1000
 
-// Queues is rueidisson.ReliableQueues.
+// Queues lists queues. Programs outside of this module call rueidisson.ReliableQueues.
 func Queues(ctx context.Context, e *engine.Engine) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := eachQueue(ctx, e, func(name string) bool { return yield(name, nil) }); err != nil {
@@ -25,14 +26,8 @@ func Queues(ctx context.Context, e *engine.Engine) iter.Seq2[string, error] {
 
 // eachQueue ends when yield is false, and with the first error.
 func eachQueue(ctx context.Context, e *engine.Engine, yield func(name string) bool) error {
-	if ctx == nil {
-		return errNilContext
-	}
-	if err := e.Open(); err != nil {
+	if err := object.Usable(ctx, e, nil); err != nil {
 		return err
-	}
-	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
 	}
 	unbound := context.WithoutCancel(ctx)
 	masters, err := engine.Reading(e, ctx, func() ([]rueidis.Client, error) { return e.Masters(unbound) })

@@ -57,7 +57,7 @@ func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[*Message[T], error] {
 	}
 }
 
-// consumer is who takes from the queue by that policy. Each is followed by one done.
+// consumer returns who takes from the queue by that policy. Each is followed by one done.
 func (q *Queue[T]) consumer(as unique.Handle[policy]) *consumer {
 	return q.h.consumers.Get(consumerKey{q.of.key, as})
 }
@@ -118,7 +118,7 @@ func (q *Queue[T]) await(ctx context.Context, c *consumer, t *taker) (all []*Mes
 	}
 }
 
-// handed is what was taken, as the caller gets it. Where a Serve takes beside it, it might
+// handed returns what was taken, as the caller gets it. Where a Serve takes beside it, it might
 // have had to wait for a handler, so the server is told that it has not.
 func (q *Queue[T]) handed(ctx context.Context, c *consumer, d *delivery) (*Message[T], bool) {
 	if !d.begin(ctx, false) {

@@ -30,7 +30,7 @@ func (m *Message[T]) AckWith(ctx context.Context, result []byte, ttl time.Durati
 	return m.failed("acknowledge", err)
 }
 
-// Result is what a message was acknowledged with by AckWith. Cost: one script call,
+// Result returns what a message was acknowledged with by AckWith. Cost: one script call,
 // shared with other calls of this process. Errors: [ErrPending] if the message is not
 // done; [ErrBuried]; [ErrNotFound] if there is neither a message of that id nor a
 // result, or no more; ctx's error and cause; [ErrOption]; [ErrClosed]; those of Redis.
@@ -242,7 +242,7 @@ func poke(all []chan struct{}) {
 	}
 }
 
-// left is told that nobody waits any more.
+// left notes that nobody waits any more.
 func (l *listening) left() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

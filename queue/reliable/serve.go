@@ -14,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // The defaults of Serve.
@@ -39,7 +40,7 @@ type serveOption func(*serving) error
 
 func (o serveOption) applyServe(s *serving) error { return o(s) }
 
-// WithConcurrency is how many messages are handled at once. Without it that is 10.
+// WithConcurrency sets how many messages are handled at once. Without it that is 10.
 func WithConcurrency(n int) ServeOption {
 	return serveOption(func(s *serving) error {
 		s.concurrency = n
@@ -47,7 +48,7 @@ func WithConcurrency(n int) ServeOption {
 	})
 }
 
-// WithPrefetch is how many messages wait in this process for a handler, so that no handler
+// WithPrefetch sets how many messages wait in this process for a handler, so that no handler
 // has to wait for the server. Without it that is none: a message stays with the queue, and
 // so with all processes, until a handler is free. With very short handlers as many as are
 // handled at once make it faster. It does nothing where a message has one attempt
@@ -80,7 +81,7 @@ func WithLimiter(l Limiter) ServeOption {
 	})
 }
 
-// WithGrace is how long Serve waits for handlers when it is to end. Without it that is
+// WithGrace sets how long Serve waits for handlers when it is to end. Without it that is
 // 10 s.
 func WithGrace(d time.Duration) ServeOption {
 	return serveOption(func(s *serving) error {
@@ -94,13 +95,8 @@ func WithGrace(d time.Duration) ServeOption {
 
 func (q *Queue[T]) serving(opts []ServeOption) (*serving, error) {
 	s := &serving{given: q.cfg.given, concurrency: defaultConcurrency, grace: defaultGrace}
-	for _, o := range opts {
-		if o == nil {
-			return nil, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyServe(s); err != nil {
-			return nil, err
-		}
+	if err := object.Apply(s, opts, ServeOption.applyServe); err != nil {
+		return nil, err
 	}
 	if s.limiter != nil {
 		s.prefetch = 0
@@ -323,7 +319,7 @@ func (w *server[T]) rest() error {
 	return fmt.Errorf("handlers of %d messages have not ended within %v, such as %v", n, w.s.grace, some)
 }
 
-// left is how many messages handlers are at, and some of them.
+// left returns how many messages handlers are at, and some of them.
 func (w *server[T]) left() (n int, some []int64) {
 	const most = 10
 	for i := range w.busy {
@@ -351,7 +347,7 @@ func (w *server[T]) works(at *atomic.Int64) {
 	ended = true
 }
 
-// handle is one message.
+// handle handles one message.
 func (w *server[T]) handle(d *delivery, at *atomic.Int64) {
 	if d.Err() != nil {
 		w.next(1)

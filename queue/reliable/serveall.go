@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 	"unique"
+
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // Served is a queue with its handler, for [ServeAll]: [Queue.With] or [Weighted].
@@ -74,11 +76,8 @@ func ServeAll(ctx context.Context, n int, queues ...Served) error {
 }
 
 func serveAll(ctx context.Context, n int, patience time.Duration, queues []Served) error {
-	err := within("handlers", int64(n), mostConcurrency)
-	switch {
-	case ctx == nil:
-		err = errNilContext
-	case err == nil && len(queues) == 0:
+	err := object.Checked(ctx, within("handlers", int64(n), mostConcurrency))
+	if err == nil && len(queues) == 0 {
 		err = errNoQueue
 	}
 	if err != nil {

@@ -113,7 +113,7 @@ const (
 	mostTaken   = 500
 )
 
-// bytes is what a settle has the server read, or copy where messages that are done are kept.
+// bytes returns what a settle has the server read, or copy where messages that are done are kept.
 func (s *settle) bytes() int {
 	n := len(s.result) + len(s.cause)
 	if !s.nack && s.d.c.keeps.Load() {
@@ -122,12 +122,12 @@ func (s *settle) bytes() int {
 	return n
 }
 
-// cutSteps is how many of the waiting calls go out as one.
+// cutSteps returns how many of the waiting calls go out as one.
 func cutSteps(waiting []*stepCall) int {
 	return cutSettles(len(waiting), func(i int) *settle { return waiting[i].Ask.settle })
 }
 
-// cutSettles is how many of n settles go out together; nil is none.
+// cutSettles returns how many of n settles go out together; nil is none.
 func cutSettles(n int, at func(i int) *settle) int {
 	size := 0
 	for i := range n {

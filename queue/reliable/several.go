@@ -159,7 +159,7 @@ func (b *batches[T]) works(taking, base context.Context) error {
 // refusedFor is how long a queue is left alone that cannot be taken from.
 const refusedFor = time.Second
 
-// pause is before what was refused is tried again.
+// pause waits before what was refused is tried again.
 func (b *batches[T]) pause(taking context.Context) {
 	timer := time.NewTimer(refusedFor)
 	defer timer.Stop()
@@ -214,7 +214,7 @@ func (b *batches[T]) fill(taking context.Context, all []*Message[T]) []*Message[
 	return all
 }
 
-// handle is one batch.
+// handle handles one batch.
 func (b *batches[T]) handle(base context.Context, all []*Message[T]) {
 	b.note(all, true)
 	defer b.note(all, false)

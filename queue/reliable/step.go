@@ -30,7 +30,7 @@ type flight struct {
 // repeats is how long a flight is said again: then the server may have forgotten it.
 const repeats = engine.RequestMemory * 3 / 4
 
-// sendStep is one exchange for all who settle messages or want some.
+// sendStep makes one exchange for all callers that settle messages or want some.
 func (h *hub) sendStep(key consumerKey, _ int, batch []*stepCall) error {
 	c := h.consumers.Get(key)
 	defer h.consumers.Put(key, c)
@@ -56,7 +56,7 @@ func (h *hub) sendStep(key consumerKey, _ int, batch []*stepCall) error {
 	return nil
 }
 
-// unsettled is the error of a settle that goes on until it is done.
+// unsettled returns the error of a settle that goes on until it is done.
 func unsettled(err error) error {
 	if errors.Is(err, ErrUnknown) {
 		return err
@@ -88,7 +88,7 @@ func (c *consumer) step(settles []*settle, woken bool) error {
 	}
 }
 
-// flight is the next exchange, nil if there is nothing to say.
+// flight returns the next exchange, nil if there is nothing to say.
 func (c *consumer) flight(woken bool) *flight {
 	now := time.Now()
 	n := cutSettles(len(c.carry), func(i int) *settle { return c.carry[i] })
@@ -132,7 +132,7 @@ func (c *consumer) flight(woken bool) *flight {
 	return f
 }
 
-// args is f as step.lua reads it.
+// args returns f as step.lua reads it.
 func (c *consumer) args(f *flight, role string) []string {
 	args := append(c.h.e.Preamble(f.Request, c.of.wake),
 		counts(c.h.e), c.me, decimal(f.want), decimal(engine.Millis(f.lease)), c.text, c.policy.given,

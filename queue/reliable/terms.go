@@ -97,7 +97,7 @@ func (t Terms) fields() (all [termCount]string) {
 	return all
 }
 
-// text is what meta has.
+// text returns what meta has.
 func (t Terms) text() string {
 	all := t.fields()
 	return strings.Join(all[:], "|")
@@ -201,7 +201,7 @@ func waitOf(backoff func(attempt int) time.Duration, attempt int, log *slog.Logg
 	return time.Duration(engine.Millis(min(max(backoff(attempt), 0), engine.LongestLease))) * time.Millisecond, false
 }
 
-// plainBackoff is the default without what is a tenth more or less.
+// plainBackoff returns the default without what is a tenth more or less.
 func plainBackoff(attempt int) time.Duration {
 	if attempt > 10 {
 		return mostBackoff

@@ -55,7 +55,7 @@ var (
 	_ grpc.StreamServerInterceptor = (*Limit)(nil).Stream
 )
 
-// Unary is the interceptor of calls with one answer.
+// Unary returns the interceptor of calls with one answer.
 func (l *Limit) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	if err := l.admit(ctx, info.FullMethod); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func FailOpen(_ context.Context, _ string, err error) error {
 // FailClosed ends the call with status Unavailable, and RetryInfo of a second.
 func FailClosed(context.Context, string, error) error { return unavailable() }
 
-// admit is the status that ends a call, nil if it goes on.
+// admit returns the status that ends a call, nil if it goes on.
 func (l *Limit) admit(ctx context.Context, method string) error {
 	cost := l.cost(ctx, method)
 	switch {
@@ -132,7 +132,7 @@ func (l *Limit) take(ctx context.Context, key string, cost int64) ([]ratelimiter
 	return d.Members, d.Allowed, err
 }
 
-// outcome is what a decision, or the want of one, says to the caller.
+// outcome returns what a decision, or the want of one, says to the caller.
 func (l *Limit) outcome(ctx context.Context, method string, decisions []ratelimiter.Decision, granted bool, err error) error {
 	switch {
 	case err == nil && granted:

@@ -54,7 +54,7 @@ func AlsoShadow(more ...*ratelimiter.Limiter) Option {
 	})
 }
 
-// Cost is how many tokens a call takes; method is its full name, such as
+// Cost sets how many tokens a call takes; method is its full name, such as
 // "/package.Service/Method". With 0 it is passed on as if there were no limit,
 // such as a health check.
 func Cost(cost func(ctx context.Context, method string) int64) Option {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// request is a call as the HTTP request that it is, as far as a key can be
+// request makes a call as the HTTP request that it is, as far as a key can be
 // found in it.
 func request(ctx context.Context, method string) *http.Request {
 	r := &http.Request{

@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-// refused is the status of a refusal: of those limits that did not grant, and
+// refused returns the status of a refusal: of those limits that did not grant, and
 // know when they would. One that stands beside a paused one was not asked; where
 // one has a rate of 0, no time ends the refusal.
 func (l *Limit) refused(decisions []ratelimiter.Decision) error {
@@ -53,7 +53,7 @@ func unavailable() error {
 	return detailed(codes.Unavailable, "the rate limiter cannot be asked", retry(time.Second))
 }
 
-// misused is what an argument that cannot be used comes to: the caller learns
+// misused returns what an argument that cannot be used comes to: the caller learns
 // no more than that it is not his fault.
 func misused() error { return status.Error(codes.Internal, "the rate limiter is misconfigured") }
 

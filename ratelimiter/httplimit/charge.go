@@ -52,7 +52,7 @@ var ErrNoDecision = errors.New("no limit has decided about this request")
 
 type ticketKey struct{}
 
-// carry is the request with the decision about it, and what copies back from
+// carry returns the request with the decision about it, and what copies back from
 // that what the server and the handlers further out read of a request that has
 // been served: net/http removes the files of a form, and logs tell patterns.
 func (t *ticket) carry(r *http.Request) (with *http.Request, served func()) {

@@ -67,7 +67,7 @@ func (t *ticket) take(ctx context.Context) (decisions []ratelimiter.Decision, gr
 	return decisions, granted, err
 }
 
-// bucketsOf are the key's buckets, one of each limit.
+// bucketsOf returns the key's buckets, one of each limit.
 func (m *middleware) bucketsOf(limits []*ratelimiter.Limiter, r *http.Request, key string) []*ratelimiter.Bucket {
 	buckets := make([]*ratelimiter.Bucket, len(limits))
 	for i, l := range limits {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// forwardedFor are the addresses in Forwarded, from the last on, as
+// forwardedFor returns the addresses in Forwarded, from the last on, as
 // [forwardedForX] has them. A line in which a quote does not end is an address
 // that cannot be read as a whole: a client could have opened it to hide what
 // the proxy wrote behind it.
@@ -46,7 +46,7 @@ func splitUnquoted(s string, separator byte) (parts []string, closed bool) {
 	return append(parts, strings.Trim(s[start:], " \t")), !quoted
 }
 
-// forOf is the parameter "for" of an element, or the element itself, which is no
+// forOf returns the parameter "for" of an element, or the element itself, which is no
 // address, if it has not exactly one.
 func forOf(element string) string {
 	found, times := "", 0
@@ -63,7 +63,7 @@ func forOf(element string) string {
 	return found
 }
 
-// unquoted is what stands between quotes. An address needs no escapes, so
+// unquoted returns what stands between quotes. An address needs no escapes, so
 // they are left in, and it is none.
 func unquoted(value string) string {
 	if inner, ok := strings.CutPrefix(value, `"`); ok {

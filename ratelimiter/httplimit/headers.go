@@ -111,7 +111,7 @@ func setLegacy(h http.Header, limits []Limit) (fields []string) {
 	return fields
 }
 
-// legacyOf is what a limit further out has told, as far as a comparison needs
+// legacyOf returns what a limit further out has told, as far as a comparison needs
 // it.
 func legacyOf(h http.Header) (told Limit, ok bool) {
 	burst, noBurst := strconv.ParseInt(h.Get("X-RateLimit-Limit"), 10, 64)
@@ -120,7 +120,7 @@ func legacyOf(h http.Header) (told Limit, ok bool) {
 	return told, noBurst == nil && noLeft == nil && burst > 0 && left >= 0
 }
 
-// tightest is the limit that is used up first.
+// tightest returns the limit that is used up first.
 func tightest(limits []Limit) Limit {
 	least := limits[0]
 	for _, l := range limits[1:] {
@@ -137,7 +137,7 @@ func tighter(a, b Limit) bool {
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// printable is a name as far as a string of Structured Fields can carry it.
+// printable returns a name as far as a string of Structured Fields can carry it.
 func printable(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
@@ -152,5 +152,5 @@ func printable(name string) string {
 
 var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// quoted is a printable name as a string of Structured Fields.
+// quoted returns a printable name as a string of Structured Fields.
 func quoted(name string) string { return `"` + quoting.Replace(name) + `"` }

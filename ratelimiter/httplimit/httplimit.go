@@ -63,7 +63,7 @@ func (m *middleware) check() error {
 	return m.failure.check()
 }
 
-// policies are the names of the limits in headers and bodies.
+// policies returns the names of the limits in headers and bodies.
 func (m *middleware) policies() []string {
 	names := make([]string, len(m.limits))
 	for i, l := range m.limits {
@@ -76,7 +76,7 @@ func (m *middleware) policies() []string {
 	return names
 }
 
-// serve is one request, from its cost to its refund.
+// serve serves one request, from its cost to its refund.
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	cost := m.cost(r)
 	if cost == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-// ByIP is the client's address: that of the connection, or what trusted proxies
+// ByIP returns the client's address: that of the connection, or what trusted proxies
 // say of it, see [TrustProxies]. Addresses of IPv6 count by their prefix, see
 // [IPv6Prefix]; those that carry one of IPv4 (::ffff:192.0.2.1, and
 // 64:ff9b::192.0.2.1 of a NAT64) are that one; zones and ports do not matter. Keys look like "192.0.2.1" and
@@ -149,7 +149,7 @@ func (p *ipKey) trusts(a netip.Addr) bool {
 // makes into clients of IPv6.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// translated is the address of IPv4 that stands in one of a NAT64. Who is
+// translated returns the address of IPv4 that stands in one of a NAT64. Who is
 // trusted is told by the address before that.
 func translated(a netip.Addr) netip.Addr {
 	if !nat64.Contains(a) {
@@ -159,7 +159,7 @@ func translated(a netip.Addr) netip.Addr {
 	return netip.AddrFrom4([4]byte(bytes[12:]))
 }
 
-// text is the key of an address.
+// text returns the key of an address.
 func (p *ipKey) text(a netip.Addr) string {
 	if a = translated(a); a.Is4() || p.v6 == 128 {
 		return a.String()
@@ -204,7 +204,7 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	return p.Masked(), err
 }
 
-// forwardedForX are the addresses in X-Forwarded-For, from the last on. They
+// forwardedForX returns the addresses in X-Forwarded-For, from the last on. They
 // are read no further than they are asked for: what stands to the left of a
 // client's address was written by the client.
 func forwardedForX(h http.Header) iter.Seq[string] {

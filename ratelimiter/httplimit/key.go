@@ -19,7 +19,7 @@ type Key struct {
 	bad  error // what New returns
 }
 
-// Of is the key of a request. Functions given to [By] can use it to fall back
+// Of returns the key of a request. Functions given to [By] can use it to fall back
 // from one kind of key to another; they should tell the kinds apart by a prefix.
 //
 // Errors: [ErrNoKey]; those of the function; [ratelimiter.ErrOption] of a Key
@@ -38,7 +38,7 @@ func (k Key) Of(r *http.Request) (string, error) {
 	return key, err
 }
 
-// told is how logs call a key: by its kind and a hash, as the text may be a
+// told returns how logs call a key: by its kind and a hash, as the text may be a
 // secret. An address is none. The hash is the one in the limiter's own errors.
 func (k Key) told(key string) string {
 	if k.open {
@@ -48,7 +48,7 @@ func (k Key) told(key string) string {
 	return k.kind + " #" + hex.EncodeToString(sum[:4])
 }
 
-// By is a key function of your own. An empty key is none. What it returns
+// By returns a key function of your own. An empty key is none. What it returns
 // stands in Redis as it is, unless it is longer than 64 bytes: a secret is to
 // be hashed before.
 func By(of func(*http.Request) (string, error)) Key {
@@ -58,7 +58,7 @@ func By(of func(*http.Request) (string, error)) Key {
 	return Key{of: of, kind: "own"}
 }
 
-// ByHeader is the value of a header, such as X-Api-Key or Authorization. As
+// ByHeader returns the value of a header, such as X-Api-Key or Authorization. As
 // that may be a secret, its hash is the key: the first 128 bits of its SHA-256,
 // in hexadecimal digits. With [Plain] it is the value itself. A request without
 // the header, or with several, has no key. A client that may write what it likes

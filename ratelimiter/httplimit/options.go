@@ -62,7 +62,7 @@ type option func(*settings) error
 
 func (o option) apply(s *settings) error { return o(s) }
 
-// given is an option whose value may not be nil.
+// given returns an option whose value may not be nil.
 func given(name string, missing bool, set func(*settings)) Option {
 	return option(func(s *settings) error {
 		if missing {
@@ -89,7 +89,7 @@ func AlsoShadow(limits ...*ratelimiter.Limiter) Option {
 	return given("AlsoShadow", slices.Contains(limits, nil), func(s *settings) { s.tried = append(s.tried, limits...) })
 }
 
-// PolicyNames are what clients are told the limits are called, in their order:
+// PolicyNames sets what clients are told the limits are called, in their order:
 // the one given to [New], then those of [Also]. Without it they are called as
 // the limiters are. What a header cannot carry is percent-encoded.
 func PolicyNames(names ...string) Option {
@@ -193,7 +193,7 @@ func WithRetryJitter(d time.Duration) Option {
 	})
 }
 
-// spread is a time to wait in seconds, with the jitter.
+// spread returns a time to wait in seconds, with the jitter.
 func (s *settings) spread(wait int64) int64 {
 	return min(wait+rand.Int64N(int64(s.jitter/time.Second)+1), largest)
 }

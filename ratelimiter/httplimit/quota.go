@@ -27,7 +27,7 @@ func quotaOf(l Limit, cost int64) quota {
 	}
 }
 
-// wait is the t of the limit, for a request of that cost. Where tokens are left,
+// wait returns the t of the limit, for a request of that cost. Where tokens are left,
 // it is the time in which as many come, unless they were too few.
 func (l Limit) wait(cost int64) int64 {
 	refused := !l.Allowed && l.RetryAfter > 0
@@ -43,7 +43,7 @@ func (l Limit) wait(cost int64) int64 {
 	return seconds(l.RetryAfter) // a pause or a block
 }
 
-// nextToken is how long it takes until one token is there, of which there is
+// nextToken returns how long it takes until one token is there, of which there is
 // none now: as long as to fill the bucket, but for the rest of the burst.
 func (l Limit) nextToken() time.Duration {
 	rest, _ := product(l.Rate.Burst-1, int64(l.Rate.Per)).over(uint64(l.Rate.N))
@@ -53,12 +53,12 @@ func (l Limit) nextToken() time.Duration {
 	return l.ResetAfter - time.Duration(rest.low)
 }
 
-// secondsFor is how many seconds it takes until tokens have come, rounded up.
+// secondsFor returns how many seconds it takes until tokens have come, rounded up.
 func secondsFor(tokens int64, r ratelimiter.Rate) int64 {
 	return product(tokens, int64(r.Per)).overUp(uint64(time.Second)).overUp(uint64(r.N)).field()
 }
 
-// tokensIn is how many tokens come in that many seconds.
+// tokensIn returns how many tokens come in that many seconds.
 func tokensIn(seconds int64, r ratelimiter.Rate) int64 {
 	q, _ := product(r.N, seconds).times(uint64(time.Second)).over(uint64(r.Per))
 	return q.field()
@@ -72,7 +72,7 @@ func seconds(d time.Duration) int64 {
 	return int64((d-1)/time.Second) + 1
 }
 
-// retryAfter is what the header of that name says, 0 for nothing: when the same
+// retryAfter returns what the header of that name says, 0 for nothing: when the same
 // request may be allowed, but not sooner than a t that refused it.
 func retryAfter(refused Report) int64 {
 	if refused.Never {

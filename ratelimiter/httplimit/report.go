@@ -78,7 +78,7 @@ func (o Outcome) String() string {
 // clients reports whether it is the client's doing, and not the limiter's.
 func (o Outcome) clients() bool { return o == NoKey || o == NoCost || o == Gone }
 
-// Violated are the names of the limits that did not grant.
+// Violated returns the names of the limits that did not grant.
 func (p Report) Violated() (names []string) {
 	for _, l := range p.Limits {
 		if !l.Allowed && !p.unasked(l) {
@@ -128,7 +128,7 @@ func (m *middleware) observe(r *http.Request, p Report) {
 	}
 }
 
-// told is how the log calls a key.
+// told returns how the log calls a key.
 func (m *middleware) told(key string) string {
 	if m.sharedKey != "" && key == m.sharedKey {
 		return "shared"

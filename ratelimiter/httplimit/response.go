@@ -68,7 +68,7 @@ func (w *recorder) response(r *http.Request) Response {
 	return Response{Request: r, Status: w.status, Header: w.Header()}
 }
 
-// asCapableAs is the recorder as a writer that can be flushed, taken over and
+// asCapableAs returns the recorder as a writer that can be flushed, taken over and
 // asked to push if its own can: some handlers ask for that by a type assertion.
 func (w *recorder) asCapableAs(own http.ResponseWriter) http.ResponseWriter {
 	f, flushes := own.(http.Flusher)

@@ -17,7 +17,7 @@ func (x wide) times(m uint64) wide {
 	return wide{x.high*m + high, low}
 }
 
-// over is the quotient, rounded down, and whether that left something out.
+// over returns the quotient, rounded down, and whether that left something out.
 func (x wide) over(d uint64) (q wide, rest bool) {
 	q.high = x.high / d
 	low, rem := bits.Div64(x.high%d, x.low, d)
@@ -25,7 +25,7 @@ func (x wide) over(d uint64) (q wide, rest bool) {
 	return q, rem != 0
 }
 
-// overUp is the quotient, rounded up.
+// overUp returns the quotient, rounded up.
 func (x wide) overUp(d uint64) wide {
 	q, rest := x.over(d)
 	if rest {
@@ -39,7 +39,7 @@ func (x wide) overUp(d uint64) wide {
 // largest is the largest integer of Structured Fields.
 const largest = 999_999_999_999_999
 
-// field is the number as far as a field can carry it.
+// field returns the number as far as a field can carry it.
 func (x wide) field() int64 {
 	if x.high > 0 || x.low > largest {
 		return largest

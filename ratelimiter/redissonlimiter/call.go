@@ -1,15 +1,17 @@
 package redissonlimiter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-// query is a call that changes nothing: ctx bounds the round trip.
+// query makes a call that changes nothing: ctx bounds the round trip.
 func query[T any](ctx context.Context, l *Limiter, call func() (T, error)) (result T, err error) {
 	if err := l.ready(ctx, nil); err != nil {
 		return result, err
@@ -18,33 +20,16 @@ func query[T any](ctx context.Context, l *Limiter, call func() (T, error)) (resu
 	return result, err
 }
 
-// once is a call that changes something and is not known by an entry, so that
+// once makes a call that changes something and is not known by an entry, so that
 // a caller who left does not know whether it was done. bad is what is wrong
 // with its arguments.
 func once[T any](ctx context.Context, l *Limiter, bad error, call func() (T, error)) (result T, err error) {
-	if err := l.ready(ctx, bad); err != nil {
-		return result, err
-	}
-	result, err, answered := engine.Await(l.e, ctx, 0, call)
-	if !answered {
-		err = fmt.Errorf("%w: %w", ratelimiter.ErrUnknown, err)
-	}
-	return result, err
+	return object.Ask(ctx, l.e, cmp.Or(l.bad, bad), call)
 }
 
 // ready checks what every operation checks first.
 func (l *Limiter) ready(ctx context.Context, bad error) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", ratelimiter.ErrOption)
-	case l.bad != nil:
-		return l.bad
-	case bad != nil:
-		return bad
-	case ctx.Err() != nil:
-		return engine.ContextError(ctx)
-	}
-	return l.e.Open()
+	return object.Usable(ctx, l.e, cmp.Or(l.bad, bad))
 }
 
 // failed names the operation and the limiter.

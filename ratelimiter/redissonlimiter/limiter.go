@@ -2,11 +2,9 @@ package redissonlimiter
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/ratelimiter"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // Limiter is a handle on a rate limiter that Java programs share, as their
@@ -32,19 +30,10 @@ type Limiter struct {
 // rueidisson.Client.RedissonRateLimiter.
 func New(e *engine.Engine, name string) *Limiter {
 	mapped := e.Map(name)
-	l := &Limiter{e: e, name: name, log: newSlidingLog(e, mapped)}
-	switch {
-	case mapped == "":
-		l.bad = fmt.Errorf("%w: empty name", ratelimiter.ErrOption)
-	case e.Cluster():
-		if err := keys.OnCluster(mapped); err != nil {
-			l.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ratelimiter.ErrOption, mapped, err)
-		}
-	}
-	return l
+	return &Limiter{e: e, name: name, log: newSlidingLog(e, mapped), bad: object.CheckName(e, mapped)}
 }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (l *Limiter) Name() string { return l.name }
 
 // TrySetRate sets the rate if there is none, and reports whether it did. It is
@@ -80,14 +69,14 @@ func (l *Limiter) UpdateRate(ctx context.Context, r Rate, opts ...SetOption) (bo
 }
 
 func (l *Limiter) set(ctx context.Context, r Rate, opts []SetOption, existing bool) (bool, error) {
-	resolved, err := resolve(opts)
+	resolved, err := object.Options(setting{}, opts, SetOption.applySet)
 	if err == nil {
 		err = r.check()
 	}
 	return once(ctx, l, err, func() (bool, error) { return l.log.set(ctx, r, resolved.keep, existing) })
 }
 
-// Rate is the rate that is set now, whoever set it.
+// Rate returns the rate that is set now, whoever set it.
 // Errors: see [Limiter]. Source: RRateLimiter.getConfig.
 func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
 	r, err := query(ctx, l, func() (Rate, error) { return l.log.read(ctx) })

@@ -54,7 +54,7 @@ const (
 	maxPermits = 1<<32 - 1
 )
 
-// newEntry is what the log says about one grant: how many random bytes come,
+// newEntry returns what the log says about one grant: how many random bytes come,
 // the bytes, and the permits, lowest byte first.
 func newEntry(permits int64) string {
 	entry := make([]byte, 1+randomBytes+4)
@@ -153,7 +153,7 @@ func flag(b bool) string {
 	return "0"
 }
 
-// told is the server's error in words of this package.
+// told returns the server's error in words of this package.
 func told(err error) error {
 	if err != nil && strings.Contains(err.Error(), "WRONGTYPE") {
 		return fmt.Errorf("%w: %w", ratelimiter.ErrOtherAlgorithm, err)

@@ -36,7 +36,7 @@ func (r Rate) String() string {
 	return text
 }
 
-// rate is the rule as a [ratelimiter.Decision] shows it.
+// rate returns the rule as a [ratelimiter.Decision] shows it.
 func (r Rate) rate() ratelimiter.Rate {
 	return ratelimiter.Rate{N: r.Permits, Per: r.Interval, Burst: r.Permits, Type: r.Type}
 }
@@ -70,17 +70,17 @@ func checkMillis(what string, d time.Duration) error {
 // exact is the bound of what a Lua number holds to the last digit.
 const exact = 1 << 53
 
-// decimal is a number as scripts get it.
+// decimal returns a number as scripts get it.
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// args is the rate as the scripts store it.
+// args returns the rate as the scripts store it.
 func (r Rate) args() []string {
 	return []string{
 		decimal(r.Permits), decimal(r.Interval.Milliseconds()), decimal(int64(r.Type)), decimal(r.KeepAlive.Milliseconds()),
 	}
 }
 
-// fromServer is a number of the server's as a time. Redisson stores what it is
+// fromServer returns a number of the server's as a time. Redisson stores what it is
 // given, so it may be more than a time.Duration holds.
 func fromServer(n int64, unit time.Duration) time.Duration {
 	if n > math.MaxInt64/int64(unit) {

@@ -85,7 +85,7 @@ func (l *Limiter) Peek(ctx context.Context) (ratelimiter.Decision, error) {
 	return d, l.failed("peek", err)
 }
 
-// Available is how many permits are there now.
+// Available returns how many permits are there now.
 // Errors: see [Limiter]. Source: RRateLimiter.availablePermits.
 func (l *Limiter) Available(ctx context.Context) (int64, error) {
 	d, err := l.peek(ctx)

@@ -52,7 +52,7 @@ func (a *asides) over(state string, one chan struct{}) {
 	}
 }
 
-// before are those that take of a bucket now.
+// before returns those that take of a bucket now.
 func (a *asides) before(state string) (all []chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

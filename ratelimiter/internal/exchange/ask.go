@@ -26,10 +26,10 @@ type Part struct {
 	debt  int64
 }
 
-// Members is how many buckets are asked.
+// Members returns how many buckets are asked.
 func (a *Ask) Members() int { return max(1, len(a.All)) }
 
-// Of is what is wanted of one of them.
+// Of returns what is wanted of one of them.
 func (a *Ask) Of(member int) Part {
 	if a.All == nil {
 		return Part{a.Core, a.State, a.Rule, a.N, a.Debt}
@@ -37,7 +37,7 @@ func (a *Ask) Of(member int) Part {
 	return a.All[member]
 }
 
-// Alone is an ask of that part.
+// Alone returns an ask of that part.
 func (p Part) Alone(k bucket.Kind) Ask {
 	return Ask{Core: p.core, State: p.state, Want: bucket.Want{Rule: p.Rule, N: p.N, Debt: p.debt, Kind: k}}
 }
@@ -63,7 +63,7 @@ type Answer struct {
 	Together int // how many calls went out with it, 0 if nobody was asked
 }
 
-// Of is one of the buckets.
+// Of returns one of the buckets.
 func (a *Answer) Of(member int) *bucket.State {
 	if a.all == nil {
 		return &a.State
@@ -71,7 +71,7 @@ func (a *Answer) Of(member int) *bucket.State {
 	return &a.all[member]
 }
 
-// Delay is how long a reservation has to wait: the longest of its waits.
+// Delay returns how long a reservation has to wait: the longest of its waits.
 func (a Answer) Delay() (longest time.Duration) {
 	for i := range max(1, len(a.all)) {
 		longest = max(longest, a.Of(i).Delay())
@@ -104,5 +104,5 @@ func (a *Ask) Bound(until, most time.Duration) {
 	}
 }
 
-// Patience is how long a request waits for its part where nobody says otherwise.
+// Patience returns how long a request waits for its part where nobody says otherwise.
 func (p Part) Patience() time.Duration { return max(longestWait, p.Rule.Needs(p.N)) }

@@ -15,7 +15,7 @@ type (
 	batch = []*call
 )
 
-// cut is how many of the waiting calls go out as one: those by the same rules
+// cut returns how many of the waiting calls go out as one: those by the same rules
 // and bounds of debt, in no more than bucket.MaxRuns runs.
 func cut(waiting batch) int {
 	runs := 0
@@ -67,7 +67,7 @@ func (a *Ask) sameDebts(b *Ask) bool {
 	return true
 }
 
-// send is one exchange for a batch of one rule. Once the client closes, only what
+// send makes one exchange for a batch of one rule. Once the client closes, only what
 // callers that have left were granted still goes back.
 func (h *hub) send(_ string, b batch) error {
 	err := h.Engine.Open()
@@ -94,7 +94,7 @@ func refunds(b batch) (back batch) {
 	return back
 }
 
-// follow is an exchange by the rules in force, also if one has just changed.
+// follow makes an exchange by the rules in force, also if one has just changed.
 func (h *hub) follow(b batch) error {
 	x := newExchange(&b[0].Ask)
 	defer x.free()
@@ -114,7 +114,7 @@ func (h *hub) follow(b batch) error {
 	}
 }
 
-// forgetDenials is for what was given back.
+// forgetDenials forgets the denials of what was given back.
 func (x *exchange) forgetDenials() {
 	for i := range x.members {
 		if x.members[i].credit > 0 {

@@ -72,7 +72,7 @@ func (h *hub) sendCancels(state string, b []*cancelCall) error {
 	return h.sleepers.Give(all, h.Engine.Mono(), h.onServer)
 }
 
-// onServer is one exchange.
+// onServer makes one exchange.
 func (h *hub) onServer(all []bucket.Cancellation) (back []int64, err error) {
 	r := all[0].Left.Rule
 	args := []string{r.Texts.Generation, r.Texts.Gain, r.Texts.PerToken, r.Texts.Full, r.Texts.Unit}

@@ -43,7 +43,7 @@ type cachedRule struct {
 	change          bool // this process changed it
 }
 
-// Rule is the rule in force, as of a second ago at the most, or for as long as
+// Rule returns the rule in force, as of a second ago at the most, or for as long as
 // nobody answers who is asked for it.
 func (c *Core) Rule(ctx context.Context) (*bucket.Rule, error) {
 	known := c.cached.Load()
@@ -134,7 +134,7 @@ func (c *Core) heard(next *cachedRule) {
 	}
 }
 
-// or is the later one of two things that the server said. The order in which
+// or returns the later one of two things that the server said. The order in which
 // they were heard tells nothing: where one was asked for after the other was
 // answered, that decides, as a failover may have made an older generation the
 // rule again. Where both were under way together, the generation does.
@@ -163,7 +163,7 @@ func (old *cachedRule) same(next *cachedRule) bool {
 	return old.Rule != nil && next.Rule != nil && old.Stored == next.Stored
 }
 
-// order is the time by which it is compared with what says nothing of its own
+// order returns the time by which it is compared with what says nothing of its own
 // age. A change counts from its answer: what was asked for while it was under
 // way may have been answered before it.
 func (old *cachedRule) order() time.Duration {
@@ -190,7 +190,7 @@ func Said(err error) bool {
 	return errors.Is(err, ErrNoRate) || errors.Is(err, ErrOtherAlgorithm) || errors.Is(err, engine.ErrOption)
 }
 
-// told is the server's error in words of this package.
+// told returns the server's error in words of this package.
 func told(err error) error {
 	if err != nil && strings.Contains(err.Error(), "WRONGTYPE") {
 		return fmt.Errorf("%w: %w", ErrOtherAlgorithm, err)

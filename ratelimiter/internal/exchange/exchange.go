@@ -47,7 +47,7 @@ type run struct {
 
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
-// newExchange is about the buckets of an ask, by its rules.
+// newExchange returns about the buckets of an ask, by its rules.
 func newExchange(first *Ask) *exchange {
 	x := exchanges.Get().(*exchange)
 	for i := range first.Members() {
@@ -221,7 +221,7 @@ func (x *exchange) send(e *engine.Engine, s *scripts.Script) (engine.Answer, err
 	return e.Run(context.Background(), s, x.keys, x.args)
 }
 
-// equal is the argument of take.lua for calls for n tokens each.
+// equal returns the argument of take.lua for calls for n tokens each.
 func equal(r *bucket.Rule, n, calls int64) string {
 	if n == 1 && calls == 1 {
 		return r.Texts.One
@@ -229,7 +229,7 @@ func equal(r *bucket.Rule, n, calls int64) string {
 	return r.Texts.One[:5*bucket.Width] + bucket.Pack(costs(r, bucket.Take, n), calls)
 }
 
-// cost is the ticks of n tokens, as decide.lua gets them.
+// cost returns the ticks of n tokens, as decide.lua gets them.
 func cost(r *bucket.Rule, k bucket.Kind, n int64) string {
 	if n == 1 {
 		return r.Texts.PerToken
@@ -237,7 +237,7 @@ func cost(r *bucket.Rule, k bucket.Kind, n int64) string {
 	return bucket.Decimal(costs(r, k, n))
 }
 
-// costs is the ticks of n tokens.
+// costs returns the ticks of n tokens.
 func costs(r *bucket.Rule, k bucket.Kind, n int64) int64 {
 	if n > r.Burst && k != bucket.Charge { // the burst was larger when it was asked for
 		return never
@@ -287,7 +287,7 @@ func (x *exchange) rewind() {
 	}
 }
 
-// answer is that of one call, after those before it, of whose requests so many
+// answer returns that of one call, after those before it, of whose requests so many
 // were granted.
 func (x *exchange) answer(a *Ask, granted int64) (got Answer) {
 	if a.All != nil {

@@ -54,7 +54,7 @@ func newHub(e *engine.Engine) *hub {
 	return h
 }
 
-// Core is the one of a name: all handles on it have the same, for as long as
+// Core returns the one of a name: all handles on it have the same, for as long as
 // there is one.
 func (h *hub) Core(name string) *Core {
 	for {

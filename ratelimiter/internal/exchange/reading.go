@@ -56,7 +56,7 @@ func (c *Core) orKnown(ctx context.Context, known *bucket.Rule) (*bucket.Rule, e
 	return c.await(ctx, known, enough.C)
 }
 
-// patience is how long a reading is waited for by who knows a rule: not at all
+// patience returns how long a reading is waited for by who knows a rule: not at all
 // after one that nobody answered, until one is answered.
 func (c *Core) patience(ctx context.Context, read *reading) time.Duration {
 	if c.mute.Load() {

@@ -2,7 +2,7 @@ package exchange
 
 import "github.com/rueidisson/rueidisson/internal/bucket"
 
-// Settle is the answer of a rule that decides by itself.
+// Settle returns the answer of a rule that decides by itself.
 func (a *Ask) Settle() Answer {
 	taken := a.Settled()
 	return Answer{State: bucket.State{Rule: a.Rule}, OK: taken > 0, Taken: taken}

@@ -7,7 +7,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
-// During is a wait that Close ends, and waits for: what it has reserved goes
+// During runs a wait that Close ends, and waits for: what it has reserved goes
 // back.
 func (c *Core) During(wait func() error) error {
 	err := engine.ErrClosed
@@ -42,7 +42,7 @@ func (c *Core) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Until is ctx's deadline on the engine's clock.
+// Until returns ctx's deadline on the engine's clock.
 func (c *Core) Until(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
