@@ -86,7 +86,7 @@ func (d *Durable[T]) Redrive(ctx context.Context) (redriven int64, err error) {
 // mostRedriven bounds how long one call keeps the server.
 const mostRedriven = 100
 
-// redriveSome is one call, up to an ID: "+" at first, and then what the one before returned.
+// redriveSome makes one call, up to an ID: "+" at first, and then what the one before returned.
 func (d *Durable[T]) redriveSome(ctx context.Context, till string) (attempts.Redriven, error) {
 	r, of := d.t.r, d.t.of
 	return attempts.Redrive(ctx, r.e, r.requests, of.key, redriveScript, []string{keys.StreamDead(of.key, d.name), of.again(d.name)},

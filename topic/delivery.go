@@ -10,6 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/attempts"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // A DeliveryOption changes one loop over [Durable.Deliveries].
@@ -126,21 +127,13 @@ func (s *ReliableSubscription[T]) Deliveries(ctx context.Context, opts ...Delive
 }
 
 func (s *ReliableSubscription[T]) delivering(ctx context.Context, opts []DeliveryOption) (cfg delivering, err error) {
-	switch {
-	case ctx == nil:
-		return cfg, fmt.Errorf("%w: nil context", ErrOption)
-	case !s.f.durable:
-		return cfg, fmt.Errorf("%w: only what a durable name is given carries its outcome", ErrOption)
+	if err = object.CheckContext(ctx); err == nil && !s.f.durable {
+		err = fmt.Errorf("%w: only what a durable name is given carries its outcome", ErrOption)
 	}
-	for _, o := range opts {
-		if o == nil {
-			return cfg, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyDelivery(&cfg); err != nil {
-			return cfg, err
-		}
+	if err != nil {
+		return cfg, err
 	}
-	return cfg, nil
+	return object.Options(cfg, opts, DeliveryOption.applyDelivery)
 }
 
 // deliver has the loop handle a message, which fails if the loop does not say how that ended.
@@ -168,7 +161,7 @@ func (s *ReliableSubscription[T]) deliver(ctx context.Context, it *entry, cfg de
 	return yield(m, engine.Notice(err))
 }
 
-// left is for an outcome that the loop has not asked for. It reports whether the message stays
+// left handles an outcome that the loop has not asked for. It reports whether the message stays
 // where it is, though this process has it.
 func (s *ReliableSubscription[T]) left(m *Delivery[T], err error) bool {
 	if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrClosed) {
@@ -223,13 +216,11 @@ func (m *Delivery[T]) Bury(ctx context.Context, cause error) error {
 
 // begin settles the message, which no other call can then.
 func (m *Delivery[T]) begin(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", ErrOption)
-	case m.settled.Swap(true):
-		return ErrLost
+	err := object.CheckContext(ctx)
+	if err == nil && m.settled.Swap(true) {
+		err = ErrLost
 	}
-	return nil
+	return err
 }
 
 func (m *Delivery[T]) fail(ctx context.Context, v verdict) error {

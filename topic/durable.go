@@ -50,7 +50,7 @@ func (d *Durable[T]) Drop(ctx context.Context) (there bool, err error) {
 	return there, d.t.failed("drop a subscriber of", err)
 }
 
-// Lag is how many messages of the topic the name has not handled: those that no process
+// Lag returns how many messages of the topic the name has not handled: those that no process
 // of it was given, those that one has, and those that come again. It is 0 for a name that nobody has listened
 // under, since there is no group of it.
 //

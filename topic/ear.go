@@ -36,7 +36,7 @@ func (r *ear) interrupt()     { r.with(func() { r.cut = true }) }
 func (r *ear) lag(n int64)    { r.with(func() { r.missed += n }) }
 func (r *ear) fail(err error) { r.with(func() { r.err = err }) }
 
-// back is for a message that a loop has left. It is false once the ear is closed.
+// back takes a message back that a loop has left. It is false once the ear is closed.
 func (r *ear) back(it *entry) (open bool) {
 	r.with(func() {
 		if open = !r.closed; open {
@@ -55,7 +55,7 @@ type sound struct {
 	closed bool
 }
 
-// take is the next for a loop, if there is some.
+// take returns the next for a loop, if there is some.
 func (r *ear) take() (s sound, some bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // stream of their own.
 const redrivenMark = "again "
 
-// newEntry is a message for the first time.
+// newEntry returns a message for the first time.
 func newEntry(got rueidis.XRangeEntry, redriven bool) *entry {
 	it := &entry{id: got.ID, attempt: 1}
 	field := "m"
@@ -25,7 +25,7 @@ func newEntry(got rueidis.XRangeEntry, redriven bool) *entry {
 	return it
 }
 
-// shown is the id that a message has for its loop, whether it was redriven or not.
+// shown returns the id that a message has for its loop, whether it was redriven or not.
 func (it *entry) shown() string {
 	if it.before != "" {
 		return it.before
@@ -33,7 +33,7 @@ func (it *entry) shown() string {
 	return strings.TrimPrefix(it.id, redrivenMark)
 }
 
-// again is the id that a message had before it was redriven, or "".
+// again returns the id that a message had before it was redriven, or "".
 func (it *entry) again() string {
 	if strings.HasPrefix(it.id, redrivenMark) {
 		return it.shown()
@@ -41,13 +41,13 @@ func (it *entry) again() string {
 	return ""
 }
 
-// streams are the topic, and what the group has redriven.
+// streams returns the topic, and what the group has redriven.
 func (f *feed) streams() [2]string { return [2]string{f.of.key, f.of.again(f.group)} }
 
-// at is the id of a message in its stream.
+// at returns the id of a message in its stream.
 func (f *feed) at(id string) string { return strings.TrimPrefix(id, redrivenMark) }
 
-// parted is messages of the topic, and of what was redriven.
+// parted returns messages of the topic, and of what was redriven.
 func (f *feed) parted(all []*entry) (own, again []*entry) {
 	for _, it := range all {
 		if strings.HasPrefix(it.id, redrivenMark) {
@@ -59,7 +59,7 @@ func (f *feed) parted(all []*entry) (own, again []*entry) {
 	return own, again
 }
 
-// partedIDs is the same of their ids, as their streams have them.
+// partedIDs returns the same of their ids, as their streams have them.
 func (f *feed) partedIDs(ids []string) (own, again []string) {
 	for _, id := range ids {
 		if at, is := strings.CutPrefix(id, redrivenMark); is {
@@ -71,7 +71,7 @@ func (f *feed) partedIDs(ids []string) (own, again []string) {
 	return own, again
 }
 
-// attempts is how often the group was given a message.
+// attempts returns how often the group was given a message.
 func (f *feed) attempts(it *entry) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,7 +151,7 @@ func (f *feed) nack(ctx context.Context, it *entry) error {
 	return err
 }
 
-// said is for what the server has made of a message that failed. It reports whether what is
+// said handles what the server has made of a message that failed. It reports whether what is
 // pending has to be asked for earlier than it would be.
 func (f *feed) said(it *entry, said attempts.Outcome, v verdict) (soon bool, err error) {
 	switch said {

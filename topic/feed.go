@@ -93,7 +93,7 @@ type feed struct {
 	bare     time.Time // until then its changes are not announced, as there were so many
 }
 
-// lease is how long a message of a durable group may be with a process that is
+// lease returns how long a message of a durable group may be with a process that is
 // silent.
 func (f *feed) lease() time.Duration { return f.h.e.WatchdogTimeout }
 
@@ -149,7 +149,7 @@ func (f *feed) unused() bool {
 	return true
 }
 
-// until is when the group ends, unless it is kept.
+// until returns when the group ends, unless it is kept.
 func (f *feed) until() string {
 	if f.durable {
 		return never
@@ -200,7 +200,7 @@ func (f *feed) join(r *ear) (made int64, err error) {
 	return made, err
 }
 
-// orphans is what nobody here has, in the order of the topic.
+// orphans returns what nobody here has, in the order of the topic.
 func (f *feed) orphans() (all []*entry) {
 	for _, it := range f.flight {
 		if it.left == 0 && !it.handled && it.failed == nil {
@@ -270,7 +270,7 @@ func (f *feed) release(all []*entry) (err error) {
 	return nil
 }
 
-// unsettled is what is in flight, and neither handled nor in the hands of a loop.
+// unsettled returns what is in flight, and neither handled nor in the hands of a loop.
 func (f *feed) unsettled() []*entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -370,11 +370,11 @@ func (f *feed) lag(n int64) {
 		untold = f.owe(n)
 	}
 	f.mu.Unlock()
-	f.undone(untold, ErrClosed)
+	_ = f.forgo(untold) // Close waits for this goroutine
 }
 
-// owe is for messages that were missed, of which nobody was told: whoever listens next is. It is
-// under f.mu, and returns of how many nobody will be, since the client closes.
+// owe notes messages that were missed, of which nobody was told: whoever listens next is. It is
+// under f.mu, and returns how many the server is still to count, since the client begins no goroutine any more.
 func (f *feed) owe(n int64) (untold int64) {
 	switch {
 	case f.joined:
@@ -403,7 +403,7 @@ func (f *feed) done(it *entry, handled bool) {
 	f.finish(it, handled)
 }
 
-// finish is done under f.mu.
+// finish does what done does. f.mu is held.
 func (f *feed) finish(it *entry, handled bool) {
 	it.handled = it.handled || handled
 	if it.left--; it.left > 0 || f.flight[it.id] != it {

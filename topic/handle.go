@@ -1,12 +1,14 @@
 package topic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -29,15 +31,12 @@ func newHandle[T any](e *engine.Engine, kind, name string, on pubsub.Channel, op
 	if err == nil {
 		h.codec, err = codecOf[T](cfg, e.Family())
 	}
-	if err == nil && on.Name == "" {
-		err = fmt.Errorf("%w: empty name", ErrOption)
-	}
-	if err == nil {
-		err = e.Fits(len(on.Name))
-	}
-	h.bad = err
+	h.bad = cmp.Or(err, object.CheckNameBy(e, on.Name, anywhere), e.Fits(len(on.Name)))
 	return h
 }
+
+// anywhere accepts each name: a channel has no keys that would have to be in its slot.
+func anywhere(string) error { return nil }
 
 func codecOf[T any](cfg config, family codec.Family) (codec.Codec[T], error) {
 	if cfg.family != nil {
@@ -52,22 +51,10 @@ func codecOf[T any](cfg config, family codec.Family) (codec.Codec[T], error) {
 
 // usable checks what every operation needs.
 func (h *handle[T]) usable(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", ErrOption)
-	case h.bad != nil:
-		return h.bad
-	}
-	if err := h.e.Open(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
-	}
-	return nil
+	return object.Usable(ctx, h.e, h.bad)
 }
 
-// encode is a message as it is sent.
+// encode returns a message as it is sent.
 func (h *handle[T]) encode(ctx context.Context, v T) (string, error) {
 	if err := h.usable(ctx); err != nil {
 		return "", err
@@ -79,7 +66,7 @@ func (h *handle[T]) encode(ctx context.Context, v T) (string, error) {
 	return text, err
 }
 
-// decode is what came by a channel; at is its name, where the topic's says less.
+// decode returns what came by a channel; at is its name, where the topic's says less.
 func (h *handle[T]) decode(text, at string) (T, error) {
 	v, err := codec.Decode(h.codec, text)
 	if err != nil {
@@ -119,7 +106,7 @@ func (h *handle[T]) count(ctx context.Context, by *scripts.Command) (n int64, er
 	return n, h.failed("count subscribers of", err)
 }
 
-// listeners is how many subscriptions this client has.
+// listeners returns how many subscriptions this client has.
 func (h *handle[T]) listeners() int { return h.e.ListenersHere(h.on) }
 
 func (h *handle[T]) number(ctx context.Context, by *scripts.Command, args ...string) (int64, error) {
@@ -139,9 +126,5 @@ func (h *handle[T]) failed(op string, err error) error {
 		// What the server said has the message in it.
 		err = fmt.Errorf("%w: sharded topics need SPUBLISH and SSUBSCRIBE, which the server does not know", errors.ErrUnsupported)
 	}
-	var undecoded *codec.DecodeError
-	if errors.As(err, &undecoded) {
-		return fmt.Errorf("%s %s %w", op, h.kind, err) // which names it
-	}
-	return fmt.Errorf("%s %s %q: %w", op, h.kind, h.name, err)
+	return object.Failed(op, h.kind, h.name, err)
 }

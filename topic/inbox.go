@@ -29,7 +29,7 @@ type inbox struct {
 
 func newInbox(most int) *inbox { return &inbox{most: most, news: make(chan struct{}, 1)} }
 
-// hear is called on the hub's goroutine.
+// hear handles a message, on the hub's goroutine.
 func (b *inbox) hear(ev pubsub.Event) {
 	b.mu.Lock()
 	switch {
@@ -86,7 +86,7 @@ type notice struct {
 	cut    bool
 }
 
-// take is the next for the reader, if there is some. Several readers share what
+// take returns the next for the reader, if there is some. Several readers share what
 // comes.
 func (b *inbox) take() (next notice, some, closed bool) {
 	b.mu.Lock()

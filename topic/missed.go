@@ -10,7 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// missing is what is left undone if the server does not count so many messages as missed.
+// missing returns what is left undone if the server does not count so many messages as missed.
 func (f *feed) missing(n int64) engine.Work {
 	return engine.Work{Kind: "reliable topic", Name: f.of.key, Op: "count missed messages", Amount: n}
 }
@@ -21,8 +21,7 @@ func (f *feed) forgo(n int64) error {
 	if n == 0 {
 		return nil
 	}
-	f.h.asking.Lock()
-	defer f.h.asking.Unlock()
+	defer f.h.turn(f.of.key)()
 	_, err := f.h.e.Numbered(f.of.lane, missing, f.of.key, func(r engine.Request) ([]int64, error) {
 		said, err := f.counting(context.Background(), forgoScript, r, n)
 		if err == nil {
@@ -61,9 +60,17 @@ func (f *feed) undone(n int64, why error) {
 // tells those who listen. Where nobody knows whether the server has done so, they are told, and
 // it is asked until it says: another is told again only if it never does, or asked first.
 func (f *feed) askMissed(n int64) error {
-	f.h.asking.Lock()
-	defer f.h.asking.Unlock()
-	said, err := f.h.e.Numbered(f.of.lane, missing, f.of.key, func(r engine.Request) ([]int64, error) {
+	took, err := f.takeMissed(n)
+	if err == nil {
+		f.lag(took)
+	}
+	return err
+}
+
+// takeMissed returns how many messages the server has taken from those that were missed, n at most.
+func (f *feed) takeMissed(n int64) (int64, error) {
+	defer f.h.turn(f.of.key)()
+	return engine.Only(f.h.e.Numbered(f.of.lane, missing, f.of.key, func(r engine.Request) ([]int64, error) {
 		said, err := f.counting(context.Background(), missedScript, r, n)
 		if errors.Is(err, ErrUnknown) {
 			f.h.e.Settle(r, f.of.key, func(ctx context.Context, r engine.Request) error {
@@ -73,15 +80,10 @@ func (f *feed) askMissed(n int64) error {
 			return []int64{n}, nil
 		}
 		return said, err
-	})
-	took, err := engine.Only(said, err)
-	if err == nil {
-		f.lag(took)
-	}
-	return err
+	}))
 }
 
-// counting is a script that changes how many messages the group has missed.
+// counting returns a script that changes how many messages the group has missed.
 func (f *feed) counting(ctx context.Context, s *scripts.Script, r engine.Request, n int64) ([]int64, error) {
 	got, err := f.h.e.Run(ctx, s, []string{f.of.key, r.Lane, f.of.missed}, []string{r.Number, engine.MemoryMillis, f.group, strconv.FormatInt(n, 10)})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // An Option changes a handle. What cannot be used, such as a codec of another
@@ -92,7 +93,7 @@ func WithFullPolicy(p FullPolicy) Option {
 	})
 }
 
-// WithBuffer is how many messages wait for a loop that is busy, 256 without it, and
+// WithBuffer sets how many messages wait for a loop that is busy, 256 without it, and
 // a million at most. When one more comes, the oldest goes, and the loop is told by
 // a [LaggedError].
 func WithBuffer(n int) SubscribeOption {
@@ -114,7 +115,7 @@ const (
 	Restored                     // it stands again, and the loop is told [ErrInterrupted]
 )
 
-// String is the name of the status.
+// String returns the name of the status.
 func (s Status) String() string {
 	switch s {
 	case Subscribed:
@@ -149,27 +150,9 @@ type subscribeOption func(*subscribing) error
 func (o subscribeOption) applySubscribe(s *subscribing) error { return o(s) }
 
 func resolve(opts []Option) (config, error) {
-	var c config
-	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyHandle(&c); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+	return object.Options(config{}, opts, Option.applyHandle)
 }
 
 func resolveSubscribe(opts []SubscribeOption) (subscribing, error) {
-	s := subscribing{buffer: defaultBuffer}
-	for _, o := range opts {
-		if o == nil {
-			return s, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applySubscribe(&s); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
+	return object.Options(subscribing{buffer: defaultBuffer}, opts, SubscribeOption.applySubscribe)
 }

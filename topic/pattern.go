@@ -20,7 +20,7 @@ import (
 // few patterns are cheap, one for each of many objects is not.
 type PatternTopic[T any] struct{ h handle[T] }
 
-// NewPattern is rueidisson.PatternTopic.
+// NewPattern returns a handle. Programs outside of this module call rueidisson.PatternTopic.
 func NewPattern[T any](e *engine.Engine, pattern string, opts ...Option) *PatternTopic[T] {
 	return &PatternTopic[T]{newHandle[T](e, "pattern topic", pattern, pubsub.Channel{Kind: pubsub.Pattern, Name: pattern}, opts)}
 }
@@ -31,10 +31,10 @@ type Message[T any] struct {
 	Value   T
 }
 
-// Pattern is the pattern that the topic was made with.
+// Pattern returns the pattern that the topic was made with.
 func (t *PatternTopic[T]) Pattern() string { return t.h.name }
 
-// ActiveNames is the names, in Redis, of the channels that match the pattern and that somebody
+// ActiveNames returns the names, in Redis, of the channels that match the pattern and that somebody
 // subscribes to by name, in their order. They include those that this library and others use
 // for themselves. Who subscribes by a pattern is not in it.
 //
@@ -87,5 +87,5 @@ func (t *PatternTopic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (
 	})
 }
 
-// CountListeners is how many subscriptions this client has. It asks nobody.
+// CountListeners returns how many subscriptions this client has. It asks nobody.
 func (t *PatternTopic[T]) CountListeners() int { return t.h.listeners() }

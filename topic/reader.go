@@ -102,7 +102,7 @@ func (h *reliables) endAll() {
 	}
 }
 
-// leaveAll is for a client that closes. A server that is not there is asked once.
+// leaveAll leaves all groups when the client closes. A server that is not there is asked once.
 func leaveAll(feeds []*feed) {
 	var silent error
 	for _, f := range feeds {

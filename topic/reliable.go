@@ -1,6 +1,7 @@
 package topic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
@@ -26,15 +28,11 @@ type ReliableTopic[T any] struct {
 	full bool // what is beyond that is refused
 }
 
-// NewReliable is rueidisson.ReliableTopic.
+// NewReliable returns a handle. Programs outside of this module call rueidisson.ReliableTopic.
 func NewReliable[T any](e *engine.Engine, name string, opts ...Option) *ReliableTopic[T] {
 	key := e.Map(name)
 	t := &ReliableTopic[T]{h: newHandle[T](e, "reliable topic", name, pubsub.Channel{Name: key}, opts), r: reliablesOf(e), of: newStream(e, key)}
-	if t.h.bad == nil && e.Cluster() {
-		if err := keys.OnCluster(key); err != nil {
-			t.h.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, key, err)
-		}
-	}
+	t.h.bad = cmp.Or(t.h.bad, object.CheckName(e, key))
 	if cfg, err := resolve(opts); err == nil {
 		t.most, t.full = cfg.most, cfg.full == Refuse
 		if t.full && t.most == 0 && t.h.bad == nil {
@@ -44,7 +42,7 @@ func NewReliable[T any](e *engine.Engine, name string, opts ...Option) *Reliable
 	return t
 }
 
-// Name is the name that the topic was made with.
+// Name returns the name that the topic was made with.
 func (t *ReliableTopic[T]) Name() string { return t.h.name }
 
 // Publish appends a message to the topic, and returns how many subscribers get it:
@@ -98,7 +96,7 @@ func (t *ReliableTopic[T]) Listen(ctx context.Context) (*ReliableSubscription[T]
 	return t.listen(ctx, t.r.group, false)
 }
 
-// Durable is the subscriber of that name, of the whole fleet: it gets every message
+// Durable returns the subscriber of that name, of the whole fleet: it gets every message
 // also of times at which nobody listens for it, from its first Listen until its
 // Drop. Processes that listen under one name share its messages. The topic needs
 // [WithMaxLength], since a name that nobody uses any more would keep everything.
@@ -117,7 +115,7 @@ func (t *ReliableTopic[T]) Durable(name string) *Durable[T] {
 
 const longestGroup = 256
 
-// Len is how many messages the topic has that somebody has still use for, or that
+// Len returns how many messages the topic has that somebody has still use for, or that
 // nobody has subscribed to. Cost: one script call. Wire: XLEN. Source: RReliableTopic.size.
 func (t *ReliableTopic[T]) Len(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
@@ -128,7 +126,7 @@ func (t *ReliableTopic[T]) Len(ctx context.Context) (n int64, err error) {
 	return n, t.failed("count messages of", err)
 }
 
-// CountSubscribers is how many groups the topic has. Cost: one command, XINFO
+// CountSubscribers returns how many groups the topic has. Cost: one command, XINFO
 // GROUPS. Source: RReliableTopic.countSubscribers.
 func (t *ReliableTopic[T]) CountSubscribers(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
@@ -140,7 +138,7 @@ func (t *ReliableTopic[T]) CountSubscribers(ctx context.Context) (n int64, err e
 	return n, t.failed("count subscribers of", err)
 }
 
-// CountListeners is how many subscriptions without a name this client has. It asks
+// CountListeners returns how many subscriptions without a name this client has. It asks
 // nobody. Source: RReliableTopic.countListeners.
 func (t *ReliableTopic[T]) CountListeners() int { return t.r.listeners(feedKey{t.of.key, t.r.group}) }
 
@@ -175,7 +173,7 @@ func (t *ReliableTopic[T]) Delete(ctx context.Context) (there bool, err error) {
 	return there, t.failed("delete", err)
 }
 
-// groups are the names of the topic's groups.
+// groups returns the names of the topic's groups.
 func (t *ReliableTopic[T]) groups(ctx context.Context) (names []string, err error) {
 	got, err := t.h.e.Run(ctx, groups, []string{t.of.key}, nil)
 	if err != nil && strings.Contains(err.Error(), "no such key") {
@@ -273,7 +271,7 @@ func (s *ReliableSubscription[T]) Messages(ctx context.Context) iter.Seq2[T, err
 	return func(yield func(T, error) bool) {
 		var none T
 		if ctx == nil {
-			yield(none, s.t.failed("listen to", fmt.Errorf("%w: nil context", ErrOption)))
+			yield(none, s.t.failed("listen to", object.CheckContext(ctx)))
 			return
 		}
 		s.all(ctx, func(err error) bool { return yield(none, err) }, func(it *entry) bool { return s.give(ctx, it, yield) })
@@ -327,7 +325,7 @@ func (s *ReliableSubscription[T]) give(ctx context.Context, it *entry, yield fun
 
 var errNoMessage = errors.New("the entry of the stream has no field m")
 
-// read is the message of an entry.
+// read returns the message of an entry.
 func (t *ReliableTopic[T]) read(it *entry) (v T, err error) {
 	if !it.whole {
 		return v, t.failed("listen to", &codec.DecodeError{Name: t.h.name, Key: it.shown(), Cause: errNoMessage})

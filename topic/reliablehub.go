@@ -14,6 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/due"
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -80,7 +81,7 @@ func newStream(e *engine.Engine, mapped string) stream {
 	return stream{mapped, keys.TopicTimeouts(mapped), keys.TopicMissed(mapped), keys.TopicHolders(mapped), keys.Lane(mapped, e.ClientID)}
 }
 
-// again is the stream of what a durable group has redriven.
+// again returns the stream of what a durable group has redriven.
 func (s *stream) again(group string) string { return keys.TopicAgain(s.key, group) }
 
 // appending is a message to be published.
@@ -127,7 +128,7 @@ type reliables struct {
 	appends  *combine.Table[string, appending, int64]
 	members  *combine.Table[string, membership, outcome]
 
-	asking sync.Mutex // by one at a time for, or of, what was missed: it is one flight
+	asking places.Places[string, *turn] // by topic, for what was missed: it is one flight of the topic's lane
 
 	mu      sync.Mutex
 	feeds   map[feedKey]*feed
@@ -140,6 +141,22 @@ type reliables struct {
 	visits  *due.Workers[*feed]
 	cursors *poller.Streams // of servers that announce no changes
 	poller  *poller.Poller
+}
+
+// turn lets one caller at a time ask about one topic.
+type turn struct {
+	places.Entry
+	sync.Mutex
+}
+
+// turn waits for the turn to ask what was missed of a topic. The caller calls over afterwards.
+func (h *reliables) turn(topic string) (over func()) {
+	t := h.asking.Get(topic)
+	t.Lock()
+	return func() {
+		t.Unlock()
+		h.asking.Put(topic, t)
+	}
 }
 
 type reliablesKey struct{}
@@ -156,6 +173,8 @@ func newReliables(e *engine.Engine) *reliables {
 		feeds: map[feedKey]*feed{}, reading: map[string][]*feed{}, servers: map[string]*server{},
 		cursors: poller.NewStreams(),
 	}
+	h.asking.Make = func(string) *turn { return new(turn) }
+	h.asking.Idle = func(*turn) bool { return true }
 	h.visits = due.NewWorkers(atOnce, e.Spawn, func() bool { return e.Open() == nil }, (*feed).visit)
 	h.poller = e.NewPoller(func(*poller.Kind, string, []poller.Item) {}) // it takes nothing
 	h.appends = combine.New(combine.Config[string, appending, int64]{
@@ -187,7 +206,7 @@ func (h *reliables) hurry() {
 	}
 }
 
-// cutAppends is how many messages go out as one call: all have the same bound.
+// cutAppends returns how many messages go out as one call: all have the same bound.
 func cutAppends(waiting []*appendCall) int {
 	size := 0
 	for i, c := range waiting {
@@ -202,7 +221,7 @@ func cutAppends(waiting []*appendCall) int {
 // refusedFull is the answer to a message for which there was no room.
 const refusedFull = -1
 
-// sendAppends is the messages of several callers, in the order of their calls.
+// sendAppends appends the messages of several callers, in the order of their calls.
 func (h *reliables) sendAppends(_ string, flight int, batch []*appendCall) error {
 	of, most := batch[0].Ask.of, batch[0].Ask.most
 	args := []string{strconv.FormatInt(most, 10), "0"}

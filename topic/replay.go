@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
-// IDAt is the first ID that a message of a time may have, for [Durable.ReplayFrom].
+// IDAt returns the first ID that a message of a time may have, for [Durable.ReplayFrom].
 func IDAt(t time.Time) string { return strconv.FormatInt(max(t.UnixMilli(), 0), 10) + "-0" }
 
 // ReplayFrom has the name go on with the message of an ID, such as [Delivery.ID] or [IDAt], and
@@ -35,8 +35,7 @@ func (d *Durable[T]) ReplayFrom(ctx context.Context, id string) (complete bool, 
 	if err == nil {
 		complete, err = engine.Writing(d.t.h.e, ctx, func() (bool, error) {
 			h := d.t.r
-			h.asking.Lock()
-			defer h.asking.Unlock()
+			defer h.turn(d.t.of.key)()
 			n, err := h.numbered(&d.t.of, missing, replayScript, []string{d.t.of.timeout}, d.name, before, never)
 			return n == 1, err
 		})
@@ -44,7 +43,7 @@ func (d *Durable[T]) ReplayFrom(ctx context.Context, id string) (complete bool, 
 	return complete, d.t.failed("replay", err)
 }
 
-// previous is the ID right before one.
+// previous returns the ID right before one.
 func previous(id string) (string, error) {
 	msText, seqText, _ := strings.Cut(id, "-")
 	ms, err := strconv.ParseUint(msText, 10, 64)

@@ -74,7 +74,7 @@ func (f *feed) handled() []string {
 	return f.acks[:min(len(f.acks), mostSettled):min(len(f.acks), mostSettled)]
 }
 
-// pause is before what failed is tried again. It is false once the client closes.
+// pause waits before what failed is tried again. It returns false once the client closes.
 func (f *feed) pause() bool {
 	timer := time.NewTimer(200 * time.Millisecond)
 	defer timer.Stop()

@@ -14,12 +14,12 @@ import (
 // concurrent use.
 type ShardedTopic[T any] struct{ h handle[T] }
 
-// NewSharded is rueidisson.ShardedTopic.
+// NewSharded returns a handle. Programs outside of this module call rueidisson.ShardedTopic.
 func NewSharded[T any](e *engine.Engine, name string, opts ...Option) *ShardedTopic[T] {
 	return &ShardedTopic[T]{newHandle[T](e, "sharded topic", name, pubsub.Channel{Kind: pubsub.Sharded, Name: e.Map(name)}, opts)}
 }
 
-// Name is the name that the topic was made with.
+// Name returns the name that the topic was made with.
 func (t *ShardedTopic[T]) Name() string { return t.h.name }
 
 // Publish sends a message to those who listen now, and returns how many subscribers
@@ -53,7 +53,7 @@ func (t *ShardedTopic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (
 	return listen(ctx, &t.h, opts, func(m message) (T, error) { return t.h.decode(m.payload, "") })
 }
 
-// CountSubscribers is how many subscribers the server has, one for each process
+// CountSubscribers returns how many subscribers the server has, one for each process
 // that listens. Who left a moment ago may still be counted.
 //
 // Cost: one command, PUBSUB SHARDNUMSUB. Errors: ctx's error and cause;
@@ -62,6 +62,6 @@ func (t *ShardedTopic[T]) CountSubscribers(ctx context.Context) (int64, error) {
 	return t.h.count(ctx, countSharded)
 }
 
-// CountListeners is how many subscriptions this client has. It asks nobody.
+// CountListeners returns how many subscriptions this client has. It asks nobody.
 // Source: RShardedTopic.countListeners.
 func (t *ShardedTopic[T]) CountListeners() int { return t.h.listeners() }

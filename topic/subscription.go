@@ -2,11 +2,11 @@ package topic
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"sync"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
@@ -65,7 +65,7 @@ func (w *watched) begin() {
 	w.say(Subscribed)
 }
 
-// hear is called on the hub's goroutine. A subscription that is restored was lost, also if nobody has noticed.
+// hear handles an event, on the hub's goroutine. A subscription that is restored was lost, also if nobody has noticed.
 func (w *watched) hear(kind pubsub.EventKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,7 +86,7 @@ func (w *watched) say(s Status) {
 	w.tell(s)
 }
 
-// subscribed is a subscription that lasts as long as the loop over it.
+// subscribed returns a subscription that lasts as long as the loop over it.
 func subscribed[M any](ctx context.Context, listen func() (*Subscription[M], error)) iter.Seq2[M, error] {
 	return func(yield func(M, error) bool) {
 		s, err := listen()
@@ -116,7 +116,7 @@ func (s *Subscription[M]) Messages(ctx context.Context) iter.Seq2[M, error] {
 	return func(yield func(M, error) bool) {
 		var none M
 		if ctx == nil {
-			yield(none, s.failed("listen to", fmt.Errorf("%w: nil context", ErrOption)))
+			yield(none, s.failed("listen to", object.CheckContext(ctx)))
 			return
 		}
 		for {
@@ -146,7 +146,7 @@ func (s *Subscription[M]) tell(ctx context.Context, next notice) {
 	}
 }
 
-// show is what the loop sees of a notice.
+// show returns what the loop sees of a notice.
 func (s *Subscription[M]) show(next notice) (m M, err error) {
 	switch {
 	case next.missed > 0:

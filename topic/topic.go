@@ -12,12 +12,12 @@ import (
 // package's documentation. It is safe for concurrent use.
 type Topic[T any] struct{ h handle[T] }
 
-// New is rueidisson.Topic.
+// New returns a handle. Programs outside of this module call rueidisson.Topic.
 func New[T any](e *engine.Engine, name string, opts ...Option) *Topic[T] {
 	return &Topic[T]{newHandle[T](e, "topic", name, pubsub.Channel{Kind: pubsub.Plain, Name: e.Map(name)}, opts)}
 }
 
-// Name is the name that the topic was made with.
+// Name returns the name that the topic was made with.
 func (t *Topic[T]) Name() string { return t.h.name }
 
 // Publish sends a message to those who listen now, and returns how many
@@ -56,7 +56,7 @@ func (t *Topic[T]) Listen(ctx context.Context, opts ...SubscribeOption) (*Subscr
 	return listen(ctx, &t.h, opts, func(m message) (T, error) { return t.h.decode(m.payload, "") })
 }
 
-// CountSubscribers is how many subscribers the server has, one for each process
+// CountSubscribers returns how many subscribers the server has, one for each process
 // that listens; on a cluster those of the node that serves the name. Who left a
 // moment ago may still be counted.
 //
@@ -66,6 +66,6 @@ func (t *Topic[T]) CountSubscribers(ctx context.Context) (int64, error) {
 	return t.h.count(ctx, count)
 }
 
-// CountListeners is how many subscriptions this client has. It asks nobody.
+// CountListeners returns how many subscriptions this client has. It asks nobody.
 // Source: RTopic.countListeners.
 func (t *Topic[T]) CountListeners() int { return t.h.listeners() }

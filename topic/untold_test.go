@@ -158,3 +158,49 @@ func TestDeliveryThatCannotBePutAsideIsTold(t *testing.T) {
 		}
 	})
 }
+
+// TestDurableMissedMessagesOfOneTopicWaitForNoOther, whose server may not answer.
+func TestDurableMissedMessagesOfOneTopicWaitForNoOther(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	e := engineOn(t, raw)
+	silent := reliableBy(t, raw, e, redistest.Name(t)+":silent", WithMaxLength(20))
+	other := reliableBy(t, raw, e, redistest.Name(t)+":other", WithMaxLength(20)).durable("billing")
+	defer silent.r.turn(silent.of.key)()
+	counted := make(chan error, 1)
+	go func() { counted <- other.f.forgo(1) }()
+	select {
+	case err := <-counted:
+		require.NoError(t, err)
+	case <-time.After(soon):
+		t.Fatal("it waits for the answer about another topic")
+	}
+}
+
+// TestDurableMissedMessagesThatComeWhileTheClientClosesAreCounted again: a visit that is under way has taken them from the server.
+func TestDurableMissedMessagesThatComeWhileTheClientClosesAreCounted(t *testing.T) {
+	t.Parallel()
+	const published, kept = 100, 20
+	server := redistest.Shared(t)
+	raw := server.Client(t)
+	r := reliableOn(t, raw, redistest.Name(t), WithMaxLength(kept))
+	r.untold(published, kept).Close()
+	counted := func() bool {
+		n, err := raw.Do(t.Context(), raw.B().Hget().Key(r.of.missed).Field("billing").Build()).AsInt64()
+		return err == nil && n == published-kept
+	}
+	redistest.Eventually(t, counted, soon, time.Millisecond)
+	client, proxy := through(t, server)
+	e, err := engine.New(t.Context(), client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Linger: time.Second})
+	require.NoError(t, err)
+	held := proxy.HoldRequest(redistest.All(redistest.MatchScript(missedScript.Body()), redistest.Arg(r.of.key)))
+	s := reliableBy(t, client, e, r.of.key, WithMaxLength(kept)).durable("billing")
+	held.Await(t)
+	s.Close()
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close(context.Background()) }() // ends behind Release
+	redistest.Eventually(t, func() bool { return !e.Spawn(func() {}) }, soon, time.Millisecond)
+	held.Release()
+	require.NoError(t, <-closed)
+	redistest.Eventually(t, counted, soon, time.Millisecond)
+}
