@@ -10,7 +10,7 @@ import (
 
 // Bounded queues and ring buffers have a number beside their elements.
 
-// setting is that number.
+// setting returns that number.
 func (q *handle[T]) setting(ctx context.Context) (int64, error) {
 	return engine.Reading(q.h.e, ctx, func() (int64, error) {
 		got, err := q.run(ctx, getCommand, q.object[1:])
@@ -21,7 +21,7 @@ func (q *handle[T]) setting(ctx context.Context) (int64, error) {
 	})
 }
 
-// once is a script that the server knows when it comes again.
+// once runs a script that the server knows when it comes again.
 func (q *handle[T]) once(ctx context.Context, script *scripts.Script, args ...string) (engine.Answer, error) {
 	return q.send(ctx, script, q.request(), args...)
 }

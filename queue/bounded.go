@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
 // BoundedQueue is a handle on the queue of one name that holds so many elements at
@@ -16,7 +16,10 @@ import (
 // be used by any number of goroutines, and any number of handles on one name are
 // the same queue. Its name is that of no [Queue]: what a plain queue offers and
 // takes is not counted.
-type BoundedQueue[T any] struct{ q *bounded[T] }
+type BoundedQueue[T any] struct {
+	common
+	q *bounded[T]
+}
 
 // bounded is a handle that counts.
 type bounded[T any] struct {
@@ -33,14 +36,11 @@ func NewBounded[T any](e *engine.Engine, name string, opts ...Option) *BoundedQu
 	if e.Publish() == "spublish" {
 		q.sharded = "1"
 	}
-	return &BoundedQueue[T]{q}
+	return &BoundedQueue[T]{common{&q.base}, q}
 }
 
-// counted is the keys of a bounded queue.
+// counted returns the keys of a bounded queue.
 func counted(key string) []string { return []string{key, keys.BoundedSlots(key)} }
-
-// Name is the name that the handle was made with, before any mapping.
-func (q *BoundedQueue[T]) Name() string { return q.q.name }
 
 // TrySetCapacity sets how many elements there may be, unless that was set before,
 // and reports whether it did.
@@ -67,7 +67,7 @@ func (q *BoundedQueue[T]) Reconcile(ctx context.Context, capacity int) error {
 	return err
 }
 
-// Free is how many elements there is room for, or [ErrNoCapacity]. It is negative
+// Free returns how many elements there is room for, or [ErrNoCapacity]. It is negative
 // if there are more than the capacity allows. Cost: GET. Errors: [ErrNoCapacity]; as
 // [BoundedQueue.Len]. Source: RBoundedBlockingQueue.remainingCapacity.
 func (q *BoundedQueue[T]) Free(ctx context.Context) (int64, error) { return q.q.free(ctx) }
@@ -115,10 +115,14 @@ func (q *BoundedQueue[T]) TryOfferFirst(ctx context.Context, v T, opts ...TryOpt
 // Cost: one script call. Wire: LPOP, INCRBY and PUBLISH; on a cluster with sharded
 // channels SPUBLISH, too. Errors: [ErrEmpty]; [ErrDecode]; [ErrUnknown]; as
 // [BoundedQueue.Offer]. Source: RBoundedBlockingQueue.poll.
-func (q *BoundedQueue[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx) }
+func (q *BoundedQueue[T]) Poll(ctx context.Context) (T, error) {
+	return q.q.pollOne(ctx, func() ([]poller.Item, error) { return q.q.pop(ctx, 1, q.q.seen.takes(1), nil) })
+}
 
 // PollN takes up to n elements, as [BoundedQueue.Poll] does one; see [Queue.PollN].
-func (q *BoundedQueue[T]) PollN(ctx context.Context, n int) ([]T, error) { return q.q.pollN(ctx, n) }
+func (q *BoundedQueue[T]) PollN(ctx context.Context, n int) ([]T, error) {
+	return q.q.pollN(ctx, n, q.q.pops(ctx))
+}
 
 // Peek returns the head and leaves it there, or [ErrEmpty]; see [Queue.Peek].
 func (q *BoundedQueue[T]) Peek(ctx context.Context) (T, error) { return q.q.peek(ctx, "0") }
@@ -157,63 +161,13 @@ func (q *BoundedQueue[T]) Remove(ctx context.Context, v T, n int) (int64, error)
 }
 
 // Drain takes all elements and frees their slots, 5,000 or about 1 MB at a time; see [Queue.Drain].
-func (q *BoundedQueue[T]) Drain(ctx context.Context) ([]T, error) { return q.q.drain(ctx) }
+func (q *BoundedQueue[T]) Drain(ctx context.Context) ([]T, error) {
+	return q.q.drain(ctx, q.q.pops(ctx))
+}
 
 // Values walks the elements from the head on, and leaves them there; see
 // [Queue.Values].
 func (q *BoundedQueue[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
-
-// Len is how many elements there are; see [Queue.Len].
-func (q *BoundedQueue[T]) Len(ctx context.Context) (int64, error) { return q.q.length(ctx) }
-
-// Delete deletes the queue and its capacity, and reports whether there was one; see
-// [Queue.Delete].
-func (q *BoundedQueue[T]) Delete(ctx context.Context) (bool, error) { return q.q.deleteAll(ctx) }
-
-// Exists reports whether there is an element at all; see [Queue.Exists].
-func (q *BoundedQueue[T]) Exists(ctx context.Context) (bool, error) { return q.q.exists(ctx) }
-
-// Expire lets the whole queue go in d, with its capacity; see [Queue.Expire].
-func (q *BoundedQueue[T]) Expire(ctx context.Context, d time.Duration) (bool, error) {
-	return q.q.expire(ctx, d)
-}
-
-// Persist lets the queue stay, and reports whether it was to go; see
-// [Queue.Persist].
-func (q *BoundedQueue[T]) Persist(ctx context.Context) (bool, error) { return q.q.persist(ctx) }
-
-// Remaining is how long the elements stay; see [Queue.Remaining].
-func (q *BoundedQueue[T]) Remaining(ctx context.Context) (time.Duration, error) {
-	return q.q.remaining(ctx)
-}
-
-// Rename gives the queue another name, with its capacity, over a queue that has it;
-// see [Queue.Rename].
-func (q *BoundedQueue[T]) Rename(ctx context.Context, to string) (bool, error) {
-	return q.q.rename(ctx, to, counted, false)
-}
-
-// RenameIfAbsent is [BoundedQueue.Rename] if nothing has the new name; see
-// [Queue.RenameIfAbsent].
-func (q *BoundedQueue[T]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
-	return q.q.rename(ctx, to, counted, true)
-}
-
-// Copy copies the queue, with its capacity, under another name if nothing has that; see [Queue.Copy].
-func (q *BoundedQueue[T]) Copy(ctx context.Context, to string) (bool, error) {
-	return q.q.copyTo(ctx, to, counted)
-}
-
-// ExpireAt is [BoundedQueue.Expire] at a time; see [Queue.ExpireAt].
-func (q *BoundedQueue[T]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
-	return q.q.expireAt(ctx, at)
-}
-
-// SizeInMemory is about how many bytes the queue takes on the server; see
-// [Queue.SizeInMemory].
-func (q *BoundedQueue[T]) SizeInMemory(ctx context.Context) (int64, error) {
-	return q.q.sizeInMemory(ctx)
-}
 
 func (q *bounded[T]) setCapacity(ctx context.Context, op string, n int, anyway string) (done bool, err error) {
 	if n < 1 || n > math.MaxInt32 {
@@ -234,32 +188,21 @@ func (q *bounded[T]) free(ctx context.Context) (n int64, err error) {
 	return n, q.failed("look at", err)
 }
 
-func (q *bounded[T]) poll(ctx context.Context) (v T, err error) {
-	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.seen.watch(q.pop(ctx, 1, q.seen.takes(1), nil)))
-		q.took(ctx, 1, err)
-	}
-	return v, q.failed("poll", err)
-}
-
-func (q *bounded[T]) pollN(ctx context.Context, n int) ([]T, error) {
-	return q.pollBy(ctx, n, func(n int, p pages) ([]string, error) { return q.pop(ctx, n, p, nil) })
-}
-
 // pop takes elements and frees their slots. Its answer is always waited for: what
 // is put back would have no slot any more. Tell is called at each failed send, if it is not nil.
-func (q *bounded[T]) pop(ctx context.Context, n int, p pages, tell func(why error)) (texts []string, err error) {
+func (q *bounded[T]) pop(ctx context.Context, n int, p pages, tell func(why error)) (items []poller.Item, err error) {
 	during := q.h.e.During(func() {
-		texts, err = engine.Texts(q.h.e.RunTold(ctx, p.expecting(boundedPoll), q.object, []string{q.channel, q.sharded, decimal(int64(n))}, tell))
+		items, err = itemsOf(engine.Texts(q.h.e.RunTold(ctx, p.expecting(boundedPoll), q.object, []string{q.channel, q.sharded, decimal(int64(n))}, tell)))
 	})
 	if !during {
 		return nil, ErrClosed
 	}
-	return texts, err
+	return items, err
 }
 
-func (q *bounded[T]) drain(ctx context.Context) ([]T, error) {
-	return q.drainBy(ctx, func(n int, p pages) ([]string, error) { return q.pop(ctx, n, p, nil) })
+// pops pops elements for callers that are told of no failed send.
+func (q *bounded[T]) pops(ctx context.Context) popping {
+	return func(n int, p pages) ([]poller.Item, error) { return q.pop(ctx, n, p, nil) }
 }
 
 func (q *bounded[T]) remove(ctx context.Context, v T, n int) (gone int64, err error) {
@@ -268,7 +211,7 @@ func (q *bounded[T]) remove(ctx context.Context, v T, n int) (gone int64, err er
 		texts, err = q.encode(v)
 	}
 	if err == nil {
-		gone, err = write(ctx, q.handle, engine.Number, boundedRemove, q.object, q.channel, q.sharded, decimal(int64(n)), texts[0])
+		gone, err = write(ctx, &q.base, engine.Number, boundedRemove, q.object, q.channel, q.sharded, decimal(int64(n)), texts[0])
 	}
 	return gone, q.failed("remove from", err)
 }

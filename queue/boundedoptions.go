@@ -3,6 +3,8 @@ package queue
 import (
 	"fmt"
 	"time"
+
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // A TryOption changes one [BoundedQueue.TryOffer].
@@ -25,13 +27,5 @@ func (o waitOption) applyTry(c *tryConfig) error {
 }
 
 func resolveTry(opts []TryOption) (c tryConfig, err error) {
-	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyTry(&c); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+	return object.Options(c, opts, TryOption.applyTry)
 }

@@ -107,10 +107,10 @@ func (l *takers) ask(each int64) int {
 }
 
 // give hands elements to the first in line. An error is given to all.
-func (l *takers) give(texts []string, err error) {
+func (l *takers) give(items []poller.Item, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := len(texts)
+	n := len(items)
 	if err != nil {
 		n = len(l.line)
 	}
@@ -118,7 +118,7 @@ func (l *takers) give(texts []string, err error) {
 		if err != nil {
 			t.got <- taken{err: err}
 		} else {
-			t.got <- taken{text: texts[i]}
+			t.got <- taken{text: items[i].Text}
 		}
 	}
 	if l.line = l.line[n:]; n > 0 && len(l.line) > 0 {
@@ -162,8 +162,7 @@ func (q *bounded[T]) take(ctx context.Context) (v T, err error) {
 		text, err = q.takeText(ctx)
 	}
 	if err == nil {
-		q.seen.saw(text)
-		v, err = q.decode(text)
+		v, err = q.one([]poller.Item{{Text: text}}, nil)
 		q.took(ctx, 1, err)
 	}
 	return v, q.failed("take from", err)
@@ -236,13 +235,13 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 // popForAll takes an element for each caller in line, as far as there are some. It
 // returns whether the first caller has something. ctx ends the re-sending, and no send.
 func (q *bounded[T]) popForAll(ctx context.Context, l *takers) bool {
-	longest := q.seen.longest.Load()
+	longest := q.seen.most()
 	n := l.ask(expected(longest))
-	texts, err := q.pop(ctx, n, pages{n: int64(n), bytes: int64(n) * longest}, l.fails)
+	items, err := q.pop(ctx, n, pages{n: int64(n), bytes: int64(n) * longest}, l.fails)
 	if err == nil || !waitable(err) {
 		l.fails(nil)
-		l.give(texts, err)
-		return err != nil || len(texts) > 0
+		l.give(items, err)
+		return err != nil || len(items) > 0
 	}
 	if errors.Is(err, ErrUnknown) {
 		q.h.mayBeLost(q.key, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -217,7 +218,7 @@ func TestManyCallersShareWhatIsKnownOfLengths(t *testing.T) {
 		var l lengths
 		var all sync.WaitGroup
 		for i := range 8 {
-			all.Go(func() { l.saw(strings.Repeat("x", 1000*i)) })
+			all.Go(func() { l.saw(poller.Item{Text: strings.Repeat("x", 1000*i)}) })
 		}
 		all.Wait()
 		require.Greater(t, l.longest.Load(), int64(7000*2/5)) // seven answers of shorter ones may have followed

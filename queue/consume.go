@@ -12,6 +12,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/attempts"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
@@ -122,14 +123,9 @@ func (g *Group[K, V]) consumption(ctx context.Context, consumer string, opts []C
 	if err := g.usable(ctx); err != nil {
 		return nil, err
 	}
-	cfg := consumeConfig{idle: g.s.h.e.WatchdogTimeout}
-	for _, o := range opts {
-		if o == nil {
-			return nil, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyConsume(&cfg); err != nil {
-			return nil, err
-		}
+	cfg, err := object.Options(consumeConfig{idle: g.s.h.e.WatchdogTimeout}, opts, ConsumeOption.applyConsume)
+	if err != nil {
+		return nil, err
 	}
 	if consumer == "" {
 		return nil, fmt.Errorf("%w: empty name of a consumer", ErrOption)
@@ -176,7 +172,7 @@ const (
 	mostBatch = 16
 )
 
-// sized is how many entries are read at once: as many as the loop handled in a while.
+// sized returns how many entries are read at once: as many as the loop handled in a while.
 func (c *consumption) sized() int64 {
 	switch {
 	case c.cfg.batch > 0:
@@ -188,7 +184,7 @@ func (c *consumption) sized() int64 {
 	return min(max(int64(aBatch/each), 1), max(2*c.size, 2), mostBatch)
 }
 
-// next is the next entry.
+// next returns the next entry.
 func (c *consumption) next(ctx context.Context) (it rueidis.XRangeSlice, err error) {
 	if len(c.batch) > 0 && time.Since(c.read) > c.cfg.idle/2 {
 		c.giveBack()
@@ -214,7 +210,7 @@ func (c *consumption) next(ctx context.Context) (it rueidis.XRangeSlice, err err
 	}
 }
 
-// some is what there is, or what comes.
+// some returns what there is, or what comes.
 func (c *consumption) some(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 	if c.back.Swap(false) || c.looked && c.dues.Passed() {
 		c.claimed, c.anew, c.looked = time.Time{}, c.from != "0-0", false

@@ -28,14 +28,14 @@ type Consumer struct {
 	Idle    time.Duration // since it asked for some last
 }
 
-// Consumers is the consumers of the group, also those that have died: names stay until
+// Consumers returns the consumers of the group, also those that have died: names stay until
 // [Group.RemoveConsumer].
 //
 // Cost: one command. Wire: XINFO CONSUMERS. Errors: as [Group.Pending]. Source:
 // RStream.listConsumers.
 func (g *Group[K, V]) Consumers(ctx context.Context) (all []Consumer, err error) {
 	if err = g.usable(ctx); err == nil {
-		all, err = read(ctx, g.s.handle, consumersOf, xconsumers, g.name)
+		all, err = read(ctx, &g.s.base, consumersOf, xconsumers, g.name)
 	}
 	return all, g.failed("list consumers of", err)
 }
@@ -68,7 +68,7 @@ func consumersOf(got engine.Answer, err error) ([]Consumer, error) {
 func (g *Group[K, V]) RemoveConsumer(ctx context.Context, name string) (there bool, err error) {
 	if err = g.usable(ctx); err == nil {
 		var n int64
-		n, err = write(ctx, g.s.handle, engine.Number, removeConsumer, []string{g.s.key}, g.name, name)
+		n, err = write(ctx, &g.s.base, engine.Number, removeConsumer, []string{g.s.key}, g.name, name)
 		if there = n > 0; n < 0 {
 			err = fmt.Errorf("%w: %q has %d", ErrPending, name, -n)
 		}
@@ -96,7 +96,7 @@ func (g *Group[K, V]) Claim(ctx context.Context, consumer string, idle time.Dura
 		return nil, g.failed("claim entries of", err)
 	}
 	args := append([]string{g.name, consumer, decimal(idle.Milliseconds())}, ids...)
-	got, err := write(ctx, g.s.handle, entries, xclaimed, []string{g.s.key}, args...)
+	got, err := write(ctx, &g.s.base, entries, xclaimed, []string{g.s.key}, args...)
 	return g.all(got, err)
 }
 
@@ -112,7 +112,7 @@ func (g *Group[K, V]) AutoClaim(ctx context.Context, consumer string, idle time.
 	var found []rueidis.XRangeSlice
 	for from := "0-0"; err == nil && len(found) < n; {
 		var some []rueidis.XRangeSlice
-		some, err = write(ctx, g.s.handle, func(got engine.Answer, err error) ([]rueidis.XRangeSlice, error) {
+		some, err = write(ctx, &g.s.base, func(got engine.Answer, err error) ([]rueidis.XRangeSlice, error) {
 			if err != nil {
 				return nil, err
 			}
@@ -132,7 +132,7 @@ func (g *Group[K, V]) AutoClaim(ctx context.Context, consumer string, idle time.
 	return g.all(found, err)
 }
 
-// all is entries, without those that do not decode.
+// all returns entries, without those that do not decode.
 func (g *Group[K, V]) all(got []rueidis.XRangeSlice, err error) (all []Entry[K, V], _ error) {
 	var undecoded []error
 	for _, it := range got {
@@ -156,12 +156,12 @@ func (g *Group[K, V]) SetID(ctx context.Context, from string) (err error) {
 		err = checkID(from, "")
 	}
 	if err == nil {
-		_, err = write(ctx, g.s.handle, func(_ engine.Answer, err error) (bool, error) { return true, err }, xgroupSet, []string{g.s.key}, g.name, from)
+		_, err = write(ctx, &g.s.base, func(_ engine.Answer, err error) (bool, error) { return true, err }, xgroupSet, []string{g.s.key}, g.name, from)
 	}
 	return g.failed("move", err)
 }
 
-// IDAt is the first ID that an entry of a time may have, where the server chooses IDs: for
+// IDAt returns the first ID that an entry of a time may have, where the server chooses IDs: for
 // [Stream.ReadFrom], [Stream.TrimBefore] and [Group.Create].
 func IDAt(t time.Time) string { return decimal(max(t.UnixMilli(), 0)) + "-0" }
 
@@ -202,7 +202,7 @@ func (s *Stream[K, V]) ReadFrom(ctx context.Context, id string) iter.Seq2[Entry[
 // awaitBehind waits for an entry from an ID on, or behind "(" and an ID.
 func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p pages) ([]rueidis.XRangeSlice, error) {
 	tips, last := s.h.tips, "0-0"
-	newest, err := read(ctx, s.handle, entries, xrevrange, "+", "-", "COUNT", "1")
+	newest, err := read(ctx, &s.base, entries, xrevrange, "+", "-", "COUNT", "1")
 	if err != nil {
 		return nil, err
 	}

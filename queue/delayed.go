@@ -13,6 +13,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
 // DelayedQueue is a handle on the delayed queue of one name: elements wait beside a
@@ -56,10 +57,10 @@ func NewDelayed[T any](e *engine.Engine, name string, opts ...Option) *DelayedQu
 	return &DelayedQueue[T]{q}
 }
 
-// Name is the name that the handle was made with, before any mapping.
+// Name returns the name that the handle was made with, before any mapping.
 func (q *DelayedQueue[T]) Name() string { return q.q.name }
 
-// Queue is the queue that elements are moved to when they are due. Others may offer
+// Queue returns the queue that elements are moved to when they are due. Others may offer
 // to it and take from it as they like.
 func (q *DelayedQueue[T]) Queue() *Queue[T] { return q.q.to }
 
@@ -168,7 +169,7 @@ func (q *DelayedQueue[T]) Waiting(ctx context.Context) iter.Seq2[Waiting[T], err
 	return q.q.waiting(ctx)
 }
 
-// Len is how many elements wait, and does not count those that were moved: see
+// Len returns how many elements wait, and does not count those that were moved: see
 // [Queue.Len]. Cost: ZCARD, or LLEN. Errors: as [Queue.Len]. Source: RDelayedQueue.size.
 func (q *DelayedQueue[T]) Len(ctx context.Context) (int64, error) { return q.q.count(ctx) }
 
@@ -199,7 +200,7 @@ func (q *delayed[T]) postpone(ctx context.Context, v T, delay time.Duration) (si
 	return size, q.failed("offer to", err)
 }
 
-// dueIn is when an element is due that waits for d, ms.
+// dueIn returns when an element is due that waits for d, ms.
 func (q *delayed[T]) dueIn(d time.Duration) (int64, error) {
 	due := q.h.e.Wall() + int64(math.Ceil(float64(d)/float64(time.Millisecond)))
 	if d < 0 || due > latest {
@@ -261,7 +262,7 @@ func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
 			items, err = q.h.pop(ctx, head, q.key, q.seen.most())
 		}
 	}
-	v, err = q.one(q.seen.watch(textsOf(items, err)))
+	v, err = q.one(items, err)
 	q.took(ctx, 1, err)
 	return v, q.failed("poll", err)
 }
@@ -269,8 +270,7 @@ func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
 func (q *delayed[T]) take(ctx context.Context) (v T, err error) {
 	text, err := q.takeText(ctx)
 	if err == nil {
-		q.seen.saw(text)
-		v, err = q.decode(text)
+		v, err = q.one([]poller.Item{{Text: text}}, nil)
 		q.took(ctx, 1, err)
 	}
 	return v, q.failed("take from", err)
@@ -324,7 +324,7 @@ func (q *delayed[T]) removeWaiting(ctx context.Context, v T, n int) (removed int
 		return removed, q.failed("remove from", err)
 	}
 	for step := (removal{at: "0"}); err == nil && !step.over && removed < left; {
-		step, err = write(ctx, q.handle, removalOf, delayedRemove, []string{q.of.times, q.of.list},
+		step, err = write(ctx, &q.base, removalOf, delayedRemove, []string{q.of.times, q.of.list},
 			step.at, strconv.Itoa(looked), decimal(min(left-removed, walks)), texts[0], strconv.Itoa(mostWalked))
 		removed += step.removed
 	}
@@ -386,7 +386,7 @@ func (q *delayed[T]) waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
 	}
 }
 
-// upcoming is packed elements and their times, from that place on.
+// upcoming returns packed elements and their times, from that place on.
 func (q *delayed[T]) upcoming(ctx context.Context, at int64, p pages) ([]rueidis.ZScore, error) {
 	if err := q.usable(ctx); err != nil {
 		return nil, err
@@ -400,7 +400,7 @@ func (q *delayed[T]) upcoming(ctx context.Context, at int64, p pages) ([]rueidis
 	})
 }
 
-// unpacked is the element in a packed one.
+// unpacked returns the element in a packed one.
 func (q *delayed[T]) unpacked(packed string) (v T, err error) {
 	text, err := unpack(packed)
 	if err != nil {
@@ -423,7 +423,7 @@ func (q *delayed[T]) count(ctx context.Context) (n int64, err error) {
 
 func (q *delayed[T]) drop(ctx context.Context) (there bool, err error) {
 	if err = q.usable(ctx); err == nil {
-		there, err = write(ctx, q.handle, engine.Yes, unlink, q.of.waits())
+		there, err = write(ctx, &q.base, engine.Yes, unlink, q.of.waits())
 	}
 	return there, q.failed("delete", err)
 }

@@ -36,7 +36,7 @@ func delayDigest(text string) string {
 	return string(sum[:digestBytes])
 }
 
-// newDelayID is an id of an element, which is no other's.
+// newDelayID returns an id of an element, which is no other's.
 func newDelayID(text string) string {
 	id := make([]byte, digestBytes, digestBytes+uniqueBytes)
 	copy(id, delayDigest(text))
@@ -55,7 +55,7 @@ func (q *delayed[T]) removeOwn(ctx context.Context, text string, n int64) (remov
 	for removed < n && err == nil {
 		most := min(n-removed, mostOwnRemoved)
 		var some int64
-		some, err = write(ctx, q.handle, engine.Number, delayedOwnRemove, q.of.waits(), "["+from, "("+to, decimal(most))
+		some, err = write(ctx, &q.base, engine.Number, delayedOwnRemove, q.of.waits(), "["+from, "("+to, decimal(most))
 		if removed += some; some < most {
 			break
 		}
@@ -91,7 +91,7 @@ type ahead[T any] struct {
 	err error
 }
 
-// upcomingOwn is some of what waits, from that place on.
+// upcomingOwn returns some of what waits, from that place on.
 func (q *delayed[T]) upcomingOwn(ctx context.Context, at int64) (all []ahead[T], err error) {
 	if err := q.usable(ctx); err != nil {
 		return nil, err

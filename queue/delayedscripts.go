@@ -49,12 +49,12 @@ func newDelays(e *engine.Engine, key string) delays {
 	}
 }
 
-// object is all keys, that of the queue first.
+// object returns all keys, that of the queue first.
 func (d *delays) object() []string {
 	return []string{d.key, d.list, d.times, d.aside, d.dues, d.elements, d.index}
 }
 
-// waits is the keys of what waits, of the format of the handle.
+// waits returns the keys of what waits, of the format of the handle.
 func (d *delays) waits() []string {
 	if d.shared {
 		return []string{d.list, d.times, d.aside}
@@ -71,7 +71,7 @@ type postponed struct {
 
 type postponedCall = combine.Call[postponed, int64]
 
-// cutPostponed is how many elements go out as one call.
+// cutPostponed returns how many elements go out as one call.
 func cutPostponed(waiting []*postponedCall) int {
 	bytes := 0
 	for i, c := range waiting {

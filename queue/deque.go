@@ -20,7 +20,7 @@ const (
 	Tail            // where [Queue.Offer] puts
 )
 
-// word is the end as Redis names it.
+// word returns the end as Redis names it.
 func (e End) word() (string, error) {
 	switch e {
 	case Head:
@@ -59,7 +59,9 @@ func (q *Queue[T]) TakeMove(ctx context.Context, from End, to *Queue[T], at End)
 
 // PollLastN takes up to n elements from the tail, the last first, or returns [ErrEmpty];
 // see [Queue.PollN]. Wire: RPOP. Source: RDeque.pollLast(limit).
-func (q *Queue[T]) PollLastN(ctx context.Context, n int) ([]T, error) { return q.q.pollN(ctx, tail, n) }
+func (q *Queue[T]) PollLastN(ctx context.Context, n int) ([]T, error) {
+	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, tail))
+}
 
 // TakeN takes up to n elements from the head, and waits for the first while the queue is
 // empty, as [Queue.Take] does. It does not wait for more than one. Those that do not
@@ -84,12 +86,12 @@ func (q *handle[T]) contains(ctx context.Context, v T) (there bool, err error) {
 		texts, err = q.encode(v)
 	}
 	if err == nil {
-		there, err = read(ctx, q, func(got engine.Answer, err error) (bool, error) { return err == nil && !got.Nil, err }, lpos, texts[0])
+		there, err = read(ctx, &q.base, func(got engine.Answer, err error) (bool, error) { return err == nil && !got.Nil, err }, lpos, texts[0])
 	}
 	return there, q.failed("look into", err)
 }
 
-// moving is the words of a move between two ends.
+// moving returns the words of a move between two ends.
 func (q *handle[T]) moving(ctx context.Context, from End, to *Queue[T], at End) (words []string, err error) {
 	if err = q.usable(ctx); err == nil {
 		err = q.reaches(to)
@@ -107,7 +109,7 @@ func (q *handle[T]) moving(ctx context.Context, from End, to *Queue[T], at End) 
 func (q *handle[T]) move(ctx context.Context, from End, to *Queue[T], at End) (v T, err error) {
 	words, err := q.moving(ctx, from, to, at)
 	if err == nil {
-		v, err = q.one(write(ctx, q, single, lmove, []string{q.key, to.q.key}, words...))
+		v, err = q.one(itemsOf(write(ctx, &q.base, single, lmove, []string{q.key, to.q.key}, words...)))
 		q.moved(ctx, to, err)
 	}
 	return v, q.failed("move an element of", err)
@@ -195,16 +197,14 @@ func (q *handle[T]) takeN(ctx context.Context, n int) (vs []T, err error) {
 	if err != nil {
 		return nil, q.failed("take from", err)
 	}
-	texts := []string{it.Text}
-	q.seen.saw(it.Text)
+	items := []poller.Item{it}
+	q.seen.saw(it)
 	if n > 1 {
-		var more []string
-		more, err = q.popUpTo(int64(n-1), func(n int, p pages) ([]string, error) {
-			return textsOf(q.h.popMany(ctx, head, q.key, n, p))
-		})
-		texts = append(texts, more...)
+		var more []poller.Item
+		more, err = q.popUpTo(int64(n-1), q.popsFrom(ctx, head))
+		items = append(items, more...)
 	}
-	q.took(ctx, len(texts), nil)
-	vs, bad := q.decodeAll(texts)
+	q.took(ctx, len(items), nil)
+	vs, bad := q.all(items)
 	return vs, q.failed("take from", errors.Join(bad, err))
 }

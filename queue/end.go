@@ -34,7 +34,7 @@ var (
 	highest = &end{pop: zpopmax, kind: poller.Highest, push: []string{"ZADD", "NX"}, scored: true}
 )
 
-// endOf is the end that a kind of the poller takes from.
+// endOf returns the end that a kind of the poller takes from.
 func endOf(k *poller.Kind) *end {
 	for _, e := range []*end{head, tail, lowest, highest} {
 		if e.kind == k {
@@ -191,7 +191,7 @@ const (
 	left
 )
 
-// popNow is one pop. One without a number is answered with a text.
+// popNow makes one pop. One without a number is answered with a text.
 func (h *hub) popNow(ctx context.Context, from *end, key string, n int, p pages) ([]poller.Item, error) {
 	if n == 1 && !from.scored {
 		text, there, err := engine.Text(h.e.RunTold(ctx, p.expecting(from.pop), []string{key}, nil, h.failedPop(key)))
@@ -205,18 +205,6 @@ func (h *hub) popNow(ctx context.Context, from *end, key string, n int, p pages)
 		return nil, err
 	}
 	return from.kind.Rest(got.RedisMessage)
-}
-
-// textsOf is what was popped from a list.
-func textsOf(items []poller.Item, err error) ([]string, error) {
-	if len(items) == 0 {
-		return nil, err
-	}
-	all := make([]string, len(items))
-	for i, it := range items {
-		all[i] = it.Text
-	}
-	return all, err
 }
 
 // mostInOne bounds the elements of one command.
@@ -233,7 +221,7 @@ func (h *hub) putBack(to *end, key string, items []poller.Item) {
 	}
 }
 
-// words is the command that puts elements back, without its key.
+// words returns the command that puts elements back, without its key.
 func (to *end) words(items []poller.Item) []string {
 	words := slices.Clone(to.push)
 	for _, it := range items {
@@ -257,7 +245,7 @@ type back struct {
 	doubt        time.Time // when a send began that may have done it, or may yet
 }
 
-// run is said again until the server has answered, but not beyond the time for
+// run puts the elements back, again and again until the server has answered, but not beyond the time for
 // which it remembers the request: nothing is ever put back twice.
 func (b *back) run(ctx context.Context) error {
 	if !b.doubt.IsZero() && time.Since(b.doubt) > b.h.e.Remembered() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -30,17 +31,12 @@ var (
 )
 
 func (s *stream[K, V]) add(ctx context.Context, fields map[K]V, opts []AddOption) (id string, err error) {
-	cfg := addConfig{id: "*"}
-	for _, o := range opts {
-		if o == nil {
-			return "", s.failed("add to", fmt.Errorf("%w: a nil option", ErrOption))
-		}
-		if err := o.applyAdd(&cfg); err != nil {
-			return "", s.failed("add to", err)
-		}
-	}
+	cfg, err := object.Options(addConfig{id: "*"}, opts, AddOption.applyAdd)
 	var words []string
-	if err = s.usable(ctx); err == nil {
+	if err == nil {
+		err = s.usable(ctx)
+	}
+	if err == nil {
 		words, err = s.words(fields)
 	}
 	if err == nil {
@@ -48,7 +44,7 @@ func (s *stream[K, V]) add(ctx context.Context, fields map[K]V, opts []AddOption
 		if cfg.most > 0 {
 			how = []string{"MAXLEN", "~", decimal(cfg.most)}
 		}
-		id, err = write(ctx, s.handle, func(got engine.Answer, err error) (string, error) {
+		id, err = write(ctx, &s.base, func(got engine.Answer, err error) (string, error) {
 			text, _, err := engine.Text(got, err)
 			return text, err
 		}, xadd, []string{s.key}, slices.Concat(how, []string{cfg.id}, words)...)
@@ -57,7 +53,7 @@ func (s *stream[K, V]) add(ctx context.Context, fields map[K]V, opts []AddOption
 	return id, s.failed("add to", err)
 }
 
-// words is fields and values, in the order of the bytes of the fields.
+// words returns fields and values, in the order of the bytes of the fields.
 func (s *stream[K, V]) words(fields map[K]V) ([]string, error) {
 	if len(fields) == 0 {
 		return nil, fmt.Errorf("%w: an entry without fields", ErrOption)
@@ -85,7 +81,7 @@ func (s *stream[K, V]) words(fields map[K]V) ([]string, error) {
 	return words, nil
 }
 
-// entry is an entry as it is read.
+// entry returns an entry as it is read.
 func (s *stream[K, V]) entry(it rueidis.XRangeSlice) (Entry[K, V], error) {
 	e := Entry[K, V]{ID: it.ID, Fields: make(map[K]V, len(it.FieldValues))}
 	for _, f := range it.FieldValues {
@@ -129,7 +125,7 @@ func (s *stream[K, V]) walk(ctx context.Context, by engine.Operation, from, to s
 	}
 }
 
-// bytesOf is how many bytes the fields and values of entries have.
+// bytesOf returns how many bytes the fields and values of entries have.
 func bytesOf(entries []rueidis.XRangeSlice) (bytes int64) {
 	for _, it := range entries {
 		for _, f := range it.FieldValues {
@@ -149,10 +145,10 @@ func (s *stream[K, V]) window(ctx context.Context, by engine.Operation, from, to
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, s.handle, entries, by, from, to, "COUNT", decimal(n))
+	return read(ctx, &s.base, entries, by, from, to, "COUNT", decimal(n))
 }
 
-// entries is an answer that is entries.
+// entries returns an answer that is entries.
 func entries(got engine.Answer, err error) ([]rueidis.XRangeSlice, error) {
 	if err != nil || got.Nil {
 		return nil, err
@@ -168,7 +164,7 @@ func (s *stream[K, V]) trim(ctx context.Context, n int64) (dropped int64, err er
 		err = s.usable(ctx)
 	}
 	if err == nil {
-		dropped, err = write(ctx, s.handle, engine.Number, xtrim, []string{s.key}, "MAXLEN", "=", decimal(n))
+		dropped, err = write(ctx, &s.base, engine.Number, xtrim, []string{s.key}, "MAXLEN", "=", decimal(n))
 	}
 	return dropped, s.failed("trim", err)
 }
@@ -178,7 +174,7 @@ func (s *stream[K, V]) trimBefore(ctx context.Context, id string) (dropped int64
 		err = checkID(id, "")
 	}
 	if err == nil {
-		dropped, err = write(ctx, s.handle, engine.Number, xtrim, []string{s.key}, "MINID", "=", id)
+		dropped, err = write(ctx, &s.base, engine.Number, xtrim, []string{s.key}, "MINID", "=", id)
 	}
 	return dropped, s.failed("trim", err)
 }
@@ -188,7 +184,7 @@ func (s *stream[K, V]) remove(ctx context.Context, ids []string) (gone int64, er
 	return gone, s.failed("remove from", err)
 }
 
-// settle is a command about entries, in as many parts as it takes.
+// settle sends a command about entries, in as many parts as it takes.
 func (s *stream[K, V]) settle(ctx context.Context, by *scripts.Command, before, ids []string) (n int64, err error) {
 	err = s.usable(ctx)
 	for _, id := range ids {
@@ -199,7 +195,7 @@ func (s *stream[K, V]) settle(ctx context.Context, by *scripts.Command, before, 
 	for some := range slices.Chunk(ids, mostInOne) {
 		if err == nil {
 			var did int64
-			did, err = write(ctx, s.handle, engine.Number, by, []string{s.key}, slices.Concat(before, some)...)
+			did, err = write(ctx, &s.base, engine.Number, by, []string{s.key}, slices.Concat(before, some)...)
 			n += did
 		}
 	}

@@ -44,7 +44,7 @@ func (c *consumption) giveBack() {
 	})
 }
 
-// returned is the channel on which groups of the stream tell of what was given back.
+// returned returns the channel on which groups of the stream tell of what was given back.
 func (c *consumption) returned() pubsub.Channel {
 	channel := pubsub.Channel{Kind: pubsub.Plain, Name: keys.StreamReturned(c.post.key)}
 	if c.h.e.Publish() == "spublish" {
@@ -81,7 +81,7 @@ func (c *consumption) leave() {
 	c.giveBack()
 }
 
-// mine is the IDs of entries that have not been delivered again since they were
+// mine returns the IDs of entries that have not been delivered again since they were
 // read, each with how often they were. A copy of what gives them back that comes
 // late finds another number.
 func (c *consumption) mine(left []rueidis.XRangeSlice) (counted []string) {

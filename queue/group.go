@@ -27,7 +27,7 @@ const (
 	FromNow   = "$" // with the next that is added
 )
 
-// Name is the name of the group.
+// Name returns the name of the group.
 func (g *Group[K, V]) Name() string { return g.name }
 
 // Create makes the group, which begins behind the entry of an ID, or [FromStart], or
@@ -42,7 +42,7 @@ func (g *Group[K, V]) Create(ctx context.Context, from string) (created bool, er
 		err = checkID(from, "")
 	}
 	if err == nil {
-		created, err = write(ctx, g.s.handle, func(got engine.Answer, err error) (bool, error) {
+		created, err = write(ctx, &g.s.base, func(got engine.Answer, err error) (bool, error) {
 			if err != nil && strings.Contains(err.Error(), "BUSYGROUP") {
 				return false, nil
 			}
@@ -57,7 +57,7 @@ func (g *Group[K, V]) Create(ctx context.Context, from string) (created bool, er
 // Source: RStream.removeGroup.
 func (g *Group[K, V]) Destroy(ctx context.Context) (there bool, err error) {
 	if err = g.usable(ctx); err == nil {
-		there, err = write(ctx, g.s.handle, func(got engine.Answer, err error) (bool, error) {
+		there, err = write(ctx, &g.s.base, func(got engine.Answer, err error) (bool, error) {
 			if noKey(err) {
 				return false, nil
 			}
@@ -122,10 +122,10 @@ func (g *Group[K, V]) pending(ctx context.Context, from string) ([]Pending, erro
 	if err := g.usable(ctx); err != nil {
 		return nil, err
 	}
-	return read(ctx, g.s.handle, pendings, xpending, g.name, from, "+", decimal(page))
+	return read(ctx, &g.s.base, pendings, xpending, g.name, from, "+", decimal(page))
 }
 
-// pendings is an answer of XPENDING.
+// pendings returns an answer of XPENDING.
 func pendings(got engine.Answer, err error) ([]Pending, error) {
 	if err != nil || got.Nil {
 		return nil, err

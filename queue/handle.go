@@ -1,75 +1,60 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// handle is what every kind of queue is made of: a key, and a codec for what is
-// in it. It remembers how long elements were. Any number of goroutines may use it.
+// handle is a queue whose elements are values. Any number of goroutines may use it.
 type handle[T any] struct {
-	h      *hub
-	kind   string // "queue", for errors
-	is     string // "list", likewise
-	name   string // as the caller wrote it
-	key    string // as it is mapped
-	object []string
-	bad    error // what every operation returns, if the handle cannot be used
-	codec  codec.Codec[T]
-	seen   lengths
+	elements[T]
+	coding[T]
 }
 
-// newHandle checks what a handle is made with, and asks nobody. Object is the
-// keys that a queue of that key has in Redis, the key first.
-func newHandle[T any](e *engine.Engine, kind, name string, object func(key string) []string, opts []Option) *handle[T] {
-	q := &handle[T]{h: hubOf(e), kind: kind, is: "list", name: name, key: e.Map(name)}
-	q.object = object(q.key)
-	cfg, err := resolve(opts)
-	if err == nil {
-		q.codec, err = chosen[T](e, cfg)
-	}
-	switch {
-	case err != nil:
-		q.bad = err
-	case q.key == "":
-		q.bad = fmt.Errorf("%w: empty name", ErrOption)
-	case e.Cluster():
-		if err := keys.OnCluster(q.key); err != nil {
-			q.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, q.key, err)
-		}
-	}
+// coding writes and reads the values of a queue.
+type coding[T any] struct {
+	of    *base
+	codec codec.Codec[T]
+}
+
+// newHandle checks what a handle is made with. keysOf returns the keys that a queue of that key has in
+// Redis, the key first.
+func newHandle[T any](e *engine.Engine, kind, name string, keysOf func(key string) []string, opts []Option) *handle[T] {
+	q := new(handle[T])
+	q.coding = newCoding[T](&q.base, e, kind, name, keysOf, opts)
+	q.value = func(it poller.Item) (T, error) { return q.decode(it.Text) }
 	return q
 }
 
-// usable checks what every operation needs.
-func (q *handle[T]) usable(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", ErrOption)
-	case q.bad != nil:
-		return q.bad
+// newCoding makes q a queue of that name, and returns the codec of its values.
+func newCoding[T any](q *base, e *engine.Engine, kind, name string, keysOf func(key string) []string, opts []Option) coding[T] {
+	key := e.Map(name)
+	*q = base{h: hubOf(e), kind: kind, is: "list", count: llen, name: name, key: key, keysOf: keysOf, object: keysOf(key)}
+	c := coding[T]{of: q}
+	cfg, err := resolve(opts)
+	if err == nil {
+		c.codec, err = chosen[T](e, cfg)
 	}
-	if err := q.h.e.Open(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
-	}
-	return nil
+	q.bad = cmp.Or(err, object.CheckName(e, key))
+	return c
 }
 
-// encode is values as they are in Redis.
-func (q *handle[T]) encode(vs ...T) ([]string, error) {
+// encode returns values as they are in Redis.
+func (c *coding[T]) encode(vs ...T) ([]string, error) {
 	texts := make([]string, len(vs))
 	for i, v := range vs {
-		text, err := codec.Encode(q.codec, v)
+		text, err := codec.Encode(c.codec, v)
 		if err == nil {
-			err = q.h.e.Fits(len(text))
+			err = c.of.h.e.Fits(len(text))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("element: %w", err)
@@ -79,77 +64,121 @@ func (q *handle[T]) encode(vs ...T) ([]string, error) {
 	return texts, nil
 }
 
-// decode is an element.
-func (q *handle[T]) decode(text string) (T, error) {
-	v, err := codec.Decode(q.codec, text)
+// decode returns the value of a text.
+func (c *coding[T]) decode(text string) (T, error) {
+	v, err := codec.Decode(c.codec, text)
 	if err != nil {
-		return v, &codec.DecodeError{Name: q.name, Bytes: []byte(text), Cause: err}
+		return v, &codec.DecodeError{Name: c.of.name, Bytes: []byte(text), Cause: err}
 	}
 	return v, nil
 }
 
-// decodeAll leaves out what does not decode, and tells.
-func (q *handle[T]) decodeAll(texts []string) ([]T, error) {
-	vs := make([]T, 0, len(texts))
-	var undecoded []error
-	for _, text := range texts {
-		if v, err := q.decode(text); err != nil {
-			undecoded = append(undecoded, err)
-		} else {
-			vs = append(vs, v)
+// mostWritten bounds the bytes of one command of several elements: the server
+// does nothing else meanwhile.
+const mostWritten = 1 << 20
+
+// offer offers in as many commands as it takes.
+func (q *handle[T]) offer(ctx context.Context, op string, push *scripts.Command, vs []T) (size int64, err error) {
+	if err = q.usable(ctx); err != nil {
+		return 0, q.failed(op, err)
+	}
+	if len(vs) == 0 {
+		return q.length(ctx)
+	}
+	texts, err := q.encode(vs...)
+	for err == nil && len(texts) > 0 {
+		some := texts[:cut(texts)]
+		texts = texts[len(some):]
+		if size, err = q.offerSome(ctx, push, some); size == 0 {
+			break // there is none to offer to
+		}
+		q.offered(ctx, len(some), err)
+	}
+	return size, q.failed(op, err)
+}
+
+// offerSome offers what goes out as one. A ctx that has ended tells nobody whether
+// it did.
+func (q *handle[T]) offerSome(ctx context.Context, push *scripts.Command, texts []string) (int64, error) {
+	size, err := q.h.offers.Do(ctx, side{push, q.key}, texts)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrUnknown) {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return size, err
+}
+
+// cut returns how many of some texts go out as one.
+func cut(texts []string) int {
+	size := 0
+	for i, text := range texts {
+		if size += len(text); i > 0 && size > mostWritten || i == mostInOne {
+			return i
 		}
 	}
-	return vs, errors.Join(undecoded...)
+	return len(texts)
 }
 
-// failed names the operation and the queue.
-func (q *handle[T]) failed(op string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, new(*codec.DecodeError)):
-		return fmt.Errorf("%s %s %w", op, q.kind, err) // which names it
-	case engine.WrongType(err):
-		err = q.wrongType(err)
+func (q *handle[T]) peek(ctx context.Context, index string) (v T, err error) {
+	if err = q.usable(ctx); err == nil {
+		v, err = q.one(itemsOf(read(ctx, &q.base, single, lindex, index)))
 	}
-	return fmt.Errorf("%s %s %q: %w", op, q.kind, q.name, err)
+	return v, q.failed("peek at", err)
 }
 
-// offered tells of elements that were offered, unless err says otherwise.
-func (q *handle[T]) offered(ctx context.Context, n int, err error) {
+// single returns an answer that is a text or nil.
+func single(got engine.Answer, err error) ([]string, error) {
+	text, there, err := engine.Text(got, err)
+	if !there {
+		return nil, err
+	}
+	return []string{text}, err
+}
+
+func (q *handle[T]) moveTo(ctx context.Context, other *Queue[T]) (v T, err error) {
+	if err = q.usable(ctx); err == nil {
+		err = q.reaches(other)
+	}
 	if err == nil {
-		q.h.e.Offered(ctx, q.kind, q.key, n)
+		v, err = q.one(itemsOf(write(ctx, &q.base, single, lmove, []string{q.key, other.q.key}, "LEFT", "RIGHT")))
+		q.moved(ctx, other, err)
 	}
+	return v, q.failed("move the head of", err)
 }
 
-// took tells of elements that were taken, unless err says otherwise. What does not decode was.
-func (q *handle[T]) took(ctx context.Context, n int, err error) {
-	if err == nil || errors.Is(err, ErrDecode) {
-		q.h.e.Taken(ctx, q.kind, q.key, n)
+// moved tells of an element that was moved.
+func (q *handle[T]) moved(ctx context.Context, to *Queue[T], err error) {
+	if q.took(ctx, 1, err); errors.Is(err, ErrDecode) {
+		err = nil
 	}
+	to.q.offered(ctx, 1, err)
 }
 
-// wrongType names the key of another type, or those that it is one of.
-func (q *handle[T]) wrongType(err error) error {
-	if len(q.object) > 1 {
-		return fmt.Errorf("one of the keys %q is of another type: %w", q.object, err)
+// reaches refuses a queue that no command can name beside this one.
+func (q *handle[T]) reaches(other *Queue[T]) error {
+	switch {
+	case other == nil:
+		return fmt.Errorf("%w: no queue to move to", ErrOption)
+	case other.q.bad != nil:
+		return other.q.bad
+	case other.q.h.e != q.h.e:
+		return fmt.Errorf("%w: queue %q is another client's", ErrOption, other.q.name)
 	}
-	return fmt.Errorf("key %q is no %s: %w", q.key, q.is, err)
+	return object.Together(q.h.e, q.key, other.q.key)
 }
 
-// run sends one command or script about the queue.
-func (q *handle[T]) run(ctx context.Context, op engine.Operation, on []string, args ...string) (engine.Answer, error) {
-	return q.h.e.Run(ctx, op, on, args)
+func (q *handle[T]) remove(ctx context.Context, v T, n int) (gone int64, err error) {
+	var texts []string
+	if err = q.usable(ctx); err == nil {
+		texts, err = q.encode(v)
+	}
+	if err == nil {
+		gone, err = write(ctx, &q.base, engine.Number, lrem, []string{q.key}, decimal(int64(n)), texts[0])
+	}
+	return gone, q.failed("remove from", err)
 }
 
-// read is one command that changes nothing. ctx bounds the wait for it.
-func read[T, A any](ctx context.Context, q *handle[T], as func(engine.Answer, error) (A, error), cmd engine.Operation, args ...string) (A, error) {
-	return engine.Reading(q.h.e, ctx, func() (A, error) { return as(q.run(ctx, cmd, []string{q.key}, args...)) })
-}
-
-// write is one command, or script, that changes something, and takes nothing
-// that would be lost. ctx bounds the wait for it; it may be done still when that
-// has ended.
-func write[T, A any](ctx context.Context, q *handle[T], as func(engine.Answer, error) (A, error), op engine.Operation, on []string, args ...string) (A, error) {
-	return engine.Writing(q.h.e, ctx, func() (A, error) { return as(q.run(ctx, op, on, args...)) })
+func (q *handle[T]) values(ctx context.Context) iter.Seq2[T, error] {
+	return q.walk(ctx, func(at int64, p pages) ([]poller.Item, error) {
+		return itemsOf(read(ctx, &q.base, engine.Texts, p.expecting(lrange), decimal(at), decimal(at+p.n-1)))
+	})
 }

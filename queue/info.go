@@ -27,12 +27,12 @@ type StreamInfo struct {
 	Groups int64
 }
 
-// Info is what the server knows of the stream. All of it is zero if there is none.
+// Info returns what the server knows of the stream. All of it is zero if there is none.
 //
 // Cost: one command. Wire: XINFO STREAM. Errors: as [Stream.Len]. Source: RStream.getInfo.
 func (s *Stream[K, V]) Info(ctx context.Context) (info StreamInfo, err error) {
 	if err = s.q.usable(ctx); err == nil {
-		info, err = read(ctx, s.q.handle, infoOf, xinfo)
+		info, err = read(ctx, &s.q.base, infoOf, xinfo)
 	}
 	return info, s.q.failed("look at", err)
 }
@@ -58,7 +58,7 @@ func infoOf(got engine.Answer, err error) (info StreamInfo, _ error) {
 	return info, errors.Join(bad[:]...)
 }
 
-// idOf is the ID of an entry, or "" for none.
+// idOf returns the ID of an entry, or "" for none.
 func idOf(entry rueidis.RedisMessage) string {
 	it, err := entry.AsXRangeEntry()
 	if err != nil {
@@ -78,13 +78,13 @@ type GroupInfo struct {
 	Lag           int64  // entries that were not given; -1 where the server does not know: see [Group.Lag]
 }
 
-// Groups is the groups of the stream; none if there is no stream.
+// Groups returns the groups of the stream; none if there is no stream.
 //
 // Cost: one command. Wire: XINFO GROUPS. Errors: as [Stream.Len]. Source:
 // RStream.listGroups.
 func (s *Stream[K, V]) Groups(ctx context.Context) (all []GroupInfo, err error) {
 	if err = s.q.usable(ctx); err == nil {
-		all, err = read(ctx, s.q.handle, groupsOf, xgroups)
+		all, err = read(ctx, &s.q.base, groupsOf, xgroups)
 	}
 	return all, s.q.failed("list groups of", err)
 }
@@ -118,7 +118,7 @@ func groupsOf(got engine.Answer, err error) ([]GroupInfo, error) {
 	return all, err
 }
 
-// Lag is how many entries the group has not acknowledged: those that no consumer was given,
+// Lag returns how many entries the group has not acknowledged: those that no consumer was given,
 // and those that one has. It is 0 where there is no such group.
 //
 // Cost: one command, and where the server does not know it, one for each 100 entries. Wire:
@@ -141,7 +141,7 @@ func (s *Stream[K, V]) SetID(ctx context.Context, id string) (err error) {
 		err = checkID(id, "")
 	}
 	if err == nil {
-		_, err = write(ctx, s.q.handle, func(_ engine.Answer, err error) (bool, error) { return true, err }, xsetid, []string{s.q.key}, id)
+		_, err = write(ctx, &s.q.base, func(_ engine.Answer, err error) (bool, error) { return true, err }, xsetid, []string{s.q.key}, id)
 	}
 	return s.q.failed("number", err)
 }

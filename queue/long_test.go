@@ -195,7 +195,7 @@ func TestDrainLosesNoLargeElements(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			var want []string
-			for i, v := range sized(700, 700, 700, 700, 2400) {
+			for i, v := range sized(300, 700, 700, 700, 2400) {
 				want = append(want, decimal(int64(i))+v) // a sorted set has none twice
 			}
 			got, err := of(engineOn(t, server.Client(t)), slowEngine(t, server), redistest.Name(t), want)

@@ -136,7 +136,7 @@ func (g *Group[K, V]) give(ctx context.Context, c *consumption, it rueidis.XRang
 	return yield(m, engine.Notice(g.failed("consume", err)))
 }
 
-// left is for an outcome that the loop has not asked for. It reports whether the message stays
+// left handles an outcome that the loop has not asked for. It reports whether the message stays
 // where it is, though the consumer has it.
 func (m *Message[K, V]) left(err error) bool {
 	if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrClosed) {
@@ -293,7 +293,7 @@ func (g *Group[K, V]) Redrive(ctx context.Context) (redriven int64, err error) {
 	return redriven, g.failed("redrive", err)
 }
 
-// redriveSome is one call, from where the one before ended, up to an ID: "+" at first, and then what
+// redriveSome makes one call, from where the one before ended, up to an ID: "+" at first, and then what
 // the one before returned.
 func (g *Group[K, V]) redriveSome(ctx context.Context, at, till string) (attempts.Redriven, error) {
 	s := g.s

@@ -112,7 +112,7 @@ func (m *movers) hold(of *delays, failed func(error)) (release func()) {
 	}
 }
 
-// mover is that of a queue. One that is new is looked at at once.
+// mover returns that of a queue. One that is new is looked at at once.
 func (m *movers) mover(of *delays) *mover {
 	v := m.names[of.key]
 	if v == nil {
@@ -123,7 +123,7 @@ func (m *movers) mover(of *delays) *mover {
 	return v
 }
 
-// Len is how many queues there are.
+// Len returns how many queues there are.
 func (m *movers) Len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -243,7 +243,7 @@ func (v *mover) hush() {
 	}
 }
 
-// heard is told when the first element of a queue is due, which only ever brings
+// heard notes when the first element of a queue is due, which only ever brings
 // a look forward.
 func (m *movers) heard(v *mover, ev pubsub.Event) {
 	at := m.h.e.Wall()
@@ -289,7 +289,7 @@ func (m *movers) back(v *mover, got moved, err error) {
 	m.schedule(v)
 }
 
-// period is how long, ms, a queue is left alone of which nothing is known.
+// period returns how long, ms, a queue is left alone of which nothing is known.
 func (m *movers) period(v *mover) int64 {
 	d := lookAgain
 	if len(v.holders) == 0 {

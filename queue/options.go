@@ -1,10 +1,9 @@
 package queue
 
 import (
-	"fmt"
-
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // An Option changes a handle. What cannot be used, such as a codec of another
@@ -61,19 +60,10 @@ type option func(*config) error
 func (o option) applyHandle(c *config) error { return o(c) }
 
 func resolve(opts []Option) (config, error) {
-	var c config
-	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyHandle(&c); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+	return object.Options(config{}, opts, Option.applyHandle)
 }
 
-// chosen is the codec that the options of a handle choose.
+// chosen returns the codec that the options of a handle choose.
 func chosen[T any](e *engine.Engine, c config) (codec.Codec[T], error) {
 	of := codec.For[T](e.Family())
 	if c.family != nil {

@@ -25,7 +25,7 @@ func pack(text string) string {
 	return string(append(b, text...))
 }
 
-// unpack is the element in a packed one.
+// unpack returns the element in a packed one.
 func unpack(packed string) (string, error) {
 	if packed == "" {
 		return "", errors.New("no packed element: empty")

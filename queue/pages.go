@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
 // Bounds of an answer to a walk, or to a drain. It has one element at least.
@@ -25,7 +26,7 @@ type pages struct {
 
 func newPages(most int64) pages { return pages{n: min(firstPage, most), most: most} }
 
-// newTakes is newPages of what is taken, one element first: what does not arrive in time is
+// newTakes plans what is taken, one element first: what does not arrive in time is
 // gone, or left to a consumer that has not seen it.
 func newTakes(most int64) pages { return pages{n: 1, most: most} }
 
@@ -47,7 +48,7 @@ func (p *pages) saw(elements int, bytes int64) {
 	}
 }
 
-// expecting is op for the next answer: a large one goes by a connection of its own.
+// expecting returns op for the next answer: a large one goes by a connection of its own.
 func (p pages) expecting(op engine.Operation) engine.Operation {
 	if p.bytes < pageBytes/4 {
 		return op
@@ -64,31 +65,25 @@ const fade = 8
 
 // saw notes the elements of an answer. It returns how many bytes so many elements have at
 // most, if none of them is longer than the longest of late.
-func (l *lengths) saw(texts ...string) (bytes int64) {
-	if len(texts) == 0 {
+func (l *lengths) saw(items ...poller.Item) (bytes int64) {
+	if len(items) == 0 {
 		return 0
 	}
 	here := int64(1)
-	for _, text := range texts {
-		here = max(here, int64(len(text)))
+	for _, it := range items {
+		here = max(here, int64(len(it.Text)))
 	}
 	for {
 		before := l.longest.Load()
 		now := max(here, before-before/fade)
 		if l.longest.CompareAndSwap(before, now) {
-			return now * int64(len(texts))
+			return now * int64(len(items))
 		}
 	}
 }
 
 // most returns how long the longest element of late is; 0: none is known.
 func (l *lengths) most() int64 { return l.longest.Load() }
-
-// watch notes an answer that has elements, or has failed.
-func (l *lengths) watch(texts []string, err error) ([]string, error) {
-	l.saw(texts...)
-	return texts, err
-}
 
 // expected returns the bytes that an element counts for. One of unknown length (0) counts for
 // many, so that few of them are fetched at once.

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
 // TestPageBehindALongElementHasOneOfThem, and the time for that one only.
@@ -11,13 +13,13 @@ func TestPageBehindALongElementHasOneOfThem(t *testing.T) {
 	t.Parallel()
 	const long = 900_000
 	var seen lengths
-	seen.saw("short")
+	seen.saw(poller.Item{Text: "short"})
 	p := seen.takes(mostInOne)
 	require.EqualValues(t, mostInOne, p.n)
 	require.EqualValues(t, 5*mostInOne, p.bytes)
-	texts := make([]string, mostInOne)
-	texts[7] = string(make([]byte, long))
-	p.saw(len(texts), seen.saw(texts...))
+	items := make([]poller.Item, mostInOne)
+	items[7].Text = string(make([]byte, long))
+	p.saw(len(items), seen.saw(items...))
 	require.EqualValues(t, 1, p.n)
 	require.EqualValues(t, long, p.bytes)
 	p.saw(0, 0)

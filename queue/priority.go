@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"iter"
-	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
@@ -16,7 +15,10 @@ import (
 // Elements that are equal, in their bytes, are one: an offer of one that is there
 // changes its score. Elements of one score come in the order of their bytes, not in
 // that in which they were offered.
-type PriorityQueue[T any] struct{ q *priority[T] }
+type PriorityQueue[T any] struct {
+	common
+	q *priority[T]
+}
 
 // Scored is an element of a [PriorityQueue] with its score.
 type Scored[T any] struct {
@@ -27,13 +29,11 @@ type Scored[T any] struct {
 // NewPriority returns a handle. Programs outside of this module call
 // rueidisson.PriorityQueue.
 func NewPriority[T any](e *engine.Engine, name string, opts ...Option) *PriorityQueue[T] {
-	q := &priority[T]{newHandle[T](e, "priority queue", name, alone, opts)}
-	q.is = "sorted set"
-	return &PriorityQueue[T]{q}
+	q := new(priority[T])
+	q.coding = newCoding[T](&q.base, e, "priority queue", name, alone, opts)
+	q.is, q.count, q.value = "sorted set", zcard, q.scored
+	return &PriorityQueue[T]{common{&q.base}, q}
 }
-
-// Name is the name that the handle was made with, before any mapping.
-func (q *PriorityQueue[T]) Name() string { return q.q.name }
 
 // Offer puts an element there with a score, a finite number, and reports whether it
 // is a new one. One that is there already has that score from now on.
@@ -85,7 +85,7 @@ func (q *PriorityQueue[T]) PollLast(ctx context.Context) (Scored[T], error) {
 // [Queue.PollN] does from the head. See [PriorityQueue.Poll]. Wire: ZPOPMIN. Source:
 // RScoredSortedSet.pollFirst(count).
 func (q *PriorityQueue[T]) PollN(ctx context.Context, n int) ([]Scored[T], error) {
-	return q.q.pollN(ctx, n)
+	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, lowest))
 }
 
 // Take takes the element of the lowest score, and waits for one while there is none,
@@ -122,7 +122,7 @@ func (q *PriorityQueue[T]) PeekLast(ctx context.Context) (Scored[T], error) {
 	return q.q.peek(ctx, "-1")
 }
 
-// Score is the score of an element, and whether it is there. Cost: ZSCORE. Errors: as
+// Score returns the score of an element, and whether it is there. Cost: ZSCORE. Errors: as
 // [PriorityQueue.Len]. Source: RScoredSortedSet.getScore.
 func (q *PriorityQueue[T]) Score(ctx context.Context, v T) (score float64, there bool, err error) {
 	return q.q.score(ctx, v)
@@ -137,7 +137,9 @@ func (q *PriorityQueue[T]) Remove(ctx context.Context, v ...T) (int64, error) {
 
 // Drain takes all elements from the lowest score on, 5,000 or about 1 MB at a time; see
 // [Queue.Drain]. Cost: ZCARD, and ZPOPMIN for each 5,000 or 1 MB; see there.
-func (q *PriorityQueue[T]) Drain(ctx context.Context) ([]Scored[T], error) { return q.q.drain(ctx) }
+func (q *PriorityQueue[T]) Drain(ctx context.Context) ([]Scored[T], error) {
+	return q.q.drain(ctx, q.q.popsFrom(ctx, lowest))
+}
 
 // Values walks the elements from the lowest score on, and leaves them there. It looks
 // at 1,000 or about 1 MB at a time: of a queue that others change meanwhile it may miss
@@ -148,55 +150,4 @@ func (q *PriorityQueue[T]) Drain(ctx context.Context) ([]Scored[T], error) { ret
 // [PriorityQueue.Peek], but ErrEmpty. Source: RScoredSortedSet.entryRange.
 func (q *PriorityQueue[T]) Values(ctx context.Context) iter.Seq2[Scored[T], error] {
 	return q.q.values(ctx)
-}
-
-// Len is how many elements there are. Cost: ZCARD. Errors: ctx's error and cause;
-// [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RScoredSortedSet.size.
-func (q *PriorityQueue[T]) Len(ctx context.Context) (int64, error) { return q.q.length(ctx) }
-
-// Delete deletes the queue, and reports whether there was one; see [Queue.Delete].
-func (q *PriorityQueue[T]) Delete(ctx context.Context) (bool, error) { return q.q.deleteAll(ctx) }
-
-// Exists reports whether there is an element at all; see [Queue.Exists].
-func (q *PriorityQueue[T]) Exists(ctx context.Context) (bool, error) { return q.q.exists(ctx) }
-
-// Expire lets the whole queue go in d; see [Queue.Expire].
-func (q *PriorityQueue[T]) Expire(ctx context.Context, d time.Duration) (bool, error) {
-	return q.q.expire(ctx, d)
-}
-
-// Persist lets the queue stay, and reports whether it was to go; see
-// [Queue.Persist].
-func (q *PriorityQueue[T]) Persist(ctx context.Context) (bool, error) { return q.q.persist(ctx) }
-
-// Remaining is how long the queue stays; see [Queue.Remaining].
-func (q *PriorityQueue[T]) Remaining(ctx context.Context) (time.Duration, error) {
-	return q.q.remaining(ctx)
-}
-
-// Rename gives the queue another name, over one that has it; see [Queue.Rename].
-func (q *PriorityQueue[T]) Rename(ctx context.Context, to string) (bool, error) {
-	return q.q.rename(ctx, to, alone, false)
-}
-
-// RenameIfAbsent is [PriorityQueue.Rename] if nothing has the new name; see
-// [Queue.RenameIfAbsent].
-func (q *PriorityQueue[T]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
-	return q.q.rename(ctx, to, alone, true)
-}
-
-// Copy copies the queue under another name if nothing has that; see [Queue.Copy].
-func (q *PriorityQueue[T]) Copy(ctx context.Context, to string) (bool, error) {
-	return q.q.copyTo(ctx, to, alone)
-}
-
-// ExpireAt is [PriorityQueue.Expire] at a time; see [Queue.ExpireAt].
-func (q *PriorityQueue[T]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
-	return q.q.expireAt(ctx, at)
-}
-
-// SizeInMemory is about how many bytes the queue takes on the server; see
-// [Queue.SizeInMemory].
-func (q *PriorityQueue[T]) SizeInMemory(ctx context.Context) (int64, error) {
-	return q.q.sizeInMemory(ctx)
 }

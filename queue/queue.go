@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"iter"
-	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
@@ -12,18 +11,19 @@ import (
 // RBlockingQueue and RBlockingDeque share. It keeps no elements, so it may be used by
 // any number of goroutines, and any number of handles on one name are the same
 // queue.
-type Queue[T any] struct{ q *handle[T] }
+type Queue[T any] struct {
+	common
+	q *handle[T]
+}
 
 // New returns a handle. Programs outside of this module call rueidisson.Queue.
 func New[T any](e *engine.Engine, name string, opts ...Option) *Queue[T] {
-	return &Queue[T]{newHandle[T](e, "queue", name, alone, opts)}
+	q := newHandle[T](e, "queue", name, alone, opts)
+	return &Queue[T]{common{&q.base}, q}
 }
 
-// alone is the keys of what has one.
+// alone returns the keys of what has one.
 func alone(key string) []string { return []string{key} }
-
-// Name is the name that the handle was made with, before any mapping.
-func (q *Queue[T]) Name() string { return q.q.name }
 
 // Offer puts elements at the tail, in their order, and returns how many there are
 // then. Up to 5,000 of them or 1 MB come together; beyond that they go in parts
@@ -76,7 +76,9 @@ func (q *Queue[T]) PollLast(ctx context.Context) (T, error) { return q.q.poll(ct
 // Cost: one command for each 5,000 elements or megabyte. A handle that has seen no element
 // begins with 1, 4, 16 and 64 elements, by a command for each. Wire: LPOP. Source:
 // RQueue.poll(limit).
-func (q *Queue[T]) PollN(ctx context.Context, n int) ([]T, error) { return q.q.pollN(ctx, head, n) }
+func (q *Queue[T]) PollN(ctx context.Context, n int) ([]T, error) {
+	return q.q.pollN(ctx, n, q.q.popsFrom(ctx, head))
+}
 
 // Peek returns the head and leaves it there, or [ErrEmpty]. Cost: one command.
 // Wire: LINDEX. Errors: [ErrEmpty]; as [Queue.Len]; [ErrDecode]. Source:
@@ -118,7 +120,9 @@ func (q *Queue[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
 //
 // Cost: LLEN, and LPOP for each 5,000 or 1 MB, of which the first seven are smaller.
 // Errors: as [Queue.Poll], but ErrEmpty. Source: RBlockingQueue.drainTo.
-func (q *Queue[T]) Drain(ctx context.Context) ([]T, error) { return q.q.drain(ctx) }
+func (q *Queue[T]) Drain(ctx context.Context) ([]T, error) {
+	return q.q.drain(ctx, q.q.popsFrom(ctx, head))
+}
 
 // Values walks the elements from the head on, and leaves them there. It looks at
 // 1,000 or about 1 MB at a time: of a queue that others change meanwhile it may miss
@@ -128,74 +132,3 @@ func (q *Queue[T]) Drain(ctx context.Context) ([]T, error) { return q.q.drain(ct
 // Cost: LRANGE for each 1,000 or 1 MB, of which the first four are smaller. Errors: as
 // [Queue.Peek], but ErrEmpty. Source: RQueue.readAll.
 func (q *Queue[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
-
-// Len is how many elements there are. Cost: LLEN. Errors: ctx's error and cause;
-// [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RQueue.size.
-func (q *Queue[T]) Len(ctx context.Context) (int64, error) { return q.q.length(ctx) }
-
-// Delete deletes the queue, and reports whether there was one. Cost: UNLINK.
-// Errors: as [Queue.Offer]. Source: RQueue.delete.
-func (q *Queue[T]) Delete(ctx context.Context) (bool, error) { return q.q.deleteAll(ctx) }
-
-// Exists reports whether there is an element at all. Cost: EXISTS. Errors: as
-// [Queue.Len]. Source: RQueue.isExists.
-func (q *Queue[T]) Exists(ctx context.Context) (bool, error) { return q.q.exists(ctx) }
-
-// Expire lets the whole queue go in d, with all that is offered until then, and
-// reports whether there is one. One that was empty in between has no such time.
-//
-// Cost: one script call. Wire: PEXPIRE. Errors: as [Queue.Offer]. Source:
-// RQueue.expire.
-func (q *Queue[T]) Expire(ctx context.Context, d time.Duration) (bool, error) {
-	return q.q.expire(ctx, d)
-}
-
-// Persist lets the queue stay, and reports whether it was to go. Cost: one script
-// call. Wire: PERSIST. Errors: as [Queue.Offer]. Source: RQueue.clearExpire.
-func (q *Queue[T]) Persist(ctx context.Context) (bool, error) { return q.q.persist(ctx) }
-
-// Remaining is how long the queue stays: 0 if there is none, -1 if it has no end.
-// Cost: PTTL. Errors: as [Queue.Len]. Source: RQueue.remainTimeToLive.
-func (q *Queue[T]) Remaining(ctx context.Context) (time.Duration, error) { return q.q.remaining(ctx) }
-
-// Rename gives the queue another name, over a queue that has it, and reports
-// whether there was one. The handle stays one on the old name. On a cluster both
-// names share a hash tag, such as a:{1} and b:{1}.
-//
-// Cost: one script call. Wire: RENAME. Errors: as [Queue.Offer]. Source:
-// RQueue.rename.
-func (q *Queue[T]) Rename(ctx context.Context, to string) (bool, error) {
-	return q.q.rename(ctx, to, alone, false)
-}
-
-// RenameIfAbsent is [Queue.Rename] if nothing has the new name, and reports whether
-// that is so and there is such a queue.
-//
-// Cost: one script call. Wire: RENAME. Errors: as [Queue.Offer]. Source: RQueue.renamenx.
-func (q *Queue[T]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
-	return q.q.rename(ctx, to, alone, true)
-}
-
-// Copy copies the queue under another name, with the time when it ends, if nothing has
-// that, and reports whether that is so and there is such a queue. The server does nothing
-// else meanwhile, about 20 ms for a million elements. On a cluster both names share a hash tag.
-//
-// Cost: one script call. Wire: COPY. Errors: as [Queue.Offer]. Source: RQueue.copy.
-func (q *Queue[T]) Copy(ctx context.Context, to string) (bool, error) {
-	return q.q.copyTo(ctx, to, alone)
-}
-
-// ExpireAt is [Queue.Expire] at a time, by the clock of the server. A time that has
-// passed ends it at once. One that is not after 1970, or is too far ahead, is an [ErrOption].
-//
-// Cost: one script call. Wire: PEXPIREAT. Errors: as [Queue.Offer]. Source: RQueue.expire.
-func (q *Queue[T]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
-	return q.q.expireAt(ctx, at)
-}
-
-// SizeInMemory is about how many bytes the queue takes on the server, 0 if there is none.
-// An ACL has to allow memory|usage.
-//
-// Cost: one script call. Wire: MEMORY USAGE. Errors: as [Queue.Len]. Source:
-// RQueue.sizeInMemory.
-func (q *Queue[T]) SizeInMemory(ctx context.Context) (int64, error) { return q.q.sizeInMemory(ctx) }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -22,7 +22,10 @@ import (
 //
 // Nobody can wait for its elements here; a [Queue] of the same name can, for those
 // that were not dropped before.
-type RingBuffer[T any] struct{ q *ring[T] }
+type RingBuffer[T any] struct {
+	common
+	q *ring[T]
+}
 
 // ring is a handle that keeps the newest.
 type ring[T any] struct{ *handle[T] }
@@ -30,14 +33,12 @@ type ring[T any] struct{ *handle[T] }
 // NewRing returns a handle. Programs outside of this module call
 // rueidisson.RingBuffer.
 func NewRing[T any](e *engine.Engine, name string, opts ...Option) *RingBuffer[T] {
-	return &RingBuffer[T]{&ring[T]{newHandle[T](e, "ring buffer", name, ringed, opts)}}
+	q := newHandle[T](e, "ring buffer", name, ringed, opts)
+	return &RingBuffer[T]{common{&q.base}, &ring[T]{q}}
 }
 
-// ringed is the keys of a ring buffer.
+// ringed returns the keys of a ring buffer.
 func ringed(key string) []string { return []string{key, keys.RingCapacity(key)} }
-
-// Name is the name that the handle was made with, before any mapping.
-func (q *RingBuffer[T]) Name() string { return q.q.name }
 
 // TrySetCapacity sets how many elements there may be, unless that was set before,
 // and reports whether it did.
@@ -58,7 +59,7 @@ func (q *RingBuffer[T]) SetCapacity(ctx context.Context, n int) error {
 	return err
 }
 
-// Capacity is how many elements there may be, or [ErrNoCapacity]. Cost: GET. Errors:
+// Capacity returns how many elements there may be, or [ErrNoCapacity]. Cost: GET. Errors:
 // [ErrNoCapacity]; as [RingBuffer.Len]. Source: RRingBuffer.capacity, which is 0 then.
 func (q *RingBuffer[T]) Capacity(ctx context.Context) (int64, error) { return q.q.capacity(ctx) }
 
@@ -87,11 +88,15 @@ func (q *RingBuffer[T]) Offer(ctx context.Context, v ...T) (size int64, err erro
 // Cost: one command. Wire: LPOP. Errors: [ErrEmpty]; [ErrDecode]; [ErrUnknown];
 // [ErrOption]; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
 // RRingBuffer.poll.
-func (q *RingBuffer[T]) Poll(ctx context.Context) (T, error) { return q.q.poll(ctx) }
+func (q *RingBuffer[T]) Poll(ctx context.Context) (T, error) {
+	return q.q.pollOne(ctx, func() ([]poller.Item, error) { return q.q.pop(ctx, 1, q.q.seen.takes(1)) })
+}
 
 // PollN takes up to n of the oldest elements, as [RingBuffer.Poll] does one; see
 // [Queue.PollN].
-func (q *RingBuffer[T]) PollN(ctx context.Context, n int) ([]T, error) { return q.q.pollN(ctx, n) }
+func (q *RingBuffer[T]) PollN(ctx context.Context, n int) ([]T, error) {
+	return q.q.pollN(ctx, n, q.q.pops(ctx))
+}
 
 // Peek returns the oldest element and leaves it there, or [ErrEmpty]; see
 // [Queue.Peek].
@@ -127,68 +132,16 @@ func (q *RingBuffer[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
 
 // Drain takes all elements from the oldest on, 5,000 or about 1 MB at a time; see [Queue.Drain].
 func (q *RingBuffer[T]) Drain(ctx context.Context) ([]T, error) {
-	return q.q.drainBy(ctx, func(n int, p pages) ([]string, error) { return q.q.pop(ctx, n, p) })
+	return q.q.drain(ctx, q.q.pops(ctx))
 }
 
 // Values walks the elements from the oldest on, and leaves them there; see
 // [Queue.Values].
 func (q *RingBuffer[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
 
-// Len is how many elements there are; see [Queue.Len].
-func (q *RingBuffer[T]) Len(ctx context.Context) (int64, error) { return q.q.length(ctx) }
-
 // Clear drops all elements, and reports whether there were any; the capacity stays.
 // Cost: UNLINK. Errors: as [Queue.Offer]. Source: RRingBuffer.clear.
 func (q *RingBuffer[T]) Clear(ctx context.Context) (bool, error) { return q.q.clear(ctx) }
-
-// Delete deletes the ring buffer and its capacity, and reports whether there was one;
-// see [Queue.Delete].
-func (q *RingBuffer[T]) Delete(ctx context.Context) (bool, error) { return q.q.deleteAll(ctx) }
-
-// Exists reports whether there is an element at all; see [Queue.Exists].
-func (q *RingBuffer[T]) Exists(ctx context.Context) (bool, error) { return q.q.exists(ctx) }
-
-// Expire lets the whole ring buffer go in d, with its capacity; see [Queue.Expire].
-func (q *RingBuffer[T]) Expire(ctx context.Context, d time.Duration) (bool, error) {
-	return q.q.expire(ctx, d)
-}
-
-// Persist lets the ring buffer stay, and reports whether it was to go; see
-// [Queue.Persist].
-func (q *RingBuffer[T]) Persist(ctx context.Context) (bool, error) { return q.q.persist(ctx) }
-
-// Remaining is how long the elements stay; see [Queue.Remaining].
-func (q *RingBuffer[T]) Remaining(ctx context.Context) (time.Duration, error) {
-	return q.q.remaining(ctx)
-}
-
-// Rename gives the ring buffer another name, with its capacity, over one that has it;
-// see [Queue.Rename].
-func (q *RingBuffer[T]) Rename(ctx context.Context, to string) (bool, error) {
-	return q.q.rename(ctx, to, ringed, false)
-}
-
-// RenameIfAbsent is [RingBuffer.Rename] if nothing has the new name; see
-// [Queue.RenameIfAbsent].
-func (q *RingBuffer[T]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
-	return q.q.rename(ctx, to, ringed, true)
-}
-
-// Copy copies the ring buffer, with its capacity, under another name if nothing has that; see [Queue.Copy].
-func (q *RingBuffer[T]) Copy(ctx context.Context, to string) (bool, error) {
-	return q.q.copyTo(ctx, to, ringed)
-}
-
-// ExpireAt is [RingBuffer.Expire] at a time; see [Queue.ExpireAt].
-func (q *RingBuffer[T]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
-	return q.q.expireAt(ctx, at)
-}
-
-// SizeInMemory is about how many bytes the ring buffer takes on the server; see
-// [Queue.SizeInMemory].
-func (q *RingBuffer[T]) SizeInMemory(ctx context.Context) (int64, error) {
-	return q.q.sizeInMemory(ctx)
-}
 
 var (
 	ringOffer    = scripts.Must(lua, "lua/ring_offer.lua")
@@ -259,26 +212,18 @@ func (h *hub) sendToRing(key string, flight int, batch []*offerCall) error {
 
 // pop takes elements. Its answer is always waited for: what is put back would stand
 // in for newer ones.
-func (q *ring[T]) pop(ctx context.Context, n int, p pages) (texts []string, err error) {
+func (q *ring[T]) pop(ctx context.Context, n int, p pages) (items []poller.Item, err error) {
 	during := q.h.e.During(func() {
-		texts, err = engine.Texts(q.run(ctx, p.expecting(lpop), q.object[:1], decimal(int64(n))))
+		items, err = itemsOf(engine.Texts(q.run(ctx, p.expecting(lpop), q.object[:1], decimal(int64(n)))))
 	})
 	if !during {
 		return nil, ErrClosed
 	}
-	return texts, err
+	return items, err
 }
 
-func (q *ring[T]) poll(ctx context.Context) (v T, err error) {
-	if err = q.usable(ctx); err == nil {
-		v, err = q.one(q.seen.watch(q.pop(ctx, 1, q.seen.takes(1))))
-		q.took(ctx, 1, err)
-	}
-	return v, q.failed("poll", err)
-}
-
-func (q *ring[T]) pollN(ctx context.Context, n int) ([]T, error) {
-	return q.pollBy(ctx, n, func(n int, p pages) ([]string, error) { return q.pop(ctx, n, p) })
+func (q *ring[T]) pops(ctx context.Context) popping {
+	return func(n int, p pages) ([]poller.Item, error) { return q.pop(ctx, n, p) }
 }
 
 // look reads up to n elements from an index on, about a megabyte at a time. What is offered
@@ -288,24 +233,24 @@ func (q *ring[T]) look(ctx context.Context, at int64, n int) (vs []T, err error)
 	if err = q.usable(ctx); err == nil {
 		err = countable(n)
 	}
-	var all []string
+	var all []poller.Item
 	p := q.seen.takes(int64(n))
 	for left, over := int64(n), false; err == nil && left > 0 && !over; {
 		var part ringPart
-		part, err = read(ctx, q.handle, ringPartOf, p.expecting(ringLook), decimal(at), decimal(min(left, mostInOne)), decimal(pageBytes))
-		all = append(all, part.texts...)
-		at, left, over = part.next, left-int64(len(part.texts)), part.next < 0
-		p.saw(len(part.texts), q.seen.saw(part.texts...))
+		part, err = read(ctx, &q.base, ringPartOf, p.expecting(ringLook), decimal(at), decimal(min(left, mostInOne)), decimal(pageBytes))
+		all = append(all, part.items...)
+		at, left, over = part.next, left-int64(len(part.items)), part.next < 0
+		p.saw(len(part.items), q.seen.saw(part.items...))
 	}
 	if err == nil {
-		vs, err = q.decodeAll(all)
+		vs, err = q.all(all)
 	}
 	return vs, q.failed("look at", err)
 }
 
 // ringPart has what one call read.
 type ringPart struct {
-	texts []string
+	items []poller.Item
 	next  int64 // the index at which the next call begins, or -1
 }
 
@@ -323,9 +268,9 @@ func ringPartOf(got engine.Answer, err error) (part ringPart, _ error) {
 	if part.next, err = words[0].AsInt64(); err != nil {
 		return part, err
 	}
-	part.texts = make([]string, len(words)-1)
+	part.items = make([]poller.Item, len(words)-1)
 	for i, word := range words[1:] {
-		if part.texts[i], err = word.ToString(); err != nil {
+		if part.items[i].Text, err = word.ToString(); err != nil {
 			return part, err
 		}
 	}
@@ -334,7 +279,7 @@ func ringPartOf(got engine.Answer, err error) (part ringPart, _ error) {
 
 func (q *ring[T]) clear(ctx context.Context) (there bool, err error) {
 	if err = q.usable(ctx); err == nil {
-		there, err = write(ctx, q.handle, engine.Yes, unlink, q.object[:1])
+		there, err = write(ctx, &q.base, engine.Yes, unlink, q.object[:1])
 	}
 	return there, q.failed("clear", err)
 }

@@ -20,7 +20,7 @@ type door struct {
 	word  engine.Outage // what the server has said of late, to all of them
 }
 
-// ended is the error of an offer whose WithWait is over: [ErrFull] is the server's answer,
+// ended returns the error of an offer whose WithWait is over: [ErrFull] is the server's answer,
 // of late. After a failure the error is that failure.
 func (d *door) ended(e *engine.Engine, waited context.Context) error {
 	err := d.word.Ended(e, engine.ContextError(waited))
@@ -162,7 +162,7 @@ func (q *bounded[T]) watch(ctx context.Context, d *door, since time.Duration, wo
 	return size, err
 }
 
-// channels are where it is announced that there is room.
+// channels returns where it is announced that there is room.
 func (q *bounded[T]) channels() []pubsub.Channel {
 	plain := pubsub.Channel{Kind: pubsub.Plain, Name: q.channel}
 	if q.sharded == "0" {

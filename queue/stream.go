@@ -16,7 +16,10 @@ import (
 // are trimmed, which groups of consumers read: Redisson's RStream shares it. It holds
 // nothing, so it may be used by any number of goroutines, and any number of handles
 // on one name are the same stream.
-type Stream[K comparable, V any] struct{ q *stream[K, V] }
+type Stream[K comparable, V any] struct {
+	common
+	q *stream[K, V]
+}
 
 // stream is a handle on a stream: the codec of the handle is that of the values.
 type stream[K comparable, V any] struct {
@@ -30,7 +33,7 @@ type Entry[K comparable, V any] struct {
 	Fields map[K]V
 }
 
-// Time is when the entry was added, as its ID says, if the server has chosen that.
+// Time returns when the entry was added, as its ID says, if the server has chosen that.
 func (e Entry[K, V]) Time() time.Time {
 	text, _, _ := strings.Cut(e.ID, "-")
 	ms, _ := strconv.ParseInt(text, 10, 64)
@@ -46,10 +49,10 @@ func NewStream[K comparable, V any](e *engine.Engine, name string, opts ...Optio
 		cfg, _ := resolve(opts)
 		q.fields, q.bad = fieldsOf[K](cfg)
 	}
-	return &Stream[K, V]{q}
+	return &Stream[K, V]{common{&q.base}, q}
 }
 
-// fieldsOf is the codec of the names of fields.
+// fieldsOf returns the codec of the names of fields.
 func fieldsOf[K comparable](c config) (codec.Codec[K], error) {
 	of := codec.Key[K]()
 	if c.family != nil {
@@ -61,9 +64,6 @@ func fieldsOf[K comparable](c config) (codec.Codec[K], error) {
 	}
 	return of, codec.Check(of)
 }
-
-// Name is the name that the handle was made with, before any mapping.
-func (s *Stream[K, V]) Name() string { return s.q.name }
 
 // Add appends an entry, and returns its ID, which the server chooses; see [WithID].
 // It is sent once: after [ErrUnknown] the entry may be there.
@@ -118,57 +118,11 @@ func (s *Stream[K, V]) Remove(ctx context.Context, ids ...string) (int64, error)
 	return s.q.remove(ctx, ids)
 }
 
-// Len is how many entries there are. Cost: one script call. Wire: XLEN. Errors: ctx's error and cause;
+// Len returns how many entries there are. Cost: one script call. Wire: XLEN. Errors: ctx's error and cause;
 // [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RStream.size.
 func (s *Stream[K, V]) Len(ctx context.Context) (int64, error) { return s.q.length(ctx) }
 
-// Delete deletes the stream with its groups, and reports whether there was one; see
-// [Queue.Delete].
-func (s *Stream[K, V]) Delete(ctx context.Context) (bool, error) { return s.q.deleteAll(ctx) }
-
-// Exists reports whether the stream is there; it may be empty. See [Queue.Exists].
-func (s *Stream[K, V]) Exists(ctx context.Context) (bool, error) { return s.q.exists(ctx) }
-
-// Expire lets the whole stream go in d; see [Queue.Expire].
-func (s *Stream[K, V]) Expire(ctx context.Context, d time.Duration) (bool, error) {
-	return s.q.expire(ctx, d)
-}
-
-// Persist lets the stream stay, and reports whether it was to go; see
-// [Queue.Persist].
-func (s *Stream[K, V]) Persist(ctx context.Context) (bool, error) { return s.q.persist(ctx) }
-
-// Remaining is how long the stream stays; see [Queue.Remaining].
-func (s *Stream[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
-	return s.q.remaining(ctx)
-}
-
-// Rename gives the stream another name, over one that has it; see [Queue.Rename].
-func (s *Stream[K, V]) Rename(ctx context.Context, to string) (bool, error) {
-	return s.q.rename(ctx, to, alone, false)
-}
-
-// RenameIfAbsent is [Stream.Rename] if nothing has the new name; see
-// [Queue.RenameIfAbsent].
-func (s *Stream[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
-	return s.q.rename(ctx, to, alone, true)
-}
-
-// Copy copies the stream, with its groups, under another name if nothing has that; see [Queue.Copy].
-func (s *Stream[K, V]) Copy(ctx context.Context, to string) (bool, error) {
-	return s.q.copyTo(ctx, to, alone)
-}
-
-// ExpireAt is [Stream.Expire] at a time; see [Queue.ExpireAt].
-func (s *Stream[K, V]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
-	return s.q.expireAt(ctx, at)
-}
-
-// SizeInMemory is about how many bytes the stream takes on the server; see
-// [Queue.SizeInMemory].
-func (s *Stream[K, V]) SizeInMemory(ctx context.Context) (int64, error) { return s.q.sizeInMemory(ctx) }
-
-// Group is the group of consumers of that name; [Group.Create] makes it. It asks
+// Group returns the group of consumers of that name; [Group.Create] makes it. It asks
 // nobody.
 func (s *Stream[K, V]) Group(name string) *Group[K, V] {
 	g := &Group[K, V]{s: s.q, name: name, bad: s.q.bad}

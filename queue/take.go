@@ -63,7 +63,7 @@ func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], 
 	if err != nil {
 		return v, nil, fmt.Errorf("take from any queue: %w", err)
 	}
-	from.q.seen.saw(it.Text)
+	from.q.seen.saw(it)
 	v, err = from.q.decode(it.Text)
 	from.q.took(ctx, 1, err)
 	return v, from, from.q.failed("take from", err)
@@ -102,19 +102,6 @@ func distinct[T any](qs []*Queue[T]) (keys []string) {
 // Source: RBlockingQueue.subscribeOnElements.
 func (q *Queue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 	return consume(ctx, func(ctx context.Context) (T, error) { return q.q.take(ctx, head) })
-}
-
-func (q *handle[T]) take(ctx context.Context, from *end) (v T, err error) {
-	var it poller.Item
-	if err = q.usable(ctx); err == nil {
-		_, it, err = q.h.take(ctx, from, []string{q.key}, q.seen.most())
-	}
-	if err == nil {
-		q.seen.saw(it.Text)
-		v, err = q.decode(it.Text)
-		q.took(ctx, 1, err)
-	}
-	return v, q.failed("take from", err)
 }
 
 func consume[T any](ctx context.Context, take func(context.Context) (T, error)) iter.Seq2[T, error] {

@@ -94,7 +94,7 @@ func (h *hub) sendOffers(on side, _ int, batch []*offerCall) error {
 	return err
 }
 
-// joined is the elements of all.
+// joined returns the elements of all.
 func joined(batch []*offerCall) []string {
 	all := batch[0].Ask
 	for _, c := range batch[1:] {
