@@ -57,7 +57,7 @@ func (a *absences[K]) clear() {
 	a.until = nil
 }
 
-// written is told of entries that may have been written by this handle.
+// written notes entries that may have been written by this handle.
 func (l *Loading[K, V]) written(ks ...K) {
 	if l.cfg.absentFor > 0 {
 		l.mu.Lock()

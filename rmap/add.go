@@ -74,7 +74,7 @@ func (m *handle[K, V]) addTo(ctx context.Context, k K, delta V, opts []PutOption
 	return sum, m.failedAt("add to", key, err)
 }
 
-// addend is delta as the server adds it.
+// addend returns delta as the server adds it.
 func (m *handle[K, V]) addend(delta V) (by addend, err error) {
 	if !codec.IsText(m.values) {
 		return by, fmt.Errorf("%w: only text can be added to, and the values of this map are written otherwise: see codec.Text", ErrOption)

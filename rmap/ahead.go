@@ -42,7 +42,7 @@ func (l *Loading[K, V]) took(d time.Duration, err error) {
 	l.ends.mean += (d - l.ends.mean) / 4
 }
 
-// hit is a Get that found an entry: it may be the one to have it loaded anew.
+// hit handles a Get that found an entry: it may be the one to have it loaded anew.
 func (l *Loading[K, V]) hit(ctx context.Context, k K) {
 	e, turn := l.turn(k)
 	if !turn {
@@ -73,7 +73,7 @@ func (l *Loading[K, V]) heard(ctx context.Context, k K) time.Duration {
 // farGaps is so far from its end that an entry is loaded anew by one hit of 500 million.
 const farGaps = 20
 
-// refreshing is the Loading beneath a Near that is to hear of its hits.
+// refreshing returns the Loading beneath a Near that is to hear of its hits.
 func refreshing[K comparable, V any](m mapping[K, V]) *Loading[K, V] {
 	switch m := m.(type) {
 	case *Loading[K, V]:
@@ -108,7 +108,7 @@ func (l *Loading[K, V]) turn(k K) (e end, turn bool) {
 	return e, true
 }
 
-// early is whether an entry that ends then is loaded anew now: XFetch.
+// early reports whether an entry that ends then is loaded anew now: XFetch.
 func early(now, at, mean time.Duration, beta float64) bool {
 	gap := float64(mean) * beta * -math.Log(1-rand.Float64())
 	return float64(now)+gap >= float64(at)

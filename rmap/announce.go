@@ -11,7 +11,7 @@ import (
 // tellArgs is how many arguments tell of one entry.
 const tellArgs = 5
 
-// tell is args with what near caches are told that the entries of these keys have
+// tell returns args with what near caches are told that the entries of these keys have
 // changed: each step-th is one. See announce.lua.
 func (s *sender) tell(args, changed []string, step int) []string {
 	if !s.announces {
@@ -22,7 +22,7 @@ func (s *sender) tell(args, changed []string, step int) []string {
 	return append(args, logOf(message)...)
 }
 
-// invalidation is what near caches are told of entries.
+// invalidation returns what near caches are told of entries.
 func (s *sender) invalidation(changed []string, step int) string {
 	n := len(changed) / step
 	b := append(append(make([]byte, 0, invalidations+16*n), msgInvalidate), s.h.id...)
@@ -37,7 +37,7 @@ func (s *sender) invalidation(changed []string, step int) string {
 // invalidations is where the hashes in an invalidation begin.
 const invalidations = 1 + 16 + 4
 
-// logOf is what their log is told of each entry of an invalidation.
+// logOf returns what their log is told of each entry of an invalidation.
 func logOf(message string) []string {
 	logged := make([]string, 0, (len(message)-invalidations)/16)
 	for i := invalidations; i < len(message); i += 16 {
@@ -46,7 +46,7 @@ func logOf(message string) []string {
 	return logged
 }
 
-// putTold is the arguments of put_told.lua.
+// putTold returns the arguments of put_told.lua.
 func (s *sender) putTold(pairs []string) []string {
 	message := s.invalidation(pairs, 2)
 	logged := logOf(message)
@@ -57,15 +57,15 @@ func (s *sender) putTold(pairs []string) []string {
 	return args
 }
 
-// tellOne is tell of one entry.
+// tellOne tells of one entry.
 func (s *sender) tellOne(key string, args ...string) []string {
 	return s.tell(args, []string{key}, 1)
 }
 
-// tellAll is tell of all entries.
+// tellAll tells of all entries.
 func (s *sender) tellAll(args ...string) []string { return s.tellAllOf(s.key, args...) }
 
-// tellAllOf is tell of all entries of the map of that key.
+// tellAllOf tells of all entries of the map of that key.
 func (s *sender) tellAllOf(key string, args ...string) []string {
 	if !s.announces {
 		return args
@@ -73,7 +73,7 @@ func (s *sender) tellAllOf(key string, args ...string) []string {
 	return append(args, s.h.e.Publish(), keys.NearChannel(key), s.h.cleared())
 }
 
-// tellBoth is tellAll of a map and the one whose name it takes, for rename.lua.
+// tellBoth tells of all entries of a map and of the one whose name it takes, for rename.lua.
 func (s *sender) tellBoth(to string, args ...string) []string {
 	if !s.announces {
 		return args
@@ -88,7 +88,7 @@ func (h *hub) cleared() string {
 	return string(append(append([]byte{msgClear}, h.id+random(16)...), 0))
 }
 
-// publish is how the scripts of a cache publish, with what near caches are told of the entries
+// publish returns how the scripts of a cache publish, with what near caches are told of the entries
 // of these keys: each step-th is one.
 func (c *cached) publish(changed []string, step int) string {
 	if !c.announces {

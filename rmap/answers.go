@@ -25,7 +25,7 @@ type pair struct {
 	ttl, idle time.Duration // what is left, of a cache whose times were asked for; -1: it has no end
 }
 
-// found is the answer that a command has for a value.
+// found returns the answer that a command has for a value.
 func found(got engine.Answer, err error) (value, error) {
 	if err != nil || got.Nil {
 		return value{}, err
@@ -34,7 +34,7 @@ func found(got engine.Answer, err error) (value, error) {
 	return value{text: text, there: true}, err
 }
 
-// values is the answer to a command that has one for each key.
+// values returns the answer to a command that has one for each key.
 func values(got engine.Answer, err error) ([]value, error) {
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func elements(all []rueidis.RedisMessage) (vs []value, err error) {
 	return vs, nil
 }
 
-// element is one of several values.
+// element returns one of several values.
 func element(m *rueidis.RedisMessage) (value, error) {
 	if m.IsNil() {
 		return value{}, nil
@@ -65,12 +65,12 @@ func element(m *rueidis.RedisMessage) (value, error) {
 	return value{text: text, there: true}, err
 }
 
-// changeArgs is what change.lua takes from the field on.
+// changeArgs returns what change.lua takes from the field on.
 func changeArgs(key string, old, to value) []string {
 	return []string{key, flag(old.there), old.text, flag(to.there), to.text}
 }
 
-// changed is the answer of change.lua: whether it was done, and else what is
+// changed returns the answer of change.lua: whether it was done, and else what is
 // there, or that another goes first.
 func changed(got engine.Answer, err error, c *claim) (there value, done bool, _ error) {
 	if err == nil && got.IsInt64() {
@@ -88,7 +88,7 @@ func flag(is bool) string {
 	return "0"
 }
 
-// words are what HSCAN takes beside the key, the cursor and the count.
+// words returns what HSCAN takes beside the key, the cursor and the count.
 func (a asked) words() []string {
 	if a.match == "" {
 		return nil
@@ -96,12 +96,12 @@ func (a asked) words() []string {
 	return []string{"MATCH", a.match}
 }
 
-// bounds are what a script that walks takes of how far it goes.
+// bounds returns what a script that walks takes of how far it goes.
 func (a asked) bounds() []string {
 	return []string{decimal(int64(a.count)), decimal(int64(a.page)), decimal(mostPageBytes)}
 }
 
-// scannedBy is a page by a script that includes walk.lua, and its texts.
+// scannedBy returns a page by a script that includes walk.lua, and its texts.
 func scannedBy(got engine.Answer, err error) (p scanPage, texts []string, _ error) {
 	if err != nil {
 		return p, nil, err
@@ -125,7 +125,7 @@ func scannedBy(got engine.Answer, err error) (p scanPage, texts []string, _ erro
 	return p, texts, errors.Join(failed[:]...)
 }
 
-// scannedAt is a page by HSCAN with that count.
+// scannedAt returns a page by HSCAN with that count.
 func scannedAt(count int, got engine.Answer, err error) (p scanPage, _ error) {
 	if err != nil {
 		return p, err
@@ -143,7 +143,7 @@ func scannedAt(count int, got engine.Answer, err error) (p scanPage, _ error) {
 	return p, nil
 }
 
-// pairsOf are keys with their values behind them.
+// pairsOf returns keys with their values behind them.
 func pairsOf(texts []string) []pair {
 	pairs := make([]pair, len(texts)/2)
 	for i := range pairs {
@@ -152,7 +152,7 @@ func pairsOf(texts []string) []pair {
 	return pairs
 }
 
-// pairsOfKeys are keys without values.
+// pairsOfKeys returns keys without values.
 func pairsOfKeys(texts []string) []pair {
 	pairs := make([]pair, len(texts))
 	for i, key := range texts {

@@ -63,7 +63,7 @@ func (w *Writing[K, V]) queueLater(ctx context.Context, most int, change queuing
 	}
 }
 
-// queueNow is one exchange.
+// queueNow makes one exchange.
 func (w *Writing[K, V]) queueNow(ctx context.Context, most int, change queuing) (queued, error) {
 	q, err := writing(ctx, w.h.h, func() (queued, error) {
 		return w.h.store.(queues).queue(ctx, most, change)

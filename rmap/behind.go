@@ -88,7 +88,7 @@ func (c *cached) queue(ctx context.Context, most int, q queuing) (queued, error)
 	return done, err
 }
 
-// queuedAs is the answer of behind.lua.
+// queuedAs returns the answer of behind.lua.
 func queuedAs(m *rueidis.RedisMessage) (q queued, err error) {
 	switch {
 	case m.IsNil():
@@ -207,7 +207,7 @@ func (s *sender) settled(ctx context.Context, aside grave, some []backlogged) (i
 	return n, nil
 }
 
-// queuedMany is how many changes are queued.
+// queuedMany returns how many changes are queued.
 func (s *sender) queuedMany(ctx context.Context) (int64, error) {
 	return s.h.e.StreamLength(ctx, keys.MapWrites(s.key))
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/lock"
 )
 
 // Cache is a handle on the cache of one name, which Redisson's RMapCache shares:
@@ -18,7 +17,7 @@ import (
 // it may be used by any number of goroutines, and any number of handles on one
 // name are the same cache.
 type Cache[K comparable, V any] struct {
-	m *handle[K, V]
+	wholeMap[K, V]
 	c *cached
 }
 
@@ -27,148 +26,13 @@ type Cache[K comparable, V any] struct {
 func NewCache[K comparable, V any](e *engine.Engine, name string, opts ...Option) *Cache[K, V] {
 	m := newHandle[K, V](e, "cache", name, lifetime.cached, opts)
 	c := newCached(m.sender())
-	m.store = c
+	m.store, m.keysOf = c, objectOf
 	m.beside.key, m.beside.value = len(c.n.Lease("")), len(lifetime{}.pack(""))
-	return &Cache[K, V]{m, c}
+	return &Cache[K, V]{wholeOf(m), c}
 }
 
 // cached refuses nothing.
 func (l lifetime) cached() error { return nil }
-
-// Name is the name that the handle was made with, before any mapping.
-func (m *Cache[K, V]) Name() string { return m.m.name }
-
-// Get returns the value of k, and whether there is one that lives. It puts off
-// the end of the entry's idle time.
-//
-// Gets of one process on one cache that come while another is on its way go out
-// together. Cost: a share of two commands in one pipeline. It is a share of a script
-// call in a bounded cache, on a cluster, and once a second, and one further for an
-// entry with an idle time. Wire: ZSCORE, HGET; ZADD for an entry with an idle time
-// and in a bounded cache. Errors: as [Map.Get]. Source: RMapCache.get.
-func (m *Cache[K, V]) Get(ctx context.Context, k K) (V, bool, error) { return m.m.get(ctx, k) }
-
-// GetMany returns those of the entries that are there and live, as
-// [Cache.Get] does. What does not decode is left out, and is the error beside the
-// others.
-//
-// Cost: for each 500 keys as [Cache.Get], behind each other. Errors: as [Map.Get].
-// Source: RMapCache.getAll.
-func (m *Cache[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
-	return m.m.getMany(ctx, ks)
-}
-
-// Has reports whether there is an entry of k that lives, and counts as a use of
-// it. Cost: one script call. Errors: as [Map.Has]. Source: RMapCache.containsKey.
-func (m *Cache[K, V]) Has(ctx context.Context, k K) (bool, error) { return m.m.has(ctx, k) }
-
-// Len is how many entries there are, with those that have expired and were not
-// swept yet. Cost: HLEN. Errors: as [Map.Has]. Source: RMapCache.size.
-func (m *Cache[K, V]) Len(ctx context.Context) (int64, error) { return m.m.length(ctx) }
-
-// Put writes an entry, whatever was there, with the times of [WithTTL] and
-// [WithMaxIdle], of the call or else of the handle. Without them the entry stays for
-// ever, also where the one before had an end: Redisson's fastPut keeps that, and so
-// does [WithKeepTTL]. It is sent once; see [Map.Put].
-//
-// Cost: one script call; two for the first one of a handle that finds a bound or
-// somebody who listens. Wire: HSET; ZADD or ZREM of the entry's times; the lease
-// of who loads the entry ends. Errors: as [Map.Put]. Source: RMapCache.put;
-// with WithKeepTTL fastPut.
-func (m *Cache[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
-	return m.m.put(ctx, k, v, opts)
-}
-
-// PutMany writes entries as [Cache.Put] does, up to 250 of them in one script
-// call, which appear together. After an error some may have been written.
-//
-// Errors: as [Map.Put]. Source: RMapCache.putAll, which keeps the times of entries that
-// are there, as [WithKeepTTL] does.
-func (m *Cache[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
-	return m.m.putMany(ctx, entries, opts)
-}
-
-// Swap writes an entry as [Cache.Put] does, and returns what lived there before.
-//
-// Cost: one script call. Errors: as [Map.Swap]. Source: RMapCache.put.
-func (m *Cache[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
-	return m.m.swap(ctx, k, v, opts)
-}
-
-// Remove removes entries, and returns how many there were that lived. Those that
-// had expired go, too.
-//
-// Cost: a script call for each 500 keys. Errors: as [Map.Remove]. Source:
-// RMapCache.fastRemove.
-func (m *Cache[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) { return m.m.remove(ctx, ks) }
-
-// Clear removes all entries. A bound stays, and nobody is told but, with [WithAnnounce], near
-// caches. Cost: UNLINK of four keys, or a script call that tells. Errors: as [Map.Clear]. Source: RMapCache.clear.
-func (m *Cache[K, V]) Clear(ctx context.Context) error { return m.m.clear(ctx) }
-
-// PutIfAbsent writes an entry as [Cache.Put] does if there is none that lives,
-// and returns what is there now and whether it was written. What is there counts
-// as used.
-//
-// Cost: one script call. Errors: as [Map.PutIfAbsent]. Source:
-// RMapCache.putIfAbsent.
-func (m *Cache[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error) {
-	return m.m.putIfAbsent(ctx, k, v, opts)
-}
-
-// Replace writes an entry if there is one that lives, and reports whether there
-// was. It leaves the times that the entry has, but for those that the call or the
-// handle gives; its idle time begins anew.
-//
-// Cost: one script call. Errors: as [Map.Replace]. Source: RMapCache.fastReplace.
-func (m *Cache[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (bool, error) {
-	return m.m.replace(ctx, k, v, opts)
-}
-
-// Take removes an entry and returns it, and whether there was one that lived.
-// One that had expired is left to the sweeper.
-//
-// Cost: one script call. Errors: as [Map.Take]. Source: RMapCache.remove.
-func (m *Cache[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
-	return m.m.take(ctx, k)
-}
-
-// CompareAndSwap writes an entry if what lives there has the bytes of old, and
-// reports whether it has; see [Map.CompareAndSwap]. The times of the entry are as
-// [Cache.Replace] leaves them.
-//
-// Cost: one script call. Errors: as [Map.CompareAndSwap]. Source:
-// RMapCache.replace(key, old, new).
-func (m *Cache[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (bool, error) {
-	return m.m.compareAndSwap(ctx, k, old, v, opts)
-}
-
-// CompareAndRemove removes an entry if what lives there has the bytes of old, and
-// reports whether it has; see [Map.CompareAndSwap].
-//
-// Cost: one script call. Errors: as [Map.CompareAndRemove]. Source:
-// RMapCache.remove(key, value).
-func (m *Cache[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, error) {
-	return m.m.compareAndRemove(ctx, k, old)
-}
-
-// Compute changes an entry by a function of what lives there, as [Map.Compute]
-// does. An entry that comes by it has the times of the call, or else of the handle;
-// one that is changed has those that [Cache.Replace] would leave it.
-//
-// Cost: two script calls, for all that wait. Errors: as [Map.Compute]. Source:
-// RMapCache.compute, by another protocol.
-func (m *Cache[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
-	return m.m.compute(ctx, k, f, opts)
-}
-
-// All walks the entries that live, as [Map.All] does. It is no use of them.
-//
-// Cost: a script call for each 500 entries, see [WithPage]. Errors: as
-// [Map.All]. Source: RMapCache.entrySet.
-func (m *Cache[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
-	return m.m.all(ctx, opts)
-}
 
 // Timed is an entry of a [Cache] and how long it has.
 type Timed[K comparable, V any] struct {
@@ -195,14 +59,6 @@ func (m *Cache[K, V]) AllTimed(ctx context.Context, opts ...ScanOption) iter.Seq
 	}
 }
 
-// Keys walks the keys, as [Cache.All] does the entries. Source: RMapCache.keySet.
-func (m *Cache[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
-	return m.m.allKeys(ctx, opts)
-}
-
-// Lock is the lock of the entry of k; see [Map.Lock].
-func (m *Cache[K, V]) Lock(k K) *lock.Lock { return m.m.lockOf(k) }
-
 // Touch gives the entry of k the times of [WithTTL] and [WithMaxIdle], of the call
 // or else of the handle, and leaves what neither gives. WithTTL(0) takes the time to
 // live away. It counts as a use, so an
@@ -222,7 +78,7 @@ func (m *Cache[K, V]) Touch(ctx context.Context, k K, opts ...PutOption) (there 
 	return there, m.m.failedAt("touch", key, err)
 }
 
-// TTL is how long the entry of k has, by its time to live and its idle time: 0 if
+// TTL returns how long the entry of k has, by its time to live and its idle time: 0 if
 // there is none that lives, -1 if it has no end. It is no use of the entry.
 //
 // Cost: one script call. Errors: as [Map.Has]. Source:
@@ -245,7 +101,7 @@ const (
 	LFU
 )
 
-// String is the order as Redis keeps it.
+// String returns the order as Redis keeps it.
 func (o Order) String() string {
 	if o == LFU {
 		return "LFU"
@@ -347,61 +203,6 @@ func (m *Cache[K, V]) bounds(ctx context.Context, n, most int64, of string, by O
 	return did, m.m.failed("bound", err)
 }
 
-// Delete deletes the cache with its bound, and reports whether there was one. Who
-// listens goes on hearing of it, a moment later, as long as a process with this
-// library does. Cost: UNLINK, with [WithAnnounce] a script call. Errors: as [Map.Put]. Source:
-// RMapCache.delete.
-func (m *Cache[K, V]) Delete(ctx context.Context) (bool, error) { return m.m.deleteAll(ctx) }
-
-// Exists reports whether there is an entry at all, living or not swept yet. Cost:
-// EXISTS. Errors: as [Map.Has]. Source: RMapCache.isExists.
-func (m *Cache[K, V]) Exists(ctx context.Context) (bool, error) { return m.m.exists(ctx) }
-
-// Expire lets the whole cache go in d, with all that is written until then, and
-// reports whether there is one; see [Map.Expire]. Nobody is told but, with [WithAnnounce], near
-// caches.
-//
-// Cost: one script call. Wire: PEXPIRE of all keys, and a member
-// redisson__expiretag in the sorted sets. Errors: as [Map.Put]. Source:
-// RMapCache.expire.
-func (m *Cache[K, V]) Expire(ctx context.Context, d time.Duration) (there bool, err error) {
-	if err = engine.CheckTTL("time to live", d); err == nil {
-		there, err = m.setTime(ctx, decimal(engine.Millis(d)))
-	}
-	return there, m.m.failed("expire", err)
-}
-
-// Persist lets the whole cache stay, and reports whether it was to go. Cost: one
-// script call. Wire: PERSIST. Errors: as [Map.Put]. Source: RMapCache.clearExpire.
-func (m *Cache[K, V]) Persist(ctx context.Context) (had bool, err error) {
-	had, err = m.setTime(ctx, "")
-	return had, m.m.failed("persist", err)
-}
-
-func (m *Cache[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
-	if err := m.m.usable(ctx); err != nil {
-		return false, err
-	}
-	return writing(ctx, m.m.h, func() (bool, error) { return m.c.expire(ctx, ms) })
-}
-
-// Remaining is how long the whole cache stays: 0 if there is none, -1 if it has no
-// end. Cost: PTTL. Errors: as [Map.Has]. Source: RMapCache.remainTimeToLive.
-func (m *Cache[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
-	return m.m.remaining(ctx)
-}
-
-// Rename gives the cache another name, with its bound, as [Map.Rename] does. Who
-// listens hears of the old name. What expires under the new one is swept by those
-// who use that.
-func (m *Cache[K, V]) Rename(ctx context.Context, to string) (bool, error) {
-	return m.m.rename(ctx, to, objectOf, false)
-}
-
-func (m *Cache[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (V, error) {
-	return m.m.addTo(ctx, k, delta, opts)
-}
-
 // base has the ends of entries told, too, which may be moved where no entry is
 // written. Idle times are not: each read moves them.
 func (m *Cache[K, V]) base() base[K] {
@@ -411,31 +212,6 @@ func (m *Cache[K, V]) base() base[K] {
 }
 
 var _ mapping[string, int] = (*Cache[string, int])(nil)
-
-// ComputeIfAbsent returns the value of k, and if there is none calls f and stores
-// what that returns. It reports whether it was stored. f is called as the function of
-// [Cache.Compute] is: by one of those in the process that find nothing, and again where
-// the entry came and went meanwhile. An error of f stores nothing, and is returned.
-//
-// Cost: as [Cache.Get]; where there is nothing, as [Cache.Compute] in addition. Errors: as
-// [Map.Compute]. Source: RMapCache.computeIfAbsent, by another protocol.
-func (m *Cache[K, V]) ComputeIfAbsent(ctx context.Context, k K, f func() (V, error), opts ...PutOption) (now V, stored bool, err error) {
-	return m.m.computeIfAbsent(ctx, k, f, opts)
-}
-
-// Values walks the values, as [Cache.All] walks the entries. Source: RMapCache.values.
-func (m *Cache[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[V, error] {
-	return m.m.walkValues(ctx, opts)
-}
-
-// RandomKeys returns up to n different keys, from 1 to 5,000, which the server draws.
-// Those that have expired and were not swept yet are left out, so that there may be
-// fewer than n of many.
-//
-// Cost: one command, and a script call for each 500 keys. Wire: HRANDFIELD. Errors: as [Map.Get]. Source: RMapCache.randomKeys.
-func (m *Cache[K, V]) RandomKeys(ctx context.Context, n int) ([]K, error) {
-	return m.m.randomKeys(ctx, n)
-}
 
 // RandomEntries returns the entries of up to n keys that [Cache.RandomKeys] draws. A key
 // that is removed in between is missing. It is no use of the entries.

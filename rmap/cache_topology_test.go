@@ -18,7 +18,7 @@ import (
 )
 
 // asMap is what a cache has in common with a map.
-func asMap(m *Cache[string, int]) *Map[string, int] { return &Map[string, int]{m.m} }
+func asMap(m *Cache[string, int]) *Map[string, int] { return &Map[string, int]{wholeOf(m.m)} }
 
 // perishable has all entries of a handle end, but not in a test.
 var perishable = []Option{WithTTL(time.Hour), WithMaxIdle(time.Hour)}

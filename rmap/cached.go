@@ -46,7 +46,7 @@ func newCached(s sender) *cached {
 
 func (c *cached) object() []string { return c.n.All() }
 
-// traits are what is known of the options, and whether this call is the one to
+// traits returns what is known of the options, and whether this call is the one to
 // look at them again.
 func (c *cached) traits() (t traits, look bool) {
 	now, seen := c.h.e.Mono(), c.knows.Load()
@@ -135,7 +135,7 @@ func (c *cached) putOne(ctx context.Context, key, text string, l lifetime) (done
 	return false, err
 }
 
-// seen is what is known of the options, and whether that still counts.
+// seen returns what is known of the options, and whether that still counts.
 func (c *cached) seen() (t traits, known bool) {
 	seen := c.knows.Load()
 	if seen == nil {
@@ -172,7 +172,7 @@ func (c *cached) one(ctx context.Context, script *scripts.Script, now int64, key
 	return c.write(ctx, script, on, append([]string{decimal(now), c.publish([]string{key}, 1), key}, args...)...)
 }
 
-// written is the answer of a script that may write entries: whether the sweeper
+// written returns the answer of a script that may write entries: whether the sweeper
 // has to see to the bound, the answer proper, and how many entries were evicted.
 func (c *cached) written(l lifetime, now int64) func(engine.Answer, error) (rueidis.RedisMessage, error) {
 	return func(got engine.Answer, err error) (m rueidis.RedisMessage, _ error) {
@@ -375,7 +375,7 @@ func (c *cached) most(ctx context.Context, field string) (b bounded, err error) 
 	return b, nil
 }
 
-// found is the answer of a script for an entry.
+// found returns the answer of a script for an entry.
 func (c *cached) found(got engine.Answer, err error) (value, error) {
 	v, err := found(got, err)
 	return opened(v), err
@@ -393,7 +393,7 @@ func unpacked(m *rueidis.RedisMessage) (value, error) {
 	return opened(v), err
 }
 
-// opened is a value without its header.
+// opened returns a value without its header.
 func opened(v value) value {
 	if !v.there {
 		return v
@@ -411,13 +411,13 @@ func (l lifetime) life() mapcache.Life {
 	return mapcache.Life{TTL: l.ttl, Idle: l.idle, Keep: l.keep, Forever: l.forever}
 }
 
-// pack is a value with its header.
+// pack returns a value with its header.
 func (l lifetime) pack(text string) string {
 	b := mapcache.Pack(make([]byte, 0, len(text)+16), text, l.idle)
 	return string(b)
 }
 
-// objectOf is the keys of the cache of that mapped name.
+// objectOf returns the keys of the cache of that mapped name.
 func objectOf(key string) []string {
 	n := mapcache.NamesOf(key)
 	return n.All()

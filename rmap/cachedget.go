@@ -46,7 +46,7 @@ func (c *cached) getUnnoted(ctx context.Context, t traits, names []string) (vs [
 	return vs, true, nil
 }
 
-// at is what a command takes about entries.
+// at returns what a command takes about entries.
 func (c *cached) at(key string, names ...string) scripts.Call {
 	return scripts.Call{Keys: []string{key}, Args: names}
 }

@@ -40,7 +40,7 @@ func (c *cached) scan(ctx context.Context, a asked) (scanPage, error) {
 	})
 }
 
-// until is how long it is from now to a score, ms, that stands in a sorted set; -1
+// until returns how long it is from now to a score, ms, that stands in a sorted set; -1
 // if there is none.
 func until(score string, now int64) time.Duration {
 	at, err := strconv.ParseFloat(score, 64)

@@ -32,7 +32,7 @@ func (c *claim) millis() string {
 	return decimal(c.lasts.Milliseconds())
 }
 
-// seen is the arguments of change.lua about the entry.
+// seen returns the arguments of change.lua about the entry.
 func (c *claim) seen(args []string) []string {
 	if c != nil && c.looks {
 		args[1] = "2"
@@ -100,7 +100,7 @@ func (t *turn) race() *race {
 	return &race{contest: t.h.contest(t.e), t: t, began: t.h.e.Mono()}
 }
 
-// own is the claim of this turn, with its name, for the next exchange.
+// own returns the claim of this turn, with its name, for the next exchange.
 func (r *race) own() *claim {
 	if r.token == "" {
 		r.token = r.t.h.id + decimal(r.t.h.claims.Add(1))
@@ -117,7 +117,7 @@ func (r *race) timed(exchange func() error) error {
 	return err
 }
 
-// read is the entry. Where Computes of this process have lost for long before, it claims.
+// read returns the entry. Where Computes of this process have lost for long before, it claims.
 // That look is sent once, and may be refused where a read is not: then the entry is read
 // without a claim.
 func (r *race) read(ctx context.Context) (old value, err error) {
@@ -173,7 +173,7 @@ func (r *race) lost() {
 	}
 }
 
-// length is how long a claim lasts. It has to outlast the way back of the exchange that
+// length returns how long a claim lasts. It has to outlast the way back of the exchange that
 // leaves it, and the way of the next, so it goes by what the exchanges before took.
 func (r *race) length() time.Duration {
 	return min(max(claimTrips*time.Duration(r.trip.Load()), claimLeast), claimMost)

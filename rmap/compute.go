@@ -60,7 +60,7 @@ const (
 // begin reports whether the function is still to be called.
 func (c *change) begin() bool { return c.fate.CompareAndSwap(waiting, running) }
 
-// again is when what the function made of the entry came to nothing.
+// again begins anew where another write came first.
 func (c *change) again() {
 	if !c.exited {
 		c.fate.CompareAndSwap(running, waiting)
@@ -89,7 +89,7 @@ type errPanic struct {
 
 func (e *errPanic) Error() string { return fmt.Sprintf("%v\n\n%s", e.value, e.stack) }
 
-// Unwrap is the error that the function panicked with, if it was one.
+// Unwrap returns the error that the function panicked with, if it was one.
 func (e *errPanic) Unwrap() error {
 	err, _ := e.value.(error)
 	return err
@@ -158,7 +158,7 @@ func (m *handle[K, V]) entryOf(key string) entry {
 	return entry{m.kind, m.home(key), key, m.cfg.shards, m.cfg.requestIDs, m.cfg.entryLock, m.cfg.entries, m.cfg.announce}
 }
 
-// apply is f on bytes.
+// apply calls f with values, and returns bytes.
 func (m *handle[K, V]) apply(key string, old value, f func(V, bool) (V, Verdict, error)) (now value, writes bool, v V, err error) {
 	was, had, err := m.decode(key, old)
 	if err != nil {
@@ -192,7 +192,7 @@ func (h *hub) turn(ctx context.Context, e entry, c *change) error {
 	return err
 }
 
-// outcome is what became of a change whose caller is there. A panic goes on, and
+// outcome returns what became of a change whose caller is there. A panic goes on, and
 // so does the end of the goroutine.
 func (c *change) outcome() error {
 	if panicked, did := c.err.(*errPanic); did {

@@ -30,7 +30,7 @@ type discardError struct{ error }
 
 func (e *discardError) Unwrap() error { return e.error }
 
-// Discard is err as a writer returns it whose change is not to be tried again, such as one
+// Discard returns err as a writer returns it whose change is not to be tried again, such as one
 // that the store can never take. Of a batch the changes are tried again one by one then, and
 // those that it is returned for alone are dead at once, see [Writing.Dead]; the others go on.
 // Through, it is as err is. It is nil for a nil err.
@@ -75,7 +75,7 @@ func (w *Writing[K, V]) bury(t *draining, one []backlogged, told engine.Write, w
 // isDeadID says whether an ID may be that of a dead change.
 var isDeadID = regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`).MatchString
 
-// usableIDs is usableDead, of those IDs.
+// usableIDs checks what usableDead does, and those IDs.
 func (w *Writing[K, V]) usableIDs(ctx context.Context, op string, ids []string) error {
 	for _, id := range ids {
 		if !isDeadID(id) {

@@ -41,7 +41,7 @@ type drainer struct {
 // to do and the handle is open.
 func (w *Writing[K, V]) drains() { w.begin(false) }
 
-// begin is drains, also of who closes.
+// begin begins to drain, also for a handle that closes.
 func (w *Writing[K, V]) begin(closing bool) {
 	d := &w.drain
 	if w.cfg.others {
@@ -147,7 +147,7 @@ func forGood(err error) bool {
 	return errors.Is(err, engine.ErrFamily) || errors.As(err, &reply) && !engine.Passing(err)
 }
 
-// untilClosed is a context that ends when the client begins to close, too.
+// untilClosed returns a context that ends when the client begins to close, too.
 func (w *Writing[K, V]) untilClosed(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stopped := make(chan struct{})
@@ -221,7 +221,7 @@ func (w *Writing[K, V]) drainAll(ctx context.Context) (later, error) {
 	}
 }
 
-// due is the next batch, if it is full, has waited for the delay, or is not to wait:
+// due returns the next batch, if it is full, has waited for the delay, or is not to wait:
 // because a Close or a Flush
 // waits for it, or the writer has refused it before.
 func (w *Writing[K, V]) due(ctx context.Context, s *sender) (some []backlogged, next later, err error) {
@@ -265,7 +265,7 @@ type draining struct {
 	s    sender
 }
 
-// over is why it is not the only one any more. Who has slept knows at once.
+// over returns why it is not the only one any more. Who has slept knows at once.
 func (t *draining) over() error {
 	if err := t.hold.Err(); err != nil {
 		return err
@@ -298,7 +298,7 @@ func (w *Writing[K, V]) drainSome(t *draining, some []backlogged) error {
 	return w.failed(t, some, began, err)
 }
 
-// failed is behind a call that began then, and that is to be made again.
+// failed handles a call that began then, and that is to be made again.
 func (w *Writing[K, V]) failed(t *draining, some []backlogged, began time.Duration, err error) error {
 	d, now := &w.drain, w.h.h.e.Mono()
 	d.streak.add(some[0].id, began, now)

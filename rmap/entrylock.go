@@ -10,7 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/lock"
 )
 
-// lockName is the lock of the entry of an encoded key.
+// lockName returns the lock of the entry of an encoded key.
 func (m *handle[K, V]) lockName(key string) string { return keys.EntryLock(m.home(key), key) }
 
 // within reports whether ctx carries a hold of the entry's lock. Its caller does
@@ -23,7 +23,7 @@ func (m *handle[K, V]) within(ctx context.Context, key string) bool {
 	return hold != nil
 }
 
-// locked is a turn under the lock of its entry. If the hold is lost before
+// locked takes a turn under the lock of its entry. If the hold is lost before
 // anything was written, all is done again.
 func (t *turn) locked(ctx context.Context) error {
 	for {
@@ -72,7 +72,7 @@ func (e *outrunError) Unwrap() []error { return []error{ErrUnknown, e.lost} }
 // errOutrun is why a turn under a hold that was lost writes nothing.
 var errOutrun = errors.New("the hold is lost")
 
-// whileAnybodyWaits is a context that ends when all callers have gone.
+// whileAnybodyWaits returns a context that ends when all callers have gone.
 func (t *turn) whileAnybodyWaits(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	var left atomic.Int64

@@ -17,7 +17,7 @@ const (
 	entryLatch    = "countdownlatch"
 )
 
-// entryObject is the name of an object of the entry of k: empty, which each of its operations
+// entryObject returns the name of an object of the entry of k: empty, which each of its operations
 // refuses, if the handle or the key cannot be used. A name mapper maps it once more, as in
 // Java.
 func (m *handle[K, V]) entryObject(k K, kind string) string {

@@ -29,7 +29,7 @@ const (
 	Gap EventKind = -1
 )
 
-// String is the kind in one word.
+// String returns the kind in one word.
 func (k EventKind) String() string {
 	if k == Gap {
 		return "gap"
@@ -95,7 +95,7 @@ func (m *Cache[K, V]) Events(ctx context.Context, kinds ...EventKind) iter.Seq2[
 	}
 }
 
-// event is what was heard, decoded.
+// event returns what was heard, decoded.
 func (m *Cache[K, V]) event(h heard) (ev Event[K, V], err error) {
 	ev.Kind = EventKind(h.kind)
 	if ev.Kind == Gap {

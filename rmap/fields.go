@@ -48,7 +48,7 @@ func (h *hub) fieldsExpire(ctx context.Context, name string) error {
 // older one.
 func (h *hub) fieldsDoNotExpire(name string) { h.expiring.remove(h.e.Slot(name)) }
 
-// serverOf is what a server calls itself, by its INFO or why it has none.
+// serverOf returns what a server calls itself, by its INFO or why it has none.
 func serverOf(info string) string {
 	product, version := engine.Product(info)
 	switch {

@@ -56,7 +56,7 @@ func (l *Loading[K, V]) board(ctx context.Context, k K, key string, b *bulk[K, V
 	return ticket[V]{flight: f, first: true}, nil
 }
 
-// flight is one of the caller with ctx, whose values it has, but no holds: others
+// flight returns one of the caller with ctx, whose values it has, but no holds: others
 // come who have none.
 func (l *Loading[K, V]) flight(ctx context.Context) *flight[V] {
 	f := &flight[V]{done: make(chan struct{}), callers: 1}

@@ -28,7 +28,7 @@ const (
 
 func cutGets(waiting []*getCall) int { return cut(len(waiting), waiting[0].Ask.size) }
 
-// cut is how many of those that wait go out together. Of a map of which nothing is known
+// cut returns how many of those that wait go out together. Of a map of which nothing is known
 // they are few.
 func cut(waiting int, size *atomic.Int64) int {
 	n := min(waiting, mostGets)
@@ -144,5 +144,5 @@ func (h *hub) sizeOf(name string) *atomic.Int64 {
 	return &h.sizes[maphash.String(h.seed, name)%sizes]
 }
 
-// expects is how many bytes so many values of the map have, as far as is known.
+// expects returns how many bytes so many values of the map have, as far as is known.
 func (s *sender) expects(n int) int64 { return int64(n) * s.h.sizeOf(s.key).Load() }

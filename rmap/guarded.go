@@ -29,7 +29,7 @@ type guards interface {
 	guarded(ctx context.Context, g guarded) (did bool, err error)
 }
 
-// guardsOf is the guards of the entry of a key.
+// guardsOf returns the guards of the entry of a key.
 func (m *handle[K, V]) guardsOf(key string) guards {
 	switch s := m.store.(type) {
 	case *cached:
@@ -73,7 +73,7 @@ func (c *cached) guarded(ctx context.Context, g guarded) (bool, error) {
 	return n > 0, err
 }
 
-// ownerOf is the owner of a hold's lock on the server; empty of a hold of several locks.
+// ownerOf returns the owner of a hold's lock on the server; empty of a hold of several locks.
 func ownerOf(hold *lock.Hold) string {
 	if one, is := lock.Standing(hold).(interface{ Owner() string }); is {
 		return one.Owner()

@@ -1,6 +1,7 @@
 package rmap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -24,6 +25,8 @@ type handle[K comparable, V any] struct {
 	cfg   config
 	bad   error // what every operation returns, if the handle cannot be used
 
+	// keysOf returns the keys of a map of this kind that has this key.
+	keysOf func(key string) []string
 	// ready asks what the server can do, where the kind of map needs to know.
 	ready func(ctx context.Context) error
 	// beside is how many bytes go out with a key, and with a value, as one argument.
@@ -39,26 +42,18 @@ type handle[K comparable, V any] struct {
 // newHandle checks what a handle is made with, and asks nobody. The store is
 // made of what it then knows.
 func newHandle[K comparable, V any](e *engine.Engine, kind, name string, can func(lifetime) error, opts []Option) *handle[K, V] {
-	m := &handle[K, V]{h: hubOf(e), kind: kind, name: name, key: e.Map(name), can: can}
+	m := &handle[K, V]{h: hubOf(e), kind: kind, name: name, key: e.Map(name), keysOf: oneHash, can: can}
 	if m.cfg, m.bad = resolve(opts); m.bad == nil {
 		m.bad = can(m.cfg.entries)
 	}
 	if m.bad == nil {
 		m.bad = m.chooseCodecs()
 	}
-	switch {
-	case m.bad != nil:
-	case m.key == "":
-		m.bad = fmt.Errorf("%w: empty name", ErrOption)
-	case e.Cluster():
-		if err := keys.OnCluster(m.key); err != nil {
-			m.bad = fmt.Errorf("%w: name %q cannot be used on a cluster: %w", ErrOption, m.key, err)
-		}
-	}
+	m.bad = cmp.Or(m.bad, object.CheckName(e, m.key))
 	return m
 }
 
-// sender is what a store sends with.
+// sender returns what a store sends with.
 func (m *handle[K, V]) sender() sender {
 	return sender{h: m.h, key: m.key, ids: m.cfg.requestIDs, announces: m.cfg.announce}
 }
@@ -84,25 +79,14 @@ func (m *handle[K, V]) chooseCodecs() error {
 
 // usable checks what every operation needs.
 func (m *handle[K, V]) usable(ctx context.Context) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("%w: nil context", ErrOption)
-	case m.bad != nil:
-		return m.bad
+	err := object.Usable(ctx, m.h.e, m.bad)
+	if err == nil && m.ready != nil {
+		err = m.ready(ctx)
 	}
-	if err := m.h.e.Open(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
-	}
-	if m.ready != nil {
-		return m.ready(ctx)
-	}
-	return nil
+	return err
 }
 
-// encodeKey is k as it is in Redis, if the handle can be used.
+// encodeKey returns k as it is in Redis, if the handle can be used.
 func (m *handle[K, V]) encodeKey(ctx context.Context, k K) (string, error) {
 	if err := m.usable(ctx); err != nil {
 		return "", err
@@ -132,7 +116,7 @@ func (m *handle[K, V]) encodeValue(v V) (string, error) {
 	return text, nil
 }
 
-// lifetime is how long what a write writes lives.
+// lifetime returns how long what a write writes lives.
 func (m *handle[K, V]) lifetime(opts []PutOption) (lifetime, error) {
 	if len(opts) == 0 {
 		return m.cfg.entries, nil
@@ -144,7 +128,7 @@ func (m *handle[K, V]) lifetime(opts []PutOption) (lifetime, error) {
 	return l, err
 }
 
-// encode is an entry as it is in Redis.
+// encode returns an entry as it is in Redis.
 func (m *handle[K, V]) encode(ctx context.Context, k K, v V) (key, text string, err error) {
 	if key, err = m.encodeKey(ctx, k); err == nil {
 		text, err = m.encodeValue(v)
@@ -152,7 +136,7 @@ func (m *handle[K, V]) encode(ctx context.Context, k K, v V) (key, text string, 
 	return key, text, err
 }
 
-// decode is what stands under a key, if anything does.
+// decode returns what stands under a key, if anything does.
 func (m *handle[K, V]) decode(key string, got value) (v V, there bool, err error) {
 	if !got.there {
 		return v, false, nil
@@ -189,20 +173,16 @@ func (m *handle[K, V]) failed(op string, err error) error {
 		m.h.fieldsDoNotExpire(m.key)
 		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
-	var undecoded *codec.DecodeError
-	if errors.As(err, &undecoded) {
-		return fmt.Errorf("%s %s %w", op, m.kind, err) // which names it
-	}
 	switch {
 	case engine.WrongType(err):
 		err = m.wrongType(err)
 	case engine.WrongKind(err):
 		err = fmt.Errorf("%w: %w", ErrWrongKind, err)
 	}
-	return fmt.Errorf("%s %s %q: %w", op, m.kind, m.name, err)
+	return object.Failed(op, m.kind, m.name, err)
 }
 
-// home is the hash that an entry is in.
+// home returns the hash that an entry is in.
 func (m *handle[K, V]) home(key string) string {
 	if s, is := m.store.(spread); is {
 		return s.home(key)
@@ -210,7 +190,7 @@ func (m *handle[K, V]) home(key string) string {
 	return m.key
 }
 
-// parts are the hashes that the map is made of.
+// parts returns the hashes that the map is made of.
 func (m *handle[K, V]) parts() iter.Seq[store] {
 	if s, is := m.store.(spread); is {
 		return s.parts()
@@ -251,12 +231,12 @@ func quoted(key string) string {
 	return strconv.Quote(key)
 }
 
-// reading is one exchange that changes nothing. ctx bounds the wait for it.
+// reading makes one exchange that changes nothing. ctx bounds the wait for it.
 func reading[T any](ctx context.Context, h *hub, call func() (T, error)) (T, error) {
 	return engine.Reading(h.e, ctx, call)
 }
 
-// writing is one exchange that changes something. ctx bounds the wait for it;
+// writing makes one exchange that changes something. ctx bounds the wait for it;
 // it may be done still when that has ended.
 func writing[T any](ctx context.Context, h *hub, call func() (T, error)) (T, error) {
 	return engine.Writing(h.e, ctx, call)

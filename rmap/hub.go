@@ -69,7 +69,7 @@ func newHub(e *engine.Engine) *hub {
 	return h
 }
 
-// random is so many bytes.
+// random returns so many bytes.
 func random(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // which never fails

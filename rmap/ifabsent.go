@@ -29,7 +29,7 @@ func (m *handle[K, V]) computeIfAbsent(ctx context.Context, k K, f func() (V, er
 	return now, err == nil && made, err
 }
 
-// walkValues is all without the keys.
+// walkValues returns all without the keys.
 func (m *handle[K, V]) walkValues(ctx context.Context, opts []ScanOption) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		for e, err := range m.all(ctx, opts) {

@@ -63,7 +63,7 @@ type leases interface {
 	void(ctx context.Context, keys []string) error
 }
 
-// leasesOf is the leases of the entry of a key.
+// leasesOf returns the leases of the entry of a key.
 func (m *handle[K, V]) leasesOf(key string) leases {
 	switch s := m.store.(type) {
 	case *cached:
@@ -90,7 +90,7 @@ func (p *plain) ask(ctx context.Context, l lease, how string) (look, error) {
 	return looked(p.h.e.Run(ctx, readToLoad, on, args))
 }
 
-// loading is the keys of a load.
+// loading returns the keys of a load.
 func (p *plain) loading(l lease) []string {
 	return []string{p.key, p.lease(l.key), keys.MapWrites(p.key), keys.MapPending(p.key)}
 }
@@ -167,7 +167,7 @@ func (s *sender) endLease(ctx context.Context, on string, l lease, what string) 
 	return engine.Yes(s.h.e.Run(ctx, loadEndScript, []string{on}, args))
 }
 
-// looked is the answer of load_look.lua.
+// looked returns the answer of load_look.lua.
 func looked(got engine.Answer, err error) (l look, _ error) {
 	switch {
 	case err != nil:
@@ -204,7 +204,7 @@ func seenText(seen value) string {
 	return "=" + seen.text
 }
 
-// seenAs is what seenText made a text of.
+// seenAs returns what seenText made a text of.
 func seenAs(text string) value {
 	if text == "" {
 		return value{}

@@ -111,7 +111,7 @@ func (r *run[K, V]) await(ctx context.Context) (got value, absent bool, err erro
 	return got, absent, err
 }
 
-// unless is how long to wait for another's load unless something is heard. Whoever
+// unless returns how long to wait for another's load unless something is heard. Whoever
 // loads with Redisson tells nobody.
 func (r *run[K, V]) unless(l look) time.Duration {
 	if r.looks++; len(l.other) == len(r.lease.token) {
@@ -137,7 +137,7 @@ const (
 	toldLeft   = "left" // nobody waits for it any more
 )
 
-// heard is called on the hub's goroutine.
+// heard handles an event, on the hub's goroutine.
 func (r *run[K, V]) heard(payload string) bool {
 	what, token, _ := strings.Cut(payload, " ")
 	switch what {
@@ -154,7 +154,7 @@ func (r *run[K, V]) heard(payload string) bool {
 // longestOut is the longest between loads that fail.
 const longestOut = 2 * time.Second
 
-// pausing is how long not to load yet, since others have failed: longer with each,
+// pausing returns how long not to load yet, since others have failed: longer with each,
 // and not the same for everybody. If one has brought an entry it is over.
 func (r *run[K, V]) pausing() time.Duration {
 	now, failed := r.h.h.e.Mono(), r.failed.Load()
@@ -235,7 +235,7 @@ func (r *run[K, V]) load(ctx context.Context) (v V, there, done bool, err error)
 	return v, there, done, err
 }
 
-// told is what is told of a load that failed.
+// told returns what is told of a load that failed.
 func told(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return toldLeft
@@ -357,7 +357,7 @@ func (r *run[K, V]) call(ctx context.Context) (V, bool, error) {
 	return got.v, got.there, got.err
 }
 
-// atLast is what the loader returns in the time that it has left.
+// atLast returns what the loader returns in the time that it has left.
 func (r *run[K, V]) atLast(returned <-chan outcome[V], why error) outcome[V] {
 	timer := time.NewTimer(heed)
 	defer timer.Stop()

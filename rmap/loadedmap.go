@@ -15,7 +15,7 @@ func (l *Loading[K, V]) Has(ctx context.Context, k K) (bool, error) {
 	return l.m.Has(ctx, k)
 }
 
-// Len is how many entries there are in Redis.
+// Len returns how many entries there are in Redis.
 func (l *Loading[K, V]) Len(ctx context.Context) (int64, error) {
 	if l.bad != nil {
 		return 0, l.failed("count", l.bad)
@@ -166,7 +166,7 @@ func (l *Loading[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[
 	return l.m.Keys(ctx, opts...)
 }
 
-// Lock is the lock of the entry of k, as the map's Lock is. A Get under the context
+// Lock returns the lock of the entry of k, as the map's Lock is. A Get under the context
 // of a hold of it loads under that.
 func (l *Loading[K, V]) Lock(k K) *lock.Lock {
 	if l.m == nil {

@@ -98,7 +98,7 @@ func NewLoading[K comparable, V any](m mapping[K, V], load func(ctx context.Cont
 	return l
 }
 
-// Name is the name that the map was made with, before any mapping.
+// Name returns the name that the map was made with, before any mapping.
 func (l *Loading[K, V]) Name() string {
 	if l.m == nil {
 		return ""
@@ -191,7 +191,7 @@ func (l *Loading[K, V]) alone(ctx context.Context, k K, key string) (v V, there 
 	})
 }
 
-// lonely is a flight that nobody else boards.
+// lonely returns a flight that nobody else boards.
 func (l *Loading[K, V]) lonely(ctx context.Context, k K, key string, fly func(f *flight[V])) (v V, there bool, err error) {
 	f := &flight[V]{done: make(chan struct{}), callers: 1}
 	f.ctx, f.cancel = context.WithCancel(ctx)
@@ -209,7 +209,7 @@ func (l *Loading[K, V]) lonely(ctx context.Context, k K, key string, fly func(f 
 	return f.v, f.there, l.told(f.err, key, true)
 }
 
-// told is what a caller is told of a load. The panic of the loader is that of the
+// told returns what a caller is told of a load. The panic of the loader is that of the
 // caller that began it, and so is the end of its goroutine.
 func (l *Loading[K, V]) told(err error, key string, first bool) error {
 	if _, panicked := err.(*errPanic); first && (panicked || err == errExited) {

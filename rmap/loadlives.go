@@ -64,7 +64,7 @@ func (l *Loading[K, V]) mayEnd() error {
 	return nil
 }
 
-// lives is how long an entry lives that was loaded.
+// lives returns how long an entry lives that was loaded.
 func (l *Loading[K, V]) lives(k K, v V) (life lifetime, err error) {
 	life = l.h.cfg.entries
 	if l.ttl != nil {
@@ -82,7 +82,7 @@ func (l *Loading[K, V]) lives(k K, v V) (life lifetime, err error) {
 	return life, nil
 }
 
-// outcomeOf is the outcome of a loader that has returned that.
+// outcomeOf returns the outcome of a loader that has returned that.
 func (l *Loading[K, V]) outcomeOf(k K, v V, there bool, err error) outcome[V] {
 	if err != nil || !there {
 		return outcome[V]{err: err}
@@ -145,7 +145,7 @@ func (l *Loading[K, V]) tried(k K, err error) {
 	l.fails[k] = failure{err, now + pause, pause}
 }
 
-// out is why k is not loaded at the moment, if it is not. It is called under the mutex.
+// out returns why k is not loaded at the moment, if it is not. It is called under the mutex.
 func (l *Loading[K, V]) out(k K) error {
 	if f, known := l.fails[k]; known && l.now() < f.until {
 		return f.err

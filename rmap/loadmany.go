@@ -33,7 +33,7 @@ func (l *Loading[K, V]) GetMany(ctx context.Context, ks ...K) (map[K]V, error) {
 	return found, l.getMissing(ctx, found, missing)
 }
 
-// missing is the keys that are to be loaded, each once.
+// missing returns the keys that are to be loaded, each once.
 func (l *Loading[K, V]) missing(found map[K]V, ks []K) (missing []K) {
 	seen := make(map[K]bool)
 	for _, k := range ks {

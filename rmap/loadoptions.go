@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // A LoadingOption changes a [Loading]. What cannot be used is an [ErrOption] of
@@ -31,7 +32,7 @@ type loadingConfig struct {
 // loadTimeout is how long a load may take, unless it is told otherwise.
 const loadTimeout = 10 * time.Second
 
-// WithLoadTimeout is how long one call of the loader may take: 10 s without it.
+// WithLoadTimeout sets how long one call of the loader may take: 10 s without it.
 // Its context ends then, and who waits for it gets an error. It is also how long
 // the fleet waits for a process that was killed while it loaded, before another
 // one loads: that long, and half a second. Below 10 ms or above a day it is an
@@ -101,14 +102,9 @@ type loadingOption func(*loadingConfig) error
 func (o loadingOption) applyLoading(c *loadingConfig) error { return o(c) }
 
 func resolveLoading(opts []LoadingOption) (loadingConfig, error) {
-	c := loadingConfig{timeout: loadTimeout}
-	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyLoading(&c); err != nil {
-			return c, err
-		}
+	c, err := object.Options(loadingConfig{timeout: loadTimeout}, opts, LoadingOption.applyLoading)
+	if err != nil {
+		return c, err
 	}
 	if c.stale > 0 && c.leastOut == 0 {
 		c.leastOut, c.mostOut = leastStale, mostStale

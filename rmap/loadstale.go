@@ -34,7 +34,7 @@ const (
 	mostStale  = 5 * time.Second
 )
 
-// found is what a Get returns that has found v.
+// found returns what a Get returns that has found v.
 func (l *Loading[K, V]) found(ctx context.Context, k K, v V) (V, bool) {
 	if l.cfg.stale > 0 && l.stale(ctx, k) {
 		return l.freshen(ctx, k, v, nil)
@@ -129,7 +129,7 @@ func (r *run[K, V]) freshen(ctx context.Context) (v V, there bool, err error) {
 	return r.renew(ctx)
 }
 
-// afresh is the base of a Loading: where its last time begins, an entry ends for those
+// afresh returns the base of a Loading: where its last time begins, an entry ends for those
 // who keep copies.
 func (l *Loading[K, V]) afresh(b base[K]) base[K] {
 	left := b.left

@@ -2,7 +2,7 @@ package rmap
 
 import "github.com/rueidisson/rueidisson/lock"
 
-// lockOf is the lock of an entry. A name mapper maps its name once more, as in
+// lockOf returns the lock of an entry. A name mapper maps its name once more, as in
 // Java.
 func (m *handle[K, V]) lockOf(k K) *lock.Lock {
 	err := m.bad

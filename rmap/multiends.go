@@ -41,7 +41,7 @@ const (
 // endOf is in how long a multimap goes; nil: never.
 type endOf func() time.Duration
 
-// least is that in ms, at least in so long; empty: never.
+// least returns that in ms, at least in so long; empty: never.
 func (end endOf) least(d time.Duration) string {
 	if end == nil {
 		return ""
@@ -102,7 +102,7 @@ func (g *multi[K, V]) setTimesOfAll(ctx context.Context, end endOf, least time.D
 	return did, nil
 }
 
-// setTime is about what all keys have in common.
+// setTime sets the time of what all keys have in common.
 func (g *multi[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 	return writing(ctx, g.m.h, func() (bool, error) {
 		return engine.Yes(g.s.write(ctx, expireScript, g.names.of(), "2", ms))

@@ -78,7 +78,7 @@ func (g *multi[K, V]) look(ctx context.Context, script engine.Operation, fields 
 // mostValues bounds the values of one write, which is one script call.
 const mostValues = 100_000
 
-// encode is a key and values as they are in Redis.
+// encode returns a key and values as they are in Redis.
 func (g *multi[K, V]) encode(ctx context.Context, k K, vs []V) (key string, texts []string, err error) {
 	if key, err = g.m.encodeKey(ctx, k); err != nil {
 		return key, nil, err
@@ -121,7 +121,7 @@ func (g *multi[K, V]) replace(ctx context.Context, op string, k K, vs ...V) (old
 	return old, g.m.failedAt(op, key, err)
 }
 
-// answered is a write that is answered with the values that there were.
+// answered makes a write that is answered with the values that there were.
 func (g *multi[K, V]) answered(ctx context.Context, key string, call func() (engine.Answer, error)) ([]V, error) {
 	texts, err := writing(ctx, g.m.h, func() ([]string, error) {
 		packed, _, err := engine.Text(call())
@@ -136,7 +136,7 @@ func (g *multi[K, V]) answered(ctx context.Context, key string, call func() (eng
 	return g.decode(key, texts)
 }
 
-// unpack is several texts, each with its length before it.
+// unpack returns several texts, each with its length before it.
 func unpack(packed string) (texts []string, err error) {
 	for packed != "" {
 		digits, rest, _ := strings.Cut(packed, ":")
@@ -176,7 +176,7 @@ func (g *multi[K, V]) get(ctx context.Context, k K) (vs []V, err error) {
 	return vs, g.m.failedAt("get", key, err)
 }
 
-// values is the values of keys.
+// values returns the values of keys.
 func (g *multi[K, V]) values(ctx context.Context, fields []string) ([][]string, error) {
 	return reading(ctx, g.m.h, func() ([][]string, error) {
 		got, err := g.look(ctx, readValues, fields)
@@ -197,7 +197,7 @@ func (g *multi[K, V]) values(ctx context.Context, fields []string) ([][]string, 
 	})
 }
 
-// counts is how many values keys have: 0 if one is not there, -1 if it is and has
+// counts returns how many values keys have: 0 if one is not there, -1 if it is and has
 // none.
 func (g *multi[K, V]) counts(ctx context.Context, fields []string) ([]int64, error) {
 	return reading(ctx, g.m.h, func() ([]int64, error) {

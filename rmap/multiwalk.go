@@ -146,7 +146,7 @@ type reached struct {
 	page   scanPage // what was read, for the size of the next
 }
 
-// count is how many values are asked for first: one, where nothing is known of them.
+// count returns how many values are asked for first: one, where nothing is known of them.
 func (at reached) count(c scanConfig) int {
 	if at.page.passed == 0 {
 		return 1
@@ -154,7 +154,7 @@ func (at reached) count(c scanConfig) int {
 	return at.page.count(c)
 }
 
-// valuesFrom is the next values of keys, about as many as an answer takes. A key whose
+// valuesFrom returns the next values of keys, about as many as an answer takes. A key whose
 // values fit in one is read at one moment.
 func (g *multi[K, V]) valuesFrom(ctx context.Context, at reached, fields []string, c scanConfig) (reached, [][]string, error) {
 	some := fields[:min(len(fields), at.keys)]

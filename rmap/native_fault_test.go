@@ -83,7 +83,7 @@ func TestALostReplyOfANativeMap(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, c.answer, answer)
 				}
-				require.Equal(t, c.left, entries(t, &Map[string, int]{look.m}))
+				require.Equal(t, c.left, entries(t, &Map[string, int]{wholeOf(look.m)}))
 				for k := range c.left {
 					left, err := look.TTL(t.Context(), k)
 					require.NoError(t, err)

@@ -1,6 +1,7 @@
 package rmap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -64,7 +66,7 @@ func (e *ending) run() {
 	})
 }
 
-// collected is run of a near cache that nobody has closed.
+// collected ends a near cache that was collected without a Close.
 func (e *ending) collected() {
 	e.run()
 	e.report.spawn()
@@ -87,7 +89,7 @@ func (n *Near[K, V]) shut() *ending {
 	return n.end
 }
 
-// copies is what is kept, from the first read on; nil once it is closed.
+// copies returns what is kept, from the first read on; nil once it is closed.
 func (n *Near[K, V]) copies() *copies[K, V] {
 	if c := n.kept.Load(); c != nil {
 		return c
@@ -139,10 +141,7 @@ func (n *Near[K, V]) usable(ctx context.Context) error {
 }
 
 func (n *Near[K, V]) unusable() error {
-	if n.bad != nil {
-		return fmt.Errorf("near %q: %w", n.m.Name(), n.bad)
-	}
-	return fmt.Errorf("near %q: %w: nil context", n.m.Name(), ErrOption)
+	return object.Failed("near", "", n.m.Name(), cmp.Or(n.bad, object.CheckContext(nil)))
 }
 
 // place is where an entry would be kept that is read now.
@@ -211,7 +210,7 @@ func (n *Near[K, V]) keepNone(k K, p place) {
 	c.keep(k, it)
 }
 
-// copied is what was read for a place, for so long at most.
+// copied returns what was read for a place, for so long at most.
 func (n *Near[K, V]) copied(v V, p place, age time.Duration) *copied[V] {
 	it := &copied[V]{v: v, from: p.from, gen: p.gen, lane: p.lane, drop: p.drop}
 	it.ends = min(p.born+int64(age), p.from.ends.Load())
@@ -238,7 +237,7 @@ func (n *Near[K, V]) wroteAll() {
 	}
 }
 
-// Name is the name of the map.
+// Name returns the name of the map.
 func (n *Near[K, V]) Name() string { return n.m.Name() }
 
 // Get returns the value of k, and whether there is one. A copy that counts is
@@ -367,7 +366,7 @@ func (n *Near[K, V]) full(read int64) bool {
 	return int64(c.store.WeightedSize()) > n.cfg.bytes*9/10
 }
 
-// Len is the map's.
+// Len returns the map's.
 func (n *Near[K, V]) Len(ctx context.Context) (int64, error) {
 	if err := n.usable(ctx); err != nil {
 		return 0, err
@@ -375,7 +374,7 @@ func (n *Near[K, V]) Len(ctx context.Context) (int64, error) {
 	return n.m.Len(ctx)
 }
 
-// All is the map's.
+// All returns the map's.
 func (n *Near[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
 	if err := n.usable(ctx); err != nil {
 		return func(yield func(Entry[K, V], error) bool) { yield(Entry[K, V]{}, err) }
@@ -383,7 +382,7 @@ func (n *Near[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entr
 	return n.m.All(ctx, opts...)
 }
 
-// Keys is the map's.
+// Keys returns the map's.
 func (n *Near[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
 	if err := n.usable(ctx); err != nil {
 		return func(yield func(K, error) bool) {
@@ -394,7 +393,7 @@ func (n *Near[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, 
 	return n.m.Keys(ctx, opts...)
 }
 
-// Lock is the map's.
+// Lock returns the map's.
 func (n *Near[K, V]) Lock(k K) *lock.Lock { return n.m.Lock(k) }
 
 func (n *Near[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (v V, err error) {
@@ -425,7 +424,7 @@ type NearStats struct {
 	Err error
 }
 
-// Stats is what it has done so far.
+// Stats returns what it has done so far.
 func (n *Near[K, V]) Stats() (s NearStats) {
 	c := n.kept.Load()
 	if c == nil {

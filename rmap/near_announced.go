@@ -54,7 +54,7 @@ var (
 	errDisabled = errors.New("a transaction has disabled it for the moment")
 )
 
-// arm is origin.arm.
+// arm implements origin.
 func (a *announced) arm(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -135,7 +135,7 @@ func (a *announced) listens() (bool, error) {
 	return len(a.subs) > 0, nil
 }
 
-// hear is called on the hub's goroutines.
+// hear handles a message, on the hub's goroutines.
 func (a *announced) hear(i int, ev pubsub.Event) {
 	switch ev.Kind {
 	case pubsub.Alive:

@@ -55,7 +55,7 @@ func newCopies[K comparable, V any](e *engine.Engine, cfg nearConfig, lanes *lan
 // besideEntry is about what a copy takes beside its key and its value.
 const besideEntry = 200
 
-// sizeOf is what a copy counts where they are bounded by bytes; false: it is not kept.
+// sizeOf returns what a copy counts where they are bounded by bytes; false: it is not kept.
 func sizeOf[K comparable, V any](m mapping[K, V], field string, v V) (uint32, bool) {
 	switch m := m.(type) {
 	case *Near[K, V]:
@@ -67,7 +67,7 @@ func sizeOf[K comparable, V any](m mapping[K, V], field string, v V) (uint32, bo
 	return 0, false
 }
 
-// get is the copy of k, if it counts, else nil. The clock is read before the generation: who
+// get returns the copy of k, if it counts, else nil. The clock is read before the generation: who
 // is stopped in between answers with what was right then.
 func (c *copies[K, V]) get(k K) *copied[V] {
 	if c == nil {
@@ -108,7 +108,7 @@ func (c *copies[K, V]) hears(ctx context.Context, k K, it *copied[V]) {
 	}
 }
 
-// wholeDrops is how often all entries of a hash were dropped.
+// wholeDrops returns how often all entries of a hash were dropped.
 func (c *copies[K, V]) wholeDrops() (sum int64) {
 	for _, o := range c.from {
 		sum += int64(o.gen.Load())
@@ -116,7 +116,7 @@ func (c *copies[K, V]) wholeDrops() (sum int64) {
 	return sum
 }
 
-// did is what was done so far, for who observes it.
+// did returns what was done so far, for who observes it.
 func (c *copies[K, V]) did(name string) func() engine.NearCounts {
 	return func() engine.NearCounts {
 		return engine.NearCounts{

@@ -33,7 +33,7 @@ func (l *lanes) at(hash [16]byte) (page *atomic.Pointer[lanePage], i uint32) {
 	return &l.pages[n/size%uint32(len(l.pages))], n % size
 }
 
-// of is the lane of a key, by its hash.
+// of returns the lane of a key, by its hash.
 func (l *lanes) of(hash [16]byte) *lane {
 	page, i := l.at(hash)
 	if page.Load() == nil {

@@ -109,7 +109,7 @@ func (r *reader) hashes() (all [][16]byte) {
 	return all
 }
 
-// names is the hashes of keys.
+// names returns the hashes of keys.
 func (r *reader) names() (all [][16]byte) {
 	for r.left != "" && !r.bad {
 		all = append(all, keys.Hash(r.take(r.number())))
@@ -117,7 +117,7 @@ func (r *reader) names() (all [][16]byte) {
 	return all
 }
 
-// entries is the hashes of the keys of an Update.
+// entries returns the hashes of the keys of an Update.
 func (r *reader) entries() (all [][16]byte) {
 	for r.left != "" && !r.bad {
 		key := r.take(r.number())

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // A NearOption changes a [Near]. What cannot be used is an [ErrOption] of each of
@@ -96,16 +97,10 @@ func WithAnnounced() NearOption {
 }
 
 func resolveNear(opts []NearOption) (nearConfig, error) {
-	c := nearConfig{age: 10 * time.Minute, silence: 3 * time.Second}
-	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyNear(&c); err != nil {
-			return c, err
-		}
-	}
+	c, err := object.Options(nearConfig{age: 10 * time.Minute, silence: 3 * time.Second}, opts, NearOption.applyNear)
 	switch {
+	case err != nil:
+		return c, err
 	case c.entries > 0 && c.bytes > 0:
 		return c, fmt.Errorf("%w: a bound of entries and one of bytes", ErrOption)
 	case c.bytes == 0 && c.entries == 0:

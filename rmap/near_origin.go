@@ -42,7 +42,7 @@ const never = int64(1<<63 - 1)
 // Dropped has no entry count any more.
 func (o *origin) Dropped() { o.gen.Add(1) }
 
-// Alive is tracking.Listener's.
+// Alive implements tracking.Listener.
 func (o *origin) Alive(at time.Time) {
 	o.lapse()
 	raise(&o.mono, int64(at.Sub(o.born)))
@@ -68,7 +68,7 @@ func raise(to *atomic.Int64, n int64) {
 	}
 }
 
-// Used is tracking.Listener's.
+// Used implements tracking.Listener.
 func (o *origin) Used() bool { return o.used.Swap(false) }
 
 // use notes that it is worth asking about.
@@ -78,7 +78,7 @@ func (o *origin) use() {
 	}
 }
 
-// now is a reading of the monotonic clock.
+// now returns a reading of the monotonic clock.
 func (o *origin) now() int64 { return int64(time.Since(o.born)) }
 
 // doze is how much of the monotonic clock passes at least while a machine goes to
@@ -112,7 +112,7 @@ type arming struct {
 	ok   bool
 }
 
-// ready is the generation that an entry which is read now is of. Without ok its
+// ready returns the generation that an entry which is read now is of. Without ok its
 // end would not be told.
 func (o *origin) ready(ctx context.Context, e *engine.Engine) (gen uint64, ok bool) {
 	o.use()
@@ -129,7 +129,7 @@ func (o *origin) ready(ctx context.Context, e *engine.Engine) (gen uint64, ok bo
 	}
 }
 
-// join is the exchange under way, or a new one.
+// join returns the exchange under way, or a new one.
 func (o *origin) join(e *engine.Engine) *arming {
 	o.mu.Lock()
 	defer o.mu.Unlock()

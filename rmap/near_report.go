@@ -41,7 +41,7 @@ func (r *report) look() {
 	}
 }
 
-// spawn is tell, for who may not be held up by an observer.
+// spawn tells on a goroutine of its own, for callers that an observer may not hold up.
 func (r *report) spawn() {
 	if r.e.Caches != nil {
 		r.e.Spawn(r.tell) // ends with the observer's call

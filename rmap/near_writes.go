@@ -2,7 +2,7 @@ package rmap
 
 import "context"
 
-// Put is the map's. When it returns, no Get of this near cache returns what was
+// Put does what the map's Put does. When it returns, no Get of this near cache returns what was
 // there before; so it is with every write.
 func (n *Near[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error {
 	if err := n.usable(ctx); err != nil {
@@ -12,7 +12,7 @@ func (n *Near[K, V]) Put(ctx context.Context, k K, v V, opts ...PutOption) error
 	return n.m.Put(ctx, k, v, opts...)
 }
 
-// PutMany is the map's.
+// PutMany does what the map's PutMany does.
 func (n *Near[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOption) error {
 	if err := n.usable(ctx); err != nil {
 		return err
@@ -25,7 +25,7 @@ func (n *Near[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOp
 	return n.m.PutMany(ctx, entries, opts...)
 }
 
-// Swap is the map's.
+// Swap returns the map's.
 func (n *Near[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
 	if err := n.usable(ctx); err != nil {
 		return old, false, err
@@ -34,7 +34,7 @@ func (n *Near[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old
 	return n.m.Swap(ctx, k, v, opts...)
 }
 
-// Remove is the map's.
+// Remove returns the map's.
 func (n *Near[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) {
 	if err := n.usable(ctx); err != nil {
 		return 0, err
@@ -43,7 +43,7 @@ func (n *Near[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) {
 	return n.m.Remove(ctx, ks...)
 }
 
-// Clear is the map's.
+// Clear does what the map's Clear does.
 func (n *Near[K, V]) Clear(ctx context.Context) error {
 	if err := n.usable(ctx); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (n *Near[K, V]) Clear(ctx context.Context) error {
 	return n.m.Clear(ctx)
 }
 
-// PutIfAbsent is the map's.
+// PutIfAbsent returns the map's.
 func (n *Near[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error) {
 	if err := n.usable(ctx); err != nil {
 		return now, false, err
@@ -61,7 +61,7 @@ func (n *Near[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOptio
 	return n.m.PutIfAbsent(ctx, k, v, opts...)
 }
 
-// Replace is the map's.
+// Replace does what the map's Replace does.
 func (n *Near[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (bool, error) {
 	if err := n.usable(ctx); err != nil {
 		return false, err
@@ -70,7 +70,7 @@ func (n *Near[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (
 	return n.m.Replace(ctx, k, v, opts...)
 }
 
-// Take is the map's.
+// Take returns the map's.
 func (n *Near[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
 	if err := n.usable(ctx); err != nil {
 		return v, false, err
@@ -79,7 +79,7 @@ func (n *Near[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
 	return n.m.Take(ctx, k)
 }
 
-// CompareAndSwap is the map's.
+// CompareAndSwap does what the map's CompareAndSwap does.
 func (n *Near[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...PutOption) (bool, error) {
 	if err := n.usable(ctx); err != nil {
 		return false, err
@@ -88,7 +88,7 @@ func (n *Near[K, V]) CompareAndSwap(ctx context.Context, k K, old, v V, opts ...
 	return n.m.CompareAndSwap(ctx, k, old, v, opts...)
 }
 
-// CompareAndRemove is the map's.
+// CompareAndRemove does what the map's CompareAndRemove does.
 func (n *Near[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, error) {
 	if err := n.usable(ctx); err != nil {
 		return false, err
@@ -97,7 +97,7 @@ func (n *Near[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, er
 	return n.m.CompareAndRemove(ctx, k, old)
 }
 
-// Compute is the map's: f gets what is in Redis, not a copy.
+// Compute returns the map's: f gets what is in Redis, not a copy.
 func (n *Near[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
 	if err := n.usable(ctx); err != nil {
 		return v, false, err

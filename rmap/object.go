@@ -2,16 +2,24 @@ package rmap
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
-	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// What is done to all keys of a map is the same for every kind of map.
+// wholeMap has the operations on a whole map, which Map, Native and Cache share.
+type wholeMap[K comparable, V any] struct{ common[K, V] }
 
-func (m *handle[K, V]) deleteAll(ctx context.Context) (there bool, err error) {
+func wholeOf[K comparable, V any](m *handle[K, V]) wholeMap[K, V] { return wholeMap[K, V]{commonOf(m)} }
+
+// Delete deletes the map, of a [Cache] with its bound, and reports whether there was one. Listeners of a Cache stay:
+// a client with this library tells them of what comes later.
+//
+// Cost: one command; a script call with [WithAnnounce]. Wire: UNLINK. Errors: as Put. Source: RMap.delete.
+func (w wholeMap[K, V]) Delete(ctx context.Context) (there bool, err error) {
+	m := w.m
 	if err = m.usable(ctx); err == nil {
 		there, err = writing(ctx, m.h, func() (bool, error) {
 			s := m.sender()
@@ -27,6 +35,11 @@ func (m *handle[K, V]) deleteAll(ctx context.Context) (there bool, err error) {
 	return there, m.failed("delete", err)
 }
 
+// Exists reports whether there is an entry at all. Of a [Cache] an expired entry counts until it is swept.
+//
+// Cost: one command. Wire: EXISTS. Errors: as Has. Source: RMap.isExists.
+func (w wholeMap[K, V]) Exists(ctx context.Context) (bool, error) { return w.m.exists(ctx) }
+
 func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
 	if err = m.usable(ctx); err == nil {
 		there, err = reading(ctx, m.h, func() (bool, error) {
@@ -37,26 +50,59 @@ func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
 	return there, m.failed("look for", err)
 }
 
-func (m *handle[K, V]) expire(ctx context.Context, d time.Duration) (there bool, err error) {
+// Expire deletes the whole map when d has passed, with all that is written until then, and reports whether there is
+// one. A map that was removed, cleared or is empty, and is written anew, has no such time. Entries of a [Native] or a
+// [Cache] may end before. No listener of a Cache is told, except near caches with [WithAnnounce].
+//
+// Cost: one script call. Wire: PEXPIRE; of a Cache that of all keys, and a member redisson__expiretag in the sorted
+// sets. Errors: as Put. Source: RMap.expire.
+func (w wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool, err error) {
 	if err = engine.CheckTTL("time to live", d); err == nil {
-		there, err = m.setTime(ctx, decimal(engine.Millis(d)))
+		there, err = w.setTime(ctx, decimal(engine.Millis(d)))
 	}
-	return there, m.failed("expire", err)
+	return there, w.m.failed("expire", err)
 }
 
-func (m *handle[K, V]) persist(ctx context.Context) (had bool, err error) {
-	had, err = m.setTime(ctx, "")
-	return had, m.failed("persist", err)
+// ExpireAt is Expire at a time, by the clock of the server. A time that has passed ends the map at once. One that is
+// not after 1970, or is too far ahead, is an [ErrOption].
+//
+// Cost: one script call. Wire: PEXPIREAT. Errors: as Put. Source: RMap.expire.
+func (w wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {
+	ms, err := engine.Instant(at)
+	if err == nil {
+		there, err = w.setTime(ctx, ms)
+	}
+	return there, w.m.failed("expire", err)
 }
 
-func (m *handle[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
+// Persist removes the time of Expire, and reports whether there was one. The times of entries stay.
+//
+// Cost: one script call. Wire: PERSIST. Errors: as Put. Source: RMap.clearExpire.
+func (w wholeMap[K, V]) Persist(ctx context.Context) (had bool, err error) {
+	had, err = w.setTime(ctx, "")
+	return had, w.m.failed("persist", err)
+}
+
+// setTime ends the map at a time in ms since 1970, or never if there is none.
+func (w wholeMap[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
+	m := w.m
 	if err := m.usable(ctx); err != nil {
 		return false, err
 	}
 	return writing(ctx, m.h, func() (bool, error) {
+		if c, is := m.store.(*cached); is {
+			return c.expire(ctx, ms)
+		}
 		all, s := m.store.object(), m.sender()
 		return engine.Yes(s.write(ctx, expireScript, append(all, s.keys()[1:]...), s.tellAll(decimal(int64(len(all))), ms)...))
 	})
+}
+
+// Remaining returns how long the whole map stays: 0 if there is none, -1 if it has no end.
+//
+// Cost: one command. Wire: PTTL. Errors: as Has. Source: RMap.remainTimeToLive.
+func (w wholeMap[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
+	return w.m.remaining(ctx)
 }
 
 func (m *handle[K, V]) remaining(ctx context.Context) (left time.Duration, err error) {
@@ -69,67 +115,60 @@ func (m *handle[K, V]) remaining(ctx context.Context) (left time.Duration, err e
 	return left, m.failed("look at", err)
 }
 
-// rename gives a map another name, over what has it, or with ifAbsent if nothing has.
-func (m *handle[K, V]) rename(ctx context.Context, to string, object func(key string) []string, ifAbsent bool) (done bool, err error) {
-	pairs, err := m.renaming(ctx, to, object)
-	if err == nil {
-		done, err = writing(ctx, m.h, func() (bool, error) {
-			s := m.sender()
-			return engine.Yes(s.write(ctx, renameScript, pairs, s.tellBoth(m.h.e.Map(to), decimal(int64(len(pairs)/2)), flag(ifAbsent))...))
-		})
-	}
-	return done, m.failed("rename", err)
+// Rename gives the map another name, over a map that has it, and reports whether
+// there was one to rename. Entries keep their times, and a [Cache] its bound. The handle stays one on the old name. On a
+// cluster both names share a hash tag, such as a:{1} and b:{1}. The locks of entries and the listeners of a Cache are those of
+// the name. What expires under the new name is swept by clients that use that.
+//
+// Cost: one script call. Wire: RENAME. Errors: as Put. Source: RMap.rename.
+func (w wholeMap[K, V]) Rename(ctx context.Context, to string) (bool, error) {
+	return w.named(ctx, "rename", to, renameScript, func(s sender, n string) []string { return s.tellBoth(w.m.h.e.Map(to), n, flag(false)) })
 }
 
-func (m *handle[K, V]) copyTo(ctx context.Context, to string, object func(key string) []string) (done bool, err error) {
-	pairs, err := m.renaming(ctx, to, object)
-	if err == nil {
-		done, err = writing(ctx, m.h, func() (bool, error) {
-			s := m.sender()
-			return engine.Yes(s.write(ctx, copyScript, pairs, s.tellAllOf(m.h.e.Map(to), decimal(int64(len(pairs)/2)))...))
-		})
-	}
-	return done, m.failed("copy", err)
+// RenameIfAbsent is Rename if nothing has the new name, and reports whether that is so and there is a map to rename.
+//
+// Cost: one script call. Errors: as Put. Source: RMap.renamenx.
+func (w wholeMap[K, V]) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
+	return w.named(ctx, "rename", to, renameScript, func(s sender, n string) []string { return s.tellBoth(w.m.h.e.Map(to), n, flag(true)) })
 }
 
-func (m *handle[K, V]) expireAt(ctx context.Context, at time.Time) (there bool, err error) {
-	ms, err := engine.Instant(at)
-	if err == nil {
-		there, err = m.setTime(ctx, ms)
-	}
-	return there, m.failed("expire", err)
+// Copy copies the map under another name, with its times, if nothing has that, and reports whether that is so and
+// there is such a map. The server does nothing else meanwhile, about a second for a million entries. On a cluster both
+// names share a hash tag. What expires under the new name is swept by clients that use that.
+//
+// Cost: one script call. Wire: COPY. Errors: as Put. Source: RMap.copy.
+func (w wholeMap[K, V]) Copy(ctx context.Context, to string) (bool, error) {
+	return w.named(ctx, "copy", to, copyScript, func(s sender, n string) []string { return s.tellAllOf(w.m.h.e.Map(to), n) })
 }
 
-func (m *handle[K, V]) sizeInMemory(ctx context.Context) (n int64, err error) {
-	if err = m.usable(ctx); err == nil {
-		n, err = reading(ctx, m.h, func() (int64, error) {
-			return m.h.e.SizeInMemory(ctx, m.store.object())
-		})
-	}
-	return n, m.failed("measure", err)
-}
-
-// oneHash is the keys of a map of one hash.
-func oneHash(key string) []string { return []string{key} }
-
-// renaming is the keys of the map, each with its new name. Object is the keys of
-// a map of that name.
-func (m *handle[K, V]) renaming(ctx context.Context, to string, object func(key string) []string) ([]string, error) {
-	if err := m.usable(ctx); err != nil {
-		return nil, err
-	}
-	mapped := m.h.e.Map(to)
-	if mapped == "" {
-		return nil, fmt.Errorf("%w: empty new name", ErrOption)
-	}
-	if m.h.e.Cluster() {
-		if err := keys.OnCluster(mapped); err != nil || !m.h.e.SameSlot(m.key, mapped) {
-			return nil, fmt.Errorf("%w: %q is in another slot of the cluster: give both names one hash tag", ErrOption, mapped)
-		}
-	}
+// named runs a script about the keys of the map, n pairs with those of a map of another name.
+func (w wholeMap[K, V]) named(ctx context.Context, op, to string, by *scripts.Script, args func(s sender, n string) []string) (done bool, err error) {
+	m := w.m
 	var pairs []string
-	for i, key := range object(m.key) {
-		pairs = append(pairs, key, object(mapped)[i])
+	if err = m.usable(ctx); err == nil {
+		pairs, err = object.Renamed(m.h.e, m.key, to, m.keysOf)
 	}
-	return pairs, nil
+	if err == nil {
+		done, err = writing(ctx, m.h, func() (bool, error) {
+			s := m.sender()
+			return engine.Yes(s.write(ctx, by, pairs, args(s, decimal(int64(len(pairs)/2)))...))
+		})
+	}
+	return done, m.failed(op, err)
 }
+
+// SizeInMemory returns about how many bytes the map takes on the server, 0 if there is none. An ACL has to allow
+// memory|usage.
+//
+// Cost: one script call. Wire: MEMORY USAGE. Errors: as Has. Source: RMap.sizeInMemory.
+func (w wholeMap[K, V]) SizeInMemory(ctx context.Context) (n int64, err error) {
+	if err = w.m.usable(ctx); err == nil {
+		n, err = reading(ctx, w.m.h, func() (int64, error) {
+			return w.m.h.e.SizeInMemory(ctx, w.m.store.object())
+		})
+	}
+	return n, w.m.failed("measure", err)
+}
+
+// oneHash returns the keys of a map of one hash.
+func oneHash(key string) []string { return []string{key} }

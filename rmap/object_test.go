@@ -12,8 +12,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// object is what every map of one hash has as an object.
-type object interface {
+// oneHashed is what every map of one hash has as an object.
+type oneHashed interface {
 	mapping[string, int]
 	Remaining(ctx context.Context) (time.Duration, error)
 	RenameIfAbsent(ctx context.Context, to string) (bool, error)
@@ -28,13 +28,13 @@ func TestMapAsAnObject(t *testing.T) {
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	for name, opts := range map[string][]Option{"": nil, " with ids": {WithRequestIDs()}} {
 		opts = append([]Option{WithCodec(textFamily)}, opts...)
-		for kind, of := range map[string]func(e *engine.Engine, name string) object{
-			"map": func(e *engine.Engine, name string) object { return New[string, int](e, name, opts...) },
-			"announced": func(e *engine.Engine, name string) object {
+		for kind, of := range map[string]func(e *engine.Engine, name string) oneHashed{
+			"map": func(e *engine.Engine, name string) oneHashed { return New[string, int](e, name, opts...) },
+			"announced": func(e *engine.Engine, name string) oneHashed {
 				return New[string, int](e, name, append(opts, WithAnnounce())...)
 			},
-			"native": func(e *engine.Engine, name string) object { return NewNative[string, int](e, name, opts...) },
-			"cache":  func(e *engine.Engine, name string) object { return NewCache[string, int](e, name, opts...) },
+			"native": func(e *engine.Engine, name string) oneHashed { return NewNative[string, int](e, name, opts...) },
+			"cache":  func(e *engine.Engine, name string) oneHashed { return NewCache[string, int](e, name, opts...) },
 		} {
 			t.Run(kind+name, func(t *testing.T) {
 				t.Parallel()
@@ -44,11 +44,11 @@ func TestMapAsAnObject(t *testing.T) {
 	}
 }
 
-func asAnObject(t *testing.T, raw rueidis.Client, of func(e *engine.Engine, name string) object) {
+func asAnObject(t *testing.T, raw rueidis.Client, of func(e *engine.Engine, name string) oneHashed) {
 	ctx, e, name := t.Context(), engineOn(t, raw), redistest.Name(t)
 	m, other, third := of(e, name), of(e, name+"-b"), of(e, name+"-c")
 	t.Cleanup(func() {
-		for _, one := range []object{m, other, third} {
+		for _, one := range []oneHashed{m, other, third} {
 			raw.Do(context.Background(), raw.B().Del().Key(objectOf(one.Name())...).Build())
 		}
 	})
@@ -59,7 +59,7 @@ func asAnObject(t *testing.T, raw rueidis.Client, of func(e *engine.Engine, name
 			require.Equal(t, want, is)
 		}
 	}
-	size := func(m object) int64 {
+	size := func(m oneHashed) int64 {
 		t.Helper()
 		n, err := m.SizeInMemory(ctx)
 		require.NoError(t, err)

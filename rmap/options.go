@@ -6,6 +6,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // An Option changes a handle. What cannot be used, such as a codec of another
@@ -185,32 +186,15 @@ func (o entryOption) applyMultimap(c *config) error { return o(&c.entries) }
 func (o entryOption) applyPut(l *lifetime) error { return o(l) }
 
 func resolve(opts []Option) (config, error) {
-	var c config
-	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyHandle(&c); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+	return object.Options(config{}, opts, Option.applyHandle)
 }
 
-// with is l, as changed by the options of one write.
+// with returns l, as changed by the options of one write.
 func (l lifetime) with(opts []PutOption) (lifetime, error) {
-	for _, o := range opts {
-		if o == nil {
-			return l, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyPut(&l); err != nil {
-			return l, err
-		}
-	}
-	return l, nil
+	return object.Options(l, opts, PutOption.applyPut)
 }
 
-// text is how long an entry lives, for scripts.
+// text returns how long an entry lives, for scripts.
 func (l lifetime) text() string {
 	switch {
 	case l.keep:
@@ -221,7 +205,7 @@ func (l lifetime) text() string {
 	return ""
 }
 
-// added is how long an entry lives that was added to, which else keeps its time.
+// added returns how long an entry lives that was added to, which else keeps its time.
 func (l lifetime) added() string {
 	switch {
 	case l.keep:
@@ -232,7 +216,7 @@ func (l lifetime) added() string {
 	return l.text()
 }
 
-// touched is the time to live that an entry is given without a write.
+// touched returns the time to live that an entry is given without a write.
 func (l lifetime) touched() string {
 	if l.ttl == 0 && !l.forever {
 		return "="

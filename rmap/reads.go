@@ -47,7 +47,7 @@ func (m *handle[K, V]) getMany(ctx context.Context, ks []K) (map[K]V, error) {
 	return found, m.failed("get many of", errors.Join(undecoded...))
 }
 
-// keyTexts is keys as they are in Redis, if the handle can be used.
+// keyTexts returns keys as they are in Redis, if the handle can be used.
 func (m *handle[K, V]) keyTexts(ctx context.Context, ks []K) ([]string, error) {
 	if err := m.usable(ctx); err != nil {
 		return nil, err

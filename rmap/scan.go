@@ -7,6 +7,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // Entry is one entry of a map.
@@ -195,7 +196,7 @@ const (
 	mostGrowth    = 4
 )
 
-// count is how many entries may be asked for after a page: as many as have a page's
+// count returns how many entries may be asked for after a page: as many as have a page's
 // bytes if they are like those of that one, and at most four times as many as it had.
 func (p scanPage) count(c scanConfig) int {
 	n := min(int64(c.page), mostGrowth*max(p.passed, 1))
@@ -205,7 +206,7 @@ func (p scanPage) count(c scanConfig) int {
 	return int(max(n, 1))
 }
 
-// expecting is how a page is read behind this one: what is large goes by a connection of
+// expecting returns how a page is read behind this one: what is large goes by a connection of
 // its own, so that nothing waits behind a walk.
 func (p scanPage) expecting(op engine.Operation) engine.Operation {
 	if p.bytes < mostPageBytes/4 {
@@ -218,7 +219,7 @@ func (a asked) expecting(op engine.Operation) engine.Operation {
 	return scanPage{bytes: a.last}.expecting(op)
 }
 
-// step is the next page. If it came from another server than the last one, as
+// step returns the next page. If it came from another server than the last one, as
 // behind a failover or a slot that has moved, it is the first one of that.
 func (m *handle[K, V]) step(ctx context.Context, part store, w walk, c scanConfig) (walk, []pair, error) {
 	for {
@@ -243,13 +244,8 @@ func (m *handle[K, V]) scanning(ctx context.Context, opts []ScanOption) (scanCon
 	if err := m.usable(ctx); err != nil {
 		return c, err
 	}
-	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyScan(&c); err != nil {
-			return c, err
-		}
+	if err := object.Apply(&c, opts, ScanOption.applyScan); err != nil {
+		return c, err
 	}
 	c.page = min(c.page, mostPassed)
 	if c.match != "" && !codec.IsText(m.keys) {

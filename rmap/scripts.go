@@ -87,7 +87,7 @@ var (
 	readBacklog = engine.Sized(behindTakeScript, engine.Sizing{})
 )
 
-// peekedFields is what tells how long the answer to a peek is, whose fields begin with that
+// peekedFields returns what tells how long the answer to a peek is, whose fields begin with that
 // argument. A look at times alone has no values.
 func peekedFields(first int) func(keys, args []string) (k, a []string) {
 	return func(keys, args []string) (k, a []string) {

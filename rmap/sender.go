@@ -25,7 +25,7 @@ func (s *sender) read(ctx context.Context, cmd engine.Operation, args ...string)
 	return s.h.e.Run(ctx, cmd, []string{s.key}, args)
 }
 
-// keys are those of a script about the hash alone.
+// keys returns those of a script about the hash alone.
 func (s *sender) keys() []string {
 	if s.announces {
 		return []string{s.key, keys.NearLog(s.key)}
@@ -70,7 +70,7 @@ func (s *sender) delete(ctx context.Context, all []string) (engine.Answer, error
 	return s.h.e.Run(ctx, unlink, all, nil)
 }
 
-// server is a name that a server has from its start to its end. One that does
+// server returns a name that a server has from its start to its end. One that does
 // not tell is taken for the one that it was.
 func (s *sender) server(ctx context.Context) (string, error) {
 	got, err := found(s.h.e.Run(ctx, serverScript, []string{s.key}, nil))

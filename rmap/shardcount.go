@@ -40,7 +40,7 @@ const shardsText = "rueidisson:sharded 1 "
 
 func sayShards(n int) string { return shardsText + strconv.Itoa(n) }
 
-// saidShards is the number in what is said.
+// saidShards returns the number in what is said.
 func saidShards(text string) (int, error) {
 	digits, ours := strings.CutPrefix(text, shardsText)
 	n, err := strconv.Atoi(digits)
@@ -90,7 +90,7 @@ func (h *hub) counted(name string) *atomic.Pointer[shardCount] {
 	return &h.counts[maphash.String(h.seed, name)%counts]
 }
 
-// shardsOf is how many shards a map has, 0 if that is not said, as it was a
+// shardsOf returns how many shards a map has, 0 if that is not said, as it was a
 // second ago or later. Who adds has to know that it stays, too.
 func (h *hub) shardsOf(ctx context.Context, key shardsKey, n int) (int, error) {
 	seen := h.counted(key.name).Load()

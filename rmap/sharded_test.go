@@ -27,7 +27,7 @@ func sharding(t testing.TB, e *engine.Engine, name string, n int, opts ...Option
 }
 
 // asMap is what a sharded map does with entries, for the tests of those.
-func unsharded(m *Sharded[string, int]) *Map[string, int] { return &Map[string, int]{m.m} }
+func unsharded(m *Sharded[string, int]) *Map[string, int] { return &Map[string, int]{wholeOf(m.m)} }
 
 func numbered(n int) map[string]int {
 	all := map[string]int{}

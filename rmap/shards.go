@@ -42,7 +42,7 @@ func (s *sharded) parts() iter.Seq[store] {
 	}
 }
 
-// object is the name, and the shards.
+// object returns the name, and the shards.
 func (s *sharded) object() []string {
 	all := make([]string, 1, 1+s.n)
 	all[0] = s.key
@@ -75,7 +75,7 @@ func (p *shard) named(err error) error {
 	return err
 }
 
-// about is an exchange about one entry.
+// about returns an exchange about one entry.
 func about[T any](ctx context.Context, s *sharded, adds bool, key string, call func(p *shard) (T, error)) (result T, err error) {
 	if err = s.check(ctx, adds); err != nil {
 		return result, err
@@ -179,7 +179,7 @@ func (s *sharded) split(texts []string, step int) (by split) {
 	return by
 }
 
-// pick is what stands at those positions, and behind each of them.
+// pick returns what stands at those positions, and behind each of them.
 func pick(texts []string, items []int, step int) []string {
 	some := make([]string, 0, step*len(items))
 	for _, i := range items {

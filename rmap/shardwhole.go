@@ -14,7 +14,7 @@ import (
 // are. That goes last and comes first, so that nobody takes what is there for
 // another number of shards when something fails in between.
 
-// whole is an exchange with all shards.
+// whole returns an exchange with all shards.
 func whole[K comparable, V, T any](ctx context.Context, m *Sharded[K, V], op string, call func() (T, error)) (result T, err error) {
 	if err = m.m.usable(ctx); err == nil {
 		result, err = call()

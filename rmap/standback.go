@@ -77,7 +77,7 @@ type streak struct {
 	since time.Duration // when it was called with that first, see Engine.Mono
 }
 
-// add is a call that has failed, of whose changes that was the oldest.
+// add notes a call that has failed, of whose changes that was the oldest.
 func (s *streak) add(first string, began, now time.Duration) {
 	if s.first != first {
 		s.first, s.since = first, began

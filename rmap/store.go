@@ -226,7 +226,7 @@ func (p *plain) leasing(ctx context.Context, script *scripts.Script, ttl string,
 	return p.h.e.RunBriefly(ctx, script, p.keys(), args)
 }
 
-// unleasing is on, and with a time to live the leases of those who load the entries of
+// unleasing returns on, and with a time to live the leases of those who load the entries of
 // these keys: each step-th is one. See unlease.lua.
 func (p *plain) unleasing(on []string, ttl string, entries []string, step int) []string {
 	for i := 0; ttl != "" && i < len(entries); i += step {

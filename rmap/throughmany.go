@@ -52,7 +52,7 @@ func (w *Writing[K, V]) throughMany(ctx context.Context, op string, changes []Ch
 	return n, w.h.failed(op, err)
 }
 
-// partsOf is changes, of each entry the last, that the map can have.
+// partsOf returns changes, of each entry the last, that the map can have.
 func (w *Writing[K, V]) partsOf(ctx context.Context, changes []Change[K, V]) (all []part[K, V], err error) {
 	at := make(map[string]int)
 	for _, c := range changes {

@@ -63,7 +63,7 @@ func (c *cached) peek(ctx context.Context, keys []string, values bool) ([]peeked
 	return all, err
 }
 
-// peeking is op with an answer as long as the values of these keys are expected to be.
+// peeking returns op with an answer as long as the values of these keys are expected to be.
 func (s *sender) peeking(op engine.Operation, keys []string, values bool) engine.Operation {
 	if !values {
 		return op
@@ -189,7 +189,7 @@ func (m *handle[K, V]) ttlMany(ctx context.Context, p peeker, ks []K) (map[K]tim
 	return all, nil
 }
 
-// left is how long an entry has by both of its times; -1: it has no end.
+// left returns how long an entry has by both of its times; -1: it has no end.
 func (p peeked) left() time.Duration {
 	if p.ttl < 0 || p.idle >= 0 && p.idle < p.ttl {
 		return p.idle
@@ -209,7 +209,7 @@ const (
 	IfLess
 )
 
-// wordOf is the condition as HPEXPIRE takes it.
+// wordOf returns the condition as HPEXPIRE takes it.
 func wordOf(when []ExpireIf) (string, error) {
 	switch {
 	case len(when) == 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/combine"
 )
 
-// sendTurn is one turn of an entry: it is read once, all functions that wait are
+// sendTurn takes one turn of an entry: it is read once, all functions that wait are
 // applied in their order, each to what the one before it has made, and what
 // comes of it is written if the entry still is what was read. If it is not, all
 // of it is done again.

@@ -15,7 +15,7 @@ func (m *handle[K, V]) put(ctx context.Context, k K, v V, opts []PutOption) erro
 	return m.failedAt("put", key, err)
 }
 
-// entry is what a write of one entry needs.
+// entry returns what a write of one entry needs.
 func (m *handle[K, V]) entry(ctx context.Context, k K, v V, opts []PutOption) (key, text string, l lifetime, err error) {
 	if l, err = m.lifetime(opts); err == nil {
 		key, text, err = m.encode(ctx, k, v)
@@ -42,7 +42,7 @@ func (m *handle[K, V]) putMany(ctx context.Context, entries map[K]V, opts []PutO
 	return m.failed("put many into", err)
 }
 
-// pairs is entries as they are in Redis, keys and values by turns.
+// pairs returns entries as they are in Redis, keys and values by turns.
 func (m *handle[K, V]) pairs(ctx context.Context, entries map[K]V) ([]string, error) {
 	if err := m.usable(ctx); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (m *handle[K, V]) pairs(ctx context.Context, entries map[K]V) ([]string, er
 	return pairs, nil
 }
 
-// cutPairs is how much of pairs goes out as one.
+// cutPairs returns how much of pairs goes out as one.
 func cutPairs(pairs []string) int {
 	size := 0
 	for i := 0; i < len(pairs); i += 2 {
@@ -100,7 +100,7 @@ func (m *handle[K, V]) swap(ctx context.Context, k K, v V, opts []PutOption) (ol
 	return old, had, m.failedAt("swap", key, err)
 }
 
-// answered is a write that is answered with a value.
+// answered makes a write that is answered with a value.
 func (m *handle[K, V]) answered(ctx context.Context, key string, call func() (value, error)) (v V, there bool, err error) {
 	got, err := writing(ctx, m.h, call)
 	if err != nil {

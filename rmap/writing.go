@@ -106,7 +106,7 @@ func (w *Writing[K, V]) base() base[K] {
 	return w.m.base()
 }
 
-// Name is the name that the map was made with, before any mapping.
+// Name returns the name that the map was made with, before any mapping.
 func (w *Writing[K, V]) Name() string {
 	if w.m == nil {
 		return ""
@@ -158,7 +158,7 @@ func (w *Writing[K, V]) Has(ctx context.Context, k K) (bool, error) {
 	return w.m.Has(ctx, k)
 }
 
-// Len is how many entries there are, as the map's Len says.
+// Len returns how many entries there are, as the map's Len says.
 func (w *Writing[K, V]) Len(ctx context.Context) (int64, error) {
 	if err := w.usable("count"); err != nil {
 		return 0, err
@@ -239,7 +239,7 @@ func (w *Writing[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (
 	return w.was(k, was, err)
 }
 
-// was is what was there before a change.
+// was returns what was there before a change.
 func (w *Writing[K, V]) was(k K, was value, err error) (v V, had bool, _ error) {
 	if err != nil {
 		return v, false, err
@@ -431,7 +431,7 @@ func (w *Writing[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[
 	return w.m.Keys(ctx, opts...)
 }
 
-// Lock is the lock of the entry of k, as the map's Lock is. A change under the
+// Lock returns the lock of the entry of k, as the map's Lock is. A change under the
 // context of a hold of it is made under that.
 func (w *Writing[K, V]) Lock(k K) *lock.Lock {
 	if w.m == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // Close has no more changes made by this handle, and waits until those that are
@@ -21,7 +22,7 @@ func (w *Writing[K, V]) Close(ctx context.Context) error {
 		return nil
 	}
 	if ctx == nil {
-		return w.h.failed("close", fmt.Errorf("%w: nil context", ErrOption))
+		return w.h.failed("close", object.CheckContext(ctx))
 	}
 	w.drain.closed.Store(true)
 	if !w.cfg.behind {
@@ -43,7 +44,7 @@ func (w *Writing[K, V]) Flush(ctx context.Context) error {
 	case err != nil:
 		return err
 	case ctx == nil:
-		return w.h.failed("flush", fmt.Errorf("%w: nil context", ErrOption))
+		return w.h.failed("flush", object.CheckContext(ctx))
 	case !w.cfg.behind:
 		return nil
 	}
@@ -52,7 +53,7 @@ func (w *Writing[K, V]) Flush(ctx context.Context) error {
 	return w.h.failed("flush", w.written(ctx, false))
 }
 
-// Backlog is how many changes are queued for the store, by any process. Of a Writing
+// Backlog returns how many changes are queued for the store, by any process. Of a Writing
 // that writes through there are none.
 //
 // Cost: one command. Wire: XLEN {name}:rueidisson_writes. Errors: as the map's Len.
@@ -95,7 +96,7 @@ func (w *Writing[K, V]) written(ctx context.Context, closing bool) error {
 	}
 }
 
-// refusal is how often this process has tried to drain, and what keeps it from that,
+// refusal returns how often this process has tried to drain, and what keeps it from that,
 // if it has tried since it had so often.
 func (w *Writing[K, V]) refusal(since int) (turns int, err error) {
 	d := &w.drain
@@ -107,7 +108,7 @@ func (w *Writing[K, V]) refusal(since int) (turns int, err error) {
 	return d.turns, err
 }
 
-// over is why a Close does not go on, if it does not; err is what it has met.
+// over returns why a Close does not go on, if it does not; err is what it has met.
 func (w *Writing[K, V]) over(ctx context.Context, left int64, err error) error {
 	why := w.h.h.e.Open()
 	if why == nil && ctx.Err() != nil {
@@ -128,7 +129,7 @@ func (w *Writing[K, V]) over(ctx context.Context, left int64, err error) error {
 	return fmt.Errorf("%d changes are not written: %w", left, why)
 }
 
-// newest is the id of the change that was queued last; empty: there is none.
+// newest returns the id of the change that was queued last; empty: there is none.
 func (w *Writing[K, V]) newest(ctx context.Context) (id string, err error) {
 	q, err := w.ends(ctx)
 	return q.last, err
@@ -141,7 +142,7 @@ func (w *Writing[K, V]) ends(ctx context.Context) (ends, error) {
 	})
 }
 
-// queuedUntil is how many changes are queued, if one is that is not newer than id.
+// queuedUntil returns how many changes are queued, if one is that is not newer than id.
 // Who does not know says what is known.
 func (w *Writing[K, V]) queuedUntil(ctx context.Context, id string, known int64) (int64, error) {
 	if id == "" {

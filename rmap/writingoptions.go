@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // ErrBacklog says that so many changes are queued for the store that no more are
@@ -45,7 +46,7 @@ func WithBehind(n int) WritingOption {
 	})
 }
 
-// WithWriteDelay is how long a change may wait for others to be written with:
+// WithWriteDelay sets how long a change may wait for others to be written with:
 // 100 ms without it, and at most an hour. It is for [WithBehind].
 func WithWriteDelay(d time.Duration) WritingOption {
 	return writingOption(func(c *writingConfig) error {
@@ -57,7 +58,7 @@ func WithWriteDelay(d time.Duration) WritingOption {
 	})
 }
 
-// WithWriteTimeout is how long one call of the writer may take: 30 s without it. The
+// WithWriteTimeout sets how long one call of the writer may take: 30 s without it. The
 // writer's context ends then. Behind, the call counts as refused, and other processes
 // have their turn; the writer is not called again by this handle before it returns.
 // Below a millisecond or above a day it is an [ErrOption].
@@ -107,7 +108,7 @@ func WithOthersWriting() WritingOption {
 	})
 }
 
-// WithMaxBacklog is how many changes may be queued, before writes are an
+// WithMaxBacklog sets how many changes may be queued, before writes are an
 // [ErrBacklog]: a million without it. It is for [WithBehind].
 func WithMaxBacklog(n int) WritingOption {
 	return writingOption(func(c *writingConfig) error {
@@ -138,13 +139,5 @@ func (o writingOption) applyWriting(c *writingConfig) error { return o(c) }
 
 func resolveWriting(opts []WritingOption) (writingConfig, error) {
 	c := writingConfig{batch: 100, delay: 100 * time.Millisecond, backlog: 1_000_000, dead: 10_000, timeout: 30 * time.Second}
-	for _, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("%w: a nil option", ErrOption)
-		}
-		if err := o.applyWriting(&c); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+	return object.Options(c, opts, WritingOption.applyWriting)
 }

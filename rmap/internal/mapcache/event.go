@@ -27,7 +27,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Channel is where the events of that kind about a cache are published.
+// Channel returns where the events of that kind about a cache are published.
 func (k Kind) Channel(name string) string { return keys.Prefix("redisson_map_cache_"+k.String(), name) }
 
 // Event is what is published about an entry.

@@ -16,7 +16,7 @@ type Life struct {
 	Forever bool // no TTL, also in place of one that has some
 }
 
-// Ends is when an entry that is written now ends, as scripts take it.
+// Ends returns when an entry that is written now ends, as scripts take it.
 func (l Life) Ends(now int64) string {
 	if l.Keep {
 		return "="
@@ -33,7 +33,7 @@ func (l Life) Again(now int64) string {
 	return l.Ends(now)
 }
 
-// Rests is when an entry ends that is written now and not used.
+// Rests returns when an entry ends that is written now and not used.
 func (l Life) Rests(now int64) string {
 	if l.Keep {
 		return "="
@@ -49,7 +49,7 @@ func Stays(at string) string {
 	return at
 }
 
-// First is the earlier of the two, ms; false: there is none, or nobody knows.
+// First returns the earlier of the two, ms; false: there is none, or nobody knows.
 func (l Life) First(now int64) (at int64, known bool) {
 	first := l.TTL
 	if first == 0 || l.Idle > 0 && l.Idle < first {

@@ -23,7 +23,7 @@ func Pack(b []byte, value string, idle time.Duration) []byte {
 	return append(b, value...)
 }
 
-// Unpack is the value of an entry as the hash has it.
+// Unpack returns the value of an entry as the hash has it.
 func Unpack(packed string) (value string, err error) {
 	if len(packed) < Header {
 		return "", fmt.Errorf("%w: %d bytes, and the header has %d", errHeader, len(packed), Header)
@@ -50,7 +50,7 @@ func Looks(text string) bool {
 // Idles reports whether an entry has an idle time, as scripts see it.
 func Idles(packed string) bool { return len(packed) >= 8 && (packed[6] != 0 || packed[7] != 0) }
 
-// length is a number of eight bytes.
+// length returns a number of eight bytes.
 func length(s string) (n uint64) {
 	for i := 7; i >= 0; i-- {
 		n = n<<8 | uint64(s[i])

@@ -57,7 +57,7 @@ type Names struct {
 	lease, latch string
 }
 
-// NamesOf is the keys of the cache of that name, as it is mapped.
+// NamesOf returns the keys of the cache of that name, as it is mapped.
 func NamesOf(name string) Names {
 	return Names{
 		Hash: name, Times: keys.MapTimes(name), Rests: keys.MapRests(name), Accesses: keys.MapAccesses(name),
@@ -65,12 +65,12 @@ func NamesOf(name string) Names {
 	}
 }
 
-// All is the keys that a cache is made of, the hash first.
+// All returns the keys that a cache is made of, the hash first.
 func (n *Names) All() []string {
 	return []string{n.Hash, n.Times, n.Rests, n.Accesses, n.Options}
 }
 
-// Publish is the third argument of the scripts of a cache, with what near caches are told of
+// Publish returns the third argument of the scripts of a cache, with what near caches are told of
 // the entries that the call is about; see tell.lua.
 func (n *Names) Publish(command, changes string) string {
 	if !n.Announced {
@@ -80,5 +80,5 @@ func (n *Names) Publish(command, changes string) string {
 	return command + " " + strconv.Itoa(len(channel)) + " " + channel + changes
 }
 
-// Lease is the key of who loads the entry of that key.
+// Lease returns the key of who loads the entry of that key.
 func (n *Names) Lease(key string) string { return n.lease + key }

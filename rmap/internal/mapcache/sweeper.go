@@ -166,7 +166,7 @@ func (s *Sweeper) Listen(names *Names) (stop func()) {
 	})
 }
 
-// Len is how many maps there are.
+// Len returns how many maps there are.
 func (s *Sweeper) Len() (n int) {
 	s.maps.Range(func(any, any) bool { n++; return true })
 	return n
@@ -194,7 +194,7 @@ func (v *visited) knows(what *seen) bool {
 	return true
 }
 
-// publish is how the scripts publish.
+// publish returns how the scripts publish.
 func (s *Sweeper) publish(v *visited) string {
 	n := Names{Hash: v.names.Hash, Announced: v.announced.Load()}
 	return n.Publish(s.e.Publish(), "")
@@ -347,7 +347,7 @@ func (v *visited) vain(evicted int64) bool {
 	return v.rounds > 1
 }
 
-// rest is how long a map is left alone whose next entry ends at that time, ms.
+// rest returns how long a map is left alone whose next entry ends at that time, ms.
 func (s *Sweeper) rest(at int64) time.Duration {
 	if at == never {
 		return -1
@@ -355,7 +355,7 @@ func (s *Sweeper) rest(at int64) time.Duration {
 	return min(max(time.Duration(min(at-s.e.Wall(), longestRest.Milliseconds()))*time.Millisecond, period), longestRest)
 }
 
-// failed is how long a map is left alone that could not be swept. A key of
+// failed returns how long a map is left alone that could not be swept. A key of
 // another type is not what was left there.
 func (s *Sweeper) failed(v *visited, err error) time.Duration {
 	s.e.Logger.Debug("sweeping", "name", v.names.Hash, "err", err)
@@ -425,7 +425,7 @@ func (s *Sweeper) sweep(v *visited) (a answer, err error) {
 	return a, err
 }
 
-// Due is a time, ms, as it is written in a sorted set; empty: none.
+// Due returns a time, ms, as it is written in a sorted set; empty: none.
 func Due(text string) (int64, error) {
 	if text == "" {
 		return never, nil
