@@ -64,7 +64,7 @@ func (g goal) met(x float64) string {
 }
 
 // TestRatios prints how ours compares with the floors. Without -ratios it runs
-// each comparison for a moment, so that they do not rot.
+// each comparison for a moment, several at the same time, so that they do not rot.
 func TestRatios(t *testing.T) {
 	if !*full {
 		*rounds, *slice = 1, 50*time.Millisecond
@@ -75,8 +75,16 @@ func TestRatios(t *testing.T) {
 			continue
 		}
 		t.Run(r.name, func(t *testing.T) {
+			if !*full {
+				t.Parallel()
+				r.run(t, redistest.Start(t))
+				return
+			}
 			table = append(table, r.run(t, redistest.Start(t)))
 		})
+	}
+	if !*full {
+		return
 	}
 	t.Log("ours and base: medians of all slices; ratio: the median of those of neighbouring slices, and their middle half\n" + aligned(table))
 	if *into != "" && !t.Failed() {
