@@ -16,11 +16,11 @@ type Codec[T any] interface {
 	Decode(b []byte) (T, error)
 }
 
-// For is the codec of a family for a type. What the family has no bytes for is
+// For returns the codec of a family for a type. What the family has no bytes for is
 // the error of its operations, and of [Check].
 func For[T any](f Family) Codec[T] { return build[T](f, false) }
 
-// Key is the codec of keys that are given no other: [Text].
+// Key returns the codec of keys that are given no other: [Text].
 func Key[K comparable]() Codec[K] { return KeyOf[K](Text) }
 
 // KeyOf is [For] for keys, which have to be the same bytes whenever they are
@@ -28,7 +28,7 @@ func Key[K comparable]() Codec[K] { return KeyOf[K](Text) }
 // have no text. Who knows better gives a codec of [For].
 func KeyOf[K comparable](f Family) Codec[K] { return build[K](f, true) }
 
-// Check is why c can be used for nothing: there is none, or its family has no
+// Check returns why c can be used for nothing: there is none, or its family has no
 // bytes for the type. The error wraps [ErrOption].
 func Check[T any](c Codec[T]) error {
 	if m, ours := c.(*made[T]); ours && m != nil {
@@ -40,7 +40,7 @@ func Check[T any](c Codec[T]) error {
 	return nil
 }
 
-// Encode is v as a command takes it.
+// Encode returns v as a command takes it.
 func Encode[T any](c Codec[T], v T) (string, error) {
 	if m, ours := c.(*made[T]); ours && m.same {
 		s := as[string](v)
@@ -50,7 +50,7 @@ func Encode[T any](c Codec[T], v T) (string, error) {
 	return unsafe.String(unsafe.SliceData(b), len(b)), err
 }
 
-// Decode is the value of what a reply has. It copies nothing where the text is
+// Decode returns the value of what a reply has. It copies nothing where the text is
 // the value.
 func Decode[T any](c Codec[T], s string) (T, error) {
 	if m, ours := c.(*made[T]); ours {
@@ -217,5 +217,5 @@ func (m *made[T]) readOther(s string) (v T, err error) {
 	return *to, nil
 }
 
-// bytesOf is s as what only reads it takes it.
+// bytesOf returns s as what only reads it takes it.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

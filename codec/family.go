@@ -60,7 +60,7 @@ var names = map[kind]string{
 	jackson: "jackson", jacksonPack: "jackson-msgpack", kryo: "kryo5",
 }
 
-// String is the family as [ParseFamily] reads it.
+// String returns the family as [ParseFamily] reads it.
 func (f Family) String() string {
 	name := names[f.kind]
 	if f.class != "" {

@@ -72,7 +72,7 @@ func (f typedFormat) narrow(s shape) format {
 	return f
 }
 
-// scalar is v as the class, which it need not name if Java guesses it.
+// scalar returns v as the class, which it need not name if Java guesses it.
 func (f typedFormat) scalar(dst []byte, v any) ([]byte, error) {
 	if !guessed[f.class] {
 		v = pair(f.class, v)
@@ -123,7 +123,7 @@ func (f typedFormat) appendOther(dst []byte, from any) ([]byte, error) {
 	return f.emit(dst, tree)
 }
 
-// bare is what in has, without the names of classes.
+// bare returns what in has, without the names of classes.
 func (f typedFormat) bare(in string) (any, error) {
 	tree, err := f.parse(in)
 	if err != nil {

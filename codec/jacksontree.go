@@ -28,7 +28,7 @@ func deref(t reflect.Type) reflect.Type {
 
 func named(t reflect.Type) bool { return reflect.PointerTo(deref(t)).Implements(classedType) }
 
-// typed is the tree of v where Java knows no class beforehand: alone, in a list
+// typed returns the tree of v where Java knows no class beforehand: alone, in a list
 // or a map, in a field that may be anything. class, unless it is "", says of
 // which it is.
 func typed(v reflect.Value, class string) (any, error) {
@@ -59,7 +59,7 @@ func ownJSON(t reflect.Type) bool {
 	return t.Kind() != reflect.Interface && t.Kind() != reflect.Pointer && t != typeOfTime && reflect.PointerTo(t).Implements(jsonMarshaler)
 }
 
-// reread is the tree of what a value says in JSON that it is.
+// reread returns the tree of what a value says in JSON that it is.
 func reread(v reflect.Value, class string) (any, error) {
 	p := reflect.New(v.Type())
 	p.Elem().Set(v)
@@ -112,7 +112,7 @@ func orElse(class, otherwise string) string {
 	return class
 }
 
-// bare is the tree of a scalar that stands without its class.
+// bare returns the tree of a scalar that stands without its class.
 func bare(v reflect.Value) (any, error) {
 	switch s := shapeOf(v.Type()); s.is {
 	case aString:
@@ -177,7 +177,7 @@ func list(v reflect.Value) ([]any, error) {
 	return items, nil
 }
 
-// mapping is sorted, so that equal maps are equal bytes.
+// mapping sorts, so that equal maps are equal bytes.
 func mapping(v reflect.Value, class string) (any, error) {
 	o := object{{classProperty, class}}
 	for it := v.MapRange(); it.Next(); {
@@ -247,7 +247,7 @@ func structure(v reflect.Value, class string) (any, error) {
 	return o, nil
 }
 
-// property is the tree of a field, whose class Java knows if it is a scalar: a
+// property returns the tree of a field, whose class Java knows if it is a scalar: a
 // pointer to one is what Java calls boxed.
 func property(v reflect.Value) (any, error) {
 	if ownJSON(v.Type()) || formOf(v.Type()) == other || v.Kind() == reflect.Slice || v.Kind() == reflect.Array {
@@ -265,7 +265,7 @@ type field struct {
 
 var fieldCache sync.Map // reflect.Type -> []field
 
-// fieldsOf are the fields that encoding/json sees, which is who reads them.
+// fieldsOf returns the fields that encoding/json sees, which is who reads them.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := fieldCache.Load(t); ok {
 		return known.([]field)
@@ -286,7 +286,7 @@ func fieldsOf(t reflect.Type) []field {
 // className is what can be the first of a pair.
 var className = regexp.MustCompile(`^(\[+[BCDFIJSZ]|(\[+L)?[\pL_$][\pL\pN_$]*(\.[\pL_$][\pL\pN_$]*)+;?)$`)
 
-// strip is the tree without the names of classes.
+// strip returns the tree without the names of classes.
 func strip(tree any) any {
 	switch tree := tree.(type) {
 	case []any:
@@ -305,7 +305,7 @@ func strip(tree any) any {
 	return tree
 }
 
-// stripOf is what stands behind the name of a class. A list there is a collection
+// stripOf returns what stands behind the name of a class. A list there is a collection
 // or an array, and no pair, whatever text it begins with; of a reference it is what
 // that refers to.
 func stripOf(class string, tree any) any {

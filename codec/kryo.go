@@ -40,7 +40,7 @@ func (kryoFormat) takes(t reflect.Type, s shape) (form, error) {
 	return other, optionf("%v has no bytes of Kryo here: string, int, int32, int64, float64, bool and []byte have", t)
 }
 
-// narrow is the format of int32, which are Integers, where other integers are
+// narrow returns the format of int32, which are Integers, where other integers are
 // Longs.
 func (kryoFormat) narrow(s shape) format {
 	if s.kind == reflect.Int32 {
@@ -108,7 +108,7 @@ func kryoVarint(s string) (n uint64, rest string, ok bool) {
 	return 0, "", false
 }
 
-// tagged is what stands behind the tag of a class.
+// tagged returns what stands behind the tag of a class.
 func tagged(in string, tag byte) (string, error) {
 	if in == "" {
 		return "", notA("value of Kryo", in)
@@ -201,7 +201,7 @@ func ascii(s string) bool {
 	return true
 }
 
-// units is how long a text is in Java.
+// units returns how long a text is in Java.
 func units(s string) (n int) {
 	for _, r := range s {
 		n += utf16.RuneLen(r)
@@ -278,7 +278,7 @@ func kryoLength(body string) (n uint64, rest string, ok bool) {
 	return n | more<<6, body[1+size:], true
 }
 
-// joined is s with the halves of characters put together.
+// joined returns s with the halves of characters put together.
 func joined(s string, to []byte) (string, bool) {
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
@@ -298,7 +298,7 @@ func joined(s string, to []byte) (string, bool) {
 	return string(to), true
 }
 
-// half is what appendUnit wrote.
+// half returns what appendUnit wrote.
 func half(s string) (rune, bool) {
 	if len(s) < 3 || s[0] != 0xed || s[1]&0xe0 != 0xa0 || s[2]&0xc0 != 0x80 {
 		return 0, false

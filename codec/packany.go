@@ -52,7 +52,7 @@ func anyMap(d *msgpack.Decoder) (any, error) {
 	return named, nil
 }
 
-// wide is what an interface holds, with its integers as they are in this package.
+// wide returns what an interface holds, with its integers as they are in this package.
 func wide(v any) any {
 	switch v := v.(type) {
 	case int8:

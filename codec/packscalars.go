@@ -97,7 +97,7 @@ func (packScalars) readBytes(in string) ([]byte, error) {
 	return []byte(body), nil
 }
 
-// packBody is what stands behind the head of a string, or of bytes, if that is
+// packBody returns what stands behind the head of a string, or of bytes, if that is
 // as long as the head says.
 func packBody(in string, form byte) (string, bool) {
 	if in == "" {
@@ -114,7 +114,7 @@ func packBody(in string, form byte) (string, bool) {
 	return body, uint64(len(body)) == bigEndian(in[1:1+width])
 }
 
-// bigEndian is the number of up to eight bytes.
+// bigEndian returns the number of up to eight bytes.
 func bigEndian(s string) (n uint64) {
 	for i := range len(s) {
 		n = n<<8 | uint64(s[i])
@@ -122,7 +122,7 @@ func bigEndian(s string) (n uint64) {
 	return n
 }
 
-// packInteger is an integer of any form: its bits, and whether it is below zero.
+// packInteger returns an integer of any form: its bits, and whether it is below zero.
 func packInteger(in string) (n uint64, negative, ok bool) {
 	if len(in) == 0 {
 		return 0, false, false

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// unpack is the first value of in, which is well formed, as a tree, and what
+// unpack returns the first value of in, which is well formed, as a tree, and what
 // stands behind it.
 func unpack(in string) (tree any, rest string, err error) {
 	switch first := in[0]; {
@@ -26,7 +26,7 @@ func unpack(in string) (tree any, rest string, err error) {
 	return unpackLong(in)
 }
 
-// unpackLong is unpack for what has more than a first byte for a head.
+// unpackLong unpacks a value whose head has more than one byte.
 func unpackLong(in string) (any, string, error) {
 	first := in[0]
 	width, after := packWidth(first)

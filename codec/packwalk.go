@@ -26,7 +26,7 @@ func wellFormed(b []byte) error {
 	return err
 }
 
-// skip is what stands behind the first value of b.
+// skip returns what stands behind the first value of b.
 func skip(b []byte, depth int) ([]byte, error) {
 	if len(b) == 0 {
 		return nil, errCut
@@ -48,7 +48,7 @@ func skip(b []byte, depth int) ([]byte, error) {
 	return skipLong(first, rest, depth)
 }
 
-// skipLong is skip for what has its length, or its number, behind the first byte.
+// skipLong skips a value whose length, or number, comes after the first byte.
 func skipLong(first byte, rest []byte, depth int) ([]byte, error) {
 	width, after := packWidth(first)
 	if first == 0xc1 || len(rest) < width {
@@ -68,7 +68,7 @@ func skipLong(first byte, rest []byte, depth int) ([]byte, error) {
 	return skipBytes(rest, uint64(after))
 }
 
-// packWidth is how many bytes of length stand behind a first byte, and how many
+// packWidth returns how many bytes of length stand behind a first byte, and how many
 // more stand behind those beside the length.
 func packWidth(first byte) (width, after int) {
 	switch {

@@ -85,7 +85,7 @@ func (s shape) key(t reflect.Type) error {
 	return optionf("%v cannot be a key: take a string, an integer, a bool, an array of bytes or a type with MarshalText and UnmarshalText", t)
 }
 
-// orText is the form of s in a family with a text for what has one makes of s.
+// orText returns the form of s in a family with a text for what has one makes of s.
 func (s shape) orText() form {
 	if s.text {
 		return texted
@@ -93,7 +93,7 @@ func (s shape) orText() form {
 	return s.is
 }
 
-// as is v by the type that it is made of; of is the way back. Both are for
+// as returns v by the type that it is made of; of is the way back. Both are for
 // types of the same kind, so that the bytes in memory are the same.
 func as[S, T any](v T) S { return *(*S)(unsafe.Pointer(&v)) }
 
@@ -136,7 +136,7 @@ func float[T any](kind reflect.Kind, v T) float64 {
 	return as[float64](v)
 }
 
-// ranged is n as a T, if it fits.
+// ranged returns n as a T, if it fits.
 func ranged[T any](s shape, n int64, err error) (v T, _ error) {
 	if err != nil {
 		return v, err
@@ -191,7 +191,7 @@ func rangedFloat[T any](s shape, f float64, err error) (v T, _ error) {
 	return of[T](float32(f)), nil
 }
 
-// array is an array of bytes with the content of b.
+// array returns an array of bytes with the content of b.
 func array[T any](s shape, b []byte, err error) (v T, _ error) {
 	switch {
 	case err != nil:

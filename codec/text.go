@@ -24,7 +24,7 @@ func utf8Only(s string) error {
 	return nil
 }
 
-// checked is a text that was read.
+// checked returns a text that was read.
 func checked(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", errNotUTF8

@@ -7,12 +7,12 @@ import "context"
 // as by a header.
 func NewContext(ctx context.Context, t Token) context.Context { return &carrier{ctx, t} }
 
-// FromContext is the innermost token that ctx carries. It stays when its hold has
+// FromContext returns the innermost token that ctx carries. It stays when its hold has
 // ended: what is written late must be refused for its number, not for the lack
 // of one.
 func FromContext(ctx context.Context) (Token, bool) { return carried(ctx, wanted{}) }
 
-// OfLock is the innermost token of that lock that ctx carries, for work that is
+// OfLock returns the innermost token of that lock that ctx carries, for work that is
 // done under several.
 func OfLock(ctx context.Context, lock string) (Token, bool) { return carried(ctx, wanted{lock}) }
 

@@ -12,7 +12,7 @@ type Placeholder struct {
 // [Statement.Arg] is passed once for Set and once for Where.
 var Question = Placeholder{text: "?"}
 
-// Dollar is the placeholder of PostgreSQL with that number: Set and Where name
+// Dollar returns the placeholder of PostgreSQL with that number: Set and Where name
 // the same one, so [Statement.Arg] is passed once, as the n-th argument.
 func Dollar(n int) Placeholder { return Placeholder{"$" + strconv.Itoa(n), n} }
 
@@ -23,7 +23,7 @@ type Statement struct {
 	Arg   int64  // for each placeholder
 }
 
-// SQL is what makes an UPDATE refuse an older token. The row has a column
+// SQL returns what makes an UPDATE refuse an older token. The row has a column
 //
 //	fence BIGINT NOT NULL DEFAULT 0
 //
@@ -56,7 +56,7 @@ type OwnerStatement struct {
 	WhereArgs []any  // likewise; none with Dollar, where Set has named them
 }
 
-// SQLWithOwner is what makes an UPDATE refuse an older token, and an equal one of
+// SQLWithOwner returns what makes an UPDATE refuse an older token, and an equal one of
 // another owner: after a failover two holders may have the same number, if one of them
 // is Redisson's. The row has two columns:
 //

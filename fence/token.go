@@ -27,7 +27,7 @@ type Token struct {
 	owner  string
 }
 
-// New is the token of a lock with a number that was learnt elsewhere, such as
+// New returns the token of a lock with a number that was learnt elsewhere, such as
 // from Redisson's RFencedLock. What a hold of this library has, its Fence says.
 // ErrMalformed: the name is empty, or the number not positive.
 func New(lock string, number int64) (Token, error) {
@@ -40,20 +40,20 @@ func New(lock string, number int64) (Token, error) {
 	return Token{lock: lock, number: number}, nil
 }
 
-// By is t with who holds the lock: a text that tells holders apart. A guard that
+// By returns t with who holds the lock: a text that tells holders apart. A guard that
 // meets a number twice refuses it from another owner.
 func (t Token) By(owner string) Token {
 	t.owner = owner
 	return t
 }
 
-// Lock is the name of the lock.
+// Lock returns the name of the lock.
 func (t Token) Lock() string { return t.lock }
 
 // Number rises from hold to hold. It is 0 for the zero Token.
 func (t Token) Number() int64 { return t.number }
 
-// Owner is who holds the lock, "" where that is not known.
+// Owner returns who holds the lock, "" where that is not known.
 func (t Token) Owner() string { return t.owner }
 
 // IsZero reports whether t is no token.
@@ -68,7 +68,7 @@ func (t Token) Compare(u Token) (int, error) {
 	return cmp.Compare(t.number, u.number), nil
 }
 
-// String is the text of the token: "<number>;lock=<name>;owner=<owner>", names as
+// String returns the text of the token: "<number>;lock=<name>;owner=<owner>", names as
 // in the query of a URL, without the owner where that is not known; "" for the
 // zero Token. It fits into a header.
 func (t Token) String() string {
@@ -102,7 +102,7 @@ func Parse(text string) (Token, error) {
 	return t, nil
 }
 
-// part is the value behind its key, "" if it is not there.
+// part returns the value behind its key, "" if it is not there.
 func part(text, key string) string {
 	value, ok := strings.CutPrefix(text, key)
 	if !ok {

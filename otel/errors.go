@@ -77,7 +77,7 @@ var types = []struct {
 	{rueidisson.ErrNotice, "notice"}, // last: most notices say more
 }
 
-// typeOf is the error.type of err, "" for nil. There must be few of them, so
+// typeOf returns the error.type of err, "" for nil. There must be few of them, so
 // texts of errors are no part of it.
 func typeOf(err error) string {
 	if err == nil {

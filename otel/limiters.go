@@ -55,7 +55,7 @@ func newDecisionSets(limiter string) *decisionSets {
 	return s
 }
 
-// decided are those of one decision. Failures are rare enough for theirs to be
+// decided returns those of one decision. Failures are rare enough for theirs to be
 // put together each time.
 func (s *decisionSets) decided(d rueidisson.Decision) adding {
 	if d.Err != nil {

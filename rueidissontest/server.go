@@ -56,10 +56,10 @@ func NewServer(t testing.TB, opts ...Option) *Server {
 	return &Server{embedded: e}
 }
 
-// Addr is "127.0.0.1:port", for a client of one's own; see [Server.ClientOption].
+// Addr returns "127.0.0.1:port", for a client of one's own; see [Server.ClientOption].
 func (s *Server) Addr() string { return s.embedded.Addr() }
 
-// ClientOption is how rueidis has to be told to talk to the server: for
+// ClientOption returns how rueidis has to be told to talk to the server: for
 // rueidisson.New in code that connects by itself, or for a plain rueidis
 // client that prepares data or looks at the keys.
 func (s *Server) ClientOption() rueidis.ClientOption { return s.embedded.ClientOption() }

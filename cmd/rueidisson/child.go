@@ -74,7 +74,7 @@ func (c *child) end(grace time.Duration) {
 	<-c.done
 }
 
-// code is what CMD ended with, as a shell reports it.
+// code returns what CMD ended with, as a shell reports it.
 func (c *child) code() int {
 	state := c.cmd.ProcessState
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {

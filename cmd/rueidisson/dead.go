@@ -74,7 +74,7 @@ Exit codes:
   1    none was there
   see "rueidisson %[1]s --help" for the others`
 
-// deadCommands are dead, redrive and purge.
+// deadCommands returns dead, redrive and purge.
 func (t *tool) deadCommands(k deadKind) []*cobra.Command {
 	word := strings.ToLower(k.by)
 	content, inJSON, note := "the message", `"message"`, ""
@@ -106,7 +106,7 @@ func (t *tool) deadCommands(k deadKind) []*cobra.Command {
 	return all
 }
 
-// deadCount is a command that prints for how many it has done something.
+// deadCount returns a command that prints for how many it has done something.
 func (t *tool) deadCount(k deadKind, did string, of func(putAside) func(context.Context) (int64, error)) *cobra.Command {
 	return &cobra.Command{RunE: func(cmd *cobra.Command, args []string) error {
 		return k.of(cmd, args[0], args[1], func(p putAside) error {
@@ -206,7 +206,7 @@ func (t *tool) showDeadEntry(k deadKind, name string, it deadEntry) error {
 	return nil
 }
 
-// deadCommands are those of the durable names of a topic.
+// deadCommands returns those of the durable names of a topic.
 func (c *topicCall) deadCommands() []*cobra.Command {
 	return c.tool.deadCommands(deadKind{
 		command: "topic", by: "DURABLE", whose: "a durable name of a reliable topic", what: "messages", example: "orders billing",

@@ -51,7 +51,7 @@ func usage(format string, args ...any) error {
 	return &ending{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
 
-// failed is the ending for an error of the library.
+// failed returns the ending for an error of the library.
 func failed(err error) error {
 	code := exitUnavailable
 	switch {

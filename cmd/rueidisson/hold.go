@@ -88,7 +88,7 @@ func notRunnable(err error) int {
 	return exitNotExecutable
 }
 
-// failure is the result for an error of the library.
+// failure returns the result for an error of the library.
 func failure(err error) result {
 	var end *ending
 	if !errors.As(err, &end) {
@@ -104,7 +104,7 @@ func failure(err error) result {
 	return result{Outcome: outcome, Exit: end.code, err: end.err}
 }
 
-// ended is the end of the program for a result.
+// ended returns the end of the program for a result.
 func (j *job) ended(res result) error {
 	res.Name = j.name
 	if res.err != nil {
@@ -147,7 +147,7 @@ func (j *job) lockAndRun(ctx, waiting context.Context, client *rueidisson.Client
 	return res
 }
 
-// whyNot is the result of a wait that ended without the lock.
+// whyNot returns the result of a wait that ended without the lock.
 func whyNot(waiting context.Context, err error) result {
 	if sig, ok := interruptedBy(waiting); ok {
 		return result{Outcome: outcomeInterrupted, Exit: signalCode(sig), err: context.Cause(waiting)}
@@ -217,7 +217,7 @@ func (j *job) command(path string, env []string) *exec.Cmd {
 	}
 }
 
-// childEnv is the environment of CMD. Tokens that the tool itself was given
+// childEnv returns the environment of CMD. Tokens that the tool itself was given
 // are another hold's.
 func (j *job) childEnv(ctx context.Context, hold holding) ([]string, error) {
 	own := []string{envLock, envRedis, envToken, envFence, envPermit}

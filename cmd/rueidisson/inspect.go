@@ -118,7 +118,7 @@ func (f found) say(t *tool) error {
 	return f.print(t)
 }
 
-// inspectObject is the map, the semaphore, the latch and what else is no lock of
+// inspectObject returns the map, the semaphore, the latch and what else is no lock of
 // that name, nobody if there is no such key, nil if it is a lock's.
 func (t *tool) inspectObject(ctx context.Context, name string) (finding, error) {
 	redis, err := t.dial()

@@ -20,7 +20,7 @@ type barrierFound struct {
 	RemainingMS int64  `json:"remaining_ms"`
 }
 
-// asBarrier is nil if the hash is none.
+// asBarrier returns nil if the hash is none.
 func (h *hashRead) asBarrier() *barrierFound {
 	n := h.numbers([]string{"parties", "gen"}, "acts")
 	if n == nil {
@@ -51,7 +51,7 @@ type logFound struct {
 	RemainingMS int64  `json:"remaining_ms"`
 }
 
-// asRedissonLimiter is nil if the hash is none.
+// asRedissonLimiter returns nil if the hash is none.
 func (h *hashRead) asRedissonLimiter() *logFound {
 	n := h.numbers([]string{"rate", "interval", "type"}, "keepAliveTime")
 	if n == nil {
@@ -72,7 +72,7 @@ func (l *logFound) print(w io.Writer) {
 		l.Rate, time.Duration(l.IntervalMS)*time.Millisecond, each, l.Name, ended(l.RemainingMS))
 }
 
-// numbers are the fields of a hash that has these, perhaps that one, and no
+// numbers returns the fields of a hash that has these, perhaps that one, and no
 // others, if all are whole numbers; else nil.
 func (h *hashRead) numbers(fields []string, perhaps ...string) map[string]int64 {
 	if h.entries > int64(len(fields)+len(perhaps)) {

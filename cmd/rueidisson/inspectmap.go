@@ -26,7 +26,7 @@ type mapFound struct {
 // ownerOfLock is a field of the hash of a lock, whose others are "mode".
 var ownerOfLock = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:`)
 
-// companion is a key that belongs to the object of a name.
+// companion returns a key that belongs to the object of a name.
 func companion(name, suffix string) string {
 	if strings.Contains(name, "{") {
 		return name + ":" + suffix
@@ -86,7 +86,7 @@ func (h *hashRead) asMap(kind string) *mapFound {
 	return m
 }
 
-// ofLock is for fields and values, one behind the other.
+// ofLock reports whether fields and values, one after the other, are those of a lock.
 func ofLock(pairs []string) bool {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i] == "mode" || ownerOfLock.MatchString(pairs[i]) {

@@ -23,7 +23,7 @@ type shardedFound struct {
 	RemainingMS int64  `json:"remaining_ms"` // of the shard that stays longest
 }
 
-// shardsIn is how many shards a text says that there are, 0 if it does not.
+// shardsIn returns how many shards a text says that there are, 0 if it does not.
 func shardsIn(text string) int {
 	digits, ours := strings.CutPrefix(text, "rueidisson:sharded 1 ")
 	n, err := strconv.Atoi(digits)
@@ -67,7 +67,7 @@ type multimapFound struct {
 // groupID is the id of a key of a multimap: 16 bytes as base64.
 var groupID = regexp.MustCompile(`^[A-Za-z0-9+/]{22}$`)
 
-// multimap is nil if the hash is none's: each field of one holds an id, and a key of
+// multimap returns nil if the hash is none's: each field of one holds an id, and a key of
 // that name its values.
 func (l *look) multimap(ctx context.Context, h *hashRead) (*multimapFound, error) {
 	kind, err := l.kindOfValues(ctx, h)
@@ -83,7 +83,7 @@ func (l *look) multimap(ctx context.Context, h *hashRead) (*multimapFound, error
 	return m, err
 }
 
-// kindOfValues is what most of those have of which a page tells: list or set; empty:
+// kindOfValues returns what most of those have of which a page tells: list or set; empty:
 // it is no multimap.
 func (l *look) kindOfValues(ctx context.Context, h *hashRead) (string, error) {
 	var each rueidis.Commands

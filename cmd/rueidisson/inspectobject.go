@@ -26,7 +26,7 @@ type nothing struct{}
 
 func (nothing) print(io.Writer) {}
 
-// object is what name is of, nobody perhaps. nil: it is a lock's.
+// object returns what name is of, nobody perhaps. nil: it is a lock's.
 func (l *look) object(ctx context.Context) (finding, error) {
 	h, err := readHash(ctx, l.redis, l.name)
 	switch {
@@ -52,7 +52,7 @@ func (l *look) object(ctx context.Context) (finding, error) {
 	return h.asMap("map"), nil
 }
 
-// ended is a time to live as people read it, "" if there is none.
+// ended returns a time to live as people read it, "" if there is none.
 func ended(ms int64) string {
 	if ms < 0 {
 		return ""

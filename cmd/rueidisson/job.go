@@ -87,7 +87,7 @@ type jobBody struct {
 	shown shownValue
 }
 
-// input is what a CMD gets.
+// input returns what a CMD gets.
 func (b jobBody) input() string {
 	if b.shown.base64 {
 		raw, err := base64.StdEncoding.DecodeString(b.shown.text)

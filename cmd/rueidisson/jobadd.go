@@ -196,7 +196,7 @@ func send(ctx context.Context, in io.Reader, to chan<- string) error {
 	return nil
 }
 
-// ready is what can be had of lines without a wait.
+// ready returns what can be had of lines without a wait.
 func ready(lines <-chan string) (all []string) {
 	for len(all) < mostLines-1 {
 		select {

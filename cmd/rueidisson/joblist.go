@@ -166,7 +166,7 @@ func nameOf(state reliable.State) string {
 	return string(state)
 }
 
-// sinceEpoch is 0 for a time that nobody knows.
+// sinceEpoch returns 0 for a time that nobody knows.
 func sinceEpoch(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -80,7 +80,7 @@ func (j *jobCall) takeOutCommand(cmd *cobra.Command, take func(*jobs, context.Co
 	return cmd
 }
 
-// nameAndID is the arguments of what is about one job.
+// nameAndID returns the arguments of what is about one job.
 func nameAndID(id *int64) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) (err error) {
 		if len(args) != 2 {

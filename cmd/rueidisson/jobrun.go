@@ -83,7 +83,7 @@ func (w *worker) start(m *reliable.Message[jobBody]) (*child, *lastWords, error)
 	return c, words, nil
 }
 
-// childEnv is the environment of CMD. A lock that the worker runs under is CMD's, too.
+// childEnv returns the environment of CMD. A lock that the worker runs under is CMD's, too.
 func (w *worker) childEnv(m *reliable.Message[jobBody]) []string {
 	own := []string{envRedis, envJob, envAttempt, envDelivery}
 	env := slices.DeleteFunc(slices.Clone(w.env), func(entry string) bool {
@@ -144,7 +144,7 @@ func (w *worker) tried(m *reliable.Message[jobBody], r *jobReport) {
 	}
 }
 
-// settled is what the queue said to that.
+// settled notes what the queue answered.
 func (w *worker) settled(r *jobReport, err error, outcome string) {
 	r.Outcome = outcome
 	switch {
@@ -228,7 +228,7 @@ func (l *lastWords) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the last line that is not blank.
+// last returns the last line that is not blank.
 func (l *lastWords) last() string {
 	select {
 	case <-l.over:

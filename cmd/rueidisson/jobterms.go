@@ -91,7 +91,7 @@ func (c *termsCall) run(cmd *cobra.Command, q *jobs) error {
 	return nil
 }
 
-// options are the terms that the flags change.
+// options returns the terms that the flags change.
 func (c *termsCall) options(cmd *cobra.Command, now reliable.Terms) (opts []reliable.Option) {
 	given := cmd.Flags().Changed
 	if given("attempts") {

@@ -215,7 +215,7 @@ func (w *worker) tellIfPaused(ctx context.Context, q *jobs) {
 	}
 }
 
-// heard is a signal.
+// heard handles a signal.
 func (w *worker) heard(taking context.Context, stop context.CancelCauseFunc, again chan<- struct{}, sig os.Signal) {
 	switch {
 	case !slices.Contains(endingSignals, sig):
@@ -259,7 +259,7 @@ func (w *worker) await(taking context.Context, all, again <-chan struct{}) {
 	<-all
 }
 
-// under is the CMDs that run.
+// under returns the CMDs that run.
 func (w *worker) under() (all []*child) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -97,7 +97,7 @@ func (t *tool) armLatch(ctx context.Context, of *latch.Latch, n int64, opts []la
 	return err
 }
 
-// latchNumber are the arguments NAME and N, which may be left out unless it is
+// latchNumber returns the arguments NAME and N, which may be left out unless it is
 // needed.
 func latchNumber(n *int64, needed bool) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) (err error) {

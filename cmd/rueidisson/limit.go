@@ -94,7 +94,7 @@ func (t *tool) withClient(do func(c *rueidisson.Client) error) error {
 	return t.limitFailed(err)
 }
 
-// atLast is the outcome of a command that was deferred. Its process ends, and the
+// atLast returns the outcome of a command that was deferred. Its process ends, and the
 // client has tried once more as it closed.
 func (t *tool) atLast(err, undone error) error {
 	switch {
@@ -107,7 +107,7 @@ func (t *tool) atLast(err, undone error) error {
 	return &ending{code: exitUnavailable, err: fmt.Errorf("not done; it may be called again: %w", errors.Join(withoutDeferred(err)...))}
 }
 
-// withoutDeferred is what err wraps in addition to ErrDeferred, in whose place the
+// withoutDeferred returns what err wraps in addition to ErrDeferred, in whose place the
 // tool says what it is worth to its caller.
 func withoutDeferred(err error) (rest []error) {
 	var both interface{ Unwrap() []error }
@@ -122,7 +122,7 @@ func withoutDeferred(err error) (rest []error) {
 	return rest
 }
 
-// limitFailed is failed, with what to do about it.
+// limitFailed does what failed does, and says what to do about it.
 func (t *tool) limitFailed(err error) error {
 	var end *ending
 	switch {
@@ -147,7 +147,7 @@ func (b *bucketFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.key, "key", "", "the bucket of the key `K` (default: the one of NAME itself)")
 }
 
-// of is the bucket that is meant. A key that was given and is empty is not the
+// of returns the bucket that is meant. A key that was given and is empty is not the
 // same as none: it is what a script makes of a variable that is not set.
 func (b *bucketFlag) of(l *ratelimiter.Limiter) *ratelimiter.Bucket {
 	if b.cmd.Flags().Changed("key") {
@@ -179,7 +179,7 @@ func newRateTold(r setting) rateTold {
 	return rateTold{r.String(), r.N, int64(r.Per), r.Burst, r.Type == ratelimiter.PerClient}
 }
 
-// millis is d in whole milliseconds, rounded up: who waits that long has waited
+// millis returns d in whole milliseconds, rounded up: who waits that long has waited
 // long enough.
 func millis(d time.Duration) int64 {
 	ms := d.Milliseconds()
@@ -189,7 +189,7 @@ func millis(d time.Duration) int64 {
 	return ms
 }
 
-// toTheMilli is d as people read it, rounded up likewise.
+// toTheMilli returns d as people read it, rounded up likewise.
 func toTheMilli(d time.Duration) string {
 	if rest := d % time.Millisecond; rest > 0 && d < 1<<63-1-time.Millisecond {
 		d += time.Millisecond - rest
@@ -197,7 +197,7 @@ func toTheMilli(d time.Duration) string {
 	return d.String()
 }
 
-// interruptible is a context that a signal ends, too; see interruptedBy.
+// interruptible returns a context that a signal ends, too; see interruptedBy.
 func interruptible(ctx context.Context) (waiting context.Context, stop func()) {
 	waiting, interrupt := context.WithCancelCause(ctx)
 	relay := startRelay(func(sig os.Signal) { interruptBy(interrupt, sig) })

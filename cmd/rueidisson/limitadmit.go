@@ -49,7 +49,7 @@ func admitsIn(r setting, word string, d time.Duration) admitted {
 	return admitted{word, int64(d), r.bucketIn(d)}
 }
 
-// bucketIn is burst + N*d/Per, in numbers that do not overflow: a full bucket
+// bucketIn returns burst + N*d/Per, in numbers that do not overflow: a full bucket
 // may be emptied at the beginning. A rate of 0 grants nothing, whatever its burst.
 func (s setting) bucketIn(d time.Duration) *big.Int {
 	if s.N == 0 {
@@ -60,13 +60,13 @@ func (s setting) bucketIn(d time.Duration) *big.Int {
 	return n.Add(n, big.NewInt(s.Burst))
 }
 
-// logIn is N for each Per that d takes to cover.
+// logIn returns N for each Per that d takes to cover.
 func (s setting) logIn(d time.Duration) *big.Int {
 	times := int64((d-1)/max(s.Per, 1)) + 1 // nobody hinders Java from storing 0
 	return new(big.Int).Mul(big.NewInt(s.N), big.NewInt(times))
 }
 
-// perWord is what a rate's N is per: "second", or "3s".
+// perWord returns what a rate's N is per: "second", or "3s".
 func perWord(r ratelimiter.Rate) string {
 	for _, w := range windows {
 		if w.d == r.Per {
@@ -78,7 +78,7 @@ func perWord(r ratelimiter.Rate) string {
 	return per
 }
 
-// admitsLine is admits in words.
+// admitsLine returns admits in words.
 func admitsLine(r setting) string {
 	switch {
 	case unlimited(r.Rate):

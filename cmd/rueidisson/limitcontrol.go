@@ -46,7 +46,7 @@ func (t *tool) limitReset(ctx context.Context, l buckets, which *bucketFlag) err
 	}{l.Name(), which.key, true}, "%s: full\n", bucketName(l, which))
 }
 
-// bucketName is how a bucket is called in the output.
+// bucketName returns how a bucket is called in the output.
 func bucketName(l limiter, which *bucketFlag) string {
 	if which.key == "" {
 		return l.Name()

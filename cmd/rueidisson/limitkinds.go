@@ -61,7 +61,7 @@ func (l buckets) rate(ctx context.Context) (setting, error) {
 	return l.ofStored(ctx, r)
 }
 
-// ofStored is a rate that is stored, and how long it stays.
+// ofStored returns a rate that is stored, and how long it stays.
 func (l buckets) ofStored(ctx context.Context, r ratelimiter.Rate) (setting, error) {
 	ttl, err := l.RuleTTL(ctx)
 	return setting{Rate: r, keepAlive: ttl}, err

@@ -95,7 +95,7 @@ func full(d ratelimiter.Decision) string {
 	return "in " + toTheMilli(d.ResetAfter)
 }
 
-// setting is the rate of a decision.
+// setting returns the rate of a decision.
 func (t *tool) setting(r ratelimiter.Rate) setting { return setting{Rate: r, log: t.redisson} }
 
 // decided is a decision in JSON.

@@ -80,7 +80,7 @@ func (s *scanning) tellMore() {
 	fmt.Fprintln(s.stderr, text)
 }
 
-// masters are the servers that have keys of their own.
+// masters returns the servers that have keys of their own.
 func (s *scanning) masters(ctx context.Context) (all []rueidis.Client, err error) {
 	nodes := s.redis.Nodes()
 	for _, node := range nodes {
@@ -145,7 +145,7 @@ func read(ctx context.Context, node rueidis.Client, keys []string) (now int64, t
 	return clock[0]*1_000_000 + clock[1], texts, nil
 }
 
-// rateOf is the rate of a rule that is stored.
+// rateOf returns the rate of a rule that is stored.
 func rateOf(r *bucket.Rule) ratelimiter.Rate {
 	return ratelimiter.Rate{N: r.N, Per: r.Per, Burst: r.Burst, Type: ratelimiter.RateType(r.Type)}
 }

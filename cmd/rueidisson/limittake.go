@@ -123,7 +123,7 @@ func (k *taking) ask(ctx context.Context, b source) (ratelimiter.Decision, error
 	}
 }
 
-// afterWait is the answer to a wait that was granted, which stands although it
+// afterWait returns the answer to a wait that was granted, which stands although it
 // may be unknown what is left.
 func afterWait(ctx context.Context, b source, refused ratelimiter.Decision) ratelimiter.Decision {
 	d, err := b.Peek(ctx)

@@ -105,7 +105,7 @@ func (p *topping) top(ctx context.Context, l buckets) error {
 	return p.print(least)
 }
 
-// emptiest are the first of them, each once.
+// emptiest returns the first of them, each once.
 func (p *topping) emptiest(all []scarce) []scarce {
 	slices.SortFunc(all, func(a, b scarce) int { return cmp.Or(cmp.Compare(a.Remaining, b.Remaining), cmp.Compare(a.Key, b.Key)) })
 	seen := make(map[string]bool, len(all))
@@ -130,7 +130,7 @@ func (p *topping) print(least []scarce) error {
 	return w.Flush()
 }
 
-// scarceOf is the bucket of a key at server time now. It is none if it is full and
+// scarceOf returns the bucket of a key at server time now. It is none if it is full and
 // not blocked, or left over from before the rate was lifted.
 func scarceOf(r *bucket.Rule, name, redisKey, state string, now int64) (one scarce, ok bool) {
 	b, ok := r.Read(state, now)
@@ -144,7 +144,7 @@ func scarceOf(r *bucket.Rule, name, redisKey, state string, now int64) (one scar
 
 var unescape = strings.NewReplacer("%7B", "{", "%7D", "}", "%25", "%")
 
-// bucketKey is the key of ":{key}".
+// bucketKey returns the key of ":{key}".
 func bucketKey(tail string) (key string, hashed bool) {
 	key = strings.TrimSuffix(strings.TrimPrefix(tail, ":{"), "}")
 	if strings.HasPrefix(key, "%#") {
@@ -155,5 +155,5 @@ func bucketKey(tail string) (key string, hashed bool) {
 
 var escapeGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
 
-// literally is a pattern that matches nothing but the text.
+// literally returns a pattern that matches nothing but the text.
 func literally(text string) string { return escapeGlob.Replace(text) }

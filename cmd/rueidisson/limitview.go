@@ -53,7 +53,7 @@ func (v lineView) draw(_, _ string, d ratelimiter.Decision) {
 
 func (lineView) end() {}
 
-// left is what a line says of a bucket.
+// left returns what a line says of a bucket.
 func left(d ratelimiter.Decision) string {
 	said := []string{fmt.Sprintf("%d of %d left", d.Remaining, d.Limit)}
 	switch {

@@ -58,7 +58,7 @@ func (w *watching) checkAndWatch(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// unlessOver is err, unless it came of an end that was asked for.
+// unlessOver returns err, unless it came of an end that was asked for.
 func unlessOver(waiting context.Context, err error) error {
 	switch sig, ok := interruptedBy(waiting); {
 	case ok && sig == os.Interrupt:

@@ -52,7 +52,7 @@ func addLockFlags(f *pflag.FlagSet) {
 	}
 }
 
-// lockFlagNames are the switches among lock's flags.
+// lockFlagNames returns the switches among lock's flags.
 func lockFlagNames() (names []string) {
 	for _, kind := range lockFlags {
 		names = append(names, kind.name)
@@ -60,7 +60,7 @@ func lockFlagNames() (names []string) {
 	return names
 }
 
-// chosen is the one of them that was given.
+// chosen returns the one of them that was given.
 func chosen(among []lockFlag, given func(name string) bool) (lockFlag, error) {
 	which, names := plain, []string(nil)
 	for _, kind := range among {

@@ -57,7 +57,7 @@ func fairForce(ctx context.Context, c *rueidisson.Client, name string) (bool, er
 	return c.FairLock(name).ForceUnlock(ctx)
 }
 
-// kind is what s is of.
+// kind returns what s is of.
 func (s *state) kind() lockKind {
 	return lockKinds[slices.IndexFunc(lockKinds, func(k lockKind) bool { return k.is(s) })]
 }
@@ -100,7 +100,7 @@ func (t *tool) dial() (rueidis.Client, error) {
 	return rueidis.NewClient(option)
 }
 
-// beside is a key that belongs to the lock of a name.
+// beside returns a key that belongs to the lock of a name.
 func beside(prefix, name string) string {
 	if strings.Contains(name, "{") {
 		return prefix + ":" + name
@@ -134,7 +134,7 @@ func readState(ctx context.Context, redis rueidis.Client, name string) (*state, 
 // mode is of a read-write lock: read or write.
 func (s *state) mode() string { return s.fields["mode"] }
 
-// leader is who leads an election and has said so, nil if nobody has.
+// leader returns who leads an election and has said so, nil if nobody has.
 func (s *state) leader() *leaderFound {
 	owner := s.term["owner"]
 	if _, holds := s.fields[owner]; owner == "" || !holds {
@@ -146,7 +146,7 @@ func (s *state) leader() *leaderFound {
 	return l
 }
 
-// holders are who holds it, by name.
+// holders returns who holds it, by name.
 func (s *state) holders() (all []holderFound) {
 	for owner, text := range s.fields {
 		if owner == "mode" {
@@ -159,7 +159,7 @@ func (s *state) holders() (all []holderFound) {
 	return all
 }
 
-// waiters are those who are queued, in their order.
+// waiters returns those who are queued, in their order.
 func (s *state) waiters(c *rueidisson.Client) (all []waiterFound) {
 	for _, owner := range s.queue {
 		client, number, _ := strings.Cut(owner, ":")

@@ -110,7 +110,7 @@ func (m *mapCall) open(do func(c *rueidisson.Client, opts []rmap.Option) error) 
 	})
 }
 
-// key is KEY as it is in Redis.
+// key returns KEY as it is in Redis.
 func (m *mapCall) key(arg string) (string, error) {
 	return codec.Encode(codec.KeyOf[string](m.keys), arg)
 }
@@ -337,7 +337,7 @@ func (m *mapCall) listCommand() *cobra.Command {
 	return cmd
 }
 
-// timed are the entries, with their times if they have any.
+// timed returns the entries, with their times if they have any.
 func timed(ctx context.Context, of entries, opts []rmap.ScanOption) iter.Seq2[rmap.Timed[string, string], error] {
 	if c, ok := of.(*rmap.Cache[string, string]); ok {
 		return c.AllTimed(ctx, opts...)
@@ -388,7 +388,7 @@ func (m *mapCall) show(name string, e rmap.Timed[string, string]) error {
 	return nil
 }
 
-// decode is what stands under a key, and the key.
+// decode returns what stands under a key, and the key.
 func (m *mapCall) decode(name, key, value string) (k, v shownValue, err error) {
 	if k, err = decoded(m.keys, key); err != nil {
 		return k, v, &codec.DecodeError{Name: name, Key: key, Bytes: []byte(key), Cause: err}
@@ -409,7 +409,7 @@ type shownEntry struct {
 	Idle      *int64 `json:"idle_ms,omitempty"`
 }
 
-// milliseconds is a time that is left; -1: it has no end.
+// milliseconds returns a time that is left; -1: it has no end.
 func milliseconds(d time.Duration) *int64 {
 	ms := int64(-1)
 	if d >= 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/rmap"
 )
 
-// forceFlag is for commands on entries.
+// forceFlag adds the flag of commands on entries.
 func (m *mapCall) forceFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&m.force, "force", false, "do it although NAME is an object of another kind")
 }

@@ -115,7 +115,7 @@ func (m *mapCall) tell(name string, ev rmap.Event[string, string]) (err error) {
 	return nil
 }
 
-// parts are the words of an event, and what it has in JSON.
+// parts returns the words of an event, and what it has in JSON.
 func (m *mapCall) parts(name string, ev rmap.Event[string, string], told *toldEvent) ([]string, error) {
 	k, v, err := m.decode(name, ev.Key, ev.Value)
 	if err != nil {

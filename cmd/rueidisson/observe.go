@@ -95,7 +95,7 @@ func (o *observing) show(l election.Leader) {
 	fmt.Fprintln(o.stdout, printable(s.Value))
 }
 
-// readable is a leader's value as it is shown: in base64 if it is no UTF-8.
+// readable returns a leader's value as it is shown: in base64 if it is no UTF-8.
 func readable(value string) (text string, is64 bool) {
 	if utf8.ValidString(value) {
 		return value, false

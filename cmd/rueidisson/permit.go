@@ -51,7 +51,7 @@ func (t *tool) withPermits(name string, do func(*semaphore.PermitSemaphore) erro
 	return t.withClient(func(c *rueidisson.Client) error { return noPermits(do(c.PermitSemaphore(name))) })
 }
 
-// noPermits is the ending for permits that nobody has set.
+// noPermits returns the ending for permits that nobody has set.
 func noPermits(err error) error {
 	if errors.Is(err, semaphore.ErrNotSet) {
 		return &ending{code: exitNoRate, err: fmt.Errorf(`%w; see "rueidisson permit set --help"`, err)}
@@ -302,7 +302,7 @@ func (t *tool) tellPermits(ctx context.Context, s *semaphore.PermitSemaphore) er
 	return nil
 }
 
-// refusePermits is an error if NAME is that of permits with ids, which their leases
+// refusePermits returns an error if NAME is that of permits with ids, which their leases
 // betray, also those that have ended.
 func (t *tool) refusePermits(ctx context.Context, name string) error {
 	redis, err := t.dial()

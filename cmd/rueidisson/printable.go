@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 )
 
-// printable is a text as it may stand in a line that has tabs between its parts, on a
+// printable returns a text as it may stand in a line that has tabs between its parts, on a
 // terminal: quoted, if there is something in it that is not printable.
 func printable(text string) string {
 	if utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
@@ -22,7 +22,7 @@ func printable(text string) string {
 	return strconv.Quote(text)
 }
 
-// harmless is a text of several lines in which nothing is left that a terminal does
+// harmless returns a text of several lines in which nothing is left that a terminal does
 // something about.
 func harmless(text string) string {
 	var b strings.Builder
@@ -37,7 +37,7 @@ func harmless(text string) string {
 	return b.String()
 }
 
-// harmlessJSON is JSON, where what is not printable can only stand in texts.
+// harmlessJSON returns JSON, where what is not printable can only stand in texts.
 func harmlessJSON(text []byte) []byte {
 	var b bytes.Buffer
 	for _, r := range string(text) {
@@ -53,7 +53,7 @@ func harmlessJSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// alone is a value that is shown by itself: as it is, unless that goes to a terminal.
+// alone returns a value that is shown by itself: as it is, unless that goes to a terminal.
 func (t *tool) alone(text string) string {
 	if onTerminal(t.stdout) {
 		return harmless(text)

@@ -103,7 +103,7 @@ func (c *queueCall) with(do func(client *rueidisson.Client) error) (err error) {
 	return c.withClient(func(client *rueidisson.Client) error { return queueFailed(do(client)) })
 }
 
-// queueFailed is the ending for what is an answer.
+// queueFailed returns the ending for what is an answer.
 func queueFailed(err error) error {
 	switch {
 	case errors.Is(err, queue.ErrEmpty):
@@ -116,7 +116,7 @@ func queueFailed(err error) error {
 	return err
 }
 
-// shelf is the queue that elements are taken from.
+// shelf returns the queue that elements are taken from.
 func (c *queueCall) shelf(client *rueidisson.Client, name string) shelf {
 	if c.bounded {
 		return rueidisson.BoundedQueue[string](client, name, rawElements())

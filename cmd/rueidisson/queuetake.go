@@ -78,7 +78,7 @@ func (c *queueCall) take(ctx context.Context, client *rueidisson.Client, name st
 	return nil
 }
 
-// takers are how an element is taken that is there, and one that comes.
+// takers returns how an element is taken that is there, and one that comes.
 func (c *queueCall) takers(client *rueidisson.Client, name string) (now, awaited func(context.Context) (string, error)) {
 	switch {
 	case c.delayed:
@@ -224,7 +224,7 @@ func (c *queueCall) peek(ctx context.Context, client *rueidisson.Client, name st
 	return c.show(name, text)
 }
 
-// look is the element that peek shows.
+// look returns the element that peek shows.
 func (c *queueCall) look(ctx context.Context, client *rueidisson.Client, name string) (string, error) {
 	if err := c.moveDue(ctx, client, name); err != nil {
 		return "", err

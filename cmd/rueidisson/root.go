@@ -131,7 +131,7 @@ func belowZero(_ *cobra.Command, err error) error {
 	return usage("%s is read as a flag; a number below 0 stands behind --", text)
 }
 
-// noSuchCommand is what is said of a word where a command should stand.
+// noSuchCommand returns what is said of a word where a command should stand.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -54,7 +54,7 @@ type semCall struct {
 	n int64
 }
 
-// numbered are the arguments NAME and N, which may be left out unless it is
+// numbered returns the arguments NAME and N, which may be left out unless it is
 // needed.
 func (s *semCall) numbered(needed bool) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) (err error) {

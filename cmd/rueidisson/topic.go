@@ -68,7 +68,7 @@ func (c *topicCall) family() (err error) {
 	return nil
 }
 
-// asBytes is how the command line has topics: it is the one that knows their codec.
+// asBytes gives a topic of the command line a codec of bytes: the command line knows theirs.
 func asBytes() topic.Option { return topic.WithCodec(codec.Bytes) }
 
 const topicPublishLong = `publish sends MESSAGE to all who listen to NAME now, and prints how many
@@ -193,7 +193,7 @@ func (c *topicCall) listen(ctx context.Context, client *rueidisson.Client, name 
 	return nil
 }
 
-// heard is the messages of a topic of any kind.
+// heard returns the messages of a topic of any kind.
 func (c *topicCall) heard(ctx context.Context, client *rueidisson.Client, name string) iter.Seq2[topic.Message[string], error] {
 	if c.pattern {
 		return rueidisson.PatternTopic[string](client, name, asBytes()).Subscribe(ctx)

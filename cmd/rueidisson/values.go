@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 )
 
-// families are those of keys and values that --codec names: one for both, or two.
+// families returns those of keys and values that --codec names: one for both, or two.
 func families(flag string) (keys, values codec.Family, err error) {
 	k, v, two := strings.Cut(flag, ",")
 	if !two {
@@ -27,7 +27,7 @@ func families(flag string) (keys, values codec.Family, err error) {
 	return keys, values, nil
 }
 
-// encoded is VALUE as the type that --as names, in the bytes of a codec.
+// encoded returns VALUE as the type that --as names, in the bytes of a codec.
 func encoded(f codec.Family, value, as string) (string, error) {
 	switch as {
 	case "string":
@@ -94,7 +94,7 @@ type shownValue struct {
 	base64 bool
 }
 
-// line is a value as it stands in a line with others.
+// line returns a value as it stands in a line with others.
 func (v shownValue) line() string { return printable(v.text) }
 
 func (v shownValue) json() any {
@@ -104,7 +104,7 @@ func (v shownValue) json() any {
 	return v.text
 }
 
-// decoded is what bytes of a codec stand for, whatever its type is.
+// decoded returns what bytes of a codec stand for, whatever its type is.
 func decoded(f codec.Family, bytes string) (shownValue, error) {
 	switch f {
 	case codec.Text, codec.Bytes:

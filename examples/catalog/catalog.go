@@ -147,7 +147,7 @@ func (c *catalog) hear(e event) error {
 	return nil
 }
 
-// behind is how many last prices are not seen by how many processes.
+// behind returns how many last prices are not seen by how many processes.
 func (c *catalog) behind() (n int) {
 	for _, sh := range c.pages {
 		for product, version := range sh.seen {
@@ -168,7 +168,7 @@ func (c *catalog) end() {
 	crew.EndAll(c.events, members...)
 }
 
-// report is a table of the processes.
+// report prints a table of the processes.
 func (c *catalog) report(out io.Writer) {
 	changes := 0
 	for _, each := range c.prices {
@@ -207,7 +207,7 @@ func (sh *shop) age(share float64) string {
 	return fmt.Sprintf("%.2f ms", float64(sh.ages[int(share*float64(len(sh.ages)-1))].Microseconds())/1000)
 }
 
-// problems is what must not be.
+// problems returns what must not be.
 func (c *catalog) problems() (all []string) {
 	if n := c.behind(); n > 0 {
 		all = append(all, fmt.Sprintf("%d of the last prices were not seen", n))

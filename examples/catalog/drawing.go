@@ -8,7 +8,7 @@ import (
 // wide is how many blocks are all reads.
 const wide = 30
 
-// drawing is a line for each process.
+// drawing returns a line for each process.
 func (c *catalog) drawing() (lines []string) {
 	by, _ := c.store.loaded()
 	for i, sh := range c.pages {
@@ -19,7 +19,7 @@ func (c *catalog) drawing() (lines []string) {
 	return lines
 }
 
-// news is how old the last price was when it was seen.
+// news returns how old the last price was when it was seen.
 func (sh *shop) news() string {
 	if len(sh.ages) == 0 {
 		return "no new price yet"

@@ -53,7 +53,7 @@ func serve(in io.Reader, out io.Writer) error {
 	})
 }
 
-// prices is the map that all share.
+// prices returns the map that all share.
 func prices(c *rueidisson.Client, name string) *rmap.Map[int, price] {
 	return rueidisson.Map[int, price](c, name, rmap.WithAnnounce())
 }

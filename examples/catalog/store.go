@@ -72,7 +72,7 @@ func (s *store) change(product, cents int) price {
 	return s.prices[product]
 }
 
-// loaded is how often processes and products were.
+// loaded returns how often processes and products were.
 func (s *store) loaded() (by []int, each [products]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

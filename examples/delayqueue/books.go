@@ -156,7 +156,7 @@ func (b *books) settled() bool {
 // wide is how many orders stand in a line.
 const wide = 60
 
-// drawing is a sign for each order.
+// drawing returns a sign for each order.
 func (b *books) drawing() (lines []string) {
 	var signs []rune
 	for _, o := range b.orders {
@@ -206,7 +206,7 @@ func (b *books) report(out io.Writer) {
 // early is how much the clocks of a shop and of a clerk may differ here.
 const early = 5 * time.Millisecond
 
-// problems are what went wrong.
+// problems returns what went wrong.
 func (b *books) problems() (all []string) {
 	for i, o := range b.orders {
 		switch n := o.paid + len(o.canceled); {

@@ -41,7 +41,7 @@ type event struct {
 	Err   string    `json:",omitempty"`
 }
 
-// unpaid is the queue that orders come into when their time is over.
+// unpaid returns the queue that orders come into when their time is over.
 func unpaid(c *rueidisson.Client, name string) *queue.DelayedQueue[int] {
 	return rueidisson.DelayedQueue[int](c, name)
 }

@@ -47,7 +47,7 @@ func (p product) sell(ctx context.Context, left int, buyer string) error {
 		FieldValue(stockField, n).FieldValue(buyer, n).Build()).Error()
 }
 
-// record is for pieces that are counted elsewhere.
+// record counts pieces that were sold elsewhere.
 func (p product) record(ctx context.Context, buyer string) error {
 	return p.redis.Do(ctx, p.redis.B().Hset().Key(p.key).FieldValue().FieldValue(buyer, "0").Build()).Error()
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// newProgress is a bar on a terminal, and nothing on anything else.
+// newProgress returns a bar on a terminal, and nothing on anything else.
 func newProgress(buyers int, out io.Writer) *progressbar.ProgressBar {
 	file, isFile := out.(*os.File)
 	if !isFile || !term.IsTerminal(int(file.Fd())) {

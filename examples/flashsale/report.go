@@ -88,7 +88,7 @@ func moral(r *result) string {
 
 const nobodyWaits = 1 // ms
 
-// chart is that of the last sale.
+// chart returns that of the last sale.
 func chart(all []*result) string {
 	r := all[len(all)-1]
 	if r.WaitP50 < nobodyWaits {

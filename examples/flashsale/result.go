@@ -85,7 +85,7 @@ func (s *sale) autopsy(b books) *killed {
 	}
 }
 
-// problems are the ways in which the sale went as it should not.
+// problems returns the ways in which the sale went as it should not.
 func (s *sale) problems(r *result, b books) (found []string) {
 	if s.strategy.excludes && r.Oversold != 0 {
 		found = append(found, fmt.Sprintf("%d sold and %d left of %d, by the %s", r.Sold, r.Left, r.Stock, r.Strategy))
@@ -107,7 +107,7 @@ func (s *sale) problems(r *result, b books) (found []string) {
 	return found
 }
 
-// percentile is that of sorted durations, by nearest rank.
+// percentile returns that of sorted durations, by nearest rank.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -60,7 +60,7 @@ func (v *venue) close() {
 	v.stop()
 }
 
-// commands is how many commands the server has run so far, as it counts itself:
+// commands returns how many commands the server has run so far, as it counts itself:
 // those inside of scripts, and those of others who use it, are among them.
 func (v *venue) commands(ctx context.Context) (sum int64, err error) {
 	for _, node := range v.redis.Nodes() {

@@ -79,7 +79,7 @@ func (s *settings) check(rest []string) error {
 	return nil
 }
 
-// share is how many of the buyers a process serves.
+// share returns how many of the buyers a process serves.
 func (s *settings) share(process int) int {
 	n := s.buyers / s.procs
 	if process < s.buyers%s.procs {

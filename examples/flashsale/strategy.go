@@ -78,7 +78,7 @@ func (p pieces) remove(ctx context.Context) error {
 	return err
 }
 
-// strategiesNamed are those of a list. Whoever counts pieces is shown beside the
+// strategiesNamed returns those of a list. Whoever counts pieces is shown beside the
 // lock.
 func strategiesNamed(list string) (all []strategy, err error) {
 	names := strings.Split(list, ",")

@@ -9,7 +9,7 @@ import (
 // wide is how many blocks are all orders.
 const wide = 30
 
-// drawing is a line for each place.
+// drawing returns a line for each place.
 func (l *line) drawing() (lines []string) {
 	for place, st := range l.stations {
 		s := st.stats
@@ -20,7 +20,7 @@ func (l *line) drawing() (lines []string) {
 	return lines
 }
 
-// age is how long the next order has waited.
+// age returns how long the next order has waited.
 func age(since time.Time) string {
 	if since.IsZero() {
 		return "-"
@@ -28,7 +28,7 @@ func age(since time.Time) string {
 	return fmt.Sprintf("%.1f s", max(time.Since(since), 0).Seconds())
 }
 
-// fate is what became of the process, and how often.
+// fate returns what became of the process, and how often.
 func (st *station) fate() string {
 	switch {
 	case st.killed:

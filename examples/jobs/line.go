@@ -136,7 +136,7 @@ func (l *line) watch(ctx context.Context) error {
 	}
 }
 
-// every is a ticker that never ticks for 0.
+// every returns a ticker that never ticks for 0.
 func every(d time.Duration) *time.Ticker {
 	if d > 0 {
 		return time.NewTicker(d)
@@ -146,7 +146,7 @@ func every(d time.Duration) *time.Ticker {
 	return t
 }
 
-// ordered is the order of a number; some have no address.
+// ordered returns the order of a number; some have no address.
 func ordered(number int) order {
 	o := order{Number: number, Address: fmt.Sprint(number, " Main Street")}
 	if number%25 == 7 {
@@ -245,7 +245,7 @@ func (l *line) end() {
 	crew.EndAll(l.events, members...)
 }
 
-// report is a table of the places.
+// report prints a table of the places.
 func (l *line) report(out io.Writer) {
 	fmt.Fprintf(out, "%d orders, 3 processes, server: %s, %.1f s\n\n", l.orders, l.server, l.took.Seconds())
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -271,7 +271,7 @@ func (l *line) report(out io.Writer) {
 // shown is how many problems of a kind are named.
 const shown = 3
 
-// problems is what must not be.
+// problems returns what must not be.
 func (l *line) problems() (all []string) {
 	letters, _ := l.post.sent()
 	wrong := 0

@@ -68,12 +68,12 @@ const (
 	remembered = time.Hour
 )
 
-// queue is what waits for a place.
+// queue returns what waits for a place.
 func queue(c *rueidisson.Client, name string, place int) *reliable.Queue[order] {
 	return rueidisson.ReliableQueue[order](c, name+":"+places[place], reliable.WithLease(lease))
 }
 
-// work is the life of a place.
+// work serves the place until it ends.
 func (e *errand) work(ctx context.Context, say *json.Encoder) error {
 	c, err := rueidisson.Open(e.URL)
 	if err != nil {

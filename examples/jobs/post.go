@@ -53,7 +53,7 @@ func (p *post) send(order int) {
 	}
 }
 
-// sent is how many letters there were for each order, and how many the post was given.
+// sent returns how many letters there were for each order, and how many the post was given.
 func (p *post) sent() (letters []int, asked int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// drawing is a bar for each shard.
+// drawing returns a bar for each shard.
 func (f *fleet) drawing() (lines []string) {
 	for i, sh := range f.shards {
 		lines = append(lines, fmt.Sprintf("shard %2d  %s%s  %s", i,
@@ -14,7 +14,7 @@ func (f *fleet) drawing() (lines []string) {
 	return lines
 }
 
-// state is what a shard does, in a word.
+// state returns what a shard does, in a word.
 func (sh *shard) state() string {
 	switch {
 	case !sh.started.IsZero():

@@ -58,7 +58,7 @@ func start(ctx context.Context, s settings, stderr io.Writer) (*fleet, error) {
 	return f, f.coordinate(ctx, c)
 }
 
-// coordinate is what the coordinator of a fleet does.
+// coordinate does the work of the coordinator of a fleet.
 func (f *fleet) coordinate(ctx context.Context, c *rueidisson.Client) error {
 	ready, begin := c.Latch(f.name+":ready"), c.Latch(f.name+":start")
 	// Both are armed before a shard is started: else it might pass.
@@ -152,7 +152,7 @@ func (f *fleet) hear(e event) error {
 	return nil
 }
 
-// running is how many have started.
+// running returns how many have started.
 func (f *fleet) running() (n int) {
 	for _, sh := range f.shards {
 		if !sh.started.IsZero() {
@@ -171,7 +171,7 @@ func (f *fleet) end() {
 	crew.EndAll(f.events, members...)
 }
 
-// report is a table of the shards.
+// report prints a table of the shards.
 func (f *fleet) report(out io.Writer) {
 	fmt.Fprintf(out, "%d shards, server: %s\n\n", len(f.shards), f.server)
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
@@ -199,7 +199,7 @@ func (f *fleet) spread() (first, last time.Time) {
 	return first, last
 }
 
-// problems are what went wrong.
+// problems returns what went wrong.
 func (f *fleet) problems() (all []string) {
 	for i, sh := range f.shards {
 		if sh.reported[0].After(f.told) {

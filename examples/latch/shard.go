@@ -54,7 +54,7 @@ func serve(in io.Reader, out io.Writer) error {
 	})
 }
 
-// work is the life of a shard.
+// work does the work of a shard.
 func (o *order) work(ctx context.Context, say *json.Encoder) error {
 	c, err := rueidisson.Open(o.URL)
 	if err != nil {

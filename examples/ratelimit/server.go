@@ -68,7 +68,7 @@ func serve(in io.Reader, out io.Writer) (err error) {
 	return err
 }
 
-// limited is the handler behind the limit.
+// limited returns the handler behind the limit.
 func limited(c *rueidisson.Client, limiter string) (http.Handler, error) {
 	limit, err := httplimit.New(c.RateLimiter(limiter), httplimit.ByHeader(clientHeader, httplimit.Plain()), httplimit.FailClosed,
 		httplimit.PolicyNames("api"), httplimit.Timeout(decisionTimeout))

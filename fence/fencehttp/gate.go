@@ -27,7 +27,7 @@ type Gate struct {
 	store Store
 }
 
-// NewGate is a gate for what the lock guards that is named by lock, which is
+// NewGate returns a gate for what the lock guards that is named by lock, which is
 // asked for each request: an empty name lets it pass without a token, such as
 // one that only reads. Names are not taken from the requests' tokens, so the
 // store remembers as many as lock returns: one that makes them from a request's
@@ -60,7 +60,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// check is the token of a request, or why it does not pass.
+// check returns the token of a request, or why it does not pass.
 func (g *Gate) check(r *http.Request, lock string) (token fence.Token, status int, err error) {
 	values := r.Header.Values(Header)
 	if len(values) == 0 {
@@ -83,7 +83,7 @@ func (g *Gate) check(r *http.Request, lock string) (token fence.Token, status in
 // which an escape makes three times as much: the store remembers the owner.
 const longestRest = 512
 
-// only is the one token that a request must have.
+// only returns the one token that a request must have.
 func only(values []string, lock string) (fence.Token, error) {
 	if len(values) > 1 {
 		return fence.Token{}, errors.New("more than one " + Header)

@@ -17,7 +17,7 @@ type Transport struct {
 	Base http.RoundTripper // nil: http.DefaultTransport
 }
 
-// RoundTrip is for http.Client.
+// RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	base := t.Base
 	if base == nil {

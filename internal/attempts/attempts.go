@@ -48,7 +48,7 @@ var ErrUnsettled = errors.New("its last attempt has ended without an outcome")
 // ErrLeft is why an attempt has failed whose loop did not say how it ended.
 var ErrLeft = errors.New("the loop has left it")
 
-// Backoff is how long an entry waits behind an attempt, but not longer than most. Without f that
+// Backoff returns how long an entry waits behind an attempt, but not longer than most. Without f that
 // is a second, and twice as long behind each further attempt.
 func Backoff(f func(attempt int64) time.Duration, attempt int64, most time.Duration) time.Duration {
 	wait := time.Second << min(max(attempt-1, 0), 20)
@@ -149,7 +149,7 @@ var (
 	xrange  = engine.Sized(scripts.NewCommand("XRANGE", scripts.Safe), engine.Sizing{})
 )
 
-// Walk is what a group has put aside, the oldest first, 100 at a time.
+// Walk returns what a group has put aside, the oldest first, 100 at a time.
 func Walk(ctx context.Context, e *engine.Engine, name, group string) iter.Seq2[Dead, error] {
 	return func(yield func(Dead, error) bool) {
 		for from := "-"; ; {

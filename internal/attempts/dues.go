@@ -39,7 +39,7 @@ func (d *Dues) Passed() bool {
 	return i > 0
 }
 
-// Left is when the next one comes.
+// Left returns when the next one comes.
 func (d *Dues) Left() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 var groups = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
 
-// Lag is how many entries of a stream a group has not acknowledged, given or not; 0 where
+// Lag returns how many entries of a stream a group has not acknowledged, given or not; 0 where
 // there is no such group.
 func Lag(ctx context.Context, e *engine.Engine, key, group string) (int64, error) {
 	return engine.Reading(e, ctx, func() (int64, error) { return lag(ctx, e, key, group) })

@@ -202,7 +202,7 @@ func Unasked(ctx context.Context) {
 	}
 }
 
-// found is what the end of a request says about the server.
+// found returns what the end of a request says about the server.
 func (p Patience) found(ctx, limited context.Context, err error) finding {
 	switch {
 	case err == nil:

@@ -19,10 +19,10 @@ type Cancellation struct {
 	Due    time.Duration // when its wait is over, monotonic
 }
 
-// Waits is the ticks that the reservation had to wait for.
+// Waits returns the ticks that the reservation had to wait for.
 func (x Cancellation) Waits() int64 { return max(0, x.Left.Missing-x.Left.Rule.Full) }
 
-// begins is when it may be used, by the clock that counts it.
+// begins returns when it may be used, by the clock that counts it.
 func (x Cancellation) begins() int64 {
 	return x.Left.AsOf + x.Waits()/x.Left.Rule.Gain*x.Left.Rule.Unit
 }

@@ -38,10 +38,10 @@ func (m *Meters) Answer(state string, a Want, now time.Duration) (got State, tak
 	return got, taken
 }
 
-// Micros is a time in µs.
+// Micros returns a time in µs.
 func Micros(d time.Duration) int64 { return int64(d / time.Microsecond) }
 
-// load is the bucket as of now, by the rule r.
+// load returns the bucket as of now, by the rule r.
 func (m *Meters) load(state string, r *Rule, now int64) meter {
 	b := m.converted(state, r, now)
 	b.block = Up(b.block, b.rule.Unit)
@@ -100,7 +100,7 @@ func (b *meter) fillTo(to int64) {
 	}
 }
 
-// later is the ticks that will be missing at a time ahead of t.
+// later returns the ticks that will be missing at a time ahead of t.
 func (b *meter) later(to int64) int64 {
 	units := (to - b.asOf) / b.rule.Unit
 	if units > Exact/b.rule.Gain {
@@ -170,7 +170,7 @@ func (b *meter) wait(a *Want, cost int64, now time.Duration) bool {
 	return true
 }
 
-// inTime is the ticks that come within a wait, as far as they may be owed.
+// inTime returns the ticks that come within a wait, as far as they may be owed.
 func (b *meter) inTime(wait, debt int64) int64 {
 	most := b.rule.Ticks(min(debt, b.rule.Debt))
 	if units := max(0, wait) / b.rule.Unit; units <= Exact/b.rule.Gain {
@@ -232,7 +232,7 @@ func (m *Meters) fullest(n int) (states []string) {
 	return states
 }
 
-// lasts is when the bucket will be as if it had never been used, µs.
+// lasts returns when the bucket will be as if it had never been used, µs.
 func (b meter) lasts() int64 {
 	return max(b.block, Micros(Later(time.Duration(b.asOf)*time.Microsecond, b.rule.After(b.missing))))
 }
@@ -241,7 +241,7 @@ const MinSweep = 1024
 
 func (b *meter) idle() bool { return b.missing == 0 && b.block == 0 }
 
-// SetBlock is what block.lua does.
+// SetBlock does what block.lua does.
 func (m *Meters) SetBlock(state string, r *Rule, now, d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -266,7 +266,7 @@ func (m *Meters) Reset(state string) {
 	delete(m.by, state)
 }
 
-// Cancel is what cancel.lua does.
+// Cancel returns what cancel.lua does.
 func (m *Meters) Cancel(x Cancellation, now time.Duration) (back int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -285,7 +285,7 @@ func (m *Meters) Cancel(x Cancellation, now time.Duration) (back int64) {
 	return back
 }
 
-// due is how many ticks lie between a time and the moment at which a
+// due returns how many ticks lie between a time and the moment at which a
 // reservation may be used.
 func (b *meter) due(x Cancellation, from int64) int64 {
 	switch units := (from - x.Left.AsOf) / b.rule.Unit; {
@@ -298,7 +298,7 @@ func (b *meter) due(x Cancellation, from int64) int64 {
 	}
 }
 
-// At is a bucket as it is kept.
+// At returns a bucket as it is kept.
 func (m *Meters) At(state string, now time.Duration) (kept State, there bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -309,7 +309,7 @@ func (m *Meters) At(state string, now time.Duration) (kept State, there bool) {
 	return b.level(Micros(now)), there
 }
 
-// level is how it stands.
+// level returns how it stands.
 func (b *meter) level(now int64) State {
 	return State{b.rule, b.missing, b.asOf, b.asOf - now, max(0, b.block-now)}
 }

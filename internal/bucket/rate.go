@@ -49,7 +49,7 @@ func (r Rate) Settled() bool { return r.None() || r.Unlimited() }
 // Exceeds reports whether n tokens are more than can ever be there.
 func (r Rate) Exceeds(n int64) bool { return n > r.Burst || r.None() }
 
-// WithBurst is the same rate with another burst.
+// WithBurst returns the same rate with another burst.
 func (r Rate) WithBurst(burst int64) Rate {
 	r.Burst = burst
 	return r
@@ -125,7 +125,7 @@ func parsePer(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// check is what can be said of a rate before its arithmetic is known.
+// check returns what can be said of a rate before its arithmetic is known.
 func (r Rate) check() error {
 	switch {
 	case r.N < 0:

@@ -97,7 +97,7 @@ func reduce(x, y int64) (int64, int64) {
 	return x / a, y / a
 }
 
-// Decimal is a number as scripts get it.
+// Decimal returns a number as scripts get it.
 func Decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // Identify completes a rule once its generation is known.
@@ -110,7 +110,7 @@ func (r *Rule) Identify(generation, reset int64) *Rule {
 	return r
 }
 
-// Travelling is a rule that comes with the call. Its generation is told by the
+// Travelling returns a rule that comes with the call. Its generation is told by the
 // rate alone, so that equal rates do not convert each other's states.
 func Travelling(rate Rate) (*Rule, error) {
 	r, err := Resolve(rate)
@@ -124,7 +124,7 @@ func Travelling(rate Rate) (*Rule, error) {
 
 const ruleFormat = "tb1"
 
-// Parameters is the part of a stored rule that comes from the rate.
+// Parameters returns the part of a stored rule that comes from the rate.
 func (r *Rule) Parameters() string {
 	return fmt.Sprintf("%d %d %d %d", r.N, int64(r.Per), r.Burst, int(r.Type))
 }
@@ -162,7 +162,7 @@ func Parse(text string) (*Rule, error) {
 	return r.Identify(numbers[0], numbers[1]), nil
 }
 
-// Ticks is n tokens, or what counts as infinitely many.
+// Ticks returns n tokens, or what counts as infinitely many.
 func (r *Rule) Ticks(n int64) int64 {
 	if r.Settled() {
 		return 0
@@ -173,7 +173,7 @@ func (r *Rule) Ticks(n int64) int64 {
 	return n * r.PerToken
 }
 
-// Needs is how long it takes until n tokens have come to an empty bucket.
+// Needs returns how long it takes until n tokens have come to an empty bucket.
 func (r *Rule) Needs(n int64) time.Duration {
 	if r.Settled() {
 		return 0
@@ -181,7 +181,7 @@ func (r *Rule) Needs(n int64) time.Duration {
 	return r.After(r.Ticks(n))
 }
 
-// After is how long it takes to gain that many ticks.
+// After returns how long it takes to gain that many ticks.
 func (r *Rule) After(ticks int64) time.Duration {
 	if ticks <= 0 {
 		return 0

@@ -60,7 +60,7 @@ func mixed(some, asleep []Cancellation) (next, rest []Cancellation) {
 	return next, asleep[:len(asleep)-more]
 }
 
-// remaining is what they hold still, the latest last.
+// remaining returns what they hold still, the latest last.
 func remaining(some []Cancellation, back []int64) (left []Cancellation) {
 	for i := range back {
 		x := some[len(back)-1-i]
@@ -73,7 +73,7 @@ func remaining(some []Cancellation, back []int64) (left []Cancellation) {
 	return left
 }
 
-// take is those of a bucket whose time is still to come.
+// take returns those of a bucket whose time is still to come.
 func (s *Sleepers) take(state string, generation int64, now time.Duration) []Cancellation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

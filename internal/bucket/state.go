@@ -11,7 +11,7 @@ type State struct {
 	Block   int64 // for how long nothing is granted, µs
 }
 
-// Remaining is how many tokens are there.
+// Remaining returns how many tokens are there.
 func (b *State) Remaining() int64 {
 	if b.Block > 0 {
 		return 0
@@ -19,7 +19,7 @@ func (b *State) Remaining() int64 {
 	return max(0, (b.Rule.Full-b.Missing)/b.Rule.PerToken)
 }
 
-// Full is how long it takes until it is full, and not blocked.
+// Full returns how long it takes until it is full, and not blocked.
 func (b *State) Full() time.Duration { return b.ahead(b.Missing) }
 
 // Has reports whether n tokens are there.
@@ -30,13 +30,13 @@ func (b *State) Has(n int64) bool {
 	return b.Block == 0 && b.Missing+b.Rule.Ticks(n) <= b.Rule.Full
 }
 
-// Enough is how long it takes until n tokens are there; 0 by a rule that decides
+// Enough returns how long it takes until n tokens are there; 0 by a rule that decides
 // by itself.
 func (b *State) Enough(n int64) time.Duration {
 	return b.ahead(b.Missing + b.Rule.Ticks(n) - b.Rule.Full)
 }
 
-// ahead is how long it takes from the server's clock until that many ticks are
+// ahead returns how long it takes from the server's clock until that many ticks are
 // gained, and nothing is blocked.
 func (b *State) ahead(ticks int64) time.Duration {
 	block := time.Duration(b.Block) * time.Microsecond
@@ -50,8 +50,8 @@ func (b *State) ahead(ticks int64) time.Duration {
 	return max(0, gain+late, block)
 }
 
-// Delay is how long a reservation waits that left it like this.
+// Delay returns how long a reservation waits that left it like this.
 func (b *State) Delay() time.Duration { return b.ahead(b.Missing - b.Rule.Full) }
 
-// Later is a time by so much later.
+// Later returns a time by so much later.
 func Later(t, d time.Duration) time.Duration { return t + min(d, Forever-t) }

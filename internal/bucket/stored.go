@@ -1,6 +1,6 @@
 package bucket
 
-// Read is the bucket of a state as it stands in Redis, as a request by the rule
+// Read returns the bucket of a state as it stands in Redis, as a request by the rule
 // at server time now, µs, would find it. It is not ok if the text is no state.
 //
 // A state of another rule is known by whole tokens. What a bucket was owed beyond
@@ -33,7 +33,7 @@ func (r *Rule) Read(text string, now int64) (s State, ok bool) {
 	return b.level(now), true
 }
 
-// Left is how many whole tokens there are, below 0 what is owed.
+// Left returns how many whole tokens there are, below 0 what is owed.
 func (b *State) Left() int64 {
 	left := b.Rule.Full - b.Missing
 	if left < 0 {

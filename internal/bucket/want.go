@@ -24,7 +24,7 @@ const (
 	Peek                // only looks
 )
 
-// Requests is how many it stands for.
+// Requests returns how many it stands for.
 func (a *Want) Requests() int64 { return max(1, a.UpTo) }
 
 // Undoable reports whether what is granted goes back if its caller has gone.
@@ -33,7 +33,7 @@ func (k Kind) Undoable() bool { return k == Take || k == Reserve }
 // Counts reports whether it takes something, and so stands in a run.
 func (a *Want) Counts() bool { return a.Kind <= Charge }
 
-// Wait is how long it may wait for its tokens, in µs, as decide.lua wants
+// Wait returns how long it may wait for its tokens, in µs, as decide.lua wants
 // it.
 func (a *Want) Wait(now time.Duration) int64 {
 	switch {
@@ -52,7 +52,7 @@ func (a *Want) Wait(now time.Duration) int64 {
 	return wait
 }
 
-// Settled is how many requests are granted by a rule that decides by itself. A
+// Settled returns how many requests are granted by a rule that decides by itself. A
 // charge is for what was used already.
 func (a *Want) Settled() int64 {
 	if a.Rule.Unlimited() || a.Kind == Charge || a.Kind == Refund {

@@ -63,7 +63,7 @@ func (l *line[K, Q, A]) hush() {
 	}
 }
 
-// rung is the timer's call. One that was stopped too late finds that the timer is
+// rung handles the timer's call. One that was stopped too late finds that the timer is
 // not set, or not due yet.
 func (l *line[K, Q, A]) rung() {
 	l.shard.mu.Lock()

@@ -48,7 +48,7 @@ func (c *Call[Q, A]) settle(err error) bool {
 // is on done, or about to be.
 func (c *Call[Q, A]) leave() bool { return c.fate.CompareAndSwap(open, gone) }
 
-// Of is the calls of a batch whose asks are of a kind. The others have this
+// Of returns the calls of a batch whose asks are of a kind. The others have this
 // answer.
 func Of[Q, A any](batch []*Call[Q, A], kind func(*Q) bool, other A) (left []*Call[Q, A]) {
 	for _, c := range batch {

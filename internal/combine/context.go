@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// contextError is how ctx ended: its error, and its cause where that says more.
+// contextError returns how ctx ended: its error, and its cause where that says more.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	switch {

@@ -6,7 +6,7 @@ import "runtime"
 // next one, so that a line that never idles ends when the owner closes.
 const mostRounds = 64
 
-// alone is the flight of a caller that found its line idle, on its own goroutine.
+// alone returns the flight of a caller that found its line idle, on its own goroutine.
 func (l *line[K, Q, A]) alone(flight int, c *Call[Q, A]) (A, error) {
 	defer l.pass(flight) // also on a panic, which is the caller's
 	l.solo[0] = c

@@ -67,7 +67,7 @@ func (l *line[K, Q, A]) unnumber(flight int) {
 	}
 }
 
-// waiting is how many calls are queued.
+// waiting returns how many calls are queued.
 func (l *line[K, Q, A]) waiting() int { return len(l.queue) - l.holes }
 
 // remove takes c out of the queue.

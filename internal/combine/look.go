@@ -1,6 +1,6 @@
 package combine
 
-// Look is how many calls about key wait, and how many exchanges are under way.
+// Look returns how many calls about key wait, and how many exchanges are under way.
 func (t *Table[K, Q, A]) Look(key K) (waiting, flying int) {
 	s := t.shard(key)
 	s.mu.Lock()

@@ -9,7 +9,7 @@ import (
 // are under way: below it, fuller batches are worth more than earlier ones.
 const leastGap = 250 * time.Microsecond
 
-// gap is how long after the last departure the next one may leave while others
+// gap returns how long after the last departure the next one may leave while others
 // are under way.
 func (t *Table[K, Q, A]) gap() time.Duration {
 	return max(leastGap, time.Duration(t.trip.Load())/time.Duration(t.cfg.Flights))

@@ -216,7 +216,7 @@ func (t *Table[K, Q, A]) open(s *shard[K, Q, A], key K) *line[K, Q, A] {
 	return l
 }
 
-// cut is how many of the waiting calls go out as one.
+// cut returns how many of the waiting calls go out as one.
 func (t *Table[K, Q, A]) cut(waiting []*Call[Q, A]) int {
 	if t.cfg.Cut == nil {
 		return len(waiting)
@@ -224,5 +224,5 @@ func (t *Table[K, Q, A]) cut(waiting []*Call[Q, A]) int {
 	return min(max(t.cfg.Cut(waiting), 1), len(waiting))
 }
 
-// now is the monotonic time since the table was made.
+// now returns the monotonic time since the table was made.
 func (t *Table[K, Q, A]) now() time.Duration { return time.Since(t.epoch) }

@@ -119,7 +119,7 @@ func (l *Loop[K]) Leave(key K) {
 	}
 }
 
-// Len is how many names there are.
+// Len returns how many names there are.
 func (l *Loop[K]) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -51,7 +51,7 @@ func (c *clock) forward(d time.Duration) {
 	c.tell(c.now().Add(c.ahead))
 }
 
-// time is what a client's clock says that goes with the server's.
+// time returns what a client's clock says that goes with the server's.
 func (c *clock) time() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -65,10 +65,10 @@ func (s *Server) fromConnection(p *server.Peer) bool {
 	return true
 }
 
-// Addr is "127.0.0.1:port".
+// Addr returns "127.0.0.1:port".
 func (s *Server) Addr() string { return s.addr }
 
-// ClientOption is how rueidis has to be told to talk to the server.
+// ClientOption returns how rueidis has to be told to talk to the server.
 func (s *Server) ClientOption() rueidis.ClientOption {
 	return rueidis.ClientOption{
 		InitAddress:       []string{s.addr},
@@ -85,7 +85,7 @@ func (s *Server) URL() string { return "redis://" + s.addr + "?protocol=2&client
 // Keys whose time to live is over then are gone for the next command.
 func (s *Server) Forward(d time.Duration) { s.clock.forward(d) }
 
-// Now is the time of the server's clock.
+// Now returns the time of the server's clock.
 func (s *Server) Now() time.Time { return s.clock.time() }
 
 // Announce publishes message on every channel with a subscriber that matches

@@ -12,7 +12,7 @@ import (
 // errWaitOver is the cause of a wait that WithWait ended.
 var errWaitOver = errors.New("the wait is over")
 
-// Within is ctx for what may take as long as a WithWait says.
+// Within returns ctx for what may take as long as a WithWait says.
 func Within(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, wait, errWaitOver)
 }
@@ -173,7 +173,7 @@ func (c *contender) refusal() error {
 	return err
 }
 
-// waiter is a place in the local order for what this goroutine wants.
+// waiter returns a place in the local order for what this goroutine wants.
 func (c *contender) waiter() *handover.Waiter[*Held] {
 	w, _ := c.e.waiters.Get().(*handover.Waiter[*Held])
 	if w == nil {
@@ -287,7 +287,7 @@ func (c *contender) discard(h *Held) {
 	})
 }
 
-// whyNot is why a wait ended without the lock. A holder of this very client is
+// whyNot returns why a wait ended without the lock. A holder of this very client is
 // named: a nested call that was not given the hold's context waits for itself.
 func (c *contender) whyNot(ctx context.Context) error {
 	if ctx.Err() == nil {

@@ -30,7 +30,7 @@ type terms struct {
 	end   watchdog.Instant // neither goes beyond; zero: no such end
 }
 
-// terms are those of what an attempt that started then has won, for lease on the
+// terms returns those of what an attempt that started then has won, for lease on the
 // server. Several share a key's time to live, and another library shortens it to
 // its own watchdog's: so a shared lease stands there in steps of ours, which are
 // renewed until it ends, and is trusted for a step at most.
@@ -55,7 +55,7 @@ func CheckLease(d time.Duration) error {
 	return nil
 }
 
-// Millis is d in whole milliseconds, rounded up.
+// Millis returns d in whole milliseconds, rounded up.
 func Millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }

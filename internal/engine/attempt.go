@@ -19,7 +19,7 @@ func newAttempt() *attempt {
 	return a
 }
 
-// attempt is one that nobody uses.
+// attempt returns one that nobody uses.
 func (e *Engine) attempt() *attempt {
 	if a, _ := e.attempts.Get().(*attempt); a != nil {
 		return a
@@ -46,7 +46,7 @@ func (a *attempt) outliving(e *Engine, ctx context.Context) (answered bool) {
 	return a.lands(e, ctx, grace, a.fly)
 }
 
-// acquireOutliving is one attempt, from its question to its answer.
+// acquireOutliving makes one attempt, from its question to its answer.
 func acquireOutliving(e *Engine, ctx context.Context, p Protocol, try Try) (tried Tried, err error, answered bool) {
 	a := e.attempt()
 	a.p, a.try = p, try

@@ -72,7 +72,7 @@ func (f *flight[T]) landsIn(patience time.Duration) bool {
 	}
 }
 
-// whyEnded is why a call that was left alone ended.
+// whyEnded returns why a call that was left alone ended.
 func (e *Engine) whyEnded(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ContextError(ctx)

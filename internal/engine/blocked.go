@@ -38,7 +38,7 @@ func (e *Engine) NewPoller(putBack func(k *poller.Kind, key string, items []poll
 	})
 }
 
-// longestBlock is how long a command blocks where nobody else waits for the
+// longestBlock returns how long a command blocks where nobody else waits for the
 // connection.
 func (e *Engine) longestBlock() time.Duration {
 	if e.Cluster() {
@@ -135,7 +135,7 @@ func (e *Engine) toBlock(ctx context.Context, node, what string) (*blocked, erro
 	return c, nil
 }
 
-// clientOf is the client of a node, or where there is no cluster, of the master.
+// clientOf returns the client of a node, or where there is no cluster, of the master.
 func (t *topology) clientOf(ctx context.Context, node string) (rueidis.Client, error) {
 	if !t.cluster {
 		master, err := t.findMaster(ctx)

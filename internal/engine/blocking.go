@@ -26,10 +26,10 @@ func (c Blocking) Ask(d time.Duration, words ...string) (rueidis.RedisMessage, e
 // Doubt says that what is known of the servers has proved wrong.
 func (e *Engine) Doubt() { e.topo.doubt() }
 
-// Slot is the slot of key; 0 where there is no cluster.
+// Slot returns the slot of key; 0 where there is no cluster.
 func (e *Engine) Slot(key string) uint16 { return e.topo.slot(key) }
 
-// BlockedAtMost is how many such connections one kind of object has to each node
+// BlockedAtMost returns how many such connections one kind of object has to each node
 // at most.
 func (e *Engine) BlockedAtMost() int {
 	if e.BlockedConnections == 0 {

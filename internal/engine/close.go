@@ -94,7 +94,7 @@ func (e *Engine) awaitHolders(ctx context.Context) error {
 	}
 }
 
-// longestLease is how long the last of the holds can still be trusted.
+// longestLease returns how long the last of the holds can still be trusted.
 func (e *Engine) longestLease() (longest time.Duration) {
 	e.dog.Each(func(l *watchdog.Lease) { longest = max(longest, l.Left(e.Now())) })
 	return longest

@@ -125,7 +125,7 @@ func (c *contender) won(owner string, tried Tried, lease time.Duration) *Held {
 	return held
 }
 
-// leased is what the server is asked for: shared holds have leases in steps.
+// leased returns what the server is asked for: shared holds have leases in steps.
 func (c *contender) leased() time.Duration {
 	switch {
 	case c.ask.Lease == 0:

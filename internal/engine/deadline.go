@@ -34,7 +34,7 @@ func (e *Engine) bounded(ctx context.Context) context.Context {
 	return &sendContext{Context: e.shared(), values: ctx}
 }
 
-// base is the context of all exchanges, which ends when Close stops waiting.
+// base returns the context of all exchanges, which ends when Close stops waiting.
 func (e *Engine) base() context.Context {
 	if e.life == nil {
 		return context.Background()

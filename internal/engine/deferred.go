@@ -27,7 +27,7 @@ type DeferralObserver interface {
 	GaveUp(GaveUp)
 }
 
-// Deferred is err of a request that the client goes on with.
+// Deferred returns err of a request that the client goes on with.
 func Deferred(err error) error {
 	if err == nil || hopeless(err) || errors.Is(err, ErrDeferred) {
 		return err
@@ -183,7 +183,7 @@ func (u *undone) add(w Work, why error) {
 	}
 }
 
-// err is nil if there is nothing.
+// err returns nil if there is nothing.
 func (u *undone) err() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -40,7 +40,7 @@ func (h *Held) Downgrade(ctx context.Context, seat Seat, owner string, to Seat) 
 	return held, nil
 }
 
-// whyGone is why a seat does not have the hold.
+// whyGone returns why a seat does not have the hold.
 func (h *Held) whyGone() error {
 	if err := h.Err(); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (h *Held) whyGone() error {
 	return ErrReleased
 }
 
-// toShared is the step. The part of the turn, and the reference, go over to the
+// toShared returns the step. The part of the turn, and the reference, go over to the
 // shared hold, which is promised to whoever asked.
 func (h *Held) toShared(ctx context.Context, owner string) (*Held, error) {
 	kind, now := h.g.(Downgrading), h.e.Now()
@@ -77,7 +77,7 @@ func (h *Held) toShared(ctx context.Context, owner string) (*Held, error) {
 	return h.e.newHeld(kind.Readers(), h.local, owner, Tried{Started: granted.Started}, t, true), nil
 }
 
-// sharedTerms are those of the shared hold that comes behind this one: it ends
+// sharedTerms returns those of the shared hold that comes behind this one: it ends
 // when this would have ended.
 func (h *Held) sharedTerms(now watchdog.Instant) terms {
 	t := terms{lease: h.e.WatchdogTimeout, every: h.e.WatchdogTimeout / 3}
@@ -94,7 +94,7 @@ func (h *Held) sharedNext() bool {
 	return can && !h.shared && h.local != nil && h.e.ReplicaAcks == 0 && h.lease.Kept() && h.e.Open() == nil && h.local.queue.Shares()
 }
 
-// releaseToShared is a release that gives the lock to those who wait next.
+// releaseToShared returns a release that gives the lock to those who wait next.
 func (h *Held) releaseToShared(ctx context.Context) (handed bool, err error) {
 	owner := h.e.IDs.Private()
 	held, err := h.toShared(ctx, owner)

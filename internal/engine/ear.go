@@ -83,7 +83,7 @@ func (r *ear) hush() {
 	}
 }
 
-// pokes is nil without an ear: nothing comes then.
+// pokes returns nil without an ear: nothing comes then.
 func (r *ear) pokes() <-chan struct{} {
 	if r == nil {
 		return nil

@@ -156,10 +156,10 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 	return e, nil
 }
 
-// Mono is Now().Mono at half the price, for what looks at the clock in every call.
+// Mono returns Now().Mono at half the price, for what looks at the clock in every call.
 func (e *Engine) Mono() time.Duration { return time.Since(e.born) }
 
-// Millis is a lease as scripts read it. The one that most holds have is written
+// Millis returns a lease as scripts read it. The one that most holds have is written
 // once.
 func (e *Engine) Millis(lease time.Duration) string {
 	if lease == e.WatchdogTimeout && e.kept != "" {
@@ -173,10 +173,10 @@ func millis(d time.Duration) string { return strconv.FormatInt(Millis(d), 10) }
 // Cluster reports whether the server is a cluster.
 func (e *Engine) Cluster() bool { return e.cluster }
 
-// Publish is the command that scripts announce releases with.
+// Publish returns the command that scripts announce releases with.
 func (e *Engine) Publish() string { return e.publish }
 
-// channel is the channel of that name which Publish reaches.
+// channel returns the channel of that name which Publish reaches.
 func (e *Engine) channel(name string) pubsub.Channel {
 	if e.publish == "spublish" {
 		return pubsub.Channel{Kind: pubsub.Sharded, Name: name}

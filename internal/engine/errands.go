@@ -27,7 +27,7 @@ type errand struct {
 	why   error     // its last answer
 }
 
-// shown is the name as users know it: the key may be one for some values of a group.
+// shown returns the name as users know it: the key may be one for some values of a group.
 func (it errand) shown() string { return cmp.Or(it.work.Name, it.key) }
 
 // errands are carried by a courier per node, while there is something to do, so that
@@ -181,7 +181,7 @@ func (e *Engine) putBack(c *courier, due, left []errand) {
 	c.lasting -= lasting(due) - lasting(left)
 }
 
-// lasting is how many of the errands last.
+// lasting returns how many of the errands last.
 func lasting(all []errand) (n int) {
 	for i := range all {
 		if all[i].lasting {

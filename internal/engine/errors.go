@@ -32,7 +32,7 @@ type familyError struct{}
 func (familyError) Error() string { return "the name is that of a lock of another family" }
 func (familyError) Unwrap() error { return ErrWrongKind }
 
-// ContextError is how ctx ended: its error, and its cause where that says more.
+// ContextError returns how ctx ended: its error, and its cause where that says more.
 func ContextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if cause == nil || errors.Is(cause, err) {

@@ -96,7 +96,7 @@ func (e *Engine) noteEvictions(policies map[string]string) {
 		"use noeviction, or a server of its own", "maxmemory-policy", strings.Join(found, ", "))
 }
 
-// lossOf is what the loss of a grant is told as. One that has gone from a
+// lossOf returns what the loss of a grant is told as. One that has gone from a
 // server which evicts keys may have been evicted.
 func (t *Grant) lossOf(cause error) error {
 	loss := lossOf(cause)
@@ -109,7 +109,7 @@ func (t *Grant) lossOf(cause error) error {
 	return loss
 }
 
-// evicts is the policy of the server of a key, if that evicts.
+// evicts returns the policy of the server of a key, if that evicts.
 func (e *Engine) evicts(key Key) string {
 	node := e.topo.node(e.topo.slot(key.Name))
 	e.evictions.mu.Lock()

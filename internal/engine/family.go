@@ -16,7 +16,7 @@ var families = []struct{ kind, family string }{
 	{"lock", "lock"}, {"fenced", "lock"}, {"fair", "fair"}, {"election", "election"}, {"rwlock", "rwlock"}, {"read", "rwlock"}, {"write", "rwlock"},
 }
 
-// Family is the family of a kind of lock: what may share a name.
+// Family returns the family of a kind of lock: what may share a name.
 func Family(kind string) string {
 	if i := familyNumber(kind); i > 0 {
 		return families[i-1].family
@@ -24,7 +24,7 @@ func Family(kind string) string {
 	return kind
 }
 
-// familyNumber is the number of the first kind of the family, from 1; 0: it is
+// familyNumber returns the number of the first kind of the family, from 1; 0: it is
 // none of those.
 func familyNumber(kind string) uint32 {
 	for i := range families {
@@ -40,7 +40,7 @@ func familyNumber(kind string) uint32 {
 	return 0
 }
 
-// Mixed is the error of whoever asks for a lock of one family under a name that
+// Mixed returns the error of whoever asks for a lock of one family under a name that
 // a lock of another has. There is what it is.
 func Mixed(there string) error { return fmt.Errorf("%w: %q", ErrFamily, there) }
 
@@ -48,7 +48,7 @@ func Mixed(there string) error { return fmt.Errorf("%w: %q", ErrFamily, there) }
 // family under its name: redis.error_reply('FAMILY rwlock').
 const mixedPrefix = "FAMILY "
 
-// mixed is the family that err, an answer of the server, names.
+// mixed returns the family that err, an answer of the server, names.
 func mixed(err error) (there string, is bool) {
 	var reply *rueidis.RedisError
 	if !errors.As(err, &reply) {

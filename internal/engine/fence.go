@@ -35,7 +35,7 @@ func (t *tokens) add(last int64, n int) {
 	}
 }
 
-// take is the next number. There is one left.
+// take returns the next number. There is one left.
 func (t *tokens) take() int64 {
 	if t.blocks[0].left == 0 {
 		t.blocks = [2]block{t.blocks[1]}
@@ -45,7 +45,7 @@ func (t *tokens) take() int64 {
 	return first.next - 1
 }
 
-// block is how many tokens an acquire asks for beside its own: one for each who
+// block returns how many tokens an acquire asks for beside its own: one for each who
 // waits already and may be handed the lock, or as many as the last chain had use
 // for, since on a busy machine the answer for more may come when it is over.
 func (c *contender) block() int {
@@ -74,7 +74,7 @@ func (h *Held) learn() {
 	h.local.tokens.Store(use)
 }
 
-// chainTokens is how many tokens a chain takes at most: not more than it lasts
+// chainTokens returns how many tokens a chain takes at most: not more than it lasts
 // microseconds, so that the counter, which is at least the server's time in µs,
 // does not run ahead of that.
 func (e *Engine) chainTokens() int {
@@ -126,7 +126,7 @@ func (h *Held) stock() {
 	}
 }
 
-// missing is how many tokens to ask for: one for each who waits, and at least as
+// missing returns how many tokens to ask for: one for each who waits, and at least as
 // many as were used, so that a long chain asks seldom.
 func (h *Held) missing(waiting int) int {
 	h.mu.Lock()

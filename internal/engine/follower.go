@@ -20,12 +20,12 @@ type Follower struct {
 
 type followerKey struct{}
 
-// Under is a context that has f follow each script of Run.
+// Under returns a context that has f follow each script of Run.
 func (f *Follower) Under(ctx context.Context) context.Context {
 	return context.WithValue(ctx, followerKey{}, f)
 }
 
-// Answer is what the server said behind the latest send. It is false if f did
+// Answer returns what the server said behind the latest send. It is false if f did
 // not follow that one: on a cluster, where the two may part ways, on a
 // connection of its own, before WAIT.
 func (f *Follower) Answer() (answer rueidis.RedisResult, followed bool) {
@@ -67,7 +67,7 @@ type canBeFollowed interface {
 	ExecFollowed(ctx context.Context, c rueidis.Client, keys, args []string, next *scripts.Script, fresh bool) (first, second rueidis.RedisResult)
 }
 
-// followable is op, if something may follow it.
+// followable returns op, if something may follow it.
 func followable(op Operation) canBeFollowed {
 	if s, ok := op.(steady); ok {
 		op = s.Operation

@@ -70,7 +70,7 @@ type granted interface {
 	closing()
 }
 
-// grantOf is what the watchdog's lease is part of.
+// grantOf returns what the watchdog's lease is part of.
 func grantOf(l *watchdog.Lease) granted { return l.Ender().(granted) }
 
 // NewGrant puts what an attempt that started then has won under the watchdog's
@@ -98,17 +98,17 @@ func (t *Grant) care(started watchdog.Instant, lease, every time.Duration, end w
 
 func (t *Grant) grant() *Grant { return t }
 
-// Key is the kind and the mapped name.
+// Key returns the kind and the mapped name.
 func (t *Grant) Key() Key { return t.g.Key() }
 
-// Owner is the owner on the server.
+// Owner returns the owner on the server.
 func (t *Grant) Owner() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.owner
 }
 
-// owners is the owner, the other one that it may stand under as long as a
+// owners returns the owner, the other one that it may stand under as long as a
 // renaming is not settled, and the serial of the two.
 func (t *Grant) owners() (owner, pending string, serial int) {
 	t.mu.Lock()
@@ -119,7 +119,7 @@ func (t *Grant) owners() (owner, pending string, serial int) {
 	return t.owner, t.rename.pending, t.rename.serial
 }
 
-// Err is nil while the grant may be trusted. It compares the clocks at each
+// Err returns nil while the grant may be trusted. It compares the clocks at each
 // call, so that a process which was paused does not pass.
 func (t *Grant) Err() error { return t.errAt(t.e.Now()) }
 
@@ -131,10 +131,10 @@ func (t *Grant) errAt(now watchdog.Instant) error {
 	return t.lossOf(cause)
 }
 
-// Deadline is until when the grant is trusted without another renewal.
+// Deadline returns until when the grant is trusted without another renewal.
 func (t *Grant) Deadline() time.Time { return time.Now().Add(t.lease.Left(t.e.Now())) }
 
-// Expiring is closed when renewals have failed for half of the lease.
+// Expiring returns a channel that is closed when renewals have failed for half of the lease.
 func (t *Grant) Expiring() <-chan struct{} { return t.lease.Expiring() }
 
 // Kept reports whether the watchdog renews the grant until it is finished.

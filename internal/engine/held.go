@@ -57,7 +57,7 @@ type seldom struct {
 	tokens tokens // likewise; of a chain of fenced holds
 }
 
-// late is the owner of which a send of the acquire may still arrive, if one may.
+// late returns the owner of which a send of the acquire may still arrive, if one may.
 func (h *Held) late() string {
 	if h.seldom == nil {
 		return ""
@@ -92,7 +92,7 @@ func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, t term
 	return h
 }
 
-// protocol is the kind of lock that it is a hold of.
+// protocol returns the kind of lock that it is a hold of.
 func (h *Held) protocol() Protocol { return h.g.(Protocol) }
 
 // LeaseEnded is the lease's end: by time, or by the server's word. Whoever is on
@@ -146,7 +146,7 @@ func (h *Held) Grow(ctx context.Context, d time.Duration, seat Seat) error {
 	return h.Grant.Grow(ctx, d)
 }
 
-// step is how much of d a shared hold asks for: one that is kept goes on in steps
+// step returns how much of d a shared hold asks for: one that is kept goes on in steps
 // anyway, and one that is fixed has an end to move.
 func (h *Held) step(d time.Duration) time.Duration {
 	if h.lease.Kept() {
@@ -155,13 +155,13 @@ func (h *Held) step(d time.Duration) time.Duration {
 	return d
 }
 
-// Client is the id of the client that acquired it.
+// Client returns the id of the client that acquired it.
 func (h *Held) Client() string {
 	client, _, _ := strings.Cut(h.Owner(), ":")
 	return client
 }
 
-// Fence is the fencing token of a seat's turn.
+// Fence returns the fencing token of a seat's turn.
 func (h *Held) Fence(seat Seat) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

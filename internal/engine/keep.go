@@ -31,7 +31,7 @@ type keeping struct {
 	latest time.Duration // that as the last answer has it
 }
 
-// begin is told of a place that the server has just given, at now.
+// begin notes a place that the server has just given, at now.
 func (k *keeping) begin(now time.Duration) {
 	if k.due == 0 {
 		*k = keeping{due: now + keepEvery, said: now, walked: now, looked: now, slack: firstSlack, doubts: k.doubts, server: k.server, latest: k.latest}
@@ -41,7 +41,7 @@ func (k *keeping) begin(now time.Duration) {
 // doubt has the places looked after at once.
 func (k *keeping) doubt() { k.due, k.doubts = min(k.due, 1), true } // 0: nobody has a place
 
-// walk is what is to be done for the places at now.
+// walk returns what is to be done for the places at now.
 func (k *keeping) walk(now time.Duration) Walk {
 	switch {
 	case k.doubts || now-k.said >= Alive:
@@ -139,7 +139,7 @@ func (l *line) saying(now time.Duration) (k Keeping, expected int) {
 	return Keeping{Slack: l.keeping.slack, Walk: l.keeping.walk(now), Clock: now + l.keeping.server}, l.queued
 }
 
-// clock is the server's, as far as the process knows.
+// clock returns the server's, as far as the process knows.
 func (l *line) clock() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,7 +196,7 @@ func (l *line) bringBack(ctx context.Context, began time.Duration, k Keeping, ke
 	return err
 }
 
-// lost are the waiters that had a place before and are not among those listed,
+// lost returns the waiters that had a place before and are not among those listed,
 // and the slack that they get now.
 func (l *line) lost(began time.Duration, kept Kept) (owners []string, slack time.Duration) {
 	there := make(map[string]bool, len(kept.Places))

@@ -33,7 +33,7 @@ type Request struct {
 	base   string // the lane of the flight, which another may stand in for
 }
 
-// Age is how long ago it was numbered, which was before its first send.
+// Age returns how long ago it was numbered, which was before its first send.
 func (r Request) Age() time.Duration { return time.Since(r.began) }
 
 // Request numbers a request of a flight: one of several exchanges about a name,
@@ -49,7 +49,7 @@ func (e *Engine) Request(lane string, flight int) Request {
 // MemoryMillis is [RequestMemory] as scripts are told of it.
 var MemoryMillis = strconv.FormatInt(Millis(RequestMemory), 10)
 
-// Preamble is the arguments that scripts under lanes begin with.
+// Preamble returns the arguments that scripts under lanes begin with.
 func (e *Engine) Preamble(r Request, channel string) []string {
 	return []string{r.Number, MemoryMillis, channel, e.Publish()}
 }
@@ -91,7 +91,7 @@ func (e *Engine) RunNumbered(lane string, flight int, s *scripts.Script, key str
 	})
 }
 
-// Only is the one number that a script said.
+// Only returns the one number that a script said.
 func Only(said []int64, err error) (int64, error) {
 	switch {
 	case err != nil:
@@ -113,7 +113,7 @@ func (e *Engine) Void(r Request, name string) {
 	})
 }
 
-// of is the lane that stands in for base, or base itself.
+// of returns the lane that stands in for base, or base itself.
 func (l *lanes) of(base string) string {
 	if l.few.Load() == 0 {
 		return base

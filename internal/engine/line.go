@@ -32,7 +32,7 @@ func newLine(e *Engine, p Queued, o *Outage) *line {
 	}
 }
 
-// lineOf is the line of l's name, which the first who waits makes.
+// lineOf returns the line of l's name, which the first who waits makes.
 func (l *local) lineOf(e *Engine, p Queued) *line {
 	if l.ear.Load() == nil {
 		l.ear.CompareAndSwap(nil, &ear{line: newLine(e, p, l.outage())})
@@ -40,7 +40,7 @@ func (l *local) lineOf(e *Engine, p Queued) *line {
 	return l.line()
 }
 
-// line is that of the waiters of l's name, nil if there were none.
+// line returns that of the waiters of l's name, nil if there were none.
 func (l *local) line() *line {
 	if r := l.ear.Load(); r != nil {
 		return r.line
@@ -161,7 +161,7 @@ func (l *line) listen(ctx context.Context) error {
 	return nil
 }
 
-// event is called by the hub.
+// event handles an event of the hub.
 func (l *line) event(ev pubsub.Event) {
 	if ev.Kind == pubsub.Resumed { // messages were missed, and places perhaps lost
 		l.mu.Lock()
@@ -203,7 +203,7 @@ func (l *line) skip(owner string) {
 // sent lets the next one ask for its first place.
 func (l *line) sent() { <-l.sends }
 
-// asks is whether w is to ask the server, or what it was granted.
+// asks reports whether w is to ask the server, or what it was granted.
 func (l *line) asks(w *place) (ask bool, held *Held) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,7 +228,7 @@ func (l *line) refused(w *place, tried Tried) {
 // stand first here stand first there, but for some who came at the same time.
 const mostCandidates = 3
 
-// candidates are who may be granted the lock by a release of this process. With
+// candidates returns who may be granted the lock by a release of this process. With
 // replicas to wait for, a lock is acquired.
 func (l *line) candidates() (waiters []*place, next []Candidate) {
 	if l == nil || l.e.ReplicaAcks > 0 {
@@ -265,7 +265,7 @@ func (l *line) askAll(waiters []*place) {
 	}
 }
 
-// given is what w was granted, and has not taken; it asks the server no more.
+// given returns what w was granted, and has not taken; it asks the server no more.
 func (l *line) given(w *place) *Held {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,13 +18,13 @@ func (e *Engine) NewListener(heard func(payload string) bool, courtesy *handover
 // Listens reports whether the listener is subscribed.
 func (l *Listener) Listens() bool { return l.ear.listens() }
 
-// Poke is a reason to look, for who waits or will.
+// Poke gives the waiters, and the next one, a reason to look.
 func (l *Listener) Poke() { l.ear.wake() }
 
 // Close leaves the channels.
 func (l *Listener) Close() { l.ear.close() }
 
-// Channel is the channel of that name which scripts reach with Publish.
+// Channel returns the channel of that name which scripts reach with Publish.
 func (e *Engine) Channel(name string) pubsub.Channel { return e.channel(name) }
 
 // Subscribed reports whether messages on the channel of that name come to this

@@ -20,7 +20,7 @@ type Key struct {
 // keys.GroupValues.
 const GroupKind = "group"
 
-// Shown is the mapped name as users know it: of some values of a group, the group's.
+// Shown returns the mapped name as users know it: of some values of a group, the group's.
 func (k Key) Shown() string {
 	if k.Kind != GroupKind {
 		return k.Name
@@ -53,7 +53,7 @@ func newLocals() *places.Places[string, *local] {
 	}
 }
 
-// left is told when nobody is there any more.
+// left notes that the last one has left.
 func (l *local) left() {
 	l.family.Store(0)
 	l.last.Store(nil)
@@ -74,7 +74,7 @@ func (l *local) reuse() bool {
 	return true
 }
 
-// outage is what those who wait share, which the first of them makes.
+// outage returns what those who wait share, which the first of them makes.
 func (l *local) outage() *Outage {
 	if o := l.word.Load(); o != nil {
 		return o
@@ -83,7 +83,7 @@ func (l *local) outage() *Outage {
 	return l.word.Load()
 }
 
-// ended is the error of a wait for the lock that ended with err. Where a hold of
+// ended returns the error of a wait for the lock that ended with err. Where a hold of
 // this process is in the way, there is no need of the server's word.
 func (l *local) ended(e *Engine, err error) error {
 	if !errors.Is(err, errWaitOver) {
@@ -102,7 +102,7 @@ func (l *local) holds() bool {
 	return h != nil && h.Err() == nil || l.queue.Held()
 }
 
-// listener is the ear for releases. A process has one for each key, however
+// listener returns the ear for releases. A process has one for each key, however
 // many of its goroutines wait.
 func (l *local) listener(p Protocol) *ear {
 	r := l.ear.Load()

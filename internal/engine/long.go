@@ -46,7 +46,7 @@ type sized struct {
 	by *Sizing
 }
 
-// Sized is an operation whose answer may be long. If it only reads, the error of Run does
+// Sized returns an operation whose answer may be long. If it only reads, the error of Run does
 // not wrap ErrUnknown.
 func Sized(op Operation, by Sizing) Operation { return &sized{op, &by} }
 
@@ -56,7 +56,7 @@ type expected struct {
 	bytes int64
 }
 
-// Expect is op with an answer of about so many bytes, as earlier ones had.
+// Expect returns op with an answer of about so many bytes, as earlier ones had.
 func Expect(op Operation, bytes int64) Operation {
 	if bytes < large {
 		return op
@@ -83,7 +83,7 @@ type transfer struct {
 	at     time.Duration // of the last loss
 }
 
-// transferOf is op without what says how long its answer is, and that.
+// transferOf returns op without what says how long its answer is, and that.
 func transferOf(op Operation, keys, args []string) (Operation, transfer) {
 	var t transfer
 	for _, key := range keys {
@@ -136,7 +136,7 @@ func (t *transfer) forgotten(took, send, memory time.Duration) bool {
 // reads reports whether what is sent changes nothing.
 func (t *transfer) reads() bool { return t.by != nil && !t.by.Writes }
 
-// room is the time of the next try: send is that of a small one.
+// room returns the time of the next try: send is that of a small one.
 func (t *transfer) room(send time.Duration) time.Duration {
 	rate := int64(max(fastest>>t.tries, slowest))
 	switch {
@@ -167,7 +167,7 @@ var errNoTurn = errors.New("not sent: other long exchanges with the server are u
 // sent before.
 var errOld = errors.New("sent too long ago to be sent again")
 
-// nodeOf is the node of the first of the keys, as far as it is known.
+// nodeOf returns the node of the first of the keys, as far as it is known.
 func (e *Engine) nodeOf(keys []string) string {
 	if len(keys) == 0 {
 		return ""

@@ -72,11 +72,11 @@ func (o *Outage) lasts(now time.Duration, moving bool, stale time.Duration) time
 	return now - o.since
 }
 
-// stale is after how long without an exchange an outage is over: those who wait
+// stale returns after how long without an exchange an outage is over: those who wait
 // ask more often.
 func (e *Engine) stale() time.Duration { return 2*e.sendTimeout() + longestSleep }
 
-// GivenUp is why a waiter has given up after that time, nil if none has. One that
+// GivenUp returns why a waiter has given up after that time, nil if none has. One that
 // has waited since gives up, too: to ask one after the other would take each of
 // them as long as a silent server takes.
 func (o *Outage) GivenUp(e *Engine, since time.Duration) error {
@@ -102,7 +102,7 @@ func (o *Outage) GaveUp(e *Engine, err error) {
 	o.failing.Store(true)
 }
 
-// Ended is the error of a wait that ended with err. It changes only the one that
+// Ended returns the error of a wait that ended with err. It changes only the one that
 // [Within] ends a wait with. ErrNotAcquired is the server's answer: it takes a
 // refusal that is no older than a sleep, and no failure since. After a failure the
 // error is that failure. Without an answer it stays context.DeadlineExceeded.
@@ -141,7 +141,7 @@ func Unanswered(ctx context.Context, why error) error {
 	return fmt.Errorf("%w: %w: %w", ContextError(ctx), ErrUnreached, why)
 }
 
-// Refusal is the error of a try that does not wait and is refused in this process,
+// Refusal returns the error of a try that does not wait and is refused in this process,
 // since another asks or holds: the last failure if the server is not reached.
 func (o *Outage) Refusal() error {
 	if o == nil || !o.failing.Load() {

@@ -22,7 +22,7 @@ func (e *Engine) learnReplication(ctx context.Context, info string) {
 	}
 }
 
-// alone is the setting of the master, if it has replicas and goes on without them, "" if
+// alone returns the setting of the master, if it has replicas and goes on without them, "" if
 // there is none, or if it is not known.
 func (e *Engine) alone(ctx context.Context, info string) string {
 	replicas, stops := 0, false

@@ -51,7 +51,7 @@ func (v version) below(w version) bool {
 
 var oldest = map[string]version{"Redis": {7, 0}, "Valkey": {7, 2}}
 
-// Product is what server INFO is of, and its version, "" if it does not say.
+// Product returns what server INFO is of, and its version, "" if it does not say.
 // Valkey names a redis_version too, for clients that know no other field.
 func Product(info string) (product, version string) {
 	product = "Redis"

@@ -206,7 +206,7 @@ func (q *queuing) try(ctx context.Context, queue bool) (*Held, error) {
 	return q.answered(ctx, queue, a)
 }
 
-// asking is what is asked.
+// asking returns what is asked.
 //
 //go:noinline
 func (q *queuing) asking(queue bool) *attempt {
@@ -272,7 +272,7 @@ func (q *queuing) slack() time.Duration {
 	return q.line.slack()
 }
 
-// grant is what was granted while the server was asked.
+// grant returns what was granted while the server was asked.
 func (q *queuing) grant() *Held {
 	if q.line == nil {
 		return nil

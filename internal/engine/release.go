@@ -251,7 +251,7 @@ func (h *Held) buryLate() {
 // would not know it again.
 var errForgotten = fmt.Errorf("%w: the unlock was not answered for too long", ErrLost)
 
-// unlocking is one counted unlock, to be said as often as needed until then:
+// unlocking returns one counted unlock, to be said as often as needed until then:
 // it is one request, which counts once for as long as the server remembers it.
 // That time begins with the first send that may have arrived.
 func (h *Held) unlocking() (unlock func(ctx context.Context) error, until time.Time) {

@@ -167,7 +167,7 @@ func (r renewer) exec(ctx context.Context, to route, calls []scripts.Call) (resu
 	return results, r.e.tooFew(acks)
 }
 
-// tooFew is the error of what too few replicas have confirmed.
+// tooFew returns the error of what too few replicas have confirmed.
 func (e *Engine) tooFew(acks int64) error {
 	if acks >= int64(e.ReplicaAcks) {
 		return nil
@@ -175,7 +175,7 @@ func (e *Engine) tooFew(acks int64) error {
 	return fmt.Errorf("%w: %d of %d within %v", ErrNotReplicated, acks, e.ReplicaAcks, e.AckTimeout)
 }
 
-// confirmed is what the server said of owners, of whom none counts as renewed for
+// confirmed returns what the server said of owners, of whom none counts as renewed for
 // which unconfirmed says why.
 func confirmed(words []word, unconfirmed error) []word {
 	for i := range words {
@@ -235,7 +235,7 @@ type word struct {
 	err    error // it said neither yes nor no
 }
 
-// said is what one script said of that many owners.
+// said returns what one script said of that many owners.
 func said(res rueidis.RedisResult, owners int) []word {
 	answers, err := res.ToArray()
 	if err == nil && len(answers) != owners {

@@ -15,7 +15,7 @@ import (
 
 // What objects make of answers.
 
-// Number is an answer that is an integer.
+// Number returns an answer that is an integer.
 func Number(got Answer, err error) (int64, error) {
 	if err != nil {
 		return 0, err
@@ -23,13 +23,13 @@ func Number(got Answer, err error) (int64, error) {
 	return got.AsInt64()
 }
 
-// Yes is an answer that is 1 or more, or 0.
+// Yes returns an answer that is 1 or more, or 0.
 func Yes(got Answer, err error) (bool, error) {
 	n, err := Number(got, err)
 	return n > 0, err
 }
 
-// Remainder is an answer of PTTL: 0 if there is nothing, -1 if it has no end.
+// Remainder returns an answer of PTTL: 0 if there is nothing, -1 if it has no end.
 func Remainder(ms int64, err error) (time.Duration, error) {
 	switch {
 	case ms == -2 || err != nil:
@@ -40,7 +40,7 @@ func Remainder(ms int64, err error) (time.Duration, error) {
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-// Texts is an answer that is an array of texts; nil is none.
+// Texts returns an answer that is an array of texts; nil is none.
 func Texts(got Answer, err error) ([]string, error) {
 	if err != nil || got.Nil {
 		return nil, err
@@ -48,7 +48,7 @@ func Texts(got Answer, err error) ([]string, error) {
 	return got.AsStrSlice()
 }
 
-// Text is an answer that is a text, if it is one.
+// Text returns an answer that is a text, if it is one.
 func Text(got Answer, err error) (text string, there bool, _ error) {
 	if err != nil || got.Nil {
 		return "", false, err
@@ -65,7 +65,7 @@ func CheckTTL(what string, d time.Duration) error {
 	return nil
 }
 
-// Instant is when a key ends as scripts take it: @ and the time, ms.
+// Instant returns when a key ends as scripts take it: @ and the time, ms.
 func Instant(at time.Time) (string, error) {
 	if at.UnixMilli() <= 0 || time.Until(at) > LongestLease {
 		return "", fmt.Errorf("%w: time %v", ErrOption, at)
@@ -76,7 +76,7 @@ func Instant(at time.Time) (string, error) {
 // SizeScript answers how many bytes of memory keys take.
 var SizeScript = scripts.Must(lua, "lua/size.lua")
 
-// SizeInMemory is how many bytes keys of one slot take on the server.
+// SizeInMemory returns how many bytes keys of one slot take on the server.
 func (e *Engine) SizeInMemory(ctx context.Context, keys []string) (int64, error) {
 	return Number(e.Run(ctx, SizeScript, keys, nil))
 }

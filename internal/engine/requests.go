@@ -30,7 +30,7 @@ func NewRequests(e *Engine) *Requests {
 	return r
 }
 
-// ID is a fresh request id.
+// ID returns a fresh request id.
 func (r *Requests) ID() string { return r.born + "-" + strconv.FormatInt(r.last.Add(1), 10) }
 
 // Forget drops the key that remembers a request about a name, with others that

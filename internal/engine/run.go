@@ -48,7 +48,7 @@ type Operation interface {
 // steady is an operation that has another one beside it for a moving slot.
 type steady struct{ Operation }
 
-// UnlessMoving is op for callers that know what to do while the slot of its
+// UnlessMoving returns op for callers that know what to do while the slot of its
 // keys moves: Run then says so at once.
 func UnlessMoving(op Operation) Operation { return steady{op} }
 
@@ -205,7 +205,7 @@ func again(ctx context.Context, op Operation, what verdict, err error) bool {
 	return false
 }
 
-// ended is the error of a loop that gave up.
+// ended returns the error of a loop that gave up.
 func ended(ctx context.Context, err error, unknown, reads bool) error {
 	if there, is := mixed(err); is {
 		err = fmt.Errorf("%w (%w)", Mixed(there), err)

@@ -45,7 +45,7 @@ func (h *Held) join(seat Seat, now watchdog.Instant) error {
 	return h.sit(seat)
 }
 
-// sit is called under the mutex.
+// sit adds a seat. The mutex is held.
 func (h *Held) sit(seat Seat) error {
 	if cause, ended := h.lease.Ended(); ended {
 		return lossOf(cause)
@@ -126,7 +126,7 @@ func (h *Held) emptied() bool {
 	return true
 }
 
-// find is the place of a seat, -1 if it has none: 0 is the first, and those
+// find returns the place of a seat, -1 if it has none: 0 is the first, and those
 // behind it the others'.
 func (h *Held) find(seat Seat) int {
 	switch h.seat {
@@ -141,7 +141,7 @@ func (h *Held) find(seat Seat) int {
 	return -1
 }
 
-// all is every seat.
+// all returns every seat.
 func (h *Held) all() (seats []Seat) {
 	if h.seat != nil {
 		seats = append(append(seats, h.seat), h.others()...)
@@ -161,7 +161,7 @@ func (h *Held) clear() []Seat {
 	return seats
 }
 
-// others are the seats beside the first.
+// others returns the seats beside the first.
 func (h *Held) others() []Seat {
 	if h.seldom == nil {
 		return nil

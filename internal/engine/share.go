@@ -54,7 +54,7 @@ func (h *Held) startExport(seat Seat) error {
 	return nil
 }
 
-// exported is an owner that others may join the hold by.
+// exported returns an owner that others may join the hold by.
 func (h *Held) exported() string {
 	if h.fence > 0 {
 		return h.e.IDs.ExportedFenced(h.fence)
@@ -80,7 +80,7 @@ func (h *Held) settleExport(ctx context.Context) error {
 	return nil
 }
 
-// askingExport is the owner and the one that it is to be renamed to; that is
+// askingExport returns the owner and the one that it is to be renamed to; that is
 // empty if there is nothing to settle.
 func (h *Held) askingExport() (private, exported string) {
 	h.mu.Lock()
@@ -176,10 +176,10 @@ func (e *Engine) join(ctx context.Context, p Joinable, owner string, foreign boo
 // of ours is left on the server.
 const RequestMemory = 45 * time.Second
 
-// remembered is how long after its first send a request may be said again.
+// remembered returns how long after its first send a request may be said again.
 func (e *Engine) remembered() time.Duration { return RequestMemory - 2*e.sendTimeout() }
 
-// NewRequest is a fresh request id, 32 hex digits as Redisson writes them.
+// NewRequest returns a fresh request id, 32 hex digits as Redisson writes them.
 func NewRequest() string {
 	id := uuid.New()
 	return fmt.Sprintf("%x", id[:])

@@ -29,7 +29,7 @@ func (e *Engine) During(f func()) bool {
 	return true
 }
 
-// Closing is closed when Close begins.
+// Closing returns a channel that is closed when Close begins.
 func (e *Engine) Closing() <-chan struct{} { return e.closing }
 
 // WhenClosing has f run when Close begins, behind Open and before Close waits for

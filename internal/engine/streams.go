@@ -8,7 +8,7 @@ import (
 
 var lengthScript = scripts.Must(lua, "lua/length.lua")
 
-// StreamLength is how many entries a stream has. It asks by a script: miniredis
+// StreamLength returns how many entries a stream has. It asks by a script: miniredis
 // answers an XLEN of another type twice, which no client bears.
 func (e *Engine) StreamLength(ctx context.Context, key string) (int64, error) {
 	return Number(e.Run(ctx, lengthScript, []string{key}, nil))

@@ -38,7 +38,7 @@ func (e *Engine) SubscribeTo(ctx context.Context, channel pubsub.Channel, listen
 	return sub, err
 }
 
-// ListenersHere is how many listen to channel by this client.
+// ListenersHere returns how many listen to channel by this client.
 func (e *Engine) ListenersHere(channel pubsub.Channel) int { return e.hub.Listeners(channel) }
 
 // Vigil is Subscribe for a listener that has to know whether it hears everything;

@@ -59,7 +59,7 @@ func (e *Engine) suspect(h *Held) {
 		"name", h.Key().Shown(), "owner", h.Owner(), "held", (e.Now().Mono - h.since).Round(time.Millisecond))
 }
 
-// holder is the hold of this client that stands in the way, or nil. It looks at
+// holder returns the hold of this client that stands in the way, or nil. It looks at
 // all holds, which is cheap for once in a watchdog timeout.
 func (e *Engine) holder(is func(*Held) bool) (found *Held) {
 	e.dog.Each(func(lease *watchdog.Lease) {

@@ -52,7 +52,7 @@ func newTopology(client rueidis.Client, cluster bool, spawn func(func()) bool, b
 	return &topology{client: client, cluster: cluster, spawn: spawn, base: base, stale: true}
 }
 
-// slot is the cluster slot of key; 0 where there is no cluster.
+// slot returns the cluster slot of key; 0 where there is no cluster.
 func (t *topology) slot(key string) uint16 {
 	if !t.cluster {
 		return 0
@@ -61,7 +61,7 @@ func (t *topology) slot(key string) uint16 {
 	return cmd.Slot()
 }
 
-// node is the address of the master that serves slot, as far as it is known:
+// node returns the address of the master that serves slot, as far as it is known:
 // "" where it is not, or where there is one node only. A map that is old, or
 // proved wrong, is asked for again in the background: whoever wants to know is
 // in a hurry, and a wrong answer costs a retry.
@@ -94,7 +94,7 @@ func (t *topology) find(slot uint16) string {
 	return ""
 }
 
-// Node is the address of the server that has key, as far as the client knows it.
+// Node returns the address of the server that has key, as far as the client knows it.
 func (e *Engine) Node(key string) string {
 	if node := e.topo.node(e.topo.slot(key)); node != "" {
 		return node
@@ -109,7 +109,7 @@ func (e *Engine) Node(key string) string {
 	return ""
 }
 
-// Servers is a client for each server that is known, those of a cluster with their replicas.
+// Servers returns a client for each server that is known, those of a cluster with their replicas.
 func (e *Engine) Servers() (all []rueidis.Client) {
 	for addr, c := range e.Redis.Nodes() {
 		if !strings.HasPrefix(addr, ":") { // rueidis has it from a redirection without a host
@@ -119,7 +119,7 @@ func (e *Engine) Servers() (all []rueidis.Client) {
 	return all
 }
 
-// masters is the addresses of a cluster's masters, as far as they are known.
+// masters returns the addresses of a cluster's masters, as far as they are known.
 func (t *topology) masters() (nodes []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -167,7 +167,7 @@ func (t *topology) reach(node string) rueidis.Client {
 	return t.client
 }
 
-// met is the client of that node and no other, if rueidis has one.
+// met returns the client of that node and no other, if rueidis has one.
 func (t *topology) met(node string) (rueidis.Client, bool) {
 	if !t.cluster {
 		return t.client, true
@@ -197,7 +197,7 @@ func (t *topology) ask(ctx context.Context) {
 	}
 }
 
-// survey is the map of the first node that has one. Nodes are asked one by one,
+// survey returns the map of the first node that has one. Nodes are asked one by one,
 // as the answer may leave out hosts: which then are that node's.
 func (t *topology) survey(ctx context.Context) []slotRange {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -253,7 +253,7 @@ func (t *topology) where(ctx context.Context) (pubsub.Where, error) {
 	return func(pubsub.Channel) (string, error) { return master, nil }, nil
 }
 
-// serving is the node of the channel's slot, also for plain channels: a message
+// serving returns the node of the channel's slot, also for plain channels: a message
 // reaches those on every node, so that they are spread over all of them.
 func (t *topology) serving(channel pubsub.Channel) (string, error) {
 	if node := t.node(t.slot(channel.Name)); node != "" {
@@ -262,7 +262,7 @@ func (t *topology) serving(channel pubsub.Channel) (string, error) {
 	return "", fmt.Errorf("no node is known to serve channel %q", channel.Name)
 }
 
-// findMaster is the node that the client has, or where rueidis also knows
+// findMaster returns the node that the client has, or where rueidis also knows
 // replicas, the one that says that it is the master: most likely still the one
 // that was.
 func (t *topology) findMaster(ctx context.Context) (string, error) {

@@ -15,7 +15,7 @@ func (e *Engine) Track(key string, silence time.Duration, to tracking.Listener, 
 	return e.tracker().Watch(key, silence, to, others...)
 }
 
-// Tracked is how many watches of keys there are.
+// Tracked returns how many watches of keys there are.
 func (e *Engine) Tracked() int { return e.tracker().Watches() }
 
 type trackerKey struct{}

@@ -11,7 +11,7 @@ import (
 
 // What objects with typed values have in common.
 
-// Family is what writes the values of objects that are given no codec.
+// Family returns what writes the values of objects that are given no codec.
 func (e *Engine) Family() codec.Family {
 	if e.Values == (codec.Family{}) {
 		return codec.Msgpack
@@ -19,7 +19,7 @@ func (e *Engine) Family() codec.Family {
 	return e.Values
 }
 
-// Given is the codec of an option, if there is one, or else another.
+// Given returns the codec of an option, if there is one, or else another.
 func Given[T any](option any, other codec.Codec[T]) (codec.Codec[T], error) {
 	if option == nil {
 		return other, nil
@@ -31,13 +31,13 @@ func Given[T any](option any, other codec.Codec[T]) (codec.Codec[T], error) {
 	return c, nil
 }
 
-// Reading is one exchange that changes nothing. ctx bounds the wait for it.
+// Reading makes one exchange that changes nothing. ctx bounds the wait for it.
 func Reading[T any](e *Engine, ctx context.Context, call func() (T, error)) (T, error) {
 	result, err, _ := Await(e, ctx, 0, call)
 	return result, err
 }
 
-// Writing is one exchange that changes something. ctx bounds the wait for it;
+// Writing makes one exchange that changes something. ctx bounds the wait for it;
 // it may be done still when that has ended, which is ErrUnknown.
 func Writing[T any](e *Engine, ctx context.Context, call func() (T, error)) (T, error) {
 	result, err, answered := Await(e, ctx, 0, call)

@@ -10,7 +10,7 @@ type Clock interface {
 	Moved(f func())
 }
 
-// Wall is the client's time, in milliseconds since 1970.
+// Wall returns the client's time, in milliseconds since 1970.
 func (e *Engine) Wall() int64 {
 	if e.Clock != nil {
 		return e.Clock.Now().UnixMilli()

@@ -165,7 +165,7 @@ func (w *watch) bear(ctx context.Context, o *Outage, err error) error {
 	return w.e.bear(ctx, o, w.Key.Shown(), w.ear.pokes(), err)
 }
 
-// nap is how long to sleep when so much is left.
+// nap returns how long to sleep when so much is left.
 func (e *Engine) nap(left time.Duration) time.Duration {
 	if most := cmp.Or(e.LongestSleep, longestSleep); left < 0 || left >= most {
 		return jittered(most)
@@ -173,7 +173,7 @@ func (e *Engine) nap(left time.Duration) time.Duration {
 	return left + time.Millisecond // the server expires at the next millisecond
 }
 
-// jittered is d, up to a tenth less.
+// jittered returns d, up to a tenth less.
 func jittered(d time.Duration) time.Duration { return d - rand.N(d/10+1) }
 
 // sleep waits for d, a poke, or the end.
@@ -189,7 +189,7 @@ func (e *Engine) sleep(ctx context.Context, d time.Duration, poke <-chan struct{
 	return e.over(ctx)
 }
 
-// over is why a wait has ended, if it has.
+// over returns why a wait has ended, if it has.
 func (e *Engine) over(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ContextError(ctx)

@@ -13,7 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// On is an engine on a client that somebody else closes.
+// On returns an engine on a client that somebody else closes.
 func On(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
 	t.Helper()
 	cfg := engine.Config{
@@ -42,7 +42,7 @@ func ShortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
 // subscription stands again.
 func NoLooks(c *engine.Config) { c.LongestSleep = time.Hour }
 
-// Recorded is an engine on a server that knows no script yet, and what it is sent.
+// Recorded returns an engine on a server that knows no script yet, and what it is sent.
 func Recorded(t testing.TB) (*engine.Engine, *redistest.ScriptRecorder) {
 	t.Helper()
 	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())

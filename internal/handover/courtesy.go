@@ -55,7 +55,7 @@ type known struct {
 	until  time.Time // until then our last release counts
 }
 
-// learned is what is known, from now on. It is called under the mutex.
+// learned returns what is known, from now on. It is called under the mutex.
 func (c *Courtesy) learned() *known {
 	if c.known == nil {
 		c.known = new(known)
@@ -76,7 +76,7 @@ func (c *Courtesy) Mark() Mark {
 	return Mark{c.heard(), c.opened}
 }
 
-// heard is how many messages have come so far. It is called under the mutex.
+// heard returns how many messages have come so far. It is called under the mutex.
 func (c *Courtesy) heard() uint64 {
 	if c.known == nil {
 		return 0
@@ -179,7 +179,7 @@ func (c *Courtesy) Reset() {
 	}
 }
 
-// Pause is how long to stand back before the next try. Whoever has done so says
+// Pause returns how long to stand back before the next try. Whoever has done so says
 // it with Paused; one goroutine at a time stands back.
 func (c *Courtesy) Pause() time.Duration {
 	c.mu.Lock()

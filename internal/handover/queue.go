@@ -135,7 +135,7 @@ func (q *Queue[T]) Enter(w *Waiter[T]) (head bool) {
 	return false
 }
 
-// EnterOnce is Enter for one that waits for no more than an answer which is
+// EnterOnce enters a waiter that waits for no more than an answer which is
 // under way. It does nothing, and ok is false, if nobody asks for a shared hold
 // with some hope, or somebody who wants one for itself alone would be overtaken.
 func (q *Queue[T]) EnterOnce(w *Waiter[T]) (head, ok bool) {
@@ -443,7 +443,7 @@ func (q *Queue[T]) Front() (since time.Duration, some bool) {
 	return q.front.Since, true
 }
 
-// Waiting is how many are queued behind the one that has the turn.
+// Waiting returns how many are queued behind the one that has the turn.
 func (q *Queue[T]) Waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

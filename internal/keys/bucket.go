@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Bucket is the state of a rate limiter's bucket without a key. The rule is
+// Bucket returns the state of a rate limiter's bucket without a key. The rule is
 // the name itself.
 func Bucket(name string) string { return Suffix(name, "bucket") }
 
@@ -15,7 +15,7 @@ const maxBucketKey = 64
 
 var escapeBraces = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
 
-// BucketOf is the state of one key of a rate limiter. The key is the hash tag:
+// BucketOf returns the state of one key of a rate limiter. The key is the hash tag:
 // all limits of one key share a slot, and the keys spread over a cluster.
 // Whoever chooses keys chooses neither the slot nor the length: braces are
 // escaped, and of a long key its hash stands there.

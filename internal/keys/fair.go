@@ -1,26 +1,26 @@
 package keys
 
-// FairDeadlines is until when each of those in the queue of a fair lock is
+// FairDeadlines returns until when each of those in the queue of a fair lock is
 // waited for.
 func FairDeadlines(name string) string { return Prefix("redisson_lock_timeout", name) }
 
-// FairTold is the channel on which one waiter of Redisson's is told that it is
+// FairTold returns the channel on which one waiter of Redisson's is told that it is
 // its turn; ours listen there only while such a one is ahead.
 func FairTold(name, owner string) string { return LockChannel(name) + ":" + owner }
 
-// FairTurns is where the processes of this library are told whose turn it is:
+// FairTurns names the channel on which the processes of this library are told whose turn it is:
 // each listens at its own, which the id of its client is added to.
 func FairTurns(name string) string { return Prefix("rueidisson_fair", name) }
 
-// FairAlive is which of them are alive.
+// FairAlive names the key that says which of them are alive.
 func FairAlive(name string) string { return Prefix("rueidisson_fair_alive", name) }
 
-// FairIdle is a waiter of Redisson's that was told in vain.
+// FairIdle returns a waiter of Redisson's that was told in vain.
 func FairIdle(name string) string { return Prefix("rueidisson_fair_idle", name) }
 
-// LockToken is the last fencing token of a lock, for either library.
+// LockToken returns the last fencing token of a lock, for either library.
 func LockToken(name string) string { return Prefix("redisson_lock_token", name) }
 
-// Term is what the leader of an election says of itself, and the channel on which
+// Term names the key that says what the leader of an election says of itself, and the channel on which
 // it tells that there is news of it.
 func Term(name string) string { return Prefix("rueidisson_term", name) }

@@ -17,14 +17,14 @@ var groupKey = func() (key []byte) {
 	return key
 }()
 
-// GroupField is the field of a group's hash that stands for an encoded value:
+// GroupField returns the field of a group's hash that stands for an encoded value:
 // its hash, in base64.
 func GroupField(value string) string {
 	sum := Hash(value)
 	return base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
-// Hash is Redisson's hash of an encoded value: HighwayHash-128, the two words of
+// Hash returns Redisson's hash of an encoded value: HighwayHash-128, the two words of
 // it big-endian.
 func Hash(value string) (swapped [highwayhash.Size128]byte) {
 	sum := sum128(value)
@@ -34,12 +34,12 @@ func Hash(value string) (swapped [highwayhash.Size128]byte) {
 	return swapped
 }
 
-// sum128 is the hash of a value, each half of it little-endian.
+// sum128 returns the hash of a value, each half of it little-endian.
 func sum128(value string) [highwayhash.Size128]byte {
 	return highwayhash.Sum128([]byte(value), groupKey)
 }
 
-// GroupValues is one text for some fields of a group, in the slot of the group. It is no
+// GroupValues returns one text for some fields of a group, in the slot of the group. It is no
 // key on the server.
 func GroupValues(group string, fields []string) string {
 	return Suffix(group, strconv.Itoa(len(group))+":"+strings.Join(fields, ","))

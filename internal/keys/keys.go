@@ -14,7 +14,7 @@ import (
 // derived from it would hash to different slots.
 var ErrSlot = errors.New("its derived keys would fall into different cluster slots")
 
-// Prefix is Redisson's prefix rule: prefix:{name}, or prefix:name where the
+// Prefix returns Redisson's prefix rule: prefix:{name}, or prefix:name where the
 // name brings its own braces.
 func Prefix(prefix, name string) string {
 	if strings.IndexByte(name, '{') >= 0 {
@@ -23,19 +23,19 @@ func Prefix(prefix, name string) string {
 	return prefix + ":{" + name + "}"
 }
 
-// LockChannel is where the release of a lock is announced, by either library.
+// LockChannel names the channel on which the release of a lock is announced, by either library.
 func LockChannel(name string) string { return Prefix("redisson_lock__channel", name) }
 
-// GroupChannel is where this library announces which fields of a group were released.
+// GroupChannel names the channel on which this library announces which fields of a group were released.
 func GroupChannel(name string) string { return Prefix("rueidisson_group", name) }
 
-// FairQueue is the list of those who wait for a fair lock.
+// FairQueue returns the list of those who wait for a fair lock.
 func FairQueue(name string) string { return Prefix("redisson_lock_queue", name) }
 
-// FenceToken is the counter of a lock's fencing tokens.
+// FenceToken returns the counter of a lock's fencing tokens.
 func FenceToken(name string) string { return Prefix("redisson_lock_token", name) }
 
-// FenceGuard is what a guarded key has seen: the highest fencing token of each
+// FenceGuard names the key that says what a guarded key has seen: the highest fencing token of each
 // lock.
 func FenceGuard(key string) string { return Suffix(key, "rueidisson_fence") }
 
@@ -50,27 +50,27 @@ func JoinLatch(name, request string) string {
 	return Prefix("rueidisson_join_latch", name) + ":" + request
 }
 
-// Tombstones are the owners that will never hold the lock again, so that an
+// Tombstones returns the owners that will never hold the lock again, so that an
 // acquire which reaches the server late takes nothing.
 func Tombstones(name string) string { return Prefix("rueidisson_gone", name) }
 
-// RWChannel is where the release of a read-write lock is announced, by either
+// RWChannel names the channel on which the release of a read-write lock is announced, by either
 // library: 0 by its last reader, 1 by its writer.
 func RWChannel(name string) string { return Prefix("redisson_rwlock", name) }
 
-// ReaderMark is the key of one level of a reader of a read-write lock, which
+// ReaderMark returns the key of one level of a reader of a read-write lock, which
 // stands for as long as the lease of that level, for either library.
 func ReaderMark(name, owner string, level int) string {
 	return Suffix(name, owner) + ":rwlock_timeout:" + strconv.Itoa(level)
 }
 
-// RWClaims are the clients whose writers wait for a read-write lock and go first.
+// RWClaims returns the clients whose writers wait for a read-write lock and go first.
 func RWClaims(name string) string { return Prefix("rueidisson_rw_writers", name) }
 
-// RWReaders are the clients whose readers wait for it.
+// RWReaders returns the clients whose readers wait for it.
 func RWReaders(name string) string { return Prefix("rueidisson_rw_readers", name) }
 
-// RWTurn are those of them who go first at present.
+// RWTurn returns those of them who go first at present.
 func RWTurn(name string) string { return Prefix("rueidisson_rw_turn", name) }
 
 // OnCluster returns ErrSlot for a name whose derived keys do not share its

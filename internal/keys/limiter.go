@@ -2,7 +2,7 @@ package keys
 
 import "strings"
 
-// Suffix is Redisson's suffix rule: {name}:suffix, or name:suffix where the
+// Suffix returns Redisson's suffix rule: {name}:suffix, or name:suffix where the
 // name brings its own braces.
 func Suffix(name, suffix string) string {
 	if strings.IndexByte(name, '{') >= 0 {
@@ -11,11 +11,11 @@ func Suffix(name, suffix string) string {
 	return "{" + name + "}:" + suffix
 }
 
-// RateValue is how many permits of Redisson's rate limiter are left, for
+// RateValue names the key that says how many permits of Redisson's rate limiter are left, for
 // either library; the limiter's setting is the name itself.
 func RateValue(name string) string { return Suffix(name, "value") }
 
-// RateLog is what was granted of it and when.
+// RateLog names the key that says what was granted of it and when.
 func RateLog(name string) string { return Suffix(name, "permits") }
 
 // RateValueOf is RateValue for a limiter whose clients each have the whole rate.

@@ -9,7 +9,7 @@ var reliableParts = [...]string{
 	"dead", "error", "meta", "pause", "idle", "keeper", "deputy", "owners", "finished", "finished_until", "progress", "none",
 }
 
-// Reliable is the parts of the reliable queue of that name. Redisson has none.
+// Reliable returns the parts of the reliable queue of that name. Redisson has none.
 func Reliable(name string) []string {
 	parts := make([]string, len(reliableParts), len(reliableParts)+1)
 	for i, part := range reliableParts {
@@ -18,11 +18,11 @@ func Reliable(name string) []string {
 	return parts
 }
 
-// ReliableLeases are the messages of a reliable queue that somebody has, by the end
+// ReliableLeases returns the messages of a reliable queue that somebody has, by the end
 // of their leases.
 func ReliableLeases(name string) string { return Prefix("rueidisson_queue_lease", name) }
 
-// ReliableMeta is the counters of a reliable queue.
+// ReliableMeta returns the counters of a reliable queue.
 func ReliableMeta(name string) string { return Prefix("rueidisson_queue_meta", name) }
 
 // EveryReliableMeta is a pattern of the counters of all reliable queues.
@@ -43,29 +43,29 @@ func ReliableOf(key string) (name string, is bool) {
 // ReliablePause is there while nothing is taken from a reliable queue.
 func ReliablePause(name string) string { return Prefix("rueidisson_queue_pause", name) }
 
-// ReliableResult is the result of a message of a reliable queue.
+// ReliableResult returns the result of a message of a reliable queue.
 func ReliableResult(name, id string) string {
 	return Prefix("rueidisson_queue_result", name) + ":" + id
 }
 
-// ReliableBodies are the messages of a reliable queue.
+// ReliableBodies returns the messages of a reliable queue.
 func ReliableBodies(name string) string { return Prefix("rueidisson_queue_body", name) }
 
 // ReliableOnce keeps a message from being added to a reliable queue twice.
 func ReliableOnce(name, key string) string { return Prefix("rueidisson_queue_once", name) + ":" + key }
 
-// ReliableLane is what the lanes of a client about a reliable queue begin with.
+// ReliableLane returns how the keys of the lanes of a client about a reliable queue begin.
 func ReliableLane(name, client string) string {
 	return Prefix("rueidisson_queue_lane", name) + ":" + client
 }
 
-// ReliableWake is what the channels begin with on which those are told who wait at a
+// ReliableWake returns how the channels begin on which those are told who wait at a
 // reliable queue.
 func ReliableWake(name string) string { return Prefix("rueidisson_queue_wake", name) + ":" }
 
-// ReliableDone is where it is announced that a result is there.
+// ReliableDone names the channel on which it is announced that a result is there.
 func ReliableDone(name string) string { return Prefix("rueidisson_queue_done_ids", name) }
 
-// ReliableCancelled is where it is announced which messages were cancelled that
+// ReliableCancelled names the channel on which it is announced which messages were cancelled that
 // somebody has.
 func ReliableCancelled(name string) string { return Prefix("rueidisson_queue_cancelled", name) }

@@ -1,14 +1,14 @@
 package keys
 
-// SemaphoreChannel is where given permits of a semaphore are announced, by
+// SemaphoreChannel names the channel on which given permits of a semaphore are announced, by
 // either library. The number of free ones is the name itself.
 func SemaphoreChannel(name string) string { return Prefix("redisson_sc", name) }
 
-// SemaphoreSet is when the permits of a semaphore were set last; Redisson has no such
+// SemaphoreSet names the key that says when the permits of a semaphore were set last; Redisson has no such
 // key.
 func SemaphoreSet(name string) string { return Prefix("rueidisson_set", name) }
 
-// SemaphoreOrder is the fair lock by which the waiters of a semaphore queue over all
+// SemaphoreOrder returns the fair lock by which the waiters of a semaphore queue over all
 // processes; Redisson has no such key.
 func SemaphoreOrder(name string) string { return Prefix("rueidisson_order", name) }
 
@@ -16,13 +16,13 @@ func SemaphoreOrder(name string) string { return Prefix("rueidisson_order", name
 // client about a name; Redisson has none.
 func Lane(name, client string) string { return Prefix("rueidisson_lane", name) + ":" + client }
 
-// CallerRequest is the answer to a request about a semaphore or a latch that its caller
+// CallerRequest returns the answer to a request about a semaphore or a latch that its caller
 // may repeat; Redisson has no such key.
 func CallerRequest(name, id string) string { return Prefix("rueidisson_request", name) + ":" + id }
 
-// PermitLeases are the permits of a semaphore that are held, by the end of their
+// PermitLeases returns the permits of a semaphore that are held, by the end of their
 // leases, for either library.
 func PermitLeases(name string) string { return Suffix(name, "timeout") }
 
-// PermitLabels are the labels of permits that are held; Redisson has no such key.
+// PermitLabels returns the labels of permits that are held; Redisson has no such key.
 func PermitLabels(name string) string { return Prefix("rueidisson_label", name) }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Shard is the i-th hash of a sharded map. The whole of it is the hash tag, so
+// Shard returns the i-th hash of a sharded map. The whole of it is the hash tag, so
 // that the hashes of one map spread over the slots.
 func Shard(name string, i int) string { return "{" + name + ":" + strconv.Itoa(i) + "}" }
 
-// ShardOf is which of n hashes an encoded key is in: the first word of its
+// ShardOf returns which of n hashes an encoded key is in: the first word of its
 // HighwayHash-128, modulo n.
 func ShardOf(key string, n int) int {
 	sum := sum128(key)

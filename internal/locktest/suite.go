@@ -24,7 +24,7 @@ type Rivalled interface {
 	Rival(name string) lock.Locker
 }
 
-// rival is the Locker that p's of that name excludes, and is excluded by: itself
+// rival returns the Locker that p's of that name excludes, and is excluded by: itself
 // as a rule.
 func rival(p Process, name string) lock.Locker {
 	if r, shares := p.(Rivalled); shares {
@@ -86,7 +86,7 @@ func (s Suite) Run(t *testing.T) {
 // in steps of the watchdog's.
 const ample = 3 * time.Minute
 
-// pair is one lock as two processes see it: what one has, the other cannot.
+// pair returns one lock as two processes see it: what one has, the other cannot.
 func (s Suite) pair(t *testing.T, watchdog time.Duration) (here, there lock.Locker) {
 	t.Helper()
 	name := s.Name(t)
@@ -100,7 +100,7 @@ func (s Suite) within(t *testing.T, watchdog time.Duration) (l, other lock.Locke
 	return p.Locker(name), rival(p, name)
 }
 
-// rivals is what excludes a lock, in its own process and in another one.
+// rivals returns what excludes a lock, in its own process and in another one.
 func (s Suite) rivals(t *testing.T, watchdog time.Duration) (l lock.Locker, others []lock.Locker) {
 	t.Helper()
 	here, name := s.Start(t, watchdog), s.Name(t)

@@ -55,7 +55,7 @@ func (id ID) Class() Class {
 	return Foreign
 }
 
-// Fence is the fencing token of an exported hold that has one, else 0: whoever
+// Fence returns the fencing token of an exported hold that has one, else 0: whoever
 // joins it has the same.
 func (id ID) Fence() int64 {
 	if id.Class() != Exported || id.Number < fencedFrom {
@@ -64,7 +64,7 @@ func (id ID) Fence() int64 {
 	return id.Number - fencedFrom
 }
 
-// String is the text as it stands in Redis.
+// String returns the text as it stands in Redis.
 func (id ID) String() string { return format(id.Client, id.Number) }
 
 // Parse reads an owner text. It accepts exactly what String and Redisson write:
@@ -112,7 +112,7 @@ func NewIssuer(client string) *Issuer {
 	return i
 }
 
-// Client is the id whose owners this issuer gives out.
+// Client returns the id whose owners this issuer gives out.
 func (i *Issuer) Client() string { return i.client }
 
 // Private returns a fresh owner that nobody may join.

@@ -75,7 +75,7 @@ func Difference(stands, ran string) string {
 	return strings.Join(lines, "\n")
 }
 
-// rowOf is the first two cells of a line of a difference, or what else it begins with.
+// rowOf returns the first two cells of a line of a difference, or what else it begins with.
 func rowOf(line string) string {
 	cells := strings.SplitN(line[len("- "):], "|", 4)
 	return strings.Join(cells[:min(len(cells), 3)], "|")

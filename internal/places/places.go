@@ -169,7 +169,7 @@ func (ps *Places[K, P]) Each(f func(p P)) {
 	}
 }
 
-// Len is how many places there are.
+// Len returns how many places there are.
 func (ps *Places[K, P]) Len() (n int) {
 	ps.Each(func(P) { n++ })
 	return n

@@ -51,7 +51,7 @@ func (w *worker) endOne(done <-chan struct{}) {
 	}
 }
 
-// toEnd is the connection whose command is to end.
+// toEnd returns the connection whose command is to end.
 func (w *worker) toEnd() Conn {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()

@@ -39,7 +39,7 @@ type Kind struct {
 	Rest func(rueidis.RedisMessage) ([]Item, error)
 }
 
-// Blocking is the words behind Block.
+// Blocking returns the words behind Block.
 func (k *Kind) Blocking(keys []string, timeout time.Duration) []string {
 	if k.Words != nil {
 		return k.Words(keys, timeout)
@@ -50,7 +50,7 @@ func (k *Kind) Blocking(keys []string, timeout time.Duration) []string {
 // Seconds writes a timeout as commands that block take it.
 func Seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// names is how many names one command has at most.
+// names returns how many names one command has at most.
 func (k *Kind) names() int {
 	if k.Alone {
 		return 1
@@ -58,7 +58,7 @@ func (k *Kind) names() int {
 	return mostNames
 }
 
-// Popping is the words behind Pop and its key.
+// Popping returns the words behind Pop and its key.
 func (k *Kind) Popping(n int) []string {
 	if k.With != nil {
 		return k.With

@@ -66,7 +66,7 @@ type group struct {
 	finals  int       // refusals behind each other
 }
 
-// names is the names of the next command, beginning behind the one that was served
+// names returns the names of the next command, beginning behind the one that was served
 // last, so that no busy one starves the others.
 func (g *group) names() []string {
 	names := make([]string, 0, len(g.lines))

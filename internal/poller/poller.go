@@ -112,7 +112,7 @@ func (p *Poller) join(w *waiter, k *Kind, names []string, failed map[string]erro
 	}
 }
 
-// lineOf is the line for a name, which is waited for from now on.
+// lineOf returns the line for a name, which is waited for from now on.
 func (p *Poller) lineOf(key lineKey, slot uint16) *line {
 	if l := p.lines[key]; l != nil {
 		return l
@@ -125,7 +125,7 @@ func (p *Poller) lineOf(key lineKey, slot uint16) *line {
 	return l
 }
 
-// groupOf is a group with room for one more.
+// groupOf returns a group with room for one more.
 func (p *Poller) groupOf(key groupKey) *group {
 	for _, g := range p.groups[key] {
 		if len(g.lines) < key.kind.names() {
@@ -342,7 +342,7 @@ func (p *Poller) fails(l *line, err error) {
 	}
 }
 
-// InLine is how many stand in line for a name.
+// InLine returns how many stand in line for a name.
 func (p *Poller) InLine(k *Kind, name string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -102,7 +102,7 @@ func (w *worker) comes() {
 	w.node.coming--
 }
 
-// wake is not idle any more.
+// wake ends the idle state.
 func (w *worker) wake() {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
@@ -204,7 +204,7 @@ func (w *worker) follow(conn Conn, k *Kind, name string, first Item) error {
 	return nil
 }
 
-// begin is the names of a command, which are those that are waited for from now
+// begin returns the names of a command, which are those that are waited for from now
 // until it has answered.
 func (w *worker) begin(g *group) ([]string, time.Duration) {
 	p := w.p

@@ -39,7 +39,7 @@ func (c *count) err() error {
 	return nil
 }
 
-// beside is a name in the slot of another.
+// beside returns a name in the slot of another.
 func beside(name string) (string, bool) {
 	open := strings.IndexByte(name, '{')
 	if open >= 0 && strings.IndexByte(name[open:], '}') > 1 {

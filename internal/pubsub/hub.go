@@ -89,7 +89,7 @@ func (h *Hub) Subscribed(channel Channel) bool {
 	return c != nil && c.stands()
 }
 
-// Listeners is how many listen to channel here.
+// Listeners returns how many listen to channel here.
 func (h *Hub) Listeners(channel Channel) int {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -202,7 +202,7 @@ func failure(channel Channel, err error) error {
 	return fmt.Errorf("pubsub: %ssubscribe %q: %w", channel.Kind.prefix(), channel.Name, err)
 }
 
-// ended is the error of a context that has ended: both what ended it and why, where these differ.
+// ended returns the error of a context that has ended: both what ended it and why, where these differ.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {

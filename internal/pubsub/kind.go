@@ -14,7 +14,7 @@ const (
 	Pattern
 )
 
-// prefix is what the kind's commands and confirmations begin with.
+// prefix returns what the kind's commands and confirmations begin with.
 func (k Kind) prefix() string {
 	switch k {
 	case Sharded:
@@ -39,5 +39,5 @@ type Line struct {
 	Sharded bool
 }
 
-// line is the connection on which the channel is subscribed at a node.
+// line returns the connection on which the channel is subscribed at a node.
 func (c Channel) line(node string) Line { return Line{Node: node, Sharded: c.Kind == Sharded} }

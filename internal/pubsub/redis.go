@@ -153,7 +153,7 @@ func dedicate(client rueidis.Client, line Line, handler Handler) *redisConn {
 	return c
 }
 
-// heard is the channel that a message came by.
+// heard returns the channel that a message came by.
 func (l Line) heard(m rueidis.PubSubMessage) Channel {
 	switch {
 	case l.Sharded:
@@ -164,7 +164,7 @@ func (l Line) heard(m rueidis.PubSubMessage) Channel {
 	return Channel{Name: m.Channel}
 }
 
-// kindOf is the kind whose confirmations have that prefix.
+// kindOf returns the kind whose confirmations have that prefix.
 func kindOf(prefix string) Kind {
 	for _, kind := range []Kind{Sharded, Pattern} {
 		if kind.prefix() == prefix {
@@ -225,7 +225,7 @@ func (c *redisConn) Same(ctx context.Context, of Channel) error {
 	return c.count.err()
 }
 
-// mayLeave is an error while the server would refuse a PING for want of disk, or of its master: rueidis sends one of its
+// mayLeave returns an error while the server would refuse a PING for want of disk, or of its master: rueidis sends one of its
 // own behind each command that unsubscribes, and panics over any such answer to it but those that it knows. That is so in
 // 1.0.79, and bounds what can be done here: a save that fails between this PING and that one still ends the process.
 func (c *redisConn) mayLeave(ctx context.Context) error {

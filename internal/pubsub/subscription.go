@@ -57,7 +57,7 @@ func (s *Subscription) await(ctx context.Context) error {
 	}
 }
 
-// gaveUp is the error of a caller who has left, with what was in the way.
+// gaveUp returns the error of a caller who has left, with what was in the way.
 func (s *Subscription) gaveUp(ctx context.Context) error {
 	h := s.channel.hub
 	h.mu.RLock()

@@ -37,7 +37,7 @@ func (h *Hub) pace(every time.Duration, more int) {
 	}
 }
 
-// vigils is the seats that stand and have a listener with a vigil: all of them where they are due, else those where
+// vigils returns the seats that stand and have a listener with a vigil: all of them where they are due, else those where
 // somebody waits for it. It sets when they are looked at next.
 func (n *node) vigils(now time.Time, due bool) (seats []*seat) {
 	n.hub.mu.Lock()

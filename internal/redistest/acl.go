@@ -12,7 +12,7 @@ import (
 
 var aclRule = regexp.MustCompile("(?s)```\n(ACL SETUSER orders.*?)```")
 
-// UserOfThePage is the command by which the page, docs/redis.md as it is seen from the test, sets up the user "orders",
+// UserOfThePage returns the command by which the page, docs/redis.md as it is seen from the test, sets up the user "orders",
 // whose password is "password". With additions that the page names for a topology or an option, such as "+wait".
 func UserOfThePage(t testing.TB, page string, additions ...string) (command []string) {
 	t.Helper()

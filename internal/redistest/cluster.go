@@ -124,7 +124,7 @@ func (c *Cluster) each(check func(*Server) error) error {
 	return nil
 }
 
-// met is nil when the node has shaken hands with all others.
+// met returns nil when the node has shaken hands with all others.
 func met(node *Server) error {
 	view, err := nodeView(node)
 	if err != nil {
@@ -142,7 +142,7 @@ func met(node *Server) error {
 	return nil
 }
 
-// complete is nil when the node finds the cluster in order, sees each role, and replicates.
+// complete returns nil when the node finds the cluster in order, sees each role, and replicates.
 func complete(node *Server) error {
 	if err := stateOK(node); err != nil {
 		return err
@@ -175,7 +175,7 @@ func stateOK(node *Server) error {
 	return nil
 }
 
-// replicating is nil for a master with one replica in step, and for such a replica.
+// replicating returns nil for a master with one replica in step, and for such a replica.
 func replicating(node *Server) error {
 	got, err := info(node.Addr(), "replication")
 	if err != nil {
@@ -226,7 +226,7 @@ func (n seen) serves(slot int) bool {
 	return false
 }
 
-// nodeView is the cluster as one node sees it.
+// nodeView returns the cluster as one node sees it.
 func nodeView(node *Server) ([]seen, error) {
 	value, err := node.ask("CLUSTER", "NODES")
 	if err != nil {
@@ -243,10 +243,10 @@ func nodeView(node *Server) ([]seen, error) {
 	return view, nil
 }
 
-// Nodes are all six nodes: the first three began as masters, the others as their replicas in the same order.
+// Nodes returns all six nodes: the first three began as masters, the others as their replicas in the same order.
 func (c *Cluster) Nodes() []*Server { return append([]*Server(nil), c.nodes...) }
 
-// Addrs are the addresses of all nodes.
+// Addrs returns the addresses of all nodes.
 func (c *Cluster) Addrs() []string {
 	var addrs []string
 	for _, node := range c.nodes {
@@ -255,7 +255,7 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// Master is the node that serves the key now. It waits for one while nobody does, or the nodes that answer disagree, and
+// Master returns the node that serves the key now. It waits for one while nobody does, or the nodes that answer disagree, and
 // fails the test after half a minute.
 func (c *Cluster) Master(key string) (node *Server) {
 	c.t.Helper()
@@ -266,7 +266,7 @@ func (c *Cluster) Master(key string) (node *Server) {
 	return node
 }
 
-// Replica is the other node of the key's shard.
+// Replica returns the other node of the key's shard.
 func (c *Cluster) Replica(key string) *Server {
 	c.t.Helper()
 	master := c.Master(key)
@@ -356,7 +356,7 @@ func answers(node *Server) error {
 	return err
 }
 
-// Client is a plain rueidis cluster client, without client side caching. It is closed when the test ends.
+// Client returns a plain rueidis cluster client, without client side caching. It is closed when the test ends.
 func (c *Cluster) Client(t testing.TB, change ...func(*rueidis.ClientOption)) rueidis.Client {
 	t.Helper()
 	return client(t, rueidis.ClientOption{InitAddress: c.Addrs(), DisableCache: true}, change)

@@ -9,7 +9,7 @@ import (
 // well.
 var Soon = Scaled(time.Minute)
 
-// Done is what came of something that has to end.
+// Done returns what came of something that has to end.
 func Done[T any](t testing.TB, done <-chan T) (end T) {
 	t.Helper()
 	select {

@@ -90,7 +90,7 @@ func (p *Proxy) DropReply(match Match, n int, opts ...DropOption) *Drop {
 	return d
 }
 
-// Dropped is how many replies the rule has withheld so far.
+// Dropped returns how many replies the rule has withheld so far.
 func (d *Drop) Dropped() int {
 	d.p.mu.Lock()
 	defer d.p.mu.Unlock()
@@ -162,7 +162,7 @@ func (h *Held) Await(t testing.TB) {
 	awaitClosed(t, h.caught, "a request to hold")
 }
 
-// Caught is closed when a request is held.
+// Caught returns a channel that is closed when a request is held.
 func (h *Held) Caught() <-chan struct{} { return h.caught }
 
 // Release delivers the request to the server, also in a black hole, and returns when the server has answered it, or

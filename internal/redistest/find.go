@@ -43,7 +43,7 @@ func find(version string) (string, error) {
 	return path, nil
 }
 
-// moduleRoot is the nearest folder above the test's own that has the servers. A nested module (the
+// moduleRoot returns the nearest folder above the test's own that has the servers. A nested module (the
 // benchmarks) uses those of the module around it.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()

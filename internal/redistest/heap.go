@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// HeapInUse is the heap that is reachable.
+// HeapInUse returns the heap that is reachable.
 func HeapInUse() uint64 {
 	var m runtime.MemStats
 	for range 3 {

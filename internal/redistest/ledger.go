@@ -105,7 +105,7 @@ func isConfirmation(word string) bool {
 	return false
 }
 
-// kind is "p" for patterns, "s" for sharded channels, "" for plain ones.
+// kind returns "p" for patterns, "s" for sharded channels, "" for plain ones.
 func kind(word string) string {
 	for _, suffix := range []string{"unsubscribe", "subscribe"} {
 		if k, ok := strings.CutSuffix(word, suffix); ok {

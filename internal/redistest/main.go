@@ -75,7 +75,7 @@ func leaks() int {
 	return 0
 }
 
-// Shared is the server that all tests of this process share: it is started by the first one, is never flushed, and
+// Shared returns the server that all tests of this process share: it is started by the first one, is never flushed, and
 // cannot be killed or paused. Tests keep apart by [Name]. Of the options only [Version] has a meaning here. The
 // package's TestMain must call [Main].
 func Shared(t testing.TB, opts ...Option) *Server {

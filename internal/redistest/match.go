@@ -49,7 +49,7 @@ func (p *Proxy) ScriptContaining(text string) Match {
 	}
 }
 
-// calledScript is the SHA1 of the script that the command runs, "" if it runs none.
+// calledScript returns the SHA1 of the script that the command runs, "" if it runs none.
 func calledScript(cmd []string) string {
 	if len(cmd) < 2 {
 		return ""

@@ -67,13 +67,13 @@ func (m *Metered) meter(words []string, run func()) {
 	}
 }
 
-// Do is that of the client.
+// Do returns that of the client.
 func (m *Metered) Do(ctx context.Context, cmd rueidis.Completed) (res rueidis.RedisResult) {
 	m.meter(cmd.Commands(), func() { res = m.Client.Do(ctx, cmd) })
 	return res
 }
 
-// DoMulti is that of the client. All of it counts as one.
+// DoMulti returns that of the client. All of it counts as one.
 func (m *Metered) DoMulti(ctx context.Context, cmds ...rueidis.Completed) (all []rueidis.RedisResult) {
 	m.meter(cmds[0].Commands(), func() { all = m.Client.DoMulti(ctx, cmds...) })
 	return all

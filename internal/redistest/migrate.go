@@ -58,10 +58,10 @@ func (m *Migration) find() (err error) {
 	return errors.New("there is no other master")
 }
 
-// From is the master that had the slot when it began to move.
+// From returns the master that had the slot when it began to move.
 func (m *Migration) From() *Server { return m.from }
 
-// To is the master that will have it.
+// To returns the master that will have it.
 func (m *Migration) To() *Server { return m.to }
 
 // Move moves these keys. One that is not there is left out.
@@ -88,7 +88,7 @@ func (m *Migration) Finish(t testing.TB) {
 	})
 }
 
-// moveRest is nil once there was nothing left to move.
+// moveRest returns nil once there was nothing left to move.
 func (m *Migration) moveRest(t testing.TB) error {
 	t.Helper()
 	const atOnce = "100"
@@ -118,7 +118,7 @@ func (m *Migration) do(t testing.TB, node *Server, args ...string) {
 	})
 }
 
-// at is the node with that address, nil if there is none.
+// at returns the node with that address, nil if there is none.
 func (c *Cluster) at(addr string) *Server {
 	for _, node := range c.nodes {
 		if node.Addr() == addr {
@@ -139,7 +139,7 @@ func (c *Cluster) id(node *Server) string {
 	return id
 }
 
-// Refusals is how many errors of a kind, such as "TRYAGAIN", the server has answered since [Server.ResetStats].
+// Refusals returns how many errors of a kind, such as "TRYAGAIN", the server has answered since [Server.ResetStats].
 func (s *Server) Refusals(t testing.TB, kind string) int64 {
 	t.Helper()
 	all, err := info(s.Addr(), "errorstats")

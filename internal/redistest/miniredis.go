@@ -6,7 +6,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/embedded"
 )
 
-// Miniredis is the server that runs inside the process, with the machine's clock. It is closed when the test ends.
+// Miniredis returns the server that runs inside the process, with the machine's clock. It is closed when the test ends.
 func Miniredis(t testing.TB) *embedded.Server {
 	t.Helper()
 	s, err := embedded.Start()

@@ -55,7 +55,7 @@ type Lanes struct {
 	astray map[int]string
 }
 
-// Own is what a flight's lane is called.
+// Own returns what a flight's lane is called.
 func (l *Lanes) Own(flight int) string { return l.Prefix + ":" + strconv.Itoa(flight) }
 
 // Next numbers a request of a flight.
@@ -96,7 +96,7 @@ func (l *Late[C]) Add(c C) {
 	*l = (*l)[max(len(*l)-mostLate, 0):]
 }
 
-// Arrives is one of them, which may come once more.
+// Arrives returns one of them, which may come once more.
 func (l *Late[C]) Arrives(rnd *rand.Rand) C {
 	i := rnd.IntN(len(*l))
 	c := (*l)[i]

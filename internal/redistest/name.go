@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Name is a key that no other test, run or process uses: the test's name, without the characters that mean something
+// Name returns a key that no other test, run or process uses: the test's name, without the characters that mean something
 // in a key, and a random tail. Two calls give two names.
 func Name(t testing.TB) string {
 	clean := strings.Map(func(r rune) rune {

@@ -82,7 +82,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// NobodyThere is an address of 127.0.0.1 at which nobody listens.
+// NobodyThere returns an address of 127.0.0.1 at which nobody listens.
 func NobodyThere(t testing.TB) string {
 	t.Helper()
 	port, err := freePort()

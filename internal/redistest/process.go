@@ -179,7 +179,7 @@ func (p *process) pid() int {
 
 const logTail = 4096
 
-// log is the end of what the server wrote, for error messages.
+// log returns the end of what the server wrote, for error messages.
 func (p *process) log() string {
 	text, err := os.ReadFile(p.path("server.log"))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Proxied is a client of a cluster that has a proxy before each node, and which that is.
+// Proxied returns a client of a cluster that has a proxy before each node, and which that is.
 func (c *Cluster) Proxied(t testing.TB) (client rueidis.Client, before func(*Server) *Proxy) {
 	t.Helper()
 	of := map[*Server]*Proxy{}

@@ -56,10 +56,10 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Addr is where clients connect.
+// Addr returns where clients connect.
 func (p *Proxy) Addr() string { return p.addr }
 
-// Target is the address of the server behind the proxy.
+// Target returns the address of the server behind the proxy.
 func (p *Proxy) Target() string { return p.target }
 
 // Through dials proxies instead of their targets, and everything else as it is; it goes into rueidis.ClientOption as
@@ -205,7 +205,7 @@ func (p *Proxy) Delay(requests, replies time.Duration) {
 	p.delays = [2]time.Duration{requests, replies}
 }
 
-// due is when something that arrives now is to be passed on; zero means at once.
+// due returns when something that arrives now is to be passed on; zero means at once.
 func (p *Proxy) due(direction int) time.Time {
 	if d := p.delays[direction]; d > 0 {
 		return time.Now().Add(d)
@@ -213,7 +213,7 @@ func (p *Proxy) due(direction int) time.Time {
 	return time.Time{}
 }
 
-// Log are the commands that clients have sent since the start or [Proxy.ResetLog], in the order of their arrival here, on
+// Log returns the commands that clients have sent since the start or [Proxy.ResetLog], in the order of their arrival here, on
 // all connections, also those that never reached the server.
 func (p *Proxy) Log() [][]string {
 	p.mu.Lock()
@@ -232,7 +232,7 @@ func (p *Proxy) ResetLog() {
 	p.log = nil
 }
 
-// Count is how many commands in the [Proxy.Log] match.
+// Count returns how many commands in the [Proxy.Log] match.
 func (p *Proxy) Count(match Match) int {
 	n, _ := p.count(match)
 	return n
@@ -306,7 +306,7 @@ func (p *Proxy) describe(l *link) Conn {
 	return c
 }
 
-// Conns are the present connections, in no order.
+// Conns returns the present connections, in no order.
 func (p *Proxy) Conns() []Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -35,7 +35,7 @@ func (c ScriptCall) Check(t testing.TB) {
 	}
 }
 
-// ScriptNames are the scripts that were called, in order.
+// ScriptNames returns the scripts that were called, in order.
 func ScriptNames(calls []ScriptCall) (names []string) {
 	for _, c := range calls {
 		names = append(names, c.Script)
@@ -75,13 +75,13 @@ func (r *ScriptRecorder) Around(before, after func(script string)) {
 	r.before, r.after = before, after
 }
 
-// Do is the client's.
+// Do returns the client's.
 func (r *ScriptRecorder) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
 	defer r.around(cmd)()
 	return r.Client.Do(ctx, cmd)
 }
 
-// DoMulti is the client's.
+// DoMulti returns the client's.
 func (r *ScriptRecorder) DoMulti(ctx context.Context, cmds ...rueidis.Completed) []rueidis.RedisResult {
 	defer r.around(cmds...)()
 	return r.Client.DoMulti(ctx, cmds...)
@@ -118,7 +118,7 @@ func (r *ScriptRecorder) note(cmds []rueidis.Completed) (calls []ScriptCall) {
 	return calls
 }
 
-// callOf is the call of a script that a command is; ok is false for all else, such as the probe at start-up.
+// callOf returns the call of a script that a command is; ok is false for all else, such as the probe at start-up.
 func (r *ScriptRecorder) callOf(cmd []string) (_ ScriptCall, ok bool) {
 	sum := calledScript(cmd)
 	if sum == "" {

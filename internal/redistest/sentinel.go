@@ -64,7 +64,7 @@ func (s *Sentinel) startSentinel(o options, master *Server) *Server {
 	return node
 }
 
-// known is nil when every Sentinel that answers knows all others and the replica.
+// known returns nil when every Sentinel that answers knows all others and the replica.
 func (s *Sentinel) known() error {
 	return s.eachAnswering(func(sentinel *Server) error {
 		state, err := s.state(sentinel)
@@ -79,7 +79,7 @@ func (s *Sentinel) known() error {
 	})
 }
 
-// state is what a Sentinel thinks of the master.
+// state returns what a Sentinel thinks of the master.
 func (s *Sentinel) state(sentinel *Server) (map[string]string, error) {
 	value, err := sentinel.ask("SENTINEL", "MASTER", sentinelMaster)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Sentinel) eachAnswering(check func(*Server) error) error {
 	return nil
 }
 
-// Addrs are the addresses of the Sentinels.
+// Addrs returns the addresses of the Sentinels.
 func (s *Sentinel) Addrs() []string {
 	var addrs []string
 	for _, sentinel := range s.sentinels {
@@ -120,16 +120,16 @@ func (s *Sentinel) Addrs() []string {
 	return addrs
 }
 
-// MasterName is the name that the Sentinels watch.
+// MasterName returns the name that the Sentinels watch.
 func (s *Sentinel) MasterName() string { return sentinelMaster }
 
-// Sentinels are the Sentinel processes themselves.
+// Sentinels returns the Sentinel processes themselves.
 func (s *Sentinel) Sentinels() []*Server { return append([]*Server(nil), s.sentinels...) }
 
-// Nodes are the two data servers: the first began as the master.
+// Nodes returns the two data servers: the first began as the master.
 func (s *Sentinel) Nodes() []*Server { return append([]*Server(nil), s.nodes...) }
 
-// Master is the data server that the Sentinels name now. It waits while they disagree, and fails the test after half a
+// Master returns the data server that the Sentinels name now. It waits while they disagree, and fails the test after half a
 // minute.
 func (s *Sentinel) Master() (node *Server) {
 	s.t.Helper()
@@ -140,7 +140,7 @@ func (s *Sentinel) Master() (node *Server) {
 	return node
 }
 
-// Replica is the data server that is not the master.
+// Replica returns the data server that is not the master.
 func (s *Sentinel) Replica() *Server {
 	s.t.Helper()
 	if master := s.Master(); master != s.nodes[1] {
@@ -212,7 +212,7 @@ func isMaster(node *Server) error {
 	return nil
 }
 
-// Client is a plain rueidis client that finds the master by the Sentinels, without client side caching. It is closed
+// Client returns a plain rueidis client that finds the master by the Sentinels, without client side caching. It is closed
 // when the test ends.
 func (s *Sentinel) Client(t testing.TB, change ...func(*rueidis.ClientOption)) rueidis.Client {
 	t.Helper()

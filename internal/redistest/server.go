@@ -90,16 +90,16 @@ func start(t testing.TB, o options, more func(port int) ([]setting, error), args
 	return &Server{t: t, process: p}
 }
 
-// Addr is "127.0.0.1:port". It stays the same over [Server.Restart].
+// Addr returns "127.0.0.1:port". It stays the same over [Server.Restart].
 func (s *Server) Addr() string { return s.process.addr() }
 
-// Port is the port of [Server.Addr].
+// Port returns the port of [Server.Addr].
 func (s *Server) Port() int { return s.process.port }
 
-// PID is the process id of the server, 0 while it does not run.
+// PID returns the process id of the server, 0 while it does not run.
 func (s *Server) PID() int { return s.process.pid() }
 
-// Client is a plain rueidis client of this server alone, without client side caching. It is closed when the test ends.
+// Client returns a plain rueidis client of this server alone, without client side caching. It is closed when the test ends.
 func (s *Server) Client(t testing.TB, change ...func(*rueidis.ClientOption)) rueidis.Client {
 	t.Helper()
 	return client(t, rueidis.ClientOption{InitAddress: []string{s.Addr()}, ForceSingleClient: true, DisableCache: true}, change)

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// ThroughProxy is a client of a server whose replies and requests the proxy loses. It has one connection for all, and
+// ThroughProxy returns a client of a server whose replies and requests the proxy loses. It has one connection for all, and
 // sends nothing again by itself.
 func ThroughProxy(t testing.TB, s *Server) (rueidis.Client, *Proxy) {
 	t.Helper()
@@ -20,7 +20,7 @@ func ThroughProxy(t testing.TB, s *Server) (rueidis.Client, *Proxy) {
 	}), proxy
 }
 
-// Confined is a client of a server under the user that the page of docs sets up, behind a proxy. When the test ends,
+// Confined returns a client of a server under the user that the page of docs sets up, behind a proxy. When the test ends,
 // the server must have denied it nothing.
 func Confined(t *testing.T, s *Server, page string) (rueidis.Client, *Proxy) {
 	t.Helper()

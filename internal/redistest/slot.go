@@ -4,7 +4,7 @@ import "strings"
 
 const slots = 16384
 
-// Slot is the cluster slot of a key: CRC16 of its hash tag, or of all of it.
+// Slot returns the cluster slot of a key: CRC16 of its hash tag, or of all of it.
 func Slot(key string) int {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, closed := strings.Cut(rest, "}"); closed && tag != "" {
@@ -14,7 +14,7 @@ func Slot(key string) int {
 	return int(crc16(key)) % slots
 }
 
-// crc16 is the XMODEM variant: polynomial 0x1021, start 0.
+// crc16 returns the XMODEM variant: polynomial 0x1021, start 0.
 func crc16(s string) (crc uint16) {
 	for i := range len(s) {
 		crc ^= uint16(s[i]) << 8

@@ -10,7 +10,7 @@ import (
 // soakSwitch is how `make soak` asks for the large counts.
 const soakSwitch = "RUEIDISSON_SOAK"
 
-// Count is how often a test does what it repeats: everyday in `make test`, soak in `make soak`, which prints it. The
+// Count returns how often a test does what it repeats: everyday in `make test`, soak in `make soak`, which prints it. The
 // everyday count is enough to see the code fail if it is wrong in a usual way, and is there for the time it takes; the
 // full count is that of soak.
 func Count(t testing.TB, everyday, soak int) int {

@@ -73,7 +73,7 @@ func (c *Child) end() {
 	}
 }
 
-// PID is the child's process id.
+// PID returns the child's process id.
 func (c *Child) PID() int { return c.cmd.Process.Pid }
 
 // Send sends one line to the child.

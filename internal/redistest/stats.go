@@ -9,7 +9,7 @@ import (
 
 var scriptCommands = []string{"eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro"}
 
-// CommandCalls is how often the server ran the commands since [Server.ResetStats], by INFO commandstats; without
+// CommandCalls returns how often the server ran the commands since [Server.ResetStats], by INFO commandstats; without
 // commands, all of them (the INFO calls that asked included). Subcommands are named as the server does: "script|load".
 // What a script calls counts too, so one EVALSHA that publishes is a call of evalsha and one of publish.
 func (s *Server) CommandCalls(t testing.TB, commands ...string) int64 {
@@ -27,14 +27,14 @@ func (s *Server) CommandCalls(t testing.TB, commands ...string) int64 {
 	return sum
 }
 
-// ScriptCalls is how often the server was asked to run a script or function since [Server.ResetStats], calls that were
+// ScriptCalls returns how often the server was asked to run a script or function since [Server.ResetStats], calls that were
 // answered with NOSCRIPT included.
 func (s *Server) ScriptCalls(t testing.TB) int64 {
 	t.Helper()
 	return s.CommandCalls(t, scriptCommands...)
 }
 
-// Connections is how many clients are connected to the server, without the one that asks.
+// Connections returns how many clients are connected to the server, without the one that asks.
 func (s *Server) Connections(t testing.TB) int {
 	t.Helper()
 	clients, err := info(s.Addr(), "clients")

@@ -37,13 +37,13 @@ type tlsOptions struct {
 	auth        string
 }
 
-// TLSConfig is that of a client which the servers let in, and which checks their certificates.
+// TLSConfig returns that of a client which the servers let in, and which checks their certificates.
 func TLSConfig(t testing.TB) *tls.Config {
 	t.Helper()
 	return &tls.Config{RootCAs: mustAuthority(t).pool, Certificates: []tls.Certificate{issued(t, time.Hour)}, MinVersion: tls.VersionTLS12}
 }
 
-// ExpiredCertificate is one that the servers would have let in an hour ago.
+// ExpiredCertificate returns one that the servers would have let in an hour ago.
 func ExpiredCertificate(t testing.TB) tls.Certificate {
 	t.Helper()
 	return issued(t, -time.Hour)
@@ -95,7 +95,7 @@ var theAuthority = sync.OnceValues(func() (*authority, error) {
 	return &authority{cert, key, pool}, nil
 })
 
-// certificate is one for 127.0.0.1 that ends after valid, which may be negative.
+// certificate returns one for 127.0.0.1 that ends after valid, which may be negative.
 func certificate(valid time.Duration) *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, big.NewInt(1<<62))
 	return &x509.Certificate{
@@ -121,7 +121,7 @@ func (a *authority) issue(valid time.Duration) (tls.Certificate, error) {
 // secured has the addresses at which TLS is spoken now.
 var secured sync.Map
 
-// lines are the settings of a server in dir.
+// lines returns the settings of a server in dir.
 func (o options) lines(dir string, port int) ([]setting, error) {
 	if !o.tls.on {
 		secured.Delete(address(port)) // it may have been the port of another server

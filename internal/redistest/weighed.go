@@ -30,14 +30,14 @@ func weight(m *rueidis.RedisMessage) (n int64) {
 	return n + int64(len(text))
 }
 
-// Do is that of the client.
+// Do returns that of the client.
 func (w *Weighed) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
 	res := w.Client.Do(ctx, cmd)
 	w.note(res)
 	return res
 }
 
-// DoMulti is that of the client.
+// DoMulti returns that of the client.
 func (w *Weighed) DoMulti(ctx context.Context, cmds ...rueidis.Completed) []rueidis.RedisResult {
 	all := w.Client.DoMulti(ctx, cmds...)
 	for _, res := range all {

@@ -14,14 +14,14 @@ type Command struct {
 	replay Replay
 }
 
-// NewCommand is the command of that name, such as "DEL" or "XGROUP CREATE",
+// NewCommand returns the command of that name, such as "DEL" or "XGROUP CREATE",
 // with what a second run of the same call does. Its keys come before its
 // arguments.
 func NewCommand(name string, replay Replay) *Command {
 	return &Command{strings.Fields(name), replay}
 }
 
-// Label is the command's name.
+// Label returns the command's name.
 func (c *Command) Label() string { return strings.Join(c.words, " ") }
 
 // Repeatable says that a second run of the same call does no harm.

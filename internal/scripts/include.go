@@ -108,7 +108,7 @@ func (r *reader) halves(part string) (header, code string, err error) {
 	return "", "", err
 }
 
-// includes is what the header names, in order.
+// includes returns what the header names, in order.
 func includes(header string) (parts []string) {
 	for line := range strings.Lines(header) {
 		if m := include.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {

@@ -63,7 +63,7 @@ func (s *Script) Body() string { return s.text().body }
 
 func (s *Script) sha() string { return s.text().sha }
 
-// Label is the script's name.
+// Label returns the script's name.
 func (s *Script) Label() string { return s.Name }
 
 // Repeatable says that a second run of the same call does no harm.

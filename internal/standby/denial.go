@@ -43,7 +43,7 @@ func (s *Standby) Refuses(state string, want *bucket.Want, now time.Duration) (b
 	return got, got.Block > 0 || got.Missing+want.Rule.Ticks(want.N) > want.Rule.Full
 }
 
-// at is the fullest that the bucket can be now.
+// at returns the fullest that the bucket can be now.
 func (d denial) at(now time.Duration) bucket.State {
 	got := d.State
 	passed := bucket.Micros(now-d.sent) + 1 // never too little

@@ -24,5 +24,5 @@ func (m *marks) set(state string, now time.Duration) {
 	m.by[state] = max(m.by[state], now) // of two at once, the earlier may come last
 }
 
-// of is when it happened to a bucket at the latest, 0 for never.
+// of returns when it happened to a bucket at the latest, 0 for never.
 func (m *marks) of(state string) time.Duration { return max(m.some, m.by[state]) }

@@ -21,7 +21,7 @@ type stock struct {
 	until  time.Duration
 }
 
-// Stock is how many tokens are there.
+// Stock returns how many tokens are there.
 func (s *Standby) Stock(state string) int64 { return s.stocks.tokens(state) }
 
 func (s *stocks) tokens(state string) int64 {
@@ -70,7 +70,7 @@ func (have stock) usable(r *bucket.Rule, now time.Duration) bool {
 	return now < have.until && have.last.Rule.Generation == r.Generation
 }
 
-// seen is the bucket as the process sees it: what it has in stock is not
+// seen returns the bucket as the process sees it: what it has in stock is not
 // missing.
 func (have stock) seen(b bucket.State) bucket.State {
 	b.Missing = max(0, b.Missing-b.Rule.Ticks(have.tokens))
@@ -102,7 +102,7 @@ func (s *stocks) tidy(now time.Duration) {
 	s.sweep = max(bucket.MinSweep, 2*len(s.by))
 }
 
-// Beside is what the process sees of a bucket that the server has looked at, and
+// Beside returns what the process sees of a bucket that the server has looked at, and
 // whether a request would be served from stock first.
 func (s *Standby) Beside(b bucket.State, state string, now time.Duration) (seen bucket.State, served bool) {
 	k := &s.stocks

@@ -120,7 +120,7 @@ func (r *report) end() {
 	r.counted()
 }
 
-// problem is the error for the exit code.
+// problem returns the error for the exit code.
 func (r *report) problem() error {
 	if len(r.took) == 0 && len(r.going) == 0 {
 		return errors.New("no test has run")

@@ -117,7 +117,7 @@ func (n *node) hangUp(conn Conn, err error) {
 	}
 }
 
-// ready is the connection, if it may be asked.
+// ready returns the connection, if it may be asked.
 func (n *node) ready(ctx context.Context) (Conn, error) {
 	ctx, cancel := n.t.bounded(ctx)
 	defer cancel()

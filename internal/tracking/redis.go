@@ -79,7 +79,7 @@ func (c *Dedicated) same(self rueidis.RedisResult) error {
 	return nil
 }
 
-// field is that of a line of the server about a client.
+// field returns that of a line of the server about a client.
 func field(line, name string) string {
 	for word := range strings.FieldsSeq(strings.TrimPrefix(line, "txt:")) { // RESP3 says what kind of text it is
 		if value, ok := strings.CutPrefix(word, name+"="); ok {
@@ -89,7 +89,7 @@ func field(line, name string) string {
 	return ""
 }
 
-// texts is the keys; nil where all are meant, or may be, as what was said cannot be read.
+// texts returns the keys; nil where all are meant, or may be, as what was said cannot be read.
 func texts(all []rueidis.RedisMessage) (keys []string) {
 	for i := range all {
 		key, err := all[i].ToString()

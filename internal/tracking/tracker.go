@@ -107,7 +107,7 @@ func (t *Tracker) changed(n *node, keys []string) {
 	}
 }
 
-// nodeOf is the node of that address, with its goroutine.
+// nodeOf returns the node of that address, with its goroutine.
 func (t *Tracker) nodeOf(addr string) (*node, error) {
 	if n := t.nodes[addr]; n != nil {
 		return n, nil
@@ -120,14 +120,14 @@ func (t *Tracker) nodeOf(addr string) (*node, error) {
 	return n, nil
 }
 
-// Nodes is how many nodes have a connection, or are to have one.
+// Nodes returns how many nodes have a connection, or are to have one.
 func (t *Tracker) Nodes() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.nodes)
 }
 
-// Watches is how many there are.
+// Watches returns how many there are.
 func (t *Tracker) Watches() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

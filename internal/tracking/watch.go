@@ -52,7 +52,7 @@ func (w *Watch) Arm(ctx context.Context) (left time.Duration, err error) {
 	return left, nil
 }
 
-// locate is the node that has the key. What was armed on another one does not
+// locate returns the node that has the key. What was armed on another one does not
 // count.
 func (w *Watch) locate(ctx context.Context) (*node, error) {
 	w.t.mu.Lock()
@@ -98,7 +98,7 @@ func (w *Watch) stands(n *node, conn Conn) bool {
 	return w.at == n && n.conn == conn
 }
 
-// Err is why the watch cannot be armed, as far as is known.
+// Err returns why the watch cannot be armed, as far as is known.
 func (w *Watch) Err() error {
 	w.t.mu.Lock()
 	defer w.t.mu.Unlock()

@@ -57,10 +57,10 @@ func (l *Lease) Init(started Instant, length, every time.Duration, stop Instant,
 	l.due = l.firstDue()
 }
 
-// Length is what a renewal asks for, unless the hard end comes first.
+// Length returns what a renewal asks for, unless the hard end comes first.
 func (l *Lease) Length() time.Duration { return l.length }
 
-// Ender is whom the lease is part of.
+// Ender returns whom the lease is part of.
 func (l *Lease) Ender() Ender { return l.ender }
 
 // Kept reports whether the watchdog renews the lease for as long as it is
@@ -71,7 +71,7 @@ func (l *Lease) Kept() bool {
 	return l.every > 0 && l.stop == nil
 }
 
-// ask is what a renewal that starts now asks for.
+// ask returns what a renewal that starts now asks for.
 func (l *Lease) ask(now Instant) time.Duration {
 	if l.stop == nil {
 		return l.length
@@ -84,7 +84,7 @@ func (l *Lease) reaches(started Instant, d time.Duration) bool {
 	return l.stop != nil && l.stop.Reached(started.Add(d))
 }
 
-// trust is until when an answer of d to what started then may be trusted. Where
+// trust returns until when an answer of d to what started then may be trusted. Where
 // the hard end comes first, no more than what is left until then was asked for.
 func (l *Lease) trust(started Instant, d time.Duration) Instant {
 	if l.stop != nil {
@@ -93,7 +93,7 @@ func (l *Lease) trust(started Instant, d time.Duration) Instant {
 	return started.Add(d - Margin(d))
 }
 
-// Left is how long the lease is still trusted, never below zero.
+// Left returns how long the lease is still trusted, never below zero.
 func (l *Lease) Left(now Instant) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +154,7 @@ func (l *Lease) finish(cause error) bool {
 	return true
 }
 
-// Expiring is closed when renewals have failed for half of the lease. On a
+// Expiring returns a channel that is closed when renewals have failed for half of the lease. On a
 // fixed lease, or one that reaches its hard end, it never is.
 func (l *Lease) Expiring() <-chan struct{} {
 	l.mu.Lock()
@@ -242,7 +242,7 @@ func (l *Lease) launch(deadline time.Duration) (flight uint32, misses int) {
 	return l.flight, int(l.misses)
 }
 
-// firstDue is a period after the last answered attempt, rounded up to a grid
+// firstDue returns a period after the last answered attempt, rounded up to a grid
 // of a tenth of the period, so that leases of one time fall due together.
 func (l *Lease) firstDue() time.Duration {
 	if !l.renews() {
@@ -273,7 +273,7 @@ func (l *Lease) place(now Instant) {
 	l.next = l.wake(now)
 }
 
-// wake is that moment on the monotonic clock. After a suspension the wall
+// wake returns that moment on the monotonic clock. After a suspension the wall
 // clock reaches until first.
 func (l *Lease) wake(now Instant) time.Duration {
 	at := min(l.due, l.until.Mono, now.Mono+l.until.Wall-now.Wall)

@@ -98,7 +98,7 @@ func (w *Watchdog) Remove(l *Lease) {
 	}
 }
 
-// Len is how many leases are in care.
+// Len returns how many leases are in care.
 func (w *Watchdog) Len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

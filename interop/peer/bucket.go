@@ -5,12 +5,12 @@ import "context"
 // Bucket is an RBucket of Redisson, one plain value, as one Java thread uses it.
 type Bucket struct{ object }
 
-// Bucket is the bucket of that name with a codec of its own; see [Peer.Map].
+// Bucket returns the bucket of that name with a codec of its own; see [Peer.Map].
 func (p *Peer) Bucket(thread, name, codec string) Bucket {
 	return Bucket{p.mapOf("bucket", thread, name, codec)}
 }
 
-// Get is the value, null for none.
+// Get returns the value, null for none.
 func (b Bucket) Get(ctx context.Context) (Datum, error) { return b.datum(ctx, "get") }
 
 // Set writes the value.

@@ -14,25 +14,25 @@ type Datum struct{ Class, Text string }
 // String, Integer, Long, Double, Bool and Bytes are data of those classes.
 func String(s string) Datum { return Datum{"String", s} }
 
-// Integer is a java.lang.Integer.
+// Integer returns a java.lang.Integer.
 func Integer(n int32) Datum { return Datum{"Integer", strconv.Itoa(int(n))} }
 
-// Long is a java.lang.Long.
+// Long returns a java.lang.Long.
 func Long(n int64) Datum { return Datum{"Long", strconv.FormatInt(n, 10)} }
 
-// Double is a java.lang.Double, as Go spells it.
+// Double returns a java.lang.Double, as Go spells it.
 func Double(f float64) Datum { return Datum{"Double", fmt.Sprint(f)} }
 
-// Bool is a java.lang.Boolean.
+// Bool returns a java.lang.Boolean.
 func Bool(b bool) Datum { return Datum{"Boolean", strconv.FormatBool(b)} }
 
-// Bytes is a byte[].
+// Bytes returns a byte[].
 func Bytes(b []byte) Datum { return Datum{"bytes", string(b)} }
 
 // IsNull says whether it is Java's null.
 func (d Datum) IsNull() bool { return d == Datum{} }
 
-// String is the word that stands for it.
+// String returns the word that stands for it.
 func (d Datum) String() string {
 	if d.IsNull() {
 		return "null:"
@@ -63,7 +63,7 @@ func (r Reply) data() ([]Datum, error) {
 	return all, nil
 }
 
-// pairs are key and value, one behind the other.
+// pairs returns key and value, one behind the other.
 func (r Reply) pairs() (map[Datum]Datum, error) {
 	all, err := r.data()
 	if err != nil {

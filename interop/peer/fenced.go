@@ -5,7 +5,7 @@ import "context"
 // FencedLock is an RFencedLock of Redisson as one Java thread uses it.
 type FencedLock struct{ Lock }
 
-// FencedLock is the fenced lock of that name, used by the thread.
+// FencedLock returns the fenced lock of that name, used by the thread.
 func (p *Peer) FencedLock(thread, name string) FencedLock {
 	return FencedLock{p.LockOf("fencedlock", thread, name)}
 }
@@ -15,5 +15,5 @@ func (l FencedLock) LockAndGetToken(ctx context.Context) (int64, error) {
 	return l.number(ctx, "lockAndGetToken")
 }
 
-// Token is the last token that was given.
+// Token returns the last token that was given.
 func (l FencedLock) Token(ctx context.Context) (int64, error) { return l.number(ctx, "getToken") }

@@ -9,7 +9,7 @@ import (
 // RingBuffer is an RRingBuffer of Redisson, as one Java thread uses it.
 type RingBuffer struct{ Queue }
 
-// RingBuffer is the ring buffer of that name with a codec of its own, used by the thread.
+// RingBuffer returns the ring buffer of that name with a codec of its own, used by the thread.
 func (p *Peer) RingBuffer(thread, name, codec string) RingBuffer {
 	return RingBuffer{Queue{p.mapOf("ringbuffer", thread, name, codec)}}
 }
@@ -19,13 +19,13 @@ func (q RingBuffer) SetCapacity(ctx context.Context, n int) error {
 	return q.void(ctx, "setCapacity", strconv.Itoa(n))
 }
 
-// Capacity is how many elements there may be; 0 if nobody has set it.
+// Capacity returns how many elements there may be; 0 if nobody has set it.
 func (q RingBuffer) Capacity(ctx context.Context) (int64, error) { return q.number(ctx, "capacity") }
 
 // ScoredSet is an RScoredSortedSet of Redisson, as one Java thread uses it.
 type ScoredSet struct{ object }
 
-// ScoredSet is the sorted set of that name with a codec of its own, used by the thread.
+// ScoredSet returns the sorted set of that name with a codec of its own, used by the thread.
 func (p *Peer) ScoredSet(thread, name, codec string) ScoredSet {
 	return ScoredSet{p.mapOf("scoredsortedset", thread, name, codec)}
 }
@@ -35,7 +35,7 @@ func (s ScoredSet) Add(ctx context.Context, score float64, v Datum) (bool, error
 	return s.truth(ctx, "add", strconv.FormatFloat(score, 'g', -1, 64), v)
 }
 
-// Score is the score of an element, as Java spells it; "null" if it is not there.
+// Score returns the score of an element, as Java spells it; "null" if it is not there.
 func (s ScoredSet) Score(ctx context.Context, v Datum) (string, error) {
 	reply, err := s.do(ctx, "getScore", v)
 	if err != nil {
@@ -61,10 +61,10 @@ func (s ScoredSet) TakeFirst(ctx context.Context) (Datum, error) { return s.datu
 // TakeLast takes the element of the highest score when there is one.
 func (s ScoredSet) TakeLast(ctx context.Context) (Datum, error) { return s.datum(ctx, "takeLast") }
 
-// First is the element of the lowest score, null for none.
+// First returns the element of the lowest score, null for none.
 func (s ScoredSet) First(ctx context.Context) (Datum, error) { return s.datum(ctx, "first") }
 
-// ReadAll is all elements, in their order.
+// ReadAll returns all elements, in their order.
 func (s ScoredSet) ReadAll(ctx context.Context) ([]Datum, error) {
 	reply, err := s.do(ctx, "readAll")
 	if err != nil {
@@ -76,7 +76,7 @@ func (s ScoredSet) ReadAll(ctx context.Context) ([]Datum, error) {
 // Stream is an RStream of Redisson, as one Java thread uses it.
 type Stream struct{ object }
 
-// Stream is the stream of that name with a codec of its own, used by the thread.
+// Stream returns the stream of that name with a codec of its own, used by the thread.
 func (p *Peer) Stream(thread, name, codec string) Stream {
 	return Stream{p.mapOf("stream", thread, name, codec)}
 }
@@ -100,7 +100,7 @@ func (s Stream) Add(ctx context.Context, fields ...Datum) (string, error) {
 	return reply.Text()
 }
 
-// Range is all entries.
+// Range returns all entries.
 func (s Stream) Range(ctx context.Context) ([]StreamEntry, error) { return s.entries(ctx, "range") }
 
 // CreateGroup makes a group that begins with the first entry, and the stream.

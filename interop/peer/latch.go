@@ -8,7 +8,7 @@ import (
 // Latch is an RCountDownLatch of Redisson as one Java thread uses it.
 type Latch struct{ object }
 
-// Latch is the latch of that name, used by the thread.
+// Latch returns the latch of that name, used by the thread.
 func (p *Peer) Latch(thread, name string) Latch {
 	return Latch{object{peer: p, thread: thread, kind: "latch", name: name}}
 }
@@ -21,7 +21,7 @@ func (l Latch) TrySetCount(ctx context.Context, count int64) (bool, error) {
 // CountDown counts down once.
 func (l Latch) CountDown(ctx context.Context) error { return l.void(ctx, "countDown") }
 
-// GetCount is what is left.
+// GetCount returns what is left.
 func (l Latch) GetCount(ctx context.Context) (int64, error) { return l.number(ctx, "getCount") }
 
 // Await waits until the latch opens, for a positive wait at the most, and reports whether it did.

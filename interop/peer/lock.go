@@ -10,10 +10,10 @@ import (
 // per kind and name. The methods are Java's; ctx bounds the wait for the answer, not Java's own wait.
 type Lock struct{ object }
 
-// Lock is the reentrant lock of that name, used by the thread.
+// Lock returns the reentrant lock of that name, used by the thread.
 func (p *Peer) Lock(thread, name string) Lock { return p.LockOf("lock", thread, name) }
 
-// LockOf is a lock of another kind: fairlock, spinlock, fencedlock, readlock or writelock; multilock, whose name is
+// LockOf returns a lock of another kind: fairlock, spinlock, fencedlock, readlock or writelock; multilock, whose name is
 // those of its members, and lockgroup, whose name is that of the group and the values, with bars between.
 func (p *Peer) LockOf(kind, thread, name string) Lock {
 	return Lock{object{peer: p, thread: thread, kind: kind, name: name}}
@@ -62,10 +62,10 @@ func (l Lock) IsHeldByCurrentThread(ctx context.Context) (bool, error) {
 	return l.truth(ctx, "isHeldByCurrentThread")
 }
 
-// HoldCount is the number of levels that this Java thread holds.
+// HoldCount returns the number of levels that this Java thread holds.
 func (l Lock) HoldCount(ctx context.Context) (int64, error) { return l.number(ctx, "getHoldCount") }
 
-// RemainTimeToLive is what is left of the lease, in milliseconds: -2 if nobody holds the lock, -1 if it
+// RemainTimeToLive returns what is left of the lease, in milliseconds: -2 if nobody holds the lock, -1 if it
 // has no lease.
 func (l Lock) RemainTimeToLive(ctx context.Context) (int64, error) {
 	return l.number(ctx, "remainTimeToLive")

@@ -9,7 +9,7 @@ import (
 // Map is an RMap of Redisson as one Java thread uses it.
 type Map struct{ object }
 
-// Map is the map of that name with a codec of its own, used by the thread. Codecs are named as in [Options]; two with
+// Map returns the map of that name with a codec of its own, used by the thread. Codecs are named as in [Options]; two with
 // a comma between are that of keys and that of values; "" is the one of the options.
 func (p *Peer) Map(thread, name, codec string) Map {
 	return Map{p.mapOf("map", thread, name, codec)}
@@ -40,13 +40,13 @@ func anyOf(data []Datum) (all []any) {
 	return all
 }
 
-// Name is that of the map.
+// Name returns that of the map.
 func (m Map) Name() string { return m.name }
 
-// Get is the value of a key, null for none.
+// Get returns the value of a key, null for none.
 func (m Map) Get(ctx context.Context, key Datum) (Datum, error) { return m.datum(ctx, "get", key) }
 
-// GetAll is what there is of several keys.
+// GetAll returns what there is of several keys.
 func (m Map) GetAll(ctx context.Context, keys ...Datum) (map[Datum]Datum, error) {
 	reply, err := m.do(ctx, "getAll", anyOf(keys)...)
 	if err != nil {
@@ -110,7 +110,7 @@ func (m Map) RemoveExact(ctx context.Context, key, old Datum) (bool, error) {
 	return m.truth(ctx, "remove", key, old)
 }
 
-// FastRemove is how many of the keys were there.
+// FastRemove returns how many of the keys were there.
 func (m Map) FastRemove(ctx context.Context, keys ...Datum) (int64, error) {
 	return m.number(ctx, "fastRemove", anyOf(keys)...)
 }
@@ -125,18 +125,18 @@ func (m Map) ContainsValue(ctx context.Context, value Datum) (bool, error) {
 	return m.truth(ctx, "containsValue", value)
 }
 
-// Size is how many entries there are.
+// Size returns how many entries there are.
 func (m Map) Size(ctx context.Context) (int64, error) { return m.number(ctx, "size") }
 
-// ValueSize is how long the bytes of a value are.
+// ValueSize returns how long the bytes of a value are.
 func (m Map) ValueSize(ctx context.Context, key Datum) (int64, error) {
 	return m.number(ctx, "valueSize", key)
 }
 
-// ReadAllKeySet is all keys.
+// ReadAllKeySet returns all keys.
 func (m Map) ReadAllKeySet(ctx context.Context) ([]Datum, error) { return m.all(ctx, "readAllKeySet") }
 
-// ReadAllValues is all values.
+// ReadAllValues returns all values.
 func (m Map) ReadAllValues(ctx context.Context) ([]Datum, error) { return m.all(ctx, "readAllValues") }
 
 func (m Map) all(ctx context.Context, operation string, args ...any) ([]Datum, error) {
@@ -147,7 +147,7 @@ func (m Map) all(ctx context.Context, operation string, args ...any) ([]Datum, e
 	return reply.data()
 }
 
-// ReadAllMap is all entries.
+// ReadAllMap returns all entries.
 func (m Map) ReadAllMap(ctx context.Context) (map[Datum]Datum, error) {
 	reply, err := m.do(ctx, "readAllMap")
 	if err != nil {
@@ -189,7 +189,7 @@ func (m Map) IsEntryLocked(ctx context.Context, key Datum) (bool, error) {
 	return m.truth(ctx, "isEntryLocked", key)
 }
 
-// NameOfEntryLock is its name in Redis.
+// NameOfEntryLock returns its name in Redis.
 func (m Map) NameOfEntryLock(ctx context.Context, key Datum) (string, error) {
 	reply, err := m.do(ctx, "nameOfEntryLock", key)
 	if err != nil {
@@ -211,15 +211,15 @@ func (m Map) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
 	return m.truth(ctx, "expireAt", at.UnixMilli())
 }
 
-// Remaining is what is left of the whole map, in milliseconds: -2 if there is none, -1 if it has no end.
+// Remaining returns what is left of the whole map, in milliseconds: -2 if there is none, -1 if it has no end.
 func (m Map) Remaining(ctx context.Context) (int64, error) { return m.number(ctx, "remainTimeToLive") }
 
-// RandomKeys is up to so many keys.
+// RandomKeys returns up to so many keys.
 func (m Map) RandomKeys(ctx context.Context, n int) ([]Datum, error) {
 	return m.all(ctx, "randomKeys", n)
 }
 
-// RandomEntries is up to so many entries.
+// RandomEntries returns up to so many entries.
 func (m Map) RandomEntries(ctx context.Context, n int) (map[Datum]Datum, error) {
 	reply, err := m.do(ctx, "randomEntries", n)
 	if err != nil {
@@ -228,7 +228,7 @@ func (m Map) RandomEntries(ctx context.Context, n int) (map[Datum]Datum, error) 
 	return reply.pairs()
 }
 
-// SizeInMemory is how many bytes of memory it takes.
+// SizeInMemory returns how many bytes of memory it takes.
 func (m Map) SizeInMemory(ctx context.Context) (int64, error) { return m.number(ctx, "sizeInMemory") }
 
 // RenameNX renames the map if nothing has the new name.
@@ -239,7 +239,7 @@ func (m Map) RenameNX(ctx context.Context, to string) (bool, error) {
 // Copy copies the map if nothing has the name of the copy.
 func (m Map) Copy(ctx context.Context, to string) (bool, error) { return m.truth(ctx, "copy", to) }
 
-// NameOfEntryObject is the name in Redis of what a getter of Java's map returns for a key, such as getFairLock.
+// NameOfEntryObject returns the name in Redis of what a getter of Java's map returns for a key, such as getFairLock.
 func (m Map) NameOfEntryObject(ctx context.Context, getter string, key Datum) (string, error) {
 	return m.nameOfEntryObject(ctx, getter, key)
 }
@@ -261,7 +261,7 @@ func (m Map) Delete(ctx context.Context) (bool, error) { return m.truth(ctx, "de
 // MapCache is an RMapCache of Redisson as one Java thread uses it. Java sweeps it from the first use on.
 type MapCache struct{ Map }
 
-// MapCache is the cache of that name; see [Peer.Map].
+// MapCache returns the cache of that name; see [Peer.Map].
 func (p *Peer) MapCache(thread, name, codec string) MapCache {
 	return MapCache{Map{p.mapOf("mapcache", thread, name, codec)}}
 }
@@ -296,7 +296,7 @@ func (m MapCache) GetWithTTLOnly(ctx context.Context, key Datum) (Datum, error) 
 	return m.datum(ctx, "getWithTTLOnly", key)
 }
 
-// RemainTimeToLive is what is left of an entry, in milliseconds: -2 if there is none, -1 if it has no end.
+// RemainTimeToLive returns what is left of an entry, in milliseconds: -2 if there is none, -1 if it has no end.
 func (m MapCache) RemainTimeToLive(ctx context.Context, key Datum) (int64, error) {
 	return m.number(ctx, "remainTimeToLive", key)
 }
@@ -357,7 +357,7 @@ func (m MapCache) Events(ctx context.Context, count int, wait time.Duration) ([]
 // MapCacheNative is an RMapCacheNative of Redisson (3.33 or later) as one Java thread uses it.
 type MapCacheNative struct{ Map }
 
-// MapCacheNative is the cache of that name; see [Peer.Map].
+// MapCacheNative returns the cache of that name; see [Peer.Map].
 func (p *Peer) MapCacheNative(thread, name, codec string) MapCacheNative {
 	return MapCacheNative{Map{p.mapOf("mapcachenative", thread, name, codec)}}
 }
@@ -377,7 +377,7 @@ func (m MapCacheNative) PutIfAbsentFor(ctx context.Context, key, value Datum, tt
 	return m.datum(ctx, "putIfAbsent", key, value, ttl)
 }
 
-// RemainTimeToLive is what is left of an entry, in milliseconds: -2 if there is none, -1 if it has no end.
+// RemainTimeToLive returns what is left of an entry, in milliseconds: -2 if there is none, -1 if it has no end.
 func (m MapCacheNative) RemainTimeToLive(ctx context.Context, key Datum) (int64, error) {
 	return m.number(ctx, "remainTimeToLive", key)
 }

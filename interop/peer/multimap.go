@@ -8,7 +8,7 @@ import (
 // Multimap is a multimap of Redisson as one Java thread uses it.
 type Multimap struct{ object }
 
-// Multimap is the multimap of that name with a codec of its own, used by the thread. Kind is list or set, or one of
+// Multimap returns the multimap of that name with a codec of its own, used by the thread. Kind is list or set, or one of
 // them with cache or cachenative behind "multimap": "listmultimap", "setmultimapcache".
 func (p *Peer) Multimap(kind, thread, name, codec string) Multimap {
 	return Multimap{p.mapOf(kind, thread, name, codec)}
@@ -32,7 +32,7 @@ func (m Multimap) PutAll(ctx context.Context, key Datum, values ...Datum) (bool,
 	return m.truth(ctx, "putAll", anyOf(append([]Datum{key}, values...))...)
 }
 
-// GetAll is the values of a key.
+// GetAll returns the values of a key.
 func (m Multimap) GetAll(ctx context.Context, key Datum) ([]Datum, error) {
 	return m.data(ctx, "getAll", key)
 }
@@ -52,17 +52,17 @@ func (m Multimap) Remove(ctx context.Context, key, value Datum) (bool, error) {
 	return m.truth(ctx, "remove", key, value)
 }
 
-// RemoveAll is the values that the key had.
+// RemoveAll returns the values that the key had.
 func (m Multimap) RemoveAll(ctx context.Context, key Datum) ([]Datum, error) {
 	return m.data(ctx, "removeAll", key)
 }
 
-// ReplaceValues is the values that the key had.
+// ReplaceValues returns the values that the key had.
 func (m Multimap) ReplaceValues(ctx context.Context, key Datum, values ...Datum) ([]Datum, error) {
 	return m.data(ctx, "replaceValues", anyOf(append([]Datum{key}, values...))...)
 }
 
-// FastRemove is how many of the keys were there.
+// FastRemove returns how many of the keys were there.
 func (m Multimap) FastRemove(ctx context.Context, keys ...Datum) (int64, error) {
 	return m.number(ctx, "fastRemove", anyOf(keys)...)
 }
@@ -72,18 +72,18 @@ func (m Multimap) FastRemoveValue(ctx context.Context, values ...Datum) (int64, 
 	return m.number(ctx, "fastRemoveValue", anyOf(values)...)
 }
 
-// KeySize is how many keys there are.
+// KeySize returns how many keys there are.
 func (m Multimap) KeySize(ctx context.Context) (int64, error) { return m.number(ctx, "keySize") }
 
-// Size is how many values there are.
+// Size returns how many values there are.
 func (m Multimap) Size(ctx context.Context) (int64, error) { return m.number(ctx, "size") }
 
-// ReadAllKeySet is all keys.
+// ReadAllKeySet returns all keys.
 func (m Multimap) ReadAllKeySet(ctx context.Context) ([]Datum, error) {
 	return m.data(ctx, "readAllKeySet")
 }
 
-// Values is the values of all keys.
+// Values returns the values of all keys.
 func (m Multimap) Values(ctx context.Context) ([]Datum, error) { return m.data(ctx, "values") }
 
 // ContainsValue says whether a key has that value.
@@ -91,12 +91,12 @@ func (m Multimap) ContainsValue(ctx context.Context, value Datum) (bool, error) 
 	return m.truth(ctx, "containsValue", value)
 }
 
-// Range is some of the values of a key of lists.
+// Range returns some of the values of a key of lists.
 func (m Multimap) Range(ctx context.Context, key Datum, first, last int) ([]Datum, error) {
 	return m.data(ctx, "range", key, first, last)
 }
 
-// NameOfEntryObject is the name in Redis of what a getter of Java's multimap returns for a key, such as getFairLock.
+// NameOfEntryObject returns the name in Redis of what a getter of Java's multimap returns for a key, such as getFairLock.
 func (m Multimap) NameOfEntryObject(ctx context.Context, getter string, key Datum) (string, error) {
 	return m.nameOfEntryObject(ctx, getter, key)
 }

@@ -5,7 +5,7 @@ import "context"
 // NearMap is an RLocalCachedMap of Redisson as one Java thread uses it.
 type NearMap struct{ Map }
 
-// NearMap is the map of that name with a near cache of its own, which is kept in step as the sync says: "invalidate",
+// NearMap returns the map of that name with a near cache of its own, which is kept in step as the sync says: "invalidate",
 // "update", "load" (invalidate, and the log is read when it has reconnected), "silent", or "misses" (invalidate, and that
 // there is no entry is kept, too). See [Peer.Map].
 func (p *Peer) NearMap(thread, name, codec, sync string) NearMap {

@@ -16,7 +16,7 @@ const (
 	closesIn = 10 * time.Second
 )
 
-// Versions are all of them.
+// Versions returns all of them.
 func Versions() []string { return []string{Current, Last3, Oldest} }
 
 // Options say which Redisson runs and where it connects. Addr or Cluster is needed, not both.
@@ -37,7 +37,7 @@ func (o Options) version() string {
 	return o.Version
 }
 
-// args are the program's, as its README lists them.
+// args returns the program's, as its README lists them.
 func (o Options) args() []string {
 	var args []string
 	add := func(option, value string) {

@@ -121,10 +121,10 @@ func (p *Peer) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-// ID is the id of the Redisson client, the first part of its owner texts.
+// ID returns the id of the Redisson client, the first part of its owner texts.
 func (p *Peer) ID() string { return p.id }
 
-// Version is that of Redisson, as its jar says.
+// Version returns that of Redisson, as its jar says.
 func (p *Peer) Version() string { return p.version }
 
 // Do runs an operation on a Java thread: its words are object, operation, name and arguments, as the
@@ -140,7 +140,7 @@ func (p *Peer) Do(ctx context.Context, thread string, words ...string) (Reply, e
 	return reply, nil
 }
 
-// Call is [Peer.Do] for operations with one value or none: it returns the value as text, empty if the
+// Call makes a call as [Peer.Do] does, for operations with one value or none: it returns the value as text, empty if the
 // operation is void, and [ErrNull] for null.
 func (p *Peer) Call(ctx context.Context, thread string, words ...string) (string, error) {
 	reply, err := p.Do(ctx, thread, words...)
@@ -150,12 +150,12 @@ func (p *Peer) Call(ctx context.Context, thread string, words ...string) (string
 	return reply.Text()
 }
 
-// Owner is the owner text of a Java thread, <client id>:<thread id>.
+// Owner returns the owner text of a Java thread, <client id>:<thread id>.
 func (p *Peer) Owner(ctx context.Context, thread string) (string, error) {
 	return p.Call(ctx, thread, "peer", "owner")
 }
 
-// ThreadID is Java's number of a thread, the second part of its owner text.
+// ThreadID returns Java's number of a thread, the second part of its owner text.
 func (p *Peer) ThreadID(ctx context.Context, thread string) (int64, error) {
 	reply, err := p.Do(ctx, thread, "peer", "threadId")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // uses it.
 type PermitSemaphore struct{ object }
 
-// PermitSemaphore is the semaphore of that name, used by the thread.
+// PermitSemaphore returns the semaphore of that name, used by the thread.
 func (p *Peer) PermitSemaphore(thread, name string) PermitSemaphore {
 	return PermitSemaphore{object{peer: p, thread: thread, kind: "permitsemaphore", name: name}}
 }
@@ -100,13 +100,13 @@ func (s PermitSemaphore) UpdateLeaseTime(ctx context.Context, id string, lease t
 	return s.truth(ctx, "updateLeaseTime", id, lease)
 }
 
-// LeaseTime is how long a permit lasts.
+// LeaseTime returns how long a permit lasts.
 func (s PermitSemaphore) LeaseTime(ctx context.Context, id string) (time.Duration, error) {
 	ms, err := s.number(ctx, "getLeaseTime", id)
 	return time.Duration(ms) * time.Millisecond, err
 }
 
-// AvailablePermits is how many are free.
+// AvailablePermits returns how many are free.
 func (s PermitSemaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	return s.number(ctx, "availablePermits")
 }

@@ -9,7 +9,7 @@ import (
 // Queue is an RQueue of Redisson, or what is made of one, as one Java thread uses it.
 type Queue struct{ object }
 
-// Queue is the queue of that name with a codec of its own, used by the thread. Kind is queue, deque, blockingqueue,
+// Queue returns the queue of that name with a codec of its own, used by the thread. Kind is queue, deque, blockingqueue,
 // blockingdeque, boundedqueue or delayedqueue; an operation that it does not have is an error. Codecs are named as in [Options]; ""
 // is the one of the options.
 func (p *Peer) Queue(kind, thread, name, codec string) Queue {
@@ -25,13 +25,13 @@ func (q Queue) Offer(ctx context.Context, v Datum) (bool, error) { return q.trut
 // Poll takes the head, null for none.
 func (q Queue) Poll(ctx context.Context) (Datum, error) { return q.datum(ctx, "poll") }
 
-// Peek is the head, null for none.
+// Peek returns the head, null for none.
 func (q Queue) Peek(ctx context.Context) (Datum, error) { return q.datum(ctx, "peek") }
 
 // Remove removes the first that is equal.
 func (q Queue) Remove(ctx context.Context, v Datum) (bool, error) { return q.truth(ctx, "remove", v) }
 
-// ReadAll is all elements.
+// ReadAll returns all elements.
 func (q Queue) ReadAll(ctx context.Context) ([]Datum, error) { return q.elements(ctx, "readAll") }
 
 func (q Queue) elements(ctx context.Context, operation string, args ...any) ([]Datum, error) {
@@ -42,7 +42,7 @@ func (q Queue) elements(ctx context.Context, operation string, args ...any) ([]D
 	return reply.data()
 }
 
-// Size is how many elements there are.
+// Size returns how many elements there are.
 func (q Queue) Size(ctx context.Context) (int64, error) { return q.number(ctx, "size") }
 
 // Delete removes the queue; false if there was none.
@@ -54,7 +54,7 @@ func (q Queue) AddFirst(ctx context.Context, v Datum) error { return q.void(ctx,
 // PollLast takes the tail of a deque, null for none.
 func (q Queue) PollLast(ctx context.Context) (Datum, error) { return q.datum(ctx, "pollLast") }
 
-// PeekLast is the tail of a deque, null for none.
+// PeekLast returns the tail of a deque, null for none.
 func (q Queue) PeekLast(ctx context.Context) (Datum, error) { return q.datum(ctx, "peekLast") }
 
 // RemoveLastOccurrence removes the last that is equal.
@@ -99,7 +99,7 @@ func (q Queue) TrySetCapacity(ctx context.Context, n int) (bool, error) {
 	return q.truth(ctx, "trySetCapacity", strconv.Itoa(n))
 }
 
-// RemainingCapacity is how many elements there is room for.
+// RemainingCapacity returns how many elements there is room for.
 func (q Queue) RemainingCapacity(ctx context.Context) (int64, error) {
 	return q.number(ctx, "remainingCapacity")
 }

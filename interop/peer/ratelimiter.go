@@ -28,7 +28,7 @@ func (r Rate) args(more ...any) []any {
 	return args
 }
 
-// RateLimiter is the rate limiter of that name, used by the thread.
+// RateLimiter returns the rate limiter of that name, used by the thread.
 func (p *Peer) RateLimiter(thread, name string) RateLimiter {
 	return RateLimiter{object{peer: p, thread: thread, kind: "ratelimiter", name: name}}
 }
@@ -71,12 +71,12 @@ func (l RateLimiter) Release(ctx context.Context, permits int64) error {
 	return l.void(ctx, "release", permits)
 }
 
-// AvailablePermits is how many could be taken now.
+// AvailablePermits returns how many could be taken now.
 func (l RateLimiter) AvailablePermits(ctx context.Context) (int64, error) {
 	return l.number(ctx, "availablePermits")
 }
 
-// Config is the setting as Java reads it; Java does not tell the keep-alive.
+// Config returns the setting as Java reads it; Java does not tell the keep-alive.
 func (l RateLimiter) Config(ctx context.Context) (Rate, error) {
 	reply, err := l.do(ctx, "getConfig")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // Semaphore is an RSemaphore of Redisson as one Java thread uses it.
 type Semaphore struct{ object }
 
-// Semaphore is the semaphore of that name, used by the thread.
+// Semaphore returns the semaphore of that name, used by the thread.
 func (p *Peer) Semaphore(thread, name string) Semaphore {
 	return Semaphore{object{peer: p, thread: thread, kind: "semaphore", name: name}}
 }
@@ -51,7 +51,7 @@ func (s Semaphore) DrainPermits(ctx context.Context) (int64, error) {
 	return s.number(ctx, "drainPermits")
 }
 
-// AvailablePermits is how many are free.
+// AvailablePermits returns how many are free.
 func (s Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	return s.number(ctx, "availablePermits")
 }

@@ -9,19 +9,19 @@ import (
 // StoredMap is an RMap, or an RMapCache, of Redisson in front of a store, as one Java thread uses it.
 type StoredMap struct{ Map }
 
-// StoredMap is the map of that name with a store of its own: kind is "loadedmap", "loadedcache", "writtenmap" (through)
+// StoredMap returns the map of that name with a store of its own: kind is "loadedmap", "loadedcache", "writtenmap" (through)
 // or "behindmap". See [Peer.Map].
 func (p *Peer) StoredMap(kind, thread, name, codec string) StoredMap {
 	return StoredMap{Map{p.mapOf(kind, thread, name, codec)}}
 }
 
-// On is the same map, as another thread uses it.
+// On returns the same map, as another thread uses it.
 func (m StoredMap) On(thread string) StoredMap {
 	m.thread = thread
 	return m
 }
 
-// Loads is how many calls of the loader there were.
+// Loads returns how many calls of the loader there were.
 func (m StoredMap) Loads(ctx context.Context) (int64, error) { return m.number(ctx, "loads") }
 
 // LetLoad lets one call of the loader return, which loads "java".
@@ -30,7 +30,7 @@ func (m StoredMap) LetLoad(ctx context.Context) error { return m.void(ctx, "letL
 // Write is what the store was told of one key: a value, or null for what was removed.
 type Write struct{ Key, Value Datum }
 
-// Written is what the store was told.
+// Written returns what the store was told.
 func (m StoredMap) Written(ctx context.Context) (all []Write, err error) {
 	reply, err := m.do(ctx, "written")
 	if err != nil {
@@ -43,7 +43,7 @@ func (m StoredMap) Written(ctx context.Context) (all []Write, err error) {
 	return all, err
 }
 
-// GetWithLease is the value of a key, or else, of one that nobody loads, the lease to load it and its token.
+// GetWithLease returns the value of a key, or else, of one that nobody loads, the lease to load it and its token.
 func (m MapCache) GetWithLease(ctx context.Context, key Datum, lease time.Duration) (v Datum, acquired bool, token string, err error) {
 	reply, err := m.do(ctx, "getWithLease", key, lease)
 	if err == nil && len(reply) != 3 {

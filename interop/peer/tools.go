@@ -55,7 +55,7 @@ func newEnough(ctx context.Context, path string) error {
 	return nil
 }
 
-// project is the folder of the pom, looked for from the working directory of the test upwards.
+// project returns the folder of the pom, looked for from the working directory of the test upwards.
 func project() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 // Topic is a topic of Redisson of any kind, as one Java thread uses it.
 type Topic struct{ object }
 
-// Topic is the topic of that name and kind, "topic", "shardedtopic", "patterntopic" or "reliabletopic", with a codec of
+// Topic returns the topic of that name and kind, "topic", "shardedtopic", "patterntopic" or "reliabletopic", with a codec of
 // its own, used by the thread.
 func (p *Peer) Topic(kind, thread, name, codec string) Topic {
 	return Topic{p.mapOf(kind, thread, name, codec)}
 }
 
-// Name is that of the topic.
+// Name returns that of the topic.
 func (t Topic) Name() string { return t.name }
 
 // Publish returns how many got the message.
@@ -23,12 +23,12 @@ func (t Topic) Publish(ctx context.Context, message Datum) (int64, error) {
 	return t.number(ctx, "publish", message)
 }
 
-// CountSubscribers is how many the server has.
+// CountSubscribers returns how many the server has.
 func (t Topic) CountSubscribers(ctx context.Context) (int64, error) {
 	return t.number(ctx, "countSubscribers")
 }
 
-// Size is how many messages a reliable topic has.
+// Size returns how many messages a reliable topic has.
 func (t Topic) Size(ctx context.Context) (int64, error) { return t.number(ctx, "size") }
 
 // Delete removes a reliable topic.
@@ -40,7 +40,7 @@ func (t Topic) Listen(ctx context.Context) error { return t.void(ctx, "listen") 
 // Unlisten ends it.
 func (t Topic) Unlisten(ctx context.Context) error { return t.void(ctx, "unlisten") }
 
-// Hears is the next message, and the channel by which it came.
+// Hears returns the next message, and the channel by which it came.
 func (t Topic) Hears(ctx context.Context, wait time.Duration) (channel string, message Datum, err error) {
 	reply, err := t.do(ctx, "hears", wait)
 	if err != nil {

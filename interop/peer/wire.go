@@ -20,7 +20,7 @@ type Value struct {
 // Reply is what an operation returned: no value if it is void, one, or one for each element.
 type Reply []Value
 
-// Text is the one value as text. Null is an error, so that it is not mistaken for the empty text.
+// Text returns the one value as text. Null is an error, so that it is not mistaken for the empty text.
 func (r Reply) Text() (string, error) {
 	if len(r) != 1 {
 		return "", fmt.Errorf("java returned %d values, not one", len(r))
@@ -31,17 +31,17 @@ func (r Reply) Text() (string, error) {
 	return r[0].Text, nil
 }
 
-// Bool is the one value as a boolean.
+// Bool returns the one value as a boolean.
 func (r Reply) Bool() (bool, error) {
 	return parsed(r, strconv.ParseBool)
 }
 
-// Int is the one value as a number.
+// Int returns the one value as a number.
 func (r Reply) Int() (int64, error) {
 	return parsed(r, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
 }
 
-// Ints are all values as numbers.
+// Ints returns all values as numbers.
 func (r Reply) Ints() ([]int64, error) {
 	all := make([]int64, len(r))
 	for i := range r {
@@ -54,7 +54,7 @@ func (r Reply) Ints() ([]int64, error) {
 	return all, nil
 }
 
-// Texts are all values as text.
+// Texts returns all values as text.
 func (r Reply) Texts() ([]string, error) {
 	all := make([]string, len(r))
 	for i := range r {
@@ -86,7 +86,7 @@ type JavaError struct {
 
 func (e *JavaError) Error() string { return "java: " + e.Class + ": " + e.Message }
 
-// Thrown is the class of the exception in err, without its package; empty if there is none.
+// Thrown returns the class of the exception in err, without its package; empty if there is none.
 func Thrown(err error) string {
 	var thrown *JavaError
 	if !errors.As(err, &thrown) {

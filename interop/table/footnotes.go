@@ -12,7 +12,7 @@ type footnotes []string
 
 var raised = strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
 
-// mark is the raised number of a text, the same for the same text; empty for none.
+// mark returns the raised number of a text, the same for the same text; empty for none.
 func (f *footnotes) mark(text string) string {
 	if text == "" {
 		return ""
@@ -25,7 +25,7 @@ func (f *footnotes) mark(text string) string {
 	return raised.Replace(strconv.Itoa(at + 1))
 }
 
-// String is a paragraph for each.
+// String returns a paragraph for each.
 func (f footnotes) String() string {
 	var out strings.Builder
 	for i, text := range f {

@@ -59,7 +59,7 @@ func (rep *report) note(key gotest.Test, s status) {
 	}
 }
 
-// problem is the error for the exit code. A package that is skipped has no tests.
+// problem returns the error for the exit code. A package that is skipped has no tests.
 func (rep *report) problem() error {
 	var all []error
 	for key, s := range rep.tests {

@@ -97,7 +97,7 @@ func (c cell) variants(has func(status) bool, notes *footnotes) (names []string)
 	return names
 }
 
-// shown is a part of a name as a reader sees it: go test writes a space as an underscore.
+// shown returns a part of a name as a reader sees it: go test writes a space as an underscore.
 func shown(part string) string {
 	return strings.NewReplacer("_", " ", "|", `\|`).Replace(part)
 }

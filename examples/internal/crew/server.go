@@ -18,7 +18,7 @@ type Server struct {
 	inside     *embedded.Server // nil: a real one
 }
 
-// OpenServer is the server at addr, a host:port or a URL, or for "" one inside of
+// OpenServer returns the server at addr, a host:port or a URL, or for "" one inside of
 // this process, which the others reach over TCP.
 func OpenServer(addr string) (*Server, error) {
 	switch {

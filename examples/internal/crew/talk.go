@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Work is what a member does that gets one order: it carries that out, and returns
+// Work carries out one order of a member, and returns
 // when in has ended, which ends ctx. If it fails before, it says what failed makes
 // of that.
 func Work[O any](in io.Reader, out io.Writer, work func(o *O, ctx context.Context, say *json.Encoder) error, failed func(o *O, err error) any) error {

@@ -24,7 +24,7 @@ type Event struct {
 // name.
 type Test struct{ Package, Name string }
 
-// Of is the test, or the package, that the event is about.
+// Of returns the test, or the package, that the event is about.
 func (e Event) Of() Test { return Test{e.Package, e.Test} }
 
 // Read hands over each event, and each line that is none, since tools print beside them. It returns at the end of r, or
