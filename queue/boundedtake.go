@@ -211,7 +211,7 @@ func (q *bounded[T]) lookForAll(ctx context.Context, l *takers) {
 		return
 	}
 	for ctx.Err() == nil && q.h.e.Open() == nil {
-		place := q.h.poller.Join(announced, q.key)
+		place := q.h.poller.JoinFor(announced, q.seen.most(), nil, q.key)
 		if q.popForAll(ctx, l) || ctx.Err() != nil { // what came before it stood in line
 			q.h.poller.Leave(place)
 			return

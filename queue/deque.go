@@ -135,7 +135,7 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 	for wait := false; ; wait = true {
 		var place poller.Place
 		if wait { // before it is looked: what comes from now on is told
-			place = q.h.poller.Join(announced, q.key)
+			place = q.h.poller.JoinFor(announced, q.seen.most(), nil, q.key)
 		}
 		began := time.Now()
 		texts, err := q.moveNow(ctx, to, words)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -260,4 +261,23 @@ func aSlotOfDelaysMoves(t *testing.T, cluster *redistest.Cluster) {
 	require.NoError(t, err)
 	require.Zero(t, b.check(t, got...), "were lost")
 	requireNothingWaits(t, raw, q)
+}
+
+// TestTakeBehindSentinelsLeavesAnOldMaster that lives on and answers.
+func TestTakeBehindSentinelsLeavesAnOldMaster(t *testing.T) {
+	t.Parallel()
+	sentinel := redistest.StartSentinel(t)
+	sentinel.AddApp(t)
+	client := sentinel.Client(t, redistest.AsApp)
+	q := New[string](engineOn(t, client, shortSends), "jobs", WithCodec(codec.Text))
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	got := make(chan error, 1)
+	go func() { _, err := q.Take(ctx); got <- err }()
+	untilWaiting(t, q, poller.Head)
+	time.Sleep(100 * time.Millisecond) // it blocks
+	sentinel.SplitOff(t, client)
+	_, err := q.Offer(t.Context(), "x")
+	require.NoError(t, err)
+	require.NoError(t, <-got)
 }

@@ -54,9 +54,16 @@ type pops struct {
 }
 
 func (p *pops) Slot(key string) uint16   { return p.e.topo.slot(key) }
-func (p *pops) Node(slot uint16) string  { return p.e.topo.node(slot) }
 func (p *pops) Spawn(f func()) bool      { return p.e.spawn(f) }
 func (p *pops) Closing() <-chan struct{} { return p.e.closing }
+
+// Node returns the node of a slot. Behind Sentinels it is the master of now, so that no connection waits at the old one.
+func (p *pops) Node(slot uint16) string {
+	if p.e.Redis.Mode() == rueidis.ClientModeSentinel {
+		return p.e.topo.current()
+	}
+	return p.e.topo.node(slot)
+}
 
 func (p *pops) PutBack(k *poller.Kind, key string, items []poller.Item) { p.putBack(k, key, items) }
 
@@ -185,25 +192,30 @@ func (c *blocked) Probe(ctx context.Context) error {
 	return err
 }
 
-func (c *blocked) Block(k *poller.Kind, keys []string, timeout time.Duration) (key string, it poller.Item, ok bool, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout+c.timeout)
+// room returns the time of an exchange whose answer has so many bytes.
+func (c *blocked) room(bytes int64) time.Duration {
+	return c.timeout + time.Duration(float64(bytes)/slowest*float64(time.Second))
+}
+
+func (c *blocked) Block(k *poller.Kind, keys []string, timeout time.Duration, bytes int64) (had []string, it poller.Item, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout+c.room(bytes))
 	defer cancel()
 	msg, err := c.Do(ctx, c.B().Arbitrary(k.Block).Args(k.Blocking(keys, timeout)...).Blocking()).ToMessage()
 	if rueidis.IsRedisNil(err) {
-		return "", it, false, nil
+		return nil, it, false, nil
 	}
 	if err == nil {
-		key, it, err = k.First(msg)
+		had, it, err = k.Answer(msg)
 	}
-	return key, it, err == nil, err
+	return had, it, err == nil, err
 }
 
-// pipe sends the words for each name.
-func (c *blocked) pipe(all []poller.Look, words func(poller.Look) []string) []rueidis.RedisResult {
+// pipe sends the words for each name. The answers have so many bytes.
+func (c *blocked) pipe(all []poller.Look, bytes int64, words func(poller.Look) []string) []rueidis.RedisResult {
 	if len(all) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), c.room(bytes))
 	defer cancel()
 	commands := make(rueidis.Commands, len(all))
 	for i, one := range all {
@@ -212,12 +224,12 @@ func (c *blocked) pipe(all []poller.Look, words func(poller.Look) []string) []ru
 	return c.DoMulti(ctx, commands...)
 }
 
-func (c *blocked) PopEach(all []poller.Look) []poller.Popped {
+func (c *blocked) PopEach(all []poller.Look, bytes int64) []poller.Popped {
 	popped := make([]poller.Popped, len(all))
 	words := func(one poller.Look) []string {
 		return append([]string{one.Kind.Pop, one.Name}, one.Kind.Popping(1)...)
 	}
-	for i, res := range c.pipe(all, words) {
+	for i, res := range c.pipe(all, bytes, words) {
 		msg, err := res.ToMessage()
 		switch {
 		case rueidis.IsRedisNil(err):
@@ -232,7 +244,7 @@ func (c *blocked) PopEach(all []poller.Look) []poller.Popped {
 
 func (c *blocked) Look(all []poller.Look) []poller.Seen {
 	seen := make([]poller.Seen, len(all))
-	for i, res := range c.pipe(all, func(one poller.Look) []string { return one.Kind.Has(one.Name) }) {
+	for i, res := range c.pipe(all, 0, func(one poller.Look) []string { return one.Kind.Has(one.Name) }) {
 		msg, err := res.ToMessage()
 		switch {
 		case rueidis.IsRedisNil(err):
@@ -245,8 +257,8 @@ func (c *blocked) Look(all []poller.Look) []poller.Seen {
 	return seen
 }
 
-func (c *blocked) Pop(k *poller.Kind, key string, n int) ([]poller.Item, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+func (c *blocked) Pop(k *poller.Kind, key string, n int, bytes int64) ([]poller.Item, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.room(bytes))
 	defer cancel()
 	msg, err := c.Do(ctx, c.B().Arbitrary(k.Pop, key).Args(k.Popping(n)...).Build()).ToMessage()
 	if rueidis.IsRedisNil(err) {

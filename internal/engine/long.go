@@ -163,6 +163,9 @@ func newLongLanes() *places.Places[string, *longLane] {
 // errNoTurn says that nothing was sent, as others were ahead for as long as ctx lasted.
 var errNoTurn = errors.New("not sent: other long exchanges with the server are under way")
 
+// NotSent reports whether nothing was sent, because other long exchanges were ahead.
+func NotSent(err error) bool { return errors.Is(err, errNoTurn) }
+
 // errOld says that nothing more was sent, since the server may have forgotten what it was
 // sent before.
 var errOld = errors.New("sent too long ago to be sent again")

@@ -99,9 +99,15 @@ func (e *Engine) Node(key string) string {
 	if node := e.topo.node(e.topo.slot(key)); node != "" {
 		return node
 	}
-	nodes := e.Redis.Nodes()
-	if master := e.topo.lastMaster(); master != "" || len(nodes) != 1 {
-		return master
+	return e.topo.current()
+}
+
+// current returns the address of the only master, where there is no cluster: behind Sentinels that of now. An old master may live on
+// and answer those who know it.
+func (t *topology) current() string {
+	nodes := t.client.Nodes()
+	if len(nodes) != 1 {
+		return t.lastMaster()
 	}
 	for node := range nodes {
 		return node

@@ -183,7 +183,7 @@ type fakeConn struct {
 	ignored  int
 }
 
-func (c *fakeConn) Block(k *Kind, keys []string, timeout time.Duration) (key string, it Item, ok bool, err error) {
+func (c *fakeConn) Block(k *Kind, keys []string, timeout time.Duration, _ int64) (had []string, it Item, ok bool, err error) {
 	f := c.f
 	f.mu.Lock()
 	c.blocking = true
@@ -201,25 +201,25 @@ func (c *fakeConn) Block(k *Kind, keys []string, timeout time.Duration) (key str
 			case <-c.closed:
 			case <-timer.C:
 			}
-			return "", it, false, errUnknown
+			return nil, it, false, errUnknown
 		}
 		if down != nil {
-			return "", it, false, down
+			return nil, it, false, down
 		}
 		for _, key := range keys {
 			items, err := f.pop(key, 1)
 			if err != nil || len(items) > 0 {
-				return key, first(items), err == nil, err
+				return []string{key}, first(items), err == nil, err
 			}
 		}
 		select {
 		case <-news:
 		case <-timer.C:
-			return "", it, false, nil
+			return nil, it, false, nil
 		case <-c.ends:
-			return "", it, false, nil
+			return nil, it, false, nil
 		case <-c.closed:
-			return "", it, false, errUnknown
+			return nil, it, false, errUnknown
 		}
 	}
 }
@@ -231,12 +231,12 @@ func first(items []Item) (it Item) {
 	return it
 }
 
-func (c *fakeConn) Pop(_ *Kind, key string, n int) ([]Item, error) {
+func (c *fakeConn) Pop(_ *Kind, key string, n int, _ int64) ([]Item, error) {
 	time.Sleep(c.f.slow)
 	return c.f.pop(key, n)
 }
 
-func (c *fakeConn) PopEach(all []Look) []Popped {
+func (c *fakeConn) PopEach(all []Look, _ int64) []Popped {
 	time.Sleep(c.f.slow)
 	popped := make([]Popped, len(all))
 	for i, one := range all {

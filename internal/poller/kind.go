@@ -35,6 +35,8 @@ type Kind struct {
 	Alone bool
 	// First reads the answer of Block.
 	First func(rueidis.RedisMessage) (key string, it Item, err error)
+	// Told reads the answer of Block, if that tells of several keys.
+	Told func(rueidis.RedisMessage) (keys []string, err error)
 	// Rest reads the answer of Pop.
 	Rest func(rueidis.RedisMessage) ([]Item, error)
 }
@@ -45,6 +47,16 @@ func (k *Kind) Blocking(keys []string, timeout time.Duration) []string {
 		return k.Words(keys, timeout)
 	}
 	return append(slices.Clone(keys), Seconds(timeout))
+}
+
+// Answer reads the answer of Block: the keys that have something, and the element that was taken.
+func (k *Kind) Answer(m rueidis.RedisMessage) (had []string, it Item, err error) {
+	if k.Told != nil {
+		had, err = k.Told(m)
+		return had, it, err
+	}
+	key, it, err := k.First(m)
+	return []string{key}, it, err
 }
 
 // Seconds writes a timeout as commands that block take it.

@@ -64,6 +64,17 @@ type group struct {
 	doubted uint64    // when a request about one of its names failed: older connections may be dead
 	proved  uint64    // when a connection was made for it, or has answered
 	finals  int       // refusals behind each other
+	late    bool      // the last answer did not come in time, and may have been long
+}
+
+// expects returns the most bytes that a caller of the group expects of an element, of each line the first; 0: none knows.
+func (g *group) expects() (bytes int64) {
+	for _, l := range g.lines {
+		if len(l.waiters) > 0 {
+			bytes = max(bytes, l.waiters[0].bytes)
+		}
+	}
+	return bytes
 }
 
 // names returns the names of the next command, beginning behind the one that was served

@@ -231,7 +231,7 @@ func (w *worker) rests(g *group, err error) {
 // follows it. An error says that the connection has failed.
 func (w *worker) takeAll(conn Conn, ready []asked) error {
 	for len(ready) > 0 {
-		some := w.p.together(ready)
+		some, bytes := w.p.together(ready)
 		ready = ready[len(some):]
 		some = slices.DeleteFunc(some, func(a asked) bool { n, _ := w.p.expects(a.Kind, a.Name); return n == 0 })
 		looks := make([]Look, len(some))
@@ -240,7 +240,7 @@ func (w *worker) takeAll(conn Conn, ready []asked) error {
 		}
 		sent := w.now()
 		var lost error
-		for i, got := range conn.PopEach(looks) {
+		for i, got := range conn.PopEach(looks, bytes) {
 			if err := w.taken(conn, some[i], got, sent); err != nil {
 				lost = err
 			}
@@ -252,9 +252,9 @@ func (w *worker) takeAll(conn Conn, ready []asked) error {
 	return nil
 }
 
-// together returns the first of some names whose elements have a megabyte together.
-func (p *Poller) together(ready []asked) []asked {
-	n, bytes := 0, int64(0)
+// together returns the first of some names whose elements have a megabyte together, and how many bytes they have.
+func (p *Poller) together(ready []asked) (some []asked, bytes int64) {
+	n := 0
 	for ; n < min(len(ready), mostAtOnce) && bytes < mostBytes; n++ {
 		_, longest := p.expects(ready[n].Kind, ready[n].Name)
 		if longest == 0 {
@@ -262,7 +262,7 @@ func (p *Poller) together(ready []asked) []asked {
 		}
 		bytes += longest
 	}
-	return slices.Clone(ready[:n])
+	return slices.Clone(ready[:n]), bytes
 }
 
 // taken deals with what a pop has brought.

@@ -35,14 +35,15 @@ type Server interface {
 
 // Conn is a connection on which one command is under way at a time.
 type Conn interface {
-	// Block sends the blocking pop of a kind. Without an element ok is false.
-	Block(k *Kind, keys []string, timeout time.Duration) (key string, it Item, ok bool, err error)
+	// Block sends the blocking pop of a kind, whose answer is expected to have so many bytes; 0: nobody knows. It returns
+	// the key that had the element, or of a kind that tells all that have something. Without any ok is false.
+	Block(k *Kind, keys []string, timeout time.Duration, bytes int64) (had []string, it Item, ok bool, err error)
 	// Look asks about several names at once, in one pipeline.
 	Look(all []Look) []Seen
-	// Pop pops up to n.
-	Pop(k *Kind, key string, n int) ([]Item, error)
-	// PopEach pops one of each, in one pipeline.
-	PopEach(all []Look) []Popped
+	// Pop pops up to n, which are expected to have so many bytes; 0: nobody knows.
+	Pop(k *Kind, key string, n int, bytes int64) ([]Item, error)
+	// PopEach pops one of each, in one pipeline. Bytes is as for Pop, of all.
+	PopEach(all []Look, bytes int64) []Popped
 	// Unblock ends a Block that is under way. It is false if there is none yet, or
 	// none any more. It is called while Block is.
 	Unblock() (bool, error)

@@ -26,7 +26,7 @@ type cursor struct {
 func NewStreams() *Streams {
 	s := &Streams{of: map[string]*cursor{}}
 	s.Kind = &Kind{
-		Block: "XREAD", Words: s.words, First: s.first, Has: s.has, Had: s.had, Tells: true,
+		Block: "XREAD", Words: s.words, Told: s.told, Has: s.has, Had: s.had, Tells: true,
 		Pop: "XRANGE", With: []string{"0-0", "0-0"}, // of no entry: whether it can be read at all
 		Rest: func(rueidis.RedisMessage) ([]Item, error) { return make([]Item, 1), nil },
 	}
@@ -71,14 +71,28 @@ func (s *Streams) words(keys []string, timeout time.Duration) []string {
 	return s.behind(keys, "COUNT", "1", "BLOCK", strconv.FormatInt(max(timeout.Milliseconds(), 1), 10))
 }
 
-// has returns the words of an XREAD that does not block.
+// behindID returns the ID of the first entry behind one, with the key. The entry itself may be long.
+const behindID = "local e = redis.call('XRANGE', KEYS[1], '(' .. ARGV[1], '+', 'COUNT', 1)[1] return e and {KEYS[1], e[1]}"
+
+// has returns the words of a script that says whether there is an entry to read.
 func (s *Streams) has(key string) []string {
-	return append([]string{"XREAD"}, s.behind([]string{key}, "COUNT", "1")...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.of[key]; c != nil {
+		return []string{"EVAL", behindID, "1", key, c.id}
+	}
+	return []string{"EVAL", "return false", "1", key} // of a reader that leaves just now
 }
 
 func (s *Streams) had(m rueidis.RedisMessage) (bool, error) {
-	_, _, err := s.first(m)
-	return true, err
+	both, err := m.AsStrSlice()
+	if err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reaches(both[0], both[1])
+	return true, nil
 }
 
 // behind adds the keys and how far they were read to the words.
@@ -96,22 +110,28 @@ func (s *Streams) behind(keys []string, words ...string) []string {
 	return words
 }
 
-// first returns one of the streams that have an entry. The next XREAD tells of the others.
-func (s *Streams) first(m rueidis.RedisMessage) (key string, it Item, err error) {
+// told returns the streams that have an entry.
+func (s *Streams) told(m rueidis.RedisMessage) (keys []string, err error) {
 	got, err := m.AsXReadSlices()
 	if err != nil {
-		return "", it, err
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, entries := range got {
-		key = name
-		if c := s.of[name]; c != nil && len(entries) > 0 && before(c.id, entries[len(entries)-1].ID) {
-			c.id = entries[len(entries)-1].ID
+		keys = append(keys, name)
+		if len(entries) > 0 {
+			s.reaches(name, entries[len(entries)-1].ID)
 		}
-		break
 	}
-	return key, it, nil
+	return keys, nil
+}
+
+// reaches notes that the readers of a stream are told of an entry. The mutex is held.
+func (s *Streams) reaches(key, id string) {
+	if c := s.of[key]; c != nil && before(c.id, id) {
+		c.id = id
+	}
 }
 
 // before compares IDs of entries.

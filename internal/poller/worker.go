@@ -2,6 +2,8 @@ package poller
 
 import (
 	"context"
+	"errors"
+	"os"
 	"sync"
 	"time"
 )
@@ -152,11 +154,14 @@ func (w *worker) serve(g *group) time.Duration {
 	if err != nil {
 		return w.failed(g, nil, err)
 	}
-	names, timeout := w.begin(g)
+	if w.tells(g) {
+		return 0
+	}
+	names, timeout, bytes := w.begin(g)
 	if len(names) == 0 {
 		return 0
 	}
-	name, item, ok, err := conn.Block(g.kind, names, timeout)
+	had, item, ok, err := conn.Block(g.kind, names, timeout, bytes)
 	w.answered(g)
 	if err != nil {
 		return w.failed(g, names, err)
@@ -166,15 +171,39 @@ func (w *worker) serve(g *group) time.Duration {
 		return 0
 	}
 	if g.kind.Alone {
-		name = names[0]
+		had = names
 	}
-	if w.p.hand(g.kind, name, []Item{item}) > 0 || g.kind.Tells {
+	if g.kind.Tells {
+		for _, name := range had {
+			w.p.Tell(g.kind, name)
+		}
+		return 0
+	}
+	name := had[0]
+	if w.p.hand(g.kind, name, []Item{item}) > 0 {
 		return 0
 	}
 	if err := w.follow(conn, g.kind, name, item); err != nil {
 		return w.failed(g, []string{name}, err)
 	}
 	return 0
+}
+
+// tells has all callers of a group look for themselves, if the last answer to it did not come in time: it may have been
+// long. It reports whether it was so.
+func (w *worker) tells(g *group) bool {
+	p := w.p
+	p.mu.Lock()
+	late := g.late
+	g.late = false
+	names := g.names()
+	p.mu.Unlock()
+	if late {
+		for _, name := range names {
+			p.Tell(g.kind, name)
+		}
+	}
+	return late
 }
 
 // follow takes what is there behind the first item for those who stand in line behind the first. A turn takes
@@ -192,7 +221,7 @@ func (w *worker) follow(conn Conn, k *Kind, name string, first Item) error {
 		if n <= 0 {
 			return nil
 		}
-		items, err := conn.Pop(k, name, n)
+		items, err := conn.Pop(k, name, n, int64(n*longest))
 		if w.p.hand(k, name, items) > 0 || err != nil || len(items) < n {
 			return err
 		}
@@ -205,26 +234,27 @@ func (w *worker) follow(conn Conn, k *Kind, name string, first Item) error {
 }
 
 // begin returns the names of a command, which are those that are waited for from now
-// until it has answered.
-func (w *worker) begin(g *group) ([]string, time.Duration) {
+// until it has answered, how long it blocks, and how many bytes its answer may have.
+func (w *worker) begin(g *group) (names []string, timeout time.Duration, bytes int64) {
 	p := w.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	names := g.names()
+	names = g.names()
 	if len(names) == 0 {
-		return nil, 0
+		return nil, 0, 0
 	}
+	bytes = g.expects()
 	g.running = w
 	g.proved = max(g.proved, w.proved)
 	w.number++
 	w.blocks, w.long = true, len(w.node.queue) == 0
 	switch {
 	case w.conn.Deaf():
-		return names, p.Short
+		return names, p.Short, bytes
 	case w.long:
-		return names, p.Block
+		return names, p.Block, bytes
 	}
-	return names, p.Turn
+	return names, p.Turn, bytes
 }
 
 func (w *worker) answered(g *group) {
@@ -277,6 +307,7 @@ func (w *worker) failed(g *group, names []string, err error) time.Duration {
 	}
 	w.drop()
 	p.mu.Lock()
+	g.late = names != nil && g.kind.Tells && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded))
 	pause := g.outage.failed(now)
 	g.last = failure{err, p.tick()}
 	if names == nil {
