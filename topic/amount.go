@@ -19,9 +19,9 @@ const (
 // amount is how much of a topic is asked for at a time: one message while nothing is known of
 // them, then as many as have mostRead bytes.
 type amount struct {
-	n       int  // messages of the last answer that was full, and of those before
-	longest int  // bytes of the longest of late; 0: nobody knows
-	late    bool // the last answer did not come in time
+	n       int // messages of the last answer that was full, and of those before
+	longest int // bytes of the longest of late; 0: nobody knows
+	late    int // answers behind each other that did not come in time
 }
 
 // count returns how many messages to ask for.
@@ -36,15 +36,21 @@ func (a *amount) count() int {
 // bytes returns how long the answer is, as far as that is known.
 func (a *amount) bytes() int64 { return int64(a.count() * a.longest) }
 
-// expected returns the bytes of an answer that goes by a connection of its own.
-func (a *amount) expected() int64 { return max(a.bytes(), 1<<20) }
+// expected returns the bytes of an answer that goes by a connection of its own. One that did not come in time may
+// be of any length.
+func (a *amount) expected() int64 {
+	return max(a.bytes(), 1<<20) << min(2*max(a.late-1, 0), mostDoubled)
+}
+
+// mostDoubled bounds expected to a gigabyte, or so.
+const mostDoubled = 10
 
 // large reports whether the answer goes by a connection of its own.
-func (a *amount) large() bool { return a.late || a.longest > mostRead }
+func (a *amount) large() bool { return a.late > 0 || a.longest > mostRead }
 
 // saw takes an answer into account.
 func (a *amount) saw(entries []rueidis.XRangeEntry) {
-	a.late = false
+	a.late = 0
 	if len(entries) == 0 {
 		return
 	}
@@ -63,7 +69,7 @@ func (a *amount) saw(entries []rueidis.XRangeEntry) {
 }
 
 // missed notes that an answer did not come in time.
-func (a *amount) missed() { a.n, a.late = max(a.n/2, 1), true }
+func (a *amount) missed() { a.n, a.late = max(a.n/2, 1), a.late+1 }
 
 // Exchanges under way on a connection have a megabyte together, so that none waits for long
 // behind the others.

@@ -1,6 +1,7 @@
 package topic
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // TestReliableTopicOfLongMessagesLeavesOthersAlone on a slow link: all messages arrive, a megabyte and more of one topic too, and the
@@ -82,7 +84,7 @@ func TestWhatIsPendingIsAskedForWhenThereIsRoom(t *testing.T) {
 	reliableOn(t, raw, r.Name()).publishes(1, "lost")
 	got := redistest.Do(t, raw, "XREADGROUP", "GROUP", s.f.group, consumer, "STREAMS", r.of.key, ">") // by a reader whose answer was lost
 	require.NoError(t, got.Error())
-	s.f.amount.late = true
+	s.f.amount.late = 1
 	s.f.mu.Lock()
 	s.f.claim = true
 	s.f.mu.Unlock()
@@ -132,4 +134,52 @@ func TestAmount(t *testing.T) {
 	require.True(t, a.large())
 	a.saw(nil)
 	require.False(t, a.large())
+}
+
+// TestTopicReadsALongMessageOverASlowLink, with more time for each try.
+func TestTopicReadsALongMessageOverASlowLink(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Version("8.0"))
+	slow := server.Client(t, redistest.Slow(4<<20), func(o *rueidis.ClientOption) { o.ConnWriteTimeout, o.BlockingPoolSize = time.Second, 100 })
+	raw := server.Client(t)
+	r := reliableBy(t, raw, engineOn(t, slow, leased(2*time.Second)), redistest.Name(t))
+	s := r.listening()
+	from := reliableOn(t, raw, r.Name())
+	from.publishes(1, "small")
+	s.hears(t, "small")
+	from.publishes(1, strings.Repeat("x", 10<<20), "behind")
+	require.Len(t, s.next(t, 1)[0].text, 10<<20)
+	s.hears(t, "behind")
+}
+
+// TestTopicsKeepTheirConnectionBehindLongExchanges of others.
+func TestTopicsKeepTheirConnectionBehindLongExchanges(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Version("8.0"))
+	slow := server.Client(t, redistest.Slow(1<<20), func(o *rueidis.ClientOption) { o.ConnWriteTimeout, o.BlockingPoolSize = 5*time.Second, 100 })
+	raw := server.Client(t)
+	e := engineOn(t, slow, leased(3*time.Second))
+	long, beside := reliableBy(t, raw, e, redistest.Name(t)), reliableBy(t, raw, e, redistest.Name(t))
+	heard, small := long.listening(), beside.listening()
+	from := reliableOn(t, raw, long.Name())
+	from.publishes(1, strings.Repeat("x", 400<<10))
+	require.Len(t, heard.next(t, 1)[0].text, 400<<10)
+	small.f.isQuiet(t)
+	before, err := beside.r.linkOf(small.f)
+	require.NoError(t, err)
+	redistest.Do(t, raw, "SET", "big", strings.Repeat("y", 4<<20))
+	get := engine.Expect(scripts.NewCommand("GET", scripts.Safe), 4<<20)
+	done := make(chan error, 2)
+	for range 2 {
+		go func() { _, err := e.Run(context.Background(), get, []string{"big"}, nil); done <- err }() // ends with the answer
+	}
+	time.Sleep(200 * time.Millisecond) // they are on their way
+	from.publishes(1, strings.Repeat("z", 400<<10))
+	require.Len(t, heard.next(t, 1)[0].text, 400<<10)
+	for range 2 {
+		require.NoError(t, <-done)
+	}
+	after, err := beside.r.linkOf(small.f)
+	require.NoError(t, err)
+	require.Same(t, before, after)
 }

@@ -214,7 +214,8 @@
 // server announces on it which of them have changed, by CLIENT TRACKING. Those are read, and
 // no others: a message costs the same however many topics a client listens to. A topic of
 // which nothing is announced is read every second, and a client with more than a hundred
-// topics reads a hundred of them in a second. A group that somebody has destroyed is found
+// topics reads a hundred of them in a second. If the server does not announce changes, or has no room to remember what
+// it is to announce, a client reads up to a thousand topics in a second. A group that somebody has destroyed is found
 // gone by that, or with the next message. A Durable name is read every second.
 // A message is announced to each process that listens to its topic: of a Durable name all ask, and one
 // has it. One exchange brings 256 KB of a topic; a topic of longer messages is read by a

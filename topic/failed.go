@@ -113,6 +113,7 @@ func (f *feed) reject(it *entry, v verdict) (last bool) {
 		it.failed = &v
 	}
 	it.left--
+	f.departs()
 	return it.left == 0
 }
 

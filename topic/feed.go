@@ -59,6 +59,7 @@ type feed struct {
 	mu       sync.Mutex
 	joined   bool
 	hung     bool // messages waited for too long, and the loops have not moved since
+	parting  bool // nobody listens, and it leaves the group when its loops are done with what they have
 	failed   bool // for good: nobody is to hear more of it
 	ears     []*ear
 	flight   map[string]*entry
@@ -185,6 +186,7 @@ func (f *feed) join(r *ear) (made int64, err error) {
 		f.joined, f.failed, f.claim, f.tended = true, false, true, time.Now()
 	}
 	if r != nil {
+		f.hung, f.parting = false, false
 		f.ears = append(f.ears[:len(f.ears):len(f.ears)], r)
 		r.lag(f.owed)
 		f.owed = 0
@@ -219,10 +221,18 @@ func compareIDs(a, b string) int {
 }
 
 // leave takes the group away, if nobody has come meanwhile. That of a durable one
-// stays, and what is in flight can be claimed at once.
+// stays, and what is in flight can be claimed at once. A durable one whose loops are at work leaves when they
+// are done: until then it says so to the server.
 func (f *feed) leave(flight int) (err error) {
-	if flight == joining && !f.unused() {
-		return nil
+	if flight == joining {
+		switch {
+		case !f.idle():
+			return nil
+		case f.parts():
+			return f.release(f.unsettled())
+		case !f.unused():
+			return nil
+		}
 	}
 	f.h.detach(f)
 	f.mu.Lock()
@@ -232,6 +242,7 @@ func (f *feed) leave(flight int) (err error) {
 	switch {
 	case !was:
 	case f.durable:
+		_, _ = f.acknowledge(acks) // before the group may be taken away; flush goes on if it fails
 		err = f.giveBack(f.unsettled(), owed)
 	default:
 		if _, err = f.acknowledge(acks); engine.Passing(err) {
@@ -242,6 +253,24 @@ func (f *feed) leave(flight int) (err error) {
 		}
 	}
 	return err
+}
+
+// parts reports whether the feed waits for its loops before it leaves.
+func (f *feed) parts() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.parting = f.joined && f.durable && f.busy()
+	return f.parting
+}
+
+// busy reports whether a loop has a message; under f.mu.
+func (f *feed) busy() bool {
+	for _, it := range f.flight {
+		if it.begun && it.left > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *feed) destroy(flight int) (int64, error) {
@@ -399,13 +428,25 @@ func (f *feed) fail(err error) {
 // has gone.
 func (f *feed) done(it *entry, handled bool) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.finish(it, handled)
+	again := f.moves()
+	f.mu.Unlock()
+	if again {
+		f.h.wake(f)
+	}
+}
+
+// moves notes that a loop is at work, or has ended. It reports whether more may come now; under f.mu.
+func (f *feed) moves() (again bool) {
+	again = f.hung
+	f.hung = false
+	return again && f.takes()
 }
 
 // finish does what done does. f.mu is held.
 func (f *feed) finish(it *entry, handled bool) {
 	it.handled = it.handled || handled
+	defer f.departs()
 	if it.left--; it.left > 0 || f.flight[it.id] != it {
 		return
 	}
@@ -423,6 +464,14 @@ func (f *feed) finish(it *entry, handled bool) {
 	}
 }
 
+// departs has a feed leave its group that has waited for its loops; under f.mu.
+func (f *feed) departs() {
+	if f.parting && !f.busy() {
+		f.parting = false
+		f.h.members.Post(f.of.key, membership{f: f})
+	}
+}
+
 // begin reports whether a loop is to handle a message that it was given. One that has
 // gone back to the server is skipped.
 func (f *feed) begin(it *entry) bool {
@@ -431,9 +480,7 @@ func (f *feed) begin(it *entry) bool {
 	if there {
 		it.begun, it.tried = true, true
 	}
-	again := f.hung
-	f.hung = false
-	again = again && f.takes()
+	again := f.moves()
 	f.mu.Unlock()
 	if again {
 		f.h.wake(f)

@@ -25,6 +25,8 @@ const (
 	// cut off, without an announcement.
 	lookEvery = time.Second
 	lookEach  = 10 * time.Millisecond
+	// bareEach bounds how many topics of a client are read in a second of which nothing tells.
+	bareEach = time.Millisecond
 	// lookGrid is what these times are rounded to: a client that wakes up for each of its
 	// topics needs ten times as much of a core as one that reads some together.
 	lookGrid = 250 * time.Millisecond
@@ -227,10 +229,20 @@ var born = time.Now()
 // rest returns in how long a feed is visited if nothing is announced.
 func (f *feed) rest(now time.Time) time.Duration {
 	f.h.mu.Lock()
-	d := max(lookEvery, time.Duration(f.h.read)*lookEach)
+	read := time.Duration(f.h.read)
 	f.h.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	d := f.looksIn(now, read)
+	if f.durable && f.joined && len(f.flight) > 0 {
+		d = min(d, max(f.lease()/3-now.Sub(f.held), time.Millisecond)) // to say that this process is at work
+	}
+	return d
+}
+
+// looksIn returns in how long a feed is read, of so many that the client reads; under f.mu.
+func (f *feed) looksIn(now time.Time, read time.Duration) time.Duration {
+	d := max(lookEvery, read*lookEach)
 	switch {
 	case !f.well(now):
 		return f.sick.Sub(now)
@@ -239,9 +251,9 @@ func (f *feed) rest(now time.Time) time.Duration {
 	case f.claim || f.more:
 		return 0
 	case now.Before(f.silent):
-		d = silentEvery
+		d = max(silentEvery, read*bareEach)
 	case now.Before(f.bare), f.watched.Load() == nil && f.stop == nil: // nothing tells of messages
-		d = lookGrid
+		d = max(lookGrid, read*bareEach)
 	}
 	if f.durable {
 		d = min(d, claimEvery-now.Sub(f.claimed))
@@ -360,8 +372,39 @@ func (f *feed) large(l *link, op engine.Operation, on, args []string) (msg rueid
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), f.lease()/3)
 	defer cancel()
+	defer f.holdsOn()()
 	got, err := f.h.e.Run(ctx, engine.Expect(op, f.amount.expected()), on, args)
+	if engine.NotSent(err) {
+		return msg, errCrowded
+	}
 	return got.RedisMessage, err
+}
+
+// holdsOn tends the feed now and then beside its visit, until over is called.
+func (f *feed) holdsOn() (over func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	hold := func() {
+		defer close(ended)
+		timer := time.NewTicker(max(f.lease()/3, time.Millisecond))
+		defer timer.Stop()
+		for {
+			select {
+			case <-timer.C:
+			case <-done:
+				return
+			case <-f.h.e.Closing():
+				return
+			}
+			_ = f.tend(time.Now()) // the visit says it again
+		}
+	}
+	if !f.h.e.Spawn(hold) { // ends with done, or the client
+		return func() {}
+	}
+	return func() {
+		close(done)
+		<-ended
+	}
 }
 
 // isArmed takes the answers to CLIENT CACHING and PTTL. It reports whether the user may not have changes announced: the
@@ -395,7 +438,10 @@ func (f *feed) announcedFor(again bool, messages int, now time.Time) {
 		f.vain, f.bare = 0, time.Time{}
 	case again && now.Sub(f.armed) < lookGrid && !f.settledSince(f.armed):
 		if f.vain++; f.vain >= mostVain {
-			f.vain, f.bare = mostVain-1, now.Add(lookGrid)
+			f.h.mu.Lock()
+			read := time.Duration(f.h.read)
+			f.h.mu.Unlock()
+			f.vain, f.bare = mostVain-1, now.Add(max(lookGrid, read*lookEach))
 		}
 	}
 	if again {

@@ -167,15 +167,23 @@ func TestALoopThatEndsItsSubscription(t *testing.T) {
 			require.NoError(t, err)
 			got = append(got, v)
 			s.Close()
-			redistest.Eventually(t, func() bool { return r.gone() }, soon, time.Millisecond)
+			redistest.Eventually(t, func() bool { return r.gone() || s.f.isParting() }, soon, time.Millisecond)
 		}
 		require.Equal(t, []string{"a"}, got)
+		redistest.Eventually(t, r.gone, soon, time.Millisecond)
 		if s.f.durable {
 			reliableOn(t, raw, r.Name(), WithMaxLength(1000)).durable("billing").hears(t, "b")
 		}
 		_, err := r.Delete(t.Context())
 		require.NoError(t, err)
 	}
+}
+
+// isParting reports whether a feed waits for its loops.
+func (f *feed) isParting() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.parting
 }
 
 // gone reports whether nobody listens any more.

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ var (
 	keepScript    = scripts.Must(lua, "lua/keep.lua")
 	missedScript  = scripts.Must(lua, "lua/missed.lua")
 	claimScript   = scripts.Must(lua, "lua/claim.lua")
+	holdScript    = scripts.Must(lua, "lua/hold.lua")
 	releaseScript = scripts.Must(lua, "lua/release.lua")
 	forgoScript   = scripts.Must(lua, "lua/forgo.lua")
 
@@ -37,7 +39,6 @@ var (
 	redriveScript  = scripts.Must(lua, "lua/redrive.lua")
 	redrivenScript = scripts.Must(lua, "lua/redriven.lua")
 
-	claim  = scripts.NewCommand("XCLAIM", scripts.Safe)
 	groups = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
 	hdel   = scripts.NewCommand("HDEL", scripts.Safe)
 	unlink = scripts.NewCommand("UNLINK", scripts.Unsafe)
@@ -252,6 +253,22 @@ func (h *reliables) numbered(of *stream, flight int, s *scripts.Script, more []s
 	return engine.Only(h.e.RunNumbered(of.lane, flight, s, of.key, more, args...))
 }
 
+// acknowledged tells the server what this process has handled of a group that is to be taken away: without a group the
+// server would keep it for the next subscriber.
+func (h *reliables) acknowledged(of *feed) error {
+	h.mu.Lock()
+	f := h.feeds[feedKey{of.of.key, of.group}]
+	h.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	acks := slices.Clone(f.acks)
+	f.mu.Unlock()
+	_, err := f.acknowledge(acks)
+	return err
+}
+
 // sendMembers has feeds of one topic join and leave their groups, one behind the
 // other.
 func (h *reliables) sendMembers(_ string, _ int, batch []*memberCall) error {
@@ -261,7 +278,9 @@ func (h *reliables) sendMembers(_ string, _ int, batch []*memberCall) error {
 		case a.join:
 			n, err = a.f.join(a.ear)
 		case a.drop:
-			n, err = a.f.destroy(joining)
+			if err = h.acknowledged(a.f); err == nil {
+				n, err = a.f.destroy(joining)
+			}
 		default:
 			err = a.f.leave(joining)
 		}

@@ -16,9 +16,10 @@ func IDAt(t time.Time) string { return strconv.FormatInt(max(t.UnixMilli(), 0), 
 
 // ReplayFrom has the name go on with the message of an ID, such as [Delivery.ID] or [IDAt], and
 // those behind it, whatever it was given: earlier messages come again, or messages that it has
-// not had are passed over. A name that nobody has listened under begins there. Messages that a
-// process has, or is about to acknowledge, or that wait until they come again, stay what they
-// are.
+// not had are passed over. A name that nobody has listened under begins there.
+//
+// A message from there on that a process has, or that waits until it comes again, is given out a second time, at its first
+// attempt. So call it while no process of the name is at work, or have handlers that bear that.
 //
 // A topic keeps what somebody has use for: what all its subscribers have handled is gone, and does
 // not come again. complete says whether the topic has all that was ever published from there

@@ -77,24 +77,35 @@ func (f *feed) hold() {
 	}
 }
 
+// What hold.lua says of a message that this process has no more: the topic has dropped it, or others have
+// acknowledged it and nobody has use for it.
+const (
+	isDropped = 0
+	isNowhere = 3
+)
+
 // holdIn is hold for messages of one stream.
 func (f *feed) holdIn(stream string, all []*entry) {
 	if len(all) == 0 {
 		return
 	}
-	args := []string{f.group, consumer, "0"}
+	args := []string{f.group, consumer}
 	for _, it := range all {
 		args = append(args, f.at(it.id))
 	}
-	held, err := engine.Texts(f.h.e.Run(context.Background(), claim, []string{stream}, append(args, "JUSTID")))
+	got, err := f.h.e.Run(context.Background(), holdScript, []string{stream}, args)
 	if err != nil {
+		return
+	}
+	said, err := got.AsIntSlice()
+	if err != nil || len(said) != len(all) {
 		return
 	}
 	missed := int64(0)
 	f.mu.Lock()
-	for _, it := range all {
+	for i, it := range all {
 		switch {
-		case slices.Contains(held, f.at(it.id)):
+		case said[i] != isDropped && !(said[i] == isNowhere && got.Replayed):
 		case f.flight[it.id] == it:
 			it.dropped = true
 		case it.lost: // behind this claim, which is why

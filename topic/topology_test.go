@@ -261,3 +261,22 @@ func (l *talk) end(t *testing.T, must bool) {
 		require.Zero(t, missed, "nobody was told")
 	}
 }
+
+// TestTopicsBehindSentinelsLeaveAnOldMaster that lives on and answers.
+func TestTopicsBehindSentinelsLeaveAnOldMaster(t *testing.T) {
+	t.Parallel()
+	sentinel := redistest.StartSentinel(t)
+	sentinel.AddApp(t)
+	client := sentinel.Client(t, redistest.AsApp)
+	r := reliableBy(t, client, engineOn(t, client, quickly), "news", WithMaxLength(1000))
+	s, d := r.listening(), r.durable("billing")
+	r.publishes(2, "before")
+	s.hears(t, "before")
+	d.hears(t, "before")
+	s.f.isQuiet(t)
+	now := sentinel.SplitOff(t, client)
+	_, err := reliableOn(t, now.Client(t), "news", WithMaxLength(1000)).Publish(t.Context(), "behind")
+	require.NoError(t, err)
+	s.hears(t, "behind")
+	d.hears(t, "behind")
+}
