@@ -33,7 +33,7 @@ else
 # testrun prints what go test would and then the slowest packages and tests, and ends what takes too long for a machine of
 # this pace. It leaves what came of the target for the summary.
 TESTRUN     = RUEIDISSON_REQUIRE_SERVERS=1 go run ./internal/testrun -within $(within) -timeout $(timeout) -part $@ -results $(results)
-TEST        = test -json -count=1
+TEST        = test -vet=off -json -count=1
 results     = .cache/results
 
 # Folders that may be there: modules of their own, and tests behind a build tag.

@@ -242,7 +242,7 @@ const (
 // args returns those that all scripts of a barrier begin with.
 func (h *barriers) args(of *site) []string { return []string{memory, of.channel, h.e.Publish()} }
 
-// await returns one arrival.
+// await makes one arrival.
 func (h *barriers) await(ctx context.Context, p *party) (before int, err error) {
 	at, err := p.enter(ctx)
 	p.generation = at.generation

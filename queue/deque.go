@@ -121,7 +121,7 @@ func (q *handle[T]) takeMove(ctx context.Context, from End, to *Queue[T], at End
 		var text string
 		text, err = q.awaitMove(ctx, to.q.key, words)
 		if err == nil {
-			v, err = q.decode(text)
+			v, err = q.one([]poller.Item{{Text: text}}, nil)
 			q.moved(ctx, to, err)
 		}
 	}

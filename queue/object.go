@@ -37,7 +37,7 @@ func (c common) Name() string { return c.q.name }
 // [ErrClosed]; Redis' and the network's. Source: RQueue.size, RScoredSortedSet.size.
 func (c common) Len(ctx context.Context) (int64, error) { return c.q.length(ctx) }
 
-// Delete deletes the object, a bounded one and a ring buffer with the capacity, and reports whether
+// Delete deletes the object, a bounded one and a ring buffer with the capacity, a stream with its groups, and reports whether
 // there was one.
 //
 // Cost: one command. Wire: UNLINK. Errors: [ErrOption]; [ErrUnknown], which also ends a ctx that ends
@@ -61,7 +61,7 @@ func (c common) Exists(ctx context.Context) (there bool, err error) {
 }
 
 // Expire deletes the whole object when d has passed, with all that is added until then, and reports whether
-// there is one. One that was empty in between is a new one, and stays.
+// there is one. Except a stream, one that was empty in between is a new one, and stays.
 //
 // Cost: one script call. Wire: PEXPIRE. Errors: as Delete. Source: RObject.expire.
 func (c common) Expire(ctx context.Context, d time.Duration) (there bool, err error) {
@@ -118,7 +118,7 @@ func (c common) RenameIfAbsent(ctx context.Context, to string) (bool, error) {
 	return c.q.pairs(ctx, "rename", to, renameScript, "1")
 }
 
-// Copy copies the object under another name, with its capacity if it has one and the time when it ends, if
+// Copy copies the object under another name, with its capacity or groups if it has some and the time when it ends, if
 // nothing has that name, and reports whether that is so and there is an object. The server does nothing else
 // meanwhile, about 20 ms for a million elements. On a cluster both names share a hash tag.
 //

@@ -190,5 +190,6 @@ func settingOf[O interface {
 	if s.Rule, err = resolve(r); err != nil {
 		return s, err
 	}
-	return s, object.Apply(&s, opts, O.applySet)
+	err = object.Apply(&s, opts, O.applySet)
+	return s, err
 }

@@ -42,16 +42,16 @@ type Rate struct {
 // stands in a stored rule or travels with the call, see [WithRule].
 var Unlimited = Rate{N: math.MaxInt64, Burst: math.MaxInt64}
 
-// PerSecond returns n tokens a second, with a burst of n.
+// PerSecond returns the rate of n tokens a second, with a burst of n.
 func PerSecond(n int64) Rate { return Every(n, time.Second) }
 
-// PerMinute returns n tokens a minute, with a burst of n.
+// PerMinute returns the rate of n tokens a minute, with a burst of n.
 func PerMinute(n int64) Rate { return Every(n, time.Minute) }
 
-// PerHour returns n tokens an hour, with a burst of n.
+// PerHour returns the rate of n tokens an hour, with a burst of n.
 func PerHour(n int64) Rate { return Every(n, time.Hour) }
 
-// Every returns n tokens every d, with a burst of n.
+// Every returns the rate of n tokens every d, with a burst of n.
 func Every(n int64, d time.Duration) Rate { return Rate{N: n, Per: d, Burst: n} }
 
 // WithBurst returns the same rate with another burst.

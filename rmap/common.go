@@ -17,31 +17,31 @@ type entryObjects[K comparable, V any] struct{ m *handle[K, V] }
 // Name returns the name that the handle was made with, before any mapping.
 func (c entryObjects[K, V]) Name() string { return c.m.name }
 
-// Lock returns the lock of the entry of k, there or not: that of RMap.getLock, which
-// Redisson's compute takes. It keeps no other client from the entry that does not ask for it: see
-// [WithEntryLock]. Its name is {name}:<hash of the key>:lock, in all five methods with the name of the shard
-// for that of a [Sharded]. A key that cannot be used is an [ErrOption] of the lock's operations, and so it is with the
+// Lock returns the lock of the entry of k, there or not: of a map that of RMap.getLock, which
+// Redisson's compute takes, and of a multimap that of RListMultimap.getLock or RSetMultimap.getLock. It keeps no other client from the
+// entry that does not ask for it: see [WithEntryLock] of maps. Its name is {name}:<hash of the key>:lock, here and in the five methods
+// below with the name of the shard for that of a [Sharded]. A key that cannot be used is an [ErrOption] of the lock's operations, and so it is with the
 // other objects of an entry.
 func (c entryObjects[K, V]) Lock(k K) *lock.Lock { return c.m.lockOf(k) }
 
 // FairLock returns the fair lock of the entry of k, there or not, {name}:<hash of the key>:fairlock. Source:
-// RMap.getFairLock.
+// RMap.getFairLock, and those of multimaps.
 func (c entryObjects[K, V]) FairLock(k K) *fairlock.Lock { return c.m.fairLockOf(k) }
 
 // RWLock returns the read-write lock of the entry of k, there or not, {name}:<hash of the key>:rw_lock. Source:
-// RMap.getReadWriteLock.
+// RMap.getReadWriteLock, and those of multimaps.
 func (c entryObjects[K, V]) RWLock(k K) *rwlock.Lock { return c.m.rwLockOf(k) }
 
 // Semaphore returns the semaphore of the entry of k, there or not, {name}:<hash of the key>:semaphore. Source:
-// RMap.getSemaphore.
+// RMap.getSemaphore, and those of multimaps.
 func (c entryObjects[K, V]) Semaphore(k K) *semaphore.Semaphore { return c.m.semaphoreOf(k) }
 
 // PermitSemaphore returns the semaphore of permits with leases of the entry of k, there or not,
-// {name}:<hash of the key>:permitexpirablesemaphore. Source: RMap.getPermitExpirableSemaphore.
+// {name}:<hash of the key>:permitexpirablesemaphore. Source: RMap.getPermitExpirableSemaphore, and those of multimaps.
 func (c entryObjects[K, V]) PermitSemaphore(k K) *semaphore.PermitSemaphore { return c.m.permitsOf(k) }
 
 // Latch returns the latch of the entry of k, there or not, {name}:<hash of the key>:countdownlatch. On a cluster it
-// is an [ErrOption], since the names of latches have no braces there. Source: RMap.getCountDownLatch.
+// is an [ErrOption], since the names of latches have no braces there. Source: RMap.getCountDownLatch, and those of multimaps.
 func (c entryObjects[K, V]) Latch(k K) *latch.Latch { return c.m.latchOf(k) }
 
 // common has the operations on entries, which Map, Native, Cache and Sharded share. What differs is in their comments.

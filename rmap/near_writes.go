@@ -25,7 +25,7 @@ func (n *Near[K, V]) PutMany(ctx context.Context, entries map[K]V, opts ...PutOp
 	return n.m.PutMany(ctx, entries, opts...)
 }
 
-// Swap returns the map's.
+// Swap does what the map's Swap does.
 func (n *Near[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old V, had bool, err error) {
 	if err := n.usable(ctx); err != nil {
 		return old, false, err
@@ -34,7 +34,7 @@ func (n *Near[K, V]) Swap(ctx context.Context, k K, v V, opts ...PutOption) (old
 	return n.m.Swap(ctx, k, v, opts...)
 }
 
-// Remove returns the map's.
+// Remove does what the map's Remove does.
 func (n *Near[K, V]) Remove(ctx context.Context, ks ...K) (int64, error) {
 	if err := n.usable(ctx); err != nil {
 		return 0, err
@@ -52,7 +52,7 @@ func (n *Near[K, V]) Clear(ctx context.Context) error {
 	return n.m.Clear(ctx)
 }
 
-// PutIfAbsent returns the map's.
+// PutIfAbsent does what the map's PutIfAbsent does.
 func (n *Near[K, V]) PutIfAbsent(ctx context.Context, k K, v V, opts ...PutOption) (now V, stored bool, err error) {
 	if err := n.usable(ctx); err != nil {
 		return now, false, err
@@ -70,7 +70,7 @@ func (n *Near[K, V]) Replace(ctx context.Context, k K, v V, opts ...PutOption) (
 	return n.m.Replace(ctx, k, v, opts...)
 }
 
-// Take returns the map's.
+// Take does what the map's Take does.
 func (n *Near[K, V]) Take(ctx context.Context, k K) (v V, had bool, err error) {
 	if err := n.usable(ctx); err != nil {
 		return v, false, err
@@ -97,7 +97,7 @@ func (n *Near[K, V]) CompareAndRemove(ctx context.Context, k K, old V) (bool, er
 	return n.m.CompareAndRemove(ctx, k, old)
 }
 
-// Compute returns the map's: f gets what is in Redis, not a copy.
+// Compute does what the map's Compute does: f gets what is in Redis, not a copy.
 func (n *Near[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
 	if err := n.usable(ctx); err != nil {
 		return v, false, err

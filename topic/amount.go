@@ -39,11 +39,11 @@ func (a *amount) bytes() int64 { return int64(a.count() * a.longest) }
 // expected returns the bytes of an answer that goes by a connection of its own. One that did not come in time may
 // be of any length.
 func (a *amount) expected() int64 {
-	return max(a.bytes(), 1<<20) << min(2*max(a.late-1, 0), mostDoubled)
+	return min(max(a.bytes(), 1<<20)<<min(2*max(a.late-1, 0), 10), max(mostExpected, a.bytes()))
 }
 
-// mostDoubled bounds expected to a gigabyte, or so.
-const mostDoubled = 10
+// mostExpected bounds what is expected of an answer of unknown length.
+const mostExpected = 256 << 20
 
 // large reports whether the answer goes by a connection of its own.
 func (a *amount) large() bool { return a.late > 0 || a.longest > mostRead }

@@ -3,6 +3,7 @@ package topic
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
@@ -49,4 +50,43 @@ func TestDurableDeliveryThatIsDroppedBeforeItsOutcomeIsCounted(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, n, "it is told again")
 	})
+}
+
+// TestDurableDroppedIsFoundThoughTheReplyIsLost: the first question, or the one that has it forgotten, is asked again.
+func TestDurableDroppedIsFoundThoughTheReplyIsLost(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	raw := server.Client(t)
+	for nth := range 3 {
+		client, proxy := through(t, server)
+		watch := settling(t, raw, redistest.Name(t))
+		r := reliableBy(t, raw, engineOn(t, client), watch.of.key, WithMaxLength(1000))
+		s := r.durable("billing")
+		watch.publishes(1, "a")
+		missed := int64(0)
+		for m, err := range s.Deliveries(within(t)) {
+			var lagged *LaggedError
+			if errors.As(err, &lagged) {
+				missed = lagged.Missed
+				break
+			}
+			require.NoError(t, err)
+			redistest.Do(t, raw, "XTRIM", r.of.key, "MAXLEN", "0")
+			match := redistest.All(redistest.MatchScript(holdScript.Body()), redistest.Arg(r.of.key))
+			if nth > 0 { // 0: nobody has asked when the loop says how it ended
+				lost := proxy.DropReply(redistest.All(match, redistest.Arg([]string{"", m.ID, "!" + m.ID}[nth])), 1)
+				s.f.hold()
+				lost.Await(t)
+				require.True(t, m.it.forgotten)
+				require.Empty(t, watch.pending(raw))
+			}
+			require.ErrorIs(t, m.Nack(t.Context(), nil), ErrLost)
+		}
+		require.EqualValues(t, 1, missed, "case %d", nth)
+		s.Close()
+		redistest.Eventually(t, func() bool { return !r.r.isRead(s.f) }, soon, time.Millisecond)
+		n, err := raw.Do(t.Context(), raw.B().Exists().Key(r.of.missed).Build()).AsInt64()
+		require.NoError(t, err)
+		require.Zero(t, n, "case %d: it is counted twice", nth)
+	}
 }

@@ -22,7 +22,8 @@ func (d *Durable[T]) Subscribe(ctx context.Context) iter.Seq2[T, error] {
 }
 
 // Listen subscribes under the name; see [ReliableTopic.Listen]. Close leaves the group
-// where it is. What a process has that died is given to the others a watchdog
+// where it is. A message that a loop has then stays with it until it is done, for as long as its process lives. What a
+// process has that died is given to the others a watchdog
 // timeout later, or to whoever listens then.
 func (d *Durable[T]) Listen(ctx context.Context) (*ReliableSubscription[T], error) {
 	if d.bad != nil {

@@ -100,6 +100,7 @@ func (f *feed) ack(it *entry) <-chan error {
 		it.told = make(chan error, 1)
 	}
 	told := it.told
+	it.begun--
 	f.finish(it, true)
 	return told
 }
@@ -113,6 +114,7 @@ func (f *feed) reject(it *entry, v verdict) (last bool) {
 		it.failed = &v
 	}
 	it.left--
+	it.begun--
 	f.departs()
 	return it.left == 0
 }
@@ -172,7 +174,6 @@ func (f *feed) said(it *entry, said attempts.Outcome, v verdict) (soon bool, err
 	}
 	f.mu.Lock()
 	dropped := it.dropped
-	it.lost = true
 	f.mu.Unlock()
 	if dropped { // hold has found that out, and the server knows nothing of it any more
 		f.lag(1)

@@ -31,11 +31,11 @@ type entry struct {
 	handled     bool // by one of them
 
 	came  time.Time // to the ears
-	begun bool      // a loop has it
+	begun int       // loops that have it
 	gone  bool      // it was given back, and is skipped
 
-	dropped bool // the topic has it no more, and nobody else gets it
-	lost    bool // the server did not take what was made of it
+	dropped   bool // the topic has it no more, and nobody else gets it
+	forgotten bool // the server knows of it no more, since it was dropped
 
 	attempt int64      // how often the group was given it
 	tried   bool       // a loop was given it, this time
@@ -229,7 +229,7 @@ func (f *feed) leave(flight int) (err error) {
 		case !f.idle():
 			return nil
 		case f.parts():
-			return f.release(f.unsettled())
+			return f.giveBack(f.unsettled(), 0)
 		case !f.unused():
 			return nil
 		}
@@ -242,7 +242,10 @@ func (f *feed) leave(flight int) (err error) {
 	switch {
 	case !was:
 	case f.durable:
-		_, _ = f.acknowledge(acks) // before the group may be taken away; flush goes on if it fails
+		if _, err = f.acknowledge(acks); engine.Passing(err) && flight == departing { // before the group may be taken away
+			f.undone(owed, err)
+			break
+		}
 		err = f.giveBack(f.unsettled(), owed)
 	default:
 		if _, err = f.acknowledge(acks); engine.Passing(err) {
@@ -266,7 +269,7 @@ func (f *feed) parts() bool {
 // busy reports whether a loop has a message; under f.mu.
 func (f *feed) busy() bool {
 	for _, it := range f.flight {
-		if it.begun && it.left > 0 {
+		if it.begun > 0 && it.left > 0 {
 			return true
 		}
 	}
@@ -456,7 +459,7 @@ func (f *feed) finish(it *entry, handled bool) {
 	case it.handled:
 		f.acks = append(f.acks, it.id)
 		f.settle()
-	case !f.joined && f.durable: // it is not to wait for its lease
+	case (!f.joined || f.parting) && f.durable: // it is not to wait for its lease
 		delete(f.flight, it.id)
 		f.h.e.Spawn(func() { _ = f.giveBack([]*entry{it}, 0) })
 	default:
@@ -478,7 +481,7 @@ func (f *feed) begin(it *entry) bool {
 	f.mu.Lock()
 	there := !it.gone
 	if there {
-		it.begun, it.tried = true, true
+		it.begun, it.tried = it.begun+1, true
 	}
 	again := f.moves()
 	f.mu.Unlock()
@@ -488,11 +491,11 @@ func (f *feed) begin(it *entry) bool {
 	return there
 }
 
-// unbegin says that a loop was left with a message.
+// unbegin says that a loop has a message no more.
 func (f *feed) unbegin(it *entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	it.begun, it.came = false, time.Now()
+	it.begun, it.came = it.begun-1, time.Now()
 }
 
 // overdue takes messages of a durable group out that have waited for a loop for a
@@ -502,7 +505,7 @@ func (f *feed) overdue(now time.Time) (all []*entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for id, it := range f.flight {
-		if !it.begun && !it.handled && !it.dropped && it.left > 0 && now.Sub(it.came) >= f.lease() {
+		if it.begun == 0 && !it.handled && !it.dropped && it.left > 0 && now.Sub(it.came) >= f.lease() {
 			it.gone, f.hung = true, true
 			delete(f.flight, id)
 			all = append(all, it)

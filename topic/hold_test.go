@@ -3,6 +3,7 @@ package topic
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,6 +96,40 @@ func TestDurableHoldsWhatALoopHasAfterClose(t *testing.T) {
 	})
 }
 
+// TestDurableGivesBackWhatALoopLeavesAfterClose at once, though another loop hangs.
+func TestDurableGivesBackWhatALoopLeavesAfterClose(t *testing.T) {
+	t.Parallel()
+	const lease = 30 * time.Second
+	raw, name := redistest.Shared(t).Client(t), redistest.Name(t)
+	a := reliableBy(t, raw, engineOn(t, raw, leased(lease)), name, WithMaxLength(1000))
+	one := a.durable("billing")
+	at, leaves, goesOn := make(chan string), make(chan struct{}), make(chan struct{})
+	var loops sync.WaitGroup
+	for range 2 {
+		loops.Go(func() {
+			for v, err := range one.Messages(t.Context()) {
+				assert.NoError(t, err)
+				at <- v
+				if v == "left" {
+					<-leaves
+					return
+				}
+				<-goesOn
+			}
+		})
+	}
+	reliableOn(t, raw, name, WithMaxLength(1000)).publishes(1, "left", "kept")
+	require.ElementsMatch(t, []string{"left", "kept"}, []string{redistest.Done(t, at), redistest.Done(t, at)})
+	one.Close()
+	close(leaves)
+	b := reliableBy(t, raw, engineOn(t, raw, leased(lease)), name, WithMaxLength(1000))
+	two := b.durable("billing")
+	two.hears(t, "left")
+	close(goesOn)
+	loops.Wait()
+	b.awaitLen(0)
+}
+
 // TestDurableMissesNothingThatAnotherProcessHasHandled while this one was cut off.
 func TestDurableMissesNothingThatAnotherProcessHasHandled(t *testing.T) {
 	t.Parallel()
@@ -117,6 +152,8 @@ func TestDurableMissesNothingThatAnotherProcessHasHandled(t *testing.T) {
 				}
 				require.NoError(t, err)
 				proxy.BlackHole() // as if it stood still
+				var hold sync.WaitGroup
+				hold.Go(one.f.hold) // it is sent again, and finds the message acknowledged
 				two := b.durable("billing")
 				two.hears(t, "x")
 				b.awaitLen(0)
@@ -128,6 +165,7 @@ func TestDurableMissesNothingThatAnotherProcessHasHandled(t *testing.T) {
 					defer one.f.mu.Unlock()
 					return one.f.held.After(back)
 				}, soon, 5*time.Millisecond)
+				hold.Wait()
 				require.False(t, m.it.dropped)
 				if how == "nack" {
 					require.ErrorIs(t, m.Nack(t.Context(), errors.New("late")), ErrLost)

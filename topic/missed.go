@@ -83,7 +83,7 @@ func (f *feed) takeMissed(n int64) (int64, error) {
 	}))
 }
 
-// counting returns a script that changes how many messages the group has missed.
+// counting runs a script that changes how many messages the group has missed, and returns what it said.
 func (f *feed) counting(ctx context.Context, s *scripts.Script, r engine.Request, n int64) ([]int64, error) {
 	got, err := f.h.e.Run(ctx, s, []string{f.of.key, r.Lane, f.of.missed}, []string{r.Number, engine.MemoryMillis, f.group, strconv.FormatInt(n, 10)})
 	if err != nil {

@@ -304,6 +304,7 @@ func (f *feed) readNew(l *link) error {
 	n := f.amount.count()
 	var arm []rueidis.Completed
 	switch {
+	case (!l.tracks || now.Before(f.untold)) && f.amount.large(): // which XREAD would bring as well
 	case !l.tracks || now.Before(f.untold):
 		if err := f.listen(); err != nil {
 			return err
@@ -494,8 +495,8 @@ func (f *feed) refused(l *link, now time.Time, err error) error {
 	case errors.Is(err, errCrowded):
 		return err
 	case !final(err):
-		if errors.Is(err, context.DeadlineExceeded) {
-			f.amount.missed()
+		if errors.Is(err, context.DeadlineExceeded) && f.h.e.Answers(f.of.key) {
+			f.amount.missed() // it was long; else the server is silent
 		}
 		if !refusal(err) && !errors.Is(err, ErrUnknown) || demoted(err) && time.Since(l.made) > time.Second {
 			l.drop()

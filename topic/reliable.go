@@ -309,9 +309,7 @@ func (s *ReliableSubscription[T]) give(ctx context.Context, it *entry, yield fun
 		return true
 	}
 	defer func() {
-		if !goOn {
-			s.f.unbegin(it)
-		}
+		s.f.unbegin(it)
 		if goOn {
 			s.f.done(it, true)
 		} else if !s.ear.back(it) {

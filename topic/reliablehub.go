@@ -278,7 +278,7 @@ func (h *reliables) sendMembers(_ string, _ int, batch []*memberCall) error {
 		case a.join:
 			n, err = a.f.join(a.ear)
 		case a.drop:
-			if err = h.acknowledged(a.f); err == nil {
+			if err = h.acknowledged(a.f); !engine.Passing(err) {
 				n, err = a.f.destroy(joining)
 			}
 		default:

@@ -166,18 +166,11 @@ func (f *feed) comes(l *link) bool {
 		return false
 	}
 	f.turn.Lock()
-	if l != nil && f.isAt(f.h.e.Node(f.of.key)) && f.routine(l, time.Now()) {
+	if l != nil && l.node == f.h.e.Node(f.of.key) && f.h.isRead(f) && f.routine(l, time.Now()) {
 		return true
 	}
 	f.leaves()
 	return false
-}
-
-// isAt reports whether a feed is read, at the node that has it now.
-func (f *feed) isAt(node string) bool {
-	f.h.mu.Lock()
-	defer f.h.mu.Unlock()
-	return f.h.reads(f) && f.server != nil && f.server.node == node
 }
 
 // routine reports whether there is nothing to do but to read a feed, by l.

@@ -36,6 +36,7 @@ type server struct {
 type link struct {
 	engine.Blocking
 	h      *reliables
+	node   string
 	tracks bool   // false: the server refuses CLIENT TRACKING, or the client speaks RESP2
 	id     string // by which the server knows it; "": it does not say
 	room   *room
@@ -142,7 +143,7 @@ func (h *reliables) connect(node string) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{Blocking: conn, h: h, room: newRoom(), large: make(chan struct{}, mostLarge), made: time.Now()}
+	l := &link{Blocking: conn, h: h, node: node, room: newRoom(), large: make(chan struct{}, mostLarge), made: time.Now()}
 	if err = l.track(ctx); err != nil {
 		conn.Close()
 		return nil, err

@@ -58,7 +58,7 @@ func TestBeginBesideOverdue(t *testing.T) {
 	r := settling(t, redistest.Shared(t).Client(t), redistest.Name(t))
 	f := r.durable("billing").f
 	for range 1000 {
-		it := &entry{id: "1-1", left: 2, begun: true}
+		it := &entry{id: "1-1", left: 2, begun: 1}
 		f.mu.Lock()
 		f.flight[it.id] = it
 		f.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -66,54 +67,57 @@ func (f *feed) hold() {
 	f.mu.Lock()
 	var all []*entry
 	for _, it := range f.flight {
-		if !it.dropped && (it.failed == nil || it.left > 0) { // else it would not come again in time
+		if !it.forgotten && (it.failed == nil || it.left > 0) { // else it would not come again in time
 			all = append(all, it)
 		}
 	}
 	f.mu.Unlock()
 	own, again := f.parted(all)
 	for i, some := range [][]*entry{own, again} {
-		f.holdIn(f.streams()[i], some)
+		dropped := f.holdIn(f.streams()[i], some)
+		f.holdIn(f.streams()[i], dropped) // which are pending until then
 	}
 }
 
-// What hold.lua says of a message that this process has no more: the topic has dropped it, or others have
-// acknowledged it and nobody has use for it.
-const (
-	isDropped = 0
-	isNowhere = 3
-)
-
-// holdIn is hold for messages of one stream.
-func (f *feed) holdIn(stream string, all []*entry) {
+// holdIn is hold for messages of one stream. It returns those that it found to be dropped.
+func (f *feed) holdIn(stream string, all []*entry) (dropped []*entry) {
 	if len(all) == 0 {
-		return
+		return nil
 	}
 	args := []string{f.group, consumer}
 	for _, it := range all {
-		args = append(args, f.at(it.id))
+		args = append(args, f.word(it))
 	}
 	got, err := f.h.e.Run(context.Background(), holdScript, []string{stream}, args)
 	if err != nil {
-		return
+		return nil
 	}
 	said, err := got.AsIntSlice()
 	if err != nil || len(said) != len(all) {
-		return
+		return nil
 	}
-	missed := int64(0)
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	for i, it := range all {
 		switch {
-		case said[i] != isDropped && !(said[i] == isNowhere && got.Replayed):
-		case f.flight[it.id] == it:
+		case strings.HasPrefix(args[2+i], "!"):
+			it.forgotten = true
+		case said[i] == 0 && f.flight[it.id] == it: // else it was given back, and counted there
 			it.dropped = true
-		case it.lost: // behind this claim, which is why
-			missed++
+			dropped = append(dropped, it)
 		}
 	}
-	f.mu.Unlock()
-	f.lag(missed)
+	return dropped
+}
+
+// word returns what hold.lua is told of a message.
+func (f *feed) word(it *entry) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if it.dropped {
+		return "!" + f.at(it.id)
+	}
+	return f.at(it.id)
 }
 
 // claimBy asks for what is pending: what this process was given and has not got, and

@@ -91,7 +91,7 @@ func (c *counter) serveAll(ctx context.Context) {
 	c.out.say(event{Kind: done})
 }
 
-// attend returns one buyer, from coming to going.
+// attend plays one buyer, from coming to going.
 func (c *counter) attend(ctx context.Context, buyer int) event {
 	came := time.Now()
 	e := event{Kind: refused}

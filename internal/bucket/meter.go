@@ -266,7 +266,7 @@ func (m *Meters) Reset(state string) {
 	delete(m.by, state)
 }
 
-// Cancel returns what cancel.lua does.
+// Cancel does what cancel.lua does, and returns what came back.
 func (m *Meters) Cancel(x Cancellation, now time.Duration) (back int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

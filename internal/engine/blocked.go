@@ -192,9 +192,12 @@ func (c *blocked) Probe(ctx context.Context) error {
 	return err
 }
 
+// mostRoom bounds how much longer an exchange may take for the length of its answer: so much later a server is found silent.
+const mostRoom = 30 * time.Second
+
 // room returns the time of an exchange whose answer has so many bytes.
 func (c *blocked) room(bytes int64) time.Duration {
-	return c.timeout + time.Duration(float64(bytes)/slowest*float64(time.Second))
+	return c.timeout + min(time.Duration(float64(bytes)/slowest*float64(time.Second)), mostRoom)
 }
 
 func (c *blocked) Block(k *poller.Kind, keys []string, timeout time.Duration, bytes int64) (had []string, it poller.Item, ok bool, err error) {

@@ -48,7 +48,7 @@ func (h *Held) whyGone() error {
 	return ErrReleased
 }
 
-// toShared returns the step. The part of the turn, and the reference, go over to the
+// toShared takes the step. The part of the turn, and the reference, go over to the
 // shared hold, which is promised to whoever asked.
 func (h *Held) toShared(ctx context.Context, owner string) (*Held, error) {
 	kind, now := h.g.(Downgrading), h.e.Now()
@@ -94,7 +94,7 @@ func (h *Held) sharedNext() bool {
 	return can && !h.shared && h.local != nil && h.e.ReplicaAcks == 0 && h.lease.Kept() && h.e.Open() == nil && h.local.queue.Shares()
 }
 
-// releaseToShared returns a release that gives the lock to those who wait next.
+// releaseToShared makes a release that gives the lock to those who wait next.
 func (h *Held) releaseToShared(ctx context.Context) (handed bool, err error) {
 	owner := h.e.IDs.Private()
 	held, err := h.toShared(ctx, owner)

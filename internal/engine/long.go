@@ -231,6 +231,11 @@ func (t *transfer) heard(err error) error {
 	return err
 }
 
+// Answers reports whether the node of a key answers something small, by a connection of its own.
+func (e *Engine) Answers(key string) bool {
+	return e.ping(e.bounded(context.Background()), []string{key}) == nil
+}
+
 // ping asks the node of the keys for something small, by a connection of its own.
 func (e *Engine) ping(ctx context.Context, keys []string) error {
 	c := e.topo.reach(e.nodeOf(keys))

@@ -106,13 +106,39 @@ func (e *Engine) Node(key string) string {
 // and answer those who know it.
 func (t *topology) current() string {
 	nodes := t.client.Nodes()
-	if len(nodes) != 1 {
-		return t.lastMaster()
+	if len(nodes) == 1 {
+		for node := range nodes {
+			return node
+		}
 	}
-	for node := range nodes {
-		return node
+	return t.lookForMaster(nodes)
+}
+
+// lookForMaster returns the node that was the master last. If that is long ago, or it is not among the nodes, it asks
+// them again in the background.
+func (t *topology) lookForMaster(nodes map[string]rueidis.Client) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, there := nodes[t.master]; !there {
+		t.stale = true
 	}
-	return ""
+	if t.due() {
+		t.askForMaster()
+	}
+	return t.master
+}
+
+// askForMaster is called with the mutex.
+func (t *topology) askForMaster() {
+	t.asked = time.Now()
+	t.asking = t.spawn(func() {
+		ctx, cancel := context.WithTimeout(t.base(), askTimeout)
+		defer cancel()
+		_, err := t.findMaster(ctx) // which notes it
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.asking, t.stale = false, err != nil
+	})
 }
 
 // Servers returns a client for each server that is known, those of a cluster with their replicas.

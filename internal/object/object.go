@@ -24,7 +24,8 @@ func Options[O comparable, C any](defaults C, opts []O, apply func(O, *C) error)
 		return defaults, nil // which stays off the heap
 	}
 	c := defaults
-	return c, Apply(&c, opts, apply)
+	err := Apply(&c, opts, apply)
+	return c, err
 }
 
 // Apply applies options to what c points at, as [Options] does.

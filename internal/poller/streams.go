@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,6 +87,9 @@ func (s *Streams) has(key string) []string {
 
 func (s *Streams) had(m rueidis.RedisMessage) (bool, error) {
 	both, err := m.AsStrSlice()
+	if err == nil && len(both) != 2 {
+		err = fmt.Errorf("%d words in place of a stream and an ID", len(both))
+	}
 	if err != nil {
 		return false, err
 	}

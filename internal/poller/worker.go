@@ -196,12 +196,13 @@ func (w *worker) tells(g *group) bool {
 	p.mu.Lock()
 	late := g.late
 	g.late = false
-	names := g.names()
-	p.mu.Unlock()
+	var names []string
 	if late {
-		for _, name := range names {
-			p.Tell(g.kind, name)
-		}
+		names = g.names()
+	}
+	p.mu.Unlock()
+	for _, name := range names {
+		p.Tell(g.kind, name)
 	}
 	return late
 }

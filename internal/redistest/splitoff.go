@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
 )
 
 // AsApp has a client log in as the user of [Sentinel.AddApp].
@@ -24,6 +25,10 @@ func (s *Sentinel) SplitOff(t testing.TB, client rueidis.Client) *Server {
 	t.Helper()
 	old := s.Master()
 	admin := old.Client(t, AsApp)
+	in := admin.DoMulti(t.Context(), admin.B().Set().Key("redistest:split").Value("1").Build(), admin.B().Wait().Numreplicas(1).Timeout(5000).Build())
+	n, err := in[1].AsInt64()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n, "the replica has what was written before")
 	Do(t, admin, "ACL", "SETUSER", "default", "off")
 	Do(t, admin, "CLIENT", "KILL", "USER", "default")
 	now := s.AwaitMaster(t, old.Addr())

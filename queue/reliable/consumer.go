@@ -280,7 +280,7 @@ func (c *consumer) arm(d time.Duration) {
 	c.h.e.Due(c.due, d, c.timed)
 }
 
-// timed returns the timer's run, which may come earlier than it is to look.
+// timed is called by the timer, which may come earlier than it is to look.
 func (c *consumer) timed() time.Duration {
 	c.mu.Lock()
 	left, users := time.Until(c.lookAt), c.users || c.retries

@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-// ByIP returns the client's address: that of the connection, or what trusted proxies
+// ByIP returns a Key by the client's address: that of the connection, or what trusted proxies
 // say of it, see [TrustProxies]. Addresses of IPv6 count by their prefix, see
 // [IPv6Prefix]; those that carry one of IPv4 (::ffff:192.0.2.1, and
 // 64:ff9b::192.0.2.1 of a NAT64) are that one; zones and ports do not matter. Keys look like "192.0.2.1" and

@@ -48,7 +48,7 @@ func (k Key) told(key string) string {
 	return k.kind + " #" + hex.EncodeToString(sum[:4])
 }
 
-// By returns a key function of your own. An empty key is none. What it returns
+// By makes a Key of a function of your own. An empty key is none. What it returns
 // stands in Redis as it is, unless it is longer than 64 bytes: a secret is to
 // be hashed before.
 func By(of func(*http.Request) (string, error)) Key {
@@ -58,7 +58,7 @@ func By(of func(*http.Request) (string, error)) Key {
 	return Key{of: of, kind: "own"}
 }
 
-// ByHeader returns the value of a header, such as X-Api-Key or Authorization. As
+// ByHeader returns a Key by the value of a header, such as X-Api-Key or Authorization. As
 // that may be a secret, its hash is the key: the first 128 bits of its SHA-256,
 // in hexadecimal digits. With [Plain] it is the value itself. A request without
 // the header, or with several, has no key. A client that may write what it likes

@@ -26,7 +26,7 @@ func badRequest(detail string) problem {
 	return problem{Type: "about:blank", Title: "Bad Request", Status: http.StatusBadRequest, Detail: detail}
 }
 
-// exceeded returns about a refused request.
+// exceeded returns the problem document of a refused request.
 func exceeded(refused Report) problem {
 	p := problem{
 		Type: quotaExceeded, Title: "Request cannot be satisfied as assigned quota has been exceeded",

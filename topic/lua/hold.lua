@@ -1,26 +1,37 @@
--- hold.lua: say that a process is at work on messages of a durable group, and find out which of them it has no more.
+-- hold.lua: say that a process is at work on messages of a durable group, and find out which of them the topic has dropped.
 --
+-- A message that was dropped stays pending until the process has heard of it and asks once more: if the answer is lost,
+-- or the process dies before, the message is found again, here or by claim.lua.
+--
+-- Include: groups.lua
 -- KEYS[1]  stream {name}, or that of what was redriven
 -- ARGV[1]  group
 -- ARGV[2]  consumer
--- ARGV[n…]  ids of the messages
+-- ARGV[n…]  ids of the messages; behind '!' one that was found to be dropped
 --
--- Returns  array  for each message 1: it is held; 0: the topic has dropped it; 2: another process has acknowledged it; 3: so it is, and the topic has it no more
--- Replay   safe: of a message that was dropped the second run says 3
+-- Returns  array  for each message 1: it is held; 0: the topic has dropped it; 2: it is not pending any more
+-- Replay   safe: a second run says the same, unless messages were deleted by XDEL
+local first
+local function dropped(id)
+	first = first or redis.call('xrange', KEYS[1], '-', '+', 'COUNT', 1)
+	return not first[1] or before(id, first[1][1])
+end
+
 local said = {}
 for i = 3, #ARGV do
-	local pending = redis.pcall('xpending', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1)
+	local known, id = string.match(ARGV[i], '^(!?)(.*)$')
+	local pending = redis.pcall('xpending', KEYS[1], ARGV[1], id, id, 1)
 	if pending.err then
 		return pending
 	end
-	if pending[1] then
-		local got = redis.call('xclaim', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[i], 'JUSTID')
-		if not got[1] then
-			redis.call('xack', KEYS[1], ARGV[1], ARGV[i]) -- no effect since Redis 7: the claim has done it
-		end
-		said[#said + 1] = got[1] and 1 or 0
-	else
-		said[#said + 1] = redis.call('xrange', KEYS[1], ARGV[i], ARGV[i])[1] and 2 or 3
+	local answer = 2
+	if known == '!' then
+		redis.call('xack', KEYS[1], ARGV[1], id)
+	elseif pending[1] and dropped(id) then
+		answer = 0
+	elseif pending[1] then
+		answer = #redis.call('xclaim', KEYS[1], ARGV[1], ARGV[2], 0, id, 'JUSTID')
 	end
+	said[#said + 1] = answer
 end
 return said

@@ -47,7 +47,7 @@ type run struct {
 
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
-// newExchange returns about the buckets of an ask, by its rules.
+// newExchange returns an exchange about the buckets of an ask, by its rules.
 func newExchange(first *Ask) *exchange {
 	x := exchanges.Get().(*exchange)
 	for i := range first.Members() {
