@@ -124,7 +124,7 @@ func TestWhatOptionsAskFor(t *testing.T) {
 	require.Equal(t, engine.Ask{Lease: time.Second}, ask)
 	ask, err = ResolveTry([]TryOption{WithLease(time.Second), WithWait(time.Minute)})
 	require.NoError(t, err)
-	require.Equal(t, engine.Ask{Lease: time.Second, Wait: time.Minute, Try: true}, ask)
+	require.Equal(t, engine.Ask{Lease: time.Second, Wait: time.Minute, Bounded: true}, ask)
 	_, err = Resolve([]LockOption{nil})
 	require.ErrorIs(t, err, ErrOption)
 }

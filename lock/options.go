@@ -57,5 +57,5 @@ func Resolve(opts []LockOption) (ask engine.Ask, err error) {
 
 // ResolveTry returns what the options of a TryLock ask for.
 func ResolveTry(opts []TryOption) (ask engine.Ask, err error) {
-	return object.Options(engine.Ask{Try: true}, opts, TryOption.applyTry)
+	return object.Options(engine.Ask{Bounded: true}, opts, TryOption.applyTry)
 }

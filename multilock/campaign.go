@@ -80,7 +80,7 @@ func (c *campaign) handBack(ctx context.Context, mine *answer) {
 
 // goesOn reports whether the caller still waits.
 func (c *campaign) goesOn() bool {
-	return !c.ask.Try || c.ask.Wait > 0 && c.whole.Err() == nil
+	return !c.ask.Bounded || c.ask.Wait > 0 && c.whole.Err() == nil
 }
 
 // one asks one member, for so long.

@@ -139,7 +139,7 @@ func (c *climb) firstGap() (gap int, err error) {
 	return gap, nil
 }
 
-func (c *climb) waits() bool { return !c.ask.Try || c.ask.Wait > 0 }
+func (c *climb) waits() bool { return !c.ask.Bounded || c.ask.Wait > 0 }
 
 // settle makes leases of different age one, and finds out whether all are
 // trusted.

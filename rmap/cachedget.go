@@ -16,12 +16,12 @@ import (
 // writes one in between writes one that lives, so what is found is what was there at
 // one moment. On a cluster a slot that moves could turn the two around.
 
-// unnoted reports whether nothing is to be written when an entry is read, as far
+// readsByCommands reports whether nothing is to be written when an entry is read, as far
 // as was seen.
-func (c *cached) unnoted(t traits) bool { return t.mode == "" && !t.rests && !c.h.e.Cluster() }
+func (c *cached) readsByCommands(t traits) bool { return t.mode == "" && !t.rests && !c.h.e.Cluster() }
 
-// getUnnoted reads entries. It reports false if one of them has an idle time.
-func (c *cached) getUnnoted(ctx context.Context, t traits, names []string) (vs []value, all bool, err error) {
+// getByCommands reads entries. It reports false if one of them has an idle time.
+func (c *cached) getByCommands(ctx context.Context, t traits, names []string) (vs []value, all bool, err error) {
 	now := c.h.e.Wall()
 	first, got, err := c.h.e.RunBehind(ctx, zmscore, hmget, c.at(c.n.Times, names...), c.at(c.n.Hash, names...), lengthOfMany, c.expects(len(names)))
 	if vs, err = values(got, err); err != nil {
@@ -113,19 +113,19 @@ func (c *cached) sendMany(batch []*cachedCall) error {
 }
 
 func (c *cached) getMany(ctx context.Context, names []string) (all []value, err error) {
-	all, err = c.readSome(ctx, names, mostAtOnce, func(some []string) ([]value, error) { return c.getUpTo(ctx, some) })
+	all, err = c.readSome(ctx, names, mostAtOnce, func(some []string) ([]value, error) { return c.getInOneExchange(ctx, some) })
 	for i := range all {
 		all[i] = opened(all[i])
 	}
 	return all, err
 }
 
-// getUpTo is getMany of as many as one exchange reads. Where the options are to be looked
+// getInOneExchange is getMany of as many as one exchange reads. Where the options are to be looked
 // at again, the script does it on the way.
-func (c *cached) getUpTo(ctx context.Context, some []string) ([]value, error) {
+func (c *cached) getInOneExchange(ctx context.Context, some []string) ([]value, error) {
 	t, look := c.traits()
-	if !look && c.unnoted(t) {
-		if vs, all, err := c.getUnnoted(ctx, t, some); all {
+	if !look && c.readsByCommands(t) {
+		if vs, all, err := c.getByCommands(ctx, t, some); all {
 			return vs, err
 		}
 	}

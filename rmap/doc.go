@@ -18,7 +18,7 @@
 //
 // A [Cache] is for older servers, and for what no server has: entries that go when
 // nobody has used them for a while, a bound on how many there are, and events. Its
-// entries cost two sorted sets and a header each, and every call is a script.
+// entries cost two sorted sets and a header each, and every write is a script.
 //
 // A [Sharded] is a Map of many hashes, for one that is too large or too busy for
 // one server of a cluster, and for near caches, which a write then costs only the

@@ -135,13 +135,13 @@ func (n *Near[K, V]) begin() (*copies[K, V], *ending) {
 // usable checks what a hit does not ask the map for.
 func (n *Near[K, V]) usable(ctx context.Context) error {
 	if ctx == nil || n.bad != nil {
-		return n.unusable()
+		return n.unusable(ctx)
 	}
 	return n.b.h.e.Open()
 }
 
-func (n *Near[K, V]) unusable() error {
-	return object.Failed("near", "", n.m.Name(), cmp.Or(n.bad, object.CheckContext(nil)))
+func (n *Near[K, V]) unusable(ctx context.Context) error {
+	return object.Failed("near", "", n.m.Name(), cmp.Or(n.bad, object.CheckContext(ctx)))
 }
 
 // place is where an entry would be kept that is read now.

@@ -37,7 +37,7 @@ func newHub(e *engine.Engine) *hub {
 	h.table = combine.New(combine.Config[string, ask, answer]{
 		Send: h.send, Cut: cut, Left: h.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
-	h.places.Make = func(string) *place { return &place{h: h} }
+	h.places.Make = func(string) *place { return newPlace(e) }
 	h.places.Left = (*place).left
 	h.places.Idle = func(p *place) bool { return p.courtesy.Idle() }
 	h.places.Reuse = (*place).reuse

@@ -178,7 +178,7 @@ func TestSemaphoreWithFleetOrderKeepsWhatIsGrantedWhenTheTurnIsLost(t *testing.T
 	c.p.head.served = true
 	c.p.mu.Unlock()
 	leave(errPassedOver)
-	require.NoError(t, c.asHead(ctx, false))
+	require.NoError(t, c.p.lead(ctx, c, false))
 	require.Zero(t, r.free())
 }
 

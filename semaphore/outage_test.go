@@ -99,14 +99,14 @@ func TestSemaphoreWordOfTheServerEndsWithItsAge(t *testing.T) {
 	t.Parallel()
 	e := newRig(t, aSecond).e
 	over, away := errors.New("over"), errors.New("away")
-	var w word
+	var w lastAnswer
 	require.Equal(t, over, w.end(e, over), "no answer yet")
 	w.refused(e, ErrNotAcquired)
 	require.Equal(t, ErrNotAcquired, w.end(e, over))
 	w.failed(away)
 	require.ErrorIs(t, w.end(e, over), over)
 	require.ErrorIs(t, w.end(e, over), away)
-	w.refused(e, errNoneSet)
+	w.refused(e, errTryNotSet)
 	require.ErrorIs(t, w.end(e, over), ErrNotSet)
 	w.when -= time.Second
 	require.Equal(t, over, w.end(e, over), "it is too old")

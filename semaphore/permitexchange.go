@@ -33,10 +33,11 @@ func newIssuer(e *engine.Engine) *issuer {
 	i.table = combine.New(combine.Config[string, permitAsk, permitAnswer]{
 		Send: i.send, Cut: cutPermits, Left: i.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
-	i.rooms.Make = func(string) *room { return &room{i: i} }
+	i.rooms.Make = func(string) *room { return newRoom(i) }
 	i.rooms.Left = (*room).left
 	i.rooms.Idle = func(r *room) bool { return r.courtesy.Idle() }
 	i.rooms.Reuse = (*room).reuse
+	e.WhenClosing(func() { i.rooms.Each((*room).dismiss) })
 	return i
 }
 

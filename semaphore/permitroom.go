@@ -2,46 +2,27 @@ package semaphore
 
 import (
 	"errors"
-	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/handover"
-	"github.com/rueidisson/rueidisson/internal/places"
 )
 
-// room is what those who wait in one process for permits of one semaphore share.
-// One call at a time asks the server for all: that of the head of their queue, or
-// that of somebody who gives a permit back.
+// room is that of those who wait for permits with leases. One call at a time asks the server for all: that of the
+// head of their queue, or that of somebody who gives a permit back.
 type room struct {
-	places.Entry
+	waitRoom[*Permit]
 	i *issuer
-	ears
 
-	mu      sync.Mutex
-	queue   handover.Queue[*Permit] // used under mu only, so that what is known of its head stays true
 	head    *first
 	asking  bool          // a call is under way
 	missed  bool          // the head wanted to make one meanwhile
-	refused bool          // the last one did not serve all, so that nobody may overtake
-	looked  bool          // the last call was answered, and the listener hears of what it did not see
-	when    time.Duration // that answer came
-	least   int           // the size of the first request that it refused
+	least   int           // the size of the first request that the last one refused
 	ends    time.Duration // when the first lease ends, as that one said; 0: none does
 	reach   int           // how many permits the next one asks for
 	listens bool          // as the head knew at its last look: the ear is the head's alone
-	passes  int           // permits that went from one of this process to the next since another could have them
-	since   time.Duration // when that was
-	failure error         // what the last head met for as long as a wait bears it
-	word    word
 }
 
-// end returns the error of a wait that WithWait ended with err.
-func (r *room) end(err error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.word.end(r.i.e, err)
-}
+func newRoom(i *issuer) *room { return &room{waitRoom: waitRoom[*Permit]{e: i.e}, i: i} }
 
 // first is whoever has the turn, or gets it next.
 type first struct {
@@ -57,25 +38,19 @@ func (r *room) reuse() bool {
 	if r.ear != nil {
 		return false
 	}
-	*r = room{i: r.i}
+	*r = *newRoom(r.i)
 	return true
 }
 
-// listener is made by the first who waits.
-func (r *room) listener() *engine.Listener {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.listen(r.i.e)
-}
-
-// lead takes the turn if nobody has it.
-func (r *room) lead(f *first) bool {
+// tryEnter takes the turn if nobody has it.
+func (r *room) tryEnter(f *first) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.queue.TryEnter() {
 		return false
 	}
-	r.head, r.refused, r.looked, r.word = f, false, false, word{}
+	r.begins()
+	r.head = f
 	return true
 }
 
@@ -90,42 +65,10 @@ func (r *room) deaf() bool {
 func (r *room) enter(w *handover.Waiter[*Permit]) (turn bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if turn = r.queue.Enter(w); turn {
-		r.head, r.refused, r.looked, r.word = &first{terms: termsOf(w)}, false, false, word{}
+	if turn = r.join(w); turn {
+		r.head = &first{terms: termsOf(w)}
 	}
 	return turn
-}
-
-// fail ends the waits of those behind the head: the server has been away for as long
-// as a wait bears that.
-func (r *room) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failure = err
-	r.queue.Dismiss()
-}
-
-// refusal returns why those were dismissed who waited behind the head.
-func (r *room) refusal() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.failure
-}
-
-// leave takes w out of the queue, unless something has come to it.
-func (r *room) leave(w *handover.Waiter[*Permit]) (turn handover.Turn[*Permit], came bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.queue.Leave(w)
-}
-
-// next returns the first of those who wait behind the head.
-func (r *room) next() (next *handover.Waiter[*Permit]) {
-	r.queue.Next(func(w *handover.Waiter[*Permit]) bool {
-		next = w
-		return false
-	})
-	return next
 }
 
 // pass gives the turn on. It returns the permit that the head had come to.
@@ -133,13 +76,11 @@ func (r *room) pass() *Permit {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	served := r.head.permit
-	if next := r.next(); next != nil {
+	if next := r.front(); next != nil {
 		r.head = &first{terms: termsOf(next)}
 	} else {
-		r.head, r.refused, r.looked, r.listens = nil, false, false, false
-		if r.ear != nil {
-			r.ear.Close() // the hub lets it linger
-		}
+		r.head, r.listens = nil, false
+		r.empties()
 	}
 	r.queue.Pass()
 	return served
@@ -164,8 +105,8 @@ func (r *room) rest() time.Duration {
 	if !r.looked || r.head.permit != nil || r.head.n < r.least {
 		return 0
 	}
-	now := r.i.e.Mono()
-	left := longest(r.i.e) - (now - r.when)
+	now := r.e.Mono()
+	left := longest(r.e) - (now - r.when)
 	if r.ends > 0 {
 		left = min(left, r.ends-now)
 	}
@@ -176,7 +117,7 @@ func (r *room) rest() time.Duration {
 func (r *room) starved() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.refused && (r.head != nil && r.head.permit == nil || r.next() != nil)
+	return r.refused && (r.head != nil && r.head.permit == nil || r.front() != nil)
 }
 
 // crowd is those whom one call asks for.
@@ -225,12 +166,11 @@ func (r *room) enlist(giver bool) (c crowd) {
 
 // mayGoOn counts a permit that goes to the next of this process.
 func (r *room) mayGoOn() bool {
-	e := r.i.e
-	if r.passes >= e.Handovers || e.Mono()-r.since >= e.HandoverTime || e.Open() != nil {
-		return false
+	may := r.mayHandOn(r.e.Handovers)
+	if may {
+		r.passes++
 	}
-	r.passes++
-	return true
+	return may
 }
 
 // want returns a request for permits on those terms.
@@ -287,36 +227,26 @@ func (r *room) dealt(c crowd, got permitAnswer, taken, permits int) {
 		r.ear.Poke()
 	}
 	if taken > 0 && !c.giver {
-		r.passes, r.since = 0, r.i.e.Mono()
+		r.asked()
 	}
 	switch err := errors.Join(got.err, got.short); {
 	case errors.Is(err, errNotSet):
-		r.word.refused(r.i.e, errNoneSet)
+		r.last.refused(r.e, errTryNotSet)
 	case err != nil:
-		r.word.failed(err)
+		r.last.failed(err)
 	case got.took != nil:
-		r.word.refused(r.i.e, ErrNotAcquired)
+		r.last.refused(r.e, ErrNotAcquired)
 	}
 	if got.err != nil || got.short != nil || got.took == nil {
 		r.looked = false
 		return
 	}
 	r.refused = taken < len(c.wants)
-	r.looked, r.when, r.ends = r.refused && c.heard, r.i.e.Mono(), 0
+	r.looked, r.when, r.ends = r.refused && c.heard, r.e.Mono(), 0
 	if got.left >= 0 {
-		r.ends = r.i.e.Mono() + time.Duration(got.left)*time.Millisecond
+		r.ends = r.e.Mono() + time.Duration(got.left)*time.Millisecond
 	}
 	if r.reach = permits + 1; !r.refused {
 		r.reach = min(2*permits, mostIDs)
-	}
-}
-
-// gave has the head look, after this process gave a permit to the server alone.
-func (r *room) gave(woken bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.passes, r.since = 0, r.i.e.Mono()
-	if r.ear != nil && !woken {
-		r.ear.Poke()
 	}
 }

@@ -20,8 +20,7 @@ type applicant struct {
 
 	permit *Permit
 
-	waits bool          // the observer was told that it waits
-	began time.Duration // since when
+	told
 }
 
 // acquire waits for permits, of which it returns the first. Close waits for it, and for
@@ -39,7 +38,11 @@ func (i *issuer) waitFor(ctx context.Context, of *permitNames, t terms) (*Permit
 	a := &applicant{i: i, of: of, r: i.rooms.Get(of.key), terms: t, turn: first{terms: t}}
 	defer i.rooms.Put(of.key, a.r)
 	err := a.contend(ctx)
-	a.observe(ctx, err)
+	permits := 0
+	if err == nil {
+		permits = 1 + len(a.permit.with)
+	}
+	a.observe(ctx, i.e, permitLabel, of.key, false, permits, err)
 	if err != nil {
 		return nil, ended(err, a.r.end)
 	}
@@ -58,7 +61,7 @@ func (i *issuer) try(ctx context.Context, of *permitNames, t terms) (*Permit, er
 	}
 	switch {
 	case errors.Is(err, errNotSet):
-		return nil, errNoneSet
+		return nil, errTryNotSet
 	case err != nil:
 		return nil, err
 	case got.took[0] == 0:
@@ -84,67 +87,16 @@ func (i *issuer) starved(of *permitNames) bool {
 }
 
 func (a *applicant) contend(ctx context.Context) error {
-	if a.r.lead(&a.turn) {
-		return a.asHead(ctx, false)
+	if a.r.tryEnter(&a.turn) {
+		return a.r.lead(ctx, a, false)
 	}
 	w := handover.NewWaiter[*Permit](true)
 	w.Terms = &a.terms
 	if a.r.enter(w) {
-		return a.asHead(ctx, false)
+		return a.r.lead(ctx, a, false)
 	}
-	a.observeWait(ctx)
-	select {
-	case turn := <-w.Turn():
-		return a.take(ctx, turn)
-	case <-ctx.Done():
-	case <-a.i.e.Closing():
-	}
-	turn, came := a.r.leave(w)
-	switch {
-	case !came:
-	case turn.Refused:
-		return a.r.refusal()
-	case !turn.Handed:
-		a.passTurn()
-	case stillThere(ctx):
-		a.permit = turn.Hold
-		return nil
-	default:
-		turn.Hold.discard()
-	}
-	if ctx.Err() == nil {
-		return ErrClosed
-	}
-	return engine.ContextError(ctx)
-}
-
-// take accepts a turn: a permit, or the role of head.
-func (a *applicant) take(ctx context.Context, turn handover.Turn[*Permit]) error {
-	switch {
-	case turn.Refused:
-		return a.r.refusal()
-	case turn.Handed:
-		a.permit = turn.Hold
-		return nil
-	}
-	return a.asHead(ctx, true)
-}
-
-// asHead contends with other processes, for itself and for those behind it.
-// Heir says that the turn came from another.
-func (a *applicant) asHead(ctx context.Context, heir bool) error {
-	err := a.vie(ctx, heir)
-	if outage(ctx, err) {
-		a.r.fail(err)
-	}
-	switch p := a.r.pass(); {
-	case p != nil && (err == nil || stillThere(ctx)):
-		a.permit = p
-		return nil
-	case p != nil:
-		p.discard()
-	}
-	return err
+	a.waiting(ctx)
+	return a.r.await(ctx, w, a)
 }
 
 // vie looks until there is a permit. The first look is on its own where nobody
@@ -168,12 +120,16 @@ func (a *applicant) watch() engine.Watch {
 	}
 }
 
-// passTurn gives on a turn that came to who was leaving.
-func (a *applicant) passTurn() {
-	if p := a.r.pass(); p != nil {
-		p.discard()
-	}
+func (a *applicant) pass() (p *Permit, served bool) {
+	p = a.r.pass()
+	return p, p != nil
 }
+
+func (a *applicant) accept(p *Permit, _ bool) { a.permit = p }
+
+func (a *applicant) decline(p *Permit) { p.discard() }
+
+func (a *applicant) waiting(ctx context.Context) { a.observeWait(ctx, a.i.e, permitLabel, a.of.key) }
 
 // look asks the server once, after standing back for others.
 func (a *applicant) look(ctx context.Context) (left time.Duration, done bool, err error) {
@@ -199,30 +155,10 @@ func (a *applicant) look(ctx context.Context) (left time.Duration, done bool, er
 		return -1, false, err
 	}
 	if done = a.r.served(); !done {
-		a.observeWait(ctx)
+		a.waiting(ctx)
 	}
 	if got.left < 0 || notSet {
 		return -1, done, nil
 	}
 	return time.Duration(got.left) * time.Millisecond, done, nil
-}
-
-// observeWait tells of a wait once.
-func (a *applicant) observeWait(ctx context.Context) {
-	if a.i.e.Observer != nil && !a.waits {
-		a.waits, a.began = true, a.i.e.Mono()
-		a.i.e.Observer.WaitStarted(ctx, permitLabel, a.of.key)
-	}
-}
-
-// observe tells how it ended.
-func (a *applicant) observe(ctx context.Context, err error) {
-	if a.waits {
-		a.i.e.Observer.WaitEnded(ctx, permitLabel, a.of.key, a.i.e.Mono()-a.began, err)
-	}
-	if err == nil && a.i.e.Observer != nil {
-		for range a.permit.all() {
-			a.i.e.Observer.Acquired(ctx, permitLabel, a.of.key, false)
-		}
-	}
 }

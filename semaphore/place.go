@@ -4,36 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/handover"
-	"github.com/rueidisson/rueidisson/internal/places"
 )
 
-// place is what those who wait in one process for one semaphore share. The head
-// of their queue talks to the server for all.
+// place is the room of those who wait for plain permits.
 type place struct {
-	places.Entry
-	h *hub
-	ears
+	waitRoom[struct{}]
 
-	mu      sync.Mutex
-	queue   handover.Queue[struct{}] // used under mu only, so that what is known of its head stays true
-	head    head
-	asking  atomic.Bool   // for those whom crowd has listed
-	refused bool          // somebody who waits was refused, so that nobody may overtake
-	looked  bool          // the last look of the head was answered, and the listener hears of what it did not see
-	when    time.Duration // that answer came
-	least   int64         // the smallest request that it refused
-	passes  int           // hand-overs since the server was asked
-	most    int           // of them, by what it granted last; 0 once nobody waits
-	since   time.Duration // when that was
-	failure error         // what the last head met for as long as a wait bears it
-	word    word
+	head   head
+	asking atomic.Bool // for those whom crowd has listed
+	least  int64       // the smallest request that the last look refused
+	most   int         // hand-overs, by what the last look granted; 0 once nobody waits
 }
+
+func newPlace(e *engine.Engine) *place { return &place{waitRoom: waitRoom[struct{}]{e: e}} }
 
 // heard takes notice of how a look went. That none are set is an answer.
 func (p *place) heard(ctx context.Context, err error) error {
@@ -41,25 +29,18 @@ func (p *place) heard(ctx context.Context, err error) error {
 	defer p.mu.Unlock()
 	switch {
 	case errors.Is(err, errNotSet):
-		p.word.refused(p.h.e, errNoneSet)
+		p.last.refused(p.e, errTryNotSet)
 		return nil
 	case err == nil:
-		p.word.refused(p.h.e, ErrNotAcquired)
+		p.last.refused(p.e, ErrNotAcquired)
 	case ctx.Err() == nil:
-		p.word.failed(err)
+		p.last.failed(err)
 	}
 	return err
 }
 
-// errNoneSet is the error of a TryAcquire where no permits are set.
-var errNoneSet = fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
-
-// end returns the error of a wait that WithWait ended with err.
-func (p *place) end(err error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.word.end(p.h.e, err)
-}
+// errTryNotSet is the error of a TryAcquire where no permits are set.
+var errTryNotSet = fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
 
 // head is whoever has the turn, or gets it next.
 type head struct {
@@ -73,84 +54,18 @@ func (p *place) reuse() bool {
 	if p.ear != nil {
 		return false
 	}
-	*p = place{h: p.h}
+	*p = *newPlace(p.e)
 	return true
 }
 
-// listener is made by the first who waits.
-func (p *place) listener() *engine.Listener {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.listen(p.h.e)
-}
-
-// gave has the head look, after this process gave permits to the server.
-func (p *place) gave(woken bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.asked()
-	if p.ear != nil && !woken {
-		p.ear.Poke()
-	}
-}
-
-// asked begins the bounds of hand-overs anew.
-func (p *place) asked() { p.passes, p.since = 0, p.h.e.Mono() }
-
-// dismiss wakes those behind the head, when the client closes. They do not wait on its
-// channel for that, since all of them would meet at its mutex.
-func (p *place) dismiss() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.queue.Dismiss()
-}
-
-// fail ends the waits of those behind the head: the server has been away for as long
-// as a wait bears that.
-func (p *place) fail(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.failure = err
-	p.queue.Dismiss()
-}
-
-// refusal returns why those were dismissed who waited behind the head.
-func (p *place) refusal() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.h.e.Open(); err != nil || p.failure == nil {
-		return ErrClosed
-	}
-	return p.failure
-}
-
-// enter takes the turn if nobody has it, and queues w else. Who comes when the client
-// closes is refused at once, together with those whom dismiss would come to.
+// enter takes the turn if nobody has it, and queues w else.
 func (p *place) enter(w *handover.Waiter[struct{}]) (turn bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if turn = p.queue.Enter(w); turn {
-		p.head, p.refused, p.looked, p.word = head{there: true, n: w.Size}, false, false, word{}
-	} else if p.h.e.Open() != nil {
-		p.queue.Dismiss()
+	if turn = p.join(w); turn {
+		p.head = head{there: true, n: w.Size}
 	}
 	return turn
-}
-
-// leave takes w out of the queue, unless something has come to it.
-func (p *place) leave(w *handover.Waiter[struct{}]) (turn handover.Turn[struct{}], came bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.queue.Leave(w)
-}
-
-// front returns the first of those who wait behind the head.
-func (p *place) front() (front *handover.Waiter[struct{}]) {
-	p.queue.Next(func(w *handover.Waiter[struct{}]) bool {
-		front = w
-		return false
-	})
-	return front
 }
 
 // pass gives the turn on. It reports whether the head that goes was served.
@@ -161,10 +76,8 @@ func (p *place) pass() (served bool) {
 	if next := p.front(); next != nil {
 		p.head = head{there: true, n: next.Size}
 	} else {
-		p.head, p.refused, p.looked, p.most = head{}, false, false, 0
-		if p.ear != nil {
-			p.ear.Close() // the hub lets it linger
-		}
+		p.head, p.most = head{}, 0
+		p.empties()
 	}
 	p.queue.Pass()
 	return served
@@ -185,7 +98,7 @@ func (p *place) rest() time.Duration {
 	if !p.looked || p.head.served || p.head.n < p.least {
 		return 0
 	}
-	return longest(p.h.e) - (p.h.e.Mono() - p.when)
+	return longest(p.e) - (p.e.Mono() - p.when)
 }
 
 // starved reports whether somebody waits whom nobody may overtake.
@@ -209,7 +122,7 @@ func (p *place) handOn(n int64) bool {
 func (p *place) heir(n int64) (w *handover.Waiter[struct{}], handed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.passes >= max(p.most, p.h.e.Handovers) || p.h.e.Mono()-p.since >= p.h.e.HandoverTime || p.h.e.Open() != nil {
+	if !p.mayHandOn(max(p.most, p.e.Handovers)) {
 		return nil, false
 	}
 	if p.head.there && !p.head.served {
@@ -254,7 +167,7 @@ func (p *place) deal(granted int64, behind []*handover.Waiter[struct{}], heard b
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refused = granted < int64(len(behind)+1)
-	p.looked, p.when = p.refused && heard, p.h.e.Mono()
+	p.looked, p.when = p.refused && heard, p.e.Mono()
 	switch {
 	case granted == 0:
 		p.least = p.head.n
@@ -265,7 +178,7 @@ func (p *place) deal(granted int64, behind []*handover.Waiter[struct{}], heard b
 		return nil
 	}
 	p.asked()
-	p.most = p.h.e.Handovers * int(granted)
+	p.most = p.e.Handovers * int(granted)
 	if p.head.served {
 		left = append(left, p.head.n)
 	}

@@ -142,13 +142,13 @@ func (h *hub) try(ctx context.Context, of *names, n int64) error {
 	case err != nil:
 		return err
 	case errors.Is(got.err, errNotSet):
-		return errNoneSet
+		return errTryNotSet
 	case got.err != nil:
 		return got.err
 	case got.n == 0:
 		return ErrNotAcquired
 	}
-	if err = h.kept(of, n); err == nil && h.e.Observer != nil {
+	if err = h.keepUnlessClosed(of, n); err == nil && h.e.Observer != nil {
 		h.e.Observer.Acquired(ctx, label, of.key, false)
 	}
 	return err

@@ -24,8 +24,7 @@ type contender struct {
 
 	handed bool // they came from another goroutine of this process
 
-	waits bool          // the observer was told that it waits
-	began time.Duration // since when
+	told
 }
 
 // acquire waits for n permits. Close waits for it, and for what it may leave
@@ -44,15 +43,15 @@ func (h *hub) waitFor(ctx context.Context, of *names, n int64) error {
 	defer c.done()
 	err := c.contend(ctx)
 	if err == nil {
-		err = h.kept(of, n)
+		err = h.keepUnlessClosed(of, n)
 	}
-	c.observe(ctx, err)
+	c.observe(ctx, h.e, label, of.key, c.handed, 1, err)
 	return ended(err, c.p.end)
 }
 
-// kept takes n permits that were granted. A client that closes gives them back
+// keepUnlessClosed takes n permits that were granted. A client that closes gives them back
 // itself: their holder may come too late to do so.
-func (h *hub) kept(of *names, n int64) error {
+func (h *hub) keepUnlessClosed(of *names, n int64) error {
 	err := h.e.Open()
 	if err != nil {
 		h.giveBack(of, n)
@@ -84,66 +83,28 @@ func (c *contender) done() {
 
 func (c *contender) contend(ctx context.Context) error {
 	if c.p.enter(c.w) {
-		return c.asHead(ctx, false)
+		return c.p.lead(ctx, c, false)
 	}
-	c.observeWait(ctx)
-	select {
-	case turn := <-c.w.Turn():
-		return c.take(ctx, turn)
-	case <-ctx.Done():
-	}
-	turn, came := c.p.leave(c.w)
-	switch {
-	case !came, turn.Refused:
-	case !turn.Handed:
-		c.passTurn()
-	case stillThere(ctx):
-		c.handed = true
-		return nil
-	default:
-		c.giveOn(c.n)
-	}
-	return engine.ContextError(ctx)
+	c.waiting(ctx)
+	return c.p.await(ctx, c.w, c)
 }
 
-// take accepts a turn: permits, or the role of head; or that the client closes.
-func (c *contender) take(ctx context.Context, turn handover.Turn[struct{}]) error {
-	switch {
-	case turn.Refused:
-		return c.p.refusal()
-	case turn.Handed:
-		c.handed = true
-		return nil
-	}
-	return c.asHead(ctx, true)
-}
-
-// stillThere reports whether the caller takes what came in the moment in which
-// its wait ended: one whose WithWait has just ended does, and one that lost its turn.
-func stillThere(ctx context.Context) bool {
-	cause := context.Cause(ctx)
-	return errors.Is(cause, errWaitOver) || errors.Is(cause, errPassedOver)
-}
-
-// asHead contends with other processes, for itself and for those behind it.
-// Heir says that the turn came from another.
-func (c *contender) asHead(ctx context.Context, heir bool) error {
-	err := watch(ctx, c.h.e, engine.Watch{
+// vie looks until there are permits.
+func (c *contender) vie(ctx context.Context, heir bool) error {
+	return watch(ctx, c.h.e, engine.Watch{
 		Key:      engine.Key{Kind: label, Name: c.of.key},
 		Channels: []pubsub.Channel{c.h.e.Channel(c.of.channel)},
 		Look:     c.look, By: c.p.listener(),
 	}, heir, c.p.rest)
-	if outage(ctx, err) {
-		c.p.fail(err)
-	}
-	switch served := c.p.pass(); {
-	case served && (err == nil || stillThere(ctx)):
-		return nil
-	case served:
-		c.giveOn(c.n)
-	}
-	return err
 }
+
+func (c *contender) pass() (got struct{}, served bool) { return got, c.p.pass() }
+
+func (c *contender) accept(_ struct{}, handed bool) { c.handed = c.handed || handed }
+
+func (c *contender) decline(struct{}) { c.giveOn(c.n) }
+
+func (c *contender) waiting(ctx context.Context) { c.observeWait(ctx, c.h.e, label, c.of.key) }
 
 // watch waits as the head. An heir sleeps before its first look for as long as rest
 // says.
@@ -156,21 +117,8 @@ func watch(ctx context.Context, e *engine.Engine, w engine.Watch, heir bool, res
 	return e.Watch(ctx, w)
 }
 
-// outage reports whether err says that the server was away for as long as a wait bears
-// that, which ends all waits of the process for the name.
-func outage(ctx context.Context, err error) bool {
-	return engine.Passing(err) && ctx.Err() == nil
-}
-
 // longest returns how long a waiter sleeps at most.
 func longest(e *engine.Engine) time.Duration { return cmp.Or(e.LongestSleep, 5*time.Second) }
-
-// passTurn gives on a turn that came to who was leaving.
-func (c *contender) passTurn() {
-	if c.p.pass() {
-		c.giveOn(c.n)
-	}
-}
 
 // giveOn gives permits on that came to who had gone: to the next who waits, or
 // to the server.
@@ -205,7 +153,7 @@ func (c *contender) look(ctx context.Context) (left time.Duration, done bool, er
 		}
 	}
 	if done = c.p.served(); !done {
-		c.observeWait(ctx)
+		c.waiting(ctx)
 	}
 	return -1, done, nil
 }
@@ -231,21 +179,3 @@ func standBack(ctx context.Context, e *engine.Engine, courtesy *handover.Courtes
 
 // label is what the observer calls a semaphore.
 const label = "semaphore"
-
-// observeWait tells of a wait once.
-func (c *contender) observeWait(ctx context.Context) {
-	if c.h.e.Observer != nil && !c.waits {
-		c.waits, c.began = true, c.h.e.Mono()
-		c.h.e.Observer.WaitStarted(ctx, label, c.of.key)
-	}
-}
-
-// observe tells how it ended.
-func (c *contender) observe(ctx context.Context, err error) {
-	if c.waits {
-		c.h.e.Observer.WaitEnded(ctx, label, c.of.key, c.h.e.Mono()-c.began, err)
-	}
-	if err == nil && c.h.e.Observer != nil {
-		c.h.e.Observer.Acquired(ctx, label, c.of.key, c.handed)
-	}
-}

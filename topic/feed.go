@@ -316,20 +316,36 @@ func (f *feed) unsettled() []*entry {
 // giveBack gives back what is in flight no more. What the topic has dropped nobody else
 // can have: it is missed, beside what is owed.
 func (f *feed) giveBack(all []*entry, owed int64) error {
-	var there []*entry
-	for _, it := range all {
-		if it.dropped {
-			owed++
-		} else {
-			there = append(there, it)
-		}
-	}
+	there, dropped := f.split(all, func(it *entry) bool { return it.dropped })
 	err := f.release(there) // at first, since others wait for it
+	owed += f.forgotten(dropped)
 	if engine.Passing(err) && f.h.e.Open() != nil {
 		f.undone(owed, err)
 		return err
 	}
 	return errors.Join(err, f.forgo(owed))
+}
+
+// forgotten returns how many messages of those that were dropped the server has pending no more: nobody else counts them.
+func (f *feed) forgotten(dropped []*entry) int64 {
+	pending, _ := f.split(dropped, func(it *entry) bool { return it.forgotten })
+	f.holdAll(pending)
+	_, gone := f.split(dropped, func(it *entry) bool { return it.dropped && it.forgotten })
+	return int64(len(gone))
+}
+
+// split returns those of which is says no, and those of which it says yes; it is asked under f.mu.
+func (f *feed) split(all []*entry, is func(*entry) bool) (no, yes []*entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, it := range all {
+		if is(it) {
+			yes = append(yes, it)
+		} else {
+			no = append(no, it)
+		}
+	}
+	return no, yes
 }
 
 // takes reports whether more may come; under f.mu.
@@ -505,7 +521,7 @@ func (f *feed) overdue(now time.Time) (all []*entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for id, it := range f.flight {
-		if it.begun == 0 && !it.handled && !it.dropped && it.left > 0 && now.Sub(it.came) >= f.lease() {
+		if it.begun == 0 && it.failed == nil && !it.handled && !it.dropped && it.left > 0 && now.Sub(it.came) >= f.lease() {
 			it.gone, f.hung = true, true
 			delete(f.flight, id)
 			all = append(all, it)

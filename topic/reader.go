@@ -495,8 +495,8 @@ func (f *feed) refused(l *link, now time.Time, err error) error {
 	case errors.Is(err, errCrowded):
 		return err
 	case !final(err):
-		if errors.Is(err, context.DeadlineExceeded) && f.h.e.Answers(f.of.key) {
-			f.amount.missed() // it was long; else the server is silent
+		if errors.Is(err, context.DeadlineExceeded) && !l.dead.Load() && f.h.e.Answers(f.of.key) {
+			f.amount.missed() // it was long; else the server is silent, which one feed finds out for all
 		}
 		if !refusal(err) && !errors.Is(err, ErrUnknown) || demoted(err) && time.Since(l.made) > time.Second {
 			l.drop()

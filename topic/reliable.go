@@ -309,10 +309,11 @@ func (s *ReliableSubscription[T]) give(ctx context.Context, it *entry, yield fun
 		return true
 	}
 	defer func() {
-		s.f.unbegin(it)
 		if goOn {
 			s.f.done(it, true)
-		} else if !s.ear.back(it) {
+		}
+		s.f.unbegin(it)
+		if !goOn && !s.ear.back(it) {
 			s.f.done(it, false)
 		}
 	}()

@@ -72,6 +72,11 @@ func (f *feed) hold() {
 		}
 	}
 	f.mu.Unlock()
+	f.holdAll(all)
+}
+
+// holdAll is hold for those messages.
+func (f *feed) holdAll(all []*entry) {
 	own, again := f.parted(all)
 	for i, some := range [][]*entry{own, again} {
 		dropped := f.holdIn(f.streams()[i], some)
@@ -101,6 +106,11 @@ func (f *feed) holdIn(stream string, all []*entry) (dropped []*entry) {
 	for i, it := range all {
 		switch {
 		case strings.HasPrefix(args[2+i], "!"):
+			if said[i] == 1 {
+				it.dropped = true
+			} else if !it.forgotten && !got.Replayed {
+				it.dropped = false // another process has counted it, or handled it before it was dropped
+			}
 			it.forgotten = true
 		case said[i] == 0 && f.flight[it.id] == it: // else it was given back, and counted there
 			it.dropped = true

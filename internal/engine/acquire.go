@@ -19,7 +19,7 @@ func Within(ctx context.Context, wait time.Duration) (context.Context, context.C
 
 // Acquire waits for p's lock and gives it to seat. At most one goroutine of
 // the process talks to the server about a key; the others queue behind it.
-// ctx bounds the wait, and nothing else.
+// ctx bounds the wait, and nothing else. If it fails, it gives on the turn that the caller may have.
 func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*Held, error) {
 	if e.Open() != nil || !e.begin() {
 		return nil, ErrClosed
@@ -28,7 +28,7 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat Seat) (*
 	if err := ctx.Err(); err != nil {
 		return nil, ContextError(ctx)
 	}
-	if ask.Try && ask.Wait > 0 {
+	if ask.Bounded && ask.Wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = Within(ctx, ask.Wait)
 		defer cancel()
@@ -125,7 +125,7 @@ func (c *contender) join(ctx context.Context, seat Seat) *Held {
 }
 
 // atOnce reports whether the caller does not wait at all.
-func (c *contender) atOnce() bool { return c.ask.Try && c.ask.Wait == 0 }
+func (c *contender) atOnce() bool { return c.ask.Bounded && c.ask.Wait == 0 }
 
 // observeWait tells of a wait once, also of one that goes on as head.
 func (c *contender) observeWait(ctx context.Context) {
@@ -264,7 +264,8 @@ func (c *contender) giveOn(turn handover.Turn[*Held]) {
 }
 
 // discard gives a hold that has no seat, and the turn with it, to the next
-// waiter, or back. The release does not keep the caller, who is on its way out.
+// waiter, or back. The release does not keep the caller, who is on its way out. The
+// caller has no turn then that Acquire would give on.
 func (c *contender) discard(h *Held) {
 	c.turn = false
 	last, now := h.forgo(), c.e.Now()

@@ -323,7 +323,7 @@ func TestCloseWakesHeadsAndQueues(t *testing.T) {
 		s.occupy(time.Hour)
 		head := s.acquire(t.Context(), Ask{})
 		synctest.Wait()
-		queued := s.acquire(t.Context(), Ask{Try: true, Wait: time.Hour})
+		queued := s.acquire(t.Context(), Ask{Bounded: true, Wait: time.Hour})
 		synctest.Wait()
 		require.NoError(t, s.e.Close(t.Context()))
 		require.ErrorIs(t, (<-head).err, ErrClosed)

@@ -17,10 +17,10 @@ const (
 
 // Ask is what a caller wants of an acquire, options resolved.
 type Ask struct {
-	Lease  time.Duration // 0: the watchdog's, renewed
-	Wait   time.Duration // how long a try may wait
-	Try    bool          // give up when Wait is over, at once if it is 0
-	Shared bool          // others may hold it at the same time, such as readers
+	Lease   time.Duration // 0: the watchdog's, renewed
+	Wait    time.Duration // how long a bounded one may wait
+	Bounded bool          // give up when Wait is over, at once if it is 0
+	Shared  bool          // others may hold it at the same time, such as readers
 }
 
 // terms are how a lease is kept.

@@ -15,7 +15,7 @@ func (c *contender) compete(ctx context.Context) (*Held, error) {
 	if c.ask.Shared {
 		c.local.queue.Hope()
 	}
-	held, left, err := c.try(ctx)
+	held, left, err := c.askOnce(ctx)
 	if c.ask.Shared && held == nil && c.turn {
 		c.local.queue.Refuse()
 	}
@@ -46,7 +46,7 @@ func (c *contender) wait(ctx context.Context, left time.Duration, err error) (he
 	w := watch{e: c.e, ear: c.local.listener(c.p), Watch: Watch{
 		Key: c.key, Channels: c.channels(), Outage: c.local.outage(),
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
-			held, left, err = waiting.try(ctx)
+			held, left, err = waiting.askOnce(ctx)
 			return left, held != nil || waiting.gives, err
 		},
 	}}
@@ -70,11 +70,12 @@ func (c *contender) listenIfStanding(ctx context.Context) {
 	}
 }
 
-// try asks the server once for the lock, after standing back for others. When
+// askOnce asks the server once for the lock, after standing back for others. It keeps the turn, but for a hold that
+// is discarded, which takes it along. When
 // ctx ends meanwhile, the answer gets a short grace; what is won then goes to
 // the next local waiter or back. Only a silent server is not waited for: its
 // answer is undone by an errand.
-func (c *contender) try(ctx context.Context) (*Held, time.Duration, error) {
+func (c *contender) askOnce(ctx context.Context) (*Held, time.Duration, error) {
 	if err := c.standBack(ctx); err != nil {
 		return nil, 0, err
 	}

@@ -20,7 +20,7 @@ func (o otherKind) Key() Key { return Key{Kind: o.kind, Name: o.fakeServer.Key()
 // askedBy takes the lock for another kind, and gives it back.
 func (s *fakeServer) askedBy(kind string) error {
 	seat := new(seated)
-	held, err := s.e.Acquire(context.Background(), otherKind{s, kind}, Ask{Try: true}, seat)
+	held, err := s.e.Acquire(context.Background(), otherKind{s, kind}, Ask{Bounded: true}, seat)
 	if err == nil {
 		err = held.Release(context.Background(), seat)
 	}

@@ -88,7 +88,7 @@ func TestATryEndsTheOutageOfALine(t *testing.T) {
 				time.Sleep(150 * time.Millisecond) // it has asked again
 				s.set(func() { s.requests, s.holder = 0, holder })
 				seat := new(seated)
-				held, err := s.e.Acquire(t.Context(), q, Ask{Try: true}, seat)
+				held, err := s.e.Acquire(t.Context(), q, Ask{Bounded: true}, seat)
 				if holder != "" {
 					require.ErrorIs(t, err, ErrNotAcquired)
 				} else {

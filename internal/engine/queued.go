@@ -22,7 +22,7 @@ func (c *contender) inLine(ctx context.Context, p Queued, seat Seat) (*Held, err
 			c.observeAcquired(ctx, q.granted)
 			return held, nil
 		case errors.Is(err, ErrClosed):
-			c.e.giveOn(held)
+			c.e.giveBackUnseated(held)
 			return nil, err
 		}
 		held.GiveBackLater()
@@ -62,7 +62,7 @@ func (q *queuing) acquire(ctx context.Context) (*Held, error) {
 	}
 	// Won after the caller had gone; one whose WithWait has just ended is still there.
 	if err := q.c.e.over(ctx); err != nil && !errors.Is(err, errWaitOver) {
-		q.c.e.giveOn(held)
+		q.c.e.giveBackUnseated(held)
 		return nil, err
 	}
 	return held, nil
@@ -358,7 +358,7 @@ func (q *queuing) part() (held *Held) {
 // keep the caller for long, who is on its way out.
 func (q *queuing) leave() {
 	if held := q.part(); held != nil {
-		q.c.e.giveOn(held)
+		q.c.e.giveBackUnseated(held)
 		return
 	}
 	owner, late, lease, e, p := q.w.owner, q.w.late, q.w.lease, q.c.e, q.p
@@ -445,9 +445,9 @@ func (l *local) grant(e *Engine, p Queued, w *place, granted Granted) {
 	}
 }
 
-// giveOn gives back a hold that has no seat, and that keeps its caller from
+// giveBackUnseated gives back a hold that has no seat, and that keeps its caller from
 // nothing.
-func (e *Engine) giveOn(h *Held) {
+func (e *Engine) giveBackUnseated(h *Held) {
 	e.locals.Get(h.Key().Name) // the caller's own reference goes before the release has ended
 	// Not spawn: Close may have stopped others, but it waits for this caller,
 	// and so for what the caller leaves behind.

@@ -174,7 +174,7 @@ func TestATrySaysWhetherItAsksAgainAndWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(t)
 		s.occupy(0)
-		_, err := s.e.Acquire(t.Context(), s, Ask{Try: true}, new(seated))
+		_, err := s.e.Acquire(t.Context(), s, Ask{Bounded: true}, new(seated))
 		require.ErrorIs(t, err, ErrNotAcquired)
 		require.Equal(t, []Try{{Lease: s.e.WatchdogTimeout}}, s.asks())
 		waiting := s.acquire(t.Context(), Ask{Lease: time.Minute})
@@ -205,7 +205,7 @@ func TestSeatsRaceWithLeaving(t *testing.T) {
 	var all sync.WaitGroup
 	for g := range 12 {
 		all.Go(func() {
-			ask, weight := Ask{Shared: true, Try: g%4 == 2}, int32(1)
+			ask, weight := Ask{Shared: true, Bounded: g%4 == 2}, int32(1)
 			switch g % 4 {
 			case 0:
 				ask, weight = Ask{}, 1000

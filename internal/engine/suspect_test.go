@@ -75,7 +75,7 @@ func TestAWaitThatOutlastsTheOneAheadIsWarnedOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := newLogged(t)
 		held := s.take(t)
-		first := s.acquire(t.Context(), Ask{Try: true, Wait: s.e.WatchdogTimeout / 2})
+		first := s.acquire(t.Context(), Ask{Bounded: true, Wait: s.e.WatchdogTimeout / 2})
 		synctest.Wait()
 		second := s.acquire(t.Context(), Ask{})
 		require.ErrorIs(t, (<-first).err, ErrNotAcquired)

@@ -102,14 +102,17 @@ func (e *Engine) Node(key string) string {
 	return e.topo.current()
 }
 
-// current returns the address of the only master, where there is no cluster: behind Sentinels that of now. An old master may live on
-// and answer those who know it.
+// current returns the address of the only master, where there is no cluster: that which said so last, if the client knows several
+// nodes. An old master may live on and answer those who know it.
 func (t *topology) current() string {
 	nodes := t.client.Nodes()
 	if len(nodes) == 1 {
 		for node := range nodes {
 			return node
 		}
+	}
+	if t.cluster {
+		return ""
 	}
 	return t.lookForMaster(nodes)
 }

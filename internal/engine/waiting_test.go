@@ -114,10 +114,10 @@ func TestATryTellsOfAnOutageAtOnceOrWhenItsWaitIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(t)
 		s.set(func() { s.down = io.ErrUnexpectedEOF })
-		o := <-s.acquire(t.Context(), Ask{Try: true})
+		o := <-s.acquire(t.Context(), Ask{Bounded: true})
 		require.ErrorIs(t, o.err, io.ErrUnexpectedEOF)
 		require.Zero(t, o.at)
-		o = <-s.acquire(t.Context(), Ask{Try: true, Wait: 5 * time.Second})
+		o = <-s.acquire(t.Context(), Ask{Bounded: true, Wait: 5 * time.Second})
 		require.ErrorIs(t, o.err, io.ErrUnexpectedEOF, "not: it is busy")
 		require.NotErrorIs(t, o.err, ErrNotAcquired)
 		require.Equal(t, 5*time.Second, o.at)

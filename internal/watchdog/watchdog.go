@@ -10,8 +10,9 @@
 // local: at trustedUntil the lease ends, whatever the network is doing.
 //
 // Renewals that fall due together go out as one batch. An attempt that is not
-// answered by its deadline counts as failed and is repeated inside the lease;
-// an answer that comes later still counts, from its own start.
+// answered by its deadline counts as failed and is repeated inside the lease.
+// An answer counts from the start of its own attempt, also if another was begun
+// meanwhile. Who sends them waits for none longer than until that deadline.
 package watchdog
 
 import (
@@ -127,7 +128,7 @@ func (w *Watchdog) Gone(a Attempt) {
 	a.Lose(ErrGone)
 }
 
-// Missed gives up on an attempt. The next one follows after a pause.
+// Missed gives up on an attempt. The next one follows after a pause. One that a newer attempt has replaced changes nothing.
 func (w *Watchdog) Missed(a Attempt) {
 	a.missed(a.flight, w.now().Mono+retryAfter(a.length))
 	w.reschedule(a.Lease)
@@ -196,7 +197,7 @@ func (w *Watchdog) run() {
 		case <-w.kick:
 		}
 		now := w.now()
-		sleep, open := w.turn(last, now)
+		sleep, open := w.round(last, now)
 		if !open {
 			return
 		}
@@ -209,8 +210,8 @@ func (w *Watchdog) run() {
 	}
 }
 
-// turn does all that is due and says how long to sleep.
-func (w *Watchdog) turn(last, now Instant) (sleep time.Duration, open bool) {
+// round does all that is due and says how long to sleep.
+func (w *Watchdog) round(last, now Instant) (sleep time.Duration, open bool) {
 	if jumped(last, now) {
 		w.catchUp(now)
 	}

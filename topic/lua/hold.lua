@@ -9,8 +9,9 @@
 -- ARGV[2]  consumer
 -- ARGV[n…]  ids of the messages; behind '!' one that was found to be dropped
 --
--- Returns  array  for each message 1: it is held; 0: the topic has dropped it; 2: it is not pending any more
--- Replay   safe: a second run says the same, unless messages were deleted by XDEL
+-- Returns  array  for each message 1: it is held; 0: the topic has dropped it; 2: it is not pending any more; behind '!'
+--                 1: it is not pending from now on; 0: it was not before
+-- Replay   safe: a second run changes nothing more; it says the same, unless messages were deleted by XDEL, and 0 behind '!'
 local first
 local function dropped(id)
 	first = first or redis.call('xrange', KEYS[1], '-', '+', 'COUNT', 1)
@@ -26,7 +27,7 @@ for i = 3, #ARGV do
 	end
 	local answer = 2
 	if known == '!' then
-		redis.call('xack', KEYS[1], ARGV[1], id)
+		answer = redis.call('xack', KEYS[1], ARGV[1], id)
 	elseif pending[1] and dropped(id) then
 		answer = 0
 	elseif pending[1] then

@@ -8,23 +8,23 @@ import (
 	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
-// word is what the last exchange about a name said to those who wait for it in this
+// lastAnswer is what the last exchange about a name said to those who wait for it in this
 // process. It is used under the mutex of their place or room.
-type word struct {
+type lastAnswer struct {
 	refusal error         // what the last answer means for a TryAcquire; nil: none came yet
 	when    time.Duration // that answer came
 	failure error         // of an exchange since
 }
 
 // refused notes an answer that granted too few.
-func (w *word) refused(e *engine.Engine, err error) { *w = word{refusal: err, when: e.Mono()} }
+func (w *lastAnswer) refused(e *engine.Engine, err error) { *w = lastAnswer{refusal: err, when: e.Mono()} }
 
 // failed notes an exchange without an answer.
-func (w *word) failed(err error) { w.failure = err }
+func (w *lastAnswer) failed(err error) { w.failure = err }
 
 // end returns the error of a wait that WithWait ended with err. A refusal counts for as
 // long as a waiter sleeps, unless an exchange has failed since.
-func (w *word) end(e *engine.Engine, err error) error {
+func (w *lastAnswer) end(e *engine.Engine, err error) error {
 	switch {
 	case w.failure != nil && !errors.Is(err, w.failure):
 		return fmt.Errorf("%w (last answer: %w)", err, w.failure)
