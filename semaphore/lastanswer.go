@@ -17,7 +17,9 @@ type lastAnswer struct {
 }
 
 // refused notes an answer that granted too few.
-func (w *lastAnswer) refused(e *engine.Engine, err error) { *w = lastAnswer{refusal: err, when: e.Mono()} }
+func (w *lastAnswer) refused(e *engine.Engine, err error) {
+	*w = lastAnswer{refusal: err, when: e.Mono()}
+}
 
 // failed notes an exchange without an answer.
 func (w *lastAnswer) failed(err error) { w.failure = err }
