@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/page"
 )
 
-// floors are the layers from the top down, as the page calls them.
+// floors lists the layers from the top down, by the names of the page.
 var floors = []struct {
 	layer
 	name string

@@ -265,7 +265,7 @@ type field struct {
 
 var fieldCache sync.Map // reflect.Type -> []field
 
-// fieldsOf returns the fields that encoding/json sees, which is who reads them.
+// fieldsOf returns the fields that encoding/json sees, since it reads them.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := fieldCache.Load(t); ok {
 		return known.([]field)

@@ -52,8 +52,7 @@ func (l *Lock) Unusable() error { return l.bad }
 // Name returns the name that the handle was made with, before any mapping.
 func (l *Lock) Name() string { return l.name }
 
-// Identity returns which lock of which client this is. It is for the other packages
-// of the family.
+// Identity returns the client and the key of the lock. It is for the other packages of the family.
 func (l *Lock) Identity() (*engine.Engine, engine.Key) { return l.p.e, l.p.Key() }
 
 func (l *Lock) handle() lock.Handle {

@@ -32,7 +32,7 @@ type gate struct {
 	ear  *engine.Listener
 }
 
-// gated is what a gate is of.
+// gated has the protocol of the object that a gate waits for.
 type gated interface {
 	key() engine.Key
 	channel() string

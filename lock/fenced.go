@@ -45,8 +45,7 @@ func NewFenced(e *engine.Engine, name string) *Fenced {
 // Name returns the name that the handle was made with, before any mapping.
 func (f *Fenced) Name() string { return f.l.name }
 
-// Identity returns which lock of which client this is. It is for the other packages
-// of the family.
+// Identity returns the client and the key of the lock. It is for the other packages of the family.
 func (f *Fenced) Identity() (*engine.Engine, engine.Key) { return f.l.Identity() }
 
 // Lock waits until the lock is free and takes it, as [Lock.Lock] does; the hold

@@ -66,7 +66,7 @@ type Values struct {
 // Name returns that of the group.
 func (v *Values) Name() string { return v.g.name }
 
-// Identity returns which group of which client this is: two of one group cannot be
+// Identity returns the client and the key of the group: two of one group cannot be
 // members of one lock, as their values could be given at once.
 func (v *Values) Identity() (*engine.Engine, engine.Key) {
 	return v.g.e, engine.Key{Kind: engine.GroupKind, Name: v.g.mapped}

@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
-// elements is a queue with what its elements are for a caller. It remembers how long they were.
+// elements adds the type of the elements to a queue, and remembers how long they were.
 type elements[E any] struct {
 	base
 	value func(poller.Item) (E, error)

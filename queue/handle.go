@@ -14,7 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// handle is a queue whose elements are values. Any number of goroutines may use it.
+// handle adds the codec of the elements to a queue. Any number of goroutines may use it.
 type handle[T any] struct {
 	elements[T]
 	coding[T]

@@ -12,7 +12,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-// base is a queue without the type of its elements: the keys that it has.
+// base has the keys of a queue, and does not know the type of its elements.
 type base struct {
 	h      *hub
 	kind   string // "queue", for errors

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -30,15 +31,15 @@ func slowClient(t *testing.T, server *redistest.Server) rueidis.Client {
 }
 
 // longKinds are maps whose values may be long.
-var longKinds = map[string]func(c rueidis.Client, t *testing.T, name string) mapping[string, string]{
-	"map": func(c rueidis.Client, t *testing.T, name string) mapping[string, string] {
-		return New[string, string](engineOn(t, c, shortSends), name, textual)
+var longKinds = map[string]func(c rueidis.Client, t *testing.T, name string, change ...func(*engine.Config)) mapping[string, string]{
+	"map": func(c rueidis.Client, t *testing.T, name string, change ...func(*engine.Config)) mapping[string, string] {
+		return New[string, string](engineOn(t, c, change...), name, textual)
 	},
-	"native": func(c rueidis.Client, t *testing.T, name string) mapping[string, string] {
-		return NewNative[string, string](engineOn(t, c, shortSends), name, textual)
+	"native": func(c rueidis.Client, t *testing.T, name string, change ...func(*engine.Config)) mapping[string, string] {
+		return NewNative[string, string](engineOn(t, c, change...), name, textual)
 	},
-	"cache": func(c rueidis.Client, t *testing.T, name string) mapping[string, string] {
-		return NewCache[string, string](engineOn(t, c, shortSends), name, textual)
+	"cache": func(c rueidis.Client, t *testing.T, name string, change ...func(*engine.Config)) mapping[string, string] {
+		return NewCache[string, string](engineOn(t, c, change...), name, textual)
 	},
 }
 
@@ -84,7 +85,7 @@ func TestMapReadsWhatTakesLongerThanASend(t *testing.T) {
 				raw := server.Client(t)
 				name := redistest.Name(t)
 				require.NoError(t, of(raw, t, name).Put(t.Context(), "long", long))
-				m := of(slowClient(t, server), t, name)
+				m := of(slowClient(t, server), t, name, shortSends)
 				got, err := read(m)
 				require.NoError(t, err)
 				require.Equal(t, long, got)
@@ -184,7 +185,7 @@ func TestMapExchangeOfLongValuesKeepsNobodyWaiting(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			name := redistest.Name(t)
-			m := of(slowClient(t, server), t, name)
+			m := of(slowClient(t, server), t, name, shortSends)
 			beside := func(exchange func() error) time.Duration {
 				done := make(chan error, 1)
 				go func() { done <- exchange() }() // ends by its own bound

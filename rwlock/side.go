@@ -19,8 +19,7 @@ var _ lock.Locker = (*Side)(nil)
 // Name returns the name of the lock that it is a side of.
 func (s *Side) Name() string { return s.l.label }
 
-// Identity returns which lock of which client this is a side of. It is for the other
-// packages of the family.
+// Identity returns the client and the key of the lock that has this side. It is for the other packages of the family.
 func (s *Side) Identity() (*engine.Engine, engine.Key) { return s.l.e, s.l.Key() }
 
 // Lock waits until the side is free and takes it: the read side while nobody

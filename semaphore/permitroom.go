@@ -7,7 +7,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/handover"
 )
 
-// room is that of those who wait for permits with leases. One call at a time asks the server for all: that of the
+// room is where goroutines of a process wait for permits with leases. One call at a time asks the server for all: that of the
 // head of their queue, or that of somebody who gives a permit back.
 type room struct {
 	waitRoom[*Permit]

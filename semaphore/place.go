@@ -11,7 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/handover"
 )
 
-// place is the room of those who wait for plain permits.
+// place is where goroutines of a process wait for plain permits.
 type place struct {
 	waitRoom[struct{}]
 

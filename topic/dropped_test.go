@@ -1,6 +1,7 @@
 package topic
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -88,5 +89,96 @@ func TestDurableDroppedIsFoundThoughTheReplyIsLost(t *testing.T) {
 		n, err := raw.Do(t.Context(), raw.B().Exists().Key(r.of.missed).Build()).AsInt64()
 		require.NoError(t, err)
 		require.Zero(t, n, "case %d: it is counted twice", nth)
+	}
+}
+
+// TestDurableDroppedIsCountedThoughNobodyKnowsWhetherItIsForgotten: the question that has it forgotten was not answered.
+func TestDurableDroppedIsCountedThoughNobodyKnowsWhetherItIsForgotten(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	raw := server.Client(t)
+	for _, how := range []string{"asked again", "left"} {
+		client, proxy := through(t, server)
+		watch := settling(t, raw, redistest.Name(t))
+		r := reliableBy(t, raw, engineOn(t, client), watch.of.key, WithMaxLength(1000))
+		s := r.durable("billing")
+		watch.publishes(1, "a")
+		missed := int64(0)
+		for m, err := range s.Deliveries(within(t)) {
+			var lagged *LaggedError
+			if errors.As(err, &lagged) {
+				missed = lagged.Missed
+				break
+			}
+			require.NoError(t, err)
+			redistest.Do(t, raw, "XTRIM", r.of.key, "MAXLEN", "0")
+			lost := proxy.DropReply(redistest.All(redistest.MatchScript(holdScript.Body()), redistest.Arg("!"+m.ID)), 1_000_000)
+			s.f.hold()
+			require.Positive(t, lost.Dropped())
+			lost.Cancel()
+			require.False(t, m.it.forgotten)
+			require.Empty(t, watch.pending(raw), "it has run")
+			if how == "left" {
+				break
+			}
+			s.f.hold()
+			require.ErrorIs(t, m.Nack(t.Context(), nil), ErrLost)
+		}
+		if s.Close(); how == "left" {
+			two := watch.durable("billing")
+			h := two.next(t, 1)[0]
+			var lagged *LaggedError
+			require.ErrorAs(t, h.err, &lagged)
+			missed = lagged.Missed
+		}
+		require.EqualValues(t, 1, missed, how)
+	}
+}
+
+// TestDurableDeletedByXDELIsCounted though it is between others.
+func TestDurableDeletedByXDELIsCounted(t *testing.T) {
+	t.Parallel()
+	onReal(t, func(t *testing.T, raw rueidis.Client) {
+		r := settling(t, raw, redistest.Name(t))
+		s := r.durable("billing")
+		r.publishes(1, "a", "b")
+		missed, first := int64(0), true
+		for m, err := range s.Deliveries(within(t), WithBackoff(quick)) {
+			var lagged *LaggedError
+			if errors.As(err, &lagged) {
+				missed = lagged.Missed
+				break
+			}
+			require.NoError(t, err)
+			if first {
+				first = false
+				require.NoError(t, m.Nack(t.Context(), nil)) // it stays pending
+				continue
+			}
+			if m.Value == "a" {
+				require.NoError(t, m.Nack(t.Context(), nil))
+				continue
+			}
+			redistest.Do(t, raw, "XDEL", r.of.key, m.ID)
+			s.f.hold()
+			require.ErrorIs(t, m.Nack(t.Context(), nil), ErrLost)
+		}
+		require.EqualValues(t, 1, missed)
+	})
+}
+
+// TestASharedConnectionThatDiedHidesNoLongMessage: what is read by a connection of its own was late all the same.
+func TestASharedConnectionThatDiedHidesNoLongMessage(t *testing.T) {
+	t.Parallel()
+	raw := redistest.Shared(t).Client(t)
+	s := settling(t, raw, redistest.Name(t)).durable("billing")
+	l, err := s.f.h.connect(s.f.h.e.Node(s.f.of.key))
+	require.NoError(t, err)
+	defer l.Close()
+	l.dead.Store(true)
+	for _, late := range []int{1, 0} {
+		f := &feed{h: s.f.h, of: s.f.of, amount: amount{late: late}}
+		_ = f.refused(l, time.Now(), context.DeadlineExceeded)
+		require.Equal(t, 2*late, f.amount.late)
 	}
 }

@@ -172,11 +172,7 @@ func (f *feed) said(it *entry, said attempts.Outcome, v verdict) (soon bool, err
 		f.mu.Unlock()
 		return true, ErrLost
 	}
-	f.mu.Lock()
-	dropped := it.dropped
-	f.mu.Unlock()
-	if dropped { // hold has found that out, and the server knows nothing of it any more
-		f.lag(1)
-	}
+	f.forget([]*entry{it})
+	f.lag(f.forgotten([]*entry{it})) // hold has found out that it was dropped, and nobody else counts it
 	return false, ErrLost
 }

@@ -1,12 +1,7 @@
 package topic
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +9,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/attempts"
-	"github.com/rueidisson/rueidisson/internal/engine"
 )
 
 // window is how many messages of a topic may be on their way through a client:
@@ -36,6 +30,7 @@ type entry struct {
 
 	dropped   bool // the topic has it no more, and nobody else gets it
 	forgotten bool // the server knows of it no more, since it was dropped
+	unsure    bool // the server may know of it no more: it was told to forget it
 
 	attempt int64      // how often the group was given it
 	tried   bool       // a loop was given it, this time
@@ -97,256 +92,6 @@ type feed struct {
 // lease returns how long a message of a durable group may be with a process that is
 // silent.
 func (f *feed) lease() time.Duration { return f.h.e.WatchdogTimeout }
-
-// enter has an ear hear what the group is given from now on. While the slot moves it
-// goes on until the caller has left.
-func (h *reliables) enter(of stream, group string, durable bool, r *ear, left *atomic.Bool) (*feed, error) {
-	h.mu.Lock()
-	k := feedKey{of.key, group}
-	f := h.feeds[k]
-	if f == nil {
-		h.made++
-		f = &feed{h: h, of: of, group: group, durable: durable, flight: map[string]*entry{}, serial: strconv.Itoa(h.made)}
-		h.feeds[k] = f
-	}
-	f.users++
-	h.mu.Unlock()
-	r.f = f
-	err := ErrClosed
-	h.e.During(func() {
-		for again := true; again; again = engine.Moving(err) && !left.Load() && h.e.Open() == nil {
-			_, err = h.member(membership{f: f, ear: r, join: true})
-		}
-	})
-	if err != nil {
-		f.exit(r)
-		return nil, err
-	}
-	return f, nil
-}
-
-// exit takes an ear out; with the last one the feed leaves its group.
-func (f *feed) exit(r *ear) {
-	f.drop(r)
-	f.h.mu.Lock()
-	f.users--
-	last := f.users == 0
-	f.h.mu.Unlock()
-	if last {
-		f.h.members.Post(f.of.key, membership{f: f})
-	}
-}
-
-// unused reports whether nobody listens; then it is forgotten.
-func (f *feed) unused() bool {
-	f.h.mu.Lock()
-	defer f.h.mu.Unlock()
-	if f.users > 0 {
-		return false
-	}
-	if k := (feedKey{f.of.key, f.group}); f.h.feeds[k] == f {
-		delete(f.h.feeds, k)
-	}
-	return true
-}
-
-// until returns when the group ends, unless it is kept.
-func (f *feed) until() string {
-	if f.durable {
-		return never
-	}
-	return strconv.FormatInt(f.h.e.Wall()+keptFor.Milliseconds(), 10)
-}
-
-// idle reports whether nobody listens, or is about to.
-func (f *feed) idle() bool {
-	f.h.mu.Lock()
-	defer f.h.mu.Unlock()
-	return f.users == 0
-}
-
-// join makes the group, unless this feed is in it, and has an ear hear. Without one
-// it makes the group again that was found gone, unless nobody listens any more. It
-// returns 1 if there was no such group. A client that closes meanwhile leaves it.
-func (f *feed) join(r *ear) (made int64, err error) {
-	if r == nil && f.idle() {
-		return 0, nil
-	}
-	f.mu.Lock()
-	joined := f.joined && !f.failed && r != nil
-	f.mu.Unlock()
-	if !joined {
-		made, err = f.h.numbered(&f.of, joining, joinScript, []string{f.of.timeout}, f.group, f.until())
-		if err != nil {
-			return 0, err
-		}
-	}
-	f.mu.Lock()
-	if !joined {
-		f.joined, f.failed, f.claim, f.tended = true, false, true, time.Now()
-	}
-	if r != nil {
-		f.hung, f.parting = false, false
-		f.ears = append(f.ears[:len(f.ears):len(f.ears)], r)
-		r.lag(f.owed)
-		f.owed = 0
-		for _, it := range f.orphans() {
-			f.share(it, []*ear{r})
-		}
-	}
-	f.mu.Unlock()
-	f.h.attach(f)
-	if err = f.h.e.Open(); err != nil {
-		_ = f.leave(departing)
-	}
-	return made, err
-}
-
-// orphans returns what nobody here has, in the order of the topic.
-func (f *feed) orphans() (all []*entry) {
-	for _, it := range f.flight {
-		if it.left == 0 && !it.handled && it.failed == nil {
-			all = append(all, it)
-		}
-	}
-	slices.SortFunc(all, func(a, b *entry) int { return compareIDs(a.id, b.id) })
-	return all
-}
-
-// compareIDs compares ids of entries, two decimal numbers.
-func compareIDs(a, b string) int {
-	aMs, aSeq, _ := strings.Cut(a, "-")
-	bMs, bSeq, _ := strings.Cut(b, "-")
-	return cmp.Or(cmp.Compare(len(aMs), len(bMs)), cmp.Compare(aMs, bMs), cmp.Compare(len(aSeq), len(bSeq)), cmp.Compare(aSeq, bSeq))
-}
-
-// leave takes the group away, if nobody has come meanwhile. That of a durable one
-// stays, and what is in flight can be claimed at once. A durable one whose loops are at work leaves when they
-// are done: until then it says so to the server.
-func (f *feed) leave(flight int) (err error) {
-	if flight == joining {
-		switch {
-		case !f.idle():
-			return nil
-		case f.parts():
-			return f.giveBack(f.unsettled(), 0)
-		case !f.unused():
-			return nil
-		}
-	}
-	f.h.detach(f)
-	f.mu.Lock()
-	was, acks, owed := f.joined, slices.Clone(f.acks), f.owed
-	f.joined, f.owed = false, 0
-	f.mu.Unlock()
-	switch {
-	case !was:
-	case f.durable:
-		if _, err = f.acknowledge(acks); engine.Passing(err) && flight == departing { // before the group may be taken away
-			f.undone(owed, err)
-			break
-		}
-		err = f.giveBack(f.unsettled(), owed)
-	default:
-		if _, err = f.acknowledge(acks); engine.Passing(err) {
-			break
-		}
-		if _, err = f.destroy(flight); err != nil {
-			f.h.e.Logger.Debug("a group of a reliable topic is left to its end", "name", f.of.key, "err", err)
-		}
-	}
-	return err
-}
-
-// parts reports whether the feed waits for its loops before it leaves.
-func (f *feed) parts() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.parting = f.joined && f.durable && f.busy()
-	return f.parting
-}
-
-// busy reports whether a loop has a message; under f.mu.
-func (f *feed) busy() bool {
-	for _, it := range f.flight {
-		if it.begun > 0 && it.left > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (f *feed) destroy(flight int) (int64, error) {
-	return f.h.numbered(&f.of, flight, leaveScript, []string{f.of.timeout, f.of.holders}, f.group)
-}
-
-// release gives messages back, as if nobody had been at work on them for a day. Those that
-// no loop was given count as not delivered, and those that were dropped as missed.
-func (f *feed) release(all []*entry) (err error) {
-	own, again := f.parted(all)
-	for i, some := range [][]*entry{own, again} {
-		for some := range slices.Chunk(some, 1000) {
-			args := []string{f.group, consumer}
-			for _, it := range some {
-				left := it.attempt
-				if !it.tried {
-					left--
-				}
-				args = append(args, f.at(it.id), strconv.FormatInt(it.attempt, 10), strconv.FormatInt(left, 10))
-			}
-			if _, err = f.h.e.Run(context.Background(), releaseScript, []string{f.streams()[i], f.of.missed}, args); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// unsettled returns what is in flight, and neither handled nor in the hands of a loop.
-func (f *feed) unsettled() []*entry {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	all := f.orphans()
-	for _, it := range all {
-		delete(f.flight, it.id)
-	}
-	return all
-}
-
-// giveBack gives back what is in flight no more. What the topic has dropped nobody else
-// can have: it is missed, beside what is owed.
-func (f *feed) giveBack(all []*entry, owed int64) error {
-	there, dropped := f.split(all, func(it *entry) bool { return it.dropped })
-	err := f.release(there) // at first, since others wait for it
-	owed += f.forgotten(dropped)
-	if engine.Passing(err) && f.h.e.Open() != nil {
-		f.undone(owed, err)
-		return err
-	}
-	return errors.Join(err, f.forgo(owed))
-}
-
-// forgotten returns how many messages of those that were dropped the server has pending no more: nobody else counts them.
-func (f *feed) forgotten(dropped []*entry) int64 {
-	pending, _ := f.split(dropped, func(it *entry) bool { return it.forgotten })
-	f.holdAll(pending)
-	_, gone := f.split(dropped, func(it *entry) bool { return it.dropped && it.forgotten })
-	return int64(len(gone))
-}
-
-// split returns those of which is says no, and those of which it says yes; it is asked under f.mu.
-func (f *feed) split(all []*entry, is func(*entry) bool) (no, yes []*entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, it := range all {
-		if is(it) {
-			yes = append(yes, it)
-		} else {
-			no = append(no, it)
-		}
-	}
-	return no, yes
-}
 
 // takes reports whether more may come; under f.mu.
 func (f *feed) takes() bool {
@@ -477,27 +222,23 @@ func (f *feed) finish(it *entry, handled bool) {
 		f.settle()
 	case (!f.joined || f.parting) && f.durable: // it is not to wait for its lease
 		delete(f.flight, it.id)
-		f.h.e.Spawn(func() { _ = f.giveBack([]*entry{it}, 0) })
+		if !f.h.e.Spawn(func() { _ = f.giveBack([]*entry{it}, 0) }) && it.dropped {
+			f.h.e.Logger.Warn("a message was dropped and is not counted as missed: the client closes", "name", f.of.key, "group", f.group, "id", it.id)
+		}
 	default:
 		f.share(it, f.ears)
 	}
 }
 
-// departs has a feed leave its group that has waited for its loops; under f.mu.
-func (f *feed) departs() {
-	if f.parting && !f.busy() {
-		f.parting = false
-		f.h.members.Post(f.of.key, membership{f: f})
-	}
-}
-
 // begin reports whether a loop is to handle a message that it was given. One that has
-// gone back to the server is skipped.
+// gone back to the server is skipped, and one that comes to the loop when the durable name is left goes back.
 func (f *feed) begin(it *entry) bool {
 	f.mu.Lock()
-	there := !it.gone
+	there := !it.gone && (f.joined || !f.durable)
 	if there {
 		it.begun, it.tried = it.begun+1, true
+	} else {
+		f.finish(it, false)
 	}
 	again := f.moves()
 	f.mu.Unlock()
@@ -512,22 +253,6 @@ func (f *feed) unbegin(it *entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	it.begun, it.came = it.begun-1, time.Now()
-}
-
-// overdue takes messages of a durable group out that have waited for a loop for a
-// lease. Others are to have them: the loops here may hang. None is read until one of
-// them moves. What the topic has dropped stays: others could not get it.
-func (f *feed) overdue(now time.Time) (all []*entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for id, it := range f.flight {
-		if it.begun == 0 && it.failed == nil && !it.handled && !it.dropped && it.left > 0 && now.Sub(it.came) >= f.lease() {
-			it.gone, f.hung = true, true
-			delete(f.flight, id)
-			all = append(all, it)
-		}
-	}
-	return all
 }
 
 // share gives a message that nobody has handled to others. Without any it waits.

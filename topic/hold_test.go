@@ -130,6 +130,28 @@ func TestDurableGivesBackWhatALoopLeavesAfterClose(t *testing.T) {
 	b.awaitLen(0)
 }
 
+// TestDurableGivesBackWhatALoopTakesAsItIsClosed: the loop does not begin with it, and another process has it at once.
+func TestDurableGivesBackWhatALoopTakesAsItIsClosed(t *testing.T) {
+	t.Parallel()
+	const lease = 30 * time.Second
+	raw, name := redistest.Shared(t).Client(t), redistest.Name(t)
+	a := reliableBy(t, raw, engineOn(t, raw, leased(lease)), name, WithMaxLength(1000))
+	one := a.durable("billing")
+	reliableOn(t, raw, name, WithMaxLength(1000)).publishes(1, "x")
+	var got sound
+	redistest.Eventually(t, func() (some bool) {
+		got, some = one.ear.take()
+		return some
+	}, soon, time.Millisecond)
+	require.NotNil(t, got.it)
+	one.Close()
+	redistest.Eventually(t, func() bool { return !a.r.isRead(one.f) }, soon, time.Millisecond)
+	require.False(t, one.f.begin(got.it))
+	b := reliableBy(t, raw, engineOn(t, raw, leased(lease)), name, WithMaxLength(1000))
+	b.durable("billing").hears(t, "x")
+	b.awaitLen(0)
+}
+
 // TestDurableMissesNothingThatAnotherProcessHasHandled while this one was cut off.
 func TestDurableMissesNothingThatAnotherProcessHasHandled(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package topic
 
 import (
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,4 +72,51 @@ func hungRound(t *testing.T, lease time.Duration) (took time.Duration) {
 	one.Close()
 	<-ended
 	return took
+}
+
+// TestDurableVerdictsWaitForNoHungLoop: what one loop has failed at comes again, or is put aside, though another loop of the
+// process hangs that has it, too.
+func TestDurableVerdictsWaitForNoHungLoop(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"nack", "bury"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			raw := redistest.Shared(t).Client(t)
+			watch := settling(t, raw, redistest.Name(t))
+			p := reliableBy(t, raw, engineOn(t, raw, leased(time.Second)), watch.of.key, WithMaxLength(1000))
+			one, two := p.durable("billing"), p.durable("billing")
+			hangs, goOn := make(chan struct{}), make(chan struct{})
+			var loop sync.WaitGroup
+			loop.Go(func() {
+				for range two.Messages(t.Context()) {
+					close(hangs)
+					<-goOn
+					return
+				}
+			})
+			watch.publishes(1, "0", "1")
+			<-hangs
+			for m, err := range one.Deliveries(within(t), WithBackoff(quick)) {
+				require.NoError(t, err)
+				switch {
+				case m.Value == "0":
+					require.NoError(t, m.Ack(t.Context()))
+					continue
+				case how == "bury":
+					require.NoError(t, m.Bury(t.Context(), nil))
+				default:
+					require.NoError(t, m.Nack(t.Context(), nil))
+				}
+				break
+			}
+			if how == "bury" {
+				redistest.Eventually(t, func() bool { return len(dead(t, watch.Durable("billing"))) == 1 }, soon, 10*time.Millisecond)
+			} else {
+				q := reliableBy(t, raw, engineOn(t, raw, leased(time.Second)), watch.of.key, WithMaxLength(1000))
+				q.durable("billing").hears(t, "1")
+			}
+			close(goOn)
+			loop.Wait()
+		})
+	}
 }

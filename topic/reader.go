@@ -354,60 +354,6 @@ func (f *feed) exchange(l *link, arm []rueidis.Completed, n int) (armed []rueidi
 	return armed, msg, err
 }
 
-// mostLarge is how many large exchanges of a server are under way, and crowdedFor when a feed tries again
-// for which there was no room.
-const (
-	mostLarge  = 2
-	crowdedFor = 50 * time.Millisecond
-)
-
-var errCrowded = errors.New("other long messages of the server are on their way")
-
-// large sends an exchange by a connection of its own. It takes a third of a lease at most, but for a send under way.
-func (f *feed) large(l *link, op engine.Operation, on, args []string) (msg rueidis.RedisMessage, err error) {
-	select {
-	case l.large <- struct{}{}:
-		defer func() { <-l.large }()
-	default:
-		return msg, errCrowded
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), f.lease()/3)
-	defer cancel()
-	defer f.holdsOn()()
-	got, err := f.h.e.Run(ctx, engine.Expect(op, f.amount.expected()), on, args)
-	if engine.NotSent(err) {
-		return msg, errCrowded
-	}
-	return got.RedisMessage, err
-}
-
-// holdsOn tends the feed now and then beside its visit, until over is called.
-func (f *feed) holdsOn() (over func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	hold := func() {
-		defer close(ended)
-		timer := time.NewTicker(max(f.lease()/3, time.Millisecond))
-		defer timer.Stop()
-		for {
-			select {
-			case <-timer.C:
-			case <-done:
-				return
-			case <-f.h.e.Closing():
-				return
-			}
-			_ = f.tend(time.Now()) // the visit says it again
-		}
-	}
-	if !f.h.e.Spawn(hold) { // ends with done, or the client
-		return func() {}
-	}
-	return func() {
-		close(done)
-		<-ended
-	}
-}
-
 // isArmed takes the answers to CLIENT CACHING and PTTL. It reports whether the user may not have changes announced: the
 // topic is read by other means then.
 func (f *feed) isArmed(asked bool, armed []rueidis.RedisResult) (refused bool) {
@@ -495,7 +441,7 @@ func (f *feed) refused(l *link, now time.Time, err error) error {
 	case errors.Is(err, errCrowded):
 		return err
 	case !final(err):
-		if errors.Is(err, context.DeadlineExceeded) && !l.dead.Load() && f.h.e.Answers(f.of.key) {
+		if errors.Is(err, context.DeadlineExceeded) && (f.amount.large() || !l.dead.Load()) && f.h.e.Answers(f.of.key) {
 			f.amount.missed() // it was long; else the server is silent, which one feed finds out for all
 		}
 		if !refusal(err) && !errors.Is(err, ErrUnknown) || demoted(err) && time.Since(l.made) > time.Second {

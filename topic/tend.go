@@ -2,6 +2,7 @@ package topic
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -84,50 +85,65 @@ func (f *feed) holdAll(all []*entry) {
 	}
 }
 
+// What hold.lua says of a message that is not held.
+const (
+	isDropped = 0 // and pending until its process asks once more
+	isDeleted = 3 // by XDEL, and not pending any more
+)
+
 // holdIn is hold for messages of one stream. It returns those that it found to be dropped.
 func (f *feed) holdIn(stream string, all []*entry) (dropped []*entry) {
 	if len(all) == 0 {
 		return nil
 	}
-	args := []string{f.group, consumer}
-	for _, it := range all {
-		args = append(args, f.word(it))
-	}
-	got, err := f.h.e.Run(context.Background(), holdScript, []string{stream}, args)
-	if err != nil {
-		return nil
-	}
-	said, err := got.AsIntSlice()
-	if err != nil || len(said) != len(all) {
-		return nil
+	words, asked := f.words(all)
+	got, err := f.h.e.Run(context.Background(), holdScript, []string{stream}, append([]string{f.group, consumer}, words...))
+	var said []int64
+	if err == nil {
+		said, err = got.AsIntSlice()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err != nil || len(said) != len(all) {
+		for i, it := range all {
+			it.unsure = asked[i] || it.unsure && errors.Is(err, ErrUnknown)
+		}
+		return nil
+	}
 	for i, it := range all {
+		there := f.flight[it.id] == it // else it was given back, and counted there
 		switch {
-		case strings.HasPrefix(args[2+i], "!"):
+		case strings.HasPrefix(words[i], "!"):
 			if said[i] == 1 {
 				it.dropped = true
-			} else if !it.forgotten && !got.Replayed {
-				it.dropped = false // another process has counted it, or handled it before it was dropped
+			} else if !asked[i] && !it.forgotten && !got.Replayed {
+				it.dropped = false // another process has counted it
 			}
 			it.forgotten = true
-		case said[i] == 0 && f.flight[it.id] == it: // else it was given back, and counted there
+		case said[i] == isDropped && there:
 			it.dropped = true
 			dropped = append(dropped, it)
+		case said[i] == isDeleted && there:
+			it.dropped, it.forgotten = true, true
 		}
 	}
 	return dropped
 }
 
-// word returns what hold.lua is told of a message.
-func (f *feed) word(it *entry) string {
+// words returns what hold.lua is told of messages, and of each whether it was told before to forget it.
+func (f *feed) words(all []*entry) (words []string, asked []bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if it.dropped {
-		return "!" + f.at(it.id)
+	for _, it := range all {
+		asked = append(asked, it.unsure)
+		if it.dropped {
+			it.unsure = true
+			words = append(words, "!"+f.at(it.id))
+		} else {
+			words = append(words, f.at(it.id))
+		}
 	}
-	return f.at(it.id)
+	return words, asked
 }
 
 // claimBy asks for what is pending: what this process was given and has not got, and

@@ -83,8 +83,7 @@ func (l *look) multimap(ctx context.Context, h *hashRead) (*multimapFound, error
 	return m, err
 }
 
-// kindOfValues returns what most of those have of which a page tells: list or set; empty:
-// it is no multimap.
+// kindOfValues returns the type that most keys of a page have: list or set. It returns "" if the map is no multimap.
 func (l *look) kindOfValues(ctx context.Context, h *hashRead) (string, error) {
 	var each rueidis.Commands
 	for i := 1; i < len(h.page); i += 2 {

@@ -179,8 +179,7 @@ func newRateTold(r setting) rateTold {
 	return rateTold{r.String(), r.N, int64(r.Per), r.Burst, r.Type == ratelimiter.PerClient}
 }
 
-// millis returns d in whole milliseconds, rounded up: who waits that long has waited
-// long enough.
+// millis returns d in whole milliseconds, rounded up. A caller that waits that long waits long enough.
 func millis(d time.Duration) int64 {
 	ms := d.Milliseconds()
 	if d%time.Millisecond > 0 {
@@ -189,7 +188,7 @@ func millis(d time.Duration) int64 {
 	return ms
 }
 
-// toTheMilli returns d as people read it, rounded up likewise.
+// toTheMilli returns d in words, rounded up to milliseconds.
 func toTheMilli(d time.Duration) string {
 	if rest := d % time.Millisecond; rest > 0 && d < 1<<63-1-time.Millisecond {
 		d += time.Millisecond - rest

@@ -146,7 +146,7 @@ func (s *state) leader() *leaderFound {
 	return l
 }
 
-// holders returns who holds it, by name.
+// holders returns the holders of the lock, sorted by name.
 func (s *state) holders() (all []holderFound) {
 	for owner, text := range s.fields {
 		if owner == "mode" {

@@ -81,7 +81,7 @@ func TestQueue(t *testing.T) {
 		{"take j --json", `{"name":"j","value":"/0E=","base64":true}` + "\n", 0},
 
 		{"add b one --bounded", "1\n", 0},
-		{"add b two three --bounded --wait 10ms", "", exitNotAcquired},
+		{"add b two three --bounded --wait 1s", "", exitNotAcquired},
 		{"ls b --bounded", "one\ntwo\n", 0},
 		{"add b four --bounded --wait 0s", "", exitNotAcquired},
 		{"take b --bounded --codec json", "", exitUnavailable},

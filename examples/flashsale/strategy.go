@@ -78,8 +78,7 @@ func (p pieces) remove(ctx context.Context) error {
 	return err
 }
 
-// strategiesNamed returns those of a list. Whoever counts pieces is shown beside the
-// lock.
+// strategiesNamed returns the strategies whose names a list has. A semaphore is shown beside the lock.
 func strategiesNamed(list string) (all []strategy, err error) {
 	names := strings.Split(list, ",")
 	if slices.Contains(names, "semaphore") && !slices.Contains(names, "lock") {

@@ -17,7 +17,7 @@ const (
 	mostLooks = 500
 )
 
-// unknownBytes is the assumed length of an element if no caller knows it.
+// unknownBytes stands for the length of an element that no caller knows.
 const unknownBytes = mostBytes / 16
 
 // Look is a name about which a server is asked.

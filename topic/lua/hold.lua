@@ -9,8 +9,9 @@
 -- ARGV[2]  consumer
 -- ARGV[n…]  ids of the messages; behind '!' one that was found to be dropped
 --
--- Returns  array  for each message 1: it is held; 0: the topic has dropped it; 2: it is not pending any more; behind '!'
---                 1: it is not pending from now on; 0: it was not before
+-- Returns  array  for each message 1: it is held; 0: the topic has dropped it; 2: it is not pending any more; 3: it was
+--                 deleted by XDEL, and is not pending from now on; behind '!' 1: it is not pending from now on; 0: it was
+--                 not before
 -- Replay   safe: a second run changes nothing more; it says the same, unless messages were deleted by XDEL, and 0 behind '!'
 local first
 local function dropped(id)
@@ -31,7 +32,7 @@ for i = 3, #ARGV do
 	elseif pending[1] and dropped(id) then
 		answer = 0
 	elseif pending[1] then
-		answer = #redis.call('xclaim', KEYS[1], ARGV[1], ARGV[2], 0, id, 'JUSTID')
+		answer = redis.call('xclaim', KEYS[1], ARGV[1], ARGV[2], 0, id, 'JUSTID')[1] and 1 or 3
 	end
 	said[#said + 1] = answer
 end
