@@ -51,7 +51,7 @@ func (el *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 			yield(Leader{}, el.failed("observe", err))
 			return
 		}
-		o := &observer{of: el, ear: el.p.e.NewListener(nil, nil)}
+		o := &observer{of: el, ear: engine.NewListener(nil, nil)}
 		defer o.ear.Close()
 		for {
 			leader, err := o.next(ctx)

@@ -204,7 +204,7 @@ func (g *gate) listener(w *waiter) (ear *engine.Listener, rest time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.ear == nil {
-		g.ear = g.e.NewListener(nil, nil)
+		g.ear = engine.NewListener(nil, nil)
 	}
 	if g.calm && !g.ends && w.looked {
 		rest = cmp.Or(g.e.LongestSleep, longest) - (g.e.Mono() - g.when)

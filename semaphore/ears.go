@@ -24,7 +24,7 @@ func (h *ears) left() {
 // listen is under that mutex.
 func (h *ears) listen(e *engine.Engine) *engine.Listener {
 	if h.ear == nil {
-		h.ear = e.NewListener(h.heard, &h.courtesy)
+		h.ear = engine.NewListener(h.heard, &h.courtesy)
 	}
 	if !h.ear.Listens() {
 		h.courtesy.Listens()

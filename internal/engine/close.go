@@ -23,14 +23,18 @@ func (e *Engine) Close(ctx context.Context) error {
 }
 
 func (e *Engine) shut(ctx context.Context) error {
-	e.shutting.Store(true)
-	close(e.closing)
-	e.wake()
+	e.Shut()
 	e.dog.Close()
 	e.dog.Each(func(l *watchdog.Lease) { grantOf(l).closing() })
 	left := e.awaitHolders(ctx)
 	defer e.cutShort(ctx)()
 	e.hub.Close()
+	return errors.Join(left, e.End())
+}
+
+// End waits for the exchanges that are under way, after which there are no others. It returns what was
+// not done.
+func (e *Engine) End() error {
 	e.tasks.stop() // no goroutines from now on, so that those at work can be waited for
 	e.tasks.wait()
 	e.crew.End()
@@ -38,7 +42,7 @@ func (e *Engine) shut(ctx context.Context) error {
 	if e.Owned {
 		e.Redis.Close()
 	}
-	return errors.Join(left, e.undone.err())
+	return e.undone.err()
 }
 
 // cutShort ends the exchanges that are under way when ctx has ended, a moment

@@ -43,14 +43,13 @@ func (c *contender) compete(ctx context.Context) (*Held, error) {
 func (c *contender) wait(ctx context.Context, left time.Duration, err error) (held *Held, _ error) {
 	c.observeWait(ctx)
 	waiting := *c // the look would put c on the heap, for those who need not wait as well
-	w := watch{e: c.e, ear: c.local.listener(c.p), Watch: Watch{
-		Key: c.key, Channels: c.channels(), Outage: c.local.outage(),
+	err = c.e.WatchOn(ctx, Watch{
+		Key: c.key, By: &c.local.listener(c.p).Listener, Channels: c.channels(), Outage: c.local.outage(),
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
 			held, left, err = waiting.askOnce(ctx)
 			return left, held != nil || waiting.gives, err
 		},
-	}}
-	err = w.after(ctx, left, err)
+	}, left, err)
 	*c = waiting
 	return held, err
 }
@@ -66,7 +65,7 @@ func (c *contender) channels() []pubsub.Channel {
 // listenIfStanding listens if the process is subscribed already.
 func (c *contender) listenIfStanding(ctx context.Context) {
 	if !c.local.ear.Load().listens() && c.e.hub.Subscribed(c.e.channel(c.p.Channel())) {
-		c.e.listenIfStanding(ctx, c.local.listener(c.p), c.channels())
+		c.e.ListenIfStanding(ctx, &c.local.listener(c.p).Listener, c.channels())
 	}
 }
 

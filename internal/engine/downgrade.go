@@ -19,10 +19,10 @@ type Downgrading interface {
 // refuses, or does not answer, the hold stays as it was, and is seat's to release
 // later; after ErrUnknown, owner is the caller's to give back behind it.
 func (h *Held) Downgrade(ctx context.Context, seat Seat, owner string, to Seat) (*Held, error) {
-	if h.e.Open() != nil || !h.e.begin() {
+	if h.engine().Open() != nil || !h.engine().begin() {
 		return nil, ErrClosed
 	}
-	defer h.e.tasks.Done()
+	defer h.engine().tasks.Done()
 	if !h.has(seat) {
 		return nil, h.whyGone()
 	}
@@ -51,7 +51,7 @@ func (h *Held) whyGone() error {
 // toShared takes the step. The part of the turn, and the reference, go over to the
 // shared hold, which is promised to whoever asked.
 func (h *Held) toShared(ctx context.Context, owner string) (*Held, error) {
-	kind, now := h.g.(Downgrading), h.e.Now()
+	kind, now := h.g.(Downgrading), h.engine().Now()
 	if err := h.errAt(now); err != nil {
 		return nil, err
 	}
@@ -69,18 +69,18 @@ func (h *Held) toShared(ctx context.Context, owner string) (*Held, error) {
 		h.lease.Lose(watchdog.ErrGone)
 		return nil, h.Err()
 	case !h.Finish(ErrReleased): // it ended meanwhile
-		h.e.GiveBackLater(kind.Readers(), owner, lease)
+		h.engine().GiveBackLater(kind.Readers(), owner, lease)
 		return nil, h.Err()
 	}
 	h.local.courtesy.Released(granted.Reached, subscribed, before)
 	h.buryLate()
-	return h.e.newHeld(kind.Readers(), h.local, owner, Tried{Started: granted.Started}, t, true), nil
+	return h.engine().newHeld(kind.Readers(), h.local, owner, Tried{Started: granted.Started}, t, true), nil
 }
 
 // sharedTerms returns those of the shared hold that comes behind this one: it ends
 // when this would have ended.
 func (h *Held) sharedTerms(now watchdog.Instant) terms {
-	t := terms{lease: h.e.WatchdogTimeout, every: h.e.WatchdogTimeout / 3}
+	t := terms{lease: h.engine().WatchdogTimeout, every: h.engine().WatchdogTimeout / 3}
 	if !h.lease.Kept() {
 		t.end = now.Add(h.lease.Left(now))
 	}
@@ -91,16 +91,16 @@ func (h *Held) sharedTerms(now watchdog.Instant) terms {
 // that they share, and can be given it in the step of the release.
 func (h *Held) sharedNext() bool {
 	_, can := h.g.(Downgrading)
-	return can && !h.shared && h.local != nil && h.e.ReplicaAcks == 0 && h.lease.Kept() && h.e.Open() == nil && h.local.queue.Shares()
+	return can && !h.shared && h.local != nil && h.engine().ReplicaAcks == 0 && h.lease.Kept() && h.engine().Open() == nil && h.local.queue.Shares()
 }
 
 // releaseToShared makes a release that gives the lock to those who wait next.
 func (h *Held) releaseToShared(ctx context.Context) (handed bool, err error) {
-	owner := h.e.IDs.Private()
+	owner := h.engine().IDs.Private()
 	held, err := h.toShared(ctx, owner)
 	switch {
 	case mayHaveRun(err):
-		h.e.GiveBackLater(h.g.(Downgrading).Readers(), owner, h.e.WatchdogTimeout)
+		h.engine().GiveBackLater(h.g.(Downgrading).Readers(), owner, h.engine().WatchdogTimeout)
 		return false, h.leaveSilent(err)
 	case err != nil:
 		return false, h.giveUp(ctx)

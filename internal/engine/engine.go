@@ -125,9 +125,10 @@ func New(ctx context.Context, client rueidis.Client, cfg Config) (*Engine, error
 		Config: cfg, Redis: client, born: born, kept: millis(cfg.WatchdogTimeout),
 		IDs: owner.NewIssuer(cfg.ClientID), Now: watchdog.NewClock(born),
 		cluster: client.Mode() == rueidis.ClientModeCluster,
-		acks:    make(chan struct{}, maxAckWaits), locals: newLocals(), long: newLongLanes(),
+		acks:    make(chan struct{}, maxAckWaits), long: newLongLanes(),
 		closing: make(chan struct{}), freed: make(chan struct{}, 1),
 	}
+	e.locals = newLocals(e)
 	e.life, e.abort = context.WithCancel(context.Background())
 	e.lanes.last.Store(born.UnixMicro()) // above those of an earlier process with this client id
 	if e.Logger == nil {

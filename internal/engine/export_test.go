@@ -43,7 +43,7 @@ func TestARefusedExportBesideOneThatWasDone(t *testing.T) {
 		x := &exporting{fakeServer: s}
 		x.both.Add(2)
 		seat := new(seated)
-		h := s.e.newHeld(x, nil, s.e.IDs.Private(), Tried{Started: s.clock()}, terms{lease: time.Minute}, false)
+		h := s.e.newHeld(x, &local{e: s.e}, s.e.IDs.Private(), Tried{Started: s.clock()}, terms{lease: time.Minute}, false)
 		require.NoError(t, h.attach(seat))
 		private := h.Owner()
 		var calls sync.WaitGroup
@@ -56,3 +56,6 @@ func TestARefusedExportBesideOneThatWasDone(t *testing.T) {
 		h.Finish(ErrReleased)
 	}
 }
+
+// MakeOpen takes Shut back.
+func (e *Engine) MakeOpen() { e.shutting.Store(false); e.closing = make(chan struct{}) }

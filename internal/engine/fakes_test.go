@@ -60,8 +60,9 @@ func newFake(t *testing.T, change ...func(*Config)) *fakeServer {
 	s.e = &Engine{
 		Config: cfg, IDs: owner.NewIssuer(cfg.ClientID), Now: s.clock, topo: newTopology(nil, false, nil, nil),
 		acks: make(chan struct{}, 1), closing: make(chan struct{}), freed: make(chan struct{}, 1),
-		hub: pubsub.New(s, pubsub.Options{Linger: cfg.Linger}), locals: newLocals(),
+		hub: pubsub.New(s, pubsub.Options{Linger: cfg.Linger}),
 	}
+	s.e.locals = newLocals(s.e)
 	s.e.dog = watchdog.Start(s.clock, s)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())

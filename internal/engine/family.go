@@ -40,6 +40,9 @@ func familyNumber(kind string) uint32 {
 	return 0
 }
 
+// familyOf returns the family with a number.
+func familyOf(number uint32) string { return families[number-1].family }
+
 // Mixed returns the error of whoever asks for a lock of one family under a name that
 // a lock of another has. There is what it is.
 func Mixed(there string) error { return fmt.Errorf("%w: %q", ErrFamily, there) }
@@ -69,5 +72,5 @@ func (l *local) claim(key Key) error {
 	if there = l.family.Load(); there == own { // another of it has just come
 		return nil
 	}
-	return Mixed(families[there-1].family)
+	return Mixed(familyOf(there))
 }

@@ -107,14 +107,14 @@ func (c *contender) stock() {
 func (h *Held) stock() {
 	by, fences := h.g.(Fencing)
 	waiting := h.local.queue.Waiting()
-	if !fences || !h.mayPass(h.e.Now()) {
+	if !fences || !h.mayPass(h.engine().Now()) {
 		return
 	}
 	n := h.missing(waiting)
 	if n == 0 {
 		return
 	}
-	asked := h.e.spawn(func() { // ends with the script, which has its own bound
+	asked := h.engine().spawn(func() { // ends with the script, which has its own bound
 		last, err := by.Reserve(context.Background(), h.Owner(), n)
 		if err != nil {
 			last = 0
@@ -135,7 +135,7 @@ func (h *Held) missing(waiting int) int {
 	if _, ended := h.lease.Ended(); ended || t.asking {
 		return 0
 	}
-	room, left := h.e.chainTokens()-used, t.left()
+	room, left := h.engine().chainTokens()-used, t.left()
 	if 2*left >= min(waiting, room) {
 		return 0
 	}

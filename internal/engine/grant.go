@@ -79,7 +79,8 @@ func grantOf(l *watchdog.Lease) granted { return l.Ender().(granted) }
 // beyond. Seat is told how it ends, also when that is now, since the client is
 // being closed.
 func (e *Engine) NewGrant(g Granter, owner string, started watchdog.Instant, lease, every time.Duration, end watchdog.Instant, seat Seat) *Grant {
-	t := &Grant{e: e, g: g, owner: owner, seat: seat}
+	t := &Grant{seat: seat}
+	t.init(e, g, owner)
 	t.care(started, lease, every, end, t)
 	// Close marks the client closed first and tells every seat in care then:
 	// this one is told here or there.
@@ -88,6 +89,9 @@ func (e *Engine) NewGrant(g Granter, owner string, started watchdog.Instant, lea
 	}
 	return t
 }
+
+// init makes t a grant of what g is for.
+func (t *Grant) init(e *Engine, g Granter, owner string) { t.e, t.g, t.owner = e, g, owner }
 
 // care hands the lease to the watchdog; whole is what the grant is part of.
 func (t *Grant) care(started watchdog.Instant, lease, every time.Duration, end watchdog.Instant, whole granted) {

@@ -294,8 +294,8 @@ func TestAGrantOfAClosedClientIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	e, _ := watching(t, time.Minute)
 	p := &passes{t, e, redistest.Name(t)}
-	e.shutting.Store(true)
+	e.Shut()
 	_, told := p.take(time.Minute, 0, 0)
 	assert.ErrorIs(t, told.await(t), ErrClosed)
-	e.shutting.Store(false)
+	e.MakeOpen()
 }

@@ -67,7 +67,8 @@ func (h *Held) late() string {
 
 // newHeld puts an acquisition under the watchdog's care.
 func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, t terms, shared bool) *Held {
-	h := &Held{Grant: Grant{e: e, g: p, owner: owner}, local: l, since: tried.Started.Mono, fence: tried.Fence, shared: shared}
+	h := &Held{local: l, since: tried.Started.Mono, fence: tried.Fence, shared: shared}
+	h.init(e, p, owner)
 	late := tried.Replayed
 	if shared || late || tried.Fence > 0 {
 		h.seldom = new(seldom)
@@ -90,6 +91,15 @@ func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, t term
 		l.last.Store(h) // whole: others ask it whether it may be trusted
 	}
 	return h
+}
+
+// engine returns whose hold it is. A hold of its own pointer would be in the next size of
+// memory.
+func (h *Held) engine() *Engine {
+	if h.local != nil {
+		return h.local.e
+	}
+	return h.seldom.claim.e
 }
 
 // protocol returns the kind of lock that it is a hold of.
@@ -115,13 +125,13 @@ func (h *Held) leave() {
 		return
 	}
 	if h.seldom != nil && h.seldom.tokens.first > 0 {
-		h.e.chains.CompareAndDelete(h.Key().Name, h)
+		h.engine().chains.CompareAndDelete(h.Key().Name, h)
 	}
-	h.e.passTurn(h.local)
-	h.e.locals.Put(h.Key().Name, h.local)
+	h.engine().passTurn(h.local)
+	h.engine().locals.Put(h.Key().Name, h.local)
 }
 
-func (h *Held) unclaim() { h.e.locals.Put(h.Key().Name, h.seldom.claim) }
+func (h *Held) unclaim() { h.engine().locals.Put(h.Key().Name, h.seldom.claim) }
 
 // Joint reports whether other processes may take part in the hold.
 func (h *Held) Joint() bool {
@@ -150,7 +160,7 @@ func (h *Held) Grow(ctx context.Context, d time.Duration, seat Seat) error {
 // anyway, and one that is fixed has an end to move.
 func (h *Held) step(d time.Duration) time.Duration {
 	if h.lease.Kept() {
-		return min(d, h.e.WatchdogTimeout)
+		return min(d, h.engine().WatchdogTimeout)
 	}
 	return d
 }

@@ -1,36 +1,93 @@
 package engine
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
 // Listener hears channels for several waits behind each other, see [Watch]. It
 // belongs to one goroutine at a time, but for Poke.
-type Listener struct{ ear ear }
+type Listener struct {
+	poke     chan struct{} // something was heard, or a subscription stands again
+	heard    func(payload string) bool
+	courtesy *handover.Courtesy // is told when it is open, and when messages may have been missed; or nil
+	subs     []*pubsub.Subscription
+}
 
 // NewListener returns a listener that is woken by the payloads that heard is
-// true for. The courtesy, or nil, is told when it listens, and when messages may have been missed.
-func (e *Engine) NewListener(heard func(payload string) bool, courtesy *handover.Courtesy) *Listener {
-	return &Listener{*newEar(heard, courtesy)}
+// true for; nil: by all. The courtesy, or nil, is told when it listens, and when messages may have been missed.
+func NewListener(heard func(payload string) bool, courtesy *handover.Courtesy) *Listener {
+	return &Listener{poke: make(chan struct{}, 1), heard: heard, courtesy: courtesy}
 }
 
 // Listens reports whether the listener is subscribed.
-func (l *Listener) Listens() bool { return l.ear.listens() }
+func (r *Listener) Listens() bool { return r != nil && len(r.subs) > 0 }
+
+// Open subscribes to the channels: all of them, or none.
+func (r *Listener) Open(ctx context.Context, hub *pubsub.Hub, channels []pubsub.Channel) error {
+	for _, channel := range channels {
+		sub, err := hub.Subscribe(ctx, channel, r.event)
+		if err != nil {
+			r.Close()
+			return fmt.Errorf("subscribing to %q: %w", channel.Name, err)
+		}
+		r.subs = append(r.subs, sub)
+	}
+	if r.courtesy != nil {
+		r.courtesy.Listens() // from now on: it was told that it would
+	}
+	return nil
+}
+
+// Close leaves the channels; the hub lets them linger.
+func (r *Listener) Close() {
+	if r == nil {
+		return
+	}
+	for _, sub := range r.subs {
+		sub.Close()
+	}
+	r.subs = nil
+}
+
+func (r *Listener) event(ev pubsub.Event) {
+	switch {
+	case ev.Kind == pubsub.Resumed:
+		if r.courtesy != nil {
+			r.courtesy.Reset()
+		}
+	case r.heard != nil && !r.heard(ev.Payload):
+		return
+	}
+	r.Poke()
+}
 
 // Poke gives the waiters, and the next one, a reason to look.
-func (l *Listener) Poke() { l.ear.wake() }
+func (r *Listener) Poke() {
+	select {
+	case r.poke <- struct{}{}:
+	default: // one is enough: whoever waits looks again after it
+	}
+}
 
-// Close leaves the channels.
-func (l *Listener) Close() { l.ear.close() }
+// Hush forgets what was heard before a look: the look comes after it.
+func (r *Listener) Hush() {
+	if r == nil {
+		return
+	}
+	select {
+	case <-r.poke:
+	default:
+	}
+}
 
-// Channel returns the channel of that name which scripts reach with Publish.
-func (e *Engine) Channel(name string) pubsub.Channel { return e.channel(name) }
-
-// Subscribed reports whether messages on the channel of that name come to this
-// client.
-func (e *Engine) Subscribed(name string) bool { return e.hub.Subscribed(e.channel(name)) }
-
-// Hopeless reports whether saying again what met err would be in vain: a key is
-// of another type, or the error is no server's.
-func Hopeless(err error) bool { return hopeless(err) }
+// Pokes tells of what was heard. It is nil without a listener: nothing comes then.
+func (r *Listener) Pokes() <-chan struct{} {
+	if r == nil {
+		return nil
+	}
+	return r.poke
+}

@@ -26,7 +26,7 @@ func (s *fakeServer) watchBy(ctx context.Context, l *looker, by *Listener, looke
 func TestAListenerServesSeveralWaitsBehindEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(t)
-		by := s.e.NewListener(func(string) bool { return true }, nil)
+		by := NewListener(func(string) bool { return true }, nil)
 		first := looker{left: -1}
 		ended := s.watchBy(t.Context(), &first, by, true)
 		require.EqualValues(t, 2, first.looks.Load(), "nobody listened when another looked: before the subscription, and behind it")

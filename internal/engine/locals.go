@@ -33,6 +33,7 @@ func (k Key) Shown() string {
 // of them are of one family.
 type local struct {
 	places.Entry
+	e        *Engine
 	family   atomic.Uint32 // see claim; 0: nobody is there
 	tokens   atomic.Uint32 // how many the last chain had use for
 	firsts   atomic.Int32  // of those who ask for a lock that is Queued without a place
@@ -44,9 +45,30 @@ type local struct {
 	ear      atomic.Pointer[ear]    // of whoever has the turn, and open while somebody waits; made by the first who listens
 }
 
-func newLocals() *places.Places[string, *local] {
+// ear is what those who wait for a name hear with: a listener, and for a lock that is
+// Queued the line, which uses nothing else of it.
+type ear struct {
+	Listener
+	line *line
+}
+
+func (r *ear) listens() bool { return r != nil && r.Listens() }
+
+func (r *ear) close() {
+	if r != nil {
+		r.Close()
+	}
+}
+
+func (r *ear) hush() {
+	if r != nil {
+		r.Hush()
+	}
+}
+
+func newLocals(e *Engine) *places.Places[string, *local] {
 	return &places.Places[string, *local]{
-		Make:  func(string) *local { return new(local) },
+		Make:  func(string) *local { return &local{e: e} },
 		Left:  (*local).left,
 		Idle:  func(l *local) bool { return l.courtesy.Idle() }, // it remembers whom to stand back for
 		Reuse: (*local).reuse,
@@ -108,7 +130,7 @@ func (l *local) listener(p Protocol) *ear {
 	r := l.ear.Load()
 	if r == nil {
 		announcing, _ := p.(Announcing)
-		r = newEar(func(payload string) bool { return l.heard(announcing, payload) }, &l.courtesy)
+		r = &ear{Listener: *NewListener(func(payload string) bool { return l.heard(announcing, payload) }, &l.courtesy)}
 		l.ear.Store(r)
 	}
 	if !r.listens() {

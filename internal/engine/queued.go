@@ -399,7 +399,8 @@ func (e *Engine) briefly(f func()) {
 // holdInLine puts what w has won under the watchdog's care. It keeps the name
 // for its family. Whether a send of w may still arrive is w's to say.
 func (e *Engine) holdInLine(p Queued, l *local, w *place, tried Tried) *Held {
-	h := &Held{Grant: Grant{e: e, g: p, owner: w.owner}, since: tried.Started.Mono, fence: tried.Fence}
+	h := &Held{since: tried.Started.Mono, fence: tried.Fence}
+	h.init(e, p, w.owner)
 	h.seldom = &seldom{claim: l}
 	h.care(tried.Started, w.lease, w.every, watchdog.Instant{}, h)
 	l.last.Store(h) // whole, see newHeld
@@ -419,10 +420,10 @@ func (h *Held) releaseInLine(ctx context.Context, p Queued) error {
 	}
 	for _, w := range waiters {
 		if w.owner == granted.Owner {
-			l.grant(h.e, p, w, granted)
+			l.grant(h.engine(), p, w, granted)
 		}
 	}
-	if granted.Held || granted.Replayed && h.lease.Trusted(h.e.Now()) {
+	if granted.Held || granted.Replayed && h.lease.Trusted(h.engine().Now()) {
 		return nil
 	}
 	return h.lossOf(watchdog.ErrGone)

@@ -15,15 +15,15 @@ import (
 // why the hold had ended before, if it had. ctx lends its values, and ends the
 // caller's wait: see [Engine.GoOn].
 func (h *Held) Release(ctx context.Context, seat Seat) error {
-	if !h.e.begin() {
+	if !h.engine().begin() {
 		return ErrClosed // left to its lease
 	}
-	defer h.e.tasks.Done()
+	defer h.engine().tasks.Done()
 	caller := ctx
 	if ctx.Done() != nil {
 		ctx = &valuesOf{ctx}
 	}
-	now := h.e.Now()
+	now := h.engine().Now()
 	err := h.errAt(now)
 	last, ok := h.detach(seat)
 	switch {
@@ -49,15 +49,15 @@ func (h *Held) Release(ctx context.Context, seat Seat) error {
 	if caller.Done() == nil {
 		return h.releaseOnServer(ctx, now)
 	}
-	r, _ := h.e.returns.Get().(*returning)
+	r, _ := h.engine().returns.Get().(*returning)
 	if r == nil {
 		r = newReturning()
 	}
 	r.h, r.ctx, r.now = h, ctx, now
-	err, answered := r.outlast(h.e, caller, r.fly)
+	err, answered := r.outlast(h.engine(), caller, r.fly)
 	if answered {
 		r.h, r.ctx, r.err = nil, nil, nil
-		h.e.returns.Put(r)
+		h.engine().returns.Put(r)
 	}
 	return err
 }
@@ -102,8 +102,8 @@ func (h *Held) releaseOnServer(ctx context.Context, now watchdog.Instant) error 
 }
 
 func (h *Held) observeRelease(ctx context.Context, handed bool) {
-	if h.e.Observer != nil {
-		h.e.Observer.Released(ctx, h.protocol().Label(), h.Key().Shown(), handed)
+	if h.engine().Observer != nil {
+		h.engine().Observer.Released(ctx, h.protocol().Label(), h.Key().Shown(), handed)
 	}
 }
 
@@ -151,18 +151,18 @@ func (h *Held) handedOn() {
 	if h.shared {
 		h.leave()
 	} else {
-		h.e.locals.Put(h.Key().Name, h.local)
+		h.engine().locals.Put(h.Key().Name, h.local)
 	}
 }
 
 // mayPass checks the bounds: other processes must get their turn.
 func (h *Held) mayPass(now watchdog.Instant) bool {
-	if !h.lease.Kept() || h.e.Open() != nil {
+	if !h.lease.Kept() || h.engine().Open() != nil {
 		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.joint && int(h.passes) < h.e.Handovers && now.Mono-h.since < h.passTime()
+	return !h.joint && int(h.passes) < h.engine().Handovers && now.Mono-h.since < h.passTime()
 }
 
 // briefly is how long a shared hold takes newcomers while others wait for it.
@@ -171,9 +171,9 @@ const briefly = time.Millisecond
 // passTime is for how long after its acquisition the hold goes on to others.
 func (h *Held) passTime() time.Duration {
 	if h.seldom != nil && h.seldom.brief {
-		return min(briefly, h.e.HandoverTime)
+		return min(briefly, h.engine().HandoverTime)
 	}
-	return h.e.HandoverTime
+	return h.engine().HandoverTime
 }
 
 // giveUp takes the hold from the watchdog and releases it on the server.
@@ -214,7 +214,7 @@ func (h *Held) releasePrivate(ctx context.Context) error {
 	case released.Held:
 		h.local.courtesy.Released(released.Reached, subscribed, before)
 		return nil
-	case released.Replayed && h.lease.Trusted(h.e.Now()):
+	case released.Replayed && h.lease.Trusted(h.engine().Now()):
 		return nil // the first send did it, and its reply was lost
 	}
 	return h.lossOf(watchdog.ErrGone)
@@ -222,7 +222,7 @@ func (h *Held) releasePrivate(ctx context.Context) error {
 
 // listening says whether our own release message will come back to us.
 func (h *Held) listening() (subscribed bool, before handover.Mark) {
-	return h.e.hub.Subscribed(h.e.channel(h.protocol().Channel())), h.local.courtesy.Mark()
+	return h.engine().hub.Subscribed(h.engine().channel(h.protocol().Channel())), h.local.courtesy.Mark()
 }
 
 // unlockJoint gives back this process' level of a hold that others may have
@@ -243,7 +243,7 @@ func (h *Held) unlockJoint(ctx context.Context) error {
 // have that export to settle.
 func (h *Held) buryLate() {
 	if h.late() != "" {
-		h.e.GiveBackLater(h.g, h.late(), h.asking(0))
+		h.engine().GiveBackLater(h.g, h.late(), h.asking(0))
 	}
 }
 
@@ -258,7 +258,7 @@ func (h *Held) unlocking() (unlock func(ctx context.Context) error, until time.T
 	request := NewRequest()
 	var arrived time.Time
 	return func(ctx context.Context) error {
-		if !arrived.IsZero() && time.Since(arrived) > h.e.remembered() {
+		if !arrived.IsZero() && time.Since(arrived) > h.engine().remembered() {
 			return errForgotten
 		}
 		if err := h.settleExport(ctx); err != nil {
@@ -307,7 +307,7 @@ func (e *Engine) GiveBackLater(g Granter, owner string, lease time.Duration) {
 
 // unlockLater goes on with a counted unlock until then.
 func (h *Held) unlockLater(until time.Time, unlock func(ctx context.Context) error) {
-	h.e.add(errand{key: h.Key().Name, until: until, work: releaseOf(h.Key()), run: unlock})
+	h.engine().add(errand{key: h.Key().Name, until: until, work: releaseOf(h.Key()), run: unlock})
 }
 
 func releaseOf(key Key) Work {

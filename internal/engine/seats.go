@@ -52,7 +52,7 @@ func (h *Held) sit(seat Seat) error {
 	}
 	// Close marks the client closed first and tells every seat then: this hold
 	// is either refused here or told there.
-	if err := h.e.Open(); err != nil {
+	if err := h.engine().Open(); err != nil {
 		return err
 	}
 	if h.seat == nil {
@@ -67,7 +67,7 @@ func (h *Held) sit(seat Seat) error {
 // those who wait next, and those who come. From then on somebody else may ask
 // for another one beside it.
 func (h *Held) open() {
-	if h.mayPass(h.e.Now()) {
+	if h.mayPass(h.engine().Now()) {
 		h.mu.Lock()
 		h.share()
 		h.mu.Unlock()

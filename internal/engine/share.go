@@ -24,7 +24,7 @@ func (h *Held) Export(ctx context.Context, seat Seat) (string, error) {
 	if err := h.startExport(seat); err != nil {
 		return "", err
 	}
-	_, err, answered := Await(h.e, ctx, 0, func() (struct{}, error) {
+	_, err, answered := Await(h.engine(), ctx, 0, func() (struct{}, error) {
 		return struct{}{}, h.settleExport(ctx)
 	})
 	if !answered {
@@ -57,9 +57,9 @@ func (h *Held) startExport(seat Seat) error {
 // exported returns an owner that others may join the hold by.
 func (h *Held) exported() string {
 	if h.fence > 0 {
-		return h.e.IDs.ExportedFenced(h.fence)
+		return h.engine().IDs.ExportedFenced(h.fence)
 	}
-	return h.e.IDs.Exported()
+	return h.engine().IDs.Exported()
 }
 
 // settleExport sees an export through, if one is under way.
@@ -160,7 +160,8 @@ func (e *Engine) join(ctx context.Context, p Joinable, owner string, foreign boo
 	if answered && !tried.Replayed && tried.Latch != "" {
 		e.Drop(tried.Latch) // sent once and answered: nobody will ask for it
 	}
-	held := &Held{Grant: Grant{e: e, g: p, owner: owner}, since: tried.Started.Mono, fence: tried.Fence, joint: true, foreign: foreign}
+	held := &Held{since: tried.Started.Mono, fence: tried.Fence, joint: true, foreign: foreign}
+	held.init(e, p, owner)
 	held.seldom = &seldom{claim: claim}
 	t := ask.terms(e, tried.Started, lease)
 	if foreign && t.every > 0 {

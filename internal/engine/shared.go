@@ -44,6 +44,13 @@ func (e *Engine) WhenClosing(f func()) {
 	e.wakes = append(e.wakes, f)
 }
 
+// Shut has Open fail, closes Closing, and runs what is to run then. It is called once.
+func (e *Engine) Shut() {
+	e.shutting.Store(true)
+	close(e.closing)
+	e.wake()
+}
+
 // wake runs what is to run when Close begins.
 func (e *Engine) wake() {
 	e.wakesMu.Lock()

@@ -75,7 +75,7 @@ func (e *Engine) holder(is func(*Held) bool) (found *Held) {
 func (h *Held) suspicious() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.suspected || h.seat == nil || h.Key().Kind == KindOrder || h.e.Now().Mono-h.since < h.e.WatchdogTimeout {
+	if h.suspected || h.seat == nil || h.Key().Kind == KindOrder || h.engine().Now().Mono-h.since < h.engine().WatchdogTimeout {
 		return false
 	}
 	h.suspected = true

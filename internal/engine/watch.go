@@ -61,10 +61,10 @@ func (e *Engine) Watch(ctx context.Context, w Watch) error {
 		}
 	}
 	if w.By != nil {
-		return (&watch{Watch: w, e: e, ear: &w.By.ear}).run(ctx)
+		return (&watch{Watch: w, e: e, ear: w.By}).run(ctx)
 	}
-	watching := &watch{Watch: w, e: e, ear: newEar(w.Heard, nil)}
-	defer watching.ear.close()
+	watching := &watch{Watch: w, e: e, ear: NewListener(w.Heard, nil)}
+	defer watching.ear.Close()
 	return watching.run(ctx)
 }
 
@@ -72,26 +72,26 @@ func (e *Engine) Watch(ctx context.Context, w Watch) error {
 // nobody listened, and what that said: who need not wait makes no Watch at all.
 // It needs a By, and is called where Close waits for the caller.
 func (e *Engine) WatchOn(ctx context.Context, w Watch, left time.Duration, err error) error {
-	return (&watch{Watch: w, e: e, ear: &w.By.ear}).after(ctx, left, err)
+	return (&watch{Watch: w, e: e, ear: w.By}).after(ctx, left, err)
 }
 
 // watch is a Watch under way.
 type watch struct {
 	Watch
 	e      *Engine
-	ear    *ear
+	ear    *Listener
 	outage *Outage // of the server
 	deaf   Outage  // of the subscriptions
 }
 
 func (w *watch) run(ctx context.Context) error {
-	if w.ear.listens() {
+	if w.ear.Listens() {
 		if w.Looked {
 			return w.after(ctx, -1, nil)
 		}
-		w.ear.hush()
+		w.ear.Hush()
 	} else {
-		w.e.listenIfStanding(ctx, w.ear, w.Channels)
+		w.e.ListenIfStanding(ctx, w.ear, w.Channels)
 	}
 	left, done, err := w.Look(ctx)
 	if done {
@@ -101,9 +101,9 @@ func (w *watch) run(ctx context.Context) error {
 	return w.after(ctx, left, err)
 }
 
-// listenIfStanding joins subscriptions that the process has anyway, so that the
+// ListenIfStanding joins subscriptions that the process has anyway, so that the
 // first look already counts as the one behind them.
-func (e *Engine) listenIfStanding(ctx context.Context, r *ear, channels []pubsub.Channel) {
+func (e *Engine) ListenIfStanding(ctx context.Context, r *Listener, channels []pubsub.Channel) {
 	for _, channel := range channels {
 		if !e.hub.Subscribed(channel) {
 			return
@@ -111,7 +111,7 @@ func (e *Engine) listenIfStanding(ctx context.Context, r *ear, channels []pubsub
 	}
 	bounded, cancel := context.WithTimeout(ctx, e.sendTimeout())
 	defer cancel()
-	_ = r.open(bounded, e.hub, channels) // else the wait will
+	_ = r.Open(bounded, e.hub, channels) // else the wait will
 }
 
 // after goes on behind a look.
@@ -126,17 +126,17 @@ func (w *watch) after(ctx context.Context, left time.Duration, err error) error 
 			return err
 		}
 		switch {
-		case !w.ear.listens():
+		case !w.ear.Listens():
 			err = w.listen(ctx)
 		case err == nil:
-			err = w.e.sleep(ctx, w.e.nap(left), w.ear.pokes())
+			err = w.e.sleep(ctx, w.e.nap(left), w.ear.Pokes())
 		default:
 			err = nil // what failed is asked again behind the pause that bear made
 		}
 		if err != nil {
 			return err
 		}
-		w.ear.hush()
+		w.ear.Hush()
 		var done bool
 		if left, done, err = w.Look(ctx); done {
 			w.outage.Answered()
@@ -150,7 +150,7 @@ func (w *watch) after(ctx context.Context, left time.Duration, err error) error 
 func (w *watch) listen(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, w.e.sendTimeout())
 	defer cancel()
-	err := w.ear.open(bounded, w.e.hub, w.Channels)
+	err := w.ear.Open(bounded, w.e.hub, w.Channels)
 	if err == nil {
 		w.deaf.Answered()
 		return nil
@@ -162,7 +162,7 @@ func (w *watch) listen(ctx context.Context) error {
 }
 
 func (w *watch) bear(ctx context.Context, o *Outage, err error) error {
-	return w.e.bear(ctx, o, w.Key.Shown(), w.ear.pokes(), err)
+	return w.e.bear(ctx, o, w.Key.Shown(), w.ear.Pokes(), err)
 }
 
 // nap returns how long to sleep when so much is left.
