@@ -18,7 +18,7 @@ var floors = []struct {
 	name string
 }{
 	{program, "program"}, {harness, "harness"}, {adapter, "adapter"}, {root, "root"}, {object, "object"}, {shared, "shared"},
-	{core, "core"}, {part, "part"}, {base, "base"}, {testHelp, "test help"},
+	{locking, "locking"}, {wait, "wait"}, {lease, "lease"}, {sending, "send"}, {core, "core"}, {part, "part"}, {base, "base"}, {testHelp, "test help"},
 }
 
 // TestArchitecture compares the picture of the floors with the import graph.

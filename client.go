@@ -13,7 +13,8 @@ import (
 
 	"github.com/rueidisson/rueidisson/election"
 	"github.com/rueidisson/rueidisson/fairlock"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/latch"
 	"github.com/rueidisson/rueidisson/lock"
@@ -28,7 +29,7 @@ import (
 // enough for a process: its watchdog, its subscriptions and the hand-over of
 // locks between goroutines are shared by all that comes from it.
 type Client struct {
-	e *engine.Engine
+	e *locking.Engine
 }
 
 // New connects to the Redis or Valkey that option describes: one server, a
@@ -81,14 +82,14 @@ func derive(option *rueidis.ClientOption, watchdog time.Duration) {
 	}
 }
 
-func open(client rueidis.Client, cfg engine.Config, option rueidis.ClientOption) (*Client, error) {
+func open(client rueidis.Client, cfg core.Config, option rueidis.ClientOption) (*Client, error) {
 	timeout := option.Dialer.Timeout
 	if timeout == 0 {
 		timeout = 5 * time.Second
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	e, err := engine.New(ctx, client, cfg)
+	e, err := locking.New(ctx, client, cfg)
 	if err == nil {
 		return &Client{e}, nil
 	}

@@ -1,36 +1,37 @@
 package rueidisson
 
 import (
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 var (
 	// ErrClosed is returned by every operation after [Client.Close], and is
 	// the cause of the contexts of the holds that were live then.
-	ErrClosed = engine.ErrClosed
+	ErrClosed = core.ErrClosed
 
 	// ErrOption is wrapped by the error for an argument or option that cannot
 	// be used. Nothing was sent to the server.
-	ErrOption = engine.ErrOption
+	ErrOption = core.ErrOption
 
 	// ErrFamily is wrapped by the error for a lock of one family under a name
 	// that a lock of another has; see [lock.ErrFamily]. It wraps [ErrWrongKind].
-	ErrFamily = engine.ErrFamily
+	ErrFamily = core.ErrFamily
 
 	// ErrWrongKind is wrapped by the error for a name that has an object of another
 	// kind, such as a cache under the name of a map. The operation changed nothing.
-	ErrWrongKind = engine.ErrWrongKind
+	ErrWrongKind = core.ErrWrongKind
 
 	// ErrUnknown is wrapped by the error of an operation whose reply was lost:
 	// it may or may not have been done.
-	ErrUnknown = engine.ErrUnknown
+	ErrUnknown = core.ErrUnknown
 
 	// ErrDeferred is wrapped by the error of a release, or another request that
 	// can be repeated, which is not done yet: the server refused it, or did not
 	// answer in time. The client goes on trying until it is closed. What it gives
 	// up at last is logged at Error and told to a [DeferralObserver]. Do not call
 	// again, unless the process ends.
-	ErrDeferred = engine.ErrDeferred
+	ErrDeferred = core.ErrDeferred
 
 	// ErrNotice is wrapped by an error that a sequence yields and after which it
 	// goes on: an element that does not decode, messages that were missed, a
@@ -47,16 +48,16 @@ var (
 	//		}
 	//		…
 	//	}
-	ErrNotice = engine.ErrNotice
+	ErrNotice = core.ErrNotice
 
 	// ErrMoving is wrapped by the error of an operation that needs several keys,
 	// on a cluster whose servers refused it for up to three seconds, since the slot
 	// of the name moves from one of them to another. Nothing was done, unless the
 	// error wraps [ErrUnknown], too: it may be asked for again.
-	ErrMoving = engine.ErrMoving
+	ErrMoving = core.ErrMoving
 
 	// ErrUnreached is wrapped by the error of a wait that has ended while the server was
 	// not reached, or refused to answer. The error wraps the last failure, too. That nothing came, or that a
 	// lock was not acquired, is not the server's answer then.
-	ErrUnreached = engine.ErrUnreached
+	ErrUnreached = send.ErrUnreached
 )

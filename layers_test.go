@@ -30,8 +30,12 @@ const (
 	adapter               // what builds on the root, each for one library that the root does not link
 	object                // one kind of object for each package
 	base                  // below the objects, public or what the command line reads, too: no package of ours under it
-	shared                // internal packages on the engine that several objects are made of
-	core                  // internal/engine
+	shared                // internal packages on the floors that several objects are made of
+	locking               // acquisitions, hand-over and holds; it puts the engine together
+	wait                  // what a client hears, and waits for
+	lease                 // what a client keeps alive
+	sending               // one exchange with a server
+	core                  // settings, outcomes, goroutines, observers
 	part                  // the other internal packages: each on its own
 	testHelp              // internal packages that only tests, programs and each other use
 )
@@ -55,7 +59,11 @@ var layers = map[string]layer{
 	"internal/attempts":     shared,
 	"internal/breaker":      base,
 	"internal/bucket":       base,
-	"internal/engine":       core,
+	"internal/core":         core,
+	"internal/send":         sending,
+	"internal/lease":        lease,
+	"internal/wait":         wait,
+	"internal/locking":      locking,
 	"internal/embedded":     testHelp,
 	"internal/enginetest":   testHelp,
 	"internal/locktest":     testHelp,
@@ -71,15 +79,19 @@ var family = []string{"fairlock", "rwlock", "multilock", "election"}
 // may says which layers a layer may import.
 var may = map[layer][]layer{
 	program:  {program, root, adapter, object, base, testHelp, harness},
-	harness:  {root, object, base, core, part, testHelp},
-	root:     {object, base, shared, core, part},
+	harness:  {root, object, base, locking, core, part, testHelp},
+	root:     {object, base, shared, locking, wait, lease, sending, core, part},
 	adapter:  {root, object, base},
-	object:   {base, shared, core, part},
-	shared:   {base, core, part},
+	object:   {base, shared, locking, wait, lease, sending, core, part},
+	shared:   {base, locking, wait, lease, sending, core, part},
 	base:     {},
+	locking:  {wait, lease, sending, core, part},
+	wait:     {lease, sending, core, part},
+	lease:    {sending, core, part},
+	sending:  {core, part},
 	core:     {part},
 	part:     {},
-	testHelp: {root, object, base, core, part, testHelp},
+	testHelp: {root, object, base, locking, core, part, testHelp},
 }
 
 // never is what no program that uses the library must link by it.
@@ -128,7 +140,7 @@ func forbidden(from, to string) string {
 		return ""
 	case from == "ratelimiter/redissonlimiter" && to == "ratelimiter": // the same decisions and errors
 		return ""
-	case from == "internal/engine" && to == "codec": // a setting of the client, and what it refuses
+	case from == "internal/core" && to == "codec": // a setting of the client, and what it refuses
 		return ""
 	case from == "internal/standby" && to == "internal/bucket": // what it knows is of buckets
 		return ""
@@ -251,12 +263,12 @@ func TestTheLayersForbid(t *testing.T) {
 		ok       bool
 	}{
 		{"", "lock", true},
-		{"", "internal/engine", true},
+		{"", "internal/locking", true},
 		{"", "internal/redistest", false},
 		{"", "cmd/rueidisson", false},
 		{"", "rueidissontest", false},
 		{"", "otel", false},
-		{"lock", "internal/engine", true},
+		{"lock", "internal/locking", true},
 		{"lock", "internal/keys", true},
 		{"lock", "", false},
 		{"lock", "fairlock", false},
@@ -282,49 +294,58 @@ func TestTheLayersForbid(t *testing.T) {
 		{"fence", "internal/keys", false},
 		{"fence", "lock", false},
 		{"fence/fencehttp", "fence", true},
-		{"fence/fencehttp", "internal/engine", false},
+		{"fence/fencehttp", "internal/locking", false},
 		{"otel", "", true},
-		{"otel", "internal/engine", false},
+		{"otel", "internal/locking", false},
 		{"ratelimiter", "internal/combine", true},
 		{"ratelimiter", "ratelimiter/internal/exchange", true},
 		{"ratelimiter/httplimit", "ratelimiter/internal/exchange", false},
-		{"ratelimiter/internal/exchange", "internal/engine", true},
+		{"ratelimiter/internal/exchange", "internal/locking", true},
 		{"ratelimiter/internal/exchange", "ratelimiter", false},
 		{"ratelimiter", "internal/bucket", true},
 		{"cmd/rueidisson", "internal/bucket", true},
 		{"internal/bucket", "internal/keys", false},
 		{"internal/standby", "internal/bucket", true},
-		{"internal/standby", "internal/engine", false},
+		{"internal/standby", "internal/locking", false},
 		{"ratelimiter", "lock", false},
 		{"ratelimiter/redissonlimiter", "ratelimiter", true},
-		{"ratelimiter/redissonlimiter", "internal/engine", true},
+		{"ratelimiter/redissonlimiter", "internal/locking", true},
 		{"ratelimiter", "ratelimiter/redissonlimiter", false},
 		{"ratelimiter/httplimit", "ratelimiter", true},
-		{"ratelimiter/httplimit", "internal/engine", false},
+		{"ratelimiter/httplimit", "internal/locking", false},
 		{"ratelimiter/grpclimit", "ratelimiter/httplimit", true},
-		{"ratelimiter/grpclimit", "internal/engine", false},
+		{"ratelimiter/grpclimit", "internal/locking", false},
 		{"ratelimiter/httplimit", "ratelimiter/grpclimit", false},
-		{"internal/engine", "internal/watchdog", true},
-		{"internal/engine", "codec", true},
-		{"internal/engine", "fence", false},
-		{"internal/engine", "lock", false},
-		{"internal/engine", "", false},
-		{"internal/watchdog", "internal/engine", false},
+		{"internal/locking", "internal/watchdog", true},
+		{"internal/locking", "internal/wait", true},
+		{"internal/wait", "internal/lease", true},
+		{"internal/lease", "internal/send", true},
+		{"internal/send", "internal/core", true},
+		{"internal/core", "internal/send", false},
+		{"internal/send", "internal/lease", false},
+		{"internal/lease", "internal/wait", false},
+		{"internal/wait", "internal/locking", false},
+		{"lock", "internal/send", true},
+		{"internal/core", "codec", true},
+		{"internal/locking", "fence", false},
+		{"internal/locking", "lock", false},
+		{"internal/locking", "", false},
+		{"internal/watchdog", "internal/locking", false},
 		{"internal/watchdog", "internal/keys", false},
 		{"internal/pubsub", "internal/redistest", false},
 		{"queue", "internal/attempts", true},
-		{"internal/attempts", "internal/engine", true},
+		{"internal/attempts", "internal/locking", true},
 		{"internal/attempts", "queue", false},
-		{"internal/engine", "internal/attempts", false},
+		{"internal/locking", "internal/attempts", false},
 		{"internal/locktest", "lock", true},
 		{"internal/redistest", "internal/embedded", true},
 		{"rueidissontest", "internal/embedded", true},
 		{"rueidissontest", "", true},
 		{"rueidissontest", "internal/keys", true},
-		{"rueidissontest", "internal/engine", true}, // its clients go by its clock,
+		{"rueidissontest", "internal/locking", true}, // its clients go by its clock,
 		{"rueidissontest", "cmd/rueidisson", false},
 		{"cmd/rueidisson", "lock", true},
-		{"cmd/rueidisson", "internal/engine", false},
+		{"cmd/rueidisson", "internal/locking", false},
 		{"cmd/rueidisson", "cmd/rueidisson/internal/run", true},
 		{"examples/flashsale", "", true},
 		{"interop", "interop/peer", true},

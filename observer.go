@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // Observer is told what a client does, for metrics and traces. Its methods are
@@ -48,7 +48,7 @@ type Observer interface {
 	ScriptRan(ctx context.Context, script string, took time.Duration, sends int, err error)
 }
 
-var _ engine.Observer = Observer(nil)
+var _ core.Observer = Observer(nil)
 
 // DecisionObserver is an Observer that hears what rate limiters decide, too.
 // [WithObserver] asks once whether an observer is one: what wraps an Observer
@@ -99,7 +99,7 @@ type Decision struct {
 // decisions hands on what the engine tells.
 type decisions struct{ to DecisionObserver }
 
-func (o decisions) Decided(ctx context.Context, d engine.Decision) { o.to.Decided(ctx, Decision(d)) }
+func (o decisions) Decided(ctx context.Context, d core.Decision) { o.to.Decided(ctx, Decision(d)) }
 
 // CacheObserver is an Observer that hears what becomes of the entries of caches,
 // too. [WithObserver] asks once whether an observer is one: what wraps an
@@ -215,13 +215,13 @@ type Sweep struct {
 // caches hands on what the engine tells.
 type caches struct{ to CacheObserver }
 
-func (o caches) Swept(ctx context.Context, s engine.Sweep) { o.to.CacheSwept(ctx, Sweep(s)) }
+func (o caches) Swept(ctx context.Context, s core.Sweep) { o.to.CacheSwept(ctx, Sweep(s)) }
 
-func (o caches) Loaded(ctx context.Context, l engine.Load) { o.to.CacheLoaded(ctx, Load(l)) }
+func (o caches) Loaded(ctx context.Context, l core.Load) { o.to.CacheLoaded(ctx, Load(l)) }
 
-func (o caches) Near(ctx context.Context, n engine.NearCounts) { o.to.CacheNear(ctx, NearCounts(n)) }
+func (o caches) Near(ctx context.Context, n core.NearCounts) { o.to.CacheNear(ctx, NearCounts(n)) }
 
-func (o caches) Wrote(ctx context.Context, w engine.Write) { o.to.CacheWrote(ctx, Write(w)) }
+func (o caches) Wrote(ctx context.Context, w core.Write) { o.to.CacheWrote(ctx, Write(w)) }
 
 func (o caches) Heard(ctx context.Context, cache, kind string) { o.to.CacheEvent(ctx, cache, kind) }
 
@@ -266,7 +266,7 @@ type messages struct{ to MessageObserver }
 
 func (o messages) Added(ctx context.Context, queue string, n int) { o.to.MessagesAdded(ctx, queue, n) }
 
-func (o messages) Settled(ctx context.Context, s engine.Settled) {
+func (o messages) Settled(ctx context.Context, s core.Settled) {
 	o.to.MessageSettled(ctx, Settled(s))
 }
 
@@ -316,7 +316,7 @@ func (o queues) Offered(ctx context.Context, kind, name string, n int) {
 	o.to.ElementsOffered(ctx, kind, name, n)
 }
 
-func (o queues) Taken(ctx context.Context, t engine.Taken) { o.to.ElementsTaken(ctx, Taken(t)) }
+func (o queues) Taken(ctx context.Context, t core.Taken) { o.to.ElementsTaken(ctx, Taken(t)) }
 
 func (o queues) Missed(kind, name string, n int64) { o.to.ElementsMissed(kind, name, n) }
 
@@ -350,7 +350,7 @@ type GaveUp struct {
 // deferrals hands on what the engine tells.
 type deferrals struct{ to DeferralObserver }
 
-func (o deferrals) GaveUp(g engine.GaveUp) {
+func (o deferrals) GaveUp(g core.GaveUp) {
 	o.to.GaveUp(GaveUp{Kind: g.Kind, Name: g.Name, Operation: g.Op, Amount: g.Amount, Err: g.Err})
 }
 
@@ -369,7 +369,7 @@ type OutcomeObserver interface {
 	Unknown(kind, name, operation string, err error)
 }
 
-var _ engine.OutcomeObserver = OutcomeObserver(nil)
+var _ core.OutcomeObserver = OutcomeObserver(nil)
 
 // HandlerObserver is an Observer that is around the handlers of reliable queues, too,
 // such as with a span for each. [WithObserver] asks once whether an observer is one: what
@@ -418,10 +418,10 @@ type Handled struct {
 // handlers hands on what the engine tells.
 type handlers struct{ to HandlerObserver }
 
-func (o handlers) Handling(ctx context.Context, h engine.Handling) (context.Context, func(engine.Handled)) {
+func (o handlers) Handling(ctx context.Context, h core.Handling) (context.Context, func(core.Handled)) {
 	child, handled := o.to.MessageHandling(ctx, Handling(h))
 	if handled == nil {
 		return child, nil
 	}
-	return child, func(h engine.Handled) { handled(Handled(h)) }
+	return child, func(h core.Handled) { handled(Handled(h)) }
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/owner"
 )
@@ -14,23 +14,23 @@ import (
 // Option configures a client. A value that cannot be used is an [ErrOption]
 // from the constructor that it was given to. Only this module makes options:
 // what they change is internal.
-type Option interface{ Apply(*engine.Config) error }
+type Option interface{ Apply(*core.Config) error }
 
-type option func(*engine.Config) error
+type option func(*core.Config) error
 
-func (o option) Apply(c *engine.Config) error { return o(c) }
+func (o option) Apply(c *core.Config) error { return o(c) }
 
 // defaults returns the settings of a client without options. Handovers and
 // HandoverTime are where throughput on a hot key stops growing faster than
 // the turns of other processes get longer; see the benchmarks.
-func defaults() engine.Config {
-	return engine.Config{
+func defaults() core.Config {
+	return core.Config{
 		WatchdogTimeout: 30 * time.Second, // Redisson's lockWatchdogTimeout
 		Handovers:       256,
 		HandoverTime:    10 * time.Millisecond,
 		Linger:          time.Second,
 		Values:          codec.Msgpack,
-		MaxValue:        engine.LargestValue,
+		MaxValue:        core.LargestValue,
 	}
 }
 
@@ -38,9 +38,9 @@ func defaults() engine.Config {
 // are renewed at a third of it. The default is 30 s, as Redisson's. It must be
 // at least 100 ms; a hold cannot outlast a silence of the server for longer.
 func WithWatchdogTimeout(d time.Duration) Option {
-	return option(func(c *engine.Config) error {
-		if d < 100*time.Millisecond || d > engine.LongestLease {
-			return fmt.Errorf("%w: watchdog timeout %v is outside of 100ms to %v", ErrOption, d, engine.LongestLease)
+	return option(func(c *core.Config) error {
+		if d < 100*time.Millisecond || d > core.LongestLease {
+			return fmt.Errorf("%w: watchdog timeout %v is outside of 100ms to %v", ErrOption, d, core.LongestLease)
 		}
 		c.WatchdogTimeout = d
 		return nil
@@ -61,7 +61,7 @@ const (
 // that other processes starve. Permits of a semaphore go over so often for each
 // that the server granted last to those who wait, within the same time.
 func WithHandover(n int, d time.Duration) Option {
-	return option(func(c *engine.Config) error {
+	return option(func(c *core.Config) error {
 		if n < 0 || d < 0 {
 			return fmt.Errorf("%w: handover %d, %v is negative", ErrOption, n, d)
 		}
@@ -77,7 +77,7 @@ func WithHandover(n int, d time.Duration) Option {
 // WithClientID sets the client's part of the owners that it writes to Redis, a
 // lower-case uuid. The default is a new one. Two live clients must not share one.
 func WithClientID(id string) Option {
-	return option(func(c *engine.Config) error {
+	return option(func(c *core.Config) error {
 		if err := owner.ParseClient(id); err != nil {
 			return fmt.Errorf("%w: client id: %w", ErrOption, err)
 		}
@@ -89,7 +89,7 @@ func WithClientID(id string) Option {
 // WithNameMapper maps the name of every object to the one in Redis, as
 // Redisson's NameMapper does. It must always give the same answer.
 func WithNameMapper(mapName func(name string) string) Option {
-	return option(func(c *engine.Config) error {
+	return option(func(c *core.Config) error {
 		if mapName == nil {
 			return fmt.Errorf("%w: nil name mapper", ErrOption)
 		}
@@ -105,7 +105,7 @@ func WithNameMapper(mapName func(name string) string) Option {
 // watchdog timeout. Debug is for retries. Without it Warn and Error go
 // to [slog.Default], and Debug nowhere; slog.DiscardHandler is for silence.
 func WithLogger(l *slog.Logger) Option {
-	return option(func(c *engine.Config) error {
+	return option(func(c *core.Config) error {
 		if l == nil {
 			return fmt.Errorf("%w: nil logger", ErrOption)
 		}
@@ -119,7 +119,7 @@ func WithLogger(l *slog.Logger) Option {
 // [CacheObserver], [MessageObserver], [QueueObserver], [HandlerObserver],
 // [DeferralObserver] and [OutcomeObserver].
 func WithObserver(o Observer) Option {
-	return option(func(c *engine.Config) error {
+	return option(func(c *core.Config) error {
 		if o == nil {
 			return fmt.Errorf("%w: nil observer", ErrOption)
 		}
@@ -167,11 +167,11 @@ const (
 
 // WithShardedPubSub sets Redisson's shardedSubscriptionMode. The default is Auto.
 func WithShardedPubSub(s Sharding) Option {
-	return option(func(c *engine.Config) error {
+	return option(func(c *core.Config) error {
 		if s < Auto || s > Off {
 			return fmt.Errorf("%w: sharding %d is none of Auto, On, Off", ErrOption, s)
 		}
-		c.Sharded = engine.Sharding(s)
+		c.Sharded = core.Sharding(s)
 		return nil
 	})
 }
@@ -195,7 +195,7 @@ const Renewals Acked = 1
 // renewals of one batch share one WAIT. While the slot of a name moves, renewals count
 // without replicas.
 func WithReplicaAcks(n int, timeout time.Duration, also ...Acked) Option {
-	return option(func(c *engine.Config) error {
+	return option(func(c *core.Config) error {
 		if n < 1 || timeout < time.Millisecond {
 			return fmt.Errorf("%w: replica acks %d within %v: at least 1 within 1ms", ErrOption, n, timeout)
 		}
@@ -215,7 +215,7 @@ func WithReplicaAcks(n int, timeout time.Duration, also ...Acked) Option {
 // shares an object must use the same, Java included: nothing in Redis names it.
 // Keys are not values: a map's are [codec.Text] unless it is told otherwise.
 func WithCodec(f codec.Family) Option {
-	return option(func(c *engine.Config) error {
+	return option(func(c *core.Config) error {
 		if f == (codec.Family{}) {
 			return fmt.Errorf("%w: no codec family", ErrOption)
 		}
@@ -233,7 +233,7 @@ func WithCodec(f codec.Family) Option {
 // A send has a second more for each 8 MB that it is long, and so has an answer whose
 // length is known or was asked for.
 func WithMaxValue(n int) Option {
-	return option(func(c *engine.Config) error {
+	return option(func(c *core.Config) error {
 		if n < 1 {
 			return fmt.Errorf("%w: values of at most %d bytes", ErrOption, n)
 		}
@@ -252,7 +252,7 @@ const mostBlocked = 1000
 // slots are waited for on a node than it has connections, the last one polls the queues of all
 // others, see package queue.
 func WithBlockedConnections(n int) Option {
-	return option(func(c *engine.Config) error {
+	return option(func(c *core.Config) error {
 		if n < 1 || n > mostBlocked {
 			return fmt.Errorf("%w: %d blocked connections: from 1 to %d", ErrOption, n, mostBlocked)
 		}
@@ -261,7 +261,7 @@ func WithBlockedConnections(n int) Option {
 	})
 }
 
-func resolve(opts []Option) (engine.Config, error) {
+func resolve(opts []Option) (core.Config, error) {
 	c, err := object.Options(defaults(), opts, Option.Apply)
 	if err != nil {
 		return c, err

@@ -445,7 +445,7 @@ func TestHoldLivesBesideLargeWalks(t *testing.T) {
 		for err := range failed {
 			require.NoError(t, err, "a walk")
 		}
-		require.Positive(t, walks.Load())
+		require.True(t, lost > 0 || walks.Load() > 0, "there were no walks")
 		_ = hold.Unlock(t.Context())
 		return lost
 	})

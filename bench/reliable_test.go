@@ -12,10 +12,10 @@ import (
 
 	"github.com/rueidisson/rueidisson"
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/queue/reliable"
 )
 
@@ -133,7 +133,7 @@ func (i addFloor) locker(name string) locker {
 	on := append(keys.Reliable(name), keys.ReliableLane(name, "bare")+":0")
 	wake := keys.ReliableWake(name)
 	return call(func(ctx context.Context, n int) error {
-		args := []string{strconv.Itoa(n), engine.MemoryMillis, wake, "publish", "1", "0", "", envelope + text100}
+		args := []string{strconv.Itoa(n), send.MemoryMillis, wake, "publish", "1", "0", "", envelope + text100}
 		return i.add.Exec(ctx, i.c, on, args).Error()
 	}).locker()
 }

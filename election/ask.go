@@ -3,7 +3,8 @@ package election
 import (
 	"context"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Leader returns who leads at this moment, as the master sees it: [Leader.None] if nobody
@@ -15,7 +16,7 @@ func (el *Election) Leader(ctx context.Context) (Leader, error) {
 	if err := el.askable(ctx); err != nil {
 		return Leader{}, el.failed("leader of", err)
 	}
-	s, err, _ := engine.Await(el.p.e, ctx, 0, func() (sight, error) { return el.p.leader(ctx) })
+	s, err, _ := send.Await(el.p.e.Sender, ctx, 0, func() (sight, error) { return el.p.leader(ctx) })
 	if err != nil {
 		return Leader{}, el.failed("leader of", err)
 	}
@@ -66,7 +67,7 @@ func (el *Election) Depose(ctx context.Context) (led bool, err error) {
 	if err := el.askable(ctx); err != nil {
 		return false, el.failed("depose", err)
 	}
-	s, err, answered := engine.Await(el.p.e, ctx, 0, func() (sight, error) { return el.p.leader(ctx) })
+	s, err, answered := send.Await(el.p.e.Sender, ctx, 0, func() (sight, error) { return el.p.leader(ctx) })
 	if err != nil || !answered {
 		return false, el.failed("depose", err)
 	}
@@ -89,7 +90,7 @@ func (el *Election) askable(ctx context.Context) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
+		return core.ContextError(ctx)
 	}
 	return nil
 }

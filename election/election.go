@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/fairlock"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -32,7 +32,7 @@ type Election struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Election.
-func New(e *engine.Engine, name string, opts ...Option) *Election {
+func New(e *locking.Engine, name string, opts ...Option) *Election {
 	el := &Election{p: newProtocol(e, e.Map(name)), line: fairlock.NewFenced(e, name, kind)}
 	if el.bad = el.line.Unusable(); el.bad == nil {
 		el.bad = object.Apply(&el.ask, opts, Option.apply)

@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/fence"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
 // Leader is who leads, as an observer sees it.
@@ -51,7 +52,7 @@ func (el *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 			yield(Leader{}, el.failed("observe", err))
 			return
 		}
-		o := &observer{of: el, ear: engine.NewListener(nil, nil)}
+		o := &observer{of: el, ear: wait.NewListener(nil, nil)}
 		defer o.ear.Close()
 		for {
 			leader, err := o.next(ctx)
@@ -65,7 +66,7 @@ func (el *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 // observer is one Observe.
 type observer struct {
 	of    *Election
-	ear   *engine.Listener
+	ear   *wait.Listener
 	began bool
 	told  Leader
 	last  int64 // token of the last leader that it knows of
@@ -74,7 +75,7 @@ type observer struct {
 // next waits until there is something to tell.
 func (o *observer) next(ctx context.Context) (Leader, error) {
 	p := o.of.p
-	err := p.e.Watch(ctx, engine.Watch{
+	err := p.e.Watch(ctx, wait.Watch{
 		Key: p.key(), Channels: []pubsub.Channel{p.e.Channel(p.term)}, By: o.ear, Look: o.look,
 	})
 	if err != nil {
@@ -86,7 +87,7 @@ func (o *observer) next(ctx context.Context) (Leader, error) {
 // look asks the server, and is done if there is news.
 func (o *observer) look(ctx context.Context) (time.Duration, bool, error) {
 	p := o.of.p
-	s, err, _ := engine.Await(p.e, ctx, 0, func() (sight, error) { return p.leader(ctx) })
+	s, err, _ := send.Await(p.e.Sender, ctx, 0, func() (sight, error) { return p.leader(ctx) })
 	if err != nil {
 		return 0, false, err
 	}

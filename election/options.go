@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -56,5 +56,5 @@ type leaseOption time.Duration
 
 func (o leaseOption) apply(c *config) error {
 	c.lease = time.Duration(o)
-	return engine.CheckLease(c.lease)
+	return core.CheckLease(c.lease)
 }

@@ -9,8 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -19,7 +20,7 @@ func TestALeaderSaysAgainWhatTheServerHasForgotten(t *testing.T) {
 	t.Parallel()
 	e := newBench(t)
 	raw := redistest.Shared(t).Client(t)
-	client, err := engine.New(t.Context(), raw, engine.Config{WatchdogTimeout: 30 * time.Second, ClientID: a[:36], Logger: slog.New(slog.DiscardHandler)})
+	client, err := locking.New(t.Context(), raw, core.Config{WatchdogTimeout: 30 * time.Second, ClientID: a[:36], Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close(context.Background()) })
 	term, err := New(client, e.name).Campaign(t.Context(), "a")
@@ -44,7 +45,7 @@ func TestSetValueArrivesAfterARefresh(t *testing.T) {
 	e := newBench(t)
 	server := redistest.Shared(t)
 	through, proxy := redistest.ThroughProxy(t, server)
-	client, err := engine.New(t.Context(), through, engine.Config{WatchdogTimeout: 30 * time.Second, ClientID: a[:36], Logger: slog.New(slog.DiscardHandler)})
+	client, err := locking.New(t.Context(), through, core.Config{WatchdogTimeout: 30 * time.Second, ClientID: a[:36], Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close(context.Background()) })
 	term, err := New(client, e.name).Campaign(t.Context(), "old")
@@ -54,7 +55,7 @@ func TestSetValueArrivesAfterARefresh(t *testing.T) {
 	go func() { set <- term.SetValue(context.Background(), "new") }() // ends with the answer
 	held.Await(t)
 	// The refresh passes it, as on another connection of the client.
-	direct, err := engine.New(t.Context(), server.Client(t), engine.Config{WatchdogTimeout: 30 * time.Second, ClientID: a[:36], Logger: slog.New(slog.DiscardHandler)})
+	direct, err := locking.New(t.Context(), server.Client(t), core.Config{WatchdogTimeout: 30 * time.Second, ClientID: a[:36], Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = direct.Close(context.Background()) })
 	other := &Term{of: New(direct, e.name), hold: term.hold, owner: term.owner, token: term.token}
@@ -75,7 +76,7 @@ func TestSetValueArrivesAfterARefresh(t *testing.T) {
 func TestTermIsDueAtTheNodeOfItsElection(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"name", "{tag}:name"} {
-		term := &Term{of: &Election{p: newProtocol(new(engine.Engine), name)}, owner: a}
+		term := &Term{of: &Election{p: newProtocol(new(locking.Engine), name)}, owner: a}
 		require.True(t, strings.HasPrefix(term.due().Name, keys.Term(name)+":"), "the first hash tag is that of the election")
 	}
 }

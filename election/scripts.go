@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
@@ -23,20 +24,20 @@ var (
 )
 
 // kept is for how long a term is remembered of which nobody says anything more.
-var kept = strconv.FormatInt(engine.Millis(24*time.Hour), 10)
+var kept = strconv.FormatInt(core.Millis(24*time.Hour), 10)
 
 // protocol is the election of one name, as the server sees it, but for the lock.
 type protocol struct {
-	e    *engine.Engine
+	e    *locking.Engine
 	name string // mapped
 	term string // key, and channel
 }
 
-func newProtocol(e *engine.Engine, mapped string) *protocol {
+func newProtocol(e *locking.Engine, mapped string) *protocol {
 	return &protocol{e: e, name: mapped, term: keys.Term(mapped)}
 }
 
-func (p *protocol) key() engine.Key { return engine.Key{Kind: kind, Name: p.name} }
+func (p *protocol) key() core.Key { return core.Key{Kind: kind, Name: p.name} }
 
 // announce says who leads. It is false if owner does not hold the lock.
 func (p *protocol) announce(ctx context.Context, owner string, token, version int64, value string) (bool, error) {

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/fence"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/wait"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -32,7 +35,7 @@ type Term struct {
 func newTerm(el *Election, hold *lock.Hold, value string) *Term {
 	t := &Term{of: el, hold: hold, value: value, taken: 1, version: 1, setting: make(chan struct{}, 1)}
 	t.token, _ = hold.Fence() // zero, if it has been lost already: then it cannot begin
-	t.owner = lock.Standing(hold).(*engine.Held).Owner()
+	t.owner = lock.Standing(hold).(*locking.Held).Owner()
 	return t
 }
 
@@ -93,10 +96,10 @@ func (t *Term) setValue(ctx context.Context, value string) error {
 	case t.setting <- struct{}{}:
 		defer func() { <-t.setting }()
 	case <-ctx.Done():
-		return engine.ContextError(ctx)
+		return core.ContextError(ctx)
 	}
 	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
+		return core.ContextError(ctx)
 	}
 	version := t.next()
 	if err := t.tell(ctx, 0, version, value); err != nil {
@@ -158,7 +161,7 @@ func (t *Term) resign(ctx context.Context) error {
 // being told, an answer that comes soon counts: the observers know of the leader then.
 func (t *Term) begin(ctx context.Context) error {
 	e := t.of.p.e
-	err := e.Watch(ctx, engine.Watch{Key: t.of.p.key(), Look: func(ctx context.Context) (time.Duration, bool, error) {
+	err := e.Watch(ctx, wait.Watch{Key: t.of.p.key(), Look: func(ctx context.Context) (time.Duration, bool, error) {
 		err := t.tell(ctx, lastWord, 1, t.value)
 		return 0, err == nil, err
 	}})
@@ -174,8 +177,8 @@ func (t *Term) begin(ctx context.Context) error {
 // giveUp gives back a term that has not begun. A caller that is on its way out is
 // not kept for long.
 func (t *Term) giveUp(ctx context.Context) {
-	_, _, _ = engine.Await(t.of.p.e, ctx, grace, func() (struct{}, error) {
-		return struct{}{}, t.resign(ctx) // a failure is said again by its own errand
+	_, _, _ = send.Await(t.of.p.e.Sender, ctx, grace, func() (struct{}, error) {
+		return struct{}{}, t.resign(ctx) // a failure is said again by its own cleanup task
 	})
 }
 
@@ -190,7 +193,7 @@ func (t *Term) tell(ctx context.Context, patience time.Duration, version int64, 
 		return err
 	}
 	p := t.of.p
-	stands, err, answered := engine.Await(p.e, ctx, patience, func() (bool, error) {
+	stands, err, answered := send.Await(p.e.Sender, ctx, patience, func() (bool, error) {
 		return p.announce(ctx, t.owner, t.token.Number(), version, value)
 	})
 	switch {
@@ -209,7 +212,7 @@ const refresh = time.Minute
 
 // due returns the leader's name among the work that is due later. It is in the slot of the
 // election: what waits for its node delays nothing of another.
-func (t *Term) due() engine.Key { return engine.Key{Kind: kind, Name: t.of.p.term + ":" + t.owner} }
+func (t *Term) due() core.Key { return core.Key{Kind: kind, Name: t.of.p.term + ":" + t.owner} }
 
 // again says again what the server has taken last, under that version: a value
 // that is on its way at this moment has a later one, and is not held up.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -23,23 +25,23 @@ type Lock struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.FairLock.
-func New(e *engine.Engine, name string) *Lock { return newLock(e, name, e.Map(name)) }
+func New(e *locking.Engine, name string) *Lock { return newLock(e, name, e.Map(name)) }
 
 // NewOrder returns a handle on the fair lock of a key, which no name mapper maps. Its
 // holds are of a kind of their own. It is for package semaphore, whose waiters it orders.
-func NewOrder(e *engine.Engine, key string) *Lock {
+func NewOrder(e *locking.Engine, key string) *Lock {
 	l := newLock(e, key, key)
-	l.p.kind = engine.KindOrder
+	l.p.kind = locking.KindOrder
 	return l
 }
 
-func newLock(e *engine.Engine, name, mapped string) *Lock {
+func newLock(e *locking.Engine, name, mapped string) *Lock {
 	return &Lock{p: newProtocol(e, mapped), name: name, bad: object.CheckName(e, mapped)}
 }
 
 // NewFenced returns a handle whose holds have a fencing token, and are of a kind
 // of their own. It is for the other packages of the family.
-func NewFenced(e *engine.Engine, name, kind string) *Lock {
+func NewFenced(e *locking.Engine, name, kind string) *Lock {
 	l := New(e, name)
 	l.p.kind, l.p.token = kind, keys.LockToken(l.p.name)
 	return l
@@ -53,7 +55,7 @@ func (l *Lock) Unusable() error { return l.bad }
 func (l *Lock) Name() string { return l.name }
 
 // Identity returns the client and the key of the lock. It is for the other packages of the family.
-func (l *Lock) Identity() (*engine.Engine, engine.Key) { return l.p.e, l.p.Key() }
+func (l *Lock) Identity() (*locking.Engine, core.Key) { return l.p.e, l.p.Key() }
 
 func (l *Lock) handle() lock.Handle {
 	return lock.Handle{Engine: l.p.e, Key: l.p.Key(), Name: l.name}
@@ -100,7 +102,7 @@ func (l *Lock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hold,
 	return l.acquire(ctx, "try lock", ask, err)
 }
 
-func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error) (*lock.Hold, error) {
+func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err error) (*lock.Hold, error) {
 	if err == nil {
 		err = l.usable(ctx)
 	}
@@ -110,7 +112,7 @@ func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error
 	if hold, there, err := lock.Reenter(ctx, l.handle(), ask); there {
 		return hold, l.failed(op, err)
 	}
-	hold, err := lock.NewHold(func(seat engine.Seat) (engine.Holding, error) {
+	hold, err := lock.NewHold(func(seat lease.Seat) (locking.Holding, error) {
 		return l.p.e.Acquire(ctx, l.p, ask, seat)
 	}, l.handle())
 	return hold, l.failed(op, err)

@@ -8,9 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 //go:embed lua/*.lua
@@ -26,17 +29,17 @@ var (
 )
 
 // aliveMillis is for how long a process counts as alive that has said so.
-var aliveMillis = strconv.FormatInt(engine.Millis(engine.Alive), 10)
+var aliveMillis = strconv.FormatInt(core.Millis(locking.Alive), 10)
 
 // tombstoneMillis is how long a tombstone stands.
-var tombstoneMillis = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
+var tombstoneMillis = strconv.FormatInt(core.Millis(send.RequestMemory), 10)
 
 // kindFair is the kind of its holds, unless another object is made of them.
 const kindFair = "fair"
 
 // protocol is the fair lock of one name, as the server sees it.
 type protocol struct {
-	e     *engine.Engine
+	e     *locking.Engine
 	kind  string
 	name  string   // mapped
 	on    []string // the keys of most scripts: the lock, its queue, deadlines and processes; then the tombstones
@@ -46,9 +49,9 @@ type protocol struct {
 	token string   // key of the fencing counter; "": no tokens are wanted
 }
 
-var _ engine.Queued = (*protocol)(nil)
+var _ locking.Queued = (*protocol)(nil)
 
-func newProtocol(e *engine.Engine, mapped string) *protocol {
+func newProtocol(e *locking.Engine, mapped string) *protocol {
 	turns := keys.FairTurns(mapped)
 	return &protocol{
 		e: e, kind: kindFair, name: mapped,
@@ -62,9 +65,9 @@ func newProtocol(e *engine.Engine, mapped string) *protocol {
 // four returns the keys of what does not look at tombstones, with more behind them.
 func (p *protocol) four(more ...string) []string { return append(p.on[:4:4], more...) }
 
-func (p *protocol) Key() engine.Key { return engine.Key{Kind: p.kind, Name: p.name} }
+func (p *protocol) Key() core.Key { return core.Key{Kind: p.kind, Name: p.name} }
 
-func (p *protocol) Renewal() *engine.Renewal { return engine.LockRenewal }
+func (p *protocol) Renewal() *lease.Renewal { return lease.LockRenewal }
 
 func (p *protocol) Label() string { return p.kind }
 
@@ -102,7 +105,7 @@ const (
 	again = "2"
 )
 
-func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+func (p *protocol) Acquire(ctx context.Context, a locking.Try) (locking.Tried, error) {
 	mode := once
 	if a.Queue && a.Again {
 		mode = again
@@ -122,7 +125,7 @@ func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, err
 	}
 	answer, err := p.e.Run(ctx, acquireScript, on, args)
 	if err != nil {
-		return engine.Tried{}, p.named(ctx, err)
+		return locking.Tried{}, p.named(ctx, err)
 	}
 	return p.tried(answer)
 }
@@ -140,28 +143,28 @@ func (p *protocol) seen() []string {
 const leastSlack = 10 * time.Second
 
 func (p *protocol) slack(d time.Duration) string {
-	return strconv.FormatInt(engine.Millis(max(d, leastSlack)), 10)
+	return strconv.FormatInt(core.Millis(max(d, leastSlack)), 10)
 }
 
 // acquireAcked undoes an acquire that too few replicas confirmed.
-func (p *protocol) acquireAcked(ctx context.Context, owner string, on, args []string) (engine.Tried, error) {
+func (p *protocol) acquireAcked(ctx context.Context, owner string, on, args []string) (locking.Tried, error) {
 	answer, acks, err := p.e.RunAcked(ctx, acquireScript, on, args)
 	if err != nil {
-		return engine.Tried{}, p.named(ctx, err)
+		return locking.Tried{}, p.named(ctx, err)
 	}
 	t, err := p.tried(answer)
 	if err != nil || !t.Free || acks >= int64(p.e.ReplicaAcks) {
 		return t, err
 	}
-	err = fmt.Errorf("%w: %d of %d within %v", engine.ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
+	err = fmt.Errorf("%w: %d of %d within %v", core.ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
 	if _, undo := p.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
-		err = fmt.Errorf("%w: %w: undoing the acquire: %w", engine.ErrUnknown, err, undo)
+		err = fmt.Errorf("%w: %w: undoing the acquire: %w", core.ErrUnknown, err, undo)
 	}
-	return engine.Tried{}, err
+	return locking.Tried{}, err
 }
 
-func (p *protocol) tried(answer engine.Answer) (engine.Tried, error) {
-	t := engine.Tried{Started: answer.Started, Replayed: answer.Replayed}
+func (p *protocol) tried(answer send.Answer) (locking.Tried, error) {
+	t := locking.Tried{Started: answer.Started, Replayed: answer.Replayed}
 	if token, err := answer.AsInt64(); err == nil {
 		t.Free, t.Fence = true, token
 		p.e.SawToken(p.name, token)
@@ -199,12 +202,12 @@ func flag(is bool) string {
 	return "0"
 }
 
-func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, error) {
+func (p *protocol) Release(ctx context.Context, owner string) (lease.Released, error) {
 	granted, err := p.ReleaseTo(ctx, owner, nil)
 	return granted.Released, err
 }
 
-func (p *protocol) ReleaseTo(ctx context.Context, owner string, next []engine.Candidate) (engine.Granted, error) {
+func (p *protocol) ReleaseTo(ctx context.Context, owner string, next []locking.Candidate) (locking.HandoverResult, error) {
 	on := p.four()
 	if p.token != "" {
 		on = p.four(p.token)
@@ -216,15 +219,15 @@ func (p *protocol) ReleaseTo(ctx context.Context, owner string, next []engine.Ca
 	}
 	answer, err := p.e.Run(ctx, releaseScript, on, args)
 	if err != nil {
-		return engine.Granted{}, err
+		return locking.HandoverResult{}, err
 	}
 	g, err := granted(answer)
 	p.e.SawToken(p.name, g.Fence)
 	return g, err
 }
 
-func granted(answer engine.Answer) (engine.Granted, error) {
-	g := engine.Granted{Started: answer.Started}
+func granted(answer send.Answer) (locking.HandoverResult, error) {
+	g := locking.HandoverResult{Started: answer.Started}
 	g.Held, g.Replayed = true, answer.Replayed
 	if reached, err := answer.AsInt64(); err == nil {
 		g.Held, g.Reached = reached >= 0, int(max(0, reached))
@@ -262,31 +265,31 @@ func (p *protocol) Skip(ctx context.Context, owner string) error {
 	return err
 }
 
-func (p *protocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
+func (p *protocol) GiveBack(ctx context.Context, owner string) (lease.Released, error) {
 	return p.leave(ctx, owner, buried)
 }
 
-func (p *protocol) leave(ctx context.Context, owner, way string) (engine.Released, error) {
+func (p *protocol) leave(ctx context.Context, owner, way string) (lease.Released, error) {
 	args := append(append([]string{owner, way}, p.telling()...), aliveMillis, tombstoneMillis)
 	answer, err := p.e.Run(ctx, leaveScript, p.on, args)
 	if err != nil {
-		return engine.Released{}, err
+		return lease.Released{}, err
 	}
 	was, err := answer.AsInt64()
-	return engine.Released{Held: was == 2, Replayed: answer.Replayed}, err
+	return lease.Released{Held: was == 2, Replayed: answer.Replayed}, err
 }
 
-func (p *protocol) Keep(ctx context.Context, k engine.Keeping) (engine.Kept, error) {
+func (p *protocol) Keep(ctx context.Context, k locking.Heartbeat) (locking.HeartbeatReply, error) {
 	args := append([]string{p.e.IDs.Client(), aliveMillis, p.slack(k.Slack)}, p.telling()...)
 	args = append(append(args, flag(p.e.Subscribed(p.own)), strconv.Itoa(int(k.Walk)), strconv.FormatInt(k.Clock.Milliseconds(), 10)), k.Lost...)
 	answer, err := p.e.Run(ctx, keepScript, append(p.on[:5:5], keys.FairIdle(p.name)), args)
 	if err != nil {
-		return engine.Kept{}, err
+		return locking.HeartbeatReply{}, err
 	}
 	return kept(answer)
 }
 
-func kept(answer engine.Answer) (k engine.Kept, err error) {
+func kept(answer send.Answer) (k locking.HeartbeatReply, err error) {
 	fields, err := answer.ToArray()
 	if err != nil || len(fields) < 5 {
 		return k, fmt.Errorf("keep.lua answered %v: %w", fields, err)

@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // acting is a barrier on the same name, by another client, whose last party acts.
-func (r *barrierRig) acting(action func(ctx context.Context) error, change ...func(*engine.Config)) *barrierRig {
+func (r *barrierRig) acting(action func(ctx context.Context) error, change ...func(*core.Config)) *barrierRig {
 	r.t.Helper()
 	b := r.beside(change...)
 	b.Barrier = NewBarrier(b.e, r.of.key, r.parties, WithAction(action))
@@ -119,7 +119,7 @@ func TestBarrierActionOfAPartyThatGivesUpOrDies(t *testing.T) {
 	})
 	t.Run("its lease ends", func(t *testing.T) {
 		t.Parallel()
-		r, proxy := faultyBarrier(t, 2, func(c *engine.Config) { c.WatchdogTimeout = time.Second })
+		r, proxy := faultyBarrier(t, 2, func(c *core.Config) { c.WatchdogTimeout = time.Second })
 		lives := barrierOn(t, r.raw, r.of.key, 2)
 		runs := make(chan struct{})
 		r.Barrier = NewBarrier(r.e, r.of.key, 2, WithAction(func(ctx context.Context) error { close(runs); <-ctx.Done(); return ctx.Err() }))

@@ -8,10 +8,12 @@ import (
 	"math"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Barrier is a handle on the barrier of one name: a place where so many parties
@@ -29,7 +31,7 @@ type Barrier struct {
 
 // NewBarrier returns a handle. Programs outside of this module call
 // rueidisson.Client.Barrier.
-func NewBarrier(e *engine.Engine, name string, parties int, opts ...BarrierOption) *Barrier {
+func NewBarrier(e *locking.Engine, name string, parties int, opts ...BarrierOption) *Barrier {
 	b := &Barrier{h: barriersOf(e), of: newSite(e.Map(name)), name: name, parties: parties}
 	c, err := object.Options(barrierConfig{}, opts, BarrierOption.applyBarrier)
 	b.action, b.bad = c.action, cmp.Or(err, object.CheckName(e, b.of.key))
@@ -109,7 +111,7 @@ func (b *Barrier) Reset(ctx context.Context) (bool, error) {
 	if err != nil || n == 0 {
 		return false, b.failed("reset", err)
 	}
-	did, err, answered := engine.Await(b.h.e, ctx, 0, func() (bool, error) {
+	did, err, answered := send.Await(b.h.e.Sender, ctx, 0, func() (bool, error) {
 		got, err := b.h.e.Run(ctx, resetScript, []string{b.of.key, b.of.waiting, b.of.opened}, append(b.h.args(b.of), generation))
 		if err != nil {
 			return false, err
@@ -128,7 +130,7 @@ func (b *Barrier) look(ctx context.Context) (generation string, n int, err error
 	if err := b.usable(ctx); err != nil {
 		return "", 0, err
 	}
-	said, err, _ := engine.Await(b.h.e, ctx, 0, func() ([]int64, error) {
+	said, err, _ := send.Await(b.h.e.Sender, ctx, 0, func() ([]int64, error) {
 		got, err := b.h.e.Run(ctx, waitingScript, []string{b.of.key, b.of.waiting, b.of.opened}, b.h.args(b.of))
 		if err != nil {
 			return nil, err
@@ -161,14 +163,14 @@ func newSite(mapped string) *site {
 
 // barriers is what the barriers of one client have in common.
 type barriers struct {
-	e       *engine.Engine
+	e       *locking.Engine
 	gates   places.Places[string, *gate]
 	insides places.Places[string, *gate] // of members that leave
 }
 
 type barriersKey struct{}
 
-func barriersOf(e *engine.Engine) *barriers {
+func barriersOf(e *locking.Engine) *barriers {
 	return e.Shared(barriersKey{}, func() any {
 		h := &barriers{e: e}
 		h.gates.Make = func(name string) *gate { return newGate(e, &ending{h, newSite(name)}) }
@@ -188,7 +190,7 @@ type ending struct {
 	of *site
 }
 
-func (n *ending) key() engine.Key { return engine.Key{Kind: barrierLabel, Name: n.of.key} }
+func (n *ending) key() core.Key { return core.Key{Kind: barrierLabel, Name: n.of.key} }
 
 func (n *ending) channel() string { return n.of.channel }
 
@@ -247,7 +249,7 @@ func (h *barriers) await(ctx context.Context, p *party) (before int, err error) 
 	at, err := p.enter(ctx)
 	p.generation = at.generation
 	switch {
-	case errors.Is(err, ErrOption) || err != nil && engine.Hopeless(err) && !errors.Is(err, ErrClosed):
+	case errors.Is(err, ErrOption) || err != nil && send.Permanent(err) && !errors.Is(err, ErrClosed):
 		return 0, err
 	case err != nil: // it may have been done, or may be yet
 		return p.giveUp(ctx, err)

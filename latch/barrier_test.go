@@ -10,12 +10,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // barrierRig is a barrier, and a look at its keys.
@@ -23,21 +26,21 @@ type barrierRig struct {
 	*Barrier
 	t   testing.TB
 	raw rueidis.Client
-	e   *engine.Engine
+	e   *locking.Engine
 }
 
-func barrierOn(t testing.TB, raw rueidis.Client, name string, parties int, change ...func(*engine.Config)) *barrierRig {
+func barrierOn(t testing.TB, raw rueidis.Client, name string, parties int, change ...func(*core.Config)) *barrierRig {
 	t.Helper()
 	e := enginetest.On(t, raw, change...)
 	return &barrierRig{NewBarrier(e, name, parties), t, raw, e}
 }
 
-func newBarrierRig(t testing.TB, parties int, change ...func(*engine.Config)) *barrierRig {
+func newBarrierRig(t testing.TB, parties int, change ...func(*core.Config)) *barrierRig {
 	t.Helper()
 	return barrierOn(t, redistest.Shared(t).Client(t), redistest.Name(t), parties, change...)
 }
 
-func (r *barrierRig) beside(change ...func(*engine.Config)) *barrierRig {
+func (r *barrierRig) beside(change ...func(*core.Config)) *barrierRig {
 	r.t.Helper()
 	return barrierOn(r.t, r.raw, r.of.key, r.parties, change...)
 }
@@ -175,7 +178,7 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 		r.together(a, b)
 	},
 	"a client that closes breaks it": func(t *testing.T, r *barrierRig) {
-		e, err := engine.New(t.Context(), r.raw, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second})
+		e, err := locking.New(t.Context(), r.raw, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second})
 		require.NoError(t, err)
 		other := &barrierRig{NewBarrier(e, r.of.key, 3), t, r.raw, e}
 		a, b := r.arriving(t.Context()), other.arriving(t.Context())
@@ -271,7 +274,7 @@ func (r *barrierRig) ends(keys ...string) {
 		ttl, err := msg.AsInt64()
 		require.NoError(r.t, err)
 		require.Greater(r.t, ttl, int64(0), key)
-		require.LessOrEqual(r.t, ttl, (r.e.WatchdogTimeout + engine.RequestMemory).Milliseconds(), key)
+		require.LessOrEqual(r.t, ttl, (r.e.WatchdogTimeout + send.RequestMemory).Milliseconds(), key)
 	}
 }
 
@@ -352,7 +355,7 @@ func TestEveryCallOfABarrierPassesWhatTheHeaderNames(t *testing.T) {
 		}
 	}
 	for _, of := range append(partyRenewal.Apart, partyRenewal) {
-		k, args := of.Add(nil, nil, engine.Key{Kind: barrierLabel, Name: "phase"}, "c:1", time.Minute)
+		k, args := of.Add(nil, nil, core.Key{Kind: barrierLabel, Name: "phase"}, "c:1", time.Minute)
 		require.NoError(t, of.Script.Header().Check(len(k), len(args)), of.Script.Name)
 	}
 }
@@ -360,7 +363,7 @@ func TestEveryCallOfABarrierPassesWhatTheHeaderNames(t *testing.T) {
 // TestPartiesAreRenewed for longer than a lease, also while their keys are apart.
 func TestPartiesAreRenewed(t *testing.T) {
 	t.Parallel()
-	short := func(c *engine.Config) { c.WatchdogTimeout = time.Second }
+	short := func(c *core.Config) { c.WatchdogTimeout = time.Second }
 	r := newBarrierRig(t, 3, short)
 	other := r.beside(short)
 	a, b := r.arriving(t.Context()), other.arriving(t.Context())
@@ -381,7 +384,7 @@ func TestAPartyThatDiesBreaksItWhenItsLeaseEnds(t *testing.T) {
 		server := redistest.Shared(t)
 		through, proxy := redistest.ThroughProxy(t, server)
 		name := redistest.Name(t)
-		dies := barrierOn(t, through, name, 3, func(c *engine.Config) { c.WatchdogTimeout = time.Second })
+		dies := barrierOn(t, through, name, 3, func(c *core.Config) { c.WatchdogTimeout = time.Second })
 		lives := barrierOn(t, server.Client(t), name, 3)
 		a, b := dies.arriving(t.Context()), lives.arriving(t.Context())
 		dies.waiting(1)
@@ -409,7 +412,7 @@ func TestRenewalApart(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	renew := func(of *engine.Renewal, lease time.Duration) int64 {
+	renew := func(of *lease.Renewal, lease time.Duration) int64 {
 		k, args := of.Add(nil, nil, p.Key(), p.id, lease)
 		got, err := r.e.Run(t.Context(), of.Script, k, args)
 		require.NoError(t, err)
@@ -418,7 +421,7 @@ func TestRenewalApart(t *testing.T) {
 		require.Len(t, said, 1)
 		return said[0]
 	}
-	for _, of := range append([]*engine.Renewal{partyRenewal}, partyRenewal.Apart...) {
+	for _, of := range append([]*lease.Renewal{partyRenewal}, partyRenewal.Apart...) {
 		before := score()
 		require.EqualValues(t, 1, renew(of, time.Hour), of.Script.Name)
 		require.GreaterOrEqual(t, score(), before)
@@ -442,7 +445,7 @@ func (r *barrierRig) sent(s *scripts.Script) redistest.Match {
 	return redistest.All(redistest.MatchScript(s.Body()), redistest.Arg(r.of.key))
 }
 
-func faultyBarrier(t *testing.T, parties int, change ...func(*engine.Config)) (*barrierRig, *redistest.Proxy) {
+func faultyBarrier(t *testing.T, parties int, change ...func(*core.Config)) (*barrierRig, *redistest.Proxy) {
 	t.Helper()
 	server := redistest.Shared(t)
 	through, proxy := redistest.ThroughProxy(t, server)
@@ -612,7 +615,7 @@ func TestAMessageOfABarrierThatIsLost(t *testing.T) {
 	t.Parallel()
 	t.Run("with the connection", func(t *testing.T) {
 		t.Parallel()
-		seldom := func(c *engine.Config) { c.WatchdogTimeout = 10 * time.Minute } // else a renewal finds it out
+		seldom := func(c *core.Config) { c.WatchdogTimeout = 10 * time.Minute } // else a renewal finds it out
 		r, proxy := faultyBarrier(t, 2, enginetest.NoLooks, seldom)
 		a := r.arriving(t.Context())
 		r.waiting(1)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -92,7 +92,7 @@ func TestLatchCountDownWhoseFirstSendIsHeldAfterTheClockWentBack(t *testing.T) {
 func TestLatchCountDownOfWhichTheClockTellsNothingIsTold(t *testing.T) {
 	t.Parallel()
 	told := new(ledger)
-	r, proxy := faulty(t, enginetest.ShortSends, func(c *engine.Config) { c.Deferrals = told })
+	r, proxy := faulty(t, enginetest.ShortSends, func(c *core.Config) { c.Deferrals = told })
 	r.ahead(3)
 	r.do("SET", r.of.opened, r.at(-time.Hour), "PX", memory)
 	held := proxy.HoldRequest(r.sent(downScript))
@@ -103,10 +103,10 @@ func TestLatchCountDownOfWhichTheClockTellsNothingIsTold(t *testing.T) {
 	held.Release()
 	proxy.AwaitCount(t, r.sent(downScript), 2)
 	old := r.e.Request(r.of.lane, 9)
-	work := engine.Work{Kind: label, Name: r.of.key, Op: "count down", Amount: 1}
+	work := core.Work{Kind: label, Name: r.of.key, Op: "count down", Amount: 1}
 	late := r.h.late(r.of, 1, append(r.e.Preamble(old, r.of.channel), "0", "1", ""))
 	require.ErrorIs(t, r.e.SeeThrough(old, work, errors.New("refused for now"), late), ErrDeferred)
-	redistest.Eventually(t, func() bool { return !r.e.Errands() }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
 	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 1"}, told.take())
 	require.Equal(t, "3", r.stored())
 }

@@ -8,9 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -21,7 +24,7 @@ type DoubleBarrier struct{ b *Barrier }
 
 // NewDoubleBarrier returns a handle. Programs outside of this module call
 // rueidisson.Client.DoubleBarrier.
-func NewDoubleBarrier(e *engine.Engine, name string, parties int) *DoubleBarrier {
+func NewDoubleBarrier(e *locking.Engine, name string, parties int) *DoubleBarrier {
 	return &DoubleBarrier{NewBarrier(e, name, parties)}
 }
 
@@ -72,7 +75,7 @@ func (d *DoubleBarrier) enter(ctx context.Context) (*Member, error) {
 type Member struct {
 	d     *DoubleBarrier
 	owner string // "<generation>/<party>"
-	grant *engine.Grant
+	grant *lease.Grant
 
 	leaving chan struct{} // has a token while one says that it leaves
 
@@ -91,7 +94,7 @@ type Member struct {
 func (m *Member) begin(ctx context.Context) error {
 	e := m.d.b.h.e
 	lease := e.WatchdogTimeout
-	got, err, answered := engine.Await(e, ctx, time.Second, func() (engine.Answer, error) {
+	got, err, answered := send.Await(e.Sender, ctx, time.Second, func() (send.Answer, error) {
 		on, args := memberRenewal.Add(nil, nil, m.Key(), m.owner, lease)
 		return e.Run(context.WithoutCancel(ctx), memberRenewal.Script, on, args)
 	})
@@ -194,7 +197,7 @@ func (m *Member) say(ctx context.Context) (inside int64, err error) {
 		select {
 		case m.leaving <- struct{}{}:
 		case <-ctx.Done():
-			return 0, fmt.Errorf("%w: %w", ErrDeferred, engine.ContextError(ctx))
+			return 0, fmt.Errorf("%w: %w", ErrDeferred, core.ContextError(ctx))
 		}
 	}
 	defer func() { <-m.leaving }()
@@ -206,7 +209,7 @@ func (m *Member) say(ctx context.Context) (inside int64, err error) {
 		e := m.d.b.h.e
 		m.doubtful()
 		e.GiveBackLater(m, m.owner, e.WatchdogTimeout)
-		return 0, engine.Deferred(err)
+		return 0, send.Deferred(err)
 	}
 	return said[1], m.heard(said[0] == 1, replayed)
 }
@@ -221,7 +224,7 @@ func (m *Member) finish() (late error) {
 		m.until = until
 	}
 	m.mu.Unlock()
-	if first && !m.grant.Finish(engine.ErrReleased) {
+	if first && !m.grant.Finish(core.ErrReleased) {
 		late = m.tooLate(m.grant.Err())
 		if !errors.Is(late, watchdog.ErrGone) {
 			m.grant.GiveBackLater() // a renewal without an answer may have lengthened the lease
@@ -278,19 +281,19 @@ func (h *barriers) depart(ctx context.Context, of *site, generation, id string) 
 }
 
 // Key returns the kind and the mapped name.
-func (m *Member) Key() engine.Key { return engine.Key{Kind: barrierLabel, Name: m.d.b.of.key} }
+func (m *Member) Key() core.Key { return core.Key{Kind: barrierLabel, Name: m.d.b.of.key} }
 
 // Renewal returns that of all members.
-func (m *Member) Renewal() *engine.Renewal { return memberRenewal }
+func (m *Member) Renewal() *lease.Renewal { return memberRenewal }
 
 // GiveBack leaves.
-func (m *Member) GiveBack(ctx context.Context, _ string) (engine.Released, error) {
+func (m *Member) GiveBack(ctx context.Context, _ string) (lease.Released, error) {
 	said, replayed, err := m.depart(ctx)
 	if err != nil {
-		return engine.Released{}, err
+		return lease.Released{}, err
 	}
 	_ = m.heard(said[0] == 1, replayed) // [Member.Err] says it
-	return engine.Released{Held: said[0] == 1}, nil
+	return lease.Released{Held: said[0] == 1}, nil
 }
 
 // Ended handles the end of the lease, or of the client.
@@ -304,11 +307,11 @@ func (m *Member) Ended(cause error) {
 }
 
 // memberRenewal is how the leases of members are lengthened.
-var memberRenewal = &engine.Renewal{
+var memberRenewal = &lease.Renewal{
 	Script: keepWaitingScript,
-	Add: func(k, args []string, key engine.Key, owner string, lease time.Duration) ([]string, []string) {
+	Add: func(k, args []string, key core.Key, owner string, lease time.Duration) ([]string, []string) {
 		generation, id, _ := strings.Cut(owner, "/")
-		return append(k, keys.BarrierInside(key.Name, generation)), append(args, id, decimal(engine.Millis(lease)), memory)
+		return append(k, keys.BarrierInside(key.Name, generation)), append(args, id, decimal(core.Millis(lease)), memory)
 	},
 }
 
@@ -319,7 +322,7 @@ type leaving struct {
 	of *site
 }
 
-func (l *leaving) key() engine.Key { return engine.Key{Kind: barrierLabel, Name: l.of.key} }
+func (l *leaving) key() core.Key { return core.Key{Kind: barrierLabel, Name: l.of.key} }
 
 func (l *leaving) channel() string { return l.of.channel }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -82,7 +82,7 @@ func TestDoubleBarrierPartiesEnterTogetherAndLeaveTogether(t *testing.T) {
 // then.
 func TestDoubleBarrierMemberThatDiesIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	r, proxy := faultyBarrier(t, 2, func(c *engine.Config) { c.WatchdogTimeout = redistest.Scaled(2 * time.Second) })
+	r, proxy := faultyBarrier(t, 2, func(c *core.Config) { c.WatchdogTimeout = redistest.Scaled(2 * time.Second) })
 	lives := barrierOn(t, r.raw, r.of.key, 2)
 	stays, dies := lives.inside(r) // whose lease is that of all until they renew it
 	proxy.BlackHole()
@@ -98,7 +98,7 @@ func TestDoubleBarrierMemberThatDiesIsNotWaitedFor(t *testing.T) {
 func TestDoubleBarrierMembersAreRenewed(t *testing.T) {
 	t.Parallel()
 	lease := redistest.Scaled(3 * time.Second)
-	short := func(c *engine.Config) { c.WatchdogTimeout = lease }
+	short := func(c *core.Config) { c.WatchdogTimeout = lease }
 	r := newBarrierRig(t, 2, short)
 	a, b := r.inside(r.beside(short))
 	leaves := leavesOf(a, t.Context())
@@ -249,7 +249,7 @@ func TestDoubleBarrierLeaveThatArrivesAfterTheLeaseIsLost(t *testing.T) {
 	t.Parallel()
 	r, proxy := faultyBarrier(t, 2, enginetest.ShortSends)
 	a, b := r.inside(barrierOn(t, r.raw, r.of.key, 2))
-	require.True(t, a.grant.Finish(engine.ErrReleased))
+	require.True(t, a.grant.Finish(core.ErrReleased))
 	r.do("DEL", keys.BarrierInside(r.of.key, strings.Split(a.owner, "/")[0])) // as leases that have ended
 	lost := proxy.DropReply(redistest.MatchScript(departScript.Body()), 1, redistest.Silent())
 	a.grant = r.e.NewGrant(a, a.owner, r.e.Now(), 300*time.Millisecond, 0, watchdog.Instant{}, a)
@@ -305,7 +305,7 @@ func TestDoubleBarrierCallsPassWhatTheHeaderNames(t *testing.T) {
 }
 
 // longLeases are those that do not end while a test waits.
-func longLeases(c *engine.Config) { c.WatchdogTimeout = time.Hour }
+func longLeases(c *core.Config) { c.WatchdogTimeout = time.Hour }
 
 // ghost has A, whose context ends with a server that does not answer, told that nobody knows, and then B pass with it.
 func (r *barrierRig) ghost(proxy *redistest.Proxy, arrived func()) *Member {
@@ -368,7 +368,7 @@ func TestDoubleBarrierLeaveThatWasDeferredBeyondTheLeaseIsLost(t *testing.T) {
 	for name, again := range map[string]bool{"said by the client": false, "said again": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, proxy := faultyBarrier(t, 2, func(c *engine.Config) { c.WatchdogTimeout = redistest.Scaled(3 * time.Second) })
+			r, proxy := faultyBarrier(t, 2, func(c *core.Config) { c.WatchdogTimeout = redistest.Scaled(3 * time.Second) })
 			b, a := barrierOn(t, r.raw, r.of.key, 2).inside(r) // whose lease is that of all until they renew it
 			proxy.BlackHole()
 			ends := a.grant.Deadline()

@@ -3,7 +3,7 @@ package latch
 import (
 	"errors"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // What a program branches on. Every error of this package names the operation
@@ -15,22 +15,22 @@ var (
 	ErrBroken = errors.New("the barrier is broken")
 
 	// ErrOption says that an argument cannot be used. Nothing was changed.
-	ErrOption = engine.ErrOption
+	ErrOption = core.ErrOption
 
 	// ErrUnknown says that a reply was lost, and that the operation may or may not
 	// have been done. The client goes on with a count down until it is done, once: do
 	// not call it again.
-	ErrUnknown = engine.ErrUnknown
+	ErrUnknown = core.ErrUnknown
 
 	// ErrLost says that the lease of a member of a double barrier ended before it left:
 	// the others did not wait for it.
-	ErrLost = engine.ErrLost
+	ErrLost = core.ErrLost
 
 	// ErrDeferred says that the server refused a count down for now, or was not
 	// reached. It is not done yet, and the client goes on until it is: do not call it
 	// again.
-	ErrDeferred = engine.ErrDeferred
+	ErrDeferred = core.ErrDeferred
 
 	// ErrClosed is returned after the client was closed.
-	ErrClosed = engine.ErrClosed
+	ErrClosed = core.ErrClosed
 )

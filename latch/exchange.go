@@ -7,8 +7,9 @@ import (
 	"slices"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // send makes one exchange about a latch. Each call has its own outcome, so it
@@ -64,16 +65,16 @@ func load(b batch) (runs []run) {
 // countDown makes the call. The client goes on with a count down that was not
 // answered: the same request again finds its answer, or is done then.
 func (h *hub) countDown(of *names, flight int, runs []run) ([]int64, error) {
-	said, err := h.e.Numbered(of.lane, flight, of.key, func(r engine.Request) ([]int64, error) {
+	said, err := h.e.Numbered(of.lane, flight, of.key, func(r send.Request) ([]int64, error) {
 		args := append(h.e.Preamble(r, of.channel), "0")
 		for _, one := range runs {
 			args = append(args, decimal(one.count), one.party)
 		}
-		said, err := h.numbers(context.Background(), engine.Aged(downScript, r, ageAt), r, of, args)
+		said, err := h.numbers(context.Background(), send.Aged(downScript, r, ageAt), r, of, args)
 		if err == nil {
 			return said, nil
 		}
-		work := engine.Work{Kind: label, Name: of.key, Op: "count down"}
+		work := core.Work{Kind: label, Name: of.key, Op: "count down"}
 		for _, one := range runs {
 			work.Amount += one.count
 		}
@@ -86,8 +87,8 @@ func (h *hub) countDown(of *names, flight int, runs []run) ([]int64, error) {
 }
 
 // late returns what is said to the server of a count down that it did not take at once.
-func (h *hub) late(of *names, runs int, args []string) func(ctx context.Context, r engine.Request) error {
-	return func(ctx context.Context, r engine.Request) error {
+func (h *hub) late(of *names, runs int, args []string) func(ctx context.Context, r send.Request) error {
+	return func(ctx context.Context, r send.Request) error {
 		late := slices.Clone(args)
 		late[ageAt] = decimal(r.Age().Microseconds())
 		said, err := h.numbers(ctx, downScript, r, of, late)
@@ -117,17 +118,17 @@ const ageAt = 4
 
 // countDownOnce counts down, unless the server knows the request already. Its caller goes
 // on with it, so the client does not.
-func (h *hub) countDownOnce(ctx context.Context, of *names, request engine.CallerRequest) (left int64, err error) {
+func (h *hub) countDownOnce(ctx context.Context, of *names, request send.CallerRequest) (left int64, err error) {
 	got, err := h.e.Run(context.WithoutCancel(ctx), downOnceScript,
 		[]string{of.key, keys.CallerRequest(of.key, request.ID), of.opened, of.parties, of.armed},
-		[]string{decimal(engine.Millis(request.Memory)), memory, of.channel, h.e.Publish()})
+		[]string{decimal(core.Millis(request.Memory)), memory, of.channel, h.e.Publish()})
 	if err != nil {
 		return 0, err
 	}
 	return got.AsInt64()
 }
 
-func (h *hub) numbers(ctx context.Context, op engine.Operation, r engine.Request, of *names, args []string) ([]int64, error) {
+func (h *hub) numbers(ctx context.Context, op send.Operation, r send.Request, of *names, args []string) ([]int64, error) {
 	got, err := h.e.Run(ctx, op, []string{of.key, r.Lane, of.opened, of.parties, of.armed}, args)
 	if err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (h *hub) numbers(ctx context.Context, op engine.Operation, r engine.Request
 
 // single returns a request that goes by itself.
 func (h *hub) single(flight int, a *ask) (got answer) {
-	got.n, got.err = engine.Only(h.e.Numbered(a.of.lane, flight, a.of.key, func(r engine.Request) ([]int64, error) {
+	got.n, got.err = send.Only(h.e.Numbered(a.of.lane, flight, a.of.key, func(r send.Request) ([]int64, error) {
 		said, err := h.alone(r, a)
 		if errors.Is(err, ErrUnknown) {
 			h.e.Void(r, a.of.key)
@@ -147,11 +148,11 @@ func (h *hub) single(flight int, a *ask) (got answer) {
 	return got
 }
 
-func (h *hub) alone(r engine.Request, a *ask) ([]int64, error) {
+func (h *hub) alone(r send.Request, a *ask) ([]int64, error) {
 	script, on := deleteScript, []string{a.of.key, r.Lane, a.of.opened, a.of.parties, a.of.armed}
 	args := h.e.Preamble(r, a.of.channel)
 	if a.kind == trySet {
-		script, on, args = trySetScript, []string{a.of.key, r.Lane, a.of.parties, a.of.armed}, append(args, decimal(a.n), decimal(engine.Millis(a.ttl)))
+		script, on, args = trySetScript, []string{a.of.key, r.Lane, a.of.parties, a.of.armed}, append(args, decimal(a.n), decimal(core.Millis(a.ttl)))
 	}
 	got, err := h.e.Run(context.Background(), script, on, args)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
-func faulty(t *testing.T, change ...func(*engine.Config)) (*rig, *redistest.Proxy) {
+func faulty(t *testing.T, change ...func(*core.Config)) (*rig, *redistest.Proxy) {
 	t.Helper()
 	server := redistest.Shared(t)
 	through, proxy := redistest.ThroughProxy(t, server)
@@ -374,7 +374,7 @@ func TestASilentServerIsBorneForAWatchdogTimeout(t *testing.T) {
 	t.Parallel()
 	redistest.Within(t, soon, func() time.Duration {
 		longest := time.Duration(0)
-		r, proxy := faulty(t, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second })
+		r, proxy := faulty(t, func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second })
 		r.arm(1)
 		var all []<-chan error
 		for range 20 {

@@ -15,18 +15,19 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // childEngine is the engine of a process of its own.
-func childEngine(p *redistest.Parent) *engine.Engine {
+func childEngine(p *redistest.Parent) *locking.Engine {
 	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{os.Getenv("LATCH_ADDR")}, DisableCache: true, ForceSingleClient: true})
 	if err == nil {
 		lease, _ := time.ParseDuration(os.Getenv("LATCH_LEASE"))
-		var e *engine.Engine
-		e, err = engine.New(context.Background(), c, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: lease, Linger: time.Second})
+		var e *locking.Engine
+		e, err = locking.New(context.Background(), c, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: lease, Linger: time.Second})
 		if err == nil {
 			return e
 		}

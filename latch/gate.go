@@ -8,9 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
 // gate is what those who wait in one process for one name share: one
@@ -18,7 +21,7 @@ import (
 // sent. The first of them, the head, looks on its own goroutine.
 type gate struct {
 	places.Entry
-	e    *engine.Engine
+	e    *locking.Engine
 	of   gated
 	busy chan struct{} // has a token while a look is under way
 
@@ -29,12 +32,12 @@ type gate struct {
 	calm bool          // the last of them was answered, and what it did not see will be heard
 	ends bool          // but for something that ends by time
 	when time.Duration // that answer came
-	ear  *engine.Listener
+	ear  *wait.Listener
 }
 
 // gated has the protocol of the object that a gate waits for.
 type gated interface {
-	key() engine.Key
+	key() core.Key
 	channel() string
 	// look asks the server once. Left is how long until a look may say more without a
 	// message, negative if nobody knows.
@@ -64,7 +67,7 @@ func newWaiter() *waiter {
 	return &waiter{turn: make(chan struct{}, 1), over: make(chan error, 1), shut: make(chan struct{}, 1)}
 }
 
-func newGate(e *engine.Engine, of gated) *gate {
+func newGate(e *locking.Engine, of gated) *gate {
 	return &gate{e: e, of: of, busy: make(chan struct{}, 1)}
 }
 
@@ -98,7 +101,7 @@ func (g *gate) pass(ctx context.Context, w *waiter, o *observed) error {
 			g.gone(w)
 			return err
 		case <-ctx.Done():
-			return g.leave(w, engine.ContextError(ctx))
+			return g.leave(w, core.ContextError(ctx))
 		case <-g.e.Closing():
 			return g.leave(w, ErrClosed)
 		}
@@ -173,7 +176,7 @@ func (g *gate) asHead(ctx context.Context, w *waiter, o *observed) error {
 		return g.leave(w, nil)
 	}
 	ear, rest := g.listener(w)
-	watch := engine.Watch{
+	watch := wait.Watch{
 		Key: g.of.key(), Channels: []pubsub.Channel{g.e.Channel(g.of.channel())}, By: ear,
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
 			left, err = g.look(ctx, ear)
@@ -200,11 +203,11 @@ const longest = 5 * time.Second
 
 // listener returns the gate's, and how long the new head w sleeps before it looks. The
 // last look counts for w if it was sent after w came, until it is too long ago.
-func (g *gate) listener(w *waiter) (ear *engine.Listener, rest time.Duration) {
+func (g *gate) listener(w *waiter) (ear *wait.Listener, rest time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.ear == nil {
-		g.ear = engine.NewListener(nil, nil)
+		g.ear = wait.NewListener(nil, nil)
 	}
 	if g.calm && !g.ends && w.looked {
 		rest = cmp.Or(g.e.LongestSleep, longest) - (g.e.Mono() - g.when)
@@ -220,17 +223,17 @@ func (g *gate) ended(w *waiter) bool {
 
 // look asks the server once, for all who wait now. If ctx ends, its caller goes
 // and the look goes on: what it says counts for the others.
-func (g *gate) look(ctx context.Context, ear *engine.Listener) (time.Duration, error) {
+func (g *gate) look(ctx context.Context, ear *wait.Listener) (time.Duration, error) {
 	select {
 	case g.busy <- struct{}{}:
 	case <-ctx.Done():
-		return -1, engine.ContextError(ctx)
+		return -1, core.ContextError(ctx)
 	case <-g.e.Closing():
 		return -1, ErrClosed
 	}
 	hears := ear.Listens()
 	number := g.send()
-	left, err, _ := engine.Await(g.e, ctx, 0, func() (time.Duration, error) {
+	left, err, _ := send.Await(g.e.Sender, ctx, 0, func() (time.Duration, error) {
 		defer func() { <-g.busy }()
 		of, left, err := g.of.look(ctx, g)
 		if err == nil {

@@ -10,14 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // Not parallel: what other tests hold would be counted.
 func TestNothingStaysBehindOfManyNames(t *testing.T) {
 	// What has been waited for is listened to for so long.
-	r := newRig(t, func(c *engine.Config) { c.Linger = time.Millisecond })
+	r := newRig(t, func(c *core.Config) { c.Linger = time.Millisecond })
 	b := NewBarrier(r.e, redistest.Name(t), 1)
 	for what, once := range map[string]func(name string) error{"latch": r.useLatch, "barrier": r.useBarrier} {
 		t.Run(what, func(t *testing.T) {

@@ -4,33 +4,33 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
 )
 
 // hub is what the latches of one client have in common.
 type hub struct {
-	e     *engine.Engine
+	e     *locking.Engine
 	table *combine.Table[string, ask, answer]
 	gates places.Places[string, *gate]
 }
 
 type hubKey struct{}
 
-func hubOf(e *engine.Engine) *hub {
+func hubOf(e *locking.Engine) *hub {
 	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
 }
 
 // flights is how many exchanges about one latch may be under way.
 const flights = 4
 
-func newHub(e *engine.Engine) *hub {
+func newHub(e *locking.Engine) *hub {
 	h := &hub{e: e}
 	h.table = combine.New(combine.Config[string, ask, answer]{
 		Send: h.send, Cut: cut, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
-	h.gates.Make = func(name string) *gate { return newGate(e, &opening{h, newNames(e, name)}) }
+	h.gates.Make = func(name string) *gate { return newGate(e, &opening{h, newNames(e.ClientID, name)}) }
 	h.gates.Left = (*gate).left
 	return h
 }
@@ -45,9 +45,9 @@ type names struct {
 	armed   string
 }
 
-func newNames(e *engine.Engine, mapped string) *names {
+func newNames(client, mapped string) *names {
 	return &names{
-		mapped, keys.LatchChannel(mapped), keys.Lane(mapped, e.ClientID), keys.LatchOpened(mapped), keys.LatchParties(mapped),
+		mapped, keys.LatchChannel(mapped), keys.Lane(mapped, client), keys.LatchOpened(mapped), keys.LatchParties(mapped),
 		keys.LatchArmed(mapped),
 	}
 }

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // most is what a latch can be armed with.
@@ -26,9 +27,9 @@ type Latch struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Latch.
-func New(e *engine.Engine, name string) *Latch {
+func New(e *locking.Engine, name string) *Latch {
 	key := e.Map(name)
-	return &Latch{h: hubOf(e), of: newNames(e, key), name: name, bad: object.CheckNameBy(e, key, keys.LatchOnCluster)}
+	return &Latch{h: hubOf(e), of: newNames(e.ClientID, key), name: name, bad: object.CheckNameBy(e, key, keys.LatchOnCluster)}
 }
 
 // Name returns the name that the handle was made with, before any mapping.
@@ -133,7 +134,7 @@ func (l *Latch) Count(ctx context.Context) (int64, error) {
 	err := l.usable(ctx)
 	var now state
 	if err == nil {
-		now, err, _ = engine.Await(l.h.e, ctx, 0, func() (state, error) { return l.h.state(ctx, l.of) })
+		now, err, _ = send.Await(l.h.e.Sender, ctx, 0, func() (state, error) { return l.h.state(ctx, l.of) })
 	}
 	return now.count, l.failed("look at", err)
 }
@@ -177,7 +178,7 @@ func (l *Latch) Delete(ctx context.Context) (bool, error) {
 
 // ask makes a call that goes by itself. ctx bounds the wait for its answer.
 func (l *Latch) ask(ctx context.Context, a ask) (int64, error) {
-	got, err, answered := engine.Await(l.h.e, ctx, 0, func() (answer, error) {
+	got, err, answered := send.Await(l.h.e.Sender, ctx, 0, func() (answer, error) {
 		return l.h.table.Do(context.Background(), a.of.key, a)
 	})
 	if !answered {

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // world is a latch, a client of it whose requests are sent again, arrive late
@@ -56,14 +56,14 @@ type copied struct {
 // scriptBodies are the scripts as they are sent.
 func scriptBodies() map[string]string {
 	return map[string]string{
-		"down": downScript.Body(), "arm": trySetScript.Body(), "delete": deleteScript.Body(), "void": engine.VoidScript.Body(),
+		"down": downScript.Body(), "arm": trySetScript.Body(), "delete": deleteScript.Body(), "void": send.VoidScript.Body(),
 	}
 }
 
 func newWorld(t testing.TB, seed uint64, bodies map[string]string) *world {
 	w := &world{
 		t: t, raw: redistest.Shared(t).Client(t), rnd: rand.New(rand.NewPCG(seed, 1)), bodies: bodies,
-		of:      newNames(&engine.Engine{Config: engine.Config{ClientID: "c"}}, redistest.Name(t)),
+		of:      newNames("c", redistest.Name(t)),
 		parties: map[string]bool{}, last: map[string]int64{}, said: map[int64][]int64{},
 		settled: map[int64]bool{}, seen: map[string]int{}, did: map[int64]struct{}{},
 	}

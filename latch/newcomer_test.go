@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -30,7 +30,7 @@ func TestLatchAwaitLooksWhileTheLastWaitersLeave(t *testing.T) {
 // counts for the name, not for each head of its waiters.
 func TestLatchShortAwaitsSeeAnOpeningOfWhichNoMessageCame(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *engine.Config) { c.LongestSleep = time.Second }).arm(1)
+	r := newRig(t, func(c *core.Config) { c.LongestSleep = time.Second }).arm(1)
 	const waits = 20
 	var all []<-chan error
 	for i := range waits { // each becomes the head for 200 ms: the gate goes on with its last one

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // state is what a look found.
@@ -40,7 +40,7 @@ type opening struct {
 // label is what the observer calls a latch.
 const label = "latch"
 
-func (o *opening) key() engine.Key { return engine.Key{Kind: label, Name: o.of.key} }
+func (o *opening) key() core.Key { return core.Key{Kind: label, Name: o.of.key} }
 
 func (o *opening) channel() string { return o.of.channel }
 

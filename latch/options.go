@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // A CountOption changes one [Latch.CountDown].
@@ -48,7 +49,7 @@ func (o actionOption) applyBarrier(c *barrierConfig) error {
 	return nil
 }
 
-type countConfig struct{ request engine.CallerRequest }
+type countConfig struct{ request send.CallerRequest }
 
 type setConfig struct{ ttl time.Duration }
 
@@ -73,15 +74,15 @@ type requestOption struct {
 }
 
 func (o requestOption) applyCount(c *countConfig) (err error) {
-	c.request, err = engine.NewCallerRequest(o.id, o.memory)
+	c.request, err = send.NewCallerRequest(o.id, o.memory)
 	return err
 }
 
 type ttlOption time.Duration
 
 func (o ttlOption) applySet(c *setConfig) error {
-	if d := time.Duration(o); d < time.Millisecond || d > engine.LongestLease {
-		return fmt.Errorf("%w: time to live %v is outside of 1ms to %v", ErrOption, d, engine.LongestLease)
+	if d := time.Duration(o); d < time.Millisecond || d > core.LongestLease {
+		return fmt.Errorf("%w: time to live %v is outside of 1ms to %v", ErrOption, d, core.LongestLease)
 	}
 	c.ttl = time.Duration(o)
 	return nil

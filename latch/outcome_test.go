@@ -10,10 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // ledger writes down what is unknown, or given up.
@@ -41,7 +43,7 @@ func (l *ledger) Unknown(kind, name, operation string, _ error) {
 	l.note("unknown %s %s: %s", kind, name, operation)
 }
 
-func (l *ledger) GaveUp(g engine.GaveUp) {
+func (l *ledger) GaveUp(g core.GaveUp) {
 	l.note("gave up %s %s: %s %d", g.Kind, g.Name, g.Op, g.Amount)
 }
 
@@ -49,7 +51,7 @@ func (l *ledger) GaveUp(g engine.GaveUp) {
 func TestLatchObserverIsToldOfUnknownOutcomes(t *testing.T) {
 	t.Parallel()
 	told := new(ledger)
-	r, proxy := faulty(t, enginetest.ShortSends, func(c *engine.Config) { c.Outcomes = told })
+	r, proxy := faulty(t, enginetest.ShortSends, func(c *core.Config) { c.Outcomes = told })
 	r.arm(3)
 	b := NewBarrier(r.e, r.of.key+"b", 2)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -76,10 +78,10 @@ func TestLatchObserverIsToldOfACountDownThatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	told := new(ledger)
 	server := redistest.Start(t)
-	c := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Deferrals: told}
+	c := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Deferrals: told}
 	enginetest.ShortSends(&c)
 	raw := server.Client(t)
-	e, err := engine.New(t.Context(), raw, c)
+	e, err := locking.New(t.Context(), raw, c)
 	require.NoError(t, err)
 	r := (&rig{New(e, redistest.Name(t)), t, raw, e}).arm(5)
 	r.do("CONFIG", "SET", "min-replicas-to-write", "1")
@@ -94,14 +96,14 @@ func TestLatchObserverIsToldOfACountDownThatWasGivenUp(t *testing.T) {
 func TestLatchCountDownThatCameTooLateIsGivenUp(t *testing.T) {
 	t.Parallel()
 	told := new(ledger)
-	r := newRig(t, func(c *engine.Config) { c.Deferrals = told })
+	r := newRig(t, func(c *core.Config) { c.Deferrals = told })
 	r.do("SET", r.of.key, "5")
-	old := engine.Request{Lane: r.of.lane + ":9", Number: "7"}
+	old := send.Request{Lane: r.of.lane + ":9", Number: "7"}
 	require.Greater(t, old.Age(), time.Hour)
-	work := engine.Work{Kind: label, Name: r.of.key, Op: "count down", Amount: 2}
+	work := core.Work{Kind: label, Name: r.of.key, Op: "count down", Amount: 2}
 	late := r.h.late(r.of, 1, append(r.e.Preamble(old, r.of.channel), "0", "2", ""))
 	require.ErrorIs(t, r.e.SeeThrough(old, work, errors.New("refused for now"), late), ErrDeferred)
-	redistest.Eventually(t, func() bool { return !r.e.Errands() }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
 	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 2"}, told.take())
 	require.Equal(t, "5", r.stored())
 	require.ErrorIs(t, late(t.Context(), old), ErrOption, "said twice")

@@ -6,9 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/wait"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -37,10 +40,10 @@ type arrival struct {
 
 // arrive asks until there is an answer: a second request finds the first one's.
 func (p *party) arrive(ctx context.Context) (at arrival, err error) {
-	err = p.h.e.Watch(ctx, engine.Watch{
+	err = p.h.e.Watch(ctx, wait.Watch{
 		Key: p.Key(),
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
-			got, err, answered := engine.Await(p.h.e, ctx, time.Second, func() (arrival, error) { return p.ask(ctx) })
+			got, err, answered := send.Await(p.h.e.Sender, ctx, time.Second, func() (arrival, error) { return p.ask(ctx) })
 			if answered && err == nil {
 				at = got
 			}
@@ -107,7 +110,7 @@ func (p *party) open(ctx context.Context, at arrival) (before int, err error) {
 	defer p.lose(nil)
 	e := p.h.e
 	grant := e.NewGrant(p, p.id, at.started, e.WatchdogTimeout, e.WatchdogTimeout/3, watchdog.Instant{}, p)
-	defer grant.Finish(engine.ErrReleased)
+	defer grant.Finish(core.ErrReleased)
 	if p.action != nil {
 		returned := false
 		defer func() {
@@ -120,10 +123,10 @@ func (p *party) open(ctx context.Context, at arrival) (before int, err error) {
 	}
 	state := int64(never)
 	if err == nil {
-		err = e.Watch(ctx, engine.Watch{
+		err = e.Watch(ctx, wait.Watch{
 			Key: p.Key(),
 			Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
-				got, err, answered := engine.Await(e, ctx, time.Second, func() (arrival, error) { return p.pass(ctx) })
+				got, err, answered := send.Await(e.Sender, ctx, time.Second, func() (arrival, error) { return p.pass(ctx) })
 				if answered && err == nil {
 					state = got.state
 				}
@@ -156,7 +159,7 @@ func (p *party) wait(ctx context.Context, at arrival) (before int, err error) {
 	defer p.lose(nil)
 	e := p.h.e
 	grant := e.NewGrant(p, p.id, at.started, e.WatchdogTimeout, e.WatchdogTimeout/3, watchdog.Instant{}, p)
-	defer grant.Finish(engine.ErrReleased)
+	defer grant.Finish(core.ErrReleased)
 	w := newWaiter()
 	w.generation = at.generation
 	g := p.h.gates.Get(p.of.key)
@@ -181,7 +184,7 @@ func (p *party) giveUp(ctx context.Context, why error) (before int, err error) {
 	if p.h.e.Open() != nil {
 		left, err = p.leave(ctx) // Close waits for it here
 	} else {
-		left, err, answered = engine.Await(p.h.e, bounded, time.Second, func() (arrival, error) { return p.leave(ctx) })
+		left, err, answered = send.Await(p.h.e.Sender, bounded, time.Second, func() (arrival, error) { return p.leave(ctx) })
 	}
 	switch {
 	case err != nil || !answered:
@@ -218,49 +221,49 @@ func (p *party) end(ctx context.Context, s *scripts.Script, on, args []string) (
 }
 
 // Key returns the kind and the mapped name.
-func (p *party) Key() engine.Key { return engine.Key{Kind: barrierLabel, Name: p.of.key} }
+func (p *party) Key() core.Key { return core.Key{Kind: barrierLabel, Name: p.of.key} }
 
 // Renewal returns that of all parties.
-func (p *party) Renewal() *engine.Renewal { return partyRenewal }
+func (p *party) Renewal() *lease.Renewal { return partyRenewal }
 
 // GiveBack leaves, also the inside of a double barrier: its generation may have opened, and its caller was told that
 // nobody knows.
-func (p *party) GiveBack(ctx context.Context, _ string) (engine.Released, error) {
+func (p *party) GiveBack(ctx context.Context, _ string) (lease.Released, error) {
 	at, err := p.leave(ctx)
 	if err == nil && p.inside && at.state != never {
 		_, _, err = p.h.depart(ctx, p.of, at.generation, p.id)
 	}
-	return engine.Released{Held: err == nil}, err
+	return lease.Released{Held: err == nil}, err
 }
 
 // Ended ends the wait: the lease is over, or the client closes.
 func (p *party) Ended(cause error) { p.lose(cause) }
 
 // partyRenewal is how the leases of parties that wait are lengthened.
-var partyRenewal = &engine.Renewal{
+var partyRenewal = &lease.Renewal{
 	Script: keepScript,
-	Add: func(k, args []string, key engine.Key, owner string, lease time.Duration) ([]string, []string) {
+	Add: func(k, args []string, key core.Key, owner string, lease time.Duration) ([]string, []string) {
 		return append(k, key.Name, keys.BarrierWaiting(key.Name), keys.BarrierArrival(key.Name, owner)),
-			append(args, owner, decimal(engine.Millis(lease)), memory)
+			append(args, owner, decimal(core.Millis(lease)), memory)
 	},
-	Apart: []*engine.Renewal{
+	Apart: []*lease.Renewal{
 		{
 			Script: keepWaitingScript,
-			Add: func(k, args []string, key engine.Key, owner string, lease time.Duration) ([]string, []string) {
-				return append(k, keys.BarrierWaiting(key.Name)), append(args, owner, decimal(engine.Millis(lease)), memory)
+			Add: func(k, args []string, key core.Key, owner string, lease time.Duration) ([]string, []string) {
+				return append(k, keys.BarrierWaiting(key.Name)), append(args, owner, decimal(core.Millis(lease)), memory)
 			},
 		},
-		keepKey(func(key engine.Key, owner string) string { return keys.BarrierArrival(key.Name, owner) }),
-		keepKey(func(key engine.Key, _ string) string { return key.Name }),
+		keepKey(func(key core.Key, owner string) string { return keys.BarrierArrival(key.Name, owner) }),
+		keepKey(func(key core.Key, _ string) string { return key.Name }),
 	},
 }
 
 // keepKey returns the part of a renewal that is about one key.
-func keepKey(of func(key engine.Key, owner string) string) *engine.Renewal {
-	return &engine.Renewal{
+func keepKey(of func(key core.Key, owner string) string) *lease.Renewal {
+	return &lease.Renewal{
 		Script: keepKeyScript,
-		Add: func(k, args []string, key engine.Key, owner string, lease time.Duration) ([]string, []string) {
-			return append(k, of(key, owner)), append(args, decimal(engine.Millis(lease+engine.RequestMemory)))
+		Add: func(k, args []string, key core.Key, owner string, lease time.Duration) ([]string, []string) {
+			return append(k, of(key, owner)), append(args, decimal(core.Millis(lease+send.RequestMemory)))
 		},
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"embed"
 	"strconv"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 //go:embed lua/*.lua
@@ -32,6 +32,6 @@ var (
 )
 
 // memory is how long the server remembers a request and an opening, ms.
-var memory = engine.MemoryMillis
+var memory = send.MemoryMillis
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

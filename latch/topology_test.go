@@ -9,7 +9,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -54,7 +54,7 @@ func TestOnACluster(t *testing.T) {
 
 // aSlotMovesUnderABarrier for longer than the lease of those who wait.
 func aSlotMovesUnderABarrier(t *testing.T, cluster *redistest.Cluster) {
-	short := func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second }
+	short := func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second }
 	r := barrierOn(t, cluster.Client(t), redistest.Name(t), 3, short)
 	a, b := r.arriving(t.Context()), r.beside(short).arriving(t.Context())
 	r.waiting(1)

@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // TestNeitherWaitsForReplicas, of which there are none here.
 func TestNeitherWaitsForReplicas(t *testing.T) {
 	t.Parallel()
-	acked := func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Minute }
+	acked := func(c *core.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Minute }
 	server := redistest.Start(t)
 	for name, test := range suite {
 		t.Run(name, func(t *testing.T) { test(t, rigOn(t, server.Client(t), redistest.Name(t), acked)) })
@@ -31,7 +31,7 @@ func TestNeitherWaitsForReplicas(t *testing.T) {
 func TestNoGoroutineWaitsBesideTheCallers(t *testing.T) {
 	const callers, own = 2_000, 25
 	raw := redistest.Shared(t).Client(t)
-	patient := func(c *engine.Config) { c.WatchdogTimeout = 10 * time.Minute } // a busy machine is no silent server
+	patient := func(c *core.Config) { c.WatchdogTimeout = 10 * time.Minute } // a busy machine is no silent server
 	r := rigOn(t, raw, redistest.Name(t), patient).arm(1)
 	b := barrierOn(t, raw, redistest.Name(t), callers+1, patient)
 	ctx, leave := context.WithCancel(t.Context())

@@ -7,19 +7,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // made is a holding of the holds of others, as a sibling would make it up.
 type made struct {
-	engine.Holding
+	locking.Holding
 	members []*Hold
 }
 
 func (m made) Members() []*Hold { return m.members }
 
-func (m made) Fence(engine.Seat) int64 { return 0 }
+func (m made) Fence(lease.Seat) int64 { return 0 }
 
 func (m made) Err() error {
 	var errs []error
@@ -29,7 +30,7 @@ func (m made) Err() error {
 	return errors.Join(errs...)
 }
 
-func (m made) Release(ctx context.Context, _ engine.Seat) error {
+func (m made) Release(ctx context.Context, _ lease.Seat) error {
 	var errs []error
 	for _, h := range m.members {
 		errs = append(errs, h.Unlock(ctx))
@@ -47,7 +48,7 @@ func TestAHoldOfHoldsCarriesThoseInItsPlace(t *testing.T) {
 		require.NoError(t, err)
 		members = append(members, h)
 	}
-	hold, err := NewHold(func(engine.Seat) (engine.Holding, error) { return made{members: members}, nil })
+	hold, err := NewHold(func(lease.Seat) (locking.Holding, error) { return made{members: members}, nil })
 	require.NoError(t, err)
 	ctx := hold.Context(t.Context())
 	for i, l := range []*Lock{first, second} {

@@ -3,7 +3,7 @@ package lock
 import (
 	"errors"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // What a program branches on. Every error of this package names the operation
@@ -12,20 +12,20 @@ import (
 var (
 	// ErrNotAcquired is returned by [Lock.TryLock] when the lock was busy for
 	// as long as the caller wanted to wait. It is an answer, not a fault.
-	ErrNotAcquired = engine.ErrNotAcquired
+	ErrNotAcquired = core.ErrNotAcquired
 
 	// ErrLost says that a hold ended without its holder's doing: the lease ran
 	// out before a renewal was answered, or the server no longer knew it. It
 	// is the cause of the hold's context then, and what [Hold.Err],
 	// [Hold.Unlock], [Hold.Extend], [Hold.Token] and [Lock.Join] return.
-	ErrLost = engine.ErrLost
+	ErrLost = core.ErrLost
 
 	// ErrReleased is the cause of a hold's context after [Hold.Unlock], and
 	// what the hold's operations return from then on.
-	ErrReleased = engine.ErrReleased
+	ErrReleased = core.ErrReleased
 
 	// ErrOption says that an argument cannot be used. Nothing was sent.
-	ErrOption = engine.ErrOption
+	ErrOption = core.ErrOption
 
 	// ErrToken says that a text is no token, or one that must not be joined.
 	// It wraps ErrOption. Nothing was sent.
@@ -33,21 +33,21 @@ var (
 
 	// ErrUnknown says that a reply was lost, and that the operation may or may
 	// not have been done.
-	ErrUnknown = engine.ErrUnknown
+	ErrUnknown = core.ErrUnknown
 
 	// ErrDeferred says that a release is not done yet, and that the client goes on
 	// trying until the server takes it, the lease ends, or the client is closed.
-	ErrDeferred = engine.ErrDeferred
+	ErrDeferred = core.ErrDeferred
 
 	// ErrNotReplicated is returned by an acquire that too few replicas
 	// acknowledged in time; the acquire was undone.
-	ErrNotReplicated = engine.ErrNotReplicated
+	ErrNotReplicated = core.ErrNotReplicated
 
 	// ErrFamily says that the name is that of a lock of another family, such as
 	// a read-write lock: the two would not exclude, or not wake, each other. The
 	// error names that family. It is seen where this client has a hold or a
 	// waiter of it, or the context carries one, and where it shows on the server.
-	ErrFamily = engine.ErrFamily
+	ErrFamily = core.ErrFamily
 
 	// ErrStale says that a [Guard] refused a write, since a newer holder of the
 	// lock has written, or one with the same number that is another. See
@@ -56,7 +56,7 @@ var (
 
 	// ErrClosed is returned after the client was closed, and is the cause of
 	// the contexts of the holds that it had then.
-	ErrClosed = engine.ErrClosed
+	ErrClosed = core.ErrClosed
 )
 
 type tokenError struct{}

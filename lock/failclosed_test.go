@@ -82,7 +82,7 @@ func acquire(t testing.TB, l lock.Locker, opts ...lock.LockOption) *lock.Hold {
 // renewals matches the watchdog's script.
 func renewals(t testing.TB) redistest.Match {
 	t.Helper()
-	body, err := os.ReadFile("../internal/engine/lua/renew.lua")
+	body, err := os.ReadFile("../internal/lease/lua/renew.lua")
 	require.NoError(t, err)
 	return redistest.MatchScript(string(body))
 }

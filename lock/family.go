@@ -8,26 +8,28 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // Handle is one lock of one client that a hold is of. It is for the other
 // packages of the family, as are the functions that take it.
 type Handle struct {
-	Engine *engine.Engine
-	Key    engine.Key // the kind, or the side of it, and the mapped name
-	Name   string     // as the caller wrote it
+	Engine *locking.Engine
+	Key    core.Key // the kind, or the side of it, and the mapped name
+	Name   string   // as the caller wrote it
 }
 
 // NewHold makes a hold of what acquire acquires for the seat that it is given.
 // The contexts of the hold carry it for each of the handles: a lock of that
 // name and client re-enters under them. Of a holding that has Members, they
 // carry these instead.
-func NewHold(acquire func(seat engine.Seat) (engine.Holding, error), of ...Handle) (*Hold, error) {
+func NewHold(acquire func(seat lease.Seat) (locking.Holding, error), of ...Handle) (*Hold, error) {
 	return newHold(acquire, handles(of))
 }
 
-func newHold(acquire func(seat engine.Seat) (engine.Holding, error), of subject) (*Hold, error) {
+func newHold(acquire func(seat lease.Seat) (locking.Holding, error), of subject) (*Hold, error) {
 	s := &seat{of: of}
 	held, err := acquire(s)
 	if err != nil {
@@ -37,11 +39,11 @@ func newHold(acquire func(seat engine.Seat) (engine.Holding, error), of subject)
 }
 
 // Standing returns what h stands on. It is for the package that made h.
-func Standing(h *Hold) engine.Holding { return h.seat.held }
+func Standing(h *Hold) locking.Holding { return h.seat.held }
 
 // Nest adds a level to h, as Reenter does to the hold that a context carries. It is
 // false if h has ended: then h is as if it were not there.
-func Nest(ctx context.Context, h *Hold, ask engine.Ask) (hold *Hold, live bool, err error) {
+func Nest(ctx context.Context, h *Hold, ask locking.Ask) (hold *Hold, live bool, err error) {
 	hold, err = h.reenter(ctx, ask)
 	if errors.Is(err, errOuterEnded) {
 		return nil, false, nil
@@ -51,7 +53,7 @@ func Nest(ctx context.Context, h *Hold, ask engine.Ask) (hold *Hold, live bool, 
 
 // Bury leaves a tombstone for owner, so that an acquire of it which arrives later
 // is refused. Gone is where the tombstones of the lock are.
-func Bury(ctx context.Context, e *engine.Engine, gone, owner string) error {
+func Bury(ctx context.Context, e *locking.Engine, gone, owner string) error {
 	_, err := e.Run(ctx, buryScript, []string{gone}, []string{owner, latchMillis})
 	return err
 }
@@ -59,14 +61,14 @@ func Bury(ctx context.Context, e *engine.Engine, gone, owner string) error {
 // composite is a holding that is made up of holds of other locks. The contexts
 // of its hold carry those in its place.
 type composite interface {
-	engine.Holding
+	locking.Holding
 	// Members are the holds that it has at present.
 	Members() []*Hold
 }
 
 // Tell has to hear how h ends, be it by its unlock, as soon as h is told; at
 // once if it has ended.
-func Tell(h *Hold, to engine.Seat) {
+func Tell(h *Hold, to lease.Seat) {
 	c := &holdContext{hold: h, forget: func() bool { return true }} // nobody sees it as a context
 	c.cancel = to.Ended
 	if cause := h.seat.tell(c); cause != nil {
@@ -78,14 +80,14 @@ func Tell(h *Hold, to engine.Seat) {
 // whatever kind unless one is given, and its kind; nil if there is none. A hold
 // of one kind does not hide one of another around it from whoever asks for
 // that.
-func Carried(ctx context.Context, e *engine.Engine, name, kind string) (string, *Hold) {
+func Carried(ctx context.Context, e *locking.Engine, name, kind string) (string, *Hold) {
 	return carried(ctx, carriedKey{e, name, kind})
 }
 
 // Reenter adds a level to the hold of this lock that ctx carries; there is false
 // if it carries none that stands. It refuses one of another kind under the name,
 // since the caller would wait for itself.
-func Reenter(ctx context.Context, of Handle, ask engine.Ask) (hold *Hold, there bool, err error) {
+func Reenter(ctx context.Context, of Handle, ask locking.Ask) (hold *Hold, there bool, err error) {
 	kind, outer := Carried(ctx, of.Engine, of.Key.Name, "")
 	switch {
 	case outer == nil:
@@ -97,7 +99,7 @@ func Reenter(ctx context.Context, of Handle, ask engine.Ask) (hold *Hold, there 
 }
 
 // ReenterOf is Reenter where it is known which hold is meant.
-func ReenterOf(ctx context.Context, outer *Hold, ask engine.Ask) (hold *Hold, there bool, err error) {
+func ReenterOf(ctx context.Context, outer *Hold, ask locking.Ask) (hold *Hold, there bool, err error) {
 	hold, err = outer.reenter(ctx, ask)
 	if errors.Is(err, errOuterEnded) {
 		return nil, false, nil
@@ -111,7 +113,7 @@ func otherKind(carried, own string) error {
 
 // Inspect returns who holds the lock of the mapped name, if it is a hash with one
 // owner.
-func Inspect(ctx context.Context, e *engine.Engine, name string) (Holder, error) {
+func Inspect(ctx context.Context, e *locking.Engine, name string) (Holder, error) {
 	return (&protocol{e: e, name: name}).inspect(ctx)
 }
 
@@ -126,7 +128,7 @@ func carried(ctx context.Context, key any) (kind string, h *Hold) {
 
 // carriedKey asks a context for the hold of one name of one client.
 type carriedKey struct {
-	engine *engine.Engine
+	engine *locking.Engine
 	name   string // mapped
 	kind   string // "": any
 }

@@ -8,36 +8,38 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // pair is two locks as one holding, as a sibling would make them up.
 type pair struct {
-	*engine.Held
-	second *engine.Held
+	*locking.Held
+	second *locking.Held
 }
 
 func (p *pair) Err() error { return errors.Join(p.Held.Err(), p.second.Err()) }
 
-func (p *pair) Release(ctx context.Context, seat engine.Seat) error {
+func (p *pair) Release(ctx context.Context, seat lease.Seat) error {
 	return errors.Join(p.Held.Release(ctx, seat), p.second.Release(ctx, seat))
 }
 
 // holding hides what a Held can do beyond a Holding.
-type holding struct{ engine.Holding }
+type holding struct{ locking.Holding }
 
 // both acquires two locks for one hold; the second is said to be of another kind.
 func both(t *testing.T, first, second *Lock) *Hold {
 	t.Helper()
 	e, key := second.Identity()
-	hold, err := NewHold(func(seat engine.Seat) (engine.Holding, error) {
-		one, err := first.p.e.Acquire(t.Context(), &first.p, engine.Ask{}, seat)
+	hold, err := NewHold(func(seat lease.Seat) (locking.Holding, error) {
+		one, err := first.p.e.Acquire(t.Context(), &first.p, locking.Ask{}, seat)
 		require.NoError(t, err)
-		two, err := second.p.e.Acquire(t.Context(), &second.p, engine.Ask{}, seat)
+		two, err := second.p.e.Acquire(t.Context(), &second.p, locking.Ask{}, seat)
 		require.NoError(t, err)
 		return holding{&pair{one, two}}, nil
-	}, Handle{first.p.e, first.p.Key(), first.Name()}, Handle{e, engine.Key{Kind: "read", Name: key.Name}, second.Name()})
+	}, Handle{first.p.e, first.p.Key(), first.Name()}, Handle{e, core.Key{Kind: "read", Name: key.Name}, second.Name()})
 	require.NoError(t, err)
 	return hold
 }
@@ -89,10 +91,10 @@ func TestAHoldIsFoundBehindOneOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	e, _ := recorded(t, nil)
 	name := redistest.Name(t)
-	write, read := &seat{of: handles{{e, engine.Key{Kind: "write", Name: name}, name}}}, &seat{of: handles{{e, engine.Key{Kind: "read", Name: name}, name}}}
+	write, read := &seat{of: handles{{e, core.Key{Kind: "write", Name: name}, name}}}, &seat{of: handles{{e, core.Key{Kind: "read", Name: name}, name}}}
 	l := New(e, redistest.Name(t))
 	acquire := func(s *seat) *Hold {
-		held, err := e.Acquire(t.Context(), &New(e, redistest.Name(t)).p, engine.Ask{}, s)
+		held, err := e.Acquire(t.Context(), &New(e, redistest.Name(t)).p, locking.Ask{}, s)
 		require.NoError(t, err)
 		return s.take(held)
 	}
@@ -112,7 +114,7 @@ func TestAHoldIsFoundBehindOneOfAnotherKind(t *testing.T) {
 
 func TestAHoldThatIsNotAcquiredIsNone(t *testing.T) {
 	t.Parallel()
-	hold, err := NewHold(func(engine.Seat) (engine.Holding, error) { return nil, ErrNotAcquired })
+	hold, err := NewHold(func(lease.Seat) (locking.Holding, error) { return nil, ErrNotAcquired })
 	require.ErrorIs(t, err, ErrNotAcquired)
 	require.Nil(t, hold)
 }
@@ -121,10 +123,10 @@ func TestWhatOptionsAskFor(t *testing.T) {
 	t.Parallel()
 	ask, err := Resolve([]LockOption{WithLease(time.Second)})
 	require.NoError(t, err)
-	require.Equal(t, engine.Ask{Lease: time.Second}, ask)
+	require.Equal(t, locking.Ask{Lease: time.Second}, ask)
 	ask, err = ResolveTry([]TryOption{WithLease(time.Second), WithWait(time.Minute)})
 	require.NoError(t, err)
-	require.Equal(t, engine.Ask{Lease: time.Second, Wait: time.Minute, Bounded: true}, ask)
+	require.Equal(t, locking.Ask{Lease: time.Second, Wait: time.Minute, Bounded: true}, ask)
 	_, err = Resolve([]LockOption{nil})
 	require.ErrorIs(t, err, ErrOption)
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 var _ Locker = (*Fenced)(nil)
@@ -38,7 +39,7 @@ type Fenced struct{ l Lock }
 
 // NewFenced returns a handle. Programs outside of this module call
 // rueidisson.Client.FencedLock.
-func NewFenced(e *engine.Engine, name string) *Fenced {
+func NewFenced(e *locking.Engine, name string) *Fenced {
 	return &Fenced{of(newFencedProtocol(e, e.Map(name)), name)}
 }
 
@@ -46,7 +47,7 @@ func NewFenced(e *engine.Engine, name string) *Fenced {
 func (f *Fenced) Name() string { return f.l.name }
 
 // Identity returns the client and the key of the lock. It is for the other packages of the family.
-func (f *Fenced) Identity() (*engine.Engine, engine.Key) { return f.l.Identity() }
+func (f *Fenced) Identity() (*locking.Engine, core.Key) { return f.l.Identity() }
 
 // Lock waits until the lock is free and takes it, as [Lock.Lock] does; the hold
 // has a [Hold.Fence].

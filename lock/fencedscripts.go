@@ -5,13 +5,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // newFencedProtocol returns the fenced lock of a name.
-func newFencedProtocol(e *engine.Engine, mapped string) *protocol {
+func newFencedProtocol(e *locking.Engine, mapped string) *protocol {
 	p := newProtocol(e, mapped)
 	p.fenced = true
 	return p
@@ -26,10 +27,10 @@ func (p *protocol) counter() string { return keys.FenceToken(p.name) }
 
 // acquireFenced takes as many tokens more as a chain is going to need. While the
 // slot moves it waits: the counter is a second key.
-func (p *protocol) acquireFenced(ctx context.Context, a engine.Try) (engine.Tried, error) {
+func (p *protocol) acquireFenced(ctx context.Context, a locking.Try) (locking.Tried, error) {
 	on := []string{p.name, p.tombstones(), p.fairQueue(), p.counter()}
 	args := []string{p.e.Millis(a.Lease), a.Owner, strconv.Itoa(1 + a.Block), p.e.HighestToken(p.name)}
-	read := func(answer engine.Answer) (engine.Tried, error) {
+	read := func(answer send.Answer) (locking.Tried, error) {
 		t, err := triedFenced(answer, a.Block)
 		p.e.SawToken(p.name, t.Fence+int64(t.Block))
 		return t, err
@@ -39,15 +40,15 @@ func (p *protocol) acquireFenced(ctx context.Context, a engine.Try) (engine.Trie
 	}
 	answer, err := p.e.Run(ctx, fencedScript, on, args)
 	if err != nil {
-		return engine.Tried{}, err
+		return locking.Tried{}, err
 	}
 	return read(answer)
 }
 
 // triedFenced reads the answer of acquire_fenced.lua to who wanted block tokens
 // beside one.
-func triedFenced(answer engine.Answer, block int) (engine.Tried, error) {
-	t := engine.Tried{Started: answer.Started, Replayed: answer.Replayed}
+func triedFenced(answer send.Answer, block int) (locking.Tried, error) {
+	t := locking.Tried{Started: answer.Started, Replayed: answer.Replayed}
 	last, err := answer.AsInt64()
 	if err != nil {
 		return t, err

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -18,7 +20,7 @@ import (
 type full struct {
 	t   *testing.T
 	raw rueidis.Client
-	e   *engine.Engine
+	e   *locking.Engine
 }
 
 func newFull(t *testing.T, version string) *full {
@@ -27,7 +29,7 @@ func newFull(t *testing.T, version string) *full {
 	// The client is closed by its engine.
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true, ForceSingleClient: true})
 	require.NoError(t, err)
-	e, err := engine.New(t.Context(), client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 12 * time.Second, Owned: true})
+	e, err := locking.New(t.Context(), client, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 12 * time.Second, Owned: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	return &full{t, server.Client(t), e}
@@ -37,7 +39,7 @@ func newFull(t *testing.T, version string) *full {
 func (f *full) fill() {
 	f.t.Helper()
 	require.NoError(f.t, f.raw.Do(f.t.Context(), f.raw.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", "1").Build()).Error())
-	_, err := newProtocol(f.e, "new").Acquire(f.t.Context(), engine.Try{Owner: f.e.IDs.Private(), Lease: time.Minute})
+	_, err := newProtocol(f.e, "new").Acquire(f.t.Context(), locking.Try{Owner: f.e.IDs.Private(), Lease: time.Minute})
 	require.ErrorContains(f.t, err, "OOM", "or this test shows nothing")
 }
 
@@ -45,7 +47,7 @@ func (f *full) fill() {
 func (f *full) hold(name, owner string, joined ...string) *protocol {
 	f.t.Helper()
 	p := newProtocol(f.e, name)
-	tried, err := p.Acquire(f.t.Context(), engine.Try{Owner: owner, Lease: time.Minute})
+	tried, err := p.Acquire(f.t.Context(), locking.Try{Owner: owner, Lease: time.Minute})
 	require.NoError(f.t, err)
 	require.True(f.t, tried.Free)
 	for _, request := range joined {
@@ -90,8 +92,8 @@ func TestWhatGivesBackOrRenewsWorksOnAFullServer(t *testing.T) {
 			require.NoError(t, err)
 			require.Positive(t, score, "the tombstone stands")
 
-			k, a := engine.LockRenewal.Add(nil, nil, renewed.Key(), private, time.Hour)
-			_, err = f.e.Run(ctx, engine.LockRenewal.Script, k, a)
+			k, a := lease.LockRenewal.Add(nil, nil, renewed.Key(), private, time.Hour)
+			_, err = f.e.Run(ctx, lease.LockRenewal.Script, k, a)
 			require.NoError(t, err)
 			holder, err := renewed.inspect(ctx)
 			require.NoError(t, err)

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/fence"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Guard writes one key of Redis for the holders of one fenced lock, and refuses
@@ -32,7 +33,7 @@ import (
 //
 // The ACL of the user needs the key, and those beside it.
 type Guard struct {
-	e       *engine.Engine
+	e       *locking.Engine
 	key     string // mapped
 	of      string // the name of the lock as the caller wrote it
 	lock    string // mapped
@@ -43,7 +44,7 @@ type Guard struct {
 
 // NewGuard returns a guard. Programs outside of this module call
 // rueidisson.Client.FenceGuard.
-func NewGuard(e *engine.Engine, key, lock string) *Guard {
+func NewGuard(e *locking.Engine, key, lock string) *Guard {
 	g := &Guard{e: e, key: e.Map(key), of: lock, lock: e.Map(lock)}
 	g.highest, g.gone = keys.FenceGuard(g.key), keys.Tombstones(g.key)
 	if g.bad = object.CheckName(e, g.key); g.lock == "" {
@@ -87,8 +88,8 @@ func (g *Guard) write(ctx context.Context, by *scripts.Script, token fence.Token
 	if err := g.usable(ctx, token); err != nil {
 		return err
 	}
-	request := engine.NewRequest()
-	_, err, answered := engine.Await(g.e, ctx, 0, func() (struct{}, error) {
+	request := send.NewRequest()
+	_, err, answered := send.Await(g.e.Sender, ctx, 0, func() (struct{}, error) {
 		return struct{}{}, g.send(ctx, by, token, request, values)
 	})
 	if !answered {
@@ -116,7 +117,7 @@ func (g *Guard) usable(ctx context.Context, token fence.Token) error {
 func (g *Guard) send(ctx context.Context, by *scripts.Script, token fence.Token, request string, values []string) error {
 	args := slices.Concat([]string{g.lock, strconv.FormatInt(token.Number(), 10), token.Owner(), request}, values)
 	answer, err := g.e.Run(ctx, by, []string{g.key, g.highest, g.gone}, args)
-	if err == nil && answer.Replayed || engine.MayHaveRun(err) {
+	if err == nil && answer.Replayed || send.MayHaveRun(err) {
 		if g.bury(ctx, request) != nil {
 			g.buryLater(request)
 		}
@@ -133,11 +134,11 @@ func (g *Guard) bury(ctx context.Context, request string) error {
 }
 
 func (g *Guard) buryLater(request string) {
-	g.e.Later(g.key, time.Now().Add(engine.RequestMemory), func(ctx context.Context) error { return g.bury(ctx, request) })
+	g.e.CleanUpLater(g.key, time.Now().Add(send.RequestMemory), func(ctx context.Context) error { return g.bury(ctx, request) })
 }
 
 // stale returns the refusal that answer tells.
-func (g *Guard) stale(token fence.Token, answer engine.Answer) error {
+func (g *Guard) stale(token fence.Token, answer send.Answer) error {
 	said, err := answer.AsStrSlice()
 	if err != nil || len(said) != 2 {
 		return fmt.Errorf("guard answered %v: %w", said, err)

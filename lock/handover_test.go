@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -21,7 +21,7 @@ import (
 // program may: other processes would starve.
 type chains int
 
-func (n chains) Apply(c *engine.Config) error {
+func (n chains) Apply(c *core.Config) error {
 	c.Handovers, c.HandoverTime = int(n), time.Hour
 	return nil
 }

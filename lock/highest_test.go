@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -18,11 +19,11 @@ func TestFencedReservationIsAboveTheTokenOfItsHold(t *testing.T) {
 	t.Parallel()
 	server, clock := redistest.StartWithClock(t)
 	raw := server.Client(t)
-	e, err := engine.New(t.Context(), raw, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second})
+	e, err := locking.New(t.Context(), raw, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = e.Close(context.Background()) })
 	p, holder := newFencedProtocol(e, redistest.Name(t)), e.IDs.Private()
-	held, err := p.Acquire(t.Context(), engine.Try{Owner: holder, Lease: time.Minute, Block: 3})
+	held, err := p.Acquire(t.Context(), locking.Try{Owner: holder, Lease: time.Minute, Block: 3})
 	require.NoError(t, err)
 	require.True(t, held.Free)
 	redistest.Do(t, raw, "DEL", p.counter())

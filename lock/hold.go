@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/fence"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
@@ -82,7 +83,7 @@ func (h *Hold) Deadline() time.Time {
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	err := h.usable(ctx)
 	if err == nil {
-		err = engine.CheckLease(d)
+		err = core.CheckLease(d)
 	}
 	if err == nil {
 		err = h.seat.held.Grow(ctx, d, h.seat)
@@ -131,7 +132,7 @@ func (h *Hold) Token(ctx context.Context) (Token, error) {
 
 // exporter is a holding that others may take part in.
 type exporter interface {
-	Export(ctx context.Context, seat engine.Seat) (string, error)
+	Export(ctx context.Context, seat lease.Seat) (string, error)
 }
 
 // Unlock gives this level back, also under a ctx that has ended. It returns at most

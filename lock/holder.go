@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // Holder is who holds a lock at the moment of the question.
@@ -24,7 +24,7 @@ type Holder struct {
 // Held reports whether somebody holds the lock.
 func (h Holder) Held() bool { return h.Owner != "" }
 
-func newHolder(e *engine.Engine, owner string, count, leftMillis int64) Holder {
+func newHolder(e *locking.Engine, owner string, count, leftMillis int64) Holder {
 	left := time.Duration(leftMillis) * time.Millisecond
 	if leftMillis < 0 {
 		left = -1

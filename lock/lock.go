@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
@@ -30,14 +32,14 @@ type Lock struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Lock.
-func New(e *engine.Engine, name string) *Lock {
+func New(e *locking.Engine, name string) *Lock {
 	l := of(newProtocol(e, e.Map(name)), name)
 	return &l
 }
 
 // Unusable returns a handle whose every operation fails with err. It is for the
 // other packages that hand out locks.
-func Unusable(e *engine.Engine, name string, err error) *Lock {
+func Unusable(e *locking.Engine, name string, err error) *Lock {
 	return &Lock{p: *newProtocol(e, name), name: name, bad: err}
 }
 
@@ -50,7 +52,7 @@ func of(p *protocol, name string) Lock {
 func (l *Lock) Name() string { return l.name }
 
 // Identity returns the client and the key of the lock. It is for the other packages of the family.
-func (l *Lock) Identity() (*engine.Engine, engine.Key) { return l.p.e, l.p.Key() }
+func (l *Lock) Identity() (*locking.Engine, core.Key) { return l.p.e, l.p.Key() }
 
 // Lock waits until the lock is free and takes it. ctx bounds the wait and
 // nothing else: the hold outlives it. The hold is renewed by the watchdog
@@ -90,7 +92,7 @@ func (l *Lock) TryLock(ctx context.Context, opts ...TryOption) (*Hold, error) {
 	return l.acquire(ctx, "try lock", ask, err)
 }
 
-func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error) (*Hold, error) {
+func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err error) (*Hold, error) {
 	if err == nil {
 		err = l.usable(ctx)
 	}
@@ -103,7 +105,7 @@ func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error
 			return hold, l.failed(op, err)
 		}
 	}
-	hold, err := newHold(func(seat engine.Seat) (engine.Holding, error) {
+	hold, err := newHold(func(seat lease.Seat) (locking.Holding, error) {
 		return l.p.e.Acquire(ctx, &l.p, ask, seat)
 	}, l)
 	return hold, l.failed(op, err)
@@ -111,7 +113,7 @@ func (l *Lock) acquire(ctx context.Context, op string, ask engine.Ask, err error
 
 // reenter refuses a hold of another kind: the caller would wait for itself. A
 // fenced hold is one of the lock, too; not the reverse, as it has a token.
-func (l *Lock) reenter(ctx context.Context, kind string, outer *Hold, ask engine.Ask) (*Hold, error) {
+func (l *Lock) reenter(ctx context.Context, kind string, outer *Hold, ask locking.Ask) (*Hold, error) {
 	if own := l.p.Label(); kind != own && (kind != "fenced" || own != "lock") {
 		return nil, otherKind(kind, own)
 	}
@@ -140,7 +142,7 @@ func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, er
 	if err != nil {
 		return nil, l.failed("join", err)
 	}
-	hold, err := newHold(func(seat engine.Seat) (engine.Holding, error) {
+	hold, err := newHold(func(seat lease.Seat) (locking.Holding, error) {
 		return l.p.e.Join(ctx, &l.p, t.String(), t.foreign(), ask, seat)
 	}, l)
 	return hold, l.failed("join", err)

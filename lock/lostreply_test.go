@@ -235,7 +235,7 @@ func TestAnUnlockThatArrivesLateTakesNobodysLevel(t *testing.T) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-// An unlock that was said again by an errand was sent more than once, so a
+// An unlock that was said again by a cleanup task was sent more than once, so a
 // first send of it may still arrive: the server has to know it then.
 func TestAnUnlockThatArrivesAfterItsErrandTakesNobodysLevel(t *testing.T) {
 	t.Parallel()
@@ -257,7 +257,7 @@ func TestAnUnlockThatArrivesAfterItsErrandTakesNobodysLevel(t *testing.T) {
 	late.Await(t)
 	require.Eventually(t, func() bool { return f.proxy.Count(f.script("unlock")) == 5 }, redistest.Soon, time.Millisecond)
 	require.Equal(t, 1, f.holder().Count)
-	require.Equal(t, 1, f.holder().Count) // what followed the errand has been sent
+	require.Equal(t, 1, f.holder().Count) // what followed the cleanup task has been sent
 	late.Release()
 	left, err := owner.Holder(context.Background())
 	require.NoError(t, err)

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -19,14 +20,14 @@ import (
 func TestAnAcquireOnAMovingSlotTakesNothingForWhoHasGone(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
-	e, err := engine.New(t.Context(), cluster.Client(t), engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second})
+	e, err := locking.New(t.Context(), cluster.Client(t), core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	p := newProtocol(e, redistest.Name(t))
 	moves := cluster.StartMigration(t, p.name)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = p.Acquire(gone, engine.Try{Owner: e.IDs.Private(), Lease: time.Minute})
+	_, err = p.Acquire(gone, locking.Try{Owner: e.IDs.Private(), Lease: time.Minute})
 	require.ErrorIs(t, err, context.Canceled)
 	holder, err := p.inspect(t.Context())
 	require.NoError(t, err)
@@ -38,10 +39,10 @@ func TestAnAcquireOnAMovingSlotTakesNothingForWhoHasGone(t *testing.T) {
 func TestARefusalBehindALostReplyIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	refusal := errors.New("OOM")
-	_, err := doubted(engine.Tried{}, refusal)
-	require.ErrorIs(t, err, engine.ErrUnknown)
+	_, err := doubted(locking.Tried{}, refusal)
+	require.ErrorIs(t, err, core.ErrUnknown)
 	require.ErrorIs(t, err, refusal)
-	tried, err := doubted(engine.Tried{Free: true}, nil)
+	tried, err := doubted(locking.Tried{Free: true}, nil)
 	require.NoError(t, err)
 	require.True(t, tried.Replayed)
 }

@@ -4,17 +4,18 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
 // A TryOption changes one [Lock.TryLock].
-type TryOption interface{ applyTry(*engine.Ask) error }
+type TryOption interface{ applyTry(*locking.Ask) error }
 
 // A LockOption changes one [Lock.Lock], [Lock.TryLock] or [Lock.Join].
 type LockOption interface {
 	TryOption
-	applyLock(*engine.Ask) error
+	applyLock(*locking.Ask) error
 }
 
 // WithWait lets TryLock wait up to d for the lock. Without it, or with 0,
@@ -32,7 +33,7 @@ func WithLease(d time.Duration) LockOption { return leaseOption(d) }
 
 type waitOption time.Duration
 
-func (o waitOption) applyTry(ask *engine.Ask) error {
+func (o waitOption) applyTry(ask *locking.Ask) error {
 	if o < 0 {
 		return fmt.Errorf("%w: wait %v is negative", ErrOption, time.Duration(o))
 	}
@@ -42,20 +43,20 @@ func (o waitOption) applyTry(ask *engine.Ask) error {
 
 type leaseOption time.Duration
 
-func (o leaseOption) applyTry(ask *engine.Ask) error { return o.applyLock(ask) }
+func (o leaseOption) applyTry(ask *locking.Ask) error { return o.applyLock(ask) }
 
-func (o leaseOption) applyLock(ask *engine.Ask) error {
+func (o leaseOption) applyLock(ask *locking.Ask) error {
 	ask.Lease = time.Duration(o)
-	return engine.CheckLease(ask.Lease)
+	return core.CheckLease(ask.Lease)
 }
 
 // Resolve returns what the options of a Lock ask for. It is for the other packages of
 // the family, as is ResolveTry.
-func Resolve(opts []LockOption) (ask engine.Ask, err error) {
+func Resolve(opts []LockOption) (ask locking.Ask, err error) {
 	return object.Options(ask, opts, LockOption.applyLock)
 }
 
 // ResolveTry returns what the options of a TryLock ask for.
-func ResolveTry(opts []TryOption) (ask engine.Ask, err error) {
-	return object.Options(engine.Ask{Bounded: true}, opts, TryOption.applyTry)
+func ResolveTry(opts []TryOption) (ask locking.Ask, err error) {
+	return object.Options(locking.Ask{Bounded: true}, opts, TryOption.applyTry)
 }

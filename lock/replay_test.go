@@ -21,7 +21,7 @@ func body(t testing.TB, name string) string {
 	t.Helper()
 	file := "lua/" + name + ".lua"
 	if name == "renew" {
-		file = "../internal/engine/lua/renew.lua"
+		file = "../internal/lease/lua/renew.lua"
 	}
 	text, err := scripts.Read(os.DirFS(".."), path.Join("lock", file))
 	require.NoError(t, err)

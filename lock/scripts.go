@@ -8,9 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 //go:embed lua/*.lua
@@ -34,19 +37,19 @@ var (
 )
 
 // acquiring is acquireScript where there is movingScript beside it.
-var acquiring = engine.UnlessMoving(acquireScript)
+var acquiring = send.NoMigrationRetry(acquireScript)
 
 // movingLease is what movingScript takes a lock for: more than the next round
 // trip, and short for a lock that nobody holds.
 const movingLease = 3 * time.Second
 
 // latchMillis is how long latches and tombstones stand.
-var latchMillis = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
+var latchMillis = strconv.FormatInt(core.Millis(send.RequestMemory), 10)
 
 // protocol is the reentrant lock of one name, as the server sees it, or the
 // fenced one.
 type protocol struct {
-	e      *engine.Engine
+	e      *locking.Engine
 	name   string // mapped
 	others string // the names that follow from it, in one piece: each hold keeps them
 	fenced bool   // its holds have fencing tokens
@@ -54,7 +57,7 @@ type protocol struct {
 	gone, queue uint32 // where they begin in others
 }
 
-func newProtocol(e *engine.Engine, mapped string) *protocol {
+func newProtocol(e *locking.Engine, mapped string) *protocol {
 	channel, gone := keys.LockChannel(mapped), keys.Tombstones(mapped)
 	return &protocol{
 		e: e, name: mapped, others: channel + gone + keys.FairQueue(mapped),
@@ -68,9 +71,9 @@ func (p *protocol) tombstones() string { return p.others[p.gone:p.queue] }
 // fairQueue returns where waiters of a fair lock would be.
 func (p *protocol) fairQueue() string { return p.others[p.queue:] }
 
-func (p *protocol) Key() engine.Key { return engine.Key{Kind: p.Label(), Name: p.name} }
+func (p *protocol) Key() core.Key { return core.Key{Kind: p.Label(), Name: p.name} }
 
-func (p *protocol) Renewal() *engine.Renewal { return engine.LockRenewal }
+func (p *protocol) Renewal() *lease.Renewal { return lease.LockRenewal }
 
 func (p *protocol) Label() string {
 	if p.Fences() {
@@ -81,7 +84,7 @@ func (p *protocol) Label() string {
 
 func (p *protocol) Channel() string { return p.others[:p.gone] }
 
-func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+func (p *protocol) Acquire(ctx context.Context, a locking.Try) (locking.Tried, error) {
 	if p.Fences() {
 		return p.acquireFenced(ctx, a)
 	}
@@ -91,15 +94,15 @@ func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, err
 		return p.acquireAcked(ctx, owner, acquireScript, on, args, tried)
 	}
 	answer, err := p.e.Run(ctx, acquiring, on, args)
-	if engine.Moving(err) && p.left(ctx) == nil {
+	if send.Moving(err) && p.left(ctx) == nil {
 		t, moving := p.acquireMoving(ctx, owner, lease)
-		if errors.Is(err, engine.ErrUnknown) {
+		if errors.Is(err, core.ErrUnknown) {
 			return doubted(t, moving)
 		}
 		return t, moving
 	}
 	if err != nil {
-		return engine.Tried{}, err
+		return locking.Tried{}, err
 	}
 	return tried(answer)
 }
@@ -108,42 +111,42 @@ func (p *protocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, err
 // then given back beside it: one that does not see the tombstone goes no further.
 func (p *protocol) left(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
+		return core.ContextError(ctx)
 	}
 	return p.e.Open()
 }
 
 // doubted returns an answer behind a send whose reply was lost, and which may arrive
 // yet.
-func doubted(t engine.Tried, err error) (engine.Tried, error) {
+func doubted(t locking.Tried, err error) (locking.Tried, error) {
 	t.Replayed = true
-	if err != nil && !errors.Is(err, engine.ErrUnknown) {
-		err = fmt.Errorf("%w: %w", engine.ErrUnknown, err)
+	if err != nil && !errors.Is(err, core.ErrUnknown) {
+		err = fmt.Errorf("%w: %w", core.ErrUnknown, err)
 	}
 	return t, err
 }
 
 // acquireMoving is Acquire while the slot is on the move: two scripts of one
 // key each.
-func (p *protocol) acquireMoving(ctx context.Context, owner string, lease time.Duration) (engine.Tried, error) {
-	answer, err := p.e.Run(ctx, movingScript, []string{p.name}, []string{p.e.Millis(min(lease, movingLease)), owner})
+func (p *protocol) acquireMoving(ctx context.Context, owner string, length time.Duration) (locking.Tried, error) {
+	answer, err := p.e.Run(ctx, movingScript, []string{p.name}, []string{p.e.Millis(min(length, movingLease)), owner})
 	if err != nil {
-		return engine.Tried{}, err
+		return locking.Tried{}, err
 	}
 	won, err := tried(answer)
 	if !won.Free {
 		return won, err
 	}
 	if err := p.left(ctx); err != nil {
-		return engine.Tried{}, fmt.Errorf("%w: %w", engine.ErrUnknown, err) // it holds, for a moment
+		return locking.Tried{}, fmt.Errorf("%w: %w", core.ErrUnknown, err) // it holds, for a moment
 	}
-	keys, args := engine.LockRenewal.Add(nil, nil, p.Key(), owner, lease)
-	answer, err = p.e.Run(ctx, engine.LockRenewal.Script, keys, args)
+	keys, args := lease.LockRenewal.Add(nil, nil, p.Key(), owner, length)
+	answer, err = p.e.Run(ctx, lease.LockRenewal.Script, keys, args)
 	if err != nil {
-		return engine.Tried{}, fmt.Errorf("%w: %w", engine.ErrUnknown, err) // likewise
+		return locking.Tried{}, fmt.Errorf("%w: %w", core.ErrUnknown, err) // likewise
 	}
 	renewed, err := answer.AsIntSlice()
-	return engine.Tried{
+	return locking.Tried{
 		Free:     len(renewed) == 1 && renewed[0] == 1, // else the moment was over
 		Started:  answer.Started,
 		Replayed: won.Replayed || answer.Replayed,
@@ -151,10 +154,10 @@ func (p *protocol) acquireMoving(ctx context.Context, owner string, lease time.D
 }
 
 // acquireAcked undoes an acquire that too few replicas confirmed.
-func (p *protocol) acquireAcked(ctx context.Context, owner string, by *scripts.Script, on, args []string, read func(engine.Answer) (engine.Tried, error)) (engine.Tried, error) {
+func (p *protocol) acquireAcked(ctx context.Context, owner string, by *scripts.Script, on, args []string, read func(send.Answer) (locking.Tried, error)) (locking.Tried, error) {
 	answer, acks, err := p.e.RunAcked(ctx, by, on, args)
 	if err != nil {
-		return engine.Tried{}, err
+		return locking.Tried{}, err
 	}
 	t, err := read(answer)
 	if err != nil || !t.Free || acks >= int64(p.e.ReplicaAcks) {
@@ -162,13 +165,13 @@ func (p *protocol) acquireAcked(ctx context.Context, owner string, by *scripts.S
 	}
 	err = fmt.Errorf("%w: %d of %d within %v", ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
 	if _, undo := p.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
-		err = fmt.Errorf("%w: %w: undoing the acquire: %w", engine.ErrUnknown, err, undo)
+		err = fmt.Errorf("%w: %w: undoing the acquire: %w", core.ErrUnknown, err, undo)
 	}
-	return engine.Tried{}, err
+	return locking.Tried{}, err
 }
 
-func tried(answer engine.Answer) (engine.Tried, error) {
-	t := engine.Tried{Free: answer.Nil, Started: answer.Started, Replayed: answer.Replayed}
+func tried(answer send.Answer) (locking.Tried, error) {
+	t := locking.Tried{Free: answer.Nil, Started: answer.Started, Replayed: answer.Replayed}
 	if t.Free {
 		return t, nil
 	}
@@ -177,7 +180,7 @@ func tried(answer engine.Answer) (engine.Tried, error) {
 	return t, err
 }
 
-func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, error) {
+func (p *protocol) Release(ctx context.Context, owner string) (lease.Released, error) {
 	args := []string{owner, p.Channel()}
 	if publish := p.e.Publish(); publish != "publish" {
 		args = append(args, publish)
@@ -188,19 +191,19 @@ func (p *protocol) Release(ctx context.Context, owner string) (engine.Released, 
 // GiveBack returns two scripts of one key each, and not one of both, so that it
 // works while the slot moves. The tombstone comes first: whatever arrives after
 // it takes nothing, and what has arrived before is released.
-func (p *protocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
+func (p *protocol) GiveBack(ctx context.Context, owner string) (lease.Released, error) {
 	if err := Bury(ctx, p.e, p.tombstones(), owner); err != nil {
-		return engine.Released{}, err
+		return lease.Released{}, err
 	}
 	return p.Release(ctx, owner)
 }
 
-func (p *protocol) released(answer engine.Answer, err error) (engine.Released, error) {
+func (p *protocol) released(answer send.Answer, err error) (lease.Released, error) {
 	if err != nil {
-		return engine.Released{}, err
+		return lease.Released{}, err
 	}
 	reached, err := answer.AsInt64()
-	return engine.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
+	return lease.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
 }
 
 func (p *protocol) Unlock(ctx context.Context, owner, request string, lease time.Duration) (held bool, err error) {
@@ -211,7 +214,7 @@ func (p *protocol) Unlock(ctx context.Context, owner, request string, lease time
 	if err != nil {
 		return false, err
 	}
-	if !answer.Nil && !answer.Replayed && !engine.OnErrand(ctx) {
+	if !answer.Nil && !answer.Replayed && !send.OnCleanup(ctx) {
 		p.e.Drop(latch) // sent once and answered: nobody will ask for it
 	}
 	return !answer.Nil, nil
@@ -221,7 +224,7 @@ func (p *protocol) Export(ctx context.Context, private, exported string) (bool, 
 	return p.truth(p.e.Run(ctx, exportScript, []string{p.name}, []string{private, exported}))
 }
 
-func (p *protocol) Join(ctx context.Context, owner, request string, lease time.Duration) (engine.Tried, error) {
+func (p *protocol) Join(ctx context.Context, owner, request string, lease time.Duration) (locking.Tried, error) {
 	latch := keys.JoinLatch(p.name, request)
 	answer, err := p.e.Run(ctx, joinScript,
 		[]string{p.name, latch},
@@ -230,7 +233,7 @@ func (p *protocol) Join(ctx context.Context, owner, request string, lease time.D
 	if joined {
 		p.e.SawToken(p.name, fenceOf(owner))
 	}
-	return engine.Tried{Free: joined, Fence: fenceOf(owner), Started: answer.Started, Replayed: answer.Replayed, Latch: latch}, err
+	return locking.Tried{Free: joined, Fence: fenceOf(owner), Started: answer.Started, Replayed: answer.Replayed, Latch: latch}, err
 }
 
 func (p *protocol) Leave(ctx context.Context, owner, request string) error {
@@ -240,7 +243,7 @@ func (p *protocol) Leave(ctx context.Context, owner, request string) error {
 	return err
 }
 
-func (p *protocol) truth(answer engine.Answer, err error) (bool, error) {
+func (p *protocol) truth(answer send.Answer, err error) (bool, error) {
 	if err != nil {
 		return false, err
 	}

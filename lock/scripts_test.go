@@ -12,15 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/fence"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // recorded returns an engine on a server that knows no script yet.
-func recorded(t *testing.T, change func(*engine.Config)) (*engine.Engine, *redistest.ScriptRecorder) {
+func recorded(t *testing.T, change func(*core.Config)) (*locking.Engine, *redistest.ScriptRecorder) {
 	t.Helper()
 	server := redistest.Miniredis(t)
 	client, err := rueidis.NewClient(rueidis.ClientOption{
@@ -28,11 +29,11 @@ func recorded(t *testing.T, change func(*engine.Config)) (*engine.Engine, *redis
 	})
 	require.NoError(t, err)
 	r := redistest.RecordScripts(t, client)
-	cfg := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true}
+	cfg := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true}
 	if change != nil {
 		change(&cfg)
 	}
-	e, err := engine.New(t.Context(), r, cfg)
+	e, err := locking.New(t.Context(), r, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	return e, r
@@ -49,13 +50,13 @@ func right(t *testing.T, c redistest.ScriptCall) {
 
 // methods is every method of the protocol that sends a script, and the script
 // that it sends. TestEveryScriptIsCalled keeps it complete.
-func methods(e *engine.Engine) map[string]func(ctx context.Context, p *protocol) error {
+func methods(e *locking.Engine) map[string]func(ctx context.Context, p *protocol) error {
 	private, shared := e.IDs.Private(), e.IDs.Exported()
 	token, _ := fence.New("lock", 7)
 	const request, lease = "0123456789abcdef0123456789abcdef", time.Minute
 	return map[string]func(ctx context.Context, p *protocol) error{
 		"acquire.lua": func(ctx context.Context, p *protocol) error {
-			_, err := p.Acquire(ctx, engine.Try{Owner: private, Lease: lease})
+			_, err := p.Acquire(ctx, locking.Try{Owner: private, Lease: lease})
 			return err
 		},
 		"acquire_moving.lua": func(ctx context.Context, p *protocol) error {
@@ -63,7 +64,7 @@ func methods(e *engine.Engine) map[string]func(ctx context.Context, p *protocol)
 			return err
 		},
 		"acquire_fenced.lua": func(ctx context.Context, p *protocol) error {
-			_, err := newFencedProtocol(p.e, p.name).Acquire(ctx, engine.Try{Owner: private, Lease: lease})
+			_, err := newFencedProtocol(p.e, p.name).Acquire(ctx, locking.Try{Owner: private, Lease: lease})
 			return err
 		},
 		"reserve.lua": func(ctx context.Context, p *protocol) error {
@@ -145,8 +146,8 @@ func TestEveryScriptIsCalled(t *testing.T) {
 // behind it, and gives back what it took.
 func TestAnAcquireThatIsNotReplicatedCallsTwoScripts(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t, func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Millisecond })
-	_, err := newProtocol(e, "orders").Acquire(t.Context(), engine.Try{Owner: e.IDs.Private(), Lease: time.Minute})
+	e, r := recorded(t, func(c *core.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Millisecond })
+	_, err := newProtocol(e, "orders").Acquire(t.Context(), locking.Try{Owner: e.IDs.Private(), Lease: time.Minute})
 	require.ErrorIs(t, err, ErrNotReplicated)
 	calls := r.Take()
 	require.Equal(t, []string{"acquire.lua", "bury.lua", "release.lua"}, redistest.ScriptNames(calls))
@@ -159,7 +160,7 @@ func TestAnAcquireThatIsNotReplicatedCallsTwoScripts(t *testing.T) {
 // a lease for each key.
 func TestRenewalsPassPairs(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t, func(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second })
+	e, r := recorded(t, func(c *core.Config) { c.WatchdogTimeout = 6 * time.Second })
 	var holds []*Hold
 	for _, name := range []string{"{a}one", "{a}two", "{a}three"} { // of one slot, as in any batch of a cluster
 		hold, err := New(e, name).Lock(t.Context())

@@ -7,14 +7,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // seat is one acquisition and the levels in it. The engine tells it when the
 // acquisition ends; it tells the levels.
 type seat struct {
 	of   subject
-	held engine.Holding // set before any hold is given out
+	held locking.Holding // set before any hold is given out
 
 	mu     sync.Mutex
 	levels []*Hold // not yet unlocked
@@ -24,7 +25,7 @@ type seat struct {
 }
 
 // take starts the first level.
-func (s *seat) take(held engine.Holding) *Hold {
+func (s *seat) take(held locking.Holding) *Hold {
 	s.held = held
 	s.first.seat = s
 	s.mu.Lock()
@@ -94,7 +95,7 @@ var errOuterEnded = errors.New("the carried hold has ended")
 
 // reenter adds a level to the seat of h. It asks nobody, unless the caller
 // wants a longer lease than is left.
-func (h *Hold) reenter(ctx context.Context, ask engine.Ask) (*Hold, error) {
+func (h *Hold) reenter(ctx context.Context, ask locking.Ask) (*Hold, error) {
 	s := h.seat
 	inner := &Hold{seat: s}
 	s.mu.Lock()
@@ -104,7 +105,7 @@ func (h *Hold) reenter(ctx context.Context, ask engine.Ask) (*Hold, error) {
 	}
 	s.levels = append(s.levels, inner)
 	s.mu.Unlock()
-	if ask.Lease == 0 || time.Until(s.held.Deadline()) >= ask.Lease-engine.Margin(ask.Lease) {
+	if ask.Lease == 0 || time.Until(s.held.Deadline()) >= ask.Lease-lease.Margin(ask.Lease) {
 		return inner, nil
 	}
 	if err := s.held.Grow(ctx, ask.Lease, s); err != nil {

@@ -111,7 +111,7 @@ func scriptNamed(t testing.TB, name string) redistest.Match {
 	t.Helper()
 	file := "lua/" + name + ".lua"
 	if name == "renew" {
-		file = "../internal/engine/" + file
+		file = "../internal/lease/" + file
 	}
 	body, err := os.ReadFile(file)
 	require.NoError(t, err)

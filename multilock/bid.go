@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -123,7 +123,7 @@ func (b *bid) answers() (said, own int) {
 	said = len(b.parts)
 	for _, err := range b.errs {
 		switch {
-		case errors.Is(err, engine.ErrUnasked):
+		case errors.Is(err, send.ErrUnasked):
 			own++
 		case errors.Is(err, ErrNotAcquired):
 			said++
@@ -175,7 +175,7 @@ func (b *bid) why() error {
 
 // passing reports whether a member may answer otherwise soon.
 func passing(err error) bool {
-	return errors.Is(err, ErrNotAcquired) || errors.Is(err, errSilent) || engine.Passing(err) && !errors.Is(err, errNoUptime)
+	return errors.Is(err, ErrNotAcquired) || errors.Is(err, errSilent) || send.Transient(err) && !errors.Is(err, errNoUptime)
 }
 
 // hopeless reports whether so many members fail for good that waiting is of no

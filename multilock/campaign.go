@@ -8,25 +8,27 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
 // campaign is one call that wants a red lock: bids, and the waits between them.
 type campaign struct {
 	*RedLock
-	ask    engine.Ask
-	seat   engine.Seat
+	ask    locking.Ask
+	seat   lease.Seat
 	whole  context.Context // the caller's, until WithWait is over
 	shared *redWaiters
-	e      *engine.Engine // of the member with the longest watchdog timeout: that is how long an outage is borne. All have the same
-	began  time.Duration  // by e
+	e      *locking.Engine // of the member with the longest watchdog timeout: that is how long an outage is borne. All have the same
+	began  time.Duration   // by e
 
 	patience time.Duration // how long a bid waits for members that are just being released
 	waits    int           // for one member, in a row
 }
 
-func newCampaign(r *RedLock, ask engine.Ask, seat engine.Seat) *campaign {
+func newCampaign(r *RedLock, ask locking.Ask, seat lease.Seat) *campaign {
 	c := &campaign{RedLock: r, ask: ask, seat: seat, e: r.all[0].e}
 	for _, m := range r.all {
 		if cmp.Or(cmp.Compare(m.e.WatchdogTimeout, c.e.WatchdogTimeout), strings.Compare(c.e.IDs.Client(), m.e.IDs.Client())) > 0 {
@@ -37,13 +39,13 @@ func newCampaign(r *RedLock, ask engine.Ask, seat engine.Seat) *campaign {
 	return c
 }
 
-func (c *campaign) run(ctx context.Context) (engine.Holding, error) {
+func (c *campaign) run(ctx context.Context) (locking.Holding, error) {
 	table := redWaitersOf(c.e)
 	c.shared = table.Get(c.id)
 	defer table.Put(c.id, c.shared)
 	if c.whole = ctx; c.ask.Wait > 0 {
 		var cancel context.CancelFunc
-		c.whole, cancel = engine.Within(ctx, c.ask.Wait)
+		c.whole, cancel = core.Within(ctx, c.ask.Wait)
 		defer cancel()
 	}
 	for mine := (*answer)(nil); ; {
@@ -59,7 +61,7 @@ func (c *campaign) run(ctx context.Context) (engine.Holding, error) {
 		}
 		b.lose(ctx)
 		if ctx.Err() != nil {
-			return nil, engine.ContextError(ctx)
+			return nil, core.ContextError(ctx)
 		}
 		if b.hopeless() {
 			return nil, b.why()
@@ -122,14 +124,14 @@ func (c *campaign) next(ctx context.Context, b *bid) (*answer, error) {
 	said, own := b.answers()
 	switch {
 	case said >= b.quorum():
-		c.shared.outage.Refused(c.e)
+		c.shared.outage.Refused(c.e.Sender)
 	case said+own < b.quorum():
 		return nil, c.bear(b, told)
 	} // else other calls of this process are asking, and they find out
 	if !c.goesOn() {
 		return nil, c.refusal(b)
 	}
-	if err := c.shared.outage.GivenUp(c.e, c.began); err != nil {
+	if err := c.shared.outage.GivenUp(c.e.Sender, c.began); err != nil {
 		return nil, err
 	}
 	c.patience = min(max(3*b.slowest, 2*time.Millisecond), c.limit)
@@ -150,7 +152,7 @@ func (c *campaign) refusal(b *bid) error {
 	if c.ask.Wait == 0 {
 		return b.why()
 	}
-	err := c.shared.outage.Ended(c.e, engine.ContextError(c.whole))
+	err := c.shared.outage.Ended(c.e.Sender, core.ContextError(c.whole))
 	if errors.Is(err, ErrNotAcquired) && b.busy() {
 		return b.why()
 	}
@@ -175,18 +177,18 @@ func (c *campaign) await(ctx context.Context, i int, b *bid, told <-chan struct{
 	case err == nil:
 		return &answer{i, hold, nil}, nil
 	case ctx.Err() != nil:
-		return nil, engine.ContextError(ctx)
+		return nil, core.ContextError(ctx)
 	case !c.goesOn():
 		return nil, c.refusal(b)
 	}
-	return nil, c.shared.outage.GivenUp(c.e, c.began) // else the next bid finds out what it is
+	return nil, c.shared.outage.GivenUp(c.e.Sender, c.began) // else the next bid finds out what it is
 }
 
 // bear goes on for a watchdog timeout with too few members that answer. All
 // callers of this process count together, and give up together.
 func (c *campaign) bear(b *bid, told <-chan struct{}) error {
 	why := b.why()
-	lasted, pause := c.shared.outage.Failed(c.e, why)
+	lasted, pause := c.shared.outage.Failed(c.e.Sender, why)
 	if c.waits = 0; !c.goesOn() {
 		return c.refusal(b)
 	}
@@ -197,7 +199,7 @@ func (c *campaign) bear(b *bid, told <-chan struct{}) error {
 	if err := c.sleep(pause, told); err != nil {
 		return err
 	}
-	return c.shared.outage.GivenUp(c.e, c.began)
+	return c.shared.outage.GivenUp(c.e.Sender, c.began)
 }
 
 // sleep ends with the wait, when another call gives up, and for those who look again.
@@ -209,7 +211,7 @@ func (c *campaign) sleep(d time.Duration, told <-chan struct{}) error {
 	case <-told:
 	case <-c.whole.Done():
 		if c.ask.Wait == 0 {
-			return engine.ContextError(c.whole)
+			return core.ContextError(c.whole)
 		}
 	case <-c.e.Closing():
 	}

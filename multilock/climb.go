@@ -5,7 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -14,7 +17,7 @@ import (
 type climb struct {
 	held    *held
 	members []member
-	ask     engine.Ask
+	ask     locking.Ask
 	until   time.Time // the end of WithWait
 
 	holds  []*lock.Hold // of the members; nil: not held
@@ -23,7 +26,7 @@ type climb struct {
 	failed time.Time    // since when the one that it waits for fails; zero: it does not
 }
 
-func newClimb(members []member, ask engine.Ask, seat engine.Seat) *climb {
+func newClimb(members []member, ask locking.Ask, seat lease.Seat) *climb {
 	c := &climb{held: newHeld(len(members), seat), members: members, ask: ask}
 	if ask.Wait > 0 {
 		c.until = time.Now().Add(ask.Wait)
@@ -33,7 +36,7 @@ func newClimb(members []member, ask engine.Ask, seat engine.Seat) *climb {
 }
 
 // run takes them all, or none.
-func (c *climb) run(ctx context.Context) (engine.Holding, error) {
+func (c *climb) run(ctx context.Context) (locking.Holding, error) {
 	if err := c.toTop(ctx); err != nil {
 		c.drop(0)
 		return nil, err
@@ -95,18 +98,18 @@ func (c *climb) within(ctx context.Context, more time.Duration) (context.Context
 	if c.until.IsZero() {
 		return ctx, func() {}
 	}
-	return engine.Within(ctx, max(0, time.Until(c.until))+more)
+	return core.Within(ctx, max(0, time.Until(c.until))+more)
 }
 
 // unanswered returns what is said when open has ended before all have answered. That
 // one is held is an answer for all of them.
 func (c *climb) unanswered(ctx, open context.Context) error {
 	for i, err := range c.busy {
-		if ctx.Err() == nil && c.holds[i] == nil && errors.Is(err, ErrNotAcquired) && !errors.Is(err, engine.ErrUnasked) {
+		if ctx.Err() == nil && c.holds[i] == nil && errors.Is(err, ErrNotAcquired) && !errors.Is(err, send.ErrUnasked) {
 			return err
 		}
 	}
-	return engine.ContextError(open)
+	return core.ContextError(open)
 }
 
 // take notes an answer.
@@ -132,7 +135,7 @@ func (c *climb) firstGap() (gap int, err error) {
 			continue
 		}
 		gap = i
-		if err := c.busy[i]; !errors.Is(err, ErrNotAcquired) && (!c.waits() || !engine.Passing(err)) {
+		if err := c.busy[i]; !errors.Is(err, ErrNotAcquired) && (!c.waits() || !send.Transient(err)) {
 			return i, err
 		}
 	}
@@ -259,7 +262,7 @@ func (c *climb) goesOn(ctx context.Context, i int, err error) bool {
 	if c.failed.IsZero() {
 		c.failed = time.Now()
 	}
-	return engine.Passing(err) && time.Since(c.failed) < c.members[i].e.WatchdogTimeout
+	return send.Transient(err) && time.Since(c.failed) < c.members[i].e.WatchdogTimeout
 }
 
 func (c *climb) leases() []lock.LockOption {

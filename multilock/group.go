@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -14,7 +16,7 @@ import (
 // which several are taken at once by one script. It may be used by any number of
 // goroutines.
 type Group struct {
-	e      *engine.Engine
+	e      *locking.Engine
 	mapped string
 	name   string // as the caller wrote it
 	bad    error  // what every operation returns, if the name cannot be used
@@ -22,7 +24,7 @@ type Group struct {
 
 // NewGroup returns a handle. Programs outside of this module call
 // rueidisson.Client.LockGroup.
-func NewGroup(e *engine.Engine, name string) *Group {
+func NewGroup(e *locking.Engine, name string) *Group {
 	mapped := e.Map(name)
 	return &Group{e: e, mapped: mapped, name: name, bad: object.CheckName(e, mapped)}
 }
@@ -68,15 +70,15 @@ func (v *Values) Name() string { return v.g.name }
 
 // Identity returns the client and the key of the group: two of one group cannot be
 // members of one lock, as their values could be given at once.
-func (v *Values) Identity() (*engine.Engine, engine.Key) {
-	return v.g.e, engine.Key{Kind: engine.GroupKind, Name: v.g.mapped}
+func (v *Values) Identity() (*locking.Engine, core.Key) {
+	return v.g.e, core.Key{Kind: core.GroupKind, Name: v.g.mapped}
 }
 
 // handles returns one for each value, so that each is carried.
 func (v *Values) handles() []lock.Handle {
 	all := make([]lock.Handle, len(v.p.fields))
 	for i, field := range v.p.fields {
-		all[i] = lock.Handle{Engine: v.g.e, Key: engine.Key{Kind: "group " + field, Name: v.g.mapped}, Name: v.g.name}
+		all[i] = lock.Handle{Engine: v.g.e, Key: core.Key{Kind: "group " + field, Name: v.g.mapped}, Name: v.g.name}
 	}
 	return all
 }
@@ -111,7 +113,7 @@ func (v *Values) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Hol
 	return v.acquire(ctx, "try lock", ask, err)
 }
 
-func (v *Values) acquire(ctx context.Context, op string, ask engine.Ask, err error) (hold *lock.Hold, _ error) {
+func (v *Values) acquire(ctx context.Context, op string, ask locking.Ask, err error) (hold *lock.Hold, _ error) {
 	if err == nil {
 		err = v.bad
 	}
@@ -127,7 +129,7 @@ func (v *Values) acquire(ctx context.Context, op string, ask engine.Ask, err err
 	return hold, nil
 }
 
-func (v *Values) take(ctx context.Context, ask engine.Ask) (*lock.Hold, error) {
+func (v *Values) take(ctx context.Context, ask locking.Ask) (*lock.Hold, error) {
 	if outer, err := v.carried(ctx); outer != nil || err != nil {
 		if err != nil {
 			return nil, err
@@ -136,7 +138,7 @@ func (v *Values) take(ctx context.Context, ask engine.Ask) (*lock.Hold, error) {
 			return hold, err
 		}
 	}
-	return lock.NewHold(func(seat engine.Seat) (engine.Holding, error) {
+	return lock.NewHold(func(seat lease.Seat) (locking.Holding, error) {
 		return v.g.e.Acquire(ctx, v.p, ask, seat)
 	}, v.handles()...)
 }

@@ -8,9 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 var (
@@ -20,23 +23,23 @@ var (
 )
 
 // groupRenewal is that of every hold of values.
-var groupRenewal = &engine.Renewal{Script: scripts.Must(lua, "lua/group_renew.lua"), Add: addGroup, Dated: true}
+var groupRenewal = &lease.Renewal{Script: scripts.Must(lua, "lua/group_renew.lua"), Add: addGroup, Dated: true}
 
-func addGroup(on, args []string, key engine.Key, owner string, lease time.Duration) (k, a []string) {
+func addGroup(on, args []string, key core.Key, owner string, lease time.Duration) (k, a []string) {
 	name, fields := keys.GroupOf(key.Name)
 	args = append(args, owner, millis(lease), nowMillis(), strconv.Itoa(len(fields)))
 	return append(on, name), append(args, fields...)
 }
 
-func millis(d time.Duration) string { return strconv.FormatInt(engine.Millis(d), 10) }
+func millis(d time.Duration) string { return strconv.FormatInt(core.Millis(d), 10) }
 
 // nowMillis returns the time of the client, as the format has it.
 func nowMillis() string { return strconv.FormatInt(time.Now().UnixMilli(), 10) }
 
 // groupKey names values of a group, in the slot of the group: those who want the
 // same ones queue in their process, others do not know of them.
-func groupKey(name string, fields []string) engine.Key {
-	return engine.Key{Kind: engine.GroupKind, Name: keys.GroupValues(name, fields)}
+func groupKey(name string, fields []string) core.Key {
+	return core.Key{Kind: core.GroupKind, Name: keys.GroupValues(name, fields)}
 }
 
 // fieldsOf returns the fields of values, each once and in order.
@@ -51,24 +54,24 @@ func fieldsOf(values []string) []string {
 
 // groupProtocol is some values of a group, as the server sees them.
 type groupProtocol struct {
-	e       *engine.Engine
+	e       *locking.Engine
 	name    string // mapped
 	fields  []string
-	key     engine.Key
+	key     core.Key
 	channel string
 	freed   string // channel: which fields were released
 	gone    string // where the tombstones are
 }
 
-var _ engine.Announcing = (*groupProtocol)(nil)
+var _ locking.Announcing = (*groupProtocol)(nil)
 
-func newGroupProtocol(e *engine.Engine, mapped string, fields []string) *groupProtocol {
+func newGroupProtocol(e *locking.Engine, mapped string, fields []string) *groupProtocol {
 	return &groupProtocol{e, mapped, fields, groupKey(mapped, fields), keys.LockChannel(mapped), keys.GroupChannel(mapped), keys.Tombstones(mapped)}
 }
 
-func (p *groupProtocol) Key() engine.Key { return p.key }
+func (p *groupProtocol) Key() core.Key { return p.key }
 
-func (p *groupProtocol) Renewal() *engine.Renewal { return groupRenewal }
+func (p *groupProtocol) Renewal() *lease.Renewal { return groupRenewal }
 
 func (p *groupProtocol) Label() string { return "group" }
 
@@ -86,7 +89,7 @@ func (p *groupProtocol) Announces(freed string) bool {
 	return false
 }
 
-func (p *groupProtocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+func (p *groupProtocol) Acquire(ctx context.Context, a locking.Try) (locking.Tried, error) {
 	// The lease ends at the time that is written here plus its length, however often
 	// these bytes are sent: it is trusted from before that time was read.
 	began := p.e.Now()
@@ -95,7 +98,7 @@ func (p *groupProtocol) Acquire(ctx context.Context, a engine.Try) (engine.Tried
 	return tried, err
 }
 
-func (p *groupProtocol) ask(ctx context.Context, a engine.Try) (engine.Tried, error) {
+func (p *groupProtocol) ask(ctx context.Context, a locking.Try) (locking.Tried, error) {
 	on := []string{p.name, p.gone}
 	args := append([]string{p.e.Millis(a.Lease), a.Owner, nowMillis()}, p.fields...)
 	if p.e.ReplicaAcks > 0 {
@@ -103,29 +106,29 @@ func (p *groupProtocol) ask(ctx context.Context, a engine.Try) (engine.Tried, er
 	}
 	answer, err := p.e.Run(ctx, groupAcquireScript, on, args)
 	if err != nil {
-		return engine.Tried{}, err
+		return locking.Tried{}, err
 	}
 	return triedGroup(answer)
 }
 
 // acquireAcked undoes an acquire that too few replicas confirmed.
-func (p *groupProtocol) acquireAcked(ctx context.Context, owner string, on, args []string) (engine.Tried, error) {
+func (p *groupProtocol) acquireAcked(ctx context.Context, owner string, on, args []string) (locking.Tried, error) {
 	answer, acks, err := p.e.RunAcked(ctx, groupAcquireScript, on, args)
 	if err != nil {
-		return engine.Tried{}, err
+		return locking.Tried{}, err
 	}
 	if !answer.Nil || acks >= int64(p.e.ReplicaAcks) {
 		return triedGroup(answer)
 	}
-	err = fmt.Errorf("%w: %d of %d within %v", engine.ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
+	err = fmt.Errorf("%w: %d of %d within %v", core.ErrNotReplicated, acks, p.e.ReplicaAcks, p.e.AckTimeout)
 	if _, undo := p.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
-		err = fmt.Errorf("%w: %w: undoing the acquire: %w", engine.ErrUnknown, err, undo)
+		err = fmt.Errorf("%w: %w: undoing the acquire: %w", core.ErrUnknown, err, undo)
 	}
-	return engine.Tried{}, err
+	return locking.Tried{}, err
 }
 
-func triedGroup(answer engine.Answer) (engine.Tried, error) {
-	t := engine.Tried{Free: answer.Nil, Started: answer.Started, Replayed: answer.Replayed}
+func triedGroup(answer send.Answer) (locking.Tried, error) {
+	t := locking.Tried{Free: answer.Nil, Started: answer.Started, Replayed: answer.Replayed}
 	if t.Free {
 		return t, nil
 	}
@@ -134,20 +137,20 @@ func triedGroup(answer engine.Answer) (engine.Tried, error) {
 	return t, err
 }
 
-func (p *groupProtocol) Release(ctx context.Context, owner string) (engine.Released, error) {
+func (p *groupProtocol) Release(ctx context.Context, owner string) (lease.Released, error) {
 	answer, err := p.e.Run(ctx, groupReleaseScript, []string{p.name}, append([]string{owner, p.channel, p.e.Publish(), p.freed}, p.fields...))
 	if err != nil {
-		return engine.Released{}, err
+		return lease.Released{}, err
 	}
 	reached, err := answer.AsInt64()
-	return engine.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
+	return lease.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
 }
 
 // GiveBack returns two scripts of one key each, so that it works while the slot
 // moves. The tombstone comes first: whatever arrives after it takes nothing.
-func (p *groupProtocol) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
-	if _, err := p.e.Run(ctx, buryScript, []string{p.gone}, []string{owner, millis(engine.RequestMemory)}); err != nil {
-		return engine.Released{}, err
+func (p *groupProtocol) GiveBack(ctx context.Context, owner string) (lease.Released, error) {
+	if _, err := p.e.Run(ctx, buryScript, []string{p.gone}, []string{owner, millis(send.RequestMemory)}); err != nil {
+		return lease.Released{}, err
 	}
 	return p.Release(ctx, owner)
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
 // Grow asks every part for a lease of d from now on. It is content with as many
 // as are needed, and waits for no more.
-func (h *held) Grow(ctx context.Context, d time.Duration, _ engine.Seat) error {
+func (h *held) Grow(ctx context.Context, d time.Duration, _ lease.Seat) error {
 	if err := h.Err(); err != nil {
 		return err
 	}

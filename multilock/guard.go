@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -44,7 +44,7 @@ func (m member) guarded(ctx context.Context, mustBeUp time.Duration, ask func(co
 	if mustBeUp == 0 {
 		return ask(ctx)
 	}
-	follower := &engine.Follower{Script: uptimeScript}
+	follower := &send.Follower{Script: uptimeScript}
 	hold, err := ask(follower.Under(ctx))
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (m member) guarded(ctx context.Context, mustBeUp time.Duration, ask func(co
 	return hold, nil
 }
 
-func (m member) oldEnough(ctx context.Context, follower *engine.Follower, mustBeUp time.Duration) error {
+func (m member) oldEnough(ctx context.Context, follower *send.Follower, mustBeUp time.Duration) error {
 	up, err := m.uptime(ctx, follower)
 	if err != nil {
 		return fmt.Errorf("%q: how long its server has been up (see WithRestartGuard): %w", m.Name(), err)
@@ -69,7 +69,7 @@ func (m member) oldEnough(ctx context.Context, follower *engine.Follower, mustBe
 }
 
 // uptime returns what followed, or a question of its own.
-func (m member) uptime(ctx context.Context, follower *engine.Follower) (time.Duration, error) {
+func (m member) uptime(ctx context.Context, follower *send.Follower) (time.Duration, error) {
 	if answer, followed := follower.Answer(); followed && !lost(answer.Error()) {
 		return seconds(answer.AsInt64())
 	}

@@ -7,7 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -23,7 +24,7 @@ type part struct {
 // one of them ends.
 type held struct {
 	need int
-	seat engine.Seat
+	seat lease.Seat
 
 	mu    sync.Mutex
 	parts []part        // copied when it changes
@@ -33,7 +34,7 @@ type held struct {
 	alarm *alarm        // see Expiring
 }
 
-var _ engine.Holding = (*held)(nil)
+var _ locking.Holding = (*held)(nil)
 
 // Members returns the holds that its contexts carry.
 func (h *held) Members() []*lock.Hold {
@@ -52,7 +53,7 @@ func (h *held) now() []part {
 }
 
 // newHeld returns one that is still being acquired.
-func newHeld(need int, seat engine.Seat) *held {
+func newHeld(need int, seat lease.Seat) *held {
 	return &held{need: need, seat: seat, wake: func(error) {}}
 }
 
@@ -169,10 +170,10 @@ func (h *held) Deadline() time.Time {
 }
 
 // Fence returns 0: the members have tokens of their own, if any.
-func (h *held) Fence(engine.Seat) int64 { return 0 }
+func (h *held) Fence(lease.Seat) int64 { return 0 }
 
 // Release gives every part back, at once.
-func (h *held) Release(ctx context.Context, _ engine.Seat) error {
+func (h *held) Release(ctx context.Context, _ lease.Seat) error {
 	_ = h.Err() // the clocks may say that it is lost
 	parts, first := h.finish(ErrReleased)
 	errs := unlock(ctx, parts)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -75,7 +75,7 @@ func requireFree(t testing.TB, l lock.Locker) {
 	redistest.Eventually(t, func() (answered bool) {
 		var err error
 		hold, err = l.TryLock(bounded(t))
-		if errors.Is(err, engine.ErrUnasked) { // a release of this process is on its way, which is no refusal of the server's
+		if errors.Is(err, send.ErrUnasked) { // a release of this process is on its way, which is no refusal of the server's
 			return false
 		}
 		require.NoError(t, err)

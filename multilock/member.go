@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -16,14 +17,14 @@ import (
 // member is one lock of several.
 type member struct {
 	lock.Locker
-	e   *engine.Engine
-	key engine.Key
+	e   *locking.Engine
+	key core.Key
 }
 
 // identified is a lock of this library: of which client, and under which name
 // in Redis.
 type identified interface {
-	Identity() (*engine.Engine, engine.Key)
+	Identity() (*locking.Engine, core.Key)
 }
 
 // membersOf checks what was given as members. They come back in the order in
@@ -117,7 +118,7 @@ func usable(ctx context.Context, members []member) error {
 		}
 	}
 	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
+		return core.ContextError(ctx)
 	}
 	return nil
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -70,7 +71,7 @@ func (m *MultiLock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.
 	return m.acquire(ctx, "try lock", ask, err)
 }
 
-func (m *MultiLock) acquire(ctx context.Context, op string, ask engine.Ask, err error) (hold *lock.Hold, _ error) {
+func (m *MultiLock) acquire(ctx context.Context, op string, ask locking.Ask, err error) (hold *lock.Hold, _ error) {
 	if err == nil {
 		err = m.bad
 	}
@@ -78,7 +79,7 @@ func (m *MultiLock) acquire(ctx context.Context, op string, ask engine.Ask, err 
 		err = usable(ctx, m.all)
 	}
 	if err == nil {
-		hold, err = lock.NewHold(func(seat engine.Seat) (engine.Holding, error) {
+		hold, err = lock.NewHold(func(seat lease.Seat) (locking.Holding, error) {
 			return newClimb(m.all, ask, seat).run(ctx)
 		}, handles(m.all)...)
 	}

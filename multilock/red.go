@@ -7,7 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -159,7 +160,7 @@ func (r *RedLock) TryLock(ctx context.Context, opts ...lock.TryOption) (*lock.Ho
 	return r.acquire(ctx, "try lock", ask, err)
 }
 
-func (r *RedLock) acquire(ctx context.Context, op string, ask engine.Ask, err error) (hold *lock.Hold, _ error) {
+func (r *RedLock) acquire(ctx context.Context, op string, ask locking.Ask, err error) (hold *lock.Hold, _ error) {
 	if err == nil {
 		err = r.bad
 	}
@@ -170,7 +171,7 @@ func (r *RedLock) acquire(ctx context.Context, op string, ask engine.Ask, err er
 		err = usable(ctx, r.all)
 	}
 	if err == nil {
-		hold, err = lock.NewHold(func(seat engine.Seat) (engine.Holding, error) {
+		hold, err = lock.NewHold(func(seat lease.Seat) (locking.Holding, error) {
 			return newCampaign(r, ask, seat).run(ctx)
 		}, handles(r.all)...)
 	}
@@ -181,7 +182,7 @@ func (r *RedLock) acquire(ctx context.Context, op string, ask engine.Ask, err er
 }
 
 // lease returns what a member gives.
-func (r *RedLock) lease(m member, ask engine.Ask) time.Duration {
+func (r *RedLock) lease(m member, ask locking.Ask) time.Duration {
 	if ask.Lease > 0 {
 		return ask.Lease
 	}
@@ -189,7 +190,7 @@ func (r *RedLock) lease(m member, ask engine.Ask) time.Duration {
 }
 
 // mustBeUp returns how long the server of a member has to be up.
-func (r *RedLock) mustBeUp(ask engine.Ask) (d time.Duration) {
+func (r *RedLock) mustBeUp(ask locking.Ask) (d time.Duration) {
 	if r.guard >= 0 {
 		return r.guard
 	}

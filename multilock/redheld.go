@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -18,7 +20,7 @@ import (
 type redHeld struct {
 	*held
 	red *RedLock
-	ask engine.Ask
+	ask locking.Ask
 	id  uint64
 
 	mu      sync.Mutex
@@ -30,7 +32,7 @@ type redHeld struct {
 
 var redHolds atomic.Uint64
 
-func newRedHeld(r *RedLock, ask engine.Ask, seat engine.Seat) *redHeld {
+func newRedHeld(r *RedLock, ask locking.Ask, seat lease.Seat) *redHeld {
 	return &redHeld{held: newHeld(r.quorum(), seat), red: r, ask: ask, until: time.Now().Add(ask.Lease), id: redHolds.Add(1)}
 }
 
@@ -139,8 +141,8 @@ func (h *redHeld) again(i int, pause time.Duration) {
 	}
 }
 
-func (h *redHeld) key(i int) engine.Key {
-	return engine.Key{Kind: "red", Name: fmt.Sprint(h.id, "/", i)}
+func (h *redHeld) key(i int) core.Key {
+	return core.Key{Kind: "red", Name: fmt.Sprint(h.id, "/", i)}
 }
 
 // askAgain needs no guard: the quorum stands without this member.
@@ -172,7 +174,7 @@ func (h *redHeld) options() (opts []lock.TryOption, worth bool) {
 }
 
 // Grow is that of its parts; those that join later have the longer lease, too.
-func (h *redHeld) Grow(ctx context.Context, d time.Duration, seat engine.Seat) error {
+func (h *redHeld) Grow(ctx context.Context, d time.Duration, seat lease.Seat) error {
 	until := time.Now().Add(d)
 	if err := h.held.Grow(ctx, d, seat); err != nil {
 		return err
@@ -188,7 +190,7 @@ func (h *redHeld) Grow(ctx context.Context, d time.Duration, seat engine.Seat) e
 // Release gives every part back, and those that are still on their way. It is
 // content with a quorum of answers, and waits for the rest no longer than for
 // one member.
-func (h *redHeld) Release(ctx context.Context, _ engine.Seat) error {
+func (h *redHeld) Release(ctx context.Context, _ lease.Seat) error {
 	_ = h.Err() // the clocks may say that it is lost
 	parts, first := h.finish(ErrReleased)
 	h.noMore()

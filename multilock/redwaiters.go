@@ -5,15 +5,16 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // redWaiters is what the callers of this process that want the same red lock
 // share, whichever handles they have.
 type redWaiters struct {
 	places.Entry
-	outage engine.Outage // of a quorum
+	outage send.Outage // of a quorum
 
 	mu   sync.Mutex
 	told chan struct{} // closed when one of them gives up, so that the others look
@@ -22,7 +23,7 @@ type redWaiters struct {
 type redWaitersKey struct{}
 
 // redWaitersOf returns the table of a client. That of a red lock is in the table of its campaigns' client.
-func redWaitersOf(e *engine.Engine) *places.Places[string, *redWaiters] {
+func redWaitersOf(e *locking.Engine) *places.Places[string, *redWaiters] {
 	return e.Shared(redWaitersKey{}, func() any {
 		return &places.Places[string, *redWaiters]{
 			Make: func(string) *redWaiters { return &redWaiters{told: make(chan struct{})} },

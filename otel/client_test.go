@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rueidissontest"
 )
@@ -42,7 +42,7 @@ func (s signalling) Renewed(holds int, took time.Duration, err error) {
 // machine is.
 type youngForAnHour struct{}
 
-func (youngForAnHour) Apply(c *engine.Config) error {
+func (youngForAnHour) Apply(c *core.Config) error {
 	c.HandoverTime = time.Hour
 	return nil
 }

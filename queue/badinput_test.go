@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -61,7 +61,7 @@ func TestWhatCannotBeUsedIsSaidByEveryOperation(t *testing.T) {
 // TestAValueThatIsTooLongIsRefused before it is sent.
 func TestAValueThatIsTooLongIsRefused(t *testing.T) {
 	t.Parallel()
-	e := engineOn(t, miniredisClient(t), func(c *engine.Config) { c.MaxValue = 10 })
+	e := engineOn(t, miniredisClient(t), func(c *core.Config) { c.MaxValue = 10 })
 	_, err := New[string](e, "q", WithCodec(codec.Text)).Offer(t.Context(), "short", strings.Repeat("x", 11))
 	require.ErrorIs(t, err, ErrOption)
 	require.NotContains(t, err.Error(), "xx")

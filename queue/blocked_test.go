@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -38,11 +39,11 @@ func (n *notes) String() string {
 	return n.text.String()
 }
 
-func (n *notes) to(c *engine.Config) { c.Logger = slog.New(slog.NewTextHandler(n, nil)) }
+func (n *notes) to(c *core.Config) { c.Logger = slog.New(slog.NewTextHandler(n, nil)) }
 
 // everyKind is somebody who waits for each kind of what can be waited for, and what
 // has each of them go on.
-func everyKind(t *testing.T, e *engine.Engine, direct *engine.Engine) (waiting []func(context.Context) error, wake []func()) {
+func everyKind(t *testing.T, e *locking.Engine, direct *locking.Engine) (waiting []func(context.Context) error, wake []func()) {
 	t.Helper()
 	for range 3 {
 		q, source := New[string](e, redistest.Name(t), WithCodec(codec.Text)), (*Queue[string])(nil)
@@ -70,7 +71,7 @@ func everyKind(t *testing.T, e *engine.Engine, direct *engine.Engine) (waiting [
 }
 
 // allGoOn has everybody wait, and then go on.
-func allGoOn(t *testing.T, e, direct *engine.Engine) {
+func allGoOn(t *testing.T, e, direct *locking.Engine) {
 	t.Helper()
 	waiting, wake := everyKind(t, e, direct)
 	var all sync.WaitGroup
@@ -108,7 +109,7 @@ func TestOneBlockedConnectionServesAllKinds(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	direct := engineOn(t, server.Client(t, onePipeline))
-	e := engineOn(t, server.Client(t, onePipeline), func(c *engine.Config) { c.BlockedConnections = 1 })
+	e := engineOn(t, server.Client(t, onePipeline), func(c *core.Config) { c.BlockedConnections = 1 })
 	before := server.Connections(t)
 	over := make(chan struct{})
 	most := make(chan int)

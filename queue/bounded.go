@@ -6,9 +6,10 @@ import (
 	"iter"
 	"math"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // BoundedQueue is a handle on the queue of one name that holds so many elements at
@@ -30,7 +31,7 @@ type bounded[T any] struct {
 
 // NewBounded returns a handle. Programs outside of this module call
 // rueidisson.BoundedQueue.
-func NewBounded[T any](e *engine.Engine, name string, opts ...Option) *BoundedQueue[T] {
+func NewBounded[T any](e *locking.Engine, name string, opts ...Option) *BoundedQueue[T] {
 	q := &bounded[T]{handle: newHandle[T](e, "bounded queue", name, counted, opts), sharded: "0"}
 	q.channel = keys.BoundedChannel(q.key)
 	if e.Publish() == "spublish" {
@@ -174,8 +175,8 @@ func (q *bounded[T]) setCapacity(ctx context.Context, op string, n int, anyway s
 		return false, q.failed(op, fmt.Errorf("%w: a capacity of %d: from 1 to %d", ErrOption, n, math.MaxInt32))
 	}
 	if err = q.usable(ctx); err == nil {
-		done, err = engine.Writing(q.h.e, ctx, func() (bool, error) {
-			return engine.Yes(q.once(ctx, boundedCapacity, q.channel, q.sharded, decimal(int64(n)), anyway))
+		done, err = send.Writing(q.h.e.Sender, ctx, func() (bool, error) {
+			return send.Yes(q.once(ctx, boundedCapacity, q.channel, q.sharded, decimal(int64(n)), anyway))
 		})
 	}
 	return done, q.failed(op, err)
@@ -192,7 +193,7 @@ func (q *bounded[T]) free(ctx context.Context) (n int64, err error) {
 // is put back would have no slot any more. Tell is called at each failed send, if it is not nil.
 func (q *bounded[T]) pop(ctx context.Context, n int, p pages, tell func(why error)) (items []poller.Item, err error) {
 	during := q.h.e.During(func() {
-		items, err = itemsOf(engine.Texts(q.h.e.RunTold(ctx, p.expecting(boundedPoll), q.object, []string{q.channel, q.sharded, decimal(int64(n))}, tell)))
+		items, err = itemsOf(send.Texts(q.h.e.RunTold(ctx, p.expecting(boundedPoll), q.object, []string{q.channel, q.sharded, decimal(int64(n))}, tell)))
 	})
 	if !during {
 		return nil, ErrClosed
@@ -211,7 +212,7 @@ func (q *bounded[T]) remove(ctx context.Context, v T, n int) (gone int64, err er
 		texts, err = q.encode(v)
 	}
 	if err == nil {
-		gone, err = write(ctx, &q.base, engine.Number, boundedRemove, q.object, q.channel, q.sharded, decimal(int64(n)), texts[0])
+		gone, err = write(ctx, &q.base, send.Number, boundedRemove, q.object, q.channel, q.sharded, decimal(int64(n)), texts[0])
 	}
 	return gone, q.failed("remove from", err)
 }

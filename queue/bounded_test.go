@@ -13,14 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // boundedOn is a bounded queue of texts with a capacity, which the test's end
 // deletes.
-func boundedOn(t testing.TB, e *engine.Engine, capacity int) *BoundedQueue[string] {
+func boundedOn(t testing.TB, e *locking.Engine, capacity int) *BoundedQueue[string] {
 	t.Helper()
 	q := NewBounded[string](e, redistest.Name(t), WithCodec(codec.Text))
 	if capacity > 0 {
@@ -302,7 +303,7 @@ func TestBoundedQueueTakeTellsOfALossThoseWhoLeave(t *testing.T) {
 func TestBoundedQueueTakeOnAFullServer(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Start(t).Client(t)
-	q := boundedOn(t, engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = time.Second }), 2)
+	q := boundedOn(t, engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = time.Second }), 2)
 	redistest.Do(t, raw, "CONFIG", "SET", "maxmemory", "1")
 	result := make(chan error, 1)
 	go func() {
@@ -364,7 +365,7 @@ func TestBoundedQueueOutageIsToldToAllTakersTogether(t *testing.T) {
 	server := redistest.Start(t)
 	raw := server.Client(t)
 	client, proxy := through(t, server)
-	q := boundedOn(t, engineOn(t, client, func(c *engine.Config) { c.WatchdogTimeout = 3 * time.Second }), 3)
+	q := boundedOn(t, engineOn(t, client, func(c *core.Config) { c.WatchdogTimeout = 3 * time.Second }), 3)
 	const callers = 20
 	results := make(chan error, callers)
 	for range callers {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // announced tells that a list has an element, and takes none: it moves the head to
@@ -192,7 +192,7 @@ func (q *bounded[T]) takeText(ctx context.Context) (string, error) {
 			answered, lost, left := l.leave(t)
 			switch {
 			case left && ctx.Err() != nil:
-				return "", engine.Unanswered(ctx, cmp.Or(lost, why))
+				return "", send.Unanswered(ctx, cmp.Or(lost, why))
 			case left && lost != nil:
 				return "", fmt.Errorf("%w: %w", open, lost)
 			case left:

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -36,8 +36,8 @@ func yielded[T any](all iter.Seq2[T, error], text func(T) string) (got []string,
 	return got, nil
 }
 
-var weightyKinds = map[string]func(e *engine.Engine, name string) weighty{
-	"queue": func(e *engine.Engine, name string) weighty {
+var weightyKinds = map[string]func(e *locking.Engine, name string) weighty{
+	"queue": func(e *locking.Engine, name string) weighty {
 		q := New[string](e, name, WithCodec(codec.Text))
 		return weighty{
 			func(ctx context.Context, v string) error { _, err := q.Offer(ctx, v); return err },
@@ -49,7 +49,7 @@ var weightyKinds = map[string]func(e *engine.Engine, name string) weighty{
 			},
 		}
 	},
-	"priority queue": func(e *engine.Engine, name string) weighty {
+	"priority queue": func(e *locking.Engine, name string) weighty {
 		q := NewPriority[string](e, name, WithCodec(codec.Text))
 		value := func(v Scored[string]) string { return v.Value }
 		return weighty{
@@ -70,7 +70,7 @@ var weightyKinds = map[string]func(e *engine.Engine, name string) weighty{
 			},
 		}
 	},
-	"delayed queue": func(e *engine.Engine, name string) weighty {
+	"delayed queue": func(e *locking.Engine, name string) weighty {
 		q := NewDelayed[string](e, name, WithCodec(codec.Text))
 		at := time.Hour
 		return weighty{
@@ -86,7 +86,7 @@ var weightyKinds = map[string]func(e *engine.Engine, name string) weighty{
 			},
 		}
 	},
-	"stream": func(e *engine.Engine, name string) weighty {
+	"stream": func(e *locking.Engine, name string) weighty {
 		s := NewStream[string, string](e, name, WithCodec(codec.Text))
 		value := func(e Entry[string, string]) string { return e.Fields["v"] }
 		return weighty{
@@ -143,22 +143,22 @@ func listed(t *testing.T, q interface {
 }
 
 // manyOf makes a queue from which several elements may be taken at once.
-var manyOf = map[string]func(t *testing.T, e *engine.Engine, name string) (offering, polling){
-	"queue": func(t *testing.T, e *engine.Engine, name string) (offering, polling) {
+var manyOf = map[string]func(t *testing.T, e *locking.Engine, name string) (offering, polling){
+	"queue": func(t *testing.T, e *locking.Engine, name string) (offering, polling) {
 		return listed(t, New[string](e, name, WithCodec(codec.Text)))
 	},
-	"bounded": func(t *testing.T, e *engine.Engine, name string) (offering, polling) {
+	"bounded": func(t *testing.T, e *locking.Engine, name string) (offering, polling) {
 		q := NewBounded[string](e, name, WithCodec(codec.Text))
 		_, err := q.TrySetCapacity(t.Context(), 100)
 		require.NoError(t, err)
 		return listed(t, q)
 	},
-	"ring": func(t *testing.T, e *engine.Engine, name string) (offering, polling) {
+	"ring": func(t *testing.T, e *locking.Engine, name string) (offering, polling) {
 		q := NewRing[string](e, name, WithCodec(codec.Text))
 		require.NoError(t, q.SetCapacity(t.Context(), 100))
 		return listed(t, q)
 	},
-	"priority": func(t *testing.T, e *engine.Engine, name string) (offering, polling) {
+	"priority": func(t *testing.T, e *locking.Engine, name string) (offering, polling) {
 		q := NewPriority[string](e, name, WithCodec(codec.Text))
 		return func(v string) error { _, err := q.Offer(t.Context(), v, 1); return err },
 			func(n int) ([]string, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -82,7 +82,7 @@ func aSlotOfKindsMoves(t *testing.T, cluster *redistest.Cluster) {
 // kindsTakeTurns has more slots be waited for, by each kind, than there may be
 // connections.
 func kindsTakeTurns(t *testing.T, cluster *redistest.Cluster) {
-	e := engineOn(t, cluster.Client(t), func(c *engine.Config) { c.BlockedConnections = 2 })
+	e := engineOn(t, cluster.Client(t), func(c *core.Config) { c.BlockedConnections = 2 })
 	direct := engineOn(t, cluster.Client(t))
 	var all sync.WaitGroup
 	var wakes []func()

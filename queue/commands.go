@@ -3,18 +3,18 @@ package queue
 import (
 	"strconv"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // What only reads is sent again when its reply is lost. What offers or takes is
 // not: a second run would do it again.
 var (
-	lindex = engine.Sized(scripts.NewCommand("LINDEX", scripts.Safe), engine.Sizing{})
-	lrange = engine.Sized(scripts.NewCommand("LRANGE", scripts.Safe), engine.Sizing{})
+	lindex = send.Sized(scripts.NewCommand("LINDEX", scripts.Safe), send.Sizing{})
+	lrange = send.Sized(scripts.NewCommand("LRANGE", scripts.Safe), send.Sizing{})
 	llen   = scripts.NewCommand("LLEN", scripts.Safe)
 	zcard  = scripts.NewCommand("ZCARD", scripts.Safe)
-	zrange = engine.Sized(scripts.NewCommand("ZRANGE", scripts.Safe), engine.Sizing{})
+	zrange = send.Sized(scripts.NewCommand("ZRANGE", scripts.Safe), send.Sizing{})
 	zscore = scripts.NewCommand("ZSCORE", scripts.Safe)
 	exists = scripts.NewCommand("EXISTS", scripts.Safe)
 	pttl   = scripts.NewCommand("PTTL", scripts.Safe)

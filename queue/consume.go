@@ -11,10 +11,11 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/attempts"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // A ConsumeOption changes one [Group.Consume].
@@ -37,8 +38,8 @@ func (o consumeOption) applyConsume(c *consumeConfig) error { return o(c) }
 // timeout of the client.
 func WithIdle(d time.Duration) ConsumeOption {
 	return consumeOption(func(c *consumeConfig) error {
-		if c.idle = d; d < 10*time.Millisecond || d > engine.LongestLease {
-			return fmt.Errorf("%w: an idle time of %v: from 10ms to %v", ErrOption, d, engine.LongestLease)
+		if c.idle = d; d < 10*time.Millisecond || d > core.LongestLease {
+			return fmt.Errorf("%w: an idle time of %v: from 10ms to %v", ErrOption, d, core.LongestLease)
 		}
 		return nil
 	})
@@ -112,7 +113,7 @@ func (g *Group[K, V]) Consume(ctx context.Context, consumer string, opts ...Cons
 			}
 			g.s.h.e.TakenEntry(ctx, g.s.kind, g.s.key, it.ID)
 			e, err := g.s.entry(it)
-			if !yield(e, engine.Notice(g.failed("consume", err))) {
+			if !yield(e, core.Notice(g.failed("consume", err))) {
 				return
 			}
 		}
@@ -192,7 +193,7 @@ func (c *consumption) next(ctx context.Context) (it rueidis.XRangeSlice, err err
 	for {
 		switch {
 		case ctx.Err() != nil:
-			return it, engine.ContextError(ctx)
+			return it, core.ContextError(ctx)
 		case c.h.e.Open() != nil:
 			return it, ErrClosed
 		case len(c.batch) > 0:
@@ -253,7 +254,7 @@ func (c *consumption) bears(ctx context.Context, err error) bool {
 
 // look reads what nobody of the group has yet. Its answer is always waited for.
 func (c *consumption) look() ([]rueidis.XRangeSlice, error) {
-	return c.ask(func(got engine.Answer) ([]rueidis.XRangeSlice, error) {
+	return c.ask(func(got send.Answer) ([]rueidis.XRangeSlice, error) {
 		all, err := got.AsXReadSlices()
 		return all[c.post.key], err
 	}, c.pages.expecting(xreadgroup), []string{c.post.key}, c.post.group, c.consumer, decimal(min(c.size, c.pages.n)))
@@ -267,7 +268,7 @@ func (c *consumption) claim() ([]rueidis.XRangeSlice, error) {
 	if c.pages.bytes > 0 { // else few would be looked at where nothing is idle
 		most = min(most, c.pages.n)
 	}
-	got, err := c.ask(func(got engine.Answer) ([]rueidis.XRangeSlice, error) {
+	got, err := c.ask(func(got send.Answer) ([]rueidis.XRangeSlice, error) {
 		parts, err := got.ToArray()
 		if err != nil || len(parts) < 2 {
 			return nil, err
@@ -280,7 +281,7 @@ func (c *consumption) claim() ([]rueidis.XRangeSlice, error) {
 			return c.count(entries) // after an error they come again, with their attempts
 		}
 		return entries, err
-	}, owed.expecting(xautoclaim), []string{c.post.key}, c.post.group, c.consumer, decimal(engine.Millis(c.cfg.idle)), c.from, "COUNT", decimal(most))
+	}, owed.expecting(xautoclaim), []string{c.post.key}, c.post.group, c.consumer, decimal(core.Millis(c.cfg.idle)), c.from, "COUNT", decimal(most))
 	if c.claims = min(2*c.claims, max(c.size, mostBatch)); len(got) > 0 { // pages in which nothing is idle are passed quickly
 		c.claims = c.size
 	}
@@ -294,10 +295,10 @@ func (c *consumption) claim() ([]rueidis.XRangeSlice, error) {
 
 // ask waits for the answer, since what it brings is not given to anybody else for a
 // while. What did not arrive is claimed later, with more time.
-func (c *consumption) ask(as func(engine.Answer) ([]rueidis.XRangeSlice, error), op engine.Operation, on []string, args ...string) (got []rueidis.XRangeSlice, err error) {
+func (c *consumption) ask(as func(send.Answer) ([]rueidis.XRangeSlice, error), op send.Operation, on []string, args ...string) (got []rueidis.XRangeSlice, err error) {
 	c.read = time.Now()
 	during := c.h.e.During(func() {
-		var answer engine.Answer
+		var answer send.Answer
 		if answer, err = c.h.e.Run(context.Background(), op, on, args); answer.Replayed || errors.Is(err, ErrUnknown) {
 			c.owed = min(max(pageGrowth*c.owed, pageBytes), mostOwed)
 		}
@@ -340,13 +341,13 @@ func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 		return nil, nil
 	}
 	defer func() { <-d.first }()
-	if err := d.word.GivenUp(c.h.e, since); err != nil {
+	if err := d.word.GivenUp(c.h.e.Sender, since); err != nil {
 		c.silence = borne
 		return nil, err
 	}
 	last, err := c.last()
 	if err != nil {
-		if lasted, _ := d.word.Failed(c.h.e, err); lasted > c.h.e.WatchdogTimeout {
+		if lasted, _ := d.word.Failed(c.h.e.Sender, err); lasted > c.h.e.WatchdogTimeout {
 			c.silence = borne
 		}
 		return nil, err
@@ -382,8 +383,8 @@ func (c *consumption) await(ctx context.Context, d *door, place poller.Place) er
 		return nil
 	}
 	c.silence = borne
-	if engine.Passing(got.Err) {
-		d.word.GaveUp(c.h.e, got.Err)
+	if send.Transient(got.Err) {
+		d.word.GaveUp(c.h.e.Sender, got.Err)
 	}
 	return got.Err
 }

@@ -9,8 +9,9 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 var (
@@ -40,7 +41,7 @@ func (g *Group[K, V]) Consumers(ctx context.Context) (all []Consumer, err error)
 	return all, g.failed("list consumers of", err)
 }
 
-func consumersOf(got engine.Answer, err error) ([]Consumer, error) {
+func consumersOf(got send.Answer, err error) ([]Consumer, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func consumersOf(got engine.Answer, err error) ([]Consumer, error) {
 func (g *Group[K, V]) RemoveConsumer(ctx context.Context, name string) (there bool, err error) {
 	if err = g.usable(ctx); err == nil {
 		var n int64
-		n, err = write(ctx, &g.s.base, engine.Number, removeConsumer, []string{g.s.key}, g.name, name)
+		n, err = write(ctx, &g.s.base, send.Number, removeConsumer, []string{g.s.key}, g.name, name)
 		if there = n > 0; n < 0 {
 			err = fmt.Errorf("%w: %q has %d", ErrPending, name, -n)
 		}
@@ -112,7 +113,7 @@ func (g *Group[K, V]) AutoClaim(ctx context.Context, consumer string, idle time.
 	var found []rueidis.XRangeSlice
 	for from := "0-0"; err == nil && len(found) < n; {
 		var some []rueidis.XRangeSlice
-		some, err = write(ctx, &g.s.base, func(got engine.Answer, err error) ([]rueidis.XRangeSlice, error) {
+		some, err = write(ctx, &g.s.base, func(got send.Answer, err error) ([]rueidis.XRangeSlice, error) {
 			if err != nil {
 				return nil, err
 			}
@@ -156,7 +157,7 @@ func (g *Group[K, V]) SetID(ctx context.Context, from string) (err error) {
 		err = checkID(from, "")
 	}
 	if err == nil {
-		_, err = write(ctx, &g.s.base, func(_ engine.Answer, err error) (bool, error) { return true, err }, xgroupSet, []string{g.s.key}, g.name, from)
+		_, err = write(ctx, &g.s.base, func(_ send.Answer, err error) (bool, error) { return true, err }, xgroupSet, []string{g.s.key}, g.name, from)
 	}
 	return g.failed("move", err)
 }
@@ -187,7 +188,7 @@ func (s *Stream[K, V]) ReadFrom(ctx context.Context, id string) iter.Seq2[Entry[
 				return
 			}
 			for _, it := range some {
-				if e, err := q.entry(it); !yield(e, engine.Notice(q.failed("read", err))) {
+				if e, err := q.entry(it); !yield(e, core.Notice(q.failed("read", err))) {
 					return
 				}
 				from = "(" + it.ID
@@ -224,7 +225,7 @@ func (s *stream[K, V]) awaitBehind(ctx context.Context, from string, p pages) ([
 	case got.Err != nil:
 		return nil, got.Err
 	case ended && ctx.Err() != nil:
-		return nil, engine.ContextError(ctx)
+		return nil, core.ContextError(ctx)
 	case ended:
 		return nil, ErrClosed
 	}

@@ -12,8 +12,10 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // DelayedQueue is a handle on the delayed queue of one name: elements wait beside a
@@ -48,7 +50,7 @@ type delayed[T any] struct {
 
 // NewDelayed returns a handle. Programs outside of this module call
 // rueidisson.DelayedQueue.
-func NewDelayed[T any](e *engine.Engine, name string, opts ...Option) *DelayedQueue[T] {
+func NewDelayed[T any](e *locking.Engine, name string, opts ...Option) *DelayedQueue[T] {
 	q := &delayed[T]{of: newDelays(e, e.Map(name)), to: New[T](e, name, opts...)}
 	q.handle = newHandle[T](e, "delayed queue", name, func(string) []string { return q.of.object() }, opts)
 	if cfg, err := resolve(opts); err == nil {
@@ -188,7 +190,7 @@ func (q *delayed[T]) postpone(ctx context.Context, v T, delay time.Duration) (si
 		due, err = q.dueIn(delay)
 	}
 	if err == nil {
-		size, err = engine.Writing(q.h.e, ctx, func() (int64, error) {
+		size, err = send.Writing(q.h.e.Sender, ctx, func() (int64, error) {
 			p := postponed{of: &q.of, due: due, id: pack(texts[0])}
 			if !q.of.shared {
 				p.id, p.text = newDelayID(texts[0]), texts[0]
@@ -215,7 +217,7 @@ func (q *delayed[T]) moveAll(ctx context.Context) (elements int64, err error) {
 		now := q.h.e.Wall()
 		for more := true; more && err == nil; {
 			var got moved
-			got, err = engine.Writing(q.h.e, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, now) })
+			got, err = send.Writing(q.h.e.Sender, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, now) })
 			more, elements = got.more, elements+got.elements
 			for _, packed := range got.aside {
 				_, err := q.unpacked(packed)
@@ -239,10 +241,10 @@ func (q *delayed[T]) keep(ctx context.Context) error {
 	defer release()
 	select {
 	case <-ctx.Done():
-		return q.failed("keep", engine.ContextError(ctx))
+		return q.failed("keep", core.ContextError(ctx))
 	case <-keeping.Done(): // it is not moved any more, or ctx has ended
 		if ctx.Err() != nil {
-			return q.failed("keep", engine.ContextError(ctx))
+			return q.failed("keep", core.ContextError(ctx))
 		}
 		return q.failed("keep", context.Cause(keeping))
 	case <-q.h.e.Closing():
@@ -256,7 +258,7 @@ func (q *delayed[T]) poll(ctx context.Context) (v T, err error) {
 	}
 	items, err := q.h.pop(ctx, head, q.key, q.seen.most())
 	for got := (moved{more: true}); err == nil && len(items) == 0 && got.more && got.elements == 0; {
-		got, err = engine.Writing(q.h.e, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, q.h.e.Wall()) })
+		got, err = send.Writing(q.h.e.Sender, ctx, func() (moved, error) { return q.h.move(ctx, &q.of, q.h.e.Wall()) })
 		q.h.tellOf(&q.of, got)
 		if err == nil {
 			items, err = q.h.pop(ctx, head, q.key, q.seen.most())
@@ -293,7 +295,7 @@ func (q *delayed[T]) takeText(ctx context.Context) (string, error) {
 	case !over:
 		return got.Item.Text, got.Err
 	case ctx.Err() != nil:
-		return "", engine.Unanswered(ctx, got.Err)
+		return "", send.Unanswered(ctx, got.Err)
 	case moving.Err() != nil:
 		return "", context.Cause(moving)
 	}
@@ -338,7 +340,7 @@ type removal struct {
 	over    bool
 }
 
-func removalOf(got engine.Answer, err error) (r removal, _ error) {
+func removalOf(got send.Answer, err error) (r removal, _ error) {
 	if err != nil {
 		return r, err
 	}
@@ -373,7 +375,7 @@ func (q *delayed[T]) waiting(ctx context.Context) iter.Seq2[Waiting[T], error] {
 				bytes += int64(len(it.Member))
 				w := Waiting[T]{Due: time.UnixMilli(int64(min(max(it.Score, -latest), latest)))}
 				w.Value, err = q.unpacked(it.Member)
-				if !yield(w, engine.Notice(q.failed("walk", err))) {
+				if !yield(w, core.Notice(q.failed("walk", err))) {
 					return
 				}
 			}
@@ -391,7 +393,7 @@ func (q *delayed[T]) upcoming(ctx context.Context, at int64, p pages) ([]rueidis
 	if err := q.usable(ctx); err != nil {
 		return nil, err
 	}
-	return engine.Reading(q.h.e, ctx, func() ([]rueidis.ZScore, error) {
+	return send.Reading(q.h.e.Sender, ctx, func() ([]rueidis.ZScore, error) {
 		got, err := q.run(ctx, p.expecting(zrange), []string{q.of.times}, decimal(at), decimal(at+p.n-1), "WITHSCORES")
 		if err != nil {
 			return nil, err
@@ -411,11 +413,11 @@ func (q *delayed[T]) unpacked(packed string) (v T, err error) {
 
 func (q *delayed[T]) count(ctx context.Context) (n int64, err error) {
 	if err = q.usable(ctx); err == nil {
-		n, err = engine.Reading(q.h.e, ctx, func() (int64, error) {
+		n, err = send.Reading(q.h.e.Sender, ctx, func() (int64, error) {
 			if q.of.shared {
-				return engine.Number(q.run(ctx, llen, []string{q.of.list}))
+				return send.Number(q.run(ctx, llen, []string{q.of.list}))
 			}
-			return engine.Number(q.run(ctx, zcard, []string{q.of.dues}))
+			return send.Number(q.run(ctx, zcard, []string{q.of.dues}))
 		})
 	}
 	return n, q.failed("count", err)
@@ -423,7 +425,7 @@ func (q *delayed[T]) count(ctx context.Context) (n int64, err error) {
 
 func (q *delayed[T]) drop(ctx context.Context) (there bool, err error) {
 	if err = q.usable(ctx); err == nil {
-		there, err = write(ctx, &q.base, engine.Yes, unlink, q.of.waits())
+		there, err = write(ctx, &q.base, send.Yes, unlink, q.of.waits())
 	}
 	return there, q.failed("delete", err)
 }

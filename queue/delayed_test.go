@@ -14,13 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // delayedOn is a delayed queue of texts, which the test's end deletes.
-func delayedOn(t testing.TB, e *engine.Engine) *DelayedQueue[string] {
+func delayedOn(t testing.TB, e *locking.Engine) *DelayedQueue[string] {
 	t.Helper()
 	q := NewDelayed[string](e, redistest.Name(t), WithCodec(codec.Text), WithRedissonFormat())
 	t.Cleanup(func() {
@@ -581,7 +582,7 @@ func TestTimesAndDelaysOfAnyKind(t *testing.T) {
 		}
 		postponedTo(t, q, "late", 1<<63-1)
 		clock := &handClock{at: time.UnixMilli(latest - 1000)}
-		last := NewDelayed[string](engineOn(t, raw, func(c *engine.Config) { c.Clock = clock }), redistest.Name(t))
+		last := NewDelayed[string](engineOn(t, raw, func(c *core.Config) { c.Clock = clock }), redistest.Name(t))
 		_, err := last.Offer(t.Context(), "a", 2*time.Second)
 		require.ErrorIs(t, err, ErrOption)
 		_, err = q.Remove(t.Context(), "a", -1)
@@ -679,7 +680,7 @@ func TestAClockThatIsSet(t *testing.T) {
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		start := time.UnixMilli(1_800_000_000_000)
 		clock := &handClock{at: start}
-		q := delayedOn(t, engineOn(t, raw, func(c *engine.Config) { c.Clock = clock }))
+		q := delayedOn(t, engineOn(t, raw, func(c *core.Config) { c.Clock = clock }))
 		postponedTo(t, q, "hour", time.Hour)
 		clock.set(start.Add(-time.Hour))
 		postponedTo(t, q, "now", 0)

@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Our own format of what waits in a delayed queue: a sorted set of ids by when they are
@@ -55,7 +56,7 @@ func (q *delayed[T]) removeOwn(ctx context.Context, text string, n int64) (remov
 	for removed < n && err == nil {
 		most := min(n-removed, mostOwnRemoved)
 		var some int64
-		some, err = write(ctx, &q.base, engine.Number, delayedOwnRemove, q.of.waits(), "["+from, "("+to, decimal(most))
+		some, err = write(ctx, &q.base, send.Number, delayedOwnRemove, q.of.waits(), "["+from, "("+to, decimal(most))
 		if removed += some; some < most {
 			break
 		}
@@ -76,7 +77,7 @@ func (q *delayed[T]) waitingOwn(ctx context.Context) iter.Seq2[Waiting[T], error
 				return
 			}
 			for _, w := range some {
-				if !yield(w.Waiting, engine.Notice(q.failed("walk", w.err))) {
+				if !yield(w.Waiting, core.Notice(q.failed("walk", w.err))) {
 					return
 				}
 			}
@@ -96,7 +97,7 @@ func (q *delayed[T]) upcomingOwn(ctx context.Context, at int64) (all []ahead[T],
 	if err := q.usable(ctx); err != nil {
 		return nil, err
 	}
-	return engine.Reading(q.h.e, ctx, func() ([]ahead[T], error) {
+	return send.Reading(q.h.e.Sender, ctx, func() ([]ahead[T], error) {
 		got, err := q.run(ctx, delayedOwnWalk, q.of.waits()[:2], decimal(at), strconv.Itoa(page), strconv.Itoa(mostWritten))
 		if err != nil {
 			return nil, err

@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // ownOn is a delayed queue of texts in our own format, which the test's end deletes.
-func ownOn(t testing.TB, e *engine.Engine) *DelayedQueue[string] {
+func ownOn(t testing.TB, e *locking.Engine) *DelayedQueue[string] {
 	t.Helper()
 	return NewDelayed[string](e, delayedOn(t, e).Name(), WithCodec(codec.Text))
 }
@@ -302,7 +303,7 @@ func TestDelayedQueueOwnFormatTellsWhatIsGone(t *testing.T) {
 		for w, err := range q.Waiting(t.Context()) {
 			if err != nil {
 				require.ErrorIs(t, err, ErrDecode)
-				require.ErrorIs(t, err, engine.ErrNotice)
+				require.ErrorIs(t, err, core.ErrNotice)
 			}
 			seen = append(seen, w.Value)
 		}

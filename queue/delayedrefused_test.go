@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -23,7 +23,7 @@ func TestDelayedQueueKeepSaysThatTheServerRefuses(t *testing.T) {
 			raw := redistest.Start(t).Client(t)
 			log := &logged{}
 			const borne = 2 * time.Second
-			e := engineOn(t, raw, log.to, func(c *engine.Config) { c.WatchdogTimeout = borne })
+			e := engineOn(t, raw, log.to, func(c *core.Config) { c.WatchdogTimeout = borne })
 			q := delayedOn(t, e)
 			postponedTo(t, q, "a", 200*time.Millisecond)
 			refused := time.Now()

@@ -6,9 +6,10 @@ import (
 	"strconv"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 var (
@@ -41,7 +42,7 @@ type delays struct {
 	dues, elements, index, news string // our own
 }
 
-func newDelays(e *engine.Engine, key string) delays {
+func newDelays(e *locking.Engine, key string) delays {
 	return delays{
 		key: key, lane: keys.Lane(key, e.ClientID),
 		list: keys.DelayList(key), times: keys.DelayTimes(key), aside: keys.DelayAside(key), channel: keys.DelayChannel(key),
@@ -101,9 +102,9 @@ func (h *hub) sendPostponed(_ string, flight int, batch []*postponedCall) error 
 			args = append(args, c.Ask.text)
 		}
 	}
-	size, err := engine.Only(h.e.Numbered(of.lane, flight, of.key, func(r engine.Request) ([]int64, error) {
+	size, err := send.Only(h.e.Numbered(of.lane, flight, of.key, func(r send.Request) ([]int64, error) {
 		on[1] = r.Lane
-		got, err := h.e.Run(context.Background(), script, on, append([]string{r.Number, engine.MemoryMillis, channel}, args...))
+		got, err := h.e.Run(context.Background(), script, on, append([]string{r.Number, send.MemoryMillis, channel}, args...))
 		if err == nil {
 			return got.AsIntSlice()
 		}
@@ -112,7 +113,7 @@ func (h *hub) sendPostponed(_ string, flight int, batch []*postponedCall) error 
 		}
 		return nil, err
 	}))
-	if err == nil || engine.MayHaveRun(err) {
+	if err == nil || send.MayHaveRun(err) {
 		h.movers.offered(of, first) // behind the write: a look before it would forget
 	}
 	for i := len(batch) - 1; i >= 0; i-- {

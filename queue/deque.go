@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // End is one of the two ends of a [Queue].
@@ -86,7 +86,7 @@ func (q *handle[T]) contains(ctx context.Context, v T) (there bool, err error) {
 		texts, err = q.encode(v)
 	}
 	if err == nil {
-		there, err = read(ctx, &q.base, func(got engine.Answer, err error) (bool, error) { return err == nil && !got.Nil, err }, lpos, texts[0])
+		there, err = read(ctx, &q.base, func(got send.Answer, err error) (bool, error) { return err == nil && !got.Nil, err }, lpos, texts[0])
 	}
 	return there, q.failed("look into", err)
 }
@@ -167,7 +167,7 @@ func (q *handle[T]) awaitMove(ctx context.Context, to string, words []string) (s
 		got, ended := q.h.poller.Await(ctx, place)
 		switch {
 		case ended && ctx.Err() != nil:
-			return "", engine.Unanswered(ctx, got.Err)
+			return "", send.Unanswered(ctx, got.Err)
 		case ended:
 			return "", ErrClosed
 		case got.Err != nil:

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"math"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
@@ -164,7 +164,7 @@ func (q *elements[E]) walk(ctx context.Context, window func(at int64, p pages) (
 				return
 			}
 			for _, it := range items {
-				if v, err := q.value(it); !yield(v, engine.Notice(q.failed("walk", err))) {
+				if v, err := q.value(it); !yield(v, core.Notice(q.failed("walk", err))) {
 					return
 				}
 			}

@@ -12,10 +12,11 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // end is one of the two ends of a queue.
@@ -106,7 +107,7 @@ func (h *hub) pop(ctx context.Context, from *end, key string, longest int64) ([]
 	defer stop()
 	items, err := h.pops.Do(late, side{from.pop, key}, ask)
 	if late.Err() != nil && errors.Is(err, context.Canceled) {
-		err = engine.ContextError(ctx)
+		err = core.ContextError(ctx)
 	}
 	return items, err
 }
@@ -145,7 +146,7 @@ func (h *hub) popAny(ctx context.Context, from *end, keys []string, longest int6
 // popBy pops by a call, which is about that key or more. What that brings for a caller who has gone goes back.
 func (h *hub) popBy(ctx context.Context, from *end, key string, pop func() (string, []poller.Item, error)) (string, []poller.Item, error) {
 	p := new(popped)
-	_, err, answered := engine.Await(h.e, ctx, patience, func() (struct{}, error) {
+	_, err, answered := send.Await(h.e.Sender, ctx, patience, func() (struct{}, error) {
 		p.key, p.items, p.err = pop()
 		h.mayBeLost(key, p.err)
 		if !p.state.CompareAndSwap(underWay, landed) && len(p.items) > 0 {
@@ -194,7 +195,7 @@ const (
 // popNow makes one pop. One without a number is answered with a text.
 func (h *hub) popNow(ctx context.Context, from *end, key string, n int, p pages) ([]poller.Item, error) {
 	if n == 1 && !from.scored {
-		text, there, err := engine.Text(h.e.RunTold(ctx, p.expecting(from.pop), []string{key}, nil, h.failedPop(key)))
+		text, there, err := send.Text(h.e.RunTold(ctx, p.expecting(from.pop), []string{key}, nil, h.failedPop(key)))
 		if err != nil || !there {
 			return nil, err
 		}
@@ -217,7 +218,7 @@ func (h *hub) putBack(to *end, key string, items []poller.Item) {
 	slices.Reverse(items)
 	for some := range slices.Chunk(items, mostInOne/2) { // each of which may be two words
 		b := &back{h: h, key: key, request: keys.QueueDone(key, h.requests.ID()), items: len(some), words: to.words(some)}
-		h.e.Later(key, time.Now().Add(keptFor), b.run)
+		h.e.CleanUpLater(key, time.Now().Add(keptFor), b.run)
 	}
 }
 
@@ -255,7 +256,7 @@ func (b *back) run(ctx context.Context) error {
 	}
 	began := time.Now()
 	args := append([]string{memory}, b.words...)
-	got, err := b.h.e.Run(ctx, engine.Identified{Script: backScript}, []string{b.key, b.request}, args)
+	got, err := b.h.e.Run(ctx, send.Identified{Script: backScript}, []string{b.key, b.request}, args)
 	switch {
 	case errors.Is(err, ErrUnknown) && b.doubt.IsZero():
 		b.doubt = began

@@ -10,21 +10,22 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 var (
 	xadd       = scripts.NewCommand("XADD", scripts.Unsafe)
 	xdel       = scripts.NewCommand("XDEL", scripts.Unsafe)
 	xtrim      = scripts.NewCommand("XTRIM", scripts.Unsafe)
-	xrange     = engine.Sized(scripts.NewCommand("XRANGE", scripts.Safe), engine.Sizing{})
-	xrevrange  = engine.Sized(scripts.NewCommand("XREVRANGE", scripts.Safe), engine.Sizing{})
+	xrange     = send.Sized(scripts.NewCommand("XRANGE", scripts.Safe), send.Sizing{})
+	xrevrange  = send.Sized(scripts.NewCommand("XREVRANGE", scripts.Safe), send.Sizing{})
 	xack       = scripts.NewCommand("XACK", scripts.Unsafe)
 	xpending   = scripts.NewCommand("XPENDING", scripts.Safe)
-	xreadgroup = engine.ReadGroup
-	xautoclaim = engine.Sized(scripts.NewCommand("XAUTOCLAIM", scripts.Safe), engine.Sizing{Writes: true})
+	xreadgroup = send.ReadGroup
+	xautoclaim = send.Sized(scripts.NewCommand("XAUTOCLAIM", scripts.Safe), send.Sizing{Writes: true})
 	xgroups    = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
 	xcreate    = scripts.NewCommand("XGROUP CREATE", scripts.Unsafe)
 	xdestroy   = scripts.NewCommand("XGROUP DESTROY", scripts.Unsafe)
@@ -44,8 +45,8 @@ func (s *stream[K, V]) add(ctx context.Context, fields map[K]V, opts []AddOption
 		if cfg.most > 0 {
 			how = []string{"MAXLEN", "~", decimal(cfg.most)}
 		}
-		id, err = write(ctx, &s.base, func(got engine.Answer, err error) (string, error) {
-			text, _, err := engine.Text(got, err)
+		id, err = write(ctx, &s.base, func(got send.Answer, err error) (string, error) {
+			text, _, err := send.Text(got, err)
 			return text, err
 		}, xadd, []string{s.key}, slices.Concat(how, []string{cfg.id}, words)...)
 		s.offered(ctx, 1, err)
@@ -101,7 +102,7 @@ func (s *stream[K, V]) entry(it rueidis.XRangeSlice) (Entry[K, V], error) {
 // mostEntries is how many entries a walk looks at, at a time.
 const mostEntries = 100
 
-func (s *stream[K, V]) walk(ctx context.Context, by engine.Operation, from, to string) iter.Seq2[Entry[K, V], error] {
+func (s *stream[K, V]) walk(ctx context.Context, by send.Operation, from, to string) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
 		p := newPages(mostEntries)
 		for at := from; ; {
@@ -112,7 +113,7 @@ func (s *stream[K, V]) walk(ctx context.Context, by engine.Operation, from, to s
 				return
 			}
 			for _, it := range entries {
-				if e, err := s.entry(it); !yield(e, engine.Notice(s.failed("walk", err))) {
+				if e, err := s.entry(it); !yield(e, core.Notice(s.failed("walk", err))) {
 					return
 				}
 			}
@@ -135,7 +136,7 @@ func bytesOf(entries []rueidis.XRangeSlice) (bytes int64) {
 	return bytes
 }
 
-func (s *stream[K, V]) window(ctx context.Context, by engine.Operation, from, to string, n int64) ([]rueidis.XRangeSlice, error) {
+func (s *stream[K, V]) window(ctx context.Context, by send.Operation, from, to string, n int64) ([]rueidis.XRangeSlice, error) {
 	err := s.usable(ctx)
 	for _, id := range []string{strings.TrimPrefix(from, "("), to} {
 		if err == nil && id != "-" && id != "+" {
@@ -149,7 +150,7 @@ func (s *stream[K, V]) window(ctx context.Context, by engine.Operation, from, to
 }
 
 // entries returns an answer that is entries.
-func entries(got engine.Answer, err error) ([]rueidis.XRangeSlice, error) {
+func entries(got send.Answer, err error) ([]rueidis.XRangeSlice, error) {
 	if err != nil || got.Nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (s *stream[K, V]) trim(ctx context.Context, n int64) (dropped int64, err er
 		err = s.usable(ctx)
 	}
 	if err == nil {
-		dropped, err = write(ctx, &s.base, engine.Number, xtrim, []string{s.key}, "MAXLEN", "=", decimal(n))
+		dropped, err = write(ctx, &s.base, send.Number, xtrim, []string{s.key}, "MAXLEN", "=", decimal(n))
 	}
 	return dropped, s.failed("trim", err)
 }
@@ -174,7 +175,7 @@ func (s *stream[K, V]) trimBefore(ctx context.Context, id string) (dropped int64
 		err = checkID(id, "")
 	}
 	if err == nil {
-		dropped, err = write(ctx, &s.base, engine.Number, xtrim, []string{s.key}, "MINID", "=", id)
+		dropped, err = write(ctx, &s.base, send.Number, xtrim, []string{s.key}, "MINID", "=", id)
 	}
 	return dropped, s.failed("trim", err)
 }
@@ -195,7 +196,7 @@ func (s *stream[K, V]) settle(ctx context.Context, by *scripts.Command, before, 
 	for some := range slices.Chunk(ids, mostInOne) {
 		if err == nil {
 			var did int64
-			did, err = write(ctx, &s.base, engine.Number, by, []string{s.key}, slices.Concat(before, some)...)
+			did, err = write(ctx, &s.base, send.Number, by, []string{s.key}, slices.Concat(before, some)...)
 			n += did
 		}
 	}
@@ -204,7 +205,7 @@ func (s *stream[K, V]) settle(ctx context.Context, by *scripts.Command, before, 
 
 func (s *stream[K, V]) length(ctx context.Context) (n int64, err error) {
 	if err = s.usable(ctx); err == nil {
-		n, err = engine.Reading(s.h.e, ctx, func() (int64, error) { return s.h.e.StreamLength(ctx, s.key) })
+		n, err = send.Reading(s.h.e.Sender, ctx, func() (int64, error) { return s.h.e.StreamLength(ctx, s.key) })
 	}
 	return n, s.failed("count", err)
 }

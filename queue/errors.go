@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // What a program branches on. Every error of this package names the operation and
@@ -38,17 +38,17 @@ var (
 
 	// ErrOption says that an argument cannot be used: a name, a value, a number, an
 	// option. Nothing was sent.
-	ErrOption = engine.ErrOption
+	ErrOption = core.ErrOption
 
 	// ErrUnknown says that a reply was lost: what was to be done may or may not have
 	// been done, or may be done still. Nothing of a queue is sent twice, since that
 	// would offer, or take, twice. What was to be taken may be lost then.
-	ErrUnknown = engine.ErrUnknown
+	ErrUnknown = core.ErrUnknown
 
 	// ErrDecode says that an element is none of the queue's type: another codec
 	// wrote it. It is wrapped by a *[codec.DecodeError], which has the bytes.
 	ErrDecode = codec.ErrDecode
 
 	// ErrClosed is returned after the client was closed.
-	ErrClosed = engine.ErrClosed
+	ErrClosed = core.ErrClosed
 )

@@ -14,13 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // shortSends has a send time out after a second.
-func shortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
+func shortSends(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }
 
 // through is a client by way of a proxy that breaks its connections.
 func through(t testing.TB, server *redistest.Server, change ...func(*rueidis.ClientOption)) (rueidis.Client, *redistest.Proxy) {
@@ -281,7 +283,7 @@ func TestASilentServerIsBorneForAWatchdogTimeout(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	client, proxy := through(t, server)
-	q := New[string](engineOn(t, client, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second }), redistest.Name(t), WithCodec(codec.Text))
+	q := New[string](engineOn(t, client, func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second }), redistest.Name(t), WithCodec(codec.Text))
 	result := make(chan error)
 	go func() {
 		_, err := q.Take(t.Context())
@@ -298,7 +300,7 @@ func TestASilentServerIsBorneForAWatchdogTimeout(t *testing.T) {
 }
 
 // takesOf is each way to wait for an element of the same queues.
-func takesOf(t *testing.T, e *engine.Engine) (plain *Queue[string], b *BoundedQueue[string], d *DelayedQueue[string], takes map[string]func(context.Context) error) {
+func takesOf(t *testing.T, e *locking.Engine) (plain *Queue[string], b *BoundedQueue[string], d *DelayedQueue[string], takes map[string]func(context.Context) error) {
 	name := redistest.Name(t) + "-plain"
 	plain = New[string](e, name, WithCodec(codec.Text))
 	b, d = boundedOn(t, e, 2), NewDelayed[string](e, name+"-due", WithCodec(codec.Text))
@@ -344,7 +346,7 @@ func TestAWaitThatBeginsInAnOutageSaysSo(t *testing.T) {
 	}
 	each([]time.Duration{200 * time.Millisecond, time.Second}, func(how string, err error) {
 		assert.ErrorIs(t, err, context.DeadlineExceeded, how)
-		assert.NotErrorIs(t, err, engine.ErrUnreached, how)
+		assert.NotErrorIs(t, err, send.ErrUnreached, how)
 	})
 	proxy.Refuse()
 	proxy.CutAll()
@@ -353,7 +355,7 @@ func TestAWaitThatBeginsInAnOutageSaysSo(t *testing.T) {
 	}
 	unreached := func(how string, err error) {
 		assert.ErrorIs(t, err, context.DeadlineExceeded, how)
-		assert.ErrorIs(t, err, engine.ErrUnreached, how)
+		assert.ErrorIs(t, err, send.ErrUnreached, how)
 		assert.ErrorContains(t, err, proxy.Addr(), how)
 	}
 	for _, wait := range []time.Duration{500 * time.Millisecond, time.Second, 4 * time.Second} {
@@ -364,7 +366,7 @@ func TestAWaitThatBeginsInAnOutageSaysSo(t *testing.T) {
 	redistest.Eventually(t, func() bool { _, err := plain.Poll(t.Context()); return errors.Is(err, ErrEmpty) }, soon, time.Millisecond)
 	each([]time.Duration{2 * time.Second}, func(how string, err error) {
 		assert.ErrorIs(t, err, context.DeadlineExceeded, how)
-		assert.NotErrorIs(t, err, engine.ErrUnreached, how)
+		assert.NotErrorIs(t, err, send.ErrUnreached, how)
 	})
 }
 
@@ -392,7 +394,7 @@ func TestAWaitBehindPollsThatFailSaysSo(t *testing.T) {
 	defer cancel()
 	_, err = q.Take(ctx)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorIs(t, err, engine.ErrUnreached)
+	require.ErrorIs(t, err, send.ErrUnreached)
 	polls.Wait()
 	proxy.Accept()
 }
@@ -417,7 +419,7 @@ func TestABoundedTakeSaysThatAnElementMayBeLost(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, enough)
 	require.ErrorIs(t, err, ErrUnknown)
-	require.ErrorIs(t, err, engine.ErrUnreached)
+	require.ErrorIs(t, err, send.ErrUnreached)
 }
 
 // TestAWaitThatEndsInAnOutageSaysSo, however it takes.
@@ -461,7 +463,7 @@ func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
 		err := <-err
 		assert.ErrorIs(t, err, context.Canceled, how)
 		assert.ErrorIs(t, err, done, how)
-		assert.ErrorIs(t, err, engine.ErrUnreached, how)
+		assert.ErrorIs(t, err, send.ErrUnreached, how)
 	}
 	proxy.Accept()
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -36,7 +36,7 @@ func (c *consumption) giveBack() {
 	}
 	c.h.e.During(func() {
 		for some := range slices.Chunk(c.mine(left), 2*mostReturned) {
-			args := append([]string{c.post.group, c.consumer, decimal(engine.Millis(c.cfg.idle)), c.returned().Name, c.h.e.Publish()}, some...)
+			args := append([]string{c.post.group, c.consumer, decimal(core.Millis(c.cfg.idle)), c.returned().Name, c.h.e.Publish()}, some...)
 			if _, err := c.h.e.Run(context.Background(), streamReturn, []string{c.post.key}, args); err != nil {
 				return
 			}

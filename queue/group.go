@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Group is a group of consumers of a stream, who share its entries: each goes to one
@@ -42,7 +42,7 @@ func (g *Group[K, V]) Create(ctx context.Context, from string) (created bool, er
 		err = checkID(from, "")
 	}
 	if err == nil {
-		created, err = write(ctx, &g.s.base, func(got engine.Answer, err error) (bool, error) {
+		created, err = write(ctx, &g.s.base, func(got send.Answer, err error) (bool, error) {
 			if err != nil && strings.Contains(err.Error(), "BUSYGROUP") {
 				return false, nil
 			}
@@ -57,11 +57,11 @@ func (g *Group[K, V]) Create(ctx context.Context, from string) (created bool, er
 // Source: RStream.removeGroup.
 func (g *Group[K, V]) Destroy(ctx context.Context) (there bool, err error) {
 	if err = g.usable(ctx); err == nil {
-		there, err = write(ctx, &g.s.base, func(got engine.Answer, err error) (bool, error) {
+		there, err = write(ctx, &g.s.base, func(got send.Answer, err error) (bool, error) {
 			if noKey(err) {
 				return false, nil
 			}
-			return engine.Yes(got, err)
+			return send.Yes(got, err)
 		}, xdestroy, []string{g.s.key}, g.name)
 	}
 	return there, g.failed("destroy", err)
@@ -126,7 +126,7 @@ func (g *Group[K, V]) pending(ctx context.Context, from string) ([]Pending, erro
 }
 
 // pendings returns an answer of XPENDING.
-func pendings(got engine.Answer, err error) ([]Pending, error) {
+func pendings(got send.Answer, err error) ([]Pending, error) {
 	if err != nil || got.Nil {
 		return nil, err
 	}

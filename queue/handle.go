@@ -8,10 +8,11 @@ import (
 	"iter"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // handle adds the codec of the elements to a queue. Any number of goroutines may use it.
@@ -28,7 +29,7 @@ type coding[T any] struct {
 
 // newHandle checks what a handle is made with. keysOf returns the keys that a queue of that key has in
 // Redis, the key first.
-func newHandle[T any](e *engine.Engine, kind, name string, keysOf func(key string) []string, opts []Option) *handle[T] {
+func newHandle[T any](e *locking.Engine, kind, name string, keysOf func(key string) []string, opts []Option) *handle[T] {
 	q := new(handle[T])
 	q.coding = newCoding[T](&q.base, e, kind, name, keysOf, opts)
 	q.value = func(it poller.Item) (T, error) { return q.decode(it.Text) }
@@ -36,7 +37,7 @@ func newHandle[T any](e *engine.Engine, kind, name string, keysOf func(key strin
 }
 
 // newCoding makes q a queue of that name, and returns the codec of its values.
-func newCoding[T any](q *base, e *engine.Engine, kind, name string, keysOf func(key string) []string, opts []Option) coding[T] {
+func newCoding[T any](q *base, e *locking.Engine, kind, name string, keysOf func(key string) []string, opts []Option) coding[T] {
 	key := e.Map(name)
 	*q = base{h: hubOf(e), kind: kind, is: "list", count: llen, name: name, key: key, keysOf: keysOf, object: keysOf(key)}
 	c := coding[T]{of: q}
@@ -126,8 +127,8 @@ func (q *handle[T]) peek(ctx context.Context, index string) (v T, err error) {
 }
 
 // single returns an answer that is a text or nil.
-func single(got engine.Answer, err error) ([]string, error) {
-	text, there, err := engine.Text(got, err)
+func single(got send.Answer, err error) ([]string, error) {
+	text, there, err := send.Text(got, err)
 	if !there {
 		return nil, err
 	}
@@ -172,13 +173,13 @@ func (q *handle[T]) remove(ctx context.Context, v T, n int) (gone int64, err err
 		texts, err = q.encode(v)
 	}
 	if err == nil {
-		gone, err = write(ctx, &q.base, engine.Number, lrem, []string{q.key}, decimal(int64(n)), texts[0])
+		gone, err = write(ctx, &q.base, send.Number, lrem, []string{q.key}, decimal(int64(n)), texts[0])
 	}
 	return gone, q.failed("remove from", err)
 }
 
 func (q *handle[T]) values(ctx context.Context) iter.Seq2[T, error] {
 	return q.walk(ctx, func(at int64, p pages) ([]poller.Item, error) {
-		return itemsOf(read(ctx, &q.base, engine.Texts, p.expecting(lrange), decimal(at), decimal(at+p.n-1)))
+		return itemsOf(read(ctx, &q.base, send.Texts, p.expecting(lrange), decimal(at), decimal(at+p.n-1)))
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -129,7 +129,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	server := redistest.Shared(t)
 	for i := range redistest.Count(t, 20, 1000) {
 		t.Run(strconv.Itoa(i), func(t *testing.T) { // whose proxies end with it
-			h := runHistory(t, server, []string{"offer", "first", "poll"}, func(e *engine.Engine, key string) does {
+			h := runHistory(t, server, []string{"offer", "first", "poll"}, func(e *locking.Engine, key string) does {
 				return list{New[string](e, key, WithCodec(codec.Text))}
 			})
 			require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(deques, h.all, 30*time.Second))
@@ -138,7 +138,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 }
 
 // runHistory has two clients do some of these operations, and take.
-func runHistory(t *testing.T, server *redistest.Server, ops []string, queue func(e *engine.Engine, key string) does) *history {
+func runHistory(t *testing.T, server *redistest.Server, ops []string, queue func(e *locking.Engine, key string) does) *history {
 	t.Helper()
 	raw := server.Client(t)
 	key := named(t, raw)
@@ -241,7 +241,7 @@ func TestHistoriesOfPriorityQueuesAreLinearizable(t *testing.T) {
 	server := redistest.Shared(t)
 	for i := range redistest.Count(t, 15, 1000) {
 		t.Run(strconv.Itoa(i), func(t *testing.T) { // whose proxies end with it
-			h := runHistory(t, server, []string{"offer", "offer", "poll", "poll last"}, func(e *engine.Engine, key string) does {
+			h := runHistory(t, server, []string{"offer", "offer", "poll", "poll last"}, func(e *locking.Engine, key string) does {
 				return ranking{NewPriority[string](e, key, WithCodec(codec.Text))}
 			})
 			require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(ranks, h.all, 30*time.Second))

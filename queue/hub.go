@@ -2,15 +2,16 @@ package queue
 
 import (
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // hub is what the queues of one client have in common.
 type hub struct {
-	e        *engine.Engine
-	requests *engine.Requests
+	e        *locking.Engine
+	requests *send.Requests
 	poller   *poller.Poller
 	failures failures
 	doors    places.Places[string, *door]
@@ -26,9 +27,9 @@ type hub struct {
 
 type hubKey struct{}
 
-func hubOf(e *engine.Engine) *hub {
+func hubOf(e *locking.Engine) *hub {
 	return e.Shared(hubKey{}, func() any {
-		h := &hub{e: e, requests: engine.NewRequests(e), tips: poller.NewStreams()}
+		h := &hub{e: e, requests: send.NewRequests(e.Sender), tips: poller.NewStreams()}
 		h.failures.of = make(map[string]failure)
 		h.combines()
 		h.movers = newMovers(h)

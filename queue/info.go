@@ -8,8 +8,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/attempts"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 var (
@@ -37,7 +37,7 @@ func (s *Stream[K, V]) Info(ctx context.Context) (info StreamInfo, err error) {
 	return info, s.q.failed("look at", err)
 }
 
-func infoOf(got engine.Answer, err error) (info StreamInfo, _ error) {
+func infoOf(got send.Answer, err error) (info StreamInfo, _ error) {
 	if noSuchKey(err) {
 		return info, nil
 	}
@@ -89,7 +89,7 @@ func (s *Stream[K, V]) Groups(ctx context.Context) (all []GroupInfo, err error) 
 	return all, s.q.failed("list groups of", err)
 }
 
-func groupsOf(got engine.Answer, err error) ([]GroupInfo, error) {
+func groupsOf(got send.Answer, err error) ([]GroupInfo, error) {
 	if noSuchKey(err) {
 		return nil, nil
 	}
@@ -141,7 +141,7 @@ func (s *Stream[K, V]) SetID(ctx context.Context, id string) (err error) {
 		err = checkID(id, "")
 	}
 	if err == nil {
-		_, err = write(ctx, &s.q.base, func(_ engine.Answer, err error) (bool, error) { return true, err }, xsetid, []string{s.q.key}, id)
+		_, err = write(ctx, &s.q.base, func(_ send.Answer, err error) (bool, error) { return true, err }, xsetid, []string{s.q.key}, id)
 	}
 	return s.q.failed("number", err)
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // kindsOf is every operation of kinds of queues that have nothing but a name in
 // common, under names that begin so. Those that take find something there.
-func kindsOf(e *engine.Engine, name string, opts ...Option) []func(ctx context.Context) error {
+func kindsOf(e *locking.Engine, name string, opts ...Option) []func(ctx context.Context) error {
 	return append(ringOperations(NewRing[string](e, name, opts...)),
 		append(priorityOperations(NewPriority[string](e, beside(name, "p"), opts...)),
 			streamOperations(NewStream[string, string](e, beside(name, "s"), opts...))...)...)

@@ -14,19 +14,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // slowEngine is one whose sends have a second, for 2 MB.
-func slowEngine(t *testing.T, server *redistest.Server) *engine.Engine {
+func slowEngine(t *testing.T, server *redistest.Server) *locking.Engine {
 	t.Helper()
 	return slowEngineAt(t, server, 2<<20)
 }
 
 // slowEngineAt has a link of so many bytes a second.
-func slowEngineAt(t *testing.T, server *redistest.Server, rate int) *engine.Engine {
+func slowEngineAt(t *testing.T, server *redistest.Server, rate int) *locking.Engine {
 	t.Helper()
 	return engineOn(t, server.Client(t, redistest.Slow(rate), func(o *rueidis.ClientOption) { o.ConnWriteTimeout = time.Second }), shortSends)
 }
@@ -75,14 +75,14 @@ func TestElementsOfAMegabyteAreTakenOneByOne(t *testing.T) {
 	const rate, elements = 8 << 20, 14
 	server := redistest.Shared(t, redistest.Version("8.0"))
 	want := sized(slices.Repeat([]int{1200}, elements)...)
-	for how, take := range map[string]func(e *engine.Engine, name string) ([]string, error){
-		"poll n": func(e *engine.Engine, name string) ([]string, error) {
+	for how, take := range map[string]func(e *locking.Engine, name string) ([]string, error){
+		"poll n": func(e *locking.Engine, name string) ([]string, error) {
 			return New[string](e, name, WithCodec(codec.Text)).PollN(context.Background(), 2*elements)
 		},
-		"take n": func(e *engine.Engine, name string) ([]string, error) {
+		"take n": func(e *locking.Engine, name string) ([]string, error) {
 			return New[string](e, name, WithCodec(codec.Text)).TakeN(context.Background(), elements)
 		},
-		"polls at once": func(e *engine.Engine, name string) (got []string, _ error) {
+		"polls at once": func(e *locking.Engine, name string) (got []string, _ error) {
 			q := New[string](e, name, WithCodec(codec.Text))
 			first, err := q.Poll(context.Background())
 			rest, errs := make([]string, elements-1), make([]error, elements-1)
@@ -144,14 +144,14 @@ func TestALongLineTakesElementsOfAMegabyte(t *testing.T) {
 }
 
 // drains are the kinds that can be drained, each filled and drained.
-var drains = map[string]func(fill, drain *engine.Engine, name string, vs []string) ([]string, error){
-	"queue": func(fill, drain *engine.Engine, name string, vs []string) ([]string, error) {
+var drains = map[string]func(fill, drain *locking.Engine, name string, vs []string) ([]string, error){
+	"queue": func(fill, drain *locking.Engine, name string, vs []string) ([]string, error) {
 		if _, err := New[string](fill, name, WithCodec(codec.Text)).Offer(context.Background(), vs...); err != nil {
 			return nil, err
 		}
 		return New[string](drain, name, WithCodec(codec.Text)).Drain(context.Background())
 	},
-	"priority queue": func(fill, drain *engine.Engine, name string, vs []string) (got []string, err error) {
+	"priority queue": func(fill, drain *locking.Engine, name string, vs []string) (got []string, err error) {
 		q := NewPriority[string](fill, name, WithCodec(codec.Text))
 		for i, v := range vs {
 			if _, err := q.Offer(context.Background(), v, float64(i)); err != nil {
@@ -164,7 +164,7 @@ var drains = map[string]func(fill, drain *engine.Engine, name string, vs []strin
 		}
 		return got, err
 	},
-	"bounded queue": func(fill, drain *engine.Engine, name string, vs []string) ([]string, error) {
+	"bounded queue": func(fill, drain *locking.Engine, name string, vs []string) ([]string, error) {
 		q := NewBounded[string](fill, name, WithCodec(codec.Text))
 		if _, err := q.TrySetCapacity(context.Background(), 100); err != nil {
 			return nil, err
@@ -174,7 +174,7 @@ var drains = map[string]func(fill, drain *engine.Engine, name string, vs []strin
 		}
 		return NewBounded[string](drain, name, WithCodec(codec.Text)).Drain(context.Background())
 	},
-	"ring buffer": func(fill, drain *engine.Engine, name string, vs []string) ([]string, error) {
+	"ring buffer": func(fill, drain *locking.Engine, name string, vs []string) ([]string, error) {
 		q := NewRing[string](fill, name, WithCodec(codec.Text))
 		if _, err := q.TrySetCapacity(context.Background(), 100); err != nil {
 			return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -82,7 +82,7 @@ func TestTakeBesideALongEntryThatIsPolled(t *testing.T) {
 	server := redistest.Shared(t, redistest.Version("8.0"))
 	var rate atomic.Int64
 	rate.Store(1 << 20)
-	e := engineOn(t, server.Client(t, rated(&rate)), shortSends, func(c *engine.Config) { c.BlockedConnections = 1 })
+	e := engineOn(t, server.Client(t, rated(&rate)), shortSends, func(c *core.Config) { c.BlockedConnections = 1 })
 	fill, name := engineOn(t, server.Client(t)), redistest.Name(t)
 	s, from := NewStream[string, string](e, name+":log", WithCodec(codec.Text)), NewStream[string, string](fill, name+":log", WithCodec(codec.Text))
 	add(t, from, "first")

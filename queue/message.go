@@ -11,9 +11,10 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/attempts"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 var streamRedrive = scripts.Must(lua, "lua/stream_redrive.lua")
@@ -124,7 +125,7 @@ func (g *Group[K, V]) give(ctx context.Context, c *consumption, it rueidis.XRang
 	g.s.h.e.TakenEntry(ctx, g.s.kind, g.s.key, it.ID)
 	if a := c.cfg.attempts; a > 0 && m.Attempt > a {
 		if err := m.Bury(context.WithoutCancel(ctx), attempts.ErrUnsettled); m.left(err) {
-			return yield(m, engine.Notice(err)) // else it would come and go unseen for as long as that fails
+			return yield(m, core.Notice(err)) // else it would come and go unseen for as long as that fails
 		}
 		return true
 	}
@@ -133,7 +134,7 @@ func (g *Group[K, V]) give(ctx context.Context, c *consumption, it rueidis.XRang
 			m.left(m.Nack(context.WithoutCancel(ctx), attempts.ErrLeft))
 		}
 	}()
-	return yield(m, engine.Notice(g.failed("consume", err)))
+	return yield(m, core.Notice(g.failed("consume", err)))
 }
 
 // left handles an outcome that the loop has not asked for. It reports whether the message stays
@@ -224,7 +225,7 @@ func (m *Message[K, V]) settle(ctx context.Context, op string, cause error, idle
 	err := m.g.usable(ctx)
 	if err == nil {
 		s, said := m.g.s, attempts.Lost
-		said, err = engine.Writing(s.h.e, ctx, func() (attempts.Outcome, error) {
+		said, err = send.Writing(s.h.e.Sender, ctx, func() (attempts.Outcome, error) {
 			return attempts.Say(ctx, s.h.e, s.h.requests, attempts.Failure{
 				Name: s.key, Stream: s.key, Group: m.g.name, Consumer: m.c.consumer, ID: m.ID, Attempt: m.Attempt, Idle: idle, Cause: cause,
 			})
@@ -262,7 +263,7 @@ func (g *Group[K, V]) Dead(ctx context.Context) iter.Seq2[Dead[K, V], error] {
 				return
 			}
 			d, err := g.dead(it)
-			if !yield(d, engine.Notice(g.failed(op, err))) {
+			if !yield(d, core.Notice(g.failed(op, err))) {
 				return
 			}
 		}
@@ -297,7 +298,7 @@ func (g *Group[K, V]) Redrive(ctx context.Context) (redriven int64, err error) {
 // the one before returned.
 func (g *Group[K, V]) redriveSome(ctx context.Context, at, till string) (attempts.Redriven, error) {
 	s := g.s
-	return engine.Writing(s.h.e, ctx, func() (attempts.Redriven, error) {
+	return send.Writing(s.h.e.Sender, ctx, func() (attempts.Redriven, error) {
 		return attempts.Redrive(ctx, s.h.e, s.h.requests, s.key, streamRedrive, []string{s.key, keys.StreamDead(s.key, g.name)},
 			g.name, at, decimal(mostEntries), redriver, keys.StreamReturned(s.key), s.h.e.Publish(), till)
 	})

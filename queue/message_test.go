@@ -14,7 +14,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/attempts"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -106,7 +106,7 @@ func TestGroupMessageThatDoesNotDecode(t *testing.T) {
 		for m, err := range g.Messages(within(t), "c") {
 			if n++; n == 1 {
 				require.ErrorIs(t, err, ErrDecode)
-				require.ErrorIs(t, err, engine.ErrNotice)
+				require.ErrorIs(t, err, core.ErrNotice)
 				require.Equal(t, id, m.ID)
 				require.NoError(t, m.Bury(t.Context(), err))
 				continue

@@ -10,9 +10,10 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/due"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 const (
@@ -142,7 +143,7 @@ func (m *movers) expect(v *mover, at int64) {
 func (m *movers) schedule(v *mover) {
 	if !v.away {
 		left := time.Duration(v.at-m.h.e.Wall()) * time.Millisecond
-		m.h.e.Due(engine.Key{Kind: "delayed queue", Name: v.of.key}, max(left, 0), func() time.Duration {
+		m.h.e.Due(core.Key{Kind: "delayed queue", Name: v.of.key}, max(left, 0), func() time.Duration {
 			m.send(v)
 			return -1
 		})
@@ -324,14 +325,14 @@ func (m *movers) fail(v *mover, now int64, err error) {
 	d := min(firstBackoff<<min(v.times, 10), mostBackoff)
 	v.at = now + (d - rand.N(d/4)).Milliseconds()
 	var answer *rueidis.RedisError
-	if !errors.As(err, &answer) || engine.Moving(err) {
+	if !errors.As(err, &answer) || send.Moving(err) {
 		return
 	}
 	if v.refused.IsZero() {
 		v.refused = time.Now()
 		m.h.e.Logger.Warn("what is due in a delayed queue is not moved", "name", v.of.key, "err", err)
 	}
-	wrong := engine.WrongType(err)
+	wrong := send.WrongType(err)
 	if !wrong && time.Since(v.refused) < m.h.e.WatchdogTimeout {
 		return
 	}

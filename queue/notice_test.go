@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // TestSequencesMarkErrorsAfterWhichTheyGoOn: an element that does not decode, and not
@@ -40,12 +40,12 @@ func TestSequencesMarkErrorsAfterWhichTheyGoOn(t *testing.T) {
 			got := errs(ctx)
 			require.Len(t, got, 1, name)
 			require.ErrorIs(t, got[0], ErrDecode, name)
-			require.ErrorIs(t, got[0], engine.ErrNotice, name)
+			require.ErrorIs(t, got[0], core.ErrNotice, name)
 			cancel()
 			got = errs(ctx)
 			require.Len(t, got, 1, name)
 			require.ErrorIs(t, got[0], context.Canceled, name)
-			require.NotErrorIs(t, got[0], engine.ErrNotice, name)
+			require.NotErrorIs(t, got[0], core.ErrNotice, name)
 			_, err = texts.Drain(t.Context())
 			require.NoError(t, err)
 		}

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // base has the keys of a queue, and does not know the type of its elements.
@@ -44,7 +45,7 @@ func (c common) Len(ctx context.Context) (int64, error) { return c.q.length(ctx)
 // before the answer; ctx's error and cause; [ErrClosed]; Redis' and the network's. Source: RObject.delete.
 func (c common) Delete(ctx context.Context) (there bool, err error) {
 	if err = c.q.usable(ctx); err == nil {
-		there, err = write(ctx, c.q, engine.Yes, unlink, c.q.object)
+		there, err = write(ctx, c.q, send.Yes, unlink, c.q.object)
 	}
 	return there, c.q.failed("delete", err)
 }
@@ -55,7 +56,7 @@ func (c common) Delete(ctx context.Context) (there bool, err error) {
 // network's. Source: RObject.isExists.
 func (c common) Exists(ctx context.Context) (there bool, err error) {
 	if err = c.q.usable(ctx); err == nil {
-		there, err = read(ctx, c.q, engine.Yes, exists)
+		there, err = read(ctx, c.q, send.Yes, exists)
 	}
 	return there, c.q.failed("look for", err)
 }
@@ -65,8 +66,8 @@ func (c common) Exists(ctx context.Context) (there bool, err error) {
 //
 // Cost: one script call. Wire: PEXPIRE. Errors: as Delete. Source: RObject.expire.
 func (c common) Expire(ctx context.Context, d time.Duration) (there bool, err error) {
-	if err = engine.CheckTTL("time to live", d); err == nil {
-		there, err = c.q.setTime(ctx, decimal(engine.Millis(d)))
+	if err = send.CheckTTL("time to live", d); err == nil {
+		there, err = c.q.setTime(ctx, decimal(core.Millis(d)))
 	}
 	return there, c.q.failed("expire", err)
 }
@@ -76,7 +77,7 @@ func (c common) Expire(ctx context.Context, d time.Duration) (there bool, err er
 //
 // Cost: one script call. Wire: PEXPIREAT. Errors: as Delete. Source: RObject.expire.
 func (c common) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {
-	ms, err := engine.Instant(at)
+	ms, err := send.Instant(at)
 	if err == nil {
 		there, err = c.q.setTime(ctx, ms)
 	}
@@ -96,7 +97,7 @@ func (c common) Persist(ctx context.Context) (had bool, err error) {
 // Cost: one command. Wire: PTTL. Errors: as Exists. Source: RObject.remainTimeToLive.
 func (c common) Remaining(ctx context.Context) (left time.Duration, err error) {
 	if err = c.q.usable(ctx); err == nil {
-		left, err = engine.Remainder(read(ctx, c.q, engine.Number, pttl))
+		left, err = send.Remainder(read(ctx, c.q, send.Number, pttl))
 	}
 	return left, c.q.failed("look at", err)
 }
@@ -133,7 +134,7 @@ func (c common) Copy(ctx context.Context, to string) (bool, error) {
 // Cost: one script call. Wire: MEMORY USAGE. Errors: as Exists. Source: RObject.sizeInMemory.
 func (c common) SizeInMemory(ctx context.Context) (n int64, err error) {
 	if err = c.q.usable(ctx); err == nil {
-		n, err = engine.Reading(c.q.h.e, ctx, func() (int64, error) { return c.q.h.e.SizeInMemory(ctx, c.q.object) })
+		n, err = send.Reading(c.q.h.e.Sender, ctx, func() (int64, error) { return c.q.h.e.SizeInMemory(ctx, c.q.object) })
 	}
 	return n, c.q.failed("measure", err)
 }
@@ -143,17 +144,17 @@ func (q *base) setTime(ctx context.Context, ms string) (bool, error) {
 	if err := q.usable(ctx); err != nil {
 		return false, err
 	}
-	return write(ctx, q, engine.Yes, expireScript, q.object, ms)
+	return write(ctx, q, send.Yes, expireScript, q.object, ms)
 }
 
 // pairs runs a script about the keys of the object and those of one of another name.
-func (q *base) pairs(ctx context.Context, op, to string, by engine.Operation, args ...string) (done bool, err error) {
+func (q *base) pairs(ctx context.Context, op, to string, by send.Operation, args ...string) (done bool, err error) {
 	var on []string
 	if err = q.usable(ctx); err == nil {
 		on, err = object.Renamed(q.h.e, q.key, to, q.keysOf)
 	}
 	if err == nil {
-		done, err = write(ctx, q, engine.Yes, by, on, args...)
+		done, err = write(ctx, q, send.Yes, by, on, args...)
 	}
 	return done, q.failed(op, err)
 }
@@ -161,7 +162,7 @@ func (q *base) pairs(ctx context.Context, op, to string, by engine.Operation, ar
 // length counts the elements.
 func (q *base) length(ctx context.Context) (n int64, err error) {
 	if err = q.usable(ctx); err == nil {
-		n, err = read(ctx, q, engine.Number, q.count)
+		n, err = read(ctx, q, send.Number, q.count)
 	}
 	return n, q.failed("count", err)
 }
@@ -171,7 +172,7 @@ func (q *base) usable(ctx context.Context) error { return object.Usable(ctx, q.h
 
 // failed names the operation and the queue.
 func (q *base) failed(op string, err error) error {
-	if engine.WrongType(err) {
+	if send.WrongType(err) {
 		err = q.wrongType(err)
 	}
 	return object.Failed(op, q.kind, q.name, err)
@@ -200,18 +201,18 @@ func (q *base) took(ctx context.Context, n int, err error) {
 }
 
 // run sends one command or script about the queue.
-func (q *base) run(ctx context.Context, op engine.Operation, on []string, args ...string) (engine.Answer, error) {
+func (q *base) run(ctx context.Context, op send.Operation, on []string, args ...string) (send.Answer, error) {
 	return q.h.e.Run(ctx, op, on, args)
 }
 
 // read sends one command that changes nothing. ctx bounds the wait for it.
-func read[A any](ctx context.Context, q *base, as func(engine.Answer, error) (A, error), cmd engine.Operation, args ...string) (A, error) {
-	return engine.Reading(q.h.e, ctx, func() (A, error) { return as(q.run(ctx, cmd, []string{q.key}, args...)) })
+func read[A any](ctx context.Context, q *base, as func(send.Answer, error) (A, error), cmd send.Operation, args ...string) (A, error) {
+	return send.Reading(q.h.e.Sender, ctx, func() (A, error) { return as(q.run(ctx, cmd, []string{q.key}, args...)) })
 }
 
 // write sends one command, or script, that changes something, and takes nothing
 // that would be lost. ctx bounds the wait for it; it may be done still when that
 // has ended.
-func write[A any](ctx context.Context, q *base, as func(engine.Answer, error) (A, error), op engine.Operation, on []string, args ...string) (A, error) {
-	return engine.Writing(q.h.e, ctx, func() (A, error) { return as(q.run(ctx, op, on, args...)) })
+func write[A any](ctx context.Context, q *base, as func(send.Answer, error) (A, error), op send.Operation, on []string, args ...string) (A, error) {
+	return send.Writing(q.h.e.Sender, ctx, func() (A, error) { return as(q.run(ctx, op, on, args...)) })
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -27,7 +28,7 @@ type whole interface {
 }
 
 // kindsOfQueues is a handle of each kind, and how elements get there.
-func kindsOfQueues(ctx context.Context, e *engine.Engine) map[string]func(name string) (whole, func(vs ...string) error) {
+func kindsOfQueues(ctx context.Context, e *locking.Engine) map[string]func(name string) (whole, func(vs ...string) error) {
 	return map[string]func(name string) (whole, func(vs ...string) error){
 		"queue": func(name string) (whole, func(vs ...string) error) {
 			q := New[string](e, name, WithCodec(codec.Text))
@@ -140,7 +141,7 @@ func asAnObject(t *testing.T, of func(name string) (whole, func(vs ...string) er
 	is(false)(other.Exists(ctx))
 	require.Zero(t, size(other))
 
-	for _, at := range []time.Time{{}, time.Now().Add(2 * engine.LongestLease)} {
+	for _, at := range []time.Time{{}, time.Now().Add(2 * core.LongestLease)} {
 		_, err := q.ExpireAt(ctx, at)
 		require.ErrorIs(t, err, ErrOption)
 	}

@@ -2,7 +2,8 @@ package queue
 
 import (
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
@@ -64,12 +65,12 @@ func resolve(opts []Option) (config, error) {
 }
 
 // chosen returns the codec that the options of a handle choose.
-func chosen[T any](e *engine.Engine, c config) (codec.Codec[T], error) {
+func chosen[T any](e *locking.Engine, c config) (codec.Codec[T], error) {
 	of := codec.For[T](e.Family())
 	if c.family != nil {
 		of = codec.For[T](*c.family)
 	}
-	of, err := engine.Given(c.codec, of)
+	of, err := core.Given(c.codec, of)
 	if err != nil {
 		return of, err
 	}

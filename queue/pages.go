@@ -3,8 +3,8 @@ package queue
 import (
 	"sync/atomic"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Bounds of an answer to a walk, or to a drain. It has one element at least.
@@ -49,11 +49,11 @@ func (p *pages) saw(elements int, bytes int64) {
 }
 
 // expecting returns op for the next answer: a large one goes by a connection of its own.
-func (p pages) expecting(op engine.Operation) engine.Operation {
+func (p pages) expecting(op send.Operation) send.Operation {
 	if p.bytes < pageBytes/4 {
 		return op
 	}
-	return engine.Expect(op, max(p.bytes, pageBytes))
+	return send.Expect(op, max(p.bytes, pageBytes))
 }
 
 // lengths remembers the longest element that a handle has seen of late. Its zero value

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // PriorityQueue is a handle on the priority queue of one name, whose elements come
@@ -28,7 +28,7 @@ type Scored[T any] struct {
 
 // NewPriority returns a handle. Programs outside of this module call
 // rueidisson.PriorityQueue.
-func NewPriority[T any](e *engine.Engine, name string, opts ...Option) *PriorityQueue[T] {
+func NewPriority[T any](e *locking.Engine, name string, opts ...Option) *PriorityQueue[T] {
 	q := new(priority[T])
 	q.coding = newCoding[T](&q.base, e, "priority queue", name, alone, opts)
 	q.is, q.count, q.value = "sorted set", zcard, q.scored

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // Queue is a handle on the queue of one name, which Redisson's RQueue, RDeque,
@@ -17,7 +17,7 @@ type Queue[T any] struct {
 }
 
 // New returns a handle. Programs outside of this module call rueidisson.Queue.
-func New[T any](e *engine.Engine, name string, opts ...Option) *Queue[T] {
+func New[T any](e *locking.Engine, name string, opts ...Option) *Queue[T] {
 	q := newHandle[T](e, "queue", name, alone, opts)
 	return &Queue[T]{common{&q.base}, q}
 }

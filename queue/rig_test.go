@@ -13,22 +13,23 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // engineOn is an engine on a client that somebody else closes.
-func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
+func engineOn(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
 	t.Helper()
-	cfg := engine.Config{
+	cfg := core.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second,
 		Handovers: 256, HandoverTime: 10 * time.Millisecond, Linger: time.Second,
 	}
 	for _, f := range change {
 		f(&cfg)
 	}
-	e, err := engine.New(t.Context(), c, cfg)
+	e, err := locking.New(t.Context(), c, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	return e
@@ -78,7 +79,7 @@ func (l *logged) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-func (l *logged) to(c *engine.Config) {
+func (l *logged) to(c *core.Config) {
 	c.Logger = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 

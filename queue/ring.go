@@ -9,10 +9,11 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // RingBuffer is a handle on the ring buffer of one name, which keeps so many of the
@@ -32,7 +33,7 @@ type ring[T any] struct{ *handle[T] }
 
 // NewRing returns a handle. Programs outside of this module call
 // rueidisson.RingBuffer.
-func NewRing[T any](e *engine.Engine, name string, opts ...Option) *RingBuffer[T] {
+func NewRing[T any](e *locking.Engine, name string, opts ...Option) *RingBuffer[T] {
 	q := newHandle[T](e, "ring buffer", name, ringed, opts)
 	return &RingBuffer[T]{common{&q.base}, &ring[T]{q}}
 }
@@ -147,7 +148,7 @@ var (
 	ringOffer    = scripts.Must(lua, "lua/ring_offer.lua")
 	ringCapacity = scripts.Must(lua, "lua/ring_capacity.lua")
 	lookScript   = scripts.Must(lua, "lua/ring_look.lua")
-	ringLook     = engine.Sized(lookScript, engine.Sizing{})
+	ringLook     = send.Sized(lookScript, send.Sizing{})
 )
 
 func (q *ring[T]) setCapacity(ctx context.Context, n int, anyway string) (done bool, err error) {
@@ -158,8 +159,8 @@ func (q *ring[T]) setCapacity(ctx context.Context, n int, anyway string) (done b
 		err = q.usable(ctx)
 	}
 	if err == nil {
-		done, err = engine.Writing(q.h.e, ctx, func() (bool, error) {
-			return engine.Yes(q.once(ctx, ringCapacity, decimal(int64(n)), anyway))
+		done, err = send.Writing(q.h.e.Sender, ctx, func() (bool, error) {
+			return send.Yes(q.once(ctx, ringCapacity, decimal(int64(n)), anyway))
 		})
 	}
 	return done, q.failed("set the capacity of", err)
@@ -183,7 +184,7 @@ func (q *ring[T]) offer(ctx context.Context, vs []T) (size int64, err error) {
 	for err == nil && len(texts) > 0 {
 		some := texts[:cut(texts)]
 		texts = texts[len(some):]
-		size, err = engine.Writing(q.h.e, ctx, func() (int64, error) {
+		size, err = send.Writing(q.h.e.Sender, ctx, func() (int64, error) {
 			return q.h.rings.Do(context.Background(), q.key, some)
 		})
 		q.offered(ctx, len(some), err)
@@ -214,7 +215,7 @@ func (h *hub) sendToRing(key string, flight int, batch []*offerCall) error {
 // in for newer ones.
 func (q *ring[T]) pop(ctx context.Context, n int, p pages) (items []poller.Item, err error) {
 	during := q.h.e.During(func() {
-		items, err = itemsOf(engine.Texts(q.run(ctx, p.expecting(lpop), q.object[:1], decimal(int64(n)))))
+		items, err = itemsOf(send.Texts(q.run(ctx, p.expecting(lpop), q.object[:1], decimal(int64(n)))))
 	})
 	if !during {
 		return nil, ErrClosed
@@ -254,7 +255,7 @@ type ringPart struct {
 	next  int64 // the index at which the next call begins, or -1
 }
 
-func ringPartOf(got engine.Answer, err error) (part ringPart, _ error) {
+func ringPartOf(got send.Answer, err error) (part ringPart, _ error) {
 	var words []rueidis.RedisMessage
 	if err == nil {
 		words, err = got.ToArray()
@@ -279,7 +280,7 @@ func ringPartOf(got engine.Answer, err error) (part ringPart, _ error) {
 
 func (q *ring[T]) clear(ctx context.Context) (there bool, err error) {
 	if err = q.usable(ctx); err == nil {
-		there, err = write(ctx, &q.base, engine.Yes, unlink, q.object[:1])
+		there, err = write(ctx, &q.base, send.Yes, unlink, q.object[:1])
 	}
 	return there, q.failed("clear", err)
 }

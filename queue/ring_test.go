@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // ringOn is a ring buffer of texts, which the test's end deletes.
-func ringOn(t testing.TB, e *engine.Engine, capacity int) *RingBuffer[string] {
+func ringOn(t testing.TB, e *locking.Engine, capacity int) *RingBuffer[string] {
 	t.Helper()
 	q := NewRing[string](e, redistest.Name(t), WithCodec(codec.Text))
 	if capacity > 0 {

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
 // door is where those of a process wait who have something to offer to a bounded
@@ -17,14 +20,14 @@ import (
 type door struct {
 	places.Entry
 	first chan struct{} // full while somebody is
-	word  engine.Outage // what the server has said of late, to all of them
+	word  send.Outage   // what the server has said of late, to all of them
 }
 
 // ended returns the error of an offer whose WithWait is over: [ErrFull] is the server's answer,
 // of late. After a failure the error is that failure.
-func (d *door) ended(e *engine.Engine, waited context.Context) error {
-	err := d.word.Ended(e, engine.ContextError(waited))
-	if err == engine.ErrNotAcquired {
+func (d *door) ended(e *locking.Engine, waited context.Context) error {
+	err := d.word.Ended(e.Sender, core.ContextError(waited))
+	if err == core.ErrNotAcquired {
 		return ErrFull
 	}
 	return err
@@ -66,7 +69,7 @@ func (q *bounded[T]) offerInOrder(ctx context.Context, d *door, words []string) 
 
 // waitsFor reports whether a first offer that failed is no reason not to wait.
 func (q *bounded[T]) waitsFor(ctx context.Context, err error) bool {
-	return err != nil && ctx.Err() == nil && engine.Passing(err) && !engine.MayHaveRun(err) && !ours(err)
+	return err != nil && ctx.Err() == nil && send.Transient(err) && !send.MayHaveRun(err) && !ours(err)
 }
 
 // ours reports an outcome that is not the server's word.
@@ -89,12 +92,12 @@ func (q *bounded[T]) tryPut(ctx context.Context, push string, v T, opts []TryOpt
 		size, err = q.offerNow(ctx, words)
 	}
 	if errors.Is(err, ErrFull) && cfg.wait > 0 {
-		waiting, cancel := engine.Within(ctx, cfg.wait)
+		waiting, cancel := core.Within(ctx, cfg.wait)
 		defer cancel()
 		d := q.h.doors.Get(q.key)
 		defer q.h.doors.Put(q.key, d)
-		d.word.Refused(q.h.e)
-		if size, err = q.offerInOrder(waiting, d, words); err != nil && waiting.Err() != nil && ctx.Err() == nil && !engine.MayHaveRun(err) {
+		d.word.Refused(q.h.e.Sender)
+		if size, err = q.offerInOrder(waiting, d, words); err != nil && waiting.Err() != nil && ctx.Err() == nil && !send.MayHaveRun(err) {
 			err = d.ended(q.h.e, waiting)
 		}
 	}
@@ -105,7 +108,7 @@ func (q *bounded[T]) tryPut(ctx context.Context, push string, v T, opts []TryOpt
 // offerNow offers if there is room. It is sent once. If ctx ends well before the
 // answer, nobody knows.
 func (q *bounded[T]) offerNow(ctx context.Context, words []string) (int64, error) {
-	size, err, answered := engine.Await(q.h.e, ctx, patience, func() (int64, error) { return q.offerOnce(ctx, words) })
+	size, err, answered := send.Await(q.h.e.Sender, ctx, patience, func() (int64, error) { return q.offerOnce(ctx, words) })
 	if !answered {
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -113,7 +116,7 @@ func (q *bounded[T]) offerNow(ctx context.Context, words []string) (int64, error
 }
 
 func (q *bounded[T]) offerOnce(ctx context.Context, words []string) (int64, error) {
-	size, err := engine.Number(q.run(ctx, boundedOffer, q.object, words...))
+	size, err := send.Number(q.run(ctx, boundedOffer, q.object, words...))
 	switch {
 	case err != nil:
 		return 0, err
@@ -131,7 +134,7 @@ func (q *bounded[T]) offerLater(ctx context.Context, d *door, words []string) (i
 	select {
 	case d.first <- struct{}{}:
 	case <-ctx.Done():
-		return 0, engine.ContextError(ctx)
+		return 0, core.ContextError(ctx)
 	case <-q.h.e.Closing():
 		return 0, ErrClosed
 	}
@@ -142,8 +145,8 @@ func (q *bounded[T]) offerLater(ctx context.Context, d *door, words []string) (i
 // watch offers whenever there may be room, unless another who waited has given the server
 // up since.
 func (q *bounded[T]) watch(ctx context.Context, d *door, since time.Duration, words []string) (size int64, err error) {
-	over := q.h.e.Watch(ctx, engine.Watch{
-		Key:      engine.Key{Kind: "bounded queue", Name: q.key},
+	over := q.h.e.Watch(ctx, wait.Watch{
+		Key:      core.Key{Kind: "bounded queue", Name: q.key},
 		Channels: q.channels(), Outage: &d.word, Since: since,
 		Look: func(ctx context.Context) (left time.Duration, done bool, _ error) {
 			size, err = q.offerNow(ctx, words)

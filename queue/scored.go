@@ -7,8 +7,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // priority is a handle on a sorted set.
@@ -30,7 +30,7 @@ func (q *priority[T]) offer(ctx context.Context, how []string, vs []Scored[T]) (
 		some := words[:2*cutPairs(words)]
 		words = words[len(some):]
 		var n int64
-		n, err = write(ctx, &q.base, engine.Number, zadd, []string{q.key}, append(how[:len(how):len(how)], some...)...)
+		n, err = write(ctx, &q.base, send.Number, zadd, []string{q.key}, append(how[:len(how):len(how)], some...)...)
 		added += n
 		q.offered(ctx, len(some)/2, err)
 	}
@@ -78,7 +78,7 @@ func (q *priority[T]) peek(ctx context.Context, index string) (v Scored[T], err 
 }
 
 // scores returns an answer that is elements with their scores.
-func scores(got engine.Answer, err error) ([]poller.Item, error) {
+func scores(got send.Answer, err error) ([]poller.Item, error) {
 	if err != nil || got.Nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (q *priority[T]) score(ctx context.Context, v T) (f float64, there bool, er
 }
 
 // number returns an answer that is a number or nil.
-func number(got engine.Answer, err error) (*float64, error) {
+func number(got send.Answer, err error) (*float64, error) {
 	if err != nil || got.Nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (q *priority[T]) remove(ctx context.Context, vs []T) (gone int64, err error
 		some := texts[:cut(texts)]
 		texts = texts[len(some):]
 		var n int64
-		n, err = write(ctx, &q.base, engine.Number, zrem, []string{q.key}, some...)
+		n, err = write(ctx, &q.base, send.Number, zrem, []string{q.key}, some...)
 		gone += n
 	}
 	return gone, q.failed("remove from", err)

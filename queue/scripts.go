@@ -4,8 +4,9 @@ import (
 	"embed"
 	"strconv"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 //go:embed lua/*.lua
@@ -19,4 +20,4 @@ var (
 )
 
 // memory is how long the server remembers a request, ms.
-var memory = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
+var memory = strconv.FormatInt(core.Millis(send.RequestMemory), 10)

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // Stream is a handle on the stream of one name, a log of entries that stay until they
@@ -42,7 +43,7 @@ func (e Entry[K, V]) Time() time.Time {
 
 // NewStream returns a handle. Programs outside of this module call
 // rueidisson.Stream.
-func NewStream[K comparable, V any](e *engine.Engine, name string, opts ...Option) *Stream[K, V] {
+func NewStream[K comparable, V any](e *locking.Engine, name string, opts ...Option) *Stream[K, V] {
 	q := &stream[K, V]{handle: newHandle[V](e, "stream", name, alone, opts)}
 	q.is = "stream"
 	if q.bad == nil {
@@ -58,7 +59,7 @@ func fieldsOf[K comparable](c config) (codec.Codec[K], error) {
 	if c.family != nil {
 		of = codec.KeyOf[K](*c.family)
 	}
-	of, err := engine.Given(c.fields, of)
+	of, err := core.Given(c.fields, of)
 	if err != nil {
 		return of, err
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // texted is a stream of texts.
-func texted(t testing.TB, raw rueidis.Client, change ...func(*engine.Config)) *Stream[string, string] {
+func texted(t testing.TB, raw rueidis.Client, change ...func(*core.Config)) *Stream[string, string] {
 	t.Helper()
 	return NewStream[string, string](engineOn(t, raw, change...), named(t, raw), WithCodec(codec.Text))
 }
@@ -735,7 +735,7 @@ func TestASilentServerUnderConsumers(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	client, proxy := through(t, server)
-	s := NewStream[string, string](engineOn(t, client, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second }), redistest.Name(t), WithCodec(codec.Text))
+	s := NewStream[string, string](engineOn(t, client, func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second }), redistest.Name(t), WithCodec(codec.Text))
 	g := made(t, s)
 	result := make(chan error)
 	go func() { result <- consumed(g.Consume(t.Context(), "c")) }()

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -87,7 +87,7 @@ func TestGroupMessageThatCannotBePutAsideIsTold(t *testing.T) {
 		redistest.Do(t, raw, "XREADGROUP", "GROUP", "g", "dead", "STREAMS", s.q.key, ">") // its last attempt
 		redistest.Do(t, raw, "SET", keys.StreamDead(s.q.key, "g"), "of another type")
 		for m, err := range g.Messages(within(t), "c", WithIdle(10*time.Millisecond), WithMaxAttempts(1)) {
-			require.ErrorIs(t, err, engine.ErrNotice)
+			require.ErrorIs(t, err, core.ErrNotice)
 			require.ErrorContains(t, err, "WRONGTYPE")
 			require.Equal(t, id, m.ID)
 			require.Equal(t, map[string]string{"v": "bad"}, m.Fields)

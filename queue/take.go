@@ -9,8 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Take takes the head, and waits for one while the queue is empty. Only ctx ends
@@ -110,7 +111,7 @@ func consume[T any](ctx context.Context, take func(context.Context) (T, error)) 
 			v, err := take(ctx)
 			over := err != nil && !errors.Is(err, ErrDecode)
 			if err != nil && !over {
-				err = engine.Notice(err)
+				err = core.Notice(err)
 			}
 			if !yield(v, err) || over {
 				return
@@ -182,9 +183,9 @@ func (h *hub) unpopped(ctx context.Context, keys []string, err error, began time
 	case err == nil:
 		return nil, false
 	case over && errors.Is(err, ErrUnknown):
-		return engine.Unanswered(ctx, err), true
+		return send.Unanswered(ctx, err), true
 	case over && waitable(err):
-		return engine.Unanswered(ctx, h.whyUnserved(keys, began)), true
+		return send.Unanswered(ctx, h.whyUnserved(keys, began)), true
 	case !over && errors.Is(err, ErrUnknown): // the wait goes on, and others may be told of what failed
 		err = cmp.Or(h.whyUnserved(keys, began), err)
 	}
@@ -198,7 +199,7 @@ func (h *hub) wait(ctx context.Context, from *end, keys []string, longest int64,
 	case !ended:
 		return got.Key, got.Item, got.Err
 	case ctx.Err() != nil:
-		return "", it, engine.Unanswered(ctx, got.Err)
+		return "", it, send.Unanswered(ctx, got.Err)
 	}
 	return "", it, ErrClosed
 }
@@ -211,7 +212,7 @@ func (h *hub) await(ctx context.Context, from *end, keys []string, longest int64
 
 // waitable reports whether a pop that failed is no reason not to wait.
 func waitable(err error) bool {
-	return (engine.Passing(err) || errors.Is(err, ErrUnknown)) && !errors.Is(err, ErrClosed)
+	return (send.Transient(err) || errors.Is(err, ErrUnknown)) && !errors.Is(err, ErrClosed)
 }
 
 // unwanted puts back what the poller has and nobody wants any more.

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Offers of one process to one end of a queue that come while another is on its way
@@ -89,7 +89,7 @@ func (h *hub) sendOffers(on side, _ int, batch []*offerCall) error {
 	if err := h.e.Open(); err != nil {
 		return err
 	}
-	size, err := engine.Number(h.e.Run(context.Background(), on.cmd, []string{on.key}, joined(batch)))
+	size, err := send.Number(h.e.Run(context.Background(), on.cmd, []string{on.key}, joined(batch)))
 	answer(batch, size, size)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -76,7 +76,7 @@ func blockedConnections(t *testing.T, node *redistest.Server) (n int) {
 
 // slotsTakeTurns has more slots be waited for than there may be connections.
 func slotsTakeTurns(t *testing.T, cluster *redistest.Cluster) {
-	e := engineOn(t, cluster.Client(t), func(c *engine.Config) { c.BlockedConnections = 2 })
+	e := engineOn(t, cluster.Client(t), func(c *core.Config) { c.BlockedConnections = 2 })
 	var qs []*Queue[string]
 	for range 30 {
 		qs = append(qs, New[string](e, redistest.Name(t), WithCodec(codec.Text)))

@@ -130,7 +130,7 @@ func of(n []int64, member int) int64 { return n[min(member, len(n)-1)] }
 func (a *Combined) do(ctx context.Context, q exchange.Ask) (exchange.Answer, error) {
 	c := a.members[0].core
 	if q.Kind == bucket.Refund {
-		return exchange.Insist(ctx, c.Engine, func(ctx context.Context) (exchange.Answer, error) { return c.Table.Do(ctx, a.key, q) })
+		return exchange.Insist(ctx, c.Engine.Sender, func(ctx context.Context) (exchange.Answer, error) { return c.Table.Do(ctx, a.key, q) })
 	}
 	got, err := c.Table.Do(ctx, a.key, q)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
@@ -170,7 +170,7 @@ func (b *Bucket) askServer(ctx context.Context, a exchange.Ask) (exchange.Answer
 		return b.unlessDenied(ctx, a)
 	case a.Kind == bucket.Charge || a.Kind == bucket.Refund:
 		c, state := b.core, b.state // b itself stays on its caller's stack
-		return exchange.Insist(ctx, c.Engine, func(ctx context.Context) (exchange.Answer, error) { return c.Table.Do(ctx, state, a) })
+		return exchange.Insist(ctx, c.Engine.Sender, func(ctx context.Context) (exchange.Answer, error) { return c.Table.Do(ctx, state, a) })
 	}
 	return b.do(ctx, a)
 }
@@ -276,8 +276,8 @@ func (b *Bucket) Reset(ctx context.Context) error {
 // trip.
 func (b *Bucket) Block(ctx context.Context, d time.Duration) error {
 	r, err := b.ruleFor(ctx, 1)
-	if err == nil && (d < time.Microsecond || d > engine.LongestLease) {
-		err = fmt.Errorf("%w: block for %v: from 1µs to %v", ErrOption, d, engine.LongestLease)
+	if err == nil && (d < time.Microsecond || d > core.LongestLease) {
+		err = fmt.Errorf("%w: block for %v: from 1µs to %v", ErrOption, d, core.LongestLease)
 	}
 	if err == nil {
 		err = b.core.Block(ctx, b.state, r, d)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
@@ -46,14 +46,14 @@ var (
 	ErrCrossSlot error = crossSlotError{}
 
 	// ErrOption says that an argument cannot be used. Nothing was sent.
-	ErrOption = engine.ErrOption
+	ErrOption = core.ErrOption
 
 	// ErrUnknown says that a reply was lost: the tokens may or may not have
 	// been taken. Nothing was sent a second time.
-	ErrUnknown = engine.ErrUnknown
+	ErrUnknown = core.ErrUnknown
 
 	// ErrClosed is returned after the client was closed.
-	ErrClosed = engine.ErrClosed
+	ErrClosed = core.ErrClosed
 )
 
 type deadlineError struct{}

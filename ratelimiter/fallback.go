@@ -8,7 +8,8 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/breaker"
 	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
@@ -95,7 +96,7 @@ func (b *Bucket) orFallBack(ctx context.Context, q bucket.Want, ask func(context
 		},
 		func() (err error) {
 			if taken, d, err = b.fallback.to.decide(b.core, b.state, q); err == nil {
-				b.core.Tell(ctx, engine.Decision{Tokens: given(taken, q), Allowed: d.Allowed, Fallback: true})
+				b.core.Tell(ctx, core.Decision{Tokens: given(taken, q), Allowed: d.Allowed, Fallback: true})
 			}
 			return err
 		})
@@ -119,7 +120,7 @@ func unlessSilent(ctx context.Context, c *exchange.Core, within time.Duration, a
 
 // silent reports whether an error of a request shows that the server does not
 // answer.
-func silent(err error, late bool) bool { return !isSaid(err) && (late || engine.Passing(err)) }
+func silent(err error, late bool) bool { return !isSaid(err) && (late || send.Transient(err)) }
 
 // isSaid reports whether err is something that the server has said, or that is
 // wrong with the request: no outage, however long it took.

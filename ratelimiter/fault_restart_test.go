@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -100,7 +100,7 @@ func TestTheBoundHoldsUnderLoadOverKillsWithAppendOnlyFile(t *testing.T) {
 		require.NoError(t, err)
 		takers = append(takers, taker{l.Allow, l.Wait})
 	}
-	tr := startTraffic(t, engine.Passing, r, takers...)
+	tr := startTraffic(t, send.Transient, r, takers...)
 	for range 3 {
 		tr.emptied("before the kill")
 		server.Restart()

@@ -6,9 +6,10 @@ import (
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
@@ -25,7 +26,7 @@ type Limiter struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.RateLimiter.
-func New(e *engine.Engine, name string, opts ...Option) *Limiter {
+func New(e *locking.Engine, name string, opts ...Option) *Limiter {
 	c := exchange.HubOf(e).Core(e.Map(name))
 	l := &Limiter{Bucket{handle: &handle{core: c, limiter: name}, state: keys.Bucket(c.Name)}}
 	l.bad = cmp.Or(object.Apply(&l.options, opts, Option.apply), object.CheckName(e, c.Name))
@@ -125,7 +126,7 @@ func (l *Limiter) stored(ctx context.Context) (*bucket.Rule, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, err
 	}
-	r, err, _ := engine.Await(l.core.Engine, ctx, 0, l.core.Refresh) // not one that was under way
+	r, err, _ := send.Await(l.core.Engine.Sender, ctx, 0, l.core.Refresh) // not one that was under way
 	return r, err
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
@@ -34,8 +34,8 @@ import (
 // of volatile keys may evict the rate.
 func WithRuleTTL(d time.Duration) TrySetOption {
 	return trySetOption{func(s *exchange.Setting) error {
-		if least := exchange.LeastTTL(s.Rule); d != 0 && (d < least || d > engine.LongestLease) {
-			return fmt.Errorf("%w: a rule of %v that goes after %v: from %v to %v", ErrOption, rateOf(s.Rule.Rate), d, least, engine.LongestLease)
+		if least := exchange.LeastTTL(s.Rule); d != 0 && (d < least || d > core.LongestLease) {
+			return fmt.Errorf("%w: a rule of %v that goes after %v: from %v to %v", ErrOption, rateOf(s.Rule.Rate), d, least, core.LongestLease)
 		}
 		s.TTL = d
 		return nil

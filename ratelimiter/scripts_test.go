@@ -14,20 +14,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // recorded returns an engine on a server that knows no script yet.
-func recorded(t *testing.T) (*engine.Engine, *redistest.ScriptRecorder) {
+func recorded(t *testing.T) (*locking.Engine, *redistest.ScriptRecorder) {
 	t.Helper()
 	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
 	require.NoError(t, err)
 	r := redistest.RecordScripts(t, client)
-	e, err := engine.New(t.Context(), r, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true})
+	e, err := locking.New(t.Context(), r, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	return e, r

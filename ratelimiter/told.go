@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // InShadow returns a context under which requests are decided as always, tokens are
 // taken, and the client's observer is told that nothing is done because of it.
 // It is for what asks a limiter only to see what it would say.
-func InShadow(ctx context.Context) context.Context { return engine.InShadow(ctx) }
+func InShadow(ctx context.Context) context.Context { return core.InShadow(ctx) }
 
 // decided tells of an answer.
 func (b *Bucket) decided(ctx context.Context, n int64, a exchange.Answer, err error) {
 	if err == nil {
-		b.core.Tell(ctx, engine.Decision{Tokens: n, Allowed: a.OK, Together: a.Together})
+		b.core.Tell(ctx, core.Decision{Tokens: n, Allowed: a.OK, Together: a.Together})
 	}
 }
 
@@ -25,7 +25,7 @@ func (b *Bucket) undecided(ctx context.Context, op string, n int64, err error) e
 	if err == nil {
 		return nil
 	}
-	b.core.Tell(ctx, engine.Decision{Tokens: n, Err: err})
+	b.core.Tell(ctx, core.Decision{Tokens: n, Err: err})
 	return b.failed(op, err)
 }
 
@@ -36,7 +36,7 @@ func (b *Bucket) reserved(ctx context.Context, n int64, a exchange.Answer, err e
 	case err == nil || refusal(err):
 		b.decided(ctx, n, a, nil)
 	case !errors.Is(err, errPaused):
-		b.core.Tell(ctx, engine.Decision{Tokens: n, Err: err})
+		b.core.Tell(ctx, core.Decision{Tokens: n, Err: err})
 	}
 }
 
@@ -50,7 +50,7 @@ func refusal(err error) bool {
 func (a *Combined) decided(ctx context.Context, n []int64, d AllDecision, together int) {
 	for i, b := range a.members {
 		if one := d.Members[i]; one.Allowed || one.RetryAfter > 0 || one.Rate.N == 0 {
-			b.core.Tell(ctx, engine.Decision{Tokens: of(n, i), Allowed: one.Allowed, Fallback: one.Fallback, Together: together})
+			b.core.Tell(ctx, core.Decision{Tokens: of(n, i), Allowed: one.Allowed, Fallback: one.Fallback, Together: together})
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (a *Combined) decided(ctx context.Context, n []int64, d AllDecision, togeth
 func (a *Combined) undecided(ctx context.Context, op string, n []int64, err error) error {
 	for i, b := range a.members {
 		if err != nil {
-			b.core.Tell(ctx, engine.Decision{Tokens: of(n, i), Err: err})
+			b.core.Tell(ctx, core.Decision{Tokens: of(n, i), Err: err})
 		}
 	}
 	return a.failed(op, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -37,7 +37,7 @@ func refusedAdd[N Number](t *testing.T, m mapping[string, N], was, delta N) {
 }
 
 // addKinds are the maps that are added to in different ways.
-func addKinds[N Number](e *engine.Engine, name string) []mapping[string, N] {
+func addKinds[N Number](e *locking.Engine, name string) []mapping[string, N] {
 	text, ids := WithCodec(codec.Text), WithRequestIDs()
 	return []mapping[string, N]{
 		New[string, N](e, name, text), New[string, N](e, name, text, ids),
@@ -79,20 +79,20 @@ func TestASumThatIsOutOfBoundsChangesNothing(t *testing.T) {
 func TestAnAddThatIsRefusedLeavesTheBytesAndTheEnd(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	for was, add := range map[string]func(ctx context.Context, e *engine.Engine, name string) error{
-		"120": func(ctx context.Context, e *engine.Engine, name string) error {
+	for was, add := range map[string]func(ctx context.Context, e *locking.Engine, name string) error{
+		"120": func(ctx context.Context, e *locking.Engine, name string) error {
 			_, err := Add(ctx, NewNative[string, int8](e, name, WithCodec(codec.Text), WithTTL(time.Hour)), "k", 100)
 			return err
 		},
-		"340282346638528859811704183484516925440.1": func(ctx context.Context, e *engine.Engine, name string) error {
+		"340282346638528859811704183484516925440.1": func(ctx context.Context, e *locking.Engine, name string) error {
 			_, err := Add(ctx, NewNative[string, float32](e, name, WithCodec(codec.Text), WithTTL(time.Hour)), "k", 1e38)
 			return err
 		},
-		"200": func(ctx context.Context, e *engine.Engine, name string) error { // by a map that knows of no ends
+		"200": func(ctx context.Context, e *locking.Engine, name string) error { // by a map that knows of no ends
 			_, err := Add(ctx, New[string, uint8](e, name, WithCodec(codec.Text)), "k", 100)
 			return err
 		},
-		"no number": func(ctx context.Context, e *engine.Engine, name string) error {
+		"no number": func(ctx context.Context, e *locking.Engine, name string) error {
 			_, err := Add(ctx, NewNative[string, int](e, name, WithCodec(codec.Text), WithTTL(time.Hour)), "k", 1)
 			return err
 		},

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // tellArgs is how many arguments tell of one entry.
@@ -98,7 +98,7 @@ func (c *cached) publish(changed []string, step int) string {
 }
 
 // dropAll deletes a map of one hash.
-func (s *sender) dropAll(ctx context.Context) (engine.Answer, error) {
+func (s *sender) dropAll(ctx context.Context) (send.Answer, error) {
 	if !s.announces {
 		return s.delete(ctx, []string{s.key})
 	}

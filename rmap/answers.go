@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // value is what stands in an entry, or that there is none.
@@ -26,7 +26,7 @@ type pair struct {
 }
 
 // found returns the answer that a command has for a value.
-func found(got engine.Answer, err error) (value, error) {
+func found(got send.Answer, err error) (value, error) {
 	if err != nil || got.Nil {
 		return value{}, err
 	}
@@ -35,7 +35,7 @@ func found(got engine.Answer, err error) (value, error) {
 }
 
 // values returns the answer to a command that has one for each key.
-func values(got engine.Answer, err error) ([]value, error) {
+func values(got send.Answer, err error) ([]value, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func changeArgs(key string, old, to value) []string {
 
 // changed returns the answer of change.lua: whether it was done, and else what is
 // there, or that another goes first.
-func changed(got engine.Answer, err error, c *claim) (there value, done bool, _ error) {
+func changed(got send.Answer, err error, c *claim) (there value, done bool, _ error) {
 	if err == nil && got.IsInt64() {
 		n, err := got.AsInt64()
 		return value{}, c.may(n), err
@@ -102,7 +102,7 @@ func (a asked) bounds() []string {
 }
 
 // scannedBy returns a page by a script that includes walk.lua, and its texts.
-func scannedBy(got engine.Answer, err error) (p scanPage, texts []string, _ error) {
+func scannedBy(got send.Answer, err error) (p scanPage, texts []string, _ error) {
 	if err != nil {
 		return p, nil, err
 	}
@@ -126,7 +126,7 @@ func scannedBy(got engine.Answer, err error) (p scanPage, texts []string, _ erro
 }
 
 // scannedAt returns a page by HSCAN with that count.
-func scannedAt(count int, got engine.Answer, err error) (p scanPage, _ error) {
+func scannedAt(count int, got send.Answer, err error) (p scanPage, _ error) {
 	if err != nil {
 		return p, err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // longestLook is the longest between looks of who waits for room.
@@ -36,7 +36,7 @@ func (w *Writing[K, V]) queueLater(ctx context.Context, most int, change queuing
 	case <-over.C:
 		return queued{full: true}, errFull(w.cfg.backlog)
 	case <-ctx.Done():
-		return ended(engine.ContextError(ctx))
+		return ended(core.ContextError(ctx))
 	case <-w.h.h.e.Closing():
 		return ended(ErrClosed)
 	}
@@ -52,7 +52,7 @@ func (w *Writing[K, V]) queueLater(ctx context.Context, most int, change queuing
 			return q, err
 		case <-ctx.Done():
 			pause.Stop()
-			return ended(engine.ContextError(ctx))
+			return ended(core.ContextError(ctx))
 		case <-w.h.h.e.Closing():
 			pause.Stop()
 			return ended(ErrClosed)

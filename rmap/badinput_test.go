@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -137,7 +137,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	client, proxy := through(t, server)
-	e := engineOn(t, client, func(c *engine.Config) { c.MaxValue = 1000 })
+	e := engineOn(t, client, func(c *core.Config) { c.MaxValue = 1000 })
 	proxy.ResetLog()
 	good := New[string, int](e, "m", WithCodec(codec.Text))
 	for name, op := range operations {
@@ -163,7 +163,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	for _, opt := range []PutOption{WithTTL(time.Hour), WithKeepTTL(), nil} {
 		require.ErrorIs(t, good.Put(t.Context(), "k", 1, opt), ErrOption)
 	}
-	for _, d := range []time.Duration{0, -1, time.Microsecond, engine.LongestLease + 1} {
+	for _, d := range []time.Duration{0, -1, time.Microsecond, core.LongestLease + 1} {
 		_, err := good.Expire(t.Context(), d)
 		require.ErrorIs(t, err, ErrOption)
 		if d != 0 {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -200,7 +200,7 @@ func (s *sender) settled(ctx context.Context, aside grave, some []backlogged) (i
 		args = append(args, b.id, b.by)
 	}
 	on := []string{keys.MapWrites(s.key), keys.MapPending(s.key), keys.MapDead(s.key), keys.MapDeadLast(s.key)}
-	n, err := engine.Number(s.h.e.Run(ctx, behindDoneScript, on, args))
+	n, err := send.Number(s.h.e.Run(ctx, behindDoneScript, on, args))
 	if err != nil {
 		return -1, err
 	}

@@ -7,8 +7,9 @@ import (
 	"math"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Cache is a handle on the cache of one name, which Redisson's RMapCache shares:
@@ -23,7 +24,7 @@ type Cache[K comparable, V any] struct {
 
 // NewCache returns a handle. Programs outside of this module call
 // rueidisson.Cache.
-func NewCache[K comparable, V any](e *engine.Engine, name string, opts ...Option) *Cache[K, V] {
+func NewCache[K comparable, V any](e *locking.Engine, name string, opts ...Option) *Cache[K, V] {
 	m := newHandle[K, V](e, "cache", name, lifetime.cached, opts)
 	c := newCached(m.sender())
 	m.store, m.keysOf = c, objectOf
@@ -257,7 +258,7 @@ func (m *Cache[K, V]) TTLMany(ctx context.Context, ks ...K) (map[K]time.Duration
 // Cost: a script call for each 500 keys. Errors: as [Map.Put]; the number is that of the
 // calls which were answered. Source: RMapCache.expireEntries, expireEntriesIfNotSet and the like.
 func (m *Cache[K, V]) ExpireEntries(ctx context.Context, ks []K, d time.Duration, when ...ExpireIf) (int64, error) {
-	if err := engine.CheckTTL("time to live", d); err != nil {
+	if err := send.CheckTTL("time to live", d); err != nil {
 		return 0, m.m.failed("expire entries of", err)
 	}
 	return m.m.expireEntries(ctx, m.c, "expire entries of", ks, d, when)

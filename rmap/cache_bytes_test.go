@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -96,7 +96,7 @@ func TestABoundByBytesThatIsLowered(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		w := &watcher{events: map[string]int{}}
-		m := NewCache[string, string](engineOn(t, raw, func(c *engine.Config) { c.Caches = w }), cacheNamed(t, raw), WithCodec(codec.Text))
+		m := NewCache[string, string](engineOn(t, raw, func(c *core.Config) { c.Caches = w }), cacheNamed(t, raw), WithCodec(codec.Text))
 		many := map[string]string{}
 		for i := range 400 {
 			many[fmt.Sprintf("%04d", i)] = strings.Repeat("v", 80)

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
@@ -27,7 +27,7 @@ type leftCache struct {
 	t   *testing.T
 	raw rueidis.Client
 	at  *handClock
-	e   *engine.Engine
+	e   *locking.Engine
 }
 
 func newLeft(t *testing.T) *leftCache {

@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
@@ -22,7 +23,7 @@ import (
 // spoken is an observer that says what its process has swept.
 type spoken struct{ parent *redistest.Parent }
 
-func (s spoken) Swept(_ context.Context, v engine.Sweep) {
+func (s spoken) Swept(_ context.Context, v core.Sweep) {
 	if v.Expired > 0 {
 		s.parent.Say("swept %d", v.Expired)
 	}
@@ -30,7 +31,7 @@ func (s spoken) Swept(_ context.Context, v engine.Sweep) {
 
 func (spoken) Heard(context.Context, string, string) {}
 
-func (spoken) Near(context.Context, engine.NearCounts) {}
+func (spoken) Near(context.Context, core.NearCounts) {}
 
 // sweepAsChild sweeps a cache that it listens to, until it is ended.
 func sweepAsChild(p *redistest.Parent) {
@@ -38,7 +39,7 @@ func sweepAsChild(p *redistest.Parent) {
 	if err != nil {
 		panic(err)
 	}
-	e, err := engine.New(context.Background(), c, engine.Config{
+	e, err := locking.New(context.Background(), c, core.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Caches: spoken{p},
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -43,7 +43,7 @@ func (c *handClock) forward(d time.Duration) {
 	}
 }
 
-func (c *handClock) on(cfg *engine.Config) { cfg.Clock = c }
+func (c *handClock) on(cfg *core.Config) { cfg.Clock = c }
 
 // cacheNamed deletes all that a test has under the name of a cache.
 func cacheNamed(t testing.TB, raw rueidis.Client) string {

@@ -16,8 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
@@ -139,9 +140,9 @@ func TestALongEntryIsToldOfWhenItExpires(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		long := strings.Repeat("x", 100<<10)
-		for how, hears := range map[string]func(ctx context.Context, e *engine.Engine, name string) iter.Seq2[string, error]{
-			"nobody": func(context.Context, *engine.Engine, string) iter.Seq2[string, error] { return nil },
-			"events": func(ctx context.Context, e *engine.Engine, name string) iter.Seq2[string, error] {
+		for how, hears := range map[string]func(ctx context.Context, e *locking.Engine, name string) iter.Seq2[string, error]{
+			"nobody": func(context.Context, *locking.Engine, string) iter.Seq2[string, error] { return nil },
+			"events": func(ctx context.Context, e *locking.Engine, name string) iter.Seq2[string, error] {
 				events := NewCache[string, string](e, name, textual).Events(ctx, Expired)
 				return func(yield func(string, error) bool) {
 					for ev, err := range events {
@@ -356,7 +357,7 @@ func TestWhatACacheRefuses(t *testing.T) {
 	e := engineOn(t, client)
 	m := NewCache[string, int](e, "m")
 	proxy.ResetLog()
-	for _, d := range []time.Duration{0, -1, time.Millisecond - 1, engine.LongestLease + 1, math.MaxInt64} {
+	for _, d := range []time.Duration{0, -1, time.Millisecond - 1, core.LongestLease + 1, math.MaxInt64} {
 		for _, opt := range []EntryOption{WithTTL(d), WithMaxIdle(d)}[btoi(d == 0):] { // WithTTL(0) is no end
 			require.ErrorIs(t, m.Put(t.Context(), "k", 1, opt), ErrOption, d)
 			_, err := m.Touch(t.Context(), "k", opt)
@@ -682,19 +683,19 @@ func TestEveryScriptOfACacheIsCalledAsItsHeaderSays(t *testing.T) {
 // watcher is an observer of caches.
 type watcher struct {
 	mu     sync.Mutex
-	swept  []engine.Sweep
+	swept  []core.Sweep
 	events map[string]int
-	loads  []engine.Load
-	writes []engine.Write
+	loads  []core.Load
+	writes []core.Write
 }
 
-func (w *watcher) Wrote(_ context.Context, one engine.Write) {
+func (w *watcher) Wrote(_ context.Context, one core.Write) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.writes = append(w.writes, one)
 }
 
-func (w *watcher) Swept(_ context.Context, s engine.Sweep) {
+func (w *watcher) Swept(_ context.Context, s core.Sweep) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.swept = append(w.swept, s)
@@ -706,7 +707,7 @@ func (w *watcher) Heard(_ context.Context, cache, kind string) {
 	w.events[cache+" "+kind]++
 }
 
-func (w *watcher) Near(_ context.Context, n engine.NearCounts) {
+func (w *watcher) Near(_ context.Context, n core.NearCounts) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.events[n.Cache+" near"]++
@@ -717,7 +718,7 @@ func TestTheObserverHearsOfSweepsEvictionsAndEvents(t *testing.T) {
 	raw := redistest.Shared(t).Client(t)
 	at, w := newHandClock(), &watcher{events: map[string]int{}}
 	name := cacheNamed(t, raw)
-	m := NewCache[string, int](engineOn(t, raw, at.on, func(c *engine.Config) { c.Caches = w }), name)
+	m := NewCache[string, int](engineOn(t, raw, at.on, func(c *core.Config) { c.Caches = w }), name)
 	m.Events(t.Context(), Created, Expired)
 	require.NoError(t, m.SetMaxSize(t.Context(), 2, LRU))
 	for i := range 3 {

@@ -10,9 +10,10 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -87,10 +88,10 @@ func (c *cached) now() string { return decimal(c.h.e.Wall()) }
 const mostAtOnce = 500
 
 func (c *cached) has(ctx context.Context, key string) (bool, error) {
-	return engine.Yes(c.h.e.Run(ctx, mapcache.Has, c.n.All(), []string{key, c.now()}))
+	return send.Yes(c.h.e.Run(ctx, mapcache.Has, c.n.All(), []string{key, c.now()}))
 }
 
-func (c *cached) length(ctx context.Context) (int64, error) { return engine.Number(c.read(ctx, hlen)) }
+func (c *cached) length(ctx context.Context) (int64, error) { return send.Number(c.read(ctx, hlen)) }
 
 // put writes entries: one by a script that is short where there is little to do beside.
 func (c *cached) put(ctx context.Context, pairs []string, l lifetime) error {
@@ -167,15 +168,15 @@ func (c *cached) store(ctx context.Context, script *scripts.Script, key, text st
 }
 
 // one sends a script about one entry.
-func (c *cached) one(ctx context.Context, script *scripts.Script, now int64, key string, args ...string) (engine.Answer, error) {
+func (c *cached) one(ctx context.Context, script *scripts.Script, now int64, key string, args ...string) (send.Answer, error) {
 	on := append(c.n.All(), c.n.Lease(key))
 	return c.write(ctx, script, on, append([]string{decimal(now), c.publish([]string{key}, 1), key}, args...)...)
 }
 
 // written returns the answer of a script that may write entries: whether the sweeper
 // has to see to the bound, the answer proper, and how many entries were evicted.
-func (c *cached) written(l lifetime, now int64) func(engine.Answer, error) (rueidis.RedisMessage, error) {
-	return func(got engine.Answer, err error) (m rueidis.RedisMessage, _ error) {
+func (c *cached) written(l lifetime, now int64) func(send.Answer, error) (rueidis.RedisMessage, error) {
+	return func(got send.Answer, err error) (m rueidis.RedisMessage, _ error) {
 		c.expect(l, now, err)
 		if err != nil {
 			return m, err
@@ -192,7 +193,7 @@ func (c *cached) written(l lifetime, now int64) func(engine.Answer, error) (ruei
 			c.h.sweeper.Expect(&c.n, c.h.e.Wall()+mapcache.Reweigh.Milliseconds())
 		}
 		if evicted, err := parts[2].AsInt64(); err == nil && evicted > 0 {
-			c.h.swept(engine.Sweep{Cache: c.key, Evicted: evicted, Written: true})
+			c.h.swept(core.Sweep{Cache: c.key, Evicted: evicted, Written: true})
 		}
 		return parts[1], nil
 	}
@@ -211,7 +212,7 @@ func (c *cached) remove(ctx context.Context, names []string) (n int64, err error
 		for _, key := range some {
 			on = append(on, c.n.Lease(key))
 		}
-		gone, err := engine.Number(c.write(ctx, mapcache.Remove, on, args...))
+		gone, err := send.Number(c.write(ctx, mapcache.Remove, on, args...))
 		if n += gone; err != nil {
 			return n, err
 		}
@@ -226,7 +227,7 @@ func (c *cached) clear(ctx context.Context) error {
 }
 
 // drop drops these keys, or all.
-func (c *cached) drop(ctx context.Context, all []string) (engine.Answer, error) {
+func (c *cached) drop(ctx context.Context, all []string) (send.Answer, error) {
 	if !c.announces {
 		return c.delete(ctx, all)
 	}
@@ -303,21 +304,21 @@ func (c *cached) touch(ctx context.Context, key string, l lifetime) (bool, error
 	if l.idle > 0 {
 		head, rests = l.pack("")[:8], l.life().Rests(now)
 	}
-	did, err := engine.Yes(c.write(ctx, mapcache.Touch, c.n.All(), decimal(now), c.publish([]string{key}, 1), key, ends, head, rests))
+	did, err := send.Yes(c.write(ctx, mapcache.Touch, c.n.All(), decimal(now), c.publish([]string{key}, 1), key, ends, head, rests))
 	c.expect(l, now, err)
 	return did, err
 }
 
 func (c *cached) ttl(ctx context.Context, key string) (time.Duration, error) {
 	on := []string{c.n.Hash, c.n.Times, c.n.Rests}
-	return engine.Remainder(engine.Number(c.h.e.Run(ctx, mapcache.TTL, on, []string{key, c.now()})))
+	return send.Remainder(send.Number(c.h.e.Run(ctx, mapcache.TTL, on, []string{key, c.now()})))
 }
 
 func (c *cached) expire(ctx context.Context, ms string) (bool, error) {
 	if ms == "" {
-		return engine.Yes(c.write(ctx, mapcache.Persist, c.n.All()))
+		return send.Yes(c.write(ctx, mapcache.Persist, c.n.All()))
 	}
-	return engine.Yes(c.write(ctx, mapcache.Expire, c.n.All(), c.tellAll(ms)...))
+	return send.Yes(c.write(ctx, mapcache.Expire, c.n.All(), c.tellAll(ms)...))
 }
 
 // bound reports whether the bound was set.
@@ -326,7 +327,7 @@ func (c *cached) bound(ctx context.Context, n int64, by Order, ifAbsent bool) (b
 	if ifAbsent {
 		script = mapcache.SetBoundIfAbsent
 	}
-	did, err := engine.Yes(c.h.e.RunBriefly(ctx, script, []string{c.n.Options, c.n.Accesses}, []string{decimal(n), by.String()}))
+	did, err := send.Yes(c.h.e.RunBriefly(ctx, script, []string{c.n.Options, c.n.Accesses}, []string{decimal(n), by.String()}))
 	c.knows.Store(nil)
 	if err == nil && did || errors.Is(err, ErrUnknown) {
 		c.h.sweeper.Expect(&c.n, c.h.e.Wall()) // which sees to what is too much
@@ -376,7 +377,7 @@ func (c *cached) most(ctx context.Context, field string) (b bounded, err error) 
 }
 
 // found returns the answer of a script for an entry.
-func (c *cached) found(got engine.Answer, err error) (value, error) {
+func (c *cached) found(got send.Answer, err error) (value, error) {
 	v, err := found(got, err)
 	return opened(v), err
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -135,7 +135,7 @@ func (c *cached) getInOneExchange(ctx context.Context, some []string) ([]value, 
 	} else if t.mode != "" {
 		on = append(on, c.n.Accesses)
 	}
-	got, err := c.h.e.Run(ctx, engine.Expect(readCached, c.expects(len(some))), on, append([]string{c.now(), t.mode}, some...))
+	got, err := c.h.e.Run(ctx, send.Expect(readCached, c.expects(len(some))), on, append([]string{c.now(), t.mode}, some...))
 	if err != nil || !look {
 		return values(got, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 func (c *cached) scan(ctx context.Context, a asked) (scanPage, error) {
@@ -47,5 +47,5 @@ func until(score string, now int64) time.Duration {
 	if err != nil {
 		return -1
 	}
-	return time.Duration(min(at-float64(now), engine.LongestLease.Seconds()*1e3)) * time.Millisecond
+	return time.Duration(min(at-float64(now), core.LongestLease.Seconds()*1e3)) * time.Millisecond
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
@@ -23,12 +23,12 @@ import (
 // turn after a few tries, and so do they.
 func TestComputeOfAClientFarAwayIsNotStarved(t *testing.T) {
 	t.Parallel()
-	for kind, of := range map[string]func(e *engine.Engine, name string) mapping[string, int]{
-		"map": func(e *engine.Engine, name string) mapping[string, int] { return New[string, int](e, name) },
-		"ids": func(e *engine.Engine, name string) mapping[string, int] {
+	for kind, of := range map[string]func(e *locking.Engine, name string) mapping[string, int]{
+		"map": func(e *locking.Engine, name string) mapping[string, int] { return New[string, int](e, name) },
+		"ids": func(e *locking.Engine, name string) mapping[string, int] {
 			return New[string, int](e, name, WithRequestIDs())
 		},
-		"cache": func(e *engine.Engine, name string) mapping[string, int] { return NewCache[string, int](e, name) },
+		"cache": func(e *locking.Engine, name string) mapping[string, int] { return NewCache[string, int](e, name) },
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -112,10 +112,10 @@ func TestComputeReadsWhereTheReplyToItsClaimIsLost(t *testing.T) {
 	t.Parallel()
 	for kind, of := range map[string]struct {
 		looks *scripts.Script
-		on    func(e *engine.Engine, name string) *handle[string, int]
+		on    func(e *locking.Engine, name string) *handle[string, int]
 	}{
-		"map":   {changeScript, func(e *engine.Engine, name string) *handle[string, int] { return New[string, int](e, name).m }},
-		"cache": {mapcache.Change, func(e *engine.Engine, name string) *handle[string, int] { return NewCache[string, int](e, name).m }},
+		"map":   {changeScript, func(e *locking.Engine, name string) *handle[string, int] { return New[string, int](e, name).m }},
+		"cache": {mapcache.Change, func(e *locking.Engine, name string) *handle[string, int] { return NewCache[string, int](e, name).m }},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -19,7 +19,7 @@ func TestCacheOfAClockThatIsAheadIsNotSwept(t *testing.T) {
 	raw := server.Client(t)
 	clock.Set(-time.Hour) // the server's is an hour behind that of this process
 	var log logged
-	ahead := NewCache[string, int](engineOn(t, raw, func(c *engine.Config) {
+	ahead := NewCache[string, int](engineOn(t, raw, func(c *core.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	}), "sessions")
 	require.NoError(t, ahead.Put(t.Context(), "k", 1, WithTTL(time.Millisecond)))

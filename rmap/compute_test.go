@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -21,7 +21,7 @@ var soon = redistest.Soon
 func increment(old int, _ bool) (int, Verdict, error) { return old + 1, Store, nil }
 
 // fresh is a map of this test, and its client.
-func fresh(t *testing.T, opts ...Option) (*Map[string, int], *engine.Engine) {
+func fresh(t *testing.T, opts ...Option) (*Map[string, int], *locking.Engine) {
 	t.Helper()
 	raw := redistest.Shared(t).Client(t)
 	e := engineOn(t, raw)

@@ -13,9 +13,10 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -63,7 +64,7 @@ type DeadChange[K comparable, V any] struct {
 const longestCause = 1000
 
 // bury puts a change aside that the store does not take.
-func (w *Writing[K, V]) bury(t *draining, one []backlogged, told engine.Write, why error) error {
+func (w *Writing[K, V]) bury(t *draining, one []backlogged, told core.Write, why error) error {
 	w.h.h.e.Logger.Warn("the store does not take a change", "name", w.h.key, "id", one[0].id, "err", why)
 	w.drain.streak = streak{}
 	told.Dead = true
@@ -265,5 +266,5 @@ func (s *sender) redrive(ctx context.Context, most, skip int, ids []string) (did
 }
 
 func (s *sender) purge(ctx context.Context, ids []string) (int64, error) {
-	return engine.Number(s.h.e.Run(ctx, behindPurgeScript, []string{keys.MapDead(s.key), keys.MapDeadLast(s.key)}, ids))
+	return send.Number(s.h.e.Run(ctx, behindPurgeScript, []string{keys.MapDead(s.key), keys.MapDeadLast(s.key)}, ids))
 }

@@ -12,7 +12,8 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -144,7 +145,7 @@ func (w *Writing[K, V]) note(err error) {
 // forGood reports whether the server has refused something, and not for a moment.
 func forGood(err error) bool {
 	var reply *rueidis.RedisError
-	return errors.Is(err, engine.ErrFamily) || errors.As(err, &reply) && !engine.Passing(err)
+	return errors.Is(err, core.ErrFamily) || errors.As(err, &reply) && !send.Transient(err)
 }
 
 // untilClosed returns a context that ends when the client begins to close, too.
@@ -325,7 +326,7 @@ func (w *Writing[K, V]) complain(tries int, err error) {
 
 // store calls the writer with the last change of each key, and returns what is to
 // be told of that. A turn that is over has it not called.
-func (w *Writing[K, V]) store(t *draining, some []backlogged, attempt int) (told engine.Write, err error) {
+func (w *Writing[K, V]) store(t *draining, some []backlogged, attempt int) (told core.Write, err error) {
 	changes, err := w.changes(some)
 	if err == nil {
 		err = t.over()
@@ -333,7 +334,7 @@ func (w *Writing[K, V]) store(t *draining, some []backlogged, attempt int) (told
 	if err != nil {
 		return told, err
 	}
-	told = engine.Write{Changes: len(changes), Behind: true, Attempt: attempt}
+	told = core.Write{Changes: len(changes), Behind: true, Attempt: attempt}
 	err = w.timed(&told, func() error { return w.guarded(t.ctx, changes) })
 	return told, err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -43,13 +43,15 @@ func onLooking(t *testing.T, test func(t *testing.T, m looking), opts ...Option)
 	t.Helper()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	opts = append([]Option{WithCodec(textFamily)}, opts...)
-	for kind, of := range map[string]func(t *testing.T, e *engine.Engine) looking{
-		"map":    func(t *testing.T, e *engine.Engine) looking { return New[string, int](e, named(t, raw), opts...) },
-		"native": func(t *testing.T, e *engine.Engine) looking { return NewNative[string, int](e, named(t, raw), opts...) },
-		"cache": func(t *testing.T, e *engine.Engine) looking {
+	for kind, of := range map[string]func(t *testing.T, e *locking.Engine) looking{
+		"map": func(t *testing.T, e *locking.Engine) looking { return New[string, int](e, named(t, raw), opts...) },
+		"native": func(t *testing.T, e *locking.Engine) looking {
+			return NewNative[string, int](e, named(t, raw), opts...)
+		},
+		"cache": func(t *testing.T, e *locking.Engine) looking {
 			return NewCache[string, int](e, cacheNamed(t, raw), opts...)
 		},
-		"sharded": func(t *testing.T, e *engine.Engine) looking {
+		"sharded": func(t *testing.T, e *locking.Engine) looking {
 			m := NewSharded[string, int](e, redistest.Name(t), 3, opts...)
 			t.Cleanup(func() { _, _ = m.Delete(context.Background()) })
 			return m
@@ -69,11 +71,11 @@ func onTimed(t *testing.T, test func(t *testing.T, m timedMap)) {
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	for name, opts := range map[string][]Option{"": nil, " with ids": {WithRequestIDs()}} {
 		opts = append([]Option{WithCodec(textFamily)}, opts...)
-		for kind, of := range map[string]func(t *testing.T, e *engine.Engine) timedMap{
-			"native": func(t *testing.T, e *engine.Engine) timedMap {
+		for kind, of := range map[string]func(t *testing.T, e *locking.Engine) timedMap{
+			"native": func(t *testing.T, e *locking.Engine) timedMap {
 				return NewNative[string, int](e, named(t, raw), opts...)
 			},
-			"cache": func(t *testing.T, e *engine.Engine) timedMap {
+			"cache": func(t *testing.T, e *locking.Engine) timedMap {
 				return NewCache[string, int](e, cacheNamed(t, raw), opts...)
 			},
 		} {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -30,7 +30,7 @@ func TestAHoldThatIsLostWritesNothing(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	heard := losses{make(chan string, 1)}
-	e := engineOn(t, raw, func(c *engine.Config) { c.Observer = heard })
+	e := engineOn(t, raw, func(c *core.Config) { c.Observer = heard })
 	m := New[string, int](e, named(t, raw), WithEntryLock())
 	look := New[string, int](engineOn(t, raw), m.Name())
 	var once sync.Once
@@ -73,7 +73,7 @@ func TestAHoldThatIsLostBesideTheWriteIsSaid(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	heard := losses{make(chan string, 1)}
-	m := New[string, int](engineOn(t, raw, func(c *engine.Config) { c.Observer = heard }), named(t, raw), WithEntryLock())
+	m := New[string, int](engineOn(t, raw, func(c *core.Config) { c.Observer = heard }), named(t, raw), WithEntryLock())
 	m.m.store = behindWrite{m.m.store, func() {
 		_, err := m.Lock("k").ForceUnlock(t.Context())
 		assert.NoError(t, err)

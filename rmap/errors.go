@@ -2,7 +2,7 @@ package rmap
 
 import (
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // What a program branches on. Every error of this package names the operation,
@@ -11,18 +11,18 @@ import (
 var (
 	// ErrOption says that an argument cannot be used: a name, a key, a value, an
 	// option. Nothing was sent.
-	ErrOption = engine.ErrOption
+	ErrOption = core.ErrOption
 
 	// ErrUnknown says that a reply was lost, and that the write may or may not
 	// have been done, or may be done still. Without [WithRequestIDs] a write is
 	// sent once: repeat it where doing it twice does no harm. Reads are sent again
 	// by themselves, and never fail by this.
-	ErrUnknown = engine.ErrUnknown
+	ErrUnknown = core.ErrUnknown
 
 	// ErrMoving says that the slot of a cache, or of what else needs several keys,
 	// moves from one server of a cluster to another, which has taken longer than a
 	// call is sent again for: up to three seconds. Nothing was done; ask again.
-	ErrMoving = engine.ErrMoving
+	ErrMoving = core.ErrMoving
 
 	// ErrDecode says that what is in Redis is none of the map's type: another
 	// codec wrote it. It is wrapped by a *[codec.DecodeError], which has the bytes.
@@ -33,8 +33,8 @@ var (
 	// that costs nothing: by a multimap that is no key's, by a map that reads a value with
 	// the header of a cache's, and by a cache that reads one without. The operation changed
 	// nothing. Of a value that was read it is the cause of an [ErrDecode].
-	ErrWrongKind = engine.ErrWrongKind
+	ErrWrongKind = core.ErrWrongKind
 
 	// ErrClosed is returned after the client was closed.
-	ErrClosed = engine.ErrClosed
+	ErrClosed = core.ErrClosed
 )

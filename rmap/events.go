@@ -8,7 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
@@ -206,7 +207,7 @@ func (f *feed) add(h heard) {
 var errLeft = errors.New("the loop over the events was left")
 
 // next waits for what is heard.
-func (f *feed) next(ctx context.Context, e *engine.Engine) (heard, error) {
+func (f *feed) next(ctx context.Context, e *locking.Engine) (heard, error) {
 	for {
 		h, some, left := f.take()
 		switch {
@@ -218,7 +219,7 @@ func (f *feed) next(ctx context.Context, e *engine.Engine) (heard, error) {
 		select {
 		case <-f.news:
 		case <-ctx.Done():
-			return heard{}, engine.ContextError(ctx)
+			return heard{}, core.ContextError(ctx)
 		case <-e.Closing():
 			return heard{}, ErrClosed
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -94,7 +94,7 @@ func TestAFailoverUnderADrain(t *testing.T) {
 		for _, kind := range []string{"map", "cache"} {
 			// One that has gone over is a server like any other: the second kind only goes on.
 			store, began, open := newBehindMap(), make(chan struct{}, 1000), make(chan struct{})
-			m := loadKinds[kind](engineOn(t, s.Client(t), func(c *engine.Config) { c.WatchdogTimeout = 3 * time.Second }), kind)
+			m := loadKinds[kind](engineOn(t, s.Client(t), func(c *core.Config) { c.WatchdogTimeout = 3 * time.Second }), kind)
 			store.fences = true // the first writer outlives its turn, and comes when the next one does
 			w := NewWriting(m, func(ctx context.Context, changes []Change[string, int]) error {
 				began <- struct{}{}

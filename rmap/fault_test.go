@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // shortSends has a send time out after a second.
-func shortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
+func shortSends(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }
 
 // through is a client by way of a proxy that loses replies.
 func through(t *testing.T, server *redistest.Server, change ...func(*rueidis.ClientOption)) (rueidis.Client, *redistest.Proxy) {

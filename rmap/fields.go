@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // slotSet is a set of slots. Where there is no cluster, all names are of slot 0.
@@ -50,7 +50,7 @@ func (h *hub) fieldsDoNotExpire(name string) { h.expiring.remove(h.e.Slot(name))
 
 // serverOf returns what a server calls itself, by its INFO or why it has none.
 func serverOf(info string) string {
-	product, version := engine.Product(info)
+	product, version := send.Product(info)
 	switch {
 	case version != "":
 		return product + " " + version

@@ -4,7 +4,7 @@ import (
 	"context"
 	"runtime"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -120,7 +120,7 @@ func (l *Loading[K, V]) ride(ctx context.Context, k K, t ticket[V]) error {
 		return nil
 	case <-ctx.Done():
 		l.leave(t.flight, k)
-		return engine.ContextError(ctx)
+		return core.ContextError(ctx)
 	case <-l.h.h.e.Closing():
 		l.leave(t.flight, k)
 		return ErrClosed

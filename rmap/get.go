@@ -6,7 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // getAsk is one Get. Those of one map that come while others are under way go
@@ -44,7 +45,7 @@ func (h *hub) sendGets(name string, _ int, batch []*getCall) (err error) {
 		return err
 	}
 	if len(batch) == 1 {
-		batch[0].Answer, err = found(h.e.Run(context.Background(), engine.Expect(readOne, batch[0].Ask.size.Load()), []string{name}, []string{batch[0].Ask.key}))
+		batch[0].Answer, err = found(h.e.Run(context.Background(), send.Expect(readOne, batch[0].Ask.size.Load()), []string{name}, []string{batch[0].Ask.key}))
 	} else {
 		err = h.sendMany(name, batch)
 	}
@@ -111,7 +112,7 @@ func (s *sender) readSome(ctx context.Context, names []string, most int, read fu
 	}
 	for ; len(names) > 0; upTo = min(most, upTo*mostGrowth) {
 		if ctx.Err() != nil {
-			return nil, engine.ContextError(ctx)
+			return nil, core.ContextError(ctx)
 		}
 		if err := s.h.e.Open(); err != nil {
 			return nil, err

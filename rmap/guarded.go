@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
@@ -43,7 +43,7 @@ func (m *handle[K, V]) guardsOf(key string) guards {
 func (p *plain) guarded(ctx context.Context, g guarded) (bool, error) {
 	args := p.tellOne(g.key, g.owner, g.key, seenText(g.to), g.lives.text())
 	on := p.unleasing([]string{p.key, keys.NearLog(p.key), g.lock}, g.lives.text(), []string{g.key}, 1)
-	return engine.Yes(p.write(ctx, throughScript, on, args...))
+	return send.Yes(p.write(ctx, throughScript, on, args...))
 }
 
 // guarded says how many shards there are before it writes to one.

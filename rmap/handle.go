@@ -9,8 +9,10 @@ import (
 	"strconv"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -41,7 +43,7 @@ type handle[K comparable, V any] struct {
 
 // newHandle checks what a handle is made with, and asks nobody. The store is
 // made of what it then knows.
-func newHandle[K comparable, V any](e *engine.Engine, kind, name string, can func(lifetime) error, opts []Option) *handle[K, V] {
+func newHandle[K comparable, V any](e *locking.Engine, kind, name string, can func(lifetime) error, opts []Option) *handle[K, V] {
 	m := &handle[K, V]{h: hubOf(e), kind: kind, name: name, key: e.Map(name), keysOf: oneHash, can: can}
 	if m.cfg, m.bad = resolve(opts); m.bad == nil {
 		m.bad = can(m.cfg.entries)
@@ -67,10 +69,10 @@ func (m *handle[K, V]) chooseCodecs() error {
 		m.values = codec.For[V](*f)
 	}
 	var err error
-	if m.keys, err = engine.Given(m.cfg.keyCodec, m.keys); err != nil {
+	if m.keys, err = core.Given(m.cfg.keyCodec, m.keys); err != nil {
 		return err
 	}
-	if m.values, err = engine.Given(m.cfg.valueCodec, m.values); err != nil {
+	if m.values, err = core.Given(m.cfg.valueCodec, m.values); err != nil {
 		return err
 	}
 	m.text = codec.IsText(m.values)
@@ -169,14 +171,14 @@ func (m *handle[K, V]) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if m.ready != nil && engine.UnknownCommand(err) && !errors.Is(err, errors.ErrUnsupported) {
+	if m.ready != nil && send.UnknownCommand(err) && !errors.Is(err, errors.ErrUnsupported) {
 		m.h.fieldsDoNotExpire(m.key)
 		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	switch {
-	case engine.WrongType(err):
+	case send.WrongType(err):
 		err = m.wrongType(err)
-	case engine.WrongKind(err):
+	case send.WrongKind(err):
 		err = fmt.Errorf("%w: %w", ErrWrongKind, err)
 	}
 	return object.Failed(op, m.kind, m.name, err)
@@ -233,11 +235,11 @@ func quoted(key string) string {
 
 // reading makes one exchange that changes nothing. ctx bounds the wait for it.
 func reading[T any](ctx context.Context, h *hub, call func() (T, error)) (T, error) {
-	return engine.Reading(h.e, ctx, call)
+	return send.Reading(h.e.Sender, ctx, call)
 }
 
 // writing makes one exchange that changes something. ctx bounds the wait for it;
 // it may be done still when that has ended.
 func writing[T any](ctx context.Context, h *hub, call func() (T, error)) (T, error) {
-	return engine.Writing(h.e, ctx, call)
+	return send.Writing(h.e.Sender, ctx, call)
 }

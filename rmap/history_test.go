@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -162,14 +162,14 @@ func randomInput() input {
 // that use the same few entries.
 func TestHistoriesAreLinearizable(t *testing.T) {
 	t.Parallel()
-	plain := func(e *engine.Engine, key string, opts ...Option) *Map[string, int] {
+	plain := func(e *locking.Engine, key string, opts ...Option) *Map[string, int] {
 		return New[string, int](e, key, opts...)
 	}
-	native := func(e *engine.Engine, key string, opts ...Option) *Map[string, int] {
+	native := func(e *locking.Engine, key string, opts ...Option) *Map[string, int] {
 		return &Map[string, int]{NewNative[string, int](e, key, append(opts, WithTTL(time.Hour))...).wholeMap}
 	}
 	for name, c := range map[string]struct {
-		of      func(e *engine.Engine, key string, opts ...Option) *Map[string, int]
+		of      func(e *locking.Engine, key string, opts ...Option) *Map[string, int]
 		version string
 		opts    []Option
 	}{
@@ -182,7 +182,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t, redistest.Version(c.version))
 			for range redistest.Count(t, 3, 300) {
-				h := runHistory(t, server, func(e *engine.Engine, key string) *Map[string, int] { return c.of(e, key, c.opts...) })
+				h := runHistory(t, server, func(e *locking.Engine, key string) *Map[string, int] { return c.of(e, key, c.opts...) })
 				require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(cells, h.all, 20*time.Second))
 				if c.opts == nil {
 					require.Positive(t, h.lost, "no reply was lost")
@@ -194,7 +194,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	}
 }
 
-func runHistory(t *testing.T, server *redistest.Server, of func(e *engine.Engine, key string) *Map[string, int]) *history {
+func runHistory(t *testing.T, server *redistest.Server, of func(e *locking.Engine, key string) *Map[string, int]) *history {
 	t.Helper()
 	raw := server.Client(t)
 	key := named(t, raw)

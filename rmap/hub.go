@@ -7,20 +7,21 @@ import (
 	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
 // hub is what the maps of one client have in common.
 type hub struct {
-	e     *engine.Engine
+	e     *locking.Engine
 	gets  *combine.Table[string, getAsk, value]
 	turns *combine.Table[entry, *change, struct{}]
 
 	cachedGets *combine.Table[string, cachedAsk, value]
 	sweeper    *mapcache.Sweeper
 
-	requests *engine.Requests
+	requests *send.Requests
 	id       string // of this client, among near caches
 
 	shards *combine.Table[shardsKey, int, int]
@@ -40,7 +41,7 @@ type hub struct {
 
 type hubKey struct{}
 
-func hubOf(e *engine.Engine) *hub {
+func hubOf(e *locking.Engine) *hub {
 	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
 }
 
@@ -51,8 +52,8 @@ const (
 	getCrowd   = mostGets / 2
 )
 
-func newHub(e *engine.Engine) *hub {
-	h := &hub{e: e, requests: engine.NewRequests(e), id: random(16), seed: maphash.MakeSeed()}
+func newHub(e *locking.Engine) *hub {
+	h := &hub{e: e, requests: send.NewRequests(e.Sender), id: random(16), seed: maphash.MakeSeed()}
 	h.gets = combine.New(combine.Config[string, getAsk, value]{
 		Send: h.sendGets, Cut: cutGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights, Crowd: getCrowd,
 	})

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // huge is a byte more than a server takes, of memory that nobody touches: its
 // pages are the operating system's one page of zeros.
-var huge = make([]byte, engine.LargestValue+1)
+var huge = make([]byte, core.LargestValue+1)
 
 // hugeCodec writes a number as so many bytes, and copies none of them.
 type hugeCodec struct{}
@@ -83,9 +83,9 @@ func TestWhatNoServerTakesIsNotSent(t *testing.T) {
 		longestKey, longestVal int
 		times                  []PutOption
 	}{
-		"map":    {plainMap{New[int, int](e, name, opts...)}, engine.LargestValue, engine.LargestValue, nil},
-		"native": {NewNative[int, int](e, name, opts...), engine.LargestValue, engine.LargestValue, []PutOption{WithTTL(time.Hour)}},
-		"cache":  {c, engine.LargestValue - len(c.c.n.Lease("")), engine.LargestValue - 16, []PutOption{WithTTL(time.Hour), WithMaxIdle(time.Hour)}},
+		"map":    {plainMap{New[int, int](e, name, opts...)}, core.LargestValue, core.LargestValue, nil},
+		"native": {NewNative[int, int](e, name, opts...), core.LargestValue, core.LargestValue, []PutOption{WithTTL(time.Hour)}},
+		"cache":  {c, core.LargestValue - len(c.c.n.Lease("")), core.LargestValue - 16, []PutOption{WithTTL(time.Hour), WithMaxIdle(time.Hour)}},
 	} {
 		m, v, key := k.m, k.longestVal+1, k.longestKey+1
 		_, _, err := m.Get(ctx, 1) // what is asked of the server once
@@ -118,9 +118,9 @@ func TestWhatNoServerTakesIsNotSent(t *testing.T) {
 		}
 	}
 	proxy.ResetLog()
-	_, err := c.Touch(ctx, engine.LargestValue)
+	_, err := c.Touch(ctx, core.LargestValue)
 	require.ErrorIs(t, err, ErrOption)
-	_, err = c.TTL(ctx, engine.LargestValue)
+	_, err = c.TTL(ctx, core.LargestValue)
 	require.ErrorIs(t, err, ErrOption)
 	assert.Empty(t, proxy.Log())
 }
@@ -133,7 +133,7 @@ func TestALargeValueHasTimeToBeSent(t *testing.T) {
 	const length, send = 16 << 20, 250 * time.Millisecond
 	const due = send + length*time.Second/(8<<20)
 	client, proxy := through(t, redistest.Shared(t))
-	e := engineOn(t, client, func(c *engine.Config) { c.WatchdogTimeout = 6 * send })
+	e := engineOn(t, client, func(c *core.Config) { c.WatchdogTimeout = 6 * send })
 	m := New[int, int](e, named(t, client), WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{}))
 	var put error
 	for round := range 5 {
@@ -161,9 +161,9 @@ func TestALargeValueHasTimeToBeSent(t *testing.T) {
 // server takes by default.
 func TestTheLargestValuesAreTaken(t *testing.T) {
 	t.Parallel()
-	size := redistest.Count(t, 3<<19, engine.LargestValue)
+	size := redistest.Count(t, 3<<19, core.LargestValue)
 	server := redistest.Start(t, redistest.Version("8.0")) // which others do not wait for
-	e := engineOn(t, server.Client(t), func(c *engine.Config) { c.WatchdogTimeout = 5 * time.Minute })
+	e := engineOn(t, server.Client(t), func(c *core.Config) { c.WatchdogTimeout = 5 * time.Minute })
 	ctx := t.Context()
 	opts := []Option{WithKeyCodec[int](hugeCodec{}), WithValueCodec[int](hugeCodec{})}
 	for kind, k := range map[string]struct {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -98,7 +99,7 @@ func (p *plain) loading(l lease) []string {
 func (p *plain) loaded(ctx context.Context, l lease, now, seen value, lives lifetime) (bool, error) {
 	on := []string{p.key, keys.NearLog(p.key), p.lease(l.key), keys.MapWrites(p.key), keys.MapPending(p.key)}
 	args := p.tellOne(l.key, l.token, p.h.e.Publish(), keys.MapLoaded(p.key, l.key), l.key, seenText(now), seenText(seen), lives.text())
-	return engine.Yes(p.h.e.Run(ctx, loadPutScript, on, args))
+	return send.Yes(p.h.e.Run(ctx, loadPutScript, on, args))
 }
 
 func (p *plain) ended(ctx context.Context, l lease, what string) (bool, error) {
@@ -164,11 +165,11 @@ func (s *sender) keepLease(ctx context.Context, on string, l lease) error {
 
 func (s *sender) endLease(ctx context.Context, on string, l lease, what string) (bool, error) {
 	args := []string{l.token, s.h.e.Publish(), keys.MapLoaded(s.key, l.key), what}
-	return engine.Yes(s.h.e.Run(ctx, loadEndScript, []string{on}, args))
+	return send.Yes(s.h.e.Run(ctx, loadEndScript, []string{on}, args))
 }
 
 // looked returns the answer of load_look.lua.
-func looked(got engine.Answer, err error) (l look, _ error) {
+func looked(got send.Answer, err error) (l look, _ error) {
 	switch {
 	case err != nil:
 		return l, err
@@ -212,4 +213,4 @@ func seenAs(text string) value {
 	return value{text: text[1:], there: true}
 }
 
-func millis(d time.Duration) string { return decimal(engine.Millis(d)) }
+func millis(d time.Duration) string { return decimal(core.Millis(d)) }

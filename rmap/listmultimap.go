@@ -3,8 +3,8 @@ package rmap
 import (
 	"context"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // ListMultimap is a handle on the multimap of one name whose keys have lists of
@@ -22,7 +22,7 @@ type ListMultimap[K comparable, V any] struct{ multiCommon[K, V] }
 
 // NewListMultimap returns a handle. Programs outside of this module call
 // rueidisson.ListMultimap.
-func NewListMultimap[K comparable, V any](e *engine.Engine, name string, opts ...MultimapOption) *ListMultimap[K, V] {
+func NewListMultimap[K comparable, V any](e *locking.Engine, name string, opts ...MultimapOption) *ListMultimap[K, V] {
 	return &ListMultimap[K, V]{multiCommonOf(newMulti[K, V](e, "list", name, keys.ListEnds, opts))}
 }
 

@@ -11,9 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/wait"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -79,8 +81,8 @@ func (r *run[K, V]) decode(got value) (V, bool, error) { return r.h.decode(r.lea
 // is neither an entry nor an error.
 func (r *run[K, V]) await(ctx context.Context) (got value, absent bool, err error) {
 	elsewhere, name := false, keys.MapLoaded(r.h.home(r.lease.key), r.lease.key)
-	err = r.h.h.e.Watch(ctx, engine.Watch{
-		Key: engine.Key{Kind: r.h.kind, Name: r.h.key}, Heard: r.heard,
+	err = r.h.h.e.Watch(ctx, wait.Watch{
+		Key: core.Key{Kind: r.h.kind, Name: r.h.key}, Heard: r.heard,
 		Channels: []pubsub.Channel{r.h.h.e.Channel(name)},
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
 			if absent = !r.anew && r.his != "" && r.absent.Load() == r.his; absent {
@@ -293,10 +295,10 @@ func (r *run[K, V]) insist(call func() (bool, error)) (done bool, err error) {
 		r.sends()
 		done, err = call()
 		most := e.WatchdogTimeout
-		if engine.Moving(err) {
+		if send.Moving(err) {
 			most = r.lease.lasts
 		}
-		if !engine.Passing(err) || e.Mono()-began > most || e.Open() != nil {
+		if !send.Transient(err) || e.Mono()-began > most || e.Open() != nil {
 			return done, err
 		}
 	}
@@ -342,7 +344,7 @@ func (r *run[K, V]) call(ctx context.Context) (V, bool, error) {
 		got = r.atLast(returned, ErrClosed)
 	}
 	if ctx.Err() != nil && got.err != nil {
-		got.err = engine.ContextError(ctx)
+		got.err = core.ContextError(ctx)
 	}
 	if closed := e.Open(); closed != nil && errors.Is(got.err, context.Canceled) {
 		got.err = closed // which is why the loader, or its caller, was told to end
@@ -385,5 +387,5 @@ func (r *run[K, V]) guarded(ctx context.Context, returned chan<- outcome[V]) {
 
 func (r *run[K, V]) observe(ctx context.Context, took time.Duration, got outcome[V]) {
 	r.l.took(took, got.err)
-	r.h.h.loaded(ctx, engine.Load{Map: r.h.key, Took: took, Absent: got.err == nil && !got.there, Ahead: r.how == ahead, Err: got.err})
+	r.h.h.loaded(ctx, core.Load{Map: r.h.key, Took: took, Absent: got.err == nil && !got.there, Ahead: r.how == ahead, Err: got.err})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -38,9 +38,9 @@ func behindKinds(t *testing.T, raw rueidis.Client) []string {
 	return kinds
 }
 
-func behindKind(kind string) func(e *engine.Engine, name string) mapping[string, int] {
+func behindKind(kind string) func(e *locking.Engine, name string) mapping[string, int] {
 	if kind == "native" {
-		return func(e *engine.Engine, name string) mapping[string, int] { return NewNative[string, int](e, name) }
+		return func(e *locking.Engine, name string) mapping[string, int] { return NewNative[string, int](e, name) }
 	}
 	return loadKinds[kind]
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -25,21 +25,21 @@ type sourceMap interface {
 }
 
 // onSourceMaps runs a test on the maps whose entries end by themselves.
-func onSourceMaps(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine, opts ...Option) sourceMap)) {
+func onSourceMaps(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap)) {
 	t.Helper()
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
-	for kind, of := range map[string]func(e *engine.Engine, name string, opts ...Option) sourceMap{
-		"cache": func(e *engine.Engine, name string, opts ...Option) sourceMap {
+	for kind, of := range map[string]func(e *locking.Engine, name string, opts ...Option) sourceMap{
+		"cache": func(e *locking.Engine, name string, opts ...Option) sourceMap {
 			return NewCache[string, int](e, name, opts...)
 		},
-		"native": func(e *engine.Engine, name string, opts ...Option) sourceMap {
+		"native": func(e *locking.Engine, name string, opts ...Option) sourceMap {
 			return NewNative[string, int](e, name, opts...)
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			name := cacheNamed(t, raw)
-			test(t, raw, func(e *engine.Engine, opts ...Option) sourceMap { return of(e, name, opts...) })
+			test(t, raw, func(e *locking.Engine, opts ...Option) sourceMap { return of(e, name, opts...) })
 		})
 	}
 }
@@ -54,7 +54,7 @@ func leftOf(t testing.TB, m sourceMap, k string) time.Duration {
 // TestLoadingSourceSaysHowLongAnEntryLives, of single loads, of many, and of a Refresh.
 func TestLoadingSourceSaysHowLongAnEntryLives(t *testing.T) {
 	t.Parallel()
-	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine, opts ...Option) sourceMap) {
+	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap) {
 		m, s := on(engineOn(t, raw), WithTTL(time.Minute)), &manySource{}
 		ttl := WithLoadTTL(func(k string, v int) time.Duration {
 			switch k {
@@ -92,7 +92,7 @@ func TestLoadingSourceSaysHowLongAnEntryLives(t *testing.T) {
 // TestLoadingJitterSpreadsTheEndsOfEntries that are loaded at once.
 func TestLoadingJitterSpreadsTheEndsOfEntries(t *testing.T) {
 	t.Parallel()
-	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine, opts ...Option) sourceMap) {
+	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap) {
 		m := on(engineOn(t, raw), WithTTL(100*time.Hour))
 		l := NewLoading(m, quick, WithTTLJitter(0.5))
 		ks := numbersTo(40)
@@ -116,7 +116,7 @@ func TestLoadingJitterSpreadsTheEndsOfEntries(t *testing.T) {
 // TestLoadingBackoffDoesNotCallALoaderThatHasJustFailed, for that key, and the pause grows.
 func TestLoadingBackoffDoesNotCallALoaderThatHasJustFailed(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
 		down, calls, errDown := atomic.Bool{}, atomic.Int64{}, errors.New("down")
 		m := on(engineOn(t, raw))
 		load := func(ctx context.Context, k string) (int, bool, error) {
@@ -214,7 +214,7 @@ func (s *staleSource) loadMany(ctx context.Context, ks []string) (map[string]int
 // TestLoadingStaleEntryIsReturnedWhenItsLoadFails, and else loaded anew before it is returned.
 func TestLoadingStaleEntryIsReturnedWhenItsLoadFails(t *testing.T) {
 	t.Parallel()
-	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine, opts ...Option) sourceMap) {
+	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap) {
 		for how, bulk := range map[string]bool{"one by one": false, "many": true} {
 			s := &staleSource{}
 			m := on(engineOn(t, raw), WithTTL(time.Hour))
@@ -273,7 +273,7 @@ func TestLoadingStaleEntryIsReturnedWhenItsLoadFails(t *testing.T) {
 // them waits for longer than it wants to.
 func TestLoadingStaleEntryIsLoadedOnceInTheFleet(t *testing.T) {
 	t.Parallel()
-	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine, opts ...Option) sourceMap) {
+	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap) {
 		s := newSource()
 		m := on(engineOn(t, raw), WithTTL(time.Hour))
 		require.NoError(t, m.Put(t.Context(), "k", 6))
@@ -308,7 +308,7 @@ func TestLoadingStaleEntryIsLoadedOnceInTheFleet(t *testing.T) {
 // TestLoadingStaleEntryIsNoCopy of a near cache: that asks again when its last time begins.
 func TestLoadingStaleEntryIsNoCopy(t *testing.T) {
 	t.Parallel()
-	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine, opts ...Option) sourceMap) {
+	onSourceMaps(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine, opts ...Option) sourceMap) {
 		s := &staleSource{}
 		s.v.Store(7)
 		m := on(engineOn(t, raw), WithTTL(time.Hour))

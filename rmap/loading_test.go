@@ -16,13 +16,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func (w *watcher) Loaded(_ context.Context, l engine.Load) {
+func (w *watcher) Loaded(_ context.Context, l core.Load) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.loads = append(w.loads, l)
@@ -30,7 +31,7 @@ func (w *watcher) Loaded(_ context.Context, l engine.Load) {
 
 // looks counts how often somebody has looked whether there is an entry to load.
 type looks struct {
-	engine.Observer
+	core.Observer
 	n atomic.Int64
 }
 
@@ -46,13 +47,13 @@ func (*looks) Acquired(context.Context, string, string, bool)                  {
 func (*looks) Released(context.Context, string, string, bool)                  {}
 
 // loadKinds are the maps that are loaded in different ways.
-var loadKinds = map[string]func(e *engine.Engine, name string) mapping[string, int]{
-	"map":   func(e *engine.Engine, name string) mapping[string, int] { return New[string, int](e, name) },
-	"cache": func(e *engine.Engine, name string) mapping[string, int] { return NewCache[string, int](e, name) },
-	"sharded": func(e *engine.Engine, name string) mapping[string, int] {
+var loadKinds = map[string]func(e *locking.Engine, name string) mapping[string, int]{
+	"map":   func(e *locking.Engine, name string) mapping[string, int] { return New[string, int](e, name) },
+	"cache": func(e *locking.Engine, name string) mapping[string, int] { return NewCache[string, int](e, name) },
+	"sharded": func(e *locking.Engine, name string) mapping[string, int] {
 		return NewSharded[string, int](e, name, 3)
 	},
-	"locked": func(e *engine.Engine, name string) mapping[string, int] {
+	"locked": func(e *locking.Engine, name string) mapping[string, int] {
 		return NewCache[string, int](e, name, WithEntryLock())
 	},
 }
@@ -90,14 +91,14 @@ func quick(_ context.Context, k string) (int, bool, error) {
 }
 
 // onLoadKinds runs a test on every kind of map on every kind of server.
-func onLoadKinds(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int])) {
+func onLoadKinds(t *testing.T, test func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int])) {
 	t.Helper()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		for kind, of := range loadKinds {
 			t.Run(kind, func(t *testing.T) {
 				t.Parallel()
 				name := cacheNamed(t, raw)
-				test(t, raw, func(e *engine.Engine) mapping[string, int] { return of(e, name) })
+				test(t, raw, func(e *locking.Engine) mapping[string, int] { return of(e, name) })
 			})
 		}
 	})
@@ -105,7 +106,7 @@ func onLoadKinds(t *testing.T, test func(t *testing.T, raw rueidis.Client, on fu
 
 func TestWhatIsNotThereIsLoaded(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
 		calls := atomic.Int64{}
 		m := on(engineOn(t, raw))
 		l := NewLoading(m, func(ctx context.Context, k string) (int, bool, error) {
@@ -154,7 +155,7 @@ func nothingIsLeft(t testing.TB, raw rueidis.Client, name string) {
 // TestAThousandMissesAreOneLoad of ten clients with a hundred callers each.
 func TestAThousandMissesAreOneLoad(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
 		s := newSource()
 		var all sync.WaitGroup
 		for range 10 {
@@ -178,13 +179,13 @@ func TestAThousandMissesAreOneLoad(t *testing.T) {
 // TestNothingToLoadIsOneLoad: those who wait are told that there is nothing.
 func TestNothingToLoadIsOneLoad(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
 		s := newSource()
 		s.v.Store(0)
 		var all sync.WaitGroup
 		get := func() {
 			seen := &looks{}
-			l := NewLoading(on(engineOn(t, raw, func(c *engine.Config) { c.Observer = seen })), s.load)
+			l := NewLoading(on(engineOn(t, raw, func(c *core.Config) { c.Observer = seen })), s.load)
 			all.Go(func() {
 				_, there, err := l.Get(t.Context(), "k")
 				assert.NoError(t, err)
@@ -209,7 +210,7 @@ func TestNothingToLoadIsOneLoad(t *testing.T) {
 // another client.
 func TestALoadOverwritesNothing(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
 		for what, change := range map[string]func(ctx context.Context, m mapping[string, int]) error{
 			"put": func(ctx context.Context, m mapping[string, int]) error { return m.Put(ctx, "k", 8) },
 			"put and take": func(ctx context.Context, m mapping[string, int]) error {
@@ -262,7 +263,7 @@ func TestALoadOverwritesNothing(t *testing.T) {
 // Remove.
 func TestAPutWithoutALoadingIsNotOverwritten(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
 		s := newSource()
 		m := on(engineOn(t, raw))
 		l := NewLoading(m, s.load)
@@ -311,7 +312,7 @@ func TestAForeignPutUnderTheLeaseStands(t *testing.T) {
 // TestWhoCallsBehindARemoveHasNothingOlder: it joins a load that is under way.
 func TestWhoCallsBehindARemoveHasNothingOlder(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
 		version := atomic.Int64{}
 		version.Store(1)
 		l := NewLoading(on(engineOn(t, raw)), func(context.Context, string) (int, bool, error) { return int(version.Load()), true, nil })
@@ -485,7 +486,7 @@ func TestALoaderThatEndsItsGoroutineHurtsNobodyElse(t *testing.T) {
 // TestAnErrorIsItsProcess's alone: the next one that waits loads.
 func TestAnErrorIsItsProcesssAlone(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
 		s, down := newSource(), errors.New("the store is down")
 		s.err = down
 		bad := NewLoading(on(engineOn(t, raw)), s.load)
@@ -721,7 +722,7 @@ var operationsOf = map[string]func(ctx context.Context, m mapping[string, int]) 
 }
 
 // callsOfLoads checks each call of a script about loads, and returns their names.
-func callsOfLoads(t *testing.T, e *engine.Engine, r *redistest.ScriptRecorder, m mapping[string, int]) (seen []string) {
+func callsOfLoads(t *testing.T, e *locking.Engine, r *redistest.ScriptRecorder, m mapping[string, int]) (seen []string) {
 	t.Helper()
 	r.Take()
 	l := NewLoading(m, quick)
@@ -746,7 +747,7 @@ func TestTheObserverHearsOfLoads(t *testing.T) {
 	raw := redistest.Shared(t).Client(t)
 	w := &watcher{events: map[string]int{}}
 	name, down := cacheNamed(t, raw), errors.New("down")
-	m := NewCache[string, int](engineOn(t, raw, func(c *engine.Config) { c.Caches = w }), name)
+	m := NewCache[string, int](engineOn(t, raw, func(c *core.Config) { c.Caches = w }), name)
 	l := NewLoading(m, func(ctx context.Context, k string) (int, bool, error) {
 		if k == "down" {
 			return 0, false, down
@@ -757,7 +758,7 @@ func TestTheObserverHearsOfLoads(t *testing.T) {
 		_, _, _ = l.Get(t.Context(), k)
 	}
 	require.Len(t, w.loads, 3)
-	for i, want := range []engine.Load{{Map: name}, {Map: name, Absent: true}, {Map: name, Err: down}} {
+	for i, want := range []core.Load{{Map: name}, {Map: name, Absent: true}, {Map: name, Err: down}} {
 		require.Positive(t, w.loads[i].Took)
 		want.Took = w.loads[i].Took
 		require.Equal(t, want, w.loads[i])
@@ -772,7 +773,7 @@ var loaders = redistest.Children{
 			p.Say("%v", err)
 			return
 		}
-		e, err := engine.New(context.Background(), client, engine.Config{
+		e, err := locking.New(context.Background(), client, core.Config{
 			ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second,
 		})
 		if err != nil {
@@ -927,5 +928,5 @@ func TestALoaderIsKilledAtWork(t *testing.T) {
 	}
 }
 
-func (spoken) Loaded(context.Context, engine.Load) {}
-func (spoken) Wrote(context.Context, engine.Write) {}
+func (spoken) Loaded(context.Context, core.Load) {}
+func (spoken) Wrote(context.Context, core.Write) {}

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // WithLoadTTL has ttl say how long an entry lives that was loaded: of its key and its
@@ -69,7 +69,7 @@ func (l *Loading[K, V]) lives(k K, v V) (life lifetime, err error) {
 	life = l.h.cfg.entries
 	if l.ttl != nil {
 		if d := l.ttl(k, v); d != 0 {
-			if err = engine.CheckTTL("time to live", d); err != nil {
+			if err = send.CheckTTL("time to live", d); err != nil {
 				return life, err
 			}
 			life.ttl, life.keep = d, false

@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // A LoadingOption changes a [Loading]. What cannot be used is an [ErrOption] of
@@ -71,7 +71,7 @@ func WithLoadMany[K comparable, V any](n int, load func(ctx context.Context, ks 
 func WithAbsentFor(d time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.absentFor = d
-		return engine.CheckTTL("absent time", d)
+		return send.CheckTTL("absent time", d)
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // WithStaleOnError has entries outlast their time to live by d, for the time that their
@@ -24,7 +24,7 @@ import (
 func WithStaleOnError(d time.Duration) LoadingOption {
 	return loadingOption(func(c *loadingConfig) error {
 		c.stale = d
-		return engine.CheckTTL("stale time", d)
+		return send.CheckTTL("stale time", d)
 	})
 }
 

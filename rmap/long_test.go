@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -31,14 +31,14 @@ func slowClient(t *testing.T, server *redistest.Server) rueidis.Client {
 }
 
 // longKinds are maps whose values may be long.
-var longKinds = map[string]func(c rueidis.Client, t *testing.T, name string, change ...func(*engine.Config)) mapping[string, string]{
-	"map": func(c rueidis.Client, t *testing.T, name string, change ...func(*engine.Config)) mapping[string, string] {
+var longKinds = map[string]func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) mapping[string, string]{
+	"map": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) mapping[string, string] {
 		return New[string, string](engineOn(t, c, change...), name, textual)
 	},
-	"native": func(c rueidis.Client, t *testing.T, name string, change ...func(*engine.Config)) mapping[string, string] {
+	"native": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) mapping[string, string] {
 		return NewNative[string, string](engineOn(t, c, change...), name, textual)
 	},
-	"cache": func(c rueidis.Client, t *testing.T, name string, change ...func(*engine.Config)) mapping[string, string] {
+	"cache": func(c rueidis.Client, t *testing.T, name string, change ...func(*core.Config)) mapping[string, string] {
 		return NewCache[string, string](engineOn(t, c, change...), name, textual)
 	},
 }

@@ -1,6 +1,6 @@
 package rmap
 
-import "github.com/rueidisson/rueidisson/internal/engine"
+import "github.com/rueidisson/rueidisson/internal/locking"
 
 // Map is a handle on the map of one name, which Redisson's RMap shares. It
 // holds nothing, so it may be used by any number of goroutines, and any number
@@ -8,7 +8,7 @@ import "github.com/rueidisson/rueidisson/internal/engine"
 type Map[K comparable, V any] struct{ wholeMap[K, V] }
 
 // New returns a handle. Programs outside of this module call rueidisson.Map.
-func New[K comparable, V any](e *engine.Engine, name string, opts ...Option) *Map[K, V] {
+func New[K comparable, V any](e *locking.Engine, name string, opts ...Option) *Map[K, V] {
 	m := newHandle[K, V](e, "map", name, lifetime.none, opts)
 	m.store = &plain{m.sender()}
 	return &Map[K, V]{wholeOf(m)}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 type product struct {
@@ -20,8 +20,8 @@ type product struct {
 }
 
 // suite is what a map does, on every server, with request ids and without.
-var suite = map[string]func(t *testing.T, e *engine.Engine, name string, opts []Option){
-	"entries come and go": func(t *testing.T, e *engine.Engine, name string, opts []Option) {
+var suite = map[string]func(t *testing.T, e *locking.Engine, name string, opts []Option){
+	"entries come and go": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
 		m, ctx := New[int64, product](e, name, opts...), t.Context()
 		tea := product{"tea", []string{"a", "b"}}
 		require.NoError(t, m.Put(ctx, 42, tea))
@@ -62,7 +62,7 @@ var suite = map[string]func(t *testing.T, e *engine.Engine, name string, opts []
 		require.NoError(t, err)
 		require.False(t, there)
 	},
-	"only if": func(t *testing.T, e *engine.Engine, name string, opts []Option) {
+	"only if": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
 		m, ctx := New[string, string](e, name, opts...), t.Context()
 		did, err := m.Replace(ctx, "k", "a")
 		require.NoError(t, err)
@@ -96,7 +96,7 @@ var suite = map[string]func(t *testing.T, e *engine.Engine, name string, opts []
 		require.NoError(t, err)
 		require.False(t, did, "nothing is not the empty text")
 	},
-	"many": func(t *testing.T, e *engine.Engine, name string, opts []Option) {
+	"many": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
 		m, ctx := New[int, int](e, name, opts...), t.Context()
 		want := map[int]int{}
 		for i := range 6000 {
@@ -129,7 +129,7 @@ var suite = map[string]func(t *testing.T, e *engine.Engine, name string, opts []
 		require.NoError(t, err)
 		require.Zero(t, n)
 	},
-	"compute": func(t *testing.T, e *engine.Engine, name string, opts []Option) {
+	"compute": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
 		m, ctx := New[string, int](e, name, opts...), t.Context()
 		count := func(old int, had bool) (int, Verdict, error) { return old + 1, Store, nil }
 		for i := range 3 {
@@ -156,7 +156,7 @@ var suite = map[string]func(t *testing.T, e *engine.Engine, name string, opts []
 		require.NoError(t, err)
 		require.False(t, there)
 	},
-	"add": func(t *testing.T, e *engine.Engine, name string, opts []Option) {
+	"add": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
 		ctx := t.Context()
 		opts = append(opts, WithCodec(codec.Text))
 		n, err := Add(ctx, New[string, int](e, name, opts...), "i", 1<<60+1)
@@ -177,7 +177,7 @@ var suite = map[string]func(t *testing.T, e *engine.Engine, name string, opts []
 		require.NoError(t, err)
 		require.Equal(t, 1.5, f)
 	},
-	"the whole of it": func(t *testing.T, e *engine.Engine, name string, opts []Option) {
+	"the whole of it": func(t *testing.T, e *locking.Engine, name string, opts []Option) {
 		m, ctx := New[string, int](e, name, opts...), t.Context()
 		left, err := m.Remaining(ctx)
 		require.NoError(t, err)

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
@@ -13,16 +14,16 @@ func (g *multi[K, V]) expire(ctx context.Context, op string, k K, d time.Duratio
 	key, err := g.m.encodeKey(ctx, k)
 	ms, native := "", flag(g.m.cfg.native)
 	if err == nil && op == "expire" {
-		err, ms = engine.CheckTTL("time to live", d), decimal(engine.Millis(d))
+		err, ms = send.CheckTTL("time to live", d), decimal(core.Millis(d))
 	}
 	if err == nil && g.m.cfg.native {
 		err = g.m.h.fieldsExpire(ctx, g.m.key)
 	}
 	if err == nil {
 		there, err = writing(ctx, g.m.h, func() (bool, error) {
-			there, err := engine.Yes(g.write(ctx, multimap.Expire, key, ms, native))
+			there, err := send.Yes(g.write(ctx, multimap.Expire, key, ms, native))
 			if (there || errors.Is(err, ErrUnknown)) && ms != "" && !g.m.cfg.native {
-				g.sweepAt(g.m.h.e.Wall() + engine.Millis(d))
+				g.sweepAt(g.m.h.e.Wall() + core.Millis(d))
 			}
 			return there, err
 		})
@@ -50,7 +51,7 @@ func (end endOf) least(d time.Duration) string {
 }
 
 func (g *multi[K, V]) expireAll(ctx context.Context, d time.Duration) (there bool, err error) {
-	if err = engine.CheckTTL("time to live", d); err == nil {
+	if err = send.CheckTTL("time to live", d); err == nil {
 		until := g.m.h.e.Mono() + d
 		there, err = g.setTimes(ctx, func() time.Duration { return until - g.m.h.e.Mono() })
 	}
@@ -105,13 +106,13 @@ func (g *multi[K, V]) setTimesOfAll(ctx context.Context, end endOf, least time.D
 // setTime sets the time of what all keys have in common.
 func (g *multi[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 	return writing(ctx, g.m.h, func() (bool, error) {
-		return engine.Yes(g.s.write(ctx, expireScript, g.names.of(), "2", ms))
+		return send.Yes(g.s.write(ctx, expireScript, g.names.of(), "2", ms))
 	})
 }
 
 func (g *multi[K, V]) setTimesOf(ctx context.Context, fields []string, index, values string) (bool, error) {
 	args := append([]string{index, values, flag(g.m.cfg.native)}, fields...)
 	return writing(ctx, g.m.h, func() (bool, error) {
-		return engine.Yes(g.s.write(ctx, multimap.ExpireAll, g.names.of(fields...), args...))
+		return send.Yes(g.s.write(ctx, multimap.ExpireAll, g.names.of(fields...), args...))
 	})
 }

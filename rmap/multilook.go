@@ -5,7 +5,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
@@ -16,7 +16,7 @@ func (g *multi[K, V]) ttl(ctx context.Context, k K) (left time.Duration, err err
 	}
 	if err == nil {
 		left, err = reading(ctx, g.m.h, func() (time.Duration, error) {
-			return engine.Remainder(engine.Number(g.look(ctx, multimap.TTL, []string{key}, flag(g.m.cfg.native))))
+			return send.Remainder(send.Number(g.look(ctx, multimap.TTL, []string{key}, flag(g.m.cfg.native))))
 		})
 	}
 	return left, g.m.failedAt("look at", key, err)
@@ -28,7 +28,7 @@ func (g *multi[K, V]) some(ctx context.Context, k K, first, last int64) (vs []V,
 	var texts []string
 	if err == nil {
 		texts, err = reading(ctx, g.m.h, func() ([]string, error) {
-			return engine.Texts(g.look(ctx, readRange, []string{key}, decimal(first), decimal(last)))
+			return send.Texts(g.look(ctx, readRange, []string{key}, decimal(first), decimal(last)))
 		})
 	}
 	if err == nil {
@@ -84,7 +84,7 @@ func (g *multi[K, V]) anyHas(ctx context.Context, fields []string, text string) 
 			n++
 		}
 		has, err = reading(ctx, g.m.h, func() (bool, error) {
-			return engine.Yes(g.look(ctx, multimap.HasAny, fields[:n], text))
+			return send.Yes(g.look(ctx, multimap.HasAny, fields[:n], text))
 		})
 		fields, counts = fields[n:], counts[n:]
 	}

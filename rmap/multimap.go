@@ -8,9 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
@@ -47,7 +48,7 @@ func (g *grouped) object() []string {
 	return []string{g.names.index, g.names.ends, keys.ValuesOf(g.names.index, "<hash of a key>")}
 }
 
-func newMulti[K comparable, V any](e *engine.Engine, kind, name string, ends func(string) string, opts []MultimapOption) *multi[K, V] {
+func newMulti[K comparable, V any](e *locking.Engine, kind, name string, ends func(string) string, opts []MultimapOption) *multi[K, V] {
 	all := make([]Option, len(opts))
 	for i, o := range opts {
 		if o != nil {
@@ -66,12 +67,12 @@ func newMulti[K comparable, V any](e *engine.Engine, kind, name string, ends fun
 func (g *multi[K, V]) now() string { return decimal(g.m.h.e.Wall()) }
 
 // write sends a script that changes one key.
-func (g *multi[K, V]) write(ctx context.Context, script *scripts.Script, key string, args ...string) (engine.Answer, error) {
+func (g *multi[K, V]) write(ctx context.Context, script *scripts.Script, key string, args ...string) (send.Answer, error) {
 	return g.s.write(ctx, script, g.names.of(key), append([]string{g.now(), g.names.kind, key}, args...)...)
 }
 
 // look sends a script that reads some keys.
-func (g *multi[K, V]) look(ctx context.Context, script engine.Operation, fields []string, args ...string) (engine.Answer, error) {
+func (g *multi[K, V]) look(ctx context.Context, script send.Operation, fields []string, args ...string) (send.Answer, error) {
 	return g.m.h.e.Run(ctx, script, g.names.of(fields...), append(append([]string{g.now(), g.names.kind}, fields...), args...))
 }
 
@@ -105,7 +106,7 @@ func (g *multi[K, V]) put(ctx context.Context, k K, vs ...V) (added int64, err e
 	key, texts, err := g.encode(ctx, k, vs)
 	if err == nil && len(texts) > 0 {
 		added, err = writing(ctx, g.m.h, func() (int64, error) {
-			return engine.Number(g.write(ctx, multimap.Put, key, append([]string{keys.GroupField(key)}, texts...)...))
+			return send.Number(g.write(ctx, multimap.Put, key, append([]string{keys.GroupField(key)}, texts...)...))
 		})
 	}
 	return added, g.m.failedAt("put", key, err)
@@ -114,7 +115,7 @@ func (g *multi[K, V]) put(ctx context.Context, k K, vs ...V) (added int64, err e
 func (g *multi[K, V]) replace(ctx context.Context, op string, k K, vs ...V) (old []V, err error) {
 	key, texts, err := g.encode(ctx, k, vs)
 	if err == nil {
-		old, err = g.answered(ctx, key, func() (engine.Answer, error) {
+		old, err = g.answered(ctx, key, func() (send.Answer, error) {
 			return g.write(ctx, multimap.Replace, key, append([]string{keys.GroupField(key)}, texts...)...)
 		})
 	}
@@ -122,9 +123,9 @@ func (g *multi[K, V]) replace(ctx context.Context, op string, k K, vs ...V) (old
 }
 
 // answered makes a write that is answered with the values that there were.
-func (g *multi[K, V]) answered(ctx context.Context, key string, call func() (engine.Answer, error)) ([]V, error) {
+func (g *multi[K, V]) answered(ctx context.Context, key string, call func() (send.Answer, error)) ([]V, error) {
 	texts, err := writing(ctx, g.m.h, func() ([]string, error) {
-		packed, _, err := engine.Text(call())
+		packed, _, err := send.Text(call())
 		if err != nil {
 			return nil, err
 		}
@@ -224,7 +225,7 @@ func (g *multi[K, V]) hasEntry(ctx context.Context, k K, v V) (has bool, err err
 	key, texts, err := g.encode(ctx, k, []V{v})
 	if err == nil {
 		has, err = reading(ctx, g.m.h, func() (bool, error) {
-			return engine.Yes(g.look(ctx, multimap.Has, []string{key}, texts[0]))
+			return send.Yes(g.look(ctx, multimap.Has, []string{key}, texts[0]))
 		})
 	}
 	return has, g.m.failedAt("look for", key, err)
@@ -234,7 +235,7 @@ func (g *multi[K, V]) remove(ctx context.Context, k K, v V) (had bool, err error
 	key, texts, err := g.encode(ctx, k, []V{v})
 	if err == nil {
 		had, err = writing(ctx, g.m.h, func() (bool, error) {
-			return engine.Yes(g.write(ctx, multimap.Remove, key, texts[0]))
+			return send.Yes(g.write(ctx, multimap.Remove, key, texts[0]))
 		})
 	}
 	return had, g.m.failedAt("remove from", key, err)
@@ -260,7 +261,7 @@ const mostKeys = 1000
 
 // drop removes keys with their values.
 func (g *multi[K, V]) drop(ctx context.Context, fields []string, which string) (int64, error) {
-	return engine.Number(g.s.write(ctx, multimap.Drop, g.names.of(fields...), append([]string{g.now(), g.names.kind, which}, fields...)...))
+	return send.Number(g.s.write(ctx, multimap.Drop, g.names.of(fields...), append([]string{g.now(), g.names.kind, which}, fields...)...))
 }
 
 func (g *multi[K, V]) keyLen(ctx context.Context) (int64, error) { return g.m.length(ctx) }
@@ -278,7 +279,7 @@ func (g *multi[K, V]) clear(ctx context.Context, op string) (there bool, err err
 		there = there || n > 0
 	}
 	_, err = writing(ctx, g.m.h, func() (bool, error) {
-		return engine.Yes(g.s.write(ctx, multimap.Finish, g.names.of()))
+		return send.Yes(g.s.write(ctx, multimap.Finish, g.names.of()))
 	})
 	return there, g.m.failed(op, err)
 }

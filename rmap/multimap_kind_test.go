@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // errorOf drops what an operation returns beside its error.
@@ -76,7 +76,7 @@ func TestMultimapSweepLeavesAMapsFields(t *testing.T) {
 		g := kinds[kind](e, named(t, raw))
 		raws(t, raw, "HSET "+g.names.index+" k v", "ZADD "+g.names.ends+" 1 k")
 		v := g.names.sweep(e)
-		require.True(t, engine.WrongKind(v.Err), "%v", v.Err)
+		require.True(t, send.WrongKind(v.Err), "%v", v.Err)
 		require.Equal(t, "v", strOf(t, raw, "HGET", g.names.index, "k"))
 		raws(t, raw, "DEL "+g.names.ends)
 	})

@@ -15,17 +15,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // kinds are the multimaps, by what they have in common.
-var kinds = map[string]func(e *engine.Engine, name string, opts ...MultimapOption) *multi[string, string]{
-	"list": func(e *engine.Engine, name string, opts ...MultimapOption) *multi[string, string] {
+var kinds = map[string]func(e *locking.Engine, name string, opts ...MultimapOption) *multi[string, string]{
+	"list": func(e *locking.Engine, name string, opts ...MultimapOption) *multi[string, string] {
 		return NewListMultimap[string, string](e, name, append(opts, WithCodec(codec.Text))...).g
 	},
-	"set": func(e *engine.Engine, name string, opts ...MultimapOption) *multi[string, string] {
+	"set": func(e *locking.Engine, name string, opts ...MultimapOption) *multi[string, string] {
 		return NewSetMultimap[string, string](e, name, append(opts, WithCodec(codec.Text))...).g
 	},
 }
@@ -44,7 +44,7 @@ func onKinds(t *testing.T, test func(t *testing.T, raw rueidis.Client, kind stri
 }
 
 // multiOn is a multimap that goes with the test.
-func multiOn(t testing.TB, kind string, e *engine.Engine, name string, opts ...MultimapOption) *multi[string, string] {
+func multiOn(t testing.TB, kind string, e *locking.Engine, name string, opts ...MultimapOption) *multi[string, string] {
 	t.Helper()
 	g := kinds[kind](e, name, opts...)
 	t.Cleanup(func() { _, _ = g.clear(context.Background(), "delete") })

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -417,7 +417,7 @@ var multiOperations = map[string]func(ctx context.Context, g *multi[string, stri
 func TestWhatCannotBeUsedOfAMultimap(t *testing.T) {
 	t.Parallel()
 	client, proxy := through(t, redistest.Shared(t))
-	e := engineOn(t, client, func(c *engine.Config) { c.MaxValue = 1000 })
+	e := engineOn(t, client, func(c *core.Config) { c.MaxValue = 1000 })
 	proxy.ResetLog()
 	var none context.Context
 	ended, cancel := context.WithCancelCause(t.Context())
@@ -437,7 +437,7 @@ func TestWhatCannotBeUsedOfAMultimap(t *testing.T) {
 			require.ErrorIs(t, op(none, good), ErrOption, name)
 			require.ErrorIs(t, op(ended, good), assert.AnError, name)
 		}
-		for _, d := range []time.Duration{0, -1, engine.LongestLease + 1} {
+		for _, d := range []time.Duration{0, -1, core.LongestLease + 1} {
 			_, err := good.expire(t.Context(), "expire", "k", d)
 			require.ErrorIs(t, err, ErrOption)
 			_, err = good.expireAll(t.Context(), d)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Native is a handle on the map of one name whose entries may have times to live
@@ -21,7 +22,7 @@ type Native[K comparable, V any] struct{ wholeMap[K, V] }
 
 // NewNative returns a handle. Programs outside of this module call
 // rueidisson.Native.
-func NewNative[K comparable, V any](e *engine.Engine, name string, opts ...Option) *Native[K, V] {
+func NewNative[K comparable, V any](e *locking.Engine, name string, opts ...Option) *Native[K, V] {
 	m := newHandle[K, V](e, "native map", name, lifetime.native, opts)
 	s := m.sender()
 	s.timed = true
@@ -51,7 +52,7 @@ func (m *handle[K, V]) ttl(ctx context.Context, k K) (left time.Duration, err er
 	key, err := m.encodeKey(ctx, k)
 	if err == nil {
 		left, err = reading(ctx, m.h, func() (time.Duration, error) {
-			return engine.Remainder(engine.Number(m.h.e.Run(ctx, ttlScript, []string{m.key}, []string{key})))
+			return send.Remainder(send.Number(m.h.e.Run(ctx, ttlScript, []string{m.key}, []string{key})))
 		})
 	}
 	return left, m.failedAt("look at", key, err)
@@ -66,7 +67,7 @@ func (m *handle[K, V]) touchField(ctx context.Context, k K, opts []PutOption) (t
 	if err == nil {
 		there, err = writing(ctx, m.h, func() (bool, error) {
 			p := plain{m.sender()}
-			return engine.Yes(p.enters(ctx, touchScript, l.touched(), key, l.touched()))
+			return send.Yes(p.enters(ctx, touchScript, l.touched(), key, l.touched()))
 		})
 	}
 	return there, m.failedAt("touch", key, err)
@@ -108,7 +109,7 @@ func (m *Native[K, V]) TTLMany(ctx context.Context, ks ...K) (map[K]time.Duratio
 // Cost: a script call for each 500 keys. Errors: as [Map.Put]; the number is that of the
 // calls which were answered. Source: RMapCacheNative.expireEntries, expireEntriesIfNotSet and the like.
 func (m *Native[K, V]) ExpireEntries(ctx context.Context, ks []K, d time.Duration, when ...ExpireIf) (int64, error) {
-	if err := engine.CheckTTL("time to live", d); err != nil {
+	if err := send.CheckTTL("time to live", d); err != nil {
 		return 0, m.m.failed("expire entries of", err)
 	}
 	return m.m.expireEntries(ctx, m.timed(), "expire entries of", ks, d, when)

@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -19,26 +20,26 @@ func TestAnEntryIsLoadedAnewBehindANear(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 		return 1, true, nil
 	}
-	for name, on := range map[string]func(e *engine.Engine, name string) mapping[string, int]{
-		"cache": func(e *engine.Engine, name string) mapping[string, int] {
+	for name, on := range map[string]func(e *locking.Engine, name string) mapping[string, int]{
+		"cache": func(e *locking.Engine, name string) mapping[string, int] {
 			return NewLoading(NewCache[string, int](e, name, WithTTL(2*time.Second)), load, WithRefreshAhead(20))
 		},
-		"native, through a writing": func(e *engine.Engine, name string) mapping[string, int] {
+		"native, through a writing": func(e *locking.Engine, name string) mapping[string, int] {
 			l := NewLoading(NewNative[string, int](e, name, WithTTL(2*time.Second)), load, WithRefreshAhead(20))
 			return NewWriting(l, newBehindMap().write)
 		},
-		"native, announced": func(e *engine.Engine, name string) mapping[string, int] {
+		"native, announced": func(e *locking.Engine, name string) mapping[string, int] {
 			m := NewNative[string, int](e, name, WithTTL(2*time.Second), WithAnnounce())
 			return NewNear(NewLoading(m, load, WithRefreshAhead(20)), WithAnnounced())
 		},
-		"two near caches": func(e *engine.Engine, name string) mapping[string, int] {
+		"two near caches": func(e *locking.Engine, name string) mapping[string, int] {
 			return NewNear(NewLoading(NewCache[string, int](e, name, WithTTL(2*time.Second)), load, WithRefreshAhead(20)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := &watcher{events: map[string]int{}}
-			n := NewNear(on(engineOn(t, raw, func(c *engine.Config) { c.Caches = w }), cacheNamed(t, raw)))
+			n := NewNear(on(engineOn(t, raw, func(c *core.Config) { c.Caches = w }), cacheNamed(t, raw)))
 			defer n.Close()
 			count := func(ahead bool) (count int) {
 				w.mu.Lock()

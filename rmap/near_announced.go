@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // announced hears what the writers of a map say.
@@ -68,7 +68,7 @@ func (a *announced) arm(ctx context.Context) (time.Duration, error) {
 		return 0, errDisabled
 	}
 	cached, caches := keys.NearDisabled(a.key)
-	ms, err := engine.Number(a.h.e.Run(ctx, lookScript, []string{a.key, cached, caches}, nil))
+	ms, err := send.Number(a.h.e.Run(ctx, lookScript, []string{a.key, cached, caches}, nil))
 	switch {
 	case err != nil:
 		return 0, err

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
@@ -20,7 +21,7 @@ import (
 
 // announcedCache is a cache whose writes are announced, and a near cache of it in another
 // process.
-func announcedCache(t *testing.T, raw, reader rueidis.Client, change []func(*engine.Config), opts ...Option) (*Cache[string, string], *Near[string, string]) {
+func announcedCache(t *testing.T, raw, reader rueidis.Client, change []func(*core.Config), opts ...Option) (*Cache[string, string], *Near[string, string]) {
 	t.Helper()
 	name := cacheNamed(t, raw)
 	opts = append(opts, WithAnnounce(), WithValueCodec(textCodec()))
@@ -226,7 +227,7 @@ func TestACacheTellsOfWhatItSweeps(t *testing.T) {
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		at := newHandClock()
 		at.now = time.Now()
-		m, n := announcedCache(t, raw, raw, []func(*engine.Config){at.on})
+		m, n := announcedCache(t, raw, raw, []func(*core.Config){at.on})
 		require.NoError(t, m.Put(t.Context(), "other", "o"))
 		require.NoError(t, m.Put(t.Context(), "k", "v", WithTTL(time.Hour)))
 		require.NoError(t, m.Put(t.Context(), "l", "v", WithMaxIdle(time.Hour)))
@@ -251,7 +252,7 @@ func TestLongKeysThatGoTogetherDropAll(t *testing.T) {
 	raw := redistest.Shared(t).Client(t)
 	at := newHandClock()
 	at.now = time.Now()
-	m, n := announcedCache(t, raw, raw, []func(*engine.Config){at.on})
+	m, n := announcedCache(t, raw, raw, []func(*core.Config){at.on})
 	require.NoError(t, m.Put(t.Context(), "other", "o"))
 	for i := range 3 {
 		require.NoError(t, m.Put(t.Context(), strings.Repeat("x", 100_000)+fmt.Sprint(i), "v", WithTTL(time.Hour)))
@@ -378,11 +379,11 @@ func TestAUserWhoMayNotAnnounceChangesNothing(t *testing.T) {
 func TestWhatIsWrittenBehindAndThroughIsAnnounced(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		for kind, on := range map[string]func(e *engine.Engine, name string, opts ...Option) mapping[string, string]{
-			"map": func(e *engine.Engine, name string, opts ...Option) mapping[string, string] {
+		for kind, on := range map[string]func(e *locking.Engine, name string, opts ...Option) mapping[string, string]{
+			"map": func(e *locking.Engine, name string, opts ...Option) mapping[string, string] {
 				return New[string, string](e, name, opts...)
 			},
-			"cache": func(e *engine.Engine, name string, opts ...Option) mapping[string, string] {
+			"cache": func(e *locking.Engine, name string, opts ...Option) mapping[string, string] {
 				return NewCache[string, string](e, name, opts...)
 			},
 		} {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // copies is what a near cache keeps. Nothing in it is looked for when something
@@ -36,7 +37,7 @@ type copied[V any] struct {
 	again atomic.Int64 // from when on hits are told, in the time of from
 }
 
-func newCopies[K comparable, V any](e *engine.Engine, cfg nearConfig, lanes *lanes, from []*origin) *copies[K, V] {
+func newCopies[K comparable, V any](e *locking.Engine, cfg nearConfig, lanes *lanes, from []*origin) *copies[K, V] {
 	kept := &otter.Options[K, *copied[V]]{
 		MaximumSize: cfg.entries,
 		Executor: func(f func()) {
@@ -117,9 +118,9 @@ func (c *copies[K, V]) wholeDrops() (sum int64) {
 }
 
 // did returns what was done so far, for who observes it.
-func (c *copies[K, V]) did(name string) func() engine.NearCounts {
-	return func() engine.NearCounts {
-		return engine.NearCounts{
+func (c *copies[K, V]) did(name string) func() core.NearCounts {
+	return func() core.NearCounts {
+		return core.NearCounts{
 			Cache: name, Hits: c.allHits(), Misses: c.misses.Load(), Drops: c.lanes.drops.Load(), WholeDrops: c.wholeDrops(),
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -40,16 +40,16 @@ func missed[V any](t testing.TB, n *Near[string, V], k string) {
 }
 
 // missKinds are near caches that keep misses, and a map of another process that writes.
-var missKinds = map[string]func(e *engine.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]){
-	"tracked": func(e *engine.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]) {
+var missKinds = map[string]func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]){
+	"tracked": func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]) {
 		m := New[string, string](e, name)
 		return NewNear(m, WithMisses(d)), m
 	},
-	"announced": func(e *engine.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]) {
+	"announced": func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]) {
 		m := New[string, string](e, name, WithAnnounce())
 		return NewNear(m, WithAnnounced(), WithMisses(d)), m
 	},
-	"cache": func(e *engine.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]) {
+	"cache": func(e *locking.Engine, name string, d time.Duration) (*Near[string, string], mapping[string, string]) {
 		m := NewCache[string, string](e, name)
 		return NewNear(m, WithMisses(d)), m
 	},
@@ -174,10 +174,10 @@ func TestNearPreloadsTheMap(t *testing.T) {
 	for i := range 1200 {
 		all[strconv.Itoa(i)] = i
 	}
-	for kind, of := range map[string]func(e *engine.Engine, name string) mapping[string, int]{
+	for kind, of := range map[string]func(e *locking.Engine, name string) mapping[string, int]{
 		"map":     loadKinds["map"],
 		"sharded": loadKinds["sharded"],
-		"announced": func(e *engine.Engine, name string) mapping[string, int] {
+		"announced": func(e *locking.Engine, name string) mapping[string, int] {
 			return New[string, int](e, name, WithAnnounce())
 		},
 	} {

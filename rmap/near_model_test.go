@@ -14,7 +14,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -39,7 +40,7 @@ func nearChild(p *redistest.Parent) {
 		return
 	}
 	defer client.Close()
-	e, err := engine.New(context.Background(), client, engine.Config{
+	e, err := locking.New(context.Background(), client, core.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: 6 * time.Second, Linger: time.Second,
 	})
 	if err != nil {

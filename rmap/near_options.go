@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // A NearOption changes a [Near]. What cannot be used is an [ErrOption] of each of
@@ -58,7 +58,7 @@ func WithMaxBytes(n int64) NearOption {
 func WithMisses(d time.Duration) NearOption {
 	return nearOption(func(c *nearConfig) error {
 		c.misses = d
-		return engine.CheckTTL("time of misses", d)
+		return send.CheckTTL("time of misses", d)
 	})
 }
 
@@ -67,7 +67,7 @@ func WithMisses(d time.Duration) NearOption {
 func WithMaxAge(d time.Duration) NearOption {
 	return nearOption(func(c *nearConfig) error {
 		c.age = d
-		return engine.CheckTTL("age", d)
+		return send.CheckTTL("age", d)
 	})
 }
 

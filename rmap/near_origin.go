@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // origin is one hash that entries of a near cache were read from, and what is
@@ -114,7 +114,7 @@ type arming struct {
 
 // ready returns the generation that an entry which is read now is of. Without ok its
 // end would not be told.
-func (o *origin) ready(ctx context.Context, e *engine.Engine) (gen uint64, ok bool) {
+func (o *origin) ready(ctx context.Context, e *locking.Engine) (gen uint64, ok bool) {
 	o.use()
 	now := o.now()
 	if gen = o.gen.Load(); o.armed.Load() == gen+1 && o.alive(now) && now < o.ends.Load() {
@@ -130,7 +130,7 @@ func (o *origin) ready(ctx context.Context, e *engine.Engine) (gen uint64, ok bo
 }
 
 // join returns the exchange under way, or a new one.
-func (o *origin) join(e *engine.Engine) *arming {
+func (o *origin) join(e *locking.Engine) *arming {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.lapse()
@@ -186,7 +186,7 @@ func (o *origin) problem() error {
 }
 
 // trackedBy has the server tell of the changes of a hash, and of what is beside it.
-func trackedBy(e *engine.Engine, key string, o *origin, beside []string) (end func()) {
+func trackedBy(e *locking.Engine, key string, o *origin, beside []string) (end func()) {
 	w := e.Track(key, o.silence, o, beside...)
 	o.arm = w.Arm
 	return w.Close

@@ -6,25 +6,26 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // report tells the observer what a near cache has done. No hit knows of it: whoever
 // hears that the server lives, or misses, looks whether it is due.
 type report struct {
-	e    *engine.Engine
-	did  func() engine.NearCounts // so far
+	e    *locking.Engine
+	did  func() core.NearCounts // so far
 	born time.Time
 	next atomic.Int64 // when it is due, since born
 
 	mu   sync.Mutex
-	told engine.NearCounts
+	told core.NearCounts
 }
 
 // reportEvery is how often an observer is told of a near cache.
 const reportEvery = time.Second
 
-func newReport(e *engine.Engine, did func() engine.NearCounts) *report {
+func newReport(e *locking.Engine, did func() core.NearCounts) *report {
 	r := &report{e: e, did: did, born: time.Now()}
 	r.next.Store(int64(reportEvery))
 	return r
@@ -53,12 +54,12 @@ func (r *report) tell() {
 	if r.e.Caches == nil {
 		return
 	}
-	if more := r.more(); more != (engine.NearCounts{Cache: more.Cache}) {
+	if more := r.more(); more != (core.NearCounts{Cache: more.Cache}) {
 		r.e.Caches.Near(context.Background(), more)
 	}
 }
 
-func (r *report) more() engine.NearCounts {
+func (r *report) more() core.NearCounts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, before := r.did(), r.told

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -15,11 +15,11 @@ import (
 type ledger struct {
 	spoken
 	mu    sync.Mutex
-	sum   engine.NearCounts
+	sum   core.NearCounts
 	calls int
 }
 
-func (l *ledger) Near(_ context.Context, n engine.NearCounts) {
+func (l *ledger) Near(_ context.Context, n core.NearCounts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls++
@@ -30,22 +30,22 @@ func (l *ledger) Near(_ context.Context, n engine.NearCounts) {
 	l.sum.WholeDrops += n.WholeDrops
 }
 
-func (l *ledger) all() (sum engine.NearCounts, calls int) {
+func (l *ledger) all() (sum core.NearCounts, calls int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sum, l.calls
 }
 
-func counted(n *Near[string, string]) engine.NearCounts {
+func counted(n *Near[string, string]) core.NearCounts {
 	s := n.Stats()
-	return engine.NearCounts{Cache: n.Name(), Hits: s.Hits, Misses: s.Misses, Drops: s.Drops, WholeDrops: s.WholeDrops}
+	return core.NearCounts{Cache: n.Name(), Hits: s.Hits, Misses: s.Misses, Drops: s.Drops, WholeDrops: s.WholeDrops}
 }
 
 func TestAnObserverIsToldWhatANearCacheDoes(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	told := &ledger{}
-	n := NewNear(New[string, string](engineOn(t, raw, func(c *engine.Config) { c.Caches = told }), named(t, raw)))
+	n := NewNear(New[string, string](engineOn(t, raw, func(c *core.Config) { c.Caches = told }), named(t, raw)))
 	t.Cleanup(n.Close)
 	require.NoError(t, n.Put(t.Context(), "k", "v"))
 	hot(t, n, "k", "v")
@@ -75,7 +75,7 @@ func TestMissesAreToldWhereThereIsNoTracking(t *testing.T) {
 	t.Parallel()
 	told := &ledger{}
 	raw := miniredisClient(t)
-	n := NewNear(New[string, string](engineOn(t, raw, func(c *engine.Config) { c.Caches = told }), "m"))
+	n := NewNear(New[string, string](engineOn(t, raw, func(c *core.Config) { c.Caches = told }), "m"))
 	t.Cleanup(n.Close)
 	redistest.Eventually(t, func() bool {
 		_, _, err := n.Get(t.Context(), "k")

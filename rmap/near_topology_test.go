@@ -8,7 +8,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -16,14 +16,14 @@ import (
 var nears = map[string][]NearOption{"tracked": nil, "announced": {WithAnnounced()}}
 
 // nearsOf is the same, and that of a cache which announces.
-var nearsOf = map[string]func(e *engine.Engine) (mapping[string, string], []NearOption){
-	"tracked": func(e *engine.Engine) (mapping[string, string], []NearOption) {
+var nearsOf = map[string]func(e *locking.Engine) (mapping[string, string], []NearOption){
+	"tracked": func(e *locking.Engine) (mapping[string, string], []NearOption) {
 		return New[string, string](e, "m", WithAnnounce()), nil
 	},
-	"announced": func(e *engine.Engine) (mapping[string, string], []NearOption) {
+	"announced": func(e *locking.Engine) (mapping[string, string], []NearOption) {
 		return New[string, string](e, "m", WithAnnounce()), nears["announced"]
 	},
-	"announced cache": func(e *engine.Engine) (mapping[string, string], []NearOption) {
+	"announced cache": func(e *locking.Engine) (mapping[string, string], []NearOption) {
 		return NewCache[string, string](e, "m", WithAnnounce()), nears["announced"]
 	},
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // wholeMap has the operations on a whole map, which Map, Native and Cache share.
@@ -24,12 +25,12 @@ func (w wholeMap[K, V]) Delete(ctx context.Context) (there bool, err error) {
 		there, err = writing(ctx, m.h, func() (bool, error) {
 			s := m.sender()
 			if c, is := m.store.(*cached); is {
-				return engine.Yes(c.drop(ctx, c.object()))
+				return send.Yes(c.drop(ctx, c.object()))
 			}
 			if m.cfg.announce {
-				return engine.Yes(s.dropAll(ctx))
+				return send.Yes(s.dropAll(ctx))
 			}
-			return engine.Yes(s.delete(ctx, m.store.object()))
+			return send.Yes(s.delete(ctx, m.store.object()))
 		})
 	}
 	return there, m.failed("delete", err)
@@ -44,7 +45,7 @@ func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
 	if err = m.usable(ctx); err == nil {
 		there, err = reading(ctx, m.h, func() (bool, error) {
 			s := m.sender()
-			return engine.Yes(s.read(ctx, exists))
+			return send.Yes(s.read(ctx, exists))
 		})
 	}
 	return there, m.failed("look for", err)
@@ -57,8 +58,8 @@ func (m *handle[K, V]) exists(ctx context.Context) (there bool, err error) {
 // Cost: one script call. Wire: PEXPIRE; of a Cache that of all keys, and a member redisson__expiretag in the sorted
 // sets. Errors: as Put. Source: RMap.expire.
 func (w wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool, err error) {
-	if err = engine.CheckTTL("time to live", d); err == nil {
-		there, err = w.setTime(ctx, decimal(engine.Millis(d)))
+	if err = send.CheckTTL("time to live", d); err == nil {
+		there, err = w.setTime(ctx, decimal(core.Millis(d)))
 	}
 	return there, w.m.failed("expire", err)
 }
@@ -68,7 +69,7 @@ func (w wholeMap[K, V]) Expire(ctx context.Context, d time.Duration) (there bool
 //
 // Cost: one script call. Wire: PEXPIREAT. Errors: as Put. Source: RMap.expire.
 func (w wholeMap[K, V]) ExpireAt(ctx context.Context, at time.Time) (there bool, err error) {
-	ms, err := engine.Instant(at)
+	ms, err := send.Instant(at)
 	if err == nil {
 		there, err = w.setTime(ctx, ms)
 	}
@@ -94,7 +95,7 @@ func (w wholeMap[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 			return c.expire(ctx, ms)
 		}
 		all, s := m.store.object(), m.sender()
-		return engine.Yes(s.write(ctx, expireScript, append(all, s.keys()[1:]...), s.tellAll(decimal(int64(len(all))), ms)...))
+		return send.Yes(s.write(ctx, expireScript, append(all, s.keys()[1:]...), s.tellAll(decimal(int64(len(all))), ms)...))
 	})
 }
 
@@ -109,7 +110,7 @@ func (m *handle[K, V]) remaining(ctx context.Context) (left time.Duration, err e
 	if err = m.usable(ctx); err == nil {
 		left, err = reading(ctx, m.h, func() (time.Duration, error) {
 			s := m.sender()
-			return engine.Remainder(engine.Number(s.read(ctx, pttl)))
+			return send.Remainder(send.Number(s.read(ctx, pttl)))
 		})
 	}
 	return left, m.failed("look at", err)
@@ -151,7 +152,7 @@ func (w wholeMap[K, V]) named(ctx context.Context, op, to string, by *scripts.Sc
 	if err == nil {
 		done, err = writing(ctx, m.h, func() (bool, error) {
 			s := m.sender()
-			return engine.Yes(s.write(ctx, by, pairs, args(s, decimal(int64(len(pairs)/2)))...))
+			return send.Yes(s.write(ctx, by, pairs, args(s, decimal(int64(len(pairs)/2)))...))
 		})
 	}
 	return done, m.failed(op, err)

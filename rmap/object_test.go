@@ -8,7 +8,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -28,13 +29,13 @@ func TestMapAsAnObject(t *testing.T) {
 	raw := redistest.Shared(t, redistest.Version("8.0")).Client(t)
 	for name, opts := range map[string][]Option{"": nil, " with ids": {WithRequestIDs()}} {
 		opts = append([]Option{WithCodec(textFamily)}, opts...)
-		for kind, of := range map[string]func(e *engine.Engine, name string) oneHashed{
-			"map": func(e *engine.Engine, name string) oneHashed { return New[string, int](e, name, opts...) },
-			"announced": func(e *engine.Engine, name string) oneHashed {
+		for kind, of := range map[string]func(e *locking.Engine, name string) oneHashed{
+			"map": func(e *locking.Engine, name string) oneHashed { return New[string, int](e, name, opts...) },
+			"announced": func(e *locking.Engine, name string) oneHashed {
 				return New[string, int](e, name, append(opts, WithAnnounce())...)
 			},
-			"native": func(e *engine.Engine, name string) oneHashed { return NewNative[string, int](e, name, opts...) },
-			"cache":  func(e *engine.Engine, name string) oneHashed { return NewCache[string, int](e, name, opts...) },
+			"native": func(e *locking.Engine, name string) oneHashed { return NewNative[string, int](e, name, opts...) },
+			"cache":  func(e *locking.Engine, name string) oneHashed { return NewCache[string, int](e, name, opts...) },
 		} {
 			t.Run(kind+name, func(t *testing.T) {
 				t.Parallel()
@@ -44,7 +45,7 @@ func TestMapAsAnObject(t *testing.T) {
 	}
 }
 
-func asAnObject(t *testing.T, raw rueidis.Client, of func(e *engine.Engine, name string) oneHashed) {
+func asAnObject(t *testing.T, raw rueidis.Client, of func(e *locking.Engine, name string) oneHashed) {
 	ctx, e, name := t.Context(), engineOn(t, raw), redistest.Name(t)
 	m, other, third := of(e, name), of(e, name+"-b"), of(e, name+"-c")
 	t.Cleanup(func() {
@@ -87,7 +88,7 @@ func asAnObject(t *testing.T, raw rueidis.Client, of func(e *engine.Engine, name
 	require.InDelta(t, time.Hour, left, float64(time.Minute))
 	yes(true)(third.ExpireAt(ctx, time.Now().Add(-time.Hour)))
 	yes(false)(third.Exists(ctx))
-	for _, at := range []time.Time{{}, time.Now().Add(2 * engine.LongestLease)} {
+	for _, at := range []time.Time{{}, time.Now().Add(2 * core.LongestLease)} {
 		_, err := other.ExpireAt(ctx, at)
 		require.ErrorIs(t, err, ErrOption)
 	}

@@ -3,11 +3,11 @@ package rmap
 import (
 	"context"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // swept tells of a visit of the sweeper, and of what a write has evicted.
-func (h *hub) swept(s engine.Sweep) {
+func (h *hub) swept(s core.Sweep) {
 	if h.e.Caches != nil {
 		h.e.Caches.Swept(context.Background(), s)
 	}

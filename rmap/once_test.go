@@ -16,30 +16,30 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // usedOnce makes an object of a name, uses it, and drops it.
-type usedOnce func(ctx context.Context, e *engine.Engine, raw rueidis.Client, name string) error
+type usedOnce func(ctx context.Context, e *locking.Engine, raw rueidis.Client, name string) error
 
 var usesOnce = map[string]usedOnce{
-	"map": func(ctx context.Context, e *engine.Engine, _ rueidis.Client, name string) error {
+	"map": func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
 		m := New[string, int](e, name, WithCodec(codec.Text), WithEntryLock())
 		ids := New[string, int](e, name, WithCodec(codec.Text), WithRequestIDs())
 		_, _, err := m.Compute(ctx, "5", increment)
 		return errors.Join(err, holds(ctx, ids, 1), deletes(ctx, ids))
 	},
-	"cache": func(ctx context.Context, e *engine.Engine, _ rueidis.Client, name string) error {
+	"cache": func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
 		m := NewCache[string, int](e, name, WithTTL(time.Second))
 		return errors.Join(m.Put(ctx, "5", 5), holds(ctx, m, 5))
 	},
-	"sharded": func(ctx context.Context, e *engine.Engine, _ rueidis.Client, name string) error {
+	"sharded": func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
 		m := NewSharded[string, int](e, name, 3)
 		return errors.Join(m.Put(ctx, "5", 5), holds(ctx, m, 5), deletes(ctx, m))
 	},
-	"multimap": func(ctx context.Context, e *engine.Engine, _ rueidis.Client, name string) error {
+	"multimap": func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
 		m := kinds["list"](e, name, WithRequestIDs())
 		_, err := m.put(ctx, "k", "v")
 		_, ends := m.expire(ctx, "expire", "k", time.Second)
@@ -47,7 +47,7 @@ var usesOnce = map[string]usedOnce{
 	},
 	"near, tracked":   nearOnce(nil),
 	"near, announced": nearOnce([]Option{WithAnnounce()}, WithAnnounced()),
-	"loading": func(ctx context.Context, e *engine.Engine, _ rueidis.Client, name string) error {
+	"loading": func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
 		m := New[string, int](e, name)
 		l := NewLoading(m, quick, WithAbsentFor(time.Hour))
 		_, _, err := l.Get(ctx, "none")
@@ -58,7 +58,7 @@ var usesOnce = map[string]usedOnce{
 }
 
 func nearOnce(opts []Option, with ...NearOption) usedOnce {
-	return func(ctx context.Context, e *engine.Engine, _ rueidis.Client, name string) error {
+	return func(ctx context.Context, e *locking.Engine, _ rueidis.Client, name string) error {
 		m := New[string, int](e, name, opts...)
 		n := NewNear(m, with...)
 		return errors.Join(n.Put(ctx, "5", 5), holds(ctx, n, 5), holds(ctx, n, 5), deletes(ctx, m))
@@ -66,7 +66,7 @@ func nearOnce(opts []Option, with ...NearOption) usedOnce {
 }
 
 func writingOnce(opts ...WritingOption) usedOnce {
-	return func(ctx context.Context, e *engine.Engine, raw rueidis.Client, name string) error {
+	return func(ctx context.Context, e *locking.Engine, raw rueidis.Client, name string) error {
 		m := New[string, int](e, name)
 		w := NewWriting(m, func(context.Context, []Change[string, int]) error { return nil }, opts...)
 		return errors.Join(w.Put(ctx, "5", 5), holds(ctx, w, 5), w.Close(ctx), deletes(ctx, m),
@@ -118,7 +118,7 @@ func TestWhatIsUsedOnceLeavesNothing(t *testing.T) {
 
 type onceRig struct {
 	*testing.T
-	e      *engine.Engine
+	e      *locking.Engine
 	raw    rueidis.Client
 	clock  *handClock
 	server *redistest.Server

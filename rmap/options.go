@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // An Option changes a handle. What cannot be used, such as a codec of another
@@ -142,7 +143,7 @@ func WithTTL(d time.Duration) EntryOption {
 		if d == 0 {
 			return nil
 		}
-		return engine.CheckTTL("time to live", d)
+		return send.CheckTTL("time to live", d)
 	})
 }
 
@@ -163,7 +164,7 @@ func WithKeepTTL() EntryOption {
 func WithMaxIdle(d time.Duration) EntryOption {
 	return entryOption(func(l *lifetime) error {
 		l.idle, l.keep = d, false
-		return engine.CheckTTL("idle time", d)
+		return send.CheckTTL("idle time", d)
 	})
 }
 
@@ -200,7 +201,7 @@ func (l lifetime) text() string {
 	case l.keep:
 		return "keep"
 	case l.ttl > 0:
-		return decimal(engine.Millis(l.ttl))
+		return decimal(core.Millis(l.ttl))
 	}
 	return ""
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 var hrandfield = scripts.NewCommand("HRANDFIELD", scripts.Safe)
@@ -38,12 +38,12 @@ func (m *handle[K, V]) randomKeys(ctx context.Context, n int) ([]K, error) {
 }
 
 func (p *plain) random(ctx context.Context, n int) ([]string, error) {
-	return engine.Texts(p.read(ctx, hrandfield, decimal(int64(n))))
+	return send.Texts(p.read(ctx, hrandfield, decimal(int64(n))))
 }
 
 // random leaves out what has expired.
 func (c *cached) random(ctx context.Context, n int) ([]string, error) {
-	drawn, err := engine.Texts(c.read(ctx, hrandfield, decimal(int64(n))))
+	drawn, err := send.Texts(c.read(ctx, hrandfield, decimal(int64(n))))
 	if err != nil || len(drawn) == 0 {
 		return nil, err
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -26,10 +27,10 @@ import (
 type refusing struct {
 	t     *testing.T
 	admin rueidis.Client
-	e     *engine.Engine
+	e     *locking.Engine
 	log   logged
 
-	engine.Observer
+	core.Observer
 	mu    sync.Mutex
 	began bool
 	then  func() // when something has been refused for as long as it is sent again
@@ -58,7 +59,7 @@ func newRefusing(t *testing.T, opts ...redistest.Option) *refusing {
 		return err == nil && strings.Contains(info, "rdb_last_bgsave_status:err")
 	}, soon, 5*time.Millisecond)
 	user := server.Client(t, func(o *rueidis.ClientOption) { o.Username, o.Password = "orders", "password" })
-	r.e = engineOn(t, user, func(c *engine.Config) {
+	r.e = engineOn(t, user, func(c *core.Config) {
 		c.WatchdogTimeout, c.Observer = 9*time.Second, r // a send has 1.5 s: a machine that stands still for less loses no reply
 		c.Logger = slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})

@@ -6,8 +6,8 @@ import (
 	"iter"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Entry is one entry of a map.
@@ -208,14 +208,14 @@ func (p scanPage) count(c scanConfig) int {
 
 // expecting returns how a page is read behind this one: what is large goes by a connection of
 // its own, so that nothing waits behind a walk.
-func (p scanPage) expecting(op engine.Operation) engine.Operation {
+func (p scanPage) expecting(op send.Operation) send.Operation {
 	if p.bytes < mostPageBytes/4 {
 		return op
 	}
-	return engine.Expect(op, max(p.bytes, mostPageBytes))
+	return send.Expect(op, max(p.bytes, mostPageBytes))
 }
 
-func (a asked) expecting(op engine.Operation) engine.Operation {
+func (a asked) expecting(op send.Operation) send.Operation {
 	return scanPage{bytes: a.last}.expecting(op)
 }
 

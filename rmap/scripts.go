@@ -4,8 +4,9 @@ import (
 	"embed"
 	"strconv"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
@@ -65,26 +66,26 @@ var (
 var (
 	hstrlen = scripts.NewCommand("HSTRLEN", scripts.Safe)
 
-	lengthOfOne  = &engine.Sizing{By: hstrlen}
-	lengthOfMany = &engine.Sizing{By: engine.HashLengths}
+	lengthOfOne  = &send.Sizing{By: hstrlen}
+	lengthOfMany = &send.Sizing{By: send.HashLengths}
 
-	readOne    = engine.Sized(hget, *lengthOfOne)
-	readMany   = engine.Sized(hmget, *lengthOfMany)
-	readCached = engine.Sized(mapcache.Get, engine.Sizing{By: engine.HashLengths, Of: func(keys, args []string) (k, a []string) {
+	readOne    = send.Sized(hget, *lengthOfOne)
+	readMany   = send.Sized(hmget, *lengthOfMany)
+	readCached = send.Sized(mapcache.Get, send.Sizing{By: send.HashLengths, Of: func(keys, args []string) (k, a []string) {
 		return keys[:1], args[2:]
 	}})
-	readPeek         = engine.Sized(peekScript, engine.Sizing{By: engine.HashLengths, Of: peekedFields(1)})
-	readPeekCached   = engine.Sized(mapcache.Peek, engine.Sizing{By: engine.HashLengths, Of: peekedFields(2)})
-	readToLoad       = engine.Sized(loadLookScript, engine.Sizing{Writes: true})
-	readToLoadCached = engine.Sized(mapcache.LoadLook, engine.Sizing{Writes: true})
+	readPeek         = send.Sized(peekScript, send.Sizing{By: send.HashLengths, Of: peekedFields(1)})
+	readPeekCached   = send.Sized(mapcache.Peek, send.Sizing{By: send.HashLengths, Of: peekedFields(2)})
+	readToLoad       = send.Sized(loadLookScript, send.Sizing{Writes: true})
+	readToLoadCached = send.Sized(mapcache.LoadLook, send.Sizing{Writes: true})
 
-	pageScript  = engine.Sized(scanScript, engine.Sizing{})
-	pageCommand = engine.Sized(hscan, engine.Sizing{})
-	pageCached  = engine.Sized(mapcache.Scan, engine.Sizing{})
-	pageValues  = engine.Sized(multimap.Page, engine.Sizing{})
-	readValues  = engine.Sized(multimap.Get, engine.Sizing{})
-	readRange   = engine.Sized(multimap.Range, engine.Sizing{})
-	readBacklog = engine.Sized(behindTakeScript, engine.Sizing{})
+	pageScript  = send.Sized(scanScript, send.Sizing{})
+	pageCommand = send.Sized(hscan, send.Sizing{})
+	pageCached  = send.Sized(mapcache.Scan, send.Sizing{})
+	pageValues  = send.Sized(multimap.Page, send.Sizing{})
+	readValues  = send.Sized(multimap.Get, send.Sizing{})
+	readRange   = send.Sized(multimap.Range, send.Sizing{})
+	readBacklog = send.Sized(behindTakeScript, send.Sizing{})
 )
 
 // peekedFields returns what tells how long the answer to a peek is, whose fields begin with that
@@ -105,6 +106,6 @@ var answersValue = map[*scripts.Script]bool{
 }
 
 // memory is how long the server remembers the answer to a request, ms.
-var memory = strconv.FormatInt(engine.Millis(engine.RequestMemory), 10)
+var memory = strconv.FormatInt(core.Millis(send.RequestMemory), 10)
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // sends is what each operation sends without a request id, and with one, where
@@ -35,7 +35,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	for _, one := range []*scripts.Script{
 		commandScript, swapScript, takeScript, putIfAbsentScript, replaceScript, changeScript, addScript, renameScript,
 		deleteScript, expireScript, putScript, touchScript, expiresScript, ttlScript, scanScript, serverScript, shardsScript, removeScript, dropScript, lookScript, clearedScript,
-		putToldScript, loadLookScript, loadPutScript, loadEndScript, loadKeepScript, behindScript, behindDoneScript, behindTakeScript, behindEndsScript, behindDeadScript, behindRedriveScript, behindPurgeScript, throughScript, peekScript, expireEntriesScript, copyScript, engine.SizeScript,
+		putToldScript, loadLookScript, loadPutScript, loadEndScript, loadKeepScript, behindScript, behindDoneScript, behindTakeScript, behindEndsScript, behindDeadScript, behindRedriveScript, behindPurgeScript, throughScript, peekScript, expireEntriesScript, copyScript, send.SizeScript,
 	} {
 		r.Learn(one.Body())
 	}

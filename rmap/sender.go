@@ -5,9 +5,9 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // sender sends what is about one map.
@@ -21,7 +21,7 @@ type sender struct {
 }
 
 // read sends what changes nothing.
-func (s *sender) read(ctx context.Context, cmd engine.Operation, args ...string) (engine.Answer, error) {
+func (s *sender) read(ctx context.Context, cmd send.Operation, args ...string) (send.Answer, error) {
 	return s.h.e.Run(ctx, cmd, []string{s.key}, args)
 }
 
@@ -34,7 +34,7 @@ func (s *sender) keys() []string {
 }
 
 // command sends a command that changes the map.
-func (s *sender) command(ctx context.Context, cmd *scripts.Command, args ...string) (engine.Answer, error) {
+func (s *sender) command(ctx context.Context, cmd *scripts.Command, args ...string) (send.Answer, error) {
 	if s.ids {
 		return s.write(ctx, commandScript, []string{s.key}, append([]string{cmd.Label()}, args...)...)
 	}
@@ -43,19 +43,19 @@ func (s *sender) command(ctx context.Context, cmd *scripts.Command, args ...stri
 
 // write sends a script that changes the map. It includes done.lua, whose key
 // and argument come by themselves.
-func (s *sender) write(ctx context.Context, script *scripts.Script, on []string, args ...string) (engine.Answer, error) {
+func (s *sender) write(ctx context.Context, script *scripts.Script, on []string, args ...string) (send.Answer, error) {
 	bytes := int64(0)
 	if size := s.h.sizeOf(s.key).Load(); size >= mostPageBytes && answersValue[script] {
 		bytes = size
 	}
 	if !s.ids {
-		return s.h.e.RunBriefly(ctx, engine.Expect(script, bytes), on, append([]string{"0"}, args...))
+		return s.h.e.RunBriefly(ctx, send.Expect(script, bytes), on, append([]string{"0"}, args...))
 	}
-	request, op := keys.MapDone(s.key, s.h.requests.ID()), engine.Operation(engine.Identified{Script: script})
+	request, op := keys.MapDone(s.key, s.h.requests.ID()), send.Operation(send.Identified{Script: script})
 	if answersValue[script] { // which the server remembers, so that one of unknown length is read in the end
-		op = engine.Sized(op, engine.Sizing{Writes: true})
+		op = send.Sized(op, send.Sizing{Writes: true})
 	}
-	got, err := s.h.e.RunBriefly(ctx, engine.Expect(op, bytes), append(on, request), append([]string{memory}, args...))
+	got, err := s.h.e.RunBriefly(ctx, send.Expect(op, bytes), append(on, request), append([]string{memory}, args...))
 	if err == nil && !got.Replayed {
 		s.h.requests.Forget(s.key, request) // there is no copy of it that may come late
 	}
@@ -63,7 +63,7 @@ func (s *sender) write(ctx context.Context, script *scripts.Script, on []string,
 }
 
 // delete drops all keys of a map.
-func (s *sender) delete(ctx context.Context, all []string) (engine.Answer, error) {
+func (s *sender) delete(ctx context.Context, all []string) (send.Answer, error) {
 	if s.ids {
 		return s.write(ctx, deleteScript, all)
 	}

@@ -3,8 +3,8 @@ package rmap
 import (
 	"context"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // SetMultimap is a handle on the multimap of one name whose keys have sets of
@@ -21,7 +21,7 @@ type SetMultimap[K comparable, V any] struct{ multiCommon[K, V] }
 
 // NewSetMultimap returns a handle. Programs outside of this module call
 // rueidisson.SetMultimap.
-func NewSetMultimap[K comparable, V any](e *engine.Engine, name string, opts ...MultimapOption) *SetMultimap[K, V] {
+func NewSetMultimap[K comparable, V any](e *locking.Engine, name string, opts ...MultimapOption) *SetMultimap[K, V] {
 	return &SetMultimap[K, V]{multiCommonOf(newMulti[K, V](e, "set", name, keys.SetEnds, opts))}
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // The name of a sharded map holds how many shards it has, as text, so that
@@ -68,7 +68,7 @@ func (h *hub) countShards(key shardsKey, _ int, batch []*shardsCall) error {
 }
 
 func (h *hub) askShards(key shardsKey, n int) (int, error) {
-	var got engine.Answer
+	var got send.Answer
 	var err error
 	if key.adds {
 		got, err = h.e.Run(context.Background(), shardsScript, []string{key.name}, []string{sayShards(n)})

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // Sharded is a handle on the sharded map of one name: a map of n hashes that
@@ -35,7 +35,7 @@ const slots = 16384
 
 // NewSharded returns a handle. Programs outside of this module call
 // rueidisson.Sharded.
-func NewSharded[K comparable, V any](e *engine.Engine, name string, n int, opts ...Option) *Sharded[K, V] {
+func NewSharded[K comparable, V any](e *locking.Engine, name string, n int, opts ...Option) *Sharded[K, V] {
 	m := newHandle[K, V](e, "sharded map", name, lifetime.none, opts)
 	m.cfg.shards = n
 	s := &sharded{m.sender(), n}

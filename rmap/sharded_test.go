@@ -13,13 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // sharding is a sharded map that goes with the test.
-func sharding(t testing.TB, e *engine.Engine, name string, n int, opts ...Option) *Sharded[string, int] {
+func sharding(t testing.TB, e *locking.Engine, name string, n int, opts ...Option) *Sharded[string, int] {
 	t.Helper()
 	m := NewSharded[string, int](e, name, n, append([]Option{WithCodec(codec.Text)}, opts...)...)
 	t.Cleanup(func() { _, _ = m.Delete(context.Background()) })
@@ -148,7 +149,7 @@ func TestAnotherNumberOfShardsIsRefused(t *testing.T) {
 		e := engineOn(t, raw)
 		m := sharding(t, e, named(t, raw), 8)
 		require.NoError(t, m.PutMany(t.Context(), numbered(100)))
-		for _, e := range []*engine.Engine{e, engineOn(t, raw)} {
+		for _, e := range []*locking.Engine{e, engineOn(t, raw)} {
 			other := NewSharded[string, int](e, m.Name(), 9, WithCodec(codec.Text))
 			for name, op := range operations {
 				if name == "lock" || aboutAll[name] {
@@ -433,7 +434,7 @@ func TestAKeyOfAnotherTypeInAShardedMap(t *testing.T) {
 func TestWhatCannotBeUsedOfAShardedMap(t *testing.T) {
 	t.Parallel()
 	client, proxy := through(t, redistest.Shared(t))
-	e := engineOn(t, client, func(c *engine.Config) { c.MaxValue = 1000 })
+	e := engineOn(t, client, func(c *core.Config) { c.MaxValue = 1000 })
 	proxy.ResetLog()
 	for what, m := range map[string]*Sharded[string, int]{
 		"no shards":            NewSharded[string, int](e, "m", 0),
@@ -459,7 +460,7 @@ func TestWhatCannotBeUsedOfAShardedMap(t *testing.T) {
 		var none context.Context
 		require.ErrorIs(t, op(none, good), ErrOption, name)
 	}
-	for _, d := range []time.Duration{0, -1, engine.LongestLease + 1} {
+	for _, d := range []time.Duration{0, -1, core.LongestLease + 1} {
 		_, err := good.Expire(t.Context(), d)
 		require.ErrorIs(t, err, ErrOption)
 	}

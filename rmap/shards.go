@@ -8,8 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // sharded is n hashes, of which an entry's key says which it is in.
@@ -57,7 +59,7 @@ func (s *sharded) object() []string {
 func (s *sharded) check(ctx context.Context, adds bool) error {
 	n, err := s.h.shardsOf(ctx, shardsKey{s.key, adds}, s.n)
 	switch {
-	case engine.WrongType(err):
+	case send.WrongType(err):
 		return fmt.Errorf("key %q is no sharded map: %w", s.key, err)
 	case err != nil:
 		return err
@@ -69,7 +71,7 @@ func (s *sharded) check(ctx context.Context, adds bool) error {
 
 // named names the shard of another type.
 func (p *shard) named(err error) error {
-	if engine.WrongType(err) {
+	if send.WrongType(err) {
 		return fmt.Errorf("shard %q is no hash: %w", p.key, err)
 	}
 	return err
@@ -95,7 +97,7 @@ func (s *sharded) each(ctx context.Context, adds bool, which []int, call func(i 
 	}
 	f := fan{n: len(which), call: func(i int) error {
 		if ctx.Err() != nil {
-			return engine.ContextError(ctx)
+			return core.ContextError(ctx)
 		}
 		p := s.shard(which[i])
 		return p.named(call(i, p))
@@ -123,7 +125,7 @@ type fan struct {
 	err    error
 }
 
-func (f *fan) run(e *engine.Engine) {
+func (f *fan) run(e *locking.Engine) {
 	var all sync.WaitGroup
 	for range min(f.n, mostShards) - 1 {
 		all.Add(1)

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // What is done to all shards of a map, and to the name, which says how many there
@@ -41,12 +42,12 @@ func (m *Sharded[K, V]) delete(ctx context.Context) (bool, error) {
 }
 
 func (s *sharded) drop(ctx context.Context) (there bool, err error) {
-	there, err = s.any(ctx, func(p *shard) (bool, error) { return engine.Yes(p.dropAll(ctx)) })
+	there, err = s.any(ctx, func(p *shard) (bool, error) { return send.Yes(p.dropAll(ctx)) })
 	if err != nil {
 		return there, err
 	}
 	defer s.h.recount(s.key)
-	named, err := engine.Yes(s.delete(ctx, []string{s.key}))
+	named, err := send.Yes(s.delete(ctx, []string{s.key}))
 	return there || named, err
 }
 
@@ -57,11 +58,11 @@ func (m *Sharded[K, V]) exists(ctx context.Context) (bool, error) {
 }
 
 func (s *sharded) exists(ctx context.Context) (bool, error) {
-	return s.any(ctx, func(p *shard) (bool, error) { return engine.Yes(p.read(ctx, exists)) })
+	return s.any(ctx, func(p *shard) (bool, error) { return send.Yes(p.read(ctx, exists)) })
 }
 
 func (m *Sharded[K, V]) expire(ctx context.Context, d time.Duration) (bool, error) {
-	if err := engine.CheckTTL("time to live", d); err != nil {
+	if err := send.CheckTTL("time to live", d); err != nil {
 		return false, m.m.failed("expire", err)
 	}
 	return whole(ctx, m, "expire", func() (bool, error) {
@@ -72,10 +73,10 @@ func (m *Sharded[K, V]) expire(ctx context.Context, d time.Duration) (bool, erro
 // expire lets the name stay for longer than who adds to the map now trusts it.
 // Where there is nothing that goes, it stays.
 func (s *sharded) expire(ctx context.Context, d time.Duration) (bool, error) {
-	there, err := s.any(ctx, func(p *shard) (bool, error) { return p.setTime(ctx, decimal(engine.Millis(d))) })
+	there, err := s.any(ctx, func(p *shard) (bool, error) { return p.setTime(ctx, decimal(core.Millis(d))) })
 	if err == nil && there {
 		defer s.h.recount(s.key)
-		_, err = s.setTime(ctx, decimal(engine.Millis(d+6*glance)))
+		_, err = s.setTime(ctx, decimal(core.Millis(d+6*glance)))
 		s.lookBack()
 	}
 	return there, err
@@ -91,7 +92,7 @@ const straggle = 5 * glance
 // it has looked leaves such a shard without it.
 func (s *sharded) lookBack() {
 	of, until := &sharded{sender{h: s.h, key: s.key}, s.n}, s.h.e.Mono()+straggle
-	s.h.e.Due(engine.Key{Kind: "sharded map", Name: s.key}, 2*glance, func() time.Duration {
+	s.h.e.Due(core.Key{Kind: "sharded map", Name: s.key}, 2*glance, func() time.Duration {
 		s.h.e.Spawn(of.staysWith) // bounded by its exchanges
 		if left := until - s.h.e.Mono(); left > 0 {
 			return min(2*glance, left)
@@ -102,7 +103,7 @@ func (s *sharded) lookBack() {
 
 // goes reports whether the name is to go, or may be.
 func (s *sharded) goes(ctx context.Context) bool {
-	left, err := engine.Remainder(engine.Number(s.read(ctx, pttl)))
+	left, err := send.Remainder(send.Number(s.read(ctx, pttl)))
 	return err != nil || left > 0
 }
 
@@ -117,7 +118,7 @@ func (s *sharded) staysWith() {
 }
 
 func (s *sender) setTime(ctx context.Context, ms string) (bool, error) {
-	return engine.Yes(s.write(ctx, expireScript, s.keys(), s.tellAll("1", ms)...))
+	return send.Yes(s.write(ctx, expireScript, s.keys(), s.tellAll("1", ms)...))
 }
 
 func (m *Sharded[K, V]) persist(ctx context.Context) (bool, error) {
@@ -140,7 +141,7 @@ func (m *Sharded[K, V]) remaining(ctx context.Context) (time.Duration, error) {
 func (s *sharded) remaining(ctx context.Context) (longest time.Duration, err error) {
 	each := make([]time.Duration, s.n)
 	err = s.each(ctx, false, s.all(), func(i int, p *shard) (err error) {
-		each[i], err = engine.Remainder(engine.Number(p.read(ctx, pttl)))
+		each[i], err = send.Remainder(send.Number(p.read(ctx, pttl)))
 		return err
 	})
 	if err != nil || slices.Contains(each, -1) {
@@ -189,7 +190,7 @@ func (s *sharded) under(ctx context.Context, mapped string, over bool, script *s
 	for i := range froms {
 		pairs = append(pairs, froms[i], tos[i])
 	}
-	done, err := engine.Yes(s.write(ctx, script, pairs, append([]string{decimal(int64(len(pairs) / 2))}, args...)...))
+	done, err := send.Yes(s.write(ctx, script, pairs, append([]string{decimal(int64(len(pairs) / 2))}, args...)...))
 	if err != nil || other.goes(ctx) {
 		other.lookBack()
 	}
@@ -197,7 +198,7 @@ func (s *sharded) under(ctx context.Context, mapped string, over bool, script *s
 }
 
 func (m *Sharded[K, V]) expireAt(ctx context.Context, at time.Time) (bool, error) {
-	if _, err := engine.Instant(at); err != nil {
+	if _, err := send.Instant(at); err != nil {
 		return false, m.m.failed("expire", err)
 	}
 	return m.expire(ctx, max(time.Until(at), time.Millisecond))

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // lookout is when a handle looks for what others have left.
@@ -38,7 +38,7 @@ func (w *Writing[K, V]) look() {
 	}
 	d.looks.Add(1)
 	e.Spawn(func() { // ends with the answer
-		there, err := engine.Yes(e.Run(context.Background(), exists, []string{keys.MapWrites(w.h.key)}, nil))
+		there, err := send.Yes(e.Run(context.Background(), exists, []string{keys.MapWrites(w.h.key)}, nil))
 		switch {
 		case err != nil:
 			d.others.Store(true)

@@ -5,9 +5,9 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // store is a map as the server has it: keys and values are bytes. Each kind of
@@ -71,15 +71,15 @@ func (p *plain) get(ctx context.Context, key string) (value, error) {
 
 func (p *plain) getMany(ctx context.Context, keys []string) ([]value, error) {
 	return p.readSome(ctx, keys, mostInOne, func(some []string) ([]value, error) {
-		return values(p.h.e.Run(ctx, engine.Expect(readMany, p.expects(len(some))), []string{p.key}, some))
+		return values(p.h.e.Run(ctx, send.Expect(readMany, p.expects(len(some))), []string{p.key}, some))
 	})
 }
 
 func (p *plain) has(ctx context.Context, key string) (bool, error) {
-	return engine.Yes(p.read(ctx, hexists, key))
+	return send.Yes(p.read(ctx, hexists, key))
 }
 
-func (p *plain) length(ctx context.Context) (int64, error) { return engine.Number(p.read(ctx, hlen)) }
+func (p *plain) length(ctx context.Context) (int64, error) { return send.Number(p.read(ctx, hlen)) }
 
 func (p *plain) put(ctx context.Context, pairs []string, l lifetime) (err error) {
 	switch {
@@ -97,10 +97,10 @@ func (p *plain) put(ctx context.Context, pairs []string, l lifetime) (err error)
 
 func (p *plain) remove(ctx context.Context, keys []string) (int64, error) {
 	if !p.announces && !p.timed {
-		return engine.Number(p.command(ctx, hdel, keys...))
+		return send.Number(p.command(ctx, hdel, keys...))
 	}
 	args := append([]string{decimal(int64(2 + len(keys)))}, keys...)
-	return engine.Number(p.on(ctx, removeScript, p.tell(args, keys, 1)...))
+	return send.Number(p.on(ctx, removeScript, p.tell(args, keys, 1)...))
 }
 
 func (p *plain) clear(ctx context.Context) error {
@@ -121,12 +121,12 @@ func (p *plain) putIfAbsent(ctx context.Context, key, text string, l lifetime) (
 }
 
 func (p *plain) replace(ctx context.Context, key, text string, l lifetime) (bool, error) {
-	return engine.Yes(p.enters(ctx, replaceScript, l.text(), key, text, l.text()))
+	return send.Yes(p.enters(ctx, replaceScript, l.text(), key, text, l.text()))
 }
 
 func (p *plain) change(ctx context.Context, key string, old, to value, l lifetime, c *claim) (value, bool, error) {
 	args := append(c.seen(changeArgs(key, old, to)), l.text())
-	var got engine.Answer
+	var got send.Answer
 	var err error
 	if c == nil {
 		got, err = p.enters(ctx, changeScript, l.text(), append(args, "0", "", "0")...)
@@ -138,15 +138,15 @@ func (p *plain) change(ctx context.Context, key string, old, to value, l lifetim
 
 // claiming sends a change that looks at a claim. That is a second key, for which it would
 // wait while the slot moves: there it looks at none.
-func (p *plain) claiming(ctx context.Context, key string, args []string, l lifetime, c *claim) (engine.Answer, error) {
+func (p *plain) claiming(ctx context.Context, key string, args []string, l lifetime, c *claim) (send.Answer, error) {
 	on := append(p.keys(), keys.MapClaim(p.key, key))
 	looks := append(slices.Clone(args), decimal(int64(len(on))), c.token, c.millis())
 	on = p.unleasing(on, l.text(), args[:1], 1)
 	if p.ids || p.announces || l.text() != "" {
 		return p.write(ctx, changeScript, on, p.tellOne(key, looks...)...)
 	}
-	got, err := p.h.e.RunBriefly(ctx, engine.UnlessMoving(changeScript), on, append([]string{"0"}, looks...))
-	if err == nil || !engine.Moving(err) {
+	got, err := p.h.e.RunBriefly(ctx, send.NoMigrationRetry(changeScript), on, append([]string{"0"}, looks...))
+	if err == nil || !send.Moving(err) {
 		return got, err
 	}
 	return p.on(ctx, changeScript, append(args, "0", "", "0")...)
@@ -157,7 +157,7 @@ func (p *plain) add(ctx context.Context, key string, by addend, l lifetime) (val
 	case p.ids || p.announces || by.least != "" || by.most != "" || l.added() != "":
 		return found(p.enters(ctx, addScript, l.added(), key, by.text, by.command().Label(), by.least, by.most, l.added()))
 	}
-	n, err := engine.Number(p.command(ctx, hincrby, key, by.text))
+	n, err := send.Number(p.command(ctx, hincrby, key, by.text))
 	return value{text: decimal(n), there: true}, err
 }
 
@@ -183,7 +183,7 @@ func (p *plain) scan(ctx context.Context, a asked) (scanPage, error) {
 			return pair{key: key, value: v}, err
 		})
 	}
-	f := engine.Follower{Script: serverScript}
+	f := send.Follower{Script: serverScript}
 	args := append([]string{a.cursor, "COUNT", decimal(int64(a.count))}, a.words()...)
 	got, err := p.read(f.Under(ctx), a.expecting(pageCommand), args...)
 	page, err := scannedAt(a.count, got, err)
@@ -196,26 +196,26 @@ func (p *plain) scan(ctx context.Context, a asked) (scanPage, error) {
 }
 
 // on sends a script whose only key of the map is the hash.
-func (p *plain) on(ctx context.Context, script *scripts.Script, args ...string) (engine.Answer, error) {
+func (p *plain) on(ctx context.Context, script *scripts.Script, args ...string) (send.Answer, error) {
 	return p.write(ctx, script, p.keys(), args...)
 }
 
 // enters sends a script about one entry, whose field is its first argument; with a time
 // to live it ends the lease of who loads that.
-func (p *plain) enters(ctx context.Context, script *scripts.Script, ttl string, args ...string) (engine.Answer, error) {
+func (p *plain) enters(ctx context.Context, script *scripts.Script, ttl string, args ...string) (send.Answer, error) {
 	return p.leasing(ctx, script, ttl, args[:1], 1, p.tellOne(args[0], args...)...)
 }
 
 // leasing sends a script that with a time to live ends the leases of entries. While the
 // slot moves, what has several keys would wait: there it ends them before.
-func (p *plain) leasing(ctx context.Context, script *scripts.Script, ttl string, entries []string, step int, args ...string) (engine.Answer, error) {
+func (p *plain) leasing(ctx context.Context, script *scripts.Script, ttl string, entries []string, step int, args ...string) (send.Answer, error) {
 	on := p.unleasing(p.keys(), ttl, entries, step)
 	if ttl == "" || p.ids || p.announces {
 		return p.write(ctx, script, on, args...)
 	}
 	args = append([]string{"0"}, args...)
-	got, err := p.h.e.RunBriefly(ctx, engine.UnlessMoving(script), on, args)
-	if err == nil || !engine.Moving(err) {
+	got, err := p.h.e.RunBriefly(ctx, send.NoMigrationRetry(script), on, args)
+	if err == nil || !send.Moving(err) {
 		return got, err
 	}
 	for i := 0; i < len(entries); i += step {

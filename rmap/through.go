@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -58,7 +58,7 @@ func (w *Writing[K, V]) through(ctx context.Context, k K, key string, opts []Put
 		_, err = w.h.encodeValue(v) // before the store has what the map cannot have
 	}
 	if err == nil {
-		told := engine.Write{Changes: 1, Attempt: 1}
+		told := core.Write{Changes: 1, Attempt: 1}
 		err = w.timed(&told, func() error {
 			bounded, cancel := context.WithTimeoutCause(hold.Context(ctx), w.cfg.timeout, errTimeout)
 			defer cancel()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -124,7 +124,7 @@ func (w *Writing[K, V]) throughSome(ctx context.Context, op string, some []part[
 			}
 		}
 	}
-	told := engine.Write{Changes: len(changes), Attempt: 1}
+	told := core.Write{Changes: len(changes), Attempt: 1}
 	err = w.timed(&told, func() error {
 		bounded, cancel := context.WithTimeoutCause(held, w.cfg.timeout, errTimeout)
 		defer cancel()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
@@ -43,7 +43,7 @@ func (p *plain) peek(ctx context.Context, keys []string, values bool) ([]peeked,
 
 func (c *cached) peek(ctx context.Context, keys []string, values bool) ([]peeked, error) {
 	now := c.h.e.Wall()
-	send := func(ctx context.Context, script engine.Operation, args ...string) (engine.Answer, error) {
+	send := func(ctx context.Context, script send.Operation, args ...string) (send.Answer, error) {
 		return c.h.e.Run(ctx, script, []string{c.n.Hash, c.n.Times, c.n.Rests}, args)
 	}
 	all, err := peeks(keys, send, func(parts []rueidis.RedisMessage) (one peeked, err error) {
@@ -64,16 +64,16 @@ func (c *cached) peek(ctx context.Context, keys []string, values bool) ([]peeked
 }
 
 // peeking returns op with an answer as long as the values of these keys are expected to be.
-func (s *sender) peeking(op engine.Operation, keys []string, values bool) engine.Operation {
+func (s *sender) peeking(op send.Operation, keys []string, values bool) send.Operation {
 	if !values {
 		return op
 	}
-	return engine.Expect(op, s.expects(len(keys)))
+	return send.Expect(op, s.expects(len(keys)))
 }
 
 // peeks sends a script that answers with an array for each key: the value, and times.
-func peeks(keys []string, send func(ctx context.Context, op engine.Operation, args ...string) (engine.Answer, error),
-	times func(parts []rueidis.RedisMessage) (peeked, error), ctx context.Context, script engine.Operation, first ...string) ([]peeked, error) {
+func peeks(keys []string, send func(ctx context.Context, op send.Operation, args ...string) (send.Answer, error),
+	times func(parts []rueidis.RedisMessage) (peeked, error), ctx context.Context, script send.Operation, first ...string) ([]peeked, error) {
 	got, err := send(ctx, script, append(first, keys...)...)
 	if err != nil {
 		return nil, err
@@ -247,13 +247,13 @@ func (m *handle[K, V]) expireEntries(ctx context.Context, p peeker, op string, k
 func (p *plain) expireEntries(ctx context.Context, keys []string, d time.Duration, when string) (int64, error) {
 	ttl := lifetime{ttl: d}.text()
 	args := append([]string{ttl, when, decimal(int64(4 + len(keys)))}, keys...)
-	return engine.Number(p.leasing(ctx, expireEntriesScript, ttl, keys, 1, p.tell(args, keys, 1)...))
+	return send.Number(p.leasing(ctx, expireEntriesScript, ttl, keys, 1, p.tell(args, keys, 1)...))
 }
 
 func (c *cached) expireEntries(ctx context.Context, keys []string, d time.Duration, when string) (int64, error) {
 	now, l := c.h.e.Wall(), lifetime{ttl: d}
 	args := append([]string{decimal(now), c.publish(keys, 1), l.life().Ends(now), when}, keys...)
-	n, err := engine.Number(c.write(ctx, mapcache.ExpireEntries, []string{c.n.Hash, c.n.Times, c.n.Rests}, args...))
+	n, err := send.Number(c.write(ctx, mapcache.ExpireEntries, []string{c.n.Hash, c.n.Times, c.n.Rests}, args...))
 	c.expect(l, now, err)
 	return n, err
 }

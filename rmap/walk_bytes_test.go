@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -41,18 +41,18 @@ func walkedMap(m mapping[string, string]) walked {
 }
 
 // walkedKinds are maps of each kind.
-var walkedKinds = map[string]func(e *engine.Engine, name string) walked{
-	"map": func(e *engine.Engine, name string) walked { return walkedMap(New[string, string](e, name, textual)) },
-	"sharded": func(e *engine.Engine, name string) walked {
+var walkedKinds = map[string]func(e *locking.Engine, name string) walked{
+	"map": func(e *locking.Engine, name string) walked { return walkedMap(New[string, string](e, name, textual)) },
+	"sharded": func(e *locking.Engine, name string) walked {
 		return walkedMap(NewSharded[string, string](e, name, 2, textual))
 	},
-	"native": func(e *engine.Engine, name string) walked {
+	"native": func(e *locking.Engine, name string) walked {
 		return walkedMap(NewNative[string, string](e, name, textual))
 	},
-	"cache": func(e *engine.Engine, name string) walked {
+	"cache": func(e *locking.Engine, name string) walked {
 		return walkedMap(NewCache[string, string](e, name, textual))
 	},
-	"cache with times": func(e *engine.Engine, name string) walked {
+	"cache with times": func(e *locking.Engine, name string) walked {
 		m := NewCache[string, string](e, name, textual)
 		w := walkedMap(m)
 		w.all = func(yield func(Entry[string, string], error) bool) {
@@ -64,14 +64,14 @@ var walkedKinds = map[string]func(e *engine.Engine, name string) walked{
 		}
 		return w
 	},
-	"list multimap": func(e *engine.Engine, name string) walked {
+	"list multimap": func(e *locking.Engine, name string) walked {
 		m := NewListMultimap[string, string](e, name, textual)
 		return walked{
 			fill: func(t *testing.T, key, text string) { t.Helper(); require.NoError(t, m.Put(t.Context(), key, text)) },
 			all:  m.All(context.Background()), keys: m.Keys(context.Background()),
 		}
 	},
-	"set multimap": func(e *engine.Engine, name string) walked {
+	"set multimap": func(e *locking.Engine, name string) walked {
 		m := NewSetMultimap[string, string](e, name, textual)
 		return walked{
 			fill: func(t *testing.T, key, text string) {

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/fence"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -31,7 +32,7 @@ func TestAServerThatEvictsWhatWritersHave(t *testing.T) {
 					s, began, open := newBehindMap(), make(chan int64, 100), make(chan struct{})
 					s.fences = true // a writer outlives its turn, and comes when the next one does
 					name := cacheNamed(t, raw)
-					m := loadKinds[kind](engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second }), name)
+					m := loadKinds[kind](engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second }), name)
 					w := NewWriting(m, func(ctx context.Context, changes []Change[string, int]) error {
 						token, _ := fence.FromContext(ctx)
 						began <- token.Number()
@@ -64,7 +65,7 @@ func TestAServerThatEvictsWhatWritersHave(t *testing.T) {
 // TestAServerThatEvictsTheLeaseOfALoad: nothing that was put since is overwritten.
 func TestAServerThatEvictsTheLeaseOfALoad(t *testing.T) {
 	t.Parallel()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
 		for _, put := range []bool{false, true} {
 			s := newSource()
 			m := on(engineOn(t, raw))

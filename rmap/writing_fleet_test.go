@@ -12,7 +12,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -81,7 +81,7 @@ func TestWritingLooksSoonWhereOthersQueue(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	name, s := cacheNamed(t, raw), newBehindMap()
-	m := New[string, int](engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = time.Hour }), name)
+	m := New[string, int](engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = time.Hour }), name)
 	w := NewWriting(m, s.write, ways["behind"]...)
 	other := New[string, int](engineOn(t, raw), name)
 	killed(t, other, "first", 1)

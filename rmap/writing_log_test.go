@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -40,7 +40,7 @@ func TestTheLogHearsOfAStoreThatRefuses(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	l, calls := &logged{}, atomic.Int64{}
-	e := engineOn(t, raw, func(c *engine.Config) {
+	e := engineOn(t, raw, func(c *core.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	})
 	w := NewWriting(New[string, int](e, cacheNamed(t, raw)), func(context.Context, []Change[string, int]) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -29,7 +29,7 @@ func TestTheObserverHearsOfWrites(t *testing.T) {
 		}
 		return nil
 	}
-	heard := func(t *testing.T, seen *watcher, want ...engine.Write) {
+	heard := func(t *testing.T, seen *watcher, want ...core.Write) {
 		t.Helper()
 		seen.mu.Lock()
 		defer seen.mu.Unlock()
@@ -42,15 +42,15 @@ func TestTheObserverHearsOfWrites(t *testing.T) {
 	}
 	t.Run("through", func(t *testing.T) {
 		seen := &watcher{}
-		m := New[string, int](engineOn(t, raw, func(c *engine.Config) { c.Caches = seen }), cacheNamed(t, raw))
+		m := New[string, int](engineOn(t, raw, func(c *core.Config) { c.Caches = seen }), cacheNamed(t, raw))
 		w := NewWriting(m, refuses)
 		require.NoError(t, w.Put(t.Context(), "k", 1))
 		require.ErrorIs(t, w.Put(t.Context(), "bad", 1), down)
-		heard(t, seen, engine.Write{Map: m.Name(), Changes: 1, Attempt: 1}, engine.Write{Map: m.Name(), Changes: 1, Attempt: 1, Err: down})
+		heard(t, seen, core.Write{Map: m.Name(), Changes: 1, Attempt: 1}, core.Write{Map: m.Name(), Changes: 1, Attempt: 1, Err: down})
 	})
 	t.Run("behind", func(t *testing.T) {
 		seen := &watcher{}
-		m := New[string, int](engineOn(t, raw, func(c *engine.Config) { c.Caches = seen }), cacheNamed(t, raw))
+		m := New[string, int](engineOn(t, raw, func(c *core.Config) { c.Caches = seen }), cacheNamed(t, raw))
 		w := NewWriting(m, refuses, WithBehind(2), WithWriteDelay(time.Millisecond))
 		require.NoError(t, w.PutMany(t.Context(), map[string]int{"good": 1, "bad": 2}))
 		require.NoError(t, w.Close(t.Context()))
@@ -62,9 +62,9 @@ func TestTheObserverHearsOfWrites(t *testing.T) {
 			seen.writes[1], seen.writes[2] = seen.writes[2], seen.writes[1]
 		}
 		seen.mu.Unlock()
-		heard(t, seen, engine.Write{Map: m.Name(), Changes: 2, Behind: true, Attempt: 1, Queued: 2, Err: down},
-			engine.Write{Map: m.Name(), Changes: 1, Behind: true, Attempt: 2, Queued: 1},
-			engine.Write{Map: m.Name(), Changes: 1, Behind: true, Attempt: 2, Dead: true, Err: down})
+		heard(t, seen, core.Write{Map: m.Name(), Changes: 2, Behind: true, Attempt: 1, Queued: 2, Err: down},
+			core.Write{Map: m.Name(), Changes: 1, Behind: true, Attempt: 2, Queued: 1},
+			core.Write{Map: m.Name(), Changes: 1, Behind: true, Attempt: 2, Dead: true, Err: down})
 	})
 }
 
@@ -90,7 +90,7 @@ type onWrite struct {
 	does func()
 }
 
-func (w *onWrite) Wrote(context.Context, engine.Write) { w.does() }
+func (w *onWrite) Wrote(context.Context, core.Write) { w.does() }
 
 // TestNothingIsBetweenAWriteAndItsEnd: what the store has taken is dropped from the
 // queue at once, and told then.
@@ -106,7 +106,7 @@ func TestNothingIsBetweenAWriteAndItsEnd(t *testing.T) {
 		}
 		told <- [2]int64{client.n.Load(), n}
 	}}
-	m := New[string, int](engineOn(t, client, func(c *engine.Config) { c.Caches = seen }), name)
+	m := New[string, int](engineOn(t, client, func(c *core.Config) { c.Caches = seen }), name)
 	w := NewWriting(m, func(context.Context, []Change[string, int]) error {
 		client.n.Store(0)
 		return nil

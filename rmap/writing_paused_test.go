@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -38,7 +39,7 @@ var pausedWriters = redistest.Children{"paused writer": func(p *redistest.Parent
 	if err != nil {
 		panic(err)
 	}
-	e, err := engine.New(context.Background(), client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Second, Linger: time.Second})
+	e, err := locking.New(context.Background(), client, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Second, Linger: time.Second})
 	if err != nil {
 		panic(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -116,7 +116,7 @@ func TestWhatCannotBeDroppedIsPutAsideOnce(t *testing.T) {
 
 // behindOnAMovingSlot has a map with a and b, both queued, on a slot that is on the
 // move, while all of its keys are where they were.
-func behindOnAMovingSlot(t *testing.T, cluster *redistest.Cluster, e *engine.Engine) (*Writing[string, int], *behindMap, *redistest.Migration) {
+func behindOnAMovingSlot(t *testing.T, cluster *redistest.Cluster, e *locking.Engine) (*Writing[string, int], *behindMap, *redistest.Migration) {
 	t.Helper()
 	s := newBehindMap()
 	s.fail(errors.New("down"))

@@ -18,8 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/fence"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -84,9 +85,9 @@ func contents(t testing.TB, m mapping[string, int]) map[string]int {
 var ways = map[string][]WritingOption{"through": nil, "behind": {WithBehind(10), WithWriteDelay(5 * time.Millisecond)}}
 
 // onWays runs a test through and behind, on every kind of map and server.
-func onWays(t *testing.T, test func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *engine.Engine) mapping[string, int])) {
+func onWays(t *testing.T, test func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *locking.Engine) mapping[string, int])) {
 	t.Helper()
-	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *engine.Engine) mapping[string, int]) {
+	onLoadKinds(t, func(t *testing.T, raw rueidis.Client, on func(e *locking.Engine) mapping[string, int]) {
 		for way, opts := range ways {
 			if m := on(engineOn(t, raw)); way == "behind" && behindOn(m) != nil {
 				continue
@@ -99,7 +100,7 @@ func onWays(t *testing.T, test func(t *testing.T, raw rueidis.Client, opts []Wri
 // TestTheStoreEqualsTheMap after any operations of two handles at once.
 func TestTheStoreEqualsTheMap(t *testing.T) {
 	t.Parallel()
-	onWays(t, func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *engine.Engine) mapping[string, int]) {
+	onWays(t, func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *locking.Engine) mapping[string, int]) {
 		s := newBehindMap()
 		var ws []*Writing[string, int]
 		var all sync.WaitGroup
@@ -170,7 +171,7 @@ func anyChange(ctx context.Context, r *rand.Rand, m mapping[string, int]) error 
 // TestWhatOperationsOfAWritingAnswer is what those of the map do.
 func TestWhatOperationsOfAWritingAnswer(t *testing.T) {
 	t.Parallel()
-	onWays(t, func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *engine.Engine) mapping[string, int]) {
+	onWays(t, func(t *testing.T, raw rueidis.Client, opts []WritingOption, on func(e *locking.Engine) mapping[string, int]) {
 		ctx := t.Context()
 		w := NewWriting(on(engineOn(t, raw)), newBehindMap().write, opts...)
 		_, had, err := w.Swap(ctx, "k", 1)
@@ -431,7 +432,7 @@ var writers = redistest.Children{"writer": func(p *redistest.Parent) {
 	if err != nil {
 		panic(err)
 	}
-	e, err := engine.New(context.Background(), client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Second, Linger: time.Second})
+	e, err := locking.New(context.Background(), client, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Second, Linger: time.Second})
 	if err != nil {
 		panic(err)
 	}
@@ -533,7 +534,7 @@ func inOrder(t *testing.T, lines []string) map[string]int {
 
 // callsOfWrites checks each call of a script about what is written behind, and
 // returns their names.
-func callsOfWrites(t *testing.T, e *engine.Engine, r *redistest.ScriptRecorder, m mapping[string, int]) (seen []string) {
+func callsOfWrites(t *testing.T, e *locking.Engine, r *redistest.ScriptRecorder, m mapping[string, int]) (seen []string) {
 	t.Helper()
 	r.Take()
 	w := NewWriting(m, newBehindMap().write, ways["behind"]...)

@@ -10,7 +10,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
@@ -98,7 +99,7 @@ func TestWritingThroughLateRequestIsRefusedAfterAHandover(t *testing.T) {
 			// One connection: the second change would be the first to notice that another one is broken.
 			client, proxy := through(t, server, func(o *rueidis.ClientOption) { o.PipelineMultiplex = -1 })
 			name, s, o := cacheNamed(t, raw), newBehindMap(), &waits{}
-			e := engineOn(t, client, shortSends, func(c *engine.Config) { c.Observer, c.HandoverTime = o, time.Minute })
+			e := engineOn(t, client, shortSends, func(c *core.Config) { c.Observer, c.HandoverTime = o, time.Minute })
 			began, open := make(chan struct{}), make(chan struct{})
 			w := NewWriting(of(e, name), func(ctx context.Context, changes []Change[string, int]) error {
 				if changes[0].Value == 3 {
@@ -205,7 +206,7 @@ func TestWritingThroughTellsNearCachesWhatItRemoves(t *testing.T) {
 	raw := server.Client(t)
 	client, proxy := through(t, server)
 	name, s := named(t, raw), newBehindMap()
-	of := func(e *engine.Engine) *Map[string, int] { return New[string, int](e, name, WithAnnounce()) }
+	of := func(e *locking.Engine) *Map[string, int] { return New[string, int](e, name, WithAnnounce()) }
 	n := NewNear(of(engineOn(t, raw)), WithAnnounced())
 	defer n.Close()
 	require.NoError(t, n.Put(t.Context(), "k", 7))

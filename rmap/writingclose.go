@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Close has no more changes made by this handle, and waits until those that are
@@ -112,12 +113,12 @@ func (w *Writing[K, V]) refusal(since int) (turns int, err error) {
 func (w *Writing[K, V]) over(ctx context.Context, left int64, err error) error {
 	why := w.h.h.e.Open()
 	if why == nil && ctx.Err() != nil {
-		why = engine.ContextError(ctx)
+		why = core.ContextError(ctx)
 	}
 	switch {
 	case why == nil && left > 0 && forGood(err):
 		return fmt.Errorf("%d changes are not written: %w", left, err)
-	case why == nil && err != nil && !engine.Passing(err):
+	case why == nil && err != nil && !send.Transient(err):
 		return fmt.Errorf("changes may not be written: %w", err)
 	case why == nil:
 		return nil

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // ErrBacklog says that so many changes are queued for the store that no more are
@@ -82,7 +82,7 @@ func WithWriteTimeout(d time.Duration) WritingOption {
 func WithMaxRetryTime(d time.Duration) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.retries = d
-		return engine.CheckTTL("retry time", d)
+		return send.CheckTTL("retry time", d)
 	})
 }
 
@@ -129,7 +129,7 @@ func WithMaxBacklog(n int) WritingOption {
 func WithBacklogWait(d time.Duration) WritingOption {
 	return writingOption(func(c *writingConfig) error {
 		c.wait = d
-		return engine.CheckTTL("backlog wait", d)
+		return send.CheckTTL("backlog wait", d)
 	})
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/embedded"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 )
 
@@ -97,8 +97,8 @@ func (s *Server) Forward(d time.Duration) {
 // client's time.
 type along struct{ s *Server }
 
-func (a along) Apply(c *engine.Config) error { c.Clock = a; return nil }
-func (a along) Now() time.Time               { return a.s.embedded.Now() }
+func (a along) Apply(c *core.Config) error { c.Clock = a; return nil }
+func (a along) Now() time.Time             { return a.s.embedded.Now() }
 
 func (a along) Moved(f func()) {
 	a.s.mu.Lock()

@@ -5,39 +5,41 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
 // reader is the read side as the server sees it.
 type reader struct{ *server }
 
-var _ engine.Protocol = reader{}
+var _ locking.Protocol = reader{}
 
 // readRenewal lengthens the name's time to live and the reader's own.
-var readRenewal = &engine.Renewal{
+var readRenewal = &lease.Renewal{
 	Script: renewScript,
-	Add: func(on, args []string, key engine.Key, owner string, lease time.Duration) (k, a []string) {
+	Add: func(on, args []string, key core.Key, owner string, lease time.Duration) (k, a []string) {
 		return append(on, key.Name, keys.ReaderMark(key.Name, owner, 1)),
-			append(args, owner, strconv.FormatInt(engine.Millis(lease), 10))
+			append(args, owner, strconv.FormatInt(core.Millis(lease), 10))
 	},
-	Apart: []*engine.Renewal{engine.LockRenewal, markRenewal},
+	Apart: []*lease.Renewal{lease.LockRenewal, markRenewal},
 }
 
 // markRenewal lengthens the reader's own key alone.
-var markRenewal = &engine.Renewal{
+var markRenewal = &lease.Renewal{
 	Script: markScript,
-	Add: func(on, args []string, key engine.Key, owner string, lease time.Duration) (k, a []string) {
-		return append(on, keys.ReaderMark(key.Name, owner, 1)), append(args, strconv.FormatInt(engine.Millis(lease), 10))
+	Add: func(on, args []string, key core.Key, owner string, lease time.Duration) (k, a []string) {
+		return append(on, keys.ReaderMark(key.Name, owner, 1)), append(args, strconv.FormatInt(core.Millis(lease), 10))
 	},
 }
 
-func (r reader) Renewal() *engine.Renewal { return readRenewal }
+func (r reader) Renewal() *lease.Renewal { return readRenewal }
 
 func (r reader) Label() string { return readKind }
 
-func (r reader) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+func (r reader) Acquire(ctx context.Context, a locking.Try) (locking.Tried, error) {
 	return r.acquire(ctx, r, a.Owner, readAcquireScript,
 		[]string{r.name, r.gone, r.claims, r.mark(a.Owner), r.waiting, r.turn},
 		[]string{r.e.Millis(a.Lease), a.Owner, r.client(), standing(a)})
@@ -45,21 +47,21 @@ func (r reader) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error)
 
 // standing returns how a reader stands to writers that wait: 0 if it gives up when it is
 // refused, 1 if it waits then, 2 if it has stood back for long enough.
-func standing(a engine.Try) string {
+func standing(a locking.Try) string {
 	if a.Stood {
 		return "2"
 	}
 	return digit(a.Queue)
 }
 
-func (r reader) Release(ctx context.Context, owner string) (engine.Released, error) {
+func (r reader) Release(ctx context.Context, owner string) (lease.Released, error) {
 	return released(r.e.Run(ctx, readReleaseScript,
 		[]string{r.name, r.mark(owner)}, []string{owner, r.channel, r.e.Publish()}))
 }
 
-func (r reader) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
+func (r reader) GiveBack(ctx context.Context, owner string) (lease.Released, error) {
 	if err := lock.Bury(ctx, r.e, r.gone, owner); err != nil {
-		return engine.Released{}, err
+		return lease.Released{}, err
 	}
 	return r.Release(ctx, owner)
 }

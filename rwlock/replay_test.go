@@ -23,7 +23,7 @@ func body(t testing.TB, name string) string {
 	case "bury":
 		file = "../lock/lua/bury.lua"
 	case "renew_write":
-		file = "../internal/engine/lua/renew.lua"
+		file = "../internal/lease/lua/renew.lua"
 	}
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -25,7 +25,7 @@ type Lock struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.RWLock.
-func New(e *engine.Engine, name string, opts ...Option) *Lock {
+func New(e *locking.Engine, name string, opts ...Option) *Lock {
 	l := &Lock{server: newServer(e, e.Map(name)), label: name}
 	l.reader, l.writer = reader{&l.server}, writer{server: &l.server}
 	l.read = Side{l: l, kind: readKind}

@@ -10,13 +10,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // recorded returns an engine on a server that knows no script yet.
-func recorded(t *testing.T, change func(*engine.Config)) (*engine.Engine, *redistest.ScriptRecorder) {
+func recorded(t *testing.T, change func(*core.Config)) (*locking.Engine, *redistest.ScriptRecorder) {
 	t.Helper()
 	server := redistest.Miniredis(t)
 	client, err := rueidis.NewClient(rueidis.ClientOption{
@@ -24,11 +26,11 @@ func recorded(t *testing.T, change func(*engine.Config)) (*engine.Engine, *redis
 	})
 	require.NoError(t, err)
 	r := redistest.RecordScripts(t, client)
-	cfg := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true}
+	cfg := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true}
 	if change != nil {
 		change(&cfg)
 	}
-	e, err := engine.New(t.Context(), r, cfg)
+	e, err := locking.New(t.Context(), r, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	return e, r
@@ -36,22 +38,22 @@ func recorded(t *testing.T, change func(*engine.Config)) (*engine.Engine, *redis
 
 // methods is every method that sends a script, and what it sends.
 // TestEveryScriptIsCalled keeps it complete.
-func methods(e *engine.Engine) map[string]func(ctx context.Context, l *Lock) error {
+func methods(e *locking.Engine) map[string]func(ctx context.Context, l *Lock) error {
 	private, lease := e.IDs.Private(), time.Minute
 	reads := func(ctx context.Context, l *Lock) error {
-		_, err := l.reader.Acquire(ctx, engine.Try{Owner: private, Lease: lease})
+		_, err := l.reader.Acquire(ctx, locking.Try{Owner: private, Lease: lease})
 		return err
 	}
 	return map[string]func(ctx context.Context, l *Lock) error{
 		"read_acquire.lua": reads,
 		"read_release.lua": func(ctx context.Context, l *Lock) error { _, err := l.reader.Release(ctx, private); return err },
 		"write_acquire.lua": func(ctx context.Context, l *Lock) error {
-			_, err := l.writer.Acquire(ctx, engine.Try{Owner: private, Lease: lease})
+			_, err := l.writer.Acquire(ctx, locking.Try{Owner: private, Lease: lease})
 			return err
 		},
 		"write_release.lua": func(ctx context.Context, l *Lock) error { _, err := l.writer.Release(ctx, private); return err },
 		"downgrade.lua": func(ctx context.Context, l *Lock) error {
-			_, err := l.writer.ReleaseTo(ctx, private, []engine.Candidate{{Owner: e.IDs.Private(), Lease: lease}})
+			_, err := l.writer.ReleaseTo(ctx, private, []locking.Candidate{{Owner: e.IDs.Private(), Lease: lease}})
 			return err
 		},
 		"renew.lua": func(ctx context.Context, l *Lock) error {
@@ -120,11 +122,11 @@ func TestEveryScriptIsCalled(t *testing.T) {
 
 func TestAnAcquireThatIsNotReplicatedIsUndone(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t, func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Millisecond })
+	e, r := recorded(t, func(c *core.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Millisecond })
 	l := New(e, "orders")
-	for script, p := range map[string]engine.Protocol{"read": l.reader, "write": &l.writer} {
-		_, err := p.Acquire(t.Context(), engine.Try{Owner: e.IDs.Private(), Lease: time.Minute})
-		require.ErrorIs(t, err, engine.ErrNotReplicated)
+	for script, p := range map[string]locking.Protocol{"read": l.reader, "write": &l.writer} {
+		_, err := p.Acquire(t.Context(), locking.Try{Owner: e.IDs.Private(), Lease: time.Minute})
+		require.ErrorIs(t, err, core.ErrNotReplicated)
 		require.Equal(t, []string{script + "_acquire.lua", "bury.lua", script + "_release.lua"}, redistest.ScriptNames(r.Take()))
 		st, err := l.inspect(t.Context())
 		require.NoError(t, err)
@@ -144,35 +146,35 @@ func TestWhatGivesBackOrRenewsWorksOnAFullServer(t *testing.T) {
 			raw, ctx := server.Client(t), t.Context()
 			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true, ForceSingleClient: true})
 			require.NoError(t, err)
-			e, err := engine.New(ctx, client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Owned: true})
+			e, err := locking.New(ctx, client, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Owned: true})
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 			own, to := e.IDs.Private(), e.IDs.Private()
-			hold := func(name string, side func(l *Lock) engine.Protocol) *Lock {
+			hold := func(name string, side func(l *Lock) locking.Protocol) *Lock {
 				l := New(e, name)
-				tried, err := side(l).Acquire(ctx, engine.Try{Owner: own, Lease: time.Minute})
+				tried, err := side(l).Acquire(ctx, locking.Try{Owner: own, Lease: time.Minute})
 				require.NoError(t, err)
 				require.True(t, tried.Free)
 				return l
 			}
-			reads := func(l *Lock) engine.Protocol { return l.reader }
-			writes := func(l *Lock) engine.Protocol { return l.writer }
+			reads := func(l *Lock) locking.Protocol { return l.reader }
+			writes := func(l *Lock) locking.Protocol { return l.writer }
 			left, given, renewed, evicted := hold("left", reads), hold("given", reads), hold("renewed", reads), hold("evicted", reads)
 			written, writtenBack, turned, forced := hold("written", writes), hold("back", writes), hold("turned", writes), hold("forced", writes)
-			_, err = turned.reader.Acquire(ctx, engine.Try{Owner: to, Lease: time.Minute, Queue: true}) // it waits
+			_, err = turned.reader.Acquire(ctx, locking.Try{Owner: to, Lease: time.Minute, Queue: true}) // it waits
 			require.NoError(t, err)
 			require.NoError(t, raw.Do(ctx, raw.B().Del().Key(evicted.mark(own)).Build()).Error())
 			require.NoError(t, raw.Do(ctx, raw.B().ConfigSet().ParameterValue().ParameterValue("maxmemory", "1").Build()).Error())
-			_, err = New(e, "new").reader.Acquire(ctx, engine.Try{Owner: own, Lease: time.Minute})
+			_, err = New(e, "new").reader.Acquire(ctx, locking.Try{Owner: own, Lease: time.Minute})
 			require.ErrorContains(t, err, "OOM", "or this test shows nothing")
 
-			for what, release := range map[string]func() (engine.Released, error){
-				"read release":    func() (engine.Released, error) { return left.reader.Release(ctx, own) },
-				"read give-back":  func() (engine.Released, error) { return given.reader.GiveBack(ctx, own) },
-				"write release":   func() (engine.Released, error) { return written.writer.Release(ctx, own) },
-				"write give-back": func() (engine.Released, error) { return writtenBack.writer.GiveBack(ctx, own) },
-				"downgrade": func() (engine.Released, error) {
-					g, err := turned.writer.ReleaseTo(ctx, own, []engine.Candidate{{Owner: to, Lease: time.Minute}})
+			for what, release := range map[string]func() (lease.Released, error){
+				"read release":    func() (lease.Released, error) { return left.reader.Release(ctx, own) },
+				"read give-back":  func() (lease.Released, error) { return given.reader.GiveBack(ctx, own) },
+				"write release":   func() (lease.Released, error) { return written.writer.Release(ctx, own) },
+				"write give-back": func() (lease.Released, error) { return writtenBack.writer.GiveBack(ctx, own) },
+				"downgrade": func() (lease.Released, error) {
+					g, err := turned.writer.ReleaseTo(ctx, own, []locking.Candidate{{Owner: to, Lease: time.Minute}})
 					return g.Released, err
 				},
 			} {

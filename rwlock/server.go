@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -21,7 +24,7 @@ const (
 
 // server is one read-write lock as the server sees it: what both sides share.
 type server struct {
-	e       *engine.Engine
+	e       *locking.Engine
 	name    string // mapped
 	channel string
 	gone    string // where the tombstones are
@@ -30,7 +33,7 @@ type server struct {
 	turn    string
 }
 
-func newServer(e *engine.Engine, mapped string) server {
+func newServer(e *locking.Engine, mapped string) server {
 	return server{
 		e: e, name: mapped, channel: keys.RWChannel(mapped), gone: keys.Tombstones(mapped),
 		claims: keys.RWClaims(mapped), waiting: keys.RWReaders(mapped), turn: keys.RWTurn(mapped),
@@ -38,7 +41,7 @@ func newServer(e *engine.Engine, mapped string) server {
 }
 
 // Key returns that of the lock, for both sides.
-func (s *server) Key() engine.Key { return engine.Key{Kind: family, Name: s.name} }
+func (s *server) Key() core.Key { return core.Key{Kind: family, Name: s.name} }
 
 // Channel returns where releases are announced.
 func (s *server) Channel() string { return s.channel }
@@ -50,17 +53,17 @@ func (s *server) mark(owner string) string { return keys.ReaderMark(s.name, owne
 
 // acquire sends the acquire of a side. One that too few replicas confirmed is
 // undone.
-func (s *server) acquire(ctx context.Context, side engine.Granter, owner string, script *scripts.Script, on, args []string) (engine.Tried, error) {
+func (s *server) acquire(ctx context.Context, side lease.Protocol, owner string, script *scripts.Script, on, args []string) (locking.Tried, error) {
 	if s.e.ReplicaAcks == 0 {
 		answer, err := s.e.Run(ctx, script, on, args)
 		if err != nil {
-			return engine.Tried{}, err
+			return locking.Tried{}, err
 		}
 		return tried(answer)
 	}
 	answer, acks, err := s.e.RunAcked(ctx, script, on, args)
 	if err != nil {
-		return engine.Tried{}, err
+		return locking.Tried{}, err
 	}
 	t, err := tried(answer)
 	if err != nil || !t.Free || acks >= int64(s.e.ReplicaAcks) {
@@ -70,15 +73,15 @@ func (s *server) acquire(ctx context.Context, side engine.Granter, owner string,
 	if _, undo := side.GiveBack(context.WithoutCancel(ctx), owner); undo != nil {
 		err = fmt.Errorf("%w: %w: undoing the acquire: %w", lock.ErrUnknown, err, undo)
 	}
-	return engine.Tried{}, err
+	return locking.Tried{}, err
 }
 
 // writerWaits is what a reader is told who got the lock before a writer that
 // waits for it.
 const writerWaits = -3
 
-func tried(answer engine.Answer) (engine.Tried, error) {
-	t := engine.Tried{Free: answer.Nil, Started: answer.Started, Replayed: answer.Replayed}
+func tried(answer send.Answer) (locking.Tried, error) {
+	t := locking.Tried{Free: answer.Nil, Started: answer.Started, Replayed: answer.Replayed}
 	if t.Free {
 		return t, nil
 	}
@@ -95,12 +98,12 @@ func tried(answer engine.Answer) (engine.Tried, error) {
 	return t, err
 }
 
-func released(answer engine.Answer, err error) (engine.Released, error) {
+func released(answer send.Answer, err error) (lease.Released, error) {
 	if err != nil {
-		return engine.Released{}, err
+		return lease.Released{}, err
 	}
 	reached, err := answer.AsInt64()
-	return engine.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
+	return lease.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
 }
 
 // sooner returns the smaller of two times until the next look; a negative one is none.

@@ -3,7 +3,9 @@ package rwlock
 import (
 	"context"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -20,7 +22,7 @@ var _ lock.Locker = (*Side)(nil)
 func (s *Side) Name() string { return s.l.label }
 
 // Identity returns the client and the key of the lock that has this side. It is for the other packages of the family.
-func (s *Side) Identity() (*engine.Engine, engine.Key) { return s.l.e, s.l.Key() }
+func (s *Side) Identity() (*locking.Engine, core.Key) { return s.l.e, s.l.Key() }
 
 // Lock waits until the side is free and takes it: the read side while nobody
 // writes, the write side while nobody reads or writes. ctx bounds the wait and
@@ -115,7 +117,7 @@ func (s *server) forget(ctx context.Context) error {
 	return nil
 }
 
-func (s *Side) acquire(ctx context.Context, op string, ask engine.Ask, err error) (*lock.Hold, error) {
+func (s *Side) acquire(ctx context.Context, op string, ask locking.Ask, err error) (*lock.Hold, error) {
 	if err == nil {
 		err = s.l.usable(ctx)
 	}
@@ -131,17 +133,17 @@ func (s *Side) acquire(ctx context.Context, op string, ask engine.Ask, err error
 
 // handle returns what the contexts of its holds carry them for.
 func (s *Side) handle() lock.Handle {
-	return lock.Handle{Engine: s.l.e, Key: engine.Key{Kind: s.kind, Name: s.l.server.name}, Name: s.l.label}
+	return lock.Handle{Engine: s.l.e, Key: core.Key{Kind: s.kind, Name: s.l.server.name}, Name: s.l.label}
 }
 
-func (s *Side) fresh(ctx context.Context, ask engine.Ask) (*lock.Hold, error) {
+func (s *Side) fresh(ctx context.Context, ask locking.Ask) (*lock.Hold, error) {
 	if s.kind == writeKind {
-		return lock.NewHold(func(seat engine.Seat) (engine.Holding, error) {
+		return lock.NewHold(func(seat lease.Seat) (locking.Holding, error) {
 			return s.l.newWriting(ctx, ask, seat)
 		}, s.handle())
 	}
 	ask.Shared = true
-	return lock.NewHold(func(seat engine.Seat) (engine.Holding, error) {
+	return lock.NewHold(func(seat lease.Seat) (locking.Holding, error) {
 		held, err := s.l.e.Acquire(ctx, s.l.reader, ask, seat)
 		return (*reading)(held), err
 	}, s.handle())
@@ -149,13 +151,13 @@ func (s *Side) fresh(ctx context.Context, ask engine.Ask) (*lock.Hold, error) {
 
 // nested returns what a context that carries a hold of this lock asks for. It is not
 // live if there is none.
-func (s *Side) nested(ctx context.Context, ask engine.Ask) (hold *lock.Hold, live bool, err error) {
+func (s *Side) nested(ctx context.Context, ask locking.Ask) (hold *lock.Hold, live bool, err error) {
 	kind, outer := lock.Carried(ctx, s.l.e, s.l.server.name, "")
 	switch {
 	case outer == nil:
 		return nil, false, nil
-	case engine.Family(kind) != family:
-		return nil, true, engine.Mixed(engine.Family(kind))
+	case core.Family(kind) != family:
+		return nil, true, core.Mixed(core.Family(kind))
 	case kind == s.kind:
 		return lock.Nest(ctx, outer, ask)
 	case s.kind == readKind:

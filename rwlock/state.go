@@ -33,7 +33,7 @@ func (s *server) inspect(ctx context.Context) (st state, err error) {
 		return st, fmt.Errorf("inspect.lua answered %v: %w", parts, err)
 	}
 	left, err := parts[0].AsInt64()
-	st.left = lease(left)
+	st.left = remaining(left)
 	for i := 1; i < len(parts); i += 2 {
 		field, _ := parts[i].ToString()
 		if field == "mode" {
@@ -46,8 +46,8 @@ func (s *server) inspect(ctx context.Context) (st state, err error) {
 	return st, err
 }
 
-// lease returns what is left of a time to live; -1: it has no end.
-func lease(millis int64) time.Duration {
+// remaining returns what is left of a time to live; -1: it has no end.
+func remaining(millis int64) time.Duration {
 	if millis < 0 {
 		return -1
 	}
@@ -117,7 +117,7 @@ func (s *server) leases(ctx context.Context, readers []holder) ([]time.Duration,
 	millis, err := answer.AsIntSlice()
 	left := make([]time.Duration, len(readers))
 	for i, m := range millis {
-		if left[i] = lease(m); m == -2 {
+		if left[i] = remaining(m); m == -2 {
 			left[i] = 0
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -16,7 +18,7 @@ type writer struct {
 	last bool // those who wait do not hold readers back
 }
 
-var _ engine.Downgrading = writer{}
+var _ locking.Downgrading = writer{}
 
 const (
 	// claimFor is how long a claim counts that is not made again: so long a
@@ -31,7 +33,7 @@ const (
 	turnFor = 20 * time.Millisecond
 )
 
-var turnMillis = strconv.FormatInt(engine.Millis(turnFor), 10)
+var turnMillis = strconv.FormatInt(core.Millis(turnFor), 10)
 
 func digit(yes bool) string {
 	if yes {
@@ -43,29 +45,29 @@ func digit(yes bool) string {
 func writeOwner(owner string) string { return owner + ":write" }
 
 // writeRenewal is that of every lock, with the owner as it stands there.
-var writeRenewal = &engine.Renewal{
-	Script: engine.LockRenewal.Script,
-	Add: func(on, args []string, key engine.Key, owner string, lease time.Duration) (k, a []string) {
-		return engine.LockRenewal.Add(on, args, key, writeOwner(owner), lease)
+var writeRenewal = &lease.Renewal{
+	Script: lease.LockRenewal.Script,
+	Add: func(on, args []string, key core.Key, owner string, d time.Duration) (k, a []string) {
+		return lease.LockRenewal.Add(on, args, key, writeOwner(owner), d)
 	},
 }
 
-func (w writer) Renewal() *engine.Renewal { return writeRenewal }
+func (w writer) Renewal() *lease.Renewal { return writeRenewal }
 
 func (w writer) Label() string { return writeKind }
 
 // Readers returns the other side.
-func (w writer) Readers() engine.Protocol { return reader{w.server} }
+func (w writer) Readers() locking.Protocol { return reader{w.server} }
 
 // Acquire has a look, once a second of a wait, whether readers stand there that
 // nobody keeps alive: Redisson's last reader would, and ours does not.
-func (w writer) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error) {
+func (w writer) Acquire(ctx context.Context, a locking.Try) (locking.Tried, error) {
 	if a.Thorough {
 		w.clear(ctx)
 	}
 	claim, look := "0", clearEvery
 	if !w.last && a.Queue {
-		claim, look = strconv.FormatInt(engine.Millis(claimFor), 10), claimEvery
+		claim, look = strconv.FormatInt(core.Millis(claimFor), 10), claimEvery
 	}
 	t, err := w.acquire(ctx, w, a.Owner, writeAcquireScript,
 		[]string{w.name, w.gone, w.claims, w.turn, w.waiting},
@@ -74,27 +76,27 @@ func (w writer) Acquire(ctx context.Context, a engine.Try) (engine.Tried, error)
 	return t, err
 }
 
-func (w writer) Release(ctx context.Context, owner string) (engine.Released, error) {
+func (w writer) Release(ctx context.Context, owner string) (lease.Released, error) {
 	return released(w.e.Run(ctx, writeReleaseScript,
 		[]string{w.name, w.waiting, w.turn},
 		[]string{writeOwner(owner), w.channel, w.e.Publish(), turnMillis}))
 }
 
-func (w writer) GiveBack(ctx context.Context, owner string) (engine.Released, error) {
+func (w writer) GiveBack(ctx context.Context, owner string) (lease.Released, error) {
 	if err := lock.Bury(ctx, w.e, w.gone, writeOwner(owner)); err != nil {
-		return engine.Released{}, err
+		return lease.Released{}, err
 	}
 	return w.Release(ctx, owner)
 }
 
 // ReleaseTo returns the downgrade: the first candidate reads from then on.
-func (w writer) ReleaseTo(ctx context.Context, owner string, next []engine.Candidate) (engine.Granted, error) {
+func (w writer) ReleaseTo(ctx context.Context, owner string, next []locking.Candidate) (locking.HandoverResult, error) {
 	to := next[0]
 	answer, err := w.e.Run(ctx, downgradeScript,
 		[]string{w.name, w.mark(to.Owner), w.waiting, w.turn},
 		[]string{writeOwner(owner), to.Owner, w.e.Millis(to.Lease), w.channel, w.e.Publish(), turnMillis})
 	r, err := released(answer, err)
-	g := engine.Granted{Released: r, Started: answer.Started}
+	g := locking.HandoverResult{Released: r, Started: answer.Started}
 	if r.Held {
 		g.Owner = to.Owner
 	}

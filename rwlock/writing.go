@@ -7,7 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -18,12 +19,12 @@ import (
 // To the engine it is the one seat of both.
 type writing struct {
 	l    *Lock
-	seat engine.Seat // of the write hold
+	seat lease.Seat // of the write hold
 
 	change sync.Mutex // is locked while the read hold takes the write hold's place
 
 	mu      sync.Mutex
-	held    *engine.Held // the write hold, and later the read hold
+	held    *locking.Held // the write hold, and later the read hold
 	readers []*under
 	left    bool   // the write hold has gone
 	changes bool   // the read hold is taking its place
@@ -31,9 +32,9 @@ type writing struct {
 	cause   error  // why both ended
 }
 
-var _ engine.Holding = (*writing)(nil)
+var _ locking.Holding = (*writing)(nil)
 
-func (l *Lock) newWriting(ctx context.Context, ask engine.Ask, seat engine.Seat) (*writing, error) {
+func (l *Lock) newWriting(ctx context.Context, ask locking.Ask, seat lease.Seat) (*writing, error) {
 	w := &writing{l: l, seat: seat}
 	held, err := l.e.Acquire(ctx, &l.writer, ask, w)
 	if err != nil {
@@ -63,7 +64,7 @@ func (w *writing) Ended(cause error) {
 }
 
 // standing returns the acquisition that counts at present.
-func (w *writing) standing() *engine.Held {
+func (w *writing) standing() *locking.Held {
 	w.mu.Lock()
 	held, changes := w.held, w.changes
 	w.mu.Unlock()
@@ -81,15 +82,15 @@ func (w *writing) Err() error                { return w.standing().Err() }
 func (w *writing) Deadline() time.Time       { return w.standing().Deadline() }
 func (w *writing) Expiring() <-chan struct{} { return w.standing().Expiring() }
 
-func (w *writing) Grow(ctx context.Context, d time.Duration, _ engine.Seat) error {
+func (w *writing) Grow(ctx context.Context, d time.Duration, _ lease.Seat) error {
 	return w.standing().Grow(ctx, d, w)
 }
 
 // Fence returns 0: the format has no tokens for this lock.
-func (w *writing) Fence(engine.Seat) int64 { return 0 }
+func (w *writing) Fence(lease.Seat) int64 { return 0 }
 
 // Release ends the write hold. Without read holds under it, the lock is free.
-func (w *writing) Release(ctx context.Context, _ engine.Seat) error {
+func (w *writing) Release(ctx context.Context, _ lease.Seat) error {
 	w.mu.Lock()
 	w.left = true
 	alone := len(w.readers) == 0
@@ -154,21 +155,21 @@ func (w *writing) free(ctx context.Context) error {
 // under is what a read hold stands on that was taken under a write hold.
 type under struct {
 	*writing
-	seat engine.Seat
+	seat lease.Seat
 }
 
 // under takes the read side under a write hold. It is not live if that has ended
 // meanwhile.
-func (s *Side) under(ctx context.Context, outer *lock.Hold, ask engine.Ask) (hold *lock.Hold, live bool, err error) {
+func (s *Side) under(ctx context.Context, outer *lock.Hold, ask locking.Ask) (hold *lock.Hold, live bool, err error) {
 	w, known := lock.Standing(outer).(*writing)
 	if !known {
 		return nil, false, nil
 	}
-	hold, err = lock.NewHold(func(seat engine.Seat) (engine.Holding, error) { return w.enter(seat) }, s.handle())
+	hold, err = lock.NewHold(func(seat lease.Seat) (locking.Holding, error) { return w.enter(seat) }, s.handle())
 	if err != nil {
 		return nil, false, nil
 	}
-	if ask.Lease == 0 || time.Until(hold.Deadline()) >= ask.Lease-engine.Margin(ask.Lease) {
+	if ask.Lease == 0 || time.Until(hold.Deadline()) >= ask.Lease-lease.Margin(ask.Lease) {
 		return hold, true, nil
 	}
 	if err := hold.Extend(ctx, ask.Lease); err != nil {
@@ -178,7 +179,7 @@ func (s *Side) under(ctx context.Context, outer *lock.Hold, ask engine.Ask) (hol
 }
 
 // enter adds a read hold, unless there is nothing to be under any more.
-func (w *writing) enter(seat engine.Seat) (engine.Holding, error) {
+func (w *writing) enter(seat lease.Seat) (locking.Holding, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.cause != nil || w.left && len(w.readers) == 0 {
@@ -190,7 +191,7 @@ func (w *writing) enter(seat engine.Seat) (engine.Holding, error) {
 }
 
 // Release ends the read hold. The last one behind the write hold frees the lock.
-func (u *under) Release(ctx context.Context, _ engine.Seat) error {
+func (u *under) Release(ctx context.Context, _ lease.Seat) error {
 	err := u.Err()
 	w := u.writing
 	w.mu.Lock()

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // names is one semaphore as the server sees it.
@@ -16,7 +16,7 @@ type names struct {
 	set     string // when this library set the permits
 }
 
-func newNames(e *engine.Engine, mapped string) *names {
+func newNames(e *locking.Engine, mapped string) *names {
 	return &names{mapped, keys.SemaphoreChannel(mapped), keys.Lane(mapped, e.ClientID), keys.SemaphoreSet(mapped)}
 }
 
@@ -24,8 +24,8 @@ func newNames(e *engine.Engine, mapped string) *names {
 type kind uint8
 
 const (
-	take kind = iota
-	wait      // takes of those who wait, in their order
+	take     kind = iota
+	waitTake      // takes of those who wait, in their order
 	give
 	set
 	trySet
@@ -87,7 +87,7 @@ func cut(waiting batch) int {
 			return max(i, 1)
 		}
 		switch {
-		case c.Ask.kind == wait:
+		case c.Ask.kind == waitTake:
 			runs += len(c.Ask.queue)
 		case i == 0 || !alike(&waiting[i-1].Ask, &c.Ask):
 			runs++
@@ -99,4 +99,4 @@ func cut(waiting batch) int {
 	return len(waiting)
 }
 
-func alike(a, b *ask) bool { return a.kind == b.kind && a.n == b.n && a.kind != wait }
+func alike(a, b *ask) bool { return a.kind == b.kind && a.n == b.n && a.kind != waitTake }

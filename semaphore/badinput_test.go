@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -56,7 +56,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	}
 	require.ErrorIs(t, r.TryAcquire(t.Context(), 1, WithWait(-1)), ErrOption)
 	require.ErrorIs(t, r.TryAcquire(t.Context(), 1, nil), ErrOption)
-	for _, d := range []time.Duration{0, -1, time.Microsecond, engine.LongestLease + 1} {
+	for _, d := range []time.Duration{0, -1, time.Microsecond, core.LongestLease + 1} {
 		_, err := r.TrySetPermits(t.Context(), 1, WithTTL(d))
 		require.ErrorIs(t, err, ErrOption)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -46,7 +46,7 @@ func TestSemaphoreClockThatIsSetBackLosesNoPermit(t *testing.T) {
 	told := new(ledger)
 	for _, name := range []string{"take", "release"} {
 		through, proxy := redistest.ThroughProxy(t, server)
-		r := rigOn(t, through, redistest.Name(t)+name, enginetest.ShortSends, func(c *engine.Config) { c.Deferrals = told })
+		r := rigOn(t, through, redistest.Name(t)+name, enginetest.ShortSends, func(c *core.Config) { c.Deferrals = told })
 		r.raw = server.Client(t)
 		r.set(3).take(1)
 		rigs[name], proxies[name] = r, proxy
@@ -70,7 +70,7 @@ func TestSemaphoreClockThatIsSetBackLosesNoPermit(t *testing.T) {
 			require.ErrorIs(t, c.do(r), ErrUnknown)
 			lost.Cancel()
 			proxy.Restore()
-			redistest.Eventually(t, func() bool { return !r.e.Errands() }, soon, time.Millisecond)
+			redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
 			require.Equal(t, c.free, r.free())
 			require.Empty(t, told.take())
 		})

@@ -3,15 +3,16 @@ package semaphore
 import (
 	"strconv"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/handover"
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
 // ears is by which those who wait in one process for one semaphore hear of permits
 // that others give.
 type ears struct {
 	courtesy handover.Courtesy
-	ear      *engine.Listener // of the first who waits; under the mutex of whose ears they are
+	ear      *wait.Listener // of the first who waits; under the mutex of whose ears they are
 }
 
 // left notes that the last one has left.
@@ -22,9 +23,9 @@ func (h *ears) left() {
 }
 
 // listen is under that mutex.
-func (h *ears) listen(e *engine.Engine) *engine.Listener {
+func (h *ears) listen(e *locking.Engine) *wait.Listener {
 	if h.ear == nil {
-		h.ear = engine.NewListener(h.heard, &h.courtesy)
+		h.ear = wait.NewListener(h.heard, &h.courtesy)
 	}
 	if !h.ear.Listens() {
 		h.courtesy.Listens()

@@ -7,9 +7,10 @@ import (
 	"slices"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // send makes one exchange about a semaphore. Each call has its own outcome, so it
@@ -40,21 +41,21 @@ func gives(a *ask) bool { return a.kind == give }
 type request struct {
 	h  *hub
 	of *names
-	engine.Request
+	send.Request
 	gives int64    // in all
 	also  []string // further keys, if the script has some
 	cause error    // what a send met that the client goes on with
 }
 
 // numbered has a request sent that gives so many.
-func (h *hub) numbered(of *names, flight int, gives int64, send func(r *request) ([]int64, error)) ([]int64, error) {
-	return h.e.Numbered(of.lane, flight, of.key, func(r engine.Request) ([]int64, error) {
-		return send(&request{h: h, of: of, Request: r, gives: gives})
+func (h *hub) numbered(of *names, flight int, gives int64, ask func(r *request) ([]int64, error)) ([]int64, error) {
+	return h.e.Numbered(of.lane, flight, of.key, func(r send.Request) ([]int64, error) {
+		return ask(&request{h: h, of: of, Request: r, gives: gives})
 	})
 }
 
 // run sends it. Takes wait for replicas, if the client does.
-func (r *request) run(s *scripts.Script, args []string, takes bool) (got engine.Answer, acked bool, err error) {
+func (r *request) run(s *scripts.Script, args []string, takes bool) (got send.Answer, acked bool, err error) {
 	on := append([]string{r.of.key, r.Lane}, r.also...)
 	if takes && r.h.e.ReplicaAcks > 0 {
 		var acks int64
@@ -68,7 +69,7 @@ func (r *request) run(s *scripts.Script, args []string, takes bool) (got engine.
 	case err == nil:
 	case r.gives > 0:
 		r.cause = err
-		work := engine.Work{Kind: label, Name: r.of.key, Op: "release", Amount: r.gives}
+		work := core.Work{Kind: label, Name: r.of.key, Op: "release", Amount: r.gives}
 		err = r.h.e.SeeThrough(r.Request, work, err, r.settling(r.gives))
 	case errors.Is(err, ErrUnknown):
 		r.settle(0)
@@ -83,7 +84,7 @@ func (r *request) equal(one run) []string {
 
 // refused handles an answer that says that nothing was done: an earlier send of
 // the request may still arrive.
-func (r *request) refused(got engine.Answer) {
+func (r *request) refused(got send.Answer) {
 	if got.Replayed {
 		r.settle(-r.gives)
 	}
@@ -96,9 +97,9 @@ func (r *request) settle(gives int64) {
 }
 
 // settling returns what is said to the server for that.
-func (r *request) settling(gives int64) func(ctx context.Context, r engine.Request) error {
+func (r *request) settling(gives int64) func(ctx context.Context, r send.Request) error {
 	h, of := r.h, r.of
-	return func(ctx context.Context, r engine.Request) error {
+	return func(ctx context.Context, r send.Request) error {
 		got, err := h.e.Run(ctx, settleScript, []string{of.key, r.Lane, of.set},
 			append(h.e.Preamble(r, of.channel), decimal(gives), decimal(r.Age().Microseconds())))
 		if err != nil || gives <= 0 {
@@ -114,7 +115,7 @@ func (r *request) settling(gives int64) func(ctx context.Context, r engine.Reque
 // take returns one caller's.
 func (h *hub) take(flight int, a *ask) (ans answer) {
 	lacking := false
-	ans.n, ans.err = engine.Only(h.numbered(a.of, flight, 0, func(r *request) ([]int64, error) {
+	ans.n, ans.err = send.Only(h.numbered(a.of, flight, 0, func(r *request) ([]int64, error) {
 		got, acked, err := r.run(takeScript, r.equal(run{size: a.n, count: 1}), true)
 		if err != nil {
 			return nil, err
@@ -141,14 +142,14 @@ func (h *hub) unacked(of *names, flight int, n int64) error {
 	err := fmt.Errorf("%w: fewer than %d within %v", ErrNotReplicated, h.e.ReplicaAcks, h.e.AckTimeout)
 	x := exchange{h: h, of: of, runs: []run{{kind: give, size: n, count: 1}}}
 	if undo := x.run(flight); undo != nil {
-		err = fmt.Errorf("%w: %w: giving it back: %w", engine.ErrUnknown, err, undo)
+		err = fmt.Errorf("%w: %w: giving it back: %w", core.ErrUnknown, err, undo)
 	}
 	return err
 }
 
 // single returns a request that goes by itself.
 func (h *hub) single(flight int, a *ask) (ans answer) {
-	ans.n, ans.err = engine.Only(h.numbered(a.of, flight, 0, func(r *request) ([]int64, error) {
+	ans.n, ans.err = send.Only(h.numbered(a.of, flight, 0, func(r *request) ([]int64, error) {
 		switch {
 		case a.held != "":
 			if r.also = []string{a.held}; a.labels != "" {
@@ -174,7 +175,7 @@ func (h *hub) argue(r *request, a *ask) []string {
 	args := append(h.e.Preamble(r.Request, a.of.channel), decimal(a.n))
 	switch a.kind {
 	case trySet, trySetHeld:
-		return append(args, decimal(engine.Millis(a.ttl)))
+		return append(args, decimal(core.Millis(a.ttl)))
 	case drain, remove, removeHeld:
 		return args[:2]
 	}
@@ -229,7 +230,7 @@ func (x *exchange) load(b batch) (p *place) {
 		}
 		last := len(x.runs) - 1
 		switch {
-		case a.kind == wait:
+		case a.kind == waitTake:
 			c.Answer.at = len(x.runs)
 			x.runs = append(x.runs, a.queue...)
 		case i > 0 && alike(&b[i-1].Ask, a):
@@ -278,7 +279,7 @@ func (x *exchange) run(flight int) error {
 // the server less.
 func (x *exchange) alike() (one run, is bool) { return x.runs[0], len(x.runs) == 1 }
 
-func (x *exchange) ask(r *request, takes bool) (engine.Answer, bool, error) {
+func (x *exchange) ask(r *request, takes bool) (send.Answer, bool, error) {
 	one, is := x.alike()
 	switch {
 	case !is:
@@ -290,7 +291,7 @@ func (x *exchange) ask(r *request, takes bool) (engine.Answer, bool, error) {
 }
 
 // said returns the answer as move.lua gives it.
-func (x *exchange) said(got engine.Answer) ([]int64, error) {
+func (x *exchange) said(got send.Answer) ([]int64, error) {
 	if one, is := x.alike(); !is || one.kind == give {
 		return got.AsIntSlice()
 	}
@@ -345,11 +346,11 @@ func (x *exchange) gave() (n int64) {
 func (x *exchange) answer(c *call, err error) answer {
 	a := &c.Ask
 	switch {
-	case errors.Is(err, engine.ErrDeferred) && a.kind != give:
+	case errors.Is(err, core.ErrDeferred) && a.kind != give:
 		return answer{err: x.cause}
 	case err != nil:
 		return answer{err: err}
-	case a.kind == wait:
+	case a.kind == waitTake:
 		var n int64
 		for i := range a.queue {
 			n += x.runs[c.Answer.at+i].k

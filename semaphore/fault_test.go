@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // faulty is a rig behind a proxy that loses replies.
-func faulty(t *testing.T, change ...func(*engine.Config)) (*rig, *redistest.Proxy) {
+func faulty(t *testing.T, change ...func(*core.Config)) (*rig, *redistest.Proxy) {
 	t.Helper()
 	server := redistest.Shared(t)
 	through, proxy := redistest.ThroughProxy(t, server)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -52,7 +52,7 @@ func TestSemaphoreAcquireOfAsManyRestsAfterAnotherLeaves(t *testing.T) {
 }
 
 // aSecond caps the sleep of a waiter at a second.
-func aSecond(c *engine.Config) { c.LongestSleep = time.Second }
+func aSecond(c *core.Config) { c.LongestSleep = time.Second }
 
 // stream starts a wait of 200 ms every 50 ms, so that somebody always waits and
 // nobody waits for long, until one of them is served.

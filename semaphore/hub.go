@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
 )
 
 // hub is what the semaphores of one client have in common.
 type hub struct {
-	e       *engine.Engine
+	e       *locking.Engine
 	table   *combine.Table[string, ask, answer]
 	places  places.Places[string, *place]
 	waiting atomic.Int64 // who has a place, or is about to
@@ -22,7 +22,7 @@ type hub struct {
 
 type hubKey struct{}
 
-func hubOf(e *engine.Engine) *hub {
+func hubOf(e *locking.Engine) *hub {
 	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
 }
 
@@ -32,7 +32,7 @@ const flights = 4
 // beside is the number of the first flight that is none of the table's.
 const beside = 1 << 40
 
-func newHub(e *engine.Engine) *hub {
+func newHub(e *locking.Engine) *hub {
 	h := &hub{e: e}
 	h.table = combine.New(combine.Config[string, ask, answer]{
 		Send: h.send, Cut: cut, Left: h.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
@@ -53,7 +53,7 @@ func (h *hub) left(_ string, a ask, got answer) {
 		h.giveBack(a.of, a.n)
 	case a.kind == drain:
 		h.giveBack(a.of, got.n)
-	case a.kind == wait:
+	case a.kind == waitTake:
 		n := int64(0)
 		for _, one := range a.queue {
 			k := min(one.count, got.n)

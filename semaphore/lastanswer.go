@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // lastAnswer is what the last exchange about a name said to those who wait for it in this
@@ -17,7 +17,7 @@ type lastAnswer struct {
 }
 
 // refused notes an answer that granted too few.
-func (w *lastAnswer) refused(e *engine.Engine, err error) {
+func (w *lastAnswer) refused(e *locking.Engine, err error) {
 	*w = lastAnswer{refusal: err, when: e.Mono()}
 }
 
@@ -26,7 +26,7 @@ func (w *lastAnswer) failed(err error) { w.failure = err }
 
 // end returns the error of a wait that WithWait ended with err. A refusal counts for as
 // long as a waiter sleeps, unless an exchange has failed since.
-func (w *lastAnswer) end(e *engine.Engine, err error) error {
+func (w *lastAnswer) end(e *locking.Engine, err error) error {
 	switch {
 	case w.failure != nil && !errors.Is(err, w.failure):
 		return fmt.Errorf("%w (last answer: %w)", err, w.failure)

@@ -15,11 +15,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // order is something that is asked for under a lane.
@@ -65,7 +67,7 @@ func TestALateCopyChangesNothing(t *testing.T) {
 			for _, script := range append(slices.Collect(maps.Values(alone)), takeScript, giveScript, moveScript) {
 				recorder.Learn(script.Body()) // which the server may know already
 			}
-			e, err := engine.New(t.Context(), recorder, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
+			e, err := locking.New(t.Context(), recorder, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 			require.NoError(t, err)
 			defer e.Close(context.Background())
 			key := redistest.Name(t)
@@ -140,7 +142,7 @@ func TestSemaphoreLateCopyOfARefusedRequest(t *testing.T) {
 			for _, script := range append(slices.Collect(maps.Values(alone)), takeScript, moveScript) {
 				recorder.Learn(script.Body())
 			}
-			e, err := engine.New(t.Context(), recorder, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
+			e, err := locking.New(t.Context(), recorder, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 			require.NoError(t, err)
 			defer e.Close(context.Background())
 			r := &rig{New(e, redistest.Name(t)), t, raw, e}
@@ -254,14 +256,14 @@ func TestSemaphoreSettleOfAnEarlierLifeDoesNothing(t *testing.T) {
 func TestSemaphoreReleaseThatCameTooLateIsGivenUp(t *testing.T) {
 	t.Parallel()
 	told := new(ledger)
-	r := newRig(t, func(c *engine.Config) { c.Deferrals = told })
+	r := newRig(t, func(c *core.Config) { c.Deferrals = told })
 	r.do("SET", r.of.key, "10")
-	old := engine.Request{Lane: r.of.lane + ":9", Number: "7"}
+	old := send.Request{Lane: r.of.lane + ":9", Number: "7"}
 	require.Greater(t, old.Age(), time.Hour)
-	work := engine.Work{Kind: label, Name: r.of.key, Op: "release", Amount: 3}
+	work := core.Work{Kind: label, Name: r.of.key, Op: "release", Amount: 3}
 	settling := (&request{h: r.h, of: r.of}).settling(3)
-	require.ErrorIs(t, r.e.SeeThrough(old, work, errors.New("refused for now"), settling), engine.ErrDeferred)
-	redistest.Eventually(t, func() bool { return !r.e.Errands() }, soon, time.Millisecond)
+	require.ErrorIs(t, r.e.SeeThrough(old, work, errors.New("refused for now"), settling), core.ErrDeferred)
+	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
 	require.Equal(t, []string{"gave up semaphore " + r.of.key + ": release 3"}, told.take())
 	require.EqualValues(t, 10, r.free())
 	require.ErrorIs(t, settling(t.Context(), old), ErrOption, "said twice")
@@ -272,7 +274,7 @@ func TestSemaphoreReleaseThatCameTooLateIsGivenUp(t *testing.T) {
 func TestSemaphoreReleaseToAKeyThatHoldsSomethingElseIsGivenUp(t *testing.T) {
 	t.Parallel()
 	told := new(ledger)
-	r, proxy := faulty(t, enginetest.ShortSends, func(c *engine.Config) { c.Deferrals = told })
+	r, proxy := faulty(t, enginetest.ShortSends, func(c *core.Config) { c.Deferrals = told })
 	r.set(3).take(1)
 	proxy.BlackHole()
 	require.ErrorIs(t, r.Release(t.Context(), 1), ErrUnknown)
@@ -281,7 +283,7 @@ func TestSemaphoreReleaseToAKeyThatHoldsSomethingElseIsGivenUp(t *testing.T) {
 	lost := proxy.DropReply(r.sent(settleScript), 1)
 	proxy.Restore()
 	lost.Await(t)
-	redistest.Eventually(t, func() bool { return !r.e.Errands() }, soon, time.Millisecond)
+	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
 	require.Equal(t, []string{"gave up semaphore " + r.of.key + ": release 1"}, told.take())
 	r.stand("2")
 	require.EqualValues(t, 2, r.free())

@@ -141,7 +141,7 @@ func (w *world) runs() (runs []run) {
 		runs = append(runs, one)
 	}
 	if len(runs) == 0 {
-		return []run{{kind: wait, size: 1, count: 1}}
+		return []run{{kind: waitTake, size: 1, count: 1}}
 	}
 	return runs
 }

@@ -4,18 +4,19 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // releaseOnce gives n permits, unless the server knows the request already. Its caller
 // goes on with it, so the client does not.
-func (h *hub) releaseOnce(ctx context.Context, of *names, n int64, request engine.CallerRequest) error {
+func (h *hub) releaseOnce(ctx context.Context, of *names, n int64, request send.CallerRequest) error {
 	p := h.places.Get(of.key)
 	defer h.places.Put(of.key, p)
 	subscribed, before := h.e.Subscribed(of.channel), p.courtesy.Mark()
 	got, err := h.e.Run(context.WithoutCancel(ctx), giveOnceScript, []string{of.key, keys.CallerRequest(of.key, request.ID)},
-		[]string{decimal(n), decimal(engine.Millis(request.Memory)), of.channel, h.e.Publish()})
+		[]string{decimal(n), decimal(core.Millis(request.Memory)), of.channel, h.e.Publish()})
 	if err == nil && got.Nil {
 		err = errNotSet
 	}

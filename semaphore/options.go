@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // A TryOption changes one [Semaphore.TryAcquire].
@@ -34,7 +35,7 @@ type SetOption interface{ applySet(*setConfig) error }
 // A ReleaseOption changes one [Semaphore.Release].
 type ReleaseOption interface{ applyRelease(*releaseConfig) error }
 
-type releaseConfig struct{ request engine.CallerRequest }
+type releaseConfig struct{ request send.CallerRequest }
 
 // WithRequestID lets a Release be called again, by the same or another process, such as a
 // job that is started anew: it counts once for each id, for as long as the server
@@ -54,7 +55,7 @@ type requestOption struct {
 }
 
 func (o requestOption) applyRelease(c *releaseConfig) (err error) {
-	c.request, err = engine.NewCallerRequest(o.id, o.memory)
+	c.request, err = send.NewCallerRequest(o.id, o.memory)
 	return err
 }
 
@@ -122,14 +123,14 @@ func (o leaseOption) applyTryPermit(c *permitConfig) error { return o.applyPermi
 
 func (o leaseOption) applyPermit(c *permitConfig) error {
 	c.lease = time.Duration(o)
-	return engine.CheckLease(c.lease)
+	return core.CheckLease(c.lease)
 }
 
 type ttlOption time.Duration
 
 func (o ttlOption) applySet(c *setConfig) error {
-	if d := time.Duration(o); d < time.Millisecond || d > engine.LongestLease {
-		return fmt.Errorf("%w: time to live %v is outside of 1ms to %v", ErrOption, d, engine.LongestLease)
+	if d := time.Duration(o); d < time.Millisecond || d > core.LongestLease {
+		return fmt.Errorf("%w: time to live %v is outside of 1ms to %v", ErrOption, d, core.LongestLease)
 	}
 	c.ttl = time.Duration(o)
 	return nil

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/fairlock"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -46,13 +48,13 @@ func (fleetOrder) applySemaphore(c *config) error {
 
 // fleetQueue is the queue of a semaphore's waiters over all processes.
 type fleetQueue struct {
-	e    *engine.Engine
+	e    *locking.Engine
 	line *fairlock.Lock
 	on   []string // the fair lock, and its queue
 }
 
 // newFleetQueue returns nil, unless opts want an order.
-func newFleetQueue(e *engine.Engine, mapped string, opts []Option) (*fleetQueue, error) {
+func newFleetQueue(e *locking.Engine, mapped string, opts []Option) (*fleetQueue, error) {
 	c, err := object.Options(config{}, opts, Option.applySemaphore)
 	if err != nil || !c.ordered {
 		return nil, err
@@ -63,7 +65,7 @@ func newFleetQueue(e *engine.Engine, mapped string, opts []Option) (*fleetQueue,
 
 // idle reports whether no waiter is queued.
 func (o *fleetQueue) idle(ctx context.Context) (bool, error) {
-	got, err, _ := engine.Await(o.e, ctx, 0, func() (engine.Answer, error) { return o.e.Run(ctx, orderScript, o.on, nil) })
+	got, err, _ := send.Await(o.e.Sender, ctx, 0, func() (send.Answer, error) { return o.e.Run(ctx, orderScript, o.on, nil) })
 	if err != nil {
 		return false, err
 	}
@@ -109,7 +111,7 @@ func (o *fleetQueue) queue(ctx context.Context, take func() error, lead func() (
 		}
 	}
 	// A waiter bears what passes, and so does the fair lock.
-	if err != nil && !errors.Is(err, ErrNotAcquired) && !engine.Passing(err) {
+	if err != nil && !errors.Is(err, ErrNotAcquired) && !send.Transient(err) {
 		return err
 	}
 	return o.inTurn(ctx, lead, wait)
@@ -158,7 +160,7 @@ func (o *fleetQueue) inTurn(ctx context.Context, lead func() (*lock.Hold, error)
 		case errors.Is(context.Cause(ctx), errWaitOver):
 			return lost.over
 		case ctx.Err() != nil:
-			return engine.ContextError(ctx)
+			return core.ContextError(ctx)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -16,7 +16,7 @@ import (
 )
 
 // ordered is another client on the same semaphore, in the order of the fleet.
-func (r *rig) ordered(change ...func(*engine.Config)) *rig {
+func (r *rig) ordered(change ...func(*core.Config)) *rig {
 	r.t.Helper()
 	e := enginetest.On(r.t, r.raw, append(change, enginetest.NoLooks)...)
 	return &rig{New(e, r.of.key, WithFleetOrder()), r.t, r.raw, e}
@@ -129,7 +129,7 @@ func TestSemaphoreWithFleetOrderWaiterThatLeavesIsPassedOver(t *testing.T) {
 // and is served in the end.
 func TestSemaphoreWithFleetOrderWaiterThatLosesItsTurnQueuesAgain(t *testing.T) {
 	t.Parallel()
-	short := func(c *engine.Config) { c.WatchdogTimeout = redistest.Scaled(3 * time.Second) }
+	short := func(c *core.Config) { c.WatchdogTimeout = redistest.Scaled(3 * time.Second) }
 	r := newRig(t).set(2)
 	r.take(2)
 	a, b, c := r.ordered(short), r.ordered(short), r.ordered(short)
@@ -226,7 +226,7 @@ func TestSemaphoreWithFleetOrderLostRepliesTakeOnce(t *testing.T) {
 // TestSemaphoreWithFleetOrderWaiterThatIsCutOffIsPassedOver, when the lease of its place ends.
 func TestSemaphoreWithFleetOrderWaiterThatIsCutOffIsPassedOver(t *testing.T) {
 	t.Parallel()
-	plain, proxy := faulty(t, enginetest.NoLooks, func(c *engine.Config) { c.WatchdogTimeout = redistest.Scaled(3 * time.Second) })
+	plain, proxy := faulty(t, enginetest.NoLooks, func(c *core.Config) { c.WatchdogTimeout = redistest.Scaled(3 * time.Second) })
 	dies := &rig{New(plain.e, plain.of.key, WithFleetOrder()), t, plain.raw, plain.e}
 	r := rigOn(t, plain.raw, plain.of.key).set(1)
 	ctx, leave := context.WithCancel(t.Context())

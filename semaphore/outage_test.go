@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestSemaphoreWaitersLearnOfAnOutageTogether(t *testing.T) {
 	t.Parallel()
 	const waiters = 20
-	short := func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second }
+	short := func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second }
 	server := redistest.Shared(t)
 	through, proxy := redistest.ThroughProxy(t, server)
 	plain := rigOn(t, through, redistest.Name(t), short)

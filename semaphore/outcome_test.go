@@ -9,8 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -40,7 +41,7 @@ func (l *ledger) Unknown(kind, name, operation string, _ error) {
 	l.note("unknown %s %s: %s", kind, name, operation)
 }
 
-func (l *ledger) GaveUp(g engine.GaveUp) {
+func (l *ledger) GaveUp(g core.GaveUp) {
 	l.note("gave up %s %s: %s %d", g.Kind, g.Name, g.Op, g.Amount)
 }
 
@@ -48,7 +49,7 @@ func (l *ledger) GaveUp(g engine.GaveUp) {
 func TestSemaphoreObserverIsToldOfRefusalsAndUnknownOutcomes(t *testing.T) {
 	t.Parallel()
 	told := new(ledger)
-	tells := func(c *engine.Config) { c.Outcomes, c.Deferrals = told, told }
+	tells := func(c *core.Config) { c.Outcomes, c.Deferrals = told, told }
 	r, proxy := faulty(t, enginetest.ShortSends, tells)
 	r.set(1)
 	p := &permitRig{NewPermits(r.e, r.of.key+"p"), t, r.raw, r.e}
@@ -78,10 +79,10 @@ func TestSemaphoreObserverIsToldOfAReleaseThatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	told := new(ledger)
 	server := redistest.Start(t)
-	c := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Deferrals: told}
+	c := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Deferrals: told}
 	enginetest.ShortSends(&c)
 	raw := server.Client(t)
-	e, err := engine.New(t.Context(), raw, c)
+	e, err := locking.New(t.Context(), raw, c)
 	require.NoError(t, err)
 	r := (&rig{New(e, redistest.Name(t)), t, raw, e}).set(5)
 	r.take(2)

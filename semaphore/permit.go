@@ -7,8 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -17,7 +19,7 @@ import (
 // methods may be called from any goroutine.
 type Permit struct {
 	of    *permitNames
-	grant *engine.Grant
+	grant *lease.Grant
 	want  want
 	late  bool      // an earlier send of the acquire may still arrive
 	with  []*Permit // those acquired together with it, until their caller has them
@@ -31,7 +33,7 @@ type Permit struct {
 
 // permit puts what was taken under the watchdog's care. It returns the first permit,
 // which leads to the others.
-func (of *permitNames) permit(w want, answer engine.Answer) *Permit {
+func (of *permitNames) permit(w want, answer send.Answer) *Permit {
 	more := w.more
 	w.more = nil
 	p := of.cared(w, answer)
@@ -43,7 +45,7 @@ func (of *permitNames) permit(w want, answer engine.Answer) *Permit {
 }
 
 // cared puts one permit under the watchdog's care.
-func (of *permitNames) cared(w want, answer engine.Answer) *Permit {
+func (of *permitNames) cared(w want, answer send.Answer) *Permit {
 	p := &Permit{of: of, want: w, late: answer.Replayed}
 	every := time.Duration(0)
 	if w.kept {
@@ -129,7 +131,7 @@ func (p *Permit) Extend(ctx context.Context, d time.Duration) error {
 	case ctx == nil:
 		err = object.CheckContext(ctx)
 	case err == nil:
-		if err = engine.CheckLease(d); err == nil {
+		if err = core.CheckLease(d); err == nil {
 			err = p.grant.Grow(ctx, d)
 		}
 	}
@@ -191,7 +193,7 @@ func (p *Permit) gaveUp(ctx context.Context, got permitAnswer, err error, n int,
 		err = fmt.Errorf("%w: %w", ErrLost, err)
 	case err != nil:
 		p.grant.GiveBackLater()
-		err = engine.Deferred(err)
+		err = send.Deferred(err)
 	case got.gave[n] == 0 && !(got.Replayed && time.Now().Before(until)): // else the first send did it, and its reply was lost
 		err = fmt.Errorf("%w: %w", ErrLost, watchdog.ErrGone)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -42,7 +42,7 @@ func TestWhatCannotBeUsedOfPermitsIsRefusedAndNothingIsSent(t *testing.T) {
 		require.ErrorIs(t, err, ErrOption, id)
 		require.NotErrorIs(t, err, ErrLost)
 	}
-	for _, d := range []time.Duration{0, -1, engine.ShortestLease - 1, engine.LongestLease + 1} {
+	for _, d := range []time.Duration{0, -1, core.ShortestLease - 1, core.LongestLease + 1} {
 		_, err := r.Acquire(t.Context(), WithLease(d))
 		require.ErrorIs(t, err, ErrOption)
 		_, err = r.TryAcquire(t.Context(), WithLease(d))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
@@ -16,7 +16,7 @@ import (
 func clocked(t *testing.T, timeout time.Duration) (here, there *permitRig, clock *redistest.Clock) {
 	t.Helper()
 	server, clock := redistest.StartWithClock(t)
-	short := func(c *engine.Config) { c.WatchdogTimeout = timeout }
+	short := func(c *core.Config) { c.WatchdogTimeout = timeout }
 	here = permitRigOn(t, server.Client(t), redistest.Name(t), short)
 	return here, here.beside(short), clock
 }

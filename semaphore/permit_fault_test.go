@@ -14,15 +14,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
 // faultyPermits is a rig behind a proxy that loses replies.
-func faultyPermits(t *testing.T, change ...func(*engine.Config)) (*permitRig, *redistest.Proxy) {
+func faultyPermits(t *testing.T, change ...func(*core.Config)) (*permitRig, *redistest.Proxy) {
 	t.Helper()
 	server := redistest.Shared(t)
 	through, proxy := redistest.ThroughProxy(t, server)
@@ -366,8 +367,8 @@ func TestProcessesTakeTurnsAtPermits(t *testing.T) {
 func TestCloseNamesThePermitsThatAreHeld(t *testing.T) {
 	t.Parallel()
 	raw, name := redistest.Shared(t).Client(t), redistest.Name(t)
-	cfg := engine.Config{ClientID: "285475da-9152-4c83-822a-67ee2f116a79", WatchdogTimeout: 30 * time.Second}
-	e, err := engine.New(t.Context(), raw, cfg)
+	cfg := core.Config{ClientID: "285475da-9152-4c83-822a-67ee2f116a79", WatchdogTimeout: 30 * time.Second}
+	e, err := locking.New(t.Context(), raw, cfg)
 	require.NoError(t, err)
 	s := NewPermits(e, name)
 	require.NoError(t, s.SetPermits(t.Context(), 2))
@@ -421,7 +422,7 @@ func TestASilentServerEndsAPermitInTime(t *testing.T) {
 	for name, lease := range map[string]time.Duration{"renewed": 0, "fixed": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, proxy := faultyPermits(t, func(c *engine.Config) { c.WatchdogTimeout = 3 * time.Second })
+			r, proxy := faultyPermits(t, func(c *core.Config) { c.WatchdogTimeout = 3 * time.Second })
 			r.set(1)
 			var opts []TryPermitOption
 			if lease > 0 {
@@ -458,7 +459,7 @@ func TestASilentServerEndsAPermitInTime(t *testing.T) {
 func TestAKilledServerEndsAPermit(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := permitRigOn(t, server.Client(t), redistest.Name(t), func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second }).set(1)
+	r := permitRigOn(t, server.Client(t), redistest.Name(t), func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second }).set(1)
 	p := r.take()
 	server.Kill()
 	<-p.Context(t.Context()).Done()
@@ -482,7 +483,7 @@ func TestAWaitForAPermitOutlastsARestart(t *testing.T) {
 // TestPermitsAreRenewed past their first lease.
 func TestPermitsAreRenewed(t *testing.T) {
 	t.Parallel()
-	r := newPermitRig(t, func(c *engine.Config) { c.WatchdogTimeout = 1500 * time.Millisecond }).set(250)
+	r := newPermitRig(t, func(c *core.Config) { c.WatchdogTimeout = 1500 * time.Millisecond }).set(250)
 	var all []*Permit
 	for range 250 {
 		all = append(all, r.take())

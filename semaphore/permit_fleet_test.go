@@ -17,7 +17,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -42,7 +43,7 @@ func permitsOfChild() (s *PermitSemaphore, end func()) {
 	if err != nil {
 		panic(err)
 	}
-	e, err := engine.New(context.Background(), client, engine.Config{
+	e, err := locking.New(context.Background(), client, core.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: lease, Handovers: 256, HandoverTime: 10 * time.Millisecond, Linger: time.Second,
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // notes is an observer that writes down what it is told about permits.
@@ -50,7 +50,7 @@ func (n *notes) ScriptRan(context.Context, string, time.Duration, int, error) {}
 func TestTheObserverIsToldOfPermits(t *testing.T) {
 	t.Parallel()
 	told := new(notes)
-	r := newPermitRig(t, func(c *engine.Config) { c.Observer = told }).set(1)
+	r := newPermitRig(t, func(c *core.Config) { c.Observer = told }).set(1)
 	p := r.take()
 	r.refused(WithWait(300 * time.Millisecond))
 	done := r.acquiring(t.Context(), WithLease(200*time.Millisecond))

@@ -8,8 +8,9 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -18,22 +19,22 @@ type permitRig struct {
 	*PermitSemaphore
 	t   testing.TB
 	raw rueidis.Client
-	e   *engine.Engine
+	e   *locking.Engine
 }
 
-func newPermitRig(t testing.TB, change ...func(*engine.Config)) *permitRig {
+func newPermitRig(t testing.TB, change ...func(*core.Config)) *permitRig {
 	t.Helper()
 	return permitRigOn(t, redistest.Shared(t).Client(t), redistest.Name(t), change...)
 }
 
-func permitRigOn(t testing.TB, raw rueidis.Client, name string, change ...func(*engine.Config)) *permitRig {
+func permitRigOn(t testing.TB, raw rueidis.Client, name string, change ...func(*core.Config)) *permitRig {
 	t.Helper()
 	e := enginetest.On(t, raw, change...)
 	return &permitRig{NewPermits(e, name), t, raw, e}
 }
 
 // beside is another client on the same semaphore.
-func (r *permitRig) beside(change ...func(*engine.Config)) *permitRig {
+func (r *permitRig) beside(change ...func(*core.Config)) *permitRig {
 	r.t.Helper()
 	return permitRigOn(r.t, r.raw, r.of.key, change...)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -46,7 +46,7 @@ func TestPermitsOnACluster(t *testing.T) {
 // permitsMove moves a name under those who hold and wait: holds are renewed, the
 // wait goes on, and what is released comes back when the move is over.
 func permitsMove(t *testing.T, cluster *redistest.Cluster) {
-	r := permitRigOn(t, cluster.Client(t), redistest.Name(t), func(c *engine.Config) { c.WatchdogTimeout = 3 * time.Second }).set(2)
+	r := permitRigOn(t, cluster.Client(t), redistest.Name(t), func(c *core.Config) { c.WatchdogTimeout = 3 * time.Second }).set(2)
 	p, q := r.take(), r.take()
 	done := r.acquiring(t.Context())
 	r.waiting(1)
@@ -86,7 +86,7 @@ func TestPermitsBehindSentinels(t *testing.T) {
 // TestTooFewReplicasOfAPermit: what they did not confirm goes back.
 func TestTooFewReplicasOfAPermit(t *testing.T) {
 	t.Parallel()
-	r := newPermitRig(t, func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = 1, 20*time.Millisecond }).set(2)
+	r := newPermitRig(t, func(c *core.Config) { c.ReplicaAcks, c.AckTimeout = 1, 20*time.Millisecond }).set(2)
 	_, err := r.TryAcquire(t.Context())
 	require.ErrorIs(t, err, ErrNotReplicated)
 	r.stands(2, 0)

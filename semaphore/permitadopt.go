@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -39,7 +40,7 @@ func (s *PermitSemaphore) Adopt(ctx context.Context, id string) (*Permit, error)
 // [WithLease] would refuse. Source: RPermitExpirableSemaphore.updateLeaseTime, which
 // shortens, too.
 func (s *PermitSemaphore) Extend(ctx context.Context, id string, d time.Duration) error {
-	err := engine.CheckLease(d)
+	err := core.CheckLease(d)
 	if err == nil {
 		_, err = s.lengthen(ctx, id, d)
 	}
@@ -47,17 +48,17 @@ func (s *PermitSemaphore) Extend(ctx context.Context, id string, d time.Duration
 }
 
 // lengthen has the lease of a permit last for d from now, if it has not ended.
-func (s *PermitSemaphore) lengthen(ctx context.Context, id string, d time.Duration) (engine.Answer, error) {
+func (s *PermitSemaphore) lengthen(ctx context.Context, id string, d time.Duration) (send.Answer, error) {
 	err := s.plain.usable(ctx, 1)
 	if err == nil {
 		err = parseID(id)
 	}
 	if err != nil {
-		return engine.Answer{}, err
+		return send.Answer{}, err
 	}
 	e := s.i.e
 	on, args := permitRenewal.Add(nil, nil, s.of.Key(), id, d)
-	answer, err, answered := engine.Await(e, ctx, 0, func() (engine.Answer, error) { return e.Run(ctx, permitRenewal.Script, on, args) })
+	answer, err, answered := send.Await(e.Sender, ctx, 0, func() (send.Answer, error) { return e.Run(ctx, permitRenewal.Script, on, args) })
 	switch {
 	case !answered:
 		return answer, fmt.Errorf("%w: %w", ErrUnknown, err)

@@ -7,15 +7,16 @@ import (
 	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/handover"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // issuer is what the semaphores of one client whose permits have leases have in
 // common.
 type issuer struct {
-	e       *engine.Engine
+	e       *locking.Engine
 	client  string // what ids begin with
 	table   *combine.Table[string, permitAsk, permitAnswer]
 	rooms   places.Places[string, *room]
@@ -24,11 +25,11 @@ type issuer struct {
 
 type issuerKey struct{}
 
-func issuerOf(e *engine.Engine) *issuer {
+func issuerOf(e *locking.Engine) *issuer {
 	return e.Shared(issuerKey{}, func() any { return newIssuer(e) }).(*issuer)
 }
 
-func newIssuer(e *engine.Engine) *issuer {
+func newIssuer(e *locking.Engine) *issuer {
 	i := &issuer{e: e, client: clientPart(e.ClientID)}
 	i.table = combine.New(combine.Config[string, permitAsk, permitAnswer]{
 		Send: i.send, Cut: cutPermits, Left: i.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
@@ -53,7 +54,7 @@ type permitAsk struct {
 
 // permitAnswer is what became of it.
 type permitAnswer struct {
-	engine.Answer
+	send.Answer
 	err   error // of all; what is wanted may have one of its own:
 	short error
 	gave  []int64 // of each that is given: 1 done, 0 it was gone

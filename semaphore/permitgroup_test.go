@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -200,7 +200,7 @@ func TestPermitLabelsLiveAsLongAsTheSemaphore(t *testing.T) {
 func TestPermitThatIsAdoptedIsRenewed(t *testing.T) {
 	t.Parallel()
 	r := newPermitRig(t).set(1)
-	adopts := r.beside(func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second })
+	adopts := r.beside(func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second })
 	p := r.take(WithLease(2 * time.Second))
 	q, err := adopts.Adopt(t.Context(), p.ID())
 	require.NoError(t, err)

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
 )
 
 // permitNames is one semaphore whose permits have leases, as the server sees it.
@@ -24,7 +25,7 @@ type permitNames struct {
 	channel string
 }
 
-var _ engine.Granter = (*permitNames)(nil)
+var _ lease.Protocol = (*permitNames)(nil)
 
 func newPermitNames(i *issuer, name, mapped string) *permitNames {
 	return &permitNames{
@@ -36,7 +37,7 @@ func newPermitNames(i *issuer, name, mapped string) *permitNames {
 const permitLabel = "permit"
 
 // Key names the semaphore to the engine.
-func (of *permitNames) Key() engine.Key { return engine.Key{Kind: permitLabel, Name: of.key} }
+func (of *permitNames) Key() core.Key { return core.Key{Kind: permitLabel, Name: of.key} }
 
 // sizes of an id.
 const (

@@ -11,8 +11,10 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
@@ -29,7 +31,7 @@ type PermitSemaphore struct {
 
 // NewPermits returns a handle. Programs outside of this module call
 // rueidisson.Client.PermitSemaphore.
-func NewPermits(e *engine.Engine, name string, opts ...Option) *PermitSemaphore {
+func NewPermits(e *locking.Engine, name string, opts ...Option) *PermitSemaphore {
 	i := issuerOf(e)
 	return &PermitSemaphore{i, newPermitNames(i, name, e.Map(name)), New(e, name, opts...)}
 }
@@ -191,9 +193,9 @@ func (i *issuer) releaseID(of *permitNames, id string) error {
 	switch {
 	case errors.Is(err, errNotSet):
 		return fmt.Errorf("%w: %w", ErrLost, err)
-	case err != nil && !engine.Hopeless(err):
-		work := engine.Work{Kind: permitLabel, Name: of.key, Op: "release", Amount: 1}
-		return i.e.SeeThrough(request, work, err, func(ctx context.Context, _ engine.Request) error {
+	case err != nil && !send.Permanent(err):
+		work := core.Work{Kind: permitLabel, Name: of.key, Op: "release", Amount: 1}
+		return i.e.SeeThrough(request, work, err, func(ctx context.Context, _ send.Request) error {
 			return of.giveBackAll(ctx, raw(id))
 		})
 	case err != nil:
@@ -270,7 +272,7 @@ func (s *PermitSemaphore) Available(ctx context.Context) (int64, error) {
 	err := s.plain.usable(ctx, 1)
 	var n int64
 	if err == nil {
-		n, err, _ = engine.Await(s.i.e, ctx, 0, func() (int64, error) {
+		n, err, _ = send.Await(s.i.e.Sender, ctx, 0, func() (int64, error) {
 			got, err := s.i.e.Run(ctx, countScript, []string{s.of.key, s.of.leases}, nil)
 			if err != nil || got.Nil {
 				return 0, err
@@ -320,7 +322,7 @@ func (s *PermitSemaphore) some(ctx context.Context, cursor string) (some []Permi
 	if err := s.plain.usable(ctx, 1); err != nil {
 		return nil, "", err
 	}
-	said, err, _ := engine.Await(s.i.e, ctx, 0, func() ([]string, error) {
+	said, err, _ := send.Await(s.i.e.Sender, ctx, 0, func() ([]string, error) {
 		got, err := s.i.e.Run(ctx, listScript, []string{s.of.leases, s.of.labels}, []string{cursor, strconv.Itoa(somePermits)})
 		if err != nil {
 			return nil, err
@@ -349,7 +351,7 @@ func remaining(ends, now float64) time.Duration {
 	if ends >= never {
 		return -1
 	}
-	return time.Duration(min((ends-now)*float64(time.Millisecond), float64(engine.LongestLease)))
+	return time.Duration(min((ends-now)*float64(time.Millisecond), float64(core.LongestLease)))
 }
 
 // Delete forgets the semaphore and the permits that are held, whose holders are

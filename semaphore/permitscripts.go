@@ -6,26 +6,28 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // permitRenewal is how the leases of permits are lengthened.
-var permitRenewal = &engine.Renewal{
+var permitRenewal = &lease.Renewal{
 	Script: scripts.Must(lua, "lua/permit_renew.lua"),
-	Add: func(on, args []string, key engine.Key, id string, lease time.Duration) (k, a []string) {
-		return append(on, keys.PermitLeases(key.Name)), append(args, raw(id), decimal(engine.Millis(lease)))
+	Add: func(on, args []string, key core.Key, id string, lease time.Duration) (k, a []string) {
+		return append(on, keys.PermitLeases(key.Name)), append(args, raw(id), decimal(core.Millis(lease)))
 	},
 }
 
 // Renewal returns that of all permits.
-func (of *permitNames) Renewal() *engine.Renewal { return permitRenewal }
+func (of *permitNames) Renewal() *lease.Renewal { return permitRenewal }
 
 // GiveBack releases a permit of which an acquire may still arrive.
-func (of *permitNames) GiveBack(ctx context.Context, id string) (engine.Released, error) {
+func (of *permitNames) GiveBack(ctx context.Context, id string) (lease.Released, error) {
 	if err := of.bury(ctx, raw(id)); err != nil {
-		return engine.Released{}, err
+		return lease.Released{}, err
 	}
 	released, err := of.release(ctx, raw(id))
 	if errors.Is(err, errNotSet) { // nor any permit of it
@@ -41,16 +43,16 @@ func (of *permitNames) bury(ctx context.Context, ids ...string) error {
 }
 
 // release gives one permit back.
-func (of *permitNames) release(ctx context.Context, id string) (engine.Released, error) {
+func (of *permitNames) release(ctx context.Context, id string) (lease.Released, error) {
 	answer, err := of.i.e.Run(ctx, releaseScript, []string{of.key, of.leases}, []string{id, of.channel, of.i.e.Publish()})
 	if err == nil && answer.Nil {
 		err = errNotSet
 	}
 	if err != nil {
-		return engine.Released{}, err
+		return lease.Released{}, err
 	}
 	reached, err := answer.AsInt64()
-	return engine.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
+	return lease.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
 }
 
 // undo gives back, for as long as it takes, what requests have taken for nobody.
@@ -63,8 +65,8 @@ func (of *permitNames) undo(wants []want, late bool) {
 	for _, w := range wants {
 		lease = max(lease, w.lease)
 	}
-	until := time.Now().Add(max(lease, engine.RequestMemory) + engine.RequestMemory)
-	of.i.e.Later(of.key, until, func(ctx context.Context) error {
+	until := time.Now().Add(max(lease, send.RequestMemory) + send.RequestMemory)
+	of.i.e.CleanUpLater(of.key, until, func(ctx context.Context) error {
 		if late {
 			if err := of.bury(ctx, ids...); err != nil {
 				return err
@@ -107,7 +109,7 @@ func (w *want) size() int { return 1 + len(w.more) }
 // kind returns what permit_exchange.lua calls the request.
 func (w *want) kind() string {
 	if w.waits {
-		return wait.word()
+		return waitTake.word()
 	}
 	return take.word()
 }
@@ -118,7 +120,7 @@ type trade struct {
 	gives []string // ids
 	wants []want
 
-	engine.Answer
+	send.Answer
 	acked   bool // by as many replicas as the client wants
 	reached int
 	left    time.Duration // until the first lease ends; negative: none does

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
 // applicant is one goroutine that waits for a permit.
@@ -112,8 +112,8 @@ func (a *applicant) vie(ctx context.Context, heir bool) error {
 	return a.i.e.WatchOn(ctx, a.watch(), left, err)
 }
 
-func (a *applicant) watch() engine.Watch {
-	return engine.Watch{
+func (a *applicant) watch() wait.Watch {
+	return wait.Watch{
 		Key:      a.of.Key(),
 		Channels: []pubsub.Channel{a.i.e.Channel(a.of.channel)},
 		Look:     a.look, By: a.r.listener(),

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/handover"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // place is where goroutines of a process wait for plain permits.
@@ -21,7 +21,7 @@ type place struct {
 	most   int         // hand-overs, by what the last look granted; 0 once nobody waits
 }
 
-func newPlace(e *engine.Engine) *place { return &place{waitRoom: waitRoom[struct{}]{e: e}} }
+func newPlace(e *locking.Engine) *place { return &place{waitRoom: waitRoom[struct{}]{e: e}} }
 
 // heard takes notice of how a look went. That none are set is an answer.
 func (p *place) heard(ctx context.Context, err error) error {
@@ -146,14 +146,14 @@ func (p *place) crowd() (runs []run, behind []*handover.Waiter[struct{}]) {
 	defer p.mu.Unlock()
 	p.asking.Store(true)
 	p.looked = false
-	runs = append(runs, run{kind: wait, size: p.head.n, count: 1})
+	runs = append(runs, run{kind: waitTake, size: p.head.n, count: 1})
 	p.queue.Next(func(w *handover.Waiter[struct{}]) bool {
 		if last := &runs[len(runs)-1]; last.size == w.Size {
 			last.count++
 		} else if len(runs) == mostRuns {
 			return false
 		} else {
-			runs = append(runs, run{kind: wait, size: w.Size, count: 1})
+			runs = append(runs, run{kind: waitTake, size: w.Size, count: 1})
 		}
 		behind = append(behind, w)
 		return true

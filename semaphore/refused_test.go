@@ -11,7 +11,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -126,7 +127,7 @@ func TestSemaphoreFurtherSendOfARefusedOrderChangesNothing(t *testing.T) {
 			})
 			require.ErrorIs(t, c.do(r, NewPermits(r.e, r.of.key)), c.err)
 			require.True(t, changed)
-			redistest.Eventually(t, func() bool { return !r.e.Errands() }, soon, time.Millisecond)
+			redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
 			require.Equal(t, c.stands, r.stood())
 		})
 	}
@@ -148,7 +149,7 @@ func recorded(t *testing.T) (r *rig, copies func()) {
 	t.Helper()
 	raw := redistest.Shared(t).Client(t)
 	recorder := learned(t, raw)
-	e, err := engine.New(t.Context(), recorder, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
+	e, err := locking.New(t.Context(), recorder, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = e.Close(context.Background()) })
 	recorder.Take()

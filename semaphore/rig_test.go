@@ -8,8 +8,9 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -20,22 +21,22 @@ type rig struct {
 	*Semaphore
 	t   testing.TB
 	raw rueidis.Client
-	e   *engine.Engine
+	e   *locking.Engine
 }
 
-func newRig(t testing.TB, change ...func(*engine.Config)) *rig {
+func newRig(t testing.TB, change ...func(*core.Config)) *rig {
 	t.Helper()
 	return rigOn(t, redistest.Shared(t).Client(t), redistest.Name(t), change...)
 }
 
-func rigOn(t testing.TB, raw rueidis.Client, name string, change ...func(*engine.Config)) *rig {
+func rigOn(t testing.TB, raw rueidis.Client, name string, change ...func(*core.Config)) *rig {
 	t.Helper()
 	e := enginetest.On(t, raw, change...)
 	return &rig{New(e, name), t, raw, e}
 }
 
 // beside is another client on the same semaphore.
-func (r *rig) beside(change ...func(*engine.Config)) *rig {
+func (r *rig) beside(change ...func(*core.Config)) *rig {
 	r.t.Helper()
 	return rigOn(r.t, r.raw, r.of.key, change...)
 }

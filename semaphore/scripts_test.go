@@ -26,7 +26,7 @@ var sends = map[string]string{
 func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
 	e, r := enginetest.Recorded(t)
-	seen := []string{"settle.lua"} // an errand, which fault_test.go looks at
+	seen := []string{"settle.lua"} // a cleanup task, which fault_test.go looks at
 	for _, name := range []string{"api", "{u1}:api", "a{b}c"} {
 		s := New(e, name)
 		all := maps.Clone(operations)

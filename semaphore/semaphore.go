@@ -9,8 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // most is how many permits there can be: Java reads them as 32 bits.
@@ -38,7 +39,7 @@ type Semaphore struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Semaphore.
-func New(e *engine.Engine, name string, opts ...Option) *Semaphore {
+func New(e *locking.Engine, name string, opts ...Option) *Semaphore {
 	s := &Semaphore{h: hubOf(e), of: newNames(e, e.Map(name)), name: name}
 	var err error
 	s.order, err = newFleetQueue(e, s.of.key, opts)
@@ -318,7 +319,7 @@ func (s *Semaphore) available(ctx context.Context) (int64, error) {
 	if err := s.usable(ctx, 1); err != nil {
 		return 0, err
 	}
-	n, err, _ := engine.Await(s.h.e, ctx, 0, func() (int64, error) {
+	n, err, _ := send.Await(s.h.e.Sender, ctx, 0, func() (int64, error) {
 		got, err := s.h.e.Run(ctx, lookScript, []string{s.of.key}, nil)
 		if err != nil || got.Nil {
 			return 0, err
@@ -344,7 +345,7 @@ func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 
 // ask makes a call that goes by itself. ctx bounds the wait for its answer.
 func (s *Semaphore) ask(ctx context.Context, a ask) (int64, error) {
-	got, err, answered := engine.Await(s.h.e, ctx, 0, func() (answer, error) {
+	got, err, answered := send.Await(s.h.e.Sender, ctx, 0, func() (answer, error) {
 		return s.h.table.Do(context.Background(), a.of.key, a)
 	})
 	if !answered {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -44,8 +44,8 @@ func TestOnACluster(t *testing.T) {
 	})
 }
 
-func acked(n int) func(*engine.Config) {
-	return func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = n, 2*time.Second }
+func acked(n int) func(*core.Config) {
+	return func(c *core.Config) { c.ReplicaAcks, c.AckTimeout = n, 2*time.Second }
 }
 
 // aSlotMoves moves a name with the permits that are taken of it under somebody
@@ -93,7 +93,7 @@ func repliesAreLostAroundMoves(t *testing.T, cluster *redistest.Cluster) {
 		}
 		back.Finish(t)
 		r.awaitFree(5)
-		redistest.Eventually(t, func() bool { return !r.e.Errands() }, soon, time.Millisecond, "the release knows its answer")
+		redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond, "the release knows its answer")
 	}
 	require.Same(t, serves, cluster.Master(r.of.key))
 	r.take(5)
@@ -127,7 +127,7 @@ func TestBehindSentinels(t *testing.T) {
 func TestTooFewReplicas(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *engine.Config) { c.ReplicaAcks, c.AckTimeout = 1, 20*time.Millisecond })
+	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *core.Config) { c.ReplicaAcks, c.AckTimeout = 1, 20*time.Millisecond })
 	r.set(5)
 	require.ErrorIs(t, r.TryAcquire(t.Context(), 2), ErrNotReplicated)
 	require.EqualValues(t, 5, r.free())

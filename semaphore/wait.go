@@ -6,9 +6,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/handover"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
 // errWaitOver is the cause of a wait that WithWait ended.
@@ -91,8 +93,8 @@ func (c *contender) contend(ctx context.Context) error {
 
 // vie looks until there are permits.
 func (c *contender) vie(ctx context.Context, heir bool) error {
-	return watch(ctx, c.h.e, engine.Watch{
-		Key:      engine.Key{Kind: label, Name: c.of.key},
+	return watch(ctx, c.h.e, wait.Watch{
+		Key:      core.Key{Kind: label, Name: c.of.key},
 		Channels: []pubsub.Channel{c.h.e.Channel(c.of.channel)},
 		Look:     c.look, By: c.p.listener(),
 	}, heir, c.p.rest)
@@ -108,7 +110,7 @@ func (c *contender) waiting(ctx context.Context) { c.observeWait(ctx, c.h.e, lab
 
 // watch waits as the head. An heir sleeps before its first look for as long as rest
 // says.
-func watch(ctx context.Context, e *engine.Engine, w engine.Watch, heir bool, rest func() time.Duration) error {
+func watch(ctx context.Context, e *locking.Engine, w wait.Watch, heir bool, rest func() time.Duration) error {
 	if heir {
 		if left := rest(); left > 0 {
 			return e.WatchOn(ctx, w, left, nil)
@@ -118,7 +120,7 @@ func watch(ctx context.Context, e *engine.Engine, w engine.Watch, heir bool, res
 }
 
 // longest returns how long a waiter sleeps at most.
-func longest(e *engine.Engine) time.Duration { return cmp.Or(e.LongestSleep, 5*time.Second) }
+func longest(e *locking.Engine) time.Duration { return cmp.Or(e.LongestSleep, 5*time.Second) }
 
 // giveOn gives permits on that came to who had gone: to the next who waits, or
 // to the server.
@@ -140,7 +142,7 @@ func (c *contender) look(ctx context.Context) (left time.Duration, done bool, er
 	heard := c.p.listener().Listens()
 	runs, behind := c.p.crowd()
 	defer c.p.asking.Store(false)
-	got, err := c.h.table.Do(ctx, c.of.key, ask{of: c.of, kind: wait, queue: runs})
+	got, err := c.h.table.Do(ctx, c.of.key, ask{of: c.of, kind: waitTake, queue: runs})
 	if err == nil {
 		err = got.err
 	}
@@ -159,7 +161,7 @@ func (c *contender) look(ctx context.Context) (left time.Duration, done bool, er
 }
 
 // standBack lets other processes go first, see handover.Courtesy.
-func standBack(ctx context.Context, e *engine.Engine, courtesy *handover.Courtesy) error {
+func standBack(ctx context.Context, e *locking.Engine, courtesy *handover.Courtesy) error {
 	pause := courtesy.Pause()
 	if pause == 0 {
 		return nil
@@ -169,7 +171,7 @@ func standBack(ctx context.Context, e *engine.Engine, courtesy *handover.Courtes
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-		return engine.ContextError(ctx)
+		return core.ContextError(ctx)
 	case <-e.Closing():
 		return ErrClosed
 	}

@@ -16,21 +16,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
 
 // withoutHandOver has every release go to the server.
-func withoutHandOver(c *engine.Config) { c.Handovers, c.HandoverTime = 0, 0 }
+func withoutHandOver(c *core.Config) { c.Handovers, c.HandoverTime = 0, 0 }
 
 // forEver bounds hand-overs by their number only.
-func forEver(c *engine.Config) { c.HandoverTime = time.Hour }
+func forEver(c *core.Config) { c.HandoverTime = time.Hour }
 
 func TestThoseWhoWaitAreServedInTheirOrder(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*engine.Config){"by the server": withoutHandOver, "by hand-over": forEver} {
+	for name, change := range map[string]func(*core.Config){"by the server": withoutHandOver, "by hand-over": forEver} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, change).set(1)
@@ -115,7 +116,7 @@ func (r *rig) known() *rig {
 func TestHandOversAreBounded(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *engine.Config) { c.Handovers, c.HandoverTime = 2, time.Hour }).known().set(1)
+	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *core.Config) { c.Handovers, c.HandoverTime = 2, time.Hour }).known().set(1)
 	r.take(1)
 	var all []<-chan error
 	for i := range 6 {
@@ -138,7 +139,7 @@ func TestHandOversAreBounded(t *testing.T) {
 func TestEachPermitThatTheServerGrantsMayBeHandedOverAsOften(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *engine.Config) { c.Handovers, c.HandoverTime = 2, time.Hour }).known().set(3)
+	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *core.Config) { c.Handovers, c.HandoverTime = 2, time.Hour }).known().set(3)
 	r.take(3)
 	var all []<-chan error
 	for i := range 10 {
@@ -165,7 +166,7 @@ func TestEachPermitThatTheServerGrantsMayBeHandedOverAsOften(t *testing.T) {
 func TestWhatACrowdWasGrantedCountsNoMoreWhenNobodyWaits(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *engine.Config) { c.Handovers, c.HandoverTime = 2, time.Hour }).known().set(3)
+	r := rigOn(t, server.Client(t), redistest.Name(t), func(c *core.Config) { c.Handovers, c.HandoverTime = 2, time.Hour }).known().set(3)
 	r.take(3)
 	crowd := func(n int) (all []<-chan error) {
 		for i := range n {
@@ -259,7 +260,7 @@ func TestWaitsEndWithTheClient(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	name := redistest.Name(t)
-	e, err := engine.New(t.Context(), server.Client(t), engine.Config{ClientID: "285475da-9152-4c83-822a-67ee2f116a79", WatchdogTimeout: time.Minute})
+	e, err := locking.New(t.Context(), server.Client(t), core.Config{ClientID: "285475da-9152-4c83-822a-67ee2f116a79", WatchdogTimeout: time.Minute})
 	require.NoError(t, err)
 	s := New(e, name)
 	require.NoError(t, s.SetPermits(t.Context(), 2))
@@ -383,7 +384,7 @@ func hasty(p *redistest.Parent) {
 		p.Say("%v", err)
 		return
 	}
-	e, err := engine.New(context.Background(), c, engine.Config{
+	e, err := locking.New(context.Background(), c, core.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Handovers: 256, HandoverTime: 10 * time.Millisecond, Linger: time.Second,
 	})
 	if err != nil {
@@ -446,7 +447,7 @@ func TestNeverMoreAreHeldThanThereAre(t *testing.T) {
 	t.Parallel()
 	const there, clients, each = 5, 4, 8
 	rounds := redistest.Count(t, 100, 5_000)
-	for name, change := range map[string]func(*engine.Config){"by the server": withoutHandOver, "by hand-over": forEver} {
+	for name, change := range map[string]func(*core.Config){"by the server": withoutHandOver, "by hand-over": forEver} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, name := redistest.Shared(t), redistest.Name(t)

@@ -6,16 +6,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/handover"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
 // waitRoom is what those share who wait in one process for permits of one name, of either kind. H is what is
 // handed to them. The head of their queue talks to the server for all.
 type waitRoom[H comparable] struct {
 	places.Entry
-	e *engine.Engine
+	e *locking.Engine
 	ears
 
 	mu      sync.Mutex
@@ -69,7 +72,7 @@ func (r *waitRoom[H]) mayHandOn(times int) bool {
 }
 
 // listener is made by the first who waits.
-func (r *waitRoom[H]) listener() *engine.Listener {
+func (r *waitRoom[H]) listener() *wait.Listener {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.listen(r.e)
@@ -161,13 +164,13 @@ func (r *waitRoom[H]) await(ctx context.Context, w *handover.Waiter[H], m member
 	default:
 		m.decline(turn.Hold)
 	}
-	return engine.ContextError(ctx)
+	return core.ContextError(ctx)
 }
 
 // lead has m contend with other processes, for itself and for those behind it.
 func (r *waitRoom[H]) lead(ctx context.Context, m member[H], heir bool) error {
 	err := m.vie(ctx, heir)
-	if engine.Passing(err) && ctx.Err() == nil { // an outage ends all waits of the process for the name
+	if send.Transient(err) && ctx.Err() == nil { // an outage ends all waits of the process for the name
 		r.fail(err)
 	}
 	switch got, served := m.pass(); {
@@ -194,7 +197,7 @@ type told struct {
 }
 
 // observeWait tells of a wait once.
-func (t *told) observeWait(ctx context.Context, e *engine.Engine, kind, name string) {
+func (t *told) observeWait(ctx context.Context, e *locking.Engine, kind, name string) {
 	if e.Observer != nil && !t.waits {
 		t.waits, t.began = true, e.Mono()
 		e.Observer.WaitStarted(ctx, kind, name)
@@ -202,7 +205,7 @@ func (t *told) observeWait(ctx context.Context, e *engine.Engine, kind, name str
 }
 
 // observe tells how it ended, and of so many permits.
-func (t *told) observe(ctx context.Context, e *engine.Engine, kind, name string, handed bool, permits int, err error) {
+func (t *told) observe(ctx context.Context, e *locking.Engine, kind, name string, handed bool, permits int, err error) {
 	if t.waits {
 		e.Observer.WaitEnded(ctx, kind, name, e.Mono()-t.began, err)
 	}

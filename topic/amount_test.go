@@ -10,9 +10,10 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // TestReliableTopicOfLongMessagesLeavesOthersAlone on a slow link: all messages arrive, a megabyte and more of one topic too, and the
@@ -22,7 +23,7 @@ func TestReliableTopicOfLongMessagesLeavesOthersAlone(t *testing.T) {
 	server := redistest.Shared(t, redistest.Version("8.0"))
 	slow := server.Client(t, redistest.Slow(4<<20), func(o *rueidis.ClientOption) { o.ConnWriteTimeout = time.Second })
 	raw := server.Client(t)
-	e := engineOn(t, slow, func(c *engine.Config) { c.WatchdogTimeout = 9 * time.Second })
+	e := engineOn(t, slow, func(c *core.Config) { c.WatchdogTimeout = 9 * time.Second })
 	long, small := reliableBy(t, raw, e, redistest.Name(t)), reliableBy(t, raw, e, redistest.Name(t))
 	heard, beside := long.listening(), small.listening()
 	from := reliableOn(t, raw, long.Name())
@@ -156,7 +157,7 @@ func TestTopicReadsALongMessageOverASlowLink(t *testing.T) {
 func TestTopicsKeepTheirConnectionBehindLongExchanges(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Version("8.0"))
-	slow := server.Client(t, redistest.Slow(1<<20), func(o *rueidis.ClientOption) { o.ConnWriteTimeout, o.BlockingPoolSize = 5*time.Second, 100 })
+	slow := server.Client(t, redistest.Slow(2<<20), func(o *rueidis.ClientOption) { o.ConnWriteTimeout, o.BlockingPoolSize = 5*time.Second, 100 })
 	raw := server.Client(t)
 	e := engineOn(t, slow, leased(3*time.Second))
 	long, beside := reliableBy(t, raw, e, redistest.Name(t)), reliableBy(t, raw, e, redistest.Name(t))
@@ -168,7 +169,7 @@ func TestTopicsKeepTheirConnectionBehindLongExchanges(t *testing.T) {
 	before, err := beside.r.linkOf(small.f)
 	require.NoError(t, err)
 	redistest.Do(t, raw, "SET", "big", strings.Repeat("y", 4<<20))
-	get := engine.Expect(scripts.NewCommand("GET", scripts.Safe), 4<<20)
+	get := send.Expect(scripts.NewCommand("GET", scripts.Safe), 4<<20)
 	done := make(chan error, 2)
 	for range 2 {
 		go func() { _, err := e.Run(context.Background(), get, []string{"big"}, nil); done <- err }() // ends with the answer

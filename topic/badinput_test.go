@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -35,7 +35,7 @@ var operations = map[string]func(ctx context.Context, o topicOf) error{
 func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	e := engineOn(t, server.Client(t), func(c *engine.Config) { c.MaxValue = 1 << 20 })
+	e := engineOn(t, server.Client(t), func(c *core.Config) { c.MaxValue = 1 << 20 })
 	sent := func() int64 {
 		return server.CommandCalls(t, "publish", "spublish", "subscribe", "ssubscribe", "psubscribe", "pubsub|numsub", "pubsub|shardnumsub")
 	}

@@ -8,8 +8,9 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/attempts"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Dead is a message that a [Durable] name has put aside.
@@ -40,7 +41,7 @@ func (d *Durable[T]) Dead(ctx context.Context) iter.Seq2[Dead[T], error] {
 				return
 			}
 			dead, err := d.dead(it)
-			if !yield(dead, engine.Notice(d.t.failed(op, err))) {
+			if !yield(dead, core.Notice(d.t.failed(op, err))) {
 				return
 			}
 		}
@@ -72,7 +73,7 @@ func (d *Durable[T]) dead(it attempts.Dead) (dead Dead[T], err error) {
 // [ErrOption]; [ErrClosed]; those of Redis.
 func (d *Durable[T]) Redrive(ctx context.Context) (redriven int64, err error) {
 	if err = d.usable(ctx); err == nil {
-		redriven, err = engine.Writing(d.t.h.e, ctx, func() (n int64, err error) {
+		redriven, err = send.Writing(d.t.h.e.Sender, ctx, func() (n int64, err error) {
 			for next := (attempts.Redriven{Next: "-", Till: "+"}); next.Next != "" && err == nil && ctx.Err() == nil; {
 				next, err = d.redriveSome(ctx, next.Till)
 				n += next.N

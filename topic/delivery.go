@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/attempts"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // A DeliveryOption changes one loop over [Durable.Deliveries].
@@ -146,7 +147,7 @@ func (s *ReliableSubscription[T]) deliver(ctx context.Context, it *entry, cfg de
 	if cfg.attempts > 0 && m.Attempt > cfg.attempts {
 		if err := m.Bury(ctx, attempts.ErrUnsettled); s.left(m, err) {
 			m.Value, _ = s.t.read(it)
-			return yield(m, engine.Notice(err)) // else it would come and go unseen for as long as that fails
+			return yield(m, core.Notice(err)) // else it would come and go unseen for as long as that fails
 		}
 		return true
 	}
@@ -158,7 +159,7 @@ func (s *ReliableSubscription[T]) deliver(ctx context.Context, it *entry, cfg de
 	s.t.h.e.TakenEntry(ctx, s.t.h.kind, s.t.of.key, m.ID)
 	var err error
 	m.Value, err = s.t.read(it)
-	return yield(m, engine.Notice(err))
+	return yield(m, core.Notice(err))
 }
 
 // left handles an outcome that the loop has not asked for. It reports whether the message stays
@@ -184,7 +185,7 @@ func (m *Delivery[T]) Ack(ctx context.Context) error {
 	if err == nil {
 		told := m.s.f.ack(m.it)
 		if told != nil {
-			_, err = engine.Writing(m.s.t.h.e, ctx, func() (struct{}, error) { return struct{}{}, <-told })
+			_, err = send.Writing(m.s.t.h.e.Sender, ctx, func() (struct{}, error) { return struct{}{}, <-told })
 		}
 	}
 	return m.s.t.failed("acknowledge a message of", err)
@@ -230,6 +231,6 @@ func (m *Delivery[T]) fail(ctx context.Context, v verdict) error {
 	if !m.s.f.reject(m.it, v) {
 		return nil // the last of the loops that have it says so
 	}
-	_, err := engine.Writing(m.s.t.h.e, ctx, func() (struct{}, error) { return struct{}{}, m.s.f.nack(ctx, m.it) })
+	_, err := send.Writing(m.s.t.h.e.Sender, ctx, func() (struct{}, error) { return struct{}{}, m.s.f.nack(ctx, m.it) })
 	return err
 }

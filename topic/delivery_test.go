@@ -11,7 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/attempts"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -20,7 +20,7 @@ import (
 func quick(int64) time.Duration { return 5 * time.Millisecond }
 
 // settling is a durable topic whose keys beside the topic go when the test ends.
-func settling(t testing.TB, raw rueidis.Client, name string, change ...func(*engine.Config)) *reliableRig {
+func settling(t testing.TB, raw rueidis.Client, name string, change ...func(*core.Config)) *reliableRig {
 	t.Helper()
 	r := reliableBy(t, raw, engineOn(t, raw, change...), name, WithMaxLength(1000))
 	t.Cleanup(func() {
@@ -190,7 +190,7 @@ func TestDurableDeliveryThatDoesNotDecode(t *testing.T) {
 				continue
 			}
 			require.ErrorIs(t, err, ErrDecode)
-			require.ErrorIs(t, err, engine.ErrNotice)
+			require.ErrorIs(t, err, core.ErrNotice)
 			ids = append(ids, m.ID)
 			require.NoError(t, m.Bury(t.Context(), err))
 			if n == 3 {
@@ -367,7 +367,7 @@ func TestDurableDeliveryThatAFullServerRefusesToPutAsideComesAgain(t *testing.T)
 	t.Parallel()
 	server := redistest.Start(t)
 	raw := server.Client(t)
-	r := settling(t, raw, "orders", func(c *engine.Config) { c.WatchdogTimeout = time.Second })
+	r := settling(t, raw, "orders", func(c *core.Config) { c.WatchdogTimeout = time.Second })
 	s := r.durable("billing")
 	r.publishes(1, "a")
 	full := true
@@ -391,7 +391,7 @@ func TestDurableDeliveryThatAFullServerRefusesToPutAsideComesAgain(t *testing.T)
 func TestDurableDeliveryThatIsDroppedWhileItWaitsIsCounted(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		r := settling(t, raw, redistest.Name(t), func(c *engine.Config) { c.WatchdogTimeout = time.Second })
+		r := settling(t, raw, redistest.Name(t), func(c *core.Config) { c.WatchdogTimeout = time.Second })
 		s := r.durable("billing")
 		r.publishes(1, "a")
 		for m, err := range s.Deliveries(within(t)) {

@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"github.com/rueidisson/rueidisson/internal/attempts"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Durable is a subscriber that has a name; see [ReliableTopic.Durable].
@@ -36,7 +36,7 @@ func (d *Durable[T]) Listen(ctx context.Context) (*ReliableSubscription[T], erro
 // [Durable.PurgeDead]. It reports whether it was there. Whoever listens under it makes it anew.
 func (d *Durable[T]) Drop(ctx context.Context) (there bool, err error) {
 	if err = d.usable(ctx); err == nil {
-		there, err = engine.Writing(d.t.h.e, ctx, func() (bool, error) {
+		there, err = send.Writing(d.t.h.e.Sender, ctx, func() (bool, error) {
 			f := &feed{h: d.t.r, of: d.t.of, group: d.name}
 			n, err := d.t.r.member(membership{f: f, drop: true})
 			if err == nil {
@@ -60,7 +60,7 @@ func (d *Durable[T]) Drop(ctx context.Context) (there bool, err error) {
 // those of Redis.
 func (d *Durable[T]) Lag(ctx context.Context) (n int64, err error) {
 	if err = d.usable(ctx); err == nil {
-		n, err = engine.Reading(d.t.h.e, ctx, func() (int64, error) {
+		n, err = send.Reading(d.t.h.e.Sender, ctx, func() (int64, error) {
 			return d.t.h.e.StreamLength(ctx, d.t.of.again(d.name))
 		})
 	}

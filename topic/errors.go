@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // What a program branches on. Every error of this package names the operation
@@ -14,12 +14,12 @@ import (
 var (
 	// ErrOption says that an argument cannot be used: a name, a message, an option.
 	// Nothing was sent.
-	ErrOption = engine.ErrOption
+	ErrOption = core.ErrOption
 
 	// ErrUnknown says that a reply was lost, and that the message may or may not
 	// have been published, or may be still. It is not sent again: who hears it twice
 	// cannot know that it is one.
-	ErrUnknown = engine.ErrUnknown
+	ErrUnknown = core.ErrUnknown
 
 	// ErrFull is returned by [ReliableTopic.Publish] when the topic has [WithMaxLength]
 	// messages, somebody has use for all of them, and [WithFullPolicy] says [Refuse]. The
@@ -37,7 +37,7 @@ var (
 	ErrDecode = codec.ErrDecode
 
 	// ErrClosed is returned after the client was closed.
-	ErrClosed = engine.ErrClosed
+	ErrClosed = core.ErrClosed
 
 	// ErrInterrupted is yielded in between when the subscription did not stand for a
 	// while, and stands again: messages may have been missed. The loop goes on.
@@ -58,4 +58,4 @@ func (e *LaggedError) Error() string {
 }
 
 // Unwrap returns rueidisson.ErrNotice: the loop goes on.
-func (e *LaggedError) Unwrap() error { return engine.ErrNotice }
+func (e *LaggedError) Unwrap() error { return core.ErrNotice }

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -62,7 +62,7 @@ func TestReliableTopicDoesNotAppendOnAFullServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	raw := server.Client(t)
-	r := reliableBy(t, raw, engineOn(t, server.Client(t), func(c *engine.Config) { c.WatchdogTimeout = time.Second }), redistest.Name(t),
+	r := reliableBy(t, raw, engineOn(t, server.Client(t), func(c *core.Config) { c.WatchdogTimeout = time.Second }), redistest.Name(t),
 		WithMaxLength(5), WithFullPolicy(Refuse))
 	redistest.Do(t, raw, "XGROUP", "CREATE", r.of.key, "g", "0", "MKSTREAM")
 	r.publishes(1, numbers(0, 5)...)

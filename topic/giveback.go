@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // orphans returns what nobody here has, in the order of the topic.
@@ -68,11 +68,11 @@ func (f *feed) unsettled() []*entry {
 func (f *feed) giveBack(all []*entry, owed int64) error {
 	there, dropped := f.split(all, func(it *entry) bool { return it.dropped })
 	err := f.release(there) // at first, since others wait for it
-	if !engine.Passing(err) {
+	if !send.Transient(err) {
 		f.forget(dropped)
 	}
 	owed += f.forgotten(dropped)
-	if engine.Passing(err) && f.h.e.Open() != nil {
+	if send.Transient(err) && f.h.e.Open() != nil {
 		f.undone(owed, err)
 		return err
 	}

@@ -7,16 +7,18 @@ import (
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // handle is what every kind of topic is made of. It holds nothing, so any number
 // of goroutines may use it.
 type handle[T any] struct {
-	e     *engine.Engine
+	e     *locking.Engine
 	kind  string // "topic", for errors
 	name  string // as the caller wrote it
 	on    pubsub.Channel
@@ -25,7 +27,7 @@ type handle[T any] struct {
 }
 
 // newHandle checks what a handle is made with, and asks nobody.
-func newHandle[T any](e *engine.Engine, kind, name string, on pubsub.Channel, opts []Option) handle[T] {
+func newHandle[T any](e *locking.Engine, kind, name string, on pubsub.Channel, opts []Option) handle[T] {
 	h := handle[T]{e: e, kind: kind, name: name, on: on}
 	cfg, err := resolve(opts)
 	if err == nil {
@@ -42,7 +44,7 @@ func codecOf[T any](cfg config, family codec.Family) (codec.Codec[T], error) {
 	if cfg.family != nil {
 		family = *cfg.family
 	}
-	c, err := engine.Given(cfg.codec, codec.For[T](family))
+	c, err := core.Given(cfg.codec, codec.For[T](family))
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,7 @@ func (h *handle[T]) publish(ctx context.Context, by *scripts.Command, v T) (int6
 	if err != nil {
 		return 0, h.failed("publish to", err)
 	}
-	n, err := engine.Writing(h.e, ctx, func() (int64, error) { return h.number(ctx, by, text) })
+	n, err := send.Writing(h.e.Sender, ctx, func() (int64, error) { return h.number(ctx, by, text) })
 	if err == nil {
 		h.e.Offered(ctx, h.kind, h.on.Name, 1)
 	}
@@ -91,7 +93,7 @@ func (h *handle[T]) publish(ctx context.Context, by *scripts.Command, v T) (int6
 // count asks how many subscribers the server has.
 func (h *handle[T]) count(ctx context.Context, by *scripts.Command) (n int64, err error) {
 	if err = h.usable(ctx); err == nil {
-		n, err = engine.Reading(h.e, ctx, func() (int64, error) {
+		n, err = send.Reading(h.e.Sender, ctx, func() (int64, error) {
 			got, err := h.e.Run(ctx, by, []string{h.on.Name}, nil)
 			if err != nil {
 				return 0, err
@@ -122,7 +124,7 @@ func (h *handle[T]) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if h.on.Kind == pubsub.Sharded && engine.UnknownCommand(err) {
+	if h.on.Kind == pubsub.Sharded && send.UnknownCommand(err) {
 		// What the server said has the message in it.
 		err = fmt.Errorf("%w: sharded topics need SPUBLISH and SSUBSCRIBE, which the server does not know", errors.ErrUnsupported)
 	}

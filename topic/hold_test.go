@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-func leased(d time.Duration) func(*engine.Config) {
-	return func(c *engine.Config) { c.WatchdogTimeout = d }
+func leased(d time.Duration) func(*core.Config) {
+	return func(c *core.Config) { c.WatchdogTimeout = d }
 }
 
 // atWork is a loop of a durable name that has a message until goOn is closed. Then it has handled it, or leaves it.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -25,7 +25,7 @@ func TestDurableMessagesThatWaitForAHungLoopGoToAnotherProcess(t *testing.T) {
 func hungRound(t *testing.T, lease time.Duration) (took time.Duration) {
 	server := redistest.Shared(t)
 	raw, name := server.Client(t), redistest.Name(t)
-	quickly := func(c *engine.Config) { c.WatchdogTimeout = lease }
+	quickly := func(c *core.Config) { c.WatchdogTimeout = lease }
 	hung := reliableBy(t, raw, engineOn(t, raw, quickly), name, WithMaxLength(1000))
 	one := hung.durable("billing")
 	taken, goOn, got, ended := make(chan string), make(chan struct{}), make(chan string, 1000), make(chan struct{})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // mostLarge is how many large exchanges of a server are under way, and crowdedFor when a feed tries again
@@ -20,7 +20,7 @@ const (
 var errCrowded = errors.New("other long messages of the server are on their way")
 
 // large sends an exchange by a connection of its own. It takes a third of a lease at most, but for a send under way.
-func (f *feed) large(l *link, op engine.Operation, on, args []string) (msg rueidis.RedisMessage, err error) {
+func (f *feed) large(l *link, op send.Operation, on, args []string) (msg rueidis.RedisMessage, err error) {
 	select {
 	case l.large <- struct{}{}:
 		defer func() { <-l.large }()
@@ -30,8 +30,8 @@ func (f *feed) large(l *link, op engine.Operation, on, args []string) (msg rueid
 	ctx, cancel := context.WithTimeout(context.Background(), f.lease()/3)
 	defer cancel()
 	defer f.holdsOn()()
-	got, err := f.h.e.Run(ctx, engine.Expect(op, f.amount.expected()), on, args)
-	if engine.NotSent(err) {
+	got, err := f.h.e.Run(ctx, send.Expect(op, f.amount.expected()), on, args)
+	if send.NotSent(err) {
 		return msg, errCrowded
 	}
 	return got.RedisMessage, err

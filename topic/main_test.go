@@ -9,7 +9,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -24,7 +25,7 @@ func childSubscribes(p *redistest.Parent) reliably {
 	if err != nil {
 		panic(err)
 	}
-	e, err := engine.New(context.Background(), client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 2 * time.Second, Values: codec.Text})
+	e, err := locking.New(context.Background(), client, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 2 * time.Second, Values: codec.Text})
 	if err != nil {
 		panic(err)
 	}

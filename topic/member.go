@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // enter has an ear hear what the group is given from now on. While the slot moves it
@@ -25,7 +25,7 @@ func (h *reliables) enter(of stream, group string, durable bool, r *ear, left *a
 	r.f = f
 	err := ErrClosed
 	h.e.During(func() {
-		for again := true; again; again = engine.Moving(err) && !left.Load() && h.e.Open() == nil {
+		for again := true; again; again = send.Moving(err) && !left.Load() && h.e.Open() == nil {
 			_, err = h.member(membership{f: f, ear: r, join: true})
 		}
 	})
@@ -135,13 +135,13 @@ func (f *feed) leave(flight int) (err error) {
 	switch {
 	case !was:
 	case f.durable:
-		if _, err = f.acknowledge(acks); engine.Passing(err) && flight == departing { // before the group may be taken away
+		if _, err = f.acknowledge(acks); send.Transient(err) && flight == departing { // before the group may be taken away
 			f.undone(owed, err)
 			break
 		}
 		err = f.giveBack(f.unsettled(), owed)
 	default:
-		if _, err = f.acknowledge(acks); engine.Passing(err) {
+		if _, err = f.acknowledge(acks); send.Transient(err) {
 			break
 		}
 		if _, err = f.destroy(flight); err != nil {

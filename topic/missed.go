@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // missing returns what is left undone if the server does not count so many messages as missed.
-func (f *feed) missing(n int64) engine.Work {
-	return engine.Work{Kind: "reliable topic", Name: f.of.key, Op: "count missed messages", Amount: n}
+func (f *feed) missing(n int64) core.Work {
+	return core.Work{Kind: "reliable topic", Name: f.of.key, Op: "count missed messages", Amount: n}
 }
 
 // forgo counts so many messages as missed, of which nobody was told. The client goes on with
@@ -22,17 +23,17 @@ func (f *feed) forgo(n int64) error {
 		return nil
 	}
 	defer f.h.turn(f.of.key)()
-	_, err := f.h.e.Numbered(f.of.lane, missing, f.of.key, func(r engine.Request) ([]int64, error) {
+	_, err := f.h.e.Numbered(f.of.lane, missing, f.of.key, func(r send.Request) ([]int64, error) {
 		said, err := f.counting(context.Background(), forgoScript, r, n)
 		if err == nil {
 			return said, nil
 		}
 		closed := f.h.e.Open()
-		err = f.h.e.SeeThrough(r, f.missing(n), err, func(ctx context.Context, r engine.Request) error {
+		err = f.h.e.SeeThrough(r, f.missing(n), err, func(ctx context.Context, r send.Request) error {
 			_, err := f.counting(ctx, forgoScript, r, n)
 			return err
 		})
-		if closed != nil && !errors.Is(err, ErrUnknown) || engine.Hopeless(err) {
+		if closed != nil && !errors.Is(err, ErrUnknown) || send.Permanent(err) {
 			f.undone(n, err)
 		}
 		return nil, err
@@ -70,10 +71,10 @@ func (f *feed) askMissed(n int64) error {
 // takeMissed returns how many messages the server has taken from those that were missed, n at most.
 func (f *feed) takeMissed(n int64) (int64, error) {
 	defer f.h.turn(f.of.key)()
-	return engine.Only(f.h.e.Numbered(f.of.lane, missing, f.of.key, func(r engine.Request) ([]int64, error) {
+	return send.Only(f.h.e.Numbered(f.of.lane, missing, f.of.key, func(r send.Request) ([]int64, error) {
 		said, err := f.counting(context.Background(), missedScript, r, n)
 		if errors.Is(err, ErrUnknown) {
-			f.h.e.Settle(r, f.of.key, func(ctx context.Context, r engine.Request) error {
+			f.h.e.Settle(r, f.of.key, func(ctx context.Context, r send.Request) error {
 				_, err := f.counting(ctx, missedScript, r, n)
 				return err
 			})
@@ -84,8 +85,8 @@ func (f *feed) takeMissed(n int64) (int64, error) {
 }
 
 // counting runs a script that changes how many messages the group has missed, and returns what it said.
-func (f *feed) counting(ctx context.Context, s *scripts.Script, r engine.Request, n int64) ([]int64, error) {
-	got, err := f.h.e.Run(ctx, s, []string{f.of.key, r.Lane, f.of.missed}, []string{r.Number, engine.MemoryMillis, f.group, strconv.FormatInt(n, 10)})
+func (f *feed) counting(ctx context.Context, s *scripts.Script, r send.Request, n int64) ([]int64, error) {
+	got, err := f.h.e.Run(ctx, s, []string{f.of.key, r.Lane, f.of.missed}, []string{r.Number, send.MemoryMillis, f.group, strconv.FormatInt(n, 10)})
 	if err != nil {
 		return nil, err
 	}

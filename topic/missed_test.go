@@ -9,7 +9,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -31,7 +31,7 @@ func TestDurableSubscriberIsToldOfMessagesThatWereDropped(t *testing.T) {
 			var lagged *LaggedError
 			switch {
 			case errors.As(err, &lagged):
-				require.ErrorIs(t, err, engine.ErrNotice)
+				require.ErrorIs(t, err, core.ErrNotice)
 				slow += lagged.Missed
 			default:
 				require.NoError(t, err, "after %d", slow)
@@ -68,7 +68,7 @@ func TestDurableMessagesThatAreDroppedWhileTheirLoopHangsAreCountedOrHandled(t *
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		const published, kept = 200, 20
 		lease := time.Second
-		r := reliableBy(t, raw, engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = lease }), redistest.Name(t), WithMaxLength(kept))
+		r := reliableBy(t, raw, engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = lease }), redistest.Name(t), WithMaxLength(kept))
 		t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(r.of.missed).Build()) })
 		by := reliableOn(t, raw, r.of.key, WithMaxLength(kept)) // one that is not in a hurry
 		s := r.durable("slow")

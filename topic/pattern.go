@@ -7,8 +7,9 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // PatternTopic is the messages of all [Topic]s whose names match a pattern, as
@@ -21,7 +22,7 @@ import (
 type PatternTopic[T any] struct{ h handle[T] }
 
 // NewPattern returns a handle. Programs outside of this module call rueidisson.PatternTopic.
-func NewPattern[T any](e *engine.Engine, pattern string, opts ...Option) *PatternTopic[T] {
+func NewPattern[T any](e *locking.Engine, pattern string, opts ...Option) *PatternTopic[T] {
 	return &PatternTopic[T]{newHandle[T](e, "pattern topic", pattern, pubsub.Channel{Kind: pubsub.Pattern, Name: pattern}, opts)}
 }
 
@@ -55,7 +56,7 @@ func (t *PatternTopic[T]) ActiveShardedNames(ctx context.Context) ([]string, err
 
 func (t *PatternTopic[T]) active(ctx context.Context, ask func(rueidis.Client) rueidis.Completed) (names []string, err error) {
 	if err = t.h.usable(ctx); err == nil {
-		names, err = engine.Reading(t.h.e, ctx, func() (names []string, err error) {
+		names, err = send.Reading(t.h.e.Sender, ctx, func() (names []string, err error) {
 			for _, c := range t.h.e.Servers() {
 				some, err := c.Do(ctx, ask(c)).AsStrSlice()
 				if err != nil {

@@ -12,7 +12,8 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 const (
@@ -112,7 +113,7 @@ func leaveAll(feeds []*feed) {
 		f.hush()
 		if silent != nil {
 			f.abandon(silent)
-		} else if err := f.leave(departing); engine.Passing(err) {
+		} else if err := f.leave(departing); send.Transient(err) {
 			silent = err
 		}
 		f.turn.Unlock()
@@ -146,7 +147,7 @@ func (f *feed) post() {
 }
 
 // due names a feed among what is due later.
-func (f *feed) due() engine.Key { return engine.Key{Kind: "reliable topics", Name: f.serial} }
+func (f *feed) due() core.Key { return core.Key{Kind: "reliable topics", Name: f.serial} }
 
 // later has a feed visited in d, or earlier if that is due already.
 func (f *feed) later(d time.Duration) {
@@ -200,7 +201,7 @@ func (f *feed) ends(err error) {
 	f.claim = true // what the connection was given has perhaps not come
 	f.mu.Unlock()
 	f.failures++
-	f.h.e.Doubt()
+	f.h.e.MarkStale()
 	f.h.e.Logger.Debug("reading messages was interrupted", "name", f.of.key, "err", err)
 	f.later(pause(f.failures))
 }
@@ -350,7 +351,7 @@ func (f *feed) exchange(l *link, arm []rueidis.Completed, n int) (armed []rueidi
 			return armed, msg, err
 		}
 	}
-	msg, err = f.large(l, engine.ReadGroupOnce, []string{f.of.key}, []string{f.group, consumer, strconv.Itoa(n)})
+	msg, err = f.large(l, send.ReadGroupOnce, []string{f.of.key}, []string{f.group, consumer, strconv.Itoa(n)})
 	return armed, msg, err
 }
 
@@ -424,7 +425,7 @@ const gone = -2
 
 // final reports whether the server has refused a command, rather than not been there
 // to answer it.
-func final(err error) bool { return refusal(err) && !engine.Passing(err) }
+func final(err error) bool { return refusal(err) && !send.Transient(err) }
 
 // demoted reports whether the server has answered that it is no master any more.
 func demoted(err error) bool {
@@ -448,7 +449,7 @@ func (f *feed) refused(l *link, now time.Time, err error) error {
 			l.drop()
 		}
 		return err
-	case strings.Contains(err.Error(), "NOGROUP"), strings.Contains(err.Error(), "UNBLOCKED"), engine.WrongType(err):
+	case strings.Contains(err.Error(), "NOGROUP"), strings.Contains(err.Error(), "UNBLOCKED"), send.WrongType(err):
 		f.watched.Store(nil)
 		f.rejoin()
 	default:

@@ -12,10 +12,12 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // ReliableTopic is messages that are kept until every subscriber has handled them;
@@ -29,7 +31,7 @@ type ReliableTopic[T any] struct {
 }
 
 // NewReliable returns a handle. Programs outside of this module call rueidisson.ReliableTopic.
-func NewReliable[T any](e *engine.Engine, name string, opts ...Option) *ReliableTopic[T] {
+func NewReliable[T any](e *locking.Engine, name string, opts ...Option) *ReliableTopic[T] {
 	key := e.Map(name)
 	t := &ReliableTopic[T]{h: newHandle[T](e, "reliable topic", name, pubsub.Channel{Name: key}, opts), r: reliablesOf(e), of: newStream(e, key)}
 	t.h.bad = cmp.Or(t.h.bad, object.CheckName(e, key))
@@ -119,7 +121,7 @@ const longestGroup = 256
 // nobody has subscribed to. Cost: one script call. Wire: XLEN. Source: RReliableTopic.size.
 func (t *ReliableTopic[T]) Len(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
-		n, err = engine.Reading(t.h.e, ctx, func() (int64, error) {
+		n, err = send.Reading(t.h.e.Sender, ctx, func() (int64, error) {
 			return t.h.e.StreamLength(ctx, t.of.key)
 		})
 	}
@@ -130,7 +132,7 @@ func (t *ReliableTopic[T]) Len(ctx context.Context) (n int64, err error) {
 // GROUPS. Source: RReliableTopic.countSubscribers.
 func (t *ReliableTopic[T]) CountSubscribers(ctx context.Context) (n int64, err error) {
 	if err = t.h.usable(ctx); err == nil {
-		n, err = engine.Reading(t.h.e, ctx, func() (int64, error) {
+		n, err = send.Reading(t.h.e.Sender, ctx, func() (int64, error) {
 			names, err := t.groups(ctx)
 			return int64(len(names)), err
 		})
@@ -158,16 +160,16 @@ func (h *reliables) listeners(k feedKey) int {
 // second of which is sent once. Wire: XINFO GROUPS, UNLINK. Source: RReliableTopic.delete.
 func (t *ReliableTopic[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = t.h.usable(ctx); err == nil {
-		there, err = engine.Writing(t.h.e, ctx, func() (bool, error) {
+		there, err = send.Writing(t.h.e.Sender, ctx, func() (bool, error) {
 			names, err := t.groups(ctx)
-			if err != nil && !engine.WrongType(err) {
+			if err != nil && !send.WrongType(err) {
 				return false, err
 			}
 			all := []string{t.of.key, t.of.timeout, t.of.missed, t.of.holders}
 			for _, name := range names {
 				all = append(all, keys.StreamDead(t.of.key, name), t.of.again(name))
 			}
-			return engine.Yes(t.h.e.Run(ctx, unlink, all, nil))
+			return send.Yes(t.h.e.Run(ctx, unlink, all, nil))
 		})
 	}
 	return there, t.failed("delete", err)
@@ -197,7 +199,7 @@ func (t *ReliableTopic[T]) groups(ctx context.Context) (names []string, err erro
 
 // failed names a key of another type, too.
 func (t *ReliableTopic[T]) failed(op string, err error) error {
-	if err != nil && engine.WrongType(err) {
+	if err != nil && send.WrongType(err) {
 		err = fmt.Errorf("key %q is no stream, or %q no zset: %w", t.of.key, t.of.timeout, err)
 	}
 	return t.h.failed(op, err)
@@ -209,7 +211,7 @@ func (t *ReliableTopic[T]) listen(ctx context.Context, group string, durable boo
 	}
 	var alone atomic.Bool
 	r := newEar() // whoever comes second, the caller that goes or the answer, leaves again
-	f, err, answered := engine.Await(t.h.e, ctx, 0, func() (*feed, error) {
+	f, err, answered := send.Await(t.h.e.Sender, ctx, 0, func() (*feed, error) {
 		f, err := t.r.enter(t.of, group, durable, r, &alone)
 		if err == nil && alone.Swap(true) {
 			f.exit(r)
@@ -289,7 +291,7 @@ func (s *ReliableSubscription[T]) all(ctx context.Context, news func(error) bool
 		case got.closed:
 			return
 		case got.cut:
-			if !news(engine.Notice(s.t.failed("listen to", ErrInterrupted))) {
+			if !news(core.Notice(s.t.failed("listen to", ErrInterrupted))) {
 				return
 			}
 		case got.missed > 0:
@@ -319,7 +321,7 @@ func (s *ReliableSubscription[T]) give(ctx context.Context, it *entry, yield fun
 	}()
 	s.t.h.e.TakenEntry(ctx, s.t.h.kind, s.t.of.key, it.shown())
 	v, err := s.t.read(it)
-	return yield(v, engine.Notice(err))
+	return yield(v, core.Notice(err))
 }
 
 var errNoMessage = errors.New("the entry of the stream has no field m")
@@ -337,7 +339,7 @@ func (s *ReliableSubscription[T]) next(ctx context.Context) (sound, error) {
 	for {
 		switch {
 		case ctx.Err() != nil:
-			return sound{}, engine.ContextError(ctx)
+			return sound{}, core.ContextError(ctx)
 		case s.t.h.e.Open() != nil:
 			return sound{}, ErrClosed
 		}

@@ -13,9 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // reliableRig is a reliable topic, and a look at its keys.
@@ -23,7 +25,7 @@ type reliableRig struct {
 	*ReliableTopic[string]
 	t   testing.TB
 	raw rueidis.Client
-	e   *engine.Engine
+	e   *locking.Engine
 }
 
 func reliableOn(t testing.TB, raw rueidis.Client, name string, opts ...Option) *reliableRig {
@@ -31,7 +33,7 @@ func reliableOn(t testing.TB, raw rueidis.Client, name string, opts ...Option) *
 	return reliableBy(t, raw, engineOn(t, raw), name, opts...)
 }
 
-func reliableBy(t testing.TB, raw rueidis.Client, e *engine.Engine, name string, opts ...Option) *reliableRig {
+func reliableBy(t testing.TB, raw rueidis.Client, e *locking.Engine, name string, opts ...Option) *reliableRig {
 	t.Helper()
 	r := &reliableRig{NewReliable[string](e, name, opts...), t, raw, e}
 	t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(r.of.key, r.of.timeout).Build()) })
@@ -387,7 +389,7 @@ func TestAPublishThatComesLate(t *testing.T) {
 	raw := redistest.Shared(t).Client(t)
 	r := reliableOn(t, raw, redistest.Name(t))
 	run := func(number, text string) []int64 {
-		got, err := r.e.Run(t.Context(), publishScript, []string{r.of.key, r.of.lane + ":0"}, []string{number, engine.MemoryMillis, "0", "0", text})
+		got, err := r.e.Run(t.Context(), publishScript, []string{r.of.key, r.of.lane + ":0"}, []string{number, send.MemoryMillis, "0", "0", text})
 		require.NoError(t, err)
 		said, err := got.AsIntSlice()
 		require.NoError(t, err)
@@ -406,7 +408,7 @@ func TestAMembershipThatComesLate(t *testing.T) {
 	raw := redistest.Shared(t).Client(t)
 	r := reliableOn(t, raw, redistest.Name(t))
 	run := func(of *scripts.Script, number string, more ...string) int64 {
-		got, err := r.e.Run(t.Context(), of, []string{r.of.key, r.of.lane + ":4", r.of.timeout, r.of.holders}, append([]string{number, engine.MemoryMillis, "group"}, more...))
+		got, err := r.e.Run(t.Context(), of, []string{r.of.key, r.of.lane + ":4", r.of.timeout, r.of.holders}, append([]string{number, send.MemoryMillis, "group"}, more...))
 		require.NoError(t, err)
 		said, err := got.AsIntSlice()
 		require.NoError(t, err)
@@ -423,7 +425,7 @@ func TestAMembershipThatComesLate(t *testing.T) {
 	require.EqualValues(t, -1, run(joinScript, "5", until), "late")
 	require.Zero(t, r.exists())
 	kept, err := r.e.Run(t.Context(), keepScript, []string{r.of.timeout}, []string{"group", until})
-	n, err := engine.Number(kept, err)
+	n, err := send.Number(kept, err)
 	require.NoError(t, err)
 	require.Zero(t, n, "late")
 	require.Zero(t, r.exists())
@@ -517,7 +519,7 @@ func TestAProcessThatDies(t *testing.T) {
 	r.publishes(1, numbers(0, 10)...)
 	child.Await("handled 3")
 	child.Kill()
-	e := engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second })
+	e := engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second })
 	s := reliableBy(t, raw, e, name, WithMaxLength(1000)).durable("billing")
 	seen := map[string]bool{}
 	for _, h := range s.next(t, 6) {

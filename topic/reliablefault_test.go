@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -63,7 +63,7 @@ func TestAClockThatIsMoved(t *testing.T) {
 func aClockThatIsMoved(t *testing.T, raw rueidis.Client) {
 	name := redistest.Name(t)
 	var moved clock
-	tellsTime := func(c *engine.Config) { c.Clock = &moved }
+	tellsTime := func(c *core.Config) { c.Clock = &moved }
 	r, other := reliableBy(t, raw, engineOn(t, raw, tellsTime), name), reliableBy(t, raw, engineOn(t, raw, tellsTime), name)
 	one, two := r.listening(), other.listening()
 	moved.ahead.Store(int64(time.Hour))
@@ -87,7 +87,7 @@ func TestAClockThatJumps(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	var moved clock
-	e := engineOn(t, raw, func(c *engine.Config) { c.Clock = &moved })
+	e := engineOn(t, raw, func(c *core.Config) { c.Clock = &moved })
 	r := reliableBy(t, raw, e, redistest.Name(t))
 	s := r.listening()
 	moved.ahead.Store(int64(time.Hour))
@@ -267,7 +267,7 @@ func TestCloseDuringListen(t *testing.T) {
 func TestCloseGivesBackWhatIsInNoHand(t *testing.T) {
 	t.Parallel()
 	raw, name := redistest.Shared(t).Client(t), redistest.Name(t)
-	forLong := func(c *engine.Config) { c.WatchdogTimeout = time.Hour }
+	forLong := func(c *core.Config) { c.WatchdogTimeout = time.Hour }
 	e := engineOn(t, raw, forLong)
 	r := reliableBy(t, raw, e, name, WithMaxLength(100))
 	s := r.durable("billing")
@@ -310,7 +310,7 @@ func TestAProcessThatStandsStill(t *testing.T) {
 	raw, name := server.Client(t), redistest.Name(t)
 	child := redistest.StartChild(t, "worker", "TOPIC_ADDR="+server.Addr(), "TOPIC_NAME="+name)
 	child.Await("listens")
-	e := engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = 2 * time.Second })
+	e := engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = 2 * time.Second })
 	r := reliableBy(t, raw, e, name, WithMaxLength(1000))
 	r.publishes(1, numbers(0, 200)...)
 	child.Await("20 ")
@@ -355,7 +355,7 @@ func TestAFullServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	raw := server.Client(t)
-	r := reliableBy(t, raw, engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }), "orders")
+	r := reliableBy(t, raw, engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }), "orders")
 	s := r.listening()
 	r.adds(numbers(0, 2*window)...)
 	s.f.mu.Lock()
@@ -415,7 +415,7 @@ func TestAServerThatMayNotWrite(t *testing.T) {
 			})
 			require.NoError(t, err)
 			t.Cleanup(user.Close)
-			r := reliableBy(t, admin, engineOn(t, user, func(c *engine.Config) { c.WatchdogTimeout = 12 * time.Second }), "orders:1")
+			r := reliableBy(t, admin, engineOn(t, user, func(c *core.Config) { c.WatchdogTimeout = 12 * time.Second }), "orders:1")
 			s, other := r.listening(), reliableOn(t, admin, "orders:1")
 			second := other.listening()
 			r.adds(numbers(0, 2*window)...)
@@ -510,7 +510,7 @@ func TestEverySubscriberIsGivenEverything(t *testing.T) {
 	process := func() *reliableRig {
 		client, proxy := through(t, server)
 		proxies = append(proxies, proxy)
-		e := engineOn(t, client, func(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second })
+		e := engineOn(t, client, func(c *core.Config) { c.WatchdogTimeout = 6 * time.Second })
 		return reliableBy(t, raw, e, name, WithMaxLength(1_000_000))
 	}
 	listen := func(s reliably, to *subscriber, ordered bool) {
@@ -583,7 +583,7 @@ func shareConnections(t *testing.T, all []reliably, publish func(i int, v string
 	}
 }
 
-func twoBlock(c *engine.Config) { c.BlockedConnections = 2 }
+func twoBlock(c *core.Config) { c.BlockedConnections = 2 }
 
 // TestNamesNeedFewConnections, however many they are.
 func TestNamesNeedFewConnections(t *testing.T) {

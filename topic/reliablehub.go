@@ -13,11 +13,12 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/due"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 //go:embed lua/*.lua
@@ -78,7 +79,7 @@ type stream struct {
 	lane    string // what the lanes of this client begin with
 }
 
-func newStream(e *engine.Engine, mapped string) stream {
+func newStream(e *locking.Engine, mapped string) stream {
 	return stream{mapped, keys.TopicTimeouts(mapped), keys.TopicMissed(mapped), keys.TopicHolders(mapped), keys.Lane(mapped, e.ClientID)}
 }
 
@@ -123,8 +124,8 @@ type (
 
 // reliables is what the reliable topics of one client have in common.
 type reliables struct {
-	e        *engine.Engine
-	requests *engine.Requests
+	e        *locking.Engine
+	requests *send.Requests
 	group    string // of all subscribers of this client that have no name
 	appends  *combine.Table[string, appending, int64]
 	members  *combine.Table[string, membership, outcome]
@@ -162,15 +163,15 @@ func (h *reliables) turn(topic string) (over func()) {
 
 type reliablesKey struct{}
 
-func reliablesOf(e *engine.Engine) *reliables {
+func reliablesOf(e *locking.Engine) *reliables {
 	return e.Shared(reliablesKey{}, func() any { return newReliables(e) }).(*reliables)
 }
 
-func newReliables(e *engine.Engine) *reliables {
+func newReliables(e *locking.Engine) *reliables {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // it never fails
 	h := &reliables{
-		e: e, requests: engine.NewRequests(e), group: hex.EncodeToString(id),
+		e: e, requests: send.NewRequests(e.Sender), group: hex.EncodeToString(id),
 		feeds: map[feedKey]*feed{}, reading: map[string][]*feed{}, servers: map[string]*server{},
 		cursors: poller.NewStreams(),
 	}
@@ -250,7 +251,7 @@ func (h *reliables) sendAppends(_ string, flight int, batch []*appendCall) error
 // numbered has a script run once, under a lane: one of which nobody knows whether
 // it ran never runs later.
 func (h *reliables) numbered(of *stream, flight int, s *scripts.Script, more []string, args ...string) (int64, error) {
-	return engine.Only(h.e.RunNumbered(of.lane, flight, s, of.key, more, args...))
+	return send.Only(h.e.RunNumbered(of.lane, flight, s, of.key, more, args...))
 }
 
 // acknowledged tells the server what this process has handled of a group that is to be taken away: without a group the
@@ -278,7 +279,7 @@ func (h *reliables) sendMembers(_ string, _ int, batch []*memberCall) error {
 		case a.join:
 			n, err = a.f.join(a.ear)
 		case a.drop:
-			if err = h.acknowledged(a.f); !engine.Passing(err) {
+			if err = h.acknowledged(a.f); !send.Transient(err) {
 				n, err = a.f.destroy(joining)
 			}
 		default:

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // IDAt returns the first ID that a message of a time may have, for [Durable.ReplayFrom].
@@ -34,7 +34,7 @@ func (d *Durable[T]) ReplayFrom(ctx context.Context, id string) (complete bool, 
 		before, err = previous(id)
 	}
 	if err == nil {
-		complete, err = engine.Writing(d.t.h.e, ctx, func() (bool, error) {
+		complete, err = send.Writing(d.t.h.e.Sender, ctx, func() (bool, error) {
 			h := d.t.r
 			defer h.turn(d.t.of.key)()
 			n, err := h.numbered(&d.t.of, missing, replayScript, []string{d.t.of.timeout}, d.name, before, never)

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -22,13 +23,13 @@ import (
 var soon = redistest.Soon
 
 // engineOn is an engine on a client that somebody else closes.
-func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
+func engineOn(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
 	t.Helper()
-	cfg := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Values: codec.Text}
+	cfg := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Values: codec.Text}
 	for _, f := range change {
 		f(&cfg)
 	}
-	e, err := engine.New(t.Context(), c, cfg)
+	e, err := locking.New(t.Context(), c, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	return e
@@ -64,7 +65,7 @@ func onReal(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
 }
 
 // notLingering has readers end with what they read.
-func notLingering(c *engine.Config) { c.Linger = time.Millisecond }
+func notLingering(c *core.Config) { c.Linger = time.Millisecond }
 
 // unread waits until the client reads nothing: a reader may take a message behind the Close of the last who listens.
 func (r *reliableRig) unread() {
@@ -104,15 +105,15 @@ type heardBy struct {
 	close    func()
 }
 
-type maker func(e *engine.Engine, name string, opts ...Option) topicOf
+type maker func(e *locking.Engine, name string, opts ...Option) topicOf
 
 // kinds is every kind. That of patterns is published to by a plain one.
 var kinds = map[string]maker{
-	"plain": func(e *engine.Engine, name string, opts ...Option) topicOf {
+	"plain": func(e *locking.Engine, name string, opts ...Option) topicOf {
 		t := New[string](e, name, opts...)
 		return topicOf{t.Publish, plainly(t.Listen), t.Subscribe, t.CountSubscribers, t.CountListeners}
 	},
-	"sharded": func(e *engine.Engine, name string, opts ...Option) topicOf {
+	"sharded": func(e *locking.Engine, name string, opts ...Option) topicOf {
 		t := NewSharded[string](e, name, opts...)
 		return topicOf{t.Publish, plainly(t.Listen), t.Subscribe, t.CountSubscribers, t.CountListeners}
 	},
@@ -131,7 +132,7 @@ func plainly(listen func(context.Context, ...SubscribeOption) (*Subscription[str
 
 var errWrongChannel = errors.New("it came by another channel")
 
-func patterned(e *engine.Engine, name string, opts ...Option) topicOf {
+func patterned(e *locking.Engine, name string, opts ...Option) topicOf {
 	pattern := name
 	if name != "" {
 		pattern += "*"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 const (
@@ -35,7 +35,7 @@ func (h *reliables) join(f *feed) {
 	case s == nil:
 		f.post()
 	case first:
-		h.e.Due(engine.Key{Kind: "rounds of reliable topics", Name: s.node}, roundIn, s.goRound)
+		h.e.Due(core.Key{Kind: "rounds of reliable topics", Name: s.node}, roundIn, s.goRound)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // server is a server that has reliable topics which this client reads. One connection
@@ -34,7 +35,7 @@ type server struct {
 // link is a connection to a server. The server announces on it which streams have changed,
 // by CLIENT TRACKING: once for each stream that was read on it since the last announcement.
 type link struct {
-	engine.Blocking
+	send.Blocking
 	h      *reliables
 	node   string
 	tracks bool   // false: the server refuses CLIENT TRACKING, or the client speaks RESP2
@@ -87,7 +88,7 @@ func (h *reliables) settleAt(f *feed, s *server) {
 		return
 	}
 	if was.n--; was.n == 0 {
-		h.e.Due(engine.Key{Kind: "server of reliable topics", Name: was.node}, h.e.Linger, was.leave)
+		h.e.Due(core.Key{Kind: "server of reliable topics", Name: was.node}, h.e.Linger, was.leave)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // settle has the server told, unless somebody is about to.
@@ -31,7 +31,7 @@ func (f *feed) flush() {
 		f.touches()
 		n, err := f.acknowledge(ids)
 		f.touches()
-		if err != nil && !engine.Hopeless(err) {
+		if err != nil && !send.Permanent(err) {
 			if !f.pause() {
 				return
 			}
@@ -57,13 +57,13 @@ func (f *feed) acknowledge(ids []string) (int64, error) {
 	own, again := f.partedIDs(ids)
 	n := int64(0)
 	if len(again) > 0 {
-		some, err := engine.Number(f.h.e.Run(context.Background(), redrivenScript, []string{f.streams()[1]}, append([]string{f.group}, again...)))
+		some, err := send.Number(f.h.e.Run(context.Background(), redrivenScript, []string{f.streams()[1]}, append([]string{f.group}, again...)))
 		if n = some; err != nil || len(own) == 0 {
 			return n, err
 		}
 	}
 	args := append([]string{f.group, strconv.FormatInt(f.h.e.Wall(), 10)}, own...)
-	some, err := engine.Number(f.h.e.Run(context.Background(), settleScript, []string{f.of.key, f.of.timeout, f.of.holders}, args))
+	some, err := send.Number(f.h.e.Run(context.Background(), settleScript, []string{f.of.key, f.of.timeout, f.of.holders}, args))
 	return n + some, err
 }
 

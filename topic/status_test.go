@@ -8,7 +8,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -60,7 +60,7 @@ func TestTopicStatusIsLostBeforeItIsRestored(t *testing.T) {
 }
 
 func namesThatAreActive(t *testing.T, raw rueidis.Client) {
-	e, prefix := engineOn(t, raw, func(c *engine.Config) { c.Linger = time.Millisecond }), redistest.Name(t)
+	e, prefix := engineOn(t, raw, func(c *core.Config) { c.Linger = time.Millisecond }), redistest.Name(t)
 	p := NewPattern[string](e, prefix+"*")
 	names, err := p.ActiveNames(t.Context())
 	require.NoError(t, err)

@@ -5,7 +5,8 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
@@ -13,7 +14,7 @@ import (
 // Subscription is what came to one listener and waits for its reader. It stands
 // until Close, or until the client closes. It is safe for concurrent use.
 type Subscription[M any] struct {
-	e        *engine.Engine
+	e        *locking.Engine
 	name     string
 	kind, on string // "topic", and the channel or pattern
 	in       *inbox
@@ -152,17 +153,17 @@ func (s *Subscription[M]) show(next notice) (m M, err error) {
 	case next.missed > 0:
 		return m, &LaggedError{s.name, next.missed}
 	case next.cut:
-		return m, engine.Notice(s.failed("listen to", ErrInterrupted))
+		return m, core.Notice(s.failed("listen to", ErrInterrupted))
 	}
 	m, err = s.read(next.message)
-	return m, engine.Notice(err)
+	return m, core.Notice(err)
 }
 
 // next waits for what comes. It is not open any more once it was closed.
 func (s *Subscription[M]) next(ctx context.Context) (next notice, open bool, err error) {
 	for {
 		if ctx.Err() != nil {
-			return next, true, engine.ContextError(ctx)
+			return next, true, core.ContextError(ctx)
 		}
 		next, some, closed := s.in.take()
 		switch {

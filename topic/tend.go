@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // tend says that a subscriber lives.
@@ -45,7 +45,7 @@ func (f *feed) asks(now time.Time) bool {
 // keep says that the group has a subscriber. One that is gone is made again. A full
 // server does not take it, and can be read.
 func (f *feed) keep(now time.Time) error {
-	there, err := engine.Yes(f.h.e.Run(context.Background(), keepScript, []string{f.of.timeout}, []string{f.group, f.until()}))
+	there, err := send.Yes(f.h.e.Run(context.Background(), keepScript, []string{f.of.timeout}, []string{f.group, f.until()}))
 	if err != nil {
 		if _, answered := rueidis.IsRedisErr(err); !answered {
 			return err
@@ -196,7 +196,7 @@ func (f *feed) pending(l *link, from string, n int) (rueidis.RedisMessage, error
 }
 
 // claiming is claim.lua, whose answer may be long.
-var claiming = engine.Sized(claimScript, engine.Sizing{Writes: true})
+var claiming = send.Sized(claimScript, send.Sizing{Writes: true})
 
 // claimCall returns the keys and arguments of claim.lua.
 func (f *feed) claimCall(from string, n int) (on, args []string) {
@@ -260,7 +260,7 @@ func (f *feed) rejoin() {
 	switch {
 	case err == nil && made == 1:
 		f.cut()
-	case err != nil && engine.Hopeless(err):
+	case err != nil && send.Permanent(err):
 		f.fail(err)
 	case err != nil:
 		f.sick = time.Now().Add(sickFor)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
@@ -13,7 +13,7 @@ import (
 type Topic[T any] struct{ h handle[T] }
 
 // New returns a handle. Programs outside of this module call rueidisson.Topic.
-func New[T any](e *engine.Engine, name string, opts ...Option) *Topic[T] {
+func New[T any](e *locking.Engine, name string, opts ...Option) *Topic[T] {
 	return &Topic[T]{newHandle[T](e, "topic", name, pubsub.Channel{Kind: pubsub.Plain, Name: e.Map(name)}, opts)}
 }
 

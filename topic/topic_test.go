@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -171,7 +171,7 @@ func TestAReaderWhoHangsHoldsUpNobody(t *testing.T) {
 	(&heardBy{messages: quick.Messages}).hears(t, numbers(0, n)...)
 	got := (&heardBy{messages: hung.Messages}).next(t, 1+defaultBuffer)
 	require.Equal(t, &LaggedError{topic.Name(), n - defaultBuffer}, got[0].err)
-	require.ErrorIs(t, got[0].err, engine.ErrNotice)
+	require.ErrorIs(t, got[0].err, core.ErrNotice)
 	require.Equal(t, strconv.Itoa(n-1), got[defaultBuffer].text)
 	hung.Close()
 	quick.Close()
@@ -325,7 +325,7 @@ func TestWhatCannotBeDecodedIsToldAndTheLoopGoesOn(t *testing.T) {
 			var undecoded *codec.DecodeError
 			require.ErrorAs(t, err, &undecoded)
 			require.ErrorIs(t, err, ErrDecode)
-			require.ErrorIs(t, err, engine.ErrNotice)
+			require.ErrorIs(t, err, core.ErrNotice)
 			require.Equal(t, []string{"no number", ""}[i-1], string(undecoded.Bytes))
 			require.Equal(t, name, undecoded.Name)
 			require.NotContains(t, err.Error(), "no number")
@@ -406,7 +406,7 @@ func TestASilentServerIsFound(t *testing.T) {
 	server := redistest.Shared(t)
 	client, proxy := through(t, server)
 	name := redistest.Name(t)
-	topic := kinds["plain"](engineOn(t, client, func(c *engine.Config) { c.WatchdogTimeout = 3 * time.Second }), name)
+	topic := kinds["plain"](engineOn(t, client, func(c *core.Config) { c.WatchdogTimeout = 3 * time.Second }), name)
 	s := topic.listening(t)
 	proxy.BlackHole()
 	other := kinds["plain"](engineOn(t, server.Client(t)), name)
@@ -416,7 +416,7 @@ func TestASilentServerIsFound(t *testing.T) {
 	proxy.Restore()
 	got := s.next(t, 1)
 	require.ErrorIs(t, got[0].err, ErrInterrupted)
-	require.ErrorIs(t, got[0].err, engine.ErrNotice)
+	require.ErrorIs(t, got[0].err, core.ErrNotice)
 	other.publishes(t, "found")
 	s.hears(t, "found")
 }
@@ -441,7 +441,7 @@ func TestCountSubscribers(t *testing.T) {
 func TestTheNameMapperMapsTopicsAndNoPatterns(t *testing.T) {
 	t.Parallel()
 	name := redistest.Name(t)
-	e := engineOn(t, redistest.Shared(t).Client(t), func(c *engine.Config) {
+	e := engineOn(t, redistest.Shared(t).Client(t), func(c *core.Config) {
 		c.MapName = func(s string) string { return name + ":" + s }
 	})
 	s, err := NewPattern[string](e, name+":o*").Listen(t.Context())

@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // quickly has an outage noticed sooner.
-func quickly(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
+func quickly(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }
 
 func TestOnACluster(t *testing.T) {
 	t.Parallel()
@@ -81,7 +81,7 @@ func TestOnACluster(t *testing.T) {
 	}
 	t.Run("who listens waits for a slot that moves", func(t *testing.T) {
 		raw := cluster.Client(t)
-		e := engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = time.Second }) // and answers of operations take a third of it
+		e := engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = time.Second }) // and answers of operations take a third of it
 		r := reliableBy(t, raw, e, redistest.Name(t))
 		r.publishes(0, "a")
 		m := cluster.StartMigration(t, r.of.key)

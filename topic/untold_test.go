@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -55,14 +56,14 @@ func TestDurableMissedMessagesAreCountedWhenTheServerTakesIt(t *testing.T) {
 			const published, kept = 100, 20
 			server := redistest.Start(t, redistest.Version(version))
 			raw := server.Client(t)
-			r := reliableBy(t, raw, engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = time.Second }), redistest.Name(t), WithMaxLength(kept))
+			r := reliableBy(t, raw, engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = time.Second }), redistest.Name(t), WithMaxLength(kept))
 			s := r.untold(published, kept)
 			redistest.Do(t, raw, "CONFIG", "SET", "maxmemory", "1")
 			s.Close()
-			redistest.Eventually(t, r.e.Errands, soon, time.Millisecond, "it is not gone on with")
+			redistest.Eventually(t, r.e.CleaningUp, soon, time.Millisecond, "it is not gone on with")
 			redistest.Do(t, raw, "CONFIG", "SET", "maxmemory", "0")
-			other := reliableBy(t, raw, engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = time.Second }), r.of.key, WithMaxLength(kept))
-			redistest.Eventually(t, func() bool { return !r.e.Errands() }, soon, time.Millisecond)
+			other := reliableBy(t, raw, engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = time.Second }), r.of.key, WithMaxLength(kept))
+			redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
 			require.EqualValues(t, published-kept, other.durable("billing").missed(t, kept))
 		})
 	}
@@ -74,7 +75,7 @@ func TestCloseTellsOfMissedMessagesThatTheServerDidNotCount(t *testing.T) {
 	const published, kept = 100, 20
 	server := redistest.Start(t)
 	raw := server.Client(t)
-	e, err := engine.New(t.Context(), raw, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Second, Linger: time.Second})
+	e, err := locking.New(t.Context(), raw, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Second, Linger: time.Second})
 	require.NoError(t, err)
 	r := reliableBy(t, raw, e, redistest.Name(t), WithMaxLength(kept))
 	r.untold(published, kept)
@@ -106,7 +107,7 @@ func TestDurableMissedMessagesAreToldThoughTheirReplyIsLost(t *testing.T) {
 			s := other.durable("billing")
 			assert.EqualValues(t, published-kept, s.missed(t, kept))
 			lost.Cancel()
-			redistest.Eventually(t, func() bool { return !e.Errands() }, soon, time.Millisecond)
+			redistest.Eventually(t, func() bool { return !e.CleaningUp() }, soon, time.Millisecond)
 			n, err := raw.Do(t.Context(), raw.B().Exists().Key(r.of.missed).Build()).AsInt64()
 			require.NoError(t, err)
 			require.Zero(t, n, "it is told again")
@@ -139,7 +140,7 @@ func TestDurableMissedMessagesOfANameThatIsGoneAreNotCounted(t *testing.T) {
 func TestDeliveryThatCannotBePutAsideIsTold(t *testing.T) {
 	t.Parallel()
 	onReal(t, func(t *testing.T, raw rueidis.Client) {
-		r := reliableBy(t, raw, engineOn(t, raw, func(c *engine.Config) { c.WatchdogTimeout = time.Second }, notLingering), redistest.Name(t), WithMaxLength(100))
+		r := reliableBy(t, raw, engineOn(t, raw, func(c *core.Config) { c.WatchdogTimeout = time.Second }, notLingering), redistest.Name(t), WithMaxLength(100))
 		dead := keys.StreamDead(r.of.key, "billing")
 		t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(dead).Build()) })
 		r.durable("billing").Close()
@@ -150,7 +151,7 @@ func TestDeliveryThatCannotBePutAsideIsTold(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), soon)
 		defer cancel()
 		for m, err := range r.Durable("billing").Deliveries(ctx, WithMaxAttempts(1)) {
-			require.ErrorIs(t, err, engine.ErrNotice)
+			require.ErrorIs(t, err, core.ErrNotice)
 			require.ErrorContains(t, err, "WRONGTYPE")
 			require.NotEmpty(t, m.ID)
 			require.Equal(t, "bad", m.Value)
@@ -191,7 +192,7 @@ func TestDurableMissedMessagesThatComeWhileTheClientClosesAreCounted(t *testing.
 	}
 	redistest.Eventually(t, counted, soon, time.Millisecond)
 	client, proxy := through(t, server)
-	e, err := engine.New(t.Context(), client, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Linger: time.Second})
+	e, err := locking.New(t.Context(), client, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Linger: time.Second})
 	require.NoError(t, err)
 	held := proxy.HoldRequest(redistest.All(redistest.MatchScript(missedScript.Body()), redistest.Arg(r.of.key)))
 	s := reliableBy(t, client, e, r.of.key, WithMaxLength(kept)).durable("billing")

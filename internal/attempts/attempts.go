@@ -16,9 +16,11 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 //go:embed lua/*.lua
@@ -83,7 +85,7 @@ const (
 )
 
 // Say has the entry come again, or puts it aside.
-func Say(ctx context.Context, e *engine.Engine, requests *engine.Requests, f Failure) (Outcome, error) {
+func Say(ctx context.Context, e *locking.Engine, requests *send.Requests, f Failure) (Outcome, error) {
 	why := ""
 	if f.Cause != nil {
 		why = f.Cause.Error()
@@ -91,19 +93,19 @@ func Say(ctx context.Context, e *engine.Engine, requests *engine.Requests, f Fai
 	}
 	idle := int64(-1)
 	if f.Idle >= 0 {
-		idle = engine.Millis(f.Idle)
+		idle = core.Millis(f.Idle)
 	}
 	missed := cmp.Or(f.Missed, f.Stream)
-	said, err := engine.Number(request(ctx, e, requests, f.Name, Nack, []string{f.Stream, keys.StreamDead(f.Name, f.Group), missed},
+	said, err := send.Number(request(ctx, e, requests, f.Name, Nack, []string{f.Stream, keys.StreamDead(f.Name, f.Group), missed},
 		f.Group, f.Consumer, f.ID, strconv.FormatInt(f.Attempt, 10), strconv.FormatInt(idle, 10), why, strconv.Itoa(MostDead), f.Before))
 	return Outcome(said), err
 }
 
 // request runs a script that includes done.lua.
-func request(ctx context.Context, e *engine.Engine, requests *engine.Requests, name string, script *scripts.Script, on []string, args ...string) (engine.Answer, error) {
+func request(ctx context.Context, e *locking.Engine, requests *send.Requests, name string, script *scripts.Script, on []string, args ...string) (send.Answer, error) {
 	latch := keys.QueueDone(name, requests.ID())
-	got, err := e.Run(ctx, engine.Identified{Script: script}, append(on, latch), append([]string{engine.MemoryMillis}, args...))
-	if err == nil && !got.Replayed && !engine.OnErrand(ctx) {
+	got, err := e.Run(ctx, send.Identified{Script: script}, append(on, latch), append([]string{send.MemoryMillis}, args...))
+	if err == nil && !got.Replayed && !send.OnCleanup(ctx) {
 		requests.Forget(name, latch) // there is no copy of it that may come late
 	}
 	return got, err
@@ -118,7 +120,7 @@ type Redriven struct {
 
 // Redrive runs a script that has some of what was put aside come again, and says that as a text
 // of three words: how many, where the next call goes on, or ".", and up to where.
-func Redrive(ctx context.Context, e *engine.Engine, requests *engine.Requests, name string, script *scripts.Script, on []string, args ...string) (r Redriven, err error) {
+func Redrive(ctx context.Context, e *locking.Engine, requests *send.Requests, name string, script *scripts.Script, on []string, args ...string) (r Redriven, err error) {
 	got, err := request(ctx, e, requests, name, script, on, args...)
 	var text string
 	if err == nil {
@@ -146,14 +148,14 @@ type Dead struct {
 
 var (
 	errNoID = errors.New("it has no ID")
-	xrange  = engine.Sized(scripts.NewCommand("XRANGE", scripts.Safe), engine.Sizing{})
+	xrange  = send.Sized(scripts.NewCommand("XRANGE", scripts.Safe), send.Sizing{})
 )
 
 // Walk returns what a group has put aside, the oldest first, 100 at a time.
-func Walk(ctx context.Context, e *engine.Engine, name, group string) iter.Seq2[Dead, error] {
+func Walk(ctx context.Context, e *locking.Engine, name, group string) iter.Seq2[Dead, error] {
 	return func(yield func(Dead, error) bool) {
 		for from := "-"; ; {
-			some, err := engine.Reading(e, ctx, func() ([]rueidis.XRangeSlice, error) {
+			some, err := send.Reading(e.Sender, ctx, func() ([]rueidis.XRangeSlice, error) {
 				got, err := e.Run(ctx, xrange, []string{keys.StreamDead(name, group)}, []string{from, "+", "COUNT", strconv.Itoa(page)})
 				if err != nil || got.Nil {
 					return nil, err
@@ -204,8 +206,8 @@ func deadOf(it rueidis.XRangeSlice) Dead {
 }
 
 // Purge deletes what a group has put aside, and returns how many entries that were.
-func Purge(ctx context.Context, e *engine.Engine, requests *engine.Requests, name, group string) (int64, error) {
-	return engine.Writing(e, ctx, func() (int64, error) {
-		return engine.Number(request(ctx, e, requests, name, purge, []string{keys.StreamDead(name, group)}))
+func Purge(ctx context.Context, e *locking.Engine, requests *send.Requests, name, group string) (int64, error) {
+	return send.Writing(e.Sender, ctx, func() (int64, error) {
+		return send.Number(request(ctx, e, requests, name, purge, []string{keys.StreamDead(name, group)}))
 	})
 }

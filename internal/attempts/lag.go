@@ -6,19 +6,20 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 var groups = scripts.NewCommand("XINFO GROUPS", scripts.Safe)
 
 // Lag returns how many entries of a stream a group has not acknowledged, given or not; 0 where
 // there is no such group.
-func Lag(ctx context.Context, e *engine.Engine, key, group string) (int64, error) {
-	return engine.Reading(e, ctx, func() (int64, error) { return lag(ctx, e, key, group) })
+func Lag(ctx context.Context, e *locking.Engine, key, group string) (int64, error) {
+	return send.Reading(e.Sender, ctx, func() (int64, error) { return lag(ctx, e, key, group) })
 }
 
-func lag(ctx context.Context, e *engine.Engine, key, group string) (int64, error) {
+func lag(ctx context.Context, e *locking.Engine, key, group string) (int64, error) {
 	got, err := e.Run(ctx, groups, []string{key}, nil)
 	if err != nil && strings.Contains(err.Error(), "no such key") {
 		return 0, nil
@@ -57,7 +58,7 @@ func lag(ctx context.Context, e *engine.Engine, key, group string) (int64, error
 }
 
 // behind counts the entries behind an ID.
-func behind(ctx context.Context, e *engine.Engine, key, id string) (n int64, err error) {
+func behind(ctx context.Context, e *locking.Engine, key, id string) (n int64, err error) {
 	for {
 		got, err := e.Run(ctx, xrange, []string{key}, []string{"(" + id, "+", "COUNT", "100"})
 		var some []rueidis.XRangeSlice

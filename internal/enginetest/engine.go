@@ -8,22 +8,23 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // On returns an engine on a client that somebody else closes.
-func On(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
+func On(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
 	t.Helper()
-	cfg := engine.Config{
+	cfg := core.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second,
 		Handovers: 256, HandoverTime: 10 * time.Millisecond, Linger: time.Second,
 	}
 	for _, f := range change {
 		f(&cfg)
 	}
-	e, err := engine.New(t.Context(), c, cfg)
+	e, err := locking.New(t.Context(), c, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,19 +37,19 @@ func On(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.
 }
 
 // ShortSends has a send time out after a second.
-func ShortSends(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
+func ShortSends(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }
 
 // NoLooks has a waiter look only when it is told to: by a message, or because the
 // subscription stands again.
-func NoLooks(c *engine.Config) { c.LongestSleep = time.Hour }
+func NoLooks(c *core.Config) { c.LongestSleep = time.Hour }
 
 // Recorded returns an engine on a server that knows no script yet, and what it is sent.
-func Recorded(t testing.TB) (*engine.Engine, *redistest.ScriptRecorder) {
+func Recorded(t testing.TB) (*locking.Engine, *redistest.ScriptRecorder) {
 	t.Helper()
 	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := redistest.RecordScripts(t, client)
-	return On(t, r, func(c *engine.Config) { c.WatchdogTimeout, c.Owned = time.Minute, true }), r
+	return On(t, r, func(c *core.Config) { c.WatchdogTimeout, c.Owned = time.Minute, true }), r
 }

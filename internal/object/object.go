@@ -8,14 +8,16 @@ import (
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 var (
-	errNilContext = fmt.Errorf("%w: nil context", engine.ErrOption)
-	errNilOption  = fmt.Errorf("%w: a nil option", engine.ErrOption)
-	errNoName     = fmt.Errorf("%w: empty name", engine.ErrOption)
+	errNilContext = fmt.Errorf("%w: nil context", core.ErrOption)
+	errNilOption  = fmt.Errorf("%w: a nil option", core.ErrOption)
+	errNoName     = fmt.Errorf("%w: empty name", core.ErrOption)
 )
 
 // Options applies options to a configuration, in their order, up to the first that cannot be used.
@@ -43,10 +45,10 @@ func Apply[O comparable, C any](c *C, opts []O, apply func(O, *C) error) error {
 }
 
 // CheckName returns an error if no object can have the key of that name.
-func CheckName(e *engine.Engine, key string) error { return CheckNameBy(e, key, keys.OnCluster) }
+func CheckName(e *locking.Engine, key string) error { return CheckNameBy(e, key, keys.OnCluster) }
 
 // CheckNameBy is [CheckName] for an object whose further keys need more of a name on a cluster.
-func CheckNameBy(e *engine.Engine, key string, onCluster func(string) error) error {
+func CheckNameBy(e *locking.Engine, key string, onCluster func(string) error) error {
 	if key == "" {
 		return errNoName
 	}
@@ -54,7 +56,7 @@ func CheckNameBy(e *engine.Engine, key string, onCluster func(string) error) err
 		return nil
 	}
 	if err := onCluster(key); err != nil {
-		return fmt.Errorf("%w: name %q cannot be used on a cluster: %w", engine.ErrOption, key, err)
+		return fmt.Errorf("%w: name %q cannot be used on a cluster: %w", core.ErrOption, key, err)
 	}
 	return nil
 }
@@ -73,7 +75,7 @@ func Checked(ctx context.Context, bad error) error {
 
 // Usable checks what every operation needs: a context, a handle without an error of its own, a client that is
 // open, and time.
-func Usable(ctx context.Context, e *engine.Engine, bad error) error {
+func Usable(ctx context.Context, e *locking.Engine, bad error) error {
 	if err := Checked(ctx, bad); err != nil {
 		return err
 	}
@@ -81,18 +83,18 @@ func Usable(ctx context.Context, e *engine.Engine, bad error) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return engine.ContextError(ctx)
+		return core.ContextError(ctx)
 	}
 	return nil
 }
 
 // Ask makes a call if it is [Usable], and waits for the answer until ctx ends. The call goes on then, and
 // the error wraps ErrUnknown.
-func Ask[T any](ctx context.Context, e *engine.Engine, bad error, call func() (T, error)) (result T, err error) {
+func Ask[T any](ctx context.Context, e *locking.Engine, bad error, call func() (T, error)) (result T, err error) {
 	if err := Usable(ctx, e, bad); err != nil {
 		return result, err
 	}
-	return engine.Writing(e, ctx, call)
+	return send.Writing(e.Sender, ctx, call)
 }
 
 // Failed names the operation, the kind of object and its name in an error that is not nil. A lock has no kind: its
@@ -111,28 +113,28 @@ func Failed(op, kind, name string, err error) error {
 
 // Typed names the key in an error that says that it is of another type.
 func Typed(key string, err error) error {
-	if !engine.WrongType(err) {
+	if !send.WrongType(err) {
 		return err
 	}
 	return fmt.Errorf("key %q: %w", key, err)
 }
 
 // Together returns an error if key and other are in different slots of a cluster, where no command can have both.
-func Together(e *engine.Engine, key, other string) error {
+func Together(e *locking.Engine, key, other string) error {
 	if !e.Cluster() {
 		return nil
 	}
 	if err := keys.OnCluster(other); err != nil || !e.SameSlot(key, other) {
-		return fmt.Errorf("%w: %q is in another slot of the cluster: give both names one hash tag", engine.ErrOption, other)
+		return fmt.Errorf("%w: %q is in another slot of the cluster: give both names one hash tag", core.ErrOption, other)
 	}
 	return nil
 }
 
 // Renamed returns each key of an object, followed by that which it has under the new name.
-func Renamed(e *engine.Engine, key, name string, keysOf func(key string) []string) ([]string, error) {
+func Renamed(e *locking.Engine, key, name string, keysOf func(key string) []string) ([]string, error) {
 	mapped := e.Map(name)
 	if mapped == "" {
-		return nil, fmt.Errorf("%w: empty new name", engine.ErrOption)
+		return nil, fmt.Errorf("%w: empty new name", core.ErrOption)
 	}
 	if err := Together(e, key, mapped); err != nil {
 		return nil, err

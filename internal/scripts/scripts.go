@@ -1,7 +1,7 @@
 // Package scripts loads Lua scripts, checks their headers and runs them once:
 // EVALSHA, and EVAL where the server does not know the script yet. It never
 // sends twice by itself: the Replay line of the header says whether the caller
-// may, and the engine owns that loop.
+// may, and package send owns that loop.
 package scripts
 
 import (

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // oneRetry are terms of two attempts, without a wait between them.
@@ -58,7 +58,7 @@ func (r *rig) texts(command ...string) []string {
 func TestAcksTogetherCountForTheDeliveriesThatAreLeased(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
-		ends := decimal(time.Now().UnixMilli() + engine.Millis(time.Hour))
+		ends := decimal(time.Now().UnixMilli() + core.Millis(time.Hour))
 		for _, id := range []string{"11", "12", "13", "14", "18", "19"} {
 			r.do("HSET", r.part("body"), id, "body")
 		}

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 const (
@@ -193,14 +194,14 @@ func (h *hub) append(of *names, flight int, once, more []string) (first int64, c
 var errAnswer = errors.New("the script said something else")
 
 // run sends it, and waits for replicas, if the client does.
-func (h *hub) run(on, args []string) (got engine.Answer, lacking, err error) {
+func (h *hub) run(on, args []string) (got send.Answer, lacking, err error) {
 	if h.e.ReplicaAcks == 0 {
 		got, err = h.e.Run(context.Background(), addScript, on, args)
 		return got, nil, err
 	}
 	got, acks, err := h.e.RunAcked(context.Background(), addScript, on, args)
 	if acks < int64(h.e.ReplicaAcks) {
-		lacking = fmt.Errorf("%w: fewer than %d within %v", engine.ErrNotReplicated, h.e.ReplicaAcks, h.e.AckTimeout)
+		lacking = fmt.Errorf("%w: fewer than %d within %v", core.ErrNotReplicated, h.e.ReplicaAcks, h.e.AckTimeout)
 	}
 	return got, lacking, err
 }

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // An AddOption changes one Add.
@@ -77,7 +78,7 @@ func WithDelay(d time.Duration) DelayOption { return delayOption(d) }
 type delayOption time.Duration
 
 func (d delayOption) applyAdd(p *putting) error {
-	p.delay, p.at = engine.Millis(max(time.Duration(d), 0)), 0
+	p.delay, p.at = core.Millis(max(time.Duration(d), 0)), 0
 	return checkDelay(time.Duration(d))
 }
 
@@ -94,8 +95,8 @@ func (d delayOption) applyRelease(r *releasing) error {
 }
 
 func checkDelay(d time.Duration) error {
-	if d < 0 || d > engine.LongestLease {
-		return fmt.Errorf("%w: delay %v is outside of 0 to %v", ErrOption, d, engine.LongestLease)
+	if d < 0 || d > core.LongestLease {
+		return fmt.Errorf("%w: delay %v is outside of 0 to %v", ErrOption, d, core.LongestLease)
 	}
 	return nil
 }
@@ -109,8 +110,8 @@ type atOption time.Time
 func (o atOption) applyAdd(p *putting) error {
 	t := time.Time(o)
 	p.at, p.delay = max(t.UnixMilli(), 0), 0
-	if until := time.Until(t); until > engine.LongestLease {
-		return fmt.Errorf("%w: %v is more than %v away", ErrOption, t, engine.LongestLease)
+	if until := time.Until(t); until > core.LongestLease {
+		return fmt.Errorf("%w: %v is more than %v away", ErrOption, t, core.LongestLease)
 	}
 	return nil
 }
@@ -143,8 +144,8 @@ func WithGroup(group string) AddOption {
 // less than ttl ago. A key has 1 to 256 bytes without NUL.
 func WithDedup(key string, ttl time.Duration) AddOption {
 	return addOption(func(p *putting) error {
-		p.once, p.period = key, engine.Millis(ttl)
-		if err := engine.CheckTTL("time of a dedup key", ttl); err != nil {
+		p.once, p.period = key, core.Millis(ttl)
+		if err := send.CheckTTL("time of a dedup key", ttl); err != nil {
 			return err
 		}
 		return checkKey("dedup key", key)
@@ -165,8 +166,8 @@ func WithUnique(key string) AddOption {
 // comes, and is counted as expired. One that somebody has had does not expire.
 func WithExpiry(d time.Duration) AddOption {
 	return addOption(func(p *putting) error {
-		p.expiry = engine.Millis(d)
-		return engine.CheckTTL("expiry", d)
+		p.expiry = core.Millis(d)
+		return send.CheckTTL("expiry", d)
 	})
 }
 
@@ -174,8 +175,8 @@ func WithExpiry(d time.Duration) AddOption {
 // given it, or its [BatchHandler] has begun, its contexts end with [ErrTimeout], and the attempt has failed.
 func WithTimeout(d time.Duration) AddOption {
 	return addOption(func(p *putting) error {
-		p.head.Timeout = engine.Millis(d)
-		return engine.CheckTTL("timeout", d)
+		p.head.Timeout = core.Millis(d)
+		return send.CheckTTL("timeout", d)
 	})
 }
 

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // State is where a message is.
@@ -365,10 +366,10 @@ func decimals(ids []int64) (texts []string) {
 func (q *Queue[T]) Pause(ctx context.Context, d time.Duration) error {
 	var err error
 	if d != 0 {
-		err = engine.CheckTTL("pause", d)
+		err = send.CheckTTL("pause", d)
 	}
 	if err == nil {
-		_, err = q.request(ctx, pauseScript, decimal(engine.Millis(d)), q.of.wake, q.h.e.Publish(), counts(q.h.e))
+		_, err = q.request(ctx, pauseScript, decimal(core.Millis(d)), q.of.wake, q.h.e.Publish(), counts(q.h.e))
 	}
 	return q.failed("pause", err)
 }
@@ -385,19 +386,19 @@ func (q *Queue[T]) Resume(ctx context.Context) error {
 // Errors: ctx's error and cause; [ErrOption]; [ErrUnknown]; [ErrClosed]; those of Redis.
 func (q *Queue[T]) Delete(ctx context.Context) (there bool, err error) {
 	if err = q.usable(ctx); err == nil {
-		there, err = engine.Writing(q.h.e, ctx, func() (bool, error) {
-			return engine.Yes(q.h.e.Run(ctx, deleteScript, q.of.parts, []string{q.of.wake, q.h.e.Publish(), counts(q.h.e)}))
+		there, err = send.Writing(q.h.e.Sender, ctx, func() (bool, error) {
+			return send.Yes(q.h.e.Run(ctx, deleteScript, q.of.parts, []string{q.of.wake, q.h.e.Publish(), counts(q.h.e)}))
 		})
 	}
 	return there, q.failed("delete", err)
 }
 
 // look runs one script that changes nothing.
-func look[T, A any](ctx context.Context, q *Queue[T], op engine.Operation, parse func([]string) (A, error), args ...string) (a A, err error) {
+func look[T, A any](ctx context.Context, q *Queue[T], op send.Operation, parse func([]string) (A, error), args ...string) (a A, err error) {
 	if err = q.usable(ctx); err != nil {
 		return a, err
 	}
-	return engine.Reading(q.h.e, ctx, func() (A, error) {
+	return send.Reading(q.h.e.Sender, ctx, func() (A, error) {
 		got, err := q.h.e.Run(ctx, op, q.of.parts, args)
 		var all []string
 		if err == nil {
@@ -412,7 +413,7 @@ func look[T, A any](ctx context.Context, q *Queue[T], op engine.Operation, parse
 }
 
 // texts returns an answer of texts and numbers.
-func texts(got engine.Answer) ([]string, error) {
+func texts(got send.Answer) ([]string, error) {
 	all, err := got.ToArray()
 	if err != nil {
 		return nil, err
@@ -430,12 +431,12 @@ func texts(got engine.Answer) ([]string, error) {
 
 // request runs one script whose answer, a number, the server remembers until it has come.
 func (q *Queue[T]) request(ctx context.Context, s *scripts.Script, args ...string) (int64, error) {
-	return requested(ctx, q, s, engine.Number, args)
+	return requested(ctx, q, s, send.Number, args)
 }
 
 // requestText returns one whose answer is a text.
 func (q *Queue[T]) requestText(ctx context.Context, s *scripts.Script, args ...string) (string, error) {
-	return requested(ctx, q, s, func(got engine.Answer, err error) (string, error) {
+	return requested(ctx, q, s, func(got send.Answer, err error) (string, error) {
 		if err != nil {
 			return "", err
 		}
@@ -443,13 +444,13 @@ func (q *Queue[T]) requestText(ctx context.Context, s *scripts.Script, args ...s
 	}, args)
 }
 
-func requested[T, A any](ctx context.Context, q *Queue[T], s *scripts.Script, read func(engine.Answer, error) (A, error), args []string) (a A, err error) {
+func requested[T, A any](ctx context.Context, q *Queue[T], s *scripts.Script, read func(send.Answer, error) (A, error), args []string) (a A, err error) {
 	if err := q.usable(ctx); err != nil {
 		return a, err
 	}
-	return engine.Writing(q.h.e, ctx, func() (A, error) {
+	return send.Writing(q.h.e.Sender, ctx, func() (A, error) {
 		latch := keys.QueueDone(q.of.key, q.h.requests.ID())
-		got, err := q.h.e.Run(ctx, engine.Identified{Script: s}, q.of.on(latch), append([]string{engine.MemoryMillis}, args...))
+		got, err := q.h.e.Run(ctx, send.Identified{Script: s}, q.of.on(latch), append([]string{send.MemoryMillis}, args...))
 		if err == nil && !got.Replayed { // else an earlier send may still arrive
 			q.h.requests.Forget(q.of.key, latch)
 		}

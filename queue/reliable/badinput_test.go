@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -86,7 +86,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 		require.ErrorIs(t, do(t.Context(), New[string](r.e, "")), ErrOption, op)
 		for _, opt := range []Option{
 			nil, WithCodec(codec.Family{}), WithValueCodec[string](nil), WithValueCodec(codec.For[int](codec.JSON)),
-			WithCapacity(0), WithCapacity(-1), WithMaxBody(0), WithLease(0), WithLease(-1), WithLease(engine.LongestLease + 1),
+			WithCapacity(0), WithCapacity(-1), WithMaxBody(0), WithLease(0), WithLease(-1), WithLease(core.LongestLease + 1),
 			WithMaxAttempts(0), WithDeadLimit(0, time.Hour), WithDeadLimit(1, 0), WithKeepDone(0), WithGroupInFlight(0),
 		} {
 			require.ErrorIs(t, do(t.Context(), New[string](r.e, r.name, opt)), ErrOption, op)
@@ -94,7 +94,7 @@ func TestWhatCannotBeUsedIsRefusedAndNothingIsSent(t *testing.T) {
 	}
 	long := strings.Repeat("k", longestKey+1)
 	for _, opt := range []AddOption{
-		nil, WithDelay(-1), WithDelay(engine.LongestLease + 1), WithPriority(-1), WithPriority(256),
+		nil, WithDelay(-1), WithDelay(core.LongestLease + 1), WithPriority(-1), WithPriority(256),
 		WithAt(time.Now().Add(200 * 365 * 24 * time.Hour)),
 		WithGroup(""), WithGroup("a\x00b"), WithGroup(long), WithUnique(""), WithUnique("\x00"), WithUnique(long),
 		WithDedup("", time.Second), WithDedup(long, time.Second), WithDedup("k", 0), WithDedup("k", -1),

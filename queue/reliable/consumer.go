@@ -12,9 +12,10 @@ import (
 	"time"
 	"unique"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // consumerKey is what those share who take from one queue in one way.
@@ -32,8 +33,8 @@ type consumer struct {
 	policy policy
 	number int // nobody else's meanwhile
 	of     *names
-	me     string     // whom the server knows
-	due    engine.Key // of the timer
+	me     string   // whom the server knows
+	due    core.Key // of the timer
 
 	// What follows belongs to the exchange.
 	pending  *flight   // one without an answer, which has to be said again
@@ -66,7 +67,7 @@ func (h *hub) newConsumer(key consumerKey) *consumer {
 	if c.number > 0 {
 		c.me += "." + decimal(c.number)
 	}
-	c.due = engine.Key{Kind: "reliable queue " + decimal(c.number), Name: key.key}
+	c.due = core.Key{Kind: "reliable queue " + decimal(c.number), Name: key.key}
 	text, told := h.told(key)
 	if !told {
 		text = c.policy.given // as they are on a queue that nobody has used
@@ -387,7 +388,7 @@ func (c *consumer) trouble(err error) {
 		c.failing = time.Now()
 	}
 	lasts := time.Since(c.failing)
-	if !engine.Passing(err) || lasts > c.h.e.WatchdogTimeout {
+	if !send.Transient(err) || lasts > c.h.e.WatchdogTimeout {
 		c.fail(err)
 	}
 	if c.h.e.Open() != nil { // nobody comes back to it

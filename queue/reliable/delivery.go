@@ -8,8 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
@@ -19,26 +20,26 @@ import (
 const label = "reliable queue"
 
 // renewal is how the leases of messages are lengthened.
-var renewal = &engine.Renewal{
+var renewal = &lease.Renewal{
 	Script: extendScript,
-	Add: func(on, args []string, key engine.Key, member string, lease time.Duration) (k, a []string) {
-		return append(on, keys.ReliableLeases(key.Name)), append(args, member, decimal(engine.Millis(lease)))
+	Add: func(on, args []string, key core.Key, member string, lease time.Duration) (k, a []string) {
+		return append(on, keys.ReliableLeases(key.Name)), append(args, member, decimal(core.Millis(lease)))
 	},
 }
 
 // Key returns the kind and the mapped name, for the engine.
-func (c *consumer) Key() engine.Key { return engine.Key{Kind: label, Name: c.of.key} }
+func (c *consumer) Key() core.Key { return core.Key{Kind: label, Name: c.of.key} }
 
 // Renewal returns how leases are lengthened, for the engine.
-func (c *consumer) Renewal() *engine.Renewal { return renewal }
+func (c *consumer) Renewal() *lease.Renewal { return renewal }
 
 // release takes a message from an attempt, which then counts as one that ran out.
 var release = scripts.NewCommand("ZREM", scripts.Safe)
 
 // GiveBack is of the engine's interface: a message goes back by an exchange.
-func (c *consumer) GiveBack(ctx context.Context, member string) (engine.Released, error) {
+func (c *consumer) GiveBack(ctx context.Context, member string) (lease.Released, error) {
 	_, err := c.h.e.Run(ctx, release, []string{c.of.lease}, []string{member})
-	return engine.Released{}, err
+	return lease.Released{}, err
 }
 
 // delivery is a message that this process has.
@@ -50,7 +51,7 @@ type delivery struct {
 	member  string // of the leases: id:attempt:number:client
 	body    string
 	size    int // of the body, which goes when the value has it; 0: of what a token names
-	grant   *engine.Grant
+	grant   *lease.Grant
 	taken   time.Time     // for observers
 	timeout time.Duration // of an attempt; 0: none
 	begun   bool          // the server knows that its handler may be at it
@@ -248,6 +249,6 @@ func (d *delivery) outcome(ctx context.Context) (buried bool, err error) {
 		defer d.mu.Unlock()
 		return d.buried, nil
 	case <-ctx.Done():
-		return false, engine.ContextError(ctx)
+		return false, core.ContextError(ctx)
 	}
 }

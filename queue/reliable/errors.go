@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // What a program branches on. Every error of this package names the operation and
@@ -28,7 +28,7 @@ var (
 	// ErrLost says that a message was another's by the time at which it was settled, or
 	// may be any moment: its lease ran out, or somebody took it away. The work may be
 	// done again by the next who gets it.
-	ErrLost = engine.ErrLost
+	ErrLost = core.ErrLost
 
 	// ErrSettled is returned by the second Ack, Nack or Release of a message, and is the
 	// cause of its contexts behind the first.
@@ -43,7 +43,7 @@ var (
 
 	// ErrCancelled is the cause of the contexts of a message that somebody has taken out by
 	// [Queue.Cancel]. It wraps [ErrLost].
-	ErrCancelled = fmt.Errorf("%w: the message was cancelled", engine.ErrLost)
+	ErrCancelled = fmt.Errorf("%w: the message was cancelled", core.ErrLost)
 
 	// ErrNotFound says that there is no message of that id: there never was, or it is done,
 	// expired or removed.
@@ -66,12 +66,12 @@ var (
 
 	// ErrOption says that an argument cannot be used: a name, a value, a number, an
 	// option. Nothing was sent.
-	ErrOption = engine.ErrOption
+	ErrOption = core.ErrOption
 
 	// ErrUnknown says that a reply was lost, so that an Add may or may not have added
 	// its message: see [Queue.Add]. An Ack with this error goes on until the server has
 	// answered or the lease has ended.
-	ErrUnknown = engine.ErrUnknown
+	ErrUnknown = core.ErrUnknown
 
 	// ErrDecode says that a message is none of the queue's type: another codec wrote
 	// it. It is wrapped by a *[codec.DecodeError], which has the bytes. Such a message has
@@ -79,7 +79,7 @@ var (
 	ErrDecode = codec.ErrDecode
 
 	// ErrClosed is returned after the client was closed.
-	ErrClosed = engine.ErrClosed
+	ErrClosed = core.ErrClosed
 )
 
 // DuplicateError is the [ErrDuplicate] of an Add. Who has repeated an Add of which nobody

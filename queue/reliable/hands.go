@@ -3,7 +3,7 @@ package reliable
 import (
 	"sync"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 )
 
@@ -46,6 +46,6 @@ func (c *consumer) taken(ev pubsub.Event) {
 	h.mu.Unlock()
 	if d != nil {
 		d.Ended(ErrCancelled)
-		d.grant.Finish(engine.ErrLost)
+		d.grant.Finish(core.ErrLost)
 	}
 }

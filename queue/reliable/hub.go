@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // hub is what the reliable queues of one client have in common.
 type hub struct {
-	e         *engine.Engine
+	e         *locking.Engine
 	began     time.Time
 	identity  string // of this client, as queues keep it for what it has: see Owner
-	requests  *engine.Requests
+	requests  *send.Requests
 	adds      *combine.Table[string, adding, added]
 	steps     *combine.Table[consumerKey, ask, answer]
 	results   *combine.Table[string, asking, string]
@@ -58,12 +59,12 @@ type number struct {
 
 type hubKey struct{}
 
-func hubOf(e *engine.Engine) *hub {
+func hubOf(e *locking.Engine) *hub {
 	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
 }
 
-func newHub(e *engine.Engine) *hub {
-	h := &hub{e: e, began: time.Now(), identity: identityOf(e.ClientID), requests: engine.NewRequests(e), numbers: map[number]struct{}{}, terms: map[consumerKey]string{}}
+func newHub(e *locking.Engine) *hub {
+	h := &hub{e: e, began: time.Now(), identity: identityOf(e.ClientID), requests: send.NewRequests(e.Sender), numbers: map[number]struct{}{}, terms: map[consumerKey]string{}}
 	h.adds = combine.New(combine.Config[string, adding, added]{
 		Send: h.sendAdds, Cut: cutAdds, Spawn: e.Spawn, Closed: ErrClosed, Flights: lanes,
 	})

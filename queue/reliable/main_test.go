@@ -15,7 +15,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -57,7 +58,7 @@ func childClient(addrs string) rueidis.Client {
 // childQueue is the queue of a child, by a client of its own.
 func childQueue() (*Queue[string], rueidis.Client) {
 	client := childClient(os.Getenv(addrOfChild))
-	e, err := engine.New(context.Background(), client, engine.Config{
+	e, err := locking.New(context.Background(), client, core.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Values: codec.Text,
 	})
 	if err != nil {

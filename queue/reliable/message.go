@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
@@ -148,7 +148,7 @@ func (m *Message[T]) Extend(ctx context.Context, d time.Duration) error {
 	case ctx == nil:
 		err = object.CheckContext(ctx)
 	case err == nil:
-		if err = engine.CheckLease(d); err == nil {
+		if err = core.CheckLease(d); err == nil {
 			err = m.d.grant.Grow(ctx, d)
 		}
 	}
@@ -167,7 +167,7 @@ const longestCause = 1024
 
 // releasedFor returns a give-back of what somebody has seen, which waits for so long.
 func releasedFor(delay time.Duration) *settle {
-	return &settle{nack: true, delay: released, cause: decimal(engine.Millis(delay))}
+	return &settle{nack: true, delay: released, cause: decimal(core.Millis(delay))}
 }
 
 // retriedBy returns a nack after which the message waits as its terms say.
@@ -177,7 +177,7 @@ func retriedBy(cause error) *settle {
 
 // failedBy returns a nack after which it waits for so long.
 func failedBy(cause error, delay time.Duration) *settle {
-	return &settle{nack: true, delay: engine.Millis(max(delay, 0)), cause: causeOf(cause)}
+	return &settle{nack: true, delay: core.Millis(max(delay, 0)), cause: causeOf(cause)}
 }
 
 // buriedBy returns the last one.

@@ -1,8 +1,8 @@
 package reliable
 
 import (
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 )
 
 // names is one queue as the server sees it.
@@ -17,7 +17,7 @@ type names struct {
 	cancelled string // channel of what was taken from who has it
 }
 
-func newNames(e *engine.Engine, mapped string) *names {
+func newNames(e *locking.Engine, mapped string) *names {
 	return &names{
 		key: mapped, parts: keys.Reliable(mapped), lease: keys.ReliableLeases(mapped),
 		lane: keys.ReliableLane(mapped, e.ClientID), wake: keys.ReliableWake(mapped), done: keys.ReliableDone(mapped),
@@ -33,7 +33,7 @@ func (of *names) on(last string, more ...string) []string {
 
 // counts returns what scripts are told of whether a message that reached nobody proves
 // that nobody listens.
-func counts(e *engine.Engine) string {
+func counts(e *locking.Engine) string {
 	return flag(e.CountsAll())
 }
 

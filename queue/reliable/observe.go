@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // tell says what became of a message, if there is an observer who wants to hear of them
@@ -17,7 +17,7 @@ func (s *settle) tell() {
 	if o == nil || s.nack && s.delay == untried {
 		return
 	}
-	o.Settled(context.Background(), engine.Settled{
+	o.Settled(context.Background(), core.Settled{
 		Queue: s.d.c.of.key, Attempt: s.d.attempt, Outcome: s.outcome(), Took: time.Since(s.d.taken), Err: s.err,
 	})
 }
@@ -42,11 +42,11 @@ func (s *settle) outcome() string {
 // message is settled, whichever is later. nil is one that nobody does.
 type watched struct {
 	began time.Time
-	over  func(engine.Handled)
+	over  func(core.Handled)
 
 	mu   sync.Mutex
 	half bool // one of the two is over
-	is   engine.Handled
+	is   core.Handled
 }
 
 // watch tells the observer of a message, before it can be settled.
@@ -63,7 +63,7 @@ func (d *delivery) handling(ctx context.Context, header map[string]string) conte
 		return ctx
 	}
 	w.began = time.Now()
-	child, over := d.c.h.e.Handlers.Handling(ctx, engine.Handling{Queue: d.c.of.key, ID: d.id, Attempt: d.attempt, Header: header})
+	child, over := d.c.h.e.Handlers.Handling(ctx, core.Handling{Queue: d.c.of.key, ID: d.id, Attempt: d.attempt, Header: header})
 	if w.over = over; child == nil {
 		return ctx
 	}
@@ -73,17 +73,17 @@ func (d *delivery) handling(ctx context.Context, header map[string]string) conte
 // returned tells the observer that the handler has returned.
 func (w *watched) returned(err error) {
 	if w != nil {
-		w.ends(func(is *engine.Handled) { is.Took, is.Err = time.Since(w.began), err })
+		w.ends(func(is *core.Handled) { is.Took, is.Err = time.Since(w.began), err })
 	}
 }
 
 func (w *watched) settled(s *settle) {
 	if w != nil {
-		w.ends(func(is *engine.Handled) { is.Outcome, is.Unsettled = s.outcome(), s.err })
+		w.ends(func(is *core.Handled) { is.Outcome, is.Unsettled = s.outcome(), s.err })
 	}
 }
 
-func (w *watched) ends(note func(is *engine.Handled)) {
+func (w *watched) ends(note func(is *core.Handled)) {
 	w.mu.Lock()
 	note(&w.is)
 	last := w.half

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -25,10 +26,10 @@ type observedKey struct{}
 // message.
 type around struct {
 	mu   sync.Mutex
-	told map[string][]engine.Handled
+	told map[string][]core.Handled
 }
 
-func (a *around) Handling(ctx context.Context, h engine.Handling) (context.Context, func(engine.Handled)) {
+func (a *around) Handling(ctx context.Context, h core.Handling) (context.Context, func(core.Handled)) {
 	name := h.Header["name"]
 	switch name {
 	case "observer panics":
@@ -38,20 +39,20 @@ func (a *around) Handling(ctx context.Context, h engine.Handling) (context.Conte
 	case "no context":
 		return nil, nil
 	}
-	return context.WithValue(ctx, observedKey{}, h), func(is engine.Handled) {
+	return context.WithValue(ctx, observedKey{}, h), func(is core.Handled) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if a.told == nil {
-			a.told = map[string][]engine.Handled{}
+			a.told = map[string][]core.Handled{}
 		}
 		a.told[name] = append(a.told[name], is)
 	}
 }
 
-func (a *around) of(name string) []engine.Handled {
+func (a *around) of(name string) []core.Handled {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return append([]engine.Handled(nil), a.told[name]...)
+	return append([]core.Handled(nil), a.told[name]...)
 }
 
 // all is how often it was told something.
@@ -66,7 +67,7 @@ func (a *around) all() (n int) {
 
 // watchedBy is the same queue by another client, with an observer of handlers.
 func (r *rig) watchedBy(a *around) *rig {
-	e, err := engine.New(r.t.Context(), r.raw, engine.Config{
+	e, err := locking.New(r.t.Context(), r.raw, core.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Values: codec.Text, Handlers: a,
 	})
 	require.NoError(r.t, err)
@@ -111,8 +112,8 @@ func TestAnObserverAroundHandlers(t *testing.T) {
 			return nil
 		}
 		stop := q.serves(func(ctx context.Context, m *Message[string]) error {
-			if h, seen := ctx.Value(observedKey{}).(engine.Handling); seen {
-				assert.Equal(t, engine.Handling{Queue: r.of.key, ID: m.ID, Attempt: m.Attempt, Header: m.Header}, h)
+			if h, seen := ctx.Value(observedKey{}).(core.Handling); seen {
+				assert.Equal(t, core.Handling{Queue: r.of.key, ID: m.ID, Attempt: m.Attempt, Header: m.Header}, h)
 			} else {
 				assert.Equal(t, "no context", m.Value)
 			}

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // The defaults.
@@ -90,7 +92,7 @@ func WithCapacity(n int64) Option {
 func WithMaxBody(n int) Option {
 	return option(func(c *config) error {
 		c.maxBody = n
-		return within("body", int64(n), engine.LargestValue)
+		return within("body", int64(n), core.LargestValue)
 	})
 }
 
@@ -105,7 +107,7 @@ func WithDeadLimit(n int, d time.Duration) Option {
 		if err := within("dead", int64(n), mostDead); err != nil {
 			return err
 		}
-		return engine.CheckTTL("age of the dead", d)
+		return send.CheckTTL("age of the dead", d)
 	})
 }
 
@@ -122,7 +124,7 @@ type PolicyOption interface {
 func WithLease(d time.Duration) PolicyOption {
 	return policyOption(func(g *given) error {
 		g.lease = d
-		return engine.CheckLease(d)
+		return core.CheckLease(d)
 	})
 }
 
@@ -177,7 +179,7 @@ func WithFairPriorities() PolicyOption {
 func WithKeepDone(d time.Duration) PolicyOption {
 	return policyOption(func(g *given) error {
 		g.terms.KeepDone = d
-		return engine.CheckTTL("time of what is done", d)
+		return send.CheckTTL("time of what is done", d)
 	})
 }
 
@@ -240,7 +242,7 @@ func (o policyOption) applyHandle(c *config) error { return o(&c.given) }
 
 func (o policyOption) applyServe(s *serving) error { return o(&s.given) }
 
-func resolve(e *engine.Engine, opts []Option) (config, error) {
+func resolve(e *locking.Engine, opts []Option) (config, error) {
 	c := config{maxBody: defaultMaxBody, given: given{log: e.Logger}}
 	if err := object.Apply(&c, opts, Option.applyHandle); err != nil {
 		return c, err
@@ -249,12 +251,12 @@ func resolve(e *engine.Engine, opts []Option) (config, error) {
 }
 
 // chosen returns the codec that the options of a handle choose.
-func chosen[T any](e *engine.Engine, c config) (codec.Codec[T], error) {
+func chosen[T any](e *locking.Engine, c config) (codec.Codec[T], error) {
 	of := codec.For[T](e.Family())
 	if c.family != nil {
 		of = codec.For[T](*c.family)
 	}
-	of, err := engine.Given(c.codec, of)
+	of, err := core.Given(c.codec, of)
 	if err != nil {
 		return of, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -66,7 +66,7 @@ type failover struct {
 }
 
 func newFailover(t *testing.T, client func(testing.TB, ...func(*rueidis.ClientOption)) rueidis.Client) *failover {
-	quickly := func(c *engine.Config) { c.WatchdogTimeout = 6 * time.Second }
+	quickly := func(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }
 	name := redistest.Name(t)
 	return &failover{
 		t: t, adder: New[string](engineOn(t, client(t), quickly), name), worker: New[string](engineOn(t, client(t), quickly), name),

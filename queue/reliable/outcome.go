@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // retryError is what RetryIn returns.
@@ -22,7 +22,7 @@ func RetryIn(err error, d time.Duration) error {
 	if err == nil {
 		return nil
 	}
-	return &retryError{err, min(max(d, 0), engine.LongestLease)}
+	return &retryError{err, min(max(d, 0), core.LongestLease)}
 }
 
 // discardError is what Discard returns.
@@ -46,7 +46,7 @@ func (e snoozeError) Error() string { return fmt.Sprintf("not before %v", time.D
 
 // Snooze returns the error of a handler whose message is to come again in d, without an attempt:
 // because what it waits for is not there yet. See [Message.Release].
-func Snooze(d time.Duration) error { return snoozeError(min(max(d, 0), engine.LongestLease)) }
+func Snooze(d time.Duration) error { return snoozeError(min(max(d, 0), core.LongestLease)) }
 
 // outcome returns how a message is settled whose handler has returned err.
 func outcome(err error) *settle {

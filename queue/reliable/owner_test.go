@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -72,7 +72,7 @@ func TestLeaseOfAnEarlierVersionRunsOutAndComesAgain(t *testing.T) {
 		cancelled := r.adds("cancelled")
 		r.do("DEL", r.part("ready"))
 		r.do("HSET", r.part("tries"), second, "1", second+"!", "2")
-		ends := decimal(time.Now().UnixMilli() + engine.Millis(time.Hour))
+		ends := decimal(time.Now().UnixMilli() + core.Millis(time.Hour))
 		r.do("ZADD", r.part("lease"), ends, first, ends, second+":2", ends, decimal(cancelled))
 		r.isEmpty()
 		for info, err := range r.Messages(t.Context(), Running) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -98,7 +98,7 @@ func TestLogOfACancelledMessageSaysSo(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
 		said := &lines{}
-		other := &rig{t: t, raw: r.raw, e: engineOn(t, r.raw, func(c *engine.Config) { c.Logger = slog.New(slog.NewTextHandler(said, nil)) })}
+		other := &rig{t: t, raw: r.raw, e: engineOn(t, r.raw, func(c *core.Config) { c.Logger = slog.New(slog.NewTextHandler(said, nil)) })}
 		other.Queue = New[string](other.e, r.name)
 		c := other.consumer(other.policy)
 		defer other.done(c)
@@ -127,7 +127,7 @@ func TestMessageThatWasCancelledIsLoggedAsThatWhereOnlyARenewalTold(t *testing.T
 	t.Parallel()
 	onServers(t, func(t *testing.T, r *rig) {
 		said := &lines{}
-		other := &rig{t: t, raw: r.raw, e: engineOn(t, r.raw, func(c *engine.Config) { c.Logger = slog.New(slog.NewTextHandler(said, nil)) })}
+		other := &rig{t: t, raw: r.raw, e: engineOn(t, r.raw, func(c *core.Config) { c.Logger = slog.New(slog.NewTextHandler(said, nil)) })}
 		other.Queue = New[string](other.e, r.name, WithLease(3*time.Second))
 		began, ends := make(chan struct{}), make(chan error, 1)
 		var first sync.Once

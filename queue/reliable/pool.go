@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // pool is one ServeAll.
@@ -183,7 +183,7 @@ func (p *pool) collects(s *source) error {
 		s.waits = false // whoever got all that it asked for is not told of more
 	}
 	p.hand(s, got)
-	if err != nil && (engine.Hopeless(err) || errors.Is(err, ErrOtherTerms)) {
+	if err != nil && (send.Permanent(err) || errors.Is(err, ErrOtherTerms)) {
 		return s.failed(err)
 	}
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"unique"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Queue is a queue whose messages are kept until somebody has acknowledged them; see
@@ -26,7 +27,7 @@ type Queue[T any] struct {
 }
 
 // New returns a handle. Programs outside of this module call rueidisson.ReliableQueue.
-func New[T any](e *engine.Engine, name string, opts ...Option) *Queue[T] {
+func New[T any](e *locking.Engine, name string, opts ...Option) *Queue[T] {
 	q := &Queue[T]{h: hubOf(e), name: name, of: newNames(e, e.Map(name))}
 	cfg, err := resolve(e, opts)
 	if err == nil {
@@ -174,7 +175,7 @@ func (q *Queue[T]) usable(ctx context.Context) error { return object.Usable(ctx,
 
 // failed names the operation and the queue.
 func (q *Queue[T]) failed(op string, err error) error {
-	if engine.WrongType(err) {
+	if send.WrongType(err) {
 		err = fmt.Errorf("one of the keys of the queue is of another type: %w", err)
 	}
 	return object.Failed(op, "reliable queue", q.name, err)

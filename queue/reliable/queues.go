@@ -7,16 +7,17 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // scanned is how many keys a server looks at in one call: less than a millisecond.
 const scanned = 1000
 
 // Queues lists queues. Programs outside of this module call rueidisson.ReliableQueues.
-func Queues(ctx context.Context, e *engine.Engine) iter.Seq2[string, error] {
+func Queues(ctx context.Context, e *locking.Engine) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := eachQueue(ctx, e, func(name string) bool { return yield(name, nil) }); err != nil {
 			yield("", fmt.Errorf("list reliable queues: %w", err))
@@ -25,19 +26,19 @@ func Queues(ctx context.Context, e *engine.Engine) iter.Seq2[string, error] {
 }
 
 // eachQueue ends when yield is false, and with the first error.
-func eachQueue(ctx context.Context, e *engine.Engine, yield func(name string) bool) error {
+func eachQueue(ctx context.Context, e *locking.Engine, yield func(name string) bool) error {
 	if err := object.Usable(ctx, e, nil); err != nil {
 		return err
 	}
 	unbound := context.WithoutCancel(ctx)
-	masters, err := engine.Reading(e, ctx, func() ([]rueidis.Client, error) { return e.Masters(unbound) })
+	masters, err := send.Reading(e.Sender, ctx, func() ([]rueidis.Client, error) { return e.Masters(unbound) })
 	if err != nil {
 		return err
 	}
 	told := map[string]bool{} // SCAN may say a key twice, and so may two nodes while a slot moves
 	for _, node := range masters {
 		for cursor, more := uint64(0), true; more; more = cursor != 0 {
-			names, err := engine.Reading(e, ctx, func() (names []string, err error) {
+			names, err := send.Reading(e.Sender, ctx, func() (names []string, err error) {
 				names, cursor, err = queuesOf(unbound, node, cursor)
 				return names, err
 			})

@@ -7,12 +7,12 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // listed returns how often each queue is listed.
-func listed(t *testing.T, e *engine.Engine) map[string]int {
+func listed(t *testing.T, e *locking.Engine) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	for name, err := range Queues(t.Context(), e) {
@@ -36,7 +36,7 @@ func TestQueuesAreThoseThatThereAre(t *testing.T) {
 	})
 }
 
-func queuesAreListed(t *testing.T, e *engine.Engine, raw rueidis.Client) {
+func queuesAreListed(t *testing.T, e *locking.Engine, raw rueidis.Client) {
 	base := redistest.Name(t)
 	names := []string{base, base + " *?", base + ":{b}:c", "a{" + base + "}"}
 	for _, name := range names {

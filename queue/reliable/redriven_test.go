@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // settledNotes is an observer that writes down what became of messages.
@@ -21,7 +21,7 @@ type settledNotes struct {
 
 func (n *settledNotes) Added(context.Context, string, int) {}
 
-func (n *settledNotes) Settled(_ context.Context, s engine.Settled) {
+func (n *settledNotes) Settled(_ context.Context, s core.Settled) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.all = append(n.all, s.Outcome)

@@ -10,22 +10,24 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // AckWith is [Message.Ack] with a result, which the queue keeps for ttl, for
 // [Queue.Result] and [Queue.Await]. Each result ends at its own time. A result is kept only if the ack counts.
 // Results have the bound of [WithMaxBody].
 func (m *Message[T]) AckWith(ctx context.Context, result []byte, ttl time.Duration) error {
-	err := engine.CheckTTL("time of a result", ttl)
+	err := send.CheckTTL("time of a result", ttl)
 	if err == nil && len(result) > m.q.cfg.maxBody {
 		err = fmt.Errorf("%w: a result of %d bytes is more than the %d of WithMaxBody", ErrOption, len(result), m.q.cfg.maxBody)
 	}
 	if err == nil {
-		err = m.d.settle(ctx, &settle{result: result, kept: engine.Millis(ttl)})
+		err = m.d.settle(ctx, &settle{result: result, kept: core.Millis(ttl)})
 	}
 	return m.failed("acknowledge", err)
 }
@@ -92,7 +94,7 @@ func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
 			return text, err
 		case errors.Is(err, ErrPending):
 			failing = time.Time{}
-		case !engine.Passing(err), !failing.IsZero() && time.Since(failing) > q.h.e.WatchdogTimeout:
+		case !send.Transient(err), !failing.IsZero() && time.Since(failing) > q.h.e.WatchdogTimeout:
 			return nil, err
 		case failing.IsZero():
 			failing = time.Now()
@@ -103,7 +105,7 @@ func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, engine.ContextError(ctx)
+			return nil, core.ContextError(ctx)
 		case <-q.h.e.Closing():
 			timer.Stop()
 			return nil, ErrClosed
@@ -197,7 +199,7 @@ func (l *listening) leave(id int64, news chan struct{}) {
 }
 
 // subscribe hears of results. Whoever comes second leaves again.
-func (l *listening) subscribe(ctx context.Context, e *engine.Engine, channel string) error {
+func (l *listening) subscribe(ctx context.Context, e *locking.Engine, channel string) error {
 	l.mu.Lock()
 	there := l.sub != nil
 	l.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -20,13 +21,13 @@ import (
 var soon = redistest.Soon
 
 // engineOn is an engine on a client that somebody else closes.
-func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
+func engineOn(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
 	t.Helper()
-	cfg := engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Values: codec.Text}
+	cfg := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Values: codec.Text}
 	for _, f := range change {
 		f(&cfg)
 	}
-	e, err := engine.New(t.Context(), c, cfg)
+	e, err := locking.New(t.Context(), c, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	return e
@@ -60,7 +61,7 @@ type rig struct {
 	*Queue[string]
 	t   testing.TB
 	raw rueidis.Client
-	e   *engine.Engine
+	e   *locking.Engine
 }
 
 func rigOn(t testing.TB, raw rueidis.Client, opts ...Option) *rig {

@@ -4,8 +4,8 @@ import (
 	"embed"
 	"strconv"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 //go:embed lua/*.lua
@@ -32,10 +32,10 @@ var (
 
 // What brings bodies, which may be long. A take is sent again under its number.
 var (
-	takes     = engine.Sized(stepScript, engine.Sizing{Writes: true})
-	finds     = engine.Sized(findScript, engine.Sizing{})
-	lists     = engine.Sized(listScript, engine.Sizing{})
-	asksAfter = engine.Sized(resultScript, engine.Sizing{})
+	takes     = send.Sized(stepScript, send.Sizing{Writes: true})
+	finds     = send.Sized(findScript, send.Sizing{})
+	lists     = send.Sized(listScript, send.Sizing{})
+	asksAfter = send.Sized(resultScript, send.Sizing{})
 )
 
 func decimal[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) }

@@ -13,8 +13,9 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // The defaults of Serve.
@@ -86,8 +87,8 @@ func WithLimiter(l Limiter) ServeOption {
 func WithGrace(d time.Duration) ServeOption {
 	return serveOption(func(s *serving) error {
 		s.grace = d
-		if d < 0 || d > engine.LongestLease {
-			return fmt.Errorf("%w: grace %v is outside of 0 to %v", ErrOption, d, engine.LongestLease)
+		if d < 0 || d > core.LongestLease {
+			return fmt.Errorf("%w: grace %v is outside of 0 to %v", ErrOption, d, core.LongestLease)
 		}
 		return nil
 	})
@@ -214,7 +215,7 @@ func (w *server[T]) take(ctx context.Context) error {
 				w.came <- struct{}{}
 			}
 		}
-		if err != nil && (engine.Hopeless(err) || errors.Is(err, ErrOtherTerms)) {
+		if err != nil && (send.Permanent(err) || errors.Is(err, ErrOtherTerms)) {
 			return err
 		}
 		if err != nil {
@@ -278,7 +279,7 @@ func (w *server[T]) admit(turn context.Context) error {
 func outage(err error) bool {
 	var reply *rueidis.RedisError
 	var broken net.Error
-	return (errors.As(err, &reply) || errors.As(err, &broken) || errors.Is(err, ErrUnknown)) && engine.Passing(err)
+	return (errors.As(err, &reply) || errors.As(err, &broken) || errors.Is(err, ErrUnknown)) && send.Transient(err)
 }
 
 // stop gives back what no handler has seen.

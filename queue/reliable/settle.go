@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // Delays of a nack that say something else.
@@ -82,7 +82,7 @@ func (s *settle) resolve(err error) {
 	s.resolved, s.err = true, err
 	if !s.begins() {
 		if s.d.grant != nil {
-			s.d.grant.Finish(engine.ErrReleased)
+			s.d.grant.Finish(core.ErrReleased)
 		}
 		s.d.over(err == nil && s.buried)
 		s.tell()

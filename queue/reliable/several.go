@@ -10,7 +10,8 @@ import (
 	"time"
 	"unique"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // ReceiveN waits for a message, and takes it together with those that are ready, n in all at
@@ -66,8 +67,8 @@ func (q *Queue[T]) ServeBatch(ctx context.Context, most int, wait time.Duration,
 	case err != nil:
 	case handler == nil:
 		err = fmt.Errorf("%w: no handler", ErrOption)
-	case wait < 0 || wait > engine.LongestLease:
-		err = fmt.Errorf("%w: wait %v is outside of 0 to %v", ErrOption, wait, engine.LongestLease)
+	case wait < 0 || wait > core.LongestLease:
+		err = fmt.Errorf("%w: wait %v is outside of 0 to %v", ErrOption, wait, core.LongestLease)
 	default:
 		err = within("messages", int64(most), mostTaken)
 	}
@@ -143,7 +144,7 @@ func (b *batches[T]) works(taking, base context.Context) error {
 		switch {
 		case taking.Err() != nil && err != nil:
 			return nil
-		case err != nil && (errors.Is(err, ErrClosed) || errors.Is(err, ErrOtherTerms) || engine.Hopeless(err)):
+		case err != nil && (errors.Is(err, ErrClosed) || errors.Is(err, ErrOtherTerms) || send.Permanent(err)):
 			return err
 		case err != nil:
 			b.q.h.e.Logger.Warn("a reliable queue is not served, and tried again", "name", b.q.of.key, "err", err)

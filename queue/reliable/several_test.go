@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -234,7 +234,7 @@ func TestServeBatchLeavesOutAMessageThatIsLostWhileItWaitsForOthers(t *testing.T
 		}, soon, time.Millisecond)
 		require.NoError(t, r.Cancel(t.Context(), id))
 		d.Ended(ErrCancelled) // as the word of it has it, which may not get through
-		d.grant.Finish(engine.ErrLost)
+		d.grant.Finish(core.ErrLost)
 		r.adds("b")
 		all := redistest.Done(t, got)
 		require.Len(t, all, 1)
@@ -284,7 +284,7 @@ func TestServeBatchPausesBehindARefusal(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	said := &lines{}
-	r := &rig{t: t, raw: server.Client(t), e: engineOn(t, server.Client(t), func(c *engine.Config) { c.Logger = slog.New(slog.NewTextHandler(said, nil)) })}
+	r := &rig{t: t, raw: server.Client(t), e: engineOn(t, server.Client(t), func(c *core.Config) { c.Logger = slog.New(slog.NewTextHandler(said, nil)) })}
 	r.Queue = New[string](r.e, redistest.Name(t))
 	began := time.Now()
 	r.do("ACL", "SETUSER", "default", "-eval", "-evalsha")

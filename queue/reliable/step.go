@@ -8,14 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
 // flight is one exchange of a consumer.
 type flight struct {
-	engine.Request
+	send.Request
 	started watchdog.Instant // before it was sent first
 	sent    time.Duration    // likewise, since the hub began
 	acks    []*settle        // without a result: most
@@ -28,7 +29,7 @@ type flight struct {
 }
 
 // repeats is how long a flight is said again: then the server may have forgotten it.
-const repeats = engine.RequestMemory * 3 / 4
+const repeats = send.RequestMemory * 3 / 4
 
 // sendStep makes one exchange for all callers that settle messages or want some.
 func (h *hub) sendStep(key consumerKey, _ int, batch []*stepCall) error {
@@ -135,7 +136,7 @@ func (c *consumer) flight(woken bool) *flight {
 // args returns f as step.lua reads it.
 func (c *consumer) args(f *flight, role string) []string {
 	args := append(c.h.e.Preamble(f.Request, c.of.wake),
-		counts(c.h.e), c.me, decimal(f.want), decimal(engine.Millis(f.lease)), c.text, c.policy.given,
+		counts(c.h.e), c.me, decimal(f.want), decimal(core.Millis(f.lease)), c.text, c.policy.given,
 		decimal(mostWait.Milliseconds()), role, flag(!c.told), c.of.done, flag(f.direct),
 		c.h.identity, c.policy.ways(), decimal(len(f.acks)))
 	for _, s := range f.acks {
@@ -181,7 +182,7 @@ func (c *consumer) fly(f *flight) error {
 	switch {
 	case perhaps && f.Age() < repeats:
 		c.pending = f
-	case perhaps || !engine.Hopeless(err):
+	case perhaps || !send.Permanent(err):
 		c.later(f, perhaps)
 	default:
 		c.each(f, func(s *settle) { s.resolve(err) })
@@ -207,7 +208,7 @@ func (c *consumer) each(f *flight, do func(s *settle)) {
 }
 
 // land takes the answer to f.
-func (c *consumer) land(f *flight, got engine.Answer) error {
+func (c *consumer) land(f *flight, got send.Answer) error {
 	all, err := got.ToArray()
 	if err == nil && len(all) == 1 { // a later request is known, of another with this client id
 		c.h.e.Void(f.Request, c.of.key)

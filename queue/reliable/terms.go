@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // The defaults of terms, which terms.lua has, too.
@@ -79,17 +79,17 @@ func (t Terms) fields() (all [termCount]string) {
 		all[termDead] = decimal(t.DeadLimit)
 	}
 	if t.DeadAge > 0 {
-		all[termDeadAge] = decimal(engine.Millis(t.DeadAge))
+		all[termDeadAge] = decimal(core.Millis(t.DeadAge))
 	}
 	if t.Lease > 0 {
-		all[termLease] = decimal(engine.Millis(t.Lease))
+		all[termLease] = decimal(core.Millis(t.Lease))
 	}
 	if t.MaxInFlight > 0 {
 		all[termFlight] = decimal(t.MaxInFlight)
 	}
 	all[termWaits] = textOfWaits(t.Backoff)
 	if t.KeepDone > 0 {
-		all[termKeep] = decimal(engine.Millis(t.KeepDone))
+		all[termKeep] = decimal(core.Millis(t.KeepDone))
 	}
 	if t.GroupInFlight > 0 {
 		all[termGroup] = decimal(t.GroupInFlight)
@@ -121,7 +121,7 @@ func (t Terms) shown(i int) string {
 func textOfWaits(waits []time.Duration) string {
 	texts := make([]string, len(waits))
 	for i, d := range waits {
-		texts[i] = decimal(engine.Millis(d))
+		texts[i] = decimal(core.Millis(d))
 	}
 	return strings.Join(texts, " ")
 }
@@ -198,7 +198,7 @@ func waitOf(backoff func(attempt int) time.Duration, attempt int, log *slog.Logg
 			log.Error("a backoff has panicked", "attempt", attempt, "err", fmt.Sprint(caught), "stack", string(debug.Stack()))
 		}
 	}()
-	return time.Duration(engine.Millis(min(max(backoff(attempt), 0), engine.LongestLease))) * time.Millisecond, false
+	return time.Duration(core.Millis(min(max(backoff(attempt), 0), core.LongestLease))) * time.Millisecond, false
 }
 
 // plainBackoff returns the default without what is a tenth more or less.

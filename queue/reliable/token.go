@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Token returns a text by which other processes can settle this delivery of the message, as SQS
@@ -25,7 +26,7 @@ func (m *Message[T]) Detach(ctx context.Context, d time.Duration) error {
 		err = m.failed("detach", m.d.ended())
 	}
 	if err == nil {
-		m.d.grant.Finish(engine.ErrReleased)
+		m.d.grant.Finish(core.ErrReleased)
 	}
 	return err
 }
@@ -61,7 +62,7 @@ func (q *Queue[T]) Release(ctx context.Context, token string, opts ...ReleaseOpt
 func (q *Queue[T]) Extend(ctx context.Context, token string, d time.Duration) error {
 	err := q.usable(ctx)
 	if err == nil {
-		err = engine.CheckLease(d)
+		err = core.CheckLease(d)
 	}
 	if err == nil {
 		_, err = q.tokenOf(token)
@@ -73,8 +74,8 @@ func (q *Queue[T]) Extend(ctx context.Context, token string, d time.Duration) er
 }
 
 func (q *Queue[T]) extend(ctx context.Context, token string, d time.Duration) error {
-	held, err := engine.Writing(q.h.e, ctx, func() (bool, error) {
-		got, err := q.h.e.Run(ctx, extendScript, []string{q.of.lease}, []string{token, decimal(engine.Millis(d))})
+	held, err := send.Writing(q.h.e.Sender, ctx, func() (bool, error) {
+		got, err := q.h.e.Run(ctx, extendScript, []string{q.of.lease}, []string{token, decimal(core.Millis(d))})
 		if err != nil {
 			return false, err
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // foreign is a client of another library: it knows the page, the scripts' files, and plain commands.
@@ -124,7 +124,7 @@ func (f *foreign) step(number string, n int, role string, acks, results, nacks [
 		more = append(more, f.key("result")+":"+strings.SplitN(results[i], ":", 2)[0])
 	}
 	got := f.eval("step.lua", append(more, f.key("lane")+":"+f.id+":1"), args...)
-	all, err := texts(engine.Answer{RedisMessage: got})
+	all, err := texts(send.Answer{RedisMessage: got})
 	require.NoError(f.t, err)
 	require.GreaterOrEqual(f.t, len(all), 5)
 	s := stepped{settled: strings.Split(all[1], ""), terms: all[4]}

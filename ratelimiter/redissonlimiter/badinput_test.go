@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
@@ -34,7 +34,7 @@ func everyOperation(ctx context.Context, l *redissonlimiter.Limiter) map[string]
 }
 
 // watchedRig is a rig whose every word to the server is noted.
-func watchedRig(t *testing.T, change ...func(*engine.Config)) (*rig, *redistest.Proxy) {
+func watchedRig(t *testing.T, change ...func(*core.Config)) (*rig, *redistest.Proxy) {
 	t.Helper()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
@@ -54,12 +54,12 @@ func noWordSent(t *testing.T, p *redistest.Proxy) {
 
 func TestRefusesAnUnusableNameEverywhere(t *testing.T) {
 	t.Parallel()
-	nowhere := func(c *engine.Config) { c.MapName = func(string) string { return "" } }
+	nowhere := func(c *core.Config) { c.MapName = func(string) string { return "" } }
 	for what, c := range map[string]struct {
 		name   string
-		change func(*engine.Config)
+		change func(*core.Config)
 	}{
-		"empty":             {"", func(*engine.Config) {}},
+		"empty":             {"", func(*core.Config) {}},
 		"mapped to nothing": {"api", nowhere},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -16,7 +16,7 @@ func query[T any](ctx context.Context, l *Limiter, call func() (T, error)) (resu
 	if err := l.ready(ctx, nil); err != nil {
 		return result, err
 	}
-	result, err, _ = engine.Await(l.e, ctx, 0, call)
+	result, err, _ = send.Await(l.e.Sender, ctx, 0, call)
 	return result, err
 }
 

@@ -3,7 +3,7 @@ package redissonlimiter
 import (
 	"context"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
@@ -20,7 +20,7 @@ import (
 // the request is not one that can be sent again; ctx's error and cause;
 // [ratelimiter.ErrClosed]; Redis' and the network's.
 type Limiter struct {
-	e    *engine.Engine
+	e    *locking.Engine
 	name string // as the caller wrote it
 	log  *slidingLog
 	bad  error // what every operation returns, if the name cannot be used
@@ -28,7 +28,7 @@ type Limiter struct {
 
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.RedissonRateLimiter.
-func New(e *engine.Engine, name string) *Limiter {
+func New(e *locking.Engine, name string) *Limiter {
 	mapped := e.Map(name)
 	return &Limiter{e: e, name: name, log: newSlidingLog(e, mapped), bad: object.CheckName(e, mapped)}
 }

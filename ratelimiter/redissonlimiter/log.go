@@ -11,9 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -32,7 +33,7 @@ var (
 
 // slidingLog is Redisson's rate limiter of one name, as the server sees it.
 type slidingLog struct {
-	e    *engine.Engine
+	e    *locking.Engine
 	keys []string // the setting; value and log of all; value and log of this client
 
 	// seen is the rate of the last answer. Redisson leaves the counts of other
@@ -41,7 +42,7 @@ type slidingLog struct {
 	seen atomic.Int64
 }
 
-func newSlidingLog(e *engine.Engine, mapped string) *slidingLog {
+func newSlidingLog(e *locking.Engine, mapped string) *slidingLog {
 	return &slidingLog{e: e, keys: []string{
 		mapped, keys.RateValue(mapped), keys.RateLog(mapped),
 		keys.RateValueOf(mapped, e.ClientID), keys.RateLogOf(mapped, e.ClientID),
@@ -136,7 +137,7 @@ func (l *slidingLog) delete(ctx context.Context) (bool, error) {
 	return n == 1, err
 }
 
-func number(answer engine.Answer, err error) (int64, error) {
+func number(answer send.Answer, err error) (int64, error) {
 	switch {
 	case err != nil:
 		return 0, told(err)

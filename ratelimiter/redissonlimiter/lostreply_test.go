@@ -9,7 +9,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
@@ -23,7 +23,7 @@ func logClientOf(t testing.TB, addr string) rueidis.Client {
 	return c
 }
 
-func shortSends(c *engine.Config) { c.WatchdogTimeout = 9 * time.Second }
+func shortSends(c *core.Config) { c.WatchdogTimeout = 9 * time.Second }
 
 // rigCutAndSilent runs a test with a connection that is cut where the reply was,
 // and with one that stays open and silent.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -61,8 +61,8 @@ func (r Rate) check() error {
 
 // checkMillis refuses what the keys cannot say, rather than to round it.
 func checkMillis(what string, d time.Duration) error {
-	if d < time.Millisecond || d%time.Millisecond != 0 || d > engine.LongestLease {
-		return fmt.Errorf("%w: %s %v: whole milliseconds, from 1ms to %v", ratelimiter.ErrOption, what, d, engine.LongestLease)
+	if d < time.Millisecond || d%time.Millisecond != 0 || d > core.LongestLease {
+		return fmt.Errorf("%w: %s %v: whole milliseconds, from 1ms to %v", ratelimiter.ErrOption, what, d, core.LongestLease)
 	}
 	return nil
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
@@ -32,7 +33,7 @@ func logText(t testing.TB, name string) string {
 }
 
 // engineOn is an engine on a client that somebody else closes.
-func engineOn(t testing.TB, c rueidis.Client, change ...func(*engine.Config)) *engine.Engine {
+func engineOn(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
 	t.Helper()
 	return enginetest.On(t, c, change...)
 }
@@ -43,7 +44,7 @@ type rig struct {
 	*redissonlimiter.Limiter
 	t     testing.TB
 	raw   rueidis.Client
-	e     *engine.Engine
+	e     *locking.Engine
 	name  string
 	clock *standingClock
 }
@@ -51,7 +52,7 @@ type rig struct {
 func newRig(t testing.TB) *rig { return rigOn(t, redistest.Shared(t).Client(t)) }
 
 // rigOn is a rig by the clock of the server.
-func rigOn(t testing.TB, raw rueidis.Client, change ...func(*engine.Config)) *rig {
+func rigOn(t testing.TB, raw rueidis.Client, change ...func(*core.Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, raw: raw, e: engineOn(t, raw, change...), name: redistest.Name(t)}
 	r.Limiter = redissonlimiter.New(r.e, r.name)

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -53,7 +54,7 @@ func (l *Limiter) take(ctx context.Context, n int64) (ratelimiter.Decision, erro
 		err   error
 		first atomic.Bool // is for the one of two who comes first: the answer, or the caller who leaves
 	)
-	_, left, answered := engine.Await(l.e, ctx, 0, func() (struct{}, error) {
+	_, left, answered := send.Await(l.e.Sender, ctx, 0, func() (struct{}, error) {
 		d, err = l.log.take(ctx, n, entry)
 		if !first.CompareAndSwap(false, true) && (d.Allowed || errors.Is(err, ratelimiter.ErrUnknown)) {
 			_ = l.log.undo(context.WithoutCancel(ctx), n, entry) // what this cannot give back expires
@@ -71,7 +72,7 @@ func (l *Limiter) decided(ctx context.Context, n int64, d ratelimiter.Decision, 
 	if l.e.Decisions == nil {
 		return
 	}
-	told := engine.Decision{Limiter: l.e.Map(l.name), Tokens: n, Allowed: d.Allowed, Together: 1}
+	told := core.Decision{Limiter: l.e.Map(l.name), Tokens: n, Allowed: d.Allowed, Together: 1}
 	if err != nil && !errors.Is(err, ratelimiter.ErrExceedsDeadline) {
 		told.Together, told.Err = 0, err
 	}

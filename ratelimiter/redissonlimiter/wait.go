@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
@@ -55,7 +55,7 @@ func (l *Limiter) nap(ctx context.Context, delay time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return engine.ContextError(ctx)
+		return core.ContextError(ctx)
 	case <-l.e.Closing():
 		return ratelimiter.ErrClosed
 	}

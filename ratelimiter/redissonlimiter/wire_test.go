@@ -9,7 +9,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
@@ -310,7 +310,7 @@ func TestOfANameWithBraces(t *testing.T) {
 
 func TestUsesTheMappedName(t *testing.T) {
 	t.Parallel()
-	r := rigOn(t, redistest.Shared(t).Client(t), func(c *engine.Config) {
+	r := rigOn(t, redistest.Shared(t).Client(t), func(c *core.Config) {
 		c.MapName = func(name string) string { return "app:" + name }
 	})
 	require.Equal(t, r.name, r.Name())

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 type (
@@ -82,7 +82,7 @@ func (h *hub) send(_ string, b batch) error {
 	if lost == nil && len(back) == len(b) {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", engine.ErrUnknown, errors.Join(err, lost)) // whoever refunds must not think that nothing was sent
+	return fmt.Errorf("%w: %w", core.ErrUnknown, errors.Join(err, lost)) // whoever refunds must not think that nothing was sent
 }
 
 func refunds(b batch) (back batch) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 type (
@@ -19,7 +19,7 @@ type (
 func (h *hub) newCancelTable() *cancelTable {
 	return combine.New(combine.Config[string, bucket.Cancellation, struct{}]{
 		Send: func(state string, _ int, b []*cancelCall) error { return h.sendCancels(state, b) },
-		Cut:  cutCancels, Spawn: h.Engine.Spawn, Closed: engine.ErrClosed,
+		Cut:  cutCancels, Spawn: h.Engine.Spawn, Closed: core.ErrClosed,
 	})
 }
 
@@ -89,7 +89,7 @@ func (h *hub) onServer(all []bucket.Cancellation) (back []int64, err error) {
 	}
 	back, err = answer.AsIntSlice()
 	if err != nil || len(back) != len(all) && len(back) > 0 {
-		return nil, fmt.Errorf("cancel.lua said %v: %w", back, errors.Join(err, engine.ErrUnknown))
+		return nil, fmt.Errorf("cancel.lua said %v: %w", back, errors.Join(err, core.ErrUnknown))
 	}
 	return back, nil
 }

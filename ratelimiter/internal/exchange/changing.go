@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Setting is how a rule is set.
@@ -24,20 +25,20 @@ const shortestTTL = 10 * time.Second
 
 // LeastTTL is as long as a rule has to stay.
 func LeastTTL(r *bucket.Rule) time.Duration {
-	full := min(r.Needs(r.Burst), engine.LongestLease/2)
+	full := min(r.Needs(r.Burst), core.LongestLease/2)
 	return max(shortestTTL, (2*full).Round(time.Millisecond)+time.Millisecond)
 }
 
 // Create stores a rule unless there is one, and says whether it did.
 func (c *Core) Create(ctx context.Context, s Setting) (stored *bucket.Rule, created bool, err error) {
-	nonce := engine.NewRequest()
+	nonce := send.NewRequest()
 	stored, err = c.change(ctx, ruleCreateScript, s.Rule.Parameters(), nonce, millis(max(0, s.TTL)))
 	return stored, err == nil && strings.Contains(stored.Stored, " "+nonce), err
 }
 
 // Set stores a rule, whatever there is.
 func (c *Core) Set(ctx context.Context, s Setting) error {
-	_, err := c.change(ctx, ruleSetScript, s.Rule.Parameters(), flag(s.Reset), engine.NewRequest(), millis(s.TTL), millis(LeastTTL(s.Rule)))
+	_, err := c.change(ctx, ruleSetScript, s.Rule.Parameters(), flag(s.Reset), send.NewRequest(), millis(s.TTL), millis(LeastTTL(s.Rule)))
 	return err
 }
 
@@ -58,7 +59,7 @@ func flag(b bool) string {
 
 // change runs a script that returns the stored rule, and remembers that.
 func (c *Core) change(ctx context.Context, s *scripts.Script, args ...string) (*bucket.Rule, error) {
-	return await(ctx, c.Engine, func() (*bucket.Rule, error) {
+	return await(ctx, c.Engine.Sender, func() (*bucket.Rule, error) {
 		asked := c.Engine.Now().Mono
 		answer, err := c.Engine.Run(ctx, s, []string{c.Name}, args)
 		if err == nil && answer.Nil {
@@ -82,7 +83,7 @@ func (c *Core) change(ctx context.Context, s *scripts.Script, args ...string) (*
 // Delete forgets the rule and the bucket without a key, and reports whether there
 // was a rule.
 func (c *Core) Delete(ctx context.Context, state string) (bool, error) {
-	return await(ctx, c.Engine, func() (bool, error) {
+	return await(ctx, c.Engine.Sender, func() (bool, error) {
 		asked := c.Engine.Now().Mono
 		answer, err := c.Engine.Run(ctx, ruleDeleteScript, []string{c.Name, state}, nil)
 		if err != nil {
@@ -116,7 +117,7 @@ func (c *Core) Block(ctx context.Context, state string, r *bucket.Rule, d time.D
 // true any more. It is forgotten when the answer comes, also if the caller does
 // not wait for that: until then the bucket may be what it was.
 func (c *Core) overturn(ctx context.Context, state string, s *scripts.Script, args ...string) error {
-	_, err := await(ctx, c.Engine, func() (struct{}, error) {
+	_, err := await(ctx, c.Engine.Sender, func() (struct{}, error) {
 		defer func() { c.Standby.Overturned(state, c.Engine.Mono()) }()
 		_, err := c.Engine.Run(ctx, s, []string{state}, args)
 		return struct{}{}, told(err)

@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// Whoever is told engine.ErrClosed alone may ask elsewhere: nothing was sent.
+// Whoever is told core.ErrClosed alone may ask elsewhere: nothing was sent.
 func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 	t.Parallel()
 	asks := func(kinds ...bucket.Kind) func(r *bucket.Rule) batch {
@@ -32,9 +33,9 @@ func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 		sent  []string
 		errs  []error
 	}{
-		"takes":   {asks(bucket.Take, bucket.Take), nil, []error{engine.ErrClosed}},
+		"takes":   {asks(bucket.Take, bucket.Take), nil, []error{core.ErrClosed}},
 		"refunds": {asks(bucket.Refund, bucket.Refund), []string{"decide.lua"}, nil},
-		"both":    {asks(bucket.Take, bucket.Refund), []string{"decide.lua"}, []error{engine.ErrUnknown, engine.ErrClosed}},
+		"both":    {asks(bucket.Take, bucket.Refund), []string{"decide.lua"}, []error{core.ErrUnknown, core.ErrClosed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +43,7 @@ func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(client.Close) // Close leaves it open
 			r := redistest.RecordScripts(t, client)
-			e, err := engine.New(t.Context(), r, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
+			e, err := locking.New(t.Context(), r, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 			require.NoError(t, err)
 			limiter := HubOf(e).Core("orders")
 			state := keys.Bucket("orders")
@@ -62,7 +63,7 @@ func TestOfWhatMeetsCloseOnlyRefundsAreSent(t *testing.T) {
 				assert.ErrorIs(t, err, want)
 			}
 			if len(c.errs) < 2 {
-				assert.NotErrorIs(t, err, engine.ErrUnknown)
+				assert.NotErrorIs(t, err, core.ErrUnknown)
 			}
 			if c.errs == nil {
 				assert.NoError(t, err)

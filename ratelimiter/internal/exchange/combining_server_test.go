@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -23,7 +24,7 @@ func slowly(burst int64) Rate { return Rate{N: 1, Per: 30 * 24 * time.Hour, Burs
 // coreOn is a limiter whose batches the test makes itself.
 func coreOn(t *testing.T, c rueidis.Client, r Rate) (*Core, *bucket.Rule) {
 	t.Helper()
-	e, err := engine.New(t.Context(), c, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
+	e, err := locking.New(t.Context(), c, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	limiter := HubOf(e).Core(redistest.Name(t))

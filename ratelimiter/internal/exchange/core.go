@@ -11,7 +11,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/breaker"
 	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // A rule that was asked for less than freshFor ago is used as it is; up to
@@ -174,7 +174,7 @@ func (old *cachedRule) order() time.Duration {
 }
 
 // Tell tells the observer, if there is one who wants to hear of decisions.
-func (c *Core) Tell(ctx context.Context, d engine.Decision) {
+func (c *Core) Tell(ctx context.Context, d core.Decision) {
 	d.Limiter = c.Name
 	c.Engine.Decided(ctx, d)
 }
@@ -187,7 +187,7 @@ var (
 
 // Said reports whether err is something that the server has said about a rule.
 func Said(err error) bool {
-	return errors.Is(err, ErrNoRate) || errors.Is(err, ErrOtherAlgorithm) || errors.Is(err, engine.ErrOption)
+	return errors.Is(err, ErrNoRate) || errors.Is(err, ErrOtherAlgorithm) || errors.Is(err, core.ErrOption)
 }
 
 // told returns the server's error in words of this package.
@@ -205,7 +205,7 @@ func parseRule(text string) (*bucket.Rule, error) {
 	case errors.Is(err, bucket.ErrFormat):
 		return nil, ErrOtherAlgorithm
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", engine.ErrOption, err)
+		return nil, fmt.Errorf("%w: %w", core.ErrOption, err)
 	}
 	return r, nil
 }

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // exchange is one script call: what a batch asks of one bucket, or of several at
@@ -115,7 +117,7 @@ func (x *exchange) lean() bool {
 	return len(x.members) == 1 && len(x.keys) == 1 && len(x.runs) == 1 && x.runs[0].Kind == bucket.Take && x.members[0].credit == 0 && !x.adopt
 }
 
-func (x *exchange) run(e *engine.Engine) error {
+func (x *exchange) run(e *locking.Engine) error {
 	if len(x.keys) == 0 {
 		x.grantAll()
 		return nil
@@ -130,7 +132,7 @@ func (x *exchange) run(e *engine.Engine) error {
 }
 
 // take tries the lean script. It is not done if that does not know the state.
-func (x *exchange) take(e *engine.Engine) (done bool, err error) {
+func (x *exchange) take(e *locking.Engine) (done bool, err error) {
 	m, only := &x.members[0], &x.runs[0]
 	x.args = append(x.args[:0], equal(m.Rule, only.N, only.calls))
 	answer, err := x.send(e, takeScript)
@@ -140,7 +142,7 @@ func (x *exchange) take(e *engine.Engine) (done bool, err error) {
 	case answer.IsString():
 		text, err := answer.ToString()
 		if err != nil || len(text) != 4*bucket.Width {
-			return false, fmt.Errorf("take.lua said %q: %w", text, errors.Join(err, engine.ErrUnknown))
+			return false, fmt.Errorf("take.lua said %q: %w", text, errors.Join(err, core.ErrUnknown))
 		}
 		m.q, m.t = bucket.Unpack(text, 2)*m.PerToken+bucket.Unpack(text, 3), bucket.Unpack(text, 1)
 		x.now, only.k = m.t, only.calls
@@ -148,14 +150,14 @@ func (x *exchange) take(e *engine.Engine) (done bool, err error) {
 	}
 	numbers, err := answer.AsIntSlice()
 	if err != nil || len(numbers) != 4 {
-		return false, fmt.Errorf("take.lua said %v: %w", numbers, errors.Join(err, engine.ErrUnknown))
+		return false, fmt.Errorf("take.lua said %v: %w", numbers, errors.Join(err, core.ErrUnknown))
 	}
 	m.q, m.t, x.now, only.k = numbers[0], numbers[1], numbers[2], numbers[3]
 	return true, nil
 }
 
 // decide asks the script that can all.
-func (x *exchange) decide(e *engine.Engine) error {
+func (x *exchange) decide(e *locking.Engine) error {
 	x.argue()
 	answer, err := x.send(e, decideScript)
 	if err != nil {
@@ -166,7 +168,7 @@ func (x *exchange) decide(e *engine.Engine) error {
 	case err == nil && len(numbers) == 1:
 		return errStale
 	case err != nil || len(numbers) != 1+3*len(x.keys)+len(x.runs):
-		return fmt.Errorf("decide.lua said %v: %w", numbers, errors.Join(err, engine.ErrUnknown))
+		return fmt.Errorf("decide.lua said %v: %w", numbers, errors.Join(err, core.ErrUnknown))
 	}
 	x.read(numbers)
 	return nil
@@ -217,7 +219,7 @@ func (x *exchange) read(numbers []int64) {
 	}
 }
 
-func (x *exchange) send(e *engine.Engine, s *scripts.Script) (engine.Answer, error) {
+func (x *exchange) send(e *locking.Engine, s *scripts.Script) (send.Answer, error) {
 	return e.Run(context.Background(), s, x.keys, x.args)
 }
 

@@ -7,7 +7,8 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/standby"
 )
 
@@ -15,7 +16,7 @@ import (
 // without number, and many are used once: whatever is kept for one goes when it
 // says no more than its absence, and is bounded until then.
 type hub struct {
-	Engine  *engine.Engine
+	Engine  *locking.Engine
 	Table   *combine.Table[string, Ask, Answer]
 	cancels *cancelTable
 
@@ -37,18 +38,18 @@ const keptCores = 1024
 
 type hubKey struct{}
 
-func HubOf(e *engine.Engine) *hub {
+func HubOf(e *locking.Engine) *hub {
 	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
 }
 
 // flights is how many exchanges about one bucket may be under way.
 const flights = 4
 
-func newHub(e *engine.Engine) *hub {
+func newHub(e *locking.Engine) *hub {
 	h := &hub{Engine: e}
 	h.Table = combine.New(combine.Config[string, Ask, Answer]{
 		Send: func(key string, _ int, b batch) error { return h.send(key, b) },
-		Cut:  cut, Left: h.Left, Spawn: e.Spawn, Closed: engine.ErrClosed, Flights: flights,
+		Cut:  cut, Left: h.Left, Spawn: e.Spawn, Closed: core.ErrClosed, Flights: flights,
 	})
 	h.cancels = h.newCancelTable()
 	return h

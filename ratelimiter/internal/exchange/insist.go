@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // await waits for a request that may be done although its caller has gone. Who
 // leaves by ctx knows that; whom Close sends away is told.
-func await[A any](ctx context.Context, e *engine.Engine, request func() (A, error)) (A, error) {
-	got, err, answered := engine.Await(e, ctx, 0, request)
-	if !answered && errors.Is(err, engine.ErrClosed) {
-		err = fmt.Errorf("%w: %w", engine.ErrUnknown, err)
+func await[A any](ctx context.Context, s *send.Sender, request func() (A, error)) (A, error) {
+	got, err, answered := send.Await(s, ctx, 0, request)
+	if !answered && errors.Is(err, core.ErrClosed) {
+		err = fmt.Errorf("%w: %w", core.ErrUnknown, err)
 	}
 	return got, err
 }
@@ -26,13 +27,13 @@ const turnWithin = 5 * time.Second
 
 // Insist makes a request that is to be made also if its caller leaves before its
 // turn has come.
-func Insist[A any](ctx context.Context, e *engine.Engine, request func(context.Context) (A, error)) (A, error) {
+func Insist[A any](ctx context.Context, s *send.Sender, request func(context.Context) (A, error)) (A, error) {
 	if ctx.Done() == nil {
 		return request(ctx)
 	}
 	kept, drop := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(turnWithin, drop) })
-	return await(ctx, e, func() (A, error) {
+	return await(ctx, s, func() (A, error) {
 		defer drop()
 		defer stop()
 		return request(kept)

@@ -9,14 +9,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // insisted makes a request whose turn does not come.
 func insisted(ctx context.Context) (done <-chan error, dropped <-chan time.Duration) {
 	ended, gaveUp, began := make(chan error, 1), make(chan time.Duration, 1), time.Now()
 	go func() {
-		_, err := Insist(ctx, new(engine.Engine), func(kept context.Context) (struct{}, error) {
+		_, err := Insist(ctx, send.New(core.New(nil, core.Config{})), func(kept context.Context) (struct{}, error) {
 			<-kept.Done()
 			gaveUp <- time.Since(began)
 			return struct{}{}, kept.Err()
@@ -47,7 +48,7 @@ func TestARequestThatIsMadeLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var kept context.Context
-		got, err := Insist(ctx, new(engine.Engine), func(ctx context.Context) (int, error) { kept = ctx; return 7, nil })
+		got, err := Insist(ctx, send.New(core.New(nil, core.Config{})), func(ctx context.Context) (int, error) { kept = ctx; return 7, nil })
 		require.NoError(t, err)
 		assert.Equal(t, 7, got)
 		require.Error(t, kept.Err())

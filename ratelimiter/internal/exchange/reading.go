@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // reading is one exchange that asks for the rule, for all who wait for it.
@@ -23,7 +23,7 @@ func (c *Core) read() *reading {
 	if c.reading != nil {
 		return c.reading
 	}
-	r := &reading{began: c.Engine.Mono(), done: make(chan struct{}), err: engine.ErrClosed}
+	r := &reading{began: c.Engine.Mono(), done: make(chan struct{}), err: core.ErrClosed}
 	if !c.Engine.Spawn(func() { c.finish(r) }) { // ends with the exchange
 		close(r.done)
 		return r
@@ -89,9 +89,9 @@ func (c *Core) await(ctx context.Context, known *bucket.Rule, enough <-chan time
 		case <-enough:
 			return known, nil
 		case <-ctx.Done():
-			return nil, engine.ContextError(ctx)
+			return nil, core.ContextError(ctx)
 		case <-c.Engine.Closing():
-			return nil, engine.ErrClosed
+			return nil, core.ErrClosed
 		}
 		switch {
 		case read.err == nil && read.began < start-freshFor: // it was under way for too long

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -22,7 +23,7 @@ func TestASilentRuleIsWaitedForOnce(t *testing.T) {
 	through, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{p.Addr()}, DisableCache: true, ForceSingleClient: true})
 	require.NoError(t, err)
 	t.Cleanup(through.Close)
-	e, err := engine.New(t.Context(), through, engine.Config{ClientID: owner.NewClient(), WatchdogTimeout: 3 * time.Second})
+	e, err := locking.New(t.Context(), through, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 3 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
 	c := HubOf(e).Core(redistest.Name(t))

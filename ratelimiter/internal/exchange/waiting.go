@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // During runs a wait that Close ends, and waits for: what it has reserved goes
 // back.
 func (c *Core) During(wait func() error) error {
-	err := engine.ErrClosed
+	err := core.ErrClosed
 	c.Engine.During(func() { err = wait() })
 	return err
 }
@@ -36,9 +36,9 @@ func (c *Core) Sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return engine.ContextError(ctx)
+		return core.ContextError(ctx)
 	case <-c.Engine.Closing():
-		return engine.ErrClosed
+		return core.ErrClosed
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -130,8 +130,8 @@ func TestAFarTooLargeCacheGoesAPageAtATime(t *testing.T) {
 	r.do("HSET", r.n.Options, "max-size", "10")
 	assert.EqualValues(t, 2, r.put("new", "v", Life{}))
 	assert.EqualValues(t, 2001-100, r.count("HLEN", r.n.Hash), "one write does not do the work of a sweeper")
-	seen := make(chan engine.Sweep, 1000)
-	s := NewSweeper(r.e, func(v engine.Sweep) { seen <- v })
+	seen := make(chan core.Sweep, 1000)
+	s := NewSweeper(r.e, func(v core.Sweep) { seen <- v })
 	s.Expect(&r.n, r.e.Wall())
 	require.Eventually(t, func() bool { return r.count("HLEN", r.n.Hash) == 10 }, soon, 5*time.Millisecond)
 	require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond)

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // Life is how long an entry lives.
@@ -55,12 +55,12 @@ func (l Life) First(now int64) (at int64, known bool) {
 	if first == 0 || l.Idle > 0 && l.Idle < first {
 		first = l.Idle
 	}
-	return now + engine.Millis(first), first > 0
+	return now + core.Millis(first), first > 0
 }
 
 func after(now int64, d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
-	return strconv.FormatInt(now+engine.Millis(d), 10)
+	return strconv.FormatInt(now+core.Millis(d), 10)
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 )
 
 // Header is what stands before the value of an entry: its longest idle time in
@@ -14,11 +14,11 @@ import (
 const Header = 16
 
 // errHeader is the cause of what cannot be read in the hash of a cache.
-var errHeader = fmt.Errorf("%w: no value of a cache", engine.ErrWrongKind)
+var errHeader = fmt.Errorf("%w: no value of a cache", core.ErrWrongKind)
 
 // Pack appends an entry as the hash has it. An idle time of 0 is none.
 func Pack(b []byte, value string, idle time.Duration) []byte {
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(engine.Millis(idle))))
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(core.Millis(idle))))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(value)))
 	return append(b, value...)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -48,15 +49,15 @@ func (c *clock) forward(d time.Duration) {
 // rig is a cache as the server has it, and a client with a clock that is moved by hand.
 type rig struct {
 	t     testing.TB
-	e     *engine.Engine
+	e     *locking.Engine
 	raw   rueidis.Client
 	n     Names
 	clock *clock
 }
 
-func engineOn(t testing.TB, raw rueidis.Client, at engine.Clock) *engine.Engine {
+func engineOn(t testing.TB, raw rueidis.Client, at core.Clock) *locking.Engine {
 	t.Helper()
-	e, err := engine.New(t.Context(), raw, engine.Config{
+	e, err := locking.New(t.Context(), raw, core.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Clock: at,
 	})
 	require.NoError(t, err)

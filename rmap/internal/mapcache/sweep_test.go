@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -254,8 +254,8 @@ func TestAnotherKindOfKeyIsAnErrorThatWritesNothing(t *testing.T) {
 				assert.Equal(t, before.packed, got, "%s, %s", c.what, key)
 			}
 		}
-		seen := make(chan engine.Sweep, 10)
-		s := NewSweeper(r.e, func(v engine.Sweep) { seen <- v })
+		seen := make(chan core.Sweep, 10)
+		s := NewSweeper(r.e, func(v core.Sweep) { seen <- v })
 		s.Expect(&r.n, r.e.Wall())
 		require.ErrorContains(t, (<-seen).Err, "WRONGTYPE", key)
 		require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond, "there is nothing to come back for")
@@ -304,8 +304,8 @@ func TestManyEntriesThatExpireAtOnceGo(t *testing.T) {
 		r.run(PutMany, on, args...)
 	}
 	r.put("ever", "v", Life{})
-	seen := make(chan engine.Sweep, n)
-	s := NewSweeper(r.e, func(v engine.Sweep) { seen <- v })
+	seen := make(chan core.Sweep, n)
+	s := NewSweeper(r.e, func(v core.Sweep) { seen <- v })
 	began := time.Now()
 	s.Expect(&r.n, r.e.Wall())
 	require.Eventually(t, func() bool { return s.Len() == 0 }, time.Minute, 10*time.Millisecond)
@@ -392,8 +392,8 @@ func TestASweepThatFailsComesAgain(t *testing.T) {
 	r := realRig(t, server.Client(t, func(o *rueidis.ClientOption) { o.InitAddress = []string{proxy.Addr()} }), "cache")
 	r.put("k", "v", Life{TTL: time.Millisecond})
 	drop := proxy.DropReply(redistest.MatchScript(sweepScript.Body()), 1)
-	seen := make(chan engine.Sweep, 10)
-	s := NewSweeper(r.e, func(v engine.Sweep) { seen <- v })
+	seen := make(chan core.Sweep, 10)
+	s := NewSweeper(r.e, func(v core.Sweep) { seen <- v })
 	s.Expect(&r.n, r.e.Wall()+5)
 	drop.Await(t)
 	require.Eventually(t, func() bool { return s.Len() == 0 }, soon, time.Millisecond)

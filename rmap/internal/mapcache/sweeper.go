@@ -11,9 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/due"
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 const (
@@ -67,10 +69,10 @@ const never = math.MaxInt64
 // them and leaves when there are none, so names that were used once leave
 // nothing behind.
 type Sweeper struct {
-	e    *engine.Engine
-	tell func(engine.Sweep)
+	e    *locking.Engine
+	tell func(core.Sweep)
 
-	maps sync.Map // engine.Key -> *visited
+	maps sync.Map // core.Key -> *visited
 
 	warned atomic.Int64 // when it was logged that the clock is ahead, by Mono
 
@@ -81,7 +83,7 @@ type Sweeper struct {
 
 // seen is what is swept: a cache, or what has a visit of its own.
 type seen struct {
-	key   engine.Key
+	key   core.Key
 	names Names
 	own   func() Visit
 }
@@ -102,9 +104,9 @@ type visited struct {
 
 // NewSweeper returns the sweeper of a client, of which there is one. Told,
 // unless it is nil, is called after each visit.
-func NewSweeper(e *engine.Engine, told func(engine.Sweep)) *Sweeper {
+func NewSweeper(e *locking.Engine, told func(core.Sweep)) *Sweeper {
 	if told == nil {
-		told = func(engine.Sweep) {}
+		told = func(core.Sweep) {}
 	}
 	s := &Sweeper{e: e, tell: told}
 	open := func() bool { return e.Open() == nil }
@@ -123,7 +125,7 @@ func (s *Sweeper) Expect(names *Names, at int64) {
 }
 
 func cache(names *Names) seen {
-	return seen{key: engine.Key{Kind: "map cache", Name: names.Hash}, names: *names}
+	return seen{key: core.Key{Kind: "map cache", Name: names.Hash}, names: *names}
 }
 
 // Visit is what a visit to something that is no cache has found.
@@ -139,7 +141,7 @@ const Never = never
 
 // ExpectOf says that something ends at that time, ms, of what is no cache. Visit
 // drops a bounded part of what is due there.
-func (s *Sweeper) ExpectOf(key engine.Key, at int64, visit func() Visit) {
+func (s *Sweeper) ExpectOf(key core.Key, at int64, visit func() Visit) {
 	s.expectOf(seen{key: key, names: Names{Hash: key.Name}, own: visit}, at)
 }
 
@@ -279,7 +281,7 @@ func (s *Sweeper) visit(v *visited) (next time.Duration) {
 	if err == nil && got.ahead > 0 {
 		return s.isAhead(v, got.ahead)
 	}
-	swept := engine.Sweep{Cache: v.names.Hash, Expired: max(got.gone, 0), Busy: got.gone < 0, Err: err}
+	swept := core.Sweep{Cache: v.names.Hash, Expired: max(got.gone, 0), Busy: got.gone < 0, Err: err}
 	if err == nil && !swept.Busy && got.order != 0 {
 		swept.Evicted, swept.Err = s.order(v, got.order)
 	}
@@ -309,7 +311,7 @@ func (s *Sweeper) visit(v *visited) (next time.Duration) {
 // logged once in a minute.
 func (s *Sweeper) isAhead(v *visited, by time.Duration) time.Duration {
 	err := fmt.Errorf("%w, by %v", errAhead, by)
-	s.tell(engine.Sweep{Cache: v.names.Hash, Err: err})
+	s.tell(core.Sweep{Cache: v.names.Hash, Err: err})
 	now := s.e.Mono()
 	if last := s.warned.Load(); (last == 0 || now-time.Duration(last) > longestBackoff) && s.warned.CompareAndSwap(last, int64(now)) {
 		s.e.Logger.Warn("expired entries of caches are not swept", "err", err)
@@ -323,7 +325,7 @@ func (s *Sweeper) visitOwn(v *visited) (next time.Duration) {
 	began := time.Now()
 	got := v.own()
 	took := time.Since(began)
-	s.tell(engine.Sweep{Cache: v.names.Hash, Expired: got.Gone, Took: took, Err: got.Err})
+	s.tell(core.Sweep{Cache: v.names.Hash, Expired: got.Gone, Took: took, Err: got.Err})
 	switch {
 	case got.Err != nil:
 		return s.failed(v, got.Err)
@@ -359,7 +361,7 @@ func (s *Sweeper) rest(at int64) time.Duration {
 // another type is not what was left there.
 func (s *Sweeper) failed(v *visited, err error) time.Duration {
 	s.e.Logger.Debug("sweeping", "name", v.names.Hash, "err", err)
-	if engine.Hopeless(err) {
+	if send.Permanent(err) {
 		return -1
 	}
 	v.failures++
@@ -467,7 +469,7 @@ var hset = scripts.NewCommand("HSET", scripts.Safe)
 
 // Tell has who writes to a cache tell of it, for ever: nobody takes that back, as
 // nobody knows who else listens.
-func Tell(ctx context.Context, e *engine.Engine, n *Names) (engine.Answer, error) {
+func Tell(ctx context.Context, e *locking.Engine, n *Names) (send.Answer, error) {
 	return e.Run(ctx, hset, []string{n.Options}, []string{"has-listeners", "1"})
 }
 
@@ -485,7 +487,7 @@ func (s *Sweeper) order(v *visited, what int64) (evicted int64, err error) {
 		}
 		return 0, err
 	}
-	return engine.Number(s.e.Run(context.Background(), evictScript, n.All(), []string{strconv.Itoa(batch), s.clock(), s.publish(v)}))
+	return send.Number(s.e.Run(context.Background(), evictScript, n.All(), []string{strconv.Itoa(batch), s.clock(), s.publish(v)}))
 }
 
 // unordered is the answer of sweep.lua for a bounded map that has entries in no

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/engine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -18,7 +18,7 @@ func TestAMapIsVisitedByOneAtATime(t *testing.T) {
 	began, goOn := make(chan struct{}, workers+2), make(chan struct{})
 	resume := sync.OnceFunc(func() { close(goOn) })
 	t.Cleanup(resume)
-	key := engine.Key{Kind: "visited", Name: redistest.Name(t)}
+	key := core.Key{Kind: "visited", Name: redistest.Name(t)}
 	s.ExpectOf(key, e.Wall(), func() Visit {
 		began <- struct{}{}
 		<-goOn

@@ -1,0 +1,71 @@
+package core
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/rueidisson/rueidisson/codec"
+)
+
+// Config is a client's settings, resolved and checked.
+type Config struct {
+	ClientID        string
+	WatchdogTimeout time.Duration
+	Handovers       int           // per server-side acquisition
+	HandoverTime    time.Duration // likewise
+	Sharded         Sharding
+	ReplicaAcks     int
+	AckTimeout      time.Duration
+	RenewalAcks     bool // renewals count only when ReplicaAcks have confirmed them
+	MapName         func(string) string
+	Logger          *slog.Logger
+	Observer        Observer
+	Decisions       DecisionObserver // nil if the observer is none
+	Caches          CacheObserver    // likewise
+	Messages        MessageObserver  // likewise
+	Queues          QueueObserver    // likewise
+	Handlers        HandlerObserver  // likewise
+	Deferrals       DeferralObserver // likewise
+	Outcomes        OutcomeObserver  // likewise
+	Linger          time.Duration    // of a subscription that nobody uses
+	Owned           bool             // Close closes the Redis client too
+	Cut             func()           // closes the connections of an owned client, and refuses new ones
+	Clock           Clock            // nil: the machine's
+	Values          codec.Family     // of the values of objects that are given no codec
+	MaxValue        int              // bytes of a key or a value; see Fits
+
+	// BlockedConnections is how many connections block on each node, for those who
+	// wait for elements; 0: sixteen.
+	BlockedConnections int
+
+	// LongestSleep caps every sleep of a waiter; 0: five seconds.
+	LongestSleep time.Duration
+}
+
+// Sharding says which publish command the releases go out with.
+type Sharding int
+
+const (
+	// ShardedAuto is sharded on a cluster, plain elsewhere: Redisson's rule.
+	ShardedAuto Sharding = iota
+	// ShardedOn is sharded on a cluster, whatever it answers.
+	ShardedOn
+	// ShardedOff is plain everywhere.
+	ShardedOff
+)
+
+// Clock is a wall clock that somebody may move. Objects whose format counts in
+// the clients' time go by it.
+type Clock interface {
+	Now() time.Time
+	// Moved has f called whenever the clock has been moved. f must not block.
+	Moved(f func())
+}
+
+// Wall returns the client's time, in milliseconds since 1970.
+func (c *Core) Wall() int64 {
+	if c.Clock != nil {
+		return c.Clock.Now().UnixMilli()
+	}
+	return time.Now().UnixMilli()
+}

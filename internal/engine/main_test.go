@@ -1,9 +1,0 @@
-package engine
-
-import (
-	"testing"
-
-	"github.com/rueidisson/rueidisson/internal/redistest"
-)
-
-func TestMain(m *testing.M) { redistest.Main(m) }

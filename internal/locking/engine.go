@@ -1,0 +1,67 @@
+package locking
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/wait"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
+)
+
+// Engine is the shared part of one client.
+type Engine struct {
+	*wait.Waits
+
+	locals   *places.Places[string, *local] // by the mapped name
+	places   sync.Pool                      // places in local queues, to be used again
+	attempts sync.Pool                      // likewise
+	returns  sync.Pool                      // likewise
+	chains   sync.Map                       // mapped name -> *Held, the last acquisition with fencing tokens
+	highest  highest
+	once     sync.Once
+	closed   error
+}
+
+// New puts an engine on top of a Redis client, after asking the server whether
+// it can serve one.
+func New(ctx context.Context, client rueidis.Client, cfg core.Config) (*Engine, error) {
+	sender := send.New(core.New(client, cfg))
+	if err := sender.Start(ctx); err != nil {
+		return nil, err
+	}
+	return newEngine(wait.New(lease.New(sender, nil), nil)), nil
+}
+
+// newEngine returns the engine on the floors below.
+func newEngine(w *wait.Waits) *Engine {
+	e := &Engine{Waits: w}
+	e.locals = newLocals(e)
+	return e
+}
+
+// Close ends the engine: new calls fail, waiters wake and the contexts of
+// holds end, all with ErrClosed; renewals stop. Then it waits for the holders
+// to unlock, for as long as ctx and their leases last. What they leave is not
+// released under them but left to its lease, and named in the error. Calls
+// after the first return the first one's result.
+func (e *Engine) Close(ctx context.Context) error {
+	e.once.Do(func() { e.closed = e.shut(ctx) })
+	return e.closed
+}
+
+func (e *Engine) shut(ctx context.Context) error {
+	e.Shut()
+	e.Dog.Close()
+	e.Dog.Each(func(l *watchdog.Lease) { lease.GrantOf(l).Closing() })
+	left := e.AwaitHolders(ctx)
+	defer e.CutShort(ctx)()
+	e.Hub.Close()
+	return errors.Join(left, e.End())
+}

@@ -1,0 +1,40 @@
+// Package send is the floor of a client that exchanges something with a server: a script
+// or a command, its answer or its loss.
+//
+// # One request
+//
+//	        ┌────────── refused, for at most 3 s ──────────┐
+//	        ▼                                              │
+//	send ──────► answer: done                              │
+//	        ├──► refused (LOADING, OOM, MOVED, no route …) ┘  nothing was done
+//	        ├──► final   (WRONGTYPE, NOPERM …)                the error is the caller's
+//	        └──► lost    (no answer, the connection broke)    it may have been done
+//	              │
+//	              ├─ Repeatable: sent again on another connection, up to 4 lost
+//	              │  replies; the answer is marked Replayed
+//	              └─ not Repeatable, or enough: ErrUnknown
+//
+// classify tells the three apart. [Sender.Run] is the loop. Each send has a bound of its
+// own (SendTimeout, at most 3 s); the caller's context ends the repetition and not the
+// send. What is longer than a megabyte has the time of its length (see [Sized]), and a
+// connection that no short request waits behind.
+//
+// # A call that outlives its caller
+//
+// [Await] runs a call on a goroutine of its own, so that the caller can leave it. Whoever
+// leaves says how what the call may still do is undone: [Sender.CleanUpLater] repeats a task
+// until the server has answered, by one worker for each node. [Sender.SeeThrough] is the
+// same for what the caller asked for, such as a release.
+//
+// # Requests that run once
+//
+// A [Request] has a number in a lane, and the server keeps the last number with its
+// answer for [RequestMemory]. A repeated request gets that answer, and an overtaken one
+// does nothing. [Sender.Settle] goes on asking about a request without an answer.
+//
+// # Where a key is
+//
+// [Topology] knows the nodes of the slots, and the master behind Sentinel. Whoever meets an
+// error marks it stale (MarkStale). Whoever needs a node next has the map asked for in the background,
+// at most every 100 ms.
+package send

@@ -1,0 +1,103 @@
+package send
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/rueidisson/rueidisson/internal/core"
+)
+
+// evictions is which masters evict keys with a time to live when their memory
+// is full, as of when the client was made: a hold that is evicted is given to
+// the next one who asks, while its holder works.
+type evictions struct {
+	mu       sync.Mutex
+	policies map[string]string // by address, "" where there is one master
+}
+
+// evicting reports whether a maxmemory-policy takes keys with a time to live.
+func evicting(policy string) bool {
+	return strings.HasPrefix(policy, "volatile-") || strings.HasPrefix(policy, "allkeys-")
+}
+
+// learnEvictions finds out, and says so in the log, once. Info is the answer
+// to INFO where there is one master. Those of a cluster are asked in the
+// background, each for itself: one that is silent delays nobody.
+func (s *Sender) learnEvictions(ctx context.Context, info string) {
+	if !s.Cluster() {
+		s.noteEvictions(map[string]string{"": policyOf(ctx, s.Redis, info)})
+		return
+	}
+	s.Spawn(func() {
+		ctx, cancel := context.WithTimeout(s.Base(), time.Second)
+		defer cancel()
+		s.noteEvictions(s.askPolicies(ctx))
+	})
+}
+
+// askPolicies asks every master of a cluster.
+func (s *Sender) askPolicies(ctx context.Context) map[string]string {
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	policies := map[string]string{}
+	for _, node := range s.Topo.masters() {
+		asking.Go(func() {
+			c := s.Topo.Reach(node)
+			info, _ := c.Do(ctx, c.B().Info().Section("memory").Build()).ToString()
+			policy := policyOf(ctx, c, info)
+			mu.Lock()
+			defer mu.Unlock()
+			policies[node] = policy
+		})
+	}
+	asking.Wait()
+	return policies
+}
+
+// policyOf reads it from INFO, or asks for it where INFO does not tell. A user
+// who may do neither is told nothing.
+func policyOf(ctx context.Context, c rueidis.Client, info string) string {
+	for line := range strings.Lines(info) {
+		if policy, ok := strings.CutPrefix(line, "maxmemory_policy:"); ok {
+			return strings.TrimSpace(policy)
+		}
+	}
+	config, _ := c.Do(ctx, c.B().ConfigGet().Parameter("maxmemory-policy").Build()).AsStrMap()
+	return config["maxmemory-policy"]
+}
+
+func (s *Sender) noteEvictions(policies map[string]string) {
+	var found []string
+	for node, policy := range policies {
+		switch {
+		case !evicting(policy):
+			delete(policies, node)
+		case node == "":
+			found = append(found, policy)
+		default:
+			found = append(found, node+" "+policy)
+		}
+	}
+	s.evictions.mu.Lock()
+	s.evictions.policies = policies
+	s.evictions.mu.Unlock()
+	if len(found) == 0 {
+		return
+	}
+	slices.Sort(found)
+	s.Logger.Warn("the server evicts keys with a time to live when its memory is full, and so may give away what is held: "+
+		"use noeviction, or a server of its own", "maxmemory-policy", strings.Join(found, ", "))
+}
+
+// Evicts returns the policy of the server of a key, if that evicts.
+func (s *Sender) Evicts(key core.Key) string {
+	node := s.Topo.Node(s.Topo.Slot(key.Name))
+	s.evictions.mu.Lock()
+	defer s.evictions.mu.Unlock()
+	return s.evictions.policies[node]
+}

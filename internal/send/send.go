@@ -1,0 +1,63 @@
+package send
+
+import (
+	"context"
+	"embed"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/due"
+	"github.com/rueidisson/rueidisson/internal/places"
+)
+
+//go:embed lua
+var lua embed.FS
+
+// Sender is the floor of a client that asks the server.
+type Sender struct {
+	*core.Core
+	Topo *Topology
+
+	cleanups  cleanupQueue
+	undone    undone
+	lanes     lanes
+	acks      chan struct{} // bounds WAIT, which costs a connection each
+	soon      atomic.Pointer[deadline]
+	long      *places.Places[string, *longLane] // by the node
+	evictions evictions
+	life      context.Context // of all exchanges; ended when Close stops waiting for them
+	abort     context.CancelFunc
+	due       due.Loop[core.Key]
+	dueOnce   sync.Once
+	dueWork   *due.Workers[func()]
+}
+
+// New returns a sender that has not asked the server for anything.
+func New(c *core.Core) *Sender {
+	s := &Sender{Core: c, acks: make(chan struct{}, maxAckWaits), long: newLongLanes()}
+	s.life, s.abort = context.WithCancel(context.Background())
+	s.lanes.last.Store(time.Now().UnixMicro()) // above those of an earlier process with this client id
+	s.Topo = newTopology(c.Redis, c.Cluster(), s.Spawn, s.Base)
+	return s
+}
+
+// Start asks the server whether it can serve a client, and what has to be known of it.
+func (s *Sender) Start(ctx context.Context) error {
+	info, err := s.probe(ctx)
+	if err != nil {
+		return err
+	}
+	s.Topo.ask(ctx)
+	sharded, err := s.sharded(ctx)
+	if err != nil {
+		return err
+	}
+	if sharded {
+		s.PublishSharded()
+	}
+	s.learnEvictions(ctx, info)
+	s.learnReplication(ctx, info)
+	return nil
+}
