@@ -38,6 +38,10 @@ type Config struct {
 	// wait for elements; 0: sixteen.
 	BlockedConnections int
 
+	// Directly is how many calls may be under way to a node before further ones go together;
+	// 0: sixteen, negative: none.
+	Directly int
+
 	// LongestSleep caps every sleep of a waiter; 0: five seconds.
 	LongestSleep time.Duration
 }

@@ -3,6 +3,7 @@ package enginetest
 
 import (
 	"context"
+	"hash/fnv"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ func On(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.E
 	cfg := core.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second,
 		Handovers: 256, HandoverTime: 10 * time.Millisecond, Linger: time.Second,
+		Directly: directly(t),
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -34,6 +36,13 @@ func On(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.E
 		}
 	})
 	return e
+}
+
+// directly has every second test send all calls in batches, however few there are.
+func directly(t testing.TB) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(t.Name()))
+	return -int(h.Sum32() % 2)
 }
 
 // ShortSends has a send time out after a second.

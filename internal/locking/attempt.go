@@ -50,11 +50,24 @@ func (a *attempt) outliving(e *Engine, ctx context.Context) (answered bool) {
 	return a.Lands(e.Sender, ctx, send.Grace, a.fly)
 }
 
+// inCrowd asks for the lock on the caller's goroutine, while many calls of the process are under way: the
+// question goes out together with theirs. It is left like one on another goroutine.
+func (a *attempt) inCrowd(e *Engine, ctx context.Context) (answered bool) {
+	l := &send.Leaving{Context: ctx, Over: ctx.Done(), Closing: e.Closing(), Patience: send.Grace}
+	a.ctx = l
+	a.Result, a.Err = a.Call()
+	return !l.Left()
+}
+
 // acquireOutliving makes one attempt, from its question to its answer.
 func acquireOutliving(e *Engine, ctx context.Context, p Protocol, try Try) (tried Tried, err error, answered bool) {
 	a := e.attempt()
 	a.p, a.try = p, try
-	if !a.outliving(e, ctx) {
+	ask := (*attempt).outliving
+	if !try.Again && e.Crowded() && !send.Followed(ctx) {
+		ask = (*attempt).inCrowd
+	}
+	if !ask(a, e, ctx) {
 		return tried, e.WhyEnded(ctx), false
 	}
 	tried, err = a.Result, a.Err

@@ -57,12 +57,24 @@ func (h *Held) Release(ctx context.Context, seat lease.Seat) error {
 		r = newReturning()
 	}
 	r.h, r.ctx, r.now = h, ctx, now
+	if h.engine().Crowded() && h.isPrivate() && !h.sharedNext() {
+		err = r.inCrowd(caller)
+		h.engine().returns.Put(r)
+		return err
+	}
 	err, answered := r.Outlast(h.engine().Sender, caller, r.fly)
 	if answered {
 		r.h, r.ctx, r.Err = nil, nil, nil
 		h.engine().returns.Put(r)
 	}
 	return err
+}
+
+// isPrivate reports whether the hold is one owner's, and its order not the server's: a release that
+// is left is repeated as it is.
+func (h *Held) isPrivate() bool {
+	_, queued := h.Of.(Queued)
+	return !queued && !h.Joint()
 }
 
 // returning is a release that may outlive its caller. It is used again, unless its
@@ -80,6 +92,18 @@ func newReturning() *returning {
 	r.Call = func() (struct{}, error) { return struct{}{}, r.h.releaseOnServer(r.ctx, r.now) }
 	r.fly = r.Run
 	return r
+}
+
+// inCrowd releases on the caller's goroutine, while many calls of the process are under way: the
+// release goes out together with theirs. A caller that leaves has it repeated.
+func (r *returning) inCrowd(caller context.Context) error {
+	l := &send.Leaving{Context: r.ctx, Over: caller.Done(), Patience: send.Lateness}
+	err := r.h.releaseOnServer(l, r.now)
+	if l.Left() && errors.Is(err, core.ErrDeferred) {
+		err = fmt.Errorf("%w: %w", core.ErrDeferred, core.ContextError(caller))
+	}
+	r.h, r.ctx = nil, nil
+	return err
 }
 
 // releaseOnServer gives the hold back to the server. With too little trust to give
@@ -106,6 +130,9 @@ func (h *Held) releaseOnServer(ctx context.Context, now watchdog.Instant) error 
 
 func (h *Held) observeRelease(ctx context.Context, handed bool) {
 	if h.engine().Observer != nil {
+		if l, is := ctx.(*send.Leaving); is {
+			ctx = l.Context // which an observer may keep
+		}
 		h.engine().Observer.Released(ctx, h.protocol().Label(), h.Key().Shown(), handed)
 	}
 }

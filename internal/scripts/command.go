@@ -47,6 +47,11 @@ func (c *Command) build(client rueidis.Client, call Call, fresh bool) rueidis.Co
 	return cmd.Build()
 }
 
+// Build returns the command, for a pipeline with others.
+func (c *Command) Build(client rueidis.Client, keys, args []string) rueidis.Completed {
+	return c.build(client, Call{keys, args}, false)
+}
+
 // ExecFollowed is [Script.ExecFollowed] of a command.
 func (c *Command) ExecFollowed(ctx context.Context, client rueidis.Client, keys, args []string, next *Script, fresh bool) (first, second rueidis.RedisResult) {
 	res := client.DoMulti(ctx, c.build(client, Call{keys, args}, fresh), next.build(client, "EVALSHA", next.sha(), keys[:1], nil, fresh))

@@ -220,6 +220,12 @@ func (s *Script) build(c rueidis.Client, verb, what string, keys, args []string,
 	return cmd.Build()
 }
 
+// Build returns a call of the script by its hash, for a pipeline with others. A server that does
+// not know the script refuses it.
+func (s *Script) Build(c rueidis.Client, keys, args []string) rueidis.Completed {
+	return s.build(c, "EVALSHA", s.sha(), keys, args, false)
+}
+
 func noScript(res rueidis.RedisResult) bool {
 	err, ok := rueidis.IsRedisErr(res.Error())
 	return ok && err.IsNoScript()

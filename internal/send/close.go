@@ -17,7 +17,7 @@ func (s *Sender) CutShort(ctx context.Context) (done func()) {
 		case <-over:
 			return
 		}
-		timer := time.NewTimer(lateness * 4 / 5) // the rest is for what ends then
+		timer := time.NewTimer(Lateness * 4 / 5) // the rest is for what ends then
 		defer timer.Stop()
 		select {
 		case <-timer.C:

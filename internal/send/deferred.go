@@ -63,11 +63,11 @@ func (s *Sender) SeeThrough(r Request, w core.Work, cause error, run func(ctx co
 	return cause
 }
 
-// lateness is how long a release waits for its answer after its context has ended.
-const lateness = 250 * time.Millisecond
+// Lateness is how long a release waits for its answer after its context has ended.
+const Lateness = 250 * time.Millisecond
 
 // GoOn calls release, which gives something back and goes on by itself as far as it
-// fails. If it has not returned lateness after ctx has ended, GoOn returns
+// fails. If it has not returned Lateness after ctx has ended, GoOn returns
 // ErrDeferred without it. The call may have begun with a ctx that has ended. Once Close
 // has stopped waiting there is nothing to go on, and GoOn returns with release.
 func (s *Sender) GoOn(ctx context.Context, release func() error) error {
@@ -82,15 +82,13 @@ func (s *Sender) GoOn(ctx context.Context, release func() error) error {
 
 // Outlast has a release answered, or go on. Nobody looks at f any more in that case.
 func (f *Flight[T]) Outlast(s *Sender, ctx context.Context, run func()) (err error, answered bool) {
-	// Not Spawn: the caller is one that Close waits for, when it has stopped others.
-	s.Tasks.Join()
-	s.Crew.Go(&s.Tasks, run)
+	s.goOn(run)
 	select {
 	case <-f.Landed:
 		return f.Err, true
 	case <-ctx.Done():
 	}
-	if f.landsIn(lateness) {
+	if f.landsIn(Lateness) {
 		return f.Err, true
 	}
 	return fmt.Errorf("%w: %w", core.ErrDeferred, core.ContextError(ctx)), false
@@ -178,4 +176,11 @@ func (u *undone) err() error {
 		err = fmt.Errorf("%w\nand %d more", err, more)
 	}
 	return fmt.Errorf("closed with requests that were not done: %w", err)
+}
+
+// goOn runs f on a goroutine, for a caller that Close waits for, also when it has stopped others. So it
+// is not Spawn.
+func (s *Sender) goOn(f func()) {
+	s.Tasks.Join()
+	s.Crew.Go(&s.Tasks, f)
 }

@@ -165,7 +165,7 @@ func TestGoOnLeavesNothingBehindAClientThatHasClosed(t *testing.T) {
 		cancel()
 		ended := false
 		require.NoError(t, s.GoOn(ctx, func() error {
-			time.Sleep(4 * lateness)
+			time.Sleep(4 * Lateness)
 			ended = true
 			return nil
 		}))

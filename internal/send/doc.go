@@ -19,11 +19,22 @@
 // send. What is longer than a megabyte has the time of its length (see [Sized]), and a
 // connection that no short request waits behind.
 //
+// # Calls that travel together
+//
+//	call ──► fewer than 16 under way, or it may run only once ─► goes by itself
+//	   └───► more: joins the queue ──► a worker lets others run
+//	                                   once, takes what is queued ──► one pipeline
+//
+// A batch waits for no answer and for no timer ([batcher] in batch.go). Each member keeps its answer
+// and error; one whose script the server does not know goes on by itself. Long calls, those that block and
+// renewals stay out, and so do all calls on a cluster.
+//
 // # A call that outlives its caller
 //
 // [Await] runs a call on a goroutine of its own, so that the caller can leave it. Whoever
 // leaves says how what the call may still do is undone: [Sender.CleanUpLater] repeats a task
-// until the server has answered, by one worker for each node. [Sender.SeeThrough] is the
+// until the server has answered, by one worker for each node. While calls travel together a call stays
+// on its caller's goroutine, which may leave each send ([Leaving]). [Sender.SeeThrough] is the
 // same for what the caller asked for, such as a release.
 //
 // # Requests that run once

@@ -18,11 +18,18 @@ type Follower struct {
 	answer atomic.Pointer[rueidis.RedisResult]
 }
 
-type followerKey struct{}
+// callKey is the key of what goes with a call: a Follower, or a Leaving.
+type callKey struct{}
+
+// Followed reports whether something follows the calls under ctx.
+func Followed(ctx context.Context) bool {
+	_, is := ctx.Value(callKey{}).(*Follower)
+	return is
+}
 
 // Under returns a context that has f follow each script of Run.
 func (f *Follower) Under(ctx context.Context) context.Context {
-	return context.WithValue(ctx, followerKey{}, f)
+	return context.WithValue(ctx, callKey{}, f)
 }
 
 // Answer returns what the server said behind the latest send. It is false if f did
@@ -37,7 +44,8 @@ func (f *Follower) Answer() (answer rueidis.RedisResult, followed bool) {
 
 // followed is Run under a follower.
 func (s *Sender) followed(ctx context.Context, op Operation, t transfer, keys, args []string, f *Follower) (Answer, error) {
-	return s.loop(ctx, op, &t, func(send context.Context, fresh bool) (rueidis.RedisResult, error) {
+	return s.loop(ctx, op, &t, func(fresh bool) (rueidis.RedisResult, error) {
+		send := s.Bounded(ctx)
 		f.answer.Store(nil)
 		if t.late {
 			if err := s.weigh(send, &t, keys, args); err != nil {

@@ -77,6 +77,8 @@ type transfer struct {
 	full   int             // sends that a server without memory refuses; 0: as many as of other refusals
 	tell   func(why error) // is called at each failed send, if there is one
 
+	leaving *Leaving // the caller may leave each send; or nil
+
 	began  time.Duration // before the first send
 	first  time.Duration // before the first send whose reply was lost
 	losses int

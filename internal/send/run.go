@@ -59,7 +59,7 @@ func NoMigrationRetry(op Operation) Operation { return noMigrationRetry{op} }
 // reason, or nobody was there to take it. Up to maxLost replies may be lost,
 // but no more once a silent server has cost the time of two. What is long has more
 // time and more tries, see [Sized]. Refusals before a lost reply and those after it
-// are borne for as long each. ctx ends the re-sending, and lends its values; it does not
+// are borne for as long each. ctx ends the re-sending, and lends its values where it goes out by itself; it does not
 // abandon a send, which has a bound of its own. Of a cleanup task, what was refused is not
 // sent again: a cleanup task is repeated as a whole.
 //
@@ -86,12 +86,16 @@ func (s *Sender) RunBriefly(ctx context.Context, op Operation, keys, args []stri
 func (s *Sender) run(ctx context.Context, op Operation, keys, args []string, full int, tell func(why error)) (Answer, error) {
 	op, t := transferOf(op, keys, args)
 	t.full, t.tell = full, tell
-	if f, _ := ctx.Value(followerKey{}).(*Follower); f != nil {
-		return s.followed(ctx, op, t, slices.Clone(keys), slices.Clone(args), f)
+	var l *Leaving
+	switch with := ctx.Value(callKey{}).(type) {
+	case *Follower:
+		return s.followed(ctx, op, t, slices.Clone(keys), slices.Clone(args), with)
+	case *Leaving:
+		l, t.leaving, ctx = with, with, with.Context // which observers may keep
 	}
-	return s.loop(ctx, op, &t, func(send context.Context, fresh bool) (rueidis.RedisResult, error) {
+	return s.loop(ctx, op, &t, func(fresh bool) (rueidis.RedisResult, error) {
 		if t.late {
-			if err := s.weigh(send, &t, slices.Clone(keys), slices.Clone(args)); err != nil {
+			if err := s.weigh(s.Bounded(ctx), &t, slices.Clone(keys), slices.Clone(args)); err != nil {
 				return rueidis.RedisResult{}, err
 			}
 		}
@@ -100,10 +104,13 @@ func (s *Sender) run(ctx context.Context, op Operation, keys, args []string, ful
 			return s.atLength(ctx, keys, &t, func(send context.Context) rueidis.RedisResult {
 				return op.ExecFresh(send, s.Redis, slices.Clone(keys), slices.Clone(args))
 			})
+		case fresh && l != nil:
+			k, a := slices.Clone(keys), slices.Clone(args) // else those of every caller would be on the heap
+			return l.beside(s, func() rueidis.RedisResult { return op.ExecFresh(s.Bounded(ctx), s.Redis, k, a) })
 		case fresh:
-			return op.ExecFresh(send, s.Redis, slices.Clone(keys), slices.Clone(args)), nil
+			return op.ExecFresh(s.Bounded(ctx), s.Redis, slices.Clone(keys), slices.Clone(args)), nil
 		}
-		return exec(send, s.Redis, op, keys, args), nil
+		return s.exec(ctx, op, &t, keys, args, l)
 	})
 }
 
@@ -113,7 +120,8 @@ func (s *Sender) run(ctx context.Context, op Operation, keys, args []string, ful
 // By says how long the second answer is, and bytes how long it may be expected to be.
 func (s *Sender) RunBehind(ctx context.Context, other, op *scripts.Command, before, own scripts.Call, by *Sizing, bytes int64) (first rueidis.RedisMessage, second Answer, err error) {
 	t := transfer{by: by, bytes: bytes}
-	second, err = s.loop(ctx, op, &t, func(send context.Context, fresh bool) (rueidis.RedisResult, error) {
+	second, err = s.loop(ctx, op, &t, func(fresh bool) (rueidis.RedisResult, error) {
+		send := s.Bounded(ctx)
 		if t.late {
 			if err := s.weigh(send, &t, own.Keys, own.Args); err != nil {
 				return rueidis.RedisResult{}, err
@@ -150,7 +158,7 @@ func exec(ctx context.Context, c rueidis.Client, op Operation, keys, args []stri
 	return op.Exec(ctx, c, slices.Clone(keys), slices.Clone(args))
 }
 
-type sendOnce func(ctx context.Context, fresh bool) (rueidis.RedisResult, error)
+type sendOnce func(fresh bool) (rueidis.RedisResult, error)
 
 func (s *Sender) loop(ctx context.Context, op Operation, t *transfer, once sendOnce) (Answer, error) {
 	began := s.Now()
@@ -162,7 +170,7 @@ func (s *Sender) loop(ctx context.Context, op Operation, t *transfer, once sendO
 		}
 		// A refusal is an answer, and no reason for another connection: a server
 		// that is full has no room for one of each caller.
-		res, err := once(s.Bounded(ctx), losses > 0)
+		res, err := once(losses > 0)
 		if err == nil {
 			err = res.Error()
 		}
@@ -181,11 +189,11 @@ func (s *Sender) loop(ctx context.Context, op Operation, t *transfer, once sendO
 			}
 			t.lost(err, s.Now().Mono)
 		}
-		if what != final {
+		if what != final && !errors.Is(err, errLeft) {
 			s.Topo.MarkStale()
 		}
 		isFull := t.full > 0 && sends >= t.full && strings.HasPrefix(err.Error(), "OOM ")
-		if isFull || !again(ctx, op, what, err) || s.enough(ctx, t, what, losses) || !s.pause(ctx, sends) {
+		if isFull || !again(ctx, op, what, err) || s.enough(ctx, t, what, losses) || !s.pause(ctx, sends) || t.leaving.over() {
 			err = ended(ctx, err, losses > 0, t.reads())
 			s.ran(ctx, op, began, sends, err)
 			return Answer{}, err
@@ -201,7 +209,7 @@ func again(ctx context.Context, op Operation, what class, err error) bool {
 		_, steady := op.(noMigrationRetry)
 		return !OnCleanup(ctx) && !(steady && Moving(err))
 	case lost:
-		return op.Repeatable()
+		return op.Repeatable() && !errors.Is(err, errLeft)
 	}
 	return false
 }

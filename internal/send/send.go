@@ -1,6 +1,7 @@
 package send
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"sync"
@@ -26,6 +27,8 @@ type Sender struct {
 	acks      chan struct{} // bounds WAIT, which costs a connection each
 	soon      atomic.Pointer[deadline]
 	long      *places.Places[string, *longLane] // by the node
+	directly  int64                             // see Config.Directly
+	batch     *batcher                          // nil on a cluster
 	evictions evictions
 	life      context.Context // of all exchanges; ended when Close stops waiting for them
 	abort     context.CancelFunc
@@ -36,9 +39,12 @@ type Sender struct {
 
 // New returns a sender that has not asked the server for anything.
 func New(c *core.Core) *Sender {
-	s := &Sender{Core: c, acks: make(chan struct{}, maxAckWaits), long: newLongLanes()}
+	s := &Sender{Core: c, acks: make(chan struct{}, maxAckWaits), long: newLongLanes(), directly: max(0, int64(cmp.Or(c.Directly, directly)))}
 	s.life, s.abort = context.WithCancel(context.Background())
 	s.lanes.last.Store(time.Now().UnixMicro()) // above those of an earlier process with this client id
+	if !c.Cluster() {
+		s.batch = newBatcher(s)
+	}
 	s.Topo = newTopology(c.Redis, c.Cluster(), s.Spawn, s.Base)
 	return s
 }
