@@ -245,7 +245,7 @@ func (m *mixed) fill(ctx context.Context, q *queue.DelayedQueue[string]) error {
 			for i := int(next.Add(1)) - 1; i < m.n; i = int(next.Add(1)) - 1 {
 				delay := time.Hour + rand.N(time.Hour)
 				if i%(m.n/mixedMoved) == m.n/mixedMoved/2 {
-					delay = time.Until(m.due)
+					delay = max(0, time.Until(m.due)) // one that is over is filled anew
 				}
 				if _, err := q.Offer(ctx, mixedText(i), delay); err != nil {
 					failed <- err

@@ -163,6 +163,7 @@ func TestALostReplyToUnlockGivesOneLevelBack(t *testing.T) {
 		drop := f.proxy.DropReply(f.script("unlock"), 1, how...)
 		require.NoError(t, joined.Unlock(t.Context()))
 		drop.Await(t)
+		f.proxy.CutAll() // else a connection that fell silent is one lost reply of the next unlock
 		require.Equal(t, 1, f.holder().Count)
 		drop = f.proxy.DropReply(f.script("unlock"), 1, how...)
 		require.NoError(t, hold.Unlock(t.Context()))
