@@ -99,13 +99,13 @@ func TestFewCallsGoDirectly(t *testing.T) {
 func TestALostBatchIsALostReplyForEachOfItsCalls(t *testing.T) {
 	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-	e := at(t, proxy.Addr(), together)
+	e := at(t, proxy.Addr(), together, func(c *core.Config) { c.WatchdogTimeout = 30 * time.Second })
 	name := redistest.Name(t)
 	var again, unknown atomic.Int64
-	for range 10 {
+	for range 5 {
 		lost := proxy.DropReply(redistest.All(redistest.Command("SET")), 1)
 		var calls sync.WaitGroup
-		for i := range 200 {
+		for i := range 40 { // each that is sent again has a connection of its own
 			calls.Go(func() {
 				key := fmt.Sprint(name, i)
 				answer, err := e.Run(t.Context(), setCommand, []string{key}, []string{"v", "PX", "60000"})
