@@ -11,8 +11,8 @@ import (
 type Config struct {
 	ClientID        string
 	WatchdogTimeout time.Duration
-	Handovers       int           // per server-side acquisition
-	HandoverTime    time.Duration // likewise
+	Handovers       int           // how often an acquisition on the server is handed over in the process
+	HandoverTime    time.Duration // for how long it is
 	Sharded         Sharding
 	ReplicaAcks     int
 	AckTimeout      time.Duration
@@ -20,26 +20,28 @@ type Config struct {
 	MapName         func(string) string
 	Logger          *slog.Logger
 	Observer        Observer
-	Decisions       DecisionObserver // nil if the observer is none
-	Caches          CacheObserver    // likewise
-	Messages        MessageObserver  // likewise
-	Queues          QueueObserver    // likewise
-	Handlers        HandlerObserver  // likewise
-	Deferrals       DeferralObserver // likewise
-	Outcomes        OutcomeObserver  // likewise
-	Linger          time.Duration    // of a subscription that nobody uses
-	Owned           bool             // Close closes the Redis client too
-	Cut             func()           // closes the connections of an owned client, and refuses new ones
-	Clock           Clock            // nil: the machine's
-	Values          codec.Family     // of the values of objects that are given no codec
-	MaxValue        int              // bytes of a key or a value; see Fits
+	// What an Observer is told beside that, if it has the methods; else nil.
+	Decisions DecisionObserver
+	Caches    CacheObserver
+	Messages  MessageObserver
+	Queues    QueueObserver
+	Handlers  HandlerObserver
+	Deferrals DeferralObserver
+	Outcomes  OutcomeObserver
+
+	Linger   time.Duration // of a subscription that nobody uses
+	Owned    bool          // Close closes the Redis client too
+	Cut      func()        // closes the connections of an owned client, and refuses new ones
+	Clock    Clock         // nil: the machine's
+	Values   codec.Family  // of the values of objects that are given no codec
+	MaxValue int           // bytes of a key or a value; see Fits
 
 	// BlockedConnections is how many connections block on each node, for those who
 	// wait for elements; 0: sixteen.
 	BlockedConnections int
 
-	// Directly is how many calls may be under way to a node before further ones go together;
-	// 0: sixteen, negative: none.
+	// Directly is how many calls may be under way before further ones go together;
+	// 0: sixteen, negative: none. On a cluster each call goes by itself.
 	Directly int
 
 	// LongestSleep caps every sleep of a waiter; 0: five seconds.

@@ -86,7 +86,7 @@ func (s *Sender) Crowded() bool {
 	return s.batch != nil && s.ReplicaAcks == 0 && s.batch.crowded()
 }
 
-// exec sends op once: in a batch if many calls are under way to the node.
+// exec sends op once: in a batch if many calls are under way.
 func (s *Sender) exec(ctx context.Context, op Operation, t *transfer, keys, args []string, l *Leaving) (rueidis.RedisResult, error) {
 	b := s.batch
 	if b == nil {
@@ -177,7 +177,7 @@ func (b *batcher) flush() {
 	}
 }
 
-// errNoResult is the answer to a call that a client has returned no result for.
+// errNoResult answers a call for which the client returned no result.
 var errNoResult = errors.New("the client returned no result for the call")
 
 // take returns what goes out together, and whether others are queued behind it.
