@@ -35,7 +35,12 @@ func newHold(acquire func(seat lease.Seat) (locking.Holding, error), of subject)
 	if err != nil {
 		return nil, err
 	}
-	return s.take(held), nil
+	s.mu.Lock() // the seat may be told of its end already
+	defer s.mu.Unlock()
+	s.held, s.first.seat = held, s
+	s.one[0] = &s.first
+	s.levels = s.one[:]
+	return &s.first, nil
 }
 
 // Standing returns what h stands on. It is for the package that made h.

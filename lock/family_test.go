@@ -91,12 +91,14 @@ func TestAHoldIsFoundBehindOneOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	e, _ := recorded(t, nil)
 	name := redistest.Name(t)
-	write, read := &seat{of: handles{{e, core.Key{Kind: "write", Name: name}, name}}}, &seat{of: handles{{e, core.Key{Kind: "read", Name: name}, name}}}
+	write, read := handles{{e, core.Key{Kind: "write", Name: name}, name}}, handles{{e, core.Key{Kind: "read", Name: name}, name}}
 	l := New(e, redistest.Name(t))
-	acquire := func(s *seat) *Hold {
-		held, err := e.Acquire(t.Context(), &New(e, redistest.Name(t)).p, locking.Ask{}, s)
+	acquire := func(of handles) *Hold {
+		hold, err := newHold(func(seat lease.Seat) (locking.Holding, error) {
+			return e.Acquire(t.Context(), &New(e, redistest.Name(t)).p, locking.Ask{}, seat)
+		}, of)
 		require.NoError(t, err)
-		return s.take(held)
+		return hold
 	}
 	outer, inner := acquire(write), acquire(read)
 	ctx := inner.Context(outer.Context(t.Context()))

@@ -9,6 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/owner"
 )
 
 // Locker is what every lock of the family does.
@@ -100,7 +101,11 @@ func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 		return nil, l.failed(op, err)
 	}
 	if kind, outer := carried(ctx, (*itself)(l)); outer != nil {
-		hold, err := l.reenter(ctx, kind, outer, ask)
+		// The caller would wait for itself. A fenced hold is one of the lock, too; not the reverse, as it has a token.
+		if own := l.p.Label(); kind != own && (kind != "fenced" || own != "lock") {
+			return nil, l.failed(op, otherKind(kind, own))
+		}
+		hold, err := outer.reenter(ctx, ask)
 		if !errors.Is(err, errOuterEnded) {
 			return hold, l.failed(op, err)
 		}
@@ -109,15 +114,6 @@ func (l *Lock) acquire(ctx context.Context, op string, ask locking.Ask, err erro
 		return l.p.e.Acquire(ctx, &l.p, ask, seat)
 	}, l)
 	return hold, l.failed(op, err)
-}
-
-// reenter refuses a hold of another kind: the caller would wait for itself. A
-// fenced hold is one of the lock, too; not the reverse, as it has a token.
-func (l *Lock) reenter(ctx context.Context, kind string, outer *Hold, ask locking.Ask) (*Hold, error) {
-	if own := l.p.Label(); kind != own && (kind != "fenced" || own != "lock") {
-		return nil, otherKind(kind, own)
-	}
-	return outer.reenter(ctx, ask)
 }
 
 // Join takes part in a hold that its holder has made joinable with
@@ -143,7 +139,7 @@ func (l *Lock) Join(ctx context.Context, t Token, opts ...LockOption) (*Hold, er
 		return nil, l.failed("join", err)
 	}
 	hold, err := newHold(func(seat lease.Seat) (locking.Holding, error) {
-		return l.p.e.Join(ctx, &l.p, t.String(), t.foreign(), ask, seat)
+		return l.p.e.Join(ctx, &l.p, t.String(), t.id.Class() == owner.Foreign, ask, seat)
 	}, l)
 	return hold, l.failed("join", err)
 }
@@ -163,6 +159,23 @@ func (l *Lock) ForceUnlock(ctx context.Context) (held bool, err error) {
 	}
 	return held, l.failed("force unlock", err)
 }
+
+// Holder is who holds a lock at the moment of the question.
+type Holder struct {
+	// Owner is the text in Redis, "<client id>:<decimal>"; "" if nobody holds
+	// the lock. Goroutines of one client that hand the lock over share one.
+	Owner string
+	// Count is how many levels stand on the server: 1 for a private hold of
+	// this library, whose re-entries are counted in its process.
+	Count int
+	// Remaining is the lease that is left, -1 if it never ends.
+	Remaining time.Duration
+	// Mine says that the owner belongs to this client.
+	Mine bool
+}
+
+// Held reports whether somebody holds the lock.
+func (h Holder) Held() bool { return h.Owner != "" }
 
 // Locked reports whether somebody holds the lock. Cost: one script call.
 func (l *Lock) Locked(ctx context.Context) (bool, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
@@ -185,7 +186,12 @@ func (p *protocol) Release(ctx context.Context, owner string) (lease.Released, e
 	if publish := p.e.Publish(); publish != "publish" {
 		args = append(args, publish)
 	}
-	return p.released(p.e.Run(ctx, releaseScript, []string{p.name}, args))
+	answer, err := p.e.Run(ctx, releaseScript, []string{p.name}, args)
+	if err != nil {
+		return lease.Released{}, err
+	}
+	reached, err := answer.AsInt64()
+	return lease.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
 }
 
 // GiveBack returns two scripts of one key each, and not one of both, so that it
@@ -196,14 +202,6 @@ func (p *protocol) GiveBack(ctx context.Context, owner string) (lease.Released, 
 		return lease.Released{}, err
 	}
 	return p.Release(ctx, owner)
-}
-
-func (p *protocol) released(answer send.Answer, err error) (lease.Released, error) {
-	if err != nil {
-		return lease.Released{}, err
-	}
-	reached, err := answer.AsInt64()
-	return lease.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
 }
 
 func (p *protocol) Unlock(ctx context.Context, owner, request string, lease time.Duration) (held bool, err error) {
@@ -269,5 +267,11 @@ func (p *protocol) inspect(ctx context.Context) (Holder, error) {
 	owner, _ := fields[0].ToString()
 	count, _ := fields[1].AsInt64()
 	left, err := fields[2].AsInt64()
-	return newHolder(p.e, owner, count, left), err
+	h := Holder{Owner: owner, Count: int(count), Remaining: time.Duration(left) * time.Millisecond}
+	if left < 0 {
+		h.Remaining = -1
+	}
+	client, _, _ := strings.Cut(owner, ":")
+	h.Mine = client == p.e.IDs.Client()
+	return h, err
 }

@@ -24,17 +24,6 @@ type seat struct {
 	one    [1]*Hold // the room for levels without re-entry
 }
 
-// take starts the first level.
-func (s *seat) take(held locking.Holding) *Hold {
-	s.held = held
-	s.first.seat = s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.one[0] = &s.first
-	s.levels = s.one[:]
-	return &s.first
-}
-
 // Ended handles the engine's word that the acquisition is gone, or the client
 // closed. It ends what hangs on every level.
 func (s *seat) Ended(cause error) {
@@ -45,22 +34,18 @@ func (s *seat) Ended(cause error) {
 	ended := make([]contexts, 0, len(s.levels))
 	for _, h := range s.levels {
 		ended = append(ended, h.contexts.take())
-		if h.lost != nil && !isClosed(h.lost) {
+		if h.lost == nil {
+			continue
+		}
+		select {
+		case <-h.lost: // it is closed already
+		default:
 			close(h.lost)
 		}
 	}
 	s.mu.Unlock()
 	for _, contexts := range ended {
 		contexts.end(cause)
-	}
-}
-
-func isClosed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
 	}
 }
 

@@ -52,5 +52,3 @@ func (t Token) checkFenced() error {
 	}
 	return nil
 }
-
-func (t Token) foreign() bool { return t.id.Class() == owner.Foreign }

@@ -46,25 +46,18 @@ type Tasks interface{ Done() }
 // way it ends.
 func (c *Crew) Go(tasks Tasks, f func()) {
 	t := task{f, tasks}
-	if h := c.take(); h != nil {
+	c.mu.Lock()
+	if last := len(c.idle) - 1; last >= 0 {
+		h := c.idle[last]
+		c.idle[last], c.idle = nil, c.idle[:last]
+		c.spared = min(c.spared, last)
+		c.mu.Unlock()
 		h.next <- t
 		return
 	}
+	c.mu.Unlock()
 	c.gone.Add(1)
 	go c.work(t) // ends when it has nothing to do for a while
-}
-
-func (c *Crew) take() *hand {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	last := len(c.idle) - 1
-	if last < 0 {
-		return nil
-	}
-	h := c.idle[last]
-	c.idle[last], c.idle = nil, c.idle[:last]
-	c.spared = min(c.spared, last)
-	return h
 }
 
 func (c *Crew) work(t task) {

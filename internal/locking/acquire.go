@@ -9,8 +9,19 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/lease"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/internal/wait"
+	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
+
+// Ask is what a caller wants of an acquire, options resolved.
+type Ask struct {
+	Lease   time.Duration // 0: the watchdog's, renewed
+	Wait    time.Duration // how long a bounded one may wait
+	Bounded bool          // give up when Wait is over, at once if it is 0
+	Shared  bool          // others may hold it at the same time, such as readers
+}
 
 // Acquire waits for p's lock and gives it to seat. At most one goroutine of
 // the process talks to the server about a key; the others queue behind it.
@@ -32,7 +43,9 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat lease.Se
 	c := waiter{e: e, p: p, ask: ask, key: key, local: e.locals.Get(key.Name)}
 	held, err := c.admitted(ctx, seat)
 	if err != nil {
-		c.quit()
+		if kind, leaves := p.(Quitting); leaves && c.asked && !c.atOnce() {
+			e.Spawn(func() { _ = kind.Quit(context.Background()) }) // what the wait has left on the server, which goes by itself
+		}
 		if c.turn {
 			c.local.queue.Settle()
 			e.passTurn(c.local)
@@ -40,15 +53,10 @@ func (e *Engine) Acquire(ctx context.Context, p Protocol, ask Ask, seat lease.Se
 		err = c.local.ended(e, err)
 		e.locals.Put(key.Name, c.local)
 	}
-	c.observeWaited(ctx, err)
-	return held, err
-}
-
-// quit takes back what a wait has left on the server. Nobody waits for it.
-func (c *waiter) quit() {
-	if kind, leaves := c.p.(Quitting); leaves && c.asked && !c.atOnce() {
-		c.e.Spawn(func() { _ = kind.Quit(context.Background()) }) // it goes by itself
+	if c.waits {
+		e.Observer.WaitEnded(ctx, p.Label(), key.Shown(), e.Now().Mono-c.began, err)
 	}
+	return held, err
 }
 
 // waiter is one goroutine that wants the lock.
@@ -130,166 +138,10 @@ func (c *waiter) observeWait(ctx context.Context) {
 	}
 }
 
-func (c *waiter) observeWaited(ctx context.Context, err error) {
-	if c.waits {
-		c.e.Observer.WaitEnded(ctx, c.p.Label(), c.key.Shown(), c.e.Now().Mono-c.began, err)
-	}
-}
-
-// queued waits for this goroutine's turn in the local order.
-func (c *waiter) queued(ctx context.Context, seat lease.Seat) (*Held, error) {
-	w := c.place()
-	defer c.e.places.Put(w) // its channel is empty on every path
-	ok := true
-	switch {
-	case !w.Once:
-		c.turn = c.local.queue.Enter(w)
-	case w.Shared:
-		c.turn, ok = c.local.queue.EnterOnce(w)
-	default:
-		c.turn, ok = false, false
-	}
-	switch {
-	case !ok:
-		return nil, c.refusal()
-	case c.turn:
-		return c.asHead(ctx, seat)
-	}
-	return c.waitsBehind(ctx, w, seat)
-}
-
-// refusal returns why a try that does not wait is refused in this process. A live hold of this process is an answer.
-// Without one, another call is on its way to the server, and says only that.
-func (c *waiter) refusal() error {
-	err := c.local.word.Load().Refusal()
-	if err == core.ErrNotAcquired && !c.local.holds() {
-		return send.ErrUnasked
-	}
-	return err
-}
-
-// place returns a place in the local order for what this goroutine wants.
-func (c *waiter) place() *handover.Waiter[*Held] {
-	w, _ := c.e.places.Get().(*handover.Waiter[*Held])
-	if w == nil {
-		w = handover.NewWaiter[*Held](false)
-	}
-	w.Takes, w.Shared, w.Once, w.Kind, w.Since = c.ask.Lease == 0, c.ask.Shared, c.atOnce(), c.key.Kind, c.e.Now().Mono
-	return w
-}
-
-// waitsBehind waits for the turn of w, and takes it.
-func (c *waiter) waitsBehind(ctx context.Context, w *handover.Waiter[*Held], seat lease.Seat) (*Held, error) {
-	if !w.Once {
-		c.since = w.Since
-		c.observeWait(ctx)
-	}
-	c.stock()
-	turn, err := c.behind(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	return c.take(ctx, turn, seat)
-}
-
-// behind waits for the turn of w.
-func (c *waiter) behind(ctx context.Context, w *handover.Waiter[*Held]) (turn handover.Turn[*Held], err error) {
-	if w.Watch {
-		c.e.watch(c.local, c.e.WatchdogTimeout, w.Since)
-	}
-	select {
-	case turn = <-w.Turn():
-		if turn.Refused {
-			return turn, c.refusal()
-		}
-		c.turn = true
-		return turn, nil
-	case <-ctx.Done():
-	case <-c.e.Closing():
-	}
-	if turn, came := c.local.queue.Leave(w); came && !turn.Refused {
-		c.turn = true
-		c.giveOn(turn)
-	}
-	return handover.Turn[*Held]{}, c.whyNot(ctx)
-}
-
-// take accepts a turn: a hold, or the role of head.
-func (c *waiter) take(ctx context.Context, turn handover.Turn[*Held], seat lease.Seat) (*Held, error) {
-	if !turn.Handed {
-		if err := c.local.word.Load().GivenUp(c.e.Sender, c.since); err != nil {
-			return nil, err
-		}
-		return c.asHead(ctx, seat)
-	}
-	switch err := turn.Hold.attach(seat); {
-	case err == nil:
-		c.observeAcquired(ctx, true)
-		return turn.Hold, nil
-	case errors.Is(err, core.ErrClosed):
-		c.discard(turn.Hold)
-		return nil, err
-	}
-	turn.Hold.afterLoss() // it ended on its way
-	return c.again(ctx, turn.Hold, seat)
-}
-
-// again goes on behind a hold that ended on its way. Of the turn of a shared
-// one, others may still have parts, and one of them may ask the server.
-func (c *waiter) again(ctx context.Context, h *Held, seat lease.Seat) (*Held, error) {
-	if !h.shared {
-		return c.asHead(ctx, seat)
-	}
-	c.turn = false
-	c.e.passTurn(c.local)
-	return c.acquire(ctx, seat)
-}
-
 func (c *waiter) observeAcquired(ctx context.Context, handed bool) {
 	if c.e.Observer != nil {
 		c.e.Observer.Acquired(ctx, c.p.Label(), c.key.Shown(), handed)
 	}
-}
-
-// giveOn passes on a turn that came to a goroutine which had just left.
-func (c *waiter) giveOn(turn handover.Turn[*Held]) {
-	if turn.Handed {
-		c.discard(turn.Hold)
-	}
-}
-
-// discard gives a hold that has no seat, and the turn with it, to the next
-// waiter, or back. The release does not keep the caller, who is on its way out. The
-// caller has no turn then that Acquire would give on.
-func (c *waiter) discard(h *Held) {
-	c.turn = false
-	last, now := h.forgo(), c.e.Now()
-	if !last {
-		c.e.passTurn(c.local)
-		return
-	}
-	if h.ErrAt(now) == nil && h.mayPass(now) && h.trustedEnough(now) && h.pass() {
-		if h.shared {
-			c.e.passTurn(c.local)
-		}
-		return
-	}
-	c.e.locals.Get(c.key.Name) // the caller's own reference goes before the release has ended
-	// Not Spawn: Close may have stopped others, but it waits for this caller,
-	// and so for what the caller leaves behind.
-	c.e.Tasks.Run(func() { // ends with the release, which has its own bound
-		_ = h.giveUp(context.Background()) // a failure is said again by its own cleanup task
-		h.leave()
-	})
-}
-
-// whyNot returns why a wait ended without the lock. A holder of this very client is
-// named: a nested call that was not given the hold's context waits for itself.
-func (c *waiter) whyNot(ctx context.Context) error {
-	if ctx.Err() == nil {
-		return core.ErrClosed
-	}
-	return fmt.Errorf("%w (this client holds it, or was ahead in its queue: a nested call needs the context of the hold)", core.ContextError(ctx))
 }
 
 // tooSlow is how many times in a row a lock may be won with an answer that took
@@ -343,20 +195,261 @@ func (c *waiter) asHead(ctx context.Context, seat lease.Seat) (*Held, error) {
 	return c.again(ctx, held, seat)
 }
 
-// passTurn gives a part of the turn on. With the last one, the next waiter
-// becomes head; with nobody waiting, the subscription is given up, and the hub
-// lets it linger.
-func (e *Engine) passTurn(l *local) {
-	if l.queue.Last() {
-		l.quietIfAlone()
+// compete tries until the lock is won. The first try is on its own, since most
+// need no other.
+func (c *waiter) compete(ctx context.Context) (*Held, error) {
+	if !c.local.subscriber.Load().listens() && c.e.Hub.Subscribed(c.e.Channel(c.p.Channel())) { // the process is subscribed already
+		c.e.ListenIfStanding(ctx, &c.local.listener(c.p).Listener, c.channels())
 	}
-	l.queue.Pass()
+	if c.ask.Shared {
+		c.local.queue.Hope()
+	}
+	held, left, err := c.askOnce(ctx)
+	if c.ask.Shared && held == nil && c.turn {
+		c.local.queue.Refuse()
+	}
+	switch {
+	case held != nil:
+		c.local.word.Load().Answered()
+		return held, nil
+	case !c.turn: // it was won after the caller had gone, and the turn went with it
+		return nil, err
+	case c.atOnce() && err == nil:
+		c.local.word.Load().Answered()
+		return nil, core.ErrNotAcquired
+	case c.atOnce():
+		if send.Transient(err) && c.e.Over(ctx) == nil {
+			c.local.outage().Failed(c.e.Sender, err)
+		}
+		return nil, err
+	case c.gives:
+		return nil, err
+	}
+	return c.wait(ctx, left, err)
 }
 
-// quietIfAlone leaves the channel if nobody waits. A waiter that leaves in this
-// very moment is seen to by the last reference.
-func (l *local) quietIfAlone() {
-	if l.queue.Waiting() == 0 {
-		l.ear.Load().close()
+// wait goes on behind a first try, as a Watch whose look is a try.
+func (c *waiter) wait(ctx context.Context, left time.Duration, err error) (held *Held, _ error) {
+	c.observeWait(ctx)
+	waiting := *c // the look would put c on the heap, for those who need not wait as well
+	err = c.e.WatchOn(ctx, wait.Watch{
+		Key: c.key, By: &c.local.listener(c.p).Listener, Channels: c.channels(), Outage: c.local.outage(),
+		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
+			held, left, err = waiting.askOnce(ctx)
+			return left, held != nil || waiting.gives, err
+		},
+	}, left, err)
+	*c = waiting
+	return held, err
+}
+
+func (c *waiter) channels() []pubsub.Channel {
+	all := []pubsub.Channel{c.e.Channel(c.p.Channel())}
+	if p, is := c.p.(Announcing); is {
+		all = append(all, c.e.Channel(p.Announced()))
 	}
+	return all
+}
+
+// askOnce asks the server once for the lock, after standing back for others. It keeps the turn, but for a hold that
+// is discarded, which takes it along. When
+// ctx ends meanwhile, the answer gets a short grace; what is won then goes to
+// the next local waiter or back. Only a silent server is not waited for: its
+// answer is undone by a cleanup task.
+func (c *waiter) askOnce(ctx context.Context) (*Held, time.Duration, error) {
+	if err := c.standBack(ctx); err != nil {
+		return nil, 0, err
+	}
+	c.local.subscriber.Load().drain() // what was heard while it stood back
+	try := Try{
+		Owner: c.e.IDs.Private(), Lease: c.leased(), Again: c.asked, Queue: !c.atOnce(), Thorough: c.thoroughly(), Block: c.block(),
+		Sharers: !c.ask.Shared && c.local.queue.Sharers(), Stood: c.stood(),
+	}
+	var tried Tried
+	var err error
+	answered := true
+	if ctx.Done() == nil { // it stays on this goroutine, and nothing of it on the heap
+		tried, err = c.p.Acquire(ctx, try)
+	} else {
+		tried, err, answered = c.e.askOutliving(ctx, c.p, try)
+	}
+	c.asked = true
+	if !answered || send.MayHaveRun(err) || err == nil && !tried.Free && tried.Replayed { // a send may find the lock free when it arrives
+		c.e.GiveBackLater(c.p, try.Owner, try.Lease)
+	}
+	if tried.Hint != 0 && c.ask.Shared { // somebody waits to have it alone
+		c.local.brief.Store(int64(tried.Started.Mono + briefFor))
+	}
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case !tried.Free:
+		c.refused(tried)
+		return nil, tried.Left, c.e.Over(ctx)
+	}
+	held := c.e.newHeld(c.p, c.local, try.Owner, tried, c.ask.terms(c.e, tried.Started, try.Lease), c.ask.Shared)
+	if held.shared { // it is anybody's who waits for one next, whether or not the caller is still there
+		c.local.quietIfAlone()
+		held.open()
+	}
+	// Won after the caller had gone; one whose WithWait has just ended is still there.
+	if err := c.e.Over(ctx); err != nil && !errors.Is(err, core.ErrWaitOver) {
+		c.discard(held)
+		return nil, 0, err
+	}
+	return held, 0, nil
+}
+
+// standBack lets other processes go first, see handover.Courtesy. Those who
+// share stand in nobody's way.
+func (c *waiter) standBack(ctx context.Context) error {
+	if c.ask.Shared {
+		return nil
+	}
+	pause := c.local.courtesy.Pause()
+	if pause == 0 {
+		return nil
+	}
+	if err := c.e.Sleep(ctx, pause, nil); err != nil {
+		return err
+	}
+	c.local.courtesy.Paused()
+	return nil
+}
+
+// refused notes since when a reader stands back for others, and whether a writer gives way: the server says that it is the
+// readers' turn, or readers of its process have waited behind it for a watchdog timeout.
+func (c *waiter) refused(tried Tried) {
+	c.local.courtesy.Refused()
+	if c.ask.Shared {
+		if tried.Hint > 0 && c.stands == 0 {
+			c.stands = tried.Started.Mono
+		}
+		return
+	}
+	since, some := c.local.queue.OldestSharer()
+	c.gives = tried.Hint != 0 || some && c.lasted(since)
+}
+
+// briefFor is how long the shared holds of a process are brief after it was told
+// that somebody waits to have the lock alone: others come and go meanwhile, of
+// whom it learns with its next try only.
+const briefFor = time.Second
+
+// leased returns what the server is asked for: shared holds have leases in steps.
+func (c *waiter) leased() time.Duration {
+	switch {
+	case c.ask.Lease == 0:
+		return c.e.WatchdogTimeout
+	case c.ask.Shared:
+		return min(c.ask.Lease, c.e.WatchdogTimeout)
+	}
+	return c.ask.Lease
+}
+
+// thoroughEvery is how often a wait asks for what takes the server more.
+const thoroughEvery = time.Second
+
+// thoroughly reports whether it is time for that. The first try of a wait never
+// is one.
+func (c *waiter) thoroughly() bool {
+	now := c.e.Now().Mono
+	if !c.asked {
+		c.thorough = now
+	}
+	if now-c.thorough < thoroughEvery {
+		return false
+	}
+	c.thorough = now
+	return true
+}
+
+// stood reports whether one who shares has stood back for long enough, for others
+// that the server knows of or for one of its process: those who want the lock alone
+// may wait for a hold whose holder this one keeps waiting. The log says so then.
+func (c *waiter) stood() bool {
+	if !c.ask.Shared || !c.lasted(c.stands) && !c.lasted(c.since) {
+		return false
+	}
+	if c.walked == 0 || c.lasted(c.walked) {
+		c.walked = c.e.Now().Mono
+		c.e.suspect(c.e.holder(func(h *Held) bool { return h.local == c.local }))
+	}
+	return true
+}
+
+// lasted reports whether a watchdog timeout has passed since then; 0: it has not
+// begun.
+func (c *waiter) lasted(since time.Duration) bool {
+	return since > 0 && c.e.Now().Mono-since >= c.e.WatchdogTimeout
+}
+
+// terms are how a lease is kept.
+type terms struct {
+	lease time.Duration    // what a renewal asks for
+	every time.Duration    // between renewals; 0: none
+	end   watchdog.Instant // neither goes beyond; zero: no such end
+}
+
+// terms returns those of what an attempt that started then has won, for lease on the
+// server. Several share a key's time to live, and another library shortens it to
+// its own watchdog's: so a shared lease stands there in steps of ours, which are
+// renewed until it ends, and is trusted for a step at most.
+func (a Ask) terms(e *Engine, started watchdog.Instant, lease time.Duration) terms {
+	switch {
+	case a.Lease == 0:
+		return terms{lease: lease, every: e.WatchdogTimeout / 3}
+	case a.Shared:
+		return terms{lease: e.WatchdogTimeout, every: e.WatchdogTimeout / 3, end: started.Add(a.Lease)}
+	}
+	return terms{lease: lease}
+}
+
+// attempt is an acquire on another goroutine, which may outlive its caller. It is used again, unless its caller has left
+// it alone.
+type attempt struct {
+	send.Flight[Tried]
+	fly func()
+	ctx context.Context
+	p   Protocol
+	try Try
+}
+
+// attempt returns one that nobody uses, for a question.
+func (e *Engine) attempt(p Protocol, try Try) *attempt {
+	a, _ := e.attempts.Get().(*attempt)
+	if a == nil {
+		a = &attempt{Flight: send.Flight[Tried]{Landed: make(chan struct{}, 1)}}
+		a.Call = func() (Tried, error) { return a.p.Acquire(a.ctx, a.try) }
+		a.fly = a.Run
+	}
+	a.p, a.try = p, try
+	return a
+}
+
+// used lets another use a, which has answered.
+func (e *Engine) used(a *attempt) {
+	a.ctx, a.p, a.try, a.Result, a.Err = nil, nil, Try{}, Tried{}, nil
+	e.attempts.Put(a)
+}
+
+// askOutliving asks for the lock, for no longer than its caller is there and a moment more. While many calls of the process
+// are under way, it stays on the caller's goroutine, and goes out together with theirs.
+func (e *Engine) askOutliving(ctx context.Context, p Protocol, try Try) (tried Tried, err error, answered bool) {
+	if !try.Again && e.Crowded() && !send.Followed(ctx) {
+		l := &send.Leaving{Context: ctx, Over: ctx.Done(), Closing: e.Closing(), Patience: send.Grace}
+		tried, err = p.Acquire(l, try)
+		answered = !l.Left()
+	} else {
+		a := e.attempt(p, try)
+		a.ctx = ctx
+		if answered = a.Lands(e.Sender, ctx, send.Grace, a.fly); answered {
+			tried, err = a.Result, a.Err
+			e.used(a)
+		}
+	}
+	if !answered {
+		return Tried{}, e.WhyEnded(ctx), false
+	}
+	return tried, err, true
 }

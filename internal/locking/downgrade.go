@@ -27,7 +27,10 @@ func (h *Held) Downgrade(ctx context.Context, seat lease.Seat, owner string, to 
 	}
 	defer h.engine().Tasks.Done()
 	if !h.has(seat) {
-		return nil, h.whyGone()
+		if err := h.Err(); err != nil {
+			return nil, err
+		}
+		return nil, core.ErrReleased
 	}
 	held, err := h.toShared(context.WithoutCancel(ctx), owner)
 	if err != nil {
@@ -43,14 +46,6 @@ func (h *Held) Downgrade(ctx context.Context, seat lease.Seat, owner string, to 
 	return held, nil
 }
 
-// whyGone returns why a seat does not have the hold.
-func (h *Held) whyGone() error {
-	if err := h.Err(); err != nil {
-		return err
-	}
-	return core.ErrReleased
-}
-
 // toShared takes the step. The part of the turn, and the reference, go over to the
 // shared hold, which is promised to whoever asked.
 func (h *Held) toShared(ctx context.Context, owner string) (*Held, error) {
@@ -59,10 +54,11 @@ func (h *Held) toShared(ctx context.Context, owner string) (*Held, error) {
 		return nil, err
 	}
 	subscribed, before := h.listening()
-	t := h.sharedTerms(now)
-	lease := t.lease
-	if t.end != (watchdog.Instant{}) {
+	lease := h.engine().WatchdogTimeout
+	t := terms{lease: lease, every: lease / 3}
+	if !h.Lease.Kept() { // the shared hold ends when this would have ended
 		lease = min(lease, h.Lease.Left(now))
+		t.end = now.Add(h.Lease.Left(now))
 	}
 	granted, err := kind.ReleaseTo(ctx, h.Bearer, []Candidate{{Owner: owner, Lease: lease}})
 	switch {
@@ -78,16 +74,6 @@ func (h *Held) toShared(ctx context.Context, owner string) (*Held, error) {
 	h.local.courtesy.Released(granted.Reached, subscribed, before)
 	h.buryLate()
 	return h.engine().newHeld(kind.Readers(), h.local, owner, Tried{Started: granted.Started}, t, true), nil
-}
-
-// sharedTerms returns those of the shared hold that comes behind this one: it ends
-// when this would have ended.
-func (h *Held) sharedTerms(now watchdog.Instant) terms {
-	t := terms{lease: h.engine().WatchdogTimeout, every: h.engine().WatchdogTimeout / 3}
-	if !h.Lease.Kept() {
-		t.end = now.Add(h.Lease.Left(now))
-	}
-	return t
 }
 
 // sharedNext reports whether those of this process who wait next want a hold

@@ -171,17 +171,12 @@ func (q *fairAcquire) turn(ctx context.Context) (*Held, error) {
 	case ask || !q.w.queued:
 		return q.try(ctx, true)
 	case q.line.keeps(&q.w) == 0:
-		return nil, q.keep(ctx)
+		if err := q.line.outage.GivenUp(q.c.e.Sender, q.w.since); err != nil { // nobody else changes since
+			return nil, err
+		}
+		return nil, q.line.keep(ctx)
 	}
 	return nil, nil
-}
-
-// keep keeps the places of the process, unless that was given up.
-func (q *fairAcquire) keep(ctx context.Context) error {
-	if err := q.line.outage.GivenUp(q.c.e.Sender, q.w.since); err != nil { // nobody else changes since
-		return err
-	}
-	return q.line.keep(ctx)
 }
 
 // try asks the server once, for a first place behind those of this process who
@@ -195,7 +190,7 @@ func (q *fairAcquire) try(ctx context.Context, queue bool) (*Held, error) {
 		}
 	}
 	a := q.asking(queue)
-	answered := a.outliving(q.c.e, ctx)
+	answered := q.outliving(ctx, a)
 	if first {
 		q.line.sent()
 	}
@@ -213,9 +208,23 @@ func (q *fairAcquire) try(ctx context.Context, queue bool) (*Held, error) {
 //
 //go:noinline
 func (q *fairAcquire) asking(queue bool) *attempt {
-	a := q.c.e.attempt()
-	a.p, a.try = q.p, Try{Owner: q.w.owner, Lease: q.w.lease, Queue: queue, Again: q.w.queued, Slack: q.slack()}
-	return a
+	slack := firstSlack
+	if q.line != nil {
+		slack = q.line.slack()
+	}
+	return q.c.e.attempt(q.p, Try{Owner: q.w.owner, Lease: q.w.lease, Queue: queue, Again: q.w.queued, Slack: slack})
+}
+
+// outliving asks for no longer than the caller is there and a moment more. If it has not been answered by then, a is left
+// alone. Who is going to wait has another goroutine ask in any case: a stack that something was sent on stays several
+// times as large for as long as the wait lasts.
+func (q *fairAcquire) outliving(ctx context.Context, a *attempt) (answered bool) {
+	a.ctx = ctx
+	if ctx.Done() == nil && !a.try.Queue {
+		a.Result, a.Err = a.Call()
+		return true
+	}
+	return a.Lands(q.c.e.Sender, ctx, send.Grace, a.fly)
 }
 
 // answered takes in what the server has said.
@@ -266,13 +275,6 @@ func (q *fairAcquire) send(ctx context.Context) error {
 	case <-q.c.e.Closing():
 	}
 	return q.c.e.Over(ctx)
-}
-
-func (q *fairAcquire) slack() time.Duration {
-	if q.line == nil {
-		return firstSlack
-	}
-	return q.line.slack()
 }
 
 // grant returns what was granted while the server was asked.
@@ -415,10 +417,18 @@ func (e *Engine) holdFair(p Queued, l *local, w *queueEntry, tried Tried) *Held 
 func (h *Held) releaseFair(ctx context.Context, p Queued) error {
 	l := h.extra.claim
 	waiters, next := l.fairLine().candidates()
-	granted, err := h.releaseTo(ctx, p, next)
+	var granted HandoverResult
+	var err error
+	if h.late() == "" {
+		granted, err = p.ReleaseTo(ctx, h.Bearer, next)
+	} else {
+		granted.Released, err = p.GiveBack(ctx, h.Bearer)
+	}
 	if err != nil {
 		h.GiveBackLater()
-		l.fairLine().askAll(waiters)
+		for _, w := range waiters { // they may have been granted the lock
+			l.fairLine().tell(w.owner)
+		}
 		return send.Deferred(err)
 	}
 	for _, w := range waiters {
@@ -430,14 +440,6 @@ func (h *Held) releaseFair(ctx context.Context, p Queued) error {
 		return nil
 	}
 	return h.LossOf(watchdog.ErrGone)
-}
-
-func (h *Held) releaseTo(ctx context.Context, p Queued, next []Candidate) (HandoverResult, error) {
-	if h.late() == "" {
-		return p.ReleaseTo(ctx, h.Bearer, next)
-	}
-	released, err := h.Of.GiveBack(ctx, h.Bearer)
-	return HandoverResult{Released: released}, err
 }
 
 // grant gives w the lock that the server has given it. One that has left has

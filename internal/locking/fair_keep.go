@@ -81,30 +81,6 @@ func (k *heartbeatState) clock(said time.Duration, asked watchdog.Instant) {
 	}
 }
 
-// looks reports whether it is time to look for a hold of this process.
-func (k *heartbeatState) looks(now, every time.Duration) bool {
-	if now-k.looked < every {
-		return false
-	}
-	k.looked = now
-	return true
-}
-
-// missing notes that there are fewer places than there should be, which waiters
-// that leave may account for.
-func (k *heartbeatState) missing() {
-	k.doubt()
-	k.early = true
-}
-
-// lost gives more slack to the deadlines by which places were lost that were
-// kept in time.
-func (k *heartbeatState) lost() {
-	if k.early {
-		k.slack = min(2*k.slack, mostSlack)
-	}
-}
-
 // keeps reports how long w has to wait before it says something for the line:
 // the front does, and else it is negative.
 func (l *fairLine) keeps(w *queueEntry) time.Duration {
@@ -119,7 +95,9 @@ func (l *fairLine) keeps(w *queueEntry) time.Duration {
 // keep says that the process is alive, and tells whose turn it is.
 func (l *fairLine) keep(ctx context.Context) error {
 	began := l.e.Now().Mono
-	k, expected := l.saying(began)
+	l.mu.Lock()
+	k, expected := Heartbeat{Slack: l.keeping.slack, Walk: l.keeping.walk(began), Clock: began + l.keeping.server}, l.queued
+	l.mu.Unlock()
 	kept, err := l.say(ctx, k)
 	switch {
 	case err != nil:
@@ -129,15 +107,10 @@ func (l *fairLine) keep(ctx context.Context) error {
 	case k.Walk == WalkCount && kept.Found < expected:
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.keeping.missing()
+		l.keeping.doubt() // waiters that leave may account for what is missing
+		l.keeping.early = true
 	}
 	return nil
-}
-
-func (l *fairLine) saying(now time.Duration) (k Heartbeat, expected int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return Heartbeat{Slack: l.keeping.slack, Walk: l.keeping.walk(now), Clock: now + l.keeping.server}, l.queued
 }
 
 // clock returns the server's, as far as the process knows.
@@ -168,7 +141,10 @@ func (l *fairLine) heard(at time.Duration, walk Walk, kept HeartbeatReply) {
 	l.keeping.answered(at, walk, kept)
 	l.outage.Refused(l.e.Sender) // of all but the one that is told below
 	l.keeping.clock(kept.Clock, kept.Started)
-	look := kept.Owner != "" && l.keeping.looks(at, l.e.WatchdogTimeout)
+	look := kept.Owner != "" && at-l.keeping.looked >= l.e.WatchdogTimeout
+	if look {
+		l.keeping.looked = at
+	}
 	l.mu.Unlock()
 	switch told := kept.Owner != "" && l.tell(kept.Owner); {
 	case told || kept.Owner == "":
@@ -211,8 +187,8 @@ func (l *fairLine) lost(began time.Duration, kept HeartbeatReply) (owners []stri
 			owners = append(owners, w.owner)
 		}
 	}
-	if len(owners) > 0 {
-		l.keeping.lost()
+	if len(owners) > 0 && l.keeping.early { // places were lost that were kept in time
+		l.keeping.slack = min(2*l.keeping.slack, mostSlack)
 	}
 	l.keeping.early = false
 	return owners, l.keeping.slack

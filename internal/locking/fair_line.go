@@ -28,23 +28,19 @@ type fairLine struct {
 	keeping     heartbeatState
 }
 
-func newFairLine(e *Engine, p Queued, o *send.Outage) *fairLine {
-	return &fairLine{
-		e: e, p: p, outage: o, opening: make(chan struct{}, 1), sends: make(chan struct{}, mostSends), byOwner: make(map[string]*queueEntry),
-	}
-}
-
 // fairLineOf returns the line of l's name, which the first who waits makes.
 func (l *local) fairLineOf(e *Engine, p Queued) *fairLine {
-	if l.ear.Load() == nil {
-		l.ear.CompareAndSwap(nil, &ear{line: newFairLine(e, p, l.outage())})
+	if l.subscriber.Load() == nil {
+		l.subscriber.CompareAndSwap(nil, &subscriber{line: &fairLine{
+			e: e, p: p, outage: l.outage(), opening: make(chan struct{}, 1), sends: make(chan struct{}, mostSends), byOwner: make(map[string]*queueEntry),
+		}})
 	}
 	return l.fairLine()
 }
 
 // fairLine returns that of the waiters of l's name, nil if there were none.
 func (l *local) fairLine() *fairLine {
-	if r := l.ear.Load(); r != nil {
+	if r := l.subscriber.Load(); r != nil {
 		return r.line
 	}
 	return nil
@@ -258,13 +254,6 @@ func (l *fairLine) deliver(w *queueEntry, held *Held) bool {
 	l.outage.Answered()
 	nudge(w.poke)
 	return true
-}
-
-// askAll lets waiters ask again that may have been granted the lock.
-func (l *fairLine) askAll(waiters []*queueEntry) {
-	for _, w := range waiters {
-		l.tell(w.owner)
-	}
 }
 
 // given returns what w was granted, and has not taken; it asks the server no more.

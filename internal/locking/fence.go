@@ -92,16 +92,6 @@ func (h *Held) passFenced() bool {
 	return true
 }
 
-// stock sees to it that there are tokens for this waiter and those before it.
-func (c *waiter) stock() {
-	if f, is := c.p.(Fencing); !is || !f.Fences() || c.ask.Lease > 0 {
-		return
-	}
-	if held, there := c.e.chains.Load(c.key.Name); there {
-		held.(*Held).stock()
-	}
-}
-
 // stock asks for more tokens, if those who wait would have used up soon what
 // there is. It is called when one of them comes, and does not keep it.
 func (h *Held) stock() {

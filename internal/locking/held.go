@@ -87,7 +87,7 @@ func (e *Engine) newHeld(p Protocol, l *local, owner string, tried Tried, t term
 		h.extra.late = owner
 	}
 	if shared {
-		h.extra.brief = tried.Hint > 0 || l.isBrief(tried.Started)
+		h.extra.brief = tried.Hint > 0 || int64(tried.Started.Mono) < l.brief.Load()
 	}
 	h.Care(tried.Started, t.lease, t.every, t.end, h)
 	l.last.Store(h) // whole: others ask it whether it may be trusted
@@ -151,19 +151,10 @@ func (h *Held) Grow(ctx context.Context, d time.Duration, seat lease.Seat) error
 	if !h.has(seat) {
 		return core.ErrReleased
 	}
-	if h.shared {
-		d = h.step(d)
+	if h.shared && h.Lease.Kept() { // it goes on in steps anyway; a fixed one has an end to move
+		d = min(d, h.engine().WatchdogTimeout)
 	}
 	return h.Grant.Grow(ctx, d)
-}
-
-// step returns how much of d a shared hold asks for: one that is kept goes on in steps
-// anyway, and one that is fixed has an end to move.
-func (h *Held) step(d time.Duration) time.Duration {
-	if h.Lease.Kept() {
-		return min(d, h.engine().WatchdogTimeout)
-	}
-	return d
 }
 
 // Client returns the id of the client that acquired it.

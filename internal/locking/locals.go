@@ -15,36 +15,36 @@ import (
 // of them are of one family.
 type local struct {
 	places.Entry
-	e        *Engine
-	family   atomic.Uint32 // see claim; 0: nobody is there
-	tokens   atomic.Uint32 // how many the last chain had use for
-	firsts   atomic.Int32  // of those who ask for a lock that is Queued without a place
-	queue    handover.Queue[*Held]
-	courtesy handover.Courtesy
-	brief    atomic.Int64                // until when shared holds are brief, see briefFor
-	last     atomic.Pointer[Held]        // the last hold of this process
-	word     atomic.Pointer[send.Outage] // see outage
-	ear      atomic.Pointer[ear]         // of whoever has the turn, and open while somebody waits; made by the first who listens
+	e          *Engine
+	family     atomic.Uint32 // see claim; 0: nobody is there
+	tokens     atomic.Uint32 // how many the last chain had use for
+	firsts     atomic.Int32  // of those who ask for a lock that is Queued without a place
+	queue      handover.Queue[*Held]
+	courtesy   handover.Courtesy
+	brief      atomic.Int64                // until when shared holds are brief, see briefFor
+	last       atomic.Pointer[Held]        // the last hold of this process
+	word       atomic.Pointer[send.Outage] // see outage
+	subscriber atomic.Pointer[subscriber]  // of whoever has the turn, and open while somebody waits; made by the first who listens
 }
 
-// ear is what those who wait for a name hear with: a listener, and for a lock that is
+// subscriber is what those who wait for a name hear with: a listener, and for a lock that is
 // Queued the line, which uses nothing else of it.
-type ear struct {
+type subscriber struct {
 	wait.Listener
 	line *fairLine
 }
 
-func (r *ear) listens() bool { return r != nil && r.Listens() }
+func (r *subscriber) listens() bool { return r != nil && r.Listens() }
 
-func (r *ear) close() {
+func (r *subscriber) close() {
 	if r != nil {
 		r.Close()
 	}
 }
 
-func (r *ear) hush() {
+func (r *subscriber) drain() {
 	if r != nil {
-		r.Hush()
+		r.Drain()
 	}
 }
 
@@ -62,13 +62,13 @@ func (l *local) left() {
 	l.family.Store(0)
 	l.last.Store(nil)
 	l.word.Load().Answered()
-	l.ear.Load().close()
+	l.subscriber.Load().close()
 }
 
 // reuse makes a local ready for another key, if nobody has listened with it:
 // then nobody else knows it.
 func (l *local) reuse() bool {
-	if l.ear.Load() != nil {
+	if l.subscriber.Load() != nil {
 		return false
 	}
 	l.courtesy = handover.Courtesy{}
@@ -106,30 +106,24 @@ func (l *local) holds() bool {
 	return h != nil && h.Err() == nil || l.queue.Held()
 }
 
-// listener returns the ear for releases. A process has one for each key, however
+// listener returns the subscriber to releases. A process has one for each key, however
 // many of its goroutines wait.
-func (l *local) listener(p Protocol) *ear {
-	r := l.ear.Load()
+func (l *local) listener(p Protocol) *subscriber {
+	r := l.subscriber.Load()
 	if r == nil {
 		announcing, _ := p.(Announcing)
-		r = &ear{Listener: *wait.NewListener(func(payload string) bool { return l.heard(announcing, payload) }, &l.courtesy)}
-		l.ear.Store(r)
+		r = &subscriber{Listener: *wait.NewListener(func(payload string) bool {
+			// 0 is how Redisson's locks announce a release, 1 the write side of a read-write lock.
+			another := payload == "0" || payload == "1" || announcing != nil && announcing.Announces(payload)
+			return another && l.courtesy.Message()
+		}, &l.courtesy)}
+		l.subscriber.Store(r)
 	}
 	if !r.listens() {
 		l.courtesy.Listens()
 	}
 	return r
 }
-
-// heard reports whether a message tells of another's release.
-func (l *local) heard(p Announcing, payload string) bool {
-	return (released(payload) || p != nil && p.Announces(payload)) && l.courtesy.Message()
-}
-
-// released reports whether a message is one of those that Redisson's locks
-// announce releases with: 0 of a lock, 1 of the write side of a read-write lock.
-// Whatever else comes is somebody else's business.
-func released(payload string) bool { return payload == "0" || payload == "1" }
 
 // claim makes the name that l is of one of key's family, unless somebody who
 // has a place there is of another: then it says of which. The claim ends with

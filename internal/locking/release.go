@@ -52,29 +52,30 @@ func (h *Held) Release(ctx context.Context, seat lease.Seat) error {
 	if caller.Done() == nil {
 		return h.releaseOnServer(ctx, now)
 	}
-	r, _ := h.engine().returns.Get().(*returning)
-	if r == nil {
-		r = newReturning()
-	}
-	r.h, r.ctx, r.now = h, ctx, now
-	if h.engine().Crowded() && h.isPrivate() && !h.sharedNext() {
-		err = r.inCrowd(caller)
-		h.engine().returns.Put(r)
+	_, queued := h.Of.(Queued)
+	// A release that is left is repeated as it is, if the hold is one owner's, and its order not the server's.
+	if h.engine().Crowded() && !queued && !h.Joint() && !h.sharedNext() {
+		// It goes out together with the many calls of the process that are under way.
+		l := &send.Leaving{Context: ctx, Over: caller.Done(), Patience: send.Lateness}
+		err = h.releaseOnServer(l, now)
+		if l.Left() && errors.Is(err, core.ErrDeferred) {
+			err = fmt.Errorf("%w: %w", core.ErrDeferred, core.ContextError(caller))
+		}
 		return err
 	}
+	r, _ := h.engine().returns.Get().(*returning)
+	if r == nil {
+		r = &returning{Flight: send.Flight[struct{}]{Landed: make(chan struct{}, 1)}}
+		r.Call = func() (struct{}, error) { return struct{}{}, r.h.releaseOnServer(r.ctx, r.now) }
+		r.fly = r.Run
+	}
+	r.h, r.ctx, r.now = h, ctx, now
 	err, answered := r.Outlast(h.engine().Sender, caller, r.fly)
 	if answered {
 		r.h, r.ctx, r.Err = nil, nil, nil
 		h.engine().returns.Put(r)
 	}
 	return err
-}
-
-// isPrivate reports whether the hold is one owner's, and its order not the server's: a release that
-// is left is repeated as it is.
-func (h *Held) isPrivate() bool {
-	_, queued := h.Of.(Queued)
-	return !queued && !h.Joint()
 }
 
 // returning is a release that may outlive its caller. It is used again, unless its
@@ -87,33 +88,17 @@ type returning struct {
 	now watchdog.Instant
 }
 
-func newReturning() *returning {
-	r := &returning{Flight: send.Flight[struct{}]{Landed: make(chan struct{}, 1)}}
-	r.Call = func() (struct{}, error) { return struct{}{}, r.h.releaseOnServer(r.ctx, r.now) }
-	r.fly = r.Run
-	return r
-}
-
-// inCrowd releases on the caller's goroutine, while many calls of the process are under way: the
-// release goes out together with theirs. A caller that leaves has it repeated.
-func (r *returning) inCrowd(caller context.Context) error {
-	l := &send.Leaving{Context: r.ctx, Over: caller.Done(), Patience: send.Lateness}
-	err := r.h.releaseOnServer(l, r.now)
-	if l.Left() && errors.Is(err, core.ErrDeferred) {
-		err = fmt.Errorf("%w: %w", core.ErrDeferred, core.ContextError(caller))
-	}
-	r.h, r.ctx = nil, nil
-	return err
-}
-
 // releaseOnServer gives the hold back to the server. With too little trust to give
 // away it asks that first, and may hand the hold over then.
 func (h *Held) releaseOnServer(ctx context.Context, now watchdog.Instant) error {
-	handed, err := h.handOver(ctx, now)
-	if handed {
-		h.observeRelease(ctx, true)
-		h.handedOn()
-		return nil
+	var handed bool
+	var err error
+	if h.mayHand(now) && !h.trustedEnough(now) {
+		if err = h.Renew(ctx, h.Lease.Length()); err == nil && h.pass() {
+			h.observeRelease(ctx, true)
+			h.handedOn()
+			return nil
+		}
 	}
 	switch {
 	case send.MayHaveRun(err):
@@ -141,18 +126,6 @@ func (h *Held) observeRelease(ctx context.Context, handed bool) {
 // and the bounds allow it.
 func (h *Held) mayHand(now watchdog.Instant) bool {
 	return h.local != nil && h.local.queue.Waiting() > 0 && h.mayPass(now)
-}
-
-// handOver gives a hold to the next local waiter of which there is too little trust
-// to give away, after it was renewed; err is the answer to that.
-func (h *Held) handOver(ctx context.Context, now watchdog.Instant) (handed bool, err error) {
-	if h.trustedEnough(now) || !h.mayHand(now) {
-		return false, nil
-	}
-	if err := h.Renew(ctx, h.Lease.Length()); err != nil {
-		return false, err
-	}
-	return h.pass(), nil
 }
 
 // trustedEnough reports whether there is enough trust to give away.
@@ -192,19 +165,15 @@ func (h *Held) mayPass(now watchdog.Instant) bool {
 	}
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
-	return !h.joint && int(h.passes) < h.engine().Handovers && now.Mono-h.since < h.passTime()
+	most := h.engine().HandoverTime
+	if h.extra != nil && h.extra.brief {
+		most = min(briefly, most)
+	}
+	return !h.joint && int(h.passes) < h.engine().Handovers && now.Mono-h.since < most
 }
 
 // briefly is how long a shared hold takes newcomers while others wait for it.
 const briefly = time.Millisecond
-
-// passTime is for how long after its acquisition the hold goes on to others.
-func (h *Held) passTime() time.Duration {
-	if h.extra != nil && h.extra.brief {
-		return min(briefly, h.engine().HandoverTime)
-	}
-	return h.engine().HandoverTime
-}
 
 // giveUp takes the hold from the watchdog and releases it on the server.
 func (h *Held) giveUp(ctx context.Context) error {

@@ -70,22 +70,16 @@ func (ps *Places[K, P]) Get(key K) P {
 	ps.sweep(s)
 	p, there := s.m[key]
 	if !there {
-		p = ps.settle(s, key)
+		var none P
+		if p, s.spare = s.spare, none; p == none {
+			p = ps.Make(key)
+		}
+		if s.m == nil {
+			s.m = make(map[K]P)
+		}
+		s.m[key] = p
 	}
 	p.entry().refs++
-	return p
-}
-
-// settle makes a place for a key that has none.
-func (ps *Places[K, P]) settle(s *shard[K, P], key K) (p P) {
-	var none P
-	if p, s.spare = s.spare, none; p == none {
-		p = ps.Make(key)
-	}
-	if s.m == nil {
-		s.m = make(map[K]P)
-	}
-	s.m[key] = p
 	return p
 }
 

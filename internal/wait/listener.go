@@ -70,8 +70,8 @@ func (r *Listener) Poke() {
 	}
 }
 
-// Hush forgets what was heard before a look: the look comes after it.
-func (r *Listener) Hush() {
+// Drain forgets what was heard before a look: the look comes after it.
+func (r *Listener) Drain() {
 	select {
 	case <-r.poke:
 	default:

@@ -56,10 +56,10 @@ func (w *Waits) Watch(ctx context.Context, of Watch) error {
 		}
 	}
 	if of.By != nil {
-		return (&watch{Watch: of, on: w, ear: of.By}).run(ctx)
+		return (&watch{Watch: of, on: w, listener: of.By}).run(ctx)
 	}
-	watching := &watch{Watch: of, on: w, ear: NewListener(of.Heard, nil)}
-	defer watching.ear.Close()
+	watching := &watch{Watch: of, on: w, listener: NewListener(of.Heard, nil)}
+	defer watching.listener.Close()
 	return watching.run(ctx)
 }
 
@@ -67,26 +67,26 @@ func (w *Waits) Watch(ctx context.Context, of Watch) error {
 // nobody listened, and what that said: who need not wait makes no Watch at all.
 // It needs a By, and is called where Close waits for the caller.
 func (w *Waits) WatchOn(ctx context.Context, of Watch, left time.Duration, err error) error {
-	return (&watch{Watch: of, on: w, ear: of.By}).after(ctx, left, err)
+	return (&watch{Watch: of, on: w, listener: of.By}).after(ctx, left, err)
 }
 
 // watch is a Watch under way.
 type watch struct {
 	Watch
-	on     *Waits
-	ear    *Listener
-	outage *send.Outage // of the server
-	deaf   send.Outage  // of the subscriptions
+	on       *Waits
+	listener *Listener
+	outage   *send.Outage // of the server
+	deaf     send.Outage  // of the subscriptions
 }
 
 func (w *watch) run(ctx context.Context) error {
-	if w.ear.Listens() {
+	if w.listener.Listens() {
 		if w.Looked {
 			return w.after(ctx, -1, nil)
 		}
-		w.ear.Hush()
+		w.listener.Drain()
 	} else {
-		w.on.ListenIfStanding(ctx, w.ear, w.Channels)
+		w.on.ListenIfStanding(ctx, w.listener, w.Channels)
 	}
 	left, done, err := w.Look(ctx)
 	if done {
@@ -121,17 +121,17 @@ func (w *watch) after(ctx context.Context, left time.Duration, err error) error 
 			return err
 		}
 		switch {
-		case !w.ear.Listens():
+		case !w.listener.Listens():
 			err = w.listen(ctx)
 		case err == nil:
-			err = w.on.Sleep(ctx, w.on.Nap(left), w.ear.pokes())
+			err = w.on.Sleep(ctx, w.on.Nap(left), w.listener.pokes())
 		default:
 			err = nil // what failed is asked again behind the pause that bear made
 		}
 		if err != nil {
 			return err
 		}
-		w.ear.Hush()
+		w.listener.Drain()
 		var done bool
 		if left, done, err = w.Look(ctx); done {
 			w.outage.Answered()
@@ -145,7 +145,7 @@ func (w *watch) after(ctx context.Context, left time.Duration, err error) error 
 func (w *watch) listen(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, w.on.SendTimeout())
 	defer cancel()
-	err := w.ear.open(bounded, w.on.Hub, w.Channels)
+	err := w.listener.open(bounded, w.on.Hub, w.Channels)
 	if err == nil {
 		w.deaf.Answered()
 		return nil
@@ -157,5 +157,5 @@ func (w *watch) listen(ctx context.Context) error {
 }
 
 func (w *watch) bear(ctx context.Context, o *send.Outage, err error) error {
-	return w.on.Bear(ctx, o, w.Key.Shown(), w.ear.pokes(), err)
+	return w.on.Bear(ctx, o, w.Key.Shown(), w.listener.pokes(), err)
 }

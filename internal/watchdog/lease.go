@@ -135,16 +135,14 @@ func (l *Lease) Check(now Instant, cause error) (error, bool) {
 
 // Lose ends the lease with cause, if it is live, and tells the ender.
 func (l *Lease) Lose(cause error) {
-	if l.finish(cause) {
+	if l.Finish(cause) {
 		l.ender.LeaseEnded(cause)
 	}
 }
 
 // Finish ends the lease, if it is live, without telling the ender: the caller is
 // about to release what it stood for. It reports whether it was live.
-func (l *Lease) Finish(cause error) bool { return l.finish(cause) }
-
-func (l *Lease) finish(cause error) bool {
+func (l *Lease) Finish(cause error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
@@ -232,16 +230,6 @@ func (l *Lease) missed(flight uint32, retry time.Duration) {
 	}
 }
 
-// launch starts an attempt that counts as failed at deadline.
-func (l *Lease) launch(deadline time.Duration) (flight uint32, misses int) {
-	if l.flying {
-		l.misses++ // the attempt before was never answered
-	}
-	l.flight++
-	l.flying, l.due = true, deadline
-	return l.flight, int(l.misses)
-}
-
 // firstDue returns a period after the last answered attempt, rounded up to a grid
 // of a tenth of the period, so that leases of one time fall due together.
 func (l *Lease) firstDue() time.Duration {
@@ -265,22 +253,15 @@ func (l *Lease) hurry() {
 	}
 }
 
-// place says when somebody has to look at the lease again. The caller holds
-// the watchdog's mutex.
+// place says when, on the monotonic clock, somebody has to look at the lease again. After a suspension the wall clock
+// reaches until first. The caller holds the watchdog's mutex.
 func (l *Lease) place(now Instant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.next = l.wake(now)
-}
-
-// wake returns that moment on the monotonic clock. After a suspension the wall
-// clock reaches until first.
-func (l *Lease) wake(now Instant) time.Duration {
-	at := min(l.due, l.until.Mono, now.Mono+l.until.Wall-now.Wall)
+	l.next = min(l.due, l.until.Mono, now.Mono+l.until.Wall-now.Wall)
 	if l.renews() && !l.warned {
-		at = min(at, l.warning())
+		l.next = min(l.next, l.warning())
 	}
-	return at
 }
 
 func (l *Lease) warning() time.Duration { return l.renewed + l.length/2 }

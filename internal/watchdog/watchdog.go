@@ -212,7 +212,7 @@ func (w *Watchdog) run() {
 
 // round does all that is due and says how long to sleep.
 func (w *Watchdog) round(last, now Instant) (sleep time.Duration, open bool) {
-	if jumped(last, now) {
+	if (now.Wall-last.Wall)-(now.Mono-last.Mono) > time.Millisecond { // the wall clock went on while the monotonic one stood
 		w.catchUp(now)
 	}
 	lost, batches := w.collect(now)
@@ -223,11 +223,6 @@ func (w *Watchdog) round(last, now Instant) (sleep time.Duration, open bool) {
 		w.renewer.Renew(batch, timeout)
 	}
 	return w.rest(now)
-}
-
-// jumped reports that the wall clock went on while the monotonic one stood.
-func jumped(last, now Instant) bool {
-	return (now.Wall-last.Wall)-(now.Mono-last.Mono) > time.Millisecond
 }
 
 // catchUp puts every lease where the wall clock says it belongs, and asks for
@@ -274,11 +269,15 @@ func (w *Watchdog) lookAt(l *Lease, now Instant, batches *map[time.Duration][]At
 		return false
 	}
 	timeout := attemptTimeout(l.length)
-	flight, misses := l.launch(now.Mono + timeout)
+	if l.flying {
+		l.misses++ // the attempt before was never answered
+	}
+	l.flight++
+	l.flying, l.due = true, now.Mono+timeout
 	if *batches == nil {
 		*batches = make(map[time.Duration][]Attempt)
 	}
-	(*batches)[timeout] = append((*batches)[timeout], Attempt{Lease: l, Ask: l.ask(now), Misses: misses, flight: flight})
+	(*batches)[timeout] = append((*batches)[timeout], Attempt{Lease: l, Ask: l.ask(now), Misses: int(l.misses), flight: l.flight})
 	return false
 }
 
