@@ -95,7 +95,7 @@ func TestRatios(t *testing.T) {
 }
 
 func allRows() []row {
-	return slices.Concat(rows, startupRows, courtesyRows, severalRows, fencedRows, fairRows, electionRows, rwRows, limiterRows, semaphoreRows, permitRows, mapRows, cacheRows, nearRows, loadingRows, queueRows, manyNameRows, delayedRows, mixedRows(), reliableRows, latchRows, topicRows)
+	return slices.Concat(rows, clusterRows, startupRows, courtesyRows, severalRows, fencedRows, fairRows, electionRows, rwRows, limiterRows, semaphoreRows, permitRows, mapRows, cacheRows, nearRows, loadingRows, queueRows, manyNameRows, delayedRows, mixedRows(), reliableRows, latchRows, topicRows)
 }
 
 // columns are the heads of what run returns.

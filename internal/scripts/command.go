@@ -47,15 +47,15 @@ func (c *Command) build(client rueidis.Client, call Call, fresh bool) rueidis.Co
 	return cmd.Build()
 }
 
-// Build returns the command, for a pipeline with others.
-func (c *Command) Build(client rueidis.Client, keys, args []string) rueidis.Completed {
-	return c.build(client, Call{keys, args}, false)
+// Build returns the command, for a pipeline with others; if fresh, on a connection of rueidis' blocking pool.
+func (c *Command) Build(client rueidis.Client, keys, args []string, fresh bool) rueidis.Completed {
+	return c.build(client, Call{keys, args}, fresh)
 }
 
 // ExecFollowed is [Script.ExecFollowed] of a command.
 func (c *Command) ExecFollowed(ctx context.Context, client rueidis.Client, keys, args []string, next *Script, fresh bool) (first, second rueidis.RedisResult) {
 	res := client.DoMulti(ctx, c.build(client, Call{keys, args}, fresh), next.build(client, "EVALSHA", next.sha(), keys[:1], nil, fresh))
-	if first, second = res[0], res[1]; noScript(second) {
+	if first, second = res[0], res[1]; Missing(second) {
 		second = client.Do(ctx, next.build(client, "EVAL", next.Body(), keys[:1], nil, fresh))
 	}
 	return first, second

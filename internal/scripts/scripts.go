@@ -72,7 +72,7 @@ func (s *Script) Repeatable() bool { return s.Header().Replay == Safe }
 // Exec runs the script once through c.
 func (s *Script) Exec(ctx context.Context, c rueidis.Client, keys, args []string) rueidis.RedisResult {
 	res := c.Do(ctx, s.build(c, "EVALSHA", s.sha(), keys, args, false))
-	if noScript(res) {
+	if Missing(res) {
 		res = c.Do(ctx, s.build(c, "EVAL", s.Body(), keys, args, false))
 	}
 	return res
@@ -88,7 +88,7 @@ func (s *Script) ExecFresh(ctx context.Context, c rueidis.Client, keys, args []s
 		return c.Do(ctx, s.build(c, "EVAL", s.Body(), keys, args, true))
 	}
 	res := c.Do(ctx, s.build(c, "EVALSHA", s.sha(), keys, args, true))
-	if noScript(res) {
+	if Missing(res) {
 		res = c.Do(ctx, s.build(c, "EVAL", s.Body(), keys, args, true))
 	}
 	return res
@@ -116,7 +116,7 @@ func (s *Script) ExecMulti(ctx context.Context, c rueidis.Client, fresh bool, ca
 	results := s.pipeline(ctx, c, fresh, "EVALSHA", s.sha(), calls)
 	var missing []int
 	for i, res := range results {
-		if noScript(res) {
+		if Missing(res) {
 			missing = append(missing, i)
 		}
 	}
@@ -140,7 +140,7 @@ func (s *Script) ExecMulti(ctx context.Context, c rueidis.Client, fresh bool, ca
 func (s *Script) ExecAcked(ctx context.Context, c rueidis.Client, keys, args []string, replicas int64, timeoutMs int64) (rueidis.RedisResult, rueidis.RedisResult) {
 	wait := func() rueidis.Completed { return c.B().Wait().Numreplicas(replicas).Timeout(timeoutMs).Build() }
 	res := c.DoMulti(ctx, s.build(c, "EVALSHA", s.sha(), keys, args, false), wait())
-	if noScript(res[0]) {
+	if Missing(res[0]) {
 		res = c.DoMulti(ctx, s.build(c, "EVAL", s.Body(), keys, args, false), wait())
 	}
 	return res[0], res[1]
@@ -158,7 +158,7 @@ func (s *Script) ExecMultiAcked(ctx context.Context, c rueidis.Client, calls []C
 		return c.DoMulti(ctx, append(cmds, c.B().Wait().Numreplicas(replicas).Timeout(timeoutMs).Build())...)
 	}
 	res := send("EVALSHA", s.sha())
-	if slices.ContainsFunc(res, noScript) {
+	if slices.ContainsFunc(res, Missing) {
 		res = send("EVAL", s.Body())
 	}
 	return res[:len(calls)], res[len(calls)]
@@ -170,10 +170,10 @@ func (s *Script) ExecMultiAcked(ctx context.Context, c rueidis.Client, calls []C
 func (s *Script) ExecFollowed(ctx context.Context, c rueidis.Client, keys, args []string, next *Script, fresh bool) (first, second rueidis.RedisResult) {
 	behind := func(verb, what string) rueidis.Completed { return next.build(c, verb, what, keys[:1], nil, fresh) }
 	res := c.DoMulti(ctx, s.build(c, "EVALSHA", s.sha(), keys, args, fresh), behind("EVALSHA", next.sha()))
-	if noScript(res[0]) {
+	if Missing(res[0]) {
 		res = c.DoMulti(ctx, s.build(c, "EVAL", s.Body(), keys, args, fresh), behind("EVALSHA", next.sha()))
 	}
-	if first, second = res[0], res[1]; noScript(second) {
+	if first, second = res[0], res[1]; Missing(second) {
 		second = c.Do(ctx, behind("EVAL", next.Body()))
 	}
 	return first, second
@@ -220,13 +220,14 @@ func (s *Script) build(c rueidis.Client, verb, what string, keys, args []string,
 	return cmd.Build()
 }
 
-// Build returns a call of the script by its hash, for a pipeline with others. A server that does
-// not know the script refuses it.
-func (s *Script) Build(c rueidis.Client, keys, args []string) rueidis.Completed {
-	return s.build(c, "EVALSHA", s.sha(), keys, args, false)
+// Build returns a call of the script by its hash, for a pipeline with others; if fresh, on a connection of rueidis' blocking
+// pool. A server that does not know the script refuses it.
+func (s *Script) Build(c rueidis.Client, keys, args []string, fresh bool) rueidis.Completed {
+	return s.build(c, "EVALSHA", s.sha(), keys, args, fresh)
 }
 
-func noScript(res rueidis.RedisResult) bool {
+// Missing reports whether the server refused a call since it does not know the script.
+func Missing(res rueidis.RedisResult) bool {
 	err, ok := rueidis.IsRedisErr(res.Error())
 	return ok && err.IsNoScript()
 }

@@ -22,7 +22,10 @@ func Await[T any](s *Sender, ctx context.Context, patience time.Duration, call f
 		return result, err, true
 	}
 	f := &Flight[T]{Call: call, Landed: make(chan struct{}, 1)}
-	return f.await(s, ctx, patience, f.Run)
+	if f.Lands(s, ctx, patience, f.Run) {
+		return f.Result, f.Err, true
+	}
+	return result, s.WhyEnded(ctx), false
 }
 
 // Flight is a call that may outlive its caller. It may be used again once it
@@ -39,17 +42,8 @@ func (f *Flight[T]) Run() {
 	f.Landed <- struct{}{}
 }
 
-// await is Await; run is f.run, which costs an allocation each time that it is
-// made a value.
-func (f *Flight[T]) await(s *Sender, ctx context.Context, patience time.Duration, run func()) (result T, err error, answered bool) {
-	if f.Lands(s, ctx, patience, run) {
-		return f.Result, f.Err, true
-	}
-	return result, s.WhyEnded(ctx), false
-}
-
 // Lands reports whether the call has answered, with the result in f. Nobody looks
-// at f any more if it has not.
+// at f any more if it has not. Run is f.Run, which costs an allocation each time that it is made a value.
 func (f *Flight[T]) Lands(s *Sender, ctx context.Context, patience time.Duration, run func()) bool {
 	if !s.Spawn(run) {
 		f.Err = core.ErrClosed

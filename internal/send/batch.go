@@ -25,30 +25,102 @@ const (
 	mostOfOne = 16 << 10
 )
 
-// batcher sends the calls to the only server, or master. While few are under way each goes by itself. Beyond
-// that a call joins a queue, and whoever finds that nobody is about to send has a worker do
-// that: it lets others run once, takes all that is queued, and sends it as one pipeline. The next
+// batches are the calls of a client that go together: a batcher for each node. While few calls are under way each goes by
+// itself.
+type batches struct {
+	under atomic.Int64 // calls under way
+	only  *batcher     // to the only server, or master; nil on a cluster
+	nodes atomic.Pointer[nodeTable]
+}
+
+// nodeTable has the batcher of each slot of a cluster: the index in all, and one more; 0 if its node is not known.
+type nodeTable struct {
+	of  [16384]uint16
+	all []*batcher
+}
+
+// batcher sends the calls to one node. While many are under way a call joins a queue, and whoever finds that nobody is about
+// to send has a worker do that: it lets others run once, takes all that is queued, and sends it as one pipeline. The next
 // batch does not wait for its answers, and no timer is involved, so that a call is sent
 // as soon as the process has nothing else to run.
 //
 // Each call keeps its script, keys, answer and error. The loss of a batch is a lost
 // reply for each of its calls, and a slow one may cost all of them their answers: so only
-// calls that may run twice go together. On a cluster each call goes by itself.
+// calls that may run twice go together. On a cluster a node's own client sends them, which follows no redirection: a call
+// that meets one goes alone, by the client of all nodes.
 type batcher struct {
 	s     *Sender
-	send  func()       // flush, once
-	under atomic.Int64 // calls under way
+	node  string   // "" for the only one
+	send  func()   // flush, once
+	fresh *batcher // to the same node, for calls that need another connection; nil for itself
 
 	mu      sync.Mutex
+	client  rueidis.Client // of the node
 	queue   []*member
 	spare   []*member // the memory of an earlier queue
 	pending bool      // somebody is about to send
 }
 
-func newBatcher(s *Sender) *batcher {
-	b := &batcher{s: s}
-	b.send = b.flush
+func newBatcher(s *Sender, node string) *batcher {
+	b := &batcher{s: s, node: node, client: s.Redis, fresh: &batcher{s: s, node: node, client: s.Redis}}
+	b.send, b.fresh.send = b.flush, b.fresh.flush
 	return b
+}
+
+// goTo has b sent by the client of its node.
+func (b *batcher) goTo(c rueidis.Client) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.client = c
+}
+
+// to returns the batcher of a slot, nil if its node is not known.
+func (bs *batches) to(slot uint16) *batcher {
+	if bs.only != nil {
+		return bs.only
+	}
+	if t := bs.nodes.Load(); t != nil && t.of[slot] > 0 {
+		return t.all[t.of[slot]-1]
+	}
+	return nil
+}
+
+// learn takes the map of a cluster, and the clients of its nodes. It is called by one at a time. A node's batcher stays for as
+// long as the node is in the map.
+func (bs *batches) learn(s *Sender, slots []slotRange) {
+	last, clients := bs.nodes.Load(), s.Redis.Nodes()
+	next, at := new(nodeTable), map[string]uint16{}
+	for _, r := range slots {
+		i, there := at[r.node]
+		if c := clients[r.node]; !there && c != nil {
+			b := last.find(r.node)
+			if b == nil {
+				b = newBatcher(s, r.node)
+			}
+			b.goTo(c)
+			b.fresh.goTo(c)
+			next.all = append(next.all, b)
+			i = uint16(len(next.all))
+		}
+		at[r.node] = i
+		for slot := int(r.from); slot <= int(r.to) && slot < len(next.of); slot++ {
+			next.of[slot] = i
+		}
+	}
+	bs.nodes.Store(next)
+}
+
+// find returns the batcher of a node, nil if there is none.
+func (t *nodeTable) find(node string) *batcher {
+	if t == nil {
+		return nil
+	}
+	for _, b := range t.all {
+		if b.node == node {
+			return b
+		}
+	}
+	return nil
 }
 
 // member is one call of a batch. It may be used again once it was answered.
@@ -62,7 +134,7 @@ var members = sync.Pool{New: func() any { return &member{done: make(chan struct{
 
 // inBatch returns op as a batch sends it; a script goes by its hash. It is false if op is sent alone.
 // The types stand one by one, as in exec.
-func inBatch(c rueidis.Client, op Operation, t *transfer, keys, args []string) (cmd rueidis.Completed, ok bool) {
+func inBatch(c rueidis.Client, op Operation, t *transfer, keys, args []string, fresh bool) (cmd rueidis.Completed, ok bool) {
 	if t.bytes > mostOfOne || t.by != nil || t.single {
 		return cmd, false
 	}
@@ -71,11 +143,11 @@ func inBatch(c rueidis.Client, op Operation, t *transfer, keys, args []string) (
 	}
 	switch op := op.(type) {
 	case *scripts.Script:
-		return op.Build(c, keys, args), true
+		return op.Build(c, keys, args, fresh), true
 	case *scripts.Command:
-		return op.Build(c, keys, args), true
+		return op.Build(c, keys, args, fresh), true
 	case Identified:
-		return op.Script.Build(c, keys, args), true
+		return op.Script.Build(c, keys, args, fresh), true
 	}
 	return cmd, false
 }
@@ -83,44 +155,57 @@ func inBatch(c rueidis.Client, op Operation, t *transfer, keys, args []string) (
 // Crowded reports whether calls go together at the moment. Then a caller that may leave needs no
 // other goroutine to send for it, see [Leaving]. What replicas confirm does not go together.
 func (s *Sender) Crowded() bool {
-	return s.batch != nil && s.ReplicaAcks == 0 && s.batch.crowded()
+	return s.ReplicaAcks == 0 && s.crowded()
 }
 
-// exec sends op once: in a batch if many calls are under way.
-func (s *Sender) exec(ctx context.Context, op Operation, t *transfer, keys, args []string, l *Leaving) (rueidis.RedisResult, error) {
-	b := s.batch
-	if b == nil {
-		return exec(s.Bounded(ctx), s.Redis, op, keys, args), nil
-	}
-	if l != nil || b.crowded() {
-		if cmd, ok := inBatch(s.Redis, op, t, keys, args); ok {
-			res, err := b.together(cmd, l)
-			if err != nil || !goesAlone(res) {
-				return res, err
+// exec sends op once: in a batch if many calls are under way. Fresh is for another connection than the one that everybody
+// shares: of a batch whose answers were lost, the calls that are sent again share one.
+func (s *Sender) exec(ctx context.Context, op Operation, t *transfer, keys, args []string, fresh bool, l *Leaving) (rueidis.RedisResult, error) {
+	if l != nil || s.crowded() {
+		if cmd, ok := inBatch(s.Redis, op, t, keys, args, fresh); ok {
+			if b := s.batches.to(cmd.Slot() & lastSlot); b != nil {
+				if fresh {
+					b = b.fresh
+				}
+				res, err := b.together(cmd, l)
+				if err != nil || !s.goesAlone(res) {
+					return res, err
+				}
 			}
 		}
 	}
-	b.under.Add(1)
-	defer b.under.Add(-1)
+	s.batches.under.Add(1)
+	defer s.batches.under.Add(-1)
 	if l == nil {
-		return exec(s.Bounded(ctx), s.Redis, op, keys, args), nil
+		return exec(s.Bounded(ctx), s.Redis, op, keys, args, fresh), nil
 	}
-	k, a := slices.Clone(keys), slices.Clone(args)
-	return l.beside(s, func() rueidis.RedisResult { return exec(s.Bounded(ctx), s.Redis, op, k, a) })
+	k, a := slices.Clone(keys), slices.Clone(args) // else those of every caller would be on the heap
+	return l.beside(s, func() rueidis.RedisResult { return exec(s.Bounded(ctx), s.Redis, op, k, a, fresh) })
 }
 
-// crowded reports whether further calls go together.
-func (b *batcher) crowded() bool { return b.under.Load() >= b.s.directly }
+// lastSlot is the highest slot of a cluster. rueidis gives a command without one a number beyond.
+const lastSlot = 16383
 
-// goesAlone reports whether a member of a batch was refused since the server does not know its script.
-func goesAlone(res rueidis.RedisResult) bool {
+// crowded reports whether further calls go together.
+func (s *Sender) crowded() bool { return s.batches.under.Load() >= s.directly }
+
+// goesAlone reports whether a call was not done in its batch: the node does not know its script, or sent it elsewhere.
+func (s *Sender) goesAlone(res rueidis.RedisResult) bool {
 	reply, is := rueidis.IsRedisErr(res.Error())
-	return is && reply.IsNoScript()
+	if !is {
+		return false
+	}
+	_, moved := reply.IsMoved()
+	if moved {
+		s.Topo.MarkStale()
+	}
+	_, asks := reply.IsAsk()
+	return moved || asks || reply.IsNoScript()
 }
 
 // together sends cmd in a batch and returns its answer.
 func (b *batcher) together(cmd rueidis.Completed, l *Leaving) (rueidis.RedisResult, error) {
-	b.under.Add(1)
+	b.s.batches.under.Add(1)
 	m := members.Get().(*member)
 	m.cmd = cmd
 	b.join(m, l != nil)
@@ -153,22 +238,23 @@ func (b *batcher) join(m *member, leaves bool) {
 
 // flush sends what is queued.
 func (b *batcher) flush() {
-	runtime.Gosched() // without it batches have one member each
-	batch, more := b.take()
+	runtime.Gosched()  // without it batches have one member each
+	b.s.Topo.refresh() // an old map is asked for again, though no call asks it
+	batch, c, more := b.take()
 	if more && !b.s.Spawn(b.send) {
 		defer b.flush()
 	}
 	defer b.done(batch)
 	n, ctx := len(batch), b.s.Bounded(context.Background())
 	if n == 1 {
-		batch[0].end(b, b.s.Redis.Do(ctx, batch[0].cmd))
+		batch[0].end(b, c.Do(ctx, batch[0].cmd))
 		return
 	}
 	cmds := make(rueidis.Commands, n)
 	for i, m := range batch {
 		cmds[i] = m.cmd
 	}
-	results := b.s.Redis.DoMulti(ctx, cmds...)
+	results := c.DoMulti(ctx, cmds...)
 	for i, m := range batch {
 		if i == len(results) { // of a client that is not rueidis' own
 			results = append(results, rueidis.NewErrorResult(errNoResult))
@@ -180,17 +266,17 @@ func (b *batcher) flush() {
 // errNoResult answers a call for which the client returned no result.
 var errNoResult = errors.New("the client returned no result for the call")
 
-// take returns what goes out together, and whether others are queued behind it.
-func (b *batcher) take() (batch []*member, more bool) {
+// take returns what goes out together, the client that sends it, and whether others are queued behind it.
+func (b *batcher) take() (batch []*member, c rueidis.Client, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.queue) > mostTogether {
 		batch = slices.Clone(b.queue[:mostTogether])
 		b.queue = slices.Delete(b.queue, 0, mostTogether)
-		return batch, true
+		return batch, b.client, true
 	}
 	batch, b.queue, b.spare, b.pending = b.queue, b.spare, nil, false
-	return batch, false
+	return batch, b.client, false
 }
 
 // done keeps the memory of a batch that was answered for a later queue.
@@ -202,7 +288,7 @@ func (b *batcher) done(batch []*member) {
 }
 
 func (m *member) end(b *batcher, res rueidis.RedisResult) {
-	b.under.Add(-1)
+	b.s.batches.under.Add(-1)
 	m.answer = res
 	m.done <- struct{}{}
 }

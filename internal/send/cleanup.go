@@ -39,24 +39,6 @@ type cleanupQueue struct {
 	workers map[string]*nodeWorker
 }
 
-// outage is how long a node has failed, and how often.
-type outage struct {
-	since time.Duration
-	times int
-}
-
-// lasts counts a failure.
-func (o *outage) lasts(now time.Duration) {
-	if o.times++; o.times == 1 {
-		o.since = now
-	}
-}
-
-// backoff doubles with each failure, up to a second.
-func (o *outage) backoff() time.Duration {
-	return jittered(min(50*time.Millisecond<<min(o.times, 10), time.Second))
-}
-
 // nodeWorker carries the cleanup tasks to one node.
 type nodeWorker struct {
 	node string
@@ -65,7 +47,7 @@ type nodeWorker struct {
 
 	lasting int // so many cleanup tasks that last are to do, or under way
 
-	silent  outage    // of the node
+	silent  int       // how often in a row the node was
 	silence time.Time // until when it is left alone
 }
 
@@ -145,7 +127,11 @@ func (s *Sender) work(c *nodeWorker) {
 			}
 			continue
 		}
-		s.putBack(c, due, s.sayAll(c, due))
+		rest := s.sayAll(c, due)
+		s.cleanups.mu.Lock()
+		c.todo = append(c.todo, rest...)
+		c.lasting -= lasting(due) - lasting(rest)
+		s.cleanups.mu.Unlock()
 	}
 }
 
@@ -173,14 +159,6 @@ func (s *Sender) take(c *nodeWorker, now time.Time) (due []Cleanup, pause time.D
 	clear(c.todo[len(later):])
 	c.todo = later
 	return due, max(pause, time.Duration(len(later))*lookTime), true
-}
-
-// putBack keeps what is left of those that were due.
-func (s *Sender) putBack(c *nodeWorker, due, left []Cleanup) {
-	s.cleanups.mu.Lock()
-	defer s.cleanups.mu.Unlock()
-	c.todo = append(c.todo, left...)
-	c.lasting -= lasting(due) - lasting(left)
 }
 
 // lasting returns how many of the cleanup tasks last.
@@ -230,12 +208,12 @@ func (s *Sender) sayAll(c *nodeWorker, due []Cleanup) (left []Cleanup) {
 	switch {
 	case r.silent:
 		if r.answered {
-			c.silent = outage{} // what was silent is a request, and not the node
+			c.silent = 0 // what was silent is a request, and not the node
 		}
-		c.silent.lasts(s.Now().Mono)
-		c.silence = time.Now().Add(c.silent.backoff())
+		c.silent++
+		c.silence = time.Now().Add(jittered(min(50*time.Millisecond<<min(c.silent, 10), time.Second))) // twice as long each time
 	case r.answered:
-		c.silent = outage{}
+		c.silent = 0
 	}
 	for _, rest := range r.todo { // first the next time, so that nobody stays behind what is never answered
 		left = append(left, rest...)
@@ -288,7 +266,9 @@ func (s *Sender) sayInTurn(due []Cleanup) (left []Cleanup, silent bool) {
 	for i, it := range due {
 		now := time.Now()
 		if it.over(now, s.Remembered()) {
-			s.forgotten(it)
+			if it.lasting { // one that has an end by itself leaves nothing undone
+				s.giveUp(it, fmt.Errorf("%w, and the server was silent for as long as it would remember the request", core.ErrUnknown))
+			}
 			continue
 		}
 		err := it.Run(cleanupContext{s.Bounded(context.Background())})

@@ -42,7 +42,9 @@ func (s *Sender) End() error {
 	s.Tasks.Stop() // no goroutines from now on, so that those at work can be waited for
 	s.Tasks.Wait()
 	s.Crew.End()
-	s.endShared()
+	if d := s.soon.Load(); d != nil {
+		d.cancel()
+	}
 	if s.Owned {
 		s.Redis.Close()
 	}

@@ -52,13 +52,6 @@ func (s *Sender) sharedDeadline() context.Context {
 	return next.ctx
 }
 
-// endShared stops the last timer.
-func (s *Sender) endShared() {
-	if d := s.soon.Load(); d != nil {
-		d.cancel()
-	}
-}
-
 type sendContext struct {
 	context.Context
 	values context.Context

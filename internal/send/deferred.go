@@ -110,14 +110,6 @@ func (it *Cleanup) end() {
 	}
 }
 
-// forgotten ends a cleanup task that is over. One that has an end by itself leaves
-// nothing undone.
-func (s *Sender) forgotten(it Cleanup) {
-	if it.lasting {
-		s.giveUp(it, fmt.Errorf("%w, and the server was silent for as long as it would remember the request", core.ErrUnknown))
-	}
-}
-
 // giveUp ends a cleanup task that was not done.
 func (s *Sender) giveUp(it Cleanup, why error) {
 	it.end()
@@ -135,7 +127,12 @@ func (s *Sender) giveUp(it Cleanup, why error) {
 func (s *Sender) gaveUp(w core.Work, why error) {
 	s.Logger.Error("given up", "kind", w.Kind, "name", w.Name, "operation", w.Op, "amount", w.Amount, "err", why)
 	if s.Open() != nil {
-		s.undone.add(w, why)
+		u := &s.undone
+		u.mu.Lock()
+		if u.all++; u.all <= mostUndone {
+			u.first = append(u.first, fmt.Errorf("%s %q: %s %d: %w", w.Kind, w.Name, w.Op, w.Amount, why))
+		}
+		u.mu.Unlock()
 	}
 	if s.Deferrals != nil {
 		s.Deferrals.GaveUp(core.GaveUp{Work: w, Err: why})
@@ -155,14 +152,6 @@ type undone struct {
 
 // mostUndone is how much of it the error of Close names.
 const mostUndone = 10
-
-func (u *undone) add(w core.Work, why error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.all++; u.all <= mostUndone {
-		u.first = append(u.first, fmt.Errorf("%s %q: %s %d: %w", w.Kind, w.Name, w.Op, w.Amount, why))
-	}
-}
 
 // err returns nil if there is nothing.
 func (u *undone) err() error {

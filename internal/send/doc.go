@@ -26,8 +26,8 @@
 //	                                   once, takes what is queued ──► one pipeline
 //
 // A batch waits for no answer and for no timer ([batcher] in batch.go). Each member keeps its answer
-// and error; one whose script the server does not know goes on by itself. Long calls, those that block and
-// renewals stay out, and so do all calls on a cluster.
+// and error; one whose script the server does not know goes on by itself. On a cluster there is a queue for each node, whose
+// own client sends; a call that is sent elsewhere goes on by itself. Long calls, those that block and renewals stay out.
 //
 // # A call that outlives its caller
 //

@@ -54,15 +54,12 @@ func (s *Sender) followed(ctx context.Context, op Operation, t transfer, keys, a
 		}
 		o := followable(op)
 		one := func(send context.Context) rueidis.RedisResult {
-			switch {
-			case o != nil && !s.Cluster() && (t.long() || !fresh):
+			if o != nil && !s.Cluster() && (t.long() || !fresh) {
 				first, second := o.ExecFollowed(send, s.Redis, keys, args, f.Script, t.long())
 				f.answer.Store(&second)
 				return first
-			case t.long() || fresh:
-				return op.ExecFresh(send, s.Redis, keys, args)
 			}
-			return exec(send, s.Redis, op, keys, args)
+			return exec(send, s.Redis, op, keys, args, t.long() || fresh)
 		}
 		if t.long() {
 			return s.atLength(ctx, keys, &t, one)

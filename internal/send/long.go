@@ -156,11 +156,7 @@ type longLane struct {
 	free chan struct{}
 }
 
-func newLongLanes() *places.Places[string, *longLane] {
-	return &places.Places[string, *longLane]{Make: func(string) *longLane {
-		return &longLane{free: make(chan struct{}, mostLong)}
-	}}
-}
+func newLongLane(string) *longLane { return &longLane{free: make(chan struct{}, mostLong)} }
 
 // errNoTurn says that nothing was sent, as others were ahead for as long as ctx lasted.
 var errNoTurn = errors.New("not sent: other long exchanges with the server are under way")

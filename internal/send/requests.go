@@ -29,7 +29,8 @@ type Requests struct {
 func NewRequests(s *Sender) *Requests {
 	r := &Requests{s: s, born: rand.Text()[:16]}
 	r.forgotten = combine.New(combine.Config[string, string, struct{}]{
-		Send: r.send, Cut: cutForgotten, Spawn: s.Spawn, Closed: core.ErrClosed,
+		Send: r.send, Cut: func(waiting []*combine.Call[string, struct{}]) int { return min(len(waiting), mostForgotten) },
+		Spawn: s.Spawn, Closed: core.ErrClosed,
 	})
 	return r
 }
@@ -54,10 +55,6 @@ func (r *Requests) send(_ string, _ int, batch []*combine.Call[string, struct{}]
 
 // mostForgotten bounds one command.
 const mostForgotten = 1000
-
-func cutForgotten(waiting []*combine.Call[string, struct{}]) int {
-	return min(len(waiting), mostForgotten)
-}
 
 // Identified is a script that has a request id, so that the server knows when it
 // comes again. It includes done.lua.

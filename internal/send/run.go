@@ -99,18 +99,12 @@ func (s *Sender) run(ctx context.Context, op Operation, keys, args []string, ful
 				return rueidis.RedisResult{}, err
 			}
 		}
-		switch {
-		case t.long():
+		if t.long() {
 			return s.atLength(ctx, keys, &t, func(send context.Context) rueidis.RedisResult {
 				return op.ExecFresh(send, s.Redis, slices.Clone(keys), slices.Clone(args))
 			})
-		case fresh && l != nil:
-			k, a := slices.Clone(keys), slices.Clone(args) // else those of every caller would be on the heap
-			return l.beside(s, func() rueidis.RedisResult { return op.ExecFresh(s.Bounded(ctx), s.Redis, k, a) })
-		case fresh:
-			return op.ExecFresh(s.Bounded(ctx), s.Redis, slices.Clone(keys), slices.Clone(args)), nil
 		}
-		return s.exec(ctx, op, &t, keys, args, l)
+		return s.exec(ctx, op, &t, keys, args, fresh, l)
 	})
 }
 
@@ -144,8 +138,11 @@ func (s *Sender) RunBehind(ctx context.Context, other, op *scripts.Command, befo
 }
 
 // exec calls the operations that there are by their types: what goes through
-// the interface goes to the heap, which costs each caller its keys and arguments.
-func exec(ctx context.Context, c rueidis.Client, op Operation, keys, args []string) rueidis.RedisResult {
+// the interface goes to the heap, which costs each caller its keys and arguments. Fresh is for another connection.
+func exec(ctx context.Context, c rueidis.Client, op Operation, keys, args []string, fresh bool) rueidis.RedisResult {
+	if fresh {
+		return op.ExecFresh(ctx, c, slices.Clone(keys), slices.Clone(args))
+	}
 	if s, ok := op.(noMigrationRetry); ok {
 		op = s.Operation
 	}

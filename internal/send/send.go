@@ -28,7 +28,7 @@ type Sender struct {
 	soon      atomic.Pointer[deadline]
 	long      *places.Places[string, *longLane] // by the node
 	directly  int64                             // see Config.Directly
-	batch     *batcher                          // nil on a cluster
+	batches   batches
 	evictions evictions
 	life      context.Context // of all exchanges; ended when Close stops waiting for them
 	abort     context.CancelFunc
@@ -39,13 +39,15 @@ type Sender struct {
 
 // New returns a sender that has not asked the server for anything.
 func New(c *core.Core) *Sender {
-	s := &Sender{Core: c, acks: make(chan struct{}, maxAckWaits), long: newLongLanes(), directly: max(0, int64(cmp.Or(c.Directly, directly)))}
+	s := &Sender{Core: c, acks: make(chan struct{}, maxAckWaits), long: &places.Places[string, *longLane]{Make: newLongLane}, directly: max(0, int64(cmp.Or(c.Directly, directly)))}
 	s.life, s.abort = context.WithCancel(context.Background())
 	s.lanes.last.Store(time.Now().UnixMicro()) // above those of an earlier process with this client id
-	if !c.Cluster() {
-		s.batch = newBatcher(s)
-	}
 	s.Topo = newTopology(c.Redis, c.Cluster(), s.Spawn, s.Base)
+	if c.Cluster() {
+		s.Topo.learned = func(slots []slotRange) { s.batches.learn(s, slots) }
+	} else {
+		s.batches.only = newBatcher(s, "")
+	}
 	return s
 }
 

@@ -25,6 +25,8 @@ type Topology struct {
 	spawn func(func()) bool
 	base  func() context.Context // of what is asked in the background
 
+	learned func(slots []slotRange) // takes a new map of the cluster, with the mutex held
+
 	mu     sync.Mutex
 	slots  []slotRange
 	asked  time.Time
@@ -71,13 +73,29 @@ func (t *Topology) Node(slot uint16) string {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.due() {
-		t.asking, t.asked = true, time.Now()
-		if !t.spawn(func() { t.ask(t.base()) }) {
-			t.asking = false
-		}
-	}
+	t.askIfDue()
 	return t.find(slot)
+}
+
+// refresh asks for the map of a cluster that is old, or proved wrong, in the background.
+func (t *Topology) refresh() {
+	if !t.cluster {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.askIfDue()
+}
+
+// askIfDue is called with the mutex.
+func (t *Topology) askIfDue() {
+	if !t.due() {
+		return
+	}
+	t.asking, t.asked = true, time.Now()
+	if !t.spawn(func() { t.ask(t.base()) }) {
+		t.asking = false
+	}
 }
 
 func (t *Topology) due() bool {
@@ -229,6 +247,9 @@ func (t *Topology) ask(ctx context.Context) {
 	t.asking = false
 	if len(slots) > 0 {
 		t.slots, t.stale, t.asked = slots, false, time.Now()
+		if t.learned != nil {
+			t.learned(slots)
+		}
 	}
 }
 
