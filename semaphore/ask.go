@@ -4,21 +4,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
 )
-
-// names is one semaphore as the server sees it.
-type names struct {
-	key     string // the mapped name
-	channel string
-	lane    string // what its lanes begin with
-	set     string // when this library set the permits
-}
-
-func newNames(e *locking.Engine, mapped string) *names {
-	return &names{mapped, keys.SemaphoreChannel(mapped), keys.Lane(mapped, e.ClientID), keys.SemaphoreSet(mapped)}
-}
 
 // kind is what is asked. Takes, waits and gives go out together.
 type kind uint8
@@ -50,7 +36,7 @@ type ask struct {
 	ttl    time.Duration // of a trySet
 	held   string        // of an order about permits with leases: the key of those
 	labels string        // of a removeHeld: the key of those
-	from   *place        // of a give, if it is that of somebody who has a place
+	from   *waiters      // of a give, if it is that of somebody who has a place
 }
 
 // answer is what became of it.

@@ -136,22 +136,6 @@ func (o ttlOption) applySet(c *setConfig) error {
 	return nil
 }
 
-func resolveTry(opts []TryOption) (tryConfig, error) {
-	return object.Options(tryConfig{}, opts, TryOption.applyTry)
-}
-
-func resolveRelease(opts []ReleaseOption) (releaseConfig, error) {
-	return object.Options(releaseConfig{}, opts, ReleaseOption.applyRelease)
-}
-
 func resolveSet(opts []SetOption) (setConfig, error) {
 	return object.Options(setConfig{}, opts, SetOption.applySet)
-}
-
-func resolvePermit(opts []PermitOption) (permitConfig, error) {
-	return object.Options(permitConfig{}, opts, PermitOption.applyPermit)
-}
-
-func resolveTryPermit(opts []TryPermitOption) (permitConfig, error) {
-	return object.Options(permitConfig{}, opts, TryPermitOption.applyTryPermit)
 }

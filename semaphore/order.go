@@ -8,9 +8,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
@@ -53,19 +51,9 @@ type fleetQueue struct {
 	on   []string // the fair lock, and its queue
 }
 
-// newFleetQueue returns nil, unless opts want an order.
-func newFleetQueue(e *locking.Engine, mapped string, opts []Option) (*fleetQueue, error) {
-	c, err := object.Options(config{}, opts, Option.applySemaphore)
-	if err != nil || !c.ordered {
-		return nil, err
-	}
-	key := keys.SemaphoreOrder(mapped)
-	return &fleetQueue{e, fairlock.NewOrder(e, key), []string{key, keys.FairQueue(key)}}, nil
-}
-
 // idle reports whether no waiter is queued.
 func (o *fleetQueue) idle(ctx context.Context) (bool, error) {
-	got, err, _ := send.Await(o.e.Sender, ctx, 0, func() (send.Answer, error) { return o.e.Run(ctx, orderScript, o.on, nil) })
+	got, err := send.Reading(o.e.Sender, ctx, func() (send.Answer, error) { return o.e.Run(ctx, orderScript, o.on, nil) })
 	if err != nil {
 		return false, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -171,14 +172,15 @@ func TestSemaphoreWithFleetOrderKeepsWhatIsGrantedWhenTheTurnIsLost(t *testing.T
 	r := newRig(t).set(1)
 	r.take(1)
 	ctx, leave := context.WithCancelCause(t.Context())
-	c := r.h.contender(r.of, 1)
-	defer c.done()
-	require.True(t, c.p.enter(c.w))
-	c.p.mu.Lock()
-	c.p.head.served = true
-	c.p.mu.Unlock()
+	p := r.h.places.Get(r.of.key)
+	defer r.h.places.Put(r.of.key, p)
+	w := &waiter{h: r.h, of: r.of, p: p, n: 1, turn: handover.NewWaiter[struct{}](true)}
+	p.Mu.Lock()
+	require.True(t, p.enter(w.turn))
+	require.True(t, p.Serve(w.turn, struct{}{}))
+	p.Mu.Unlock()
 	leave(errPassedOver)
-	require.NoError(t, c.p.lead(ctx, c, false))
+	require.NoError(t, p.Lead(ctx, w, false))
 	require.Zero(t, r.free())
 }
 

@@ -97,17 +97,17 @@ func TestSemaphoreWaitThatEndsWithoutAnAnswerIsNoRefusal(t *testing.T) {
 // TestSemaphoreWordOfTheServerEndsWithItsAge.
 func TestSemaphoreWordOfTheServerEndsWithItsAge(t *testing.T) {
 	t.Parallel()
-	e := newRig(t, aSecond).e
+	on := newRig(t, aSecond).e.Waits
 	over, away := errors.New("over"), errors.New("away")
 	var w lastAnswer
-	require.Equal(t, over, w.end(e, over), "no answer yet")
-	w.refused(e, ErrNotAcquired)
-	require.Equal(t, ErrNotAcquired, w.end(e, over))
-	w.failed(away)
-	require.ErrorIs(t, w.end(e, over), over)
-	require.ErrorIs(t, w.end(e, over), away)
-	w.refused(e, errTryNotSet)
-	require.ErrorIs(t, w.end(e, over), ErrNotSet)
+	require.Equal(t, over, w.end(on, over), "no answer yet")
+	w.heard(on, nil)
+	require.Equal(t, ErrNotAcquired, w.end(on, over))
+	w.heard(on, away)
+	require.ErrorIs(t, w.end(on, over), over)
+	require.ErrorIs(t, w.end(on, over), away)
+	w.heard(on, errNotSet)
+	require.ErrorIs(t, w.end(on, over), ErrNotSet)
 	w.when -= time.Second
-	require.Equal(t, over, w.end(e, over), "it is too old")
+	require.Equal(t, over, w.end(on, over), "it is too old")
 }

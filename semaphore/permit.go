@@ -159,20 +159,19 @@ func (p *Permit) Release(ctx context.Context) error {
 		return p.failed("release", object.CheckContext(ctx))
 	}
 	err := p.leave()
-	if err == nil && !p.of.i.e.During(func() { err = p.giveUp(ctx) }) {
+	release := func() { // takes it from the watchdog and gives it back
+		until := p.grant.Deadline()
+		if !p.grant.Finish(ErrReleased) {
+			err = p.afterLoss()
+			return
+		}
+		got, failed := p.of.i.giveBack(ctx, p, nil)
+		err = p.gaveUp(ctx, got, failed, 0, until)
+	}
+	if err == nil && !p.of.i.e.During(release) {
 		err = ErrClosed
 	}
 	return p.failed("release", err)
-}
-
-// giveUp takes the permit from the watchdog and gives it back.
-func (p *Permit) giveUp(ctx context.Context) error {
-	until := p.grant.Deadline()
-	if !p.grant.Finish(ErrReleased) {
-		return p.afterLoss()
-	}
-	got, err := p.of.i.giveBack(ctx, p, nil)
-	return p.gaveUp(ctx, got, err, 0, until)
 }
 
 // afterLoss returns why the permit had ended before its release. A renewal without an
@@ -205,7 +204,7 @@ func (p *Permit) gaveUp(ctx context.Context, got permitAnswer, err error, n int,
 
 // giveBack gives permits back, and in the same call has those who wait ask for
 // the next.
-func (i *issuer) giveBack(ctx context.Context, p *Permit, others []*Permit) (permitAnswer, error) {
+func (i *permitShared) giveBack(ctx context.Context, p *Permit, others []*Permit) (permitAnswer, error) {
 	ask := permitAsk{of: p.of, gives: p.want.id, judged: p.want.label != "" || p.want.judged}
 	var late []string
 	if p.late {
@@ -218,19 +217,19 @@ func (i *issuer) giveBack(ctx context.Context, p *Permit, others []*Permit) (per
 		}
 	}
 	if len(late) > 0 {
-		if err := p.of.bury(context.WithoutCancel(ctx), late...); err != nil {
+		if err := p.of.markReleased(context.WithoutCancel(ctx), late...); err != nil {
 			return permitAnswer{}, err
 		}
 	}
-	ask.from = i.rooms.Get(p.of.key)
-	defer i.rooms.Put(p.of.key, ask.from)
-	c := ask.from.enlist(true)
-	ask.wants = c.wants
+	ask.from = i.places.Get(p.of.key)
+	defer i.places.Put(p.of.key, ask.from)
+	l := ask.from.list(true)
+	ask.wants = l.wants
 	got, err := i.table.Do(context.Background(), p.of.key, ask)
-	if len(c.wants) == 0 {
+	if len(l.wants) == 0 {
 		ask.from.gave(got.woken)
 	} else {
-		for _, spare := range ask.from.deal(p.of, c, got) {
+		for _, spare := range ask.from.distribute(p.of, l, got) {
 			spare.discard()
 		}
 	}
@@ -252,6 +251,15 @@ func (p *Permit) discard() {
 func (p *Permit) all() []*Permit {
 	all := append(make([]*Permit, 0, 1+len(p.with)), p)
 	return append(all, p.with...)
+}
+
+// observe tells the observer of the permit and those that were acquired together with it.
+func (p *Permit) observe(ctx context.Context) {
+	if o := p.of.i.e.Observer; o != nil {
+		for range 1 + len(p.with) {
+			o.Acquired(ctx, permitLabel, p.of.key, false)
+		}
+	}
 }
 
 // leave ends the permit for those who work with it.

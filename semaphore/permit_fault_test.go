@@ -413,7 +413,7 @@ func TestNamesOfPermitsLeaveNothing(t *testing.T) {
 		_, gone := s.Delete(ctx)
 		return errors.Join(set, released, gone)
 	})
-	require.Zero(t, r.i.rooms.Len())
+	require.Zero(t, r.i.places.Len())
 }
 
 // TestASilentServerEndsAPermitInTime: its context ends before another gets it.

@@ -141,15 +141,15 @@ func (r *permitRig) acquiring(ctx context.Context, opts ...PermitOption) <-chan 
 func (r *permitRig) waiting(n int) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
-		room := r.i.rooms.Get(r.of.key)
-		defer r.i.rooms.Put(r.of.key, room)
-		room.mu.Lock()
-		defer room.mu.Unlock()
-		there := room.queue.Waiting()
-		if room.head != nil {
+		room := r.i.places.Get(r.of.key)
+		defer r.i.places.Put(r.of.key, room)
+		room.Mu.Lock()
+		defer room.Mu.Unlock()
+		there := room.Queue.Waiting()
+		if room.Head != nil {
 			there++
 		}
-		return there == n && (n == 0 || room.looked)
+		return there == n && (n == 0 || room.Looked)
 	}, soon, time.Millisecond)
 }
 

@@ -112,13 +112,10 @@ func (p *Permit) list(c *permitContext) {
 	if p.contexts.listed == nil {
 		p.contexts.listed = make(map[*permitContext]struct{})
 	}
-	c.forget = context.AfterFunc(c.Context, func() { p.unlist(c) }) // on a goroutine of its own: after this
+	c.forget = context.AfterFunc(c.Context, func() { // on a goroutine of its own: after this
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.contexts.listed, c)
+	})
 	p.contexts.listed[c] = struct{}{}
-}
-
-// unlist forgets a context that has ended.
-func (p *Permit) unlist(c *permitContext) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.contexts.listed, c)
 }

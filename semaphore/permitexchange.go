@@ -2,43 +2,46 @@ package semaphore
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// issuer is what the semaphores of one client whose permits have leases have in
+// permitShared is what the semaphores of one client whose permits have leases have in
 // common.
-type issuer struct {
+type permitShared struct {
 	e       *locking.Engine
 	client  string // what ids begin with
 	table   *combine.Table[string, permitAsk, permitAnswer]
-	rooms   places.Places[string, *room]
-	waiting atomic.Int64 // who has a room, or is about to
+	places  places.Places[string, *permitWaiters]
+	waiting atomic.Int64 // who has a place, or is about to
 }
 
-type issuerKey struct{}
+type permitSharedKey struct{}
 
-func issuerOf(e *locking.Engine) *issuer {
-	return e.Shared(issuerKey{}, func() any { return newIssuer(e) }).(*issuer)
-}
-
-func newIssuer(e *locking.Engine) *issuer {
-	i := &issuer{e: e, client: clientPart(e.ClientID)}
+func newPermitShared(e *locking.Engine) *permitShared {
+	digits, _ := hex.DecodeString(strings.ReplaceAll(e.ClientID, "-", "")) // a uuid
+	i := &permitShared{e: e, client: string(append(digits, make([]byte, clientBytes)...)[:clientBytes])}
 	i.table = combine.New(combine.Config[string, permitAsk, permitAnswer]{
 		Send: i.send, Cut: cutPermits, Left: i.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
-	i.rooms.Make = func(string) *room { return newRoom(i) }
-	i.rooms.Left = (*room).left
-	i.rooms.Idle = func(r *room) bool { return r.courtesy.Idle() }
-	i.rooms.Reuse = (*room).reuse
-	e.WhenClosing(func() { i.rooms.Each((*room).dismiss) })
+	i.places.Make = func(string) *permitWaiters { return newPermitWaiters(i) }
+	i.places.Idle = func(r *permitWaiters) bool { return r.Courtesy.Idle() }
+	i.places.Reuse = func(r *permitWaiters) bool {
+		quiet := r.Quiet()
+		if quiet {
+			*r = *newPermitWaiters(i)
+		}
+		return quiet
+	}
+	e.WhenClosing(func() { i.places.Each(func(r *permitWaiters) { r.Dismiss() }) })
 	return i
 }
 
@@ -49,7 +52,7 @@ type permitAsk struct {
 	also   []string // further ids
 	judged bool     // the server says whether its lease has ended: nobody here knows; or it has a label
 	wants  []want
-	from   *room // of who gives
+	from   *permitWaiters // of who gives
 }
 
 // permitAnswer is what became of it.
@@ -71,20 +74,15 @@ type (
 // mostIDs bounds how long one script call keeps the server.
 const mostIDs = 100
 
-// ids returns how many ids the request is about.
-func (a *permitAsk) ids() int {
-	ids := 1 + len(a.also)
-	for n := range a.wants {
-		ids += a.wants[n].size()
-	}
-	return ids
-}
-
 // cutPermits returns how many of the waiting calls go out as one.
 func cutPermits(waiting permitBatch) int {
 	ids := 0
 	for n, c := range waiting {
-		if ids += c.Ask.ids(); ids > mostIDs {
+		ids += 1 + len(c.Ask.also)
+		for k := range c.Ask.wants {
+			ids += c.Ask.wants[k].size()
+		}
+		if ids > mostIDs {
 			return max(n, 1)
 		}
 	}
@@ -92,15 +90,29 @@ func cutPermits(waiting permitBatch) int {
 }
 
 // send makes one exchange about a semaphore. Each call has its own outcome, so it
-// returns no error for all.
-func (i *issuer) send(_ string, _ int, b permitBatch) error {
-	open := i.e.Open() == nil
-	x, from := gather(b, open)
-	of := b[0].Ask.of
-	heard := i.listening(of, from)
+// returns no error for all. What is wanted does not go out while the client closes.
+func (i *permitShared) send(_ string, _ int, b permitBatch) error {
+	open, of := i.e.Open() == nil, b[0].Ask.of
+	var x trade
+	var release releasing
+	for _, c := range b {
+		if c.Ask.gives != "" {
+			x.gives = append(append(x.gives, c.Ask.gives), c.Ask.also...)
+			if release.courtesy == nil {
+				release = c.Ask.from.releasing(of.channel)
+			}
+		}
+		switch {
+		case !open:
+		case len(b) == 1:
+			x.wants = c.Ask.wants // which is its own
+		default:
+			x.wants = append(x.wants, c.Ask.wants...)
+		}
+	}
 	err := of.trade(&x, b[0].Ask.judged || len(b) > 1)
 	short := of.account(&x, err)
-	woken := err == nil && heard.released(x.reached)
+	woken := err == nil && release.done(x.reached)
 	for _, c := range b {
 		a := permitAnswer{Answer: x.Answer, err: err, short: short, left: x.left.Milliseconds(), woken: woken}
 		if c.Ask.gives != "" && err == nil {
@@ -118,55 +130,13 @@ func (i *issuer) send(_ string, _ int, b permitBatch) error {
 	return nil
 }
 
-// gather returns what the calls are about, and the room of one who gives.
-func gather(b permitBatch, open bool) (x trade, from *room) {
-	if first := &b[0].Ask; len(b) == 1 && open {
-		x.wants = first.wants // which is its own
-	}
-	for _, c := range b {
-		if c.Ask.gives != "" {
-			x.gives, from = append(append(x.gives, c.Ask.gives), c.Ask.also...), c.Ask.from
-		}
-		if open && len(b) > 1 {
-			x.wants = append(x.wants, c.Ask.wants...)
-		}
-	}
-	return x, from
-}
-
-// listening is what was heard before a release, for its courtesy.
-type listening struct {
-	r          *room // nil: nobody gives
-	subscribed bool
-	before     handover.Mark
-}
-
-func (i *issuer) listening(of *permitNames, r *room) listening {
-	if r == nil {
-		return listening{}
-	}
-	return listening{r, i.e.Subscribed(of.channel), r.courtesy.Mark()}
-}
-
-// released takes how many heard of the release, and reports whether they are among
-// those who wait here: by our own message, which came before the reply and so
-// counts as another's.
-func (l listening) released(reached int) (woken bool) {
-	if l.r == nil {
-		return false
-	}
-	woken = l.subscribed && l.r.courtesy.HeardSince(l.before)
-	l.r.courtesy.Released(reached, l.subscribed, l.before)
-	return woken
-}
-
 // trade makes the call.
 func (of *permitNames) trade(x *trade, judged bool) error {
 	ctx := context.Background()
 	switch {
 	case len(x.gives) == 0 && len(x.wants) == 0:
 		return ErrClosed
-	case x.single():
+	case len(x.gives) == 0 && len(x.wants) == 1 && len(x.wants[0].more) == 0 && x.wants[0].label == "": // the common case
 		return of.one(ctx, x)
 	case len(x.gives) == 1 && len(x.wants) == 0 && !judged:
 		released, err := of.release(ctx, x.gives[0])
@@ -224,18 +194,15 @@ func rawIDs(wants []want) (ids []string) {
 }
 
 // left gives back what was taken for somebody who has gone.
-func (i *issuer) left(_ string, a permitAsk, got permitAnswer) {
-	if got.err == nil && got.short == nil {
-		a.of.undo(a.granted(got), got.Replayed)
+func (i *permitShared) left(_ string, a permitAsk, got permitAnswer) {
+	if got.err != nil || got.short != nil {
+		return
 	}
-}
-
-// granted returns what was taken of what is wanted.
-func (a *permitAsk) granted(got permitAnswer) (wants []want) {
+	var granted []want
 	for n, w := range a.wants {
 		if n < len(got.took) && got.took[n] == 1 {
-			wants = append(wants, w)
+			granted = append(granted, w)
 		}
 	}
-	return wants
+	a.of.undo(granted, got.Replayed)
 }

@@ -95,7 +95,7 @@ func (s *PermitSemaphore) releasable(permits []*Permit) error {
 }
 
 // giveUpAll takes permits from the watchdog and gives them back in one call.
-func (i *issuer) giveUpAll(ctx context.Context, permits []*Permit) (failed []error) {
+func (i *permitShared) giveUpAll(ctx context.Context, permits []*Permit) (failed []error) {
 	live, until := permits[:0], make([]time.Time, 0, len(permits))
 	for _, p := range permits {
 		trusted := p.grant.Deadline()

@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/lease"
 )
 
 // permitNames is one semaphore whose permits have leases, as the server sees it.
 // It says to the engine how they are kept and given back.
 type permitNames struct {
-	i       *issuer
+	i       *permitShared
 	name    string // as the caller wrote it
 	key     string // the mapped name
 	leases  string
@@ -26,12 +25,6 @@ type permitNames struct {
 }
 
 var _ lease.Protocol = (*permitNames)(nil)
-
-func newPermitNames(i *issuer, name, mapped string) *permitNames {
-	return &permitNames{
-		i, name, mapped, keys.PermitLeases(mapped), keys.Tombstones(mapped), keys.PermitLabels(mapped), keys.SemaphoreChannel(mapped),
-	}
-}
 
 // permitLabel is what the engine and the observer call permits with leases.
 const permitLabel = "permit"
@@ -45,14 +38,8 @@ const (
 	clientBytes = idBytes / 2 // of which the first are the client's
 )
 
-// clientPart returns what the ids of a client begin with.
-func clientPart(clientID string) string {
-	digits, _ := hex.DecodeString(strings.ReplaceAll(clientID, "-", "")) // a uuid
-	return string(append(digits, make([]byte, clientBytes)...)[:clientBytes])
-}
-
 // newID returns the id of a permit as it stands in Redis, which no other ever has.
-func (i *issuer) newID() string {
+func (i *permitShared) newID() string {
 	var id [idBytes]byte
 	copy(id[:], i.client)
 	binary.LittleEndian.PutUint64(id[clientBytes:], rand.Uint64())

@@ -14,6 +14,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
@@ -24,7 +25,7 @@ import (
 // may be used by any number of goroutines, and any number of handles on one name
 // are the same semaphore.
 type PermitSemaphore struct {
-	i     *issuer
+	i     *permitShared
 	of    *permitNames
 	plain *Semaphore // the same number, for what is ordered about it
 }
@@ -32,8 +33,11 @@ type PermitSemaphore struct {
 // NewPermits returns a handle. Programs outside of this module call
 // rueidisson.Client.PermitSemaphore.
 func NewPermits(e *locking.Engine, name string, opts ...Option) *PermitSemaphore {
-	i := issuerOf(e)
-	return &PermitSemaphore{i, newPermitNames(i, name, e.Map(name)), New(e, name, opts...)}
+	i, key := e.Shared(permitSharedKey{}, func() any { return newPermitShared(e) }).(*permitShared), e.Map(name)
+	of := &permitNames{
+		i, name, key, keys.PermitLeases(key), keys.Tombstones(key), keys.PermitLabels(key), keys.SemaphoreChannel(key),
+	}
+	return &PermitSemaphore{i, of, New(e, name, opts...)}
 }
 
 // Name returns the name that the handle was made with, before any mapping.
@@ -66,7 +70,7 @@ func (s *PermitSemaphore) Acquire(ctx context.Context, opts ...PermitOption) (*P
 
 // acquire returns the first of n permits.
 func (s *PermitSemaphore) acquire(ctx context.Context, n int, opts []PermitOption) (*Permit, error) {
-	c, err := resolvePermit(opts)
+	c, err := object.Options(permitConfig{}, opts, PermitOption.applyPermit)
 	if err == nil {
 		err = s.countable(ctx, n)
 	}
@@ -106,7 +110,7 @@ func (s *PermitSemaphore) TryAcquire(ctx context.Context, opts ...TryPermitOptio
 
 // tryAcquire returns the first of n permits.
 func (s *PermitSemaphore) tryAcquire(ctx context.Context, n int, opts []TryPermitOption) (*Permit, error) {
-	c, err := resolveTryPermit(opts)
+	c, err := object.Options(permitConfig{}, opts, TryPermitOption.applyTryPermit)
 	if err == nil {
 		err = s.countable(ctx, n)
 	}
@@ -130,12 +134,10 @@ func (s *PermitSemaphore) tryAcquire(ctx context.Context, n int, opts []TryPermi
 	return p, s.failed("try acquire", err)
 }
 
-// trying returns what asks once for permits, of which *p is the first. Close waits for it.
+// trying returns what asks once for permits, of which *p is the first.
 func (s *PermitSemaphore) trying(ctx context.Context, t terms, p **Permit) func() error {
 	return func() (err error) {
-		if !s.i.e.During(func() { *p, err = s.i.try(ctx, s.of, t) }) {
-			return ErrClosed
-		}
+		*p, err = s.i.try(ctx, s.of, t)
 		return err
 	}
 }
@@ -184,9 +186,9 @@ func (s *PermitSemaphore) ReleaseID(ctx context.Context, id string) error {
 	return s.failed("release permit of", err)
 }
 
-func (i *issuer) releaseID(of *permitNames, id string) error {
-	r := i.rooms.Get(of.key)
-	defer i.rooms.Put(of.key, r)
+func (i *permitShared) releaseID(of *permitNames, id string) error {
+	r := i.places.Get(of.key)
+	defer i.places.Put(of.key, r)
 	request := i.e.Request(keys.Lane(of.key, i.e.ClientID)+":"+id, 0)
 	got, err := i.table.Do(context.Background(), of.key, permitAsk{of: of, gives: raw(id), judged: true, from: r})
 	err = errors.Join(err, got.err)
@@ -269,18 +271,8 @@ func (s *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 // [ErrClosed]; Redis' and the network's.
 // Source: RPermitExpirableSemaphore.availablePermits.
 func (s *PermitSemaphore) Available(ctx context.Context) (int64, error) {
-	err := s.plain.usable(ctx, 1)
-	var n int64
-	if err == nil {
-		n, err, _ = send.Await(s.i.e.Sender, ctx, 0, func() (int64, error) {
-			got, err := s.i.e.Run(ctx, countScript, []string{s.of.key, s.of.leases}, nil)
-			if err != nil || got.Nil {
-				return 0, err
-			}
-			return got.AsInt64()
-		})
-	}
-	return max(n, 0), s.failed("look at", err)
+	n, err := s.plain.look(ctx, countScript, s.of.key, s.of.leases)
+	return n, s.failed("look at", err)
 }
 
 // somePermits is about how many permits one call asks for.
@@ -322,7 +314,7 @@ func (s *PermitSemaphore) some(ctx context.Context, cursor string) (some []Permi
 	if err := s.plain.usable(ctx, 1); err != nil {
 		return nil, "", err
 	}
-	said, err, _ := send.Await(s.i.e.Sender, ctx, 0, func() ([]string, error) {
+	said, err := send.Reading(s.i.e.Sender, ctx, func() ([]string, error) {
 		got, err := s.i.e.Run(ctx, listScript, []string{s.of.leases, s.of.labels}, []string{cursor, strconv.Itoa(somePermits)})
 		if err != nil {
 			return nil, err
@@ -335,24 +327,21 @@ func (s *PermitSemaphore) some(ctx context.Context, cursor string) (some []Permi
 	now, err := strconv.ParseFloat(said[1], 64)
 	for n := 2; n+2 < len(said) && err == nil; n += 3 {
 		var ends float64
-		if ends, err = strconv.ParseFloat(said[n+1], 64); ends > now {
-			some = append(some, PermitInfo{
-				ID: text(said[n]), Remaining: remaining(ends, now), Own: strings.HasPrefix(said[n], s.i.client), Label: said[n+2],
-			})
+		if ends, err = strconv.ParseFloat(said[n+1], 64); ends <= now {
+			continue
 		}
+		remaining := time.Duration(min((ends-now)*float64(time.Millisecond), float64(core.LongestLease)))
+		if ends >= never {
+			remaining = -1
+		}
+		own := strings.HasPrefix(said[n], s.i.client)
+		some = append(some, PermitInfo{ID: text(said[n]), Remaining: remaining, Own: own, Label: said[n+2]})
 	}
 	return some, said[0], err
 }
 
 // never is the score of a permit that has no end.
 const never = 922337203685477
-
-func remaining(ends, now float64) time.Duration {
-	if ends >= never {
-		return -1
-	}
-	return time.Duration(min((ends-now)*float64(time.Millisecond), float64(core.LongestLease)))
-}
 
 // Delete forgets the semaphore and the permits that are held, whose holders are
 // told at their next renewals, and reports whether there was one. Who waits goes

@@ -26,7 +26,7 @@ func (of *permitNames) Renewal() *lease.Renewal { return permitRenewal }
 
 // GiveBack releases a permit of which an acquire may still arrive.
 func (of *permitNames) GiveBack(ctx context.Context, id string) (lease.Released, error) {
-	if err := of.bury(ctx, raw(id)); err != nil {
+	if err := of.markReleased(ctx, raw(id)); err != nil {
 		return lease.Released{}, err
 	}
 	released, err := of.release(ctx, raw(id))
@@ -36,8 +36,8 @@ func (of *permitNames) GiveBack(ctx context.Context, id string) (lease.Released,
 	return released, err
 }
 
-// bury leaves tombstones: whatever arrives after them takes nothing.
-func (of *permitNames) bury(ctx context.Context, ids ...string) error {
+// markReleased leaves tombstones: whatever arrives after them takes nothing.
+func (of *permitNames) markReleased(ctx context.Context, ids ...string) error {
 	_, err := of.i.e.Run(ctx, buryScript, []string{of.gone}, append([]string{memory}, ids...))
 	return err
 }
@@ -68,7 +68,7 @@ func (of *permitNames) undo(wants []want, late bool) {
 	until := time.Now().Add(max(lease, send.RequestMemory) + send.RequestMemory)
 	of.i.e.CleanUpLater(of.key, until, func(ctx context.Context) error {
 		if late {
-			if err := of.bury(ctx, ids...); err != nil {
+			if err := of.markReleased(ctx, ids...); err != nil {
 				return err
 			}
 		}
@@ -106,14 +106,6 @@ type want struct {
 // size returns how many permits are wanted.
 func (w *want) size() int { return 1 + len(w.more) }
 
-// kind returns what permit_exchange.lua calls the request.
-func (w *want) kind() string {
-	if w.waits {
-		return waitTake.word()
-	}
-	return take.word()
-}
-
 // trade is what is given back and what is wanted, in one call, and what became
 // of it.
 type trade struct {
@@ -126,12 +118,6 @@ type trade struct {
 	left    time.Duration // until the first lease ends; negative: none does
 	gave    []int64       // of each: 1 done, 0 it was gone
 	took    []int64       // of each request: 1 taken, 0 refused
-}
-
-// single reports whether one permit without a label is wanted, and nothing else is to
-// be done: the common case.
-func (x *trade) single() bool {
-	return len(x.gives) == 0 && len(x.wants) == 1 && len(x.wants[0].more) == 0 && x.wants[0].label == ""
 }
 
 // one takes the only permit that is wanted.
@@ -158,7 +144,11 @@ func (of *permitNames) exchange(ctx context.Context, x *trade) error {
 	args = append(args, x.gives...)
 	for n := range x.wants {
 		w := &x.wants[n]
-		args = append(args, w.kind(), of.i.e.Millis(w.lease), w.label, decimal(int64(w.size())), w.id)
+		kind := take
+		if w.waits {
+			kind = waitTake
+		}
+		args = append(args, kind.word(), of.i.e.Millis(w.lease), w.label, decimal(int64(w.size())), w.id)
 		args = append(args, w.more...)
 	}
 	if err := of.send(ctx, exchangeScript, x, args); err != nil {

@@ -6,53 +6,96 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/handover"
-	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
-// applicant is one goroutine that waits for a permit.
-type applicant struct {
-	i     *issuer
+// permitWaiters is what the goroutines of a process share that wait for permits with leases of one name. One call at a
+// time asks the server for all: that of the head of their queue, or that of somebody who gives a permit back.
+type permitWaiters struct {
+	waitRoom[*Permit]
+	i *permitShared
+
+	asking  bool          // a call is under way
+	missed  bool          // the head wanted to make one meanwhile
+	least   int           // the size of the first request that the last one refused
+	ends    time.Duration // when the first lease ends, as that one said; 0: none does
+	reach   int           // how many permits the next one asks for
+	listens bool          // as the head knew at its last look: the listener is the head's alone
+}
+
+func newPermitWaiters(i *permitShared) *permitWaiters {
+	return &permitWaiters{waitRoom: waitRoom[*Permit]{Room: wait.Room[*Permit]{On: i.e.Waits, Heard: heard}}, i: i}
+}
+
+// permitWaiter is one goroutine that waits for a permit.
+type permitWaiter struct {
+	wait.Observed
+	i     *permitShared
 	of    *permitNames
-	r     *room
+	r     *permitWaiters
 	terms terms
-	turn  first // if it is the head at once
+	alone handover.Waiter[*Permit] // of one that is the head at once
 
 	permit *Permit
-
-	told
 }
+
+var _ wait.Member[*Permit] = (*permitWaiter)(nil)
+
+// leastReach is how many are asked for at least, if so many wait.
+const leastReach = 4
 
 // acquire waits for permits, of which it returns the first. Close waits for it, and for
 // what it may leave behind.
-func (i *issuer) acquire(ctx context.Context, of *permitNames, t terms) (p *Permit, err error) {
-	if !i.e.During(func() { p, err = i.waitFor(ctx, of, t) }) {
+func (i *permitShared) acquire(ctx context.Context, of *permitNames, t terms) (*Permit, error) {
+	if !i.e.Begin() {
 		return nil, ErrClosed
 	}
-	return p, err
-}
-
-func (i *issuer) waitFor(ctx context.Context, of *permitNames, t terms) (*Permit, error) {
+	defer i.e.Tasks.Done()
 	i.waiting.Add(1)
 	defer i.waiting.Add(-1)
-	a := &applicant{i: i, of: of, r: i.rooms.Get(of.key), terms: t, turn: first{terms: t}}
-	defer i.rooms.Put(of.key, a.r)
-	err := a.contend(ctx)
-	permits := 0
-	if err == nil {
-		permits = 1 + len(a.permit.with)
+	r := i.places.Get(of.key)
+	defer i.places.Put(of.key, r)
+	w := &permitWaiter{Observed: wait.Observed{On: i.e.Waits, Kind: permitLabel, Name: of.key}, i: i, of: of, r: r, terms: t}
+
+	r.Mu.Lock()
+	turn := &w.alone
+	if r.Head != nil {
+		turn = handover.NewWaiter[*Permit](true)
 	}
-	a.observe(ctx, i.e, permitLabel, of.key, false, permits, err)
+	turn.Terms = &w.terms
+	first := r.enter(turn)
+	if first {
+		r.listens = false
+	}
+	r.Mu.Unlock()
+	var err error
+	if first {
+		err = r.Lead(ctx, w, false)
+	} else {
+		w.Begin(ctx)
+		err = r.Await(ctx, turn, w, nil)
+	}
+	w.End(ctx, err)
 	if err != nil {
-		return nil, ended(err, a.r.end)
+		return nil, ended(err, r.end)
 	}
-	return a.permit, nil
+	w.permit.observe(ctx)
+	return w.permit, nil
 }
 
-// try asks once.
-func (i *issuer) try(ctx context.Context, of *permitNames, t terms) (*Permit, error) {
-	if i.starved(of) {
-		return nil, ErrNotAcquired
+// try asks once, unless somebody of this process waits. Close waits for it.
+func (i *permitShared) try(ctx context.Context, of *permitNames, t terms) (*Permit, error) {
+	if !i.e.Begin() {
+		return nil, ErrClosed
+	}
+	defer i.e.Tasks.Done()
+	if i.waiting.Load() > 0 {
+		r := i.places.Get(of.key)
+		starved := r.starved()
+		i.places.Put(of.key, r)
+		if starved {
+			return nil, ErrNotAcquired
+		}
 	}
 	ask := permitAsk{of: of, wants: []want{i.want(t)}}
 	got, err := i.table.Do(ctx, of.key, ask)
@@ -68,97 +111,181 @@ func (i *issuer) try(ctx context.Context, of *permitNames, t terms) (*Permit, er
 		return nil, ErrNotAcquired
 	}
 	p := of.permit(ask.wants[0], got.Answer)
-	if i.e.Observer != nil {
-		for range p.all() {
-			i.e.Observer.Acquired(ctx, permitLabel, of.key, false)
-		}
-	}
+	p.observe(ctx)
 	return p, nil
 }
 
-// starved reports whether somebody of this process waits.
-func (i *issuer) starved(of *permitNames) bool {
-	if i.waiting.Load() == 0 {
-		return false
+// want returns a request for permits on those terms.
+func (i *permitShared) want(t terms) want {
+	w := want{id: i.newID(), lease: t.lease, label: t.label}
+	if t.lease == 0 {
+		w.lease, w.kept = i.e.WatchdogTimeout, true
 	}
-	r := i.rooms.Get(of.key)
-	defer i.rooms.Put(of.key, r)
-	return r.starved()
+	if t.n > 1 {
+		w.more = make([]string, t.n-1)
+		for n := range w.more {
+			w.more[n] = i.newID()
+		}
+	}
+	return w
 }
 
-func (a *applicant) contend(ctx context.Context) error {
-	if a.r.tryEnter(&a.turn) {
-		return a.r.lead(ctx, a, false)
-	}
-	w := handover.NewWaiter[*Permit](true)
-	w.Terms = &a.terms
-	if a.r.enter(w) {
-		return a.r.lead(ctx, a, false)
-	}
-	a.waiting(ctx)
-	return a.r.await(ctx, w, a)
+// Watch returns the wait of the head: it looks until there is a permit.
+func (w *permitWaiter) Watch() (of wait.Watch, channel string) {
+	return wait.Watch{Key: w.of.Key(), Look: w.look}, w.of.channel
 }
 
-// vie looks until there is a permit. The first look is on its own where nobody
-// listens, since most need no other.
-func (a *applicant) vie(ctx context.Context, heir bool) error {
-	if !a.r.deaf() || a.i.e.Subscribed(a.of.channel) {
-		return watch(ctx, a.i.e, a.watch(), heir, a.r.rest)
+// Rest returns how long a new head sleeps before it looks: until the first lease ends
+// or the last answer is too long ago. An answer that refused a larger request says
+// nothing to it.
+func (w *permitWaiter) Rest() time.Duration {
+	r := w.r
+	if w.terms.n < r.least {
+		return 0
 	}
-	left, done, err := a.look(ctx)
-	if done {
-		return nil
+	left := r.Lasts()
+	if r.ends > 0 {
+		left = min(left, r.ends-r.On.Mono())
 	}
-	return a.i.e.WatchOn(ctx, a.watch(), left, err)
+	return left
 }
 
-func (a *applicant) watch() wait.Watch {
-	return wait.Watch{
-		Key:      a.of.Key(),
-		Channels: []pubsub.Channel{a.i.e.Channel(a.of.channel)},
-		Look:     a.look, By: a.r.listener(),
+// Fail ends the waits of those behind the head if err is an outage.
+func (w *permitWaiter) Fail(err error) { w.r.fail(err) }
+
+// Take takes the permit, or gives it back if the caller has gone.
+func (w *permitWaiter) Take(ctx context.Context, p *Permit, _ bool, ended error) error {
+	if ended != nil && !stillThere(ctx) {
+		p.discard()
+		return ended
 	}
+	w.permit = p
+	return nil
 }
-
-func (a *applicant) pass() (p *Permit, served bool) {
-	p = a.r.pass()
-	return p, p != nil
-}
-
-func (a *applicant) accept(p *Permit, _ bool) { a.permit = p }
-
-func (a *applicant) decline(p *Permit) { p.discard() }
-
-func (a *applicant) waiting(ctx context.Context) { a.observeWait(ctx, a.i.e, permitLabel, a.of.key) }
 
 // look asks the server once, after standing back for others.
-func (a *applicant) look(ctx context.Context) (left time.Duration, done bool, err error) {
-	if a.r.served() {
+func (w *permitWaiter) look(ctx context.Context) (left time.Duration, done bool, err error) {
+	r := w.r
+	if r.HeadServed() {
 		return 0, true, nil
 	}
-	if err := standBack(ctx, a.i.e, &a.r.courtesy); err != nil {
+	if err := standBack(ctx, w.i.e, &r.Courtesy); err != nil {
 		return -1, false, err
 	}
-	c := a.r.enlist(false)
-	if len(c.wants) == 0 { // another asks for us, and will poke
-		return -1, a.r.served(), nil
+	l := r.list(false)
+	if len(l.wants) == 0 { // another asks for us, and will poke
+		return -1, r.HeadServed(), nil
 	}
-	got, err := a.i.table.Do(ctx, a.of.key, permitAsk{of: a.of, wants: c.wants})
+	got, err := w.i.table.Do(ctx, w.of.key, permitAsk{of: w.of, wants: l.wants})
 	if err == nil {
 		err = errors.Join(got.err, got.short)
 	}
-	for _, p := range a.r.deal(a.of, c, got) {
+	for _, p := range r.distribute(w.of, l, got) {
 		p.discard()
 	}
 	notSet := errors.Is(err, errNotSet)
 	if err != nil && !notSet {
 		return -1, false, err
 	}
-	if done = a.r.served(); !done {
-		a.waiting(ctx)
+	if done = r.HeadServed(); !done {
+		w.Begin(ctx)
 	}
 	if got.left < 0 || notSet {
 		return -1, done, nil
 	}
 	return time.Duration(got.left) * time.Millisecond, done, nil
+}
+
+// permitList is the waiters that one call asks for.
+type permitList struct {
+	all   []*handover.Waiter[*Permit] // the head first
+	wants []want                      // of each
+	hears bool                        // the listener listened before
+	giver bool                        // the call is that of somebody who gives a permit back
+}
+
+// list begins a call for those who wait, unless nobody does or one is under
+// way. A giver's permit goes to the next of this process by it, so that it is
+// bounded as hand-overs are: others get their turn.
+func (r *permitWaiters) list(giver bool) (l permitList) {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	if r.asking || r.Head == nil || r.Served || giver && !r.mayHandOn(r.On.Handovers) {
+		r.missed = r.missed || r.asking && !giver
+		return l
+	}
+	if giver {
+		r.passes++
+	} else {
+		r.listens = r.Listens()
+	}
+	r.asking, r.missed = true, false
+	l.giver, l.hears = giver, r.listens
+	permits := 0
+	add := func(w *handover.Waiter[*Permit]) {
+		want := r.i.want(*w.Terms.(*terms))
+		want.waits = true
+		l.all, l.wants = append(l.all, w), append(l.wants, want)
+		permits += want.size()
+	}
+	add(r.Head)
+	r.Queue.Next(func(w *handover.Waiter[*Permit]) bool {
+		if permits >= max(r.reach, leastReach) {
+			return false
+		}
+		add(w)
+		return true
+	})
+	return l
+}
+
+// distribute ends a call: what was taken goes to those it was taken for. It returns the
+// permits of who has gone.
+func (r *permitWaiters) distribute(of *permitNames, l permitList, got permitAnswer) (spare []*Permit) {
+	permits := make([]*Permit, len(l.wants))
+	for n, w := range l.wants {
+		if n < len(got.took) && got.took[n] == 1 {
+			permits[n] = of.permit(w, got.Answer)
+		}
+	}
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	taken, sum := 0, 0 // waiters, and permits in all
+	for n, p := range permits {
+		if p == nil {
+			continue
+		}
+		if !r.Serve(l.all[n], p) {
+			spare = append(spare, p)
+		}
+		taken++
+		sum += l.wants[n].size()
+	}
+	if taken < len(l.wants) {
+		r.least = l.wants[taken].size()
+	}
+	r.asking = false
+	if r.missed || l.giver && (taken == 0 || r.Served) {
+		r.Poke()
+	}
+	if taken > 0 && !l.giver {
+		r.asked()
+	}
+	err := errors.Join(got.err, got.short)
+	if err != nil || got.took != nil {
+		r.last.heard(r.On, err)
+	}
+	if err != nil || got.took == nil {
+		r.Looked = false
+		return spare
+	}
+	r.refused = taken < len(l.wants)
+	r.Looked, r.When, r.ends = r.refused && l.hears, r.On.Mono(), 0
+	if got.left >= 0 {
+		r.ends = r.When + time.Duration(got.left)*time.Millisecond
+	}
+	if r.reach = sum + 1; !r.refused {
+		r.reach = min(2*sum, mostIDs)
+	}
+	return spare
 }

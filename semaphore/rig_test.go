@@ -90,13 +90,13 @@ func (r *rig) waiting(n int) {
 	require.Eventually(r.t, func() bool {
 		p := r.h.places.Get(r.of.key)
 		defer r.h.places.Put(r.of.key, p)
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		there := p.queue.Waiting()
-		if p.head.there {
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		there := p.Queue.Waiting()
+		if p.Head != nil {
 			there++
 		}
-		return there == n && (n == 0 || p.looked)
+		return there == n && (n == 0 || p.Looked)
 	}, soon, time.Millisecond)
 }
 

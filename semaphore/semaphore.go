@@ -9,8 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rueidisson/rueidisson/fairlock"
+	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -28,7 +32,7 @@ var (
 // may be used by any number of goroutines, and any number of handles on one name
 // are the same semaphore.
 type Semaphore struct {
-	h    *hub
+	h    *shared
 	of   *names
 	name string // as the caller wrote it
 	bad  error  // what every operation returns, if the name or an option cannot be used
@@ -40,10 +44,18 @@ type Semaphore struct {
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.Semaphore.
 func New(e *locking.Engine, name string, opts ...Option) *Semaphore {
-	s := &Semaphore{h: hubOf(e), of: newNames(e, e.Map(name)), name: name}
-	var err error
-	s.order, err = newFleetQueue(e, s.of.key, opts)
-	s.bad = cmp.Or(err, object.CheckName(e, s.of.key))
+	key := e.Map(name)
+	c, err := object.Options(config{}, opts, Option.applySemaphore)
+	s := &Semaphore{
+		h:    e.Shared(sharedKey{}, func() any { return newShared(e) }).(*shared),
+		of:   &names{key, keys.SemaphoreChannel(key), keys.Lane(key, e.ClientID), keys.SemaphoreSet(key)},
+		name: name,
+		bad:  cmp.Or(err, object.CheckName(e, key)),
+	}
+	if err == nil && c.ordered {
+		line := keys.SemaphoreOrder(key)
+		s.order = &fleetQueue{e, fairlock.NewOrder(e, line), []string{line, keys.FairQueue(line)}}
+	}
 	return s
 }
 
@@ -94,7 +106,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 // Cost, wire and other errors: as [Semaphore.Acquire]; [ErrNotSet], which wraps
 // ErrNotAcquired. A refusal writes nothing. Source: RSemaphore.tryAcquire.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...TryOption) error {
-	c, err := resolveTry(opts)
+	c, err := object.Options(tryConfig{}, opts, TryOption.applyTry)
 	if err == nil {
 		err = s.usable(ctx, n)
 	}
@@ -109,7 +121,12 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...TryOption) 
 	}
 	if err == ErrNotAcquired {
 		s.h.e.Outcome(label, s.of.key, "try acquire", err)
-		return s.refused()
+		if there := s.refusal.Load(); there != nil {
+			return *there
+		}
+		refusal := s.named("try acquire", ErrNotAcquired)
+		s.refusal.Store(&refusal)
+		return refusal
 	}
 	return s.failed("try acquire", err)
 }
@@ -125,18 +142,20 @@ func (s *Semaphore) acquireWithin(ctx context.Context, n int64, d time.Duration)
 	return s.order.acquireWithin(ctx, within, d, func() error { return s.try(within, n) }, wait)
 }
 
-// try asks once. Close waits for it.
-func (s *Semaphore) try(ctx context.Context, n int64) (err error) {
-	if !s.h.e.During(func() { err = s.h.try(ctx, s.of, n) }) {
+// try asks once, unless somebody of this process waits. Close waits for it.
+func (s *Semaphore) try(ctx context.Context, n int64) error {
+	h, of := s.h, s.of
+	if !h.e.Begin() {
 		return ErrClosed
 	}
-	return err
-}
-
-// try asks once.
-func (h *hub) try(ctx context.Context, of *names, n int64) error {
-	if h.starved(of) {
-		return ErrNotAcquired
+	defer h.e.Tasks.Done()
+	if h.waiting.Load() > 0 {
+		p := h.places.Get(of.key)
+		starved := p.starved()
+		h.places.Put(of.key, p)
+		if starved {
+			return ErrNotAcquired
+		}
 	}
 	got, err := h.table.Do(ctx, of.key, ask{of: of, kind: take, n: n})
 	switch {
@@ -153,16 +172,6 @@ func (h *hub) try(ctx context.Context, of *names, n int64) error {
 		h.e.Observer.Acquired(ctx, label, of.key, false)
 	}
 	return err
-}
-
-// starved reports whether somebody of this process waits.
-func (h *hub) starved(of *names) bool {
-	if h.waiting.Load() == 0 {
-		return false
-	}
-	p := h.places.Get(of.key)
-	defer h.places.Put(of.key, p)
-	return p.starved()
 }
 
 // Do acquires n permits, runs fn, and releases them, also if fn panics. It returns the
@@ -203,7 +212,7 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 // than 2^31-1; [ErrUnknown]; [ErrDeferred]; [ErrClosed]; Redis' and the network's.
 // Source: RSemaphore.release; releaseIfExists, since Redisson 4.0.
 func (s *Semaphore) Release(ctx context.Context, n int64, opts ...ReleaseOption) error {
-	c, err := resolveRelease(opts)
+	c, err := object.Options(releaseConfig{}, opts, ReleaseOption.applyRelease)
 	if err == nil {
 		err = s.checked(ctx, n)
 	}
@@ -217,7 +226,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64, opts ...ReleaseOption)
 	return s.failed("release", err)
 }
 
-func (h *hub) release(ctx context.Context, of *names, n int64) error {
+func (h *shared) release(ctx context.Context, of *names, n int64) error {
 	p := h.places.Get(of.key)
 	defer h.places.Put(of.key, p)
 	handed := p.handOn(n)
@@ -232,6 +241,38 @@ func (h *hub) release(ctx context.Context, of *names, n int64) error {
 		h.e.Observer.Released(context.WithoutCancel(ctx), label, of.key, handed)
 	}
 	return err
+}
+
+// releaseOnce gives n permits, unless the server knows the request already. Its caller
+// goes on with it, so the client does not.
+func (h *shared) releaseOnce(ctx context.Context, of *names, n int64, request send.CallerRequest) error {
+	p := h.places.Get(of.key)
+	defer h.places.Put(of.key, p)
+	releasing := p.releasing(of.channel)
+	got, err := h.e.Run(context.WithoutCancel(ctx), giveOnceScript, []string{of.key, keys.CallerRequest(of.key, request.ID)},
+		[]string{decimal(n), decimal(core.Millis(request.Memory)), of.channel, h.e.Publish()})
+	if err == nil && got.Nil {
+		err = errNotSet
+	}
+	if err != nil {
+		return err
+	}
+	said, err := got.AsIntSlice()
+	switch {
+	case err != nil:
+		return err
+	case len(said) != 2:
+		return fmt.Errorf("%w: give_once.lua said %v", ErrUnknown, said)
+	case said[1] == 0:
+		return errTooMany
+	case said[1] != n:
+		return fmt.Errorf("%w: the request %q gave %d permits, not %d", ErrOption, request.ID, said[1], n)
+	}
+	p.gave(releasing.done(int(said[0])))
+	if h.e.Observer != nil {
+		h.e.Observer.Released(context.WithoutCancel(ctx), label, of.key, false)
+	}
+	return nil
 }
 
 // SetPermits makes n permits free, whatever there was: those that are taken are
@@ -311,22 +352,23 @@ func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
 // Cost: one script call, which only reads. Errors: ctx's; [ErrOption];
 // [ErrClosed]; Redis' and the network's. Source: RSemaphore.availablePermits.
 func (s *Semaphore) Available(ctx context.Context) (int64, error) {
-	n, err := s.available(ctx)
-	return max(n, 0), s.failed("look at", err)
+	n, err := s.look(ctx, lookScript, s.of.key)
+	return n, s.failed("look at", err)
 }
 
-func (s *Semaphore) available(ctx context.Context) (int64, error) {
+// look returns how many permits are free, as a script that only reads says.
+func (s *Semaphore) look(ctx context.Context, script *scripts.Script, on ...string) (int64, error) {
 	if err := s.usable(ctx, 1); err != nil {
 		return 0, err
 	}
-	n, err, _ := send.Await(s.h.e.Sender, ctx, 0, func() (int64, error) {
-		got, err := s.h.e.Run(ctx, lookScript, []string{s.of.key}, nil)
+	n, err := send.Reading(s.h.e.Sender, ctx, func() (int64, error) {
+		got, err := s.h.e.Run(ctx, script, on, nil)
 		if err != nil || got.Nil {
 			return 0, err
 		}
 		return got.AsInt64()
 	})
-	return n, err
+	return max(n, 0), err
 }
 
 // Delete forgets the semaphore, and reports whether there was one. Who waits
@@ -345,12 +387,9 @@ func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 
 // ask makes a call that goes by itself. ctx bounds the wait for its answer.
 func (s *Semaphore) ask(ctx context.Context, a ask) (int64, error) {
-	got, err, answered := send.Await(s.h.e.Sender, ctx, 0, func() (answer, error) {
+	got, err := send.Writing(s.h.e.Sender, ctx, func() (answer, error) {
 		return s.h.table.Do(context.Background(), a.of.key, a)
 	})
-	if !answered {
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
-	}
 	return got.n, errors.Join(err, got.err)
 }
 
@@ -386,14 +425,4 @@ func (s *Semaphore) failed(op string, err error) error {
 // trouble.
 func (s *Semaphore) named(op string, err error) error {
 	return object.Failed(op, "semaphore", s.name, object.Typed(s.of.key, err))
-}
-
-// refused returns the error of a TryAcquire that found too few permits.
-func (s *Semaphore) refused() error {
-	if there := s.refusal.Load(); there != nil {
-		return *there
-	}
-	err := s.named("try acquire", ErrNotAcquired)
-	s.refusal.Store(&err)
-	return err
 }

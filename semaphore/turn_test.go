@@ -24,8 +24,8 @@ func TestSemaphoreWithFleetOrderWaitThatEndsWithoutATurnTellsWhy(t *testing.T) {
 		s := NewPermits(r.e, r.of.key, WithFleetOrder())
 		var p *Permit
 		return waiter{s.plain.order, s.waiting(terms{n: 1}, &p), func() bool {
-			room := s.i.rooms.Get(s.of.key)
-			defer s.i.rooms.Put(s.of.key, room)
+			room := s.i.places.Get(s.of.key)
+			defer s.i.places.Put(s.of.key, room)
 			return room.end(errWaitOver) != errWaitOver
 		}}
 	}

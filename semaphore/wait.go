@@ -1,59 +1,96 @@
 package semaphore
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
-// errWaitOver is the cause of a wait that WithWait ended.
-var errWaitOver = errors.New("the wait is over")
+// waiters is what the goroutines of a process share that wait for plain permits of one name.
+type waiters struct {
+	waitRoom[struct{}]
 
-// contender is one goroutine that waits for permits.
-type contender struct {
-	h  *hub
-	of *names
-	p  *place
-	n  int64
-	w  *handover.Waiter[struct{}]
-
-	handed bool // they came from another goroutine of this process
-
-	told
+	asking atomic.Bool // a look has listed the waiters
+	least  int64       // the smallest request that the last look refused
+	most   int         // hand-overs, by what the last look granted
 }
 
-// acquire waits for n permits. Close waits for it, and for what it may leave
-// behind.
-func (h *hub) acquire(ctx context.Context, of *names, n int64) (err error) {
-	if !h.e.During(func() { err = h.waitFor(ctx, of, n) }) {
+func newWaiters(e *locking.Engine) *waiters {
+	return &waiters{waitRoom: waitRoom[struct{}]{Room: wait.Room[struct{}]{On: e.Waits, Heard: heard}}}
+}
+
+// waiter is one goroutine that waits for n permits.
+type waiter struct {
+	wait.Observed
+	h    *shared
+	of   *names
+	p    *waiters
+	n    int64
+	turn *handover.Waiter[struct{}]
+
+	handed bool // the permits came from another goroutine of this process
+}
+
+var _ wait.Member[struct{}] = (*waiter)(nil)
+
+// label is what the observer calls a semaphore.
+const label = "semaphore"
+
+// acquire waits for n permits. Close waits for it, and for what it may leave behind.
+func (h *shared) acquire(ctx context.Context, of *names, n int64) (err error) {
+	if !h.e.Begin() {
 		return ErrClosed
 	}
-	return err
-}
-
-func (h *hub) waitFor(ctx context.Context, of *names, n int64) error {
+	defer h.e.Tasks.Done()
 	h.waiting.Add(1)
 	defer h.waiting.Add(-1)
-	c := h.contender(of, n)
-	defer c.done()
-	err := c.contend(ctx)
+	w, _ := h.waiters.Get().(*waiter)
+	if w == nil {
+		w = &waiter{turn: handover.NewWaiter[struct{}](true)}
+	}
+	p := h.places.Get(of.key)
+	*w = waiter{Observed: wait.Observed{On: h.e.Waits, Kind: label, Name: of.key}, h: h, of: of, p: p, n: n, turn: w.turn}
+	w.turn.Size = n
+	defer func() {
+		listed := p.asking.Load() // by a look, which may have w on its list
+		h.places.Put(of.key, p)
+		if !listed {
+			*w = waiter{turn: w.turn}
+			h.waiters.Put(w)
+		}
+	}()
+
+	p.Mu.Lock()
+	first := p.enter(w.turn)
+	if first {
+		p.most = 0
+	}
+	p.Mu.Unlock()
+	if first {
+		err = p.Lead(ctx, w, false)
+	} else {
+		w.Begin(ctx)
+		err = p.Await(ctx, w.turn, w, nil)
+	}
 	if err == nil {
 		err = h.keepUnlessClosed(of, n)
 	}
-	c.observe(ctx, h.e, label, of.key, c.handed, 1, err)
-	return ended(err, c.p.end)
+	w.End(ctx, err)
+	if err == nil && h.e.Observer != nil {
+		h.e.Observer.Acquired(ctx, label, of.key, w.handed)
+	}
+	return ended(err, p.end)
 }
 
 // keepUnlessClosed takes n permits that were granted. A client that closes gives them back
 // itself: their holder may come too late to do so.
-func (h *hub) keepUnlessClosed(of *names, n int64) error {
+func (h *shared) keepUnlessClosed(of *names, n int64) error {
 	err := h.e.Open()
 	if err != nil {
 		h.giveBack(of, n)
@@ -61,123 +98,144 @@ func (h *hub) keepUnlessClosed(of *names, n int64) error {
 	return err
 }
 
-// contender returns one that nobody uses.
-func (h *hub) contender(of *names, n int64) *contender {
-	c, _ := h.contenders.Get().(*contender)
-	if c == nil {
-		c = &contender{w: handover.NewWaiter[struct{}](true)}
+// Watch returns the wait of the head: it looks until there are permits.
+func (w *waiter) Watch() (of wait.Watch, channel string) {
+	return wait.Watch{Key: core.Key{Kind: label, Name: w.of.key}, Look: w.look}, w.of.channel
+}
+
+// Rest returns how long a new head sleeps before it looks. The last look counts for
+// it, unless that refused only larger requests.
+func (w *waiter) Rest() time.Duration {
+	if w.n < w.p.least {
+		return 0
 	}
-	*c = contender{h: h, of: of, p: h.places.Get(of.key), n: n, w: c.w}
-	c.w.Size = n
-	return c
+	return w.p.Lasts()
 }
 
-// done lets another use c, which is in no queue any more. While somebody asks for a
-// crowd, it may be on that list.
-func (c *contender) done() {
-	listed := c.p.asking.Load()
-	c.h.places.Put(c.of.key, c.p)
-	if !listed {
-		c.p, c.of = nil, nil
-		c.h.contenders.Put(c)
+// Fail ends the waits of those behind the head if err is an outage.
+func (w *waiter) Fail(err error) { w.p.fail(err) }
+
+// Take takes the permits, or gives them on if the caller has gone.
+func (w *waiter) Take(ctx context.Context, _ struct{}, handed bool, ended error) error {
+	if ended != nil && !stillThere(ctx) {
+		w.giveOn(w.n)
+		return ended
 	}
+	w.handed = w.handed || handed
+	return nil
 }
 
-func (c *contender) contend(ctx context.Context) error {
-	if c.p.enter(c.w) {
-		return c.p.lead(ctx, c, false)
-	}
-	c.waiting(ctx)
-	return c.p.await(ctx, c.w, c)
-}
-
-// vie looks until there are permits.
-func (c *contender) vie(ctx context.Context, heir bool) error {
-	return watch(ctx, c.h.e, wait.Watch{
-		Key:      core.Key{Kind: label, Name: c.of.key},
-		Channels: []pubsub.Channel{c.h.e.Channel(c.of.channel)},
-		Look:     c.look, By: c.p.listener(),
-	}, heir, c.p.rest)
-}
-
-func (c *contender) pass() (got struct{}, served bool) { return got, c.p.pass() }
-
-func (c *contender) accept(_ struct{}, handed bool) { c.handed = c.handed || handed }
-
-func (c *contender) decline(struct{}) { c.giveOn(c.n) }
-
-func (c *contender) waiting(ctx context.Context) { c.observeWait(ctx, c.h.e, label, c.of.key) }
-
-// watch waits as the head. An heir sleeps before its first look for as long as rest
-// says.
-func watch(ctx context.Context, e *locking.Engine, w wait.Watch, heir bool, rest func() time.Duration) error {
-	if heir {
-		if left := rest(); left > 0 {
-			return e.WatchOn(ctx, w, left, nil)
-		}
-	}
-	return e.Watch(ctx, w)
-}
-
-// longest returns how long a waiter sleeps at most.
-func longest(e *locking.Engine) time.Duration { return cmp.Or(e.LongestSleep, 5*time.Second) }
-
-// giveOn gives permits on that came to who had gone: to the next who waits, or
-// to the server.
-func (c *contender) giveOn(n int64) {
-	if !c.p.handOn(n) {
-		c.h.giveBack(c.of, n)
-	}
-}
-
-// look asks the server once, after standing back for others.
-func (c *contender) look(ctx context.Context) (left time.Duration, done bool, err error) {
-	if c.p.served() {
-		c.handed = true
+// look asks the server once for all who wait, after standing back for others.
+func (w *waiter) look(ctx context.Context) (left time.Duration, done bool, err error) {
+	p := w.p
+	if p.HeadServed() {
+		w.handed = true
 		return 0, true, nil
 	}
-	if err := standBack(ctx, c.h.e, &c.p.courtesy); err != nil {
+	if err := standBack(ctx, w.h.e, &p.Courtesy); err != nil {
 		return -1, false, err
 	}
-	heard := c.p.listener().Listens()
-	runs, behind := c.p.crowd()
-	defer c.p.asking.Store(false)
-	got, err := c.h.table.Do(ctx, c.of.key, ask{of: c.of, kind: waitTake, queue: runs})
+	all, runs, hears := p.list()
+	defer p.asking.Store(false)
+	got, err := w.h.table.Do(ctx, w.of.key, ask{of: w.of, kind: waitTake, queue: runs})
 	if err == nil {
 		err = got.err
 	}
-	if err = c.p.heard(ctx, err); err != nil {
+	for _, n := range p.distribute(ctx, got.n, all, hears, err) {
+		w.giveOn(n)
+	}
+	if err != nil && !errors.Is(err, errNotSet) { // that none are set is an answer
 		return -1, false, err
 	}
-	if got.err == nil {
-		for _, n := range c.p.deal(got.n, behind, heard) {
-			c.giveOn(n)
-		}
-	}
-	if done = c.p.served(); !done {
-		c.waiting(ctx)
+	if done = p.HeadServed(); !done {
+		w.Begin(ctx)
 	}
 	return -1, done, nil
 }
 
-// standBack lets other processes go first, see handover.Courtesy.
-func standBack(ctx context.Context, e *locking.Engine, courtesy *handover.Courtesy) error {
-	pause := courtesy.Pause()
-	if pause == 0 {
-		return nil
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return core.ContextError(ctx)
-	case <-e.Closing():
-		return ErrClosed
-	}
-	courtesy.Paused()
-	return nil
+// list returns the waiters that are to be asked for, the head first, and what they want. Hears says that the head
+// listens.
+func (p *waiters) list() (all []*handover.Waiter[struct{}], runs []run, hears bool) {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	p.asking.Store(true)
+	p.Looked = false
+	all = append(all, p.Head)
+	runs = append(runs, run{kind: waitTake, size: p.Head.Size, count: 1})
+	p.Queue.Next(func(w *handover.Waiter[struct{}]) bool {
+		if last := &runs[len(runs)-1]; last.size == w.Size {
+			last.count++
+		} else if len(runs) == mostRuns {
+			return false
+		} else {
+			runs = append(runs, run{kind: waitTake, size: w.Size, count: 1})
+		}
+		all = append(all, w)
+		return true
+	})
+	return all, runs, p.Listens()
 }
 
-// label is what the observer calls a semaphore.
-const label = "semaphore"
+// distribute gives what a look was granted to the first of all. It returns what is left, of those who have gone or had
+// got theirs. A look that met err was granted nothing.
+func (p *waiters) distribute(ctx context.Context, granted int64, all []*handover.Waiter[struct{}], hears bool, err error) (left []int64) {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if err == nil || errors.Is(err, errNotSet) || ctx.Err() == nil {
+		p.last.heard(p.On, err)
+	}
+	if err != nil {
+		return nil
+	}
+	p.refused = granted < int64(len(all))
+	p.Looked, p.When = p.refused && hears, p.On.Mono()
+	if p.refused {
+		p.least = all[granted].Size
+	}
+	if granted == 0 {
+		return nil
+	}
+	p.asked()
+	p.most = p.On.Handovers * int(granted)
+	for _, w := range all[:granted] {
+		if !p.Serve(w, struct{}{}) {
+			left = append(left, w.Size)
+		}
+	}
+	return left
+}
+
+// giveOn gives permits on that came to who had gone: to the next who waits, or
+// to the server.
+func (w *waiter) giveOn(n int64) {
+	if !w.p.handOn(n) {
+		w.h.giveBack(w.of, n)
+	}
+}
+
+// handOn gives n permits to the next who waits for so many, without a call: on
+// the server they stay taken. Nobody is passed over, and others get their turn.
+func (p *waiters) handOn(n int64) bool {
+	p.Mu.Lock()
+	var w *handover.Waiter[struct{}]
+	may := p.mayHandOn(max(p.most, p.On.Handovers))
+	switch {
+	case !may:
+	case p.Head == nil || p.Served:
+		w = p.Queue.Pick(n)
+		may = w != nil
+	case p.Head.Size == n:
+		p.Serve(p.Head, struct{}{})
+		p.Poke()
+	default:
+		may = false
+	}
+	if may {
+		p.passes++
+	}
+	p.Mu.Unlock()
+	if w != nil {
+		w.Hand(struct{}{}) // without the mutex: to wake somebody takes longer than all the rest
+	}
+	return may
+}

@@ -1,187 +1,145 @@
 package semaphore
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"sync"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/wait"
 )
 
-// waitRoom is what those share who wait in one process for permits of one name, of either kind. H is what is
-// handed to them. The head of their queue talks to the server for all.
+// waitRoom is what the goroutines of one process share that wait for permits of one name, of either kind. H is what is
+// handed to them.
 type waitRoom[H comparable] struct {
-	places.Entry
-	e *locking.Engine
-	ears
+	wait.Room[H]
 
-	mu      sync.Mutex
-	queue   handover.Queue[H] // used under mu only, so that what is known of its head stays true
-	refused bool              // the last look did not serve all, so that nobody may overtake
-	looked  bool              // the last look was answered, and the listener hears of what it did not see
-	when    time.Duration     // that answer came
-	passes  int               // hand-overs since other processes could have what is free
-	since   time.Duration     // when that was
-	failure error             // what the last head met for as long as a wait bears it
+	refused bool          // the last look did not serve all, so that nobody may overtake
+	passes  int           // hand-overs since other processes could have what is free
+	since   time.Duration // when that was
 	last    lastAnswer
 }
 
-// begins notes that the first who waits has entered; under mu.
-func (r *waitRoom[H]) begins() { r.refused, r.looked, r.last = false, false, lastAnswer{} }
-
-// empties notes that nobody waits any more; under mu.
-func (r *waitRoom[H]) empties() {
-	r.refused, r.looked = false, false
-	if r.ear != nil {
-		r.ear.Close() // the hub lets it linger
-	}
+// heard reports whether a message tells of permits that another gave. What is
+// below 1 is none of them: Java announces reductions, too.
+func heard(c *handover.Courtesy, payload string) bool {
+	n, err := strconv.ParseInt(payload, 10, 64)
+	return err == nil && n > 0 && c.Message()
 }
 
-// join queues w. It reports whether w has the turn instead, since nobody else has it; under mu. Who comes when the
-// client closes is refused at once, together with those whom dismiss would come to.
-func (r *waitRoom[H]) join(w *handover.Waiter[H]) (turn bool) {
-	if turn = r.queue.Enter(w); turn {
-		r.begins()
-	} else if r.e.Open() != nil {
-		r.queue.Dismiss()
+// enter gives w the turn, or queues it; under Mu.
+func (r *waitRoom[H]) enter(w *handover.Waiter[H]) (turn bool) {
+	if turn = r.Enter(w); turn {
+		r.refused, r.last = false, lastAnswer{}
 	}
 	return turn
 }
 
-// front returns the first of those who wait behind the head; under mu.
-func (r *waitRoom[H]) front() (front *handover.Waiter[H]) {
-	r.queue.Next(func(w *handover.Waiter[H]) bool {
-		front = w
-		return false
-	})
-	return front
+// starved reports whether somebody waits whom nobody may overtake.
+func (r *waitRoom[H]) starved() bool {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	return r.refused && (r.Head != nil && !r.Served || r.Front() != nil)
 }
 
-// asked begins the bounds of hand-overs anew; under mu.
-func (r *waitRoom[H]) asked() { r.passes, r.since = 0, r.e.Mono() }
+// asked begins the bounds of hand-overs anew; under Mu.
+func (r *waitRoom[H]) asked() { r.passes, r.since = 0, r.On.Mono() }
 
-// mayHandOn reports whether permits may go from one of this process to the next once more, of as many times; under mu.
+// mayHandOn reports whether permits may go from one of this process to the next once more, of as many times; under Mu.
 func (r *waitRoom[H]) mayHandOn(times int) bool {
-	return r.passes < times && r.e.Mono()-r.since < r.e.HandoverTime && r.e.Open() == nil
-}
-
-// listener is made by the first who waits.
-func (r *waitRoom[H]) listener() *wait.Listener {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.listen(r.e)
+	return r.passes < times && r.On.Mono()-r.since < r.On.HandoverTime && r.On.Open() == nil
 }
 
 // gave has the head look, after this process gave permits to the server.
 func (r *waitRoom[H]) gave(woken bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
 	r.asked()
-	if r.ear != nil && !woken {
-		r.ear.Poke()
+	if !woken {
+		r.Poke()
+	}
+}
+
+// releasing is a release that is under way, as far as the courtesy of those who wait here is concerned.
+type releasing struct {
+	courtesy   *handover.Courtesy // nil: it is nobody's
+	subscribed bool
+	before     handover.Mark
+}
+
+// releasing begins one.
+func (r *waitRoom[H]) releasing(channel string) releasing {
+	return releasing{&r.Courtesy, r.On.Subscribed(channel), r.Courtesy.Mark()}
+}
+
+// done takes how many heard of the release. It reports whether those who wait here are among them: by our own message,
+// which came before the reply and so counts as another's.
+func (l releasing) done(reached int) (woken bool) {
+	if l.courtesy == nil {
+		return false
+	}
+	woken = l.subscribed && l.courtesy.HeardSince(l.before)
+	l.courtesy.Released(reached, l.subscribed, l.before)
+	return woken
+}
+
+// fail ends all waits of the process for the name if err is an outage.
+func (r *waitRoom[H]) fail(err error) {
+	if send.Transient(err) {
+		r.Fail(err)
 	}
 }
 
 // end returns the error of a wait that WithWait ended with err.
 func (r *waitRoom[H]) end(err error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.last.end(r.e, err)
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	return r.last.end(r.On, err)
 }
 
-// dismiss wakes those behind the head, when the client closes. They do not wait on its
-// channel for that, since all of them would meet at its mutex.
-func (r *waitRoom[H]) dismiss() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.queue.Dismiss()
+// lastAnswer is what the last exchange about a name said to those who wait for it in this process. Under Mu of their
+// room.
+type lastAnswer struct {
+	refusal error         // what the last answer means for a TryAcquire; nil: none came yet
+	when    time.Duration // that answer came
+	failure error         // of an exchange since
 }
 
-// fail ends the waits of those behind the head: the server has been away for as long
-// as a wait bears that.
-func (r *waitRoom[H]) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failure = err
-	r.queue.Dismiss()
-}
-
-// refusal returns why those were dismissed who waited behind the head.
-func (r *waitRoom[H]) refusal() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.e.Open(); err != nil || r.failure == nil {
-		return ErrClosed
-	}
-	return r.failure
-}
-
-// leave takes w out of the queue, unless something has come to it.
-func (r *waitRoom[H]) leave(w *handover.Waiter[H]) (turn handover.Turn[H], came bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.queue.Leave(w)
-}
-
-// member is one goroutine that waits in a room.
-type member[H comparable] interface {
-	vie(ctx context.Context, heir bool) error // waits as the head; an heir had the turn from another
-	pass() (got H, served bool)               // gives the turn on, and returns what the head got
-	accept(got H, handed bool)                // takes what came; handed: from another goroutine
-	decline(got H)                            // gives on what came too late
-}
-
-// await waits behind the head until m has got what it wants, has become the head and contended as such, or leaves.
-func (r *waitRoom[H]) await(ctx context.Context, w *handover.Waiter[H], m member[H]) error {
-	select {
-	case turn := <-w.Turn():
-		switch {
-		case turn.Refused:
-			return r.refusal()
-		case turn.Handed:
-			m.accept(turn.Hold, true)
-			return nil
-		}
-		return r.lead(ctx, m, true)
-	case <-ctx.Done():
-	}
-	turn, came := r.leave(w)
+// heard notes how an exchange went: with err, or with an answer that granted too few.
+func (l *lastAnswer) heard(on *wait.Waits, err error) {
 	switch {
-	case !came, turn.Refused:
-	case !turn.Handed:
-		if got, served := m.pass(); served {
-			m.decline(got)
-		}
-	case stillThere(ctx):
-		m.accept(turn.Hold, true)
-		return nil
+	case err == nil:
+		*l = lastAnswer{refusal: ErrNotAcquired, when: on.Mono()}
+	case errors.Is(err, errNotSet):
+		*l = lastAnswer{refusal: errTryNotSet, when: on.Mono()}
 	default:
-		m.decline(turn.Hold)
+		l.failure = err
 	}
-	return core.ContextError(ctx)
 }
 
-// lead has m contend with other processes, for itself and for those behind it.
-func (r *waitRoom[H]) lead(ctx context.Context, m member[H], heir bool) error {
-	err := m.vie(ctx, heir)
-	if send.Transient(err) && ctx.Err() == nil { // an outage ends all waits of the process for the name
-		r.fail(err)
+// end returns the error of a wait that WithWait ended with err. A refusal counts for as
+// long as a waiter sleeps, unless an exchange has failed since.
+func (l *lastAnswer) end(on *wait.Waits, err error) error {
+	switch {
+	case l.failure != nil && !errors.Is(err, l.failure):
+		return fmt.Errorf("%w (last answer: %w)", err, l.failure)
+	case l.failure != nil, l.refusal == nil, on.Mono()-l.when > cmp.Or(on.LongestSleep, send.LongestSleep):
+		return err
 	}
-	switch got, served := m.pass(); {
-	case served && (err == nil || stillThere(ctx)):
-		m.accept(got, false)
-		return nil
-	case served:
-		m.decline(got)
-	}
-	return err
+	return l.refusal
 }
+
+// errTryNotSet is the error of a TryAcquire where no permits are set.
+var errTryNotSet = fmt.Errorf("%w: %w", errNotSet, ErrNotAcquired)
+
+// errWaitOver is the cause of a wait that WithWait ended.
+var errWaitOver = errors.New("the wait is over")
 
 // stillThere reports whether the caller takes what came in the moment in which
 // its wait ended: one whose WithWait has just ended does, and one that lost its turn.
@@ -190,28 +148,21 @@ func stillThere(ctx context.Context) bool {
 	return errors.Is(cause, errWaitOver) || errors.Is(cause, errPassedOver)
 }
 
-// told is what the observer was told of one wait.
-type told struct {
-	waits bool
-	began time.Duration
-}
-
-// observeWait tells of a wait once.
-func (t *told) observeWait(ctx context.Context, e *locking.Engine, kind, name string) {
-	if e.Observer != nil && !t.waits {
-		t.waits, t.began = true, e.Mono()
-		e.Observer.WaitStarted(ctx, kind, name)
+// standBack lets other processes go first, see handover.Courtesy.
+func standBack(ctx context.Context, e *locking.Engine, courtesy *handover.Courtesy) error {
+	pause := courtesy.Pause()
+	if pause == 0 {
+		return nil
 	}
-}
-
-// observe tells how it ended, and of so many permits.
-func (t *told) observe(ctx context.Context, e *locking.Engine, kind, name string, handed bool, permits int, err error) {
-	if t.waits {
-		e.Observer.WaitEnded(ctx, kind, name, e.Mono()-t.began, err)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return core.ContextError(ctx)
+	case <-e.Closing():
+		return ErrClosed
 	}
-	if err == nil && e.Observer != nil {
-		for range permits {
-			e.Observer.Acquired(ctx, kind, name, handed)
-		}
-	}
+	courtesy.Paused()
+	return nil
 }

@@ -9,21 +9,25 @@ import (
 	"github.com/rueidisson/rueidisson/internal/places"
 )
 
-// hub is what the semaphores of one client have in common.
-type hub struct {
+// shared is what the semaphores of one client have in common.
+type shared struct {
 	e       *locking.Engine
 	table   *combine.Table[string, ask, answer]
-	places  places.Places[string, *place]
+	places  places.Places[string, *waiters]
 	waiting atomic.Int64 // who has a place, or is about to
 	extra   atomic.Int64 // exchanges beside the table's
 
-	contenders sync.Pool
+	waiters sync.Pool // of *waiter
 }
 
-type hubKey struct{}
+type sharedKey struct{}
 
-func hubOf(e *locking.Engine) *hub {
-	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
+// names is one semaphore as the server sees it.
+type names struct {
+	key     string // the mapped name
+	channel string
+	lane    string // what its lanes begin with
+	set     string // when this library set the permits
 }
 
 // flights is how many exchanges about one semaphore may be under way.
@@ -32,21 +36,26 @@ const flights = 4
 // beside is the number of the first flight that is none of the table's.
 const beside = 1 << 40
 
-func newHub(e *locking.Engine) *hub {
-	h := &hub{e: e}
+func newShared(e *locking.Engine) *shared {
+	h := &shared{e: e}
 	h.table = combine.New(combine.Config[string, ask, answer]{
 		Send: h.send, Cut: cut, Left: h.left, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
-	h.places.Make = func(string) *place { return newPlace(e) }
-	h.places.Left = (*place).left
-	h.places.Idle = func(p *place) bool { return p.courtesy.Idle() }
-	h.places.Reuse = (*place).reuse
-	e.WhenClosing(func() { h.places.Each((*place).dismiss) })
+	h.places.Make = func(string) *waiters { return newWaiters(e) }
+	h.places.Idle = func(p *waiters) bool { return p.Courtesy.Idle() }
+	h.places.Reuse = func(p *waiters) bool {
+		quiet := p.Quiet()
+		if quiet {
+			*p = *newWaiters(e)
+		}
+		return quiet
+	}
+	e.WhenClosing(func() { h.places.Each(func(p *waiters) { p.Dismiss() }) })
 	return h
 }
 
 // left gives back what was taken for somebody who has gone.
-func (h *hub) left(_ string, a ask, got answer) {
+func (h *shared) left(_ string, a ask, got answer) {
 	switch {
 	case got.err != nil || got.n == 0:
 	case a.kind == take:
@@ -65,7 +74,7 @@ func (h *hub) left(_ string, a ask, got answer) {
 
 // giveBack gives permits back that nobody has. It is called by tasks that Close
 // waits for.
-func (h *hub) giveBack(of *names, n int64) {
+func (h *shared) giveBack(of *names, n int64) {
 	if a := (ask{of: of, kind: give, n: n}); !h.table.Post(of.key, a) {
 		_ = h.send(of.key, beside+int(h.extra.Add(1)), batch{{Ask: a}})
 	}
