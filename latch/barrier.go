@@ -32,7 +32,13 @@ type Barrier struct {
 // NewBarrier returns a handle. Programs outside of this module call
 // rueidisson.Client.Barrier.
 func NewBarrier(e *locking.Engine, name string, parties int, opts ...BarrierOption) *Barrier {
-	b := &Barrier{h: barriersOf(e), of: newSite(e.Map(name)), name: name, parties: parties}
+	h := e.Shared(barriersKey{}, func() any {
+		h := &barriers{e: e}
+		makeWaiters(e, &h.places, func(name string) protocol { return &barrierProtocol{h, newSite(name)} })
+		makeWaiters(e, &h.insides, func(name string) protocol { return &insideProtocol{h, newSite(name)} })
+		return h
+	}).(*barriers)
+	b := &Barrier{h: h, of: newSite(e.Map(name)), name: name, parties: parties}
 	c, err := object.Options(barrierConfig{}, opts, BarrierOption.applyBarrier)
 	b.action, b.bad = c.action, cmp.Or(err, object.CheckName(e, b.of.key))
 	if b.bad == nil && (parties < 1 || parties > math.MaxInt32) {
@@ -73,7 +79,7 @@ func (b *Barrier) Parties() int { return b.parties }
 // and the network's. Source: ours; Redisson has none.
 func (b *Barrier) Await(ctx context.Context) (before int, err error) {
 	err = b.usable(ctx)
-	if err == nil && !b.h.e.During(func() { before, err = b.h.await(ctx, b.party()) }) {
+	if err == nil && !b.h.e.During(func() { before, err = b.h.await(ctx, b.participant()) }) {
 		err = ErrClosed
 	}
 	if err != nil {
@@ -82,9 +88,9 @@ func (b *Barrier) Await(ctx context.Context) (before int, err error) {
 	return before, nil
 }
 
-// party returns one that is about to arrive.
-func (b *Barrier) party() *party {
-	return &party{h: b.h, of: b.of, id: b.h.e.IDs.Private(), parties: b.parties, action: b.action, opens: b.action != nil}
+// participant returns one that is about to arrive.
+func (b *Barrier) participant() *participant {
+	return &participant{h: b.h, of: b.of, id: b.h.e.IDs.Private(), parties: b.parties, action: b.action, opens: b.action != nil}
 }
 
 // Waiting returns how many parties wait at the barrier: 0 also if it is not there. One
@@ -111,7 +117,7 @@ func (b *Barrier) Reset(ctx context.Context) (bool, error) {
 	if err != nil || n == 0 {
 		return false, b.failed("reset", err)
 	}
-	did, err, answered := send.Await(b.h.e.Sender, ctx, 0, func() (bool, error) {
+	did, err := send.Writing(b.h.e.Sender, ctx, func() (bool, error) {
 		got, err := b.h.e.Run(ctx, resetScript, []string{b.of.key, b.of.waiting, b.of.opened}, append(b.h.args(b.of), generation))
 		if err != nil {
 			return false, err
@@ -119,9 +125,6 @@ func (b *Barrier) Reset(ctx context.Context) (bool, error) {
 		n, err := got.AsInt64()
 		return n == 1 || n == 2 && got.Replayed, err // of two sends, the first did it
 	})
-	if !answered {
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
-	}
 	return did, b.failed("reset", err)
 }
 
@@ -130,7 +133,7 @@ func (b *Barrier) look(ctx context.Context) (generation string, n int, err error
 	if err := b.usable(ctx); err != nil {
 		return "", 0, err
 	}
-	said, err, _ := send.Await(b.h.e.Sender, ctx, 0, func() ([]int64, error) {
+	said, err := send.Reading(b.h.e.Sender, ctx, func() ([]int64, error) {
 		got, err := b.h.e.Run(ctx, waitingScript, []string{b.of.key, b.of.waiting, b.of.opened}, b.h.args(b.of))
 		if err != nil {
 			return nil, err
@@ -164,38 +167,27 @@ func newSite(mapped string) *site {
 // barriers is what the barriers of one client have in common.
 type barriers struct {
 	e       *locking.Engine
-	gates   places.Places[string, *gate]
-	insides places.Places[string, *gate] // of members that leave
+	places  places.Places[string, *waiters]
+	insides places.Places[string, *waiters] // members that leave
 }
 
 type barriersKey struct{}
 
-func barriersOf(e *locking.Engine) *barriers {
-	return e.Shared(barriersKey{}, func() any {
-		h := &barriers{e: e}
-		h.gates.Make = func(name string) *gate { return newGate(e, &ending{h, newSite(name)}) }
-		h.gates.Left = (*gate).left
-		h.insides.Make = func(name string) *gate { return newGate(e, &leaving{h, newSite(name)}) }
-		h.insides.Left = (*gate).left
-		return h
-	}).(*barriers)
-}
-
 // barrierLabel is what the observer calls a barrier.
 const barrierLabel = "barrier"
 
-// ending is what is waited for at a barrier: the end of one's generation.
-type ending struct {
+// barrierProtocol waits at a barrier, for the end of one's generation.
+type barrierProtocol struct {
 	h  *barriers
 	of *site
 }
 
-func (n *ending) key() core.Key { return core.Key{Kind: barrierLabel, Name: n.of.key} }
+func (n *barrierProtocol) key() core.Key { return core.Key{Kind: barrierLabel, Name: n.of.key} }
 
-func (n *ending) channel() string { return n.of.channel }
+func (n *barrierProtocol) channel() string { return n.of.channel }
 
 // look ends the wait of those whose generation is over.
-func (n *ending) look(ctx context.Context, g *gate) (verdict, time.Duration, error) {
+func (n *barrierProtocol) look(ctx context.Context, g *waiters) (verdict, time.Duration, error) {
 	of := g.generations()
 	got, err := n.h.e.Run(ctx, watchScript, []string{n.of.key, n.of.waiting, n.of.opened}, append(n.h.args(n.of), of...))
 	if err != nil {
@@ -245,7 +237,7 @@ const (
 func (h *barriers) args(of *site) []string { return []string{memory, of.channel, h.e.Publish()} }
 
 // await makes one arrival.
-func (h *barriers) await(ctx context.Context, p *party) (before int, err error) {
+func (h *barriers) await(ctx context.Context, p *participant) (before int, err error) {
 	at, err := p.enter(ctx)
 	p.generation = at.generation
 	switch {

@@ -64,17 +64,12 @@ func (r *barrierRig) arriving(ctx context.Context) <-chan arrived {
 func (r *barrierRig) waiting(n int) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
-		g := r.h.gates.Get(r.of.key)
-		defer r.h.gates.Put(r.of.key, g)
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		looked := 0
-		for _, w := range g.all {
-			if w.looked {
-				looked++
-			}
-		}
-		return looked == n && len(g.all) == n && (n == 0 || g.calm)
+		g := r.h.places.Get(r.of.key)
+		defer r.h.places.Put(r.of.key, g)
+		g.Mu.Lock()
+		defer g.Mu.Unlock()
+		all, looked := g.count()
+		return looked == n && all == n && (n == 0 || g.Looked)
 	}, soon, time.Millisecond)
 }
 
@@ -237,7 +232,7 @@ var barrierSuite = map[string]func(t *testing.T, r *barrierRig){ // of 3 parties
 	"one whose arrival was evicted is not counted twice": func(t *testing.T, r *barrierRig) {
 		a := r.arriving(t.Context())
 		r.waiting(1)
-		p := &party{h: r.h, of: r.of, id: "p", parties: 3}
+		p := &participant{h: r.h, of: r.of, id: "p", parties: 3}
 		for range 3 {
 			at, err := p.arrive(t.Context())
 			require.NoError(t, err)
@@ -323,16 +318,16 @@ func TestEveryCallOfABarrierPassesWhatTheHeaderNames(t *testing.T) {
 	e, rec := enginetest.Recorded(t)
 	for _, name := range []string{"phase", "{u1}:phase"} {
 		b := NewBarrier(e, name, 2)
-		p := &party{h: b.h, of: b.of, id: e.IDs.Private(), parties: 2}
+		p := &participant{h: b.h, of: b.of, id: e.IDs.Private(), parties: 2}
 		_, err := p.arrive(t.Context())
 		require.NoError(t, err)
 		_, err = p.leave(t.Context())
 		require.NoError(t, err)
-		g := newGate(e, &ending{b.h, b.of})
+		g := newWaiters(e, &barrierProtocol{b.h, b.of})
 		w := newWaiter()
 		w.generation = "7"
 		g.enter(w)
-		_, _, err = (&ending{b.h, b.of}).look(t.Context(), g)
+		_, _, err = (&barrierProtocol{b.h, b.of}).look(t.Context(), g)
 		require.NoError(t, err)
 		p.id = e.IDs.Private()
 		_, err = p.arrive(t.Context())
@@ -354,7 +349,7 @@ func TestEveryCallOfABarrierPassesWhatTheHeaderNames(t *testing.T) {
 			assert.True(t, e.SameSlot(append(c.Keys, b.of.channel)...))
 		}
 	}
-	for _, of := range append(partyRenewal.Apart, partyRenewal) {
+	for _, of := range append(participantRenewal.Apart, participantRenewal) {
 		k, args := of.Add(nil, nil, core.Key{Kind: barrierLabel, Name: "phase"}, "c:1", time.Minute)
 		require.NoError(t, of.Script.Header().Check(len(k), len(args)), of.Script.Name)
 	}
@@ -403,7 +398,7 @@ func TestAPartyThatDiesBreaksItWhenItsLeaseEnds(t *testing.T) {
 func TestRenewalApart(t *testing.T) {
 	t.Parallel()
 	r := newBarrierRig(t, 2)
-	p := &party{h: r.h, of: r.of, id: r.e.IDs.Private(), parties: 2}
+	p := &participant{h: r.h, of: r.of, id: r.e.IDs.Private(), parties: 2}
 	_, err := p.arrive(t.Context())
 	require.NoError(t, err)
 	score := func() float64 {
@@ -421,7 +416,7 @@ func TestRenewalApart(t *testing.T) {
 		require.Len(t, said, 1)
 		return said[0]
 	}
-	for _, of := range append([]*lease.Renewal{partyRenewal}, partyRenewal.Apart...) {
+	for _, of := range append([]*lease.Renewal{participantRenewal}, participantRenewal.Apart...) {
 		before := score()
 		require.EqualValues(t, 1, renew(of, time.Hour), of.Script.Name)
 		require.GreaterOrEqual(t, score(), before)
@@ -430,15 +425,15 @@ func TestRenewalApart(t *testing.T) {
 	}
 	require.Greater(t, score(), float64(time.Now().Add(30*time.Minute).UnixMilli()))
 	r.do("ZADD", r.of.waiting, "1", p.id)
-	require.Zero(t, renew(partyRenewal, time.Hour), "it was over")
-	require.Zero(t, renew(partyRenewal.Apart[0], time.Hour), "it was over")
+	require.Zero(t, renew(participantRenewal, time.Hour), "it was over")
+	require.Zero(t, renew(participantRenewal.Apart[0], time.Hour), "it was over")
 	left, err := p.leave(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, broken, left.state)
-	require.EqualValues(t, 1, renew(partyRenewal, time.Hour), "a look tells how its generation ended")
+	require.EqualValues(t, 1, renew(participantRenewal, time.Hour), "a look tells how its generation ended")
 	r.do("DEL", keys.BarrierArrival(r.of.key, p.id))
-	require.Zero(t, renew(partyRenewal, time.Hour))
-	require.Zero(t, renew(partyRenewal.Apart[1], time.Hour))
+	require.Zero(t, renew(participantRenewal, time.Hour))
+	require.Zero(t, renew(participantRenewal.Apart[1], time.Hour))
 }
 
 func (r *barrierRig) sent(s *scripts.Script) redistest.Match {
@@ -675,5 +670,5 @@ func TestNothingOfABarrierStaysBehind(t *testing.T) {
 		require.NoError(t, err)
 		r.ends(name, keys.BarrierOpened(name))
 	}
-	require.Zero(t, r.h.gates.Len())
+	require.Zero(t, r.h.places.Len())
 }

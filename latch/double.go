@@ -58,7 +58,7 @@ func (d *DoubleBarrier) Enter(ctx context.Context) (*Member, error) {
 }
 
 func (d *DoubleBarrier) enter(ctx context.Context) (*Member, error) {
-	p := d.b.party()
+	p := d.b.participant()
 	p.opens, p.inside = true, true
 	if _, err := d.b.h.await(ctx, p); err != nil {
 		return nil, err
@@ -180,11 +180,8 @@ func (m *Member) leave(ctx context.Context) error {
 	if err != nil || inside == 0 { // which is not looked at while it goes on
 		return err
 	}
-	w := newWaiter()
-	w.generation, _, _ = strings.Cut(m.owner, "/")
-	g := m.d.b.h.insides.Get(m.d.b.of.key)
-	defer m.d.b.h.insides.Put(m.d.b.of.key, g)
-	return g.await(ctx, w)
+	generation, _, _ := strings.Cut(m.owner, "/")
+	return await(ctx, &m.d.b.h.insides, m.d.b.of.key, generation)
 }
 
 // say tells the server that the member leaves, and returns how many are inside still. One
@@ -207,7 +204,9 @@ func (m *Member) say(ctx context.Context) (inside int64, err error) {
 	said, replayed, err := m.depart(context.WithoutCancel(ctx))
 	if err != nil {
 		e := m.d.b.h.e
-		m.doubtful()
+		m.mu.Lock()
+		m.doubt = true
+		m.mu.Unlock()
 		e.GiveBackLater(m, m.owner, e.WatchdogTimeout)
 		return 0, send.Deferred(err)
 	}
@@ -225,19 +224,15 @@ func (m *Member) finish() (late error) {
 	}
 	m.mu.Unlock()
 	if first && !m.grant.Finish(core.ErrReleased) {
-		late = m.tooLate(m.grant.Err())
+		late = m.grant.Err()
+		m.mu.Lock()
+		m.late = late // why the others may have left before this member
+		m.mu.Unlock()
 		if !errors.Is(late, watchdog.ErrGone) {
 			m.grant.GiveBackLater() // a renewal without an answer may have lengthened the lease
 		}
 	}
 	return late
-}
-
-// doubtful notes that the server may have heard that the member leaves.
-func (m *Member) doubtful() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.doubt = true
 }
 
 // heard notes what the server said when it was told that the member leaves: whether that
@@ -253,14 +248,6 @@ func (m *Member) heard(was, replayed bool) error {
 		m.late = fmt.Errorf("%w: %w", ErrLost, watchdog.ErrGone)
 	}
 	return m.late
-}
-
-// tooLate notes why the others may have left before this member.
-func (m *Member) tooLate(why error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.late = why
-	return why
 }
 
 // depart says that the member leaves.
@@ -315,19 +302,18 @@ var memberRenewal = &lease.Renewal{
 	},
 }
 
-// leaving is what is waited for by members that leave: that no member of their generation
-// is inside.
-type leaving struct {
+// insideProtocol has members that leave wait until no member of their generation is inside.
+type insideProtocol struct {
 	h  *barriers
 	of *site
 }
 
-func (l *leaving) key() core.Key { return core.Key{Kind: barrierLabel, Name: l.of.key} }
+func (l *insideProtocol) key() core.Key { return core.Key{Kind: barrierLabel, Name: l.of.key} }
 
-func (l *leaving) channel() string { return l.of.channel }
+func (l *insideProtocol) channel() string { return l.of.channel }
 
 // look ends the wait of those whose generation has left.
-func (l *leaving) look(ctx context.Context, g *gate) (verdict, time.Duration, error) {
+func (l *insideProtocol) look(ctx context.Context, g *waiters) (verdict, time.Duration, error) {
 	of := g.generations()
 	on := make([]string, len(of))
 	for i, generation := range of {

@@ -287,8 +287,8 @@ func TestDoubleBarrierCallsPassWhatTheHeaderNames(t *testing.T) {
 		m, err := d.Enter(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, m.Leave(t.Context()))
-		l := &leaving{d.b.h, d.b.of}
-		g := newGate(e, l)
+		l := &insideProtocol{d.b.h, d.b.of}
+		g := newWaiters(e, l)
 		w := newWaiter()
 		w.generation = "7"
 		g.enter(w)
@@ -344,7 +344,7 @@ func TestDoubleBarrierPartyThatWasToldUnknownDoesNotStayInside(t *testing.T) {
 	t.Run("that learns of the opening as it gives up", func(t *testing.T) {
 		t.Parallel()
 		r := newBarrierRig(t, 2, longLeases)
-		p := r.double().b.party()
+		p := r.double().b.participant()
 		p.opens, p.inside = true, true
 		at, err := p.arrive(t.Context()) // and the reply is lost
 		require.NoError(t, err)

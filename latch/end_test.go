@@ -46,13 +46,14 @@ func (s slow) hold(script string) (answered, letGo func()) {
 	return func() { s.t.Helper(); redistest.Done(s.t, given) }, letGo
 }
 
-// inside blocks until so many are in the gate, whether they have looked or not.
-func inside(t testing.TB, g *gate, n int) {
+// inside blocks until so many wait, whether they have looked or not.
+func inside(t testing.TB, g *waiters, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return len(g.all) == n
+		g.Mu.Lock()
+		defer g.Mu.Unlock()
+		all, _ := g.count()
+		return all == n
 	}, soon, time.Millisecond)
 }
 
@@ -69,8 +70,8 @@ func TestOneThatComesBehindTheOpening(t *testing.T) {
 	answered()
 	other.arm(1)
 	second := r.awaiting(t.Context())
-	g := r.h.gates.Get(r.of.key)
-	defer r.h.gates.Put(r.of.key, g)
+	g := r.h.places.Get(r.of.key)
+	defer r.h.places.Put(r.of.key, g)
 	inside(t, g, 2)
 	letGo()
 	got(t, first)
@@ -153,8 +154,8 @@ func TestAPartyThatComesBehindTheEndIsOfTheNextGeneration(t *testing.T) {
 	require.NoError(t, err)
 	answered()
 	second := r.arriving(t.Context())
-	g := r.h.gates.Get(r.of.key)
-	defer r.h.gates.Put(r.of.key, g)
+	g := r.h.places.Get(r.of.key)
+	defer r.h.places.Put(r.of.key, g)
 	inside(t, g, 2)
 	letGo()
 	require.NoError(t, redistest.Done(t, first).err)

@@ -14,7 +14,7 @@ import (
 
 // send makes one exchange about a latch. Each call has its own outcome, so it
 // returns no error for all.
-func (h *hub) send(_ string, flight int, b batch) error {
+func (h *shared) send(_ string, flight int, b batch) error {
 	if h.e.Open() != nil {
 		if b = combine.Of(b, counts, answer{err: ErrClosed}); len(b) == 0 {
 			return nil
@@ -32,23 +32,8 @@ func (h *hub) send(_ string, flight int, b batch) error {
 func counts(a *ask) bool { return a.kind == down }
 
 // down counts down for several callers.
-func (h *hub) down(flight int, b batch) {
-	runs := load(b)
-	before, err := h.countDown(b[0].Ask.of, flight, runs)
-	for _, c := range b {
-		switch at := c.Answer.at; {
-		case err != nil:
-			c.Answer = answer{err: err}
-		case runs[at].party != "":
-			c.Answer = answer{n: before[at]}
-		default:
-			c.Answer = answer{n: max(before[at]-c.Answer.before-1, 0)}
-		}
-	}
-}
-
-// load puts the batch into runs.
-func load(b batch) (runs []run) {
+func (h *shared) down(flight int, b batch) {
+	var runs []run
 	for i, c := range b {
 		if i > 0 && alike(&b[i-1].Ask, &c.Ask) {
 			last := &runs[len(runs)-1]
@@ -59,12 +44,22 @@ func load(b batch) (runs []run) {
 		}
 		c.Answer.at = len(runs) - 1
 	}
-	return runs
+	left, err := h.countDown(b[0].Ask.of, flight, runs)
+	for _, c := range b {
+		switch at := c.Answer.at; {
+		case err != nil:
+			c.Answer = answer{err: err}
+		case runs[at].party != "":
+			c.Answer = answer{n: left[at]}
+		default:
+			c.Answer = answer{n: max(left[at]-c.Answer.before-1, 0)}
+		}
+	}
 }
 
 // countDown makes the call. The client goes on with a count down that was not
 // answered: the same request again finds its answer, or is done then.
-func (h *hub) countDown(of *names, flight int, runs []run) ([]int64, error) {
+func (h *shared) countDown(of *names, flight int, runs []run) ([]int64, error) {
 	said, err := h.e.Numbered(of.lane, flight, of.key, func(r send.Request) ([]int64, error) {
 		args := append(h.e.Preamble(r, of.channel), "0")
 		for _, one := range runs {
@@ -87,7 +82,7 @@ func (h *hub) countDown(of *names, flight int, runs []run) ([]int64, error) {
 }
 
 // late returns what is said to the server of a count down that it did not take at once.
-func (h *hub) late(of *names, runs int, args []string) func(ctx context.Context, r send.Request) error {
+func (h *shared) late(of *names, runs int, args []string) func(ctx context.Context, r send.Request) error {
 	return func(ctx context.Context, r send.Request) error {
 		late := slices.Clone(args)
 		late[ageAt] = decimal(r.Age().Microseconds())
@@ -118,7 +113,7 @@ const ageAt = 4
 
 // countDownOnce counts down, unless the server knows the request already. Its caller goes
 // on with it, so the client does not.
-func (h *hub) countDownOnce(ctx context.Context, of *names, request send.CallerRequest) (left int64, err error) {
+func (h *shared) countDownOnce(ctx context.Context, of *names, request send.CallerRequest) (left int64, err error) {
 	got, err := h.e.Run(context.WithoutCancel(ctx), downOnceScript,
 		[]string{of.key, keys.CallerRequest(of.key, request.ID), of.opened, of.parties, of.armed},
 		[]string{decimal(core.Millis(request.Memory)), memory, of.channel, h.e.Publish()})
@@ -128,7 +123,7 @@ func (h *hub) countDownOnce(ctx context.Context, of *names, request send.CallerR
 	return got.AsInt64()
 }
 
-func (h *hub) numbers(ctx context.Context, op send.Operation, r send.Request, of *names, args []string) ([]int64, error) {
+func (h *shared) numbers(ctx context.Context, op send.Operation, r send.Request, of *names, args []string) ([]int64, error) {
 	got, err := h.e.Run(ctx, op, []string{of.key, r.Lane, of.opened, of.parties, of.armed}, args)
 	if err != nil {
 		return nil, err
@@ -137,26 +132,22 @@ func (h *hub) numbers(ctx context.Context, op send.Operation, r send.Request, of
 }
 
 // single returns a request that goes by itself.
-func (h *hub) single(flight int, a *ask) (got answer) {
-	got.n, got.err = send.Only(h.e.Numbered(a.of.lane, flight, a.of.key, func(r send.Request) ([]int64, error) {
-		said, err := h.alone(r, a)
-		if errors.Is(err, ErrUnknown) {
-			h.e.Void(r, a.of.key)
+func (h *shared) single(flight int, a *ask) (got answer) {
+	of := a.of
+	got.n, got.err = send.Only(h.e.Numbered(of.lane, flight, of.key, func(r send.Request) ([]int64, error) {
+		script, on, args := deleteScript, []string{of.key, r.Lane, of.opened, of.parties, of.armed}, h.e.Preamble(r, of.channel)
+		if a.kind == trySet {
+			script, on = trySetScript, []string{of.key, r.Lane, of.parties, of.armed}
+			args = append(args, decimal(a.n), decimal(core.Millis(a.ttl)))
 		}
-		return said, err
+		got, err := h.e.Run(context.Background(), script, on, args)
+		if err == nil {
+			return got.AsIntSlice()
+		}
+		if errors.Is(err, ErrUnknown) {
+			h.e.Void(r, of.key)
+		}
+		return nil, err
 	}))
 	return got
-}
-
-func (h *hub) alone(r send.Request, a *ask) ([]int64, error) {
-	script, on := deleteScript, []string{a.of.key, r.Lane, a.of.opened, a.of.parties, a.of.armed}
-	args := h.e.Preamble(r, a.of.channel)
-	if a.kind == trySet {
-		script, on, args = trySetScript, []string{a.of.key, r.Lane, a.of.parties, a.of.armed}, append(args, decimal(a.n), decimal(core.Millis(a.ttl)))
-	}
-	got, err := h.e.Run(context.Background(), script, on, args)
-	if err != nil {
-		return nil, err
-	}
-	return got.AsIntSlice()
 }

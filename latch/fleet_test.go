@@ -46,14 +46,14 @@ func waiterChild(p *redistest.Parent) {
 		if _, ok := p.Hear(); !ok {
 			return
 		}
-		g := l.h.gates.Get(l.of.key)
+		g := l.h.places.Get(l.of.key)
 		w := newWaiter()
 		done := make(chan error, 1)
 		go func() { done <- g.await(context.Background(), w) }() // ends with the opening
 		for looked := false; !looked; {
-			g.mu.Lock()
-			looked = w.looked || w.ended
-			g.mu.Unlock()
+			g.Mu.Lock()
+			looked = w.looked || len(done) > 0
+			g.Mu.Unlock()
 			time.Sleep(50 * time.Microsecond)
 		}
 		p.Say("waits")
@@ -62,7 +62,7 @@ func waiterChild(p *redistest.Parent) {
 			return
 		}
 		p.Say("passed %d", time.Now().UnixNano())
-		l.h.gates.Put(l.of.key, g)
+		l.h.places.Put(l.of.key, g)
 	}
 }
 
@@ -121,7 +121,7 @@ func partyChild(p *redistest.Parent) {
 			defer cancel()
 			ctx = short
 		}
-		a := &party{h: b.h, of: b.of, id: e.IDs.Private(), parties: 4}
+		a := &participant{h: b.h, of: b.of, id: e.IDs.Private(), parties: 4}
 		at, err := a.arrive(ctx)
 		switch {
 		case err != nil:

@@ -23,8 +23,8 @@ func TestNothingStaysBehindOfManyNames(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			name := redistest.Name(t)
 			redistest.NothingStays(t, func(i int) error { return once(name + strconv.Itoa(i)) })
-			require.Zero(t, r.h.gates.Len())
-			require.Zero(t, b.h.gates.Len())
+			require.Zero(t, r.h.places.Len())
+			require.Zero(t, b.h.places.Len())
 		})
 	}
 }

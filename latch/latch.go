@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
@@ -19,7 +21,7 @@ const most = math.MaxInt32
 // used by any number of goroutines, and any number of handles on one name are the
 // same latch.
 type Latch struct {
-	h    *hub
+	h    *shared
 	of   *names
 	name string // as the caller wrote it
 	bad  error  // what every operation returns, if the name cannot be used
@@ -29,7 +31,8 @@ type Latch struct {
 // rueidisson.Client.Latch.
 func New(e *locking.Engine, name string) *Latch {
 	key := e.Map(name)
-	return &Latch{h: hubOf(e), of: newNames(e.ClientID, key), name: name, bad: object.CheckNameBy(e, key, keys.LatchOnCluster)}
+	h := e.Shared(sharedKey{}, func() any { return newShared(e) }).(*shared)
+	return &Latch{h: h, of: newNames(e.ClientID, key), name: name, bad: object.CheckNameBy(e, key, keys.LatchOnCluster)}
 }
 
 // Name returns the name that the handle was made with, before any mapping.
@@ -134,7 +137,7 @@ func (l *Latch) Count(ctx context.Context) (int64, error) {
 	err := l.usable(ctx)
 	var now state
 	if err == nil {
-		now, err, _ = send.Await(l.h.e.Sender, ctx, 0, func() (state, error) { return l.h.state(ctx, l.of) })
+		now, err = send.Reading(l.h.e.Sender, ctx, func() (state, error) { return l.h.state(ctx, l.of) })
 	}
 	return now.count, l.failed("look at", err)
 }
@@ -156,7 +159,7 @@ func (l *Latch) Count(ctx context.Context) (int64, error) {
 // network's. Source: RCountDownLatch.await.
 func (l *Latch) Await(ctx context.Context) error {
 	err := l.usable(ctx)
-	if err == nil && !l.h.e.During(func() { err = l.h.await(ctx, l.of) }) {
+	if err == nil && !l.h.e.During(func() { err = await(ctx, &l.h.places, l.of.key, "") }) {
 		err = ErrClosed
 	}
 	return l.failed("await", err)
@@ -178,12 +181,9 @@ func (l *Latch) Delete(ctx context.Context) (bool, error) {
 
 // ask makes a call that goes by itself. ctx bounds the wait for its answer.
 func (l *Latch) ask(ctx context.Context, a ask) (int64, error) {
-	got, err, answered := send.Await(l.h.e.Sender, ctx, 0, func() (answer, error) {
+	got, err := send.Writing(l.h.e.Sender, ctx, func() (answer, error) {
 		return l.h.table.Do(context.Background(), a.of.key, a)
 	})
-	if !answered {
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
-	}
 	return got.n, errors.Join(err, got.err)
 }
 
@@ -195,4 +195,56 @@ func (l *Latch) usable(ctx context.Context) error { return object.Usable(ctx, l.
 func (l *Latch) failed(op string, err error) error {
 	l.h.e.Outcome(label, l.of.key, op, err)
 	return object.Failed(op, "latch", l.name, object.Typed(l.of.key, err))
+}
+
+// state is what a look found.
+type state struct {
+	count  int64
+	opened int64 // when it opened last, µs of the server's clock; 0: nobody remembers
+	armed  int64 // when it was armed; 0: nobody knows
+	left   int64 // ms until it opens by itself; below 0: it does not
+}
+
+func (h *shared) state(ctx context.Context, of *names) (state, error) {
+	got, err := h.e.Run(ctx, lookScript, []string{of.key, of.parties, of.opened, of.armed}, nil)
+	if err != nil {
+		return state{}, err
+	}
+	said, err := got.AsIntSlice()
+	switch {
+	case err != nil:
+		return state{}, err
+	case len(said) != 4:
+		return state{}, fmt.Errorf("look.lua said %v", said)
+	}
+	return state{max(said[0], 0), said[1], said[2], said[3]}, nil
+}
+
+// latchProtocol waits until a latch is open.
+type latchProtocol struct {
+	h  *shared
+	of *names
+}
+
+// label is what the observer calls a latch.
+const label = "latch"
+
+func (o *latchProtocol) key() core.Key { return core.Key{Kind: label, Name: o.of.key} }
+
+func (o *latchProtocol) channel() string { return o.of.channel }
+
+// look lets those pass who see that nothing is left, or that the latch has opened or its
+// time was over since their first look, though it is armed again.
+func (o *latchProtocol) look(ctx context.Context, _ *waiters) (verdict, time.Duration, error) {
+	now, err := o.h.state(ctx, o.of)
+	if err != nil {
+		return nil, -1, err
+	}
+	return func(w *waiter) (over bool, err error) {
+		if !w.looked {
+			w.opened, w.armed = now.opened, now.armed
+		}
+		again := now.armed != 0 && now.armed != w.armed
+		return now.count == 0 || now.opened > w.opened || again, nil
+	}, left(now.left), nil
 }

@@ -223,7 +223,7 @@ func TestNothingOfANameStaysBehind(t *testing.T) {
 			require.Greater(t, ttl, int64(0), key)
 		}
 	}
-	require.Zero(t, r.h.gates.Len())
+	require.Zero(t, r.h.places.Len())
 }
 
 func TestWaitsEndWithTheClient(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 func TestLatchAwaitLooksWhileTheLastWaitersLeave(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, enginetest.NoLooks).arm(1)
-	g := r.h.gates.Get(r.of.key) // as a waiter has it that is about to leave
-	defer r.h.gates.Put(r.of.key, g)
+	g := r.h.places.Get(r.of.key) // as a waiter has it that is about to leave
+	defer r.h.places.Put(r.of.key, g)
 	done := r.awaiting(t.Context())
 	r.waiting(1)
 	r.down(0)
@@ -33,8 +33,8 @@ func TestLatchShortAwaitsSeeAnOpeningOfWhichNoMessageCame(t *testing.T) {
 	r := newRig(t, func(c *core.Config) { c.LongestSleep = time.Second }).arm(1)
 	const waits = 20
 	var all []<-chan error
-	for i := range waits { // each becomes the head for 200 ms: the gate goes on with its last one
-		lasts := time.Duration((waits-i)%waits+1) * 200 * time.Millisecond
+	for i := range waits { // each becomes the head for 200 ms
+		lasts := time.Duration(i+1) * 200 * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), lasts)
 		defer cancel()
 		all = append(all, r.awaiting(ctx))
@@ -55,10 +55,11 @@ func TestLatchShortAwaitsSeeAnOpeningOfWhichNoMessageCame(t *testing.T) {
 func (r *rig) entered(n int) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
-		g := r.h.gates.Get(r.of.key)
-		defer r.h.gates.Put(r.of.key, g)
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return len(g.all) == n
+		g := r.h.places.Get(r.of.key)
+		defer r.h.places.Put(r.of.key, g)
+		g.Mu.Lock()
+		defer g.Mu.Unlock()
+		all, _ := g.count()
+		return all == n
 	}, soon, time.Millisecond)
 }

@@ -102,18 +102,24 @@ func (r *rig) awaiting(ctx context.Context) <-chan error {
 func (r *rig) waiting(n int) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
-		g := r.h.gates.Get(r.of.key)
-		defer r.h.gates.Put(r.of.key, g)
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		looked := 0
-		for _, w := range g.all {
-			if w.looked {
-				looked++
-			}
-		}
-		return looked == n && len(g.all) == n && (n == 0 || g.calm)
+		g := r.h.places.Get(r.of.key)
+		defer r.h.places.Put(r.of.key, g)
+		g.Mu.Lock()
+		defer g.Mu.Unlock()
+		all, looked := g.count()
+		return looked == n && all == n && (n == 0 || g.Looked)
 	}, soon, time.Millisecond)
+}
+
+// count returns how many wait, and how many of them have looked; under Mu.
+func (g *waiters) count() (all, looked int) {
+	g.each(func(w *waiter) {
+		all++
+		if w.looked {
+			looked++
+		}
+	})
+	return all, looked
 }
 
 func (r *rig) sent(s *scripts.Script) redistest.Match {

@@ -192,10 +192,10 @@ func TestTheACLOfTheDocsDeniesNothingThatIsNeeded(t *testing.T) {
 		}
 	}
 	b := barrierOn(t, user, "orders:moving", 2)
-	p := &party{h: b.h, of: b.of, id: b.e.IDs.Private(), parties: 2}
+	p := &participant{h: b.h, of: b.of, id: b.e.IDs.Private(), parties: 2}
 	_, err := p.arrive(t.Context())
 	require.NoError(t, err)
-	for _, of := range append(partyRenewal.Apart, partyRenewal) {
+	for _, of := range append(participantRenewal.Apart, participantRenewal) {
 		k, args := of.Add(nil, nil, p.Key(), p.id, time.Hour)
 		_, err := b.e.Run(t.Context(), of.Script, k, args)
 		require.NoError(t, err)

@@ -15,5 +15,6 @@
 // timeout ([send.Outage]); all who wait for one name bear it together.
 //
 // [Waits.Watch] is the loop, [Listener] what hears for it. Several waits behind each
-// other may share a listener; then its subscription stays.
+// other may share a listener; then its subscription stays. [Room] is the queue of the
+// goroutines of one process that wait for one name: one of them looks for all.
 package wait

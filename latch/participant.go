@@ -15,8 +15,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
 
-// party is one that has arrived at a barrier, or is about to.
-type party struct {
+// participant is a party that has arrived at a barrier, or is about to.
+type participant struct {
 	h       *barriers
 	of      *site
 	id      string // fresh for each arrival
@@ -39,7 +39,7 @@ type arrival struct {
 }
 
 // arrive asks until there is an answer: a second request finds the first one's.
-func (p *party) arrive(ctx context.Context) (at arrival, err error) {
+func (p *participant) arrive(ctx context.Context) (at arrival, err error) {
 	err = p.h.e.Watch(ctx, wait.Watch{
 		Key: p.Key(),
 		Look: func(ctx context.Context) (left time.Duration, done bool, err error) {
@@ -55,31 +55,29 @@ func (p *party) arrive(ctx context.Context) (at arrival, err error) {
 
 // enter arrives. While another party is about to open a generation that is full, it waits
 // for the end of that.
-func (p *party) enter(ctx context.Context) (arrival, error) {
+func (p *participant) enter(ctx context.Context) (arrival, error) {
 	for {
 		at, err := p.arrive(ctx)
 		if err != nil || at.state != full {
 			return at, err
 		}
-		w := newWaiter()
-		w.generation = at.generation
-		g := p.h.gates.Get(p.of.key)
-		err = g.await(ctx, w)
-		p.h.gates.Put(p.of.key, g)
-		if err != nil && err != ErrBroken {
+		if err = await(ctx, &p.h.places, p.of.key, at.generation); err != nil && err != ErrBroken {
 			return at, err
 		}
 	}
 }
 
-func (p *party) keys() []string {
+func (p *participant) keys() []string {
 	return []string{p.of.key, p.of.waiting, p.of.opened, keys.BarrierArrival(p.of.key, p.id)}
 }
 
-func (p *party) ask(ctx context.Context) (at arrival, err error) {
-	e := p.h.e
+func (p *participant) ask(ctx context.Context) (at arrival, err error) {
+	e, opens := p.h.e, "0"
+	if p.opens {
+		opens = "1"
+	}
 	got, err := e.Run(ctx, arriveScript, p.keys(),
-		append(p.h.args(p.of), p.id, strconv.Itoa(p.parties), e.Millis(e.WatchdogTimeout), strconv.Itoa(one(p.opens))))
+		append(p.h.args(p.of), p.id, strconv.Itoa(p.parties), e.Millis(e.WatchdogTimeout), opens))
 	if err != nil {
 		return at, err
 	}
@@ -95,16 +93,9 @@ func (p *party) ask(ctx context.Context) (at arrival, err error) {
 	return arrival{decimal(said[0]), said[1], int(said[2]), got.Started}, nil
 }
 
-func one(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
-}
-
 // open is for the last party: it runs the action under a lease that is renewed, and then
 // opens the generation. If the action fails, or panics, the generation breaks.
-func (p *party) open(ctx context.Context, at arrival) (before int, err error) {
+func (p *participant) open(ctx context.Context, at arrival) (before int, err error) {
 	outer := ctx
 	ctx, p.lose = context.WithCancelCause(ctx)
 	defer p.lose(nil)
@@ -144,7 +135,7 @@ func (p *party) open(ctx context.Context, at arrival) (before int, err error) {
 }
 
 // pass opens the generation of the last party.
-func (p *party) pass(ctx context.Context) (arrival, error) {
+func (p *participant) pass(ctx context.Context) (arrival, error) {
 	lease := "0"
 	if p.inside {
 		lease = p.h.e.Millis(p.h.e.WatchdogTimeout)
@@ -154,17 +145,13 @@ func (p *party) pass(ctx context.Context) (arrival, error) {
 
 // wait waits for the end of the generation, under a lease that is renewed. It returns
 // how many parties had arrived before.
-func (p *party) wait(ctx context.Context, at arrival) (before int, err error) {
+func (p *participant) wait(ctx context.Context, at arrival) (before int, err error) {
 	ctx, p.lose = context.WithCancelCause(ctx)
 	defer p.lose(nil)
 	e := p.h.e
 	grant := e.NewGrant(p, p.id, at.started, e.WatchdogTimeout, e.WatchdogTimeout/3, watchdog.Instant{}, p)
 	defer grant.Finish(core.ErrReleased)
-	w := newWaiter()
-	w.generation = at.generation
-	g := p.h.gates.Get(p.of.key)
-	defer p.h.gates.Put(p.of.key, g)
-	switch err := g.await(ctx, w); err {
+	switch err := await(ctx, &p.h.places, p.of.key, at.generation); err {
 	case nil:
 		return at.arrived - 1, nil
 	case ErrBroken:
@@ -176,7 +163,7 @@ func (p *party) wait(ctx context.Context, at arrival) (before int, err error) {
 
 // giveUp breaks the generation because of why, unless that is over: then it is
 // said how. All of a generation end alike.
-func (p *party) giveUp(ctx context.Context, why error) (before int, err error) {
+func (p *participant) giveUp(ctx context.Context, why error) (before int, err error) {
 	ctx = context.WithoutCancel(ctx)
 	bounded, cancel := context.WithCancel(ctx)
 	cancel()
@@ -200,12 +187,12 @@ func (p *party) giveUp(ctx context.Context, why error) (before int, err error) {
 }
 
 // leave asks how the party's generation ended, and breaks it if it has not ended.
-func (p *party) leave(ctx context.Context) (arrival, error) {
+func (p *participant) leave(ctx context.Context) (arrival, error) {
 	return p.end(ctx, leaveScript, p.keys(), p.h.args(p.of))
 }
 
 // end runs a script that says how the party's generation has ended.
-func (p *party) end(ctx context.Context, s *scripts.Script, on, args []string) (arrival, error) {
+func (p *participant) end(ctx context.Context, s *scripts.Script, on, args []string) (arrival, error) {
 	got, err := p.h.e.Run(ctx, s, on, args)
 	if err != nil {
 		return arrival{}, err
@@ -221,14 +208,14 @@ func (p *party) end(ctx context.Context, s *scripts.Script, on, args []string) (
 }
 
 // Key returns the kind and the mapped name.
-func (p *party) Key() core.Key { return core.Key{Kind: barrierLabel, Name: p.of.key} }
+func (p *participant) Key() core.Key { return core.Key{Kind: barrierLabel, Name: p.of.key} }
 
 // Renewal returns that of all parties.
-func (p *party) Renewal() *lease.Renewal { return partyRenewal }
+func (p *participant) Renewal() *lease.Renewal { return participantRenewal }
 
 // GiveBack leaves, also the inside of a double barrier: its generation may have opened, and its caller was told that
 // nobody knows.
-func (p *party) GiveBack(ctx context.Context, _ string) (lease.Released, error) {
+func (p *participant) GiveBack(ctx context.Context, _ string) (lease.Released, error) {
 	at, err := p.leave(ctx)
 	if err == nil && p.inside && at.state != never {
 		_, _, err = p.h.depart(ctx, p.of, at.generation, p.id)
@@ -237,10 +224,10 @@ func (p *party) GiveBack(ctx context.Context, _ string) (lease.Released, error) 
 }
 
 // Ended ends the wait: the lease is over, or the client closes.
-func (p *party) Ended(cause error) { p.lose(cause) }
+func (p *participant) Ended(cause error) { p.lose(cause) }
 
-// partyRenewal is how the leases of parties that wait are lengthened.
-var partyRenewal = &lease.Renewal{
+// participantRenewal is how the leases of parties that wait are lengthened.
+var participantRenewal = &lease.Renewal{
 	Script: keepScript,
 	Add: func(k, args []string, key core.Key, owner string, lease time.Duration) ([]string, []string) {
 		return append(k, key.Name, keys.BarrierWaiting(key.Name), keys.BarrierArrival(key.Name, owner)),

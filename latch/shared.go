@@ -9,29 +9,24 @@ import (
 	"github.com/rueidisson/rueidisson/internal/places"
 )
 
-// hub is what the latches of one client have in common.
-type hub struct {
-	e     *locking.Engine
-	table *combine.Table[string, ask, answer]
-	gates places.Places[string, *gate]
+// shared is what the latches of one client have in common.
+type shared struct {
+	e      *locking.Engine
+	table  *combine.Table[string, ask, answer]
+	places places.Places[string, *waiters]
 }
 
-type hubKey struct{}
-
-func hubOf(e *locking.Engine) *hub {
-	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
-}
+type sharedKey struct{}
 
 // flights is how many exchanges about one latch may be under way.
 const flights = 4
 
-func newHub(e *locking.Engine) *hub {
-	h := &hub{e: e}
+func newShared(e *locking.Engine) *shared {
+	h := &shared{e: e}
 	h.table = combine.New(combine.Config[string, ask, answer]{
 		Send: h.send, Cut: cut, Spawn: e.Spawn, Closed: ErrClosed, Flights: flights,
 	})
-	h.gates.Make = func(name string) *gate { return newGate(e, &opening{h, newNames(e.ClientID, name)}) }
-	h.gates.Left = (*gate).left
+	makeWaiters(e, &h.places, func(name string) protocol { return &latchProtocol{h, newNames(e.ClientID, name)} })
 	return h
 }
 
