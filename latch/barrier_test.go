@@ -64,12 +64,7 @@ func (r *barrierRig) arriving(ctx context.Context) <-chan arrived {
 func (r *barrierRig) waiting(n int) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
-		g := r.h.places.Get(r.of.key)
-		defer r.h.places.Put(r.of.key, g)
-		g.Mu.Lock()
-		defer g.Mu.Unlock()
-		all, looked := g.count()
-		return looked == n && all == n && (n == 0 || g.Looked)
+		return waiting(&r.h.places, r.of.key, n)
 	}, soon, time.Millisecond)
 }
 

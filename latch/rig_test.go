@@ -11,6 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
@@ -102,13 +103,18 @@ func (r *rig) awaiting(ctx context.Context) <-chan error {
 func (r *rig) waiting(n int) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
-		g := r.h.places.Get(r.of.key)
-		defer r.h.places.Put(r.of.key, g)
-		g.Mu.Lock()
-		defer g.Mu.Unlock()
-		all, looked := g.count()
-		return looked == n && all == n && (n == 0 || g.Looked)
+		return waiting(&r.h.places, r.of.key, n)
 	}, soon, time.Millisecond)
+}
+
+// waiting reports whether so many wait for a name in this process, and have looked and listen.
+func waiting(in *places.Places[string, *waiters], name string, n int) bool {
+	g := in.Get(name)
+	defer in.Put(name, g)
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	all, looked := g.count()
+	return looked == n && all == n && (n == 0 || g.Looked)
 }
 
 // count returns how many wait, and how many of them have looked; under Mu.
