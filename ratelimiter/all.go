@@ -1,6 +1,7 @@
 package ratelimiter
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,10 +24,9 @@ func (l *Limiter) member() *Bucket {
 // Combined is several limits of which all have to grant, or nothing is taken
 // from any of them.
 type Combined struct {
-	members []*Bucket  // that decide
+	members limits     // that decide
 	shadows []shadowOf // the others
-	states  []string
-	key     string // what calls on the same limits have in common
+	key     string     // what calls on the same limits have in common
 	bad     error
 }
 
@@ -51,6 +51,7 @@ type Combined struct {
 // members of several clients, and for a rate per client.
 func All(members ...Member) *Combined {
 	a := &Combined{}
+	var states []string
 	for i, m := range members {
 		var b *Bucket
 		if m != nil {
@@ -64,10 +65,41 @@ func All(members ...Member) *Combined {
 			a.shadows = append(a.shadows, shadowOf{s, i})
 			continue
 		}
-		a.members, a.states = append(a.members, b), append(a.states, b.state)
+		one := *b
+		one.all = a
+		a.members, states = append(a.members, &one), append(states, b.state)
 	}
-	a.key, a.bad = strings.Join(a.states, "\x00"), a.check()
+	a.key, a.bad = strings.Join(states, "\x00"), a.check(states)
 	return a
+}
+
+func (a *Combined) check(states []string) error {
+	if len(a.members) == 0 {
+		return fmt.Errorf("%w: no members, but for any in shadow", ErrOption)
+	}
+	e := a.members[0].core.Engine
+	for _, s := range a.shadows {
+		switch {
+		case s.b.bad != nil:
+			return s.b.bad
+		case s.b.core.Engine == e && slices.Contains(states, s.b.state):
+			return fmt.Errorf("%w: %v is there twice", ErrOption, s.b)
+		}
+	}
+	for i, b := range a.members {
+		switch {
+		case b.bad != nil:
+			return b.bad
+		case b.core.Engine != e:
+			return fmt.Errorf("%w: members of several clients", ErrOption)
+		case slices.Contains(states[:i], b.state):
+			return fmt.Errorf("%w: %v is there twice", ErrOption, b)
+		}
+	}
+	if !e.SameSlot(states...) {
+		return ErrCrossSlot
+	}
+	return nil
 }
 
 // For returns the same limits for one key, whatever keys the members have. Where one
@@ -100,38 +132,141 @@ func (a *Combined) String() string {
 	return "all of " + strings.Join(names, ", ")
 }
 
-func (a *Combined) check() error {
-	if len(a.members) == 0 {
-		return fmt.Errorf("%w: no members, but for any in shadow", ErrOption)
+// Allow reports whether each member has a token now, and takes them.
+func (a *Combined) Allow(ctx context.Context) (bool, error) { return a.AllowN(ctx, 1) }
+
+// AllowN reports whether each member has n tokens now, and takes them.
+func (a *Combined) AllowN(ctx context.Context, n int64) (bool, error) {
+	if err := a.undecidable(ctx, "allow", []int64{n}); err != nil {
+		return false, err
 	}
-	e := a.members[0].core.Engine
-	for _, s := range a.shadows {
-		switch {
-		case s.b.bad != nil:
-			return s.b.bad
-		case s.b.core.Engine == e && slices.Contains(a.states, s.b.state):
-			return fmt.Errorf("%w: %v is there twice", ErrOption, s.b)
-		}
-	}
-	for i, b := range a.members {
-		switch {
-		case b.bad != nil:
-			return b.bad
-		case b.core.Engine != e:
-			return fmt.Errorf("%w: members of several clients", ErrOption)
-		case slices.Contains(a.states[:i], b.state):
-			return fmt.Errorf("%w: %v is there twice", ErrOption, b)
-		}
-	}
-	if !e.SameSlot(a.states...) {
-		return ErrCrossSlot
-	}
-	return nil
+	return a.members.allow(ctx, []int64{n})
 }
 
+// Take takes n tokens of each member if all have them now.
+//
+// Cost: one round trip; on a hot key, calls of one process for as many tokens
+// go out together. Errors: see [Bucket] and [All]; [ErrExceedsBurst] if n is
+// more than a member holds.
+func (a *Combined) Take(ctx context.Context, n int64) (AllDecision, error) {
+	return a.take(ctx, []int64{n})
+}
+
+// TakeEach is Take with a number of tokens for each member, in their order, such
+// as one request and 2,000 model tokens. Another count of numbers than of members,
+// those in shadow among them, is an [ErrOption].
+func (a *Combined) TakeEach(ctx context.Context, n ...int64) (AllDecision, error) {
+	if err := a.each(n); err != nil {
+		return AllDecision{}, a.failed("take", err)
+	}
+	return a.take(ctx, n)
+}
+
+// each checks that there is a number for each member.
+func (a *Combined) each(n []int64) error {
+	if all := len(a.members) + len(a.shadows); a.bad == nil && len(n) != all {
+		return fmt.Errorf("%w: %d numbers for %d members", ErrOption, len(n), all)
+	}
+	return a.bad
+}
+
+func (a *Combined) take(ctx context.Context, n []int64) (AllDecision, error) {
+	if err := a.undecidable(ctx, "take", n); err != nil {
+		return AllDecision{}, err
+	}
+	var v verdict
+	if err := a.members.take(ctx, "take", n, 0, &v); err != nil {
+		return AllDecision{}, err
+	}
+	return v.decisions(), nil
+}
+
+// TakeUpTo takes as many tokens of each member as all of them have now, n at the
+// most, and says how many those are: the same number of each, which may be 0. It
+// is [Bucket.TakeUpTo] for several limits.
+//
+// Cost and errors: as [Combined.Take], without ErrExceedsBurst.
+func (a *Combined) TakeUpTo(ctx context.Context, n int64) (taken int64, d AllDecision, err error) {
+	if err := a.undecidable(ctx, "take up to", []int64{n}); err != nil {
+		return 0, AllDecision{}, err
+	}
+	var v verdict
+	if err := a.members.takeUpTo(ctx, n, &v); err != nil {
+		return 0, AllDecision{}, err
+	}
+	return v.answer.Taken, v.decisions(), nil
+}
+
+// Peek looks without taking anything: the decision that a request of one token
+// of each member would get. Each member's is there also while another is
+// paused.
+//
+// Cost: one round trip. Errors: see [Bucket] and [All].
+func (a *Combined) Peek(ctx context.Context) (AllDecision, error) {
+	if a.bad != nil {
+		return AllDecision{}, a.failed("peek", a.bad)
+	}
+	var v verdict
+	if err := a.members.peek(ctx, &v); err != nil {
+		return AllDecision{}, err
+	}
+	return v.decisions(), nil
+}
+
+// Refund gives n tokens back to each member, up to full buckets. It is
+// [Bucket.Refund] for several limits, and one request for all of them: after
+// [ErrUnknown] all got theirs or none did.
+//
+// Cost: one round trip. Errors: see [Bucket] and [All].
+func (a *Combined) Refund(ctx context.Context, n int64) error {
+	return a.refund(ctx, []int64{n})
+}
+
+// RefundEach is Refund with a number of tokens for each member, as
+// [Combined.TakeEach] took them.
+func (a *Combined) RefundEach(ctx context.Context, n ...int64) error {
+	if err := a.each(n); err != nil {
+		return a.failed("refund", err)
+	}
+	return a.refund(ctx, n)
+}
+
+func (a *Combined) refund(ctx context.Context, n []int64) error {
+	if a.bad != nil {
+		return a.failed("refund", a.bad)
+	}
+	return a.members.refund(ctx, n)
+}
+
+// Wait waits for one token of each member. See [Combined.WaitN].
+func (a *Combined) Wait(ctx context.Context) error { return a.WaitN(ctx, 1) }
+
+// WaitN waits until n tokens of each member are its own, and takes them. It is
+// [Bucket.WaitN] for several limits: the longest of their waits counts. The
+// other members' tokens are taken when it is asked, too, and count there as of
+// when they would have been there, though they are used later. While a member is
+// paused it fails with [ErrExceedsDeadline] or waits, as there.
+//
+// Cost: one round trip. Errors: as [Bucket.WaitN], and see [All].
+func (a *Combined) WaitN(ctx context.Context, n int64) error {
+	if a.bad != nil {
+		return a.failed("wait", a.bad)
+	}
+	return a.members.wait(ctx, n)
+}
+
+// undecidable names the operation in the error of limits that cannot be decided together, and tells of it.
+func (a *Combined) undecidable(ctx context.Context, op string, n []int64) error {
+	if a.bad != nil {
+		a.members.tellError(ctx, a.deciding(n), a.bad)
+	}
+	return a.failed(op, a.bad)
+}
+
+// failed names the operation and the limits.
 func (a *Combined) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%v: %s: %w", a, op, err)
+	return fmt.Errorf("%s: %s: %w", a.String(), op, err)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
+	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
 // Charge takes n tokens that were used already, whether they are there or not:
@@ -17,24 +18,21 @@ import (
 //
 // Cost, wire and errors: as [Bucket.Take], without ErrExceedsBurst.
 func (b *Bucket) Charge(ctx context.Context, n int64) (Decision, error) {
-	r, err := b.ruleFor(ctx, n)
+	var got exchange.Answer
+	l, q := limits{b}, exchange.Ask{}
+	err := l.ask(ctx, []int64{n}, bucket.Charge, &q)
+	if err == nil {
+		got, err = l.answer(ctx, &q)
+	}
+	if err == nil && !got.OK {
+		err = fmt.Errorf("%w: %d tokens on top of what is owed, of %d at the most", ErrExceedsDebt, n, b.debt(got.Rule))
+	}
 	if err != nil {
 		return Decision{}, b.failed("charge", err)
 	}
-	a, err := b.answer(ctx, b.wants(r, n, bucket.Charge))
-	if err == nil && !a.OK {
-		err = exceedsDebt(n, b.debt(a.Rule))
-	}
-	if err != nil {
-		return Decision{}, b.failed("charge", err)
-	}
-	d := decision(&a, 1)
-	d.Allowed, d.RetryAfter = true, a.Enough(1)
+	d := decisionOf(&got.State, true, 1)
+	d.Allowed, d.RetryAfter = true, got.Enough(1)
 	return d, nil
-}
-
-func exceedsDebt(n, most int64) error {
-	return fmt.Errorf("%w: %d tokens on top of what is owed, of %d at the most", ErrExceedsDebt, n, most)
 }
 
 // Settle corrects what was taken beforehand for something whose size was not
@@ -59,9 +57,17 @@ func (b *Bucket) Settle(ctx context.Context, reserved, actual int64) error {
 //
 // Cost, wire and errors: see [Bucket]. Source: RRateLimiter.release.
 func (b *Bucket) Refund(ctx context.Context, n int64) error {
-	r, err := b.ruleFor(ctx, n)
+	return limits{b}.refund(ctx, []int64{n})
+}
+
+func (l limits) refund(ctx context.Context, n []int64) error {
+	all, q := l[0].all, exchange.Ask{}
+	err := l.ask(ctx, all.deciding(n), bucket.Refund, &q)
 	if err == nil {
-		_, err = b.answer(ctx, b.wants(r, n, bucket.Refund))
+		_, err = l.answer(ctx, &q)
 	}
-	return b.failed("refund", err)
+	if err == nil {
+		all.asideBack(ctx, n)
+	}
+	return l.failed("refund", err)
 }

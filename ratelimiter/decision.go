@@ -38,12 +38,64 @@ type Decision struct {
 	Fallback bool
 }
 
-// decision returns what an answer says to a request of n tokens.
-func decision(a *exchange.Answer, n int64) Decision {
-	if a.Paused {
-		return pausedDecision(a.Rule)
+// AllDecision is the answer about several limits.
+type AllDecision struct {
+	// Allowed says whether all members granted. Remaining is the smallest of
+	// theirs, with that member's Limit and Rate; RetryAfter and ResetAfter are
+	// the longest.
+	Decision
+
+	// Members are the limits in the order in which they were given. Allowed
+	// says there whether this one alone would have granted; while a member is
+	// paused, a request asks nobody, and it is false for all.
+	Members []Decision
+}
+
+// verdict is what came of a request.
+type verdict struct {
+	asked  exchange.Ask
+	answer exchange.Answer
+	atOnce bool       // refused, and nobody was asked: a member is paused, or has a rate of 0
+	fallen []Decision // of each member, where fallbacks decided
+}
+
+// of returns what one member says. Where the whole was not granted, one alone might have been.
+func (v *verdict) of(member int) Decision {
+	if v.fallen != nil {
+		return v.fallen[member]
 	}
-	return decisionOf(&a.State, a.OK, n)
+	q := v.asked.Of(member)
+	switch {
+	case !v.atOnce:
+		state := v.answer.Of(member)
+		d := decisionOf(state, v.answer.OK || v.asked.All != nil && state.Has(q.N), q.N)
+		if q.Rule.Paused { // which only a look is asked for
+			d.Paused, d.Allowed, d.RetryAfter = true, false, max(d.RetryAfter, askAgain)
+		}
+		return d
+	case q.Rule.Paused:
+		return Decision{Paused: true, Limit: q.Rule.Burst, Rate: rateOf(q.Rule.Rate), RetryAfter: askAgain, ResetAfter: askAgain}
+	case q.Rule.Settled():
+		return settledDecision(q.Rule)
+	}
+	return Decision{Limit: q.Rule.Burst, Rate: rateOf(q.Rule.Rate)} // of which only the rate is known
+}
+
+// askAgain is what a refusal by a paused limiter suggests: as long as it may
+// take until the end of the pause is known.
+const askAgain = exchange.StaleAfter
+
+// decisions returns what all members say.
+func (v *verdict) decisions() AllDecision {
+	d := AllDecision{Members: v.fallen}
+	if d.Members == nil {
+		d.Members = make([]Decision, v.asked.Members())
+		for i := range d.Members {
+			d.Members[i] = v.of(i)
+		}
+	}
+	d.Decision = tightest(d.Members, v.answer.OK)
+	return d
 }
 
 // decisionOf returns what a bucket says to a request of n tokens.
@@ -66,3 +118,21 @@ func settledDecision(r *bucket.Rule) Decision {
 	}
 	return Decision{Rate: rateOf(r.Rate)}
 }
+
+// tightest returns what several decisions say together.
+func tightest(all []Decision, allowed bool) Decision {
+	d := all[0]
+	for _, one := range all[1:] {
+		if d.boundless() || !one.boundless() && one.Remaining < d.Remaining {
+			d.Remaining, d.Limit, d.Rate = one.Remaining, one.Limit, one.Rate
+		}
+		d.Paused = d.Paused || one.Paused
+		d.RetryAfter, d.ResetAfter = max(d.RetryAfter, one.RetryAfter), max(d.ResetAfter, one.ResetAfter)
+	}
+	d.Allowed = allowed
+	return d
+}
+
+// boundless reports whether the decision is that of [Open], which counts
+// nothing.
+func (d *Decision) boundless() bool { return d.Allowed && d.Limit == 0 }

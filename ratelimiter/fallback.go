@@ -3,12 +3,11 @@ package ratelimiter
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/breaker"
 	"github.com/rueidisson/rueidisson/internal/bucket"
-	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
@@ -81,49 +80,73 @@ type fallback struct {
 	to     Fallback
 }
 
-// orFallBack asks the server, for as long as the fallback says.
-func (b *Bucket) orFallBack(ctx context.Context, q bucket.Want, ask func(context.Context) (int64, Decision, error)) (taken int64, d Decision, err error) {
-	if err := b.askable(ctx, q.N); err != nil {
-		return 0, Decision{}, err
+// fallbackWithin returns how long the server may take until the fallbacks decide: the
+// shortest of the members' times. Without a fallback of each there is none.
+func (l limits) fallbackWithin() (within time.Duration, falls bool) {
+	within = exchange.Forever
+	for _, b := range l {
+		if b.fallback == nil {
+			return 0, false
+		}
+		within = min(within, b.fallback.within)
 	}
-	if b.own != nil && (b.own.Settled() || q.N > b.own.Burst) { // what is known without the server
-		return ask(ctx)
-	}
-	err = unlessSilent(ctx, b.core, b.fallback.within,
-		func(ctx context.Context) (err error) {
-			taken, d, err = ask(ctx)
+	return within, true
+}
+
+// orFallBack asks the server, and has the fallbacks decide if that is silent for so long, or is known to be. All
+// members are on one server, so one breaker tells of it: that of the first.
+func (l limits) orFallBack(ctx context.Context, n []int64, upTo int64, within time.Duration, v *verdict) error {
+	for i, b := range l {
+		if err := b.askable(ctx, of(n, i)); err != nil {
 			return err
-		},
-		func() (err error) {
-			if taken, d, err = b.fallback.to.decide(b.core, b.state, q); err == nil {
-				b.core.Tell(ctx, core.Decision{Tokens: given(taken, q), Allowed: d.Allowed, Fallback: true})
+		}
+	}
+	if own := l[0].own; l[0].all == nil && own != nil && (own.Settled() || n[0] > own.Burst) {
+		return l.decide(ctx, n, upTo, v) // which is known without the server
+	}
+	c := l[0].core
+	return breaker.Instead(ctx, &c.Breaker, breaker.Patience{Within: within, Now: c.Engine.Mono, Silent: silent},
+		func(ctx context.Context) error { return l.decide(ctx, n, upTo, v) },
+		func() error {
+			*v = verdict{}
+			err := l.fallBack(n, upTo, v)
+			if err == nil {
+				l.decided(ctx, counted(v.answer.Taken, n, upTo), v)
 			}
 			return err
 		})
-	return taken, d, err
-}
-
-// askable checks what can be checked without a rule.
-func (b *Bucket) askable(ctx context.Context, n int64) error {
-	err := b.usable(ctx)
-	if err == nil && n <= 0 {
-		err = fmt.Errorf("%w: %d tokens: at least 1", ErrOption, n)
-	}
-	return err
-}
-
-// unlessSilent asks the server, and decides instead if that is silent for a
-// time, or is known to be.
-func unlessSilent(ctx context.Context, c *exchange.Core, within time.Duration, ask func(context.Context) error, instead func() error) error {
-	return breaker.Instead(ctx, &c.Breaker, breaker.Patience{Within: within, Now: c.Engine.Mono, Silent: silent}, ask, instead)
 }
 
 // silent reports whether an error of a request shows that the server does not
-// answer.
-func silent(err error, late bool) bool { return !isSaid(err) && (late || send.Transient(err)) }
+// answer. What the server has said, or is wrong with the request, is no outage, however long it took.
+func silent(err error, late bool) bool {
+	said := exchange.Said(err) || errors.Is(err, ErrOtherRate) || errors.Is(err, ErrExceedsBurst)
+	return !said && (late || send.Transient(err))
+}
 
-// isSaid reports whether err is something that the server has said, or that is
-// wrong with the request: no outage, however long it took.
-func isSaid(err error) bool {
-	return exchange.Said(err) || errors.Is(err, ErrOtherRate) || errors.Is(err, ErrExceedsBurst)
+// fallBack asks each member's fallback. What one granted beyond what all did is
+// given back, and meanwhile others may have been refused for want of it.
+func (l limits) fallBack(n []int64, upTo int64, v *verdict) error {
+	granted := make([]int64, 0, 4)
+	for i, b := range l {
+		taken, one, err := b.fallback.to.decide(b.core, b.state, bucket.Want{N: of(n, i), UpTo: upTo, Kind: bucket.Take})
+		if err != nil {
+			l.unfall(v.fallen, granted, n, 0)
+			return l.about(i, err)
+		}
+		v.fallen, granted = append(v.fallen, one), append(granted, taken)
+	}
+	least := slices.Min(granted)
+	l.unfall(v.fallen, granted, n, least)
+	v.answer.OK, v.answer.Taken = least > 0, least
+	return nil
+}
+
+// unfall gives back what fallbacks have granted beyond the least of them.
+func (l limits) unfall(told []Decision, granted, n []int64, least int64) {
+	for i, taken := range granted {
+		if b, over := l[i], taken-least; over > 0 {
+			_, told[i], _ = b.fallback.to.decide(b.core, b.state, bucket.Want{N: over * of(n, i), Kind: bucket.Refund})
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/internal/keys"
@@ -119,6 +120,18 @@ func (l *Limiter) Rate(ctx context.Context) (Rate, error) {
 		return Rate{}, l.failed("rate", err)
 	}
 	return rateOf(r.Rate), nil
+}
+
+// RuleTTL returns how long the stored rate stays when nobody uses it, 0 for ever; see
+// [WithRuleTTL]. To ask for it is a use.
+//
+// Cost and errors: as [Limiter.Rate].
+func (l *Limiter) RuleTTL(ctx context.Context) (time.Duration, error) {
+	r, err := l.stored(ctx)
+	if err != nil {
+		return 0, l.failed("rule ttl", err)
+	}
+	return r.TTL, nil
 }
 
 // stored returns the rule as it is stored now.

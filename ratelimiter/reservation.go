@@ -32,15 +32,17 @@ func (b *Bucket) Reserve(ctx context.Context) (*Reservation, error) { return b.R
 // Cost and errors: see [Bucket]; [ErrExceedsBurst]; [ErrExceedsDebt], also
 // while the limiter is paused. Source: x/time/rate.
 func (b *Bucket) ReserveN(ctx context.Context, n int64) (*Reservation, error) {
-	_, a, err := b.reserve(ctx, n, unbounded)
+	var v verdict
+	l := limits{b}
+	err := l.reserve(ctx, []int64{n}, noWait, &v)
 	if errors.Is(err, errPaused) {
 		err = fmt.Errorf("%w: %w", ErrExceedsDebt, err)
 	}
-	b.reserved(ctx, n, a, err)
+	l.reserved(ctx, []int64{n}, &v, err)
 	if err != nil {
 		return nil, b.failed("reserve", err)
 	}
-	return &Reservation{b: b, n: n, got: a, due: b.core.Engine.Now().Mono + a.Delay()}, nil
+	return &Reservation{b: b, n: n, got: v.answer, due: b.core.Engine.Now().Mono + v.answer.Delay()}, nil
 }
 
 // Tokens returns how many were reserved.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
 )
 
@@ -72,7 +73,7 @@ func (s *Shadowed) aside(ctx context.Context, n int64, run func(*exchange.Core, 
 	}
 	ctx = InShadow(context.WithoutCancel(ctx))
 	if !run(b.core, ctx, b.state, func(ctx context.Context) { do(ctx, b) }) {
-		_ = b.undecided(ctx, "take", n, errAside)
+		b.core.Tell(ctx, core.Decision{Tokens: n, Err: errAside})
 	}
 }
 
@@ -82,8 +83,11 @@ type shadowOf struct {
 	at int
 }
 
-// aside asks the members in shadow about what the others have granted.
+// aside asks the members in shadow about what the others have granted. It does nothing for a bucket by itself.
 func (a *Combined) aside(ctx context.Context, n []int64) {
+	if a == nil {
+		return
+	}
 	for _, s := range a.shadows {
 		s.Take(ctx, of(n, s.at))
 	}
@@ -91,6 +95,9 @@ func (a *Combined) aside(ctx context.Context, n []int64) {
 
 // asideBack gives back to them.
 func (a *Combined) asideBack(ctx context.Context, n []int64) {
+	if a == nil {
+		return
+	}
 	for _, s := range a.shadows {
 		s.Settle(ctx, of(n, s.at), 0)
 	}
@@ -98,7 +105,7 @@ func (a *Combined) asideBack(ctx context.Context, n []int64) {
 
 // deciding returns the numbers of those that are not in shadow.
 func (a *Combined) deciding(n []int64) (left []int64) {
-	if len(n) == 1 || len(a.shadows) == 0 {
+	if a == nil || len(n) == 1 || len(a.shadows) == 0 {
 		return n
 	}
 	shadows := a.shadows

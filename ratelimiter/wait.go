@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rueidisson/rueidisson/internal/bucket"
 	"github.com/rueidisson/rueidisson/ratelimiter/internal/exchange"
@@ -37,23 +38,35 @@ func (b *Bucket) Wait(ctx context.Context) error { return b.WaitN(ctx, 1) }
 // [ErrExceedsWait]; [ErrExceedsDebt] when more is reserved already than
 // [WithMaxDebt] allows. Source: x/time/rate; RRateLimiter.acquire, which has no order.
 func (b *Bucket) WaitN(ctx context.Context, n int64) error {
-	return b.failed("wait", b.core.During(func() error { return b.waitN(ctx, n) }))
+	return limits{b}.wait(ctx, n)
 }
 
-func (b *Bucket) waitN(ctx context.Context, n int64) error {
-	if err := b.usable(ctx); err != nil {
-		return err
-	}
-	for began := b.core.Engine.Mono(); ; {
-		want, a, err := b.reserve(ctx, n, b.patience(ctx, began))
-		b.reserved(ctx, n, a, err)
-		if err == nil {
-			return b.core.SleepOut(ctx, &want, &a)
+func (l limits) wait(ctx context.Context, n int64) error {
+	return l.failed("wait", l[0].core.During(func() error { return l.waitN(ctx, []int64{n}) }))
+}
+
+func (l limits) waitN(ctx context.Context, n []int64) error {
+	c := l[0].core
+	if l[0].all == nil {
+		if err := l[0].usable(ctx); err != nil {
+			return err // of which the observer does not hear
 		}
-		if err != errPaused {
+	}
+	for began := c.Engine.Mono(); ; {
+		var v verdict
+		err := l.reserve(ctx, n, c.Engine.Mono()-began, &v)
+		l.reserved(ctx, n, &v, err)
+		switch {
+		case err == nil:
+			l[0].all.aside(ctx, n)
+			if err = c.SleepOut(ctx, &v.asked, &v.answer); err != nil {
+				l[0].all.asideBack(ctx, n)
+			}
+			return err
+		case err != errPaused:
 			return err
 		}
-		if err := b.core.Sleep(ctx, askAgain); err != nil {
+		if err := c.Sleep(ctx, askAgain); err != nil {
 			return err
 		}
 	}
@@ -62,36 +75,80 @@ func (b *Bucket) waitN(ctx context.Context, n int64) error {
 // errPaused says that nothing can be reserved now.
 var errPaused = errors.New("the limiter is paused")
 
-// reserve takes n tokens that are there in time.
-func (b *Bucket) reserve(ctx context.Context, n int64, p patience) (want exchange.Ask, a exchange.Answer, err error) {
-	r, err := b.ruleFor(ctx, n)
-	switch {
-	case err != nil:
-		return want, a, err
-	case r.Exceeds(n):
-		return want, a, exceedsBurst(n, r)
-	case r.Paused:
-		return want, a, p.paused(b.core.Engine.Mono())
+// noWait is what a reservation has waited, which does not wait itself: its tokens may come at any time.
+const noWait = -1
+
+// reserve takes n tokens of each member that are there in time for a caller that has waited for so long already.
+func (l limits) reserve(ctx context.Context, n []int64, waited time.Duration, v *verdict) (err error) {
+	if err = l.ask(ctx, n, bucket.Reserve, &v.asked); err != nil {
+		return err
 	}
-	want = b.wants(r, n, bucket.Reserve)
-	want.Bound(p.until, p.most)
-	a, err = b.answer(ctx, want)
-	if err == nil && !a.OK {
-		err = refusedBy(&a.State, &want, n)
+	c, until, most := l[0].core, exchange.Forever, time.Duration(0)
+	if waited != noWait {
+		until, most = l.patience(ctx, waited, &v.asked)
 	}
-	return want, a, err
+	if v.atOnce = v.asked.Paused(); v.atOnce { // nobody knows when the pause ends
+		switch {
+		case until != exchange.Forever && until < c.Engine.Mono()+askAgain:
+			return fmt.Errorf("%w: %w", ErrExceedsDeadline, errPaused)
+		case most > 0 && most < askAgain:
+			return fmt.Errorf("%w: %w", ErrExceedsWait, errPaused)
+		}
+		return errPaused
+	}
+	v.asked.Until, v.asked.Most = until, most
+	v.answer, err = l.answer(ctx, &v.asked)
+	if err == nil && !v.answer.OK {
+		err = l.refused(v)
+	}
+	return err
 }
 
-// refusedBy returns why a reservation of n tokens was refused: they come too late, or too much
-// is owed.
-func refusedBy(b *bucket.State, want *exchange.Ask, n int64) error {
-	if b.Rule.Exceeds(n) {
-		return exceedsBurst(n, b.Rule)
+// longestWait is where nobody says otherwise.
+const longestWait = 30 * time.Second
+
+// patience returns by when a wait has to be over, or [exchange.Forever], and how long it may be still, 0 for any: the
+// shortest of the members' longest waits. Those that have none, and no deadline either, share one: what the request
+// needs of them.
+func (l limits) patience(ctx context.Context, waited time.Duration, q *exchange.Ask) (until, most time.Duration) {
+	until, most = l[0].core.Until(ctx), exchange.Forever
+	needed := time.Duration(0)
+	for i, b := range l {
+		switch {
+		case b.maxWait > 0:
+			most = min(most, max(1, b.maxWait-waited))
+		case until == exchange.Forever:
+			part := q.Of(i)
+			needed = max(needed, longestWait, part.Rule.Needs(part.N))
+		}
 	}
-	delay := b.Enough(n)
-	why := exceeded(want, delay, want.Core.Engine.Mono())
-	if why == nil {
-		why = ErrExceedsDebt
+	if needed > 0 {
+		most = min(most, needed)
 	}
-	return fmt.Errorf("%w: the tokens come in %v", why, delay)
+	if most == exchange.Forever {
+		most = 0
+	}
+	return until, most
+}
+
+// refused returns why a reservation was: the tokens come too late, or too much is owed. The member counts whose tokens
+// come last.
+func (l limits) refused(v *verdict) error {
+	if err := l.exceeds(v); err != nil {
+		return err
+	}
+	worst, latest := 0, time.Duration(-1)
+	for i := range l {
+		if delay := v.answer.Of(i).Enough(v.asked.Of(i).N); delay > latest {
+			worst, latest = i, delay
+		}
+	}
+	why, q := ErrExceedsDebt, &v.asked
+	switch {
+	case q.Until != exchange.Forever && latest >= q.Until-q.Core.Engine.Mono():
+		why = ErrExceedsDeadline
+	case q.Most > 0 && latest > q.Most:
+		why = ErrExceedsWait
+	}
+	return l.about(worst, fmt.Errorf("%w: the tokens come in %v", why, latest))
 }
