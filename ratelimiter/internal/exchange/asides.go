@@ -2,6 +2,8 @@ package exchange
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,26 +42,21 @@ func (a *asides) taking(state string) (over func()) {
 	}
 	one := make(chan struct{})
 	a.takes[state][one] = struct{}{}
-	return func() { a.over(state, one) }
-}
-
-func (a *asides) over(state string, one chan struct{}) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	close(one)
-	if delete(a.takes[state], one); len(a.takes[state]) == 0 {
-		delete(a.takes, state)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		close(one)
+		if delete(a.takes[state], one); len(a.takes[state]) == 0 {
+			delete(a.takes, state)
+		}
 	}
 }
 
 // before returns those that take of a bucket now.
-func (a *asides) before(state string) (all []chan struct{}) {
+func (a *asides) before(state string) []chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for one := range a.takes[state] {
-		all = append(all, one)
-	}
-	return all
+	return slices.Collect(maps.Keys(a.takes[state]))
 }
 
 // asideWithin is how long one may take.

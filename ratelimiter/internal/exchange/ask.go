@@ -44,21 +44,19 @@ func (p Part) Alone(k bucket.Kind) Ask {
 
 // alike reports whether two asks are answered as two of one kind.
 func (a *Ask) alike(b *Ask) bool {
-	return a.N == b.N && a.Kind == b.Kind && a.Until == b.Until && a.Most == b.Most && slices.EqualFunc(a.All, b.All, sameNumber)
+	return a.N == b.N && a.Kind == b.Kind && a.Until == b.Until && a.Most == b.Most &&
+		slices.EqualFunc(a.All, b.All, func(x, y Part) bool { return x.N == y.N })
 }
-
-func sameNumber(a, b Part) bool { return a.N == b.N }
 
 const Forever = bucket.Forever
 
 // Answer is a bucket as one ask left it.
 type Answer struct {
 	bucket.State
-	OK     bool
-	Paused bool           // nobody was asked
-	Taken  int64          // how many of the ask's requests were granted
-	Extra  int64          // single tokens that came along
-	all    []bucket.State // each of several, the first of which stands above, too
+	OK    bool
+	Taken int64          // how many of the ask's requests were granted
+	Extra int64          // single tokens that came along
+	all   []bucket.State // each of several, the first of which stands above, too
 
 	Together int // how many calls went out with it, 0 if nobody was asked
 }
@@ -89,20 +87,8 @@ func (a *Ask) Paused() bool {
 	return false
 }
 
-// longestWait is where nobody says otherwise.
-const longestWait = 30 * time.Second
-
-// Bound says by when the ask's wait has to be over, and how long it may be: 0 for
-// what the request needs itself, below 0 for any.
-func (a *Ask) Bound(until, most time.Duration) {
-	a.Until, a.Most = until, max(0, most)
-	if most != 0 {
-		return
-	}
-	for i := range a.Members() {
-		a.Most = max(a.Most, a.Of(i).Patience())
-	}
+// Settle returns the answer of a rule that decides by itself.
+func (a *Ask) Settle() Answer {
+	taken := a.Settled()
+	return Answer{State: bucket.State{Rule: a.Rule}, OK: taken > 0, Taken: taken}
 }
-
-// Patience returns how long a request waits for its part where nobody says otherwise.
-func (p Part) Patience() time.Duration { return max(longestWait, p.Rule.Needs(p.N)) }

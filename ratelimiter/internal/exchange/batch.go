@@ -22,14 +22,14 @@ func cut(waiting batch) int {
 	var last, owing *Ask
 	for i, c := range waiting {
 		a := &c.Ask
-		if !a.sameBuckets(&waiting[0].Ask) {
+		if !a.agree(&waiting[0].Ask, sameBucket) {
 			return i
 		}
 		if !a.Counts() {
 			continue
 		}
 		if a.Debt > 0 {
-			if owing != nil && !a.sameDebts(owing) {
+			if owing != nil && !a.agree(owing, func(x, y Part) bool { return x.debt == y.debt }) {
 				return i
 			}
 			owing = a
@@ -44,23 +44,18 @@ func cut(waiting batch) int {
 	return len(waiting)
 }
 
-// sameBuckets reports whether both are about the same ones, whatever they are
-// called, by the same rules.
-func (a *Ask) sameBuckets(b *Ask) bool {
-	if len(a.All) != len(b.All) {
+// sameBucket reports whether both are about one, whatever it is called, by the same rule.
+func sameBucket(x, y Part) bool {
+	return x.state == y.state && x.Rule.Generation == y.Rule.Generation
+}
+
+// agree reports whether two asks are about as many buckets, and agree about each of them.
+func (a *Ask) agree(b *Ask, about func(x, y Part) bool) bool {
+	if a.Members() != b.Members() {
 		return false
 	}
 	for i := range a.Members() {
-		if x, y := a.Of(i), b.Of(i); x.state != y.state || x.Rule.Generation != y.Rule.Generation {
-			return false
-		}
-	}
-	return true
-}
-
-func (a *Ask) sameDebts(b *Ask) bool {
-	for i := range a.Members() {
-		if a.Of(i).debt != b.Of(i).debt {
+		if !about(a.Of(i), b.Of(i)) {
 			return false
 		}
 	}
@@ -74,7 +69,12 @@ func (h *hub) send(_ string, b batch) error {
 	if err == nil {
 		return h.follow(b)
 	}
-	back := refunds(b)
+	var back batch
+	for _, one := range b {
+		if one.Ask.Kind == bucket.Refund {
+			back = append(back, one)
+		}
+	}
 	if len(back) == 0 {
 		return err
 	}
@@ -85,15 +85,6 @@ func (h *hub) send(_ string, b batch) error {
 	return fmt.Errorf("%w: %w", core.ErrUnknown, errors.Join(err, lost)) // whoever refunds must not think that nothing was sent
 }
 
-func refunds(b batch) (back batch) {
-	for _, one := range b {
-		if one.Ask.Kind == bucket.Refund {
-			back = append(back, one)
-		}
-	}
-	return back
-}
-
 // follow makes an exchange by the rules in force, also if one has just changed.
 func (h *hub) follow(b batch) error {
 	x := newExchange(&b[0].Ask)
@@ -101,7 +92,11 @@ func (h *hub) follow(b batch) error {
 	for {
 		x.load(b, h.Engine.Mono())
 		err := x.run(h.Engine)
-		x.forgetDenials() // also if the reply was lost
+		for i := range x.members { // also if the reply was lost
+			if m := &x.members[i]; m.credit > 0 {
+				m.core.Standby.Refilled(m.state, m.core.Engine.Mono()) // what was denied may be there again
+			}
+		}
 		if err == nil {
 			x.deal(b)
 		}
@@ -110,15 +105,6 @@ func (h *hub) follow(b batch) error {
 		}
 		if err = x.renew(); err != nil {
 			return err
-		}
-	}
-}
-
-// forgetDenials forgets the denials of what was given back.
-func (x *exchange) forgetDenials() {
-	for i := range x.members {
-		if x.members[i].credit > 0 {
-			x.members[i].core.Standby.Refilled(x.members[i].state, x.members[i].core.Engine.Mono())
 		}
 	}
 }

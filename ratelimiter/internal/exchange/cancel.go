@@ -11,17 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/core"
 )
 
-type (
-	cancelTable = combine.Table[string, bucket.Cancellation, struct{}]
-	cancelCall  = combine.Call[bucket.Cancellation, struct{}]
-)
-
-func (h *hub) newCancelTable() *cancelTable {
-	return combine.New(combine.Config[string, bucket.Cancellation, struct{}]{
-		Send: func(state string, _ int, b []*cancelCall) error { return h.sendCancels(state, b) },
-		Cut:  cutCancels, Spawn: h.Engine.Spawn, Closed: core.ErrClosed,
-	})
-}
+type cancelCall = combine.Call[bucket.Cancellation, struct{}]
 
 // Cancel gives back what a reservation still holds.
 func (h *hub) Cancel(ctx context.Context, x bucket.Cancellation) error {

@@ -48,7 +48,7 @@ type cachedRule struct {
 func (c *Core) Rule(ctx context.Context) (*bucket.Rule, error) {
 	known := c.cached.Load()
 	if known == nil || known.Rule == nil {
-		return c.ask(ctx)
+		return c.await(ctx, nil, nil)
 	}
 	switch age := c.Engine.Mono() - known.asked; {
 	case age < freshFor:
@@ -149,18 +149,13 @@ func (old *cachedRule) or(next *cachedRule) *cachedRule {
 			return old
 		}
 		return next
-	case old.change && next.change && !old.same(next):
+	case old.change && next.change && (old.Rule == nil || next.Rule == nil || old.Stored != next.Stored):
+		// Nobody knows which of the two was the last, such as a pause and its end.
 		return &cachedRule{nil, max(old.asked, next.asked), max(old.answered, next.answered), true}
 	case old.order() > next.order():
 		return old
 	}
 	return next
-}
-
-// same reports whether both say the same. Else nobody knows which of two changes
-// was the last, such as a pause and its end.
-func (old *cachedRule) same(next *cachedRule) bool {
-	return old.Rule != nil && next.Rule != nil && old.Stored == next.Stored
 }
 
 // order returns the time by which it is compared with what says nothing of its own

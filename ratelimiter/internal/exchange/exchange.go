@@ -86,6 +86,16 @@ func (x *exchange) load(b batch, now time.Duration) {
 	}
 }
 
+// barred reports whether a member grants nothing.
+func (x *exchange) barred() bool {
+	for i := range x.members {
+		if x.members[i].None() {
+			return true
+		}
+	}
+	return false
+}
+
 var oneMore = Ask{Want: bucket.Want{N: 1}}
 
 // ifNoneRefused is the wait of tokens that are only to be taken along.
@@ -118,8 +128,10 @@ func (x *exchange) lean() bool {
 }
 
 func (x *exchange) run(e *locking.Engine) error {
-	if len(x.keys) == 0 {
-		x.grantAll()
+	if len(x.keys) == 0 { // nobody is to be asked
+		for i := range x.runs {
+			x.runs[i].k = x.runs[i].calls
+		}
 		return nil
 	}
 	if x.lean() {
@@ -186,8 +198,12 @@ func (x *exchange) argue() {
 		one := &x.runs[i]
 		x.args = append(x.args, bucket.Decimal(one.calls), bucket.Decimal(one.wait))
 		for j := range x.members {
-			if m := &x.members[j]; !m.Settled() {
-				x.args = append(x.args, cost(m.Rule, one.Kind, one.Of(j).N))
+			switch m, n := &x.members[j], one.Of(j).N; {
+			case m.Settled():
+			case n == 1:
+				x.args = append(x.args, m.Texts.PerToken)
+			default:
+				x.args = append(x.args, bucket.Decimal(costs(m.Rule, one.Kind, n)))
 			}
 		}
 	}
@@ -231,14 +247,6 @@ func equal(r *bucket.Rule, n, calls int64) string {
 	return r.Texts.One[:5*bucket.Width] + bucket.Pack(costs(r, bucket.Take, n), calls)
 }
 
-// cost returns the ticks of n tokens, as decide.lua gets them.
-func cost(r *bucket.Rule, k bucket.Kind, n int64) string {
-	if n == 1 {
-		return r.Texts.PerToken
-	}
-	return bucket.Decimal(costs(r, k, n))
-}
-
 // costs returns the ticks of n tokens.
 func costs(r *bucket.Rule, k bucket.Kind, n int64) int64 {
 	if n > r.Burst && k != bucket.Charge { // the burst was larger when it was asked for
@@ -253,7 +261,12 @@ const never = bucket.Exact
 // deal gives the calls their answers, in order: the first k of a run were
 // granted, each on top of those before it.
 func (x *exchange) deal(b batch) {
-	x.rewind()
+	for i := range x.members { // which were told as of after the runs
+		m := &x.members[i]
+		for j := range x.runs {
+			m.q -= x.runs[j].k * m.Ticks(x.runs[j].Of(i).N)
+		}
+	}
 	extra, barred := int64(0), x.barred()
 	if x.extra > 0 && !barred {
 		extra = x.runs[len(x.runs)-1].k
@@ -275,16 +288,6 @@ func (x *exchange) deal(b batch) {
 		c.Answer.Together = len(b)
 		if c.Ask.Extra > 0 {
 			c.Answer.Extra, extra = extra, 0
-		}
-	}
-}
-
-// rewind turns the buckets back to before the runs.
-func (x *exchange) rewind() {
-	for i := range x.members {
-		m := &x.members[i]
-		for j := range x.runs {
-			m.q -= x.runs[j].k * m.Ticks(x.runs[j].Of(i).N)
 		}
 	}
 }

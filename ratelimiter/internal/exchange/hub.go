@@ -18,7 +18,7 @@ import (
 type hub struct {
 	Engine  *locking.Engine
 	Table   *combine.Table[string, Ask, Answer]
-	cancels *cancelTable
+	cancels *combine.Table[string, bucket.Cancellation, struct{}]
 
 	Meters   bucket.Meters // of PerClient rates
 	StandIns bucket.Meters // while the server cannot be asked
@@ -51,7 +51,10 @@ func newHub(e *locking.Engine) *hub {
 		Send: func(key string, _ int, b batch) error { return h.send(key, b) },
 		Cut:  cut, Left: h.Left, Spawn: e.Spawn, Closed: core.ErrClosed, Flights: flights,
 	})
-	h.cancels = h.newCancelTable()
+	h.cancels = combine.New(combine.Config[string, bucket.Cancellation, struct{}]{
+		Send: func(state string, _ int, b []*cancelCall) error { return h.sendCancels(state, b) },
+		Cut:  cutCancels, Spawn: e.Spawn, Closed: core.ErrClosed,
+	})
 	return h
 }
 
@@ -66,20 +69,16 @@ func (h *hub) Core(name string) *Core {
 			h.cores.CompareAndDelete(name, there)
 		}
 		c := &Core{hub: h, Name: name}
-		if _, there := h.cores.LoadOrStore(name, weak.Make(c)); !there {
-			h.keep(c)
-			return c
+		if _, there := h.cores.LoadOrStore(name, weak.Make(c)); there {
+			continue
 		}
+		runtime.AddCleanup(c, func(gone forgotten) { gone.from.cores.CompareAndDelete(gone.name, gone.core) }, forgotten{h, name, weak.Make(c)})
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.kept[h.next%keptCores] = c
+		h.next++
+		return c
 	}
-}
-
-// keep remembers a new core for a while.
-func (h *hub) keep(c *Core) {
-	runtime.AddCleanup(c, func(gone forgotten) { gone.from.cores.CompareAndDelete(gone.name, gone.core) }, forgotten{h, c.Name, weak.Make(c)})
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.kept[h.next%keptCores] = c
-	h.next++
 }
 
 // forgotten is a core that nobody uses any more.

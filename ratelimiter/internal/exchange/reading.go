@@ -24,7 +24,15 @@ func (c *Core) read() *reading {
 		return c.reading
 	}
 	r := &reading{began: c.Engine.Mono(), done: make(chan struct{}), err: core.ErrClosed}
-	if !c.Engine.Spawn(func() { c.finish(r) }) { // ends with the exchange
+	run := func() {
+		r.r, r.err = c.Refresh()
+		c.mu.Lock()
+		c.reading = nil
+		c.mu.Unlock()
+		c.mute.Store(r.err != nil && !Said(r.err))
+		close(r.done)
+	}
+	if !c.Engine.Spawn(run) { // ends with the exchange
 		close(r.done)
 		return r
 	}
@@ -32,22 +40,10 @@ func (c *Core) read() *reading {
 	return r
 }
 
-func (c *Core) finish(r *reading) {
-	r.r, r.err = c.Refresh()
-	c.mu.Lock()
-	c.reading = nil
-	c.mu.Unlock()
-	c.mute.Store(r.err != nil && !Said(r.err))
-	close(r.done)
-}
-
 // ruleWithin is how long a caller that knows a rule waits for a newer one.
 const ruleWithin = 250 * time.Millisecond
 
-// ask waits for the rule as it is stored from now on.
-func (c *Core) ask(ctx context.Context) (*bucket.Rule, error) { return c.await(ctx, nil, nil) }
-
-// orKnown asks, too, but goes on by the rule that is known while nobody answers:
+// orKnown asks for the rule, but goes on by the one that is known while nobody answers:
 // on a cluster the rule's node may be silent while those of the keys are not.
 // Whether a bucket knows a newer rule, it says itself.
 func (c *Core) orKnown(ctx context.Context, known *bucket.Rule) (*bucket.Rule, error) {
@@ -77,7 +73,7 @@ func (c *Core) ReadAhead() {
 	}
 }
 
-// await waits for a reading, or until it has been enough for who knows a rule.
+// await waits for the rule as it is stored from now on, or until it has been enough for who knows one.
 func (c *Core) await(ctx context.Context, known *bucket.Rule, enough <-chan time.Time) (*bucket.Rule, error) {
 	if err := c.Engine.Open(); err != nil {
 		return nil, err
