@@ -40,11 +40,25 @@ func Check[T any](c Codec[T]) error {
 	return nil
 }
 
+// IsText reports whether c writes [Text]: what a server can add to, and match
+// with a pattern.
+func IsText[T any](c Codec[T]) bool {
+	m, ours := c.(*made[T])
+	if !ours {
+		return false
+	}
+	_, text := m.to.(textFormat)
+	return text
+}
+
 // Encode returns v as a command takes it.
 func Encode[T any](c Codec[T], v T) (string, error) {
 	if m, ours := c.(*made[T]); ours && m.same {
 		s := as[string](v)
-		return s, m.plain(s)
+		if m.err != nil {
+			return s, m.err
+		}
+		return s, utf8Only(s)
 	}
 	b, err := c.Append(nil, v)
 	return unsafe.String(unsafe.SliceData(b), len(b)), err
@@ -80,21 +94,16 @@ func build[T any](f Family, key bool) *made[T] {
 		m.to = n.narrow(m.shape)
 	}
 	if m.err == nil && key {
-		m.err = m.shape.key(t)
-		if m.shape.text && f.kind != raw {
+		switch s := m.shape; {
+		case s.text && f.kind != raw:
 			m.form = texted
+		case s.text, s.is == aString || s.is == anInt || s.is == aUint || s.is == aBool || s.is == byteArray:
+		default: // equal values could have different bytes, or different ones the same
+			m.err = optionf("%v cannot be a key: take a string, an integer, a bool, an array of bytes or a type with MarshalText and UnmarshalText", t)
 		}
 	}
 	m.same = f.kind == text && m.form == aString
 	return m
-}
-
-// plain refuses what Java would change.
-func (m *made[T]) plain(s string) error {
-	if m.err != nil {
-		return m.err
-	}
-	return utf8Only(s)
 }
 
 func (m *made[T]) Append(dst []byte, v T) ([]byte, error) {
@@ -194,7 +203,11 @@ func (m *made[T]) read(s string) (v T, err error) {
 	case texted:
 		return m.readText(s)
 	}
-	return m.readOther(s)
+	to := new(T)
+	if err := m.to.readOther(s, to); err != nil {
+		return v, err
+	}
+	return *to, nil
 }
 
 func (m *made[T]) readText(s string) (v T, err error) {
@@ -204,14 +217,6 @@ func (m *made[T]) readText(s string) (v T, err error) {
 	}
 	to := new(T)
 	if err := any(to).(encoding.TextUnmarshaler).UnmarshalText([]byte(t)); err != nil {
-		return v, err
-	}
-	return *to, nil
-}
-
-func (m *made[T]) readOther(s string) (v T, err error) {
-	to := new(T)
-	if err := m.to.readOther(s, to); err != nil {
 		return v, err
 	}
 	return *to, nil

@@ -263,7 +263,12 @@ func (j inJSON) emit(dst []byte, v any) (_ []byte, err error) {
 	case string:
 		return appendSpelled(dst, v)
 	case float64:
-		return appendDouble(dst, v)
+		start := len(dst)
+		dst, err = jsonFormat{}.appendFloat(dst, v, 64)
+		if err == nil && !bytes.ContainsAny(dst[start:], ".e") {
+			dst = append(dst, ".0"...) // or Java takes it for an Integer
+		}
+		return dst, err
 	case []any:
 		return emitAll(dst, '[', ']', len(v), func(dst []byte, i int) ([]byte, error) { return j.emit(dst, v[i]) })
 	case object:
@@ -290,16 +295,6 @@ func emitAll(dst []byte, open, end byte, n int, one func(dst []byte, i int) ([]b
 		}
 	}
 	return append(dst, end), nil
-}
-
-// appendDouble writes a number that Java takes for no Integer.
-func appendDouble(dst []byte, f float64) ([]byte, error) {
-	start := len(dst)
-	dst, err := jsonFormat{}.appendFloat(dst, f, 64)
-	if err == nil && !bytes.ContainsAny(dst[start:], ".e") {
-		dst = append(dst, ".0"...)
-	}
-	return dst, err
 }
 
 // inPack is the notation of MsgPackJacksonCodec.

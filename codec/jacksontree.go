@@ -139,7 +139,9 @@ func composed(v reflect.Value, class string) (any, error) {
 	case s.text:
 		return ownText(v)
 	case s.is == someBytes || s.is == byteArray:
-		return rawBytes(v), nil
+		b := make([]byte, v.Len())
+		reflect.Copy(reflect.ValueOf(b), v)
+		return b, nil
 	case v.Kind() == reflect.Map:
 		return mapping(v, orElse(class, classOfMap))
 	case v.Kind() == reflect.Struct:
@@ -157,12 +159,6 @@ func ownText(v reflect.Value) (any, error) {
 		return nil, optionf("%w", err)
 	}
 	return string(b), utf8Only(string(b))
-}
-
-func rawBytes(v reflect.Value) []byte {
-	b := make([]byte, v.Len())
-	reflect.Copy(reflect.ValueOf(b), v)
-	return b
 }
 
 func list(v reflect.Value) ([]any, error) {
@@ -191,12 +187,8 @@ func mapping(v reflect.Value, class string) (any, error) {
 		}
 		o = append(o, member{name, value})
 	}
-	sortMembers(o[1:])
+	slices.SortFunc(o[1:], func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return o, nil
-}
-
-func sortMembers(o object) {
-	slices.SortFunc(o, func(a, b member) int { return strings.Compare(a.name, b.name) })
 }
 
 func propertyName(key reflect.Value) (string, error) {
@@ -236,7 +228,13 @@ func structure(v reflect.Value, class string) (any, error) {
 		if err != nil {
 			continue // inside of an embedded pointer that is nil
 		}
-		tree, err := property(value)
+		// Java knows the class of a field that is a scalar; a pointer to one is what Java calls boxed.
+		tree, kind := any(nil), value.Kind()
+		if ownJSON(value.Type()) || formOf(value.Type()) == other || kind == reflect.Slice || kind == reflect.Array {
+			tree, err = typed(value, "")
+		} else {
+			tree, err = bare(value)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -245,15 +243,6 @@ func structure(v reflect.Value, class string) (any, error) {
 		}
 	}
 	return o, nil
-}
-
-// property returns the tree of a field, whose class Java knows if it is a scalar: a
-// pointer to one is what Java calls boxed.
-func property(v reflect.Value) (any, error) {
-	if ownJSON(v.Type()) || formOf(v.Type()) == other || v.Kind() == reflect.Slice || v.Kind() == reflect.Array {
-		return typed(v, "")
-	}
-	return bare(v)
 }
 
 type field struct {
@@ -292,7 +281,13 @@ func strip(tree any) any {
 	case []any:
 		if len(tree) == 2 {
 			if class, ok := tree[0].(string); ok && className.MatchString(class) {
-				return stripOf(class, tree[1])
+				// A list there is a collection or an array, and no pair, whatever text it begins with; of a reference it is
+				// what that refers to.
+				items, is := tree[1].([]any)
+				if is && !strings.HasSuffix(class, "Reference") && !strings.HasSuffix(class, "Optional") {
+					return stripAll(items)
+				}
+				return strip(tree[1])
 			}
 		}
 		return stripAll(tree)
@@ -303,17 +298,6 @@ func strip(tree any) any {
 		}
 	}
 	return tree
-}
-
-// stripOf returns what stands behind the name of a class. A list there is a collection
-// or an array, and no pair, whatever text it begins with; of a reference it is what
-// that refers to.
-func stripOf(class string, tree any) any {
-	items, ok := tree.([]any)
-	if ok && !strings.HasSuffix(class, "Reference") && !strings.HasSuffix(class, "Optional") {
-		return stripAll(items)
-	}
-	return strip(tree)
 }
 
 func stripAll(items []any) any {

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// jsonFormat is plain JSON as Java's TypedJsonJacksonCodec writes it.
-type jsonFormat struct{}
+// jsonFormat is plain JSON as Java's TypedJsonJacksonCodec writes it. It writes integers and bools as text is.
+type jsonFormat struct{ textFormat }
 
 func (jsonFormat) takes(t reflect.Type, s shape) (form, error) {
 	if s.unwritable() {
@@ -31,14 +31,6 @@ var jsonMarshaler = reflect.TypeFor[json.Marshaler]()
 
 func (jsonFormat) appendString(dst []byte, s string) ([]byte, error) { return appendSpelled(dst, s) }
 
-func (jsonFormat) appendInt(dst []byte, n int64) ([]byte, error) {
-	return strconv.AppendInt(dst, n, 10), nil
-}
-
-func (jsonFormat) appendUint(dst []byte, n uint64) ([]byte, error) {
-	return strconv.AppendUint(dst, n, 10), nil
-}
-
 func (jsonFormat) appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return dst, optionf("JSON has no %v", f)
@@ -51,10 +43,6 @@ func (jsonFormat) appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 
 // negativeZero is -0 as a float. Java reads -0 as an integer, which has no sign then.
 const negativeZero = "-0.0"
-
-func (jsonFormat) appendBool(dst []byte, b bool) ([]byte, error) {
-	return strconv.AppendBool(dst, b), nil
-}
 
 func (jsonFormat) appendBytes(dst []byte, b []byte) ([]byte, error) {
 	dst = slices.Grow(dst, base64.StdEncoding.EncodedLen(len(b))+2)
@@ -79,21 +67,13 @@ func (jsonFormat) readString(in string) (string, error) {
 }
 
 func unescaped(in string) (s string, err error) {
-	if err := token(in, '"', "string"); err != nil {
-		return "", err
+	if in == "" || in[0] != '"' { // of another type, or with something around it
+		return "", notA("JSON string", in)
 	}
 	if _, err := checked(in); err != nil {
 		return "", err
 	}
 	return s, json.Unmarshal(bytesOf(in), &s)
-}
-
-// token refuses JSON of another type, and what stands around a value.
-func token(in string, first byte, what string) error {
-	if in == "" || in[0] != first {
-		return notA("JSON "+what, in)
-	}
-	return nil
 }
 
 func (jsonFormat) readInt(in string) (n int64, err error) {
@@ -121,8 +101,6 @@ func (jsonFormat) readFloat(in string, bits int) (float64, error) {
 	}
 	return f, nil
 }
-
-func (jsonFormat) readBool(in string) (bool, error) { return textFormat{}.readBool(in) }
 
 func (f jsonFormat) readBytes(in string) ([]byte, error) {
 	s, err := f.readString(in)

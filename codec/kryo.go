@@ -189,7 +189,17 @@ func (kryoFormat) appendString(dst []byte, s string) ([]byte, error) {
 		dst[len(dst)-1] |= 0x80
 		return dst, nil
 	}
-	return appendUnits(appendKryoLength(dst, units(s)+1), s), nil
+	n := 1
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	// The first byte has six bits of the length in Java, a flag for more bytes and one for a text that is not only ASCII.
+	if n < 1<<6 {
+		dst = append(dst, 0x80|byte(n))
+	} else {
+		dst = binary.AppendUvarint(append(dst, 0xc0|byte(n&0x3f)), uint64(n)>>6)
+	}
+	return appendUnits(dst, s), nil
 }
 
 func ascii(s string) bool {
@@ -199,23 +209,6 @@ func ascii(s string) bool {
 		}
 	}
 	return true
-}
-
-// units returns how long a text is in Java.
-func units(s string) (n int) {
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}
-
-// appendKryoLength appends a number whose first byte has six bits of it, a flag
-// for more bytes and one for a text that is not only ASCII.
-func appendKryoLength(dst []byte, n int) []byte {
-	if n < 1<<6 {
-		return append(dst, 0x80|byte(n))
-	}
-	return binary.AppendUvarint(append(dst, 0xc0|byte(n&0x3f)), uint64(n)>>6)
 }
 
 func appendUnits(dst []byte, s string) []byte {

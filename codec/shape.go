@@ -75,16 +75,6 @@ func formOf(t reflect.Type) form {
 	return other
 }
 
-// key says why values of t are no keys: equal ones could have different bytes,
-// or different ones the same.
-func (s shape) key(t reflect.Type) error {
-	switch {
-	case s.text, s.is == aString || s.is == anInt || s.is == aUint || s.is == aBool || s.is == byteArray:
-		return nil
-	}
-	return optionf("%v cannot be a key: take a string, an integer, a bool, an array of bytes or a type with MarshalText and UnmarshalText", t)
-}
-
 // orText returns the form of s in a family with a text for what has one makes of s.
 func (s shape) orText() form {
 	if s.text {

@@ -37,7 +37,11 @@ func appendSpelled(dst []byte, s string) ([]byte, error) {
 		case r == '"' || r == '\\':
 			dst = append(dst, '\\', byte(r))
 		case r < 0x20:
-			dst = appendControl(dst, byte(r))
+			if i := bytes.IndexByte([]byte("\b\t\n\f\r"), byte(r)); i >= 0 {
+				dst = append(dst, '\\', "btnfr"[i])
+			} else {
+				dst = fmt.Appendf(dst, `\u%04X`, r)
+			}
 		case r > 0xffff:
 			dst = appendPair(dst, r)
 		default:
@@ -45,13 +49,6 @@ func appendSpelled(dst []byte, s string) ([]byte, error) {
 		}
 	}
 	return append(dst, '"'), nil
-}
-
-func appendControl(dst []byte, c byte) []byte {
-	if i := bytes.IndexByte([]byte("\b\t\n\f\r"), c); i >= 0 {
-		return append(dst, '\\', "btnfr"[i])
-	}
-	return fmt.Appendf(dst, `\u%04X`, c)
 }
 
 func appendPair(dst []byte, r rune) []byte {
