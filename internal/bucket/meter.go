@@ -95,25 +95,24 @@ func (b *meter) fill(now int64) {
 }
 
 func (b *meter) fillTo(to int64) {
-	if b.asOf < to {
-		b.missing, b.asOf = b.later(to), to
+	if b.asOf >= to {
+		return
 	}
-}
-
-// later returns the ticks that will be missing at a time ahead of t.
-func (b *meter) later(to int64) int64 {
-	units := (to - b.asOf) / b.rule.Unit
-	if units > Exact/b.rule.Gain {
-		return 0
-	}
-	return max(0, b.missing-units*b.rule.Gain)
+	units := min((to-b.asOf)/b.rule.Unit, Exact/b.rule.Gain+1) // more than any bucket lacks, and no overflow
+	b.missing, b.asOf = max(0, b.missing-units*b.rule.Gain), to
 }
 
 // serve does what is wanted, and says how many requests were granted.
 func (b *meter) serve(a *Want, now time.Duration) int64 {
 	switch {
 	case a.UpTo > 0:
-		return b.takeUpTo(a.UpTo, b.rule.Ticks(a.N))
+		if b.block > 0 || b.missing > b.rule.Full {
+			return 0
+		}
+		cost := b.rule.Ticks(a.N)
+		n := min(a.UpTo, (b.rule.Full-b.missing)/cost)
+		b.missing += n * cost
+		return n
 	case b.one(a, now):
 		return 1
 	}
@@ -143,16 +142,6 @@ func (b *meter) take(cost, ahead int64) bool {
 	return true
 }
 
-// takeUpTo grants as many requests as it has tokens for.
-func (b *meter) takeUpTo(n, cost int64) int64 {
-	if b.block > 0 || b.missing > b.rule.Full {
-		return 0
-	}
-	n = min(n, (b.rule.Full-b.missing)/cost)
-	b.missing += n * cost
-	return n
-}
-
 // wait takes what is there now, or will be in time. Under a block that means
 // from its end on.
 func (b *meter) wait(a *Want, cost int64, now time.Duration) bool {
@@ -163,20 +152,15 @@ func (b *meter) wait(a *Want, cost int64, now time.Duration) bool {
 	if b.block > 0 {
 		then.fillTo(b.block)
 	}
-	if !then.take(cost, then.inTime(till-then.asOf, a.Debt)) {
+	ahead := b.rule.Ticks(min(a.Debt, b.rule.Debt)) // what comes within the wait, as far as it may be owed
+	if units := max(0, till-then.asOf) / b.rule.Unit; units <= Exact/b.rule.Gain {
+		ahead = min(ahead, units*b.rule.Gain)
+	}
+	if !then.take(cost, ahead) {
 		return false
 	}
 	*b = then
 	return true
-}
-
-// inTime returns the ticks that come within a wait, as far as they may be owed.
-func (b *meter) inTime(wait, debt int64) int64 {
-	most := b.rule.Ticks(min(debt, b.rule.Debt))
-	if units := max(0, wait) / b.rule.Unit; units <= Exact/b.rule.Gain {
-		return min(units*b.rule.Gain, most)
-	}
-	return most
 }
 
 // store keeps a bucket, unless it is as if it had never been used. When there
@@ -219,22 +203,17 @@ func (m *Meters) tidy(now int64) {
 func (m *Meters) fullest(n int) (states []string) {
 	type one struct {
 		state string
-		lasts int64
+		lasts int64 // when the bucket will be as if it had never been used, µs
 	}
 	all := make([]one, 0, len(m.by))
 	for state, b := range m.by {
-		all = append(all, one{state, b.lasts()})
+		all = append(all, one{state, max(b.block, Micros(Later(time.Duration(b.asOf)*time.Microsecond, b.rule.After(b.missing))))})
 	}
 	slices.SortFunc(all, func(x, y one) int { return cmp.Compare(x.lasts, y.lasts) })
 	for _, x := range all[:n] {
 		states = append(states, x.state)
 	}
 	return states
-}
-
-// lasts returns when the bucket will be as if it had never been used, µs.
-func (b meter) lasts() int64 {
-	return max(b.block, Micros(Later(time.Duration(b.asOf)*time.Microsecond, b.rule.After(b.missing))))
 }
 
 const MinSweep = 1024

@@ -1,10 +1,36 @@
 package bucket
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
 )
+
+// MaxRuns bounds the work of one script call: as many single requests of two
+// buckets took less than half a millisecond, the round trip included.
+const MaxRuns = 128
+
+// Cancellation is a reservation that is given back.
+type Cancellation struct {
+	State  string
+	Ticks  int64         // that are held still
+	Left   State         // as the reservation left it
+	Unused bool          // also if its time has come
+	Due    time.Duration // when its wait is over, monotonic
+}
+
+// Waits returns the ticks that the reservation had to wait for.
+func (x Cancellation) Waits() int64 { return max(0, x.Left.Missing-x.Left.Rule.Full) }
+
+// begins returns when it may be used, by the clock that counts it.
+func (x Cancellation) begins() int64 {
+	return x.Left.AsOf + x.Waits()/x.Left.Rule.Gain*x.Left.Rule.Unit
+}
+
+func earlierFirst(x, y Cancellation) int {
+	return cmp.Or(cmp.Compare(x.begins(), y.begins()), cmp.Compare(x.Waits()%x.Left.Rule.Gain, y.Waits()%y.Left.Rule.Gain))
+}
 
 // Sleepers are waits that were cancelled while others waited behind them, of
 // each bucket: those kept their times by what these held. Once those behind have
@@ -28,7 +54,11 @@ func (s *Sleepers) Give(some []Cancellation, now time.Duration, give func([]Canc
 	state, generation := some[0].State, some[0].Left.Rule.Generation
 	asleep := s.take(state, generation, now)
 	for first := true; ; first = false {
-		some, asleep = mixed(some, asleep)
+		// The latest of both go together, no fewer than are new, and the latest first: a reservation that was made early gets
+		// back only what nobody behind it needs, so those behind have to be gone by then.
+		more := min(len(asleep), max(0, MaxRuns-len(some)))
+		some, asleep = append(slices.Clone(some), asleep[len(asleep)-more:]...), asleep[:len(asleep)-more]
+		slices.SortStableFunc(some, func(x, y Cancellation) int { return earlierFirst(y, x) })
 		back, err := give(some)
 		if err != nil {
 			s.put(state, asleep, now)
@@ -39,25 +69,13 @@ func (s *Sleepers) Give(some []Cancellation, now time.Duration, give func([]Canc
 		}
 		left, all := remaining(some, back), len(asleep) == 0
 		asleep = inOrder(append(asleep, left...))
-		if all || len(left) > 0 && !(first && came(back)) {
+		came := slices.ContainsFunc(back, func(ticks int64) bool { return ticks > 0 })
+		if all || len(left) > 0 && !(first && came) {
 			s.put(state, asleep, now)
 			return nil
 		}
 		some = nil
 	}
-}
-
-// came reports whether anything came back.
-func came(back []int64) bool {
-	return slices.ContainsFunc(back, func(ticks int64) bool { return ticks > 0 })
-}
-
-// mixed takes the latest of both, no fewer than are new.
-func mixed(some, asleep []Cancellation) (next, rest []Cancellation) {
-	more := min(len(asleep), max(0, MaxRuns-len(some)))
-	next = append(slices.Clone(some), asleep[len(asleep)-more:]...)
-	latestFirst(next)
-	return next, asleep[:len(asleep)-more]
 }
 
 // remaining returns what they hold still, the latest last.

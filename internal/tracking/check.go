@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -17,7 +18,9 @@ const silentFor = 5
 func (n *node) check(ctx context.Context, conn Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, silentFor*n.t.opts.Patience)
 	defer cancel()
-	watches := n.all()
+	n.t.mu.Lock()
+	watches := slices.Collect(maps.Keys(n.watches))
+	n.t.mu.Unlock()
 	if n.t.opts.PerKey {
 		return n.checkKeys(ctx, conn, slices.DeleteFunc(watches, func(w *Watch) bool { return !w.to.Used() }))
 	}
@@ -70,15 +73,6 @@ func (n *node) checkKeys(ctx context.Context, conn Conn, watches []*Watch) error
 		n.heard(conn, nil, time.Time{})
 	}
 	return nil
-}
-
-func (n *node) all() (watches []*Watch) {
-	n.t.mu.Lock()
-	defer n.t.mu.Unlock()
-	for w := range n.watches {
-		watches = append(watches, w)
-	}
-	return watches
 }
 
 // heard tells the watches that are here still. Those that were told Dropped

@@ -56,7 +56,12 @@ func (n *node) run() {
 		if errors.Is(err, ErrUnsupported) {
 			pause = unsupportedPause
 		}
-		n.rest(ctx, pause/2+rand.N(pause/2))
+		timer := time.NewTimer(pause/2 + rand.N(pause/2))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
 		pause = min(2*pause, max(longestPause, pause))
 	}
 }
@@ -73,15 +78,6 @@ func (n *node) over(ctx context.Context) bool {
 	}
 	delete(n.t.nodes, n.addr)
 	return true
-}
-
-func (n *node) rest(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // open connects. Several exchanges may be needed for that.
@@ -137,14 +133,6 @@ func (n *node) ready(ctx context.Context) (Conn, error) {
 	return n.conn, nil
 }
 
-// up reports whether the connection is fine, and the node was the one that has the
-// keys: one that is opened anew may be there and deposed.
-func (n *node) up() bool {
-	n.t.mu.Lock()
-	defer n.t.mu.Unlock()
-	return n.conn != nil && n.err == nil && n.checked
-}
-
 // failed takes in that arming was not answered: nobody waits for that connection
 // again before it has answered the check.
 func (n *node) failed(ctx context.Context, conn Conn, err error) {
@@ -180,9 +168,11 @@ func (n *node) serve(ctx context.Context, conn Conn) error {
 		if err := n.check(ctx, conn); err != nil {
 			return err
 		}
-		if idle++; n.watched() {
+		n.t.mu.Lock()
+		if idle++; len(n.watches) > 0 {
 			idle = 0
 		}
+		n.t.mu.Unlock()
 		timer.Reset(n.beat())
 	}
 	return nil
@@ -192,10 +182,4 @@ func (n *node) beat() time.Duration {
 	n.t.mu.Lock()
 	defer n.t.mu.Unlock()
 	return n.t.beat
-}
-
-func (n *node) watched() bool {
-	n.t.mu.Lock()
-	defer n.t.mu.Unlock()
-	return len(n.watches) > 0
 }

@@ -114,16 +114,13 @@ func (c *Dedicated) Left(ctx context.Context, keys []string) ([]Answer, error) {
 		if err != nil && !answered(err) {
 			return nil, err
 		}
-		all[i] = Answer{left(ms), err}
+		left := time.Duration(ms) // Stays, or Gone
+		if ms >= 0 {
+			left *= time.Millisecond
+		}
+		all[i] = Answer{left, err}
 	}
 	return all, c.same(results[len(keys)])
-}
-
-func left(ms int64) time.Duration {
-	if ms < 0 {
-		return time.Duration(ms)
-	}
-	return time.Duration(ms) * time.Millisecond
 }
 
 // Master is Conn.Master. A server that does not tell is taken for one.

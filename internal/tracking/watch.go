@@ -39,11 +39,14 @@ func (w *Watch) Arm(ctx context.Context) (left time.Duration, err error) {
 	for i := range all {
 		err = cmp.Or(err, all[i].Err)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		n.failed(ctx, conn, err)
 		return 0, err
-	case !w.stands(n, conn):
+	}
+	w.t.mu.Lock()
+	stands := w.at == n && n.conn == conn
+	w.t.mu.Unlock()
+	if !stands { // had the connection ended meanwhile, the watch was told
 		return 0, errSilent
 	}
 	if left = all[0].Left; left != Gone {
@@ -57,8 +60,10 @@ func (w *Watch) Arm(ctx context.Context) (left time.Duration, err error) {
 func (w *Watch) locate(ctx context.Context) (*node, error) {
 	w.t.mu.Lock()
 	n := w.at
+	// A connection that is opened anew may be to a node that is deposed, until that is checked.
+	up := n != nil && n.conn != nil && n.err == nil && n.checked
 	w.t.mu.Unlock()
-	if n != nil && !w.t.opts.PerKey && n.up() {
+	if up && !w.t.opts.PerKey {
 		return n, nil // the check of the node looks whether it still is the one
 	}
 	addr, err := w.t.src.Locate(ctx, w.key)
@@ -88,14 +93,6 @@ func (w *Watch) move(addr string) (n *node, moved bool, err error) {
 	w.at = n
 	n.watches[w] = struct{}{}
 	return n, moved, nil
-}
-
-// stands reports whether the connection is there still: had it ended meanwhile,
-// the watch was told.
-func (w *Watch) stands(n *node, conn Conn) bool {
-	w.t.mu.Lock()
-	defer w.t.mu.Unlock()
-	return w.at == n && n.conn == conn
 }
 
 // Err returns why the watch cannot be armed, as far as is known.
