@@ -96,6 +96,15 @@ func (m *memo[T]) of(key string, build func(string) *T) *T {
 	return m.add(key, build)
 }
 
+// capped is of for names, of which a program may have any number: those after the first
+// maxLimiters share one.
+func (m *memo[T]) capped(name string, build func(string) *T) *T {
+	if made := m.made.Load(); made != nil && (*made)[name] == nil && len(*made) >= maxLimiters {
+		name = others
+	}
+	return m.of(name, build)
+}
+
 func (m *memo[T]) add(key string, build func(string) *T) *T {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,27 +14,19 @@ const (
 	eventKey = attribute.Key("rueidisson.event")
 )
 
-// cacheSets are the attributes of the first caches that were heard of, as many as
-// there are limiters with some.
-type cacheSets struct{ memo memo[cacheSet] }
-
-func (s *cacheSets) of(cache string) *cacheSet {
-	if made := s.memo.made.Load(); made != nil && (*made)[cache] == nil && len(*made) >= maxLimiters {
-		cache = others
-	}
-	return s.memo.of(cache, func(cache string) *cacheSet {
-		name := cacheKey.String(cache)
-		return &cacheSet{cache: name, plain: adding{set(name)}}
-	})
-}
-
+// cacheSet is the attributes of one cache.
 type cacheSet struct {
 	cache attribute.KeyValue
 	plain adding
 }
 
+func newCacheSet(cache string) *cacheSet {
+	name := cacheKey.String(cache)
+	return &cacheSet{cache: name, plain: adding{set(name)}}
+}
+
 func (o *observer) CacheSwept(ctx context.Context, s rueidisson.Sweep) {
-	sets := o.caches.of(s.Cache)
+	sets := o.caches.capped(s.Cache, newCacheSet)
 	if s.Expired > 0 {
 		o.expired.Add(ctx, s.Expired, sets.plain...)
 	}
@@ -51,11 +43,11 @@ func (o *observer) CacheLoaded(ctx context.Context, l rueidisson.Load) {
 }
 
 func (o *observer) CacheEvent(ctx context.Context, cache, kind string) {
-	o.cacheEvents.Add(ctx, 1, set(o.caches.of(cache).cache, eventKey.String(kind)))
+	o.cacheEvents.Add(ctx, 1, set(o.caches.capped(cache, newCacheSet).cache, eventKey.String(kind)))
 }
 
 func (o *observer) CacheNear(ctx context.Context, n rueidisson.NearCounts) {
-	sets := o.caches.of(n.Cache)
+	sets := o.caches.capped(n.Cache, newCacheSet)
 	for _, c := range []struct {
 		to metric.Int64Counter
 		n  int64
@@ -67,7 +59,7 @@ func (o *observer) CacheNear(ctx context.Context, n rueidisson.NearCounts) {
 }
 
 func (o *observer) CacheWrote(ctx context.Context, w rueidisson.Write) {
-	sets, n := o.caches.of(w.Map), int64(w.Changes)
+	sets, n := o.caches.capped(w.Map, newCacheSet), int64(w.Changes)
 	o.storeDuration.Record(ctx, w.Took.Seconds(), o.sweep.of(typeOf(w.Err))...)
 	if w.Err == nil {
 		o.stored.Add(ctx, n, sets.plain...)

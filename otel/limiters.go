@@ -1,6 +1,8 @@
 package otel
 
 import (
+	"context"
+
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/rueidisson/rueidisson"
@@ -19,16 +21,6 @@ const maxLimiters = 100
 
 // others stands for all limiters beyond that.
 const others = "_OTHER"
-
-// limiterSets are the attributes of the first limiters that were heard of.
-type limiterSets struct{ memo memo[decisionSets] }
-
-func (s *limiterSets) of(limiter string) *decisionSets {
-	if made := s.memo.made.Load(); made != nil && (*made)[limiter] == nil && len(*made) >= maxLimiters {
-		limiter = others
-	}
-	return s.memo.of(limiter, newDecisionSets)
-}
 
 // decisionSets are the attributes of one limiter's decisions.
 type decisionSets struct {
@@ -55,14 +47,19 @@ func newDecisionSets(limiter string) *decisionSets {
 	return s
 }
 
-// decided returns those of one decision. Failures are rare enough for theirs to be
-// put together each time.
-func (s *decisionSets) decided(d rueidisson.Decision) adding {
-	if d.Err != nil {
-		return adding{set(s.limiter, outcomeKey.String("failed"), shadowKey.Bool(d.Shadow), errorTypeKey.String(typeOf(d.Err)))}
+func (o *observer) Decided(ctx context.Context, d rueidisson.Decision) {
+	s := o.limiters.capped(d.Limiter, newDecisionSets)
+	made := s.made[index(d.Allowed)][by(d)][index(d.Shadow)]
+	if d.Err != nil { // failures are rare enough for their attributes to be put together each time
+		made = adding{set(s.limiter, outcomeKey.String("failed"), shadowKey.Bool(d.Shadow), errorTypeKey.String(typeOf(d.Err)))}
 	}
-	return s.made[index(d.Allowed)][by(d)][index(d.Shadow)]
+	o.decisions.Add(ctx, 1, made...)
+	if d.Together > 0 {
+		o.together.Record(ctx, int64(d.Together), s.plain...)
+	}
 }
+
+var _ rueidisson.DecisionObserver = (*observer)(nil)
 
 func by(d rueidisson.Decision) int {
 	switch {

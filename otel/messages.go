@@ -10,18 +10,7 @@ import (
 
 const queueKey = attribute.Key("rueidisson.queue")
 
-// queueSets are the attributes of the first queues that were heard of, as many as
-// there are limiters with some.
-type queueSets struct{ memo memo[queueSet] }
-
-func (s *queueSets) of(queue string) *queueSet {
-	if made := s.memo.made.Load(); made != nil && (*made)[queue] == nil && len(*made) >= maxLimiters {
-		queue = others
-	}
-	return s.memo.of(queue, newQueueSet)
-}
-
-// queueSet is those of one queue: of all its messages, and by what became of them.
+// queueSet is the attributes of one queue: of all its messages, and by what became of them.
 type queueSet struct {
 	plain   adding
 	settled map[string]adding
@@ -39,11 +28,11 @@ func newQueueSet(queue string) *queueSet {
 }
 
 func (o *observer) MessagesAdded(ctx context.Context, queue string, messages int) {
-	o.messagesAdded.Add(ctx, int64(messages), o.queues.of(queue).plain...)
+	o.messagesAdded.Add(ctx, int64(messages), o.queues.capped(queue, newQueueSet).plain...)
 }
 
 func (o *observer) MessageSettled(ctx context.Context, s rueidisson.Settled) {
-	sets := o.queues.of(s.Queue)
+	sets := o.queues.capped(s.Queue, newQueueSet)
 	o.messagesSettled.Add(ctx, 1, sets.settled[s.Outcome]...)
 	o.handlingDuration.Record(ctx, s.Took.Seconds(), sets.took[s.Outcome]...)
 }

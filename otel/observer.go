@@ -37,14 +37,12 @@ type observer struct {
 	scripts memo[scriptSets]
 	renewal outcomes
 
-	limiters limiterSets
-	caches   cacheSets
-	queues   queueSets
+	limiters memo[decisionSets]
+	caches   memo[cacheSet]
+	queues   memo[queueSet]
 	elements elementSets
 	sweep    outcomes
 }
-
-var _ rueidisson.DecisionObserver = (*observer)(nil)
 
 func (o *observer) WaitStarted(ctx context.Context, kind, _ string) {
 	o.waiting.Add(ctx, 1, o.kinds.of(kind, newKindSets).plain...)
@@ -55,7 +53,7 @@ func (o *observer) WaitEnded(ctx context.Context, kind, name string, waited time
 	o.waiting.Add(ctx, -1, sets.plain...)
 	o.waitDuration.Record(ctx, waited.Seconds(), sets.waited.of(errorType)...)
 	if traced(ctx) {
-		o.spans.wait(ctx, kind, name, waited, err)
+		o.spans.record(ctx, "rueidisson.wait", waited, err, kindKey.String(kind), nameKey.String(name))
 	}
 }
 
@@ -98,14 +96,6 @@ func (o *observer) ScriptRan(ctx context.Context, script string, took time.Durat
 	o.scriptDuration.Record(ctx, took.Seconds(), sets.ran.of(typeOf(err))...)
 	o.scriptSends.Add(ctx, int64(sends), sets.plain...)
 	if traced(ctx) {
-		o.spans.script(ctx, script, took, sends, err)
-	}
-}
-
-func (o *observer) Decided(ctx context.Context, d rueidisson.Decision) {
-	sets := o.limiters.of(d.Limiter)
-	o.decisions.Add(ctx, 1, sets.decided(d)...)
-	if d.Together > 0 {
-		o.together.Record(ctx, int64(d.Together), sets.plain...)
+		o.spans.record(ctx, "rueidisson.script", took, err, scriptKey.String(script), sendsKey.Int(sends))
 	}
 }

@@ -23,14 +23,6 @@ type spans struct {
 	propagator propagation.TextMapPropagator
 }
 
-func (s spans) wait(ctx context.Context, kind, name string, waited time.Duration, err error) {
-	s.record(ctx, "rueidisson.wait", waited, err, kindKey.String(kind), nameKey.String(name))
-}
-
-func (s spans) script(ctx context.Context, script string, took time.Duration, sends int, err error) {
-	s.record(ctx, "rueidisson.script", took, err, scriptKey.String(script), sendsKey.Int(sends))
-}
-
 // record takes the end from the clock once, so that the span is exactly as
 // long as what it describes.
 func (s spans) record(ctx context.Context, name string, took time.Duration, err error, attributes ...attribute.KeyValue) {

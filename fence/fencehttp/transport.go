@@ -23,9 +23,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
+	first := req // redirects may have led away from its host
+	for first.Response != nil && first.Response.Request != nil {
+		first = first.Response.Request
+	}
+	elsewhere := first.URL.Host != req.URL.Host || first.URL.Scheme == "https" && req.URL.Scheme != "https"
 	token, ok := fence.FromContext(req.Context())
 	switch {
-	case elsewhere(req):
+	case elsewhere:
 		req = req.Clone(req.Context())
 		req.Header.Del(Header)
 	case ok:
@@ -33,13 +38,4 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Header.Set(Header, token.String())
 	}
 	return base.RoundTrip(req)
-}
-
-// elsewhere reports that redirects have led req away from its first host.
-func elsewhere(req *http.Request) bool {
-	first := req
-	for first.Response != nil && first.Response.Request != nil {
-		first = first.Response.Request
-	}
-	return first.URL.Host != req.URL.Host || first.URL.Scheme == "https" && req.URL.Scheme != "https"
 }
