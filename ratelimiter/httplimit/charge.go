@@ -40,8 +40,13 @@ func Charge(ctx context.Context, n int64) error {
 	case !t.refundable():
 		return nil
 	}
-	if err := t.m.charge(ctx, t, n); err != nil {
-		return fmt.Errorf("httplimit: charge: %w", err)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.m.timeout)
+	defer cancel()
+	done := t.Report
+	done.Outcome, done.Cost, done.Err = Charged, n, t.settle(ctx, n)
+	t.m.observe(t.request, done)
+	if done.Err != nil {
+		return fmt.Errorf("httplimit: charge: %w", done.Err)
 	}
 	return nil
 }
@@ -68,15 +73,6 @@ type bill struct {
 	told int64   // what limits in shadow know of, once paid is not nil
 }
 
-func (m *middleware) charge(ctx context.Context, t *ticket, n int64) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.timeout)
-	defer cancel()
-	done := t.Report
-	done.Outcome, done.Cost, done.Err = Charged, n, t.settle(ctx, n)
-	m.observe(t.request, done)
-	return done.Err
-}
-
 // settle makes n what the request has paid, of all limits at the same time.
 func (t *ticket) settle(ctx context.Context, n int64) error {
 	t.bill.mu.Lock()
@@ -89,21 +85,18 @@ func (t *ticket) settle(ctx context.Context, n int64) error {
 	}
 	t.settleTried(ctx, t.bill.told, n)
 	t.bill.told = n
-	var all sync.WaitGroup
+	var all sync.WaitGroup // and no errgroup, which returns the first error alone
 	errs := make([]error, len(t.buckets))
 	for i := range t.buckets {
-		all.Go(func() { errs[i] = t.settleOne(ctx, i, n) })
+		all.Go(func() {
+			errs[i] = t.buckets[i].Settle(ctx, t.bill.paid[i], n)
+			if errs[i] == nil || errors.Is(errs[i], ratelimiter.ErrUnknown) || ctx.Err() != nil {
+				t.bill.paid[i] = n
+			}
+		})
 	}
 	all.Wait()
 	return errors.Join(errs...)
-}
-
-func (t *ticket) settleOne(ctx context.Context, i int, n int64) error {
-	err := t.buckets[i].Settle(ctx, t.bill.paid[i], n)
-	if err == nil || errors.Is(err, ratelimiter.ErrUnknown) || ctx.Err() != nil {
-		t.bill.paid[i] = n
-	}
-	return err
 }
 
 // giveBack refunds what was paid.

@@ -36,7 +36,10 @@ func (m *middleware) ask(r *http.Request, cost int64) *ticket {
 	}
 	t.Key, t.buckets = key, m.bucketsOf(m.limits, r, key)
 	decisions, granted, err := t.take(r.Context())
-	t.Limits, t.Err = m.limitsOf(decisions), err
+	t.Limits, t.Err = make([]Limit, len(decisions)), err
+	for i, d := range decisions {
+		t.Limits[i] = Limit{Name: m.names[i], Decision: d}
+	}
 	switch {
 	case err == nil && granted:
 		t.Outcome = Allowed
@@ -129,25 +132,26 @@ func tooLarge(ctx context.Context, buckets []*ratelimiter.Bucket, cost int64) []
 	return decisions
 }
 
-func (m *middleware) limitsOf(decisions []ratelimiter.Decision) []Limit {
-	limits := make([]Limit, len(decisions))
-	for i, d := range decisions {
-		limits[i] = Limit{Name: m.names[i], Decision: d}
-	}
-	return limits
-}
-
 // refundable reports whether something was taken from the server's buckets.
 func (t *ticket) refundable() bool {
 	return t.Outcome == Allowed && len(t.Limits) > 0 && !t.Limits[0].Fallback
 }
 
-// refund gives back what the request took. The client may be gone by then, and
-// is owed it all the same.
-func (m *middleware) refund(r *http.Request, t *ticket) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), m.timeout)
-	defer cancel()
-	done := t.Report
-	done.Outcome, done.Err = Refunded, t.giveBack(ctx)
-	m.observe(r, done)
+// tryOut asks the limits in shadow about a request that the others have granted.
+func (t *ticket) tryOut(r *http.Request) {
+	if len(t.m.tried) == 0 || !t.refundable() {
+		return
+	}
+	for _, b := range t.m.bucketsOf(t.m.tried, r, t.Key) {
+		s := ratelimiter.Shadow(b)
+		s.Take(r.Context(), t.Cost)
+		t.tried = append(t.tried, s)
+	}
+}
+
+// settleTried makes n what they have heard that the request costs.
+func (t *ticket) settleTried(ctx context.Context, before, n int64) {
+	for _, s := range t.tried {
+		s.Settle(ctx, before, n)
+	}
 }

@@ -54,22 +54,14 @@ func forOf(element string) string {
 	for _, pair := range pairs {
 		name, value, _ := strings.Cut(pair, "=")
 		if strings.EqualFold(name, "for") {
-			found, times = unquoted(value), times+1
+			if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+				value = value[1 : len(value)-1] // an address needs no escapes, so they are left in, and it is none
+			}
+			found, times = value, times+1
 		}
 	}
 	if times != 1 {
 		return element
 	}
 	return found
-}
-
-// unquoted returns what stands between quotes. An address needs no escapes, so
-// they are left in, and it is none.
-func unquoted(value string) string {
-	if inner, ok := strings.CutPrefix(value, `"`); ok {
-		if inner, ok = strings.CutSuffix(inner, `"`); ok {
-			return inner
-		}
-	}
-	return value
 }

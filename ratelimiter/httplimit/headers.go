@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/rueidisson/rueidisson/ratelimiter"
+	"time"
 )
 
 // HeaderFormat says which headers a response has.
@@ -38,13 +37,6 @@ func (f HeaderFormat) String() string {
 	return fmt.Sprintf("HeaderFormat(%d)", int(f))
 }
 
-func (f HeaderFormat) check() error {
-	if f < Draft11 || f > None {
-		return fmt.Errorf("%w: %v is none of Draft11, Legacy, None", ratelimiter.ErrOption, f)
-	}
-	return nil
-}
-
 // set tells about the limits of which something is known.
 func (f HeaderFormat) set(h http.Header, r *http.Request, decided Report) {
 	known := make([]Limit, 0, len(decided.Limits))
@@ -61,16 +53,9 @@ func (f HeaderFormat) set(h http.Header, r *http.Request, decided Report) {
 	case f == Legacy:
 		exposed = append(exposed, setLegacy(h, known)...)
 	}
-	if r.Header.Get("Origin") != "" { // others may read any header
-		expose(h, strings.Join(exposed, ", "))
-	}
-}
-
-// expose lets scripts of other sites read headers, unless a limit further out
-// has done so.
-func expose(h http.Header, names string) {
+	// Scripts of other sites may read what is exposed, others any header. A limit further out may have exposed the same.
 	const field = "Access-Control-Expose-Headers"
-	if !slices.Contains(h[field], names) {
+	if names := strings.Join(exposed, ", "); r.Header.Get("Origin") != "" && !slices.Contains(h[field], names) {
 		h.Add(field, names)
 	}
 }
@@ -83,9 +68,10 @@ func setDraft11(h http.Header, limits []Limit, cost int64) (fields []string) {
 		if i > 0 {
 			policy, limit = append(policy, ", "...), append(limit, ", "...)
 		}
-		q := quotaOf(l, cost)
-		policy = fmt.Appendf(policy, `%s;q=%d;w=%d`, quoted(q.name), q.most, q.window)
-		limit = fmt.Appendf(limit, `%s;r=%d;t=%d`, quoted(q.name), q.remaining, q.wait)
+		window := max(1, secondsFor(l.Rate.Burst, l.Rate)) // the seconds in which an empty bucket gets full
+		most, _ := product(l.Rate.N, window).times(uint64(time.Second)).over(uint64(l.Rate.Per))
+		policy = fmt.Appendf(policy, `%s;q=%d;w=%d`, quoted(l.Name), most.field(), window)
+		limit = fmt.Appendf(limit, `%s;r=%d;t=%d`, quoted(l.Name), min(max(0, l.Remaining), largest), l.wait(cost))
 	}
 	extend(h, "RateLimit-Policy", string(policy))
 	extend(h, "RateLimit", string(limit))
@@ -102,22 +88,18 @@ func extend(h http.Header, field, members string) {
 func setLegacy(h http.Header, limits []Limit) (fields []string) {
 	fields = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
 	l := tightest(limits)
-	if outer, ok := legacyOf(h); ok && !tighter(l, outer) {
+	var outer Limit // which a limit further out has told of, as far as a comparison needs it
+	var noBurst, noLeft error
+	outer.Rate.Burst, noBurst = strconv.ParseInt(h.Get(fields[0]), 10, 64)
+	outer.Remaining, noLeft = strconv.ParseInt(h.Get(fields[1]), 10, 64)
+	told := noBurst == nil && noLeft == nil && outer.Rate.Burst > 0 && outer.Remaining >= 0
+	if told && !tighter(l, outer) {
 		return fields
 	}
 	h.Set(fields[0], decimal(l.Rate.Burst))
 	h.Set(fields[1], decimal(max(0, l.Remaining)))
 	h.Set(fields[2], decimal(seconds(l.ResetAfter)))
 	return fields
-}
-
-// legacyOf returns what a limit further out has told, as far as a comparison needs
-// it.
-func legacyOf(h http.Header) (told Limit, ok bool) {
-	burst, noBurst := strconv.ParseInt(h.Get("X-RateLimit-Limit"), 10, 64)
-	left, noLeft := strconv.ParseInt(h.Get("X-RateLimit-Remaining"), 10, 64)
-	told.Rate.Burst, told.Remaining = burst, left
-	return told, noBurst == nil && noLeft == nil && burst > 0 && left >= 0
 }
 
 // tightest returns the limit that is used up first.

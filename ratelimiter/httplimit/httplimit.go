@@ -1,8 +1,10 @@
 package httplimit
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
@@ -19,7 +21,12 @@ import (
 // limit. Errors: [ratelimiter.ErrOption], for a nil limiter, a zero or unusable
 // key, a nil failure and options that cannot be used.
 func New(lim *ratelimiter.Limiter, key Key, failure Failure, opts ...Option) (func(http.Handler) http.Handler, error) {
-	m := &middleware{limits: []*ratelimiter.Limiter{lim}, key: key, failure: failure, silence: silence{began: time.Now()}, settings: defaults()}
+	m := &middleware{limits: []*ratelimiter.Limiter{lim}, key: key, failure: failure, silence: silence{began: time.Now()}, settings: settings{
+		headers: Draft11,
+		cost:    func(*http.Request) int64 { return 1 },
+		refusal: func(w http.ResponseWriter, _ *http.Request, refused Report) { exceeded(refused).write(w) },
+		timeout: defaultTimeout,
+	}}
 	err := m.configure(opts)
 	if err == nil {
 		err = m.check()
@@ -125,7 +132,8 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, refused Repo
 	}
 	m.headers.set(w.Header(), r, refused)
 	if wait := retryAfter(refused); wait > 0 {
-		w.Header().Set("Retry-After", decimal(m.spread(wait)))
+		wait = min(wait+rand.Int64N(int64(m.jitter/time.Second)+1), largest)
+		w.Header().Set("Retry-After", decimal(wait))
 	}
 	m.refusal(w, r, refused)
 }
@@ -138,14 +146,24 @@ func (m *middleware) pass(w http.ResponseWriter, r *http.Request, next http.Hand
 		next.ServeHTTP(w, with)
 		return
 	}
-	rec := &recorder{ResponseWriter: w}
+	rec, returned := &recorder{ResponseWriter: w}, false
 	defer func() {
-		if m.refundIf(rec.response(with)) {
-			m.refund(with, t)
+		if !returned {
+			rec.note(http.StatusInternalServerError)
 		}
+		rec.note(http.StatusOK)
+		if !m.refundIf(Response{Request: with, Status: rec.status, Header: rec.Header()}) {
+			return
+		}
+		// The client may be gone by now, and is owed it all the same.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(with.Context()), m.timeout)
+		defer cancel()
+		done := t.Report
+		done.Outcome, done.Err = Refunded, t.giveBack(ctx)
+		m.observe(with, done)
 	}()
 	next.ServeHTTP(rec.asCapableAs(w), with)
-	rec.returned = true
+	returned = true
 }
 
 var (

@@ -105,13 +105,21 @@ func (p *ipKey) of(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.text(client), nil
+	if nat64.Contains(client) { // it carries one of IPv4; who is trusted is told by the address before that
+		bytes := client.As16()
+		client = netip.AddrFrom4([4]byte(bytes[12:]))
+	}
+	if client.Is4() || p.v6 == 128 {
+		return client.String(), nil
+	}
+	return netip.PrefixFrom(client, p.v6).Masked().String(), nil
 }
 
 // client walks from the connection towards the client, for as long as the one
 // who says where it goes on is trusted.
 func (p *ipKey) client(r *http.Request) (at netip.Addr, err error) {
-	believed := p.socket && fromSocket(r.RemoteAddr)
+	// Over a Unix socket the client's end seldom has a path, and Linux writes "@" for that.
+	believed := p.socket && (r.RemoteAddr == "" || r.RemoteAddr[0] == '@' || r.RemoteAddr[0] == '/')
 	if !believed {
 		if at, err = parseHost(r.RemoteAddr); err != nil {
 			return at, fmt.Errorf("%w: remote address %q", ErrNoKey, r.RemoteAddr)
@@ -135,12 +143,6 @@ func (p *ipKey) client(r *http.Request) (at netip.Addr, err error) {
 	return at, nil
 }
 
-// fromSocket reports whether net/http got the request over a Unix socket: the
-// client's end seldom has a path, and Linux writes "@" for that.
-func fromSocket(remote string) bool {
-	return remote == "" || remote[0] == '@' || remote[0] == '/'
-}
-
 func (p *ipKey) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(p.proxies, func(trusted netip.Prefix) bool { return trusted.Contains(a) })
 }
@@ -149,43 +151,20 @@ func (p *ipKey) trusts(a netip.Addr) bool {
 // makes into clients of IPv6.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// translated returns the address of IPv4 that stands in one of a NAT64. Who is
-// trusted is told by the address before that.
-func translated(a netip.Addr) netip.Addr {
-	if !nat64.Contains(a) {
-		return a
-	}
-	bytes := a.As16()
-	return netip.AddrFrom4([4]byte(bytes[12:]))
-}
-
-// text returns the key of an address.
-func (p *ipKey) text(a netip.Addr) string {
-	if a = translated(a); a.Is4() || p.v6 == 128 {
-		return a.String()
-	}
-	return netip.PrefixFrom(a, p.v6).Masked().String()
-}
-
 // parseHost reads an address as it stands in headers and in RemoteAddr: with or
 // without a port, one of IPv6 in brackets or not.
 func parseHost(text string) (netip.Addr, error) {
-	a, err := netip.ParseAddr(unbracketed(text))
+	plain := text
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") && strings.Contains(text, ":") {
+		plain = text[1 : len(text)-1]
+	}
+	a, err := netip.ParseAddr(plain)
 	if err != nil {
 		var with netip.AddrPort
 		with, err = netip.ParseAddrPort(text)
 		a = with.Addr()
 	}
 	return a.Unmap().WithZone(""), err
-}
-
-func unbracketed(text string) string {
-	if inner, ok := strings.CutPrefix(text, "["); ok {
-		if inner, ok = strings.CutSuffix(inner, "]"); ok && strings.Contains(inner, ":") {
-			return inner
-		}
-	}
-	return text
 }
 
 // parsePrefix reads an address as the prefix of that one alone.
@@ -210,21 +189,13 @@ func parsePrefix(text string) (netip.Prefix, error) {
 func forwardedForX(h http.Header) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, line := range slices.Backward(h.Values("X-Forwarded-For")) {
-			for more := true; more; {
-				var hop string
-				line, hop, more = cutLast(line)
-				if hop = strings.Trim(hop, " \t"); hop != "" && !yield(hop) {
+			for end := len(line); end >= 0; {
+				before := strings.LastIndexByte(line[:end], ',')
+				if hop := strings.Trim(line[before+1:end], " \t"); hop != "" && !yield(hop) {
 					return
 				}
+				end = before
 			}
 		}
 	}
-}
-
-func cutLast(list string) (before, last string, found bool) {
-	i := strings.LastIndexByte(list, ',')
-	if i < 0 {
-		return "", list, false
-	}
-	return list[:i], list[i+1:], true
 }

@@ -68,7 +68,10 @@ func ByHeader(name string, opts ...HeaderOption) Key {
 	if name == "" {
 		return Key{bad: fmt.Errorf("%w: ByHeader of an empty name", ratelimiter.ErrOption)}
 	}
-	h := headerKey{name: http.CanonicalHeaderKey(name), spell: hashOf}
+	h := headerKey{name: http.CanonicalHeaderKey(name), spell: func(value string) string {
+		sum := sha256.Sum256([]byte(value))
+		return hex.EncodeToString(sum[:16]) // as long as nobody finds two values of one hash
+	}}
 	for _, o := range opts {
 		if o == nil {
 			return Key{bad: fmt.Errorf("%w: a nil option", ratelimiter.ErrOption)}
@@ -107,10 +110,4 @@ func (h headerKey) of(r *http.Request) (string, error) {
 		return "", fmt.Errorf("%w: an empty header %s", ErrNoKey, h.name)
 	}
 	return h.spell(value), nil
-}
-
-// hashOf is as long as nobody finds two values of one hash.
-func hashOf(value string) string {
-	sum := sha256.Sum256([]byte(value))
-	return hex.EncodeToString(sum[:16])
 }

@@ -3,7 +3,6 @@ package httplimit
 import (
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
@@ -36,15 +35,6 @@ type settings struct {
 // defaultTimeout is far above what a decision takes, and what a visitor may
 // have to wait for when there is none.
 const defaultTimeout = 500 * time.Millisecond
-
-func defaults() settings {
-	return settings{
-		headers: Draft11,
-		cost:    func(*http.Request) int64 { return 1 },
-		refusal: func(w http.ResponseWriter, _ *http.Request, refused Report) { exceeded(refused).write(w) },
-		timeout: defaultTimeout,
-	}
-}
 
 func (s *settings) configure(opts []Option) error {
 	for _, o := range opts {
@@ -106,8 +96,11 @@ func PolicyNames(names ...string) Option {
 // [Draft11].
 func Headers(f HeaderFormat) Option {
 	return option(func(s *settings) error {
+		if f < Draft11 || f > None {
+			return fmt.Errorf("%w: %v is none of Draft11, Legacy, None", ratelimiter.ErrOption, f)
+		}
 		s.headers = f
-		return f.check()
+		return nil
 	})
 }
 
@@ -191,9 +184,4 @@ func WithRetryJitter(d time.Duration) Option {
 		s.jitter = d
 		return nil
 	})
-}
-
-// spread returns a time to wait in seconds, with the jitter.
-func (s *settings) spread(wait int64) int64 {
-	return min(wait+rand.Int64N(int64(s.jitter/time.Second)+1), largest)
 }

@@ -1,31 +1,15 @@
 package httplimit
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/rueidisson/rueidisson/ratelimiter"
 )
 
-// quota is a limit in the terms of the headers: whole tokens and seconds.
-type quota struct {
-	name      string
-	window    int64 // w
-	most      int64 // q, in a window
-	remaining int64 // r
-	wait      int64 // t
-}
-
 // known reports whether the limit has numbers: a decision of a fallback that
 // always says the same has none.
 func (l Limit) known() bool { return l.Rate.N > 0 && l.Rate.Per > 0 && l.Rate.Burst > 0 }
-
-func quotaOf(l Limit, cost int64) quota {
-	w := max(1, secondsFor(l.Rate.Burst, l.Rate))
-	return quota{
-		name: l.Name, window: w, most: tokensIn(w, l.Rate),
-		remaining: min(max(0, l.Remaining), largest), wait: l.wait(cost),
-	}
-}
 
 // wait returns the t of the limit, for a request of that cost. Where tokens are left,
 // it is the time in which as many come, unless they were too few.
@@ -58,12 +42,6 @@ func secondsFor(tokens int64, r ratelimiter.Rate) int64 {
 	return product(tokens, int64(r.Per)).overUp(uint64(time.Second)).overUp(uint64(r.N)).field()
 }
 
-// tokensIn returns how many tokens come in that many seconds.
-func tokensIn(seconds int64, r ratelimiter.Rate) int64 {
-	q, _ := product(r.N, seconds).times(uint64(time.Second)).over(uint64(r.Per))
-	return q.field()
-}
-
 // seconds rounds up.
 func seconds(d time.Duration) int64 {
 	if d <= 0 {
@@ -93,3 +71,50 @@ func retryAfter(refused Report) int64 {
 	}
 	return min(wait, largest)
 }
+
+// wide is a product of tokens and nanoseconds: 128 bits, as 64 overflow with a
+// burst of 10 million for a month.
+type wide struct{ high, low uint64 }
+
+func product(a, b int64) wide {
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	return wide{high, low}
+}
+
+// times has to be less than 2^128.
+func (x wide) times(m uint64) wide {
+	high, low := bits.Mul64(x.low, m)
+	return wide{x.high*m + high, low}
+}
+
+// over returns the quotient, rounded down, and whether that left something out.
+func (x wide) over(d uint64) (q wide, rest bool) {
+	q.high = x.high / d
+	low, rem := bits.Div64(x.high%d, x.low, d)
+	q.low = low
+	return q, rem != 0
+}
+
+// overUp returns the quotient, rounded up.
+func (x wide) overUp(d uint64) wide {
+	q, rest := x.over(d)
+	if rest {
+		var carry uint64
+		q.low, carry = bits.Add64(q.low, 1, 0)
+		q.high += carry
+	}
+	return q
+}
+
+// largest is the largest integer of Structured Fields.
+const largest = 999_999_999_999_999
+
+// field returns the number as far as a field can carry it.
+func (x wide) field() int64 {
+	if x.high > 0 || x.low > largest {
+		return largest
+	}
+	return int64(x.low)
+}
+
+func (x wide) less(y wide) bool { return x.high < y.high || (x.high == y.high && x.low < y.low) }

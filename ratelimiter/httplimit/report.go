@@ -75,9 +75,6 @@ func (o Outcome) String() string {
 	return names[o]
 }
 
-// clients reports whether it is the client's doing, and not the limiter's.
-func (o Outcome) clients() bool { return o == NoKey || o == NoCost || o == Gone }
-
 // Violated returns the names of the limits that did not grant.
 func (p Report) Violated() (names []string) {
 	for _, l := range p.Limits {
@@ -118,22 +115,19 @@ func (m *middleware) observe(r *http.Request, p Report) {
 	for _, observe := range m.observers {
 		observe(r, p)
 	}
-	if m.logger == nil || p.Err == nil || p.Outcome.clients() {
+	theClients := p.Outcome == NoKey || p.Outcome == NoCost || p.Outcome == Gone // doing, and not the limiter's
+	if m.logger == nil || p.Err == nil || theClients {
 		return
+	}
+	key := "shared"
+	if m.sharedKey == "" || p.Key != m.sharedKey {
+		key = m.key.told(p.Key)
 	}
 	if more, ok := m.log.speak(time.Now()); ok {
 		m.logger.WarnContext(r.Context(), "rate limiter failed",
-			slog.String("name", m.limits[0].Name()), slog.String("key", m.told(p.Key)),
+			slog.String("name", m.limits[0].Name()), slog.String("key", key),
 			slog.String("outcome", p.Outcome.String()), slog.Int("unlogged", more), slog.Any("err", p.Err))
 	}
-}
-
-// told returns how the log calls a key.
-func (m *middleware) told(key string) string {
-	if m.sharedKey != "" && key == m.sharedKey {
-		return "shared"
-	}
-	return m.key.told(key)
 }
 
 // quiet keeps a server that is gone from filling the log with every request.

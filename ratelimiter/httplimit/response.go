@@ -31,8 +31,7 @@ func Failed(r Response) bool { return r.Status >= 400 }
 // it does not know by Unwrap.
 type recorder struct {
 	http.ResponseWriter
-	status   int
-	returned bool // the handler has
+	status int
 }
 
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -58,14 +57,6 @@ func (w *recorder) Write(p []byte) (int, error) {
 func (w *recorder) ReadFrom(from io.Reader) (int64, error) {
 	w.note(http.StatusOK)
 	return io.Copy(w.ResponseWriter, from)
-}
-
-func (w *recorder) response(r *http.Request) Response {
-	if !w.returned {
-		w.note(http.StatusInternalServerError)
-	}
-	w.note(http.StatusOK)
-	return Response{Request: r, Status: w.status, Header: w.Header()}
 }
 
 // asCapableAs returns the recorder as a writer that can be flushed, taken over and

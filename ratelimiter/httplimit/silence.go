@@ -29,19 +29,16 @@ func (m *middleware) unlessSilent(ctx context.Context, ask func(context.Context)
 			s.last.Store(&err)
 		}
 		return err
-	}, s.why)
+	}, func(err error) error {
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("not asked, after the limiter did not answer: %w", *s.last.Load())
+	})
 }
 
 // outage reports whether an error shows that the server does not answer: it came
 // when the timeout was over, and is nothing that the server has said.
 func outage(err error, late bool) bool {
 	return late && !misconfigured(err) && !errors.Is(err, ratelimiter.ErrNoRate)
-}
-
-// why returns the error of a request that got no answer, or was not asked about.
-func (s *silence) why(err error) error {
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("not asked, after the limiter did not answer: %w", *s.last.Load())
 }
