@@ -3,6 +3,7 @@ package redissonlimiter
 import (
 	"context"
 
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 )
@@ -30,7 +31,11 @@ type Limiter struct {
 // rueidisson.Client.RedissonRateLimiter.
 func New(e *locking.Engine, name string) *Limiter {
 	mapped := e.Map(name)
-	return &Limiter{e: e, name: name, log: newSlidingLog(e, mapped), bad: object.CheckName(e, mapped)}
+	log := &slidingLog{e: e, keys: []string{
+		mapped, keys.RateValue(mapped), keys.RateLog(mapped),
+		keys.RateValueOf(mapped, e.ClientID), keys.RateLogOf(mapped, e.ClientID),
+	}}
+	return &Limiter{e: e, name: name, log: log, bad: object.CheckName(e, mapped)}
 }
 
 // Name returns the name that the handle was made with, before any mapping.

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -40,13 +39,6 @@ type slidingLog struct {
 	// clients as they are when a rate is set for each; this one brings its own
 	// in line when it sees that the rate has changed.
 	seen atomic.Int64
-}
-
-func newSlidingLog(e *locking.Engine, mapped string) *slidingLog {
-	return &slidingLog{e: e, keys: []string{
-		mapped, keys.RateValue(mapped), keys.RateLog(mapped),
-		keys.RateValueOf(mapped, e.ClientID), keys.RateLogOf(mapped, e.ClientID),
-	}}
 }
 
 const (

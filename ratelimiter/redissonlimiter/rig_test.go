@@ -20,16 +20,17 @@ import (
 	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/ratelimiter"
 	"github.com/rueidisson/rueidisson/ratelimiter/redissonlimiter"
 )
 
-// logText is the text of a script of the sliding log.
+// logText is the text of a script of the sliding log, with the parts that it includes.
 func logText(t testing.TB, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("lua/" + name + ".lua")
+	text, err := scripts.Read(os.DirFS("."), "lua/"+name+".lua")
 	require.NoError(t, err)
-	return string(text)
+	return text
 }
 
 // engineOn is an engine on a client that somebody else closes.

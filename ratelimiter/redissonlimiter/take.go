@@ -45,7 +45,11 @@ func (l *Limiter) Take(ctx context.Context, n int64) (ratelimiter.Decision, erro
 }
 
 func (l *Limiter) take(ctx context.Context, n int64) (ratelimiter.Decision, error) {
-	if err := l.ready(ctx, checkPermits(n)); err != nil {
+	var bad error
+	if n < 1 || n > maxPermits {
+		bad = fmt.Errorf("%w: %d permits: from 1 to %d", ratelimiter.ErrOption, n, maxPermits)
+	}
+	if err := l.ready(ctx, bad); err != nil {
 		return ratelimiter.Decision{}, err
 	}
 	var (
@@ -105,20 +109,10 @@ func (l *Limiter) peek(ctx context.Context) (ratelimiter.Decision, error) {
 // first. Redisson leaves it there, so that what Java releases comes back once
 // more when it expires. Errors: see [Limiter]. Source: RRateLimiter.release.
 func (l *Limiter) Release(ctx context.Context, n int64) error {
-	_, err := once(ctx, l, checkRelease(n), func() (int64, error) { return l.log.release(ctx, n) })
-	return l.failed("release", err)
-}
-
-func checkPermits(n int64) error {
-	if n < 1 || n > maxPermits {
-		return fmt.Errorf("%w: %d permits: from 1 to %d", ratelimiter.ErrOption, n, maxPermits)
-	}
-	return nil
-}
-
-func checkRelease(n int64) error {
+	var bad error
 	if n < 1 || n >= exact {
-		return fmt.Errorf("%w: %d permits: from 1 to 2^53-1", ratelimiter.ErrOption, n)
+		bad = fmt.Errorf("%w: %d permits: from 1 to 2^53-1", ratelimiter.ErrOption, n)
 	}
-	return nil
+	_, err := once(ctx, l, bad, func() (int64, error) { return l.log.release(ctx, n) })
+	return l.failed("release", err)
 }

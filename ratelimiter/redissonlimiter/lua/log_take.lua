@@ -1,5 +1,6 @@
 -- log_take.lua: take permits of a rate limiter on Redisson's keys, or only look.
 --
+-- Include: log.lua
 -- KEYS[1]  setting, the name itself: hash of rate, interval in ms, type, keepAliveTime in ms
 -- KEYS[2]  permits that are left, for all clients
 -- KEYS[3]  log of what was granted, for all clients: zset of entries by the time of the grant, ms; an entry ends in how
@@ -15,29 +16,10 @@
 --                 µs until the same request would be granted, or 0; µs until all permits are back, or 0}
 -- Replay   safe: an entry that is still in the log is not added again. Where it has expired meanwhile, or was forgotten
 --          with a change of the rate, the grant is that of the second run: it is used from now on, so it counts from now
-local setting = redis.call('hmget', KEYS[1], 'rate', 'interval', 'type', 'keepAliveTime')
-local rate, interval, kind = tonumber(setting[1] or ''), tonumber(setting[2] or ''), setting[3]
-if not rate or not interval or (kind ~= '0' and kind ~= '1') then
-	if redis.call('exists', KEYS[1]) == 0 then
-		return nil
-	end
-	return redis.error_reply('WRONGTYPE ' .. KEYS[1] .. ' is not a rate limiter of Redisson')
-end
--- Java stores whatever it is given; beyond 2^53 a number is not exact, nor is a time in µs beyond 285 years.
-rate, interval = math.min(rate, 9007199254740991), math.min(interval, 9007199254740)
-local own, value, log = kind == '1', KEYS[2], KEYS[3]
-if own then
-	value, log = KEYS[4], KEYS[5]
-end
 local clock = redis.call('TIME')
 local us = clock[1] * 1000000 + clock[2]
 local now = math.floor(us / 1000)
 local k, entry = tonumber(ARGV[1]), ARGV[2]
-
-local function permits(of)
-	local a, b, c, d = string.byte(of, -4, -1)
-	return a + b * 256 + c * 65536 + d * 16777216
-end
 
 -- logged is the sum of the log.
 local function logged()
@@ -123,19 +105,6 @@ if (granted == 1 and entry ~= '') or (stored and left ~= stored) then
 	redis.call('set', value, string.format('%.0f', left), 'KEEPTTL')
 end
 if entry ~= '' then
-	local keep = tonumber(setting[4] or '') or 0
-	if keep > 0 then
-		redis.call('pexpire', KEYS[1], setting[4])
-	else
-		keep = redis.call('pttl', KEYS[1])
-	end
-	-- Nobody would ever delete what a client of its own leaves behind.
-	if own and keep < interval then
-		keep = interval
-	end
-	if keep > 0 then
-		redis.call('pexpire', value, string.format('%.0f', keep))
-		redis.call('pexpire', log, string.format('%.0f', keep))
-	end
+	prolong()
 end
 return {granted, rate, interval, tonumber(kind), left, wait, newest and ahead(newest) or 0}
