@@ -3,7 +3,7 @@ package election
 import (
 	"context"
 
-	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -83,14 +83,5 @@ func (el *Election) Depose(ctx context.Context) (led bool, err error) {
 
 // askable checks what a one-shot call needs.
 func (el *Election) askable(ctx context.Context) error {
-	if err := el.usable(ctx, ""); err != nil {
-		return err
-	}
-	if err := el.p.e.Open(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return core.ContextError(ctx)
-	}
-	return nil
+	return object.Usable(ctx, el.p.e, el.bad)
 }

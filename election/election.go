@@ -1,7 +1,6 @@
 package election
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -79,36 +79,44 @@ func (el *Election) campaign(ctx context.Context, value string) (*Term, error) {
 	if of, _ := lock.Carried(ctx, el.p.e, el.p.name, kind); of != "" {
 		return nil, fmt.Errorf("%w: the context carries a term of it", lock.ErrOption)
 	}
-	hold, err := el.elect(ctx)
+	var opts []lock.LockOption
+	if el.ask.lease > 0 {
+		opts = append(opts, lock.WithLease(el.ask.lease))
+	}
+	var hold *lock.Hold
+	var err error
+	if el.ask.try {
+		try := []lock.TryOption{lock.WithWait(el.ask.wait)}
+		for _, o := range opts {
+			try = append(try, o)
+		}
+		hold, err = el.line.TryLock(ctx, try...)
+	} else {
+		hold, err = el.line.Lock(ctx, opts...)
+	}
 	if err != nil {
 		return nil, within(err)
 	}
-	t := newTerm(el, hold, value)
+	t := &Term{of: el, hold: hold, value: value, taken: 1, version: 1, setting: make(chan struct{}, 1)}
+	t.token, _ = hold.Fence() // zero, if it has been lost already: then it cannot begin
+	t.owner = lock.Standing(hold).(*locking.Held).Owner()
 	if err = t.begin(ctx); err == nil {
 		return t, nil
 	}
-	t.giveUp(ctx)
+	// The term goes back. A caller that is on its way out is not kept for long.
+	_, _, _ = send.Await(el.p.e.Sender, ctx, grace, func() (struct{}, error) {
+		return struct{}{}, t.resign(ctx) // a failure is said again by its own cleanup task
+	})
 	return nil, err
-}
-
-// elect waits for the turn of this candidate.
-func (el *Election) elect(ctx context.Context) (*lock.Hold, error) {
-	if el.ask.try {
-		return el.line.TryLock(ctx, el.ask.trying()...)
-	}
-	return el.line.Lock(ctx, el.ask.locking()...)
 }
 
 // usable checks what every operation needs.
 func (el *Election) usable(ctx context.Context, value string) error {
-	return cmp.Or(object.Checked(ctx, el.bad), fits(value))
-}
-
-func fits(value string) error {
-	if len(value) > MaxValue {
-		return fmt.Errorf("%w: a value of %d bytes is longer than %d", lock.ErrOption, len(value), MaxValue)
+	err := object.Checked(ctx, el.bad)
+	if err == nil && len(value) > MaxValue {
+		err = fmt.Errorf("%w: a value of %d bytes is longer than %d", lock.ErrOption, len(value), MaxValue)
 	}
-	return nil
+	return err
 }
 
 // failed names the operation and the election.

@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/rueidisson/rueidisson/fence"
@@ -100,10 +101,12 @@ func (o *observer) look(ctx context.Context) (time.Duration, bool, error) {
 
 // news takes in what was seen, and reports whether it is to be told.
 func (o *observer) news(leader Leader, s sight) bool {
+	same := leader
+	same.Gap = o.told.Gap
 	switch {
 	case !o.began:
 		o.began, o.last = true, s.last
-	case leader.again(o.told):
+	case same == o.told: // also with the same value
 		return false
 	case !leader.None():
 		leader.Gap = s.last != o.last && s.after != o.last
@@ -111,12 +114,6 @@ func (o *observer) news(leader Leader, s sight) bool {
 	}
 	o.told = leader
 	return true
-}
-
-// again reports whether l is what was told already, with the same value.
-func (l Leader) again(told Leader) bool {
-	l.Gap = told.Gap
-	return l == told
 }
 
 // leader returns what a sight shows.
@@ -128,6 +125,6 @@ func (el *Election) leader(s sight) (Leader, error) {
 	if err != nil {
 		return Leader{}, err
 	}
-	client := s.client()
+	client, _, _ := strings.Cut(s.owner, ":")
 	return Leader{Value: s.value, Fence: token.By(client), Mine: client == el.p.e.IDs.Client()}, nil
 }

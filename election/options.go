@@ -27,21 +27,6 @@ type config struct {
 	lease time.Duration // 0: the watchdog's
 }
 
-func (c *config) locking() (opts []lock.LockOption) {
-	if c.lease > 0 {
-		opts = append(opts, lock.WithLease(c.lease))
-	}
-	return opts
-}
-
-func (c *config) trying() []lock.TryOption {
-	opts := []lock.TryOption{lock.WithWait(c.wait)}
-	for _, o := range c.locking() {
-		opts = append(opts, o)
-	}
-	return opts
-}
-
 type waitOption time.Duration
 
 func (o waitOption) apply(c *config) error {

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
@@ -65,11 +64,6 @@ type sight struct {
 	owner string        // of the term under way; "": there is none
 	after int64         // token of the term before it
 	value string
-}
-
-func (s sight) client() string {
-	client, _, _ := strings.Cut(s.owner, ":")
-	return client
 }
 
 func (p *protocol) leader(ctx context.Context) (s sight, err error) {

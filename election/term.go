@@ -8,7 +8,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/internal/wait"
@@ -30,13 +29,6 @@ type Term struct {
 	value   string // the last one that the server has taken
 	taken   int64  // its version
 	version int64  // of the last one that was sent
-}
-
-func newTerm(el *Election, hold *lock.Hold, value string) *Term {
-	t := &Term{of: el, hold: hold, value: value, taken: 1, version: 1, setting: make(chan struct{}, 1)}
-	t.token, _ = hold.Fence() // zero, if it has been lost already: then it cannot begin
-	t.owner = lock.Standing(hold).(*locking.Held).Owner()
-	return t
 }
 
 // Context returns a child of parent for the leader's work. It ends with the term,
@@ -101,7 +93,10 @@ func (t *Term) setValue(ctx context.Context, value string) error {
 	if ctx.Err() != nil {
 		return core.ContextError(ctx)
 	}
-	version := t.next()
+	t.mu.Lock()
+	t.version++ // whether it arrives or not, no other value has this one after that
+	version := t.version
+	t.mu.Unlock()
 	if err := t.tell(ctx, 0, version, value); err != nil {
 		return err
 	}
@@ -109,15 +104,6 @@ func (t *Term) setValue(ctx context.Context, value string) error {
 	defer t.mu.Unlock()
 	t.value, t.taken = value, version
 	return nil
-}
-
-// next returns the version of another value. Whether it arrives or not, none has it
-// after that.
-func (t *Term) next() int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.version++
-	return t.version
 }
 
 // Resign ends the term: its contexts end with [lock.ErrReleased], the next
@@ -172,14 +158,6 @@ func (t *Term) begin(ctx context.Context) error {
 		e.Due(t.due(), refresh, t.again)
 	}
 	return err
-}
-
-// giveUp gives back a term that has not begun. A caller that is on its way out is
-// not kept for long.
-func (t *Term) giveUp(ctx context.Context) {
-	_, _, _ = send.Await(t.of.p.e.Sender, ctx, grace, func() (struct{}, error) {
-		return struct{}{}, t.resign(ctx) // a failure is said again by its own cleanup task
-	})
 }
 
 // lastWord is how long a caller that goes waits for the answer to what the
