@@ -28,7 +28,7 @@ type bid struct {
 func (c *campaign) bid(ctx context.Context, mine *answer) *bid {
 	n := len(c.all)
 	b := &bid{campaign: c, errs: make([]error, n), open: make(map[int]bool, n), began: time.Now(), parts: make([]part, 0, n)}
-	b.held = newRedHeld(c.RedLock, c.ask, c.seat)
+	b.held = &redHeld{held: newHeld(c.quorum(), c.seat), red: c.RedLock, ask: c.ask, until: time.Now().Add(c.ask.Lease), id: redHolds.Add(1)}
 	b.r = newRound(n, b.late)
 	patience := c.patience
 	for i, m := range c.all {
@@ -84,7 +84,7 @@ func (b *bid) won() bool {
 	if len(b.parts) < b.quorum() || missing(b.parts, b.quorum()) != nil {
 		return false
 	}
-	b.held.expect(b.open)
+	b.held.strays, b.held.arrived = b.open, make(chan struct{}, 1)
 	b.held.stand(b.parts)
 	for i, err := range b.errs {
 		if err != nil {

@@ -5,12 +5,16 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -50,7 +54,9 @@ func (c *campaign) run(ctx context.Context) (locking.Holding, error) {
 	}
 	for mine := (*answer)(nil); ; {
 		if err := usable(ctx, c.all); err != nil {
-			c.handBack(ctx, mine)
+			if mine != nil { // the member that was waited for
+				_ = mine.hold.Unlock(ctx) // what fails is said again by its client
+			}
 			return nil, err
 		}
 		b := c.bid(ctx, mine)
@@ -70,13 +76,6 @@ func (c *campaign) run(ctx context.Context) (locking.Holding, error) {
 		if mine, err = c.next(ctx, b); err != nil {
 			return nil, err
 		}
-	}
-}
-
-// handBack gives back the member that was waited for.
-func (c *campaign) handBack(ctx context.Context, mine *answer) {
-	if mine != nil {
-		_ = mine.hold.Unlock(ctx) // what fails is said again by its client
 	}
 }
 
@@ -163,7 +162,8 @@ func (c *campaign) refusal(b *bid) error {
 // that one, and come one after the other. It ends when another call gives up, too.
 func (c *campaign) await(ctx context.Context, i int, b *bid, told <-chan struct{}) (*answer, error) {
 	c.waits++
-	wait := jittered(min(firstWait<<min(c.waits, 5), mostWait))
+	wait := min(firstWait<<min(c.waits, 5), mostWait)
+	wait -= rand.N(wait/10 + 1) // not all at once
 	if end, bounded := c.whole.Deadline(); bounded && c.ask.Wait > 0 {
 		wait = min(wait, max(time.Until(end), time.Millisecond))
 	}
@@ -245,5 +245,49 @@ func (b *bid) tell() {
 	}
 }
 
-// jittered returns d, up to a tenth less.
-func jittered(d time.Duration) time.Duration { return d - rand.N(d/10+1) }
+// redWaiters is what the callers of this process that want the same red lock
+// share, whichever handles they have.
+type redWaiters struct {
+	places.Entry
+	outage send.Outage // of a quorum
+
+	mu   sync.Mutex
+	told chan struct{} // closed when one of them gives up, so that the others look
+}
+
+type redWaitersKey struct{}
+
+// redWaitersOf returns the table of a client. That of a red lock is in the table of its campaigns' client.
+func redWaitersOf(e *locking.Engine) *places.Places[string, *redWaiters] {
+	return e.Shared(redWaitersKey{}, func() any {
+		return &places.Places[string, *redWaiters]{
+			Make: func(string) *redWaiters { return &redWaiters{told: make(chan struct{})} },
+			Left: func(w *redWaiters) { w.outage.Answered() },
+		}
+	}).(*places.Places[string, *redWaiters])
+}
+
+// identity returns the same for all handles of a process on the same members, in whatever order.
+func identity(members []member) string {
+	ids := make([]string, len(members))
+	for i, m := range members {
+		ids[i] = m.e.IDs.Client() + "\x00" + m.key.Name
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, "\x00")
+}
+
+// givesUp wakes all waiters.
+func (w *redWaiters) givesUp() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.told)
+	w.told = make(chan struct{})
+}
+
+// givenUp returns a channel that is closed when one of them gives up from now on.
+func (w *redWaiters) givenUp() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.told
+}

@@ -26,17 +26,13 @@ type climb struct {
 	failed time.Time    // since when the one that it waits for fails; zero: it does not
 }
 
-func newClimb(members []member, ask locking.Ask, seat lease.Seat) *climb {
-	c := &climb{held: newHeld(len(members), seat), members: members, ask: ask}
+// takeAll takes all of the members, or none.
+func takeAll(ctx context.Context, members []member, ask locking.Ask, seat lease.Seat) (locking.Holding, error) {
+	n := len(members)
+	c := &climb{held: newHeld(n, seat), members: members, ask: ask, holds: make([]*lock.Hold, n), busy: make([]error, n)}
 	if ask.Wait > 0 {
 		c.until = time.Now().Add(ask.Wait)
 	}
-	c.holds, c.busy = make([]*lock.Hold, len(members)), make([]error, len(members))
-	return c
-}
-
-// run takes them all, or none.
-func (c *climb) run(ctx context.Context) (locking.Holding, error) {
 	if err := c.toTop(ctx); err != nil {
 		c.drop(0)
 		return nil, err
@@ -77,7 +73,11 @@ func (c *climb) tryRest(ctx context.Context) (gap int, err error) {
 	if err := usable(ctx, c.members); err != nil {
 		return 0, err
 	}
-	r := newRound(len(c.members), func(a answer) { c.giveBack(a) })
+	r := newRound(len(c.members), func(a answer) {
+		if a.hold != nil { // it came too late
+			_ = a.hold.Unlock(context.Background()) // what fails is said again by its client
+		}
+	})
 	asked := 0
 	for i, m := range c.members {
 		if c.holds[i] == nil {
@@ -87,10 +87,15 @@ func (c *climb) tryRest(ctx context.Context) (gap int, err error) {
 	}
 	open, end := c.within(ctx, 0) // and a grace, for those that have been asked
 	defer end()
-	if !r.all(open, asked, c.take) {
-		return 0, c.unanswered(ctx, open)
+	if r.all(open, asked, c.take) {
+		return c.firstGap()
 	}
-	return c.firstGap()
+	for i, err := range c.busy { // that one is held is an answer for all of them
+		if ctx.Err() == nil && c.holds[i] == nil && errors.Is(err, ErrNotAcquired) && !errors.Is(err, send.ErrUnasked) {
+			return 0, err
+		}
+	}
+	return 0, core.ContextError(open)
 }
 
 // within returns ctx until WithWait is over, and for some time more.
@@ -101,28 +106,10 @@ func (c *climb) within(ctx context.Context, more time.Duration) (context.Context
 	return core.Within(ctx, max(0, time.Until(c.until))+more)
 }
 
-// unanswered returns what is said when open has ended before all have answered. That
-// one is held is an answer for all of them.
-func (c *climb) unanswered(ctx, open context.Context) error {
-	for i, err := range c.busy {
-		if ctx.Err() == nil && c.holds[i] == nil && errors.Is(err, ErrNotAcquired) && !errors.Is(err, send.ErrUnasked) {
-			return err
-		}
-	}
-	return core.ContextError(open)
-}
-
 // take notes an answer.
 func (c *climb) take(a answer) {
 	if c.holds[a.i], c.busy[a.i] = a.hold, a.err; a.hold != nil {
 		lock.Tell(a.hold, c.held)
-	}
-}
-
-// giveBack gives back what an answer brought that came too late.
-func (c *climb) giveBack(a answer) {
-	if a.hold != nil {
-		_ = a.hold.Unlock(context.Background()) // what fails is said again by its client
 	}
 }
 

@@ -48,7 +48,7 @@ func (g *Group) TryLock(ctx context.Context, values ...string) (*lock.Hold, erro
 // nobody. No values are the [ErrOption] of its operations; one that is given
 // twice counts once.
 func (g *Group) Of(values ...string) *Values {
-	v := &Values{g: g, p: newGroupProtocol(g.e, g.mapped, fieldsOf(values)), bad: g.bad}
+	v := &Values{g: g, p: newGroupProtocol(g.e, g.mapped, values), bad: g.bad}
 	if v.bad == nil && len(values) == 0 {
 		v.bad = fmt.Errorf("%w: no values", ErrOption)
 	}
@@ -123,10 +123,7 @@ func (v *Values) acquire(ctx context.Context, op string, ask locking.Ask, err er
 	if err == nil {
 		hold, err = v.take(ctx, ask)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s %q: %w", op, v.g.name, err)
-	}
-	return hold, nil
+	return hold, v.failed(op, err)
 }
 
 func (v *Values) take(ctx context.Context, ask locking.Ask) (*lock.Hold, error) {

@@ -23,41 +23,24 @@ var (
 )
 
 // groupRenewal is that of every hold of values.
-var groupRenewal = &lease.Renewal{Script: scripts.Must(lua, "lua/group_renew.lua"), Add: addGroup, Dated: true}
-
-func addGroup(on, args []string, key core.Key, owner string, lease time.Duration) (k, a []string) {
-	name, fields := keys.GroupOf(key.Name)
-	args = append(args, owner, millis(lease), nowMillis(), strconv.Itoa(len(fields)))
-	return append(on, name), append(args, fields...)
-}
+var groupRenewal = &lease.Renewal{Script: scripts.Must(lua, "lua/group_renew.lua"), Dated: true,
+	Add: func(on, args []string, key core.Key, owner string, left time.Duration) (k, a []string) {
+		name, fields := keys.GroupOf(key.Name)
+		args = append(args, owner, millis(left), nowMillis(), strconv.Itoa(len(fields)))
+		return append(on, name), append(args, fields...)
+	}}
 
 func millis(d time.Duration) string { return strconv.FormatInt(core.Millis(d), 10) }
 
 // nowMillis returns the time of the client, as the format has it.
 func nowMillis() string { return strconv.FormatInt(time.Now().UnixMilli(), 10) }
 
-// groupKey names values of a group, in the slot of the group: those who want the
-// same ones queue in their process, others do not know of them.
-func groupKey(name string, fields []string) core.Key {
-	return core.Key{Kind: core.GroupKind, Name: keys.GroupValues(name, fields)}
-}
-
-// fieldsOf returns the fields of values, each once and in order.
-func fieldsOf(values []string) []string {
-	fields := make([]string, len(values))
-	for i, value := range values {
-		fields[i] = keys.GroupField(value)
-	}
-	slices.Sort(fields)
-	return slices.Compact(fields)
-}
-
 // groupProtocol is some values of a group, as the server sees them.
 type groupProtocol struct {
 	e       *locking.Engine
-	name    string // mapped
-	fields  []string
-	key     core.Key
+	name    string   // mapped
+	fields  []string // of the values, each once and in order
+	key     core.Key // of the values, in the slot of the group: those who want the same ones queue in their process
 	channel string
 	freed   string // channel: which fields were released
 	gone    string // where the tombstones are
@@ -65,8 +48,15 @@ type groupProtocol struct {
 
 var _ locking.Announcing = (*groupProtocol)(nil)
 
-func newGroupProtocol(e *locking.Engine, mapped string, fields []string) *groupProtocol {
-	return &groupProtocol{e, mapped, fields, groupKey(mapped, fields), keys.LockChannel(mapped), keys.GroupChannel(mapped), keys.Tombstones(mapped)}
+func newGroupProtocol(e *locking.Engine, mapped string, values []string) *groupProtocol {
+	fields := make([]string, len(values))
+	for i, value := range values {
+		fields[i] = keys.GroupField(value)
+	}
+	slices.Sort(fields)
+	fields = slices.Compact(fields)
+	key := core.Key{Kind: core.GroupKind, Name: keys.GroupValues(mapped, fields)}
+	return &groupProtocol{e, mapped, fields, key, keys.LockChannel(mapped), keys.GroupChannel(mapped), keys.Tombstones(mapped)}
 }
 
 func (p *groupProtocol) Key() core.Key { return p.key }

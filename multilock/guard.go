@@ -70,8 +70,10 @@ func (m member) oldEnough(ctx context.Context, follower *send.Follower, mustBeUp
 
 // uptime returns what followed, or a question of its own.
 func (m member) uptime(ctx context.Context, follower *send.Follower) (time.Duration, error) {
-	if answer, followed := follower.Answer(); followed && !lost(answer.Error()) {
-		return seconds(answer.AsInt64())
+	if answer, followed := follower.Answer(); followed {
+		if _, said := rueidis.IsRedisErr(answer.Error()); said || answer.Error() == nil { // else the answer was lost
+			return seconds(answer.AsInt64())
+		}
 	}
 	answer, err := m.e.Run(context.WithoutCancel(ctx), uptimeScript, []string{m.key.Name}, nil)
 	if err != nil {
@@ -81,12 +83,6 @@ func (m member) uptime(ctx context.Context, follower *send.Follower) (time.Durat
 		return 0, errNoUptime
 	}
 	return seconds(answer.AsInt64())
-}
-
-// lost reports whether err is not the server's word.
-func lost(err error) bool {
-	_, said := rueidis.IsRedisErr(err)
-	return err != nil && !said
 }
 
 var errNoUptime = errors.New("INFO does not tell it")

@@ -143,15 +143,10 @@ func (h *held) end(cause error) {
 	}
 	h.seat.Ended(cause) // the engine of the lost part has told the log
 	if !errors.Is(cause, ErrClosed) {
-		giveBack(slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.hold.Err() != nil }))
-	}
-}
-
-// giveBack unlocks parts without waiting for it. What fails is said again by the
-// client of the part.
-func giveBack(parts []part) {
-	for _, p := range parts {
-		p.e.Spawn(func() { _ = p.hold.Unlock(context.Background()) }) // else the client has closed
+		standing := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.hold.Err() != nil })
+		for _, p := range standing { // nobody waits for it, and what fails is said again by the client of the part
+			p.e.Spawn(func() { _ = p.hold.Unlock(context.Background()) }) // else the client has closed
+		}
 	}
 }
 
@@ -172,11 +167,44 @@ func (h *held) Deadline() time.Time {
 // Fence returns 0: the members have tokens of their own, if any.
 func (h *held) Fence(lease.Seat) int64 { return 0 }
 
-// Release gives every part back, at once.
+// Grow asks every part for a lease of d from now on. It is content with as many
+// as are needed, and waits for no more.
+func (h *held) Grow(ctx context.Context, d time.Duration, _ lease.Seat) error {
+	if err := h.Err(); err != nil {
+		return err
+	}
+	parts := h.now()
+	r := newRound(len(parts), func(answer) {})
+	defer r.leave()
+	for i, p := range parts {
+		r.ask(i, p.member, func() (*lock.Hold, error) { return nil, p.hold.Extend(ctx, d) })
+	}
+	var failed []error
+	for grown := 0; grown+len(failed) < len(parts); {
+		a := <-r.answers // each is bounded by ctx
+		if a.err != nil {
+			failed = append(failed, a.err)
+			continue
+		}
+		if grown++; grown == h.need {
+			return nil
+		}
+	}
+	if err := h.Err(); err != nil {
+		return err
+	}
+	return errors.Join(failed...)
+}
+
+// Release gives every part back, at once, and waits for the answers.
 func (h *held) Release(ctx context.Context, _ lease.Seat) error {
 	_ = h.Err() // the clocks may say that it is lost
 	parts, first := h.finish(ErrReleased)
-	errs := unlock(ctx, parts)
+	members, errs := make([]member, len(parts)), make([]error, len(parts))
+	for i, p := range parts {
+		members[i] = p.member
+	}
+	together(members, func(i int) { errs[i] = parts[i].hold.Unlock(ctx) })
 	h.mu.Lock()
 	cause := h.cause
 	h.mu.Unlock()
@@ -184,16 +212,6 @@ func (h *held) Release(ctx context.Context, _ lease.Seat) error {
 		return cause
 	}
 	return enough(errs, h.need)
-}
-
-// unlock gives back parts at once, and waits for the answers.
-func unlock(ctx context.Context, parts []part) []error {
-	members, errs := make([]member, len(parts)), make([]error, len(parts))
-	for i, p := range parts {
-		members[i] = p.member
-	}
-	together(members, func(i int) { errs[i] = parts[i].hold.Unlock(ctx) })
-	return errs
 }
 
 // enough returns nil if need of them are, and else what went wrong.

@@ -40,7 +40,8 @@ func membersOf(lockers []lock.Locker) ([]member, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w (lock %d of %d)", err, i+1, len(lockers))
 		}
-		if slices.ContainsFunc(members[:i], m.is) {
+		// No hold can have both of two locks of one client and one name.
+		if slices.ContainsFunc(members[:i], func(other member) bool { return m.e == other.e && m.key.Name == other.key.Name }) {
 			return nil, fmt.Errorf("%w: %q is given twice", ErrOption, l.Name())
 		}
 		members[i] = m
@@ -62,15 +63,8 @@ func memberOf(l lock.Locker) (m member, err error) {
 	}
 	m.Locker = l
 	m.e, m.key = known.Identity()
-	return m, m.usable()
+	return m, object.CheckName(m.e, m.key.Name) // now, as the lock itself would refuse it when the others have been asked
 }
-
-// usable refuses a name now that the lock itself would refuse when the others
-// have been asked already.
-func (m member) usable() error { return object.CheckName(m.e, m.key.Name) }
-
-// is reports whether the two are one lock, or two that no hold can have both of.
-func (m member) is(other member) bool { return m.e == other.e && m.key.Name == other.key.Name }
 
 // tryOnce asks for the lock, as it is now. It returns when it has an answer or
 // no hope of one: whoever waits for it may have gone.

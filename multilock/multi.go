@@ -2,7 +2,6 @@ package multilock
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
@@ -80,11 +79,8 @@ func (m *MultiLock) acquire(ctx context.Context, op string, ask locking.Ask, err
 	}
 	if err == nil {
 		hold, err = lock.NewHold(func(seat lease.Seat) (locking.Holding, error) {
-			return newClimb(m.all, ask, seat).run(ctx)
+			return takeAll(ctx, m.all, ask, seat)
 		}, handles(m.all)...)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", op, quoted(m.all), err)
-	}
-	return hold, nil
+	return hold, failed(op, m.all, err)
 }

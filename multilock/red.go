@@ -3,13 +3,16 @@ package multilock
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -175,18 +178,7 @@ func (r *RedLock) acquire(ctx context.Context, op string, ask locking.Ask, err e
 			return newCampaign(r, ask, seat).run(ctx)
 		}, handles(r.all)...)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", op, quoted(r.all), err)
-	}
-	return hold, nil
-}
-
-// lease returns what a member gives.
-func (r *RedLock) lease(m member, ask locking.Ask) time.Duration {
-	if ask.Lease > 0 {
-		return ask.Lease
-	}
-	return m.e.WatchdogTimeout
+	return hold, failed(op, r.all, err)
 }
 
 // mustBeUp returns how long the server of a member has to be up.
@@ -194,8 +186,50 @@ func (r *RedLock) mustBeUp(ask locking.Ask) (d time.Duration) {
 	if r.guard >= 0 {
 		return r.guard
 	}
-	for _, m := range r.all {
-		d = max(d, r.lease(m, ask))
+	if ask.Lease > 0 {
+		return max(ask.Lease, defaultRestartGuard)
+	}
+	for _, m := range r.all { // each gives a lease of its client's watchdog timeout
+		d = max(d, m.e.WatchdogTimeout)
 	}
 	return max(d, defaultRestartGuard)
+}
+
+// voice is whether a member of a red lock answers in time. It is shared by all
+// who use the handle, so that only the first waits for a member that does not.
+type voice struct {
+	silent atomic.Bool  // it did not, when it was asked last
+	asking atomic.Bool  // somebody finds out whether it does again
+	told   atomic.Int64 // the restart that the log knows of, in seconds
+}
+
+// errSilent says that a member does not answer in time.
+var errSilent = errors.New("no answer within the member timeout")
+
+func (v *voice) heard() { v.silent.Store(false) }
+
+var aliveCommand = scripts.NewCommand("EXISTS", scripts.Safe)
+
+// refused returns a member's refusal. That of one which was silent may be word of
+// this process alone, where a goroutine waits for it: then its server is asked
+// for a sign of life, by one goroutine at a time.
+func (v *voice) refused(ctx context.Context, m member, err error) error {
+	switch restarted := (*RestartedError)(nil); {
+	case !v.silent.Load():
+		return err
+	case !passing(err) || errors.As(err, &restarted):
+		v.heard() // it has answered
+		return err
+	case !errors.Is(err, ErrNotAcquired):
+		return err
+	}
+	if !v.asking.CompareAndSwap(false, true) {
+		return errSilent
+	}
+	defer v.asking.Store(false)
+	if _, dead := m.e.Run(ctx, aliveCommand, []string{m.key.Name}, nil); dead != nil {
+		return dead
+	}
+	v.heard()
+	return err
 }

@@ -32,15 +32,6 @@ type redHeld struct {
 
 var redHolds atomic.Uint64
 
-func newRedHeld(r *RedLock, ask locking.Ask, seat lease.Seat) *redHeld {
-	return &redHeld{held: newHeld(r.quorum(), seat), red: r, ask: ask, until: time.Now().Add(ask.Lease), id: redHolds.Add(1)}
-}
-
-// expect notes whose answers are still to come.
-func (h *redHeld) expect(open map[int]bool) {
-	h.strays, h.arrived = open, make(chan struct{}, 1)
-}
-
 // came notes that one has.
 func (h *redHeld) came(i int) {
 	h.mu.Lock()
@@ -193,7 +184,11 @@ func (h *redHeld) Grow(ctx context.Context, d time.Duration, seat lease.Seat) er
 func (h *redHeld) Release(ctx context.Context, _ lease.Seat) error {
 	_ = h.Err() // the clocks may say that it is lost
 	parts, first := h.finish(ErrReleased)
-	h.noMore()
+	h.mu.Lock()
+	for i := range h.due { // missing members are asked no more
+		h.red.all[i].e.NotDue(h.key(i))
+	}
+	h.mu.Unlock()
 	err := h.unlock(ctx, parts)
 	h.held.mu.Lock()
 	cause := h.cause
@@ -202,15 +197,6 @@ func (h *redHeld) Release(ctx context.Context, _ lease.Seat) error {
 		return cause
 	}
 	return err
-}
-
-// noMore asks no missing members any more.
-func (h *redHeld) noMore() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := range h.due {
-		h.red.all[i].e.NotDue(h.key(i))
-	}
 }
 
 func (h *redHeld) unlock(ctx context.Context, parts []part) error {

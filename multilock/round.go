@@ -19,7 +19,8 @@ type answer struct {
 	err  error
 }
 
-// round asks several members at once. Nobody need wait for its last answer.
+// round asks several members at once. Nobody need wait for its last answer. An errgroup waits for all, reports the first
+// error alone, and starts goroutines that no client's Close waits for.
 type round struct {
 	answers chan answer
 	late    func(answer) // takes what comes when nobody waits any more
@@ -35,15 +36,13 @@ func newRound(answers int, late func(answer)) *round {
 
 // ask has a goroutine of the member's client ask it.
 func (r *round) ask(i int, m member, call func() (*lock.Hold, error)) {
-	if !m.e.Spawn(func() { r.answer(i, call) }) {
+	run := func() {
+		hold, err := call()
+		r.deliver(answer{i, hold, err})
+	}
+	if !m.e.Spawn(run) {
 		r.deliver(answer{i, nil, ErrClosed})
 	}
-}
-
-// answer asks on this goroutine.
-func (r *round) answer(i int, call func() (*lock.Hold, error)) {
-	hold, err := call()
-	r.deliver(answer{i, hold, err})
 }
 
 func (r *round) deliver(a answer) {
