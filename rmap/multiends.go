@@ -3,32 +3,125 @@ package rmap
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
-func (g *multi[K, V]) expire(ctx context.Context, op string, k K, d time.Duration) (there bool, err error) {
-	key, err := g.m.encodeKey(ctx, k)
-	ms, native := "", flag(g.m.cfg.native)
+// Expire has k end in d, with all values that it has then, and reports whether it
+// is there. A key that is removed, or has ended, and is put anew has no end. It is
+// counted by the clients' clocks, as in Redisson, and swept by the clients that
+// have called this, at most a second and a round trip later; with
+// [WithNativeExpiry] the server does both. A plain RMultimap of Java pays no
+// attention to the former.
+//
+// Cost: one script call. Wire: ZADD {name}:redisson_list_multimap_ttl or {name}:redisson_set_multimap_ttl; HPEXPIRE and
+// PEXPIRE. Errors: as Put; with WithNativeExpiry on an older
+// server one that wraps [errors.ErrUnsupported]. Source: RMultimapCache.expireKey.
+func (m *multi[K, V]) Expire(ctx context.Context, k K, d time.Duration) (bool, error) {
+	return m.expire(ctx, "expire", k, d)
+}
+
+// Persist has k stay, and reports whether it is there. Cost: one script call. Wire:
+// ZREM; HPERSIST and PERSIST. Errors: as Expire.
+func (m *multi[K, V]) Persist(ctx context.Context, k K) (bool, error) {
+	return m.expire(ctx, "persist", k, 0)
+}
+
+func (m *multi[K, V]) expire(ctx context.Context, op string, k K, d time.Duration) (there bool, err error) {
+	key, err := m.m.encodeKey(ctx, k)
+	ms, native := "", flag(m.m.cfg.native)
 	if err == nil && op == "expire" {
 		err, ms = send.CheckTTL("time to live", d), decimal(core.Millis(d))
 	}
-	if err == nil && g.m.cfg.native {
-		err = g.m.h.fieldsExpire(ctx, g.m.key)
+	if err == nil && m.m.cfg.native {
+		err = m.m.h.fieldsExpire(ctx, m.m.key)
 	}
 	if err == nil {
-		there, err = writing(ctx, g.m.h, func() (bool, error) {
-			there, err := send.Yes(g.write(ctx, multimap.Expire, key, ms, native))
-			if (there || errors.Is(err, ErrUnknown)) && ms != "" && !g.m.cfg.native {
-				g.sweepAt(g.m.h.e.Wall() + core.Millis(d))
+		there, err = writing(ctx, m.m.h, func() (bool, error) {
+			there, err := send.Yes(m.write(ctx, multimap.Expire, key, ms, native))
+			if (there || errors.Is(err, ErrUnknown)) && ms != "" && !m.m.cfg.native {
+				h, names := m.m.h, m.names
+				h.sweeper.ExpectOf(core.Key{Kind: names.kind + " multimap", Name: names.index}, h.e.Wall()+core.Millis(d), func() mapcache.Visit {
+					return names.sweep(h.e)
+				})
 			}
 			return there, err
 		})
 	}
-	return there, g.m.failedAt(op, key, err)
+	return there, m.m.failedAt(op, key, err)
+}
+
+// mostSwept is how many keys of a multimap go at once.
+const mostSwept = 200
+
+// sweep drops keys that have ended. There is no latch, as Redisson has none here: a sweeper that finds nothing to do
+// has looked at one sorted set.
+func (n multiNames) sweep(e *locking.Engine) (v mapcache.Visit) {
+	ctx, now := context.Background(), decimal(e.Wall())
+	texts, err := send.Texts(e.Run(ctx, multimap.Ended, []string{n.ends}, []string{now, strconv.Itoa(mostSwept)}))
+	if err != nil {
+		return mapcache.Visit{Err: err}
+	}
+	if v.Next, v.Err = mapcache.Due(texts[0]); v.Err != nil {
+		return v
+	}
+	if fields := texts[1:]; len(fields) > 0 {
+		v.More = len(fields) == mostSwept
+		v.Gone, v.Err = send.Number(e.Run(ctx, multimap.Drop, n.of(fields...), append([]string{"0", now, n.kind, "ended"}, fields...)))
+	}
+	return v
+}
+
+// TTL returns how long k has until it ends: 0 if there is none, -1 if it has no end.
+//
+// Cost: one script call. Wire: ZSCORE, HPTTL. Errors: as Count.
+func (m *multi[K, V]) TTL(ctx context.Context, k K) (left time.Duration, err error) {
+	key, err := m.m.encodeKey(ctx, k)
+	if err == nil && m.m.cfg.native {
+		err = m.m.h.fieldsExpire(ctx, m.m.key)
+	}
+	if err == nil {
+		left, err = reading(ctx, m.m.h, func() (time.Duration, error) {
+			return send.Remainder(send.Number(m.look(ctx, multimap.TTL, []string{key}, flag(m.m.cfg.native))))
+		})
+	}
+	return left, m.m.failedAt("look at", key, err)
+}
+
+// ExpireAll lets the whole multimap go in d, with all that is written until then,
+// and reports whether there is one. Where it takes longer than d to
+// tell all its keys, it goes then; values of a key that is put at that moment may stay
+// a second longer, where only Redisson finds them. With [WithNativeExpiry] values go
+// with their key, if that ends before. Cost: two script calls, and HSCAN and one more
+// for each 1,000 keys, and all that twice where d is below a minute. Wire: PEXPIRE.
+// Errors: as Put; after one, call it again, or values of keys that
+// have gone take up memory. Source: RMultimap.expire.
+func (m *multi[K, V]) ExpireAll(ctx context.Context, d time.Duration) (there bool, err error) {
+	if err = send.CheckTTL("time to live", d); err == nil {
+		until := m.m.h.e.Mono() + d
+		there, err = m.setTimes(ctx, func() time.Duration { return until - m.m.h.e.Mono() })
+	}
+	return there, m.m.failed("expire", err)
+}
+
+// PersistAll lets the whole multimap stay, and reports whether it was to go; keys
+// end when they would have. Cost and errors: as ExpireAll. Source:
+// RMultimap.clearExpire.
+func (m *multi[K, V]) PersistAll(ctx context.Context) (had bool, err error) {
+	had, err = m.setTimes(ctx, nil)
+	return had, m.m.failed("persist", err)
+}
+
+// Remaining returns how long the whole multimap stays: 0 if there is none, -1 if it has
+// no end. Cost: PTTL. Errors: as Count.
+func (m *multi[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
+	return m.m.remaining(ctx)
 }
 
 // A multimap stays for so long at least while its keys are given their times: where
@@ -50,50 +143,45 @@ func (end endOf) least(d time.Duration) string {
 	return millis(max(end(), d))
 }
 
-func (g *multi[K, V]) expireAll(ctx context.Context, d time.Duration) (there bool, err error) {
-	if err = send.CheckTTL("time to live", d); err == nil {
-		until := g.m.h.e.Mono() + d
-		there, err = g.setTimes(ctx, func() time.Duration { return until - g.m.h.e.Mono() })
-	}
-	return there, g.m.failed("expire", err)
-}
-
-func (g *multi[K, V]) persistAll(ctx context.Context) (had bool, err error) {
-	had, err = g.setTimes(ctx, nil)
-	return had, g.m.failed("persist", err)
-}
-
 // setTimes has the hash go first, as who writes a key takes its time from there. It
 // goes through the keys also where that is to stay already: an earlier call may have
 // failed behind it.
-func (g *multi[K, V]) setTimes(ctx context.Context, end endOf) (did bool, err error) {
-	if err = g.check(ctx); err != nil {
+func (m *multi[K, V]) setTimes(ctx context.Context, end endOf) (did bool, err error) {
+	// The first fields tell a hash that is no multimap.
+	p, err := m.m.page(ctx, m.m.store, asked{scanConfig{page: 10, what: scannedEntries}, "0", 10, 0})
+	if err == nil {
+		_, err = ownFields(p.pairs)
+	}
+	if err != nil {
 		return false, err
 	}
-	if did, err = g.setTime(ctx, end.least(grace)); err != nil || !did && end != nil {
+	if did, err = m.setTime(ctx, end.least(grace)); err != nil || !did && end != nil {
 		return did, err
 	}
-	more, err := g.setTimesOfAll(ctx, end, grace)
+	more, err := m.setTimesOfAll(ctx, end, grace)
 	if did = did || more; err != nil || end == nil {
 		return did, err
 	}
 	if end() < grace {
-		if _, err = g.setTime(ctx, end.least(brief)); err == nil {
-			_, err = g.setTimesOfAll(ctx, end, brief)
+		if _, err = m.setTime(ctx, end.least(brief)); err == nil {
+			_, err = m.setTimesOfAll(ctx, end, brief)
 		}
 	}
 	if err == nil {
-		_, err = g.setTime(ctx, end.least(time.Millisecond))
+		_, err = m.setTime(ctx, end.least(time.Millisecond))
 	}
 	return did, err
 }
 
 // setTimesOfAll walks the keys, and has the hash stay for so long at least.
-func (g *multi[K, V]) setTimesOfAll(ctx context.Context, end endOf, least time.Duration) (did bool, err error) {
-	for fields, err := range g.fields(ctx, nil) {
+func (m *multi[K, V]) setTimesOfAll(ctx context.Context, end endOf, least time.Duration) (did bool, err error) {
+	for fields, err := range m.fields(ctx, nil) {
 		var more bool
 		if err == nil {
-			more, err = g.setTimesOf(ctx, fields, end.least(least), end.least(time.Millisecond))
+			args := append([]string{end.least(least), end.least(time.Millisecond), flag(m.m.cfg.native)}, fields...)
+			more, err = writing(ctx, m.m.h, func() (bool, error) {
+				return send.Yes(m.s.write(ctx, multimap.ExpireAll, m.names.of(fields...), args...))
+			})
 		}
 		if err != nil {
 			return did, err
@@ -104,15 +192,8 @@ func (g *multi[K, V]) setTimesOfAll(ctx context.Context, end endOf, least time.D
 }
 
 // setTime sets the time of what all keys have in common.
-func (g *multi[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
-	return writing(ctx, g.m.h, func() (bool, error) {
-		return send.Yes(g.s.write(ctx, expireScript, g.names.of(), "2", ms))
-	})
-}
-
-func (g *multi[K, V]) setTimesOf(ctx context.Context, fields []string, index, values string) (bool, error) {
-	args := append([]string{index, values, flag(g.m.cfg.native)}, fields...)
-	return writing(ctx, g.m.h, func() (bool, error) {
-		return send.Yes(g.s.write(ctx, multimap.ExpireAll, g.names.of(fields...), args...))
+func (m *multi[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
+	return writing(ctx, m.m.h, func() (bool, error) {
+		return send.Yes(m.s.write(ctx, expireScript, m.names.of(), "2", ms))
 	})
 }

@@ -22,20 +22,20 @@ func TestMultimapTTLValuesAndHasValue(t *testing.T) {
 		g := multiOn(t, kind, engineOn(t, raw, at.on), redistest.Name(t))
 		lasts := func(k string, want time.Duration) {
 			t.Helper()
-			left, err := g.ttl(ctx, k)
+			left, err := g.TTL(ctx, k)
 			require.NoError(t, err)
 			require.Equal(t, want, left)
 		}
 		has := func(v string, want bool) {
 			t.Helper()
-			got, err := g.hasValue(ctx, v)
+			got, err := g.HasValue(ctx, v)
 			require.NoError(t, err)
 			require.Equal(t, want, got, v)
 		}
 		values := func(want ...string) {
 			t.Helper()
 			var got []string
-			for v, err := range g.walkValues(ctx, nil) {
+			for v, err := range g.Values(ctx) {
 				require.NoError(t, err)
 				got = append(got, v)
 			}
@@ -69,12 +69,12 @@ func TestMultimapTTLThatTheServerKeeps(t *testing.T) {
 	g, ctx := multiOn(t, "set", engineOn(t, raw), redistest.Name(t), WithNativeExpiry()), t.Context()
 	_, err := g.put(ctx, "k", "v")
 	require.NoError(t, err)
-	left, err := g.ttl(ctx, "k")
+	left, err := g.TTL(ctx, "k")
 	require.NoError(t, err)
 	require.EqualValues(t, -1, left)
 	_, err = g.expire(ctx, "expire", "k", time.Hour)
 	require.NoError(t, err)
-	left, err = g.ttl(ctx, "k")
+	left, err = g.TTL(ctx, "k")
 	require.NoError(t, err)
 	require.Greater(t, left, 59*time.Minute)
 	require.LessOrEqual(t, left, time.Hour)
@@ -125,10 +125,10 @@ func TestListMultimapHasValueLooksAtFewLongListsAtATime(t *testing.T) {
 		}
 		_, err := g.put(ctx, "huge", make([]string, 2*mostLooked)...)
 		require.NoError(t, err)
-		_, err = g.hasValue(ctx, "none") // the server knows the script from here on, and is sent each call once
+		_, err = g.HasValue(ctx, "none") // the server knows the script from here on, and is sent each call once
 		require.NoError(t, err)
 		r.Take()
-		has, err := g.hasValue(ctx, "none")
+		has, err := g.HasValue(ctx, "none")
 		require.NoError(t, err)
 		require.False(t, has)
 		asked := 0
@@ -150,7 +150,7 @@ func TestListMultimapHasValueLooksAtFewLongListsAtATime(t *testing.T) {
 		require.Equal(t, lists+1, asked)
 		require.LessOrEqual(t, calls, 0)
 		for _, v := range []string{"0", strconv.Itoa(lists*long - 1), ""} {
-			has, err := g.hasValue(ctx, v)
+			has, err := g.HasValue(ctx, v)
 			require.NoError(t, err)
 			require.True(t, has, v)
 		}

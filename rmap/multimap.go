@@ -2,23 +2,116 @@ package rmap
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
-	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
 
-// multi is a multimap, of lists or of sets: a hash with a field for each key, and
-// a key of Redis for the values of each.
+// ListMultimap is a handle on the multimap of one name whose keys have lists of
+// values, which Redisson's RListMultimap shares, and its RListMultimapCache and
+// RListMultimapCacheNative, whose keys may end. Values are in the order in which
+// they were put, and one may be there several times. A key is there as long as it
+// has a value.
+//
+// What is about one key is done in one step on the server. What is about all of them
+// is done 1,000 keys at a time, and is not of one moment.
+//
+// It holds nothing, so it may be used by any number of goroutines, and any number
+// of handles on one name are the same multimap.
+type ListMultimap[K comparable, V any] struct{ multi[K, V] }
+
+// NewListMultimap returns a handle. Programs outside of this module call
+// rueidisson.ListMultimap.
+func NewListMultimap[K comparable, V any](e *locking.Engine, name string, opts ...MultimapOption) *ListMultimap[K, V] {
+	return &ListMultimap[K, V]{*newMulti[K, V](e, "list", name, keys.ListEnds, opts)}
+}
+
+// Put adds a value at the end of the list of k. One that has ended begins anew,
+// without an end.
+//
+// Cost: one script call. Wire: HSET name key id, RPUSH {name}:id value. Errors:
+// [ErrUnknown], since it is sent once, which [WithRequestIDs] avoids; [ErrOption];
+// ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
+// RListMultimap.put.
+func (m *ListMultimap[K, V]) Put(ctx context.Context, k K, v V) error {
+	_, err := m.put(ctx, k, v)
+	return err
+}
+
+// PutAll adds values at the end of the list of k, all of them or none: up to
+// 100,000. No values change nothing.
+//
+// Cost, wire and errors: as [ListMultimap.Put]. Source: RListMultimap.putAll.
+func (m *ListMultimap[K, V]) PutAll(ctx context.Context, k K, vs ...V) error {
+	_, err := m.put(ctx, k, vs...)
+	return err
+}
+
+// Range returns the values of k from the first to the last position, both from 0, or from
+// the end if they are negative. -1 is the last. A position behind the end is none. What
+// does not decode is left out, and is the error beside the others.
+//
+// Cost: one script call, whose answer has all of them. Wire: LRANGE. Errors: as
+// [ListMultimap.Get]. Source: RListMultimap.get(key).range.
+func (m *ListMultimap[K, V]) Range(ctx context.Context, k K, first, last int64) (vs []V, err error) {
+	key, err := m.m.encodeKey(ctx, k)
+	var texts []string
+	if err == nil {
+		texts, err = reading(ctx, m.m.h, func() ([]string, error) {
+			return send.Texts(m.look(ctx, readRange, []string{key}, decimal(first), decimal(last)))
+		})
+	}
+	if err == nil {
+		vs, err = m.decode(key, texts)
+	}
+	return vs, m.m.failedAt("get", key, err)
+}
+
+// SetMultimap is a handle on the multimap of one name whose keys have sets of
+// values, which Redisson's RSetMultimap shares, and its RSetMultimapCache and
+// RSetMultimapCacheNative, whose keys may end. Values are equal if their bytes are,
+// and in no order. A key is there as long as it has a value.
+//
+// What is about one key is done in one step on the server. What is about all of them
+// is done 1,000 keys at a time, and is not of one moment.
+//
+// It holds nothing, so it may be used by any number of goroutines, and any number
+// of handles on one name are the same multimap.
+type SetMultimap[K comparable, V any] struct{ multi[K, V] }
+
+// NewSetMultimap returns a handle. Programs outside of this module call
+// rueidisson.SetMultimap.
+func NewSetMultimap[K comparable, V any](e *locking.Engine, name string, opts ...MultimapOption) *SetMultimap[K, V] {
+	return &SetMultimap[K, V]{*newMulti[K, V](e, "set", name, keys.SetEnds, opts)}
+}
+
+// Put adds a value to the set of k, and reports whether it was not there. A set that
+// has ended begins anew, without an end.
+//
+// Cost: one script call. Wire: HSET name key id, SADD {name}:id value. Errors:
+// [ErrUnknown], since it is sent once, which [WithRequestIDs] avoids; [ErrOption];
+// ctx's error and cause; [ErrClosed]; Redis' and the network's. Source:
+// RSetMultimap.put.
+func (m *SetMultimap[K, V]) Put(ctx context.Context, k K, v V) (added bool, err error) {
+	n, err := m.put(ctx, k, v)
+	return n > 0, err
+}
+
+// PutAll adds values to the set of k, all of them or none, up to 100,000, and
+// returns how many were not there. No values change nothing.
+//
+// Cost, wire and errors: as [SetMultimap.Put]. Source: RSetMultimap.putAll.
+func (m *SetMultimap[K, V]) PutAll(ctx context.Context, k K, vs ...V) (added int64, err error) {
+	return m.put(ctx, k, vs...)
+}
+
+// multi is a multimap, of lists or of sets: a hash with a field for each key, and a key of Redis for the values of each.
+// It has the operations that both share.
 type multi[K comparable, V any] struct {
-	m     *handle[K, V]
+	entryObjects[K, V]
 	s     sender
 	names multiNames
 }
@@ -61,225 +154,25 @@ func newMulti[K comparable, V any](e *locking.Engine, kind, name string, ends fu
 	}
 	names := multiNames{m.key, ends(m.key), kind}
 	m.store = &grouped{plain{m.sender()}, names}
-	return &multi[K, V]{m, m.sender(), names}
+	return &multi[K, V]{entryObjects[K, V]{m}, m.sender(), names}
 }
 
-func (g *multi[K, V]) now() string { return decimal(g.m.h.e.Wall()) }
+func (m *multi[K, V]) now() string { return decimal(m.m.h.e.Wall()) }
 
 // write sends a script that changes one key.
-func (g *multi[K, V]) write(ctx context.Context, script *scripts.Script, key string, args ...string) (send.Answer, error) {
-	return g.s.write(ctx, script, g.names.of(key), append([]string{g.now(), g.names.kind, key}, args...)...)
+func (m *multi[K, V]) write(ctx context.Context, script *scripts.Script, key string, args ...string) (send.Answer, error) {
+	return m.s.write(ctx, script, m.names.of(key), append([]string{m.now(), m.names.kind, key}, args...)...)
 }
 
 // look sends a script that reads some keys.
-func (g *multi[K, V]) look(ctx context.Context, script send.Operation, fields []string, args ...string) (send.Answer, error) {
-	return g.m.h.e.Run(ctx, script, g.names.of(fields...), append(append([]string{g.now(), g.names.kind}, fields...), args...))
+func (m *multi[K, V]) look(ctx context.Context, script send.Operation, fields []string, args ...string) (send.Answer, error) {
+	return m.m.h.e.Run(ctx, script, m.names.of(fields...), append(append([]string{m.now(), m.names.kind}, fields...), args...))
 }
 
-// mostValues bounds the values of one write, which is one script call.
-const mostValues = 100_000
+// KeyLen returns how many keys there are, with those that have ended and were not swept
+// yet, and those that Redisson has left without values. Cost: HLEN. Errors: as Count. Source: RMultimap.keySize.
+func (m *multi[K, V]) KeyLen(ctx context.Context) (int64, error) { return m.m.length(ctx) }
 
-// encode returns a key and values as they are in Redis.
-func (g *multi[K, V]) encode(ctx context.Context, k K, vs []V) (key string, texts []string, err error) {
-	if key, err = g.m.encodeKey(ctx, k); err != nil {
-		return key, nil, err
-	}
-	if len(vs) > mostValues {
-		return key, nil, fmt.Errorf("%w: %d values at once, of at most %d", ErrOption, len(vs), mostValues)
-	}
-	size := 0
-	texts = make([]string, len(vs))
-	for i, v := range vs {
-		if texts[i], err = g.m.encodeValue(v); err != nil {
-			return key, nil, err
-		}
-		size += len(texts[i])
-	}
-	if err = g.m.h.e.Fits(size); err != nil {
-		err = fmt.Errorf("values: %w", err)
-	}
-	return key, texts, err
-}
-
-// put returns how many of the values were not there.
-func (g *multi[K, V]) put(ctx context.Context, k K, vs ...V) (added int64, err error) {
-	key, texts, err := g.encode(ctx, k, vs)
-	if err == nil && len(texts) > 0 {
-		added, err = writing(ctx, g.m.h, func() (int64, error) {
-			return send.Number(g.write(ctx, multimap.Put, key, append([]string{keys.GroupField(key)}, texts...)...))
-		})
-	}
-	return added, g.m.failedAt("put", key, err)
-}
-
-func (g *multi[K, V]) replace(ctx context.Context, op string, k K, vs ...V) (old []V, err error) {
-	key, texts, err := g.encode(ctx, k, vs)
-	if err == nil {
-		old, err = g.answered(ctx, key, func() (send.Answer, error) {
-			return g.write(ctx, multimap.Replace, key, append([]string{keys.GroupField(key)}, texts...)...)
-		})
-	}
-	return old, g.m.failedAt(op, key, err)
-}
-
-// answered makes a write that is answered with the values that there were.
-func (g *multi[K, V]) answered(ctx context.Context, key string, call func() (send.Answer, error)) ([]V, error) {
-	texts, err := writing(ctx, g.m.h, func() ([]string, error) {
-		packed, _, err := send.Text(call())
-		if err != nil {
-			return nil, err
-		}
-		return unpack(packed)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return g.decode(key, texts)
-}
-
-// unpack returns several texts, each with its length before it.
-func unpack(packed string) (texts []string, err error) {
-	for packed != "" {
-		digits, rest, _ := strings.Cut(packed, ":")
-		n, err := strconv.Atoi(digits)
-		if err != nil || n < 0 || n > len(rest) {
-			return nil, fmt.Errorf("%w: values without their lengths", ErrDecode)
-		}
-		texts, packed = append(texts, rest[:n]), rest[n:]
-	}
-	return texts, nil
-}
-
-// decode leaves out what does not decode, and tells of it.
-func (g *multi[K, V]) decode(key string, texts []string) ([]V, error) {
-	vs := make([]V, 0, len(texts))
-	var undecoded []error
-	for _, text := range texts {
-		v, _, err := g.m.decode(key, value{text: text, there: true})
-		if err != nil {
-			undecoded = append(undecoded, err)
-		} else {
-			vs = append(vs, v)
-		}
-	}
-	return vs, errors.Join(undecoded...)
-}
-
-func (g *multi[K, V]) get(ctx context.Context, k K) (vs []V, err error) {
-	key, err := g.m.encodeKey(ctx, k)
-	var texts [][]string
-	if err == nil {
-		texts, err = g.values(ctx, []string{key})
-	}
-	if err == nil {
-		vs, err = g.decode(key, texts[0])
-	}
-	return vs, g.m.failedAt("get", key, err)
-}
-
-// values returns the values of keys.
-func (g *multi[K, V]) values(ctx context.Context, fields []string) ([][]string, error) {
-	return reading(ctx, g.m.h, func() ([][]string, error) {
-		got, err := g.look(ctx, readValues, fields)
-		if err != nil {
-			return nil, err
-		}
-		parts, err := got.ToArray()
-		if err != nil {
-			return nil, err
-		}
-		all := make([][]string, len(parts))
-		for i := range parts {
-			if all[i], err = parts[i].AsStrSlice(); err != nil {
-				return nil, err
-			}
-		}
-		return all, nil
-	})
-}
-
-// counts returns how many values keys have: 0 if one is not there, -1 if it is and has
-// none.
-func (g *multi[K, V]) counts(ctx context.Context, fields []string) ([]int64, error) {
-	return reading(ctx, g.m.h, func() ([]int64, error) {
-		got, err := g.look(ctx, multimap.Counts, fields)
-		if err != nil {
-			return nil, err
-		}
-		return got.AsIntSlice()
-	})
-}
-
-func (g *multi[K, V]) count(ctx context.Context, k K) (n int64, err error) {
-	key, err := g.m.encodeKey(ctx, k)
-	if err == nil {
-		var all []int64
-		if all, err = g.counts(ctx, []string{key}); err == nil {
-			n = max(all[0], 0)
-		}
-	}
-	return n, g.m.failedAt("count", key, err)
-}
-
-func (g *multi[K, V]) hasEntry(ctx context.Context, k K, v V) (has bool, err error) {
-	key, texts, err := g.encode(ctx, k, []V{v})
-	if err == nil {
-		has, err = reading(ctx, g.m.h, func() (bool, error) {
-			return send.Yes(g.look(ctx, multimap.Has, []string{key}, texts[0]))
-		})
-	}
-	return has, g.m.failedAt("look for", key, err)
-}
-
-func (g *multi[K, V]) remove(ctx context.Context, k K, v V) (had bool, err error) {
-	key, texts, err := g.encode(ctx, k, []V{v})
-	if err == nil {
-		had, err = writing(ctx, g.m.h, func() (bool, error) {
-			return send.Yes(g.write(ctx, multimap.Remove, key, texts[0]))
-		})
-	}
-	return had, g.m.failedAt("remove from", key, err)
-}
-
-func (g *multi[K, V]) removeKeys(ctx context.Context, ks []K) (n int64, err error) {
-	texts, err := g.m.keyTexts(ctx, ks)
-	slices.Sort(texts)
-	texts = slices.Compact(texts) // each counts once
-	for some := range slices.Chunk(texts, mostKeys) {
-		if err != nil {
-			break
-		}
-		var gone int64
-		gone, err = writing(ctx, g.m.h, func() (int64, error) { return g.drop(ctx, some, "all") })
-		n += gone
-	}
-	return n, g.m.failed("remove keys of", err)
-}
-
-// mostKeys bounds the keys of one script call.
-const mostKeys = 1000
-
-// drop removes keys with their values.
-func (g *multi[K, V]) drop(ctx context.Context, fields []string, which string) (int64, error) {
-	return send.Number(g.s.write(ctx, multimap.Drop, g.names.of(fields...), append([]string{g.now(), g.names.kind, which}, fields...)...))
-}
-
-func (g *multi[K, V]) keyLen(ctx context.Context) (int64, error) { return g.m.length(ctx) }
-
-// clear removes all keys, and reports whether there was one.
-func (g *multi[K, V]) clear(ctx context.Context, op string) (there bool, err error) {
-	for fields, err := range g.fields(ctx, nil) {
-		var n int64
-		if err == nil {
-			n, err = writing(ctx, g.m.h, func() (int64, error) { return g.drop(ctx, fields, "all") })
-		}
-		if err != nil {
-			return there, g.m.failed(op, err)
-		}
-		there = there || n > 0
-	}
-	_, err = writing(ctx, g.m.h, func() (bool, error) {
-		return send.Yes(g.s.write(ctx, multimap.Finish, g.names.of()))
-	})
-	return there, g.m.failed(op, err)
-}
+// Exists reports whether there is a key at all, one that KeyLen
+// counts. Cost: EXISTS. Errors: as Count.
+func (m *multi[K, V]) Exists(ctx context.Context) (bool, error) { return m.m.exists(ctx) }

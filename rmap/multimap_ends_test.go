@@ -30,7 +30,7 @@ func TestAMultimapThatGoesBeforeItsKeysAreWalked(t *testing.T) {
 			fields = append(fields, strconv.Itoa(1+i))
 		}
 		putAlike(t, raw, g, fields)
-		there, err := g.expireAll(ctx, time.Millisecond)
+		there, err := g.ExpireAll(ctx, time.Millisecond)
 		require.NoError(t, err)
 		require.True(t, there)
 		redistest.Eventually(t, func() bool {
@@ -84,7 +84,7 @@ func TestAKeyThatIsPutWhileTheWholeIsToldItsTime(t *testing.T) {
 				assert.NoError(t, err)
 			}
 		}, nil)
-		there, err := g.expireAll(ctx, 20*time.Second)
+		there, err := g.ExpireAll(ctx, 20*time.Second)
 		require.NoError(t, err)
 		require.True(t, there)
 		require.Greater(t, n, 1)
@@ -124,7 +124,7 @@ func TestEndsOfKeysAndOfTheWhole(t *testing.T) {
 			}
 			all := func(d time.Duration) {
 				t.Helper()
-				there, err := g.expireAll(ctx, d)
+				there, err := g.ExpireAll(ctx, d)
 				require.NoError(t, err)
 				require.True(t, there)
 			}
@@ -150,7 +150,7 @@ func TestEndsOfKeysAndOfTheWhole(t *testing.T) {
 			require.True(t, there)
 			check(1, 60, 120)
 			for _, had := range []bool{true, false} {
-				did, err := g.persistAll(ctx)
+				did, err := g.PersistAll(ctx)
 				require.NoError(t, err)
 				require.Equal(t, had, did)
 				check(1, 60, -1)

@@ -29,30 +29,30 @@ func TestMultimapOfAMapsNameChangesNothing(t *testing.T) {
 		}
 		require.NoError(t, m.PutMany(ctx, entries))
 		walked := func() (err error) {
-			for _, err = range g.all(ctx, nil) {
+			for _, err = range g.All(ctx) {
 			}
 			return err
 		}
 		for name, operation := range map[string]func() error{
-			"len": func() error { return errorOf(g.length(ctx)) },
+			"len": func() error { return errorOf(g.Len(ctx)) },
 			"keys": func() (err error) {
-				for _, err = range g.keys(ctx, nil) {
+				for _, err = range g.Keys(ctx) {
 				}
 				return err
 			},
 			"all":         walked,
-			"get":         func() error { return errorOf(g.get(ctx, "k")) },
-			"count":       func() error { return errorOf(g.count(ctx, "k")) },
-			"has entry":   func() error { return errorOf(g.hasEntry(ctx, "k", "v")) },
+			"get":         func() error { return errorOf(g.Get(ctx, "k")) },
+			"count":       func() error { return errorOf(g.Count(ctx, "k")) },
+			"has entry":   func() error { return errorOf(g.HasEntry(ctx, "k", "v")) },
 			"put":         func() error { return errorOf(g.put(ctx, "k", "w")) },
 			"put of id":   func() error { return errorOf(g.put(ctx, "id", "w")) },
 			"replace":     func() error { return errorOf(g.replace(ctx, "replace", "k", "w")) },
-			"remove":      func() error { return errorOf(g.remove(ctx, "k", "v")) },
-			"remove keys": func() error { return errorOf(g.removeKeys(ctx, []string{"k", "absent"})) },
+			"remove":      func() error { return errorOf(g.Remove(ctx, "k", "v")) },
+			"remove keys": func() error { return errorOf(g.RemoveKeys(ctx, "k", "absent")) },
 			"clear":       func() error { return errorOf(g.clear(ctx, "clear")) },
 			"expire":      func() error { return errorOf(g.expire(ctx, "expire", "k", time.Hour)) },
-			"expire all":  func() error { return errorOf(g.expireAll(ctx, time.Hour)) },
-			"persist all": func() error { return errorOf(g.persistAll(ctx)) },
+			"expire all":  func() error { return errorOf(g.ExpireAll(ctx, time.Hour)) },
+			"persist all": func() error { return errorOf(g.PersistAll(ctx)) },
 		} {
 			err := operation()
 			require.ErrorIs(t, err, ErrWrongKind, name)

@@ -23,10 +23,10 @@ import (
 // kinds are the multimaps, by what they have in common.
 var kinds = map[string]func(e *locking.Engine, name string, opts ...MultimapOption) *multi[string, string]{
 	"list": func(e *locking.Engine, name string, opts ...MultimapOption) *multi[string, string] {
-		return NewListMultimap[string, string](e, name, append(opts, WithCodec(codec.Text))...).g
+		return &NewListMultimap[string, string](e, name, append(opts, WithCodec(codec.Text))...).multi
 	},
 	"set": func(e *locking.Engine, name string, opts ...MultimapOption) *multi[string, string] {
-		return NewSetMultimap[string, string](e, name, append(opts, WithCodec(codec.Text))...).g
+		return &NewSetMultimap[string, string](e, name, append(opts, WithCodec(codec.Text))...).multi
 	},
 }
 
@@ -112,23 +112,23 @@ var multiSteps = []func(ctx context.Context, w *multiWorld){
 	},
 	func(ctx context.Context, w *multiWorld) {
 		k := w.key()
-		got, err := w.g.get(ctx, k)
+		got, err := w.g.Get(ctx, k)
 		w.same(err, w.values(got), w.values(w.know[k]))
 	},
 	func(ctx context.Context, w *multiWorld) {
 		k := w.key()
-		n, err := w.g.count(ctx, k)
+		n, err := w.g.Count(ctx, k)
 		w.same(err, n, int64(len(w.know[k])))
 	},
 	func(ctx context.Context, w *multiWorld) {
 		k, v := w.key(), w.value()
-		has, err := w.g.hasEntry(ctx, k, v)
+		has, err := w.g.HasEntry(ctx, k, v)
 		w.same(err, has, slices.Contains(w.know[k], v))
 	},
 	func(ctx context.Context, w *multiWorld) {
 		k, v := w.key(), w.value()
 		i := slices.Index(w.know[k], v)
-		had, err := w.g.remove(ctx, k, v)
+		had, err := w.g.Remove(ctx, k, v)
 		if w.same(err, had, i >= 0); i >= 0 {
 			if w.know[k] = slices.Delete(w.know[k], i, i+1); len(w.know[k]) == 0 {
 				w.forget(k)
@@ -159,12 +159,12 @@ var multiSteps = []func(ctx context.Context, w *multiWorld){
 			}
 			w.forget(k)
 		}
-		n, err := w.g.removeKeys(ctx, slices.Compact(ks))
+		n, err := w.g.RemoveKeys(ctx, slices.Compact(ks)...)
 		w.same(err, n, want)
 	},
 	func(ctx context.Context, w *multiWorld) {
 		var got []string
-		for k, err := range w.g.keys(ctx, []ScanOption{WithMatch(w.own + "*"), WithPage(1 + w.rnd.IntN(5))}) {
+		for k, err := range w.g.Keys(ctx, WithMatch(w.own+"*"), WithPage(1+w.rnd.IntN(5))) {
 			w.same(err, nil, nil)
 			got = append(got, k)
 		}
@@ -173,7 +173,7 @@ var multiSteps = []func(ctx context.Context, w *multiWorld){
 	},
 	func(ctx context.Context, w *multiWorld) {
 		got := map[string][]string{}
-		for e, err := range w.g.all(ctx, []ScanOption{WithPage(1 + w.rnd.IntN(5))}) {
+		for e, err := range w.g.All(ctx, WithPage(1+w.rnd.IntN(5))) {
 			if w.same(err, nil, nil); strings.HasPrefix(e.Key, w.own) {
 				got[e.Key] = append(got[e.Key], e.Value)
 			}
@@ -210,7 +210,7 @@ var multiSteps = []func(ctx context.Context, w *multiWorld){
 				w.forget(k)
 			}
 		}
-		n, err := w.g.length(ctx)
+		n, err := w.g.Len(ctx)
 		want := int64(0)
 		for _, vs := range w.know {
 			want += int64(len(vs))

@@ -87,8 +87,8 @@ func TestAKeyWithoutValuesIsNone(t *testing.T) {
 		index := g.names.index
 		for _, empties := range []func() error{
 			func() error { _, err := g.replace(ctx, "replace", "k"); return err },
-			func() error { _, err := g.remove(ctx, "k", "v"); return err },
-			func() error { _, err := g.removeKeys(ctx, []string{"k"}); return err },
+			func() error { _, err := g.Remove(ctx, "k", "v"); return err },
+			func() error { _, err := g.RemoveKeys(ctx, "k"); return err },
 		} {
 			_, err := g.put(ctx, "k", "v")
 			require.NoError(t, err)
@@ -102,19 +102,19 @@ func TestAKeyWithoutValuesIsNone(t *testing.T) {
 			raws(t, raw, "HSET "+index+" k "+keys.GroupField("k"), "ZADD "+g.names.ends+" 9000000000001 k")
 		}
 		left()
-		n, err := g.count(ctx, "k")
+		n, err := g.Count(ctx, "k")
 		require.NoError(t, err)
 		require.Zero(t, n)
-		for range g.all(ctx, nil) {
+		for range g.All(ctx) {
 			require.Fail(t, "it has no entry")
 		}
 		there, err := g.expire(ctx, "expire", "k", time.Hour)
 		require.NoError(t, err)
 		require.False(t, there)
-		for range g.keys(ctx, nil) {
+		for range g.Keys(ctx) {
 			require.Fail(t, "it is no key")
 		}
-		n, err = g.length(ctx)
+		n, err = g.Len(ctx)
 		require.NoError(t, err)
 		require.Zero(t, n)
 		require.EqualValues(t, 2, intOf(t, raw, "EXISTS", index, g.names.ends), "reads write nothing")
@@ -143,18 +143,18 @@ func TestWhatIsPutToAKeyThatHasEnded(t *testing.T) {
 			// As Java leaves it: ended, not swept, and added to.
 			raws(t, raw, "HSET "+g.names.index+" k "+keys.GroupField("k"), push+keys.Values(g.names.index, "k")+" old late",
 				"ZADD "+g.names.ends+" 1799999999999 k")
-			got, err := g.get(ctx, "k")
+			got, err := g.Get(ctx, "k")
 			require.NoError(t, err)
 			require.Empty(t, got)
-			has, err := g.hasEntry(ctx, "k", "late")
+			has, err := g.HasEntry(ctx, "k", "late")
 			require.NoError(t, err)
 			require.False(t, has)
-			had, err := g.remove(ctx, "k", "late")
+			had, err := g.Remove(ctx, "k", "late")
 			require.NoError(t, err)
 			require.False(t, had)
 			require.NoError(t, write(g))
 			g.names.sweep(e)
-			got, err = g.get(ctx, "k")
+			got, err = g.Get(ctx, "k")
 			require.NoError(t, err)
 			require.Equal(t, []string{"new"}, got)
 			require.Equal(t, "-", strOf(t, raw, "ZSCORE", g.names.ends, "k"))
@@ -191,13 +191,13 @@ func TestANameWithBracesIsSwept(t *testing.T) {
 		}, soon, time.Millisecond)
 		push := map[string]string{"list": "RPUSH ", "set": "SADD "}[kind]
 		raws(t, raw, push+values+" leaked")
-		got, err := g.get(ctx, "k")
+		got, err := g.Get(ctx, "k")
 		require.NoError(t, err)
 		require.Empty(t, got)
 		n, err := g.put(ctx, "k", "leaked", "new")
 		require.NoError(t, err)
 		require.EqualValues(t, 2, n)
-		n, err = g.count(ctx, "k")
+		n, err = g.Count(ctx, "k")
 		require.NoError(t, err)
 		require.EqualValues(t, 2, n)
 	})
@@ -219,8 +219,8 @@ func TestManyKeysThatEndAreSwept(t *testing.T) {
 		}
 	}
 	at.forward(time.Hour)
-	redistest.Eventually(t, func() bool { n, err := g.keyLen(t.Context()); return err == nil && n == 500 }, soon, time.Millisecond)
-	n, err := g.length(t.Context())
+	redistest.Eventually(t, func() bool { n, err := g.KeyLen(t.Context()); return err == nil && n == 500 }, soon, time.Millisecond)
+	n, err := g.Len(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 1000, n)
 	redistest.Eventually(t, func() bool { return g.m.h.sweeper.Len() == 0 }, soon, time.Millisecond)
@@ -248,7 +248,7 @@ func TestTheServerKeepsTheTimesOfKeys(t *testing.T) {
 		there, err = g.expire(ctx, "expire", "k", time.Millisecond)
 		require.NoError(t, err)
 		require.True(t, there)
-		redistest.Eventually(t, func() bool { n, err := g.count(ctx, "k"); return err == nil && n == 0 }, soon, time.Millisecond)
+		redistest.Eventually(t, func() bool { n, err := g.Count(ctx, "k"); return err == nil && n == 0 }, soon, time.Millisecond)
 		redistest.Eventually(t, func() bool { return intOf(t, raw, "EXISTS", values) == 0 }, soon, time.Millisecond)
 		_, err = g.put(ctx, "k", "x")
 		require.NoError(t, err)
@@ -268,7 +268,7 @@ func TestTheWholeOfAMultimap(t *testing.T) {
 	onKinds(t, func(t *testing.T, raw rueidis.Client, kind string) {
 		for _, opts := range [][]MultimapOption{nil, {WithRequestIDs()}} {
 			ctx, g := t.Context(), multiOn(t, kind, engineOn(t, raw), redistest.Name(t), opts...)
-			there, err := g.expireAll(ctx, time.Hour)
+			there, err := g.ExpireAll(ctx, time.Hour)
 			require.NoError(t, err)
 			require.False(t, there)
 			for i := range 2500 {
@@ -277,7 +277,7 @@ func TestTheWholeOfAMultimap(t *testing.T) {
 					require.NoError(t, err)
 				}
 			}
-			there, err = g.expireAll(ctx, time.Hour)
+			there, err = g.ExpireAll(ctx, time.Hour)
 			require.NoError(t, err)
 			require.True(t, there)
 			_, err = g.put(ctx, "late", "v")
@@ -287,7 +287,7 @@ func TestTheWholeOfAMultimap(t *testing.T) {
 			for _, key := range g.names.of("0", "500", "late") {
 				require.Positive(t, intOf(t, raw, "PTTL", key), key)
 			}
-			had, err := g.persistAll(ctx)
+			had, err := g.PersistAll(ctx)
 			require.NoError(t, err)
 			require.True(t, had)
 			for _, key := range g.names.of("0", "late") {
@@ -313,14 +313,14 @@ func TestWhatHasFailedInTheMiddleIsDoneAgain(t *testing.T) {
 		ctx, g := t.Context(), multiOn(t, kind, engineOn(t, raw), redistest.Name(t))
 		_, err := g.put(ctx, "k", "v")
 		require.NoError(t, err)
-		_, err = g.expireAll(ctx, time.Hour)
+		_, err = g.ExpireAll(ctx, time.Hour)
 		require.NoError(t, err)
 		raws(t, raw, "PERSIST "+g.names.index) // so far it came
-		had, err := g.persistAll(ctx)
+		had, err := g.PersistAll(ctx)
 		require.NoError(t, err)
 		require.True(t, had)
 		require.EqualValues(t, -1, intOf(t, raw, "PTTL", g.names.of("k")[2]))
-		n, err := g.removeKeys(ctx, []string{"k", "l", "k"})
+		n, err := g.RemoveKeys(ctx, "k", "l", "k")
 		require.NoError(t, err)
 		require.EqualValues(t, 1, n, "it was there once")
 
@@ -352,19 +352,19 @@ func TestAKeyWhoseEndWasNotAnsweredIsSwept(t *testing.T) {
 // multiOperations is every operation of a multimap.
 var multiOperations = map[string]func(ctx context.Context, g *multi[string, string]) error{
 	"put":   func(ctx context.Context, g *multi[string, string]) error { _, err := g.put(ctx, "k", "v"); return err },
-	"get":   func(ctx context.Context, g *multi[string, string]) error { _, err := g.get(ctx, "k"); return err },
-	"count": func(ctx context.Context, g *multi[string, string]) error { _, err := g.count(ctx, "k"); return err },
-	"ttl":   func(ctx context.Context, g *multi[string, string]) error { _, err := g.ttl(ctx, "k"); return err },
+	"get":   func(ctx context.Context, g *multi[string, string]) error { _, err := g.Get(ctx, "k"); return err },
+	"count": func(ctx context.Context, g *multi[string, string]) error { _, err := g.Count(ctx, "k"); return err },
+	"ttl":   func(ctx context.Context, g *multi[string, string]) error { _, err := g.TTL(ctx, "k"); return err },
 	"has value": func(ctx context.Context, g *multi[string, string]) error {
-		_, err := g.hasValue(ctx, "v")
+		_, err := g.HasValue(ctx, "v")
 		return err
 	},
 	"has": func(ctx context.Context, g *multi[string, string]) error {
-		_, err := g.hasEntry(ctx, "k", "v")
+		_, err := g.HasEntry(ctx, "k", "v")
 		return err
 	},
 	"remove": func(ctx context.Context, g *multi[string, string]) error {
-		_, err := g.remove(ctx, "k", "v")
+		_, err := g.Remove(ctx, "k", "v")
 		return err
 	},
 	"replace": func(ctx context.Context, g *multi[string, string]) error {
@@ -384,19 +384,19 @@ var multiOperations = map[string]func(ctx context.Context, g *multi[string, stri
 		return err
 	},
 	"removekeys": func(ctx context.Context, g *multi[string, string]) error {
-		_, err := g.removeKeys(ctx, []string{"k"})
+		_, err := g.RemoveKeys(ctx, "k")
 		return err
 	},
-	"len":    func(ctx context.Context, g *multi[string, string]) error { _, err := g.length(ctx); return err },
-	"keylen": func(ctx context.Context, g *multi[string, string]) error { _, err := g.keyLen(ctx); return err },
+	"len":    func(ctx context.Context, g *multi[string, string]) error { _, err := g.Len(ctx); return err },
+	"keylen": func(ctx context.Context, g *multi[string, string]) error { _, err := g.KeyLen(ctx); return err },
 	"keys": func(ctx context.Context, g *multi[string, string]) error {
-		for _, err := range g.keys(ctx, nil) {
+		for _, err := range g.Keys(ctx) {
 			return err
 		}
 		return nil
 	},
 	"all": func(ctx context.Context, g *multi[string, string]) error {
-		for _, err := range g.all(ctx, nil) {
+		for _, err := range g.All(ctx) {
 			return err
 		}
 		return nil
@@ -407,10 +407,10 @@ var multiOperations = map[string]func(ctx context.Context, g *multi[string, stri
 	},
 	"exists": func(ctx context.Context, g *multi[string, string]) error { _, err := g.m.exists(ctx); return err },
 	"expireall": func(ctx context.Context, g *multi[string, string]) error {
-		_, err := g.expireAll(ctx, time.Hour)
+		_, err := g.ExpireAll(ctx, time.Hour)
 		return err
 	},
-	"persistall": func(ctx context.Context, g *multi[string, string]) error { _, err := g.persistAll(ctx); return err },
+	"persistall": func(ctx context.Context, g *multi[string, string]) error { _, err := g.PersistAll(ctx); return err },
 	"remaining":  func(ctx context.Context, g *multi[string, string]) error { _, err := g.m.remaining(ctx); return err },
 }
 
@@ -440,7 +440,7 @@ func TestWhatCannotBeUsedOfAMultimap(t *testing.T) {
 		for _, d := range []time.Duration{0, -1, core.LongestLease + 1} {
 			_, err := good.expire(t.Context(), "expire", "k", d)
 			require.ErrorIs(t, err, ErrOption)
-			_, err = good.expireAll(t.Context(), d)
+			_, err = good.ExpireAll(t.Context(), d)
 			require.ErrorIs(t, err, ErrOption)
 		}
 		for what, vs := range map[string][]string{"too many": make([]string, mostValues+1), "too long": {strings.Repeat("v", 1001)},
@@ -576,7 +576,7 @@ func TestValuesOfAllLengths(t *testing.T) {
 		require.NoError(t, err)
 		slices.Sort(old) // as sets are in no order, and ElementsMatch compares each with each
 		require.Equal(t, slices.Sorted(slices.Values(many)), old)
-		got, err := g.get(t.Context(), "")
+		got, err := g.Get(t.Context(), "")
 		require.NoError(t, err)
 		slices.Sort(got)
 		require.Equal(t, slices.Sorted(slices.Values(half)), got)
@@ -600,10 +600,10 @@ var multiEffects = map[string]struct {
 		return g.replace(ctx, "remove all of", "k")
 	},
 		[]string{"a", "b"}, []string{}},
-	"remove": {multimap.Remove, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.remove(ctx, "k", "a") },
+	"remove": {multimap.Remove, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.Remove(ctx, "k", "a") },
 		true, []string{"b"}},
 	"remove keys": {multimap.Drop, func(ctx context.Context, g *multi[string, string]) (any, error) {
-		return g.removeKeys(ctx, []string{"k"})
+		return g.RemoveKeys(ctx, "k")
 	},
 		int64(1), []string{}},
 	"delete": {multimap.Drop, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.clear(ctx, "delete") },
@@ -612,7 +612,7 @@ var multiEffects = map[string]struct {
 		return g.expire(ctx, "expire", "k", time.Hour)
 	},
 		true, []string{"a", "b"}},
-	"expire all": {expireScript, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.expireAll(ctx, time.Hour) },
+	"expire all": {expireScript, func(ctx context.Context, g *multi[string, string]) (any, error) { return g.ExpireAll(ctx, time.Hour) },
 		true, []string{"a", "b"}},
 }
 
@@ -643,7 +643,7 @@ func TestALostReplyOfAMultimap(t *testing.T) {
 				} else {
 					require.ErrorIs(t, err, ErrUnknown)
 				}
-				got, err := look.get(t.Context(), "k")
+				got, err := look.Get(t.Context(), "k")
 				require.NoError(t, err)
 				require.Equal(t, c.left, got)
 			})
@@ -709,7 +709,7 @@ func TestAMultimapOnACluster(t *testing.T) {
 			<-ended
 			_, err = g.put(t.Context(), "k", "last")
 			require.NoError(t, err)
-			got, err := g.get(t.Context(), "k")
+			got, err := g.Get(t.Context(), "k")
 			require.NoError(t, err)
 			for v := range done {
 				require.Contains(t, got, v)
@@ -725,7 +725,7 @@ func TestAMultimapOnACluster(t *testing.T) {
 		master.Kill()
 		cluster.AwaitMaster(t, g.m.name, master.Addr())
 		redistest.Eventually(t, func() bool { _, err := g.put(t.Context(), "k", "w"); return err == nil }, soon, 10*time.Millisecond)
-		has, err := g.hasEntry(t.Context(), "k", "w")
+		has, err := g.HasEntry(t.Context(), "k", "w")
 		require.NoError(t, err)
 		require.True(t, has)
 	})
@@ -752,7 +752,7 @@ func TestEveryCallOfAMultimapPassesWhatTheHeaderNames(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, do(t.Context(), g), op)
 			}
-			_, err := g.some(t.Context(), "k", 0, -1) // a list's alone
+			_, err := (&ListMultimap[string, string]{*g}).Range(t.Context(), "k", 0, -1) // a list's alone
 			require.NoError(t, err)
 			g.names.sweep(e)
 		}

@@ -10,7 +10,79 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/rmap/internal/multimap"
 )
+
+// Len returns how many values all keys have together. It walks the keys: one that comes
+// or goes meanwhile may count or not, and while many do some may count twice. Cost:
+// HSCAN and a script call for each 500 keys. Errors: as Count.
+// Source: RMultimap.size.
+func (m *multi[K, V]) Len(ctx context.Context) (n int64, err error) {
+	for p, err := range m.pages(ctx, nil) {
+		if err != nil {
+			return 0, m.m.failed("count", err)
+		}
+		for _, values := range p.counts {
+			n += max(values, 0)
+		}
+	}
+	return n, nil
+}
+
+// Keys walks the keys, in no order, as [Map.All] walks entries: what is there
+// throughout comes at least once. Cost: HSCAN and a script call for each 500 keys.
+// Errors: as Get. Source: RMultimap.keySet.
+func (m *multi[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
+	return func(yield func(K, error) bool) {
+		for p, err := range m.pages(ctx, opts) {
+			if err != nil {
+				var none K
+				yield(none, m.m.failed("walk", err))
+				return
+			}
+			for i, field := range p.fields {
+				if p.counts[i] <= 0 {
+					continue
+				}
+				k, err := m.m.decodeKey(field)
+				if !yield(k, m.m.failed("walk", err)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// All walks the entries: each value with its key, one key after the other, the values of a list in
+// their order. They are of one moment if they fit in an answer, of about 1 MB and 1,000
+// values, see [WithPage]. Of a key with more, values may come twice if some are taken out
+// meanwhile. Otherwise it is as Keys. Cost: HSCAN for each 500 keys, and
+// a script call for each answer. Source: RMultimap.entries.
+func (m *multi[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
+	return func(yield func(Entry[K, V], error) bool) {
+		at := reached{next: "0", keys: 1, page: scanPage{passed: 1}}
+		c, _ := m.m.scanning(ctx, opts) // fields returns the error
+		for fields, err := range m.fields(ctx, opts) {
+			for err == nil && len(fields) > 0 {
+				var values [][]string
+				if at, values, err = m.valuesFrom(ctx, at, fields, c); err != nil {
+					break
+				}
+				for i, texts := range values {
+					if !m.yieldAll(fields[i], texts, yield) {
+						return
+					}
+				}
+				fields = fields[at.done:]
+			}
+			if err != nil {
+				yield(Entry[K, V]{}, m.m.failed("walk", err))
+				return
+			}
+		}
+	}
+}
 
 // page is some keys of a walk.
 type page struct {
@@ -19,12 +91,12 @@ type page struct {
 }
 
 // pages yields the keys, some at a time, with how many values each has.
-func (g *multi[K, V]) pages(ctx context.Context, opts []ScanOption) iter.Seq2[page, error] {
+func (m *multi[K, V]) pages(ctx context.Context, opts []ScanOption) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
-		for fields, err := range g.fields(ctx, opts) {
+		for fields, err := range m.fields(ctx, opts) {
 			p := page{fields: fields}
 			if err == nil {
-				p.counts, err = g.counts(ctx, fields)
+				p.counts, err = m.counts(ctx, fields)
 			}
 			if !yield(p, err) || err != nil {
 				return
@@ -34,12 +106,12 @@ func (g *multi[K, V]) pages(ctx context.Context, opts []ScanOption) iter.Seq2[pa
 }
 
 // fields yields the keys as they are in the hash, as they are there.
-func (g *multi[K, V]) fields(ctx context.Context, opts []ScanOption) iter.Seq2[[]string, error] {
+func (m *multi[K, V]) fields(ctx context.Context, opts []ScanOption) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
-		c, err := g.m.scanning(ctx, opts)
+		c, err := m.m.scanning(ctx, opts)
 		for w := begin(); err == nil; {
 			var pairs []pair
-			if w, pairs, err = g.m.step(ctx, g.m.store, w, c); err != nil {
+			if w, pairs, err = m.m.step(ctx, m.m.store, w, c); err != nil {
 				break
 			}
 			for some := range slices.Chunk(pairs, min(c.page, mostKeys)) {
@@ -69,73 +141,6 @@ func ownFields(pairs []pair) ([]string, error) {
 	return fields, nil
 }
 
-// check refuses a hash that is no multimap, by its first fields.
-func (g *multi[K, V]) check(ctx context.Context) error {
-	p, err := g.m.page(ctx, g.m.store, asked{scanConfig{page: 10, what: scannedEntries}, "0", 10, 0})
-	if err == nil {
-		_, err = ownFields(p.pairs)
-	}
-	return err
-}
-
-func (g *multi[K, V]) length(ctx context.Context) (n int64, err error) {
-	for p, err := range g.pages(ctx, nil) {
-		if err != nil {
-			return 0, g.m.failed("count", err)
-		}
-		for _, values := range p.counts {
-			n += max(values, 0)
-		}
-	}
-	return n, nil
-}
-
-func (g *multi[K, V]) keys(ctx context.Context, opts []ScanOption) iter.Seq2[K, error] {
-	return func(yield func(K, error) bool) {
-		for p, err := range g.pages(ctx, opts) {
-			if err != nil {
-				var none K
-				yield(none, g.m.failed("walk", err))
-				return
-			}
-			for i, field := range p.fields {
-				if p.counts[i] <= 0 {
-					continue
-				}
-				k, err := g.m.decodeKey(field)
-				if !yield(k, g.m.failed("walk", err)) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (g *multi[K, V]) all(ctx context.Context, opts []ScanOption) iter.Seq2[Entry[K, V], error] {
-	return func(yield func(Entry[K, V], error) bool) {
-		at := reached{next: "0", keys: 1, page: scanPage{passed: 1}}
-		c, _ := g.m.scanning(ctx, opts) // fields returns the error
-		for fields, err := range g.fields(ctx, opts) {
-			for err == nil && len(fields) > 0 {
-				var values [][]string
-				if at, values, err = g.valuesFrom(ctx, at, fields, c); err != nil {
-					break
-				}
-				for i, texts := range values {
-					if !g.yieldAll(fields[i], texts, yield) {
-						return
-					}
-				}
-				fields = fields[at.done:]
-			}
-			if err != nil {
-				yield(Entry[K, V]{}, g.m.failed("walk", err))
-				return
-			}
-		}
-	}
-}
-
 // reached is how far a walk has come in the values of some keys.
 type reached struct {
 	done   int      // keys that are through
@@ -146,21 +151,16 @@ type reached struct {
 	page   scanPage // what was read, for the size of the next
 }
 
-// count returns how many values are asked for first: one, where nothing is known of them.
-func (at reached) count(c scanConfig) int {
-	if at.page.passed == 0 {
-		return 1
-	}
-	return at.page.count(c)
-}
-
 // valuesFrom returns the next values of keys, about as many as an answer takes. A key whose
 // values fit in one is read at one moment.
-func (g *multi[K, V]) valuesFrom(ctx context.Context, at reached, fields []string, c scanConfig) (reached, [][]string, error) {
-	some := fields[:min(len(fields), at.keys)]
-	args := []string{g.now(), g.names.kind, at.next, at.last, decimal(int64(at.count(c))), decimal(int64(c.page)), decimal(mostPageBytes), at.server}
-	parts, err := reading(ctx, g.m.h, func() ([]rueidis.RedisMessage, error) {
-		got, err := g.m.h.e.Run(ctx, at.page.expecting(pageValues), g.names.of(some...), append(args, some...))
+func (m *multi[K, V]) valuesFrom(ctx context.Context, at reached, fields []string, c scanConfig) (reached, [][]string, error) {
+	some, count := fields[:min(len(fields), at.keys)], 1 // where nothing is known of the values
+	if at.page.passed > 0 {
+		count = at.page.count(c)
+	}
+	args := []string{m.now(), m.names.kind, at.next, at.last, decimal(int64(count)), decimal(int64(c.page)), decimal(mostPageBytes), at.server}
+	parts, err := reading(ctx, m.m.h, func() ([]rueidis.RedisMessage, error) {
+		got, err := m.m.h.e.Run(ctx, at.page.expecting(pageValues), m.names.of(some...), append(args, some...))
 		if err != nil {
 			return nil, err
 		}
@@ -198,12 +198,73 @@ func (g *multi[K, V]) valuesFrom(ctx context.Context, at reached, fields []strin
 }
 
 // yieldAll yields the values of one key.
-func (g *multi[K, V]) yieldAll(field string, texts []string, yield func(Entry[K, V], error) bool) bool {
+func (m *multi[K, V]) yieldAll(field string, texts []string, yield func(Entry[K, V], error) bool) bool {
 	for _, text := range texts {
-		e, err := g.m.decodeEntry(pair{key: field, value: value{text: text, there: true}})
-		if !yield(e, g.m.failed("walk", err)) {
+		e, err := m.m.decodeEntry(pair{key: field, value: value{text: text, there: true}})
+		if !yield(e, m.m.failed("walk", err)) {
 			return false
 		}
 	}
 	return true
+}
+
+// Values walks the values of all keys, as All walks the entries. Source:
+// RMultimap.values.
+func (m *multi[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) {
+		for e, err := range m.All(ctx, opts...) {
+			if !yield(e.Value, err) {
+				return
+			}
+		}
+	}
+}
+
+// HasValue reports whether a key has that value, by its bytes. It walks the keys until one
+// has it, and is not of one moment.
+//
+// Cost: HSCAN and a script call for each 500 keys, and one more for each 500 keys or 10,000
+// values. The server goes through a whole list at a time. Wire: LLEN, LPOS; SISMEMBER. Errors: as
+// Count. Source: RMultimap.containsValue.
+func (m *multi[K, V]) HasValue(ctx context.Context, v V) (has bool, err error) {
+	if err = m.m.usable(ctx); err != nil {
+		return false, m.m.failed("look for a value in", err)
+	}
+	text, err := m.m.encodeValue(v)
+	if err != nil {
+		return false, m.m.failed("look for a value in", err)
+	}
+	for fields, err := range m.fields(ctx, nil) {
+		if err == nil {
+			has, err = m.anyHas(ctx, fields, text)
+		}
+		if err != nil || has {
+			return has, m.m.failed("look for a value in", err)
+		}
+	}
+	return false, nil
+}
+
+// mostLooked is how many values of lists the server goes through in one script.
+const mostLooked = 10_000
+
+// anyHas reports whether one of these keys has a value. A list is gone through for that, so
+// the server is asked about as few keys at a time as have mostLooked values, or about one.
+func (m *multi[K, V]) anyHas(ctx context.Context, fields []string, text string) (has bool, err error) {
+	counts := make([]int64, len(fields)) // a set finds its values by their hashes
+	if m.names.kind == "list" && len(fields) > 0 {
+		counts, err = m.counts(ctx, fields)
+	}
+	for err == nil && !has && len(fields) > 0 {
+		n, values := 1, counts[0]
+		for n < len(fields) && values+counts[n] <= mostLooked {
+			values += counts[n]
+			n++
+		}
+		has, err = reading(ctx, m.m.h, func() (bool, error) {
+			return send.Yes(m.look(ctx, multimap.HasAny, fields[:n], text))
+		})
+		fields, counts = fields[n:], counts[n:]
+	}
+	return has, err
 }

@@ -159,7 +159,7 @@ func TestAKeyOfManyValuesIsWalkedInPieces(t *testing.T) {
 			c.Most.Store(0)
 			got := map[string]int{}
 			taken, last := map[string]bool{}, ""
-			for e, err := range g.all(t.Context(), nil) {
+			for e, err := range g.All(t.Context()) {
 				require.NoError(t, err)
 				require.Equal(t, e.Key, e.Value[:1])
 				got[e.Value]++
