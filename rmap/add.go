@@ -50,28 +50,28 @@ func Add[K comparable, N Number](ctx context.Context, m numbers[K, N], k K, delt
 	return m.add(ctx, k, delta, opts)
 }
 
-func (m *handle[K, V]) addTo(ctx context.Context, k K, delta V, opts []PutOption) (sum V, err error) {
-	l, err := m.lifetime(opts)
+func (c common[K, V]) add(ctx context.Context, k K, delta V, opts []PutOption) (sum V, err error) {
+	l, err := c.m.lifetime(opts)
 	var key string
 	if err == nil {
-		key, err = m.encodeKey(ctx, k)
+		key, err = c.m.encodeKey(ctx, k)
 	}
 	var by addend
 	if err == nil {
-		by, err = m.addend(delta)
+		by, err = c.m.addend(delta)
 	}
 	var got value
 	if err == nil {
-		got, err = writing(ctx, m.h, func() (value, error) { return m.store.add(ctx, key, by, l) })
+		got, err = writing(ctx, c.m.h, func() (value, error) { return c.m.store.add(ctx, key, by, l) })
 	}
 	switch {
 	case err != nil:
 	case !got.there:
 		err = fmt.Errorf("%w: the sum would be out of the range of %v", ErrOption, reflect.TypeFor[V]())
 	default:
-		sum, _, err = m.decode(key, got)
+		sum, _, err = c.m.decode(key, got)
 	}
-	return sum, m.failedAt("add to", key, err)
+	return sum, c.m.failedAt("add to", key, err)
 }
 
 // addend returns delta as the server adds it.

@@ -49,7 +49,13 @@ func (l *Loading[K, V]) hit(ctx context.Context, k K) {
 		return
 	}
 	ctx = lock.Detach(context.WithoutCancel(ctx))
-	l.h.h.e.Spawn(func() { l.refresh(ctx, k, e) }) // ends with the loader's time
+	l.h.h.e.Spawn(func() { // ends with the loader's time
+		defer func() { _ = recover() }() // the panic of the loader, which was told of
+		// What fails is left to a later reader.
+		if key, err := l.h.encodeKey(ctx, k); err == nil && l.stays(ctx, k, e) {
+			l.reload(ctx, k, key, e)
+		}
+	})
 }
 
 // heard is hit of a [Near] that has answered by itself, and returns for how long it need
@@ -99,19 +105,15 @@ func (l *Loading[K, V]) turn(k K) (e end, turn bool) {
 	if l.out(k) != nil {
 		return e, false
 	}
-	if !known {
+	gap := float64(l.ends.mean) * l.cfg.beta * -math.Log(1-rand.Float64()) // XFetch
+	switch {
+	case !known:
 		e.unknown = true
-	} else if e.unknown && now < e.at || !e.unknown && !early(now, e.at-l.cfg.stale, l.ends.mean, l.cfg.beta) {
+	case e.unknown && now < e.at, !e.unknown && float64(now)+gap < float64(e.at-l.cfg.stale):
 		return e, false
 	}
 	l.ends.put(k, end{now + l.cfg.lease(), true, true})
 	return e, true
-}
-
-// early reports whether an entry that ends then is loaded anew now: XFetch.
-func early(now, at, mean time.Duration, beta float64) bool {
-	gap := float64(mean) * beta * -math.Log(1-rand.Float64())
-	return float64(now)+gap >= float64(at)
 }
 
 func (h *horizon[K]) put(k K, e end) {
@@ -131,16 +133,6 @@ func (l *Loading[K, V]) learn(k K, e end) {
 	l.mu.Lock()
 	l.ends.put(k, e)
 	l.mu.Unlock()
-}
-
-// refresh asks when the entry of k ends, and loads it anew if it is the one of
-// which it is known that it is time. What fails is left to a later reader.
-func (l *Loading[K, V]) refresh(ctx context.Context, k K, e end) {
-	defer func() { _ = recover() }() // the panic of the loader, which was told of
-	key, err := l.h.encodeKey(ctx, k)
-	if err == nil && l.stays(ctx, k, e) {
-		l.reload(ctx, k, key, e)
-	}
 }
 
 // stays asks when an entry ends, and reports whether that is when it was known to:

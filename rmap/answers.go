@@ -65,22 +65,6 @@ func element(m *rueidis.RedisMessage) (value, error) {
 	return value{text: text, there: true}, err
 }
 
-// changeArgs returns what change.lua takes from the field on.
-func changeArgs(key string, old, to value) []string {
-	return []string{key, flag(old.there), old.text, flag(to.there), to.text}
-}
-
-// changed returns the answer of change.lua: whether it was done, and else what is
-// there, or that another goes first.
-func changed(got send.Answer, err error, c *claim) (there value, done bool, _ error) {
-	if err == nil && got.IsInt64() {
-		n, err := got.AsInt64()
-		return value{}, c.may(n), err
-	}
-	there, err = found(got, err)
-	return there, false, err
-}
-
 func flag(is bool) string {
 	if is {
 		return "1"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -67,10 +68,7 @@ func (p *plain) queue(ctx context.Context, most int, q queuing) (queued, error) 
 
 func (c *cached) queue(ctx context.Context, most int, q queuing) (queued, error) {
 	now, on := c.h.e.Wall(), append(c.n.All(), keys.MapWrites(c.key), keys.MapPending(c.key))
-	ends, rests := q.lives.life().Ends(now), q.lives.life().Rests(now)
-	if q.leaves {
-		ends, rests = mapcache.Stays(q.lives.life().Again(now)), mapcache.Stays(rests)
-	}
+	ends, rests := q.lives.life().Times(now, q.leaves)
 	args := []string{decimal(now), c.publish(q.pairs, 2), decimal(int64(most)), ends, rests, q.seen, c.h.requests.ID()}
 	for i := 0; i < len(q.pairs); i += 2 {
 		to := q.pairs[i+1]
@@ -214,4 +212,74 @@ func (s *sender) queuedMany(ctx context.Context) (int64, error) {
 
 func errFull(n int) error {
 	return fmt.Errorf("%w: %d changes are queued already", ErrBacklog, n)
+}
+
+// longestLook is the longest between looks of who waits for room.
+const longestLook = 50 * time.Millisecond
+
+// queue queues changes, if there is room, or waits for that. Most is how many changes
+// may be queued with these.
+func (w *Writing[K, V]) queue(ctx context.Context, most int, change queuing) (q queued, err error) {
+	if w.cfg.wait == 0 || len(w.drain.line) == 0 { // else others wait already
+		if q, err = w.queueNow(ctx, most, change); !q.full || w.cfg.wait == 0 {
+			return q, err
+		}
+	}
+	return w.queueLater(ctx, most, change)
+}
+
+// queueLater is queue of who waits. One of the handle asks at a time, and the others
+// stand in line.
+func (w *Writing[K, V]) queueLater(ctx context.Context, most int, change queuing) (q queued, err error) {
+	over := time.NewTimer(w.cfg.wait)
+	defer over.Stop()
+	ended := func(ended error) (queued, error) {
+		return queued{full: true}, fmt.Errorf("%w: %w", errFull(w.cfg.backlog), ended)
+	}
+	select {
+	case w.drain.line <- struct{}{}:
+		defer func() { <-w.drain.line }()
+	case <-over.C:
+		return queued{full: true}, errFull(w.cfg.backlog)
+	case <-ctx.Done():
+		return ended(core.ContextError(ctx))
+	case <-w.h.h.e.Closing():
+		return ended(ErrClosed)
+	}
+	for look := 0; ; look++ {
+		if q, err = w.queueNow(ctx, most, change); !q.full {
+			return q, err
+		}
+		pause := time.NewTimer(min(time.Millisecond<<min(look, 10), longestLook))
+		select {
+		case <-pause.C:
+		case <-over.C:
+			pause.Stop()
+			return q, err
+		case <-ctx.Done():
+			pause.Stop()
+			return ended(core.ContextError(ctx))
+		case <-w.h.h.e.Closing():
+			pause.Stop()
+			return ended(ErrClosed)
+		}
+		if w.drain.closed.Load() {
+			return ended(ErrClosed)
+		}
+	}
+}
+
+// queueNow makes one exchange.
+func (w *Writing[K, V]) queueNow(ctx context.Context, most int, change queuing) (queued, error) {
+	q, err := writing(ctx, w.h.h, func() (queued, error) {
+		return w.h.store.(queues).queue(ctx, most, change)
+	})
+	switch {
+	case err == nil && q.full:
+		err = errFull(w.cfg.backlog)
+	case !q.other:
+		w.drain.queued.Add(int64(len(change.pairs) / 2))
+	}
+	w.drains() // also if the answer was lost, or there is no room
+	return q, err
 }

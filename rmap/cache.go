@@ -10,6 +10,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
 // Cache is a handle on the cache of one name, which Redisson's RMapCache shares:
@@ -25,15 +26,13 @@ type Cache[K comparable, V any] struct {
 // NewCache returns a handle. Programs outside of this module call
 // rueidisson.Cache.
 func NewCache[K comparable, V any](e *locking.Engine, name string, opts ...Option) *Cache[K, V] {
-	m := newHandle[K, V](e, "cache", name, lifetime.cached, opts)
-	c := newCached(m.sender())
+	m := newHandle[K, V](e, "cache", name, func(lifetime) error { return nil }, opts)
+	c := &cached{sender: m.sender(), n: mapcache.NamesOf(m.key)}
+	c.n.Announced = m.cfg.announce
 	m.store, m.keysOf = c, objectOf
 	m.beside.key, m.beside.value = len(c.n.Lease("")), len(lifetime{}.pack(""))
 	return &Cache[K, V]{wholeOf(m), c}
 }
-
-// cached refuses nothing.
-func (l lifetime) cached() error { return nil }
 
 // Timed is an entry of a [Cache] and how long it has.
 type Timed[K comparable, V any] struct {
@@ -87,7 +86,10 @@ func (m *Cache[K, V]) Touch(ctx context.Context, k K, opts ...PutOption) (there 
 func (m *Cache[K, V]) TTL(ctx context.Context, k K) (left time.Duration, err error) {
 	key, err := m.m.encodeKey(ctx, k)
 	if err == nil {
-		left, err = reading(ctx, m.m.h, func() (time.Duration, error) { return m.c.ttl(ctx, key) })
+		left, err = reading(ctx, m.m.h, func() (time.Duration, error) {
+			on := []string{m.c.n.Hash, m.c.n.Times, m.c.n.Rests}
+			return send.Remainder(send.Number(m.m.h.e.Run(ctx, mapcache.TTL, on, []string{key, m.c.now()})))
+		})
 	}
 	return left, m.m.failedAt("look at", key, err)
 }
@@ -165,7 +167,13 @@ func (m *Cache[K, V]) MaxSize(ctx context.Context) (n int64, by Order, err error
 // Cost: one script call. Wire: hash {name}:redisson_options, rueidisson-max-bytes,
 // rueidisson-bytes and mode. Errors: as [Map.Put]. Redisson has no such bound.
 func (m *Cache[K, V]) SetMaxBytes(ctx context.Context, n int64, by Order) error {
-	_, err := m.bounds(ctx, n, 1<<50, "bytes", by, func() (bool, error) { return m.c.boundBytes(ctx, n, by) })
+	_, err := m.bounds(ctx, n, 1<<50, "bytes", by, func() (bool, error) {
+		on := []string{m.c.n.Options, m.c.n.Accesses, m.c.n.Hash}
+		_, err := m.m.h.e.RunBriefly(ctx, mapcache.SetBytes, on, []string{decimal(n), by.String()})
+		m.c.knows.Store(nil)
+		m.c.h.sweeper.Expect(&m.c.n, m.c.h.e.Wall()) // which sees to what is too much
+		return err == nil, err
+	})
 	return err
 }
 
@@ -219,7 +227,7 @@ var _ mapping[string, int] = (*Cache[string, int])(nil)
 //
 // Cost: as [Cache.RandomKeys] and [Cache.PeekMany]. Errors: as [Map.Get]. Source: RMapCache.randomEntries.
 func (m *Cache[K, V]) RandomEntries(ctx context.Context, n int) (map[K]V, error) {
-	ks, err := m.m.randomKeys(ctx, n)
+	ks, err := m.RandomKeys(ctx, n)
 	if err != nil {
 		return nil, err
 	}

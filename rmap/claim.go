@@ -32,14 +32,6 @@ func (c *claim) millis() string {
 	return decimal(c.lasts.Milliseconds())
 }
 
-// seen returns the arguments of change.lua about the entry.
-func (c *claim) seen(args []string) []string {
-	if c != nil && c.looks {
-		args[1] = "2"
-	}
-	return args
-}
-
 // may takes the integer that the script has answered, and reports whether the change was done.
 func (c *claim) may(answer int64) bool {
 	if c != nil {
@@ -96,10 +88,6 @@ type race struct {
 	held  bool // the claim may be this turn's
 }
 
-func (t *turn) race() *race {
-	return &race{contest: t.h.contest(t.e), t: t, began: t.h.e.Mono()}
-}
-
 // own returns the claim of this turn, with its name, for the next exchange.
 func (r *race) own() *claim {
 	if r.token == "" {
@@ -138,7 +126,12 @@ func (r *race) read(ctx context.Context) (old value, err error) {
 		}
 		pause(try + 1)
 	}
-	err = r.timed(func() (err error) { old, err = r.t.read(ctx); return err })
+	err = r.timed(func() (err error) {
+		if err = r.t.h.e.Open(); err == nil {
+			old, err = r.t.store.get(ctx, r.t.e.key) // by itself: the flight of a turn is one of its own already
+		}
+		return err
+	})
 	return old, err
 }
 

@@ -112,23 +112,23 @@ func TestComputeReadsWhereTheReplyToItsClaimIsLost(t *testing.T) {
 	t.Parallel()
 	for kind, of := range map[string]struct {
 		looks *scripts.Script
-		on    func(e *locking.Engine, name string) *handle[string, int]
+		on    func(e *locking.Engine, name string) common[string, int]
 	}{
-		"map":   {changeScript, func(e *locking.Engine, name string) *handle[string, int] { return New[string, int](e, name).m }},
-		"cache": {mapcache.Change, func(e *locking.Engine, name string) *handle[string, int] { return NewCache[string, int](e, name).m }},
+		"map":   {changeScript, func(e *locking.Engine, name string) common[string, int] { return New[string, int](e, name).common }},
+		"cache": {mapcache.Change, func(e *locking.Engine, name string) common[string, int] { return NewCache[string, int](e, name).common }},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t)
 			client, proxy := through(t, server)
 			m := of.on(engineOn(t, client), cacheNamed(t, server.Client(t)))
-			_, _, err := m.compute(t.Context(), "k", increment, nil)
+			_, _, err := m.Compute(t.Context(), "k", increment)
 			require.NoError(t, err)
-			key, err := m.keyText("k")
+			key, err := m.m.keyText("k")
 			require.NoError(t, err)
-			m.h.contest(m.entryOf(key)).sticks.Store(int64(m.h.e.Mono() + time.Hour)) // others were faster for long
-			lost := proxy.DropReply(redistest.MatchScript(of.looks.Body()), 1)        // which looks first
-			v, _, err := m.compute(t.Context(), "k", increment, nil)
+			m.m.h.contest(m.m.entryOf(key)).sticks.Store(int64(m.m.h.e.Mono() + time.Hour)) // others were faster for long
+			lost := proxy.DropReply(redistest.MatchScript(of.looks.Body()), 1)              // which looks first
+			v, _, err := m.Compute(t.Context(), "k", increment)
 			require.NoError(t, err, "nothing was written that may be unknown")
 			require.Equal(t, 2, v)
 			require.Equal(t, 1, lost.Dropped())

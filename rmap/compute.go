@@ -23,135 +23,59 @@ const (
 	Delete
 )
 
-// entry is what Computes queue for. Handles that write in other ways do not
-// share a queue.
-type entry struct {
-	kind, name, key string
-	shards          int
-	ids, lock       bool
-	entries         lifetime
-	announce        bool
-}
-
-// change is one Compute.
-type change struct {
-	ctx   context.Context
-	store store
-	apply func(old value) (now value, writes bool, err error)
-
-	fate    atomic.Int32
-	now     value // what the entry is to be after it
-	writes  bool
-	exited  bool // the function ended its goroutine, and is not called again
-	rests   bool // on what others of the turn have made, which is not written yet
-	settled bool
-	err     error
-}
-
-// The fates of a change: its caller may go before its function was called, or
-// when it has been.
-const (
-	waiting int32 = iota
-	running
-	gone    // and the function was not called
-	goneTwo // and the function was called, so that it may still come about
-)
-
-// begin reports whether the function is still to be called.
-func (c *change) begin() bool { return c.fate.CompareAndSwap(waiting, running) }
-
-// again begins anew where another write came first.
-func (c *change) again() {
-	if !c.exited {
-		c.fate.CompareAndSwap(running, waiting)
-	}
-}
-
-// leave reports whether the caller goes without its function having been called,
-// or before it was called again.
-func (c *change) leave() bool {
-	for {
-		if c.fate.CompareAndSwap(waiting, gone) {
-			return true
-		}
-		if c.fate.CompareAndSwap(running, goneTwo) {
-			return false
-		}
-	}
-}
-
-// errPanic carries the panic of a function from the goroutine that called it to
-// that of its caller.
-type errPanic struct {
-	value any
-	stack []byte
-}
-
-func (e *errPanic) Error() string { return fmt.Sprintf("%v\n\n%s", e.value, e.stack) }
-
-// Unwrap returns the error that the function panicked with, if it was one.
-func (e *errPanic) Unwrap() error {
-	err, _ := e.value.(error)
-	return err
-}
-
-// run calls the function. Its error, its panic and its end of the goroutine are
-// its caller's alone.
-func (c *change) run(old value) (now value) {
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		now, c.now, c.writes = old, old, false
-		if r := recover(); r != nil {
-			c.err = &errPanic{r, debug.Stack()}
-		} else {
-			c.exited, c.err = true, errExited
-		}
-	}()
-	c.now, c.writes, c.err = c.apply(old)
-	if returned = true; c.err != nil {
-		c.now, c.writes = old, false
-	}
-	return c.now
-}
-
-// errExited is what a function leaves that ended its goroutine, as a test's
-// FailNow does. Its caller's ends, too.
-var errExited = errors.New("the function ended the goroutine")
-
-// compute waits for its turn at the entry, and for what came of it.
-func (m *handle[K, V]) compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts []PutOption) (v V, there bool, err error) {
-	l, err := m.lifetime(opts)
+// Compute changes an entry by a function of what is there, in one step: f gets
+// the value and whether there is one, and its [Verdict] says what becomes of it.
+// Compute returns what is there then. An error of f changes nothing, and is
+// returned. A new entry has the times of opts, or else of the handle. A changed entry of a [Cache] has those that Replace
+// would leave it.
+//
+// Computes of one process on one entry queue, and all that wait are applied to
+// one read and written by one write. f is called again if another client has
+// written meanwhile, perhaps on another goroutine than that of its caller, while
+// other callers wait: it should be short, change nothing else, and not use the
+// same entry. A panic of f goes on in its caller, and if f ends its goroutine, as
+// FailNow of a test does, its caller's ends. If ctx ends before f was called it
+// never is; if it ends later, that is an [ErrUnknown].
+//
+// If the write fails, its error is the error of all functions that saw what it did
+// not write, also of those that returned an error of their own or panicked.
+//
+// Writes of others never get lost, except those that Java's compute overwrites:
+// see [WithEntryLock].
+//
+// Cost: HGET and one script call, for all that wait; of a Cache two script calls. Wire: HGET, and HSET or
+// HDEL. Errors: f's; [ErrDecode]; as Put. Source: RMap.compute, by another
+// protocol.
+func (c common[K, V]) Compute(ctx context.Context, k K, f func(old V, had bool) (V, Verdict, error), opts ...PutOption) (v V, there bool, err error) {
+	l, err := c.m.lifetime(opts)
 	var key string
 	if err == nil {
-		key, err = m.encodeKey(ctx, k)
+		key, err = c.m.encodeKey(ctx, k)
 	}
 	if err == nil && f == nil {
 		err = fmt.Errorf("%w: nil function", ErrOption)
 	}
 	if err != nil {
-		return v, false, m.failedAt("compute", key, err)
+		return v, false, c.m.failedAt("compute", key, err)
 	}
 	var result V
-	c := &change{ctx: ctx, store: m.store}
-	c.apply = func(old value) (now value, writes bool, err error) {
-		now, writes, result, err = m.apply(key, old, f)
+	one := &change{ctx: ctx, store: c.m.store}
+	one.apply = func(old value) (now value, writes bool, err error) {
+		now, writes, result, err = c.m.apply(key, old, f)
 		return now, writes, err
 	}
-	at := m.entryOf(key)
+	at := c.m.entryOf(key)
 	at.entries = l
-	if m.within(ctx, key) {
-		m.h.takeTurn(ctx, at, []*change{c})
-		err = c.outcome()
+	if c.m.cfg.entryLock && c.m.carries(ctx, key) { // it does not queue behind those who wait for that
+		c.m.h.takeTurn(ctx, at, []*change{one})
+		err = one.outcome()
 	} else {
-		err = m.h.turn(ctx, at, c)
+		err = c.m.h.turn(ctx, at, one)
 	}
 	if err == nil {
-		v, there = result, c.now.there
+		v, there = result, one.now.there
 	}
-	return v, there, m.failedAt("compute", key, err)
+	return v, there, c.m.failedAt("compute", key, err)
 }
 
 func (m *handle[K, V]) entryOf(key string) entry {
@@ -180,6 +104,45 @@ func (m *handle[K, V]) apply(key string, old value, f func(V, bool) (V, Verdict,
 	return old, false, v, fmt.Errorf("%w: verdict %d is none of Keep, Store, Delete", ErrOption, verdict)
 }
 
+// ComputeIfAbsent returns the value of k, and if there is none calls f and stores
+// what that returns. It reports whether it was stored. f is called as the function of
+// Compute is: for one of the callers in the process that find nothing, and again where
+// the entry came and went meanwhile. An error of f stores nothing, and is returned.
+//
+// Cost: as Get; where there is nothing, as Compute in addition. Errors: as
+// Compute. Source: RMap.computeIfAbsent, by another protocol.
+func (c common[K, V]) ComputeIfAbsent(ctx context.Context, k K, f func() (V, error), opts ...PutOption) (now V, stored bool, err error) {
+	if f == nil {
+		return now, false, c.m.failed("compute if absent", fmt.Errorf("%w: nil function", ErrOption))
+	}
+	if _, err = c.m.lifetime(opts); err != nil {
+		return now, false, c.m.failed("compute if absent", err)
+	}
+	now, there, err := c.Get(ctx, k)
+	if err != nil || there {
+		return now, false, err
+	}
+	made := false
+	now, _, err = c.Compute(ctx, k, func(old V, had bool) (V, Verdict, error) {
+		if made = !had; had {
+			return old, Keep, nil
+		}
+		v, err := f()
+		return v, Store, err
+	}, opts...)
+	return now, err == nil && made, err
+}
+
+// entry is what Computes queue for. Handles that write in other ways do not
+// share a queue.
+type entry struct {
+	kind, name, key string
+	shards          int
+	ids, lock       bool
+	entries         lifetime
+	announce        bool
+}
+
 // turn has c take part in the next turn of the entry.
 func (h *hub) turn(ctx context.Context, e entry, c *change) error {
 	_, err := h.turns.Do(ctx, e, c)
@@ -190,6 +153,65 @@ func (h *hub) turn(ctx context.Context, e entry, c *change) error {
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return err
+}
+
+// change is one Compute.
+type change struct {
+	ctx   context.Context
+	store store
+	apply func(old value) (now value, writes bool, err error)
+
+	fate    atomic.Int32
+	now     value // what the entry is to be after it
+	writes  bool
+	exited  bool // the function ended its goroutine, and is not called again
+	rests   bool // on what others of the turn have made, which is not written yet
+	settled bool
+	err     error
+}
+
+// The fates of a change: its caller may go before its function was called, or
+// when it has been.
+const (
+	waiting int32 = iota
+	running
+	gone    // and the function was not called
+	goneTwo // and the function was called, so that it may still come about
+)
+
+// leave reports whether the caller goes without its function having been called,
+// or before it was called again.
+func (c *change) leave() bool {
+	for {
+		if c.fate.CompareAndSwap(waiting, gone) {
+			return true
+		}
+		if c.fate.CompareAndSwap(running, goneTwo) {
+			return false
+		}
+	}
+}
+
+// run calls the function. Its error, its panic and its end of the goroutine are
+// its caller's alone.
+func (c *change) run(old value) (now value) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		now, c.now, c.writes = old, old, false
+		if r := recover(); r != nil {
+			c.err = &errPanic{r, debug.Stack()}
+		} else {
+			c.exited, c.err = true, errExited
+		}
+	}()
+	c.now, c.writes, c.err = c.apply(old)
+	if returned = true; c.err != nil {
+		c.now, c.writes = old, false
+	}
+	return c.now
 }
 
 // outcome returns what became of a change whose caller is there. A panic goes on, and
@@ -203,3 +225,22 @@ func (c *change) outcome() error {
 	}
 	return c.err
 }
+
+// errPanic carries the panic of a function from the goroutine that called it to
+// that of its caller.
+type errPanic struct {
+	value any
+	stack []byte
+}
+
+func (e *errPanic) Error() string { return fmt.Sprintf("%v\n\n%s", e.value, e.stack) }
+
+// Unwrap returns the error that the function panicked with, if it was one.
+func (e *errPanic) Unwrap() error {
+	err, _ := e.value.(error)
+	return err
+}
+
+// errExited is what a function leaves that ended its goroutine, as a test's
+// FailNow does. Its caller's ends, too.
+var errExited = errors.New("the function ended the goroutine")

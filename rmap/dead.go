@@ -189,7 +189,9 @@ func (w *Writing[K, V]) Purge(ctx context.Context, ids ...string) (n int64, err 
 	}
 	s := w.h.sender()
 	purge := func(some []string) error {
-		did, err := writing(ctx, w.h.h, func() (int64, error) { return s.purge(ctx, some) })
+		did, err := writing(ctx, w.h.h, func() (int64, error) {
+			return send.Number(s.h.e.Run(ctx, behindPurgeScript, []string{keys.MapDead(s.key), keys.MapDeadLast(s.key)}, some))
+		})
 		n += did
 		return err
 	}
@@ -263,8 +265,4 @@ func (s *sender) redrive(ctx context.Context, most, skip int, ids []string) (did
 		return did, err
 	}
 	return redriven{queued: all[0], through: min(all[1], int64(len(ids)))}, nil
-}
-
-func (s *sender) purge(ctx context.Context, ids []string) (int64, error) {
-	return send.Number(s.h.e.Run(ctx, behindPurgeScript, []string{keys.MapDead(s.key), keys.MapDeadLast(s.key)}, ids))
 }

@@ -299,11 +299,40 @@ func (w *Writing[K, V]) drainSome(t *draining, some []backlogged) error {
 	return w.failed(t, some, began, err)
 }
 
+// settle drops changes from the queue, and only then tells of the call that was about
+// them: the writer is called again with what is not settled when the turn is over.
+func (w *Writing[K, V]) settle(t *draining, aside grave, some []backlogged, told core.Write) (err error) {
+	for try := 0; ; try++ {
+		if told.Queued, err = t.s.settled(t.ctx, aside, some); err == nil || t.over() != nil {
+			break
+		}
+		w.note(err)
+		w.rest(t.ctx, try, err)
+	}
+	w.tell(t.ctx, told)
+	return err
+}
+
+// refused tells of a call that leaves all in the queue.
+func (w *Writing[K, V]) refused(t *draining, told core.Write) {
+	told.Queued = -1
+	if w.h.h.e.Caches != nil && t.ctx.Err() == nil {
+		if n, err := t.s.queuedMany(t.ctx); err == nil {
+			told.Queued = n
+		}
+	}
+	w.tell(t.ctx, told)
+}
+
 // failed handles a call that began then, and that is to be made again.
 func (w *Writing[K, V]) failed(t *draining, some []backlogged, began time.Duration, err error) error {
 	d, now := &w.drain, w.h.h.e.Mono()
 	d.streak.add(some[0].id, began, now)
-	w.complain(d.streak.calls, err)
+	if _, panicked := err.(*errPanic); panicked {
+		w.h.h.e.Logger.Error("the writer of a map panicked", "name", w.h.key, "attempt", d.streak.calls, "err", err)
+	} else if d.streak.calls == 1 {
+		w.h.h.e.Logger.Warn("the store does not take changes: they are tried again", "name", w.h.key, "err", err)
+	}
 	if w.cfg.retries > 0 && !errors.Is(err, errStuck) && now-d.streak.since >= w.cfg.retries {
 		return w.oneByOne(t, some, func(err error) bool { return !errors.Is(err, errStuck) })
 	}
@@ -312,16 +341,6 @@ func (w *Writing[K, V]) failed(t *draining, some []backlogged, began time.Durati
 	}
 	w.rest(t.ctx, d.streak.calls-1, err)
 	return t.over()
-}
-
-// complain tells the log of a store that has begun to refuse changes, and of a
-// writer that panics.
-func (w *Writing[K, V]) complain(tries int, err error) {
-	if _, panicked := err.(*errPanic); panicked {
-		w.h.h.e.Logger.Error("the writer of a map panicked", "name", w.h.key, "attempt", tries, "err", err)
-	} else if tries == 1 {
-		w.h.h.e.Logger.Warn("the store does not take changes: they are tried again", "name", w.h.key, "err", err)
-	}
 }
 
 // store calls the writer with the last change of each key, and returns what is to

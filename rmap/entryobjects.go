@@ -1,12 +1,38 @@
 package rmap
 
 import (
+	"context"
+
 	"github.com/rueidisson/rueidisson/fairlock"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/latch"
+	"github.com/rueidisson/rueidisson/lock"
 	"github.com/rueidisson/rueidisson/rwlock"
 	"github.com/rueidisson/rueidisson/semaphore"
 )
+
+// entryObjects has what maps and multimaps share: a name, and the objects that belong to an entry.
+type entryObjects[K comparable, V any] struct{ m *handle[K, V] }
+
+// Name returns the name that the handle was made with, before any mapping.
+func (c entryObjects[K, V]) Name() string { return c.m.name }
+
+// Lock returns the lock of the entry of k, there or not: of a map that of RMap.getLock, which
+// Redisson's compute takes, and of a multimap that of RListMultimap.getLock or RSetMultimap.getLock. It keeps no other client from the
+// entry that does not ask for it: see [WithEntryLock] of maps. Its name is {name}:<hash of the key>:lock, here and in the five methods
+// below with the name of the shard for that of a [Sharded]. A key that cannot be used is an [ErrOption] of the lock's operations, and so it is with the
+// other objects of an entry.
+func (c entryObjects[K, V]) Lock(k K) *lock.Lock {
+	err := c.m.bad
+	var key string
+	if err == nil {
+		key, err = c.m.keyText(k)
+	}
+	if err != nil {
+		return lock.Unusable(c.m.h.e, c.m.name, c.m.failed("lock of", err))
+	}
+	return lock.New(c.m.h.e, c.m.lockName(key))
+}
 
 // The kinds of objects that an entry has, as Redisson names them.
 const (
@@ -16,6 +42,45 @@ const (
 	entryPermits  = "permitexpirablesemaphore"
 	entryLatch    = "countdownlatch"
 )
+
+// FairLock returns the fair lock of the entry of k, there or not, {name}:<hash of the key>:fairlock. Source:
+// RMap.getFairLock, and those of multimaps.
+func (c entryObjects[K, V]) FairLock(k K) *fairlock.Lock {
+	return fairlock.New(c.m.h.e, c.m.entryObject(k, entryFairLock))
+}
+
+// RWLock returns the read-write lock of the entry of k, there or not, {name}:<hash of the key>:rw_lock. Source:
+// RMap.getReadWriteLock, and those of multimaps.
+func (c entryObjects[K, V]) RWLock(k K) *rwlock.Lock {
+	return rwlock.New(c.m.h.e, c.m.entryObject(k, entryRWLock))
+}
+
+// Semaphore returns the semaphore of the entry of k, there or not, {name}:<hash of the key>:semaphore. Source:
+// RMap.getSemaphore, and those of multimaps.
+func (c entryObjects[K, V]) Semaphore(k K) *semaphore.Semaphore {
+	return semaphore.New(c.m.h.e, c.m.entryObject(k, entrySem))
+}
+
+// PermitSemaphore returns the semaphore of permits with leases of the entry of k, there or not,
+// {name}:<hash of the key>:permitexpirablesemaphore. Source: RMap.getPermitExpirableSemaphore, and those of multimaps.
+func (c entryObjects[K, V]) PermitSemaphore(k K) *semaphore.PermitSemaphore {
+	return semaphore.NewPermits(c.m.h.e, c.m.entryObject(k, entryPermits))
+}
+
+// Latch returns the latch of the entry of k, there or not, {name}:<hash of the key>:countdownlatch. On a cluster it
+// is an [ErrOption], since the names of latches have no braces there. Source: RMap.getCountDownLatch, and those of multimaps.
+func (c entryObjects[K, V]) Latch(k K) *latch.Latch {
+	return latch.New(c.m.h.e, c.m.entryObject(k, entryLatch))
+}
+
+// lockName returns the lock of the entry of an encoded key.
+func (m *handle[K, V]) lockName(key string) string { return keys.EntryLock(m.home(key), key) }
+
+// carries reports whether ctx carries a hold of the entry's lock.
+func (m *handle[K, V]) carries(ctx context.Context, key string) bool {
+	_, hold := lock.Carried(ctx, m.h.e, m.h.e.Map(m.lockName(key)), "")
+	return hold != nil
+}
 
 // entryObject returns the name of an object of the entry of k: empty, which each of its operations
 // refuses, if the handle or the key cannot be used. A name mapper maps it once more, as in
@@ -29,24 +94,4 @@ func (m *handle[K, V]) entryObject(k K, kind string) string {
 		return ""
 	}
 	return keys.Suffix(m.home(key), keys.GroupField(key)+":"+kind)
-}
-
-func (m *handle[K, V]) fairLockOf(k K) *fairlock.Lock {
-	return fairlock.New(m.h.e, m.entryObject(k, entryFairLock))
-}
-
-func (m *handle[K, V]) rwLockOf(k K) *rwlock.Lock {
-	return rwlock.New(m.h.e, m.entryObject(k, entryRWLock))
-}
-
-func (m *handle[K, V]) semaphoreOf(k K) *semaphore.Semaphore {
-	return semaphore.New(m.h.e, m.entryObject(k, entrySem))
-}
-
-func (m *handle[K, V]) permitsOf(k K) *semaphore.PermitSemaphore {
-	return semaphore.NewPermits(m.h.e, m.entryObject(k, entryPermits))
-}
-
-func (m *handle[K, V]) latchOf(k K) *latch.Latch {
-	return latch.New(m.h.e, m.entryObject(k, entryLatch))
 }

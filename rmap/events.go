@@ -146,7 +146,16 @@ func (f *feed) open(ctx context.Context, c *cached, kinds []EventKind) error {
 	stop := context.AfterFunc(ctx, f.close)
 	f.end = append(f.end, func() { stop() })
 	for _, kind := range slices.Compact(slices.Sorted(slices.Values(kinds))) {
-		sub, err := c.h.e.Subscribe(ctx, mapcache.Kind(kind).Channel(c.key), func(ev pubsub.Event) { f.told(c, kind, ev) })
+		sub, err := c.h.e.Subscribe(ctx, mapcache.Kind(kind).Channel(c.key), func(ev pubsub.Event) { // on the hub's goroutine
+			h := heard{kind: mapcache.Kind(kind), payload: ev.Payload}
+			if ev.Kind == pubsub.Resumed {
+				h = heard{kind: mapcache.Kind(Gap)}
+			}
+			f.add(h)
+			if c.h.e.Caches != nil {
+				c.h.e.Caches.Heard(context.Background(), c.key, EventKind(h.kind).String())
+			}
+		})
 		if err != nil {
 			f.close()
 			return err
@@ -172,16 +181,6 @@ func (f *feed) ends(what func()) {
 	if closed {
 		what()
 	}
-}
-
-// told takes in a message. It is called on the hub's goroutine.
-func (f *feed) told(c *cached, kind EventKind, ev pubsub.Event) {
-	h := heard{kind: mapcache.Kind(kind), payload: ev.Payload}
-	if ev.Kind == pubsub.Resumed {
-		h = heard{kind: mapcache.Kind(Gap)}
-	}
-	f.add(h)
-	c.h.heard(c.key, EventKind(h.kind))
 }
 
 func (f *feed) add(h heard) {

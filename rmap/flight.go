@@ -3,6 +3,7 @@ package rmap
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/lock"
@@ -32,8 +33,10 @@ type ticket[V any] struct {
 	first bool
 }
 
-// board joins the flight of k, or begins one.
-// Stale is of who has found an entry.
+// board joins the flight of k, or begins one. Stale is of a caller that has found an entry.
+//
+// A singleflight.Group does not do: a flight ends when all callers have left, a caller that came late takes the next
+// one, and a panic is that of the caller which began it.
 func (l *Loading[K, V]) board(ctx context.Context, k K, key string, b *bulk[K, V], stale bool) (ticket[V], error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +46,8 @@ func (l *Loading[K, V]) board(ctx context.Context, k K, key string, b *bulk[K, V
 		f.callers++
 		return ticket[V]{flight: f, since: f.sent}, nil
 	}
-	f = l.flight(ctx)
+	// It has the values of the caller's context, but no holds: others come who have none.
+	f = newFlight[V](lock.Detach(context.WithoutCancel(ctx)))
 	if !l.h.h.e.Spawn(func() { l.fly(f, k, key, b, stale) }) {
 		b.leave()
 		f.cancel()
@@ -56,11 +60,10 @@ func (l *Loading[K, V]) board(ctx context.Context, k K, key string, b *bulk[K, V
 	return ticket[V]{flight: f, first: true}, nil
 }
 
-// flight returns one of the caller with ctx, whose values it has, but no holds: others
-// come who have none.
-func (l *Loading[K, V]) flight(ctx context.Context) *flight[V] {
+// newFlight returns a flight of one caller.
+func newFlight[V any](ctx context.Context) *flight[V] {
 	f := &flight[V]{done: make(chan struct{}), callers: 1}
-	f.ctx, f.cancel = context.WithCancel(lock.Detach(context.WithoutCancel(ctx)))
+	f.ctx, f.cancel = context.WithCancel(ctx)
 	return f
 }
 
@@ -77,19 +80,14 @@ func (l *Loading[K, V]) fly(f *flight[V], k K, key string, b *bulk[K, V], stale 
 		l.mu.Unlock()
 	}
 	if stale {
-		f.v, f.there, f.err = r.freshen(f.ctx)
+		// It does not go on where others fail, and loads nothing that others have loaded meanwhile.
+		r.how, r.locks, r.mild = ahead, false, true
+		r.still = func() bool { return l.endsSoon(f.ctx, k) }
+		f.v, f.there, f.err = r.renew(f.ctx)
 	} else {
 		f.v, f.there, f.err = r.get(f.ctx)
 	}
-	if f.err == nil && !f.there {
-		l.remember(k, writes)
-	}
-}
-
-// remember notes that there is nothing for k, by what was found before so many
-// writes of this handle.
-func (l *Loading[K, V]) remember(k K, writes uint64) {
-	if d := l.cfg.absentFor; d > 0 {
+	if d := l.cfg.absentFor; d > 0 && f.err == nil && !f.there {
 		now := l.now()
 		l.mu.Lock()
 		l.none.add(k, now, now+d, writes)
@@ -149,3 +147,71 @@ func goOn(err error) {
 		runtime.Goexit()
 	}
 }
+
+// mostAbsent is how many keys a handle remembers of which there is nothing.
+const mostAbsent = 10_000
+
+// absences are keys that the loader found nothing for, and until when that counts.
+type absences[K comparable] struct {
+	until  map[K]time.Duration
+	writes uint64 // so often something was written: what was found before may be over
+}
+
+// has reports whether k counts as absent.
+func (a *absences[K]) has(k K, now time.Duration) bool {
+	until, there := a.until[k]
+	if there && now >= until {
+		delete(a.until, k)
+		return false
+	}
+	return there
+}
+
+// add remembers k, unless something was written since writes was read.
+func (a *absences[K]) add(k K, now, until time.Duration, writes uint64) {
+	if writes != a.writes {
+		return
+	}
+	if a.until == nil {
+		a.until = make(map[K]time.Duration)
+	}
+	if len(a.until) >= mostAbsent {
+		a.shrink(now)
+	}
+	a.until[k] = until
+}
+
+// shrink drops what is over, and some of the others, whichever come first.
+func (a *absences[K]) shrink(now time.Duration) {
+	n := 0
+	for k, until := range a.until {
+		if now >= until || n < mostAbsent/10 {
+			delete(a.until, k)
+			n++
+		}
+	}
+}
+
+func (a *absences[K]) forget(ks []K) {
+	a.writes++
+	for _, k := range ks {
+		delete(a.until, k)
+	}
+}
+
+// written notes entries that may have been written by this handle.
+func (l *Loading[K, V]) written(ks ...K) {
+	if l.cfg.absentFor > 0 {
+		l.mu.Lock()
+		l.none.forget(ks)
+		l.mu.Unlock()
+	}
+}
+
+func (l *Loading[K, V]) absent(k K) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.none.has(k, l.now())
+}
+
+func (l *Loading[K, V]) now() time.Duration { return l.h.h.e.Mono() }

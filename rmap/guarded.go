@@ -29,17 +29,6 @@ type guards interface {
 	guarded(ctx context.Context, g guarded) (did bool, err error)
 }
 
-// guardsOf returns the guards of the entry of a key.
-func (m *handle[K, V]) guardsOf(key string) guards {
-	switch s := m.store.(type) {
-	case *cached:
-		return s
-	case *sharded:
-		return s.at(key)
-	}
-	return &plain{m.sender()}
-}
-
 func (p *plain) guarded(ctx context.Context, g guarded) (bool, error) {
 	args := p.tellOne(g.key, g.owner, g.key, seenText(g.to), g.lives.text())
 	on := p.unleasing([]string{p.key, keys.NearLog(p.key), g.lock}, g.lives.text(), []string{g.key}, 1)
@@ -57,10 +46,7 @@ func (p *shard) guarded(ctx context.Context, g guarded) (bool, error) {
 
 func (c *cached) guarded(ctx context.Context, g guarded) (bool, error) {
 	now, packed := c.h.e.Wall(), ""
-	ends, rests := g.lives.life().Ends(now), g.lives.life().Rests(now)
-	if g.leaves {
-		ends, rests = mapcache.Stays(g.lives.life().Again(now)), mapcache.Stays(rests)
-	}
+	ends, rests := g.lives.life().Times(now, g.leaves)
 	if g.to.there {
 		packed = g.lives.pack(g.to.text)
 	}
@@ -87,7 +73,7 @@ var errTooLate = errors.New("the lock of the entry was lost before the map was w
 // followGuarded changes the map as the store was, if the lock is held still when the
 // request arrives.
 func (w *Writing[K, V]) followGuarded(ctx context.Context, g guarded) error {
-	at := w.h.guardsOf(g.key)
+	at := w.h.storeOf(g.key)
 	did, err := writing(ctx, w.h.h, func() (bool, error) { return at.guarded(ctx, g) })
 	if err == nil && !did {
 		err = errTooLate

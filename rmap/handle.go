@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 
 	"github.com/rueidisson/rueidisson/codec"
@@ -44,8 +43,8 @@ type handle[K comparable, V any] struct {
 // newHandle checks what a handle is made with, and asks nobody. The store is
 // made of what it then knows.
 func newHandle[K comparable, V any](e *locking.Engine, kind, name string, can func(lifetime) error, opts []Option) *handle[K, V] {
-	m := &handle[K, V]{h: hubOf(e), kind: kind, name: name, key: e.Map(name), keysOf: oneHash, can: can}
-	if m.cfg, m.bad = resolve(opts); m.bad == nil {
+	m := &handle[K, V]{h: hubOf(e), kind: kind, name: name, key: e.Map(name), keysOf: func(key string) []string { return []string{key} }, can: can}
+	if m.cfg, m.bad = object.Options(config{}, opts, Option.applyHandle); m.bad == nil {
 		m.bad = can(m.cfg.entries)
 	}
 	if m.bad == nil {
@@ -123,7 +122,7 @@ func (m *handle[K, V]) lifetime(opts []PutOption) (lifetime, error) {
 	if len(opts) == 0 {
 		return m.cfg.entries, nil
 	}
-	l, err := m.cfg.entries.with(opts)
+	l, err := object.Options(m.cfg.entries, opts, PutOption.applyPut)
 	if err == nil {
 		err = m.can(l)
 	}
@@ -146,20 +145,16 @@ func (m *handle[K, V]) decode(key string, got value) (v V, there bool, err error
 	if err = got.broken; err == nil {
 		v, err = codec.Decode(m.values, got.text)
 	}
-	if (err != nil || m.text) && got.broken == nil && mapcache.Looks(got.text) && m.cacheless() {
-		var none V
-		v, err = none, fmt.Errorf("%w: it has the header of a cache's", ErrWrongKind)
+	if (err != nil || m.text) && got.broken == nil && mapcache.Looks(got.text) {
+		if _, is := m.store.(*cached); !is { // whose values have headers
+			var none V
+			v, err = none, fmt.Errorf("%w: it has the header of a cache's", ErrWrongKind)
+		}
 	}
 	if err != nil {
 		return v, true, m.undecoded(key, got.text, err)
 	}
 	return v, true, nil
-}
-
-// cacheless reports whether the values of the map have no header.
-func (m *handle[K, V]) cacheless() bool {
-	_, is := m.store.(*cached)
-	return !is
 }
 
 func (m *handle[K, V]) undecoded(key, text string, cause error) error {
@@ -190,14 +185,6 @@ func (m *handle[K, V]) home(key string) string {
 		return s.home(key)
 	}
 	return m.key
-}
-
-// parts returns the hashes that the map is made of.
-func (m *handle[K, V]) parts() iter.Seq[store] {
-	if s, is := m.store.(spread); is {
-		return s.parts()
-	}
-	return func(yield func(store) bool) { yield(m.store) }
 }
 
 // wrongType names the key of another type, or those that it is one of.

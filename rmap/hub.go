@@ -1,12 +1,14 @@
 package rmap
 
 import (
+	"context"
 	"crypto/rand"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
@@ -55,10 +57,10 @@ const (
 func newHub(e *locking.Engine) *hub {
 	h := &hub{e: e, requests: send.NewRequests(e.Sender), id: random(16), seed: maphash.MakeSeed()}
 	h.gets = combine.New(combine.Config[string, getAsk, value]{
-		Send: h.sendGets, Cut: cutGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights, Crowd: getCrowd,
+		Send: h.sendGets, Cut: func(waiting []*getCall) int { return cut(len(waiting), waiting[0].Ask.size) }, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights, Crowd: getCrowd,
 	})
 	h.cachedGets = combine.New(combine.Config[string, cachedAsk, value]{
-		Send: h.sendCachedGets, Cut: cutCachedGets, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights, Crowd: getCrowd,
+		Send: h.sendCachedGets, Cut: func(waiting []*cachedCall) int { return cut(len(waiting), waiting[0].Ask.size) }, Spawn: e.Spawn, Closed: ErrClosed, Flights: getFlights, Crowd: getCrowd,
 	})
 	h.shards = combine.New(combine.Config[shardsKey, int, int]{
 		Send: h.countShards, Spawn: e.Spawn, Closed: ErrClosed,
@@ -75,4 +77,11 @@ func random(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // which never fails
 	return string(b)
+}
+
+// swept tells of a visit of the sweeper, and of what a write has evicted.
+func (h *hub) swept(s core.Sweep) {
+	if h.e.Caches != nil {
+		h.e.Caches.Swept(context.Background(), s)
+	}
 }

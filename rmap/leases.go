@@ -64,17 +64,6 @@ type leases interface {
 	void(ctx context.Context, keys []string) error
 }
 
-// leasesOf returns the leases of the entry of a key.
-func (m *handle[K, V]) leasesOf(key string) leases {
-	switch s := m.store.(type) {
-	case *cached:
-		return s
-	case *sharded:
-		return s.at(key)
-	}
-	return &plain{m.sender()}
-}
-
 // loaded says how many shards there are before it writes to one.
 func (p *shard) loaded(ctx context.Context, l lease, now, seen value, lives lifetime) (bool, error) {
 	if err := p.of.check(ctx, true); err != nil {
@@ -87,13 +76,9 @@ func (p *shard) loaded(ctx context.Context, l lease, now, seen value, lives life
 func (p *plain) lease(key string) string { return keys.MapLoad(p.key, key) }
 
 func (p *plain) ask(ctx context.Context, l lease, how string) (look, error) {
-	on, args := p.loading(l), []string{l.token, millis(l.lasts), how, l.key}
+	on := []string{p.key, p.lease(l.key), keys.MapWrites(p.key), keys.MapPending(p.key)}
+	args := []string{l.token, millis(l.lasts), how, l.key}
 	return looked(p.h.e.Run(ctx, readToLoad, on, args))
-}
-
-// loading returns the keys of a load.
-func (p *plain) loading(l lease) []string {
-	return []string{p.key, p.lease(l.key), keys.MapWrites(p.key), keys.MapPending(p.key)}
 }
 
 func (p *plain) loaded(ctx context.Context, l lease, now, seen value, lives lifetime) (bool, error) {

@@ -52,7 +52,7 @@ type run[K comparable, V any] struct {
 
 func (l *Loading[K, V]) newRun(k K, key string) *run[K, V] {
 	return &run[K, V]{
-		l: l, h: l.h, k: k, leases: l.h.leasesOf(key), locks: l.locks, sends: func() {},
+		l: l, h: l.h, k: k, leases: l.h.storeOf(key), locks: l.locks, sends: func() {},
 		lease: lease{key, rand.Text(), l.cfg.lease()}, lives: l.h.cfg.entries,
 	}
 }
@@ -104,22 +104,17 @@ func (r *run[K, V]) await(ctx context.Context) (got value, absent bool, err erro
 			if l.left > 0 || err != nil {
 				r.leaves()
 			}
-			return r.unless(l), err == nil && l.left == 0, err
+			left = l.left
+			if r.looks++; len(l.other) != len(r.lease.token) { // Redisson loads, which tells nobody
+				left = min(left, time.Millisecond<<min(r.looks, 7))
+			}
+			return left, err == nil && l.left == 0, err
 		},
 	})
 	if elsewhere && err == nil {
 		err = errElsewhere
 	}
 	return got, absent, err
-}
-
-// unless returns how long to wait for another's load unless something is heard. Whoever
-// loads with Redisson tells nobody.
-func (r *run[K, V]) unless(l look) time.Duration {
-	if r.looks++; len(l.other) == len(r.lease.token) {
-		return l.left
-	}
-	return min(l.left, time.Millisecond<<min(r.looks, 7))
 }
 
 func (r *run[K, V]) look(ctx context.Context, how string) (look, error) {
@@ -225,7 +220,11 @@ func (r *run[K, V]) load(ctx context.Context) (v V, there, done bool, err error)
 	v, there, err = r.call(ctx)
 	switch {
 	case err != nil:
-		_, _ = r.end(ctx, told(ctx))
+		what := toldFailed
+		if ctx.Err() != nil {
+			what = toldLeft
+		}
+		_, _ = r.end(ctx, what)
 		return v, false, false, err
 	case there:
 		done, err = r.write(ctx, v)
@@ -235,14 +234,6 @@ func (r *run[K, V]) load(ctx context.Context) (v V, there, done bool, err error)
 		done, err = r.insist(func() (bool, error) { return r.end(ctx, toldAbsent) })
 	}
 	return v, there, done, err
-}
-
-// told returns what is told of a load that failed.
-func told(ctx context.Context) string {
-	if ctx.Err() != nil {
-		return toldLeft
-	}
-	return toldFailed
 }
 
 // write has the lease given back if it does not get through.
@@ -352,10 +343,14 @@ func (r *run[K, V]) call(ctx context.Context) (V, bool, error) {
 	if got.there {
 		r.lives = got.lives
 	}
-	if r.failing(ctx, got.err) {
+	if got.err == nil || ctx.Err() == nil && e.Open() == nil { // else it is not the source that fails
 		r.l.tried(r.k, got.err)
 	}
-	r.observe(ctx, e.Mono()-started, got)
+	took := e.Mono() - started
+	r.l.took(took, got.err)
+	if e.Caches != nil {
+		e.Caches.Loaded(ctx, core.Load{Map: r.h.key, Took: took, Absent: got.err == nil && !got.there, Ahead: r.how == ahead, Err: got.err})
+	}
 	return got.v, got.there, got.err
 }
 
@@ -383,9 +378,4 @@ func (r *run[K, V]) guarded(ctx context.Context, returned chan<- outcome[V]) {
 	}()
 	v, there, err := r.l.load(ctx, r.k)
 	got = r.l.outcomeOf(r.k, v, there, err)
-}
-
-func (r *run[K, V]) observe(ctx context.Context, took time.Duration, got outcome[V]) {
-	r.l.took(took, got.err)
-	r.h.h.loaded(ctx, core.Load{Map: r.h.key, Took: took, Absent: got.err == nil && !got.there, Ahead: r.how == ahead, Err: got.err})
 }

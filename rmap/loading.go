@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/rueidisson/rueidisson/lock"
 )
 
 // Loading is a map whose Get loads what is not there: see [NewLoading]. Any number
@@ -152,13 +150,23 @@ func (l *Loading[K, V]) miss(ctx context.Context, k K, b *bulk[K, V]) (v V, ther
 		b.leave()
 		return v, false, l.h.failedAt("load", key, err)
 	}
-	if err = l.resting(k); err != nil {
+	if l.cfg.backsOff {
+		l.mu.Lock()
+		err = l.out(k)
+		l.mu.Unlock()
+	}
+	if err != nil {
 		b.leave()
 		return v, false, l.h.failedAt("load", key, err)
 	}
 	if l.locks && l.h.carries(ctx, key) {
 		b.leave()
-		return l.alone(ctx, k, key)
+		// Others that load wait for the lock of the entry, which the caller has: nobody else boards its flight.
+		return l.lonely(ctx, k, key, func(f *flight[V]) {
+			r := l.newRun(k, key)
+			r.how, r.locks = mine, false
+			f.v, f.there, f.err = r.get(f.ctx)
+		})
 	}
 	for {
 		t, err := l.board(ctx, k, key, b, false)
@@ -181,20 +189,9 @@ func (l *Loading[K, V]) miss(ctx context.Context, k K, b *bulk[K, V]) (v V, ther
 	}
 }
 
-// alone loads for a caller that has the lock of the entry: whoever loads else
-// waits for that. It is a flight that nobody else boards.
-func (l *Loading[K, V]) alone(ctx context.Context, k K, key string) (v V, there bool, err error) {
-	return l.lonely(ctx, k, key, func(f *flight[V]) {
-		r := l.newRun(k, key)
-		r.how, r.locks = mine, false
-		f.v, f.there, f.err = r.get(f.ctx)
-	})
-}
-
 // lonely returns a flight that nobody else boards.
 func (l *Loading[K, V]) lonely(ctx context.Context, k K, key string, fly func(f *flight[V])) (v V, there bool, err error) {
-	f := &flight[V]{done: make(chan struct{}), callers: 1}
-	f.ctx, f.cancel = context.WithCancel(ctx)
+	f := newFlight[V](ctx)
 	took := l.h.h.e.Spawn(func() { // ends with the loader
 		defer l.land(f, k)
 		fly(f)
@@ -216,10 +213,4 @@ func (l *Loading[K, V]) told(err error, key string, first bool) error {
 		return err
 	}
 	return l.h.failedAt("load", key, err)
-}
-
-// carries reports whether ctx carries a hold of the entry's lock.
-func (m *handle[K, V]) carries(ctx context.Context, key string) bool {
-	_, hold := lock.Carried(ctx, m.h.e, m.h.e.Map(m.lockName(key)), "")
-	return hold != nil
 }

@@ -730,7 +730,7 @@ func callsOfLoads(t *testing.T, e *locking.Engine, r *redistest.ScriptRecorder, 
 		_, _, err := l.Get(t.Context(), k)
 		require.NoError(t, err)
 	}
-	require.NoError(t, l.h.leasesOf("5").keep(t.Context(), lease{"5", "nobody's", time.Second}))
+	require.NoError(t, l.h.storeOf("5").keep(t.Context(), lease{"5", "nobody's", time.Second}))
 	for _, call := range r.Take() {
 		if name := redistest.ScriptNames([]redistest.ScriptCall{call})[0]; strings.HasPrefix(name, "load_") {
 			call.Check(t)

@@ -1,7 +1,6 @@
 package rmap
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -151,19 +150,4 @@ func (l *Loading[K, V]) out(k K) error {
 		return f.err
 	}
 	return nil
-}
-
-// resting is out for those who miss an entry.
-func (l *Loading[K, V]) resting(k K) error {
-	if !l.cfg.backsOff {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out(k)
-}
-
-// failing reports whether what went wrong with a load is to be counted for its source.
-func (r *run[K, V]) failing(ctx context.Context, err error) bool {
-	return err == nil || ctx.Err() == nil && r.h.h.e.Open() == nil
 }

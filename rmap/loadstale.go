@@ -52,10 +52,10 @@ func (l *Loading[K, V]) freshenMany(ctx context.Context, found map[K]V) {
 	for k := range found {
 		all = append(all, k)
 	}
-	fewAtATime(all, func(k K) {
-		if l.stale(ctx, k) {
+	fewAtATime(len(all), func(i int) {
+		if l.stale(ctx, all[i]) {
 			mu.Lock()
-			due = append(due, k)
+			due = append(due, all[i])
 			mu.Unlock()
 		}
 	})
@@ -120,14 +120,6 @@ func (l *Loading[K, V]) freshen(ctx context.Context, k K, was V, b *bulk[K, V]) 
 
 // errElsewhere is why a process does not load what another has failed to.
 var errElsewhere = errors.New("the load of another process failed")
-
-// freshen is renew of who has something stale: it does not go on where others fail, and
-// loads nothing that others have loaded meanwhile.
-func (r *run[K, V]) freshen(ctx context.Context) (v V, there bool, err error) {
-	r.how, r.locks, r.mild = ahead, false, true
-	r.still = func() bool { return r.l.endsSoon(ctx, r.k) }
-	return r.renew(ctx)
-}
 
 // afresh returns the base of a Loading: where its last time begins, an entry ends for those
 // who keep copies.

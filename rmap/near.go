@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
@@ -75,18 +77,15 @@ func (e *ending) collected() {
 // Close drops the copies, and what tells of changes. The near cache goes on as the
 // map that it was made of, which it does not close.
 func (n *Near[K, V]) Close() {
-	if end := n.shut(); end != nil {
+	n.mu.Lock()
+	n.closed = true
+	n.kept.Store(nil)
+	end := n.end
+	n.mu.Unlock()
+	if end != nil {
 		end.run()
 		end.report.tell()
 	}
-}
-
-func (n *Near[K, V]) shut() *ending {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.closed = true
-	n.kept.Store(nil)
-	return n.end
 }
 
 // copies returns what is kept, from the first read on; nil once it is closed.
@@ -110,21 +109,30 @@ func (n *Near[K, V]) copies() *copies[K, V] {
 func (n *Near[K, V]) begin() (*copies[K, V], *ending) {
 	lanes := newLanes(fewLanes)
 	if n.cfg.announced {
-		lanes = newLanes(lanesFor(max(n.cfg.entries, int(min(n.cfg.bytes/besideEntry, 1<<20)))))
+		entries := max(n.cfg.entries, int(min(n.cfg.bytes/besideEntry, 1<<20)))
+		lanes = newLanes(1 << bits.Len(uint(min(max(4*entries, 256), 1<<20)-1))) // so many that entries seldom share one
 	}
 	end := &ending{}
 	from := make([]*origin, len(n.b.keys))
 	for i, key := range n.b.keys {
 		from[i] = &origin{born: time.Now(), silence: n.cfg.silence}
 		if n.cfg.announced {
-			end.all = append(end.all, announcedTo(n.b.h, key, from[i], lanes))
-		} else {
-			end.all = append(end.all, trackedBy(n.b.h.e, key, from[i], n.b.beside))
+			a := &announced{h: n.b.h, key: key, o: from[i], lanes: lanes, news: make(chan struct{}, 1), mutes: map[string]time.Time{}}
+			from[i].arm = a.arm
+			end.all = append(end.all, a.close)
+		} else { // the server tells of changes
+			w := n.b.h.e.Track(key, n.cfg.silence, from[i], n.b.beside...)
+			from[i].arm = w.Arm
+			end.all = append(end.all, w.Close)
 		}
 	}
 	c := newCopies[K, V](n.b.h.e, n.cfg, lanes, from)
 	c.ahead = refreshing(n.m)
-	c.report = newReport(n.b.h.e, c.did(n.m.Name()))
+	name := n.m.Name()
+	c.report = &report{e: n.b.h.e, born: time.Now(), did: func() core.NearCounts {
+		return core.NearCounts{Cache: name, Hits: c.allHits(), Misses: c.misses.Load(), Drops: c.lanes.drops.Load(), WholeDrops: c.wholeDrops()}
+	}}
+	c.report.next.Store(int64(reportEvery))
 	for _, o := range from {
 		o.heard = c.report.look
 	}
@@ -233,7 +241,9 @@ func (n *Near[K, V]) wrote(ks ...K) {
 // wroteAll is wrote of all entries.
 func (n *Near[K, V]) wroteAll() {
 	if c := n.kept.Load(); c != nil {
-		c.dropAll()
+		for _, o := range c.from {
+			o.Dropped()
+		}
 	}
 }
 
@@ -348,22 +358,17 @@ func (n *Near[K, V]) Preload(ctx context.Context) (read int64, err error) {
 		}
 		got, err := n.GetMany(ctx, page...)
 		read += int64(len(got))
-		if err != nil || n.full(read) {
+		full := read >= int64(n.cfg.entries)
+		if c := n.kept.Load(); n.cfg.bytes > 0 && c != nil {
+			full = int64(c.store.WeightedSize()) > n.cfg.bytes*9/10
+		}
+		if err != nil || full {
 			return read, err
 		}
 		page = page[:0]
 	}
 	got, err := n.GetMany(ctx, page...)
 	return read + int64(len(got)), err
-}
-
-// full reports whether so many entries that were read are as many as may be kept.
-func (n *Near[K, V]) full(read int64) bool {
-	c := n.kept.Load()
-	if n.cfg.bytes == 0 || c == nil {
-		return read >= int64(n.cfg.entries)
-	}
-	return int64(c.store.WeightedSize()) > n.cfg.bytes*9/10
 }
 
 // Len returns the map's.
@@ -434,7 +439,9 @@ func (n *Near[K, V]) Stats() (s NearStats) {
 	s.WholeDrops = c.wholeDrops()
 	var why []error
 	for _, o := range c.from {
-		why = append(why, o.problem())
+		o.mu.Lock()
+		why = append(why, o.err)
+		o.mu.Unlock()
 	}
 	s.Err = errors.Join(why...)
 	return s

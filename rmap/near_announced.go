@@ -31,12 +31,6 @@ type announced struct {
 	closed bool
 }
 
-func announcedTo(h *hub, key string, o *origin, lanes *lanes) (end func()) {
-	a := &announced{h: h, key: key, o: o, lanes: lanes, news: make(chan struct{}, 1), mutes: map[string]time.Time{}}
-	o.arm = a.arm
-	return a.close
-}
-
 func (a *announced) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -85,8 +79,14 @@ func (a *announced) arm(ctx context.Context) (time.Duration, error) {
 func (a *announced) listen(ctx context.Context) error {
 	a.arming.Lock()
 	defer a.arming.Unlock()
-	if there, err := a.listens(); there || err != nil {
-		return err
+	a.mu.Lock()
+	there, over := len(a.subs) > 0, a.closed
+	a.mu.Unlock()
+	switch {
+	case over:
+		return ErrClosed
+	case there:
+		return nil
 	}
 	kinds := []bool{false, true}
 	if a.h.e.Publish() == "publish" {
@@ -123,16 +123,6 @@ func (a *announced) listen(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// listens reports whether it has subscribed.
-func (a *announced) listens() (bool, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return false, ErrClosed
-	}
-	return len(a.subs) > 0, nil
 }
 
 // hear handles a message, on the hub's goroutines.
@@ -180,7 +170,8 @@ func (a *announced) told(text string) {
 	case m.kind == msgDisable:
 		a.disabled(m)
 	case m.kind == msgEnable:
-		a.enabled(m)
+		a.drop(m) // again: what was read meanwhile may be either
+		a.mute(func() { delete(a.mutes, m.request) })
 	default:
 		a.drop(m)
 	}
@@ -205,12 +196,6 @@ func (a *announced) disabled(m message) {
 			_, _ = a.h.e.Run(context.Background(), publish, nil, []string{keys.NearAck(a.key, m.request), string(msgAck)})
 		})
 	}
-}
-
-// enabled drops it again: what was read meanwhile may be either.
-func (a *announced) enabled(m message) {
-	a.drop(m)
-	a.mute(func() { delete(a.mutes, m.request) })
 }
 
 func (a *announced) mute(change func()) {

@@ -2,8 +2,12 @@ package rmap
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
+	"sync"
 	"sync/atomic"
+	"time"
+	"unsafe"
 
 	"github.com/maypok86/otter/v2"
 
@@ -117,18 +121,130 @@ func (c *copies[K, V]) wholeDrops() (sum int64) {
 	return sum
 }
 
-// did returns what was done so far, for who observes it.
-func (c *copies[K, V]) did(name string) func() core.NearCounts {
-	return func() core.NearCounts {
-		return core.NearCounts{
-			Cache: name, Hits: c.allHits(), Misses: c.misses.Load(), Drops: c.lanes.drops.Load(), WholeDrops: c.wholeDrops(),
-		}
+// lanes is how often an entry of each lane was dropped. They come about, so many at
+// a time, when an entry is to be read that is of one of them.
+type lanes struct {
+	pages []atomic.Pointer[lanePage]
+	drops atomic.Int64
+}
+
+type lane = atomic.Uint32
+
+type lanePage [64]lane
+
+func newLanes(n int) *lanes {
+	return &lanes{pages: make([]atomic.Pointer[lanePage], n/len(lanePage{}))}
+}
+
+// fewLanes are enough where each change drops all.
+const fewLanes = 256
+
+func (l *lanes) at(hash [16]byte) (page *atomic.Pointer[lanePage], i uint32) {
+	n := binary.BigEndian.Uint32(hash[4:])
+	const size = uint32(len(lanePage{}))
+	return &l.pages[n/size%uint32(len(l.pages))], n % size
+}
+
+// of returns the lane of a key, by its hash.
+func (l *lanes) of(hash [16]byte) *lane {
+	page, i := l.at(hash)
+	if page.Load() == nil {
+		page.CompareAndSwap(nil, new(lanePage))
+	}
+	return &page.Load()[i]
+}
+
+// drop has the entries of a key's lane count no more. If there is no lane, none of
+// them was read, and who reads one from now on reads what has changed.
+func (l *lanes) drop(hash [16]byte) {
+	page, i := l.at(hash)
+	if page := page.Load(); page != nil {
+		page[i].Add(1)
+	}
+	l.drops.Add(1)
+}
+
+// tally is what a near cache has done. Hits are counted in several places, since
+// processors that take turns at one wait for each other: a goroutine has its own,
+// as far as there are enough.
+type tally struct {
+	_      [64]byte // of what is before it
+	hits   [32]count
+	misses atomic.Int64
+}
+
+type count struct {
+	n atomic.Int64
+	_ [56]byte // the rest of a cache line
+}
+
+// stack is at most the size of a goroutine's stack, which begins at a multiple of it.
+const stack = 2048
+
+func (c *tally) hit() {
+	var here byte
+	at := uintptr(unsafe.Pointer(&here)) / stack // tells goroutines apart, and nothing else
+	c.hits[at%uintptr(len(c.hits))].n.Add(1)
+}
+
+func (c *tally) allHits() (sum int64) {
+	for i := range c.hits {
+		sum += c.hits[i].n.Load()
+	}
+	return sum
+}
+
+// report tells the observer what a near cache has done. No hit knows of it: whoever
+// hears that the server lives, or misses, looks whether it is due.
+type report struct {
+	e    *locking.Engine
+	did  func() core.NearCounts // so far
+	born time.Time
+	next atomic.Int64 // when it is due, since born
+
+	mu   sync.Mutex
+	told core.NearCounts
+}
+
+// reportEvery is how often an observer is told of a near cache.
+const reportEvery = time.Second
+
+// look has the observer told if that is due. It does not block.
+func (r *report) look() {
+	if r.e.Caches == nil {
+		return
+	}
+	now, due := int64(time.Since(r.born)), r.next.Load()
+	if now >= due && r.next.CompareAndSwap(due, now+int64(reportEvery)) {
+		r.spawn()
 	}
 }
 
-// dropAll has no entry count any more.
-func (c *copies[K, V]) dropAll() {
-	for _, o := range c.from {
-		o.Dropped()
+// spawn tells on a goroutine of its own, for callers that an observer may not hold up.
+func (r *report) spawn() {
+	if r.e.Caches != nil {
+		r.e.Spawn(r.tell) // ends with the observer's call
 	}
+}
+
+// tell tells the observer what has become more.
+func (r *report) tell() {
+	if r.e.Caches == nil {
+		return
+	}
+	if more := r.more(); more != (core.NearCounts{Cache: more.Cache}) {
+		r.e.Caches.Near(context.Background(), more)
+	}
+}
+
+func (r *report) more() core.NearCounts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, before := r.did(), r.told
+	r.told = now
+	now.Hits -= before.Hits
+	now.Misses -= before.Misses
+	now.Drops -= before.Drops
+	now.WholeDrops -= before.WholeDrops
+	return now
 }

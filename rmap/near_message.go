@@ -44,7 +44,11 @@ func parseMessage(text string) (m message, err error) {
 	case msgInvalidate:
 		m.sender, m.hashes = r.take(16), r.hashes()
 	case msgUpdate:
-		m.sender, m.hashes = r.take(16), r.entries()
+		for m.sender = r.take(16); r.left != "" && !r.bad; {
+			key := r.take(r.number())
+			r.take(r.number()) // the value
+			m.hashes = append(m.hashes, keys.Hash(key))
+		}
 	case msgDisable:
 		m.request = r.take(int(r.byte()))
 		m.timeout = time.Duration(min(binary.BigEndian.Uint64(r.bytes(8)), uint64(longestDisable/time.Millisecond))) * time.Millisecond
@@ -54,8 +58,9 @@ func parseMessage(text string) (m message, err error) {
 		m.all, m.hashes = r.byte() != 0, r.hashes()
 	case msgAck:
 	case msgKeys:
-		m.all = r.left == ""
-		m.hashes = r.names()
+		for m.all = r.left == ""; r.left != "" && !r.bad; {
+			m.hashes = append(m.hashes, keys.Hash(r.take(r.number())))
+		}
 	default:
 		r.bad = true
 	}
@@ -105,24 +110,6 @@ func (r *reader) hashes() (all [][16]byte) {
 			return nil
 		}
 		all = append(all, [16]byte(r.bytes(16)))
-	}
-	return all
-}
-
-// names returns the hashes of keys.
-func (r *reader) names() (all [][16]byte) {
-	for r.left != "" && !r.bad {
-		all = append(all, keys.Hash(r.take(r.number())))
-	}
-	return all
-}
-
-// entries returns the hashes of the keys of an Update.
-func (r *reader) entries() (all [][16]byte) {
-	for r.left != "" && !r.bad {
-		key := r.take(r.number())
-		r.take(r.number())
-		all = append(all, keys.Hash(key))
 	}
 	return all
 }

@@ -129,7 +129,8 @@ func (o *origin) ready(ctx context.Context, e *locking.Engine) (gen uint64, ok b
 	}
 }
 
-// join returns the exchange under way, or a new one.
+// join returns the exchange under way, or a new one. A singleflight.Group does not do: a new generation begins an
+// exchange of its own, and the engine waits for those under way.
 func (o *origin) join(e *locking.Engine) *arming {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -177,17 +178,4 @@ func (o *origin) mute(until int64) {
 	defer o.mu.Unlock()
 	o.muted.Store(until)
 	o.armed.Store(0)
-}
-
-func (o *origin) problem() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.err
-}
-
-// trackedBy has the server tell of the changes of a hash, and of what is beside it.
-func trackedBy(e *locking.Engine, key string, o *origin, beside []string) (end func()) {
-	w := e.Track(key, o.silence, o, beside...)
-	o.arm = w.Arm
-	return w.Close
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
+	"github.com/rueidisson/rueidisson/rmap/internal/mapcache"
 )
 
 // wholeMap has the operations on a whole map, which Map, Native and Cache share.
@@ -92,7 +93,10 @@ func (w wholeMap[K, V]) setTime(ctx context.Context, ms string) (bool, error) {
 	}
 	return writing(ctx, m.h, func() (bool, error) {
 		if c, is := m.store.(*cached); is {
-			return c.expire(ctx, ms)
+			if ms == "" {
+				return send.Yes(c.write(ctx, mapcache.Persist, c.n.All()))
+			}
+			return send.Yes(c.write(ctx, mapcache.Expire, c.n.All(), c.tellAll(ms)...))
 		}
 		all, s := m.store.object(), m.sender()
 		return send.Yes(s.write(ctx, expireScript, append(all, s.keys()[1:]...), s.tellAll(decimal(int64(len(all))), ms)...))
@@ -170,6 +174,3 @@ func (w wholeMap[K, V]) SizeInMemory(ctx context.Context) (n int64, err error) {
 	}
 	return n, w.m.failed("measure", err)
 }
-
-// oneHash returns the keys of a map of one hash.
-func oneHash(key string) []string { return []string{key} }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -185,15 +184,6 @@ func (o entryOption) applyHandle(c *config) error { return o(&c.entries) }
 func (o entryOption) applyMultimap(c *config) error { return o(&c.entries) }
 
 func (o entryOption) applyPut(l *lifetime) error { return o(l) }
-
-func resolve(opts []Option) (config, error) {
-	return object.Options(config{}, opts, Option.applyHandle)
-}
-
-// with returns l, as changed by the options of one write.
-func (l lifetime) with(opts []PutOption) (lifetime, error) {
-	return object.Options(l, opts, PutOption.applyPut)
-}
 
 // text returns how long an entry lives, for scripts.
 func (l lifetime) text() string {

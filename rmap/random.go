@@ -12,29 +12,46 @@ import (
 
 var hrandfield = scripts.NewCommand("HRANDFIELD", scripts.Safe)
 
-func (m *handle[K, V]) randomKeys(ctx context.Context, n int) ([]K, error) {
+// RandomKeys returns up to n different keys, from 1 to 5,000, which the server draws. Each shard of a [Sharded] gives
+// its share by its size. Of a [Cache] expired keys are left out, so that there may be fewer than n of many.
+//
+// Cost: one command, and of a Cache a script call for each 500 keys; of a Sharded an HLEN and an HRANDFIELD for each shard.
+// Wire: HRANDFIELD. Errors: as Get. Source: RMap.randomKeys.
+func (c common[K, V]) RandomKeys(ctx context.Context, n int) ([]K, error) {
 	if n < 1 || n > mostInOne {
-		return nil, m.failed("draw from", fmt.Errorf("%w: %d keys: from 1 to %d", ErrOption, n, mostInOne))
+		return nil, c.m.failed("draw from", fmt.Errorf("%w: %d keys: from 1 to %d", ErrOption, n, mostInOne))
 	}
-	err := m.usable(ctx)
+	err := c.m.usable(ctx)
 	var texts []string
 	if err == nil {
-		texts, err = reading(ctx, m.h, func() ([]string, error) { return m.store.random(ctx, n) })
+		texts, err = reading(ctx, c.m.h, func() ([]string, error) { return c.m.store.random(ctx, n) })
 	}
 	if err != nil {
-		return nil, m.failed("draw from", err)
+		return nil, c.m.failed("draw from", err)
 	}
 	ks := make([]K, 0, len(texts))
 	var undecoded []error
 	for _, text := range texts {
-		k, err := m.decodeKey(text)
+		k, err := c.m.decodeKey(text)
 		if err != nil {
 			undecoded = append(undecoded, err)
 			continue
 		}
 		ks = append(ks, k)
 	}
-	return ks, m.failed("draw from", errors.Join(undecoded...))
+	return ks, c.m.failed("draw from", errors.Join(undecoded...))
+}
+
+// RandomEntries returns the entries of up to n keys that RandomKeys draws. A key
+// that is removed in between is missing. It is no use of the entries of a [Cache].
+//
+// Cost: as RandomKeys and GetMany. Errors: as Get. Source: RMap.randomEntries.
+func (c common[K, V]) RandomEntries(ctx context.Context, n int) (map[K]V, error) {
+	ks, err := c.RandomKeys(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return c.GetMany(ctx, ks...)
 }
 
 func (p *plain) random(ctx context.Context, n int) ([]string, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/object"
@@ -95,30 +96,51 @@ type scanOption func(*scanConfig) error
 
 func (o scanOption) applyScan(c *scanConfig) error { return o(c) }
 
-// all yields entries. One that does not decode is an error of its own, with the
-// key if that does.
-func (m *handle[K, V]) all(ctx context.Context, opts []ScanOption) iter.Seq2[Entry[K, V], error] {
+// All walks the entries, in no order; those of a [Sharded] one shard after the other. An entry that is there throughout
+// comes at least once, perhaps twice. If the map moves to another server meanwhile, the walk
+// begins anew there. An entry that is written or removed meanwhile may come or not. Expired entries do not come. An
+// entry that does not decode is an [ErrDecode], and the walk goes on; another
+// error ends it. The walk holds nothing on the server, so it may be left at any time. It is no use of the entries of a [Cache].
+//
+// Cost: a script call, and if that is not all, an HSCAN for each 500 entries, followed by a
+// script call which asks the server who it is; of a Cache a script call for each 500. Of large entries fewer come at
+// once: an answer has about 1 MB, see [WithPage]. Errors: as Get. Source:
+// RMap.entrySet.
+func (c common[K, V]) All(ctx context.Context, opts ...ScanOption) iter.Seq2[Entry[K, V], error] {
 	return func(yield func(Entry[K, V], error) bool) {
-		for pair, err := range m.scan(ctx, opts, scannedEntries) {
+		for pair, err := range c.m.scan(ctx, opts, scannedEntries) {
 			var e Entry[K, V]
 			if err == nil {
-				e, err = m.decodeEntry(pair)
+				e, err = c.m.decodeEntry(pair)
 			}
-			if !yield(e, m.failed("walk", err)) {
+			if !yield(e, c.m.failed("walk", err)) {
 				return
 			}
 		}
 	}
 }
 
-func (m *handle[K, V]) allKeys(ctx context.Context, opts []ScanOption) iter.Seq2[K, error] {
+// Keys walks the keys, as All does the entries, by script calls. The server does
+// not send the values; before Redis 7.4 and Valkey 8 it reads them. Source: RMap.keySet.
+func (c common[K, V]) Keys(ctx context.Context, opts ...ScanOption) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
-		for pair, err := range m.scan(ctx, opts, scannedKeys) {
+		for pair, err := range c.m.scan(ctx, opts, scannedKeys) {
 			var k K
 			if err == nil {
-				k, err = m.decodeKey(pair.key)
+				k, err = c.m.decodeKey(pair.key)
 			}
-			if !yield(k, m.failed("walk", err)) {
+			if !yield(k, c.m.failed("walk", err)) {
+				return
+			}
+		}
+	}
+}
+
+// Values walks the values, as All walks the entries. Source: RMap.values.
+func (c common[K, V]) Values(ctx context.Context, opts ...ScanOption) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) {
+		for e, err := range c.All(ctx, opts...) {
+			if !yield(e.Value, err) {
 				return
 			}
 		}
@@ -150,7 +172,11 @@ func (m *handle[K, V]) scan(ctx context.Context, opts []ScanOption, what scanned
 			return
 		}
 		c.what = what
-		for part := range m.parts() {
+		parts := slices.Values([]store{m.store})
+		if s, is := m.store.(spread); is {
+			parts = s.parts()
+		}
+		for part := range parts {
 			if !m.scanPart(ctx, part, c, yield) {
 				return
 			}

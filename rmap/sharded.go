@@ -3,10 +3,14 @@ package rmap
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/scripts"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Sharded is a handle on the sharded map of one name: a map of n hashes that
@@ -61,11 +65,23 @@ func (m *Sharded[K, V]) Shards() int { return m.m.cfg.shards }
 // number stands: call it again. What is written meanwhile may stay.
 //
 // Cost: an UNLINK for each shard, and one more. Errors: as [Map.Put].
-func (m *Sharded[K, V]) Delete(ctx context.Context) (bool, error) { return m.delete(ctx) }
+func (m *Sharded[K, V]) Delete(ctx context.Context) (bool, error) {
+	return whole(ctx, m, "delete", writing, func() (there bool, err error) {
+		there, err = m.s.any(ctx, func(p *shard) (bool, error) { return send.Yes(p.dropAll(ctx)) })
+		if err != nil {
+			return there, err
+		}
+		defer m.s.h.recount(m.s.key)
+		named, err := send.Yes(m.s.delete(ctx, []string{m.s.key}))
+		return there || named, err
+	})
+}
 
 // Exists reports whether there is an entry at all. Cost: an EXISTS for each shard.
 // Errors: as [Map.Has].
-func (m *Sharded[K, V]) Exists(ctx context.Context) (bool, error) { return m.exists(ctx) }
+func (m *Sharded[K, V]) Exists(ctx context.Context) (bool, error) {
+	return whole(ctx, m, "look for", reading, func() (bool, error) { return m.s.exists(ctx) })
+}
 
 // Expire lets each shard that has entries go in d, with all that is written to it
 // until then, and reports whether there is one. A shard that is empty now, and is
@@ -75,17 +91,35 @@ func (m *Sharded[K, V]) Exists(ctx context.Context) (bool, error) { return m.exi
 // and five seconds later. Wire: PEXPIRE. Errors: as [Map.Put]; after one, some shards
 // may go.
 func (m *Sharded[K, V]) Expire(ctx context.Context, d time.Duration) (bool, error) {
-	return m.expire(ctx, d)
+	if err := send.CheckTTL("time to live", d); err != nil {
+		return false, m.m.failed("expire", err)
+	}
+	return whole(ctx, m, "expire", writing, func() (bool, error) {
+		there, err := m.s.any(ctx, func(p *shard) (bool, error) { return p.setTime(ctx, decimal(core.Millis(d))) })
+		if err == nil && there { // the name stays for longer than who adds to the map now trusts it
+			defer m.s.h.recount(m.s.key)
+			_, err = m.s.setTime(ctx, decimal(core.Millis(d+6*glance)))
+			m.s.lookBack()
+		}
+		return there, err
+	})
 }
 
 // Persist lets all shards stay, and reports whether one was to go. Cost: a script
 // call for each shard, and one more. Wire: PERSIST. Errors: as [Map.Put].
-func (m *Sharded[K, V]) Persist(ctx context.Context) (bool, error) { return m.persist(ctx) }
+func (m *Sharded[K, V]) Persist(ctx context.Context) (bool, error) {
+	return whole(ctx, m, "persist", writing, func() (bool, error) {
+		if _, err := m.s.setTime(ctx, ""); err != nil {
+			return false, err
+		}
+		return m.s.any(ctx, func(p *shard) (bool, error) { return p.setTime(ctx, "") })
+	})
+}
 
 // Remaining returns how long the shard that stays longest does: 0 if there is none, -1
 // if one has no end. Cost: a PTTL for each shard. Errors: as [Map.Has].
 func (m *Sharded[K, V]) Remaining(ctx context.Context) (time.Duration, error) {
-	return m.remaining(ctx)
+	return whole(ctx, m, "look at", reading, func() (time.Duration, error) { return m.s.remaining(ctx) })
 }
 
 // Rename gives the map another name, over a sharded map that has it and as many
@@ -117,7 +151,10 @@ func (m *Sharded[K, V]) Copy(ctx context.Context, to string) (bool, error) {
 // ExpireAt does what [Sharded.Expire] does, at a time by the clock of this process: at once if that has
 // passed. One that is not after 1970, or is too far ahead, is an [ErrOption].
 func (m *Sharded[K, V]) ExpireAt(ctx context.Context, at time.Time) (bool, error) {
-	return m.expireAt(ctx, at)
+	if _, err := send.Instant(at); err != nil {
+		return false, m.m.failed("expire", err)
+	}
+	return m.Expire(ctx, max(time.Until(at), time.Millisecond))
 }
 
 // SizeInMemory returns about how many bytes the map takes on its servers, 0 if there is none.
@@ -126,7 +163,16 @@ func (m *Sharded[K, V]) ExpireAt(ctx context.Context, at time.Time) (bool, error
 // Cost: a script call for each shard, and one more. Wire: MEMORY USAGE. Errors: as
 // [Map.Has].
 func (m *Sharded[K, V]) SizeInMemory(ctx context.Context) (int64, error) {
-	return m.sizeInMemory(ctx)
+	return whole(ctx, m, "measure", reading, func() (int64, error) {
+		shards, err := m.s.sum(ctx, false, m.s.all(), func(_ int, p *shard) (int64, error) {
+			return p.h.e.SizeInMemory(ctx, []string{p.key})
+		})
+		if err != nil {
+			return 0, err
+		}
+		name, err := m.s.h.e.SizeInMemory(ctx, []string{m.s.key})
+		return shards + name, err
+	})
 }
 
 func (m *Sharded[K, V]) base() base[K] {
@@ -134,4 +180,134 @@ func (m *Sharded[K, V]) base() base[K] {
 		field, err := m.m.keyText(k)
 		return keys.ShardOf(field, m.s.n), field, err
 	}}
+}
+
+// What is done to all shards of a map, and to the name, which says how many there
+// are. That goes last and comes first, so that nobody takes what is there for
+// another number of shards when something fails in between.
+
+// whole makes an exchange with all shards, by reading or by writing.
+func whole[K comparable, V, T any](ctx context.Context, m *Sharded[K, V], op string, by func(context.Context, *hub, func() (T, error)) (T, error), call func() (T, error)) (result T, err error) {
+	if err = m.m.usable(ctx); err == nil {
+		result, err = by(ctx, m.m.h, call)
+	}
+	return result, m.m.failed(op, err)
+}
+
+// any reports whether one of the shards answers yes.
+func (s *sharded) any(ctx context.Context, call func(p *shard) (bool, error)) (bool, error) {
+	n, err := s.sum(ctx, false, s.all(), func(_ int, p *shard) (int64, error) {
+		is, err := call(p)
+		if is {
+			return 1, err
+		}
+		return 0, err
+	})
+	return n > 0, err
+}
+
+func (s *sharded) exists(ctx context.Context) (bool, error) {
+	return s.any(ctx, func(p *shard) (bool, error) { return send.Yes(p.read(ctx, exists)) })
+}
+
+// straggle is when nothing comes any more from those who trusted the name when it was
+// told to go: they did for a glance, and then sent for three seconds at most. It goes
+// after that.
+const straggle = 5 * glance
+
+// lookBack lets the name stay if others, who trusted it meanwhile, have added to a
+// shard that was empty: it stays, and so does the name. A process that ends before
+// it has looked leaves such a shard without it.
+func (s *sharded) lookBack() {
+	of, until := &sharded{sender{h: s.h, key: s.key}, s.n}, s.h.e.Mono()+straggle
+	s.h.e.Due(core.Key{Kind: "sharded map", Name: s.key}, 2*glance, func() time.Duration {
+		s.h.e.Spawn(of.staysWith) // bounded by its exchanges
+		if left := until - s.h.e.Mono(); left > 0 {
+			return min(2*glance, left)
+		}
+		return -1
+	})
+}
+
+func (s *sharded) staysWith() {
+	left, err := s.remaining(context.Background())
+	if err == nil && left < 0 {
+		_, err = s.setTime(context.Background(), "")
+	}
+	if err != nil {
+		s.h.e.Logger.Debug("looking after the number of shards", "name", s.key, "err", err)
+	}
+}
+
+func (s *sender) setTime(ctx context.Context, ms string) (bool, error) {
+	return send.Yes(s.write(ctx, expireScript, s.keys(), s.tellAll("1", ms)...))
+}
+
+func (s *sharded) remaining(ctx context.Context) (longest time.Duration, err error) {
+	each := make([]time.Duration, s.n)
+	err = s.each(ctx, false, s.all(), func(i int, p *shard) (err error) {
+		each[i], err = send.Remainder(send.Number(p.read(ctx, pttl)))
+		return err
+	})
+	if err != nil || slices.Contains(each, -1) {
+		return -1, err
+	}
+	return slices.Max(each), nil
+}
+
+// under gives the map, or a copy of it, another name, by a script with these arguments. Over
+// says whether that goes over what has the name.
+func (m *Sharded[K, V]) under(ctx context.Context, op, to string, over bool, script *scripts.Script, args ...string) (bool, error) {
+	return whole(ctx, m, op, writing, func() (bool, error) {
+		mapped := m.m.h.e.Map(to)
+		switch {
+		case mapped == "":
+			return false, fmt.Errorf("%w: empty new name", ErrOption)
+		case m.m.cfg.announce:
+			return false, fmt.Errorf("%w: near caches are not told that a sharded map has another name", ErrOption)
+		case m.m.h.e.Cluster():
+			return false, fmt.Errorf("%w: the shards of %q are in other slots of the cluster", ErrOption, mapped)
+		}
+		return m.s.under(ctx, mapped, over, script, args)
+	})
+}
+
+func (s *sharded) under(ctx context.Context, mapped string, over bool, script *scripts.Script, args []string) (bool, error) {
+	other := &sharded{sender{h: s.h, key: mapped, ids: s.ids}, s.n}
+	s.h.recount(mapped)
+	defer s.h.recount(mapped)
+	if over {
+		if err := other.check(ctx, false); err != nil {
+			return false, fmt.Errorf("over %q: %w", mapped, err)
+		}
+	}
+	there, err := s.exists(ctx)
+	if err != nil || !there {
+		return false, err
+	}
+	s.h.recount(s.key)
+	defer s.h.recount(s.key)
+	// The name says how many shards there are, if it does not yet. One that is to go goes.
+	n, err := s.h.shardsOf(ctx, shardsKey{s.key, false}, s.n)
+	if err == nil && n != s.n {
+		err = s.check(ctx, true)
+	}
+	if err != nil {
+		return false, err
+	}
+	var pairs []string
+	froms, tos := s.object(), other.object()
+	for i := range froms {
+		pairs = append(pairs, froms[i], tos[i])
+	}
+	done, err := send.Yes(s.write(ctx, script, pairs, append([]string{decimal(int64(len(pairs) / 2))}, args...)...))
+	goes := err != nil
+	if !goes { // the name may be to go
+		left, bad := send.Remainder(send.Number(other.read(ctx, pttl)))
+		goes = bad != nil || left > 0
+	}
+	if goes {
+		other.lookBack()
+	}
+	return done, err
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -90,20 +89,54 @@ func about[T any](ctx context.Context, s *sharded, adds bool, key string, call f
 // mostShards is how many shards are asked at once.
 const mostShards = 32
 
-// each calls for shards, and tells of a failure. Behind one it begins no more.
+// each calls for shards, some at the same time, and returns an error of theirs. After one it begins no more.
+//
+// An errgroup.Group does not do: an error that leaves the outcome unknown counts before the first one, the goroutines
+// are the engine's, and a call about one shard needs none.
 func (s *sharded) each(ctx context.Context, adds bool, which []int, call func(i int, p *shard) error) error {
 	if err := s.check(ctx, adds); err != nil {
 		return err
 	}
-	f := fan{n: len(which), call: func(i int) error {
-		if ctx.Err() != nil {
-			return core.ContextError(ctx)
+	var done struct {
+		next atomic.Int64
+		over atomic.Bool
+		sync.Mutex
+		err error
+	}
+	work := func() {
+		for !done.over.Load() {
+			i := int(done.next.Add(1)) - 1
+			if i >= len(which) {
+				return
+			}
+			var err error
+			if ctx.Err() != nil {
+				err = core.ContextError(ctx)
+			} else {
+				p := s.shard(which[i])
+				err = p.named(call(i, p))
+			}
+			if err == nil {
+				continue
+			}
+			done.over.Store(true)
+			done.Lock()
+			if done.err == nil || errors.Is(err, ErrUnknown) {
+				done.err = err
+			}
+			done.Unlock()
 		}
-		p := s.shard(which[i])
-		return p.named(call(i, p))
-	}}
-	f.run(s.h.e)
-	return f.err
+	}
+	var all sync.WaitGroup
+	for range min(len(which), mostShards) - 1 {
+		all.Add(1)
+		if !s.h.e.Spawn(func() { defer all.Done(); work() }) { // ends with the calls
+			all.Done()
+		}
+	}
+	work()
+	all.Wait()
+	return done.err
 }
 
 func (s *sharded) all() []int {
@@ -112,51 +145,6 @@ func (s *sharded) all() []int {
 		all[i] = i
 	}
 	return all
-}
-
-// fan is calls of which some run at the same time.
-type fan struct {
-	n    int
-	call func(i int) error
-
-	next   atomic.Int64
-	failed atomic.Bool
-	mu     sync.Mutex
-	err    error
-}
-
-func (f *fan) run(e *locking.Engine) {
-	var all sync.WaitGroup
-	for range min(f.n, mostShards) - 1 {
-		all.Add(1)
-		if !e.Spawn(func() { defer all.Done(); f.work() }) { // ends with the calls
-			all.Done()
-		}
-	}
-	f.work()
-	all.Wait()
-}
-
-func (f *fan) work() {
-	for !f.failed.Load() {
-		i := int(f.next.Add(1)) - 1
-		if i >= f.n {
-			return
-		}
-		if err := f.call(i); err != nil {
-			f.fail(err)
-		}
-	}
-}
-
-// fail keeps one error, rather one that leaves the outcome unknown.
-func (f *fan) fail(err error) {
-	f.failed.Store(true)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil || errors.Is(err, ErrUnknown) {
-		f.err = err
-	}
 }
 
 // split is some of what a call is about, by shards.

@@ -59,21 +59,28 @@ type spread interface {
 	parts() iter.Seq[store]
 }
 
+// entryStore is what the store of one entry does for callers that load it, and that change it under its lock.
+type entryStore interface {
+	leases
+	guards
+}
+
+// storeOf returns the store of the entry of a key.
+func (m *handle[K, V]) storeOf(key string) entryStore {
+	switch s := m.store.(type) {
+	case *cached:
+		return s
+	case *sharded:
+		return s.at(key)
+	}
+	return &plain{m.sender()}
+}
+
 // plain is a hash with one field for each entry. Where the server has them, and
 // the kind of map allows it, fields have times to live.
 type plain struct{ sender }
 
 func (p *plain) object() []string { return []string{p.key} }
-
-func (p *plain) get(ctx context.Context, key string) (value, error) {
-	return p.h.gets.Do(ctx, p.key, getAsk{key, p.h.sizeOf(p.key)})
-}
-
-func (p *plain) getMany(ctx context.Context, keys []string) ([]value, error) {
-	return p.readSome(ctx, keys, mostInOne, func(some []string) ([]value, error) {
-		return values(p.h.e.Run(ctx, send.Expect(readMany, p.expects(len(some))), []string{p.key}, some))
-	})
-}
 
 func (p *plain) has(ctx context.Context, key string) (bool, error) {
 	return send.Yes(p.read(ctx, hexists, key))
@@ -124,16 +131,24 @@ func (p *plain) replace(ctx context.Context, key, text string, l lifetime) (bool
 	return send.Yes(p.enters(ctx, replaceScript, l.text(), key, text, l.text()))
 }
 
-func (p *plain) change(ctx context.Context, key string, old, to value, l lifetime, c *claim) (value, bool, error) {
-	args := append(c.seen(changeArgs(key, old, to)), l.text())
+func (p *plain) change(ctx context.Context, key string, old, to value, l lifetime, c *claim) (there value, done bool, err error) {
+	was := flag(old.there)
+	if c != nil && c.looks {
+		was = "2"
+	}
+	args := []string{key, was, old.text, flag(to.there), to.text, l.text()}
 	var got send.Answer
-	var err error
 	if c == nil {
 		got, err = p.enters(ctx, changeScript, l.text(), append(args, "0", "", "0")...)
 	} else {
 		got, err = p.claiming(ctx, key, args, l, c)
 	}
-	return changed(got, err, c)
+	if err == nil && got.IsInt64() {
+		n, err := got.AsInt64()
+		return value{}, c.may(n), err
+	}
+	there, err = found(got, err)
+	return there, false, err
 }
 
 // claiming sends a change that looks at a claim. That is a second key, for which it would

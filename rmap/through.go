@@ -3,6 +3,7 @@ package rmap
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/lock"
@@ -71,6 +72,21 @@ func (w *Writing[K, V]) through(ctx context.Context, k K, key string, opts []Put
 	}
 	err = w.followed(ctx, hold, k, key, v, verdict, on == replaces && old.there, opts)
 	return old, err == nil, err
+}
+
+// timed calls a writer, and notes what came of it.
+func (w *Writing[K, V]) timed(told *core.Write, write func() error) error {
+	began := time.Now()
+	err := write()
+	told.Map, told.Took, told.Err = w.h.key, time.Since(began), err
+	return err
+}
+
+// tell tells of a call of the writer, if there was one.
+func (w *Writing[K, V]) tell(ctx context.Context, told core.Write) {
+	if e := w.h.h.e; e.Caches != nil && told.Map != "" {
+		e.Caches.Wrote(ctx, told)
+	}
 }
 
 // followed changes the map as the store was, or sees to it that nothing older stays there.

@@ -77,7 +77,7 @@ func (w *Writing[K, V]) partsOf(ctx context.Context, changes []Change[K, V]) (al
 // all of them are somebody else's, it waits for one.
 func (w *Writing[K, V]) lockSome(ctx context.Context, all []part[K, V]) (some, rest []part[K, V], err error) {
 	tried := min(w.cfg.many, len(all))
-	fewAtATime(indices(tried), func(i int) {
+	fewAtATime(tried, func(i int) {
 		if hold, err := w.m.Lock(all[i].Key).TryLock(ctx); err == nil {
 			all[i].hold = hold
 		}
@@ -98,17 +98,10 @@ func (w *Writing[K, V]) lockSome(ctx context.Context, all []part[K, V]) (some, r
 	return []part[K, V]{first}, rest[1:], err
 }
 
-func indices(n int) (all []int) {
-	for i := range n {
-		all = append(all, i)
-	}
-	return all
-}
-
 // throughSome changes the store by one call, and then the map, under the locks of the
 // entries, which it gives back.
 func (w *Writing[K, V]) throughSome(ctx context.Context, op string, some []part[K, V], opts []PutOption) (there int64, err error) {
-	defer fewAtATime(some, func(p part[K, V]) { _ = p.hold.Unlock(ctx) })
+	defer fewAtATime(len(some), func(i int) { _ = some[i].hold.Unlock(ctx) })
 	changes, texts, held := make([]Change[K, V], len(some)), make([]string, len(some)), ctx
 	for i, p := range some {
 		changes[i], texts[i], held = p.Change, p.key, p.hold.Context(held)
@@ -136,8 +129,8 @@ func (w *Writing[K, V]) throughSome(ctx context.Context, op string, some []part[
 	}
 	var mu sync.Mutex
 	var failures []error
-	fewAtATime(some, func(p part[K, V]) {
-		verdict := Store
+	fewAtATime(len(some), func(i int) {
+		p, verdict := some[i], Store
 		if p.Removed {
 			verdict = Delete
 		}

@@ -183,18 +183,13 @@ func (m *handle[K, V]) ttlMany(ctx context.Context, p peeker, ks []K) (map[K]tim
 	all := make(map[K]time.Duration, len(ks))
 	for i, one := range got {
 		if one.there {
-			all[ks[i]] = one.left()
+			all[ks[i]] = one.ttl
+			if one.ttl < 0 || one.idle >= 0 && one.idle < one.ttl {
+				all[ks[i]] = one.idle
+			}
 		}
 	}
 	return all, nil
-}
-
-// left returns how long an entry has by both of its times; -1: it has no end.
-func (p peeked) left() time.Duration {
-	if p.ttl < 0 || p.idle >= 0 && p.idle < p.ttl {
-		return p.idle
-	}
-	return p.ttl
 }
 
 // ExpireIf says which entries ExpireEntries is about.

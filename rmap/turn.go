@@ -3,11 +3,15 @@ package rmap
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
+	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/lock"
 )
 
 // sendTurn takes one turn of an entry: it is read once, all functions that wait are
@@ -29,26 +33,24 @@ func (h *hub) takeTurn(ctx context.Context, e entry, changes []*change) {
 	t := turn{h, e, changes[0].store, changes}
 	settled := false
 	defer func() {
-		if settled || !t.exited() {
+		exited := slices.ContainsFunc(changes, func(c *change) bool { return c.exited })
+		if settled || !exited {
 			return
 		}
-		if t.again(); t.anybodyWaits() {
+		if t.again(); slices.ContainsFunc(changes, func(c *change) bool { return c.fate.Load() == waiting }) {
 			h.takeTurn(ctx, e, changes)
 		} else {
 			t.settle(nil)
 		}
 	}()
-	err := t.take(ctx)
+	var err error
+	if e.lock {
+		err = t.locked(ctx)
+	} else {
+		_, err = t.run(ctx, func() error { return nil })
+	}
 	t.settle(err)
 	settled = true
-}
-
-func (t *turn) take(ctx context.Context) error {
-	if t.e.lock {
-		return t.locked(ctx)
-	}
-	_, err := t.run(ctx, func() error { return nil })
-	return err
 }
 
 type turn struct {
@@ -60,7 +62,7 @@ type turn struct {
 
 // run goes on until nobody was faster. Why is a reason to write nothing.
 func (t *turn) run(ctx context.Context, why func() error) (wrote bool, err error) {
-	r := t.race()
+	r := &race{contest: t.h.contest(t.e), t: t, began: t.h.e.Mono()}
 	old, err := r.read(ctx)
 	for try := 0; err == nil; try++ {
 		now, writes := t.apply(old)
@@ -87,20 +89,12 @@ func (t *turn) run(ctx context.Context, why func() error) (wrote bool, err error
 	return false, err
 }
 
-// read goes by itself: the flight of a turn is one of its own already.
-func (t *turn) read(ctx context.Context) (value, error) {
-	if err := t.h.e.Open(); err != nil {
-		return value{}, err
-	}
-	return t.store.get(ctx, t.e.key)
-}
-
 // apply calls the functions of those who are there, and reports whether one of
 // them writes.
 func (t *turn) apply(old value) (now value, writes bool) {
 	now = old
 	for _, c := range t.changes {
-		if c.begin() {
+		if c.fate.CompareAndSwap(waiting, running) { // else its caller has gone, or it was called
 			c.rests = writes
 			now = c.run(now)
 			writes = writes || c.writes
@@ -109,9 +103,12 @@ func (t *turn) apply(old value) (now value, writes bool) {
 	return now, writes
 }
 
+// again has all begin anew, where another write came first, but those that have ended their goroutine.
 func (t *turn) again() {
 	for _, c := range t.changes {
-		c.again()
+		if !c.exited {
+			c.fate.CompareAndSwap(running, waiting)
+		}
 	}
 }
 
@@ -132,16 +129,6 @@ func (t *turn) settle(err error) {
 	}
 }
 
-// exited reports whether a function has ended the goroutine of the turn.
-func (t *turn) exited() bool {
-	return slices.ContainsFunc(t.changes, func(c *change) bool { return c.exited })
-}
-
-// anybodyWaits reports whether there is a function to call.
-func (t *turn) anybodyWaits() bool {
-	return slices.ContainsFunc(t.changes, func(c *change) bool { return c.fate.Load() == waiting })
-}
-
 // longestPause bounds how long a turn waits that others of the fleet were
 // faster than.
 const longestPause = 5 * time.Millisecond
@@ -152,4 +139,74 @@ func pause(try int) {
 		return
 	}
 	time.Sleep(rand.N(min(50*time.Microsecond<<min(try, 10), longestPause)))
+}
+
+// locked takes a turn under the lock of its entry. If the hold is lost before
+// anything was written, all is done again.
+func (t *turn) locked(ctx context.Context) error {
+	for {
+		again, err := t.once(ctx)
+		if !again {
+			return err
+		}
+		t.again()
+	}
+}
+
+func (t *turn) once(ctx context.Context) (again bool, err error) {
+	waiting, stop := t.whileAnybodyWaits(ctx)
+	hold, err := lock.New(t.h.e, keys.EntryLock(t.e.name, t.e.key)).Lock(waiting)
+	stop()
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = hold.Unlock(context.WithoutCancel(ctx)) }()
+	wrote, err := t.run(ctx, func() error {
+		if hold.Err() != nil {
+			return errOutrun
+		}
+		return nil
+	})
+	if err == errOutrun {
+		return true, nil
+	}
+	if lost := hold.Err(); lost != nil && wrote {
+		err = &outrunError{lost}
+	}
+	return false, err
+}
+
+// outrunError is what became of a turn whose hold was lost when it had written:
+// who has the lock now may have read before that. The outcome is unknown, though
+// no reply was lost.
+type outrunError struct{ lost error }
+
+func (e *outrunError) Error() string {
+	return fmt.Sprintf("outcome unknown: it was written, but may have been overwritten: the lock of the entry was lost meanwhile: %v", e.lost)
+}
+
+func (e *outrunError) Unwrap() []error { return []error{ErrUnknown, e.lost} }
+
+// errOutrun is why a turn under a hold that was lost writes nothing.
+var errOutrun = errors.New("the hold is lost")
+
+// whileAnybodyWaits returns a context that ends when all callers have gone.
+func (t *turn) whileAnybodyWaits(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	var left atomic.Int64
+	left.Store(int64(len(t.changes)))
+	stops := make([]func() bool, len(t.changes))
+	for i, c := range t.changes {
+		stops[i] = context.AfterFunc(c.ctx, func() {
+			if left.Add(-1) == 0 {
+				cancel()
+			}
+		})
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel()
+	}
 }

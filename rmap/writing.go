@@ -6,8 +6,10 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -65,7 +67,8 @@ type Writing[K comparable, V any] struct {
 // writes, near caches are told in the step that changes the map and queues the change.
 func NewWriting[K comparable, V any](m mapping[K, V], write func(ctx context.Context, changes []Change[K, V]) error, opts ...WritingOption) *Writing[K, V] {
 	w := &Writing[K, V]{m: m, write: write}
-	w.cfg, w.bad = resolveWriting(opts)
+	w.cfg = writingConfig{batch: 100, delay: 100 * time.Millisecond, backlog: 1_000_000, dead: 10_000, timeout: 30 * time.Second}
+	w.cfg, w.bad = object.Options(w.cfg, opts, WritingOption.applyWriting)
 	base, is := m.(housed[K, V])
 	if is {
 		w.h = base.handle()

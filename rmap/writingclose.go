@@ -77,8 +77,9 @@ func (w *Writing[K, V]) written(ctx context.Context, closing bool) error {
 	turns, _ := w.refusal(0)
 	for look, asked := 0, false; ; look++ {
 		if !asked {
-			last, err = w.newest(ctx)
-			asked = err == nil
+			var q ends
+			q, err = w.ends(ctx)
+			last, asked = q.last, err == nil
 		}
 		if err == nil {
 			left, err = w.queuedUntil(ctx, last, left)
@@ -128,12 +129,6 @@ func (w *Writing[K, V]) over(ctx context.Context, left int64, err error) error {
 		return fmt.Errorf("changes may not be written: %w", why)
 	}
 	return fmt.Errorf("%d changes are not written: %w", left, why)
-}
-
-// newest returns the id of the change that was queued last; empty: there is none.
-func (w *Writing[K, V]) newest(ctx context.Context) (id string, err error) {
-	q, err := w.ends(ctx)
-	return q.last, err
 }
 
 func (w *Writing[K, V]) ends(ctx context.Context) (ends, error) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -136,8 +135,3 @@ func WithBacklogWait(d time.Duration) WritingOption {
 type writingOption func(*writingConfig) error
 
 func (o writingOption) applyWriting(c *writingConfig) error { return o(c) }
-
-func resolveWriting(opts []WritingOption) (writingConfig, error) {
-	c := writingConfig{batch: 100, delay: 100 * time.Millisecond, backlog: 1_000_000, dead: 10_000, timeout: 30 * time.Second}
-	return object.Options(c, opts, WritingOption.applyWriting)
-}

@@ -1,6 +1,7 @@
 package mapcache
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -41,12 +42,13 @@ func (l Life) Rests(now int64) string {
 	return after(now, l.Idle)
 }
 
-// Stays is Ends, or Rests, of what replaces an entry whose times stay that are not set.
-func Stays(at string) string {
-	if at == "" {
-		return "="
+// Times returns Ends and Rests. Leaves is of what replaces an entry: its times stay, as far as others are not set.
+func (l Life) Times(now int64, leaves bool) (ends, rests string) {
+	ends, rests = l.Ends(now), l.Rests(now)
+	if leaves {
+		ends, rests = cmp.Or(l.Again(now), "="), cmp.Or(rests, "=")
 	}
-	return at
+	return ends, rests
 }
 
 // First returns the earlier of the two, ms; false: there is none, or nobody knows.

@@ -389,9 +389,13 @@ func (s *Sweeper) sweep(v *visited) (a answer, err error) {
 	if !s.e.CountsAll() {
 		proves = "1"
 	}
+	ahead := strconv.FormatInt(mostAhead.Milliseconds(), 10)
+	if s.e.Clock != nil { // one that somebody moves by hand says what time it is
+		ahead = ""
+	}
 	keys := []string{n.Hash, n.Times, n.Rests, n.Accesses, n.Options, n.latch}
 	got, err := s.e.Run(context.Background(), sweepScript, keys,
-		[]string{s.e.ClientID, s.clock(), s.publish(v), latched, strconv.Itoa(batch), proves, s.mayBeAhead()})
+		[]string{s.e.ClientID, s.clock(), s.publish(v), latched, strconv.Itoa(batch), proves, ahead})
 	if err != nil {
 		return a, err
 	}
@@ -440,15 +444,6 @@ func Due(text string) (int64, error) {
 		return 0, err
 	}
 	return int64(min(max(at, 0), 9e15)), nil
-}
-
-// mayBeAhead is mostAhead for the script. A clock that somebody moves by hand says what time
-// it is.
-func (s *Sweeper) mayBeAhead() string {
-	if s.e.Clock != nil {
-		return ""
-	}
-	return strconv.FormatInt(mostAhead.Milliseconds(), 10)
 }
 
 func (s *Sweeper) clock() string { return strconv.FormatInt(s.e.Wall(), 10) }
