@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -87,20 +89,15 @@ func (l *Loading[K, V]) each(ctx context.Context, ks []K, call func(k K, b *bulk
 
 // fewAtATime calls for each of n, for up to 16 at a time.
 func fewAtATime(n int, call func(i int)) {
-	var all sync.WaitGroup
-	next := make(chan int)
-	for range min(mostLoads, n) {
-		all.Go(func() { // ends with the last call
-			for i := range next {
-				call(i)
-			}
+	var all errgroup.Group
+	all.SetLimit(mostLoads)
+	for i := range n {
+		all.Go(func() error { // ends with the call
+			call(i)
+			return nil
 		})
 	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	all.Wait()
+	_ = all.Wait() // which is nil
 }
 
 // chooseMany takes the loader of many, of the types of the map.
