@@ -51,7 +51,7 @@ func (l *Loading[K, V]) hit(ctx context.Context, k K) {
 	ctx = lock.Detach(context.WithoutCancel(ctx))
 	l.h.h.e.Spawn(func() { // ends with the loader's time
 		defer func() { _ = recover() }() // the panic of the loader, which was told of
-		// What fails is left to a later reader.
+		// It is loaded anew if it is the entry of which it is known that it is time. What fails is left to a later reader.
 		if key, err := l.h.encodeKey(ctx, k); err == nil && l.stays(ctx, k, e) {
 			l.reload(ctx, k, key, e)
 		}

@@ -31,7 +31,7 @@ func (c entryObjects[K, V]) Lock(k K) *lock.Lock {
 	if err != nil {
 		return lock.Unusable(c.m.h.e, c.m.name, c.m.failed("lock of", err))
 	}
-	return lock.New(c.m.h.e, c.m.lockName(key))
+	return lock.New(c.m.h.e, c.m.lockName(key)) // a name mapper maps it once more, as in Java
 }
 
 // The kinds of objects that an entry has, as Redisson names them.

@@ -96,7 +96,8 @@ func (m *Sharded[K, V]) Expire(ctx context.Context, d time.Duration) (bool, erro
 	}
 	return whole(ctx, m, "expire", writing, func() (bool, error) {
 		there, err := m.s.any(ctx, func(p *shard) (bool, error) { return p.setTime(ctx, decimal(core.Millis(d))) })
-		if err == nil && there { // the name stays for longer than who adds to the map now trusts it
+		// The name stays for longer than callers that add to the map now trust it. Where no shard is to go, it stays.
+		if err == nil && there {
 			defer m.s.h.recount(m.s.key)
 			_, err = m.s.setTime(ctx, decimal(core.Millis(d+6*glance)))
 			m.s.lookBack()

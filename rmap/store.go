@@ -143,7 +143,7 @@ func (p *plain) change(ctx context.Context, key string, old, to value, l lifetim
 	} else {
 		got, err = p.claiming(ctx, key, args, l, c)
 	}
-	if err == nil && got.IsInt64() {
+	if err == nil && got.IsInt64() { // whether it was done, or that another goes first; else it is what is there
 		n, err := got.AsInt64()
 		return value{}, c.may(n), err
 	}

@@ -183,7 +183,7 @@ func (m *handle[K, V]) ttlMany(ctx context.Context, p peeker, ks []K) (map[K]tim
 	all := make(map[K]time.Duration, len(ks))
 	for i, one := range got {
 		if one.there {
-			all[ks[i]] = one.ttl
+			all[ks[i]] = one.ttl // or what it has by its idle time; -1: it has no end
 			if one.ttl < 0 || one.idle >= 0 && one.idle < one.ttl {
 				all[ks[i]] = one.idle
 			}
