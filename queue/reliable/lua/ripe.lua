@@ -1,25 +1,23 @@
--- ripe.lua: messages whose time has come. A step handles up to 200 of each kind.
+-- ripe.lua: messages whose time has come: what is due is ready, and what ran out comes again. A step handles up to 200 of each kind.
 --
 -- Include: enter.lua
 -- Include: failing.lua
 -- Include: grave.lua
--- Needs    queue.lua
--- Defines  is_due, if rare; ran_out, if amiss
-local is_due
-if rare then
-	-- is_due makes ready what was delayed until now. It is true if there may be more of that.
-	function is_due()
-		local ids = redis.call('zrange', due, '-inf', whole(now), 'BYSCORE', 'LIMIT', 0, 200)
-		if #ids > 0 then
-			redis.call('zrem', due, unpack(ids))
-			enter(ids)
-		end
-		return #ids == 200
+-- Include: trim.lua
+-- Needs    queue.lua, outset.lua
+-- Defines  more   whether there may be others
+local more = false
+if not plain then
+	local ids = redis.call('zrange', due, '-inf', whole(now), 'BYSCORE', 'LIMIT', 0, 200)
+	if #ids > 0 then
+		redis.call('zrem', due, unpack(ids))
+		enter(ids)
 	end
+	more = #ids == 200
 end
 
-local ran_out
-if amiss then
+local ended = late and redis.call('zrange', lease, '-inf', whole(now), 'BYSCORE', 'LIMIT', 0, 200)
+if ended and #ended > 0 then
 	-- lost counts the attempt, unless it is known that no handler had begun with it.
 	local function lost(id, attempt)
 		if grave(id) then
@@ -43,23 +41,19 @@ if amiss then
 		retry(id, attempt, n > 1 and math.floor(backoff(waits, n - 1, id) * apart) or 0, 'the lease ran out')
 	end
 
-	-- ran_out takes messages from the clients whose leases have ended. It is true if there may be more of those.
-	function ran_out()
-		local members = redis.call('zrange', lease, '-inf', whole(now), 'BYSCORE', 'LIMIT', 0, 200)
-		if #members == 0 then
-			return false
-		end
-		redis.call('zrem', lease, unpack(members))
-		local had = {} -- number of a client → how many of them
-		for i = #members, 1, -1 do
-			local id, attempt, _, of = parts(members[i])
-			had[of] = (had[of] or 0) + 1
-			lost(id, attempt)
-		end
-		for of, n in pairs(had) do
-			counted(of, -n)
-		end
-		redis.call('hincrby', meta, 'ranout', #members)
-		return #members == 200
+	redis.call('zrem', lease, unpack(ended))
+	local lacks = {} -- number of a client → how many messages it has lost
+	for i = #ended, 1, -1 do
+		local id, attempt, _, of = parts(ended[i])
+		lacks[of] = (lacks[of] or 0) + 1
+		lost(id, attempt)
 	end
+	for of, n in pairs(lacks) do
+		counted(of, -n)
+	end
+	redis.call('hincrby', meta, 'ranout', #ended)
+	more = more or #ended == 200
+end
+if buried then
+	trim()
 end

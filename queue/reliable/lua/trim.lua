@@ -1,19 +1,19 @@
 -- trim.lua: the bounds of the dead.
 --
--- Needs    queue.lua
+-- Needs    queue.lua, outset.lua
 -- Defines  trim
 
--- trim takes out up to a hundred of the dead that are older than age, ms, or else that are more than most. Of those that are too
+-- trim takes out up to a hundred of the dead that are older than the terms say, or else that are more. Of those that are too
 -- many, messages that a handler of the dead has failed and is to have again later go first: they have been seen. The oldest
 -- follow.
-local function trim(most, age)
+local function trim()
 	local n = redis.call('zcard', dead)
 	if n == 0 then
 		return
 	end
-	local old = redis.call('zrangebyscore', dead, '-inf', whole(now - age), 'LIMIT', 0, 100)
+	local old = redis.call('zrangebyscore', dead, '-inf', whole(now - term(3, 2592000000)), 'LIMIT', 0, 100)
 	if #old == 0 then
-		local over = n - most
+		local over = n - term(2, 10000)
 		if over <= 0 then
 			return
 		end
