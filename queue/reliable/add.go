@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -19,6 +21,116 @@ const (
 	mostAdded = 1000
 	mostBytes = 1 << 20
 )
+
+// Add puts a message at the end of the queue, and returns its id, a number that the
+// queue gives to no other: see [WithDelay], [WithAt], [WithPriority], [WithGroup],
+// [WithDedup], [WithUnique], [WithExpiry], [WithTimeout], [WithAttempts], [WithBackoff] and [WithHeader].
+//
+// Once Add has returned, the message is there until somebody has acknowledged it. It
+// is added once, however often the call has to be sent. Calls of a process that come
+// while others are on their way go out together, in their order. An Add whose ctx
+// ends is [ErrUnknown]: the message is there, or never will be. Repeat it with a
+// dedup key.
+//
+// Cost: one script call for all that go together. Wire: see the package's
+// documentation. Errors: [ErrDuplicate]; [ErrFull]; ctx's error and cause;
+// [ErrOption]; [ErrUnknown]; [ErrClosed]; rueidisson.ErrNotReplicated with
+// rueidisson.WithReplicaAcks, when the message is on the master only; those of Redis.
+func (q *Queue[T]) Add(ctx context.Context, v T, opts ...AddOption) (id int64, err error) {
+	p, sealed, err := q.putting(ctx, opts)
+	a := adding{of: q.of, capacity: q.cfg.capacity}
+	if err == nil {
+		a.one[0], err = q.item(p, sealed, v)
+	}
+	var got added
+	if err == nil {
+		got, err = q.add(ctx, a)
+	}
+	if err == nil {
+		id, err = got.of(0)
+	}
+	return id, q.failed("add to", err)
+}
+
+// AddAll adds messages, all with the same options, in pieces of 1,000, or of a
+// megabyte, which are added as a whole each. The ids are in the order of the values.
+// An id of 0 is that of a message which was not added; the error then wraps what kept
+// the first of them away, and the pieces behind one that failed are not sent.
+// [WithDedup] and [WithUnique] are for single messages.
+//
+// Cost: one script call for each piece. Errors: as [Queue.Add].
+func (q *Queue[T]) AddAll(ctx context.Context, values []T, opts ...AddOption) (ids []int64, err error) {
+	p, sealed, err := q.putting(ctx, opts)
+	if err == nil && (p.once != "" || p.unique != "") && len(values) > 1 {
+		err = fmt.Errorf("%w: a dedup key or a unique key is that of one message", ErrOption)
+	}
+	items := make([]item, 0, len(values))
+	for i := 0; err == nil && i < len(values); i++ {
+		var it item
+		it, err = q.item(p, sealed, values[i])
+		items = append(items, it)
+	}
+	if err != nil || len(values) == 0 {
+		return nil, q.failed("add to", err)
+	}
+	ids = make([]int64, len(values))
+	for at := 0; at < len(items) && err == nil; {
+		n := together(len(items)-at, mostAdded, func(i int) int { return len(items[at+i].body) })
+		var got added
+		if got, err = q.add(ctx, adding{of: q.of, capacity: q.cfg.capacity, items: items[at : at+n]}); err != nil {
+			break
+		}
+		for i := range n {
+			id, bad := got.of(i)
+			if ids[at+i] = id; err == nil {
+				err = bad
+			}
+		}
+		at += n
+	}
+	return ids, q.failed("add to", err)
+}
+
+// putting returns what the options of an Add say, if it can be used, and what stands before
+// its values.
+func (q *Queue[T]) putting(ctx context.Context, opts []AddOption) (p *putting, sealed string, err error) {
+	if err := q.usable(ctx); err != nil {
+		return nil, "", err
+	}
+	p, err = resolveAdd(opts, q.h.e.Logger)
+	if err != nil {
+		return nil, "", err
+	}
+	head := p.head
+	head.Added = q.h.e.Wall()
+	sealed, err = seal(head)
+	if err == nil && len(sealed) > longestHeader {
+		err = fmt.Errorf("%w: the header has more than %d bytes", ErrOption, longestHeader)
+	}
+	return p, sealed, err
+}
+
+// item returns a message as add.lua has it.
+func (q *Queue[T]) item(p *putting, sealed string, v T) (it item, err error) {
+	value, err := codec.Encode(q.codec, v)
+	if err == nil && len(value) > q.cfg.maxBody {
+		err = fmt.Errorf("%w: %d bytes are more than the %d of WithMaxBody", ErrOption, len(value), q.cfg.maxBody)
+	}
+	if err != nil {
+		return it, fmt.Errorf("message: %w", err)
+	}
+	body := sealed + value
+	return item{p, body}, q.h.e.Fits(len(body))
+}
+
+// add adds messages together with those of other callers. A caller that has left before the answer gets [ErrUnknown].
+func (q *Queue[T]) add(ctx context.Context, a adding) (added, error) {
+	got, err := q.h.adds.Do(ctx, q.of.key, a)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrUnknown) {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return got, err
+}
 
 // item is one message that is to be added.
 type item struct {
@@ -39,13 +151,6 @@ func (a *adding) all() []item {
 		return a.one[:]
 	}
 	return a.items
-}
-
-func (a *adding) size() (n int) {
-	for _, it := range a.all() {
-		n += len(it.body)
-	}
-	return n
 }
 
 // added is what became of them: their ids begin with first, and codes says of each
@@ -79,7 +184,10 @@ type addCall = combine.Call[adding, added]
 func cutAdds(waiting []*addCall) int {
 	count, size := 0, 0
 	for i, c := range waiting {
-		count, size = count+len(c.Ask.all()), size+c.Ask.size()
+		count += len(c.Ask.all())
+		for _, it := range c.Ask.all() {
+			size += len(it.body)
+		}
 		if i > 0 && (count > mostAdded || size > mostBytes || c.Ask.capacity != waiting[0].Ask.capacity) {
 			return i
 		}
@@ -144,7 +252,7 @@ func (h *hub) contents(batch []*addCall) (once, texts []string) {
 			}
 			text := it.text
 			if it.once != "" {
-				once = append(once, c.Ask.of.once(it.once))
+				once = append(once, keys.ReliableOnce(c.Ask.of.key, it.once))
 				text = decimal(len(once)) + text[1:]
 			}
 			texts = append(texts, text, it.body)
@@ -163,7 +271,18 @@ func (h *hub) append(of *names, flight int, once, more []string) (first int64, c
 	for range 2 {
 		r := h.e.Request(of.lane, flight)
 		args := append(h.e.Preamble(r, of.wake), counts(h.e))
-		got, acks, err := h.run(of.on(r.Lane, once...), append(args, more...))
+		on := of.on(r.Lane, once...)
+		args = append(args, more...)
+		var got send.Answer
+		var lacking, err error
+		if h.e.ReplicaAcks == 0 {
+			got, err = h.e.Run(context.Background(), addScript, on, args)
+		} else {
+			var acks int64
+			if got, acks, err = h.e.RunAcked(context.Background(), addScript, on, args); acks < int64(h.e.ReplicaAcks) {
+				lacking = fmt.Errorf("%w: fewer than %d within %v", core.ErrNotReplicated, h.e.ReplicaAcks, h.e.AckTimeout)
+			}
+		}
 		if err != nil {
 			if errors.Is(err, ErrUnknown) {
 				h.e.Void(r, of.key)
@@ -184,7 +303,7 @@ func (h *hub) append(of *names, flight int, once, more []string) (first int64, c
 				id, _ := strconv.ParseInt(text, 10, 64) // 0: the key has none
 				others = append(others, id)
 			}
-			return first, codes, others, acks, nil
+			return first, codes, others, lacking, nil
 		}
 		h.e.Void(r, of.key)
 	}
@@ -192,16 +311,3 @@ func (h *hub) append(of *names, flight int, once, more []string) (first int64, c
 }
 
 var errAnswer = errors.New("the script said something else")
-
-// run sends it, and waits for replicas, if the client does.
-func (h *hub) run(on, args []string) (got send.Answer, lacking, err error) {
-	if h.e.ReplicaAcks == 0 {
-		got, err = h.e.Run(context.Background(), addScript, on, args)
-		return got, nil, err
-	}
-	got, acks, err := h.e.RunAcked(context.Background(), addScript, on, args)
-	if acks < int64(h.e.ReplicaAcks) {
-		lacking = fmt.Errorf("%w: fewer than %d within %v", core.ErrNotReplicated, h.e.ReplicaAcks, h.e.AckTimeout)
-	}
-	return got, lacking, err
-}

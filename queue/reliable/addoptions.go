@@ -30,23 +30,6 @@ type putting struct {
 // noOptions is most messages'.
 var noOptions putting
 
-// plain reports whether there is nothing to tell the server.
-func (p *putting) plain() bool {
-	return p.delay == 0 && p.expiry == 0 && p.at == 0 && p.priority == 0 && p.once == "" && p.unique == "" && p.group == "" &&
-		p.attempts == 0 && p.waits == ""
-}
-
-// write has text say what the options do.
-func (p *putting) write() {
-	if p.plain() {
-		return
-	}
-	p.text = strings.Join([]string{
-		"0", decimal(p.delay), decimal(p.at), decimal(p.priority), decimal(p.expiry), decimal(p.period),
-		decimal(len(p.unique)) + p.own(), p.unique + p.group,
-	}, "|")
-}
-
 // own returns the terms of the message, as options.lua has them.
 func (p *putting) own() string {
 	switch {
@@ -231,6 +214,13 @@ func resolveAdd(opts []AddOption, log *slog.Logger) (*putting, error) {
 		}
 		p.waits = textOfWaits(waits)
 	}
-	p.write()
+	if p.delay == 0 && p.expiry == 0 && p.at == 0 && p.priority == 0 && p.once == "" && p.unique == "" && p.group == "" &&
+		p.attempts == 0 && p.waits == "" {
+		return p, nil // there is nothing to tell the server
+	}
+	p.text = strings.Join([]string{
+		"0", decimal(p.delay), decimal(p.at), decimal(p.priority), decimal(p.expiry), decimal(p.period),
+		decimal(len(p.unique)) + p.own(), p.unique + p.group,
+	}, "|")
 	return p, nil
 }

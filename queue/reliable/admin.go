@@ -54,6 +54,13 @@ type Info struct {
 	Owner    Owner
 }
 
+// Owner is the client that has a message.
+type Owner struct {
+	Client string // its id; empty: nobody has the message
+	PID    int    // of its process
+	Host   string // name of the machine, as the process knows it
+}
+
 // Stats is how a queue is.
 type Stats struct {
 	Ready, Delayed, Running, Behind, Dead int64 // messages in each state
@@ -194,7 +201,10 @@ func parseInfos(all []string) (infos []Info, err error) {
 				return nil, err
 			}
 		}
-		info.Owner = ownerOf(all[7])
+		client, rest, _ := strings.Cut(all[7], " ")
+		pid, host, _ := strings.Cut(rest, " ")
+		info.Owner = Owner{Client: client, Host: host}
+		info.Owner.PID, _ = strconv.Atoi(pid)
 		if all[8] != "" {
 			info.Progress = json.RawMessage(all[8])
 		}
@@ -276,7 +286,12 @@ func (q *Queue[T]) RedriveAll(ctx context.Context) (n int64, err error) {
 	until, over := "", int64(0)
 	for more := true; more && err == nil; {
 		var text string
-		text, err = q.requestText(ctx, redriveScript, q.of.wake, q.h.e.Publish(), counts(q.h.e), "all", until, decimal(over))
+		text, err = requested(ctx, q, redriveScript, func(got send.Answer, err error) (string, error) {
+			if err != nil {
+				return "", err
+			}
+			return got.ToString()
+		}, []string{q.of.wake, q.h.e.Publish(), counts(q.h.e), "all", until, decimal(over)})
 		if err == nil {
 			var some, looked int64
 			if _, err = fmt.Sscan(text, &some, &looked, &until); err != nil {
@@ -432,16 +447,6 @@ func texts(got send.Answer) ([]string, error) {
 // request runs one script whose answer, a number, the server remembers until it has come.
 func (q *Queue[T]) request(ctx context.Context, s *scripts.Script, args ...string) (int64, error) {
 	return requested(ctx, q, s, send.Number, args)
-}
-
-// requestText returns one whose answer is a text.
-func (q *Queue[T]) requestText(ctx context.Context, s *scripts.Script, args ...string) (string, error) {
-	return requested(ctx, q, s, func(got send.Answer, err error) (string, error) {
-		if err != nil {
-			return "", err
-		}
-		return got.ToString()
-	}, args)
 }
 
 func requested[T, A any](ctx context.Context, q *Queue[T], s *scripts.Script, read func(send.Answer, error) (A, error), args []string) (a A, err error) {

@@ -17,7 +17,7 @@ import (
 func (r *rig) buries(v string, opts ...AddOption) int64 {
 	r.t.Helper()
 	id := r.adds(v, opts...)
-	require.NoError(r.t, r.gets(v).d.settle(r.t.Context(), buriedBy(errors.New("broken"))))
+	require.NoError(r.t, r.gets(v).d.settle(r.t.Context(), outcome(Discard(errors.New("broken")))))
 	return id
 }
 

@@ -1,7 +1,6 @@
 package reliable
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -68,7 +67,9 @@ func (h *hub) newConsumer(key consumerKey) *consumer {
 		c.me += "." + decimal(c.number)
 	}
 	c.due = core.Key{Kind: "reliable queue " + decimal(c.number), Name: key.key}
-	text, told := h.told(key)
+	h.mu.Lock()
+	text, told := h.terms[key]
+	h.mu.Unlock()
 	if !told {
 		text = c.policy.given // as they are on a queue that nobody has used
 	}
@@ -86,23 +87,6 @@ func (c *consumer) follow(text string) error {
 		c.keeps.Store(t.KeepDone > 0)
 	}
 	return err
-}
-
-// pauseNotice is how long a consumer believes that its queue is not paused.
-const pauseNotice = 500 * time.Millisecond
-
-// unpaused reports whether the server has just said that the queue is not paused.
-func (c *consumer) unpaused() bool {
-	at := c.flowed.Load()
-	return at > 0 && time.Since(c.h.began)-time.Duration(at) < pauseNotice
-}
-
-// lease returns that of what it takes next.
-func (c *consumer) lease() time.Duration {
-	if c.policy.lease > 0 {
-		return c.policy.lease
-	}
-	return cmp.Or(c.terms.Lease, c.h.e.WatchdogTimeout)
 }
 
 // hearsTerms takes what the server has said of the terms: nothing if they are those that it was told. It is an error if they
@@ -127,7 +111,12 @@ func (c *consumer) hearsTerms(news string) error {
 		return nil
 	}
 	c.told = true
-	c.h.tells(c.key, c.text)
+	c.h.mu.Lock()
+	defer c.h.mu.Unlock()
+	if len(c.h.terms) >= mostTold {
+		clear(c.h.terms)
+	}
+	c.h.terms[c.key] = c.text
 	return nil
 }
 
@@ -245,24 +234,6 @@ func (c *consumer) demand() (n int) {
 	return n
 }
 
-// waited reports whether somebody waits for messages. It is under the mutex.
-func (c *consumer) waited() bool {
-	return slices.ContainsFunc(c.takers, func(t *taker) bool { return t.waits && t.want > 0 })
-}
-
-// prefetches reports whether messages may have to wait here. It is under the mutex.
-func (c *consumer) prefetches() bool {
-	return slices.ContainsFunc(c.takers, func(t *taker) bool { return t.ahead > 0 && t.want > 0 })
-}
-
-// begins returns how many of the messages that are wanted have a handler. It is under the mutex.
-func (c *consumer) begins() (n int) {
-	for _, t := range c.takers {
-		n += max(t.want-t.ahead, 0)
-	}
-	return n
-}
-
 // giveBack gives back messages that no handler of this process has seen.
 func (c *consumer) giveBack(all []*delivery) {
 	for _, d := range slices.Backward(all) { // each goes to the front
@@ -313,7 +284,8 @@ const subscribing = 5 * time.Second
 func (c *consumer) subscribe() {
 	ctx, cancel := context.WithTimeout(context.Background(), subscribing)
 	defer cancel()
-	channel, heard := c.of.wake+c.me, c.heard
+	// An event is a notification of the server, or says that some may have been missed.
+	channel, heard := c.of.wake+c.me, func(pubsub.Event) { c.h.steps.Post(c.key, ask{woken: true}) }
 	if c.policy.dead {
 		channel, heard = c.of.cancelled, c.taken
 	}
@@ -349,9 +321,6 @@ func (c *consumer) subscribe() {
 	c.cancels = cancels
 }
 
-// heard handles a notification of the server, or that some may have been missed.
-func (c *consumer) heard(pubsub.Event) { c.h.steps.Post(c.key, ask{woken: true}) }
-
 // left notes that nobody uses it any more.
 func (c *consumer) left() {
 	c.mu.Lock()
@@ -368,9 +337,6 @@ func (c *consumer) left() {
 		c.h.e.NotDue(c.due)
 	}
 }
-
-// idle reports whether nothing would be lost with it. The exchange holds a reference.
-func (c *consumer) idle() bool { return c.pending == nil && len(c.carry) == 0 && !c.enrolled }
 
 // fail tells those who wait of an error, if it is no passing one, or lasts.
 func (c *consumer) fail(err error) {
@@ -405,14 +371,6 @@ func (c *consumer) trouble(err error) {
 	c.retries = c.pending != nil || len(c.carry) > 0
 	c.mu.Unlock()
 	c.arm(min(max(lasts/10, 50*time.Millisecond), time.Second)*9/10 + rand.N(20*time.Millisecond))
-}
-
-// fine handles one that did not fail.
-func (c *consumer) fine() {
-	c.failing = time.Time{}
-	c.mu.Lock()
-	c.retries = false
-	c.mu.Unlock()
 }
 
 var errNoAnswer = errors.New("the exchange before it has no answer yet")

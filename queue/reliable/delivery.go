@@ -3,6 +3,7 @@ package reliable
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/watchdog"
 )
@@ -183,12 +185,16 @@ func (d *delivery) settle(ctx context.Context, s *settle) error {
 	return err
 }
 
+// pauseNotice is how long a consumer believes that its queue is not paused.
+const pauseNotice = 500 * time.Millisecond
+
 // begin tells the server that the handler is about to begin, before it does: should the
 // process die of it, the attempt counts, and those of messages that wait beside it do
 // not. One that has waited here asks whether the queue is paused, unless the server has
 // just said that it is not. begin is false if the message was lost meanwhile, or must not begin.
 func (d *delivery) begin(ctx context.Context, waited bool) bool {
-	if d.begun && (!waited || d.c.unpaused()) {
+	at := d.c.flowed.Load()
+	if d.begun && (!waited || at > 0 && time.Since(d.c.h.began)-time.Duration(at) < pauseNotice) {
 		return true
 	}
 	ctx = d.under(ctx)
@@ -250,5 +256,99 @@ func (d *delivery) outcome(ctx context.Context) (buried bool, err error) {
 		return d.buried, nil
 	case <-ctx.Done():
 		return false, core.ContextError(ctx)
+	}
+}
+
+// messageContext ends with its message. Its Err compares the clocks at each call.
+type messageContext struct {
+	context.Context // of the context package, so that deriving from it costs no goroutine
+	cancel          context.CancelCauseFunc
+	d               *delivery
+}
+
+// Err looks at the clocks before it says that all is well.
+func (c *messageContext) Err() error {
+	if c.Context.Err() == nil {
+		if cause := c.d.Err(); cause != nil {
+			c.cancel(cause)
+		}
+	}
+	return c.Context.Err()
+}
+
+// manyContexts is from when on those are looked for that have ended by themselves.
+const manyContexts = 32
+
+// under returns that of a message which has just been looked at.
+func (d *delivery) under(parent context.Context) context.Context {
+	c := &messageContext{d: d}
+	c.Context, c.cancel = context.WithCancelCause(parent)
+	d.mu.Lock()
+	cause := d.cause
+	if cause == nil {
+		if len(d.contexts) >= manyContexts && len(d.contexts)&(len(d.contexts)-1) == 0 {
+			d.contexts = slices.DeleteFunc(d.contexts, func(c *messageContext) bool { return c.Context.Err() != nil })
+		}
+		d.contexts = append(d.contexts, c)
+	}
+	d.mu.Unlock()
+	if cause != nil {
+		c.cancel(cause)
+	}
+	return c
+}
+
+// starts begins the time of an attempt that is bounded.
+func (d *delivery) starts() {
+	if d.timeout == 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cause == nil {
+		d.timer = time.AfterFunc(d.timeout, func() { d.post(retriedBy(ErrTimeout), ErrTimeout) })
+	}
+}
+
+// hands is the messages that a client has, so that one that was cancelled is found.
+type hands struct {
+	mu  sync.Mutex
+	all map[hand]*delivery
+}
+
+// hand is a message: the queue, and what its leases have.
+type hand struct{ key, member string }
+
+func (d *delivery) hand() hand { return hand{d.c.of.key, d.member} }
+
+func (h *hands) put(d *delivery) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.all == nil {
+		h.all = make(map[hand]*delivery)
+	}
+	h.all[d.hand()] = d
+}
+
+func (h *hands) drop(d *delivery) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if k := d.hand(); h.all[k] == d {
+		delete(h.all, k)
+	}
+}
+
+// taken handles the notification that messages were cancelled; a renewal says so, too, but later.
+func (c *consumer) taken(ev pubsub.Event) {
+	if ev.Kind != pubsub.Message {
+		return
+	}
+	h := &c.h.hands
+	h.mu.Lock()
+	d := h.all[hand{c.of.key, ev.Payload}]
+	h.mu.Unlock()
+	if d != nil {
+		d.Ended(ErrCancelled)
+		d.grant.Finish(core.ErrLost)
 	}
 }

@@ -3,7 +3,6 @@ package reliable
 import (
 	"encoding/binary"
 	"errors"
-	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 )
@@ -25,8 +24,6 @@ type header struct {
 	Values  map[string]string `msgpack:"h,omitempty"`
 }
 
-func (h *header) timeout() time.Duration { return time.Duration(h.Timeout) * time.Millisecond }
-
 // briefLength is that of a brief header.
 const briefLength = 6
 
@@ -41,6 +38,7 @@ func seal(h header) (string, error) {
 	return sealWhole(h)
 }
 
+// sealWhole returns what stands before a value with a whole header. It stands apart, so that a brief header stays off the heap.
 func sealWhole(h header) (string, error) {
 	head, err := msgpack.Marshal(&h)
 	if err != nil {
@@ -81,14 +79,8 @@ func unsealWhole(text string) (h header, value string, err error) {
 	if used <= 0 || n > longestHeader || n > uint64(len(rest)) {
 		return h, "", errEnvelope
 	}
-	h, err = decoded(rest[:n])
-	return h, rest[n:], err
-}
-
-func decoded(head string) (header, error) {
-	var h header
-	if err := msgpack.Unmarshal([]byte(head), &h); err != nil || h.Timeout < 0 {
-		return header{}, errEnvelope
+	if err := msgpack.Unmarshal([]byte(rest[:n]), &h); err != nil || h.Timeout < 0 {
+		return header{}, "", errEnvelope
 	}
-	return h, nil
+	return h, rest[n:], nil
 }

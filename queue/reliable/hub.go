@@ -1,13 +1,16 @@
 package reliable
 
 import (
+	"embed"
+	"os"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
-	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -32,24 +35,6 @@ type hub struct {
 // mostTold bounds how many terms a client remembers: who was forgotten is told again.
 const mostTold = 1024
 
-// told returns the terms that consumers of this kind were told last.
-func (h *hub) told(key consumerKey) (terms string, told bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	terms, told = h.terms[key]
-	return terms, told
-}
-
-// tells remembers them.
-func (h *hub) tells(key consumerKey, terms string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.terms) >= mostTold {
-		clear(h.terms)
-	}
-	h.terms[key] = terms
-}
-
 // number is that of a consumer, among those of its queue: lanes and channels have it in
 // their names.
 type number struct {
@@ -59,12 +44,15 @@ type number struct {
 
 type hubKey struct{}
 
-func hubOf(e *locking.Engine) *hub {
-	return e.Shared(hubKey{}, func() any { return newHub(e) }).(*hub)
-}
-
 func newHub(e *locking.Engine) *hub {
-	h := &hub{e: e, began: time.Now(), identity: identityOf(e.ClientID), requests: send.NewRequests(e.Sender), numbers: map[number]struct{}{}, terms: map[consumerKey]string{}}
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	h := &hub{
+		e: e, began: time.Now(), identity: e.ClientID + " " + strconv.Itoa(os.Getpid()) + " " + host, requests: send.NewRequests(e.Sender),
+		numbers: map[number]struct{}{}, terms: map[consumerKey]string{},
+	}
 	h.adds = combine.New(combine.Config[string, adding, added]{
 		Send: h.sendAdds, Cut: cutAdds, Spawn: e.Spawn, Closed: ErrClosed, Flights: lanes,
 	})
@@ -72,14 +60,21 @@ func newHub(e *locking.Engine) *hub {
 		Send: h.sendStep, Cut: cutSteps, Spawn: e.Spawn, Closed: ErrClosed,
 	})
 	h.results = combine.New(combine.Config[string, asking, string]{
-		Send: h.sendResults, Cut: cutResults, Spawn: e.Spawn, Closed: ErrClosed,
+		Send: h.sendResults, Cut: func(waiting []*resultCall) int { return min(len(waiting), mostSettled) }, Spawn: e.Spawn, Closed: ErrClosed,
 	})
-	h.ears.Make = newListening
+	h.ears.Make = func(string) *listening { return &listening{waiting: map[int64][]chan struct{}{}} }
 	h.ears.Left = (*listening).left
 	h.consumers.Make = h.newConsumer
 	h.consumers.Left = (*consumer).left
-	h.consumers.Idle = (*consumer).idle
-	h.consumers.Reuse = h.gone
+	// Nothing is lost with a consumer that has nothing to say, and for which the server does not wait. Its exchange holds a
+	// reference. One that has gone is not used again: another consumer may have its number.
+	h.consumers.Idle = func(c *consumer) bool { return c.pending == nil && len(c.carry) == 0 && !c.enrolled }
+	h.consumers.Reuse = func(c *consumer) bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.numbers, number{c.key.key, c.number})
+		return false
+	}
 	return h
 }
 
@@ -95,13 +90,34 @@ func (h *hub) number(key string) int {
 	}
 }
 
-// gone ends a consumer that nobody uses any more, and that the server does not wait
-// for: another may have its number.
-func (h *hub) gone(c *consumer) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.numbers, number{c.key.key, c.number})
-	return false
-}
+//go:embed lua/*.lua
+var lua embed.FS
 
-func (of *names) once(key string) string { return keys.ReliableOnce(of.key, key) }
+var (
+	addScript    = scripts.Must(lua, "lua/add.lua")
+	stepScript   = scripts.Must(lua, "lua/step.lua")
+	extendScript = scripts.Must(lua, "lua/extend.lua")
+
+	statsScript    = scripts.Must(lua, "lua/stats.lua")
+	findScript     = scripts.Must(lua, "lua/find.lua")
+	listScript     = scripts.Must(lua, "lua/list.lua")
+	removeScript   = scripts.Must(lua, "lua/remove.lua")
+	redriveScript  = scripts.Must(lua, "lua/redrive.lua")
+	changeScript   = scripts.Must(lua, "lua/change.lua")
+	purgeScript    = scripts.Must(lua, "lua/purge.lua")
+	resultScript   = scripts.Must(lua, "lua/result.lua")
+	pauseScript    = scripts.Must(lua, "lua/pause.lua")
+	termsScript    = scripts.Must(lua, "lua/setterms.lua")
+	progressScript = scripts.Must(lua, "lua/progress.lua")
+	deleteScript   = scripts.Must(lua, "lua/delete.lua")
+)
+
+// What brings bodies, which may be long. A take is sent again under its number.
+var (
+	takes     = send.Sized(stepScript, send.Sizing{Writes: true})
+	finds     = send.Sized(findScript, send.Sizing{})
+	lists     = send.Sized(listScript, send.Sizing{})
+	asksAfter = send.Sized(resultScript, send.Sizing{})
+)
+
+func decimal[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) }

@@ -2,10 +2,10 @@ package reliable
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
@@ -57,7 +57,14 @@ func (m *Message[T]) Err() error { return m.d.Err() }
 // end of trust, and after up to 100 ms more if the whole machine was suspended.
 //
 // It panics if parent is nil, as the context package does.
-func (m *Message[T]) Context(parent context.Context) context.Context { return m.d.context(parent) }
+func (m *Message[T]) Context(parent context.Context) context.Context {
+	if parent == nil {
+		panic("reliable: cannot create a context from a nil parent")
+	}
+	c := m.d.under(parent)
+	_ = c.Err() // a message whose lease has run out ends it at once
+	return c
+}
 
 // Ack says that the message is done: it goes, and the next of its group is ready. Ack
 // runs to its end on a cancelled ctx, of which it takes the values only, and for as
@@ -162,38 +169,6 @@ func (m *Message[T]) failed(op string, err error) error {
 	return fmt.Errorf("%s message %d of reliable queue %q: %w", op, m.ID, m.q.name, err)
 }
 
-// longestCause is how much of a cause the queue keeps.
-const longestCause = 1024
-
-// releasedFor returns a give-back of what somebody has seen, which waits for so long.
-func releasedFor(delay time.Duration) *settle {
-	return &settle{nack: true, delay: released, cause: decimal(core.Millis(delay))}
-}
-
-// retriedBy returns a nack after which the message waits as its terms say.
-func retriedBy(cause error) *settle {
-	return &settle{nack: true, delay: backoff, cause: causeOf(cause)}
-}
-
-// failedBy returns a nack after which it waits for so long.
-func failedBy(cause error, delay time.Duration) *settle {
-	return &settle{nack: true, delay: core.Millis(max(delay, 0)), cause: causeOf(cause)}
-}
-
-// buriedBy returns the last one.
-func buriedBy(cause error) *settle { return &settle{nack: true, delay: buried, cause: causeOf(cause)} }
-
-func causeOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	text := fmt.Sprint(err) // which bears an Error that panics
-	if len(text) > longestCause {
-		text = strings.ToValidUTF8(text[:longestCause], "")
-	}
-	return text
-}
-
 // decode bears a codec that panics, as it would in every process that gets the message.
 func (q *Queue[T]) decode(text string) (v T, err error) {
 	defer func() {
@@ -222,9 +197,54 @@ func (q *Queue[T]) message(d *delivery) (*Message[T], bool) {
 		return nil, false
 	}
 	d.body = "" // the value has what it needs of it
-	d.timeout = head.timeout()
+	d.timeout = time.Duration(head.Timeout) * time.Millisecond
 	return &Message[T]{
 		Value: v, ID: d.id, Attempt: d.attempt, Delivery: d.number, Header: head.Values, AddedAt: time.UnixMilli(head.Added),
 		q: q, d: d,
 	}, true
+}
+
+// longestProgress is how much of a progress the queue keeps.
+const longestProgress = 4096
+
+// SetProgress says how far the work on the message is, for [Queue.Find] and [Queue.Messages]. The progress is
+// written as JSON, of at most 4 kB. It stays with the message also for its next attempts, until another is set, and goes
+// with it. Only the consumer that has the message can set it.
+//
+// Cost: one script call. Errors: [ErrLost] if the message is not in this delivery any more, and the other
+// errors of [Message.Err], before anything is sent; ctx's error and cause; [ErrOption] for what is no JSON or too
+// long; [ErrUnknown] if the reply was lost; [ErrClosed]; those of Redis.
+func (m *Message[T]) SetProgress(ctx context.Context, progress any) error {
+	err := m.d.Err()
+	if err == nil {
+		err = m.q.progress(ctx, m.d.member, progress)
+	}
+	return m.failed("set the progress of", err)
+}
+
+// SetProgress is [Message.SetProgress] of the delivery that has the token, whichever process took it.
+func (q *Queue[T]) SetProgress(ctx context.Context, token string, progress any) error {
+	err := q.usable(ctx)
+	if err == nil {
+		_, err = q.tokenOf(token)
+	}
+	if err == nil {
+		err = q.progress(ctx, token, progress)
+	}
+	return q.failed("set the progress of a message of", err)
+}
+
+func (q *Queue[T]) progress(ctx context.Context, member string, progress any) error {
+	text, err := json.Marshal(progress)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: progress: %w", ErrOption, err)
+	case len(text) > longestProgress:
+		return fmt.Errorf("%w: a progress of %d bytes is more than %d", ErrOption, len(text), longestProgress)
+	}
+	n, err := q.request(ctx, progressScript, member, string(text))
+	if err == nil && n == 0 {
+		err = ErrLost
+	}
+	return err
 }

@@ -12,7 +12,9 @@ import (
 // tell says what became of a message, if there is an observer who wants to hear of them
 // and somebody has seen it.
 func (s *settle) tell() {
-	s.d.watched.settled(s)
+	if w := s.d.watched; w != nil {
+		w.ends(func(is *core.Handled) { is.Outcome, is.Unsettled = s.outcome(), s.err })
+	}
 	o := s.d.c.h.e.Messages
 	if o == nil || s.nack && s.delay == untried {
 		return
@@ -49,13 +51,6 @@ type watched struct {
 	is   core.Handled
 }
 
-// watch tells the observer of a message, before it can be settled.
-func (d *delivery) watch() {
-	if d.c.h.e.Handlers != nil {
-		d.watched = &watched{}
-	}
-}
-
 // handling returns the context of the handler, which is about to begin.
 func (d *delivery) handling(ctx context.Context, header map[string]string) context.Context {
 	w := d.watched
@@ -70,19 +65,7 @@ func (d *delivery) handling(ctx context.Context, header map[string]string) conte
 	return child
 }
 
-// returned tells the observer that the handler has returned.
-func (w *watched) returned(err error) {
-	if w != nil {
-		w.ends(func(is *core.Handled) { is.Took, is.Err = time.Since(w.began), err })
-	}
-}
-
-func (w *watched) settled(s *settle) {
-	if w != nil {
-		w.ends(func(is *core.Handled) { is.Outcome, is.Unsettled = s.outcome(), s.err })
-	}
-}
-
+// ends notes one of the two ends. The second one tells the observer.
 func (w *watched) ends(note func(is *core.Handled)) {
 	w.mu.Lock()
 	note(&w.is)

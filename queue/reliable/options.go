@@ -8,7 +8,6 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -59,6 +58,17 @@ type policy struct {
 	given string        // the terms that it was given
 	dead  bool          // it takes what is dead
 	fair  bool          // every priority has its turn
+}
+
+// ways returns how the consumer takes, as step.lua has it.
+func (p policy) ways() string {
+	switch {
+	case p.dead:
+		return "d"
+	case p.fair:
+		return "f"
+	}
+	return "-"
 }
 
 // WithCodec sets what the values are written with. Without it that is as
@@ -241,14 +251,6 @@ type policyOption func(*given) error
 func (o policyOption) applyHandle(c *config) error { return o(&c.given) }
 
 func (o policyOption) applyServe(s *serving) error { return o(&s.given) }
-
-func resolve(e *locking.Engine, opts []Option) (config, error) {
-	c := config{maxBody: defaultMaxBody, given: given{log: e.Logger}}
-	if err := object.Apply(&c, opts, Option.applyHandle); err != nil {
-		return c, err
-	}
-	return c, c.given.resolve()
-}
 
 // chosen returns the codec that the options of a handle choose.
 func chosen[T any](e *locking.Engine, c config) (codec.Codec[T], error) {

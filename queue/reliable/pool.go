@@ -2,14 +2,11 @@ package reliable
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // pool is one ServeAll.
@@ -71,38 +68,11 @@ type source struct {
 	turn bool // of the limiter
 }
 
-// adds puts a queue at the end.
-func (p *pool) adds(s *source) {
-	p.all = append(p.all, s)
-	if last := len(p.ranks) - 1; last >= 0 && s.weight > 0 && p.ranks[last][0].weight > 0 {
-		p.ranks[last] = append(p.ranks[last], s)
-		return
-	}
-	p.ranks = append(p.ranks, []*source{s})
-}
-
 func (p *pool) poke() {
 	select {
 	case p.news <- struct{}{}:
 	default:
 	}
-}
-
-// freed notes that n handlers are free.
-func (p *pool) freed(s *source, n int) {
-	p.mu.Lock()
-	p.busy -= n
-	s.busy -= n
-	p.mu.Unlock()
-	p.poke()
-}
-
-// turned notes that the limiter of s has given a turn.
-func (p *pool) turned(s *source) {
-	p.mu.Lock()
-	s.turn = true
-	p.mu.Unlock()
-	p.poke()
 }
 
 // room returns how many handlers are free for messages of s.
@@ -123,9 +93,15 @@ func (p *pool) room(s *source) int {
 func (p *pool) serve(ctx context.Context, ends func()) (err error) {
 	for i := range p.at {
 		p.workers.Add(1)
-		go p.works(&p.at[i]) // ends when the channel is closed
+		go works(p.work, func(j job) { // ends when the channel is closed
+			p.at[i].of.Store(j.of)
+			j.of.handle(j.d, &p.at[i].id)
+		}, p.workers.Done)
 	}
-	p.joins()
+	for _, s := range p.all {
+		s.c.join(s.t)
+		s.c.hear()
+	}
 	for _, s := range p.all {
 		if s.limited {
 			go s.admits(func(err error) { p.refused <- s.failed(err) }) // ends with taking
@@ -139,7 +115,10 @@ func (p *pool) serve(ctx context.Context, ends func()) (err error) {
 		}()
 	}
 	for err == nil && ctx.Err() == nil {
-		if err = p.collect(); err == nil {
+		for i := 0; i < len(p.all) && err == nil; i++ {
+			err = p.collects(p.all[i])
+		}
+		if err == nil {
 			err = p.round()
 		}
 		if err != nil {
@@ -156,24 +135,7 @@ func (p *pool) serve(ctx context.Context, ends func()) (err error) {
 	return err
 }
 
-// joins has the consumers take for the pool.
-func (p *pool) joins() {
-	for _, s := range p.all {
-		s.c.join(s.t)
-		s.c.hear()
-	}
-}
-
-// collect hands out what has come.
-func (p *pool) collect() error {
-	for _, s := range p.all {
-		if err := p.collects(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// collects hands out what has come of a queue.
 func (p *pool) collects(s *source) error {
 	if err := s.c.h.e.Open(); err != nil {
 		return s.failed(err)
@@ -183,13 +145,10 @@ func (p *pool) collects(s *source) error {
 		s.waits = false // whoever got all that it asked for is not told of more
 	}
 	p.hand(s, got)
-	if err != nil && (send.Permanent(err) || errors.Is(err, ErrOtherTerms)) {
-		return s.failed(err)
+	if err = s.c.lasting(err); err != nil {
+		err = s.failed(err)
 	}
-	if err != nil {
-		s.c.h.e.Logger.Warn("a reliable queue is not served, and tried again", "name", s.c.of.key, "err", err)
-	}
-	return nil
+	return err
 }
 
 // hand gives messages to handlers. What came for handlers that are not free any more goes back.
@@ -293,7 +252,10 @@ func (p *pool) portions(rank []*source) (all []portion) {
 			all = append(all, portion{of: s, room: room})
 		}
 	}
-	for range p.free() {
+	p.mu.Lock()
+	free := p.n - p.busy
+	p.mu.Unlock()
+	for range free {
 		deal(all)
 	}
 	return slices.DeleteFunc(all, func(of portion) bool { return of.n == 0 })
@@ -318,12 +280,6 @@ func deal(all []portion) {
 		all[best].n++
 		all[best].of.credit -= total
 	}
-}
-
-func (p *pool) free() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.n - p.busy
 }
 
 // asks has the queue give up to n messages. then is called when it has answered.
@@ -355,40 +311,17 @@ func (p *pool) stop() {
 	}
 }
 
-// works handles messages. A handler that ends its goroutine gets another for the rest.
-func (p *pool) works(at *position) {
-	ended := false
-	defer func() {
-		if !ended {
-			go p.works(at)
-			return
-		}
-		p.workers.Done()
-	}()
-	for j := range p.work {
-		at.of.Store(j.of)
-		j.of.handle(j.d, &at.id)
-	}
-	ended = true
-}
-
 // rest waits for the handlers, and returns an error that names what it has left.
 func (p *pool) rest() error {
-	done := make(chan struct{})
-	go func() { // ends with the last handler
+	ended := endWithin(p.grace, func() {
 		p.workers.Wait()
 		for _, s := range p.all {
 			s.awaits()
 		}
-		close(done)
 		p.close()
-	}()
-	timer := time.NewTimer(p.grace)
-	defer timer.Stop()
-	select {
-	case <-done:
+	})
+	if ended {
 		return nil
-	case <-timer.C:
 	}
 	n, some := 0, ""
 	for i := range p.at {

@@ -15,7 +15,10 @@ func poolOf(t *testing.T, n int, queues ...Served) *pool {
 	t.Helper()
 	p := newPool(context.WithoutCancel(t.Context()), t.Context(), n, soon)
 	require.NoError(t, p.opens(queues))
-	p.joins()
+	for _, s := range p.all {
+		s.c.join(s.t)
+		s.c.hear()
+	}
 	t.Cleanup(func() {
 		p.stop()
 		p.close()
@@ -42,7 +45,7 @@ func TestServeAllIsToldOfMessagesWhereAHandlerWasFasterThanItsRound(t *testing.T
 		r.awaitIdle(1)
 		r.adds("a")
 		redistest.Eventually(t, func() bool {
-			require.NoError(t, p.collect())
+			require.NoError(t, p.collects(p.all[0]))
 			return len(p.work) == 1
 		}, soon, time.Millisecond)
 		p.handles(t)
@@ -59,10 +62,8 @@ func TestServeAllLetsAQueueSaveUpNoCredit(t *testing.T) {
 	t.Parallel()
 	p := newPool(t.Context(), t.Context(), 10, soon)
 	bounded, other := &source{weight: 1, most: 1}, &source{weight: 1, most: 10}
-	p.adds(bounded)
-	p.adds(other)
 	dealt := func() (n int) {
-		for _, of := range p.portions(p.ranks[0]) {
+		for _, of := range p.portions([]*source{bounded, other}) {
 			if of.of == other {
 				n += of.n
 			}

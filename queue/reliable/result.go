@@ -81,7 +81,10 @@ func (q *Queue[T]) Await(ctx context.Context, id int64) ([]byte, error) {
 func (q *Queue[T]) awaited(ctx context.Context, id int64) ([]byte, error) {
 	l := q.h.ears.Get(q.of.key)
 	defer q.h.ears.Put(q.of.key, l)
-	news := l.enter(id)
+	news := make(chan struct{}, 1)
+	l.mu.Lock()
+	l.waiting[id] = append(l.waiting[id], news)
+	l.mu.Unlock()
 	defer l.leave(id, news)
 	if err := l.subscribe(ctx, q.h.e, q.of.done); err != nil && (ctx.Err() != nil || q.h.e.Open() != nil) {
 		return nil, err
@@ -121,8 +124,6 @@ type asking struct {
 }
 
 type resultCall = combine.Call[asking, string]
-
-func cutResults(waiting []*resultCall) int { return min(len(waiting), mostSettled) }
 
 // sendResults asks for results together, and again for those that had no room in an answer.
 func (h *hub) sendResults(_ string, _ int, batch []*resultCall) error {
@@ -171,16 +172,6 @@ type listening struct {
 	mu      sync.Mutex
 	waiting map[int64][]chan struct{}
 	sub     *pubsub.Subscription
-}
-
-func newListening(string) *listening { return &listening{waiting: map[int64][]chan struct{}{}} }
-
-func (l *listening) enter(id int64) chan struct{} {
-	news := make(chan struct{}, 1)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.waiting[id] = append(l.waiting[id], news)
-	return news
 }
 
 func (l *listening) leave(id int64, news chan struct{}) {

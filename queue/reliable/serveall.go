@@ -105,25 +105,24 @@ func newPool(base, taking context.Context, n int, patience time.Duration) *pool 
 func (p *pool) opens(queues []Served) error {
 	p.refused = make(chan error, len(queues))
 	for _, q := range queues {
-		s, err := opened(q, p)
+		var s *source
+		err := errNoQueue
+		if q != nil {
+			s, err = q.opens(p)
+		}
 		if err != nil {
 			p.close()
-			return err
+			return fmt.Errorf("serve reliable queues: %w", err)
 		}
-		p.adds(s)
+		p.all = append(p.all, s)
+		// Weighted queues that stand one after the other are a rank. Any other queue is a rank of its own.
+		if last := len(p.ranks) - 1; last >= 0 && s.weight > 0 && p.ranks[last][0].weight > 0 {
+			p.ranks[last] = append(p.ranks[last], s)
+		} else {
+			p.ranks = append(p.ranks, []*source{s})
+		}
 	}
 	return nil
-}
-
-func opened(q Served, p *pool) (*source, error) {
-	if q == nil {
-		return nil, fmt.Errorf("serve reliable queues: %w", errNoQueue)
-	}
-	s, err := q.opens(p)
-	if err != nil {
-		return nil, fmt.Errorf("serve reliable queues: %w", err)
-	}
-	return s, nil
 }
 
 func (s *served[T]) opens(p *pool) (*source, error) {
@@ -152,34 +151,23 @@ func (s *served[T]) opens(p *pool) (*source, error) {
 		name: q.name, c: w.c, t: w.t, most: min(of.concurrency, p.n), handle: w.handle, awaits: w.workers.Wait,
 		failed: func(err error) error { return q.failed("serve", err) }, leave: func() { q.done(w.c) },
 	}
-	w.freed = func(n int) { p.freed(src, n) }
+	w.freed = func(n int) {
+		p.mu.Lock()
+		p.busy -= n
+		src.busy -= n
+		p.mu.Unlock()
+		p.poke()
+	}
 	if of.limiter != nil {
 		src.limited, src.used = true, make(chan struct{}, 1)
-		src.admits = func(fail func(error)) { w.turns(func() { p.turned(src) }, src.used, fail) }
+		got := func() {
+			p.mu.Lock()
+			src.turn = true
+			p.mu.Unlock()
+			p.poke()
+		}
+		src.admits = func(fail func(error)) { w.turns(nil, got, src.used, fail) }
 	}
 	p.grace = max(p.grace, of.grace)
 	return src, nil
-}
-
-// turns gets one turn of the limiter after the other, each when the one before is used.
-func (w *server[T]) turns(got func(), used <-chan struct{}, fail func(error)) {
-	turn, cancel := context.WithCancelCause(context.WithoutCancel(w.taking))
-	defer cancel(nil)
-	stop := context.AfterFunc(w.taking, func() { cancel(context.Cause(w.taking)) })
-	defer stop()
-	for {
-		if err := w.admit(turn); err != nil {
-			fail(fmt.Errorf("limiter: %w", err))
-			return
-		}
-		if w.taking.Err() != nil {
-			return
-		}
-		got()
-		select {
-		case <-used:
-		case <-w.taking.Done():
-			return
-		}
-	}
 }

@@ -2,6 +2,8 @@ package reliable
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/combine"
@@ -36,19 +38,6 @@ type settle struct {
 	err      error
 }
 
-// plain reports whether it is as most are: an ack without a result.
-func (s *settle) plain() bool { return !s.nack && s.kept == 0 }
-
-func (s *settle) begins() bool { return s.nack && s.delay == begins }
-
-// args appends what step.lua reads of a settle that is not plain.
-func (s *settle) args(args []string) []string {
-	if s.nack {
-		return append(args, s.d.member, decimal(s.delay), s.cause)
-	}
-	return append(args, s.d.member, decimal(s.kept), string(s.result))
-}
-
 // said takes the server's word: the message was with that delivery still, or not. If an
 // earlier request may have done it, nobody else can have had it before the trust ends.
 func (s *settle) said(code byte, now time.Time) {
@@ -80,7 +69,7 @@ func (s *settle) resolve(err error) {
 		return
 	}
 	s.resolved, s.err = true, err
-	if !s.begins() {
+	if !s.nack || s.delay != begins {
 		if s.d.grant != nil {
 			s.d.grant.Finish(core.ErrReleased)
 		}
@@ -113,8 +102,11 @@ const (
 	mostTaken   = 500
 )
 
-// bytes returns what a settle has the server read, or copy where messages that are done are kept.
+// bytes returns what a settle has the server read, or copy where messages that are done are kept. A look has none.
 func (s *settle) bytes() int {
+	if s == nil {
+		return 0
+	}
 	n := len(s.result) + len(s.cause)
 	if !s.nack && s.d.c.keeps.Load() {
 		n += s.d.size
@@ -124,19 +116,106 @@ func (s *settle) bytes() int {
 
 // cutSteps returns how many of the waiting calls go out as one.
 func cutSteps(waiting []*stepCall) int {
-	return cutSettles(len(waiting), func(i int) *settle { return waiting[i].Ask.settle })
+	return together(len(waiting), mostSettled, func(i int) int { return waiting[i].Ask.settle.bytes() })
 }
 
-// cutSettles returns how many of n settles go out together; nil is none.
-func cutSettles(n int, at func(i int) *settle) int {
+// together returns how many of n things go out together: up to most of them and a megabyte, or one.
+func together(n, most int, bytes func(i int) int) int {
 	size := 0
 	for i := range n {
-		if s := at(i); s != nil {
-			size += s.bytes()
-		}
-		if i > 0 && (i == mostSettled || size > mostBytes) {
+		size += bytes(i)
+		if i > 0 && (i == most || size > mostBytes) {
 			return i
 		}
 	}
 	return n
+}
+
+// longestCause is how much of a cause the queue keeps.
+const longestCause = 1024
+
+// releasedFor returns a give-back of what somebody has seen, which waits for so long.
+func releasedFor(delay time.Duration) *settle {
+	return &settle{nack: true, delay: released, cause: decimal(core.Millis(delay))}
+}
+
+// retriedBy returns a nack after which the message waits as its terms say.
+func retriedBy(cause error) *settle {
+	return &settle{nack: true, delay: backoff, cause: causeOf(cause)}
+}
+
+// failedBy returns a nack after which it waits for so long.
+func failedBy(cause error, delay time.Duration) *settle {
+	return &settle{nack: true, delay: core.Millis(max(delay, 0)), cause: causeOf(cause)}
+}
+
+// causeOf returns the text of a cause.
+func causeOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := fmt.Sprint(err) // which bears an Error that panics
+	if len(text) > longestCause {
+		text = strings.ToValidUTF8(text[:longestCause], "")
+	}
+	return text
+}
+
+// retryError is what RetryIn returns.
+type retryError struct {
+	error
+	delay time.Duration
+}
+
+func (e *retryError) Unwrap() error { return e.error }
+
+// RetryIn returns err as a handler returns it whose message is to be tried again in d. It is
+// nil for a nil err.
+func RetryIn(err error, d time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &retryError{err, min(max(d, 0), core.LongestLease)}
+}
+
+// discardError is what Discard returns.
+type discardError struct{ error }
+
+func (e *discardError) Unwrap() error { return e.error }
+
+// Discard returns err as a handler returns it whose message is not to be tried again: it is
+// buried at once. It is nil for a nil err.
+func Discard(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &discardError{err}
+}
+
+// snoozeError is what Snooze returns.
+type snoozeError time.Duration
+
+func (e snoozeError) Error() string { return fmt.Sprintf("not before %v", time.Duration(e)) }
+
+// Snooze returns the error of a handler whose message is to come again in d, without an attempt:
+// because what it waits for is not there yet. See [Message.Release].
+func Snooze(d time.Duration) error { return snoozeError(min(max(d, 0), core.LongestLease)) }
+
+// outcome returns how a message is settled whose handler has returned err.
+func outcome(err error) *settle {
+	if err == nil {
+		return &settle{}
+	}
+	var retry *retryError
+	var discard *discardError
+	var snooze snoozeError
+	switch {
+	case errors.As(err, &snooze):
+		return releasedFor(time.Duration(snooze))
+	case errors.As(err, &discard):
+		return &settle{nack: true, delay: buried, cause: causeOf(err)}
+	case errors.As(err, &retry):
+		return failedBy(err, retry.delay)
+	}
+	return retriedBy(err)
 }

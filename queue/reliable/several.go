@@ -10,6 +10,8 @@ import (
 	"time"
 	"unique"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
@@ -37,7 +39,7 @@ func (q *Queue[T]) AckAll(ctx context.Context, messages ...*Message[T]) error {
 		return fmt.Errorf("%w: a nil message", ErrOption)
 	}
 	errs := make([]error, len(messages))
-	var all sync.WaitGroup
+	var all sync.WaitGroup // an errgroup keeps the first error only
 	for i, m := range messages {
 		all.Go(func() { errs[i] = m.Ack(ctx) })
 	}
@@ -104,33 +106,18 @@ type batches[T any] struct {
 func (b *batches[T]) serve(ctx context.Context) error {
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(errStopped)
-	taking, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
+	handlers, taking := errgroup.WithContext(ctx)
 	b.at = map[int64]bool{}
-	var handlers sync.WaitGroup
 	for range b.s.concurrency {
-		handlers.Go(func() {
-			if err := b.works(taking, base); err != nil {
-				stop(err)
-			}
-		})
+		handlers.Go(func() error { return b.works(taking, base) })
 	}
-	done := make(chan struct{})
-	go func() { // ends with the last handler
-		handlers.Wait()
-		close(done)
-	}()
-	<-taking.Done()
+	<-taking.Done() // ctx has ended, or a handler has returned an error
 	cause := context.Cause(taking)
 	if ctx.Err() != nil {
 		cause = nil
 	}
-	timer := time.NewTimer(b.s.grace)
-	defer timer.Stop()
-	select {
-	case <-done:
+	if endWithin(b.s.grace, func() { _ = handlers.Wait() }) {
 		return cause
-	case <-timer.C:
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,7 +139,9 @@ func (b *batches[T]) works(taking, base context.Context) error {
 			continue
 		}
 		if all = b.begin(taking, b.fill(taking, all)); len(all) > 0 {
-			b.handle(base, all)
+			b.note(all, true)
+			b.settle(all, b.handled(base, all))
+			b.note(all, false)
 		}
 	}
 }
@@ -213,13 +202,6 @@ func (b *batches[T]) fill(taking context.Context, all []*Message[T]) []*Message[
 		all = append(all, more...)
 	}
 	return all
-}
-
-// handle handles one batch.
-func (b *batches[T]) handle(base context.Context, all []*Message[T]) {
-	b.note(all, true)
-	defer b.note(all, false)
-	b.settle(all, b.handled(base, all))
 }
 
 // handled calls the handler, which may panic, or end its goroutine.

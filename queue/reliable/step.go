@@ -1,10 +1,12 @@
 package reliable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,7 +94,7 @@ func (c *consumer) step(settles []*settle, woken bool) error {
 // flight returns the next exchange, nil if there is nothing to say.
 func (c *consumer) flight(woken bool) *flight {
 	now := time.Now()
-	n := cutSettles(len(c.carry), func(i int) *settle { return c.carry[i] })
+	n := together(len(c.carry), mostSettled, func(i int) int { return c.carry[i].bytes() })
 	f := &flight{acks: make([]*settle, 0, n)}
 	for _, s := range c.carry[:n] {
 		switch {
@@ -100,7 +102,7 @@ func (c *consumer) flight(woken bool) *flight {
 			s.resolve(fmt.Errorf("%w: %w", ErrUnknown, ErrLost))
 		case s.nack:
 			f.nacks = append(f.nacks, s)
-		case s.plain():
+		case s.kept == 0:
 			f.acks = append(f.acks, s)
 		default:
 			f.results = append(f.results, s)
@@ -109,15 +111,20 @@ func (c *consumer) flight(woken bool) *flight {
 	c.carry = append([]*settle(nil), c.carry[n:]...)
 	c.mu.Lock()
 	if c.h.e.Open() == nil {
-		f.want, f.direct = c.demand(), !c.prefetches()
+		begins := 0 // how many of the messages that are wanted have a handler
+		f.direct = true
+		for _, t := range c.takers {
+			f.want, begins = f.want+t.want, begins+max(t.want-t.ahead, 0)
+			f.direct = f.direct && (t.ahead == 0 || t.want == 0)
+		}
 		if c.terms.MaxAttempts == 1 { // what waits here would lose its only attempt with this process
-			f.want, f.direct = c.begins(), true
+			f.want, f.direct = begins, true
 		}
 		f.want = min(f.want, mostTaken)
 	}
 	hears := c.sub != nil && !c.policy.dead // whoever takes what is dead is told of nothing
 	c.mu.Unlock()
-	f.lease = c.lease()
+	f.lease = cmp.Or(c.policy.lease, c.terms.Lease, c.h.e.WatchdogTimeout)
 	role := "-"
 	switch {
 	case f.want > 0 && hears:
@@ -148,33 +155,32 @@ func (c *consumer) args(f *flight, role string) []string {
 	for _, of := range [...][]*settle{f.results, f.nacks} {
 		args = append(args, decimal(len(of)))
 		for _, s := range of {
-			args = s.args(args)
+			if s.nack {
+				args = append(args, s.d.member, decimal(s.delay), s.cause)
+			} else {
+				args = append(args, s.d.member, decimal(s.kept), string(s.result))
+			}
 		}
 	}
 	return args
 }
 
-// keys returns the keys of f as step.lua reads them.
-func (f *flight) keys(of *names) []string {
-	results := make([]string, len(f.results))
-	for i, s := range f.results {
-		results[i] = keys.ReliableResult(of.key, decimal(s.d.id))
-	}
-	return of.on(f.Lane, results...)
-}
-
-// all returns the settles of f in the order in which step.lua answers them.
-func (f *flight) all() [3][]*settle { return [...][]*settle{f.acks, f.results, f.nacks} }
-
+// settles returns how many settles f has.
 func (f *flight) settles() int { return len(f.acks) + len(f.results) + len(f.nacks) }
 
 // fly sends f. What may have been done is said again, by the same number, until there
 // is an answer: it has taken messages, perhaps.
 func (c *consumer) fly(f *flight) error {
-	got, err := c.h.e.Run(context.Background(), takes, f.keys(c.of), f.args)
+	results := make([]string, len(f.results))
+	for i, s := range f.results {
+		results[i] = keys.ReliableResult(c.of.key, decimal(s.d.id))
+	}
+	got, err := c.h.e.Run(context.Background(), takes, c.of.on(f.Lane, results...), f.args)
 	if err == nil {
-		c.pending = nil
-		c.fine()
+		c.pending, c.failing = nil, time.Time{}
+		c.mu.Lock()
+		c.retries = false
+		c.mu.Unlock()
 		return c.land(f, got)
 	}
 	perhaps := errors.Is(err, ErrUnknown) || c.pending == f
@@ -199,8 +205,9 @@ func (c *consumer) later(f *flight, unsure bool) {
 	})
 }
 
+// each calls do for the settles of f, in the order in which step.lua answers them.
 func (c *consumer) each(f *flight, do func(s *settle)) {
-	for _, of := range f.all() {
+	for _, of := range [...][]*settle{f.acks, f.results, f.nacks} {
 		for _, s := range of {
 			do(s)
 		}
@@ -265,7 +272,8 @@ func (c *consumer) land(f *flight, got send.Answer) error {
 func (c *consumer) got(taken []*delivery, want int, wait time.Duration) {
 	c.mu.Lock()
 	spare := c.deal(taken)
-	left, deaf := c.demand(), c.sub == nil && c.waited()
+	left := c.demand()
+	deaf := c.sub == nil && slices.ContainsFunc(c.takers, func(t *taker) bool { return t.waits && t.want > 0 })
 	c.mu.Unlock()
 	c.giveBack(spare)
 	c.more = left > 0 && (len(taken) >= want || wait == 0)

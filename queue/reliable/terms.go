@@ -194,19 +194,12 @@ func waitsOf(backoff func(attempt int) time.Duration, log *slog.Logger) ([]time.
 func waitOf(backoff func(attempt int) time.Duration, attempt int, log *slog.Logger) (d time.Duration, panicked bool) {
 	defer func() {
 		if caught := recover(); caught != nil {
-			d, panicked = plainBackoff(attempt), true
+			// The default without what is a tenth more or less. From the eleventh attempt on it is the longest wait.
+			d, panicked = min(firstBackoff<<min(max(attempt-1, 0), 10), mostBackoff), true
 			log.Error("a backoff has panicked", "attempt", attempt, "err", fmt.Sprint(caught), "stack", string(debug.Stack()))
 		}
 	}()
 	return time.Duration(core.Millis(min(max(backoff(attempt), 0), core.LongestLease))) * time.Millisecond, false
-}
-
-// plainBackoff returns the default without what is a tenth more or less.
-func plainBackoff(attempt int) time.Duration {
-	if attempt > 10 {
-		return mostBackoff
-	}
-	return min(firstBackoff<<max(attempt-1, 0), mostBackoff)
 }
 
 // Terms returns the terms of the queue. Those that no consumer and no [Queue.SetTerms] has given
