@@ -2,13 +2,12 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"iter"
-	"math"
 
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -22,6 +21,15 @@ type BoundedQueue[T any] struct {
 	q *bounded[T]
 }
 
+var (
+	boundedOffer    = scripts.Must(lua, "lua/bounded_offer.lua")
+	boundedPoll     = scripts.Must(lua, "lua/bounded_poll.lua")
+	boundedRemove   = scripts.Must(lua, "lua/bounded_remove.lua")
+	boundedCapacity = scripts.Must(lua, "lua/bounded_capacity.lua")
+
+	getCommand = scripts.NewCommand("GET", scripts.Safe)
+)
+
 // bounded is a handle that counts.
 type bounded[T any] struct {
 	*handle[T]
@@ -32,16 +40,14 @@ type bounded[T any] struct {
 // NewBounded returns a handle. Programs outside of this module call
 // rueidisson.BoundedQueue.
 func NewBounded[T any](e *locking.Engine, name string, opts ...Option) *BoundedQueue[T] {
-	q := &bounded[T]{handle: newHandle[T](e, "bounded queue", name, counted, opts), sharded: "0"}
+	handle := newHandle[T](e, "bounded queue", name, func(key string) []string { return []string{key, keys.BoundedSlots(key)} }, opts)
+	q := &bounded[T]{handle: handle, sharded: "0"}
 	q.channel = keys.BoundedChannel(q.key)
 	if e.Publish() == "spublish" {
 		q.sharded = "1"
 	}
 	return &BoundedQueue[T]{common{&q.base}, q}
 }
-
-// counted returns the keys of a bounded queue.
-func counted(key string) []string { return []string{key, keys.BoundedSlots(key)} }
 
 // TrySetCapacity sets how many elements there may be, unless that was set before,
 // and reports whether it did.
@@ -51,7 +57,7 @@ func counted(key string) []string { return []string{key, keys.BoundedSlots(key)}
 // cause; [ErrUnknown], if ctx ends before the answer; [ErrClosed]; Redis' and the
 // network's. Source: RBoundedBlockingQueue.trySetCapacity.
 func (q *BoundedQueue[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
-	return q.q.setCapacity(ctx, "set the capacity of", n, "0")
+	return q.q.setCapacity(ctx, "set the capacity of", boundedCapacity, n, "0", q.q.channel, q.q.sharded)
 }
 
 // Reconcile makes the free slots what they should be with that capacity, whatever
@@ -64,14 +70,14 @@ func (q *BoundedQueue[T]) TrySetCapacity(ctx context.Context, n int) (bool, erro
 // Java process takes. Cost and errors: as
 // [BoundedQueue.TrySetCapacity]. Redisson has none.
 func (q *BoundedQueue[T]) Reconcile(ctx context.Context, capacity int) error {
-	_, err := q.q.setCapacity(ctx, "reconcile", capacity, "1")
+	_, err := q.q.setCapacity(ctx, "reconcile", boundedCapacity, capacity, "1", q.q.channel, q.q.sharded)
 	return err
 }
 
 // Free returns how many elements there is room for, or [ErrNoCapacity]. It is negative
 // if there are more than the capacity allows. Cost: GET. Errors: [ErrNoCapacity]; as
 // [BoundedQueue.Len]. Source: RBoundedBlockingQueue.remainingCapacity.
-func (q *BoundedQueue[T]) Free(ctx context.Context) (int64, error) { return q.q.free(ctx) }
+func (q *BoundedQueue[T]) Free(ctx context.Context) (int64, error) { return q.q.setting(ctx) }
 
 // Offer puts elements at the tail when there is room for all of them, and returns
 // how many there are then. Only ctx ends the wait; a server that does not answer is
@@ -158,7 +164,7 @@ func (q *BoundedQueue[T]) Consume(ctx context.Context) iter.Seq2[T, error] {
 // there were, which Java gets wrong where one stands there twice; see
 // [Queue.Remove].
 func (q *BoundedQueue[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
-	return q.q.remove(ctx, v, n)
+	return q.q.remove(ctx, boundedRemove, q.q.object, v, q.q.channel, q.q.sharded, decimal(int64(n)))
 }
 
 // Drain takes all elements and frees their slots, 5,000 or about 1 MB at a time; see [Queue.Drain].
@@ -169,25 +175,6 @@ func (q *BoundedQueue[T]) Drain(ctx context.Context) ([]T, error) {
 // Values walks the elements from the head on, and leaves them there; see
 // [Queue.Values].
 func (q *BoundedQueue[T]) Values(ctx context.Context) iter.Seq2[T, error] { return q.q.values(ctx) }
-
-func (q *bounded[T]) setCapacity(ctx context.Context, op string, n int, anyway string) (done bool, err error) {
-	if n < 1 || n > math.MaxInt32 {
-		return false, q.failed(op, fmt.Errorf("%w: a capacity of %d: from 1 to %d", ErrOption, n, math.MaxInt32))
-	}
-	if err = q.usable(ctx); err == nil {
-		done, err = send.Writing(q.h.e.Sender, ctx, func() (bool, error) {
-			return send.Yes(q.once(ctx, boundedCapacity, q.channel, q.sharded, decimal(int64(n)), anyway))
-		})
-	}
-	return done, q.failed(op, err)
-}
-
-func (q *bounded[T]) free(ctx context.Context) (n int64, err error) {
-	if err = q.usable(ctx); err == nil {
-		n, err = q.setting(ctx)
-	}
-	return n, q.failed("look at", err)
-}
 
 // pop takes elements and frees their slots. Its answer is always waited for: what
 // is put back would have no slot any more. Tell is called at each failed send, if it is not nil.
@@ -204,15 +191,4 @@ func (q *bounded[T]) pop(ctx context.Context, n int, p pages, tell func(why erro
 // pops pops elements for callers that are told of no failed send.
 func (q *bounded[T]) pops(ctx context.Context) popping {
 	return func(n int, p pages) ([]poller.Item, error) { return q.pop(ctx, n, p, nil) }
-}
-
-func (q *bounded[T]) remove(ctx context.Context, v T, n int) (gone int64, err error) {
-	var texts []string
-	if err = q.usable(ctx); err == nil {
-		texts, err = q.encode(v)
-	}
-	if err == nil {
-		gone, err = write(ctx, &q.base, send.Number, boundedRemove, q.object, q.channel, q.sharded, decimal(int64(n)), texts[0])
-	}
-	return gone, q.failed("remove from", err)
 }

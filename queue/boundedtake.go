@@ -61,8 +61,6 @@ type taken struct {
 	err  error
 }
 
-func newTakers(string) *takers { return &takers{} }
-
 func (l *takers) enter(ctx context.Context) *taker {
 	t := &taker{ctx: ctx, first: make(chan struct{}, 1), got: make(chan taken, 1)}
 	l.mu.Lock()

@@ -229,7 +229,7 @@ func TestManyCallersShareWhatIsKnownOfLengths(t *testing.T) {
 // TestOnlySoManyTakersAreAskedFor as have about a megabyte.
 func TestOnlySoManyTakersAreAskedFor(t *testing.T) {
 	t.Parallel()
-	l := newTakers("")
+	l := &takers{}
 	for range 200 {
 		l.enter(t.Context())
 	}

@@ -345,7 +345,10 @@ func (c *consumption) wait(ctx context.Context) ([]rueidis.XRangeSlice, error) {
 		c.silence = borne
 		return nil, err
 	}
-	last, err := c.last()
+	last, err := c.h.e.LastDelivered(context.Background(), c.post.key, c.post.group)
+	if err == nil && last == "" {
+		err = ErrNoGroup
+	}
 	if err != nil {
 		if lasted, _ := d.word.Failed(c.h.e.Sender, err); lasted > c.h.e.WatchdogTimeout {
 			c.silence = borne
@@ -387,13 +390,4 @@ func (c *consumption) await(ctx context.Context, d *door, place poller.Place) er
 		d.word.GaveUp(c.h.e.Sender, got.Err)
 	}
 	return got.Err
-}
-
-// last returns the id of the last entry that a consumer of the group was given.
-func (c *consumption) last() (id string, err error) {
-	id, err = c.h.e.LastDelivered(context.Background(), c.post.key, c.post.group)
-	if err == nil && id == "" {
-		err = ErrNoGroup
-	}
-	return id, err
 }

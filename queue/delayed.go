@@ -178,16 +178,21 @@ func (q *DelayedQueue[T]) Len(ctx context.Context) (int64, error) { return q.q.c
 // Delete deletes what waits, and reports whether there was something. With
 // [WithRedissonFormat] what was set aside goes, too. What was moved stays in the queue. Cost: UNLINK. Errors: as
 // [DelayedQueue.Offer]. Source: RDelayedQueue.delete.
-func (q *DelayedQueue[T]) Delete(ctx context.Context) (bool, error) { return q.q.drop(ctx) }
+func (q *DelayedQueue[T]) Delete(ctx context.Context) (there bool, err error) {
+	if err = q.q.usable(ctx); err == nil {
+		there, err = write(ctx, &q.q.base, send.Yes, unlink, q.q.of.waits())
+	}
+	return there, q.q.failed("delete", err)
+}
 
 func (q *delayed[T]) postpone(ctx context.Context, v T, delay time.Duration) (size int64, err error) {
 	var texts []string
 	if err = q.usable(ctx); err == nil {
 		texts, err = q.encode(v)
 	}
-	var due int64
-	if err == nil {
-		due, err = q.dueIn(delay)
+	due := q.h.e.Wall() + int64(math.Ceil(float64(delay)/float64(time.Millisecond))) // ms
+	if err == nil && (delay < 0 || due > latest) {
+		err = fmt.Errorf("%w: a delay of %v: from 0 to 2^53 ms after 1970", ErrOption, delay)
 	}
 	if err == nil {
 		size, err = send.Writing(q.h.e.Sender, ctx, func() (int64, error) {
@@ -200,15 +205,6 @@ func (q *delayed[T]) postpone(ctx context.Context, v T, delay time.Duration) (si
 		q.offered(ctx, 1, err)
 	}
 	return size, q.failed("offer to", err)
-}
-
-// dueIn returns when an element is due that waits for d, ms.
-func (q *delayed[T]) dueIn(d time.Duration) (int64, error) {
-	due := q.h.e.Wall() + int64(math.Ceil(float64(d)/float64(time.Millisecond)))
-	if d < 0 || due > latest {
-		return 0, fmt.Errorf("%w: a delay of %v: from 0 to 2^53 ms after 1970", ErrOption, d)
-	}
-	return due, nil
 }
 
 func (q *delayed[T]) moveAll(ctx context.Context) (elements int64, err error) {
@@ -421,11 +417,4 @@ func (q *delayed[T]) count(ctx context.Context) (n int64, err error) {
 		})
 	}
 	return n, q.failed("count", err)
-}
-
-func (q *delayed[T]) drop(ctx context.Context) (there bool, err error) {
-	if err = q.usable(ctx); err == nil {
-		there, err = write(ctx, &q.base, send.Yes, unlink, q.of.waits())
-	}
-	return there, q.failed("delete", err)
 }

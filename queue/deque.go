@@ -36,8 +36,13 @@ func (e End) word() (string, error) {
 //
 // Cost: one command. Wire: LMOVE. Errors: [ErrEmpty]; [ErrDecode]; [ErrOption] for what
 // is no end; as [Queue.Offer]. Source: RDeque.move, RQueue.pollLastAndOfferFirstTo.
-func (q *Queue[T]) Move(ctx context.Context, from End, to *Queue[T], at End) (T, error) {
-	return q.q.move(ctx, from, to, at)
+func (q *Queue[T]) Move(ctx context.Context, from End, to *Queue[T], at End) (v T, err error) {
+	words, err := q.q.moving(ctx, from, to, at)
+	if err == nil {
+		v, err = q.q.one(itemsOf(write(ctx, &q.q.base, single, lmove, []string{q.q.key, to.q.key}, words...)))
+		q.q.moved(ctx, to, err)
+	}
+	return v, q.q.failed("move an element of", err)
 }
 
 // TakeMove is [Queue.Move] that waits for an element while the queue is empty. Only ctx
@@ -104,15 +109,6 @@ func (q *handle[T]) moving(ctx context.Context, from End, to *Queue[T], at End) 
 		words = append(words, word)
 	}
 	return words, err
-}
-
-func (q *handle[T]) move(ctx context.Context, from End, to *Queue[T], at End) (v T, err error) {
-	words, err := q.moving(ctx, from, to, at)
-	if err == nil {
-		v, err = q.one(itemsOf(write(ctx, &q.base, single, lmove, []string{q.key, to.q.key}, words...)))
-		q.moved(ctx, to, err)
-	}
-	return v, q.failed("move an element of", err)
 }
 
 func (q *handle[T]) takeMove(ctx context.Context, from End, to *Queue[T], at End) (v T, err error) {

@@ -61,9 +61,15 @@ func (q *elements[E]) all(items []poller.Item) ([]E, error) {
 	return vs, errors.Join(undecoded...)
 }
 
-// popsFrom pops elements at an end.
+// popsFrom pops up to n elements at an end, of about so many bytes as p has seen. ctx ends the wait as that of hub.pop.
 func (q *elements[E]) popsFrom(ctx context.Context, from *end) popping {
-	return func(n int, p pages) ([]poller.Item, error) { return q.h.popMany(ctx, from, q.key, n, p) }
+	return func(n int, p pages) ([]poller.Item, error) {
+		_, items, err := q.h.popBy(ctx, from, q.key, func() (string, []poller.Item, error) {
+			items, err := q.h.popNow(ctx, from, q.key, n, p)
+			return q.key, items, err
+		})
+		return items, err
+	}
 }
 
 // pollN takes up to n elements.

@@ -112,16 +112,6 @@ func (h *hub) pop(ctx context.Context, from *end, key string, longest int64) ([]
 	return items, err
 }
 
-// popMany pops up to n elements, of about so many bytes as p has seen. ctx ends the wait as
-// that of pop.
-func (h *hub) popMany(ctx context.Context, from *end, key string, n int, p pages) ([]poller.Item, error) {
-	_, items, err := h.popBy(ctx, from, key, func() (string, []poller.Item, error) {
-		items, err := h.popNow(ctx, from, key, n, p)
-		return key, items, err
-	})
-	return items, err
-}
-
 // popAny pops one element, like pop, of the first of several lists of a slot that has one.
 func (h *hub) popAny(ctx context.Context, from *end, keys []string, longest int64) (key string, items []poller.Item, err error) {
 	return h.popBy(ctx, from, keys[0], func() (key string, items []poller.Item, err error) {

@@ -180,11 +180,6 @@ func (s *stream[K, V]) trimBefore(ctx context.Context, id string) (dropped int64
 	return dropped, s.failed("trim", err)
 }
 
-func (s *stream[K, V]) remove(ctx context.Context, ids []string) (gone int64, err error) {
-	gone, err = s.settle(ctx, xdel, nil, ids)
-	return gone, s.failed("remove from", err)
-}
-
 // settle sends a command about entries, in as many parts as it takes.
 func (s *stream[K, V]) settle(ctx context.Context, by *scripts.Command, before, ids []string) (n int64, err error) {
 	err = s.usable(ctx)
@@ -201,11 +196,4 @@ func (s *stream[K, V]) settle(ctx context.Context, by *scripts.Command, before, 
 		}
 	}
 	return n, err
-}
-
-func (s *stream[K, V]) length(ctx context.Context) (n int64, err error) {
-	if err = s.usable(ctx); err == nil {
-		n, err = send.Reading(s.h.e.Sender, ctx, func() (int64, error) { return s.h.e.StreamLength(ctx, s.key) })
-	}
-	return n, s.failed("count", err)
 }

@@ -58,17 +58,13 @@ func (g *Group[K, V]) Create(ctx context.Context, from string) (created bool, er
 func (g *Group[K, V]) Destroy(ctx context.Context) (there bool, err error) {
 	if err = g.usable(ctx); err == nil {
 		there, err = write(ctx, &g.s.base, func(got send.Answer, err error) (bool, error) {
-			if noKey(err) {
+			if err != nil && strings.Contains(err.Error(), "requires the key to exist") {
 				return false, nil
 			}
 			return send.Yes(got, err)
 		}, xdestroy, []string{g.s.key}, g.name)
 	}
 	return there, g.failed("destroy", err)
-}
-
-func noKey(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "requires the key to exist")
 }
 
 // Ack acknowledges entries, whoever of the group has them, and returns how many were
@@ -100,7 +96,11 @@ type Pending struct {
 func (g *Group[K, V]) Pending(ctx context.Context) iter.Seq2[Pending, error] {
 	return func(yield func(Pending, error) bool) {
 		for from := "-"; ; {
-			some, err := g.pending(ctx, from)
+			err := g.usable(ctx)
+			var some []Pending
+			if err == nil {
+				some, err = read(ctx, &g.s.base, pendings, xpending, g.name, from, "+", decimal(page))
+			}
 			if err != nil {
 				yield(Pending{}, g.failed("list what is pending of", err))
 				return
@@ -116,13 +116,6 @@ func (g *Group[K, V]) Pending(ctx context.Context) iter.Seq2[Pending, error] {
 			from = "(" + some[len(some)-1].ID
 		}
 	}
-}
-
-func (g *Group[K, V]) pending(ctx context.Context, from string) ([]Pending, error) {
-	if err := g.usable(ctx); err != nil {
-		return nil, err
-	}
-	return read(ctx, &g.s.base, pendings, xpending, g.name, from, "+", decimal(page))
 }
 
 // pendings returns an answer of XPENDING.

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 
 	"github.com/rueidisson/rueidisson/codec"
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/poller"
@@ -90,22 +92,15 @@ func (q *handle[T]) offer(ctx context.Context, op string, push *scripts.Command,
 	for err == nil && len(texts) > 0 {
 		some := texts[:cut(texts)]
 		texts = texts[len(some):]
-		if size, err = q.offerSome(ctx, push, some); size == 0 {
+		if size, err = q.h.offers.Do(ctx, side{push, q.key}, some); err != nil && ctx.Err() != nil && !errors.Is(err, ErrUnknown) {
+			err = fmt.Errorf("%w: %w", ErrUnknown, err) // a caller that has left is not told whether it did
+		}
+		if size == 0 {
 			break // there is none to offer to
 		}
 		q.offered(ctx, len(some), err)
 	}
 	return size, q.failed(op, err)
-}
-
-// offerSome offers what goes out as one. A ctx that has ended tells nobody whether
-// it did.
-func (q *handle[T]) offerSome(ctx context.Context, push *scripts.Command, texts []string) (int64, error) {
-	size, err := q.h.offers.Do(ctx, side{push, q.key}, texts)
-	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrUnknown) {
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
-	}
-	return size, err
 }
 
 // cut returns how many of some texts go out as one.
@@ -167,13 +162,14 @@ func (q *handle[T]) reaches(other *Queue[T]) error {
 	return object.Together(q.h.e, q.key, other.q.key)
 }
 
-func (q *handle[T]) remove(ctx context.Context, v T, n int) (gone int64, err error) {
+// remove removes v by a command or script whose last word is the element.
+func (q *handle[T]) remove(ctx context.Context, by send.Operation, on []string, v T, args ...string) (gone int64, err error) {
 	var texts []string
 	if err = q.usable(ctx); err == nil {
 		texts, err = q.encode(v)
 	}
 	if err == nil {
-		gone, err = write(ctx, &q.base, send.Number, lrem, []string{q.key}, decimal(int64(n)), texts[0])
+		gone, err = write(ctx, &q.base, send.Number, by, on, append(args, texts[0])...)
 	}
 	return gone, q.failed("remove from", err)
 }
@@ -182,4 +178,42 @@ func (q *handle[T]) values(ctx context.Context) iter.Seq2[T, error] {
 	return q.walk(ctx, func(at int64, p pages) ([]poller.Item, error) {
 		return itemsOf(read(ctx, &q.base, send.Texts, p.expecting(lrange), decimal(at), decimal(at+p.n-1)))
 	})
+}
+
+// setting returns the number that bounded queues and ring buffers have in addition to their elements.
+func (q *handle[T]) setting(ctx context.Context) (n int64, err error) {
+	if err = q.usable(ctx); err == nil {
+		n, err = send.Reading(q.h.e.Sender, ctx, func() (int64, error) {
+			got, err := q.run(ctx, getCommand, q.object[1:])
+			if err == nil && got.Nil {
+				return 0, ErrNoCapacity
+			}
+			return send.Number(got, err)
+		})
+	}
+	return n, q.failed("look at", err)
+}
+
+// setCapacity sets that number by a script, if anyway is "1" or it was not set before.
+func (q *handle[T]) setCapacity(ctx context.Context, op string, by *scripts.Script, n int, anyway string, args ...string) (done bool, err error) {
+	if n < 1 || n > math.MaxInt32 {
+		return false, q.failed(op, fmt.Errorf("%w: a capacity of %d: from 1 to %d", ErrOption, n, math.MaxInt32))
+	}
+	if err = q.usable(ctx); err == nil {
+		done, err = send.Writing(q.h.e.Sender, ctx, func() (bool, error) {
+			return send.Yes(q.once(ctx, by, append(args[:len(args):len(args)], decimal(int64(n)), anyway)...))
+		})
+	}
+	return done, q.failed(op, err)
+}
+
+// once runs a script that the server knows when it comes again.
+func (q *handle[T]) once(ctx context.Context, script *scripts.Script, args ...string) (send.Answer, error) {
+	request := keys.QueueDone(q.key, q.h.requests.ID())
+	on := append(q.object[:len(q.object):len(q.object)], request)
+	got, err := q.run(ctx, send.Identified{Script: script}, on, append([]string{memory}, args...)...)
+	if err == nil && !got.Replayed && !send.OnCleanup(ctx) {
+		q.h.requests.Forget(q.key, request) // there is no copy of it that may come late
+	}
+	return got, err
 }

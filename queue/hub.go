@@ -1,10 +1,13 @@
 package queue
 
 import (
+	"context"
+
 	"github.com/rueidisson/rueidisson/internal/combine"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/poller"
+	"github.com/rueidisson/rueidisson/internal/scripts"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -33,13 +36,134 @@ func hubOf(e *locking.Engine) *hub {
 		h.failures.of = make(map[string]failure)
 		h.combines()
 		h.movers = newMovers(h)
-		h.poller = e.NewPoller(h.unwanted)
+		// What the poller has and nobody wants any more goes back.
+		h.poller = e.NewPoller(func(k *poller.Kind, key string, items []poller.Item) { h.putBack(endOf(k), key, items) })
 		h.doors.Make = newDoor
 		h.doors.Idle = func(*door) bool { return true }
-		h.takers.Make = newTakers
+		h.takers.Make = func(string) *takers { return &takers{} }
 		h.takers.Idle = func(*takers) bool { return true }
 		h.posts.Make = func(post) *door { return newDoor("") }
 		h.posts.Idle = func(*door) bool { return true }
 		return h
 	}).(*hub)
+}
+
+// Offers of one process to one end of a queue that come while another is on its way
+// go out as one, and so do polls.
+
+// side is an end of a queue that offers, or polls, share.
+type side struct {
+	cmd *scripts.Command
+	key string
+}
+
+type (
+	offerCall = combine.Call[[]string, int64]
+	popCall   = combine.Call[popAsk, []poller.Item]
+)
+
+// popAsk asks for an element.
+type popAsk struct {
+	from  *end
+	bytes int64 // of the longest of those before; 0 if there were none
+}
+
+const (
+	// mostPops bounds the polls of one command, and by that what a connection that
+	// breaks can lose.
+	mostPops = 100
+	// mostOffers and mostOffered bound the offers of one command, the latter their
+	// bytes: the server does nothing else meanwhile, and the first waits for the last.
+	mostOffers  = 256
+	mostOffered = 256 << 10
+	// flights is how many such exchanges about one end may be under way.
+	flights = 4
+)
+
+func (h *hub) combines() {
+	h.offers = combine.New(combine.Config[side, []string, int64]{
+		Send: h.sendOffers, Cut: cutOffers, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
+	})
+	h.rings = combine.New(combine.Config[string, []string, int64]{
+		Send: h.sendToRing, Cut: cutOffers, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
+	})
+	h.pops = combine.New(combine.Config[side, popAsk, []poller.Item]{
+		Send: h.sendPops, Cut: cutPops,
+		Left: func(on side, ask popAsk, items []poller.Item) { h.putBack(ask.from, on.key, items) }, Spawn: h.e.Spawn, Closed: ErrClosed,
+		Flights: flights,
+	})
+	h.delayed = combine.New(combine.Config[string, postponed, int64]{
+		Send: h.sendPostponed, Cut: cutPostponed, Spawn: h.e.Spawn, Closed: ErrClosed, Flights: flights,
+	})
+}
+
+// cutPops has one command bring about a megabyte.
+func cutPops(waiting []*popCall) int {
+	bytes := int64(0)
+	for i, c := range waiting {
+		if bytes += expected(c.Ask.bytes); i > 0 && (i == mostPops || bytes > pageBytes) {
+			return i
+		}
+	}
+	return len(waiting)
+}
+
+func cutOffers(waiting []*offerCall) int {
+	elements, bytes := 0, 0
+	for i, c := range waiting {
+		elements += len(c.Ask)
+		for _, text := range c.Ask {
+			bytes += len(text)
+		}
+		if i > 0 && (i == mostOffers || elements > mostInOne || bytes > mostOffered) {
+			return i
+		}
+	}
+	return len(waiting)
+}
+
+// sendOffers offers the elements of all, in order. Each is told how many there were
+// behind its own.
+func (h *hub) sendOffers(on side, _ int, batch []*offerCall) error {
+	if err := h.e.Open(); err != nil {
+		return err
+	}
+	size, err := send.Number(h.e.Run(context.Background(), on.cmd, []string{on.key}, joined(batch)))
+	answer(batch, size, size)
+	return err
+}
+
+// joined returns the elements of all.
+func joined(batch []*offerCall) []string {
+	all := batch[0].Ask
+	for _, c := range batch[1:] {
+		all = append(all[:len(all):len(all)], c.Ask...)
+	}
+	return all
+}
+
+// answer tells each how many there were behind its own, when size were behind the
+// last, but not more than there can be.
+func answer(batch []*offerCall, size, most int64) {
+	for i := len(batch) - 1; i >= 0; i-- {
+		batch[i].Answer = min(size, most)
+		size = max(size-int64(len(batch[i].Ask)), 0)
+	}
+}
+
+// sendPops takes an element for each, in order.
+func (h *hub) sendPops(on side, _ int, batch []*popCall) error {
+	if err := h.e.Open(); err != nil {
+		return err
+	}
+	p := pages{n: int64(len(batch))}
+	for _, c := range batch {
+		p.bytes += c.Ask.bytes
+	}
+	items, err := h.popNow(context.Background(), batch[0].Ask.from, on.key, len(batch), p)
+	h.mayBeLost(on.key, err)
+	for i := range items {
+		batch[i].Answer = items[i : i+1]
+	}
+	return err
 }

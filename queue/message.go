@@ -262,21 +262,17 @@ func (g *Group[K, V]) Dead(ctx context.Context) iter.Seq2[Dead[K, V], error] {
 				yield(Dead[K, V]{}, g.failed(op, err))
 				return
 			}
-			d, err := g.dead(it)
+			d := Dead[K, V]{Entry: Entry[K, V]{ID: it.ID}, Attempts: it.Attempts, Cause: it.Cause, Buried: it.Buried}
+			if it.Err != nil {
+				err = &codec.DecodeError{Name: g.s.name, Key: it.At, Cause: it.Err}
+			} else {
+				d.Entry, err = g.s.entry(rueidis.XRangeSlice{ID: it.ID, FieldValues: it.Fields})
+			}
 			if !yield(d, core.Notice(g.failed(op, err))) {
 				return
 			}
 		}
 	}
-}
-
-func (g *Group[K, V]) dead(it attempts.Dead) (d Dead[K, V], err error) {
-	d = Dead[K, V]{Entry: Entry[K, V]{ID: it.ID}, Attempts: it.Attempts, Cause: it.Cause, Buried: it.Buried}
-	if it.Err != nil {
-		return d, &codec.DecodeError{Name: g.s.name, Key: it.At, Cause: it.Err}
-	}
-	d.Entry, err = g.s.entry(rueidis.XRangeSlice{ID: it.ID, FieldValues: it.Fields})
-	return d, err
 }
 
 // Redrive has the entries that the group has put aside come to its consumers again, with

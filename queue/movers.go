@@ -196,15 +196,6 @@ func (h *hub) tellOf(of *delays, got moved) {
 	}
 }
 
-// listen has a queue heard of that stays, beside what is moved: the two must not
-// wait for each other.
-func (m *movers) listen(v *mover) {
-	if (v.ears[0] == nil || v.ears[1] == nil) && !v.hearing && (len(v.holders) > 0 || len(m.names) <= mostHeard) {
-		v.hearing = true
-		m.ears.Give(m.h.e.Node(v.of.channel), v)
-	}
-}
-
 // hear subscribes to what tells of elements that are due earlier, and looks for what
 // was said before. What does not come about is tried again behind the next look.
 func (m *movers) hear(v *mover) {
@@ -273,7 +264,11 @@ func (m *movers) back(v *mover, got moved, err error) {
 	} else {
 		v.refused, v.times = time.Time{}, 0
 		m.idles(v, !got.more && got.next == never)
-		next := min(got.next, now+m.period(v))
+		period := lookAgain // how long a queue is left alone of which nothing is known
+		if len(v.holders) == 0 {
+			period = max(period, time.Duration(len(m.names))*perName)
+		}
+		next := min(got.next, now+(period-rand.N(period/10)).Milliseconds())
 		if got.more {
 			next, v.rested = now, 0
 		}
@@ -286,17 +281,12 @@ func (m *movers) back(v *mover, got moved, err error) {
 		m.leave(v)
 		return
 	}
-	m.listen(v)
-	m.schedule(v)
-}
-
-// period returns how long, ms, a queue is left alone of which nothing is known.
-func (m *movers) period(v *mover) int64 {
-	d := lookAgain
-	if len(v.holders) == 0 {
-		d = max(d, time.Duration(len(m.names))*perName)
+	// It is heard of by workers of its own: that and a move must not wait for each other.
+	if (v.ears[0] == nil || v.ears[1] == nil) && !v.hearing && (len(v.holders) > 0 || len(m.names) <= mostHeard) {
+		v.hearing = true
+		m.ears.Give(m.h.e.Node(v.of.channel), v)
 	}
-	return (d - rand.N(d/10)).Milliseconds()
+	m.schedule(v)
 }
 
 // idles notes whether anything waits in a queue. One where nothing does, and that

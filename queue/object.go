@@ -173,17 +173,13 @@ func (q *base) usable(ctx context.Context) error { return object.Usable(ctx, q.h
 // failed names the operation and the queue.
 func (q *base) failed(op string, err error) error {
 	if send.WrongType(err) {
-		err = q.wrongType(err)
+		if len(q.object) > 1 {
+			err = fmt.Errorf("one of the keys %q is of another type: %w", q.object, err)
+		} else {
+			err = fmt.Errorf("key %q is no %s: %w", q.key, q.is, err)
+		}
 	}
 	return object.Failed(op, q.kind, q.name, err)
-}
-
-// wrongType names the key of another type, or those that it is one of.
-func (q *base) wrongType(err error) error {
-	if len(q.object) > 1 {
-		return fmt.Errorf("one of the keys %q is of another type: %w", q.object, err)
-	}
-	return fmt.Errorf("key %q is no %s: %w", q.key, q.is, err)
 }
 
 // offered tells of elements that were offered, unless err says otherwise.

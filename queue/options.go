@@ -1,6 +1,9 @@
 package queue
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
@@ -54,6 +57,25 @@ func WithRedissonFormat() Option {
 		c.shared = true
 		return nil
 	})
+}
+
+// A TryOption changes one [BoundedQueue.TryOffer].
+type TryOption interface{ applyTry(*tryConfig) error }
+
+type tryConfig struct{ wait time.Duration }
+
+// WithWait lets a TryOffer wait up to d for room. Without it, or with 0, it answers
+// after one round trip. A negative d is an ErrOption.
+func WithWait(d time.Duration) TryOption { return waitOption(d) }
+
+type waitOption time.Duration
+
+func (o waitOption) applyTry(c *tryConfig) error {
+	if o < 0 {
+		return fmt.Errorf("%w: wait %v is negative", ErrOption, time.Duration(o))
+	}
+	c.wait = time.Duration(o)
+	return nil
 }
 
 type option func(*config) error

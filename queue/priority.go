@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/poller"
 )
 
 // PriorityQueue is a handle on the priority queue of one name, whose elements come
@@ -31,7 +32,11 @@ type Scored[T any] struct {
 func NewPriority[T any](e *locking.Engine, name string, opts ...Option) *PriorityQueue[T] {
 	q := new(priority[T])
 	q.coding = newCoding[T](&q.base, e, "priority queue", name, alone, opts)
-	q.is, q.count, q.value = "sorted set", zcard, q.scored
+	q.is, q.count = "sorted set", zcard
+	q.value = func(it poller.Item) (Scored[T], error) { // with its score also if it does not decode
+		v, err := q.decode(it.Text)
+		return Scored[T]{v, it.Score}, err
+	}
 	return &PriorityQueue[T]{common{&q.base}, q}
 }
 
@@ -149,5 +154,7 @@ func (q *PriorityQueue[T]) Drain(ctx context.Context) ([]Scored[T], error) {
 // Cost: ZRANGE for each 1,000 or 1 MB, of which the first four are smaller. Errors: as
 // [PriorityQueue.Peek], but ErrEmpty. Source: RScoredSortedSet.entryRange.
 func (q *PriorityQueue[T]) Values(ctx context.Context) iter.Seq2[Scored[T], error] {
-	return q.q.values(ctx)
+	return q.q.walk(ctx, func(at int64, p pages) ([]poller.Item, error) {
+		return read(ctx, &q.q.base, scores, p.expecting(zrange), decimal(at), decimal(at+p.n-1), "WITHSCORES")
+	})
 }

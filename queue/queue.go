@@ -107,7 +107,7 @@ func (q *Queue[T]) MoveTo(ctx context.Context, other *Queue[T]) (T, error) {
 // Cost: one command, which looks at every element until it has found them. Wire:
 // LREM. Errors: as [Queue.Offer]. Source: RQueue.remove, removeLastOccurrence.
 func (q *Queue[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
-	return q.q.remove(ctx, v, n)
+	return q.q.remove(ctx, lrem, []string{q.q.key}, v, decimal(int64(n)))
 }
 
 // Drain takes all elements from the head on: as many as there are when it begins.

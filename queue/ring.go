@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 
 	"github.com/redis/rueidis"
 
@@ -34,12 +33,9 @@ type ring[T any] struct{ *handle[T] }
 // NewRing returns a handle. Programs outside of this module call
 // rueidisson.RingBuffer.
 func NewRing[T any](e *locking.Engine, name string, opts ...Option) *RingBuffer[T] {
-	q := newHandle[T](e, "ring buffer", name, ringed, opts)
+	q := newHandle[T](e, "ring buffer", name, func(key string) []string { return []string{key, keys.RingCapacity(key)} }, opts)
 	return &RingBuffer[T]{common{&q.base}, &ring[T]{q}}
 }
-
-// ringed returns the keys of a ring buffer.
-func ringed(key string) []string { return []string{key, keys.RingCapacity(key)} }
 
 // TrySetCapacity sets how many elements there may be, unless that was set before,
 // and reports whether it did.
@@ -49,20 +45,20 @@ func ringed(key string) []string { return []string{key, keys.RingCapacity(key)} 
 // ends before the answer; [ErrClosed]; Redis' and the network's. Source:
 // RRingBuffer.trySetCapacity.
 func (q *RingBuffer[T]) TrySetCapacity(ctx context.Context, n int) (bool, error) {
-	return q.q.setCapacity(ctx, n, "0")
+	return q.q.setCapacity(ctx, "set the capacity of", ringCapacity, n, "0")
 }
 
 // SetCapacity sets how many elements there may be, whatever that was, and drops the
 // oldest of more. Cost and errors: as [RingBuffer.TrySetCapacity]. Wire: SET
 // redisson_rb:{name}, LTRIM. Source: RRingBuffer.setCapacity.
 func (q *RingBuffer[T]) SetCapacity(ctx context.Context, n int) error {
-	_, err := q.q.setCapacity(ctx, n, "1")
+	_, err := q.q.setCapacity(ctx, "set the capacity of", ringCapacity, n, "1")
 	return err
 }
 
 // Capacity returns how many elements there may be, or [ErrNoCapacity]. Cost: GET. Errors:
 // [ErrNoCapacity]; as [RingBuffer.Len]. Source: RRingBuffer.capacity, which is 0 then.
-func (q *RingBuffer[T]) Capacity(ctx context.Context) (int64, error) { return q.q.capacity(ctx) }
+func (q *RingBuffer[T]) Capacity(ctx context.Context) (int64, error) { return q.q.setting(ctx) }
 
 // Offer puts elements at the tail, in their order, and returns how many there are
 // then; the oldest go where there would be more than the capacity. Up to 5,000 of
@@ -128,7 +124,7 @@ func (q *RingBuffer[T]) Newest(ctx context.Context, n int) ([]T, error) {
 // Remove removes elements that are v, and returns how many there were; see
 // [Queue.Remove].
 func (q *RingBuffer[T]) Remove(ctx context.Context, v T, n int) (int64, error) {
-	return q.q.remove(ctx, v, n)
+	return q.q.remove(ctx, lrem, []string{q.q.key}, v, decimal(int64(n)))
 }
 
 // Drain takes all elements from the oldest on, 5,000 or about 1 MB at a time; see [Queue.Drain].
@@ -142,7 +138,12 @@ func (q *RingBuffer[T]) Values(ctx context.Context) iter.Seq2[T, error] { return
 
 // Clear drops all elements, and reports whether there were any; the capacity stays.
 // Cost: UNLINK. Errors: as [Queue.Offer]. Source: RRingBuffer.clear.
-func (q *RingBuffer[T]) Clear(ctx context.Context) (bool, error) { return q.q.clear(ctx) }
+func (q *RingBuffer[T]) Clear(ctx context.Context) (there bool, err error) {
+	if err = q.q.usable(ctx); err == nil {
+		there, err = write(ctx, &q.q.base, send.Yes, unlink, q.q.object[:1])
+	}
+	return there, q.q.failed("clear", err)
+}
 
 var (
 	ringOffer    = scripts.Must(lua, "lua/ring_offer.lua")
@@ -150,28 +151,6 @@ var (
 	lookScript   = scripts.Must(lua, "lua/ring_look.lua")
 	ringLook     = send.Sized(lookScript, send.Sizing{})
 )
-
-func (q *ring[T]) setCapacity(ctx context.Context, n int, anyway string) (done bool, err error) {
-	if n < 1 || n > math.MaxInt32 {
-		err = fmt.Errorf("%w: a capacity of %d: from 1 to %d", ErrOption, n, math.MaxInt32)
-	}
-	if err == nil {
-		err = q.usable(ctx)
-	}
-	if err == nil {
-		done, err = send.Writing(q.h.e.Sender, ctx, func() (bool, error) {
-			return send.Yes(q.once(ctx, ringCapacity, decimal(int64(n)), anyway))
-		})
-	}
-	return done, q.failed("set the capacity of", err)
-}
-
-func (q *ring[T]) capacity(ctx context.Context) (n int64, err error) {
-	if err = q.usable(ctx); err == nil {
-		n, err = q.setting(ctx)
-	}
-	return n, q.failed("look at", err)
-}
 
 func (q *ring[T]) offer(ctx context.Context, vs []T) (size int64, err error) {
 	if err = q.usable(ctx); err == nil && len(vs) == 0 {
@@ -276,11 +255,4 @@ func ringPartOf(got send.Answer, err error) (part ringPart, _ error) {
 		}
 	}
 	return part, nil
-}
-
-func (q *ring[T]) clear(ctx context.Context) (there bool, err error) {
-	if err = q.usable(ctx); err == nil {
-		there, err = write(ctx, &q.base, send.Yes, unlink, q.object[:1])
-	}
-	return there, q.failed("clear", err)
 }

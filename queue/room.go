@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/places"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -21,16 +21,6 @@ type door struct {
 	places.Entry
 	first chan struct{} // full while somebody is
 	word  send.Outage   // what the server has said of late, to all of them
-}
-
-// ended returns the error of an offer whose WithWait is over: [ErrFull] is the server's answer,
-// of late. After a failure the error is that failure.
-func (d *door) ended(e *locking.Engine, waited context.Context) error {
-	err := d.word.Ended(e.Sender, core.ContextError(waited))
-	if err == core.ErrNotAcquired {
-		return ErrFull
-	}
-	return err
 }
 
 func newDoor(string) *door { return &door{first: make(chan struct{}, 1)} }
@@ -69,17 +59,13 @@ func (q *bounded[T]) offerInOrder(ctx context.Context, d *door, words []string) 
 
 // waitsFor reports whether a first offer that failed is no reason not to wait.
 func (q *bounded[T]) waitsFor(ctx context.Context, err error) bool {
-	return err != nil && ctx.Err() == nil && send.Transient(err) && !send.MayHaveRun(err) && !ours(err)
-}
-
-// ours reports an outcome that is not the server's word.
-func ours(err error) bool {
-	return errors.Is(err, ErrNoCapacity) || errors.Is(err, ErrFull) || errors.Is(err, ErrOption) || errors.Is(err, ErrClosed)
+	ours := errors.Is(err, ErrNoCapacity) || errors.Is(err, ErrFull) || errors.Is(err, ErrOption) || errors.Is(err, ErrClosed)
+	return err != nil && ctx.Err() == nil && send.Transient(err) && !send.MayHaveRun(err) && !ours
 }
 
 // tryPut offers an element now, or within a time.
 func (q *bounded[T]) tryPut(ctx context.Context, push string, v T, opts []TryOption) (size int64, err error) {
-	cfg, err := resolveTry(opts)
+	cfg, err := object.Options(tryConfig{}, opts, TryOption.applyTry)
 	if err == nil {
 		err = q.usable(ctx)
 	}
@@ -98,7 +84,10 @@ func (q *bounded[T]) tryPut(ctx context.Context, push string, v T, opts []TryOpt
 		defer q.h.doors.Put(q.key, d)
 		d.word.Refused(q.h.e.Sender)
 		if size, err = q.offerInOrder(waiting, d, words); err != nil && waiting.Err() != nil && ctx.Err() == nil && !send.MayHaveRun(err) {
-			err = d.ended(q.h.e, waiting)
+			// ErrFull is the server's answer, of late. After a failure the error is that failure.
+			if err = d.word.Ended(q.h.e.Sender, core.ContextError(waiting)); err == core.ErrNotAcquired {
+				err = ErrFull
+			}
 		}
 	}
 	q.offered(ctx, 1, err)
@@ -145,9 +134,13 @@ func (q *bounded[T]) offerLater(ctx context.Context, d *door, words []string) (i
 // watch offers whenever there may be room, unless another who waited has given the server
 // up since.
 func (q *bounded[T]) watch(ctx context.Context, d *door, since time.Duration, words []string) (size int64, err error) {
+	channels := []pubsub.Channel{{Kind: pubsub.Plain, Name: q.channel}} // where it is announced that there is room
+	if q.sharded != "0" {
+		channels = append(channels, pubsub.Channel{Kind: pubsub.Sharded, Name: q.channel})
+	}
 	over := q.h.e.Watch(ctx, wait.Watch{
 		Key:      core.Key{Kind: "bounded queue", Name: q.key},
-		Channels: q.channels(), Outage: &d.word, Since: since,
+		Channels: channels, Outage: &d.word, Since: since,
 		Look: func(ctx context.Context) (left time.Duration, done bool, _ error) {
 			size, err = q.offerNow(ctx, words)
 			switch {
@@ -163,13 +156,4 @@ func (q *bounded[T]) watch(ctx context.Context, d *door, since time.Duration, wo
 		return 0, over
 	}
 	return size, err
-}
-
-// channels returns where it is announced that there is room.
-func (q *bounded[T]) channels() []pubsub.Channel {
-	plain := pubsub.Channel{Kind: pubsub.Plain, Name: q.channel}
-	if q.sharded == "0" {
-		return []pubsub.Channel{plain}
-	}
-	return []pubsub.Channel{plain, {Kind: pubsub.Sharded, Name: q.channel}}
 }

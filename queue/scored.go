@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math"
 	"strconv"
 
@@ -64,12 +63,6 @@ func cutPairs(words []string) int {
 	return len(words) / 2
 }
 
-// scored returns an element with its score, also if it does not decode.
-func (q *priority[T]) scored(it poller.Item) (Scored[T], error) {
-	v, err := q.decode(it.Text)
-	return Scored[T]{v, it.Score}, err
-}
-
 func (q *priority[T]) peek(ctx context.Context, index string) (v Scored[T], err error) {
 	if err = q.usable(ctx); err == nil {
 		v, err = q.one(read(ctx, &q.base, scores, zrange, index, index, "WITHSCORES"))
@@ -90,23 +83,15 @@ func (q *priority[T]) score(ctx context.Context, v T) (f float64, there bool, er
 	if err = q.usable(ctx); err == nil {
 		texts, err = q.encode(v)
 	}
-	var got *float64
 	if err == nil {
-		got, err = read(ctx, &q.base, number, zscore, texts[0])
-	}
-	if got != nil {
-		f, there = *got, true
+		f, err = read(ctx, &q.base, func(got send.Answer, err error) (float64, error) {
+			if there = err == nil && !got.Nil; !there {
+				return 0, err
+			}
+			return got.AsFloat64()
+		}, zscore, texts[0])
 	}
 	return f, there, q.failed("look at", err)
-}
-
-// number returns an answer that is a number or nil.
-func number(got send.Answer, err error) (*float64, error) {
-	if err != nil || got.Nil {
-		return nil, err
-	}
-	f, err := got.AsFloat64()
-	return &f, err
 }
 
 func (q *priority[T]) remove(ctx context.Context, vs []T) (gone int64, err error) {
@@ -122,10 +107,4 @@ func (q *priority[T]) remove(ctx context.Context, vs []T) (gone int64, err error
 		gone += n
 	}
 	return gone, q.failed("remove from", err)
-}
-
-func (q *priority[T]) values(ctx context.Context) iter.Seq2[Scored[T], error] {
-	return q.walk(ctx, func(at int64, p pages) ([]poller.Item, error) {
-		return read(ctx, &q.base, scores, p.expecting(zrange), decimal(at), decimal(at+p.n-1), "WITHSCORES")
-	})
 }

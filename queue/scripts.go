@@ -21,3 +21,29 @@ var (
 
 // memory is how long the server remembers a request, ms.
 var memory = strconv.FormatInt(core.Millis(send.RequestMemory), 10)
+
+var (
+	lindex = send.Sized(scripts.NewCommand("LINDEX", scripts.Safe), send.Sizing{})
+	lrange = send.Sized(scripts.NewCommand("LRANGE", scripts.Safe), send.Sizing{})
+	llen   = scripts.NewCommand("LLEN", scripts.Safe)
+	zcard  = scripts.NewCommand("ZCARD", scripts.Safe)
+	zrange = send.Sized(scripts.NewCommand("ZRANGE", scripts.Safe), send.Sizing{})
+	zscore = scripts.NewCommand("ZSCORE", scripts.Safe)
+	exists = scripts.NewCommand("EXISTS", scripts.Safe)
+	pttl   = scripts.NewCommand("PTTL", scripts.Safe)
+
+	rpush   = scripts.NewCommand("RPUSH", scripts.Unsafe)
+	lpush   = scripts.NewCommand("LPUSH", scripts.Unsafe)
+	rpushx  = scripts.NewCommand("RPUSHX", scripts.Unsafe)
+	lpop    = scripts.NewCommand("LPOP", scripts.Unsafe)
+	rpop    = scripts.NewCommand("RPOP", scripts.Unsafe)
+	lmove   = scripts.NewCommand("LMOVE", scripts.Unsafe)
+	lrem    = scripts.NewCommand("LREM", scripts.Unsafe)
+	zadd    = scripts.NewCommand("ZADD", scripts.Unsafe)
+	zrem    = scripts.NewCommand("ZREM", scripts.Unsafe)
+	zpopmin = scripts.NewCommand("ZPOPMIN", scripts.Unsafe)
+	zpopmax = scripts.NewCommand("ZPOPMAX", scripts.Unsafe)
+	unlink  = scripts.NewCommand("UNLINK", scripts.Unsafe)
+)
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -11,6 +11,7 @@ import (
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
+	"github.com/rueidisson/rueidisson/internal/send"
 )
 
 // Stream is a handle on the stream of one name, a log of entries that stay until they
@@ -115,13 +116,19 @@ func (s *Stream[K, V]) TrimBefore(ctx context.Context, id string) (dropped int64
 // Remove removes entries by their IDs, and returns how many were there. Groups that
 // have not acknowledged them still count them as pending. Cost: one command. Wire:
 // XDEL. Errors: as [Stream.Add]. Source: RStream.remove.
-func (s *Stream[K, V]) Remove(ctx context.Context, ids ...string) (int64, error) {
-	return s.q.remove(ctx, ids)
+func (s *Stream[K, V]) Remove(ctx context.Context, ids ...string) (gone int64, err error) {
+	gone, err = s.q.settle(ctx, xdel, nil, ids)
+	return gone, s.q.failed("remove from", err)
 }
 
 // Len returns how many entries there are. Cost: one script call. Wire: XLEN. Errors: ctx's error and cause;
 // [ErrOption]; [ErrClosed]; Redis' and the network's. Source: RStream.size.
-func (s *Stream[K, V]) Len(ctx context.Context) (int64, error) { return s.q.length(ctx) }
+func (s *Stream[K, V]) Len(ctx context.Context) (n int64, err error) {
+	if err = s.q.usable(ctx); err == nil {
+		n, err = send.Reading(s.q.h.e.Sender, ctx, func() (int64, error) { return s.q.h.e.StreamLength(ctx, s.q.key) })
+	}
+	return n, s.q.failed("count", err)
+}
 
 // Group returns the group of consumers of that name; [Group.Create] makes it. It asks
 // nobody.

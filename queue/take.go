@@ -55,11 +55,14 @@ func TakeAny[T any](ctx context.Context, qs ...*Queue[T]) (v T, from *Queue[T], 
 		}
 		byKey[q.q.key] = q
 	}
-	longest := int64(0)
+	longest, distinct := int64(0), make([]string, 0, len(byKey))
 	for _, q := range qs {
 		longest = max(longest, q.q.seen.most())
+		if !slices.Contains(distinct, q.q.key) {
+			distinct = append(distinct, q.q.key)
+		}
 	}
-	key, it, err := qs[0].q.h.take(ctx, head, distinct(qs), longest)
+	key, it, err := qs[0].q.h.take(ctx, head, distinct, longest)
 	from = byKey[key]
 	if err != nil {
 		return v, nil, fmt.Errorf("take from any queue: %w", err)
@@ -84,15 +87,6 @@ func together[T any](qs []*Queue[T]) error {
 		}
 	}
 	return nil
-}
-
-func distinct[T any](qs []*Queue[T]) (keys []string) {
-	for _, q := range qs {
-		if !slices.Contains(keys, q.q.key) {
-			keys = append(keys, q.q.key)
-		}
-	}
-	return keys
 }
 
 // Consume takes element after element, as [Queue.Take] does, until ctx ends or the
@@ -213,9 +207,4 @@ func (h *hub) await(ctx context.Context, from *end, keys []string, longest int64
 // waitable reports whether a pop that failed is no reason not to wait.
 func waitable(err error) bool {
 	return (send.Transient(err) || errors.Is(err, ErrUnknown)) && !errors.Is(err, ErrClosed)
-}
-
-// unwanted puts back what the poller has and nobody wants any more.
-func (h *hub) unwanted(k *poller.Kind, key string, items []poller.Item) {
-	h.putBack(endOf(k), key, items)
 }
