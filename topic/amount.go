@@ -1,7 +1,7 @@
 package topic
 
 import (
-	"sync"
+	"context"
 
 	"github.com/redis/rueidis"
 )
@@ -36,15 +36,6 @@ func (a *amount) count() int {
 // bytes returns how long the answer is, as far as that is known.
 func (a *amount) bytes() int64 { return int64(a.count() * a.longest) }
 
-// expected returns the bytes of an answer that goes by a connection of its own. One that did not come in time may
-// be of any length.
-func (a *amount) expected() int64 {
-	return min(max(a.bytes(), 1<<20)<<min(2*max(a.late-1, 0), 10), max(mostExpected, a.bytes()))
-}
-
-// mostExpected bounds what is expected of an answer of unknown length.
-const mostExpected = 256 << 20
-
 // large reports whether the answer goes by a connection of its own.
 func (a *amount) large() bool { return a.late > 0 || a.longest > mostRead }
 
@@ -78,25 +69,10 @@ const (
 	units = 32
 )
 
-// room is the place for exchanges on a connection.
-type room struct {
-	taking sync.Mutex // by one at a time: whoever needs much is not passed by
-	taken  chan struct{}
-}
-
-func newRoom() *room { return &room{taken: make(chan struct{}, units)} }
-
-// take waits for room for so many bytes. It returns what gives it back.
-func (r *room) take(bytes int64) (giveBack func()) {
-	n := int(min(max((bytes+unit-1)/unit, 1), units))
-	r.taking.Lock()
-	for range n {
-		r.taken <- struct{}{}
-	}
-	r.taking.Unlock()
-	return func() {
-		for range n {
-			<-r.taken
-		}
-	}
+// take waits for room on the connection for an answer of so many bytes, in the order of the calls. It returns what gives the
+// room back.
+func (l *link) take(bytes int64) (giveBack func()) {
+	n := min(max((bytes+unit-1)/unit, 1), units)
+	_ = l.room.Acquire(context.Background(), n) // whose context does not end
+	return func() { l.room.Release(n) }
 }

@@ -78,9 +78,7 @@ func TestWhatIsPendingIsAskedForWhenThereIsRoom(t *testing.T) {
 	s.f.isQuiet(t)
 	l, err := r.r.linkOf(s.f)
 	require.NoError(t, err)
-	for range mostLarge {
-		l.large <- struct{}{}
-	}
+	require.True(t, l.large.TryAcquire(mostLarge))
 	s.f.turn.Lock() // between two visits
 	reliableOn(t, raw, r.Name()).publishes(1, "lost")
 	got := redistest.Do(t, raw, "XREADGROUP", "GROUP", s.f.group, consumer, "STREAMS", r.of.key, ">") // by a reader whose answer was lost
@@ -99,9 +97,7 @@ func TestWhatIsPendingIsAskedForWhenThereIsRoom(t *testing.T) {
 		defer s.f.mu.Unlock()
 		return s.f.claimed.After(began)
 	}, soon, time.Millisecond)
-	for range mostLarge {
-		<-l.large
-	}
+	l.large.Release(mostLarge)
 	s.hears(t, "lost")
 }
 

@@ -23,11 +23,12 @@ func (f *feed) listen() error {
 	if waits {
 		return nil
 	}
-	last, err := f.given()
-	if err != nil {
-		return err
-	}
 	h := f.h
+	last, err := h.e.LastDelivered(context.Background(), f.of.key, f.group)
+	if err != nil && (!refusal(err) || !strings.Contains(err.Error(), "no such key")) {
+		return err // a group or stream that is gone is found so when it is read
+	}
+	last = cmp.Or(last, "0-0")
 	if h.cursors.Enter(f.of.key, last) {
 		h.poller.Tell(h.cursors.Kind, f.of.key)
 	}
@@ -62,14 +63,4 @@ func (f *feed) deafen() {
 		f.stop()
 	}
 	f.watched.Store(nil)
-}
-
-// given returns the id of the last message that the group was given. A group or stream that is gone is found
-// so when it is read.
-func (f *feed) given() (id string, err error) {
-	id, err = f.h.e.LastDelivered(context.Background(), f.of.key, f.group)
-	if refusal(err) && strings.Contains(err.Error(), "no such key") {
-		err = nil
-	}
-	return cmp.Or(id, "0-0"), err
 }

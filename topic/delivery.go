@@ -142,7 +142,10 @@ func (s *ReliableSubscription[T]) deliver(ctx context.Context, it *entry, cfg de
 	if !s.f.begin(it) {
 		return true
 	}
-	m := &Delivery[T]{ID: it.shown(), Attempt: s.f.attempts(it), s: s, it: it, cfg: cfg}
+	s.f.mu.Lock()
+	attempt := it.attempt // how often the group was given it
+	s.f.mu.Unlock()
+	m := &Delivery[T]{ID: it.shown(), Attempt: attempt, s: s, it: it, cfg: cfg}
 	ctx = context.WithoutCancel(ctx)
 	if cfg.attempts > 0 && m.Attempt > cfg.attempts {
 		if err := m.Bury(ctx, attempts.ErrUnsettled); s.left(m, err) {

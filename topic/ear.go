@@ -15,8 +15,6 @@ type ear struct {
 	closed bool
 }
 
-func newEar() *ear { return &ear{news: make(chan struct{}, 1)} }
-
 func (r *ear) poke() {
 	select {
 	case r.news <- struct{}{}:
@@ -24,6 +22,7 @@ func (r *ear) poke() {
 	}
 }
 
+// with changes what came, and has a loop look.
 func (r *ear) with(do func()) {
 	r.mu.Lock()
 	do()
@@ -31,10 +30,7 @@ func (r *ear) with(do func()) {
 	r.poke()
 }
 
-func (r *ear) hear(it *entry) { r.with(func() { r.queue = append(r.queue, it) }) }
-func (r *ear) interrupt()     { r.with(func() { r.cut = true }) }
-func (r *ear) lag(n int64)    { r.with(func() { r.missed += n }) }
-func (r *ear) fail(err error) { r.with(func() { r.err = err }) }
+func (r *ear) lag(n int64) { r.with(func() { r.missed += n }) }
 
 // back takes a message back that a loop has left. It is false once the ear is closed.
 func (r *ear) back(it *entry) (open bool) {

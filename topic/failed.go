@@ -71,24 +71,11 @@ func (f *feed) partedIDs(ids []string) (own, again []string) {
 	return own, again
 }
 
-// attempts returns how often the group was given a message.
-func (f *feed) attempts(it *entry) int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return it.attempt
-}
-
 // verdict is what a loop has made of a message that it has not handled.
 type verdict struct {
 	bury  bool
 	wait  time.Duration // until it comes again
 	cause error
-}
-
-// worse reports whether one verdict goes before another: what is put aside by one loop does
-// not come again, and what comes again does so when the last of them wants it.
-func (v verdict) worse(than *verdict) bool {
-	return than == nil || v.bury && !than.bury || v.bury == than.bury && v.wait > than.wait
 }
 
 // ack says that an ear has handled a message. Of the last one it returns what is told when
@@ -110,7 +97,8 @@ func (f *feed) ack(it *entry) <-chan error {
 func (f *feed) reject(it *entry, v verdict) (last bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if v.worse(it.failed) {
+	// What is put aside by one loop does not come again. What comes again does so when the last of the loops wants it.
+	if was := it.failed; was == nil || v.bury && !was.bury || v.bury == was.bury && v.wait > was.wait {
 		it.failed = &v
 	}
 	it.left--

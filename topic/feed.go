@@ -122,7 +122,8 @@ func (f *feed) deliver(entries []rueidis.XRangeEntry, counts []int64, redriven b
 		}
 		was := f.flight[it.id]
 		switch {
-		case was != nil && !was.leaving(): // it came before
+		// Of a message at which no loop is at work any more the server is about to say what becomes of it: it comes again.
+		case was != nil && (was.failed == nil || was.left > 0): // it came before
 			was.attempt = it.attempt
 		case len(ears) == 0 && f.durable:
 			stray = append(stray, it)
@@ -134,19 +135,6 @@ func (f *feed) deliver(entries []rueidis.XRangeEntry, counts []int64, redriven b
 		}
 	}
 	f.mu.Unlock()
-}
-
-// leaving reports whether no loop is at work on a message any more, and the server is about to say
-// what becomes of it; under f.mu. If it comes meanwhile, it comes again.
-func (it *entry) leaving() bool { return it.failed != nil && it.left == 0 }
-
-// cut tells all ears that messages may have been missed.
-func (f *feed) cut() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, r := range f.ears {
-		r.interrupt()
-	}
 }
 
 // lag tells all ears that messages of a durable group were dropped before it had them.
@@ -176,16 +164,6 @@ func (f *feed) owe(n int64) (untold int64) {
 		return n
 	}
 	return 0
-}
-
-// fail ends all ears. Who listens anew finds out whether it can be read again.
-func (f *feed) fail(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, r := range f.ears {
-		r.fail(err)
-	}
-	f.ears, f.failed = nil, true
 }
 
 // done says that an ear has no more use for a message: it was handled, or the ear
@@ -219,7 +197,12 @@ func (f *feed) finish(it *entry, handled bool) {
 		f.h.e.Spawn(func() { _ = f.nack(context.Background(), it) })
 	case it.handled:
 		f.acks = append(f.acks, it.id)
-		f.settle()
+		if f.flushing { // the server is about to be told
+			break
+		}
+		if f.flushing = f.h.e.Spawn(f.flush); !f.flushing {
+			f.tell(f.acks, ErrClosed)
+		}
 	case (!f.joined || f.parting) && f.durable: // it is not to wait for its lease
 		delete(f.flight, it.id)
 		if !f.h.e.Spawn(func() { _ = f.giveBack([]*entry{it}, 0) }) && it.dropped {
@@ -259,17 +242,7 @@ func (f *feed) unbegin(it *entry) {
 func (f *feed) share(it *entry, ears []*ear) {
 	it.left, it.came = len(ears), time.Now()
 	for _, r := range ears {
-		r.hear(it)
-	}
-}
-
-// hush takes all ears out, and what they had.
-func (f *feed) hush() {
-	f.mu.Lock()
-	ears := f.ears
-	f.mu.Unlock()
-	for _, r := range ears {
-		f.drop(r)
+		r.with(func() { r.queue = append(r.queue, it) })
 	}
 }
 

@@ -19,15 +19,12 @@ func (f *feed) orphans() (all []*entry) {
 			all = append(all, it)
 		}
 	}
-	slices.SortFunc(all, func(a, b *entry) int { return compareIDs(a.id, b.id) })
+	slices.SortFunc(all, func(a, b *entry) int { // ids of entries are two decimal numbers
+		aMs, aSeq, _ := strings.Cut(a.id, "-")
+		bMs, bSeq, _ := strings.Cut(b.id, "-")
+		return cmp.Or(cmp.Compare(len(aMs), len(bMs)), cmp.Compare(aMs, bMs), cmp.Compare(len(aSeq), len(bSeq)), cmp.Compare(aSeq, bSeq))
+	})
 	return all
-}
-
-// compareIDs compares ids of entries, two decimal numbers.
-func compareIDs(a, b string) int {
-	aMs, aSeq, _ := strings.Cut(a, "-")
-	bMs, bSeq, _ := strings.Cut(b, "-")
-	return cmp.Or(cmp.Compare(len(aMs), len(bMs)), cmp.Compare(aMs, bMs), cmp.Compare(len(aSeq), len(bSeq)), cmp.Compare(aSeq, bSeq))
 }
 
 // release gives messages back, as if nobody had been at work on them for a day. Those that

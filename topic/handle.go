@@ -15,6 +15,14 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
+// A message that was perhaps published is not published again.
+var (
+	publish        = scripts.NewCommand("PUBLISH", scripts.Unsafe)
+	publishSharded = scripts.NewCommand("SPUBLISH", scripts.Unsafe)
+	count          = scripts.NewCommand("PUBSUB NUMSUB", scripts.Safe)
+	countSharded   = scripts.NewCommand("PUBSUB SHARDNUMSUB", scripts.Safe)
+)
+
 // handle is what every kind of topic is made of. It holds nothing, so any number
 // of goroutines may use it.
 type handle[T any] struct {
@@ -33,12 +41,10 @@ func newHandle[T any](e *locking.Engine, kind, name string, on pubsub.Channel, o
 	if err == nil {
 		h.codec, err = codecOf[T](cfg, e.Family())
 	}
-	h.bad = cmp.Or(err, object.CheckNameBy(e, on.Name, anywhere), e.Fits(len(on.Name)))
+	anySlot := func(string) error { return nil } // a channel has no keys that would have to be in its slot
+	h.bad = cmp.Or(err, object.CheckNameBy(e, on.Name, anySlot), e.Fits(len(on.Name)))
 	return h
 }
-
-// anywhere accepts each name: a channel has no keys that would have to be in its slot.
-func anywhere(string) error { return nil }
 
 func codecOf[T any](cfg config, family codec.Family) (codec.Codec[T], error) {
 	if cfg.family != nil {
@@ -83,7 +89,7 @@ func (h *handle[T]) publish(ctx context.Context, by *scripts.Command, v T) (int6
 	if err != nil {
 		return 0, h.failed("publish to", err)
 	}
-	n, err := send.Writing(h.e.Sender, ctx, func() (int64, error) { return h.number(ctx, by, text) })
+	n, err := send.Writing(h.e.Sender, ctx, func() (int64, error) { return send.Number(h.e.Run(ctx, by, []string{h.on.Name}, []string{text})) })
 	if err == nil {
 		h.e.Offered(ctx, h.kind, h.on.Name, 1)
 	}
@@ -110,14 +116,6 @@ func (h *handle[T]) count(ctx context.Context, by *scripts.Command) (n int64, er
 
 // listeners returns how many subscriptions this client has.
 func (h *handle[T]) listeners() int { return h.e.ListenersHere(h.on) }
-
-func (h *handle[T]) number(ctx context.Context, by *scripts.Command, args ...string) (int64, error) {
-	got, err := h.e.Run(ctx, by, []string{h.on.Name}, args)
-	if err != nil {
-		return 0, err
-	}
-	return got.AsInt64()
-}
 
 // failed names the operation and the topic.
 func (h *handle[T]) failed(op string, err error) error {

@@ -58,7 +58,10 @@ func (b *inbox) put(m message) {
 		b.cutMissed = b.cutMissed || dropped.cut
 	}
 	if b.n == len(b.ring) {
-		b.grow()
+		ring := make([]message, min(max(2*len(b.ring), 4), b.most))
+		k := copy(ring, b.ring[b.first:])
+		copy(ring[k:], b.ring[:b.first])
+		b.ring, b.first = ring, 0
 	}
 	b.ring[(b.first+b.n)%len(b.ring)] = m
 	b.n++
@@ -70,13 +73,6 @@ func (b *inbox) pop() message {
 	b.first = (b.first + 1) % len(b.ring)
 	b.n--
 	return m
-}
-
-func (b *inbox) grow() {
-	ring := make([]message, min(max(2*len(b.ring), 4), b.most))
-	k := copy(ring, b.ring[b.first:])
-	copy(ring[k:], b.ring[:b.first])
-	b.ring, b.first = ring, 0
 }
 
 // notice is what a reader gets next.
@@ -105,21 +101,15 @@ func (b *inbox) take() (next notice, some, closed bool) {
 	case b.cut:
 		next.cut, b.cut = true, false
 	default:
-		b.rest()
+		if len(b.ring) > 16 { // the memory of a burst goes
+			b.ring, b.first = nil, 0
+		}
 		return next, false, false
 	}
 	if b.n > 0 || b.cut {
 		b.poke()
 	}
 	return next, true, false
-}
-
-// rest gives the memory of a burst back.
-func (b *inbox) rest() {
-	const small = 16
-	if len(b.ring) > small {
-		b.ring, b.first = nil, 0
-	}
 }
 
 func (b *inbox) close() {

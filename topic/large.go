@@ -15,22 +15,25 @@ import (
 const (
 	mostLarge  = 2
 	crowdedFor = 50 * time.Millisecond
+	// mostExpected bounds what is expected of an answer of unknown length.
+	mostExpected = 256 << 20
 )
 
 var errCrowded = errors.New("other long messages of the server are on their way")
 
 // large sends an exchange by a connection of its own. It takes a third of a lease at most, but for a send under way.
 func (f *feed) large(l *link, op send.Operation, on, args []string) (msg rueidis.RedisMessage, err error) {
-	select {
-	case l.large <- struct{}{}:
-		defer func() { <-l.large }()
-	default:
+	if !l.large.TryAcquire(1) {
 		return msg, errCrowded
 	}
+	defer l.large.Release(1)
 	ctx, cancel := context.WithTimeout(context.Background(), f.lease()/3)
 	defer cancel()
 	defer f.holdsOn()()
-	got, err := f.h.e.Run(ctx, send.Expect(op, f.amount.expected()), on, args)
+	// An answer that did not come in time may be of any length.
+	a := &f.amount
+	expected := min(max(a.bytes(), 1<<20)<<min(2*max(a.late-1, 0), 10), max(mostExpected, a.bytes()))
+	got, err := f.h.e.Run(ctx, send.Expect(op, expected), on, args)
 	if send.NotSent(err) {
 		return msg, errCrowded
 	}

@@ -118,12 +118,17 @@ func (f *feed) join(r *ear) (made int64, err error) {
 // are done: until then it says so to the server.
 func (f *feed) leave(flight int) (err error) {
 	if flight == joining {
-		switch {
-		case !f.idle():
+		if !f.idle() {
 			return nil
-		case f.parts():
+		}
+		f.mu.Lock()
+		parting := f.joined && f.durable && f.busy() // the feed waits for its loops before it leaves
+		f.parting = parting
+		f.mu.Unlock()
+		if parting {
 			return f.giveBack(f.unsettled(), 0)
-		case !f.unused():
+		}
+		if !f.unused() {
 			return nil
 		}
 	}
@@ -149,14 +154,6 @@ func (f *feed) leave(flight int) (err error) {
 		}
 	}
 	return err
-}
-
-// parts reports whether the feed waits for its loops before it leaves.
-func (f *feed) parts() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.parting = f.joined && f.durable && f.busy()
-	return f.parting
 }
 
 // busy reports whether a loop has a message; under f.mu.

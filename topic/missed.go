@@ -41,15 +41,6 @@ func (f *feed) forgo(n int64) error {
 	return err
 }
 
-// abandon tells of what the server will not be told of.
-func (f *feed) abandon(why error) {
-	f.mu.Lock()
-	owed := f.owed
-	f.owed = 0
-	f.mu.Unlock()
-	f.undone(owed, why)
-}
-
 // undone tells of messages that a durable name has missed, of which it is not told.
 func (f *feed) undone(n int64, why error) {
 	if f.durable && n > 0 {
@@ -57,18 +48,9 @@ func (f *feed) undone(n int64, why error) {
 	}
 }
 
-// askMissed takes messages from those that a durable group has missed, which are so many, and
-// tells those who listen. Where nobody knows whether the server has done so, they are told, and
-// it is asked until it says: another is told again only if it never does, or asked first.
-func (f *feed) askMissed(n int64) error {
-	took, err := f.takeMissed(n)
-	if err == nil {
-		f.lag(took)
-	}
-	return err
-}
-
-// takeMissed returns how many messages the server has taken from those that were missed, n at most.
+// takeMissed takes up to n messages from those that a durable group has missed, and returns how many. Where nobody knows whether
+// the server has done so, the loops are told, and the server is asked until it says: another is told again only if it never does,
+// or asked first.
 func (f *feed) takeMissed(n int64) (int64, error) {
 	defer f.h.turn(f.of.key)()
 	return send.Only(f.h.e.Numbered(f.of.lane, missing, f.of.key, func(r send.Request) ([]int64, error) {

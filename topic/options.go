@@ -152,7 +152,3 @@ func (o subscribeOption) applySubscribe(s *subscribing) error { return o(s) }
 func resolve(opts []Option) (config, error) {
 	return object.Options(config{}, opts, Option.applyHandle)
 }
-
-func resolveSubscribe(opts []SubscribeOption) (subscribing, error) {
-	return object.Options(subscribing{buffer: defaultBuffer}, opts, SubscribeOption.applySubscribe)
-}

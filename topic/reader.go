@@ -110,9 +110,18 @@ func leaveAll(feeds []*feed) {
 	var silent error
 	for _, f := range feeds {
 		f.turn.Lock() // behind the visit that is under way
-		f.hush()
-		if silent != nil {
-			f.abandon(silent)
+		f.mu.Lock()
+		ears := f.ears
+		f.mu.Unlock()
+		for _, r := range ears {
+			f.drop(r)
+		}
+		if silent != nil { // the server will not be told of what is owed
+			f.mu.Lock()
+			owed := f.owed
+			f.owed = 0
+			f.mu.Unlock()
+			f.undone(owed, silent)
 		} else if err := f.leave(departing); send.Transient(err) {
 			silent = err
 		}
@@ -334,7 +343,7 @@ func (f *feed) readNew(l *link) error {
 func (f *feed) exchange(l *link, arm []rueidis.Completed, n int) (armed []rueidis.RedisResult, msg rueidis.RedisMessage, err error) {
 	large := f.amount.large()
 	if !large {
-		defer l.room.take(f.amount.bytes())()
+		defer l.take(f.amount.bytes())()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), f.h.patience())
 	defer cancel()
@@ -381,10 +390,13 @@ const mostVain = 3
 // announcedFor counts announcements that brought nothing: a server that has no room to remember what
 // it is to announce says so of one topic when another is read. Such a topic is read without for a while.
 func (f *feed) announcedFor(again bool, messages int, now time.Time) {
+	f.mu.Lock()
+	settled := f.acked.After(f.armed) // this process has changed the stream since then, by an acknowledgement
+	f.mu.Unlock()
 	switch {
 	case messages > 0:
 		f.vain, f.bare = 0, time.Time{}
-	case again && now.Sub(f.armed) < lookGrid && !f.settledSince(f.armed):
+	case again && now.Sub(f.armed) < lookGrid && !settled:
 		if f.vain++; f.vain >= mostVain {
 			f.h.mu.Lock()
 			read := time.Duration(f.h.read)
@@ -395,13 +407,6 @@ func (f *feed) announcedFor(again bool, messages int, now time.Time) {
 	if again {
 		f.armed = now
 	}
-}
-
-// settledSince reports whether this process has changed the stream since then, by an acknowledgement.
-func (f *feed) settledSince(then time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.acked.After(then)
 }
 
 // readWords returns the command that reads what the group was not given yet.
@@ -427,11 +432,6 @@ const gone = -2
 // to answer it.
 func final(err error) bool { return refusal(err) && !send.Transient(err) }
 
-// demoted reports whether the server has answered that it is no master any more.
-func demoted(err error) bool {
-	return strings.HasPrefix(err.Error(), "READONLY") || strings.HasPrefix(err.Error(), "MASTERDOWN")
-}
-
 // refused leaves a feed alone for which the server has refused a command; other
 // errors are returned. The connection is closed if it has failed, or if the server may not be
 // the one to ask any more.
@@ -445,7 +445,8 @@ func (f *feed) refused(l *link, now time.Time, err error) error {
 		if errors.Is(err, context.DeadlineExceeded) && (f.amount.large() || !l.dead.Load()) && f.h.e.Answers(f.of.key) {
 			f.amount.missed() // it was long; else the server is silent, which one feed finds out for all
 		}
-		if !refusal(err) && !errors.Is(err, ErrUnknown) || demoted(err) && time.Since(l.made) > time.Second {
+		demoted := strings.HasPrefix(err.Error(), "READONLY") || strings.HasPrefix(err.Error(), "MASTERDOWN")
+		if !refusal(err) && !errors.Is(err, ErrUnknown) || demoted && time.Since(l.made) > time.Second {
 			l.drop()
 		}
 		return err

@@ -33,7 +33,8 @@ type ReliableTopic[T any] struct {
 // NewReliable returns a handle. Programs outside of this module call rueidisson.ReliableTopic.
 func NewReliable[T any](e *locking.Engine, name string, opts ...Option) *ReliableTopic[T] {
 	key := e.Map(name)
-	t := &ReliableTopic[T]{h: newHandle[T](e, "reliable topic", name, pubsub.Channel{Name: key}, opts), r: reliablesOf(e), of: newStream(e, key)}
+	t := &ReliableTopic[T]{h: newHandle[T](e, "reliable topic", name, pubsub.Channel{Name: key}, opts), r: reliablesOf(e)}
+	t.of = stream{key, keys.TopicTimeouts(key), keys.TopicMissed(key), keys.TopicHolders(key), keys.Lane(key, e.ClientID)}
 	t.h.bad = cmp.Or(t.h.bad, object.CheckName(e, key))
 	if cfg, err := resolve(opts); err == nil {
 		t.most, t.full = cfg.most, cfg.full == Refuse
@@ -210,7 +211,7 @@ func (t *ReliableTopic[T]) listen(ctx context.Context, group string, durable boo
 		return nil, t.failed("listen to", err)
 	}
 	var alone atomic.Bool
-	r := newEar() // whoever comes second, the caller that goes or the answer, leaves again
+	r := &ear{news: make(chan struct{}, 1)} // whoever comes second, the caller that goes or the answer, leaves again
 	f, err, answered := send.Await(t.h.e.Sender, ctx, 0, func() (*feed, error) {
 		f, err := t.r.enter(t.of, group, durable, r, &alone)
 		if err == nil && alone.Swap(true) {

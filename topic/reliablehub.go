@@ -79,10 +79,6 @@ type stream struct {
 	lane    string // what the lanes of this client begin with
 }
 
-func newStream(e *locking.Engine, mapped string) stream {
-	return stream{mapped, keys.TopicTimeouts(mapped), keys.TopicMissed(mapped), keys.TopicHolders(mapped), keys.Lane(mapped, e.ClientID)}
-}
-
 // again returns the stream of what a durable group has redriven.
 func (s *stream) again(group string) string { return keys.TopicAgain(s.key, group) }
 

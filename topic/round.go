@@ -107,7 +107,7 @@ func (h *reliables) readTogether(l *link, some []*feed) (n int) {
 
 // together sends commands whose answers have about so many bytes.
 func (l *link) together(commands rueidis.Commands, bytes int) []rueidis.RedisResult {
-	defer l.room.take(int64(bytes))()
+	defer l.take(int64(bytes))()
 	ctx, cancel := context.WithTimeout(context.Background(), l.h.patience())
 	defer cancel()
 	return l.DoMulti(ctx, commands...)

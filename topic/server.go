@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/send"
@@ -38,10 +39,10 @@ type link struct {
 	send.Blocking
 	h      *reliables
 	node   string
-	tracks bool   // false: the server refuses CLIENT TRACKING, or the client speaks RESP2
-	id     string // by which the server knows it; "": it does not say
-	room   *room
-	large  chan struct{} // with a place for each exchange by a connection of its own
+	tracks bool                // false: the server refuses CLIENT TRACKING, or the client speaks RESP2
+	id     string              // by which the server knows it; "": it does not say
+	room   *semaphore.Weighted // units of exchanges under way: whoever needs many is not passed by
+	large  *semaphore.Weighted // exchanges by connections of their own
 	made   time.Time
 	dead   atomic.Bool
 }
@@ -144,7 +145,7 @@ func (h *reliables) connect(node string) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{Blocking: conn, h: h, node: node, room: newRoom(), large: make(chan struct{}, mostLarge), made: time.Now()}
+	l := &link{Blocking: conn, h: h, node: node, room: semaphore.NewWeighted(units), large: semaphore.NewWeighted(mostLarge), made: time.Now()}
 	if err = l.track(ctx); err != nil {
 		conn.Close()
 		return nil, err

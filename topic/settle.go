@@ -8,28 +8,22 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// settle has the server told, unless somebody is about to.
-func (f *feed) settle() {
-	if f.flushing {
-		return
-	}
-	if f.flushing = f.h.e.Spawn(f.flush); !f.flushing {
-		f.tell(f.acks, ErrClosed)
-	}
-}
-
 // mostSettled bounds how long one call keeps the server.
 const mostSettled = 1000
 
 // flush acknowledges until nothing is left, or the client closes.
 func (f *feed) flush() {
 	for {
-		ids := f.handled()
-		if len(ids) == 0 {
+		f.mu.Lock()
+		n := min(len(f.acks), mostSettled)
+		ids := f.acks[:n:n]
+		f.flushing = n > 0
+		f.mu.Unlock()
+		if n == 0 {
 			return
 		}
 		f.touches()
-		n, err := f.acknowledge(ids)
+		known, err := f.acknowledge(ids)
 		f.touches()
 		if err != nil && !send.Permanent(err) {
 			if !f.pause() {
@@ -37,7 +31,7 @@ func (f *feed) flush() {
 			}
 			continue
 		}
-		f.settled(ids, err == nil && n < int64(len(ids)), err)
+		f.settled(ids, err == nil && known < int64(n), err)
 	}
 }
 
@@ -65,13 +59,6 @@ func (f *feed) acknowledge(ids []string) (int64, error) {
 	args := append([]string{f.group, strconv.FormatInt(f.h.e.Wall(), 10)}, own...)
 	some, err := send.Number(f.h.e.Run(context.Background(), settleScript, []string{f.of.key, f.of.timeout, f.of.holders}, args))
 	return n + some, err
-}
-
-func (f *feed) handled() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.flushing = len(f.acks) > 0
-	return f.acks[:min(len(f.acks), mostSettled):min(len(f.acks), mostSettled)]
 }
 
 // pause waits before what failed is tried again. It returns false once the client closes.

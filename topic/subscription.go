@@ -25,7 +25,7 @@ type Subscription[M any] struct {
 
 // listen subscribes, and returns when that is confirmed.
 func listen[T, M any](ctx context.Context, h *handle[T], opts []SubscribeOption, read func(message) (M, error)) (*Subscription[M], error) {
-	cfg, err := resolveSubscribe(opts)
+	cfg, err := object.Options(subscribing{buffer: defaultBuffer}, opts, SubscribeOption.applySubscribe)
 	if err == nil {
 		err = h.usable(ctx)
 	}
@@ -129,21 +129,16 @@ func (s *Subscription[M]) Messages(ctx context.Context) iter.Seq2[M, error] {
 			case !open:
 				return
 			}
-			s.tell(ctx, next)
+			switch {
+			case next.missed > 0:
+				s.e.Missed(s.kind, s.on, next.missed)
+			case !next.cut:
+				s.e.Taken(ctx, s.kind, s.on, 1)
+			}
 			if !yield(s.show(next)) {
 				return
 			}
 		}
-	}
-}
-
-// tell tells the observer of what the loop gets.
-func (s *Subscription[M]) tell(ctx context.Context, next notice) {
-	switch {
-	case next.missed > 0:
-		s.e.Missed(s.kind, s.on, next.missed)
-	case !next.cut:
-		s.e.Taken(ctx, s.kind, s.on, 1)
 	}
 }
 

@@ -164,7 +164,10 @@ func (f *feed) claimBy(l *link, now time.Time) error {
 		}
 		missed := int64(0)
 		if from, missed, err = f.claims(msg); err == nil && missed > 0 {
-			err = f.askMissed(missed) // what was claimed has come all the same
+			var took int64
+			if took, err = f.takeMissed(missed); err == nil { // what was claimed has come all the same
+				f.lag(took)
+			}
 		}
 		if err != nil || from == "" {
 			return err
@@ -191,7 +194,7 @@ func (f *feed) pending(l *link, from string, n int) (rueidis.RedisMessage, error
 	if f.amount.large() {
 		return f.large(l, claiming, on, args)
 	}
-	defer l.room.take(f.amount.bytes())()
+	defer l.take(f.amount.bytes())()
 	return l.Ask(f.h.patience(), f.claimWords(from, n)...)
 }
 
@@ -258,10 +261,19 @@ func claimedOf(messages, counts rueidis.RedisMessage) (c claimed, err error) {
 func (f *feed) rejoin() {
 	made, err := f.h.member(membership{f: f, join: true})
 	switch {
-	case err == nil && made == 1:
-		f.cut()
-	case err != nil && send.Permanent(err):
-		f.fail(err)
+	case err == nil && made == 1: // messages may have been missed
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, r := range f.ears {
+			r.with(func() { r.cut = true })
+		}
+	case err != nil && send.Permanent(err): // whoever listens anew finds out whether it can be read again
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, r := range f.ears {
+			r.with(func() { r.err = err })
+		}
+		f.ears, f.failed = nil, true
 	case err != nil:
 		f.sick = time.Now().Add(sickFor)
 	}
