@@ -77,14 +77,7 @@ type postponedCall = combine.Call[postponed, int64]
 
 // cutPostponed returns how many elements go out as one call.
 func cutPostponed(waiting []*postponedCall) int {
-	bytes := 0
-	for i, c := range waiting {
-		bytes += len(c.Ask.id) + len(c.Ask.text)
-		if i > 0 && (i == mostOffers || bytes > mostOffered) {
-			return i
-		}
-	}
-	return len(waiting)
+	return portion(len(waiting), mostOffers, mostOffered, func(i int) int { return len(waiting[i].Ask.id) + len(waiting[i].Ask.text) })
 }
 
 // sendPostponed offers the elements of several callers, in the order of their

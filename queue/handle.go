@@ -105,13 +105,17 @@ func (q *handle[T]) offer(ctx context.Context, op string, push *scripts.Command,
 
 // cut returns how many of some texts go out as one.
 func cut(texts []string) int {
-	size := 0
-	for i, text := range texts {
-		if size += len(text); i > 0 && size > mostWritten || i == mostInOne {
+	return portion(len(texts), mostInOne, mostWritten, func(i int) int { return len(texts[i]) })
+}
+
+// portion returns how many of n things go out as one: up to most, and up to size bytes, but one at least.
+func portion(n, most, size int, bytes func(i int) int) int {
+	for i := range n {
+		if size -= bytes(i); i > 0 && (i == most || size < 0) {
 			return i
 		}
 	}
-	return len(texts)
+	return n
 }
 
 func (q *handle[T]) peek(ctx context.Context, index string) (v T, err error) {

@@ -99,13 +99,7 @@ func (h *hub) combines() {
 
 // cutPops has one command bring about a megabyte.
 func cutPops(waiting []*popCall) int {
-	bytes := int64(0)
-	for i, c := range waiting {
-		if bytes += expected(c.Ask.bytes); i > 0 && (i == mostPops || bytes > pageBytes) {
-			return i
-		}
-	}
-	return len(waiting)
+	return portion(len(waiting), mostPops, pageBytes, func(i int) int { return int(expected(waiting[i].Ask.bytes)) })
 }
 
 func cutOffers(waiting []*offerCall) int {

@@ -26,11 +26,12 @@ func (q *priority[T]) offer(ctx context.Context, how []string, vs []Scored[T]) (
 	}
 	words, err := q.words(vs)
 	for err == nil && len(words) > 0 {
-		some := words[:2*cutPairs(words)]
+		n := portion(len(words)/2, mostInOne, mostWritten, func(i int) int { return len(words[2*i]) + len(words[2*i+1]) })
+		some := words[:2*n]
 		words = words[len(some):]
-		var n int64
-		n, err = write(ctx, &q.base, send.Number, zadd, []string{q.key}, append(how[:len(how):len(how)], some...)...)
-		added += n
+		var more int64
+		more, err = write(ctx, &q.base, send.Number, zadd, []string{q.key}, append(how[:len(how):len(how)], some...)...)
+		added += more
 		q.offered(ctx, len(some)/2, err)
 	}
 	return added, q.failed("offer to", err)
@@ -50,17 +51,6 @@ func (q *priority[T]) words(vs []Scored[T]) ([]string, error) {
 		words = append(words, score(v.Score), texts[0])
 	}
 	return words, nil
-}
-
-// cutPairs returns how many pairs of some words go out as one.
-func cutPairs(words []string) int {
-	size := 0
-	for i := 0; i < len(words); i += 2 {
-		if size += len(words[i]) + len(words[i+1]); i > 0 && size > mostWritten || i == 2*mostInOne {
-			return i / 2
-		}
-	}
-	return len(words) / 2
 }
 
 func (q *priority[T]) peek(ctx context.Context, index string) (v Scored[T], err error) {
