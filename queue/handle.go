@@ -45,7 +45,7 @@ func newCoding[T any](q *base, e *locking.Engine, kind, name string, keysOf func
 	c := coding[T]{of: q}
 	cfg, err := resolve(opts)
 	if err == nil {
-		c.codec, err = chosen[T](e, cfg)
+		c.codec, err = object.Codec[T](e, cfg.family, cfg.codec)
 	}
 	q.bad = cmp.Or(err, object.CheckName(e, key))
 	return c

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 )
 
@@ -84,17 +82,4 @@ func (o option) applyHandle(c *config) error { return o(c) }
 
 func resolve(opts []Option) (config, error) {
 	return object.Options(config{}, opts, Option.applyHandle)
-}
-
-// chosen returns the codec that the options of a handle choose.
-func chosen[T any](e *locking.Engine, c config) (codec.Codec[T], error) {
-	of := codec.For[T](e.Family())
-	if c.family != nil {
-		of = codec.For[T](*c.family)
-	}
-	of, err := core.Given(c.codec, of)
-	if err != nil {
-		return of, err
-	}
-	return of, codec.Check(of)
 }

@@ -19,7 +19,7 @@ import (
 // behind it, in order.
 type door struct {
 	places.Entry
-	first chan struct{} // full while somebody is
+	first chan struct{} // full while somebody is; no semaphore.Weighted, since a wait for it ends with the client, too
 	word  send.Outage   // what the server has said of late, to all of them
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
@@ -39,22 +38,11 @@ func newHandle[T any](e *locking.Engine, kind, name string, on pubsub.Channel, o
 	h := handle[T]{e: e, kind: kind, name: name, on: on}
 	cfg, err := resolve(opts)
 	if err == nil {
-		h.codec, err = codecOf[T](cfg, e.Family())
+		h.codec, err = object.Codec[T](e, cfg.family, cfg.codec)
 	}
 	anySlot := func(string) error { return nil } // a channel has no keys that would have to be in its slot
 	h.bad = cmp.Or(err, object.CheckNameBy(e, on.Name, anySlot), e.Fits(len(on.Name)))
 	return h
-}
-
-func codecOf[T any](cfg config, family codec.Family) (codec.Codec[T], error) {
-	if cfg.family != nil {
-		family = *cfg.family
-	}
-	c, err := core.Given(cfg.codec, codec.For[T](family))
-	if err != nil {
-		return nil, err
-	}
-	return c, codec.Check(c)
 }
 
 // usable checks what every operation needs.

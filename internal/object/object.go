@@ -146,3 +146,17 @@ func Renamed(e *locking.Engine, key, name string, keysOf func(key string) []stri
 	}
 	return pairs, nil
 }
+
+// Codec returns the codec that the options of a handle choose: given unless it is nil, else that of a family, or of the
+// client's family without one.
+func Codec[T any](e *locking.Engine, family *codec.Family, given any) (codec.Codec[T], error) {
+	of := e.Family()
+	if family != nil {
+		of = *family
+	}
+	c, err := core.Given(given, codec.For[T](of))
+	if err != nil {
+		return c, err
+	}
+	return c, codec.Check(c)
+}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
-	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
@@ -251,16 +250,3 @@ type policyOption func(*given) error
 func (o policyOption) applyHandle(c *config) error { return o(&c.given) }
 
 func (o policyOption) applyServe(s *serving) error { return o(&s.given) }
-
-// chosen returns the codec that the options of a handle choose.
-func chosen[T any](e *locking.Engine, c config) (codec.Codec[T], error) {
-	of := codec.For[T](e.Family())
-	if c.family != nil {
-		of = codec.For[T](*c.family)
-	}
-	of, err := core.Given(c.codec, of)
-	if err != nil {
-		return of, err
-	}
-	return of, codec.Check(of)
-}

@@ -36,7 +36,7 @@ func New[T any](e *locking.Engine, name string, opts ...Option) *Queue[T] {
 	}
 	if err == nil {
 		q.cfg, q.policy = cfg, unique.Make(cfg.policy())
-		q.codec, err = chosen[T](e, cfg)
+		q.codec, err = object.Codec[T](e, cfg.family, cfg.codec)
 	}
 	q.bad = cmp.Or(err, object.CheckName(e, q.of.key))
 	return q
