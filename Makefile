@@ -10,9 +10,11 @@
 # interop-table   what the last test-interop has proven, into docs/interop.md
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOTESTSUM   = gotest.tools/gotestsum@v1.13.0
 BENCH       = .
 FUZZTIME    = 5s
-proven      = .cache/interop.json
+results     = .cache/results
+proven      = $(results)/test-interop.events
 timeout    ?= 10m
 within     ?= 30m
 
@@ -30,11 +32,13 @@ busy:
 
 else
 
-# testrun prints what go test would and then the slowest packages and tests, and ends what takes too long for a machine of
-# this pace. It leaves what came of the target for the summary.
-TESTRUN     = RUEIDISSON_REQUIRE_SERVERS=1 go run ./internal/testrun -within $(within) -timeout $(timeout) -part $@ -results $(results)
+# gotestsum runs the tests and prints what they do. testrun ends what takes too long for a machine of this pace, and leaves
+# what came of the target for the summary.
+TESTRUN     = mkdir -p $(results) && RUEIDISSON_REQUIRE_SERVERS=1 \
+	go run ./internal/testrun -within $(within) -timeout $(timeout) -part $(results)/$@ \
+	go run $(GOTESTSUM) --format pkgname-and-test-fails --format-icons text --ignore-non-json-output-lines \
+	--jsonfile $(results)/$@.events --raw-command --
 TEST        = test -vet=off -json -count=1
-results     = .cache/results
 
 # Folders that may be there: modules of their own, and tests behind a build tag.
 bench   = $(wildcard bench/go.mod)
@@ -56,8 +60,10 @@ parts = test-go $(if $(bench),test-bench) $(if $(grpc),test-grpc) $(if $(sql),te
 test:
 	@rm -rf $(results)
 	@failed=; for part in $(parts); do $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; done; \
+		for part in $(parts); do echo; echo "slowest of $$part"; \
+			go run $(GOTESTSUM) tool slowest --num 10 --jsonfile $(results)/$$part.events; done; \
 		test -z "$$failed" || echo "failed:$$failed"; \
-		go run ./internal/testrun -sum -results $(results) $(parts) && test -z "$$failed"
+		go run ./internal/testrun $(addprefix $(results)/,$(parts)) && test -z "$$failed"
 
 # The packages whose tests take longest come first, so that the others run beside them.
 test-go: servers
@@ -79,8 +85,7 @@ test-interop: servers
 	sh scripts/cc.sh
 	sh scripts/java.sh
 	go run ./interop/jars
-	@mkdir -p $(dir $(proven))
-	$(TESTRUN) -keep $(proven) go $(TEST) -p 1 -tags interop ./interop/...
+	$(TESTRUN) go $(TEST) -p 1 -tags interop ./interop/...
 	go run ./interop/table -check docs/interop.md $(proven)
 
 # What has a count for every day has its full count here, see package redistest.
@@ -92,7 +97,8 @@ soak: test
 interop-table:
 	go run ./interop/table -write docs/interop.md $(proven)
 
-# staticcheck is run at a fixed version without being a dependency: what users of the module resolve stays ours alone.
+# staticcheck and gotestsum are run at fixed versions without being dependencies: what users of the module resolve stays
+# ours alone.
 lint: $(if $(bench),lint-bench) $(if $(grpc),lint-grpc) $(if $(sql),lint-sql)
 	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './.*')); \
 		test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }

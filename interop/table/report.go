@@ -84,7 +84,7 @@ func (rep *report) problem() error {
 
 func (rep *report) isParent(key gotest.Test) bool {
 	for other := range rep.tests {
-		if other.Package == key.Package && strings.HasPrefix(other.Name, key.Name+"/") {
+		if other.Below(key) {
 			return true
 		}
 	}

@@ -6,12 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"time"
+	"strings"
 )
 
 // Event is a line of go test -json, without the fields that nobody here asks for. See go doc test2json.
 type Event struct {
-	Time       time.Time // zero for what the compiler says
 	Action     string
 	Package    string
 	Test       string // empty for what is said of the whole package
@@ -23,6 +22,11 @@ type Event struct {
 // Test is a test of a package: two packages may have tests of the same name. A package itself is the test without a
 // name.
 type Test struct{ Package, Name string }
+
+// Below returns whether t is a test of that package, or a subtest of that test.
+func (t Test) Below(other Test) bool {
+	return t != other && t.Package == other.Package && (other.Name == "" || strings.HasPrefix(t.Name, other.Name+"/"))
+}
 
 // Of returns the test, or the package, that the event is about.
 func (e Event) Of() Test { return Test{e.Package, e.Test} }
