@@ -91,7 +91,7 @@ func TestLatchCountDownWhoseFirstSendIsHeldAfterTheClockWentBack(t *testing.T) {
 // TestLatchCountDownOfWhichTheClockTellsNothingIsTold to its caller, and to the observer if it was deferred.
 func TestLatchCountDownOfWhichTheClockTellsNothingIsTold(t *testing.T) {
 	t.Parallel()
-	told := new(ledger)
+	told := new(enginetest.Outcomes)
 	r, proxy := faulty(t, enginetest.ShortSends, func(c *core.Config) { c.Deferrals = told })
 	r.ahead(3)
 	r.do("SET", r.of.opened, r.at(-time.Hour), "PX", memory)
@@ -107,6 +107,6 @@ func TestLatchCountDownOfWhichTheClockTellsNothingIsTold(t *testing.T) {
 	late := r.h.late(r.of, 1, append(r.e.Preamble(old, r.of.channel), "0", "1", ""))
 	require.ErrorIs(t, r.e.SeeThrough(old, work, errors.New("refused for now"), late), ErrDeferred)
 	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
-	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 1"}, told.take())
+	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 1"}, told.Take())
 	require.Equal(t, "3", r.stored())
 }

@@ -3,8 +3,6 @@ package latch
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,39 +16,10 @@ import (
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// ledger writes down what is unknown, or given up.
-type ledger struct {
-	mu  sync.Mutex
-	all []string
-}
-
-func (l *ledger) note(format string, args ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = append(l.all, fmt.Sprintf(format, args...))
-}
-
-func (l *ledger) take() (all []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all, l.all = l.all, nil
-	return all
-}
-
-func (l *ledger) Refused(kind, name string) { l.note("refused %s %s", kind, name) }
-
-func (l *ledger) Unknown(kind, name, operation string, _ error) {
-	l.note("unknown %s %s: %s", kind, name, operation)
-}
-
-func (l *ledger) GaveUp(g core.GaveUp) {
-	l.note("gave up %s %s: %s %d", g.Kind, g.Name, g.Op, g.Amount)
-}
-
 // TestLatchObserverIsToldOfUnknownOutcomes, as that of a barrier is.
 func TestLatchObserverIsToldOfUnknownOutcomes(t *testing.T) {
 	t.Parallel()
-	told := new(ledger)
+	told := new(enginetest.Outcomes)
 	r, proxy := faulty(t, enginetest.ShortSends, func(c *core.Config) { c.Outcomes = told })
 	r.arm(3)
 	b := NewBarrier(r.e, r.of.key+"b", 2)
@@ -64,10 +33,10 @@ func TestLatchObserverIsToldOfUnknownOutcomes(t *testing.T) {
 	proxy.BlackHole()
 	_, err := r.CountDown(t.Context())
 	require.ErrorIs(t, err, ErrUnknown)
-	require.Equal(t, []string{"unknown latch " + r.of.key + ": count down"}, told.take())
+	require.Equal(t, []string{"unknown latch " + r.of.key + ": count down"}, told.Take())
 	cancel()
 	require.ErrorIs(t, redistest.Done(t, done), ErrUnknown)
-	require.Equal(t, []string{"unknown barrier " + b.of.key + ": await"}, told.take())
+	require.Equal(t, []string{"unknown barrier " + b.of.key + ": await"}, told.Take())
 	proxy.Restore()
 	r.awaitStored("2")
 }
@@ -76,7 +45,7 @@ func TestLatchObserverIsToldOfUnknownOutcomes(t *testing.T) {
 // closes.
 func TestLatchObserverIsToldOfACountDownThatWasGivenUp(t *testing.T) {
 	t.Parallel()
-	told := new(ledger)
+	told := new(enginetest.Outcomes)
 	server := redistest.Start(t)
 	c := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Deferrals: told}
 	enginetest.ShortSends(&c)
@@ -88,14 +57,14 @@ func TestLatchObserverIsToldOfACountDownThatWasGivenUp(t *testing.T) {
 	_, err = r.CountDown(t.Context())
 	require.ErrorIs(t, err, ErrDeferred)
 	require.ErrorContains(t, r.e.Close(context.Background()), "count down 1")
-	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 1"}, told.take())
+	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 1"}, told.Take())
 }
 
 // TestLatchCountDownThatCameTooLateIsGivenUp, and told: Java has armed the latch, and nobody
 // knows when.
 func TestLatchCountDownThatCameTooLateIsGivenUp(t *testing.T) {
 	t.Parallel()
-	told := new(ledger)
+	told := new(enginetest.Outcomes)
 	r := newRig(t, func(c *core.Config) { c.Deferrals = told })
 	r.do("SET", r.of.key, "5")
 	old := send.Request{Lane: r.of.lane + ":9", Number: "7"}
@@ -104,7 +73,7 @@ func TestLatchCountDownThatCameTooLateIsGivenUp(t *testing.T) {
 	late := r.h.late(r.of, 1, append(r.e.Preamble(old, r.of.channel), "0", "2", ""))
 	require.ErrorIs(t, r.e.SeeThrough(old, work, errors.New("refused for now"), late), ErrDeferred)
 	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
-	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 2"}, told.take())
+	require.Equal(t, []string{"gave up latch " + r.of.key + ": count down 2"}, told.Take())
 	require.Equal(t, "5", r.stored())
 	require.ErrorIs(t, late(t.Context(), old), ErrOption, "said twice")
 	r.down(4)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -40,7 +41,7 @@ func (m made) Release(ctx context.Context, _ lease.Seat) error {
 
 func TestAHoldOfHoldsCarriesThoseInItsPlace(t *testing.T) {
 	t.Parallel()
-	e, _ := recorded(t, nil)
+	e, _ := enginetest.Recorded(t)
 	first, second, third := New(e, redistest.Name(t)), New(e, redistest.Name(t)), New(e, redistest.Name(t))
 	var members []*Hold
 	for _, l := range []*Lock{first, second} {
@@ -76,7 +77,7 @@ func (c causes) Ended(cause error) { c <- cause }
 
 func TestWhoeverIsToldHearsOnceHowAHoldEnds(t *testing.T) {
 	t.Parallel()
-	e, _ := recorded(t, nil)
+	e, _ := enginetest.Recorded(t)
 	l := New(e, redistest.Name(t))
 	hold, err := l.Lock(t.Context())
 	require.NoError(t, err)

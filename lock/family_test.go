@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -46,7 +47,7 @@ func both(t *testing.T, first, second *Lock) *Hold {
 
 func TestAHoldOfSeveralLocksIsCarriedForEach(t *testing.T) {
 	t.Parallel()
-	e, _ := recorded(t, nil)
+	e, _ := enginetest.Recorded(t)
 	first, second, third := New(e, redistest.Name(t)), New(e, redistest.Name(t)), New(e, redistest.Name(t))
 	hold := both(t, first, second)
 	ctx := hold.Context(t.Context())
@@ -89,7 +90,7 @@ func TestAHoldOfSeveralLocksIsCarriedForEach(t *testing.T) {
 // A hold of one kind around one of another is found by whoever asks for that.
 func TestAHoldIsFoundBehindOneOfAnotherKind(t *testing.T) {
 	t.Parallel()
-	e, _ := recorded(t, nil)
+	e, _ := enginetest.Recorded(t)
 	name := redistest.Name(t)
 	write, read := handles{{e, core.Key{Kind: "write", Name: name}, name}}, handles{{e, core.Key{Kind: "read", Name: name}, name}}
 	l := New(e, redistest.Name(t))

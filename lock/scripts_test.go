@@ -7,37 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/fence"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
-
-// recorded returns an engine on a server that knows no script yet.
-func recorded(t *testing.T, change func(*core.Config)) (*locking.Engine, *redistest.ScriptRecorder) {
-	t.Helper()
-	server := redistest.Miniredis(t)
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, DisableCache: true, AlwaysRESP2: true, ForceSingleClient: true,
-	})
-	require.NoError(t, err)
-	r := redistest.RecordScripts(t, client)
-	cfg := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true}
-	if change != nil {
-		change(&cfg)
-	}
-	e, err := locking.New(t.Context(), r, cfg)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	return e, r
-}
 
 // right checks one call, and that scripts which take pairs get them.
 func right(t *testing.T, c redistest.ScriptCall) {
@@ -100,7 +80,7 @@ var followed = map[string][]string{"bury.lua": {"release.lua"}, "acquire_moving.
 
 func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t, nil)
+	e, r := enginetest.Recorded(t)
 	for script, send := range methods(e) {
 		for _, name := range []string{"orders", "{u1}:orders", "a{b}c"} {
 			t.Run(script+" "+name, func(t *testing.T) {
@@ -127,7 +107,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 
 func TestEveryScriptIsCalled(t *testing.T) {
 	t.Parallel()
-	e, _ := recorded(t, nil)
+	e, _ := enginetest.Recorded(t)
 	files, err := lua.ReadDir("lua")
 	require.NoError(t, err)
 	var there, called []string
@@ -146,7 +126,7 @@ func TestEveryScriptIsCalled(t *testing.T) {
 // behind it, and gives back what it took.
 func TestAnAcquireThatIsNotReplicatedCallsTwoScripts(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t, func(c *core.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Millisecond })
+	e, r := enginetest.Recorded(t, func(c *core.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Millisecond })
 	_, err := newProtocol(e, "orders").Acquire(t.Context(), locking.Try{Owner: e.IDs.Private(), Lease: time.Minute})
 	require.ErrorIs(t, err, ErrNotReplicated)
 	calls := r.Take()
@@ -160,7 +140,7 @@ func TestAnAcquireThatIsNotReplicatedCallsTwoScripts(t *testing.T) {
 // a lease for each key.
 func TestRenewalsPassPairs(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t, func(c *core.Config) { c.WatchdogTimeout = 6 * time.Second })
+	e, r := enginetest.Recorded(t, func(c *core.Config) { c.WatchdogTimeout = 6 * time.Second })
 	var holds []*Hold
 	for _, name := range []string{"{a}one", "{a}two", "{a}three"} { // of one slot, as in any batch of a cluster
 		hold, err := New(e, name).Lock(t.Context())

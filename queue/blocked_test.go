@@ -1,9 +1,7 @@
 package queue
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,30 +14,11 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
-
-// notes is what was logged.
-type notes struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (n *notes) Write(b []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(b)
-}
-
-func (n *notes) String() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.String()
-}
-
-func (n *notes) to(c *core.Config) { c.Logger = slog.New(slog.NewTextHandler(n, nil)) }
 
 // everyKind is somebody who waits for each kind of what can be waited for, and what
 // has each of them go on.
@@ -202,8 +181,8 @@ func TestATakeWhoseCallerHasGone(t *testing.T) {
 			t.Parallel()
 			server := redistest.Shared(t)
 			client, proxy := through(t, server)
-			log := new(notes)
-			q := New[string](engineOn(t, client, shortSends, log.to), named(t, server.Client(t)), WithCodec(codec.Text))
+			log := new(enginetest.Log)
+			q := New[string](engineOn(t, client, shortSends, log.To), named(t, server.Client(t)), WithCodec(codec.Text))
 			offered(t, New[string](engineOn(t, server.Client(t)), q.Name(), WithCodec(codec.Text)), "a")
 			lost := proxy.DropReply(redistest.All(redistest.Command("LPOP", "LMPOP"), redistest.Arg(q.Name())), 1, redistest.Silent())
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -221,8 +200,8 @@ func TestATakeWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	client, proxy := through(t, server)
-	log := new(notes)
-	q := New[string](engineOn(t, client, shortSends, log.to), named(t, server.Client(t)), WithCodec(codec.Text))
+	log := new(enginetest.Log)
+	q := New[string](engineOn(t, client, shortSends, log.To), named(t, server.Client(t)), WithCodec(codec.Text))
 	offered(t, q, "a")
 	lost := proxy.DropReply(redistest.All(redistest.Command("LPOP"), redistest.Arg(q.Name())), 1)
 	result := make(chan string)
@@ -244,8 +223,8 @@ func TestACloseTellsWhatItCouldNotPutBack(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	client, proxy := through(t, server)
-	log := new(notes)
-	e := engineOn(t, client, shortSends, log.to)
+	log := new(enginetest.Log)
+	e := engineOn(t, client, shortSends, log.To)
 	q := New[string](e, redistest.Name(t), WithCodec(codec.Text))
 	offered(t, q, "a")
 	proxy.Refuse()

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -430,8 +430,8 @@ func TestALostReplyAboutADelayedQueue(t *testing.T) {
 func TestWhatIsNoPackedElement(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		var log logged
-		q := delayedOn(t, engineOn(t, raw, log.to))
+		var log enginetest.Log
+		q := delayedOn(t, engineOn(t, raw, log.To))
 		bad := []string{"", "x", "\x08", "plain text", pack("short")[:15], pack("long") + "er", "\xff" + strings.Repeat("a", 40), pack("a")[:9] + "\x01\x00\x00\x00\x01\x00\x00\x00a"}
 		for i, packed := range bad {
 			foreign(t, raw, q, packed, time.Duration(i-20)*time.Millisecond, false)
@@ -470,8 +470,8 @@ func TestWhatIsNoPackedElement(t *testing.T) {
 		_, err = q.Poll(t.Context())
 		require.NoError(t, err)
 		keep(t, q)
-		redistest.Eventually(t, func() bool { return log.has("set aside") }, soon, time.Millisecond)
-		require.False(t, log.has("secret"))
+		redistest.Eventually(t, func() bool { return log.Has("set aside") }, soon, time.Millisecond)
+		require.False(t, log.Has("secret"))
 		gone, err := q.Delete(t.Context())
 		require.NoError(t, err)
 		require.True(t, gone)
@@ -485,8 +485,8 @@ func TestWhatIsNoPackedElement(t *testing.T) {
 func TestPollGoesOnBehindWhatIsSetAside(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
-	var log logged
-	q := delayedOn(t, engineOn(t, raw, log.to))
+	var log enginetest.Log
+	q := delayedOn(t, engineOn(t, raw, log.To))
 	cmd := raw.B().Zadd().Key(q.q.of.times).ScoreMember()
 	for i := range 2*mostMoved + 1 {
 		cmd = cmd.ScoreMember(1, fmt.Sprintf("\x08%05d", i))
@@ -496,7 +496,7 @@ func TestPollGoesOnBehindWhatIsSetAside(t *testing.T) {
 	v, err := q.Poll(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "good", v)
-	require.True(t, log.has("set aside"))
+	require.True(t, log.Has("set aside"))
 }
 
 // TestWhatCannotBeMovedSetsNothingAside, since it would again and again.
@@ -581,8 +581,9 @@ func TestTimesAndDelaysOfAnyKind(t *testing.T) {
 			require.ErrorIs(t, err, ErrOption)
 		}
 		postponedTo(t, q, "late", 1<<63-1)
-		clock := &handClock{at: time.UnixMilli(latest - 1000)}
-		last := NewDelayed[string](engineOn(t, raw, func(c *core.Config) { c.Clock = clock }), redistest.Name(t))
+		clock := enginetest.NewClock()
+		clock.Set(time.UnixMilli(latest - 1000))
+		last := NewDelayed[string](engineOn(t, raw, clock.To), redistest.Name(t))
 		_, err := last.Offer(t.Context(), "a", 2*time.Second)
 		require.ErrorIs(t, err, ErrOption)
 		_, err = q.Remove(t.Context(), "a", -1)
@@ -679,17 +680,18 @@ func TestAClockThatIsSet(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		start := time.UnixMilli(1_800_000_000_000)
-		clock := &handClock{at: start}
-		q := delayedOn(t, engineOn(t, raw, func(c *core.Config) { c.Clock = clock }))
+		clock := enginetest.NewClock()
+		clock.Set(start)
+		q := delayedOn(t, engineOn(t, raw, clock.To))
 		postponedTo(t, q, "hour", time.Hour)
-		clock.set(start.Add(-time.Hour))
+		clock.Set(start.Add(-time.Hour))
 		postponedTo(t, q, "now", 0)
 		v, err := q.Queue().Take(within(t))
 		require.NoError(t, err)
 		require.Equal(t, "now", v)
-		clock.set(start.Add(-24 * time.Hour))
+		clock.Set(start.Add(-24 * time.Hour))
 		require.Equal(t, []string{"hour"}, waitingIn(t, q))
-		clock.set(start.Add(time.Hour))
+		clock.Set(start.Add(time.Hour))
 		v, err = q.Queue().Take(within(t))
 		require.NoError(t, err)
 		require.Equal(t, "hour", v)

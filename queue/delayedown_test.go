@@ -12,6 +12,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -291,8 +292,8 @@ func TestDelayedQueueOwnFormatLostReplies(t *testing.T) {
 func TestDelayedQueueOwnFormatTellsWhatIsGone(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		var log logged
-		e := engineOn(t, raw, log.to)
+		var log enginetest.Log
+		e := engineOn(t, raw, log.To)
 		q := ownOn(t, e)
 		postponedTo(t, q, "a", time.Hour)
 		postponedTo(t, q, "b", 2*time.Hour)
@@ -313,7 +314,7 @@ func TestDelayedQueueOwnFormatTellsWhatIsGone(t *testing.T) {
 		require.EqualValues(t, 1, got.gone)
 		require.Zero(t, got.elements)
 		q.q.h.tellOf(&q.q.of, got)
-		require.True(t, log.has("are gone"))
+		require.True(t, log.Has("are gone"))
 		require.Equal(t, []string{"b"}, waitingIn(t, q))
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -21,16 +22,16 @@ func TestDelayedQueueKeepSaysThatTheServerRefuses(t *testing.T) {
 		t.Run(said, func(t *testing.T) {
 			t.Parallel()
 			raw := redistest.Start(t).Client(t)
-			log := &logged{}
+			log := &enginetest.Log{}
 			const borne = 2 * time.Second
-			e := engineOn(t, raw, log.to, func(c *core.Config) { c.WatchdogTimeout = borne })
+			e := engineOn(t, raw, log.To, func(c *core.Config) { c.WatchdogTimeout = borne })
 			q := delayedOn(t, e)
 			postponedTo(t, q, "a", 200*time.Millisecond)
 			refused := time.Now()
 			redistest.Do(t, raw, refuse[0]...)
 			result := make(chan error, 1)
 			go func() { result <- q.Keep(t.Context()) }()
-			redistest.Eventually(t, func() bool { return log.has("is not moved") && log.has(said) }, soon, 5*time.Millisecond)
+			redistest.Eventually(t, func() bool { return log.Has("is not moved") && log.Has(said) }, soon, 5*time.Millisecond)
 			select {
 			case err := <-result:
 				require.Greater(t, time.Since(refused), borne, "Keep did not bear it for a watchdog timeout: %v", err)

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -15,31 +14,14 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/poller"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/send"
 )
 
-// shortSends has a send time out after a second.
-func shortSends(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }
-
-// through is a client by way of a proxy that breaks its connections.
-func through(t testing.TB, server *redistest.Server, change ...func(*rueidis.ClientOption)) (rueidis.Client, *redistest.Proxy) {
-	t.Helper()
-	proxy := redistest.NewProxy(t, server.Addr())
-	option := rueidis.ClientOption{
-		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
-		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
-	}
-	for _, f := range change {
-		f(&option)
-	}
-	client, err := rueidis.NewClient(option)
-	require.NoError(t, err)
-	t.Cleanup(client.Close)
-	return client, proxy
-}
+var shortSends, through = enginetest.ShortSends, redistest.ThroughProxy
 
 // books says what became of elements.
 type books struct {
@@ -120,15 +102,7 @@ func (b *books) takers(ctx context.Context, n int, qs ...*Queue[string]) *sync.W
 }
 
 // onReal runs a test on every kind of real server, each of its own.
-func onReal(t *testing.T, test func(t *testing.T, server *redistest.Server)) {
-	t.Helper()
-	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, redistest.Start(t, redistest.Version(version)))
-		})
-	}
-}
+var onReal = redistest.OnStarted
 
 // onePipeline has rueidis send everything by one connection, so that connections
 // can be counted.

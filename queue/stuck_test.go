@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
@@ -79,8 +80,8 @@ func TestGroupMessageOfThousandsOfFieldsIsPutAside(t *testing.T) {
 func TestGroupMessageThatCannotBePutAsideIsTold(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
-		log := &logged{}
-		s := texted(t, raw, log.to)
+		log := &enginetest.Log{}
+		s := texted(t, raw, log.To)
 		g := made(t, s)
 		dropDead(t, raw, s)
 		id := add(t, s, "bad")
@@ -95,7 +96,7 @@ func TestGroupMessageThatCannotBePutAsideIsTold(t *testing.T) {
 			require.NoError(t, m.Bury(t.Context(), err))
 			break
 		}
-		require.True(t, log.has(id), "it is logged")
+		require.True(t, log.Has(id), "it is logged")
 		dead := all(t, g.Dead(t.Context()))
 		require.Len(t, dead, 1)
 		require.Equal(t, id, dead[0].ID)

@@ -10,29 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
-	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
 )
-
-// recorded returns an engine on a server that knows no script yet.
-func recorded(t *testing.T) (*locking.Engine, *redistest.ScriptRecorder) {
-	t.Helper()
-	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
-	require.NoError(t, err)
-	r := redistest.RecordScripts(t, client)
-	e, err := locking.New(t.Context(), r, core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	return e, r
-}
 
 // right checks one call, and that decide.lua gets as many numbers as its buckets
 // and runs are made of.
@@ -100,7 +85,7 @@ func apartFromReads(wanted, names []string) []string {
 
 func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t)
+	e, r := enginetest.Recorded(t)
 	for _, name := range []string{"api", "{u1}:api", "a{b}c"} {
 		l := New(e, name)
 		_, _, err := l.TrySetRate(t.Context(), PerHour(5))
@@ -147,7 +132,7 @@ func TestEveryScriptIsCalled(t *testing.T) {
 // later, must not hide the change from the client that made it.
 func TestAnAnswerFromBeforeAChangeDoesNotHideIt(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t)
+	e, r := enginetest.Recorded(t)
 	l := New(e, "api")
 	require.NoError(t, l.SetRate(t.Context(), PerHour(5)))
 	_, err := l.Rate(t.Context())
@@ -174,7 +159,7 @@ func TestAnAnswerFromBeforeAChangeDoesNotHideIt(t *testing.T) {
 // since.
 func TestTheRateIsNotThatOfAnEarlierQuestion(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t)
+	e, r := enginetest.Recorded(t)
 	l := New(e, "api")
 	require.NoError(t, l.SetRate(t.Context(), PerHour(5)))
 	_, err := l.Rate(t.Context()) // the script is known now

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,34 +15,16 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // handClock is a clock that is moved by hand.
-type handClock struct {
-	mu    sync.Mutex
-	now   time.Time
-	moved []func()
-}
+type handClock struct{ *enginetest.Clock }
 
-func newHandClock() *handClock {
-	return &handClock{now: time.UnixMilli(1_800_000_000_000)}
-}
-
-func (c *handClock) Now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.now }
-func (c *handClock) Moved(f func()) { c.mu.Lock(); defer c.mu.Unlock(); c.moved = append(c.moved, f) }
-
-func (c *handClock) forward(d time.Duration) {
-	c.mu.Lock()
-	c.now = c.now.Add(d)
-	moved := slices.Clone(c.moved)
-	c.mu.Unlock()
-	for _, f := range moved {
-		f()
-	}
-}
-
-func (c *handClock) on(cfg *core.Config) { cfg.Clock = c }
+func newHandClock() *handClock               { return &handClock{enginetest.NewClock()} }
+func (c *handClock) forward(d time.Duration) { c.Forward(d) }
+func (c *handClock) on(cfg *core.Config)     { c.To(cfg) }
 
 // cacheNamed deletes all that a test has under the name of a cache.
 func cacheNamed(t testing.TB, raw rueidis.Client) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -18,14 +19,14 @@ func TestCacheOfAClockThatIsAheadIsNotSwept(t *testing.T) {
 	server, clock := redistest.StartWithClock(t)
 	raw := server.Client(t)
 	clock.Set(-time.Hour) // the server's is an hour behind that of this process
-	var log logged
+	var log enginetest.Log
 	ahead := NewCache[string, int](engineOn(t, raw, func(c *core.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	}), "sessions")
 	require.NoError(t, ahead.Put(t.Context(), "k", 1, WithTTL(time.Millisecond)))
-	require.Eventually(t, func() bool { return len(log.all()) > 0 }, soon, time.Millisecond)
-	require.Contains(t, log.all(), "not swept")
-	require.Contains(t, log.all(), "ahead of the server's")
+	require.Eventually(t, func() bool { return len(log.String()) > 0 }, soon, time.Millisecond)
+	require.Contains(t, log.String(), "not swept")
+	require.Contains(t, log.String(), "ahead of the server's")
 	n, err := ahead.Len(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n)

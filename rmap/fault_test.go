@@ -2,37 +2,17 @@ package rmap
 
 import (
 	"context"
-	"net"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
-	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// shortSends has a send time out after a second.
-func shortSends(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }
-
-// through is a client by way of a proxy that loses replies.
-func through(t *testing.T, server *redistest.Server, change ...func(*rueidis.ClientOption)) (rueidis.Client, *redistest.Proxy) {
-	t.Helper()
-	proxy := redistest.NewProxy(t, server.Addr())
-	option := rueidis.ClientOption{
-		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
-		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
-	}
-	for _, f := range change {
-		f(&option)
-	}
-	client, err := rueidis.NewClient(option)
-	require.NoError(t, err)
-	t.Cleanup(client.Close)
-	return client, proxy
-}
+var shortSends, through = enginetest.ShortSends, redistest.ThroughProxy
 
 // effect is what an operation makes of a map {k: 5}, and what it answers.
 type effect struct {

@@ -226,7 +226,7 @@ func TestACacheTellsOfWhatItSweeps(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, raw rueidis.Client) {
 		at := newHandClock()
-		at.now = time.Now()
+		at.Set(time.Now())
 		m, n := announcedCache(t, raw, raw, []func(*core.Config){at.on})
 		require.NoError(t, m.Put(t.Context(), "other", "o"))
 		require.NoError(t, m.Put(t.Context(), "k", "v", WithTTL(time.Hour)))
@@ -251,7 +251,7 @@ func TestLongKeysThatGoTogetherDropAll(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
 	at := newHandClock()
-	at.now = time.Now()
+	at.Set(time.Now())
 	m, n := announcedCache(t, raw, raw, []func(*core.Config){at.on})
 	require.NoError(t, m.Put(t.Context(), "other", "o"))
 	for i := range 3 {

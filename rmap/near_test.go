@@ -14,16 +14,8 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// trackingServers runs a test on every kind of server that tells of changes.
-func trackingServers(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
-	t.Helper()
-	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, redistest.Shared(t, redistest.Version(version)).Client(t))
-		})
-	}
-}
+// trackingServers are the kinds of servers that tell of changes.
+var trackingServers = redistest.OnReal
 
 // hot gets k until its copy is what is returned.
 func hot[V any](t testing.TB, n *Near[string, V], k string, want V) {

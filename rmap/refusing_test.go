@@ -17,6 +17,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/redistest"
@@ -28,7 +29,7 @@ type refusing struct {
 	t     *testing.T
 	admin rueidis.Client
 	e     *locking.Engine
-	log   logged
+	log   enginetest.Log
 
 	core.Observer
 	mu    sync.Mutex
@@ -248,7 +249,7 @@ func TestADrainThatIsRefusedForGoodSaysSo(t *testing.T) {
 			require.NotErrorIs(t, err, context.DeadlineExceeded)
 			require.ErrorContains(t, err, what)
 			require.ErrorContains(t, err, "1 changes are not written")
-			require.Contains(t, r.log.all(), "cannot be taken")
+			require.Contains(t, r.log.String(), "cannot be taken")
 			idle(t, w) // or it puts the change aside that it was told to discard
 			s.fail(nil)
 			r.do("DEL " + strings.Fields(foreign)[1])

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,33 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
-
-// logged is what was told to the log.
-type logged struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) all() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // TestTheLogHearsOfAStoreThatRefuses, once until it takes something again, and of
 // every panic: nobody else does.
 func TestTheLogHearsOfAStoreThatRefuses(t *testing.T) {
 	t.Parallel()
 	raw := redistest.Shared(t).Client(t)
-	l, calls := &logged{}, atomic.Int64{}
+	l, calls := &enginetest.Log{}, atomic.Int64{}
 	e := engineOn(t, raw, func(c *core.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	})
@@ -54,10 +36,10 @@ func TestTheLogHearsOfAStoreThatRefuses(t *testing.T) {
 	}, WithBehind(10), WithWriteDelay(time.Millisecond))
 	require.NoError(t, w.Put(t.Context(), "k", 1))
 	require.NoError(t, w.Close(t.Context()))
-	require.Equal(t, 1, strings.Count(l.all(), "level=WARN"), l.all())
-	require.Contains(t, l.all(), "it is down")
-	require.Equal(t, 1, strings.Count(l.all(), "level=ERROR"), l.all())
-	require.Contains(t, l.all(), "oops")
+	require.Equal(t, 1, strings.Count(l.String(), "level=WARN"), l.String())
+	require.Contains(t, l.String(), "it is down")
+	require.Equal(t, 1, strings.Count(l.String(), "level=ERROR"), l.String())
+	require.Contains(t, l.String(), "oops")
 }
 
 // TestABatchThatIsFullWaitsForNothing, and one that is not for the delay.

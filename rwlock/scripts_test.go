@@ -11,30 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
-
-// recorded returns an engine on a server that knows no script yet.
-func recorded(t *testing.T, change func(*core.Config)) (*locking.Engine, *redistest.ScriptRecorder) {
-	t.Helper()
-	server := redistest.Miniredis(t)
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{server.Addr()}, DisableCache: true, AlwaysRESP2: true, ForceSingleClient: true,
-	})
-	require.NoError(t, err)
-	r := redistest.RecordScripts(t, client)
-	cfg := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: time.Minute, Owned: true}
-	if change != nil {
-		change(&cfg)
-	}
-	e, err := locking.New(t.Context(), r, cfg)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	return e, r
-}
 
 // methods is every method that sends a script, and what it sends.
 // TestEveryScriptIsCalled keeps it complete.
@@ -90,7 +72,7 @@ var before = map[string][]string{"clear.lua": {"read_acquire.lua", "inspect.lua"
 
 func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t, nil)
+	e, r := enginetest.Recorded(t)
 	for script, send := range methods(e) {
 		for _, name := range []string{"orders", "{u1}:orders", "a{b}c"} {
 			t.Run(script+" "+name, func(t *testing.T) {
@@ -107,7 +89,7 @@ func TestEveryCallPassesWhatTheHeaderNames(t *testing.T) {
 
 func TestEveryScriptIsCalled(t *testing.T) {
 	t.Parallel()
-	e, _ := recorded(t, nil)
+	e, _ := enginetest.Recorded(t)
 	files, err := lua.ReadDir("lua")
 	require.NoError(t, err)
 	var there, called []string
@@ -122,7 +104,7 @@ func TestEveryScriptIsCalled(t *testing.T) {
 
 func TestAnAcquireThatIsNotReplicatedIsUndone(t *testing.T) {
 	t.Parallel()
-	e, r := recorded(t, func(c *core.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Millisecond })
+	e, r := enginetest.Recorded(t, func(c *core.Config) { c.ReplicaAcks, c.AckTimeout = 1, time.Millisecond })
 	l := New(e, "orders")
 	for script, p := range map[string]locking.Protocol{"read": l.reader, "write": &l.writer} {
 		_, err := p.Acquire(t.Context(), locking.Try{Owner: e.IDs.Private(), Lease: time.Minute})

@@ -43,7 +43,7 @@ func TestSemaphoreClockThatIsSetBackLosesNoPermit(t *testing.T) {
 	clock.Set(time.Hour)
 	rigs := make(map[string]*rig)
 	proxies := make(map[string]*redistest.Proxy)
-	told := new(ledger)
+	told := new(enginetest.Outcomes)
 	for _, name := range []string{"take", "release"} {
 		through, proxy := redistest.ThroughProxy(t, server)
 		r := rigOn(t, through, redistest.Name(t)+name, enginetest.ShortSends, func(c *core.Config) { c.Deferrals = told })
@@ -72,7 +72,7 @@ func TestSemaphoreClockThatIsSetBackLosesNoPermit(t *testing.T) {
 			proxy.Restore()
 			redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
 			require.Equal(t, c.free, r.free())
-			require.Empty(t, told.take())
+			require.Empty(t, told.Take())
 		})
 	}
 }

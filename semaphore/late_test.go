@@ -255,7 +255,7 @@ func TestSemaphoreSettleOfAnEarlierLifeDoesNothing(t *testing.T) {
 // knows when.
 func TestSemaphoreReleaseThatCameTooLateIsGivenUp(t *testing.T) {
 	t.Parallel()
-	told := new(ledger)
+	told := new(enginetest.Outcomes)
 	r := newRig(t, func(c *core.Config) { c.Deferrals = told })
 	r.do("SET", r.of.key, "10")
 	old := send.Request{Lane: r.of.lane + ":9", Number: "7"}
@@ -264,7 +264,7 @@ func TestSemaphoreReleaseThatCameTooLateIsGivenUp(t *testing.T) {
 	settling := (&request{h: r.h, of: r.of}).settling(3)
 	require.ErrorIs(t, r.e.SeeThrough(old, work, errors.New("refused for now"), settling), core.ErrDeferred)
 	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
-	require.Equal(t, []string{"gave up semaphore " + r.of.key + ": release 3"}, told.take())
+	require.Equal(t, []string{"gave up semaphore " + r.of.key + ": release 3"}, told.Take())
 	require.EqualValues(t, 10, r.free())
 	require.ErrorIs(t, settling(t.Context(), old), ErrOption, "said twice")
 }
@@ -273,7 +273,7 @@ func TestSemaphoreReleaseThatCameTooLateIsGivenUp(t *testing.T) {
 // says so is lost. It gives nothing later.
 func TestSemaphoreReleaseToAKeyThatHoldsSomethingElseIsGivenUp(t *testing.T) {
 	t.Parallel()
-	told := new(ledger)
+	told := new(enginetest.Outcomes)
 	r, proxy := faulty(t, enginetest.ShortSends, func(c *core.Config) { c.Deferrals = told })
 	r.set(3).take(1)
 	proxy.BlackHole()
@@ -284,7 +284,7 @@ func TestSemaphoreReleaseToAKeyThatHoldsSomethingElseIsGivenUp(t *testing.T) {
 	proxy.Restore()
 	lost.Await(t)
 	redistest.Eventually(t, func() bool { return !r.e.CleaningUp() }, soon, time.Millisecond)
-	require.Equal(t, []string{"gave up semaphore " + r.of.key + ": release 1"}, told.take())
+	require.Equal(t, []string{"gave up semaphore " + r.of.key + ": release 1"}, told.Take())
 	r.stand("2")
 	require.EqualValues(t, 2, r.free())
 }

@@ -4,65 +4,30 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"net"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // soon bounds what has to happen, on a machine however slow.
 var soon = redistest.Soon
 
-// engineOn is an engine on a client that somebody else closes.
+// engineOn returns an engine for texts, on a client that somebody else closes.
 func engineOn(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
 	t.Helper()
-	cfg := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Values: codec.Text}
-	for _, f := range change {
-		f(&cfg)
-	}
-	e, err := locking.New(t.Context(), c, cfg)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	return e
+	texts := func(c *core.Config) { c.Values = codec.Text }
+	return enginetest.Plain(t, c, append([]func(*core.Config){texts}, change...)...)
 }
 
-func miniredisClient(t testing.TB) rueidis.Client {
-	t.Helper()
-	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
-	require.NoError(t, err)
-	t.Cleanup(client.Close)
-	return client
-}
-
-// onServers runs a test on every kind of server, at the same time.
-func onServers(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
-	t.Helper()
-	onReal(t, test)
-	t.Run("miniredis", func(t *testing.T) {
-		t.Parallel()
-		test(t, miniredisClient(t))
-	})
-}
-
-// onReal runs a test on every kind of server but that in the process, which lacks something.
-func onReal(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
-	t.Helper()
-	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, redistest.Shared(t, redistest.Version(version)).Client(t))
-		})
-	}
-}
+var onServers, onReal, miniredisClient, through = redistest.OnServers, redistest.OnReal, redistest.MiniredisClient, redistest.ThroughProxy
 
 // notLingering has readers end with what they read.
 func notLingering(c *core.Config) { c.Linger = time.Millisecond }
@@ -75,19 +40,6 @@ func (r *reliableRig) unread() {
 		defer r.r.mu.Unlock()
 		return len(r.r.reading) == 0 && len(r.r.servers) == 0
 	}, soon, time.Millisecond)
-}
-
-// through is a client by way of a proxy that breaks connections and loses replies.
-func through(t testing.TB, server *redistest.Server) (rueidis.Client, *redistest.Proxy) {
-	t.Helper()
-	proxy := redistest.NewProxy(t, server.Addr())
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
-		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
-	})
-	require.NoError(t, err)
-	t.Cleanup(client.Close)
-	return client, proxy
 }
 
 // topicOf is a topic of any kind, of texts.

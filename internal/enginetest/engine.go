@@ -15,13 +15,22 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// On returns an engine on a client that somebody else closes.
+// On returns an engine on a client that somebody else closes. That of every second test sends all calls in batches,
+// however few there are.
 func On(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
+	t.Helper()
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(t.Name()))
+	batches := func(c *core.Config) { c.Directly = -int(h.Sum32() % 2) }
+	return Plain(t, c, append([]func(*core.Config){batches}, change...)...)
+}
+
+// Plain is [On], without batches.
+func Plain(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
 	t.Helper()
 	cfg := core.Config{
 		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second,
 		Handovers: 256, HandoverTime: 10 * time.Millisecond, Linger: time.Second,
-		Directly: directly(t),
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -38,13 +47,6 @@ func On(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.E
 	return e
 }
 
-// directly has every second test send all calls in batches, however few there are.
-func directly(t testing.TB) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(t.Name()))
-	return -int(h.Sum32() % 2)
-}
-
 // ShortSends has a send time out after a second.
 func ShortSends(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }
 
@@ -53,12 +55,13 @@ func ShortSends(c *core.Config) { c.WatchdogTimeout = 6 * time.Second }
 func NoLooks(c *core.Config) { c.LongestSleep = time.Hour }
 
 // Recorded returns an engine on a server that knows no script yet, and what it is sent.
-func Recorded(t testing.TB) (*locking.Engine, *redistest.ScriptRecorder) {
+func Recorded(t testing.TB, change ...func(*core.Config)) (*locking.Engine, *redistest.ScriptRecorder) {
 	t.Helper()
 	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := redistest.RecordScripts(t, client)
-	return On(t, r, func(c *core.Config) { c.WatchdogTimeout, c.Owned = time.Minute, true }), r
+	owned := func(c *core.Config) { c.WatchdogTimeout, c.Owned = time.Minute, true }
+	return On(t, r, append([]func(*core.Config){owned}, change...)...), r
 }

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"context"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -10,20 +11,62 @@ import (
 // client.
 func OnEveryServer(t *testing.T, test func(t *testing.T, client func(t testing.TB) rueidis.Client)) {
 	t.Helper()
-	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, func(t testing.TB) rueidis.Client { return Shared(t, Version(version)).Client(t) })
-		})
-	}
+	onVersions(t, func(t *testing.T, version string) {
+		test(t, func(t testing.TB) rueidis.Client { return Shared(t, Version(version)).Client(t) })
+	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
-		test(t, func(t testing.TB) rueidis.Client { return newClient(t, Miniredis(t).ClientOption()) })
+		test(t, MiniredisClient)
 	})
 }
 
-func newClient(t testing.TB, o rueidis.ClientOption) rueidis.Client {
+// OnServers is [OnEveryServer] for a test that needs one client.
+func OnServers(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
 	t.Helper()
+	OnEveryServer(t, func(t *testing.T, client func(t testing.TB) rueidis.Client) { test(t, client(t)) })
+}
+
+// OnReal is [OnServers] without the server in the process, which lacks something.
+func OnReal(t *testing.T, test func(t *testing.T, raw rueidis.Client)) {
+	t.Helper()
+	onVersions(t, func(t *testing.T, version string) { test(t, Shared(t, Version(version)).Client(t)) })
+}
+
+// OnStarted is [OnReal] with a server of the test's own.
+func OnStarted(t *testing.T, test func(t *testing.T, server *Server)) {
+	t.Helper()
+	onVersions(t, func(t *testing.T, version string) { test(t, Start(t, Version(version))) })
+}
+
+func onVersions(t *testing.T, test func(t *testing.T, version string)) {
+	t.Helper()
+	for _, version := range Versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			test(t, version)
+		})
+	}
+}
+
+// MiniredisClient returns a client of an embedded server of this test.
+func MiniredisClient(t testing.TB) rueidis.Client {
+	t.Helper()
+	return newClient(t, Miniredis(t).ClientOption())
+}
+
+// Named is [Name] for a key that is deleted when the test ends.
+func Named(t testing.TB, raw rueidis.Client) string {
+	t.Helper()
+	name := Name(t)
+	t.Cleanup(func() { raw.Do(context.Background(), raw.B().Del().Key(name).Build()) })
+	return name
+}
+
+func newClient(t testing.TB, o rueidis.ClientOption, change ...func(*rueidis.ClientOption)) rueidis.Client {
+	t.Helper()
+	for _, f := range change {
+		f(&o)
+	}
 	c, err := rueidis.NewClient(o)
 	if err != nil {
 		t.Fatalf("redistest: %v", err)

@@ -11,13 +11,13 @@ import (
 
 // ThroughProxy returns a client of a server whose replies and requests the proxy loses. It has one connection for all, and
 // sends nothing again by itself.
-func ThroughProxy(t testing.TB, s *Server) (rueidis.Client, *Proxy) {
+func ThroughProxy(t testing.TB, s *Server, change ...func(*rueidis.ClientOption)) (rueidis.Client, *Proxy) {
 	t.Helper()
 	proxy := NewProxy(t, s.Addr())
 	return newClient(t, rueidis.ClientOption{
 		InitAddress: []string{proxy.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true,
 		Dialer: net.Dialer{Timeout: 5 * time.Second}, ConnWriteTimeout: 3 * time.Second,
-	}), proxy
+	}, change...), proxy
 }
 
 // Confined returns a client of a server under the user that the page of docs sets up, behind a proxy. When the test ends,

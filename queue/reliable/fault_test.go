@@ -20,17 +20,6 @@ import (
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
-// onReal runs a test on every kind of real server, each of its own.
-func onReal(t *testing.T, test func(t *testing.T, server *redistest.Server)) {
-	t.Helper()
-	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, redistest.Start(t, redistest.Version(version)))
-		})
-	}
-}
-
 // child is another process that takes from the queue, which is on the server or cluster at these addresses.
 func (r *rig) child(addrs, kind string, lease time.Duration, most int, env ...string) *redistest.Child {
 	r.t.Helper()

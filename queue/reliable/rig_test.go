@@ -4,57 +4,34 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/codec"
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
 // soon bounds what has to happen, on a machine however slow.
 var soon = redistest.Soon
 
-// engineOn is an engine on a client that somebody else closes.
+// engineOn returns an engine for texts, on a client that somebody else closes.
 func engineOn(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
 	t.Helper()
-	cfg := core.Config{ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Values: codec.Text}
-	for _, f := range change {
-		f(&cfg)
-	}
-	e, err := locking.New(t.Context(), c, cfg)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	return e
-}
-
-func miniredisClient(t testing.TB) rueidis.Client {
-	t.Helper()
-	client, err := rueidis.NewClient(redistest.Miniredis(t).ClientOption())
-	require.NoError(t, err)
-	t.Cleanup(client.Close)
-	return client
+	texts := func(c *core.Config) { c.Values = codec.Text }
+	return enginetest.Plain(t, c, append([]func(*core.Config){texts}, change...)...)
 }
 
 // onServers runs a test on every kind of server, at the same time.
 func onServers(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
-	for _, version := range []string{"7.0", "8.0", "valkey-8.1"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, rigOn(t, redistest.Shared(t, redistest.Version(version)).Client(t)))
-		})
-	}
-	t.Run("miniredis", func(t *testing.T) {
-		t.Parallel()
-		test(t, rigOn(t, miniredisClient(t)))
-	})
+	redistest.OnServers(t, func(t *testing.T, raw rueidis.Client) { test(t, rigOn(t, raw)) })
 }
+
+var miniredisClient, onReal = redistest.MiniredisClient, redistest.OnStarted
 
 // rig is a queue of texts, and the server that it is on.
 type rig struct {

@@ -33,11 +33,8 @@ func logText(t testing.TB, name string) string {
 	return text
 }
 
-// engineOn is an engine on a client that somebody else closes.
-func engineOn(t testing.TB, c rueidis.Client, change ...func(*core.Config)) *locking.Engine {
-	t.Helper()
-	return enginetest.On(t, c, change...)
-}
+// engineOn returns an engine on a client that somebody else closes.
+var engineOn = enginetest.On
 
 // rig is a limiter and a look at its keys. Its clock, if it has one, stands
 // until it is moved.

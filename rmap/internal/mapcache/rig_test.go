@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/core"
+	"github.com/rueidisson/rueidisson/internal/enginetest"
 	"github.com/rueidisson/rueidisson/internal/locking"
-	"github.com/rueidisson/rueidisson/internal/owner"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 	"github.com/rueidisson/rueidisson/internal/scripts"
@@ -27,24 +27,9 @@ var soon = redistest.Soon
 const start = int64(1_800_000_000_000)
 
 // clock is moved by hand.
-type clock struct {
-	mu    sync.Mutex
-	now   time.Time
-	moved []func()
-}
+type clock struct{ *enginetest.Clock }
 
-func (c *clock) Now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.now }
-func (c *clock) Moved(f func()) { c.mu.Lock(); defer c.mu.Unlock(); c.moved = append(c.moved, f) }
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	c.now = c.now.Add(d)
-	moved := slices.Clone(c.moved)
-	c.mu.Unlock()
-	for _, f := range moved {
-		f()
-	}
-}
+func (c clock) forward(d time.Duration) { c.Forward(d) }
 
 // rig is a cache as the server has it, and a client with a clock that is moved by hand.
 type rig struct {
@@ -52,22 +37,17 @@ type rig struct {
 	e     *locking.Engine
 	raw   rueidis.Client
 	n     Names
-	clock *clock
+	clock clock
 }
 
 func engineOn(t testing.TB, raw rueidis.Client, at core.Clock) *locking.Engine {
 	t.Helper()
-	e, err := locking.New(t.Context(), raw, core.Config{
-		ClientID: owner.NewClient(), WatchdogTimeout: 30 * time.Second, Linger: time.Second, Clock: at,
-	})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	return e
+	return enginetest.Plain(t, raw, func(c *core.Config) { c.Clock = at })
 }
 
 func rigOn(t testing.TB, raw rueidis.Client, name string) *rig {
 	t.Helper()
-	c := &clock{now: time.UnixMilli(start)}
+	c := clock{enginetest.NewClock()}
 	r := &rig{t, engineOn(t, raw, c), raw, NamesOf(name), c}
 	t.Cleanup(func() {
 		keys := append(r.n.All(), r.n.latch, r.n.Lease("k"))
