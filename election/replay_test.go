@@ -80,9 +80,14 @@ func (e *bench) state() string {
 // runs the script again as a send that arrives late would.
 func TestALateSecondRunChangesNothing(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		before, late func(e *bench)
-	}{
+	redistest.LateRuns(t, newBench, func(t *testing.T, e *bench) func() {
+		state, heard := e.state(), e.listen()
+		return func() {
+			require.Equal(t, state, e.state())
+			e.do("PUBLISH", e.term(), "last")
+			require.Equal(t, "last", <-heard, "and nobody is told of it")
+		}
+	}, map[string][2]func(e *bench){
 		"announce, at once": {
 			func(e *bench) { e.hold(a); require.EqualValues(e.t, 2, e.announce(a, 7, 1, "x")) },
 			func(e *bench) { require.EqualValues(e.t, 1, e.announce(a, 7, 1, "x")) },
@@ -128,19 +133,7 @@ func TestALateSecondRunChangesNothing(t *testing.T) {
 			func(e *bench) { e.hold(a); e.announce(a, 7, 1, "x"); e.hold(b); e.announce(b, 9, 1, "z") },
 			func(e *bench) { require.Zero(e.t, e.depart(a)) },
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e := newBench(t)
-			c.before(e)
-			state := e.state()
-			heard := e.listen()
-			c.late(e)
-			require.Equal(t, state, e.state())
-			e.do("PUBLISH", e.term(), "last")
-			require.Equal(t, "last", <-heard, "and nobody is told of it")
-		})
-	}
+	})
 }
 
 // listen hears the channel of the term.

@@ -126,32 +126,7 @@ func (b *bench) force(client string) string {
 
 func (b *bench) run(s *scripts.Script, keys []string, args ...string) string {
 	require.NoError(b.t, s.Header().Check(len(keys), len(args)), s.Name)
-	return b.show(s.Exec(context.Background(), b.raw, keys, args))
-}
-
-func (b *bench) show(res rueidis.RedisResult) string {
-	if rueidis.IsRedisNil(res.Error()) {
-		return "nil"
-	}
-	require.NoError(b.t, res.Error())
-	msg, err := res.ToMessage()
-	require.NoError(b.t, err)
-	return show(msg)
-}
-
-func show(msg rueidis.RedisMessage) string {
-	if each, err := msg.ToArray(); err == nil {
-		parts := make([]string, len(each))
-		for i, one := range each {
-			parts[i] = show(one)
-		}
-		return strings.Join(parts, ",")
-	}
-	if n, err := msg.AsInt64(); err == nil {
-		return strconv.FormatInt(n, 10)
-	}
-	text, _ := msg.ToString()
-	return text
+	return redistest.Show(b.t, s.Exec(context.Background(), b.raw, keys, args))
 }
 
 func (b *bench) do(args ...string) rueidis.RedisResult {
@@ -197,8 +172,4 @@ func (b *bench) now() int64 {
 	return sec*1000 + micro/1000
 }
 
-func (b *bench) left() time.Duration {
-	ms, err := b.do("PTTL", b.name).AsInt64()
-	require.NoError(b.t, err)
-	return time.Duration(ms) * time.Millisecond
-}
+func (b *bench) left() time.Duration { return redistest.Left(b.t, b.raw, b.name) }

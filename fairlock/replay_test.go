@@ -23,10 +23,16 @@ var (
 // runs the script again as a send that arrives late would.
 func TestALateSecondRunChangesNothing(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		before func(b *bench) // the first run, and what happens then
-		late   func(b *bench)
-	}{
+	redistest.LateRuns(t, newBench, func(t *testing.T, b *bench) func() {
+		state, left := b.state(), b.left()
+		return func() {
+			require.Equal(t, state, b.state())
+			if left > 0 {
+				require.Greater(t, b.left(), left-5*time.Second, "the late run shortened a lease")
+				require.LessOrEqual(t, b.left(), leaseMs*time.Millisecond, "the late run lengthened a lease that is not its own")
+			}
+		}
+	}, map[string][2]func(b *bench){
 		"acquire, at once": {
 			func(b *bench) { require.Equal(b.t, "0", b.acquire(a, once)) },
 			func(b *bench) { require.Equal(b.t, "0", b.acquire(a, once)) },
@@ -146,20 +152,7 @@ func TestALateSecondRunChangesNothing(t *testing.T) {
 			func(b *bench) { b.acquire(x, once); b.keep(here, "1", a, b2); b.leave(a, quit) },
 			func(b *bench) { b.keepAfter(time.Second, here, "1", a, b2) },
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			c.before(b)
-			state, left := b.state(), b.left()
-			c.late(b)
-			require.Equal(t, state, b.state())
-			if left > 0 {
-				require.Greater(t, b.left(), left-5*time.Second, "the late run shortened a lease")
-				require.LessOrEqual(t, b.left(), leaseMs*time.Millisecond, "the late run lengthened a lease that is not its own")
-			}
-		})
-	}
+	})
 }
 
 // TestALateKeepThatRunsTwiceKeepsNobodyAlive lets a process be silent after a census,

@@ -88,60 +88,22 @@ func (b *bench) channel() string                { return "redisson_lock__channel
 
 func (b *bench) run(script string, keys []string, args ...string) string {
 	b.t.Helper()
-	cmd := b.raw.B().Eval().Script(body(b.t, script)).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
-	res := b.raw.Do(context.Background(), cmd)
-	if rueidis.IsRedisNil(res.Error()) {
-		return "nil"
-	}
-	require.NoError(b.t, res.Error())
-	msg, err := res.ToMessage()
-	require.NoError(b.t, err)
-	return show(msg)
-}
-
-func show(msg rueidis.RedisMessage) string {
-	if each, err := msg.ToArray(); err == nil {
-		parts := make([]string, len(each))
-		for i, one := range each {
-			parts[i] = show(one)
-		}
-		return strings.Join(parts, ",")
-	}
-	if n, err := msg.AsInt64(); err == nil {
-		return strconv.FormatInt(n, 10)
-	}
-	text, _ := msg.ToString()
-	return text
+	return redistest.Eval(b.t, b.raw, body(b.t, script), keys, args...)
 }
 
 // state is who holds the lock how often; left is its lease.
-func (b *bench) state() string {
-	b.t.Helper()
-	fields, err := b.raw.Do(context.Background(), b.raw.B().Hgetall().Key(b.name).Build()).AsStrMap()
-	require.NoError(b.t, err)
-	var parts []string
-	for owner, count := range fields {
-		parts = append(parts, owner+"="+count)
-	}
-	return strings.Join(parts, " ")
-}
+func (b *bench) state() string { return strings.Join(redistest.Fields(b.t, b.raw, b.name), " ") }
 
-func (b *bench) left() time.Duration {
-	b.t.Helper()
-	ms, err := b.raw.Do(context.Background(), b.raw.B().Pttl().Key(b.name).Build()).AsInt64()
-	require.NoError(b.t, err)
-	return time.Duration(ms) * time.Millisecond
-}
+func (b *bench) left() time.Duration { return redistest.Left(b.t, b.raw, b.name) }
 
 // TestALateSecondRunChangesNothing runs each script, lets something happen, and
 // runs the script again as a send that arrives late would: the lock must stay
 // as it is.
 func TestALateSecondRunChangesNothing(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		before func(b *bench) // the first run, and what happens then
-		late   func(b *bench)
-	}{
+	redistest.LateRuns(t, newBench, func(t *testing.T, b *bench) func() {
+		return redistest.SameLock(t, leaseMs*time.Millisecond, b.state, b.left)
+	}, map[string][2]func(b *bench){
 		"acquire, at once": {
 			func(b *bench) { b.acquire("a") },
 			func(b *bench) { require.Equal(b.t, "nil", b.acquire("a")) },
@@ -290,21 +252,7 @@ func TestALateSecondRunChangesNothing(t *testing.T) {
 			func(b *bench) { b.acquire("a"); b.renew("a", leaseMs); b.release("a"); b.acquire("b") },
 			func(b *bench) { require.Equal(b.t, "0", b.renew("a", 10*leaseMs)) },
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			c.before(b)
-			state, left := b.state(), b.left()
-			c.late(b)
-			require.Equal(t, state, b.state())
-			if left > leaseMs*time.Millisecond+time.Second {
-				require.Greater(t, b.left(), leaseMs*time.Millisecond, "the late run shortened a lease")
-			} else if left > 0 {
-				require.LessOrEqual(t, b.left(), leaseMs*time.Millisecond, "the late run lengthened a lease that is not its own")
-			}
-		})
-	}
+	})
 }
 
 func TestScriptsNeitherShortenNorForgetALease(t *testing.T) {

@@ -66,53 +66,31 @@ func (b *bench) run(script string, on []string, args ...string) string {
 	b.t.Helper()
 	body, err := os.ReadFile("lua/" + script + ".lua")
 	require.NoError(b.t, err)
-	res := b.raw.Do(context.Background(), b.raw.B().Eval().Script(string(body)).Numkeys(int64(len(on))).Key(on...).Arg(args...).Build())
-	if rueidis.IsRedisNil(res.Error()) {
-		return "nil"
-	}
-	require.NoError(b.t, res.Error())
-	if each, err := res.AsIntSlice(); err == nil {
-		require.Len(b.t, each, 1)
-		return strconv.FormatInt(each[0], 10)
-	}
-	n, err := res.AsInt64()
-	require.NoError(b.t, err)
-	return strconv.FormatInt(n, 10)
+	answer := redistest.Eval(b.t, b.raw, string(body), on, args...)
+	require.NotContains(b.t, answer, ",")
+	return answer
 }
 
 // state is the group, and which owners have a tombstone.
 func (b *bench) state() string {
 	b.t.Helper()
-	fields, err := b.raw.Do(context.Background(), b.raw.B().Hgetall().Key(b.name).Build()).AsStrMap()
-	require.NoError(b.t, err)
-	var parts []string
-	for field, value := range fields {
-		parts = append(parts, field+"="+value)
-	}
-	slices.Sort(parts)
 	buried, err := b.raw.Do(context.Background(), b.raw.B().Zrange().Key(keys.Tombstones(b.name)).Min("0").Max("-1").Build()).AsStrSlice()
 	require.NoError(b.t, err)
 	slices.Sort(buried)
-	return strings.Join(parts, " ") + " | " + strings.Join(buried, " ")
+	return strings.Join(redistest.Fields(b.t, b.raw, b.name), " ") + " | " + strings.Join(buried, " ")
 }
 
 // left is the time to live of the group.
-func (b *bench) left() time.Duration {
-	b.t.Helper()
-	ms, err := b.raw.Do(context.Background(), b.raw.B().Pttl().Key(b.name).Build()).AsInt64()
-	require.NoError(b.t, err)
-	return time.Duration(ms) * time.Millisecond
-}
+func (b *bench) left() time.Duration { return redistest.Left(b.t, b.raw, b.name) }
 
 // Each script runs, something happens, and the script runs again as a send that
 // was under way for all the while would, with the time that it was sent with:
 // the group must stay as it is.
 func TestALateSecondRunChangesNothing(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		before func(b *bench) // the first run, and what happens then
-		late   func(b *bench)
-	}{
+	redistest.LateRuns(t, newBench, func(t *testing.T, b *bench) func() {
+		return redistest.SameLock(t, leaseMs*time.Millisecond, b.state, b.left)
+	}, map[string][2]func(b *bench){
 		"acquire, at once": {
 			func(b *bench) { require.Equal(b.t, "nil", b.acquire("a", "x", "y")) },
 			func(b *bench) { require.Equal(b.t, "nil", b.acquire("a", "x", "y")) },
@@ -226,23 +204,7 @@ func TestALateSecondRunChangesNothing(t *testing.T) {
 			func(b *bench) { b.uptime(); b.acquire("a", "x"); b.release("a", "x") },
 			func(b *bench) { require.NotEqual(b.t, "nil", b.uptime()) },
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			c.before(b)
-			state, left := b.state(), b.left()
-			c.late(b)
-			require.Equal(t, state, b.state())
-			if left > leaseMs*time.Millisecond+time.Second {
-				require.Greater(t, b.left(), leaseMs*time.Millisecond, "the late run shortened a lease")
-			} else if left > 0 {
-				require.LessOrEqual(t, b.left(), leaseMs*time.Millisecond, "the late run lengthened a lease that is not its own")
-			} else {
-				require.Negative(t, b.left(), "the late run made the group anew")
-			}
-		})
-	}
+	})
 }
 
 // A group of more values than a script can pass on at once is one as any.

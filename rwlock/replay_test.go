@@ -130,42 +130,16 @@ func (b *bench) cmd(words ...string) string {
 func (b *bench) do(cmd rueidis.Completed) string {
 	b.t.Helper()
 	res := b.raw.Do(context.Background(), cmd)
-	if rueidis.IsRedisNil(res.Error()) {
-		return "nil"
-	}
-	if err, is := rueidis.IsRedisErr(res.Error()); is {
+	if err, is := rueidis.IsRedisErr(res.Error()); is && !err.IsNil() {
 		return err.Error()
 	}
-	require.NoError(b.t, res.Error())
-	msg, err := res.ToMessage()
-	require.NoError(b.t, err)
-	return show(msg)
-}
-
-func show(msg rueidis.RedisMessage) string {
-	if each, err := msg.ToArray(); err == nil {
-		parts := make([]string, len(each))
-		for i, one := range each {
-			parts[i] = show(one)
-		}
-		return strings.Join(parts, ",")
-	}
-	if n, err := msg.AsInt64(); err == nil {
-		return strconv.FormatInt(n, 10)
-	}
-	text, _ := msg.ToString()
-	return text
+	return redistest.Show(b.t, res)
 }
 
 // state is who holds the lock how, and whose own keys stand.
 func (b *bench) state() string {
 	b.t.Helper()
-	fields, err := b.raw.Do(context.Background(), b.raw.B().Hgetall().Key(b.name).Build()).AsStrMap()
-	require.NoError(b.t, err)
-	var parts []string
-	for field, value := range fields {
-		parts = append(parts, field+"="+value)
-	}
+	parts := redistest.Fields(b.t, b.raw, b.name)
 	marks, err := b.raw.Do(context.Background(), b.raw.B().Keys().Pattern("{"+b.name+"}:*").Build()).AsStrSlice()
 	require.NoError(b.t, err)
 	for _, mark := range marks {
@@ -175,22 +149,17 @@ func (b *bench) state() string {
 	return strings.Join(parts, " ")
 }
 
-func (b *bench) left(key string) time.Duration {
-	b.t.Helper()
-	ms, err := b.raw.Do(context.Background(), b.raw.B().Pttl().Key(key).Build()).AsInt64()
-	require.NoError(b.t, err)
-	return time.Duration(ms) * time.Millisecond
-}
+func (b *bench) left(key string) time.Duration { return redistest.Left(b.t, b.raw, key) }
 
 // TestALateSecondRunChangesNothing runs each script, lets something happen, and
 // runs the script again as a send that arrives late would: the lock must stay as
 // it is.
 func TestALateSecondRunChangesNothing(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		before func(b *bench) // the first run, and what happens then
-		late   func(b *bench)
-	}{
+	start := func(t *testing.T) *bench { return newBench(t) }
+	redistest.LateRuns(t, start, func(t *testing.T, b *bench) func() {
+		return redistest.SameLock(t, leaseMs*time.Millisecond, b.state, func() time.Duration { return b.left(b.name) })
+	}, map[string][2]func(b *bench){
 		"read acquire, at once": {
 			func(b *bench) { require.Equal(b.t, "nil", b.read("a")) },
 			func(b *bench) { require.Equal(b.t, "nil", b.read("a")) },
@@ -311,21 +280,7 @@ func TestALateSecondRunChangesNothing(t *testing.T) {
 			func(b *bench) { b.write("v"); b.writeOf("c", "w", "1000"); require.Equal(b.t, "1", b.withdraw("c")) },
 			func(b *bench) { require.Equal(b.t, "0", b.withdraw("c")) },
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			c.before(b)
-			state, left := b.state(), b.left(b.name)
-			c.late(b)
-			require.Equal(t, state, b.state())
-			if left > leaseMs*time.Millisecond+time.Second {
-				require.Greater(t, b.left(b.name), leaseMs*time.Millisecond, "the late run shortened a lease")
-			} else if left > 0 {
-				require.LessOrEqual(t, b.left(b.name), leaseMs*time.Millisecond, "the late run lengthened a lease that is not its own")
-			}
-		})
-	}
+	})
 }
 
 func TestLeasesOfReadersOnlyGrow(t *testing.T) {
