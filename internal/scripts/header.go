@@ -37,8 +37,12 @@ func ParseHeader(body string) (Header, error) {
 	var returns, replays bool
 	header, _ := cut(body)
 	for line := range strings.Lines(header) {
-		if m := item.FindStringSubmatch(line); m != nil {
-			h.add(m[1], m[2])
+		switch m := item.FindStringSubmatch(line); {
+		case m == nil:
+		case m[1] == "KEYS":
+			h.Keys = append(h.Keys, m[2])
+		default:
+			h.Args = append(h.Args, m[2])
 		}
 		if m := replay.FindStringSubmatch(line); m != nil {
 			replays = true
@@ -49,14 +53,6 @@ func ParseHeader(body string) (Header, error) {
 		returns = returns || strings.HasPrefix(line, "-- Returns ")
 	}
 	return h, h.complete(returns, replays)
-}
-
-func (h *Header) add(kind, index string) {
-	if kind == "KEYS" {
-		h.Keys = append(h.Keys, index)
-	} else {
-		h.Args = append(h.Args, index)
-	}
 }
 
 func (h *Header) complete(returns, replays bool) error {

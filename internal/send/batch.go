@@ -86,8 +86,9 @@ func (bs *batches) to(slot uint16) *batcher {
 }
 
 // learn takes the map of a cluster, and the clients of its nodes. It is called by one at a time. A node's batcher stays for as
-// long as the node is in the map.
-func (bs *batches) learn(s *Sender, slots []slotRange) {
+// long as the node is in the map. learn reports whether each node has a client.
+func (bs *batches) learn(s *Sender, slots []slotRange) (all bool) {
+	all = true
 	last, clients := bs.nodes.Load(), s.Redis.Nodes()
 	next, at := new(nodeTable), map[string]uint16{}
 	for _, r := range slots {
@@ -103,11 +104,13 @@ func (bs *batches) learn(s *Sender, slots []slotRange) {
 			i = uint16(len(next.all))
 		}
 		at[r.node] = i
+		all = all && i > 0
 		for slot := int(r.from); slot <= int(r.to) && slot < len(next.of); slot++ {
 			next.of[slot] = i
 		}
 	}
 	bs.nodes.Store(next)
+	return all
 }
 
 // find returns the batcher of a node, nil if there is none.
@@ -135,7 +138,7 @@ var members = sync.Pool{New: func() any { return &member{done: make(chan struct{
 // inBatch returns op as a batch sends it; a script goes by its hash. It is false if op is sent alone.
 // The types stand one by one, as in exec.
 func inBatch(c rueidis.Client, op Operation, t *transfer, keys, args []string, fresh bool) (cmd rueidis.Completed, ok bool) {
-	if t.bytes > mostOfOne || t.by != nil || t.single {
+	if t.bytes > mostOfOne || t.by != nil || t.single || t.closed {
 		return cmd, false
 	}
 	if s, is := op.(noMigrationRetry); is {
@@ -158,16 +161,22 @@ func (s *Sender) Crowded() bool {
 	return s.ReplicaAcks == 0 && s.crowded()
 }
 
-// exec sends op once: in a batch if many calls are under way. Fresh is for another connection than the one that everybody
-// shares: of a batch whose answers were lost, the calls that are sent again share one.
+// exec sends op once: in a batch if many calls are under way. A fresh call takes another connection than the shared one. Of a
+// batch whose answers were lost, the calls that are sent again share such a connection.
 func (s *Sender) exec(ctx context.Context, op Operation, t *transfer, keys, args []string, fresh bool, l *Leaving) (rueidis.RedisResult, error) {
 	if l != nil || s.crowded() {
 		if cmd, ok := inBatch(s.Redis, op, t, keys, args, fresh); ok {
-			if b := s.batches.to(cmd.Slot() & lastSlot); b != nil {
+			b := s.batches.to(cmd.Slot() & lastSlot)
+			if b == nil { // its node is not known yet
+				s.Topo.refresh()
+			} else {
 				if fresh {
 					b = b.fresh
 				}
 				res, err := b.together(cmd, l)
+				if errors.Is(res.NonRedisError(), rueidis.ErrClosing) {
+					t.closed = true
+				}
 				if err != nil || !s.goesAlone(res) {
 					return res, err
 				}
@@ -189,11 +198,14 @@ const lastSlot = 16383
 // crowded reports whether further calls go together.
 func (s *Sender) crowded() bool { return s.batches.under.Load() >= s.directly }
 
-// goesAlone reports whether a call was not done in its batch: the node does not know its script, or sent it elsewhere.
+// goesAlone reports whether a call was not done in its batch: the node does not know its script, or sent it elsewhere, or the
+// connection was too old to be used (rueidis.ClientOption.ConnLifetime). Of the latter rueidis 1.0.79 sends a pipeline again,
+// but not that of one node of a cluster.
 func (s *Sender) goesAlone(res rueidis.RedisResult) bool {
-	reply, is := rueidis.IsRedisErr(res.Error())
+	err := res.Error()
+	reply, is := rueidis.IsRedisErr(err)
 	if !is {
-		return false
+		return err != nil && err.Error() == "connection is expired"
 	}
 	_, moved := reply.IsMoved()
 	if moved {

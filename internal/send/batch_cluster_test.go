@@ -1,7 +1,10 @@
 package send
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -140,4 +143,61 @@ func TestCallsOfAClusterGoTogetherAfterAFailover(t *testing.T) {
 	require.Zero(t, wrong.Load())
 	require.Zero(t, e.batches.under.Load())
 	t.Logf("%d calls, %d failed", done.Load(), failed.Load())
+}
+
+// brokenNodes is a cluster's client whose nodes answer no pipeline.
+type brokenNodes struct {
+	rueidis.Client
+	why error
+}
+
+type brokenNode struct {
+	rueidis.Client
+	why error
+}
+
+func (b brokenNodes) Nodes() map[string]rueidis.Client {
+	all := make(map[string]rueidis.Client)
+	for addr, c := range b.Client.Nodes() {
+		all[addr] = brokenNode{c, b.why}
+	}
+	return all
+}
+
+func (b brokenNode) DoMulti(_ context.Context, cmds ...rueidis.Completed) []rueidis.RedisResult {
+	return slices.Repeat([]rueidis.RedisResult{rueidis.NewErrorResult(b.why)}, len(cmds))
+}
+
+// TestCallsGoAloneWhereANodeTakesNoBatches: its connections are too old, and nothing was sent, or its client was closed, and
+// nobody knows.
+func TestCallsGoAloneWhereANodeTakesNoBatches(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	for name, c := range map[string]struct {
+		why      error
+		replayed bool
+	}{
+		"expired": {errors.New("connection is expired"), false},
+		"closed":  {rueidis.ErrClosing, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := on(t, brokenNodes{cluster.Client(t), c.why}, together, func(c *core.Config) { c.WatchdogTimeout = 30 * time.Second })
+			var replayed atomic.Int64
+			var calls sync.WaitGroup
+			for i := range 200 {
+				calls.Go(func() {
+					key := fmt.Sprint(name, i)
+					answer, err := e.Run(t.Context(), setCommand, []string{key}, []string{"v"})
+					assert.NoError(t, err)
+					if answer.Replayed {
+						replayed.Add(1)
+					}
+				})
+			}
+			calls.Wait()
+			require.Equal(t, c.replayed, replayed.Load() > 0)
+			require.Zero(t, e.batches.under.Load())
+		})
+	}
 }

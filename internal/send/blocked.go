@@ -1,6 +1,7 @@
 package send
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -32,19 +33,14 @@ const mostBlocked = 16
 // NewPoller returns what those share who wait for elements. PutBack is given what
 // nobody wants any more, by tasks that Close waits for.
 func (s *Sender) NewPoller(putBack func(k *poller.Kind, key string, items []poller.Item)) *poller.Poller {
+	block := blockTime // where nobody else waits for the connection
+	if s.Cluster() {
+		block = slotTime
+	}
 	return poller.New(&pops{s, putBack}, poller.Options{
-		Connections: s.blockedAtMost(), Bear: s.WatchdogTimeout, Block: s.longestBlock(), Turn: turnTime, Short: deafTime,
+		Connections: cmp.Or(s.BlockedConnections, mostBlocked), Bear: s.WatchdogTimeout, Block: block, Turn: turnTime, Short: deafTime,
 		Linger: s.Linger, Grace: s.SendTimeout(),
 	})
-}
-
-// longestBlock returns how long a command blocks where nobody else waits for the
-// connection.
-func (s *Sender) longestBlock() time.Duration {
-	if s.Cluster() {
-		return slotTime
-	}
-	return blockTime
 }
 
 // pops is what a Poller pops with.
@@ -134,7 +130,10 @@ func (s *Sender) toBlock(ctx context.Context, node, what string) (*blocked, erro
 		s.Topo.MarkStale()
 		return nil, err
 	}
-	c, err := pubsub.Take(ctx, client, func() *blocked { return newBlocked(client, s.SendTimeout()) })
+	c, err := pubsub.Take(ctx, client, func() *blocked {
+		c, _ := client.Dedicate()
+		return &blocked{DedicatedClient: c, node: client, timeout: s.SendTimeout()}
+	})
 	if err != nil {
 		s.Topo.MarkStale()
 		return nil, fmt.Errorf("connecting to wait for %s: %w", what, err)
@@ -165,11 +164,6 @@ type blocked struct {
 	id      string
 	deaf    bool
 	once    sync.Once
-}
-
-func newBlocked(node rueidis.Client, timeout time.Duration) *blocked {
-	c, _ := node.Dedicate()
-	return &blocked{DedicatedClient: c, node: node, timeout: timeout}
 }
 
 // Probe finds out whether the connection lives, and whether what it waits in can
@@ -311,12 +305,3 @@ func (s *Sender) MarkStale() { s.Topo.MarkStale() }
 
 // Slot returns the slot of key; 0 where there is no cluster.
 func (s *Sender) Slot(key string) uint16 { return s.Topo.Slot(key) }
-
-// blockedAtMost returns how many such connections one kind of object has to each node
-// at most.
-func (s *Sender) blockedAtMost() int {
-	if s.BlockedConnections == 0 {
-		return mostBlocked
-	}
-	return s.BlockedConnections
-}

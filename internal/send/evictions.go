@@ -20,11 +20,6 @@ type evictions struct {
 	policies map[string]string // by address, "" where there is one master
 }
 
-// evicting reports whether a maxmemory-policy takes keys with a time to live.
-func evicting(policy string) bool {
-	return strings.HasPrefix(policy, "volatile-") || strings.HasPrefix(policy, "allkeys-")
-}
-
 // learnEvictions finds out, and says so in the log, once. Info is the answer
 // to INFO where there is one master. Those of a cluster are asked in the
 // background, each for itself: one that is silent delays nobody.
@@ -75,7 +70,7 @@ func (s *Sender) noteEvictions(policies map[string]string) {
 	var found []string
 	for node, policy := range policies {
 		switch {
-		case !evicting(policy):
+		case !strings.HasPrefix(policy, "volatile-") && !strings.HasPrefix(policy, "allkeys-"): // keys with a time to live stay
 			delete(policies, node)
 		case node == "":
 			found = append(found, policy)

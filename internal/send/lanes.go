@@ -58,9 +58,9 @@ func (s *Sender) Preamble(r Request, channel string) []string {
 	return []string{r.Number, MemoryMillis, channel, s.Publish()}
 }
 
-// errOvertaken says that the lane knows a later request already, which takes a
+// ErrOvertaken says that the lane knows a later request already, which takes a
 // client id that was used before, by a clock that was ahead.
-var errOvertaken = errors.New("the server remembers a later request of this client id")
+var ErrOvertaken = errors.New("the server remembers a later request of this client id")
 
 // Numbered has a request of a flight sent, about name, and returns the numbers
 // that its script said. A single one below 0 says that it was overtaken: then it
@@ -74,7 +74,7 @@ func (s *Sender) Numbered(lane string, flight int, name string, send func(r Requ
 		case err != nil || len(said) != 1 || said[0] >= 0:
 			return said, err
 		case !again:
-			return nil, errOvertaken
+			return nil, ErrOvertaken
 		}
 		s.Void(r, name)
 	}

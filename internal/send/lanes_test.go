@@ -115,7 +115,7 @@ func TestARequestThatWasOvertakenIsAnotherOne(t *testing.T) {
 		return text == sent[0].Number+" 0 void"
 	}, redistest.Soon, time.Millisecond)
 	_, err := overtaken(3)
-	require.ErrorIs(t, err, errOvertaken)
+	require.ErrorIs(t, err, ErrOvertaken)
 	require.Len(t, sent, 2)
 
 	_, err = Only(nil, nil)

@@ -74,6 +74,7 @@ type transfer struct {
 	late   bool            // the last reply did not come in time
 	silent bool            // the server did not answer a small question either
 	single bool            // it is sent once
+	closed bool            // the client of its node was closed: it is sent by the client of all nodes
 	full   int             // sends that a server without memory refuses; 0: as many as of other refusals
 	tell   func(why error) // is called at each failed send, if there is one
 
@@ -155,8 +156,6 @@ type longLane struct {
 	places.Entry
 	free chan struct{}
 }
-
-func newLongLane(string) *longLane { return &longLane{free: make(chan struct{}, mostLong)} }
 
 // errNoTurn says that nothing was sent, as others were ahead for as long as ctx lasted.
 var errNoTurn = errors.New("not sent: other long exchanges with the server are under way")

@@ -23,8 +23,11 @@ func (s *Sender) probe(ctx context.Context) (info string, err error) {
 		s.Logger.Debug("server version not known", "err", err)
 	} else if err != nil {
 		return "", fmt.Errorf("asking the server for its version: %w", err)
-	} else if err := checkVersion(info); err != nil {
-		return "", err
+	}
+	product, text := Product(info)
+	need := oldest[product]
+	if v, ok := parseVersion(text); ok && (v.major < need.major || v.major == need.major && v.minor < need.minor) {
+		return "", fmt.Errorf("the server is %s %s, and rueidisson needs Redis 7.0 or Valkey 7.2 or later", product, text)
 	}
 	return info, s.probeScripting(ctx)
 }
@@ -48,10 +51,6 @@ func (s *Sender) probeScripting(ctx context.Context) error {
 
 type version struct{ major, minor int }
 
-func (v version) below(w version) bool {
-	return v.major < w.major || v.major == w.major && v.minor < w.minor
-}
-
 var oldest = map[string]version{"Redis": {7, 0}, "Valkey": {7, 2}}
 
 // Product returns what server INFO is of, and its version, "" if it does not say.
@@ -67,15 +66,6 @@ func Product(info string) (product, version string) {
 		}
 	}
 	return product, version
-}
-
-func checkVersion(info string) error {
-	product, text := Product(info)
-	v, ok := parseVersion(text)
-	if need := oldest[product]; ok && v.below(need) {
-		return fmt.Errorf("the server is %s %s, and rueidisson needs Redis 7.0 or Valkey 7.2 or later", product, text)
-	}
-	return nil
 }
 
 func parseVersion(text string) (version, bool) {

@@ -29,7 +29,15 @@ type Requests struct {
 func NewRequests(s *Sender) *Requests {
 	r := &Requests{s: s, born: rand.Text()[:16]}
 	r.forgotten = combine.New(combine.Config[string, string, struct{}]{
-		Send: r.send, Cut: func(waiting []*combine.Call[string, struct{}]) int { return min(len(waiting), mostForgotten) },
+		Send: func(_ string, _ int, batch []*combine.Call[string, struct{}]) error {
+			keys := make([]string, len(batch))
+			for i, c := range batch {
+				keys[i] = c.Ask
+			}
+			_, _ = s.Run(context.Background(), forget, keys, nil)
+			return nil
+		},
+		Cut:   func(waiting []*combine.Call[string, struct{}]) int { return min(len(waiting), mostForgotten) },
 		Spawn: s.Spawn, Closed: core.ErrClosed,
 	})
 	return r
@@ -43,15 +51,6 @@ func (r *Requests) ID() string { return r.born + "-" + strconv.FormatInt(r.last.
 func (r *Requests) Forget(name, key string) { r.forgotten.Post(name, key) }
 
 var forget = scripts.NewCommand("UNLINK", scripts.Unsafe)
-
-func (r *Requests) send(_ string, _ int, batch []*combine.Call[string, struct{}]) error {
-	keys := make([]string, len(batch))
-	for i, c := range batch {
-		keys[i] = c.Ask
-	}
-	_, _ = r.s.Run(context.Background(), forget, keys, nil)
-	return nil
-}
 
 // mostForgotten bounds one command.
 const mostForgotten = 1000

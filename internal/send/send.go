@@ -39,12 +39,13 @@ type Sender struct {
 
 // New returns a sender that has not asked the server for anything.
 func New(c *core.Core) *Sender {
-	s := &Sender{Core: c, acks: make(chan struct{}, maxAckWaits), long: &places.Places[string, *longLane]{Make: newLongLane}, directly: max(0, int64(cmp.Or(c.Directly, directly)))}
+	s := &Sender{Core: c, acks: make(chan struct{}, maxAckWaits), directly: max(0, int64(cmp.Or(c.Directly, directly)))}
+	s.long = &places.Places[string, *longLane]{Make: func(string) *longLane { return &longLane{free: make(chan struct{}, mostLong)} }}
 	s.life, s.abort = context.WithCancel(context.Background())
 	s.lanes.last.Store(time.Now().UnixMicro()) // above those of an earlier process with this client id
-	s.Topo = newTopology(c.Redis, c.Cluster(), s.Spawn, s.Base)
+	s.Topo = &Topology{client: c.Redis, cluster: c.Cluster(), spawn: s.Spawn, base: s.Base, stale: true}
 	if c.Cluster() {
-		s.Topo.learned = func(slots []slotRange) { s.batches.learn(s, slots) }
+		s.Topo.learned = func(slots []slotRange) bool { return s.batches.learn(s, slots) }
 	} else {
 		s.batches.only = newBatcher(s, "")
 	}

@@ -25,7 +25,8 @@ type Topology struct {
 	spawn func(func()) bool
 	base  func() context.Context // of what is asked in the background
 
-	learned func(slots []slotRange) // takes a new map of the cluster, with the mutex held
+	// learned takes a new map of the cluster, with the mutex held, and reports whether the client knows all of its nodes.
+	learned func(slots []slotRange) (all bool)
 
 	mu     sync.Mutex
 	slots  []slotRange
@@ -47,12 +48,9 @@ const (
 	refreshAfter = 30 * time.Second
 	refreshEvery = 100 * time.Millisecond
 	askTimeout   = 2 * time.Second
+	unknownFor   = time.Second // after which a map is asked for again that names a node which the client does not know
 	nodeTimeout  = 500 * time.Millisecond
 )
-
-func newTopology(client rueidis.Client, cluster bool, spawn func(func()) bool, base func() context.Context) *Topology {
-	return &Topology{client: client, cluster: cluster, spawn: spawn, base: base, stale: true}
-}
 
 // Slot returns the cluster slot of key; 0 where there is no cluster.
 func (t *Topology) Slot(key string) uint16 {
@@ -87,7 +85,7 @@ func (t *Topology) refresh() {
 	t.askIfDue()
 }
 
-// askIfDue is called with the mutex.
+// askIfDue asks for a map that is old, or proved wrong, in the background. The mutex is held.
 func (t *Topology) askIfDue() {
 	if !t.due() {
 		return
@@ -247,8 +245,8 @@ func (t *Topology) ask(ctx context.Context) {
 	t.asking = false
 	if len(slots) > 0 {
 		t.slots, t.stale, t.asked = slots, false, time.Now()
-		if t.learned != nil {
-			t.learned(slots)
+		if t.learned != nil && !t.learned(slots) {
+			t.asked = t.asked.Add(unknownFor - refreshAfter)
 		}
 	}
 }
@@ -299,8 +297,13 @@ func parseSlots(reply []rueidis.RedisMessage, asked string) (slots []slotRange) 
 // Where looks at what channels' nodes depend on: the map of the cluster, or
 // who the master is.
 func (t *Topology) Where(ctx context.Context) (pubsub.Where, error) {
-	if t.cluster {
-		return t.serving, nil
+	if t.cluster { // plain channels, too, go by their slot: a message reaches those on every node, and they are spread over all
+		return func(channel pubsub.Channel) (string, error) {
+			if node := t.Node(t.Slot(channel.Name)); node != "" {
+				return node, nil
+			}
+			return "", fmt.Errorf("no node is known to serve channel %q", channel.Name)
+		}, nil
 	}
 	master, err := t.findMaster(ctx)
 	if err != nil {
@@ -309,43 +312,26 @@ func (t *Topology) Where(ctx context.Context) (pubsub.Where, error) {
 	return func(pubsub.Channel) (string, error) { return master, nil }, nil
 }
 
-// serving returns the node of the channel's slot, also for plain channels: a message
-// reaches those on every node, so that they are spread over all of them.
-func (t *Topology) serving(channel pubsub.Channel) (string, error) {
-	if node := t.Node(t.Slot(channel.Name)); node != "" {
-		return node, nil
-	}
-	return "", fmt.Errorf("no node is known to serve channel %q", channel.Name)
-}
-
 // findMaster returns the node that the client has, or where rueidis also knows
 // replicas, the one that says that it is the master: most likely still the one
 // that was.
 func (t *Topology) findMaster(ctx context.Context) (string, error) {
 	nodes := t.client.Nodes()
-	last := t.lastMaster()
+	t.mu.Lock()
+	last := t.master
+	t.mu.Unlock()
 	if c, ok := nodes[last]; ok && len(nodes) > 1 && isMaster(ctx, c) {
 		return last, nil
 	}
 	for addr, c := range nodes {
 		if len(nodes) == 1 || isMaster(ctx, c) {
-			t.setMaster(addr)
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.master = addr
 			return addr, nil
 		}
 	}
 	return "", errors.New("no node says that it is the master")
-}
-
-func (t *Topology) lastMaster() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.master
-}
-
-func (t *Topology) setMaster(addr string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.master = addr
 }
 
 func isMaster(ctx context.Context, c rueidis.Client) bool {
