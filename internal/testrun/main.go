@@ -130,8 +130,8 @@ func read(out io.Writer, events string, command []string) (r result, err error) 
 		}
 	}
 	slices.Sort(r.Failed)
-	if r.Skipped > 0 || r.Passed == 0 {
-		err = errors.Join(err, fmt.Errorf("%d tests were skipped, and %d have passed", r.Skipped, r.Passed))
+	if len(r.Failed) > 0 || r.Skipped > 0 || r.Passed == 0 { // whatever the command says
+		err = errors.Join(err, fmt.Errorf("%d tests failed, %d were skipped, and %d have passed", len(r.Failed), r.Skipped, r.Passed))
 	}
 	return r, err
 }

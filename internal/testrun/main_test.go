@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -91,14 +92,14 @@ func TestWhatFails(t *testing.T) {
 		problem string
 	}{
 		"nothing":                     {good + events(ended("pass", "")), nil, ""},
-		"a test":                      {good + events(started("TestB"), ended("fail", "TestB"), ended("fail", "")), []string{"-run '^TestB$' p"}, ""},
-		"a subtest":                   {good + events(ended("fail", "TestB/it's_$5"), ended("fail", "TestB"), ended("fail", "")), []string{`-run '^TestB$/^it'\''s_\$5$' p`}, ""},
-		"two that begin alike":        {good + events(ended("fail", "TestB"), ended("fail", "TestBC")), []string{"-run '^TestB$' p", "-run '^TestBC$' p"}, ""},
-		"a package without its tests": {good + events(ended("fail", "")), []string{"p"}, ""},
-		"a test that does not end":    {good + events(started("TestB"), ended("pass", "")), []string{"-run '^TestB$' p"}, ""},
-		"a package that does not end": {good, []string{"p"}, ""},
-		"no test at all":              {"no events\n", nil, "0 tests were skipped, and 0 have passed"},
-		"one that was skipped":        {good + events(started("TestB"), ended("skip", "TestB"), ended("pass", "")), nil, "1 tests were skipped, and 1 have passed"},
+		"a test":                      {good + events(started("TestB"), ended("fail", "TestB"), ended("fail", "")), []string{"-run '^TestB$' p"}, "1 tests failed, 0 were skipped, and 1 have passed"},
+		"a subtest":                   {good + events(ended("fail", "TestB/it's_$5"), ended("fail", "TestB"), ended("fail", "")), []string{`-run '^TestB$/^it'\''s_\$5$' p`}, "1 tests failed, 0 were skipped, and 1 have passed"},
+		"two that begin alike":        {good + events(ended("fail", "TestB"), ended("fail", "TestBC")), []string{"-run '^TestB$' p", "-run '^TestBC$' p"}, "2 tests failed, 0 were skipped, and 1 have passed"},
+		"a package without its tests": {good + events(ended("fail", "")), []string{"p"}, "1 tests failed, 0 were skipped, and 1 have passed"},
+		"a test that does not end":    {good + events(started("TestB"), ended("pass", "")), []string{"-run '^TestB$' p"}, "1 tests failed, 0 were skipped, and 1 have passed"},
+		"a package that does not end": {good, []string{"p"}, "1 tests failed, 0 were skipped, and 1 have passed"},
+		"no test at all":              {"no events\n", nil, "0 tests failed, 0 were skipped, and 0 have passed"},
+		"one that was skipped":        {good + events(started("TestB"), ended("skip", "TestB"), ended("pass", "")), nil, "0 tests failed, 1 were skipped, and 1 have passed"},
 		"a package without tests":     {good + events(ended("pass", ""), gotest.Event{Action: "skip", Package: "q"}), nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,10 +130,19 @@ var passes = "cat >\"$1\" <<EOF\n" + events(started("TestA"), ended("pass", "Tes
 func TestARunThatTakesTooLongIsEndedWithWhatItStarted(t *testing.T) {
 	t.Parallel()
 	within := pace.Scale(time.Second)
-	r, err := part(t, t.Context(), within, time.Minute, passes+"sleep 600 & trap 'wait' INT; wait")
+	file := filepath.Join(t.TempDir(), "pid")
+	r, err := part(t, t.Context(), within, time.Minute, passes+"sleep 600 & echo $! >"+file+"; trap 'wait' INT; wait")
 	require.ErrorContains(t, err, fmt.Sprintf("ended after %v, which is how long it may take", within))
 	require.Equal(t, 1, r.Passed)
 	require.Len(t, r.Failed, 1)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { // it may be there as a zombie of nobody for a moment
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	}, time.Minute, 10*time.Millisecond)
 }
 
 func TestARunThatIsInterrupted(t *testing.T) {
@@ -184,7 +194,7 @@ func TestPanics(t *testing.T) { t.Parallel(); go panic("of a goroutine"); time.S
 	text, err := cmd.Output()
 	require.Error(t, err)
 	_, r, err := told(t, string(text), "go", "test")
-	require.ErrorContains(t, err, "1 tests were skipped")
+	require.ErrorContains(t, err, "1 were skipped")
 	all := strings.ReplaceAll(strings.Join(r.Failed, "\n"), "RUEIDISSON_REQUIRE_SERVERS=1 go test ", "")
 	require.Equal(t, "-run '^TestHangs$' m/hangs\n-run '^TestPanics$' m/bad\nm/broken", all)
 }
