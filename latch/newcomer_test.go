@@ -33,14 +33,18 @@ func TestLatchShortAwaitsSeeAnOpeningOfWhichNoMessageCame(t *testing.T) {
 	r := newRig(t, func(c *core.Config) { c.LongestSleep = time.Second }).arm(1)
 	const waits = 20
 	var all []<-chan error
-	for i := range waits { // each becomes the head for 200 ms
-		lasts := time.Duration(i+1) * 200 * time.Millisecond
-		ctx, cancel := context.WithTimeout(t.Context(), lasts)
+	var leave []context.CancelFunc
+	for i := range waits {
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+		leave = append(leave, cancel)
 		all = append(all, r.awaiting(ctx))
 		r.entered(i + 1)
 	}
 	r.waiting(waits)
+	for i, cancel := range leave { // each becomes the head for 200 ms
+		time.AfterFunc(time.Duration(i+1)*200*time.Millisecond, cancel)
+	}
 	r.do("DEL", r.of.key)
 	passed := 0
 	for _, done := range all {

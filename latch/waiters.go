@@ -142,7 +142,7 @@ func (w *waiter) Take(_ context.Context, got outcome, _ bool, _ error) error { r
 // long as one bears that. Those who came since look for themselves.
 func (w *waiter) Fail(err error) {
 	if errors.Is(err, ErrClosed) {
-		return // they are told
+		return // the client tells all waiters that it closes
 	}
 	w.g.Mu.Lock()
 	defer w.g.Mu.Unlock()

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rueidisson/rueidisson/lock"
@@ -248,5 +250,9 @@ func failed(op string, members []member, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %s: %w", op, quoted(members), err)
+	all := distinct(members)
+	for i, name := range all {
+		all[i] = strconv.Quote(name)
+	}
+	return fmt.Errorf("%s %s: %w", op, strings.Join(all, ", "), err)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rueidisson/rueidisson/internal/core"
@@ -63,7 +62,7 @@ func memberOf(l lock.Locker) (m member, err error) {
 	}
 	m.Locker = l
 	m.e, m.key = known.Identity()
-	return m, object.CheckName(m.e, m.key.Name) // now, as the lock itself would refuse it when the others have been asked
+	return m, object.CheckName(m.e, m.key.Name) // the lock itself would refuse it only after others were asked
 }
 
 // tryOnce asks for the lock, as it is now. It returns when it has an answer or
@@ -83,14 +82,6 @@ func handles(members []member) []lock.Handle {
 // names returns the names of the members, each once: those of a red lock have one
 // as a rule.
 func names(members []member) string { return strings.Join(distinct(members), ", ") }
-
-func quoted(members []member) string {
-	all := distinct(members)
-	for i, name := range all {
-		all[i] = strconv.Quote(name)
-	}
-	return strings.Join(all, ", ")
-}
 
 func distinct(members []member) (all []string) {
 	for _, m := range members {

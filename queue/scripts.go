@@ -22,6 +22,7 @@ var (
 // memory is how long the server remembers a request, ms.
 var memory = strconv.FormatInt(core.Millis(send.RequestMemory), 10)
 
+// What only reads is sent again when its reply is lost. What offers or takes is not: a second run would do it again.
 var (
 	lindex = send.Sized(scripts.NewCommand("LINDEX", scripts.Safe), send.Sizing{})
 	lrange = send.Sized(scripts.NewCommand("LRANGE", scripts.Safe), send.Sizing{})

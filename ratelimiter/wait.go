@@ -54,7 +54,7 @@ func (l limits) waitN(ctx context.Context, n []int64) error {
 	}
 	for began := c.Engine.Mono(); ; {
 		var v verdict
-		err := l.reserve(ctx, n, c.Engine.Mono()-began, &v)
+		err := l.reserve(ctx, n, began, &v)
 		l.reserved(ctx, n, &v, err)
 		switch {
 		case err == nil:
@@ -75,17 +75,17 @@ func (l limits) waitN(ctx context.Context, n []int64) error {
 // errPaused says that nothing can be reserved now.
 var errPaused = errors.New("the limiter is paused")
 
-// noWait is what a reservation has waited, which does not wait itself: its tokens may come at any time.
+// noWait is when a reservation began to wait, which does not wait itself: its tokens may come at any time.
 const noWait = -1
 
-// reserve takes n tokens of each member that are there in time for a caller that has waited for so long already.
-func (l limits) reserve(ctx context.Context, n []int64, waited time.Duration, v *verdict) (err error) {
+// reserve takes n tokens of each member that are there in time for a caller that has waited since began.
+func (l limits) reserve(ctx context.Context, n []int64, began time.Duration, v *verdict) (err error) {
 	if err = l.ask(ctx, n, bucket.Reserve, &v.asked); err != nil {
 		return err
 	}
 	c, until, most := l[0].core, exchange.Forever, time.Duration(0)
-	if waited != noWait {
-		until, most = l.patience(ctx, waited, &v.asked)
+	if began != noWait { // what it took to read the rules counts
+		until, most = l.patience(ctx, c.Engine.Mono()-began, &v.asked)
 	}
 	if v.atOnce = v.asked.Paused(); v.atOnce { // nobody knows when the pause ends
 		switch {

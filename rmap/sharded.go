@@ -195,6 +195,11 @@ func whole[K comparable, V, T any](ctx context.Context, m *Sharded[K, V], op str
 	return result, m.m.failed(op, err)
 }
 
+// unsent makes no exchange.
+func unsent[T any](why error) func(context.Context, *hub, func() (T, error)) (T, error) {
+	return func(context.Context, *hub, func() (T, error)) (none T, _ error) { return none, why }
+}
+
 // any reports whether one of the shards answers yes.
 func (s *sharded) any(ctx context.Context, call func(p *shard) (bool, error)) (bool, error) {
 	n, err := s.sum(ctx, false, s.all(), func(_ int, p *shard) (int64, error) {
@@ -259,18 +264,17 @@ func (s *sharded) remaining(ctx context.Context) (longest time.Duration, err err
 // under gives the map, or a copy of it, another name, by a script with these arguments. Over
 // says whether that goes over what has the name.
 func (m *Sharded[K, V]) under(ctx context.Context, op, to string, over bool, script *scripts.Script, args ...string) (bool, error) {
-	return whole(ctx, m, op, writing, func() (bool, error) {
-		mapped := m.m.h.e.Map(to)
-		switch {
-		case mapped == "":
-			return false, fmt.Errorf("%w: empty new name", ErrOption)
-		case m.m.cfg.announce:
-			return false, fmt.Errorf("%w: near caches are not told that a sharded map has another name", ErrOption)
-		case m.m.h.e.Cluster():
-			return false, fmt.Errorf("%w: the shards of %q are in other slots of the cluster", ErrOption, mapped)
-		}
-		return m.s.under(ctx, mapped, over, script, args)
-	})
+	mapped := m.m.h.e.Map(to)
+	by := writing[bool]
+	switch {
+	case mapped == "":
+		by = unsent[bool](fmt.Errorf("%w: empty new name", ErrOption))
+	case m.m.cfg.announce:
+		by = unsent[bool](fmt.Errorf("%w: near caches are not told that a sharded map has another name", ErrOption))
+	case m.m.h.e.Cluster():
+		by = unsent[bool](fmt.Errorf("%w: the shards of %q are in other slots of the cluster", ErrOption, mapped))
+	}
+	return whole(ctx, m, op, by, func() (bool, error) { return m.s.under(ctx, mapped, over, script, args) })
 }
 
 func (s *sharded) under(ctx context.Context, mapped string, over bool, script *scripts.Script, args []string) (bool, error) {

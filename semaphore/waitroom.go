@@ -73,13 +73,13 @@ type releasing struct {
 	before     handover.Mark
 }
 
-// releasing begins one.
+// releasing notes what is known before a release is sent.
 func (r *waitRoom[H]) releasing(channel string) releasing {
 	return releasing{&r.Courtesy, r.On.Subscribed(channel), r.Courtesy.Mark()}
 }
 
-// done takes how many heard of the release. It reports whether those who wait here are among them: by our own message,
-// which came before the reply and so counts as another's.
+// done takes how many subscribers heard of the release. It reports whether this process has heard it already: then its own
+// message came before the reply, and has woken the head as another's would.
 func (l releasing) done(reached int) (woken bool) {
 	if l.courtesy == nil {
 		return false

@@ -261,10 +261,6 @@ func (h *hub) contents(batch []*addCall) (once, texts []string) {
 	return once, texts
 }
 
-// errOvertaken says that the lane knows a later request already, which takes a
-// client id that was used before, by a clock that was ahead.
-var errOvertaken = errors.New("the server remembers a later request of this client id")
-
 // append has add.lua run once: one of which nobody knows whether it ran never runs
 // later.
 func (h *hub) append(of *names, flight int, once, more []string) (first int64, codes string, others []int64, lacking, err error) {
@@ -307,7 +303,7 @@ func (h *hub) append(of *names, flight int, once, more []string) (first int64, c
 		}
 		h.e.Void(r, of.key)
 	}
-	return 0, "", nil, nil, errOvertaken
+	return 0, "", nil, nil, send.ErrOvertaken
 }
 
 var errAnswer = errors.New("the script said something else")

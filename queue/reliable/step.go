@@ -221,7 +221,7 @@ func (c *consumer) land(f *flight, got send.Answer) error {
 		c.h.e.Void(f.Request, c.of.key)
 		c.later(f, false)
 		c.arm(50 * time.Millisecond)
-		return errOvertaken
+		return send.ErrOvertaken
 	}
 	if err != nil || len(all) < 5 {
 		c.later(f, true)

@@ -55,7 +55,7 @@ func forOf(element string) string {
 		name, value, _ := strings.Cut(pair, "=")
 		if strings.EqualFold(name, "for") {
 			if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
-				value = value[1 : len(value)-1] // an address needs no escapes, so they are left in, and it is none
+				value = value[1 : len(value)-1] // an address needs no escapes: with some it is refused later
 			}
 			found, times = value, times+1
 		}

@@ -115,8 +115,10 @@ func (m *middleware) observe(r *http.Request, p Report) {
 	for _, observe := range m.observers {
 		observe(r, p)
 	}
-	theClients := p.Outcome == NoKey || p.Outcome == NoCost || p.Outcome == Gone // doing, and not the limiter's
-	if m.logger == nil || p.Err == nil || theClients {
+	if m.logger == nil || p.Err == nil {
+		return
+	}
+	if p.Outcome == NoKey || p.Outcome == NoCost || p.Outcome == Gone { // the client did it, and not the limiter
 		return
 	}
 	key := "shared"

@@ -261,7 +261,7 @@ const never = bucket.Exact
 // deal gives the calls their answers, in order: the first k of a run were
 // granted, each on top of those before it.
 func (x *exchange) deal(b batch) {
-	for i := range x.members { // which were told as of after the runs
+	for i := range x.members { // the answer is the state after all runs: this turns it back to the one before
 		m := &x.members[i]
 		for j := range x.runs {
 			m.q -= x.runs[j].k * m.Ticks(x.runs[j].Of(i).N)
