@@ -3,10 +3,14 @@ package rueidisson_test
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rueidisson/rueidisson/internal/page"
@@ -108,4 +112,31 @@ func wrapped(words []string, by string) string {
 		}
 	}
 	return strings.Join(append(lines, line), "\n"+strings.Repeat(" ", 11))
+}
+
+// TestArchitectureNamesWhatThereIs: each `Type.method` and `package.Name` of the page is in the code.
+func TestArchitectureNamesWhatThereIs(t *testing.T) {
+	code := make(map[string]string) // by folder
+	for _, p := range packages(t) {
+		for _, file := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, file))
+			require.NoError(t, err)
+			code[p.Dir] += string(text)
+		}
+	}
+	text, err := os.ReadFile("docs/architecture.md")
+	require.NoError(t, err)
+	named := regexp.MustCompile("`([A-Za-z]\\w*)\\.([A-Za-z]\\w*)`").FindAllStringSubmatch(string(text), -1)
+	require.Greater(t, len(named), 20)
+	for _, name := range named {
+		if slices.Contains([]string{"go", "lua", "md"}, name[2]) {
+			continue
+		}
+		declared, word := regexp.MustCompile(`(?m)^type `+name[1]+`\b`), regexp.MustCompile(`\b`+name[2]+`\b`)
+		there := false
+		for dir, text := range code {
+			there = there || (filepath.Base(dir) == name[1] || declared.MatchString(text)) && word.MatchString(text)
+		}
+		assert.True(t, there, name[0])
+	}
 }

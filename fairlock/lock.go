@@ -9,6 +9,7 @@ import (
 	"github.com/rueidisson/rueidisson/internal/lease"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
+	"github.com/rueidisson/rueidisson/internal/send"
 	"github.com/rueidisson/rueidisson/lock"
 )
 
@@ -172,7 +173,7 @@ type Waiter struct {
 //
 // Cost: one script call, which reads the whole queue. Errors: as [Lock.Holder].
 func (l *Lock) Queue(ctx context.Context) ([]Waiter, error) {
-	owners, err := ask(ctx, l, func() ([]string, error) { return l.p.waiting(ctx) })
+	owners, err := ask(ctx, l, func() ([]string, error) { return send.Texts(l.p.e.Run(ctx, waitersScript, l.p.on[1:2], nil)) })
 	if err != nil {
 		return nil, l.failed("inspect", err)
 	}

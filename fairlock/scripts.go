@@ -323,12 +323,3 @@ func (p *protocol) force(ctx context.Context) (bool, error) {
 	n, err := answer.AsInt64()
 	return n == 1, err
 }
-
-// waiting returns the queue, the next one first.
-func (p *protocol) waiting(ctx context.Context) ([]string, error) {
-	answer, err := p.e.Run(ctx, waitersScript, p.on[1:2], nil)
-	if err != nil {
-		return nil, err
-	}
-	return answer.AsStrSlice()
-}

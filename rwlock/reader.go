@@ -40,18 +40,13 @@ func (r reader) Renewal() *lease.Renewal { return readRenewal }
 func (r reader) Label() string { return readKind }
 
 func (r reader) Acquire(ctx context.Context, a locking.Try) (locking.Tried, error) {
+	stands := digit(a.Queue) // to writers that wait: 0 if it gives up when it is refused, 1 if it waits then
+	if a.Stood {
+		stands = "2" // it has stood back for long enough
+	}
 	return r.acquire(ctx, r, a.Owner, readAcquireScript,
 		[]string{r.name, r.gone, r.claims, r.mark(a.Owner), r.waiting, r.turn},
-		[]string{r.e.Millis(a.Lease), a.Owner, r.client(), standing(a)})
-}
-
-// standing returns how a reader stands to writers that wait: 0 if it gives up when it is
-// refused, 1 if it waits then, 2 if it has stood back for long enough.
-func standing(a locking.Try) string {
-	if a.Stood {
-		return "2"
-	}
-	return digit(a.Queue)
+		[]string{r.e.Millis(a.Lease), a.Owner, r.client(), stands})
 }
 
 func (r reader) Release(ctx context.Context, owner string) (lease.Released, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rueidisson/rueidisson/internal/keys"
 	"github.com/rueidisson/rueidisson/internal/locking"
 	"github.com/rueidisson/rueidisson/internal/object"
 	"github.com/rueidisson/rueidisson/lock"
@@ -26,7 +27,11 @@ type Lock struct {
 // New returns a handle. Programs outside of this module call
 // rueidisson.Client.RWLock.
 func New(e *locking.Engine, name string, opts ...Option) *Lock {
-	l := &Lock{server: newServer(e, e.Map(name)), label: name}
+	mapped := e.Map(name)
+	l := &Lock{label: name, server: server{
+		e: e, name: mapped, channel: keys.RWChannel(mapped), gone: keys.Tombstones(mapped),
+		claims: keys.RWClaims(mapped), waiting: keys.RWReaders(mapped), turn: keys.RWTurn(mapped),
+	}}
 	l.reader, l.writer = reader{&l.server}, writer{server: &l.server}
 	l.read = Side{l: l, kind: readKind}
 	l.write = Side{l: l, kind: writeKind}

@@ -33,13 +33,6 @@ type server struct {
 	turn    string
 }
 
-func newServer(e *locking.Engine, mapped string) server {
-	return server{
-		e: e, name: mapped, channel: keys.RWChannel(mapped), gone: keys.Tombstones(mapped),
-		claims: keys.RWClaims(mapped), waiting: keys.RWReaders(mapped), turn: keys.RWTurn(mapped),
-	}
-}
-
 // Key returns that of the lock, for both sides.
 func (s *server) Key() core.Key { return core.Key{Kind: family, Name: s.name} }
 
@@ -104,12 +97,4 @@ func released(answer send.Answer, err error) (lease.Released, error) {
 	}
 	reached, err := answer.AsInt64()
 	return lease.Released{Held: reached >= 0, Reached: int(max(0, reached)), Replayed: answer.Replayed}, err
-}
-
-// sooner returns the smaller of two times until the next look; a negative one is none.
-func sooner(left, most time.Duration) time.Duration {
-	if left < 0 {
-		return most
-	}
-	return min(left, most)
 }

@@ -85,8 +85,12 @@ func (s *Side) ForceUnlock(ctx context.Context) (held bool, err error) {
 	}
 	held, err = ask(ctx, s.l, func() (bool, error) {
 		held, err := s.l.force(ctx, s.kind, message)
-		if err == nil {
-			err = s.l.forget(ctx)
+		// The claims of writers that wait and the turn of readers go, too: what has died, and what a clock that was set back
+		// has made last. Those that live say so again. Each is a command of one key, so that it works while the slot moves.
+		for _, key := range []string{s.l.claims, s.l.turn} {
+			if err == nil {
+				_, err = s.l.e.Run(ctx, deleteCommand, []string{key}, nil)
+			}
 		}
 		return held, err
 	})
@@ -103,18 +107,6 @@ func (s *server) force(ctx context.Context, mode, message string) (bool, error) 
 	}
 	n, err := answer.AsInt64()
 	return n == 1, err
-}
-
-// forget takes away the claims of writers that wait and the turn of readers: what
-// has died, and what a clock that was set back has made last. Those that live say
-// so again. Each is a command of one key, so that it works while the slot moves.
-func (s *server) forget(ctx context.Context) error {
-	for _, key := range []string{s.claims, s.turn} {
-		if _, err := s.e.Run(ctx, deleteCommand, []string{key}, nil); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *Side) acquire(ctx context.Context, op string, ask locking.Ask, err error) (*lock.Hold, error) {

@@ -72,7 +72,9 @@ func (w writer) Acquire(ctx context.Context, a locking.Try) (locking.Tried, erro
 	t, err := w.acquire(ctx, w, a.Owner, writeAcquireScript,
 		[]string{w.name, w.gone, w.claims, w.turn, w.waiting},
 		[]string{w.e.Millis(a.Lease), writeOwner(a.Owner), w.client(), claim, digit(a.Sharers)})
-	t.Left = sooner(t.Left, look)
+	if t.Left < 0 || t.Left > look { // a negative time is none
+		t.Left = look
+	}
 	return t, err
 }
 

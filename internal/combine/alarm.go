@@ -24,11 +24,6 @@ type alarm struct {
 // quiet reports whether nothing will come from the alarm any more.
 func (a *alarm) quiet() bool { return !a.stray && !a.watched }
 
-// fine reports whether the runtime's timers are too coarse for a wait.
-func (t *Table[K, Q, A]) fine(wait time.Duration) bool {
-	return wait < coarse && time.Duration(t.trip.Load()) >= finest
-}
-
 // wake sets the alarm, unless it is set.
 func (l *line[K, Q, A]) wake(due, wait time.Duration) {
 	if l.alarm.set {
@@ -38,14 +33,11 @@ func (l *line[K, Q, A]) wake(due, wait time.Duration) {
 	if l.alarm.watched {
 		return
 	}
-	l.alarm.watched = l.table.fine(wait) && l.table.cfg.Spawn(l.watch)
-	if !l.alarm.watched {
-		l.time(wait)
+	// The runtime's timers are too coarse for a short wait.
+	fine := wait < coarse && time.Duration(l.table.trip.Load()) >= finest
+	if l.alarm.watched = fine && l.table.cfg.Spawn(l.watch); l.alarm.watched {
+		return
 	}
-}
-
-// time starts the timer.
-func (l *line[K, Q, A]) time(wait time.Duration) {
 	l.alarm.timed = true
 	if l.alarm.timer == nil {
 		l.alarm.timer = time.AfterFunc(wait, l.rung)

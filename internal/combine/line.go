@@ -116,7 +116,10 @@ func (l *line[K, Q, A]) take(batch []*Call[Q, A]) []*Call[Q, A] {
 		clear(l.queue[:n])
 		l.queue = l.queue[n:]
 		l.base += uint64(n)
-		l.expect()
+		if l.flying < l.table.cfg.Flights { // those who still wait need not wait for a landing
+			gap := l.table.gap()
+			l.wake(l.last+gap, gap)
+		}
 	}
 	for _, c := range batch {
 		c.queued = false

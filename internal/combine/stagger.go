@@ -46,12 +46,3 @@ func (l *line[K, Q, A]) crowded() bool {
 	crowd := l.table.cfg.Crowd
 	return crowd > 0 && l.waiting() >= crowd*(1+l.flying-bits.OnesCount64(l.numbers))
 }
-
-// expect sees to it that those who still wait after a departure need not wait for
-// a landing.
-func (l *line[K, Q, A]) expect() {
-	if l.flying < l.table.cfg.Flights {
-		gap := l.table.gap()
-		l.wake(l.last+gap, gap)
-	}
-}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,16 +42,9 @@ func (familyError) Unwrap() error { return ErrWrongKind }
 func ContextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if cause == nil || errors.Is(cause, err) {
-		return cmpErr(cause, err)
+		return cmp.Or(cause, err)
 	}
 	return fmt.Errorf("%w: %w", err, cause)
-}
-
-func cmpErr(cause, err error) error {
-	if cause != nil {
-		return cause
-	}
-	return err
 }
 
 // ErrNotice is wrapped by an error of a sequence after which the sequence goes on.

@@ -46,11 +46,6 @@ func (c *Core) Shut() {
 		return
 	}
 	close(c.closing)
-	c.wake()
-}
-
-// wake runs what is to run when Close begins.
-func (c *Core) wake() {
 	c.wakesMu.Lock()
 	defer c.wakesMu.Unlock()
 	for _, f := range c.wakes {

@@ -89,15 +89,6 @@ type pack struct {
 	of    [][]asked
 }
 
-func (p *pack) add(a watchdog.Attempt) {
-	held := GrantOf(a.Lease).grant()
-	owner, pending, serial := held.owners()
-	p.put(held.Key(), asked{a, owner, serial})
-	if pending != "" {
-		p.put(held.Key(), asked{a, pending, serial})
-	}
-}
-
 func (p *pack) put(key core.Key, a asked) {
 	i := len(p.calls) - 1
 	call := &p.calls[i]
@@ -112,7 +103,12 @@ func packed(kind *Renewal, bySlot map[uint16][]watchdog.Attempt) *pack {
 			if i%perScript == 0 {
 				p.calls, p.of = append(p.calls, scripts.Call{}), append(p.of, nil)
 			}
-			p.add(a)
+			held := GrantOf(a.Lease).grant()
+			owner, pending, serial := held.owners()
+			p.put(held.Key(), asked{a, owner, serial})
+			if pending != "" {
+				p.put(held.Key(), asked{a, pending, serial})
+			}
 		}
 	}
 	return p
@@ -247,20 +243,16 @@ func said(res rueidis.RedisResult, owners int) []word {
 	for i := range words {
 		if err != nil {
 			words[i].err = err
-		} else {
-			words[i] = wordOf(answers[i])
+			continue
 		}
+		n, err := answers[i].AsInt64()
+		if err != nil {
+			text, _ := answers[i].ToString()
+			err = errors.New(text)
+		}
+		words[i] = word{n == 1, err}
 	}
 	return words
-}
-
-func wordOf(answer rueidis.RedisMessage) word {
-	n, err := answer.AsInt64()
-	if err != nil {
-		text, _ := answer.ToString()
-		err = errors.New(text)
-	}
-	return word{n == 1, err}
 }
 
 // settle deals words out, one for each attempt.

@@ -42,7 +42,12 @@ func New(ctx context.Context, client rueidis.Client, cfg core.Config) (*Engine, 
 // newEngine returns the engine on the floors below.
 func newEngine(w *wait.Waits) *Engine {
 	e := &Engine{Waits: w}
-	e.locals = newLocals(e)
+	e.locals = &places.Places[string, *local]{
+		Make:  func(string) *local { return &local{e: e} },
+		Left:  (*local).left,
+		Idle:  func(l *local) bool { return l.courtesy.Idle() }, // it remembers whom to stand back for
+		Reuse: (*local).reuse,
+	}
 	return e
 }
 

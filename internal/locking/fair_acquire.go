@@ -432,23 +432,19 @@ func (h *Held) releaseFair(ctx context.Context, p Queued) error {
 		return send.Deferred(err)
 	}
 	for _, w := range waiters {
-		if w.owner == granted.Owner {
-			l.grant(h.engine(), p, w, granted)
+		if w.owner != granted.Owner {
+			continue
+		}
+		// A waiter that has left has given the lock back by that, and one that has taken it has it.
+		held := h.engine().holdFair(p, l, w, Tried{Started: granted.Started, Fence: granted.Fence})
+		if !l.fairLine().deliver(w, held) {
+			held.Finish(core.ErrReleased)
 		}
 	}
 	if granted.Held || granted.Replayed && h.Lease.Trusted(h.engine().Now()) {
 		return nil
 	}
 	return h.LossOf(watchdog.ErrGone)
-}
-
-// grant gives w the lock that the server has given it. One that has left has
-// given it back by that, and one that has taken it has it.
-func (l *local) grant(e *Engine, p Queued, w *queueEntry, granted HandoverResult) {
-	held := e.holdFair(p, l, w, Tried{Started: granted.Started, Fence: granted.Fence})
-	if !l.fairLine().deliver(w, held) {
-		held.Finish(core.ErrReleased)
-	}
 }
 
 // giveBackUnseated gives back a hold that has no seat, and that keeps its caller from

@@ -32,13 +32,6 @@ type heartbeatState struct {
 	latest time.Duration // that as the last answer has it
 }
 
-// begin notes a place that the server has just given, at now.
-func (k *heartbeatState) begin(now time.Duration) {
-	if k.due == 0 {
-		*k = heartbeatState{due: now + keepEvery, said: now, walked: now, looked: now, slack: firstSlack, doubts: k.doubts, server: k.server, latest: k.latest}
-	}
-}
-
 // doubt has the places looked after at once.
 func (k *heartbeatState) doubt() { k.due, k.doubts = min(k.due, 1), true } // 0: nobody has a place
 

@@ -218,7 +218,12 @@ func (l *fairLine) refused(w *queueEntry, tried Tried) {
 	if !w.queued {
 		w.queued, w.since = true, l.e.Now().Mono
 		l.queued++
-		l.keeping.begin(w.since)
+		if k := &l.keeping; k.due == 0 { // it is the first place
+			*k = heartbeatState{
+				due: w.since + keepEvery, said: w.since, walked: w.since, looked: w.since, slack: firstSlack,
+				doubts: k.doubts, server: k.server, latest: k.latest,
+			}
+		}
 	}
 }
 

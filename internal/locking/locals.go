@@ -48,15 +48,6 @@ func (r *subscriber) drain() {
 	}
 }
 
-func newLocals(e *Engine) *places.Places[string, *local] {
-	return &places.Places[string, *local]{
-		Make:  func(string) *local { return &local{e: e} },
-		Left:  (*local).left,
-		Idle:  func(l *local) bool { return l.courtesy.Idle() }, // it remembers whom to stand back for
-		Reuse: (*local).reuse,
-	}
-}
-
 // left notes that the last one has left.
 func (l *local) left() {
 	l.family.Store(0)

@@ -168,8 +168,8 @@ func (l *local) quietIfAlone() {
 	}
 }
 
-// giveWay lets those go first, and waits behind them for the turn. If they have
-// left, this goroutine has it still.
+// giveWay lets the readers of this process go first, and waits for the turn after them. If they have left, this goroutine
+// still has it.
 func (c *waiter) giveWay(ctx context.Context) (turn handover.Turn[*Held], err error) {
 	c.gives = false
 	w := c.place()

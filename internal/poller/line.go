@@ -39,13 +39,6 @@ type failure struct {
 	at  uint64
 }
 
-// drop takes a waiter out of the line.
-func (l *line) drop(w *waiter) {
-	if i := slices.Index(l.waiters, w); i >= 0 {
-		l.waiters = slices.Delete(l.waiters, i, i+1)
-	}
-}
-
 // mostNames bounds the names of one command.
 const mostNames = 1000
 

@@ -162,7 +162,9 @@ func (p *Poller) leave(w *waiter) (why error) {
 
 func (p *Poller) away(w *waiter) {
 	for _, l := range w.lines {
-		l.drop(w)
+		if i := slices.Index(l.waiters, w); i >= 0 {
+			l.waiters = slices.Delete(l.waiters, i, i+1)
+		}
 		p.tidy(l)
 	}
 	w.lines = nil

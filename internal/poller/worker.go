@@ -26,7 +26,9 @@ type worker struct {
 }
 
 func (w *worker) run() {
-	w.comes()
+	w.p.mu.Lock()
+	w.node.coming-- // a worker that was called is there
+	w.p.mu.Unlock()
 	done := make(chan struct{})
 	var ender sync.WaitGroup
 	ender.Go(func() { w.endAll(done) })
@@ -97,13 +99,6 @@ func (w *worker) rest() (waited bool) {
 	return waited
 }
 
-// comes notes that a worker that was called is there.
-func (w *worker) comes() {
-	w.p.mu.Lock()
-	defer w.p.mu.Unlock()
-	w.node.coming--
-}
-
 // wake ends the idle state.
 func (w *worker) wake() {
 	w.p.mu.Lock()
@@ -130,21 +125,16 @@ func (w *worker) turn(g *group) {
 	p := w.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if g.queued = false; len(g.lines) > 0 && !p.closing() {
-		w.again(g)
-	} else {
+	g.queued = false
+	switch {
+	case len(g.lines) == 0 || p.closing():
 		p.forget(g)
+	case p.nodeOf(g) != w.node:
+		p.queue(g) // where it is at home
+	default: // this worker goes on by itself
+		g.queued = true
+		w.node.queue = append(w.node.queue, g)
 	}
-}
-
-// again queues a group where it is at home. This worker goes on by itself.
-func (w *worker) again(g *group) {
-	if n := w.p.nodeOf(g); n != w.node {
-		w.p.queue(g)
-		return
-	}
-	g.queued = true
-	w.node.queue = append(w.node.queue, g)
 }
 
 // serve waits for one element, and hands it and its followers out. What goes wrong
@@ -162,7 +152,9 @@ func (w *worker) serve(g *group) time.Duration {
 		return 0
 	}
 	had, item, ok, err := conn.Block(g.kind, names, timeout, bytes)
-	w.answered(g)
+	w.p.mu.Lock()
+	g.running, w.blocks = nil, false
+	w.p.mu.Unlock()
 	if err != nil {
 		return w.failed(g, names, err)
 	}
@@ -256,12 +248,6 @@ func (w *worker) begin(g *group) (names []string, timeout time.Duration, bytes i
 		return names, p.Block, bytes
 	}
 	return names, p.Turn, bytes
-}
-
-func (w *worker) answered(g *group) {
-	w.p.mu.Lock()
-	defer w.p.mu.Unlock()
-	g.running, w.blocks = nil, false
 }
 
 func (w *worker) serves(g *group) {

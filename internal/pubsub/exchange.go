@@ -99,7 +99,13 @@ func (n *node) joined(s *seat, err error) {
 	var moved *MovedError
 	switch {
 	case err == nil && s.dropped:
-		n.dropped(s)
+		// The server ended it before the worker saw its confirmation. If it was a probe, the two can have come in either
+		// order. What is wanted is then taken as lost, and what is not as standing: at worst a command is sent that changes
+		// nothing.
+		s.dropped, s.had = false, !s.wanted()
+		if !s.had {
+			n.delay(s)
+		}
 	case err == nil:
 		n.confirmed(s)
 	case errors.As(err, &moved) && n.follow(s, moved.Addr):
@@ -128,17 +134,6 @@ func (n *node) stands(c *channel) {
 	}
 	if before := c.resolve(); len(before) > 0 {
 		n.resumed = append(n.resumed, resumption{c, before})
-	}
-}
-
-// dropped handles a subscription that the server ended before the worker saw its confirmation. If it was a
-// probe, the two can have come in either order. What is wanted is then taken as lost, and what is not as
-// standing: at worst a command is sent that changes nothing.
-func (n *node) dropped(s *seat) {
-	s.dropped = false
-	s.had = !s.wanted()
-	if !s.had {
-		n.delay(s)
 	}
 }
 

@@ -11,36 +11,23 @@ const maxLosses = 3
 // connect opens the connection and has everything subscribed that is wanted.
 func (n *node) connect() {
 	f := &feed{node: n}
-	n.hear(f)
+	n.hub.mu.Lock()
+	n.feed = f
+	n.hub.mu.Unlock()
 	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
 	defer cancel()
 	conn, err := n.hub.src.Connect(ctx, n.line, f)
-	if err != nil {
-		n.unreachable(err)
+	if err != nil { // who waits fails, and the others wait for the next attempt
+		n.pause = n.redial.next()
+		n.displace(err, func(*Subscription) bool { return true })
 		return
 	}
 	n.conn, n.since, n.tainted = conn, time.Now(), false
 	n.checkAt = n.since.Add(n.hub.opts.Check)
 	n.vigilAt = n.since
-	n.connected()
-}
-
-func (n *node) connected() {
 	n.hub.mu.Lock()
 	defer n.hub.mu.Unlock()
 	delete(n.hub.trouble, n.line)
-}
-
-func (n *node) hear(f *feed) {
-	n.hub.mu.Lock()
-	defer n.hub.mu.Unlock()
-	n.feed = f
-}
-
-// unreachable fails those who wait, and lets the others wait for the next attempt.
-func (n *node) unreachable(err error) {
-	n.pause = n.redial.next()
-	n.displace(err, func(*Subscription) bool { return true })
 }
 
 // lost gives the connection up. A Subscribe that was waiting may go on, since it is not known to be hopeless.
@@ -80,7 +67,8 @@ func (n *node) takeBack(err error, give func(*Subscription) bool) (had []resumpt
 		if s.had && s.channel.seat == s {
 			had = append(had, resumption{s.channel, s.channel.listeners})
 		}
-		s.reset()
+		s.had, s.delayed, s.dropped = false, false, false // that held for the connection that has ended
+		s.busy, s.movedFrom = none, ""
 		if s.channel.seat == s {
 			s.channel.fail(err, give)
 		}

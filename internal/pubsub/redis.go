@@ -1,6 +1,7 @@
 package pubsub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -189,7 +190,7 @@ type redisConn struct {
 func (c *redisConn) Probe(ctx context.Context) error {
 	select {
 	case err := <-c.done:
-		return orClosing(err)
+		return cmp.Or(err, error(rueidis.ErrClosing))
 	default:
 	}
 	err := c.mayLeave(ctx)
@@ -230,19 +231,8 @@ func (c *redisConn) Same(ctx context.Context, of Channel) error {
 // 1.0.79, and bounds what can be done here: a save that fails between this PING and that one still ends the process.
 func (c *redisConn) mayLeave(ctx context.Context) error {
 	err := c.client.Do(ctx, c.client.B().Ping().Build()).Error()
-	if refusal, refused := rueidis.IsRedisErr(err); refused && !deadly(refusal.Error()) {
+	if refusal, refused := rueidis.IsRedisErr(err); refused && !strings.HasPrefix(refusal.Error(), "MISCONF") && !strings.HasPrefix(refusal.Error(), "MASTERDOWN") {
 		return nil // it is denied to this user, which rueidis knows
-	}
-	return err
-}
-
-func deadly(refusal string) bool {
-	return strings.HasPrefix(refusal, "MISCONF") || strings.HasPrefix(refusal, "MASTERDOWN")
-}
-
-func orClosing(err error) error {
-	if err == nil {
-		return rueidis.ErrClosing
 	}
 	return err
 }
@@ -298,17 +288,12 @@ func (c *redisConn) do(
 		if refused == nil {
 			refused = make([]error, len(channels))
 		}
-		refused[i] = c.refusal(refusal)
+		refused[i] = refusal
+		if addr, moved := refusal.IsMoved(); moved {
+			refused[i] = &MovedError{Addr: Absolute(addr, c.line.Node)}
+		}
 	}
 	return refused, nil
-}
-
-// refusal translates MOVED.
-func (c *redisConn) refusal(err *rueidis.RedisError) error {
-	if addr, moved := err.IsMoved(); moved {
-		return &MovedError{Addr: Absolute(addr, c.line.Node)}
-	}
-	return err
 }
 
 // Absolute completes an address whose host a node of a cluster left out, or gave as "?", because it does not know

@@ -49,22 +49,18 @@ func (n *node) relocate(seats func() []*seat) {
 		return
 	}
 	for _, s := range seats() {
-		if addr, err := where(s.of); err == nil {
-			n.reseat(s, addr)
-		} else {
+		addr, err := where(s.of)
+		if err != nil {
 			n.hub.opts.Logger.Debug("channel not located", "channel", s.of.Name, "err", err)
+			continue
 		}
+		n.hub.mu.Lock()
+		if !s.gone() && s.channel.seat == s && addr != n.line.Node && addr != s.movedFrom {
+			n.move(s.channel, addr, "")
+		}
+		n.hub.mu.Unlock()
 	}
 	n.announce()
-}
-
-func (n *node) reseat(s *seat, addr string) {
-	n.hub.mu.Lock()
-	defer n.hub.mu.Unlock()
-	if s.gone() || s.channel.seat != s || addr == n.line.Node || addr == s.movedFrom {
-		return
-	}
-	n.move(s.channel, addr, "")
 }
 
 func (n *node) retryDue() bool {
@@ -111,21 +107,18 @@ func (n *node) check() {
 	} else if len(watched) > 0 {
 		n.relocate(func() []*seat { return watched })
 	}
-	if len(watched) > 0 {
-		n.watch(watched, sent)
-	} else if due {
-		n.touch()
-	}
-}
-
-// watch vouches for the connection, if it is the same. One of which the server does not tell is left alone: others hear
-// by it, and those with a vigil learn by the silence.
-func (n *node) watch(seats []*seat, sent time.Time) {
-	switch err := n.same(seats[0]); {
-	case err == nil:
-		n.vouch(seats, sent)
-	case !errors.Is(err, errUntold):
-		n.lost(err)
+	switch {
+	case len(watched) > 0:
+		switch err := n.same(watched[0]); {
+		case err == nil:
+			n.vouch(watched, sent)
+		case !errors.Is(err, errUntold): // else it is left alone: others hear by it, and those with a vigil learn by the silence
+			n.lost(err)
+		}
+	case due:
+		if s := n.probe(); s != nil {
+			n.join([]*seat{s})
+		}
 	}
 }
 
@@ -135,13 +128,6 @@ func (n *node) same(s *seat) error {
 	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
 	defer cancel()
 	return n.conn.Same(ctx, s.of)
-}
-
-// touch finds out whether the connection lives where nobody has a vigil.
-func (n *node) touch() {
-	if s := n.probe(); s != nil {
-		n.join([]*seat{s})
-	}
 }
 
 // probe picks any seat that stands, to be subscribed once more where nobody has a vigil. A PING would not do: with RESP2

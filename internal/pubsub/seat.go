@@ -73,9 +73,3 @@ func (s *seat) hasten() {
 	}
 	s.node.nudge()
 }
-
-// reset takes back everything that held for a connection that has ended.
-func (s *seat) reset() {
-	s.had, s.delayed, s.dropped = false, false, false
-	s.busy, s.movedFrom = none, ""
-}
