@@ -103,7 +103,7 @@ func (r *Room[H]) watch(ctx context.Context, m Member[H], heir bool) error {
 		}
 	}
 	of.By, of.Channels = r.listen(), []pubsub.Channel{r.On.Channel(channel)}
-	if err != nil && r.HeadServed() { // during the look, when there was no listener to poke
+	if send.Transient(err) && r.HeadServed() { // during the look, when there was no listener to poke
 		return nil
 	}
 	return r.On.WatchOn(ctx, of, left, err)
