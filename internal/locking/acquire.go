@@ -228,7 +228,7 @@ func (c *waiter) compete(ctx context.Context) (*Held, error) {
 	return c.wait(ctx, left, err)
 }
 
-// wait goes on behind a first try, as a Watch whose look is a try.
+// wait goes on after a first try, as a Watch whose look is a try.
 func (c *waiter) wait(ctx context.Context, left time.Duration, err error) (held *Held, _ error) {
 	c.observeWait(ctx)
 	waiting := *c // the look would put c on the heap, for those who need not wait as well
@@ -251,11 +251,9 @@ func (c *waiter) channels() []pubsub.Channel {
 	return all
 }
 
-// askOnce asks the server once for the lock, after standing back for others. It keeps the turn, but for a hold that
-// is discarded, which takes it along. When
-// ctx ends meanwhile, the answer gets a short grace; what is won then goes to
-// the next local waiter or back. Only a silent server is not waited for: its
-// answer is undone by a cleanup task.
+// askOnce asks the server once for the lock, after standing back for other processes. The caller keeps the turn, unless a hold
+// is discarded: that takes the turn along. When ctx ends meanwhile, the answer gets a short grace. A hold that is won then goes
+// to the next waiter of the process, or back. A silent server is not waited for: a cleanup task undoes its answer.
 func (c *waiter) askOnce(ctx context.Context) (*Held, time.Duration, error) {
 	if err := c.standBack(ctx); err != nil {
 		return nil, 0, err
@@ -288,7 +286,7 @@ func (c *waiter) askOnce(ctx context.Context) (*Held, time.Duration, error) {
 		return nil, tried.Left, c.e.Over(ctx)
 	}
 	held := c.e.newHeld(c.p, c.local, try.Owner, tried, c.ask.terms(c.e, tried.Started, try.Lease), c.ask.Shared)
-	if held.shared { // it is anybody's who waits for one next, whether or not the caller is still there
+	if held.shared { // the waiters that come next take part in it, also if the caller has left
 		c.local.quietIfAlone()
 		held.open()
 	}

@@ -24,11 +24,11 @@ type local struct {
 	brief      atomic.Int64                // until when shared holds are brief, see briefFor
 	last       atomic.Pointer[Held]        // the last hold of this process
 	word       atomic.Pointer[send.Outage] // see outage
-	subscriber atomic.Pointer[subscriber]  // of whoever has the turn, and open while somebody waits; made by the first who listens
+	subscriber atomic.Pointer[subscriber]  // of the head; open while a goroutine waits; made by the first that listens
 }
 
-// subscriber is what those who wait for a name hear with: a listener, and for a lock that is
-// Queued the line, which uses nothing else of it.
+// subscriber brings the waiters of a name reasons to look: a listener. Of a lock that is Queued it has the line, and nothing
+// else of it is used.
 type subscriber struct {
 	wait.Listener
 	line *fairLine

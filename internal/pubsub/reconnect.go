@@ -17,7 +17,7 @@ func (n *node) connect() {
 	ctx, cancel := context.WithTimeout(n.hub.ctx, n.hub.opts.Timeout)
 	defer cancel()
 	conn, err := n.hub.src.Connect(ctx, n.line, f)
-	if err != nil { // who waits fails, and the others wait for the next attempt
+	if err != nil { // pending subscriptions fail; those that stood wait for the next attempt
 		n.pause = n.redial.next()
 		n.displace(err, func(*Subscription) bool { return true })
 		return

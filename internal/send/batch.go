@@ -39,8 +39,8 @@ type nodeTable struct {
 	all []*batcher
 }
 
-// batcher sends the calls to one node. While many are under way a call joins a queue, and whoever finds that nobody is about
-// to send has a worker do that: it lets others run once, takes all that is queued, and sends it as one pipeline. The next
+// batcher sends the calls to one node. While many are under way a call joins a queue. The first
+// call of a queue has a worker send it: the worker lets others run once, takes all that is queued, and sends it as one pipeline. The next
 // batch does not wait for its answers, and no timer is involved, so that a call is sent
 // as soon as the process has nothing else to run.
 //

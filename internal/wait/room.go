@@ -68,7 +68,7 @@ func (r *Room[H]) Enter(w *handover.Waiter[H]) (turn bool) {
 	return false
 }
 
-// Lead waits as the head, for m and for those behind it. An heir has had the turn from another.
+// Lead waits as the head, for m and for the waiters after it. An heir got the turn from another head.
 func (r *Room[H]) Lead(ctx context.Context, m Member[H], heir bool) error {
 	err := r.watch(ctx, m, heir)
 	if err != nil && ctx.Err() == nil {
@@ -195,7 +195,7 @@ func (r *Room[H]) Serve(w *handover.Waiter[H], got H) bool {
 	return true
 }
 
-// Fail ends the waits of those behind the head with err: the server has been away for as long as a wait bears that.
+// Fail ends the waits after the head with err: the server has been away for as long as a wait bears that.
 func (r *Room[H]) Fail(err error) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -203,7 +203,7 @@ func (r *Room[H]) Fail(err error) {
 	r.Queue.Dismiss()
 }
 
-// Dismiss ends the waits of those behind the head when the client closes. They do not wait on its channel for that,
+// Dismiss ends the waits after the head when the client closes. These waiters do not wait on the client's channel for that,
 // since all of them would meet at its mutex.
 func (r *Room[H]) Dismiss() {
 	r.Mu.Lock()
