@@ -166,6 +166,7 @@ func (w *waiter) look(ctx context.Context) (left time.Duration, done bool, err e
 	g.Mu.Lock()
 	g.sent++
 	g.Looked = false
+	g.Asks()
 	number, hears := g.sent, g.Listens()
 	g.Mu.Unlock()
 	left, err, _ = send.Await(g.e.Sender, ctx, 0, func() (time.Duration, error) {

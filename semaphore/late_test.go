@@ -446,3 +446,33 @@ func TestNoGoroutineWaitsBesideTheCallers(t *testing.T) {
 		require.NoError(t, one.Release(t.Context()))
 	}
 }
+
+// TestAHeadThatLeavesHavingHeardLeavesTheLookToTheNext: it stands back for others after a message, and goes without asking.
+func TestAHeadThatLeavesHavingHeardLeavesTheLookToTheNext(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		r := newRig(t, enginetest.NoLooks).set(0)
+		other := r.beside()
+		ctx, leave := context.WithCancel(t.Context())
+		head := r.acquiring(ctx, 1)
+		r.waiting(1)
+		heir := r.acquiring(t.Context(), 1)
+		r.waiting(2)
+		p := r.h.places.Get(r.of.key)
+		for range 60 { // others come each time: the head stands back for 3 ms
+			p.Courtesy.Released(100, false, p.Courtesy.Mark())
+			for range 12 {
+				p.Courtesy.Message()
+			}
+		}
+		p.Courtesy.Released(100, false, p.Courtesy.Mark())
+		other.give(1)
+		time.Sleep(time.Millisecond) // the message is heard, and the head stands back
+		leave()
+		if err := <-head; err == nil {
+			r.give(1)
+		}
+		require.NoError(t, redistest.Done(t, heir))
+		r.h.places.Put(r.of.key, p)
+	}
+}

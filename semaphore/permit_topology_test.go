@@ -1,6 +1,8 @@
 package semaphore
 
 import (
+	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 
 	"github.com/rueidisson/rueidisson/internal/core"
 	"github.com/rueidisson/rueidisson/internal/enginetest"
+	"github.com/rueidisson/rueidisson/internal/pace"
 	"github.com/rueidisson/rueidisson/internal/redistest"
 )
 
@@ -95,6 +98,29 @@ func TestTooFewReplicasOfAPermit(t *testing.T) {
 	r.stands(2, 0)
 	r.do("SET", r.of.key, "0")
 	r.refused()
+}
+
+// TestTooFewReplicasOfThePermitsOfAllWaiters: one look takes permits for all waiters of a process. If no replica confirms it,
+// all of the permits go back, and no waiter has one.
+func TestTooFewReplicasOfThePermitsOfAllWaiters(t *testing.T) {
+	t.Parallel()
+	const waiters = 6
+	r := newPermitRig(t, func(c *core.Config) { c.ReplicaAcks, c.AckTimeout = 1, 100*time.Millisecond }).set(0)
+	ctx, leave := context.WithTimeout(t.Context(), pace.Scale(2*time.Second))
+	defer leave()
+	var all []<-chan acquired
+	for n := range waiters {
+		all = append(all, r.acquiring(ctx))
+		r.waiting(n + 1)
+	}
+	r.do("SET", r.of.key, strconv.Itoa(waiters))
+	r.do("PUBLISH", r.of.channel, strconv.Itoa(waiters))
+	for _, done := range all {
+		got := redistest.Done(t, done)
+		require.Error(t, got.err)
+		require.Nil(t, got.Permit)
+	}
+	r.awaitStands(waiters, 0)
 }
 
 // TestTheACLOfTheDocsLetsPermitsBe runs what a client does under the user that

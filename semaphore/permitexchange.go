@@ -122,7 +122,7 @@ func (i *permitShared) send(_ string, _ int, b permitBatch) error {
 		switch n := len(c.Ask.wants); {
 		case n > 0 && !open:
 			a.short = ErrClosed
-		case n > 0 && err == nil:
+		case n > 0 && err == nil && short == nil: // else what was taken has gone back
 			a.took, x.took = x.took[:n], x.took[n:]
 		}
 		c.Answer = a

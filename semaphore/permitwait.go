@@ -220,6 +220,7 @@ func (r *permitWaiters) list(giver bool) (l permitList) {
 		r.listens = r.Listens()
 	}
 	r.asking, r.missed = true, false
+	r.Asks()
 	l.giver, l.hears = giver, r.listens
 	permits := 0
 	add := func(w *handover.Waiter[*Permit]) {
@@ -265,8 +266,11 @@ func (r *permitWaiters) distribute(of *permitNames, l permitList, got permitAnsw
 		r.least = l.wants[taken].size()
 	}
 	r.asking = false
-	if r.missed || l.giver && (taken == 0 || r.Served) {
+	switch {
+	case r.missed || l.giver && taken == 0:
 		r.Poke()
+	case l.giver && r.Served:
+		r.Wake()
 	}
 	if taken > 0 && !l.giver {
 		r.asked()

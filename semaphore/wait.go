@@ -160,6 +160,7 @@ func (p *waiters) list() (all []*handover.Waiter[struct{}], runs []run, hears bo
 	defer p.Mu.Unlock()
 	p.asking.Store(true)
 	p.Looked = false
+	p.Asks()
 	all = append(all, p.Head)
 	runs = append(runs, run{kind: waitTake, size: p.Head.Size, count: 1})
 	p.Queue.Next(func(w *handover.Waiter[struct{}]) bool {
@@ -226,7 +227,7 @@ func (p *waiters) handOn(n int64) bool {
 		may = w != nil
 	case p.Head.Size == n:
 		p.Serve(p.Head, struct{}{})
-		p.Poke()
+		p.Wake()
 	default:
 		may = false
 	}

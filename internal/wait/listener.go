@@ -3,6 +3,7 @@ package wait
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/rueidisson/rueidisson/internal/handover"
 	"github.com/rueidisson/rueidisson/internal/pubsub"
@@ -11,6 +12,7 @@ import (
 // Listener hears channels for several waits behind each other, see [Watch]. It
 // belongs to one goroutine at a time, but for Poke.
 type Listener struct {
+	news     atomic.Bool   // something was heard since the last look was sent
 	poke     chan struct{} // something was heard, or a subscription stands again
 	heard    func(payload string) bool
 	courtesy *handover.Courtesy // is told when it is open, and when messages may have been missed; or nil
@@ -64,6 +66,12 @@ func (r *Listener) event(ev pubsub.Event) {
 
 // Poke gives the waiters, and the next one, a reason to look.
 func (r *Listener) Poke() {
+	r.news.Store(true)
+	r.wake()
+}
+
+// wake has the waiter look whether it was served.
+func (r *Listener) wake() {
 	select {
 	case r.poke <- struct{}{}:
 	default: // one is enough: whoever waits looks again after it

@@ -86,7 +86,8 @@ func (r *Room[H]) watch(ctx context.Context, m Member[H], heir bool) error {
 	of, channel := m.Watch()
 	left := time.Duration(0)
 	r.Mu.Lock()
-	if heir && r.Looked && !r.Served {
+	heard := r.listener != nil && r.listener.news.Load() // by a head that left before it looked
+	if heir && r.Looked && !r.Served && !heard {
 		left = m.Rest()
 	}
 	listens := r.Listens()
@@ -239,6 +240,20 @@ func (r *Room[H]) Listens() bool { return r.listener != nil && r.listener.Listen
 func (r *Room[H]) Poke() {
 	if r.listener != nil {
 		r.listener.Poke()
+	}
+}
+
+// Wake tells the head that it has got something. Unlike Poke it is no reason for the next head to look; under Mu.
+func (r *Room[H]) Wake() {
+	if r.listener != nil {
+		r.listener.wake()
+	}
+}
+
+// Asks notes that a look is about to be sent, which sees what was heard before; under Mu.
+func (r *Room[H]) Asks() {
+	if r.listener != nil {
+		r.listener.news.Store(false)
 	}
 }
 
